@@ -1,0 +1,223 @@
+package document
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Decoder reads nodes of one document into Go values and collects what is wrong.
+type Decoder struct {
+	File     string
+	Mistakes Mistakes
+}
+
+// Unmarshaler is implemented by types that read themselves from a node. Mistakes are
+// reported with d.Fail; the value is then of no further interest.
+type Unmarshaler interface {
+	UnmarshalDocument(d *Decoder, n *Node, path string)
+}
+
+// Fail notes a mistake at n.
+func (d *Decoder) Fail(n *Node, path, format string, args ...any) {
+	d.Mistakes.Add(Place{d.File, n.Line, n.Column}, path, format, args...)
+}
+
+// Decode reads n into the value that into points at. Struct fields are found by their
+// json tag, embedded structs are part of their parent, and a field tagged
+// `document:"required"` must be there. Unknown and repeated fields, wrong types, empty
+// list items and numbers out of range are mistakes; null leaves a field as it was, as if
+// the text did not name it.
+func (d *Decoder) Decode(n *Node, path string, into any) {
+	d.decode(n, path, reflect.ValueOf(into).Elem())
+}
+
+func (d *Decoder) decode(n *Node, path string, v reflect.Value) {
+	if n.Kind == Null {
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		d.decode(n, path, v.Elem())
+		return
+	}
+	if u, ok := v.Addr().Interface().(Unmarshaler); ok {
+		u.UnmarshalDocument(d, n, path)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		d.decodeStruct(n, path, v)
+	case reflect.Slice:
+		if !d.expect(n, path, List) {
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))
+		for i, item := range n.Items {
+			if item.Kind == Null {
+				d.Fail(item, Index(path, i), "is empty")
+				continue
+			}
+			d.decode(item, Index(path, i), v.Index(i))
+		}
+	case reflect.Map:
+		d.decodeMap(n, path, v)
+	case reflect.String:
+		if d.expect(n, path, String) {
+			v.SetString(n.Text)
+		}
+	case reflect.Bool:
+		if d.expect(n, path, Bool) {
+			v.SetBool(n.Text == "true")
+		}
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
+		d.decodeInteger(n, path, v)
+	case reflect.Float64:
+		if !d.expect(n, path, Number) {
+			return
+		}
+		f, err := strconv.ParseFloat(n.Text, 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			d.Fail(n, path, "%s is not a finite number", abridge(n.Text))
+			return
+		}
+		v.SetFloat(f)
+	default:
+		panic("document: no way to decode into " + v.Type().String())
+	}
+}
+
+func (d *Decoder) expect(n *Node, path string, want Kind) bool {
+	if n.Kind == want {
+		return true
+	}
+	switch {
+	case want == String && (n.Kind == Number || n.Kind == Bool):
+		d.Fail(n, path, "%s is %v; want a string: put it in quotes", abridge(n.Text), n.Kind)
+	case n.Kind == String:
+		d.Fail(n, path, "%q is %v; want %v", abridge(n.Text), n.Kind, want)
+	case n.Kind == List || n.Kind == Object:
+		d.Fail(n, path, "is %v; want %v", n.Kind, want)
+	default:
+		d.Fail(n, path, "%s is %v; want %v", abridge(n.Text), n.Kind, want)
+	}
+	return false
+}
+
+// abridge keeps an error message on one line of bearable length.
+func abridge(s string) string {
+	const most = 60
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}
+
+func (d *Decoder) decodeInteger(n *Node, path string, v reflect.Value) {
+	if !d.expect(n, path, Number) {
+		return
+	}
+	if v.Kind() == reflect.Uint64 {
+		u, err := strconv.ParseUint(n.Text, 0, 64)
+		if err != nil {
+			d.Fail(n, path, "%s is not a whole number from 0 to 2^64-1", abridge(n.Text))
+			return
+		}
+		v.SetUint(u)
+		return
+	}
+	i, err := strconv.ParseInt(n.Text, 0, v.Type().Bits())
+	if err != nil {
+		d.Fail(n, path, "%s is not a whole number of %d bits", abridge(n.Text), v.Type().Bits())
+		return
+	}
+	v.SetInt(i)
+}
+
+func (d *Decoder) decodeMap(n *Node, path string, v reflect.Value) {
+	if !d.expect(n, path, Object) {
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for _, f := range d.distinct(n, path) {
+		value := reflect.New(v.Type().Elem()).Elem()
+		d.decode(f.Value, Join(path, f.Name), value)
+		v.SetMapIndex(reflect.ValueOf(f.Name).Convert(v.Type().Key()), value)
+	}
+}
+
+// distinct returns the fields of n without those, noted as mistakes, that repeat the name
+// of an earlier one.
+func (d *Decoder) distinct(n *Node, path string) []Field {
+	lines := make(map[string]int, len(n.Fields))
+	fields := make([]Field, 0, len(n.Fields))
+	for _, f := range n.Fields {
+		if earlier, ok := lines[f.Name]; ok {
+			d.Mistakes.Add(Place{d.File, f.Line, f.Column}, Join(path, f.Name),
+				"stands twice: it is already on line %d", earlier)
+			continue
+		}
+		lines[f.Name] = f.Line
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
+	if !d.expect(n, path, Object) {
+		return
+	}
+	known := structFields(v.Type())
+	for _, f := range d.distinct(n, path) {
+		i := slices.IndexFunc(known, func(sf structField) bool { return sf.name == f.Name })
+		if i < 0 {
+			names := make([]string, len(known))
+			for j, sf := range known {
+				names[j] = sf.name
+			}
+			d.Mistakes.Add(Place{d.File, f.Line, f.Column}, Join(path, f.Name),
+				"unknown field%s", hint(f.Name, names))
+			continue
+		}
+		d.decode(f.Value, Join(path, f.Name), v.FieldByIndex(known[i].index))
+	}
+	for _, sf := range known {
+		if !sf.required {
+			continue
+		}
+		if value := n.Get(sf.name); value == nil || value.Kind == Null {
+			d.Fail(n, Join(path, sf.name), "is missing")
+		}
+	}
+}
+
+// hint proposes the nearest name or, when none is near, all there are.
+func hint(name string, names []string) string {
+	if s := Suggest(name, names); s != "" {
+		return s
+	}
+	return "; want one of " + strings.Join(names, ", ")
+}
+
+type structField struct {
+	name     string
+	index    []int
+	required bool
+}
+
+// structFields lists the fields that a document can set, in the order of the struct.
+func structFields(t reflect.Type) []structField {
+	var fields []structField
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || name == "" || name == "-" {
+			continue
+		}
+		fields = append(fields, structField{name, f.Index, f.Tag.Get("document") == "required"})
+	}
+	return fields
+}

@@ -1,0 +1,156 @@
+package document
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// text and number make nodes of a line and column.
+func text(s string, line, column int) *Node {
+	return &Node{Kind: String, Text: s, Line: line, Column: column}
+}
+
+func number(s string, line, column int) *Node {
+	return &Node{Kind: Number, Text: s, Line: line, Column: column}
+}
+
+func list(line, column int, items ...*Node) *Node {
+	return &Node{Kind: List, Items: items, Line: line, Column: column}
+}
+
+func object(line, column int, fields ...Field) *Node {
+	return &Node{Kind: Object, Fields: fields, Line: line, Column: column}
+}
+
+// field names a value; the name stands where the value does, ten columns before.
+func field(name string, value *Node) Field {
+	return Field{Name: name, Line: value.Line, Column: max(1, value.Column-10), Value: value}
+}
+
+func TestPlaceIsTheNearestThatTheTextHas(t *testing.T) {
+	d := Document{File: "f.yaml", Root: object(1, 1,
+		field("spec", object(2, 3, field("clients", list(3, 5, number("7", 4, 7))))))}
+	for path, want := range map[string]string{
+		"":                        "f.yaml:1:1",
+		"spec.clients[0]":         "f.yaml:4:7",
+		"spec.clients[1]":         "f.yaml:3:5",
+		"spec.clients[0].deeper":  "f.yaml:4:7",
+		"spec.servers.replicas":   "f.yaml:2:3",
+		`spec["clients"][0]`:      "f.yaml:4:7",
+		`[""]`:                    "f.yaml:1:1",
+		"metadata.name":           "f.yaml:1:1",
+		"spec.clients.name.inner": "f.yaml:3:5",
+	} {
+		if got := d.Place(path).String(); got != want {
+			t.Errorf("place of %q is %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestPlaceLeavesOutWhatIsUnknown(t *testing.T) {
+	for want, p := range map[string]Place{
+		"f.yaml:3:4": {"f.yaml", 3, 4},
+		"f.yaml:3":   {"f.yaml", 3, 0},
+		"f.yaml":     {"f.yaml", 0, 0},
+		"3:4":        {"", 3, 4},
+		"":           {},
+	} {
+		if p.String() != want {
+			t.Errorf("%#v reads %q, want %q", p, p.String(), want)
+		}
+	}
+}
+
+func TestSetReplacesAndAdds(t *testing.T) {
+	d := Document{Root: object(1, 1, field("spec", object(2, 3,
+		field("seed", number("1", 2, 9)),
+		field("workload", list(3, 5, object(4, 5))),
+		field("empty", &Node{Kind: Null, Line: 5, Column: 9}))))}
+	for _, path := range []string{"spec.seed", "spec.workload[0].clients", "spec.servers.replicas",
+		"spec.empty.limit", `spec["a.b"][""]`} {
+		value := number("42", 0, 0)
+		if err := d.Set(path, value); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		steps, _ := splitPath(path)
+		n := d.Root
+		for _, s := range steps {
+			n = n.step(s)
+		}
+		if n != value {
+			t.Errorf("%s is %v after it was set", path, n)
+		}
+	}
+	if got := len(d.Root.Get("spec").Fields); got != 5 {
+		t.Errorf("spec has %d fields, want the 3 that it had, servers and a.b", got)
+	}
+}
+
+func TestSetSaysWhyItCannot(t *testing.T) {
+	for path, want := range map[string]string{
+		"":                              "the path is empty",
+		".":                             "a field name is empty",
+		"a..b":                          "a field name is empty",
+		"seed[0]":                       "seed is a number, not a list",
+		"seed.x":                        "seed is a number, not an object",
+		"[0]":                           "the document is an object, not a list",
+		"items[1]":                      "items has 1 items: [1] is out of range",
+		"items[-1]":                     `"-1" is no list index`,
+		"items[x]":                      `"x" is no list index`,
+		"items[0":                       "a bracket is not closed",
+		"items[0]name":                  `a dot is missing before "name"`,
+		`["seed`:                        "closing quote",
+		`["seed"x`:                      "closing quote",
+		"items[9999999999999999999999]": "no list index",
+	} {
+		d := Document{Root: object(1, 1, field("seed", number("1", 1, 7)), field("items", list(2, 3, number("1", 2, 5))))}
+		err := d.Set(path, number("2", 0, 0))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("set %q: %v, want %q", path, err, want)
+		}
+	}
+}
+
+// Whatever the names are, the path that Join and Index build leads back to the value.
+func TestPathsLeadBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		path := ""
+		var names []string
+		for range rapid.IntRange(1, 5).Draw(t, "depth") {
+			name := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", ".", "[0]", `"`, "a.b", "p(99)", "a\nb"})).Draw(t, "name")
+			names = append(names, name)
+			path = Join(path, name)
+		}
+		var d Document
+		if err := d.Set(path, number("1", 3, 4)); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		n := d.Root
+		for _, name := range names {
+			n = n.Get(name)
+		}
+		if n == nil || n.Text != "1" {
+			t.Fatalf("%q does not lead to the value of %q", path, names)
+		}
+		if at := d.Place(path); at.Line != 3 || at.Column != 4 {
+			t.Fatalf("%q stands at %v", path, at)
+		}
+		if strings.Contains(path, "\n") {
+			t.Fatalf("%q is more than one line", path)
+		}
+	})
+}
+
+func FuzzPath(f *testing.F) {
+	for _, seed := range []string{"spec.workload[0].clients", `a["b.c"][""]`, "a[", `["`, ".", "a..b", "[0]x", `["\x"]`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		d := Document{Root: &Node{Kind: Object}}
+		if err := d.Set(path, number("1", 3, 4)); err == nil && d.Place(path).Line != 3 {
+			t.Errorf("%q was set, but is not found again", path)
+		}
+	})
+}

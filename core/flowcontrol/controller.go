@@ -1,0 +1,189 @@
+// Package flowcontrol is API Priority and Fairness as a server calls it: it classifies
+// requests, keeps a queue set for every priority level, divides the server's seats among
+// the levels, and says when a rejected client should come back
+// (k8s.io/apiserver, util/flowcontrol/apf_controller.go).
+//
+// The server owns time: every call says what time it is, and times never go back. What
+// must happen later is the server's to call: Finish and Release as their comments say,
+// TimeOut when a request has waited long enough, Adjust every AdjustmentPeriodNs.
+package flowcontrol
+
+import (
+	"slices"
+	"strings"
+
+	"apfsim/core/classify"
+	"apfsim/core/config"
+	"apfsim/core/queueset"
+	"apfsim/core/seats"
+)
+
+// AdjustmentPeriodNs is how often the levels' current limits are adjusted.
+const AdjustmentPeriodNs = 10_000_000_000
+
+// Controller decides about the requests to one server.
+type Controller struct {
+	host        queueset.Host
+	serverLimit int // seats of the whole server
+	objects     config.Objects
+	classifier  *classify.Classifier
+	levels      []*Level // by name
+	generation  int
+}
+
+// New returns a controller for a server with serverLimit seats (max-requests-inflight +
+// max-mutating-requests-inflight), configured with objects as Configure wants them.
+func New(nowNs int64, serverLimit int, objects config.Objects, host queueset.Host) *Controller {
+	c := &Controller{host: host, serverLimit: serverLimit}
+	c.Configure(nowNs, objects)
+	return c
+}
+
+// Configure puts another configuration into force. The objects are defaulted, valid, and
+// hold the mandatory ones. A FlowSchema whose level does not exist is ignored. A level
+// that is no longer there drains: it keeps its shares until nothing waits or executes in it.
+func (c *Controller) Configure(nowNs int64, objects config.Objects) {
+	c.objects = objects
+	c.generation++
+
+	var levels []*Level
+	for _, object := range objects.PriorityLevels {
+		l := c.level(object.Name)
+		if l == nil {
+			l = &Level{}
+		}
+		l.object, l.draining = object, false
+		levels = append(levels, l)
+	}
+	for _, l := range c.levels {
+		if !slices.Contains(levels, l) && !l.queues.Idle() {
+			l.draining = true
+			levels = append(levels, l)
+		}
+	}
+	slices.SortFunc(levels, func(a, b *Level) int { return strings.Compare(a.object.Name, b.object.Name) })
+	c.levels = levels
+
+	var schemas []*config.FlowSchema
+	for _, s := range objects.FlowSchemas {
+		if l := c.level(s.Spec.PriorityLevelConfiguration.Name); l != nil && !l.draining {
+			schemas = append(schemas, s)
+		}
+	}
+	c.classifier = classify.New(schemas)
+
+	var shares float64
+	for _, l := range levels {
+		shares += float64(l.object.Spec.Shares())
+	}
+	for _, l := range levels {
+		l.derive(c.serverLimit, shares)
+	}
+	c.adjust(nowNs)
+}
+
+// Adjust lends and borrows: it sets the levels' current limits by the demand since the
+// last adjustment.
+func (c *Controller) Adjust(nowNs int64) { c.adjust(nowNs) }
+
+func (c *Controller) adjust(nowNs int64) {
+	division := make([]*seats.Level, len(c.levels))
+	for i, l := range c.levels {
+		if l.queues != nil {
+			l.seats.Observe(l.queues.TakeDemand(nowNs))
+		}
+		division[i] = &l.seats
+	}
+	seats.Adjust(division)
+	for _, l := range c.levels {
+		if l.queues == nil {
+			l.queues = queueset.New(nowNs, l.queuing, l.seats.Current, c.host)
+			continue
+		}
+		l.queues.Configure(nowNs, l.queuing, l.seats.Current)
+	}
+}
+
+// Levels returns the priority levels by name, draining ones among them. The slice is
+// valid until the next call of Configure.
+func (c *Controller) Levels() []*Level { return c.levels }
+
+// Generation counts the configurations; a Route is valid for one.
+func (c *Controller) Generation() int { return c.generation }
+
+func (c *Controller) level(name string) *Level {
+	i, ok := slices.BinarySearchFunc(c.levels, name, func(l *Level, name string) int {
+		return strings.Compare(l.object.Name, name)
+	})
+	if !ok {
+		return nil
+	}
+	return c.levels[i]
+}
+
+// Route is where a request goes.
+type Route struct {
+	Schema        *config.FlowSchema
+	Level         *Level
+	Distinguisher string // with Schema, tells the flow
+	Hash          uint64 // of the flow; 0 where the level does not tell flows apart
+}
+
+// Route classifies a request by the current configuration.
+func (c *Controller) Route(a *classify.Attributes) Route {
+	r := Route{Schema: c.classifier.Match(a)}
+	r.Level = c.level(r.Schema.Spec.PriorityLevelConfiguration.Name)
+	if r.Level.queuing.Queues > 1 {
+		r.Distinguisher = classify.Distinguisher(r.Schema, a)
+		r.Hash = classify.FlowHash(r.Schema.Name, r.Distinguisher)
+	}
+	return r
+}
+
+// Request is a request under flow control. The server allocates it and sets its Route,
+// its Work (estimated with the level's SeatCap) and its Owner.
+type Request struct {
+	queueset.Request
+	Route
+}
+
+// Arrive takes a request. It is rejected, with the number of seconds after which the
+// client may come back, or waits, or is dispatched before the method returns.
+func (c *Controller) Arrive(nowNs int64, r *Request) (rejection queueset.Rejection, retryAfterSeconds int) {
+	rejection = r.Level.queues.Arrive(nowNs, &r.Request, r.Hash)
+	if rejection == queueset.NotRejected {
+		return rejection, 0
+	}
+	retryAfterSeconds = r.Level.retryAfter.Drop(nowNs)
+	c.reap(nowNs, r.Level)
+	return rejection, retryAfterSeconds
+}
+
+// Finish ends a request's execution. It returns for how long the request keeps its seats:
+// if positive, the server owes a Release that much later.
+func (c *Controller) Finish(nowNs int64, r *Request) (lingerNs int64) {
+	lingerNs = r.Level.queues.Finish(nowNs, &r.Request)
+	c.reap(nowNs, r.Level)
+	return lingerNs
+}
+
+// Release ends a request's additional latency.
+func (c *Controller) Release(nowNs int64, r *Request) {
+	r.Level.queues.Release(nowNs, &r.Request)
+}
+
+// TimeOut rejects a request that still waits, and returns after how many seconds the
+// client may come back.
+func (c *Controller) TimeOut(nowNs int64, r *Request) (retryAfterSeconds int) {
+	r.Level.queues.TimeOut(nowNs, &r.Request)
+	retryAfterSeconds = r.Level.retryAfter.Drop(nowNs)
+	c.reap(nowNs, r.Level)
+	return retryAfterSeconds
+}
+
+// reap removes a level that drains once it is idle.
+func (c *Controller) reap(nowNs int64, l *Level) {
+	if l.draining && l.queues.Idle() {
+		c.Configure(nowNs, c.objects)
+	}
+}

@@ -1,0 +1,62 @@
+package flowcontrol
+
+import (
+	"apfsim/core/config"
+	"apfsim/core/queueset"
+	"apfsim/core/seats"
+)
+
+// Level is a priority level in service.
+type Level struct {
+	object     *config.PriorityLevel
+	queuing    queueset.Config
+	seats      seats.Level
+	seatCap    int
+	queues     *queueset.QueueSet
+	retryAfter RetryAfter
+	draining   bool // no longer configured, but not yet idle
+}
+
+// Name returns the level's name.
+func (l *Level) Name() string { return l.object.Name }
+
+// Spec returns the level's configuration.
+func (l *Level) Spec() *config.PriorityLevelSpec { return &l.object.Spec }
+
+// Limits returns the nominal concurrency limit and its bounds, in seats.
+func (l *Level) Limits() seats.Limits { return l.seats.Limits }
+
+// CurrentLimit returns the concurrency limit in force, in seats.
+func (l *Level) CurrentLimit() int { return l.seats.Current }
+
+// SeatCap returns the most seats that a request is estimated to take, 0 when only the
+// estimator's own limit holds: at levels that do not queue.
+func (l *Level) SeatCap() int { return l.seatCap }
+
+// Queues returns the level's queue set.
+func (l *Level) Queues() *queueset.QueueSet { return l.queues }
+
+// Draining says whether the level is no longer configured but still at work.
+func (l *Level) Draining() bool { return l.draining }
+
+// derive works out what follows from the level's configuration and the sum of all shares.
+func (l *Level) derive(serverLimit int, allShares float64) {
+	spec := &l.object.Spec
+	borrowing, bounded := spec.BorrowingLimitPercent()
+	l.seats.Exempt = spec.Type == config.TypeExempt
+	l.seats.Limits = seats.NewLimits(serverLimit, spec.Shares(), allShares, spec.LendablePercent(), borrowing, bounded)
+	if l.queues == nil {
+		// In force should the first adjustment find no solution.
+		l.seats.Current = l.seats.Nominal - (l.seats.Nominal-l.seats.Min)/2
+	}
+	switch q := spec.Queuing(); {
+	case l.seats.Exempt:
+		l.queuing = queueset.Config{Queues: queueset.Unlimited}
+	case q == nil:
+		l.queuing = queueset.Config{}
+	default:
+		l.queuing = queueset.Config{Queues: int(q.Queues), HandSize: int(q.HandSize), QueueLengthLimit: int(q.QueueLengthLimit)}
+		// A level that stops queuing keeps its cap, as it does upstream.
+		l.seatCap = seats.Cap(l.seats.Nominal, int(q.HandSize))
+	}
+}

@@ -1,0 +1,410 @@
+// Package queueset is one priority level at work: its queues, its seats, and the order in
+// which waiting requests get them, by the algorithm "Fair Queuing for Server Requests" of
+// KEP-1040 as k8s.io/apiserver (util/flowcontrol/fairqueuing/queueset) carries it out.
+package queueset
+
+import (
+	"math"
+
+	"apfsim/core/dealer"
+	"apfsim/core/estimate"
+	"apfsim/core/seats"
+)
+
+// Config says how a level queues.
+type Config struct {
+	Queues           int // 0 rejects what finds no seat; Unlimited admits everything
+	HandSize         int
+	QueueLengthLimit int // requests waiting in one queue
+}
+
+// Unlimited, as the number of queues, is the exempt level's: every request starts at once.
+const Unlimited = -1
+
+// serviceGuessNs is G: how long a request is taken to execute until it has.
+const serviceGuessNs = 3_000_000
+
+// R is wound back by epoch once it reaches the high mark, lest it overflow.
+const (
+	epoch    = estimate.SeatSeconds(math.MaxUint64 / 2)
+	highMark = epoch + epoch/2
+)
+
+// never is the finish of a queue in which nothing waits.
+const never = estimate.SeatSeconds(math.MaxUint64)
+
+// Host is told which requests start. It is called in the middle of a QueueSet's method
+// and must not call back.
+type Host interface {
+	// Dispatched says that r executes from now on, and that the host owes a Finish.
+	Dispatched(r *Request)
+}
+
+// QueueSet is one priority level: its queues, its seats and its progress meter R. While
+// any queue is active (has requests waiting or executing), R advances, in seat-seconds per
+// second, at
+//
+//	dR/dt = min(limit, seats in use + seats waiting) / active queues
+//
+// and every queue would, in the fluid world that R measures, be served at that rate.
+//
+// Every method that takes the time advances R first; times never go back. Invariants:
+// the sums are those of the queues' requests; seatsInUse exceeds the limit only after
+// the limit has shrunk, or by one request wider than it.
+type QueueSet struct {
+	host   Host
+	config Config
+	dealer *dealer.Dealer // nil without queues
+	limit  int            // concurrency limit, in seats
+
+	queues  []*queue
+	finishR []estimate.SeatSeconds // by queue: when its oldest request would be through; never if none waits
+	hand    []int                  // scratch for dealing
+	deals   int                    // hands dealt so far
+	robin   int                    // the queue dispatched from last
+
+	r         estimate.SeatSeconds
+	rNs       int64 // when R was last advanced
+	active    int   // queues with requests waiting or executing
+	seatsWant int   // over the queues: seats in use and seats waiting
+
+	waiting      int
+	seatsWaiting int
+	executing    int
+	seatsInUse   int
+	demand       seats.Demand
+}
+
+type queue struct {
+	index         int // -1 once removed
+	first, last   *Request
+	waiting       int
+	executing     int
+	seatsInUse    int
+	seatsWaiting  int
+	workWaiting   estimate.SeatSeconds
+	nextDispatchR estimate.SeatSeconds // R at which its oldest request would start
+}
+
+func (q *queue) active() bool { return q.waiting > 0 || q.executing > 0 }
+
+// New returns an empty set. The configuration must be valid.
+func New(nowNs int64, config Config, limit int, host Host) *QueueSet {
+	s := &QueueSet{host: host, rNs: nowNs, demand: seats.NewDemand(nowNs)}
+	s.Configure(nowNs, config, limit)
+	return s
+}
+
+// Configure puts another configuration and concurrency limit into force. New queues are
+// there at once. Surplus ones are dealt no more requests, and one goes whenever a queue
+// has given back its last seats.
+func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
+	s.advance(nowNs)
+	if config.Queues > 0 {
+		d, err := dealer.New(config.Queues, config.HandSize)
+		if err != nil {
+			panic("queueset: invalid configuration: " + err.Error())
+		}
+		s.dealer = d
+		s.hand = make([]int, config.HandSize)
+		for len(s.queues) < config.Queues {
+			s.queues = append(s.queues, &queue{index: len(s.queues)})
+			s.finishR = append(s.finishR, never)
+		}
+	}
+	s.config, s.limit = config, limit
+	s.dispatch(nowNs)
+}
+
+// Arrive takes a request of the flow with the given hash. It is rejected, or waits, or is
+// dispatched before the method returns; others may be dispatched too.
+func (s *QueueSet) Arrive(nowNs int64, r *Request, flowHash uint64) Rejection {
+	s.advance(nowNs)
+	r.set, r.queue, r.arrivalR = s, nil, s.r
+	if s.config.Queues <= 0 {
+		if !s.accommodates(r.Seats()) {
+			return ConcurrencyLimit
+		}
+		s.start(nowNs, r)
+		return NotRejected
+	}
+	r.totalWork = estimate.SeatsTimesDuration(float64(r.Work.InitialSeats), serviceGuessNs) +
+		estimate.SeatsTimesDuration(float64(r.Work.FinalSeats), r.Work.AdditionalLatencyNs)
+	q := s.shortest(flowHash)
+	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
+		return QueueFull
+	}
+	s.enqueue(nowNs, q, r)
+	s.dispatch(nowNs)
+	return NotRejected
+}
+
+// Finish ends the execution of a dispatched request. It returns for how long the request
+// keeps its seats: if positive, the host owes a Release that much later.
+func (s *QueueSet) Finish(nowNs int64, r *Request) (lingerNs int64) {
+	s.mustBe(r, executing)
+	s.advance(nowNs)
+	s.executing--
+	if q := r.queue; q != nil {
+		q.executing--
+		if !q.active() {
+			s.active--
+		}
+		q.nextDispatchR -= estimate.SeatsTimesDuration(float64(r.Work.InitialSeats), serviceGuessNs-(nowNs-r.dispatchNs))
+		s.bound(q)
+	}
+	r.phase = lingering
+	lingerNs = max(0, r.Work.AdditionalLatencyNs)
+	if lingerNs == 0 {
+		s.release(nowNs, r)
+	}
+	s.dispatch(nowNs)
+	return lingerNs
+}
+
+// Release takes back the seats of a request at the end of its additional latency.
+func (s *QueueSet) Release(nowNs int64, r *Request) {
+	s.mustBe(r, lingering)
+	s.advance(nowNs)
+	s.release(nowNs, r)
+	s.dispatch(nowNs)
+}
+
+// TimeOut removes a request that has waited as long as it may. Nothing is dispatched for it.
+func (s *QueueSet) TimeOut(nowNs int64, r *Request) {
+	s.mustBe(r, waiting)
+	s.advance(nowNs)
+	q := r.queue
+	s.dequeue(q, r)
+	if !q.active() {
+		s.active--
+	}
+	r.phase = absent
+	s.noteDemand(nowNs)
+	s.bound(q)
+}
+
+func (s *QueueSet) mustBe(r *Request, want phase) {
+	if r.set != s || r.phase != want {
+		panic("queueset: a request was finished, released or timed out that was not in a state to be")
+	}
+}
+
+// advance brings R up to now, on the ground that the state has held since it last was.
+func (s *QueueSet) advance(nowNs int64) {
+	elapsedNs := nowNs - s.rNs
+	if elapsedNs < 0 {
+		panic("queueset: time went back")
+	}
+	s.rNs = nowNs
+	if s.active == 0 {
+		return
+	}
+	rate := math.Min(float64(s.seatsWant), float64(s.limit)) / float64(s.active)
+	s.r += estimate.SeatsTimesDuration(rate, elapsedNs)
+	if s.r >= highMark {
+		s.windBack()
+	}
+}
+
+// windBack subtracts an epoch from R and from every reading taken of it.
+func (s *QueueSet) windBack() {
+	s.r -= epoch
+	for _, q := range s.queues {
+		if !q.active() {
+			q.nextDispatchR = 0 // of no account: the next arrival sets it to R
+			continue
+		}
+		q.nextDispatchR -= epoch
+		for r := q.first; r != nil; r = r.next {
+			r.arrivalR -= epoch
+		}
+		s.restate(q)
+	}
+}
+
+// shortest deals the flow its hand and returns the queue of it with the least work
+// waiting. Where to start looking rotates from hand to hand, so that flows with common
+// queues do not all prefer the same one.
+func (s *QueueSet) shortest(flowHash uint64) *queue {
+	hand := s.dealer.Deal(flowHash, s.hand)
+	i := s.deals % len(hand)
+	s.deals++
+	best := s.queues[hand[i]]
+	for range len(hand) - 1 {
+		if i++; i == len(hand) {
+			i = 0
+		}
+		if q := s.queues[hand[i]]; q.workWaiting < best.workWaiting {
+			best = q
+		}
+	}
+	return best
+}
+
+func (s *QueueSet) enqueue(nowNs int64, q *queue, r *Request) {
+	if !q.active() {
+		s.active++
+		q.nextDispatchR = s.r
+	}
+	r.phase, r.queue = waiting, q
+	r.next, r.prev = nil, q.last
+	if q.last == nil {
+		q.first = r
+	} else {
+		q.last.next = r
+	}
+	q.last = r
+	q.waiting++
+	q.seatsWaiting += r.Seats()
+	q.workWaiting += r.totalWork
+	s.waiting++
+	s.seatsWaiting += r.Seats()
+	s.seatsWant += r.Seats()
+	s.noteDemand(nowNs)
+	s.bound(q)
+}
+
+func (s *QueueSet) dequeue(q *queue, r *Request) {
+	if r.prev == nil {
+		q.first = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		q.last = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.next, r.prev = nil, nil
+	q.waiting--
+	q.seatsWaiting -= r.Seats()
+	q.workWaiting -= r.totalWork
+	s.waiting--
+	s.seatsWaiting -= r.Seats()
+	s.seatsWant -= r.Seats()
+}
+
+// bound is the anti-windup measure: a queue that could not use its share must not save it
+// up, so its oldest request is never taken to start before it arrived.
+func (s *QueueSet) bound(q *queue) {
+	if q.first != nil && q.nextDispatchR < q.first.arrivalR {
+		q.nextDispatchR = q.first.arrivalR
+	}
+	s.restate(q)
+}
+
+// restate brings the queue's entry in finishR up to date.
+func (s *QueueSet) restate(q *queue) {
+	switch {
+	case q.index < 0:
+	case q.first == nil:
+		s.finishR[q.index] = never
+	default:
+		s.finishR[q.index] = q.nextDispatchR + q.first.totalWork
+	}
+}
+
+// dispatch starts as many waiting requests as it can, each time the one that would be
+// through first. One that does not fit holds back all others.
+func (s *QueueSet) dispatch(nowNs int64) {
+	for s.waiting > 0 && s.seatsInUse < s.limit {
+		q := s.queues[s.earliest()]
+		r := q.first
+		if !s.accommodates(r.Seats()) {
+			return
+		}
+		s.dequeue(q, r)
+		if r.Work.FinalSeats > s.limit {
+			finalWork := estimate.SeatsTimesDuration(float64(r.Work.FinalSeats), r.Work.AdditionalLatencyNs)
+			r.Work.FinalSeats = s.limit
+			r.Work.AdditionalLatencyNs = finalWork.DurationPerSeat(float64(s.limit))
+		}
+		s.robin = q.index
+		q.executing++
+		q.seatsInUse += r.Seats()
+		s.seatsWant += r.Seats()
+		q.nextDispatchR += r.totalWork
+		s.bound(q)
+		s.start(nowNs, r)
+	}
+}
+
+// earliest returns the first queue, from the one after the last dispatched from and going
+// round, whose oldest request would be through before any other's.
+func (s *QueueSet) earliest() int {
+	best, least := -1, never
+	for i := s.robin + 1; i < len(s.finishR); i++ {
+		if f := s.finishR[i]; f < least {
+			best, least = i, f
+		}
+	}
+	for i := 0; i <= s.robin && i < len(s.finishR); i++ {
+		if f := s.finishR[i]; f < least {
+			best, least = i, f
+		}
+	}
+	return best
+}
+
+// start seats a request.
+func (s *QueueSet) start(nowNs int64, r *Request) {
+	r.phase, r.dispatchNs = executing, nowNs
+	s.executing++
+	s.seatsInUse += r.Seats()
+	s.noteDemand(nowNs)
+	s.host.Dispatched(r)
+}
+
+// accommodates says whether a request of so many seats may start now. One wider than the
+// limit may when nothing else executes.
+func (s *QueueSet) accommodates(seats int) bool {
+	switch {
+	case s.config.Queues == Unlimited:
+		return true
+	case seats > s.limit:
+		return s.executing == 0
+	}
+	return s.seatsInUse+seats <= s.limit
+}
+
+func (s *QueueSet) release(nowNs int64, r *Request) {
+	r.phase = absent
+	s.seatsInUse -= r.Seats()
+	s.noteDemand(nowNs)
+	q := r.queue
+	if q == nil {
+		return
+	}
+	q.seatsInUse -= r.Seats()
+	if q.index < 0 {
+		return
+	}
+	s.seatsWant -= r.Seats()
+	if len(s.queues) > s.config.Queues && !q.active() {
+		s.remove(q)
+	}
+}
+
+// remove takes an inactive queue out of the set; the indices above it move down, and the
+// round-robin index with them.
+func (s *QueueSet) remove(q *queue) {
+	s.queues = append(s.queues[:q.index], s.queues[q.index+1:]...)
+	s.finishR = append(s.finishR[:q.index], s.finishR[q.index+1:]...)
+	for _, above := range s.queues[q.index:] {
+		above.index--
+	}
+	if s.robin >= q.index {
+		s.robin--
+	}
+	s.seatsWant -= q.seatsInUse
+	q.index = -1
+}
+
+func (s *QueueSet) noteDemand(nowNs int64) {
+	s.demand.Set(nowNs, s.seatsInUse+s.seatsWaiting)
+}
+
+// TakeDemand returns the statistics of the seat demand, in use and waiting, since the
+// last call, and begins the next period.
+func (s *QueueSet) TakeDemand(nowNs int64) seats.DemandStatistics { return s.demand.Take(nowNs) }

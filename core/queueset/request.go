@@ -1,0 +1,63 @@
+package queueset
+
+import "apfsim/core/estimate"
+
+// Request is one request's place in a QueueSet. The host allocates it, sets Work and
+// Owner, and may reuse it once it has been rejected or released.
+type Request struct {
+	// Work is what the request takes. Dispatch may reshape its final phase to fit the
+	// concurrency limit.
+	Work  estimate.Work
+	Owner any // whatever the host wants to find again when the request is dispatched
+
+	set        *QueueSet
+	queue      *queue   // nil for a request that went past the queues
+	next, prev *Request // neighbours in the queue's FIFO
+	arrivalR   estimate.SeatSeconds
+	totalWork  estimate.SeatSeconds // as computed at arrival
+	dispatchNs int64
+	phase      phase
+}
+
+type phase uint8
+
+const (
+	absent phase = iota
+	waiting
+	executing
+	lingering // execution is over, the seats are kept for the additional latency
+)
+
+// Queue returns the index of the request's queue, -1 when it has none.
+func (r *Request) Queue() int {
+	if r.queue == nil {
+		return -1
+	}
+	return r.queue.index
+}
+
+// Waiting says whether the request waits in a queue.
+func (r *Request) Waiting() bool { return r.phase == waiting }
+
+// Seats returns the seats that the request holds, waits for or has been refused: the most
+// of its two phases.
+func (r *Request) Seats() int { return r.Work.MaxSeats() }
+
+// Rejection says why a request was not admitted; the zero value is none.
+type Rejection uint8
+
+// The reasons of a rejection, under the names of the metric
+// apiserver_flowcontrol_rejected_requests_total.
+const (
+	NotRejected      Rejection = iota
+	QueueFull                  // its queue holds the queue length limit, and no seat is free
+	ConcurrencyLimit           // no queues, and its seats are not free
+	TimedOut                   // it waited as long as it may
+
+	Rejections = iota // how many values there are
+)
+
+// String returns the reason as metrics and logs write it, "" for none.
+func (r Rejection) String() string {
+	return [...]string{"", "queue-full", "concurrency-limit", "time-out"}[r]
+}

@@ -1,0 +1,167 @@
+package queueset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"apfsim/core/estimate"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestScripts plays the stories of testdata. Each command takes the time since the
+// beginning, does one thing to the set, and prints what became of it: who started, R, and
+// every queue that is not blank. Run with -rewrite to replace what they print.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var p *player
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "new" {
+				p = &player{named: map[string]*Request{}}
+				p.set = New(0, config(t, d), number(t, d, "limit", 0), p)
+				return p.state()
+			}
+			return p.play(t, d)
+		})
+	})
+}
+
+type player struct {
+	set     *QueueSet
+	named   map[string]*Request
+	started []string
+	nowNs   int64
+}
+
+func (p *player) Dispatched(r *Request) { p.started = append(p.started, r.Owner.(string)) }
+
+func (p *player) play(t *testing.T, d *datadriven.TestData) string {
+	var at string
+	d.ScanArgs(t, "at", &at)
+	p.nowNs = duration(t, d, at)
+	var name string
+	var effects []string
+	if d.Cmd != "configure" {
+		name = d.CmdArgs[0].Key
+	}
+	r := p.named[name]
+	p.started = nil
+	switch d.Cmd {
+	case "arrive":
+		r = &Request{Owner: name, Work: estimate.Work{
+			InitialSeats: number(t, d, "seats", 1),
+			FinalSeats:   number(t, d, "final", 0),
+		}}
+		if d.HasArg("latency") {
+			var latency string
+			d.ScanArgs(t, "latency", &latency)
+			r.Work.AdditionalLatencyNs = duration(t, d, latency)
+		}
+		p.named[name] = r
+		switch rejection := p.set.Arrive(p.nowNs, r, uint64(number(t, d, "hash", 0))); {
+		case rejection != NotRejected:
+			effects = append(effects, fmt.Sprintf("%s is rejected: %v", name, rejection))
+		case r.Waiting():
+			effects = append(effects, fmt.Sprintf("%s waits in queue %d", name, r.Queue()))
+		}
+	case "finish":
+		if lingerNs := p.set.Finish(p.nowNs, r); lingerNs > 0 {
+			effects = append(effects, fmt.Sprintf("%s keeps %d seats for %v", name, r.Seats(), time.Duration(lingerNs)))
+		}
+	case "release":
+		p.set.Release(p.nowNs, r)
+	case "time-out":
+		p.set.TimeOut(p.nowNs, r)
+	case "configure":
+		p.set.Configure(p.nowNs, config(t, d), number(t, d, "limit", p.set.Limit()))
+	default:
+		d.Fatalf(t, "no such command")
+	}
+	for _, s := range p.started {
+		effects = append(effects, s+" starts")
+	}
+	if len(effects) == 0 {
+		effects = []string{"nothing starts"}
+	}
+	return strings.Join(effects, ", ") + "\n" + p.state()
+}
+
+func (p *player) state() string {
+	var b strings.Builder
+	s := p.set
+	fmt.Fprintf(&b, "R %s, seats %d of %d\n", ss(s.r), s.seatsInUse, s.limit)
+	for _, q := range s.queues {
+		if !q.active() && q.seatsInUse == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "queue %d: next dispatch R %s, executing %d on %d seats", q.index, ss(q.nextDispatchR), q.executing, q.seatsInUse)
+		if q.waiting > 0 {
+			var names []string
+			for r := q.first; r != nil; r = r.next {
+				names = append(names, r.Owner.(string))
+			}
+			fmt.Fprintf(&b, ", waiting %s on %d seats, work %s", strings.Join(names, " "), q.seatsWaiting, ss(q.workWaiting))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// ss prints seat-seconds to the last of their eight digits.
+func ss(s estimate.SeatSeconds) string { return fmt.Sprintf("%d.%08d", s/1e8, s%1e8) }
+
+func config(t *testing.T, d *datadriven.TestData) Config {
+	return Config{
+		Queues:           number(t, d, "queues", 0),
+		HandSize:         number(t, d, "handSize", 1),
+		QueueLengthLimit: number(t, d, "queueLengthLimit", 50),
+	}
+}
+
+func number(t *testing.T, d *datadriven.TestData, name string, otherwise int) int {
+	if d.HasArg(name) {
+		d.ScanArgs(t, name, &otherwise)
+	}
+	return otherwise
+}
+
+func duration(t *testing.T, d *datadriven.TestData, s string) int64 {
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	return int64(v)
+}
+
+// The scripts above print R from time 0; this story begins where R is about to pass its
+// high mark of 3/4 of 2^64, and everything read off it must go back by the same half.
+func TestWindBack(t *testing.T) {
+	p := &player{}
+	s := New(0, Config{Queues: 2, HandSize: 1, QueueLengthLimit: 50}, 1, p)
+	s.r = highMark - 100_000 // a thousandth of a seat-second below
+	arrive := func(name string, hash uint64) *Request {
+		r := &Request{Owner: name, Work: estimate.Work{InitialSeats: 1}}
+		s.Arrive(0, r, hash)
+		return r
+	}
+	first, second, third := arrive("first", 0), arrive("second", 0), arrive("third", 1)
+
+	// One seat for two queues: R gains half a seat-second per second, 5 ms in 10 ms.
+	s.Finish(10_000_000, first)
+	if want := highMark - 100_000 + 500_000 - epoch; s.r != want {
+		t.Errorf("R is %d after winding back, want %d", s.r, want)
+	}
+	// second's queue has been served 10 ms of 3 ms estimated; third's has had nothing.
+	if want := highMark - 100_000 + 1_000_000 - epoch; s.queues[0].nextDispatchR != want {
+		t.Errorf("next dispatch R of queue 0 is %d, want %d", s.queues[0].nextDispatchR, want)
+	}
+	if want := highMark - 100_000 - epoch; second.arrivalR != want {
+		t.Errorf("R at the waiting request's arrival is %d, want %d", second.arrivalR, want)
+	}
+	if !slices.Equal(p.started, []string{"first", "third"}) || third.Waiting() {
+		t.Errorf("started %v, want third after first", p.started)
+	}
+}

@@ -1,0 +1,179 @@
+package seats
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The levels that every cluster has, on a server with the default 600 seats. The shares
+// add up to 245, so 100 of them are ⌈600·100/245⌉ = ⌈244.9⌉ = 245 seats.
+func TestDefaultLevels(t *testing.T) {
+	const server, allShares = 600, 245
+	for _, c := range []struct {
+		name             string
+		shares, lendable int32
+		want             Limits
+		handSize, cap    int
+	}{
+		{"catch-all", 5, 0, Limits{13, 13, 613}, 0, 0},
+		{"exempt", 0, 0, Limits{0, 0, 600}, 0, 0},
+		{"global-default", 20, 50, Limits{49, 24, 649}, 6, 8},   // 24.5 rounds away from zero: lends 25; ⌈7.35⌉ = 8 = ⌊49/6⌋
+		{"leader-election", 10, 0, Limits{25, 25, 625}, 4, 4},   // ⌈3.75⌉ = 4 < ⌊25/4⌋ = 6
+		{"node-high", 40, 25, Limits{98, 73, 698}, 6, 15},       // ⌈14.7⌉ = 15 < 16
+		{"system", 30, 33, Limits{74, 50, 674}, 6, 12},          // 24.42 lent; ⌈11.1⌉ = 12 = ⌊74/6⌋
+		{"workload-high", 40, 50, Limits{98, 49, 698}, 6, 15},   // half is 49
+		{"workload-low", 100, 90, Limits{245, 24, 845}, 6, 37},  // 220.5 rounds away from zero: lends 221; ⌈36.75⌉ < ⌊40.8⌋
+		{"half a seat each", 5, 100, Limits{13, 0, 613}, 50, 1}, // ⌊13/50⌋ = 0: a cap is at least 1
+	} {
+		got := NewLimits(server, c.shares, allShares, c.lendable, 0, false)
+		if got != c.want {
+			t.Errorf("%s: limits %+v, want %+v", c.name, got, c.want)
+		}
+		if c.handSize > 0 && Cap(got.Nominal, c.handSize) != c.cap {
+			t.Errorf("%s: seat cap %d, want %d", c.name, Cap(got.Nominal, c.handSize), c.cap)
+		}
+	}
+	if got := NewLimits(server, 40, allShares, 0, 50, true); got.Max != 98+49 {
+		t.Errorf("with a borrowing limit of 50%%: Max %d, want 147", got.Max)
+	}
+}
+
+// A demand of 2 seats for 1 s and of 6 for 3 s: average (2 + 18)/4 = 5, mean square
+// (4 + 108)/4 = 28, deviation √(28 - 25) = √3.
+func TestDemand(t *testing.T) {
+	d := NewDemand(0)
+	d.Set(0, 2)
+	d.Set(1_000_000_000, 6)
+	got := d.Take(4_000_000_000)
+	want := DemandStatistics{Seconds: 4, Average: 5, Deviation: math.Sqrt(3), Max: 6}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	// The next period begins with what is asked for now, and that is its maximum so far.
+	if got := d.Take(4_000_000_000); got != (DemandStatistics{Max: 6}) {
+		t.Errorf("an empty period: %+v", got)
+	}
+	d.Set(5_000_000_000, 0)
+	d.Take(5_000_000_000)
+	if got := d.Take(6_000_000_000); got != (DemandStatistics{Seconds: 1}) {
+		t.Errorf("a period without demand: %+v", got)
+	}
+}
+
+// The smoothed demand follows a rise at once and a fall by 2.3 % of the difference.
+func TestSmoothedDemand(t *testing.T) {
+	var l Level
+	l.Observe(DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
+	if l.Smoothed != 100 || l.High != 130 {
+		t.Errorf("after a rise: smoothed %v, high %d; want 100, 130", l.Smoothed, l.High)
+	}
+	l.Observe(DemandStatistics{Seconds: 10})
+	if l.Smoothed != 97.7 || l.High != 0 {
+		t.Errorf("after a fall: smoothed %v, high %d; want 97.7, 0", l.Smoothed, l.High)
+	}
+	l.Observe(DemandStatistics{Max: 7})
+	if l.Smoothed != 97.7 || l.High != 7 {
+		t.Errorf("after an empty period: smoothed %v, high %d; want 97.7 as before, 7", l.Smoothed, l.High)
+	}
+}
+
+func adjusted(levels ...*Level) []int {
+	Adjust(levels)
+	current := make([]int, len(levels))
+	for i, l := range levels {
+		current[i] = l.Current
+	}
+	return current
+}
+
+func TestAdjust(t *testing.T) {
+	level := func(nominal, lowest, most, high int, smoothed float64) *Level {
+		return &Level{Limits: Limits{nominal, lowest, most}, High: high, Smoothed: smoothed}
+	}
+	exempt := func(high int) *Level { return &Level{Exempt: true, High: high} }
+	for _, c := range []struct {
+		story  string
+		levels []*Level
+		want   []int
+	}{
+		{"a busy level borrows what an idle one lends: 10 to 190 is 1 to 19",
+			[]*Level{level(100, 10, 700, 0, 0), level(100, 10, 700, 190, 190)}, []int{10, 190}},
+		{"no more than it may: then the idle one keeps the rest",
+			[]*Level{level(100, 10, 700, 0, 0), level(100, 10, 150, 190, 190)}, []int{50, 150}},
+		{"an idle level that lends nothing keeps all",
+			[]*Level{level(100, 100, 700, 0, 0), level(100, 50, 700, 190, 190)}, []int{100, 100}},
+		{"demand within the nominal limit cannot be lent away",
+			[]*Level{level(100, 10, 700, 80, 60), level(100, 10, 700, 500, 500)}, []int{80, 120}},
+		{"two idle levels divide by what they cannot lend: 30 to 10",
+			[]*Level{level(100, 30, 700, 0, 0), level(100, 10, 700, 0, 0)}, []int{150, 50}},
+		{"the exempt level's demand comes off before it is asked whether seats are short, but the division is of all 200",
+			[]*Level{exempt(20), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{20, 182, 18}},
+		{"seats are short: of 200 - 110 = 90 seats, 20 are the least and low is 200: 10 + 90·70/180",
+			[]*Level{exempt(110), level(100, 10, 700, 100, 100), level(100, 10, 700, 100, 100)}, []int{110, 45, 45}},
+		{"so short that everyone gets the least",
+			[]*Level{exempt(190), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{190, 10, 10}},
+	} {
+		if got := adjusted(c.levels...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.story, got, c.want)
+		}
+	}
+}
+
+// When even the upper bounds do not add up to all seats, the limits stay as they were.
+func TestAdjustWithoutSolution(t *testing.T) {
+	l := &Level{Limits: Limits{Nominal: 100, Min: 50, Max: 100}, High: 10, Current: 77}
+	e := &Level{Exempt: true, Limits: Limits{Nominal: 50, Min: 50}}
+	if got := adjusted(e, l); !slices.Equal(got, []int{50, 77}) {
+		t.Errorf("got %v, want the limited level's 77 left alone", got)
+	}
+}
+
+// What divide finds is what bisection on p finds.
+func TestDivideIsTheOneProportion(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var demands []demand
+		var low, high float64
+		for range rapid.IntRange(1, 8).Draw(t, "levels") {
+			least := float64(rapid.IntRange(0, 100).Draw(t, "low"))
+			d := demand{
+				low:    least,
+				high:   least + float64(rapid.IntRange(0, 300).Draw(t, "room")),
+				target: max(least, rapid.Float64Range(0, 400).Draw(t, "target")),
+			}
+			demands = append(demands, d)
+			low += d.low
+			high += d.high
+		}
+		whole := float64(rapid.IntRange(0, int(high)+10).Draw(t, "whole"))
+		parts, ok := divide(whole, slices.Clone(demands))
+		if feasible := low <= whole && whole <= high; whole > 0 && ok != feasible {
+			t.Fatalf("ok is %v with whole %v and bounds from %v to %v", ok, whole, low, high)
+		}
+		if !ok || whole == 0 {
+			return
+		}
+		sumAt := func(p float64) (sum float64) {
+			for _, d := range demands {
+				sum += max(d.low, min(d.high, p*max(d.target, leastTarget)))
+			}
+			return sum
+		}
+		from, to := 0.0, 1e9
+		for range 200 {
+			if p := (from + to) / 2; sumAt(p) < whole {
+				from = p
+			} else {
+				to = p
+			}
+		}
+		for i, d := range demands {
+			want := max(d.low, min(d.high, to*max(d.target, leastTarget)))
+			if math.Abs(parts[i]-want) > 1e-3 {
+				t.Fatalf("part %d is %v, want %v (p = %v)", i, parts[i], want, to)
+			}
+		}
+	})
+}

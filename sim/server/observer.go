@@ -1,0 +1,25 @@
+package server
+
+// Observer is told what happens at the server, as it happens. Its methods must not call
+// back, and must not keep a request.
+//
+// The life of a request: Arrived, then either Rejected at once, or Dispatched at once, or
+// a wait that ends with Dispatched or Rejected (a time-out). After Dispatched come
+// Executed, at the end of execution, and Released, when its seats are free again: at the
+// same instant, or the additional latency later. A watch is Executed when it is
+// initialised. Nothing is told of what would happen after the end of the run.
+type Observer interface {
+	Arrived(nowNs int64, r *Request)
+	Dispatched(nowNs int64, r *Request)
+	Rejected(nowNs int64, r *Request)
+	Executed(nowNs int64, r *Request)
+	Released(nowNs int64, r *Request)
+
+	// Adjusted is called when the levels' current limits may have changed: at the start
+	// and at every periodic adjustment.
+	Adjusted(nowNs int64)
+
+	// Tick is called at every multiple of the sampling interval from 0 on, before
+	// anything else happens at that instant, and at the end of the run.
+	Tick(nowNs int64)
+}

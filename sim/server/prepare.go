@@ -1,0 +1,71 @@
+package server
+
+import (
+	"net/url"
+	"slices"
+	"time"
+
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+)
+
+// maxWaitNs is how long any request waits in a queue at most.
+const maxWaitNs = int64(time.Minute)
+
+// prepare finds out what all requests of a template have in common: once, and their
+// route again whenever the configuration has changed.
+func (s *Server) prepare(t *Template) {
+	if t.work == nil {
+		a := &t.Attributes
+		t.isWatch = a.Verb == "watch"
+		t.longRunning = a.LongRunning()
+		t.passesBy = t.longRunning && !t.isWatch
+		t.readOnly = a.ReadOnly()
+		t.master = slices.Contains(a.Groups, "system:masters")
+		t.waitNs = s.waitLimitNs(t)
+		work, err := estimate.NewRequest(a, t.Query, s.store, s.watchers)
+		if err != nil {
+			panic("server: a query that validation let pass: " + err.Error())
+		}
+		t.work = work
+	}
+	if s.flowControl != nil && !t.passesBy && t.generation != s.flowControl.Generation() {
+		t.generation = s.flowControl.Generation()
+		t.route = s.flowControl.Route(&t.Attributes)
+		t.flow = s.flow(t.route)
+	}
+}
+
+// waitLimitNs returns for how long a request may wait: a quarter of the time until its
+// deadline. A watch has none, and the server's timeout stands in.
+func (s *Server) waitLimitNs(t *Template) int64 {
+	timeout := int64(s.settings.RequestTimeout)
+	if query, err := url.ParseQuery(t.Query); err == nil && !t.isWatch {
+		if asked, err := time.ParseDuration(query.Get("timeout")); err == nil && asked > 0 {
+			timeout = min(timeout, int64(asked))
+		}
+	}
+	return min(maxWaitNs, timeout/4)
+}
+
+// counted says whether max-in-flight counts the request.
+func (t *Template) counted() bool { return !t.longRunning && !t.master }
+
+// flow returns the flow of a route, the same for the same one.
+func (s *Server) flow(route flowcontrol.Route) *Flow {
+	key := flowKey{route.Schema, route.Distinguisher}
+	f := s.flows[key]
+	if f == nil {
+		f = &Flow{
+			Index:         len(s.flows),
+			Schema:        route.Schema,
+			Level:         route.Level.Name(),
+			Distinguisher: route.Distinguisher,
+		}
+		if q := route.Level.Spec().Queuing(); q != nil {
+			f.Hand = route.Level.Queues().Hand(route.Hash, make([]int, q.HandSize))
+		}
+		s.flows[key] = f
+	}
+	return f
+}

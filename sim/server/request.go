@@ -1,0 +1,99 @@
+package server
+
+import (
+	"apfsim/core/classify"
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/sim/clock"
+)
+
+// Template is one kind of request of one client: who asks, and for what. A client's
+// requests of that kind share it, and with it what the server has found out about them.
+type Template struct {
+	Workload   int // index into the scenario's workloads
+	Client     int // index within the workload, from 0
+	Attributes classify.Attributes
+	Query      string // as in the URL, without the question mark
+
+	// What prepare has found out.
+	work        *estimate.Request // nil until prepared
+	waitNs      int64             // how long it may wait in a queue
+	isWatch     bool
+	passesBy    bool // long-running and no watch: flow control does not see it
+	longRunning bool
+	readOnly    bool
+	master      bool // of group system:masters
+	route       flowcontrol.Route
+	flow        *Flow
+	generation  int // of the configuration that route and flow come from; 0 until routed
+}
+
+// Request is one attempt at a request, from its arrival at the server until it has left.
+// Requests are pooled: an observer must not keep one.
+type Request struct {
+	flowcontrol.Request
+	*Template
+	Number      int64 // of arrivals in this run, from 1
+	ID          int64 // a trace's own, else Number
+	Attempt     int   // from 1; retries count on
+	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
+	WatchNs     int64 // how long a watch lasts after that
+
+	ArrivalNs         int64
+	DispatchNs        int64 // -1 until then
+	FinishNs          int64 // end of execution; -1 until then
+	Flow              *Flow // nil where flow control does not see the request
+	Rejection         queueset.Rejection
+	RetryAfterSeconds int // on a rejection
+
+	timeOut clock.Timer[Event] // runs while it waits
+}
+
+// Outcome is what has become of a request so far.
+type Outcome uint8
+
+// The outcomes. Waiting and Executing are those of a run that ended first.
+const (
+	Waiting Outcome = iota
+	Executing
+	Executed
+	Rejected
+)
+
+// String returns the outcome as the request log writes it.
+func (o Outcome) String() string {
+	return [...]string{"waiting", "executing", "executed", "rejected"}[o]
+}
+
+// Outcome returns what has become of the request so far.
+func (r *Request) Outcome() Outcome {
+	switch {
+	case r.Rejection != queueset.NotRejected:
+		return Rejected
+	case r.FinishNs >= 0:
+		return Executed
+	case r.DispatchNs >= 0:
+		return Executing
+	}
+	return Waiting
+}
+
+// Flow is the requests of one FlowSchema that share a distinguisher.
+type Flow struct {
+	Index         int // in the order of first appearance, from 0
+	Schema        *config.FlowSchema
+	Level         string // the priority level's name
+	Distinguisher string
+	Hand          []int // the queues its requests are dealt, nil without queues
+}
+
+// Name returns the flow as statistics and logs write it: the schema and, where there is
+// one, the distinguisher behind a slash.
+func (f *Flow) Name() string {
+	if f.Distinguisher == "" {
+		return f.Schema.Name
+	}
+	return f.Schema.Name + "/" + f.Distinguisher
+}

@@ -1,0 +1,234 @@
+// Package server is a simulated API server around core/flowcontrol: it runs the requests
+// that flow control lets through for as long as the scenario says, and keeps the times
+// that flow control asks it to.
+package server
+
+import (
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/sim/scenario"
+)
+
+// Clients are told what becomes of their requests.
+type Clients interface {
+	// Done says that the client is through with r: it was rejected, its execution ended,
+	// or its watch did. Keep means that the client will send r again.
+	Done(nowNs int64, r *Request) (keep bool)
+}
+
+// Server is one API server. Its methods are called by the run's event loop, in order of time.
+type Server struct {
+	settings  scenario.Servers
+	events    *Events
+	clients   Clients
+	observers []Observer
+
+	flowControl *flowcontrol.Controller // nil unless PriorityAndFairness
+	maxInFlight *flowcontrol.MaxInFlight
+	store       estimate.Store
+	watchers    *estimate.Watchers
+	flows       map[flowKey]*Flow
+	arrivals    int64
+	free        []*Request
+}
+
+type flowKey struct {
+	schema        *config.FlowSchema
+	distinguisher string
+}
+
+// New returns the server of a scenario, idle at time 0.
+func New(sc *scenario.Scenario, events *Events, clients Clients) *Server {
+	s := &Server{
+		settings: sc.Spec.Servers,
+		events:   events,
+		clients:  clients,
+		store:    estimate.Store{},
+		watchers: estimate.NewWatchers(),
+		flows:    map[flowKey]*Flow{},
+	}
+	for _, r := range sc.Spec.Resources {
+		s.store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
+	}
+	switch s.settings.FlowControl {
+	case scenario.PriorityAndFairness:
+		seats := s.settings.MaxRequestsInflight + s.settings.MaxMutatingRequestsInflight
+		s.flowControl = flowcontrol.New(0, seats, sc.Objects, s)
+		events.Schedule(0, uint8(Adjust), Event{Kind: Adjust})
+	case scenario.MaxInFlight:
+		s.maxInFlight = &flowcontrol.MaxInFlight{
+			ReadOnlyLimit: s.settings.MaxRequestsInflight,
+			MutatingLimit: s.settings.MaxMutatingRequestsInflight,
+		}
+	}
+	return s
+}
+
+// Observe attaches an observer. It must be done before the first event.
+func (s *Server) Observe(o Observer) { s.observers = append(s.observers, o) }
+
+// Levels returns the priority levels by name, nil when there are none: without
+// PriorityAndFairness.
+func (s *Server) Levels() []*flowcontrol.Level {
+	if s.flowControl == nil {
+		return nil
+	}
+	return s.flowControl.Levels()
+}
+
+// NewRequest returns a request to fill in: its Template, times and attempt.
+func (s *Server) NewRequest() *Request {
+	if n := len(s.free); n > 0 {
+		r := s.free[n-1]
+		s.free = s.free[:n-1]
+		return r
+	}
+	r := &Request{}
+	r.Owner = r
+	return r
+}
+
+// recycle takes back a request that nobody refers to any more.
+func (s *Server) recycle(r *Request) { s.free = append(s.free, r) }
+
+// Arrive takes a request that reaches the server now.
+func (s *Server) Arrive(nowNs int64, r *Request) {
+	s.prepare(r.Template)
+	s.arrivals++
+	r.Number = s.arrivals
+	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
+	r.Rejection, r.RetryAfterSeconds = queueset.NotRejected, 0
+	r.Flow, r.Work = nil, estimate.Work{}
+
+	switch {
+	case s.flowControl != nil && !r.passesBy:
+		r.Route, r.Flow = r.route, r.flow
+		r.Work = r.work.Estimate(r.Level.SeatCap())
+		s.arrived(nowNs, r)
+		rejection, retryAfterSeconds := s.flowControl.Arrive(nowNs, &r.Request)
+		if rejection != queueset.NotRejected {
+			s.reject(nowNs, r, rejection, retryAfterSeconds)
+		} else if r.Waiting() {
+			s.events.Start(&r.timeOut, r.waitNs, uint8(TimeOut), Event{Kind: TimeOut, Request: r})
+		}
+	case s.maxInFlight != nil && r.counted():
+		s.arrived(nowNs, r)
+		if !s.maxInFlight.Arrive(r.readOnly) {
+			s.reject(nowNs, r, queueset.ConcurrencyLimit, flowcontrol.MaxInFlightRetryAfterSeconds)
+			return
+		}
+		s.execute(nowNs, r)
+	default:
+		s.arrived(nowNs, r)
+		s.execute(nowNs, r)
+	}
+}
+
+// Dispatched implements queueset.Host.
+func (s *Server) Dispatched(q *queueset.Request) {
+	s.execute(s.events.NowNs(), q.Owner.(*Request))
+}
+
+func (s *Server) execute(nowNs int64, r *Request) {
+	if r.timeOut.Running() {
+		s.events.Stop(&r.timeOut)
+	}
+	r.DispatchNs = nowNs
+	if r.isWatch {
+		r.work.WatchStarts()
+	}
+	s.events.Schedule(nowNs+r.ExecutionNs, uint8(Finish), Event{Kind: Finish, Request: r})
+	for _, o := range s.observers {
+		o.Dispatched(nowNs, r)
+	}
+}
+
+func (s *Server) reject(nowNs int64, r *Request, why queueset.Rejection, retryAfterSeconds int) {
+	r.Rejection, r.RetryAfterSeconds = why, retryAfterSeconds
+	for _, o := range s.observers {
+		o.Rejected(nowNs, r)
+	}
+	s.done(nowNs, r)
+}
+
+func (s *Server) arrived(nowNs int64, r *Request) {
+	for _, o := range s.observers {
+		o.Arrived(nowNs, r)
+	}
+}
+
+// done hands a request back to its client.
+func (s *Server) done(nowNs int64, r *Request) {
+	if !s.clients.Done(nowNs, r) {
+		s.recycle(r)
+	}
+}
+
+// Handle carries out an event of one of the server's kinds.
+func (s *Server) Handle(nowNs int64, e Event) {
+	r := e.Request
+	switch e.Kind {
+	case Sample:
+		for _, o := range s.observers {
+			o.Tick(nowNs)
+		}
+	case Finish:
+		s.finish(nowNs, r)
+	case Release:
+		s.released(nowNs, r)
+		s.flowControl.Release(nowNs, &r.Request)
+		s.recycle(r)
+	case WatchEnd:
+		r.work.WatchEnds()
+		s.done(nowNs, r)
+	case TimeOut:
+		s.reject(nowNs, r, queueset.TimedOut, s.flowControl.TimeOut(nowNs, &r.Request))
+	case Adjust:
+		s.flowControl.Adjust(nowNs)
+		s.events.Schedule(nowNs+flowcontrol.AdjustmentPeriodNs, uint8(Adjust), e)
+		for _, o := range s.observers {
+			o.Adjusted(nowNs)
+		}
+	case Arrive:
+		s.Arrive(nowNs, r)
+	default:
+		panic("server: an event that is not the server's")
+	}
+}
+
+// finish ends a request's execution. Observers hear of it, and of the seats it frees,
+// before they hear of the requests that get them.
+func (s *Server) finish(nowNs int64, r *Request) {
+	r.FinishNs = nowNs
+	for _, o := range s.observers {
+		o.Executed(nowNs, r)
+	}
+	lingers := r.Flow != nil && r.Work.AdditionalLatencyNs > 0
+	if !lingers {
+		s.released(nowNs, r)
+	}
+	switch {
+	case r.Flow != nil:
+		if lingerNs := s.flowControl.Finish(nowNs, &r.Request); lingers {
+			s.events.Schedule(nowNs+lingerNs, uint8(Release), Event{Kind: Release, Request: r})
+		}
+	case s.maxInFlight != nil && r.counted():
+		s.maxInFlight.Finish(r.readOnly)
+	}
+	switch {
+	case r.isWatch:
+		s.events.Schedule(nowNs+r.WatchNs, uint8(WatchEnd), Event{Kind: WatchEnd, Request: r})
+	case lingers:
+		s.clients.Done(nowNs, r) // its seats still refer to it
+	default:
+		s.done(nowNs, r)
+	}
+}
+
+func (s *Server) released(nowNs int64, r *Request) {
+	for _, o := range s.observers {
+		o.Released(nowNs, r)
+	}
+}

@@ -1,0 +1,80 @@
+// Package sim is one run: it lets a scenario's clients loose on its server, event by
+// event, until the scenario's duration is over. It is the only event loop there is.
+package sim
+
+import (
+	"context"
+
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+	"apfsim/sim/workload"
+)
+
+// Run is a scenario about to be simulated.
+type Run struct {
+	Scenario *scenario.Scenario
+	Server   *server.Server
+
+	events  *server.Events
+	clients *workload.Clients
+}
+
+// New returns a run at time 0. Observers are attached to its Server.
+func New(sc *scenario.Scenario) *Run {
+	events := &server.Events{}
+	clients := workload.New(sc, events)
+	return &Run{Scenario: sc, Server: server.New(sc, events, clients), events: events, clients: clients}
+}
+
+// Progress is told every now and then how far a run is: its time and how many events
+// there have been.
+type Progress func(nowNs int64, events uint64)
+
+// progressEvery is how many events pass between two looks at the context.
+const progressEvery = 1 << 14
+
+// Execute simulates to the end of the scenario, or until the context is cancelled. Observers get
+// a Tick every intervalNs. progress may be nil.
+func (r *Run) Execute(ctx context.Context, intervalNs int64, progress Progress) (err error) {
+	endNs := int64(r.Scenario.Spec.Duration)
+	defer func() {
+		if closeErr := r.clients.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if err := r.clients.Begin(r.Scenario, r.Server); err != nil {
+		return err
+	}
+	r.events.Schedule(0, uint8(server.Sample), server.Event{Kind: server.Sample})
+	for events := uint64(1); ; events++ {
+		e, ok := r.events.Next(endNs)
+		if !ok {
+			break
+		}
+		now := r.events.NowNs()
+		switch e.Kind {
+		case server.ClientActs:
+			r.clients.Act(now, e.Client)
+		case server.Resend:
+			r.clients.Resend(now, e.Request)
+		case server.Sample:
+			r.Server.Handle(now, e)
+			r.events.Schedule(now+intervalNs, uint8(server.Sample), e)
+		default:
+			r.Server.Handle(now, e)
+		}
+		if events%progressEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := r.clients.Err(); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(now, events)
+			}
+		}
+	}
+	r.Server.Handle(endNs, server.Event{Kind: server.Sample})
+	return nil
+}

@@ -1,0 +1,311 @@
+// Package workload is the clients: who sends what and when, what they do while they wait
+// and when they are rejected.
+//
+// Every client draws from random streams of its own, one for each purpose, so that what
+// becomes of its requests at the server does not change which it sends (open loop).
+package workload
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"apfsim/core/classify"
+	"apfsim/sim/random"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// Clients are all clients of a scenario.
+type Clients struct {
+	events *server.Events
+	server *server.Server
+	all    []client
+	first  []int // by workload: its first client in all
+	err    error
+}
+
+// workload is what its clients have in common.
+type workload struct {
+	*scenario.Workload
+	index    int
+	seed     uint64
+	startNs  int64
+	endNs    int64
+	requests []scenario.WeightedRequest
+	weights  []float64 // cumulative
+}
+
+type client struct {
+	*workload
+	number    int // among all clients
+	index     int // within the workload
+	templates []*server.Template
+	process   process // open loop
+	trace     *trace
+	limiter   *limiter
+
+	choice, execution, watch, think, backoff *rand.Rand // streams, made when first drawn from
+}
+
+// New returns the clients of a scenario. Close must be called in the end.
+func New(sc *scenario.Scenario, events *server.Events) *Clients {
+	c := &Clients{events: events}
+	total := 0
+	for i := range sc.Spec.Workload {
+		total += sc.Spec.Workload[i].Clients
+	}
+	c.all = make([]client, 0, total)
+	for i := range sc.Spec.Workload {
+		w := newWorkload(sc, i)
+		c.first = append(c.first, len(c.all))
+		for j := range w.Clients {
+			c.all = append(c.all, client{workload: w, number: len(c.all), index: j,
+				templates: make([]*server.Template, len(w.requests))})
+		}
+	}
+	return c
+}
+
+func newWorkload(sc *scenario.Scenario, index int) *workload {
+	w := &workload{
+		Workload: &sc.Spec.Workload[index],
+		index:    index,
+		seed:     sc.Spec.Seed,
+	}
+	w.startNs, w.endNs = int64(w.Start), sc.Spec.EndNs(w.Workload)
+	w.requests = w.Requests
+	if w.Request != nil {
+		w.requests = []scenario.WeightedRequest{{Request: *w.Request, Weight: 1}}
+	}
+	sum := 0.0
+	for _, r := range w.requests {
+		sum += r.Weight
+		w.weights = append(w.weights, sum)
+	}
+	return w
+}
+
+// Begin lets the clients send to a server.
+func (c *Clients) Begin(sc *scenario.Scenario, s *server.Server) error {
+	c.server = s
+	for i := range c.all {
+		cl := &c.all[i]
+		if cl.RateLimit != nil {
+			cl.limiter = newLimiter(cl.RateLimit)
+		}
+		a := &cl.Arrivals
+		switch {
+		case a.Trace != nil:
+			reader, err := sc.OpenTrace(cl.Workload)
+			if err != nil {
+				return err
+			}
+			cl.trace = &trace{reader: reader}
+			c.scheduleTrace(cl)
+		case a.Closed != nil:
+			for range a.Closed.Concurrency {
+				c.scheduleClosed(cl, cl.startNs)
+			}
+		default:
+			cl.process = newProcess(a, cl.stream("arrivals"), cl.endNs-cl.startNs)
+			c.scheduleOpen(cl)
+		}
+	}
+	return c.err
+}
+
+// Close closes the traces, and returns what went wrong in reading them.
+func (c *Clients) Close() error {
+	for i := range c.all {
+		if t := c.all[i].trace; t != nil {
+			t.reader.Close()
+		}
+	}
+	return c.err
+}
+
+// Err returns what went wrong in reading a trace; the run is then of no use.
+func (c *Clients) Err() error { return c.err }
+
+func (cl *client) stream(purpose string) *rand.Rand {
+	return random.NewStream(cl.seed, cl.Name, cl.index, purpose)
+}
+
+// draw samples from a distribution by the client's stream for that purpose.
+func (cl *client) draw(stream **rand.Rand, purpose string, d random.Distribution) int64 {
+	if *stream == nil {
+		*stream = cl.stream(purpose)
+	}
+	return d.Sample(*stream)
+}
+
+// scheduleOpen lets an open-loop client act at its process's next arrival.
+func (c *Clients) scheduleOpen(cl *client) {
+	if at := float64(cl.startNs) + cl.process.next(); at < float64(cl.endNs) {
+		c.act(cl, int64(at))
+	}
+}
+
+// scheduleClosed lets one of a closed-loop client's concurrent users think, and then act.
+func (c *Clients) scheduleClosed(cl *client, nowNs int64) {
+	at := nowNs
+	if think := cl.Arrivals.Closed.Think.Distribution; think != nil {
+		at += cl.draw(&cl.think, "think", think)
+	}
+	if at < cl.endNs {
+		c.act(cl, at)
+	}
+}
+
+func (c *Clients) act(cl *client, atNs int64) {
+	c.events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Client: int32(cl.number)})
+}
+
+// Act lets a client send its next request.
+func (c *Clients) Act(nowNs int64, number int32) {
+	cl := &c.all[number]
+	if cl.trace != nil {
+		r := cl.trace.pending
+		c.scheduleTrace(cl)
+		c.server.Arrive(nowNs, r)
+		return
+	}
+	if cl.process != nil {
+		c.scheduleOpen(cl)
+	}
+	c.send(nowNs, cl, cl.request(c.server))
+}
+
+// request draws the client's next request.
+func (cl *client) request(s *server.Server) *server.Request {
+	kind := 0
+	if len(cl.requests) > 1 {
+		if cl.choice == nil {
+			cl.choice = cl.stream("request")
+		}
+		x := cl.choice.Float64() * cl.weights[len(cl.weights)-1]
+		for kind < len(cl.weights)-1 && x >= cl.weights[kind] {
+			kind++
+		}
+	}
+	if cl.templates[kind] == nil {
+		cl.templates[kind] = cl.template(&cl.requests[kind].Request)
+	}
+	execution := cl.Execution.Distribution
+	if own := cl.requests[kind].Execution.Distribution; own != nil {
+		execution = own
+	}
+	r := s.NewRequest()
+	r.Template = cl.templates[kind]
+	r.ID, r.Attempt = 0, 1
+	r.ExecutionNs = cl.draw(&cl.execution, "execution", execution)
+	r.WatchNs = 0
+	if watch := cl.requests[kind].Watch; watch != nil {
+		r.WatchNs = cl.draw(&cl.watch, "watch", watch.Duration.Distribution)
+	}
+	return r
+}
+
+// template returns what all of the client's requests of one kind have in common.
+func (cl *client) template(q *scenario.Request) *server.Template {
+	user, groups := cl.As.For(cl.index)
+	a := q.Attributes(cl.index)
+	return &server.Template{
+		Workload: cl.workload.index,
+		Client:   cl.index,
+		Attributes: classify.Attributes{
+			User: user, Groups: groups,
+			Verb: a.Verb, APIGroup: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource,
+			Namespace: a.Namespace, Name: a.Name, Path: a.Path,
+		},
+		Query: a.Query,
+	}
+}
+
+// send passes a request through the client's rate limiter to the server.
+func (c *Clients) send(nowNs int64, cl *client, r *server.Request) {
+	if cl.limiter != nil {
+		if at := cl.limiter.take(nowNs); at > nowNs {
+			c.events.Schedule(at, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
+			return
+		}
+	}
+	c.server.Arrive(nowNs, r)
+}
+
+// Done implements server.Clients.
+func (c *Clients) Done(nowNs int64, r *server.Request) (keep bool) {
+	cl := c.of(r)
+	if r.Outcome() == server.Rejected && r.Attempt <= cl.Retry.MaxRetries {
+		r.Attempt++
+		c.retry(nowNs, cl, r)
+		return true
+	}
+	if cl.Arrivals.Closed != nil {
+		c.scheduleClosed(cl, nowNs)
+	}
+	return false
+}
+
+// retry sends a rejected request again, after as long as its Retry-After says or the
+// client's own back-off.
+func (c *Clients) retry(nowNs int64, cl *client, r *server.Request) {
+	waitNs := int64(r.RetryAfterSeconds) * second
+	if b := cl.Retry.Backoff; b != nil {
+		wait := float64(b.Initial) * math.Pow(b.Factor, float64(r.Attempt-2))
+		if b.Max > 0 {
+			wait = min(wait, float64(b.Max))
+		}
+		if b.Jitter > 0 {
+			if cl.backoff == nil {
+				cl.backoff = cl.stream("backoff")
+			}
+			wait *= 1 + b.Jitter*cl.backoff.Float64()
+		}
+		waitNs = int64(min(wait, random.LongestNs))
+	}
+	c.events.Schedule(nowNs+waitNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: r})
+}
+
+// Resend sends a rejected request again, by way of the client's rate limiter.
+func (c *Clients) Resend(nowNs int64, r *server.Request) { c.send(nowNs, c.of(r), r) }
+
+// of returns the client that a request is from.
+func (c *Clients) of(r *server.Request) *client { return &c.all[c.first[r.Workload]+r.Client] }
+
+// trace is the records of a file that are still to be sent.
+type trace struct {
+	reader  *scenario.TraceReader
+	pending *server.Request
+}
+
+// scheduleTrace reads the next record and lets the client act at its arrival.
+func (c *Clients) scheduleTrace(cl *client) {
+	record, ok, err := cl.trace.reader.Next()
+	for err == nil && ok && record.ArrivalNs < cl.startNs {
+		record, ok, err = cl.trace.reader.Next()
+	}
+	if err != nil {
+		c.err = fmt.Errorf("workload %s: %w", cl.Name, err)
+		return
+	}
+	if !ok || record.ArrivalNs >= cl.endNs {
+		return
+	}
+	r := c.server.NewRequest()
+	r.Template = &server.Template{
+		Workload: cl.workload.index,
+		Client:   cl.index,
+		Attributes: classify.Attributes{
+			User: record.User, Groups: record.Groups,
+			Verb: record.Verb, APIGroup: record.APIGroup, Resource: record.Resource, Subresource: record.Subresource,
+			Namespace: record.Namespace, Name: record.Name, Path: record.Path,
+		},
+		Query: record.Query,
+	}
+	r.ID, r.Attempt = record.ID, 1
+	r.ExecutionNs, r.WatchNs = record.ExecutionNs, record.WatchNs
+	cl.trace.pending = r
+	c.act(cl, record.ArrivalNs)
+}
