@@ -140,6 +140,12 @@ func (c *Controller) Route(a *classify.Attributes) Route {
 	return r
 }
 
+// Explain says of every FlowSchema, in the order in which they are tried, whether and why
+// it matches a request.
+func (c *Controller) Explain(a *classify.Attributes) []classify.Verdict {
+	return c.classifier.Explain(a)
+}
+
 // Request is a request under flow control. The server allocates it and sets its Route,
 // its Work (estimated with the level's SeatCap) and its Owner.
 type Request struct {

@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"apfsim/core/classify"
 	"apfsim/sim/random"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -28,12 +27,11 @@ type Clients struct {
 // workload is what its clients have in common.
 type workload struct {
 	*scenario.Workload
-	index    int
-	seed     uint64
-	startNs  int64
-	endNs    int64
-	requests []scenario.WeightedRequest
-	weights  []float64 // cumulative
+	index   int
+	seed    uint64
+	startNs int64
+	endNs   int64
+	weights []float64 // of the requests, cumulative
 }
 
 type client struct {
@@ -61,7 +59,7 @@ func New(sc *scenario.Scenario, events *server.Events) *Clients {
 		c.first = append(c.first, len(c.all))
 		for j := range w.Clients {
 			c.all = append(c.all, client{workload: w, number: len(c.all), index: j,
-				templates: make([]*server.Template, len(w.requests))})
+				templates: make([]*server.Template, len(w.Requests))})
 		}
 	}
 	return c
@@ -74,12 +72,8 @@ func newWorkload(sc *scenario.Scenario, index int) *workload {
 		seed:     sc.Spec.Seed,
 	}
 	w.startNs, w.endNs = int64(w.Start), sc.Spec.EndNs(w.Workload)
-	w.requests = w.Requests
-	if w.Request != nil {
-		w.requests = []scenario.WeightedRequest{{Request: *w.Request, Weight: 1}}
-	}
 	sum := 0.0
-	for _, r := range w.requests {
+	for _, r := range w.Requests {
 		sum += r.Weight
 		w.weights = append(w.weights, sum)
 	}
@@ -180,7 +174,7 @@ func (c *Clients) Act(nowNs int64, number int32) {
 // request draws the client's next request.
 func (cl *client) request(s *server.Server) *server.Request {
 	kind := 0
-	if len(cl.requests) > 1 {
+	if len(cl.Requests) > 1 {
 		if cl.choice == nil {
 			cl.choice = cl.stream("request")
 		}
@@ -190,18 +184,14 @@ func (cl *client) request(s *server.Server) *server.Request {
 		}
 	}
 	if cl.templates[kind] == nil {
-		cl.templates[kind] = cl.template(&cl.requests[kind].Request)
-	}
-	execution := cl.Execution.Distribution
-	if own := cl.requests[kind].Execution.Distribution; own != nil {
-		execution = own
+		cl.templates[kind] = cl.template(&cl.Requests[kind].Request)
 	}
 	r := s.NewRequest()
 	r.Template = cl.templates[kind]
 	r.ID, r.Attempt = 0, 1
-	r.ExecutionNs = cl.draw(&cl.execution, "execution", execution)
+	r.ExecutionNs = cl.draw(&cl.execution, "execution", cl.Requests[kind].Execution.Distribution)
 	r.WatchNs = 0
-	if watch := cl.requests[kind].Watch; watch != nil {
+	if watch := cl.Requests[kind].Watch; watch != nil {
 		r.WatchNs = cl.draw(&cl.watch, "watch", watch.Duration.Distribution)
 	}
 	return r
@@ -209,18 +199,9 @@ func (cl *client) request(s *server.Server) *server.Request {
 
 // template returns what all of the client's requests of one kind have in common.
 func (cl *client) template(q *scenario.Request) *server.Template {
-	user, groups := cl.As.For(cl.index)
-	a := q.Attributes(cl.index)
-	return &server.Template{
-		Workload: cl.workload.index,
-		Client:   cl.index,
-		Attributes: classify.Attributes{
-			User: user, Groups: groups,
-			Verb: a.Verb, APIGroup: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource,
-			Namespace: a.Namespace, Name: a.Name, Path: a.Path,
-		},
-		Query: a.Query,
-	}
+	t := &server.Template{Workload: cl.workload.index, Client: cl.index}
+	t.Attributes, t.Query = q.Attributes(&cl.As, cl.index)
+	return t
 }
 
 // send passes a request through the client's rate limiter to the server.
@@ -295,14 +276,10 @@ func (c *Clients) scheduleTrace(cl *client) {
 	}
 	r := c.server.NewRequest()
 	r.Template = &server.Template{
-		Workload: cl.workload.index,
-		Client:   cl.index,
-		Attributes: classify.Attributes{
-			User: record.User, Groups: record.Groups,
-			Verb: record.Verb, APIGroup: record.APIGroup, Resource: record.Resource, Subresource: record.Subresource,
-			Namespace: record.Namespace, Name: record.Name, Path: record.Path,
-		},
-		Query: record.Query,
+		Workload:   cl.workload.index,
+		Client:     cl.index,
+		Attributes: record.Attributes(),
+		Query:      record.Query,
 	}
 	r.ID, r.Attempt = record.ID, 1
 	r.ExecutionNs, r.WatchNs = record.ExecutionNs, record.WatchNs

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+
+	"apfsim/core/config"
+	"apfsim/reports"
+	"apfsim/sim/scenario"
+	"apfsim/sim/yaml"
+
+	"github.com/spf13/cobra"
+)
+
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check and look into flow-control configuration",
+		Args:  subcommandOnly,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newConfigValidate(), newConfigSeats(), newConfigDefaults())
+	return cmd
+}
+
+// configFlags are what commands that work on a configuration have in common.
+type configFlags struct {
+	base              string
+	requests, mutated int
+	json              bool
+}
+
+func (f *configFlags) addBase(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.base, "base", scenario.BaseSuggested,
+		"the objects below those of the files: Suggested, as in a new cluster, or Mandatory")
+}
+
+func (f *configFlags) addServer(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.requests, "max-requests-inflight", 400, "the server's flag of this name")
+	cmd.Flags().IntVar(&f.mutated, "max-mutating-requests-inflight", 200, "the server's flag of this name")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// serverLimit returns how many seats the server has.
+func (f *configFlags) serverLimit() (int, error) {
+	const most = 10_000_000
+	if f.requests < 0 || f.mutated < 0 || f.requests+f.mutated < 1 || f.requests+f.mutated > most {
+		return 0, invalid(fmt.Errorf("--max-requests-inflight %d --max-mutating-requests-inflight %d: want a sum from 1 to %d",
+			f.requests, f.mutated, most))
+	}
+	return f.requests + f.mutated, nil
+}
+
+// load reads the configuration of the files and prints its warnings.
+func (f *configFlags) load(cmd *cobra.Command, files []string) (config.Objects, error) {
+	objects, warnings, mistakes := scenario.LoadConfig(f.base, files)
+	if err := mistakes.Sorted().Err(); err != nil {
+		return objects, invalid(err)
+	}
+	for _, w := range warnings.Sorted() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w.Error())
+	}
+	return objects, nil
+}
+
+func newConfigValidate() *cobra.Command {
+	var flags configFlags
+	cmd := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check files of FlowSchemas and PriorityLevelConfigurations",
+		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
+  apfsim config validate cluster.yaml`,
+		Args: arguments(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			objects, err := flags.load(cmd, args)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "valid: with the base, %d FlowSchemas and %d priority levels\n",
+				len(objects.FlowSchemas), len(objects.PriorityLevels))
+			return err
+		},
+	}
+	flags.addBase(cmd)
+	return cmd
+}
+
+func newConfigSeats() *cobra.Command {
+	var flags configFlags
+	cmd := &cobra.Command{
+		Use:   "seats [FILE...]",
+		Short: "Print each priority level's limits, in seats",
+		Long: `Print each priority level's nominal concurrency limit, what remains when it has lent all it
+may and what it has when it has borrowed all it may, and how many seats one of its requests
+takes at most.`,
+		Example: `  apfsim config seats
+  apfsim config seats cluster.yaml --max-requests-inflight 800`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			limit, err := flags.serverLimit()
+			if err != nil {
+				return err
+			}
+			objects, err := flags.load(cmd, args)
+			if err != nil {
+				return err
+			}
+			return reports.WriteSeats(cmd.OutOrStdout(), reports.SeatsOf(objects, limit), flags.json)
+		},
+	}
+	flags.addBase(cmd)
+	flags.addServer(cmd)
+	return cmd
+}
+
+func newConfigDefaults() *cobra.Command {
+	var mandatory bool
+	cmd := &cobra.Command{
+		Use:   "defaults",
+		Short: "Print the objects of a new cluster as YAML",
+		Args:  arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			objects := config.Suggested()
+			if mandatory {
+				objects = config.Mandatory()
+			}
+			text, err := yaml.Marshal(objects.Manifest())
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&mandatory, "mandatory", false, "only those without which no server runs")
+	return cmd
+}

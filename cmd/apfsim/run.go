@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"apfsim/core/document"
+	"apfsim/reports"
+	"apfsim/scenarios"
+	"apfsim/sim"
+	"apfsim/sim/scenario"
+	"apfsim/sim/yaml"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+type runFlags struct {
+	out          string
+	requests     bool
+	seed         uint64
+	set          []string
+	config       []string
+	replications int
+	format       string
+	quiet        bool
+	noColor      bool
+}
+
+var runFormats = []string{"text", "json", "yaml"}
+
+func newRun() *cobra.Command {
+	var flags runFlags
+	cmd := &cobra.Command{
+		Use:   "run SCENARIO...",
+		Short: "Simulate scenarios and print what came of them",
+		Long: `Simulate scenarios, files or names from the library (apfsim scenarios list), and print a
+summary of each. With -o, DIR/NAME gets summary.json, report.html, series.csv, the charts
+and, with --requests, a log of every request.
+
+Exit status: 0 all is done and every threshold holds; 1 something failed; 2 wrong usage or
+invalid input; 99 a threshold does not hold.`,
+		Example: `  apfsim run elephants-and-mice
+  apfsim run incident.yaml --config cluster.yaml -o results
+  apfsim run elephants-and-mice --set spec.workload[0].clients=8 --seed 7`,
+		Args:              arguments(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeScenarios,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return run(cmd, args, &flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&flags.out, "out", "o", "", "write the results below `DIR`")
+	f.BoolVar(&flags.requests, "requests", false, "with -o, also write a log of every request")
+	f.Uint64Var(&flags.seed, "seed", 0, "in place of the scenarios' own seed")
+	f.StringArrayVar(&flags.set, "set", nil, "`FIELD=VALUE`: set a field of every scenario, as spec.duration=5m; the value is YAML")
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenarios' own; may be repeated")
+	f.IntVar(&flags.replications, "replications", 1, "run every scenario so often, with seeds that count up")
+	f.StringVar(&flags.format, "format", "text", "how to print the summary: "+strings.Join(runFormats, ", "))
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
+	f.BoolVar(&flags.noColor, "no-color", false, "print without colour, as with NO_COLOR set")
+	return cmd
+}
+
+func (f *runFlags) check() error {
+	switch {
+	case f.requests && f.out == "":
+		return errors.New("--requests: the log goes to a folder: want -o DIR as well")
+	case f.replications < 1 || f.replications > 100_000:
+		return fmt.Errorf("--replications: %d: want from 1 to 100000", f.replications)
+	case !slices.Contains(runFormats, f.format):
+		return fmt.Errorf("--format: %q: want one of %s%s", f.format,
+			strings.Join(runFormats, ", "), document.Suggest(f.format, runFormats))
+	}
+	return nil
+}
+
+func run(cmd *cobra.Command, args []string, flags *runFlags) error {
+	if err := flags.check(); err != nil {
+		return invalid(err)
+	}
+	loaded, err := loadScenarios(args, scenario.Options{Set: flags.set, ConfigFiles: flags.config})
+	if err != nil {
+		return invalid(err)
+	}
+	passed := true
+	var closed error // what came of stdout; the files are written all the same
+	for _, sc := range loaded {
+		for _, w := range sc.Warnings {
+			fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w.Error())
+		}
+		if cmd.Flags().Changed("seed") {
+			sc.Spec.Seed = flags.seed
+		}
+		name, firstSeed := sc.Metadata.Name, sc.Spec.Seed
+		for i := range flags.replications {
+			sc.Spec.Seed = firstSeed + uint64(i)
+			if flags.replications > 1 {
+				sc.Metadata.Name = fmt.Sprintf("%s-seed-%d", name, sc.Spec.Seed)
+			}
+			result, err := simulate(cmd, sc, flags)
+			if err != nil {
+				return fmt.Errorf("%s: %w", sc.Metadata.Name, err)
+			}
+			passed = passed && result.Summary.Passed
+			if closed == nil {
+				closed = printSummary(cmd.OutOrStdout(), result.Summary, flags)
+			}
+		}
+	}
+	if closed != nil {
+		return closed
+	}
+	if !passed {
+		return &failure{status: statusThreshold}
+	}
+	return nil
+}
+
+// loadScenarios reads all scenarios before any is run, so that mistakes come first and together.
+func loadScenarios(args []string, options scenario.Options) ([]*scenario.Scenario, error) {
+	var loaded []*scenario.Scenario
+	var mistakes document.Mistakes
+	from := map[string]string{}
+	for _, arg := range args {
+		var some []*scenario.Scenario
+		var wrong document.Mistakes
+		_, err := os.Stat(arg)
+		switch {
+		case err == nil:
+			some, wrong = scenario.Load(nil, arg, options)
+		case slices.Contains(scenarios.Names(), arg):
+			some, wrong = scenario.Load(scenarios.Files, scenarios.File(arg), options)
+		default:
+			wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'",
+				arg, document.Suggest(arg, scenarios.Names()))
+		}
+		for _, sc := range some {
+			if other, ok := from[sc.Metadata.Name]; ok {
+				wrong.Add(document.Place{File: arg}, "metadata.name", "%q is already the name of a scenario in %s: their results would go to one folder", sc.Metadata.Name, other)
+			}
+			from[sc.Metadata.Name] = arg
+		}
+		loaded = append(loaded, some...)
+		mistakes = append(mistakes, wrong...)
+	}
+	return loaded, mistakes.Err()
+}
+
+// simulate runs one scenario and writes its files.
+func simulate(cmd *cobra.Command, sc *scenario.Scenario, flags *runFlags) (*reports.Result, error) {
+	r := sim.New(sc)
+	interval := reports.Interval(int64(sc.Spec.Duration))
+	collector := reports.NewCollector(sc, r.Server, interval)
+	r.Server.Observe(collector)
+	var log *reports.RequestLogFile
+	if flags.requests {
+		var err error
+		if log, err = reports.CreateRequestLog(flags.out, sc); err != nil {
+			return nil, err
+		}
+		defer log.Abandon()
+		r.Server.Observe(log)
+	}
+	bar := newProgress(cmd.ErrOrStderr(), sc, flags)
+	err := r.Execute(cmd.Context(), interval, bar.update)
+	bar.finish()
+	if errors.Is(err, context.Canceled) {
+		return nil, fmt.Errorf("interrupted after %s of %s; nothing of it is written",
+			bar.simulated.Round(time.Millisecond), time.Duration(sc.Spec.Duration))
+	}
+	if err != nil {
+		return nil, err
+	}
+	result := collector.Result(warnings(sc)...)
+	if log != nil {
+		if err := log.Commit(); err != nil {
+			return nil, err
+		}
+	}
+	if flags.out != "" {
+		if err := reports.WriteDir(flags.out, result); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: results of %s are in %s\n", sc.Metadata.Name, reports.Folder(flags.out, sc.Metadata.Name))
+	}
+	return result, nil
+}
+
+func warnings(sc *scenario.Scenario) []string {
+	texts := make([]string, len(sc.Warnings))
+	for i, w := range sc.Warnings {
+		texts[i] = w.Error()
+	}
+	return texts
+}
+
+func printSummary(w io.Writer, s *reports.Summary, flags *runFlags) error {
+	switch flags.format {
+	case "json":
+		return reports.WriteJSON(w, s)
+	case "yaml":
+		text, err := yaml.Marshal(s)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append([]byte("---\n"), text...))
+		return err
+	}
+	options := reports.TextOptions{Colour: !flags.noColor && os.Getenv("NO_COLOR") == ""}
+	if width, ok := terminalWidth(w); ok {
+		options.Width = min(max(width, 80), 140)
+	} else {
+		options.Colour = false
+	}
+	if err := reports.WriteText(w, s, options); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// terminalWidth returns how many columns the terminal behind w has, if one is.
+func terminalWidth(w io.Writer) (columns int, ok bool) {
+	file, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(file.Fd())) {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	return columns, err == nil
+}

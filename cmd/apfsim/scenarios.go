@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+
+	"apfsim/core/document"
+	"apfsim/scenarios"
+	"apfsim/sim/scenario"
+
+	"github.com/spf13/cobra"
+)
+
+func newScenarios() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "scenarios",
+		Short: "The library of scenarios",
+		Args:  subcommandOnly,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "list",
+		Short: "List the library's scenarios",
+		Args:  arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, name := range scenarios.Names() {
+				loaded, mistakes := scenario.Load(scenarios.Files, scenarios.File(name), scenario.Options{})
+				if err := mistakes.Err(); err != nil {
+					return err
+				}
+				fmt.Fprintf(w, "%s\t%s\n", name, firstSentence(loaded[0].Metadata.Description))
+			}
+			return w.Flush()
+		},
+	}, &cobra.Command{
+		Use:               "show NAME",
+		Short:             "Print a scenario's file, to start one of your own from",
+		Example:           "  apfsim scenarios show elephants-and-mice > mine.yaml",
+		Args:              arguments(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeScenarios,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := fs.ReadFile(scenarios.Files, scenarios.File(args[0]))
+			if err != nil {
+				return invalid(fmt.Errorf("no scenario %q in the library%s\nsee 'apfsim scenarios list'",
+					args[0], document.Suggest(args[0], scenarios.Names())))
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	})
+	return cmd
+}
+
+func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return scenarios.Names(), cobra.ShellCompDirectiveDefault
+}
+
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if i := strings.Index(text, ". "); i >= 0 {
+		return text[:i+1]
+	}
+	return text
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"apfsim/sim/scenario"
+
+	"github.com/spf13/cobra"
+)
+
+func newSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of scenario files",
+		Long: `Print the JSON Schema of scenario files, for editors that complete and check by one:
+
+  # yaml-language-server: $schema=apfsim.schema.json`,
+		Example: "  apfsim schema > apfsim.schema.json",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := scenario.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}

@@ -1,0 +1,221 @@
+package classify
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"apfsim/core/config"
+	"apfsim/core/document"
+)
+
+// Verdict says whether one FlowSchema matched a request, and why or why not. Paths in it
+// are those of fields below the schema's spec.
+type Verdict struct {
+	FlowSchema         string `json:"flowSchema"`
+	MatchingPrecedence int32  `json:"matchingPrecedence"`
+	PriorityLevel      string `json:"priorityLevel"`
+	Matched            bool   `json:"matched"`
+	// Chosen marks the one schema that the request goes to: the first that matched, or
+	// catch-all if none did.
+	Chosen   bool      `json:"chosen"`
+	Match    *Match    `json:"match,omitempty"`    // nil unless Matched
+	Failures []Failure `json:"failures,omitempty"` // all that kept the schema from matching
+}
+
+// Match names the first subject and the first rule below it that matched.
+type Match struct {
+	SubjectPath string `json:"subjectPath"` // rules[0].subjects[1]
+	Subject     string `json:"subject"`     // group "system:nodes"
+	RulePath    string `json:"rulePath"`    // rules[0].resourceRules[0]
+}
+
+// Failure is one thing that kept a schema from matching.
+type Failure struct {
+	Path   string `json:"path"`   // rules[0].resourceRules[1].verbs
+	Reason string `json:"reason"` // "delete" is not among "get", "list"
+}
+
+// String returns the failure as one line.
+func (f Failure) String() string { return f.Path + ": " + f.Reason }
+
+// String returns the verdict as a headline and a line for each failure.
+func (v Verdict) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (precedence %d, priority level %s): ", v.FlowSchema, v.MatchingPrecedence, v.PriorityLevel)
+	if v.Matched {
+		fmt.Fprintf(&b, "matched by %s at %s and %s", v.Match.Subject, v.Match.SubjectPath, v.Match.RulePath)
+	} else {
+		b.WriteString("no match")
+	}
+	switch {
+	case v.Chosen && !v.Matched:
+		b.WriteString("; chosen because nothing else matched")
+	case v.Matched && !v.Chosen:
+		b.WriteString("; an earlier one did too")
+	}
+	for _, f := range v.Failures {
+		b.WriteString("\n  " + f.String())
+	}
+	return b.String()
+}
+
+// Explain returns a verdict on every schema, in the order in which they are tried, those
+// after the one that Match returns too.
+func (c *Classifier) Explain(a *Attributes) []Verdict {
+	chosen := c.Match(a)
+	verdicts := make([]Verdict, len(c.schemas))
+	for i, s := range c.schemas {
+		v := Verdict{
+			FlowSchema:         s.Name,
+			MatchingPrecedence: s.Spec.MatchingPrecedence,
+			PriorityLevel:      s.Spec.PriorityLevelConfiguration.Name,
+			Chosen:             s == chosen,
+		}
+		v.Match, v.Failures = explain(s, a)
+		v.Matched = v.Match != nil
+		verdicts[i] = v
+	}
+	return verdicts
+}
+
+// explain returns what matched, or else all failures.
+func explain(s *config.FlowSchema, a *Attributes) (*Match, []Failure) {
+	e := explanation{request: a}
+	for i := range s.Spec.Rules {
+		rule, path := &s.Spec.Rules[i], document.Index("rules", i)
+		subject, matching := subjectOf(rule, a), ruleOf(rule, a)
+		if subject >= 0 && matching >= 0 {
+			return &Match{
+				SubjectPath: document.Index(path+".subjects", subject),
+				Subject:     describe(&rule.Subjects[subject]),
+				RulePath:    document.Index(path+"."+rulesField(a), matching),
+			}, nil
+		}
+		if subject < 0 {
+			e.subjects(path+".subjects", rule.Subjects)
+		}
+		if matching < 0 {
+			e.rules(path+"."+rulesField(a), rule)
+		}
+	}
+	if len(s.Spec.Rules) == 0 {
+		e.fail("rules", "there are none")
+	}
+	return nil, e.failures
+}
+
+// rulesField names the field of the rules that are for requests like a.
+func rulesField(a *Attributes) string {
+	if a.IsResource() {
+		return "resourceRules"
+	}
+	return "nonResourceRules"
+}
+
+// explanation collects why a request does not match.
+type explanation struct {
+	request  *Attributes
+	failures []Failure
+}
+
+func (e *explanation) fail(path, format string, args ...any) {
+	e.failures = append(e.failures, Failure{path, fmt.Sprintf(format, args...)})
+}
+
+func (e *explanation) subjects(path string, subjects []config.Subject) {
+	if len(subjects) == 0 {
+		e.fail(path, "there are none")
+	}
+	for i := range subjects {
+		s := &subjects[i]
+		reason := fmt.Sprintf("the user is %q", e.request.User)
+		if s.Kind == config.SubjectGroup {
+			reason = "the user is not a member"
+		}
+		e.fail(document.Index(path, i), "%s: %s", describe(s), reason)
+	}
+}
+
+func describe(s *config.Subject) string {
+	switch {
+	case s.User != nil && s.User.Name == config.Wildcard:
+		return "any user"
+	case s.User != nil:
+		return "user " + strconv.Quote(s.User.Name)
+	case s.Group != nil && s.Group.Name == config.Wildcard:
+		return "any group"
+	case s.Group != nil:
+		return "group " + strconv.Quote(s.Group.Name)
+	case s.ServiceAccount != nil && s.ServiceAccount.Name == config.Wildcard:
+		return "any service account of namespace " + strconv.Quote(s.ServiceAccount.Namespace)
+	case s.ServiceAccount != nil:
+		return "service account " + strconv.Quote(s.ServiceAccount.Namespace+"/"+s.ServiceAccount.Name)
+	}
+	return "subject of kind " + strconv.Quote(s.Kind)
+}
+
+// rules notes what is wrong with each of the rules that could have matched.
+func (e *explanation) rules(path string, rule *config.PolicyRulesWithSubjects) {
+	a := e.request
+	switch {
+	case a.IsResource() && len(rule.ResourceRules) == 0:
+		e.fail(path, "there are none, and the request is for a resource")
+	case a.IsResource():
+		for i := range rule.ResourceRules {
+			e.resourceRule(document.Index(path, i), &rule.ResourceRules[i])
+		}
+	case len(rule.NonResourceRules) == 0:
+		e.fail(path, "there are none, and the request is not for a resource")
+	default:
+		for i := range rule.NonResourceRules {
+			e.nonResourceRule(document.Index(path, i), &rule.NonResourceRules[i])
+		}
+	}
+}
+
+func (e *explanation) resourceRule(path string, r *config.ResourceRule) {
+	a := e.request
+	if !contains(r.Verbs, a.Verb) {
+		e.notAmong(path+".verbs", a.Verb, r.Verbs)
+	}
+	if !containsResource(r.Resources, a) {
+		e.notAmong(path+".resources", a.resourcePath(), r.Resources)
+	}
+	if !contains(r.APIGroups, a.APIGroup) {
+		e.notAmong(path+".apiGroups", a.APIGroup, r.APIGroups)
+	}
+	switch {
+	case inScope(r, a):
+	case a.Namespace == "":
+		e.fail(path+".clusterScope", "is false, and the request has no namespace")
+	default:
+		e.notAmong(path+".namespaces", a.Namespace, r.Namespaces)
+	}
+}
+
+func (e *explanation) nonResourceRule(path string, r *config.NonResourceRule) {
+	a := e.request
+	if !contains(r.Verbs, a.Verb) {
+		e.notAmong(path+".verbs", a.Verb, r.Verbs)
+	}
+	if !containsPath(r.NonResourceURLs, a.Path) {
+		e.fail(path+".nonResourceURLs", "%q is not at or below %s", a.Path, quoted(r.NonResourceURLs))
+	}
+}
+
+func (e *explanation) notAmong(path, value string, list []string) {
+	e.fail(path, "%q is not among %s", value, quoted(list))
+}
+
+// quoted lists values as "get", "list".
+func quoted(list []string) string {
+	if len(list) == 0 {
+		return "none at all"
+	}
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = strconv.Quote(s)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,212 @@
+package classify
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"apfsim/core/config"
+	"pgregory.net/rapid"
+)
+
+// A kubelet deletes a lease in the wrong namespace: four schemas say no, one says yes, and
+// those after it are asked too.
+func TestExplainTellsTheStory(t *testing.T) {
+	a := node(Attributes{Verb: "delete", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "default", Name: "n1"})
+	want := strings.TrimSpace(`
+exempt (precedence 1, priority level workload-low): no match
+  rules[0].subjects[0]: group "system:masters": the user is not a member
+probes (precedence 2, priority level workload-low): no match
+  rules[0].resourceRules: there are none, and the request is for a resource
+system-node-high (precedence 400, priority level workload-low): no match
+  rules[0].resourceRules[0].resources: "leases" is not among "nodes", "nodes/status"
+  rules[0].resourceRules[0].apiGroups: "coordination.k8s.io" is not among ""
+  rules[0].resourceRules[1].verbs: "delete" is not among "get", "create", "update"
+  rules[0].resourceRules[1].namespaces: "default" is not among "kube-node-lease"
+system-nodes (precedence 500, priority level workload-low): matched by group "system:nodes" at rules[0].subjects[0] and rules[0].resourceRules[0]
+kube-scheduler (precedence 800, priority level workload-low): no match
+  rules[0].subjects[0]: user "system:kube-scheduler": the user is "system:node:n1"
+  rules[0].subjects[1]: service account "kube-system/kube-scheduler": the user is "system:node:n1"
+kube-system-service-accounts (precedence 900, priority level workload-low): no match
+  rules[0].subjects[0]: any service account of namespace "kube-system": the user is "system:node:n1"
+service-accounts (precedence 9000, priority level workload-low): no match
+  rules[0].subjects[0]: group "system:serviceaccounts": the user is not a member
+global-default (precedence 9900, priority level workload-low): matched by group "system:authenticated" at rules[0].subjects[1] and rules[0].resourceRules[0]; an earlier one did too
+catch-all (precedence 10000, priority level workload-low): matched by group "system:authenticated" at rules[0].subjects[1] and rules[0].resourceRules[0]; an earlier one did too
+`)
+	var lines []string
+	for _, v := range cluster().Explain(a) {
+		lines = append(lines, v.String())
+	}
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestExplainFailures(t *testing.T) {
+	alice := Attributes{User: "alice", Verb: "get", Path: "/version"}
+	nodes := Attributes{User: "alice", Verb: "list", Resource: "nodes"}
+	log := Attributes{User: "alice", Verb: "get", Resource: "pods", Subresource: "log", Namespace: "shop"}
+	anyone := []config.Subject{user("*")}
+	for _, test := range []struct {
+		of   Attributes
+		rule *config.PolicyRulesWithSubjects
+		want string
+	}{
+		{alice, nil, "rules: there are none"},
+		{alice, &config.PolicyRulesWithSubjects{NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: all}}},
+			"rules[0].subjects: there are none"},
+		{alice, &config.PolicyRulesWithSubjects{Subjects: anyone},
+			"rules[0].nonResourceRules: there are none, and the request is not for a resource"},
+		{alice, &config.PolicyRulesWithSubjects{Subjects: anyone, NonResourceRules: []config.NonResourceRule{{Verbs: []string{"post"}, NonResourceURLs: []string{"/healthz", "/livez"}}}},
+			`rules[0].nonResourceRules[0].verbs: "get" is not among "post"` + "\n" +
+				`rules[0].nonResourceRules[0].nonResourceURLs: "/version" is not at or below "/healthz", "/livez"`},
+		{nodes, &config.PolicyRulesWithSubjects{Subjects: anyone, ResourceRules: []config.ResourceRule{{Verbs: all, APIGroups: all, Resources: all, Namespaces: all}}},
+			"rules[0].resourceRules[0].clusterScope: is false, and the request has no namespace"},
+		{log, &config.PolicyRulesWithSubjects{Subjects: anyone, ResourceRules: []config.ResourceRule{{Verbs: all, APIGroups: all, Resources: []string{"pods"}, ClusterScope: true}}},
+			`rules[0].resourceRules[0].resources: "pods/log" is not among "pods"` + "\n" +
+				`rules[0].resourceRules[0].namespaces: "shop" is not among none at all`},
+		{alice, &config.PolicyRulesWithSubjects{Subjects: []config.Subject{{Kind: "Robot"}}, NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: all}}},
+			`rules[0].subjects[0]: subject of kind "Robot": the user is "alice"`},
+	} {
+		s := schema("one", 1)
+		if test.rule != nil {
+			s.Spec.Rules = append(s.Spec.Rules, *test.rule)
+		}
+		var got []string
+		for _, f := range New([]*config.FlowSchema{s}).Explain(&test.of)[0].Failures {
+			got = append(got, f.String())
+		}
+		if strings.Join(got, "\n") != test.want {
+			t.Errorf("%+v: got\n%s\nwant\n%s", test.of, strings.Join(got, "\n"), test.want)
+		}
+	}
+}
+
+func TestExplainFallsBackToCatchAll(t *testing.T) {
+	for _, v := range cluster().Explain(&Attributes{User: "ghost", Verb: "get", Path: "/version"}) {
+		if v.Matched || v.Chosen != (v.FlowSchema == "catch-all") {
+			t.Errorf("matched %v, chosen %v: %v", v.Matched, v.Chosen, v)
+		}
+		if v.Chosen && !strings.Contains(v.String(), "no match; chosen because nothing else matched") {
+			t.Errorf("got %v", v)
+		}
+	}
+}
+
+func TestVerdictAsJSON(t *testing.T) {
+	c := New([]*config.FlowSchema{schema("exempt", 1, everything(group("system:masters")))})
+	for _, test := range []struct {
+		groups []string
+		want   string
+	}{
+		{[]string{"system:masters"}, `[{"flowSchema":"exempt","matchingPrecedence":1,"priorityLevel":"workload-low","matched":true,"chosen":true,` +
+			`"match":{"subjectPath":"rules[0].subjects[0]","subject":"group \"system:masters\"","rulePath":"rules[0].nonResourceRules[0]"}}]`},
+		{nil, `[{"flowSchema":"exempt","matchingPrecedence":1,"priorityLevel":"workload-low","matched":false,"chosen":false,` +
+			`"failures":[{"path":"rules[0].subjects[0]","reason":"group \"system:masters\": the user is not a member"}]}]`},
+	} {
+		got, err := json.Marshal(c.Explain(&Attributes{Groups: test.groups, Verb: "get", Path: "/"}))
+		if err != nil || string(got) != test.want {
+			t.Errorf("got %s, %v\nwant %s", got, err, test.want)
+		}
+	}
+}
+
+// Generators over few values each, so that matches are as likely as failures.
+
+var (
+	drawName = rapid.SampledFrom([]string{"a", "b", "system:serviceaccount:a:b", "system:serviceaccount:b:b"})
+	drawPath = rapid.SampledFrom([]string{"/a", "/a/b", "/b", "/ab", "/a/"})
+)
+
+func drawList(of ...string) *rapid.Generator[[]string] {
+	return rapid.OneOf(rapid.Just(all), rapid.SliceOfN(rapid.SampledFrom(of), 0, 2))
+}
+
+func drawSubject(t *rapid.T) config.Subject {
+	name := rapid.SampledFrom([]string{"a", "b", "*"}).Draw(t, "subject name")
+	switch rapid.IntRange(0, 3).Draw(t, "kind of subject") {
+	case 0:
+		return user(name)
+	case 1:
+		return group(name)
+	case 2:
+		return serviceAccount(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"), name)
+	}
+	return config.Subject{Kind: config.SubjectGroup}
+}
+
+func drawSchema(t *rapid.T) *config.FlowSchema {
+	s := schema(rapid.SampledFrom([]string{"exempt", "x", "y", "z", "catch-all"}).Draw(t, "schema"),
+		rapid.Int32Range(1, 3).Draw(t, "precedence"))
+	for range rapid.IntRange(0, 2).Draw(t, "rules") {
+		var rule config.PolicyRulesWithSubjects
+		for range rapid.IntRange(0, 2).Draw(t, "subjects") {
+			rule.Subjects = append(rule.Subjects, drawSubject(t))
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "resource rules") {
+			rule.ResourceRules = append(rule.ResourceRules, config.ResourceRule{
+				Verbs:        drawList("get", "list").Draw(t, "verbs"),
+				APIGroups:    drawList("", "apps").Draw(t, "groups"),
+				Resources:    drawList("pods", "pods/log").Draw(t, "resources"),
+				ClusterScope: rapid.Bool().Draw(t, "cluster scope"),
+				Namespaces:   drawList("a", "b").Draw(t, "namespaces"),
+			})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "non-resource rules") {
+			rule.NonResourceRules = append(rule.NonResourceRules, config.NonResourceRule{
+				Verbs:           drawList("get", "list").Draw(t, "verbs"),
+				NonResourceURLs: drawList("/a", "/a/*", "/b").Draw(t, "urls"),
+			})
+		}
+		s.Spec.Rules = append(s.Spec.Rules, rule)
+	}
+	return s
+}
+
+func drawAttributes(t *rapid.T) *Attributes {
+	a := &Attributes{
+		User:   drawName.Draw(t, "user"),
+		Groups: rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b"}), 0, 2).Draw(t, "member of"),
+		Verb:   rapid.SampledFrom([]string{"get", "list"}).Draw(t, "verb"),
+	}
+	if rapid.Bool().Draw(t, "for a path") {
+		a.Path = drawPath.Draw(t, "path")
+		return a
+	}
+	a.APIGroup = rapid.SampledFrom([]string{"", "apps"}).Draw(t, "group")
+	a.Resource = "pods"
+	a.Subresource = rapid.SampledFrom([]string{"", "log"}).Draw(t, "subresource")
+	a.Namespace = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "namespace")
+	return a
+}
+
+// Explain agrees with Match: what matched and what failed exclude each other, and the one
+// chosen is what Match returns, the first that matched or catch-all.
+func TestExplainAgreesWithMatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var schemas []*config.FlowSchema
+		for range rapid.IntRange(0, 4).Draw(t, "schemas") {
+			schemas = append(schemas, drawSchema(t))
+		}
+		c, a := New(schemas), drawAttributes(t)
+		match := c.Match(a)
+		matched := false
+		for i, v := range c.Explain(a) {
+			s := c.schemas[i]
+			if v.Matched != matches(s, a) || v.Matched != (v.Match != nil) || v.Matched != (len(v.Failures) == 0) {
+				t.Errorf("matches is %v, verdict %+v", matches(s, a), v)
+			}
+			if v.Chosen != (s == match) {
+				t.Errorf("Match returned %v, verdict %+v", match, v)
+			}
+			if v.Matched && !matched && match != s {
+				t.Errorf("%s is the first that matched, Match returned %v", s.Name, match)
+			}
+			matched = matched || v.Matched
+		}
+		if !matched && match != nil && match.Name != config.CatchAll {
+			t.Errorf("nothing matched, Match returned %s", match.Name)
+		}
+	})
+}

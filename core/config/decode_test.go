@@ -1,0 +1,284 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"apfsim/core/config"
+	"apfsim/core/document"
+	"apfsim/sim/yaml"
+)
+
+// decode reads text as file f, and both kinds of mistake together.
+func decode(text string) (config.Objects, document.Mistakes) {
+	docs, mistakes := yaml.Parse("f", []byte(text))
+	objects, more := config.Decode(docs...)
+	return objects, append(mistakes, more...)
+}
+
+// flowSchema and level return objects of that spec, indented as it is.
+func flowSchema(name, spec string) string {
+	return fmt.Sprintf("apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchema\nmetadata: {name: %s}\nspec:\n%s", name, spec)
+}
+
+func level(version, name, spec string) string {
+	return fmt.Sprintf("apiVersion: flowcontrol.apiserver.k8s.io/%s\nkind: PriorityLevelConfiguration\nmetadata: {name: %s}\nspec:\n%s", version, name, spec)
+}
+
+func export(t *testing.T) []byte {
+	text, err := os.ReadFile("../../scenarios/config/cluster-flowcontrol.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestSuggestedIsWhatAServerCreates(t *testing.T) {
+	objects, mistakes := decode(string(export(t)))
+	if mistakes != nil {
+		t.Fatal(mistakes)
+	}
+	if diff := cmp.Diff(objects, config.Suggested()); diff != "" {
+		t.Errorf("the export (-) and the suggested objects (+) differ:\n%s", diff)
+	}
+}
+
+// Every version says the same two objects in its own words.
+func TestVersionsAgree(t *testing.T) {
+	want := config.Objects{PriorityLevels: []*config.PriorityLevel{
+		{Name: "batch", Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &config.LimitedSpec{
+			NominalConcurrencyShares: new(int32(7)),
+			LendablePercent:          new(int32(50)),
+			BorrowingLimitPercent:    new(int32(0)),
+			LimitResponse: config.LimitResponse{Type: config.ResponseQueue,
+				Queuing: &config.Queuing{Queues: 16, HandSize: 4, QueueLengthLimit: 50}},
+		}}},
+		{Name: config.Exempt, Spec: config.PriorityLevelSpec{Type: config.TypeExempt, Exempt: &config.ExemptSpec{
+			NominalConcurrencyShares: new(int32(3)), LendablePercent: new(int32(0))}}},
+	}}
+	for version, shares := range map[string]string{
+		"v1": "nominalConcurrencyShares", "v1beta3": "nominalConcurrencyShares", "v1beta2": "assuredConcurrencyShares",
+	} {
+		objects, mistakes := decode(level(version, "batch", `
+  type: Limited
+  limited:
+    `+shares+`: 7
+    lendablePercent: 50
+    borrowingLimitPercent: 0
+    limitResponse: {type: Queue, queuing: {queues: 16, handSize: 4}}
+---
+`) + level(version, "exempt", "  type: Exempt\n  exempt: {nominalConcurrencyShares: 3}\n"))
+		if mistakes != nil {
+			t.Errorf("%s: %v", version, mistakes)
+		}
+		if diff := cmp.Diff(want, objects); diff != "" {
+			t.Errorf("%s: want (-), got (+):\n%s", version, diff)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	objects, mistakes := decode(flowSchema("a", "  priorityLevelConfiguration: {name: b}\n  rules: []\n---\n") +
+		level("v1", "b", "  type: Limited\n  limited: {limitResponse: {type: Queue, queuing: {}}}\n---\n") +
+		level("v1", "c", "  type: Limited\n  limited: {limitResponse: {type: Reject}}\n---\n") +
+		level("v1", "exempt", "  type: Exempt\n"))
+	if mistakes != nil {
+		t.Fatal(mistakes)
+	}
+	limited := func(name string, response config.LimitResponse) *config.PriorityLevel {
+		return &config.PriorityLevel{Name: name, Spec: config.PriorityLevelSpec{Type: config.TypeLimited,
+			Limited: &config.LimitedSpec{NominalConcurrencyShares: new(int32(30)), LendablePercent: new(int32(0)), LimitResponse: response}}}
+	}
+	want := config.Objects{
+		FlowSchemas: []*config.FlowSchema{{Name: "a", Spec: config.FlowSchemaSpec{MatchingPrecedence: 1000,
+			PriorityLevelConfiguration: config.PriorityLevelReference{Name: "b"}}}},
+		PriorityLevels: []*config.PriorityLevel{
+			limited("b", config.LimitResponse{Type: config.ResponseQueue,
+				Queuing: &config.Queuing{Queues: 64, HandSize: 8, QueueLengthLimit: 50}}),
+			limited("c", config.LimitResponse{Type: config.ResponseReject}),
+			config.Mandatory().PriorityLevel(config.Exempt),
+		}}
+	if diff := cmp.Diff(want, objects); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
+	}
+}
+
+// Zero shares are a value in v1. Before, they were an absent one, unless v1beta3 says otherwise.
+func TestZeroShares(t *testing.T) {
+	const annotation = "{name: a, annotations: {flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares: ''}}"
+	for _, c := range []struct {
+		version, metadata, shares string
+		want                      int32
+	}{
+		{"v1", "{name: a}", "nominalConcurrencyShares: 0", 0},
+		{"v1", "{name: a}", "nominalConcurrencyShares: null", 30},
+		{"v1", "{name: a}", "", 30},
+		{"v1beta3", "{name: a}", "nominalConcurrencyShares: 0", 30},
+		{"v1beta3", "{name: a}", "", 30},
+		{"v1beta3", annotation, "nominalConcurrencyShares: 0", 0},
+		{"v1beta3", annotation, "", 0},
+		{"v1beta3", annotation, "nominalConcurrencyShares: 5", 5},
+		{"v1beta2", "{name: a}", "assuredConcurrencyShares: 0", 30},
+		{"v1beta2", annotation, "assuredConcurrencyShares: 0", 30},
+		{"v1beta2", "{name: a}", "", 30},
+	} {
+		text := level(c.version, "a", "  type: Limited\n  limited:\n    limitResponse: {type: Reject}\n    "+c.shares+"\n")
+		text = strings.Replace(text, "{name: a}", c.metadata, 1)
+		objects, mistakes := decode(text)
+		if mistakes != nil || len(objects.PriorityLevels) != 1 {
+			t.Errorf("%s %s %s: %v", c.version, c.metadata, c.shares, mistakes)
+			continue
+		}
+		if got := objects.PriorityLevels[0].Spec.Shares(); got != c.want {
+			t.Errorf("%s %s %q: %d shares, want %d", c.version, c.metadata, c.shares, got, c.want)
+		}
+	}
+}
+
+// What a server adds is no mistake, whatever it is.
+func TestServerWrittenFieldsAreTolerated(t *testing.T) {
+	objects, mistakes := decode(`{
+  "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
+  "metadata": {
+    "name": "batch", "uid": "5f0c", "generation": 3, "resourceVersion": "9", "selfLink": "\/apis\/x",
+    "creationTimestamp": null, "deletionTimestamp": "2026-03-02T09:14:07Z", "deletionGracePeriodSeconds": 0,
+    "labels": {"a": "b"}, "finalizers": ["x"], "ownerReferences": [{"kind": "Pod"}], "generateName": "b-",
+    "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{\"kind\":\"Pod\"}\n"},
+    "managedFields": [{"manager": "kubectl", "fieldsV1": {"f:spec": {".": {}}}}]
+  },
+  "spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}},
+  "status": {"conditions": [{"type": "Dangling", "anything": 1}]}
+}`)
+	if mistakes != nil || objects.PriorityLevel("batch") == nil {
+		t.Errorf("%v", mistakes)
+	}
+}
+
+// The items of a list that a server prints for kubectl get --raw have neither kind nor version.
+func TestListsOfOneKind(t *testing.T) {
+	objects, mistakes := decode(`{"kind":"FlowSchemaList","apiVersion":"flowcontrol.apiserver.k8s.io/v1","metadata":{"resourceVersion":"7"},
+"items":[{"metadata":{"name":"b"},"spec":{"priorityLevelConfiguration":{"name":"p"}}},
+{"metadata":{"name":"a"},"spec":{"priorityLevelConfiguration":{"name":"p"}}}]}
+---
+{"kind":"PriorityLevelConfigurationList","apiVersion":"flowcontrol.apiserver.k8s.io/v1beta2",
+"items":[{"metadata":{"name":"p"},"spec":{"type":"Limited","limited":{"assuredConcurrencyShares":4,"limitResponse":{"type":"Reject"}}}}]}
+---
+{"kind":"FlowSchemaList","apiVersion":"flowcontrol.apiserver.k8s.io/v1","items":null}
+---
+{"kind":"List","apiVersion":"v1","items":[]}
+`)
+	if mistakes != nil {
+		t.Fatal(mistakes)
+	}
+	if len(objects.FlowSchemas) != 2 || objects.FlowSchemas[0].Name != "b" || objects.FlowSchemas[1].Name != "a" {
+		t.Errorf("the FlowSchemas are not b and a, as in the text: %v", objects.FlowSchemas)
+	}
+	if len(objects.PriorityLevels) != 1 || objects.PriorityLevels[0].Spec.Shares() != 4 {
+		t.Errorf("the level is not p of 4 shares: %v", objects.PriorityLevels)
+	}
+}
+
+func TestWhatIsNotAnObjectOfFlowControl(t *testing.T) {
+	const want = "FlowSchema, PriorityLevelConfiguration or a List of them"
+	const versions = "flowcontrol.apiserver.k8s.io/v1, flowcontrol.apiserver.k8s.io/v1beta3 or flowcontrol.apiserver.k8s.io/v1beta2"
+	for text, message := range map[string]string{
+		"[]":                               "f:1:1: is a list; want an object with apiVersion and kind",
+		"a: 1":                             "f:1:1: kind: is missing; want " + want,
+		"kind: 3":                          "f:1:7: kind: is a number; want " + want,
+		"apiVersion: v1\nkind: Pod":        `f:2:7: kind: "Pod" is not known here; want ` + want,
+		"apiVersion: v1\nkind: Flowschema": `f:2:7: kind: "Flowschema" is not known here; want ` + want + ` (did you mean "FlowSchema"?)`,
+		"kind: FlowSchema":                 "f:1:1: apiVersion: is missing; want " + versions,
+		"apiVersion: v1\nkind: FlowSchema": `f:1:13: apiVersion: "v1" is not known here; want ` + versions,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v1alpha1\nkind: FlowSchema": `f:1:13: apiVersion: "flowcontrol.apiserver.k8s.io/v1alpha1" is not known here; want ` + versions +
+			` (did you mean "flowcontrol.apiserver.k8s.io/v1beta3"?)`,
+		"apiVersion: v2\nkind: List\nitems: []": `f:1:13: apiVersion: "v2" is not known here; want v1 for a List (did you mean "v1"?)`,
+		"apiVersion: v1\nkind: List":            "f:1:1: items: is missing",
+		"apiVersion: v1\nkind: List\nitems: 1":  "f:3:8: items: is a number; want a list",
+		"apiVersion: v1\nkind: List\nitms: []\nitems:\n-\n- kind: Pod": `f:3:1: itms: unknown field (did you mean "items"?)` +
+			"\nf:5:2: items[0]: is nothing; want an object with apiVersion and kind\nf:6:9: items[1].kind: \"Pod\" is not known here; want " + want,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchemaList\nitems:\n- kind: Pod": `f:4:9: items[0].kind: "Pod" is not known here; want FlowSchema, as in the list around it`,
+	} {
+		objects, mistakes := decode(text)
+		if got := mistakes.Error(); got != message || len(objects.FlowSchemas) != 0 {
+			t.Errorf("%q:\ngot  %s\nwant %s", text, got, message)
+		}
+	}
+}
+
+func TestTwoOfOneName(t *testing.T) {
+	docs, _ := yaml.Parse("f", []byte(flowSchema("a", "  priorityLevelConfiguration: {name: a}\n---\n")+
+		level("v1", "a", "  type: Limited\n  limited: {limitResponse: {type: Reject}}\n---\n")))
+	more, _ := yaml.Parse("g", []byte(flowSchema("a", "  priorityLevelConfiguration: {name: other}\n")))
+	objects, mistakes := config.Decode(append(docs, more...)...)
+	if got, want := mistakes.Error(), `g:3:18: metadata.name: "a" stands twice: the FlowSchema is already at f:3:18`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if len(objects.FlowSchemas) != 1 || len(objects.PriorityLevels) != 1 {
+		t.Errorf("got %v, want the first a of each kind", objects)
+	}
+}
+
+// Objects are part of a larger document just as they are one of their own.
+func TestObjectsWithinADocument(t *testing.T) {
+	docs, _ := yaml.Parse("f", []byte(`spec:
+  objects:
+  - apiVersion: flowcontrol.apiserver.k8s.io/v1
+    kind: FlowSchema
+    metadata: {name: a}
+    spec: {priorityLevelConfiguration: {name: b}, matchingPrecedence: 10001}
+  - apiVersion: flowcontrol.apiserver.k8s.io/v1
+    kind: FlowSchema
+    metadata: {name: c}
+    spec: {priorityLevelConfiguration: {name: b}}
+`))
+	var scenario struct {
+		Spec struct {
+			Objects config.Objects `json:"objects"`
+		} `json:"spec"`
+	}
+	d := document.Decoder{File: "f"}
+	d.Decode(docs[0].Root, "", &scenario)
+	if got, want := d.Mistakes.Error(), "f:6:71: spec.objects[0].spec.matchingPrecedence: 10001 is out of range; want 1 to 10000"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if o := scenario.Spec.Objects; len(o.FlowSchemas) != 1 || o.FlowSchemas[0].Name != "c" {
+		t.Errorf("got %v, want c", o)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	text, err := os.ReadFile("../../scenarios/config/cluster-flowcontrol.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	for _, seed := range []string{
+		"", "kind: List", "apiVersion: v1\nkind: List\nitems: [{}, null, []]",
+		flowSchema("a", "  priorityLevelConfiguration: {name: b}\n  rules: [{subjects: [{kind: User}], resourceRules: [{}], nonResourceRules: [{}]}]\n"),
+		flowSchema("exempt", "  priorityLevelConfiguration: {name: b}\n"),
+		flowSchema("a", "  null\n"),
+		level("v1", "exempt", "  type: Limited\n"), level("v1", "a", "  type: Exempt\n"),
+		level("v1beta2", "a", "  type: Limited\n  limited: {assuredConcurrencyShares: -1, limitResponse: {type: Queue, queuing: {queues: -1}}}\n"),
+		level("v1beta3", "catch-all", "  type: Limited\n  limited: {limitResponse: {type: Reject}}\n"),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		objects, mistakes := decode(string(text))
+		if len(mistakes) > 0 {
+			return
+		}
+		again, err := yaml.Marshal(objects.Manifest())
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, mistakes := decode(string(again))
+		if diff := cmp.Diff(objects, back); diff != "" || mistakes != nil {
+			t.Errorf("%v\nbefore (-) and after (+) writing it:\n%s", mistakes, diff)
+		}
+	})
+}

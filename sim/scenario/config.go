@@ -1,0 +1,114 @@
+package scenario
+
+import (
+	"io/fs"
+
+	"apfsim/core/config"
+	"apfsim/core/document"
+	"apfsim/sim/yaml"
+)
+
+// Bases of a configuration.
+const (
+	BaseSuggested = "Suggested"
+	BaseMandatory = "Mandatory"
+)
+
+// Config says which flow-control objects the servers have: those of the base, replaced by
+// those of the files of the same name, in their order, and these by the inline ones.
+type Config struct {
+	Base    string        `json:"base,omitempty" jsonschema:"enum=Suggested,enum=Mandatory,default=Suggested" jsonschema_description:"The objects of a new cluster, or only those without which no server runs."`
+	Files   []string      `json:"files,omitempty" jsonschema_description:"Relative to the scenario file; as kubectl get -o yaml prints them."`
+	Objects InlineObjects `json:"objects,omitempty" jsonschema_description:"FlowSchemas and PriorityLevelConfigurations."`
+}
+
+// InlineObjects are the flow-control objects that stand in the scenario itself.
+type InlineObjects struct{ config.Objects }
+
+// configFile names a configuration file of the host or of the scenarios' file system.
+type configFile struct {
+	onHost bool
+	name   string
+}
+
+// configContent is what a configuration file holds.
+type configContent struct {
+	err      error // why it cannot be read
+	objects  config.Objects
+	mistakes document.Mistakes
+}
+
+func (c *fileCache) config(fsys fs.FS, name string) *configContent {
+	file := configFile{fsys == host, name}
+	if known := c.configs[file]; known != nil {
+		return known
+	}
+	content := &configContent{}
+	c.configs[file] = content
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		content.err = err
+		return content
+	}
+	docs, mistakes := yaml.Parse(name, text)
+	content.objects, content.mistakes = config.Decode(docs...)
+	content.mistakes = append(mistakes, content.mistakes...)
+	return content
+}
+
+// config puts the flow-control configuration together. Replacement files, which are the
+// host's, take the place of all but the base.
+func (v *validator) config(replacement []string) {
+	s := v.scenario
+	before := len(v.elsewhere)
+	v.enum("spec.config.base", s.Spec.Config.Base, BaseSuggested, BaseMandatory)
+	objects := config.Suggested()
+	if s.Spec.Config.Base == BaseMandatory {
+		objects = config.Mandatory()
+	}
+	add := func(fsys fs.FS, name string, fail func(format string, args ...any)) {
+		content := v.files.config(fsys, name)
+		if content.err != nil {
+			fail("%s", unreadable(name, content.err))
+		}
+		v.elsewhere = append(v.elsewhere, content.mistakes...)
+		objects = config.Merge(objects, content.objects)
+	}
+	for _, name := range replacement {
+		add(host, name, func(format string, args ...any) {
+			v.elsewhere.Add(document.Place{File: "--config"}, "", format, args...)
+		})
+	}
+	for i, name := range s.Spec.Config.Files {
+		if len(replacement) > 0 {
+			break
+		}
+		at := document.Index("spec.config.files", i)
+		if name == "" {
+			v.fail(at, "is empty; want the name of a file")
+			continue
+		}
+		add(s.files, s.resolve(name), func(format string, args ...any) { v.fail(at, format, args...) })
+	}
+	if len(replacement) == 0 {
+		objects = config.Merge(objects, s.Spec.Config.Objects.Objects)
+	}
+	s.Objects = config.Complete(objects)
+	// With a part of it wrong, what else is missing would only follow from that.
+	if v.configured = !v.failed("spec.config") && len(v.elsewhere) == before; v.configured {
+		v.dangling()
+	}
+}
+
+// dangling warns of FlowSchemas that servers ignore.
+func (v *validator) dangling() {
+	levels := make([]string, len(v.scenario.Objects.PriorityLevels))
+	for i, l := range v.scenario.Objects.PriorityLevels {
+		levels[i] = l.Name
+	}
+	for _, f := range config.Dangling(v.scenario.Objects) {
+		level := f.Spec.PriorityLevelConfiguration.Name
+		v.warn("spec.config", "FlowSchema %s is ignored: there is no priority level %q%s",
+			f.Name, level, document.Suggest(level, levels))
+	}
+}

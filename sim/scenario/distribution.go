@@ -1,0 +1,153 @@
+package scenario
+
+import (
+	"reflect"
+
+	"apfsim/core/document"
+	"apfsim/sim/random"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Distribution is a distribution of durations: a duration alone, which is constant, or an
+// object with one of the kinds. The zero value, with a nil Distribution, is one not given.
+type Distribution struct{ random.Distribution }
+
+// Given reports whether the scenario says anything about the distribution.
+func (dist Distribution) Given() bool { return dist.Distribution != nil }
+
+// constant returns the distribution that is always t.
+func constant(t Duration) Distribution {
+	c, err := random.NewConstant(int64(t))
+	if err != nil {
+		panic("scenario: a duration is out of bounds: " + err.Error())
+	}
+	return Distribution{c}
+}
+
+// kinds is a Distribution as it is written: one of the fields is set.
+type kinds struct {
+	Constant    *Duration        `json:"constant,omitempty" jsonschema_description:"Always the same; a duration alone means that, too."`
+	Uniform     *uniformKind     `json:"uniform,omitempty" jsonschema_description:"Everything from min to max equally often."`
+	Exponential *exponentialKind `json:"exponential,omitempty" jsonschema_description:"As the time between the events of a Poisson process."`
+	Lognormal   *lognormalKind   `json:"lognormal,omitempty" jsonschema_description:"By mean and 99th percentile, with 1 < p99/mean <= 14.97, or by mean and sigma."`
+	Gamma       *shapedKind      `json:"gamma,omitempty" jsonschema_description:"Coefficient of variation 1/sqrt(shape)."`
+	Weibull     *shapedKind      `json:"weibull,omitempty" jsonschema_description:"shape from 0.1; 1 is exponential, less is heavier-tailed."`
+	Pareto      *shapedKind      `json:"pareto,omitempty" jsonschema_description:"Type I, shape above 1; its least value is mean·(shape-1)/shape."`
+	Empirical   *empiricalKind   `json:"empirical,omitempty" jsonschema_description:"One of the values, each as often as its weight says."`
+}
+
+type uniformKind struct {
+	Min Duration `json:"min" document:"required"`
+	Max Duration `json:"max" document:"required"`
+}
+
+type exponentialKind struct {
+	Mean Duration `json:"mean" document:"required"`
+}
+
+type lognormalKind struct {
+	Mean  Duration  `json:"mean" document:"required"`
+	P99   *Duration `json:"p99,omitempty" jsonschema_description:"99th percentile."`
+	Sigma *float64  `json:"sigma,omitempty" jsonschema:"exclusiveMinimum=0,maximum=10" jsonschema_description:"Standard deviation of the logarithm."`
+}
+
+type shapedKind struct {
+	Mean  Duration `json:"mean" document:"required"`
+	Shape float64  `json:"shape" document:"required" jsonschema:"exclusiveMinimum=0"`
+}
+
+type empiricalKind struct {
+	Values  []Duration `json:"values" document:"required" jsonschema:"minItems=1"`
+	Weights []float64  `json:"weights,omitempty" jsonschema_description:"As many as values; without them all are alike."`
+}
+
+var kindNames = []string{"constant", "uniform", "exponential", "lognormal", "gamma", "weibull", "pareto", "empirical"}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	before := len(d.Mistakes)
+	if n.Kind != document.Object {
+		var t Duration
+		if n.Kind == document.List || n.Kind == document.Bool {
+			d.Fail(n, path, "is %v; want a duration or a distribution, as {exponential: {mean: 5ms}}", n.Kind)
+		} else {
+			d.Decode(n, path, &t)
+		}
+		*dist = constant(t)
+		return
+	}
+	var k kinds
+	decodeOneOf(d, n, path, kindNames, &k)
+	// Something stands there even if it is wrong: it is not to be reported as missing, too.
+	*dist = constant(0)
+	if len(d.Mistakes) > before {
+		return
+	}
+	var made random.Distribution
+	var err error
+	var kind string
+	switch {
+	case k.Constant != nil:
+		kind = "constant"
+		made, err = random.NewConstant(int64(*k.Constant))
+	case k.Uniform != nil:
+		kind = "uniform"
+		made, err = random.NewUniform(int64(k.Uniform.Min), int64(k.Uniform.Max))
+	case k.Exponential != nil:
+		kind = "exponential"
+		made, err = random.NewExponential(float64(k.Exponential.Mean))
+	case k.Lognormal != nil:
+		kind = "lognormal"
+		l := k.Lognormal
+		switch {
+		case (l.P99 == nil) == (l.Sigma == nil):
+			d.Fail(n.Get(kind), document.Join(path, kind), "want either p99 or sigma beside the mean")
+			return
+		case l.P99 != nil:
+			made, err = random.NewLognormalP99(float64(l.Mean), float64(*l.P99))
+		default:
+			made, err = random.NewLognormal(float64(l.Mean), *l.Sigma)
+		}
+	case k.Gamma != nil:
+		kind = "gamma"
+		made, err = random.NewGamma(float64(k.Gamma.Mean), k.Gamma.Shape)
+	case k.Weibull != nil:
+		kind = "weibull"
+		made, err = random.NewWeibull(float64(k.Weibull.Mean), k.Weibull.Shape)
+	case k.Pareto != nil:
+		kind = "pareto"
+		made, err = random.NewPareto(float64(k.Pareto.Mean), k.Pareto.Shape)
+	case k.Empirical != nil:
+		kind = "empirical"
+		values := make([]int64, len(k.Empirical.Values))
+		for i, value := range k.Empirical.Values {
+			values[i] = int64(value)
+		}
+		made, err = random.NewEmpirical(values, k.Empirical.Weights)
+	}
+	if err != nil {
+		d.Fail(n.Get(kind), document.Join(path, kind), "%v", err)
+		return
+	}
+	dist.Distribution = made
+}
+
+// JSONSchema describes the type.
+func (Distribution) JSONSchema() *jsonschema.Schema {
+	duration := &jsonschema.Schema{Ref: "#/$defs/Duration"}
+	r := jsonschema.Reflector{DoNotReference: true, Anonymous: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
+		if t == reflect.TypeFor[Duration]() {
+			copied := *duration // each field adds a description of its own
+			return &copied
+		}
+		return nil
+	}}
+	object := r.Reflect(kinds{})
+	object.Version = ""
+	object.MinProperties, object.MaxProperties = one, one
+	return &jsonschema.Schema{
+		OneOf:       []*jsonschema.Schema{duration, object},
+		Description: "A distribution of durations: a duration alone, which is constant, or one of the kinds.",
+	}
+}

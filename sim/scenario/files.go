@@ -1,0 +1,98 @@
+package scenario
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"apfsim/core/document"
+)
+
+// hostFiles is the host's file system. Unlike os.DirFS it opens any path, also one above
+// the working directory.
+type hostFiles struct{}
+
+func (hostFiles) Open(name string) (fs.File, error) { return os.Open(name) }
+
+var host fs.FS = hostFiles{}
+
+// resolve returns the path of a file that the file called from mentions.
+func resolve(fsys fs.FS, from, name string) string {
+	if fsys != host {
+		return path.Join(path.Dir(from), name)
+	}
+	name = filepath.FromSlash(name)
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(from), name)
+}
+
+// fileCache remembers what the files that scenarios mention hold, so that each is read once.
+type fileCache struct {
+	traces  map[string]*traceSummary
+	configs map[configFile]*configContent
+}
+
+func newFileCache() *fileCache {
+	return &fileCache{traces: map[string]*traceSummary{}, configs: map[configFile]*configContent{}}
+}
+
+// traceSummary is what one pass over a trace has found.
+type traceSummary struct {
+	err      error // why it cannot be opened
+	mistakes document.Mistakes
+	requests int64
+	lastNs   int64
+}
+
+// mostTraceMistakes is how many of a trace's mistakes are listed.
+const mostTraceMistakes = 20
+
+func (c *fileCache) trace(fsys fs.FS, name string) *traceSummary {
+	if known := c.traces[name]; known != nil {
+		return known
+	}
+	sum := &traceSummary{}
+	c.traces[name] = sum
+	t, err := OpenTrace(fsys, name)
+	if err != nil {
+		sum.err = err
+		return sum
+	}
+	defer t.Close()
+	for {
+		record, ok, err := t.Next()
+		switch {
+		case err != nil && len(sum.mistakes) == mostTraceMistakes:
+			sum.mistakes.Add(err.(document.Mistake).Place, "", "has a mistake as well; what follows has not been read")
+			return sum
+		case err != nil:
+			sum.mistakes = append(sum.mistakes, err.(document.Mistake))
+		case !ok:
+			return sum
+		default:
+			sum.requests++
+			sum.lastNs = record.ArrivalNs
+		}
+	}
+}
+
+// trace reads a workload's trace once, to the end.
+func (v *validator) trace(at, name string) {
+	file := v.scenario.resolve(name)
+	sum := v.files.trace(v.scenario.files, file)
+	end := int64(v.scenario.Spec.Duration)
+	switch {
+	case sum.err != nil:
+		v.fail(at, "%s", unreadable(file, sum.err))
+	case len(sum.mistakes) > 0:
+		v.elsewhere = append(v.elsewhere, sum.mistakes...)
+	case sum.requests == 0:
+		v.warn(at, "%s has no requests", file)
+	case end > 0 && sum.lastNs >= end:
+		v.warn(at, "%s goes on until %v: what arrives after the end of the run, %v, is left out",
+			file, Duration(sum.lastNs), v.scenario.Spec.Duration)
+	}
+}

@@ -1,0 +1,156 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"apfsim/core/document"
+	"apfsim/sim/yaml"
+)
+
+// Options are changes to what a scenario file says.
+type Options struct {
+	// Set are assignments to fields of every scenario of the file, as
+	// spec.workload[0].clients=8; the value is YAML.
+	Set []string
+	// ConfigFiles, if any, replace spec.config.files and spec.config.objects; the base
+	// stays. They are files of the host, relative to its working directory.
+	ConfigFiles []string
+}
+
+// Load reads the scenarios of a file, one a document. A nil fsys is the host's file
+// system, where any path will do. What the scenarios refer to is read from the same
+// file system, relative to the file.
+//
+// The scenarios are nil when there are mistakes. These are in the order of their places,
+// and are all there are: in the file, in the assignments, and in the files referred to.
+func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mistakes) {
+	if fsys == nil {
+		fsys = host
+	}
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		var mistakes document.Mistakes
+		mistakes.Add(document.Place{File: name}, "", "cannot be read: %s", reason(err))
+		return nil, mistakes
+	}
+	l := loader{fsys: fsys, name: name, options: options, files: newFileCache()}
+	docs, mistakes := yaml.Parse(name, text)
+	assignments, wrong := parseAssignments(options.Set)
+	mistakes = append(mistakes, wrong...)
+	var scenarios []*Scenario
+	for i := range docs {
+		s, wrong := l.load(&docs[i], assignments)
+		scenarios = append(scenarios, s)
+		mistakes = append(mistakes, wrong...)
+	}
+	mistakes = append(mistakes, repeatedNames(scenarios, docs)...)
+	if len(mistakes) > 0 {
+		return nil, distinct(mistakes.Sorted())
+	}
+	return scenarios, nil
+}
+
+type loader struct {
+	fsys    fs.FS
+	name    string
+	options Options
+	files   *fileCache
+}
+
+// load reads one document.
+func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenario, document.Mistakes) {
+	s := newScenario()
+	s.File, s.files = l.name, l.fsys
+	v := validator{doc: doc, scenario: s, files: l.files}
+	for _, a := range assignments {
+		a.apply(doc, &v.elsewhere)
+	}
+	if v.header() {
+		d := document.Decoder{File: l.name}
+		d.Decode(doc.Root, "", s)
+		v.mistakes = append(v.mistakes, d.Mistakes...)
+		v.config(l.options.ConfigFiles)
+		v.spec()
+	}
+	s.Warnings = v.warnings.Sorted()
+	all := append(v.mistakes, v.elsewhere...)
+	for _, places := range []document.Mistakes{all, s.Warnings} {
+		for i := range places {
+			places[i].Place = placeOf(places[i].Place, assignments)
+		}
+	}
+	for i := range s.Spec.Thresholds {
+		t := &s.Spec.Thresholds[i]
+		t.Place = placeOf(t.Place, assignments)
+	}
+	return s, all
+}
+
+// header checks that the document is a scenario at all. If it says that it is something
+// else, nothing in it would make sense.
+func (v *validator) header() bool {
+	if v.doc.Root == nil || v.doc.Root.Kind != document.Object {
+		kind := document.Null
+		if v.doc.Root != nil {
+			kind = v.doc.Root.Kind
+		}
+		v.fail("", "is %v; want an object with apiVersion %s", kind, APIVersion)
+		return false
+	}
+	ok := true
+	for _, field := range []struct{ name, want string }{{"apiVersion", APIVersion}, {"kind", Kind}} {
+		n := v.doc.Root.Get(field.name)
+		// The decoder reports one that is missing or no string.
+		if n != nil && n.Kind == document.String && n.Text != field.want {
+			v.fail(field.name, "%q: want %s%s", abridge(n.Text), field.want, document.Suggest(n.Text, []string{field.want}))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// repeatedNames returns a mistake for each scenario called like one before it.
+func repeatedNames(scenarios []*Scenario, docs []document.Document) document.Mistakes {
+	var mistakes document.Mistakes
+	first := map[string]int{}
+	for i, s := range scenarios {
+		name := s.Metadata.Name
+		if name == "" {
+			continue
+		}
+		if at, found := first[name]; found {
+			mistakes.Add(docs[i].Place("metadata.name"), "metadata.name",
+				"%q is the name of the scenario on line %d, too", name, docs[at].Place("metadata").Line)
+			continue
+		}
+		first[name] = i
+	}
+	return mistakes
+}
+
+// distinct leaves out what several scenarios of a file have in common: a mistake in an
+// assignment or in a file that they all refer to.
+func distinct(sorted document.Mistakes) document.Mistakes {
+	seen := map[document.Mistake]bool{}
+	kept := sorted[:0]
+	for _, m := range sorted {
+		if !seen[m] {
+			seen[m] = true
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// resolve returns the name of a file that the scenario mentions.
+func (s *Scenario) resolve(name string) string { return resolve(s.files, s.File, name) }
+
+// unreadable returns the message for a file that cannot be read.
+func unreadable(name string, err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s: there is no such file", name)
+	}
+	return fmt.Sprintf("%s: cannot be read: %s", name, reason(err))
+}

@@ -1,0 +1,365 @@
+package scenario
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"apfsim/core/config"
+)
+
+// scenarioOfDesign is the example of the documentation: everything of the format is in it once.
+const scenarioOfDesign = `apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata:
+  name: elephants-and-mice
+  description: Four elephants and a hundred mice share workload-low.
+spec:
+  seed: 1
+  duration: 60s              # of virtual time
+  warmup: 10s                # left out of the statistics
+  servers:
+    replicas: 1
+    kubernetesVersion: "1.37"
+    maxRequestsInflight: 400
+    maxMutatingRequestsInflight: 200
+    requestTimeout: 60s
+    flowControl: PriorityAndFairness   # or MaxInFlight, or None
+  config:                    # the flow-control objects
+    base: Suggested          # the suggested set below what follows; or Mandatory
+    files: [config/cluster.yaml]       # relative to this file; kubectl's List, or documents
+    objects: []              # inline; the same name replaces
+  resources:                 # what the servers store, for the list estimate
+  - {resource: pods, objects: 150000, averageBytes: 2000}
+  - {group: coordination.k8s.io, resource: leases, objects: 5000, averageBytes: 300}
+  workload:
+  - name: elephants
+    clients: 4               # each with an identity and random streams of its own
+    as: {serviceAccount: "tenant-{i}/default"}    # {i}: the client's index, from 0
+    request: {verb: list, resource: pods, namespace: "tenant-{i}", query: "limit=500&resourceVersion=0"}
+    execution: {lognormal: {mean: 80ms, p99: 400ms}}
+    arrivals: {poisson: {rate: 100/s}}
+  - name: mice
+    clients: 100
+    as: {serviceAccount: "team-{i}/default"}
+    request: {verb: get, resource: configmaps, namespace: default, name: "cm-{i}"}
+    execution: {exponential: {mean: 5ms}}
+    arrivals: {closed: {concurrency: 1, think: {exponential: {mean: 200ms}}}}
+  thresholds:
+    "wait{workload:mice}": ["p(99) < 100ms", "max < 1s"]
+    "rejected{workload:mice}": ["rate == 0"]
+    "fairness{priorityLevel:workload-low}": ["jain > 0.95"]
+`
+
+const batchLevel = `apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: batch}
+spec: {type: Limited, limited: {nominalConcurrencyShares: 7, limitResponse: {type: Reject}}}
+`
+
+func batchSchema(level string) string {
+	return `apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: batch}
+spec:
+  priorityLevelConfiguration: {name: ` + level + `}
+  rules:
+  - subjects: [{kind: User, user: {name: batch}}]
+    resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"]}]
+`
+}
+
+func TestScenarioOfTheDocumentationLoads(t *testing.T) {
+	fsys := files("library/s.yaml", scenarioOfDesign, "library/config/cluster.yaml", batchLevel+"---\n"+batchSchema("batch"))
+	scenarios, mistakes := Load(fsys, "library/s.yaml", Options{})
+	if len(mistakes) > 0 || len(scenarios) != 1 {
+		t.Fatalf("%d scenarios, mistakes:\n%v", len(scenarios), mistakes)
+	}
+	s := scenarios[0]
+	if s.Objects.PriorityLevel("batch").Spec.Shares() != 7 || s.Objects.FlowSchema("service-accounts") == nil ||
+		s.Objects.PriorityLevel(config.Exempt) == nil {
+		t.Errorf("the configuration is not the suggested one with the file's objects")
+	}
+	elephants, mice := &s.Spec.Workload[0], &s.Spec.Workload[1]
+	if got := float64(elephants.Arrivals.Poisson.Rate); got != 100 {
+		t.Errorf("elephants come %v times a second, want 100", got)
+	}
+	if r := mice.Requests[0]; r.Verb != "get" || r.Weight != 1 || r.Execution.MeanNs() != 5e6 {
+		t.Errorf("mice ask %+v, want get with weight 1 and 5 ms", r)
+	}
+	// A mouse comes about every 205 ms.
+	if got, want := s.Spec.expectedArrivals(mice), 100*(1+60/0.205); got != want {
+		t.Errorf("mice come about %v times, want %v", got, want)
+	}
+	var thresholds []string
+	for _, th := range s.Spec.Thresholds {
+		thresholds = append(thresholds, fmt.Sprintf("%v: %s %v %s(%v) %s %v %d",
+			th.Place, th.Metric, th.Tags, th.Stat, th.Percentile, th.Op, th.Limit, th.Unit))
+	}
+	want := `library/s.yaml:38:29: wait [{workload mice}] p(99) < 1e+08 2
+library/s.yaml:38:46: wait [{workload mice}] max(0) < 1e+09 2
+library/s.yaml:39:33: rejected [{workload mice}] rate(0) == 0 1
+library/s.yaml:40:46: fairness [{priorityLevel workload-low}] jain(0) > 0.95 1`
+	if got := strings.Join(thresholds, "\n"); got != want {
+		t.Errorf("thresholds\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
+	s := mustLoad(t, withSpec(""))
+	want := Servers{1, "1.37", 400, 200, 60e9, PriorityAndFairness}
+	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Workload[0].Clients != 1 || s.Spec.Config.Base != BaseSuggested {
+		t.Errorf("defaults are %+v", s.Spec)
+	}
+	if len(s.Objects.FlowSchemas) < 10 {
+		t.Errorf("%d FlowSchemas, want the suggested ones", len(s.Objects.FlowSchemas))
+	}
+	// null is the same as leaving the field out.
+	s = mustLoad(t, withSpec("seed: null\n  servers: {replicas: ~}\n  config: {base: null}"))
+	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Config.Base != BaseSuggested {
+		t.Errorf("defaults with null are %+v", s.Spec)
+	}
+}
+
+func TestDocumentsOfAFileAreScenarios(t *testing.T) {
+	second := strings.Replace(withSpec(""), "smallest", "second", 1)
+	scenarios, mistakes := Load(files("s.yaml", withSpec("")+"---\n"+second+"---\n"), "s.yaml", Options{})
+	if len(mistakes) > 0 || len(scenarios) != 2 || scenarios[1].Metadata.Name != "second" {
+		t.Errorf("%d scenarios, mistakes %v; want smallest and second", len(scenarios), mistakes)
+	}
+	_, mistakes = Load(files("s.yaml", withSpec("seed: -1")+"---\n"+withSpec("warmup: 60s")), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		"s.yaml:6:9: spec.seed: -1 is not a whole number from 0 to 2^64-1",
+		`s.yaml:16:18: metadata.name: "smallest" is the name of the scenario on line 3, too`,
+		"s.yaml:19:11: spec.warmup: 1m0s: want less than the duration, 1m0s")
+}
+
+func TestWhatIsNoScenario(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"apiVersion: apfsim/v1\nkind: Scenario\nnonsense: 1\n",
+			`s.yaml:1:13: apiVersion: "apfsim/v1": want apfsim/v1alpha1`},
+		{"apiVersion: apfsim/v1alpha1\nkind: Scenaro\n", `s.yaml:2:7: kind: "Scenaro": want Scenario (did you mean "Scenario"?)`},
+		{"- a\n", "s.yaml:1:1: is a list; want an object with apiVersion apfsim/v1alpha1"},
+		{"", "s.yaml: is empty: want a YAML or JSON document"},
+	} {
+		_, mistakes := Load(files("s.yaml", c.text), "s.yaml", Options{})
+		wantMistakes(t, mistakes, c.want)
+	}
+	_, mistakes := Load(files("s.yaml", "kind: null\n"), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:1:1: apiVersion: is missing", "s.yaml:1:1: kind: is missing", "s.yaml:1:1: metadata: is missing",
+		"s.yaml:1:1: spec: is missing")
+	_, mistakes = Load(files(), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml: cannot be read: file does not exist")
+}
+
+func TestAssignments(t *testing.T) {
+	s := mustLoad(t, withSpec(""), "spec.seed=7", "spec.workload[0].clients=3", "spec.servers.flowControl=None",
+		"spec.workload[0].execution={exponential: {mean: 9ms}}", `spec.thresholds["wait{workload:mice}"]=[max >= 1s]`,
+		"spec.duration=", "spec.duration=90s")
+	w := &s.Spec.Workload[0]
+	if s.Spec.Seed != 7 || w.Clients != 3 || w.Execution.MeanNs() != 9e6 || s.Spec.Servers.FlowControl != NoFlowControl ||
+		s.Spec.Servers.Replicas != 1 || s.Spec.Duration != 90e9 {
+		t.Errorf("assigned: %+v", s.Spec)
+	}
+	th := s.Spec.Thresholds[0]
+	if got := th.Place.String(); got != `--set spec.thresholds["wait{workload:mice}"]=[max >= 1s]` {
+		t.Errorf("the threshold stands at %s", got)
+	}
+}
+
+func TestMistakesInAssignmentsNameThem(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec("sede: 1")), "s.yaml", Options{Set: []string{
+		"spec.sed=7", "seed=7", "spec.seed", "spec.seed=-1", "spec.workload[1].clients=3", "spec.duration.x=1",
+		"spec.servers.replica=2", "spec.workload[0].arrivals={}", "spec.warmup=[", "spec.warmup=1h",
+		"spec.workload[0].as.user={a: 1}",
+	}})
+	wantMistakes(t, mistakes,
+		"--set seed=7: want spec.path=value, as spec.workload[0].clients=8",
+		"--set spec.duration.x=1: spec.duration is a string, not an object",
+		`--set spec.sed=7: spec.sed: unknown field (did you mean "seed"?)`,
+		"--set spec.seed: want spec.path=value, as spec.workload[0].clients=8",
+		"--set spec.seed=-1: spec.seed: -1 is not a whole number from 0 to 2^64-1",
+		`--set spec.servers.replica=2: spec.servers.replica: unknown field (did you mean "replicas"?)`,
+		"--set spec.warmup=1h: spec.warmup: 1h0m0s: want less than the duration, 1m0s",
+		"--set spec.warmup=[: spec.warmup: is not valid YAML: did not find expected node content",
+		"--set spec.workload[0].arrivals={}: spec.workload[0].arrivals: want one of constant, poisson, ramping, onOff, burst, closed, trace",
+		"--set spec.workload[0].as.user={a: 1}: spec.workload[0].as.user: is an object; want a string",
+		"--set spec.workload[1].clients=3: spec.workload has 1 items: [1] is out of range",
+		`s.yaml:6:3: spec.sede: unknown field (did you mean "seed"?)`)
+}
+
+func TestConfigIsPutTogether(t *testing.T) {
+	inline := "config:\n    base: Mandatory\n    files: [a.yaml, b.yaml]\n    objects:\n    - " +
+		strings.ReplaceAll(strings.TrimSpace(strings.Replace(batchLevel, "nominalConcurrencyShares: 7", "nominalConcurrencyShares: 9", 1)), "\n", "\n      ")
+	fsys := files("d/s.yaml", withSpec(inline), "d/a.yaml", batchLevel, "d/b.yaml", batchSchema("batsh"))
+	scenarios, mistakes := Load(fsys, "d/s.yaml", Options{})
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	s := scenarios[0]
+	if got := s.Objects.PriorityLevel("batch").Spec.Shares(); got != 9 {
+		t.Errorf("batch has %d shares, want the inline 9", got)
+	}
+	if got := len(s.Objects.PriorityLevels); got != 3 {
+		t.Errorf("%d priority levels, want batch and the mandatory ones", got)
+	}
+	wantMistakes(t, s.Warnings,
+		`d/s.yaml:7:5: spec.config: FlowSchema batch is ignored: there is no priority level "batsh" (did you mean "batch"?)`)
+
+	// --config takes the place of files and inline objects, not of the base.
+	replacement := filepath.Join(t.TempDir(), "cluster.yaml")
+	if err := os.WriteFile(replacement, []byte(strings.ReplaceAll(batchLevel, "batch", "other")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	scenarios, mistakes = Load(fsys, "d/s.yaml", Options{ConfigFiles: []string{replacement}})
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	if o := scenarios[0].Objects; o.PriorityLevel("other") == nil || o.PriorityLevel("batch") != nil || len(o.PriorityLevels) != 3 {
+		t.Errorf("%d levels, want other in place of batch", len(o.PriorityLevels))
+	}
+}
+
+func TestMistakesInConfiguration(t *testing.T) {
+	fsys := files("d/s.yaml", withSpec(`config: {base: Sugested, files: [a.yaml, none.yaml, ""], objects: [{kind: FlowSchema}]}`)+"---\n"+
+		strings.Replace(withSpec("config: {files: [a.yaml]}"), "smallest", "second", 1),
+		"d/a.yaml", strings.Replace(batchLevel, "Reject", "Rejekt", 1))
+	_, mistakes := Load(fsys, "d/s.yaml", Options{ConfigFiles: nil})
+	var got []string
+	for _, m := range mistakes {
+		line := m.Error()
+		got = append(got, line[:min(len(line), strings.LastIndex(line, ": ")+30)])
+	}
+	for _, want := range []string{
+		"d/a.yaml:4:", // once, though two scenarios read the file
+		`d/s.yaml:6:18: spec.config.base: "Sugested"`,
+		"d/s.yaml:6:44: spec.config.files[1]: d/none.yaml: there is no such file",
+		"d/s.yaml:6:55: spec.config.files[2]: is empty",
+		"d/s.yaml:6:70: spec.config.objects[0].apiVersion: is missing",
+	} {
+		found := 0
+		for _, line := range got {
+			if strings.HasPrefix(line, want) {
+				found++
+			}
+		}
+		if found != 1 {
+			t.Errorf("%d mistakes begin with %s:\n%s", found, want, strings.Join(got, "\n"))
+		}
+	}
+	_, mistakes = Load(files("s.yaml", withSpec("")), "s.yaml", Options{ConfigFiles: []string{"/none/such.yaml"}})
+	wantMistakes(t, mistakes, "--config: /none/such.yaml: there is no such file")
+}
+
+func TestTraceWorkloads(t *testing.T) {
+	replay := withWorkload("arrivals: {trace: {file: ../traces/t.jsonl}}")
+	trace := traceOfDesign + "\n" + strings.ReplaceAll(traceOfDesign, "1200450", "59999999999") + "\n"
+	fsys := files("d/s.yaml", replay, "traces/t.jsonl", trace)
+	scenarios, mistakes := Load(fsys, "d/s.yaml", Options{})
+	if len(mistakes) > 0 || len(scenarios[0].Warnings) > 0 {
+		t.Fatal(mistakes, scenarios[0].Warnings)
+	}
+	reader, err := scenarios[0].OpenTrace(&scenarios[0].Spec.Workload[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for _, want := range []int64{1200450, 59999999999} {
+		if r, ok, err := reader.Next(); !ok || err != nil || r.ArrivalNs != want {
+			t.Errorf("next record %+v %v %v, want one at %d", r, ok, err, want)
+		}
+	}
+	if _, ok, err := reader.Next(); ok || err != nil {
+		t.Errorf("the trace goes on: %v %v", ok, err)
+	}
+
+	fsys["traces/t.jsonl"].Data = []byte(strings.ReplaceAll(trace, "59999999999", "60000000000"))
+	scenarios, mistakes = Load(fsys, "d/s.yaml", Options{})
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	wantMistakes(t, scenarios[0].Warnings, "d/s.yaml:9:30: spec.workload[0].arrivals.trace.file: "+
+		"traces/t.jsonl goes on until 1m0s: what arrives after the end of the run, 1m0s, is left out")
+
+	fsys["traces/t.jsonl"].Data = []byte("{\n")
+	_, mistakes = Load(fsys, "d/s.yaml", Options{})
+	wantMistakes(t, mistakes, `traces/t.jsonl:1:2: the line is cut off; want "`)
+
+	fsys["traces/t.jsonl"].Data = []byte(strings.Repeat("{\n", 1000))
+	_, mistakes = Load(fsys, "d/s.yaml", Options{})
+	if len(mistakes) != mostTraceMistakes+1 {
+		t.Errorf("%d mistakes are listed, want %d and a last one", len(mistakes), mostTraceMistakes)
+	}
+
+	delete(fsys, "traces/t.jsonl")
+	_, mistakes = Load(fsys, "d/s.yaml", Options{})
+	wantMistakes(t, mistakes, "d/s.yaml:9:30: spec.workload[0].arrivals.trace.file: traces/t.jsonl: there is no such file")
+
+	_, mistakes = Load(files("s.yaml", withWorkload(`
+as: {user: a}
+request: {verb: get, path: /version}
+execution: 1s
+clients: 2
+arrivals: {trace: {file: ""}}`)), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		"s.yaml:9:9: spec.workload[0].as: does not go with a trace, which says it itself",
+		"s.yaml:10:14: spec.workload[0].request: does not go with a trace, which says it itself",
+		"s.yaml:11:16: spec.workload[0].execution: does not go with a trace, which says it itself",
+		"s.yaml:12:14: spec.workload[0].clients: 2: a trace is sent once; want 1",
+		"s.yaml:13:30: spec.workload[0].arrivals.trace.file: is missing")
+}
+
+func TestScenariosOfTheHostReadAnywhere(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a/s.yaml": withSpec("config: {files: [../b/c.yaml, " + filepath.ToSlash(dir) + "/b/c.yaml]}"), "b/c.yaml": batchLevel,
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scenarios, mistakes := Load(nil, filepath.Join(dir, "a", "s.yaml"), Options{})
+	if len(mistakes) > 0 || scenarios[0].Objects.PriorityLevel("batch") == nil {
+		t.Errorf("mistakes %v", mistakes)
+	}
+}
+
+// Whatever the text is, loading ends, with scenarios or with mistakes.
+func FuzzScenario(f *testing.F) {
+	f.Add(scenarioOfDesign, "spec.seed=1")
+	f.Add(withSpec("config: {objects: [{kind: List}]}"), "spec.workload[0].arrivals={burst: {requests: 1, every: 1ns}}")
+	f.Add(withWorkload("arrivals: {trace: {file: s.yaml}}"), "spec.workload[0].retry={backoff: {initial: 1s}}")
+	f.Add(withWorkload("as: null\nrequests: [null]\narrivals: {onOff: {on: null, off: 1s, rate: 1/s}}"), "spec.thresholds={wait: [null]}")
+	f.Add("a: &a [*a]", "spec=")
+	f.Fuzz(func(t *testing.T, text, set string) {
+		fsys := fstest.MapFS{"s.yaml": {Data: []byte(text)}, "config/cluster.yaml": {Data: []byte(batchLevel)}}
+		scenarios, mistakes := Load(fsys, "s.yaml", Options{Set: []string{set}})
+		if (len(scenarios) > 0) == (len(mistakes) > 0) {
+			t.Fatalf("%d scenarios and %d mistakes", len(scenarios), len(mistakes))
+		}
+		for _, s := range scenarios {
+			for i := range s.Spec.Workload {
+				w := &s.Spec.Workload[i]
+				if w.Arrivals.Trace != nil {
+					continue
+				}
+				if n := s.Spec.expectedArrivals(w); !(n >= 0 && n <= mostArrivals) {
+					t.Fatalf("%v requests are expected", n)
+				}
+				for _, r := range w.Requests {
+					r.Attributes(&w.As, 3)
+					if r.Weight <= 0 || !r.Execution.Given() {
+						t.Fatalf("an incomplete request: %+v", r)
+					}
+				}
+			}
+		}
+	})
+}

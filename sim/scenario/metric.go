@@ -1,0 +1,167 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+
+	"apfsim/core/document"
+)
+
+// metric is what thresholds can be set on.
+type metric struct {
+	stats    []stat
+	tags     []string
+	required string // a tag that must be given
+	example  string
+	apf      bool // exists with PriorityAndFairness alone
+}
+
+type stat struct {
+	name string
+	unit Unit
+}
+
+func (m *metric) stat(name string) (Unit, bool) {
+	for _, s := range m.stats {
+		if s.name == name {
+			return s.unit, true
+		}
+	}
+	return 0, false
+}
+
+func (m *metric) statNames() []string {
+	names := make([]string, len(m.stats))
+	for i, s := range m.stats {
+		names[i] = s.name
+		if s.name == "p" {
+			names[i] = "p(N)"
+		}
+	}
+	return names
+}
+
+// Tags. Those of flow control have a meaning with PriorityAndFairness alone.
+const (
+	tagWorkload      = "workload"
+	tagFlowSchema    = "flowSchema"
+	tagPriorityLevel = "priorityLevel"
+	tagFlow          = "flow"
+	tagReason        = "reason"
+)
+
+var (
+	requestTags = []string{tagWorkload, tagFlowSchema, tagPriorityLevel, tagFlow}
+	flowTags    = []string{tagFlowSchema, tagPriorityLevel, tagFlow}
+	levelTags   = []string{tagPriorityLevel}
+
+	rejectionReasons = []string{"queue-full", "concurrency-limit", "time-out"}
+
+	durationStats = []stat{{"mean", Nanoseconds}, {"avg", Nanoseconds}, {"min", Nanoseconds}, {"med", Nanoseconds},
+		{"max", Nanoseconds}, {"p", Nanoseconds}, {"count", PlainNumber}}
+	countStats = []stat{{"count", PlainNumber}, {"rate", Fraction}}
+)
+
+// metricNames are the metrics in the order in which messages list them.
+var metricNames = []string{"wait", "execution", "latency", "rejectedWait", "arrived", "executed", "rejected",
+	"timedOut", "retries", "waiting", "executing", "fairness", "utilisation", "starvation", "service"}
+
+var metrics = map[string]*metric{
+	"wait":         {stats: durationStats, tags: requestTags, example: "p(99) < 100ms"},
+	"execution":    {stats: durationStats, tags: requestTags, example: "p(99) < 100ms"},
+	"latency":      {stats: durationStats, tags: requestTags, example: "p(99) < 1s"},
+	"rejectedWait": {stats: durationStats, tags: requestTags, example: "max < 1s"},
+	"arrived": {stats: []stat{{"count", PlainNumber}, {"perSecond", PlainNumber}}, tags: requestTags,
+		example: "perSecond > 100"},
+	"executed":  {stats: countStats, tags: requestTags, example: "rate > 0.99"},
+	"rejected":  {stats: countStats, tags: append(slices.Clone(requestTags), tagReason), example: "rate == 0"},
+	"timedOut":  {stats: countStats, tags: requestTags, example: "rate == 0"},
+	"retries":   {stats: []stat{{"count", PlainNumber}, {"rate", PlainNumber}}, tags: requestTags, example: "count < 100"},
+	"waiting":   {stats: countStats, tags: requestTags, example: "count < 100"},
+	"executing": {stats: countStats, tags: requestTags, example: "count < 100"},
+	"fairness": {stats: []stat{{"jain", Fraction}, {"maxMinError", PlainNumber}, {"leastRatio", PlainNumber}},
+		tags: levelTags, required: tagPriorityLevel, example: "jain > 0.95", apf: true},
+	"utilisation": {stats: []stat{{"mean", PlainNumber}, {"peak", PlainNumber}, {"saturated", Fraction}},
+		tags: levelTags, required: tagPriorityLevel, example: "mean < 0.9", apf: true},
+	"starvation": {stats: []stat{{"max", Nanoseconds}}, tags: flowTags, example: "max < 1s", apf: true},
+	"service":    {stats: []stat{{"seatSeconds", PlainNumber}}, tags: flowTags, example: "seatSeconds > 10", apf: true},
+}
+
+// example returns an expression that suits a metric.
+func example(name string) string {
+	if m := metrics[name]; m != nil {
+		return m.example
+	}
+	return metrics["wait"].example
+}
+
+// hint proposes the nearest name or, when none is near, all there are.
+func hint(name string, names []string) string {
+	if s := document.Suggest(name, names); s != "" {
+		return s
+	}
+	return "; want one of " + strings.Join(names, ", ")
+}
+
+// thresholds checks that all metrics, tags and values exist.
+func (v *validator) thresholds() {
+	s := &v.scenario.Spec
+	lastKey := "" // a metric's mistakes are reported once, not with each of its expressions
+	for i := range s.Thresholds {
+		t := &s.Thresholds[i]
+		if t.keyPath == lastKey {
+			continue
+		}
+		lastKey = t.keyPath
+		fail := func(format string, args ...any) { v.mistakes.Add(t.keyPlace, t.keyPath, format, args...) }
+		m := metrics[t.Metric]
+		if m == nil {
+			fail("unknown metric %s%s", t.Metric, hint(t.Metric, metricNames))
+			continue
+		}
+		apf := s.Servers.FlowControl != MaxInFlight && s.Servers.FlowControl != NoFlowControl
+		if m.apf && !apf {
+			fail("there is no %s with flowControl %s", t.Metric, s.Servers.FlowControl)
+			continue
+		}
+		if m.required != "" && t.Tag(m.required) == "" {
+			fail("%s wants the tag %s, as %s{%s:workload-low}", t.Metric, m.required, t.Metric, m.required)
+		}
+		for _, tag := range t.Tags {
+			switch {
+			case !slices.Contains(m.tags, tag.Name):
+				fail("%s has no tag %s%s", t.Metric, tag.Name, hint(tag.Name, m.tags))
+			case slices.Contains(flowTags, tag.Name) && !apf:
+				fail("there is no %s with flowControl %s", tag.Name, s.Servers.FlowControl)
+			default:
+				if values, known := v.tagValues(tag.Name); known && !slices.Contains(values, tag.Value) {
+					fail("there is no %s %q%s", tag.Name, abridge(tag.Value), hint(tag.Value, values))
+				}
+			}
+		}
+	}
+}
+
+// tagValues returns the values that a tag can have, if that is known before the run.
+func (v *validator) tagValues(tag string) (values []string, known bool) {
+	switch tag {
+	case tagWorkload:
+		for i := range v.scenario.Spec.Workload {
+			values = append(values, v.scenario.Spec.Workload[i].Name)
+		}
+		return values, true
+	case tagReason:
+		return rejectionReasons, true
+	case tagFlowSchema:
+		for _, schema := range v.scenario.Objects.FlowSchemas {
+			values = append(values, schema.Name)
+		}
+		return values, v.configured
+	case tagPriorityLevel:
+		for _, level := range v.scenario.Objects.PriorityLevels {
+			values = append(values, level.Name)
+		}
+		return values, v.configured
+	}
+	return nil, false
+}

@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"apfsim/core/classify"
+	"apfsim/core/document"
+)
+
+// Request is a template of requests: for a resource, or for a path. In each of its
+// strings {i} stands for the client's index.
+type Request struct {
+	Verb        string `json:"verb" document:"required" jsonschema:"minLength=1" jsonschema_description:"get, list, watch, create, update, patch, delete or deletecollection; for a path, the HTTP method in lower case."`
+	Group       string `json:"group,omitempty" jsonschema_description:"API group; empty for the core group."`
+	Resource    string `json:"resource,omitempty"`
+	Subresource string `json:"subresource,omitempty"`
+	Namespace   string `json:"namespace,omitempty"`
+	Name        string `json:"name,omitempty"`
+	Query       string `json:"query,omitempty" jsonschema_description:"What follows the question mark, as limit=500&resourceVersion=0."`
+	Path        string `json:"path,omitempty" jsonschema:"pattern=^/" jsonschema_description:"In place of resource: the path of a request for none."`
+	Watch       *Watch `json:"watch,omitempty" jsonschema_description:"On verb watch."`
+}
+
+// Watch says how long a watch lasts after its initialisation.
+type Watch struct {
+	Duration Distribution `json:"duration,omitempty" jsonschema_description:"Without it uniform from 30m to 60m, as servers end watches."`
+}
+
+// WeightedRequest is one of the requests among which a client draws.
+type WeightedRequest struct {
+	Request
+	Weight    float64      `json:"weight,omitempty" jsonschema:"default=1,exclusiveMinimum=0"`
+	Execution Distribution `json:"execution,omitempty" jsonschema_description:"In place of the workload's."`
+}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (r *WeightedRequest) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain WeightedRequest
+	r.Weight = 1
+	d.Decode(n, path, (*plain)(r))
+}
+
+// Attributes returns what the server sees of a client's request, and its URL query. The
+// path of a request for a resource is the one under which Kubernetes serves version v1 of
+// its group.
+func (r *Request) Attributes(as *Identity, client int) (a classify.Attributes, query string) {
+	a = classify.Attributes{
+		Verb:        r.Verb,
+		APIGroup:    r.Group,
+		Resource:    r.Resource,
+		Subresource: r.Subresource,
+		Namespace:   expand(r.Namespace, client),
+		Name:        expand(r.Name, client),
+		Path:        expand(r.Path, client),
+	}
+	a.User, a.Groups = as.For(client)
+	if a.IsResource() {
+		a.Path = resourcePath(&a)
+	}
+	return a, expand(r.Query, client)
+}
+
+func resourcePath(a *classify.Attributes) string {
+	path := "/api/v1"
+	if a.APIGroup != "" {
+		path = "/apis/" + a.APIGroup + "/v1"
+	}
+	// A namespace itself is at /api/v1/namespaces/NAME, though its requests carry the
+	// namespace as an attribute.
+	if a.Namespace != "" && !(a.APIGroup == "" && a.Resource == "namespaces") {
+		path += "/namespaces/" + a.Namespace
+	}
+	for _, part := range []string{a.Resource, a.Name, a.Subresource} {
+		if part != "" {
+			path += "/" + part
+		}
+	}
+	return path
+}

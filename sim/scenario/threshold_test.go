@@ -1,0 +1,167 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// thresholdMistakes returns what loading the smallest scenario with one threshold says.
+func thresholdMistakes(key, expression, more string) []string {
+	text := withSpec(fmt.Sprintf("thresholds: {%q: [%q]}\n  %s", key, expression, more))
+	_, mistakes := Load(files("s.yaml", text), "s.yaml", Options{})
+	var messages []string
+	for _, m := range mistakes {
+		messages = append(messages, m.Message)
+	}
+	return messages
+}
+
+func TestThresholdsThatAreRight(t *testing.T) {
+	for _, c := range []struct{ key, expression, want string }{
+		{"wait", "p(99.9)<100ms", "wait [] p(99.9) < 1e+08"},
+		{"wait{workload:mice}", "avg <= 1.5s", "wait [{workload mice}] mean(0) <= 1.5e+09"},
+		{"wait{ workload : mice , priorityLevel:exempt }", "count != 0", "wait [{workload mice} {priorityLevel exempt}] count(0) != 0"},
+		{`latency{flow:global-default/system:serviceaccount:a:b}`, "max > 0", "latency [{flow global-default/system:serviceaccount:a:b}] max(0) > 0"},
+		{`service{flow:"x/CN=a,O=b}"}`, "seatSeconds >= 1e3", "service [{flow x/CN=a,O=b}}] seatSeconds(0) >= 1000"},
+		{"rejected{reason:queue-full}", "rate == 0.01", "rejected [{reason queue-full}] rate(0) == 0.01"},
+		{"arrived", "perSecond > 100", "arrived [] perSecond(0) > 100"},
+		{"utilisation{priorityLevel:system}", "saturated < 0.1", "utilisation [{priorityLevel system}] saturated(0) < 0.1"},
+		{"starvation{flowSchema:catch-all}", "max < 1m", "starvation [{flowSchema catch-all}] max(0) < 6e+10"},
+	} {
+		text := withSpec(fmt.Sprintf("thresholds: {%q: [%q]}", c.key, c.expression))
+		th := mustLoad(t, text).Spec.Thresholds[0]
+		got := fmt.Sprintf("%s %v %s(%v) %s %v", th.Metric, th.Tags, th.Stat, th.Percentile, th.Op, th.Limit)
+		if got != c.want || th.Key != c.key || th.Text != c.expression {
+			t.Errorf("%s: %s is %s, want %s", c.key, c.expression, got, c.want)
+		}
+	}
+}
+
+func TestThresholdsThatAreWrong(t *testing.T) {
+	const none = "servers: {flowControl: None}"
+	for _, c := range []struct{ key, expression, more, want string }{
+		{"wiat", "max < 1s", "", `unknown metric wiat (did you mean "wait"?)`},
+		{"temperature", "max < 1s", "", "unknown metric temperature; want one of wait, execution, latency, rejectedWait, arrived, " +
+			"executed, rejected, timedOut, retries, waiting, executing, fairness, utilisation, starvation, service"},
+		{"wait{worklod:mice}", "max < 1s", "", `wait has no tag worklod (did you mean "workload"?)`},
+		{"wait{workload:mouse}", "max < 1s", "", `there is no workload "mouse"; want one of mice`},
+		{"wait{flowSchema:service-account}", "max < 1s", "", `there is no flowSchema "service-account" (did you mean "service-accounts"?)`},
+		{"wait{priorityLevel:workload-lo}", "max < 1s", "", `there is no priorityLevel "workload-lo" (did you mean "workload-low"?)`},
+		{"wait{reason:queue-full}", "max < 1s", "", "wait has no tag reason; want one of workload, flowSchema, priorityLevel, flow"},
+		{"rejected{reason:queuefull}", "rate < 1", "", `there is no reason "queuefull" (did you mean "queue-full"?)`},
+		{"fairness", "jain > 0.9", "", "fairness wants the tag priorityLevel, as fairness{priorityLevel:workload-low}"},
+		{"fairness{workload:mice,priorityLevel:system}", "jain > 0.9", "", "fairness has no tag workload; want one of priorityLevel"},
+		{"fairness{priorityLevel:system}", "jain > 95", "", "limit 95: jain of fairness is a fraction from 0 to 1"},
+		{"fairness{priorityLevel:system}", "jain > 0.9", none, "there is no fairness with flowControl None"},
+		{"wait{flow:a}", "max < 1s", "servers: {flowControl: MaxInFlight}", "there is no flow with flowControl MaxInFlight"},
+		{"wait{workload}", "max < 1s", "", `tag "workload" has no value; want tag:value`},
+		{"wait{workload:}", "max < 1s", "", "tag workload has no value; want workload:value"},
+		{"wait{workload:mice,}", "max < 1s", "", "a tag is missing after the last comma"},
+		{"wait{workload:mice,workload:mice}", "max < 1s", "", "tag workload stands twice"},
+		{"wait{}", "max < 1s", "", "the braces are empty; want tags as in wait{workload:mice}, or no braces"},
+		{"wait{workload:mice", "max < 1s", "", "want a metric, with or without tags, as wait{workload:mice}"},
+		{"wait", "max < 1", "", "limit 1 has no unit; want a duration such as 100ms"},
+		{"wait", "max < soon", "", `limit "soon" is no duration; want one such as 100ms`},
+		{"wait", "count < 1s", "", "limit 1s is a duration; count of wait is a number without a unit"},
+		{"wait", "max = 1s", "", "operator =: want one of < <= > >= == !="},
+		{"wait", "max => 1s", "", "operator =>: want one of < <= > >= == !="},
+		{"wait", "p99 < 1s", "", `"p99 < 1s": a percentile is written p(99)`},
+		{"wait", "p < 1s", "", `"p < 1s": want a percentile, as p(99)`},
+		{"wait", "p(101) < 1s", "", "p(101): want a percentile from 0 to 100"},
+		{"wait", "p(NaN) < 1s", "", "p(NaN): want a percentile from 0 to 100"},
+		{"wait", "max(3) < 1s", "", "max has no argument: only p has one"},
+		{"wait", "maximum < 1s", "", "wait has no statistic maximum; want one of mean, avg, min, med, max, p(N), count"},
+		{"rejected", "rat == 0", "", `rejected has no statistic rat (did you mean "rate"?)`},
+		{"rejected", "rate == nan", "", `limit "nan" is no number`},
+		{"rejected", "rate", "", `"rate": want a statistic, a comparison and a limit, as rate == 0`},
+		{"arrived", "", "", `"": want a statistic, a comparison and a limit, as perSecond > 100`},
+	} {
+		if got := thresholdMistakes(c.key, c.expression, c.more); len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: %q: mistakes\n%s\nwant\n%s", c.key, c.expression, strings.Join(got, "\n"), c.want)
+		}
+	}
+}
+
+func TestThresholdsAreListsOfExpressions(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec(`thresholds: {wait: [], latency: null, rejected: "rate == 0", retries: [null, 1], executed: [rate > 0.5]}`)),
+		"s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		`s.yaml:6:16: spec.thresholds.wait: has no expression; want a list such as ["p(99) < 100ms"]`,
+		`s.yaml:6:26: spec.thresholds.latency: has no expression; want a list such as ["p(99) < 1s"]`,
+		`s.yaml:6:51: spec.thresholds.rejected: "rate == 0" is a string; want a list`,
+		"s.yaml:6:74: spec.thresholds.retries[0]: is nothing; want an expression such as count < 100",
+		"s.yaml:6:80: spec.thresholds.retries[1]: 1 is a number; want a string: put it in quotes")
+}
+
+func TestThresholdsHold(t *testing.T) {
+	for text, want := range map[string][3]bool{ // for 0.4, 0.5 and 0.6
+		"rate < 0.5":  {true, false, false},
+		"rate <= 0.5": {true, true, false},
+		"rate > 0.5":  {false, false, true},
+		"rate >= 0.5": {false, true, true},
+		"rate == 0.5": {false, true, false},
+		"rate != 0.5": {true, false, true},
+	} {
+		th := Threshold{Metric: "rejected"}
+		if err := th.parseExpression(text); err != nil {
+			t.Fatal(err)
+		}
+		for i, value := range []float64{0.4, 0.5, 0.6} {
+			if th.Holds(value) != want[i] {
+				t.Errorf("%s holds for %v: %v", text, value, th.Holds(value))
+			}
+		}
+	}
+}
+
+// Every metric takes every one of its statistics.
+func TestEveryStatisticOfEveryMetricParses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(metricNames).Draw(t, "metric")
+		s := rapid.SampledFrom(metrics[name].stats).Draw(t, "statistic")
+		text := s.name
+		if text == "p" {
+			text = "p(50)"
+		}
+		text += rapid.SampledFrom(operators).Draw(t, "operator")
+		if s.unit == Nanoseconds {
+			text += "1s"
+		} else {
+			text += "1"
+		}
+		th := Threshold{Metric: name}
+		if err := th.parseExpression(text); err != nil || th.Unit != s.unit {
+			t.Fatalf("%s: %s: %v", name, text, err)
+		}
+	})
+	if len(metrics) != len(metricNames) {
+		t.Errorf("%d metrics have %d names", len(metrics), len(metricNames))
+	}
+}
+
+func FuzzThreshold(f *testing.F) {
+	f.Add("wait{workload:mice}", "p(99) < 100ms")
+	f.Add(`rejected{reason:"queue-full",flow:a/b}`, "rate==0")
+	f.Add("a{:", "(")
+	f.Fuzz(func(t *testing.T, key, text string) {
+		metric, tags, err := parseMetric(key)
+		if err != nil {
+			return
+		}
+		for _, tag := range tags {
+			if tag.Name == "" || tag.Value == "" {
+				t.Fatalf("%q has an empty tag: %v", key, tags)
+			}
+		}
+		th := Threshold{Metric: metric}
+		if metrics[metric] != nil && th.parseExpression(text) == nil {
+			th.Holds(0)
+			if th.Percentile < 0 || th.Percentile > 100 || th.Limit-th.Limit != 0 {
+				t.Fatalf("%q is %+v", text, th)
+			}
+		}
+	})
+}

@@ -1,0 +1,199 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"apfsim/core/document"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+const traceOfDesign = `{"id":17,"arrivalNs":1200450,"user":"alice","groups":["system:authenticated"],` +
+	`"verb":"list","apiGroup":"","resource":"pods","subresource":"","namespace":"default",` +
+	`"name":"","path":"/api/v1/namespaces/default/pods","query":"limit=500",` +
+	`"executionNs":12000000,"watchNs":0}`
+
+// readTrace reads a whole trace: its records, and what each mistake says.
+func readTrace(text string) (records []TraceRecord, mistakes []string) {
+	t := NewTraceReader(strings.NewReader(text), "t.jsonl")
+	for {
+		r, ok, err := t.Next()
+		switch {
+		case err != nil:
+			mistakes = append(mistakes, err.(document.Mistake).Error())
+		case !ok:
+			return records, mistakes
+		default:
+			records = append(records, *r)
+		}
+	}
+}
+
+func TestTraceOfOneRequest(t *testing.T) {
+	records, mistakes := readTrace(traceOfDesign + "\n")
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	want := []TraceRecord{{ID: 17, ArrivalNs: 1200450, User: "alice", Groups: []string{"system:authenticated"},
+		Verb: "list", Resource: "pods", Namespace: "default", Path: "/api/v1/namespaces/default/pods",
+		Query: "limit=500", ExecutionNs: 12000000}}
+	if diff := cmp.Diff(want, records); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+func TestTraceCopiesStayValid(t *testing.T) {
+	line := func(at int, user, group string) string {
+		return fmt.Sprintf(`{"arrivalNs":%d,"user":%q,"groups":[%q,"b"],"verb":"get","path":"/version","executionNs":1}`+"\n", at, user, group)
+	}
+	records, mistakes := readTrace(line(1, "alice", "a") + line(2, "alice", "a") + "\n" + line(3, "bob", "z"))
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	var got []string
+	for _, r := range records {
+		got = append(got, fmt.Sprintln(r.ID, r.ArrivalNs, r.User, r.Groups))
+	}
+	want := []string{"1 1 alice [a b]\n", "2 2 alice [a b]\n", "4 3 bob [z b]\n"} // the id is the line's number
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+func TestRequestLogIsATrace(t *testing.T) {
+	log := strings.TrimSuffix(traceOfDesign, "}") + `,"workload":"mice","client":3,"flowSchema":"s","priorityLevel":"l",` +
+		`"flow":"s/alice","queue":-1,"outcome":"rejected","reason":"queue-full","attempt":1,"dispatchNs":1,"finishNs":2,` +
+		`"waitNs":3,"seats":1,"finalSeats":0,"additionalLatencyNs":0,"retryAfterSeconds":1}`
+	records, mistakes := readTrace(log)
+	if len(mistakes) > 0 || len(records) != 1 || records[0].ID != 17 {
+		t.Errorf("read %+v, mistakes %v", records, mistakes)
+	}
+}
+
+func TestTraceMistakesHaveTheirPlaces(t *testing.T) {
+	good := `{"arrivalNs":5,"verb":"get","path":"/version","executionNs":1}`
+	for _, c := range []struct{ name, line, want string }{
+		{"cut off", `{"arrivalNs":6,"verb":"ge`, `t.jsonl:2:26: verb: the line is cut off; want "`},
+		{"cut off after a name", `{"arrivalNs"`, "t.jsonl:2:13: the line is cut off; want :"},
+		{"cut off after a value", `{"arrivalNs":6`, "t.jsonl:2:15: the line is cut off; want , or }"},
+		{"cut off in a list", `{"arrivalNs":6,"groups":["a"`, "t.jsonl:2:29: groups: the line is cut off; want , or ]"},
+		{"no object", `[1]`, "t.jsonl:2:1: is not valid JSON: '['; want {"},
+		{"something behind", good + " {}", "t.jsonl:2:64: is not valid JSON: something follows the object"},
+		{"zero byte behind", good + "\x00", "t.jsonl:2:63: is not valid JSON: something follows the object"},
+		{"unknown field", `{"arrivalNs":6,"verbs":"get"}`, `t.jsonl:2:16: verbs: unknown field (did you mean "verb"?)`},
+		{"another case", `{"ArrivalNs":6}`, `t.jsonl:2:2: ArrivalNs: unknown field (did you mean "arrivalNs"?)`},
+		{"twice", `{"verb":"get","verb":"get"}`, "t.jsonl:2:15: verb: stands twice"},
+		{"before the line above", strings.Replace(good, "5", "4", 1),
+			"t.jsonl:2:1: arrivalNs: 4 is before the line above, 5: want the requests in order of arrival"},
+		{"negative time", `{"arrivalNs":-1}`, "t.jsonl:2:14: arrivalNs: -1 is negative; want nanoseconds, 0 or more"},
+		{"negative execution", `{"executionNs": -5}`, "t.jsonl:2:17: executionNs: -5 is negative; want nanoseconds, 0 or more"},
+		{"absurd time", `{"arrivalNs":9000000000000000000}`, "t.jsonl:2:14: arrivalNs: 9000000000000000000 is more than 4611686018427387903"},
+		{"fraction", `{"arrivalNs":1.5}`, "t.jsonl:2:14: arrivalNs: 1.5 is not a whole number of 64 bits"},
+		{"leading zero", `{"arrivalNs":015}`, "t.jsonl:2:14: arrivalNs: 015 is not a whole number of 64 bits"},
+		{"string for a number", `{"arrivalNs":"6"}`, `t.jsonl:2:14: arrivalNs: "6": want a whole number`},
+		{"number for a string", `{"verb":6}`, "t.jsonl:2:9: verb: 6: want a string"},
+		{"object for a list", `{"groups":{"a":1}}`, `t.jsonl:2:11: groups: {"a":1}: want a list of strings`},
+		{"no value", `{"verb":}`, "t.jsonl:2:9: verb: is not valid JSON; want a string"},
+		{"comma at the end of a list", `{"groups":["a",]}`, "t.jsonl:2:16: groups: is not valid JSON: ']' after a comma"},
+		{"comma at the end", `{"verb":"get",}`, `t.jsonl:2:15: is not valid JSON: '}'; want "`},
+		{"bad escape", `{"verb":"\x"}`, "t.jsonl:2:9: verb: is not valid JSON: invalid character 'x' in string escape code"},
+		{"control character", "{\"verb\":\"a\tb\"}", "t.jsonl:2:12: verb: is not valid JSON: a control character in a string"},
+		{"not UTF-8", "{\"verb\":\"\xff\"}", "t.jsonl:2:9: verb: is not UTF-8"},
+		{"bad value of the log's", `{"seats":[1}`, "t.jsonl:2:10: is not valid JSON"},
+		{"no arrival", `{"verb":"get","path":"/version","executionNs":1}`, "t.jsonl:2:1: arrivalNs: is missing"},
+		{"no verb", `{"arrivalNs":6,"path":"/version","executionNs":1}`, "t.jsonl:2:1: verb: is missing"},
+		{"no execution", `{"arrivalNs":6,"verb":"get","path":"/version"}`, "t.jsonl:2:1: executionNs: is missing"},
+		{"nothing asked", `{"arrivalNs":6,"verb":"get","executionNs":1}`, "t.jsonl:2:1: has neither resource nor path; want one of them"},
+		{"too long", `{"user":"` + strings.Repeat("a", longestLine) + `"}`, "t.jsonl:2:1: the line is longer than 1 MiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			records, mistakes := readTrace(good + "\n" + c.line)
+			if diff := cmp.Diff([]string{c.want}, mistakes); diff != "" {
+				t.Errorf("mistakes (-want +got):\n%s", diff)
+			}
+			if len(records) != 1 {
+				t.Errorf("%d records, want the good one", len(records))
+			}
+		})
+	}
+}
+
+func TestTraceGoesOnAfterAMistake(t *testing.T) {
+	good := `{"arrivalNs":5,"verb":"get","path":"/version","executionNs":1}` + "\n"
+	records, mistakes := readTrace(good + "{\n" + good + "{\"a\":1}\r\n" + good)
+	if len(records) != 3 || len(mistakes) != 2 {
+		t.Errorf("%d records and mistakes %v, want 3 and 2", len(records), mistakes)
+	}
+}
+
+// Whatever encoding/json writes is read as encoding/json reads it.
+func TestTraceReadsWhatEncodingJSONWrites(t *testing.T) {
+	text := rapid.String()
+	rapid.Check(t, func(t *rapid.T) {
+		want := TraceRecord{
+			ID:        rapid.Int64().Draw(t, "id"),
+			ArrivalNs: rapid.Int64Range(0, 1<<61).Draw(t, "arrival"),
+			User:      text.Draw(t, "user"),
+			Groups:    rapid.SliceOf(text).Draw(t, "groups"),
+			Verb:      "v" + text.Draw(t, "verb"),
+			APIGroup:  text.Draw(t, "group"), Resource: text.Draw(t, "resource"), Subresource: text.Draw(t, "subresource"),
+			Namespace: text.Draw(t, "namespace"), Name: text.Draw(t, "name"), Path: "/" + text.Draw(t, "path"), Query: text.Draw(t, "query"),
+			ExecutionNs: rapid.Int64Range(0, 1<<60).Draw(t, "execution"),
+			WatchNs:     rapid.Int64Range(0, 1<<60).Draw(t, "watch"),
+		}
+		line, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, mistakes := readTrace(string(line) + "\n" + string(line))
+		if len(mistakes) > 0 || len(records) != 2 {
+			t.Fatalf("%s: %d records, mistakes %v", line, len(records), mistakes)
+		}
+		for _, got := range records {
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("%s (-want +got):\n%s", line, diff)
+			}
+		}
+	})
+}
+
+func FuzzTrace(f *testing.F) {
+	f.Add(traceOfDesign + "\n" + traceOfDesign)
+	f.Add(`{"arrivalNs":1,"groups":null,"verb":"\u00e9\"","path":"/","executionNs":0,"seats":{"a":[1,"]"]}}`)
+	f.Add("{\"id\":")
+	f.Add("\xef\xbb\xbf{}\n\n[")
+	f.Fuzz(func(t *testing.T, text string) {
+		records, _ := readTrace(text)
+		last := int64(0)
+		for _, r := range records {
+			if r.ArrivalNs < last || r.ExecutionNs < 0 || r.WatchNs < 0 || r.Verb == "" {
+				t.Fatalf("an invalid record got through: %+v", r)
+			}
+			last = r.ArrivalNs
+		}
+		// A line that is taken is what encoding/json takes it for.
+		if line, ok := strings.CutSuffix(text, "}"); ok && !strings.Contains(line, "\n") && len(records) == 1 {
+			var want TraceRecord
+			if err := json.Unmarshal([]byte(text), &want); err != nil {
+				t.Fatalf("%q was taken: %v", text, err)
+			}
+		}
+	})
+}
+
+func BenchmarkTrace(b *testing.B) {
+	text := strings.Repeat(traceOfDesign+"\n", b.N)
+	b.ReportAllocs()
+	b.ResetTimer()
+	t := NewTraceReader(strings.NewReader(text), "")
+	for range b.N {
+		if _, ok, err := t.Next(); !ok {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package scenario
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+const asks = "as: {user: a}\nrequest: {verb: get, path: /version}\n"
+
+// Each of these is one mistake in a workload, or in the spec around it.
+func TestOneMistakeEach(t *testing.T) {
+	const arrives = "arrivals: {poisson: {rate: 1/s}}\n"
+	const takes = "execution: 1ms\n"
+	for _, c := range []struct{ workload, want string }{
+		{asks + takes + "arrivals: {poisson: {rate: 0/s}}", "arrivals.poisson.rate: want more than 0/s"},
+		{asks + takes + "arrivals: {poisson: {rate: null}}", "arrivals.poisson.rate: is missing"},
+		{asks + takes + "arrivals: {constant: null}", "arrivals: want one of constant, poisson, ramping, onOff, burst, closed, trace"},
+		{asks + takes, "arrivals: is missing"},
+		{asks + takes + "arrivals: {onOff: {rate: 1/s, on: 0s, off: 1s}}", "arrivals.onOff.on: is always 0s: the client never sends"},
+		{asks + takes + "arrivals: {onOff: {rate: 1/s, on: 1s}}", "arrivals.onOff.off: is missing"},
+		{asks + takes + "arrivals: {onOff: {rate: 1/s, on: null, off: 1s}}", "arrivals.onOff.on: is missing"},
+		{asks + takes + "arrivals: {ramping: {stages: []}}", "arrivals.ramping.stages: is empty: want one stage at least"},
+		{asks + takes + "arrivals: {ramping: {stages: [{duration: 1s, rate: 0/s}]}}", "arrivals.ramping.stages: no stage has a rate above 0/s"},
+		{asks + takes + "arrivals: {ramping: {process: poison, stages: [{duration: 1s, rate: 1/s}]}}",
+			`arrivals.ramping.process: "poison": want poisson, constant (did you mean "poisson"?)`},
+		{asks + takes + "arrivals: {burst: {requests: 0}}", "arrivals.burst.requests: 0: want 1 to 100000000"},
+		{"clients: 1000\n" + asks + takes + "arrivals: {burst: {requests: 1000000}}",
+			"arrivals.burst.requests: 1000000 times 1000 clients: want at most 100000000 requests at once"},
+		{asks + takes + "arrivals: {burst: {requests: 1, over: 2s, every: 1s}}",
+			"arrivals.burst.over: 2s: want at most every, 1s: a burst ends before the next begins"},
+		{asks + takes + "start: 30s\narrivals: {burst: {requests: 1, at: 30s}}",
+			"arrivals.burst.at: 30s after the workload's start: it has ended by then, after 30s"},
+		{asks + "execution: 0s\narrivals: {closed: {}}",
+			"arrivals.closed: neither execution nor think takes any time: the requests of one moment have no end"},
+		{"clients: 1000\n" + asks + takes + "arrivals: {closed: {concurrency: 1000000}}",
+			"arrivals.closed.concurrency: 1000000 times 1000 clients: want at most 100000000 requests at once"},
+		{"clients: 1000000\n" + asks + takes + "arrivals: {constant: {rate: 1e6/s}}",
+			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
+		{asks + takes + "arrivals: {burst: {requests: 1000, every: 1ns}}",
+			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
+		{asks + "execution: 1ns\narrivals: {closed: {concurrency: 1000}}",
+			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
+		{"clients: 0\n" + asks + takes + arrives, "clients: 0: want 1 to 10000000"},
+		{asks + arrives, "execution: is missing: how long does the server take to handle a request?"},
+		{asks + takes + arrives + "start: 60s", "start: 1m0s: want less than spec.duration, 1m0s"},
+		{asks + takes + arrives + "start: 5s\nstop: 4s", "stop: 4s: want more than start, 5s"},
+		{asks + takes + arrives + "stop: 61s", "stop: 1m1s: want at most spec.duration, 1m0s"},
+		{asks + takes + arrives + "rateLimit: {qps: 0, burst: 1}", "rateLimit.qps: 0: want more than 0 and at most 1e9"},
+		{asks + takes + arrives + "rateLimit: {qps: 1, burst: 0}", "rateLimit.burst: 0: want 1 to 2147483647"},
+		{asks + takes + arrives + "retry: {maxRetries: -1}", "retry.maxRetries: -1: want 0 to 1000000"},
+		{asks + takes + arrives + "retry: {backoff: {initial: 0s}}", "retry.backoff.initial: want more than 0s"},
+		{asks + takes + arrives + "retry: {backoff: {initial: 2s, factor: 0.5}}", "retry.backoff.factor: 0.5: want 1 to 1000"},
+		{asks + takes + arrives + "retry: {backoff: {initial: 2s, max: 1s}}", "retry.backoff.max: 1s: want at least initial, 2s"},
+		{asks + takes + arrives + "retry: {backoff: {initial: 2s, jitter: -1}}", "retry.backoff.jitter: -1: want 0 to 1000"},
+		{"request: {verb: get, path: /version}\n" + takes + arrives, "as: is missing or empty; want one of user, serviceAccount, node, anonymous"},
+		{"as: {anonymous: false}\nrequest: {verb: get, path: /version}\n" + takes + arrives,
+			"as: is missing or empty; want one of user, serviceAccount, node, anonymous"},
+		{"as: {node: a, groups: [b]}\nrequest: {verb: get, path: /version}\n" + takes + arrives,
+			"as.groups: goes with user alone; the others imply their groups"},
+		{`as: {user: "u{j}"}` + "\nrequest: {verb: get, path: /version}\n" + takes + arrives,
+			`as.user: "u{j}": want no braces but {i}, which stands for the client's index`},
+		{"as: {user: a}\n" + takes + arrives, "request: is missing; want a request, or requests with weights"},
+		{"as: {user: a}\nrequests: []\n" + takes + arrives, "requests: is empty: want one request at least"},
+		{asks + "requests: [{verb: get, path: /version}]\n" + takes + arrives, "requests: goes in place of request: want one of the two"},
+		{"as: {user: a}\nrequest: {verb: get}\n" + takes + arrives, "request.resource: is missing; want a resource, or a path"},
+		{"as: {user: a}\nrequest: {verb: list, path: /version}\n" + takes + arrives,
+			`request.verb: "list": want get, head, post, put, patch, delete, options, connect, trace`},
+		{"as: {user: a}\nrequest: {verb: get, path: version}\n" + takes + arrives, `request.path: "version": want a slash at the beginning`},
+		{"as: {user: a}\nrequest: {verb: get, path: \"/version?a=b\"}\n" + takes + arrives,
+			`request.path: "/version?a=b": what follows the question mark belongs into query`},
+		{"as: {user: a}\nrequest: {verb: get, path: /version, namespace: b}\n" + takes + arrives,
+			"request.namespace: goes with resource, not with path"},
+		{"as: {user: a}\nrequest: {verb: list, resource: pods/log}\n" + takes + arrives,
+			`request.resource: "pods/log": want no slashes, spaces or braces`},
+		{"as: {user: a}\nrequest: {verb: list, resource: pods, watch: {duration: 1s}}\n" + takes + arrives,
+			"request.watch: goes with verb watch, not with list"},
+		{"as: {user: a}\nrequest: {verb: list, resource: pods, query: \"a=%zz\"}\n" + takes + arrives,
+			`request.query: "a=%zz": invalid URL escape "%zz"`},
+		{"as: {user: a}\nrequests: [{verb: list, resource: pods, weight: 0}]\n" + takes + arrives,
+			"requests[0].weight: 0: want more than 0 and at most 1e12"},
+	} {
+		_, mistakes := Load(files("s.yaml", withWorkload(c.workload)), "s.yaml", Options{})
+		if len(mistakes) != 1 || mistakes[0].Path+": "+mistakes[0].Message != "spec.workload[0]."+c.want {
+			t.Errorf("%s\nmistakes\n%v\nwant\n%s", c.workload, mistakes, c.want)
+		}
+	}
+	for spec, want := range map[string]string{
+		"servers: {replicas: 0}":             "spec.servers.replicas: 0: want 1",
+		"servers: {kubernetesVersion: \"\"}": `spec.servers.kubernetesVersion: "": other versions than "1.37" are not supported yet`,
+		"servers: {maxRequestsInflight: -1}": "spec.servers.maxRequestsInflight: -1: want 0 to 1073741823",
+		"servers: {requestTimeout: 0s}":      "spec.servers.requestTimeout: want more than 0s",
+		"servers: {maxRequestsInflight: 0, maxMutatingRequestsInflight: 0}": "spec.servers.maxRequestsInflight: " +
+			"0, as maxMutatingRequestsInflight: PriorityAndFairness has no seats to give; want one of them positive",
+		"resources: [{resource: pods, objects: -1}]":                              "spec.resources[0].objects: -1 is negative",
+		"resources: [{resource: pods, objects: 1, averageBytes: -1}]":             "spec.resources[0].averageBytes: -1 is negative",
+		"resources: [{resource: pods, objects: 1}, {resource: pods, objects: 1}]": "spec.resources[1].resource: pods stands twice in the list",
+		"seed: 1.5": "spec.seed: 1.5 is not a whole number from 0 to 2^64-1",
+	} {
+		_, mistakes := Load(files("s.yaml", withSpec(spec)), "s.yaml", Options{})
+		if len(mistakes) != 1 || mistakes[0].Path+": "+mistakes[0].Message != want {
+			t.Errorf("%s\nmistakes\n%v\nwant\n%s", spec, mistakes, want)
+		}
+	}
+}
+
+func TestWorkloadsThatAreRight(t *testing.T) {
+	const takes = "execution: 1ms\n"
+	for _, workload := range []string{
+		asks + takes + "arrivals: {ramping: {process: constant, startRate: 0/s, stages: [{duration: 0s, rate: 5/m}, {duration: 10s, rate: 0/s}]}}",
+		asks + takes + "arrivals: {onOff: {rate: 1/s, on: {exponential: {mean: 1s}}, off: 0s}}",
+		asks + takes + "start: 10s\nstop: 60s\narrivals: {burst: {at: 5s, requests: 10, over: 1s, every: 1s}}",
+		asks + "execution: 0s\narrivals: {closed: {think: 1s}}\nretry: ClientGo\nrateLimit: {qps: 0.1, burst: 1}",
+		"as: {anonymous: true}\nrequests:\n- {verb: get, path: /healthz, execution: 1ms}\n" +
+			"- {verb: watch, resource: pods, weight: 0.5, execution: 1ms, query: \"timeout=10s\", watch: {duration: 5m}}\narrivals: {poisson: {rate: 1/h}}",
+	} {
+		mustLoad(t, withWorkload(workload))
+	}
+}
+
+func TestWatchesLastAsServersEndThem(t *testing.T) {
+	s := mustLoad(t, withWorkload("as: {user: a}\nrequest: {verb: watch, resource: pods}\nexecution: 1ms\narrivals: {burst: {requests: 1}}"))
+	if got := s.Spec.Workload[0].Requests[0].Watch.Duration.MeanNs(); got != float64(45*time.Minute) {
+		t.Errorf("a watch lasts %v on average, want 45 minutes", time.Duration(got))
+	}
+}
+
+func TestClientsOfAllWorkloadsCount(t *testing.T) {
+	text := withWorkload("clients: 6000000\n" + asks + "execution: 1ms\narrivals: {burst: {requests: 1}}")
+	_, workload, _ := strings.Cut(text, "  workload:\n")
+	_, mistakes := Load(files("s.yaml", text+strings.Replace(workload, "mice", "rats", 1)), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:15:14: spec.workload[1].clients: 6000000: "+
+		"with the workloads above these are 12000000 clients; want at most 10000000 in all")
+}
+
+// The integral over ramps is what adding the rate up in small steps comes to.
+func TestRampsAreIntegrated(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := func(name string) Rate { return Rate(rapid.Float64Range(0, 100).Draw(t, name)) }
+		r := RampingArrivals{StartRate: rate("start")}
+		for range rapid.IntRange(1, 4).Draw(t, "stages") {
+			r.Stages = append(r.Stages, Stage{Duration(rapid.IntRange(0, 20).Draw(t, "length")) * 1e9, rate("rate")})
+		}
+		seconds := rapid.IntRange(1, 60).Draw(t, "seconds")
+		sum, stage, begin, before := 0.0, 0, 0.0, float64(r.StartRate)
+		const step = 1.0 / 16
+		for at := step / 2; at < float64(seconds); at += step {
+			for stage < len(r.Stages) && at >= begin+float64(r.Stages[stage].Duration)/1e9 {
+				begin += float64(r.Stages[stage].Duration) / 1e9
+				before = float64(r.Stages[stage].Rate)
+				stage++
+			}
+			now := before
+			if stage < len(r.Stages) {
+				now += (float64(r.Stages[stage].Rate) - before) * (at - begin) / (float64(r.Stages[stage].Duration) / 1e9)
+			}
+			sum += now * step
+		}
+		if got := r.expected(float64(seconds)); math.Abs(got-sum) > 1e-6*(1+sum) {
+			t.Fatalf("%+v: %v within %d s, want %v", r, got, seconds, sum)
+		}
+	})
+}

@@ -1,0 +1,177 @@
+// Package yaml reads YAML, and JSON with it, into document trees that know where each
+// value stands, and writes values as kubectl prints them. It is strict where YAML is
+// surprising: merge keys, names that are no strings and tags of one's own are mistakes.
+package yaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+
+	"apfsim/core/document"
+)
+
+// Bounds on what one text may hold. They are far beyond any configuration, and keep a
+// text that was made to exhaust the reader, or is no configuration at all, to one mistake.
+const (
+	maxBytes = 16 << 20
+	maxNodes = 1_000_000 // aliases expanded
+	maxDepth = 100
+)
+
+// Parse reads every document of text; those that hold nothing are skipped. File names
+// the text in places. A document in which something is wrong is left out and its
+// mistakes are returned; so is, as a mistake, a text without any document.
+func Parse(file string, text []byte) ([]document.Document, document.Mistakes) {
+	var mistakes document.Mistakes
+	if at, problem := unreadable(text); problem != "" {
+		at.File = file
+		mistakes.Add(at, "", "%s", problem)
+		return nil, mistakes
+	}
+	text = yamlOfJSON(text)
+	roots, err := parseNodes(text)
+	if err != nil {
+		line, problem := locate(text, err)
+		mistakes.Add(document.Place{File: file, Line: line}, "", "%s", problem)
+	}
+	c := converter{file: file, nodesLeft: maxNodes, open: map[*yamlv3.Node]bool{}}
+	var docs []document.Document
+	for _, root := range roots {
+		if root.Kind == yamlv3.ScalarNode && root.ShortTag() == "!!null" {
+			continue
+		}
+		before := len(c.mistakes)
+		tree := c.convert(root, "", 1)
+		if c.stopped {
+			break
+		}
+		if len(c.mistakes) == before {
+			docs = append(docs, document.Document{File: file, Root: tree})
+		}
+	}
+	mistakes = append(mistakes, c.mistakes...)
+	if len(docs) == 0 && len(mistakes) == 0 {
+		mistakes.Add(document.Place{File: file}, "", "is empty: want a YAML or JSON document")
+	}
+	return docs, mistakes
+}
+
+// unreadable says why text cannot be YAML at all, and where, or returns "".
+func unreadable(text []byte) (at document.Place, problem string) {
+	if len(text) > maxBytes {
+		return at, fmt.Sprintf("is %d bytes long; the most is %d MiB", len(text), maxBytes>>20)
+	}
+	bad := bytes.IndexByte(text, 0)
+	if bad < 0 && !utf8.Valid(text) {
+		bad = 0
+		for {
+			r, size := utf8.DecodeRune(text[bad:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			bad += size
+		}
+	}
+	if bad < 0 {
+		return at, ""
+	}
+	lineStart := bytes.LastIndexByte(text[:bad], '\n') + 1
+	at.Line = 1 + bytes.Count(text[:lineStart], []byte{'\n'})
+	at.Column = 1 + utf8.RuneCount(text[lineStart:bad])
+	return at, fmt.Sprintf("byte 0x%02x does not belong into a text: want YAML or JSON in UTF-8", text[bad])
+}
+
+// parseNodes returns the root of every document up to the first syntax error.
+func parseNodes(text []byte) (roots []*yamlv3.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("cannot be read as YAML: %v", r)
+		}
+	}()
+	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc yamlv3.Node
+		if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
+			return roots, nil
+		} else if err != nil {
+			return roots, err
+		}
+		if doc.Kind == yamlv3.DocumentNode && len(doc.Content) == 1 {
+			roots = append(roots, doc.Content[0])
+		}
+	}
+}
+
+var errorText = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?((?s).*)$`)
+
+// splitError takes a parser's error apart. The line is 0 when the error names none.
+func splitError(err error) (line int, problem string) {
+	m := errorText.FindStringSubmatch(err.Error())
+	line, _ = strconv.Atoi(m[1])
+	return line, m[2]
+}
+
+// locate returns what is wrong with text and on which line. The line that the parser
+// names may be that of an enclosing construct, or off by one. Since it reads text from
+// front to back, an error appears with the line that causes it and stays whatever
+// follows, so a bisection finds that line; a long text is not worth reading that often.
+func locate(text []byte, err error) (line int, problem string) {
+	line, sought := splitError(err)
+	problem = explain(sought)
+	if len(text) > 256<<10 {
+		return max(line, 1), problem
+	}
+	var ends []int // of the lines
+	for i, b := range text {
+		if b == '\n' || i == len(text)-1 {
+			ends = append(ends, i+1)
+		}
+	}
+	good, bad := 0, len(ends) // lines
+	for bad-good > 1 {
+		middle := (good + bad) / 2
+		fails := false
+		if _, err := parseNodes(text[:ends[middle-1]]); err != nil {
+			_, found := splitError(err)
+			fails = found == sought
+		}
+		if fails {
+			bad = middle
+		} else {
+			good = middle
+		}
+	}
+	return bad, problem
+}
+
+// explain puts the parser's words into those of someone who wrote the text.
+func explain(problem string) string {
+	switch {
+	case strings.HasPrefix(problem, "exceeded max depth"):
+		return fmt.Sprintf("is nested more than %d deep", maxDepth)
+	case strings.HasPrefix(problem, "cannot be read"), strings.HasPrefix(problem, "unknown anchor"):
+		return problem
+	}
+	hint := ""
+	switch problem {
+	case "did not find expected key", "did not find expected '-' indicator":
+		hint = "; the indentation may be off"
+	case "mapping values are not allowed in this context":
+		hint = "; the indentation may be off, or a value that contains \": \" wants quotes"
+	case "found character that cannot start any token":
+		hint = "; a value that starts with @, ` or % wants quotes, and tabs do not indent"
+	case "found unexpected end of stream":
+		hint = "; a quote may not be closed"
+	case "could not find expected ':'":
+		hint = "; a field wants \"name: value\""
+	}
+	return "is not valid YAML: " + problem + hint
+}
