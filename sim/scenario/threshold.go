@@ -102,10 +102,7 @@ func (ts *Thresholds) UnmarshalDocument(d *document.Decoder, n *document.Node, p
 			t := Threshold{Metric: metric, Tags: tags, Key: f.Name, Text: e.text,
 				Place: document.Place{File: d.File, Line: e.line, Column: e.column},
 				path:  document.Index(keyPath, i), keyPlace: at, keyPath: keyPath}
-			if !e.given {
-				if item := f.Value.Items[i]; item.Kind == document.Null {
-					d.Fail(item, t.path, "is nothing; want an expression such as %s", example(metric))
-				}
+			if !e.given { // the decoder has said why
 				continue
 			}
 			if err := t.parseExpression(e.text); err != nil {

@@ -92,7 +92,7 @@ func TestThresholdsAreListsOfExpressions(t *testing.T) {
 		`s.yaml:6:16: spec.thresholds.wait: has no expression; want a list such as ["p(99) < 100ms"]`,
 		`s.yaml:6:26: spec.thresholds.latency: has no expression; want a list such as ["p(99) < 1s"]`,
 		`s.yaml:6:51: spec.thresholds.rejected: "rate == 0" is a string; want a list`,
-		"s.yaml:6:74: spec.thresholds.retries[0]: is nothing; want an expression such as count < 100",
+		"s.yaml:6:74: spec.thresholds.retries[0]: is empty",
 		"s.yaml:6:80: spec.thresholds.retries[1]: 1 is a number; want a string: put it in quotes")
 }
 

@@ -36,8 +36,8 @@ type Request struct {
 	flowcontrol.Request
 	*Template
 	Number      int64 // of arrivals in this run, from 1
-	ID          int64 // a trace's own, else Number
-	Attempt     int   // from 1; retries count on
+	ID          int64 // a trace's own, else the Number of the first attempt
+	Attempt     int   // from 1
 	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
 	WatchNs     int64 // how long a watch lasts after that
 

@@ -98,6 +98,9 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	s.prepare(r.Template)
 	s.arrivals++
 	r.Number = s.arrivals
+	if r.ID == 0 {
+		r.ID = r.Number
+	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
 	r.Rejection, r.RetryAfterSeconds = queueset.NotRejected, 0
 	r.Flow, r.Work = nil, estimate.Work{}

@@ -1,0 +1,40 @@
+# apfsim: run `make help` for the targets.
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.PHONY: build
+build: ## build bin/apfsim
+	go build -ldflags "-X main.version=$(VERSION)" -o bin/apfsim ./cmd/apfsim
+
+.PHONY: run
+run: build ## build, and simulate elephants and mice into results/
+	bin/apfsim run elephants-and-mice -o results
+
+.PHONY: test
+test: ## run all tests
+	go test ./...
+
+.PHONY: bench
+bench: ## run the benchmarks, in lines that benchstat reads
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: lint
+lint: ## check formatting, go vet and staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "the files above want gofmt"; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+.PHONY: rewrite
+rewrite: ## rewrite the golden files of all tests, to be read as a diff
+	go test ./core/queueset ./reports ./cmd/apfsim -rewrite
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	rm -rf bin results

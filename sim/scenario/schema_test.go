@@ -1,0 +1,275 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"apfsim/core/document"
+	"apfsim/sim/yaml"
+)
+
+// schemaChecker knows as much of JSON Schema as the scenario's schema uses, and refuses
+// what it does not know.
+type schemaChecker struct {
+	t    *testing.T
+	defs map[string]any
+}
+
+func newSchemaChecker(t *testing.T) (*schemaChecker, map[string]any) {
+	t.Helper()
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	return &schemaChecker{t, root["$defs"].(map[string]any)}, root
+}
+
+// check returns why the value does not conform, "" when it does.
+func (c *schemaChecker) check(schema any, n *document.Node, path string) string {
+	if schema == true {
+		return ""
+	}
+	if schema == false {
+		return path + " is not allowed"
+	}
+	s := schema.(map[string]any)
+	count := func(schemas any) (ok int, last string) {
+		for _, one := range schemas.([]any) {
+			if problem := c.check(one, n, path); problem == "" {
+				ok++
+			} else {
+				last = problem
+			}
+		}
+		return ok, last
+	}
+	fields := map[string]*document.Node{}
+	for _, f := range n.Fields {
+		fields[f.Name] = f.Value
+	}
+	number := func() (f float64) { fmt.Sscan(n.Text, &f); return f }
+	for _, keyword := range slices.Sorted(maps.Keys(s)) {
+		problem := ""
+		switch v := s[keyword]; keyword {
+		case "$schema", "$defs", "title", "description", "default":
+		case "$ref":
+			problem = c.check(c.defs[strings.TrimPrefix(v.(string), "#/$defs/")], n, path)
+		case "type":
+			kinds := map[string]document.Kind{"object": document.Object, "array": document.List, "string": document.String,
+				"boolean": document.Bool, "number": document.Number, "integer": document.Number}
+			if n.Kind != kinds[v.(string)] || v == "integer" && strings.ContainsAny(n.Text, ".eE") {
+				problem = fmt.Sprintf("%s is %v, not %v", path, n.Kind, v)
+			}
+		case "properties":
+			for _, name := range slices.Sorted(maps.Keys(fields)) {
+				if sub, ok := v.(map[string]any)[name]; ok && problem == "" {
+					problem = c.check(sub, fields[name], path+"."+name)
+				}
+			}
+		case "additionalProperties":
+			known, _ := s["properties"].(map[string]any)
+			for name, value := range fields {
+				if _, ok := known[name]; !ok {
+					problem = c.check(v, value, path+"."+name)
+				}
+			}
+		case "propertyNames":
+			for name := range fields {
+				problem += c.check(v, &document.Node{Kind: document.String, Text: name}, path+"."+name)
+			}
+		case "required":
+			for _, name := range v.([]any) {
+				if n.Kind == document.Object && fields[name.(string)] == nil {
+					problem = path + " lacks " + name.(string)
+				}
+			}
+		case "dependentRequired":
+			for name, others := range v.(map[string]any) {
+				for _, other := range others.([]any) {
+					if fields[name] != nil && fields[other.(string)] == nil {
+						problem = path + " lacks " + other.(string)
+					}
+				}
+			}
+		case "items":
+			for i, item := range n.Items {
+				problem += c.check(v, item, fmt.Sprintf("%s[%d]", path, i))
+			}
+		case "enum":
+			if !slices.ContainsFunc(v.([]any), func(one any) bool { return fmt.Sprint(one) == n.Text }) {
+				problem = fmt.Sprintf("%s: %s is none of %v", path, n.Text, v)
+			}
+		case "const":
+			if fmt.Sprint(v) != n.Text {
+				problem = fmt.Sprintf("%s: %s is not %v", path, n.Text, v)
+			}
+		case "pattern":
+			if n.Kind == document.String && !regexp.MustCompile(v.(string)).MatchString(n.Text) {
+				problem = fmt.Sprintf("%s: %s does not match %v", path, n.Text, v)
+			}
+		case "minLength", "maxLength":
+			if length := float64(utf8.RuneCountInString(n.Text)); n.Kind == document.String &&
+				(keyword == "minLength" && length < v.(float64) || keyword == "maxLength" && length > v.(float64)) {
+				problem = path + " is too short or long"
+			}
+		case "minimum", "maximum", "exclusiveMinimum":
+			if f := number(); n.Kind == document.Number && (keyword == "minimum" && f < v.(float64) ||
+				keyword == "maximum" && f > v.(float64) || keyword == "exclusiveMinimum" && f <= v.(float64)) {
+				problem = path + " is out of bounds"
+			}
+		case "minItems":
+			if n.Kind == document.List && len(n.Items) < int(v.(float64)) {
+				problem = path + " has too few items"
+			}
+		case "minProperties", "maxProperties":
+			if size := float64(len(fields)); n.Kind == document.Object &&
+				(keyword == "minProperties" && size < v.(float64) || keyword == "maxProperties" && size > v.(float64)) {
+				problem = path + " has too few or many fields"
+			}
+		case "oneOf":
+			if ok, last := count(v); ok != 1 {
+				problem = fmt.Sprintf("%s: %d alternatives match, not one; %s", path, ok, last)
+			}
+		case "anyOf":
+			if ok, last := count(v); ok == 0 {
+				problem = last
+			}
+		case "not":
+			if c.check(v, n, path) == "" {
+				problem = path + " is what it must not be"
+			}
+		case "if":
+			branch := s["else"]
+			if c.check(v, n, path) == "" {
+				branch = s["then"]
+			}
+			problem = c.check(branch, n, path)
+		case "then", "else":
+		default:
+			c.t.Fatalf("%s: the schema uses %s, which the test does not know", path, keyword)
+		}
+		if problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
+
+// conforms returns why the first document of text does not conform, "" when it does.
+func (c *schemaChecker) conforms(schema any, text string) string {
+	docs, mistakes := yaml.Parse("", []byte(text))
+	if len(docs) == 0 {
+		c.t.Fatal(mistakes)
+	}
+	return c.check(schema, docs[0].Root, "")
+}
+
+func TestSchemaTakesScenarios(t *testing.T) {
+	c, root := newSchemaChecker(t)
+	texts := map[string]string{
+		"the documentation's": scenarioOfDesign,
+		"the smallest":        withSpec(""),
+		"a trace":             withWorkload("arrivals: {trace: {file: t}}"),
+		"much of it": withWorkload("as: {user: a, groups: [b]}\nrequests:\n- {verb: get, path: /healthz, weight: 0.5, execution: 0}\n" +
+			"- {verb: watch, resource: pods, watch: {duration: 5m}}\nexecution: {empirical: {values: [1ms, 2ms], weights: [1, 2]}}\n" +
+			"arrivals: {ramping: {stages: [{duration: 1m, rate: 5/m}]}}\nretry: {backoff: {initial: 1s}}\nrateLimit: {qps: 5, burst: 10}"),
+		"inline objects": withSpec("config:\n    objects:\n    - " + strings.ReplaceAll(strings.TrimSpace(batchLevel), "\n", "\n      ")),
+		"ClientGo":       withWorkload(asks + "execution: 1ms\nretry: ClientGo\narrivals: {closed: {}}"),
+	}
+	library, err := filepath.Glob("../../scenarios/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range library {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(text)
+	}
+	for name, text := range texts {
+		if problem := c.conforms(root, text); problem != "" {
+			t.Errorf("%s: %s", name, problem)
+		}
+	}
+}
+
+func TestSchemaRefusesWhatLoadRefuses(t *testing.T) {
+	c, root := newSchemaChecker(t)
+	const takes = "execution: 1ms\n"
+	const arrives = "arrivals: {poisson: {rate: 1/s}}\n"
+	for name, text := range map[string]string{
+		"an unknown field":       withSpec("sed: 1"),
+		"another version":        strings.Replace(withSpec(""), "v1alpha1", "v1", 1),
+		"a number as duration":   withSpec("warmup: 5"),
+		"another flow control":   withSpec("servers: {flowControl: Some}"),
+		"several replicas":       withSpec("servers: {replicas: 2}"),
+		"no name":                strings.Replace(withSpec(""), "{name: smallest}", "{}", 1),
+		"a name with capitals":   strings.Replace(withSpec(""), "smallest", "Small", 1),
+		"two processes":          withWorkload(asks + takes + "arrivals: {poisson: {rate: 1/s}, closed: {}}"),
+		"no process":             withWorkload(asks + takes + "arrivals: {}"),
+		"a rate without unit":    withWorkload(asks + takes + "arrivals: {poisson: {rate: 100}}"),
+		"two distributions":      withWorkload(asks + arrives + "execution: {constant: 1s, exponential: {mean: 1s}}"),
+		"no request":             withWorkload("as: {user: a}\n" + takes + arrives),
+		"nobody":                 withWorkload("request: {verb: get, path: /version}\n" + takes + arrives),
+		"two identities":         withWorkload("as: {user: a, node: b}\nrequest: {verb: get, path: /version}\n" + takes + arrives),
+		"groups of a node":       withWorkload("as: {node: b, groups: [c]}\nrequest: {verb: get, path: /version}\n" + takes + arrives),
+		"anonymous: false":       withWorkload("as: {anonymous: false}\nrequest: {verb: get, path: /version}\n" + takes + arrives),
+		"resource and path":      withWorkload("as: {user: a}\nrequest: {verb: get, path: /version, resource: pods}\n" + takes + arrives),
+		"a trace with identity":  withWorkload("as: {user: a}\narrivals: {trace: {file: t}}"),
+		"an unknown retry":       withWorkload(asks + takes + arrives + "retry: Sometimes"),
+		"a threshold on nothing": withSpec("thresholds: {wiat: [max < 1s]}"),
+		"a threshold by itself":  withSpec("thresholds: {wait: max < 1s}"),
+	} {
+		if c.conforms(root, text) == "" {
+			t.Errorf("%s conforms to the schema", name)
+		}
+		if _, mistakes := Load(files("s.yaml", text), "s.yaml", Options{}); len(mistakes) == 0 {
+			t.Errorf("%s loads", name)
+		}
+	}
+}
+
+// The schema takes a field for required when its tag lacks omitempty, the decoder when it
+// is tagged so: both must say the same.
+func TestTagsAgreeOnWhatIsRequired(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var walk func(reflect.Type)
+	walk = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] || !strings.HasPrefix(typ.PkgPath(), "apfsim/sim/scenario") {
+			return
+		}
+		seen[typ] = true
+		for _, f := range reflect.VisibleFields(typ) {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" || name == "-" {
+				continue
+			}
+			if required := f.Tag.Get("document") == "required"; required == (options == "omitempty") {
+				t.Errorf("%v.%s: the tags disagree", typ, f.Name)
+			}
+			walk(f.Type)
+		}
+	}
+	walk(reflect.TypeFor[Scenario]())
+	walk(reflect.TypeFor[kinds]())
+	if len(seen) < 20 {
+		t.Errorf("only %d types were looked at", len(seen))
+	}
+}
