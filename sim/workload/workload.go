@@ -99,7 +99,7 @@ func (c *Clients) Begin(sc *scenario.Scenario, s *server.Server) error {
 			c.scheduleTrace(cl)
 		case a.Closed != nil:
 			for range a.Closed.Concurrency {
-				c.scheduleClosed(cl, cl.startNs)
+				c.scheduleClosed(cl, cl.startNs, 0)
 			}
 		default:
 			cl.process = newProcess(a, cl.stream("arrivals"), cl.endNs-cl.startNs)
@@ -141,13 +141,18 @@ func (c *Clients) scheduleOpen(cl *client) {
 	}
 }
 
-// scheduleClosed lets one of a closed-loop client's concurrent users think, and then act.
-func (c *Clients) scheduleClosed(cl *client, nowNs int64) {
-	at := nowNs
+// turnaroundNs is the least time from a rejection to the next request of a closed loop: a
+// client that does not think would else be rejected again and again in the same instant.
+const turnaroundNs = 1_000_000
+
+// scheduleClosed lets one of a closed-loop client's concurrent users think, for a given
+// time at least, and then act.
+func (c *Clients) scheduleClosed(cl *client, nowNs, leastNs int64) {
+	thinkNs := int64(0)
 	if think := cl.Arrivals.Closed.Think.Distribution; think != nil {
-		at += cl.draw(&cl.think, "think", think)
+		thinkNs = cl.draw(&cl.think, "think", think)
 	}
-	if at < cl.endNs {
+	if at := nowNs + max(thinkNs, leastNs); at < cl.endNs {
 		c.act(cl, at)
 	}
 }
@@ -218,13 +223,17 @@ func (c *Clients) send(nowNs int64, cl *client, r *server.Request) {
 // Done implements server.Clients.
 func (c *Clients) Done(nowNs int64, r *server.Request) (keep bool) {
 	cl := c.of(r)
-	if r.Outcome() == server.Rejected && r.Attempt <= cl.Retry.MaxRetries {
-		r.Attempt++
-		c.retry(nowNs, cl, r)
-		return true
+	leastNs := int64(0)
+	if r.Outcome() == server.Rejected {
+		if r.Attempt <= cl.Retry.MaxRetries {
+			r.Attempt++
+			c.retry(nowNs, cl, r)
+			return true
+		}
+		leastNs = turnaroundNs
 	}
 	if cl.Arrivals.Closed != nil {
-		c.scheduleClosed(cl, nowNs)
+		c.scheduleClosed(cl, nowNs, leastNs)
 	}
 	return false
 }

@@ -1,0 +1,156 @@
+package flowcontrol
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"apfsim/core/classify"
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/core/queueset"
+)
+
+// host notes who starts.
+type host struct{ started []string }
+
+func (h *host) Dispatched(r *queueset.Request) { h.started = append(h.started, r.Owner.(string)) }
+
+func alice() *classify.Attributes {
+	return &classify.Attributes{
+		User: "system:serviceaccount:default:alice", Groups: []string{"system:serviceaccounts", "system:authenticated"},
+		Verb: "get", Resource: "pods", Namespace: "default", Name: "x",
+	}
+}
+
+func request(c *Controller, name string, a *classify.Attributes) *Request {
+	r := &Request{Route: c.Route(a)}
+	r.Owner, r.Work = name, estimate.Work{InitialSeats: 1}
+	return r
+}
+
+// limits returns the levels' current limits by name.
+func limits(c *Controller) map[string]int {
+	current := map[string]int{}
+	for _, l := range c.Levels() {
+		current[l.Name()] = l.CurrentLimit()
+	}
+	return current
+}
+
+// An idle server with 600 seats. What the levels cannot lend adds up to 258 seats, and all
+// 602 nominal ones are divided in that proportion: workload-low, which keeps 24 for
+// itself, gets 24·602/258 = 56.
+func TestIdleLimits(t *testing.T) {
+	got := limits(New(0, 600, config.Suggested(), nil))
+	want := map[string]int{
+		"catch-all":       30,  // of 13
+		"exempt":          0,   // of 0
+		"global-default":  56,  // of 24
+		"leader-election": 58,  // of 25
+		"node-high":       170, // of 73
+		"system":          117, // of 50
+		"workload-high":   114, // of 49
+		"workload-low":    56,  // of 24
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("current limits %v, want %v", got, want)
+	}
+}
+
+func TestRoute(t *testing.T) {
+	c := New(0, 600, config.Suggested(), nil)
+	r := c.Route(alice())
+	if r.Schema.Name != "service-accounts" || r.Level.Name() != "workload-low" || r.Distinguisher != "system:serviceaccount:default:alice" {
+		t.Errorf("routed to %s, %s, %q", r.Schema.Name, r.Level.Name(), r.Distinguisher)
+	}
+	if want := classify.FlowHash("service-accounts", "system:serviceaccount:default:alice"); r.Hash != want {
+		t.Errorf("hash %x, want %x", r.Hash, want)
+	}
+	// catch-all does not tell flows apart: it has no queues.
+	nobody := &classify.Attributes{User: "nobody", Verb: "get", Path: "/"}
+	if r := c.Route(nobody); r.Level.Name() != "catch-all" || r.Hash != 0 || r.Distinguisher != "" {
+		t.Errorf("nobody is routed to %s with hash %x and %q, want catch-all, 0 and nothing", r.Level.Name(), r.Hash, r.Distinguisher)
+	}
+}
+
+// A level that is taken out of the configuration while it is at work gets no more
+// requests, keeps its seats until the last one has finished, and then is gone.
+func TestLevelDrains(t *testing.T) {
+	h := &host{}
+	c := New(0, 600, config.Suggested(), h)
+	busy := request(c, "busy", alice())
+	c.Arrive(0, busy)
+
+	without := config.Suggested()
+	without.PriorityLevels = slices.DeleteFunc(without.PriorityLevels, func(l *config.PriorityLevel) bool { return l.Name == "workload-low" })
+	generation := c.Generation()
+	c.Configure(1, without)
+	if c.Generation() == generation {
+		t.Error("routes found before are still taken for valid")
+	}
+	l := c.level("workload-low")
+	if l == nil || !l.Draining() || l.CurrentLimit() == 0 {
+		t.Fatal("the level is not kept, with seats, while a request executes")
+	}
+	// Its FlowSchema refers to a level that is not configured, and is ignored.
+	if to := c.Route(alice()).Level.Name(); to != "global-default" {
+		t.Errorf("a new request goes to %s, want global-default", to)
+	}
+	c.Finish(2, busy)
+	if c.level("workload-low") != nil {
+		t.Error("the level is still there when nothing executes")
+	}
+	if got := c.level("global-default").Limits().Nominal; got != 83 { // ⌈600·20/145⌉
+		t.Errorf("the others divide all seats: nominal limit of global-default is %d, want 83", got)
+	}
+}
+
+// Demand at one level is met at the next adjustment by what the others lend.
+func TestBorrowing(t *testing.T) {
+	h := &host{}
+	c := New(0, 600, config.Suggested(), h)
+	var last *Request
+	for range 300 {
+		last = request(c, "r", alice())
+		last.Hash = uint64(len(h.started)) * 0x9e3779b97f4a7c15 // 300 flows
+		c.Arrive(0, last)
+	}
+	if got := len(h.started); got != c.level("workload-low").CurrentLimit() || !last.Waiting() {
+		t.Fatalf("%d of 300 start at once, want as many as the idle limit", got)
+	}
+	c.Adjust(AdjustmentPeriodNs)
+	if got := len(h.started); got != 300 {
+		t.Errorf("%d of 300 have started after the adjustment, want all", got)
+	}
+	if got := c.level("workload-low").CurrentLimit(); got < 300 || got > c.level("workload-low").Limits().Max {
+		t.Errorf("the limit is %d after the adjustment", got)
+	}
+}
+
+// A time-out is a drop: it is answered with the level's Retry-After.
+func TestTimeOut(t *testing.T) {
+	h := &host{}
+	c := New(0, 1, config.Mandatory(), h)
+	objects := config.Suggested()
+	c.Configure(0, objects)
+	var waits []*Request
+	for range 4 {
+		r := request(c, "r", alice())
+		c.Arrive(0, r)
+		if r.Request.Waiting() {
+			waits = append(waits, r)
+		}
+	}
+	if len(waits) != 4-c.level("workload-low").Queues().Executing() {
+		t.Fatalf("%d wait", len(waits))
+	}
+	for i, r := range waits {
+		if got := c.TimeOut(15*second, r); got != 1 {
+			t.Errorf("time-out %d: retry after %d, want 1", i, got)
+		}
+	}
+	if got := c.level("workload-low").Queues().Waiting(); got != 0 {
+		t.Errorf("%d still wait", got)
+	}
+}

@@ -1,0 +1,280 @@
+// Package reports turns what happens in a run into statistics, and these into tables,
+// charts, an HTML page, JSON and CSV.
+//
+// What the statistics mean stands in docs/reference/statistics.md; the formats of the
+// files in docs/reference/summary.md.
+package reports
+
+import (
+	"apfsim/core/config"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/core/seats"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// Levels gives the priority levels of a server, none where flow control is off.
+type Levels interface {
+	Levels() []*flowcontrol.Level
+}
+
+// levelState is what is read of a priority level.
+type levelState interface {
+	Name() string
+	Spec() *config.PriorityLevelSpec
+	Limits() seats.Limits
+	CurrentLimit() int
+	Queues() *queueset.QueueSet
+}
+
+// Collector gathers the statistics of one run as it happens. It implements
+// server.Observer. An event costs the same however long the run is; memory grows with the
+// number of flows, not with that of requests.
+//
+// Requests that arrive within the window [warm-up, duration) count, with all that becomes
+// of them. Seats in use, waiting requests and starvation are followed from the beginning
+// and clipped to the window; the series cover the whole run.
+type Collector struct {
+	scenario   *scenario.Scenario
+	eachLevel  func(visit func(levelState))
+	fromNs     int64 // the window
+	toNs       int64
+	intervalNs int64
+
+	intervalFromNs int64 // the interval under way
+	levels         []*level
+	groups         []*group
+	flows          []*flow // in the order of first appearance
+	byIndex        []*flow // by server.Flow.Index
+	cells          [][]*cell
+	unseen         *flow // stands for the flow of requests that flow control does not see
+	ended          bool
+}
+
+// group is the requests of one FlowSchema at one priority level.
+type group struct {
+	index  int
+	schema string // "" where flow control does not see the request
+	level  *level
+}
+
+// cell is the requests of one workload in one group: the finest division but for flows,
+// from which all coarser ones are merged.
+type cell struct {
+	workload int
+	group    *group
+	measures[uint64]
+}
+
+// NewCollector returns a collector for a run of sc against the server whose levels are
+// given (nil: without flow control). The series have a point every intervalNs, which is
+// the sampling interval of the observer's Tick.
+func NewCollector(sc *scenario.Scenario, of Levels, intervalNs int64) *Collector {
+	return newCollector(sc, intervalNs, func(visit func(levelState)) {
+		if of == nil {
+			return
+		}
+		for _, l := range of.Levels() {
+			visit(l)
+		}
+	})
+}
+
+func newCollector(sc *scenario.Scenario, intervalNs int64, eachLevel func(func(levelState))) *Collector {
+	c := &Collector{
+		scenario: sc, eachLevel: eachLevel, intervalNs: intervalNs,
+		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
+		cells: make([][]*cell, len(sc.Spec.Workload)),
+	}
+	c.unseen = c.newFlow(0, nil)
+	return c
+}
+
+// Arrived implements server.Observer.
+func (c *Collector) Arrived(nowNs int64, r *server.Request) {
+	f := c.flowOf(nowNs, r)
+	if c.counts(r) {
+		c.cellOf(r, f).arrive(r)
+		f.arrive(r)
+		f.demand += demandOf(r)
+	}
+	f.enter(nowNs, r)
+	f.level.enter(nowNs, seatsOf(r))
+}
+
+// Dispatched implements server.Observer.
+func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
+	f := c.flowOf(nowNs, r)
+	if c.counts(r) {
+		c.cellOf(r, f).dispatch(nowNs, r)
+		f.dispatch(nowNs, r)
+	}
+	f.start(nowNs, r)
+	f.level.start(nowNs, seatsOf(r))
+}
+
+// Rejected implements server.Observer.
+func (c *Collector) Rejected(nowNs int64, r *server.Request) {
+	f := c.flowOf(nowNs, r)
+	if c.counts(r) {
+		c.cellOf(r, f).reject(nowNs, r)
+		f.reject(nowNs, r)
+	}
+	f.refuse(nowNs, r)
+	f.level.refuse(nowNs, seatsOf(r), r.Rejection)
+}
+
+// Executed implements server.Observer.
+func (c *Collector) Executed(nowNs int64, r *server.Request) {
+	f := c.flowOf(nowNs, r)
+	if c.counts(r) {
+		c.cellOf(r, f).execute(nowNs, r)
+		f.execute(nowNs, r)
+	}
+}
+
+// Released implements server.Observer.
+func (c *Collector) Released(nowNs int64, r *server.Request) {
+	f := c.flowOf(nowNs, r)
+	f.leave(nowNs, r)
+	f.level.leave(nowNs, seatsOf(r))
+}
+
+// Adjusted implements server.Observer.
+func (c *Collector) Adjusted(nowNs int64) {
+	c.eachLevel(func(s levelState) {
+		c.levelNamed(nowNs, s.Name()).adjust(nowNs, s)
+	})
+}
+
+// Tick implements server.Observer.
+func (c *Collector) Tick(nowNs int64) {
+	if nowNs > c.intervalFromNs {
+		for _, l := range c.levels {
+			l.closeInterval(c.intervalFromNs, nowNs)
+		}
+		c.intervalFromNs = nowNs
+	}
+	if nowNs >= c.toNs {
+		return
+	}
+	c.eachLevel(func(s levelState) {
+		c.levelNamed(nowNs, s.Name()).sample(s)
+	})
+}
+
+// end brings everything up to the end of the run.
+func (c *Collector) end() {
+	if c.ended {
+		return
+	}
+	c.ended = true
+	c.Tick(c.toNs)
+	for _, l := range c.levels {
+		l.advance(c.toNs)
+	}
+	for _, f := range c.flows {
+		f.end(c.toNs)
+	}
+}
+
+// counts says whether the request belongs to the window.
+func (c *Collector) counts(r *server.Request) bool {
+	return r.ArrivalNs >= c.fromNs && r.ArrivalNs < c.toNs
+}
+
+// seatsOf returns the seats of a request, 1 where flow control did not estimate any.
+func seatsOf(r *server.Request) int { return max(1, r.Seats()) }
+
+// demandOf returns the seat-nanoseconds that a request takes, or would have taken.
+func demandOf(r *server.Request) float64 {
+	return float64(seatsOf(r)) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
+}
+
+func (c *Collector) cellOf(r *server.Request, f *flow) *cell {
+	cells := c.cells[r.Workload]
+	if f.group.index < len(cells) && cells[f.group.index] != nil {
+		return cells[f.group.index]
+	}
+	for len(cells) <= f.group.index {
+		cells = append(cells, nil)
+	}
+	created := &cell{workload: r.Workload, group: f.group, measures: newMeasures[uint64](finePrecision)}
+	cells[f.group.index] = created
+	c.cells[r.Workload] = cells
+	return created
+}
+
+func (c *Collector) flowOf(nowNs int64, r *server.Request) *flow {
+	f := c.unseen
+	if r.Flow != nil {
+		if i := r.Flow.Index; i < len(c.byIndex) && c.byIndex[i] != nil {
+			f = c.byIndex[i]
+		} else {
+			f = c.firstSeen(nowNs, r.Flow)
+		}
+	}
+	if f.workload != r.Workload {
+		f.meet(r.Workload)
+	}
+	return f
+}
+
+// firstSeen enters a flow. One that comes back after a change of the configuration under
+// another index goes on as the flow that it was.
+func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
+	for len(c.byIndex) <= of.Index {
+		c.byIndex = append(c.byIndex, nil)
+	}
+	name := of.Name()
+	l := c.levelNamed(nowNs, of.Level)
+	f := l.byName[name]
+	if f == nil {
+		f = c.newFlow(nowNs, of)
+		l.byName[name] = f
+		l.flows = append(l.flows, f)
+		c.flows = append(c.flows, f)
+	}
+	c.byIndex[of.Index] = f
+	return f
+}
+
+func (c *Collector) newFlow(nowNs int64, of *server.Flow) *flow {
+	f := &flow{fromNs: c.fromNs, sinceNs: nowNs, workload: noWorkload, measures: newMeasures[uint32](coarsePrecision)}
+	if of == nil {
+		f.group = c.groupOf("", c.levelNamed(nowNs, ""))
+	} else {
+		f.name, f.hand = of.Name(), of.Hand
+		f.group = c.groupOf(of.Schema.Name, c.levelNamed(nowNs, of.Level))
+	}
+	f.level = f.group.level
+	return f
+}
+
+func (c *Collector) groupOf(schema string, l *level) *group {
+	for _, g := range c.groups {
+		if g.schema == schema && g.level == l {
+			return g
+		}
+	}
+	g := &group{index: len(c.groups), schema: schema, level: l}
+	c.groups = append(c.groups, g)
+	return g
+}
+
+func (c *Collector) levelNamed(nowNs int64, name string) *level {
+	for _, l := range c.levels {
+		if l.name == name {
+			return l
+		}
+	}
+	l := &level{name: name, fromNs: c.fromNs, sinceNs: nowNs, byName: map[string]*flow{}}
+	// A level that comes later has had nothing to show so far.
+	for at := int64(0); at < c.intervalFromNs; at += c.intervalNs {
+		l.points = append(l.points, Point{StartNs: at, EndNs: min(at+c.intervalNs, c.intervalFromNs)})
+		l.lengths = append(l.lengths, nil)
+	}
+	c.levels = append(c.levels, l)
+	return l
+}

@@ -1,0 +1,190 @@
+package reports
+
+import (
+	"testing"
+
+	"apfsim/core/queueset"
+	"apfsim/sim/server"
+)
+
+func TestRequestsCountWhereTheyArrived(t *testing.T) {
+	s := storyResult().Summary
+	want := map[string]Counts{
+		"elephants": {Arrived: 1, Executed: 1}, // e1 came before the window
+		"mice":      {Arrived: 6, Executed: 2, Rejected: 2, QueueFull: 1, TimedOut: 1, Retries: 1, Waiting: 1, Executing: 1},
+		"unheard":   {},
+	}
+	for _, w := range s.Workloads {
+		if w.Counts != want[w.Name] {
+			t.Errorf("%s: %+v, want %+v", w.Name, w.Counts, want[w.Name])
+		}
+	}
+	if s.Total.Arrived != 7 || s.Total.Executed != 3 {
+		t.Errorf("total %+v", s.Total.Counts)
+	}
+	if len(s.FlowSchemas) != 1 || s.FlowSchemas[0].Arrived != 6 {
+		t.Errorf("flow schemas %+v: want the one, with all but the request that passes by", s.FlowSchemas)
+	}
+	m := s.Workloads[mice]
+	// m1 waited 3 s and was done 8 s after it came; x neither waited nor took longer than 1 s.
+	if m.Wait.Count != 3 || m.Wait.MaxNs != 3*second || m.Wait.MinNs != 0 || m.Wait.MeanNs != second {
+		t.Errorf("wait of mice: %+v", m.Wait)
+	}
+	if m.Latency.Count != 2 || m.Latency.MaxNs != 8*second || m.Latency.MinNs != second {
+		t.Errorf("latency of mice: %+v", m.Latency)
+	}
+	if m.RejectedWait.Count != 2 || m.RejectedWait.MaxNs != 4*second || m.RejectedWait.MinNs != 0 {
+		t.Errorf("waits of the rejected: %+v", m.RejectedWait)
+	}
+	if w := s.Workloads[unheard]; w.Wait != nil || w.Execution != nil || w.Latency != nil || w.RejectedWait != nil {
+		t.Error("what has no samples has no distribution")
+	}
+}
+
+// Seats in use: 3 from 10 s to 20 s, 2 until 22 s, none until 29 s, then 1.
+func TestUtilisationIsTimeWeightedAndClippedToTheWindow(t *testing.T) {
+	low := storyResult().Summary.PriorityLevels[1]
+	near(t, "service", low.ServiceSeatSeconds, 30+4+1)
+	near(t, "mean", *low.Utilisation.Mean, (30.0/4+5.0/2)/20)
+	// Something waits from 12 s to 18 s and from 29.5 s on; from 20 s to 22 s the limit is used up.
+	near(t, "saturated", low.Utilisation.Saturated, (6+0.5+2)/20)
+	near(t, "waiting", low.MeanWaiting, (3+4+0.5)/20)
+	if low.PeakSeats != 3 || low.Limits != (Limits{Nominal: 3, Lower: 1, Upper: 6, Current: 2}) {
+		t.Errorf("peak %d, limits %+v", low.PeakSeats, low.Limits)
+	}
+}
+
+func TestFairnessComparesServiceWithMaxMinShares(t *testing.T) {
+	s := storyResult().Summary
+	a, b := s.Flows[0], s.Flows[1]
+	// a was served 5 (the rest of e1) and 2 seats for 12 s, and asked for these 24 within
+	// the window. b was served 5 and 1, and asked for 5, 4, 2, 5 and 1.
+	near(t, "service of a", a.ServiceSeatSeconds, 29)
+	near(t, "demand of a", a.DemandSeatSeconds, 24)
+	near(t, "service of b", b.ServiceSeatSeconds, 6)
+	near(t, "demand of b", b.DemandSeatSeconds, 17)
+	// Of the 35 served, b could have had all it wanted, and a the rest.
+	near(t, "share of a", a.FairShareSeatSeconds, 18)
+	near(t, "share of b", b.FairShareSeatSeconds, 17)
+	f := s.PriorityLevels[1].Fairness
+	phiA, phiB := 29.0/18, 6.0/17
+	near(t, "jain", f.Jain, (phiA+phiB)*(phiA+phiB)/(2*(phiA*phiA+phiB*phiB)))
+	near(t, "max-min error", f.MaxMinError, 11.0/17)
+	near(t, "least ratio", f.LeastRatio, phiB)
+	if f.LeastRatioFlow != "service-accounts/b" || f.Flows != 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Flow b waits from 12 s on; m1 is dispatched at 15 s, and m3 goes on waiting until 18 s.
+func TestStarvationRestartsAtDispatchAndEndsWhenNothingWaits(t *testing.T) {
+	s := storyResult().Summary
+	if got := *s.PriorityLevels[1].Starvation; got != (Starvation{3 * second, "service-accounts/b"}) {
+		t.Errorf("starvation %+v, want 3 s of b", got)
+	}
+	if s.PriorityLevels[0].Starvation != nil {
+		t.Error("a level without requests has no starvation")
+	}
+}
+
+func TestStarvationIsClippedToTheWindowAndRunsToItsEnd(t *testing.T) {
+	s := newStage(storyScenario())
+	s.arrive(1, mice, flowB, 1)
+	s.tick(30)
+	if got := s.collector.Result().Summary.Flows[0].StarvationNs; got != 20*second {
+		t.Errorf("starved %d ns, want the window of 20 s", got)
+	}
+}
+
+func TestSeriesCoverTheWarmUpToo(t *testing.T) {
+	r := storyResult()
+	low := r.Series[2]
+	if low.Level != "low" || len(low.Points) != 3 {
+		t.Fatalf("series %q with %d points", low.Level, len(low.Points))
+	}
+	first, middle, last := low.Points[0], low.Points[1], low.Points[2]
+	near(t, "seats in use before 10 s", first.SeatsInUse, 0.5)
+	near(t, "seats in use before 20 s", middle.SeatsInUse, 3)
+	near(t, "waiting before 20 s", middle.WaitingRequests, 0.7)
+	near(t, "limit before 20 s", middle.CurrentLimit, 4)
+	near(t, "limit after 20 s", last.CurrentLimit, 2)
+	if middle.Arrived != 4 || middle.Dispatched != 2 || middle.Rejected[queueset.QueueFull] != 1 || middle.Rejected[queueset.TimedOut] != 1 {
+		t.Errorf("counts before 20 s: %+v", middle)
+	}
+	// Before 20 s: a has 25 of the 5 left of e1 and 24 of e2; b has 5 of 11; b's share is
+	// 11, a's 19. After: a has the last 4 of e2, b 1 of 6; each one's share is 2.5.
+	phiA, phiB := 25.0/19, 5.0/11
+	near(t, "jain before 20 s", *middle.Jain, (phiA+phiB)*(phiA+phiB)/(2*(phiA*phiA+phiB*phiB)))
+	near(t, "jain after 20 s", *last.Jain, 4/(2*(1.6*1.6+0.4*0.4)))
+	if unseen := r.Series[0]; unseen.Level != "" || unseen.Points[1].Arrived != 1 || unseen.Limited {
+		t.Errorf("requests that pass by: %+v", unseen)
+	}
+}
+
+// A configuration that is put in anew makes the server number its flows anew.
+func TestAFlowThatComesBackUnderAnotherIndexIsTheSame(t *testing.T) {
+	s := newStage(storyScenario())
+	s.arrive(11, mice, flowB, 1)
+	again := *flowB
+	again.Index = 5
+	s.arrive(12, mice, &again, 1)
+	if flows := s.collector.Result().Summary.Flows; len(flows) != 1 || flows[0].Arrived != 2 {
+		t.Errorf("flows %+v", flows)
+	}
+}
+
+func TestResultMayBeAskedForTwice(t *testing.T) {
+	s := newStage(storyScenario())
+	s.tell()
+	first, second := s.collector.Result(), s.collector.Result()
+	if *first.Summary.PriorityLevels[1].Utilisation.Mean != *second.Summary.PriorityLevels[1].Utilisation.Mean {
+		t.Error("the second result differs")
+	}
+}
+
+func TestInterval(t *testing.T) {
+	for _, c := range []struct{ duration, want int64 }{
+		{0, 1_000_000}, {100_000_000, 1_000_000}, {second, 5_000_000}, {60 * second, 200_000_000},
+		{3600 * second, 10 * second}, {100 * 365 * 86400 * second, 10_000_000 * second},
+	} {
+		if got := Interval(c.duration); got != c.want {
+			t.Errorf("Interval(%d) = %d, want %d", c.duration, got, c.want)
+		}
+	}
+}
+
+// BenchmarkRequest is the whole life of a request, as the collector sees it.
+func BenchmarkRequest(b *testing.B) {
+	sc := storyScenario()
+	sc.Spec.Warmup, sc.Spec.Duration = 0, 1<<60
+	s := newStage(sc)
+	const flows = 200
+	var requests [flows]*server.Request
+	for i := range requests {
+		f := *flowA
+		f.Index, f.Distinguisher = i, string(rune('a'+i))
+		requests[i] = &server.Request{Template: &server.Template{Workload: i % 2}, Attempt: 1, ExecutionNs: 5_000_000, Flow: &f}
+		requests[i].Work.InitialSeats = 1
+	}
+	c := s.collector
+	now := int64(0)
+	life := func(i int) {
+		r := requests[i%flows]
+		now += 1_000_000
+		r.ArrivalNs = now
+		c.Arrived(now, r)
+		now += int64(i%977) * 1000
+		r.DispatchNs = now
+		c.Dispatched(now, r)
+		now += r.ExecutionNs
+		c.Executed(now, r)
+		c.Released(now, r)
+	}
+	for i := range flows * 1000 { // every page is there
+		life(i)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		life(i)
+	}
+}

@@ -1,0 +1,124 @@
+package reports
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"apfsim/core/classify"
+	"apfsim/core/dealer"
+)
+
+// Collisions is a shuffle-sharding collision table: for each deck, the probability that
+// every queue of a mouse's hand is also in the hand of one of the elephants.
+type Collisions struct {
+	Elephants []int             `json:"elephants"` // a column each
+	Deals     int               `json:"deals"`     // games dealt to each cell; 0 for none
+	Rows      []dealer.TableRow `json:"rows"`
+	Hits      [][]int           `json:"hits,omitempty"` // by row and column: games in which the mouse was covered
+}
+
+// NewCollisions computes a collision table exactly and, unless deals is 0, deals so many
+// games to each cell with the real flow hash and dealer.
+func NewCollisions(decks []dealer.Deck, elephants []int, deals int) (*Collisions, error) {
+	c := &Collisions{Elephants: elephants, Deals: deals, Rows: dealer.Table(decks, elephants)}
+	if deals == 0 {
+		return c, nil
+	}
+	flow := 0
+	hash := func() uint64 {
+		flow++
+		return classify.FlowHash("elephants-and-mice", "flow-"+strconv.Itoa(flow))
+	}
+	for _, deck := range decks {
+		d, err := dealer.New(deck.Queues, deck.HandSize)
+		if err != nil {
+			return nil, err
+		}
+		hits := make([]int, len(elephants))
+		for i, n := range elephants {
+			hits[i] = d.SampleCollisions(n, deals, hash)
+		}
+		c.Hits = append(c.Hits, hits)
+	}
+	return c, nil
+}
+
+// CollisionFormats are the formats that Write knows.
+var CollisionFormats = []string{"markdown", "text", "csv", "json"}
+
+// Write writes the table in one of CollisionFormats. Exact values have all their digits.
+func (c *Collisions) Write(w io.Writer, format string) error {
+	switch format {
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(c)
+	case "csv":
+		cw := csv.NewWriter(w)
+		if err := cw.WriteAll(c.cells("handSize", "queues", "elephants%d", "hits%d")); err != nil {
+			return err
+		}
+		return cw.Error()
+	case "text":
+		t := &table{rows: c.cells("hand size", "queues", "%d elephants", "dealt")}
+		return t.writePlain(w)
+	}
+	var b strings.Builder
+	for i, row := range c.cells("HandSize", "Queues", "%d elephants", "dealt") {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cells returns the head, from the given names, and the rows.
+func (c *Collisions) cells(handSize, queues, elephants, hits string) [][]string {
+	machine := strings.Contains(hits, "%d")
+	head := []string{handSize, queues}
+	for _, n := range c.Elephants {
+		name := fmt.Sprintf(elephants, n)
+		if n == 1 && !machine {
+			name = strings.TrimSuffix(name, "s")
+		}
+		head = append(head, name)
+		if c.Deals > 0 {
+			if machine {
+				hits = fmt.Sprintf("hits%d", n)
+			}
+			head = append(head, hits)
+		}
+	}
+	cells := [][]string{head}
+	for i, r := range c.Rows {
+		row := []string{strconv.Itoa(r.HandSize), strconv.Itoa(r.Queues)}
+		for j, p := range r.Probabilities {
+			row = append(row, strconv.FormatFloat(p, 'g', -1, 64))
+			switch {
+			case c.Deals == 0:
+			case machine:
+				row = append(row, strconv.Itoa(c.Hits[i][j]))
+			default:
+				row = append(row, c.sampled(c.Hits[i][j]))
+			}
+		}
+		cells = append(cells, row)
+	}
+	return cells
+}
+
+// sampled writes the part of the games that were hits, as many digits as it is worth.
+func (c *Collisions) sampled(hits int) string {
+	n := float64(c.Deals)
+	if hits == 0 {
+		// With a probability of 3/n, no hit in n games still happens one time in twenty.
+		return "< " + strconv.FormatFloat(3/n, 'g', 1, 64)
+	}
+	return strconv.FormatFloat(float64(hits)/n, 'g', 4, 64)
+}

@@ -1,0 +1,64 @@
+package reports
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	"apfsim/core/queueset"
+)
+
+// seriesColumns are the columns of series.csv.
+var seriesColumns = []string{
+	"priorityLevel", "startSeconds", "endSeconds", "seatsInUse", "executingRequests", "waitingRequests",
+	"waitingSeats", "currentLimitSeats", "arrived", "dispatched", "rejectedQueueFull",
+	"rejectedConcurrencyLimit", "rejectedTimeOut", "jain",
+}
+
+// WriteSeries writes series as CSV, one row for each priority level and interval. What a
+// row does not have is empty.
+func WriteSeries(w io.Writer, series []*Series) error {
+	out := csv.NewWriter(w)
+	row := append([]string(nil), seriesColumns...)
+	if err := out.Write(row); err != nil {
+		return err
+	}
+	for _, s := range series {
+		if s.Level == "" && s.Quiet() {
+			continue
+		}
+		for i := range s.Points {
+			p := &s.Points[i]
+			limit, jain := "", ""
+			if s.Limited {
+				limit = decimal(p.CurrentLimit)
+			}
+			if p.Jain != nil {
+				jain = decimal(*p.Jain)
+			}
+			row = append(row[:0], s.Level, decimal(float64(p.StartNs)/1e9), decimal(float64(p.EndNs)/1e9),
+				decimal(p.SeatsInUse), decimal(p.ExecutingRequests), decimal(p.WaitingRequests), decimal(p.WaitingSeats),
+				limit, strconv.FormatInt(p.Arrived, 10), strconv.FormatInt(p.Dispatched, 10),
+				strconv.FormatInt(p.Rejected[queueset.QueueFull], 10),
+				strconv.FormatInt(p.Rejected[queueset.ConcurrencyLimit], 10),
+				strconv.FormatInt(p.Rejected[queueset.TimedOut], 10), jain)
+			if err := out.Write(row); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// decimal writes a number to the last digit that matters here.
+func decimal(x float64) string {
+	text := strconv.FormatFloat(x, 'f', 6, 64)
+	for text[len(text)-1] == '0' {
+		text = text[:len(text)-1]
+	}
+	if text[len(text)-1] == '.' {
+		text = text[:len(text)-1]
+	}
+	return text
+}

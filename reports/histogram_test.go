@@ -1,0 +1,104 @@
+package reports
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var durations = rapid.SliceOfN(rapid.OneOf(
+	rapid.Int64Range(0, 100), rapid.Int64Range(0, 1_000_000), rapid.Int64Range(0, 60_000_000_000), rapid.Int64Range(0, math.MaxInt64),
+), 1, 200)
+
+// exact is the percentile by nearest rank of sorted values.
+func exact(sorted []int64, p float64) int64 {
+	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+func testPercentiles[C count](t *rapid.T, precision uint8) {
+	values := durations.Draw(t, "durations")
+	h := histogram[C]{precision: precision}
+	sum := new(big.Float)
+	for _, v := range values {
+		h.record(v)
+		sum.Add(sum, new(big.Float).SetInt64(v))
+	}
+	slices.Sort(values)
+	for _, p := range []float64{0, 25, 50, 75, 100, rapid.Float64Range(0, 99.99).Draw(t, "p")} {
+		got, want := h.percentileNs(p), exact(values, p)
+		if got < want || float64(got-want) > float64(want)/float64(int64(1)<<precision) {
+			t.Fatalf("p%v = %d, want %d and at most 2^-%d of it more", p, got, want, precision)
+		}
+	}
+	if h.n != int64(len(values)) || h.leastNs != values[0] || h.mostNs != values[len(values)-1] {
+		t.Fatalf("count %d, least %d, most %d", h.n, h.leastNs, h.mostNs)
+	}
+	mean, _ := sum.Quo(sum, big.NewFloat(float64(len(values)))).Float64()
+	if d := math.Abs(h.meanNs() - mean); d > mean*1e-12 {
+		t.Fatalf("mean %v, want %v", h.meanNs(), mean)
+	}
+	last := int64(-1)
+	h.each(func(leastNs, mostNs, n int64) {
+		if leastNs <= last || mostNs < leastNs || n <= 0 {
+			t.Fatalf("bucket [%d, %d] of %d follows %d", leastNs, mostNs, n, last)
+		}
+		last = mostNs
+	})
+}
+
+func TestPercentilesAreWithinTheirBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { testPercentiles[uint64](t, finePrecision) })
+	rapid.Check(t, func(t *rapid.T) { testPercentiles[uint32](t, coarsePrecision) })
+}
+
+func TestMergingIsRecordingBoth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, both := histogram[uint32]{precision: 5}, histogram[uint32]{precision: 5}, histogram[uint32]{precision: 5}
+		for _, v := range durations.Draw(t, "a") {
+			a.record(v)
+			both.record(v)
+		}
+		for _, v := range durations.Draw(t, "b") {
+			b.record(v)
+			both.record(v)
+		}
+		a.merge(&b)
+		if a.n != both.n || a.leastNs != both.leastNs || a.mostNs != both.mostNs || a.sumHigh != both.sumHigh || a.sumLow != both.sumLow {
+			t.Fatalf("merged %+v, want %+v", a, both)
+		}
+		for p := 0.0; p <= 100; p += 2.5 {
+			if a.percentileNs(p) != both.percentileNs(p) {
+				t.Fatalf("p%v = %d, want %d", p, a.percentileNs(p), both.percentileNs(p))
+			}
+		}
+	})
+}
+
+// Floating point makes 99.9 % of 1000 a little more than 999.
+func TestRankOfARoundPercentile(t *testing.T) {
+	h := histogram[uint64]{precision: finePrecision}
+	for v := range int64(1000) {
+		h.record(v + 1)
+	}
+	for p, want := range map[float64]int64{50: 500, 99.9: 999, 90: 900, 99.95: 1000} {
+		if got := h.percentileNs(p); got != want {
+			t.Errorf("p%v of 1 to 1000 = %d, want %d", p, got, want)
+		}
+	}
+}
+
+func TestAFullCounterStaysFull(t *testing.T) {
+	h := histogram[uint32]{precision: coarsePrecision}
+	h.record(7)
+	h.buckets[7] = math.MaxUint32
+	h.record(7)
+	other := h
+	h.merge(&other)
+	if h.buckets[7] != math.MaxUint32 {
+		t.Errorf("the counter is at %d", h.buckets[7])
+	}
+}

@@ -1,0 +1,198 @@
+package reports
+
+import (
+	"apfsim/core/config"
+	"apfsim/core/queueset"
+	"apfsim/core/seats"
+)
+
+// level is what is followed of one priority level; the one without a name stands for the
+// requests that flow control does not see.
+type level struct {
+	name   string
+	known  bool // to flow control: spec and limits are set
+	spec   config.PriorityLevelSpec
+	limits seats.Limits
+	limit  int // the current one, in seats
+
+	flows  []*flow // in the order of first appearance
+	byName map[string]*flow
+
+	fromNs       int64 // beginning of the window
+	sinceNs      int64 // up to when the integrals are complete
+	seatsInUse   int
+	seatsWaiting int
+	waiting      int
+	executing    int
+
+	window windowUse
+	now    intervalUse
+
+	points  []Point
+	lengths [][]int32 // of the queues, at the beginning of each point's interval
+	demands []float64 // scratch
+	serves  []float64 // scratch
+}
+
+// windowUse integrates over the window.
+type windowUse struct {
+	seatNs      int64 // seats in use
+	limitNs     int64 // current limit
+	waitingNs   int64 // requests waiting
+	saturatedNs int64
+	spanNs      int64
+	peak        int // seats in use
+
+	// The integral of seats in use over current limit, up to the last change of the
+	// limit; and since then, the seats in use alone.
+	ratio         float64
+	ratioNs       int64 // how long the limit was above 0
+	seatNsAtLimit int64
+}
+
+// intervalUse integrates over the interval under way.
+type intervalUse struct {
+	seatNs, limitNs, waitingNs, seatsWaitingNs, executingNs int64
+	arrived, dispatched                                     int64
+	rejected                                                [queueset.Rejections]int64
+}
+
+func (l *level) exempt() bool { return l.spec.Type == config.TypeExempt }
+
+func (l *level) enter(nowNs int64, seats int) {
+	l.advance(nowNs)
+	l.waiting++
+	l.seatsWaiting += seats
+	l.now.arrived++
+}
+
+func (l *level) start(nowNs int64, seats int) {
+	l.advance(nowNs)
+	l.stopWaiting(seats)
+	l.seatsInUse += seats
+	l.executing++
+	l.now.dispatched++
+}
+
+func (l *level) refuse(nowNs int64, seats int, why queueset.Rejection) {
+	l.advance(nowNs)
+	l.stopWaiting(seats)
+	l.now.rejected[why]++
+}
+
+// stopWaiting takes off one waiting request. Dispatch may have narrowed it since it
+// arrived; an empty queue forgets the difference, as the samples do.
+func (l *level) stopWaiting(seats int) {
+	l.waiting--
+	l.seatsWaiting -= seats
+	if l.waiting == 0 {
+		l.seatsWaiting = 0
+	}
+}
+
+func (l *level) leave(nowNs int64, seats int) {
+	l.advance(nowNs)
+	l.seatsInUse -= seats
+	l.executing--
+}
+
+func (l *level) adjust(nowNs int64, s levelState) {
+	l.advance(nowNs)
+	l.known, l.spec, l.limits = true, *s.Spec(), s.Limits()
+	if limit := s.CurrentLimit(); limit != l.limit {
+		l.window.settle(l.limit)
+		l.limit = limit
+	}
+}
+
+func (l *level) advance(nowNs int64) {
+	d := nowNs - l.sinceNs
+	if d == 0 {
+		return
+	}
+	l.now.seatNs += int64(l.seatsInUse) * d
+	l.now.limitNs += int64(l.limit) * d
+	l.now.waitingNs += int64(l.waiting) * d
+	l.now.seatsWaitingNs += int64(l.seatsWaiting) * d
+	l.now.executingNs += int64(l.executing) * d
+	if nowNs > l.fromNs {
+		l.window.add(l, nowNs-max(l.sinceNs, l.fromNs))
+	}
+	l.sinceNs = nowNs
+}
+
+func (w *windowUse) add(l *level, d int64) {
+	w.spanNs += d
+	w.seatNs += int64(l.seatsInUse) * d
+	w.limitNs += int64(l.limit) * d
+	w.waitingNs += int64(l.waiting) * d
+	w.peak = max(w.peak, l.seatsInUse)
+	if l.waiting > 0 || l.seatsInUse >= l.limit {
+		w.saturatedNs += d
+	}
+	if l.limit > 0 {
+		w.ratioNs += d
+		w.seatNsAtLimit += int64(l.seatsInUse) * d
+	}
+}
+
+// settle books what was used under a limit that now changes.
+func (w *windowUse) settle(limit int) {
+	if limit > 0 {
+		w.ratio += float64(w.seatNsAtLimit) / float64(limit)
+	}
+	w.seatNsAtLimit = 0
+}
+
+// sample notes the queues' lengths at the beginning of an interval, nil when nothing waits.
+func (l *level) sample(s levelState) {
+	if q := s.Queues(); q != nil {
+		l.seatsWaiting = q.SeatsWaiting()
+		if q.Waiting() > 0 {
+			lengths := make([]int32, q.Len())
+			for i := range lengths {
+				lengths[i] = int32(q.QueueLength(i))
+			}
+			l.setLengths(lengths)
+		}
+	}
+}
+
+func (l *level) setLengths(lengths []int32) {
+	for len(l.lengths) <= len(l.points) {
+		l.lengths = append(l.lengths, nil)
+	}
+	l.lengths[len(l.points)] = lengths
+}
+
+func (l *level) closeInterval(fromNs, toNs int64) {
+	l.advance(toNs)
+	span := float64(toNs - fromNs)
+	p := Point{
+		StartNs: fromNs, EndNs: toNs,
+		SeatsInUse:        float64(l.now.seatNs) / span,
+		ExecutingRequests: float64(l.now.executingNs) / span,
+		WaitingRequests:   float64(l.now.waitingNs) / span,
+		WaitingSeats:      float64(l.now.seatsWaitingNs) / span,
+		CurrentLimit:      float64(l.now.limitNs) / span,
+		Arrived:           l.now.arrived, Dispatched: l.now.dispatched,
+		Rejected: l.now.rejected,
+	}
+	l.now = intervalUse{}
+	l.demands, l.serves = l.demands[:0], l.serves[:0]
+	total := 0.0
+	for _, f := range l.flows {
+		service, demand := f.closeInterval(toNs)
+		total += service
+		if demand > 0 {
+			l.demands, l.serves = append(l.demands, demand), append(l.serves, service)
+		}
+	}
+	if jain, ok := jain(l.serves, fairShares(total, l.demands)); ok {
+		p.Jain = &jain
+	}
+	l.points = append(l.points, p)
+	if len(l.lengths) < len(l.points) {
+		l.lengths = append(l.lengths, nil)
+	}
+}

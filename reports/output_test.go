@@ -1,0 +1,298 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"apfsim/sim/scenario"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rivo/uniseg"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *rewrite {
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got; -rewrite accepts):\n%s", path, diff)
+	}
+}
+
+func judgedStory() *Result {
+	return storyResult(
+		threshold("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 4e9, scenario.Nanoseconds),
+		threshold("rejected", "rejected", nil, "rate", "==", 0, scenario.Fraction),
+		threshold("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, scenario.Nanoseconds))
+}
+
+func written(t *testing.T, write func(io.Writer) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestTheStoryInEveryFormat(t *testing.T) {
+	r := judgedStory()
+	golden(t, "story.txt", written(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) }))
+	golden(t, "story.json", written(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) }))
+	golden(t, "story.csv", written(t, func(w io.Writer) error { return WriteSeries(w, r.Series) }))
+}
+
+func TestSummaryReadsBack(t *testing.T) {
+	r := judgedStory()
+	text := written(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) })
+	var back Summary
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(*r.Summary, back); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestColourOnlyWhereAsked(t *testing.T) {
+	s := judgedStory().Summary
+	plain := written(t, func(w io.Writer) error { return WriteText(w, s, TextOptions{}) })
+	coloured := written(t, func(w io.Writer) error { return WriteText(w, s, TextOptions{Colour: true}) })
+	if bytes.Contains(plain, []byte("\x1b")) {
+		t.Error("an escape sequence in plain text")
+	}
+	stripped := string(coloured)
+	for _, code := range []string{bold, dim, red, green, yellow, "0"} {
+		stripped = strings.ReplaceAll(stripped, "\x1b["+code+"m", "")
+	}
+	if stripped != string(plain) {
+		t.Error("colour changes more than colour")
+	}
+}
+
+func TestTextFitsItsWidthWhateverTheNames(t *testing.T) {
+	r := judgedStory()
+	long := strings.Repeat("測試-very-long-", 20) + "\x1b[31mend"
+	r.Summary.Workloads[0].Name, r.Summary.Flows[1].Name, r.Summary.PriorityLevels[1].Name = long, long, long
+	for line := range strings.Lines(string(written(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{Width: 120}) }))) {
+		if width := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); width > 120 {
+			t.Errorf("%d columns: %s", width, line)
+		}
+		if strings.Contains(line, "\x1b") {
+			t.Errorf("a name's escape sequence reaches the terminal: %q", line)
+		}
+	}
+}
+
+// queuedStory is the story with queues that were found full, which it does not have itself.
+func queuedStory() *Result {
+	r := judgedStory()
+	r.Series[2].QueueLengths[1] = []int32{0, 3, 0, 1}
+	return r
+}
+
+func TestChartsAreWholeAndTheSameEveryTime(t *testing.T) {
+	first, second := Charts(queuedStory()), Charts(queuedStory())
+	var names []string
+	for i, c := range first {
+		names = append(names, c.Name)
+		svg := written(t, c.WriteSVG)
+		if !bytes.Equal(svg, written(t, second[i].WriteSVG)) {
+			t.Errorf("%s.svg differs from run to run", c.Name)
+		}
+		d := xml.NewDecoder(bytes.NewReader(svg))
+		for {
+			if _, err := d.Token(); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatalf("%s.svg: %v", c.Name, err)
+			}
+		}
+		if !bytes.Contains(svg, []byte(c.Title)) || bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
+			t.Errorf("%s.svg has no title, or a number that is none", c.Name)
+		}
+		picture := written(t, c.WritePNG)
+		if !bytes.Equal(picture, written(t, second[i].WritePNG)) {
+			t.Errorf("%s.png differs from run to run", c.Name)
+		}
+		if _, err := png.Decode(bytes.NewReader(picture)); err != nil {
+			t.Errorf("%s.png: %v", c.Name, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"wait", "seats", "requests", "queues-low", "service-low"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARunInWhichNothingHappensHasNoCharts(t *testing.T) {
+	s := newStage(storyScenario())
+	s.tick(30)
+	r := s.collector.Result()
+	if charts := Charts(r); len(charts) != 0 {
+		t.Errorf("%d charts of nothing", len(charts))
+	}
+	written(t, func(w io.Writer) error { return WriteHTML(w, r, nil) })
+	written(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) })
+}
+
+func TestReportNeedsNothingButItself(t *testing.T) {
+	r := queuedStory()
+	page := string(written(t, func(w io.Writer) error { return WriteHTML(w, r, Charts(r)) }))
+	for _, want := range []string{"2 of 3 thresholds failed", "&lt;share&gt;", "<svg role=", "No request arrived.",
+		"33.3 % were executed and 33.3 % rejected; 2 had not finished at the end"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	page = strings.ReplaceAll(page, "http://www.w3.org/", "") // the names of SVG's name spaces
+	for _, not := range []string{"http:", "https:", "<script", "<link", "@import", "<?xml", "<share>", "NaN", "ZgotmplZ"} {
+		if strings.Contains(page, not) {
+			t.Errorf("the page has %q", not)
+		}
+	}
+}
+
+func TestDirectoryHasEveryFile(t *testing.T) {
+	dir := t.TempDir()
+	stale := filepath.Join(dir, "story", ChartsFolder, "queues-gone.svg")
+	own := filepath.Join(dir, "story", ChartsFolder, "mine.svg")
+	if err := os.MkdirAll(filepath.Dir(stale), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{stale, own} {
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // the second time over the first
+		if err := WriteDir(dir, judgedStory()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(dir, path)
+			got = append(got, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	want := []string{
+		"story/charts/mine.svg",
+		"story/charts/requests.png", "story/charts/requests.svg", "story/charts/seats.png", "story/charts/seats.svg",
+		"story/charts/service-low.png", "story/charts/service-low.svg", "story/charts/wait.png", "story/charts/wait.svg",
+		"story/report.html", "story/series.csv", "story/summary.json",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	taken := filepath.Join(dir, "story", SummaryFile)
+	if err := os.MkdirAll(taken, 0o777); err != nil { // a folder where the file belongs
+		t.Fatal(err)
+	}
+	if err := WriteDir(dir, judgedStory()); err == nil || !strings.Contains(err.Error(), taken) {
+		t.Errorf("error %v, want one that names %s", err, taken)
+	}
+	entries, _ := os.ReadDir(filepath.Dir(taken))
+	if len(entries) != 2 { // charts and the folder in the way
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestALevelsNameStaysWithinTheFolder(t *testing.T) {
+	for name, want := range map[string]string{"workload-low": "workload-low", "../../x": "_._.._x", "a b/c": "a_b_c", "..": "_."} {
+		if got := fileName(name); got != want {
+			t.Errorf("%q is called %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestAVerdictNeverReadsAsTheLimitItMisses(t *testing.T) {
+	value := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		v    Verdict
+		want string
+	}{
+		{Verdict{Value: value(3_000_400_000), Limit: 3e9, Unit: "ns"}, "3.0004s"},
+		{Verdict{Value: value(3e9), Limit: 3e9, Unit: "ns"}, "3 s"},
+		{Verdict{Value: value(0.99981), Limit: 1}, "0.99981"},
+		{Verdict{Value: value(0.99981), Limit: 0.95}, "1"},
+		{Verdict{Note: "no samples"}, "no samples"},
+	} {
+		if got := c.v.found(); got != c.want {
+			t.Errorf("%+v reads %q, want %q", c.v, got, c.want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for ns, want := range map[float64]string{
+		0: "0", 1: "1 ns", 999: "999 ns", 1000: "1 µs", 3_200_000: "3.2 ms", 12_345_678: "12.3 ms", 999_499_999: "999 ms",
+		999_999_999: "1 s", 59.96e9: "60 s", 119e9: "119 s", 250e9: "4 min 10 s", 3 * 3600e9: "3 h", 3*3600e9 + 60e9: "3 h 1 min",
+	} {
+		if got := duration(ns); got != want {
+			t.Errorf("duration(%v) = %q, want %q", ns, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 9999: "9999", 12_400: "12.4 k", 999_600: "1 M", 1_240_000: "1.24 M"} {
+		if got := quantity(n); got != want {
+			t.Errorf("quantity(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for share, want := range map[float64]string{0: "0 %", 1: "100 %", 0.00001: "<0.01 %", 0.99999: ">99.9 %", 0.4567: "45.7 %", 0.001: "0.1 %", 1.234: "123 %"} {
+		if got := percent(share); got != want {
+			t.Errorf("percent(%v) = %q, want %q", share, got, want)
+		}
+	}
+}
+
+type brokenPipe struct{ after int }
+
+var errBroken = errors.New("broken pipe")
+
+func (b *brokenPipe) Write(p []byte) (int, error) {
+	if b.after -= len(p); b.after < 0 {
+		return 0, errBroken
+	}
+	return len(p), nil
+}
+
+func TestWritersReturnWhatGoesWrong(t *testing.T) {
+	r := judgedStory()
+	for name, write := range map[string]func(io.Writer) error{
+		"text": func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) },
+		"json": func(w io.Writer) error { return WriteJSON(w, r.Summary) },
+		"csv":  func(w io.Writer) error { return WriteSeries(w, r.Series) },
+		"html": func(w io.Writer) error { return WriteHTML(w, r, nil) },
+	} {
+		if err := write(&brokenPipe{}); !errors.Is(err, errBroken) {
+			t.Errorf("%s: %v", name, fmt.Sprint(err))
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"apfsim/core/queueset"
+	"apfsim/sim/server"
+
+	"pgregory.net/rapid"
+)
+
+// The story's lines are in the order of arrival, though x is done before e2 and m3 before
+// either of e2 and m1; those that still wait or execute at the end have their lines too.
+func TestRequestLogOfTheStory(t *testing.T) {
+	var out bytes.Buffer
+	sc := storyScenario()
+	l := NewRequestLog(&out, sc)
+	newStage(sc, l).tell()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "story.jsonl", out.Bytes())
+	for line := range bytes.Lines(out.Bytes()) {
+		if !json.Valid(line) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+}
+
+func TestRequestLogWritesARequestsAttributes(t *testing.T) {
+	var out bytes.Buffer
+	sc := storyScenario()
+	l := NewRequestLog(&out, sc)
+	s := newStage(sc, l)
+	r := s.arrive(1, mice, flowB, 1, func(r *server.Request) {
+		r.Client, r.Query, r.WatchNs = 3, "limit=500", 7
+		r.Attributes.User, r.Attributes.Groups = "alice \"the\" admin", []string{"g<1>", "g2"}
+		r.Attributes.Verb, r.Attributes.APIGroup, r.Attributes.Resource = "watch", "apps", "deployments"
+		r.Attributes.Subresource, r.Attributes.Namespace, r.Attributes.Name = "status", "default", "web"
+		r.Attributes.Path = "/apis/apps/v1/namespaces/default/deployments/web/status"
+	})
+	s.reject(2, r, queueset.ConcurrencyLimit)
+	l.Close()
+	const want = `{"id":1,"arrivalNs":1000000000,"user":"alice \"the\" admin","groups":["g<1>","g2"],"verb":"watch",` +
+		`"apiGroup":"apps","resource":"deployments","subresource":"status","namespace":"default","name":"web",` +
+		`"path":"/apis/apps/v1/namespaces/default/deployments/web/status","query":"limit=500","executionNs":1000000000,"watchNs":7,` +
+		`"workload":"mice","client":3,"flowSchema":"service-accounts","priorityLevel":"low","flow":"service-accounts/b","queue":-1,` +
+		`"outcome":"rejected","reason":"concurrency-limit","attempt":1,"waitNs":1000000000,"seats":1,"retryAfterSeconds":1}` + "\n"
+	if out.String() != want {
+		t.Errorf("got  %swant %s", out.String(), want)
+	}
+}
+
+// However fates are decided, there is a line for every request, in the order of arrival.
+func TestRequestLogKeepsTheOrderOfArrival(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var out bytes.Buffer
+		sc := storyScenario()
+		l := NewRequestLog(&out, sc)
+		s := &stage{observers: []server.Observer{l}}
+		var open []*server.Request
+		n := rapid.IntRange(1, 1000).Draw(t, "requests")
+		for range n {
+			open = append(open, s.arrive(1, mice, flowA, 1))
+			for len(open) > 0 && rapid.IntRange(0, 9).Draw(t, "decide") < 4 {
+				i := rapid.IntRange(0, len(open)-1).Draw(t, "which")
+				s.dispatch(1, open[i])
+				s.finish(1, open[i])
+				open = append(open[:i], open[i+1:]...)
+			}
+		}
+		l.Close()
+		number, executed := 0, 0
+		for line := range strings.Lines(out.String()) {
+			number++
+			var got struct {
+				ID      int
+				Outcome string
+			}
+			if err := json.Unmarshal([]byte(line), &got); err != nil || got.ID != number {
+				t.Fatalf("line %d: %s (%v)", number, line, err)
+			}
+			if got.Outcome == "executed" {
+				executed++
+			}
+		}
+		if number != n || executed != n-len(open) {
+			t.Fatalf("%d lines, %d executed; want %d and %d", number, executed, n, n-len(open))
+		}
+	})
+}
+
+func TestStringsAreWrittenAsEncodingJSONDoes(t *testing.T) {
+	check := func(t interface{ Fatalf(string, ...any) }, s string) {
+		var want bytes.Buffer
+		e := json.NewEncoder(&want)
+		e.SetEscapeHTML(false)
+		e.Encode(s)
+		if got := string(appendString(nil, s)) + "\n"; got != want.String() {
+			t.Fatalf("%q: %s, want %s", s, got, want.String())
+		}
+	}
+	for _, s := range []string{"", "a", "\x00\x1f\x7f\b\f\n\r\t\"\\/", "\u2028\u2029", "<&>", "\xff\xc3(", "é測試🎉", "\xe2\x80"} {
+		check(t, s)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")))
+		check(t, rapid.String().Draw(t, "text"))
+	})
+}
+
+func TestRequestLogKeepsTheFirstError(t *testing.T) {
+	sc := storyScenario()
+	l := NewRequestLog(&brokenPipe{}, sc)
+	newStage(sc, l).tell()
+	if err := l.Close(); !errors.Is(err, errBroken) {
+		t.Errorf("error %v, want that of the writer", err)
+	}
+}
+
+func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
+	dir := t.TempDir()
+	sc := storyScenario()
+	path := filepath.Join(dir, "story", RequestsFile)
+	l, err := CreateRequestLog(dir, sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newStage(sc, l).tell()
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the file is there before it is complete")
+	}
+	if err := l.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(path)
+	if err != nil || bytes.Count(first, []byte("\n")) != 8 {
+		t.Fatalf("%d bytes, %v; want the story's 8 lines", len(first), err)
+	}
+
+	given, err := CreateRequestLog(dir, sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.arriveOnce()
+	if err := given.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := os.ReadFile(path); !bytes.Equal(now, first) {
+		t.Error("a log that was given up has changed the one before")
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func (l *RequestLogFile) arriveOnce() {
+	(&stage{observers: []server.Observer{l}}).arrive(1, mice, flowA, 1)
+}
+
+func BenchmarkRequestLog(b *testing.B) {
+	sc := storyScenario()
+	l := NewRequestLog(discard{}, sc)
+	r := &server.Request{Template: &server.Template{Workload: mice, Query: "limit=500"}, Attempt: 1, Flow: flowA}
+	r.Attributes.User, r.Attributes.Groups, r.Attributes.Verb = "system:serviceaccount:team-1:default", []string{"system:authenticated"}, "get"
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Number++
+		r.ID, r.ArrivalNs = r.Number, r.Number
+		l.Arrived(r.Number, r)
+		l.Dispatched(r.Number, r)
+		l.Executed(r.Number+5, r)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -1,0 +1,70 @@
+package reports
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+
+	"apfsim/core/config"
+	"apfsim/core/flowcontrol"
+)
+
+// LevelSeats is how a priority level is configured, and the seats that follow from it.
+type LevelSeats struct {
+	Name             string `json:"name"`
+	Response         string `json:"response"` // Exempt, Queue or Reject
+	Shares           int32  `json:"nominalConcurrencyShares"`
+	Nominal          int    `json:"nominalLimit"`
+	Lower            int    `json:"lowerLimit"` // when it has lent all it may
+	Upper            int    `json:"upperLimit"` // when it has borrowed all it may
+	SeatCap          int    `json:"seatCap"`    // the most seats of one request; 0 for no cap of its own
+	Queues           int32  `json:"queues"`
+	HandSize         int32  `json:"handSize"`
+	QueueLengthLimit int32  `json:"queueLengthLimit"`
+}
+
+// SeatsOf divides a server's seats among the levels of a configuration.
+func SeatsOf(objects config.Objects, serverLimit int) []LevelSeats {
+	var all []LevelSeats
+	for _, l := range flowcontrol.New(0, serverLimit, objects, nil).Levels() {
+		spec, limits := l.Spec(), l.Limits()
+		s := LevelSeats{
+			Name: l.Name(), Response: config.TypeExempt, Shares: spec.Shares(),
+			Nominal: limits.Nominal, Lower: limits.Min, Upper: limits.Max, SeatCap: l.SeatCap(),
+		}
+		if spec.Limited != nil {
+			s.Response = spec.Limited.LimitResponse.Type
+		}
+		if q := spec.Queuing(); q != nil {
+			s.Queues, s.HandSize, s.QueueLengthLimit = q.Queues, q.HandSize, q.QueueLengthLimit
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// WriteSeats writes the levels as a table, or as JSON.
+func WriteSeats(w io.Writer, levels []LevelSeats, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(levels)
+	}
+	t := &table{left: 2}
+	t.row("priority level", "response", "shares", "nominal", "lower", "upper", "seat cap", "queues", "hand size", "queue length limit")
+	sum := 0
+	for _, l := range levels {
+		sum += l.Nominal
+		row := []string{printable(l.Name), l.Response}
+		for i, n := range []int{int(l.Shares), l.Nominal, l.Lower, l.Upper, l.SeatCap, int(l.Queues), int(l.HandSize), int(l.QueueLengthLimit)} {
+			if text := strconv.Itoa(n); n > 0 || i < 4 {
+				row = append(row, text)
+			} else {
+				row = append(row, "–")
+			}
+		}
+		t.row(row...)
+	}
+	t.row("all", "", "", strconv.Itoa(sum))
+	return t.writePlain(w)
+}

@@ -1,0 +1,188 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"apfsim/core/config"
+	"apfsim/core/queueset"
+)
+
+// Result is all that a run has left behind.
+type Result struct {
+	Summary *Summary
+	Series  []*Series           // by level; those of levels where nothing happened too
+	waits   []histogram[uint64] // by workload
+}
+
+// Result ends the collection and returns what has come out. Warnings are what the run
+// itself has to say; those that follow from the statistics are added.
+func (c *Collector) Result(warnings ...string) *Result {
+	c.end()
+	sc := c.scenario
+	s := &Summary{
+		SchemaVersion: SchemaVersion,
+		Name:          sc.Metadata.Name, Description: sc.Metadata.Description,
+		Seed: sc.Spec.Seed, DurationNs: c.toNs, WarmupNs: c.fromNs,
+		FlowControl: sc.Spec.Servers.FlowControl,
+		Passed:      true,
+		Thresholds:  []Verdict{}, Warnings: append([]string{}, warnings...),
+		FlowSchemas: []Group{}, PriorityLevels: []Level{}, Flows: []Flow{},
+	}
+	result := &Result{Summary: s}
+
+	all := c.merged(func(*cell) bool { return true })
+	s.Total = groupOf("", all)
+	for i := range sc.Spec.Workload {
+		m := c.merged(func(cl *cell) bool { return cl.workload == i })
+		s.Workloads = append(s.Workloads, groupOf(sc.Spec.Workload[i].Name, m))
+		result.waits = append(result.waits, m.wait)
+	}
+	for _, name := range c.schemaNames() {
+		m := c.merged(func(cl *cell) bool { return cl.group.schema == name })
+		s.FlowSchemas = append(s.FlowSchemas, groupOf(name, m))
+	}
+	slices.SortFunc(c.levels, func(a, b *level) int { return cmp.Compare(a.name, b.name) })
+	for _, l := range c.levels {
+		result.Series = append(result.Series, l.series())
+		if l.name != "" {
+			c.addLevel(s, l)
+		}
+	}
+	for i := range sc.Spec.Thresholds {
+		v := c.judge(s, &sc.Spec.Thresholds[i])
+		s.Passed = s.Passed && v.Passed
+		s.Thresholds = append(s.Thresholds, v)
+	}
+	c.addWarnings(s)
+	return result
+}
+
+func (l *level) series() *Series {
+	return &Series{Level: l.name, Limited: l.known && !l.exempt(), Nominal: l.limits.Nominal,
+		Points: l.points, QueueLengths: l.lengths}
+}
+
+// merged returns the measures of all cells that are wanted.
+func (c *Collector) merged(wanted func(*cell) bool) *measures[uint64] {
+	m := newMeasures[uint64](finePrecision)
+	for _, cells := range c.cells {
+		for _, cl := range cells {
+			if cl != nil && wanted(cl) {
+				m.merge(&cl.measures)
+			}
+		}
+	}
+	return &m
+}
+
+func (c *Collector) schemaNames() []string {
+	var names []string
+	for _, g := range c.groups {
+		if g.schema != "" {
+			names = append(names, g.schema)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (c *Collector) addLevel(s *Summary, l *level) {
+	m := c.merged(func(cl *cell) bool { return cl.group.level == l })
+	w := &l.window
+	w.settle(l.limit)
+	out := Level{
+		Group:              groupOf(l.name, m),
+		Type:               l.spec.Type,
+		Limits:             Limits{Nominal: l.limits.Nominal, Lower: l.limits.Min, Upper: l.limits.Max, Current: l.limit},
+		PeakSeats:          w.peak,
+		ServiceSeatSeconds: float64(w.seatNs) / 1e9,
+	}
+	if l.spec.Limited != nil {
+		out.Response = l.spec.Limited.LimitResponse.Type
+	}
+	if q := l.spec.Queuing(); q != nil {
+		out.Queues, out.HandSize, out.QueueLengthLimit = int(q.Queues), int(q.HandSize), int(q.QueueLengthLimit)
+	}
+	if w.spanNs > 0 {
+		out.MeanWaiting = float64(w.waitingNs) / float64(w.spanNs)
+		if l.known && !l.exempt() {
+			out.Utilisation = &Utilisation{Saturated: float64(w.saturatedNs) / float64(w.spanNs)}
+			if w.ratioNs > 0 {
+				mean := w.ratio / float64(w.ratioNs)
+				out.Utilisation.Mean = &mean
+			}
+		}
+	}
+	var shares []float64
+	shares, out.Fairness = l.divide()
+	for i, f := range l.flows {
+		if out.Starvation == nil || f.starvedNs > out.Starvation.MaxNs {
+			out.Starvation = &Starvation{MaxNs: f.starvedNs, Flow: f.name}
+		}
+		s.Flows = append(s.Flows, f.summary(shares[i]))
+	}
+	slices.SortFunc(s.Flows[len(s.Flows)-len(l.flows):], func(a, b Flow) int { return cmp.Compare(a.Name, b.Name) })
+	s.PriorityLevels = append(s.PriorityLevels, out)
+}
+
+func (f *flow) summary(share float64) Flow {
+	out := Flow{
+		Group: groupOf(f.name, &f.measures), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
+		ServiceSeatSeconds: float64(f.service) / 1e9, DemandSeatSeconds: f.demand / 1e9,
+		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs,
+	}
+	if share > 0 {
+		ratio := float64(f.service) / share
+		out.Ratio = &ratio
+	}
+	return out
+}
+
+func groupOf[C count](name string, m *measures[C]) Group {
+	rejected := m.rejectedWaits()
+	return Group{
+		Name: name,
+		Counts: Counts{
+			Arrived: m.arrived, Executed: m.executed, Rejected: m.rejectedTotal(),
+			QueueFull:        m.rejected[queueset.QueueFull],
+			ConcurrencyLimit: m.rejected[queueset.ConcurrencyLimit],
+			TimedOut:         m.rejected[queueset.TimedOut],
+			Retries:          m.retries, Waiting: m.waiting(), Executing: m.executing(),
+		},
+		Wait: distribution(&m.wait), Execution: distribution(&m.execution),
+		Latency: distribution(&m.latency), RejectedWait: distribution(&rejected),
+	}
+}
+
+func distribution[C count](h *histogram[C]) *Distribution {
+	if h.n == 0 {
+		return nil
+	}
+	return &Distribution{
+		Count: h.n, MeanNs: int64(math.Round(h.meanNs())), MinNs: h.leastNs,
+		P50Ns: h.percentileNs(50), P90Ns: h.percentileNs(90), P95Ns: h.percentileNs(95),
+		P99Ns: h.percentileNs(99), P999Ns: h.percentileNs(99.9), MaxNs: h.mostNs,
+	}
+}
+
+func (c *Collector) addWarnings(s *Summary) {
+	warn := func(format string, args ...any) { s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...)) }
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		switch left := w.Waiting + w.Executing; {
+		case w.Arrived == 0:
+			warn("workload %s: no request arrived between the warm-up and the end of the run", w.Name)
+		case left*20 > w.Arrived:
+			warn("workload %s: %s of its requests had not finished when the run ended; their latency is not in the statistics",
+				w.Name, percent(float64(left)/float64(w.Arrived)))
+		}
+	}
+	for i := range s.FlowSchemas {
+		if f := &s.FlowSchemas[i]; f.Name == config.CatchAll && f.Arrived > 0 {
+			warn("%s requests fell through to the FlowSchema catch-all: no other one matches them", quantity(f.Arrived))
+		}
+	}
+}

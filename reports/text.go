@@ -1,0 +1,315 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"apfsim/core/config"
+)
+
+// TextOptions say how WriteText writes.
+type TextOptions struct {
+	Colour bool // with ANSI escape sequences
+	Width  int  // columns that names are shortened to fit; 0 is 110
+}
+
+// Colours of a terminal, the ones that its user has chosen.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+// flowsShown is how many of the flows that fared worst are listed.
+const flowsShown = 8
+
+// WriteText writes a summary for people to read: what was run, the workloads, the
+// priority levels, the flows that fared worst, thresholds and warnings.
+func WriteText(w io.Writer, s *Summary, options TextOptions) error {
+	if options.Width == 0 {
+		options.Width = 110
+	}
+	var b bytes.Buffer
+	t := textWriter{&b, options}
+	t.head(s)
+	t.workloads(s)
+	t.levels(s)
+	t.worstFlows(s)
+	t.thresholds(s)
+	t.warnings(s)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+type textWriter struct {
+	*bytes.Buffer
+	options TextOptions
+}
+
+func (t *textWriter) paint(style, text string) string {
+	if !t.options.Colour || text == "" {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// name fits a name into the first column of a table with so many columns of numbers.
+func (t *textWriter) name(s string, numbers int) string {
+	return squeeze(printable(s), max(15, t.options.Width-numbers))
+}
+
+func (t *textWriter) table(tb *table) {
+	tb.write(t, func(row int, line string) string {
+		if row == 0 {
+			return t.paint(dim, line)
+		}
+		return line
+	})
+}
+
+func (t *textWriter) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, text)) }
+
+func (t *textWriter) head(s *Summary) {
+	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, printable(s.Name)), t.paint(dim, ran(s)))
+	for _, line := range wrap(printable(strings.Join(strings.Fields(s.Description), " ")), t.options.Width) {
+		fmt.Fprintln(t, line)
+	}
+}
+
+// ran says in a few words what was simulated.
+func ran(s *Summary) string {
+	text := duration(float64(s.DurationNs))
+	if s.WarmupNs > 0 {
+		text += ", the first " + duration(float64(s.WarmupNs)) + " left out"
+	}
+	switch s.FlowControl {
+	case "MaxInFlight":
+		text += ", max-in-flight"
+	case "None":
+		text += ", no flow control"
+	}
+	return fmt.Sprintf("%s, seed %d", text, s.Seed)
+}
+
+func (t *textWriter) workloads(s *Summary) {
+	t.heading("Workloads")
+	tb := &table{left: 1}
+	tb.row("workload", "arrived", "executed", "rejected", "wait p50", "p99", "max", "latency p50", "p99", "max")
+	for i := range s.Workloads {
+		tb.row(t.requests(&s.Workloads[i], s.Workloads[i].Name)...)
+	}
+	if len(s.Workloads) > 1 {
+		tb.row(t.requests(&s.Total, "all")...)
+	}
+	t.table(tb)
+}
+
+func (t *textWriter) requests(g *Group, name string) []string {
+	row := []string{t.name(name, 84), quantity(g.Arrived), shareOf(g.Executed, g.Arrived), shareOf(g.Rejected, g.Arrived)}
+	for _, d := range []*Distribution{g.Wait, g.Latency} {
+		if d == nil {
+			row = append(row, "–", "–", "–")
+			continue
+		}
+		row = append(row, duration(float64(d.P50Ns)), duration(float64(d.P99Ns)), duration(float64(d.MaxNs)))
+	}
+	return row
+}
+
+func shareOf(part, whole int64) string {
+	if whole == 0 {
+		return "–"
+	}
+	return percent(float64(part) / float64(whole))
+}
+
+func (t *textWriter) levels(s *Summary) {
+	quiet := []string{}
+	tb := &table{left: 1}
+	tb.row("priority level", "limit", "in use", "saturated", "waiting", "arrived", "rejected", "wait p99", "flows", "fairness", "starved")
+	for i := range s.PriorityLevels {
+		l := &s.PriorityLevels[i]
+		if l.Arrived == 0 && l.PeakSeats == 0 {
+			quiet = append(quiet, printable(l.Name))
+			continue
+		}
+		tb.row(t.level(l)...)
+	}
+	if len(tb.rows) == 1 {
+		return
+	}
+	t.heading("Priority levels")
+	t.table(tb)
+	if len(quiet) > 0 {
+		for _, line := range wrap("No requests: "+strings.Join(quiet, ", ")+".", t.options.Width-2) {
+			fmt.Fprintln(t, t.paint(dim, "  "+line))
+		}
+	}
+}
+
+func (t *textWriter) level(l *Level) []string {
+	limit, use, saturated := "–", "–", "–"
+	if l.Type != config.TypeExempt {
+		limit = fmt.Sprint(l.Limits.Nominal)
+		if l.Limits.Current != l.Limits.Nominal {
+			limit = fmt.Sprintf("%d→%d", l.Limits.Nominal, l.Limits.Current)
+		}
+	}
+	if u := l.Utilisation; u != nil {
+		saturated = percent(u.Saturated)
+		if u.Mean != nil {
+			use = percent(*u.Mean)
+		}
+	}
+	wait, fair, flows, starved := "–", "–", "0", "–"
+	if l.Wait != nil {
+		wait = duration(float64(l.Wait.P99Ns))
+	}
+	if l.Fairness != nil {
+		fair, flows = fmt.Sprintf("%.3f", l.Fairness.Jain), quantity(int64(l.Fairness.Flows))
+	}
+	if l.Starvation != nil {
+		starved = duration(float64(l.Starvation.MaxNs))
+	}
+	return []string{t.name(l.Name, 95), limit, use, saturated, digits(l.MeanWaiting), quantity(l.Arrived),
+		shareOf(l.Rejected, l.Arrived), wait, flows, fair, starved}
+}
+
+// worst returns the flows that fared worst: those that got the least part of their fair
+// share, then those with the most rejections. A flow that neither waited nor was rejected
+// is none of them: what its last requests take beyond the end of the run is no loss.
+func worst(s *Summary, most int) []*Flow {
+	var hurt []*Flow
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		waited := f.Waiting > 0 || f.Wait != nil && f.Wait.MaxNs > 0
+		if f.Rejected > 0 || waited && f.Ratio != nil && *f.Ratio < 0.95 {
+			hurt = append(hurt, f)
+		}
+	}
+	slices.SortStableFunc(hurt, func(a, b *Flow) int {
+		return cmp.Or(cmp.Compare(ratioOf(a), ratioOf(b)), -cmp.Compare(a.Rejected, b.Rejected))
+	})
+	return hurt[:min(most, len(hurt))]
+}
+
+// ratioOf returns the ratio as it is shown; differences too small to see do not order.
+func ratioOf(f *Flow) float64 {
+	if f.Ratio == nil {
+		return 1
+	}
+	return float64(int64(min(*f.Ratio, 1)*100+0.5)) / 100
+}
+
+func (t *textWriter) worstFlows(s *Summary) {
+	flows := worst(s, flowsShown)
+	if len(flows) == 0 {
+		return
+	}
+	t.heading("Flows that fared worst")
+	tb := &table{left: 2}
+	tb.row("flow", "level", "arrived", "rejected", "demand", "share", "service", "of share", "starved")
+	for _, f := range flows {
+		ratio := "–"
+		if f.Ratio != nil {
+			ratio = percent(*f.Ratio)
+		}
+		tb.row(t.name(f.Name, 80), shorten(printable(f.PriorityLevel), 16), quantity(f.Arrived), shareOf(f.Rejected, f.Arrived),
+			number(f.DemandSeatSeconds), number(f.FairShareSeatSeconds), number(f.ServiceSeatSeconds), ratio,
+			duration(float64(f.StarvationNs)))
+	}
+	t.table(tb)
+	fmt.Fprintln(t, t.paint(dim, "  Demand, fair share and service in seat-seconds; starved: the longest time with requests waiting, none dispatched."))
+}
+
+func (t *textWriter) thresholds(s *Summary) {
+	if len(s.Thresholds) == 0 {
+		return
+	}
+	failed := 0
+	for _, v := range s.Thresholds {
+		if !v.Passed {
+			failed++
+		}
+	}
+	title := "Thresholds: all hold"
+	if failed > 0 {
+		title = fmt.Sprintf("Thresholds: %d of %d failed", failed, len(s.Thresholds))
+	}
+	t.heading(title)
+	tb := &table{left: 3}
+	for _, v := range s.Thresholds {
+		mark := "✓"
+		if !v.Passed {
+			mark = "✗"
+		}
+		tb.row(mark, shorten(printable(v.Metric), 50), printable(v.Expression), v.found())
+	}
+	tb.write(t, func(row int, line string) string {
+		if s.Thresholds[row].Passed {
+			return t.paint(green, line)
+		}
+		return t.paint(red, line)
+	})
+}
+
+// found writes the value of a threshold, or why it has none. A value that would read as
+// the limit without being it is written in full.
+func (v *Verdict) found() string {
+	if v.Value == nil {
+		return v.Note
+	}
+	write, inFull := number, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	if v.Unit == "ns" {
+		write, inFull = duration, func(x float64) string { return time.Duration(x).String() }
+	}
+	if text := write(*v.Value); text != write(v.Limit) || *v.Value == v.Limit {
+		return text
+	}
+	return inFull(*v.Value)
+}
+
+func (t *textWriter) warnings(s *Summary) {
+	if len(s.Warnings) == 0 {
+		return
+	}
+	t.heading("Warnings")
+	for _, warning := range s.Warnings {
+		for i, line := range wrap(printable(warning), t.options.Width-4) {
+			mark := "! "
+			if i > 0 {
+				mark = "  "
+			}
+			fmt.Fprintln(t, t.paint(yellow, "  "+mark+line))
+		}
+	}
+}
+
+// wrap breaks text at spaces into lines of at most so many columns, where it can.
+func wrap(text string, columns int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line))+1+len([]rune(word)) <= columns:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}

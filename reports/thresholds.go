@@ -1,0 +1,220 @@
+package reports
+
+import (
+	"apfsim/core/queueset"
+	"apfsim/sim/scenario"
+)
+
+// judge evaluates a threshold on the finished statistics.
+func (c *Collector) judge(s *Summary, t *scenario.Threshold) Verdict {
+	v := Verdict{Metric: t.Key, Expression: t.Text, Limit: t.Limit}
+	if t.Unit == scenario.Nanoseconds {
+		v.Unit = "ns"
+	}
+	value, note := c.value(s, t)
+	if note != "" {
+		v.Note = note
+		return v
+	}
+	v.Value, v.Passed = &value, t.Holds(value)
+	return v
+}
+
+// value returns what a threshold is compared with, or a note that says why it has none.
+func (c *Collector) value(s *Summary, t *scenario.Threshold) (value float64, note string) {
+	switch t.Metric {
+	case "fairness", "utilisation":
+		for i := range s.PriorityLevels {
+			if l := &s.PriorityLevels[i]; l.Name == t.Tag("priorityLevel") {
+				return levelValue(l, t.Stat)
+			}
+		}
+		return 0, "the priority level was not there"
+	case "starvation", "service":
+		return flowsValue(s.Flows, t)
+	}
+	if t.Tag("flow") != "" {
+		return c.flowRequestsValue(t)
+	}
+	m := c.merged(func(cl *cell) bool {
+		for _, tag := range t.Tags {
+			switch tag.Name {
+			case "workload":
+				if c.scenario.Spec.Workload[cl.workload].Name != tag.Value {
+					return false
+				}
+			case "flowSchema":
+				if cl.group.schema != tag.Value {
+					return false
+				}
+			case "priorityLevel":
+				if cl.group.level.name != tag.Value {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	return requestsValue(m, t, c.windowSeconds())
+}
+
+func (c *Collector) windowSeconds() float64 { return float64(c.toNs-c.fromNs) / 1e9 }
+
+// flowRequestsValue evaluates a threshold on the requests of the flows of a name. These
+// are not told apart by workload, so that a workload besides is an answer only if it is
+// the flow's only one.
+func (c *Collector) flowRequestsValue(t *scenario.Threshold) (value float64, note string) {
+	m := newMeasures[uint32](coarsePrecision)
+	found := false
+	for _, f := range c.flows {
+		if f.name != t.Tag("flow") || !tagged(t, "flowSchema", f.group.schema) || !tagged(t, "priorityLevel", f.level.name) {
+			continue
+		}
+		if f.mixed && t.Tag("workload") != "" {
+			return 0, "the flow has requests of several workloads, which it does not tell apart"
+		}
+		if !tagged(t, "workload", c.scenario.Spec.Workload[f.workload].Name) {
+			continue
+		}
+		found = true
+		m.merge(&f.measures)
+	}
+	if !found {
+		return 0, "no such flow appeared"
+	}
+	return requestsValue(&m, t, c.windowSeconds())
+}
+
+// tagged says whether the threshold's tag, if it has it, has the value.
+func tagged(t *scenario.Threshold, name, value string) bool {
+	want := t.Tag(name)
+	return want == "" || want == value
+}
+
+// noSamples is the note of a statistic of nothing.
+const noSamples = "no samples"
+
+func requestsValue[C count](m *measures[C], t *scenario.Threshold, seconds float64) (value float64, note string) {
+	switch t.Metric {
+	case "wait":
+		return durationValue(&m.wait, m.arrived, t)
+	case "execution":
+		return durationValue(&m.execution, m.arrived, t)
+	case "latency":
+		return durationValue(&m.latency, m.arrived, t)
+	case "rejectedWait":
+		h := m.rejectedWaits()
+		return durationValue(&h, m.arrived, t)
+	}
+	if t.Metric == "arrived" {
+		if t.Stat == "perSecond" {
+			if seconds <= 0 {
+				return 0, noSamples
+			}
+			return float64(m.arrived) / seconds, ""
+		}
+		return float64(m.arrived), ""
+	}
+	if m.arrived == 0 {
+		return 0, noSamples
+	}
+	n := float64(m.number(t))
+	if t.Stat == "rate" {
+		n /= float64(m.arrived)
+	}
+	return n, ""
+}
+
+// number returns the count that a threshold is about.
+func (t *tally) number(of *scenario.Threshold) int64 {
+	switch of.Metric {
+	case "executed":
+		return t.executed
+	case "rejected":
+		reason := of.Tag("reason")
+		if reason == "" {
+			return t.rejectedTotal()
+		}
+		for r := queueset.Rejection(0); r < queueset.Rejections; r++ {
+			if r.String() == reason {
+				return t.rejected[r]
+			}
+		}
+	case "timedOut":
+		return t.rejected[queueset.TimedOut]
+	case "retries":
+		return t.retries
+	case "waiting":
+		return t.waiting()
+	case "executing":
+		return t.executing()
+	}
+	panic("reports: no count for the threshold on " + of.Key)
+}
+
+// durationValue evaluates a statistic of durations. How many there are has an answer
+// whenever there were requests that might have had one.
+func durationValue[C count](h *histogram[C], arrived int64, t *scenario.Threshold) (value float64, note string) {
+	if t.Stat == "count" && arrived > 0 {
+		return float64(h.n), ""
+	}
+	if h.n == 0 {
+		return 0, noSamples
+	}
+	switch t.Stat {
+	case "mean":
+		return h.meanNs(), ""
+	case "min":
+		return float64(h.leastNs), ""
+	case "med":
+		return float64(h.percentileNs(50)), ""
+	case "max":
+		return float64(h.mostNs), ""
+	case "p":
+		return float64(h.percentileNs(t.Percentile)), ""
+	}
+	panic("reports: no statistic for the threshold " + t.Text)
+}
+
+func levelValue(l *Level, stat string) (value float64, note string) {
+	switch {
+	case stat == "peak":
+		return float64(l.PeakSeats), ""
+	case (stat == "mean" || stat == "saturated") && l.Utilisation == nil:
+		return 0, "an exempt level has no limit to use up"
+	case stat == "saturated":
+		return l.Utilisation.Saturated, ""
+	case stat == "mean" && l.Utilisation.Mean == nil || stat != "mean" && l.Fairness == nil:
+		return 0, noSamples
+	case stat == "mean":
+		return *l.Utilisation.Mean, ""
+	case stat == "jain":
+		return l.Fairness.Jain, ""
+	case stat == "maxMinError":
+		return l.Fairness.MaxMinError, ""
+	case stat == "leastRatio":
+		return l.Fairness.LeastRatio, ""
+	}
+	panic("reports: no statistic of a priority level called " + stat)
+}
+
+// flowsValue returns the longest starvation or the total service of the flows in question.
+func flowsValue(flows []Flow, t *scenario.Threshold) (value float64, note string) {
+	found := false
+	for i := range flows {
+		f := &flows[i]
+		if !tagged(t, "flow", f.Name) || !tagged(t, "flowSchema", f.FlowSchema) || !tagged(t, "priorityLevel", f.PriorityLevel) {
+			continue
+		}
+		found = true
+		if t.Metric == "starvation" {
+			value = max(value, float64(f.StarvationNs))
+		} else {
+			value += f.ServiceSeatSeconds
+		}
+	}
+	if !found {
+		return 0, "no such flow appeared"
+	}
+	return value, ""
+}

@@ -1,0 +1,117 @@
+package reports
+
+import (
+	"testing"
+
+	"apfsim/sim/scenario"
+)
+
+func tags(pairs ...string) []scenario.Tag {
+	var ts []scenario.Tag
+	for i := 0; i < len(pairs); i += 2 {
+		ts = append(ts, scenario.Tag{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return ts
+}
+
+func threshold(key, metric string, ts []scenario.Tag, stat, op string, limit float64, unit scenario.Unit) scenario.Threshold {
+	return scenario.Threshold{Metric: metric, Tags: ts, Stat: stat, Op: op, Limit: limit, Unit: unit, Key: key, Text: stat + " " + op}
+}
+
+func TestThresholdsHaveTheValuesOfTheStory(t *testing.T) {
+	const plain, duration = scenario.PlainNumber, scenario.Nanoseconds
+	for _, c := range []struct {
+		metric string
+		tags   []scenario.Tag
+		stat   string
+		unit   scenario.Unit
+		want   float64
+	}{
+		{"wait", tags("workload", "mice"), "max", duration, 3e9},
+		{"wait", tags("workload", "mice", "priorityLevel", "low"), "mean", duration, 1.5e9}, // without the one that passes by
+		{"wait", tags("flow", "service-accounts/b"), "max", duration, 3e9},
+		{"wait", tags("flow", "service-accounts/b", "workload", "mice"), "count", plain, 2},
+		{"latency", tags("flowSchema", "service-accounts"), "count", plain, 2},
+		{"rejectedWait", nil, "max", duration, 4e9},
+		{"execution", tags("workload", "elephants"), "med", duration, 10e9},
+		{"arrived", nil, "perSecond", plain, 7.0 / 20},
+		{"arrived", tags("workload", "unheard"), "count", plain, 0},
+		{"executed", nil, "rate", scenario.Fraction, 3.0 / 7},
+		{"rejected", tags("workload", "mice"), "rate", scenario.Fraction, 2.0 / 6},
+		{"rejected", tags("reason", "queue-full"), "count", plain, 1},
+		{"rejected", tags("reason", "concurrency-limit"), "count", plain, 0},
+		{"timedOut", nil, "count", plain, 1},
+		{"retries", nil, "count", plain, 1},
+		{"waiting", nil, "count", plain, 1},
+		{"executing", nil, "count", plain, 1},
+		{"utilisation", tags("priorityLevel", "low"), "mean", plain, 0.5},
+		{"utilisation", tags("priorityLevel", "low"), "peak", plain, 3},
+		{"utilisation", tags("priorityLevel", "low"), "saturated", scenario.Fraction, 0.425},
+		{"fairness", tags("priorityLevel", "low"), "maxMinError", plain, 11.0 / 17},
+		{"fairness", tags("priorityLevel", "low"), "leastRatio", plain, 6.0 / 17},
+		{"starvation", nil, "max", duration, 3e9},
+		{"starvation", tags("flow", "service-accounts/a"), "max", duration, 0},
+		{"service", tags("flowSchema", "service-accounts"), "seatSeconds", plain, 35},
+	} {
+		v := storyResult(threshold("k", c.metric, c.tags, c.stat, "<=", c.want+1e-6, c.unit)).Summary.Thresholds[0]
+		if v.Value == nil {
+			t.Errorf("%s %v %s: no value: %s", c.metric, c.tags, c.stat, v.Note)
+			continue
+		}
+		near(t, c.metric+" "+c.stat, *v.Value, c.want)
+		if !v.Passed || (v.Unit == "ns") != (c.unit == duration) {
+			t.Errorf("%s %s: %+v", c.metric, c.stat, v)
+		}
+	}
+}
+
+// Nothing passes for want of samples, whatever the comparison.
+func TestThresholdsWithoutSamplesFail(t *testing.T) {
+	for _, c := range []struct {
+		metric string
+		tags   []scenario.Tag
+		stat   string
+	}{
+		{"wait", tags("workload", "unheard"), "max"},
+		{"wait", tags("workload", "unheard"), "count"},
+		{"rejected", tags("workload", "unheard"), "rate"},
+		{"rejected", tags("workload", "unheard"), "count"},
+		{"wait", tags("workload", "elephants", "flow", "service-accounts/b"), "max"},
+		{"wait", tags("flow", "service-accounts/nobody"), "max"},
+		{"arrived", tags("flow", "service-accounts/nobody"), "count"},
+		{"starvation", tags("flow", "service-accounts/nobody"), "max"},
+		{"fairness", tags("priorityLevel", "exempt"), "jain"},
+		{"utilisation", tags("priorityLevel", "exempt"), "mean"},
+		{"utilisation", tags("priorityLevel", "exempt"), "saturated"},
+	} {
+		for _, op := range []string{"<", ">=", "!="} {
+			s := storyResult(threshold("k", c.metric, c.tags, c.stat, op, 1, scenario.PlainNumber)).Summary
+			if v := s.Thresholds[0]; v.Passed || v.Value != nil || v.Note == "" || s.Passed {
+				t.Errorf("%s %v %s %s: %+v", c.metric, c.tags, c.stat, op, v)
+			}
+		}
+	}
+}
+
+func TestOneFailedThresholdFailsTheRun(t *testing.T) {
+	holds := threshold("a", "arrived", nil, "count", "==", 7, scenario.PlainNumber)
+	fails := threshold("b", "arrived", nil, "count", ">", 7, scenario.PlainNumber)
+	if s := storyResult(holds).Summary; !s.Passed {
+		t.Error("all thresholds hold")
+	}
+	if s := storyResult(holds, fails, holds).Summary; s.Passed || !s.Thresholds[2].Passed {
+		t.Errorf("thresholds %+v", s.Thresholds)
+	}
+}
+
+// A flow's figures are not told apart by workload.
+func TestAWorkloadOfAFlowThatSeveralShareHasNoAnswer(t *testing.T) {
+	sc := storyScenario()
+	sc.Spec.Thresholds = scenario.Thresholds{threshold("k", "arrived", tags("workload", "mice", "flow", "service-accounts/b"), "count", ">", 0, scenario.PlainNumber)}
+	s := newStage(sc)
+	s.arrive(11, mice, flowB, 1)
+	s.arrive(12, elephants, flowB, 1)
+	if v := s.collector.Result().Summary.Thresholds[0]; v.Passed || v.Value != nil {
+		t.Errorf("%+v", v)
+	}
+}

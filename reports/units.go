@@ -1,0 +1,94 @@
+package reports
+
+import (
+	"math"
+	"strconv"
+)
+
+// duration writes nanoseconds with three significant digits: 850 ns, 3.2 ms, 12.3 s,
+// 4 min 10 s.
+func duration(ns float64) string {
+	switch a := math.Abs(ns); {
+	case ns == 0:
+		return "0"
+	case a < 999.5:
+		return digits(ns) + " ns"
+	case a < 999.5e3:
+		return digits(ns/1e3) + " µs"
+	case a < 999.5e6:
+		return digits(ns/1e6) + " ms"
+	case a < 120e9:
+		return digits(ns/1e9) + " s"
+	default:
+		return inMinutes(ns)
+	}
+}
+
+func inMinutes(ns float64) string {
+	sign := ""
+	if ns < 0 {
+		sign, ns = "-", -ns
+	}
+	seconds := int64(math.Round(ns / 1e9))
+	minor, unit, major, majorUnit := seconds%60, " s", seconds/60, " min"
+	if major >= 120 {
+		minor, unit, major, majorUnit = major%60, " min", major/60, " h"
+	}
+	text := sign + strconv.FormatInt(major, 10) + majorUnit
+	if minor > 0 {
+		text += " " + strconv.FormatInt(minor, 10) + unit
+	}
+	return text
+}
+
+// quantity writes a count: 950, 12.4 k, 1.2 M.
+func quantity(n int64) string {
+	switch f := float64(n); {
+	case n < 10_000:
+		return strconv.FormatInt(n, 10)
+	case f < 999.5e3:
+		return digits(f/1e3) + " k"
+	case f < 999.5e6:
+		return digits(f/1e6) + " M"
+	default:
+		return digits(f/1e9) + " G"
+	}
+}
+
+// percent writes a share between 0 and 1, without rounding what is not quite all to all.
+func percent(share float64) string {
+	p := share * 100
+	switch {
+	case p == 0:
+		return "0 %"
+	case p < 0.01:
+		return "<0.01 %"
+	case p > 99.9 && p < 100:
+		return ">99.9 %"
+	}
+	return digits(p) + " %"
+}
+
+// number writes a plain number with three significant digits.
+func number(x float64) string {
+	if math.Abs(x) >= 10_000 {
+		return quantity(int64(math.Round(x)))
+	}
+	return digits(x)
+}
+
+// digits writes three significant digits, without zeros at the end of a fraction and
+// without an exponent for what people write without one.
+func digits(x float64) string {
+	if a := math.Abs(x); a >= 99.95 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	text := strconv.FormatFloat(x, 'g', 3, 64)
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		if math.Abs(f) < 1e-6 && f != 0 {
+			return text
+		}
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return text
+}

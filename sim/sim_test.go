@@ -1,0 +1,317 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// diary writes down what it observes, a line an event, and leaves out what most stories
+// do not turn on.
+type diary struct {
+	lines   []string
+	ignores map[string]bool
+}
+
+func (d *diary) note(nowNs int64, what string, r *server.Request, more string) {
+	if d.ignores[what] {
+		return
+	}
+	d.lines = append(d.lines, strings.TrimSpace(fmt.Sprintf("%v %s %s/%d %s", time.Duration(nowNs), what, r.Attributes.Verb, r.Client, more)))
+}
+
+func (d *diary) Arrived(nowNs int64, r *server.Request) {
+	d.note(nowNs, "arrives", r, fmt.Sprintf("attempt %d seats %d", r.Attempt, r.Seats()))
+}
+func (d *diary) Dispatched(nowNs int64, r *server.Request) { d.note(nowNs, "starts", r, "") }
+func (d *diary) Rejected(nowNs int64, r *server.Request) {
+	d.note(nowNs, "rejected", r, fmt.Sprintf("%v, retry after %d", r.Rejection, r.RetryAfterSeconds))
+}
+func (d *diary) Executed(nowNs int64, r *server.Request) { d.note(nowNs, "executed", r, "") }
+func (d *diary) Released(nowNs int64, r *server.Request) { d.note(nowNs, "released", r, "") }
+func (d *diary) Adjusted(int64)                          {}
+func (d *diary) Tick(int64)                              {}
+
+// oneSeat is a configuration in which everybody's requests go to one level of one seat
+// and one queue.
+const oneSeat = `
+  config:
+    base: Mandatory
+    objects:
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: PriorityLevelConfiguration
+      metadata: {name: one}
+      spec: {type: Limited, limited: {nominalConcurrencyShares: 995, limitResponse: {type: Queue, queuing: {queues: 1, handSize: 1, queueLengthLimit: 1}}}}
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: FlowSchema
+      metadata: {name: all}
+      spec:
+        priorityLevelConfiguration: {name: one}
+        matchingPrecedence: 100
+        rules:
+        - subjects: [{kind: Group, group: {name: "*"}}]
+          resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
+  servers: {maxRequestsInflight: 1, maxMutatingRequestsInflight: 0, requestTimeout: 60s}
+`
+
+func load(t *testing.T, spec string) *scenario.Scenario {
+	t.Helper()
+	text := "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: story}\nspec:\n" + spec
+	loaded, mistakes := scenario.Load(fstest.MapFS{"story.yaml": {Data: []byte(text)}}, "story.yaml", scenario.Options{})
+	if err := mistakes.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return loaded[0]
+}
+
+// tell runs a scenario and returns its diary.
+func tell(t *testing.T, spec string, ignores ...string) string {
+	t.Helper()
+	r := New(load(t, spec))
+	d := &diary{ignores: map[string]bool{}}
+	for _, what := range ignores {
+		d.ignores[what] = true
+	}
+	r.Server.Observe(d)
+	if err := r.Execute(context.Background(), int64(time.Second), nil); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(d.lines, "\n")
+}
+
+func wants(t *testing.T, got, want string) {
+	t.Helper()
+	if want = strings.TrimSpace(want); got != want {
+		t.Errorf("got:\n%s\n\nwant:\n%s", got, want)
+	}
+}
+
+// Three requests come together to a level with one seat and room for one to wait: one
+// starts, one waits, one is rejected. That is the whole of the second; nothing was dropped
+// before it, so the client may come back after 1 s. It does so exactly then, through
+// client-go's retry, and finds the level idle.
+func TestRetryAfterARejection(t *testing.T) {
+	wants(t, tell(t, oneSeat+`
+  duration: 10s
+  workload:
+  - name: w
+    clients: 3
+    as: {user: "u{i}"}
+    request: {verb: get, resource: pods, name: x}
+    execution: 100ms
+    arrivals: {burst: {at: 1s, requests: 1}}
+    retry: ClientGo
+`, "released"), `
+1s arrives get/0 attempt 1 seats 1
+1s starts get/0
+1s arrives get/1 attempt 1 seats 1
+1s arrives get/2 attempt 1 seats 1
+1s rejected get/2 queue-full, retry after 1
+1.1s executed get/0
+1.1s starts get/1
+1.2s executed get/1
+2s arrives get/2 attempt 2 seats 1
+2s starts get/2
+2.1s executed get/2
+`)
+}
+
+// A request waits for a quarter of the time until its deadline: 15 s of the server's 60,
+// less when the client says so.
+func TestWaitLimit(t *testing.T) {
+	spec := oneSeat + `
+  duration: 60s
+  workload:
+  - name: long
+    as: {user: long}
+    request: {verb: update, resource: pods, name: x}
+    execution: 50s
+    arrivals: {burst: {requests: 1}}
+  - name: w
+    as: {user: u}
+    request: {verb: get, resource: pods, name: x, query: "QUERY"}
+    execution: 100ms
+    arrivals: {burst: {at: 1s, requests: 1}}
+`
+	for query, at := range map[string]string{"": "16s", "timeout=10s": "3.5s", "timeout=0s": "16s", "timeout=10m": "16s"} {
+		got := tell(t, strings.Replace(spec, "QUERY", query, 1), "arrives", "starts", "executed", "released")
+		wants(t, got, at+" rejected get/0 time-out, retry after 1")
+	}
+}
+
+// A watch gives its seat back when it is initialised, and is watched by writes until it
+// ends: with ten watchers a write holds ⌈10/10⌉ seat for 5 ms after its answer.
+func TestWatchersMakeWritesWider(t *testing.T) {
+	got := tell(t, oneSeat+`
+  duration: 10s
+  workload:
+  - name: watches
+    clients: 10
+    as: {user: "watcher-{i}"}
+    request: {verb: watch, resource: pods, query: "resourceVersion=7", watch: {duration: 3s}}
+    execution: 1ms
+    arrivals: {burst: {requests: 1}}
+    retry: {maxRetries: 100, backoff: {initial: 2ms, factor: 1}}
+  - name: writes
+    as: {user: writer}
+    request: {verb: update, resource: pods, name: x}
+    execution: 1ms
+    arrivals: {burst: {at: 1s, requests: 1, every: 4s}}
+`)
+	story := got[strings.Index(got, "1s arrives update"):]
+	wants(t, story, `
+1s arrives update/0 attempt 1 seats 1
+1s starts update/0
+1.001s executed update/0
+1.006s released update/0
+5s arrives update/0 attempt 1 seats 1
+5s starts update/0
+5.001s executed update/0
+5.001s released update/0
+9s arrives update/0 attempt 1 seats 1
+9s starts update/0
+9.001s executed update/0
+9.001s released update/0
+`)
+}
+
+// Requests that run on, other than watches, pass by flow control.
+func TestLongRunningRequestsPassBy(t *testing.T) {
+	wants(t, tell(t, oneSeat+`
+  duration: 10s
+  workload:
+  - name: w
+    clients: 3
+    as: {user: "u{i}"}
+    request: {verb: get, resource: pods, subresource: log, name: x}
+    execution: 5s
+    arrivals: {burst: {requests: 1}}
+`, "released"), `
+0s arrives get/0 attempt 1 seats 0
+0s starts get/0
+0s arrives get/1 attempt 1 seats 0
+0s starts get/1
+0s arrives get/2 attempt 1 seats 0
+0s starts get/2
+5s executed get/0
+5s executed get/1
+5s executed get/2
+`)
+}
+
+// Max-in-flight counts reads and writes apart, and neither watches nor system:masters.
+func TestMaxInFlight(t *testing.T) {
+	wants(t, tell(t, `
+  duration: 10s
+  servers: {flowControl: MaxInFlight, maxRequestsInflight: 1, maxMutatingRequestsInflight: 1}
+  workload:
+  - name: reads
+    clients: 2
+    as: {user: "u{i}"}
+    request: {verb: get, resource: pods, name: x}
+    execution: 1s
+    arrivals: {burst: {requests: 1}}
+  - name: write
+    as: {user: u}
+    request: {verb: update, resource: pods, name: x}
+    execution: 1s
+    arrivals: {burst: {requests: 1}}
+  - name: watch
+    as: {user: u}
+    request: {verb: watch, resource: pods}
+    execution: 1s
+    arrivals: {burst: {requests: 1}}
+  - name: master
+    as: {user: admin, groups: ["system:masters"]}
+    request: {verb: list, resource: pods}
+    execution: 1s
+    arrivals: {burst: {requests: 1}}
+  - name: later
+    as: {user: u}
+    request: {verb: get, resource: pods, name: x}
+    execution: 1s
+    arrivals: {burst: {at: 1s, requests: 1}}
+`, "executed", "released", "arrives"), `
+0s starts get/0
+0s rejected get/1 concurrency-limit, retry after 1
+0s starts update/0
+0s starts watch/0
+0s starts list/0
+1s starts get/0
+`)
+}
+
+// A closed loop thinks, asks, waits for the answer and thinks again. One whose request is
+// a watch has its answer when the watch ends.
+func TestClosedLoop(t *testing.T) {
+	wants(t, tell(t, oneSeat+`
+  duration: 10s
+  workload:
+  - name: w
+    as: {user: u}
+    request: {verb: get, resource: pods, name: x}
+    execution: 500ms
+    arrivals: {closed: {think: 1s}}
+    start: 1s
+    stop: 5s
+  - name: watch
+    as: {user: u}
+    request: {verb: watch, resource: nodes, watch: {duration: 3s}}
+    execution: 1s
+    arrivals: {closed: {think: 2500ms}}
+    stop: 9s
+`, "starts", "released"), `
+2s arrives get/0 attempt 1 seats 1
+2.5s executed get/0
+2.5s arrives watch/0 attempt 1 seats 1
+3.5s executed watch/0
+3.5s arrives get/0 attempt 1 seats 1
+4s executed get/0
+`)
+}
+
+// A token bucket of 2 that gains one a second sends two of five requests at once and the
+// others as their tokens come.
+func TestRateLimit(t *testing.T) {
+	wants(t, tell(t, oneSeat+`
+  duration: 10s
+  workload:
+  - name: w
+    as: {user: u}
+    request: {verb: get, resource: pods, name: x}
+    execution: 1ms
+    arrivals: {burst: {requests: 5}}
+    rateLimit: {qps: 1, burst: 2}
+`, "starts", "released", "executed"), `
+0s arrives get/0 attempt 1 seats 1
+0s arrives get/0 attempt 1 seats 1
+1s arrives get/0 attempt 1 seats 1
+2s arrives get/0 attempt 1 seats 1
+3s arrives get/0 attempt 1 seats 1
+`)
+}
+
+func TestCancelledRunSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := New(load(t, oneSeat+`
+  duration: 24h
+  workload:
+  - {name: w, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {constant: {rate: 100/s}}}
+`))
+	told := 0
+	err := r.Execute(ctx, int64(time.Second), func(int64, uint64) {
+		if told++; told == 3 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || told != 3 {
+		t.Errorf("error %v after %d reports of progress, want it cancelled at the third", err, told)
+	}
+}

@@ -1,0 +1,177 @@
+package workload
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"apfsim/sim/random"
+	"apfsim/sim/scenario"
+)
+
+func stream() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+
+// times returns the arrivals before end, in seconds.
+func times(a scenario.Arrivals, r *rand.Rand, end float64) []float64 {
+	p := newProcess(&a, r, int64(end*second))
+	var all []float64
+	for {
+		at := p.next() / second
+		if at >= end {
+			return all
+		}
+		all = append(all, at)
+	}
+}
+
+// Constant arrivals are 1/rate apart from wherever the first one is, also the millionth.
+func TestConstant(t *testing.T) {
+	got := times(scenario.Arrivals{Constant: &scenario.ConstantArrivals{Rate: 8}}, stream(), 125_000)
+	if len(got) != 1_000_000 {
+		t.Fatalf("%d arrivals in 125 000 s at 8/s, want a million", len(got))
+	}
+	if got[0] < 0 || got[0] >= 0.125 {
+		t.Errorf("the first comes at %v, want it within the first interval of 0.125", got[0])
+	}
+	for i, at := range got {
+		if math.Abs(at-got[0]-float64(i)*0.125) > 1e-9*125_000 {
+			t.Fatalf("arrival %d comes at %v, want %v", i, at, got[0]+float64(i)*0.125)
+		}
+	}
+}
+
+// From 0 to 10/s in 10 s, a jump to 2/s for 5 s, then 2/s for good: the n-th arrival is
+// where the expected number, 1/2·t², 50 + 2·(t-10), reaches it.
+func TestRampingConstant(t *testing.T) {
+	a := scenario.Arrivals{Ramping: &scenario.RampingArrivals{
+		Process: scenario.ProcessConstant,
+		Stages: []scenario.Stage{
+			{Duration: scenario.Duration(10 * time.Second), Rate: 10},
+			{Duration: 0, Rate: 2},
+			{Duration: scenario.Duration(5 * time.Second), Rate: 2},
+		},
+	}}
+	got := times(a, stream(), 30)
+	phase := stream().Float64()
+	if want := 90; len(got) != want { // 50 + 2·20, and the phase is below 1
+		t.Fatalf("%d arrivals in 30 s, want %d", len(got), want)
+	}
+	for i, at := range got {
+		level := float64(i) + phase
+		want := math.Sqrt(2 * level)
+		if level > 50 {
+			want = 10 + (level-50)/2
+		}
+		if math.Abs(at-want) > 1e-6 {
+			t.Errorf("arrival %d comes at %v, want %v", i, at, want)
+		}
+	}
+}
+
+// A ramp that ends at a rate of zero has no more arrivals.
+func TestRampingToZero(t *testing.T) {
+	a := scenario.Arrivals{Ramping: &scenario.RampingArrivals{
+		Process: scenario.ProcessConstant, StartRate: 4,
+		Stages: []scenario.Stage{{Duration: scenario.Duration(10 * time.Second), Rate: 0}},
+	}}
+	if got := times(a, stream(), 1e6); len(got) != 20 || got[19] >= 10 {
+		t.Errorf("%d arrivals, the last at %v; want 20 within 10 s", len(got), got[len(got)-1])
+	}
+}
+
+// Poisson arrivals: the number in windows of a second has mean and variance λ. With
+// 20 000 windows the standard error of the mean is √(5/20000) ≈ 0.016, that of the
+// variance about λ·√((2+1/λ)/20000) ≈ 0.053: four of each are allowed.
+func TestPoissonCounts(t *testing.T) {
+	const rate, windows = 5, 20_000
+	for name, a := range map[string]scenario.Arrivals{
+		"poisson": {Poisson: &scenario.PoissonArrivals{Rate: rate}},
+		"ramping": {Ramping: &scenario.RampingArrivals{Process: scenario.ProcessPoisson, StartRate: rate,
+			Stages: []scenario.Stage{{Duration: scenario.Duration(windows * time.Second), Rate: rate}}}},
+	} {
+		counts := make([]float64, windows)
+		for _, at := range times(a, stream(), windows) {
+			counts[int(at)]++
+		}
+		var sum, squares float64
+		for _, n := range counts {
+			sum += n
+			squares += n * n
+		}
+		mean := sum / windows
+		variance := squares/windows - mean*mean
+		if math.Abs(mean-rate) > 4*0.016 || math.Abs(variance-rate) > 4*0.053 {
+			t.Errorf("%s: counts have mean %v and variance %v, want %v", name, mean, variance, rate)
+		}
+	}
+}
+
+// On for 2 s, off for 3 s: arrivals come only within the first 2 of every 5 s, and there
+// at the rate.
+func TestOnOff(t *testing.T) {
+	on, off := constant(t, 2*time.Second), constant(t, 3*time.Second)
+	got := times(scenario.Arrivals{OnOff: &scenario.OnOffArrivals{Rate: 10, On: on, Off: off}}, stream(), 50_000)
+	for _, at := range got {
+		if math.Mod(at, 5) >= 2 {
+			t.Fatalf("an arrival at %v, while the client is off", at)
+		}
+	}
+	if want := 10 * 50_000 * 2.0 / 5; math.Abs(float64(len(got))-want) > 4*math.Sqrt(want) {
+		t.Errorf("%d arrivals, want about %v", len(got), want)
+	}
+}
+
+// A client that is never on is silent, and the search for its next arrival ends.
+func TestOnOffNeverOn(t *testing.T) {
+	a := scenario.Arrivals{OnOff: &scenario.OnOffArrivals{Rate: 10, On: constant(t, 0), Off: constant(t, time.Millisecond)}}
+	if got := times(a, stream(), 10); len(got) != 0 {
+		t.Errorf("%d arrivals, want none", len(got))
+	}
+}
+
+func TestBurst(t *testing.T) {
+	a := scenario.Arrivals{Burst: &scenario.BurstArrivals{
+		At: scenario.Duration(time.Second), Requests: 4, Over: scenario.Duration(2 * time.Second), Every: scenario.Duration(10 * time.Second)}}
+	got := times(a, nil, 20)
+	want := []float64{1, 1.5, 2, 2.5, 11, 11.5, 12, 12.5}
+	if len(got) != len(want) {
+		t.Fatalf("arrivals at %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("arrivals at %v, want %v", got, want)
+		}
+	}
+}
+
+// A bucket of 10 tokens at 5 a second, as client-go's: of 30 requests at once ten go out
+// now and one every 0.2 s after; a pause of a second is worth 5 tokens.
+func TestLimiter(t *testing.T) {
+	l := newLimiter(&scenario.RateLimit{QPS: 5, Burst: 10})
+	for i := range 30 {
+		want := int64(max(0, i-9)) * 200_000_000
+		if got := l.take(0); got != want {
+			t.Errorf("request %d goes out at %d, want %d", i, got, want)
+		}
+	}
+	now := int64(5 * second) // 20 tokens were promised, 25 have come
+	for i := range 6 {
+		want := now
+		if i == 5 {
+			want += 200_000_000
+		}
+		if got := l.take(now); got != want {
+			t.Errorf("after the pause request %d goes out at %d, want %d", i, got, want)
+		}
+	}
+}
+
+func constant(t *testing.T, d time.Duration) scenario.Distribution {
+	t.Helper()
+	c, err := random.NewConstant(int64(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scenario.Distribution{Distribution: c}
+}
