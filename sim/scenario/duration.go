@@ -61,9 +61,6 @@ const highest = Rate(time.Second)
 
 var rateUnits = map[string]float64{"s": 1, "m": 60, "h": 3600}
 
-// String returns the rate per second.
-func (r Rate) String() string { return strconv.FormatFloat(float64(r), 'g', -1, 64) + "/s" }
-
 // UnmarshalDocument implements document.Unmarshaler.
 func (r *Rate) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	switch n.Kind {

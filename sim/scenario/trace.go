@@ -110,7 +110,7 @@ func (t *TraceReader) Next() (record *TraceRecord, ok bool, err error) {
 			break
 		}
 		t.line++
-		line := traceLine{text: t.lines.Bytes(), last: t.record}
+		line := traceLine{text: t.lines.Bytes(), last: &t.record}
 		if line.blank() {
 			continue
 		}

@@ -47,6 +47,19 @@ func TestTraceOfOneRequest(t *testing.T) {
 	}
 }
 
+func TestTraceRequestsAreSeenAsTheyStand(t *testing.T) {
+	r := TraceRecord{User: "system:serviceaccount:a:b", Groups: []string{"g"}, Verb: "get", APIGroup: "apps", Resource: "deployments",
+		Namespace: "n", Name: "d", Subresource: "scale"}
+	a := r.Attributes()
+	if want := "/apis/apps/v1/namespaces/n/deployments/d/scale"; a.Path != want || a.User != r.User || len(a.Groups) != 1 {
+		t.Errorf("seen as %+v, want path %s and no other groups", a, want)
+	}
+	r.Path = "/apis/apps/v1beta1/x"
+	if got := r.Attributes().Path; got != r.Path {
+		t.Errorf("path %s, want the trace's own, %s", got, r.Path)
+	}
+}
+
 func TestTraceCopiesStayValid(t *testing.T) {
 	line := func(at int, user, group string) string {
 		return fmt.Sprintf(`{"arrivalNs":%d,"user":%q,"groups":[%q,"b"],"verb":"get","path":"/version","executionNs":1}`+"\n", at, user, group)

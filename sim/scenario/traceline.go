@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"apfsim/core/document"
@@ -28,7 +29,7 @@ type traceLine struct {
 	text   []byte
 	at     int
 	record TraceRecord
-	last   TraceRecord // the record before: its strings are used again
+	last   *TraceRecord // the record before: its strings are used again
 	hasID  bool
 	seen   uint32 // bit i for field i of traceFields
 
@@ -67,7 +68,7 @@ func (l *traceLine) expect(want string) byte {
 	switch {
 	case c == 0 && l.at == len(l.text):
 		l.fail("the line is cut off; want %s", oneOfBytes(want))
-	case bytes.IndexByte([]byte(want), c) < 0:
+	case strings.IndexByte(want, c) < 0:
 		r, _ := utf8.DecodeRune(l.text[l.at:])
 		l.fail("is not valid JSON: %q; want %s", r, oneOfBytes(want))
 	default:
@@ -129,7 +130,7 @@ func (l *traceLine) parseField() {
 	}
 	l.seen |= 1 << i
 	l.field = traceFields[i]
-	r, last := &l.record, &l.last
+	r, last := &l.record, l.last
 	switch traceFields[i] {
 	case "id":
 		l.hasID = true
@@ -281,7 +282,7 @@ func (l *traceLine) null() bool {
 func (l *traceLine) token() []byte {
 	l.peek()
 	start := l.at
-	for l.at < len(l.text) && bytes.IndexByte([]byte(" \t\r\n,]}[{\":"), l.text[l.at]) < 0 {
+	for l.at < len(l.text) && strings.IndexByte(" \t\r\n,]}[{\":", l.text[l.at]) < 0 {
 		l.at++
 	}
 	return l.text[start:l.at]
@@ -292,7 +293,8 @@ func (l *traceLine) parseInteger(into *int64) {
 	start := l.at
 	if text := l.token(); c == '-' || '0' <= c && c <= '9' {
 		i, err := strconv.ParseInt(string(text), 10, 64)
-		if err == nil && json.Valid(text) {
+		digits := bytes.TrimPrefix(text, []byte("-"))
+		if err == nil && (digits[0] != '0' || len(digits) == 1) { // JSON has no leading zeros
 			*into = i
 			return
 		}
