@@ -100,7 +100,7 @@ func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 		f.demand += demandOf(r)
 	}
 	f.enter(nowNs, r)
-	f.level.enter(nowNs, seatsOf(r))
+	f.level.enter(nowNs, askedBy(r))
 }
 
 // Dispatched implements server.Observer.
@@ -111,7 +111,7 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 		f.dispatch(nowNs, r)
 	}
 	f.start(nowNs, r)
-	f.level.start(nowNs, seatsOf(r))
+	f.level.start(nowNs, askedBy(r), seatsOf(r))
 }
 
 // Rejected implements server.Observer.
@@ -122,7 +122,7 @@ func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 		f.reject(nowNs, r)
 	}
 	f.refuse(nowNs, r)
-	f.level.refuse(nowNs, seatsOf(r), r.Rejection)
+	f.level.refuse(nowNs, askedBy(r), r.Rejection)
 }
 
 // Executed implements server.Observer.
@@ -184,8 +184,12 @@ func (c *Collector) counts(r *server.Request) bool {
 	return r.ArrivalNs >= c.fromNs && r.ArrivalNs < c.toNs
 }
 
-// seatsOf returns the seats of a request, 1 where flow control did not estimate any.
+// seatsOf returns the seats that a request holds or would have held, 1 where flow control
+// did not estimate any.
 func seatsOf(r *server.Request) int { return max(1, r.Seats()) }
+
+// askedBy returns the seats that a request waits for.
+func askedBy(r *server.Request) int { return max(1, r.SeatsAsked) }
 
 // demandOf returns the seat-nanoseconds that a request takes, or would have taken.
 func demandOf(r *server.Request) float64 {

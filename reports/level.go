@@ -66,9 +66,9 @@ func (l *level) enter(nowNs int64, seats int) {
 	l.now.arrived++
 }
 
-func (l *level) start(nowNs int64, seats int) {
+func (l *level) start(nowNs int64, asked, seats int) {
 	l.advance(nowNs)
-	l.stopWaiting(seats)
+	l.stopWaiting(asked)
 	l.seatsInUse += seats
 	l.executing++
 	l.now.dispatched++
@@ -80,14 +80,9 @@ func (l *level) refuse(nowNs int64, seats int, why queueset.Rejection) {
 	l.now.rejected[why]++
 }
 
-// stopWaiting takes off one waiting request. Dispatch may have narrowed it since it
-// arrived; an empty queue forgets the difference, as the samples do.
 func (l *level) stopWaiting(seats int) {
 	l.waiting--
 	l.seatsWaiting -= seats
-	if l.waiting == 0 {
-		l.seatsWaiting = 0
-	}
 }
 
 func (l *level) leave(nowNs int64, seats int) {
@@ -147,7 +142,6 @@ func (w *windowUse) settle(limit int) {
 // sample notes the queues' lengths at the beginning of an interval, nil when nothing waits.
 func (l *level) sample(s levelState) {
 	if q := s.Queues(); q != nil {
-		l.seatsWaiting = q.SeatsWaiting()
 		if q.Waiting() > 0 {
 			lengths := make([]int32, q.Len())
 			for i := range lengths {

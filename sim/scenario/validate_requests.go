@@ -135,6 +135,10 @@ func (v *validator) request(path string, r *Request) {
 			v.fail(path+"."+field.name, "%q: want no slashes, spaces or braces", abridge(field.value))
 		}
 	}
+	if r.Verb == "create" && r.Name != "" && r.Subresource == "" {
+		// It would be taken to interest the watchers of that object, which no server knows to.
+		v.fail(path+".name", "%q: a create is sent to the collection, with no name in its URL; leave it out", abridge(r.Name))
+	}
 	v.query(path+".query", r)
 	switch {
 	case r.Verb == "watch" && r.Resource != "":

@@ -45,6 +45,8 @@ func TestOneMistakeEach(t *testing.T) {
 		{asks + "execution: 1ns\narrivals: {closed: {concurrency: 1000}}",
 			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
 		{"clients: 0\n" + asks + takes + arrives, "clients: 0: want 1 to 10000000"},
+		{"as: {user: u}\nrequest: {verb: create, resource: pods, name: x}\n" + takes + arrives,
+			`request.name: "x": a create is sent to the collection, with no name in its URL; leave it out`},
 		{asks + arrives, "execution: is missing: how long does the server take to handle a request?"},
 		{asks + takes + arrives + "start: 60s", "start: 1m0s: want less than spec.duration, 1m0s"},
 		{asks + takes + arrives + "start: 5s\nstop: 4s", "stop: 4s: want more than start, 5s"},

@@ -41,6 +41,7 @@ type Request struct {
 	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
 	WatchNs     int64 // how long a watch lasts after that
 
+	SeatsAsked        int // the estimate at arrival; dispatch may narrow the final phase
 	ArrivalNs         int64
 	DispatchNs        int64 // -1 until then
 	FinishNs          int64 // end of execution; -1 until then

@@ -103,12 +103,13 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
 	r.Rejection, r.RetryAfterSeconds = queueset.NotRejected, 0
-	r.Flow, r.Work = nil, estimate.Work{}
+	r.Flow, r.Work, r.SeatsAsked = nil, estimate.Work{}, 0
 
 	switch {
 	case s.flowControl != nil && !r.passesBy:
 		r.Route, r.Flow = r.route, r.flow
 		r.Work = r.work.Estimate(r.Level.SeatCap())
+		r.SeatsAsked = r.Seats()
 		s.arrived(nowNs, r)
 		rejection, retryAfterSeconds := s.flowControl.Arrive(nowNs, &r.Request)
 		if rejection != queueset.NotRejected {
