@@ -57,7 +57,7 @@ func waitChart(r *Result) *Chart {
 		points, unhurried := exceedance(h, left, bottom)
 		c.legend = append(c.legend, legendEntry{name: name + " (" + percent(unhurried) + " did not wait)", line: style})
 		if len(points) > 1 {
-			p.Add(&plotter.Line{XYs: points, LineStyle: style})
+			p.Add(&plotter.Line{XYs: points, StepStyle: plotter.PostStep, LineStyle: style})
 		}
 	}
 	c.height = headHeight(c.legend) + 3.3*vg.Inch
