@@ -54,7 +54,7 @@ func (r *Run) Execute(ctx context.Context, intervalNs int64, progress Progress) 
 		now := r.events.NowNs()
 		switch e.Kind {
 		case server.ClientActs:
-			r.clients.Act(now, e.Client)
+			r.clients.Act(now, e.Index)
 		case server.Resend:
 			r.clients.Resend(now, e.Request)
 		case server.Sample:

@@ -315,3 +315,35 @@ func TestCancelledRunSaysSo(t *testing.T) {
 		t.Errorf("error %v after %d reports of progress, want it cancelled at the third", err, told)
 	}
 }
+
+// From 1.5 s on the level rejects what finds no seat, which would have waited before.
+func TestConfigurationChangesUnderLoad(t *testing.T) {
+	wants(t, tell(t, oneSeat+`
+  duration: 10s
+  events:
+  - at: 1500ms
+    apply:
+      objects:
+      - apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: PriorityLevelConfiguration
+        metadata: {name: one}
+        spec: {type: Limited, limited: {nominalConcurrencyShares: 995, limitResponse: {type: Reject}}}
+  workload:
+  - name: w
+    as: {user: u}
+    request: {verb: get, resource: pods, name: x}
+    execution: 1800ms
+    arrivals: {burst: {at: 1s, requests: 4, over: 4s}}
+`, "released"), `
+1s arrives get/0 attempt 1 seats 1
+1s starts get/0
+2s arrives get/0 attempt 1 seats 1
+2s rejected get/0 concurrency-limit, retry after 1
+2.8s executed get/0
+3s arrives get/0 attempt 1 seats 1
+3s starts get/0
+4s arrives get/0 attempt 1 seats 1
+4s rejected get/0 concurrency-limit, retry after 1
+4.8s executed get/0
+`)
+}

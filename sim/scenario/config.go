@@ -66,49 +66,57 @@ func (v *validator) config(replacement []string) {
 	if s.Spec.Config.Base == BaseMandatory {
 		objects = config.Mandatory()
 	}
-	add := func(fsys fs.FS, name string, fail func(format string, args ...any)) {
-		content := v.files.config(fsys, name)
-		if content.err != nil {
-			fail("%s", unreadable(name, content.err))
+	if len(replacement) > 0 {
+		for _, name := range replacement {
+			objects = v.overlay(objects, host, name, func(format string, args ...any) {
+				v.elsewhere.Add(document.Place{File: "--config"}, "", format, args...)
+			})
 		}
-		v.elsewhere = append(v.elsewhere, content.mistakes...)
-		objects = config.Merge(objects, content.objects)
+	} else {
+		objects = v.overlayAll(objects, "spec.config", s.Spec.Config.Files, s.Spec.Config.Objects)
 	}
-	for _, name := range replacement {
-		add(host, name, func(format string, args ...any) {
-			v.elsewhere.Add(document.Place{File: "--config"}, "", format, args...)
-		})
+	s.Objects = config.Complete(objects)
+	// With a part of it wrong, what else is missing would only follow from that.
+	v.configured = !v.failed("spec.config") && len(v.elsewhere) == before
+	if v.configured {
+		v.dangling("spec.config", s.Objects)
 	}
-	for i, name := range s.Spec.Config.Files {
-		if len(replacement) > 0 {
-			break
-		}
-		at := document.Index("spec.config.files", i)
+}
+
+// overlayAll puts the objects of files, in their order, and then inline ones over those
+// there are; path is where both stand.
+func (v *validator) overlayAll(objects config.Objects, path string, files []string, inline InlineObjects) config.Objects {
+	s := v.scenario
+	for i, name := range files {
+		at := document.Index(path+".files", i)
 		if name == "" {
 			v.fail(at, "is empty; want the name of a file")
 			continue
 		}
-		add(s.files, s.resolve(name), func(format string, args ...any) { v.fail(at, format, args...) })
+		objects = v.overlay(objects, s.files, s.resolve(name), func(format string, args ...any) { v.fail(at, format, args...) })
 	}
-	if len(replacement) == 0 {
-		objects = config.Merge(objects, s.Spec.Config.Objects.Objects)
+	return config.Merge(objects, inline.Objects)
+}
+
+// overlay puts the objects of a file over those there are.
+func (v *validator) overlay(objects config.Objects, fsys fs.FS, name string, fail func(format string, args ...any)) config.Objects {
+	content := v.files.config(fsys, name)
+	if content.err != nil {
+		fail("%s", unreadable(name, content.err))
 	}
-	s.Objects = config.Complete(objects)
-	// With a part of it wrong, what else is missing would only follow from that.
-	if v.configured = !v.failed("spec.config") && len(v.elsewhere) == before; v.configured {
-		v.dangling()
-	}
+	v.elsewhere = append(v.elsewhere, content.mistakes...)
+	return config.Merge(objects, content.objects)
 }
 
 // dangling warns of FlowSchemas that servers ignore.
-func (v *validator) dangling() {
-	levels := make([]string, len(v.scenario.Objects.PriorityLevels))
-	for i, l := range v.scenario.Objects.PriorityLevels {
+func (v *validator) dangling(path string, objects config.Objects) {
+	levels := make([]string, len(objects.PriorityLevels))
+	for i, l := range objects.PriorityLevels {
 		levels[i] = l.Name
 	}
-	for _, f := range config.Dangling(v.scenario.Objects) {
+	for _, f := range config.Dangling(objects) {
 		level := f.Spec.PriorityLevelConfiguration.Name
-		v.warn("spec.config", "FlowSchema %s is ignored: there is no priority level %q%s",
+		v.warn(path, "FlowSchema %s is ignored: there is no priority level %q%s",
 			f.Name, level, document.Suggest(level, levels))
 	}
 }

@@ -153,13 +153,17 @@ func (v *validator) tagValues(tag string) (values []string, known bool) {
 	case tagReason:
 		return rejectionReasons, true
 	case tagFlowSchema:
-		for _, schema := range v.scenario.Objects.FlowSchemas {
-			values = append(values, schema.Name)
+		for _, objects := range v.scenario.configurations() {
+			for _, schema := range objects.FlowSchemas {
+				values = append(values, schema.Name)
+			}
 		}
 		return values, v.configured
 	case tagPriorityLevel:
-		for _, level := range v.scenario.Objects.PriorityLevels {
-			values = append(values, level.Name)
+		for _, objects := range v.scenario.configurations() {
+			for _, level := range objects.PriorityLevels {
+				values = append(values, level.Name)
+			}
 		}
 		return values, v.configured
 	}

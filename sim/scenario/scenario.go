@@ -48,6 +48,7 @@ type Spec struct {
 	Warmup     Duration   `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is left out of the statistics."`
 	Servers    Servers    `json:"servers,omitempty"`
 	Config     Config     `json:"config,omitempty"`
+	Events     []Event    `json:"events,omitempty" jsonschema_description:"Changes of the configuration in the middle of the run, in order of time."`
 	Resources  []Resource `json:"resources,omitempty" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
 	Workload   []Workload `json:"workload" document:"required" jsonschema:"minItems=1"`
 	Thresholds Thresholds `json:"thresholds,omitempty"`

@@ -77,6 +77,7 @@ func (v *validator) spec() {
 		v.fail("spec.warmup", "%v: want less than the duration, %v", s.Warmup, s.Duration)
 	}
 	v.servers()
+	v.events()
 	v.resources()
 	v.workloads()
 	v.thresholds()

@@ -8,7 +8,7 @@ type Events = clock.Queue[Event]
 // Event is something that is to happen: to a request, or to a client.
 type Event struct {
 	Kind    Kind
-	Client  int32 // for ClientActs: its index among all clients of the run
+	Index   int32 // for ClientActs: the client's index among all of the run; for Reconfigure: the scenario's event
 	Request *Request
 }
 
@@ -19,13 +19,14 @@ type Kind uint8
 // them, and arrivals come last, so that a run and the replay of its request log, where
 // every arrival is known beforehand, meet the same order.
 const (
-	Sample     Kind = iota // observers take a sample
-	Finish                 // a request's execution ends
-	Release                // its additional latency ends
-	WatchEnd               // a watch ends
-	TimeOut                // a request has waited as long as it may
-	Adjust                 // the levels' current limits are adjusted
-	Arrive                 // a request that its client's rate limiter held back reaches the server
-	Resend                 // a client sends a rejected request again
-	ClientActs             // a client sends its next request
+	Sample      Kind = iota // observers take a sample
+	Finish                  // a request's execution ends
+	Release                 // its additional latency ends
+	WatchEnd                // a watch ends
+	TimeOut                 // a request has waited as long as it may
+	Reconfigure             // the flow-control configuration changes
+	Adjust                  // the levels' current limits are adjusted
+	Arrive                  // a request that its client's rate limiter held back reaches the server
+	Resend                  // a client sends a rejected request again
+	ClientActs              // a client sends its next request
 )

@@ -15,8 +15,8 @@ type Observer interface {
 	Executed(nowNs int64, r *Request)
 	Released(nowNs int64, r *Request)
 
-	// Adjusted is called when the levels' current limits may have changed: at the start
-	// and at every periodic adjustment.
+	// Adjusted is called when the levels or their current limits may have changed: at the
+	// start, at every periodic adjustment, and when the configuration changes.
 	Adjusted(nowNs int64)
 
 	// Tick is called at every multiple of the sampling interval from 0 on, before

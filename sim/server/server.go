@@ -21,6 +21,7 @@ type Clients interface {
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
 type Server struct {
 	settings  scenario.Servers
+	changes   []scenario.Event
 	events    *Events
 	clients   Clients
 	observers []Observer
@@ -43,6 +44,7 @@ type flowKey struct {
 func New(sc *scenario.Scenario, events *Events, clients Clients) *Server {
 	s := &Server{
 		settings: sc.Spec.Servers,
+		changes:  sc.Spec.Events,
 		events:   events,
 		clients:  clients,
 		store:    estimate.Store{},
@@ -57,6 +59,9 @@ func New(sc *scenario.Scenario, events *Events, clients Clients) *Server {
 		seats := s.settings.MaxRequestsInflight + s.settings.MaxMutatingRequestsInflight
 		s.flowControl = flowcontrol.New(0, seats, sc.Objects, s)
 		events.Schedule(0, uint8(Adjust), Event{Kind: Adjust})
+		for i, change := range s.changes {
+			events.Schedule(int64(change.At), uint8(Reconfigure), Event{Kind: Reconfigure, Index: int32(i)})
+		}
 	case scenario.MaxInFlight:
 		s.maxInFlight = &flowcontrol.MaxInFlight{
 			ReadOnlyLimit: s.settings.MaxRequestsInflight,
@@ -189,16 +194,23 @@ func (s *Server) Handle(nowNs int64, e Event) {
 		s.done(nowNs, r)
 	case TimeOut:
 		s.reject(nowNs, r, queueset.TimedOut, s.flowControl.TimeOut(nowNs, &r.Request))
+	case Reconfigure:
+		s.flowControl.Configure(nowNs, s.changes[e.Index].Objects)
+		s.adjusted(nowNs)
 	case Adjust:
 		s.flowControl.Adjust(nowNs)
 		s.events.Schedule(nowNs+flowcontrol.AdjustmentPeriodNs, uint8(Adjust), e)
-		for _, o := range s.observers {
-			o.Adjusted(nowNs)
-		}
+		s.adjusted(nowNs)
 	case Arrive:
 		s.Arrive(nowNs, r)
 	default:
 		panic("server: an event that is not the server's")
+	}
+}
+
+func (s *Server) adjusted(nowNs int64) {
+	for _, o := range s.observers {
+		o.Adjusted(nowNs)
 	}
 }
 

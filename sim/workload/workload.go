@@ -158,7 +158,7 @@ func (c *Clients) scheduleClosed(cl *client, nowNs, leastNs int64) {
 }
 
 func (c *Clients) act(cl *client, atNs int64) {
-	c.events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Client: int32(cl.number)})
+	c.events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Index: int32(cl.number)})
 }
 
 // Act lets a client send its next request.

@@ -1,0 +1,69 @@
+package scenario
+
+import "testing"
+
+const heavier = `
+  events:
+  - at: 10s
+    apply:
+      objects:
+      - apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: PriorityLevelConfiguration
+        metadata: {name: extra}
+        spec: {type: Limited, limited: {nominalConcurrencyShares: 50, limitResponse: {type: Reject}}}
+  - at: 20s
+    apply:
+      files: [cluster.yaml]
+      remove:
+      - {kind: PriorityLevelConfiguration, name: extra}
+      - {kind: FlowSchema, name: catch-all}
+  thresholds: {"rejected{priorityLevel:extra}": ["count == 0"]}
+`
+
+// Each event's configuration is the one before with the change: extra comes and goes,
+// catch-all comes back because it is mandatory.
+func TestEventsChangeTheConfiguration(t *testing.T) {
+	fsys := files("s.yaml", withSpec(heavier), "cluster.yaml", `
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: workload-low}
+spec: {type: Limited, limited: {nominalConcurrencyShares: 7, limitResponse: {type: Reject}}}
+`)
+	loaded, mistakes := Load(fsys, "s.yaml", Options{})
+	if err := mistakes.Err(); err != nil {
+		t.Fatal(err)
+	}
+	events := loaded[0].Spec.Events
+	if o := events[0].Objects; o.PriorityLevel("extra") == nil || o.PriorityLevel("workload-low").Spec.Shares() != 100 {
+		t.Error("after the first event extra is there and workload-low as it was")
+	}
+	o := events[1].Objects
+	if o.PriorityLevel("extra") != nil || o.PriorityLevel("workload-low").Spec.Shares() != 7 || o.FlowSchema("catch-all") == nil {
+		t.Error("after the second event extra is gone, workload-low has 7 shares, and catch-all is still there")
+	}
+	if loaded[0].Objects.PriorityLevel("extra") != nil {
+		t.Error("the run begins with extra")
+	}
+}
+
+func TestMistakesInEvents(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec(`
+  events:
+  - {at: 10s, apply: {remove: [{kind: FlowSchema, name: catchall}, {kind: Pod, name: x}]}}
+  - {at: 5s, apply: {files: [nowhere.yaml]}}
+  - {at: 60s, apply: {}}
+`)), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		`s.yaml:8:57: spec.events[0].apply.remove[0].name: there is no FlowSchema "catchall" by then (did you mean "catch-all"?)`,
+		`s.yaml:8:75: spec.events[0].apply.remove[1].kind: "Pod": want FlowSchema, PriorityLevelConfiguration`,
+		`s.yaml:9:10: spec.events[1].at: 5s: want at least that of the event before, 10s`,
+		`s.yaml:9:30: spec.events[1].apply.files[0]: nowhere.yaml: there is no such file`,
+		`s.yaml:10:10: spec.events[2].at: 1m0s: want less than spec.duration, 1m0s`,
+	)
+}
+
+func TestEventsWantPriorityAndFairness(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec("servers: {flowControl: None}\n  events: [{at: 1s, apply: {}}]")), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		`s.yaml:7:11: spec.events: change what only PriorityAndFairness has: want no events with flowControl None`)
+}
