@@ -253,6 +253,7 @@ func (v *validator) replay(path string, w *Workload) {
 		{"request", w.Request != nil},
 		{"requests", w.Requests != nil},
 		{"execution", w.Execution.Given()},
+		{"rateLimit", w.RateLimit != nil},
 	} {
 		if field.given {
 			v.fail(path+"."+field.name, "does not go with a trace, which says it itself")
