@@ -45,7 +45,7 @@ func (c *fileCache) config(fsys fs.FS, name string) *configContent {
 	}
 	content := &configContent{}
 	c.configs[file] = content
-	text, err := fs.ReadFile(fsys, name)
+	text, err := readText(fsys, name)
 	if err != nil {
 		content.err = err
 		return content

@@ -1,12 +1,14 @@
 package scenario
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 
 	"apfsim/core/document"
+	"apfsim/sim/yaml"
 )
 
 // hostFiles is the host's file system. Unlike os.DirFS it opens any path, also one above
@@ -27,6 +29,17 @@ func resolve(fsys fs.FS, from, name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(from), name)
+}
+
+// readText reads a file that is to be parsed, and no more of it than the parser takes: a
+// device has no end.
+func readText(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, yaml.MaxBytes+1))
 }
 
 // fileCache remembers what the files that scenarios mention hold, so that each is read once.

@@ -29,7 +29,7 @@ func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mista
 	if fsys == nil {
 		fsys = host
 	}
-	text, err := fs.ReadFile(fsys, name)
+	text, err := readText(fsys, name)
 	if err != nil {
 		var mistakes document.Mistakes
 		mistakes.Add(document.Place{File: name}, "", "cannot be read: %s", reason(err))

@@ -21,7 +21,7 @@ import (
 // Bounds on what one text may hold. They are far beyond any configuration, and keep a
 // text that was made to exhaust the reader, or is no configuration at all, to one mistake.
 const (
-	maxBytes = 16 << 20
+	MaxBytes = 16 << 20
 	maxNodes = 1_000_000 // aliases expanded
 	maxDepth = 100
 )
@@ -66,8 +66,8 @@ func Parse(file string, text []byte) ([]document.Document, document.Mistakes) {
 
 // unreadable says why text cannot be YAML at all, and where, or returns "".
 func unreadable(text []byte) (at document.Place, problem string) {
-	if len(text) > maxBytes {
-		return at, fmt.Sprintf("is %d bytes long; the most is %d MiB", len(text), maxBytes>>20)
+	if len(text) > MaxBytes {
+		return at, fmt.Sprintf("is more than %d MiB long", MaxBytes>>20)
 	}
 	bad := bytes.IndexByte(text, 0)
 	if bad < 0 && !utf8.Valid(text) {

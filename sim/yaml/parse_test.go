@@ -190,7 +190,7 @@ func TestHostileTextsAreOneMistakeQuickly(t *testing.T) {
 		"deep flow":       {strings.Repeat("[", 200_000), "f:1: is nested more than 100 deep"},
 		"deep blocks":     {strings.Repeat("- ", 200_000), "f:1: is nested more than 100 deep"},
 		"rather deep":     {strings.Repeat("{a: ", 9000) + strings.Repeat("}", 9000), "f:1:401: a.a.a"},
-		"a long text":     {strings.Repeat("a", maxBytes+1), "f: is 16777217 bytes long; the most is 16 MiB"},
+		"a long text":     {strings.Repeat("a", MaxBytes+1), "f: is more than 16 MiB long"},
 		"binary":          {"a: 1\nb: \x00\x01", "f:2:4: byte 0x00 does not belong into a text"},
 		"Latin-1":         {"a: 1\nb: \xe9t\xe9", "f:2:4: byte 0xe9 does not belong into a text"},
 		"UTF-16":          {"\xff\xfea\x00:\x00", "f:1:4: byte 0x00 does not belong into a text"},
