@@ -21,8 +21,8 @@ import (
 // Bounds on what one text may hold. They are far beyond any configuration, and keep a
 // text that was made to exhaust the reader, or is no configuration at all, to one mistake.
 const (
-	MaxBytes = 16 << 20
-	maxNodes = 1_000_000 // aliases expanded
+	MaxBytes = 16 << 20  // of one text, in UTF-8
+	maxNodes = 1_000_000 // in one text, aliases expanded
 	maxDepth = 100
 )
 
