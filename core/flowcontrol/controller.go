@@ -27,14 +27,15 @@ type Controller struct {
 	serverLimit int // seats of the whole server
 	objects     config.Objects
 	classifier  *classify.Classifier
-	levels      []*Level // by name
+	levels      []*Level               // by name
+	retryAfter  map[string]*RetryAfter // by level name; it outlives the level, as upstream
 	generation  int
 }
 
 // New returns a controller for a server with serverLimit seats (max-requests-inflight +
 // max-mutating-requests-inflight), configured with objects as Configure wants them.
 func New(nowNs int64, serverLimit int, objects config.Objects, host queueset.Host) *Controller {
-	c := &Controller{host: host, serverLimit: serverLimit}
+	c := &Controller{host: host, serverLimit: serverLimit, retryAfter: map[string]*RetryAfter{}}
 	c.Configure(nowNs, objects)
 	return c
 }
@@ -50,7 +51,10 @@ func (c *Controller) Configure(nowNs int64, objects config.Objects) {
 	for _, object := range objects.PriorityLevels {
 		l := c.level(object.Name)
 		if l == nil {
-			l = &Level{}
+			if c.retryAfter[object.Name] == nil {
+				c.retryAfter[object.Name] = &RetryAfter{}
+			}
+			l = &Level{retryAfter: c.retryAfter[object.Name]}
 		}
 		l.object, l.draining = object, false
 		levels = append(levels, l)

@@ -154,3 +154,41 @@ func TestTimeOut(t *testing.T) {
 		t.Errorf("%d still wait", got)
 	}
 }
+
+// What rejected clients are told depends on the drops of the last seconds, also when the
+// level has gone and come back in between.
+func TestRetryAfterOutlivesLevel(t *testing.T) {
+	full, without := config.Mandatory(), config.Mandatory()
+	shares := int32(0)
+	full.PriorityLevels = append(full.PriorityLevels, &config.PriorityLevel{Name: "none", Spec: config.PriorityLevelSpec{
+		Type:    config.TypeLimited,
+		Limited: &config.LimitedSpec{NominalConcurrencyShares: &shares, BorrowingLimitPercent: &shares, LimitResponse: config.LimitResponse{Type: config.ResponseReject}},
+	}})
+	h := &host{}
+	c := New(0, 10, full, h)
+	// The level has no seats: a lone request is admitted, as one that is wider than the
+	// limit is, and all others are dropped.
+	arrive := func(nowNs int64) (r *Request, retryAfterSeconds int) {
+		r = request(c, "r", alice())
+		r.Level = c.level("none")
+		_, retryAfterSeconds = c.Arrive(nowNs, r)
+		return r, retryAfterSeconds
+	}
+	lone, _ := arrive(second)
+	for range 3 {
+		if _, got := arrive(second); got != 1 {
+			t.Errorf("a first drop: retry after %d, want 1", got)
+		}
+	}
+	c.Configure(second+1, without)
+	c.Finish(second+2, lone)
+	if c.level("none") != nil {
+		t.Fatal("the level is still there")
+	}
+	c.Configure(second+3, full)
+	arrive(second + 4)
+	// Three drops in the second before double the advice.
+	if _, got := arrive(2 * second); got != 2 {
+		t.Errorf("a drop after the level has come back: retry after %d, want 2", got)
+	}
+}

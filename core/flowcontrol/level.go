@@ -13,7 +13,7 @@ type Level struct {
 	seats      seats.Level
 	seatCap    int
 	queues     *queueset.QueueSet
-	retryAfter RetryAfter
+	retryAfter *RetryAfter
 	draining   bool // no longer configured, but not yet idle
 }
 
