@@ -73,6 +73,10 @@ type QueueSet struct {
 	executing    int
 	seatsInUse   int
 	demand       seats.Demand
+	// phantom is what the demand counts of requests that dispatch has made narrower: their
+	// seats were counted in full when they came to wait, and upstream takes back no more
+	// than is left of them, for as long as the level lives.
+	phantom int
 }
 
 type queue struct {
@@ -316,9 +320,11 @@ func (s *QueueSet) dispatch(nowNs int64) {
 		}
 		s.dequeue(q, r)
 		if r.Work.FinalSeats > s.limit {
+			s.phantom += r.Seats()
 			finalWork := estimate.SeatsTimesDuration(float64(r.Work.FinalSeats), r.Work.AdditionalLatencyNs)
 			r.Work.FinalSeats = s.limit
 			r.Work.AdditionalLatencyNs = finalWork.DurationPerSeat(float64(s.limit))
+			s.phantom -= r.Seats()
 		}
 		s.robin = q.index
 		q.executing++
@@ -402,7 +408,7 @@ func (s *QueueSet) remove(q *queue) {
 }
 
 func (s *QueueSet) noteDemand(nowNs int64) {
-	s.demand.Set(nowNs, s.seatsInUse+s.seatsWaiting)
+	s.demand.Set(nowNs, s.seatsInUse+s.seatsWaiting+s.phantom)
 }
 
 // TakeDemand returns the statistics of the seat demand, in use and waiting, since the
