@@ -125,6 +125,9 @@ func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 	f.level.refuse(nowNs, askedBy(r), r.Rejection)
 }
 
+// Queued implements server.Observer.
+func (c *Collector) Queued(int64, *server.Request) {}
+
 // Executed implements server.Observer.
 func (c *Collector) Executed(nowNs int64, r *server.Request) {
 	f := c.flowOf(nowNs, r)

@@ -62,10 +62,13 @@ func (l *RequestLog) Arrived(nowNs int64, r *server.Request) {
 	e.estimate(r)
 }
 
+// Queued implements server.Observer.
+func (l *RequestLog) Queued(_ int64, r *server.Request) { l.at(r.Number).queue = r.Queue() }
+
 // Dispatched implements server.Observer.
 func (l *RequestLog) Dispatched(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
-	e.outcome, e.dispatchNs = server.Executing, nowNs
+	e.outcome, e.dispatchNs, e.queue = server.Executing, nowNs, r.Queue()
 	e.estimate(r)
 }
 
@@ -123,12 +126,11 @@ func (l *RequestLog) decide(e *entry) {
 	}
 }
 
-// estimate notes the seats, which dispatch may have changed, and the queue.
+// estimate notes the seats, which dispatch may change.
 func (e *entry) estimate(r *server.Request) {
 	if !e.flow {
 		return
 	}
-	e.queue = r.Queue()
 	e.seats, e.finalSeats, e.lingerNs = r.Work.InitialSeats, r.Work.FinalSeats, r.Work.AdditionalLatencyNs
 }
 

@@ -30,6 +30,7 @@ func (d *diary) note(nowNs int64, what string, r *server.Request, more string) {
 func (d *diary) Arrived(nowNs int64, r *server.Request) {
 	d.note(nowNs, "arrives", r, fmt.Sprintf("attempt %d seats %d", r.Attempt, r.Seats()))
 }
+func (d *diary) Queued(int64, *server.Request)             {}
 func (d *diary) Dispatched(nowNs int64, r *server.Request) { d.note(nowNs, "starts", r, "") }
 func (d *diary) Rejected(nowNs int64, r *server.Request) {
 	d.note(nowNs, "rejected", r, fmt.Sprintf("%v, retry after %d", r.Rejection, r.RetryAfterSeconds))

@@ -4,12 +4,13 @@ package server
 // back, and must not keep a request.
 //
 // The life of a request: Arrived, then either Rejected at once, or Dispatched at once, or
-// a wait that ends with Dispatched or Rejected (a time-out). After Dispatched come
+// Queued for a wait that ends with Dispatched or Rejected (a time-out). After Dispatched come
 // Executed, at the end of execution, and Released, when its seats are free again: at the
 // same instant, or the additional latency later. A watch is Executed when it is
 // initialised. Nothing is told of what would happen after the end of the run.
 type Observer interface {
 	Arrived(nowNs int64, r *Request)
+	Queued(nowNs int64, r *Request)
 	Dispatched(nowNs int64, r *Request)
 	Rejected(nowNs int64, r *Request)
 	Executed(nowNs int64, r *Request)

@@ -121,6 +121,9 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 			s.reject(nowNs, r, rejection, retryAfterSeconds)
 		} else if r.Waiting() {
 			s.events.Start(&r.timeOut, r.waitNs, uint8(TimeOut), Event{Kind: TimeOut, Request: r})
+			for _, o := range s.observers {
+				o.Queued(nowNs, r)
+			}
 		}
 	case s.maxInFlight != nil && r.counted():
 		s.arrived(nowNs, r)
