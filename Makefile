@@ -7,7 +7,7 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: build
 build: ## build bin/apfsim
@@ -20,6 +20,18 @@ run: build ## build, and simulate elephants and mice into results/
 .PHONY: test
 test: ## run all tests
 	go test ./...
+
+# One package and target a line; each gets FUZZTIME.
+FUZZTIME := 5s
+FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode core/document:FuzzPath \
+	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors sim/yaml:FuzzParse \
+	sim/scenario:FuzzScenario sim/scenario:FuzzTrace sim/scenario:FuzzThreshold
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (5s)
+	@for f in $(FUZZ); do \
+		go test ./$${f%%:*} -run '^$$' -fuzz "^$${f##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
+	done
 
 .PHONY: bench
 bench: ## run the benchmarks, in lines that benchstat reads
