@@ -2,11 +2,10 @@ package main
 
 import (
 	"fmt"
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"apfsim/core/dealer"
-	"apfsim/core/document"
 	"apfsim/reports"
 
 	"github.com/spf13/cobra"
@@ -28,8 +27,8 @@ values are computed exactly and rounded once. Without flags it is the table of t
 Kubernetes documentation.`,
 		Example: `  apfsim collisions
   apfsim collisions --hand-size 6,8 --queues 128 --elephants 1,2,4,8
-  apfsim collisions --deals 1000000 --format text`,
-		Args: arguments(cobra.NoArgs),
+  apfsim collisions --hand-size 4 --queues 16 --elephants 1,2 --deals 10000 --format text`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			decks, err := decksOf(handSizes, queues)
 			if err != nil {
@@ -37,6 +36,10 @@ Kubernetes documentation.`,
 			}
 			if err := checkCollisions(elephants, deals, format); err != nil {
 				return invalid(err)
+			}
+			ending := strings.ToLower(filepath.Ext(chart))
+			if cmd.Flags().Changed("chart") && ending != ".svg" && ending != ".png" {
+				return invalid(fmt.Errorf("--chart: %q: want a name that ends in .svg or .png", chart))
 			}
 			table, err := reports.NewCollisions(decks, elephants, deals)
 			if err != nil {
@@ -51,31 +54,31 @@ Kubernetes documentation.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntSliceVar(&handSizes, "hand-size", nil, "hand sizes; with --queues, every combination")
-	f.IntSliceVar(&queues, "queues", nil, "numbers of queues")
-	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants, a column each")
-	f.StringVar(&format, "format", "markdown", "one of "+strings.Join(reports.CollisionFormats, ", "))
-	f.IntVar(&deals, "deals", 0, "beside each value, deal so many games with the real flow hash and dealer")
+	f.IntSliceVar(&handSizes, "hand-size", nil, "hand sizes, as `N,...`; with --queues, every combination")
+	f.IntSliceVar(&queues, "queues", nil, "numbers of queues, as `N,...`")
+	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants, as `N,...`, a column each")
+	f.StringVar(&format, "format", "markdown", "`FORMAT` of the table: "+strings.Join(reports.CollisionFormats, ", "))
+	f.IntVar(&deals, "deals", 0, "beside each value, what came of `N` games dealt with the real flow hash and dealer")
 	f.StringVar(&chart, "chart", "", "also draw the table to `FILE`, by its ending SVG or PNG")
 	return cmd
 }
 
-const maxDeals = 100_000_000
+// Bounds: a column of so many elephants takes seconds, and grows with their square.
+const (
+	maxElephants = 10_000
+	maxDeals     = 100_000_000
+)
 
 func checkCollisions(elephants []int, deals int, format string) error {
 	for _, n := range elephants {
-		if n < 1 || n > 100_000 {
-			return fmt.Errorf("--elephants: %d: want from 1 to 100000", n)
+		if n < 1 || n > maxElephants {
+			return fmt.Errorf("--elephants: %d: want from 1 to %d", n, maxElephants)
 		}
 	}
 	if deals < 0 || deals > maxDeals {
 		return fmt.Errorf("--deals: %d: want from 0 to %d", deals, maxDeals)
 	}
-	if !slices.Contains(reports.CollisionFormats, format) {
-		return fmt.Errorf("--format: %q: want one of %s%s", format,
-			strings.Join(reports.CollisionFormats, ", "), document.Suggest(format, reports.CollisionFormats))
-	}
-	return nil
+	return oneOf("format", format, reports.CollisionFormats)
 }
 
 // decksOf returns the published decks or, when either flag is given, the combinations of

@@ -15,8 +15,6 @@ func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check and look into flow-control configuration",
-		Args:  subcommandOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newConfigValidate(), newConfigSeats(), newConfigDefaults())
 	return cmd
@@ -31,12 +29,12 @@ type configFlags struct {
 
 func (f *configFlags) addBase(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.base, "base", scenario.BaseSuggested,
-		"the objects below those of the files: Suggested, as in a new cluster, or Mandatory")
+		"`BASE`, the objects below those of the files: Suggested, as in a new cluster, or Mandatory")
 }
 
 func (f *configFlags) addServer(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.requests, "max-requests-inflight", 400, "the server's flag of this name")
-	cmd.Flags().IntVar(&f.mutated, "max-mutating-requests-inflight", 200, "the server's flag of this name")
+	cmd.Flags().IntVar(&f.requests, "max-requests-inflight", 400, "`N`, the server's flag of this name")
+	cmd.Flags().IntVar(&f.mutated, "max-mutating-requests-inflight", 200, "`N`, the server's flag of this name")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
@@ -52,6 +50,9 @@ func (f *configFlags) serverLimit() (int, error) {
 
 // load reads the configuration of the files and prints its warnings.
 func (f *configFlags) load(cmd *cobra.Command, files []string) (config.Objects, error) {
+	if err := oneOf("base", f.base, []string{scenario.BaseSuggested, scenario.BaseMandatory}); err != nil {
+		return config.Objects{}, invalid(err)
+	}
 	objects, warnings, mistakes := scenario.LoadConfig(f.base, files)
 	if err := mistakes.Sorted().Err(); err != nil {
 		return objects, invalid(err)
@@ -69,7 +70,7 @@ func newConfigValidate() *cobra.Command {
 		Short: "Check files of FlowSchemas and PriorityLevelConfigurations",
 		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
   apfsim config validate cluster.yaml`,
-		Args: arguments(cobra.MinimumNArgs(1)),
+		Args: atLeastOne("a file of flow-control objects"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			objects, err := flags.load(cmd, args)
 			if err != nil {
@@ -116,7 +117,7 @@ func newConfigDefaults() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "defaults",
 		Short: "Print the objects of a new cluster as YAML",
-		Args:  arguments(cobra.NoArgs),
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			objects := config.Suggested()
 			if mandatory {

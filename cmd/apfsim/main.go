@@ -24,20 +24,22 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, which is no error on stdout
-	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // execute runs one command line and returns the exit status. Results go to stdout,
 // everything else to stderr.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func execute(args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	out := &output{Writer: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := root.ExecuteContext(context.Background())
+	if err == nil {
+		err = out.err
+	}
 	var failure *failure
 	switch {
 	case err == nil, errors.Is(err, syscall.EPIPE):
@@ -52,10 +54,24 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return statusFailed
 }
 
+// output remembers the first error of writing, which the help of a command is not told of.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
 // printError prints each line of an error as one of its own.
 func printError(stderr io.Writer, err error) {
-	for line := range strings.Lines(err.Error() + "\n") {
-		fmt.Fprint(stderr, "apfsim: ", line)
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintln(stderr, "apfsim:", line)
 	}
 }
 
@@ -93,34 +109,11 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
   apfsim config seats cluster.yaml`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          subcommandOnly,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return invalid(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, flagMessage(cmd, err)) })
 	root.AddCommand(newRun(), newCollisions(), newExplain(), newConfig(), newScenarios(), newSchema(), newVersion())
+	root.SetHelpCommand(newHelp())
+	root.InitDefaultCompletionCmd()
+	strict(root)
 	return root
-}
-
-// subcommandOnly refuses arguments that are no subcommand, with the nearest one.
-func subcommandOnly(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	message := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		message += fmt.Sprintf(" (did you mean %q?)", near[0])
-	}
-	return invalid(fmt.Errorf("%s\nsee '%s --help'", message, cmd.CommandPath()))
-}
-
-// arguments wraps a check of positional arguments so that failing it is wrong usage.
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return invalid(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
-		}
-		return nil
-	}
 }

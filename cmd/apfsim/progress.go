@@ -26,7 +26,7 @@ func newProgress(w io.Writer, sc *scenario.Scenario, flags *runFlags) *progress 
 		p.bar = progressbar.NewOptions64(int64(p.total),
 			progressbar.OptionSetWriter(w),
 			progressbar.OptionSetDescription(sc.Metadata.Name),
-			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetElapsedTime(false),
 			progressbar.OptionSetWidth(20),
 			progressbar.OptionClearOnFinish(),
@@ -47,8 +47,9 @@ func (p *progress) update(nowNs int64, events uint64) {
 		return
 	}
 	p.shown = now
-	p.bar.Describe(fmt.Sprintf("%s of %s, %.1f M events/s", p.simulated.Round(100*time.Millisecond), p.total,
-		float64(events)/elapsed.Seconds()/1e6))
+	left := time.Duration(float64(elapsed) * (float64(p.total)/float64(nowNs) - 1))
+	p.bar.Describe(fmt.Sprintf("%s of %s, %.1f M events/s, %s left", p.simulated.Round(100*time.Millisecond), p.total,
+		float64(events)/elapsed.Seconds()/1e6, left.Round(time.Second)))
 	p.bar.Set64(nowNs)
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"apfsim/core/document"
@@ -49,7 +51,7 @@ invalid input; 99 a threshold does not hold.`,
 		Example: `  apfsim run elephants-and-mice
   apfsim run incident.yaml --config cluster.yaml -o results
   apfsim run elephants-and-mice --set spec.workload[0].clients=8 --seed 7`,
-		Args:              arguments(cobra.MinimumNArgs(1)),
+		Args:              atLeastOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return run(cmd, args, &flags)
@@ -57,12 +59,12 @@ invalid input; 99 a threshold does not hold.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "write the results below `DIR`")
-	f.BoolVar(&flags.requests, "requests", false, "with -o, also write a log of every request")
-	f.Uint64Var(&flags.seed, "seed", 0, "in place of the scenarios' own seed")
+	f.BoolVar(&flags.requests, "requests", false, "with -o, also write a log of every request, requests.jsonl")
+	f.Uint64Var(&flags.seed, "seed", 0, "`N` in place of the scenarios' own seed")
 	f.StringArrayVar(&flags.set, "set", nil, "`FIELD=VALUE`: set a field of every scenario, as spec.duration=5m; the value is YAML")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenarios' own; may be repeated")
-	f.IntVar(&flags.replications, "replications", 1, "run every scenario so often, with seeds that count up")
-	f.StringVar(&flags.format, "format", "text", "how to print the summary: "+strings.Join(runFormats, ", "))
+	f.IntVar(&flags.replications, "replications", 1, "run every scenario `N` times, with seeds that count up")
+	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the summary: "+strings.Join(runFormats, ", "))
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&flags.noColor, "no-color", false, "print without colour, as with NO_COLOR set")
 	return cmd
@@ -74,21 +76,30 @@ func (f *runFlags) check() error {
 		return errors.New("--requests: the log goes to a folder: want -o DIR as well")
 	case f.replications < 1 || f.replications > 100_000:
 		return fmt.Errorf("--replications: %d: want from 1 to 100000", f.replications)
-	case !slices.Contains(runFormats, f.format):
-		return fmt.Errorf("--format: %q: want one of %s%s", f.format,
-			strings.Join(runFormats, ", "), document.Suggest(f.format, runFormats))
 	}
-	return nil
+	return oneOf("format", f.format, runFormats)
 }
 
 func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err := flags.check(); err != nil {
 		return invalid(err)
 	}
+	if cmd.Flags().Changed("out") && flags.out == "" {
+		return invalid(errors.New("--out: is empty; want a folder"))
+	}
 	loaded, err := loadScenarios(args, scenario.Options{Set: flags.set, ConfigFiles: flags.config})
 	if err != nil {
 		return invalid(err)
 	}
+	if flags.out != "" {
+		if err := writable(flags.out); err != nil {
+			return err
+		}
+	}
+	// From here on an interrupted run takes away what it has begun to write.
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends it at once
 	passed := true
 	var closed error // what came of stdout; the files are written all the same
 	for _, sc := range loaded {
@@ -104,7 +115,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			if flags.replications > 1 {
 				sc.Metadata.Name = fmt.Sprintf("%s-seed-%d", name, sc.Spec.Seed)
 			}
-			result, err := simulate(cmd, sc, flags)
+			result, err := simulate(ctx, cmd.ErrOrStderr(), sc, flags)
 			if err != nil {
 				return fmt.Errorf("%s: %w", sc.Metadata.Name, err)
 			}
@@ -114,13 +125,26 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			}
 		}
 	}
-	if closed != nil {
+	if closed != nil && !errors.Is(closed, syscall.EPIPE) {
 		return closed
 	}
 	if !passed {
 		return &failure{status: statusThreshold}
 	}
 	return nil
+}
+
+// writable finds out before a run, not after it, whether there can be files below dir.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	probe, err := os.CreateTemp(dir, ".apfsim-")
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	probe.Close()
+	return os.Remove(probe.Name())
 }
 
 // loadScenarios reads all scenarios before any is run, so that mistakes come first and together.
@@ -131,11 +155,12 @@ func loadScenarios(args []string, options scenario.Options) ([]*scenario.Scenari
 	for _, arg := range args {
 		var some []*scenario.Scenario
 		var wrong document.Mistakes
-		_, err := os.Stat(arg)
+		inLibrary := slices.Contains(scenarios.Names(), arg)
+		info, err := os.Stat(arg)
 		switch {
-		case err == nil:
+		case err == nil && !(inLibrary && info.IsDir()): // as one of results is called
 			some, wrong = scenario.Load(nil, arg, options)
-		case slices.Contains(scenarios.Names(), arg):
+		case inLibrary:
 			some, wrong = scenario.Load(scenarios.Files, scenarios.File(arg), options)
 		default:
 			wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'",
@@ -154,7 +179,7 @@ func loadScenarios(args []string, options scenario.Options) ([]*scenario.Scenari
 }
 
 // simulate runs one scenario and writes its files.
-func simulate(cmd *cobra.Command, sc *scenario.Scenario, flags *runFlags) (*reports.Result, error) {
+func simulate(ctx context.Context, stderr io.Writer, sc *scenario.Scenario, flags *runFlags) (*reports.Result, error) {
 	r := sim.New(sc)
 	interval := reports.Interval(int64(sc.Spec.Duration))
 	collector := reports.NewCollector(sc, r.Server, interval)
@@ -168,10 +193,10 @@ func simulate(cmd *cobra.Command, sc *scenario.Scenario, flags *runFlags) (*repo
 		defer log.Abandon()
 		r.Server.Observe(log)
 	}
-	bar := newProgress(cmd.ErrOrStderr(), sc, flags)
-	err := r.Execute(cmd.Context(), interval, bar.update)
+	bar := newProgress(stderr, sc, flags)
+	err := r.Execute(ctx, interval, bar.update)
 	bar.finish()
-	if errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil { // a short run does not notice
 		return nil, fmt.Errorf("interrupted after %s of %s; nothing of it is written",
 			bar.simulated.Round(time.Millisecond), time.Duration(sc.Spec.Duration))
 	}
@@ -188,7 +213,7 @@ func simulate(cmd *cobra.Command, sc *scenario.Scenario, flags *runFlags) (*repo
 		if err := reports.WriteDir(flags.out, result); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: results of %s are in %s\n", sc.Metadata.Name, reports.Folder(flags.out, sc.Metadata.Name))
+		fmt.Fprintf(stderr, "apfsim: results of %s are in %s\n", sc.Metadata.Name, reports.Folder(flags.out, sc.Metadata.Name))
 	}
 	return result, nil
 }
@@ -228,6 +253,9 @@ func printSummary(w io.Writer, s *reports.Summary, flags *runFlags) error {
 
 // terminalWidth returns how many columns the terminal behind w has, if one is.
 func terminalWidth(w io.Writer) (columns int, ok bool) {
+	if o, ok := w.(*output); ok {
+		w = o.Writer
+	}
 	file, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) {
 		return 0, false

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -17,13 +19,11 @@ func newScenarios() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scenarios",
 		Short: "The library of scenarios",
-		Args:  subcommandOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
 		Short: "List the library's scenarios",
-		Args:  arguments(cobra.NoArgs),
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, name := range scenarios.Names() {
@@ -36,14 +36,23 @@ func newScenarios() *cobra.Command {
 			return w.Flush()
 		},
 	}, &cobra.Command{
-		Use:               "show NAME",
-		Short:             "Print a scenario's file, to start one of your own from",
-		Example:           "  apfsim scenarios show elephants-and-mice > mine.yaml",
-		Args:              arguments(cobra.ExactArgs(1)),
+		Use:   "show NAME",
+		Short: "Print a scenario's file, to start one of your own from",
+		Long: `Print a scenario's file, to start one of your own from. Files that it refers to are printed
+by their name.`,
+		Example: `  apfsim scenarios show elephants-and-mice > mine.yaml
+  mkdir -p config
+  apfsim scenarios show config/cluster-flowcontrol.yaml > config/cluster-flowcontrol.yaml
+  apfsim run mine.yaml`,
+		Args:              exactlyOne("the name of a scenario; 'apfsim scenarios list' prints them"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := fs.ReadFile(scenarios.Files, scenarios.File(args[0]))
-			if err != nil {
+			file := args[0]
+			if path.Ext(file) == "" {
+				file = scenarios.File(file)
+			}
+			text, err := fs.ReadFile(scenarios.Files, file)
+			if err != nil || path.Ext(args[0]) == "" && !slices.Contains(scenarios.Names(), args[0]) {
 				return invalid(fmt.Errorf("no scenario %q in the library%s\nsee 'apfsim scenarios list'",
 					args[0], document.Suggest(args[0], scenarios.Names())))
 			}

@@ -14,7 +14,7 @@ func newSchema() *cobra.Command {
 
   # yaml-language-server: $schema=apfsim.schema.json`,
 		Example: "  apfsim schema > apfsim.schema.json",
-		Args:    arguments(cobra.NoArgs),
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := scenario.Schema()
 			if err != nil {

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is apfsim run as a program of its own, in a folder of its own.
+type process struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+}
+
+func newProcess(t *testing.T, dir, program string, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	p := &process{Cmd: exec.CommandContext(ctx, program, args...)}
+	p.Dir, p.Stdout, p.Stderr = dir, &p.out, &p.err
+	return p
+}
+
+// wait runs the process to its end, or waits for it, and returns its exit status.
+func (p *process) wait(t *testing.T) int {
+	t.Helper()
+	run := p.Run
+	if p.Process != nil {
+		run = p.Wait
+	}
+	var exit *exec.ExitError
+	if err := run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// until waits for a condition that another process brings about.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("it did not come to pass that %s", what)
+		}
+	}
+}
+
+// regular returns the files below dir.
+func regular(t *testing.T, dir string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // gone while we looked
+		}
+		if err == nil && !entry.IsDir() {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+const smallScenario = `
+apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: small}
+spec:
+  duration: 5s
+  workload:
+  - name: w
+    as: {user: u}
+    request: {verb: get, resource: pods}
+    execution: 1ms
+    arrivals: {poisson: {rate: 100/s}}
+  thresholds:
+    arrived: ["count > 1"]
+`
+
+func folderWithScenario(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "small.yaml"), []byte(smallScenario), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func noWindows(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no such signals and files")
+	}
+}
+
+// In the middle of a run that would take minutes, with the request log growing, the user
+// has had enough: what was there before stands, and nothing else.
+func TestInterruptedRunLeavesNothingBehind(t *testing.T) {
+	noWindows(t)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		dir := t.TempDir()
+		folder := filepath.Join(dir, "out", "elephants-and-mice")
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		log := filepath.Join(folder, "requests.jsonl")
+		if err := os.WriteFile(log, []byte("the last run's\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p := newProcess(t, dir, "apfsim", "run", "elephants-and-mice", "--set", "spec.duration=100h", "-o", "out", "--requests")
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the new log grows beside the old one", func() bool {
+			for _, path := range regular(t, folder) {
+				if info, err := os.Stat(path); err == nil && path != log && info.Size() > 1<<16 {
+					return true
+				}
+			}
+			return false
+		})
+		if err := p.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		if status := p.wait(t); status != statusFailed {
+			t.Errorf("%v: exit status %d, want %d", signal, status, statusFailed)
+		}
+		if !strings.Contains(p.err.String(), "apfsim: elephants-and-mice: interrupted after ") {
+			t.Errorf("%v: nothing about an interruption: %s", signal, p.err.String())
+		}
+		if left := regular(t, dir); len(left) != 1 || left[0] != log {
+			t.Errorf("%v: left behind: %q", signal, left)
+		}
+		if text, _ := os.ReadFile(log); string(text) != "the last run's\n" {
+			t.Errorf("%v: the log of the last run is now %.100q", signal, text)
+		}
+	}
+}
+
+// Runs that are too short to notice a signal by themselves end by it all the same.
+func TestInterruptionBetweenShortRuns(t *testing.T) {
+	noWindows(t)
+	dir := folderWithScenario(t)
+	p := newProcess(t, dir, "apfsim", "run", "small.yaml", "--replications", "100000", "-o", "out", "-q")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(dir, "out", "small-seed-1")
+	until(t, "the first run is over", func() bool { return len(regular(t, first)) > 5 })
+	p.Process.Signal(os.Interrupt)
+	if status := p.wait(t); status != statusFailed || !strings.Contains(p.err.String(), "interrupted") {
+		t.Errorf("exit status %d: %s", status, p.err.String())
+	}
+	for _, path := range regular(t, dir) {
+		if strings.HasPrefix(filepath.Base(path), ".") {
+			t.Errorf("left behind: %s", path)
+		}
+	}
+}
+
+// The commands that write much, and what they leave when nobody reads it.
+var writers = [][]string{
+	{"run", "small.yaml"},
+	{"run", "small.yaml", "--format", "json"},
+	{"run", "small.yaml", "--format", "yaml", "--replications", "3"},
+	{"collisions"},
+	{"collisions", "--format", "json"},
+	{"collisions", "--format", "csv"},
+	{"collisions", "--format", "text"},
+	{"explain", "--user", "u", "--resource", "pods"},
+	{"explain", "--user", "u", "--resource", "pods", "--json"},
+	{"config", "seats"},
+	{"config", "seats", "--json"},
+	{"config", "defaults"},
+	{"scenarios", "list"},
+	{"scenarios", "show", "borrowing"},
+	{"schema"},
+	{"version"},
+	{"completion", "bash"},
+	{"run", "--help"},
+	{"help"},
+}
+
+func TestPipeThatClosesEarlyIsNoError(t *testing.T) {
+	noWindows(t)
+	dir := folderWithScenario(t)
+	for _, args := range writers {
+		p := newProcess(t, dir, "apfsim", args...)
+		p.Stdout = closedPipe(t)
+		if status := p.wait(t); status != statusDone || p.err.Len() > 0 {
+			t.Errorf("apfsim %s: exit status %d, stderr %q", strings.Join(args, " "), status, p.err.String())
+		}
+	}
+}
+
+// closedPipe returns the writing end of a pipe that nobody reads.
+func closedPipe(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// Nobody reads the summary: the files are whole nevertheless, and so is the verdict.
+func TestClosedPipeKeepsFilesAndVerdict(t *testing.T) {
+	noWindows(t)
+	dir := folderWithScenario(t)
+	heard := newProcess(t, dir, "apfsim", "run", "small.yaml", "-o", "heard", "--requests")
+	if status := heard.wait(t); status != statusDone {
+		t.Fatal(heard.err.String())
+	}
+	unheard := newProcess(t, dir, "apfsim", "run", "small.yaml", "-o", "unheard", "--requests")
+	unheard.Stdout = closedPipe(t)
+	if status := unheard.wait(t); status != statusDone {
+		t.Errorf("exit status %d: %s", status, unheard.err.String())
+	}
+	a, b := regular(t, filepath.Join(dir, "heard")), regular(t, filepath.Join(dir, "unheard"))
+	if len(a) == 0 || len(a) != len(b) {
+		t.Fatalf("%d files and %d", len(a), len(b))
+	}
+	for i := range a {
+		x, _ := os.ReadFile(a[i])
+		if y, _ := os.ReadFile(b[i]); !bytes.Equal(x, y) {
+			t.Errorf("%s and %s differ", a[i], b[i])
+		}
+	}
+	strict := newProcess(t, dir, "apfsim", "run", "small.yaml", "--set", `spec.thresholds={arrived: ["count < 1"]}`)
+	strict.Stdout = closedPipe(t)
+	if status := strict.wait(t); status != statusThreshold {
+		t.Errorf("a threshold does not hold: exit status %d, want %d", status, statusThreshold)
+	}
+}
+
+func TestFullDeviceIsAnError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full here")
+	}
+	defer full.Close()
+	dir := folderWithScenario(t)
+	for _, args := range writers {
+		p := newProcess(t, dir, "apfsim", args...)
+		p.Stdout = full
+		if status := p.wait(t); status != statusFailed || !strings.Contains(p.err.String(), "no space left on device") {
+			t.Errorf("apfsim %s: exit status %d, stderr %q", strings.Join(args, " "), status, p.err.String())
+		}
+	}
+}
+
+// On a disk with room for some of the files only, each is whole or not there.
+func TestFullDisk(t *testing.T) {
+	dir := folderWithScenario(t)
+	disk := filepath.Join(dir, "disk")
+	if err := os.Mkdir(disk, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=128k", "none", disk).CombinedOutput(); err != nil {
+		t.Skipf("no small disk can be mounted here: %v, %s", err, out)
+	}
+	t.Cleanup(func() { exec.Command("umount", disk).Run() })
+	whole := newProcess(t, dir, "apfsim", "run", "small.yaml", "-o", "whole", "--requests")
+	if status := whole.wait(t); status != statusDone {
+		t.Fatal(whole.err.String())
+	}
+	for _, more := range [][]string{nil, {"--requests"}} {
+		p := newProcess(t, dir, "apfsim", append([]string{"run", "small.yaml", "-o", "disk"}, more...)...)
+		if status := p.wait(t); status != statusFailed || !strings.Contains(p.err.String(), "no space left on device") {
+			t.Errorf("%q: exit status %d, stderr %q", more, status, p.err.String())
+		}
+		if p.out.Len() > 0 {
+			t.Errorf("%q: a summary in spite of the failure", more)
+		}
+		for _, path := range regular(t, disk) {
+			name, _ := filepath.Rel(disk, path)
+			x, _ := os.ReadFile(path)
+			if y, err := os.ReadFile(filepath.Join(dir, "whole", name)); err != nil || !bytes.Equal(x, y) {
+				t.Errorf("%q: %s is not whole", more, name)
+			}
+		}
+	}
+	p := newProcess(t, dir, "apfsim", "collisions", "--chart", "disk/table.png")
+	if status := p.wait(t); status != statusFailed || !strings.Contains(p.err.String(), "table.png") {
+		t.Errorf("chart: exit status %d, stderr %q", status, p.err.String())
+	}
+}
+
+// What cannot be written to is found out before the run, however long that would be.
+func TestFolderThatCannotBeWritten(t *testing.T) {
+	dir := folderWithScenario(t)
+	if err := os.Mkdir(filepath.Join(dir, "fixed"), 0o555); err != nil {
+		t.Fatal(err)
+	}
+	folders := []string{"small.yaml", "small.yaml/results"}
+	if os.Geteuid() > 0 { // root may write anywhere
+		folders = append(folders, "fixed", "fixed/results")
+	}
+	if _, err := os.Stat("/proc/self"); err == nil {
+		folders = append(folders, "/proc/results")
+	}
+	for _, folder := range folders {
+		p := newProcess(t, dir, "apfsim", "run", "small.yaml", "--set", "spec.duration=10000h", "-o", folder)
+		if status := p.wait(t); status != statusFailed || !strings.HasPrefix(p.err.String(), "apfsim: --out: ") {
+			t.Errorf("%s: exit status %d, stderr %q", folder, status, p.err.String())
+		}
+		if p.out.Len() > 0 {
+			t.Errorf("%s: stdout %q", folder, p.out.String())
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// onTerminal returns a process that runs a command line on a terminal.
+func onTerminal(t *testing.T, dir, line string) *process {
+	t.Helper()
+	if _, err := exec.LookPath("script"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("there is no program script that lends a terminal")
+	}
+	return newProcess(t, dir, "script", "-qec", line, "/dev/null")
+}
+
+// On a terminal a run shows how far it is, and Ctrl-C typed there ends it.
+func TestProgressOnATerminal(t *testing.T) {
+	p := onTerminal(t, t.TempDir(), "stty cols 80; exec apfsim run elephants-and-mice --set spec.duration=1000h -o out --requests")
+	keys, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Stdout = nil
+	screen, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var seen strings.Builder
+	typed := false
+	for r := bufio.NewReader(screen); ; {
+		b, err := r.ReadByte()
+		if err != nil {
+			break
+		}
+		seen.WriteByte(b)
+		if !typed && strings.HasSuffix(seen.String(), " left") {
+			typed = true
+			keys.Write([]byte{3})
+		}
+	}
+	if status := p.wait(t); status != statusFailed {
+		t.Errorf("exit status %d, want %d", status, statusFailed)
+	}
+	for _, want := range []string{" of 1000h0m0s, ", " M events/s, ", " left", "apfsim: elephants-and-mice: interrupted after "} {
+		if !strings.Contains(seen.String(), want) {
+			t.Errorf("no %q on the screen: %q", want, seen.String())
+		}
+	}
+}
+
+// Elsewhere nothing is shown but results.
+func TestNoProgressElsewhere(t *testing.T) {
+	p := newProcess(t, t.TempDir(), "apfsim", "run", "elephants-and-mice", "--set", "spec.duration=3m")
+	if status := p.wait(t); status != statusDone && status != statusThreshold {
+		t.Fatal(p.err.String())
+	}
+	if p.err.Len() > 0 || strings.Contains(p.out.String(), "\x1b") {
+		t.Errorf("stderr %q, stdout %q", p.err.String(), p.out.String())
+	}
+}
+
+func TestColourOnATerminal(t *testing.T) {
+	dir := folderWithScenario(t)
+	for line, coloured := range map[string]bool{
+		"unset NO_COLOR; apfsim run small.yaml":            true,
+		"unset NO_COLOR; apfsim run small.yaml --no-color": false,
+		"NO_COLOR=1 apfsim run small.yaml":                 false,
+		"NO_COLOR= apfsim run small.yaml":                  true, // no-color.org: "when present and not an empty string"
+		"unset NO_COLOR; apfsim run small.yaml | cat":      false,
+	} {
+		p := onTerminal(t, dir, line)
+		if status := p.wait(t); status != statusDone {
+			t.Fatalf("%s: exit status %d: %s", line, status, p.out.String())
+		}
+		if strings.Contains(p.out.String(), "\x1b[") != coloured {
+			t.Errorf("%s: coloured %v, want %v: %q", line, !coloured, coloured, p.out.String())
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"apfsim/core/document"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// usage marks a mistake in a command line, and says where there is help.
+func usage(cmd *cobra.Command, message string) error {
+	return invalid(fmt.Errorf("%s\nsee '%s --help'", message, cmd.CommandPath()))
+}
+
+// atLeastOne and exactlyOne want positional arguments; what says which.
+func atLeastOne(what string) cobra.PositionalArgs { return count(1, 1<<30, what) }
+func exactlyOne(what string) cobra.PositionalArgs { return count(1, 1, what) }
+
+// noArguments wants none.
+var noArguments = count(0, 0, "")
+
+func count(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usage(cmd, "want "+what)
+		case len(args) > most:
+			return usage(cmd, fmt.Sprintf("%q: one argument too many", args[most]))
+		}
+		return nil
+	}
+}
+
+// strict makes commands that only have subcommands refuse anything else, with the nearest
+// one, and those that cobra has made refuse as ours do.
+func strict(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		strict(sub)
+	}
+	switch {
+	case cmd.HasSubCommands():
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usage(cmd, unknownCommand(cmd, args[0]))
+		}
+	case cmd.HasParent() && cmd.Parent().Name() == "completion":
+		cmd.Args = noArguments
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, name string) string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	return fmt.Sprintf("unknown command %q of %s%s", name, cmd.CommandPath(), document.Suggest(name, names))
+}
+
+// newHelp returns cobra's help command, but for its indulgence with unknown commands.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print a command's help",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if parent, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range parent.Commands() {
+					names = append(names, sub.Name()+"\t"+sub.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return invalid(err)
+			}
+			if len(rest) > 0 {
+				return usage(about, unknownCommand(about, rest[0]))
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+// wants says what a flag's value must be, by the type of the flag.
+var wants = map[string]string{
+	"bool":     "true or false",
+	"int":      "a whole number",
+	"int64":    "a whole number",
+	"uint64":   "a whole number from 0 to 2^64-1",
+	"intSlice": "whole numbers with commas between them",
+}
+
+// flagMessage says what is wrong with a flag: its name or its value, what is expected,
+// and the nearest name there is.
+func flagMessage(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	var wrong *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		slices.Sort(names)
+		name := "--" + unknown.GetSpecifiedName()
+		return "unknown flag " + name + document.Suggest(name, names)
+	case errors.As(err, &wrong) && wants[wrong.GetFlag().Value.Type()] != "":
+		return fmt.Sprintf("--%s: %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), wants[wrong.GetFlag().Value.Type()])
+	}
+	return err.Error()
+}
+
+// oneOf checks the value of a flag that takes one of some names.
+func oneOf(flag, value string, names []string) error {
+	if slices.Contains(names, value) {
+		return nil
+	}
+	return fmt.Errorf("--%s: %q: want one of %s%s", flag, value, strings.Join(names, ", "), document.Suggest(value, names))
+}
