@@ -21,14 +21,14 @@ run: build ## build, and simulate elephants and mice into results/
 test: ## run all tests
 	go test ./...
 
-# One package and target a line; each gets FUZZTIME.
-FUZZTIME := 5s
+# One package and target a line; each gets FUZZTIME: a number of runs, 5000x, or a time, 30s.
+FUZZTIME := 5000x
 FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode core/document:FuzzPath \
 	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors sim/yaml:FuzzParse \
 	sim/scenario:FuzzScenario sim/scenario:FuzzTrace sim/scenario:FuzzThreshold
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME (5s)
+fuzz: ## run every fuzz target 5000 times, or FUZZTIME=30s each
 	@for f in $(FUZZ); do \
 		go test ./$${f%%:*} -run '^$$' -fuzz "^$${f##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	done

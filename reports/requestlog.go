@@ -96,6 +96,9 @@ func (l *RequestLog) Adjusted(int64) {}
 // Tick implements server.Observer.
 func (l *RequestLog) Tick(int64) {}
 
+// Err returns the first error that has come up in writing. The log is then of no use.
+func (l *RequestLog) Err() error { return l.err }
+
 // Close writes what is left: the requests that still wait or execute. It returns the
 // first error that came up in writing.
 func (l *RequestLog) Close() error {

@@ -227,7 +227,7 @@ func (t *textWriter) worstFlows(s *Summary) {
 			duration(float64(f.StarvationNs)))
 	}
 	t.table(tb)
-	fmt.Fprintln(t, t.paint(dim, "  Demand, fair share and service in seat-seconds; starved: the longest time with requests waiting, none dispatched."))
+	fmt.Fprintln(t, t.paint(dim, "  Demand, share, service in seat-seconds; starved: the longest time with requests waiting, none dispatched."))
 }
 
 func (t *textWriter) thresholds(s *Summary) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"apfsim/core/config"
 	"apfsim/reports"
@@ -24,7 +25,7 @@ func newConfig() *cobra.Command {
 type configFlags struct {
 	base              string
 	requests, mutated int
-	json              bool
+	format            string
 }
 
 func (f *configFlags) addBase(cmd *cobra.Command) {
@@ -35,11 +36,16 @@ func (f *configFlags) addBase(cmd *cobra.Command) {
 func (f *configFlags) addServer(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.requests, "max-requests-inflight", 400, "`N`, the server's flag of this name")
 	cmd.Flags().IntVar(&f.mutated, "max-mutating-requests-inflight", 200, "`N`, the server's flag of this name")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().StringVar(&f.format, "format", "text", "`FORMAT` of the answer: "+strings.Join(answerFormats, ", "))
 }
 
-// serverLimit returns how many seats the server has.
+var answerFormats = []string{"text", "json"}
+
+// serverLimit returns how many seats the server has, and checks the flags that addServer adds.
 func (f *configFlags) serverLimit() (int, error) {
+	if err := oneOf("format", f.format, answerFormats); err != nil {
+		return 0, invalid(err)
+	}
 	const most = 10_000_000
 	if f.requests < 0 || f.mutated < 0 || f.requests+f.mutated < 1 || f.requests+f.mutated > most {
 		return 0, invalid(fmt.Errorf("--max-requests-inflight %d --max-mutating-requests-inflight %d: want a sum from 1 to %d",
@@ -104,7 +110,7 @@ takes at most.`,
 			if err != nil {
 				return err
 			}
-			return reports.WriteSeats(cmd.OutOrStdout(), reports.SeatsOf(objects, limit), flags.json)
+			return reports.WriteSeats(cmd.OutOrStdout(), reports.SeatsOf(objects, limit), flags.format == "json")
 		},
 	}
 	flags.addBase(cmd)

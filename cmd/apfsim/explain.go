@@ -49,7 +49,7 @@ match, the priority level, the flow, its hash and hand, and the seats that it ta
 			if err != nil {
 				return invalid(fmt.Errorf("--query %q: %w", question.Query, err))
 			}
-			if flags.json {
+			if flags.format == "json" {
 				e := json.NewEncoder(cmd.OutOrStdout())
 				e.SetIndent("", "  ")
 				return e.Encode(explanation)

@@ -194,8 +194,18 @@ func simulate(ctx context.Context, stderr io.Writer, sc *scenario.Scenario, flag
 		r.Server.Observe(log)
 	}
 	bar := newProgress(stderr, sc, flags)
-	err := r.Execute(ctx, interval, bar.update)
+	running, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	err := r.Execute(running, interval, func(nowNs int64, events uint64) {
+		bar.update(nowNs, events)
+		if log != nil && log.Err() != nil {
+			giveUp()
+		}
+	})
 	bar.finish()
+	if log != nil && log.Err() != nil {
+		return nil, log.Commit() // which says what went wrong
+	}
 	if ctx.Err() != nil { // a short run does not notice
 		return nil, fmt.Errorf("interrupted after %s of %s; nothing of it is written",
 			bar.simulated.Round(time.Millisecond), time.Duration(sc.Spec.Duration))

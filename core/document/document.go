@@ -127,7 +127,7 @@ func (d *Document) Set(path string, value *Node) error {
 				return kind(n, "a list")
 			}
 			if s.index >= len(n.Items) {
-				return fmt.Errorf("%s has %d items: [%d] is out of range", done, len(n.Items), s.index)
+				return fmt.Errorf("%s ends before [%d]: its length is %d", done, s.index, len(n.Items))
 			}
 			at = &n.Items[s.index]
 			done = Index(done, s.index)

@@ -96,7 +96,7 @@ func TestSetSaysWhyItCannot(t *testing.T) {
 		"seed[0]":                       "seed is a number, not a list",
 		"seed.x":                        "seed is a number, not an object",
 		"[0]":                           "the document is an object, not a list",
-		"items[1]":                      "items has 1 items: [1] is out of range",
+		"items[1]":                      "items ends before [1]: its length is 1",
 		"items[-1]":                     `"-1" is no list index`,
 		"items[x]":                      `"x" is no list index`,
 		"items[0":                       "a bracket is not closed",

@@ -69,7 +69,7 @@ func (v *validator) config(replacement []string) {
 	if len(replacement) > 0 {
 		for _, name := range replacement {
 			objects = v.overlay(objects, host, name, func(format string, args ...any) {
-				v.elsewhere.Add(document.Place{File: "--config"}, "", format, args...)
+				v.elsewhere.Add(document.Place{}, "", format, args...)
 			})
 		}
 	} else {

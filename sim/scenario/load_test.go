@@ -187,7 +187,7 @@ func TestMistakesInAssignmentsNameThem(t *testing.T) {
 		"--set spec.warmup=[: spec.warmup: is not valid YAML: did not find expected node content",
 		"--set spec.workload[0].arrivals={}: spec.workload[0].arrivals: want one of constant, poisson, ramping, onOff, burst, closed, trace",
 		"--set spec.workload[0].as.user={a: 1}: spec.workload[0].as.user: is an object; want a string",
-		"--set spec.workload[1].clients=3: spec.workload has 1 items: [1] is out of range",
+		"--set spec.workload[1].clients=3: spec.workload ends before [1]: its length is 1",
 		`s.yaml:6:3: spec.sede: unknown field (did you mean "seed"?)`)
 }
 
@@ -251,7 +251,7 @@ func TestMistakesInConfiguration(t *testing.T) {
 		}
 	}
 	_, mistakes = Load(files("s.yaml", withSpec("")), "s.yaml", Options{ConfigFiles: []string{"/none/such.yaml"}})
-	wantMistakes(t, mistakes, "--config: /none/such.yaml: there is no such file")
+	wantMistakes(t, mistakes, "/none/such.yaml: there is no such file")
 }
 
 func TestTraceWorkloads(t *testing.T) {

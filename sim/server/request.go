@@ -52,6 +52,9 @@ type Request struct {
 	timeOut clock.Timer[Event] // runs while it waits
 }
 
+// Unnumbered is the ID of a request that is to be called by its Number.
+const Unnumbered = -1
+
 // Outcome is what has become of a request so far.
 type Outcome uint8
 

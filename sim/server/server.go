@@ -103,7 +103,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	s.prepare(r.Template)
 	s.arrivals++
 	r.Number = s.arrivals
-	if r.ID == 0 {
+	if r.ID == Unnumbered {
 		r.ID = r.Number
 	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1

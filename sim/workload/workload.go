@@ -193,7 +193,7 @@ func (cl *client) request(s *server.Server) *server.Request {
 	}
 	r := s.NewRequest()
 	r.Template = cl.templates[kind]
-	r.ID, r.Attempt = 0, 1
+	r.ID, r.Attempt = server.Unnumbered, 1
 	r.ExecutionNs = cl.draw(&cl.execution, "execution", cl.Requests[kind].Execution.Distribution)
 	r.WatchNs = 0
 	if watch := cl.Requests[kind].Watch; watch != nil {
