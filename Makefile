@@ -7,7 +7,7 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
 
 .PHONY: build
 build: ## build bin/apfsim
@@ -20,6 +20,22 @@ run: build ## build, and simulate elephants and mice into results/
 .PHONY: test
 test: ## run all tests
 	go test ./...
+
+# The seed 0 draws one, and prints it.
+SEED      := 0
+DECISIONS := 1000000
+
+.PHONY: conformance
+conformance: ## compare DECISIONS (1000000) with k8s.io/apiserver, under SEED
+	cd conformance && go test -count=1 -timeout 24h -v . -seed $(SEED) -decisions $(DECISIONS)
+
+.PHONY: conformance-nightly
+conformance-nightly: ## the same with twenty million
+	$(MAKE) conformance DECISIONS=20000000
+
+.PHONY: conformance-fixed
+conformance-fixed: ## the same with a fixed seed and fewer, as CI does
+	cd conformance && go vet ./... && go test -count=1 ./...
 
 # One package and target a line; each gets FUZZTIME: a number of runs, 5000x, or a time, 30s.
 FUZZTIME := 5000x
