@@ -30,9 +30,6 @@ const (
 	highMark = epoch + epoch/2
 )
 
-// never is the finish of a queue in which nothing waits.
-const never = estimate.SeatSeconds(math.MaxUint64)
-
 // Host is told which requests start. It is called in the middle of a QueueSet's method
 // and must not call back.
 type Host interface {
@@ -57,11 +54,11 @@ type QueueSet struct {
 	dealer *dealer.Dealer // nil without queues
 	limit  int            // concurrency limit, in seats
 
-	queues  []*queue
-	finishR []estimate.SeatSeconds // by queue: when its oldest request would be through; never if none waits
-	hand    []int                  // scratch for dealing
-	deals   int                    // hands dealt so far
-	robin   int                    // the queue dispatched from last
+	queues []*queue
+	heads  heads // by queue: when its oldest request would be through
+	hand   []int // scratch for dealing
+	deals  int   // hands dealt so far
+	robin  int   // the queue dispatched from last
 
 	r         estimate.SeatSeconds
 	rNs       int64 // when R was last advanced
@@ -111,9 +108,11 @@ func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 		}
 		s.dealer = d
 		s.hand = make([]int, config.HandSize)
-		for len(s.queues) < config.Queues {
-			s.queues = append(s.queues, &queue{index: len(s.queues)})
-			s.finishR = append(s.finishR, never)
+		if len(s.queues) < config.Queues {
+			for len(s.queues) < config.Queues {
+				s.queues = append(s.queues, &queue{index: len(s.queues)})
+			}
+			s.restateAll()
 		}
 	}
 	s.config, s.limit = config, limit
@@ -298,14 +297,21 @@ func (s *QueueSet) bound(q *queue) {
 	s.restate(q)
 }
 
-// restate brings the queue's entry in finishR up to date.
+// restate brings the queue's entry in heads up to date.
 func (s *QueueSet) restate(q *queue) {
 	switch {
 	case q.index < 0:
 	case q.first == nil:
-		s.finishR[q.index] = never
+		s.heads.set(q.index, never)
 	default:
-		s.finishR[q.index] = q.nextDispatchR + q.first.totalWork
+		s.heads.set(q.index, q.nextDispatchR+q.first.totalWork)
+	}
+}
+
+func (s *QueueSet) restateAll() {
+	s.heads.reset(len(s.queues))
+	for _, q := range s.queues {
+		s.restate(q)
 	}
 }
 
@@ -313,7 +319,7 @@ func (s *QueueSet) restate(q *queue) {
 // through first. One that does not fit holds back all others.
 func (s *QueueSet) dispatch(nowNs int64) {
 	for s.waiting > 0 && s.seatsInUse < s.limit {
-		q := s.queues[s.earliest()]
+		q := s.queues[s.heads.first(s.robin+1)]
 		r := q.first
 		if !s.accommodates(r.Seats()) {
 			return
@@ -334,23 +340,6 @@ func (s *QueueSet) dispatch(nowNs int64) {
 		s.bound(q)
 		s.start(nowNs, r)
 	}
-}
-
-// earliest returns the first queue, from the one after the last dispatched from and going
-// round, whose oldest request would be through before any other's.
-func (s *QueueSet) earliest() int {
-	best, least := -1, never
-	for i := s.robin + 1; i < len(s.finishR); i++ {
-		if f := s.finishR[i]; f < least {
-			best, least = i, f
-		}
-	}
-	for i := 0; i <= s.robin && i < len(s.finishR); i++ {
-		if f := s.finishR[i]; f < least {
-			best, least = i, f
-		}
-	}
-	return best
 }
 
 // start seats a request.
@@ -396,7 +385,6 @@ func (s *QueueSet) release(nowNs int64, r *Request) {
 // round-robin index with them.
 func (s *QueueSet) remove(q *queue) {
 	s.queues = append(s.queues[:q.index], s.queues[q.index+1:]...)
-	s.finishR = append(s.finishR[:q.index], s.finishR[q.index+1:]...)
 	for _, above := range s.queues[q.index:] {
 		above.index--
 	}
@@ -405,6 +393,7 @@ func (s *QueueSet) remove(q *queue) {
 	}
 	s.seatsWant -= q.seatsInUse
 	q.index = -1
+	s.restateAll()
 }
 
 func (s *QueueSet) noteDemand(nowNs int64) {

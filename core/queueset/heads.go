@@ -1,0 +1,71 @@
+package queueset
+
+import (
+	"math"
+
+	"apfsim/core/estimate"
+)
+
+// never is the finish of a queue in which nothing waits.
+const never = estimate.SeatSeconds(math.MaxUint64)
+
+// heads knows for each queue when its oldest request would be through, in terms of R, and
+// finds the least of them: a tree in which every node holds the least of its two children,
+// the queues being the leaves.
+type heads struct {
+	leaves int // a power of 2, at least the number of queues
+	least  []estimate.SeatSeconds
+}
+
+// reset makes room for so many queues, in none of which anything waits.
+func (h *heads) reset(queues int) {
+	h.leaves = 1
+	for h.leaves < queues {
+		h.leaves *= 2
+	}
+	h.least = make([]estimate.SeatSeconds, 2*h.leaves)
+	for i := range h.least {
+		h.least[i] = never
+	}
+}
+
+func (h *heads) set(queue int, finish estimate.SeatSeconds) {
+	at := h.leaves + queue
+	h.least[at] = finish
+	for at > 1 {
+		finish = min(finish, h.least[at^1])
+		at /= 2
+		if h.least[at] == finish {
+			return
+		}
+		h.least[at] = finish
+	}
+}
+
+// first returns the first queue, from the given one on and going round, with the least
+// finish of all. Something must wait.
+func (h *heads) first(from int) int {
+	least := h.least[1]
+	at := 1
+	if from < h.leaves {
+		at = h.leaves + from
+	}
+	for h.least[at] != least {
+		// On to the next subtree on the right; from the last one to the whole tree.
+		for at&(at+1) != 0 && at%2 == 1 {
+			at /= 2
+		}
+		if at&(at+1) == 0 {
+			at = 1
+		} else {
+			at++
+		}
+	}
+	for at < h.leaves {
+		at *= 2
+		if h.least[at] != least {
+			at++
+		}
+	}
+	return at - h.leaves
+}
