@@ -16,36 +16,20 @@ type Classifier struct {
 }
 
 // New returns a classifier that tries schemas by increasing matching precedence, then by
-// name. Of the mandatory schemas given besides, those that schemas lacks by name are
-// supplied, as a server does that does not find them: exempt is tried before all others
-// then, and any other one after them, whatever the precedences.
-func New(schemas []*config.FlowSchema, mandatory ...*config.FlowSchema) *Classifier {
+// name.
+func New(schemas []*config.FlowSchema) *Classifier {
 	sorted := slices.Clone(schemas)
 	slices.SortStableFunc(sorted, func(s, t *config.FlowSchema) int {
 		return cmp.Or(cmp.Compare(s.Spec.MatchingPrecedence, t.Spec.MatchingPrecedence),
 			cmp.Compare(s.Name, t.Name))
 	})
 	c := &Classifier{schemas: sorted}
-	for _, m := range mandatory {
-		switch {
-		case c.named(m.Name) != nil:
-		case m.Name == config.Exempt:
-			c.schemas = slices.Insert(c.schemas, 0, m)
-		default:
-			c.schemas = append(c.schemas, m)
+	for _, s := range sorted {
+		if s.Name == config.CatchAll {
+			c.catchAll = s
 		}
 	}
-	c.catchAll = c.named(config.CatchAll)
 	return c
-}
-
-func (c *Classifier) named(name string) *config.FlowSchema {
-	for _, s := range c.schemas {
-		if s.Name == name {
-			return s
-		}
-	}
-	return nil
 }
 
 // Match returns the first schema that matches the request. When none does, it falls back

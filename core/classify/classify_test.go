@@ -202,17 +202,8 @@ func TestOrder(t *testing.T) {
 		schema("a", 7, anyone), schema("aardvark", 1, anyone)}
 	exempt, catchAll := schema("exempt", 1, anyone), schema("catch-all", 10000, anyone)
 
-	c := New(append(given, exempt, catchAll))
-	if got, want := names(c), "aardvark exempt a b catch-all zebra"; got != want {
-		t.Errorf("mandatory schemas that are configured: %s, want %s", got, want)
-	}
-	c = New(given, exempt, catchAll)
-	if got, want := names(c), "exempt aardvark a b zebra catch-all"; got != want {
-		t.Errorf("mandatory schemas that are supplied: %s, want %s", got, want)
-	}
-	c = New(append(given, exempt), exempt, catchAll)
-	if got, want := names(c), "aardvark exempt a b zebra catch-all"; got != want {
-		t.Errorf("exempt configured, catch-all supplied: %s, want %s", got, want)
+	if got, want := names(New(append(given, exempt, catchAll))), "aardvark exempt a b catch-all zebra"; got != want {
+		t.Errorf("the schemas are tried in the order %s, want %s", got, want)
 	}
 	if given[0].Name != "zebra" {
 		t.Error("New reordered its argument")
