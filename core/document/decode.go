@@ -25,10 +25,11 @@ func (d *Decoder) Fail(n *Node, path, format string, args ...any) {
 	d.Mistakes.Add(Place{d.File, n.Line, n.Column}, path, format, args...)
 }
 
-// Decode reads n into the value that into points at. Struct fields are found by their json
-// tag; embedded structs are part of their parent; a field tagged `document:"required"`
-// must be there. Unknown and repeated fields, wrong types and numbers out of range are
-// mistakes; null leaves the value as it was.
+// Decode reads n into the value that into points at. Struct fields are found by their
+// json tag, embedded structs are part of their parent, and a field tagged
+// `document:"required"` must be there. Unknown and repeated fields, wrong types, empty
+// list items and numbers out of range are mistakes; null leaves a field as it was, as if
+// the text did not name it.
 func (d *Decoder) Decode(n *Node, path string, into any) {
 	d.decode(n, path, reflect.ValueOf(into).Elem())
 }
