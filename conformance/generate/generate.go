@@ -1,0 +1,188 @@
+// Package generate makes trials: configurations, loads and requests of every kind, from a
+// seed.
+package generate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"apfsim/conformance/trial"
+	"apfsim/core/flowcontrol"
+	"apfsim/sim/scenario"
+)
+
+// generator makes one trial.
+type generator struct {
+	*rand.Rand
+	trial   *trial.Trial
+	endNs   int64 // of the arrivals
+	classes int   // of users: class k is of group-k
+	lull    [2]float64
+	queues  map[string]int32 // how many each level has had, while they may not become fewer
+	quiet   bool             // no watches: no mutation takes additional latency
+	watched int              // one more than the index of the resource that has many watchers
+}
+
+// Trial returns a trial with about so many requests.
+func Trial(seed uint64, requests int) *trial.Trial {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
+	seats := int(g.between(2, 800))
+	reads := g.IntN(seats)
+	g.trial = &trial.Trial{
+		Name:                        fmt.Sprintf("seed-%016x", seed),
+		MaxRequestsInflight:         reads,
+		MaxMutatingRequestsInflight: seats - reads,
+		RequestTimeoutNs:            int64(time.Minute),
+		Resources:                   g.resources(),
+	}
+	if g.chance(0.3) {
+		g.trial.RequestTimeoutNs = int64(g.between(1e9, 300e9))
+	}
+	g.endNs = int64(g.between(0.3e9, 120e9))
+	if g.chance(0.3) {
+		g.lull[0] = g.Float64()
+		g.lull[1] = g.lull[0] + g.Float64()*(1-g.lull[0])
+	}
+	g.configuration()
+	if g.chance(0.4) {
+		g.changes()
+	}
+	g.requests(requests)
+	g.samples()
+	return g.trial
+}
+
+func (g *generator) chance(p float64) bool { return g.Float64() < p }
+
+// between draws log-uniformly.
+func (g *generator) between(low, high float64) float64 {
+	return low * math.Exp(g.Float64()*math.Log(high/low))
+}
+
+func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
+
+// samples are taken soon after every adjustment and change, and in between.
+func (g *generator) samples() {
+	var all []int64
+	for at := int64(1); at < g.endNs+2*flowcontrol.AdjustmentPeriodNs; at += flowcontrol.AdjustmentPeriodNs {
+		all = append(all, at)
+	}
+	for _, c := range g.trial.Changes {
+		all = append(all, c.AtNs+1)
+	}
+	for range 12 {
+		all = append(all, g.Int64N(g.endNs))
+	}
+	slices.Sort(all)
+	g.trial.SamplesNs = slices.Compact(all)
+}
+
+// class is the load of one kind of user.
+type class struct {
+	k        int
+	weight   float64 // part of all requests
+	service  func() float64
+	users    int
+	accounts bool // service accounts rather than users
+	mix      []float64
+	bursts   []float64 // centres; nil for an even load
+	spread   float64
+}
+
+// requests draws how much load every class brings, idle or up to three times what its
+// level would serve, and then the requests.
+func (g *generator) requests(n int) {
+	classes := make([]class, g.classes)
+	sum := 0.0
+	for k := range classes {
+		c := &classes[k]
+		c.k, c.weight = k, g.between(0.05, 1)
+		c.users, c.accounts = int(g.between(1, 200)), g.chance(0.3)
+		c.mix = g.mix()
+		if g.chance(0.4) {
+			c.bursts = make([]float64, 1+g.IntN(20))
+			for i := range c.bursts {
+				c.bursts[i] = g.Float64()
+			}
+			c.spread = g.between(1e-5, 0.1)
+		}
+		sum += c.weight
+	}
+	seats := float64(g.trial.MaxRequestsInflight + g.trial.MaxMutatingRequestsInflight)
+	for k := range classes {
+		c := &classes[k]
+		c.weight /= sum
+		load := g.between(0.02, 3) * seats / float64(g.classes)
+		rate := c.weight * float64(n) / float64(g.endNs)
+		c.service = g.serviceTime(min(max(load/rate, 1e4), 20e9))
+	}
+	if !g.quiet && g.chance(0.5) {
+		g.watchers()
+	}
+	for k := range classes {
+		for range int(math.Ceil(classes[k].weight * float64(n))) {
+			g.request(&classes[k])
+		}
+	}
+	slices.SortStableFunc(g.trial.Requests, func(a, b scenario.TraceRecord) int { return int(a.ArrivalNs - b.ArrivalNs) })
+	last := int64(1)
+	for i := range g.trial.Requests {
+		r := &g.trial.Requests[i]
+		r.ID = int64(i + 1)
+		r.ArrivalNs = max(r.ArrivalNs, last+1)
+		last = r.ArrivalNs
+	}
+}
+
+// serviceTime returns a distribution of nanoseconds.
+func (g *generator) serviceTime(mean float64) func() float64 {
+	switch g.IntN(4) {
+	case 0:
+		return func() float64 { return mean * (0.999 + 0.002*g.Float64()) }
+	case 1: // short and long ones
+		return func() float64 {
+			return mean * pick(g, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 9.1) * g.ExpFloat64()
+		}
+	default:
+		return func() float64 { return mean * g.ExpFloat64() }
+	}
+}
+
+func (g *generator) arrival(c *class) int64 {
+	x := g.Float64()
+	if c.bursts != nil {
+		x = c.bursts[g.IntN(len(c.bursts))] + c.spread*g.ExpFloat64()
+		x -= math.Floor(x)
+	}
+	if g.lull[0] < x && x < g.lull[1] {
+		x = g.lull[0] * g.Float64()
+	}
+	return 2 + int64(x*float64(g.endNs))
+}
+
+// who fills in who sends a request of the class.
+func (g *generator) who(c *class, r *scenario.TraceRecord) {
+	i := int(float64(c.users) * g.Float64() * g.Float64()) // some more than others
+	group := fmt.Sprintf("group-%d", c.k)
+	switch {
+	case g.chance(0.01):
+		r.User, r.Groups = "admin", []string{"system:masters", "system:authenticated"}
+	case g.chance(0.01):
+		r.User, r.Groups = "system:anonymous", []string{"system:unauthenticated"}
+	case g.chance(0.005):
+		r.User, r.Groups = "nobody", nil
+	case c.accounts:
+		namespace := fmt.Sprintf("ns-%d", i%5)
+		r.User = fmt.Sprintf("system:serviceaccount:%s:sa-%d", namespace, i)
+		r.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, group, "system:authenticated"}
+	default:
+		r.User = fmt.Sprintf("user-%d-%d", c.k, i)
+		r.Groups = []string{group, "system:authenticated"}
+		if g.chance(0.05) {
+			r.Groups = []string{"system:nodes", "system:authenticated"}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	upstreamcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
+	workestimate "k8s.io/apiserver/pkg/util/flowcontrol/request"
+
+	"apfsim/conformance/generate"
+	"apfsim/conformance/upstream"
+	"apfsim/core/classify"
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/sim/clock"
+)
+
+// stay is a request of any width that occupies seats of one level for a while.
+type stay struct {
+	group      string // which goes to one level
+	fromNs, ns int64
+	seats      int
+}
+
+// Random levels and demands of any width: the same current limits at every adjustment.
+// The widths are not those of the work estimator, so that the demand is as large and as
+// odd as it pleases.
+func TestAllocation(t *testing.T) {
+	random := newRandom(6)
+	compared := 0
+	for range 40 {
+		objects, seats := generate.Levels(random.Uint64())
+		levels := len(objects.PriorityLevels) - 2
+		var stays []stay
+		const periods = 12
+		at := int64(1)
+		for at < periods*flowcontrol.AdjustmentPeriodNs {
+			at += 1 + random.Int64N(2e9)
+			s := stay{group: "system:masters", fromNs: at, ns: 1 + random.Int64N(25e9), seats: 1 + random.IntN(seats)}
+			if k := random.IntN(levels + 1); k < levels {
+				s.group = fmt.Sprintf("group-%d", k)
+			}
+			if random.IntN(2) == 0 {
+				s.seats = 1 + random.IntN(1+s.seats/5)
+			}
+			stays = append(stays, s)
+		}
+		ours := occupy(objects, seats, stays, periods)
+		var theirs []map[string]int
+		upstream.Control(t, objects, seats, func(control upstreamcontrol.Interface) {
+			theirs = occupyUpstream(t, control, stays, periods)
+		})
+		for i := range ours {
+			for name, limit := range ours[i] {
+				compared++
+				if theirs[i][name] != limit {
+					t.Fatalf("%d seats, adjustment %d: limit of %s: ours %d, upstream's %d\n%s", seats, i, name, limit, theirs[i][name], shown(objects))
+				}
+			}
+		}
+	}
+	t.Logf("%d limits", compared)
+}
+
+// starter starts requests whose end it does not know.
+type starter struct{ started []*flowcontrol.Request }
+
+func (s *starter) Dispatched(q *queueset.Request) {
+	s.started = append(s.started, q.Owner.(*flowcontrol.Request))
+}
+
+// occupy returns the limits after every adjustment.
+func occupy(objects config.Objects, seats int, stays []stay, periods int) (limits []map[string]int) {
+	type event struct {
+		arrive *stay
+		finish *flowcontrol.Request
+	}
+	var events clock.Queue[event]
+	host := &starter{}
+	control := flowcontrol.New(0, seats, objects, host)
+	events.Schedule(0, 0, event{})
+	lengths := map[*flowcontrol.Request]int64{}
+	for i := range stays {
+		events.Schedule(stays[i].fromNs, 1, event{arrive: &stays[i]})
+	}
+	for len(limits) < periods {
+		e, _ := events.Next(1 << 62)
+		now := events.NowNs()
+		switch {
+		case e.arrive != nil:
+			a := classify.Attributes{User: "user", Groups: []string{e.arrive.group}, Verb: "get", Path: "/"}
+			r := &flowcontrol.Request{Route: control.Route(&a)}
+			r.Owner, r.Work = r, estimate.Work{InitialSeats: e.arrive.seats}
+			lengths[r] = e.arrive.ns
+			control.Arrive(now, r)
+		case e.finish != nil:
+			control.Finish(now, e.finish)
+		default:
+			control.Adjust(now)
+			events.Schedule(now+flowcontrol.AdjustmentPeriodNs, 0, event{})
+			all := map[string]int{}
+			for _, l := range control.Levels() {
+				all[l.Name()] = l.CurrentLimit()
+			}
+			limits = append(limits, all)
+		}
+		for _, r := range host.started {
+			events.Schedule(now+lengths[r], 0, event{finish: r})
+		}
+		host.started = nil
+	}
+	return limits
+}
+
+func occupyUpstream(t *testing.T, control upstreamcontrol.Interface, stays []stay, periods int) (limits []map[string]int) {
+	start := time.Now()
+	until := func(ns int64) { time.Sleep(time.Until(start.Add(time.Duration(ns)))) }
+	// What still waits in the end is cancelled.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(periods)*10*time.Second)
+	defer cancel()
+	var busy sync.WaitGroup
+	for i := range stays {
+		s := &stays[i]
+		busy.Go(func() {
+			until(s.fromNs)
+			control.Handle(ctx,
+				upstreamcontrol.RequestDigest{
+					RequestInfo: &request.RequestInfo{Path: "/", Verb: "get"},
+					User:        &user.DefaultInfo{Name: "user", Groups: []string{s.group}},
+				},
+				func(*flowcontrolv1.FlowSchema, *flowcontrolv1.PriorityLevelConfiguration, string) {},
+				func() workestimate.WorkEstimate { return workestimate.WorkEstimate{InitialSeats: uint64(s.seats)} },
+				func(bool) {}, func() { time.Sleep(time.Duration(s.ns)) })
+		})
+	}
+	for i := range periods {
+		until(int64(i)*flowcontrol.AdjustmentPeriodNs + 1)
+		synctest.Wait()
+		limits = append(limits, upstream.Limits(t))
+	}
+	busy.Wait()
+	return limits
+}

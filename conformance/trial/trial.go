@@ -1,0 +1,106 @@
+// Package trial is what both sides of the comparison are given, and what they are asked:
+// a configuration, a trace of requests, changes of the configuration, and moments at which
+// to look into the queues.
+package trial
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"apfsim/core/config"
+	"apfsim/core/document"
+	"apfsim/sim/scenario"
+	"apfsim/sim/yaml"
+)
+
+// Trial is one comparison. Times are nanoseconds since its start.
+type Trial struct {
+	Name                        string
+	MaxRequestsInflight         int
+	MaxMutatingRequestsInflight int
+	RequestTimeoutNs            int64
+	Objects                     Objects // with the mandatory ones
+	Resources                   []scenario.Resource
+	Requests                    []scenario.TraceRecord // by arrival, ids from 1
+	Changes                     []Change               `json:",omitempty"` // by time
+	SamplesNs                   []int64                // when to look, in order
+}
+
+// Change puts another configuration into force.
+type Change struct {
+	AtNs    int64
+	Objects Objects
+}
+
+// Objects are flow-control objects that are written as a List of v1.
+type Objects struct{ config.Objects }
+
+// MarshalJSON implements json.Marshaler.
+func (o Objects) MarshalJSON() ([]byte, error) { return json.Marshal(o.Manifest()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *Objects) UnmarshalJSON(text []byte) error {
+	docs, mistakes := yaml.Parse("trial", text)
+	if err := mistakes.Err(); err != nil {
+		return err
+	}
+	decoded, mistakes := config.Decode(docs...)
+	o.Objects = decoded
+	return document.Mistakes(mistakes).Err()
+}
+
+// Step is one write of one object, and the configuration after it.
+type Step struct {
+	FlowSchema    *config.FlowSchema    // written, or
+	PriorityLevel *config.PriorityLevel // written, or
+	Delete        string                // deleted: the name of the object,
+	Schema        bool                  // which is a FlowSchema
+	After         config.Objects
+}
+
+// Steps returns the writes that lead from one configuration to another, in the order in
+// which an operator would have to make them: levels, then the schemas that refer to them,
+// then what is no longer wanted.
+func Steps(from, to config.Objects) []Step {
+	now := config.Objects{FlowSchemas: slices.Clone(from.FlowSchemas), PriorityLevels: slices.Clone(from.PriorityLevels)}
+	var steps []Step
+	step := func(s Step) {
+		s.After = config.Objects{FlowSchemas: slices.Clone(now.FlowSchemas), PriorityLevels: slices.Clone(now.PriorityLevels)}
+		steps = append(steps, s)
+	}
+	for _, l := range to.PriorityLevels {
+		if old := now.PriorityLevel(l.Name); old == nil || !equal(old.Spec, l.Spec) {
+			now = config.Merge(now, config.Objects{PriorityLevels: []*config.PriorityLevel{l}})
+			step(Step{PriorityLevel: l})
+		}
+	}
+	for _, s := range to.FlowSchemas {
+		if old := now.FlowSchema(s.Name); old == nil || !equal(old.Spec, s.Spec) {
+			now = config.Merge(now, config.Objects{FlowSchemas: []*config.FlowSchema{s}})
+			step(Step{FlowSchema: s})
+		}
+	}
+	for _, s := range from.FlowSchemas {
+		if to.FlowSchema(s.Name) == nil {
+			now.FlowSchemas = slices.DeleteFunc(slices.Clone(now.FlowSchemas), func(o *config.FlowSchema) bool { return o.Name == s.Name })
+			step(Step{Delete: s.Name, Schema: true})
+		}
+	}
+	for _, l := range from.PriorityLevels {
+		if to.PriorityLevel(l.Name) == nil {
+			now.PriorityLevels = slices.DeleteFunc(slices.Clone(now.PriorityLevels), func(o *config.PriorityLevel) bool { return o.Name == l.Name })
+			step(Step{Delete: l.Name})
+		}
+	}
+	return steps
+}
+
+func equal(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	if errX != nil || errY != nil {
+		panic(fmt.Sprint("trial: a spec that is no JSON: ", errX, errY))
+	}
+	return string(x) == string(y)
+}
