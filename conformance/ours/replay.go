@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"apfsim/conformance/trial"
+	"apfsim/core/config"
 	"apfsim/reports"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 )
 
 // Replay returns what apfsim makes of a trial as its users run it: a scenario whose
-// workload is a trace, and the request log of its run. The configuration must not change,
-// there are no snapshots, and final seats are those after dispatch.
+// workload is a trace, and the request log of its run. There are no snapshots, and final
+// seats are those after dispatch.
 func Replay(t *trial.Trial) (trial.Result, error) {
 	files, err := scenarioFiles(t)
 	if err != nil {
@@ -59,6 +60,9 @@ func scenarioFiles(t *trial.Trial) (fstest.MapFS, error) {
 			return nil, err
 		}
 	}
+	for _, c := range t.Changes {
+		last = max(last, c.AtNs)
+	}
 	resources := []map[string]any{}
 	for _, r := range t.Resources {
 		resources = append(resources, map[string]any{
@@ -74,6 +78,7 @@ func scenarioFiles(t *trial.Trial) (fstest.MapFS, error) {
 				"requestTimeout":              fmt.Sprint(time.Duration(t.RequestTimeoutNs)),
 			},
 			"config":    map[string]any{"base": scenario.BaseMandatory, "files": []string{"config.yaml"}},
+			"events":    scenarioEvents(t),
 			"resources": resources,
 			"workload":  []any{map[string]any{"name": "trace", "arrivals": map[string]any{"trace": map[string]any{"file": "trace.jsonl"}}}},
 		},
@@ -90,6 +95,32 @@ func scenarioFiles(t *trial.Trial) (fstest.MapFS, error) {
 		"config.yaml":   {Data: objects},
 		"trace.jsonl":   {Data: trace.Bytes()},
 	}, nil
+}
+
+// scenarioEvents writes the changes of a trial down as a scenario's events, each of which
+// is one reading of the configuration: the second reading after a write changes nothing.
+func scenarioEvents(t *trial.Trial) []any {
+	events := []any{}
+	from := t.Objects.Objects
+	for _, c := range t.Changes {
+		at := fmt.Sprint(time.Duration(c.AtNs))
+		for _, step := range trial.Steps(from, c.Objects.Objects) {
+			apply := map[string]any{}
+			switch {
+			case step.PriorityLevel != nil:
+				apply["objects"] = config.Objects{PriorityLevels: []*config.PriorityLevel{step.PriorityLevel}}.Manifest()
+			case step.FlowSchema != nil:
+				apply["objects"] = config.Objects{FlowSchemas: []*config.FlowSchema{step.FlowSchema}}.Manifest()
+			case step.Schema:
+				apply["remove"] = []any{map[string]any{"kind": "FlowSchema", "name": step.Delete}}
+			default:
+				apply["remove"] = []any{map[string]any{"kind": "PriorityLevelConfiguration", "name": step.Delete}}
+			}
+			events = append(events, map[string]any{"at": at, "apply": apply}, map[string]any{"at": at, "apply": map[string]any{}})
+		}
+		from = c.Objects.Objects
+	}
+	return events
 }
 
 // logLine is what a line of the request log says of the decision.
