@@ -72,7 +72,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 
 	controller := flowcontrol.New(0, serverLimit, objects, nil)
 	e := &Explanation{FlowSchemas: controller.Explain(a)}
-	if a.LongRunning() && a.Verb != "watch" {
+	if a.PassesBy() {
 		e.PassesBy = true
 		return e, nil
 	}

@@ -165,7 +165,7 @@ func (s *server) arrive(now int64, n int) {
 	record, r, d := &s.trial.Requests[n], &s.requests[n], &s.result.Decisions[n]
 	r.index, r.Owner, d.DispatchNs = n, r, -1
 	r.attributes = record.Attributes()
-	if r.attributes.LongRunning() && record.Verb != "watch" {
+	if r.attributes.PassesBy() {
 		s.dispatch(now, r)
 		return
 	}

@@ -36,8 +36,12 @@ func (a *Attributes) ReadOnly() bool {
 	return a.Verb == "get" || a.Verb == "list" || a.Verb == "watch"
 }
 
+// PassesBy reports whether flow control does not see the request: it is long-running, and
+// no watch.
+func (a *Attributes) PassesBy() bool { return a.LongRunning() && a.Verb != "watch" }
+
 // LongRunning reports whether kube-apiserver takes the request for one without a natural
-// end. All of these but watches pass by flow control.
+// end.
 func (a *Attributes) LongRunning() bool {
 	switch {
 	case a.Verb == "watch" || a.Verb == "proxy":

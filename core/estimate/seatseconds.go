@@ -22,6 +22,3 @@ func SeatsTimesDuration(seats float64, durationNs int64) SeatSeconds {
 func (s SeatSeconds) DurationPerSeat(seats float64) int64 {
 	return int64(float64(s) / seats * (1e9 / unitsPerSecond))
 }
-
-// Float returns the work in seat-seconds, to the precision of a float64.
-func (s SeatSeconds) Float() float64 { return float64(s) / unitsPerSecond }

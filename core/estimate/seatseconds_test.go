@@ -58,9 +58,3 @@ func TestNegativeWorkCancels(t *testing.T) {
 		}
 	})
 }
-
-func TestFloat(t *testing.T) {
-	if got := SeatSeconds(250_000_000).Float(); got != 2.5 {
-		t.Errorf("got %v seat-seconds, want 2.5", got)
-	}
-}

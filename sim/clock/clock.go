@@ -31,9 +31,6 @@ type entry[E any] struct {
 // NowNs returns the time of the event that Next yielded last.
 func (q *Queue[E]) NowNs() int64 { return q.nowNs }
 
-// Scheduled returns how many events have been scheduled so far, timers included.
-func (q *Queue[E]) Scheduled() uint64 { return q.scheduled }
-
 func (q *Queue[E]) key(atNs int64, class uint8) key {
 	if atNs < q.nowNs {
 		panic("clock: an event was scheduled in the past")

@@ -19,7 +19,7 @@ func (s *Server) prepare(t *Template) {
 		a := &t.Attributes
 		t.isWatch = a.Verb == "watch"
 		t.longRunning = a.LongRunning()
-		t.passesBy = t.longRunning && !t.isWatch
+		t.passesBy = a.PassesBy()
 		t.readOnly = a.ReadOnly()
 		t.master = slices.Contains(a.Groups, "system:masters")
 		t.waitNs = s.waitLimitNs(t)

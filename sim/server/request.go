@@ -21,7 +21,7 @@ type Template struct {
 	work        *estimate.Request // nil until prepared
 	waitNs      int64             // how long it may wait in a queue
 	isWatch     bool
-	passesBy    bool // long-running and no watch: flow control does not see it
+	passesBy    bool // flow control does not see it
 	longRunning bool
 	readOnly    bool
 	master      bool // of group system:masters
@@ -31,7 +31,7 @@ type Template struct {
 }
 
 // Request is one attempt at a request, from its arrival at the server until it has left.
-// Requests are pooled: an observer must not keep one.
+// Requests are pooled, and used again when one has left.
 type Request struct {
 	flowcontrol.Request
 	*Template
