@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"apfsim/sim/scenario"
@@ -10,52 +11,117 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows on a terminal how far a run is: the time simulated, events per second,
-// and the time left. Runs that are over within a second show nothing.
+// progress shows on a terminal how far all runs are: the time simulated, events per second,
+// and the time left. What is over within a second shows nothing.
 type progress struct {
-	bar       *progressbar.ProgressBar // nil when nothing is to be shown
-	total     time.Duration
-	simulated time.Duration
-	began     time.Time
-	shown     time.Time
+	runs    int
+	totalNs float64 // virtual time of all runs, which may be more than an int64 holds
+	began   time.Time
+
+	mu          sync.Mutex
+	bar         *progressbar.ProgressBar // nil when nothing is to be shown
+	done        int                      // runs
+	simulatedNs float64                  // of totalNs
+	events      uint64
+	shown       time.Time // when last
+	visible     bool
+	paused      bool // while something else is printed
 }
 
-func newProgress(w io.Writer, sc *scenario.Scenario, flags *runFlags) *progress {
-	p := &progress{total: time.Duration(sc.Spec.Duration), began: time.Now()}
+// runProgress is how far one of the runs is.
+type runProgress struct {
+	all       *progress
+	total     time.Duration
+	simulated time.Duration
+	events    uint64
+}
+
+// barSteps is how finely the bar shows what share is done.
+const barSteps = 1000
+
+// newProgress returns the progress of so many replications of each scenario.
+func newProgress(w io.Writer, loaded []*scenario.Scenario, flags *runFlags) *progress {
+	p := &progress{runs: len(loaded) * flags.replications, began: time.Now()}
+	for _, sc := range loaded {
+		p.totalNs += float64(sc.Spec.Duration) * float64(flags.replications)
+	}
 	if columns, ok := terminalWidth(w); ok && columns > 0 && !flags.quiet {
-		p.bar = progressbar.NewOptions64(int64(p.total),
-			progressbar.OptionSetWriter(w),
-			progressbar.OptionSetDescription(sc.Metadata.Name),
-			progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionSetWidth(20),
-			progressbar.OptionClearOnFinish(),
-		)
+		p.bar = newBar(w)
 	}
 	return p
 }
 
-// update is the run's sim.Progress.
-func (p *progress) update(nowNs int64, events uint64) {
-	p.simulated = time.Duration(nowNs)
-	if p.bar == nil {
-		return
-	}
-	now := time.Now()
-	elapsed := now.Sub(p.began)
-	if elapsed < time.Second || now.Sub(p.shown) < 100*time.Millisecond {
-		return
-	}
-	p.shown = now
-	left := time.Duration(float64(elapsed) * (float64(p.total)/float64(nowNs) - 1))
-	p.bar.Describe(fmt.Sprintf("%s of %s, %.1f M events/s, %s left", p.simulated.Round(100*time.Millisecond), p.total,
-		float64(events)/elapsed.Seconds()/1e6, left.Round(time.Second)))
-	p.bar.Set64(nowNs)
+func newBar(w io.Writer) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(barSteps,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetWidth(10),
+		progressbar.OptionClearOnFinish(),
+	)
 }
 
-// finish removes the display.
-func (p *progress) finish() {
-	if p.bar != nil && !p.shown.IsZero() {
-		p.bar.Finish()
+// begin returns the progress of one of the runs, which takes so much virtual time.
+func (p *progress) begin(total time.Duration) *runProgress {
+	return &runProgress{all: p, total: total}
+}
+
+// update is the run's sim.Progress.
+func (r *runProgress) update(nowNs int64, events uint64) {
+	p := r.all
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.simulatedNs += float64(nowNs - int64(r.simulated))
+	p.events += events - r.events
+	r.simulated, r.events = time.Duration(nowNs), events
+	p.show(r)
+}
+
+// finish says that the run is over.
+func (r *runProgress) finish() {
+	p := r.all
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.simulatedNs += float64(r.total - r.simulated)
+	r.simulated = r.total
+	p.done++
+}
+
+// show refreshes the display, not too often; latest is the run that has got further.
+func (p *progress) show(latest *runProgress) {
+	now := time.Now()
+	elapsed := now.Sub(p.began)
+	if p.bar == nil || p.paused || elapsed < time.Second || now.Sub(p.shown) < 100*time.Millisecond {
+		return
 	}
+	share := p.simulatedNs / p.totalNs
+	if share <= 0 {
+		return // nobody knows yet how much is left
+	}
+	p.shown, p.visible = now, true
+	state := fmt.Sprintf("%d of %d runs", p.done, p.runs)
+	if p.runs == 1 {
+		state = fmt.Sprintf("%s of %s", latest.simulated.Round(100*time.Millisecond), latest.total)
+	}
+	left := time.Duration(min(float64(elapsed)*(1/share-1), 1<<62))
+	p.bar.Describe(fmt.Sprintf("%s, %.1f M events/s, %s left", state, float64(p.events)/elapsed.Seconds()/1e6, left.Round(time.Second)))
+	p.bar.Set64(int64(share * barSteps))
+}
+
+// pause takes the display away, so that something else can be printed. The runs go on.
+func (p *progress) pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = true
+	if p.visible {
+		p.bar.Clear()
+		p.visible = false
+	}
+}
+
+// resume lets the display come back.
+func (p *progress) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = false
 }

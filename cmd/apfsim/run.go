@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -45,6 +46,9 @@ func newRun() *cobra.Command {
 		Long: `Simulate scenarios, files or names from the library (apfsim scenarios list), and print a
 summary of each. With -o, DIR/NAME gets summary.json, report.html, series.csv, the charts
 and, with --requests, a log of every request.
+
+Scenarios and replications run in parallel on all cores, or on as many as GOMAXPROCS in the
+environment says. What is printed and written is the same on any number of them.
 
 Exit status: 0 all is done and every threshold holds; 1 something failed; 2 wrong usage or
 invalid input; 99 a threshold does not hold.`,
@@ -96,42 +100,47 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			return err
 		}
 	}
+	if cmd.Flags().Changed("seed") {
+		for _, sc := range loaded {
+			sc.Spec.Seed = flags.seed
+		}
+	}
 	// From here on an interrupted run takes away what it has begun to write.
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends it at once
-	passed := true
-	var closed error // what came of stdout; the files are written all the same
+	progress := newProgress(cmd.ErrOrStderr(), loaded, flags)
+	defer progress.pause()
+	n := flags.replications
+	summaries := newInOrder(ctx, runtime.GOMAXPROCS(0), len(loaded)*n, func(ctx context.Context, i int) (*reports.Summary, error) {
+		return simulate(ctx, replication(loaded[i/n], i%n, n), flags, progress)
+	})
+	defer summaries.stop()
+	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, progress: progress, passed: true}
 	for _, sc := range loaded {
-		for _, w := range sc.Warnings {
-			fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w.Error())
-		}
-		if cmd.Flags().Changed("seed") {
-			sc.Spec.Seed = flags.seed
-		}
-		name, firstSeed := sc.Metadata.Name, sc.Spec.Seed
-		for i := range flags.replications {
-			sc.Spec.Seed = firstSeed + uint64(i)
-			if flags.replications > 1 {
-				sc.Metadata.Name = fmt.Sprintf("%s-seed-%d", name, sc.Spec.Seed)
-			}
-			result, err := simulate(ctx, cmd.ErrOrStderr(), sc, flags)
-			if err != nil {
-				return fmt.Errorf("%s: %w", sc.Metadata.Name, err)
-			}
-			passed = passed && result.Summary.Passed
-			if closed == nil {
-				closed = printSummary(cmd.OutOrStdout(), result.Summary, flags)
-			}
+		if err := p.print(sc, summaries.next); err != nil {
+			return err
 		}
 	}
-	if closed != nil && !errors.Is(closed, syscall.EPIPE) {
-		return closed
+	if p.closed != nil && !errors.Is(p.closed, syscall.EPIPE) {
+		return p.closed
 	}
-	if !passed {
+	if !p.passed {
 		return &failure{status: statusThreshold}
 	}
 	return nil
+}
+
+// replication returns the i-th of n replications of a scenario: the scenario itself if it is
+// the only one, else one with a name and a seed of its own. All else they share.
+func replication(sc *scenario.Scenario, i, n int) *scenario.Scenario {
+	if n == 1 {
+		return sc
+	}
+	own := *sc
+	own.Spec.Seed += uint64(i)
+	own.Metadata.Name = fmt.Sprintf("%s-seed-%d", sc.Metadata.Name, own.Spec.Seed)
+	return &own
 }
 
 // writable finds out before a run, not after it, whether there can be files below dir.
@@ -179,36 +188,39 @@ func loadScenarios(args []string, options scenario.Options) ([]*scenario.Scenari
 }
 
 // simulate runs one scenario and writes its files.
-func simulate(ctx context.Context, stderr io.Writer, sc *scenario.Scenario, flags *runFlags) (*reports.Result, error) {
+func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *progress) (_ *reports.Summary, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", sc.Metadata.Name, err)
+		}
+	}()
 	r := sim.New(sc)
 	interval := reports.Interval(int64(sc.Spec.Duration))
 	collector := reports.NewCollector(sc, r.Server, interval)
 	r.Server.Observe(collector)
 	var log *reports.RequestLogFile
 	if flags.requests {
-		var err error
 		if log, err = reports.CreateRequestLog(flags.out, sc); err != nil {
 			return nil, err
 		}
 		defer log.Abandon()
 		r.Server.Observe(log)
 	}
-	bar := newProgress(stderr, sc, flags)
+	progress := all.begin(time.Duration(sc.Spec.Duration))
 	running, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	err := r.Execute(running, interval, func(nowNs int64, events uint64) {
-		bar.update(nowNs, events)
+	err = r.Execute(running, interval, func(nowNs int64, events uint64) {
+		progress.update(nowNs, events)
 		if log != nil && log.Err() != nil {
 			giveUp()
 		}
 	})
-	bar.finish()
 	if log != nil && log.Err() != nil {
 		return nil, log.Commit() // which says what went wrong
 	}
 	if ctx.Err() != nil { // a short run does not notice
 		return nil, fmt.Errorf("interrupted after %s of %s; nothing of it is written",
-			bar.simulated.Round(time.Millisecond), time.Duration(sc.Spec.Duration))
+			progress.simulated.Round(time.Millisecond), progress.total)
 	}
 	if err != nil {
 		return nil, err
@@ -223,9 +235,9 @@ func simulate(ctx context.Context, stderr io.Writer, sc *scenario.Scenario, flag
 		if err := reports.WriteDir(flags.out, result); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(stderr, "apfsim: results of %s are in %s\n", sc.Metadata.Name, reports.Folder(flags.out, sc.Metadata.Name))
 	}
-	return result, nil
+	progress.finish()
+	return result.Summary, nil
 }
 
 func warnings(sc *scenario.Scenario) []string {
@@ -234,6 +246,40 @@ func warnings(sc *scenario.Scenario) []string {
 		texts[i] = w.Error()
 	}
 	return texts
+}
+
+// printer prints what comes of the runs, and remembers what the exit status depends on.
+type printer struct {
+	stdout, stderr io.Writer
+	flags          *runFlags
+	progress       *progress
+	passed         bool
+	closed         error // what came of stdout; the files are written all the same
+}
+
+// print prints what comes of the replications of one scenario, which next returns in order.
+func (p *printer) print(sc *scenario.Scenario, next func() (*reports.Summary, error)) error {
+	p.progress.pause()
+	for _, w := range warnings(sc) {
+		fmt.Fprintln(p.stderr, "apfsim: warning:", w)
+	}
+	p.progress.resume()
+	for range p.flags.replications {
+		s, err := next()
+		if err != nil {
+			return err
+		}
+		p.progress.pause()
+		if p.flags.out != "" {
+			fmt.Fprintf(p.stderr, "apfsim: results of %s are in %s\n", s.Name, reports.Folder(p.flags.out, s.Name))
+		}
+		p.passed = p.passed && s.Passed
+		if p.closed == nil {
+			p.closed = printSummary(p.stdout, s, p.flags)
+		}
+		p.progress.resume()
+	}
+	return nil
 }
 
 func printSummary(w io.Writer, s *reports.Summary, flags *runFlags) error {

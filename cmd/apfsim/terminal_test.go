@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -17,9 +18,10 @@ func onTerminal(t *testing.T, dir, line string) *process {
 	return newProcess(t, dir, "script", "-qec", line, "/dev/null")
 }
 
-// On a terminal a run shows how far it is, and Ctrl-C typed there ends it.
-func TestProgressOnATerminal(t *testing.T) {
-	p := onTerminal(t, t.TempDir(), "stty cols 80; exec apfsim run elephants-and-mice --set spec.duration=1000h -o out --requests")
+// watch runs a process on a terminal and types Ctrl-C as soon as the screen is as wanted. It
+// returns what was on the screen.
+func (p *process) watch(t *testing.T, asWanted func(screen string) bool) string {
+	t.Helper()
 	keys, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +42,7 @@ func TestProgressOnATerminal(t *testing.T) {
 			break
 		}
 		seen.WriteByte(b)
-		if !typed && strings.HasSuffix(seen.String(), " left") {
+		if !typed && asWanted(seen.String()) {
 			typed = true
 			keys.Write([]byte{3})
 		}
@@ -48,10 +50,26 @@ func TestProgressOnATerminal(t *testing.T) {
 	if status := p.wait(t); status != statusFailed {
 		t.Errorf("exit status %d, want %d", status, statusFailed)
 	}
+	return seen.String()
+}
+
+// On a terminal a run shows how far it is, and Ctrl-C typed there ends it.
+func TestProgressOnATerminal(t *testing.T) {
+	p := onTerminal(t, t.TempDir(), "stty cols 80; exec apfsim run elephants-and-mice --set spec.duration=1000h -o out --requests")
+	screen := p.watch(t, func(screen string) bool { return strings.HasSuffix(screen, " left") })
 	for _, want := range []string{" of 1000h0m0s, ", " M events/s, ", " left", "apfsim: elephants-and-mice: interrupted after "} {
-		if !strings.Contains(seen.String(), want) {
-			t.Errorf("no %q on the screen: %q", want, seen.String())
+		if !strings.Contains(screen, want) {
+			t.Errorf("no %q on the screen: %q", want, screen)
 		}
+	}
+}
+
+// Runs in parallel have one display.
+func TestProgressOfSeveralRuns(t *testing.T) {
+	p := onTerminal(t, t.TempDir(), "stty cols 80; exec apfsim run elephants-and-mice borrowing --set spec.duration=1000h --replications 2")
+	screen := p.watch(t, func(screen string) bool { return strings.HasSuffix(screen, " left") })
+	if !regexp.MustCompile(`\r0 of 4 runs, \d+\.\d M events/s, \S+ left   0% \|.*\r *\r[^\r]*apfsim: elephants-and-mice-seed-1: interrupted after `).MatchString(screen) {
+		t.Errorf("%q", screen)
 	}
 }
 

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"apfsim/sim/scenario"
+)
+
+// screen is what is written to a terminal.
+type screen struct{ bytes.Buffer }
+
+// expect looks at what has been written since the last look.
+func (s *screen) expect(t *testing.T, what, want string) {
+	t.Helper()
+	if got := s.String(); got != want {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+	s.Reset()
+}
+
+func progressOn(s *screen, durations ...time.Duration) *progress {
+	var loaded []*scenario.Scenario
+	for _, d := range durations {
+		loaded = append(loaded, &scenario.Scenario{Spec: scenario.Spec{Duration: scenario.Duration(d)}})
+	}
+	p := newProgress(s, loaded, &runFlags{replications: 1})
+	p.bar = newBar(s)
+	return p
+}
+
+// The story of three runs, of which two go in parallel.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s screen
+		p := progressOn(&s, 100*time.Second, 200*time.Second, 100*time.Second)
+		shown := func(what, text string) {
+			t.Helper()
+			got := s.String()
+			if last := got[strings.LastIndex(got, "\r")+1:]; last != text {
+				t.Errorf("%s: the last line of %q is not %q", what, got, text)
+			}
+			s.Reset()
+		}
+		first := p.begin(100 * time.Second)
+		second := p.begin(200 * time.Second)
+		first.update(int64(10*time.Second), 100_000)
+		s.expect(t, "in the first second", "")
+		time.Sleep(2 * time.Second)
+		second.update(int64(30*time.Second), 500_000)
+		shown("a tenth is done in 2 s", "0 of 3 runs, 0.3 M events/s, 18s left  10% |█         |  ")
+		second.update(int64(50*time.Second), 600_000)
+		s.expect(t, "at the same moment", "")
+
+		first.update(int64(99*time.Second), 900_000)
+		first.finish()
+		p.pause()
+		shown("while something is printed", "")
+		time.Sleep(time.Second)
+		second.update(int64(60*time.Second), 700_000)
+		s.expect(t, "in the meantime", "")
+		p.resume()
+		second.update(int64(100*time.Second), 2_100_000)
+		shown("after it", "1 of 3 runs, 1.0 M events/s, 3s left  50% |█████     |  ")
+		p.pause()
+		p.pause()
+		shown("in the end", "")
+	})
+}
+
+// A single run shows its own time.
+func TestProgressOfOneRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s screen
+		p := progressOn(&s, time.Minute)
+		r := p.begin(time.Minute)
+		time.Sleep(time.Second)
+		r.update(0, 1<<14)
+		s.expect(t, "before virtual time goes on", "")
+		r.update(int64(15*time.Second), 1<<20)
+		if want := "15s of 1m0s, 1.0 M events/s, 3s left  25% |"; !bytes.Contains(s.Bytes(), []byte(want)) {
+			t.Errorf("%q, want %q", &s.Buffer, want)
+		}
+	})
+}
+
+// So many hours of virtual time are more than an int64 has nanoseconds for.
+func TestProgressOfVeryMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s screen
+		const hours = 2_000_000
+		p := progressOn(&s, hours*time.Hour, hours*time.Hour)
+		r := p.begin(hours * time.Hour)
+		time.Sleep(time.Second)
+		r.update(int64(hours/2*time.Hour), 1<<20)
+		if want := "0 of 2 runs, 1.0 M events/s, 3s left  25% |"; !bytes.Contains(s.Bytes(), []byte(want)) {
+			t.Errorf("%q, want %q", &s.Buffer, want)
+		}
+	})
+}
