@@ -93,15 +93,16 @@ func occupy(objects config.Objects, seats int, stays []stay, periods int) (limit
 		events.Schedule(stays[i].fromNs, 1, event{arrive: &stays[i]})
 	}
 	for len(limits) < periods {
-		e, _ := events.Next(1 << 62)
+		e, _ := events.Next()
 		now := events.NowNs()
 		switch {
 		case e.arrive != nil:
 			a := classify.Attributes{User: "user", Groups: []string{e.arrive.group}, Verb: "get", Path: "/"}
-			r := &flowcontrol.Request{Route: control.Route(&a)}
+			route := control.Route(&a)
+			r := &flowcontrol.Request{}
 			r.Owner, r.Work = r, estimate.Work{InitialSeats: e.arrive.seats}
 			lengths[r] = e.arrive.ns
-			control.Arrive(now, r)
+			control.Arrive(now, r, &route)
 		case e.finish != nil:
 			control.Finish(now, e.finish)
 		default:

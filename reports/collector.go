@@ -88,12 +88,16 @@ func newCollector(sc *scenario.Scenario, intervalNs int64, eachLevel func(func(l
 		cells: make([][]*cell, len(sc.Spec.Workload)),
 	}
 	c.unseen = c.newFlow(0, nil)
+	c.unseen.active = true // not one of its level's flows, it is never to become active
 	return c
 }
 
 // Arrived implements server.Observer.
 func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 	f := c.flowOf(nowNs, r)
+	if int(f.workload) != r.Workload {
+		c.meet(f, r.Workload)
+	}
 	if c.counts(r) {
 		c.cellOf(r, f).arrive(r)
 		f.arrive(r)
@@ -107,8 +111,10 @@ func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 	f := c.flowOf(nowNs, r)
 	if c.counts(r) {
-		c.cellOf(r, f).dispatch(nowNs, r)
-		f.dispatch(nowNs, r)
+		cl := c.cellOf(r, f)
+		cl.dispatched++
+		f.dispatched++
+		c.time(cl, f, wait, nowNs-r.ArrivalNs)
 	}
 	f.start(nowNs, r)
 	f.level.start(nowNs, askedBy(r), seatsOf(r))
@@ -118,8 +124,10 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 	f := c.flowOf(nowNs, r)
 	if c.counts(r) {
-		c.cellOf(r, f).reject(nowNs, r)
-		f.reject(nowNs, r)
+		cl := c.cellOf(r, f)
+		cl.rejected[r.Rejection]++
+		f.rejected[r.Rejection]++
+		c.time(cl, f, rejectedWait, nowNs-r.ArrivalNs)
 	}
 	f.refuse(nowNs, r)
 	f.level.refuse(nowNs, askedBy(r), r.Rejection)
@@ -130,11 +138,19 @@ func (c *Collector) Queued(int64, *server.Request) {}
 
 // Executed implements server.Observer.
 func (c *Collector) Executed(nowNs int64, r *server.Request) {
-	f := c.flowOf(nowNs, r)
 	if c.counts(r) {
-		c.cellOf(r, f).execute(nowNs, r)
-		f.execute(nowNs, r)
+		f := c.flowOf(nowNs, r)
+		cl := c.cellOf(r, f)
+		cl.executed++
+		f.executed++
+		c.time(cl, f, execution, nowNs-r.DispatchNs)
+		c.time(cl, f, latency, nowNs-r.ArrivalNs)
 	}
+}
+
+func (c *Collector) time(cl *cell, f *flow, t timing, ns int64) {
+	cl.timed[t].record(ns)
+	f.time(t, ns)
 }
 
 // Released implements server.Observer.
@@ -192,40 +208,48 @@ func (c *Collector) counts(r *server.Request) bool {
 func seatsOf(r *server.Request) int { return max(1, r.Seats()) }
 
 // askedBy returns the seats that a request waits for.
-func askedBy(r *server.Request) int { return max(1, r.SeatsAsked) }
+func askedBy(r *server.Request) int { return max(1, int(r.SeatsAsked)) }
 
 // demandOf returns the seat-nanoseconds that a request takes, or would have taken.
 func demandOf(r *server.Request) float64 {
 	return float64(seatsOf(r)) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
 }
 
+// meet enters a workload as one that sends requests of a flow.
+func (c *Collector) meet(f *flow, workload int) {
+	if f.workload != noWorkload {
+		f.cell = nil
+		return
+	}
+	f.workload, f.cell = int32(workload), c.cellAt(workload, f.group)
+}
+
 func (c *Collector) cellOf(r *server.Request, f *flow) *cell {
-	cells := c.cells[r.Workload]
-	if f.group.index < len(cells) && cells[f.group.index] != nil {
-		return cells[f.group.index]
+	if f.cell != nil {
+		return f.cell
 	}
-	for len(cells) <= f.group.index {
-		cells = append(cells, nil)
+	return c.cellAt(r.Workload, f.group)
+}
+
+func (c *Collector) cellAt(workload int, g *group) *cell {
+	for len(c.cells[workload]) <= g.index {
+		c.cells[workload] = append(c.cells[workload], nil)
 	}
-	created := &cell{workload: r.Workload, group: f.group, measures: newMeasures[uint64](finePrecision)}
-	cells[f.group.index] = created
-	c.cells[r.Workload] = cells
-	return created
+	cl := &c.cells[workload][g.index]
+	if *cl == nil {
+		*cl = &cell{workload: workload, group: g, measures: newMeasures[uint64](finePrecision)}
+	}
+	return *cl
 }
 
 func (c *Collector) flowOf(nowNs int64, r *server.Request) *flow {
-	f := c.unseen
-	if r.Flow != nil {
-		if i := r.Flow.Index; i < len(c.byIndex) && c.byIndex[i] != nil {
-			f = c.byIndex[i]
-		} else {
-			f = c.firstSeen(nowNs, r.Flow)
-		}
+	if r.Flow == nil {
+		return c.unseen
 	}
-	if f.workload != r.Workload {
-		f.meet(r.Workload)
+	if i := r.Flow.Index; i < len(c.byIndex) && c.byIndex[i] != nil {
+		return c.byIndex[i]
 	}
-	return f
+	return c.firstSeen(nowNs, r.Flow)
 }
 
 // firstSeen enters a flow. One that comes back after a change of the configuration under
@@ -239,6 +263,7 @@ func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
 	f := l.byName[name]
 	if f == nil {
 		f = c.newFlow(nowNs, of)
+		f.index = len(l.flows)
 		l.byName[name] = f
 		l.flows = append(l.flows, f)
 		c.flows = append(c.flows, f)
@@ -248,7 +273,7 @@ func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
 }
 
 func (c *Collector) newFlow(nowNs int64, of *server.Flow) *flow {
-	f := &flow{fromNs: c.fromNs, sinceNs: nowNs, workload: noWorkload, measures: newMeasures[uint32](coarsePrecision)}
+	f := &flow{sinceNs: nowNs, workload: noWorkload, measures: newMeasures[uint32](coarsePrecision)}
 	if of == nil {
 		f.group = c.groupOf("", c.levelNamed(nowNs, ""))
 	} else {

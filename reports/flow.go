@@ -2,23 +2,17 @@ package reports
 
 import "apfsim/sim/server"
 
-// flow is what is followed of one flow, besides its measures.
+// flow is what is followed of one flow. What every request touches comes first: of many
+// flows, no more fits the processor's cache.
 type flow struct {
-	name  string
-	group *group
-	level *level
-	hand  []int // the queues its requests are dealt
-	measures[uint32]
+	level      *level
+	cell       *cell // of its requests; nil when several workloads send them
+	workload   int32 // that sends them, the first of them if several
+	seatsInUse int32
+	waiting    int32
+	present    int32 // requests that have arrived and hold or await seats
 
-	workload int  // whose requests it has, the first of them if several
-	mixed    bool // several workloads' requests
-
-	fromNs     int64 // beginning of the window
-	sinceNs    int64 // up to when the integrals are complete
-	seatsInUse int
-	waiting    int
-	present    int // requests that have arrived and hold or await seats
-
+	sinceNs int64   // up to when the integrals are complete
 	service int64   // seat-nanoseconds within the window
 	demand  float64 // seat-nanoseconds asked for by arrivals within the window
 
@@ -30,19 +24,47 @@ type flow struct {
 
 	hungrySinceNs int64 // since when something waits and nothing was dispatched
 	starvedNs     int64 // the longest such time so far, within the window
+
+	// The latest durations, not yet in the histograms: timing in the top 2 bits,
+	// nanoseconds below. A flow with few requests comes to have histograms at the end.
+	latest []uint64
+	measures[uint32]
+
+	active bool // in level.active
+	index  int  // among the level's flows
+	group  *group
+	name   string
+	hand   []int // the queues its requests are dealt
 }
 
 const noWorkload = -1
 
-func (f *flow) meet(workload int) {
-	if f.workload == noWorkload {
-		f.workload = workload
-		return
+// mixed says whether several workloads send its requests.
+func (f *flow) mixed() bool { return f.cell == nil && f.workload != noWorkload }
+
+// manyLatest is how many durations a flow keeps before they are counted.
+const manyLatest = 128
+
+func (f *flow) time(t timing, ns int64) {
+	if len(f.latest) == manyLatest {
+		f.count()
 	}
-	f.mixed = true
+	f.latest = append(f.latest, uint64(t)<<62|uint64(ns))
+}
+
+// count brings the histograms up to date.
+func (f *flow) count() {
+	for _, d := range f.latest {
+		f.timed[d>>62].record(int64(d << 2 >> 2))
+	}
+	f.latest = f.latest[:0]
 }
 
 func (f *flow) enter(nowNs int64, r *server.Request) {
+	if !f.active {
+		f.active = true
+		f.level.active = append(f.level.active, f)
+	}
 	if f.waiting == 0 {
 		f.hungrySinceNs = nowNs
 	}
@@ -55,7 +77,7 @@ func (f *flow) enter(nowNs int64, r *server.Request) {
 
 func (f *flow) start(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
-	f.seatsInUse += seatsOf(r)
+	f.seatsInUse += int32(seatsOf(r))
 	f.noteHunger(nowNs)
 	f.hungrySinceNs = nowNs
 	f.waiting--
@@ -72,7 +94,7 @@ func (f *flow) refuse(nowNs int64, r *server.Request) {
 
 func (f *flow) leave(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
-	f.seatsInUse -= seatsOf(r)
+	f.seatsInUse -= int32(seatsOf(r))
 	f.depart(0)
 }
 
@@ -95,15 +117,15 @@ func (f *flow) advance(nowNs int64) {
 		served := seats * (nowNs - f.sinceNs)
 		f.intervalService += served
 		f.outstanding = max(0, f.outstanding-float64(served))
-		if nowNs > f.fromNs {
-			f.service += seats * (nowNs - max(f.sinceNs, f.fromNs))
+		if nowNs > f.level.fromNs {
+			f.service += seats * (nowNs - max(f.sinceNs, f.level.fromNs))
 		}
 	}
 	f.sinceNs = nowNs
 }
 
 func (f *flow) noteHunger(nowNs int64) {
-	f.starvedNs = max(f.starvedNs, nowNs-max(f.hungrySinceNs, f.fromNs))
+	f.starvedNs = max(f.starvedNs, nowNs-max(f.hungrySinceNs, f.level.fromNs))
 }
 
 // closeInterval returns the service and the demand of the interval that ends now.
@@ -119,4 +141,5 @@ func (f *flow) end(nowNs int64) {
 	if f.waiting > 0 {
 		f.noteHunger(nowNs)
 	}
+	f.count()
 }

@@ -35,57 +35,39 @@ func (t *tally) merge(other *tally) {
 // measures is what is counted and timed of any group of requests.
 type measures[C count] struct {
 	tally
-	wait, execution, latency histogram[C]
-	rejectedWait             [queueset.Rejections]histogram[C] // by reason
+	timed [timings]histogram[C]
 }
 
+// timing is one of the durations that a request is timed for.
+type timing uint8
+
+const (
+	wait         timing = iota // arrival to dispatch
+	execution                  // dispatch to the end of execution
+	latency                    // arrival to the end of execution
+	rejectedWait               // arrival to rejection
+
+	timings = iota
+)
+
 func newMeasures[C count](precision uint8) measures[C] {
-	h := histogram[C]{precision: precision}
-	m := measures[C]{wait: h, execution: h, latency: h}
-	for i := range m.rejectedWait {
-		m.rejectedWait[i] = h
+	var m measures[C]
+	for d := range m.timed {
+		m.timed[d].precision = precision
 	}
 	return m
 }
 
-func (m *measures[C]) arrive(r *server.Request) {
-	m.arrived++
+func (t *tally) arrive(r *server.Request) {
+	t.arrived++
 	if r.Attempt > 1 {
-		m.retries++
+		t.retries++
 	}
-}
-
-func (m *measures[C]) dispatch(nowNs int64, r *server.Request) {
-	m.dispatched++
-	m.wait.record(nowNs - r.ArrivalNs)
-}
-
-func (m *measures[C]) reject(nowNs int64, r *server.Request) {
-	m.rejected[r.Rejection]++
-	m.rejectedWait[r.Rejection].record(nowNs - r.ArrivalNs)
-}
-
-func (m *measures[C]) execute(nowNs int64, r *server.Request) {
-	m.executed++
-	m.execution.record(nowNs - r.DispatchNs)
-	m.latency.record(nowNs - r.ArrivalNs)
 }
 
 func (m *measures[C]) merge(other *measures[C]) {
 	m.tally.merge(&other.tally)
-	m.wait.merge(&other.wait)
-	m.execution.merge(&other.execution)
-	m.latency.merge(&other.latency)
-	for i := range m.rejectedWait {
-		m.rejectedWait[i].merge(&other.rejectedWait[i])
+	for d := range m.timed {
+		m.timed[d].merge(&other.timed[d])
 	}
-}
-
-// rejectedWaits returns the waits of the rejected requests, for whatever reason.
-func (m *measures[C]) rejectedWaits() histogram[C] {
-	all := histogram[C]{precision: m.wait.precision}
-	for i := range m.rejectedWait {
-		all.merge(&m.rejectedWait[i])
-	}
-	return all
 }

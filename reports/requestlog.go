@@ -57,7 +57,7 @@ func (l *RequestLog) Arrived(nowNs int64, r *server.Request) {
 	}
 	l.next = r.Number + 1
 	e := l.at(r.Number)
-	*e = entry{head: l.appendHead(e.head[:0], nowNs, r), attempt: r.Attempt, flow: r.Flow != nil,
+	*e = entry{head: l.appendHead(e.head[:0], nowNs, r), attempt: int(r.Attempt), flow: r.Flow != nil,
 		outcome: server.Waiting, queue: -1, arrivalNs: nowNs, dispatchNs: -1}
 	e.estimate(r)
 }
@@ -75,7 +75,7 @@ func (l *RequestLog) Dispatched(nowNs int64, r *server.Request) {
 // Rejected implements server.Observer.
 func (l *RequestLog) Rejected(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
-	e.outcome, e.endNs, e.reason, e.retryAfter = server.Rejected, nowNs, r.Rejection, r.RetryAfterSeconds
+	e.outcome, e.endNs, e.reason, e.retryAfter = server.Rejected, nowNs, r.Rejection, int(r.RetryAfterSeconds)
 	e.estimate(r)
 	l.decide(e)
 }

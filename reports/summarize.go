@@ -38,7 +38,7 @@ func (c *Collector) Result(warnings ...string) *Result {
 	for i := range sc.Spec.Workload {
 		m := c.merged(func(cl *cell) bool { return cl.workload == i })
 		s.Workloads = append(s.Workloads, groupOf(sc.Spec.Workload[i].Name, m))
-		result.waits = append(result.waits, m.wait)
+		result.waits = append(result.waits, m.timed[wait])
 	}
 	for _, name := range c.schemaNames() {
 		m := c.merged(func(cl *cell) bool { return cl.group.schema == name })
@@ -142,7 +142,6 @@ func (f *flow) summary(share float64) Flow {
 }
 
 func groupOf[C count](name string, m *measures[C]) Group {
-	rejected := m.rejectedWaits()
 	return Group{
 		Name: name,
 		Counts: Counts{
@@ -152,8 +151,8 @@ func groupOf[C count](name string, m *measures[C]) Group {
 			TimedOut:         m.rejected[queueset.TimedOut],
 			Retries:          m.retries, Waiting: m.waiting(), Executing: m.executing(),
 		},
-		Wait: distribution(&m.wait), Execution: distribution(&m.execution),
-		Latency: distribution(&m.latency), RejectedWait: distribution(&rejected),
+		Wait: distribution(&m.timed[wait]), Execution: distribution(&m.timed[execution]),
+		Latency: distribution(&m.timed[latency]), RejectedWait: distribution(&m.timed[rejectedWait]),
 	}
 }
 

@@ -70,7 +70,7 @@ func (c *Collector) flowRequestsValue(t *scenario.Threshold) (value float64, not
 		if f.name != t.Tag("flow") || !tagged(t, "flowSchema", f.group.schema) || !tagged(t, "priorityLevel", f.level.name) {
 			continue
 		}
-		if f.mixed && t.Tag("workload") != "" {
+		if f.mixed() && t.Tag("workload") != "" {
 			return 0, "the flow has requests of several workloads, which it does not tell apart"
 		}
 		if !tagged(t, "workload", c.scenario.Spec.Workload[f.workload].Name) {
@@ -97,14 +97,13 @@ const noSamples = "no samples"
 func requestsValue[C count](m *measures[C], t *scenario.Threshold, seconds float64) (value float64, note string) {
 	switch t.Metric {
 	case "wait":
-		return durationValue(&m.wait, m.arrived, t)
+		return durationValue(&m.timed[wait], m.arrived, t)
 	case "execution":
-		return durationValue(&m.execution, m.arrived, t)
+		return durationValue(&m.timed[execution], m.arrived, t)
 	case "latency":
-		return durationValue(&m.latency, m.arrived, t)
+		return durationValue(&m.timed[latency], m.arrived, t)
 	case "rejectedWait":
-		h := m.rejectedWaits()
-		return durationValue(&h, m.arrived, t)
+		return durationValue(&m.timed[rejectedWait], m.arrived, t)
 	}
 	if t.Metric == "arrived" {
 		if t.Stat == "perSecond" {

@@ -46,13 +46,14 @@ func (r *Run) Execute(ctx context.Context, intervalNs int64, progress Progress) 
 		return err
 	}
 	r.events.Schedule(0, uint8(server.Sample), server.Event{Kind: server.Sample})
+	r.events.Schedule(endNs, uint8(server.End), server.Event{Kind: server.End})
 	for events := uint64(1); ; events++ {
-		e, ok := r.events.Next(endNs)
-		if !ok {
-			break
-		}
+		e, _ := r.events.Next() // there is one: the end
 		now := r.events.NowNs()
 		switch e.Kind {
+		case server.End:
+			r.Server.Handle(now, server.Event{Kind: server.Sample})
+			return nil
 		case server.ClientActs:
 			r.clients.Act(now, e.Index)
 		case server.Resend:
@@ -75,6 +76,4 @@ func (r *Run) Execute(ctx context.Context, intervalNs int64, progress Progress) 
 			}
 		}
 	}
-	r.Server.Handle(endNs, server.Event{Kind: server.Sample})
-	return nil
 }

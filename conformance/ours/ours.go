@@ -39,7 +39,8 @@ type request struct {
 	flowcontrol.Request
 	attributes classify.Attributes
 	work       *estimate.Request // nil for one that passes by flow control
-	timeOut    clock.Timer[event]
+	route      flowcontrol.Route
+	timeOut    clock.Handle      // while it waits
 	index      int
 	inside     bool // waits or executes
 }
@@ -93,7 +94,7 @@ func Run(t *trial.Trial) (trial.Result, []Clash) {
 		s.at(t.Requests[i].ArrivalNs, event{arrive, i})
 	}
 	for s.open > 0 {
-		e, _ := s.events.Next(1 << 62)
+		e, _ := s.events.Next()
 		s.note(e)
 		s.handle(e)
 	}
@@ -134,6 +135,7 @@ func (s *server) handle(e event) {
 		s.open--
 	case timeOut:
 		r, d := &s.requests[e.n], &s.result.Decisions[e.n]
+		r.timeOut = 0
 		d.RetryAfterSeconds = s.control.TimeOut(now, &r.Request)
 		s.reject(now, r, queueset.TimedOut)
 	case adjust:
@@ -174,18 +176,18 @@ func (s *server) arrive(now int64, n int) {
 		panic("ours: a trial with a query that is none: " + err.Error())
 	}
 	r.work = work
-	r.Route = s.control.Route(&r.attributes)
-	r.Work = work.Estimate(r.Level.SeatCap())
-	d.FlowSchema, d.PriorityLevel = r.Schema.Name, r.Level.Name()
+	r.route = s.control.Route(&r.attributes)
+	r.Work = work.Estimate(r.route.Level.SeatCap())
+	d.FlowSchema, d.PriorityLevel = r.route.Schema.Name, r.route.Level.Name()
 	d.Seats, d.FinalSeats, d.AdditionalNs = r.Work.InitialSeats, r.Work.FinalSeats, r.Work.AdditionalLatencyNs
 	r.inside = true
 	s.inside = append(s.inside, n)
-	rejection, retryAfterSeconds := s.control.Arrive(now, &r.Request)
+	rejection, retryAfterSeconds := s.control.Arrive(now, &r.Request, &r.route)
 	if rejection != queueset.NotRejected {
 		d.RetryAfterSeconds = retryAfterSeconds
 		s.reject(now, r, rejection)
 	} else if r.Waiting() {
-		s.events.Start(&r.timeOut, s.waitLimitNs(r), uint8(timeOut), event{timeOut, n})
+		r.timeOut = s.events.Schedule(now+s.waitLimitNs(r), uint8(timeOut), event{timeOut, n})
 	}
 }
 
@@ -213,8 +215,9 @@ func (s *server) waitLimitNs(r *request) int64 {
 func (s *server) Dispatched(q *queueset.Request) { s.dispatch(s.events.NowNs(), q.Owner.(*request)) }
 
 func (s *server) dispatch(now int64, r *request) {
-	if r.timeOut.Running() {
-		s.events.Stop(&r.timeOut)
+	if r.timeOut != 0 {
+		s.events.Cancel(r.timeOut)
+		r.timeOut = 0
 	}
 	record := &s.trial.Requests[r.index]
 	s.result.Decisions[r.index].DispatchNs = now

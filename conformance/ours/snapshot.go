@@ -48,7 +48,7 @@ func (s *server) showRequests(snapshot *trial.Snapshot, place map[string]int) {
 		}
 		shown := trial.Request{
 			Queue: r.Queue(), Place: -1, ArrivalNs: s.trial.Requests[n].ArrivalNs,
-			FlowSchema: r.Schema.Name, Flow: r.Distinguisher,
+			FlowSchema: r.route.Schema.Name, Flow: r.route.Distinguisher,
 			Seats: r.Work.InitialSeats, FinalSeats: r.Work.FinalSeats, AdditionalNs: r.Work.AdditionalLatencyNs,
 		}
 		if r.Waiting() {

@@ -30,6 +30,22 @@ func TestSeatsTimesDuration(t *testing.T) {
 	}
 }
 
+func TestRoundIsMathRound(t *testing.T) {
+	check := func(t interface{ Errorf(string, ...any) }, x float64) {
+		if got, want := round(x), int64(math.Round(x)); got != want {
+			t.Errorf("round(%v) is %d, want %d", x, got, want)
+		}
+	}
+	for _, x := range []float64{0, 0.5, -0.5, 0.49999999999999994, -0.49999999999999994, 1.5, 2.5, -2.5,
+		1<<52 + 0.5, 1<<53 - 1, 1 << 62, 1 << 63, -1 << 63, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN()} {
+		check(t, x)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, rapid.Float64().Draw(t, "x"))
+		check(t, float64(rapid.Int64().Draw(t, "halves"))/2)
+	})
+}
+
 func TestDurationPerSeat(t *testing.T) {
 	for _, test := range []struct {
 		work  SeatSeconds

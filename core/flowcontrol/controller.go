@@ -125,7 +125,7 @@ func (c *Controller) level(name string) *Level {
 	return c.levels[i]
 }
 
-// Route is where a request goes.
+// Route is where the requests of a flow go.
 type Route struct {
 	Schema        *config.FlowSchema
 	Level         *Level
@@ -150,17 +150,18 @@ func (c *Controller) Explain(a *classify.Attributes) []classify.Verdict {
 	return c.classifier.Explain(a)
 }
 
-// Request is a request under flow control. The server allocates it and sets its Route,
-// its Work (estimated with the level's SeatCap) and its Owner.
+// Request is a request under flow control. The server allocates it and sets its Work
+// (estimated with the level's SeatCap) and its Owner.
 type Request struct {
 	queueset.Request
-	Route
+	Level *Level // set by Arrive
 }
 
-// Arrive takes a request. It is rejected, with the number of seconds after which the
+// Arrive takes a request that goes by a route. It is rejected, with the number of seconds after which the
 // client may come back, or waits, or is dispatched before the method returns.
-func (c *Controller) Arrive(nowNs int64, r *Request) (rejection queueset.Rejection, retryAfterSeconds int) {
-	rejection = r.Level.queues.Arrive(nowNs, &r.Request, r.Hash)
+func (c *Controller) Arrive(nowNs int64, r *Request, by *Route) (rejection queueset.Rejection, retryAfterSeconds int) {
+	r.Level = by.Level
+	rejection = r.Level.queues.Arrive(nowNs, &r.Request, by.Hash)
 	if rejection == queueset.NotRejected {
 		return rejection, 0
 	}

@@ -23,9 +23,16 @@ func alice() *classify.Attributes {
 	}
 }
 
-func request(c *Controller, name string, a *classify.Attributes) *Request {
-	r := &Request{Route: c.Route(a)}
+func request(name string) *Request {
+	r := &Request{}
 	r.Owner, r.Work = name, estimate.Work{InitialSeats: 1}
+	return r
+}
+
+// arrive lets a request of alice arrive.
+func arrive(c *Controller, nowNs int64) *Request {
+	r, route := request("r"), c.Route(alice())
+	c.Arrive(nowNs, r, &route)
 	return r
 }
 
@@ -79,8 +86,7 @@ func TestRoute(t *testing.T) {
 func TestLevelDrains(t *testing.T) {
 	h := &host{}
 	c := New(0, 600, config.Suggested(), h)
-	busy := request(c, "busy", alice())
-	c.Arrive(0, busy)
+	busy := arrive(c, 0)
 
 	without := config.Suggested()
 	without.PriorityLevels = slices.DeleteFunc(without.PriorityLevels, func(l *config.PriorityLevel) bool { return l.Name == "workload-low" })
@@ -112,9 +118,10 @@ func TestBorrowing(t *testing.T) {
 	c := New(0, 600, config.Suggested(), h)
 	var last *Request
 	for range 300 {
-		last = request(c, "r", alice())
-		last.Hash = uint64(len(h.started)) * 0x9e3779b97f4a7c15 // 300 flows
-		c.Arrive(0, last)
+		route := c.Route(alice())
+		route.Hash = uint64(len(h.started)) * 0x9e3779b97f4a7c15 // 300 flows
+		last = request("r")
+		c.Arrive(0, last, &route)
 	}
 	if got := len(h.started); got != c.level("workload-low").CurrentLimit() || !last.Waiting() {
 		t.Fatalf("%d of 300 start at once, want as many as the idle limit", got)
@@ -136,8 +143,7 @@ func TestTimeOut(t *testing.T) {
 	c.Configure(0, objects)
 	var waits []*Request
 	for range 4 {
-		r := request(c, "r", alice())
-		c.Arrive(0, r)
+		r := arrive(c, 0)
 		if r.Request.Waiting() {
 			waits = append(waits, r)
 		}
@@ -169,9 +175,10 @@ func TestRetryAfterOutlivesLevel(t *testing.T) {
 	// The level has no seats: a lone request is admitted, as one that is wider than the
 	// limit is, and all others are dropped.
 	arrive := func(nowNs int64) (r *Request, retryAfterSeconds int) {
-		r = request(c, "r", alice())
-		r.Level = c.level("none")
-		_, retryAfterSeconds = c.Arrive(nowNs, r)
+		route := c.Route(alice())
+		route.Level = c.level("none")
+		r = request("r")
+		_, retryAfterSeconds = c.Arrive(nowNs, r, &route)
 		return r, retryAfterSeconds
 	}
 	lone, _ := arrive(second)

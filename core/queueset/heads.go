@@ -46,7 +46,19 @@ func (h *heads) set(queue int, finish estimate.SeatSeconds) {
 // finish of all. Something must wait.
 func (h *heads) first(from int) int {
 	least := h.least[1]
-	at := 1
+	at, tie := 1, false
+	for at < h.leaves {
+		at *= 2
+		left := h.least[at] == least
+		tie = tie || left && h.least[at+1] == least
+		if !left {
+			at++
+		}
+	}
+	if !tie {
+		return at - h.leaves
+	}
+	at = 1
 	if from < h.leaves {
 		at = h.leaves + from
 	}

@@ -137,6 +137,17 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, flowHash uint64) Rejection {
 	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
 		return QueueFull
 	}
+	if !q.active() {
+		s.active++
+		q.nextDispatchR = s.r
+	}
+	r.queue = q
+	if s.waiting == 0 && s.seatsInUse < s.limit && s.accommodates(r.Seats()) {
+		// Being the only one, it need not go through the queue's FIFO.
+		q.nextDispatchR = max(q.nextDispatchR, r.arrivalR) // as bound would have it
+		s.seat(nowNs, q, r)
+		return NotRejected
+	}
 	s.enqueue(nowNs, q, r)
 	s.dispatch(nowNs)
 	return NotRejected
@@ -203,7 +214,7 @@ func (s *QueueSet) advance(nowNs int64) {
 	if s.active == 0 {
 		return
 	}
-	rate := math.Min(float64(s.seatsWant), float64(s.limit)) / float64(s.active)
+	rate := float64(min(s.seatsWant, s.limit)) / float64(s.active)
 	s.r += estimate.SeatsTimesDuration(rate, elapsedNs)
 	if s.r >= highMark {
 		s.windBack()
@@ -246,11 +257,7 @@ func (s *QueueSet) shortest(flowHash uint64) *queue {
 }
 
 func (s *QueueSet) enqueue(nowNs int64, q *queue, r *Request) {
-	if !q.active() {
-		s.active++
-		q.nextDispatchR = s.r
-	}
-	r.phase, r.queue = waiting, q
+	r.phase = waiting
 	r.next, r.prev = nil, q.last
 	if q.last == nil {
 		q.first = r
@@ -325,21 +332,26 @@ func (s *QueueSet) dispatch(nowNs int64) {
 			return
 		}
 		s.dequeue(q, r)
-		if r.Work.FinalSeats > s.limit {
-			s.phantom += r.Seats()
-			finalWork := estimate.SeatsTimesDuration(float64(r.Work.FinalSeats), r.Work.AdditionalLatencyNs)
-			r.Work.FinalSeats = s.limit
-			r.Work.AdditionalLatencyNs = finalWork.DurationPerSeat(float64(s.limit))
-			s.phantom -= r.Seats()
-		}
-		s.robin = q.index
-		q.executing++
-		q.seatsInUse += r.Seats()
-		s.seatsWant += r.Seats()
-		q.nextDispatchR += r.totalWork
-		s.bound(q)
-		s.start(nowNs, r)
+		s.seat(nowNs, q, r)
 	}
+}
+
+// seat starts the oldest request of a queue.
+func (s *QueueSet) seat(nowNs int64, q *queue, r *Request) {
+	if r.Work.FinalSeats > s.limit {
+		s.phantom += r.Seats()
+		finalWork := estimate.SeatsTimesDuration(float64(r.Work.FinalSeats), r.Work.AdditionalLatencyNs)
+		r.Work.FinalSeats = s.limit
+		r.Work.AdditionalLatencyNs = finalWork.DurationPerSeat(float64(s.limit))
+		s.phantom -= r.Seats()
+	}
+	s.robin = q.index
+	q.executing++
+	q.seatsInUse += r.Seats()
+	s.seatsWant += r.Seats()
+	q.nextDispatchR += r.totalWork
+	s.bound(q)
+	s.start(nowNs, r)
 }
 
 // start seats a request.

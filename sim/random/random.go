@@ -25,7 +25,15 @@ func NewStream(seed uint64, workload string, client int, purpose string) *rand.R
 	name = binary.LittleEndian.AppendUint64(name, uint64(len(purpose)))
 	name = append(name, purpose...)
 	sum := sha256.Sum256(name)
-	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[0:]), binary.LittleEndian.Uint64(sum[8:])))
+	s := &stream{pcg: *rand.NewPCG(binary.LittleEndian.Uint64(sum[0:]), binary.LittleEndian.Uint64(sum[8:]))}
+	s.Rand = *rand.New(&s.pcg)
+	return &s.Rand
+}
+
+// stream keeps the two parts of a generator together, where the processor's cache finds them.
+type stream struct {
+	rand.Rand
+	pcg rand.PCG
 }
 
 // Distribution is a distribution of durations. Sampling allocates nothing.

@@ -19,7 +19,8 @@ type Kind uint8
 // them, and arrivals come last, so that a run and the replay of its request log, where
 // every arrival is known beforehand, meet the same order.
 const (
-	Sample      Kind = iota // observers take a sample
+	End         Kind = iota // the run is over
+	Sample                  // observers take a sample
 	Finish                  // a request's execution ends
 	Release                 // its additional latency ends
 	WatchEnd                // a watch ends

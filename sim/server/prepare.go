@@ -15,7 +15,8 @@ const maxWaitNs = int64(time.Minute)
 // prepare finds out what all requests of a template have in common: once, and their
 // route again whenever the configuration has changed.
 func (s *Server) prepare(t *Template) {
-	if t.work == nil {
+	if !t.prepared {
+		t.prepared = true
 		a := &t.Attributes
 		t.isWatch = a.Verb == "watch"
 		t.longRunning = a.LongRunning()
@@ -27,12 +28,12 @@ func (s *Server) prepare(t *Template) {
 		if err != nil {
 			panic("server: a query that validation let pass: " + err.Error())
 		}
-		t.work = work
+		t.work = *work
 	}
 	if s.flowControl != nil && !t.passesBy && t.generation != s.flowControl.Generation() {
 		t.generation = s.flowControl.Generation()
 		t.route = s.flowControl.Route(&t.Attributes)
-		t.flow = s.flow(t.route)
+		t.flow = s.flow(&t.route)
 	}
 }
 
@@ -52,7 +53,7 @@ func (s *Server) waitLimitNs(t *Template) int64 {
 func (t *Template) counted() bool { return !t.longRunning && !t.master }
 
 // flow returns the flow of a route, the same for the same one.
-func (s *Server) flow(route flowcontrol.Route) *Flow {
+func (s *Server) flow(route *flowcontrol.Route) *Flow {
 	key := flowKey{route.Schema, route.Distinguisher}
 	f := s.flows[key]
 	if f == nil {

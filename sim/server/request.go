@@ -12,22 +12,24 @@ import (
 // Template is one kind of request of one client: who asks, and for what. A client's
 // requests of that kind share it, and with it what the server has found out about them.
 type Template struct {
-	Workload   int // index into the scenario's workloads
-	Client     int // index within the workload, from 0
-	Attributes classify.Attributes
-	Query      string // as in the URL, without the question mark
+	Workload int // index into the scenario's workloads
+	Client   int // index within the workload, from 0
 
 	// What prepare has found out.
-	work        *estimate.Request // nil until prepared
-	waitNs      int64             // how long it may wait in a queue
+	prepared    bool
 	isWatch     bool
 	passesBy    bool // flow control does not see it
 	longRunning bool
 	readOnly    bool
-	master      bool // of group system:masters
-	route       flowcontrol.Route
+	master      bool  // of group system:masters
+	waitNs      int64 // how long it may wait in a queue
+	generation  int   // of the configuration that route and flow come from; 0 until routed
 	flow        *Flow
-	generation  int // of the configuration that route and flow come from; 0 until routed
+	route       flowcontrol.Route
+	work        estimate.Request
+
+	Attributes classify.Attributes
+	Query      string // as in the URL, without the question mark
 }
 
 // Request is one attempt at a request, from its arrival at the server until it has left.
@@ -35,21 +37,22 @@ type Template struct {
 type Request struct {
 	flowcontrol.Request
 	*Template
+	Flow        *Flow // nil where flow control does not see the request
+	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
+	ArrivalNs   int64
+	DispatchNs  int64 // -1 until then
+	FinishNs    int64 // end of execution; -1 until then
+	WatchNs     int64 // how long a watch lasts after its initialisation
 	Number      int64 // of arrivals in this run, from 1
 	ID          int64 // a trace's own, else the Number of the first attempt
-	Attempt     int   // from 1
-	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
-	WatchNs     int64 // how long a watch lasts after that
 
-	SeatsAsked        int // the estimate at arrival; dispatch may narrow the final phase
-	ArrivalNs         int64
-	DispatchNs        int64 // -1 until then
-	FinishNs          int64 // end of execution; -1 until then
-	Flow              *Flow // nil where flow control does not see the request
+	Attempt           int32 // from 1
+	SeatsAsked        int32 // the estimate at arrival; dispatch may narrow the final phase
+	RetryAfterSeconds int32 // on a rejection
 	Rejection         queueset.Rejection
-	RetryAfterSeconds int // on a rejection
+	isWatch           bool
 
-	timeOut clock.Timer[Event] // runs while it waits
+	timeOut clock.Handle // while it waits
 }
 
 // Unnumbered is the ID of a request that is to be called by its Number.

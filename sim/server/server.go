@@ -108,19 +108,19 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
 	r.Rejection, r.RetryAfterSeconds = queueset.NotRejected, 0
-	r.Flow, r.Work, r.SeatsAsked = nil, estimate.Work{}, 0
+	r.Flow, r.Work, r.SeatsAsked, r.isWatch = nil, estimate.Work{}, 0, r.Template.isWatch
 
 	switch {
 	case s.flowControl != nil && !r.passesBy:
-		r.Route, r.Flow = r.route, r.flow
-		r.Work = r.work.Estimate(r.Level.SeatCap())
-		r.SeatsAsked = r.Seats()
+		r.Flow = r.flow
+		r.Work = r.work.Estimate(r.route.Level.SeatCap())
+		r.SeatsAsked = int32(r.Seats())
 		s.arrived(nowNs, r)
-		rejection, retryAfterSeconds := s.flowControl.Arrive(nowNs, &r.Request)
+		rejection, retryAfterSeconds := s.flowControl.Arrive(nowNs, &r.Request, &r.route)
 		if rejection != queueset.NotRejected {
 			s.reject(nowNs, r, rejection, retryAfterSeconds)
 		} else if r.Waiting() {
-			s.events.Start(&r.timeOut, r.waitNs, uint8(TimeOut), Event{Kind: TimeOut, Request: r})
+			r.timeOut = s.events.Schedule(nowNs+r.waitNs, uint8(TimeOut), Event{Kind: TimeOut, Request: r})
 			for _, o := range s.observers {
 				o.Queued(nowNs, r)
 			}
@@ -144,8 +144,9 @@ func (s *Server) Dispatched(q *queueset.Request) {
 }
 
 func (s *Server) execute(nowNs int64, r *Request) {
-	if r.timeOut.Running() {
-		s.events.Stop(&r.timeOut)
+	if r.timeOut != 0 {
+		s.events.Cancel(r.timeOut)
+		r.timeOut = 0
 	}
 	r.DispatchNs = nowNs
 	if r.isWatch {
@@ -158,7 +159,7 @@ func (s *Server) execute(nowNs int64, r *Request) {
 }
 
 func (s *Server) reject(nowNs int64, r *Request, why queueset.Rejection, retryAfterSeconds int) {
-	r.Rejection, r.RetryAfterSeconds = why, retryAfterSeconds
+	r.Rejection, r.RetryAfterSeconds = why, int32(retryAfterSeconds)
 	for _, o := range s.observers {
 		o.Rejected(nowNs, r)
 	}
@@ -196,6 +197,7 @@ func (s *Server) Handle(nowNs int64, e Event) {
 		r.work.WatchEnds()
 		s.done(nowNs, r)
 	case TimeOut:
+		r.timeOut = 0
 		s.reject(nowNs, r, queueset.TimedOut, s.flowControl.TimeOut(nowNs, &r.Request))
 	case Reconfigure:
 		s.flowControl.Configure(nowNs, s.changes[e.Index].Objects)

@@ -17,17 +17,18 @@ import (
 
 // Clients are all clients of a scenario.
 type Clients struct {
-	events *server.Events
-	server *server.Server
-	all    []client
-	first  []int // by workload: its first client in all
-	err    error
+	events    *server.Events
+	server    *server.Server
+	workloads []*workload
+	all       []client
+	err       error
 }
 
 // workload is what its clients have in common.
 type workload struct {
 	*scenario.Workload
 	index   int
+	first   int // of its clients, among all
 	seed    uint64
 	startNs int64
 	endNs   int64
@@ -36,14 +37,15 @@ type workload struct {
 
 type client struct {
 	*workload
-	number    int // among all clients
-	index     int // within the workload
-	templates []*server.Template
+	number    int     // among all clients
 	process   process // open loop
 	trace     *trace
 	limiter   *limiter
+	execution *rand.Rand // a stream, as those below, made when first drawn from
+	templates []*server.Template
 
-	choice, execution, watch, think, backoff *rand.Rand // streams, made when first drawn from
+	choice, watch, think, backoff *rand.Rand
+	index                         int // within the workload
 }
 
 // New returns the clients of a scenario. Close must be called in the end.
@@ -56,10 +58,12 @@ func New(sc *scenario.Scenario, events *server.Events) *Clients {
 	c.all = make([]client, 0, total)
 	for i := range sc.Spec.Workload {
 		w := newWorkload(sc, i)
-		c.first = append(c.first, len(c.all))
+		w.first = len(c.all)
+		c.workloads = append(c.workloads, w)
+		kinds := len(w.Requests)
+		templates := make([]*server.Template, w.Clients*kinds)
 		for j := range w.Clients {
-			c.all = append(c.all, client{workload: w, number: len(c.all), index: j,
-				templates: make([]*server.Template, len(w.Requests))})
+			c.all = append(c.all, client{workload: w, number: len(c.all), index: j, templates: templates[j*kinds:][:kinds]})
 		}
 	}
 	return c
@@ -222,18 +226,18 @@ func (c *Clients) send(nowNs int64, cl *client, r *server.Request) {
 
 // Done implements server.Clients.
 func (c *Clients) Done(nowNs int64, r *server.Request) (keep bool) {
-	cl := c.of(r)
+	w := c.workloads[r.Workload]
 	leastNs := int64(0)
 	if r.Outcome() == server.Rejected {
-		if r.Attempt <= cl.Retry.MaxRetries {
+		if int(r.Attempt) <= w.Retry.MaxRetries {
 			r.Attempt++
-			c.retry(nowNs, cl, r)
+			c.retry(nowNs, c.of(r), r)
 			return true
 		}
 		leastNs = turnaroundNs
 	}
-	if cl.Arrivals.Closed != nil {
-		c.scheduleClosed(cl, nowNs, leastNs)
+	if w.Arrivals.Closed != nil {
+		c.scheduleClosed(c.of(r), nowNs, leastNs)
 	}
 	return false
 }
@@ -262,7 +266,9 @@ func (c *Clients) retry(nowNs int64, cl *client, r *server.Request) {
 func (c *Clients) Resend(nowNs int64, r *server.Request) { c.send(nowNs, c.of(r), r) }
 
 // of returns the client that a request is from.
-func (c *Clients) of(r *server.Request) *client { return &c.all[c.first[r.Workload]+r.Client] }
+func (c *Clients) of(r *server.Request) *client {
+	return &c.all[c.workloads[r.Workload].first+r.Client]
+}
 
 // trace is the records of a file that are still to be sent.
 type trace struct {
