@@ -55,6 +55,15 @@ fuzz: ## run every fuzz target FUZZTIME (5000x)
 bench: ## run the benchmarks, in lines that benchstat reads
 	go test -run '^$$' -bench . -benchmem ./...
 
+ROUNDS  := 5
+REGIMES := A,B,C,D,E
+FORMAT  := text
+PYTHON  := python3
+
+.PHONY: bench-peers
+bench-peers: ## measure apfsim beside upstream's queue set and others, in ROUNDS (5)
+	cd conformance && go run ./peers -rounds $(ROUNDS) -regimes $(REGIMES) -format $(FORMAT) -python $(PYTHON)
+
 .PHONY: lint
 lint: ## check formatting, go vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "the files above want gofmt"; exit 1; }

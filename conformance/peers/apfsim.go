@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"apfsim/reports"
+	"apfsim/sim"
+)
+
+// runApfsim is a run of the scenario from its text to its statistics, without files.
+func runApfsim(r *regime, l load, requests int) (measurement, error) {
+	return simulate(r, l, requests, "")
+}
+
+// runApfsimLogging also writes the request log.
+func runApfsimLogging(r *regime, l load, requests int) (measurement, error) {
+	dir, err := os.MkdirTemp("", "bench-peers-")
+	if err != nil {
+		return measurement{}, err
+	}
+	defer os.RemoveAll(dir)
+	return simulate(r, l, requests, dir)
+}
+
+// simulate runs a regime for as long as so many requests take on average, and logs
+// requests below logDir unless that is empty.
+func simulate(r *regime, l load, requests int, logDir string) (m measurement, err error) {
+	sc, err := r.scenario(time.Duration(float64(requests) / l.rate() * 1e9))
+	if err != nil {
+		return m, err
+	}
+	run := sim.New(sc)
+	interval := reports.Interval(int64(sc.Spec.Duration))
+	collector := reports.NewCollector(sc, run.Server, interval)
+	run.Server.Observe(collector)
+	var log *reports.RequestLogFile
+	if logDir != "" {
+		if log, err = reports.CreateRequestLog(logDir, sc); err != nil {
+			return m, err
+		}
+		defer log.Abandon()
+		run.Server.Observe(log)
+	}
+	if err := run.Execute(context.Background(), interval, nil); err != nil {
+		return m, err
+	}
+	total := collector.Result().Summary.Total
+	if log != nil {
+		if err := log.Commit(); err != nil {
+			return m, err
+		}
+	}
+	m = measurement{
+		Arrived: int(total.Arrived), Completed: int(total.Executed), Rejected: int(total.Rejected),
+		Waiting: int(total.Waiting), Executing: int(total.Executing), SimulatedNs: int64(sc.Spec.Duration),
+	}
+	if total.Wait != nil {
+		m.MeanWaitNs = float64(total.Wait.MeanNs)
+	}
+	return m, nil
+}

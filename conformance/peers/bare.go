@@ -1,0 +1,194 @@
+package main
+
+import (
+	"math/rand/v2"
+
+	"apfsim/sim/clock"
+)
+
+// event is an arrival of a client's next request, or the end of a request's service.
+type event struct {
+	atNs  int64
+	seq   uint64
+	kind  kind
+	index int32 // of the client, or of the request's slot
+}
+
+type kind uint8
+
+const (
+	arrival kind = iota
+	finish
+)
+
+func (e *event) before(other *event) bool {
+	return e.atNs < other.atNs || e.atNs == other.atNs && e.seq < other.seq
+}
+
+// agenda is a binary heap of events by time, and at one instant in the order in which they
+// were pushed.
+type agenda struct {
+	heap []event
+	seq  uint64
+}
+
+func (a *agenda) push(atNs int64, k kind, index int32) {
+	a.seq++
+	e := event{atNs, a.seq, k, index}
+	a.heap = append(a.heap, e)
+	h, i := a.heap, len(a.heap)-1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !e.before(&h[parent]) {
+			break
+		}
+		h[i] = h[parent]
+		i = parent
+	}
+	h[i] = e
+}
+
+func (a *agenda) pop() event {
+	first, last := a.heap[0], len(a.heap)-1
+	e := a.heap[last]
+	h := a.heap[:last]
+	a.heap = h
+	if last == 0 {
+		return first
+	}
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= last {
+			break
+		}
+		if right := child + 1; right < last && h[right].before(&h[child]) {
+			child = right
+		}
+		if !h[child].before(&e) {
+			break
+		}
+		h[i] = h[child]
+		i = child
+	}
+	h[i] = e
+	return first
+}
+
+// client sends requests, one flow's.
+type client struct {
+	arrivals, services *rand.Rand
+	gapNs              float64 // mean, between requests; in a closed loop, the time for which it thinks
+	serviceNs          float64 // mean
+	hash               uint64  // of the flow
+}
+
+func (c *client) gap() int64     { return int64(c.arrivals.ExpFloat64() * c.gapNs) }
+func (c *client) service() int64 { return int64(c.services.ExpFloat64() * c.serviceNs) }
+
+// newClients returns the clients of a load, each with random streams of its own.
+func newClients(l load) []client {
+	var clients []client
+	for _, g := range l.groups {
+		for range g.clients {
+			i := uint64(len(clients))
+			clients = append(clients, client{
+				arrivals:  rand.New(rand.NewPCG(l.seed, 3*i)),
+				services:  rand.New(rand.NewPCG(l.seed, 3*i+1)),
+				gapNs:     g.gapNs,
+				serviceNs: g.serviceNs,
+				hash:      rand.NewPCG(l.seed, 3*i+2).Uint64(),
+			})
+		}
+	}
+	return clients
+}
+
+// bare is the floor: every request is served as soon as it arrives. It ends with the
+// arrival of the last of so many requests.
+func bare(l load, requests int) (m measurement) {
+	clients := newClients(l)
+	var a agenda
+	for i := range clients {
+		a.push(clients[i].gap(), arrival, int32(i))
+	}
+	var owners []int32 // by slot: the client whose request is in it
+	var free []int32
+	for m.Arrived < requests {
+		e := a.pop()
+		m.SimulatedNs = e.atNs
+		switch e.kind {
+		case arrival:
+			m.Arrived++
+			c := &clients[e.index]
+			if !l.closed {
+				a.push(e.atNs+c.gap(), arrival, e.index)
+			}
+			var slot int32
+			if n := len(free); n > 0 {
+				slot, free = free[n-1], free[:n-1]
+			} else {
+				slot = int32(len(owners))
+				owners = append(owners, 0)
+			}
+			owners[slot] = e.index
+			a.push(e.atNs+c.service(), finish, slot)
+		case finish:
+			m.Completed++
+			free = append(free, e.index)
+			if l.closed {
+				i := owners[e.index]
+				a.push(e.atNs+clients[i].gap(), arrival, i)
+			}
+		}
+	}
+	m.Executing = m.Arrived - m.Completed
+	return m
+}
+
+// bareByClock is bare with the event queue of apfsim in place of the heap.
+func bareByClock(l load, requests int) (m measurement) {
+	type event struct {
+		kind  kind
+		index int32
+	}
+	clients := newClients(l)
+	var q clock.Queue[event]
+	schedule := func(atNs int64, k kind, index int32) { q.Schedule(atNs, uint8(k), event{k, index}) }
+	for i := range clients {
+		schedule(clients[i].gap(), arrival, int32(i))
+	}
+	var owners []int32
+	var free []int32
+	for m.Arrived < requests {
+		e, _ := q.Next()
+		now := q.NowNs()
+		m.SimulatedNs = now
+		switch e.kind {
+		case arrival:
+			m.Arrived++
+			c := &clients[e.index]
+			if !l.closed {
+				schedule(now+c.gap(), arrival, e.index)
+			}
+			var slot int32
+			if n := len(free); n > 0 {
+				slot, free = free[n-1], free[:n-1]
+			} else {
+				slot = int32(len(owners))
+				owners = append(owners, 0)
+			}
+			owners[slot] = e.index
+			schedule(now+c.service(), finish, slot)
+		case finish:
+			m.Completed++
+			free = append(free, e.index)
+			if l.closed {
+				i := owners[e.index]
+				schedule(now+clients[i].gap(), arrival, i)
+			}
+		}
+	}
+	m.Executing = m.Arrived - m.Completed
+	return m
+}

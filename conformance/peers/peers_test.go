@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test binary stand for the program when inChild starts it.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == childCommand {
+		os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// short is overload at queues so short that they are full soon.
+func short() *regime {
+	return &regime{name: "B", about: "short queues", file: "one-level.yaml", set: append(oneLevel(200, 1.2),
+		"spec.config.objects[0].spec.limited.limitResponse.queuing.queueLengthLimit=2")}
+}
+
+// measureAll measures every peer that there is, in a number of rounds.
+func measureAll(t *testing.T, r *regime, rounds, requests int) (load, []*result) {
+	t.Helper()
+	l, err := r.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []*result
+	for i := range peers {
+		p := &peers[i]
+		if !strings.Contains(p.regimes, r.name) {
+			continue
+		}
+		if p.name == peerSimPy {
+			if _, err := simpyVersion(t.Context()); err != nil {
+				t.Logf("without SimPy: %v", err)
+				continue
+			}
+		}
+		s := &result{peer: p}
+		for range rounds {
+			m, err := p.measure(r, requests)
+			if err != nil {
+				t.Fatalf("%s: %v", p.name, err)
+			}
+			s.rounds = append(s.rounds, m)
+		}
+		results = append(results, s)
+	}
+	return l, results
+}
+
+func TestPeersAgree(t *testing.T) {
+	light := regimes[0]
+	for _, r := range []*regime{short(), &light} {
+		l, results := measureAll(t, r, 2, 10_000)
+		if err := check(r, l, results); err != nil {
+			t.Error(err)
+		}
+		upstream, ours := named(results, peerUpstream).rounds[0], named(results, peerQueueSet).rounds[0]
+		if !upstream.sameWork(&ours) {
+			t.Errorf("the same arrivals and services: upstream has %+v, ours %+v", upstream, ours)
+		}
+		if overload := l.utilisation() > 1; overload != (ours.Rejected > 0) {
+			t.Errorf("at load %.2f, %d requests were rejected", l.utilisation(), ours.Rejected)
+		}
+	}
+}
+
+func TestManyClients(t *testing.T) {
+	for _, r := range regimes {
+		if r.requests > 0 {
+			l, results := measureAll(t, &r, 1, 20_000)
+			if err := check(&r, l, results); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestCheck falsifies plausible results in one way at a time.
+func TestCheck(t *testing.T) {
+	r := short()
+	falsify := func(name string, act func(m *measurement)) func([]*result) {
+		return func(results []*result) {
+			for i := range named(results, name).rounds {
+				act(&named(results, name).rounds[i])
+			}
+		}
+	}
+	l, results := measureAll(t, r, 2, 10_000)
+	for _, test := range []struct {
+		falsify func([]*result)
+		want    string
+	}{
+		{func(s []*result) { s[0].rounds[1].Completed++ }, "round 2 simulated"},
+		{falsify(peerBare, func(m *measurement) { m.Completed -= 10 }), "came to an end"},
+		{falsify(peerBare, func(m *measurement) { m.Completed--; m.Waiting++ }), "requests waited"},
+		{falsify(peerApfsim, func(m *measurement) { m.SimulatedNs *= 2 }), "requests a second arrived"},
+		{falsify(peerQueueSet, func(m *measurement) { m.Completed += m.Rejected; m.Rejected = 0 }), "nothing was rejected"},
+		{falsify(peerQueueSet, func(m *measurement) { m.Completed += m.Rejected; m.Rejected = 0 }), "of the requests were served"},
+		{falsify(peerUpstream, func(m *measurement) { m.Rejected += 1000; m.Completed -= 1000 }), "rejected or waiting"},
+		{falsify(peerUpstream, func(m *measurement) { m.Waiting += m.Rejected; m.Rejected = 0 }), "wait in queues"},
+		{falsify(peerLogging, func(m *measurement) { m.MeanWaitNs++ }), "without the log"},
+	} {
+		var copies []*result
+		for _, s := range results {
+			c := *s
+			c.rounds = append([]measurement(nil), s.rounds...)
+			copies = append(copies, &c)
+		}
+		test.falsify(copies)
+		if err := check(r, l, copies); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("check says %v; want %q", err, test.want)
+		}
+	}
+}
+
+func TestErlangWait(t *testing.T) {
+	// M/M/1 waits load/(1-load) services; in M/M/2 at load 1/2, C is 1/3.
+	for _, test := range []struct {
+		servers     int
+		load, wants float64
+	}{{1, 0.75, 3}, {2, 0.5, 1. / 3}} {
+		if got := erlangWaitNs(test.servers, test.load, 1); !near(got, test.wants, 1e-9) {
+			t.Errorf("M/M/%d at load %v: %v; want %v", test.servers, test.load, got, test.wants)
+		}
+	}
+}
+
+func TestChild(t *testing.T) {
+	bare := find(peers, peerBare, func(p *peer) string { return p.name })
+	m, err := inChild(t.Context(), bare, &regimes[0], 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Arrived != 1000 || m.ElapsedNs <= 0 {
+		t.Errorf("the child has measured %+v", m)
+	}
+	if _, err := inChild(t.Context(), bare, &regime{name: "X"}, 1000); err == nil || !strings.Contains(err.Error(), "no measurement is") {
+		t.Errorf("of an unknown regime, the error is %v", err)
+	}
+}
+
+func TestTable(t *testing.T) {
+	of := func(name string, queues bool, ns ...int64) *result {
+		s := &result{peer: &peer{name: name, seats: queues, queues: queues}, setUpNs: 1_500_000}
+		for _, ns := range ns {
+			s.rounds = append(s.rounds, measurement{Arrived: 1000, Completed: 750, Rejected: 250, MeanWaitNs: 2e6, ElapsedNs: 1000 * ns, PeakBytes: 8e6})
+		}
+		return s
+	}
+	results := []*result{
+		of(peerUpstream, true, 30_000, 10_000, 20_000),
+		of(peerBare, false, 100, 100, 100),
+		of(peerApfsim, true, 400, 500, 600),
+		of(peerLogging, true, 1000, 1000, 1000),
+	}
+	for _, test := range []struct {
+		markdown bool
+		want     string
+	}{
+		{false, `
+X: example
+                           requests  requests/s  ns/request  spread  vs upstream  vs bare  vs apfsim   set-up  memory  rejected  mean wait
+  upstream                    1,000      50,000      20,000   100 %         1.00   200.00             1.50 ms    8 MB   25.00 %   2.000 ms
+  bare loop                   1,000  10,000,000         100     0 %       200.00     1.00             1.50 ms    8 MB
+  apfsim                      1,000   2,000,000         500    40 %        40.00     5.00             1.50 ms    8 MB   25.00 %   2.000 ms
+  apfsim with request log     1,000   1,000,000       1,000     0 %        20.00    10.00       2.00  1.50 ms    8 MB   25.00 %   2.000 ms
+`},
+		{true, `
+### X: example
+
+|  | requests | requests/s | ns/request | spread | vs upstream | vs bare | vs apfsim | set-up | memory | rejected | mean wait |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| upstream | 1,000 | 50,000 | 20,000 | 100 % | 1.00 | 200.00 |  | 1.50 ms | 8 MB | 25.00 % | 2.000 ms |
+| bare loop | 1,000 | 10,000,000 | 100 | 0 % | 200.00 | 1.00 |  | 1.50 ms | 8 MB |  |  |
+| apfsim | 1,000 | 2,000,000 | 500 | 40 % | 40.00 | 5.00 |  | 1.50 ms | 8 MB | 25.00 % | 2.000 ms |
+| apfsim with request log | 1,000 | 1,000,000 | 1,000 | 0 % | 20.00 | 10.00 | 2.00 | 1.50 ms | 8 MB | 25.00 % | 2.000 ms |
+`},
+	} {
+		var b bytes.Buffer
+		if err := write(&b, &regime{name: "X", about: "example"}, results, test.markdown); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != test.want {
+			t.Errorf("the table is\n%swant\n%s", &b, test.want)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, test := range []struct{ flags, want string }{
+		{"-regimes A,F", `-regimes: "F": want some of A, B, C, D, E`},
+		{"-peers upstreams", `-peers: "upstreams": want some of upstream, `},
+		{"-rounds 0", "-rounds: 0: want at least 1"},
+		{"-format html", `-format: "html": want text or markdown`},
+		{"A", `"A": want flags only`},
+	} {
+		var out, stderr bytes.Buffer
+		status := run(t.Context(), &out, &stderr, strings.Fields(test.flags))
+		if got := fmt.Sprint(status, " ", stderr.String()); !strings.HasPrefix(got, "2 bench-peers: "+test.want) || out.Len() > 0 {
+			t.Errorf("%s: status, stderr %q, stdout %q", test.flags, got, &out)
+		}
+	}
+}
