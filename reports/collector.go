@@ -88,7 +88,6 @@ func newCollector(sc *scenario.Scenario, intervalNs int64, eachLevel func(func(l
 		cells: make([][]*cell, len(sc.Spec.Workload)),
 	}
 	c.unseen = c.newFlow(0, nil)
-	c.unseen.active = true // not one of its level's flows, it is never to become active
 	return c
 }
 
@@ -263,7 +262,10 @@ func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
 	f := l.byName[name]
 	if f == nil {
 		f = c.newFlow(nowNs, of)
-		f.index = len(l.flows)
+		f.index = int32(len(l.flows))
+		if f.index%64 == 0 {
+			l.active = append(l.active, 0)
+		}
 		l.byName[name] = f
 		l.flows = append(l.flows, f)
 		c.flows = append(c.flows, f)
@@ -273,7 +275,7 @@ func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
 }
 
 func (c *Collector) newFlow(nowNs int64, of *server.Flow) *flow {
-	f := &flow{sinceNs: nowNs, workload: noWorkload, measures: newMeasures[uint32](coarsePrecision)}
+	f := &flow{sinceNs: nowNs, index: noIndex, workload: noWorkload, measures: newMeasures[uint32](coarsePrecision)}
 	if of == nil {
 		f.group = c.groupOf("", c.levelNamed(nowNs, ""))
 	} else {

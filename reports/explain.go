@@ -84,13 +84,11 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 		Response:      config.TypeExempt,
 		Distinguisher: route.Distinguisher,
 		Hash:          fmt.Sprintf("%016x", route.Hash),
+		Hand:          route.Hand,
 		Queues:        level.Queues().Len(),
 	}
 	if limited := level.Spec().Limited; limited != nil {
 		e.Flow.Response = limited.LimitResponse.Type
-	}
-	if q := level.Spec().Queuing(); q != nil {
-		e.Flow.Hand = level.Queues().Hand(route.Hash, make([]int, q.HandSize))
 	}
 	work := request.Estimate(level.SeatCap())
 	e.Seats = &SeatExplanation{

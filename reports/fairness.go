@@ -1,27 +1,34 @@
 package reports
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // fairShares divides a service among demands so that the least satisfied get as much as
 // they can: nobody gets more than it demands, and whoever gets less than it demands gets
 // as much as anybody (max-min fairness, by water-filling; Bertsekas and Gallager, Data
 // Networks, section 6.5.2; Demers, Keshav and Shenker 1989).
 func fairShares(service float64, demands []float64) []float64 {
-	order := make([]int, len(demands))
-	for i := range order {
-		order[i] = i
+	type claim struct {
+		demand float64
+		of     int
 	}
-	slices.SortFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(demands[i], demands[j]), cmp.Compare(i, j))
+	claims := make([]claim, len(demands))
+	for i, demand := range demands {
+		claims[i] = claim{demand, i}
+	}
+	slices.SortFunc(claims, func(a, b claim) int {
+		switch {
+		case a.demand < b.demand:
+			return -1
+		case a.demand > b.demand:
+			return 1
+		}
+		return a.of - b.of
 	})
 	shares := make([]float64, len(demands))
 	left := service
-	for n, i := range order {
-		shares[i] = max(0, min(demands[i], left/float64(len(order)-n)))
-		left -= shares[i]
+	for n, c := range claims {
+		shares[c.of] = max(0, min(c.demand, left/float64(len(claims)-n)))
+		left -= shares[c.of]
 	}
 	return shares
 }

@@ -11,6 +11,7 @@ type flow struct {
 	seatsInUse int32
 	waiting    int32
 	present    int32 // requests that have arrived and hold or await seats
+	index      int32 // among the level's flows, noIndex for the one that is not among them
 
 	sinceNs int64   // up to when the integrals are complete
 	service int64   // seat-nanoseconds within the window
@@ -30,14 +31,15 @@ type flow struct {
 	latest []uint64
 	measures[uint32]
 
-	active bool // in level.active
-	index  int  // among the level's flows
-	group  *group
-	name   string
-	hand   []int // the queues its requests are dealt
+	group *group
+	name  string
+	hand  []int // the queues its requests are dealt
 }
 
-const noWorkload = -1
+const (
+	noWorkload = -1
+	noIndex    = -1
+)
 
 // mixed says whether several workloads send its requests.
 func (f *flow) mixed() bool { return f.cell == nil && f.workload != noWorkload }
@@ -61,9 +63,8 @@ func (f *flow) count() {
 }
 
 func (f *flow) enter(nowNs int64, r *server.Request) {
-	if !f.active {
-		f.active = true
-		f.level.active = append(f.level.active, f)
+	if f.index != noIndex {
+		f.level.active[f.index/64] |= 1 << (f.index % 64)
 	}
 	if f.waiting == 0 {
 		f.hungrySinceNs = nowNs

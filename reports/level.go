@@ -1,8 +1,7 @@
 package reports
 
 import (
-	"cmp"
-	"slices"
+	"math/bits"
 
 	"apfsim/core/config"
 	"apfsim/core/queueset"
@@ -20,7 +19,7 @@ type level struct {
 
 	flows  []*flow // in the order of first appearance
 	byName map[string]*flow
-	active []*flow // with requests in the interval under way
+	active []uint64 // bit by flow: it has had requests in the interval under way
 
 	fromNs       int64 // beginning of the window
 	sinceNs      int64 // up to when the integrals are complete
@@ -179,19 +178,20 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 	l.now = intervalUse{}
 	l.demands, l.serves = l.demands[:0], l.serves[:0]
 	total := 0.0
-	slices.SortFunc(l.active, func(a, b *flow) int { return cmp.Compare(a.index, b.index) })
-	still := l.active[:0]
-	for _, f := range l.active {
-		service, demand := f.closeInterval(toNs)
-		total += service
-		if demand > 0 {
-			l.demands, l.serves = append(l.demands, demand), append(l.serves, service)
-		}
-		if f.active = f.present > 0; f.active {
-			still = append(still, f)
+	for i := range l.active {
+		for left := l.active[i]; left != 0; left &= left - 1 {
+			bit := bits.TrailingZeros64(left)
+			f := l.flows[64*i+bit]
+			service, demand := f.closeInterval(toNs)
+			total += service
+			if demand > 0 {
+				l.demands, l.serves = append(l.demands, demand), append(l.serves, service)
+			}
+			if f.present == 0 {
+				l.active[i] &^= 1 << bit
+			}
 		}
 	}
-	l.active = still
 	if jain, ok := jain(l.serves, fairShares(total, l.demands)); ok {
 		p.Jain = &jain
 	}

@@ -12,9 +12,9 @@
 //
 // # Peers
 //
-//   - upstream: the queue set of k8s.io/apiserver, unmodified, in a single-threaded event
-//     loop that is its clock. It is as fast as it can be: no goroutines, metrics that are
-//     not registered, gauges that do nothing, no classification, no estimate of seats.
+//   - upstream: the queue set of k8s.io/apiserver, unmodified, with the metrics and the
+//     demand integrator that kube-apiserver gives it, in a single-threaded event loop that
+//     is its clock: no goroutines, no classification, no estimate of seats.
 //   - bare loop: the arrivals and services of the regime and nothing between them, so that
 //     there are two events a request; a binary heap of typed events by (time, sequence
 //     number), two PCG streams a client, one pending arrival a client, requests in slots

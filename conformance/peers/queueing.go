@@ -17,19 +17,20 @@ import (
 // queueing is a priority level between the arrivals and the services of the bare loop.
 // It calls loop.dispatched for each request that starts, within arrive or finish.
 type queueing interface {
-	// arrive says whether the request in a slot is admitted.
-	arrive(nowNs int64, slot int32, hash uint64) (admitted bool)
+	// arrive says whether the request in a slot is admitted, which is a client's.
+	arrive(nowNs int64, slot, client int32) (admitted bool)
 	finish(nowNs int64, slot int32)
 }
 
 // loop is the bare loop with a level in it.
 type loop struct {
-	agenda agenda
-	nowNs  int64
-	slots  []slot
-	free   []int32
-	waitNs int64 // of all that were dispatched
-	m      measurement
+	clients []client
+	agenda  agenda
+	nowNs   int64
+	slots   []slot
+	free    []int32
+	waitNs  int64 // of all that were dispatched
+	m       measurement
 }
 
 // slot holds a request from its arrival until it has left.
@@ -46,10 +47,9 @@ func (l *loop) dispatched(slot int32) {
 }
 
 // run ends with the arrival of the last of so many requests.
-func (l *loop) run(of load, requests int, level queueing) measurement {
-	clients := newClients(of)
-	for i := range clients {
-		l.agenda.push(clients[i].gap(), arrival, int32(i))
+func (l *loop) run(requests int, level queueing) measurement {
+	for i := range l.clients {
+		l.agenda.push(l.clients[i].gap(), arrival, int32(i))
 	}
 	for l.m.Arrived < requests {
 		e := l.agenda.pop()
@@ -57,7 +57,7 @@ func (l *loop) run(of load, requests int, level queueing) measurement {
 		switch e.kind {
 		case arrival:
 			l.m.Arrived++
-			c := &clients[e.index]
+			c := &l.clients[e.index]
 			l.agenda.push(e.atNs+c.gap(), arrival, e.index)
 			var at int32
 			if n := len(l.free); n > 0 {
@@ -68,7 +68,7 @@ func (l *loop) run(of load, requests int, level queueing) measurement {
 			}
 			l.slots[at] = slot{e.atNs, c.service()}
 			l.m.Waiting++ // until dispatched says otherwise
-			if !level.arrive(e.atNs, at, c.hash) {
+			if !level.arrive(e.atNs, at, e.index) {
 				l.m.Waiting--
 				l.m.Rejected++
 				l.free = append(l.free, at)
@@ -89,6 +89,7 @@ func (l *loop) run(of load, requests int, level queueing) measurement {
 type level struct {
 	loop     *loop
 	set      *queueset.QueueSet
+	hands    [][]int         // by client: as a server deals them, once for a flow
 	requests []*levelRequest // by slot
 }
 
@@ -98,15 +99,18 @@ type levelRequest struct {
 }
 
 func runQueueSet(of load, requests int) measurement {
-	v := &level{loop: &loop{}}
+	v := &level{loop: &loop{clients: newClients(of)}}
 	v.set = queueset.New(0, of.queuing, of.seats, v)
-	return v.loop.run(of, requests, v)
+	for i := range v.loop.clients {
+		v.hands = append(v.hands, v.set.Hand(v.loop.clients[i].hash))
+	}
+	return v.loop.run(requests, v)
 }
 
 // Dispatched implements queueset.Host.
 func (v *level) Dispatched(r *queueset.Request) { v.loop.dispatched(r.Owner.(*levelRequest).slot) }
 
-func (v *level) arrive(nowNs int64, slot int32, hash uint64) bool {
+func (v *level) arrive(nowNs int64, slot, client int32) bool {
 	if int(slot) == len(v.requests) {
 		r := &levelRequest{slot: slot}
 		r.Owner = r
@@ -114,7 +118,7 @@ func (v *level) arrive(nowNs int64, slot int32, hash uint64) bool {
 	}
 	r := v.requests[slot]
 	r.Work = estimate.Work{InitialSeats: 1}
-	return v.set.Arrive(nowNs, &r.Request, hash) == queueset.NotRejected
+	return v.set.Arrive(nowNs, &r.Request, v.hands[client]) == queueset.NotRejected
 }
 
 func (v *level) finish(nowNs int64, slot int32) { v.set.Finish(nowNs, &v.requests[slot].Request) }
@@ -132,24 +136,31 @@ type upstreamLevel struct {
 
 var oneSeat = fqrequest.WorkEstimate{InitialSeats: 1}
 
+// runUpstream gives the set what kube-apiserver's controller gives a level's
+// (newPriorityLevelState in apf_controller.go), its metrics among it.
 func runUpstream(of load, requests int) measurement {
-	u := &upstreamLevel{loop: &loop{}}
+	const name = "level"
+	metrics.Register()
+	u := &upstreamLevel{loop: &loop{clients: newClients(of)}}
 	factory := upstream.NewQueueSetFactory(loopClock{u.loop})
-	pair := metrics.RatioedGaugePair{RequestsWaiting: noGauge{}, RequestsExecuting: noGauge{}}
+	labels := []string{name}
 	completer, err := factory.BeginConstruction(fq.QueuingConfig{
-		Name:             "level",
+		Name:             name,
 		DesiredNumQueues: of.queuing.Queues,
 		HandSize:         of.queuing.HandSize,
 		QueueLengthLimit: of.queuing.QueueLengthLimit,
-	}, pair, noGauge{}, noGauge{})
+	},
+		metrics.RatioedGaugeVecPhasedElementPair(metrics.PriorityLevelConcurrencyGaugeVec, 1, 1, labels),
+		metrics.PriorityLevelExecutionSeatsGaugeVec.NewForLabelValuesSafe(0, 1, labels),
+		fq.NewNamedIntegrator(loopClock{u.loop}, name))
 	if err != nil {
 		panic("peers: upstream refuses the level: " + err.Error())
 	}
 	u.set = completer.Complete(fq.DispatchingConfig{ConcurrencyLimit: of.seats, ConcurrencyDenominator: of.seats})
-	return u.loop.run(of, requests, u)
+	return u.loop.run(requests, u)
 }
 
-func (u *upstreamLevel) arrive(_ int64, slot int32, hash uint64) bool {
+func (u *upstreamLevel) arrive(_ int64, slot, client int32) bool {
 	if int(slot) == len(u.requests) {
 		u.requests = append(u.requests, nil)
 		u.notes = append(u.notes, func(inQueue bool) {
@@ -158,7 +169,7 @@ func (u *upstreamLevel) arrive(_ int64, slot int32, hash uint64) bool {
 			}
 		})
 	}
-	r, _ := u.set.StartRequest(context.Background(), &oneSeat, hash, "", "all", nil, nil, u.notes[slot])
+	r, _ := u.set.StartRequest(context.Background(), &oneSeat, u.loop.clients[client].hash, "", "all", nil, nil, u.notes[slot])
 	u.requests[slot] = r
 	return r != nil
 }
@@ -186,13 +197,3 @@ func (c loopClock) EventAfterDuration(eventclock.EventFunc, time.Duration) {
 func (c loopClock) EventAfterTime(eventclock.EventFunc, time.Time) {
 	panic("peers: upstream wants an event")
 }
-
-// noGauge shows nothing.
-type noGauge struct{}
-
-func (noGauge) Set(float64)            {}
-func (noGauge) Add(float64)            {}
-func (noGauge) Inc()                   {}
-func (noGauge) Dec()                   {}
-func (noGauge) SetToCurrentTime()      {}
-func (noGauge) SetDenominator(float64) {}

@@ -15,7 +15,7 @@ func TestDemandOfReshapedRequest(t *testing.T) {
 		t.Fatalf("the demand of a new set is %+v", got)
 	}
 	r := &Request{Owner: "wide", Work: estimate.Work{InitialSeats: 1, FinalSeats: 5, AdditionalLatencyNs: 5_000_000}}
-	s.Arrive(1_000_000_000, r, 0)
+	s.Arrive(1_000_000_000, r, s.Hand(0))
 	if r.Work.FinalSeats != 2 {
 		// Nothing executes, so that a request of more seats than there are may start.
 		t.Fatalf("the request started with %d final seats, want 2", r.Work.FinalSeats)

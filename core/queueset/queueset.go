@@ -56,8 +56,7 @@ type QueueSet struct {
 
 	queues []*queue
 	heads  heads // by queue: when its oldest request would be through
-	hand   []int // scratch for dealing
-	deals  int   // hands dealt so far
+	picks  int   // queues picked out of hands so far
 	robin  int   // the queue dispatched from last
 
 	r         estimate.SeatSeconds
@@ -107,7 +106,6 @@ func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 			panic("queueset: invalid configuration: " + err.Error())
 		}
 		s.dealer = d
-		s.hand = make([]int, config.HandSize)
 		if len(s.queues) < config.Queues {
 			for len(s.queues) < config.Queues {
 				s.queues = append(s.queues, &queue{index: len(s.queues)})
@@ -119,9 +117,19 @@ func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 	s.dispatch(nowNs)
 }
 
-// Arrive takes a request of the flow with the given hash. It is rejected, or waits, or is
+// Hand returns the indices of the queues that requests of the flow with the given hash may
+// wait in, nil when requests are not queued. It holds until Configure changes the number of
+// queues or the hand size.
+func (s *QueueSet) Hand(flowHash uint64) []int {
+	if s.config.Queues <= 0 {
+		return nil
+	}
+	return s.dealer.Deal(flowHash, make([]int, s.config.HandSize))
+}
+
+// Arrive takes a request of the flow that has the hand. It is rejected, or waits, or is
 // dispatched before the method returns; others may be dispatched too.
-func (s *QueueSet) Arrive(nowNs int64, r *Request, flowHash uint64) Rejection {
+func (s *QueueSet) Arrive(nowNs int64, r *Request, hand []int) Rejection {
 	s.advance(nowNs)
 	r.set, r.queue, r.arrivalR = s, nil, s.r
 	if s.config.Queues <= 0 {
@@ -133,7 +141,7 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, flowHash uint64) Rejection {
 	}
 	r.totalWork = estimate.SeatsTimesDuration(float64(r.Work.InitialSeats), serviceGuessNs) +
 		estimate.SeatsTimesDuration(float64(r.Work.FinalSeats), r.Work.AdditionalLatencyNs)
-	q := s.shortest(flowHash)
+	q := s.shortest(hand)
 	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
 		return QueueFull
 	}
@@ -237,13 +245,12 @@ func (s *QueueSet) windBack() {
 	}
 }
 
-// shortest deals the flow its hand and returns the queue of it with the least work
-// waiting. Where to start looking rotates from hand to hand, so that flows with common
-// queues do not all prefer the same one.
-func (s *QueueSet) shortest(flowHash uint64) *queue {
-	hand := s.dealer.Deal(flowHash, s.hand)
-	i := s.deals % len(hand)
-	s.deals++
+// shortest returns the queue of a hand with the least work waiting. Where to start looking
+// rotates from request to request, so that flows with common queues do not all prefer the
+// same one.
+func (s *QueueSet) shortest(hand []int) *queue {
+	i := s.picks % len(hand)
+	s.picks++
 	best := s.queues[hand[i]]
 	for range len(hand) - 1 {
 		if i++; i == len(hand) {

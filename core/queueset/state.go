@@ -29,15 +29,6 @@ func (s *QueueSet) Idle() bool { return s.waiting == 0 && s.executing == 0 }
 // QueueLength returns how many requests wait in queue i.
 func (s *QueueSet) QueueLength(i int) int { return s.queues[i].waiting }
 
-// Hand deals the flow with the given hash into hand, whose capacity must suffice, and
-// returns the indices of its queues; nil when requests are not queued.
-func (s *QueueSet) Hand(flowHash uint64, hand []int) []int {
-	if s.config.Queues <= 0 {
-		return nil
-	}
-	return s.dealer.Deal(flowHash, hand)
-}
-
 // QueueState is what a queue holds, under the names of the columns of
 // /debug/api_priority_and_fairness/dump_queues.
 type QueueState struct {

@@ -62,9 +62,7 @@ func (s *Server) flow(route *flowcontrol.Route) *Flow {
 			Schema:        route.Schema,
 			Level:         route.Level.Name(),
 			Distinguisher: route.Distinguisher,
-		}
-		if q := route.Level.Spec().Queuing(); q != nil {
-			f.Hand = route.Level.Queues().Hand(route.Hash, make([]int, q.HandSize))
+			Hand:          route.Hand,
 		}
 		s.flows[key] = f
 	}
