@@ -64,7 +64,7 @@ type group struct {
 type cell struct {
 	workload int
 	group    *group
-	measures[uint64]
+	*measures[uint64]
 }
 
 // NewCollector returns a collector for a run of sc against the server whose levels are
@@ -245,7 +245,7 @@ func (c *Collector) flowOf(nowNs int64, r *server.Request) *flow {
 	if r.Flow == nil {
 		return c.unseen
 	}
-	if i := r.Flow.Index; i < len(c.byIndex) && c.byIndex[i] != nil {
+	if i := int(r.FlowIndex); i < len(c.byIndex) && c.byIndex[i] != nil {
 		return c.byIndex[i]
 	}
 	return c.firstSeen(nowNs, r.Flow)
@@ -275,7 +275,7 @@ func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
 }
 
 func (c *Collector) newFlow(nowNs int64, of *server.Flow) *flow {
-	f := &flow{sinceNs: nowNs, index: noIndex, workload: noWorkload, measures: newMeasures[uint32](coarsePrecision)}
+	f := &flow{sinceNs: nowNs, index: noIndex, workload: noWorkload}
 	if of == nil {
 		f.group = c.groupOf("", c.levelNamed(nowNs, ""))
 	} else {

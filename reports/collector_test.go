@@ -163,7 +163,7 @@ func BenchmarkRequest(b *testing.B) {
 	for i := range requests {
 		f := *flowA
 		f.Index, f.Distinguisher = i, string(rune('a'+i))
-		requests[i] = &server.Request{Template: &server.Template{Workload: i % 2}, Attempt: 1, ExecutionNs: 5_000_000, Flow: &f}
+		requests[i] = &server.Request{Template: &server.Template{Workload: i % 2}, Attempt: 1, ExecutionNs: 5_000_000, Flow: &f, FlowIndex: int32(i)}
 		requests[i].Work.InitialSeats = 1
 	}
 	c := s.collector

@@ -84,7 +84,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 		Response:      config.TypeExempt,
 		Distinguisher: route.Distinguisher,
 		Hash:          fmt.Sprintf("%016x", route.Hash),
-		Hand:          route.Hand,
+		Hand:          route.Hand.Queues(),
 		Queues:        level.Queues().Len(),
 	}
 	if limited := level.Spec().Limited; limited != nil {

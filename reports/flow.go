@@ -27,9 +27,10 @@ type flow struct {
 	starvedNs     int64 // the longest such time so far, within the window
 
 	// The latest durations, not yet in the histograms: timing in the top 2 bits,
-	// nanoseconds below. A flow with few requests comes to have histograms at the end.
+	// nanoseconds below.
 	latest []uint64
-	measures[uint32]
+	tally
+	timed *[timings]histogram[uint32] // nil as long as latest is enough
 
 	group *group
 	name  string
@@ -49,17 +50,33 @@ const manyLatest = 128
 
 func (f *flow) time(t timing, ns int64) {
 	if len(f.latest) == manyLatest {
-		f.count()
+		if f.timed == nil {
+			f.timed = &newMeasures[uint32](coarsePrecision).timed
+		}
+		f.countLatest(f.timed)
+		f.latest = f.latest[:0]
+	}
+	if len(f.latest) == cap(f.latest) {
+		f.latest = append(make([]uint64, 0, min(4*len(f.latest)+8, manyLatest)), f.latest...)
 	}
 	f.latest = append(f.latest, uint64(t)<<62|uint64(ns))
 }
 
-// count brings the histograms up to date.
-func (f *flow) count() {
+func (f *flow) countLatest(into *[timings]histogram[uint32]) {
 	for _, d := range f.latest {
-		f.timed[d>>62].record(int64(d << 2 >> 2))
+		into[d>>62].record(int64(d << 2 >> 2))
 	}
-	f.latest = f.latest[:0]
+}
+
+// addTo adds the flow's measures to others.
+func (f *flow) addTo(m *measures[uint32]) {
+	m.tally.merge(&f.tally)
+	if f.timed != nil {
+		for t := range f.timed {
+			m.timed[t].merge(&f.timed[t])
+		}
+	}
+	f.countLatest(&m.timed)
 }
 
 func (f *flow) enter(nowNs int64, r *server.Request) {
@@ -142,5 +159,4 @@ func (f *flow) end(nowNs int64) {
 	if f.waiting > 0 {
 		f.noteHunger(nowNs)
 	}
-	f.count()
 }

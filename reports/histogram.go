@@ -72,10 +72,19 @@ func (h *histogram[C]) turn(octave int) uint8 {
 	return h.pages[octave]
 }
 
+// reset forgets all values, but keeps the pages.
+func (h *histogram[C]) reset() {
+	clear(h.buckets)
+	h.n, h.sumHigh, h.sumLow, h.leastNs, h.mostNs = 0, 0, 0, 0, 0
+}
+
 // each calls visit with every bucket that is not empty, in increasing order of its values:
 // from leastNs to mostNs, inclusive.
 func (h *histogram[C]) each(visit func(leastNs, mostNs int64, n int64)) {
-	for octave, page := range h.pages {
+	first, _ := h.place(uint64(h.leastNs))
+	last, _ := h.place(uint64(h.mostNs))
+	for octave := first; octave <= last; octave++ {
+		page := h.pages[octave]
 		if page == 0 {
 			continue
 		}
@@ -94,25 +103,42 @@ func (h *histogram[C]) each(visit func(leastNs, mostNs int64, n int64)) {
 	}
 }
 
-// percentileNs returns the p-th percentile by nearest rank: the least value that at least
-// p percent of the values do not exceed. It wants at least one value.
-func (h *histogram[C]) percentileNs(p float64) int64 {
-	// The factor keeps 99.9 % of 1000, which floating point puts just above 999, at 999.
-	rank := int64(math.Ceil(p / 100 * float64(h.n) * (1 - 1e-12)))
-	if rank <= 1 {
-		return h.leastNs
+// percentilesNs sets ns to percentiles by nearest rank, in one pass: to the least value
+// that at least p percent of the values do not exceed, for each of ps, which increase. It
+// wants at least one value.
+func (h *histogram[C]) percentilesNs(ps []float64, ns []int64) {
+	for i := range ns {
+		ns[i] = h.mostNs
 	}
-	if rank >= h.n {
-		return h.mostNs
-	}
-	result, seen := h.mostNs, int64(0)
+	i, seen := 0, int64(0)
 	h.each(func(_, mostNs, n int64) {
-		if seen < rank && seen+n >= rank {
-			result = min(mostNs, h.mostNs)
-		}
 		seen += n
+		for i < len(ps) && seen >= h.rank(ps[i]) {
+			ns[i] = min(mostNs, h.mostNs)
+			i++
+		}
 	})
-	return result
+	for i := range ns {
+		switch rank := h.rank(ps[i]); {
+		case rank <= 1:
+			ns[i] = h.leastNs
+		case rank >= h.n:
+			ns[i] = h.mostNs
+		}
+	}
+}
+
+// rank returns the place of the p-th percentile among the sorted values, from 1.
+func (h *histogram[C]) rank(p float64) int64 {
+	// The factor keeps 99.9 % of 1000, which floating point puts just above 999, at 999.
+	return int64(math.Ceil(p / 100 * float64(h.n) * (1 - 1e-12)))
+}
+
+// percentileNs returns one percentile.
+func (h *histogram[C]) percentileNs(p float64) int64 {
+	var ns [1]int64
+	h.percentilesNs([]float64{p}, ns[:])
+	return ns[0]
 }
 
 // meanNs returns the mean. It wants at least one value.

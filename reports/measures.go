@@ -50,12 +50,20 @@ const (
 	timings = iota
 )
 
-func newMeasures[C count](precision uint8) measures[C] {
-	var m measures[C]
-	for d := range m.timed {
-		m.timed[d].precision = precision
+func newMeasures[C count](precision uint8) *measures[C] {
+	m := &measures[C]{}
+	for t := range m.timed {
+		m.timed[t].precision = precision
 	}
 	return m
+}
+
+// reset forgets all that was counted, but keeps the memory for it.
+func (m *measures[C]) reset() {
+	m.tally = tally{}
+	for t := range m.timed {
+		m.timed[t].reset()
+	}
 }
 
 func (t *tally) arrive(r *server.Request) {

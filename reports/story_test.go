@@ -81,6 +81,7 @@ func (s *stage) arrive(at float64, workload int, f *server.Flow, executes float6
 	r := &server.Request{Template: &server.Template{Workload: workload}, Number: s.number, ID: s.number, Attempt: 1,
 		ExecutionNs: ns(executes), ArrivalNs: ns(at), DispatchNs: -1, FinishNs: -1, Flow: f}
 	if f != nil {
+		r.FlowIndex = int32(f.Index)
 		r.Work.InitialSeats = 1
 	}
 	for _, change := range but {

@@ -71,11 +71,11 @@ func (c *Collector) merged(wanted func(*cell) bool) *measures[uint64] {
 	for _, cells := range c.cells {
 		for _, cl := range cells {
 			if cl != nil && wanted(cl) {
-				m.merge(&cl.measures)
+				m.merge(cl.measures)
 			}
 		}
 	}
-	return &m
+	return m
 }
 
 func (c *Collector) schemaNames() []string {
@@ -90,11 +90,11 @@ func (c *Collector) schemaNames() []string {
 }
 
 func (c *Collector) addLevel(s *Summary, l *level) {
-	m := c.merged(func(cl *cell) bool { return cl.group.level == l })
+	all := c.merged(func(cl *cell) bool { return cl.group.level == l })
 	w := &l.window
 	w.settle(l.limit)
 	out := Level{
-		Group:              groupOf(l.name, m),
+		Group:              groupOf(l.name, all),
 		Type:               l.spec.Type,
 		Limits:             Limits{Nominal: l.limits.Nominal, Lower: l.limits.Min, Upper: l.limits.Max, Current: l.limit},
 		PeakSeats:          w.peak,
@@ -118,19 +118,22 @@ func (c *Collector) addLevel(s *Summary, l *level) {
 	}
 	var shares []float64
 	shares, out.Fairness = l.divide()
+	m := newMeasures[uint32](coarsePrecision)
 	for i, f := range l.flows {
 		if out.Starvation == nil || f.starvedNs > out.Starvation.MaxNs {
 			out.Starvation = &Starvation{MaxNs: f.starvedNs, Flow: f.name}
 		}
-		s.Flows = append(s.Flows, f.summary(shares[i]))
+		m.reset()
+		f.addTo(m)
+		s.Flows = append(s.Flows, f.summary(m, shares[i]))
 	}
 	slices.SortFunc(s.Flows[len(s.Flows)-len(l.flows):], func(a, b Flow) int { return cmp.Compare(a.Name, b.Name) })
 	s.PriorityLevels = append(s.PriorityLevels, out)
 }
 
-func (f *flow) summary(share float64) Flow {
+func (f *flow) summary(m *measures[uint32], share float64) Flow {
 	out := Flow{
-		Group: groupOf(f.name, &f.measures), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
+		Group: groupOf(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
 		ServiceSeatSeconds: float64(f.service) / 1e9, DemandSeatSeconds: f.demand / 1e9,
 		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs,
 	}
@@ -160,10 +163,11 @@ func distribution[C count](h *histogram[C]) *Distribution {
 	if h.n == 0 {
 		return nil
 	}
+	var p [5]int64
+	h.percentilesNs([]float64{50, 90, 95, 99, 99.9}, p[:])
 	return &Distribution{
 		Count: h.n, MeanNs: int64(math.Round(h.meanNs())), MinNs: h.leastNs,
-		P50Ns: h.percentileNs(50), P90Ns: h.percentileNs(90), P95Ns: h.percentileNs(95),
-		P99Ns: h.percentileNs(99), P999Ns: h.percentileNs(99.9), MaxNs: h.mostNs,
+		P50Ns: p[0], P90Ns: p[1], P95Ns: p[2], P99Ns: p[3], P999Ns: p[4], MaxNs: h.mostNs,
 	}
 }
 

@@ -77,12 +77,12 @@ func (c *Collector) flowRequestsValue(t *scenario.Threshold) (value float64, not
 			continue
 		}
 		found = true
-		m.merge(&f.measures)
+		f.addTo(m)
 	}
 	if !found {
 		return 0, "no such flow appeared"
 	}
-	return requestsValue(&m, t, c.windowSeconds())
+	return requestsValue(m, t, c.windowSeconds())
 }
 
 // tagged says whether the threshold's tag, if it has it, has the value.

@@ -89,7 +89,7 @@ func (l *loop) run(requests int, level queueing) measurement {
 type level struct {
 	loop     *loop
 	set      *queueset.QueueSet
-	hands    [][]int         // by client: as a server deals them, once for a flow
+	hands    []queueset.Hand // by client: as a server deals them, once for a flow
 	requests []*levelRequest // by slot
 }
 
@@ -118,7 +118,7 @@ func (v *level) arrive(nowNs int64, slot, client int32) bool {
 	}
 	r := v.requests[slot]
 	r.Work = estimate.Work{InitialSeats: 1}
-	return v.set.Arrive(nowNs, &r.Request, v.hands[client]) == queueset.NotRejected
+	return v.set.Arrive(nowNs, &r.Request, &v.hands[client]) == queueset.NotRejected
 }
 
 func (v *level) finish(nowNs int64, slot int32) { v.set.Finish(nowNs, &v.requests[slot].Request) }

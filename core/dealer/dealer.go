@@ -12,6 +12,10 @@ import (
 // keep the hands nearly equally likely; see [Dealer.SampleCollisions].
 const MaxEntropyBits = 60
 
+// MaxHandSize is the most queues that a hand can have: 16 distinct ones of 16 would take
+// 64 bits.
+const MaxHandSize = 15
+
 // maxQueues bounds the deck so that the estimate of EntropyBits holds.
 const maxQueues = 1 << 26
 

@@ -189,3 +189,17 @@ func BenchmarkDeal(b *testing.B) {
 		d.Deal(hash, hand)
 	}
 }
+
+func TestMaxHandSize(t *testing.T) {
+	most := 0
+	for queues := 1; queues <= 64; queues++ {
+		for handSize := 1; handSize <= queues; handSize++ {
+			if _, err := New(queues, handSize); err == nil {
+				most = max(most, handSize)
+			}
+		}
+	}
+	if most != MaxHandSize {
+		t.Errorf("the largest hand of at most 64 queues has %d, want %d", most, MaxHandSize)
+	}
+}

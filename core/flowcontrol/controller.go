@@ -131,7 +131,7 @@ type Route struct {
 	Level         *Level
 	Distinguisher string // with Schema, tells the flow
 	Hash          uint64 // of the flow; 0 where the level does not tell flows apart
-	Hand          []int  // the indices of the queues that it may wait in, nil without queues
+	Hand          queueset.Hand
 }
 
 // Route classifies a request by the current configuration.
@@ -163,7 +163,7 @@ type Request struct {
 // client may come back, or waits, or is dispatched before the method returns.
 func (c *Controller) Arrive(nowNs int64, r *Request, by *Route) (rejection queueset.Rejection, retryAfterSeconds int) {
 	r.Level = by.Level
-	rejection = r.Level.queues.Arrive(nowNs, &r.Request, by.Hand)
+	rejection = r.Level.queues.Arrive(nowNs, &r.Request, &by.Hand)
 	if rejection == queueset.NotRejected {
 		return rejection, 0
 	}

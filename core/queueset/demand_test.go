@@ -15,7 +15,7 @@ func TestDemandOfReshapedRequest(t *testing.T) {
 		t.Fatalf("the demand of a new set is %+v", got)
 	}
 	r := &Request{Owner: "wide", Work: estimate.Work{InitialSeats: 1, FinalSeats: 5, AdditionalLatencyNs: 5_000_000}}
-	s.Arrive(1_000_000_000, r, s.Hand(0))
+	arrive(s, 1_000_000_000, r, 0)
 	if r.Work.FinalSeats != 2 {
 		// Nothing executes, so that a request of more seats than there are may start.
 		t.Fatalf("the request started with %d final seats, want 2", r.Work.FinalSeats)
@@ -25,4 +25,10 @@ func TestDemandOfReshapedRequest(t *testing.T) {
 	if got := s.TakeDemand(3_000_000_000); got.Max != 3 || got.Average != 3 || s.SeatsWaiting() != 0 {
 		t.Errorf("the demand of the idle set is %+v with %d seats waiting, want 3 and 0", got, s.SeatsWaiting())
 	}
+}
+
+// arrive lets a request of the flow with the given hash arrive.
+func arrive(s *QueueSet, nowNs int64, r *Request, hash uint64) Rejection {
+	hand := s.Hand(hash)
+	return s.Arrive(nowNs, r, &hand)
 }

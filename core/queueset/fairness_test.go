@@ -148,7 +148,7 @@ func (m *match) send(client, calls int) {
 	}
 	c := &call{client: client, left: calls - 1}
 	c.Owner, c.Work = c, m.clients[client].work
-	if m.set.Arrive(m.nowNs, &c.Request, m.set.Hand(m.clients[client].hash)) != NotRejected {
+	if arrive(m.set, m.nowNs, &c.Request, m.clients[client].hash) != NotRejected {
 		m.score.rejected++
 	}
 }

@@ -192,7 +192,7 @@ func (l *ledger) do(o operation) (out outcome, done bool) {
 		out.subject = e
 		l.tell("request %d arrives with hash %d for %+v", e.number, o.hash, o.work)
 		l.present = append(l.present, e)
-		out.rejection = l.set.Arrive(l.nowNs, &e.Request, l.set.Hand(o.hash))
+		out.rejection = arrive(l.set, l.nowNs, &e.Request, o.hash)
 		e.arriving = false
 		switch {
 		case out.rejection != NotRejected:

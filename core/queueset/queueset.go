@@ -117,19 +117,37 @@ func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 	s.dispatch(nowNs)
 }
 
-// Hand returns the indices of the queues that requests of the flow with the given hash may
-// wait in, nil when requests are not queued. It holds until Configure changes the number of
-// queues or the hand size.
-func (s *QueueSet) Hand(flowHash uint64) []int {
-	if s.config.Queues <= 0 {
-		return nil
+// Hand is the queues that the requests of a flow may wait in.
+type Hand struct {
+	size   int // 0 when requests are not queued
+	queues [dealer.MaxHandSize]int32
+}
+
+// Queues returns the indices of the queues, in the order dealt.
+func (h *Hand) Queues() []int {
+	var queues []int
+	for _, q := range h.queues[:h.size] {
+		queues = append(queues, int(q))
 	}
-	return s.dealer.Deal(flowHash, make([]int, s.config.HandSize))
+	return queues
+}
+
+// Hand returns the hand of the flow with the given hash. It holds until Configure changes
+// the number of queues or the hand size.
+func (s *QueueSet) Hand(flowHash uint64) (h Hand) {
+	if s.config.Queues <= 0 {
+		return h
+	}
+	h.size = s.config.HandSize
+	for i, q := range s.dealer.Deal(flowHash, make([]int, h.size)) {
+		h.queues[i] = int32(q)
+	}
+	return h
 }
 
 // Arrive takes a request of the flow that has the hand. It is rejected, or waits, or is
 // dispatched before the method returns; others may be dispatched too.
-func (s *QueueSet) Arrive(nowNs int64, r *Request, hand []int) Rejection {
+func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 	s.advance(nowNs)
 	r.set, r.queue, r.arrivalR = s, nil, s.r
 	if s.config.Queues <= 0 {
@@ -248,7 +266,8 @@ func (s *QueueSet) windBack() {
 // shortest returns the queue of a hand with the least work waiting. Where to start looking
 // rotates from request to request, so that flows with common queues do not all prefer the
 // same one.
-func (s *QueueSet) shortest(hand []int) *queue {
+func (s *QueueSet) shortest(h *Hand) *queue {
+	hand := h.queues[:h.size]
 	i := s.picks % len(hand)
 	s.picks++
 	best := s.queues[hand[i]]

@@ -65,7 +65,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 			r.Work.AdditionalLatencyNs = duration(t, d, latency)
 		}
 		p.named[name] = r
-		switch rejection := p.set.Arrive(p.nowNs, r, p.set.Hand(uint64(number(t, d, "hash", 0)))); {
+		switch rejection := arrive(p.set, p.nowNs, r, uint64(number(t, d, "hash", 0))); {
 		case rejection != NotRejected:
 			effects = append(effects, fmt.Sprintf("%s is rejected: %v", name, rejection))
 		case r.Waiting():
@@ -148,7 +148,7 @@ func TestWindBack(t *testing.T) {
 	s.r = highMark - 100_000 // a thousandth of a seat-second below
 	arrive := func(name string, hash uint64) *Request {
 		r := &Request{Owner: name, Work: estimate.Work{InitialSeats: 1}}
-		s.Arrive(0, r, s.Hand(hash))
+		arrive(s, 0, r, hash)
 		return r
 	}
 	first, second, third := arrive("first", 0), arrive("second", 0), arrive("third", 1)

@@ -13,10 +13,17 @@ import (
 	"math/rand/v2"
 )
 
-// NewStream returns the stream of random numbers that one client of a workload draws
-// from for one purpose. It is a PCG (O'Neill 2014) whose 128 bits of state are the first
-// of the SHA-256 of the four, each string preceded by its length.
-func NewStream(seed uint64, workload string, client int, purpose string) *rand.Rand {
+// Stream is a stream of random numbers, all of it in one place. It must be opened before
+// anything is drawn from it, and not be copied after that.
+type Stream struct {
+	rand.Rand
+	pcg rand.PCG
+}
+
+// Open makes s the stream that one client of a workload draws from for one purpose. It is
+// a PCG (O'Neill 2014) whose 128 bits of state are the first of the SHA-256 of the four,
+// each string preceded by its length.
+func (s *Stream) Open(seed uint64, workload string, client int, purpose string) {
 	name := make([]byte, 0, 4*8+len(workload)+len(purpose))
 	name = binary.LittleEndian.AppendUint64(name, seed)
 	name = binary.LittleEndian.AppendUint64(name, uint64(len(workload)))
@@ -25,15 +32,8 @@ func NewStream(seed uint64, workload string, client int, purpose string) *rand.R
 	name = binary.LittleEndian.AppendUint64(name, uint64(len(purpose)))
 	name = append(name, purpose...)
 	sum := sha256.Sum256(name)
-	s := &stream{pcg: *rand.NewPCG(binary.LittleEndian.Uint64(sum[0:]), binary.LittleEndian.Uint64(sum[8:]))}
+	s.pcg.Seed(binary.LittleEndian.Uint64(sum[0:]), binary.LittleEndian.Uint64(sum[8:]))
 	s.Rand = *rand.New(&s.pcg)
-	return &s.Rand
-}
-
-// stream keeps the two parts of a generator together, where the processor's cache finds them.
-type stream struct {
-	rand.Rand
-	pcg rand.PCG
 }
 
 // Distribution is a distribution of durations. Sampling allocates nothing.

@@ -34,6 +34,7 @@ func (s *Server) prepare(t *Template) {
 		t.generation = s.flowControl.Generation()
 		t.route = s.flowControl.Route(&t.Attributes)
 		t.flow = s.flow(&t.route)
+		t.flowIndex = int32(t.flow.Index)
 	}
 }
 
@@ -62,7 +63,7 @@ func (s *Server) flow(route *flowcontrol.Route) *Flow {
 			Schema:        route.Schema,
 			Level:         route.Level.Name(),
 			Distinguisher: route.Distinguisher,
-			Hand:          route.Hand,
+			Hand:          route.Hand.Queues(),
 		}
 		s.flows[key] = f
 	}

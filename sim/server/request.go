@@ -25,6 +25,7 @@ type Template struct {
 	waitNs      int64 // how long it may wait in a queue
 	generation  int   // of the configuration that route and flow come from; 0 until routed
 	flow        *Flow
+	flowIndex   int32 // flow's
 	route       flowcontrol.Route
 	work        estimate.Request
 
@@ -47,6 +48,7 @@ type Request struct {
 	ID          int64 // a trace's own, else the Number of the first attempt
 
 	Attempt           int32 // from 1
+	FlowIndex         int32 // Flow.Index, for those who need not look at the flow itself
 	SeatsAsked        int32 // the estimate at arrival; dispatch may narrow the final phase
 	RetryAfterSeconds int32 // on a rejection
 	Rejection         queueset.Rejection

@@ -112,7 +112,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 
 	switch {
 	case s.flowControl != nil && !r.passesBy:
-		r.Flow = r.flow
+		r.Flow, r.FlowIndex = r.flow, r.flowIndex
 		r.Work = r.work.Estimate(r.route.Level.SeatCap())
 		r.SeatsAsked = int32(r.Seats())
 		s.arrived(nowNs, r)

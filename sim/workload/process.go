@@ -2,8 +2,8 @@ package workload
 
 import (
 	"math"
-	"math/rand/v2"
 
+	"apfsim/sim/random"
 	"apfsim/sim/scenario"
 )
 
@@ -19,25 +19,33 @@ var never = math.Inf(1)
 const second = 1e9
 
 // newProcess returns an open-loop process of which nobody wants to hear after endNs, nil
-// for arrivals of another kind.
-func newProcess(a *scenario.Arrivals, r *rand.Rand, endNs int64) process {
+// for arrivals of another kind. The process calls open for the stream it draws from.
+func newProcess(a *scenario.Arrivals, open func(*random.Stream), endNs int64) process {
 	switch {
 	case a.Constant != nil:
 		// One unit of expected arrivals apart, beginning anywhere within the first.
-		return &ramping{random: r, level: r.Float64(), rate: float64(a.Constant.Rate) / second}
+		p := &ramping{rate: float64(a.Constant.Rate) / second}
+		open(&p.random)
+		p.level = p.random.Float64()
+		return p
 	case a.Poisson != nil:
-		return &poisson{random: r, meanNs: second / float64(a.Poisson.Rate)}
+		p := &poisson{meanNs: second / float64(a.Poisson.Rate)}
+		open(&p.random)
+		return p
 	case a.Ramping != nil:
-		p := &ramping{random: r, rate: float64(a.Ramping.StartRate) / second, stages: a.Ramping.Stages}
+		p := &ramping{rate: float64(a.Ramping.StartRate) / second, stages: a.Ramping.Stages}
+		open(&p.random)
 		if a.Ramping.Process == scenario.ProcessPoisson {
-			p.poisson, p.level = true, r.ExpFloat64()
+			p.poisson, p.level = true, p.random.ExpFloat64()
 		} else {
-			p.level = r.Float64()
+			p.level = p.random.Float64()
 		}
 		return p
 	case a.OnOff != nil:
-		return &onOff{random: r, meanNs: second / float64(a.OnOff.Rate), arrivals: a.OnOff,
-			onUntil: float64(a.OnOff.On.Sample(r)), end: float64(endNs)}
+		p := &onOff{meanNs: second / float64(a.OnOff.Rate), arrivals: a.OnOff, end: float64(endNs)}
+		open(&p.random)
+		p.onUntil = float64(a.OnOff.On.Sample(&p.random.Rand))
+		return p
 	case a.Burst != nil:
 		return &burst{arrivals: a.Burst}
 	}
@@ -46,7 +54,7 @@ func newProcess(a *scenario.Arrivals, r *rand.Rand, endNs int64) process {
 
 // poisson is a Poisson process of constant rate.
 type poisson struct {
-	random *rand.Rand
+	random random.Stream
 	meanNs float64 // between arrivals
 	at     float64
 }
@@ -62,7 +70,7 @@ func (p *poisson) next() float64 {
 // exponential distances a Poisson process of that rate (Çinlar, "Introduction to
 // Stochastic Processes", 1975).
 type ramping struct {
-	random  *rand.Rand
+	random  random.Stream
 	poisson bool
 	level   float64 // of the next arrival
 	stages  []scenario.Stage
@@ -109,7 +117,7 @@ func invert(n, rate, slope float64) float64 {
 // onOff is a Poisson process that pauses. As gaps are memoryless, one that the end of an
 // on period cuts off is drawn afresh when the next begins.
 type onOff struct {
-	random   *rand.Rand
+	random   random.Stream
 	meanNs   float64
 	arrivals *scenario.OnOffArrivals
 	at       float64
@@ -123,8 +131,8 @@ func (p *onOff) next() float64 {
 		if p.at < p.onUntil {
 			return p.at
 		}
-		p.at = p.onUntil + float64(p.arrivals.Off.Sample(p.random))
-		p.onUntil = p.at + float64(p.arrivals.On.Sample(p.random))
+		p.at = p.onUntil + float64(p.arrivals.Off.Sample(&p.random.Rand))
+		p.onUntil = p.at + float64(p.arrivals.On.Sample(&p.random.Rand))
 	}
 	return never
 }

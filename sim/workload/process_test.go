@@ -2,7 +2,6 @@ package workload
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -10,11 +9,11 @@ import (
 	"apfsim/sim/scenario"
 )
 
-func stream() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+func open(s *random.Stream) { s.Open(1, "tested", 0, "arrivals") }
 
 // times returns the arrivals before end, in seconds.
-func times(a scenario.Arrivals, r *rand.Rand, end float64) []float64 {
-	p := newProcess(&a, r, int64(end*second))
+func times(a scenario.Arrivals, end float64) []float64 {
+	p := newProcess(&a, open, int64(end*second))
 	var all []float64
 	for {
 		at := p.next() / second
@@ -27,7 +26,7 @@ func times(a scenario.Arrivals, r *rand.Rand, end float64) []float64 {
 
 // Constant arrivals are 1/rate apart from wherever the first one is, also the millionth.
 func TestConstant(t *testing.T) {
-	got := times(scenario.Arrivals{Constant: &scenario.ConstantArrivals{Rate: 8}}, stream(), 125_000)
+	got := times(scenario.Arrivals{Constant: &scenario.ConstantArrivals{Rate: 8}}, 125_000)
 	if len(got) != 1_000_000 {
 		t.Fatalf("%d arrivals in 125 000 s at 8/s, want a million", len(got))
 	}
@@ -52,8 +51,10 @@ func TestRampingConstant(t *testing.T) {
 			{Duration: scenario.Duration(5 * time.Second), Rate: 2},
 		},
 	}}
-	got := times(a, stream(), 30)
-	phase := stream().Float64()
+	got := times(a, 30)
+	var s random.Stream
+	open(&s)
+	phase := s.Float64()
 	if want := 90; len(got) != want { // 50 + 2·20, and the phase is below 1
 		t.Fatalf("%d arrivals in 30 s, want %d", len(got), want)
 	}
@@ -75,7 +76,7 @@ func TestRampingToZero(t *testing.T) {
 		Process: scenario.ProcessConstant, StartRate: 4,
 		Stages: []scenario.Stage{{Duration: scenario.Duration(10 * time.Second), Rate: 0}},
 	}}
-	if got := times(a, stream(), 1e6); len(got) != 20 || got[19] >= 10 {
+	if got := times(a, 1e6); len(got) != 20 || got[19] >= 10 {
 		t.Errorf("%d arrivals, the last at %v; want 20 within 10 s", len(got), got[len(got)-1])
 	}
 }
@@ -91,7 +92,7 @@ func TestPoissonCounts(t *testing.T) {
 			Stages: []scenario.Stage{{Duration: scenario.Duration(windows * time.Second), Rate: rate}}}},
 	} {
 		counts := make([]float64, windows)
-		for _, at := range times(a, stream(), windows) {
+		for _, at := range times(a, windows) {
 			counts[int(at)]++
 		}
 		var sum, squares float64
@@ -111,7 +112,7 @@ func TestPoissonCounts(t *testing.T) {
 // at the rate.
 func TestOnOff(t *testing.T) {
 	on, off := constant(t, 2*time.Second), constant(t, 3*time.Second)
-	got := times(scenario.Arrivals{OnOff: &scenario.OnOffArrivals{Rate: 10, On: on, Off: off}}, stream(), 50_000)
+	got := times(scenario.Arrivals{OnOff: &scenario.OnOffArrivals{Rate: 10, On: on, Off: off}}, 50_000)
 	for _, at := range got {
 		if math.Mod(at, 5) >= 2 {
 			t.Fatalf("an arrival at %v, while the client is off", at)
@@ -125,7 +126,7 @@ func TestOnOff(t *testing.T) {
 // A client that is never on is silent, and the search for its next arrival ends.
 func TestOnOffNeverOn(t *testing.T) {
 	a := scenario.Arrivals{OnOff: &scenario.OnOffArrivals{Rate: 10, On: constant(t, 0), Off: constant(t, time.Millisecond)}}
-	if got := times(a, stream(), 10); len(got) != 0 {
+	if got := times(a, 10); len(got) != 0 {
 		t.Errorf("%d arrivals, want none", len(got))
 	}
 }
@@ -133,7 +134,7 @@ func TestOnOffNeverOn(t *testing.T) {
 func TestBurst(t *testing.T) {
 	a := scenario.Arrivals{Burst: &scenario.BurstArrivals{
 		At: scenario.Duration(time.Second), Requests: 4, Over: scenario.Duration(2 * time.Second), Every: scenario.Duration(10 * time.Second)}}
-	got := times(a, nil, 20)
+	got := times(a, 20)
 	want := []float64{1, 1.5, 2, 2.5, 11, 11.5, 12, 12.5}
 	if len(got) != len(want) {
 		t.Fatalf("arrivals at %v, want %v", got, want)

@@ -8,7 +8,7 @@ package workload
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
+	"slices"
 
 	"apfsim/sim/random"
 	"apfsim/sim/scenario"
@@ -20,6 +20,7 @@ type Clients struct {
 	events    *server.Events
 	server    *server.Server
 	workloads []*workload
+	anyClosed bool // one of them is a closed loop
 	all       []client
 	err       error
 }
@@ -33,19 +34,27 @@ type workload struct {
 	startNs int64
 	endNs   int64
 	weights []float64 // of the requests, cumulative
+
+	needsRest bool               // its clients have something in rest
+	templates []*server.Template // by client and request, each made when first sent
 }
 
+// client is one client, in as few bytes as can be: there may be hundreds of thousands, and
+// hardly one is in the processor's cache when its turn comes.
 type client struct {
 	*workload
-	number    int     // among all clients
 	process   process // open loop
-	trace     *trace
-	limiter   *limiter
-	execution *rand.Rand // a stream, as those below, made when first drawn from
-	templates []*server.Template
+	*rest             // nil where it is not needed
+	index     int     // within the workload
+	execution random.Stream
+}
 
-	choice, watch, think, backoff *rand.Rand
-	index                         int // within the workload
+// rest is what only some clients need.
+type rest struct {
+	trace   *trace
+	limiter *limiter
+
+	choice, watch, think, backoff random.Stream
 }
 
 // New returns the clients of a scenario. Close must be called in the end.
@@ -60,10 +69,9 @@ func New(sc *scenario.Scenario, events *server.Events) *Clients {
 		w := newWorkload(sc, i)
 		w.first = len(c.all)
 		c.workloads = append(c.workloads, w)
-		kinds := len(w.Requests)
-		templates := make([]*server.Template, w.Clients*kinds)
+		c.anyClosed = c.anyClosed || w.Arrivals.Closed != nil
 		for j := range w.Clients {
-			c.all = append(c.all, client{workload: w, number: len(c.all), index: j, templates: templates[j*kinds:][:kinds]})
+			c.all = append(c.all, client{workload: w, index: j})
 		}
 	}
 	return c
@@ -75,6 +83,10 @@ func newWorkload(sc *scenario.Scenario, index int) *workload {
 		index:    index,
 		seed:     sc.Spec.Seed,
 	}
+	watches := slices.ContainsFunc(w.Requests, func(r scenario.WeightedRequest) bool { return r.Watch != nil })
+	w.needsRest = w.Arrivals.Trace != nil || w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || watches ||
+		w.Retry.Backoff != nil
+	w.templates = make([]*server.Template, w.Clients*len(w.Requests))
 	w.startNs, w.endNs = int64(w.Start), sc.Spec.EndNs(w.Workload)
 	sum := 0.0
 	for _, r := range w.Requests {
@@ -89,6 +101,14 @@ func (c *Clients) Begin(sc *scenario.Scenario, s *server.Server) error {
 	c.server = s
 	for i := range c.all {
 		cl := &c.all[i]
+		cl.open(&cl.execution, "execution")
+		if cl.needsRest {
+			cl.rest = &rest{}
+			cl.open(&cl.choice, "request")
+			cl.open(&cl.watch, "watch")
+			cl.open(&cl.think, "think")
+			cl.open(&cl.backoff, "backoff")
+		}
 		if cl.RateLimit != nil {
 			cl.limiter = newLimiter(cl.RateLimit)
 		}
@@ -106,7 +126,7 @@ func (c *Clients) Begin(sc *scenario.Scenario, s *server.Server) error {
 				c.scheduleClosed(cl, cl.startNs, 0)
 			}
 		default:
-			cl.process = newProcess(a, cl.stream("arrivals"), cl.endNs-cl.startNs)
+			cl.process = newProcess(a, func(s *random.Stream) { cl.open(s, "arrivals") }, cl.endNs-cl.startNs)
 			c.scheduleOpen(cl)
 		}
 	}
@@ -116,8 +136,8 @@ func (c *Clients) Begin(sc *scenario.Scenario, s *server.Server) error {
 // Close closes the traces, and returns what went wrong in reading them.
 func (c *Clients) Close() error {
 	for i := range c.all {
-		if t := c.all[i].trace; t != nil {
-			t.reader.Close()
+		if cl := &c.all[i]; cl.rest != nil && cl.trace != nil {
+			cl.trace.reader.Close()
 		}
 	}
 	return c.err
@@ -126,16 +146,9 @@ func (c *Clients) Close() error {
 // Err returns what went wrong in reading a trace; the run is then of no use.
 func (c *Clients) Err() error { return c.err }
 
-func (cl *client) stream(purpose string) *rand.Rand {
-	return random.NewStream(cl.seed, cl.Name, cl.index, purpose)
-}
-
-// draw samples from a distribution by the client's stream for that purpose.
-func (cl *client) draw(stream **rand.Rand, purpose string, d random.Distribution) int64 {
-	if *stream == nil {
-		*stream = cl.stream(purpose)
-	}
-	return d.Sample(*stream)
+// open opens one of the client's streams.
+func (cl *client) open(s *random.Stream, purpose string) {
+	s.Open(cl.seed, cl.Name, cl.index, purpose)
 }
 
 // scheduleOpen lets an open-loop client act at its process's next arrival.
@@ -154,7 +167,7 @@ const turnaroundNs = 1_000_000
 func (c *Clients) scheduleClosed(cl *client, nowNs, leastNs int64) {
 	thinkNs := int64(0)
 	if think := cl.Arrivals.Closed.Think.Distribution; think != nil {
-		thinkNs = cl.draw(&cl.think, "think", think)
+		thinkNs = think.Sample(&cl.think.Rand)
 	}
 	if at := nowNs + max(thinkNs, leastNs); at < cl.endNs {
 		c.act(cl, at)
@@ -162,13 +175,13 @@ func (c *Clients) scheduleClosed(cl *client, nowNs, leastNs int64) {
 }
 
 func (c *Clients) act(cl *client, atNs int64) {
-	c.events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Index: int32(cl.number)})
+	c.events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Index: int32(cl.first + cl.index)})
 }
 
 // Act lets a client send its next request.
 func (c *Clients) Act(nowNs int64, number int32) {
 	cl := &c.all[number]
-	if cl.trace != nil {
+	if cl.rest != nil && cl.trace != nil {
 		r := cl.trace.pending
 		c.scheduleTrace(cl)
 		c.server.Arrive(nowNs, r)
@@ -184,24 +197,22 @@ func (c *Clients) Act(nowNs int64, number int32) {
 func (cl *client) request(s *server.Server) *server.Request {
 	kind := 0
 	if len(cl.Requests) > 1 {
-		if cl.choice == nil {
-			cl.choice = cl.stream("request")
-		}
 		x := cl.choice.Float64() * cl.weights[len(cl.weights)-1]
 		for kind < len(cl.weights)-1 && x >= cl.weights[kind] {
 			kind++
 		}
 	}
-	if cl.templates[kind] == nil {
-		cl.templates[kind] = cl.template(&cl.Requests[kind].Request)
+	t := &cl.templates[cl.index*len(cl.Requests)+kind]
+	if *t == nil {
+		*t = cl.template(&cl.Requests[kind].Request)
 	}
 	r := s.NewRequest()
-	r.Template = cl.templates[kind]
+	r.Template = *t
 	r.ID, r.Attempt = server.Unnumbered, 1
-	r.ExecutionNs = cl.draw(&cl.execution, "execution", cl.Requests[kind].Execution.Distribution)
+	r.ExecutionNs = cl.Requests[kind].Execution.Sample(&cl.execution.Rand)
 	r.WatchNs = 0
 	if watch := cl.Requests[kind].Watch; watch != nil {
-		r.WatchNs = cl.draw(&cl.watch, "watch", watch.Duration.Distribution)
+		r.WatchNs = watch.Duration.Sample(&cl.watch.Rand)
 	}
 	return r
 }
@@ -215,7 +226,7 @@ func (cl *client) template(q *scenario.Request) *server.Template {
 
 // send passes a request through the client's rate limiter to the server.
 func (c *Clients) send(nowNs int64, cl *client, r *server.Request) {
-	if cl.limiter != nil {
+	if cl.rest != nil && cl.limiter != nil {
 		if at := cl.limiter.take(nowNs); at > nowNs {
 			c.events.Schedule(at, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
 			return
@@ -226,9 +237,13 @@ func (c *Clients) send(nowNs int64, cl *client, r *server.Request) {
 
 // Done implements server.Clients.
 func (c *Clients) Done(nowNs int64, r *server.Request) (keep bool) {
+	rejected := r.Outcome() == server.Rejected
+	if !rejected && !c.anyClosed {
+		return false
+	}
 	w := c.workloads[r.Workload]
 	leastNs := int64(0)
-	if r.Outcome() == server.Rejected {
+	if rejected {
 		if int(r.Attempt) <= w.Retry.MaxRetries {
 			r.Attempt++
 			c.retry(nowNs, c.of(r), r)
@@ -252,9 +267,6 @@ func (c *Clients) retry(nowNs int64, cl *client, r *server.Request) {
 			wait = min(wait, float64(b.Max))
 		}
 		if b.Jitter > 0 {
-			if cl.backoff == nil {
-				cl.backoff = cl.stream("backoff")
-			}
 			wait *= 1 + b.Jitter*cl.backoff.Float64()
 		}
 		waitNs = int64(min(wait, random.LongestNs))
