@@ -177,6 +177,9 @@ func BenchmarkRequestLog(b *testing.B) {
 		l.Dispatched(r.Number, r)
 		l.Executed(r.Number+5, r)
 	}
+	if err := l.Close(); err != nil {
+		b.Fatal(err)
+	}
 }
 
 type discard struct{}
