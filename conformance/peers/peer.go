@@ -34,13 +34,13 @@ const (
 )
 
 var peers = []peer{
-	{peerUpstream, "ABC", 200_000, true, true, ofLoad(runUpstream)},
+	{peerUpstream, "ABC", 400_000, true, true, ofLoad(runUpstream)},
 	{peerSimPy, "ABC", 50_000, true, false, runSimPy},
 	{peerBare, "ABCDE", 10_000_000, false, false, ofLoad(bare)},
 	{"bare loop with apfsim's clock", "ABCDE", 10_000_000, false, false, ofLoad(bareByClock)},
-	{peerQueueSet, "ABC", 3_000_000, true, true, ofLoad(runQueueSet)},
-	{peerApfsim, "ABCDE", 2_000_000, true, true, runApfsim},
-	{peerLogging, "ABCDE", 2_000_000, true, true, runApfsimLogging},
+	{peerQueueSet, "ABC", 5_000_000, true, true, ofLoad(runQueueSet)},
+	{peerApfsim, "ABCDE", 10_000_000, true, true, runApfsim},
+	{peerLogging, "ABCDE", 4_000_000, true, true, runApfsimLogging},
 }
 
 func ofLoad(run func(load, int) measurement) func(*regime, load, int) (measurement, error) {
