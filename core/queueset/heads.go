@@ -45,24 +45,15 @@ func (h *heads) set(queue int, finish estimate.SeatSeconds) {
 // first returns the first queue, from the given one on and going round, with the least
 // finish of all. Something must wait.
 func (h *heads) first(from int) int {
-	least := h.least[1]
-	at, tie := 1, false
-	for at < h.leaves {
-		at *= 2
-		left := h.least[at] == least
-		tie = tie || left && h.least[at+1] == least
-		if !left {
-			at++
-		}
+	leaf, only := h.under(1)
+	if only {
+		return leaf - h.leaves
 	}
-	if !tie {
-		return at - h.leaves
-	}
-	at = 1
+	at := 1
 	if from < h.leaves {
 		at = h.leaves + from
 	}
-	for h.least[at] != least {
+	for h.least[at] != h.least[1] {
 		// On to the next subtree on the right; from the last one to the whole tree.
 		for at&(at+1) != 0 && at%2 == 1 {
 			at /= 2
@@ -73,11 +64,22 @@ func (h *heads) first(from int) int {
 			at++
 		}
 	}
+	leaf, _ = h.under(at)
+	return leaf - h.leaves
+}
+
+// under returns the first leaf below a node that has the least finish of all, and whether
+// it is the only one. There must be one.
+func (h *heads) under(at int) (leaf int, only bool) {
+	least := h.least[1]
+	only = true
 	for at < h.leaves {
 		at *= 2
 		if h.least[at] != least {
 			at++
+		} else if h.least[at+1] == least {
+			only = false
 		}
 	}
-	return at - h.leaves
+	return at, only
 }
