@@ -13,31 +13,11 @@ import (
 // longer than a time, nil when none waited. Both scales are logarithmic, so that the
 // tail is as legible as the bulk; requests that did not wait are in the legend.
 func waitChart(r *Result) *Chart {
-	least, most, requests := int64(math.MaxInt64), int64(0), int64(0)
-	for i := range r.waits {
-		h := &r.waits[i]
-		requests = max(requests, h.n)
-		h.each(func(_, ns, n int64) {
-			if ns > 0 {
-				least = min(least, ns)
-			}
-		})
-		most = max(most, h.mostNs)
-	}
-	if most == 0 {
+	scale, ok := waitScaleOf(r)
+	if !ok {
 		return nil
 	}
-	left := math.Pow(10, math.Floor(math.Log10(float64(min(max(least, 1_000), most)))))
-	right := math.Pow(10, math.Ceil(math.Log10(float64(most))))
-	if right <= left {
-		right = left * 10
-	}
-	if right/left > 1e7 { // the shortest waits say little
-		left = right / 1e7
-	}
-	bottom := math.Pow(10, math.Floor(math.Log10(1/float64(max(requests, 10)))))
-	bottom = max(bottom, 1e-6)
-
+	left, right, bottom := scale.left, scale.right, scale.bottom
 	p := newPlot("… this long", "")
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = left, right, bottom, 1
@@ -69,6 +49,47 @@ func waitChart(r *Result) *Chart {
 		on.FillText(textStyle(9, soft, false), vg.Point{X: data.Min.X, Y: data.Max.Y + 6}, "requests that waited longer than …")
 	}
 	return c
+}
+
+// waitScale is the range of waits in nanoseconds, and the least share of requests, that
+// are drawn.
+type waitScale struct{ left, right, bottom float64 }
+
+// waitScaleOf is not ok when no request waited.
+func waitScaleOf(r *Result) (scale waitScale, ok bool) {
+	least, most, requests := int64(math.MaxInt64), int64(0), int64(0)
+	for i := range r.waits {
+		h := &r.waits[i]
+		requests = max(requests, h.n)
+		h.each(func(_, ns, n int64) {
+			if ns > 0 {
+				least = min(least, ns)
+			}
+		})
+		most = max(most, h.mostNs)
+	}
+	if most == 0 {
+		return waitScale{}, false
+	}
+	left := math.Pow(10, math.Floor(math.Log10(float64(min(max(least, 1_000), most)))))
+	right := math.Pow(10, math.Ceil(math.Log10(float64(most))))
+	if right <= left {
+		right = left * 10
+	}
+	left = max(left, right/1e7) // the shortest waits say little
+	bottom := math.Pow(10, math.Floor(math.Log10(1/float64(max(requests, 10)))))
+	return waitScale{left, right, max(bottom, 1e-6)}, true
+}
+
+// places are times along the scale, equally far apart on it.
+func (s waitScale) places() []float64 {
+	const aDecade = 60
+	from, to := math.Round(math.Log10(s.left)*aDecade), math.Round(math.Log10(s.right)*aDecade)
+	var at []float64
+	for e := from; e <= to; e++ {
+		at = append(at, math.Pow(10, e/aDecade))
+	}
+	return at
 }
 
 // exceedance returns the share of values above x, over x from left on and as long as it is

@@ -3,116 +3,152 @@ package reports
 import (
 	"bytes"
 	_ "embed"
-	"fmt"
+	"encoding/json"
 	"html/template"
 	"io"
+	"strconv"
 	"strings"
 
-	"apfsim/core/config"
+	"github.com/rivo/uniseg"
 )
 
 //go:embed report.html.tmpl
 var reportTemplate string
 
+//go:embed report.css
+var reportStyle string
+
+//go:embed report.js
+var reportScript string
+
+// uPlot draws the lines (github.com/leeoniya/uPlot; the version stands at the head of the
+// script, the licence beside it).
+var (
+	//go:embed uplot/uPlot.iife.min.js
+	uplotScript string
+	//go:embed uplot/uPlot.min.css
+	uplotStyle string
+	//go:embed uplot/LICENSE
+	uplotLicence string
+)
+
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
-	"duration":   func(ns int64) string { return duration(float64(ns)) },
-	"quantity":   quantity,
-	"share":      shareOf,
-	"percent":    percent,
-	"number":     number,
-	"digits":     digits,
-	"found":      func(v Verdict) string { return v.found() },
-	"ran":        ran,
-	"sentence":   sentence,
-	"limited":    func(l Level) bool { return l.Type != config.TypeExempt },
-	"printable":  printable,
-	"levelNamed": levelTitle,
+	"style":     func() template.CSS { return template.CSS(uplotStyle + reportStyle) },
+	"script":    func() template.JS { return template.JS("/*\n" + uplotLicence + "*/\n" + uplotScript + reportScript) },
+	"glossary":  func() []Term { return glossary },
+	"printable": printable,
+	"breakable": breakable,
 }).Parse(reportTemplate))
 
-// reportData is what the page is made from.
-type reportData struct {
-	*Summary
-	Failed int // thresholds
-	Levels []Level
-	Quiet  []string // levels without requests
-	Worst  []*Flow
-	Charts []reportChart
-}
-
-type reportChart struct {
-	*Chart
-	SVG template.HTML
-}
-
-// WriteHTML writes a page that needs nothing but itself: the thresholds' verdict, what
-// became of each workload, tables, and the given charts.
-func WriteHTML(w io.Writer, r *Result, charts []*Chart) error {
-	data := reportData{Summary: r.Summary, Worst: worst(r.Summary, flowsDrawn)}
-	for _, v := range r.Summary.Thresholds {
-		if !v.Passed {
-			data.Failed++
-		}
-	}
-	for _, l := range r.Summary.PriorityLevels {
-		if l.Arrived == 0 && l.PeakSeats == 0 {
-			data.Quiet = append(data.Quiet, l.Name)
-			continue
-		}
-		data.Levels = append(data.Levels, l)
-	}
-	for _, c := range charts {
-		var svg bytes.Buffer
-		if err := c.WriteSVG(&svg); err != nil {
-			return err
-		}
-		data.Charts = append(data.Charts, reportChart{c, inline(svg.String(), c)})
-	}
-	var page bytes.Buffer
-	if err := reportPage.Execute(&page, data); err != nil {
+// WriteReport writes a page as one HTML file that needs nothing but itself: no network, no
+// other file. The same page gives the same bytes.
+func WriteReport(w io.Writer, p Page) error {
+	p.Sections = thinned(p.Sections)
+	plots, err := json.Marshal(plotsOf(p.Sections))
+	if err != nil {
 		return err
 	}
-	_, err := w.Write(page.Bytes())
+	var page bytes.Buffer
+	if err := reportPage.Execute(&page, struct {
+		Page
+		Plots template.JS // json.Marshal leaves nothing in it that would end a script
+	}{p, template.JS(plots)}); err != nil {
+		return err
+	}
+	_, err = w.Write(page.Bytes())
 	return err
 }
 
-// inline turns an SVG file into an element of a page that fits its width. The text within
-// was escaped when it was drawn.
-func inline(svg string, c *Chart) template.HTML {
-	from := strings.Index(svg, "<svg ")
-	view := strings.Index(svg, "viewBox")
-	return template.HTML(`<svg role="img" aria-label="` + template.HTMLEscapeString(c.Title) + `" ` + svg[max(from+5, view):])
+// WriteHTML writes the report of a run.
+func WriteHTML(w io.Writer, r *Result) error { return WriteReport(w, runPage(r)) }
+
+// Long says whether the table has rows that are not shown at first.
+func (t *Table) Long() bool { return t.shown() < len(t.Rows) }
+
+// Shown returns the rows that stand in the table from the beginning, and Hidden those that
+// the reader has to ask for.
+func (t *Table) Shown() template.HTML { return t.rows(0, t.shown()) }
+
+// Hidden is explained at Shown.
+func (t *Table) Hidden() template.HTML { return t.rows(t.shown(), len(t.Rows)) }
+
+func (t *Table) shown() int {
+	if t.First == 0 || t.First >= len(t.Rows) {
+		return len(t.Rows)
+	}
+	return t.First
 }
 
-// sentence says in plain words what became of a workload's requests.
-func sentence(g Group) string {
-	if g.Arrived == 0 {
-		return "No request arrived."
+// Measure is how wide the names are, in characters; very long ones break.
+func (t *Table) Measure() int {
+	measure := 0
+	for _, row := range t.Rows {
+		measure = max(measure, uniseg.StringWidth(row[0].Text))
 	}
-	var parts []string
+	return min(measure, 34)
+}
+
+// rows writes rows as HTML. There may be tens of thousands of cells, for which a template
+// is slow.
+func (t *Table) rows(from, to int) template.HTML {
+	var b strings.Builder
+	for i, row := range t.Rows[from:to] {
+		b.WriteString("<tr")
+		if from+i >= len(t.Rows)-t.Last {
+			b.WriteString(` class="total"`)
+		}
+		b.WriteString(">")
+		for k := range row {
+			row[k].write(&b, k == 0, t.Columns[k].Left)
+		}
+		b.WriteString("</tr>\n")
+	}
+	return template.HTML(b.String())
+}
+
+// breakable returns text whose long names may break behind what separates their parts.
+func breakable(text string) template.HTML {
+	return template.HTML(breaks.Replace(template.HTMLEscapeString(printable(text))))
+}
+
+var breaks = strings.NewReplacer(":", ":<wbr>", "/", "/<wbr>", "{", "{<wbr>")
+
+func (c *Cell) write(b *strings.Builder, names, left bool) {
+	element := "td"
+	if names {
+		element = "th"
+		b.WriteString(`<th scope="row"`)
+	} else {
+		b.WriteString("<td")
+		if left {
+			b.WriteString(` class="left"`)
+		}
+	}
+	if c.Number {
+		b.WriteString(` data-v="` + strconv.FormatFloat(c.Value, 'g', 6, 64) + `"`)
+	}
+	b.WriteString(">")
+	text := template.HTMLEscapeString(printable(c.Text))
+	if names {
+		text = string(breakable(c.Text))
+	}
 	switch {
-	case g.Executed == g.Arrived:
-		parts = append(parts, fmt.Sprintf("All %s requests were executed.", quantity(g.Arrived)))
-	default:
-		text := fmt.Sprintf("Of %s requests %s were executed", quantity(g.Arrived), shareOf(g.Executed, g.Arrived))
-		if g.Rejected > 0 {
-			text += fmt.Sprintf(" and %s rejected", shareOf(g.Rejected, g.Arrived))
-		}
-		if left := g.Waiting + g.Executing; left > 0 {
-			text += fmt.Sprintf("; %s had not finished at the end", quantity(left))
-		}
-		parts = append(parts, text+".")
+	case c.Code:
+		text = "<code>" + text + "</code>"
+	case c.Mood != Neutral:
+		text = `<span class="` + string(c.Mood) + `">` + text + "</span>"
 	}
-	switch d := g.Wait; {
-	case d == nil:
-	case d.MaxNs == 0:
-		parts = append(parts, "None had to wait.")
-	case d.P50Ns == 0 && d.P99Ns == 0:
-		parts = append(parts, fmt.Sprintf("Fewer than one in a hundred had to wait, %s at most.", duration(float64(d.MaxNs))))
-	case d.P50Ns == 0:
-		parts = append(parts, fmt.Sprintf("At least half did not wait; one in a hundred waited %s or longer.", duration(float64(d.P99Ns))))
-	default:
-		parts = append(parts, fmt.Sprintf("Half waited %s or longer, one in a hundred %s or longer.",
-			duration(float64(d.P50Ns)), duration(float64(d.P99Ns))))
+	b.WriteString(text)
+	if c.Margin != "" {
+		b.WriteString(` <span class="margin">` + template.HTMLEscapeString(c.Margin) + "</span>")
 	}
-	return strings.Join(parts, " ")
+	if c.Bar != nil {
+		width := func(share float64) string { return strconv.FormatFloat(min(max(share, 0), 1)*100, 'f', 1, 64) }
+		class := "bar"
+		if c.Bar.Value < hurtRatio*c.Bar.Mark {
+			class += " low"
+		}
+		b.WriteString(`<span class="` + class + `"><span style="width:` + width(c.Bar.Value) + `%"></span><i style="left:` + width(c.Bar.Mark) + `%"></i></span>`)
+	}
+	b.WriteString("</" + element + ">")
 }

@@ -1,0 +1,423 @@
+package reports_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"apfsim/reports"
+	"apfsim/sim"
+	"apfsim/sim/scenario"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// browser is a tab of headless Chromium, and what the page in it must not do.
+type browser struct {
+	t          *testing.T
+	ctx        context.Context
+	mu         sync.Mutex
+	complaints []string // console messages, exceptions, requests that leave the file
+}
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" || testing.Short() {
+		t.Skip("there is no Chromium, or no time")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	// Without the sandbox, which root cannot have: the page is our own.
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU))
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx}
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *browser) hear(event any) {
+	complaint := ""
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		complaint = "the console says " + fmt.Sprint(e.Type, len(e.Args))
+	case *runtime.EventExceptionThrown:
+		complaint = "an exception: " + e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			complaint += " " + e.ExceptionDetails.Exception.Description
+		}
+	case *log.EventEntryAdded:
+		complaint = "the log says " + e.Entry.Text
+	case *network.EventRequestWillBeSent:
+		if url := e.Request.URL; !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") {
+			complaint = "a request goes to " + url
+		}
+	}
+	if complaint != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.complaints = append(b.complaints, complaint)
+	}
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func eval[T any](b *browser, expression string) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// prefer sets what the system would: a colour scheme, and no motion, which a test would have
+// to wait for.
+func (b *browser) prefer(scheme string) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// open shows a page, as wide as a small screen, and waits for its plots.
+func (b *browser) open(write func(io.Writer) error) {
+	b.t.Helper()
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		b.t.Fatal(err)
+	}
+	file := filepath.Join(b.t.TempDir(), "report.html")
+	if err := os.WriteFile(file, text.Bytes(), 0o666); err != nil {
+		b.t.Fatal(err)
+	}
+	b.prefer("light")
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+filepath.ToSlash(file)))
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelectorAll("figure canvas").length === document.querySelectorAll("figure").length`)); err != nil {
+		b.t.Fatalf("the plots are not all drawn: %v", err)
+	}
+}
+
+func (b *browser) noComplaints() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, complaint := range b.complaints {
+		b.t.Error(complaint)
+	}
+}
+
+// showPlot scrolls a plot into view and returns where its data area is.
+func (b *browser) showPlot(name string) (left, top, width, height float64) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s").scrollIntoView({block: "center", behavior: "instant"})`, name)))
+	box := eval[[]float64](b, fmt.Sprintf(`(() => { const r = document.querySelector("#plot-%s .u-over").getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()`, name))
+	return box[0], box[1], box[2], box[3]
+}
+
+// reads returns the values that the legend of a plot shows: where, and of each line.
+func (b *browser) reads(name string) []string {
+	b.t.Helper()
+	return eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#plot-%s .u-value")].map(e => e.textContent)`, name))
+}
+
+func (b *browser) column(table string, column int) []float64 {
+	b.t.Helper()
+	return eval[[]float64](b, fmt.Sprintf(`[...document.querySelectorAll("#table-%s tbody tr:not(.total)")].map(r => +r.cells[%d].dataset.v)`, table, column))
+}
+
+// interval reads "12–12.5 s".
+func interval(t *testing.T, text string) (from, to float64) {
+	t.Helper()
+	if n, err := fmt.Sscanf(strings.Replace(text, "–", " ", 1), "%g %g s", &from, &to); n != 2 {
+		t.Fatalf("%q is no interval: %v", text, err)
+	}
+	return from, to
+}
+
+func simulated(t *testing.T, yaml string) *reports.Result {
+	t.Helper()
+	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(yaml)}}, "s.yaml", scenario.Options{})
+	if err := mistakes.Err(); err != nil {
+		t.Fatal(err)
+	}
+	run := sim.New(scenarios[0])
+	intervalNs := reports.Interval(int64(scenarios[0].Spec.Duration))
+	collector := reports.NewCollector(scenarios[0], run.Server, intervalNs)
+	run.Server.Observe(collector)
+	if err := run.Execute(context.Background(), intervalNs, nil); err != nil {
+		t.Fatal(err)
+	}
+	return collector.Result()
+}
+
+func TestTheReportInABrowser(t *testing.T) {
+	b := newBrowser(t)
+	r := simulated(t, strings.Replace(crowded, "clients: 20", "clients: 80", 1))
+	b.open(func(w io.Writer) error { return reports.WriteHTML(w, r) })
+
+	// The level with the elephants, and its number in the names of plots.
+	level := slices.IndexFunc(r.Series, func(s *reports.Series) bool { return s.Queued() })
+	if level < 0 {
+		t.Fatal("nothing was queued")
+	}
+	series := r.Series[level]
+	seats, requests, queues := fmt.Sprint("seats-", level), fmt.Sprint("requests-", level), fmt.Sprint("queues-", level)
+
+	t.Run("sort by mouse and keyboard", func(t *testing.T) {
+		head := "#table-workloads thead th:nth-child(2)"
+		b.do(chromedp.Click(chromedp.CSS(head + " button")))
+		down := b.column("workloads", 1)
+		if len(down) != 3 || !slices.IsSortedFunc(down, func(x, y float64) int { return int(y - x) }) {
+			t.Errorf("arrived, greatest first: %v", down)
+		}
+		if got := eval[string](b, fmt.Sprintf(`document.querySelector("%s").getAttribute("aria-sort")`, head)); got != "descending" {
+			t.Errorf("aria-sort is %q", got)
+		}
+		b.do(chromedp.Focus(chromedp.CSS(head+" button")), chromedp.KeyEvent(kb.Enter))
+		if up := b.column("workloads", 1); !slices.IsSorted(up) || slices.Equal(up, down) {
+			t.Errorf("arrived, least first: %v", up)
+		}
+		if last := eval[string](b, `document.querySelector("#table-workloads tbody").lastElementChild.cells[0].textContent`); last != "all" {
+			t.Errorf("the last row is %q, want that of all", last)
+		}
+	})
+
+	t.Run("filter and show all", func(t *testing.T) {
+		count := func() int { return eval[int](b, `document.querySelectorAll("#table-flows tbody tr").length`) }
+		if n := count(); n != 50 {
+			t.Errorf("%d flows at first", n)
+		}
+		b.do(chromedp.SendKeys(chromedp.CSS("#table-flows input"), "team-7:"))
+		if n := count(); n != 1 {
+			t.Errorf("%d flows match team-7:", n)
+		}
+		b.do(chromedp.Evaluate[chromedp.Void](`(e => { e.value = ""; e.dispatchEvent(new Event("input")) })(document.querySelector("#table-flows input"))`),
+			chromedp.Click(chromedp.CSS("#table-flows .all")))
+		if n := count(); n != len(r.Summary.Flows) {
+			t.Errorf("%d flows of %d", n, len(r.Summary.Flows))
+		}
+		// Sorting reaches the rows that were not shown.
+		b.do(chromedp.Click(chromedp.CSS("#table-flows .all")), chromedp.Click(chromedp.CSS("#table-flows thead th:nth-child(1) button")))
+		names := eval[[]string](b, `[...document.querySelectorAll("#table-flows tbody th")].map(e => e.textContent)`)
+		seven, ten := -1, -1
+		for i, name := range names {
+			if strings.Contains(name, ":team-7:") {
+				seven = i
+			}
+			if strings.Contains(name, ":team-10:") {
+				ten = i
+			}
+		}
+		if len(names) != 50 || seven < 0 || ten < seven {
+			t.Errorf("by name, team-7 is at %d and team-10 at %d of %d", seven, ten, len(names))
+		}
+	})
+
+	t.Run("explanation", func(t *testing.T) {
+		b.do(chromedp.Click(chromedp.CSS(`#table-levels a[href="#term-jain"]`)))
+		open := func() bool { return eval[bool](b, `document.querySelector("#explain").matches(":popover-open")`) }
+		if !open() {
+			t.Error("a click on the question mark opens nothing")
+		}
+		if got := eval[string](b, `document.querySelector("#explain").textContent`); !strings.Contains(got, "1 is even") {
+			t.Errorf("the explanation of fairness: %q", got)
+		}
+		b.do(chromedp.KeyEvent(kb.Escape))
+		if open() {
+			t.Error("Escape does not close the explanation")
+		}
+	})
+
+	t.Run("hover", func(t *testing.T) {
+		left, top, width, height := b.showPlot(seats)
+		b.do(chromedp.MouseEvent(chromedp.MouseMoved, left+width*0.6, top+height/2))
+		values := b.reads(seats)
+		from, _ := interval(t, values[0])
+		if math.Abs(from-24) > 1 { // of 40 s
+			t.Errorf("the pointer at 24 s reads %q", values[0])
+		}
+		checkSeats(t, series, values)
+	})
+
+	t.Run("keyboard", func(t *testing.T) {
+		holder := fmt.Sprintf("#plot-%s .plot", seats)
+		b.do(chromedp.Focus(chromedp.CSS(holder)), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+		values := b.reads(seats)
+		if from, _ := interval(t, values[0]); from != float64(series.Points[2].StartNs)/1e9 {
+			t.Errorf("Home, right, right: at %q", values[0])
+		}
+		checkSeats(t, series, values)
+		said := eval[string](b, fmt.Sprintf(`document.querySelector("%s").getAttribute("aria-valuetext")`, holder))
+		if !strings.HasPrefix(said, values[0]+": seats in use "+values[1]) {
+			t.Errorf("a screen reader hears %q where the legend has %q", said, values)
+		}
+	})
+
+	t.Run("zoom moves all time axes", func(t *testing.T) {
+		left, top, width, height := b.showPlot(requests)
+		b.do(chromedp.DragAndDropXY(left+width*0.5, top+height/2, left+width*0.75, top+height/2, 5))
+		edges := func(plot string) (from, to float64) {
+			left, top, width, height := b.showPlot(plot)
+			read := func(x float64) float64 {
+				b.do(chromedp.MouseEvent(chromedp.MouseMoved, x, top+height/2))
+				at, _ := interval(t, b.reads(plot)[0])
+				return at
+			}
+			return read(left + 1), read(left + width - 1)
+		}
+		for _, plot := range []string{requests, seats} {
+			if from, to := edges(plot); math.Abs(from-20) > 0.5 || math.Abs(to-30) > 0.5 {
+				t.Errorf("%s shows %v to %v s, want 20 to 30", plot, from, to)
+			}
+		}
+		// With Ctrl the wheel zooms out; 0 resets.
+		left, top, width, height = b.showPlot(seats)
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s .u-over").dispatchEvent(
+			new WheelEvent("wheel", {deltaY: 120, ctrlKey: true, cancelable: true, clientX: %g, clientY: %g}))`, seats, left+width/2, top+height/2)))
+		if from, to := edges(requests); from > 19.5 || to < 30.5 || from < 10 || to > 38 {
+			t.Errorf("after the wheel %s shows %v to %v s", requests, from, to)
+		}
+		b.do(chromedp.Focus(chromedp.CSS(fmt.Sprintf("#plot-%s .plot", seats))), chromedp.KeyEvent("0"))
+		if from, to := edges(requests); from > 0.1 || to < 39 {
+			t.Errorf("after a reset %s shows %v to %v s", requests, from, to)
+		}
+	})
+
+	t.Run("queues", func(t *testing.T) {
+		left, top, width, height := b.showPlot(queues)
+		longest, column, most := 0, 0, int32(0)
+		for i, lengths := range series.QueueLengths {
+			for q, n := range lengths {
+				if n > most {
+					longest, column, most = q, i, n
+				}
+			}
+		}
+		columns, rows := float64(len(series.QueueLengths)), float64(len(series.QueueLengths[column]))
+		b.do(chromedp.MouseEvent(chromedp.MouseMoved, left+width*(float64(column)+0.7)/columns, top+height*(1-(float64(longest)+0.5)/rows)))
+		got := eval[string](b, fmt.Sprintf(`document.querySelector("#plot-%s .reading").textContent`, queues))
+		want := fmt.Sprintf("queue %d: %d waiting; dealt to ", longest, most)
+		if !strings.Contains(got, want) {
+			t.Errorf("the map reads %q, want … %s", got, want)
+		}
+	})
+
+	t.Run("themes", func(t *testing.T) {
+		paper := func() string { return eval[string](b, `getComputedStyle(document.body).backgroundColor`) }
+		for scheme, want := range map[string]string{"light": "rgb(247, 248, 249)", "dark": "rgb(20, 23, 26)"} {
+			b.prefer(scheme)
+			if got := paper(); got != want {
+				t.Errorf("%s: the paper is %s", scheme, got)
+			}
+		}
+		before := paper()
+		b.do(chromedp.Click(chromedp.CSS("#theme")))
+		if paper() == before {
+			t.Error("the switch changes nothing")
+		}
+	})
+
+	t.Run("no overflow on a telephone", func(t *testing.T) {
+		for _, width := range []int64{390, 320} {
+			b.do(chromedp.EmulateViewport(width, 844))
+			for _, plot := range []string{"wait", seats, queues} {
+				b.showPlot(plot)
+			}
+			if got := eval[int64](b, `document.documentElement.scrollWidth`); got > width {
+				t.Errorf("at %d px the page is %d px wide", width, got)
+			}
+		}
+	})
+
+	t.Run("print", func(t *testing.T) {
+		if _, err := chromedp.Run(b.ctx, chromedp.PrintToPDF()); err != nil {
+			t.Fatal(err)
+		}
+		if plots, drawn := eval[int](b, `document.querySelectorAll("figure").length`), eval[int](b, `document.querySelectorAll("figure canvas").length`); plots == 0 || drawn != plots {
+			t.Errorf("%d of %d plots are drawn when the page is printed", drawn, plots)
+		}
+	})
+
+	b.noComplaints()
+}
+
+// What comparisons and replications show: values with intervals.
+func TestIntervalsInABrowser(t *testing.T) {
+	b := newBrowser(t)
+	p := reports.Page{Title: "intervals", Sections: []reports.Section{{Name: "s", Title: "s", Parts: []reports.Part{
+		{Table: &reports.Table{Name: "t", Columns: []reports.Column{{Title: "what", Left: true}, {Title: "wait"}},
+			Rows: [][]reports.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "± 1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "± 2 ms", Number: true, Value: 10}}}}},
+		{Plot: &reports.Plot{Name: "p", Title: "p", X: reports.Axis{Label: "time", Unit: "s"}, Y: reports.Axis{Label: "wait", Unit: "ns"},
+			At: []float64{0, 1, 2}, Lines: []reports.Line{
+				{Name: "base", Style: reports.LineStyle{Colour: 1}, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},
+				{Name: "head", Style: reports.LineStyle{Colour: 2, Dashed: true}, Values: []float64{5e6, 6e6, 7e6}},
+			}}}}}}}
+	b.open(func(w io.Writer) error { return reports.WriteReport(w, p) })
+	b.do(chromedp.Focus(chromedp.CSS("#plot-p .plot")), chromedp.KeyEvent(kb.End))
+	shown := eval[[]string](b, `[...document.querySelectorAll("#plot-p .u-series")].filter(e => e.offsetParent).map(e => e.textContent)`)
+	if want := []string{"time2 s", "base4 ms (3 ms–5 ms)", "head7 ms"}; !slices.Equal(shown, want) {
+		t.Errorf("the legend reads %q, want %q", shown, want)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#table-t thead th:nth-child(2) button")))
+	if got := eval[string](b, `document.querySelector("#table-t tbody td").textContent`); got != "10 ms ± 2 ms" {
+		t.Errorf("the greatest is %q", got)
+	}
+	b.noComplaints()
+}
+
+// checkSeats compares the values in the legend of the plot of seats with the series.
+func checkSeats(t *testing.T, series *reports.Series, values []string) {
+	t.Helper()
+	from, to := interval(t, values[0])
+	for _, p := range series.Points {
+		if math.Abs(float64(p.StartNs)/1e9-from) > 1e-6 {
+			continue
+		}
+		if math.Abs(float64(p.EndNs)/1e9-to) > 1e-6 {
+			t.Errorf("%s ends at %v s", values[0], float64(p.EndNs)/1e9)
+		}
+		for i, want := range []float64{p.SeatsInUse, p.CurrentLimit, float64(series.Nominal)} {
+			got, err := strconv.ParseFloat(values[i+1], 64)
+			if err != nil || math.Abs(got-want) > 0.006*want {
+				t.Errorf("%s: value %d reads %q, the series has %v", values[0], i, values[i+1], want)
+			}
+		}
+		return
+	}
+	t.Errorf("no interval begins at %v s", from)
+}

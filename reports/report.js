@@ -1,0 +1,415 @@
+(() => {
+"use strict";
+const $ = (selector, within = document) => within.querySelector(selector);
+const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+const make = (name, attributes = {}, ...children) => {
+  const e = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+  e.append(...children);
+  return e;
+};
+const root = document.documentElement;
+for (const e of $$(".js")) e.hidden = false;
+
+// Numbers as the tables have them: three significant digits.
+const digits = x => Math.abs(x) >= 99.95 ? x.toFixed(0) : String(+x.toPrecision(3));
+const number = x => {
+  const a = Math.abs(x);
+  return a < 1e4 ? digits(x) : a < 999.5e3 ? digits(x / 1e3) + " k" : a < 999.5e6 ? digits(x / 1e6) + " M" : digits(x / 1e9) + " G";
+};
+const duration = ns => ns === 0 ? "0" : ns < 999.5 ? digits(ns) + " ns" : ns < 999.5e3 ? digits(ns / 1e3) + " µs" :
+  ns < 999.5e6 ? digits(ns / 1e6) + " ms" : digits(ns / 1e9) + " s";
+const written = (x, unit) => x == null || Number.isNaN(x) ? "–" : unit === "ns" ? duration(x) :
+  unit === "share" ? digits(x * 100) + " %" : number(x) + (unit ? " " + unit : "");
+
+// The theme: the system's until the reader chooses.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const theme = $("#theme");
+const themed = [];
+function setTheme(name) {
+  if (name) root.dataset.theme = name; else delete root.dataset.theme;
+  theme.textContent = (name || (dark.matches ? "dark" : "light")) === "dark" ? "Light" : "Dark";
+  theme.setAttribute("aria-label", theme.textContent + " colours");
+  colours.clear();
+  for (const redraw of themed) redraw();
+}
+const colours = new Map();
+const probe = document.body.appendChild(make("span", { hidden: "" }));
+function colour(name, opacity = 1) {
+  const key = name + opacity;
+  if (!colours.has(key)) {
+    probe.style.color = `color-mix(in srgb, var(--${name}) ${opacity * 100}%, transparent)`;
+    colours.set(key, getComputedStyle(probe).color);
+  }
+  return colours.get(key);
+}
+let chosen;
+try { chosen = localStorage.getItem("apfsim-theme"); } catch { /* no storage: not remembered */ }
+theme.addEventListener("click", () => {
+  chosen = theme.textContent.toLowerCase();
+  try { localStorage.setItem("apfsim-theme", chosen); } catch { /* as above */ }
+  setTheme(chosen);
+});
+dark.addEventListener("change", () => setTheme(chosen));
+setTheme(chosen);
+
+// Explanations beside the heads of columns; without this script they are links to the glossary.
+const explain = $("#explain");
+for (const link of $$("a.term")) {
+  link.setAttribute("role", "button");
+  link.setAttribute("aria-label", "What is " + link.previousSibling.textContent + "?");
+  const open = event => {
+    event.preventDefault();
+    const term = $(link.getAttribute("href"));
+    explain.replaceChildren(make("b", {}, term.textContent), make("div", {}, term.nextElementSibling.textContent));
+    explain.showPopover();
+    const at = link.getBoundingClientRect(), box = explain.getBoundingClientRect();
+    const above = at.bottom + box.height + 8 > innerHeight && at.top > box.height + 8;
+    explain.style.left = scrollX + Math.max(8, Math.min(at.left, root.clientWidth - box.width - 8)) + "px";
+    explain.style.top = scrollY + (above ? at.top - box.height - 6 : at.bottom + 6) + "px";
+  };
+  link.addEventListener("click", open);
+  link.addEventListener("keydown", event => { if (event.key === " ") open(event); });
+}
+
+// Tables: sorted by a click on a head; long ones filtered, and shown in full on demand.
+const collator = new Intl.Collator("en", { numeric: true });
+for (const box of $$(".table")) {
+  const body = $("tbody", box), more = $("template", box), tools = $(".tools", box), heads = $$("thead th", box);
+  const totals = $$("tr.total", body);
+  const all = [...body.rows].filter(row => !totals.includes(row));
+  const first = all.length;
+  if (more) all.push(...$$("tr", more.content));
+  let order = all, whole = !more, filter = "";
+  const show = () => {
+    const found = filter ? order.filter(row => (row.cells[0].textContent + " " + row.cells[1].textContent).toLowerCase().includes(filter)) : order;
+    const shown = whole ? found : found.slice(0, first);
+    body.replaceChildren(...shown, ...totals);
+    if (!tools) return;
+    $("[role=status]", tools).textContent = `${shown.length} of ${found.length} ${filter ? "found" : "rows"}`;
+    const button = $(".all", tools);
+    button.hidden = found.length <= first;
+    button.textContent = whole ? `Show the first ${first}` : `Show all ${found.length}`;
+  };
+  heads.forEach((th, column) => {
+    const head = make("button", { type: "button", class: "head" }, $(".head", th).textContent);
+    $(".head", th).replaceWith(head);
+    head.addEventListener("click", () => {
+      const cells = all.map(row => row.cells[column]);
+      const numeric = cells.some(cell => cell.dataset.v !== undefined);
+      const before = th.getAttribute("aria-sort");
+      const down = before ? before === "ascending" : numeric; // of numbers the greatest first, of names a
+      for (const other of heads) other.removeAttribute("aria-sort");
+      th.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const keys = new Map(all.map((row, i) => [row, numeric ? (cells[i].dataset.v === undefined ? NaN : +cells[i].dataset.v) : cells[i].textContent]));
+      order = [...all].sort((a, b) => {
+        const x = keys.get(a), y = keys.get(b);
+        if (!numeric) return down ? collator.compare(y, x) : collator.compare(x, y);
+        if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y); // what has no value comes last
+        return down ? y - x : x - y;
+      });
+      show();
+    });
+  });
+  if (tools) {
+    $("input", tools).addEventListener("input", event => { filter = event.target.value.trim().toLowerCase(); show(); });
+    $(".all", tools).addEventListener("click", () => { whole = !whole; show(); });
+    show();
+  }
+}
+
+// Plots. Logarithms are taken here, so that zooming is the same on every axis.
+const linked = { plots: [], view: null, busy: false };
+const logOf = x => x == null || x <= 0 ? null : Math.log10(x);
+
+function scaleOf(axis) {
+  return {
+    put: axis.log ? logOf : x => x,
+    take: axis.log ? v => 10 ** v : v => v,
+    splits: axis.log ? (u, i, min, max) => {
+      const out = [];
+      for (let e = Math.floor(min); e <= max; e++) {
+        for (const m of max - min < 1.5 ? [1, 2, 5] : [1]) {
+          const v = e + Math.log10(m);
+          if (v >= min && v <= max) out.push(v);
+        }
+      }
+      return out;
+    } : undefined,
+    values: (u, ticks) => ticks.map(v => axis.log ? written(+(10 ** v).toPrecision(3), axis.unit) : Math.abs(v) >= 1e4 ? number(v) : String(+v.toPrecision(6))),
+  };
+}
+
+function plot(spec) {
+  const figure = $("#plot-" + spec.name), holder = $(".plot", figure), map = spec.queues;
+  const x = scaleOf(spec.x), y = scaleOf(spec.y);
+  const at = spec.at.map(x.put), last = at.length - 1, intervals = spec.steps || !!map, final = intervals ? last - 1 : last;
+  const data = [at], series = [{ label: spec.x.label, value: (u, v, si, i) => i == null ? "–" : place(i) }], bands = [], styles = [null];
+  const place = i => {
+    return intervals ? `${+spec.at[i].toPrecision(6)}–${+spec.at[i + 1].toPrecision(6)} ${spec.x.unit}` : written(spec.at[i], spec.x.unit);
+  };
+  // A value that holds for an interval is read anywhere in it.
+  const within = (nearest, where) => !intervals ? nearest : Math.min(final, nearest > 0 && at[nearest] > where ? nearest - 1 : nearest);
+  const paths = spec.steps ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
+  const add = (values, options, style) => { data.push(values.map(y.put)); series.push(options); styles.push(style); };
+  for (const line of spec.lines || []) {
+    const name = "line" + line.style.colour;
+    add(line.values, {
+      label: line.name, paths, width: 1.6, points: { show: false }, spanGaps: false,
+      stroke: () => colour(name), fill: line.style.filled ? () => colour(name, .22) : undefined, fillTo: () => 0,
+      dash: line.style.dashed ? [6, 4] : undefined,
+      value: (u, v, si, i) => i == null ? "–" : written(line.values[i], spec.y.unit) +
+        (line.low && line.low[i] != null ? ` (${written(line.low[i], spec.y.unit)}–${written(line.high[i], spec.y.unit)})` : ""),
+    }, line.style);
+    if (line.low) {
+      for (const bound of [line.low, line.high]) add(bound, { label: "", class: "bound", paths, width: 0, points: { show: false }, stroke: () => colour(name, 0) }, line.style);
+      bands.push({ series: [series.length - 1, series.length - 2], fill: () => colour(name, .18) });
+    }
+  }
+  if (map) add(at.map(() => null), { label: "", points: { show: false } }, null);
+
+  const reading = map ? make("div", { class: "reading" }, "Point at a queue to read its length.") : null;
+  let row = 0; // of the map, under the cursor
+
+  function say(u) {
+    const i = u.cursor.idxs[0];
+    if (i == null) return;
+    let text;
+    if (map) {
+      const lengths = map.lengths[i], n = lengths ? lengths[row] || 0 : 0;
+      text = `${place(i)}: queue ${row}: ${n} waiting` + (map.dealtTo[row] ? `; dealt to ${map.dealtTo[row]}` : "");
+      reading.textContent = text;
+    } else {
+      text = place(i) + ": " + series.slice(1).map((s, k) => s.class ? null : `${s.label} ${s.value(u, null, k + 1, i)}`).filter(t => t).join(", ");
+    }
+    holder.setAttribute("aria-valuenow", i);
+    holder.setAttribute("aria-valuetext", text);
+  }
+
+  const hooks = {
+    drawClear: [u => {
+      const { ctx, bbox } = u;
+      if (spec.shaded > 0 && !map) {
+        const to = Math.min(u.valToPos(spec.shaded, "x", true), bbox.left + bbox.width);
+        ctx.fillStyle = colour("shade");
+        if (to > bbox.left) ctx.fillRect(bbox.left, bbox.top, to - bbox.left, bbox.height);
+      }
+      if (map) drawMap(u);
+    }],
+    setScale: [(u, key) => { if (key === "x" && spec.linked) follow(u); }],
+    setCursor: [u => {
+      if (map && u.cursor.top >= 0) row = Math.max(0, Math.min(map.queues - 1, Math.floor(u.posToVal(u.cursor.top, "y"))));
+      if (u.cursor.left >= 0) say(u);
+    }],
+  };
+
+  let picture = null;
+  function drawMap(u) {
+    if (!picture) picture = paint(map);
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.imageSmoothingEnabled = false;
+    for (let i = 0; i < last; i++) {
+      const from = Math.round(u.valToPos(at[i], "x", true)), to = Math.round(u.valToPos(at[i + 1], "x", true));
+      if (to >= bbox.left && from <= bbox.left + bbox.width && to > from) ctx.drawImage(picture, i, 0, 1, map.queues, from, bbox.top, to - from, bbox.height);
+    }
+    if (spec.shaded > 0) {
+      const edge = u.valToPos(spec.shaded, "x", true);
+      ctx.strokeStyle = colour("soft");
+      ctx.setLineDash([4, 4]);
+      ctx.beginPath();
+      ctx.moveTo(edge, bbox.top);
+      ctx.lineTo(edge, bbox.top + bbox.height);
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  const whole = { min: at[0], max: at[last] };
+  const clamp = (min, max) => {
+    const least = (whole.max - whole.min) * 2 / Math.max(2, last), width = Math.min(Math.max(max - min, least), whole.max - whole.min);
+    const from = Math.max(whole.min, Math.min(min, whole.max - width));
+    // Rounding is not to cut off the last point.
+    return { min: from, max: width < whole.max - whole.min ? from + width : whole.max };
+  };
+  const axis = (of, scale, more) => ({
+    stroke: () => colour("soft"), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
+    grid: { show: !map, stroke: () => colour("line"), width: 1 }, ticks: { stroke: () => colour("line"), width: 1, size: 4 },
+    splits: scale.splits, values: scale.values, ...more,
+  });
+  const size = () => ({ width: Math.max(240, holder.clientWidth), height: map ? heightOf(map) : spec.x.log ? 300 : 190 });
+  const u = new uPlot({
+    ...size(), series, bands, hooks,
+    scales: {
+      x: { time: false, range: (u, min, max) => { const v = clamp(min, max); return [v.min, v.max]; } },
+      y: { range: (u, min, max) => map ? [0, map.queues] : spec.y.log ? [Math.floor(min ?? -1), Math.max(0, Math.ceil(max ?? 0))] : [0, max > 0 ? max * 1.06 : 1] },
+    },
+    axes: [
+      axis(spec.x, x, { label: spec.x.log || !spec.x.unit ? spec.x.label : `${spec.x.label} (${spec.x.unit})`, labelSize: 18, size: 30, space: 60 }),
+      axis(spec.y, y, { label: spec.y.label, labelSize: 18, size: 60, space: 30 }),
+    ],
+    cursor: { dataIdx: (u, series, nearest, at) => within(nearest, at), sync: spec.linked ? { key: "time" } : undefined, drag: { x: true, y: false, dist: 5 }, y: !!map, points: { show: !map, size: 7 } },
+    legend: {
+      show: !map, live: true,
+      markers: {
+        width: (u, i) => styles[i] && !styles[i].filled ? 2 : 0, dash: (u, i) => styles[i] && styles[i].dashed ? "dashed" : "solid",
+        stroke: (u, i) => styles[i] ? `var(--line${styles[i].colour})` : "transparent",
+        fill: (u, i) => styles[i] && styles[i].filled ? `var(--line${styles[i].colour})` : "transparent",
+      },
+    },
+  }, [...data], holder);
+
+  if (map) {
+    const most = map.lengths.reduce((m, lengths) => (lengths || []).reduce((a, n) => Math.max(a, n), m), 1);
+    holder.after(reading, make("div", { class: "scale" }, make("span", {}, "1"), make("span"), make("span", {}, `${most} waiting`)));
+  }
+  const setView = (min, max) => u.setScale("x", clamp(min, max));
+  const reset = () => u.setScale("x", whole);
+  const zoom = (factor, middle) => {
+    const { min, max } = u.scales.x, c = middle ?? (min + max) / 2;
+    setView(c - (c - min) * factor, c + (max - c) * factor);
+  };
+  const buttons = make("div", { class: "zoom", role: "group", "aria-label": "Zoom" });
+  for (const [sign, label, act] of [["−", "Zoom out", () => zoom(2)], ["+", "Zoom in", () => zoom(.5)], ["Reset", "Reset the zoom", reset]]) {
+    const button = make("button", { type: "button", "aria-label": label }, sign);
+    button.addEventListener("click", act);
+    buttons.append(button);
+  }
+  $(".title", figure).append(buttons);
+
+  // The legend's entries hide and show their lines by the keyboard as well.
+  $$(".u-legend .u-series", holder).forEach((entry, i) => {
+    const head = $("th", entry);
+    if (i === 0 || entry.classList.contains("bound")) return;
+    head.setAttribute("tabindex", "0");
+    head.setAttribute("role", "button");
+    head.setAttribute("aria-pressed", "true");
+    const shown = () => head.setAttribute("aria-pressed", String(u.series[i].show));
+    head.addEventListener("click", () => setTimeout(shown));
+    head.addEventListener("keydown", event => {
+      event.stopPropagation();
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      u.setSeries(i, { show: !u.series[i].show });
+      shown();
+    });
+  });
+
+  for (const [key, value] of Object.entries({
+    tabindex: 0, role: "slider", "aria-label": `${spec.title}. Left and right read the values, plus and minus zoom, 0 resets.`,
+    "aria-valuemin": 0, "aria-valuemax": final, "aria-valuenow": 0, "aria-valuetext": "no value read yet",
+  })) holder.setAttribute(key, value);
+  const moveTo = i => {
+    i = Math.max(0, Math.min(final, i));
+    const { min, max } = u.scales.x;
+    if (at[i] < min || at[i] > max) setView(at[i] - (max - min) / 2, at[i] + (max - min) / 2);
+    const top = map ? u.valToPos(row + .5, "y") : u.over.clientHeight / 2;
+    u.setCursor({ left: u.valToPos(intervals ? (at[i] + at[i + 1]) / 2 : at[i], "x"), top });
+  };
+  holder.addEventListener("keydown", event => {
+    const read = u.cursor.left >= 0 ? u.cursor.idxs[0] : null;
+    const now = read ?? Math.max(0, at.findIndex(v => v >= u.scales.x.min)), step = event.shiftKey ? 10 : 1;
+    const keys = {
+      ArrowRight: () => moveTo(read == null ? now : now + step), ArrowLeft: () => moveTo(now - step), Home: () => moveTo(0), End: () => moveTo(final),
+      "+": () => zoom(.5, read == null ? undefined : at[now]), "=": () => zoom(.5), "-": () => zoom(2), 0: reset, Escape: reset,
+    };
+    if (map) {
+      keys.ArrowUp = () => { row = Math.min(map.queues - 1, row + step); moveTo(now); };
+      keys.ArrowDown = () => { row = Math.max(0, row - step); moveTo(now); };
+    }
+    if (!keys[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  u.over.addEventListener("mousedown", () => holder.focus({ preventScroll: true }));
+  // A wheel over the page scrolls it; over the plot in use, or with Ctrl, it zooms.
+  u.over.addEventListener("wheel", event => {
+    if (document.activeElement !== holder && !event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    zoom(event.deltaY > 0 ? 1.25 : .8, u.posToVal(event.offsetX, "x"));
+  }, { passive: false });
+  u.over.addEventListener("dblclick", reset);
+
+  const values = make("details", { class: "values js" }, make("summary", {}, "Values as a table"));
+  values.addEventListener("toggle", () => {
+    if (values.open && values.children.length === 1) values.append(asTable());
+  });
+  if (!map) figure.append(values);
+  function asTable() {
+    const lines = spec.lines, head = make("tr", {}, make("th", { scope: "col" }, spec.x.label), ...lines.map(l => make("th", { scope: "col" }, l.name)));
+    const rows = at.slice(0, final + 1).map((_, i) =>
+      make("tr", {}, make("th", { scope: "row" }, place(i)), ...lines.map((l, k) => make("td", {}, written(l.values[i], spec.y.unit)))));
+    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": spec.title },
+      make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+  }
+
+  const fit = () => { const s = size(); if (s.width !== u.width) u.setSize(s); };
+  new ResizeObserver(fit).observe(holder);
+  themed.push(() => { picture = null; u.redraw(); });
+  if (spec.linked) {
+    linked.plots.push(u);
+    if (linked.view) u.setScale("x", linked.view);
+  }
+  return { u, fit };
+}
+
+// A queue has three pixels where there are not too many.
+function heightOf(map) { return Math.min(520, Math.max(240, 3 * map.queues + 56)); }
+
+// follow moves the other linked plots to what one of them shows.
+function follow(u) {
+  if (linked.busy) return;
+  const { min, max } = u.scales.x;
+  if (min == null || max == null) return;
+  linked.view = { min, max };
+  linked.busy = true;
+  for (const other of linked.plots) if (other !== u) other.setScale("x", { min, max });
+  setTimeout(() => { linked.busy = false; });
+}
+
+// paint makes a picture of the lengths of queues: a pixel for each queue and interval.
+function paint(map) {
+  const most = map.lengths.reduce((m, lengths) => (lengths || []).reduce((a, n) => Math.max(a, n), m), 1);
+  const stops = [1, 2, 3, 4].map(i => rgb(colour("queue" + i))), empty = rgb(colour("queue0"));
+  const shade = n => {
+    if (!n) return empty;
+    const v = most > 1 ? (n - 1) / (most - 1) * (stops.length - 1) : stops.length - 1, k = Math.min(Math.floor(v), stops.length - 2);
+    return stops[k].map((c, i) => c + (stops[k + 1][i] - c) * (v - k));
+  };
+  const shades = Array.from({ length: most + 1 }, (_, n) => shade(n));
+  const canvas = make("canvas", { width: map.lengths.length, height: map.queues }), ctx = canvas.getContext("2d");
+  const image = ctx.createImageData(canvas.width, canvas.height);
+  map.lengths.forEach((lengths, i) => {
+    for (let q = 0; q < map.queues; q++) image.data.set([...shades[lengths && lengths[q] || 0], 255], 4 * ((map.queues - 1 - q) * canvas.width + i));
+  });
+  ctx.putImageData(image, 0, 0);
+  return canvas;
+}
+function rgb(text) {
+  const numbers = text.match(/[\d.]+/g).map(Number);
+  return text.startsWith("color(") ? numbers.slice(0, 3).map(c => c * 255) : numbers.slice(0, 3);
+}
+
+// The plots are drawn one after the other, so that the page can be read meanwhile, and all
+// that are left before printing.
+const left = JSON.parse($("#plots").textContent), drawn = [];
+for (const spec of left) $("#plot-" + spec.name + " .plot").style.minHeight = (spec.queues ? heightOf(spec.queues) : spec.x.log ? 327 : 217) + "px";
+function drawNext() {
+  if (left.length === 0) return;
+  drawn.push(plot(left.shift()));
+  setTimeout(drawNext);
+}
+drawNext();
+addEventListener("beforeprint", () => {
+  setTheme("light");
+  while (left.length > 0) drawn.push(plot(left.shift()));
+  for (const { u } of drawn) u.setSize({ width: 680, height: u.height });
+});
+addEventListener("afterprint", () => {
+  setTheme(chosen);
+  for (const { fit } of drawn) fit();
+});
+})();

@@ -1,0 +1,293 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// findings say in plain language how each workload, each priority level and the flows that
+// fared worst came off.
+func findings(s *Summary) []Finding {
+	var all []Finding
+	for i := range s.Workloads {
+		g := &s.Workloads[i]
+		all = append(all, Finding{Group: "Workloads", Mood: moodOf(g), Subject: g.Name, Text: requestsSentence(g)})
+	}
+	for i := range s.PriorityLevels {
+		if l := &s.PriorityLevels[i]; !l.idle() {
+			all = append(all, Finding{Group: "Priority levels", Mood: moodOf(&l.Group), Subject: l.Name, Text: levelSentence(l)})
+		}
+	}
+	return append(all, flowFindings(s)...)
+}
+
+func moodOf(g *Group) Mood {
+	switch {
+	case g.Rejected > 0:
+		return Bad
+	case g.Arrived > 0 && (g.Wait == nil || g.Wait.P99Ns == 0):
+		return Good
+	}
+	return Neutral
+}
+
+// requestsSentence says what became of a group's requests, as a sentence whose subject is the
+// group: "waited 3 ms at p99, 12 ms at most; no request was rejected."
+func requestsSentence(g *Group) string {
+	if g.Arrived == 0 {
+		return "sent no request after the warm-up."
+	}
+	return waitClause(g.Wait) + "; " + rejectionClause(g) + "."
+}
+
+func waitClause(d *Distribution) string {
+	switch {
+	case d == nil:
+		return "had no request dispatched"
+	case d.MaxNs == 0:
+		return "never waited"
+	case d.P99Ns == 0:
+		return fmt.Sprintf("hardly waited (0 at p99, %s at most)", duration(float64(d.MaxNs)))
+	}
+	return fmt.Sprintf("waited %s at p99, %s at most", duration(float64(d.P99Ns)), duration(float64(d.MaxNs)))
+}
+
+func rejectionClause(g *Group) string {
+	if g.Rejected == 0 {
+		return "no request was rejected"
+	}
+	reasons, kinds := []string{}, []struct {
+		name string
+		n    int64
+	}{{"queue full", g.QueueFull}, {"concurrency limit", g.ConcurrencyLimit}, {"time-out", g.TimedOut}}
+	for _, k := range kinds {
+		switch {
+		case k.n == g.Rejected:
+			reasons = append(reasons, k.name)
+		case k.n > 0:
+			reasons = append(reasons, k.name+" "+shareOf(k.n, g.Arrived))
+		}
+	}
+	verb := "were"
+	if g.Rejected == 1 {
+		verb = "was"
+	}
+	return fmt.Sprintf("%s of %s %s %s rejected (%s)", shareOf(g.Rejected, g.Arrived), quantity(g.Arrived), requestsWord(g.Arrived), verb, strings.Join(reasons, ", "))
+}
+
+func requestsWord(n int64) string {
+	if n == 1 {
+		return "request"
+	}
+	return "requests"
+}
+
+func levelSentence(l *Level) string {
+	text := requestsSentence(&l.Group)
+	if l.Arrived == 0 {
+		text = "got no request after the warm-up."
+	}
+	if u := l.Utilisation; u != nil && u.Mean != nil {
+		saturated := "never saturated"
+		if u.Saturated > 0 {
+			saturated = "saturated " + percent(u.Saturated) + " of the time"
+		}
+		text = fmt.Sprintf("had %s of its seats in use and was %s; its requests ", percent(*u.Mean), saturated) + text
+	}
+	// Where nobody waited or was rejected, what the flows lack of their shares lies beyond the window.
+	f, served := l.Fairness, l.Rejected == 0 && (l.Wait == nil || l.Wait.MaxNs == 0)
+	switch {
+	case f == nil || f.Flows < 2 || served:
+	case f.LeastRatio < hurtRatio:
+		text += fmt.Sprintf(" Jain’s index of fairness among its %s flows is %.3f; the one that fared worst got %s of its fair share.", quantity(int64(f.Flows)), f.Jain, percent(f.LeastRatio))
+	case f.LeastRatio < 0.9995:
+		text += fmt.Sprintf(" Each of its %s flows got at least %s of its fair share.", quantity(int64(f.Flows)), percent(f.LeastRatio))
+	default:
+		text += fmt.Sprintf(" Each of its %s flows got its fair share.", quantity(int64(f.Flows)))
+	}
+	return text
+}
+
+// A flow is hurt if it waited and got less than so much of its fair share, or if requests of
+// it were rejected though it asked for no more than its fair share. One greedy for more than
+// its fair share asked for more than so many times it.
+const (
+	hurtRatio   = 0.95
+	greedyRatio = 1.01
+)
+
+// hurtNamed is how many of the flows that were hurt have a finding each.
+const hurtNamed = 8
+
+func (f *Flow) greedy() bool { return f.DemandSeatSeconds > greedyRatio*f.FairShareSeatSeconds }
+
+func greed(f *Flow) int {
+	if f.greedy() {
+		return 1
+	}
+	return 0
+}
+
+// flowFindings are about the flows that were hurt, and those that asked for too much.
+func flowFindings(s *Summary) []Finding {
+	var hurt, greedy []*Flow
+	for _, f := range worst(s, len(s.Flows)) {
+		if f.greedy() && f.Ratio != nil && *f.Ratio >= hurtRatio {
+			greedy = append(greedy, f)
+		} else {
+			hurt = append(hurt, f)
+		}
+	}
+	// Those that asked for no more than their share come first: they are hurt by others.
+	slices.SortStableFunc(hurt, func(a, b *Flow) int { return cmp.Compare(greed(a), greed(b)) })
+	const group = "Flows that were hurt"
+	var all []Finding
+	for _, f := range hurt[:min(len(hurt), hurtNamed)] {
+		all = append(all, Finding{Group: group, Mood: Bad, Subject: f.Name, Text: hurtSentence(f) + reason(s, f)})
+	}
+	if more := len(hurt) - hurtNamed; more > 0 {
+		all = append(all, Finding{Group: group, Mood: Bad, Subject: counted(more, "more flow"),
+			Text: "got less than their fair share or had requests rejected; they stand first in the table of flows."})
+	}
+	for i := range s.PriorityLevels {
+		level := s.PriorityLevels[i].Name
+		var of []*Flow
+		for _, f := range greedy {
+			if f.PriorityLevel == level {
+				of = append(of, f)
+			}
+		}
+		if len(of) > 0 {
+			all = append(all, Finding{Group: "Flows that asked for more than their fair share, and got about that", Subject: names(of, 3, of[0].Name), Text: greedySentence(of)})
+		}
+	}
+	return all
+}
+
+func hurtSentence(f *Flow) string {
+	text := ""
+	if f.Ratio != nil {
+		text = fmt.Sprintf("got %s of its fair share of %s; ", percent(*f.Ratio), f.PriorityLevel)
+	}
+	if f.greedy() && f.FairShareSeatSeconds > 0 {
+		text += fmt.Sprintf("it asked for %s times that share; ", digits(f.DemandSeatSeconds/f.FairShareSeatSeconds))
+	}
+	return text + requestsSentence(&f.Group)
+}
+
+func greedySentence(flows []*Flow) string {
+	least, most, rejected, arrived := math.Inf(1), 0.0, int64(0), int64(0)
+	for _, f := range flows {
+		asked := f.DemandSeatSeconds / f.FairShareSeatSeconds
+		least, most = min(least, asked), max(most, asked)
+		rejected, arrived = rejected+f.Rejected, arrived+f.Arrived
+	}
+	times := number(least)
+	if number(most) != times {
+		times += " to " + number(most)
+	}
+	return fmt.Sprintf("asked for %s times their fair share of %s; %s of %s were rejected.", times, flows[0].PriorityLevel,
+		shareOf(rejected, arrived), counted(int(arrived), "request"))
+}
+
+// reason says why a flow was hurt, as far as the hands and the services show it: when every
+// queue of its hand is in the hands of flows that kept asking for more than their fair
+// share, its requests wait behind theirs. It is a because only if these even took more
+// than their fair share. Else it says nothing.
+func reason(s *Summary, f *Flow) string {
+	backlogged := f.Rejected > 0 || f.Wait != nil && f.Wait.P50Ns > 0
+	if len(f.Hand) == 0 || !backlogged {
+		return ""
+	}
+	var took, asked []*Flow
+	for i := range s.Flows {
+		g := &s.Flows[i]
+		if g == f || g.Name == f.Name || g.PriorityLevel != f.PriorityLevel || !g.greedy() {
+			continue
+		}
+		asked = append(asked, g)
+		if g.ServiceSeatSeconds > greedyRatio*g.FairShareSeatSeconds {
+			took = append(took, g)
+		}
+	}
+	if by := cover(f.Hand, took); by != nil {
+		return fmt.Sprintf(" This is because all %d queues of its hand are also in the hands of %s, which took more than their fair shares.",
+			len(f.Hand), names(by, 4, f.Name))
+	}
+	if by := cover(f.Hand, asked); by != nil {
+		return fmt.Sprintf(" All %d queues of its hand are also in the hands of %s, which asked for more than their fair shares.",
+			len(f.Hand), names(by, 4, f.Name))
+	}
+	return ""
+}
+
+// cover returns few of the flows in whose hands together all the queues are, nil if there is
+// one that is in none: in turn the flow with the most queues that are still missing, and
+// of several the one with the greatest service.
+func cover(queues []int, flows []*Flow) []*Flow {
+	missing := slices.Clone(queues)
+	var by []*Flow
+	for len(missing) > 0 {
+		var best *Flow
+		most := 0
+		for _, f := range flows {
+			n := 0
+			for _, q := range missing {
+				if slices.Contains(f.Hand, q) {
+					n++
+				}
+			}
+			if n > most || n > 0 && n == most && cmp.Compare(f.ServiceSeatSeconds, best.ServiceSeatSeconds) > 0 {
+				best, most = f, n
+			}
+		}
+		if best == nil {
+			return nil
+		}
+		by = append(by, best)
+		missing = slices.DeleteFunc(missing, func(q int) bool { return slices.Contains(best.Hand, q) })
+	}
+	return by
+}
+
+// names lists the first flows by name and counts the others. What a name has in common
+// with the one that was read before is left out, up to a separator.
+func names(flows []*Flow, most int, before string) string {
+	var list []string
+	for _, f := range flows {
+		if f.Name == before {
+			list = append(list, f.Name)
+		} else {
+			list = append(list, f.Name[commonLength(f.Name, before):])
+		}
+	}
+	if len(list) > most+1 {
+		list = append(list[:most:most], counted(len(list)-most, "other"))
+	}
+	switch n := len(list); n {
+	case 0:
+		return ""
+	case 1:
+		return list[0]
+	default:
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+}
+
+// commonLength returns how long the beginning is that two names have in common, up to and
+// with a separator.
+func commonLength(a, b string) int {
+	length := 0
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			break
+		}
+		if strings.IndexByte("/:", a[i]) >= 0 {
+			length = i + 1
+		}
+	}
+	return length
+}

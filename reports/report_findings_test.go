@@ -1,0 +1,123 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+)
+
+// A flow of a level with queues, in seat-seconds.
+func flowWith(name string, demand, share, service float64, hand ...int) Flow {
+	ratio := service / share
+	return Flow{Group: Group{Name: "schema/" + name, Counts: Counts{Arrived: 100, Executed: 90, Rejected: 10, QueueFull: 10},
+		Wait: &Distribution{P50Ns: 1_000_000, P99Ns: 3_000_000, MaxNs: 5_000_000}}, PriorityLevel: "low", FlowSchema: "schema",
+		Hand: hand, DemandSeatSeconds: demand, FairShareSeatSeconds: share, ServiceSeatSeconds: service, Ratio: &ratio}
+}
+
+func textOf(findings []Finding, subject string) string {
+	for _, f := range findings {
+		if f.Subject == subject {
+			return f.Text
+		}
+	}
+	return ""
+}
+
+func TestABecauseOnlyWhereHandsAndServicesShowIt(t *testing.T) {
+	mouse := flowWith("user:mouse", 10, 10, 7.1, 1, 2, 3)
+	for _, c := range []struct {
+		story  string
+		mouse  Flow
+		others []Flow
+		want   string // what the finding ends with
+	}{
+		{"two elephants cover the hand and took more than their share", mouse,
+			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9), flowWith("user:b", 200, 100, 105, 3, 4, 5)},
+			"This is because all 3 queues of its hand are also in the hands of a and b, which took more than their fair shares."},
+		{"they cover it, and took what was theirs", mouse,
+			[]Flow{flowWith("user:a", 200, 100, 100, 1, 2, 9), flowWith("user:b", 200, 100, 98, 3, 4, 5)},
+			"All 3 queues of its hand are also in the hands of a and b, which asked for more than their fair shares."},
+		{"one queue is in no elephant's hand", mouse,
+			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)}, "(queue full)."},
+		{"who covers it asked for no more than its share, and got a little more by chance", mouse,
+			[]Flow{flowWith("user:a", 100, 100, 102, 1, 2, 3)}, "(queue full)."},
+		{"they are at another level", mouse,
+			[]Flow{func() Flow { f := flowWith("user:a", 200, 100, 110, 1, 2, 3); f.PriorityLevel = "high"; return f }()}, "(queue full)."},
+		{"no hands", flowWith("user:mouse", 10, 10, 7.1),
+			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "(queue full)."},
+		{"it was not backlogged", func() Flow {
+			f := mouse
+			f.Rejected, f.QueueFull, f.Wait = 0, 0, &Distribution{MaxNs: 5_000_000}
+			return f
+		}(), []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "no request was rejected."},
+		{"the one that covers most is named first", mouse,
+			[]Flow{flowWith("user:c", 200, 100, 120, 1, 8, 9), flowWith("user:d", 200, 100, 110, 1, 2, 3)}, "in the hands of d, which took more than their fair shares."},
+	} {
+		s := &Summary{Flows: append([]Flow{c.mouse}, c.others...), PriorityLevels: []Level{{Group: Group{Name: "low"}}}}
+		got := textOf(flowFindings(s), "schema/user:mouse")
+		if !strings.HasPrefix(got, "got 71 % of its fair share of low; ") || !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s:\n%s\nwant … %s", c.story, got, c.want)
+		}
+		if strings.Contains(got, "because") != strings.Contains(c.want, "because") && !strings.Contains(c.want, "took more") {
+			t.Errorf("%s: %s", c.story, got)
+		}
+	}
+}
+
+func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
+	s := &Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: []Flow{
+		flowWith("user:a", 200, 100, 110, 1), flowWith("user:b", 300, 100, 96, 2), flowWith("user:c", 250, 100, 80, 3), flowWith("user:d", 10, 10, 9.9, 4)}}
+	var got []string
+	for _, f := range flowFindings(s) {
+		got = append(got, f.Subject+" "+f.Text)
+	}
+	want := []string{
+		"schema/user:d got 99 % of its fair share of low; waited 3 ms at p99, 5 ms at most; 10 % of 100 requests were rejected (queue full).",
+		"schema/user:c got 80 % of its fair share of low; it asked for 2.5 times that share; waited 3 ms at p99, 5 ms at most; 10 % of 100 requests were rejected (queue full).",
+		"schema/user:b and a asked for 2 to 3 times their fair share of low; 10 % of 200 requests were rejected.",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestRequestsInPlainWords(t *testing.T) {
+	for _, c := range []struct {
+		g    Group
+		want string
+		mood Mood
+	}{
+		{Group{}, "sent no request after the warm-up.", Neutral},
+		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{}}, "never waited; no request was rejected.", Good},
+		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{MaxNs: 3_000_000}}, "hardly waited (0 at p99, 3 ms at most); no request was rejected.", Good},
+		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{P99Ns: 3_000_000, MaxNs: 4_000_000}}, "waited 3 ms at p99, 4 ms at most; no request was rejected.", Neutral},
+		{Group{Counts: Counts{Arrived: 1, Rejected: 1, TimedOut: 1}}, "had no request dispatched; 100 % of 1 request was rejected (time-out).", Bad},
+		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: &Distribution{}}, "never waited; 50 % of 10 requests were rejected (queue full 40 %, time-out 10 %).", Bad},
+	} {
+		if got := requestsSentence(&c.g); got != c.want || moodOf(&c.g) != c.mood {
+			t.Errorf("%q %q, want %q %q", got, moodOf(&c.g), c.want, c.mood)
+		}
+	}
+}
+
+func TestLevelsInPlainWords(t *testing.T) {
+	mean := 0.5
+	level := func(leastRatio float64, maxWaitNs int64) *Level {
+		return &Level{Group: Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{P99Ns: maxWaitNs, MaxNs: maxWaitNs}},
+			Utilisation: &Utilisation{Mean: &mean, Saturated: 0.25}, Fairness: &Fairness{Flows: 3, Jain: 0.8, LeastRatio: leastRatio}}
+	}
+	const use = "had 50 % of its seats in use and was saturated 25 % of the time; its requests "
+	for _, c := range []struct {
+		l    *Level
+		want string
+	}{
+		{level(0.5, 0), use + "never waited; no request was rejected."}, // what is short of the share is served after the window
+		{level(0.5, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Jain’s index of fairness among its 3 flows is 0.800; the one that fared worst got 50 % of its fair share."},
+		{level(0.96, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got at least 96 % of its fair share."},
+		{level(1, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got its fair share."},
+		{&Level{PeakSeats: 1}, "got no request after the warm-up."},
+	} {
+		if got := levelSentence(c.l); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
