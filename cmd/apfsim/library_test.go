@@ -2,23 +2,99 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"apfsim/reports"
 	"apfsim/scenarios"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Every scenario of the library runs, and its thresholds hold.
+// Every scenario of the library runs, its thresholds hold, and what came of it is what came
+// of it when the golden files were written: of a change in what is decided, the difference
+// of these files shows whom it helps and whom it hurts.
 func TestLibrary(t *testing.T) {
+	golden := filepath.Join("testdata", "library")
 	for _, name := range scenarios.Names() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var stdout, stderr bytes.Buffer
-			if status := execute([]string{"run", name}, &stdout, &stderr); status != statusDone {
-				t.Errorf("exit status %d\n%s%s", status, &stdout, &stderr)
+			if status := execute([]string{"run", name, "--format", "json"}, &stdout, &stderr); status != statusDone {
+				t.Fatalf("exit status %d\n%s%s", status, &stdout, &stderr)
+			}
+			file, got := filepath.Join(golden, name+".txt"), ""
+			for d := json.NewDecoder(&stdout); d.More(); { // a file may hold several scenarios
+				var s reports.Summary
+				if err := d.Decode(&s); err != nil {
+					t.Fatal(err)
+				}
+				got += keyFigures(&s)
+			}
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("%v (make rewrite makes it)", err)
+			}
+			if d := diff.Diff(file, want, "this run", []byte(got)); d != nil {
+				t.Errorf("make rewrite accepts:\n%s", d)
 			}
 		})
 	}
+	files, err := filepath.Glob(filepath.Join(golden, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !slices.Contains(scenarios.Names(), strings.TrimSuffix(filepath.Base(file), ".txt")) {
+			t.Errorf("%s: there is no such scenario; remove it", file)
+		}
+	}
+}
+
+// keyStatistics are those that are kept of all requests, workloads and priority levels.
+var keyStatistics = []string{"arrived.count", "executed.rate", "rejected.rate", "retries.count", "wait.mean", "wait.p(99)",
+	"wait.max", "latency.mean", "latency.p(99)", "fairness.jain", "fairness.leastRatio", "starvation.max", "service.seatSeconds",
+	"utilisation.mean", "utilisation.peak", "utilisation.saturated"}
+
+var tagsOfStatistic = regexp.MustCompile(`\{.*\}`)
+
+// keyFigures returns the fingerprint, the thresholds' values and the key statistics but for
+// those that are 0, one a line.
+func keyFigures(s *reports.Summary) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nfingerprint %s\n", s.Name, s.Fingerprint)
+	for _, v := range s.Thresholds {
+		fmt.Fprintf(&b, "%s: %s: %s\n", v.Metric, v.Expression, figure(*v.Value, v.Unit))
+	}
+	for _, st := range reports.Statistics(s) {
+		key := slices.Contains(keyStatistics, tagsOfStatistic.ReplaceAllString(st.Name, ""))
+		if key && st.Value != 0 && !st.OfFlow() && !strings.Contains(st.Name, "{flowSchema:") {
+			fmt.Fprintln(&b, st.Name, figure(st.Value, st.Unit))
+		}
+	}
+	return b.String()
+}
+
+// figure writes a value with six digits: more of a sum of floating-point numbers may differ
+// between processors.
+func figure(value float64, unit string) string {
+	if unit == "ns" {
+		return time.Duration(value).String()
+	}
+	return strconv.FormatFloat(value, 'g', 6, 64)
 }
 
 // The README's table has a line for each.

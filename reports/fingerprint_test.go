@@ -1,0 +1,122 @@
+package reports
+
+import (
+	"testing"
+
+	"apfsim/core/config"
+	"apfsim/core/queueset"
+	"apfsim/sim/server"
+)
+
+// fingerprintOf returns the fingerprint of a run told by hand.
+func fingerprintOf(tell func(s *stage)) string {
+	f := NewFingerprint(nil)
+	tell(newStage(storyScenario(), f))
+	return f.String()
+}
+
+// shortStory plays three requests: one executed at once, one that waits, one rejected.
+func shortStory(s *stage, first, second *server.Flow, dispatchAt float64, why queueset.Rejection, but ...func(*server.Request)) {
+	a := s.arrive(1, elephants, first, 2)
+	s.dispatch(1, a)
+	b := s.arrive(2, mice, second, 1, but...)
+	s.each(func(o server.Observer) { o.Queued(ns(2), b) })
+	c := s.arrive(2.5, mice, second, 1)
+	s.reject(2.5, c, why)
+	s.finish(3, a)
+	s.dispatch(dispatchAt, b)
+	s.finish(dispatchAt+1, b)
+}
+
+func TestFingerprintTellsDecisionsApart(t *testing.T) {
+	elsewhere, otherwise := *flowB, *flowB
+	elsewhere.Level, otherwise.Schema = "high", &config.FlowSchema{Name: "others"}
+	seen := map[string]string{}
+	for _, c := range []struct {
+		name string
+		tell func(s *stage)
+	}{
+		{"the story", func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.QueueFull) }},
+		{"a later dispatch", func(s *stage) { shortStory(s, flowA, flowB, 3.000000001, queueset.QueueFull) }},
+		{"another reason", func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.TimedOut) }},
+		{"the flows exchanged", func(s *stage) { shortStory(s, flowB, flowA, 3, queueset.QueueFull) }},
+		{"one flow", func(s *stage) { shortStory(s, flowA, flowA, 3, queueset.QueueFull) }},
+		{"another level", func(s *stage) { shortStory(s, flowA, &elsewhere, 3, queueset.QueueFull) }},
+		{"another FlowSchema", func(s *stage) { shortStory(s, flowA, &otherwise, 3, queueset.QueueFull) }},
+		{"past flow control", func(s *stage) { shortStory(s, flowA, nil, 3, queueset.QueueFull) }},
+		{"final seats", func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.QueueFull, twoFinalSeats) }},
+		{"more seats", func(s *stage) {
+			shortStory(s, flowA, flowB, 3, queueset.QueueFull, func(r *server.Request) { r.Work.InitialSeats = 2 })
+		}},
+		{"more additional latency", func(s *stage) {
+			shortStory(s, flowA, flowB, 3, queueset.QueueFull, twoFinalSeats, func(r *server.Request) { r.Work.AdditionalLatencyNs++ })
+		}},
+		{"another Retry-After", func(s *stage) {
+			r := s.arrive(1, mice, flowA, 1)
+			r.Rejection, r.RetryAfterSeconds = queueset.QueueFull, 2
+			s.each(func(o server.Observer) { o.Rejected(ns(1), r) })
+		}},
+		{"one request", func(s *stage) { s.reject(1, s.arrive(1, mice, flowA, 1), queueset.QueueFull) }},
+		{"one that is dispatched, not queued", func(s *stage) { s.dispatch(1, s.arrive(1, mice, flowA, 1)) }},
+		{"one that is queued, not dispatched", func(s *stage) {
+			r := s.arrive(1, mice, flowA, 1)
+			s.each(func(o server.Observer) { o.Queued(ns(1), r) })
+		}},
+		{"nothing", func(*stage) {}},
+	} {
+		got := fingerprintOf(c.tell)
+		if len(got) != 16 || got != fingerprintOf(c.tell) {
+			t.Errorf("%s: %q, and then %q", c.name, got, fingerprintOf(c.tell))
+		}
+		if other, ok := seen[got]; ok {
+			t.Errorf("%s has the fingerprint of %s", c.name, other)
+		}
+		seen[got] = c.name
+	}
+}
+
+// How flows are numbered, how often the run is sampled, and when somebody looks at the
+// fingerprint says nothing of what is decided.
+func TestFingerprintIsOfDecisionsAlone(t *testing.T) {
+	want := fingerprintOf(func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.QueueFull) })
+	a, b := *flowA, *flowB
+	a.Index, b.Index = 7, 3
+	f := NewFingerprint(nil)
+	s := newStage(storyScenario(), f)
+	for at := range 4 {
+		s.tick(float64(at) / 4)
+	}
+	_ = f.String()
+	shortStory(s, &a, &b, 3, queueset.QueueFull)
+	s.tick(30)
+	if got := f.String(); got != want || got != f.String() {
+		t.Errorf("fingerprint %s, want %s", got, want)
+	}
+}
+
+// An event costs no allocation, however many there are.
+func TestFingerprintAllocatesNothing(t *testing.T) {
+	f := NewFingerprint(nil)
+	r := newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
+	f.Dispatched(1, r)
+	if n := testing.AllocsPerRun(1000, func() {
+		f.Arrived(2, r)
+		f.Queued(2, r)
+		f.Dispatched(2, r)
+		f.Executed(3, r)
+		f.Released(3, r)
+	}); n != 0 {
+		t.Errorf("%v allocations a request", n)
+	}
+}
+
+// BenchmarkFingerprint is what a request costs that waits, without the calls of the interface.
+func BenchmarkFingerprint(b *testing.B) {
+	f := NewFingerprint(nil)
+	r := newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
+	for b.Loop() {
+		f.Queued(2, r)
+		f.Dispatched(2, r)
+		f.Executed(3, r)
+	}
+}

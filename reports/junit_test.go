@@ -1,0 +1,92 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"apfsim/sim/scenario"
+)
+
+var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.xsd"), "XML Schema that JUnit's output is checked against")
+
+// junitStory is a run that holds, one that does not, and one that failed.
+func junitStory() *JUnit {
+	j := NewJUnit()
+	holds := storyResult(threshold("arrived", "arrived", nil, "count", ">", 1, scenario.PlainNumber)).Summary
+	holds.Name = "holds"
+	j.Add(holds, holds.Fingerprint)
+	s := storyResult(
+		threshold("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 2e9, scenario.Nanoseconds),
+		over(10, threshold(`wait{flow:"<&>`+"\x01\xff"+`"}`, "wait", nil, "max", "<", 2e9, scenario.Nanoseconds)),
+		threshold("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, scenario.Nanoseconds),
+		threshold("arrived", "arrived", nil, "count", "==", 7, scenario.PlainNumber)).Summary
+	j.Add(s, "0123456789abcdef")
+	j.AddFailed("cut-short", 3, errors.New("cut-short: the disk is full\nand more"))
+	return j
+}
+
+func TestJUnitOfTheStory(t *testing.T) {
+	golden(t, "junit.xml", written(t, junitStory().Write))
+}
+
+// The counts are those of the tests, in each suite and in all.
+func TestJUnitCounts(t *testing.T) {
+	var back JUnit
+	if err := xml.Unmarshal(written(t, junitStory().Write), &back); err != nil {
+		t.Fatal(err)
+	}
+	var total [3]int
+	for i, want := range [][3]int{{3, 0, 0}, {6, 4, 0}, {1, 0, 1}} {
+		s := back.Suites[i]
+		var got [3]int
+		for _, c := range s.Cases {
+			got[0]++
+			if c.Failure != nil {
+				got[1]++
+			}
+			if c.Error != nil {
+				got[2]++
+			}
+		}
+		if got != want || [3]int{s.Tests, s.Failures, s.Errors} != want {
+			t.Errorf("%s: %v tests, failures and errors, said to be %v, want %v", s.Name, got, [3]int{s.Tests, s.Failures, s.Errors}, want)
+		}
+		for k := range total {
+			total[k] += got[k]
+		}
+	}
+	if got := [3]int{back.Tests, back.Failures, back.Errors}; got != total {
+		t.Errorf("in all %v tests, failures and errors, want %v", got, total)
+	}
+}
+
+func TestJUnitIsValid(t *testing.T) {
+	program, err := exec.LookPath("xmllint")
+	if err != nil {
+		t.Skip("there is no xmllint (of libxml2) to validate with")
+	}
+	file := filepath.Join(t.TempDir(), "junit.xml")
+	check := func(text []byte) error {
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(program, "--noout", "--nonet", "--schema", *junitSchema, file).CombinedOutput()
+		if err != nil {
+			return errors.New(string(out))
+		}
+		return nil
+	}
+	text := written(t, junitStory().Write)
+	if err := check(text); err != nil {
+		t.Error(err)
+	}
+	if check(bytes.ReplaceAll(text, []byte("testcase"), []byte("test"))) == nil {
+		t.Error("what is no JUnit XML is valid, too")
+	}
+}
