@@ -27,6 +27,21 @@ var notRun = map[string]string{
 	"export PATH=\"$PWD/bin:$PATH\"": "the tests' own apfsim is on the path",
 }
 
+// others are programs that the documentation runs beside apfsim, and what fails where they,
+// or what they need, are missing. Lines that begin with them are left out there.
+var others = map[string]string{
+	"promtool": "promtool --version",
+	"python3":  "python3 -c 'import pandas'",
+	"duckdb":   "duckdb --version",
+}
+
+// missing reports whether a command line needs one of the others, and it is not there.
+func missing(line string) bool {
+	program, _, _ := strings.Cut(line, " ")
+	probe := others[program]
+	return probe != "" && exec.Command("sh", "-c", probe).Run() != nil
+}
+
 // Programs that build or test this very module are not run by its tests.
 var builders = regexp.MustCompile(`^(make|go|git|docker) `)
 
@@ -130,6 +145,10 @@ func TestDocumentation(t *testing.T) {
 			}
 			dir := scratch(t)
 			for _, c := range docCommands(file, string(text)) {
+				if missing(c.line) {
+					t.Logf("%s: not run, for want of the program: %s", c.at, c.line)
+					continue
+				}
 				printed := runLine(t, dir, c.at, c.line)
 				if got := splitLines(printed); len(c.output) > 0 && !matches(c.output, got) {
 					t.Errorf("%s: %s\nprints\n%s\nand the document says\n%s", c.at, c.line,

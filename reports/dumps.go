@@ -1,0 +1,230 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+
+	"github.com/google/renameio/v2"
+)
+
+// DumpsFolder is where the dumps of a run go, within the folder of its results: a folder
+// for each moment.
+const DumpsFolder = "dumps"
+
+// Dumps shows at given moments of a run what kube-apiserver shows below
+// /debug/api_priority_and_fairness/: dump_priority_levels, dump_queues and dump_requests,
+// in the same columns and layout (k8s.io/apiserver, util/flowcontrol/apf_controller_debug.go).
+// Levels are in the order of their names, and of a queue's executing requests the oldest
+// comes first; there both are in no order. It implements Output.
+type Dumps struct {
+	of     Levels
+	start  time.Time // of the run
+	folder string
+	atNs   []int64 // the moments still to come, in order
+	files  []file
+
+	// The requests that wait or execute. They stay the same ones for as long as they do,
+	// and only then are they held here.
+	inside map[*server.Request]struct{}
+	counts map[*flowcontrol.Level]*dumpCounts
+}
+
+// dumpCounts are what has happened at a level since it is there.
+type dumpCounts struct{ dispatched, rejected, timedOut int }
+
+// NewDumps returns the dumps of a run of sc, which begins at the given time, at the given
+// moments of it, to be written below dir in the folder named after the scenario. The
+// observer's Tick must come at each of the moments.
+func NewDumps(dir string, sc *scenario.Scenario, of Levels, start time.Time, atNs []int64) *Dumps {
+	atNs = slices.Clone(atNs)
+	slices.Sort(atNs)
+	return &Dumps{of: of, start: start.UTC(), folder: Folder(dir, sc.Metadata.Name), atNs: slices.Compact(atNs),
+		inside: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*dumpCounts{}}
+}
+
+// Arrived implements server.Observer.
+func (d *Dumps) Arrived(int64, *server.Request) {}
+
+// Queued implements server.Observer.
+func (d *Dumps) Queued(_ int64, r *server.Request) { d.inside[r] = struct{}{} }
+
+// Dispatched implements server.Observer.
+func (d *Dumps) Dispatched(_ int64, r *server.Request) {
+	if r.Flow != nil {
+		d.inside[r] = struct{}{}
+		d.countsOf(r.Level).dispatched++
+	}
+}
+
+// Rejected implements server.Observer.
+func (d *Dumps) Rejected(_ int64, r *server.Request) {
+	delete(d.inside, r)
+	c := d.countsOf(r.Level)
+	c.rejected++
+	if r.Rejection == queueset.TimedOut {
+		c.timedOut++
+	}
+}
+
+// Executed implements server.Observer.
+func (d *Dumps) Executed(_ int64, r *server.Request) { delete(d.inside, r) }
+
+// Released implements server.Observer.
+func (d *Dumps) Released(int64, *server.Request) {}
+
+// Adjusted implements server.Observer.
+func (d *Dumps) Adjusted(int64) {}
+
+// Tick implements server.Observer.
+func (d *Dumps) Tick(nowNs int64) {
+	if len(d.atNs) == 0 || nowNs != d.atNs[0] {
+		return
+	}
+	d.atNs = d.atNs[1:]
+	folder := filepath.Join(DumpsFolder, time.Duration(nowNs).String())
+	for _, dump := range []struct {
+		name string
+		rows [][]string
+	}{
+		{"dump_priority_levels", d.priorityLevels()},
+		{"dump_queues", d.queues()},
+		{"dump_requests", d.requests()},
+	} {
+		d.files = append(d.files, file{filepath.Join(folder, dump.name+".csv"), layOut(dump.rows)})
+	}
+}
+
+func (d *Dumps) countsOf(l *flowcontrol.Level) *dumpCounts {
+	c := d.counts[l]
+	if c == nil {
+		c = &dumpCounts{}
+		d.counts[l] = c
+	}
+	return c
+}
+
+func (d *Dumps) priorityLevels() [][]string {
+	rows := [][]string{{"PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests", "ExecutingRequests",
+		"DispatchedRequests", "RejectedRequests", "TimedoutRequests", "CancelledRequests"}}
+	for _, l := range d.of.Levels() {
+		q, c, active := l.Queues(), d.countsOf(l), 0
+		for i := range q.Len() {
+			if q.QueueLength(i) > 0 {
+				active++
+			}
+		}
+		rows = append(rows, []string{l.Name(), strconv.Itoa(active), strconv.FormatBool(q.Idle()), strconv.FormatBool(l.Draining()),
+			strconv.Itoa(q.Waiting()), strconv.Itoa(q.Executing()), strconv.Itoa(c.dispatched), strconv.Itoa(c.rejected),
+			"0", strconv.Itoa(c.timedOut)}) // at the server, too, a time-out is one that was cancelled
+	}
+	return rows
+}
+
+func (d *Dumps) queues() [][]string {
+	rows := [][]string{{"PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR",
+		"InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum"}}
+	for _, l := range d.of.Levels() {
+		for i := range l.Queues().Len() {
+			q := l.Queues().Queue(i)
+			rows = append(rows, []string{l.Name(), strconv.Itoa(i), strconv.Itoa(q.PendingRequests), strconv.Itoa(q.ExecutingRequests),
+				strconv.Itoa(q.SeatsInUse), seatSeconds(q.NextDispatchR), strconv.Itoa(q.InitialSeatsSum), strconv.Itoa(q.MaxSeatsSum),
+				seatSeconds(q.TotalWorkSum)})
+		}
+	}
+	return rows
+}
+
+func seatSeconds(s estimate.SeatSeconds) string { return fmt.Sprintf("%d.%08dss", s/1e8, s%1e8) }
+
+func (d *Dumps) requests() [][]string {
+	rows := [][]string{{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher", "ArriveTime",
+		"InitialSeats", "FinalSeats", "AdditionalLatency", "StartTime"}}
+	for _, l := range d.of.Levels() {
+		var here []*server.Request
+		for r := range d.inside {
+			if r.Level == l {
+				here = append(here, r)
+			}
+		}
+		slices.SortFunc(here, func(a, b *server.Request) int {
+			return cmp.Or(compareQueues(a, b), compareWaiting(a, b), cmp.Compare(a.Number, b.Number))
+		})
+		place := 0
+		for i, r := range here {
+			if i > 0 && here[i-1].Queue() != r.Queue() {
+				place = 0
+			}
+			index, started := -1, time.Time{}
+			if r.Waiting() {
+				index = place
+				place++
+			} else {
+				started = d.start.Add(time.Duration(r.DispatchNs))
+			}
+			rows = append(rows, []string{l.Name(), r.Flow.Schema.Name, strconv.Itoa(r.Queue()), strconv.Itoa(index), r.Flow.Distinguisher,
+				d.start.Add(time.Duration(r.ArrivalNs)).Format(time.RFC3339Nano),
+				strconv.Itoa(r.Work.InitialSeats), strconv.Itoa(r.Work.FinalSeats), time.Duration(r.Work.AdditionalLatencyNs).String(),
+				started.Format(time.RFC3339Nano)})
+		}
+	}
+	return rows
+}
+
+// compareQueues puts requests without a queue last.
+func compareQueues(a, b *server.Request) int { return cmp.Compare(uint(a.Queue()), uint(b.Queue())) }
+
+// compareWaiting puts those that wait first. They are in the order of arrival in a queue.
+func compareWaiting(a, b *server.Request) int {
+	switch {
+	case a.Waiting() == b.Waiting():
+		return 0
+	case a.Waiting():
+		return -1
+	}
+	return 1
+}
+
+// layOut writes rows as the server does: with commas, and in columns.
+func layOut(rows [][]string) []byte {
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 8, 0, 1, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, ",\t"))
+	}
+	w.Flush()
+	return text.Bytes()
+}
+
+// Err implements Output: nothing is written before the end.
+func (d *Dumps) Err() error { return nil }
+
+// Commit implements Output.
+func (d *Dumps) Commit() error {
+	for _, f := range d.files {
+		path := filepath.Join(d.folder, f.name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return fmt.Errorf("making the folder for the dumps: %w", err)
+		}
+		if err := renameio.WriteFile(path, f.data, 0o666, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+			return fmt.Errorf("%s could not be written and is left as it was: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// Abandon implements Output.
+func (d *Dumps) Abandon() error { return nil }

@@ -1,0 +1,124 @@
+package reports
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+
+	"github.com/google/renameio/v2"
+)
+
+// Output is an observer that makes files of what it sees. Either Commit or Abandon must be
+// called, after the run.
+type Output interface {
+	server.Observer
+
+	// Err returns the first error that has come up in writing. There is no use in going on then.
+	Err() error
+
+	// Commit completes the files and puts them into their places. When it fails, what was
+	// there before is still there.
+	Commit() error
+
+	// Abandon removes what has been written. After Commit it does nothing.
+	Abandon() error
+}
+
+// Epoch is the time of day at which a run begins that is not told otherwise.
+var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Every passes an observer's ticks on only at multiples of an interval and at the end of
+// the run.
+type Every struct {
+	server.Observer
+	IntervalNs, EndNs int64
+}
+
+// Tick implements server.Observer.
+func (e Every) Tick(nowNs int64) {
+	if nowNs%e.IntervalNs == 0 || nowNs == e.EndNs {
+		e.Observer.Tick(nowNs)
+	}
+}
+
+// wholeFile is a file that takes its place only when it is complete.
+type wholeFile struct {
+	*bufio.Writer
+	pending *renameio.PendingFile
+	path    string
+}
+
+func createWhole(path string) (*wholeFile, error) {
+	// A link would be replaced, not what it leads to; /dev/stdout is one.
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s cannot be written: it is there and is no regular file", path)
+	}
+	pending, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o666))
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be written: %w", path, err)
+	}
+	return &wholeFile{bufio.NewWriterSize(pending, 1<<16), pending, path}, nil
+}
+
+// commit puts the file into its place unless making it has failed.
+func (f *wholeFile) commit(err error) error {
+	if err == nil {
+		err = f.Flush()
+	}
+	if err == nil {
+		err = f.pending.CloseAtomicallyReplace()
+	}
+	if err != nil {
+		f.pending.Cleanup()
+		return fmt.Errorf("%s could not be written and is left as it was: %w", f.path, err)
+	}
+	return nil
+}
+
+// Abandon implements Output.
+func (f *wholeFile) Abandon() error { return f.pending.Cleanup() }
+
+// openMetricsFile is OpenMetrics on its way into a file.
+type openMetricsFile struct {
+	*OpenMetrics
+	*wholeFile
+}
+
+// CreateOpenMetrics begins a file of the metrics of a run of sc, as NewOpenMetrics makes them.
+func CreateOpenMetrics(path string, sc *scenario.Scenario, of Levels, start time.Time, intervalNs int64) (Output, error) {
+	file, err := createWhole(path)
+	if err != nil {
+		return nil, err
+	}
+	return &openMetricsFile{NewOpenMetrics(sc, of, start, intervalNs), file}, nil
+}
+
+// Err implements Output: nothing is written before the end.
+func (*openMetricsFile) Err() error { return nil }
+
+// Commit implements Output.
+func (f *openMetricsFile) Commit() error { return f.commit(f.OpenMetrics.Write(f.Writer)) }
+
+// eventsFile is Events on their way into a file.
+type eventsFile struct {
+	*Events
+	*wholeFile
+}
+
+// CreateEvents begins a file of the events of a run of sc within a window, as NewEvents
+// makes them.
+func CreateEvents(path string, sc *scenario.Scenario, of Levels, fromNs, toNs int64) (Output, error) {
+	file, err := createWhole(path)
+	if err != nil {
+		return nil, err
+	}
+	return &eventsFile{NewEvents(file.Writer, sc, of, fromNs, toNs), file}, nil
+}
+
+// Commit implements Output.
+func (f *eventsFile) Commit() error { return f.commit(f.Events.Close()) }
