@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -19,6 +20,12 @@ const (
 	ReportFile   = "report.html"
 	RequestsFile = "requests.jsonl"
 	ChartsFolder = "charts"
+
+	ReplicationsFile  = "replications.json"
+	ReplicationsTable = "replications.csv"
+	ComparisonFile    = "comparison.json"
+	ComparisonTable   = "comparison.csv"
+	ComparisonReport  = "comparison.html"
 )
 
 // Folder returns where the results of the scenario called name go below dir.
@@ -38,73 +45,136 @@ func WriteDir(dir string, r *Result) error {
 	if err != nil {
 		return err
 	}
-	folder := Folder(dir, r.Summary.Name)
-	if err := os.MkdirAll(filepath.Join(folder, ChartsFolder), 0o777); err != nil {
-		return fmt.Errorf("making the folder for the results: %w", err)
+	return replaceFiles(Folder(dir, r.Summary.Name), files)
+}
+
+// WriteReplications writes what several runs of a scenario say together below dir, in the
+// folder named after the scenario, in the manner of WriteDir.
+func WriteReplications(dir string, r *Replications) error {
+	var files fileList
+	err := files.add(ReplicationsFile, func(w io.Writer) error { return WriteJSON(w, r) })
+	if err == nil {
+		err = files.add(ReplicationsTable, r.WriteCSV)
 	}
+	if err == nil {
+		err = files.add(ReportFile, func(w io.Writer) error { return WriteReport(w, r.page()) })
+	}
+	if err != nil {
+		return err
+	}
+	return replaceFiles(Folder(dir, r.Name), files)
+}
+
+// WriteComparison writes a comparison to the folder dir, in the manner of WriteDir.
+func WriteComparison(dir string, c *Comparison) error {
+	var files fileList
+	err := files.add(ComparisonFile, func(w io.Writer) error { return WriteJSON(w, c) })
+	if err == nil {
+		err = files.add(ComparisonTable, c.writeCSV)
+	}
+	if err == nil {
+		err = files.add(ComparisonReport, func(w io.Writer) error { return WriteReport(w, c.page()) })
+	}
+	if err != nil {
+		return err
+	}
+	return writeFiles(dir, files)
+}
+
+// WriteBench writes both sides of a comparison to the folder dir, for benchstat.
+func WriteBench(dir string, c *Comparison) error {
+	var files fileList
+	for _, head := range []bool{false, true} {
+		name := map[bool]string{false: "base.txt", true: "head.txt"}[head]
+		if err := files.add(name, func(w io.Writer) error { return c.writeBench(w, head) }); err != nil {
+			return err
+		}
+	}
+	return writeFiles(dir, files)
+}
+
+// replaceFiles writes the files and removes what an earlier run has left there besides.
+func replaceFiles(folder string, files fileList) error {
+	if err := writeFiles(folder, files); err != nil {
+		return err
+	}
+	return removeStale(folder, files)
+}
+
+func writeFiles(folder string, files fileList) error {
 	for _, f := range files {
 		path := filepath.Join(folder, f.name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return fmt.Errorf("making the folder for the results: %w", err)
+		}
 		err := renameio.WriteFile(path, f.data, 0o666, renameio.WithTempDir(filepath.Dir(path)))
 		if err != nil {
 			return fmt.Errorf("%s could not be written and is left as it was: %w", path, err)
 		}
 	}
-	return removeStale(filepath.Join(folder, ChartsFolder), files)
+	return nil
 }
 
-// removeStale removes the charts that an earlier run has left and this one does not have.
-func removeStale(folder string, files []file) error {
+// removeStale removes the files that an earlier run has left and this one does not have.
+func removeStale(folder string, files fileList) error {
 	current := map[string]bool{}
 	for _, f := range files {
-		current[filepath.Base(f.name)] = true
+		current[f.name] = true
 	}
+	names := []string{SummaryFile, SeriesFile, ReportFile, ReplicationsFile, ReplicationsTable}
 	for _, kind := range []string{"wait", "seats", "requests", "queues-*", "service-*"} {
 		for _, format := range []string{".svg", ".png"} {
-			found, err := filepath.Glob(filepath.Join(folder, kind+format))
-			if err != nil {
-				return err
+			names = append(names, filepath.Join(ChartsFolder, kind+format))
+		}
+	}
+	for _, name := range names {
+		found, err := fs.Glob(os.DirFS(folder), filepath.ToSlash(name))
+		if err != nil {
+			return err
+		}
+		for _, name := range found {
+			if name = filepath.FromSlash(name); current[name] {
+				continue
 			}
-			for _, path := range found {
-				if current[filepath.Base(path)] {
-					continue
-				}
-				if err := os.Remove(path); err != nil {
-					return fmt.Errorf("removing a chart of an earlier run: %w", err)
-				}
+			if err := os.Remove(filepath.Join(folder, name)); err != nil {
+				return fmt.Errorf("removing a file of an earlier run: %w", err)
 			}
 		}
 	}
 	return nil
 }
 
-func render(r *Result) ([]file, error) {
-	var files []file
-	add := func(name string, write func(io.Writer) error) error {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			return fmt.Errorf("making %s: %w", name, err)
-		}
-		files = append(files, file{name, b.Bytes()})
-		return nil
+// fileList is files about to be written, the one that goes with all others last.
+type fileList []file
+
+func (l *fileList) add(name string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return fmt.Errorf("making %s: %w", name, err)
 	}
-	if err := add(SummaryFile, func(w io.Writer) error { return WriteJSON(w, r.Summary) }); err != nil {
+	*l = append(*l, file{name, b.Bytes()})
+	return nil
+}
+
+func render(r *Result) (fileList, error) {
+	var files fileList
+	if err := files.add(SummaryFile, func(w io.Writer) error { return WriteJSON(w, r.Summary) }); err != nil {
 		return nil, err
 	}
-	if err := add(SeriesFile, func(w io.Writer) error { return WriteSeries(w, r.Series) }); err != nil {
+	if err := files.add(SeriesFile, func(w io.Writer) error { return WriteSeries(w, r.Series) }); err != nil {
 		return nil, err
 	}
-	charts := Charts(r)
-	for _, c := range charts {
+	for _, c := range Charts(r) {
 		name := filepath.Join(ChartsFolder, c.Name)
-		if err := add(name+".svg", c.WriteSVG); err != nil {
+		if err := files.add(name+".svg", c.WriteSVG); err != nil {
 			return nil, err
 		}
-		if err := add(name+".png", c.WritePNG); err != nil {
+		if err := files.add(name+".png", c.WritePNG); err != nil {
 			return nil, err
 		}
 	}
 	// The report comes last: where it is, all it goes with is.
-	err := add(ReportFile, func(w io.Writer) error { return WriteHTML(w, r, charts) })
+	err := files.add(ReportFile, func(w io.Writer) error { return WriteHTML(w, r) })
 	return files, err
 }
 

@@ -2,19 +2,28 @@ package reports
 
 import "slices"
 
+// divider divides service. It keeps the memory for it.
+type divider struct {
+	claims []claim
+	shares []float64
+}
+
+type claim struct {
+	demand float64
+	of     int
+}
+
 // fairShares divides a service among demands so that the least satisfied get as much as
 // they can: nobody gets more than it demands, and whoever gets less than it demands gets
 // as much as anybody (max-min fairness, by water-filling; Bertsekas and Gallager, Data
-// Networks, section 6.5.2; Demers, Keshav and Shenker 1989).
-func fairShares(service float64, demands []float64) []float64 {
-	type claim struct {
-		demand float64
-		of     int
-	}
-	claims := make([]claim, len(demands))
+// Networks, section 6.5.2; Demers, Keshav and Shenker 1989). The shares are valid until
+// the next call.
+func (d *divider) fairShares(service float64, demands []float64) []float64 {
+	claims := d.claims[:0]
 	for i, demand := range demands {
-		claims[i] = claim{demand, i}
+		claims = append(claims, claim{demand, i})
 	}
+	d.claims = claims
 	slices.SortFunc(claims, func(a, b claim) int {
 		switch {
 		case a.demand < b.demand:
@@ -24,13 +33,13 @@ func fairShares(service float64, demands []float64) []float64 {
 		}
 		return a.of - b.of
 	})
-	shares := make([]float64, len(demands))
+	d.shares = slices.Grow(d.shares[:0], len(demands))[:len(demands)]
 	left := service
 	for n, c := range claims {
-		shares[c.of] = max(0, min(c.demand, left/float64(len(claims)-n)))
-		left -= shares[c.of]
+		d.shares[c.of] = max(0, min(c.demand, left/float64(len(claims)-n)))
+		left -= d.shares[c.of]
 	}
-	return shares
+	return d.shares
 }
 
 // jain returns Jain's index of fairness over the ratios φ of service to fair share,
@@ -65,7 +74,7 @@ func (l *level) divide() (shares []float64, fairness *Fairness) {
 		demands[i], services[i] = f.demand, float64(f.service)
 		total += services[i]
 	}
-	shares = fairShares(total, demands)
+	shares = l.divider.fairShares(total, demands)
 	index, ok := jain(services, shares)
 	if !ok {
 		return shares, nil

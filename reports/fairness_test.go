@@ -32,7 +32,7 @@ func TestFairSharesAreMaxMinFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		demands := rapid.SliceOfN(rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 10), rapid.Float64Range(0, 1e6)), 1, 30).Draw(t, "demands")
 		service := rapid.Float64Range(0, 1e6).Draw(t, "service")
-		shares, slow := fairShares(service, demands), raised(service, demands)
+		shares, slow := new(divider).fairShares(service, demands), raised(service, demands)
 		sum, wanted := 0.0, 0.0
 		for i, share := range shares {
 			sum += share

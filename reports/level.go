@@ -33,6 +33,7 @@ type level struct {
 
 	points  []Point
 	lengths [][]int32 // of the queues, at the beginning of each point's interval
+	divider divider
 	demands []float64 // scratch
 	serves  []float64 // scratch
 }
@@ -192,7 +193,7 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 			}
 		}
 	}
-	if jain, ok := jain(l.serves, fairShares(total, l.demands)); ok {
+	if jain, ok := jain(l.serves, l.divider.fairShares(total, l.demands)); ok {
 		p.Jain = &jain
 	}
 	l.points = append(l.points, p)

@@ -166,9 +166,13 @@ func (s *stage) tell() {
 func storyResult(thresholds ...scenario.Threshold) *Result {
 	sc := storyScenario()
 	sc.Spec.Thresholds = thresholds
-	s := newStage(sc)
+	fingerprint, windows := NewFingerprint(nil), NewWindowedThresholds(sc)
+	s := newStage(sc, fingerprint, windows)
 	s.tell()
-	return s.collector.Result("the run was told by hand")
+	r := s.collector.Result("the run was told by hand")
+	r.Summary.Fingerprint = fingerprint.String()
+	windows.Judge(r.Summary)
+	return r
 }
 
 func near(t *testing.T, what string, got, want float64) {

@@ -15,6 +15,7 @@ type Result struct {
 	Summary *Summary
 	Series  []*Series           // by level; those of levels where nothing happened too
 	waits   []histogram[uint64] // by workload
+	parts   []part
 }
 
 // Result ends the collection and returns what has come out. Warnings are what the run
@@ -31,7 +32,7 @@ func (c *Collector) Result(warnings ...string) *Result {
 		Thresholds:  []Verdict{}, Warnings: append([]string{}, warnings...),
 		FlowSchemas: []Group{}, PriorityLevels: []Level{}, Flows: []Flow{},
 	}
-	result := &Result{Summary: s}
+	result := &Result{Summary: s, parts: c.parts()}
 
 	all := c.merged(func(*cell) bool { return true })
 	s.Total = groupOf("", all)

@@ -15,6 +15,7 @@ type Summary struct {
 	DurationNs    int64  `json:"durationNs"`
 	WarmupNs      int64  `json:"warmupNs"`
 	FlowControl   string `json:"flowControl"` // PriorityAndFairness, MaxInFlight or None
+	Fingerprint   string `json:"fingerprint"` // of all that was decided, see Fingerprint
 
 	Passed     bool      `json:"passed"` // whether every threshold holds; true when there is none
 	Thresholds []Verdict `json:"thresholds"`
@@ -127,10 +128,20 @@ type Flow struct {
 // Verdict says whether a threshold holds.
 type Verdict struct {
 	Metric     string   `json:"metric"`     // with its tags, as in the scenario
-	Expression string   `json:"expression"` // as in the scenario
-	Value      *float64 `json:"value"`      // null without samples: the threshold has failed
+	Expression string   `json:"expression"` // as in the scenario, and behind it the length of its windows if it has any
+	Value      *float64 `json:"value"`      // in the worst window, if there are any; null without samples: the threshold has failed
 	Limit      float64  `json:"limit"`
 	Unit       string   `json:"unit"` // of value and limit: ns, or "" for a plain number
 	Passed     bool     `json:"passed"`
-	Note       string   `json:"note"` // why there is no value
+	Note       string   `json:"note"`    // why there is no value
+	Windows    *Windows `json:"windows"` // null for a threshold on the run as a whole
+}
+
+// Windows says how the windows fared that a threshold must hold in, one after the other.
+type Windows struct {
+	LengthNs    int64  `json:"lengthNs"`
+	Judged      int64  `json:"judged"` // windows with something to judge
+	Empty       int64  `json:"empty"`  // windows without: they neither hold nor fail
+	Failed      int64  `json:"failed"` // of those judged
+	WorstFromNs *int64 `json:"worstFromNs"`
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"apfsim/core/config"
 )
@@ -32,19 +33,21 @@ const (
 const flowsShown = 8
 
 // WriteText writes a summary for people to read: what was run, the workloads, the
-// priority levels, the flows that fared worst, thresholds and warnings.
+// priority levels, the flows that fared worst, thresholds, warnings, and the
+// fingerprint.
 func WriteText(w io.Writer, s *Summary, options TextOptions) error {
 	if options.Width == 0 {
 		options.Width = 110
 	}
 	var b bytes.Buffer
 	t := textWriter{&b, options}
-	t.head(s)
+	t.head(s.Name, ran(s), s.Description)
 	t.workloads(s)
 	t.levels(s)
 	t.worstFlows(s)
 	t.thresholds(s)
 	t.warnings(s)
+	t.fingerprint(s)
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -77,26 +80,30 @@ func (t *textWriter) table(tb *table) {
 
 func (t *textWriter) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, text)) }
 
-func (t *textWriter) head(s *Summary) {
-	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, printable(s.Name)), t.paint(dim, ran(s)))
-	for _, line := range wrap(printable(strings.Join(strings.Fields(s.Description), " ")), t.options.Width) {
+func (t *textWriter) head(name, ran, description string) {
+	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, printable(name)), t.paint(dim, ran))
+	for _, line := range wrap(printable(strings.Join(strings.Fields(description), " ")), t.options.Width) {
 		fmt.Fprintln(t, line)
 	}
 }
 
 // ran says in a few words what was simulated.
 func ran(s *Summary) string {
-	text := duration(float64(s.DurationNs))
-	if s.WarmupNs > 0 {
-		text += ", the first " + duration(float64(s.WarmupNs)) + " left out"
+	return fmt.Sprintf("%s, seed %d", window(s.DurationNs, s.WarmupNs, s.FlowControl), s.Seed)
+}
+
+func window(durationNs, warmupNs int64, flowControl string) string {
+	text := duration(float64(durationNs))
+	if warmupNs > 0 {
+		text += ", the first " + duration(float64(warmupNs)) + " left out"
 	}
-	switch s.FlowControl {
+	switch flowControl {
 	case "MaxInFlight":
 		text += ", max-in-flight"
 	case "None":
 		text += ", no flow control"
 	}
-	return fmt.Sprintf("%s, seed %d", text, s.Seed)
+	return text
 }
 
 func (t *textWriter) workloads(s *Summary) {
@@ -245,13 +252,23 @@ func (t *textWriter) thresholds(s *Summary) {
 		title = fmt.Sprintf("Thresholds: %d of %d failed", failed, len(s.Thresholds))
 	}
 	t.heading(title)
+	widest := 0 // of what is said of windows, which is flush left
+	for _, v := range s.Thresholds {
+		if v.Windows != nil {
+			widest = max(widest, utf8.RuneCountInString(v.Windows.text()))
+		}
+	}
 	tb := &table{left: 3}
 	for _, v := range s.Thresholds {
 		mark := "✓"
 		if !v.Passed {
 			mark = "✗"
 		}
-		tb.row(mark, shorten(printable(v.Metric), 50), printable(v.Expression), v.found())
+		cells := []string{mark, shorten(printable(v.Metric), 50), printable(v.Expression), v.value()}
+		if v.Windows != nil {
+			cells = append(cells, fmt.Sprintf("%-*s", widest, v.Windows.text()))
+		}
+		tb.row(cells...)
 	}
 	tb.write(t, func(row int, line string) string {
 		if s.Thresholds[row].Passed {
@@ -264,6 +281,14 @@ func (t *textWriter) thresholds(s *Summary) {
 // found writes the value of a threshold, or why it has none. A value that would read as
 // the limit without being it is written in full.
 func (v *Verdict) found() string {
+	text := v.value()
+	if v.Windows != nil {
+		text += " " + v.Windows.text()
+	}
+	return text
+}
+
+func (v *Verdict) value() string {
 	if v.Value == nil {
 		return v.Note
 	}
@@ -275,6 +300,12 @@ func (v *Verdict) found() string {
 		return text
 	}
 	return inFull(*v.Value)
+}
+
+func (t *textWriter) fingerprint(s *Summary) {
+	if s.Fingerprint != "" {
+		fmt.Fprintf(t, "\n%s\n", t.paint(dim, "Fingerprint "+s.Fingerprint))
+	}
 }
 
 func (t *textWriter) warnings(s *Summary) {

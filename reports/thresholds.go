@@ -5,11 +5,26 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// judge evaluates a threshold on the finished statistics.
-func (c *Collector) judge(s *Summary, t *scenario.Threshold) Verdict {
+// newVerdict returns the verdict on a threshold that has not been evaluated, and so does
+// not hold.
+func newVerdict(t *scenario.Threshold) Verdict {
 	v := Verdict{Metric: t.Key, Expression: t.Text, Limit: t.Limit}
+	if t.Over > 0 {
+		v.Expression += " over " + t.Over.String()
+	}
 	if t.Unit == scenario.Nanoseconds {
 		v.Unit = "ns"
+	}
+	return v
+}
+
+// judge evaluates a threshold on the finished statistics. One over windows is left to
+// WindowedThresholds.
+func (c *Collector) judge(s *Summary, t *scenario.Threshold) Verdict {
+	v := newVerdict(t)
+	if t.Over > 0 {
+		v.Note = "not evaluated: nothing observes its windows"
+		return v
 	}
 	value, note := c.value(s, t)
 	if note != "" {
@@ -80,7 +95,7 @@ func (c *Collector) flowRequestsValue(t *scenario.Threshold) (value float64, not
 		f.addTo(m)
 	}
 	if !found {
-		return 0, "no such flow appeared"
+		return 0, noSuchFlow
 	}
 	return requestsValue(m, t, c.windowSeconds())
 }
@@ -91,8 +106,11 @@ func tagged(t *scenario.Threshold, name, value string) bool {
 	return want == "" || want == value
 }
 
-// noSamples is the note of a statistic of nothing.
-const noSamples = "no samples"
+// Notes of a threshold that has no value.
+const (
+	noSamples  = "no samples"
+	noSuchFlow = "no such flow appeared"
+)
 
 func requestsValue[C count](m *measures[C], t *scenario.Threshold, seconds float64) (value float64, note string) {
 	switch t.Metric {
@@ -213,7 +231,7 @@ func flowsValue(flows []Flow, t *scenario.Threshold) (value float64, note string
 		}
 	}
 	if !found {
-		return 0, "no such flow appeared"
+		return 0, noSuchFlow
 	}
 	return value, ""
 }

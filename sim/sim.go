@@ -26,8 +26,8 @@ func New(sc *scenario.Scenario) *Run {
 	return &Run{Scenario: sc, Server: server.New(sc, events, clients), events: events, clients: clients}
 }
 
-// Progress is told every now and then how far a run is: its time and how many events
-// there have been.
+// Progress is told every now and then, and at the end, how far a run is: its time and how
+// many events there have been.
 type Progress func(nowNs int64, events uint64)
 
 // progressEvery is how many events pass between two looks at the context.
@@ -53,6 +53,9 @@ func (r *Run) Execute(ctx context.Context, intervalNs int64, progress Progress) 
 		switch e.Kind {
 		case server.End:
 			r.Server.Handle(now, server.Event{Kind: server.Sample})
+			if progress != nil {
+				progress(now, events)
+			}
 			return nil
 		case server.ClientActs:
 			r.clients.Act(now, e.Index)

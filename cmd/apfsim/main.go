@@ -20,7 +20,7 @@ const (
 	statusDone      = 0
 	statusFailed    = 1  // something went wrong on the way
 	statusInvalid   = 2  // wrong usage, or invalid input
-	statusThreshold = 99 // a threshold did not hold (k6's number)
+	statusThreshold = 99 // a threshold did not hold (k6's number), or a fingerprint is not the one expected
 )
 
 func main() {
@@ -83,7 +83,7 @@ type failure struct {
 
 func (f *failure) Error() string {
 	if f.err == nil {
-		return "a threshold did not hold"
+		return "a threshold or a fingerprint is not as it was to be"
 	}
 	return f.err.Error()
 }
@@ -111,7 +111,7 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, flagMessage(cmd, err)) })
-	root.AddCommand(newRun(), newCollisions(), newExplain(), newConfig(), newScenarios(), newSchema(), newVersion())
+	root.AddCommand(newRun(), newCompare(), newCollisions(), newExplain(), newConfig(), newScenarios(), newSchema(), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	strict(root)

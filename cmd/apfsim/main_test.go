@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 //	traffic LOG WORKLOAD FILE      write what a workload has sent, whatever became of it
 //	same-files DIR DIR             compare two folders, byte by byte
 //	same-values JSON YAML          compare what two texts mean
+//	fingerprint VARIABLE           set a variable to the fingerprint in the last output
 //
 // $SCENARIOS is the folder of the library.
 func TestScripts(t *testing.T) {
@@ -58,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"traffic":        traffic,
 			"same-files":     sameFiles,
 			"same-values":    sameValues,
+			"fingerprint":    fingerprint,
 		},
 	})
 }
@@ -207,4 +210,15 @@ func sameValues(ts *testscript.TestScript, neg bool, args []string) {
 	if !reflect.DeepEqual(a, b) {
 		ts.Fatalf("%s and %s differ", args[0], args[1])
 	}
+}
+
+var printedFingerprint = regexp.MustCompile(`(?m)^Fingerprint ([0-9a-f]{16})$`)
+
+func fingerprint(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1)
+	found := printedFingerprint.FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
+		ts.Fatalf("no fingerprint was printed")
+	}
+	ts.Setenv(args[0], found[1])
 }

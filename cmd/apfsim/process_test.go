@@ -175,6 +175,8 @@ var writers = [][]string{
 	{"run", "small.yaml"},
 	{"run", "small.yaml", "--format", "json"},
 	{"run", "small.yaml", "--format", "yaml", "--replications", "3"},
+	{"run", "small.yaml", "--replications", "3"},
+	{"compare", "small.yaml", "small.yaml", "--replications", "2", "--all"},
 	{"collisions"},
 	{"collisions", "--format", "json"},
 	{"collisions", "--format", "csv"},

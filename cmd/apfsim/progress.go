@@ -39,13 +39,14 @@ type runProgress struct {
 // barSteps is how finely the bar shows what share is done.
 const barSteps = 1000
 
-// newProgress returns the progress of so many replications of each scenario.
-func newProgress(w io.Writer, loaded []*scenario.Scenario, flags *runFlags) *progress {
-	p := &progress{runs: len(loaded) * flags.replications, began: time.Now()}
+// newProgress returns the progress of all replications of the scenarios.
+func newProgress(w io.Writer, loaded []*scenario.Scenario, quiet bool) *progress {
+	p := &progress{began: time.Now()}
 	for _, sc := range loaded {
-		p.totalNs += float64(sc.Spec.Duration) * float64(flags.replications)
+		p.runs += sc.Spec.Replications
+		p.totalNs += float64(sc.Spec.Duration) * float64(sc.Spec.Replications)
 	}
-	if columns, ok := terminalWidth(w); ok && columns > 0 && !flags.quiet {
+	if columns, ok := terminalWidth(w); ok && columns > 0 && !quiet {
 		p.bar = newBar(w)
 	}
 	return p

@@ -25,9 +25,9 @@ func (s *screen) expect(t *testing.T, what, want string) {
 func progressOn(s *screen, durations ...time.Duration) *progress {
 	var loaded []*scenario.Scenario
 	for _, d := range durations {
-		loaded = append(loaded, &scenario.Scenario{Spec: scenario.Spec{Duration: scenario.Duration(d)}})
+		loaded = append(loaded, &scenario.Scenario{Spec: scenario.Spec{Duration: scenario.Duration(d), Replications: 1}})
 	}
-	p := newProgress(s, loaded, &runFlags{replications: 1})
+	p := newProgress(s, loaded, false)
 	p.bar = newBar(s)
 	return p
 }

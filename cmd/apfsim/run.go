@@ -18,6 +18,7 @@ import (
 	"apfsim/scenarios"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
 	"apfsim/sim/yaml"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,10 @@ type runFlags struct {
 	format       string
 	quiet        bool
 	noColor      bool
+	junit        string
+	fingerprints []string
+	precision    precision
+	outputFlags
 }
 
 var runFormats = []string{"text", "json", "yaml"}
@@ -51,7 +56,7 @@ Scenarios and replications run in parallel on all cores, or on as many as GOMAXP
 environment says. What is printed and written is the same on any number of them.
 
 Exit status: 0 all is done and every threshold holds; 1 something failed; 2 wrong usage or
-invalid input; 99 a threshold does not hold.`,
+invalid input; 99 a threshold does not hold, or a fingerprint is not the one expected.`,
 		Example: `  apfsim run elephants-and-mice
   apfsim run incident.yaml --config cluster.yaml -o results
   apfsim run elephants-and-mice --set spec.workload[0].clients=8 --seed 7`,
@@ -67,25 +72,35 @@ invalid input; 99 a threshold does not hold.`,
 	f.Uint64Var(&flags.seed, "seed", 0, "`N` in place of the scenarios' own seed")
 	f.StringArrayVar(&flags.set, "set", nil, "`FIELD=VALUE`: set a field of every scenario, as spec.duration=5m; the value is YAML")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenarios' own; may be repeated")
-	f.IntVar(&flags.replications, "replications", 1, "run every scenario `N` times, with seeds that count up")
+	f.IntVar(&flags.replications, "replications", 0, "run every scenario `N` times, with seeds that count up, in place of the scenarios' own number")
+	flags.precision.addFlags(cmd)
 	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the summary: "+strings.Join(runFormats, ", "))
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
+	f.StringVar(&flags.junit, "junit", "", "write the thresholds' verdicts to `FILE`, as JUnit XML for a CI system")
+	f.StringArrayVar(&flags.fingerprints, "expect-fingerprint", nil, "`[NAME=]HEX`: want this fingerprint of the run, or of that called so; may be repeated")
 	f.BoolVar(&flags.noColor, "no-color", false, "print without colour, as with NO_COLOR set")
+	flags.outputFlags.add(f)
 	return cmd
 }
 
-func (f *runFlags) check() error {
+func (f *runFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.requests && f.out == "":
 		return errors.New("--requests: the log goes to a folder: want -o DIR as well")
-	case f.replications < 1 || f.replications > 100_000:
-		return fmt.Errorf("--replications: %d: want from 1 to 100000", f.replications)
+	case cmd.Flags().Changed("replications") && (f.replications < 1 || f.replications > scenario.MostReplications):
+		return fmt.Errorf("--replications: %d: want from 1 to %d", f.replications, scenario.MostReplications)
+	}
+	if err := f.precision.check(cmd, f); err != nil {
+		return err
+	}
+	if err := f.outputFlags.check(cmd, f.out); err != nil {
+		return err
 	}
 	return oneOf("format", f.format, runFormats)
 }
 
 func run(cmd *cobra.Command, args []string, flags *runFlags) error {
-	if err := flags.check(); err != nil {
+	if err := flags.check(cmd); err != nil {
 		return invalid(err)
 	}
 	if cmd.Flags().Changed("out") && flags.out == "" {
@@ -95,37 +110,58 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err != nil {
 		return invalid(err)
 	}
-	if flags.out != "" {
-		if err := writable(flags.out); err != nil {
-			return err
-		}
-	}
-	if cmd.Flags().Changed("seed") {
-		for _, sc := range loaded {
+	for _, sc := range loaded {
+		if cmd.Flags().Changed("seed") {
 			sc.Spec.Seed = flags.seed
 		}
+		if n := flags.replications; n > 0 {
+			sc.Spec.Replications = n
+		} else if flags.precision.wanted > 0 {
+			sc.Spec.Replications = mostUntilPrecise
+		}
+	}
+	if err := flags.fit(loaded); err != nil {
+		return invalid(err)
 	}
 	// From here on an interrupted run takes away what it has begun to write.
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends it at once
-	progress := newProgress(cmd.ErrOrStderr(), loaded, flags)
-	defer progress.pause()
-	n := flags.replications
-	summaries := newInOrder(ctx, runtime.GOMAXPROCS(0), len(loaded)*n, func(ctx context.Context, i int) (*reports.Summary, error) {
-		return simulate(ctx, replication(loaded[i/n], i%n, n), flags, progress)
-	})
-	defer summaries.stop()
-	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, progress: progress, passed: true}
-	for _, sc := range loaded {
-		if err := p.print(sc, summaries.next); err != nil {
-			return err
+	if flags.out != "" {
+		if err := os.MkdirAll(flags.out, 0o777); err != nil {
+			return fmt.Errorf("--out: %w", err)
 		}
+		if err := writable(flags.out); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	gate, err := newGate(cmd, flags, loaded)
+	if err != nil {
+		return err
+	}
+	progress := newProgress(cmd.ErrOrStderr(), loaded, flags.quiet)
+	defer progress.pause()
+	all, n := replicate(loaded, flags)
+	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), n, func(ctx context.Context, i int) (outcome, error) {
+		return simulateNth(ctx, all, i, progress)
+	})
+	defer runs.stop()
+	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, progress: progress, gate: gate}
+	for _, r := range all {
+		if err = p.print(r, runs.next); err != nil {
+			break
+		}
+	}
+	if ctx.Err() == nil { // an interrupted run leaves everything as it was
+		err = errors.Join(err, gate.close(cmd.ErrOrStderr()))
+	}
+	if err != nil {
+		return err
 	}
 	if p.closed != nil && !errors.Is(p.closed, syscall.EPIPE) {
 		return p.closed
 	}
-	if !p.passed {
+	if !gate.passed {
 		return &failure{status: statusThreshold}
 	}
 	return nil
@@ -139,18 +175,23 @@ func replication(sc *scenario.Scenario, i, n int) *scenario.Scenario {
 	}
 	own := *sc
 	own.Spec.Seed += uint64(i)
-	own.Metadata.Name = fmt.Sprintf("%s-seed-%d", sc.Metadata.Name, own.Spec.Seed)
+	own.Metadata.Name = runName(sc, i, n)
 	return &own
 }
 
-// writable finds out before a run, not after it, whether there can be files below dir.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("--out: %w", err)
+// runName returns the name of the i-th of n replications of a scenario.
+func runName(sc *scenario.Scenario, i, n int) string {
+	if n == 1 {
+		return sc.Metadata.Name
 	}
+	return fmt.Sprintf("%s-seed-%d", sc.Metadata.Name, sc.Spec.Seed+uint64(i))
+}
+
+// writable finds out before a run, not after it, whether there can be files in dir.
+func writable(dir string) error {
 	probe, err := os.CreateTemp(dir, ".apfsim-")
 	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return err
 	}
 	probe.Close()
 	return os.Remove(probe.Name())
@@ -188,7 +229,7 @@ func loadScenarios(args []string, options scenario.Options) ([]*scenario.Scenari
 }
 
 // simulate runs one scenario and writes its files.
-func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *progress) (_ *reports.Summary, err error) {
+func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *progress) (_ *reports.Replication, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", sc.Metadata.Name, err)
@@ -197,26 +238,39 @@ func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *
 	r := sim.New(sc)
 	interval := reports.Interval(int64(sc.Spec.Duration))
 	collector := reports.NewCollector(sc, r.Server, interval)
-	r.Server.Observe(collector)
-	var log *reports.RequestLogFile
-	if flags.requests {
-		if log, err = reports.CreateRequestLog(flags.out, sc); err != nil {
-			return nil, err
+	fingerprint := reports.NewFingerprint(r.Server)
+	windows := reports.NewWindowedThresholds(sc)
+	tick := flags.tickNs(int64(sc.Spec.Duration), interval)
+	observe := func(o server.Observer) {
+		if tick != interval {
+			o = reports.Every{Observer: o, IntervalNs: interval, EndNs: int64(sc.Spec.Duration)}
 		}
-		defer log.Abandon()
-		r.Server.Observe(log)
+		r.Server.Observe(o)
+	}
+	observe(collector)
+	observe(fingerprint)
+	if windows != nil {
+		observe(windows)
+	}
+	outputs, err := flags.create(sc, r.Server)
+	if err != nil {
+		return nil, err
+	}
+	defer abandon(outputs)
+	for _, o := range outputs {
+		r.Server.Observe(o)
 	}
 	progress := all.begin(time.Duration(sc.Spec.Duration))
 	running, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	err = r.Execute(running, interval, func(nowNs int64, events uint64) {
+	err = r.Execute(running, tick, func(nowNs int64, events uint64) {
 		progress.update(nowNs, events)
-		if log != nil && log.Err() != nil {
+		if failed(outputs) != nil {
 			giveUp()
 		}
 	})
-	if log != nil && log.Err() != nil {
-		return nil, log.Commit() // which says what went wrong
+	if o := failed(outputs); o != nil {
+		return nil, o.Commit() // which says what went wrong
 	}
 	if ctx.Err() != nil { // a short run does not notice
 		return nil, fmt.Errorf("interrupted after %s of %s; nothing of it is written",
@@ -226,8 +280,10 @@ func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *
 		return nil, err
 	}
 	result := collector.Result(warnings(sc)...)
-	if log != nil {
-		if err := log.Commit(); err != nil {
+	result.Summary.Fingerprint = fingerprint.String()
+	windows.Judge(result.Summary)
+	for _, o := range outputs {
+		if err := o.Commit(); err != nil {
 			return nil, err
 		}
 	}
@@ -237,7 +293,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *
 		}
 	}
 	progress.finish()
-	return result.Summary, nil
+	return result.Replication(), nil
 }
 
 func warnings(sc *scenario.Scenario) []string {
@@ -248,63 +304,103 @@ func warnings(sc *scenario.Scenario) []string {
 	return texts
 }
 
-// printer prints what comes of the runs, and remembers what the exit status depends on.
+// printer prints what comes of the runs.
 type printer struct {
 	stdout, stderr io.Writer
 	flags          *runFlags
 	progress       *progress
-	passed         bool
+	gate           *gate
 	closed         error // what came of stdout; the files are written all the same
 }
 
-// print prints what comes of the replications of one scenario, which next returns in order.
-func (p *printer) print(sc *scenario.Scenario, next func() (*reports.Summary, error)) error {
+// print prints what comes of the runs of one scenario, which next returns in order.
+func (p *printer) print(r *replicated, next func() (outcome, error)) error {
 	p.progress.pause()
-	for _, w := range warnings(sc) {
+	for _, w := range warnings(r.Scenario) {
 		fmt.Fprintln(p.stderr, "apfsim: warning:", w)
 	}
 	p.progress.resume()
-	for range p.flags.replications {
-		s, err := next()
-		if err != nil {
+	n := r.Spec.Replications
+	together := reports.NewReplicator(r.Metadata.Name, p.flags.precision.wanted, p.flags.precision.of)
+	enough := false
+	for i := range n {
+		run, err := next()
+		if enough && err == nil {
+			continue // begun ahead, and not needed
+		}
+		if err = errors.Join(err, run.err); err != nil {
+			p.gate.failed(replication(r.Scenario, i, n), err)
 			return err
 		}
 		p.progress.pause()
-		if p.flags.out != "" {
-			fmt.Fprintf(p.stderr, "apfsim: results of %s are in %s\n", s.Name, reports.Folder(p.flags.out, s.Name))
-		}
-		p.passed = p.passed && s.Passed
-		if p.closed == nil {
-			p.closed = printSummary(p.stdout, s, p.flags)
+		p.done(run.Summary.Name, p.flags.precision.wanted == 0)
+		p.gate.pass(run.Summary, p.stderr)
+		if n == 1 {
+			p.show(run.Summary, func(w io.Writer, o reports.TextOptions) error { return reports.WriteText(w, run.Summary, o) })
+		} else if enough, err = r.add(together, run.Replication); err != nil {
+			return err
 		}
 		p.progress.resume()
 	}
+	if n == 1 {
+		return nil
+	}
+	p.progress.pause()
+	defer p.progress.resume()
+	of := together.Replications()
+	if p.flags.out != "" {
+		if err := reports.WriteReplications(p.flags.out, of); err != nil {
+			return fmt.Errorf("%s: %w", of.Name, err)
+		}
+	}
+	p.done(of.Name, true)
+	p.show(of, of.WriteText)
 	return nil
 }
 
-func printSummary(w io.Writer, s *reports.Summary, flags *runFlags) error {
-	switch flags.format {
+// done says where the results are.
+func (p *printer) done(name string, written bool) {
+	if p.flags.out != "" && written {
+		fmt.Fprintf(p.stderr, "apfsim: results of %s are in %s\n", name, reports.Folder(p.flags.out, name))
+	}
+}
+
+// show prints what came of the runs, v, which text writes for people.
+func (p *printer) show(v any, text func(io.Writer, reports.TextOptions) error) {
+	if p.closed == nil {
+		p.closed = show(p.stdout, v, text, p.flags.format, p.flags.noColor)
+	}
+}
+
+// show writes v in the format, which is text, json or yaml.
+func show(w io.Writer, v any, text func(io.Writer, reports.TextOptions) error, format string, noColor bool) error {
+	switch format {
 	case "json":
-		return reports.WriteJSON(w, s)
+		return reports.WriteJSON(w, v)
 	case "yaml":
-		text, err := yaml.Marshal(s)
+		text, err := yaml.Marshal(v)
 		if err != nil {
 			return err
 		}
 		_, err = w.Write(append([]byte("---\n"), text...))
 		return err
 	}
-	options := reports.TextOptions{Colour: !flags.noColor && os.Getenv("NO_COLOR") == ""}
+	if err := text(w, textOptions(w, noColor)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// textOptions returns those that suit the terminal, if there is one.
+func textOptions(w io.Writer, noColor bool) reports.TextOptions {
+	options := reports.TextOptions{Colour: !noColor && os.Getenv("NO_COLOR") == ""}
 	if width, ok := terminalWidth(w); ok {
 		options.Width = min(max(width, 80), 140)
 	} else {
 		options.Colour = false
 	}
-	if err := reports.WriteText(w, s, options); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
+	return options
 }
 
 // terminalWidth returns how many columns the terminal behind w has, if one is.

@@ -35,6 +35,8 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 	interval := reports.Interval(int64(sc.Spec.Duration))
 	collector := reports.NewCollector(sc, run.Server, interval)
 	run.Server.Observe(collector)
+	fingerprint := reports.NewFingerprint(run.Server)
+	run.Server.Observe(fingerprint)
 	var log *reports.RequestLogFile
 	if logDir != "" {
 		if log, err = reports.CreateRequestLog(logDir, sc); err != nil {
@@ -46,7 +48,9 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 	if err := run.Execute(context.Background(), interval, nil); err != nil {
 		return m, err
 	}
-	total := collector.Result().Summary.Total
+	result := collector.Result()
+	result.Summary.Fingerprint = fingerprint.String()
+	total := result.Summary.Total
 	if log != nil {
 		if err := log.Commit(); err != nil {
 			return m, err

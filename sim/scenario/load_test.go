@@ -336,6 +336,7 @@ func FuzzScenario(f *testing.F) {
 	f.Add(scenarioOfDesign, "spec.seed=1")
 	f.Add(withSpec("config: {objects: [{kind: List}]}"), "spec.workload[0].arrivals={burst: {requests: 1, every: 1ns}}")
 	f.Add(withWorkload("arrivals: {trace: {file: s.yaml}}"), "spec.workload[0].retry={backoff: {initial: 1s}}")
+	f.Add(withSpec("thresholds: {wait: [{threshold: max < 1s, over: 7s}]}"), "spec.thresholds.wait[0].over=1ns")
 	f.Add(withWorkload("as: null\nrequests: [null]\narrivals: {onOff: {on: null, off: 1s, rate: 1/s}}"), "spec.thresholds={wait: [null]}")
 	f.Add("a: &a [*a]", "spec=")
 	f.Fuzz(func(t *testing.T, text, set string) {

@@ -14,6 +14,7 @@ type metric struct {
 	required string // a tag that must be given
 	example  string
 	apf      bool // exists with PriorityAndFairness alone
+	whole    bool // of the run as a whole alone, not over windows
 }
 
 type stat struct {
@@ -80,11 +81,11 @@ var metrics = map[string]*metric{
 	"waiting":   {stats: countStats, tags: requestTags, example: "count < 100"},
 	"executing": {stats: countStats, tags: requestTags, example: "count < 100"},
 	"fairness": {stats: []stat{{"jain", Fraction}, {"maxMinError", PlainNumber}, {"leastRatio", PlainNumber}},
-		tags: levelTags, required: tagPriorityLevel, example: "jain > 0.95", apf: true},
+		tags: levelTags, required: tagPriorityLevel, example: "jain > 0.95", apf: true, whole: true},
 	"utilisation": {stats: []stat{{"mean", PlainNumber}, {"peak", PlainNumber}, {"saturated", Fraction}},
-		tags: levelTags, required: tagPriorityLevel, example: "mean < 0.9", apf: true},
-	"starvation": {stats: []stat{{"max", Nanoseconds}}, tags: flowTags, example: "max < 1s", apf: true},
-	"service":    {stats: []stat{{"seatSeconds", PlainNumber}}, tags: flowTags, example: "seatSeconds > 10", apf: true},
+		tags: levelTags, required: tagPriorityLevel, example: "mean < 0.9", apf: true, whole: true},
+	"starvation": {stats: []stat{{"max", Nanoseconds}}, tags: flowTags, example: "max < 1s", apf: true, whole: true},
+	"service":    {stats: []stat{{"seatSeconds", PlainNumber}}, tags: flowTags, example: "seatSeconds > 10", apf: true, whole: true},
 }
 
 // example returns an expression that suits a metric.
@@ -106,6 +107,11 @@ func hint(name string, names []string) string {
 // thresholds checks that all metrics, tags and values exist.
 func (v *validator) thresholds() {
 	s := &v.scenario.Spec
+	for i := range s.Thresholds {
+		if t := &s.Thresholds[i]; t.overPath != "" && metrics[t.Metric] != nil {
+			v.windows(t)
+		}
+	}
 	lastKey := "" // a metric's mistakes are reported once, not with each of its expressions
 	for i := range s.Thresholds {
 		t := &s.Thresholds[i]
@@ -139,6 +145,37 @@ func (v *validator) thresholds() {
 				}
 			}
 		}
+	}
+}
+
+// mostWindows is how many windows a run is divided into at most.
+const mostWindows = 100_000
+
+// windows checks what a threshold must hold over.
+func (v *validator) windows(t *Threshold) {
+	fail := func(format string, args ...any) { v.mistakes.Add(t.overPlace, t.overPath, format, args...) }
+	s := &v.scenario.Spec
+	judged := s.Duration - s.Warmup
+	switch {
+	case metrics[t.Metric].whole:
+		var others []string
+		for _, name := range metricNames {
+			if !metrics[name].whole {
+				others = append(others, name)
+			}
+		}
+		fail("%s is measured over the whole run alone; want it without over, or one of %s", t.Metric, strings.Join(others, ", "))
+	case t.Over <= 0:
+		fail("want more than 0s; without over, a threshold is for the run as a whole")
+	case judged <= 0: // a mistake of its own
+	case t.Over > judged:
+		fail("%v is more than the %v between warm-up and end; want at most that", t.Over, judged)
+	case judged/t.Over > mostWindows:
+		fail("%v divides the %v between warm-up and end into %d windows; want at most %d: %v or more",
+			t.Over, judged, judged/t.Over, mostWindows, (judged+mostWindows-1)/mostWindows)
+	case judged%t.Over != 0:
+		v.warnings.Add(t.overPlace, t.overPath, "%v does not divide the %v between warm-up and end; the last %v are in no window, and not judged",
+			t.Over, judged, judged%t.Over)
 	}
 }
 

@@ -43,15 +43,16 @@ type Metadata struct {
 
 // Spec is what a scenario consists of.
 type Spec struct {
-	Seed       uint64     `json:"seed,omitempty" jsonschema:"default=1" jsonschema_description:"What every random stream is derived from."`
-	Duration   Duration   `json:"duration" document:"required" jsonschema_description:"Virtual time that the run takes."`
-	Warmup     Duration   `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is left out of the statistics."`
-	Servers    Servers    `json:"servers,omitempty"`
-	Config     Config     `json:"config,omitempty"`
-	Events     []Event    `json:"events,omitempty" jsonschema_description:"Changes of the configuration in the middle of the run, in order of time."`
-	Resources  []Resource `json:"resources,omitempty" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
-	Workload   []Workload `json:"workload" document:"required" jsonschema:"minItems=1"`
-	Thresholds Thresholds `json:"thresholds,omitempty"`
+	Seed         uint64     `json:"seed,omitempty" jsonschema:"default=1" jsonschema_description:"What every random stream is derived from."`
+	Replications int        `json:"replications,omitempty" jsonschema:"default=1,minimum=1,maximum=100000" jsonschema_description:"How many independent runs there are, with seeds that count up from seed."`
+	Duration     Duration   `json:"duration" document:"required" jsonschema_description:"Virtual time that the run takes."`
+	Warmup       Duration   `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is left out of the statistics."`
+	Servers      Servers    `json:"servers,omitempty"`
+	Config       Config     `json:"config,omitempty"`
+	Events       []Event    `json:"events,omitempty" jsonschema_description:"Changes of the configuration in the middle of the run, in order of time."`
+	Resources    []Resource `json:"resources,omitempty" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
+	Workload     []Workload `json:"workload" document:"required" jsonschema:"minItems=1"`
+	Thresholds   Thresholds `json:"thresholds,omitempty"`
 }
 
 // Ways of a server to limit its requests.
@@ -103,7 +104,8 @@ type RateLimit struct {
 // newScenario returns a scenario of which nothing is known: the defaults.
 func newScenario() *Scenario {
 	return &Scenario{Spec: Spec{
-		Seed: 1,
+		Seed:         1,
+		Replications: 1,
 		Servers: Servers{
 			Replicas:                    1,
 			KubernetesVersion:           "1.37",

@@ -187,6 +187,7 @@ func TestSchemaTakesScenarios(t *testing.T) {
 			"- {verb: watch, resource: pods, watch: {duration: 5m}}\nexecution: {empirical: {values: [1ms, 2ms], weights: [1, 2]}}\n" +
 			"arrivals: {ramping: {stages: [{duration: 1m, rate: 5/m}]}}\nretry: {backoff: {initial: 1s}}\nrateLimit: {qps: 5, burst: 10}"),
 		"inline objects": withSpec("config:\n    objects:\n    - " + strings.ReplaceAll(strings.TrimSpace(batchLevel), "\n", "\n      ")),
+		"windows":        withSpec("thresholds: {wait: [max < 1s, {threshold: max < 1s, over: 10s}]}"),
 		"ClientGo":       withWorkload(asks + "execution: 1ms\nretry: ClientGo\narrivals: {closed: {}}"),
 	}
 	library, err := filepath.Glob("../../scenarios/*.yaml")
@@ -233,6 +234,9 @@ func TestSchemaRefusesWhatLoadRefuses(t *testing.T) {
 		"an unknown retry":       withWorkload(asks + takes + arrives + "retry: Sometimes"),
 		"a threshold on nothing": withSpec("thresholds: {wiat: [max < 1s]}"),
 		"a threshold by itself":  withSpec("thresholds: {wait: max < 1s}"),
+		"windows without unit":   withSpec("thresholds: {wait: [{threshold: max < 1s, over: 10}]}"),
+		"windows of nothing":     withSpec("thresholds: {wait: [{over: 10s}]}"),
+		"windows misspelt":       withSpec("thresholds: {wait: [{threshold: max < 1s, ovr: 10s}]}"),
 	} {
 		if c.conforms(root, text) == "" {
 			t.Errorf("%s conforms to the schema", name)

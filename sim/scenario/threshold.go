@@ -25,12 +25,15 @@ type Threshold struct {
 	Op         string         // < <= > >= == !=
 	Limit      float64        // in nanoseconds when Unit is Nanoseconds
 	Unit       Unit           // of Stat and Limit
+	Over       Duration       // the windows that it must hold in, one after the other; 0: the run as a whole
 	Key, Text  string         // the metric with its tags, and the expression, as written
 	Place      document.Place // of the expression
 
-	path     string         // of the expression
-	keyPlace document.Place // of the metric with its tags
-	keyPath  string
+	path      string         // of the expression
+	keyPlace  document.Place // of the metric with its tags
+	keyPath   string
+	overPlace document.Place
+	overPath  string // "" without over
 }
 
 // Tag narrows a metric down.
@@ -98,10 +101,10 @@ func (ts *Thresholds) UnmarshalDocument(d *document.Decoder, n *document.Node, p
 		if f.Value.Kind == document.Null || f.Value.Kind == document.List && len(expressions) == 0 {
 			d.Mistakes.Add(at, keyPath, "has no expression; want a list such as [\"%s\"]", example(metric))
 		}
-		for i, e := range expressions {
-			t := Threshold{Metric: metric, Tags: tags, Key: f.Name, Text: e.text,
-				Place: document.Place{File: d.File, Line: e.line, Column: e.column},
-				path:  document.Index(keyPath, i), keyPlace: at, keyPath: keyPath}
+		for _, e := range expressions {
+			t := Threshold{Metric: metric, Tags: tags, Over: e.over, Key: f.Name, Text: e.text,
+				Place: e.place, path: e.path, keyPlace: at, keyPath: keyPath,
+				overPlace: e.overPlace, overPath: e.overPath}
 			if !e.given { // the decoder has said why
 				continue
 			}
@@ -113,18 +116,39 @@ func (ts *Thresholds) UnmarshalDocument(d *document.Decoder, n *document.Node, p
 	}
 }
 
-// expression is the text of one, and where it stands.
+// expression is one as written: a text, or an object of it and what goes with it.
 type expression struct {
-	text         string
-	line, column int
-	given        bool
+	text      string
+	place     document.Place
+	path      string
+	over      Duration
+	overPlace document.Place
+	overPath  string // "" without over
+	given     bool
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (e *expression) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	before := len(d.Mistakes)
-	d.Decode(n, path, &e.text)
-	e.line, e.column, e.given = n.Line, n.Column, len(d.Mistakes) == before
+	if n.Kind == document.Object {
+		var with struct {
+			Threshold string   `json:"threshold" document:"required"`
+			Over      Duration `json:"over,omitempty"`
+		}
+		d.Decode(n, path, &with)
+		e.text, e.over = with.Threshold, with.Over
+		if over := n.Get("over"); over != nil && over.Kind != document.Null {
+			e.overPlace = document.Place{File: d.File, Line: over.Line, Column: over.Column}
+			e.overPath = document.Join(path, "over")
+		}
+		if text := n.Get("threshold"); text != nil {
+			n, path = text, document.Join(path, "threshold")
+		}
+	} else {
+		d.Decode(n, path, &e.text)
+	}
+	e.place, e.path = document.Place{File: d.File, Line: n.Line, Column: n.Column}, path
+	e.given = len(d.Mistakes) == before
 }
 
 var metricText = regexp.MustCompile(`^\s*([^{\s]+)\s*(?:\{(.*)\})?\s*$`)
@@ -198,17 +222,9 @@ func (t *Threshold) parseExpression(text string) error {
 		t.Stat = "mean" // k6's word for it
 	}
 	hasArgument := strings.Contains(text[:strings.Index(text, t.Op)], "(")
-	switch {
-	case t.Stat == "p" && !hasArgument:
-		return fmt.Errorf("%q: want a percentile, as p(99)", abridge(text))
-	case t.Stat == "p":
-		p, err := strconv.ParseFloat(strings.TrimSpace(m[2]), 64)
-		if err != nil || !(p >= 0 && p <= 100) {
-			return fmt.Errorf("p(%s): want a percentile from 0 to 100", abridge(m[2]))
-		}
-		t.Percentile = p
-	case hasArgument:
-		return fmt.Errorf("%s has no argument: only p has one", t.Stat)
+	var err error
+	if t.Percentile, err = percentileOf(t.Stat, hasArgument, m[2], text); err != nil {
+		return err
 	}
 	known := false
 	for _, op := range operators {
@@ -226,6 +242,24 @@ func (t *Threshold) parseExpression(text string) error {
 	}
 	t.Unit = unit
 	return t.parseLimit(m[4])
+}
+
+// percentileOf returns the percentile that the statistic p is of, its argument; others
+// have none. Messages quote the text.
+func percentileOf(stat string, hasArgument bool, argument, text string) (float64, error) {
+	switch {
+	case stat == "p" && !hasArgument:
+		return 0, fmt.Errorf("%q: want a percentile, as p(99)", abridge(text))
+	case stat == "p":
+		p, err := strconv.ParseFloat(strings.TrimSpace(argument), 64)
+		if err != nil || !(p >= 0 && p <= 100) {
+			return 0, fmt.Errorf("p(%s): want a percentile from 0 to 100", abridge(argument))
+		}
+		return p, nil
+	case hasArgument:
+		return 0, fmt.Errorf("%s has no argument: only p has one", stat)
+	}
+	return 0, nil
 }
 
 func (t *Threshold) parseLimit(text string) error {
@@ -262,8 +296,20 @@ func (Thresholds) JSONSchema() *jsonschema.Schema {
 		AdditionalProperties: &jsonschema.Schema{
 			Type:     "array",
 			MinItems: one,
-			Items:    &jsonschema.Schema{Type: "string", Pattern: `(<|<=|>|>=|==|!=)`},
+			Items:    &jsonschema.Schema{OneOf: []*jsonschema.Schema{expressionSchema, windowedSchema()}},
 		},
-		Description: "What must hold when the run ends: metric{tag:value}: [expressions], such as \"wait{workload:mice}\": [\"p(99) < 100ms\"].",
+		Description: "What must hold when the run ends: metric{tag:value}: [expressions], such as \"wait{workload:mice}\": [\"p(99) < 100ms\"]. " +
+			"An object {threshold: expression, over: 10s} must hold in every window of that length.",
 	}
+}
+
+var expressionSchema = &jsonschema.Schema{Type: "string", Pattern: `(<|<=|>|>=|==|!=)`}
+
+// windowedSchema describes an expression that must hold in every window.
+func windowedSchema() *jsonschema.Schema {
+	fields := jsonschema.NewProperties()
+	fields.Set("threshold", expressionSchema)
+	fields.Set("over", Duration(0).JSONSchema())
+	return &jsonschema.Schema{Type: "object", Properties: fields, Required: []string{"threshold"},
+		AdditionalProperties: jsonschema.FalseSchema}
 }

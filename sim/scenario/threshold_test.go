@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -94,6 +95,65 @@ func TestThresholdsAreListsOfExpressions(t *testing.T) {
 		`s.yaml:6:51: spec.thresholds.rejected: "rate == 0" is a string; want a list`,
 		"s.yaml:6:74: spec.thresholds.retries[0]: is empty",
 		"s.yaml:6:80: spec.thresholds.retries[1]: 1 is a number; want a string: put it in quotes")
+}
+
+func TestThresholdsOverWindows(t *testing.T) {
+	s := mustLoad(t, withSpec(`thresholds: {wait: ["max < 1s", {threshold: "p(99) < 100ms", over: 10s}, {threshold: "min > 0"}]}`))
+	for i, want := range []Duration{0, Duration(10 * time.Second), 0} {
+		if got := s.Spec.Thresholds[i].Over; got != want {
+			t.Errorf("threshold %d is over %v, want %v", i, got, want)
+		}
+	}
+	if th := s.Spec.Thresholds[1]; th.Text != "p(99) < 100ms" || th.Percentile != 99 || th.Place.String() != "s.yaml:6:47" {
+		t.Errorf("%+v", th)
+	}
+	if len(s.Warnings) > 0 {
+		t.Error(s.Warnings)
+	}
+}
+
+func TestThresholdsOverWindowsThatAreWrong(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec(`warmup: 10s
+  thresholds:
+    wait:
+    - {threshold: max < 1s, over: 10}
+    - {threshold: max < 1s, over: soon}
+    - {threshold: max < 1s, over: 0s}
+    - {threshold: max < 1s, over: 51s}
+    - {threshold: max < 1s, over: 1us}
+    - {threshold: max < 1s, ovr: 10s}
+    - {over: 10s}
+    - {threshold: max < 1, over: 10s}
+    - {threshold: [max < 1s], over: 10s}
+    wiat: [{threshold: max < 1s, over: 10s}]
+    fairness{priorityLevel:system}: [{threshold: jain > 0.5, over: 10s}]
+    starvation: [{threshold: max < 1s, over: 100s}]`)), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		"s.yaml:9:35: spec.thresholds.wait[0].over: 10 has no unit; want a duration such as 60s or 1h30m",
+		`s.yaml:10:35: spec.thresholds.wait[1].over: "soon" is no duration; want one such as 60s or 1h30m`,
+		"s.yaml:11:35: spec.thresholds.wait[2].over: want more than 0s; without over, a threshold is for the run as a whole",
+		"s.yaml:12:35: spec.thresholds.wait[3].over: 51s is more than the 50s between warm-up and end; want at most that",
+		"s.yaml:13:35: spec.thresholds.wait[4].over: 1µs divides the 50s between warm-up and end into 50000000 windows; want at most 100000: 500µs or more",
+		`s.yaml:14:29: spec.thresholds.wait[5].ovr: unknown field (did you mean "over"?)`,
+		"s.yaml:15:7: spec.thresholds.wait[6].threshold: is missing",
+		"s.yaml:16:19: spec.thresholds.wait[7].threshold: limit 1 has no unit; want a duration such as 100ms",
+		"s.yaml:17:19: spec.thresholds.wait[8].threshold: is a list; want a string",
+		`s.yaml:18:5: spec.thresholds.wiat: unknown metric wiat (did you mean "wait"?)`,
+		"s.yaml:19:68: spec.thresholds[\"fairness{priorityLevel:system}\"][0].over: fairness is measured over the whole run alone; "+
+			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing",
+		"s.yaml:20:46: spec.thresholds.starvation[0].over: starvation is measured over the whole run alone; "+
+			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing")
+}
+
+// What is left at the end and makes no window is told of.
+func TestWindowsThatDoNotDivideTheRunAreWarnedOf(t *testing.T) {
+	const text = `s.yaml:6:51: spec.thresholds.wait[0].over: 25s does not divide the 1m0s between warm-up and end; the last 10s are in no window, and not judged`
+	s := mustLoad(t, withSpec(`thresholds: {wait: [{threshold: max < 1s, over: 25s}]}`))
+	wantMistakes(t, s.Warnings, text)
+	set := mustLoad(t, withSpec(""), `spec.thresholds={wait: [{threshold: max < 1s, over: 25s}]}`)
+	if len(set.Warnings) != 1 || !strings.HasPrefix(set.Warnings[0].Error(), "--set spec.thresholds=") {
+		t.Error(set.Warnings)
+	}
 }
 
 func TestThresholdsHold(t *testing.T) {

@@ -13,6 +13,8 @@ const (
 	mostClients  = 10_000_000
 	mostAtOnce   = 100_000_000 // requests in the air at one moment
 	mostArrivals = 1 << 40
+
+	MostReplications = 100_000
 )
 
 // validator looks at a decoded scenario as a whole, completes it and notes what is wrong.
@@ -75,6 +77,9 @@ func (v *validator) spec() {
 		v.fail("spec.duration", "want more than 0s")
 	} else if s.Warmup >= s.Duration {
 		v.fail("spec.warmup", "%v: want less than the duration, %v", s.Warmup, s.Duration)
+	}
+	if s.Replications < 1 || s.Replications > MostReplications {
+		v.fail("spec.replications", "%d: want from 1 to %d", s.Replications, MostReplications)
 	}
 	v.servers()
 	v.events()

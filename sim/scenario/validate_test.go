@@ -100,7 +100,8 @@ func TestOneMistakeEach(t *testing.T) {
 		"resources: [{resource: pods, objects: -1}]":                              "spec.resources[0].objects: -1 is negative",
 		"resources: [{resource: pods, objects: 1, averageBytes: -1}]":             "spec.resources[0].averageBytes: -1 is negative",
 		"resources: [{resource: pods, objects: 1}, {resource: pods, objects: 1}]": "spec.resources[1].resource: pods stands twice in the list",
-		"seed: 1.5": "spec.seed: 1.5 is not a whole number from 0 to 2^64-1",
+		"replications: 0": "spec.replications: 0: want from 1 to 100000",
+		"seed: 1.5":       "spec.seed: 1.5 is not a whole number from 0 to 2^64-1",
 	} {
 		_, mistakes := Load(files("s.yaml", withSpec(spec)), "s.yaml", Options{})
 		if len(mistakes) != 1 || mistakes[0].Path+": "+mistakes[0].Message != want {

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"apfsim/reports"
+	"apfsim/scenarios"
+	"apfsim/sim/scenario"
+
+	"github.com/spf13/cobra"
+)
+
+type compareFlags struct {
+	out              string
+	seed             uint64
+	set, config      []string // of both sides
+	setOf, configOf  [2][]string
+	replications     int
+	failOn           []string
+	bench            string
+	format           string
+	all, quiet, mono bool
+}
+
+// sideNames are those of the two that are compared, in the order of the arguments.
+var sideNames = [2]string{"base", "head"}
+
+func newCompare() *cobra.Command {
+	var flags compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare BASE [HEAD]",
+		Short: "Tell what changes from one set of runs to another",
+		Long: `Tell which statistics change from BASE to HEAD, and by how much, with 95 % intervals. Each is
+a folder with results (DIR/NAME of 'apfsim run -o DIR'), or a scenario: a file or a name
+from the library, which is then run under several seeds, both sides under the same. With
+BASE alone, a scenario, the sides differ by what is given for one of them.
+
+Of many statistics a few would seem to change by chance: those told have passed the procedure
+of Benjamini and Hochberg, so that one in twenty of them may be a false alarm.
+
+Exit status: 0 all is done and no limit of --fail-on is exceeded; 1 something failed; 2 wrong
+usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
+		Example: `  apfsim compare elephants-and-mice --set-head 'spec.workload[0].clients=8'
+  apfsim compare incident.yaml --config-base cluster.yaml --config-head scenarios/config/cluster-flowcontrol.yaml --replications 5
+  apfsim compare incident.yaml my-scenario.yaml --fail-on 'latency{workload:w}.p(99) > +5%' --replications 5`,
+		Args:              count(1, 2, "what to compare: two folders of results or scenarios, or one scenario with flags for its sides"),
+		ValidArgsFunction: completeScenarios,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return compare(cmd, args, &flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&flags.out, "out", "o", "", "also write comparison.json and comparison.csv to `DIR`")
+	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the base's")
+	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times, with seeds that count up")
+	f.StringArrayVar(&flags.set, "set", nil, "`FIELD=VALUE`: set a field of both scenarios, as spec.duration=5m; the value is YAML")
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of both scenarios' own; may be repeated")
+	for i, side := range sideNames {
+		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "as --set, for the "+side+" alone")
+		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "as --config, for the "+side+" alone")
+	}
+	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit with 99 if it is exceeded for certain; may be repeated")
+	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
+	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the comparison: "+strings.Join(reports.CompareFormats, ", "))
+	f.BoolVar(&flags.all, "all", false, "list the statistics that did not change, too")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
+	f.BoolVar(&flags.mono, "no-color", false, "print without colour, as with NO_COLOR set")
+	return cmd
+}
+
+// check returns the limits of --fail-on.
+func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]reports.Limit, error) {
+	if err := oneOf("format", f.format, reports.CompareFormats); err != nil {
+		return nil, err
+	}
+	if f.replications < 1 || f.replications > scenario.MostReplications {
+		return nil, fmt.Errorf("--replications: %d: want from 1 to %d", f.replications, scenario.MostReplications)
+	}
+	for _, name := range []string{"out", "bench"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return nil, fmt.Errorf("--%s: is empty; want a folder", name)
+		}
+	}
+	if len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1]) == 0 {
+		return nil, errors.New("there is nothing to compare with: want HEAD as well, or --set-head or --config-head for a scenario")
+	}
+	var limits []reports.Limit
+	for _, text := range f.failOn {
+		limit, err := reports.ParseLimit(text)
+		if err != nil {
+			return nil, fmt.Errorf("--fail-on: %w", err)
+		}
+		limits = append(limits, limit)
+	}
+	if len(limits) > 0 && f.replications < 2 {
+		return nil, errors.New("--fail-on: want --replications 2 at least: a single run says nothing of chance")
+	}
+	return limits, nil
+}
+
+// side is one of the two: results that there are, or a scenario to be run.
+type side struct {
+	label    string
+	results  *reports.Replications
+	scenario *scenario.Scenario
+}
+
+// load reads the i-th side.
+func (f *compareFlags) load(arg string, i int) (*side, error) {
+	s := &side{label: arg}
+	for _, own := range []struct {
+		flag   string
+		values []string
+	}{{"set", f.setOf[i]}, {"config", f.configOf[i]}} {
+		for _, value := range own.values {
+			s.label += " --" + own.flag + " " + value
+		}
+	}
+	var err error
+	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() {
+		s.results, err = reports.ReadResults(arg)
+		if err == nil && s.label != arg || len(f.set)+len(f.config) > 0 && err == nil {
+			return nil, fmt.Errorf("%s: has been run already; --set and --config are for scenarios", arg)
+		}
+		if err == nil || !errors.Is(err, reports.ErrNoResults) || !slices.Contains(scenarios.Names(), arg) {
+			return s, err
+		}
+	}
+	config := f.configOf[i]
+	if len(config) == 0 {
+		config = f.config
+	}
+	loaded, err := loadScenarios([]string{arg}, scenario.Options{Set: slices.Concat(f.set, f.setOf[i]), ConfigFiles: config})
+	if err != nil {
+		return nil, err
+	}
+	if len(loaded) != 1 {
+		return nil, fmt.Errorf("%s: has %d scenarios; want one in a file", arg, len(loaded))
+	}
+	s.scenario = loaded[0]
+	return s, nil
+}
+
+func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
+	limits, err := flags.check(cmd, args)
+	if err != nil {
+		return invalid(err)
+	}
+	sides := make([]*side, 2)
+	var wrong []error
+	for i := range sides {
+		var err error
+		if sides[i], err = flags.load(args[min(i, len(args)-1)], i); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	if len(wrong) == 2 && wrong[0].Error() == wrong[1].Error() {
+		wrong = wrong[:1] // of the one scenario that both are
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return invalid(err)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends it at once
+	for _, dir := range []string{flags.out, flags.bench} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		if err := writable(dir); err != nil {
+			return err
+		}
+	}
+	if err := flags.run(ctx, cmd, sides); err != nil {
+		return err
+	}
+	c := reports.Compare(sides[0].label, sides[0].results, sides[1].label, sides[1].results)
+	if err := c.Judge(limits); err != nil {
+		return invalid(fmt.Errorf("--fail-on: %w", err))
+	}
+	if flags.out != "" {
+		if err := reports.WriteComparison(flags.out, c); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: the comparison is in %s\n", flags.out)
+	}
+	if flags.bench != "" {
+		if err := reports.WriteBench(flags.bench, c); err != nil {
+			return err
+		}
+	}
+	out := cmd.OutOrStdout()
+	if err := c.Write(out, flags.format, flags.all, textOptions(out, flags.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	if !c.Passed {
+		return &failure{status: statusThreshold}
+	}
+	return nil
+}
+
+// run runs the scenarios among the sides, both under the same seeds: those from the base's on.
+func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides []*side) error {
+	var toRun []*side
+	var all []*scenario.Scenario
+	for _, s := range sides {
+		if s.scenario == nil {
+			continue
+		}
+		sc := s.scenario
+		sc.Spec.Replications = f.replications
+		switch {
+		case cmd.Flags().Changed("seed"):
+			sc.Spec.Seed = f.seed
+		case slices.ContainsFunc(f.setOf[len(all)], func(set string) bool { return strings.HasPrefix(set, "spec.seed=") }):
+			// Seeds that differ are what is asked for.
+		case len(all) > 0:
+			sc.Spec.Seed = all[0].Spec.Seed
+		case sides[0].results != nil:
+			sc.Spec.Seed = sides[0].results.Seeds[0]
+		}
+		toRun, all = append(toRun, s), append(all, sc)
+		for _, w := range warnings(sc) {
+			fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
+		}
+	}
+	progress := newProgress(cmd.ErrOrStderr(), all, f.quiet)
+	defer progress.pause()
+	n := f.replications
+	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(all)*n, func(ctx context.Context, i int) (*reports.Replication, error) {
+		return simulate(ctx, replication(all[i/n], i%n, n), &runFlags{}, progress)
+	})
+	defer runs.stop()
+	for _, s := range toRun {
+		together := reports.NewReplicator(s.scenario.Metadata.Name, 0, nil)
+		for range n {
+			run, err := runs.next()
+			if err != nil {
+				return err
+			}
+			together.Add(run)
+		}
+		s.results = together.Replications()
+	}
+	return nil
+}

@@ -1,0 +1,433 @@
+package reports
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"apfsim/sim/scenario"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Comparison is what changes from one set of runs, the base, to another, the head.
+type Comparison struct {
+	SchemaVersion string   `json:"schemaVersion"`
+	Base          Side     `json:"base"`
+	Head          Side     `json:"head"`
+	Paired        bool     `json:"paired"`      // run by run: both sides have the same seeds
+	Confidence    float64  `json:"confidence"`  // of the intervals
+	FalseAlarms   float64  `json:"falseAlarms"` // share of the changes told that may be none
+	Warnings      []string `json:"warnings"`
+
+	Passed bool           `json:"passed"` // whether no limit is exceeded; true when there is none
+	Limits []LimitVerdict `json:"limits"`
+
+	Changed   int      `json:"changed"` // how many statistics have this Outcome; so the next three
+	Same      int      `json:"same"`
+	Exact     int      `json:"exact"`
+	Untested  int      `json:"untested"`
+	Unmatched []string `json:"unmatched"` // statistics with samples on one side alone
+	Changes   []Change `json:"changes"`   // what matters first
+
+	base, head *Replications
+}
+
+const falseAlarms = 0.05
+
+// Side is one of the two that are compared.
+type Side struct {
+	Label       string   `json:"label"` // what the user called it
+	Scenario    string   `json:"scenario"`
+	Seeds       []uint64 `json:"seeds"`
+	DurationNs  int64    `json:"durationNs"`
+	WarmupNs    int64    `json:"warmupNs"`
+	FlowControl string   `json:"flowControl"`
+}
+
+// Change is what becomes of one statistic.
+type Change struct {
+	Name       string   `json:"name"`
+	Unit       string   `json:"unit"`
+	Better     Better   `json:"better"`
+	Base       float64  `json:"base"` // mean of the runs, and so is Head
+	Head       float64  `json:"head"`
+	Difference float64  `json:"difference"` // head − base
+	Low        *float64 `json:"low"`        // the interval of confidence of the difference; null of too few runs
+	High       *float64 `json:"high"`
+	Relative   *float64 `json:"relative"` // difference / base; null when base is 0
+	P          *float64 `json:"p"`        // of the test that nothing changes; null without an interval
+	Outcome    Outcome  `json:"outcome"`
+	Mood       Mood     `json:"mood"` // good or bad, when it has changed and that is known
+
+	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
+	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
+
+	base, head Values
+}
+
+// Outcome is what is known of a change.
+type Outcome string
+
+// The outcomes.
+const (
+	Changed  Outcome = "changed"
+	Same     Outcome = "same"     // as far as these runs can tell
+	Exact    Outcome = "exact"    // the same in every run, to the last digit
+	Untested Outcome = "untested" // too few runs to tell
+)
+
+// Compare compares two sets of runs, statistic by statistic. Runs with the same seeds are
+// compared pair by pair (Student's t), as they share their random numbers; others as two
+// samples (Welch's t). Of the many statistics those have changed whose tests pass the
+// procedure of Benjamini and Hochberg (Controlling the False Discovery Rate, J. R. Statist.
+// Soc. B 57, 1995), so that of the changes told one in twenty may be none.
+func Compare(baseLabel string, base *Replications, headLabel string, head *Replications) *Comparison {
+	c := &Comparison{
+		SchemaVersion: SchemaVersion, Confidence: confidence, FalseAlarms: falseAlarms, Passed: true,
+		Base: sideOf(baseLabel, base), Head: sideOf(headLabel, head),
+		Paired: slices.Equal(base.Seeds, head.Seeds), base: base, head: head,
+		Warnings: []string{}, Limits: []LimitVerdict{}, Unmatched: []string{}, Changes: []Change{},
+	}
+	c.warn(base, head)
+	others := map[string]*Estimate{}
+	for i := range head.Statistics {
+		others[head.Statistics[i].Name] = &head.Statistics[i]
+	}
+	for i := range base.Statistics {
+		b := &base.Statistics[i]
+		h := others[b.Name]
+		delete(others, b.Name)
+		if h == nil {
+			c.Unmatched = append(c.Unmatched, b.Name)
+			continue
+		}
+		c.Changes = append(c.Changes, changeOf(b, h, c.Paired))
+	}
+	for i := range head.Statistics {
+		if name := head.Statistics[i].Name; others[name] != nil {
+			c.Unmatched = append(c.Unmatched, name)
+		}
+	}
+	c.decide()
+	return c
+}
+
+func sideOf(label string, r *Replications) Side {
+	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl}
+}
+
+func (c *Comparison) warn(base, head *Replications) {
+	warn := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
+	if base.DurationNs != head.DurationNs || base.WarmupNs != head.WarmupNs {
+		warn("the runs differ in length: %s of the base, %s of the head; counts compare with that",
+			window(base.DurationNs, base.WarmupNs, ""), window(head.DurationNs, head.WarmupNs, ""))
+	}
+	if least := min(len(base.Seeds), len(head.Seeds)); least < 2 {
+		warn("a single run on a side says nothing of chance: want --replications")
+	}
+	if base.FlowsLeftOut || head.FlowsLeftOut {
+		warn("there are too many flows to compare each")
+	}
+}
+
+// changeOf compares one statistic, so far without regard to the others.
+func changeOf(b, h *Estimate, paired bool) Change {
+	c := Change{Name: b.Name, Unit: b.Unit, Better: b.Better, Base: b.Mean, Head: h.Mean,
+		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, base: b.Values, head: h.Values}
+	d := differenceOf(b.Values, h.Values, 1, paired)
+	c.Difference, c.Low, c.High, c.P = d.mean, d.low, d.high, d.p
+	switch {
+	case d.exact:
+		c.Outcome = Exact
+	case d.p == nil:
+		c.Outcome = Untested
+	default:
+		c.Outcome = Same
+	}
+	if c.Base != 0 {
+		relative := c.Difference / c.Base
+		c.Relative = &relative
+	}
+	return c
+}
+
+// difference is head − factor·base.
+type difference struct {
+	mean      float64
+	low, high *float64
+	p         *float64
+	exact     bool // equal in every run
+}
+
+func differenceOf(base, head Values, factor float64, paired bool) difference {
+	scaled := make(Values, len(base))
+	for i, x := range base {
+		scaled[i] = factor * x
+	}
+	if paired {
+		return pairedDifference(scaled, head)
+	}
+	return unpairedDifference(scaled.present(), head.present())
+}
+
+// pairedDifference compares run by run, those that both sides have.
+func pairedDifference(base, head Values) difference {
+	var all []float64
+	exact, size := true, 0.0
+	for i := range base {
+		d := head[i] - base[i]
+		exact = exact && (d == 0 || math.IsNaN(base[i]) && math.IsNaN(head[i]))
+		if !math.IsNaN(d) {
+			all = append(all, d)
+			size = max(size, math.Abs(base[i]), math.Abs(head[i]))
+		}
+	}
+	n := float64(len(all))
+	switch {
+	case n == 0:
+		return difference{}
+	case n == 1:
+		return difference{mean: all[0], exact: exact}
+	}
+	mean, sd := stat.MeanStdDev(all, nil)
+	// Differences that do not vary are as improbable as all having the same sign.
+	return test(mean, sd/math.Sqrt(n), n-1, size, math.Pow(2, 1-n), exact)
+}
+
+// unpairedDifference compares samples of unequal variance (Welch, The Generalization of
+// Student's Problem, Biometrika 34, 1947).
+func unpairedDifference(base, head []float64) difference {
+	if len(base) == 0 || len(head) == 0 {
+		return difference{}
+	}
+	n, m := float64(len(base)), float64(len(head))
+	size := max(slices.Max(base), slices.Max(head), -slices.Min(base), -slices.Min(head))
+	exact := slices.Min(base) == slices.Max(base) && slices.Min(head) == slices.Max(head) && base[0] == head[0]
+	mean := stat.Mean(head, nil) - stat.Mean(base, nil)
+	if n == 1 || m == 1 {
+		return difference{mean: mean, exact: exact}
+	}
+	v, w := stat.Variance(base, nil)/n, stat.Variance(head, nil)/m
+	degrees := (v + w) * (v + w) / (v*v/(n-1) + w*w/(m-1))
+	// Samples that do not vary are as improbable as one lying above the other all by chance.
+	lgN, _ := math.Lgamma(n + 1)
+	lgM, _ := math.Lgamma(m + 1)
+	lg, _ := math.Lgamma(n + m + 1)
+	return test(mean, math.Sqrt(v+w), degrees, size, 2*math.Exp(lgN+lgM-lg), exact)
+}
+
+// test returns the interval of a mean of so great an error, and the probability of one as
+// far from 0 by chance; ifConstant is what it is without any error, for which Student's t
+// has no answer. size is that of what was subtracted, for what rounding leaves.
+func test(mean, standardError, degrees, size, ifConstant float64, exact bool) difference {
+	if exact {
+		none, certain := 0.0, 1.0
+		return difference{low: &none, high: &none, p: &certain, exact: true}
+	}
+	if standardError <= 1e-13*size {
+		if math.Abs(mean) <= 1e-13*size {
+			mean, ifConstant = 0, 1
+		}
+		return difference{mean: mean, low: &mean, high: &mean, p: &ifConstant}
+	}
+	half := studentT(degrees) * standardError
+	low, high := mean-half, mean+half
+	p := 2 * distuv.StudentsT{Sigma: 1, Nu: degrees}.Survival(math.Abs(mean)/standardError)
+	return difference{mean: mean, low: &low, high: &high, p: &p}
+}
+
+// decide says which changes are certain, by the procedure of Benjamini and Hochberg: of m
+// tests in order of their p, those up to the last k with p(k) ≤ k/m·α. What is exactly the
+// same needs no test.
+func (c *Comparison) decide() {
+	var tested []*Change
+	for i := range c.Changes {
+		if ch := &c.Changes[i]; ch.Outcome == Same {
+			tested = append(tested, ch)
+		}
+	}
+	slices.SortStableFunc(tested, func(a, b *Change) int { return cmp.Compare(*a.P, *b.P) })
+	last := -1
+	for i, ch := range tested {
+		if *ch.P <= float64(i+1)/float64(len(tested))*falseAlarms {
+			last = i
+		}
+	}
+	for _, ch := range tested[:last+1] {
+		ch.Outcome = Changed
+		switch {
+		case ch.Better == Neither:
+		case (ch.Difference < 0) == (ch.Better == Lower):
+			ch.Mood = Good
+		default:
+			ch.Mood = Bad
+		}
+	}
+	counts := map[Outcome]int{}
+	for i := range c.Changes {
+		counts[c.Changes[i].Outcome]++
+	}
+	c.Changed, c.Same, c.Exact, c.Untested = counts[Changed], counts[Same], counts[Exact], counts[Untested]
+	order := []Outcome{Changed, Untested, Same, Exact}
+	slices.SortStableFunc(c.Changes, func(a, b Change) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(order, a.Outcome), slices.Index(order, b.Outcome)),
+			cmp.Compare(boolean(a.PriorityLevel != ""), boolean(b.PriorityLevel != "")), // flows, of which there are many, last
+			-cmp.Compare(a.relativeSize(), b.relativeSize()))
+	})
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (c *Change) relativeSize() float64 {
+	switch {
+	case c.Relative != nil:
+		return math.Abs(*c.Relative)
+	case c.Difference == 0:
+		return 0
+	}
+	return math.Inf(1)
+}
+
+// Limit is how far a statistic may change: STATISTIC > +LIMIT fails when it grows by more,
+// STATISTIC < -LIMIT when it falls by more.
+type Limit struct {
+	Text     string
+	Name     string
+	Above    bool    // it fails above Change, not below
+	Change   float64 // in the statistic's unit, or of the base if Relative
+	Relative bool
+}
+
+// ParseLimit parses 'wait{workload:mice}.p(99) > +5%', or > +10ms.
+func ParseLimit(text string) (Limit, error) {
+	fail := func(format string, args ...any) (Limit, error) {
+		return Limit{}, fmt.Errorf("%q: %s", text, fmt.Sprintf(format, args...))
+	}
+	at := strings.LastIndexAny(text, "<>")
+	if at < 0 {
+		return fail("want a change that must not be, as 'wait{workload:mice}.p(99) > +5%%'")
+	}
+	s, err := scenario.ParseStatistic(text[:at])
+	if err != nil {
+		return Limit{}, err
+	}
+	l := Limit{Text: strings.Join(strings.Fields(text), " "), Name: strings.TrimSpace(text[:at]), Above: text[at] == '>'}
+	limit := strings.TrimSpace(text[at+1:])
+	number, relative := strings.CutSuffix(limit, "%")
+	switch {
+	case strings.HasPrefix(limit, "="):
+		return fail("want > or <")
+	case limit == "0":
+	case !strings.HasPrefix(limit, "+") && !strings.HasPrefix(limit, "-"):
+		return fail("%q has no sign; the limit is one of the change: want +5%% or -5%%, say", limit)
+	case relative:
+		l.Relative = true
+		l.Change, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+		l.Change /= 100
+	case s.Unit == scenario.Nanoseconds:
+		var d time.Duration
+		d, err = time.ParseDuration(limit)
+		l.Change = float64(d)
+	default:
+		l.Change, err = strconv.ParseFloat(limit, 64)
+	}
+	switch {
+	case err != nil && s.Unit == scenario.Nanoseconds:
+		return fail("%q: want a change such as +5%% or +10ms", limit)
+	case err != nil || math.IsNaN(l.Change) || math.IsInf(l.Change, 0):
+		return fail("%q: want a change such as +5%% or +0.1", limit)
+	}
+	return l, nil
+}
+
+// LimitVerdict says whether a limit is exceeded with confidence. Its numbers are in the
+// statistic's unit, or shares of the base if Relative.
+type LimitVerdict struct {
+	Expression string   `json:"expression"`
+	Name       string   `json:"name"`
+	Relative   bool     `json:"relative"`
+	Unit       string   `json:"unit"`
+	Limit      float64  `json:"limit"`
+	Change     *float64 `json:"change"` // null without samples: the limit counts as exceeded
+	Low        *float64 `json:"low"`
+	High       *float64 `json:"high"`
+	Passed     bool     `json:"passed"`
+	Note       string   `json:"note"`
+}
+
+// ErrTooFewRuns is why there is no confidence in anything.
+var ErrTooFewRuns = errors.New("each side has to have two runs at least, for its spread to be known")
+
+// Judge decides which limits are exceeded: those whose whole interval of confidence lies
+// beyond. The interval is that of head − (1+limit)·base for a relative limit, so that the
+// base's own uncertainty counts, too.
+func (c *Comparison) Judge(limits []Limit) error {
+	all := make([]Statistic, 0, len(c.Changes)+len(c.Unmatched))
+	for i := range c.Changes {
+		ch := &c.Changes[i]
+		all = append(all, statisticNamed(ch.Name, ch.PriorityLevel, ch.FlowSchema))
+	}
+	for _, name := range c.Unmatched {
+		all = append(all, statisticNamed(name, "", ""))
+	}
+	for _, l := range limits {
+		i, err := FindStatistic(all, l.Name)
+		if err != nil && !errors.Is(err, ErrNoSamples) {
+			return err
+		}
+		if err == nil && i < len(c.Changes) && c.Changes[i].P == nil {
+			return fmt.Errorf("%s: %w", l.Name, ErrTooFewRuns)
+		}
+		v := LimitVerdict{Expression: l.Text, Name: l.Name, Relative: l.Relative, Limit: l.Change}
+		switch {
+		case err != nil:
+			v.Note = noSamples
+		case i >= len(c.Changes):
+			v.Name, v.Note = all[i].Name, "one of the sides has no samples"
+		default:
+			v.judge(&c.Changes[i], l, c.Paired)
+		}
+		c.Passed = c.Passed && v.Passed
+		c.Limits = append(c.Limits, v)
+	}
+	return nil
+}
+
+func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
+	factor, beyond, scale := 1.0, l.Change, 1.0
+	if l.Relative {
+		factor, beyond, scale = 1+l.Change, 0, math.Abs(ch.Base)
+	}
+	d := differenceOf(ch.base, ch.head, factor, paired)
+	v.Name, v.Unit = ch.Name, ch.Unit
+	if l.Above {
+		v.Passed = *d.low <= beyond
+	} else {
+		v.Passed = *d.high >= beyond
+	}
+	change, low, high := ch.Difference, *ch.Low, *ch.High
+	if l.Relative && scale == 0 {
+		v.Note = "the base is 0, and so is any part of it"
+		v.Relative, v.Limit = false, 0
+	} else {
+		change, low, high = change/scale, low/scale, high/scale
+	}
+	v.Change, v.Low, v.High = &change, &low, &high
+}
+
+func statisticNamed(name, level, schema string) Statistic {
+	return Statistic{Name: name, id: idOf(name), level: level, schema: schema}
+}

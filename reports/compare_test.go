@@ -1,0 +1,384 @@
+package reports_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"apfsim/reports"
+)
+
+// sampleOf is replications from the first seed on that counted so many arrivals at workload a,
+// and one more thing that never varies.
+func sampleOf(seed uint64, values ...float64) *reports.Replications {
+	r := &reports.Replications{SchemaVersion: reports.SchemaVersion, Name: "x", DurationNs: 10e9}
+	for i := range values {
+		r.Seeds = append(r.Seeds, seed+uint64(i))
+	}
+	add := func(name string, values []float64) {
+		sum := 0.0
+		for _, v := range values {
+			sum += v
+		}
+		r.Statistics = append(r.Statistics, reports.Estimate{Name: name, Better: reports.Lower, N: len(values),
+			Mean: sum / float64(len(values)), Values: values})
+	}
+	add("retries{workload:a}.rate", values)
+	constant := make([]float64, len(values))
+	for i := range constant {
+		constant[i] = 0.1
+	}
+	add("rejected{workload:a}.rate", constant)
+	return r
+}
+
+func changeOf(t *testing.T, c *reports.Comparison, name string) *reports.Change {
+	t.Helper()
+	for i := range c.Changes {
+		if c.Changes[i].Name == name {
+			return &c.Changes[i]
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return nil
+}
+
+func near(got *float64, want, tolerance float64) bool {
+	return got != nil && math.Abs(*got-want) <= tolerance
+}
+
+// The differences 1, 1, 1, 1 and 2 have mean 1.2 and standard deviation √0.2; with 2.7764 for
+// 4 degrees of freedom that makes 0.5553 to both sides, and t is 6.
+func TestPairedDifference(t *testing.T) {
+	c := reports.Compare("b", sampleOf(1, 10, 20, 30, 40, 50), "h", sampleOf(1, 11, 21, 31, 41, 52))
+	ch := changeOf(t, c, "retries{workload:a}.rate")
+	if !c.Paired || math.Abs(ch.Difference-1.2) > 1e-12 || !near(ch.Low, 0.6447, 1e-4) || !near(ch.High, 1.7553, 1e-4) ||
+		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != reports.Changed || ch.Mood != reports.Bad {
+		t.Errorf("%+v", ch)
+	}
+	if ch := changeOf(t, c, "rejected{workload:a}.rate"); ch.Outcome != reports.Exact || ch.Difference != 0 || c.Exact != 1 || c.Changed != 1 {
+		t.Errorf("%+v", ch)
+	}
+}
+
+// An example of Welch's test with t = 2.46, 25.0 degrees of freedom and p = 0.021.
+func TestUnpairedDifference(t *testing.T) {
+	base := sampleOf(1, 27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4)
+	head := sampleOf(2, 27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4)
+	c := reports.Compare("b", base, "h", head)
+	ch := changeOf(t, c, "retries{workload:a}.rate")
+	// 2.0595 is Student's t for 25 degrees of freedom.
+	half := 2.0595 * ch.Difference / 2.46
+	if c.Paired || !near(ch.P, 0.021, 5e-4) || !near(ch.High, ch.Difference+half, 0.02) || !near(ch.Low, ch.Difference-half, 0.02) {
+		t.Errorf("%+v: interval %v to %v, p %v", ch, *ch.Low, *ch.High, *ch.P)
+	}
+	if ch := changeOf(t, c, "rejected{workload:a}.rate"); ch.Outcome != reports.Exact {
+		t.Errorf("%+v", ch)
+	}
+}
+
+// Where nothing varies, Student's t says nothing; but that all runs differ the same way
+// by chance is improbable if they are many.
+func TestDifferenceThatDoesNotVary(t *testing.T) {
+	for n, want := range map[int]reports.Outcome{3: reports.Same, 5: reports.Same, 6: reports.Changed} {
+		base, head := make([]float64, n), make([]float64, n)
+		for i := range head {
+			base[i], head[i] = 0.3, 0.1
+		}
+		ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
+		if ch.Outcome != want || !near(ch.P, math.Pow(2, 1-float64(n)), 1e-12) || *ch.Low != *ch.High {
+			t.Errorf("%d pairs: %+v, p %v", n, ch, *ch.P)
+		}
+		ch = changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(9, head...)), "retries{workload:a}.rate")
+		if unpaired := map[int]float64{3: 0.1, 5: 2. / 252, 6: 2. / 924}; !near(ch.P, unpaired[n], 1e-9) {
+			t.Errorf("%d and %d: p %v", n, n, *ch.P)
+		}
+	}
+}
+
+func TestSingleRunsAreNotJudged(t *testing.T) {
+	c := reports.Compare("b", sampleOf(1, 10), "h", sampleOf(1, 12))
+	if ch := c.Changes[0]; ch.Outcome != reports.Untested || ch.Low != nil || ch.P != nil || ch.Difference != 2 || len(c.Warnings) != 1 {
+		t.Errorf("%+v %q", ch, c.Warnings)
+	}
+	limit, err := reports.ParseLimit("retries{workload:a}.rate > +5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Judge([]reports.Limit{limit}); !errors.Is(err, reports.ErrTooFewRuns) {
+		t.Error(err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	// Pair by pair the head has 10 % more, give or take 0.6 %.
+	c := reports.Compare("b", sampleOf(1, 100, 200, 300, 400, 500, 600), "h", sampleOf(1, 110, 221, 329, 441, 549, 661))
+	c.Unmatched = append(c.Unmatched, "wait{workload:b}.p(99)")
+	for text, passed := range map[string]bool{
+		"retries{ workload: a }.rate > +5%": false,
+		"retries{workload:a}.rate > +9%":    false,
+		"retries{workload:a}.rate > +10%":   true, // within the interval
+		"retries{workload:a}.rate > +11%":   true,
+		"retries{workload:a}.rate > +8":     false,
+		"retries{workload:a}.rate > +40":    true,
+		"retries{workload:a}.rate < -5%":    true,
+		"retries{workload:a}.rate < +12%":   false,
+		"retries{workload:a}.rate > 0":      false,
+		"rejected{workload:a}.rate > 0":     true, // exactly the same
+		"wait{workload:b}.p(99) > +5%":      false,
+	} {
+		limit, err := reports.ParseLimit(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Limits = nil
+		if err := c.Judge([]reports.Limit{limit}); err != nil {
+			t.Fatal(err)
+		}
+		if v := c.Limits[0]; v.Passed != passed || (v.Note == "") != (v.Change != nil) {
+			t.Errorf("%s: %+v", text, v)
+		}
+	}
+	if c.Passed {
+		t.Error("all is well")
+	}
+	limit, _ := reports.ParseLimit("retries{workload:c}.rate > +5%")
+	if err := c.Judge([]reports.Limit{limit}); err == nil || !strings.Contains(err.Error(), `no workload "c"`) {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"wait{workload:mice}.p(99)":            "want a change that must not be",
+		"wait{workload:mice}.p(99) > 5%":       "has no sign",
+		"wait{workload:mice}.p(99) >= +5%":     "want > or <",
+		"wait{workload:mice}.p(99) > +5":       "want a change such as +5% or +10ms",
+		"wait{workload:mice}.p(99) > +x%":      "want a change such as",
+		"rejected{workload:mice}.rate > +1ms":  "want a change such as +5% or +0.1",
+		"rejected{workload:mice}.rate > +inf":  "want a change such as",
+		"rejected{workload:mice}.rat > +1%":    "no statistic rat",
+		"rejected{workload:mice}.rate == +1%":  "want a change that must not be",
+		"rejected{workload:mice}.rate > +1% %": "want a change such as",
+	} {
+		if l, err := reports.ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v; want %s", text, l, err, want)
+		}
+	}
+}
+
+// A scenario compared with itself under other seeds changes nothing: at most one in twenty
+// of the statistics that might differ are told as changed, in each of several trials.
+func TestTheSameUnderOtherSeedsIsNoChange(t *testing.T) {
+	trials := 5
+	if testing.Short() {
+		trials = 1
+	}
+	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
+	for i := range trials {
+		first := uint64(1000 * i)
+		c := reports.Compare("a", replicate(t, sc, first, 10), "b", replicate(t, sc, first+500, 10))
+		tested := c.Changed + c.Same
+		t.Logf("%d of %d changed, %d exact", c.Changed, tested, c.Exact)
+		if tested < 500 || c.Paired || float64(c.Changed) > 0.05*float64(tested) {
+			t.Errorf("%d of %d changed: %+v", c.Changed, tested, c.Changes[:min(3, c.Changed)])
+		}
+	}
+}
+
+// Twice as many requests of the elephants change what depends on them, and nothing of the
+// admin, who is exempt.
+func TestTwiceTheElephants(t *testing.T) {
+	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
+	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
+	c := reports.Compare("a", replicate(t, sc, 1, 8), "b", replicate(t, twice, 1, 8))
+	for name, want := range map[string]reports.Mood{
+		"arrived{workload:elephants}.count":                     reports.Neutral,
+		"arrived.count":                                         reports.Neutral,
+		"rejected{workload:elephants}.rate":                     reports.Bad,
+		"rejected{workload:elephants,reason:queue-full}.count":  reports.Bad,
+		"rejected{priorityLevel:workload-low}.rate":             reports.Bad,
+		"arrived{flow:service-accounts/tenant-0:default}.count": reports.Neutral,
+	} {
+		name = strings.ReplaceAll(name, "tenant-0:default", "system:serviceaccount:tenant-0:default")
+		if ch := changeOf(t, c, name); ch.Outcome != reports.Changed || ch.Mood != want {
+			t.Errorf("%+v: want it changed, and %q", *ch, want)
+		}
+	}
+	if ch := changeOf(t, c, "arrived{workload:elephants}.count"); !near(ch.Relative, 1, 0.05) {
+		t.Errorf("%+v", *ch)
+	}
+	for _, ch := range c.Changes {
+		if strings.Contains(ch.Name, "workload:admin") && ch.Outcome != reports.Exact {
+			t.Errorf("the admin has the same random numbers, and is exempt: %+v", ch)
+		}
+		if strings.Contains(ch.Name, "arrived{workload:mice}") && ch.Outcome != reports.Exact {
+			t.Errorf("the mice have the same random numbers: %+v", ch)
+		}
+	}
+}
+
+// What matters comes first.
+func TestOrderOfChanges(t *testing.T) {
+	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
+	more := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[1].arrivals.poisson.rate=6/s")
+	c := reports.Compare("a", replicate(t, sc, 1, 6), "b", replicate(t, more, 1, 6))
+	rank := map[reports.Outcome]int{reports.Changed: 0, reports.Untested: 1, reports.Same: 2, reports.Exact: 3}
+	counts := map[reports.Outcome]int{}
+	for i, ch := range c.Changes {
+		counts[ch.Outcome]++
+		if i == 0 {
+			continue
+		}
+		before := c.Changes[i-1]
+		isFlow := func(ch reports.Change) bool { return strings.Contains(ch.Name, "{flow:") }
+		switch {
+		case rank[before.Outcome] != rank[ch.Outcome]:
+			if rank[before.Outcome] > rank[ch.Outcome] {
+				t.Fatalf("%s (%s) before %s (%s)", before.Name, before.Outcome, ch.Name, ch.Outcome)
+			}
+		case isFlow(before) != isFlow(ch):
+			if isFlow(before) {
+				t.Fatalf("%s before %s", before.Name, ch.Name)
+			}
+		case before.Relative != nil && ch.Relative != nil && math.Abs(*before.Relative) < math.Abs(*ch.Relative):
+			t.Fatalf("%s (%v) before %s (%v)", before.Name, *before.Relative, ch.Name, *ch.Relative)
+		}
+	}
+	if counts[reports.Changed] != c.Changed || counts[reports.Same] != c.Same || counts[reports.Exact] != c.Exact || c.Changed == 0 || c.Same == 0 || c.Exact == 0 {
+		t.Errorf("%v; %d, %d, %d", counts, c.Changed, c.Same, c.Exact)
+	}
+}
+
+func TestFormatsOfAComparison(t *testing.T) {
+	c := reports.Compare("before", sampleOf(1, 10, 20, 30, 40, 50, 60), "after | then", sampleOf(1, 11, 21, 31, 41, 52, 62))
+	limit, err := reports.ParseLimit("retries{workload:a}.rate > +1%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Judge([]reports.Limit{limit}); err != nil {
+		t.Fatal(err)
+	}
+	written := func(format string, all bool) string {
+		var b bytes.Buffer
+		if err := c.Write(&b, format, all, reports.TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, want := range []string{"1 of 2 statistics changed", "retries{workload:a}.rate", "+3.8 ±1.5 %  worse", "35", "36.3",
+		"~ 1 are exactly the same", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.rate > +1%", "Run by run"} {
+		if text := written("text", false); !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if text := written("text", true); !strings.Contains(text, "~ exact") {
+		t.Error(text)
+	}
+	for _, want := range []string{"| `retries{workload:a}.rate` | 35 | 36.3 | +3.8 ±1.5 % | worse |", "`after \\| then`", "| ✗ | `retries{workload:a}.rate > +1%` |"} {
+		if text := written("markdown", false); !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	var again reports.Comparison
+	if err := json.Unmarshal([]byte(written("json", false)), &again); err != nil || again.Changed != 1 || len(again.Changes) != 2 || again.Passed {
+		t.Errorf("%v: %+v", err, again)
+	}
+	rows, err := csv.NewReader(strings.NewReader(written("csv", false))).ReadAll()
+	if err != nil || len(rows) != 3 || rows[1][10] != "changed" || rows[2][10] != "exact" {
+		t.Errorf("%v: %q", err, rows)
+	}
+}
+
+// Each line of a run has what benchstat wants: an upper-case name without spaces, a
+// count, a value and a unit; and what never varies is said to be exact.
+func TestBenchmarkLines(t *testing.T) {
+	base, head := sampleOf(1, 10, 20, 30), sampleOf(1, 11, 21, math.NaN())
+	base.Statistics[0].Name, head.Statistics[0].Name = `wait{flow:"a b,c"}.mean`, `wait{flow:"a b,c"}.mean`
+	base.Statistics[0].Unit, head.Statistics[0].Unit = "ns", "ns"
+	dir := t.TempDir()
+	if err := reports.WriteBench(dir, reports.Compare("b", base, "h", head)); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{
+		"base.txt": {"Unit ratio-exact assume=exact", "", "BenchmarkRejected{workload:a}.rate 1 0.1 ratio-exact",
+			"BenchmarkRejected{workload:a}.rate 1 0.1 ratio-exact", "BenchmarkRejected{workload:a}.rate 1 0.1 ratio-exact",
+			`BenchmarkWait{flow:"a_b,c"}.mean 1 10 ns/op`, `BenchmarkWait{flow:"a_b,c"}.mean 1 20 ns/op`, `BenchmarkWait{flow:"a_b,c"}.mean 1 30 ns/op`},
+		"head.txt": {"Unit ratio-exact assume=exact", "", "BenchmarkRejected{workload:a}.rate 1 0.1 ratio-exact",
+			"BenchmarkRejected{workload:a}.rate 1 0.1 ratio-exact", "BenchmarkRejected{workload:a}.rate 1 0.1 ratio-exact",
+			`BenchmarkWait{flow:"a_b,c"}.mean 1 11 ns/op`, `BenchmarkWait{flow:"a_b,c"}.mean 1 21 ns/op`},
+	}
+	for name, lines := range want {
+		if got := strings.Split(strings.TrimSuffix(readFile(t, dir, name), "\n"), "\n"); !slices.Equal(got, lines) {
+			t.Errorf("%s:\n%s", name, strings.Join(got, "\n"))
+		}
+	}
+}
+
+func TestResultsAreRead(t *testing.T) {
+	sc := load(t, crowded, "spec.duration=4s", "spec.warmup=1s")
+	dir := t.TempDir()
+	many := replicate(t, sc, 1, 3)
+	many.Name = "many"
+	if err := reports.WriteReplications(dir, many); err != nil {
+		t.Fatal(err)
+	}
+	one := resultOf(t, crowded, "spec.duration=4s", "spec.warmup=1s")
+	if err := reports.WriteDir(dir, one); err != nil {
+		t.Fatal(err)
+	}
+	read, err := reports.ReadResults(reports.Folder(dir, "many"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := reports.Compare("a", many, "b", read); c.Exact != len(many.Statistics) || c.Exact != len(c.Changes) {
+		t.Errorf("read back, %d of %d are the same", c.Exact, len(many.Statistics))
+	}
+	single, err := reports.ReadResults(reports.Folder(dir, "crowded"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := reports.Statistics(one.Summary)
+	for i, e := range single.Statistics {
+		if e.Name != all[i].Name || e.Mean != all[i].Value || e.StdDev != nil || e.Merged != nil {
+			t.Fatalf("%+v: want %+v", e, all[i])
+		}
+	}
+	for text, want := range map[string]string{
+		`{`:                                   "is not what apfsim writes",
+		`{"schemaVersion":"v9"}`:              `schemaVersion "v9": want "apfsim/v1alpha1"`,
+		`{"schemaVersion":"apfsim/v1alpha1"}`: "seeds: is empty",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"x"}]}`:                    "statistics[0].name",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean"}]}`:            "there are 0 for 1 seeds",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":3}]}`: "is not what apfsim writes",
+	} {
+		writeFile(t, dir, "many/replications.json", text)
+		if _, err := reports.ReadResults(reports.Folder(dir, "many")); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "replications.json") {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+	if _, err := reports.ReadResults(dir); !errors.Is(err, reports.ErrNoResults) || !strings.Contains(err.Error(), fmt.Sprint("there are some in ", dir)) {
+		t.Error(err)
+	}
+}
+
+func readFile(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func writeFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,319 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// changesShown is how many changes are listed unless all are asked for.
+const changesShown = 40
+
+// CompareFormats are the formats in which Comparison.Write can write.
+var CompareFormats = []string{"text", "markdown", "json", "csv"}
+
+// Write writes the comparison in one of CompareFormats; all says whether to list what has
+// not changed, too, which json and csv always do.
+func (c *Comparison) Write(w io.Writer, format string, all bool, options TextOptions) error {
+	switch format {
+	case "text":
+		return c.writeText(w, all, options)
+	case "markdown":
+		return c.writeMarkdown(w, all)
+	case "json":
+		return WriteJSON(w, c)
+	case "csv":
+		return c.writeCSV(w)
+	}
+	panic("reports: no format " + format)
+}
+
+// listed returns the changes to be listed, and a heading. Of several names for the same
+// numbers, as of a workload that has a priority level to itself, one is listed.
+func (c *Comparison) listed(all bool) (changes []Change, title string) {
+	total := len(c.Changes)
+	if all {
+		return c.Changes, fmt.Sprintf("%d statistics, %d changed", total, c.Changed)
+	}
+	n := c.Changed
+	switch {
+	case n == 0 && c.Untested > 0:
+		n = c.Untested
+		title = fmt.Sprintf("%d of %d statistics differ; nobody knows whether by chance", n, total)
+	case n == 0:
+		title = fmt.Sprintf("None of %d statistics changed", total)
+	default:
+		title = fmt.Sprintf("%d of %d statistics changed", n, total)
+	}
+	for i := range c.Changes[:n] {
+		if ch := &c.Changes[i]; !slices.ContainsFunc(changes, ch.isTwin) {
+			changes = append(changes, *ch)
+		}
+		if len(changes) == changesShown && i+1 < n {
+			return changes, fmt.Sprintf("%s; the first %d", title, i+1)
+		}
+	}
+	return changes, title
+}
+
+// isTwin says whether both have the same numbers for the same kind of statistic.
+func (c *Change) isTwin(other Change) bool {
+	same := func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
+	if !slices.EqualFunc(c.base, other.base, same) || !slices.EqualFunc(c.head, other.head, same) {
+		return false
+	}
+	a, b := idOf(c.Name), idOf(other.Name)
+	return a.Metric == b.Metric && a.Stat == b.Stat && a.Percentile == b.Percentile
+}
+
+// folded says what has become of the statistics that are not listed.
+func (c *Comparison) folded() string {
+	var parts []string
+	if c.Same > 0 {
+		parts = append(parts, fmt.Sprintf("~ %d did not change as far as these runs can tell", c.Same))
+	}
+	if c.Exact > 0 {
+		parts = append(parts, fmt.Sprintf("~ %d are exactly the same", c.Exact))
+	}
+	if n := len(c.Unmatched); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d are on one side alone", n))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// how says how the sides are compared.
+func (c *Comparison) how() string {
+	switch {
+	case min(len(c.Base.Seeds), len(c.Head.Seeds)) < 2:
+		return "Single runs: no intervals."
+	case c.Paired:
+		return "Run by run, as the seeds are the same: 95 % intervals by Student's t."
+	}
+	return "As independent samples, as the seeds differ: 95 % intervals by Welch's t."
+}
+
+func (s *Side) text() string {
+	runs := fmt.Sprintf("seed %d", s.Seeds[0])
+	if n := len(s.Seeds); n > 1 {
+		runs = fmt.Sprintf("%d runs, seeds %d to %d", n, s.Seeds[0], s.Seeds[n-1])
+	}
+	return fmt.Sprintf("%s, %s, %s", s.Scenario, window(s.DurationNs, s.WarmupNs, s.FlowControl), runs)
+}
+
+// changeHead and cells are what is shown of a change.
+var changeHead = []string{"statistic", "base", "head", "change", ""}
+
+func (c *Change) cells() []string {
+	word := map[Mood]string{Good: "better", Bad: "worse"}[c.Mood]
+	if c.Outcome == Untested {
+		word = "?"
+	}
+	return []string{printable(c.Name), c.value(c.Base), c.value(c.Head), c.change(), word}
+}
+
+func (c *Change) value(x float64) string { return valueText(x, c.Unit, isShare(idOf(c.Name))) }
+
+// valueText writes a statistic's value.
+func valueText(x float64, unit string, share bool) string {
+	switch {
+	case unit == "ns":
+		return duration(x)
+	case share:
+		return percent(x)
+	}
+	return number(x)
+}
+
+// change writes how much of the base the head is more, and half of its interval.
+func (c *Change) change() string {
+	if c.Outcome == Exact {
+		return "~ exact"
+	}
+	scale, suffix := math.Abs(c.Base)/100, " %"
+	if c.Base == 0 {
+		scale, suffix = scaleOf(math.Abs(c.Difference), c.Unit, isShare(idOf(c.Name)))
+	}
+	if c.High == nil {
+		return signed(digits(c.Difference/scale)) + suffix
+	}
+	figure, margin := rounded(c.Difference/scale, (*c.High-c.Difference)/scale)
+	if c.Outcome == Same {
+		return "~ ±" + margin + suffix
+	}
+	return signed(figure) + " ±" + margin + suffix
+}
+
+func signed(figure string) string {
+	if strings.HasPrefix(figure, "-") {
+		return "−" + figure[1:]
+	}
+	return "+" + figure
+}
+
+// mark says whether a limit holds, and text how far the statistic has changed.
+func (v *LimitVerdict) mark() string {
+	if v.Passed {
+		return "✓"
+	}
+	return "✗"
+}
+
+func (v *LimitVerdict) text() string {
+	if v.Change == nil {
+		return v.Note
+	}
+	scale, suffix := 0.01, " %"
+	if !v.Relative {
+		scale, suffix = scaleOf(math.Abs(*v.Change), v.Unit, isShare(idOf(v.Name)))
+	}
+	figure, margin := rounded(*v.Change/scale, (*v.High-*v.Change)/scale)
+	text := signed(figure) + " ±" + margin + suffix
+	if v.Note != "" {
+		text += "; " + v.Note
+	}
+	return text
+}
+
+// limitsTitle says how many limits are exceeded.
+func (c *Comparison) limitsTitle() string {
+	failed := 0
+	for _, v := range c.Limits {
+		if !v.Passed {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return "Limits: none is exceeded for certain"
+	}
+	return fmt.Sprintf("Limits: %d of %d exceeded", failed, len(c.Limits))
+}
+
+func (c *Comparison) writeText(w io.Writer, all bool, options TextOptions) error {
+	if options.Width == 0 {
+		options.Width = 110
+	}
+	var b bytes.Buffer
+	t := textWriter{&b, options}
+	sides := &table{left: 3}
+	sides.row(t.paint(bold, "base"), printable(c.Base.Label), c.Base.text())
+	sides.row(t.paint(bold, "head"), printable(c.Head.Label), c.Head.text())
+	sides.write(t, func(_ int, line string) string { return strings.TrimPrefix(line, "  ") })
+	fmt.Fprintln(t, t.paint(dim, c.how()))
+	changes, title := c.listed(all)
+	t.heading(title)
+	if len(changes) > 0 {
+		tb := &table{left: 1}
+		tb.row(changeHead...)
+		for i := range changes {
+			cells := changes[i].cells()
+			cells[0] = t.name(cells[0], 56)
+			tb.row(cells...)
+		}
+		tb.write(t, func(row int, line string) string {
+			if row == 0 {
+				return t.paint(dim, line)
+			}
+			switch changes[row-1].Mood {
+			case Good:
+				return t.paint(green, line)
+			case Bad:
+				return t.paint(red, line)
+			}
+			return line
+		})
+	}
+	if text := c.folded(); text != "" && !all {
+		fmt.Fprintln(t, t.paint(dim, "  "+text))
+	}
+	if len(c.Limits) > 0 {
+		t.heading(c.limitsTitle())
+		tb := &table{left: 3}
+		for i := range c.Limits {
+			v := &c.Limits[i]
+			tb.row(v.mark(), printable(v.Expression), v.text())
+		}
+		tb.write(t, func(row int, line string) string {
+			if c.Limits[row].Passed {
+				return t.paint(green, line)
+			}
+			return t.paint(red, line)
+		})
+	}
+	t.warnings(&Summary{Warnings: c.Warnings})
+	fmt.Fprintln(t)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (c *Comparison) writeMarkdown(w io.Writer, all bool) error {
+	var b bytes.Buffer
+	row := func(cells ...string) {
+		for _, cell := range cells {
+			b.WriteString("| " + strings.ReplaceAll(cell, "|", "\\|") + " ")
+		}
+		b.WriteString("|\n")
+	}
+	changes, title := c.listed(all)
+	fmt.Fprintf(&b, "### %s\n\n", title)
+	row("", "", "")
+	row("---", "---", "---")
+	row("base", code(c.Base.Label), c.Base.text())
+	row("head", code(c.Head.Label), c.Head.text())
+	fmt.Fprintf(&b, "\n%s\n\n", c.how())
+	if len(changes) > 0 {
+		row(changeHead...)
+		row("---", "---:", "---:", "---:", "---")
+		for i := range changes {
+			cells := changes[i].cells()
+			cells[0] = code(cells[0])
+			row(cells...)
+		}
+		b.WriteString("\n")
+	}
+	if text := c.folded(); text != "" && !all {
+		fmt.Fprintf(&b, "%s\n\n", text)
+	}
+	if len(c.Limits) > 0 {
+		fmt.Fprintf(&b, "### %s\n\n", c.limitsTitle())
+		row("", "limit", "change")
+		row("---", "---", "---:")
+		for i := range c.Limits {
+			v := &c.Limits[i]
+			row(v.mark(), code(v.Expression), v.text())
+		}
+		b.WriteString("\n")
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(&b, "> Note: %s.\n\n", printable(warning))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// code writes text as Markdown code.
+func code(text string) string {
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + printable(text) + " " + fence
+	}
+	return fence + printable(text) + fence
+}
+
+func (c *Comparison) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"statistic", "unit", "better", "base", "head", "difference", "low", "high", "relative", "p", "outcome", "mood"})
+	for i := range c.Changes {
+		ch := &c.Changes[i]
+		out.Write([]string{ch.Name, ch.Unit, string(ch.Better), allDigits(&ch.Base), allDigits(&ch.Head), allDigits(&ch.Difference),
+			allDigits(ch.Low), allDigits(ch.High), allDigits(ch.Relative), allDigits(ch.P), string(ch.Outcome), string(ch.Mood)})
+	}
+	out.Flush()
+	return out.Error()
+}

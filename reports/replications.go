@@ -1,0 +1,431 @@
+package reports
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"apfsim/sim/scenario"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Replications is what independent runs of one scenario have in common: what
+// replications.json holds.
+type Replications struct {
+	SchemaVersion string   `json:"schemaVersion"`
+	Name          string   `json:"name"`
+	Description   string   `json:"description"`
+	Seeds         []uint64 `json:"seeds"`
+	DurationNs    int64    `json:"durationNs"`
+	WarmupNs      int64    `json:"warmupNs"`
+	FlowControl   string   `json:"flowControl"`
+
+	Passed     bool                `json:"passed"` // whether every threshold holds in every run
+	Thresholds []ReplicatedVerdict `json:"thresholds"`
+	Warnings   []string            `json:"warnings"` // of the first run
+	Precision  *Precision          `json:"precision"`
+
+	Confidence   float64    `json:"confidence"`   // of the intervals
+	FlowsLeftOut bool       `json:"flowsLeftOut"` // for there are too many of them
+	Statistics   []Estimate `json:"statistics"`
+}
+
+// confidence is that of all intervals.
+const confidence = 0.95
+
+// Estimate is what several runs say of one statistic.
+type Estimate struct {
+	Name   string   `json:"name"`
+	Unit   string   `json:"unit"`
+	Better Better   `json:"better"`
+	N      int      `json:"n"`      // runs in which it has samples
+	Mean   float64  `json:"mean"`   // of the runs' values
+	StdDev *float64 `json:"stddev"` // of the runs' values; null of a single one
+	Low    *float64 `json:"low"`    // the interval of confidence of the mean; null with StdDev
+	High   *float64 `json:"high"`
+	Merged *float64 `json:"merged"` // a percentile of all runs' requests together; else null
+	Values Values   `json:"values"` // by run, in the order of the seeds
+
+	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
+	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
+}
+
+// Half returns the half-width of the interval, 0 when there is none.
+func (e *Estimate) Half() float64 {
+	if e.High == nil {
+		return 0
+	}
+	return *e.High - e.Mean
+}
+
+// Values are a statistic's values in several runs, NaN where it has no samples.
+type Values []float64
+
+// MarshalJSON writes null for NaN.
+func (v Values) MarshalJSON() ([]byte, error) {
+	all := make([]*float64, len(v))
+	for i := range v {
+		if !math.IsNaN(v[i]) {
+			all[i] = &v[i]
+		}
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON reads null as NaN.
+func (v *Values) UnmarshalJSON(text []byte) error {
+	var all []*float64
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	*v = make(Values, len(all))
+	for i, x := range all {
+		(*v)[i] = math.NaN()
+		if x != nil {
+			(*v)[i] = *x
+		}
+	}
+	return nil
+}
+
+// present returns those that there are.
+func (v Values) present() []float64 { return slices.DeleteFunc(slices.Clone(v), math.IsNaN) }
+
+// ReplicatedVerdict says in which runs a threshold holds.
+type ReplicatedVerdict struct {
+	Metric      string   `json:"metric"`
+	Expression  string   `json:"expression"`
+	Limit       float64  `json:"limit"`
+	Unit        string   `json:"unit"`
+	Passed      bool     `json:"passed"` // in every run
+	FailedSeeds []uint64 `json:"failedSeeds"`
+	Values      Values   `json:"values"` // by run
+}
+
+// Precision is what was asked of the intervals, and what came of it.
+type Precision struct {
+	Wanted     float64           `json:"wanted"` // half-width over mean, at most
+	Met        bool              `json:"met"`
+	Statistics []PrecisionResult `json:"statistics"`
+}
+
+// PrecisionResult is the half-width over mean of one statistic in the end.
+type PrecisionResult struct {
+	Name    string   `json:"name"`
+	Reached *float64 `json:"reached"` // null without an interval, or when the mean is 0
+}
+
+// Replication is what is kept of one run until it is taken together with the others.
+type Replication struct {
+	Summary *Summary
+	parts   []part
+}
+
+// part is the requests of one workload that belong to one FlowSchema and priority level.
+type part struct {
+	workload, schema, level string
+	timed                   [timings]histogram[uint64]
+}
+
+// Replication returns what the run adds to others of the same scenario.
+func (r *Result) Replication() *Replication { return &Replication{Summary: r.Summary, parts: r.parts} }
+
+// parts returns the cells without what they hang on.
+func (c *Collector) parts() []part {
+	var parts []part
+	for _, cells := range c.cells {
+		for _, cl := range cells {
+			if cl != nil {
+				name := c.scenario.Spec.Workload[cl.workload].Name
+				parts = append(parts, part{name, cl.group.schema, cl.group.level.name, cl.timed})
+			}
+		}
+	}
+	return parts
+}
+
+// Replicator takes the runs of one scenario together, in the order of their seeds. Memory
+// grows with the number of statistics times that of runs, by 8 bytes each; of flows there
+// may be so many that their statistics are left out.
+type Replicator struct {
+	r         Replications
+	order     []*estimated
+	byName    map[string]*estimated
+	parts     []part
+	precision float64
+	of        []string
+	withFlows bool
+}
+
+type estimated struct {
+	Statistic
+	values Values
+}
+
+// mostFlowRuns is how many flows times runs there are statistics of at most: their values
+// take some 400 bytes for each.
+const mostFlowRuns = 20_000
+
+// LeastForPrecision is how many runs there are before the width of an interval is trusted.
+const LeastForPrecision = 5
+
+// NewReplicator returns a replicator of so far no runs. With a precision above 0, Precise
+// says when the intervals of the statistics named in of are narrow enough.
+func NewReplicator(name string, precision float64, of []string) *Replicator {
+	return &Replicator{
+		r:         Replications{SchemaVersion: SchemaVersion, Name: name, Passed: true, Confidence: confidence},
+		byName:    map[string]*estimated{},
+		precision: precision, of: of, withFlows: true,
+	}
+}
+
+// Add takes in the next run.
+func (a *Replicator) Add(next *Replication) {
+	s, r := next.Summary, &a.r
+	n := len(r.Seeds)
+	if n == 0 {
+		r.Description, r.DurationNs, r.WarmupNs, r.FlowControl = s.Description, s.DurationNs, s.WarmupNs, s.FlowControl
+		r.Warnings = s.Warnings
+		r.Thresholds = []ReplicatedVerdict{}
+		for _, v := range s.Thresholds {
+			r.Thresholds = append(r.Thresholds, ReplicatedVerdict{Metric: v.Metric, Expression: v.Expression,
+				Limit: v.Limit, Unit: v.Unit, Passed: true, FailedSeeds: []uint64{}})
+		}
+	}
+	r.Seeds = append(r.Seeds, s.Seed)
+	for i, v := range s.Thresholds {
+		t := &r.Thresholds[i]
+		value := math.NaN()
+		if v.Value != nil {
+			value = *v.Value
+		}
+		t.Values = append(t.Values, value)
+		if !v.Passed {
+			t.Passed, r.Passed = false, false
+			t.FailedSeeds = append(t.FailedSeeds, s.Seed)
+		}
+	}
+	if a.withFlows && len(s.Flows)*(n+1) > mostFlowRuns {
+		a.leaveFlowsOut()
+	}
+	a.addValues(statistics(s, a.withFlows), n)
+	a.addParts(next.parts)
+}
+
+func (a *Replicator) leaveFlowsOut() {
+	a.withFlows, a.r.FlowsLeftOut = false, true
+	a.order = slices.DeleteFunc(a.order, func(e *estimated) bool {
+		if e.OfFlow() {
+			delete(a.byName, e.Name)
+		}
+		return e.OfFlow()
+	})
+}
+
+// addValues takes in the statistics of a run after n others. One that has not been there
+// before finds its place behind the one that it follows in this run.
+func (a *Replicator) addValues(all []Statistic, n int) {
+	var added map[*estimated][]*estimated // behind which; nil is the beginning
+	var last *estimated                   // of those that have a place
+	for _, s := range all {
+		e := a.byName[s.Name]
+		if e == nil {
+			e = &estimated{Statistic: s}
+			a.byName[s.Name] = e
+			if added == nil {
+				added = map[*estimated][]*estimated{}
+			}
+			added[last] = append(added[last], e)
+		} else {
+			last = e
+		}
+		e.fill(n)
+		e.values = append(e.values, s.Value)
+	}
+	if added == nil {
+		return
+	}
+	order := slices.Clone(added[nil])
+	for _, e := range a.order {
+		order = append(append(order, e), added[e]...)
+	}
+	a.order = order
+}
+
+// fill brings the values up to n.
+func (e *estimated) fill(n int) {
+	for len(e.values) < n {
+		e.values = append(e.values, math.NaN())
+	}
+}
+
+func (a *Replicator) addParts(parts []part) {
+	for i := range parts {
+		p := &parts[i]
+		at := slices.IndexFunc(a.parts, func(q part) bool {
+			return q.workload == p.workload && q.schema == p.schema && q.level == p.level
+		})
+		if at < 0 {
+			at = len(a.parts)
+			a.parts = append(a.parts, part{p.workload, p.schema, p.level, newMeasures[uint64](finePrecision).timed})
+		}
+		for t := range p.timed {
+			a.parts[at].timed[t].merge(&p.timed[t])
+		}
+	}
+}
+
+// N returns how many runs there are.
+func (a *Replicator) N() int { return len(a.r.Seeds) }
+
+// Precise says whether every interval that matters is narrow enough. The error tells of a
+// name that is none of the statistics'; one without samples so far is not narrow.
+func (a *Replicator) Precise() (bool, error) {
+	met, results, err := a.reached()
+	a.r.Precision = &Precision{Wanted: a.precision, Met: met, Statistics: results}
+	return met, err
+}
+
+func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) {
+	met = true
+	for _, name := range a.of {
+		e, err := a.find(name)
+		if err != nil {
+			return false, nil, err
+		}
+		result := PrecisionResult{Name: name}
+		narrow := false
+		if e != nil {
+			result.Name = e.Name
+			got := estimateOf(e.values)
+			if got.High != nil && got.Mean != 0 {
+				relative := got.Half() / math.Abs(got.Mean)
+				result.Reached = &relative
+			}
+			// A mean of 0 has an interval without width, or none that any precision suits.
+			narrow = got.N >= LeastForPrecision && got.Half() <= a.precision*math.Abs(got.Mean)
+		}
+		met = met && narrow
+		results = append(results, result)
+	}
+	return met, results, nil
+}
+
+// find returns the statistic that text names, nil if it has no samples yet.
+func (a *Replicator) find(text string) (*estimated, error) {
+	all := make([]Statistic, len(a.order))
+	for i, e := range a.order {
+		all[i] = e.Statistic
+	}
+	i, err := FindStatistic(all, text)
+	if errors.Is(err, ErrNoSamples) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.order[i], nil
+}
+
+// Replications returns what the runs so far say together.
+func (a *Replicator) Replications() *Replications {
+	r := a.r
+	r.Statistics = make([]Estimate, len(a.order))
+	merged := map[scenario.Tag]*[timings]histogram[uint64]{}
+	for i, e := range a.order {
+		e.fill(len(r.Seeds))
+		out := estimateOf(e.values)
+		out.Name, out.Unit, out.Better = e.Name, e.Unit, e.Better
+		out.PriorityLevel, out.FlowSchema = e.level, e.schema
+		if p, isPercentile := e.percentile(); isPercentile && !e.OfFlow() {
+			if h := &a.merged(merged, e.id.Tags)[e.timing()]; h.n > 0 { // a summary alone has none
+				together := float64(h.percentileNs(p))
+				out.Merged = &together
+			}
+		}
+		r.Statistics[i] = out
+	}
+	return &r
+}
+
+// percentile returns which percentile of durations the statistic is, if it is one.
+func (s *Statistic) percentile() (p float64, ok bool) {
+	switch {
+	case s.id.Stat == "med":
+		return 50, true
+	case s.id.Stat == "p":
+		return s.id.Percentile, true
+	}
+	return 0, false
+}
+
+// timing returns which durations the statistic is about.
+func (s *Statistic) timing() timing {
+	switch s.id.Metric {
+	case "wait":
+		return wait
+	case "execution":
+		return execution
+	case "latency":
+		return latency
+	case "rejectedWait":
+		return rejectedWait
+	}
+	panic("reports: no durations in " + s.Name)
+}
+
+// merged returns the durations of the requests that have the tag, if any.
+func (a *Replicator) merged(done map[scenario.Tag]*[timings]histogram[uint64], tags []scenario.Tag) *[timings]histogram[uint64] {
+	var of scenario.Tag
+	if len(tags) > 0 {
+		of = tags[0]
+	}
+	if all := done[of]; all != nil {
+		return all
+	}
+	all := newMeasures[uint64](finePrecision).timed
+	for i := range a.parts {
+		p := &a.parts[i]
+		if of.Name == "" || of.Name == "workload" && of.Value == p.workload ||
+			of.Name == "flowSchema" && of.Value == p.schema || of.Name == "priorityLevel" && of.Value == p.level {
+			for t := range all {
+				all[t].merge(&p.timed[t])
+			}
+		}
+	}
+	done[of] = &all
+	return &all
+}
+
+// estimateOf returns the mean of those values that there are, and its interval of confidence by
+// Student's t distribution,
+//
+//	mean ± t(1−α/2, n−1) · s/√n
+//
+// (Law and Kelton, Simulation Modeling and Analysis, section 4.5).
+func estimateOf(values Values) Estimate {
+	present := values.present()
+	e := Estimate{N: len(present), Values: values}
+	if e.N == 0 {
+		return e
+	}
+	var sd float64
+	if e.Mean = present[0]; slices.Min(present) != slices.Max(present) { // else it is exact, without rounding
+		e.Mean, sd = stat.MeanStdDev(present, nil)
+	}
+	if e.N > 1 {
+		half := studentT(float64(e.N-1)) * sd / math.Sqrt(float64(e.N))
+		low, high := e.Mean-half, e.Mean+half
+		e.StdDev, e.Low, e.High = &sd, &low, &high
+	}
+	return e
+}
+
+// studentT returns the quantile of Student's t distribution that an interval of confidence
+// reaches to, for so many degrees of freedom.
+func studentT(degrees float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: degrees}.Quantile(1 - (1-confidence)/2)
+}

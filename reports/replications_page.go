@@ -1,0 +1,175 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+
+	"apfsim/sim/scenario"
+)
+
+// statisticsFirst is how many of all statistics a page has at first.
+const statisticsFirst = 50
+
+// page returns the report of several runs.
+func (r *Replications) page() Page {
+	byName := r.byName()
+	p := Page{
+		Title: r.Name, Description: r.Description, Ran: r.ran(), Verdict: r.verdict(), Warnings: r.Warnings,
+		Footer: "All numbers are in replications.json and replications.csv.",
+	}
+	for i := range estimateTables {
+		g := &estimateTables[i]
+		t := g.table(r, byName)
+		if len(t.Rows) == 0 {
+			continue
+		}
+		s := Section{Name: g.tag, Title: g.title, Parts: []Part{{Table: t}},
+			Note: "Means of the runs, with half of their 95 % intervals; percentiles are of all runs’ requests together."}
+		if g.tag == "workload" {
+			if plot := percentilesPlot("wait", "How long requests waited", []*Replications{r}, []string{""}); plot != nil {
+				s.Parts = append(s.Parts, Part{Plot: plot})
+			}
+		}
+		p.Sections = append(p.Sections, s)
+	}
+	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: r.statisticsTable()}}})
+	return p
+}
+
+func (r *Replications) verdict() *PageVerdict {
+	if len(r.Thresholds) == 0 {
+		return nil
+	}
+	t := &Table{Name: "thresholds", Caption: "Thresholds", Columns: []Column{{Title: "Threshold", Term: "threshold", Left: true},
+		{Title: "Verdict", Left: true}, {Title: "Wanted", Left: true}, {Title: "Found", Left: true}}}
+	failed := 0
+	for i := range r.Thresholds {
+		v := &r.Thresholds[i]
+		verdict := Cell{Text: "✓ holds", Mood: Good}
+		if !v.Passed {
+			failed++
+			verdict = Cell{Text: fmt.Sprintf("✗ failed in %d of %d runs", len(v.FailedSeeds), len(r.Seeds)), Mood: Bad}
+		}
+		t.Rows = append(t.Rows, []Cell{{Text: v.Metric, Code: true}, verdict, {Text: v.Expression, Code: true}, word(v.found())})
+	}
+	text := fmt.Sprintf("All %s hold in every run", counted(len(r.Thresholds), "threshold"))
+	if failed > 0 {
+		text = fmt.Sprintf("%d of %s failed", failed, counted(len(r.Thresholds), "threshold"))
+	}
+	return &PageVerdict{Good: failed == 0, Text: text, Table: t}
+}
+
+func (g *estimateTable) table(r *Replications, byName map[string]*Estimate) *Table {
+	t := &Table{Name: g.tag, Caption: g.title, Columns: []Column{{Title: g.head, Left: true}}}
+	for _, c := range g.columns {
+		t.Columns = append(t.Columns, Column{Title: c.title, Term: c.term})
+	}
+	g.each(r, byName, func(name string, estimates []*Estimate) {
+		row := []Cell{word(name)}
+		for _, e := range estimates {
+			row = append(row, e.cell())
+		}
+		t.Rows = append(t.Rows, row)
+	})
+	return t
+}
+
+func (e *Estimate) cell() Cell {
+	if e == nil {
+		return absent
+	}
+	text, margin, suffix := e.parts()
+	c := figure(e.Mean, text+suffix)
+	if e.Merged != nil {
+		c.Value = *e.Merged
+	}
+	if margin != "" {
+		c.Text, c.Margin = text, "± "+margin+suffix
+	}
+	return c
+}
+
+func (r *Replications) statisticsTable() *Table {
+	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: statisticsFirst,
+		Columns: []Column{{Title: "Statistic", Left: true}, {Title: "Runs"}, {Title: "Mean"}, {Title: "Least"}, {Title: "Greatest"}, {Title: "All runs’ requests", Term: "percentile"}}}
+	for i := range r.Statistics {
+		if len(t.Rows) == flowsMost {
+			t.Missing = fmt.Sprintf("Left out: %s, all in replications.json.", counted(len(r.Statistics)-flowsMost, "statistic"))
+			break
+		}
+		e := &r.Statistics[i]
+		share := isShare(idOf(e.Name))
+		value := func(x float64) Cell { return figure(x, valueText(x, e.Unit, share)) }
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range e.Values.present() {
+			low, high = min(low, x), max(high, x)
+		}
+		mean, merged := *e, absent
+		mean.Merged = nil
+		if e.Merged != nil {
+			merged = value(*e.Merged)
+		}
+		t.Rows = append(t.Rows, []Cell{{Text: e.Name, Code: true}, countCell(int64(e.N)), mean.cell(), value(low), value(high), merged})
+	}
+	return t
+}
+
+// tailShares are the shares of requests above the percentiles that there are.
+var tailShares = []struct {
+	share float64
+	of    scenario.Statistic
+}{
+	{0.5, scenario.Statistic{Stat: "med"}}, {0.1, scenario.Statistic{Stat: "p", Percentile: 90}},
+	{0.05, scenario.Statistic{Stat: "p", Percentile: 95}}, {0.01, scenario.Statistic{Stat: "p", Percentile: 99}},
+	{0.001, scenario.Statistic{Stat: "p", Percentile: 99.9}},
+}
+
+// percentilesPlot draws the percentiles of a duration for each workload, with their
+// intervals, and for each of the sides with its name; nil when all are 0 or absent.
+func percentilesPlot(metric, title string, sides []*Replications, names []string) *Plot {
+	p := &Plot{Name: metric, Title: title,
+		Caption: "For each workload the percentiles, means of the runs with their 95 % intervals: the further left, the rarer.",
+		X:       Axis{Label: "share of requests that took longer", Unit: "share", Log: true}, Y: Axis{Label: metric, Unit: "ns", Log: true}}
+	for i := len(tailShares) - 1; i >= 0; i-- {
+		p.At = append(p.At, tailShares[i].share)
+	}
+	workload := 0
+	number := map[string]int{}
+	for side, r := range sides {
+		byName := r.byName()
+		for _, name := range r.names("workload") {
+			line := Line{Name: name}
+			if names[side] != "" {
+				line.Name += ", " + names[side]
+			}
+			positive := false
+			for i := len(tailShares) - 1; i >= 0; i-- {
+				of := tailShares[i].of
+				of.Metric = metric
+				mean, low, high := math.NaN(), math.NaN(), math.NaN()
+				if e := byName[named(of, "workload", name)]; e != nil {
+					mean, low, high = e.Mean, e.Mean, e.Mean
+					if e.High != nil {
+						low, high = max(*e.Low, 0), *e.High
+					}
+					positive = positive || mean > 0
+				}
+				line.Values, line.Low, line.High = append(line.Values, mean), append(line.Low, low), append(line.High, high)
+			}
+			if !positive {
+				continue
+			}
+			if _, known := number[name]; !known {
+				number[name] = workload
+				workload++
+			}
+			line.Style = lineStyleOf(number[name])
+			line.Style.Dashed = len(sides) > 1 && side == 0
+			p.Lines = append(p.Lines, line)
+		}
+	}
+	if len(p.Lines) == 0 {
+		return nil
+	}
+	return p
+}

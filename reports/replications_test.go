@@ -1,0 +1,253 @@
+package reports_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"apfsim/reports"
+	"apfsim/sim"
+	"apfsim/sim/scenario"
+)
+
+// replicate simulates a scenario under so many seeds from a given one on.
+func replicate(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *reports.Replications {
+	t.Helper()
+	all := reports.NewReplicator(sc.Metadata.Name, 0, nil)
+	for i := range n {
+		own := *sc
+		own.Spec.Seed = seed + uint64(i)
+		run := sim.New(&own)
+		interval := reports.Interval(int64(own.Spec.Duration))
+		collector := reports.NewCollector(&own, run.Server, interval)
+		run.Server.Observe(collector)
+		if err := run.Execute(context.Background(), interval, nil); err != nil {
+			t.Fatal(err)
+		}
+		all.Add(collector.Result().Replication())
+	}
+	return all.Replications()
+}
+
+func load(t testing.TB, text string, set ...string) *scenario.Scenario {
+	t.Helper()
+	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{Set: set})
+	if err := mistakes.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return scenarios[0]
+}
+
+func estimateOf(t testing.TB, r *reports.Replications, name string) *reports.Estimate {
+	t.Helper()
+	for i := range r.Statistics {
+		if r.Statistics[i].Name == name {
+			return &r.Statistics[i]
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return nil
+}
+
+// arrivals is a run with so many requests of each workload, and nothing else.
+func arrivals(seed uint64, counts map[string]int64) *reports.Replication {
+	s := &reports.Summary{Seed: seed, DurationNs: 10e9}
+	for _, name := range []string{"a", "b", "c"} {
+		if n, ok := counts[name]; ok {
+			s.Workloads = append(s.Workloads, reports.Group{Name: name, Counts: reports.Counts{Arrived: n}})
+		}
+	}
+	return &reports.Replication{Summary: s}
+}
+
+// Of 1, 2, 3, 4, 5 the mean is 3 and the standard deviation √2.5; Student's t for 4 degrees of
+// freedom is 2.7764 (Law and Kelton, table T.1), which makes 1.9632 to both sides.
+func TestIntervalOfKnownNumbers(t *testing.T) {
+	all := reports.NewReplicator("x", 0, nil)
+	for i := range uint64(5) {
+		all.Add(arrivals(i, map[string]int64{"a": 5 - int64(i), "b": 7}))
+	}
+	r := all.Replications()
+	e := estimateOf(t, r, "arrived{workload:a}.count")
+	if e.N != 5 || e.Mean != 3 || math.Abs(*e.StdDev-math.Sqrt(2.5)) > 1e-12 || math.Abs(e.Half()-1.9632) > 1e-4 ||
+		math.Abs(*e.Low-1.0368) > 1e-4 || !slices.Equal(e.Values, reports.Values{5, 4, 3, 2, 1}) {
+		t.Errorf("%+v: half %v", e, e.Half())
+	}
+	if e := estimateOf(t, r, "arrived{workload:b}.perSecond"); e.Mean != 0.7 || *e.StdDev != 0 || *e.Low != 0.7 || *e.High != 0.7 {
+		t.Errorf("always the same: %+v", e)
+	}
+}
+
+// What some runs lack is missing among the values, and every statistic has its place.
+func TestStatisticsThatSomeRunsLack(t *testing.T) {
+	all := reports.NewReplicator("x", 0, nil)
+	all.Add(arrivals(1, map[string]int64{"b": 1}))
+	all.Add(arrivals(2, map[string]int64{"a": 2, "b": 2, "c": 2}))
+	all.Add(arrivals(3, map[string]int64{"c": 4}))
+	r := all.Replications()
+	var names []string
+	for _, e := range r.Statistics {
+		if strings.HasPrefix(e.Name, "arrived") && strings.HasSuffix(e.Name, "}.count") {
+			names = append(names, fmt.Sprint(e.Name, e.N, e.Mean, e.StdDev == nil))
+		}
+	}
+	want := []string{"arrived{workload:a}.count1 2 true", "arrived{workload:b}.count2 1.5 false", "arrived{workload:c}.count2 3 false"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q\nwant %q", names, want)
+	}
+	text, err := json.Marshal(estimateOf(t, r, "arrived{workload:b}.count").Values)
+	if err != nil || string(text) != "[1,2,null]" {
+		t.Errorf("%s, %v", text, err)
+	}
+	var again reports.Values
+	if err := json.Unmarshal(text, &again); err != nil || len(again) != 3 || again[1] != 2 || !math.IsNaN(again[2]) {
+		t.Errorf("%v, %v", again, err)
+	}
+}
+
+// A percentile of all requests together lies between those of the runs, and is that of one
+// run when the others are the same.
+func TestMergedPercentiles(t *testing.T) {
+	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=1s")
+	r := replicate(t, sc, 1, 3)
+	merged, differ := 0, 0
+	for _, e := range r.Statistics {
+		isPercentile := strings.Contains(e.Name, ".p(") || strings.HasSuffix(e.Name, ".med")
+		if of := strings.Contains(e.Name, "flow:"); isPercentile == of == (e.Merged != nil) && isPercentile {
+			t.Errorf("%s: merged %v", e.Name, e.Merged)
+		}
+		if e.Merged == nil {
+			continue
+		}
+		merged++
+		present := slices.DeleteFunc(slices.Clone(e.Values), math.IsNaN)
+		if *e.Merged < slices.Min(present) || *e.Merged > slices.Max(present) {
+			t.Errorf("%s: %v is not between %v", e.Name, *e.Merged, e.Values)
+		}
+		if slices.Min(present) < slices.Max(present) {
+			differ++
+		}
+	}
+	if merged < 100 || differ < 50 {
+		t.Errorf("%d percentiles, %d of which differ between the runs", merged, differ)
+	}
+	one := resultOf(t, crowded, "spec.duration=10s", "spec.warmup=1s").Replication()
+	twice := reports.NewReplicator("x", 0, nil)
+	twice.Add(one)
+	twice.Add(one)
+	for _, e := range twice.Replications().Statistics {
+		if e.Merged != nil && *e.Merged != e.Mean {
+			t.Errorf("%s: merged %v, alone %v", e.Name, *e.Merged, e.Mean)
+		}
+	}
+}
+
+func TestTooManyFlowsAreLeftOut(t *testing.T) {
+	run := func(seed uint64, flows int) *reports.Replication {
+		s := &reports.Summary{Seed: seed, DurationNs: 1e9}
+		for i := range flows {
+			s.Flows = append(s.Flows, reports.Flow{Group: reports.Group{Name: fmt.Sprint("f/", i)}, PriorityLevel: "l", FlowSchema: "f"})
+		}
+		return &reports.Replication{Summary: s}
+	}
+	all := reports.NewReplicator("x", 0, nil)
+	all.Add(run(1, 9_000))
+	all.Add(run(2, 9_000))
+	if r := all.Replications(); r.FlowsLeftOut || len(r.Statistics) < 4*9_000 {
+		t.Errorf("left out already: %d statistics", len(r.Statistics))
+	}
+	all.Add(run(3, 9_000))
+	all.Add(run(4, 1))
+	if r := all.Replications(); !r.FlowsLeftOut || len(r.Statistics) > 20 || estimateOf(t, r, "service.seatSeconds").N != 4 {
+		t.Errorf("not left out: %d statistics", len(r.Statistics))
+	}
+}
+
+func TestPrecision(t *testing.T) {
+	add := func(of string, values ...int64) (*reports.Replicator, []bool) {
+		all := reports.NewReplicator("x", 0.1, []string{of})
+		var precise []bool
+		for i, v := range values {
+			all.Add(arrivals(uint64(i), map[string]int64{"a": v}))
+			ok, err := all.Precise()
+			if err != nil {
+				t.Fatal(err)
+			}
+			precise = append(precise, ok)
+		}
+		return all, precise
+	}
+	// Half-widths over means: of the first five 19.6 %, of six 14.8 %, of seven 11.9 %, of eight 10.0 %.
+	all, precise := add("arrived{ workload:a }", 80, 120, 100, 90, 110, 100, 100, 100)
+	if !slices.Equal(precise, []bool{false, false, false, false, false, false, false, true}) {
+		t.Errorf("%v", precise)
+	}
+	p := all.Replications().Precision
+	if p.Statistics[0].Name != "arrived{workload:a}.count" || !p.Met || *p.Statistics[0].Reached > 0.1 {
+		t.Errorf("%+v", p)
+	}
+	if _, precise := add("arrived{workload:a}", 5, 5, 5, 5, 5); !slices.Equal(precise, []bool{false, false, false, false, true}) {
+		t.Errorf("always the same: %v", precise)
+	}
+	if all, precise := add("rejected{workload:a}.rate", 0, 0, 0, 0, 0, 0); precise[5] || all.Replications().Precision.Statistics[0].Reached != nil {
+		t.Errorf("without samples: %v", precise)
+	}
+	if _, precise := add("rejected{workload:a}.rate", 1, 2, 3, 4, 5); !precise[4] {
+		t.Errorf("always 0: %v", precise)
+	}
+	wrong := reports.NewReplicator("x", 0.1, []string{"arrived{workload:d}"})
+	wrong.Add(arrivals(1, map[string]int64{"a": 1}))
+	if _, err := wrong.Precise(); err == nil || !strings.Contains(err.Error(), `no workload "d"`) {
+		t.Errorf("a name that is nobody's: %v", err)
+	}
+}
+
+func TestReplicationsAreWritten(t *testing.T) {
+	sc := load(t, crowded+`
+  - name: nobody
+    as: {user: n}
+    request: {verb: get, resource: pods}
+    arrivals: {constant: {rate: 1/h}}
+    start: 5999ms
+    execution: 1ms
+  thresholds:
+    "rejected{workload:mice}": ["rate < 0.01"]
+    "wait{workload:nobody}": ["max < 1s"]
+`, "spec.duration=6s", "spec.warmup=1s")
+	r := replicate(t, sc, 7, 3)
+	var text, table, page bytes.Buffer
+	if err := reports.WriteJSON(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	var again reports.Replications
+	if err := json.Unmarshal(text.Bytes(), &again); err != nil {
+		t.Fatal(err)
+	}
+	var second bytes.Buffer
+	if err := reports.WriteJSON(&second, &again); err != nil || !bytes.Equal(second.Bytes(), text.Bytes()) {
+		t.Errorf("read and written again it differs: %v", err)
+	}
+	if err := r.WriteCSV(&table); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&table).ReadAll()
+	if err != nil || len(rows) != len(r.Statistics)+1 || rows[1][0] != r.Statistics[0].Name {
+		t.Errorf("%d rows for %d statistics, %v", len(rows), len(r.Statistics), err)
+	}
+	if err := r.WriteText(&page, reports.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"3 runs of 6 s, the first 1 s left out, seeds 7 to 9", "Thresholds: 1 of 2 failed",
+		"no samples; fails with seed 7, 8, 9", "elephants", "workload-low", " ±"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, page.String())
+		}
+	}
+}

@@ -1,0 +1,321 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"apfsim/sim/scenario"
+)
+
+// WriteCSV writes a row for each statistic. What it does not have is empty.
+func (r *Replications) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"statistic", "unit", "better", "n", "mean", "stddev", "low", "high", "merged"})
+	for i := range r.Statistics {
+		e := &r.Statistics[i]
+		out.Write([]string{e.Name, e.Unit, string(e.Better), strconv.Itoa(e.N), allDigits(&e.Mean),
+			allDigits(e.StdDev), allDigits(e.Low), allDigits(e.High), allDigits(e.Merged)})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// allDigits writes all digits of a number, nothing if there is none.
+func allDigits(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*x, 'g', -1, 64)
+}
+
+// WriteText writes the replications for people to read: means with the half-width of their
+// intervals, for the workloads, the priority levels and the thresholds.
+func (r *Replications) WriteText(w io.Writer, options TextOptions) error {
+	if options.Width == 0 {
+		options.Width = 110
+	}
+	var b bytes.Buffer
+	t := replicationsText{textWriter{&b, options}, r, r.byName()}
+	t.head(r.Name, r.ran(), r.Description)
+	for _, g := range estimateTables {
+		t.groups(&g)
+	}
+	fmt.Fprintln(t, t.paint(dim, "  Means of the runs ± half of their 95 % intervals; percentiles: of all runs' requests together."))
+	t.verdicts()
+	t.reached()
+	t.warnings(&Summary{Warnings: r.Warnings})
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+type replicationsText struct {
+	textWriter
+	*Replications
+	byName map[string]*Estimate
+}
+
+// estimateTable is the groups of a tag, a row each, with some of their statistics.
+type estimateTable struct {
+	tag, title, head string
+	columns          []estimateColumn
+}
+
+// estimateColumn is a statistic in a table of groups; it lacks the group's tag.
+type estimateColumn struct {
+	title, term string // and its key in the glossary
+	of          scenario.Statistic
+}
+
+var estimateTables = []estimateTable{
+	{"workload", "Workloads", "workload", []estimateColumn{
+		{"arrived/s", "arrived", scenario.Statistic{Metric: "arrived", Stat: "perSecond"}},
+		{"executed", "executed", scenario.Statistic{Metric: "executed", Stat: "rate"}},
+		{"rejected", "rejected", scenario.Statistic{Metric: "rejected", Stat: "rate"}},
+		{"wait p50", "wait", scenario.Statistic{Metric: "wait", Stat: "med"}},
+		{"wait p99", "percentile", scenario.Statistic{Metric: "wait", Stat: "p", Percentile: 99}},
+		{"latency p50", "latency", scenario.Statistic{Metric: "latency", Stat: "med"}},
+		{"latency p99", "percentile", scenario.Statistic{Metric: "latency", Stat: "p", Percentile: 99}},
+	}},
+	{"priorityLevel", "Priority levels", "priority level", []estimateColumn{
+		{"in use", "utilisation", scenario.Statistic{Metric: "utilisation", Stat: "mean"}},
+		{"saturated", "saturated", scenario.Statistic{Metric: "utilisation", Stat: "saturated"}},
+		{"rejected", "rejected", scenario.Statistic{Metric: "rejected", Stat: "rate"}},
+		{"wait p99", "percentile", scenario.Statistic{Metric: "wait", Stat: "p", Percentile: 99}},
+		{"fairness", "jain", scenario.Statistic{Metric: "fairness", Stat: "jain"}},
+		{"starved", "starved", scenario.Statistic{Metric: "starvation", Stat: "max"}},
+	}},
+}
+
+// ran says in a few words what was simulated.
+func (r *Replications) ran() string {
+	text := window(r.DurationNs, r.WarmupNs, r.FlowControl)
+	return fmt.Sprintf("%d runs of %s, seeds %d to %d", len(r.Seeds), text, r.Seeds[0], r.Seeds[len(r.Seeds)-1])
+}
+
+func (t *replicationsText) groups(g *estimateTable) {
+	tb := &table{left: 1}
+	row := []string{g.head}
+	for _, c := range g.columns {
+		row = append(row, c.title)
+	}
+	tb.row(row...)
+	g.each(t.Replications, t.byName, func(name string, estimates []*Estimate) {
+		row := []string{t.name(name, 100)}
+		for _, e := range estimates {
+			cell := "–"
+			if e != nil {
+				cell = e.text()
+			}
+			row = append(row, cell)
+		}
+		tb.row(row...)
+	})
+	if len(tb.rows) > 1 {
+		t.heading(g.title)
+		t.table(tb)
+	}
+}
+
+// each calls visit with each group that requests arrived at and what stands in its columns.
+func (g *estimateTable) each(r *Replications, byName map[string]*Estimate, visit func(name string, estimates []*Estimate)) {
+	arrived := scenario.Statistic{Metric: "arrived", Stat: "count"}
+	for _, name := range r.names(g.tag) {
+		if byName[named(arrived, g.tag, name)].Mean == 0 {
+			continue
+		}
+		estimates := make([]*Estimate, len(g.columns))
+		for i, c := range g.columns {
+			estimates[i] = byName[named(c.of, g.tag, name)]
+		}
+		visit(name, estimates)
+	}
+}
+
+// byName returns the statistics by their names.
+func (r *Replications) byName() map[string]*Estimate {
+	all := map[string]*Estimate{}
+	for i := range r.Statistics {
+		all[r.Statistics[i].Name] = &r.Statistics[i]
+	}
+	return all
+}
+
+// named returns the name of a statistic of one group.
+func named(s scenario.Statistic, tagName, value string) string {
+	s.Tags = tag(tagName, value)
+	return s.String()
+}
+
+// names returns the groups of a tag.
+func (r *Replications) names(tagName string) []string {
+	var names []string
+	for i := range r.Statistics {
+		id := idOf(r.Statistics[i].Name)
+		if id.Metric == "arrived" && id.Stat == "count" && len(id.Tags) == 1 && id.Tags[0].Name == tagName {
+			names = append(names, id.Tags[0].Value)
+		}
+	}
+	return names
+}
+
+// idOf takes the name of a statistic apart.
+func idOf(name string) scenario.Statistic {
+	id, err := scenario.ParseStatistic(name)
+	if err != nil {
+		panic("reports: " + err.Error()) // names are checked where they come from
+	}
+	return id
+}
+
+// parts writes the estimate as it is shown: a percentile of all runs' requests, else the
+// mean; the half-width of the interval, "" for none; and what both are counted in.
+func (e *Estimate) parts() (figure, margin, suffix string) {
+	value, half := e.Mean, e.Half()
+	if e.Merged != nil {
+		value = *e.Merged
+	}
+	share := isShare(idOf(e.Name))
+	scale, suffix := scaleOf(max(math.Abs(value), half), e.Unit, share)
+	switch {
+	case value == 0 && half == 0 && !share:
+		return "0", "", ""
+	case half == 0:
+		return digits(value / scale), "", suffix
+	}
+	figure, margin = rounded(value/scale, half/scale)
+	return figure, margin, suffix
+}
+
+func (e *Estimate) text() string {
+	figure, margin, suffix := e.parts()
+	if margin != "" {
+		figure += " ±" + margin
+	}
+	return figure + suffix
+}
+
+// isShare says whether the statistic is read as a percentage.
+func isShare(id scenario.Statistic) bool {
+	return id.Stat == "rate" && id.Metric != "retries" || id.Metric == "utilisation" && id.Stat != "peak"
+}
+
+// scaleOf returns what numbers of so much are counted in, and how that is written.
+func scaleOf(most float64, unit string, share bool) (scale float64, suffix string) {
+	switch {
+	case share:
+		return 0.01, " %"
+	case unit == "ns" && most < 1e3:
+		return 1, " ns"
+	case unit == "ns" && most < 1e6:
+		return 1e3, " µs"
+	case unit == "ns" && most < 1e9:
+		return 1e6, " ms"
+	case unit == "ns":
+		return 1e9, " s"
+	case most < 10_000:
+		return 1, ""
+	case most < 1e6:
+		return 1e3, " k"
+	default:
+		return 1e6, " M"
+	}
+}
+
+// rounded writes a margin with two digits, and the value as far as the margin goes, but
+// not beyond the sixth decimal.
+func rounded(value, margin float64) (string, string) {
+	if margin == 0 {
+		return digits(value), "0"
+	}
+	decimals := min(max(1-int(math.Floor(math.Log10(margin))), 0), 6)
+	return strconv.FormatFloat(value, 'f', decimals, 64), strconv.FormatFloat(margin, 'f', decimals, 64)
+}
+
+func (t *replicationsText) verdicts() {
+	if len(t.Thresholds) == 0 {
+		return
+	}
+	failed := 0
+	tb := &table{left: 3}
+	for i := range t.Thresholds {
+		v := &t.Thresholds[i]
+		mark := "✓"
+		if !v.Passed {
+			failed++
+			mark = "✗"
+		}
+		tb.row(mark, shorten(printable(v.Metric), 50), printable(v.Expression), v.found())
+	}
+	title := "Thresholds: all hold in every run"
+	if failed > 0 {
+		title = fmt.Sprintf("Thresholds: %d of %d failed", failed, len(t.Thresholds))
+	}
+	t.heading(title)
+	tb.write(t, func(row int, line string) string {
+		if t.Thresholds[row].Passed {
+			return t.paint(green, line)
+		}
+		return t.paint(red, line)
+	})
+}
+
+// found writes the least and the greatest value, and the runs that failed.
+func (v *ReplicatedVerdict) found() string {
+	write := number
+	if v.Unit == "ns" {
+		write = duration
+	}
+	text := noSamples
+	if present := v.Values.present(); len(present) > 0 {
+		low, high := write(slices.Min(present)), write(slices.Max(present))
+		if text = low; low != high {
+			text += " to " + high
+		}
+	}
+	if v.Passed {
+		return text
+	}
+	const most = 5
+	seeds := make([]string, 0, most)
+	for _, seed := range v.FailedSeeds[:min(most, len(v.FailedSeeds))] {
+		seeds = append(seeds, strconv.FormatUint(seed, 10))
+	}
+	text += "; fails with seed " + strings.Join(seeds, ", ")
+	if more := len(v.FailedSeeds) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func (t *replicationsText) reached() {
+	p := t.Precision
+	if p == nil {
+		return
+	}
+	title := fmt.Sprintf("Precision of %s reached with %d runs", percent(p.Wanted), len(t.Seeds))
+	if !p.Met {
+		title = fmt.Sprintf("Precision of %s not reached with %d runs, the most there may be", percent(p.Wanted), len(t.Seeds))
+	}
+	t.heading(title)
+	tb := &table{left: 1}
+	for _, s := range p.Statistics {
+		e, reached := t.byName[s.Name], "–"
+		if s.Reached != nil {
+			reached = percent(*s.Reached)
+		}
+		if e == nil {
+			tb.row(printable(s.Name), noSamples, reached)
+			continue
+		}
+		own := *e
+		own.Merged = nil // the precision is that of the mean
+		tb.row(printable(s.Name), own.text(), reached)
+	}
+	t.table(tb)
+}

@@ -1,0 +1,267 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"apfsim/core/document"
+	"apfsim/sim/scenario"
+)
+
+// Statistic is one number of a run, by the name that thresholds know it by.
+type Statistic struct {
+	Name   string // wait{workload:mice}.p(99), as scenario.ParseStatistic reads it
+	Value  float64
+	Unit   string // ns, requests, requests/s, seats, seat-seconds, or "" for a plain number
+	Better Better
+
+	id            scenario.Statistic
+	level, schema string // of a flow
+}
+
+// Better is which change of a statistic is one for the better.
+type Better string
+
+// Changes for the better.
+const (
+	Lower   Better = "lower"
+	Higher  Better = "higher"
+	Neither Better = "" // neither is good or bad in itself
+)
+
+// OfFlow says whether the statistic is that of a single flow.
+func (s *Statistic) OfFlow() bool { return s.id.Tag("flow") != "" }
+
+// Statistics returns all statistics of a run that have samples: in all, then by workload,
+// FlowSchema, priority level and flow, each in the summary's order.
+func Statistics(s *Summary) []Statistic { return statistics(s, true) }
+
+// statistics returns the statistics of a run, with those of its flows or without.
+func statistics(s *Summary, withFlows bool) []Statistic {
+	l := statisticList{seconds: float64(s.DurationNs-s.WarmupNs) / 1e9}
+	l.group(&s.Total)
+	l.flows(s.Flows, func(*Flow) bool { return true })
+	for i := range s.Workloads {
+		l.tags = tag("workload", s.Workloads[i].Name)
+		l.group(&s.Workloads[i])
+	}
+	for i := range s.FlowSchemas {
+		l.tags = tag("flowSchema", s.FlowSchemas[i].Name)
+		l.group(&s.FlowSchemas[i])
+		l.flows(s.Flows, func(f *Flow) bool { return f.FlowSchema == s.FlowSchemas[i].Name })
+	}
+	for i := range s.PriorityLevels {
+		l.tags = tag("priorityLevel", s.PriorityLevels[i].Name)
+		l.group(&s.PriorityLevels[i].Group)
+		l.flows(s.Flows, func(f *Flow) bool { return f.PriorityLevel == s.PriorityLevels[i].Name })
+		l.priorityLevel(&s.PriorityLevels[i])
+	}
+	if !withFlows {
+		return l.all
+	}
+	levels := map[string]int{} // on which there are flows of a name: several after a change of the configuration
+	for i := range s.Flows {
+		levels[s.Flows[i].Name]++
+	}
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		l.tags = tag("flow", f.Name)
+		if levels[f.Name] > 1 {
+			l.tags = append(tag("priorityLevel", f.PriorityLevel), l.tags...)
+		}
+		l.level, l.schema = f.PriorityLevel, f.FlowSchema
+		l.group(&f.Group)
+		l.flows(s.Flows[i:i+1], func(*Flow) bool { return true })
+	}
+	return l.all
+}
+
+func tag(name, value string) []scenario.Tag { return []scenario.Tag{{Name: name, Value: value}} }
+
+// statisticList is statistics in the making, and what those to come have in common.
+type statisticList struct {
+	all           []Statistic
+	seconds       float64 // of the window
+	tags          []scenario.Tag
+	level, schema string
+}
+
+func (l *statisticList) add(value float64, unit string, better Better, id scenario.Statistic) {
+	if id.Tags == nil {
+		id.Tags = l.tags
+	}
+	l.all = append(l.all, Statistic{Name: id.String(), Value: value, Unit: unit, Better: better,
+		id: id, level: l.level, schema: l.schema})
+}
+
+// group adds what all groups of requests have.
+func (l *statisticList) group(g *Group) {
+	l.count("arrived", g.Arrived, Neither)
+	if l.seconds > 0 {
+		l.add(float64(g.Arrived)/l.seconds, "requests/s", Neither, scenario.Statistic{Metric: "arrived", Stat: "perSecond"})
+	}
+	if g.Arrived == 0 {
+		return // of nothing there is neither a part nor a duration
+	}
+	part := func(metric string, n int64, better Better, tags ...scenario.Tag) {
+		if len(tags) > 0 {
+			tags = append(slices.Clone(l.tags), tags...)
+		}
+		l.add(float64(n), "requests", better, scenario.Statistic{Metric: metric, Stat: "count", Tags: tags})
+		l.add(float64(n)/float64(g.Arrived), "", better, scenario.Statistic{Metric: metric, Stat: "rate", Tags: tags})
+	}
+	part("executed", g.Executed, Higher)
+	part("rejected", g.Rejected, Lower)
+	part("rejected", g.QueueFull, Lower, tag("reason", "queue-full")...)
+	part("rejected", g.ConcurrencyLimit, Lower, tag("reason", "concurrency-limit")...)
+	part("timedOut", g.TimedOut, Lower)
+	part("retries", g.Retries, Lower)
+	part("waiting", g.Waiting, Lower)
+	part("executing", g.Executing, Neither)
+	l.count("wait", g.Executed+g.Executing, Neither)
+	l.durations("wait", g.Wait, Lower)
+	l.durations("execution", g.Execution, Neither)
+	l.durations("latency", g.Latency, Lower)
+	l.durations("rejectedWait", g.RejectedWait, Lower)
+}
+
+func (l *statisticList) count(metric string, n int64, better Better) {
+	l.add(float64(n), "requests", better, scenario.Statistic{Metric: metric, Stat: "count"})
+}
+
+func (l *statisticList) durations(metric string, d *Distribution, better Better) {
+	if d == nil {
+		return
+	}
+	for _, s := range []struct {
+		stat       string
+		percentile float64
+		ns         int64
+	}{
+		{"mean", 0, d.MeanNs}, {"min", 0, d.MinNs}, {"med", 0, d.P50Ns}, {"p", 90, d.P90Ns},
+		{"p", 95, d.P95Ns}, {"p", 99, d.P99Ns}, {"p", 99.9, d.P999Ns}, {"max", 0, d.MaxNs},
+	} {
+		l.add(float64(s.ns), "ns", better, scenario.Statistic{Metric: metric, Stat: s.stat, Percentile: s.percentile})
+	}
+}
+
+// flows adds the longest starvation and the service of those flows that are wanted.
+func (l *statisticList) flows(flows []Flow, wanted func(*Flow) bool) {
+	found, starvedNs, service := false, int64(0), 0.0
+	for i := range flows {
+		if f := &flows[i]; wanted(f) {
+			found, starvedNs, service = true, max(starvedNs, f.StarvationNs), service+f.ServiceSeatSeconds
+		}
+	}
+	if found {
+		l.add(float64(starvedNs), "ns", Lower, scenario.Statistic{Metric: "starvation", Stat: "max"})
+		l.add(service, "seat-seconds", Neither, scenario.Statistic{Metric: "service", Stat: "seatSeconds"})
+	}
+}
+
+func (l *statisticList) priorityLevel(p *Level) {
+	if f := p.Fairness; f != nil {
+		l.add(f.Jain, "", Higher, scenario.Statistic{Metric: "fairness", Stat: "jain"})
+		l.add(f.MaxMinError, "", Lower, scenario.Statistic{Metric: "fairness", Stat: "maxMinError"})
+		l.add(f.LeastRatio, "", Higher, scenario.Statistic{Metric: "fairness", Stat: "leastRatio"})
+	}
+	l.add(float64(p.PeakSeats), "seats", Neither, scenario.Statistic{Metric: "utilisation", Stat: "peak"})
+	if u := p.Utilisation; u != nil {
+		if u.Mean != nil {
+			l.add(*u.Mean, "", Neither, scenario.Statistic{Metric: "utilisation", Stat: "mean"})
+		}
+		l.add(u.Saturated, "", Neither, scenario.Statistic{Metric: "utilisation", Stat: "saturated"})
+	}
+}
+
+// ErrNoSamples is why a run does not have a statistic that it might have had.
+var ErrNoSamples = errors.New(noSamples)
+
+// FindStatistic returns the index in all of the statistic that text names, however it is
+// spelt. The error says what is wrong with the name and which one is near; it is
+// ErrNoSamples if the name is right and there is no value.
+func FindStatistic(all []Statistic, text string) (int, error) {
+	want, err := scenario.ParseStatistic(text)
+	if err != nil {
+		return 0, err
+	}
+	found := []int{}
+	name := want.String()
+	for i := range all {
+		if all[i].Name == name || want.Tag("flow") != "" && all[i].isThatOf(&want) {
+			found = append(found, i)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return 0, fmt.Errorf("%s: %w", name, missing(all, &want))
+	}
+	return 0, fmt.Errorf("%s: flows of several priority levels have this name; want one of %s, %s", name, all[found[0]].Name, all[found[1]].Name)
+}
+
+// isThatOf says whether s is the wanted statistic of a flow, which may be narrowed down
+// by its FlowSchema and level.
+func (s *Statistic) isThatOf(want *scenario.Statistic) bool {
+	if s.id.Metric != want.Metric || s.id.Stat != want.Stat || s.id.Percentile != want.Percentile {
+		return false
+	}
+	for _, t := range want.Tags {
+		value := s.id.Tag(t.Name)
+		switch t.Name {
+		case "flowSchema":
+			value = s.schema
+		case "priorityLevel":
+			value = s.level
+		}
+		if value != t.Value {
+			return false
+		}
+	}
+	return s.id.Tag("reason") == want.Tag("reason")
+}
+
+// missing says why there is no such statistic.
+func missing(all []Statistic, want *scenario.Statistic) error {
+	groups := 0
+	for _, t := range want.Tags {
+		if t.Name == "reason" {
+			continue
+		}
+		groups++
+		var values []string
+		seen := map[string]bool{"": true}
+		for i := range all {
+			if v := all[i].id.Tag(t.Name); !seen[v] {
+				seen[v] = true
+				values = append(values, v)
+			}
+		}
+		if !seen[t.Value] {
+			return fmt.Errorf("there is no %s %q%s", t.Name, t.Value, nearest(t.Value, values))
+		}
+	}
+	switch {
+	case want.Tag("flow") == "" && groups > 1, want.Tag("flow") != "" && want.Tag("workload") != "":
+		return errors.New("summaries do not tell requests apart by several tags; want one")
+	case want.Stat == "p" && !slices.Contains([]float64{90, 95, 99, 99.9}, want.Percentile):
+		return errors.New("summaries have no such percentile; want p(50), p(90), p(95), p(99) or p(99.9)")
+	}
+	return ErrNoSamples
+}
+
+// nearest proposes the nearest of some values or, when none is near, a few of them.
+func nearest(value string, values []string) string {
+	if s := document.Suggest(value, values); s != "" || len(values) == 0 {
+		return s
+	}
+	const most = 8
+	more := ""
+	if len(values) > most {
+		values, more = values[:most], ", ..."
+	}
+	return "; there are " + strings.Join(values, ", ") + more
+}

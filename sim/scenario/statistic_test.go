@@ -1,0 +1,71 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseStatistic(t *testing.T) {
+	for text, want := range map[string]string{
+		"wait.p(99)": "wait.p(99)",
+		" wait { workload : mice } . p( 99.90 ) ":     "wait{workload:mice}.p(99.9)",
+		"wait{workload:mice}.avg":                     "wait{workload:mice}.mean",
+		"latency.p(50)":                               "latency.med",
+		"latency.p(0)":                                "latency.min",
+		"latency.p(100)":                              "latency.max",
+		"latency.count":                               "executed.count",
+		"rejectedWait{workload:mice}.count":           "rejected{workload:mice}.count",
+		"wait.count":                                  "wait.count",
+		"arrived":                                     "arrived.count",
+		"starvation":                                  "starvation.max",
+		"rejected{reason:time-out}.rate":              "timedOut.rate",
+		"rejected{reason:queue-full,workload:a}.rate": "rejected{workload:a,reason:queue-full}.rate",
+		`wait{flow:"a/b,c"}.mean`:                     `wait{flow:"a/b,c"}.mean`,
+		`wait{flow:"a/b.c"}.mean`:                     `wait{flow:a/b.c}.mean`,
+		`wait{flow:a}b.c}.mean`:                       `wait{flow:a}b.c}.mean`,
+		"fairness{priorityLevel:low}.jain":            "fairness{priorityLevel:low}.jain",
+	} {
+		s, err := ParseStatistic(text)
+		if err != nil || s.String() != want {
+			t.Errorf("%s: %v, %v; want %s", text, s, err, want)
+			continue
+		}
+		if again, err := ParseStatistic(s.String()); err != nil || again.String() != want {
+			t.Errorf("%s: read again: %v, %v", s, again, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                            "want a statistic",
+		"wiat.p(99)":                  `unknown metric wiat (did you mean "wait"?)`,
+		"wait":                        "behind a dot: mean, avg, min, med, max, p(N), count",
+		"wait.p99":                    "a percentile is written p(99)",
+		"wait.p":                      "want a percentile",
+		"wait.p(101)":                 "want a percentile from 0 to 100",
+		"wait.max(3)":                 "max has no argument",
+		"wait.maximum":                "wait has no statistic maximum",
+		"wait.p(99) < 3":              "is no statistic",
+		"wait{workloads:mice}.p(99)":  `has no tag workloads (did you mean "workload"?)`,
+		"wait{}.p(99)":                "braces are empty",
+		"fairness.jain":               "wants the tag priorityLevel",
+		"utilisation{workload:a}.max": "has no tag workload",
+	} {
+		if s, err := ParseStatistic(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %v; want %s", text, s, err, want)
+		}
+	}
+}
+
+func FuzzParseStatistic(f *testing.F) {
+	f.Add("wait{workload:mice}.p(99)")
+	f.Add(`rejected{reason:time-out,flow:"a,b"}.rate`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseStatistic(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseStatistic(s.String())
+		if err != nil || again.String() != s.String() {
+			t.Fatalf("%q is %q, and that %q, %v", text, s, again, err)
+		}
+	})
+}
