@@ -33,6 +33,7 @@ var others = map[string]string{
 	"promtool": "promtool --version",
 	"python3":  "python3 -c 'import pandas'",
 	"duckdb":   "duckdb --version",
+	"sbatch":   "sinfo", // a test of its own has a cluster
 }
 
 // missing reports whether a command line needs one of the others, and it is not there.

@@ -111,7 +111,7 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, flagMessage(cmd, err)) })
-	root.AddCommand(newRun(), newCompare(), newCollisions(), newExplain(), newConfig(), newScenarios(), newSchema(), newVersion())
+	root.AddCommand(newRun(), newCompare(), newSweep(), newMerge(), newCollisions(), newExplain(), newConfig(), newScenarios(), newSchema(), newVersion(), newMan())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	strict(root)

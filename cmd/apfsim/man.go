@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// newMan returns the command for packagers, which the help does not list.
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "Write man pages",
+		Long:   "Write a man page for each command to DIR, as apfsim.1, apfsim-run.1 and so on.",
+		Hidden: true,
+		Args:   exactlyOne("the folder to write to"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return invalid(fmt.Errorf("the folder's name is empty"))
+			}
+			if err := os.MkdirAll(args[0], 0o777); err != nil {
+				return err
+			}
+			return writeMan(cmd.Root(), args[0])
+		},
+	}
+}
+
+// writeMan writes the pages of a command and of those below it.
+func writeMan(cmd *cobra.Command, dir string) error {
+	committed := commitTime()
+	cmd.DisableAutoGenTag = true // which would hold today's date
+	var page bytes.Buffer
+	header := doc.GenManHeader{Section: "1", Date: &committed, Source: "apfsim " + buildVersion(), Manual: "apfsim"}
+	if err := doc.GenMan(cmd, &header, &page); err != nil {
+		return err
+	}
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
+	if err := renameio.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o666, renameio.WithTempDir(dir)); err != nil {
+		return err
+	}
+	for _, sub := range cmd.Commands() {
+		if !sub.IsAvailableCommand() {
+			continue
+		}
+		if err := writeMan(sub, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commitTime returns when what the program was built from was committed, so that the same
+// program writes the same pages on any day; 1970 if the build does not know.
+func commitTime() time.Time {
+	info, _ := debug.ReadBuildInfo()
+	if info != nil {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.time" {
+				if at, err := time.Parse(time.RFC3339, s.Value); err == nil {
+					return at.UTC()
+				}
+			}
+		}
+	}
+	return time.Unix(0, 0).UTC()
+}

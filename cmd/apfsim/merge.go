@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+
+	"apfsim/reports"
+
+	"github.com/spf13/cobra"
+)
+
+func newMerge() *cobra.Command {
+	var out string
+	var mono bool
+	cmd := &cobra.Command{
+		Use:   "merge DIR...",
+		Short: "Put the shards of a sweep together",
+		Long: `Put the folders of the shards of a sweep together in one folder, which is then the same, byte
+by byte, as that of a sweep without --shard. It is an error if a run is missing, or is in
+several of them and not the same.`,
+		Example: `  apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' --shard 0/2 -o first
+  apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' --shard 1/2 -o second
+  apfsim merge first second -o both`,
+		Args: atLeastOne("a folder that 'apfsim sweep --shard' was given with -o"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return invalid(errors.New("-o: the results go to a folder: want -o DIR"))
+			}
+			s, err := reports.ReadParts(args)
+			if err != nil {
+				return invalid(err)
+			}
+			if err := begin(s, out); err != nil {
+				return err
+			}
+			if err := s.Merge(args, out); err != nil {
+				return err
+			}
+			t, err := s.Finish(out)
+			if err != nil {
+				return err
+			}
+			return showTables(cmd, t, out, mono)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&out, "out", "o", "", "write the results to `DIR`")
+	f.BoolVar(&mono, "no-color", false, "print without colour, as with NO_COLOR set")
+	return cmd
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"apfsim/reports"
+	"apfsim/sim/scenario"
+
+	"github.com/spf13/cobra"
+)
+
+type sweepFlags struct {
+	out          string
+	over         []string
+	replications int
+	seed         uint64
+	set, config  []string
+	shard        string
+	charts       []string
+	flows        bool
+	quiet, mono  bool
+}
+
+func newSweep() *cobra.Command {
+	var flags sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep SCENARIO",
+		Short: "Simulate a scenario over a grid of parameters",
+		Long: `Simulate a scenario, a file or a name from the library, at every combination of some
+parameters' values, each under the same seeds. DIR gets results.csv, with a row for each run
+and statistic; summary.csv, with means and their 95 % intervals at each point; and a chart of
+each statistic of --chart: a line over one parameter, a heat map over two.
+
+What is done stays: after an interruption the same command goes on where it was. With --shard
+several machines share the work; 'apfsim merge' puts their folders together.`,
+		Example: `  apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' -o clients
+  apfsim sweep elephants-and-mice --set spec.duration=12s --over 'level[workload-low].handSize=4,8' --over 'level[workload-low].queues=16,128' -o hands`,
+		Args:              exactlyOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
+		ValidArgsFunction: completeScenarios,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return sweep(cmd, args[0], &flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&flags.out, "out", "o", "", "write the results to `DIR`")
+	f.StringArrayVar(&flags.over, "over", nil, "`PATH=VALUE,VALUE,...`: a parameter and its values, as 'spec.workload[mice].clients=10,100' or 'level[workload-low].handSize=4,6'; may be repeated")
+	f.IntVar(&flags.replications, "replications", 0, "run every point `N` times, with seeds that count up, in place of the scenario's own number")
+	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the scenario's own")
+	f.StringArrayVar(&flags.set, "set", nil, "`FIELD=VALUE`: set a field at every point, as spec.duration=5m; the value is YAML")
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenario's own; may be repeated")
+	f.StringVar(&flags.shard, "shard", "", "`I/N`: run only the I-th of N parts, from 0/N on; the tables come with 'apfsim merge'")
+	f.StringArrayVar(&flags.charts, "chart", nil, "`STATISTIC` to show, as 'wait{workload:mice}.p(99)'; may be repeated")
+	f.BoolVar(&flags.flows, "flows", false, "keep the statistics of every single flow, too")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
+	f.BoolVar(&flags.mono, "no-color", false, "print without colour, as with NO_COLOR set")
+	return cmd
+}
+
+// shard is the part of a sweep that is to be run: each run whose number is index modulo of.
+// Neighbours of the grid take similar times, and so come to different shards.
+type shard struct{ index, of int }
+
+func parseShard(text string) (shard, error) {
+	if text == "" {
+		return shard{0, 1}, nil
+	}
+	index, of, _ := strings.Cut(text, "/")
+	i, err := strconv.Atoi(index)
+	n, errOf := strconv.Atoi(of)
+	if err != nil || errOf != nil || n < 1 || i < 0 || i >= n {
+		return shard{}, fmt.Errorf("--shard: %q: want I/N with I from 0 to N-1, as 0/4 for the first of four", text)
+	}
+	return shard{i, n}, nil
+}
+
+func (f *sweepFlags) check(cmd *cobra.Command) (part shard, err error) {
+	switch {
+	case f.out == "":
+		return part, errors.New("-o: the results go to a folder, where an interrupted sweep goes on as well: want -o DIR")
+	case len(f.over) == 0:
+		return part, errors.New("--over: over what? want a parameter, as --over 'spec.workload[mice].clients=10,100'")
+	case cmd.Flags().Changed("replications") && (f.replications < 1 || f.replications > scenario.MostReplications):
+		return part, fmt.Errorf("--replications: %d: want from 1 to %d", f.replications, scenario.MostReplications)
+	}
+	return parseShard(f.shard)
+}
+
+func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
+	part, err := flags.check(cmd)
+	if err != nil {
+		return invalid(err)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends it at once
+	g, err := newGrid(ctx, arg, flags.over, scenario.Options{Set: flags.set, ConfigFiles: flags.config})
+	if err == nil {
+		err = flags.complete(cmd, g)
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted before the first run")
+	}
+	if err != nil {
+		return invalid(err)
+	}
+	s := g.sweep
+	if err := begin(s, flags.out); err != nil {
+		return err
+	}
+	for _, w := range warnings(g.base) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
+	}
+	done, err := g.run(ctx, cmd, flags, part)
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted: of %d runs, %d are done and stay in %s; the same command goes on from there", part.runs(s), done, flags.out)
+	}
+	if err != nil {
+		return err
+	}
+	if flags.shard != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: shard %s is in %s: %d of %d runs; 'apfsim merge' puts the shards together\n", flags.shard, flags.out, part.runs(s), s.Runs())
+		return nil
+	}
+	tables, err := s.Finish(flags.out)
+	if err != nil {
+		return err
+	}
+	return showTables(cmd, tables, flags.out, flags.mono)
+}
+
+// complete fills in what the flags say of the sweep.
+func (f *sweepFlags) complete(cmd *cobra.Command, g *grid) error {
+	s := g.sweep
+	s.Seed, s.Replications, s.Flows = g.base.Spec.Seed, g.base.Spec.Replications, f.flows
+	if cmd.Flags().Changed("seed") {
+		s.Seed = f.seed
+	}
+	if f.replications > 0 {
+		s.Replications = f.replications
+	}
+	if s.Replications > reports.MostSweepRuns/s.Points() {
+		return fmt.Errorf("--replications: %d at %d points are more than %d runs; want fewer", s.Replications, s.Points(), reports.MostSweepRuns)
+	}
+	return s.SetCharts(f.charts, g.points)
+}
+
+// begin makes dir the folder of a sweep.
+func begin(s *reports.Sweep, dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if err := writable(dir); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	err := s.Begin(dir)
+	if errors.Is(err, reports.ErrOtherSweep) {
+		err = invalid(fmt.Errorf("--out: %w", err))
+	}
+	return err
+}
+
+// runs returns how many runs the part has.
+func (p shard) runs(s *reports.Sweep) int { return (s.Runs() - p.index + p.of - 1) / p.of }
+
+// run does the runs of a part that are not done yet, and returns how many are in the end.
+func (g *grid) run(ctx context.Context, cmd *cobra.Command, flags *sweepFlags, part shard) (done int, err error) {
+	s := g.sweep
+	var left []int
+	var atPoints []*scenario.Scenario // with as many replications as are left
+	for run := part.index; run < s.Runs(); run += part.of {
+		_, err := s.ReadRun(flags.out, run)
+		switch {
+		case err == nil:
+			done++
+			continue
+		case !errors.Is(err, fs.ErrNotExist):
+			return done, err
+		}
+		point, _ := s.PointOf(run)
+		if n := len(left); n == 0 || left[n-1]/s.Replications != point {
+			sc := *g.points[point]
+			sc.Spec.Replications = 0
+			atPoints = append(atPoints, &sc)
+		}
+		atPoints[len(atPoints)-1].Spec.Replications++
+		left = append(left, run)
+	}
+	if done > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs are done already\n", done, part.runs(s))
+	}
+	progress := newProgress(cmd.ErrOrStderr(), atPoints, flags.quiet)
+	defer progress.pause()
+	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(left), func(ctx context.Context, i int) (struct{}, error) {
+		return struct{}{}, g.simulate(ctx, left[i], flags.out, progress)
+	})
+	defer runs.stop()
+	for range left {
+		if _, err := runs.next(); err != nil {
+			runs.stop()
+			for _, run := range left {
+				if _, err := s.ReadRun(flags.out, run); err == nil {
+					done++
+				}
+			}
+			return done, err
+		}
+	}
+	return done + len(left), nil
+}
+
+// simulate does one run and keeps what came of it.
+func (g *grid) simulate(ctx context.Context, run int, out string, progress *progress) error {
+	point, seed := g.sweep.PointOf(run)
+	sc := *g.points[point]
+	sc.Spec.Seed = seed
+	sc.Metadata.Name = fmt.Sprintf("%s (%s, seed %d)", g.sweep.Scenario, g.sweep.Describe(point), seed)
+	result, err := simulate(ctx, &sc, &runFlags{}, progress)
+	if err != nil {
+		return err
+	}
+	return g.sweep.WriteRun(out, run, result.Summary)
+}
+
+// showTables says where the tables of a sweep are, and prints what is shown of them.
+func showTables(cmd *cobra.Command, t *reports.SweepTables, dir string, mono bool) error {
+	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: results of %s are in %s\n", t.Scenario, dir)
+	for _, w := range t.Warnings() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
+	}
+	out := cmd.OutOrStdout()
+	return show(out, nil, t.WriteText, "text", mono)
+}

@@ -1,0 +1,303 @@
+package reports
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Charts draws each statistic that is shown and has samples: a line if one parameter varies,
+// a heat map if two do. More do not fit on paper.
+func (t *SweepTables) Charts() []*Chart {
+	varied := t.varied()
+	var charts []*Chart
+	names := t.chartNames()
+	for i := range t.shown {
+		of := &t.shown[i]
+		if of.empty() {
+			continue
+		}
+		var c *Chart
+		switch len(varied) {
+		case 1:
+			c = of.lineChart(varied[0])
+		case 2:
+			c = of.heatMap(varied[0], varied[1])
+		default:
+			continue
+		}
+		c.Name, c.width = names[i], chartWidth
+		charts = append(charts, c)
+	}
+	return charts
+}
+
+// Warnings says what is not drawn.
+func (t *SweepTables) Warnings() (all []string) {
+	if n := len(t.varied()); n > 2 {
+		return []string{fmt.Sprintf("%d parameters vary: no charts are drawn", n)}
+	}
+	for i := range t.shown {
+		if of := &t.shown[i]; of.empty() {
+			all = append(all, of.name+": no samples at any point, and no chart")
+		}
+	}
+	return all
+}
+
+// varied returns the parameters that have more than one value.
+func (s *Sweep) varied() (all []*SweepParameter) {
+	for i := range s.Parameters {
+		if p := &s.Parameters[i]; len(p.Values) > 1 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (of *shownStatistic) empty() bool {
+	return !slices.ContainsFunc(of.points, func(e *Estimate) bool { return e != nil })
+}
+
+// scale returns what a statistic is counted in at all points, and how that is written.
+func (of *shownStatistic) scale() (scale float64, unit string) {
+	most := 0.0
+	var any *Estimate
+	for _, e := range of.points {
+		if e != nil {
+			any, most = e, max(most, math.Abs(e.Mean)+e.Half())
+		}
+	}
+	scale, unit = scaleOf(most, any.Unit, isShare(idOf(of.name)))
+	return scale, strings.TrimSpace(unit)
+}
+
+func (of *shownStatistic) title(unit string) string {
+	title := shorten(printable(of.name), 80)
+	if unit != "" {
+		title += ", in " + unit
+	}
+	return title
+}
+
+// places returns where the values of a parameter stand on an axis: in proportion if they are
+// numbers of one unit, as 80ms and 100ms, else one after the other. With a factor of 16 or
+// more between them the axis is to be logarithmic.
+func (p *SweepParameter) places() (at []float64, logarithmic bool) {
+	unit := ""
+	for i, value := range p.Values {
+		number := strings.TrimRightFunc(value, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+		x, err := strconv.ParseFloat(number, 64)
+		if err != nil || math.IsInf(x, 0) || i > 0 && value[len(number):] != unit {
+			return p.ranks(), false
+		}
+		unit = value[len(number):]
+		at = append(at, x)
+	}
+	least, most := slices.Min(at), slices.Max(at)
+	if least == most {
+		return p.ranks(), false // written differently, and still the same
+	}
+	return at, least > 0 && most/least >= 16
+}
+
+func (p *SweepParameter) ranks() []float64 {
+	at := make([]float64, len(p.Values))
+	for i := range at {
+		at[i] = float64(i)
+	}
+	return at
+}
+
+// label returns a parameter's value as it is written beside an axis.
+func (p *SweepParameter) label(i int) string { return shorten(printable(p.Values[i]), 24) }
+
+// lineChart draws the means over a parameter, with their intervals.
+func (of *shownStatistic) lineChart(over *SweepParameter) *Chart {
+	scale, unit := of.scale()
+	p := newPlot(shorten(printable(over.Path), 80), "")
+	at, logarithmic := over.places()
+	var marks ticks
+	for i, x := range at {
+		marks = append(marks, plot.Tick{Value: x, Label: over.label(i)})
+	}
+	p.X.Tick.Marker = marks
+	least, most := slices.Min(at), slices.Max(at)
+	p.X.Min, p.X.Max = least-0.05*(most-least), most+0.05*(most-least)
+	if logarithmic {
+		p.X.Scale = plot.LogScale{}
+		margin := math.Pow(most/least, 0.05)
+		p.X.Min, p.X.Max = least/margin, most*margin
+	}
+	style := lineStyle(blue, 1.6, nil)
+	var means intervals
+	high := 0.0
+	for i, e := range of.points {
+		if e != nil {
+			m := interval{at[i], e.Mean / scale, e.Half() / scale}
+			means = append(means, m)
+			high = max(high, m.mean+m.half)
+		}
+	}
+	slices.SortFunc(means, func(a, b interval) int { return int(math.Copysign(1, a.x-b.x)) })
+	points := make(plotter.XYs, len(means))
+	for i, m := range means {
+		points[i] = plotter.XY{X: m.x, Y: m.mean}
+	}
+	if high == 0 {
+		high = 1
+	}
+	p.Y.Min, p.Y.Max = 0, high*1.05 // no statistic is less than 0
+	p.Y.Tick.Marker = roundTicks(p.Y.Max, 6, plainLabel)
+	p.Add(gridLines{upright: true}, &plotter.Line{XYs: points, LineStyle: style}, means)
+	c := &Chart{Title: of.title(unit),
+		Caption: "The mean of the runs at each value of the parameter, with its 95 % interval.",
+		height:  headHeight(nil) + 3.3*vg.Inch}
+	c.draw = func(on draw.Canvas) { p.Draw(on) }
+	return c
+}
+
+// intervals are means and the half-widths of their intervals, over x.
+type intervals []interval
+
+type interval struct{ x, mean, half float64 }
+
+// Plot implements plot.Plotter.
+func (all intervals) Plot(c draw.Canvas, p *plot.Plot) {
+	trX, trY := p.Transforms(&c)
+	const radius, serif = 2.5, 3
+	style := lineStyle(blue, 1, nil)
+	for _, m := range all {
+		x, y := trX(m.x), trY(m.mean)
+		if m.half > 0 {
+			low, high := max(trY(m.mean-m.half), c.Min.Y), min(trY(m.mean+m.half), c.Max.Y)
+			c.StrokeLine2(style, x, low, x, high)
+			c.StrokeLine2(style, x-serif, low, x+serif, low)
+			c.StrokeLine2(style, x-serif, high, x+serif, high)
+		}
+		var dot vg.Path
+		dot.Move(vg.Point{X: x + radius, Y: y})
+		dot.Arc(vg.Point{X: x, Y: y}, radius, 0, 2*math.Pi)
+		dot.Close()
+		c.SetColor(blue)
+		c.Fill(dot)
+	}
+}
+
+// heatMap draws the means over two parameters, the first upward.
+func (of *shownStatistic) heatMap(up, right *SweepParameter) *Chart {
+	scale, unit := of.scale()
+	p := newPlot(shorten(printable(right.Path), 80), shorten(printable(up.Path), 60))
+	marks := func(of *SweepParameter) (t ticks) {
+		for i := range of.Values {
+			t = append(t, plot.Tick{Value: float64(i), Label: of.label(i)})
+		}
+		return t
+	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = marks(right), marks(up)
+	p.X.Min, p.X.Max = -0.5, float64(len(right.Values))-0.5
+	p.Y.Min, p.Y.Max = -0.5, float64(len(up.Values))-0.5
+	m := heatCells{points: of.points, wide: len(right.Values), scale: scale, least: math.Inf(1), most: math.Inf(-1)}
+	for _, e := range of.points {
+		if e != nil {
+			m.least, m.most = min(m.least, e.Mean), max(m.most, e.Mean)
+		}
+	}
+	p.Add(m)
+	c := &Chart{Title: of.title(unit),
+		Caption: "The mean of the runs at each point of the grid, with half of its 95 % interval: the darker, the more.",
+		height:  headHeight(nil) + max(2*vg.Inch, min(8*vg.Inch, 60+vg.Length(len(up.Values))*32))}
+	c.draw = func(on draw.Canvas) {
+		const room = 52
+		p.Draw(draw.Crop(on, 0, -room, 0, 0))
+		data := p.DataCanvas(draw.Crop(on, 0, -room, 0, 0))
+		m.drawScale(draw.Crop(on, on.Max.X-on.Min.X-room+10, 0, data.Min.Y-on.Min.Y, data.Max.Y-on.Max.Y))
+	}
+	return c
+}
+
+// heatCells are the cells of a heat map, from the lower left, row by row.
+type heatCells struct {
+	points      []*Estimate
+	wide        int // so many in a row
+	scale       float64
+	least, most float64 // mean
+}
+
+// shades are the colours from the least to the most, as in the map of queues.
+var shades = lengthPalette[1:]
+
+// Plot implements plot.Plotter.
+func (m heatCells) Plot(c draw.Canvas, p *plot.Plot) {
+	trX, trY := p.Transforms(&c)
+	for i, e := range m.points {
+		x, y := float64(i%m.wide), float64(i/m.wide)
+		cell := vg.Rectangle{Min: vg.Point{X: trX(x - 0.5), Y: trY(y - 0.5)}, Max: vg.Point{X: trX(x + 0.5), Y: trY(y + 0.5)}}
+		text, margin := "–", ""
+		dark := false
+		if e != nil {
+			shade := 0
+			if m.most > m.least {
+				shade = int((e.Mean - m.least) / (m.most - m.least) * float64(len(shades)-1))
+			}
+			dark = shade > len(shades)/2
+			c.SetColor(shades[shade])
+			c.Fill(cell.Path())
+			text = digits(e.Mean / m.scale)
+			if half := e.Half(); half > 0 {
+				text, margin = rounded(e.Mean/m.scale, half/m.scale)
+				margin = "± " + margin
+			}
+		}
+		var on color.Color = ink
+		if dark {
+			on = nobody
+		}
+		m.label(c, cell, text, margin, on)
+	}
+}
+
+// label writes into a cell as much as there is room for.
+func (m heatCells) label(c draw.Canvas, cell vg.Rectangle, text, margin string, on color.Color) {
+	style, small := textStyle(9, on, false), textStyle(7, on, false)
+	style.XAlign, small.XAlign = draw.XCenter, draw.XCenter
+	width, height := cell.Max.X-cell.Min.X, cell.Max.Y-cell.Min.Y
+	middle := vg.Point{X: (cell.Min.X + cell.Max.X) / 2, Y: (cell.Min.Y + cell.Max.Y) / 2}
+	if style.Width(text)+4 > width || height < 11 {
+		return
+	}
+	if margin == "" || small.Width(margin)+4 > width || height < 22 {
+		c.FillText(style, vg.Point{X: middle.X, Y: middle.Y - 3}, text)
+		return
+	}
+	c.FillText(style, vg.Point{X: middle.X, Y: middle.Y + 1}, text)
+	c.FillText(small, vg.Point{X: middle.X, Y: middle.Y - 9}, margin)
+}
+
+// drawScale draws what the colours mean.
+func (m heatCells) drawScale(c draw.Canvas) {
+	const width = 10
+	height := c.Max.Y - c.Min.Y
+	for i, col := range shades {
+		c.SetColor(col)
+		c.Fill(vg.Rectangle{
+			Min: vg.Point{X: c.Min.X, Y: c.Min.Y + height*vg.Length(i)/vg.Length(len(shades))},
+			Max: vg.Point{X: c.Min.X + width, Y: c.Max.Y}, // what is above covers it, without seams
+		}.Path())
+	}
+	style := textStyle(8, soft, false)
+	const marks = 4
+	for i := range marks + 1 {
+		y := c.Min.Y + height*vg.Length(i)/marks
+		value := m.least + (m.most-m.least)*float64(i)/marks
+		c.FillText(style, vg.Point{X: c.Min.X + width + 4, Y: max(c.Min.Y, min(y-3, c.Max.Y-7))}, plainLabel(value/m.scale))
+	}
+}

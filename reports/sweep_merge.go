@@ -1,0 +1,120 @@
+package reports
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ReadParts returns the sweep whose runs are spread over several folders. The error says which
+// of them are not of one sweep, which runs are in none of them, and which are in several and
+// not the same.
+func ReadParts(dirs []string) (*Sweep, error) {
+	s, err := sameSweep(dirs)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.checkParts(dirs)
+}
+
+// Merge puts the runs that are spread over several folders together in the folder out, where
+// the sweep has begun: the same files as if all had been run there.
+func (s *Sweep) Merge(dirs []string, out string) error {
+	for run := range s.Runs() {
+		_, text, err := s.find(dirs, run)
+		if err != nil {
+			return err
+		}
+		if err := writeFiles(out, fileList{{s.runFile(run), text}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameSweep returns the sweep that all folders are of.
+func sameSweep(dirs []string) (*Sweep, error) {
+	var all []*Sweep
+	var wrong []error
+	for _, dir := range dirs {
+		s, err := ReadSweep(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: there is no sweep: want a folder that 'apfsim sweep -o' was given", dir)
+		}
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		all = append(all, s)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	s := all[0]
+	for i, other := range all[1:] {
+		different := s.differences(other)
+		if !slices.Equal(s.Charts, other.Charts) {
+			different = append(different, fmt.Sprintf("--chart: %s there, %s here", strings.Join(other.Charts, " "), strings.Join(s.Charts, " ")))
+		}
+		for _, text := range different {
+			wrong = append(wrong, fmt.Errorf("%s: is not of the sweep in %s: %s", dirs[i+1], dirs[0], text))
+		}
+	}
+	return s, errors.Join(wrong...)
+}
+
+// checkParts looks at every run in every folder.
+func (s *Sweep) checkParts(dirs []string) error {
+	var wrong []error
+	missing := 0
+	for run := range s.Runs() {
+		_, _, err := s.find(dirs, run)
+		if errors.Is(err, fs.ErrNotExist) {
+			missing++
+			err = fmt.Errorf("%s: is in none of the folders", s.describeRun(run))
+		}
+		if err != nil && len(wrong) < mostPartsTold {
+			wrong = append(wrong, err)
+		}
+	}
+	if missing > 0 {
+		wrong = append(wrong, fmt.Errorf("%d of %d runs are missing; the same sweep with the same -o makes up for them", missing, s.Runs()))
+	}
+	return errors.Join(wrong...)
+}
+
+// mostPartsTold is how many of the runs that are missing or in doubt are told.
+const mostPartsTold = 10
+
+// find returns the first of the folders that a run is in, and its file. The error is
+// fs.ErrNotExist if it is in none.
+func (s *Sweep) find(dirs []string, run int) (dir string, text []byte, err error) {
+	for _, d := range dirs {
+		path := filepath.Join(d, s.runFile(run))
+		own, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return "", nil, err
+		}
+		if _, err := s.parseRun(own, run); err != nil {
+			return "", nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if text != nil && !bytes.Equal(text, own) {
+			return "", nil, fmt.Errorf("%s: is not the same in %s and in %s", s.describeRun(run), dir, d)
+		}
+		if text == nil {
+			dir, text = d, own
+		}
+	}
+	if text == nil {
+		return "", nil, fs.ErrNotExist
+	}
+	return dir, text, nil
+}

@@ -1,0 +1,378 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"apfsim/sim/scenario"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// smallSweep is a grid of two by three points, two runs each.
+func smallSweep() *Sweep {
+	return &Sweep{SchemaVersion: SchemaVersion, Version: "v1", Scenario: "small", Set: []string{},
+		Inputs: []SweepInput{{"small.yaml", "00"}},
+		Parameters: []SweepParameter{{"spec.workload[mice].clients", []string{"1", "16"}},
+			{"level[a,b].handSize", []string{"4", "6", "8"}}},
+		Seed: 5, Replications: 2, Charts: []string{"wait.max", "rejected.rate"}}
+}
+
+// summaryOf makes up what comes of a run: the longest wait in µs, unless there was none.
+func summaryOf(us int64) *Summary {
+	g := Group{Counts: Counts{Arrived: 10, Executed: 8, Rejected: 2}}
+	if us > 0 {
+		g.Wait = &Distribution{Count: 8, MaxNs: us * 1000}
+	}
+	return &Summary{DurationNs: 1e9, Total: g}
+}
+
+// swept returns the folder of a sweep, each run of which has the wait that waits says.
+func swept(t *testing.T, s *Sweep, waits ...int64) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := s.Begin(dir); err != nil {
+		t.Fatal(err)
+	}
+	for run, us := range waits {
+		if err := s.WriteRun(dir, run, summaryOf(us)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestPointsOfASweep(t *testing.T) {
+	s := smallSweep()
+	var got []string
+	for run := range s.Runs() {
+		got = append(got, s.describeRun(run))
+	}
+	want := []string{}
+	for _, clients := range []string{"1", "16"} {
+		for _, hand := range []string{"4", "6", "8"} {
+			for _, seed := range []string{"5", "6"} {
+				want = append(want, "spec.workload[mice].clients="+clients+", level[a,b].handSize="+hand+", seed "+seed)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The summary is the arithmetic of a textbook over the rows of the results.
+func TestTablesOfASweep(t *testing.T) {
+	s := smallSweep()
+	// At the fourth point no run has waits, at the fifth one of two.
+	waits := []int64{1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6}
+	dir := swept(t, s, waits...)
+	if _, err := s.Finish(dir); err != nil {
+		t.Fatal(err)
+	}
+	table := func(name string) (rows [][]string) {
+		file, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if rows, err = csv.NewReader(file).ReadAll(); err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(rows, func(row []string) bool { return row[2] != "wait.max" && row[3] != "wait.max" })
+	}
+	var results [][]string
+	for run, us := range waits {
+		point, seed := s.PointOf(run)
+		if us > 0 {
+			results = append(results, append(s.Point(point), strconv.FormatUint(seed, 10), "wait.max", strconv.FormatInt(us*1000, 10), "ns"))
+		}
+	}
+	if diff := cmp.Diff(results, table(SweepResults)); diff != "" {
+		t.Error(diff)
+	}
+	summary := table(SweepSummary)
+	for i, point := range []int{0, 1, 2, 4, 5} { // of two values a and b
+		a, b := float64(waits[2*point])*1000, float64(waits[2*point+1])*1000
+		n, mean, sd := "2", (a+b)/2, math.Abs(a-b)/math.Sqrt2
+		if point == 4 {
+			n, mean, sd = "1", 7000, math.NaN()
+		}
+		row := summary[i]
+		if got, want := row[:5], append(s.Point(point), "wait.max", "ns", n); !slices.Equal(got, want) {
+			t.Errorf("row %q, want %q", got, want)
+		}
+		const t975 = 12.7062 // of one degree of freedom
+		for j, want := range []float64{mean, sd, mean - t975*sd/math.Sqrt2, mean + t975*sd/math.Sqrt2} {
+			if got, err := strconv.ParseFloat(row[5+j], 64); math.IsNaN(want) != (err != nil) || math.Abs(got-want) > 1e-4*math.Abs(want)+1e-9 {
+				t.Errorf("point %d: column %d is %s, want %v", point, 5+j, row[5+j], want)
+			}
+		}
+	}
+	if len(summary) != 5 {
+		t.Errorf("%d rows of wait.max, want 5", len(summary))
+	}
+}
+
+func TestTextOfASweep(t *testing.T) {
+	s := smallSweep()
+	dir := swept(t, s, 1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6)
+	tables, err := s.Finish(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `small  6 points, 2 runs each, seeds 5 to 6
+
+wait.max
+  clients  handSize=4  handSize=6  handSize=8
+  1          2 ±13 µs       10 µs    5 ±38 µs
+  16                –        7 µs    5 ±13 µs
+
+rejected.rate
+  clients  handSize=4  handSize=6  handSize=8
+  1              20 %        20 %        20 %
+  16             20 %        20 %        20 %
+  Means of the runs ± half of their 95 % intervals.
+`
+	got := string(written(t, func(w io.Writer) error { return tables.WriteText(w, TextOptions{}) }))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestChartsOfASweep(t *testing.T) {
+	for dimensions := range 4 {
+		s := smallSweep()
+		s.Parameters = append(s.Parameters, SweepParameter{"spec.c", []string{"x", "y"}})
+		runs := []int64{1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+		for i := range s.Parameters {
+			if i >= dimensions {
+				s.Parameters[i].Values = s.Parameters[i].Values[:1]
+			}
+		}
+		s.Charts = append(s.Charts, "retries.count", "fairness{priorityLevel:none}.jain")
+		dir := swept(t, s, runs[:s.Runs()]...)
+		tables, err := s.Finish(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charts := tables.Charts()
+		drawn := map[int]int{1: 3, 2: 3}[dimensions] // nothing has an index of Jain
+		if len(charts) != drawn {
+			t.Errorf("%d dimensions: %d charts, want %d", dimensions, len(charts), drawn)
+		}
+		if warnings := tables.Warnings(); len(warnings) != 1 {
+			t.Errorf("%d dimensions: warnings %q", dimensions, warnings)
+		}
+		for _, c := range charts {
+			svg, err := os.ReadFile(filepath.Join(dir, ChartsFolder, c.Name+".svg"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(svg, written(t, c.WriteSVG)) {
+				t.Errorf("%s is not the same when it is drawn again", c.Name)
+			}
+			texts, d := "", xml.NewDecoder(bytes.NewReader(svg))
+			for {
+				token, err := d.Token()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", c.Name, err)
+				}
+				if text, ok := token.(xml.CharData); ok {
+					texts += string(text)
+				}
+			}
+			for i := range dimensions {
+				if !strings.Contains(texts, s.Parameters[i].Path) {
+					t.Errorf("%s: there is no %s in %q", c.Name, s.Parameters[i].Path, texts)
+				}
+			}
+			picture, err := png.Decode(bytes.NewReader(written(t, c.WritePNG)))
+			if err != nil || picture.Bounds().Dx() < 500 {
+				t.Errorf("%s: %v", c.Name, err)
+			}
+		}
+	}
+}
+
+// Numbers of one unit stand where they belong, everything else side by side.
+func TestPlacesOfValues(t *testing.T) {
+	for values, want := range map[string]string{
+		"1 4 16":         "[1 4 16] true",
+		"4 6 8":          "[4 6 8] false",
+		"80ms 200ms":     "[80 200] false",
+		"0.5 100":        "[0.5 100] true",
+		"0 100":          "[0 100] false",
+		"-1 1":           "[-1 1] false",
+		"500ms 1s":       "[0 1] false",
+		"1m30s 2m30s":    "[0 1] false",
+		"a b":            "[0 1] false",
+		"1 1.0":          "[0 1] false",
+		"1e999 2":        "[0 1] false",
+		"null 10":        "[0 1] false",
+		"100/s 50/s 1/s": "[100 50 1] true",
+	} {
+		p := SweepParameter{Values: strings.Fields(values)}
+		at, logarithmic := p.places()
+		if got := fmt.Sprint(at, logarithmic); got != want {
+			t.Errorf("%s: %s, want %s", values, got, want)
+		}
+	}
+}
+
+func TestNamesOfChartsDiffer(t *testing.T) {
+	s := &Sweep{Charts: []string{"wait{workload:a-b}.max", "wait{workload:a_b}.max", "wait{workload:a b}.max", `wait{workload:"ü/../"}.max`,
+		"wait{workload:" + strings.Repeat("x", 300) + "1}.max", "wait{workload:" + strings.Repeat("x", 300) + "2}.max"}}
+	names := s.chartNames()
+	for i, name := range names {
+		if slices.Contains(names[:i], name) || len(name) > 110 || strings.ContainsAny(name, "/\\. ") {
+			t.Errorf("%q", names)
+		}
+	}
+}
+
+// What stands in the statistics comes back, whatever the names.
+func TestRunOfASweepReadsBack(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`([ -~äß,"]|\n){1,12}`)
+		s := smallSweep()
+		s.Parameters[0].Path, s.Parameters[0].Values[0] = text.Draw(t, "path"), text.Draw(t, "value")
+		sum := summaryOf(rapid.Int64Range(0, 1e12).Draw(t, "wait"))
+		sum.Workloads = []Group{{Name: text.Draw(t, "workload"), Counts: Counts{Arrived: rapid.Int64Range(0, 1e15).Draw(t, "arrived")}}}
+		run := rapid.IntRange(0, s.Runs()-1).Draw(t, "run")
+		if err := s.WriteRun(dir, run, sum); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.ReadRun(dir, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := statistics(sum, false)
+		if len(got) != len(want) {
+			t.Fatalf("%d statistics, want %d", len(got), len(want))
+		}
+		for i := range got {
+			if got[i].Name != want[i].Name || got[i].Value != want[i].Value || got[i].Unit != want[i].Unit {
+				t.Errorf("%+v, want %+v", got[i], want[i])
+			}
+		}
+	})
+}
+
+func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
+	s := smallSweep()
+	dir := swept(t, s, 1, 2)
+	path := filepath.Join(dir, s.runFile(1))
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{
+		"nothing":            "",
+		"no rows":            strings.SplitAfter(string(good), "\n")[0],
+		"another seed":       strings.ReplaceAll(string(good), ",6,", ",7,"),
+		"another point":      strings.ReplaceAll(string(good), "1,4,6,", "1,6,6,"),
+		"a missing column":   strings.ReplaceAll(string(good), ",unit\n", "\n"),
+		"no number":          strings.ReplaceAll(string(good), "arrived.count,10,", "arrived.count,ten,"),
+		"no finite number":   strings.ReplaceAll(string(good), "arrived.count,10,", "arrived.count,NaN,"),
+		"half of a line":     string(good[:len(good)-20]),
+		"a quote too many":   string(good) + `"`,
+		"other columns' CSV": strings.ReplaceAll(string(good), "statistic", "statistics"),
+	} {
+		if text == string(good) {
+			t.Errorf("%s: nothing is spoilt", what)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ReadRun(dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+	manifest := filepath.Join(dir, SweepFile)
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, new := range map[string]string{
+		`"apfsim/v1alpha1"`:      `"apfsim/v2"`,
+		`"replications": 2`:      `"replications": 0`,
+		`"wait.max"`:             `"wait.mux"`,
+		`{`:                      `[`,
+		"\"1\",\n        \"16\"": "",
+	} {
+		spoilt := bytes.Replace(text, []byte(old), []byte(new), 1)
+		if bytes.Equal(spoilt, text) {
+			t.Errorf("there is no %s", old)
+		}
+		if err := os.WriteFile(manifest, spoilt, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSweep(dir); err == nil || !strings.Contains(err.Error(), manifest) {
+			t.Errorf("%s: error %v", new, err)
+		}
+	}
+}
+
+// Every field of a sweep that its results depend on keeps another one out of its folder.
+func TestDifferencesOfSweeps(t *testing.T) {
+	for want, change := range map[string]func(s *Sweep){
+		"apfsim: v1 there, v2 here":                                 func(s *Sweep) { s.Version = "v2" },
+		"scenario: small there, other here":                         func(s *Sweep) { s.Scenario = "other" },
+		"files: small.yaml there, large.yaml here":                  func(s *Sweep) { s.Inputs[0].Name = "large.yaml" },
+		"small.yaml: has another content than it had then":          func(s *Sweep) { s.Inputs[0].SHA256 = "11" },
+		"--set: none there, spec.duration=1s here":                  func(s *Sweep) { s.Set = []string{"spec.duration=1s"} },
+		"--seed: 5 there, 6 here":                                   func(s *Sweep) { s.Seed = 6 },
+		"--replications: 2 there, 3 here":                           func(s *Sweep) { s.Replications = 3 },
+		"--flows: false there, true here":                           func(s *Sweep) { s.Flows = true },
+		"level[a,b].handSize=4,6,8 here":                            func(s *Sweep) { s.Parameters[0].Values[0] = "2" },
+		"there, spec.workload[mice].clients=1,16 level[a,b].queues": func(s *Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
+	} {
+		dir := swept(t, smallSweep())
+		s := smallSweep()
+		change(s)
+		if err := s.Begin(dir); !errors.Is(err, ErrOtherSweep) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %s; error: %v", want, err)
+		}
+	}
+	dir := swept(t, smallSweep())
+	s := smallSweep()
+	s.Charts = []string{"wait.max"}
+	if err := s.Begin(dir); err != nil {
+		t.Error(err)
+	}
+	if there, err := ReadSweep(dir); err != nil || !cmp.Equal(s, there) {
+		t.Errorf("%v\n%s", err, cmp.Diff(s, there))
+	}
+}
+
+func TestChosenCharts(t *testing.T) {
+	sc := &scenario.Scenario{}
+	sc.Spec.Workload = []scenario.Workload{{Name: "mice"}, {Name: "a,b"}}
+	s := smallSweep()
+	if err := s.SetCharts(nil, []*scenario.Scenario{sc}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"wait{workload:mice}.p(99)", "rejected{workload:mice}.rate", `wait{workload:"a,b"}.p(99)`, `rejected{workload:"a,b"}.rate`}
+	if diff := cmp.Diff(want, s.Charts); diff != "" {
+		t.Error(diff)
+	}
+}
