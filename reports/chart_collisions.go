@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"apfsim/core/dealer"
+	"apfsim/reports/whole"
 
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -89,7 +89,7 @@ func (c *Collisions) WriteChart(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(path, b.Bytes(), 0o666, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+	if err := whole.WriteFile(path, b.Bytes()); err != nil {
 		return fmt.Errorf("%s could not be written: %w", path, err)
 	}
 	return nil

@@ -8,9 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
-
-	"github.com/google/renameio/v2"
 )
 
 // File names within the folder of a scenario's results.
@@ -107,7 +106,7 @@ func writeFiles(folder string, files fileList) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return fmt.Errorf("making the folder for the results: %w", err)
 		}
-		err := renameio.WriteFile(path, f.data, 0o666, renameio.WithTempDir(filepath.Dir(path)))
+		err := whole.WriteFile(path, f.data)
 		if err != nil {
 			return fmt.Errorf("%s could not be written and is left as it was: %w", path, err)
 		}
@@ -181,7 +180,7 @@ func render(r *Result) (fileList, error) {
 // RequestLogFile is a request log that takes its place only when it is complete.
 type RequestLogFile struct {
 	*RequestLog
-	pending *os.File // nil once it has taken its place or is gone
+	pending *whole.File
 	path    string
 }
 
@@ -193,9 +192,7 @@ func CreateRequestLog(dir string, sc *scenario.Scenario) (*RequestLogFile, error
 		return nil, fmt.Errorf("making the folder for the request log: %w", err)
 	}
 	path := filepath.Join(folder, RequestsFile)
-	// Unlike renameio's, this file is not synced before it takes its place: for gigabytes,
-	// that would take longer than the run.
-	pending, err := os.OpenFile(filepath.Join(folder, fmt.Sprintf(".%s-%d", RequestsFile, os.Getpid())), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	pending, err := whole.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be written: %w", path, err)
 	}
@@ -207,27 +204,17 @@ func CreateRequestLog(dir string, sc *scenario.Scenario) (*RequestLogFile, error
 func (l *RequestLogFile) Commit() error {
 	err := l.RequestLog.Close()
 	if err == nil {
-		err = l.pending.Close()
-	}
-	if err == nil {
-		err = os.Rename(l.pending.Name(), l.path)
+		err = l.pending.CommitUnsynced()
 	}
 	if err != nil {
 		l.Abandon()
 		return fmt.Errorf("%s could not be written and is left as it was: %w", l.path, err)
 	}
-	l.pending = nil
 	return nil
 }
 
 // Abandon removes what has been written of the log. After Commit it does nothing.
 func (l *RequestLogFile) Abandon() error {
-	if l.pending == nil {
-		return nil
-	}
 	l.RequestLog.abandon()
-	l.pending.Close() // it may be closed already
-	err := os.Remove(l.pending.Name())
-	l.pending = nil
-	return err
+	return l.pending.Abandon()
 }

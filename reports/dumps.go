@@ -15,10 +15,9 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
-
-	"github.com/google/renameio/v2"
 )
 
 // DumpsFolder is where the dumps of a run go, within the folder of its results: a folder
@@ -219,7 +218,7 @@ func (d *Dumps) Commit() error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return fmt.Errorf("making the folder for the dumps: %w", err)
 		}
-		if err := renameio.WriteFile(path, f.data, 0o666, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+		if err := whole.WriteFile(path, f.data); err != nil {
 			return fmt.Errorf("%s could not be written and is left as it was: %w", path, err)
 		}
 	}

@@ -31,6 +31,10 @@ const (
 	coarsePrecision = 5
 )
 
+// leastRoom is for how many buckets room is made at once. The last pages of the many
+// histograms of flows are long in coming, and memory should not grow by each of them.
+const leastRoom = 256
+
 // record counts one duration. Negative ones do not occur and count as 0.
 func (h *histogram[C]) record(ns int64) {
 	ns = max(ns, 0)
@@ -65,10 +69,14 @@ func (h *histogram[C]) place(v uint64) (octave, offset int) {
 
 // turn allocates the page of an octave.
 func (h *histogram[C]) turn(octave int) uint8 {
-	grown := make([]C, len(h.buckets)+1<<h.precision)
-	copy(grown, h.buckets)
-	h.buckets = grown
-	h.pages[octave] = uint8(len(grown) >> h.precision)
+	n := len(h.buckets) + 1<<h.precision
+	if n > cap(h.buckets) {
+		grown := make([]C, len(h.buckets), len(h.buckets)+max(1<<h.precision, leastRoom))
+		copy(grown, h.buckets)
+		h.buckets = grown
+	}
+	h.buckets = h.buckets[:n]
+	h.pages[octave] = uint8(n >> h.precision)
 	return h.pages[octave]
 }
 

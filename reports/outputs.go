@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
+	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
-
-	"github.com/google/renameio/v2"
 )
 
 // Output is an observer that makes files of what it sees. Either Commit or Abandon must be
@@ -49,7 +47,7 @@ func (e Every) Tick(nowNs int64) {
 // wholeFile is a file that takes its place only when it is complete.
 type wholeFile struct {
 	*bufio.Writer
-	pending *renameio.PendingFile
+	pending *whole.File
 	path    string
 }
 
@@ -58,7 +56,7 @@ func createWhole(path string) (*wholeFile, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s cannot be written: it is there and is no regular file", path)
 	}
-	pending, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o666))
+	pending, err := whole.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be written: %w", path, err)
 	}
@@ -71,17 +69,17 @@ func (f *wholeFile) commit(err error) error {
 		err = f.Flush()
 	}
 	if err == nil {
-		err = f.pending.CloseAtomicallyReplace()
+		err = f.pending.Commit()
 	}
 	if err != nil {
-		f.pending.Cleanup()
+		f.pending.Abandon()
 		return fmt.Errorf("%s could not be written and is left as it was: %w", f.path, err)
 	}
 	return nil
 }
 
 // Abandon implements Output.
-func (f *wholeFile) Abandon() error { return f.pending.Cleanup() }
+func (f *wholeFile) Abandon() error { return f.pending.Abandon() }
 
 // openMetricsFile is OpenMetrics on its way into a file.
 type openMetricsFile struct {

@@ -2,9 +2,11 @@ package sim_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"os"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"apfsim/reports"
@@ -12,70 +14,172 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// BenchmarkRun simulates b.N requests from arrival to statistics: one level of 100 seats
-// and 128 queues, hands of 6, exponential service of 10 ms, one seat a request. An op is
-// a request, so allocs/op are allocations a request.
+// oneLevel is a load on one priority level: Poisson arrivals, exponential service of
+// 10 ms, hands of 6, at most 50 requests in a queue.
+type oneLevel struct {
+	load    float64 // seats asked for, as a share of those there are
+	flows   int
+	clients int // 0: one for each flow
+	queues  int
+	seats   int
+	width   int // seats a request
+}
+
+// The loads that conformance/peers calls A, B and C.
+var (
+	regimeA = oneLevel{load: 0.9, flows: 200, queues: 128, seats: 100, width: 1}
+	regimeB = oneLevel{load: 1.2, flows: 200, queues: 128, seats: 100, width: 1}
+	regimeC = oneLevel{load: 1.05, flows: 2000, queues: 128, seats: 100, width: 1}
+)
+
+const meanServiceSeconds = 0.010
+
+// perSecond returns how many requests arrive a second, on average.
+func (l oneLevel) perSecond() float64 {
+	return l.load * float64(l.seats) / float64(l.width) / meanServiceSeconds
+}
+
+// lasting returns for how long so many requests arrive, on average.
+func (l oneLevel) lasting(requests int) time.Duration {
+	return time.Duration(float64(requests) / l.perSecond() * 1e9)
+}
+
+// warmUp returns after how many requests the level has the load for good: every flow has
+// so many durations that they are counted in histograms, every seat was taken some thirty
+// times, and under overload the queues are full.
+func (l oneLevel) warmUp() int {
+	requests := max(70*l.flows, 30*l.seats/l.width, 100_000)
+	if l.load > 1 {
+		fill := 1.5 * float64(l.queues*50) * l.load / (l.load - 1)
+		requests = max(requests, int(fill))
+	}
+	return requests
+}
+
+// scenario returns the scenario of the load, which is that of conformance/peers with
+// other numbers.
+func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
+	clients := l.flows
+	if l.clients > 0 {
+		clients = l.clients
+	}
+	set := []string{
+		fmt.Sprintf("spec.duration=%v", duration),
+		fmt.Sprintf("spec.servers.maxRequestsInflight=%d", l.seats-l.seats/2),
+		fmt.Sprintf("spec.servers.maxMutatingRequestsInflight=%d", l.seats/2),
+		fmt.Sprintf("spec.config.objects[0].spec.limited.limitResponse.queuing.queues=%d", l.queues),
+		fmt.Sprintf("spec.workload[0].clients=%d", clients),
+		fmt.Sprintf("spec.workload[0].arrivals.poisson.rate=%v/s", l.perSecond()/float64(clients)),
+	}
+	switch l.flows {
+	case clients:
+	case 1:
+		set = append(set, "spec.workload[0].as.user=user")
+	default:
+		return nil, fmt.Errorf("%d clients: want them to be one flow, or each its own", clients)
+	}
+	if l.width > 1 { // a list from storage costs a seat for every 100 kB
+		set = append(set,
+			fmt.Sprintf("spec.resources=[{resource: pods, objects: %d, averageBytes: 1000}]", 100*l.width),
+			fmt.Sprintf(`spec.workload[0].request={verb: list, resource: pods, query: "limit=%d&resourceVersion=1"}`, 100*l.width))
+	}
+	loaded, mistakes := scenario.Load(os.DirFS("../conformance/peers"), "one-level.yaml", scenario.Options{Set: set})
+	if err := mistakes.Err(); err != nil {
+		return nil, err
+	}
+	return loaded[0], nil
+}
+
+// window is a Collector that says when a window of the run begins and ends. Its own ticks
+// at the two ends are outside.
+type window struct {
+	*reports.Collector
+	fromNs, toNs int64
+	begin, end   func()
+}
+
+// Tick implements server.Observer.
+func (w *window) Tick(nowNs int64) {
+	if nowNs == w.toNs && w.end != nil {
+		w.end()
+		w.end = nil
+	}
+	w.Collector.Tick(nowNs)
+	if nowNs == w.fromNs {
+		w.begin()
+	}
+}
+
+// steady simulates a warm-up, and then a window in which so many requests arrive on
+// average; begin and end are called at its ends. The sampling interval is given, or 0: the
+// usual one. The warm-up is rounded up to whole intervals.
+func (l oneLevel) steady(warmUp, requests int, interval time.Duration, begin, end func()) (*sim.Run, error) {
+	length := max(l.lasting(requests), time.Nanosecond)
+	if interval == 0 {
+		interval = time.Duration(reports.Interval(int64(l.lasting(warmUp) + length)))
+	}
+	from := (l.lasting(warmUp) + interval - 1) / interval * interval
+	sc, err := l.scenario(from + length)
+	if err != nil {
+		return nil, err
+	}
+	run := sim.New(sc)
+	w := &window{Collector: reports.NewCollector(sc, run.Server, int64(interval)),
+		fromNs: int64(from), toNs: int64(from + length), begin: begin, end: end}
+	run.Server.Observe(w)
+	run.Server.Observe(reports.NewFingerprint(run.Server)) // as apfsim run does
+	if err := run.Execute(context.Background(), int64(interval), nil); err != nil {
+		return nil, err
+	}
+	return run, l.check(w.Result(), (from + length).Seconds())
+}
+
+// check says whether a run had the load that it was meant to have.
+func (l oneLevel) check(r *reports.Result, seconds float64) error {
+	total := &r.Summary.Total
+	want := l.perSecond() * seconds
+	if got := float64(total.Arrived); math.Abs(got-want) > 6*math.Sqrt(want)+1 {
+		return fmt.Errorf("%.0f requests arrived in %.3f s; want about %.0f", got, seconds, want)
+	}
+	if want < float64(l.warmUp()) {
+		return nil // too short for the rest
+	}
+	if got := len(r.Summary.Flows); got != l.flows {
+		return fmt.Errorf("there were %d flows; want %d", got, l.flows)
+	}
+	for i := range r.Summary.PriorityLevels {
+		level := &r.Summary.PriorityLevels[i]
+		if level.Name != "level" {
+			continue
+		}
+		inUse := *level.Utilisation.Mean * float64(l.seats)
+		if want := min(l.load, 1) * float64(l.seats); math.Abs(inUse-want) > 0.1*want {
+			return fmt.Errorf("%.1f seats were in use on average; want about %.1f", inUse, want)
+		}
+		width := inUse * seconds / (float64(total.Executed) * meanServiceSeconds)
+		if math.Abs(width-float64(l.width)) > 0.05*float64(l.width) {
+			return fmt.Errorf("a request took %.2f seats; want %d", width, l.width)
+		}
+		return nil
+	}
+	return errors.New("nothing arrived at the level")
+}
+
+// measure times b.N requests after the warm-up. An op is a request, so allocs/op are
+// allocations a request.
+func (l oneLevel) measure(b *testing.B) {
+	b.ReportAllocs()
+	// Of the few requests with which package testing feels its way, none need be typical.
+	warmUp := min(l.warmUp(), 20*b.N)
+	if _, err := l.steady(warmUp, b.N, 0, b.ResetTimer, b.StopTimer); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}
+
+// BenchmarkRun simulates requests from arrival to statistics.
 func BenchmarkRun(b *testing.B) {
-	for _, regime := range []struct {
-		name  string
-		load  float64
-		flows int
-	}{
-		{"load=0.9/flows=200", 0.9, 200},
-		{"load=1.2/flows=200", 1.2, 200},
-		{"load=1.05/flows=2000", 1.05, 2000},
-	} {
-		b.Run(regime.name, func(b *testing.B) {
-			perSecond := regime.load * 100 / 0.010
-			spec := fmt.Sprintf(`
-  duration: %v
-  servers: {maxRequestsInflight: 50, maxMutatingRequestsInflight: 50}
-  config:
-    base: Mandatory
-    objects:
-    - apiVersion: flowcontrol.apiserver.k8s.io/v1
-      kind: PriorityLevelConfiguration
-      metadata: {name: level}
-      spec:
-        type: Limited
-        limited: {nominalConcurrencyShares: 1000000, borrowingLimitPercent: 0, limitResponse: {type: Queue, queuing: {queues: 128, handSize: 6, queueLengthLimit: 50}}}
-    - apiVersion: flowcontrol.apiserver.k8s.io/v1
-      kind: FlowSchema
-      metadata: {name: all}
-      spec:
-        priorityLevelConfiguration: {name: level}
-        matchingPrecedence: 100
-        distinguisherMethod: {type: ByUser}
-        rules:
-        - subjects: [{kind: Group, group: {name: "*"}}]
-          resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
-  workload:
-  - name: clients
-    clients: %d
-    as: {user: "user-{i}"}
-    request: {verb: get, resource: pods, namespace: default, name: x}
-    execution: {exponential: {mean: 10ms}}
-    arrivals: {poisson: {rate: "%f/s"}}
-`, time.Duration(float64(b.N)/perSecond*1e9)+time.Millisecond, regime.flows, perSecond/float64(regime.flows))
-			text := "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: benchmark}\nspec:\n" + spec
-			loaded, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{})
-			if err := mistakes.Err(); err != nil {
-				b.Fatal(err)
-			}
-			run := sim.New(loaded[0])
-			interval := reports.Interval(int64(loaded[0].Spec.Duration))
-			collector := reports.NewCollector(loaded[0], run.Server, interval)
-			run.Server.Observe(collector)
-			b.ReportAllocs()
-			b.ResetTimer()
-			if err := run.Execute(context.Background(), interval, nil); err != nil {
-				b.Fatal(err)
-			}
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
-			if got := collector.Result().Summary.Total.Arrived; float64(got) < 0.9*float64(b.N)-1000 {
-				b.Errorf("%d requests were simulated, not %d", got, b.N)
-			}
-		})
+	for _, l := range []oneLevel{regimeA, regimeB, regimeC} {
+		b.Run(fmt.Sprintf("load=%v/flows=%d", l.load, l.flows), l.measure)
 	}
 }

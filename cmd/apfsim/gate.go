@@ -12,9 +12,9 @@ import (
 
 	"apfsim/core/document"
 	"apfsim/reports"
+	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -114,11 +114,11 @@ func (g *gate) close(stderr io.Writer) error {
 	if g.junitFile == "" {
 		return nil
 	}
-	file, err := renameio.NewPendingFile(g.junitFile, renameio.WithTempDir(filepath.Dir(g.junitFile)), renameio.WithPermissions(0o666))
+	file, err := whole.Create(g.junitFile)
 	if err == nil {
-		defer file.Cleanup()
+		defer file.Abandon()
 		if err = g.junit.Write(file); err == nil {
-			err = file.CloseAtomicallyReplace()
+			err = file.Commit()
 		}
 	}
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"apfsim/reports/whole"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -44,7 +45,7 @@ func writeMan(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
-	if err := renameio.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o666, renameio.WithTempDir(dir)); err != nil {
+	if err := whole.WriteFile(filepath.Join(dir, name), page.Bytes()); err != nil {
 		return err
 	}
 	for _, sub := range cmd.Commands() {

@@ -40,7 +40,7 @@ type request struct {
 	attributes classify.Attributes
 	work       *estimate.Request // nil for one that passes by flow control
 	route      flowcontrol.Route
-	timeOut    clock.Handle      // while it waits
+	timeOut    clock.Handle // while it waits
 	index      int
 	inside     bool // waits or executes
 }

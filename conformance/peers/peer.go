@@ -39,7 +39,7 @@ var peers = []peer{
 	{peerBare, "ABCDE", 10_000_000, false, false, ofLoad(bare)},
 	{"bare loop with apfsim's clock", "ABCDE", 10_000_000, false, false, ofLoad(bareByClock)},
 	{peerQueueSet, "ABC", 5_000_000, true, true, ofLoad(runQueueSet)},
-	{peerApfsim, "ABCDE", 10_000_000, true, true, runApfsim},
+	{peerApfsim, "ABCDE", 4_000_000, true, true, runApfsim},
 	{peerLogging, "ABCDE", 4_000_000, true, true, runApfsimLogging},
 }
 
