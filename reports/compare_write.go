@@ -290,7 +290,7 @@ func (c *Comparison) writeMarkdown(w io.Writer, all bool) error {
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(&b, "> Note: %s.\n\n", printable(warning))
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(append(bytes.TrimRight(b.Bytes(), "\n"), '\n'))
 	return err
 }
 
