@@ -161,9 +161,18 @@ func (c *Collector) Released(nowNs int64, r *server.Request) {
 
 // Adjusted implements server.Observer.
 func (c *Collector) Adjusted(nowNs int64) {
+	for _, l := range c.levels {
+		l.advance(nowNs)
+		l.there = false
+	}
 	c.eachLevel(func(s levelState) {
 		c.levelNamed(nowNs, s.Name()).adjust(nowNs, s)
 	})
+	for _, l := range c.levels {
+		if !l.there {
+			l.setLimit(0)
+		}
+	}
 }
 
 // Tick implements server.Observer.

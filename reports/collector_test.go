@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"apfsim/core/queueset"
+	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
@@ -140,6 +141,68 @@ func TestResultMayBeAskedForTwice(t *testing.T) {
 	if *first.Summary.PriorityLevels[1].Utilisation.Mean != *second.Summary.PriorityLevels[1].Utilisation.Mean {
 		t.Error("the second result differs")
 	}
+}
+
+// After its removal a level has no limit, and what is averaged is averaged over the time before. Seats
+// that are kept beyond it are service all the same. When it comes back, all goes on.
+func TestARemovedLevelHasNoLimit(t *testing.T) {
+	sc := storyScenario()
+	sc.Spec.Warmup, sc.Spec.Duration = 0, scenario.Duration(40*second)
+	s := newStage(sc)
+	there := true
+	low := s.low
+	s.collector.eachLevel = func(visit func(levelState)) {
+		if there {
+			visit(low)
+		}
+	}
+	r := s.arrive(0, mice, flowA, 10, func(r *server.Request) { r.Work.InitialSeats = 2 })
+	s.dispatch(0, r)
+	s.tick(10)
+	s.execute(10, r)
+	there = false
+	s.each(func(o server.Observer) { o.Adjusted(15 * second) })
+	s.tick(20)
+	s.release(20, r)
+	s.tick(30)
+	there = true
+	s.each(func(o server.Observer) { o.Adjusted(35 * second) })
+	s.tick(40)
+
+	result := s.collector.Result()
+	for i, want := range []float64{4, 2, 0, 2} {
+		near(t, "current limit", result.Series[2].Points[i].CurrentLimit, want)
+	}
+	l := &result.Summary.PriorityLevels[1]
+	near(t, "service", l.ServiceSeatSeconds, 40)
+	near(t, "utilisation", *l.Utilisation.Mean, 30.0/80) // for 15 s, and for 5 s with nothing in use
+	near(t, "saturated", l.Utilisation.Saturated, 0)
+	if l.Name != "low" || l.Limits.Current != 4 {
+		t.Errorf("the limit of %s is %d in the end, want 4", l.Name, l.Limits.Current)
+	}
+}
+
+// Four years of a hundred seats are more nanoseconds than an int64 holds.
+func TestALongRunDoesNotOverflow(t *testing.T) {
+	const seconds = 4 * 365 * 24 * 3600
+	sc := storyScenario()
+	sc.Spec.Warmup, sc.Spec.Duration = 0, scenario.Duration(seconds*second)
+	s := newStage(sc)
+	s.low.current = 1 << 30
+	s.each(func(o server.Observer) { o.Adjusted(0) })
+	r := s.arrive(0, mice, flowA, seconds, func(r *server.Request) { r.Work.InitialSeats = 100 })
+	s.dispatch(0, r)
+	for i := range 400 {
+		s.tick(float64(i+1) / 400 * seconds)
+	}
+	result := s.collector.Result()
+	near(t, "service of the flow", result.Summary.Flows[0].ServiceSeatSeconds/seconds, 100)
+	for _, p := range result.Series[2].Points {
+		near(t, "current limit", p.CurrentLimit/(1<<30), 1)
+	}
+	l := &result.Summary.PriorityLevels[1]
+	near(t, "service of the level", l.ServiceSeatSeconds/seconds, 100)
+	near(t, "utilisation", *l.Utilisation.Mean*(1<<30), 100)
 }
 
 func TestInterval(t *testing.T) {

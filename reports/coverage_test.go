@@ -47,7 +47,7 @@ spec:
 `
 
 // An interval of 95 % contains the truth 95 times in a hundred. Of 200 intervals, 91 to 98 %
-// is what all but one in thirty such counts would be. The seeds are fixed.
+// is what all but one in sixty such counts would be. The seeds are fixed.
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	const intervals, replications = 200, 5
 	truths := []struct {

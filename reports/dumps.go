@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
-	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -36,8 +34,7 @@ type Dumps struct {
 	atNs   []int64 // the moments still to come, in order
 	files  []file
 
-	// The requests that wait or execute. They stay the same ones for as long as they do,
-	// and only then are they held here.
+	// The requests that wait or execute: none is kept beyond its Rejected or Executed.
 	inside map[*server.Request]struct{}
 	counts map[*flowcontrol.Level]*dumpCounts
 }
@@ -212,18 +209,7 @@ func layOut(rows [][]string) []byte {
 func (d *Dumps) Err() error { return nil }
 
 // Commit implements Output.
-func (d *Dumps) Commit() error {
-	for _, f := range d.files {
-		path := filepath.Join(d.folder, f.name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return fmt.Errorf("making the folder for the dumps: %w", err)
-		}
-		if err := whole.WriteFile(path, f.data); err != nil {
-			return fmt.Errorf("%s could not be written and is left as it was: %w", path, err)
-		}
-	}
-	return nil
-}
+func (d *Dumps) Commit() error { return writeFiles(d.folder, d.files) }
 
 // Abandon implements Output.
 func (d *Dumps) Abandon() error { return nil }

@@ -164,18 +164,7 @@ func (e *Events) Dispatched(nowNs int64, r *server.Request) {
 		return
 	}
 	s := e.standOf(levelName(r.Flow))
-	v := e.inside[r.Number]
-	if v == nil {
-		v = e.enter(r)
-		v.queue = queueOf(r)
-	} else {
-		v.waiting = false
-		s.waiting--
-		if e.phase == inWindow {
-			e.wait(nowNs, s, v, "e")
-			e.countWaiting(nowNs, s)
-		}
-	}
+	v := e.decided(nowNs, s, r)
 	v.dispatchNs, v.seats = nowNs, seatsOf(r)
 	s.inUse += v.seats
 	if e.phase == inWindow {
@@ -184,6 +173,26 @@ func (e *Events) Dispatched(nowNs int64, r *server.Request) {
 	}
 }
 
+// decided returns the visit of a request that is dispatched or rejected: a new one, or the
+// one that has waited until now.
+func (e *Events) decided(nowNs int64, s *stand, r *server.Request) *visit {
+	v := e.inside[r.Number]
+	if v == nil {
+		v = e.enter(r)
+		v.queue = queueOf(r)
+		return v
+	}
+	v.waiting = false
+	s.waiting--
+	if e.phase == inWindow {
+		e.wait(nowNs, s, v, "e")
+		e.countWaiting(nowNs, s)
+	}
+	return v
+}
+
+// queueOf returns a request's queue, -1 if it has none. One that flow control does not see
+// may still name the queue of the request that its memory was used for before.
 func queueOf(r *server.Request) int {
 	if r.Flow == nil {
 		return -1
@@ -197,17 +206,7 @@ func (e *Events) Rejected(nowNs int64, r *server.Request) {
 		return
 	}
 	s := e.standOf(levelName(r.Flow))
-	v := e.inside[r.Number]
-	if v == nil {
-		v = e.enter(r)
-		v.queue = -1
-	} else {
-		s.waiting--
-		if e.phase == inWindow {
-			e.wait(nowNs, s, v, "e")
-			e.countWaiting(nowNs, s)
-		}
-	}
+	v := e.decided(nowNs, s, r)
 	if e.phase == inWindow {
 		e.write(&traceEvent{Name: "rejected: " + r.Rejection.String(), Category: "rejection", Phase: "i", At: microseconds(nowNs),
 			Process: s.process, Scope: "p"}, e.args(v))

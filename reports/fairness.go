@@ -71,7 +71,7 @@ func (l *level) divide() (shares []float64, fairness *Fairness) {
 	demands, services := make([]float64, len(l.flows)), make([]float64, len(l.flows))
 	total := 0.0
 	for i, f := range l.flows {
-		demands[i], services[i] = f.demand, float64(f.service)
+		demands[i], services[i] = f.demand, f.service
 		total += services[i]
 	}
 	shares = l.divider.fairShares(total, demands)

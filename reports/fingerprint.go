@@ -111,7 +111,7 @@ func (f *Fingerprint) Released(int64, *server.Request) {}
 func (f *Fingerprint) Tick(int64) {}
 
 func (f *Fingerprint) request(d decision, nowNs int64, r *server.Request, then int64) {
-	place := uint64(r.Queue())<<32 | uint64(r.Work.InitialSeats)<<16 | uint64(r.Work.FinalSeats)
+	place := uint64(queueOf(r))<<32 | uint64(r.Work.InitialSeats)<<16 | uint64(r.Work.FinalSeats)
 	f.record(d, r.Number, nowNs, f.flow(r), place, uint64(then))
 }
 

@@ -94,6 +94,33 @@ func TestFingerprintIsOfDecisionsAlone(t *testing.T) {
 	}
 }
 
+type noHost struct{}
+
+func (noHost) Dispatched(*queueset.Request) {}
+
+// A request that flow control does not see has no queue, even if its memory was that of one that had.
+func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
+	past := func(used *server.Request) string {
+		f := NewFingerprint(nil)
+		used.Template, used.Number = &server.Template{}, 1
+		used.Work.InitialSeats = 0
+		f.Dispatched(5, used)
+		return f.String()
+	}
+	used := &server.Request{}
+	used.Work.InitialSeats = 1
+	queues := queueset.New(0, queueset.Config{Queues: 4, HandSize: 1, QueueLengthLimit: 1}, 4, noHost{})
+	hand := queues.Hand(7)
+	queues.Arrive(0, &used.Request.Request, &hand)
+	queues.Finish(1, &used.Request.Request)
+	if used.Queue() < 0 {
+		t.Fatal("the queue is forgotten; want a request that still names it")
+	}
+	if got, want := past(used), past(&server.Request{}); got != want {
+		t.Errorf("fingerprint %s, want that of new memory, %s", got, want)
+	}
+}
+
 // An event costs no allocation, however many there are.
 func TestFingerprintAllocatesNothing(t *testing.T) {
 	f := NewFingerprint(nil)

@@ -14,7 +14,7 @@ type flow struct {
 	index      int32 // among the level's flows, noIndex for the one that is not among them
 
 	sinceNs int64   // up to when the integrals are complete
-	service int64   // seat-nanoseconds within the window
+	service float64 // seat-nanoseconds within the window
 	demand  float64 // seat-nanoseconds asked for by arrivals within the window
 
 	// Of the interval under way: the service, and the demand, which is what was
@@ -136,7 +136,7 @@ func (f *flow) advance(nowNs int64) {
 		f.intervalService += served
 		f.outstanding = max(0, f.outstanding-float64(served))
 		if nowNs > f.level.fromNs {
-			f.service += seats * (nowNs - max(f.sinceNs, f.level.fromNs))
+			f.service += float64(seats * (nowNs - max(f.sinceNs, f.level.fromNs)))
 		}
 	}
 	f.sinceNs = nowNs

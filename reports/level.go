@@ -13,9 +13,10 @@ import (
 type level struct {
 	name   string
 	known  bool // to flow control: spec and limits are set
+	there  bool // known, and not removed
 	spec   config.PriorityLevelSpec
 	limits seats.Limits
-	limit  int // the current one, in seats
+	limit  int // the current one, in seats; 0 once removed
 
 	flows  []*flow // in the order of first appearance
 	byName map[string]*flow
@@ -38,27 +39,28 @@ type level struct {
 	serves  []float64 // scratch
 }
 
-// windowUse integrates over the window.
+// windowUse integrates over the window. Three hundred seats in use for a year would overflow
+// an int64; up to 2⁵³ the sums are exact.
 type windowUse struct {
-	seatNs      int64 // seats in use
-	limitNs     int64 // current limit
-	waitingNs   int64 // requests waiting
+	seatNs      float64 // seats in use
+	waitingNs   float64 // requests waiting
 	saturatedNs int64
-	spanNs      int64
-	peak        int // seats in use
+	spanNs      int64 // while the level was there
+	peak        int   // seats in use
 
 	// The integral of seats in use over current limit, up to the last change of the
 	// limit; and since then, the seats in use alone.
 	ratio         float64
 	ratioNs       int64 // how long the limit was above 0
-	seatNsAtLimit int64
+	seatNsAtLimit float64
 }
 
 // intervalUse integrates over the interval under way.
 type intervalUse struct {
-	seatNs, limitNs, waitingNs, seatsWaitingNs, executingNs int64
-	arrived, dispatched                                     int64
-	rejected                                                [queueset.Rejections]int64
+	seatNs, waitingNs, seatsWaitingNs, executingNs int64
+	limitNs                                        float64 // a limit may be of a thousand million seats
+	arrived, dispatched                            int64
+	rejected                                       [queueset.Rejections]int64
 }
 
 func (l *level) exempt() bool { return l.spec.Type == config.TypeExempt }
@@ -97,8 +99,12 @@ func (l *level) leave(nowNs int64, seats int) {
 
 func (l *level) adjust(nowNs int64, s levelState) {
 	l.advance(nowNs)
-	l.known, l.spec, l.limits = true, *s.Spec(), s.Limits()
-	if limit := s.CurrentLimit(); limit != l.limit {
+	l.known, l.there, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
+	l.setLimit(s.CurrentLimit())
+}
+
+func (l *level) setLimit(limit int) {
+	if limit != l.limit {
 		l.window.settle(l.limit)
 		l.limit = limit
 	}
@@ -110,7 +116,7 @@ func (l *level) advance(nowNs int64) {
 		return
 	}
 	l.now.seatNs += int64(l.seatsInUse) * d
-	l.now.limitNs += int64(l.limit) * d
+	l.now.limitNs += float64(l.limit) * float64(d)
 	l.now.waitingNs += int64(l.waiting) * d
 	l.now.seatsWaitingNs += int64(l.seatsWaiting) * d
 	l.now.executingNs += int64(l.executing) * d
@@ -121,24 +127,27 @@ func (l *level) advance(nowNs int64) {
 }
 
 func (w *windowUse) add(l *level, d int64) {
-	w.spanNs += d
-	w.seatNs += int64(l.seatsInUse) * d
-	w.limitNs += int64(l.limit) * d
-	w.waitingNs += int64(l.waiting) * d
+	seatNs := float64(int64(l.seatsInUse) * d)
+	w.seatNs += seatNs
 	w.peak = max(w.peak, l.seatsInUse)
+	if !l.there { // but for seats that are kept for additional latency
+		return
+	}
+	w.spanNs += d
+	w.waitingNs += float64(int64(l.waiting) * d)
 	if l.waiting > 0 || l.seatsInUse >= l.limit {
 		w.saturatedNs += d
 	}
 	if l.limit > 0 {
 		w.ratioNs += d
-		w.seatNsAtLimit += int64(l.seatsInUse) * d
+		w.seatNsAtLimit += seatNs
 	}
 }
 
 // settle books what was used under a limit that now changes.
 func (w *windowUse) settle(limit int) {
 	if limit > 0 {
-		w.ratio += float64(w.seatNsAtLimit) / float64(limit)
+		w.ratio += w.seatNsAtLimit / float64(limit)
 	}
 	w.seatNsAtLimit = 0
 }
@@ -172,7 +181,7 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 		ExecutingRequests: float64(l.now.executingNs) / span,
 		WaitingRequests:   float64(l.now.waitingNs) / span,
 		WaitingSeats:      float64(l.now.seatsWaitingNs) / span,
-		CurrentLimit:      float64(l.now.limitNs) / span,
+		CurrentLimit:      l.now.limitNs / span,
 		Arrived:           l.now.arrived, Dispatched: l.now.dispatched,
 		Rejected: l.now.rejected,
 	}

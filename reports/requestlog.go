@@ -32,7 +32,8 @@ type RequestLog struct {
 	stop    func() // lets the writer write what is handed over, and end
 }
 
-// entry is what a line says. Template and Flow are not changed once a request has them.
+// entry is what a line says. What it says of Template and Flow never changes, though the
+// server writes to other fields of a Template while the writer reads.
 type entry struct {
 	template *server.Template
 	of       *server.Flow // nil when flow control does not see the request
@@ -205,7 +206,8 @@ type lineWriter struct {
 
 func (w *lineWriter) keep(err error) {
 	if err != nil {
-		w.err.CompareAndSwap(nil, &err)
+		first := err // only an error needs memory of its own, not the nil of every line
+		w.err.CompareAndSwap(nil, &first)
 	}
 }
 

@@ -164,6 +164,16 @@ func (l *RequestLogFile) arriveOnce() {
 	(&stage{observers: []server.Observer{l}}).arrive(1, mice, flowA, 1)
 }
 
+// A line costs no allocation once the parts that lines have in common are known.
+func TestRequestLogAllocatesNothingForALine(t *testing.T) {
+	l := NewRequestLog(discard{}, storyScenario())
+	defer l.Close()
+	e := entry{template: &server.Template{Workload: mice}, of: flowA, outcome: server.Executed}
+	if n := testing.AllocsPerRun(1000, func() { l.writer.write(&e) }); n != 0 {
+		t.Errorf("%v allocations a line", n)
+	}
+}
+
 func BenchmarkRequestLog(b *testing.B) {
 	sc := storyScenario()
 	l := NewRequestLog(discard{}, sc)

@@ -99,7 +99,7 @@ func (c *Collector) addLevel(s *Summary, l *level) {
 		Type:               l.spec.Type,
 		Limits:             Limits{Nominal: l.limits.Nominal, Lower: l.limits.Min, Upper: l.limits.Max, Current: l.limit},
 		PeakSeats:          w.peak,
-		ServiceSeatSeconds: float64(w.seatNs) / 1e9,
+		ServiceSeatSeconds: w.seatNs / 1e9,
 	}
 	if l.spec.Limited != nil {
 		out.Response = l.spec.Limited.LimitResponse.Type
@@ -108,7 +108,7 @@ func (c *Collector) addLevel(s *Summary, l *level) {
 		out.Queues, out.HandSize, out.QueueLengthLimit = int(q.Queues), int(q.HandSize), int(q.QueueLengthLimit)
 	}
 	if w.spanNs > 0 {
-		out.MeanWaiting = float64(w.waitingNs) / float64(w.spanNs)
+		out.MeanWaiting = w.waitingNs / float64(w.spanNs)
 		if l.known && !l.exempt() {
 			out.Utilisation = &Utilisation{Saturated: float64(w.saturatedNs) / float64(w.spanNs)}
 			if w.ratioNs > 0 {
@@ -135,11 +135,11 @@ func (c *Collector) addLevel(s *Summary, l *level) {
 func (f *flow) summary(m *measures[uint32], share float64) Flow {
 	out := Flow{
 		Group: groupOf(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
-		ServiceSeatSeconds: float64(f.service) / 1e9, DemandSeatSeconds: f.demand / 1e9,
+		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
 		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs,
 	}
 	if share > 0 {
-		ratio := float64(f.service) / share
+		ratio := f.service / share
 		out.Ratio = &ratio
 	}
 	return out

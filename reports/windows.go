@@ -12,8 +12,9 @@ import (
 //
 // The time from the end of the warm-up on is divided into consecutive windows; what is left
 // at the end and is shorter than a window is in none. A request belongs to the window that
-// it arrives in, with all that becomes of it. Kept are the windows that have requests which
-// still wait or execute: memory grows with their number, not with the length of the run.
+// it arrives in, with all that becomes of it. Kept are the windows from the first one that has
+// requests which still wait or execute: memory grows with how many windows the longest wait
+// and execution span, not with the length of the run.
 type WindowedThresholds []*windowedThreshold
 
 // windowedThreshold is the evaluation of one threshold.

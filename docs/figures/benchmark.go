@@ -144,7 +144,7 @@ func axisNamed(all []*series, axis string, points int) (*series, error) {
 // grouped writes a number, rounded, with a space before every three digits.
 func grouped(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + " " + s[i:]
 	}
 	return s

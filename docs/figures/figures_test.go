@@ -81,7 +81,7 @@ func TestSizes(t *testing.T) {
 	if got != want {
 		t.Errorf("the tables are\n%s\nwant\n%s", got, want)
 	}
-	if !strings.Contains(text, "medians of 3 rounds") || !strings.Contains(text, "(../images/cost-against-size.svg)") {
+	if !strings.Contains(text, "; rounds: 3.") || !strings.Contains(text, "(../images/cost-against-size.svg)") {
 		t.Errorf("the page has neither rounds nor chart:\n%s", text)
 	}
 	chart, err := os.ReadFile(filepath.Join(images, "cost-against-size.svg"))
@@ -238,6 +238,15 @@ func TestMistakes(t *testing.T) {
 		status := run(strings.NewReader(sizesInput), &stderr, strings.Fields(args))
 		if want := fmt.Sprintf("figures: %q: want one of sizes, memory, parts or peers\n", strings.Fields(args)); status != 2 || stderr.String() != want {
 			t.Errorf("status %d, %q; want 2, %q", status, &stderr, want)
+		}
+	}
+}
+
+// A slope may be negative: its sign stands at its digits.
+func TestGrouped(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 999.4: "999", 1234567: "1 234 567", -123: "-123", -1234: "-1 234"} {
+		if got := grouped(x); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func sizes(input string) (section, error) {
 		return section{}, err
 	}
 	const name = "cost-against-size.svg"
-	text := fmt.Sprintf("%s; medians of %d rounds.\n\n"+
+	text := fmt.Sprintf("%s; rounds: %d.\n\n"+
 		"![ns a request against the number of queues, of seats, of flows and of seats a request, on logarithmic axes](../images/%s)\n\n%s",
 		where(input), rounds, name, table(rows))
 	return section{text: text, chartName: name, chart: chart}, nil

@@ -1,7 +1,9 @@
 package server
 
 // Observer is told what happens at the server, as it happens. Its methods must not call
-// back, and must not keep a request.
+// back. A request may be kept until it is Rejected or Released, and no longer: it is then
+// used again, for its next attempt or for another. Until then its Work and its queue may
+// change. Its Template and its Flow may be kept for good.
 //
 // The life of a request: Arrived, then either Rejected at once, or Dispatched at once, or
 // Queued for a wait that ends with Dispatched or Rejected (a time-out). After Dispatched come
@@ -23,4 +25,14 @@ type Observer interface {
 	// Tick is called at every multiple of the sampling interval from 0 on, before
 	// anything else happens at that instant, and at the end of the run.
 	Tick(nowNs int64)
+}
+
+// HeldBackObserver is an Observer that is told, too, when a request does not fit.
+type HeldBackObserver interface {
+	Observer
+
+	// HeldBack is called whenever r would be Dispatched next but asks for more seats than are
+	// free, though some are: everything that waits at its level waits on. It can be Arrived and
+	// about to be Queued. What leads to it has not been told in full.
+	HeldBack(nowNs int64, r *Request)
 }

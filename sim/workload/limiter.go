@@ -1,6 +1,9 @@
 package workload
 
-import "apfsim/sim/scenario"
+import (
+	"apfsim/sim/random"
+	"apfsim/sim/scenario"
+)
 
 // limiter is a client's token bucket: it holds up to burst tokens, gains qps a second,
 // and every request takes one, in advance if need be, and waits for it
@@ -24,5 +27,5 @@ func (l *limiter) take(nowNs int64) int64 {
 	if l.tokens >= 0 {
 		return nowNs
 	}
-	return nowNs + int64(-l.tokens/l.qps*second)
+	return nowNs + int64(min(-l.tokens/l.qps*second, random.LongestNs))
 }

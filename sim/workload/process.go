@@ -111,6 +111,9 @@ func (p *ramping) take(at float64) float64 {
 // invert returns the t ≥ 0 at which rate·t + slope·t²/2 reaches n, in the form that loses
 // no digits when the slope is small.
 func invert(n, rate, slope float64) float64 {
+	if n == 0 {
+		return 0 // with a rate of 0, too, where the form has no value
+	}
 	return 2 * n / (rate + math.Sqrt(max(0, rate*rate+2*slope*n)))
 }
 

@@ -168,6 +168,25 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
+// A token that takes longer than any run comes after the run.
+func TestLimiterOfNextToNothing(t *testing.T) {
+	l := newLimiter(&scenario.RateLimit{QPS: 1e-12, Burst: 1})
+	for i := range 3 {
+		if got := l.take(5); (got > 5) != (i > 0) || got < 5 {
+			t.Errorf("request %d goes out at %d", i, got)
+		}
+	}
+}
+
+// An exponential draw may be 0: the first arrival of a ramp from 0 is then at its beginning.
+func TestRampingFromZeroAtLevelZero(t *testing.T) {
+	p := &ramping{stages: []scenario.Stage{{Duration: scenario.Duration(second), Rate: 1}}}
+	open(&p.random)
+	if at := p.next(); at != 0 {
+		t.Errorf("the first arrival is at %v, want 0", at)
+	}
+}
+
 func constant(t *testing.T, d time.Duration) scenario.Distribution {
 	t.Helper()
 	c, err := random.NewConstant(int64(d))
