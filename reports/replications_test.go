@@ -38,7 +38,7 @@ func replicate(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *reports
 
 func load(t testing.TB, text string, set ...string) *scenario.Scenario {
 	t.Helper()
-	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{Set: set})
+	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{Set: scenario.Assignments("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}

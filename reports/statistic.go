@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/core/config"
 	"apfsim/core/document"
 	"apfsim/sim/scenario"
 )
@@ -201,6 +202,60 @@ func FindStatistic(all []Statistic, text string) (int, error) {
 		return 0, fmt.Errorf("%s: %w", name, missing(all, &want))
 	}
 	return 0, fmt.Errorf("%s: flows of several priority levels have this name; want one of %s, %s", name, all[found[0]].Name, all[found[1]].Name)
+}
+
+// CheckStatistic says what is wrong with the name of a statistic for runs of the scenarios, as
+// far as that is known before they are run: which flows there are is not.
+func CheckStatistic(text string, scenarios ...*scenario.Scenario) error {
+	id, err := scenario.ParseStatistic(text)
+	if err != nil || id.Tag("flow") != "" {
+		return err
+	}
+	if _, err = FindStatistic(Statistics(namesOf(scenarios)), text); errors.Is(err, ErrNoSamples) {
+		return nil
+	}
+	return err
+}
+
+// namesOf returns a summary without requests, of all workloads, FlowSchemas and levels that
+// there are in the scenarios.
+func namesOf(points []*scenario.Scenario) *Summary {
+	var s Summary
+	groups := func(to *[]Group) func(name string) {
+		seen := map[string]bool{}
+		return func(name string) {
+			if !seen[name] {
+				seen[name] = true
+				*to = append(*to, Group{Name: name})
+			}
+		}
+	}
+	var levels []Group
+	addWorkload, addSchema, addLevel := groups(&s.Workloads), groups(&s.FlowSchemas), groups(&levels)
+	addObjects := func(objects *config.Objects) {
+		for _, schema := range objects.FlowSchemas {
+			addSchema(schema.Name)
+		}
+		for _, level := range objects.PriorityLevels {
+			addLevel(level.Name)
+		}
+	}
+	for _, sc := range points {
+		for i := range sc.Spec.Workload {
+			addWorkload(sc.Spec.Workload[i].Name)
+		}
+		if sc.Spec.Servers.FlowControl != scenario.PriorityAndFairness {
+			continue
+		}
+		addObjects(&sc.Objects)
+		for i := range sc.Spec.Events {
+			addObjects(&sc.Spec.Events[i].Objects)
+		}
+	}
+	for _, g := range levels {
+		s.PriorityLevels = append(s.PriorityLevels, Level{Group: g})
+	}
+	return &s
 }
 
 // isThatOf says whether s is the wanted statistic of a flow, which may be narrowed down

@@ -16,7 +16,7 @@ import (
 // resultOf simulates the one scenario of a text.
 func resultOf(t testing.TB, text string, set ...string) *reports.Result {
 	t.Helper()
-	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{Set: set})
+	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{Set: scenario.Assignments("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}

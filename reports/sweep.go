@@ -2,7 +2,9 @@ package reports
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 
-	"apfsim/core/config"
 	"apfsim/sim/scenario"
 )
 
@@ -48,6 +49,37 @@ type Sweep struct {
 type SweepInput struct {
 	Name   string `json:"name"` // as the scenario calls it
 	SHA256 string `json:"sha256"`
+}
+
+// SweepInputs returns the files that the scenarios of all points are read from, each once.
+func SweepInputs(points []*scenario.Scenario) ([]SweepInput, error) {
+	var all []SweepInput
+	seen := map[[2]string]bool{}
+	for _, sc := range points {
+		for _, in := range sc.Inputs {
+			if seen[[2]string{in.Name, in.Path}] {
+				continue
+			}
+			seen[[2]string{in.Name, in.Path}] = true
+			sum, err := sumOf(in)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", in.Name, err)
+			}
+			all = append(all, SweepInput{in.Name, sum})
+		}
+	}
+	return all, nil
+}
+
+func sumOf(in scenario.Input) (string, error) {
+	file, err := in.Open()
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // SweepParameter is one dimension of the grid.
@@ -110,7 +142,6 @@ func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 				scenario.Statistic{Metric: "rejected", Stat: "rate", Tags: of}.String())
 		}
 	}
-	known := Statistics(namesOf(points))
 	s.Charts = []string{}
 	var wrong []error
 	for _, name := range names {
@@ -118,9 +149,7 @@ func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 		switch {
 		case err != nil:
 		case id.Tag("flow") == "":
-			if _, err = FindStatistic(known, name); errors.Is(err, ErrNoSamples) {
-				err = nil
-			}
+			err = CheckStatistic(name, points...)
 		case !s.Flows:
 			err = fmt.Errorf("%s: single flows are left out; want --flows as well", id)
 		}
@@ -132,44 +161,6 @@ func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 		}
 	}
 	return errors.Join(wrong...)
-}
-
-// namesOf returns a summary without requests, of all workloads, FlowSchemas and levels that
-// there are in the scenarios.
-func namesOf(points []*scenario.Scenario) *Summary {
-	var s Summary
-	groups := func(to *[]Group) func(name string) {
-		seen := map[string]bool{}
-		return func(name string) {
-			if !seen[name] {
-				seen[name] = true
-				*to = append(*to, Group{Name: name})
-			}
-		}
-	}
-	var levels []Group
-	addWorkload, addSchema, addLevel := groups(&s.Workloads), groups(&s.FlowSchemas), groups(&levels)
-	addObjects := func(objects *config.Objects) {
-		for _, schema := range objects.FlowSchemas {
-			addSchema(schema.Name)
-		}
-		for _, level := range objects.PriorityLevels {
-			addLevel(level.Name)
-		}
-	}
-	for _, sc := range points {
-		for i := range sc.Spec.Workload {
-			addWorkload(sc.Spec.Workload[i].Name)
-		}
-		addObjects(&sc.Objects)
-		for i := range sc.Spec.Events {
-			addObjects(&sc.Spec.Events[i].Objects)
-		}
-	}
-	for _, g := range levels {
-		s.PriorityLevels = append(s.PriorityLevels, Level{Group: g})
-	}
-	return &s
 }
 
 // ReadSweep reads what the sweep in a folder consists of. The error is fs.ErrNotExist if

@@ -83,7 +83,7 @@ func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
 			fmt.Sprintf("spec.resources=[{resource: pods, objects: %d, averageBytes: 1000}]", 100*l.width),
 			fmt.Sprintf(`spec.workload[0].request={verb: list, resource: pods, query: "limit=%d&resourceVersion=1"}`, 100*l.width))
 	}
-	loaded, mistakes := scenario.Load(os.DirFS("../conformance/peers"), "one-level.yaml", scenario.Options{Set: set})
+	loaded, mistakes := scenario.Load(os.DirFS("../conformance/peers"), "one-level.yaml", scenario.Options{Set: scenario.Assignments("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}

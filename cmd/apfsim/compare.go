@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
@@ -48,7 +47,7 @@ of Benjamini and Hochberg, so that one in twenty of them may be a false alarm.
 
 Exit status: 0 all is done and no limit of --fail-on is exceeded; 1 something failed; 2 wrong
 usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
-		Example: `  apfsim compare elephants-and-mice --set-head 'spec.workload[0].clients=8'
+		Example: `  apfsim compare elephants-and-mice --set-head 'level[workload-low].handSize=8'
   apfsim compare incident.yaml --config-base cluster.yaml --config-head scenarios/config/cluster-flowcontrol.yaml --replications 5
   apfsim compare incident.yaml my-scenario.yaml --fail-on 'latency{workload:w}.p(99) > +5%' --replications 5`,
 		Args:              count(1, 2, "what to compare: two folders of results or scenarios, or one scenario with flags for its sides"),
@@ -58,14 +57,14 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&flags.out, "out", "o", "", "also write comparison.json and comparison.csv to `DIR`")
+	f.StringVarP(&flags.out, "out", "o", "", "also write comparison.json, comparison.csv and comparison.html to `DIR`")
 	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the base's")
 	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times, with seeds that count up")
-	f.StringArrayVar(&flags.set, "set", nil, "`FIELD=VALUE`: set a field of both scenarios, as spec.duration=5m; the value is YAML")
+	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of both scenarios' own; may be repeated")
 	for i, side := range sideNames {
-		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "as --set, for the "+side+" alone")
-		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "as --config, for the "+side+" alone")
+		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "`PATH=VALUE`: as --set, for the "+side+" alone; may be repeated")
+		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: as --config, for the "+side+" alone; may be repeated")
 	}
 	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit with 99 if it is exceeded for certain; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
@@ -138,7 +137,8 @@ func (f *compareFlags) load(arg string, i int) (*side, error) {
 	if len(config) == 0 {
 		config = f.config
 	}
-	loaded, err := loadScenarios([]string{arg}, scenario.Options{Set: slices.Concat(f.set, f.setOf[i]), ConfigFiles: config})
+	set := slices.Concat(scenario.Assignments("--set", f.set), scenario.Assignments("--set-"+sideNames[i], f.setOf[i]))
+	loaded, err := loadScenarios([]string{arg}, scenario.Options{Set: set, ConfigFiles: config})
 	if err != nil {
 		return nil, err
 	}
@@ -168,17 +168,20 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err := errors.Join(wrong...); err != nil {
 		return invalid(err)
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	if base, head := sides[0].scenario, sides[1].scenario; base != nil && head != nil {
+		for _, l := range limits { // which else are looked up in the end
+			if err := reports.CheckStatistic(l.Name, base, head); err != nil {
+				return invalid(fmt.Errorf("--fail-on: %w", err))
+			}
+		}
+	}
+	ctx, stop := interruptible(cmd)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends it at once
-	for _, dir := range []string{flags.out, flags.bench} {
-		if dir == "" {
+	for _, folder := range []struct{ flag, dir string }{{"out", flags.out}, {"bench", flags.bench}} {
+		if folder.dir == "" {
 			continue
 		}
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-		if err := writable(dir); err != nil {
+		if err := makeFolder(folder.flag, folder.dir); err != nil {
 			return err
 		}
 	}
@@ -214,7 +217,7 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides []*side) error {
 	var toRun []*side
 	var all []*scenario.Scenario
-	for _, s := range sides {
+	for i, s := range sides {
 		if s.scenario == nil {
 			continue
 		}
@@ -223,7 +226,7 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides []*sid
 		switch {
 		case cmd.Flags().Changed("seed"):
 			sc.Spec.Seed = f.seed
-		case slices.ContainsFunc(f.setOf[len(all)], func(set string) bool { return strings.HasPrefix(set, "spec.seed=") }):
+		case slices.ContainsFunc(f.setOf[i], func(set string) bool { return strings.HasPrefix(set, "spec.seed=") }):
 			// Seeds that differ are what is asked for.
 		case len(all) > 0:
 			sc.Spec.Seed = all[0].Spec.Seed

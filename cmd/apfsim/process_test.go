@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -98,6 +100,19 @@ func folderWithScenario(t *testing.T) string {
 	return dir
 }
 
+// folderWithShards is that, and the two shards of a sweep over it.
+func folderWithShards(t *testing.T) string {
+	t.Helper()
+	dir := folderWithScenario(t)
+	for _, shard := range []string{"0", "1"} {
+		p := newProcess(t, dir, "apfsim", "sweep", "small.yaml", "--over", "spec.workload[w].clients=1,2", "--shard", shard+"/2", "-o", "shards/"+shard)
+		if status := p.wait(t); status != statusDone {
+			t.Fatal(p.err.String())
+		}
+	}
+	return dir
+}
+
 func noWindows(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -177,6 +192,8 @@ var writers = [][]string{
 	{"run", "small.yaml", "--format", "yaml", "--replications", "3"},
 	{"run", "small.yaml", "--replications", "3"},
 	{"compare", "small.yaml", "small.yaml", "--replications", "2", "--all"},
+	{"sweep", "small.yaml", "--over", "spec.workload[w].clients=1,2", "-o", "swept"},
+	{"merge", "shards/0", "shards/1", "-o", "merged"},
 	{"collisions"},
 	{"collisions", "--format", "json"},
 	{"collisions", "--format", "csv"},
@@ -197,11 +214,12 @@ var writers = [][]string{
 
 func TestPipeThatClosesEarlyIsNoError(t *testing.T) {
 	noWindows(t)
-	dir := folderWithScenario(t)
+	dir := folderWithShards(t)
+	whereResultsAre := regexp.MustCompile(`^(apfsim: results of small are in \S+\n)?$`)
 	for _, args := range writers {
 		p := newProcess(t, dir, "apfsim", args...)
 		p.Stdout = closedPipe(t)
-		if status := p.wait(t); status != statusDone || p.err.Len() > 0 {
+		if status := p.wait(t); status != statusDone || !whereResultsAre.Match(p.err.Bytes()) {
 			t.Errorf("apfsim %s: exit status %d, stderr %q", strings.Join(args, " "), status, p.err.String())
 		}
 	}
@@ -219,28 +237,43 @@ func closedPipe(t *testing.T) *os.File {
 	return w
 }
 
-// Nobody reads the summary: the files are whole nevertheless, and so is the verdict.
+// The commands that write files: below OUT, all kinds there are but JUnit's, which tells of a
+// failure as well.
+var fileWriters = []string{
+	"run small.yaml -o OUT --requests --dump-at 1s --openmetrics OUT/metrics.om --events OUT/events.json --events-window 1s:2s",
+	"run small.yaml -o OUT --replications 3",
+	"compare small.yaml small.yaml --set-head spec.workload[0].clients=2 --replications 3 -o OUT --bench OUT",
+	"sweep small.yaml --over spec.workload[w].clients=1,2 --replications 2 -o OUT",
+	"merge shards/0 shards/1 -o OUT",
+	"collisions --chart OUT/table.svg",
+	"man OUT",
+}
+
+// writeFiles returns the process of one of the commands, not yet begun, that writes to out.
+func writeFiles(t *testing.T, dir, line, out string) *process {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, out), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return newProcess(t, dir, "apfsim", strings.Fields(strings.ReplaceAll(line, "OUT", out))...)
+}
+
+// Nobody reads what is printed: the files are whole nevertheless, and so is the verdict.
 func TestClosedPipeKeepsFilesAndVerdict(t *testing.T) {
 	noWindows(t)
-	dir := folderWithScenario(t)
-	heard := newProcess(t, dir, "apfsim", "run", "small.yaml", "-o", "heard", "--requests")
-	if status := heard.wait(t); status != statusDone {
-		t.Fatal(heard.err.String())
-	}
-	unheard := newProcess(t, dir, "apfsim", "run", "small.yaml", "-o", "unheard", "--requests")
-	unheard.Stdout = closedPipe(t)
-	if status := unheard.wait(t); status != statusDone {
-		t.Errorf("exit status %d: %s", status, unheard.err.String())
-	}
-	a, b := regular(t, filepath.Join(dir, "heard")), regular(t, filepath.Join(dir, "unheard"))
-	if len(a) == 0 || len(a) != len(b) {
-		t.Fatalf("%d files and %d", len(a), len(b))
-	}
-	for i := range a {
-		x, _ := os.ReadFile(a[i])
-		if y, _ := os.ReadFile(b[i]); !bytes.Equal(x, y) {
-			t.Errorf("%s and %s differ", a[i], b[i])
+	dir := folderWithShards(t)
+	for i, line := range fileWriters {
+		heard, unheard := fmt.Sprintf("heard-%d", i), fmt.Sprintf("unheard-%d", i)
+		p := writeFiles(t, dir, line, heard)
+		if status := p.wait(t); status != statusDone {
+			t.Fatal(p.err.String())
 		}
+		p = writeFiles(t, dir, line, unheard)
+		p.Stdout = closedPipe(t)
+		if status := p.wait(t); status != statusDone {
+			t.Errorf("%s: exit status %d: %s", line, status, p.err.String())
+		}
+		sameFolders(t, filepath.Join(dir, unheard), filepath.Join(dir, heard))
 	}
 	strict := newProcess(t, dir, "apfsim", "run", "small.yaml", "--set", `spec.thresholds={arrived: ["count < 1"]}`)
 	strict.Stdout = closedPipe(t)
@@ -255,7 +288,7 @@ func TestFullDeviceIsAnError(t *testing.T) {
 		t.Skip("there is no /dev/full here")
 	}
 	defer full.Close()
-	dir := folderWithScenario(t)
+	dir := folderWithShards(t)
 	for _, args := range writers {
 		p := newProcess(t, dir, "apfsim", args...)
 		p.Stdout = full
@@ -267,39 +300,55 @@ func TestFullDeviceIsAnError(t *testing.T) {
 
 // On a disk with room for some of the files only, each is whole or not there.
 func TestFullDisk(t *testing.T) {
-	dir := folderWithScenario(t)
-	disk := filepath.Join(dir, "disk")
-	if err := os.Mkdir(disk, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=128k", "none", disk).CombinedOutput(); err != nil {
-		t.Skipf("no small disk can be mounted here: %v, %s", err, out)
-	}
-	t.Cleanup(func() { exec.Command("umount", disk).Run() })
-	whole := newProcess(t, dir, "apfsim", "run", "small.yaml", "-o", "whole", "--requests")
-	if status := whole.wait(t); status != statusDone {
-		t.Fatal(whole.err.String())
-	}
-	for _, more := range [][]string{nil, {"--requests"}} {
-		p := newProcess(t, dir, "apfsim", append([]string{"run", "small.yaml", "-o", "disk"}, more...)...)
-		if status := p.wait(t); status != statusFailed || !strings.Contains(p.err.String(), "no space left on device") {
-			t.Errorf("%q: exit status %d, stderr %q", more, status, p.err.String())
+	dir := folderWithShards(t)
+	for i, line := range fileWriters {
+		whole := fmt.Sprintf("whole-%d", i)
+		p := writeFiles(t, dir, line, whole)
+		if status := p.wait(t); status != statusDone {
+			t.Fatal(p.err.String())
 		}
-		if p.out.Len() > 0 {
-			t.Errorf("%q: a summary in spite of the failure", more)
+		const page = 4096 // a disk in memory has as many, and each file its own
+		pages := int64(0)
+		for _, path := range regular(t, filepath.Join(dir, whole)) {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages += (info.Size() + page - 1) / page
 		}
-		for _, path := range regular(t, disk) {
-			name, _ := filepath.Rel(disk, path)
-			x, _ := os.ReadFile(path)
-			if y, err := os.ReadFile(filepath.Join(dir, "whole", name)); err != nil || !bytes.Equal(x, y) {
-				t.Errorf("%q: %s is not whole", more, name)
+		for quarters := range int64(4) {
+			name := fmt.Sprintf("disk-%d-%d", i, quarters)
+			disk := smallDisk(t, dir, name, max(1, quarters*pages/4)*page)
+			p := writeFiles(t, dir, line, name)
+			if status := p.wait(t); status != statusFailed || !strings.Contains(p.err.String(), "no space left on device") {
+				t.Errorf("%s: exit status %d, stderr %q", line, status, p.err.String())
+			}
+			if p.out.Len() > 0 {
+				t.Errorf("%s: printed in spite of the failure: %.100q", line, p.out.String())
+			}
+			for _, path := range regular(t, disk) {
+				name, _ := filepath.Rel(disk, path)
+				x, _ := os.ReadFile(path)
+				if y, err := os.ReadFile(filepath.Join(dir, whole, name)); err != nil || !bytes.Equal(x, y) {
+					t.Errorf("%s: %s is not whole", line, name)
+				}
 			}
 		}
 	}
-	p := newProcess(t, dir, "apfsim", "collisions", "--chart", "disk/table.png")
-	if status := p.wait(t); status != statusFailed || !strings.Contains(p.err.String(), "table.png") {
-		t.Errorf("chart: exit status %d, stderr %q", status, p.err.String())
+}
+
+// smallDisk is a folder with room for so many bytes.
+func smallDisk(t *testing.T, dir, name string, bytes int64) string {
+	t.Helper()
+	disk := filepath.Join(dir, name)
+	if err := os.Mkdir(disk, 0o777); err != nil {
+		t.Fatal(err)
 	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", bytes), "none", disk).CombinedOutput(); err != nil {
+		t.Skipf("no small disk can be mounted here: %v, %s", err, out)
+	}
+	t.Cleanup(func() { exec.Command("umount", disk).Run() })
+	return disk
 }
 
 // What cannot be written to is found out before the run, however long that would be.
@@ -316,12 +365,20 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		folders = append(folders, "/proc/results")
 	}
 	for _, folder := range folders {
-		p := newProcess(t, dir, "apfsim", "run", "small.yaml", "--set", "spec.duration=10000h", "-o", folder)
-		if status := p.wait(t); status != statusFailed || !strings.HasPrefix(p.err.String(), "apfsim: --out: ") {
-			t.Errorf("%s: exit status %d, stderr %q", folder, status, p.err.String())
-		}
-		if p.out.Len() > 0 {
-			t.Errorf("%s: stdout %q", folder, p.out.String())
+		for _, line := range []string{
+			"run small.yaml --set spec.duration=10000h --out",
+			"compare small.yaml small.yaml --set spec.duration=10000h --out",
+			"compare small.yaml small.yaml --set spec.duration=10000h --bench",
+			"sweep small.yaml --set spec.duration=10000h --over spec.workload[w].clients=1,2 --out",
+		} {
+			args := append(strings.Fields(line), folder)
+			p := newProcess(t, dir, "apfsim", args...)
+			if status := p.wait(t); status != statusFailed || !strings.HasPrefix(p.err.String(), "apfsim: "+args[len(args)-2]+": ") {
+				t.Errorf("%s: exit status %d, stderr %q", args, status, p.err.String())
+			}
+			if p.out.Len() > 0 {
+				t.Errorf("%s: stdout %q", args, p.out.String())
+			}
 		}
 	}
 }

@@ -51,16 +51,23 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 		return fmt.Errorf("--precision: %q: want a share of the mean between 0 and 100 %%, as 2%%", p.share)
 	}
 	p.wanted = wanted
-	for _, name := range p.of {
-		if _, err := scenario.ParseStatistic(name); err != nil {
-			return fmt.Errorf("--of: %w", err)
-		}
-	}
 	switch least := reports.LeastForPrecision; {
 	case cmd.Flags().Changed("replications") && flags.replications < least:
 		return fmt.Errorf("--replications: %d: want at least %d with --precision", flags.replications, least)
 	case flags.requests || len(flags.dumpAt) > 0:
 		return errors.New("--precision: nobody knows beforehand which runs there will be, and their own files are not kept; run one of them with --seed for --requests and --dump-at")
+	}
+	return nil
+}
+
+// fit says which statistics runs of these scenarios cannot have.
+func (p *precision) fit(loaded []*scenario.Scenario) error {
+	for _, name := range p.of {
+		for _, sc := range loaded {
+			if err := reports.CheckStatistic(name, sc); err != nil {
+				return fmt.Errorf("--of: %w", err)
+			}
+		}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ Exit status: 0 all is done and every threshold holds; 1 something failed; 2 wron
 invalid input; 99 a threshold does not hold, or a fingerprint is not the one expected.`,
 		Example: `  apfsim run elephants-and-mice
   apfsim run incident.yaml --config cluster.yaml -o results
-  apfsim run elephants-and-mice --set spec.workload[0].clients=8 --seed 7`,
+  apfsim run elephants-and-mice --set 'spec.workload[elephants].clients=8' --seed 7`,
 		Args:              atLeastOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,7 +70,7 @@ invalid input; 99 a threshold does not hold, or a fingerprint is not the one exp
 	f.StringVarP(&flags.out, "out", "o", "", "write the results below `DIR`")
 	f.BoolVar(&flags.requests, "requests", false, "with -o, also write a log of every request, requests.jsonl")
 	f.Uint64Var(&flags.seed, "seed", 0, "`N` in place of the scenarios' own seed")
-	f.StringArrayVar(&flags.set, "set", nil, "`FIELD=VALUE`: set a field of every scenario, as spec.duration=5m; the value is YAML")
+	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of every scenario or of a priority level, as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenarios' own; may be repeated")
 	f.IntVar(&flags.replications, "replications", 0, "run every scenario `N` times, with seeds that count up, in place of the scenarios' own number")
 	flags.precision.addFlags(cmd)
@@ -106,7 +106,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if cmd.Flags().Changed("out") && flags.out == "" {
 		return invalid(errors.New("--out: is empty; want a folder"))
 	}
-	loaded, err := loadScenarios(args, scenario.Options{Set: flags.set, ConfigFiles: flags.config})
+	loaded, err := loadScenarios(args, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config})
 	if err != nil {
 		return invalid(err)
 	}
@@ -120,19 +120,18 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			sc.Spec.Replications = mostUntilPrecise
 		}
 	}
-	if err := flags.fit(loaded); err != nil {
+	if err := flags.precision.fit(loaded); err != nil {
+		return invalid(err)
+	}
+	if err := flags.outputFlags.fit(loaded); err != nil {
 		return invalid(err)
 	}
 	// From here on an interrupted run takes away what it has begun to write.
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(cmd)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends it at once
 	if flags.out != "" {
-		if err := os.MkdirAll(flags.out, 0o777); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		if err := writable(flags.out); err != nil {
-			return fmt.Errorf("--out: %w", err)
+		if err := makeFolder("out", flags.out); err != nil {
+			return err
 		}
 	}
 	gate, err := newGate(cmd, flags, loaded)
@@ -185,6 +184,26 @@ func runName(sc *scenario.Scenario, i, n int) string {
 		return sc.Metadata.Name
 	}
 	return fmt.Sprintf("%s-seed-%d", sc.Metadata.Name, sc.Spec.Seed+uint64(i))
+}
+
+// interruptible returns a context that ends with Ctrl-C or SIGTERM. The second of them ends the
+// program at once.
+func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// makeFolder makes the folder that a flag names, if it is not there.
+func makeFolder(flag, dir string) error {
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		err = writable(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
 }
 
 // writable finds out before a run, not after it, whether there can be files in dir.

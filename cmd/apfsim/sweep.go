@@ -55,7 +55,7 @@ several machines share the work; 'apfsim merge' puts their folders together.`,
 	f.StringArrayVar(&flags.over, "over", nil, "`PATH=VALUE,VALUE,...`: a parameter and its values, as 'spec.workload[mice].clients=10,100' or 'level[workload-low].handSize=4,6'; may be repeated")
 	f.IntVar(&flags.replications, "replications", 0, "run every point `N` times, with seeds that count up, in place of the scenario's own number")
 	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the scenario's own")
-	f.StringArrayVar(&flags.set, "set", nil, "`FIELD=VALUE`: set a field at every point, as spec.duration=5m; the value is YAML")
+	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field at every point, as spec.duration=5m; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenario's own; may be repeated")
 	f.StringVar(&flags.shard, "shard", "", "`I/N`: run only the I-th of N parts, from 0/N on; the tables come with 'apfsim merge'")
 	f.StringArrayVar(&flags.charts, "chart", nil, "`STATISTIC` to show, as 'wait{workload:mice}.p(99)'; may be repeated")
@@ -102,7 +102,7 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends it at once
-	g, err := newGrid(ctx, arg, flags.over, scenario.Options{Set: flags.set, ConfigFiles: flags.config})
+	g, err := newGrid(ctx, arg, flags.over, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config})
 	if err == nil {
 		err = flags.complete(cmd, g)
 	}

@@ -22,14 +22,12 @@ type workflowStep struct {
 	Env                 map[string]string
 }
 
+const pullRequestGuide = "docs/guides/pull-requests.md"
+
 // documentedWorkflow returns the workflow of the guide.
 func documentedWorkflow(t *testing.T) workflow {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/guides/pull-requests.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(text), "```yaml\n")
+	_, after, _ := strings.Cut(pages(t)[pullRequestGuide], "```yaml\n")
 	block, _, found := strings.Cut(after, "```\n")
 	var w workflow
 	if err := yamlv3.Unmarshal([]byte(block), &w); err != nil || !found {
@@ -37,29 +35,6 @@ func documentedWorkflow(t *testing.T) workflow {
 	}
 	return w
 }
-
-const guardedScenario = `
-apiVersion: apfsim/v1alpha1
-kind: Scenario
-metadata: {name: shops}
-spec:
-  duration: 15s
-  warmup: 5s
-  servers: {maxRequestsInflight: 40, maxMutatingRequestsInflight: 20}
-  workload:
-  - name: shops
-    clients: 100
-    as: {serviceAccount: "shop-{i}/app"}
-    request: {verb: get, resource: configmaps, namespace: "shop-{i}"}
-    execution: 5ms
-    arrivals: {poisson: {rate: 1/s}}
-  - name: exports
-    clients: 8
-    as: {serviceAccount: "exports/job-{i}"}
-    request: {verb: list, resource: configmaps, namespace: exports}
-    execution: 200ms
-    arrivals: {poisson: {rate: 60/s}}
-`
 
 // The shell steps of the workflow, on a repository with the merge of a pull request checked
 // out: they let a change pass that does not hurt, stop one that does, and show both.
@@ -139,7 +114,11 @@ cp comparison.md "$(dirname "$0")/comment"
 		}
 	}
 	git("init", "-q")
-	write(filepath.Join(r.dir, "shops.yaml"), guardedScenario, 0o666)
+	for _, c := range docCommands(pullRequestGuide, pages(t)[pullRequestGuide]) {
+		if strings.HasPrefix(c.line, "cat > shops.yaml ") {
+			runLine(t, r.dir, c.at, c.line)
+		}
+	}
 	write(filepath.Join(r.dir, "flowcontrol.yaml"), base, 0o666)
 	git("add", "shops.yaml", "flowcontrol.yaml")
 	git("commit", "-q", "-m", "base")

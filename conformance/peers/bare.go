@@ -104,25 +104,48 @@ func newClients(l load) []client {
 	return clients
 }
 
-// bare is the floor: every request is served as soon as it arrives. It ends with the
+// events is what the loop wants of its queue of events: an agenda, or the clock of apfsim.
+type events interface {
+	push(atNs int64, k kind, index int32)
+	pop() event
+}
+
+// wheel is the event queue of apfsim.
+type wheel struct{ clock.Queue[pending] }
+
+type pending struct {
+	kind  kind
+	index int32
+}
+
+func (w *wheel) push(atNs int64, k kind, index int32) { w.Schedule(atNs, uint8(k), pending{k, index}) }
+
+func (w *wheel) pop() event {
+	e, _ := w.Next()
+	return event{atNs: w.NowNs(), kind: e.kind, index: e.index}
+}
+
+func bare(l load, requests int) measurement        { return serveAtOnce(l, requests, &agenda{}) }
+func bareByClock(l load, requests int) measurement { return serveAtOnce(l, requests, &wheel{}) }
+
+// serveAtOnce is the floor: every request is served as soon as it arrives. It ends with the
 // arrival of the last of so many requests.
-func bare(l load, requests int) (m measurement) {
+func serveAtOnce(l load, requests int, q events) (m measurement) {
 	clients := newClients(l)
-	var a agenda
 	for i := range clients {
-		a.push(clients[i].gap(), arrival, int32(i))
+		q.push(clients[i].gap(), arrival, int32(i))
 	}
 	var owners []int32 // by slot: the client whose request is in it
 	var free []int32
 	for m.Arrived < requests {
-		e := a.pop()
+		e := q.pop()
 		m.SimulatedNs = e.atNs
 		switch e.kind {
 		case arrival:
 			m.Arrived++
 			c := &clients[e.index]
 			if !l.closed {
-				a.push(e.atNs+c.gap(), arrival, e.index)
+				q.push(e.atNs+c.gap(), arrival, e.index)
 			}
 			var slot int32
 			if n := len(free); n > 0 {
@@ -132,60 +155,13 @@ func bare(l load, requests int) (m measurement) {
 				owners = append(owners, 0)
 			}
 			owners[slot] = e.index
-			a.push(e.atNs+c.service(), finish, slot)
+			q.push(e.atNs+c.service(), finish, slot)
 		case finish:
 			m.Completed++
 			free = append(free, e.index)
 			if l.closed {
 				i := owners[e.index]
-				a.push(e.atNs+clients[i].gap(), arrival, i)
-			}
-		}
-	}
-	m.Executing = m.Arrived - m.Completed
-	return m
-}
-
-// bareByClock is bare with the event queue of apfsim in place of the heap.
-func bareByClock(l load, requests int) (m measurement) {
-	type event struct {
-		kind  kind
-		index int32
-	}
-	clients := newClients(l)
-	var q clock.Queue[event]
-	schedule := func(atNs int64, k kind, index int32) { q.Schedule(atNs, uint8(k), event{k, index}) }
-	for i := range clients {
-		schedule(clients[i].gap(), arrival, int32(i))
-	}
-	var owners []int32
-	var free []int32
-	for m.Arrived < requests {
-		e, _ := q.Next()
-		now := q.NowNs()
-		m.SimulatedNs = now
-		switch e.kind {
-		case arrival:
-			m.Arrived++
-			c := &clients[e.index]
-			if !l.closed {
-				schedule(now+c.gap(), arrival, e.index)
-			}
-			var slot int32
-			if n := len(free); n > 0 {
-				slot, free = free[n-1], free[:n-1]
-			} else {
-				slot = int32(len(owners))
-				owners = append(owners, 0)
-			}
-			owners[slot] = e.index
-			schedule(now+c.service(), finish, slot)
-		case finish:
-			m.Completed++
-			free = append(free, e.index)
-			if l.closed {
-				i := owners[e.index]
-				schedule(now+clients[i].gap(), arrival, i)
+				q.push(e.atNs+clients[i].gap(), arrival, i)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (d *Decoder) decode(n *Node, path string, v reflect.Value) {
 		}
 		f, err := strconv.ParseFloat(n.Text, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			d.Fail(n, path, "%s is not a finite number", abridge(n.Text))
+			d.Fail(n, path, "%s is not a finite number", Abridge(n.Text))
 			return
 		}
 		v.SetFloat(f)
@@ -97,19 +97,19 @@ func (d *Decoder) expect(n *Node, path string, want Kind) bool {
 	}
 	switch {
 	case want == String && (n.Kind == Number || n.Kind == Bool):
-		d.Fail(n, path, "%s is %v; want a string: put it in quotes", abridge(n.Text), n.Kind)
+		d.Fail(n, path, "%s is %v; want a string: put it in quotes", Abridge(n.Text), n.Kind)
 	case n.Kind == String:
-		d.Fail(n, path, "%q is %v; want %v", abridge(n.Text), n.Kind, want)
+		d.Fail(n, path, "%q is %v; want %v", Abridge(n.Text), n.Kind, want)
 	case n.Kind == List || n.Kind == Object:
 		d.Fail(n, path, "is %v; want %v", n.Kind, want)
 	default:
-		d.Fail(n, path, "%s is %v; want %v", abridge(n.Text), n.Kind, want)
+		d.Fail(n, path, "%s is %v; want %v", Abridge(n.Text), n.Kind, want)
 	}
 	return false
 }
 
-// abridge keeps an error message on one line of bearable length.
-func abridge(s string) string {
+// Abridge keeps a value that is quoted in a message on one line of bearable length.
+func Abridge(s string) string {
 	const most = 60
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most]) + "…"
@@ -124,7 +124,7 @@ func (d *Decoder) decodeInteger(n *Node, path string, v reflect.Value) {
 	if v.Kind() == reflect.Uint64 {
 		u, err := strconv.ParseUint(n.Text, 0, 64)
 		if err != nil {
-			d.Fail(n, path, "%s is not a whole number from 0 to 2^64-1", abridge(n.Text))
+			d.Fail(n, path, "%s is not a whole number from 0 to 2^64-1", Abridge(n.Text))
 			return
 		}
 		v.SetUint(u)
@@ -132,7 +132,7 @@ func (d *Decoder) decodeInteger(n *Node, path string, v reflect.Value) {
 	}
 	i, err := strconv.ParseInt(n.Text, 0, v.Type().Bits())
 	if err != nil {
-		d.Fail(n, path, "%s is not a whole number of %d bits", abridge(n.Text), v.Type().Bits())
+		d.Fail(n, path, "%s is not a whole number of %d bits", Abridge(n.Text), v.Type().Bits())
 		return
 	}
 	v.SetInt(i)
@@ -180,7 +180,7 @@ func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
 				names[j] = sf.name
 			}
 			d.Mistakes.Add(Place{d.File, f.Line, f.Column}, Join(path, f.Name),
-				"unknown field%s", hint(f.Name, names))
+				"unknown field%s", Hint(f.Name, names))
 			continue
 		}
 		d.decode(f.Value, Join(path, f.Name), v.FieldByIndex(known[i].index))
@@ -195,8 +195,8 @@ func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
 	}
 }
 
-// hint proposes the nearest name or, when none is near, all there are.
-func hint(name string, names []string) string {
+// Hint proposes the nearest name or, when none is near, all there are.
+func Hint(name string, names []string) string {
 	if s := Suggest(name, names); s != "" {
 		return s
 	}

@@ -76,7 +76,7 @@ func (d *Document) Place(path string) Place {
 		line, column = n.Line, n.Column
 	}
 	for _, s := range steps {
-		next := n.step(s)
+		next := n.step(n.find(s))
 		if next == nil {
 			break
 		}
@@ -97,8 +97,62 @@ func (n *Node) step(s step) *Node {
 	return nil
 }
 
-// Set puts value at path (fields joined by dots, list indices in brackets, as in
-// spec.workload[0].clients), adding objects for the fields on the way that the document
+// find returns the step with the index of an item in place of its name.
+func (n *Node) find(s step) step {
+	if n == nil || n.Kind != List || !s.bracketed {
+		return s
+	}
+	for i, item := range n.Items {
+		if item.isCalled(s.name) {
+			return step{index: i, isIndex: true}
+		}
+	}
+	return s
+}
+
+func (n *Node) isCalled(name string) bool {
+	called := n.Get("name")
+	return called != nil && called.Kind == String && called.Text == name
+}
+
+// Resolve returns the path in the one spelling that all others come to: items by their
+// index, names in brackets only if need be.
+func (d *Document) Resolve(path string) (string, error) {
+	steps, err := splitPath(path)
+	if err != nil {
+		return "", err
+	}
+	n, done := d.Root, ""
+	for _, s := range steps {
+		if s = n.find(s); s.isIndex {
+			done = Index(done, s.index)
+		} else if n != nil && n.Kind == List && s.bracketed {
+			return "", n.noItem(done, s.name)
+		} else {
+			done = Join(done, s.name)
+		}
+		n = n.step(s)
+	}
+	return done, nil
+}
+
+// noItem returns the error for a list, at path, in which nothing is called so.
+func (n *Node) noItem(path, name string) error {
+	var names []string
+	for _, item := range n.Items {
+		if called := item.Get("name"); called != nil && called.Kind == String {
+			names = append(names, called.Text)
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("%s has no items with names; want an index, as [0]", path)
+	}
+	return fmt.Errorf("%s has none called %q%s", path, Abridge(name), Hint(name, names))
+}
+
+// Set puts value at path (fields joined by dots; items of lists in brackets, by index or
+// by what their field name says, as in spec.workload[0].clients and
+// spec.workload[mice].clients), adding objects for the fields on the way that the document
 // leaves out. A list is never extended.
 func (d *Document) Set(path string, value *Node) error {
 	steps, err := splitPath(path)
@@ -122,7 +176,7 @@ func (d *Document) Set(path string, value *Node) error {
 	}
 	for _, s := range steps {
 		n := *at
-		if s.isIndex {
+		if s = n.find(s); s.isIndex {
 			if n.Kind != List {
 				return kind(n, "a list")
 			}
@@ -135,6 +189,9 @@ func (d *Document) Set(path string, value *Node) error {
 		}
 		if n.Kind == Null {
 			*n = Node{Kind: Object, Line: n.Line, Column: n.Column}
+		}
+		if n.Kind == List && s.bracketed {
+			return n.noItem(done, s.name)
 		}
 		if n.Kind != Object {
 			return kind(n, "an object")
@@ -175,11 +232,36 @@ func unprintable(r rune) bool { return !strconv.IsPrint(r) }
 // Index returns the path of item i of the list at path.
 func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// step is one field name, or one list index, of a path.
+// Within reports whether a path is that of around, or of a part of it. Both are spelled
+// alike.
+func Within(path, around string) bool {
+	rest, found := strings.CutPrefix(path, around)
+	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// step is one field name, or one list index, of a path. In brackets a name may also be that
+// of an item of a list.
 type step struct {
-	name    string
-	index   int
-	isIndex bool
+	name      string
+	bracketed bool
+	index     int
+	isIndex   bool
+}
+
+// Names returns the steps of a path that has no list indices.
+func Names(path string) ([]string, error) {
+	steps, err := splitPath(path)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(steps))
+	for i, s := range steps {
+		if s.isIndex {
+			return nil, fmt.Errorf("%q: want a name in the brackets, not an index; a name of digits wants quotes", path)
+		}
+		names[i] = s.name
+	}
+	return names, nil
 }
 
 func splitPath(path string) ([]step, error) {
@@ -196,18 +278,25 @@ func splitPath(path string) ([]step, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%q: %v", path, err)
 			}
-			steps = append(steps, step{name: name})
+			steps = append(steps, step{name: name, bracketed: true})
 			rest = rest[len(quoted)+2:]
 		case rest[0] == '[':
 			end := strings.IndexByte(rest, ']')
 			if end < 0 {
 				return nil, fmt.Errorf("%q: a bracket is not closed", path)
 			}
-			index, err := strconv.Atoi(rest[1:end])
-			if err != nil || index < 0 {
-				return nil, fmt.Errorf("%q: %q is no list index", path, rest[1:end])
+			s := step{name: strings.TrimSpace(rest[1:end]), bracketed: true}
+			if s.name == "" || s.name[0] == '"' {
+				return nil, fmt.Errorf("%q: want an index or a name in the brackets, as [0] or [mice]", path)
 			}
-			steps = append(steps, step{index: index, isIndex: true})
+			if strings.Trim(s.name, "-0123456789") == "" {
+				index, err := strconv.Atoi(s.name)
+				if err != nil || index < 0 {
+					return nil, fmt.Errorf("%q: %q is no list index", path, s.name)
+				}
+				s = step{index: index, isIndex: true}
+			}
+			steps = append(steps, s)
 			rest = rest[end+1:]
 		default:
 			if len(steps) > 0 {

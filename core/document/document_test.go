@@ -98,18 +98,48 @@ func TestSetSaysWhyItCannot(t *testing.T) {
 		"[0]":                           "the document is an object, not a list",
 		"items[1]":                      "items ends before [1]: its length is 1",
 		"items[-1]":                     `"-1" is no list index`,
-		"items[x]":                      `"x" is no list index`,
+		"items[x]":                      "items has no items with names; want an index, as [0]",
+		"named[mcie]":                   `named has none called "mcie" (did you mean "mice"?)`,
+		`named["0"]`:                    `named has none called "0"; want one of mice, rats`,
+		"named.mice":                    "named is a list, not an object",
+		"items[]":                       "want an index or a name in the brackets",
 		"items[0":                       "a bracket is not closed",
 		"items[0]name":                  `a dot is missing before "name"`,
 		`["seed`:                        "closing quote",
 		`["seed"x`:                      "closing quote",
 		"items[9999999999999999999999]": "no list index",
 	} {
-		d := Document{Root: object(1, 1, field("seed", number("1", 1, 7)), field("items", list(2, 3, number("1", 2, 5))))}
+		d := Document{Root: object(1, 1, field("seed", number("1", 1, 7)), field("items", list(2, 3, number("1", 2, 5))),
+			field("named", list(3, 3, object(3, 5, field("name", text("mice", 3, 15))), object(4, 5, field("name", text("rats", 4, 15))), number("7", 5, 5))))}
 		err := d.Set(path, number("2", 0, 0))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("set %q: %v, want %q", path, err, want)
 		}
+	}
+}
+
+// An item of a list is found by its name as by its index, and a field in brackets as behind
+// a dot.
+func TestItemsHaveNames(t *testing.T) {
+	d := Document{Root: object(1, 1, field("named", list(3, 3,
+		number("7", 5, 5), object(3, 5, field("name", text("mice", 3, 15))), object(4, 5, field("name", text("a b]", 4, 15))))))}
+	for path, want := range map[string]string{
+		"named[mice].x":        "named[1].x",
+		`[named]["mice"].x`:    "named[1].x",
+		`named["a b]"].y.z[0]`: "named[2].y.z[0]",
+		`named["a b]"]["y"]`:   "named[2].y",
+		"named[0]":             "named[0]",
+		"none[mice][0]":        "none.mice[0]",
+	} {
+		if got, err := d.Resolve(path); got != want || err != nil {
+			t.Errorf("%s is %s, %v, want %s", path, got, err, want)
+		}
+		if d.Place(path) != d.Place(want) {
+			t.Errorf("%s stands at %v, want %v", path, d.Place(path), d.Place(want))
+		}
+	}
+	if err := d.Set("named[mice].x", number("9", 9, 9)); err != nil || d.Root.Get("named").Items[1].Get("x").Line != 9 {
+		t.Errorf("named[mice].x is not set: %v", err)
 	}
 }
 

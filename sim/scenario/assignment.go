@@ -1,33 +1,62 @@
 package scenario
 
 import (
+	"fmt"
 	"strings"
 
 	"apfsim/core/document"
 	"apfsim/sim/yaml"
 )
 
-// assignment is a --set option: spec.path=value.
+// Assignment gives a field another value than the scenario file does, or a field of a
+// priority level another than the configuration does.
+type Assignment struct {
+	Option string // that it comes from, as messages name it, such as --set
+	Text   string // PATH=VALUE; see CheckPath; the value is YAML
+}
+
+// Assignments returns those that an option is given.
+func Assignments(option string, texts []string) []Assignment {
+	all := make([]Assignment, len(texts))
+	for i, text := range texts {
+		all[i] = Assignment{option, text}
+	}
+	return all
+}
+
+// place is where mistakes in the assignment are.
+func (a *Assignment) place() document.Place {
+	return document.Place{File: a.Option + " " + document.Abridge(a.Text)}
+}
+
+// assignment is one that has been taken apart.
 type assignment struct {
-	file        string // how places name it
-	path, value string
-	line        int // of the nodes that come from it: -1, -2, ... tells them from those of the file
+	document.Place
+	path         string
+	level, field string // of level[NAME].FIELD; "" for what stands in the scenario
+	value        string
+	line         int // of the nodes that come from it: -1, -2, ... tells them from those of the file
 }
 
 // parseAssignments takes the texts of assignments apart.
-func parseAssignments(texts []string) ([]assignment, document.Mistakes) {
+func parseAssignments(all []Assignment) ([]assignment, document.Mistakes) {
 	var assignments []assignment
 	var mistakes document.Mistakes
-	for i, text := range texts {
-		a := assignment{file: "--set " + abridge(text), line: -1 - i}
-		at := assignmentSign(text)
-		if at < 0 || !strings.HasPrefix(text, "spec.") {
-			mistakes.Add(document.Place{File: a.file}, "", "want spec.path=value, as spec.workload[0].clients=8")
+	for i := range all {
+		a := assignment{Place: all[i].place(), line: -1 - i}
+		path, value, found := Cut(all[i].Text, '=')
+		a.path, a.value = strings.TrimSpace(path), value
+		if !found {
+			mistakes.Add(a.Place, "", "want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6")
 			continue
 		}
-		a.path, a.value = strings.TrimSpace(text[:at]), text[at+1:]
+		if err := CheckPath(a.path); err != nil {
+			mistakes.Add(a.Place, "", "%v", err)
+			continue
+		}
+		a.level, a.field, _ = levelField(a.path)
 		if _, problem := a.parse(); problem != "" {
-			mistakes.Add(document.Place{File: a.file}, a.path, "%s", problem)
+			mistakes.Add(a.Place, a.path, "%s", problem)
 			continue
 		}
 		assignments = append(assignments, a)
@@ -35,20 +64,62 @@ func parseAssignments(texts []string) ([]assignment, document.Mistakes) {
 	return assignments, mistakes
 }
 
-// assignmentSign returns where the first equals sign outside of quotes is, -1 for nowhere.
-func assignmentSign(text string) int {
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch {
-		case quoted && text[i] == '\\':
-			i++
-		case text[i] == '"':
-			quoted = !quoted
-		case text[i] == '=' && !quoted:
-			return i
-		}
+// CheckPath says what is wrong with a path by itself. One is spec.FIELD, in which items of
+// lists stand in brackets, by index or by name, or level[NAME].FIELD, a field of a priority
+// level.
+func CheckPath(path string) error {
+	if isLevelPath(path) {
+		_, _, err := levelField(path)
+		return err
 	}
-	return -1
+	if !strings.HasPrefix(path, "spec.") {
+		suggestion := ""
+		if head := path[:strings.IndexAny(path+".", ".[")]; head != "spec" && head != "level" {
+			suggestion = document.Suggest(head, []string{"spec", "level"})
+		}
+		return fmt.Errorf("%q: want spec.FIELD, spec.workload[NAME].FIELD or level[NAME].FIELD%s", document.Abridge(path), suggestion)
+	}
+	return nil
+}
+
+// Path returns a path in the one spelling that all others of it come to. The error says why
+// the scenario has none such.
+func (s *Scenario) Path(path string) (string, error) {
+	if isLevelPath(path) {
+		level, field, err := levelField(path)
+		if err == nil {
+			_, _, err = s.levelPath(level, field)
+		}
+		return document.Join("level", level) + "." + field, err
+	}
+	return s.document.Resolve(path)
+}
+
+// Cut cuts a text at the first separator that is outside of quotes and brackets.
+func Cut(text string, separator byte) (before, after string, found bool) {
+	depth, quote := 0, byte(0)
+	begins := true // whether a quote would be one, and no apostrophe
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quote == '"' && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case (c == '"' || c == '\'') && begins:
+			quote = c
+		case c == separator && depth == 0:
+			return text[:i], text[i+1:], true
+		case strings.IndexByte("[{(", c) >= 0:
+			depth++
+		case strings.IndexByte("]})", c) >= 0:
+			depth--
+		}
+		begins = strings.IndexByte(" \t[{(,:=", c) >= 0
+	}
+	return text, "", false
 }
 
 // parse returns a new tree of the value; nothing at all stands for null.
@@ -67,14 +138,13 @@ func (a *assignment) parse() (value *document.Node, problem string) {
 	return docs[0].Root, ""
 }
 
-// apply puts the value into a document.
-func (a *assignment) apply(doc *document.Document, mistakes *document.Mistakes) {
+// apply puts the value into a document at path.
+func (a *assignment) apply(doc *document.Document, path string) error {
 	value, _ := a.parse()
 	old := map[*document.Node]bool{}
 	visit(doc.Root, func(n *document.Node) { old[n] = true })
-	if err := doc.Set(a.path, value); err != nil {
-		mistakes.Add(document.Place{File: a.file}, "", "%v", err)
-		return
+	if err := doc.Set(path, value); err != nil {
+		return err
 	}
 	// What has been added on the way to the value, the names of fields included, comes
 	// from here, too.
@@ -88,6 +158,7 @@ func (a *assignment) apply(doc *document.Document, mistakes *document.Mistakes) 
 			}
 		}
 	})
+	return nil
 }
 
 // visit calls f for each node of a tree.
@@ -109,7 +180,7 @@ func visit(n *document.Node, f func(*document.Node)) {
 func placeOf(p document.Place, assignments []assignment) document.Place {
 	for i := range assignments {
 		if assignments[i].line == p.Line {
-			return document.Place{File: assignments[i].file}
+			return assignments[i].Place
 		}
 	}
 	return p

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"io/fs"
+	"path/filepath"
 
 	"apfsim/core/config"
 	"apfsim/core/document"
@@ -25,12 +26,6 @@ type Config struct {
 // InlineObjects are the flow-control objects that stand in the scenario itself.
 type InlineObjects struct{ config.Objects }
 
-// configFile names a configuration file of the host or of the scenarios' file system.
-type configFile struct {
-	onHost bool
-	name   string
-}
-
 // configContent is what a configuration file holds.
 type configContent struct {
 	err      error // why it cannot be read
@@ -38,8 +33,10 @@ type configContent struct {
 	mistakes document.Mistakes
 }
 
-func (c *fileCache) config(fsys fs.FS, name string) *configContent {
-	file := configFile{fsys == host, name}
+func (c *Cache) config(fsys fs.FS, name string) *configContent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	file := cachedFile{fsys == host, name}
 	if known := c.configs[file]; known != nil {
 		return known
 	}
@@ -68,6 +65,7 @@ func (v *validator) config(replacement []string) {
 	}
 	if len(replacement) > 0 {
 		for _, name := range replacement {
+			s.addInput("--config "+filepath.Base(name), host, name)
 			objects = v.overlay(objects, host, name, func(format string, args ...any) {
 				v.elsewhere.Add(document.Place{}, "", format, args...)
 			})
@@ -93,6 +91,7 @@ func (v *validator) overlayAll(objects config.Objects, path string, files []stri
 			v.fail(at, "is empty; want the name of a file")
 			continue
 		}
+		s.addInput(name, s.files, s.resolve(name))
 		objects = v.overlay(objects, s.files, s.resolve(name), func(format string, args ...any) { v.fail(at, format, args...) })
 	}
 	return config.Merge(objects, inline.Objects)

@@ -31,7 +31,7 @@ func (t *Duration) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 	case n.Kind == document.Number && err != nil:
 		d.Fail(n, path, "%s has no unit; want a duration such as 60s or 1h30m", n.Text)
 	case err != nil:
-		d.Fail(n, path, "%q is no duration; want one such as 60s or 1h30m", abridge(n.Text))
+		d.Fail(n, path, "%q is no duration; want one such as 60s or 1h30m", document.Abridge(n.Text))
 	case value < 0:
 		d.Fail(n, path, "%s is negative; want a duration of 0s or more", n.Text)
 	case Duration(value) > longest:
@@ -77,7 +77,7 @@ func (r *Rate) UnmarshalDocument(d *document.Decoder, n *document.Node, path str
 	seconds, known := rateUnits[strings.TrimSpace(unit)]
 	switch {
 	case err != nil || !known || value != value:
-		d.Fail(n, path, "%q is no rate; want one such as 100/s, 5/m or 10/h", abridge(n.Text))
+		d.Fail(n, path, "%q is no rate; want one such as 100/s, 5/m or 10/h", document.Abridge(n.Text))
 	case value < 0:
 		d.Fail(n, path, "%s is negative; want a rate of 0/s or more", n.Text)
 	case Rate(value/seconds) > highest:
@@ -94,13 +94,4 @@ func (Rate) JSONSchema() *jsonschema.Schema {
 		Pattern:     `^ *[+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)? */ *[smh] *$`,
 		Description: "Events per second, minute or hour, such as 100/s, 5/m or 10/h.",
 	}
-}
-
-// abridge keeps a value that is quoted in a message on one line of bearable length.
-func abridge(s string) string {
-	const most = 60
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
 }

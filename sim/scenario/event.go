@@ -34,7 +34,7 @@ type ObjectName struct {
 func (v *validator) events() {
 	s := &v.scenario.Spec
 	if len(s.Events) > 0 && s.Servers.FlowControl != PriorityAndFairness {
-		v.fail("spec.events", "change what only PriorityAndFairness has: want no events with flowControl %s", abridge(s.Servers.FlowControl))
+		v.fail("spec.events", "change what only PriorityAndFairness has: want no events with flowControl %s", document.Abridge(s.Servers.FlowControl))
 		return
 	}
 	objects := v.scenario.Objects
@@ -81,7 +81,7 @@ func (v *validator) remove(objects config.Objects, path string, name ObjectName)
 		return objects
 	}
 	if !slices.Contains(names, name.Name) {
-		v.fail(path+".name", "there is no %s %q by then%s", name.Kind, abridge(name.Name), document.Suggest(name.Name, names))
+		v.fail(path+".name", "there is no %s %q by then%s", name.Kind, document.Abridge(name.Name), document.Suggest(name.Name, names))
 	}
 	return objects
 }

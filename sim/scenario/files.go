@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 
 	"apfsim/core/document"
 	"apfsim/sim/yaml"
@@ -31,6 +32,25 @@ func resolve(fsys fs.FS, from, name string) string {
 	return filepath.Join(filepath.Dir(from), name)
 }
 
+// Input is a file that a scenario is read from.
+type Input struct {
+	Name  string // as the scenario or the option calls it, wherever they are
+	Path  string
+	files fs.FS
+}
+
+// Open opens the file.
+func (in *Input) Open() (fs.File, error) { return in.files.Open(in.Path) }
+
+func (s *Scenario) addInput(name string, files fs.FS, path string) {
+	for _, known := range s.Inputs {
+		if known.Path == path && known.Name == name {
+			return
+		}
+	}
+	s.Inputs = append(s.Inputs, Input{name, path, files})
+}
+
 // readText reads a file that is to be parsed, and no more of it than the parser takes: a
 // device has no end.
 func readText(fsys fs.FS, name string) ([]byte, error) {
@@ -42,14 +62,23 @@ func readText(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, yaml.MaxBytes+1))
 }
 
-// fileCache remembers what the files that scenarios mention hold, so that each is read once.
-type fileCache struct {
-	traces  map[string]*traceSummary
-	configs map[configFile]*configContent
+// Cache remembers what the files that scenarios mention hold, so that each is read once. It is
+// safe for concurrent use.
+type Cache struct {
+	mu      sync.Mutex
+	traces  map[cachedFile]*traceSummary
+	configs map[cachedFile]*configContent
 }
 
-func newFileCache() *fileCache {
-	return &fileCache{traces: map[string]*traceSummary{}, configs: map[configFile]*configContent{}}
+// NewCache returns a cache that remembers nothing yet.
+func NewCache() *Cache {
+	return &Cache{traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*configContent{}}
+}
+
+// cachedFile names a file of the host or of the scenarios' file system.
+type cachedFile struct {
+	onHost bool
+	name   string
 }
 
 // traceSummary is what one pass over a trace has found.
@@ -63,12 +92,15 @@ type traceSummary struct {
 // mostTraceMistakes is how many of a trace's mistakes are listed.
 const mostTraceMistakes = 20
 
-func (c *fileCache) trace(fsys fs.FS, name string) *traceSummary {
-	if known := c.traces[name]; known != nil {
+func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	file := cachedFile{fsys == host, name}
+	if known := c.traces[file]; known != nil {
 		return known
 	}
 	sum := &traceSummary{}
-	c.traces[name] = sum
+	c.traces[file] = sum
 	t, err := OpenTrace(fsys, name)
 	if err != nil {
 		sum.err = err
@@ -95,6 +127,7 @@ func (c *fileCache) trace(fsys fs.FS, name string) *traceSummary {
 // trace reads a workload's trace once, to the end.
 func (v *validator) trace(at, name string) {
 	file := v.scenario.resolve(name)
+	v.scenario.addInput(name, v.scenario.files, file)
 	sum := v.files.trace(v.scenario.files, file)
 	end := int64(v.scenario.Spec.Duration)
 	switch {

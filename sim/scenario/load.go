@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"apfsim/core/document"
 	"apfsim/sim/yaml"
@@ -11,12 +12,14 @@ import (
 
 // Options are changes to what a scenario file says.
 type Options struct {
-	// Set are assignments to fields of every scenario of the file, as
-	// spec.workload[0].clients=8; the value is YAML.
-	Set []string
+	// Set are assignments to fields of every scenario of the file and of its levels, one
+	// after the other.
+	Set []Assignment
 	// ConfigFiles, if any, replace spec.config.files and spec.config.objects; the base
 	// stays. They are files of the host, relative to its working directory.
 	ConfigFiles []string
+	// Cache, if any, spares several loads with one file system to read the same files again.
+	Cache *Cache
 }
 
 // Load reads the scenarios of a file, one a document. A nil fsys is the host's file
@@ -35,7 +38,10 @@ func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mista
 		mistakes.Add(document.Place{File: name}, "", "cannot be read: %s", reason(err))
 		return nil, mistakes
 	}
-	l := loader{fsys: fsys, name: name, options: options, files: newFileCache()}
+	l := loader{fsys: fsys, name: name, options: options, files: options.Cache}
+	if l.files == nil {
+		l.files = NewCache()
+	}
 	docs, mistakes := yaml.Parse(name, text)
 	assignments, wrong := parseAssignments(options.Set)
 	mistakes = append(mistakes, wrong...)
@@ -56,22 +62,32 @@ type loader struct {
 	fsys    fs.FS
 	name    string
 	options Options
-	files   *fileCache
+	files   *Cache
 }
 
 // load reads one document.
 func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenario, document.Mistakes) {
 	s := newScenario()
-	s.File, s.files = l.name, l.fsys
+	s.File, s.files, s.document = l.name, l.fsys, doc
+	s.addInput(filepath.Base(l.name), l.fsys, l.name)
 	v := validator{doc: doc, scenario: s, files: l.files}
-	for _, a := range assignments {
-		a.apply(doc, &v.elsewhere)
+	for i := range assignments {
+		a := &assignments[i]
+		if a.level != "" {
+			continue
+		}
+		if err := a.apply(doc, a.path); err != nil {
+			v.elsewhere.Add(a.Place, "", "%v", err)
+		}
 	}
 	if v.header() {
 		d := document.Decoder{File: l.name}
 		d.Decode(doc.Root, "", s)
 		v.mistakes = append(v.mistakes, d.Mistakes...)
 		v.config(l.options.ConfigFiles)
+		if v.configured {
+			v.levels(assignments)
+		}
 		v.spec()
 	}
 	s.Warnings = v.warnings.Sorted()
@@ -104,7 +120,7 @@ func (v *validator) header() bool {
 		n := v.doc.Root.Get(field.name)
 		// The decoder reports one that is missing or no string.
 		if n != nil && n.Kind == document.String && n.Text != field.want {
-			v.fail(field.name, "%q: want %s%s", abridge(n.Text), field.want, document.Suggest(n.Text, []string{field.want}))
+			v.fail(field.name, "%q: want %s%s", document.Abridge(n.Text), field.want, document.Suggest(n.Text, []string{field.want}))
 			ok = false
 		}
 	}

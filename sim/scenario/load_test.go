@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -155,42 +156,6 @@ func TestWhatIsNoScenario(t *testing.T) {
 	wantMistakes(t, mistakes, "s.yaml: cannot be read: file does not exist")
 }
 
-func TestAssignments(t *testing.T) {
-	s := mustLoad(t, withSpec(""), "spec.seed=7", "spec.workload[0].clients=3", "spec.servers.flowControl=None",
-		"spec.workload[0].execution={exponential: {mean: 9ms}}", `spec.thresholds["wait{workload:mice}"]=[max >= 1s]`,
-		"spec.duration=", "spec.duration=90s")
-	w := &s.Spec.Workload[0]
-	if s.Spec.Seed != 7 || w.Clients != 3 || w.Execution.MeanNs() != 9e6 || s.Spec.Servers.FlowControl != NoFlowControl ||
-		s.Spec.Servers.Replicas != 1 || s.Spec.Duration != 90e9 {
-		t.Errorf("assigned: %+v", s.Spec)
-	}
-	th := s.Spec.Thresholds[0]
-	if got := th.Place.String(); got != `--set spec.thresholds["wait{workload:mice}"]=[max >= 1s]` {
-		t.Errorf("the threshold stands at %s", got)
-	}
-}
-
-func TestMistakesInAssignmentsNameThem(t *testing.T) {
-	_, mistakes := Load(files("s.yaml", withSpec("sede: 1")), "s.yaml", Options{Set: []string{
-		"spec.sed=7", "seed=7", "spec.seed", "spec.seed=-1", "spec.workload[1].clients=3", "spec.duration.x=1",
-		"spec.servers.replica=2", "spec.workload[0].arrivals={}", "spec.warmup=[", "spec.warmup=1h",
-		"spec.workload[0].as.user={a: 1}",
-	}})
-	wantMistakes(t, mistakes,
-		"--set seed=7: want spec.path=value, as spec.workload[0].clients=8",
-		"--set spec.duration.x=1: spec.duration is a string, not an object",
-		`--set spec.sed=7: spec.sed: unknown field (did you mean "seed"?)`,
-		"--set spec.seed: want spec.path=value, as spec.workload[0].clients=8",
-		"--set spec.seed=-1: spec.seed: -1 is not a whole number from 0 to 2^64-1",
-		`--set spec.servers.replica=2: spec.servers.replica: unknown field (did you mean "replicas"?)`,
-		"--set spec.warmup=1h: spec.warmup: 1h0m0s: want less than the duration, 1m0s",
-		"--set spec.warmup=[: spec.warmup: is not valid YAML: did not find expected node content",
-		"--set spec.workload[0].arrivals={}: spec.workload[0].arrivals: want one of constant, poisson, ramping, onOff, burst, closed, trace",
-		"--set spec.workload[0].as.user={a: 1}: spec.workload[0].as.user: is an object; want a string",
-		"--set spec.workload[1].clients=3: spec.workload ends before [1]: its length is 1",
-		`s.yaml:6:3: spec.sede: unknown field (did you mean "seed"?)`)
-}
-
 func TestConfigIsPutTogether(t *testing.T) {
 	inline := "config:\n    base: Mandatory\n    files: [a.yaml, b.yaml]\n    objects:\n    - " +
 		strings.ReplaceAll(strings.TrimSpace(strings.Replace(batchLevel, "nominalConcurrencyShares: 7", "nominalConcurrencyShares: 9", 1)), "\n", "\n      ")
@@ -294,7 +259,12 @@ func TestTraceWorkloads(t *testing.T) {
 		t.Errorf("%d mistakes are listed, want %d and a last one", len(mistakes), mostTraceMistakes)
 	}
 
+	cache := NewCache()
+	_, mistakes = Load(fsys, "d/s.yaml", Options{Cache: cache})
 	delete(fsys, "traces/t.jsonl")
+	if _, again := Load(fsys, "d/s.yaml", Options{Cache: cache}); len(mistakes) == 0 || !slices.Equal(mistakes, again) {
+		t.Errorf("with a cache the file is read twice: %v, then %v", mistakes, again)
+	}
 	_, mistakes = Load(fsys, "d/s.yaml", Options{})
 	wantMistakes(t, mistakes, "d/s.yaml:9:30: spec.workload[0].arrivals.trace.file: traces/t.jsonl: there is no such file")
 
@@ -341,7 +311,7 @@ func FuzzScenario(f *testing.F) {
 	f.Add("a: &a [*a]", "spec=")
 	f.Fuzz(func(t *testing.T, text, set string) {
 		fsys := fstest.MapFS{"s.yaml": {Data: []byte(text)}, "config/cluster.yaml": {Data: []byte(batchLevel)}}
-		scenarios, mistakes := Load(fsys, "s.yaml", Options{Set: []string{set}})
+		scenarios, mistakes := Load(fsys, "s.yaml", Options{Set: Assignments("--set", []string{set})})
 		if (len(scenarios) > 0) == (len(mistakes) > 0) {
 			t.Fatalf("%d scenarios and %d mistakes", len(scenarios), len(mistakes))
 		}

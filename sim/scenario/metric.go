@@ -96,14 +96,6 @@ func example(name string) string {
 	return metrics["wait"].example
 }
 
-// hint proposes the nearest name or, when none is near, all there are.
-func hint(name string, names []string) string {
-	if s := document.Suggest(name, names); s != "" {
-		return s
-	}
-	return "; want one of " + strings.Join(names, ", ")
-}
-
 // thresholds checks that all metrics, tags and values exist.
 func (v *validator) thresholds() {
 	s := &v.scenario.Spec
@@ -122,7 +114,7 @@ func (v *validator) thresholds() {
 		fail := func(format string, args ...any) { v.mistakes.Add(t.keyPlace, t.keyPath, format, args...) }
 		m := metrics[t.Metric]
 		if m == nil {
-			fail("unknown metric %s%s", t.Metric, hint(t.Metric, metricNames))
+			fail("unknown metric %s%s", t.Metric, document.Hint(t.Metric, metricNames))
 			continue
 		}
 		apf := s.Servers.FlowControl != MaxInFlight && s.Servers.FlowControl != NoFlowControl
@@ -136,12 +128,12 @@ func (v *validator) thresholds() {
 		for _, tag := range t.Tags {
 			switch {
 			case !slices.Contains(m.tags, tag.Name):
-				fail("%s has no tag %s%s", t.Metric, tag.Name, hint(tag.Name, m.tags))
+				fail("%s has no tag %s%s", t.Metric, tag.Name, document.Hint(tag.Name, m.tags))
 			case slices.Contains(flowTags, tag.Name) && !apf:
 				fail("there is no %s with flowControl %s", tag.Name, s.Servers.FlowControl)
 			default:
 				if values, known := v.tagValues(tag.Name); known && !slices.Contains(values, tag.Value) {
-					fail("there is no %s %q%s", tag.Name, abridge(tag.Value), hint(tag.Value, values))
+					fail("there is no %s %q%s", tag.Name, document.Abridge(tag.Value), document.Hint(tag.Value, values))
 				}
 			}
 		}

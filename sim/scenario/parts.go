@@ -11,7 +11,7 @@ func LoadConfig(base string, files []string) (objects config.Objects, warnings, 
 	s := newScenario()
 	s.files = host
 	s.Spec.Config.Base = base
-	v := validator{doc: &document.Document{File: "--base"}, scenario: s, files: newFileCache()}
+	v := validator{doc: &document.Document{File: "--base"}, scenario: s, files: NewCache()}
 	v.config(files)
 	return s.Objects, v.warnings, append(v.mistakes, v.elsewhere...)
 }

@@ -44,7 +44,7 @@ func (r *Retry) UnmarshalDocument(d *document.Decoder, n *document.Node, path st
 		*r = Retry{MaxRetries: clientGoRetries}
 	default:
 		d.Fail(n, path, "%q: want None, ClientGo or an object with maxRetries and backoff%s",
-			abridge(n.Text), document.Suggest(n.Text, names))
+			document.Abridge(n.Text), document.Suggest(n.Text, names))
 	}
 }
 

@@ -31,8 +31,11 @@ type Scenario struct {
 	Objects config.Objects `json:"-"`
 	// Warnings are oddities that do not keep the scenario from running.
 	Warnings document.Mistakes `json:"-"`
+	// Inputs are the files that all this was read from.
+	Inputs []Input `json:"-"`
 
-	files fs.FS
+	files    fs.FS
+	document *document.Document
 }
 
 // Metadata names a scenario.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"apfsim/core/document"
 )
 
 // Statistic names one number that a run yields, in the words of thresholds:
@@ -31,27 +33,27 @@ var (
 func ParseStatistic(text string) (Statistic, error) {
 	parts := statisticText.FindStringSubmatch(text)
 	if parts == nil {
-		return Statistic{}, fmt.Errorf("%q: want a statistic, as wait{workload:mice}.p(99)", abridge(text))
+		return Statistic{}, fmt.Errorf("%q: want a statistic, as wait{workload:mice}.p(99)", document.Abridge(text))
 	}
 	name, tags, err := parseMetric(parts[1])
 	if err != nil {
-		return Statistic{}, fmt.Errorf("%q: %w", abridge(text), err)
+		return Statistic{}, fmt.Errorf("%q: %w", document.Abridge(text), err)
 	}
 	s := Statistic{Metric: name, Tags: tags}
 	m := metrics[name]
 	if m == nil {
-		return s, fmt.Errorf("%q: unknown metric %s%s", abridge(text), name, hint(name, metricNames))
+		return s, fmt.Errorf("%q: unknown metric %s%s", document.Abridge(text), name, document.Hint(name, metricNames))
 	}
 	for _, t := range tags {
 		if !slices.Contains(m.tags, t.Name) {
-			return s, fmt.Errorf("%q: %s has no tag %s%s", abridge(text), name, t.Name, hint(t.Name, m.tags))
+			return s, fmt.Errorf("%q: %s has no tag %s%s", document.Abridge(text), name, t.Name, document.Hint(t.Name, m.tags))
 		}
 	}
 	if m.required != "" && s.Tag(m.required) == "" {
-		return s, fmt.Errorf("%q: %s wants the tag %s, as %s{%s:workload-low}", abridge(text), name, m.required, name, m.required)
+		return s, fmt.Errorf("%q: %s wants the tag %s, as %s{%s:workload-low}", document.Abridge(text), name, m.required, name, m.required)
 	}
 	if err := s.parseStat(m, parts[2]); err != nil {
-		return s, fmt.Errorf("%q: %w", abridge(text), err)
+		return s, fmt.Errorf("%q: %w", document.Abridge(text), err)
 	}
 	s.normalise(m)
 	return s, nil
@@ -67,15 +69,15 @@ func (s *Statistic) parseStat(m *metric, text string) error {
 		}
 	}
 	if short := shortPercent.FindStringSubmatch(text); short != nil {
-		return fmt.Errorf("a percentile is written p(%s)", abridge(short[1]))
+		return fmt.Errorf("a percentile is written p(%s)", document.Abridge(short[1]))
 	}
 	parts := statText.FindStringSubmatch(text)
 	if parts == nil {
-		return fmt.Errorf("%q is no statistic; want one of %s", abridge(text), strings.Join(m.statNames(), ", "))
+		return fmt.Errorf("%q is no statistic; want one of %s", document.Abridge(text), strings.Join(m.statNames(), ", "))
 	}
 	unit, ok := m.stat(parts[1])
 	if !ok {
-		return fmt.Errorf("%s has no statistic %s%s", s.Metric, parts[1], hint(parts[1], m.statNames()))
+		return fmt.Errorf("%s has no statistic %s%s", s.Metric, parts[1], document.Hint(parts[1], m.statNames()))
 	}
 	s.Stat, s.Unit = parts[1], unit
 	var err error

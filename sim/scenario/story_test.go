@@ -44,7 +44,7 @@ func withWorkload(fields string) string {
 
 func mustLoad(t *testing.T, text string, set ...string) *Scenario {
 	t.Helper()
-	scenarios, mistakes := Load(files("s.yaml", text), "s.yaml", Options{Set: set})
+	scenarios, mistakes := Load(files("s.yaml", text), "s.yaml", Options{Set: Assignments("--set", set)})
 	if len(mistakes) > 0 {
 		t.Fatalf("mistakes in\n%s\n%v", text, mistakes)
 	}

@@ -165,7 +165,7 @@ func parseMetric(key string) (metric string, tags []Tag, err error) {
 	for rest := strings.TrimSpace(m[2]); rest != ""; {
 		name, after, found := strings.Cut(rest, ":")
 		if !found {
-			return "", nil, fmt.Errorf("tag %q has no value; want tag:value", abridge(rest))
+			return "", nil, fmt.Errorf("tag %q has no value; want tag:value", document.Abridge(rest))
 		}
 		name = strings.TrimSpace(name)
 		if name == "" {
@@ -182,7 +182,7 @@ func parseMetric(key string) (metric string, tags []Tag, err error) {
 			value, _ = strconv.Unquote(quoted)
 			next = strings.TrimSpace(after[len(quoted):])
 			if next != "" && next[0] != ',' {
-				return "", nil, fmt.Errorf("tag %s: %q follows the quoted value; want a comma", name, abridge(next))
+				return "", nil, fmt.Errorf("tag %s: %q follows the quoted value; want a comma", name, document.Abridge(next))
 			}
 			next, found = strings.CutPrefix(next, ",")
 		} else {
@@ -211,11 +211,11 @@ var (
 func (t *Threshold) parseExpression(text string) error {
 	def := metrics[t.Metric]
 	if m := shortPercent.FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("%q: a percentile is written p(%s)", abridge(text), m[1])
+		return fmt.Errorf("%q: a percentile is written p(%s)", document.Abridge(text), m[1])
 	}
 	m := expressionText.FindStringSubmatch(text)
 	if m == nil {
-		return fmt.Errorf("%q: want a statistic, a comparison and a limit, as %s", abridge(text), example(t.Metric))
+		return fmt.Errorf("%q: want a statistic, a comparison and a limit, as %s", document.Abridge(text), example(t.Metric))
 	}
 	t.Stat, t.Op = m[1], m[3]
 	if t.Stat == "avg" {
@@ -238,7 +238,7 @@ func (t *Threshold) parseExpression(text string) error {
 	}
 	unit, ok := def.stat(t.Stat)
 	if !ok {
-		return fmt.Errorf("%s has no statistic %s%s", t.Metric, m[1], hint(m[1], def.statNames()))
+		return fmt.Errorf("%s has no statistic %s%s", t.Metric, m[1], document.Hint(m[1], def.statNames()))
 	}
 	t.Unit = unit
 	return t.parseLimit(m[4])
@@ -249,11 +249,11 @@ func (t *Threshold) parseExpression(text string) error {
 func percentileOf(stat string, hasArgument bool, argument, text string) (float64, error) {
 	switch {
 	case stat == "p" && !hasArgument:
-		return 0, fmt.Errorf("%q: want a percentile, as p(99)", abridge(text))
+		return 0, fmt.Errorf("%q: want a percentile, as p(99)", document.Abridge(text))
 	case stat == "p":
 		p, err := strconv.ParseFloat(strings.TrimSpace(argument), 64)
 		if err != nil || !(p >= 0 && p <= 100) {
-			return 0, fmt.Errorf("p(%s): want a percentile from 0 to 100", abridge(argument))
+			return 0, fmt.Errorf("p(%s): want a percentile from 0 to 100", document.Abridge(argument))
 		}
 		return p, nil
 	case hasArgument:
@@ -269,7 +269,7 @@ func (t *Threshold) parseLimit(text string) error {
 			return fmt.Errorf("limit %s has no unit; want a duration such as 100ms", text)
 		}
 		if err != nil {
-			return fmt.Errorf("limit %q is no duration; want one such as 100ms", abridge(text))
+			return fmt.Errorf("limit %q is no duration; want one such as 100ms", document.Abridge(text))
 		}
 		t.Limit = float64(limit)
 		return nil
@@ -279,7 +279,7 @@ func (t *Threshold) parseLimit(text string) error {
 		return fmt.Errorf("limit %s is a duration; %s of %s is a number without a unit", text, t.Stat, t.Metric)
 	}
 	if err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) {
-		return fmt.Errorf("limit %q is no number", abridge(text))
+		return fmt.Errorf("limit %q is no number", document.Abridge(text))
 	}
 	if t.Unit == Fraction && (limit < 0 || limit > 1) {
 		return fmt.Errorf("limit %s: %s of %s is a fraction from 0 to 1", text, t.Stat, t.Metric)

@@ -299,7 +299,7 @@ func (l *traceLine) parseInteger(into *int64) {
 			return
 		}
 		l.at = start
-		l.fail("%s is not a whole number of 64 bits", abridge(string(text)))
+		l.fail("%s is not a whole number of 64 bits", document.Abridge(string(text)))
 		return
 	}
 	l.at = start
@@ -333,7 +333,7 @@ func (l *traceLine) wrong(want string) {
 	value := l.text[start:min(l.at, len(l.text))]
 	l.at = start
 	if l.problem = ""; json.Valid(value) {
-		l.fail("%s: want %s", abridge(string(value)), want)
+		l.fail("%s: want %s", document.Abridge(string(value)), want)
 	} else {
 		l.fail("is not valid JSON; want %s", want)
 	}

@@ -25,30 +25,24 @@ type validator struct {
 	elsewhere  document.Mistakes // in the files that it mentions
 	warnings   document.Mistakes
 	configured bool // whether scenario.Objects is complete
-	files      *fileCache
+	files      *Cache
 }
 
 // fail notes a mistake at path, unless one has been found there, in a part of it or in
 // what it is a part of: the second would only follow from the first.
 func (v *validator) fail(path, format string, args ...any) {
 	for i := range v.mistakes {
-		if within(v.mistakes[i].Path, path) || within(path, v.mistakes[i].Path) {
+		if document.Within(v.mistakes[i].Path, path) || document.Within(path, v.mistakes[i].Path) {
 			return
 		}
 	}
 	v.mistakes.Add(v.doc.Place(path), path, format, args...)
 }
 
-// within reports whether path is the one of around or of a part of it.
-func within(path, around string) bool {
-	rest, found := strings.CutPrefix(path, around)
-	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
-}
-
 // failed reports whether there is a mistake at path or in a part of it.
 func (v *validator) failed(path string) bool {
 	for i := range v.mistakes {
-		if within(v.mistakes[i].Path, path) {
+		if document.Within(v.mistakes[i].Path, path) {
 			return true
 		}
 	}
@@ -67,7 +61,7 @@ func (v *validator) enum(path, value string, names ...string) {
 		}
 	}
 	suggestion := document.Suggest(value, names)
-	v.fail(path, "%q: want %s%s", abridge(value), strings.Join(names, ", "), suggestion)
+	v.fail(path, "%q: want %s%s", document.Abridge(value), strings.Join(names, ", "), suggestion)
 }
 
 func (v *validator) spec() {
@@ -96,7 +90,7 @@ func (v *validator) name() {
 	case name == "":
 		v.fail("metadata.name", "is missing")
 	case len(name) > 63:
-		v.fail("metadata.name", "%q is %d characters long; want at most 63", abridge(name), len(name))
+		v.fail("metadata.name", "%q is %d characters long; want at most 63", document.Abridge(name), len(name))
 	case !nameText.MatchString(name):
 		v.fail("metadata.name", "%q: want lower-case letters, digits and dashes, with no dash at either end", name)
 	}
@@ -111,7 +105,7 @@ func (v *validator) servers() {
 		v.fail("spec.servers.replicas", "%d: several replicas are not supported yet; want 1", s.Replicas)
 	}
 	if s.KubernetesVersion != "1.37" {
-		v.fail("spec.servers.kubernetesVersion", "%q: other versions than \"1.37\" are not supported yet", abridge(s.KubernetesVersion))
+		v.fail("spec.servers.kubernetesVersion", "%q: other versions than \"1.37\" are not supported yet", document.Abridge(s.KubernetesVersion))
 	}
 	v.enum("spec.servers.flowControl", s.FlowControl, PriorityAndFairness, MaxInFlight, NoFlowControl)
 	for _, limit := range []struct {
@@ -162,7 +156,7 @@ func (v *validator) workloads() {
 		w := &s.Workload[i]
 		path := document.Index("spec.workload", i)
 		if first, found := seen[w.Name]; found && w.Name != "" {
-			v.fail(path+".name", "%q is the name of spec.workload[%d], too", abridge(w.Name), first)
+			v.fail(path+".name", "%q is the name of spec.workload[%d], too", document.Abridge(w.Name), first)
 		} else {
 			seen[w.Name] = i
 		}
@@ -193,7 +187,7 @@ func (v *validator) workload(path string, w *Workload) {
 	case strings.TrimSpace(w.Name) == "":
 		v.fail(path+".name", "is missing")
 	case strings.ContainsAny(w.Name, "{},\"") || strings.ContainsFunc(w.Name, func(r rune) bool { return r < ' ' }):
-		v.fail(path+".name", "%q: want no braces, commas, quotes or control characters", abridge(w.Name))
+		v.fail(path+".name", "%q: want no braces, commas, quotes or control characters", document.Abridge(w.Name))
 	}
 	if w.Clients < 1 || w.Clients > mostClients {
 		v.fail(path+".clients", "%d: want 1 to %d", w.Clients, mostClients)

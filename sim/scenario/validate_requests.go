@@ -49,7 +49,7 @@ func (v *validator) senders(path string, w *Workload) {
 	if as.ServiceAccount != "" {
 		namespace, name, found := strings.Cut(as.ServiceAccount, "/")
 		if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-			v.fail(at+".serviceAccount", "%q: want namespace/name", abridge(as.ServiceAccount))
+			v.fail(at+".serviceAccount", "%q: want namespace/name", document.Abridge(as.ServiceAccount))
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (v *validator) senders(path string, w *Workload) {
 // template checks that {i} is the only thing in braces.
 func (v *validator) template(path, s string) {
 	if strings.ContainsAny(strings.ReplaceAll(s, "{i}", ""), "{}") {
-		v.fail(path, "%q: want no braces but {i}, which stands for the client's index", abridge(s))
+		v.fail(path, "%q: want no braces but {i}, which stands for the client's index", document.Abridge(s))
 	}
 }
 
@@ -105,10 +105,10 @@ func (v *validator) request(path string, r *Request) {
 	case r.Path != "":
 		verbs = pathVerbs
 		if r.Path[0] != '/' {
-			v.fail(path+".path", "%q: want a slash at the beginning", abridge(r.Path))
+			v.fail(path+".path", "%q: want a slash at the beginning", document.Abridge(r.Path))
 		}
 		if strings.Contains(r.Path, "?") {
-			v.fail(path+".path", "%q: what follows the question mark belongs into query", abridge(r.Path))
+			v.fail(path+".path", "%q: what follows the question mark belongs into query", document.Abridge(r.Path))
 		}
 		for _, field := range []struct{ name, value string }{
 			{"group", r.Group}, {"subresource", r.Subresource}, {"namespace", r.Namespace}, {"name", r.Name},
@@ -132,12 +132,12 @@ func (v *validator) request(path string, r *Request) {
 		{"group", r.Group}, {"resource", r.Resource}, {"subresource", r.Subresource},
 	} {
 		if strings.ContainsAny(field.value, "/ {}") {
-			v.fail(path+"."+field.name, "%q: want no slashes, spaces or braces", abridge(field.value))
+			v.fail(path+"."+field.name, "%q: want no slashes, spaces or braces", document.Abridge(field.value))
 		}
 	}
 	if r.Verb == "create" && r.Name != "" && r.Subresource == "" {
 		// It would be taken to interest the watchers of that object, which no server knows to.
-		v.fail(path+".name", "%q: a create is sent to the collection, with no name in its URL; leave it out", abridge(r.Name))
+		v.fail(path+".name", "%q: a create is sent to the collection, with no name in its URL; leave it out", document.Abridge(r.Name))
 	}
 	v.query(path+".query", r)
 	switch {
@@ -156,12 +156,12 @@ func (v *validator) request(path string, r *Request) {
 func (v *validator) query(path string, r *Request) {
 	values, err := url.ParseQuery(expand(r.Query, 0))
 	if err != nil {
-		v.fail(path, "%q: %v", abridge(r.Query), err)
+		v.fail(path, "%q: %v", document.Abridge(r.Query), err)
 		return
 	}
 	if timeout := values.Get("timeout"); timeout != "" {
 		if t, err := time.ParseDuration(timeout); err != nil || t < 0 {
-			v.fail(path, "timeout=%s: want a duration such as 10s", abridge(timeout))
+			v.fail(path, "timeout=%s: want a duration such as 10s", document.Abridge(timeout))
 		}
 	}
 }
