@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,8 +25,11 @@ func ReadParts(dirs []string) (*Sweep, error) {
 
 // Merge puts the runs that are spread over several folders together in the folder out, where
 // the sweep has begun: the same files as if all had been run there.
-func (s *Sweep) Merge(dirs []string, out string) error {
+func (s *Sweep) Merge(ctx context.Context, dirs []string, out string) error {
 	for run := range s.Runs() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		_, text, err := s.find(dirs, run)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
@@ -275,6 +276,44 @@ func TestRunOfASweepReadsBack(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whoever interrupts a merge finds whole files of some runs, and merges the rest later.
+func TestInterruptedMergeGoesOn(t *testing.T) {
+	s := smallSweep()
+	whole := swept(t, s, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+	out := swept(t, s)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := s.Merge(ctx, []string{whole}, out); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	if _, err := os.Stat(filepath.Join(out, RunsFolder)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something has been merged: %v", err)
+	}
+	if err := s.Merge(t.Context(), []string{whole}, out); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(filesOf(os.DirFS(whole)), filesOf(os.DirFS(out))); diff != "" {
+		t.Errorf("(-whole +merged)\n%s", diff)
+	}
+}
+
+// filesOf returns the content of all files.
+func filesOf(dir fs.FS) map[string]string {
+	files := map[string]string{}
+	err := fs.WalkDir(dir, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(dir, name)
+		files[name] = string(text)
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+	return files
 }
 
 func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"apfsim/reports"
 
@@ -32,7 +33,11 @@ several of them and not the same.`,
 			if err := begin(s, out); err != nil {
 				return err
 			}
-			if err := s.Merge(args, out); err != nil {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			if err := s.Merge(ctx, args, out); ctx.Err() != nil {
+				return fmt.Errorf("interrupted: what has been merged stays in %s; the same command goes on from there", out)
+			} else if err != nil {
 				return err
 			}
 			t, err := s.Finish(out)

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"apfsim/reports"
 	"apfsim/sim/scenario"
@@ -99,9 +96,8 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	if err != nil {
 		return invalid(err)
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(cmd)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends it at once
 	g, err := newGrid(ctx, arg, flags.over, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config})
 	if err == nil {
 		err = flags.complete(cmd, g)
@@ -155,11 +151,8 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *grid) error {
 
 // begin makes dir the folder of a sweep.
 func begin(s *reports.Sweep, dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	if err := writable(dir); err != nil {
-		return fmt.Errorf("--out: %w", err)
+	if err := makeFolder("out", dir); err != nil {
+		return err
 	}
 	err := s.Begin(dir)
 	if errors.Is(err, reports.ErrOtherSweep) {
