@@ -2,7 +2,6 @@ package reports
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,16 +14,17 @@ import (
 // Collisions is a shuffle-sharding collision table: for each deck, the probability that
 // every queue of a mouse's hand is also in the hand of one of the elephants.
 type Collisions struct {
-	Elephants []int             `json:"elephants"` // a column each
-	Deals     int               `json:"deals"`     // games dealt to each cell; 0 for none
-	Rows      []dealer.TableRow `json:"rows"`
-	Hits      [][]int           `json:"hits,omitempty"` // by row and column: games in which the mouse was covered
+	SchemaVersion string            `json:"schemaVersion"`
+	Elephants     []int             `json:"elephants"` // a column each
+	Deals         int               `json:"deals"`     // games dealt to each cell; 0 for none
+	Rows          []dealer.TableRow `json:"rows"`
+	Hits          [][]int           `json:"hits,omitempty"` // by row and column: games in which the mouse was covered
 }
 
 // NewCollisions computes a collision table exactly and, unless deals is 0, deals so many
 // games to each cell with the real flow hash and dealer.
 func NewCollisions(decks []dealer.Deck, elephants []int, deals int) (*Collisions, error) {
-	c := &Collisions{Elephants: elephants, Deals: deals, Rows: dealer.Table(decks, elephants)}
+	c := &Collisions{SchemaVersion: SchemaVersion, Elephants: elephants, Deals: deals, Rows: dealer.Table(decks, elephants)}
 	if deals == 0 {
 		return c, nil
 	}
@@ -54,9 +54,7 @@ var CollisionFormats = []string{"markdown", "text", "csv", "json"}
 func (c *Collisions) Write(w io.Writer, format string) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(c)
+		return WriteJSON(w, c)
 	case "csv":
 		cw := csv.NewWriter(w)
 		if err := cw.WriteAll(c.cells("handSize", "queues", "elephants%d", "hits%d")); err != nil {

@@ -98,10 +98,15 @@ func Compare(baseLabel string, base *Replications, headLabel string, head *Repli
 	c.warn(base, head)
 	others := map[string]*Estimate{}
 	for i := range head.Statistics {
-		others[head.Statistics[i].Name] = &head.Statistics[i]
+		if h := &head.Statistics[i]; c.compares(h) {
+			others[h.Name] = h
+		}
 	}
 	for i := range base.Statistics {
 		b := &base.Statistics[i]
+		if !c.compares(b) {
+			continue
+		}
 		h := others[b.Name]
 		delete(others, b.Name)
 		if h == nil {
@@ -119,6 +124,12 @@ func Compare(baseLabel string, base *Replications, headLabel string, head *Repli
 	return c
 }
 
+// compares says whether a statistic is compared; those of flows are not where a side has
+// left them out.
+func (c *Comparison) compares(e *Estimate) bool { return e.PriorityLevel == "" || !c.flowsLeftOut() }
+
+func (c *Comparison) flowsLeftOut() bool { return c.base.FlowsLeftOut || c.head.FlowsLeftOut }
+
 func sideOf(label string, r *Replications) Side {
 	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl}
 }
@@ -132,7 +143,7 @@ func (c *Comparison) warn(base, head *Replications) {
 	if least := min(len(base.Seeds), len(head.Seeds)); least < 2 {
 		warn("a single run on a side says nothing of chance: want --replications")
 	}
-	if base.FlowsLeftOut || head.FlowsLeftOut {
+	if c.flowsLeftOut() {
 		warn("there are too many flows to compare each")
 	}
 }
@@ -385,6 +396,9 @@ func (c *Comparison) Judge(limits []Limit) error {
 	}
 	for _, l := range limits {
 		i, err := FindStatistic(all, l.Name)
+		if id, wrong := scenario.ParseStatistic(l.Name); wrong == nil && id.Tag("flow") != "" && c.flowsLeftOut() {
+			return fmt.Errorf("%s: there are too many flows to compare each; want fewer replications, or one of a group of them", id)
+		}
 		if err != nil && !errors.Is(err, ErrNoSamples) {
 			return err
 		}

@@ -1,21 +1,33 @@
 package reports
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"apfsim/sim/scenario"
+)
 
 // page returns the report of a comparison.
 func (c *Comparison) page() Page {
 	changes, title := c.listed(false)
 	p := Page{
-		Title: "Comparison", Ran: c.Base.Scenario + " and " + c.Head.Scenario,
-		Description: fmt.Sprintf("Base: %s (%s). Head: %s (%s).", c.Base.Label, c.Base.text(), c.Head.Label, c.Head.text()),
-		Verdict:     c.verdict(), Warnings: c.Warnings,
+		Title: "Comparison: " + c.Base.Scenario, Description: []string{"Base: " + c.Base.Label, "Head: " + c.Head.Label}, Ran: c.Base.text(),
+		Verdict: c.verdict(title), Findings: c.findings(), Warnings: c.Warnings,
 		Footer: "All numbers are in comparison.json and comparison.csv.",
 	}
-	note := c.how()
-	if text := c.folded(); text != "" {
+	if head := c.Head.text(); head != p.Ran {
+		p.Ran = "base: " + p.Ran + "; head: " + head
+	} else {
+		p.Ran = "on both sides " + p.Ran
+	}
+	if c.Head.Scenario != c.Base.Scenario {
+		p.Title += " and " + c.Head.Scenario
+	}
+	note := c.how() + " Several names of the same numbers are listed once."
+	if text := c.folded(""); text != "" {
 		note += " " + text + "."
 	}
-	s := Section{Name: "changes", Title: title, Note: note}
+	s := Section{Name: "changes", Title: "Changes", Note: title + ". " + note}
 	if len(changes) > 0 {
 		s.Parts = append(s.Parts, Part{Table: changesTable("changes", "Changes, the greatest first", changes)})
 	}
@@ -41,11 +53,20 @@ func (c *Comparison) page() Page {
 // sideNames are what the two sides are called.
 var sideNames = [2]string{"base", "head"}
 
-func (c *Comparison) verdict() *PageVerdict {
+// verdict is about the limits or, without any, about what changed.
+func (c *Comparison) verdict(title string) *PageVerdict {
 	if len(c.Limits) == 0 {
-		return nil
+		moods := map[Mood]int{}
+		for i := range c.Changes {
+			moods[c.Changes[i].Mood]++
+		}
+		if c.Changed > 0 {
+			title = fmt.Sprintf("%d of %d statistics changed: %d for the worse, %d for the better", c.Changed, len(c.Changes), moods[Bad], moods[Good])
+		}
+		return &PageVerdict{Text: title}
 	}
-	t := &Table{Name: "limits", Caption: "Limits of change", Columns: []Column{{Title: "Limit", Left: true}, {Title: "Verdict", Left: true}, {Title: "Change"}}}
+	t := &Table{Name: "limits", Caption: "Limits of change", Columns: []Column{{Title: "Limit", Term: "limit", Left: true},
+		{Title: "Verdict", Left: true}, {Title: "Change"}}}
 	for i := range c.Limits {
 		v := &c.Limits[i]
 		verdict := Cell{Text: "✓ not exceeded for certain", Mood: Good}
@@ -54,16 +75,119 @@ func (c *Comparison) verdict() *PageVerdict {
 		}
 		t.Rows = append(t.Rows, []Cell{{Text: v.Expression, Code: true}, verdict, word(v.text())})
 	}
-	return &PageVerdict{Good: c.Passed, Text: c.limitsTitle(), Table: t}
+	return &PageVerdict{Mood: passedMood(c.Passed), Text: c.limitsTitle(), Table: t}
+}
+
+// findings say in plain language what the change means for each workload and each
+// priority level, and for which flows.
+func (c *Comparison) findings() []Finding {
+	byName := map[string]*Change{}
+	for i := range c.Changes {
+		byName[c.Changes[i].Name] = &c.Changes[i]
+	}
+	var all []Finding
+	for i := range estimateTables {
+		g := &estimateTables[i]
+		for _, name := range c.base.names(g.tag) {
+			arrived := byName[named(scenario.Statistic{Metric: "arrived", Stat: "count"}, g.tag, name)]
+			if arrived == nil || arrived.Base == 0 && arrived.Head == 0 {
+				continue
+			}
+			f := Finding{Group: g.title, Subject: name}
+			say := func(ch *Change, text string) {
+				if f.Text != "" {
+					f.Text += "; "
+				}
+				f.Text += text
+				if ch != nil && (ch.Mood == Bad || ch.Mood == Good && f.Mood != Bad) {
+					f.Mood = ch.Mood
+				}
+			}
+			who := "" // the group, or the requests at a level
+			if use := byName[named(utilisationMean, g.tag, name)]; use != nil {
+				say(use, use.sentence("had ", " of its seats in use"))
+				who = "its requests "
+			}
+			wait, rejected := byName[named(waitP99, g.tag, name)], byName[named(rejectedRate, g.tag, name)]
+			switch {
+			case wait == nil:
+				say(nil, who+"had none dispatched on one of the sides")
+			case wait.Base == 0 && wait.Head == 0:
+				say(wait, who+"did not wait at p99 on either side")
+			default:
+				say(wait, wait.sentence(who+"waited ", " at p99"))
+			}
+			switch {
+			case rejected == nil:
+				say(nil, "sent requests on one side alone")
+			case rejected.Base == 0 && rejected.Head == 0:
+				say(rejected, "no request was rejected on either side")
+			default:
+				say(rejected, rejected.sentence("", " of the requests were rejected"))
+			}
+			f.Text += "."
+			all = append(all, f)
+		}
+	}
+	return append(all, c.flowFindings()...)
+}
+
+// sentence puts the head's value between two halves of a sentence, and behind it the base's.
+func (c *Change) sentence(before, after string) string {
+	text, base, from := before+c.value(c.Head)+after, c.value(c.Base), "up from"
+	if c.Difference < 0 {
+		from = "down from"
+	}
+	switch c.Outcome {
+	case Exact:
+		return text + ", exactly as in the base"
+	case Same:
+		return fmt.Sprintf("%s and %s in the base, no change that these runs can tell", text, base)
+	case Untested:
+		return fmt.Sprintf("%s, %s %s, perhaps by chance", text, from, base)
+	}
+	return fmt.Sprintf("%s, %s %s (%s)", text, from, base, c.change())
+}
+
+// flowFindings are about the flows whose waits or rejections changed.
+func (c *Comparison) flowFindings() []Finding {
+	var all []Finding
+	for _, of := range []struct {
+		statistic scenario.Statistic
+		mood      Mood
+		text      string
+	}{
+		{rejectedRate, Bad, "had more of their requests rejected."}, {waitP99, Bad, "waited longer at p99."},
+		{rejectedRate, Good, "had fewer of their requests rejected."}, {waitP99, Good, "waited less at p99."},
+	} {
+		var flows []string
+		for i := range c.Changes {
+			ch := &c.Changes[i]
+			if ch.PriorityLevel == "" || ch.Mood != of.mood {
+				continue
+			}
+			if id := idOf(ch.Name); id.Metric == of.statistic.Metric && id.Stat == of.statistic.Stat && id.Percentile == of.statistic.Percentile && id.Tag("reason") == "" {
+				flows = append(flows, id.Tag("flow"))
+			}
+		}
+		if len(flows) > 0 {
+			all = append(all, Finding{Group: "Flows, those that changed most first", Mood: of.mood, Subject: listed(flows, 3, flows[0]), Text: of.text})
+		}
+	}
+	return all
 }
 
 func changesTable(name, caption string, changes []Change) *Table {
 	t := &Table{Name: name, Caption: caption, Columns: []Column{{Title: "Statistic", Left: true}, {Title: "Base"}, {Title: "Head"},
-		{Title: "Change"}, {Title: "For the", Left: true}}}
+		{Title: "Change", Term: "change"}, {Title: "For the", Term: "better", Left: true}}}
 	for i := range changes {
 		ch := &changes[i]
 		cells := ch.cells()
-		change := figure(ch.Difference, cells[3])
+		text, margin, found := strings.Cut(cells[3], " ±")
+		change := figure(ch.Difference, text)
+		if found {
+			change.Margin = "± " + margin
+		}
 		if ch.Relative != nil {
 			change.Value = *ch.Relative
 		}

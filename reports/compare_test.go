@@ -255,6 +255,31 @@ func TestOrderOfChanges(t *testing.T) {
 	}
 }
 
+// Where a side has too many flows for their statistics, those that the other side has are
+// not called unmatched.
+func TestFlowsLeftOutOfOneSideAreNotCompared(t *testing.T) {
+	sc := load(t, crowded, "spec.duration=4s", "spec.warmup=1s")
+	base, head := replicate(t, sc, 1, 2), replicate(t, sc, 1, 2)
+	all := len(base.Statistics)
+	head.FlowsLeftOut = true
+	head.Statistics = slices.DeleteFunc(head.Statistics, func(e reports.Estimate) bool { return e.PriorityLevel != "" })
+	if len(head.Statistics) == all {
+		t.Fatal("there are no flows")
+	}
+	for _, c := range []*reports.Comparison{reports.Compare("a", base, "b", head), reports.Compare("a", head, "b", base)} {
+		if len(c.Unmatched) > 0 || len(c.Changes) != len(head.Statistics) || !slices.Equal(c.Warnings, []string{"there are too many flows to compare each"}) {
+			t.Errorf("%d changes, want %d; unmatched: %q; %q", len(c.Changes), len(head.Statistics), c.Unmatched, c.Warnings)
+		}
+		limit, err := reports.ParseLimit("wait{flow:service-accounts/system:serviceaccount:tenant-0:default}.max > +5%")
+		if err == nil {
+			err = c.Judge([]reports.Limit{limit})
+		}
+		if err == nil || !strings.Contains(err.Error(), "too many flows") {
+			t.Errorf("a limit on a flow: %v", err)
+		}
+	}
+}
+
 func TestFormatsOfAComparison(t *testing.T) {
 	c := reports.Compare("before", sampleOf(1, 10, 20, 30, 40, 50, 60), "after | then", sampleOf(1, 11, 21, 31, 41, 52, 62))
 	limit, err := reports.ParseLimit("retries{workload:a}.rate > +1%")
@@ -292,6 +317,18 @@ func TestFormatsOfAComparison(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(written("csv", false))).ReadAll()
 	if err != nil || len(rows) != 3 || rows[1][10] != "changed" || rows[2][10] != "exact" {
 		t.Errorf("%v: %q", err, rows)
+	}
+}
+
+// A change that three digits do not show is shown with more.
+func TestSmallChangesAreVisible(t *testing.T) {
+	c := reports.Compare("b", sampleOf(1, 0.9998, 0.9998, 0.9998, 0.9998, 0.9998, 0.9999), "h", sampleOf(1, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996))
+	var text bytes.Buffer
+	if err := c.Write(&text, "text", false, reports.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), " 0.999817  0.9996 ") {
+		t.Error(text.String())
 	}
 }
 

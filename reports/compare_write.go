@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -70,14 +71,15 @@ func (c *Change) isTwin(other Change) bool {
 	return a.Metric == b.Metric && a.Stat == b.Stat && a.Percentile == b.Percentile
 }
 
-// folded says what has become of the statistics that are not listed.
-func (c *Comparison) folded() string {
+// folded says what has become of the statistics that are not listed; mark is put before
+// those that did not change.
+func (c *Comparison) folded(mark string) string {
 	var parts []string
 	if c.Same > 0 {
-		parts = append(parts, fmt.Sprintf("~ %d did not change as far as these runs can tell", c.Same))
+		parts = append(parts, fmt.Sprintf("%s%d did not change as far as these runs can tell", mark, c.Same))
 	}
 	if c.Exact > 0 {
-		parts = append(parts, fmt.Sprintf("~ %d are exactly the same", c.Exact))
+		parts = append(parts, fmt.Sprintf("%s%d are exactly the same", mark, c.Exact))
 	}
 	if n := len(c.Unmatched); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d are on one side alone", n))
@@ -112,7 +114,11 @@ func (c *Change) cells() []string {
 	if c.Outcome == Untested {
 		word = "?"
 	}
-	return []string{printable(c.Name), c.value(c.Base), c.value(c.Head), c.change(), word}
+	base, head := c.value(c.Base), c.value(c.Head)
+	if base == head && c.Outcome == Changed && c.Unit == "" && !isShare(idOf(c.Name)) { // an index near 1, say
+		base, head = strconv.FormatFloat(c.Base, 'g', 6, 64), strconv.FormatFloat(c.Head, 'g', 6, 64)
+	}
+	return []string{printable(c.Name), base, head, c.change(), word}
 }
 
 func (c *Change) value(x float64) string { return valueText(x, c.Unit, isShare(idOf(c.Name))) }
@@ -226,7 +232,7 @@ func (c *Comparison) writeText(w io.Writer, all bool, options TextOptions) error
 			return line
 		})
 	}
-	if text := c.folded(); text != "" && !all {
+	if text := c.folded("~ "); text != "" && !all {
 		fmt.Fprintln(t, t.paint(dim, "  "+text))
 	}
 	if len(c.Limits) > 0 {
@@ -274,7 +280,7 @@ func (c *Comparison) writeMarkdown(w io.Writer, all bool) error {
 		}
 		b.WriteString("\n")
 	}
-	if text := c.folded(); text != "" && !all {
+	if text := c.folded("~ "); text != "" && !all {
 		fmt.Fprintf(&b, "%s\n\n", text)
 	}
 	if len(c.Limits) > 0 {

@@ -21,7 +21,8 @@ type Question struct {
 
 // Explanation is a request's way through flow control.
 type Explanation struct {
-	FlowSchemas []classify.Verdict `json:"flowSchemas"` // in the order tried
+	SchemaVersion string             `json:"schemaVersion"`
+	FlowSchemas   []classify.Verdict `json:"flowSchemas"` // in the order tried
 	// PassesBy means that flow control does not see the request: it is long-running, and
 	// no watch. The rest is then absent.
 	PassesBy bool             `json:"passesBy"`
@@ -71,7 +72,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 	}
 
 	controller := flowcontrol.New(0, serverLimit, objects, nil)
-	e := &Explanation{FlowSchemas: controller.Explain(a)}
+	e := &Explanation{SchemaVersion: SchemaVersion, FlowSchemas: controller.Explain(a)}
 	if a.PassesBy() {
 		e.PassesBy = true
 		return e, nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -35,9 +36,9 @@ var (
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"style":     func() template.CSS { return template.CSS(uplotStyle + reportStyle) },
 	"script":    func() template.JS { return template.JS("/*\n" + uplotLicence + "*/\n" + uplotScript + reportScript) },
-	"glossary":  func() []Term { return glossary },
 	"printable": printable,
 	"breakable": breakable,
+	"sentence":  func(text string) template.HTML { return breakable(beforeUnit.ReplaceAllString(text, "$1\u00a0$2")) },
 }).Parse(reportTemplate))
 
 // WriteReport writes a page as one HTML file that needs nothing but itself: no network, no
@@ -51,8 +52,9 @@ func WriteReport(w io.Writer, p Page) error {
 	var page bytes.Buffer
 	if err := reportPage.Execute(&page, struct {
 		Page
-		Plots template.JS // json.Marshal leaves nothing in it that would end a script
-	}{p, template.JS(plots)}); err != nil {
+		Glossary []Term
+		Plots    template.JS // json.Marshal leaves nothing in it that would end a script
+	}{p, p.glossary(), template.JS(plots)}); err != nil {
 		return err
 	}
 	_, err = w.Write(page.Bytes())
@@ -78,6 +80,13 @@ func (t *Table) shown() int {
 	}
 	return t.First
 }
+
+// Named says whether the rows are named by code, as statistics are. Such names are long, and
+// stand above their rows where the page is narrow.
+func (t *Table) Named() bool { return len(t.Rows) > 0 && t.Rows[0][0].Code }
+
+// Figures is how many columns there are beside the names.
+func (t *Table) Figures() int { return len(t.Columns) - 1 }
 
 // Measure is how wide the names are, in characters; very long ones break.
 func (t *Table) Measure() int {
@@ -106,10 +115,16 @@ func (t *Table) rows(from, to int) template.HTML {
 	return template.HTML(b.String())
 }
 
+// capitalized begins the head of a column as pages do.
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 // breakable returns text whose long names may break behind what separates their parts.
 func breakable(text string) template.HTML {
 	return template.HTML(breaks.Replace(template.HTMLEscapeString(printable(text))))
 }
+
+// beforeUnit is the space between a number and its unit, where a line is not to end.
+var beforeUnit = regexp.MustCompile(`(\d) ((?:%|[nµm]?s|min|h|[kMG])(?:\W|$))`)
 
 var breaks = strings.NewReplacer(":", ":<wbr>", "/", "/<wbr>", "{", "{<wbr>")
 

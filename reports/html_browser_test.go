@@ -3,6 +3,7 @@ package reports_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -352,6 +353,24 @@ func TestTheReportInABrowser(t *testing.T) {
 		}
 	})
 
+	t.Run("focus is visible", func(t *testing.T) {
+		b.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+		kinds := map[string]bool{}
+		for range 40 {
+			b.do(chromedp.KeyEvent(kb.Tab))
+			got := eval[[]string](b, `(e => [e.tagName + " " + e.className, getComputedStyle(e).outlineStyle, getComputedStyle(e).outlineWidth])(document.activeElement)`)
+			kinds[got[0]] = true
+			if got[1] != "solid" || got[2] != "2px" {
+				t.Errorf("the focus on %s is outlined %s %s", got[0], got[1], got[2])
+			}
+		}
+		for _, want := range []string{"BUTTON head", "A term", "DIV scroll", "DIV plot"} {
+			if !kinds[want] {
+				t.Errorf("Tab does not reach %s, but %v", want, kinds)
+			}
+		}
+	})
+
 	t.Run("no overflow on a telephone", func(t *testing.T) {
 		for _, width := range []int64{390, 320} {
 			b.do(chromedp.EmulateViewport(width, 844))
@@ -396,6 +415,62 @@ func TestIntervalsInABrowser(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS("#table-t thead th:nth-child(2) button")))
 	if got := eval[string](b, `document.querySelector("#table-t tbody td").textContent`); got != "10 ms ± 2 ms" {
 		t.Errorf("the greatest is %q", got)
+	}
+	b.noComplaints()
+}
+
+// The pages of comparisons and replications at the width of a telephone: the verdict first,
+// nothing wider than the screen, and what matters of each row within it.
+func TestComparisonsInABrowser(t *testing.T) {
+	b := newBrowser(t)
+	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
+	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
+	base, head := replicate(t, sc, 1, 6), replicate(t, twice, 1, 6)
+	limit, err := reports.ParseLimit("rejected{workload:elephants}.rate > +5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := reports.Compare("before", base, "after", head)
+	if err := c.Judge([]reports.Limit{limit}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := errors.Join(reports.WriteReplications(dir, base), reports.WriteComparison(dir, c)); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []struct {
+		file, verdict string
+		tables        []string // of long names
+	}{
+		{filepath.Join("crowded", reports.ReportFile), "", []string{"statistics"}},
+		{reports.ComparisonReport, "Limits: 1 of 1 exceeded", []string{"limits", "changes", "statistics"}},
+	} {
+		b.open(func(w io.Writer) error {
+			text, err := os.ReadFile(filepath.Join(dir, page.file))
+			if err == nil {
+				_, err = w.Write(text)
+			}
+			return err
+		})
+		if page.verdict != "" {
+			if got := eval[string](b, `document.querySelector("header h1").parentElement.nextElementSibling.textContent`); !strings.HasSuffix(got, page.verdict) {
+				t.Errorf("%s: below the title stands %q, want %q", page.file, got, page.verdict)
+			}
+		}
+		for _, width := range []int64{390, 320} {
+			b.do(chromedp.EmulateViewport(width, 844))
+			if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width), chromedp.WithPollingTimeout(5*time.Second))); err != nil {
+				t.Errorf("%s: at %d px the page is %d px wide (%v)", page.file, width, eval[int64](b, `document.documentElement.scrollWidth`), err)
+			}
+			if got := eval[int64](b, `document.querySelector("#theme").offsetHeight`); got > 40 {
+				t.Errorf("%s: at %d px the name of the theme is broken", page.file, width)
+			}
+			for _, table := range page.tables {
+				if got := eval[float64](b, fmt.Sprintf(`Math.max(...[...document.querySelectorAll("#table-%s :is(th, td)")].map(e => { const r = document.createRange(); r.selectNodeContents(e); return r.getBoundingClientRect().right }))`, table)); got > float64(width) {
+					t.Errorf("%s: at %d px the table of %s reaches to %v px", page.file, width, table, got)
+				}
+			}
+		}
 	}
 	b.noComplaints()
 }

@@ -51,7 +51,7 @@ func TestAPageSurvivesAnyText(t *testing.T) {
 	table := &Table{Name: "t", Caption: evil, Columns: []Column{{Title: evil, Left: true}, {Title: "b"}}, Rows: [][]Cell{{c, c}, {c, c}}, First: 1, Missing: evil}
 	plot := &Plot{Name: "p", Title: evil, Caption: evil, X: Axis{Label: evil}, At: figures{0, 1},
 		Lines: []Line{{Name: evil, Values: figures{1, math.NaN()}, Low: figures{0, math.NaN()}, High: figures{2, math.Inf(1)}}}}
-	text := page(t, Page{Title: evil, Description: evil, Ran: evil, Verdict: &PageVerdict{Text: evil, Table: table},
+	text := page(t, Page{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &PageVerdict{Text: evil, Table: table},
 		Findings: []Finding{{Group: evil, Subject: evil, Text: evil}}, Warnings: []string{evil}, Footer: evil,
 		Sections: []Section{{Name: "s", Title: evil, Note: evil, Parts: []Part{{Heading: evil, Table: table}, {Plot: plot}}}}})
 	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
@@ -207,35 +207,47 @@ func TestExceedingAgreesWithCounting(t *testing.T) {
 
 // Every statistic in the head of a column is explained, and nothing else is.
 func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
-	used := map[string]bool{}
-	p := runPage(queuedStory())
-	tables := []*Table{p.Verdict.Table}
-	for _, s := range p.Sections {
-		for _, part := range s.Parts {
-			if part.Table != nil {
-				tables = append(tables, part.Table)
+	all := NewReplicator("story", 0, nil)
+	for seed := range uint64(2) {
+		r := queuedStory()
+		r.Summary.Seed = seed
+		all.Add(r.Replication())
+	}
+	several := all.Replications()
+	c := Compare("before", several, "after", several)
+	limit, err := ParseLimit("rejected.count > +5%")
+	if err == nil {
+		err = c.Judge([]Limit{limit})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained := map[string]bool{}
+	for _, p := range []Page{runPage(queuedStory()), several.page(), c.page()} {
+		used := map[string]bool{}
+		for _, table := range p.tables() {
+			for _, c := range table.Columns {
+				used[c.Term] = true
+			}
+			for _, row := range table.Rows {
+				if len(row) != len(table.Columns) {
+					t.Errorf("table %s: a row of %d cells below %d heads", table.Name, len(row), len(table.Columns))
+				}
 			}
 		}
-	}
-	for _, table := range tables {
-		for _, c := range table.Columns {
-			used[c.Term] = true
+		delete(used, "")
+		for _, term := range p.glossary() {
+			explained[term.Key] = true
+			delete(used, term.Key)
 		}
-		for _, row := range table.Rows {
-			if len(row) != len(table.Columns) {
-				t.Errorf("table %s: a row of %d cells below %d heads", table.Name, len(row), len(table.Columns))
-			}
+		for key := range used {
+			t.Errorf("%s is not explained", key)
 		}
 	}
-	delete(used, "")
 	for _, term := range glossary {
-		if !used[term.Key] {
+		if !explained[term.Key] {
 			t.Errorf("%s is explained and nowhere used", term.Key)
 		}
-		delete(used, term.Key)
-	}
-	for key := range used {
-		t.Errorf("%s is not explained", key)
 	}
 }
 

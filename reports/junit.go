@@ -8,25 +8,29 @@ import (
 )
 
 // JUnit is the verdicts of runs as test results, in the XML of JUnit that CI systems read: a
-// suite for each run, and in it a test for the run itself and for each of its thresholds. The
-// format is that of Jenkins' junit-10.xsd. It has neither dates nor times, so that the same
-// runs give the same bytes.
+// suite for each run, and in it a test for the run itself and for each of its thresholds. It
+// is valid by both schemas in wide use, that of Ant's reports (windyroad/JUnit-Schema) and
+// that of Jenkins' xunit plugin (junit-10.xsd). The date, the times and the host that the first
+// of them wants are always the same, so that the same runs give the same bytes.
 type JUnit struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
+	XMLName xml.Name     `xml:"testsuites"` // without counts, which the first schema does not allow
+	Suites  []junitSuite `xml:"testsuite"`
 }
 
 type junitSuite struct {
+	Package    string          `xml:"package,attr"`
+	ID         int             `xml:"id,attr"` // counts from 0
 	Name       string          `xml:"name,attr"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Hostname   string          `xml:"hostname,attr"`
 	Tests      int             `xml:"tests,attr"`
 	Failures   int             `xml:"failures,attr"`
 	Errors     int             `xml:"errors,attr"`
+	Time       int             `xml:"time,attr"`
 	Properties []junitProperty `xml:"properties>property"`
 	Cases      []junitCase     `xml:"testcase"`
+	Out        string          `xml:"system-out"` // both empty, and wanted
+	Err        string          `xml:"system-err"`
 }
 
 type junitProperty struct {
@@ -37,6 +41,7 @@ type junitProperty struct {
 type junitCase struct {
 	Class   string        `xml:"classname,attr"` // the run's name
 	Name    string        `xml:"name,attr"`
+	Time    int           `xml:"time,attr"`
 	Failure *junitProblem `xml:"failure"`
 	Error   *junitProblem `xml:"error"`
 }
@@ -48,7 +53,7 @@ type junitProblem struct {
 }
 
 // NewJUnit returns the results of no runs.
-func NewJUnit() *JUnit { return &JUnit{Name: "apfsim"} }
+func NewJUnit() *JUnit { return &JUnit{} }
 
 // Add adds a run that has come to its end. If its fingerprint was to be a certain one, that
 // is a test as well; "" is any.
@@ -79,7 +84,8 @@ func (j *JUnit) AddFailed(name string, seed uint64, why error) {
 }
 
 func (j *JUnit) add(name string, cases []junitCase, properties ...junitProperty) {
-	s := junitSuite{Name: name, Tests: len(cases), Cases: cases, Properties: properties}
+	s := junitSuite{Package: "apfsim", ID: len(j.Suites), Name: name, Timestamp: "1970-01-01T00:00:00", Hostname: "localhost",
+		Tests: len(cases), Properties: properties, Cases: cases}
 	for i := range cases {
 		cases[i].Class = name
 		if cases[i].Failure != nil {
@@ -90,9 +96,6 @@ func (j *JUnit) add(name string, cases []junitCase, properties ...junitProperty)
 		}
 	}
 	j.Suites = append(j.Suites, s)
-	j.Tests += s.Tests
-	j.Failures += s.Failures
-	j.Errors += s.Errors
 }
 
 // figures writes value and limit in full.

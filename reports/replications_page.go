@@ -14,7 +14,7 @@ const statisticsFirst = 50
 func (r *Replications) page() Page {
 	byName := r.byName()
 	p := Page{
-		Title: r.Name, Description: r.Description, Ran: r.ran(), Verdict: r.verdict(), Warnings: r.Warnings,
+		Title: r.Name, Description: []string{r.Description}, Ran: r.ran(), Verdict: r.verdict(), Findings: r.findings(byName), Warnings: r.Warnings,
 		Footer: "All numbers are in replications.json and replications.csv.",
 	}
 	for i := range estimateTables {
@@ -34,6 +34,74 @@ func (r *Replications) page() Page {
 	}
 	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: r.statisticsTable()}}})
 	return p
+}
+
+// findings say in plain language how each workload and each priority level came off, and
+// how precise is what was to be precise.
+func (r *Replications) findings(byName map[string]*Estimate) []Finding {
+	var all []Finding
+	for i := range estimateTables {
+		g := &estimateTables[i]
+		g.each(r, byName, func(name string, _ []*Estimate) {
+			wait, rejected := byName[named(waitP99, g.tag, name)], byName[named(rejectedRate, g.tag, name)]
+			mood := Neutral
+			switch {
+			case rejected.Mean > 0:
+				mood = Bad
+			case wait != nil && wait.Mean == 0:
+				mood = Good
+			}
+			text := wait.waited() + "; " + rejected.rejected() + "."
+			if use := byName[named(utilisationMean, g.tag, name)]; use != nil {
+				text = "had " + use.text() + " of its seats in use; its requests " + text
+			}
+			all = append(all, Finding{Group: g.title, Mood: mood, Subject: name, Text: text})
+		})
+	}
+	if r.Precision == nil {
+		return all
+	}
+	title := r.precisionTitle()
+	for _, s := range r.Precision.Statistics {
+		f := Finding{Group: title, Mood: Bad, Subject: s.Name, Text: "has no samples."}
+		if e := byName[s.Name]; e != nil {
+			f.Text = "is " + e.ofMean().text()
+			if s.Reached != nil {
+				f.Text += ", known to " + percent(*s.Reached)
+			}
+			f.Text += "."
+		}
+		if s.Reached != nil && *s.Reached <= r.Precision.Wanted {
+			f.Mood = Good
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// What is said in plain language is about these statistics.
+var (
+	waitP99         = scenario.Statistic{Metric: "wait", Stat: "p", Percentile: 99}
+	rejectedRate    = scenario.Statistic{Metric: "rejected", Stat: "rate"}
+	utilisationMean = scenario.Statistic{Metric: "utilisation", Stat: "mean"}
+)
+
+// waited and rejected say what a statistic means for a group; nil has no samples.
+func (e *Estimate) waited() string {
+	switch {
+	case e == nil:
+		return "had none dispatched"
+	case e.Mean == 0:
+		return "did not wait at p99"
+	}
+	return "waited " + e.text() + " at p99"
+}
+
+func (e *Estimate) rejected() string {
+	if e.Mean == 0 {
+		return "no request was rejected in any run"
+	}
+	return e.text() + " of the requests were rejected"
 }
 
 func (r *Replications) verdict() *PageVerdict {
@@ -56,13 +124,13 @@ func (r *Replications) verdict() *PageVerdict {
 	if failed > 0 {
 		text = fmt.Sprintf("%d of %s failed", failed, counted(len(r.Thresholds), "threshold"))
 	}
-	return &PageVerdict{Good: failed == 0, Text: text, Table: t}
+	return &PageVerdict{Mood: passedMood(failed == 0), Text: text, Table: t}
 }
 
 func (g *estimateTable) table(r *Replications, byName map[string]*Estimate) *Table {
-	t := &Table{Name: g.tag, Caption: g.title, Columns: []Column{{Title: g.head, Left: true}}}
+	t := &Table{Name: g.tag, Caption: g.title, Columns: []Column{{Title: capitalized(g.head), Left: true}}}
 	for _, c := range g.columns {
-		t.Columns = append(t.Columns, Column{Title: c.title, Term: c.term})
+		t.Columns = append(t.Columns, Column{Title: capitalized(c.title), Term: c.term})
 	}
 	g.each(r, byName, func(name string, estimates []*Estimate) {
 		row := []Cell{word(name)}
@@ -91,7 +159,7 @@ func (e *Estimate) cell() Cell {
 
 func (r *Replications) statisticsTable() *Table {
 	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: statisticsFirst,
-		Columns: []Column{{Title: "Statistic", Left: true}, {Title: "Runs"}, {Title: "Mean"}, {Title: "Least"}, {Title: "Greatest"}, {Title: "All runs’ requests", Term: "percentile"}}}
+		Columns: []Column{{Title: "Statistic", Left: true}, {Title: "Runs"}, {Title: "Mean", Term: "interval"}, {Title: "Least"}, {Title: "Most"}, {Title: "Merged", Term: "merged"}}}
 	for i := range r.Statistics {
 		if len(t.Rows) == flowsMost {
 			t.Missing = fmt.Sprintf("Left out: %s, all in replications.json.", counted(len(r.Statistics)-flowsMost, "statistic"))
@@ -104,12 +172,11 @@ func (r *Replications) statisticsTable() *Table {
 		for _, x := range e.Values.present() {
 			low, high = min(low, x), max(high, x)
 		}
-		mean, merged := *e, absent
-		mean.Merged = nil
+		merged := absent
 		if e.Merged != nil {
 			merged = value(*e.Merged)
 		}
-		t.Rows = append(t.Rows, []Cell{{Text: e.Name, Code: true}, countCell(int64(e.N)), mean.cell(), value(low), value(high), merged})
+		t.Rows = append(t.Rows, []Cell{{Text: e.Name, Code: true}, countCell(int64(e.N)), e.ofMean().cell(), value(low), value(high), merged})
 	}
 	return t
 }

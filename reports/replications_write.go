@@ -192,6 +192,14 @@ func (e *Estimate) parts() (figure, margin, suffix string) {
 	return figure, margin, suffix
 }
 
+// ofMean returns the estimate of the mean of the runs, which the interval is that of, and
+// not the percentile of all requests.
+func (e *Estimate) ofMean() *Estimate {
+	mean := *e
+	mean.Merged = nil
+	return &mean
+}
+
 func (e *Estimate) text() string {
 	figure, margin, suffix := e.parts()
 	if margin != "" {
@@ -293,16 +301,20 @@ func (v *ReplicatedVerdict) found() string {
 	return text
 }
 
+func (r *Replications) precisionTitle() string {
+	text, but := "reached", ""
+	if !r.Precision.Met {
+		text, but = "not reached", ", the most there may be"
+	}
+	return fmt.Sprintf("Precision of %s %s with %d runs%s", percent(r.Precision.Wanted), text, len(r.Seeds), but)
+}
+
 func (t *replicationsText) reached() {
 	p := t.Precision
 	if p == nil {
 		return
 	}
-	title := fmt.Sprintf("Precision of %s reached with %d runs", percent(p.Wanted), len(t.Seeds))
-	if !p.Met {
-		title = fmt.Sprintf("Precision of %s not reached with %d runs, the most there may be", percent(p.Wanted), len(t.Seeds))
-	}
-	t.heading(title)
+	t.heading(t.precisionTitle())
 	tb := &table{left: 1}
 	for _, s := range p.Statistics {
 		e, reached := t.byName[s.Name], "–"
@@ -313,9 +325,7 @@ func (t *replicationsText) reached() {
 			tb.row(printable(s.Name), noSamples, reached)
 			continue
 		}
-		own := *e
-		own.Merged = nil // the precision is that of the mean
-		tb.row(printable(s.Name), own.text(), reached)
+		tb.row(printable(s.Name), e.ofMean().text(), reached)
 	}
 	t.table(tb)
 }

@@ -124,13 +124,6 @@ const hurtNamed = 8
 
 func (f *Flow) greedy() bool { return f.DemandSeatSeconds > greedyRatio*f.FairShareSeatSeconds }
 
-func greed(f *Flow) int {
-	if f.greedy() {
-		return 1
-	}
-	return 0
-}
-
 // flowFindings are about the flows that were hurt, and those that asked for too much.
 func flowFindings(s *Summary) []Finding {
 	var hurt, greedy []*Flow
@@ -142,7 +135,7 @@ func flowFindings(s *Summary) []Finding {
 		}
 	}
 	// Those that asked for no more than their share come first: they are hurt by others.
-	slices.SortStableFunc(hurt, func(a, b *Flow) int { return cmp.Compare(greed(a), greed(b)) })
+	slices.SortStableFunc(hurt, func(a, b *Flow) int { return cmp.Compare(boolean(a.greedy()), boolean(b.greedy())) })
 	const group = "Flows that were hurt"
 	var all []Finding
 	for _, f := range hurt[:min(len(hurt), hurtNamed)] {
@@ -253,15 +246,24 @@ func cover(queues []int, flows []*Flow) []*Flow {
 	return by
 }
 
-// names lists the first flows by name and counts the others. What a name has in common
-// with the one that was read before is left out, up to a separator.
+// names lists the first flows by name, see listed.
 func names(flows []*Flow, most int, before string) string {
-	var list []string
+	var all []string
 	for _, f := range flows {
-		if f.Name == before {
-			list = append(list, f.Name)
+		all = append(all, f.Name)
+	}
+	return listed(all, most, before)
+}
+
+// listed lists the first names and counts the others. What a name has in common with the
+// one that was read before is left out, up to a separator.
+func listed(names []string, most int, before string) string {
+	var list []string
+	for _, name := range names {
+		if name == before {
+			list = append(list, name)
 		} else {
-			list = append(list, f.Name[commonLength(f.Name, before):])
+			list = append(list, name[commonLength(name, before):])
 		}
 	}
 	if len(list) > most+1 {

@@ -121,3 +121,75 @@ func TestLevelsInPlainWords(t *testing.T) {
 		}
 	}
 }
+
+// replicationsOf is five runs with these values of statistics, by name.
+func replicationsOf(statistics ...Estimate) *Replications {
+	r := &Replications{Name: "x", Seeds: []uint64{1, 2, 3, 4, 5}}
+	for _, s := range statistics {
+		e := estimateOf(s.Values)
+		e.Name, e.Unit, e.Better, e.PriorityLevel = s.Name, s.Unit, s.Better, s.PriorityLevel
+		r.Statistics = append(r.Statistics, e)
+	}
+	return r
+}
+
+func estimatesOf(tag string, waitNs, rejected Values) []Estimate {
+	return []Estimate{{Name: "arrived{" + tag + "}.count", Values: Values{9, 9, 9, 9, 9}},
+		{Name: "wait{" + tag + "}.p(99)", Unit: "ns", Better: Lower, Values: waitNs}, {Name: "rejected{" + tag + "}.rate", Better: Lower, Values: rejected}}
+}
+
+func linesOf(findings []Finding) string {
+	var lines []string
+	for _, f := range findings {
+		lines = append(lines, string(f.Mood)+"|"+f.Subject+" "+f.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Values with mean 3 and standard deviation 1 in five runs have the interval ± 2.776/√5 = 1.2.
+func TestReplicationsInPlainWords(t *testing.T) {
+	none, part := Values{0, 0, 0, 0, 0}, Values{0.2, 0.2, 0.3, 0.4, 0.4}
+	all := estimatesOf("workload:a", Values{2e6, 2e6, 3e6, 4e6, 4e6}, none)
+	all = append(all, estimatesOf("workload:b", none, none)...)
+	all = append(all, estimatesOf("priorityLevel:low", Values{5e6, 5e6, 5e6, 5e6, 5e6}, part)...)
+	all = append(all, Estimate{Name: "utilisation{priorityLevel:low}.mean", Values: part})
+	r := replicationsOf(all...)
+	reached := 0.4
+	r.Precision = &Precision{Wanted: 0.1, Statistics: []PrecisionResult{{Name: "wait{workload:a}.p(99)", Reached: &reached}, {Name: "wait{workload:c}.p(99)"}}}
+	want := `|a waited 3.0 ±1.2 ms at p99; no request was rejected in any run.
+good|b did not wait at p99; no request was rejected in any run.
+bad|low had 30 ±12 % of its seats in use; its requests waited 5 ms at p99; 30 ±12 % of the requests were rejected.
+bad|wait{workload:a}.p(99) is 3.0 ±1.2 ms, known to 40 %.
+bad|wait{workload:c}.p(99) has no samples.`
+	if got := linesOf(r.findings(r.byName())); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+func TestComparisonsInPlainWords(t *testing.T) {
+	none, once, noisy := Values{0, 0, 0, 0, 0}, Values{2e6, 2e6, 3e6, 4e6, 4e6}, Values{4e6, 2e6, 3e6, 2e6, 4e6}
+	// The differences 4, 4, 6, 8 and 8 ms have the interval 6 ± 2.483 ms: 83 % of 3 ms, 28 % of 9 ms.
+	thrice := Values{6e6, 6e6, 9e6, 12e6, 12e6}
+	side := func(a, b Values, flow Estimate) *Replications {
+		all := append(estimatesOf("workload:a", a, none), estimatesOf("workload:b", b, Values{0.1, 0.1, 0.1, 0.1, 0.1})...)
+		return replicationsOf(append(all, flow)...)
+	}
+	flow := func(v Values) Estimate {
+		return Estimate{Name: "wait{flow:s/f}.p(99)", Unit: "ns", Better: Lower, PriorityLevel: "low", Values: v}
+	}
+	for _, c := range []struct {
+		base, head *Replications
+		want       string
+	}{
+		{side(once, once, flow(once)), side(thrice, noisy, flow(thrice)), `bad|a waited 9 ms at p99, up from 3 ms (+200 ±83 %); no request was rejected on either side.
+|b waited 3 ms at p99 and 3 ms in the base, no change that these runs can tell; 10 % of the requests were rejected, exactly as in the base.
+bad|s/f waited longer at p99.`},
+		{side(thrice, none, flow(thrice)), side(once, none, flow(once)), `good|a waited 3 ms at p99, down from 9 ms (−67 ±28 %); no request was rejected on either side.
+|b did not wait at p99 on either side; 10 % of the requests were rejected, exactly as in the base.
+good|s/f waited less at p99.`},
+	} {
+		if got := linesOf(Compare("base", c.base, "head", c.head).findings()); got != c.want {
+			t.Errorf("%s\nwant\n%s", got, c.want)
+		}
+	}
+}

@@ -6,9 +6,47 @@ type Term struct {
 	Key, Name, Text string
 }
 
-// glossary has the terms in the order of the page.
+// glossary returns those terms that the heads of the page's tables have, in its order.
+func (p *Page) glossary() []Term {
+	used := map[string]bool{}
+	for _, t := range p.tables() {
+		for _, c := range t.Columns {
+			used[c.Term] = true
+		}
+	}
+	var terms []Term
+	for _, t := range glossary {
+		if used[t.Key] {
+			terms = append(terms, t)
+		}
+	}
+	return terms
+}
+
+// tables returns all tables of the page.
+func (p *Page) tables() []*Table {
+	var tables []*Table
+	if p.Verdict != nil && p.Verdict.Table != nil {
+		tables = append(tables, p.Verdict.Table)
+	}
+	for _, s := range p.Sections {
+		for _, part := range s.Parts {
+			if part.Table != nil {
+				tables = append(tables, part.Table)
+			}
+		}
+	}
+	return tables
+}
+
+// glossary has the terms in the order of pages.
 var glossary = []Term{
 	{"threshold", "Threshold", "A condition of the scenario on a statistic. One without samples has failed."},
+	{"limit", "Limit", "How much a statistic may change at most. It is exceeded when the whole 95 % interval of the change lies beyond it."},
+	{"change", "Change", "How much more the head is than the base, in percent of the base (of a base of 0, in its own unit), ± half of the 95 % interval. With ~ it is none that these runs can tell."},
+	{"better", "For the better or worse", "Stands where the statistic has changed and one direction is known to be better. Of the changes told, one in twenty may be chance."},
+	{"interval", "± (95 % interval)", "The mean of the runs, ± half of its 95 % interval of confidence: so far the mean of all possible runs may be from it. More runs narrow it."},
+	{"merged", "Merged", "The percentile of the requests of all runs together. The mean is that of each run’s own percentile."},
 	{"arrived", "Arrived", "Requests that arrived after the warm-up; each attempt of a client that retries is one."},
 	{"executed", "Executed", "Requests that were dispatched and whose execution ended before the run did."},
 	{"rejected", "Rejected", "Requests that were turned away: because the queue was full, because no seat was free and nothing queues, or because they had waited as long as they may."},

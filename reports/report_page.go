@@ -4,10 +4,10 @@ package reports
 // about: a run, several replications, a comparison.
 type Page struct {
 	Title       string
-	Description string
-	Ran         string // in a few words what was simulated
+	Description []string // paragraphs
+	Ran         string   // in a few words what was simulated
 
-	Verdict  *PageVerdict // nil when nothing was to be judged
+	Verdict  *PageVerdict // nil when there is nothing to be said first
 	Findings []Finding
 	Warnings []string
 	Sections []Section
@@ -16,7 +16,7 @@ type Page struct {
 
 // PageVerdict is what comes first: a judgement in one sentence, and what it rests on.
 type PageVerdict struct {
-	Good  bool
+	Mood  Mood // Neutral when nothing was to be judged
 	Text  string
 	Table *Table // may be nil
 }

@@ -21,7 +21,7 @@ const (
 func runPage(r *Result) Page {
 	s := r.Summary
 	p := Page{
-		Title: s.Name, Description: s.Description, Ran: ran(s), Verdict: thresholdsVerdict(s),
+		Title: s.Name, Description: []string{s.Description}, Ran: ran(s), Verdict: thresholdsVerdict(s),
 		Findings: findings(s), Warnings: s.Warnings,
 		Footer: "All numbers are in summary.json, their course over time in series.csv.",
 	}
@@ -81,7 +81,7 @@ func thresholdsVerdict(s *Summary) *PageVerdict {
 		}
 		t.Rows = append(t.Rows, []Cell{{Text: v.Metric, Code: true}, verdict, {Text: v.Expression, Code: true}, found})
 	}
-	v := &PageVerdict{Good: failed == 0, Table: t}
+	v := &PageVerdict{Mood: passedMood(failed == 0), Table: t}
 	switch n := len(s.Thresholds); {
 	case failed > 0:
 		v.Text = fmt.Sprintf("%d of %s failed", failed, counted(n, "threshold"))
@@ -91,6 +91,13 @@ func thresholdsVerdict(s *Summary) *PageVerdict {
 		v.Text = fmt.Sprintf("All %d thresholds hold", n)
 	}
 	return v
+}
+
+func passedMood(passed bool) Mood {
+	if passed {
+		return Good
+	}
+	return Bad
 }
 
 func counted(n int, what string) string {
@@ -270,6 +277,7 @@ func seriesPlots(r *Result, s *Series, id string) []*Plot {
 		at = append(at, float64(s.Points[i].StartNs)/a.unitNs)
 	}
 	at = append(at, float64(s.Points[len(s.Points)-1].EndNs)/a.unitNs)
+	interval := duration(float64(s.Points[0].EndNs - s.Points[0].StartNs))
 	var plots []*Plot
 	add := func(name, title, caption string, y Axis, lines ...Line) {
 		plots = append(plots, &Plot{Name: name + "-" + id, Title: title, Caption: caption, X: a.axis(), Y: y,
@@ -279,14 +287,14 @@ func seriesPlots(r *Result, s *Series, id string) []*Plot {
 	switch {
 	case s.Level == "":
 		use.Name = "executing"
-		add("seats", "Requests executing", "Mean of each interval.", Axis{Label: "requests"}, use)
+		add("seats", "Requests executing", "Mean of intervals of "+interval+".", Axis{Label: "requests"}, use)
 	case s.Limited:
 		add("seats", "Seats in use and concurrency limits",
-			"Means of each interval. The current limit moves as levels lend and borrow seats.", Axis{Label: "seats"}, use,
+			"Means of intervals of "+interval+". The current limit moves as levels lend and borrow seats.", Axis{Label: "seats"}, use,
 			Line{Name: "current limit", Values: points(s, func(p *Point) float64 { return p.CurrentLimit })},
 			Line{Name: "nominal limit", Style: LineStyle{Dashed: true}, Values: points(s, func(*Point) float64 { return float64(s.Nominal) })})
 	default:
-		add("seats", "Seats in use", "Mean of each interval.", Axis{Label: "seats"}, use)
+		add("seats", "Seats in use", "Mean of intervals of "+interval+".", Axis{Label: "seats"}, use)
 	}
 
 	lines := []Line{{Name: "arrived", Style: LineStyle{Filled: true}, Values: points(s, func(p *Point) float64 { return float64(p.Arrived) / p.Seconds() })}}
@@ -296,11 +304,11 @@ func seriesPlots(r *Result, s *Series, id string) []*Plot {
 			lines = append(lines, Line{Name: of.name, Style: lineStyleOf(i), Values: values})
 		}
 	}
-	add("requests", "Requests arriving, dispatched and rejected", "Per second, in each interval.", Axis{Label: "per second", Unit: "/s"}, lines...)
+	add("requests", "Requests arriving, dispatched and rejected", "Per second, in intervals of "+interval+".", Axis{Label: "per second", Unit: "/s"}, lines...)
 
 	waiting := points(s, func(p *Point) float64 { return p.WaitingRequests })
 	if slices.Max(waiting) > 0 {
-		add("waiting", "Requests waiting", "Mean of each interval.", Axis{Label: "requests"},
+		add("waiting", "Requests waiting", "Mean of intervals of "+interval+".", Axis{Label: "requests"},
 			Line{Name: "waiting", Style: LineStyle{Colour: 4, Filled: true}, Values: waiting})
 	}
 	if s.Queued() {
@@ -309,7 +317,7 @@ func seriesPlots(r *Result, s *Series, id string) []*Plot {
 			X:       a.axis(), Y: Axis{Label: "queue"}, Linked: true, Shaded: a.warmup, At: at, Queues: queueMap(r.Summary, s)})
 	}
 	if jain := points(s, jainOf); slices.ContainsFunc(jain, func(x float64) bool { return !math.IsNaN(x) && x < 1 }) {
-		add("fairness", "Fairness", "Jain’s index of each interval, over the flows that had requests in it: 1 is even.", Axis{Label: "Jain’s index"},
+		add("fairness", "Fairness", "Jain’s index of intervals of "+interval+", over the flows that had requests in them: 1 is even.", Axis{Label: "Jain’s index"},
 			Line{Name: "Jain’s index", Style: LineStyle{Colour: 3}, Values: jain})
 	}
 	return plots

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
 	"io"
 	"strconv"
 
@@ -23,9 +22,15 @@ type LevelSeats struct {
 	QueueLengthLimit int32  `json:"queueLengthLimit"`
 }
 
+// Seats is how a server's seats are divided among its priority levels.
+type Seats struct {
+	SchemaVersion string       `json:"schemaVersion"`
+	Levels        []LevelSeats `json:"priorityLevels"`
+}
+
 // SeatsOf divides a server's seats among the levels of a configuration.
-func SeatsOf(objects config.Objects, serverLimit int) []LevelSeats {
-	var all []LevelSeats
+func SeatsOf(objects config.Objects, serverLimit int) *Seats {
+	seats := &Seats{SchemaVersion: SchemaVersion}
 	for _, l := range flowcontrol.New(0, serverLimit, objects, nil).Levels() {
 		spec, limits := l.Spec(), l.Limits()
 		s := LevelSeats{
@@ -38,22 +43,17 @@ func SeatsOf(objects config.Objects, serverLimit int) []LevelSeats {
 		if q := spec.Queuing(); q != nil {
 			s.Queues, s.HandSize, s.QueueLengthLimit = q.Queues, q.HandSize, q.QueueLengthLimit
 		}
-		all = append(all, s)
+		seats.Levels = append(seats.Levels, s)
 	}
-	return all
+	return seats
 }
 
-// WriteSeats writes the levels as a table, or as JSON.
-func WriteSeats(w io.Writer, levels []LevelSeats, asJSON bool) error {
-	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(levels)
-	}
+// WriteText writes the levels as a table.
+func (s *Seats) WriteText(w io.Writer) error {
 	t := &table{left: 2}
 	t.row("priority level", "response", "shares", "nominal", "lower", "upper", "seat cap", "queues", "hand size", "queue length limit")
 	sum := 0
-	for _, l := range levels {
+	for _, l := range s.Levels {
 		sum += l.Nominal
 		row := []string{printable(l.Name), l.Response}
 		for i, n := range []int{int(l.Shares), l.Nominal, l.Lower, l.Upper, l.SeatCap, int(l.Queues), int(l.HandSize), int(l.QueueLengthLimit)} {

@@ -110,7 +110,11 @@ takes at most.`,
 			if err != nil {
 				return err
 			}
-			return reports.WriteSeats(cmd.OutOrStdout(), reports.SeatsOf(objects, limit), flags.format == "json")
+			seats := reports.SeatsOf(objects, limit)
+			if flags.format == "json" {
+				return reports.WriteJSON(cmd.OutOrStdout(), seats)
+			}
+			return seats.WriteText(cmd.OutOrStdout())
 		},
 	}
 	flags.addBase(cmd)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -50,9 +49,7 @@ match, the priority level, the flow, its hash and hand, and the seats that it ta
 				return invalid(fmt.Errorf("--query %q: %w", question.Query, err))
 			}
 			if flags.format == "json" {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(explanation)
+				return reports.WriteJSON(cmd.OutOrStdout(), explanation)
 			}
 			return explanation.WriteText(cmd.OutOrStdout(), all)
 		},

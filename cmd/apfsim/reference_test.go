@@ -242,7 +242,8 @@ func TestReferenceHasEveryFile(t *testing.T) {
 		}
 		if command, ok := printed[name]; ok {
 			base = command
-		} else if kind == ".json" && !bytes.Contains(text, []byte(`"schemaVersion": "apfsim/v1alpha1",`)) {
+		}
+		if kind == ".json" && !bytes.Contains(text, []byte(`"schemaVersion": "apfsim/v1alpha1",`)) {
 			t.Errorf("%s has no schemaVersion", name)
 		}
 		if !described[base] {
