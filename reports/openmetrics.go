@@ -3,12 +3,12 @@ package reports
 import (
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
-	"apfsim/core/seats"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 
@@ -19,10 +19,10 @@ import (
 
 // OpenMetrics keeps the metrics that kube-apiserver would have exposed in a run, sampled
 // as if it were scraped, and writes them with the time of each sample. It implements
-// server.Observer. Memory grows with the number of changes between two samples: with
+// server.HeldBackObserver. Memory grows with the number of changes between two samples: with
 // samples and series, not with requests.
 //
-// docs/guides/prometheus.md says which metrics there are and which are left out.
+// docs/guides/prometheus.md says which metrics there are.
 type OpenMetrics struct {
 	scenario   *scenario.Scenario
 	of         Levels
@@ -47,7 +47,8 @@ type schemaMetrics struct {
 	level  *levelMetrics
 	labels []string // priority level and FlowSchema
 
-	dispatched, estimatedSeats, queueLength            *metric
+	dispatched, heldBack                               *metric
+	estimatedSeats, watchers, queueLength              *metric
 	inQueueRequests, inQueueSeats                      *metric
 	executingRequests, executingSeats                  *metric
 	waitExecuted, waitRejected, execution, executionOf *metric
@@ -58,8 +59,11 @@ type schemaMetrics struct {
 type levelMetrics struct {
 	name   string
 	exempt bool
-	seats  seats.Level // to follow the smoothed demand
-	demand seats.Demand
+	of     *flowcontrol.Level // the last one of that name, which may be gone
+
+	dispatchR, latestS             *metric
+	minS, maxS                     *metric
+	minDiscountedS, maxDiscountedS *metric
 
 	inUse, wanted int // seats in use; seats that the server counts as waiting
 	seatRatio     ratio
@@ -134,6 +138,12 @@ func (m *OpenMetrics) Arrived(_ int64, r *server.Request) {
 		s.estimatedSeats = m.families.estimatedSeats.with(s.labels...)
 	}
 	s.estimatedSeats.observe(float64(r.SeatsAsked), 1)
+	if watchers, ok := r.Watchers(); ok {
+		if s.watchers == nil {
+			s.watchers = m.families.watchers.with(s.labels...)
+		}
+		s.watchers.observe(float64(watchers), 1)
+	}
 }
 
 // Queued implements server.Observer.
@@ -167,16 +177,20 @@ func (m *OpenMetrics) waits(nowNs int64, r *server.Request, s *schemaMetrics, re
 	l := s.level
 	l.waiting.set(nowNs, l.waiting.part+requests)
 	l.wanted += seats
-	l.demands(nowNs)
+	l.demandRatio.set(nowNs, l.inUse+l.wanted)
 	k := m.kindOf(r)
 	k.roll(nowNs)
 	k.waiting.set(nowNs, k.waiting.part+requests)
 	k.most = max(k.most, k.waiting.part)
 }
 
-func (l *levelMetrics) demands(nowNs int64) {
-	l.demand.Set(nowNs, l.inUse+l.wanted)
-	l.demandRatio.set(nowNs, l.inUse+l.wanted)
+// HeldBack implements server.HeldBackObserver.
+func (m *OpenMetrics) HeldBack(_ int64, r *server.Request) {
+	s := m.schemaOf(r.Flow)
+	if s.heldBack == nil {
+		s.heldBack = m.families.heldBack.with(s.labels...)
+	}
+	s.heldBack.add(1)
 }
 
 // Dispatched implements server.Observer.
@@ -196,7 +210,7 @@ func (m *OpenMetrics) Dispatched(nowNs int64, r *server.Request) {
 		// Dispatch may have narrowed the request. The rest of what it asked for goes on
 		// waiting, here as at the server.
 		m.waits(nowNs, r, s, -1, -r.Seats())
-		m.families.dispatchR.with(l.name).set(float64(queues.R()) / 1e8)
+		m.starts(l, queues, r)
 	}
 	if s.dispatched == nil {
 		s.dispatched = m.families.dispatched.with(s.labels...)
@@ -209,6 +223,24 @@ func (m *OpenMetrics) Dispatched(nowNs int64, r *server.Request) {
 	}
 	m.executes(nowNs, r, s, +1)
 	m.holds(nowNs, s, r.Seats())
+}
+
+// starts shows when the request that has just been dispatched, and those it was chosen from,
+// were due to start.
+func (m *OpenMetrics) starts(l *levelMetrics, queues *queueset.QueueSet, r *server.Request) {
+	if l.dispatchR == nil {
+		f := m.families
+		l.dispatchR, l.latestS = f.dispatchR.with(l.name), f.latestS.with(l.name)
+		l.minS, l.maxS = f.nextS.with(l.name, "min"), f.nextS.with(l.name, "max")
+		l.minDiscountedS, l.maxDiscountedS = f.nextDiscountedS.with(l.name, "min"), f.nextDiscountedS.with(l.name, "max")
+	}
+	starts := queues.Starts(&r.Request.Request)
+	l.dispatchR.setReading(queues.R())
+	l.latestS.setReading(starts.Chosen)
+	l.minS.setReading(starts.Min)
+	l.maxS.setReading(starts.Max)
+	l.minDiscountedS.setReading(starts.DiscountedMin)
+	l.maxDiscountedS.setReading(starts.DiscountedMax)
 }
 
 // waited enters a wait. At the server even a time-out counts as one that ends in execution.
@@ -236,7 +268,7 @@ func (m *OpenMetrics) holds(nowNs int64, s *schemaMetrics, seats int) {
 	s.executingSeats.add(float64(seats))
 	s.level.inUse += seats
 	s.level.seatRatio.set(nowNs, s.level.inUse)
-	s.level.demands(nowNs)
+	s.level.demandRatio.set(nowNs, s.level.inUse+s.level.wanted)
 }
 
 // Rejected implements server.Observer.
@@ -283,22 +315,8 @@ func (m *OpenMetrics) Released(nowNs int64, r *server.Request) {
 func (m *OpenMetrics) Adjusted(nowNs int64) {
 	waiting, executing := 0, 0
 	for _, of := range m.of.Levels() {
-		l := m.levelOf(nowNs, of)
-		l.seats.Limits = of.Limits()
-		period := l.demand.Take(nowNs)
-		l.seats.Observe(period)
-		m.families.demandHigh.with(l.name).set(float64(l.seats.High))
-		if period.Seconds > 0 {
-			m.families.demandAverage.with(l.name).set(period.Average)
-			m.families.demandDeviation.with(l.name).set(period.Deviation)
-		}
-		m.families.demandSmoothed.with(l.name).set(l.seats.Smoothed)
-		if !l.exempt { // the server shows some other level's
-			low := max(l.seats.Min, min(l.seats.Nominal, l.seats.High))
-			m.families.target.with(l.name).set(max(float64(low), l.seats.Smoothed))
-		}
-		m.measure(nowNs, l, of)
-		executing += l.seats.Nominal
+		m.measure(nowNs, m.levelOf(nowNs, of), of)
+		executing += of.Limits().Nominal
 		if q := of.Spec().Queuing(); q != nil {
 			waiting += int(q.Queues) * int(q.QueueLengthLimit)
 		}
@@ -306,6 +324,30 @@ func (m *OpenMetrics) Adjusted(nowNs int64) {
 	for i := range m.kinds {
 		m.kinds[i].waiting.of(nowNs, float64(waiting))
 		m.kinds[i].executing.of(nowNs, float64(executing))
+	}
+}
+
+// adjustment shows what the last adjustment found, and what it made of it.
+func (m *OpenMetrics) adjustment() {
+	f, levels := m.families, m.of.Levels()
+	// The target that the server shows of the exempt level is some other one's, whichever its
+	// map of levels happens to bring first.
+	other := levels[slices.IndexFunc(levels, func(l *flowcontrol.Level) bool { return !l.Seats().Exempt })].Seats()
+	f.fairFraction.with().set(other.FairFraction)
+	for name, l := range m.levels { // in any order: they do not touch each other
+		s, target := l.of.Seats(), other
+		if !s.Exempt {
+			target = s
+		}
+		f.nominalLimit.with(name).set(float64(s.Nominal))
+		f.lowerLimit.with(name).set(float64(s.Min))
+		f.upperLimit.with(name).set(float64(s.Max))
+		f.currentLimit.with(name).set(float64(s.Current))
+		f.demandHigh.with(name).set(float64(s.High))
+		f.demandAverage.with(name).set(s.Average)
+		f.demandDeviation.with(name).set(s.Deviation)
+		f.demandSmoothed.with(name).set(s.Smoothed)
+		f.target.with(name).set(target.Target())
 	}
 }
 
@@ -329,16 +371,13 @@ func (m *OpenMetrics) Tick(nowNs int64) {
 	if nowNs%m.intervalNs != 0 && nowNs < int64(m.scenario.Spec.Duration) {
 		return
 	}
-	for _, of := range m.of.Levels() {
-		l := m.levelOf(nowNs, of)
-		limits := of.Limits()
-		m.families.nominalLimit.with(l.name).set(float64(limits.Nominal))
-		m.families.lowerLimit.with(l.name).set(float64(limits.Min))
-		m.families.upperLimit.with(l.name).set(float64(limits.Max))
-		m.families.currentLimit.with(l.name).set(float64(of.CurrentLimit()))
-		m.families.currentR.with(l.name).set(float64(of.Queues().R()) / 1e8)
-	}
-	for _, l := range m.levels { // in any order: they do not touch each other
+	m.Adjusted(nowNs) // there may have been an adjustment out of turn
+	m.adjustment()
+	for _, l := range m.levels {
+		queues := l.of.Queues()
+		m.families.currentR.with(l.name).setReading(queues.R())
+		m.wound(l.name, "true", queues.Epochs().Succeeded)
+		m.wound(l.name, "false", queues.Epochs().Failed)
 		for _, r := range []*ratio{&l.seatRatio, &l.demandRatio, &l.waiting, &l.executing} {
 			r.advance(nowNs)
 		}
@@ -356,6 +395,13 @@ func (m *OpenMetrics) Tick(nowNs int64) {
 	}
 	// A run may end within a millisecond of the sample before.
 	m.atMs = append(m.atMs, m.startMs+(nowNs+999_999)/1_000_000)
+}
+
+// wound shows how often R was wound back, if it was.
+func (m *OpenMetrics) wound(level, success string, times int) {
+	if times > 0 {
+		m.families.epochs.with(level, success).set(float64(times))
+	}
 }
 
 // roll shows what the second that is over has seen, and begins the next.
@@ -417,16 +463,14 @@ func (m *OpenMetrics) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics 
 		f, name := m.families, of.Name()
 		l = &levelMetrics{
 			name: name, exempt: of.Spec().Type == config.TypeExempt,
-			demand:      seats.NewDemand(nowNs),
 			seatRatio:   from(f.seatUtilization.with(name, "executing")),
 			demandRatio: from(f.demand.with(name)),
 			waiting:     from(f.requestUtilization.with("waiting", name)),
 			executing:   from(f.requestUtilization.with("executing", name)),
 		}
 		m.levels[name] = l
-		f.demandAverage.with(name)
-		f.demandDeviation.with(name)
 		m.measure(nowNs, l, of)
 	}
+	l.of = of
 	return l
 }

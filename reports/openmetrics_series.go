@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"apfsim/core/estimate"
+
 	"github.com/prometheus/common/expfmt"
 
 	dto "github.com/prometheus/client_model/go"
@@ -62,6 +64,9 @@ func (f *family) with(values ...string) *metric {
 
 func (m *metric) set(value float64) { m.now.value = value }
 func (m *metric) add(value float64) { m.now.value += value }
+
+// setReading shows a reading of R in seat-seconds.
+func (m *metric) setReading(r estimate.SeatSeconds) { m.set(float64(r) / 1e8) }
 
 // observe enters a value into a histogram, as often as times says.
 func (m *metric) observe(value float64, times uint64) {

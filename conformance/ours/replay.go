@@ -19,17 +19,13 @@ import (
 // workload is a trace, and the request log of its run. There are no snapshots, and final
 // seats are those after dispatch.
 func Replay(t *trial.Trial) (trial.Result, error) {
-	files, err := scenarioFiles(t)
+	sc, err := toScenario(t)
 	if err != nil {
 		return trial.Result{}, err
 	}
-	scenarios, mistakes := scenario.Load(files, "scenario.yaml", scenario.Options{})
-	if err := mistakes.Err(); err != nil {
-		return trial.Result{}, err
-	}
-	run := sim.New(scenarios[0])
+	run := sim.New(sc)
 	var log bytes.Buffer
-	lines := reports.NewRequestLog(&log, scenarios[0])
+	lines := reports.NewRequestLog(&log, sc)
 	run.Server.Observe(lines)
 	if err := run.Execute(context.Background(), int64(time.Second), nil); err != nil {
 		return trial.Result{}, err
@@ -46,6 +42,18 @@ func Replay(t *trial.Trial) (trial.Result, error) {
 		result.Decisions = append(result.Decisions, l.decision())
 	}
 	return result, nil
+}
+
+func toScenario(t *trial.Trial) (*scenario.Scenario, error) {
+	files, err := scenarioFiles(t)
+	if err != nil {
+		return nil, err
+	}
+	scenarios, mistakes := scenario.Load(files, "scenario.yaml", scenario.Options{})
+	if err := mistakes.Err(); err != nil {
+		return nil, err
+	}
+	return scenarios[0], nil
 }
 
 // scenarioFiles writes a trial down as a scenario. JSON is YAML.

@@ -67,14 +67,26 @@ type server struct {
 	debug    *mux.PathRecorderMux
 	counts   workestimate.StorageObjectCountTracker
 	result   trial.Result
+	sampled  func()
 	requests sync.WaitGroup
 }
 
 // Run returns what kube-apiserver makes of a trial.
-func Run(t *testing.T, tr *trial.Trial) (result trial.Result) {
-	before := rejections(t)
+func Run(t *testing.T, tr *trial.Trial) trial.Result { return run(t, tr, func() {}) }
+
+// Metrics returns kube-apiserver's metrics of flow control at the samples of a trial.
+func Metrics(t *testing.T, tr *trial.Trial) []Series {
+	var all []Series
+	run(t, tr, func() { all = append(all, gather(t)) })
+	return all
+}
+
+// run lets sampled look, too, at every sample.
+func run(t *testing.T, tr *trial.Trial, sampled func()) (result trial.Result) {
+	metrics.Reset()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, tr)
+		s.sampled = sampled
 		s.control = control(t, s.cluster, tr.MaxRequestsInflight+tr.MaxMutatingRequestsInflight)
 		s.control.Install(s.debug)
 		s.handler = s.chain()
@@ -83,12 +95,7 @@ func Run(t *testing.T, tr *trial.Trial) (result trial.Result) {
 		s.requests.Wait()
 		result = s.result
 	})
-	result.Rejections = map[string]int{}
-	for name, n := range rejections(t) {
-		if n > before[name] {
-			result.Rejections[name] = n - before[name]
-		}
-	}
+	result.Rejections = rejections(t)
 	return result
 }
 
@@ -181,11 +188,16 @@ func (s *server) play() {
 			atNs, act = t.Changes[j].AtNs, func() { s.cluster.change(t.Changes[j].Objects.Objects); j++ }
 		}
 		if k < len(t.SamplesNs) && t.SamplesNs[k] < atNs {
-			atNs, act = t.SamplesNs[k], func() { k++; synctest.Wait(); s.result.Snapshots = append(s.result.Snapshots, s.snapshot()) }
+			atNs, act = t.SamplesNs[k], func() { k++; synctest.Wait(); s.sample() }
 		}
 		time.Sleep(time.Until(s.start.Add(time.Duration(atNs))))
 		act()
 	}
+}
+
+func (s *server) sample() {
+	s.result.Snapshots = append(s.result.Snapshots, s.snapshot())
+	s.sampled()
 }
 
 // countObjects tells the estimator how much is stored, as the storage layer does every

@@ -74,6 +74,15 @@ func (r *Request) watch(n int) {
 	}
 }
 
+// Watchers returns how many open watches are interested in what r changes; ok is false for
+// what is not estimated by them.
+func (r *Request) Watchers() (n int, ok bool) {
+	if r.kind != mutation {
+		return 0, false
+	}
+	return r.interested(), true
+}
+
 // interested returns how many watches are interested in the mutation r.
 func (r *Request) interested() int {
 	if r.watchersAsOf != r.watches.changes {

@@ -22,7 +22,7 @@ func TestWatchersComeAndGo(t *testing.T) {
 
 	expect := func(story string, r *Request, want int) {
 		t.Helper()
-		if got := r.interested(); got != want {
+		if got, ok := r.Watchers(); got != want || !ok {
 			t.Errorf("%s: %d are interested, want %d", story, got, want)
 		}
 	}
@@ -46,6 +46,11 @@ func TestWatchersComeAndGo(t *testing.T) {
 	expect("only the one is left", ofTill, 1)
 	till.WatchEnds()
 	expect("after all have ended", ofTill, 0)
+	for _, verb := range []string{"get", "list", "watch", "deletecollection"} {
+		if n, ok := request(t, classify.Attributes{Verb: verb, Resource: "configmaps"}, "", w).Watchers(); n != 0 || ok {
+			t.Errorf("%d are interested in a %s, which is no mutation", n, verb)
+		}
+	}
 }
 
 // Objects of the cluster have no namespace; a watch of one is found by its name alone.
@@ -57,7 +62,7 @@ func TestWatchersOfClusterObjects(t *testing.T) {
 	controller.WatchStarts()
 	for name, want := range map[string]int{"n1": 2, "n2": 1} {
 		status := request(t, classify.Attributes{Verb: "patch", Resource: "nodes", Subresource: "status", Name: name}, "", w)
-		if got := status.interested(); got != want {
+		if got, _ := status.Watchers(); got != want {
 			t.Errorf("%s: %d are interested, want %d", name, got, want)
 		}
 	}

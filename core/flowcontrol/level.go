@@ -29,6 +29,9 @@ func (l *Level) Limits() seats.Limits { return l.seats.Limits }
 // CurrentLimit returns the concurrency limit in force, in seats.
 func (l *Level) CurrentLimit() int { return l.seats.Current }
 
+// Seats returns what the last adjustment knew of the level, and its result.
+func (l *Level) Seats() seats.Level { return l.seats }
+
 // SeatCap returns the most seats that a request is estimated to take, 0 when only the
 // estimator's own limit holds: at levels that do not queue.
 func (l *Level) SeatCap() int { return l.seatCap }

@@ -22,9 +22,12 @@ type model struct {
 
 	r      *big.Int // in units of 1e-8 seat-seconds
 	epochs int64    // left out of what is shown
+	failed int      // of them, though something shown was less than an epoch
 	nowNs  int64
 
 	started []int         // who has started since this was last cleared
+	starts  []Starts      // what those out of queues were chosen from
+	held    []int         // who did not fit
 	demands []modelDemand // of the period, in order
 	kept    int           // seats in the demand of requests that were made narrower
 }
@@ -121,6 +124,12 @@ func (m *model) advance(nowNs int64) {
 	if m.shown(m.r).Cmp(new(big.Int).SetUint64(modelHighMark)) < 0 {
 		return
 	}
+	least := new(big.Int).SetUint64(modelEpoch)
+	isOld := func(reading *big.Int) bool { return m.wrapped(reading).Cmp(least) < 0 }
+	if slices.ContainsFunc(m.queues, func(q *modelQueue) bool { return m.isActive(q) && isOld(q.nextDispatchR) }) ||
+		slices.ContainsFunc(m.of(nil, waiting), func(r *modelRequest) bool { return isOld(r.arrivalR) }) {
+		m.failed++
+	}
 	m.epochs++
 	for _, q := range m.queues {
 		if !m.isActive(q) {
@@ -135,6 +144,11 @@ func (m *model) past() *big.Int {
 }
 
 func (m *model) shown(reading *big.Int) *big.Int { return sub(reading, m.past()) }
+
+// wrapped is what is shown of a reading, modulo 2⁶⁴.
+func (m *model) wrapped(reading *big.Int) *big.Int {
+	return new(big.Int).Mod(m.shown(reading), new(big.Int).Lsh(big.NewInt(1), 64))
+}
 
 func (m *model) configure(nowNs int64, config Config, limit int) {
 	m.advance(nowNs)
@@ -228,8 +242,10 @@ func (m *model) dispatch() {
 		q := m.queues[best]
 		r := m.of(q, waiting)[0]
 		if !m.fits(r.seats()) {
+			m.held = append(m.held, r.number)
 			return
 		}
+		m.starts = append(m.starts, m.startsFor(q))
 		m.robin = best
 		if r.work.FinalSeats > m.limit {
 			finalWork, _ := new(big.Float).SetInt(product(float64(r.work.FinalSeats), r.work.AdditionalLatencyNs)).Float64()
@@ -242,6 +258,19 @@ func (m *model) dispatch() {
 		q.nextDispatchR = add(q.nextDispatchR, r.totalWork)
 		m.bound(q)
 	}
+}
+
+// startsFor returns what a dispatch from the queue chooses from, unless it has more to choose from.
+func (m *model) startsFor(chosen *modelQueue) Starts {
+	var starts, discounted []estimate.SeatSeconds
+	for _, q := range m.queues {
+		if len(m.of(q, waiting)) > 0 {
+			inUse := m.seats(m.of(q, executing, lingering))
+			starts = append(starts, m.modulo(q.nextDispatchR))
+			discounted = append(discounted, m.modulo(sub(q.nextDispatchR, product(float64(inUse), modelGuessNs))))
+		}
+	}
+	return Starts{m.modulo(chosen.nextDispatchR), slices.Min(starts), slices.Max(starts), slices.Min(discounted), slices.Max(discounted)}
 }
 
 func (m *model) start(r *modelRequest) {

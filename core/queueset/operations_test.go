@@ -98,7 +98,9 @@ type ledger struct {
 	arrived int
 	counts  map[string]int // of those that have gone, by their outcome
 
-	started []int // numbers of those that the last operation started
+	started []int    // numbers of those that the last operation started
+	starts  []Starts // what those out of queues were chosen from
+	held    []int    // numbers of those that did not fit
 	story   []string
 }
 
@@ -135,6 +137,9 @@ func (l *ledger) fail(format string, args ...any) {
 func (l *ledger) Dispatched(r *Request) {
 	e := r.Owner.(*entry)
 	l.started = append(l.started, e.number)
+	if r.queue != nil {
+		l.starts = append(l.starts, l.set.Starts(r))
+	}
 	if !e.arriving && e.entered != waiting {
 		l.fail("request %d starts without having waited", e.number)
 	}
@@ -151,6 +156,9 @@ func (l *ledger) Dispatched(r *Request) {
 		l.fail("request %d starts, and takes %d seats of %d", e.number, l.set.SeatsInUse(), l.set.Limit())
 	}
 }
+
+// HeldBack implements Observer.
+func (l *ledger) HeldBack(r *Request) { l.held = append(l.held, r.Owner.(*entry).number) }
 
 // phased returns the requests in a phase, in the order of arrival.
 func (l *ledger) phased(p phase) []*entry {
@@ -182,7 +190,7 @@ func (l *ledger) do(o operation) (out outcome, done bool) {
 		out.subject = candidates[o.which%len(candidates)]
 	}
 	l.nowNs += o.afterNs
-	l.started = nil
+	l.started, l.starts, l.held = nil, nil, nil
 	e := out.subject
 	switch o.kind {
 	case arrival:

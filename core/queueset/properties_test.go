@@ -175,7 +175,7 @@ func (l *ledger) drain() {
 // do carries out, on the model, an operation that the ledger has carried out on the set,
 // and compares what came of it.
 func (m *model) do(l *ledger, o operation, out outcome) {
-	m.started = nil
+	m.started, m.starts, m.held = nil, nil, nil
 	switch o.kind {
 	case arrival:
 		if want := m.arrive(l.nowNs, out.subject.number, o.work, o.hash); out.rejection != want {
@@ -201,6 +201,12 @@ func (m *model) do(l *ledger, o operation, out outcome) {
 	if !slices.Equal(l.started, m.started) {
 		l.fail("requests %v start, want %v", l.started, m.started)
 	}
+	if !slices.Equal(l.starts, m.starts) {
+		l.fail("they are chosen from %v, want %v", l.starts, m.starts)
+	}
+	if !slices.Equal(l.held, m.held) {
+		l.fail("requests %v are held back, want %v", l.held, m.held)
+	}
 }
 
 // compare compares all that can be seen of the set with the model.
@@ -208,6 +214,9 @@ func (m *model) compare(l *ledger) {
 	s := l.set
 	if want := m.modulo(m.r); s.R() != want {
 		l.fail("R is %d, want %d", s.R(), want)
+	}
+	if want := (Epochs{Succeeded: int(m.epochs) - m.failed, Failed: m.failed}); s.Epochs() != want {
+		l.fail("R was wound back so often: %+v, want %+v", s.Epochs(), want)
 	}
 	if s.Len() != len(m.queues) {
 		l.fail("there are %d queues, want %d", s.Len(), len(m.queues))
@@ -239,6 +248,5 @@ func (m *model) compare(l *ledger) {
 
 // modulo returns what the set shows for a reading of the model's meter.
 func (m *model) modulo(reading *big.Int) estimate.SeatSeconds {
-	wrap := new(big.Int).Lsh(big.NewInt(1), 64)
-	return estimate.SeatSeconds(new(big.Int).Mod(m.shown(reading), wrap).Uint64())
+	return estimate.SeatSeconds(m.wrapped(reading).Uint64())
 }

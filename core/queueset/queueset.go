@@ -37,6 +37,14 @@ type Host interface {
 	Dispatched(r *Request)
 }
 
+// Observer is a Host that wants to know, too, what keeps requests from starting.
+type Observer interface {
+	Host
+	// HeldBack says that r would be dispatched now, had there been not just some seats for it
+	// but enough. It holds back all others that wait. It may be the one that arrives.
+	HeldBack(r *Request)
+}
+
 // QueueSet is one priority level: its queues, its seats and its progress meter R. While
 // any queue is active (has requests waiting or executing), R advances, in seat-seconds per
 // second, at
@@ -73,6 +81,10 @@ type QueueSet struct {
 	// seats were counted in full when they came to wait, and upstream takes back no more
 	// than is left of them, for as long as the level lives.
 	phantom int
+
+	latestS  estimate.SeatSeconds // when the request that last left a queue would have started
+	observer Observer             // the host if it is one, or nil
+	epochs   Epochs
 }
 
 type queue struct {
@@ -91,6 +103,7 @@ func (q *queue) active() bool { return q.waiting > 0 || q.executing > 0 }
 // New returns an empty set. The configuration must be valid.
 func New(nowNs int64, config Config, limit int, host Host) *QueueSet {
 	s := &QueueSet{host: host, rNs: nowNs, demand: seats.NewDemand(nowNs)}
+	s.observer, _ = host.(Observer)
 	s.Configure(nowNs, config, limit)
 	return s
 }
@@ -250,16 +263,24 @@ func (s *QueueSet) advance(nowNs int64) {
 // windBack subtracts an epoch from R and from every reading taken of it.
 func (s *QueueSet) windBack() {
 	s.r -= epoch
+	failed := false
 	for _, q := range s.queues {
 		if !q.active() {
 			q.nextDispatchR = 0 // of no account: the next arrival sets it to R
 			continue
 		}
+		failed = failed || q.nextDispatchR < epoch
 		q.nextDispatchR -= epoch
 		for r := q.first; r != nil; r = r.next {
+			failed = failed || r.arrivalR < epoch
 			r.arrivalR -= epoch
 		}
 		s.restate(q)
+	}
+	if failed {
+		s.epochs.Failed++
+	} else {
+		s.epochs.Succeeded++
 	}
 }
 
@@ -355,6 +376,9 @@ func (s *QueueSet) dispatch(nowNs int64) {
 		q := s.queues[s.heads.first(s.robin+1)]
 		r := q.first
 		if !s.accommodates(r.Seats()) {
+			if s.observer != nil {
+				s.observer.HeldBack(r)
+			}
 			return
 		}
 		s.dequeue(q, r)
@@ -372,6 +396,7 @@ func (s *QueueSet) seat(nowNs int64, q *queue, r *Request) {
 		s.phantom -= r.Seats()
 	}
 	s.robin = q.index
+	s.latestS = q.nextDispatchR
 	q.executing++
 	q.seatsInUse += r.Seats()
 	s.seatsWant += r.Seats()

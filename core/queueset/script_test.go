@@ -14,8 +14,8 @@ import (
 )
 
 // TestScripts plays the stories of testdata. Each command takes the time since the
-// beginning, does one thing to the set, and prints what became of it: who started, R, and
-// every queue that is not blank. Run with -rewrite to replace what they print.
+// beginning, does one thing to the set, and prints what became of it: who started, who did
+// not fit, R, and every queue that is not blank. Run with -rewrite to replace what they print.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if filepath.Ext(path) != ".txt" {
@@ -37,10 +37,13 @@ type player struct {
 	set     *QueueSet
 	named   map[string]*Request
 	started []string
+	held    []string
 	nowNs   int64
 }
 
 func (p *player) Dispatched(r *Request) { p.started = append(p.started, r.Owner.(string)) }
+
+func (p *player) HeldBack(r *Request) { p.held = append(p.held, r.Owner.(string)) }
 
 func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 	var at string
@@ -52,7 +55,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 		name = d.CmdArgs[0].Key
 	}
 	r := p.named[name]
-	p.started = nil
+	p.started, p.held = nil, nil
 	switch d.Cmd {
 	case "arrive":
 		r = &Request{Owner: name, Work: estimate.Work{
@@ -86,6 +89,9 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 	}
 	for _, s := range p.started {
 		effects = append(effects, s+" starts")
+	}
+	for _, h := range p.held {
+		effects = append(effects, h+" is held back")
 	}
 	if len(effects) == 0 {
 		effects = []string{"nothing starts"}
@@ -167,5 +173,57 @@ func TestWindBack(t *testing.T) {
 	}
 	if !slices.Equal(p.started, []string{"first", "third"}) || third.Waiting() {
 		t.Errorf("started %v, want third after first", p.started)
+	}
+}
+
+// Requests of a million seats, one at a time: R gains a million seat-seconds per second. After
+// 140 000 s it has passed the high mark, 1.38e11, and goes back by 9.22e10. A reading that had
+// not come so far goes below 0, and the epoch has failed.
+func TestEpochs(t *testing.T) {
+	const seats, second = 1_000_000, 1_000_000_000
+	config := Config{Queues: 1, HandSize: 1, QueueLengthLimit: 50}
+	for _, c := range []struct {
+		story string
+		play  func(come func(atS int64) *Request, finish func(atS int64, r *Request), pass func(atS int64))
+		want  Epochs
+	}{
+		{"one request executes all the time, and its queue is where it was at the dispatch: at 3000",
+			func(come func(int64) *Request, finish func(int64, *Request), pass func(int64)) {
+				one := come(0)
+				pass(50_000)
+				pass(100_000)
+				finish(140_000, one)
+			}, Epochs{Failed: 1}},
+		{"two have finished, which brings the queue to 1e11, but one has waited since 0",
+			func(come func(int64) *Request, finish func(int64, *Request), _ func(int64)) {
+				first, second, third, _ := come(0), come(0), come(0), come(0)
+				finish(50_000, first)
+				finish(100_000, second)
+				finish(140_000, third)
+			}, Epochs{Failed: 1}},
+		{"the one that waits has come at 1e11",
+			func(come func(int64) *Request, finish func(int64, *Request), _ func(int64)) {
+				first, second, third := come(0), come(0), come(0)
+				finish(50_000, first)
+				finish(100_000, second)
+				come(100_000)
+				finish(140_000, third)
+			}, Epochs{Succeeded: 1}},
+	} {
+		s := New(0, config, seats, &player{})
+		c.play(
+			func(atS int64) *Request {
+				r := &Request{Owner: "", Work: estimate.Work{InitialSeats: seats}}
+				arrive(s, atS*second, r, 0)
+				return r
+			},
+			func(atS int64, r *Request) { s.Finish(atS*second, r) },
+			func(atS int64) { s.Configure(atS*second, config, seats) })
+		if got := s.Epochs(); got != c.want {
+			t.Errorf("%s: epochs %+v, want %+v", c.story, got, c.want)
+		}
+		if want := estimate.SeatSeconds(140_000*seats*1e8) - epoch; s.R() != want {
+			t.Errorf("%s: R is %s, want %s", c.story, ss(s.R()), ss(want))
+		}
 	}
 }

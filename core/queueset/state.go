@@ -1,9 +1,22 @@
 package queueset
 
-import "apfsim/core/estimate"
+import (
+	"math"
+
+	"apfsim/core/estimate"
+)
 
 // R returns the progress meter as of the last call that took the time.
 func (s *QueueSet) R() estimate.SeatSeconds { return s.r }
+
+// Epochs counts how often R has been wound back.
+type Epochs struct {
+	Succeeded int
+	Failed    int // a reading of R was from so long ago that it has gone below 0, to what is near 2⁶⁴
+}
+
+// Epochs returns how often R has been wound back.
+func (s *QueueSet) Epochs() Epochs { return s.epochs }
 
 // Limit returns the concurrency limit in force.
 func (s *QueueSet) Limit() int { return s.limit }
@@ -28,6 +41,36 @@ func (s *QueueSet) Idle() bool { return s.waiting == 0 && s.executing == 0 }
 
 // QueueLength returns how many requests wait in queue i.
 func (s *QueueSet) QueueLength(i int) int { return s.queues[i].waiting }
+
+// Starts is what a dispatch from a queue chose from: when, in terms of R, the oldest requests
+// of all queues would have started. It was not necessarily the earliest of them.
+type Starts struct {
+	Chosen   estimate.SeatSeconds // of the request that was dispatched
+	Min, Max estimate.SeatSeconds // over the queues with requests waiting, the chosen one's among them
+
+	// The same with less of the queues' work in progress, taken to be G for each seat in use. Like
+	// upstream's they are modulo 2⁶⁴: near it where they would be negative.
+	DiscountedMin, DiscountedMax estimate.SeatSeconds
+}
+
+// Starts returns what the dispatch of r chose from. It may be called while the host is told
+// of the dispatch, and for a request out of a queue. It looks at every queue.
+func (s *QueueSet) Starts(r *Request) Starts {
+	starts := Starts{Chosen: s.latestS, Min: math.MaxUint64, DiscountedMin: math.MaxUint64}
+	for _, q := range s.queues {
+		start, inUse := q.nextDispatchR, q.seatsInUse
+		switch {
+		case q == r.queue: // as it was before
+			start, inUse = s.latestS, inUse-r.Seats()
+		case q.first == nil:
+			continue
+		}
+		starts.Min, starts.Max = min(starts.Min, start), max(starts.Max, start)
+		start -= estimate.SeatsTimesDuration(float64(inUse), serviceGuessNs)
+		starts.DiscountedMin, starts.DiscountedMax = min(starts.DiscountedMin, start), max(starts.DiscountedMax, start)
+	}
+	return starts
+}
 
 // QueueState is what a queue holds, under the names of the columns of
 // /debug/api_priority_and_fairness/dump_queues.

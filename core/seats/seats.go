@@ -46,14 +46,17 @@ func Cap(nominal, handSize int) int {
 // lost half its weight after five minutes of 10 s adjustments.
 const smoothing = 0.977
 
-// Level is what the adjustment knows of a priority level and, in Current, its result.
+// Level is what the adjustment knows of a priority level and its result.
 type Level struct {
 	Limits
 	Exempt bool
 
-	High     int     // the last period's highest demand, in seats
-	Smoothed float64 // the demand, slow to fall
-	Current  int     // the concurrency limit in force
+	High               int     // the last period's highest demand, in seats
+	Average, Deviation float64 // of the demand, in the last period that was not empty
+	Smoothed           float64 // the demand, slow to fall
+
+	Current      int     // the concurrency limit in force
+	FairFraction float64 // of its target that every level got, but for its bounds; 0 when they were not divided by targets
 }
 
 // Observe takes in the demand of the period that ends with an adjustment.
@@ -62,6 +65,7 @@ func (l *Level) Observe(d DemandStatistics) {
 	if d.Seconds <= 0 {
 		return
 	}
+	l.Average, l.Deviation = d.Average, d.Deviation
 	envelope := d.Average + d.Deviation
 	l.Smoothed = max(envelope, smoothing*l.Smoothed+(1-smoothing)*envelope)
 }
@@ -74,6 +78,9 @@ func (l *Level) low() int {
 	}
 	return max(l.Min, min(l.Nominal, l.High))
 }
+
+// Target returns how many seats the adjustment aims at for a level that is not exempt.
+func (l *Level) Target() float64 { return max(float64(l.low()), l.Smoothed) }
 
 // Adjust sets every level's current limit from its limits and demand. An exempt level
 // gets what it asks for. The others share the rest: their least when not even that is
@@ -93,6 +100,7 @@ func Adjust(levels []*Level) {
 
 	var limited []*Level
 	for _, l := range levels {
+		l.FairFraction = 0
 		switch {
 		case l.Exempt:
 			l.Current = l.low()
@@ -113,15 +121,20 @@ func Adjust(levels []*Level) {
 		demands[i] = demand{
 			low:    float64(l.low()),
 			high:   float64(l.Max),
-			target: max(float64(l.low()), l.Smoothed),
+			target: l.Target(),
 		}
 	}
 	// The server divides the sum of all nominal limits here, not what the exempt levels
 	// have left of it (the KEP says the latter).
-	if division, ok := divide(float64(nominal), demands); ok {
-		for i, l := range limited {
-			l.Current = int(math.Round(division[i]))
-		}
+	division, p, ok := divide(float64(nominal), demands)
+	if !ok {
+		return
+	}
+	for i, l := range limited {
+		l.Current = int(math.Round(division[i]))
+	}
+	for _, l := range levels {
+		l.FairFraction = p
 	}
 }
 
@@ -134,16 +147,17 @@ const (
 )
 
 // divide finds the p for which clamp(p·target, low, high) adds up to whole, and returns
-// those parts; ok is false when no p does.
-func divide(whole float64, demands []demand) (parts []float64, ok bool) {
+// those parts and p; ok is false when no p does. Of several p, all parts being at a bound,
+// it is the one nearest to where they leave it.
+func divide(whole float64, demands []demand) (parts []float64, p float64, ok bool) {
 	parts = make([]float64, len(demands))
 	if whole == 0 {
-		return parts, true
+		return parts, 0, true
 	}
 	type bound struct{ p, target float64 } // from p on, the sum grows by target per unit of p more (or less)
 	bounds := make([]bound, 0, 2*len(demands))
 	var low, high, target float64 // sums
-	first, free := math.Inf(1), true
+	first, last, free := math.Inf(1), 0.0, true
 	for i := range demands {
 		d := &demands[i]
 		d.target = max(d.target, leastTarget)
@@ -151,29 +165,31 @@ func divide(whole float64, demands []demand) (parts []float64, ok bool) {
 		high += d.high
 		target += d.target
 		bounds = append(bounds, bound{d.low / d.target, d.target}, bound{d.high / d.target, -d.target})
-		first = min(first, d.low/d.target)
+		first, last = min(first, d.low/d.target), max(last, d.high/d.target)
 	}
 	if low-whole > tolerance || whole-high > tolerance {
-		return nil, false
+		return nil, 0, false
 	}
 	for i, d := range demands {
 		switch {
 		case low-whole > -tolerance:
-			parts[i] = d.low
+			p, parts[i] = first, d.low
 		case whole-high > -tolerance:
-			parts[i] = d.high
+			p, parts[i] = last, d.high
 		default:
-			parts[i] = d.target * (whole / target)
-			free = free && d.low/d.target <= whole/target && whole/target <= d.high/d.target
+			p = whole / target
+			parts[i] = d.target * p
+			free = free && d.low/d.target <= p && p <= d.high/d.target
 		}
 	}
 	if low-whole > -tolerance || whole-high > -tolerance || free {
-		return parts, true
+		return parts, p, true
 	}
 
 	// Raise p from the least bound on; between two bounds the sum grows linearly.
 	sort.SliceStable(bounds, func(i, j int) bool { return bounds[i].p < bounds[j].p })
-	p, sum, slope, growing := first, low, 0.0, 0
+	p = first
+	sum, slope, growing := low, 0.0, 0
 	for _, b := range bounds {
 		if growing > 0 {
 			if next := p + (whole-sum)/slope; next <= b.p {
@@ -196,5 +212,5 @@ func divide(whole float64, demands []demand) (parts []float64, ok bool) {
 	for i, d := range demands {
 		parts[i] = max(d.low, min(d.high, p*d.target))
 	}
-	return parts, true
+	return parts, p, true
 }

@@ -74,9 +74,13 @@ func TestSmoothedDemand(t *testing.T) {
 	if l.Smoothed != 97.7 || l.High != 0 {
 		t.Errorf("after a fall: smoothed %v, high %d; want 97.7, 0", l.Smoothed, l.High)
 	}
+	if l.Average != 0 || l.Deviation != 0 {
+		t.Errorf("after a fall: average %v, deviation %v; want none", l.Average, l.Deviation)
+	}
+	l.Observe(DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
 	l.Observe(DemandStatistics{Max: 7})
-	if l.Smoothed != 97.7 || l.High != 7 {
-		t.Errorf("after an empty period: smoothed %v, high %d; want 97.7 as before, 7", l.Smoothed, l.High)
+	if l.Smoothed != 100 || l.Average != 90 || l.Deviation != 10 || l.High != 7 {
+		t.Errorf("after an empty period: %+v; want a high of 7, and the rest as before", l)
 	}
 }
 
@@ -98,36 +102,45 @@ func TestAdjust(t *testing.T) {
 		story  string
 		levels []*Level
 		want   []int
+		p      float64 // by which targets are multiplied
 	}{
 		{"a busy level borrows what an idle one lends: 10 to 190 is 1 to 19",
-			[]*Level{level(100, 10, 700, 0, 0), level(100, 10, 700, 190, 190)}, []int{10, 190}},
+			[]*Level{level(100, 10, 700, 0, 0), level(100, 10, 700, 190, 190)}, []int{10, 190}, 1},
 		{"no more than it may: then the idle one keeps the rest",
-			[]*Level{level(100, 10, 700, 0, 0), level(100, 10, 150, 190, 190)}, []int{50, 150}},
+			[]*Level{level(100, 10, 700, 0, 0), level(100, 10, 150, 190, 190)}, []int{50, 150}, 5},
 		{"an idle level that lends nothing keeps all",
-			[]*Level{level(100, 100, 700, 0, 0), level(100, 50, 700, 190, 190)}, []int{100, 100}},
+			[]*Level{level(100, 100, 700, 0, 0), level(100, 50, 700, 190, 190)}, []int{100, 100}, 0},
 		{"demand within the nominal limit cannot be lent away",
-			[]*Level{level(100, 10, 700, 80, 60), level(100, 10, 700, 500, 500)}, []int{80, 120}},
+			[]*Level{level(100, 10, 700, 80, 60), level(100, 10, 700, 500, 500)}, []int{80, 120}, 0.24},
 		{"two idle levels divide by what they cannot lend: 30 to 10",
-			[]*Level{level(100, 30, 700, 0, 0), level(100, 10, 700, 0, 0)}, []int{150, 50}},
+			[]*Level{level(100, 30, 700, 0, 0), level(100, 10, 700, 0, 0)}, []int{150, 50}, 5},
 		{"the exempt level's demand comes off before it is asked whether seats are short, but the division is of all 200",
-			[]*Level{exempt(20), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{20, 182, 18}},
+			[]*Level{exempt(20), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{20, 182, 18}, 200 / 110.},
 		{"seats are short: of 200 - 110 = 90 seats, 20 are the least and low is 200: 10 + 90·70/180",
-			[]*Level{exempt(110), level(100, 10, 700, 100, 100), level(100, 10, 700, 100, 100)}, []int{110, 45, 45}},
+			[]*Level{exempt(110), level(100, 10, 700, 100, 100), level(100, 10, 700, 100, 100)}, []int{110, 45, 45}, 0},
 		{"so short that everyone gets the least",
-			[]*Level{exempt(190), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{190, 10, 10}},
+			[]*Level{exempt(190), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{190, 10, 10}, 0},
 	} {
 		if got := adjusted(c.levels...); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.story, got, c.want)
+		}
+		for _, l := range c.levels {
+			if math.Abs(l.FairFraction-c.p) > 1e-12 {
+				t.Errorf("%s: the fair fraction is %v, want %v", c.story, l.FairFraction, c.p)
+			}
 		}
 	}
 }
 
 // When even the upper bounds do not add up to all seats, the limits stay as they were.
 func TestAdjustWithoutSolution(t *testing.T) {
-	l := &Level{Limits: Limits{Nominal: 100, Min: 50, Max: 100}, High: 10, Current: 77}
+	l := &Level{Limits: Limits{Nominal: 100, Min: 50, Max: 100}, High: 10, Current: 77, FairFraction: 2}
 	e := &Level{Exempt: true, Limits: Limits{Nominal: 50, Min: 50}}
 	if got := adjusted(e, l); !slices.Equal(got, []int{50, 77}) {
 		t.Errorf("got %v, want the limited level's 77 left alone", got)
+	}
+	if e.FairFraction != 0 || l.FairFraction != 0 {
+		t.Errorf("fair fractions %v and %v, want none", e.FairFraction, l.FairFraction)
 	}
 }
 
@@ -148,7 +161,7 @@ func TestDivideIsTheOneProportion(t *testing.T) {
 			high += d.high
 		}
 		whole := float64(rapid.IntRange(0, int(high)+10).Draw(t, "whole"))
-		parts, ok := divide(whole, slices.Clone(demands))
+		parts, p, ok := divide(whole, slices.Clone(demands))
 		if feasible := low <= whole && whole <= high; whole > 0 && ok != feasible {
 			t.Fatalf("ok is %v with whole %v and bounds from %v to %v", ok, whole, low, high)
 		}
@@ -168,6 +181,9 @@ func TestDivideIsTheOneProportion(t *testing.T) {
 			} else {
 				to = p
 			}
+		}
+		if sum := sumAt(p); math.Abs(sum-whole) > 1e-6 {
+			t.Fatalf("p is %v, with which the parts add up to %v, not to %v", p, sum, whole)
 		}
 		for i, d := range demands {
 			want := max(d.low, min(d.high, to*max(d.target, leastTarget)))

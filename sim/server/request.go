@@ -33,6 +33,10 @@ type Template struct {
 	Query      string // as in the URL, without the question mark
 }
 
+// Watchers returns how many open watches are interested in what the requests change; ok is
+// false for those that are not estimated by them.
+func (t *Template) Watchers() (n int, ok bool) { return t.work.Watchers() }
+
 // Request is one attempt at a request, from its arrival at the server until it has left.
 // Requests are pooled, and used again when one has left.
 type Request struct {

@@ -25,6 +25,7 @@ type Server struct {
 	events    *Events
 	clients   Clients
 	observers []Observer
+	heldBack  []HeldBackObserver // those of them that are
 
 	flowControl *flowcontrol.Controller // nil unless PriorityAndFairness
 	maxInFlight *flowcontrol.MaxInFlight
@@ -72,7 +73,12 @@ func New(sc *scenario.Scenario, events *Events, clients Clients) *Server {
 }
 
 // Observe attaches an observer. It must be done before the first event.
-func (s *Server) Observe(o Observer) { s.observers = append(s.observers, o) }
+func (s *Server) Observe(o Observer) {
+	s.observers = append(s.observers, o)
+	if o, ok := o.(HeldBackObserver); ok {
+		s.heldBack = append(s.heldBack, o)
+	}
+}
 
 // Levels returns the priority levels by name, nil when there are none: without
 // PriorityAndFairness.
@@ -141,6 +147,13 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 // Dispatched implements queueset.Host.
 func (s *Server) Dispatched(q *queueset.Request) {
 	s.execute(s.events.NowNs(), q.Owner.(*Request))
+}
+
+// HeldBack implements queueset.Observer.
+func (s *Server) HeldBack(q *queueset.Request) {
+	for _, o := range s.heldBack {
+		o.HeldBack(s.events.NowNs(), q.Owner.(*Request))
+	}
 }
 
 func (s *Server) execute(nowNs int64, r *Request) {

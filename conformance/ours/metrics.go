@@ -1,0 +1,61 @@
+package ours
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"apfsim/conformance/trial"
+	"apfsim/reports"
+	"apfsim/sim"
+	"apfsim/sim/scenario"
+)
+
+// Metrics returns the metrics that apfsim writes of a trial, replayed as by Replay, by the
+// time of the sample in milliseconds and by their names with labels. A sample is taken at
+// every multiple of the interval, up to the last sample of the trial.
+func Metrics(t *trial.Trial, intervalNs int64) (map[int64]map[string]float64, error) {
+	sc, err := toScenario(t)
+	if err != nil {
+		return nil, err
+	}
+	sc.Spec.Duration = scenario.Duration(t.SamplesNs[len(t.SamplesNs)-1])
+	run := sim.New(sc)
+	m := reports.NewOpenMetrics(sc, run.Server, reports.Epoch, intervalNs)
+	run.Server.Observe(m)
+	if err := run.Execute(context.Background(), intervalNs, nil); err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := m.Write(&text); err != nil {
+		return nil, err
+	}
+	samples := map[int64]map[string]float64{}
+	own := strings.NewReplacer(`instance="trial",`, "", `job="apiserver",`, "", `{instance="trial",job="apiserver"}`, "")
+	for line := range strings.Lines(text.String()) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Fields(own.Replace(line))
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("no sample: %s", line)
+		}
+		value, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			return nil, err
+		}
+		seconds, err := strconv.ParseFloat(fields[2], 64)
+		if err != nil {
+			return nil, err
+		}
+		ms := int64(math.Round(1000 * (seconds - float64(reports.Epoch.Unix()))))
+		if samples[ms] == nil {
+			samples[ms] = map[string]float64{}
+		}
+		samples[ms][fields[0]] = value
+	}
+	return samples, nil
+}

@@ -1,0 +1,329 @@
+package reports_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"apfsim/core/classify"
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/reports"
+	"apfsim/sim"
+	"apfsim/sim/scenario"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// narrowAndWide is a scenario of one level with 20 seats and four queues, which lends and
+// borrows nothing: ⌈21·95/100⌉ = 20. Wide are its lists, of three seats, as the cap of
+// ⌈0.15·20⌉ lets them be. The requests are in a trace.
+const narrowAndWide = `
+apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: story}
+spec:
+  duration: 200ms
+  servers: {maxRequestsInflight: 11, maxMutatingRequestsInflight: 10}
+  config:
+    base: Mandatory
+    objects:
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: PriorityLevelConfiguration
+      metadata: {name: level}
+      spec:
+        type: Limited
+        limited:
+          nominalConcurrencyShares: 95
+          lendablePercent: 0
+          borrowingLimitPercent: 0
+          limitResponse: {type: Queue, queuing: {queues: 4, handSize: 1, queueLengthLimit: 50}}
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: FlowSchema
+      metadata: {name: narrow}
+      spec:
+        matchingPrecedence: 600
+        priorityLevelConfiguration: {name: level}
+        distinguisherMethod: {type: ByUser}
+        rules:
+        - subjects: [{kind: Group, group: {name: "system:authenticated"}}]
+          resourceRules: [{verbs: ["get"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: FlowSchema
+      metadata: {name: wide}
+      spec:
+        matchingPrecedence: 500
+        priorityLevelConfiguration: {name: level}
+        distinguisherMethod: {type: ByUser}
+        rules:
+        - subjects: [{kind: Group, group: {name: "system:authenticated"}}]
+          resourceRules: [{verbs: ["list"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
+  resources:
+  - {resource: pods, objects: 300, averageBytes: 1000}
+  workload:
+  - name: trace
+    arrivals: {trace: {file: trace.jsonl}}
+`
+
+// sampled runs a scenario with a trace and returns its samples by the milliseconds since the
+// beginning, and the series in them without the labels job and instance.
+func sampled(t *testing.T, text string, trace []string, intervalNs int64) map[int64]map[string]float64 {
+	t.Helper()
+	files := fstest.MapFS{"s.yaml": {Data: []byte(text)}, "trace.jsonl": {Data: []byte(strings.Join(trace, "\n"))}}
+	scenarios, mistakes := scenario.Load(files, "s.yaml", scenario.Options{})
+	if err := mistakes.Err(); err != nil {
+		t.Fatal(err)
+	}
+	run := sim.New(scenarios[0])
+	m := reports.NewOpenMetrics(scenarios[0], run.Server, reports.Epoch, intervalNs)
+	run.Server.Observe(m)
+	if err := run.Execute(context.Background(), intervalNs, nil); err != nil {
+		t.Fatal(err)
+	}
+	return samplesOf(t, m)
+}
+
+var ownLabels = regexp.MustCompile(`(job|instance)="[^"]*",?`)
+
+func samplesOf(t *testing.T, m *reports.OpenMetrics) map[int64]map[string]float64 {
+	t.Helper()
+	var text bytes.Buffer
+	if err := m.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	all := map[int64]map[string]float64{}
+	for line := range strings.Lines(text.String()) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Fields(line)
+		value, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := strconv.ParseFloat(fields[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ms := int64(math.Round((at - float64(reports.Epoch.Unix())) * 1000))
+		if all[ms] == nil {
+			all[ms] = map[string]float64{}
+		}
+		name := strings.TrimPrefix(ownLabels.ReplaceAllString(fields[0], ""), "apiserver_flowcontrol_")
+		all[ms][strings.NewReplacer(",}", "}", "{}", "").Replace(name)] = value
+	}
+	return all
+}
+
+// users returns a user for each of four queues.
+func users(schema string) [4]string {
+	var found [4]string
+	for i := 0; slices.Contains(found[:], ""); i++ {
+		name := fmt.Sprint("user-", i)
+		found[classify.FlowHash(schema, name)%4] = name
+	}
+	return found
+}
+
+// A list of three seats waits for the third, and holds back others; then it starts, and they
+// do. All numbers can be worked out by hand: work is 0.003 seat-seconds a seat, and R grows by
+// the seats wanted, 20 at most, over the queues with requests.
+func TestMetricsOfADispatch(t *testing.T) {
+	narrow, wide := users("narrow"), users("wide")
+	get := func(arrivalMs, executionMs int, user string) string {
+		return fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":%d000000,"user":%q,"groups":["system:authenticated"],"verb":"get","resource":"configmaps","namespace":"a","name":"x"}`,
+			arrivalMs, executionMs, user)
+	}
+	var trace []string
+	for i := range 18 { // queue 0
+		trace = append(trace, get(1, 100+10*i, narrow[0]))
+	}
+	trace = append(trace, // queues 1, 2 and 0
+		fmt.Sprintf(`{"arrivalNs":11000000,"executionNs":30000000,"user":%q,"groups":["system:authenticated"],"verb":"list","resource":"pods","query":"limit=300&resourceVersion=1"}`, wide[1]),
+		get(21, 9, narrow[2]), get(31, 50, narrow[0]))
+	samples := sampled(t, narrowAndWide, trace, 5_000_000)
+
+	type dispatch struct{ r, s, least, most, discountedLeast, discountedMost float64 }
+	for _, c := range []struct {
+		story    string
+		ms       int64
+		dispatch dispatch
+		heldBack float64 // -1: there is no such series yet
+		currentR float64
+	}{
+		{"The 18 have started at R = 0, the last one after 17 others: at S = 17·0.003, less 17·0.003 for those.",
+			5, dispatch{0, 0.051, 0.051, 0.051, 0, 0}, -1, 0},
+		{"18 seats for 10 ms, one queue. Two seats are free; the list wants three.",
+			15, dispatch{0, 0.051, 0.051, 0.051, 0, 0}, 1, 0.18},
+		{"20 seats for 10 ms, two queues. A get arrives, but the list is due before it.",
+			25, dispatch{0, 0.051, 0.051, 0.051, 0, 0}, 2, 0.28},
+		{"20 seats, three queues. A get joins the 18, and its queue is due when it arrives.",
+			100, dispatch{0, 0.051, 0.051, 0.051, 0, 0}, 3, 0.34666667},
+		{`After 70 ms more of that, the first of the 18 ends, and its queue has had 0.097 more than it seemed: it is due at
+0.44366667, with 17·0.003 in progress. The other queues are due when their requests arrived. The list starts.`,
+			105, dispatch{0.81333334, 0.18, 0.18, 0.44366667, 0.18, 0.39266667}, 3, 0.81333334},
+		{"The second of the 18 has taken 0.107 longer, and ends; the get of the third queue starts.",
+			115, dispatch{0.88000001, 0.28, 0.28, 0.55066667, 0.28, 0.50266667}, 3, 0.88000001},
+		{"It ends after 9 ms; the last get starts, from the only queue in which something waits. 1 ms later, with two queues left, the third of the 18 ends.",
+			125, dispatch{0.94000001, 0.55066667, 0.55066667, 0.55066667, 0.50266667, 0.50266667}, 3, 0.95000001},
+	} {
+		want := map[string]float64{
+			`dispatch_r{priority_level="level"}`:                                                 c.dispatch.r,
+			`latest_s{priority_level="level"}`:                                                   c.dispatch.s,
+			`next_s_bounds{bound="min",priority_level="level"}`:                                  c.dispatch.least,
+			`next_s_bounds{bound="max",priority_level="level"}`:                                  c.dispatch.most,
+			`next_discounted_s_bounds{bound="min",priority_level="level"}`:                       c.dispatch.discountedLeast,
+			`next_discounted_s_bounds{bound="max",priority_level="level"}`:                       c.dispatch.discountedMost,
+			`current_r{priority_level="level"}`:                                                  c.currentR,
+			`request_dispatch_no_accommodation_total{flow_schema="wide",priority_level="level"}`: c.heldBack,
+			// Nothing is lent, so nothing is divided by targets; and the target of the exempt
+			// level is that of catch-all.
+			`seat_fair_frac`:                           0,
+			`target_seats{priority_level="level"}`:     20,
+			`target_seats{priority_level="catch-all"}`: 2,
+			`target_seats{priority_level="exempt"}`:    2,
+		}
+		if c.heldBack < 0 {
+			delete(want, `request_dispatch_no_accommodation_total{flow_schema="wide",priority_level="level"}`)
+		}
+		for series, value := range want {
+			if got, ok := samples[c.ms][series]; !ok || math.Abs(got-value) > 1e-12 {
+				t.Errorf("%s\nAt %d ms %s is %v (is there: %v), want %v", c.story, c.ms, series, got, ok, value)
+			}
+		}
+		for series := range samples[c.ms] {
+			name, _, _ := strings.Cut(series, "{")
+			if _, ok := want[series]; !ok && slices.Contains([]string{
+				"latest_s", "next_s_bounds", "next_discounted_s_bounds", "request_dispatch_no_accommodation_total",
+				"seat_fair_frac", "target_seats", "epoch_advance_total", "watch_count_samples_count"}, name) {
+				t.Errorf("%s\nAt %d ms there is %s", c.story, c.ms, series)
+			}
+		}
+	}
+	if _, ok := samples[0][`latest_s{priority_level="level"}`]; ok {
+		t.Error("there is a latest_s before the first dispatch")
+	}
+}
+
+// An idle server with 600 seats. What the levels cannot lend adds up to 258 seats, and all
+// 602 nominal ones are divided in that proportion. The exempt level's target is that of
+// catch-all, the first of the others.
+func TestMetricsOfAnIdleServer(t *testing.T) {
+	samples := sampled(t, `
+apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: idle}
+spec:
+  duration: 1s
+  workload:
+  - name: trace
+    arrivals: {trace: {file: trace.jsonl}}
+`, []string{`{"arrivalNs":999999999,"executionNs":0,"user":"a","groups":["system:authenticated"],"verb":"get","path":"/version"}`}, 1e9)
+	for series, want := range map[string]float64{
+		`seat_fair_frac`:                              602. / 258,
+		`target_seats{priority_level="exempt"}`:       13,
+		`target_seats{priority_level="catch-all"}`:    13,
+		`target_seats{priority_level="workload-low"}`: 24,
+	} {
+		if got, ok := samples[0][series]; !ok || math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s is %v (is there: %v), want %v", series, got, ok, want)
+		}
+	}
+}
+
+// Twelve watches of configmaps are open for a second. Mutations count them, an
+// administrator's too; tokens, reads and what is deleted together are not mutations.
+func TestMetricsOfWatchers(t *testing.T) {
+	var trace []string
+	send := func(ms int, user, group, rest string) {
+		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":1000000,"user":%q,"groups":["%s"],"namespace":"a",%s}`, ms, user, group, rest))
+	}
+	const masters, others = "system:masters", "system:authenticated"
+	for range 12 {
+		send(1, "admin", masters, `"verb":"watch","resource":"configmaps","query":"watch=true&resourceVersion=1","watchNs":1000000000`)
+	}
+	const update = `"verb":"update","resource":"configmaps","name":"x"`
+	send(5, "writer", others, update)
+	send(6, "admin", masters, update)
+	send(7, "writer", others, `"verb":"create","resource":"secrets"`)
+	send(8, "writer", others, `"verb":"create","resource":"serviceaccounts","subresource":"token","name":"x"`)
+	send(9, "writer", others, `"verb":"get","resource":"configmaps","name":"x"`)
+	send(10, "writer", others, `"verb":"deletecollection","resource":"configmaps"`)
+	send(1500, "writer", others, update) // after the watches
+	samples := sampled(t, `
+apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: watchers}
+spec:
+  duration: 2s
+  config: {base: Mandatory}
+  workload:
+  - name: trace
+    arrivals: {trace: {file: trace.jsonl}}
+`, trace, 1e9)
+	want := model{}
+	buckets := []float64{0, 1, 10, 100, 1000, 10000}
+	for _, watchers := range []float64{12, 0, 0} {
+		want.observe("watch_count_samples", `flow_schema="catch-all",priority_level="catch-all"`, buckets, watchers, 1)
+	}
+	want.observe("watch_count_samples", `flow_schema="exempt",priority_level="exempt"`, buckets, 12, 1)
+	got := maps.Clone(samples[2000])
+	maps.DeleteFunc(got, func(series string, _ float64) bool { return !strings.HasPrefix(series, "watch_count_samples") })
+	if diff := cmp.Diff(map[string]float64(want), got); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
+	}
+}
+
+// nobody hosts levels and hears nothing.
+type nobody struct{}
+
+func (nobody) Dispatched(*queueset.Request) {}
+
+// A request of more seats than a level's 950 000 executes for 150 000 s: R reaches 1.425e11,
+// past the high mark, and is wound back. The queue is where it was at the dispatch, which is
+// not a reading that can be wound back: no success.
+func TestMetricsOfAnEpoch(t *testing.T) {
+	sc := loadOne(t, strings.NewReplacer("maxRequestsInflight: 11", "maxRequestsInflight: 500000", "maxMutatingRequestsInflight: 10", "maxMutatingRequestsInflight: 500000",
+		"{trace: {file: trace.jsonl}}", "{poisson: {rate: 1/s}}\n    as: {user: a}\n    request: {verb: get, path: /}\n    execution: 1ms").Replace(narrowAndWide))
+	c := flowcontrol.New(0, 1_000_000, sc.Objects, nobody{})
+	m := reports.NewOpenMetrics(sc, c, reports.Epoch, 50_000e9)
+	route := c.Route(&classify.Attributes{User: "a", Groups: []string{"system:authenticated"}, Verb: "get", Resource: "configmaps", Name: "x"})
+	r := &flowcontrol.Request{}
+	r.Work = estimate.Work{InitialSeats: 2_000_000}
+	m.Tick(0)
+	c.Arrive(0, r, &route)
+	for _, at := range []int64{50_000e9, 100_000e9} {
+		c.Adjust(at)
+		m.Adjusted(at)
+		m.Tick(at)
+	}
+	c.Finish(150_000e9, r)
+	m.Tick(150_000e9)
+	samples := samplesOf(t, m)
+	const epochs, currentR = `epoch_advance_total{priority_level="level",success="false"}`, `current_r{priority_level="level"}`
+	for _, c := range []struct {
+		ms     int64
+		r      float64
+		epochs float64
+	}{{50_000e3, 4.75e10, 0}, {100_000e3, 9.5e10, 0}, {150_000e3, 1.425e11 - math.MaxInt64/1e8, 1}} {
+		if got := samples[c.ms]; math.Abs(got[currentR]-c.r) > 1e-3 || got[epochs] != c.epochs {
+			t.Errorf("after %d s: R %v and %v epochs, want %v and %v", c.ms/1000, got[currentR], got[epochs], c.r, c.epochs)
+		}
+	}
+	for ms, all := range samples {
+		for series := range all {
+			if strings.HasPrefix(series, "epoch_advance_total") && (series != epochs || ms < 150_000e3) {
+				t.Errorf("after %d s there is %s", ms/1000, series)
+			}
+		}
+	}
+}
