@@ -371,7 +371,6 @@ func (m *OpenMetrics) Tick(nowNs int64) {
 	if nowNs%m.intervalNs != 0 && nowNs < int64(m.scenario.Spec.Duration) {
 		return
 	}
-	m.Adjusted(nowNs) // there may have been an adjustment out of turn
 	m.adjustment()
 	for _, l := range m.levels {
 		queues := l.of.Queues()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -346,5 +347,49 @@ func TestConfigurationChangesUnderLoad(t *testing.T) {
 4s arrives get/0 attempt 1 seats 1
 4s rejected get/0 concurrency-limit, retry after 1
 4.8s executed get/0
+`)
+}
+
+// adjustments writes down when limits are adjusted, and which levels there are then.
+type adjustments struct {
+	diary
+	server *server.Server
+}
+
+func (a *adjustments) Adjusted(nowNs int64) {
+	var levels []string
+	for _, l := range a.server.Levels() {
+		levels = append(levels, fmt.Sprintf("%s:%d", l.Name(), l.CurrentLimit()))
+	}
+	a.lines = append(a.lines, fmt.Sprint(time.Duration(nowNs), " ", strings.Join(levels, " ")))
+}
+
+// A level that is taken away at 2 s keeps its share of the 100 seats until its last request is
+// done, at 6 s. The others get it then, and not only with the adjustment at 10 s.
+func TestALevelThatHasDrainedGivesBackItsSeats(t *testing.T) {
+	r := New(load(t, strings.Replace(oneSeat, "maxRequestsInflight: 1,", "maxRequestsInflight: 100,", 1)+`
+  duration: 11s
+  events:
+  - at: 2s
+    apply:
+      remove: [{kind: PriorityLevelConfiguration, name: one}]
+  workload:
+  - name: w
+    as: {user: u}
+    request: {verb: get, resource: pods, name: x}
+    execution: 5s
+    arrivals: {burst: {at: 1s, requests: 1}}
+`))
+	a := &adjustments{server: r.Server}
+	r.Server.Observe(a)
+	if err := r.Execute(context.Background(), int64(time.Second), nil); err != nil {
+		t.Fatal(err)
+	}
+	a.lines = slices.DeleteFunc(a.lines, func(line string) bool { return strings.Contains(line, "get/") })
+	wants(t, strings.Join(a.lines, "\n"), `
+0s catch-all:1 exempt:0 one:100
+2s catch-all:1 exempt:0 one:100
+6s catch-all:100 exempt:0
+10s catch-all:100 exempt:0
 `)
 }

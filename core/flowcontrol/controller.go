@@ -21,9 +21,18 @@ import (
 // AdjustmentPeriodNs is how often the levels' current limits are adjusted.
 const AdjustmentPeriodNs = 10_000_000_000
 
+// Observer is a queueset.Host that wants to know of adjustments, too.
+type Observer interface {
+	queueset.Host
+	// Adjusted says that the levels or their current limits may have changed: by Adjust, by
+	// Configure, and when a level that was draining has gone.
+	Adjusted(nowNs int64)
+}
+
 // Controller decides about the requests to one server.
 type Controller struct {
 	host        queueset.Host
+	observer    Observer // the host if it is one, or nil
 	serverLimit int // seats of the whole server
 	objects     config.Objects
 	classifier  *classify.Classifier
@@ -36,6 +45,7 @@ type Controller struct {
 // max-mutating-requests-inflight), configured with objects as Configure wants them.
 func New(nowNs int64, serverLimit int, objects config.Objects, host queueset.Host) *Controller {
 	c := &Controller{host: host, serverLimit: serverLimit, retryAfter: map[string]*RetryAfter{}}
+	c.observer, _ = host.(Observer)
 	c.Configure(nowNs, objects)
 	return c
 }
@@ -83,14 +93,12 @@ func (c *Controller) Configure(nowNs int64, objects config.Objects) {
 	for _, l := range levels {
 		l.derive(c.serverLimit, shares)
 	}
-	c.adjust(nowNs)
+	c.Adjust(nowNs)
 }
 
 // Adjust lends and borrows: it sets the levels' current limits by the demand since the
 // last adjustment.
-func (c *Controller) Adjust(nowNs int64) { c.adjust(nowNs) }
-
-func (c *Controller) adjust(nowNs int64) {
+func (c *Controller) Adjust(nowNs int64) {
 	division := make([]*seats.Level, len(c.levels))
 	for i, l := range c.levels {
 		if l.queues != nil {
@@ -105,6 +113,9 @@ func (c *Controller) adjust(nowNs int64) {
 			continue
 		}
 		l.queues.Configure(nowNs, l.queuing, l.seats.Current)
+	}
+	if c.observer != nil {
+		c.observer.Adjusted(nowNs)
 	}
 }
 

@@ -19,7 +19,8 @@ type Observer interface {
 	Released(nowNs int64, r *Request)
 
 	// Adjusted is called when the levels or their current limits may have changed: at the
-	// start, at every periodic adjustment, and when the configuration changes.
+	// start, at every periodic adjustment, when the configuration changes, and when a level
+	// that it has taken away is finally empty and goes.
 	Adjusted(nowNs int64)
 
 	// Tick is called at every multiple of the sampling interval from 0 on, before

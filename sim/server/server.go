@@ -214,11 +214,9 @@ func (s *Server) Handle(nowNs int64, e Event) {
 		s.reject(nowNs, r, queueset.TimedOut, s.flowControl.TimeOut(nowNs, &r.Request))
 	case Reconfigure:
 		s.flowControl.Configure(nowNs, s.changes[e.Index].Objects)
-		s.adjusted(nowNs)
 	case Adjust:
 		s.flowControl.Adjust(nowNs)
 		s.events.Schedule(nowNs+flowcontrol.AdjustmentPeriodNs, uint8(Adjust), e)
-		s.adjusted(nowNs)
 	case Arrive:
 		s.Arrive(nowNs, r)
 	default:
@@ -226,7 +224,8 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	}
 }
 
-func (s *Server) adjusted(nowNs int64) {
+// Adjusted implements flowcontrol.Observer.
+func (s *Server) Adjusted(nowNs int64) {
 	for _, o := range s.observers {
 		o.Adjusted(nowNs)
 	}
