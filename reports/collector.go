@@ -6,6 +6,8 @@
 package reports
 
 import (
+	"slices"
+
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
@@ -278,6 +280,8 @@ func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
 		l.byName[name] = f
 		l.flows = append(l.flows, f)
 		c.flows = append(c.flows, f)
+	} else if !slices.Equal(f.hand, of.Hand) {
+		f.hand = nil
 	}
 	c.byIndex[of.Index] = f
 	return f

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"apfsim/core/queueset"
@@ -179,6 +181,23 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 	near(t, "saturated", l.Utilisation.Saturated, 0)
 	if l.Name != "low" || l.Limits.Current != 4 {
 		t.Errorf("the limit of %s is %d in the end, want 4", l.Name, l.Limits.Current)
+	}
+}
+
+// A flow that a change of the configuration deals other queues stays one flow, of no one hand.
+func TestAFlowThatIsDealtAnew(t *testing.T) {
+	s := newStage(storyScenario())
+	anew := *flowA
+	anew.Index, anew.Hand = 7, []int{1, 3}
+	for _, flow := range []*server.Flow{flowA, flowB, &anew} {
+		s.reject(12, s.arrive(12, mice, flow, 1), queueset.QueueFull)
+	}
+	var got []string
+	for _, f := range s.collector.Result().Summary.Flows {
+		got = append(got, fmt.Sprint(f.Name, f.Hand, f.Arrived))
+	}
+	if want := []string{"service-accounts/a[] 2", "service-accounts/b[1 3] 1"}; !slices.Equal(got, want) {
+		t.Errorf("flows %q, want %q", got, want)
 	}
 }
 

@@ -34,7 +34,7 @@ type flow struct {
 
 	group *group
 	name  string
-	hand  []int // the queues its requests are dealt
+	hand  []int // the queues its requests are dealt; nil also if they have changed
 }
 
 const (

@@ -55,7 +55,7 @@ func (t *Template) counted() bool { return !t.longRunning && !t.master }
 
 // flow returns the flow of a route, the same for the same one.
 func (s *Server) flow(route *flowcontrol.Route) *Flow {
-	key := flowKey{route.Schema, route.Distinguisher}
+	key := flowKey{route.Schema, route.Level.Spec(), route.Distinguisher}
 	f := s.flows[key]
 	if f == nil {
 		f = &Flow{

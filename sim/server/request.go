@@ -93,7 +93,8 @@ func (r *Request) Outcome() Outcome {
 	return Waiting
 }
 
-// Flow is the requests of one FlowSchema that share a distinguisher.
+// Flow is the requests of one FlowSchema that share a distinguisher. When the configuration
+// of its FlowSchema or level changes, what comes from then on is another Flow of the same name.
 type Flow struct {
 	Index         int // in the order of first appearance, from 0
 	Schema        *config.FlowSchema

@@ -38,6 +38,7 @@ type Server struct {
 
 type flowKey struct {
 	schema        *config.FlowSchema
+	level         *config.PriorityLevelSpec
 	distinguisher string
 }
 
