@@ -366,7 +366,7 @@ func TestResultsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := resultOf(t, crowded, "spec.duration=4s", "spec.warmup=1s")
-	if err := reports.WriteDir(dir, one); err != nil {
+	if err := reports.WriteDir(dir, one, nil); err != nil {
 		t.Fatal(err)
 	}
 	read, err := reports.ReadResults(reports.Folder(dir, "many"))

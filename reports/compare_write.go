@@ -177,6 +177,9 @@ func (v *LimitVerdict) text() string {
 		scale, suffix = scaleOf(math.Abs(*v.Change), v.Unit, isShare(idOf(v.Name)))
 	}
 	figure, margin := rounded(*v.Change/scale, (*v.High-*v.Change)/scale)
+	if margin == "0" {
+		figure = besideLimit(*v.Change/scale, v.Limit/scale, "")
+	}
 	text := signed(figure) + " ±" + margin + suffix
 	if v.Note != "" {
 		text += "; " + v.Note

@@ -1,9 +1,9 @@
 package reports
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +14,6 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
-	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
@@ -26,13 +25,12 @@ const DumpsFolder = "dumps"
 // /debug/api_priority_and_fairness/: dump_priority_levels, dump_queues and dump_requests,
 // in the same columns and layout (k8s.io/apiserver, util/flowcontrol/apf_controller_debug.go).
 // Levels are in the order of their names, and of a queue's executing requests the oldest
-// comes first; there both are in no order. It implements Output.
+// comes first; there both are in no order. It implements server.Observer.
 type Dumps struct {
-	of     Levels
-	start  time.Time // of the run
-	folder string
-	atNs   []int64 // the moments still to come, in order
-	files  []file
+	of    Levels
+	start time.Time // of the run
+	atNs  []int64   // the moments still to come, in order
+	files fileList
 
 	// The requests that wait or execute: none is kept beyond its Rejected or Executed.
 	inside map[*server.Request]struct{}
@@ -42,13 +40,12 @@ type Dumps struct {
 // dumpCounts are what has happened at a level since it is there.
 type dumpCounts struct{ dispatched, rejected, timedOut int }
 
-// NewDumps returns the dumps of a run of sc, which begins at the given time, at the given
-// moments of it, to be written below dir in the folder named after the scenario. The
-// observer's Tick must come at each of the moments.
-func NewDumps(dir string, sc *scenario.Scenario, of Levels, start time.Time, atNs []int64) *Dumps {
+// NewDumps returns the dumps of a run, which begins at the given time, at the given moments
+// of it, for WriteDir. The observer's Tick must come at each of the moments.
+func NewDumps(of Levels, start time.Time, atNs []int64) *Dumps {
 	atNs = slices.Clone(atNs)
 	slices.Sort(atNs)
-	return &Dumps{of: of, start: start.UTC(), folder: Folder(dir, sc.Metadata.Name), atNs: slices.Compact(atNs),
+	return &Dumps{of: of, start: start.UTC(), atNs: slices.Compact(atNs),
 		inside: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*dumpCounts{}}
 }
 
@@ -100,7 +97,7 @@ func (d *Dumps) Tick(nowNs int64) {
 		{"dump_queues", d.queues()},
 		{"dump_requests", d.requests()},
 	} {
-		d.files = append(d.files, file{filepath.Join(folder, dump.name+".csv"), layOut(dump.rows)})
+		d.files.add(filepath.Join(folder, dump.name+".csv"), func(w io.Writer) error { return layOut(w, dump.rows) })
 	}
 }
 
@@ -195,21 +192,10 @@ func compareWaiting(a, b *server.Request) int {
 }
 
 // layOut writes rows as the server does: with commas, and in columns.
-func layOut(rows [][]string) []byte {
-	var text bytes.Buffer
-	w := tabwriter.NewWriter(&text, 8, 0, 1, ' ', 0)
+func layOut(out io.Writer, rows [][]string) error {
+	w := tabwriter.NewWriter(out, 8, 0, 1, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(w, strings.Join(row, ",\t"))
 	}
-	w.Flush()
-	return text.Bytes()
+	return w.Flush()
 }
-
-// Err implements Output: nothing is written before the end.
-func (d *Dumps) Err() error { return nil }
-
-// Commit implements Output.
-func (d *Dumps) Commit() error { return writeFiles(d.folder, d.files) }
-
-// Abandon implements Output.
-func (d *Dumps) Abandon() error { return nil }

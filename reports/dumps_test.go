@@ -31,7 +31,9 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	sc := loadOne(t, motley)
 	run := sim.New(sc)
 	dir := t.TempDir()
-	dumps := reports.NewDumps(dir, sc, run.Server, reports.Epoch, atNs)
+	collector := reports.NewCollector(sc, run.Server, 5e6)
+	run.Server.Observe(collector)
+	dumps := reports.NewDumps(run.Server, reports.Epoch, atNs)
 	run.Server.Observe(dumps)
 	var lines bytes.Buffer
 	requests := reports.NewRequestLog(&lines, sc)
@@ -45,7 +47,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	if found, _ := os.ReadDir(dir); len(found) > 0 {
 		t.Errorf("%v is there before the run is over", found)
 	}
-	if err := dumps.Commit(); err != nil {
+	if err := reports.WriteDir(dir, collector.Result(), dumps); err != nil {
 		t.Fatal(err)
 	}
 	for one := range bytes.Lines(lines.Bytes()) {

@@ -124,6 +124,7 @@ func NewOpenMetrics(sc *scenario.Scenario, of Levels, start time.Time, intervalN
 			shown:     m.families.inQueueByKind.with(kind),
 		}
 	}
+	m.Adjusted(0) // the first sample comes before anything happens
 	return m
 }
 

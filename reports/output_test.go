@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"image/png"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,16 +162,19 @@ func TestDirectoryHasEveryFile(t *testing.T) {
 	dir := t.TempDir()
 	stale := filepath.Join(dir, "story", ChartsFolder, "queues-gone.svg")
 	own := filepath.Join(dir, "story", ChartsFolder, "mine.svg")
-	if err := os.MkdirAll(filepath.Dir(stale), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{stale, own} {
+	dumped := filepath.Join(dir, "story", DumpsFolder, "1s", "dump_queues.csv")
+	kept := filepath.Join(dir, "story", DumpsFolder, "2s", "notes.txt")
+	trace := filepath.Join(dir, "story", RequestsFile)
+	for _, path := range []string{stale, own, dumped, kept, trace} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 { // the second time over the first
-		if err := WriteDir(dir, judgedStory()); err != nil {
+		if err := WriteDir(dir, judgedStory(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -186,10 +190,14 @@ func TestDirectoryHasEveryFile(t *testing.T) {
 		"story/charts/mine.svg",
 		"story/charts/requests.png", "story/charts/requests.svg", "story/charts/seats.png", "story/charts/seats.svg",
 		"story/charts/service-low.png", "story/charts/service-low.svg", "story/charts/wait.png", "story/charts/wait.svg",
-		"story/report.html", "story/series.csv", "story/summary.json",
+		"story/dumps/2s/notes.txt",
+		"story/report.html", "story/requests.jsonl", "story/series.csv", "story/summary.json",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Dir(dumped)); err == nil {
+		t.Error("the folder of a dump is there, and empty")
 	}
 }
 
@@ -199,7 +207,7 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	if err := os.MkdirAll(taken, 0o777); err != nil { // a folder where the file belongs
 		t.Fatal(err)
 	}
-	if err := WriteDir(dir, judgedStory()); err == nil || !strings.Contains(err.Error(), taken) {
+	if err := WriteDir(dir, judgedStory(), nil); err == nil || !strings.Contains(err.Error(), taken) {
 		t.Errorf("error %v, want one that names %s", err, taken)
 	}
 	entries, _ := os.ReadDir(filepath.Dir(taken))
@@ -222,15 +230,35 @@ func TestAVerdictNeverReadsAsTheLimitItMisses(t *testing.T) {
 		v    Verdict
 		want string
 	}{
-		{Verdict{Value: value(3_000_400_000), Limit: 3e9, Unit: "ns"}, "3.0004s"},
+		{Verdict{Value: value(3_000_400_000), Limit: 3e9, Unit: "ns"}, "3.0004 s"},
 		{Verdict{Value: value(3e9), Limit: 3e9, Unit: "ns"}, "3 s"},
-		{Verdict{Value: value(0.99981), Limit: 1}, "0.99981"},
+		{Verdict{Value: value(1e9 + 1./3), Limit: 1e9, Unit: "ns"}, "1.0000000003 s"}, // a mean
+		{Verdict{Value: value(math.Nextafter(1e9, 2e9)), Limit: 1e9, Unit: "ns"}, "1.0000000000000002 s"},
+		{Verdict{Value: value(999_999_999), Limit: 1e9, Unit: "ns"}, "0.999999999 s"},
+		{Verdict{Value: value(250_000_001_000), Limit: 250e9, Unit: "ns"}, "250.000001 s"},
+		{Verdict{Value: value(12_401), Limit: 12_400}, "12401"},
+		{Verdict{Value: value(123_456_789_123), Limit: 123_456_789_000}, "123456789123"},
+		{Verdict{Value: value(1e-9 + 1e-14), Limit: 1e-9}, "0.00000000100001"},
+		{Verdict{Value: value(0.99981), Limit: 1}, "0.9998"},
 		{Verdict{Value: value(0.99981), Limit: 0.95}, "1"},
 		{Verdict{Note: "no samples"}, "no samples"},
 	} {
 		if got := c.v.found(); got != c.want {
 			t.Errorf("%+v reads %q, want %q", c.v, got, c.want)
 		}
+	}
+}
+
+// Nor does that of several runs, or the limit of a change.
+func TestNorDoVerdictsOfSeveralRuns(t *testing.T) {
+	v := ReplicatedVerdict{Values: Values{1e9, 1_000_000_001, 999_000_000}, Limit: 1e9, Unit: "ns", FailedSeeds: []uint64{4}}
+	if got := v.found(); got != "999 ms to 1.000000001 s; fails with seed 4" {
+		t.Error(got)
+	}
+	change, limit := 0.0500001, LimitVerdict{Relative: true, Limit: 0.05}
+	limit.Change, limit.Low, limit.High = &change, &change, &change
+	if got := limit.text(); got != "+5.00001 ±0 %" {
+		t.Error(got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"apfsim/reports/whole"
@@ -64,12 +65,15 @@ func createWhole(path string) (*wholeFile, error) {
 }
 
 // commit puts the file into its place unless making it has failed.
-func (f *wholeFile) commit(err error) error {
+func (f *wholeFile) commit(err error) error { return f.commitBy(f.pending.Commit, err) }
+
+// commitBy is commit with a way to put the file into its place: one of f.pending's.
+func (f *wholeFile) commitBy(put func() error, err error) error {
 	if err == nil {
 		err = f.Flush()
 	}
 	if err == nil {
-		err = f.pending.Commit()
+		err = put()
 	}
 	if err != nil {
 		f.pending.Abandon()
@@ -120,3 +124,34 @@ func CreateEvents(path string, sc *scenario.Scenario, of Levels, fromNs, toNs in
 
 // Commit implements Output.
 func (f *eventsFile) Commit() error { return f.commit(f.Events.Close()) }
+
+// RequestLogFile is a RequestLog on its way into a file.
+type RequestLogFile struct {
+	*RequestLog
+	*wholeFile
+}
+
+// CreateRequestLog begins the request log of a run of sc below dir, in the folder named
+// after the scenario.
+func CreateRequestLog(dir string, sc *scenario.Scenario) (*RequestLogFile, error) {
+	folder := Folder(dir, sc.Metadata.Name)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, fmt.Errorf("making the folder for the request log: %w", err)
+	}
+	file, err := createWhole(filepath.Join(folder, RequestsFile))
+	if err != nil {
+		return nil, err
+	}
+	return &RequestLogFile{NewRequestLog(file.Writer, sc), file}, nil
+}
+
+// Commit implements Output.
+func (l *RequestLogFile) Commit() error {
+	return l.commitBy(l.pending.CommitUnsynced, l.RequestLog.Close())
+}
+
+// Abandon implements Output.
+func (l *RequestLogFile) Abandon() error {
+	l.RequestLog.abandon()
+	return l.wholeFile.Abandon()
+}

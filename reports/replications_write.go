@@ -275,13 +275,9 @@ func (t *replicationsText) verdicts() {
 
 // found writes the least and the greatest value, and the runs that failed.
 func (v *ReplicatedVerdict) found() string {
-	write := number
-	if v.Unit == "ns" {
-		write = duration
-	}
 	text := noSamples
 	if present := v.Values.present(); len(present) > 0 {
-		low, high := write(slices.Min(present)), write(slices.Max(present))
+		low, high := besideLimit(slices.Min(present), v.Limit, v.Unit), besideLimit(slices.Max(present), v.Limit, v.Unit)
 		if text = low; low != high {
 			text += " to " + high
 		}

@@ -15,7 +15,7 @@ import (
 type Statistic struct {
 	Name   string // wait{workload:mice}.p(99), as scenario.ParseStatistic reads it
 	Value  float64
-	Unit   string // ns, requests, requests/s, seats, seat-seconds, or "" for a plain number
+	Unit   string // ns, requests, requests/s, flows, seats, seat-seconds, or "" for a plain number
 	Better Better
 
 	id            scenario.Statistic
@@ -148,25 +148,48 @@ func (l *statisticList) durations(metric string, d *Distribution, better Better)
 	}
 }
 
-// flows adds the longest starvation and the service of those flows that are wanted.
+// flows adds the longest starvation and the service, demand and fair share of those flows that
+// are wanted.
 func (l *statisticList) flows(flows []Flow, wanted func(*Flow) bool) {
-	found, starvedNs, service := false, int64(0), 0.0
-	for i := range flows {
-		if f := &flows[i]; wanted(f) {
-			found, starvedNs, service = true, max(starvedNs, f.StarvationNs), service+f.ServiceSeatSeconds
-		}
+	sum, found := asOne(flows, wanted)
+	if !found {
+		return
 	}
-	if found {
-		l.add(float64(starvedNs), "ns", Lower, scenario.Statistic{Metric: "starvation", Stat: "max"})
-		l.add(service, "seat-seconds", Neither, scenario.Statistic{Metric: "service", Stat: "seatSeconds"})
+	l.add(float64(sum.StarvationNs), "ns", Lower, scenario.Statistic{Metric: "starvation", Stat: "max"})
+	l.add(sum.ServiceSeatSeconds, "seat-seconds", Neither, scenario.Statistic{Metric: "service", Stat: "seatSeconds"})
+	l.add(sum.DemandSeatSeconds, "seat-seconds", Neither, scenario.Statistic{Metric: "demand", Stat: "seatSeconds"})
+	l.add(sum.FairShareSeatSeconds, "seat-seconds", Neither, scenario.Statistic{Metric: "fairShare", Stat: "seatSeconds"})
+	if sum.Ratio != nil {
+		l.add(*sum.Ratio, "", Neither, scenario.Statistic{Metric: "fairShare", Stat: "ratio"})
 	}
 }
 
+// asOne takes the flows that are wanted as one: their longest starvation, and the sums of their
+// services, demands and fair shares.
+func asOne(flows []Flow, wanted func(*Flow) bool) (sum Flow, found bool) {
+	for i := range flows {
+		if f := &flows[i]; wanted(f) {
+			found = true
+			sum.StarvationNs = max(sum.StarvationNs, f.StarvationNs)
+			sum.ServiceSeatSeconds += f.ServiceSeatSeconds
+			sum.DemandSeatSeconds += f.DemandSeatSeconds
+			sum.FairShareSeatSeconds += f.FairShareSeatSeconds
+		}
+	}
+	if sum.FairShareSeatSeconds > 0 {
+		ratio := sum.ServiceSeatSeconds / sum.FairShareSeatSeconds
+		sum.Ratio = &ratio
+	}
+	return sum, found
+}
+
 func (l *statisticList) priorityLevel(p *Level) {
+	l.add(p.MeanWaiting, "requests", Lower, scenario.Statistic{Metric: "waiting", Stat: "mean"})
 	if f := p.Fairness; f != nil {
 		l.add(f.Jain, "", Higher, scenario.Statistic{Metric: "fairness", Stat: "jain"})
 		l.add(f.MaxMinError, "", Lower, scenario.Statistic{Metric: "fairness", Stat: "maxMinError"})
 		l.add(f.LeastRatio, "", Higher, scenario.Statistic{Metric: "fairness", Stat: "leastRatio"})
+		l.add(float64(f.Flows), "flows", Neither, scenario.Statistic{Metric: "fairness", Stat: "flows"})
 	}
 	l.add(float64(p.PeakSeats), "seats", Neither, scenario.Statistic{Metric: "utilisation", Stat: "peak"})
 	if u := p.Utilisation; u != nil {

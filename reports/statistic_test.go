@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -71,6 +73,153 @@ func TestStatisticsAreThoseOfThresholds(t *testing.T) {
 		// The summary's means are rounded to a nanosecond.
 		if d := all[i].Value - *v.Value; d > 0.5 || d < -0.5 || all[i].Unit != "ns" && (d > 1e-9 || d < -1e-9) {
 			t.Errorf("%s is %v, and of the threshold %v", all[i].Name, all[i].Value, *v.Value)
+		}
+	}
+}
+
+// noStatistics are the numbers of a summary, and what holds some, that are no statistics.
+var noStatistics = map[string]string{
+	"seed":                              "what was run",
+	"durationNs":                        "what was run",
+	"warmupNs":                          "what was run",
+	"thresholds":                        "what statistics are compared with",
+	"priorityLevels[].queues":           "the configuration's",
+	"priorityLevels[].handSize":         "the configuration's",
+	"priorityLevels[].queueLengthLimit": "the configuration's",
+	"priorityLevels[].limits":           "what follows from the configuration, and where the last adjustment left it",
+	"flows[].hand":                      "numbers of queues",
+}
+
+// statisticOf returns the name of each number that all of a kind of group have, without the
+// group's tag.
+func statisticOf() map[string]string {
+	names := map[string]string{
+		"arrived": "arrived.count", "executed": "executed.count", "rejected": "rejected.count",
+		"queueFull": "rejected{reason:queue-full}.count", "concurrencyLimit": "rejected{reason:concurrency-limit}.count",
+		"timedOut": "timedOut.count", "retries": "retries.count", "waiting": "waiting.count", "executing": "executing.count",
+		// of priority levels
+		"utilisation.mean": "utilisation.mean", "utilisation.saturated": "utilisation.saturated", "peakSeats": "utilisation.peak",
+		"meanWaiting": "waiting.mean", "fairness.flows": "fairness.flows", "fairness.jain": "fairness.jain",
+		"fairness.maxMinError": "fairness.maxMinError", "fairness.leastRatio": "fairness.leastRatio", "starvation.maxNs": "starvation.max",
+		// of flows
+		"serviceSeatSeconds": "service.seatSeconds", "demandSeatSeconds": "demand.seatSeconds",
+		"fairShareSeatSeconds": "fairShare.seatSeconds", "ratio": "fairShare.ratio", "starvationNs": "starvation.max",
+	}
+	for _, metric := range []string{"wait", "execution", "latency", "rejectedWait"} {
+		for field, stat := range map[string]string{"count": "count", "meanNs": "mean", "minNs": "min", "p50Ns": "med", "p90Ns": "p(90)",
+			"p95Ns": "p(95)", "p99Ns": "p(99)", "p99_9Ns": "p(99.9)", "maxNs": "max"} {
+			names[metric+"."+field] = metric + "." + stat
+		}
+	}
+	return names
+}
+
+// numbers calls visit with every number in v, by the path that it has in JSON.
+func numbers(v reflect.Value, path string, visit func(path string, x float64)) {
+	switch {
+	case v.CanInt():
+		visit(path, float64(v.Int()))
+	case v.CanUint():
+		visit(path, float64(v.Uint()))
+	case v.CanFloat():
+		visit(path, v.Float())
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		numbers(v.Elem(), path, visit)
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			numbers(v.Index(i), path+"[]", visit)
+		}
+	case v.Kind() == reflect.Struct:
+		for field, value := range v.Fields() {
+			if name := field.Tag.Get("json"); name != "" {
+				numbers(value, strings.TrimPrefix(path+"."+name, "."), visit)
+			} else { // an embedded one
+				numbers(value, path, visit)
+			}
+		}
+	}
+}
+
+// fill lets no pointer in v be nil and no list be empty.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	}
+}
+
+// Every number of a summary is a statistic, or known to be none.
+func TestEveryNumberIsAStatistic(t *testing.T) {
+	names, known := statisticOf(), map[string]bool{}
+	var whole reports.Summary
+	fill(reflect.ValueOf(&whole).Elem())
+	numbers(reflect.ValueOf(whole), "", func(path string, _ float64) {
+		for none := range noStatistics {
+			if path == none || strings.HasPrefix(path, none+".") || strings.HasPrefix(path, none+"[]") {
+				known[none] = true
+				return
+			}
+		}
+		_, field, _ := strings.Cut(path, ".")
+		if names[field] == "" {
+			t.Errorf("%s: name its statistic, or say in noStatistics why it is none", path)
+		}
+		known[field] = true
+	})
+	for none := range noStatistics {
+		if !known[none] {
+			t.Errorf("%s: there is no such number", none)
+		}
+	}
+
+	s := resultOf(t, crowded).Summary
+	all, seen := reports.Statistics(s), map[string]bool{}
+	check := func(group any, tag string) {
+		numbers(reflect.ValueOf(group), "", func(field string, x float64) {
+			name := names[field]
+			if name == "" {
+				return
+			}
+			seen[field] = true
+			metric, stat, _ := strings.Cut(name, ".")
+			metric, reason, _ := strings.Cut(strings.TrimSuffix(metric, "}"), "{")
+			if tags := strings.Trim(tag+","+reason, ","); tags != "" {
+				metric += "{" + tags + "}"
+			}
+			i, err := reports.FindStatistic(all, metric+"."+stat)
+			switch {
+			case errors.Is(err, reports.ErrNoSamples) && x == 0: // as of a level without flows
+			case err != nil:
+				t.Error(err)
+			case math.Abs(all[i].Value-x) > 1e-9*math.Abs(x):
+				t.Errorf("%s is %v, and in the summary %v", all[i].Name, all[i].Value, x)
+			}
+		})
+	}
+	check(s.Total, "")
+	for _, g := range s.Workloads {
+		check(g, "workload:"+g.Name)
+	}
+	for _, g := range s.FlowSchemas {
+		check(g, "flowSchema:"+g.Name)
+	}
+	for _, l := range s.PriorityLevels {
+		check(l, "priorityLevel:"+l.Name)
+	}
+	for _, f := range s.Flows {
+		check(f, "flow:"+f.Name)
+	}
+	for field := range names {
+		if !known[field] || !seen[field] {
+			t.Errorf("%s: there is no such number, or none in the run", field)
 		}
 	}
 }

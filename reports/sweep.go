@@ -280,9 +280,7 @@ func (s *Sweep) Begin(dir string) error {
 		}
 	}
 	var files fileList
-	if err := files.add(SweepFile, func(w io.Writer) error { return WriteJSON(w, s) }); err != nil {
-		return err
-	}
+	files.add(SweepFile, func(w io.Writer) error { return WriteJSON(w, s) })
 	return writeFiles(dir, files)
 }
 
@@ -314,7 +312,7 @@ func (s *Sweep) key(run int) []string {
 // WriteRun keeps the statistics of a run that is over, whole or not at all.
 func (s *Sweep) WriteRun(dir string, run int, summary *Summary) error {
 	var files fileList
-	err := files.add(s.runFile(run), func(w io.Writer) error {
+	files.add(s.runFile(run), func(w io.Writer) error {
 		out := csv.NewWriter(w)
 		out.Write(s.columns())
 		key := s.key(run)
@@ -324,9 +322,6 @@ func (s *Sweep) WriteRun(dir string, run int, summary *Summary) error {
 		out.Flush()
 		return out.Error()
 	})
-	if err != nil {
-		return err
-	}
 	return writeFiles(dir, files)
 }
 

@@ -34,7 +34,7 @@ func (s *Sweep) Merge(ctx context.Context, dirs []string, out string) error {
 		if err != nil {
 			return err
 		}
-		if err := writeFiles(out, fileList{{s.runFile(run), text}}); err != nil {
+		if err := writeFiles(out, fileList{files: []file{{s.runFile(run), text}}}); err != nil {
 			return err
 		}
 	}

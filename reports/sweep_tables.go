@@ -50,13 +50,7 @@ func (s *Sweep) Finish(dir string) (*SweepTables, error) {
 	}
 	var charts fileList
 	for _, c := range t.Charts() {
-		name := filepath.Join(ChartsFolder, c.Name)
-		if err := charts.add(name+".svg", c.WriteSVG); err != nil {
-			return nil, err
-		}
-		if err := charts.add(name+".png", c.WritePNG); err != nil {
-			return nil, err
-		}
+		charts.addChart(c)
 	}
 	if err := writeFiles(dir, charts); err != nil {
 		return nil, err

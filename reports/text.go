@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"apfsim/core/config"
@@ -278,8 +276,7 @@ func (t *textWriter) thresholds(s *Summary) {
 	})
 }
 
-// found writes the value of a threshold, or why it has none. A value that would read as
-// the limit without being it is written in full.
+// found writes the value of a threshold, or why it has none.
 func (v *Verdict) found() string {
 	text := v.value()
 	if v.Windows != nil {
@@ -292,14 +289,7 @@ func (v *Verdict) value() string {
 	if v.Value == nil {
 		return v.Note
 	}
-	write, inFull := number, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	if v.Unit == "ns" {
-		write, inFull = duration, func(x float64) string { return time.Duration(x).String() }
-	}
-	if text := write(*v.Value); text != write(v.Limit) || *v.Value == v.Limit {
-		return text
-	}
-	return inFull(*v.Value)
+	return besideLimit(*v.Value, v.Limit, v.Unit)
 }
 
 func (t *textWriter) fingerprint(s *Summary) {

@@ -38,15 +38,16 @@ func (c *Collector) judge(s *Summary, t *scenario.Threshold) Verdict {
 // value returns what a threshold is compared with, or a note that says why it has none.
 func (c *Collector) value(s *Summary, t *scenario.Threshold) (value float64, note string) {
 	switch t.Metric {
-	case "fairness", "utilisation":
+	case "starvation", "service", "demand", "fairShare":
+		return flowsValue(s.Flows, t)
+	}
+	if t.Metric == "fairness" || t.Metric == "utilisation" || t.Metric == "waiting" && t.Stat == "mean" {
 		for i := range s.PriorityLevels {
 			if l := &s.PriorityLevels[i]; l.Name == t.Tag("priorityLevel") {
-				return levelValue(l, t.Stat)
+				return levelValue(l, t)
 			}
 		}
 		return 0, "the priority level was not there"
-	case "starvation", "service":
-		return flowsValue(s.Flows, t)
 	}
 	if t.Tag("flow") != "" {
 		return c.flowRequestsValue(t)
@@ -193,45 +194,50 @@ func durationValue[C count](h *histogram[C], arrived int64, t *scenario.Threshol
 	panic("reports: no statistic for the threshold " + t.Text)
 }
 
-func levelValue(l *Level, stat string) (value float64, note string) {
+func levelValue(l *Level, t *scenario.Threshold) (value float64, note string) {
 	switch {
-	case stat == "peak":
+	case t.Metric == "waiting":
+		return l.MeanWaiting, ""
+	case t.Stat == "peak":
 		return float64(l.PeakSeats), ""
-	case (stat == "mean" || stat == "saturated") && l.Utilisation == nil:
+	case t.Metric == "utilisation" && l.Utilisation == nil:
 		return 0, "an exempt level has no limit to use up"
-	case stat == "saturated":
+	case t.Stat == "saturated":
 		return l.Utilisation.Saturated, ""
-	case stat == "mean" && l.Utilisation.Mean == nil || stat != "mean" && l.Fairness == nil:
+	case t.Stat == "mean" && l.Utilisation.Mean == nil || t.Metric == "fairness" && l.Fairness == nil:
 		return 0, noSamples
-	case stat == "mean":
+	case t.Stat == "mean":
 		return *l.Utilisation.Mean, ""
-	case stat == "jain":
+	case t.Stat == "jain":
 		return l.Fairness.Jain, ""
-	case stat == "maxMinError":
+	case t.Stat == "maxMinError":
 		return l.Fairness.MaxMinError, ""
-	case stat == "leastRatio":
+	case t.Stat == "leastRatio":
 		return l.Fairness.LeastRatio, ""
+	case t.Stat == "flows":
+		return float64(l.Fairness.Flows), ""
 	}
-	panic("reports: no statistic of a priority level called " + stat)
+	panic("reports: no statistic of a priority level for the threshold " + t.Text)
 }
 
-// flowsValue returns the longest starvation or the total service of the flows in question.
+// flowsValue returns what a threshold on the flows in question, as one, is compared with.
 func flowsValue(flows []Flow, t *scenario.Threshold) (value float64, note string) {
-	found := false
-	for i := range flows {
-		f := &flows[i]
-		if !tagged(t, "flow", f.Name) || !tagged(t, "flowSchema", f.FlowSchema) || !tagged(t, "priorityLevel", f.PriorityLevel) {
-			continue
-		}
-		found = true
-		if t.Metric == "starvation" {
-			value = max(value, float64(f.StarvationNs))
-		} else {
-			value += f.ServiceSeatSeconds
-		}
-	}
-	if !found {
+	sum, found := asOne(flows, func(f *Flow) bool {
+		return tagged(t, "flow", f.Name) && tagged(t, "flowSchema", f.FlowSchema) && tagged(t, "priorityLevel", f.PriorityLevel)
+	})
+	switch {
+	case !found:
 		return 0, noSuchFlow
+	case t.Metric == "starvation":
+		return float64(sum.StarvationNs), ""
+	case t.Metric == "service":
+		return sum.ServiceSeatSeconds, ""
+	case t.Metric == "demand":
+		return sum.DemandSeatSeconds, ""
+	case t.Stat == "seatSeconds":
+		return sum.FairShareSeatSeconds, ""
+	case sum.Ratio == nil:
+		return 0, noSamples
 	}
-	return value, ""
+	return *sum.Ratio, ""
 }

@@ -49,9 +49,18 @@ func TestThresholdsHaveTheValuesOfTheStory(t *testing.T) {
 		{"utilisation", tags("priorityLevel", "low"), "saturated", scenario.Fraction, 0.425},
 		{"fairness", tags("priorityLevel", "low"), "maxMinError", plain, 11.0 / 17},
 		{"fairness", tags("priorityLevel", "low"), "leastRatio", plain, 6.0 / 17},
+		{"fairness", tags("priorityLevel", "low"), "flows", plain, 2},
+		{"waiting", tags("priorityLevel", "low"), "mean", plain, 7.5 / 20},
+		{"waiting", tags("priorityLevel", "low"), "count", plain, 1},
+		{"waiting", tags("priorityLevel", "exempt"), "mean", plain, 0},
 		{"starvation", nil, "max", duration, 3e9},
 		{"starvation", tags("flow", "service-accounts/a"), "max", duration, 0},
 		{"service", tags("flowSchema", "service-accounts"), "seatSeconds", plain, 35},
+		{"demand", nil, "seatSeconds", plain, 24 + 17},
+		{"demand", tags("flow", "service-accounts/b"), "seatSeconds", plain, 17},
+		{"fairShare", tags("flow", "service-accounts/a"), "seatSeconds", plain, 18},
+		{"fairShare", tags("flow", "service-accounts/a", "priorityLevel", "low"), "ratio", plain, 29.0 / 18},
+		{"fairShare", tags("flowSchema", "service-accounts"), "ratio", plain, 1},
 	} {
 		v := storyResult(threshold("k", c.metric, c.tags, c.stat, "<=", c.want+1e-6, c.unit)).Summary.Thresholds[0]
 		if v.Value == nil {
@@ -80,7 +89,11 @@ func TestThresholdsWithoutSamplesFail(t *testing.T) {
 		{"wait", tags("flow", "service-accounts/nobody"), "max"},
 		{"arrived", tags("flow", "service-accounts/nobody"), "count"},
 		{"starvation", tags("flow", "service-accounts/nobody"), "max"},
+		{"demand", tags("flow", "service-accounts/nobody"), "seatSeconds"},
+		{"fairShare", tags("flow", "service-accounts/nobody"), "ratio"},
+		{"waiting", tags("priorityLevel", "gone"), "mean"},
 		{"fairness", tags("priorityLevel", "exempt"), "jain"},
+		{"fairness", tags("priorityLevel", "exempt"), "flows"},
 		{"utilisation", tags("priorityLevel", "exempt"), "mean"},
 		{"utilisation", tags("priorityLevel", "exempt"), "saturated"},
 	} {
@@ -113,5 +126,22 @@ func TestAWorkloadOfAFlowThatSeveralShareHasNoAnswer(t *testing.T) {
 	s.arrive(12, elephants, flowB, 1)
 	if v := s.collector.Result().Summary.Thresholds[0]; v.Passed || v.Value != nil {
 		t.Errorf("%+v", v)
+	}
+}
+
+// Of flows that nothing is served to there is a demand, and no ratio.
+func TestWithoutAFairShareThereIsNoRatio(t *testing.T) {
+	sc := storyScenario()
+	sc.Spec.Thresholds = scenario.Thresholds{
+		threshold("k", "demand", nil, "seatSeconds", "==", 3, scenario.PlainNumber),
+		threshold("k", "fairShare", nil, "seatSeconds", "==", 0, scenario.PlainNumber),
+		threshold("k", "fairShare", nil, "ratio", ">=", 0, scenario.PlainNumber),
+	}
+	s := newStage(sc)
+	s.arrive(11, mice, flowB, 3)
+	s.tick(30)
+	verdicts := s.collector.Result().Summary.Thresholds
+	if !verdicts[0].Passed || !verdicts[1].Passed || verdicts[2].Passed || verdicts[2].Note != noSamples {
+		t.Errorf("%+v", verdicts)
 	}
 }

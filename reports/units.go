@@ -92,3 +92,33 @@ func digits(x float64) string {
 	}
 	return text
 }
+
+// besideLimit writes a value with so many digits that it does not read as the limit unless it is it.
+func besideLimit(value, limit float64, unit string) string {
+	if text := valueText(value, unit, false); value == limit || text != valueText(limit, unit, false) {
+		return text
+	}
+	scale, suffix := 1.0, ""
+	if unit == "ns" {
+		scale, suffix = scaleOf(max(math.Abs(value), math.Abs(limit)), unit, false)
+	}
+	for n := 4; n <= 17; n++ {
+		if text := significant(value/scale, n); text != significant(limit/scale, n) {
+			return text + suffix
+		}
+	}
+	return strconv.FormatFloat(value, 'f', -1, 64) + " " + unit // the scaling made them equal
+}
+
+// significant writes so many significant digits and all before the point, without zeros at the
+// end of a fraction and without an exponent.
+func significant(x float64, n int) string {
+	if math.Abs(x) >= math.Pow10(n-1) {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	text := strconv.FormatFloat(x, 'g', n, 64)
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return text
+}

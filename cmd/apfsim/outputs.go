@@ -173,9 +173,6 @@ func (f *runFlags) create(sc *scenario.Scenario, of *server.Server) (outputs []r
 	if f.openMetrics != "" {
 		add(reports.CreateOpenMetrics(f.openMetrics, sc, of, f.start, reports.ScrapeInterval(int64(sc.Spec.Duration))))
 	}
-	if len(f.dumpsNs) > 0 {
-		add(reports.NewDumps(f.out, sc, of, f.start, f.dumpsNs), nil)
-	}
 	if f.events != "" {
 		add(reports.CreateEvents(f.events, sc, of, f.fromNs, f.toNs))
 	}

@@ -279,6 +279,11 @@ func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *
 	for _, o := range outputs {
 		r.Server.Observe(o)
 	}
+	var dumps *reports.Dumps
+	if len(flags.dumpsNs) > 0 {
+		dumps = reports.NewDumps(r.Server, flags.start, flags.dumpsNs)
+		r.Server.Observe(dumps)
+	}
 	progress := all.begin(time.Duration(sc.Spec.Duration))
 	running, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -307,7 +312,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *
 		}
 	}
 	if flags.out != "" {
-		if err := reports.WriteDir(flags.out, result); err != nil {
+		if err := reports.WriteDir(flags.out, result, dumps); err != nil {
 			return nil, err
 		}
 	}

@@ -13,8 +13,9 @@ type metric struct {
 	tags     []string
 	required string // a tag that must be given
 	example  string
-	apf      bool // exists with PriorityAndFairness alone
-	whole    bool // of the run as a whole alone, not over windows
+	apf      bool    // exists with PriorityAndFairness alone
+	whole    bool    // of the run as a whole alone, not over windows
+	ofLevel  *metric // further statistics, of a priority level alone
 }
 
 type stat struct {
@@ -28,6 +29,9 @@ func (m *metric) stat(name string) (Unit, bool) {
 			return s.unit, true
 		}
 	}
+	if m.ofLevel != nil {
+		return m.ofLevel.stat(name)
+	}
 	return 0, false
 }
 
@@ -39,7 +43,22 @@ func (m *metric) statNames() []string {
 			names[i] = "p(N)"
 		}
 	}
+	if m.ofLevel != nil {
+		names = append(names, m.ofLevel.statNames()...)
+	}
 	return names
+}
+
+// metricOf returns the metric that a statistic belongs to and what messages call it, nil if there
+// is none.
+func metricOf(name, stat string) (m *metric, called string) {
+	m = metrics[name]
+	if m != nil && m.ofLevel != nil {
+		if _, ok := m.ofLevel.stat(stat); ok {
+			return m.ofLevel, stat + " of " + name
+		}
+	}
+	return m, name
 }
 
 // Tags. Those of flow control have a meaning with PriorityAndFairness alone.
@@ -65,7 +84,7 @@ var (
 
 // metricNames are the metrics in the order in which messages list them.
 var metricNames = []string{"wait", "execution", "latency", "rejectedWait", "arrived", "executed", "rejected",
-	"timedOut", "retries", "waiting", "executing", "fairness", "utilisation", "starvation", "service"}
+	"timedOut", "retries", "waiting", "executing", "fairness", "utilisation", "starvation", "service", "demand", "fairShare"}
 
 var metrics = map[string]*metric{
 	"wait":         {stats: durationStats, tags: requestTags, example: "p(99) < 100ms"},
@@ -74,18 +93,22 @@ var metrics = map[string]*metric{
 	"rejectedWait": {stats: durationStats, tags: requestTags, example: "max < 1s"},
 	"arrived": {stats: []stat{{"count", PlainNumber}, {"perSecond", PlainNumber}}, tags: requestTags,
 		example: "perSecond > 100"},
-	"executed":  {stats: countStats, tags: requestTags, example: "rate > 0.99"},
-	"rejected":  {stats: countStats, tags: append(slices.Clone(requestTags), tagReason), example: "rate == 0"},
-	"timedOut":  {stats: countStats, tags: requestTags, example: "rate == 0"},
-	"retries":   {stats: []stat{{"count", PlainNumber}, {"rate", PlainNumber}}, tags: requestTags, example: "count < 100"},
-	"waiting":   {stats: countStats, tags: requestTags, example: "count < 100"},
+	"executed": {stats: countStats, tags: requestTags, example: "rate > 0.99"},
+	"rejected": {stats: countStats, tags: append(slices.Clone(requestTags), tagReason), example: "rate == 0"},
+	"timedOut": {stats: countStats, tags: requestTags, example: "rate == 0"},
+	"retries":  {stats: []stat{{"count", PlainNumber}, {"rate", PlainNumber}}, tags: requestTags, example: "count < 100"},
+	"waiting": {stats: countStats, tags: requestTags, example: "count < 100",
+		ofLevel: &metric{stats: []stat{{"mean", PlainNumber}}, tags: levelTags, required: tagPriorityLevel, apf: true, whole: true}},
 	"executing": {stats: countStats, tags: requestTags, example: "count < 100"},
-	"fairness": {stats: []stat{{"jain", Fraction}, {"maxMinError", PlainNumber}, {"leastRatio", PlainNumber}},
+	"fairness": {stats: []stat{{"jain", Fraction}, {"maxMinError", PlainNumber}, {"leastRatio", PlainNumber}, {"flows", PlainNumber}},
 		tags: levelTags, required: tagPriorityLevel, example: "jain > 0.95", apf: true, whole: true},
 	"utilisation": {stats: []stat{{"mean", PlainNumber}, {"peak", PlainNumber}, {"saturated", Fraction}},
 		tags: levelTags, required: tagPriorityLevel, example: "mean < 0.9", apf: true, whole: true},
 	"starvation": {stats: []stat{{"max", Nanoseconds}}, tags: flowTags, example: "max < 1s", apf: true, whole: true},
 	"service":    {stats: []stat{{"seatSeconds", PlainNumber}}, tags: flowTags, example: "seatSeconds > 10", apf: true, whole: true},
+	"demand":     {stats: []stat{{"seatSeconds", PlainNumber}}, tags: flowTags, example: "seatSeconds > 10", apf: true, whole: true},
+	"fairShare": {stats: []stat{{"seatSeconds", PlainNumber}, {"ratio", PlainNumber}}, tags: flowTags,
+		example: "ratio > 0.9", apf: true, whole: true},
 }
 
 // example returns an expression that suits a metric.
@@ -104,31 +127,32 @@ func (v *validator) thresholds() {
 			v.windows(t)
 		}
 	}
-	lastKey := "" // a metric's mistakes are reported once, not with each of its expressions
+	// A metric's mistakes are reported once, not with each of its expressions.
+	lastKey, last := "", (*metric)(nil)
 	for i := range s.Thresholds {
 		t := &s.Thresholds[i]
-		if t.keyPath == lastKey {
+		m, called := metricOf(t.Metric, t.Stat)
+		if t.keyPath == lastKey && m == last {
 			continue
 		}
-		lastKey = t.keyPath
+		lastKey, last = t.keyPath, m
 		fail := func(format string, args ...any) { v.mistakes.Add(t.keyPlace, t.keyPath, format, args...) }
-		m := metrics[t.Metric]
 		if m == nil {
 			fail("unknown metric %s%s", t.Metric, document.Hint(t.Metric, metricNames))
 			continue
 		}
 		apf := s.Servers.FlowControl != MaxInFlight && s.Servers.FlowControl != NoFlowControl
 		if m.apf && !apf {
-			fail("there is no %s with flowControl %s", t.Metric, s.Servers.FlowControl)
+			fail("there is no %s with flowControl %s", called, s.Servers.FlowControl)
 			continue
 		}
 		if m.required != "" && t.Tag(m.required) == "" {
-			fail("%s wants the tag %s, as %s{%s:workload-low}", t.Metric, m.required, t.Metric, m.required)
+			fail("%s wants the tag %s, as %s{%s:workload-low}", called, m.required, t.Metric, m.required)
 		}
 		for _, tag := range t.Tags {
 			switch {
 			case !slices.Contains(m.tags, tag.Name):
-				fail("%s has no tag %s%s", t.Metric, tag.Name, document.Hint(tag.Name, m.tags))
+				fail("%s has no tag %s%s", called, tag.Name, document.Hint(tag.Name, m.tags))
 			case slices.Contains(flowTags, tag.Name) && !apf:
 				fail("there is no %s with flowControl %s", tag.Name, s.Servers.FlowControl)
 			default:
@@ -148,15 +172,16 @@ func (v *validator) windows(t *Threshold) {
 	fail := func(format string, args ...any) { v.mistakes.Add(t.overPlace, t.overPath, format, args...) }
 	s := &v.scenario.Spec
 	judged := s.Duration - s.Warmup
+	m, called := metricOf(t.Metric, t.Stat)
 	switch {
-	case metrics[t.Metric].whole:
+	case m.whole:
 		var others []string
 		for _, name := range metricNames {
 			if !metrics[name].whole {
 				others = append(others, name)
 			}
 		}
-		fail("%s is measured over the whole run alone; want it without over, or one of %s", t.Metric, strings.Join(others, ", "))
+		fail("%s is measured over the whole run alone; want it without over, or one of %s", called, strings.Join(others, ", "))
 	case t.Over <= 0:
 		fail("want more than 0s; without over, a threshold is for the run as a whole")
 	case judged <= 0: // a mistake of its own

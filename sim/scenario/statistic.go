@@ -44,16 +44,17 @@ func ParseStatistic(text string) (Statistic, error) {
 	if m == nil {
 		return s, fmt.Errorf("%q: unknown metric %s%s", document.Abridge(text), name, document.Hint(name, metricNames))
 	}
+	if err := s.parseStat(m, parts[2]); err != nil {
+		return s, fmt.Errorf("%q: %w", document.Abridge(text), err)
+	}
+	m, called := metricOf(name, s.Stat)
 	for _, t := range tags {
 		if !slices.Contains(m.tags, t.Name) {
-			return s, fmt.Errorf("%q: %s has no tag %s%s", document.Abridge(text), name, t.Name, document.Hint(t.Name, m.tags))
+			return s, fmt.Errorf("%q: %s has no tag %s%s", document.Abridge(text), called, t.Name, document.Hint(t.Name, m.tags))
 		}
 	}
 	if m.required != "" && s.Tag(m.required) == "" {
-		return s, fmt.Errorf("%q: %s wants the tag %s, as %s{%s:workload-low}", document.Abridge(text), name, m.required, name, m.required)
-	}
-	if err := s.parseStat(m, parts[2]); err != nil {
-		return s, fmt.Errorf("%q: %w", document.Abridge(text), err)
+		return s, fmt.Errorf("%q: %s wants the tag %s, as %s{%s:workload-low}", document.Abridge(text), called, m.required, name, m.required)
 	}
 	s.normalise(m)
 	return s, nil

@@ -24,6 +24,10 @@ func TestParseStatistic(t *testing.T) {
 		`wait{flow:"a/b.c"}.mean`:                     `wait{flow:a/b.c}.mean`,
 		`wait{flow:a}b.c}.mean`:                       `wait{flow:a}b.c}.mean`,
 		"fairness{priorityLevel:low}.jain":            "fairness{priorityLevel:low}.jain",
+		"waiting{priorityLevel:low}":                  "waiting{priorityLevel:low}.count",
+		"waiting{priorityLevel:low}.mean":             "waiting{priorityLevel:low}.mean",
+		"demand{flow:a/b}":                            "demand{flow:a/b}.seatSeconds",
+		"fairShare{flowSchema:a}.ratio":               "fairShare{flowSchema:a}.ratio",
 	} {
 		s, err := ParseStatistic(text)
 		if err != nil || s.String() != want {
@@ -35,19 +39,23 @@ func TestParseStatistic(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                            "want a statistic",
-		"wiat.p(99)":                  `unknown metric wiat (did you mean "wait"?)`,
-		"wait":                        "behind a dot: mean, avg, min, med, max, p(N), count",
-		"wait.p99":                    "a percentile is written p(99)",
-		"wait.p":                      "want a percentile",
-		"wait.p(101)":                 "want a percentile from 0 to 100",
-		"wait.max(3)":                 "max has no argument",
-		"wait.maximum":                "wait has no statistic maximum",
-		"wait.p(99) < 3":              "is no statistic",
-		"wait{workloads:mice}.p(99)":  `has no tag workloads (did you mean "workload"?)`,
-		"wait{}.p(99)":                "braces are empty",
-		"fairness.jain":               "wants the tag priorityLevel",
-		"utilisation{workload:a}.max": "has no tag workload",
+		"":                             "want a statistic",
+		"wiat.p(99)":                   `unknown metric wiat (did you mean "wait"?)`,
+		"wait":                         "behind a dot: mean, avg, min, med, max, p(N), count",
+		"wait.p99":                     "a percentile is written p(99)",
+		"wait.p":                       "want a percentile",
+		"wait.p(101)":                  "want a percentile from 0 to 100",
+		"wait.max(3)":                  "max has no argument",
+		"wait.maximum":                 "wait has no statistic maximum",
+		"wait.p(99) < 3":               "is no statistic",
+		"wait{workloads:mice}.p(99)":   `has no tag workloads (did you mean "workload"?)`,
+		"wait{}.p(99)":                 "braces are empty",
+		"fairness.jain":                "wants the tag priorityLevel",
+		"utilisation{workload:a}.peak": "has no tag workload",
+		"waiting.mean":                 "mean of waiting wants the tag priorityLevel, as waiting{priorityLevel:workload-low}",
+		"waiting{workload:a,priorityLevel:low}.mean": "mean of waiting has no tag workload; want one of priorityLevel",
+		"waiting.max": "waiting has no statistic max; want one of count, rate, mean",
+		"fairShare":   "behind a dot: seatSeconds, ratio",
 	} {
 		if s, err := ParseStatistic(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %s", text, s, err, want)

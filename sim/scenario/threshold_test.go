@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,8 @@ func TestThresholdsThatAreRight(t *testing.T) {
 		{"rejected{reason:queue-full}", "rate == 0.01", "rejected [{reason queue-full}] rate(0) == 0.01"},
 		{"arrived", "perSecond > 100", "arrived [] perSecond(0) > 100"},
 		{"utilisation{priorityLevel:system}", "saturated < 0.1", "utilisation [{priorityLevel system}] saturated(0) < 0.1"},
+		{"waiting{priorityLevel:system}", "mean < 0.5", "waiting [{priorityLevel system}] mean(0) < 0.5"},
+		{"fairShare{flow:a/b}", "ratio > 1.1", "fairShare [{flow a/b}] ratio(0) > 1.1"},
 		{"starvation{flowSchema:catch-all}", "max < 1m", "starvation [{flowSchema catch-all}] max(0) < 6e+10"},
 	} {
 		text := withSpec(fmt.Sprintf("thresholds: {%q: [%q]}", c.key, c.expression))
@@ -46,7 +49,7 @@ func TestThresholdsThatAreWrong(t *testing.T) {
 	for _, c := range []struct{ key, expression, more, want string }{
 		{"wiat", "max < 1s", "", `unknown metric wiat (did you mean "wait"?)`},
 		{"temperature", "max < 1s", "", "unknown metric temperature; want one of wait, execution, latency, rejectedWait, arrived, " +
-			"executed, rejected, timedOut, retries, waiting, executing, fairness, utilisation, starvation, service"},
+			"executed, rejected, timedOut, retries, waiting, executing, fairness, utilisation, starvation, service, demand, fairShare"},
 		{"wait{worklod:mice}", "max < 1s", "", `wait has no tag worklod (did you mean "workload"?)`},
 		{"wait{workload:mouse}", "max < 1s", "", `there is no workload "mouse"; want one of mice`},
 		{"wait{flowSchema:service-account}", "max < 1s", "", `there is no flowSchema "service-account" (did you mean "service-accounts"?)`},
@@ -57,6 +60,11 @@ func TestThresholdsThatAreWrong(t *testing.T) {
 		{"fairness{workload:mice,priorityLevel:system}", "jain > 0.9", "", "fairness has no tag workload; want one of priorityLevel"},
 		{"fairness{priorityLevel:system}", "jain > 95", "", "limit 95: jain of fairness is a fraction from 0 to 1"},
 		{"fairness{priorityLevel:system}", "jain > 0.9", none, "there is no fairness with flowControl None"},
+		{"waiting", "mean < 1", "", "mean of waiting wants the tag priorityLevel, as waiting{priorityLevel:workload-low}"},
+		{"waiting{workload:mice,priorityLevel:system}", "mean < 1", "", "mean of waiting has no tag workload; want one of priorityLevel"},
+		{"waiting{priorityLevel:exempt}", "mean < 1", none, "there is no mean of waiting with flowControl None"},
+		{"demand{workload:mice}", "seatSeconds > 1", "", "demand has no tag workload; want one of flowSchema, priorityLevel, flow"},
+		{"fairShare", "ratio > 1s", "", "limit 1s is a duration; ratio of fairShare is a number without a unit"},
 		{"wait{flow:a}", "max < 1s", "servers: {flowControl: MaxInFlight}", "there is no flow with flowControl MaxInFlight"},
 		{"wait{workload}", "max < 1s", "", `tag "workload" has no value; want tag:value`},
 		{"wait{workload:}", "max < 1s", "", "tag workload has no value; want workload:value"},
@@ -127,7 +135,8 @@ func TestThresholdsOverWindowsThatAreWrong(t *testing.T) {
     - {threshold: [max < 1s], over: 10s}
     wiat: [{threshold: max < 1s, over: 10s}]
     fairness{priorityLevel:system}: [{threshold: jain > 0.5, over: 10s}]
-    starvation: [{threshold: max < 1s, over: 100s}]`)), "s.yaml", Options{})
+    starvation: [{threshold: max < 1s, over: 100s}]
+    waiting{priorityLevel:system}: [{threshold: count < 1, over: 10s}, {threshold: mean < 1, over: 10s}]`)), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
 		"s.yaml:9:35: spec.thresholds.wait[0].over: 10 has no unit; want a duration such as 60s or 1h30m",
 		`s.yaml:10:35: spec.thresholds.wait[1].over: "soon" is no duration; want one such as 60s or 1h30m`,
@@ -142,6 +151,8 @@ func TestThresholdsOverWindowsThatAreWrong(t *testing.T) {
 		"s.yaml:19:68: spec.thresholds[\"fairness{priorityLevel:system}\"][0].over: fairness is measured over the whole run alone; "+
 			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing",
 		"s.yaml:20:46: spec.thresholds.starvation[0].over: starvation is measured over the whole run alone; "+
+			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing",
+		"s.yaml:21:100: spec.thresholds[\"waiting{priorityLevel:system}\"][1].over: mean of waiting is measured over the whole run alone; "+
 			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing")
 }
 
@@ -181,7 +192,11 @@ func TestThresholdsHold(t *testing.T) {
 func TestEveryStatisticOfEveryMetricParses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(metricNames).Draw(t, "metric")
-		s := rapid.SampledFrom(metrics[name].stats).Draw(t, "statistic")
+		stats := metrics[name].stats
+		if of := metrics[name].ofLevel; of != nil {
+			stats = slices.Concat(stats, of.stats)
+		}
+		s := rapid.SampledFrom(stats).Draw(t, "statistic")
 		text := s.name
 		if text == "p" {
 			text = "p(50)"
