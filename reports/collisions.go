@@ -21,10 +21,28 @@ type Collisions struct {
 	Hits          [][]int           `json:"hits,omitempty"` // by row and column: games in which the mouse was covered
 }
 
+// Progress, unless nil, is told in whatever units how much is done of something that takes long.
+type Progress func(done, all int)
+
+func (p Progress) tell(done, all int) {
+	if p != nil {
+		p(done, all)
+	}
+}
+
+// dealsAtOnce is how many games are dealt from one report of progress to the next.
+const dealsAtOnce = 1000
+
 // NewCollisions computes a collision table exactly and, unless deals is 0, deals so many
 // games to each cell with the real flow hash and dealer.
-func NewCollisions(decks []dealer.Deck, elephants []int, deals int) (*Collisions, error) {
-	c := &Collisions{SchemaVersion: SchemaVersion, Elephants: elephants, Deals: deals, Rows: dealer.Table(decks, elephants)}
+func NewCollisions(decks []dealer.Deck, elephants []int, deals int, progress Progress) (*Collisions, error) {
+	c := &Collisions{SchemaVersion: SchemaVersion, Elephants: elephants, Deals: deals}
+	for i, deck := range decks {
+		c.Rows = append(c.Rows, dealer.Table([]dealer.Deck{deck}, elephants)...)
+		if deals == 0 { // they take longer
+			progress.tell(i+1, len(decks))
+		}
+	}
 	if deals == 0 {
 		return c, nil
 	}
@@ -40,7 +58,10 @@ func NewCollisions(decks []dealer.Deck, elephants []int, deals int) (*Collisions
 		}
 		hits := make([]int, len(elephants))
 		for i, n := range elephants {
-			hits[i] = d.SampleCollisions(n, deals, hash)
+			for dealt := 0; dealt < deals; dealt += dealsAtOnce {
+				hits[i] += d.SampleCollisions(n, min(dealsAtOnce, deals-dealt), hash)
+				progress.tell((len(c.Hits)*len(elephants)+i)*deals+dealt, len(decks)*len(elephants)*deals)
+			}
 		}
 		c.Hits = append(c.Hits, hits)
 	}

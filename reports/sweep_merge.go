@@ -15,21 +15,22 @@ import (
 // ReadParts returns the sweep whose runs are spread over several folders. The error says which
 // of them are not of one sweep, which runs are in none of them, and which are in several and
 // not the same.
-func ReadParts(dirs []string) (*Sweep, error) {
+func ReadParts(dirs []string, progress Progress) (*Sweep, error) {
 	s, err := sameSweep(dirs)
 	if err != nil {
 		return nil, err
 	}
-	return s, s.checkParts(dirs)
+	return s, s.checkParts(dirs, progress)
 }
 
 // Merge puts the runs that are spread over several folders together in the folder out, where
 // the sweep has begun: the same files as if all had been run there.
-func (s *Sweep) Merge(ctx context.Context, dirs []string, out string) error {
+func (s *Sweep) Merge(ctx context.Context, dirs []string, out string, progress Progress) error {
 	for run := range s.Runs() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		progress.tell(run, s.Runs())
 		_, text, err := s.find(dirs, run)
 		if err != nil {
 			return err
@@ -73,10 +74,11 @@ func sameSweep(dirs []string) (*Sweep, error) {
 }
 
 // checkParts looks at every run in every folder.
-func (s *Sweep) checkParts(dirs []string) error {
+func (s *Sweep) checkParts(dirs []string, progress Progress) error {
 	var wrong []error
 	missing := 0
 	for run := range s.Runs() {
+		progress.tell(run, s.Runs())
 		_, _, err := s.find(dirs, run)
 		if errors.Is(err, fs.ErrNotExist) {
 			missing++

@@ -30,7 +30,7 @@ type shownStatistic struct {
 // row for each run and statistic; summary.csv, a row for each point and statistic, with the
 // 95 % interval of the mean; and a chart of each statistic that is shown. Every file is
 // written whole or left as it was.
-func (s *Sweep) Finish(dir string) (*SweepTables, error) {
+func (s *Sweep) Finish(dir string, progress Progress) (*SweepTables, error) {
 	results, err := createWhole(filepath.Join(dir, SweepResults))
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *Sweep) Finish(dir string) (*SweepTables, error) {
 	for _, name := range s.Charts {
 		t.shown = append(t.shown, shownStatistic{name, make([]*Estimate, s.Points())})
 	}
-	if err := t.write(dir, csv.NewWriter(results), csv.NewWriter(summary)); err != nil {
+	if err := t.write(dir, csv.NewWriter(results), csv.NewWriter(summary), progress); err != nil {
 		return nil, err
 	}
 	var charts fileList
@@ -59,13 +59,14 @@ func (s *Sweep) Finish(dir string) (*SweepTables, error) {
 }
 
 // write reads the runs, point by point, and writes both tables.
-func (t *SweepTables) write(dir string, results, summary *csv.Writer) error {
+func (t *SweepTables) write(dir string, results, summary *csv.Writer, progress Progress) error {
 	results.Write(t.columns())
 	summary.Write(append(t.paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
 	for point := range t.Points() {
 		of := NewReplicator(t.Scenario, 0, nil)
 		for k := range t.Replications {
 			run := point*t.Replications + k
+			progress.tell(run, t.Runs())
 			all, err := t.ReadRun(dir, run)
 			if err != nil {
 				return err

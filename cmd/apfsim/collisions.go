@@ -17,6 +17,7 @@ func newCollisions() *cobra.Command {
 		elephants         []int
 		format, chart     string
 		deals             int
+		quiet             bool
 	)
 	cmd := &cobra.Command{
 		Use:   "collisions",
@@ -41,7 +42,9 @@ Kubernetes documentation.`,
 			if cmd.Flags().Changed("chart") && ending != ".svg" && ending != ".png" {
 				return invalid(fmt.Errorf("--chart: %q: want a name that ends in .svg or .png", chart))
 			}
-			table, err := reports.NewCollisions(decks, elephants, deals)
+			steps := newSteps(cmd.ErrOrStderr(), quiet)
+			table, err := reports.NewCollisions(decks, elephants, deals, steps.of(""))
+			steps.clear()
 			if err != nil {
 				return invalid(err)
 			}
@@ -59,6 +62,7 @@ Kubernetes documentation.`,
 	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants, as `N,...`, a column each")
 	f.StringVar(&format, "format", "markdown", "`FORMAT` of the table: "+strings.Join(reports.CollisionFormats, ", "))
 	f.IntVar(&deals, "deals", 0, "beside each value, what came of `N` games dealt with the real flow hash and dealer")
+	f.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
 	f.StringVar(&chart, "chart", "", "also draw the table to `FILE`, by its ending SVG or PNG")
 	return cmd
 }

@@ -11,7 +11,7 @@ import (
 
 func newMerge() *cobra.Command {
 	var out string
-	var mono bool
+	var quiet, mono bool
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the shards of a sweep together",
@@ -26,7 +26,9 @@ several of them and not the same.`,
 			if out == "" {
 				return invalid(errors.New("-o: the results go to a folder: want -o DIR"))
 			}
-			s, err := reports.ReadParts(args)
+			steps := newSteps(cmd.ErrOrStderr(), quiet)
+			defer steps.clear()
+			s, err := reports.ReadParts(args, steps.of("runs checked"))
 			if err != nil {
 				return invalid(err)
 			}
@@ -35,12 +37,13 @@ several of them and not the same.`,
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			if err := s.Merge(ctx, args, out); ctx.Err() != nil {
+			if err := s.Merge(ctx, args, out, steps.of("runs merged")); ctx.Err() != nil {
 				return fmt.Errorf("interrupted: what has been merged stays in %s; the same command goes on from there", out)
 			} else if err != nil {
 				return err
 			}
-			t, err := s.Finish(out)
+			t, err := s.Finish(out, steps.of("runs tabulated"))
+			steps.clear()
 			if err != nil {
 				return err
 			}
@@ -49,6 +52,7 @@ several of them and not the same.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&out, "out", "o", "", "write the results to `DIR`")
+	f.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&mono, "no-color", false, "print without colour, as with NO_COLOR set")
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"apfsim/reports"
 	"apfsim/sim/scenario"
 
 	"github.com/schollz/progressbar/v3"
@@ -125,4 +126,48 @@ func (p *progress) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paused = false
+}
+
+// steps shows on a terminal how much is done of what is no simulation, part by part. A part
+// that is over within a second shows nothing.
+type steps struct {
+	bar     *progressbar.ProgressBar // nil when nothing is to be shown
+	shown   time.Time                // when last
+	visible bool
+}
+
+func newSteps(w io.Writer, quiet bool) *steps {
+	s := &steps{}
+	if columns, ok := terminalWidth(w); ok && columns > 0 && !quiet {
+		s.bar = newBar(w)
+	}
+	return s
+}
+
+// of returns the progress of the next part: so many of what, or, if that is "", how much time
+// is left.
+func (s *steps) of(what string) reports.Progress {
+	began := time.Now()
+	return func(done, all int) {
+		now := time.Now()
+		if s.bar == nil || now.Sub(began) < time.Second || now.Sub(s.shown) < 100*time.Millisecond || done == 0 {
+			return
+		}
+		s.shown, s.visible = now, true
+		left := time.Duration(float64(now.Sub(began)) * float64(all-done) / float64(done))
+		text := fmt.Sprintf("%s left", left.Round(time.Second))
+		if what != "" {
+			text = fmt.Sprintf("%d of %d %s, %s", done, all, what, text)
+		}
+		s.bar.Describe(text)
+		s.bar.Set64(int64(done) * barSteps / int64(all))
+	}
+}
+
+// clear takes the display away.
+func (s *steps) clear() {
+	if s.visible {
+		s.bar.Clear()
+		s.visible = false
+	}
 }

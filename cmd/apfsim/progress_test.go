@@ -22,6 +22,16 @@ func (s *screen) expect(t *testing.T, what, want string) {
 	s.Reset()
 }
 
+// shows looks at what stands there now.
+func (s *screen) shows(t *testing.T, what, want string) {
+	t.Helper()
+	got := s.String()
+	if last := got[strings.LastIndex(got, "\r")+1:]; last != want {
+		t.Errorf("%s: the last line of %q is not %q", what, got, want)
+	}
+	s.Reset()
+}
+
 func progressOn(s *screen, durations ...time.Duration) *progress {
 	var loaded []*scenario.Scenario
 	for _, d := range durations {
@@ -37,37 +47,29 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s screen
 		p := progressOn(&s, 100*time.Second, 200*time.Second, 100*time.Second)
-		shown := func(what, text string) {
-			t.Helper()
-			got := s.String()
-			if last := got[strings.LastIndex(got, "\r")+1:]; last != text {
-				t.Errorf("%s: the last line of %q is not %q", what, got, text)
-			}
-			s.Reset()
-		}
 		first := p.begin(100 * time.Second)
 		second := p.begin(200 * time.Second)
 		first.update(int64(10*time.Second), 100_000)
 		s.expect(t, "in the first second", "")
 		time.Sleep(2 * time.Second)
 		second.update(int64(30*time.Second), 500_000)
-		shown("a tenth is done in 2 s", "0 of 3 runs, 0.3 M events/s, 18s left  10% |█         |  ")
+		s.shows(t, "a tenth is done in 2 s", "0 of 3 runs, 0.3 M events/s, 18s left  10% |█         |  ")
 		second.update(int64(50*time.Second), 600_000)
 		s.expect(t, "at the same moment", "")
 
 		first.update(int64(99*time.Second), 900_000)
 		first.finish()
 		p.pause()
-		shown("while something is printed", "")
+		s.shows(t, "while something is printed", "")
 		time.Sleep(time.Second)
 		second.update(int64(60*time.Second), 700_000)
 		s.expect(t, "in the meantime", "")
 		p.resume()
 		second.update(int64(100*time.Second), 2_100_000)
-		shown("after it", "1 of 3 runs, 1.0 M events/s, 3s left  50% |█████     |  ")
+		s.shows(t, "after it", "1 of 3 runs, 1.0 M events/s, 3s left  50% |█████     |  ")
 		p.pause()
 		p.pause()
-		shown("in the end", "")
+		s.shows(t, "in the end", "")
 	})
 }
 
@@ -98,6 +100,30 @@ func TestProgressOfVeryMuch(t *testing.T) {
 		r.update(int64(hours/2*time.Hour), 1<<20)
 		if want := "0 of 2 runs, 1.0 M events/s, 3s left  25% |"; !bytes.Contains(s.Bytes(), []byte(want)) {
 			t.Errorf("%q, want %q", &s.Buffer, want)
+		}
+	})
+}
+
+// Two parts, of which the first is over within a second.
+func TestProgressOfSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s screen
+		steps := &steps{bar: newBar(&s)}
+		part := steps.of("runs checked")
+		part(0, 40)
+		time.Sleep(900 * time.Millisecond)
+		part(39, 40)
+		s.expect(t, "over within a second", "")
+
+		part = steps.of("runs merged")
+		time.Sleep(2 * time.Second)
+		part(10, 40)
+		s.shows(t, "a quarter is done in 2 s", "10 of 40 runs merged, 6s left  25% |██        |  ")
+		part(11, 40)
+		s.expect(t, "at the same moment", "")
+		steps.clear()
+		if got := s.String(); !strings.HasPrefix(got, "\r") || strings.Trim(got, " \r") != "" {
+			t.Errorf("in the end %q is written", got)
 		}
 	})
 }

@@ -98,7 +98,10 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	g, err := newGrid(ctx, arg, flags.over, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config})
+	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
+	defer steps.clear()
+	g, err := newGrid(ctx, arg, flags.over, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config}, steps.of("points read"))
+	steps.clear()
 	if err == nil {
 		err = flags.complete(cmd, g)
 	}
@@ -115,7 +118,7 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	for _, w := range warnings(g.base) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
-	done, err := g.run(ctx, cmd, flags, part)
+	done, err := g.run(ctx, cmd, flags, part, steps)
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted: of %d runs, %d are done and stay in %s; the same command goes on from there", part.runs(s), done, flags.out)
 	}
@@ -126,7 +129,8 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: shard %s is in %s: %d of %d runs; 'apfsim merge' puts the shards together\n", flags.shard, flags.out, part.runs(s), s.Runs())
 		return nil
 	}
-	tables, err := s.Finish(flags.out)
+	tables, err := s.Finish(flags.out, steps.of("runs tabulated"))
+	steps.clear()
 	if err != nil {
 		return err
 	}
@@ -165,11 +169,13 @@ func begin(s *reports.Sweep, dir string) error {
 func (p shard) runs(s *reports.Sweep) int { return (s.Runs() - p.index + p.of - 1) / p.of }
 
 // run does the runs of a part that are not done yet, and returns how many are in the end.
-func (g *grid) run(ctx context.Context, cmd *cobra.Command, flags *sweepFlags, part shard) (done int, err error) {
+func (g *grid) run(ctx context.Context, cmd *cobra.Command, flags *sweepFlags, part shard, steps *steps) (done int, err error) {
 	s := g.sweep
 	var left []int
 	var atPoints []*scenario.Scenario // with as many replications as are left
+	looked := steps.of("runs looked for")
 	for run := part.index; run < s.Runs(); run += part.of {
+		looked(run, s.Runs())
 		_, err := s.ReadRun(flags.out, run)
 		switch {
 		case err == nil:
@@ -187,6 +193,7 @@ func (g *grid) run(ctx context.Context, cmd *cobra.Command, flags *sweepFlags, p
 		atPoints[len(atPoints)-1].Spec.Replications++
 		left = append(left, run)
 	}
+	steps.clear()
 	if done > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs are done already\n", done, part.runs(s))
 	}

@@ -97,7 +97,7 @@ type grid struct {
 }
 
 // newGrid reads the scenario at every point. All mistakes are told together.
-func newGrid(ctx context.Context, arg string, over []string, options scenario.Options) (*grid, error) {
+func newGrid(ctx context.Context, arg string, over []string, options scenario.Options, progress reports.Progress) (*grid, error) {
 	parameters, mistakes := parseOver(over)
 	options.Cache = scenario.NewCache()
 	loaded, err := loadScenarios([]string{arg}, options)
@@ -139,6 +139,7 @@ func newGrid(ctx context.Context, arg string, over []string, options scenario.Op
 	defer read.stop()
 	found := pointMistakes{sweep: g.sweep, at: map[document.Mistake]*seenAt{}}
 	for i := range n {
+		progress(i, n)
 		p, err := read.next()
 		if err != nil {
 			return nil, err

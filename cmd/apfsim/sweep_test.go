@@ -129,7 +129,7 @@ func TestLevelsAreSetAsByAFile(t *testing.T) {
 	g, err := newGrid(t.Context(), file, []string{
 		"level[workload-low].nominalConcurrencyShares=1,7", `level["workload-low"].lendablePercent=8`, "level[workload-low].borrowingLimitPercent=null",
 		"level[workload-low].queues=5", "level[workload-low].handSize=3", "level[workload-low].queueLengthLimit=9",
-	}, scenario.Options{ConfigFiles: []string{before}})
+	}, scenario.Options{ConfigFiles: []string{before}}, func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
