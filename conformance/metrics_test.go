@@ -123,10 +123,9 @@ func compareMetrics(t *testing.T, tr *trial.Trial, intervalNs int64, count map[s
 
 // afterChanges says whether a series can be compared when the configuration has changed. Of
 // attempts to dispatch there is one more whenever upstream digests it, which it does as often
-// as it likes. And a level that has drained changes all limits out of turn, which in ours
-// histograms over time notice only at the next sample.
+// as it likes.
 func afterChanges(series string) bool {
-	return family(series) != "request_dispatch_no_accommodation_total" && !overTime(series)
+	return family(series) != "request_dispatch_no_accommodation_total"
 }
 
 func limits(all upstream.Series) upstream.Series {

@@ -21,15 +21,6 @@ type Collisions struct {
 	Hits          [][]int           `json:"hits,omitempty"` // by row and column: games in which the mouse was covered
 }
 
-// Progress, unless nil, is told in whatever units how much is done of something that takes long.
-type Progress func(done, all int)
-
-func (p Progress) tell(done, all int) {
-	if p != nil {
-		p(done, all)
-	}
-}
-
 // dealsAtOnce is how many games are dealt from one report of progress to the next.
 const dealsAtOnce = 1000
 
@@ -39,7 +30,7 @@ func NewCollisions(decks []dealer.Deck, elephants []int, deals int, progress Pro
 	c := &Collisions{SchemaVersion: SchemaVersion, Elephants: elephants, Deals: deals}
 	for i, deck := range decks {
 		c.Rows = append(c.Rows, dealer.Table([]dealer.Deck{deck}, elephants)...)
-		if deals == 0 { // they take longer
+		if deals == 0 { // else it is the deals that take long
 			progress.tell(i+1, len(decks))
 		}
 	}

@@ -377,9 +377,7 @@ func TestTheReportInABrowser(t *testing.T) {
 			for _, plot := range []string{"wait", seats, queues} {
 				b.showPlot(plot)
 			}
-			if got := eval[int64](b, `document.documentElement.scrollWidth`); got > width {
-				t.Errorf("at %d px the page is %d px wide", width, got)
-			}
+			b.fits(t, "report", width)
 		}
 	})
 
@@ -417,6 +415,15 @@ func TestIntervalsInABrowser(t *testing.T) {
 		t.Errorf("the greatest is %q", got)
 	}
 	b.noComplaints()
+}
+
+// fits waits until a page is no wider than the screen: charts follow a change of its width a
+// moment later.
+func (b *browser) fits(t *testing.T, name string, width int64) {
+	t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width), chromedp.WithPollingTimeout(5*time.Second))); err != nil {
+		t.Errorf("%s: at %d px the page is %d px wide (%v)", name, width, eval[int64](b, `document.documentElement.scrollWidth`), err)
+	}
 }
 
 // The pages of comparisons and replications at the width of a telephone: the verdict first,
@@ -459,9 +466,7 @@ func TestComparisonsInABrowser(t *testing.T) {
 		}
 		for _, width := range []int64{390, 320} {
 			b.do(chromedp.EmulateViewport(width, 844))
-			if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width), chromedp.WithPollingTimeout(5*time.Second))); err != nil {
-				t.Errorf("%s: at %d px the page is %d px wide (%v)", page.file, width, eval[int64](b, `document.documentElement.scrollWidth`), err)
-			}
+			b.fits(t, page.file, width)
 			if got := eval[int64](b, `document.querySelector("#theme").offsetHeight`); got > 40 {
 				t.Errorf("%s: at %d px the name of the theme is broken", page.file, width)
 			}

@@ -47,12 +47,12 @@ type schemaMetrics struct {
 	level  *levelMetrics
 	labels []string // priority level and FlowSchema
 
-	dispatched, heldBack                               *metric
-	estimatedSeats, watchers, queueLength              *metric
-	inQueueRequests, inQueueSeats                      *metric
-	executingRequests, executingSeats                  *metric
-	waitExecuted, waitRejected, execution, executionOf *metric
-	rejected                                           [queueset.Rejections]*metric
+	dispatched, heldBack                                  *metric
+	estimatedSeats, watchers, queueLength                 *metric
+	inQueueRequests, inQueueSeats                         *metric
+	executingRequests, executingSeats                     *metric
+	waitExecuted, waitRejected, execution, watchExecution *metric
+	rejected                                              [queueset.Rejections]*metric
 }
 
 // levelMetrics are those of a priority level.
@@ -65,11 +65,12 @@ type levelMetrics struct {
 	minS, maxS                     *metric
 	minDiscountedS, maxDiscountedS *metric
 
-	inUse, wanted int // seats in use; seats that the server counts as waiting
-	seatRatio     ratio
-	demandRatio   ratio
-	waiting       ratio // requests
-	executing     ratio
+	queueLengthLimit int32 // the last one there was
+	inUse, wanted    int   // seats in use; seats that the server counts as waiting
+	seatRatio        ratio
+	demandRatio      ratio
+	waiting          ratio // requests
+	executing        ratio
 }
 
 // kindMetrics are those of the read-only requests of all levels, or of the mutating ones.
@@ -297,7 +298,7 @@ func (m *OpenMetrics) Executed(nowNs int64, r *server.Request) {
 	m.executes(nowNs, r, s, -1)
 	h, kind := &s.execution, "regular"
 	if r.Attributes.Verb == "watch" {
-		h, kind = &s.executionOf, "watch"
+		h, kind = &s.watchExecution, "watch"
 	}
 	if *h == nil {
 		*h = m.families.execution.with(append(s.labels[:2:2], kind)...)
@@ -362,9 +363,11 @@ func (m *OpenMetrics) measure(nowNs int64, l *levelMetrics, of *flowcontrol.Leve
 	l.seatRatio.of(nowNs, limit)
 	l.demandRatio.of(nowNs, limit)
 	l.executing.of(nowNs, limit)
+	queues := int32(1) // as the server has it when requests still wait at a level that ceases to queue
 	if q := of.Spec().Queuing(); q != nil {
-		l.waiting.of(nowNs, float64(max(1, q.QueueLengthLimit))*float64(q.Queues))
+		queues, l.queueLengthLimit = q.Queues, q.QueueLengthLimit
 	}
+	l.waiting.of(nowNs, float64(max(1, l.queueLengthLimit))*float64(queues))
 }
 
 // Tick implements server.Observer.
@@ -469,8 +472,9 @@ func (m *OpenMetrics) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics 
 			executing:   from(f.requestUtilization.with("executing", name)),
 		}
 		m.levels[name] = l
-		m.measure(nowNs, l, of)
 	}
-	l.of = of
+	if l.of != of {
+		l.of, l.queueLengthLimit = of, 0
+	}
 	return l
 }

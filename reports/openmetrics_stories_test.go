@@ -214,6 +214,35 @@ func TestMetricsOfADispatch(t *testing.T) {
 	}
 }
 
+// Twenty requests take all seats from 1 ms on, and one waits: it is 1 of 4·50 until 100 ms, when
+// the level ceases to queue, and then 1 of 50, as the server goes on to measure it.
+func TestMetricsOfALevelThatCeasesToQueue(t *testing.T) {
+	const change = `
+  events:
+  - at: 100ms
+    apply:
+      objects:
+        apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: PriorityLevelConfiguration
+        metadata: {name: level}
+        spec:
+          type: Limited
+          limited: {nominalConcurrencyShares: 95, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: {type: Reject}}
+`
+	user := users("narrow")[0]
+	var trace []string
+	for range 21 {
+		trace = append(trace, fmt.Sprintf(`{"arrivalNs":1000000,"executionNs":1000000000,"user":%q,"groups":["system:authenticated"],"verb":"get","resource":"configmaps","namespace":"a","name":"x"}`, user))
+	}
+	last := sampled(t, narrowAndWide+change, trace, 50_000_000)[200]
+	for bound, want := range map[string]float64{"0.003": 1e6, "0.01": 100e6, "0.03": 200e6} {
+		series := fmt.Sprintf(`priority_level_request_utilization_bucket{phase="waiting",priority_level="level",le=%q}`, bound)
+		if last[series] != want {
+			t.Errorf("%s is %v, want %v", series, last[series], want)
+		}
+	}
+}
+
 // An idle server with 600 seats. What the levels cannot lend adds up to 258 seats, and all
 // 602 nominal ones are divided in that proportion. The exempt level's target is that of
 // catch-all, the first of the others.

@@ -32,7 +32,7 @@ type Output interface {
 var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // Every passes an observer's ticks on only at multiples of an interval and at the end of
-// the run.
+// the run. It hides that the observer is a server.HeldBackObserver, if it is one.
 type Every struct {
 	server.Observer
 	IntervalNs, EndNs int64

@@ -242,7 +242,7 @@ func CheckStatistic(text string, scenarios ...*scenario.Scenario) error {
 
 // namesOf returns a summary without requests, of all workloads, FlowSchemas and levels that
 // there are in the scenarios.
-func namesOf(points []*scenario.Scenario) *Summary {
+func namesOf(scenarios []*scenario.Scenario) *Summary {
 	var s Summary
 	groups := func(to *[]Group) func(name string) {
 		seen := map[string]bool{}
@@ -263,7 +263,7 @@ func namesOf(points []*scenario.Scenario) *Summary {
 			addLevel(level.Name)
 		}
 	}
-	for _, sc := range points {
+	for _, sc := range scenarios {
 		for i := range sc.Spec.Workload {
 			addWorkload(sc.Spec.Workload[i].Name)
 		}

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ type shownStatistic struct {
 // row for each run and statistic; summary.csv, a row for each point and statistic, with the
 // 95 % interval of the mean; and a chart of each statistic that is shown. Every file is
 // written whole or left as it was.
-func (s *Sweep) Finish(dir string, progress Progress) (*SweepTables, error) {
+func (s *Sweep) Finish(ctx context.Context, dir string, progress Progress) (*SweepTables, error) {
 	results, err := createWhole(filepath.Join(dir, SweepResults))
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (s *Sweep) Finish(dir string, progress Progress) (*SweepTables, error) {
 	for _, name := range s.Charts {
 		t.shown = append(t.shown, shownStatistic{name, make([]*Estimate, s.Points())})
 	}
-	if err := t.write(dir, csv.NewWriter(results), csv.NewWriter(summary), progress); err != nil {
+	if err := t.write(ctx, dir, csv.NewWriter(results), csv.NewWriter(summary), progress); err != nil {
 		return nil, err
 	}
 	var charts fileList
@@ -59,13 +60,16 @@ func (s *Sweep) Finish(dir string, progress Progress) (*SweepTables, error) {
 }
 
 // write reads the runs, point by point, and writes both tables.
-func (t *SweepTables) write(dir string, results, summary *csv.Writer, progress Progress) error {
+func (t *SweepTables) write(ctx context.Context, dir string, results, summary *csv.Writer, progress Progress) error {
 	results.Write(t.columns())
 	summary.Write(append(t.paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
 	for point := range t.Points() {
 		of := NewReplicator(t.Scenario, 0, nil)
 		for k := range t.Replications {
 			run := point*t.Replications + k
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			progress.tell(run, t.Runs())
 			all, err := t.ReadRun(dir, run)
 			if err != nil {

@@ -82,7 +82,7 @@ func TestTablesOfASweep(t *testing.T) {
 	// At the fourth point no run has waits, at the fifth one of two.
 	waits := []int64{1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6}
 	dir := swept(t, s, waits...)
-	if _, err := s.Finish(dir, nil); err != nil {
+	if _, err := s.Finish(t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	table := func(name string) (rows [][]string) {
@@ -132,7 +132,7 @@ func TestTablesOfASweep(t *testing.T) {
 func TestTextOfASweep(t *testing.T) {
 	s := smallSweep()
 	dir := swept(t, s, 1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6)
-	tables, err := s.Finish(dir, nil)
+	tables, err := s.Finish(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestChartsOfASweep(t *testing.T) {
 		}
 		s.Charts = append(s.Charts, "retries.count", "fairness{priorityLevel:none}.jain")
 		dir := swept(t, s, runs[:s.Runs()]...)
-		tables, err := s.Finish(dir, nil)
+		tables, err := s.Finish(t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,6 +290,12 @@ func TestInterruptedMergeGoesOn(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(out, RunsFolder)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something has been merged: %v", err)
+	}
+	if _, err := s.Finish(ctx, whole, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v of the tables, want that of the context", err)
+	}
+	if _, err := os.Stat(filepath.Join(whole, SweepResults)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there are tables: %v", err)
 	}
 	if err := s.Merge(t.Context(), []string{whole}, out, nil); err != nil {
 		t.Fatal(err)

@@ -169,7 +169,7 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 		return invalid(err)
 	}
 	if base, head := sides[0].scenario, sides[1].scenario; base != nil && head != nil {
-		for _, l := range limits { // which else are looked up in the end
+		for _, l := range limits { // lest a wrong name be found only after all runs
 			if err := reports.CheckStatistic(l.Name, base, head); err != nil {
 				return invalid(fmt.Errorf("--fail-on: %w", err))
 			}
@@ -213,6 +213,12 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	return nil
 }
 
+// setsSeed says whether a --set is of the seed.
+func setsSeed(set string) bool {
+	path, _, _ := scenario.Cut(set, '=')
+	return strings.TrimSpace(path) == "spec.seed"
+}
+
 // run runs the scenarios among the sides, both under the same seeds: those from the base's on.
 func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides []*side) error {
 	var toRun []*side
@@ -226,7 +232,7 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides []*sid
 		switch {
 		case cmd.Flags().Changed("seed"):
 			sc.Spec.Seed = f.seed
-		case slices.ContainsFunc(f.setOf[i], func(set string) bool { return strings.HasPrefix(set, "spec.seed=") }):
+		case slices.ContainsFunc(f.setOf[i], setsSeed):
 			// Seeds that differ are what is asked for.
 		case len(all) > 0:
 			sc.Spec.Seed = all[0].Spec.Seed

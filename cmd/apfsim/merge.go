@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -37,14 +38,16 @@ several of them and not the same.`,
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			if err := s.Merge(ctx, args, out, steps.of("runs merged")); ctx.Err() != nil {
-				return fmt.Errorf("interrupted: what has been merged stays in %s; the same command goes on from there", out)
-			} else if err != nil {
-				return err
+			var t *reports.SweepTables
+			err = s.Merge(ctx, args, out, steps.of("runs merged"))
+			if err == nil {
+				t, err = s.Finish(ctx, out, steps.of("runs tabulated"))
 			}
-			t, err := s.Finish(out, steps.of("runs tabulated"))
 			steps.clear()
-			if err != nil {
+			switch {
+			case errors.Is(err, context.Canceled):
+				return fmt.Errorf("interrupted: what has been merged stays in %s; the same command completes it", out)
+			case err != nil:
 				return err
 			}
 			return showTables(cmd, t, out, mono)

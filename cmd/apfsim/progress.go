@@ -47,10 +47,16 @@ func newProgress(w io.Writer, loaded []*scenario.Scenario, quiet bool) *progress
 		p.runs += sc.Spec.Replications
 		p.totalNs += float64(sc.Spec.Duration) * float64(sc.Spec.Replications)
 	}
-	if columns, ok := terminalWidth(w); ok && columns > 0 && !quiet {
+	if hasDisplay(w, quiet) {
 		p.bar = newBar(w)
 	}
 	return p
+}
+
+// hasDisplay says whether progress is to be shown on w.
+func hasDisplay(w io.Writer, quiet bool) bool {
+	columns, ok := terminalWidth(w)
+	return ok && columns > 0 && !quiet
 }
 
 func newBar(w io.Writer) *progressbar.ProgressBar {
@@ -138,7 +144,7 @@ type steps struct {
 
 func newSteps(w io.Writer, quiet bool) *steps {
 	s := &steps{}
-	if columns, ok := terminalWidth(w); ok && columns > 0 && !quiet {
+	if hasDisplay(w, quiet) {
 		s.bar = newBar(w)
 	}
 	return s

@@ -52,7 +52,7 @@ several machines share the work; 'apfsim merge' puts their folders together.`,
 	f.StringArrayVar(&flags.over, "over", nil, "`PATH=VALUE,VALUE,...`: a parameter and its values, as 'spec.workload[mice].clients=10,100' or 'level[workload-low].handSize=4,6'; may be repeated")
 	f.IntVar(&flags.replications, "replications", 0, "run every point `N` times, with seeds that count up, in place of the scenario's own number")
 	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the scenario's own")
-	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field at every point, as spec.duration=5m; the value is YAML; may be repeated")
+	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of the scenario or of a priority level at every point, as spec.duration=5m; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenario's own; may be repeated")
 	f.StringVar(&flags.shard, "shard", "", "`I/N`: run only the I-th of N parts, from 0/N on; the tables come with 'apfsim merge'")
 	f.StringArrayVar(&flags.charts, "chart", nil, "`STATISTIC` to show, as 'wait{workload:mice}.p(99)'; may be repeated")
@@ -129,9 +129,12 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: shard %s is in %s: %d of %d runs; 'apfsim merge' puts the shards together\n", flags.shard, flags.out, part.runs(s), s.Runs())
 		return nil
 	}
-	tables, err := s.Finish(flags.out, steps.of("runs tabulated"))
+	tables, err := s.Finish(ctx, flags.out, steps.of("runs tabulated"))
 	steps.clear()
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("interrupted: all runs are done and stay in %s; the same command makes the tables", flags.out)
+	case err != nil:
 		return err
 	}
 	return showTables(cmd, tables, flags.out, flags.mono)

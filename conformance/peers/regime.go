@@ -83,7 +83,7 @@ func (r *regime) scenario(duration time.Duration) (*scenario.Scenario, error) {
 	if duration > 0 {
 		set = append(set[:len(set):len(set)], fmt.Sprintf("spec.duration=%v", duration))
 	}
-	loaded, mistakes := scenario.Load(scenarios, r.file, scenario.Options{Set: scenario.Assignments("set", set)})
+	loaded, mistakes := scenario.Load(scenarios, r.file, scenario.Options{Set: scenario.Assignments("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}

@@ -103,16 +103,20 @@ func (n *Node) find(s step) step {
 		return s
 	}
 	for i, item := range n.Items {
-		if item.isCalled(s.name) {
+		if name, named := item.name(); named && name == s.name {
 			return step{index: i, isIndex: true}
 		}
 	}
 	return s
 }
 
-func (n *Node) isCalled(name string) bool {
-	called := n.Get("name")
-	return called != nil && called.Kind == String && called.Text == name
+// name returns what a node's field name says, if it is a string.
+func (n *Node) name() (name string, named bool) {
+	field := n.Get("name")
+	if field == nil || field.Kind != String {
+		return "", false
+	}
+	return field.Text, true
 }
 
 // Resolve returns the path in the one spelling that all others come to: items by their
@@ -140,8 +144,8 @@ func (d *Document) Resolve(path string) (string, error) {
 func (n *Node) noItem(path, name string) error {
 	var names []string
 	for _, item := range n.Items {
-		if called := item.Get("name"); called != nil && called.Kind == String {
-			names = append(names, called.Text)
+		if name, named := item.name(); named {
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {

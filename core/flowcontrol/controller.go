@@ -33,7 +33,7 @@ type Observer interface {
 type Controller struct {
 	host        queueset.Host
 	observer    Observer // the host if it is one, or nil
-	serverLimit int // seats of the whole server
+	serverLimit int      // seats of the whole server
 	objects     config.Objects
 	classifier  *classify.Classifier
 	levels      []*Level               // by name

@@ -260,7 +260,7 @@ func (m *model) dispatch() {
 	}
 }
 
-// startsFor returns what a dispatch from the queue chooses from, unless it has more to choose from.
+// startsFor returns what a dispatch from the queue chooses from.
 func (m *model) startsFor(chosen *modelQueue) Starts {
 	var starts, discounted []estimate.SeatSeconds
 	for _, q := range m.queues {

@@ -40,8 +40,8 @@ type Host interface {
 // Observer is a Host that wants to know, too, what keeps requests from starting.
 type Observer interface {
 	Host
-	// HeldBack says that r would be dispatched now, had there been not just some seats for it
-	// but enough. It holds back all others that wait. It may be the one that arrives.
+	// HeldBack says that r is the next to be dispatched, and that some seats are free but fewer
+	// than it asks for. It holds back all others that wait. It may be the one that arrives.
 	HeldBack(r *Request)
 }
 

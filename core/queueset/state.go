@@ -48,7 +48,7 @@ type Starts struct {
 	Chosen   estimate.SeatSeconds // of the request that was dispatched
 	Min, Max estimate.SeatSeconds // over the queues with requests waiting, the chosen one's among them
 
-	// The same with less of the queues' work in progress, taken to be G for each seat in use. Like
+	// The same less the queue's work in progress, taken to be G for each seat in use. Like
 	// upstream's they are modulo 2⁶⁴: near it where they would be negative.
 	DiscountedMin, DiscountedMax estimate.SeatSeconds
 }

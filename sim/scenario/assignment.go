@@ -31,7 +31,7 @@ func (a *Assignment) place() document.Place {
 
 // assignment is one that has been taken apart.
 type assignment struct {
-	document.Place
+	place        document.Place
 	path         string
 	level, field string // of level[NAME].FIELD; "" for what stands in the scenario
 	value        string
@@ -43,20 +43,20 @@ func parseAssignments(all []Assignment) ([]assignment, document.Mistakes) {
 	var assignments []assignment
 	var mistakes document.Mistakes
 	for i := range all {
-		a := assignment{Place: all[i].place(), line: -1 - i}
+		a := assignment{place: all[i].place(), line: -1 - i}
 		path, value, found := Cut(all[i].Text, '=')
 		a.path, a.value = strings.TrimSpace(path), value
 		if !found {
-			mistakes.Add(a.Place, "", "want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6")
+			mistakes.Add(a.place, "", "want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6")
 			continue
 		}
 		if err := CheckPath(a.path); err != nil {
-			mistakes.Add(a.Place, "", "%v", err)
+			mistakes.Add(a.place, "", "%v", err)
 			continue
 		}
 		a.level, a.field, _ = levelField(a.path)
 		if _, problem := a.parse(); problem != "" {
-			mistakes.Add(a.Place, a.path, "%s", problem)
+			mistakes.Add(a.place, a.path, "%s", problem)
 			continue
 		}
 		assignments = append(assignments, a)
@@ -98,7 +98,7 @@ func (s *Scenario) Path(path string) (string, error) {
 // Cut cuts a text at the first separator that is outside of quotes and brackets.
 func Cut(text string, separator byte) (before, after string, found bool) {
 	depth, quote := 0, byte(0)
-	begins := true // whether a quote would be one, and no apostrophe
+	begins := true // whether a quote would open a quotation here: elsewhere it is an apostrophe
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
@@ -115,7 +115,7 @@ func Cut(text string, separator byte) (before, after string, found bool) {
 		case strings.IndexByte("[{(", c) >= 0:
 			depth++
 		case strings.IndexByte("]})", c) >= 0:
-			depth--
+			depth = max(0, depth-1)
 		}
 		begins = strings.IndexByte(" \t[{(,:=", c) >= 0
 	}
@@ -180,7 +180,7 @@ func visit(n *document.Node, f func(*document.Node)) {
 func placeOf(p document.Place, assignments []assignment) document.Place {
 	for i := range assignments {
 		if assignments[i].line == p.Line {
-			return assignments[i].Place
+			return assignments[i].place
 		}
 	}
 	return p

@@ -125,6 +125,7 @@ func TestTextsAreCutOutsideOfQuotesAndBrackets(t *testing.T) {
 		`"a,b",c`:                  `"a,b"|c`,
 		`"a\",b",'c,d',''`:         `"a\",b"|'c,d'|''`,
 		"it's,that's":              "it's|that's",
+		"a],b":                     "a]|b",
 		"[{,}],x":                  "[{,}]|x",
 		`spec.a["k,=]"].b,"{",x,}`: `spec.a["k,=]"].b|"{"|x|}`,
 	} {

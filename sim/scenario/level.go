@@ -45,8 +45,7 @@ func levelField(path string) (level, field string, err error) {
 	}
 	level, field = names[1], names[2]
 	if !slices.Contains(levelFieldNames(), field) {
-		return "", "", fmt.Errorf("%q is no field of a level; want one of %s%s",
-			document.Abridge(field), strings.Join(levelFieldNames(), ", "), document.Suggest(field, levelFieldNames()))
+		return "", "", fmt.Errorf("%q is no field of a level%s", document.Abridge(field), document.Hint(field, levelFieldNames()))
 	}
 	return level, field, nil
 }
@@ -75,20 +74,20 @@ func (v *validator) level(name string, assignments []assignment) {
 		if a.level != name {
 			continue
 		}
-		last = a.Place
+		last = a.place
 		if control := s.Spec.Servers.FlowControl; control == MaxInFlight || control == NoFlowControl {
-			v.elsewhere.Add(a.Place, "", "there are no priority levels with flowControl %s", control)
+			v.elsewhere.Add(a.place, "", "there are no priority levels with flowControl %s", control)
 			continue
 		}
-		i, path, err := s.levelPath(name, a.field)
+		index, path, err := s.levelPath(name, a.field)
 		if err == nil {
 			if doc.Root == nil {
-				at, doc = i, levelDocument(s.Objects.PriorityLevels[i])
+				at, doc = index, levelDocument(s.Objects.PriorityLevels[index])
 			}
 			err = a.apply(&doc, "items[0].spec."+path)
 		}
 		if err != nil {
-			v.elsewhere.Add(a.Place, "", "%v", err)
+			v.elsewhere.Add(a.place, "", "%v", err)
 		}
 	}
 	if len(v.elsewhere) > before {

@@ -18,7 +18,7 @@ type Options struct {
 	// ConfigFiles, if any, replace spec.config.files and spec.config.objects; the base
 	// stays. They are files of the host, relative to its working directory.
 	ConfigFiles []string
-	// Cache, if any, spares several loads with one file system to read the same files again.
+	// Cache, if any, spares several loads with one file system from reading the same files again.
 	Cache *Cache
 }
 
@@ -77,7 +77,7 @@ func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenar
 			continue
 		}
 		if err := a.apply(doc, a.path); err != nil {
-			v.elsewhere.Add(a.Place, "", "%v", err)
+			v.elsewhere.Add(a.place, "", "%v", err)
 		}
 	}
 	if v.header() {

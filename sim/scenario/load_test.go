@@ -309,6 +309,8 @@ func FuzzScenario(f *testing.F) {
 	f.Add(withSpec("thresholds: {wait: [{threshold: max < 1s, over: 7s}]}"), "spec.thresholds.wait[0].over=1ns")
 	f.Add(withWorkload("as: null\nrequests: [null]\narrivals: {onOff: {on: null, off: 1s, rate: 1/s}}"), "spec.thresholds={wait: [null]}")
 	f.Add("a: &a [*a]", "spec=")
+	f.Add(withSpec(""), "level[workload-low].handSize=3")
+	f.Add(withSpec(""), `level["exempt"].lendablePercent={x: [`)
 	f.Fuzz(func(t *testing.T, text, set string) {
 		fsys := fstest.MapFS{"s.yaml": {Data: []byte(text)}, "config/cluster.yaml": {Data: []byte(batchLevel)}}
 		scenarios, mistakes := Load(fsys, "s.yaml", Options{Set: Assignments("--set", []string{set})})

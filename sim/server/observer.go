@@ -33,7 +33,7 @@ type HeldBackObserver interface {
 	Observer
 
 	// HeldBack is called whenever r would be Dispatched next but asks for more seats than are
-	// free, though some are: everything that waits at its level waits on. It can be Arrived and
-	// about to be Queued. What leads to it has not been told in full.
+	// free, though some are: everything that waits at its level waits on. It comes before r is
+	// Queued, if r has just Arrived, and before the Adjusted of a change that leads to it.
 	HeldBack(nowNs int64, r *Request)
 }
