@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 )
 
@@ -261,6 +262,9 @@ var ErrOtherSweep = errors.New("is that of another sweep")
 // Begin makes dir the folder of the sweep, unless it is that of another one. One that was
 // interrupted goes on; what it shows may be chosen anew.
 func (s *Sweep) Begin(dir string) error {
+	for _, folder := range []string{dir, filepath.Join(dir, RunsFolder), filepath.Join(dir, ChartsFolder)} {
+		whole.RemoveForgotten(folder)
+	}
 	there, err := ReadSweep(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -309,18 +313,31 @@ func (s *Sweep) key(run int) []string {
 	return append(s.Point(point), strconv.FormatUint(seed, 10))
 }
 
+// sumRow is what the last row of a run's file has in place of a statistic: its value is the
+// SHA-256 sum of all above it.
+const sumRow = "sha256"
+
+func sumOfText(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 // WriteRun keeps the statistics of a run that is over, whole or not at all.
 func (s *Sweep) WriteRun(dir string, run int, summary *Summary) error {
 	var files fileList
 	files.add(s.runFile(run), func(w io.Writer) error {
-		out := csv.NewWriter(w)
+		var text bytes.Buffer
+		out := csv.NewWriter(&text)
 		out.Write(s.columns())
 		key := s.key(run)
 		for _, statistic := range statistics(summary, s.Flows) {
 			out.Write(append(slices.Clone(key), statistic.Name, allDigits(&statistic.Value), statistic.Unit))
 		}
 		out.Flush()
-		return out.Error()
+		out.Write(append(slices.Clone(key), sumRow, sumOfText(text.Bytes()), ""))
+		out.Flush()
+		_, err := text.WriteTo(w)
+		return err
 	})
 	return writeFiles(dir, files)
 }
@@ -341,16 +358,28 @@ func (s *Sweep) ReadRun(dir string, run int) ([]Statistic, error) {
 
 func (s *Sweep) parseRun(text []byte, run int) ([]Statistic, error) {
 	in := csv.NewReader(bytes.NewReader(text))
-	rows, err := in.ReadAll()
-	if err != nil {
-		return nil, err
+	var rows [][]string
+	above := int64(0) // the bytes above the last row
+	for {
+		at := in.InputOffset()
+		row, err := in.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows, above = append(rows, row), at
 	}
 	if len(rows) < 2 || !slices.Equal(rows[0], s.columns()) {
 		return nil, fmt.Errorf("want the columns %s, and rows", strings.Join(s.columns(), ","))
 	}
 	key := s.key(run)
-	all := make([]Statistic, 0, len(rows)-1)
-	for i, row := range rows[1:] {
+	if sum := rows[len(rows)-1][len(key):]; sum[0] != sumRow || sum[1] != sumOfText(text[:above]) {
+		return nil, errors.New("has been changed: want as last row the SHA-256 sum of all above")
+	}
+	all := make([]Statistic, 0, len(rows)-2)
+	for i, row := range rows[1 : len(rows)-1] {
 		if !slices.Equal(row[:len(key)], key) {
 			return nil, fmt.Errorf("line %d: %s: want %s", i+2, strings.Join(row[:len(key)], ","), strings.Join(key, ","))
 		}

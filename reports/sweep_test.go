@@ -305,6 +305,16 @@ func TestInterruptedMergeGoesOn(t *testing.T) {
 	}
 }
 
+// Two folders have the same run, and not the same of it: one of them is wrong.
+func TestPartsThatDifferAreRefused(t *testing.T) {
+	s := smallSweep()
+	a, b := swept(t, s, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), swept(t, s, 1, 9)
+	want := "spec.workload[mice].clients=1, level[a,b].handSize=4, seed 6: is not the same in " + a + " and in " + b
+	if _, err := ReadParts([]string{a, b}, nil); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 // filesOf returns the content of all files.
 func filesOf(dir fs.FS) map[string]string {
 	files := map[string]string{}
@@ -336,6 +346,9 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		"another seed":       strings.ReplaceAll(string(good), ",6,", ",7,"),
 		"another point":      strings.ReplaceAll(string(good), "1,4,6,", "1,6,6,"),
 		"a missing column":   strings.ReplaceAll(string(good), ",unit\n", "\n"),
+		"another number":     strings.ReplaceAll(string(good), "arrived.count,10,", "arrived.count,11,"),
+		"a row less":         strings.Replace(string(good), "1,4,6,arrived.count,10,requests\n", "", 1),
+		"no sum":             string(good)[:strings.LastIndex(string(good), "1,4,6,sha256")],
 		"no number":          strings.ReplaceAll(string(good), "arrived.count,10,", "arrived.count,ten,"),
 		"no finite number":   strings.ReplaceAll(string(good), "arrived.count,10,", "arrived.count,NaN,"),
 		"half of a line":     string(good[:len(good)-20]),

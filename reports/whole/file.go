@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"time"
 )
 
 // File is written under a name of its own, beside the file it is to become.
@@ -27,6 +29,28 @@ func Create(path string) (*File, error) {
 		return nil, err
 	}
 	return &File{File: f, path: path}, nil
+}
+
+// forgotten is for how long nobody has written to a file that nobody is going to finish.
+const forgotten = 10 * time.Minute
+
+var unfinished = regexp.MustCompile(`^\..+-[0-9a-f]{16}$`)
+
+// RemoveForgotten removes, as far as it can, files that processes have begun in a folder and,
+// being killed, have not finished.
+func RemoveForgotten(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // there is nothing, then
+	}
+	for _, entry := range entries {
+		if !unfinished.MatchString(entry.Name()) {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > forgotten {
+			os.Remove(filepath.Join(dir, entry.Name()))
+		}
+	}
 }
 
 // Commit gives the file its name, in place of the one that is called so. If it fails, that
