@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -25,10 +26,13 @@ type Collisions struct {
 const dealsAtOnce = 1000
 
 // NewCollisions computes a collision table exactly and, unless deals is 0, deals so many
-// games to each cell with the real flow hash and dealer.
-func NewCollisions(decks []dealer.Deck, elephants []int, deals int, progress Progress) (*Collisions, error) {
+// games to each cell with the real flow hash and dealer. The error is that of ctx if it ends first.
+func NewCollisions(ctx context.Context, decks []dealer.Deck, elephants []int, deals int, progress Progress) (*Collisions, error) {
 	c := &Collisions{SchemaVersion: SchemaVersion, Elephants: elephants, Deals: deals}
 	for i, deck := range decks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		c.Rows = append(c.Rows, dealer.Table([]dealer.Deck{deck}, elephants)...)
 		if deals == 0 { // else it is the deals that take long
 			progress.tell(i+1, len(decks))
@@ -50,6 +54,9 @@ func NewCollisions(decks []dealer.Deck, elephants []int, deals int, progress Pro
 		hits := make([]int, len(elephants))
 		for i, n := range elephants {
 			for dealt := 0; dealt < deals; dealt += dealsAtOnce {
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
 				hits[i] += d.SampleCollisions(n, min(dealsAtOnce, deals-dealt), hash)
 				progress.tell((len(c.Hits)*len(elephants)+i)*deals+dealt, len(decks)*len(elephants)*deals)
 			}

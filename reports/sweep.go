@@ -206,12 +206,15 @@ func (s *Sweep) check() error {
 // MostSweepRuns is how many runs a sweep has at most: each leaves a file.
 const MostSweepRuns = 1_000_000
 
-// differences returns in which ways another sweep is not this one, but for what is shown.
-func (s *Sweep) differences(other *Sweep) []string {
+// unlike is how a difference is told: of what, this sweep's, the other one's, and whose that is.
+const unlike = "%s: %s, and %s in %s"
+
+// differences returns in which ways this sweep is not the one in dir, but for what is shown.
+func (s *Sweep) differences(other *Sweep, dir string) []string {
 	var all []string
 	differ := func(what, here, there string) {
 		if here != there {
-			all = append(all, fmt.Sprintf("%s: %s there, %s here", what, there, here))
+			all = append(all, fmt.Sprintf(unlike, what, here, there, dir))
 		}
 	}
 	differ("apfsim", s.Version, other.Version)
@@ -221,7 +224,7 @@ func (s *Sweep) differences(other *Sweep) []string {
 	} else {
 		for i := range s.Inputs {
 			if s.Inputs[i] != other.Inputs[i] {
-				all = append(all, s.Inputs[i].Name+": has another content than it had then")
+				all = append(all, fmt.Sprintf("%s: has another content than when %s was begun", s.Inputs[i].Name, dir))
 			}
 		}
 	}
@@ -271,10 +274,9 @@ func (s *Sweep) Begin(dir string) error {
 	case err != nil:
 		return err
 	default:
-		path := filepath.Join(dir, SweepFile)
-		if different := s.differences(there); len(different) > 0 {
-			return fmt.Errorf("%s: %w: want the arguments that it was begun with, or another folder\n%s: %s",
-				dir, ErrOtherSweep, path, strings.Join(different, "\n"+path+": "))
+		if different := s.differences(there, dir); len(different) > 0 {
+			return fmt.Errorf("%s: %w: want the arguments that it was begun with, or another folder\n%s",
+				dir, ErrOtherSweep, strings.Join(different, "\n"))
 		}
 		if slices.Equal(s.Charts, there.Charts) {
 			return nil

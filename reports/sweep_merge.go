@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // ReadParts returns the sweep whose runs are spread over several folders. The error says which
@@ -48,7 +49,7 @@ func sameSweep(dirs []string) (*Sweep, error) {
 	var wrong []error
 	for _, dir := range dirs {
 		s, err := ReadSweep(dir)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			err = fmt.Errorf("%s: there is no sweep: want a folder that 'apfsim sweep -o' was given", dir)
 		}
 		if err != nil {
@@ -62,12 +63,12 @@ func sameSweep(dirs []string) (*Sweep, error) {
 	}
 	s := all[0]
 	for i, other := range all[1:] {
-		different := s.differences(other)
+		different := other.differences(s, dirs[0])
 		if !slices.Equal(s.Charts, other.Charts) {
-			different = append(different, fmt.Sprintf("--chart: %s there, %s here", strings.Join(other.Charts, " "), strings.Join(s.Charts, " ")))
+			different = append(different, fmt.Sprintf(unlike, "--chart", strings.Join(other.Charts, " "), strings.Join(s.Charts, " "), dirs[0]))
 		}
 		for _, text := range different {
-			wrong = append(wrong, fmt.Errorf("%s: is not of the sweep in %s: %s", dirs[i+1], dirs[0], text))
+			wrong = append(wrong, fmt.Errorf("%s: %s: want shards of one sweep", dirs[i+1], text))
 		}
 	}
 	return s, errors.Join(wrong...)

@@ -393,16 +393,16 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 // Every field of a sweep that its results depend on keeps another one out of its folder.
 func TestDifferencesOfSweeps(t *testing.T) {
 	for want, change := range map[string]func(s *Sweep){
-		"apfsim: v1 there, v2 here":                                 func(s *Sweep) { s.Version = "v2" },
-		"scenario: small there, other here":                         func(s *Sweep) { s.Scenario = "other" },
-		"files: small.yaml there, large.yaml here":                  func(s *Sweep) { s.Inputs[0].Name = "large.yaml" },
-		"small.yaml: has another content than it had then":          func(s *Sweep) { s.Inputs[0].SHA256 = "11" },
-		"--set: none there, spec.duration=1s here":                  func(s *Sweep) { s.Set = []string{"spec.duration=1s"} },
-		"--seed: 5 there, 6 here":                                   func(s *Sweep) { s.Seed = 6 },
-		"--replications: 2 there, 3 here":                           func(s *Sweep) { s.Replications = 3 },
-		"--flows: false there, true here":                           func(s *Sweep) { s.Flows = true },
-		"level[a,b].handSize=4,6,8 here":                            func(s *Sweep) { s.Parameters[0].Values[0] = "2" },
-		"there, spec.workload[mice].clients=1,16 level[a,b].queues": func(s *Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
+		"apfsim: v2, and v1 in ":                                                   func(s *Sweep) { s.Version = "v2" },
+		"scenario: other, and small in ":                                           func(s *Sweep) { s.Scenario = "other" },
+		"files: large.yaml, and small.yaml in ":                                    func(s *Sweep) { s.Inputs[0].Name = "large.yaml" },
+		"small.yaml: has another content than when ":                               func(s *Sweep) { s.Inputs[0].SHA256 = "11" },
+		"--set: spec.duration=1s, and none in ":                                    func(s *Sweep) { s.Set = []string{"spec.duration=1s"} },
+		"--seed: 6, and 5 in ":                                                     func(s *Sweep) { s.Seed = 6 },
+		"--replications: 3, and 2 in ":                                             func(s *Sweep) { s.Replications = 3 },
+		"--flows: true, and false in ":                                             func(s *Sweep) { s.Flows = true },
+		"--over: spec.workload[mice].clients=2,16 level[a,b].handSize=4,6,8, and ": func(s *Sweep) { s.Parameters[0].Values[0] = "2" },
+		"--over: spec.workload[mice].clients=1,16 level[a,b].queues=4,6,8, and ":   func(s *Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
 	} {
 		dir := swept(t, smallSweep())
 		s := smallSweep()

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -42,10 +44,18 @@ Kubernetes documentation.`,
 			if cmd.Flags().Changed("chart") && ending != ".svg" && ending != ".png" {
 				return invalid(fmt.Errorf("--chart: %q: want a name that ends in .svg or .png", chart))
 			}
+			if err := checkFile("chart", chart); err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
 			steps := newSteps(cmd.ErrOrStderr(), quiet)
-			table, err := reports.NewCollisions(decks, elephants, deals, steps.of(""))
+			table, err := reports.NewCollisions(ctx, decks, elephants, deals, steps.of(""))
 			steps.clear()
-			if err != nil {
+			switch {
+			case errors.Is(err, context.Canceled):
+				return errors.New("interrupted before the table was complete")
+			case err != nil:
 				return invalid(err)
 			}
 			if chart != "" {

@@ -181,7 +181,7 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 		if folder.dir == "" {
 			continue
 		}
-		if err := makeFolder(folder.flag, folder.dir); err != nil {
+		if err := makeFolder("--"+folder.flag+": ", folder.dir); err != nil {
 			return err
 		}
 	}

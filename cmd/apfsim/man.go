@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -27,7 +26,7 @@ func newMan() *cobra.Command {
 			if args[0] == "" {
 				return invalid(fmt.Errorf("the folder's name is empty"))
 			}
-			if err := os.MkdirAll(args[0], 0o777); err != nil {
+			if err := makeFolder("", args[0]); err != nil {
 				return err
 			}
 			return writeMan(cmd.Root(), args[0])

@@ -72,7 +72,7 @@ func TestManPagesWrongUsage(t *testing.T) {
 	}{
 		{statusInvalid, []string{"man"}, "apfsim: want the folder to write to\n"},
 		{statusInvalid, []string{"man", ""}, "apfsim: the folder's name is empty\n"},
-		{statusFailed, []string{"man", filepath.Join(dir, "small.yaml", "man")}, "not a directory"},
+		{statusInvalid, []string{"man", filepath.Join(dir, "small.yaml", "man")}, "small.yaml is a file; want a folder\n"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if status := execute(c.args, &stdout, &stderr); status != c.status || !strings.Contains(stderr.String(), c.want) {

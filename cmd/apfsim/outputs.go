@@ -38,11 +38,6 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 // check says what is wrong with the flags by themselves.
 func (f *outputFlags) check(cmd *cobra.Command, out string) (err error) {
 	flags := cmd.Flags()
-	for _, name := range []string{"openmetrics", "events"} {
-		if flag := flags.Lookup(name); flag.Changed && flag.Value.String() == "" {
-			return fmt.Errorf("--%s: is empty; want a file", name)
-		}
-	}
 	if f.start, err = time.Parse(time.RFC3339, f.epoch); err != nil {
 		return fmt.Errorf("--epoch: %q: want a time such as %s", f.epoch, reports.Epoch.Format(time.RFC3339))
 	}

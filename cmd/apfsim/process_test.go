@@ -357,7 +357,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "fixed"), 0o555); err != nil {
 		t.Fatal(err)
 	}
-	folders := []string{"small.yaml", "small.yaml/results"}
+	folders := []string{strings.Repeat("long", 100)}
 	if os.Geteuid() > 0 { // root may write anywhere
 		folders = append(folders, "fixed", "fixed/results")
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -40,6 +42,9 @@ type runFlags struct {
 	precision    precision
 	outputFlags
 }
+
+// runFiles are the flags that name a file to be written.
+var runFiles = []string{"junit", "openmetrics", "events"}
 
 var runFormats = []string{"text", "json", "yaml"}
 
@@ -93,6 +98,11 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	if err := f.precision.check(cmd, f); err != nil {
 		return err
 	}
+	for _, name := range runFiles {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return fmt.Errorf("--%s: is empty; want a file", name)
+		}
+	}
 	if err := f.outputFlags.check(cmd, f.out); err != nil {
 		return err
 	}
@@ -129,12 +139,17 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	// From here on an interrupted run takes away what it has begun to write.
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	if flags.out != "" {
-		if err := makeFolder("out", flags.out); err != nil {
+	for _, name := range runFiles {
+		if err := checkFile(name, cmd.Flags().Lookup(name).Value.String()); err != nil {
 			return err
 		}
 	}
-	gate, err := newGate(cmd, flags, loaded)
+	if flags.out != "" {
+		if err := makeFolder("--out: ", flags.out); err != nil {
+			return err
+		}
+	}
+	gate, err := newGate(flags, loaded)
 	if err != nil {
 		return err
 	}
@@ -194,14 +209,37 @@ func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// makeFolder makes the folder that a flag names, if it is not there.
-func makeFolder(flag, dir string) error {
+// makeFolder makes a folder for results, if it is not there. Messages begin with the prefix.
+func makeFolder(prefix, dir string) error {
 	err := os.MkdirAll(dir, 0o777)
-	if err == nil {
+	var p *fs.PathError
+	switch {
+	case err == nil:
 		err = writable(dir)
+	case errors.Is(err, syscall.ENOTDIR) && errors.As(err, &p):
+		return invalid(fmt.Errorf("%s%s is a file; want a folder", prefix, p.Path))
 	}
 	if err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
+		return fmt.Errorf("%s%w", prefix, err)
+	}
+	return nil
+}
+
+// checkFile finds out before a run whether the file that a flag names, if it does, can be written.
+func checkFile(flag, name string) error {
+	if name == "" {
+		return nil
+	}
+	// What is written replaces what is there: of a folder, a device or a link that is not meant.
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return invalid(fmt.Errorf("--%s: %s is there, and no regular file; want one, or a new name", flag, name))
+	}
+	dir := filepath.Dir(name)
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return invalid(fmt.Errorf("--%s: %s: there is no folder %s", flag, name, dir))
+	}
+	if err := writable(dir); err != nil {
+		return fmt.Errorf("--%s: %s: %w", flag, name, err)
 	}
 	return nil
 }
@@ -210,7 +248,11 @@ func makeFolder(flag, dir string) error {
 func writable(dir string) error {
 	probe, err := os.CreateTemp(dir, ".apfsim-")
 	if err != nil {
-		return err
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err // whose name nobody has given
+		}
+		return fmt.Errorf("no file can be written in %s: %w", dir, err)
 	}
 	probe.Close()
 	return os.Remove(probe.Name())
@@ -232,8 +274,8 @@ func loadScenarios(args []string, options scenario.Options) ([]*scenario.Scenari
 		case inLibrary:
 			some, wrong = scenario.Load(scenarios.Files, scenarios.File(arg), options)
 		default:
-			wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'",
-				arg, document.Suggest(arg, scenarios.Names()))
+			near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), scenario.Beside(nil, arg)))
+			wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
 		}
 		for _, sc := range some {
 			if other, ok := from[sc.Metadata.Name]; ok {

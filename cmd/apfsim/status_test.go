@@ -41,22 +41,25 @@ func documentedStatuses(t *testing.T) []int {
 // The table of exit statuses is complete and true: for each there is a command that ends so.
 func TestExitStatuses(t *testing.T) {
 	noWindows(t)
-	const takesMinutes = "collisions --deals 100000000 --elephants 10000"
+	const readsForEver = "config validate /dev/stdin"
+	unwritable := strings.Repeat("long", 100)
 	cases := []struct {
 		status int
 		line   string
 		signal os.Signal
 	}{
 		{statusDone, "run small.yaml", nil},
-		{statusFailed, "run small.yaml -o small.yaml", nil},
-		{statusFailed, "run small.yaml --junit small.yaml/junit.xml", nil},
+		{statusFailed, "run small.yaml -o " + unwritable, nil},
+		{statusFailed, "run small.yaml --junit " + unwritable + "/junit.xml", nil},
 		{statusInvalid, "run small.yaml --sed 1", nil},
 		{statusInvalid, "run small.yaml --set spec.duration=1", nil},
 		{statusInvalid, "run nowhere.yaml", nil},
+		{statusInvalid, "run small.yaml -o small.yaml", nil},
+		{statusInvalid, "run small.yaml --junit nowhere/junit.xml", nil},
 		{statusThreshold, "run small.yaml --set spec.duration=1ms", nil},
 		{statusThreshold, "run small.yaml --expect-fingerprint 0123456789abcdef", nil},
-		{128 + int(syscall.SIGINT), takesMinutes, os.Interrupt},
-		{128 + int(syscall.SIGTERM), takesMinutes, syscall.SIGTERM},
+		{128 + int(syscall.SIGINT), readsForEver, os.Interrupt},
+		{128 + int(syscall.SIGTERM), readsForEver, syscall.SIGTERM},
 	}
 	var seen []int
 	dir := folderWithScenario(t)
@@ -64,6 +67,9 @@ func TestExitStatuses(t *testing.T) {
 		seen = append(seen, c.status)
 		p := newProcess(t, dir, "apfsim", strings.Fields(c.line)...)
 		if c.signal != nil {
+			if _, err := p.StdinPipe(); err != nil {
+				t.Fatal(err)
+			}
 			if err := p.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -158,7 +158,7 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *grid) error {
 
 // begin makes dir the folder of a sweep.
 func begin(s *reports.Sweep, dir string) error {
-	if err := makeFolder("out", dir); err != nil {
+	if err := makeFolder("--out: ", dir); err != nil {
 		return err
 	}
 	err := s.Begin(dir)

@@ -73,6 +73,15 @@ func TestProgressOfSeveralRuns(t *testing.T) {
 	}
 }
 
+// Ctrl-C takes the display away before the message.
+func TestInterruptedTable(t *testing.T) {
+	p := onTerminal(t, t.TempDir(), "stty cols 80; exec apfsim collisions --deals 100000000")
+	screen := p.watch(t, func(screen string) bool { return strings.HasSuffix(screen, " left") })
+	if !regexp.MustCompile(` left .*\r *\r[^\r]*apfsim: interrupted before the table was complete\r\n$`).MatchString(screen) {
+		t.Errorf("%q", screen)
+	}
+}
+
 // Elsewhere nothing is shown but results.
 func TestNoProgressElsewhere(t *testing.T) {
 	p := newProcess(t, t.TempDir(), "apfsim", "run", "elephants-and-mice", "--set", "spec.duration=3m")
@@ -81,24 +90,5 @@ func TestNoProgressElsewhere(t *testing.T) {
 	}
 	if p.err.Len() > 0 || strings.Contains(p.out.String(), "\x1b") {
 		t.Errorf("stderr %q, stdout %q", p.err.String(), p.out.String())
-	}
-}
-
-func TestColourOnATerminal(t *testing.T) {
-	dir := folderWithScenario(t)
-	for line, coloured := range map[string]bool{
-		"unset NO_COLOR; apfsim run small.yaml":            true,
-		"unset NO_COLOR; apfsim run small.yaml --no-color": false,
-		"NO_COLOR=1 apfsim run small.yaml":                 false,
-		"NO_COLOR= apfsim run small.yaml":                  true, // no-color.org: "when present and not an empty string"
-		"unset NO_COLOR; apfsim run small.yaml | cat":      false,
-	} {
-		p := onTerminal(t, dir, line)
-		if status := p.wait(t); status != statusDone {
-			t.Fatalf("%s: exit status %d: %s", line, status, p.out.String())
-		}
-		if strings.Contains(p.out.String(), "\x1b[") != coloured {
-			t.Errorf("%s: coloured %v, want %v: %q", line, !coloured, coloured, p.out.String())
-		}
 	}
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"io/fs"
 	"path/filepath"
 
@@ -101,7 +102,7 @@ func (v *validator) overlayAll(objects config.Objects, path string, files []stri
 func (v *validator) overlay(objects config.Objects, fsys fs.FS, name string, fail func(format string, args ...any)) config.Objects {
 	content := v.files.config(fsys, name)
 	if content.err != nil {
-		fail("%s", unreadable(name, content.err))
+		fail("%s: %s", cmp.Or(name, `""`), unreadable(fsys, name, content.err))
 	}
 	v.elsewhere = append(v.elsewhere, content.mistakes...)
 	return config.Merge(objects, content.objects)

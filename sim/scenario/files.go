@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -51,10 +52,53 @@ func (s *Scenario) addInput(name string, files fs.FS, path string) {
 	s.Inputs = append(s.Inputs, Input{name, path, files})
 }
 
+// errFolder is why a folder cannot be read, for which every system has its own words.
+var errFolder = errors.New("is a folder; want a file")
+
+// openFile opens a file that is no folder.
+func openFile(fsys fs.FS, name string) (fs.File, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errFolder}
+	}
+	return f, nil
+}
+
+// Beside returns the names of the files in the folder where a file called name would be, as far
+// as it can be read. A nil fsys is the host's file system.
+func Beside(fsys fs.FS, name string) (names []string) {
+	dir := path.Dir(name)
+	if fsys == nil || fsys == host {
+		fsys, dir = host, filepath.Dir(name)
+	}
+	entries, _ := fs.ReadDir(fsys, dir)
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// unreadable returns why a file cannot be read, after its name.
+func unreadable(fsys fs.FS, name string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such file" + document.Suggest(filepath.Base(name), Beside(fsys, name))
+	case errors.Is(err, errFolder):
+		return errFolder.Error()
+	}
+	return "cannot be read: " + reason(err)
+}
+
 // readText reads a file that is to be parsed, and no more of it than the parser takes: a
 // device has no end.
 func readText(fsys fs.FS, name string) ([]byte, error) {
-	f, err := fsys.Open(name)
+	f, err := openFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +176,7 @@ func (v *validator) trace(at, name string) {
 	end := int64(v.scenario.Spec.Duration)
 	switch {
 	case sum.err != nil:
-		v.fail(at, "%s", unreadable(file, sum.err))
+		v.fail(at, "%s: %s", file, unreadable(v.scenario.files, file, sum.err))
 	case len(sum.mistakes) > 0:
 		v.elsewhere = append(v.elsewhere, sum.mistakes...)
 	case sum.requests == 0:

@@ -1,10 +1,9 @@
 package scenario
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"apfsim/core/document"
 	"apfsim/sim/yaml"
@@ -35,7 +34,7 @@ func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mista
 	text, err := readText(fsys, name)
 	if err != nil {
 		var mistakes document.Mistakes
-		mistakes.Add(document.Place{File: name}, "", "cannot be read: %s", reason(err))
+		mistakes.Add(document.Place{File: name}, "", "%s", unreadable(fsys, name, err))
 		return nil, mistakes
 	}
 	l := loader{fsys: fsys, name: name, options: options, files: options.Cache}
@@ -115,6 +114,16 @@ func (v *validator) header() bool {
 		v.fail("", "is %v; want an object with apiVersion %s", kind, APIVersion)
 		return false
 	}
+	text := func(name string) string {
+		if n := v.doc.Root.Get(name); n != nil && n.Kind == document.String {
+			return n.Text
+		}
+		return ""
+	}
+	if kind := text("kind"); kind == "List" || strings.HasPrefix(text("apiVersion"), "flowcontrol.apiserver.k8s.io/") {
+		v.fail("kind", "%q: want %s; flow-control objects go with --config, beside a scenario", document.Abridge(kind), Kind)
+		return false
+	}
 	ok := true
 	for _, field := range []struct{ name, want string }{{"apiVersion", APIVersion}, {"kind", Kind}} {
 		n := v.doc.Root.Get(field.name)
@@ -162,11 +171,3 @@ func distinct(sorted document.Mistakes) document.Mistakes {
 
 // resolve returns the name of a file that the scenario mentions.
 func (s *Scenario) resolve(name string) string { return resolve(s.files, s.File, name) }
-
-// unreadable returns the message for a file that cannot be read.
-func unreadable(name string, err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("%s: there is no such file", name)
-	}
-	return fmt.Sprintf("%s: cannot be read: %s", name, reason(err))
-}

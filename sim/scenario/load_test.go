@@ -153,7 +153,7 @@ func TestWhatIsNoScenario(t *testing.T) {
 	wantMistakes(t, mistakes, "s.yaml:1:1: apiVersion: is missing", "s.yaml:1:1: kind: is missing", "s.yaml:1:1: metadata: is missing",
 		"s.yaml:1:1: spec: is missing")
 	_, mistakes = Load(files(), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml: cannot be read: file does not exist")
+	wantMistakes(t, mistakes, "s.yaml: there is no such file")
 }
 
 func TestConfigIsPutTogether(t *testing.T) {

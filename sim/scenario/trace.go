@@ -72,7 +72,7 @@ func NewTraceReader(r io.Reader, file string) *TraceReader {
 
 // OpenTrace opens the trace of the given name. The caller closes it.
 func OpenTrace(files fs.FS, name string) (*TraceReader, error) {
-	f, err := files.Open(name)
+	f, err := openFile(files, name)
 	if err != nil {
 		return nil, err
 	}

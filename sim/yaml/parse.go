@@ -69,6 +69,9 @@ func unreadable(text []byte) (at document.Place, problem string) {
 	if len(text) > MaxBytes {
 		return at, fmt.Sprintf("is more than %d MiB long", MaxBytes>>20)
 	}
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return at, "is UTF-16; want UTF-8"
+	}
 	bad := bytes.IndexByte(text, 0)
 	if bad < 0 && !utf8.Valid(text) {
 		bad = 0
