@@ -291,6 +291,8 @@ func (c *Comparison) decide() {
 		return cmp.Or(
 			cmp.Compare(slices.Index(order, a.Outcome), slices.Index(order, b.Outcome)),
 			cmp.Compare(boolean(a.PriorityLevel != ""), boolean(b.PriorityLevel != "")), // flows, of which there are many, last
+			// What the luckiest request got is next to nothing, and any change of it great beside that.
+			cmp.Compare(boolean(strings.HasSuffix(a.Name, ".min")), boolean(strings.HasSuffix(b.Name, ".min"))),
 			-cmp.Compare(a.relativeSize(), b.relativeSize()))
 	})
 }

@@ -230,6 +230,7 @@ func TestOrderOfChanges(t *testing.T) {
 	c := reports.Compare("a", replicate(t, sc, 1, 6), "b", replicate(t, more, 1, 6))
 	rank := map[reports.Outcome]int{reports.Changed: 0, reports.Untested: 1, reports.Same: 2, reports.Exact: 3}
 	counts := map[reports.Outcome]int{}
+	moved := false
 	for i, ch := range c.Changes {
 		counts[ch.Outcome]++
 		if i == 0 {
@@ -237,6 +238,7 @@ func TestOrderOfChanges(t *testing.T) {
 		}
 		before := c.Changes[i-1]
 		isFlow := func(ch reports.Change) bool { return strings.Contains(ch.Name, "{flow:") }
+		isMin := func(ch reports.Change) bool { return strings.HasSuffix(ch.Name, ".min") }
 		switch {
 		case rank[before.Outcome] != rank[ch.Outcome]:
 			if rank[before.Outcome] > rank[ch.Outcome] {
@@ -246,9 +248,17 @@ func TestOrderOfChanges(t *testing.T) {
 			if isFlow(before) {
 				t.Fatalf("%s before %s", before.Name, ch.Name)
 			}
+		case isMin(before) != isMin(ch):
+			if isMin(before) {
+				t.Fatalf("%s before %s", before.Name, ch.Name)
+			}
+			moved = moved || before.Relative != nil && ch.Relative != nil && math.Abs(*before.Relative) < math.Abs(*ch.Relative)
 		case before.Relative != nil && ch.Relative != nil && math.Abs(*before.Relative) < math.Abs(*ch.Relative):
 			t.Fatalf("%s (%v) before %s (%v)", before.Name, *before.Relative, ch.Name, *ch.Relative)
 		}
+	}
+	if !moved {
+		t.Error("no min is further down than its size would have it")
 	}
 	if counts[reports.Changed] != c.Changed || counts[reports.Same] != c.Same || counts[reports.Exact] != c.Exact || c.Changed == 0 || c.Same == 0 || c.Exact == 0 {
 		t.Errorf("%v; %d, %d, %d", counts, c.Changed, c.Same, c.Exact)
