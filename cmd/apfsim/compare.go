@@ -49,7 +49,7 @@ Exit status: 0 all is done and no limit of --fail-on is exceeded; 1 something fa
 usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 		Example: `  apfsim compare elephants-and-mice --set-head 'level[workload-low].handSize=8'
   apfsim compare incident.yaml --config-base cluster.yaml --config-head scenarios/config/cluster-flowcontrol.yaml --replications 5
-  apfsim compare incident.yaml my-scenario.yaml --fail-on 'latency{workload:w}.p(99) > +5%' --replications 5`,
+  apfsim compare incident.yaml my-scenario.yaml --fail-on 'latency.p(99) > +5%' --replications 5`,
 		Args:              count(1, 2, "what to compare: two folders of results or scenarios, or one scenario with flags for its sides"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {

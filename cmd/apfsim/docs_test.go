@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,25 +13,41 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
 
 // notRun are the command lines of the documentation and of the help that the tests do not
 // run, and why.
 var notRun = map[string]string{
-	"kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml":     "no cluster at hand; the library's file stands in",
-	"kubectl get --raw /debug/api_priority_and_fairness/dump_requests":               "no cluster at hand",
-	"jq -c --slurp -f audit-to-trace.jq audit.log > incident.jsonl":                  "no audit log at hand, nor always jq",
-	"apfsim run incident.yaml --config cluster.yaml -o before":                       "the reader's own incident",
-	"apfsim run incident.yaml --config cluster.yaml --config proposal.yaml -o after": "the reader's own incident",
-	"#!/bin/sh":                      "a script to be adapted, with all scenarios five times: too long for a test",
-	"export PATH=\"$PWD/bin:$PATH\"": "the tests' own apfsim is on the path",
+	"kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml": "no cluster at hand",
+	"kubectl get --raw /debug/api_priority_and_fairness/dump_requests":           "no cluster at hand",
+	"export PATH=\"$PWD/bin:$PATH\"":                                             "the tests' own apfsim is on the path",
+	"prometheus --config.file=prometheus.yml --storage.tsdb.path=data":           "does not end by itself; TestPrometheusGuide has one",
+	promtoolQuery: "TestPrometheusGuide runs it",
+	"apfsim completion bash > /etc/bash_completion.d/apfsim": "not into the machine's own; testdata/script/completion.txt has it",
+	"apfsim merge shards/* -o sweep":                         "the shards are those of the Job above",
+}
+
+// promtoolQuery asks the server of the guide to Prometheus.
+const promtoolQuery = `promtool query instant --time=2026-01-01T00:01:00Z http://localhost:9090 "$(cat p99.promql)"`
+
+// readersOwn are files that the documentation and the help take for granted, and what stands in
+// for them.
+var readersOwn = map[string]string{
+	"cluster.yaml":     "../../scenarios/config/cluster-flowcontrol.yaml",
+	"proposal.yaml":    "../../scenarios/config/cluster-flowcontrol.yaml",
+	"audit.log":        "testdata/audit/audit.log",
+	"incident.jsonl":   "testdata/audit/incident.jsonl",
+	"incident.yaml":    "testdata/audit/incident.yaml",
+	"my-scenario.yaml": "testdata/audit/incident.yaml",
 }
 
 // others are programs that the documentation runs beside apfsim, and what fails where they,
 // or what they need, are missing. Lines that begin with them are left out there.
 var others = map[string]string{
 	"promtool": "promtool --version",
+	"jq":       "jq --version",
 	"python3":  "python3 -c 'import pandas'",
 	"duckdb":   "duckdb --version",
 	"sbatch":   "sinfo", // a test of its own has a cluster
@@ -78,9 +95,6 @@ func docCommands(file, text string) []docCommand {
 			if m := regexp.MustCompile(`<<'(\w+)'`).FindStringSubmatch(line); m != nil {
 				hereDocument = m[1]
 			}
-			if strings.HasPrefix(line, "#!") {
-				block += " script"
-			}
 		case block == "```console":
 			commands[last].output = append(commands[last].output, line)
 		}
@@ -88,30 +102,30 @@ func docCommands(file, text string) []docCommand {
 	return commands
 }
 
-// scratch returns a folder with a copy of the library, as in a clone of the repository.
+// scratch returns a folder with a copy of the library, as in a clone of the repository, and the
+// reader's own files.
 func scratch(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "scenarios"), os.DirFS("../../scenarios")); err != nil {
 		t.Fatal(err)
 	}
+	for name, standIn := range readersOwn {
+		text, err := os.ReadFile(standIn)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	return dir
 }
 
-// runLine runs a command line and returns its stdout. What is not run leaves what it
-// would have written, if that is at hand.
+// runLine runs a command line, if it is one that is run, and returns its stdout.
 func runLine(t *testing.T, dir, at, line string) []byte {
 	t.Helper()
 	if _, known := notRun[line]; known || builders.MatchString(line) {
-		if strings.HasSuffix(line, "> cluster.yaml") {
-			cluster, err := os.ReadFile(filepath.Join(dir, "scenarios/config/cluster-flowcontrol.yaml"))
-			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, "cluster.yaml"), cluster, 0o666)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		return nil
 	}
 	p := newProcess(t, dir, "sh", "-c", strings.TrimPrefix(line, "bin/"))
@@ -121,37 +135,70 @@ func runLine(t *testing.T, dir, at, line string) []byte {
 	return p.out.Bytes()
 }
 
-// Everything that the documentation tells the reader to type works, and prints what it
-// says; a line of three dots stands for any lines.
-func TestDocumentation(t *testing.T) {
-	if _, err := exec.LookPath("sh"); err != nil || testing.Short() {
-		t.Skip("there is no shell, or no time")
-	}
-	documents := []string{"../../README.md"}
+// documents returns the texts of the documentation by their names.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	files := []string{"../../README.md"}
 	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".md") {
-			documents = append(documents, path)
+			files = append(files, path)
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range documents {
-		t.Run(strings.TrimPrefix(filepath.ToSlash(file), "../../"), func(t *testing.T) {
+	texts := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[strings.TrimPrefix(filepath.ToSlash(file), "../../")] = string(text)
+	}
+	return texts
+}
+
+// What is left out is there, and commands stand where they are found.
+func TestNoCommandIsOverlooked(t *testing.T) {
+	left := maps.Clone(notRun)
+	indented := regexp.MustCompile(`(?m)^(\t| {4,})(\$ |(apfsim|bin/apfsim|docker|duckdb|export|git|go|jq|kubectl|make|prometheus|promtool|python3|sbatch|sh) ).*`)
+	fenced := regexp.MustCompile("(?ms)^```.*?^```")
+	for file, text := range documents(t) {
+		for _, c := range docCommands(file, text) {
+			delete(left, c.line)
+		}
+		if line := indented.FindString(fenced.ReplaceAllString(text, "")); line != "" {
+			t.Errorf("%s: an indented command is not run; want a block between ```: %s", file, line)
+		}
+	}
+	forEachCommand(newRoot(), func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			delete(left, strings.TrimSpace(line))
+		}
+	})
+	for line := range left {
+		t.Errorf("notRun: no document has %s", line)
+	}
+}
+
+// Everything that the documentation tells the reader to type works, and prints what it
+// says; a line of three dots stands for any lines.
+func TestDocumentation(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil || testing.Short() {
+		t.Skip("there is no shell, or no time")
+	}
+	for file, text := range documents(t) {
+		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			dir := scratch(t)
-			for _, c := range docCommands(file, string(text)) {
+			for _, c := range docCommands(file, text) {
 				if missing(c.line) {
 					t.Logf("%s: not run, for want of the program: %s", c.at, c.line)
 					continue
 				}
-				printed := runLine(t, dir, c.at, c.line)
-				if got := splitLines(printed); len(c.output) > 0 && !matches(c.output, got) {
+				got := splitLines(runLine(t, dir, c.at, c.line))
+				if _, known := notRun[c.line]; !known && len(c.output) > 0 && !matches(c.output, got) {
 					t.Errorf("%s: %s\nprints\n%s\nand the document says\n%s", c.at, c.line,
 						strings.Join(got, "\n"), strings.Join(c.output, "\n"))
 				}
@@ -222,27 +269,43 @@ func TestExamplesOfTheHelp(t *testing.T) {
 		t.Skip("there is no shell")
 	}
 	dir := scratch(t)
-	// What the examples take for granted.
-	for _, name := range []string{"my-scenario.yaml", "incident.yaml"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(smallScenario), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 	examples := map[string]bool{}
-	var visit func(cmd *cobra.Command)
-	visit = func(cmd *cobra.Command) {
+	forEachCommand(newRoot(), func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
 			if line = strings.TrimSpace(line); !examples[line] {
 				runLine(t, dir, cmd.CommandPath(), line)
 			}
 			examples[line] = true
 		}
-		for _, sub := range cmd.Commands() {
-			visit(sub)
-		}
-	}
-	visit(newRoot())
+	})
 	if len(examples) < 15 {
 		t.Errorf("only %d examples were found", len(examples))
+	}
+}
+
+// The guide's jq program makes of an audit log the trace that it says: with a wait taken off, a
+// watch, a rejection, somebody impersonated, a path, and without what is still under way.
+func TestAuditLogBecomesTrace(t *testing.T) {
+	if missing("jq") {
+		t.Skip("there is no jq")
+	}
+	const file = "docs/guides/replay-an-incident.md"
+	dir := scratch(t)
+	os.Remove(filepath.Join(dir, "incident.jsonl"))
+	for _, c := range docCommands(file, documents(t)[file]) {
+		if strings.Contains(c.line, "audit-to-trace.jq") {
+			runLine(t, dir, c.at, c.line)
+		}
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "incident.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(readersOwn["incident.jsonl"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(splitLines(want), splitLines(got)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -158,6 +158,27 @@ func TestPrometheusSaysWhatTheSummarySays(t *testing.T) {
 	}
 }
 
+// The guide's commands do as it says, at the address of a server of the test's own.
+func TestPrometheusGuide(t *testing.T) {
+	const file = "docs/guides/prometheus.md"
+	dir := scratch(t)
+	var server *prometheus
+	for _, c := range docCommands(file, documents(t)[file]) {
+		switch {
+		case strings.HasPrefix(c.line, "promtool tsdb"):
+			server = startPrometheus(t, dir, "metrics.om")
+		case c.line == promtoolQuery:
+			got := splitLines(runLine(t, dir, c.at, strings.ReplaceAll(c.line, "localhost:9090", server.address)))
+			slices.Sort(got) // a server answers in any order
+			if !matches(c.output, got) {
+				t.Errorf("%s: prints\n%s\nand the guide says\n%s", c.at, strings.Join(got, "\n"), strings.Join(c.output, "\n"))
+			}
+		default:
+			runLine(t, dir, c.at, c.line)
+		}
+	}
+}
+
 // bucket returns which of the server's buckets of durations a number of seconds is in.
 func bucket(seconds float64) int {
 	i, _ := slices.BinarySearch([]float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}, seconds)
