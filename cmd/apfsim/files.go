@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// makeFolder makes a folder for results, if it is not there. Messages begin with the prefix.
+func makeFolder(prefix, dir string) error {
+	err := os.MkdirAll(dir, 0o777)
+	var p *fs.PathError
+	switch {
+	case err == nil:
+		err = writable(dir)
+	case errors.Is(err, syscall.ENOTDIR) && errors.As(err, &p):
+		return invalid(fmt.Errorf("%s%s is a file; want a folder", prefix, p.Path))
+	}
+	if err != nil {
+		return fmt.Errorf("%s%w", prefix, err)
+	}
+	return nil
+}
+
+// checkFile finds out before a run whether the file that a flag names, if it does, can be written.
+func checkFile(flag, name string) error {
+	if name == "" {
+		return nil
+	}
+	// What is written replaces what is there: of a folder, a device or a link that is not meant.
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return invalid(fmt.Errorf("--%s: %s is there, and no regular file; want one, or a new name", flag, name))
+	}
+	dir := filepath.Dir(name)
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return invalid(fmt.Errorf("--%s: %s: there is no folder %s", flag, name, dir))
+	}
+	if err := writable(dir); err != nil {
+		return fmt.Errorf("--%s: %s: %w", flag, name, err)
+	}
+	return nil
+}
+
+// writable finds out before a run, not after it, whether there can be files in dir.
+func writable(dir string) error {
+	probe, err := os.CreateTemp(dir, ".apfsim-")
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err // whose name nobody has given
+		}
+		return fmt.Errorf("no file can be written in %s: %w", dir, err)
+	}
+	probe.Close()
+	return os.Remove(probe.Name())
+}
