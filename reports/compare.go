@@ -154,6 +154,14 @@ func changeOf(b, h *Estimate, paired bool) Change {
 		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, base: b.Values, head: h.Values}
 	d := differenceOf(b.Values, h.Values, 1, paired)
 	c.Difference, c.Low, c.High, c.P = d.mean, d.low, d.high, d.p
+	if paired {
+		switch x, y := inBoth(b.Values, h.Values); {
+		case len(x) == 0:
+			c.Difference = c.Head - c.Base
+		case len(x) < len(b.Values): // the means have to be of the runs that the difference is of
+			c.Base, c.Head = estimateOf(x).Mean, estimateOf(y).Mean
+		}
+	}
 	switch {
 	case d.exact:
 		c.Outcome = Exact
@@ -188,17 +196,25 @@ func differenceOf(base, head Values, factor float64, paired bool) difference {
 	return unpairedDifference(scaled.present(), head.present())
 }
 
-// pairedDifference compares run by run, those that both sides have.
-func pairedDifference(base, head Values) difference {
-	var all []float64
-	exact, size := true, 0.0
+// inBoth returns the values of the runs in which both sides have one.
+func inBoth(base, head Values) (b, h Values) {
 	for i := range base {
-		d := head[i] - base[i]
-		exact = exact && (d == 0 || math.IsNaN(base[i]) && math.IsNaN(head[i]))
-		if !math.IsNaN(d) {
-			all = append(all, d)
-			size = max(size, math.Abs(base[i]), math.Abs(head[i]))
+		if !math.IsNaN(base[i]) && !math.IsNaN(head[i]) {
+			b, h = append(b, base[i]), append(h, head[i])
 		}
+	}
+	return b, h
+}
+
+// pairedDifference compares run by run, those in which both sides have samples.
+func pairedDifference(base, head Values) difference {
+	x, y := inBoth(base, head)
+	all := make([]float64, len(x))
+	exact, size := len(x) == len(base.present()) && len(x) == len(head.present()), 0.0
+	for i := range x {
+		all[i] = y[i] - x[i]
+		exact = exact && all[i] == 0
+		size = max(size, math.Abs(x[i]), math.Abs(y[i]))
 	}
 	n := float64(len(all))
 	switch {
@@ -404,7 +420,7 @@ func (c *Comparison) Judge(limits []Limit) error {
 		if err != nil && !errors.Is(err, ErrNoSamples) {
 			return err
 		}
-		if err == nil && i < len(c.Changes) && c.Changes[i].P == nil {
+		if min(len(c.base.Seeds), len(c.head.Seeds)) < 2 {
 			return fmt.Errorf("%s: %w", l.Name, ErrTooFewRuns)
 		}
 		v := LimitVerdict{Expression: l.Text, Name: l.Name, Relative: l.Relative, Limit: l.Change}
@@ -413,6 +429,8 @@ func (c *Comparison) Judge(limits []Limit) error {
 			v.Note = noSamples
 		case i >= len(c.Changes):
 			v.Name, v.Note = all[i].Name, "one of the sides has no samples"
+		case c.Changes[i].P == nil:
+			v.Name, v.Note = all[i].Name, "too few runs have samples on both sides"
 		default:
 			v.judge(&c.Changes[i], l, c.Paired)
 		}
@@ -425,7 +443,7 @@ func (c *Comparison) Judge(limits []Limit) error {
 func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
 	factor, beyond, scale := 1.0, l.Change, 1.0
 	if l.Relative {
-		factor, beyond, scale = 1+l.Change, 0, math.Abs(ch.Base)
+		factor, beyond, scale = 1+l.Change, 0, ch.Base // which is not negative
 	}
 	d := differenceOf(ch.base, ch.head, factor, paired)
 	v.Name, v.Unit = ch.Name, ch.Unit
@@ -435,11 +453,11 @@ func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
 		v.Passed = *d.high >= beyond
 	}
 	change, low, high := ch.Difference, *ch.Low, *ch.High
-	if l.Relative && scale == 0 {
+	if scale == 0 {
 		v.Note = "the base is 0, and so is any part of it"
 		v.Relative, v.Limit = false, 0
-	} else {
-		change, low, high = change/scale, low/scale, high/scale
+	} else if l.Relative { // the interval that decides, as shares of the base
+		change, low, high = change/scale, l.Change+*d.low/scale, l.Change+*d.high/scale
 	}
 	v.Change, v.Low, v.High = &change, &low, &high
 }

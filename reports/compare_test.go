@@ -85,15 +85,85 @@ func TestUnpairedDifference(t *testing.T) {
 	}
 }
 
+// Of 1, 2, 3, 4, 5 and 4, 6, 8 the variances are 2.5 and 4: t is 3/√(0.5+1.3333) = 2.2156 and the
+// degrees of freedom 1.8333²/(0.5²/4+1.3333²/2) = 3.5328, for which Student's t is 2.9274.
+func TestUnpairedDifferenceOfUnequalNumbers(t *testing.T) {
+	few, many := sampleOf(9, 4, 6, 8), sampleOf(1, 1, 2, 3, 4, 5)
+	ch := changeOf(t, reports.Compare("b", many, "h", few), "retries{workload:a}.rate")
+	if ch.Difference != 3 || !near(ch.P, 0.09998, 1e-5) || !near(ch.Low, 3-3.9637, 1e-4) || !near(ch.High, 3+3.9637, 1e-4) {
+		t.Errorf("%+v: interval %v to %v, p %v", ch, *ch.Low, *ch.High, *ch.P)
+	}
+	ch = changeOf(t, reports.Compare("b", few, "h", sampleOf(1, 5)), "retries{workload:a}.rate")
+	if ch.Difference != -1 || ch.P != nil || ch.Outcome != reports.Untested {
+		t.Errorf("one run has no variance: %+v", ch)
+	}
+}
+
+// A run without samples on one side is not the same as one with them; without any on both, it is.
+func TestRunsWithoutSamples(t *testing.T) {
+	none := math.NaN()
+	for _, c := range []struct {
+		head []float64
+		want reports.Outcome
+	}{{[]float64{10, none, 30}, reports.Exact}, {[]float64{10, 20, 30}, reports.Same}, {[]float64{none, none, none}, reports.Untested}} {
+		ch := changeOf(t, reports.Compare("b", sampleOf(1, 10, none, 30), "h", sampleOf(1, c.head...)), "retries{workload:a}.rate")
+		if ch.Outcome != c.want {
+			t.Errorf("%v: %+v", c.head, ch)
+		}
+	}
+	// What nobody can tell stands before what did not change.
+	base, head := sampleOf(1, 10, 20, 30), sampleOf(1, 11, 19, 31)
+	base.Statistics[1].Values[0], head.Statistics[1].Values[1], head.Statistics[1].Values[2] = none, none, 0.2
+	c := reports.Compare("b", base, "h", head)
+	if c.Changes[0].Outcome != reports.Untested || c.Changes[1].Outcome != reports.Same {
+		t.Errorf("%+v", c.Changes)
+	}
+}
+
+// Base and head are the means of the runs that the difference is of.
+func TestMeansAreOfTheRunsCompared(t *testing.T) {
+	none := math.NaN()
+	base, head := sampleOf(1, 10, 12, none), sampleOf(1, 11, 14, 1000)
+	ch := changeOf(t, reports.Compare("b", base, "h", head), "retries{workload:a}.rate")
+	if ch.Base != 11 || ch.Head != 12.5 || ch.Difference != 1.5 || !near(ch.Relative, 1.5/11, 1e-12) || ch.Outcome != reports.Same {
+		t.Errorf("in two runs both sides have samples: %+v", ch)
+	}
+	base, head = sampleOf(1, 10, none), sampleOf(1, none, 15)
+	base.Statistics[0].Mean, head.Statistics[0].Mean = 10, 15
+	ch = changeOf(t, reports.Compare("b", base, "h", head), "retries{workload:a}.rate")
+	if ch.Base != 10 || ch.Head != 15 || ch.Difference != 5 || !near(ch.Relative, 0.5, 1e-12) || ch.Outcome != reports.Untested {
+		t.Errorf("in no run both sides have samples: %+v", ch)
+	}
+	limit, err := reports.ParseLimit("retries{workload:a}.rate > +80%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := reports.Compare("b", base, "h", head)
+	if err := c.Judge([]reports.Limit{limit}); err != nil || c.Passed || c.Limits[0].Note != "too few runs have samples on both sides" {
+		t.Errorf("%v: %+v", err, c.Limits)
+	}
+}
+
 // Where nothing varies, Student's t says nothing; but that all runs differ the same way
 // by chance is improbable if they are many.
 func TestDifferenceThatDoesNotVary(t *testing.T) {
 	for n, want := range map[int]reports.Outcome{3: reports.Same, 5: reports.Same, 6: reports.Changed} {
-		base, head := make([]float64, n), make([]float64, n)
+		base, head, zeros, sums := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		a, b := 0.1, 0.2
 		for i := range head {
-			base[i], head[i] = 0.3, 0.1
+			base[i], head[i], sums[i] = 0.3, 0.1, a+b
 		}
-		ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
+		for _, seed := range []uint64{1, 9} { // as pairs, and as samples
+			ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, sums...)), "retries{workload:a}.rate")
+			if ch.Outcome != reports.Same || *ch.P != 1 || ch.Difference != 0 {
+				t.Errorf("%d times 0.3, but for rounding: %+v, p %v", n, ch, *ch.P)
+			}
+		}
+		ch := changeOf(t, reports.Compare("b", sampleOf(1, zeros...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
+		if !near(ch.P, math.Pow(2, 1-float64(n)), 1e-12) {
+			t.Errorf("from 0, %d pairs: p %v", n, *ch.P)
+		}
+		ch = changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
 		if ch.Outcome != want || !near(ch.P, math.Pow(2, 1-float64(n)), 1e-12) || *ch.Low != *ch.High {
 			t.Errorf("%d pairs: %+v, p %v", n, ch, *ch.P)
 		}
@@ -101,6 +171,16 @@ func TestDifferenceThatDoesNotVary(t *testing.T) {
 		if unpaired := map[int]float64{3: 0.1, 5: 2. / 252, 6: 2. / 924}; !near(ch.P, unpaired[n], 1e-9) {
 			t.Errorf("%d and %d: p %v", n, n, *ch.P)
 		}
+	}
+}
+
+// One of two that is as improbable as 0.03125, more than α/2, would not do; both do, as the
+// second is below α (Benjamini and Hochberg).
+func TestTwoChangesThatVouchForEachOther(t *testing.T) {
+	base, head := sampleOf(1, 10, 20, 30, 40, 50, 60), sampleOf(1, 11, 21, 31, 41, 51, 61)
+	base.Statistics[1].Values, head.Statistics[1].Values = base.Statistics[0].Values, head.Statistics[0].Values
+	if c := reports.Compare("b", base, "h", head); c.Changed != 2 || !near(c.Changes[0].P, 0.03125, 1e-12) {
+		t.Errorf("%+v", c.Changes)
 	}
 }
 
@@ -130,6 +210,7 @@ func TestLimits(t *testing.T) {
 		"retries{workload:a}.rate > +8":     false,
 		"retries{workload:a}.rate > +40":    true,
 		"retries{workload:a}.rate < -5%":    true,
+		"retries{workload:a}.rate < +10%":   true, // within the interval, too
 		"retries{workload:a}.rate < +12%":   false,
 		"retries{workload:a}.rate > 0":      false,
 		"rejected{workload:a}.rate > 0":     true, // exactly the same
@@ -145,6 +226,9 @@ func TestLimits(t *testing.T) {
 		}
 		if v := c.Limits[0]; v.Passed != passed || (v.Note == "") != (v.Change != nil) {
 			t.Errorf("%s: %+v", text, v)
+		}
+		if v := c.Limits[0]; v.Change != nil && v.Passed != (limit.Above && *v.Low <= v.Limit || !limit.Above && *v.High >= v.Limit) {
+			t.Errorf("%s: passed is %v by an interval from %v to %v", text, v.Passed, *v.Low, *v.High)
 		}
 	}
 	if c.Passed {

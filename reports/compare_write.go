@@ -147,7 +147,10 @@ func (c *Change) change() string {
 		return signed(digits(c.Difference/scale)) + suffix
 	}
 	figure, margin := rounded(c.Difference/scale, (*c.High-c.Difference)/scale)
-	if c.Outcome == Same {
+	switch {
+	case c.Outcome == Same && margin == "0" && c.Difference != 0: // in every run, but these are few
+		return "~ " + signed(figure) + suffix
+	case c.Outcome == Same:
 		return "~ ±" + margin + suffix
 	}
 	return signed(figure) + " ±" + margin + suffix

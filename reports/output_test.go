@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"apfsim/core/estimate"
 	"apfsim/sim/scenario"
 
 	"github.com/google/go-cmp/cmp"
@@ -262,6 +263,24 @@ func TestNorDoVerdictsOfSeveralRuns(t *testing.T) {
 	}
 }
 
+// What five runs have in common may be chance, but it is not "no change".
+func TestSameChangeInFewRuns(t *testing.T) {
+	change, none := 0.5, 0.0
+	for _, c := range []struct {
+		c    Change
+		want string
+	}{
+		{Change{Base: 4, Difference: 0.5, Low: &change, High: &change, Outcome: Same}, "~ +12.5 %"},
+		{Change{Base: 4, Difference: 0.5, Low: &change, High: &change, Outcome: Changed}, "+12.5 ±0 %"},
+		{Change{Base: 4, Low: &none, High: &none, Outcome: Same}, "~ ±0 %"},
+		{Change{Base: 4, Low: &none, High: &none, Outcome: Exact}, "~ exact"},
+	} {
+		if got := c.c.change(); got != c.want {
+			t.Errorf("%+v reads %q, want %q", c.c, got, c.want)
+		}
+	}
+}
+
 func TestUnits(t *testing.T) {
 	for ns, want := range map[float64]string{
 		0: "0", 1: "1 ns", 999: "999 ns", 1000: "1 µs", 3_200_000: "3.2 ms", 12_345_678: "12.3 ms", 999_499_999: "999 ms",
@@ -304,6 +323,15 @@ func TestWritersReturnWhatGoesWrong(t *testing.T) {
 	} {
 		if err := write(&brokenPipe{}); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v", name, fmt.Sprint(err))
+		}
+	}
+}
+
+// The server writes R in seat-seconds with eight digits, zeros in front included.
+func TestSeatSecondsInDumps(t *testing.T) {
+	for s, want := range map[estimate.SeatSeconds]string{0: "0.00000000ss", 5: "0.00000005ss", 123_456_789: "1.23456789ss"} {
+		if got := seatSeconds(s); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }
