@@ -80,6 +80,13 @@ func TestIntervalOfKnownNumbers(t *testing.T) {
 		math.Abs(*e.Low-1.0368) > 1e-4 || !slices.Equal(e.Values, reports.Values{5, 4, 3, 2, 1}) {
 		t.Errorf("%+v: half %v", e, e.Half())
 	}
+	thrice := reports.NewReplicator("x", 0, nil)
+	for i := range uint64(3) { // the sum of three tenths is not quite 0.3
+		thrice.Add(arrivals(i, map[string]int64{"a": 1}))
+	}
+	if e := estimateOf(t, thrice.Replications(), "arrived{workload:a}.perSecond"); e.Mean != 0.1 || *e.StdDev != 0 {
+		t.Errorf("always a tenth: %+v", e)
+	}
 	if e := estimateOf(t, r, "arrived{workload:b}.perSecond"); e.Mean != 0.7 || *e.StdDev != 0 || *e.Low != 0.7 || *e.High != 0.7 {
 		t.Errorf("always the same: %+v", e)
 	}
@@ -102,9 +109,15 @@ func TestStatisticsThatSomeRunsLack(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("%q\nwant %q", names, want)
 	}
-	text, err := json.Marshal(estimateOf(t, r, "arrived{workload:b}.count").Values)
-	if err != nil || string(text) != "[1,2,null]" {
-		t.Errorf("%s, %v", text, err)
+	var text []byte
+	for name, want := range map[string]string{"a": "[null,2,null]", "c": "[null,2,4]", "b": "[1,2,null]"} {
+		got, err := json.Marshal(estimateOf(t, r, "arrived{workload:"+name+"}.count").Values)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, want)
+		}
+		if name == "b" {
+			text = got
+		}
 	}
 	var again reports.Values
 	if err := json.Unmarshal(text, &again); err != nil || len(again) != 3 || again[1] != 2 || !math.IsNaN(again[2]) {
@@ -146,6 +159,59 @@ func TestMergedPercentiles(t *testing.T) {
 		if e.Merged != nil && *e.Merged != e.Mean {
 			t.Errorf("%s: merged %v, alone %v", e.Name, *e.Merged, e.Mean)
 		}
+	}
+}
+
+// Whose FlowSchema is moved is told apart by level in every run, also in one in which it asked for
+// something at one of them alone.
+func TestNamesOfFlowsDoNotDependOnTheRun(t *testing.T) {
+	sc := load(t, `
+apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: rare}
+spec:
+  duration: 20s
+  events:
+  - at: 10s
+    apply:
+      objects:
+      - apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: FlowSchema
+        metadata: {name: service-accounts}
+        spec:
+          matchingPrecedence: 9000
+          priorityLevelConfiguration: {name: workload-high}
+          distinguisherMethod: {type: ByUser}
+          rules:
+          - subjects: [{kind: Group, group: {name: "system:serviceaccounts"}}]
+            resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"]}]
+  workload:
+  - name: rare
+    clients: 4
+    as: {serviceAccount: "t/a-{i}"}
+    request: {verb: get, resource: configmaps, namespace: default, name: x}
+    execution: 1ms
+    arrivals: {poisson: {rate: 0.1/s}}
+`)
+	r := replicate(t, sc, 1, 10)
+	counts, missing := make([]float64, 10), 0
+	for _, e := range r.Statistics {
+		if !strings.HasPrefix(e.Name, "arrived{") || !strings.Contains(e.Name, "flow:") || !strings.HasSuffix(e.Name, ".count") {
+			continue
+		}
+		if !strings.Contains(e.Name, "{priorityLevel:"+e.PriorityLevel+",flow:") {
+			t.Errorf("%s, at %s", e.Name, e.PriorityLevel)
+		}
+		for i, v := range e.Values {
+			if math.IsNaN(v) {
+				missing++
+			} else {
+				counts[i] += v
+			}
+		}
+	}
+	if total := estimateOf(t, r, "arrived.count"); missing == 0 || !slices.Equal(counts, total.Values) {
+		t.Errorf("flows had %v requests of %v; %d without any", counts, total.Values, missing)
 	}
 }
 
@@ -202,6 +268,13 @@ func TestPrecision(t *testing.T) {
 	if _, precise := add("rejected{workload:a}.rate", 1, 2, 3, 4, 5); !precise[4] {
 		t.Errorf("always 0: %v", precise)
 	}
+	both := reports.NewReplicator("x", 0.1, []string{"arrived{workload:a}", "arrived{workload:b}"})
+	for i := range uint64(5) {
+		both.Add(arrivals(i, map[string]int64{"a": 5 - int64(i), "b": 7}))
+	}
+	if ok, err := both.Precise(); ok || err != nil {
+		t.Errorf("one is precise and the other not: %v, %v", ok, err)
+	}
 	wrong := reports.NewReplicator("x", 0.1, []string{"arrived{workload:d}"})
 	wrong.Add(arrivals(1, map[string]int64{"a": 1}))
 	if _, err := wrong.Precise(); err == nil || !strings.Contains(err.Error(), `no workload "d"`) {
@@ -222,6 +295,9 @@ func TestReplicationsAreWritten(t *testing.T) {
     "wait{workload:nobody}": ["max < 1s"]
 `, "spec.duration=6s", "spec.warmup=1s")
 	r := replicate(t, sc, 7, 3)
+	if r.Passed || r.Thresholds[1].Passed || !slices.Equal(r.Thresholds[1].FailedSeeds, []uint64{7, 8, 9}) {
+		t.Errorf("passed: %v; %+v", r.Passed, r.Thresholds)
+	}
 	var text, table, page bytes.Buffer
 	if err := reports.WriteJSON(&text, r); err != nil {
 		t.Fatal(err)

@@ -62,14 +62,10 @@ func statistics(s *Summary, withFlows bool) []Statistic {
 	if !withFlows {
 		return l.all
 	}
-	levels := map[string]int{} // on which there are flows of a name: several after a change of the configuration
-	for i := range s.Flows {
-		levels[s.Flows[i].Name]++
-	}
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		l.tags = tag("flow", f.Name)
-		if levels[f.Name] > 1 {
+		if f.SeveralLevels {
 			l.tags = append(tag("priorityLevel", f.PriorityLevel), l.tags...)
 		}
 		l.level, l.schema = f.PriorityLevel, f.FlowSchema
@@ -270,9 +266,8 @@ func namesOf(scenarios []*scenario.Scenario) *Summary {
 		if sc.Spec.Servers.FlowControl != scenario.PriorityAndFairness {
 			continue
 		}
-		addObjects(&sc.Objects)
-		for i := range sc.Spec.Events {
-			addObjects(&sc.Spec.Events[i].Objects)
+		for _, objects := range sc.Configurations() {
+			addObjects(&objects)
 		}
 	}
 	for _, g := range levels {

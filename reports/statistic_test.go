@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -224,6 +225,71 @@ func TestEveryNumberIsAStatistic(t *testing.T) {
 	}
 }
 
+// What flows have adds up for their FlowSchema and priority level.
+func TestServiceOfAGroupIsThatOfItsFlows(t *testing.T) {
+	s := resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary
+	all, sums := reports.Statistics(s), map[string]float64{}
+	for _, f := range s.Flows {
+		sums["service{flowSchema:"+f.FlowSchema+"}.seatSeconds"] += f.ServiceSeatSeconds
+		sums["service{priorityLevel:"+f.PriorityLevel+"}.seatSeconds"] += f.ServiceSeatSeconds
+	}
+	if len(sums) < 4 {
+		t.Fatalf("want two FlowSchemas and two levels: %v", sums)
+	}
+	for name, want := range sums {
+		if i, err := reports.FindStatistic(all, name); err != nil || math.Abs(all[i].Value-want) > 1e-9*want {
+			t.Errorf("%s: %v; want %v", name, err, want)
+		}
+	}
+}
+
+// Who sends requests wants them executed, soon, and not less than others; how many there are
+// is neither good nor bad.
+func TestWhichChangeIsForTheBetter(t *testing.T) {
+	of := func(name string) reports.Better {
+		metric, stat, _ := strings.Cut(name, ".")
+		metric, _, _ = strings.Cut(metric, "{")
+		switch {
+		case metric == "executed", metric == "fairness" && (stat == "jain" || stat == "leastRatio"):
+			return reports.Higher
+		case metric == "wait" && stat == "count", metric == "fairness" && stat == "flows":
+			return reports.Neither
+		case slices.Contains([]string{"rejected", "timedOut", "retries", "waiting", "wait", "latency", "rejectedWait", "starvation", "fairness"}, metric):
+			return reports.Lower
+		}
+		return reports.Neither
+	}
+	for _, s := range reports.Statistics(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary) {
+		if want := of(s.Name); !s.OfFlow() && s.Better != want { // a flow's name may have dots
+			t.Errorf("%s: %q is better, want %q", s.Name, s.Better, want)
+		}
+	}
+}
+
+// Where flow control is off there are neither levels nor FlowSchemas, whatever the
+// configuration says; what an event brings is there.
+func TestStatisticsThatAScenarioMayHave(t *testing.T) {
+	const event = `
+  events:
+  - at: 1s
+    apply:
+      objects:
+        apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: PriorityLevelConfiguration
+        metadata: {name: late}
+        spec: {type: Limited, limited: {nominalConcurrencyShares: 5, limitResponse: {type: Reject}}}
+`
+	with, without := load(t, crowded+event), load(t, crowded, "spec.servers.flowControl=MaxInFlight")
+	for _, name := range []string{"rejected{priorityLevel:late}.rate", "rejected{priorityLevel:workload-low}.rate", "rejected{flowSchema:service-accounts}.rate"} {
+		if err := reports.CheckStatistic(name, with); err != nil {
+			t.Error(err)
+		}
+		if err := reports.CheckStatistic(name, without); err == nil {
+			t.Errorf("%s: is found without flow control", name)
+		}
+	}
+}
+
 func TestFindStatistic(t *testing.T) {
 	s := &reports.Summary{
 		DurationNs: 10e9,
@@ -231,8 +297,8 @@ func TestFindStatistic(t *testing.T) {
 			Wait: &reports.Distribution{P50Ns: 7, P99Ns: 9}}, {Name: "none"}},
 		Flows: []reports.Flow{
 			{Group: reports.Group{Name: "a/b,c", Counts: reports.Counts{Arrived: 3}}, PriorityLevel: "low", FlowSchema: "a"},
-			{Group: reports.Group{Name: "twice", Counts: reports.Counts{Arrived: 1}}, PriorityLevel: "low", FlowSchema: "a"},
-			{Group: reports.Group{Name: "twice", Counts: reports.Counts{Arrived: 2}}, PriorityLevel: "high", FlowSchema: "a"},
+			{Group: reports.Group{Name: "twice", Counts: reports.Counts{Arrived: 1}}, PriorityLevel: "low", FlowSchema: "b", SeveralLevels: true},
+			{Group: reports.Group{Name: "twice", Counts: reports.Counts{Arrived: 2}}, PriorityLevel: "high", FlowSchema: "b", SeveralLevels: true},
 		},
 	}
 	all := reports.Statistics(s)
@@ -269,6 +335,12 @@ func TestFindStatistic(t *testing.T) {
 		if _, err := reports.FindStatistic(all, text); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, reports.ErrNoSamples) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
+	}
+	for _, name := range strings.Fields("c d e f g h i") { // nine in all
+		s.Workloads = append(s.Workloads, reports.Group{Name: name})
+	}
+	if _, err := reports.FindStatistic(reports.Statistics(s), "arrived{workload:elephants}"); err == nil || !strings.HasSuffix(err.Error(), "; there are mice, none, c, d, e, f, g, h, ...") {
+		t.Errorf("of many a few are proposed: %v", err)
 	}
 	if _, err := reports.FindStatistic(all, "wait{workload:none}.p(99)"); !errors.Is(err, reports.ErrNoSamples) {
 		t.Errorf("a workload without requests: %v", err)

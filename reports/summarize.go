@@ -8,6 +8,7 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/queueset"
+	"apfsim/sim/scenario"
 )
 
 // Result is all that a run has left behind.
@@ -52,6 +53,10 @@ func (c *Collector) Result(warnings ...string) *Result {
 			c.addLevel(s, l)
 		}
 	}
+	moved := movedSchemas(sc)
+	for i := range s.Flows {
+		s.Flows[i].SeveralLevels = moved[s.Flows[i].FlowSchema]
+	}
 	for i := range sc.Spec.Thresholds {
 		v := c.judge(s, &sc.Spec.Thresholds[i])
 		s.Passed = s.Passed && v.Passed
@@ -59,6 +64,24 @@ func (c *Collector) Result(warnings ...string) *Result {
 	}
 	c.addWarnings(s)
 	return result
+}
+
+// movedSchemas returns the FlowSchemas that are at several priority levels in the course of
+// the scenario. What happens in a run has no say in that: the runs of a scenario are to have
+// statistics of the same names.
+func movedSchemas(sc *scenario.Scenario) map[string]bool {
+	first, moved := map[string]string{}, map[string]bool{}
+	for _, objects := range sc.Configurations() {
+		for _, f := range objects.FlowSchemas {
+			level := f.Spec.PriorityLevelConfiguration.Name
+			if before, ok := first[f.Name]; ok && before != level {
+				moved[f.Name] = true
+			} else {
+				first[f.Name] = level
+			}
+		}
+	}
+	return moved
 }
 
 func (l *level) series() *Series {

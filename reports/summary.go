@@ -117,7 +117,8 @@ type Flow struct {
 	Group
 	PriorityLevel        string   `json:"priorityLevel"`
 	FlowSchema           string   `json:"flowSchema"`
-	Hand                 []int    `json:"hand"` // the queues its requests are dealt; null without queues
+	SeveralLevels        bool     `json:"severalLevels,omitempty"` // events of the scenario move the FlowSchema from one to another
+	Hand                 []int    `json:"hand"`                    // the queues its requests are dealt; null without queues
 	ServiceSeatSeconds   float64  `json:"serviceSeatSeconds"`
 	DemandSeatSeconds    float64  `json:"demandSeatSeconds"`
 	FairShareSeatSeconds float64  `json:"fairShareSeatSeconds"`

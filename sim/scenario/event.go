@@ -86,8 +86,8 @@ func (v *validator) remove(objects config.Objects, path string, name ObjectName)
 	return objects
 }
 
-// configurations returns all configurations that the servers have in the course of the run.
-func (s *Scenario) configurations() []config.Objects {
+// Configurations returns all configurations that the servers have in the course of the run.
+func (s *Scenario) Configurations() []config.Objects {
 	all := []config.Objects{s.Objects}
 	for i := range s.Spec.Events {
 		all = append(all, s.Spec.Events[i].Objects)

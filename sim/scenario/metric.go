@@ -207,14 +207,14 @@ func (v *validator) tagValues(tag string) (values []string, known bool) {
 	case tagReason:
 		return rejectionReasons, true
 	case tagFlowSchema:
-		for _, objects := range v.scenario.configurations() {
+		for _, objects := range v.scenario.Configurations() {
 			for _, schema := range objects.FlowSchemas {
 				values = append(values, schema.Name)
 			}
 		}
 		return values, v.configured
 	case tagPriorityLevel:
-		for _, objects := range v.scenario.configurations() {
+		for _, objects := range v.scenario.Configurations() {
 			for _, level := range objects.PriorityLevels {
 				values = append(values, level.Name)
 			}
