@@ -89,13 +89,13 @@ func newCollector(sc *scenario.Scenario, intervalNs int64, eachLevel func(func(l
 		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
 		cells: make([][]*cell, len(sc.Spec.Workload)),
 	}
-	c.unseen = c.newFlow(0, nil)
+	c.unseen = c.newFlow(nil)
 	return c
 }
 
 // Arrived implements server.Observer.
 func (c *Collector) Arrived(nowNs int64, r *server.Request) {
-	f := c.flowOf(nowNs, r)
+	f := c.flowOf(r)
 	if int(f.workload) != r.Workload {
 		c.meet(f, r.Workload)
 	}
@@ -110,7 +110,7 @@ func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 
 // Dispatched implements server.Observer.
 func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
-	f := c.flowOf(nowNs, r)
+	f := c.flowOf(r)
 	if c.counts(r) {
 		cl := c.cellOf(r, f)
 		cl.dispatched++
@@ -123,7 +123,7 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 
 // Rejected implements server.Observer.
 func (c *Collector) Rejected(nowNs int64, r *server.Request) {
-	f := c.flowOf(nowNs, r)
+	f := c.flowOf(r)
 	if c.counts(r) {
 		cl := c.cellOf(r, f)
 		cl.rejected[r.Rejection]++
@@ -140,7 +140,7 @@ func (c *Collector) Queued(int64, *server.Request) {}
 // Executed implements server.Observer.
 func (c *Collector) Executed(nowNs int64, r *server.Request) {
 	if c.counts(r) {
-		f := c.flowOf(nowNs, r)
+		f := c.flowOf(r)
 		cl := c.cellOf(r, f)
 		cl.executed++
 		f.executed++
@@ -156,7 +156,7 @@ func (c *Collector) time(cl *cell, f *flow, t timing, ns int64) {
 
 // Released implements server.Observer.
 func (c *Collector) Released(nowNs int64, r *server.Request) {
-	f := c.flowOf(nowNs, r)
+	f := c.flowOf(r)
 	f.leave(nowNs, r)
 	f.level.leave(nowNs, seatsOf(r))
 }
@@ -168,7 +168,7 @@ func (c *Collector) Adjusted(nowNs int64) {
 		l.there = false
 	}
 	c.eachLevel(func(s levelState) {
-		c.levelNamed(nowNs, s.Name()).adjust(nowNs, s)
+		c.levelNamed(s.Name()).adjust(nowNs, s)
 	})
 	for _, l := range c.levels {
 		if !l.there {
@@ -189,7 +189,7 @@ func (c *Collector) Tick(nowNs int64) {
 		return
 	}
 	c.eachLevel(func(s levelState) {
-		c.levelNamed(nowNs, s.Name()).sample(s)
+		c.levelNamed(s.Name()).sample(s)
 	})
 }
 
@@ -200,18 +200,13 @@ func (c *Collector) end() {
 	}
 	c.ended = true
 	c.Tick(c.toNs)
-	for _, l := range c.levels {
-		l.advance(c.toNs)
-	}
 	for _, f := range c.flows {
 		f.end(c.toNs)
 	}
 }
 
-// counts says whether the request belongs to the window.
-func (c *Collector) counts(r *server.Request) bool {
-	return r.ArrivalNs >= c.fromNs && r.ArrivalNs < c.toNs
-}
+// counts says whether the request belongs to the window. None arrives at its end or later.
+func (c *Collector) counts(r *server.Request) bool { return r.ArrivalNs >= c.fromNs }
 
 // seatsOf returns the seats that a request holds or would have held, 1 where flow control
 // did not estimate any.
@@ -252,27 +247,27 @@ func (c *Collector) cellAt(workload int, g *group) *cell {
 	return *cl
 }
 
-func (c *Collector) flowOf(nowNs int64, r *server.Request) *flow {
+func (c *Collector) flowOf(r *server.Request) *flow {
 	if r.Flow == nil {
 		return c.unseen
 	}
 	if i := int(r.FlowIndex); i < len(c.byIndex) && c.byIndex[i] != nil {
 		return c.byIndex[i]
 	}
-	return c.firstSeen(nowNs, r.Flow)
+	return c.firstSeen(r.Flow)
 }
 
 // firstSeen enters a flow. One that comes back after a change of the configuration under
 // another index goes on as the flow that it was.
-func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
+func (c *Collector) firstSeen(of *server.Flow) *flow {
 	for len(c.byIndex) <= of.Index {
 		c.byIndex = append(c.byIndex, nil)
 	}
 	name := of.Name()
-	l := c.levelNamed(nowNs, of.Level)
+	l := c.levelNamed(of.Level)
 	f := l.byName[name]
 	if f == nil {
-		f = c.newFlow(nowNs, of)
+		f = c.newFlow(of)
 		f.index = int32(len(l.flows))
 		if f.index%64 == 0 {
 			l.active = append(l.active, 0)
@@ -287,13 +282,13 @@ func (c *Collector) firstSeen(nowNs int64, of *server.Flow) *flow {
 	return f
 }
 
-func (c *Collector) newFlow(nowNs int64, of *server.Flow) *flow {
-	f := &flow{sinceNs: nowNs, index: noIndex, workload: noWorkload}
+func (c *Collector) newFlow(of *server.Flow) *flow {
+	f := &flow{index: noIndex, workload: noWorkload}
 	if of == nil {
-		f.group = c.groupOf("", c.levelNamed(nowNs, ""))
+		f.group = c.groupOf("", c.levelNamed(""))
 	} else {
 		f.name, f.hand = of.Name(), of.Hand
-		f.group = c.groupOf(of.Schema.Name, c.levelNamed(nowNs, of.Level))
+		f.group = c.groupOf(of.Schema.Name, c.levelNamed(of.Level))
 	}
 	f.level = f.group.level
 	return f
@@ -310,13 +305,13 @@ func (c *Collector) groupOf(schema string, l *level) *group {
 	return g
 }
 
-func (c *Collector) levelNamed(nowNs int64, name string) *level {
+func (c *Collector) levelNamed(name string) *level {
 	for _, l := range c.levels {
 		if l.name == name {
 			return l
 		}
 	}
-	l := &level{name: name, fromNs: c.fromNs, sinceNs: nowNs, byName: map[string]*flow{}}
+	l := &level{name: name, fromNs: c.fromNs, byName: map[string]*flow{}}
 	// A level that comes later has had nothing to show so far.
 	for at := int64(0); at < c.intervalFromNs; at += c.intervalNs {
 		l.points = append(l.points, Point{StartNs: at, EndNs: min(at+c.intervalNs, c.intervalFromNs)})

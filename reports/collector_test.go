@@ -3,8 +3,10 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"apfsim/core/config"
 	"apfsim/core/queueset"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -99,6 +101,194 @@ func TestStarvationIsClippedToTheWindowAndRunsToItsEnd(t *testing.T) {
 	}
 }
 
+// A flow starves from when something waits, whatever arrives later, to the dispatch or to when
+// the last one has given up.
+func TestStarvationOfSeveralRequests(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		tell func(s *stage)
+		want int64
+	}{
+		{"another arrives meanwhile", func(s *stage) {
+			first := s.arrive(12, mice, flowB, 1)
+			s.arrive(14, mice, flowB, 1)
+			s.dispatch(27, first)
+		}, 15},
+		{"it times out", func(s *stage) { s.reject(19, s.arrive(12, mice, flowB, 1), queueset.TimedOut) }, 7},
+		{"the first of two times out", func(s *stage) {
+			first, second := s.arrive(11, mice, flowB, 1), s.arrive(12, mice, flowB, 1)
+			s.reject(15, first, queueset.TimedOut)
+			s.dispatch(19, second)
+		}, 8},
+	} {
+		s := newStage(storyScenario())
+		c.tell(s)
+		if got := s.collector.Result().Summary.Flows[0].StarvationNs; got != c.want*second {
+			t.Errorf("%s: starved %d ns, want %d s", c.what, got, c.want)
+		}
+	}
+}
+
+// From 5 s to 15 s a request has a seat, and nobody looks when the window begins at 10 s.
+func TestServiceIsClippedToTheWindow(t *testing.T) {
+	s := newStage(storyScenario())
+	r := s.arrive(5, mice, flowB, 10)
+	s.dispatch(5, r)
+	s.finish(15, r)
+	got := s.collector.Result().Summary
+	near(t, "service of the flow", got.Flows[0].ServiceSeatSeconds, 5)
+	near(t, "service of the level", got.PriorityLevels[1].ServiceSeatSeconds, 5)
+}
+
+// Two of 4 seats are in use from 10 s to 20 s; then the limit is 0, of which nothing is a part,
+// and from 25 s on it is 4 again.
+func TestALimitOfZeroHasNoUtilisation(t *testing.T) {
+	sc := storyScenario()
+	sc.Spec.Thresholds = scenario.Thresholds{threshold("k", "utilisation", tags("priorityLevel", "low"), "mean", "<=", 1, scenario.PlainNumber)}
+	s := newStage(sc)
+	r := s.arrive(10, mice, flowA, 10, func(r *server.Request) { r.Work.InitialSeats = 2 })
+	s.dispatch(10, r)
+	s.finish(20, r)
+	s.low.current = 0
+	s.each(func(o server.Observer) { o.Adjusted(20 * second) })
+	s.low.current = 4
+	s.each(func(o server.Observer) { o.Adjusted(25 * second) })
+	u := s.collector.Result().Summary.PriorityLevels[1].Utilisation
+	near(t, "mean", *u.Mean, (10*0.5)/15)
+	near(t, "saturated", u.Saturated, 5.0/20)
+
+	s = newStage(sc)
+	s.low.current = 0
+	s.each(func(o server.Observer) { o.Adjusted(0) })
+	got := s.collector.Result().Summary
+	if u := got.PriorityLevels[1].Utilisation; u.Mean != nil || got.Thresholds[0].Note != noSamples {
+		t.Errorf("mean %v, %+v", u.Mean, got.Thresholds[0])
+	}
+}
+
+// A FlowSchema may have flows at two levels, when a change of the configuration sends it to
+// another. Flows are in the order of their names; of those that fare the same, the first to
+// come is named.
+func TestAFlowSchemaAtTwoLevels(t *testing.T) {
+	exempt := &server.Flow{Index: 2, Schema: schema, Level: "exempt", Distinguisher: "a"}
+	first := &server.Flow{Index: 3, Schema: &config.FlowSchema{Name: "first"}, Level: "exempt", Distinguisher: "d"}
+	s := newStage(storyScenario())
+	b := s.arrive(11, mice, flowB, 5)
+	s.dispatch(14, b)
+	a := s.arrive(16, mice, flowA, 5)
+	s.dispatch(19, a)
+	s.finish(19, b)
+	s.finish(24, a)
+	s.dispatch(26, s.arrive(25, mice, exempt, 1))
+	s.dispatch(26, s.arrive(26, mice, first, 1))
+	result := s.collector.Result()
+	got := result.Summary
+	var arrived []string
+	for _, g := range got.FlowSchemas {
+		arrived = append(arrived, fmt.Sprint(g.Name, g.Arrived))
+	}
+	for _, l := range got.PriorityLevels {
+		arrived = append(arrived, fmt.Sprint(l.Name, l.Arrived))
+	}
+	for _, f := range got.Flows {
+		arrived = append(arrived, fmt.Sprint(f.Name, f.Arrived))
+	}
+	if want := []string{"first1", "service-accounts3", "exempt2", "low2",
+		"first/d1", "service-accounts/a1", "service-accounts/a1", "service-accounts/b1"}; !slices.Equal(arrived, want) {
+		t.Errorf("%q, want %q", arrived, want)
+	}
+	together := NewReplicator("x", 0, nil)
+	together.Add(result.Replication())
+	merged := map[string]float64{"wait{priorityLevel:low}.p(99)": 3e9, "wait{priorityLevel:exempt}.p(99)": 1e9,
+		"wait{flowSchema:first}.p(99)": 0, "wait{flowSchema:service-accounts}.p(99)": 3e9, "wait{flowSchema:service-accounts}.med": 3e9}
+	for _, e := range together.Replications().Statistics {
+		if e.PriorityLevel != "" && e.Merged != nil {
+			t.Errorf("%s is of a flow, and is merged: %v", e.Name, *e.Merged)
+		}
+		if want, ok := merged[e.Name]; ok && e.Merged != nil {
+			near(t, e.Name, *e.Merged, want)
+			delete(merged, e.Name)
+		}
+	}
+	if len(merged) > 0 {
+		t.Errorf("not merged: %v", merged)
+	}
+	low := got.PriorityLevels[1]
+	if *low.Starvation != (Starvation{3 * second, "service-accounts/b"}) || low.Fairness.LeastRatio != 1 || low.Fairness.LeastRatioFlow != "service-accounts/b" {
+		t.Errorf("%+v, %+v", low.Starvation, low.Fairness)
+	}
+}
+
+// Flow a has 2 seats all the time. What b asks for and does not get is no part of its demand
+// from 10 s to 20 s.
+func TestDemandThatIsGone(t *testing.T) {
+	for _, c := range []struct {
+		what           string
+		tell           func(s *stage)
+		ratioA, ratioB float64
+	}{
+		// b has 10 of the 11 that are left to it, a 20 of 19.
+		{"by a time-out", func(s *stage) {
+			s.dispatch(1, s.arrive(1, mice, flowB, 20))
+			s.reject(5, s.arrive(2, mice, flowB, 30), queueset.TimedOut)
+			s.tick(10)
+		}, 20. / 19, 10. / 11},
+		// Both have what they are entitled to: b 5 of 5, a 20 of 20.
+		{"by a dispatch that leaves the final phase out", func(s *stage) {
+			r := s.arrive(1, mice, flowB, 4, twoFinalSeats)
+			r.Work.FinalSeats, r.Work.AdditionalLatencyNs = 0, 0
+			s.dispatch(1, r)
+			s.finish(5, r)
+			s.tick(10)
+			r = s.arrive(12, mice, flowB, 5)
+			s.dispatch(12, r)
+			s.finish(17, r)
+		}, 1, 1},
+	} {
+		s := newStage(storyScenario())
+		s.dispatch(1, s.arrive(1, elephants, flowA, 20, func(r *server.Request) { r.Work.InitialSeats = 2 }))
+		c.tell(s)
+		s.tick(20)
+		a, b := c.ratioA, c.ratioB
+		near(t, c.what+": jain", *s.collector.Result().Series[2].Points[1].Jain, (a+b)*(a+b)/(2*(a*a+b*b)))
+	}
+}
+
+// A request of 3 seats waits from 2 s to 7 s, and one of 1 from 4 s to 10 s.
+func TestWaitingSeats(t *testing.T) {
+	s := newStage(storyScenario())
+	wide := s.arrive(2, mice, flowB, 1, func(r *server.Request) { r.SeatsAsked, r.Work.InitialSeats = 3, 3 })
+	s.arrive(4, mice, flowB, 1)
+	s.dispatch(7, wide)
+	s.tick(10)
+	p := s.collector.Result().Series[2].Points[0]
+	near(t, "seats", p.WaitingSeats, (5*3+6)/10.)
+	near(t, "requests", p.WaitingRequests, (5+6)/10.)
+}
+
+// Nobody is told of one request in twenty that has not finished, but of more.
+func TestWarningOfWhatHasNotFinished(t *testing.T) {
+	for executing, want := range []int{0, 0, 1} {
+		s := newStage(storyScenario())
+		for i := range 20 {
+			r := s.arrive(12, mice, flowB, 5)
+			s.dispatch(12, r)
+			if i >= executing {
+				s.finish(17, r)
+			}
+		}
+		told := 0
+		for _, w := range s.collector.Result().Summary.Warnings {
+			if strings.Contains(w, "had not finished") {
+				told++
+			}
+		}
+		if told != want {
+			t.Errorf("%d of 20 execute: %d warnings, want %d", executing, told, want)
+		}
+	}
+}
+
 func TestSeriesCoverTheWarmUpToo(t *testing.T) {
 	r := storyResult()
 	low := r.Series[2]
@@ -160,6 +350,7 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 	}
 	r := s.arrive(0, mice, flowA, 10, func(r *server.Request) { r.Work.InitialSeats = 2 })
 	s.dispatch(0, r)
+	s.reject(9, s.arrive(4, mice, flowA, 1), queueset.TimedOut)
 	s.tick(10)
 	s.execute(10, r)
 	there = false
@@ -177,8 +368,9 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 	}
 	l := &result.Summary.PriorityLevels[1]
 	near(t, "service", l.ServiceSeatSeconds, 40)
-	near(t, "utilisation", *l.Utilisation.Mean, 30.0/80) // for 15 s, and for 5 s with nothing in use
-	near(t, "saturated", l.Utilisation.Saturated, 0)
+	near(t, "utilisation", *l.Utilisation.Mean, 30.0/80)  // for 15 s, and for 5 s with nothing in use
+	near(t, "saturated", l.Utilisation.Saturated, 5.0/20) // while one waits
+	near(t, "waiting", l.MeanWaiting, 5.0/20)
 	if l.Name != "low" || l.Limits.Current != 4 {
 		t.Errorf("the limit of %s is %d in the end, want 4", l.Name, l.Limits.Current)
 	}

@@ -36,7 +36,7 @@ func (d *divider) fairShares(service float64, demands []float64) []float64 {
 	d.shares = slices.Grow(d.shares[:0], len(demands))[:len(demands)]
 	left := service
 	for n, c := range claims {
-		d.shares[c.of] = max(0, min(c.demand, left/float64(len(claims)-n)))
+		d.shares[c.of] = min(c.demand, left/float64(len(claims)-n))
 		left -= d.shares[c.of]
 	}
 	return d.shares

@@ -72,6 +72,15 @@ func TestJain(t *testing.T) {
 			t.Errorf("jain(%v, %v) = %v, want %v", c.service, c.shares, got, c.want)
 		}
 	}
+	for n := range 100 { // rounding does not make it more than 1
+		service, shares := make([]float64, n+1), make([]float64, n+1)
+		for i := range service {
+			service[i], shares[i] = 1, 10
+		}
+		if got, _ := jain(service, shares); got > 1 {
+			t.Errorf("jain of %d alike = %v", n+1, got)
+		}
+	}
 	for _, nothing := range [][]float64{nil, {0, 0}} {
 		if _, ok := jain(nothing, nothing); ok {
 			t.Errorf("jain of %v has a value", nothing)

@@ -127,11 +127,8 @@ func (h *histogram[C]) percentilesNs(ps []float64, ns []int64) {
 		}
 	})
 	for i := range ns {
-		switch rank := h.rank(ps[i]); {
-		case rank <= 1:
+		if h.rank(ps[i]) <= 1 {
 			ns[i] = h.leastNs
-		case rank >= h.n:
-			ns[i] = h.mostNs
 		}
 	}
 }

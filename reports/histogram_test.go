@@ -78,6 +78,24 @@ func TestMergingIsRecordingBoth(t *testing.T) {
 	})
 }
 
+// Three of the longest durations sum to more than 64 bits hold, and so do three and two merged.
+func TestSumsOfMoreThan64Bits(t *testing.T) {
+	var parts [2]histogram[uint32]
+	for i := range parts {
+		parts[i].precision = coarsePrecision
+		for range 3 - i {
+			parts[i].record(math.MaxInt64)
+		}
+		if got := parts[i].meanNs(); got != math.MaxInt64 {
+			t.Errorf("mean %v, want %v", got, float64(math.MaxInt64))
+		}
+	}
+	parts[0].merge(&parts[1])
+	if got := parts[0].meanNs(); got != math.MaxInt64 {
+		t.Errorf("merged: mean %v, want %v", got, float64(math.MaxInt64))
+	}
+}
+
 // Floating point makes 99.9 % of 1000 a little more than 999.
 func TestRankOfARoundPercentile(t *testing.T) {
 	h := histogram[uint64]{precision: finePrecision}

@@ -194,9 +194,7 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 			f := l.flows[64*i+bit]
 			service, demand := f.closeInterval(toNs)
 			total += service
-			if demand > 0 {
-				l.demands, l.serves = append(l.demands, demand), append(l.serves, service)
-			}
+			l.demands, l.serves = append(l.demands, demand), append(l.serves, service)
 			if f.present == 0 {
 				l.active[i] &^= 1 << bit
 			}

@@ -215,7 +215,8 @@ func TestMetricsOfADispatch(t *testing.T) {
 }
 
 // Twenty requests take all seats from 1 ms on, and one waits: it is 1 of 4·50 until 100 ms, when
-// the level ceases to queue, and then 1 of 50, as the server goes on to measure it.
+// the level ceases to queue, and then 1 of 50, as the server goes on to measure it. A level that
+// comes then is measured from then on.
 func TestMetricsOfALevelThatCeasesToQueue(t *testing.T) {
 	const change = `
   events:
@@ -228,6 +229,15 @@ func TestMetricsOfALevelThatCeasesToQueue(t *testing.T) {
         spec:
           type: Limited
           limited: {nominalConcurrencyShares: 95, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: {type: Reject}}
+  - at: 100ms
+    apply:
+      objects:
+        apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: PriorityLevelConfiguration
+        metadata: {name: late}
+        spec:
+          type: Limited
+          limited: {nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: {type: Reject}}
 `
 	user := users("narrow")[0]
 	var trace []string
@@ -239,6 +249,12 @@ func TestMetricsOfALevelThatCeasesToQueue(t *testing.T) {
 		series := fmt.Sprintf(`priority_level_request_utilization_bucket{phase="waiting",priority_level="level",le=%q}`, bound)
 		if last[series] != want {
 			t.Errorf("%s is %v, want %v", series, last[series], want)
+		}
+	}
+	for _, series := range []string{`priority_level_seat_utilization_count{phase="executing",priority_level="late"}`, `demand_seats_count{priority_level="late"}`,
+		`priority_level_request_utilization_count{phase="waiting",priority_level="late"}`} {
+		if last[series] != 100e6 {
+			t.Errorf("%s is %v, want the 100 ms since it is there", series, last[series])
 		}
 	}
 }

@@ -333,6 +333,9 @@ func TestMetricsAreWhatTheRequestLogSays(t *testing.T) {
 	nominal := 0
 	for _, l := range course.of.Levels() {
 		nominal += l.Limits().Nominal
+		of := fmt.Sprintf("{priority_level=%q}", l.Name())
+		want["nominal_limit_seats"+of], want["lower_limit_seats"+of], want["upper_limit_seats"+of] =
+			float64(l.Limits().Nominal), float64(l.Limits().Min), float64(l.Limits().Max)
 	}
 	for _, kind := range []string{"readOnly", "mutating"} {
 		alike := ofKind(log, kind)
@@ -404,6 +407,15 @@ func TestQueueLengthsAreThoseOfTheRequestLog(t *testing.T) {
 	for series, value := range want {
 		if got[series] != value {
 			t.Errorf("%s is %v, want %v", series, got[series], value)
+		}
+	}
+}
+
+// Long runs are sampled as often as rates over a minute or so want it.
+func TestScrapeInterval(t *testing.T) {
+	for durationNs, want := range map[int64]int64{40e9: 100e6, 3600e9: 10e9, 86400e9: 10e9} {
+		if got := reports.ScrapeInterval(durationNs); got != want {
+			t.Errorf("of %v every %v, want %v", time.Duration(durationNs), time.Duration(got), time.Duration(want))
 		}
 	}
 }

@@ -302,11 +302,11 @@ func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) 
 			result.Name = e.Name
 			got := estimateOf(e.values)
 			if got.High != nil && got.Mean != 0 {
-				relative := got.Half() / math.Abs(got.Mean)
+				relative := got.Half() / got.Mean
 				result.Reached = &relative
 			}
 			// A mean of 0 has an interval without width, or none that any precision suits.
-			narrow = got.N >= LeastForPrecision && got.Half() <= a.precision*math.Abs(got.Mean)
+			narrow = got.N >= LeastForPrecision && got.Half() <= a.precision*got.Mean // which is not negative
 		}
 		met = met && narrow
 		results = append(results, result)

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/sim/server"
 
@@ -56,6 +58,38 @@ func TestRequestLogWritesARequestsAttributes(t *testing.T) {
 		t.Errorf("got  %swant %s", out.String(), want)
 	}
 }
+
+// Dispatch leaves the final phase of 3 seats out: the request log and the trace show one seat.
+func TestARequestThatDispatchNarrows(t *testing.T) {
+	var log, trace bytes.Buffer
+	sc := storyScenario()
+	l, w := NewRequestLog(&log, sc), bufio.NewWriter(&trace)
+	e := NewEvents(w, sc, noLevels{}, 0, 30*second)
+	s := &stage{observers: []server.Observer{l, e}}
+	s.tick(0)
+	r := s.arrive(1, mice, flowB, 5, func(r *server.Request) {
+		r.SeatsAsked, r.Work.InitialSeats, r.Work.FinalSeats, r.Work.AdditionalLatencyNs = 3, 1, 3, second
+	})
+	s.each(func(o server.Observer) { o.Queued(second, r) })
+	r.Work.FinalSeats, r.Work.AdditionalLatencyNs = 0, 0
+	s.dispatch(2, r)
+	s.finish(7, r)
+	s.tick(30)
+	l.Close()
+	e.Close()
+	w.Flush()
+	if text := log.String(); !strings.Contains(text, `"seats":1}`) || strings.Contains(text, "finalSeats") {
+		t.Error(text)
+	}
+	if text := trace.String(); !strings.Contains(text, `{"seats":1}`) || strings.Contains(text, `{"seats":3}`) || strings.Contains(text, "seat 2") {
+		t.Error(text)
+	}
+}
+
+// noLevels is a server without any.
+type noLevels struct{}
+
+func (noLevels) Levels() []*flowcontrol.Level { return nil }
 
 // However fates are decided, there is a line for every request, in the order of arrival.
 func TestRequestLogKeepsTheOrderOfArrival(t *testing.T) {

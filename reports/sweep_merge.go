@@ -32,7 +32,7 @@ func (s *Sweep) Merge(ctx context.Context, dirs []string, out string, progress P
 			return err
 		}
 		progress.tell(run, s.Runs())
-		_, text, err := s.find(dirs, run)
+		text, err := s.find(dirs, run)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Sweep) checkParts(dirs []string, progress Progress) error {
 	missing := 0
 	for run := range s.Runs() {
 		progress.tell(run, s.Runs())
-		_, _, err := s.find(dirs, run)
+		_, err := s.find(dirs, run)
 		if errors.Is(err, fs.ErrNotExist) {
 			missing++
 			err = fmt.Errorf("%s: is in none of the folders", s.describeRun(run))
@@ -98,9 +98,10 @@ func (s *Sweep) checkParts(dirs []string, progress Progress) error {
 // mostPartsTold is how many of the runs that are missing or in doubt are told.
 const mostPartsTold = 10
 
-// find returns the first of the folders that a run is in, and its file. The error is
-// fs.ErrNotExist if it is in none.
-func (s *Sweep) find(dirs []string, run int) (dir string, text []byte, err error) {
+// find returns the file of a run, the same in all of the folders that have it. The error is
+// fs.ErrNotExist if none has.
+func (s *Sweep) find(dirs []string, run int) (text []byte, err error) {
+	var dir string // that it is from
 	for _, d := range dirs {
 		path := filepath.Join(d, s.runFile(run))
 		own, err := os.ReadFile(path)
@@ -108,20 +109,20 @@ func (s *Sweep) find(dirs []string, run int) (dir string, text []byte, err error
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return "", nil, err
+			return nil, err
 		}
 		if _, err := s.parseRun(own, run); err != nil {
-			return "", nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if text != nil && !bytes.Equal(text, own) {
-			return "", nil, fmt.Errorf("%s: is not the same in %s and in %s", s.describeRun(run), dir, d)
+			return nil, fmt.Errorf("%s: is not the same in %s and in %s", s.describeRun(run), dir, d)
 		}
 		if text == nil {
 			dir, text = d, own
 		}
 	}
 	if text == nil {
-		return "", nil, fs.ErrNotExist
+		return nil, fs.ErrNotExist
 	}
-	return dir, text, nil
+	return text, nil
 }

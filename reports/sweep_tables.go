@@ -84,7 +84,6 @@ func (t *SweepTables) write(ctx context.Context, dir string, results, summary *c
 		}
 		values := t.Point(point)
 		for _, e := range of.order {
-			e.fill(t.Replications)
 			got := estimateOf(e.values)
 			got.Name, got.Unit, got.Values = e.Name, e.Unit, nil
 			summary.Write(append(slices.Clone(values), got.Name, got.Unit, strconv.Itoa(got.N),

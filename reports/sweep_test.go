@@ -315,6 +315,27 @@ func TestPartsThatDifferAreRefused(t *testing.T) {
 	}
 }
 
+// Ten runs that are missing are told by name, and how many there are in all.
+func TestMissingRunsAreTold(t *testing.T) {
+	s := smallSweep()
+	_, err := ReadParts([]string{swept(t, s, 1)}, nil)
+	if err == nil || strings.Count(err.Error(), "is in none of the folders") != 10 || !strings.Contains(err.Error(), "11 of 12 runs are missing") {
+		t.Error(err)
+	}
+}
+
+// The files of ten points, from 1 to 10, have numbers of two digits, and so an order.
+func TestFilesOfRunsAreInOrder(t *testing.T) {
+	s := &Sweep{Parameters: []SweepParameter{{"spec.duration", strings.Fields("1s 2s 3s 4s 5s 6s 7s 8s 9s 10s")}}, Replications: 1}
+	var names []string
+	for run := range s.Runs() {
+		names = append(names, s.runFile(run))
+	}
+	if !slices.IsSorted(names) || names[9] != filepath.Join(RunsFolder, "point-10-seed-0.csv") {
+		t.Errorf("%q", names)
+	}
+}
+
 // filesOf returns the content of all files.
 func filesOf(dir fs.FS) map[string]string {
 	files := map[string]string{}
@@ -365,6 +386,22 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}
+	// A sum that is right does not make good what it is the sum of, such as another run's file.
+	rows := string(good)[:strings.LastIndex(string(good), "1,4,6,sha256")]
+	for want, spoilt := range map[string]string{
+		`line 2: 1,4,7: want 1,4,6`:          strings.ReplaceAll(rows, ",6,", ",7,"),
+		`line 2: 1,6,6: want 1,4,6`:          strings.ReplaceAll(rows, "1,4,6,", "1,6,6,"),
+		`line 2: value "ten": want a number`: strings.ReplaceAll(rows, "arrived.count,10,", "arrived.count,ten,"),
+		`line 2: value "NaN": want a number`: strings.ReplaceAll(rows, "arrived.count,10,", "arrived.count,NaN,"),
+		`line 2: value "Inf": want a number`: strings.ReplaceAll(rows, "arrived.count,10,", "arrived.count,Inf,"),
+	} {
+		if err := os.WriteFile(path, []byte(spoilt+"1,4,6,sha256,"+sumOfText([]byte(spoilt))+",\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ReadRun(dir, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
 	manifest := filepath.Join(dir, SweepFile)
 	text, err := os.ReadFile(manifest)
 	if err != nil {
@@ -386,6 +423,16 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		}
 		if _, err := ReadSweep(dir); err == nil || !strings.Contains(err.Error(), manifest) {
 			t.Errorf("%s: error %v", new, err)
+		}
+	}
+}
+
+func TestASweepOfMoreThanAMillionRunsIsRefused(t *testing.T) {
+	s := smallSweep()
+	for replications, ok := range map[int]bool{166_666: true, 166_667: false} {
+		s.Replications = replications
+		if err := s.check(); (err == nil) != ok {
+			t.Errorf("%d runs at six points: %v", replications, err)
 		}
 	}
 }

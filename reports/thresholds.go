@@ -126,9 +126,6 @@ func requestsValue[C count](m *measures[C], t *scenario.Threshold, seconds float
 	}
 	if t.Metric == "arrived" {
 		if t.Stat == "perSecond" {
-			if seconds <= 0 {
-				return 0, noSamples
-			}
 			return float64(m.arrived) / seconds, ""
 		}
 		return float64(m.arrived), ""

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"strings"
 	"testing"
 
 	"apfsim/sim/scenario"
@@ -97,9 +98,10 @@ func TestThresholdsWithoutSamplesFail(t *testing.T) {
 		{"utilisation", tags("priorityLevel", "exempt"), "mean"},
 		{"utilisation", tags("priorityLevel", "exempt"), "saturated"},
 	} {
+		exempt := c.metric == "utilisation" // which is why it has none
 		for _, op := range []string{"<", ">=", "!="} {
 			s := storyResult(threshold("k", c.metric, c.tags, c.stat, op, 1, scenario.PlainNumber)).Summary
-			if v := s.Thresholds[0]; v.Passed || v.Value != nil || v.Note == "" || s.Passed {
+			if v := s.Thresholds[0]; v.Passed || v.Value != nil || v.Note == "" || s.Passed || strings.Contains(v.Note, "exempt") != exempt {
 				t.Errorf("%s %v %s %s: %+v", c.metric, c.tags, c.stat, op, v)
 			}
 		}
@@ -115,17 +117,30 @@ func TestOneFailedThresholdFailsTheRun(t *testing.T) {
 	if s := storyResult(holds, fails, holds).Summary; s.Passed || !s.Thresholds[2].Passed {
 		t.Errorf("thresholds %+v", s.Thresholds)
 	}
+	sc := storyScenario()
+	sc.Spec.Thresholds = scenario.Thresholds{holds, fails, holds}
+	alone := newStage(sc) // nobody else judges
+	alone.tell()
+	if s := alone.collector.Result().Summary; s.Passed {
+		t.Errorf("the collector alone: thresholds %+v", s.Thresholds)
+	}
 }
 
 // A flow's figures are not told apart by workload.
 func TestAWorkloadOfAFlowThatSeveralShareHasNoAnswer(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{threshold("k", "arrived", tags("workload", "mice", "flow", "service-accounts/b"), "count", ">", 0, scenario.PlainNumber)}
+	sc.Spec.Thresholds = scenario.Thresholds{
+		threshold("k", "arrived", tags("workload", "mice", "flow", "service-accounts/b"), "count", ">", 0, scenario.PlainNumber),
+		threshold("k", "arrived", tags("flow", "service-accounts/b"), "count", "==", 2, scenario.PlainNumber)}
 	s := newStage(sc)
 	s.arrive(11, mice, flowB, 1)
 	s.arrive(12, elephants, flowB, 1)
-	if v := s.collector.Result().Summary.Thresholds[0]; v.Passed || v.Value != nil {
+	verdicts := s.collector.Result().Summary.Thresholds
+	if v := verdicts[0]; v.Passed || v.Value != nil {
 		t.Errorf("%+v", v)
+	}
+	if v := verdicts[1]; !v.Passed {
+		t.Errorf("of all workloads: %+v", v)
 	}
 }
 
@@ -140,7 +155,11 @@ func TestWithoutAFairShareThereIsNoRatio(t *testing.T) {
 	s := newStage(sc)
 	s.arrive(11, mice, flowB, 3)
 	s.tick(30)
-	verdicts := s.collector.Result().Summary.Thresholds
+	summary := s.collector.Result().Summary
+	if r := summary.Flows[0].Ratio; r != nil {
+		t.Errorf("ratio %v", *r)
+	}
+	verdicts := summary.Thresholds
 	if !verdicts[0].Passed || !verdicts[1].Passed || verdicts[2].Passed || verdicts[2].Note != noSamples {
 		t.Errorf("%+v", verdicts)
 	}

@@ -158,7 +158,6 @@ func (w *windowedThreshold) enter(r *server.Request) *arrivalWindow {
 	if !within {
 		return nil
 	}
-	w.judge(r.ArrivalNs)
 	for int64(len(w.open)) <= at-w.judged {
 		w.open = append(w.open, nil)
 	}
@@ -323,7 +322,11 @@ func (w *Windows) text() string {
 	if w.WorstFromNs == nil {
 		return "in any window"
 	}
-	text := fmt.Sprintf("in the worst of %d windows, from %s", w.Judged, duration(float64(*w.WorstFromNs)))
+	which := "the only window"
+	if w.Judged > 1 {
+		which = fmt.Sprintf("the worst of %d windows", w.Judged)
+	}
+	text := fmt.Sprintf("in %s, from %s", which, duration(float64(*w.WorstFromNs)))
 	if w.Failed > 0 {
 		text += fmt.Sprintf("; %d failed", w.Failed)
 	}

@@ -54,7 +54,8 @@ func TestWindowsOfTheStory(t *testing.T) {
 		// Nothing to judge is no pass.
 		{threshold("k", "wait", tags("workload", "unheard"), "max", "<", 1, duration), none, 0, 2, 0, none},
 	} {
-		v := storyResult(over(10, c.threshold)).Summary.Thresholds[0]
+		s := storyResult(over(10, c.threshold)).Summary
+		v := s.Thresholds[0]
 		want := Windows{LengthNs: 10 * second, Judged: c.judged, Empty: c.empty, Failed: c.failed}
 		if c.worstFrom != none {
 			from := c.worstFrom * second
@@ -70,8 +71,8 @@ func TestWindowsOfTheStory(t *testing.T) {
 		case v.Value != nil:
 			near(t, name, *v.Value, c.value)
 		}
-		if v.Passed != (c.failed == 0 && c.judged > 0) {
-			t.Errorf("%s: passed: %v", name, v.Passed)
+		if v.Passed != (c.failed == 0 && c.judged > 0) || s.Passed != v.Passed {
+			t.Errorf("%s: passed: %v, the run %v", name, v.Passed, s.Passed)
 		}
 	}
 }
@@ -97,9 +98,11 @@ func TestVerdictOverWindowsInWords(t *testing.T) {
 	}
 	s := storyResult(wait("<", 2e9), wait("<", 4e9), over(10, threshold("k", "latency", nil, "max", "<", 3e9, scenario.Nanoseconds)),
 		over(10, threshold("k", "wait", tags("workload", "unheard"), "max", "<", 3e9, scenario.Nanoseconds)),
-		threshold("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber)).Summary
+		threshold("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber),
+		over(20, threshold("k", "execution", tags("workload", "mice"), "max", "<", 6e9, scenario.Nanoseconds))).Summary
 	for i, want := range []string{"3 s in the worst of 2 windows, from 10 s; 1 failed", "3 s in the worst of 2 windows, from 10 s",
-		"no samples in the worst of 2 windows, from 20 s; 2 failed", "no samples in any window", "7"} {
+		"no samples in the worst of 2 windows, from 20 s; 2 failed", "no samples in any window", "7",
+		"5 s in the only window, from 10 s"} {
 		if got := s.Thresholds[i].found(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -308,7 +311,8 @@ func TestWorseIsFurtherFromWhatIsWanted(t *testing.T) {
 	}
 }
 
-// Of a run of many short windows those are kept that are not decided, and no others.
+// Of a run of many short windows those are kept that are not decided, and no others; and of a
+// window with many requests not every duration.
 func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 	sc := storyScenario()
 	sc.Spec.Warmup, sc.Spec.Duration = 0, scenario.Duration(100_000*time.Millisecond)
@@ -319,16 +323,29 @@ func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 	for i := range int64(100_000) {
 		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: i * int64(time.Millisecond)}
 		ws.Arrived(r.ArrivalNs, r)
-		ws.Dispatched(r.ArrivalNs, r)
-		ws.Executed(r.ArrivalNs, r)
+		if i%2 == 0 {
+			r.Rejection = queueset.QueueFull
+			ws.Rejected(r.ArrivalNs, r)
+		} else {
+			ws.Dispatched(r.ArrivalNs, r)
+			ws.Executed(r.ArrivalNs, r)
+		}
 		most = max(most, len(ws[0].open))
+	}
+	for range 1000 {
+		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: int64(sc.Spec.Duration) - 1}
+		ws.Arrived(r.ArrivalNs, r)
+		ws.Dispatched(r.ArrivalNs, r)
+		if n := len(ws[0].open[len(ws[0].open)-1].latest); n > manyInWindow {
+			t.Fatalf("%d durations were kept", n)
+		}
 	}
 	if most > 2 {
 		t.Errorf("%d windows were kept at once", most)
 	}
 	s := &Summary{Thresholds: make([]Verdict, 1)}
 	ws.Judge(s)
-	if w := s.Thresholds[0].Windows; w.Judged != 100_000 || w.Failed != 0 {
+	if w := s.Thresholds[0].Windows; w.Judged != 100_000 || w.Failed != 50_000 { // those whose only request was rejected
 		t.Errorf("%+v", w)
 	}
 }
