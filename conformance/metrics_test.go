@@ -95,7 +95,7 @@ func compareMetrics(t *testing.T, tr *trial.Trial, intervalNs int64, count map[s
 			if overTime(series) {
 				have, value = have-first[0][series], value-first[1][series]
 			}
-			if !ok || math.Abs(have-value) > 1e-9*max(1, math.Abs(value)) {
+			if !ok || !(math.Abs(have-value) <= 1e-9*max(1, math.Abs(value))) { // as is so of NaN
 				t.Errorf("%s, at %d ns: %s: ours %v (is there: %v), upstream's %v", tr.Name, atNs, series, have, ok, value)
 			}
 			if value != 0 {

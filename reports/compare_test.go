@@ -9,7 +9,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,6 +40,15 @@ func sampleOf(seed uint64, values ...float64) *reports.Replications {
 	}
 	add("rejected{workload:a}.rate", constant)
 	return r
+}
+
+func written(t *testing.T, c *reports.Comparison, format string, all bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := c.Write(&b, format, all, reports.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func changeOf(t *testing.T, c *reports.Comparison, name string) *reports.Change {
@@ -96,6 +107,9 @@ func TestUnpairedDifferenceOfUnequalNumbers(t *testing.T) {
 	ch = changeOf(t, reports.Compare("b", few, "h", sampleOf(1, 5)), "retries{workload:a}.rate")
 	if ch.Difference != -1 || ch.P != nil || ch.Outcome != reports.Untested {
 		t.Errorf("one run has no variance: %+v", ch)
+	}
+	if text := written(t, reports.Compare("b", few, "h", sampleOf(1, 5)), "text", false); !strings.Contains(text, "Single runs: no intervals.") {
+		t.Error(text)
 	}
 }
 
@@ -188,6 +202,15 @@ func TestSingleRunsAreNotJudged(t *testing.T) {
 	c := reports.Compare("b", sampleOf(1, 10), "h", sampleOf(1, 12))
 	if ch := c.Changes[0]; ch.Outcome != reports.Untested || ch.Low != nil || ch.P != nil || ch.Difference != 2 || len(c.Warnings) != 1 {
 		t.Errorf("%+v %q", ch, c.Warnings)
+	}
+	c.Unmatched = []string{"wait{workload:b}.p(99)"}
+	for _, format := range []string{"text", "markdown"} {
+		for _, want := range []string{"1 of 2 statistics differ; nobody knows whether by chance", "retries{workload:a}.rate", "+20 %", "?",
+			"~ 1 are exactly the same; 1 are on one side alone", "a single run on a side says nothing of chance"} {
+			if text := written(t, c, format, false); !strings.Contains(text, want) {
+				t.Errorf("%q is missing in\n%s", want, text)
+			}
+		}
 	}
 	limit, err := reports.ParseLimit("retries{workload:a}.rate > +5%")
 	if err != nil {
@@ -375,7 +398,7 @@ func TestFlowsLeftOutOfOneSideAreNotCompared(t *testing.T) {
 }
 
 func TestFormatsOfAComparison(t *testing.T) {
-	c := reports.Compare("before", sampleOf(1, 10, 20, 30, 40, 50, 60), "after | then", sampleOf(1, 11, 21, 31, 41, 52, 62))
+	c := reports.Compare("be``fore", sampleOf(1, 10, 20, 30, 40, 50, 60), "after | then", sampleOf(1, 11, 21, 31, 41, 52, 62))
 	limit, err := reports.ParseLimit("retries{workload:a}.rate > +1%")
 	if err != nil {
 		t.Fatal(err)
@@ -383,26 +406,29 @@ func TestFormatsOfAComparison(t *testing.T) {
 	if err := c.Judge([]reports.Limit{limit}); err != nil {
 		t.Fatal(err)
 	}
-	written := func(format string, all bool) string {
-		var b bytes.Buffer
-		if err := c.Write(&b, format, all, reports.TextOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
+	written := func(format string, all bool) string { return written(t, c, format, all) }
 	for _, want := range []string{"1 of 2 statistics changed", "retries{workload:a}.rate", "+3.8 ±1.5 %  worse", "35", "36.3",
 		"~ 1 are exactly the same", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.rate > +1%", "Run by run"} {
 		if text := written("text", false); !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	if text := written("text", true); !strings.Contains(text, "~ exact") {
-		t.Error(text)
+	for _, format := range []string{"text", "markdown"} {
+		if text := written(format, true); !strings.Contains(text, "~ exact") || strings.Contains(text, "are exactly the same") {
+			t.Errorf("all are listed, and none is left to be counted:\n%s", text)
+		}
 	}
-	for _, want := range []string{"| `retries{workload:a}.rate` | 35 | 36.3 | +3.8 ±1.5 % | worse |", "`after \\| then`", "| ✗ | `retries{workload:a}.rate > +1%` |"} {
+	for _, want := range []string{"| `retries{workload:a}.rate` | 35 | 36.3 | +3.8 ±1.5 % | worse |", "`after \\| then`", "| ``` be``fore ``` |", "| ✗ | `retries{workload:a}.rate > +1%` |"} {
 		if text := written("markdown", false); !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
+	}
+	var coloured bytes.Buffer
+	if err := c.Write(&coloured, "text", false, reports.TextOptions{Colour: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?s)\x1b\[31m  retries[^\x1b]*worse.*\x1b\[31m *✗`).MatchString(coloured.String()) {
+		t.Errorf("want red what is worse, and what is exceeded:\n%q", coloured.String())
 	}
 	var again reports.Comparison
 	if err := json.Unmarshal([]byte(written("json", false)), &again); err != nil || again.Changed != 1 || len(again.Changes) != 2 || again.Passed {
@@ -410,11 +436,71 @@ func TestFormatsOfAComparison(t *testing.T) {
 	}
 	rows, err := csv.NewReader(strings.NewReader(written("csv", false))).ReadAll()
 	if err != nil || len(rows) != 3 || rows[1][10] != "changed" || rows[2][10] != "exact" {
-		t.Errorf("%v: %q", err, rows)
+		t.Fatalf("%v: %q", err, rows)
+	}
+	ch := c.Changes[0]
+	for i, want := range []float64{ch.Base, ch.Head, ch.Difference, *ch.Low, *ch.High, *ch.Relative, *ch.P} {
+		if got, err := strconv.ParseFloat(rows[1][3+i], 64); err != nil || got != want {
+			t.Errorf("%s is %q, want %v", rows[0][3+i], rows[1][3+i], want)
+		}
 	}
 }
 
-// A change that three digits do not show is shown with more.
+// From 0 on, a change is no share of the base.
+func TestChangeFromNothing(t *testing.T) {
+	c := reports.Compare("b", sampleOf(1, 0, 0, 0, 0, 0, 0), "h", sampleOf(1, 2, 2, 2, 2, 2, 3))
+	limit, err := reports.ParseLimit("retries{workload:a}.rate > +5%")
+	if err == nil {
+		err = c.Judge([]reports.Limit{limit})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := written(t, c, "text", false)
+	for _, want := range []string{"  0  2.17  +2.17 ±0.43  worse\n", "  +2.17 ±0.43; the base is 0, and so is any part of it\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
+// Of the names of one thing, also one that lacks samples in some run, one is listed. Of many
+// changes the first 40 are, and the title counts what their names stand for.
+func TestListOfChanges(t *testing.T) {
+	base, head := sampleOf(1), sampleOf(1)
+	base.Seeds, head.Seeds = []uint64{1, 2, 3, 4, 5, 6, 7}, []uint64{1, 2, 3, 4, 5, 6, 7}
+	base.Statistics, head.Statistics = nil, nil
+	add := func(name string, by float64) {
+		for _, side := range []struct {
+			of *reports.Replications
+			by float64
+		}{{base, 0}, {head, by}} {
+			e := reports.Estimate{Name: name, Better: reports.Lower}
+			for _, v := range []float64{10, 20, 30, 40, 50, 60, math.NaN()} {
+				e.Values = append(e.Values, v+side.by)
+			}
+			side.of.Statistics = append(side.of.Statistics, e)
+		}
+	}
+	add("retries{workload:a}.rate", 100)
+	add("retries{priorityLevel:a}.rate", 100)
+	for i := range 40 {
+		add(fmt.Sprintf("retries{workload:w-%d}.rate", i), float64(1+i))
+	}
+	text := written(t, reports.Compare("b", base, "h", head), "text", false)
+	for _, want := range []string{"42 of 42 statistics changed; the first 41\n", "retries{workload:a}.rate", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	for _, other := range []string{"retries{priorityLevel:a}.rate", "retries{workload:w-0}.rate"} {
+		if strings.Contains(text, other) {
+			t.Errorf("%q is in\n%s", other, text)
+		}
+	}
+}
+
+// A change that three digits do not show is shown with more, unless it is one of a share.
 func TestSmallChangesAreVisible(t *testing.T) {
 	c := reports.Compare("b", sampleOf(1, 0.9998, 0.9998, 0.9998, 0.9998, 0.9998, 0.9999), "h", sampleOf(1, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996))
 	var text bytes.Buffer
@@ -423,6 +509,11 @@ func TestSmallChangesAreVisible(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), " 0.999817  0.9996 ") {
 		t.Error(text.String())
+	}
+	base, head := sampleOf(1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5), sampleOf(1, 0.5001, 0.5001, 0.5001, 0.5001, 0.5001, 0.5002)
+	base.Statistics[0].Name, head.Statistics[0].Name = "rejected{workload:b}.rate", "rejected{workload:b}.rate"
+	if text := written(t, reports.Compare("b", base, "h", head), "text", false); !strings.Contains(text, "  50 %  50 %  ") {
+		t.Error(text)
 	}
 }
 
@@ -474,6 +565,9 @@ func TestResultsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if single.Name != "crowded" {
+		t.Errorf("the results of crowded are called %q", single.Name)
+	}
 	all := reports.Statistics(one.Summary)
 	for i, e := range single.Statistics {
 		if e.Name != all[i].Name || e.Mean != all[i].Value || e.StdDev != nil || e.Merged != nil {
@@ -484,17 +578,26 @@ func TestResultsAreRead(t *testing.T) {
 		`{`:                                   "is not what apfsim writes",
 		`{"schemaVersion":"v9"}`:              `schemaVersion "v9": want "apfsim/v1alpha1"`,
 		`{"schemaVersion":"apfsim/v1alpha1"}`: "seeds: is empty",
-		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"x"}]}`:                    "statistics[0].name",
-		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean"}]}`:            "there are 0 for 1 seeds",
-		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":3}]}`: "is not what apfsim writes",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"x"}]}`:                        "statistics[0].name",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean"}]}`:                "there are 0 for 1 seeds",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":3}]}`:     "is not what apfsim writes",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":[3,4]}]}`: "there are 2 for 1 seeds",
 	} {
 		writeFile(t, dir, "many/replications.json", text)
 		if _, err := reports.ReadResults(reports.Folder(dir, "many")); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "replications.json") {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}
-	if _, err := reports.ReadResults(dir); !errors.Is(err, reports.ErrNoResults) || !strings.Contains(err.Error(), fmt.Sprint("there are some in ", dir)) {
+	if _, err := reports.ReadResults(dir); !errors.Is(err, reports.ErrNoResults) || !strings.Contains(err.Error(), fmt.Sprintf("there are some in %s, %s", reports.Folder(dir, "many"), reports.Folder(dir, "crowded"))) {
 		t.Error(err)
+	}
+	// What cannot be read is no reason to take something else.
+	path := filepath.Join(reports.Folder(dir, "crowded"), reports.ReplicationsFile)
+	if err := os.Mkdir(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reports.ReadResults(reports.Folder(dir, "crowded")); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "is not what apfsim writes") {
+		t.Errorf("a folder in the place of a file: %v", err)
 	}
 }
 

@@ -139,7 +139,7 @@ func (c *Change) change() string {
 	if c.Outcome == Exact {
 		return "~ exact"
 	}
-	scale, suffix := math.Abs(c.Base)/100, " %"
+	scale, suffix := c.Base/100, " %"
 	if c.Base == 0 {
 		scale, suffix = scaleOf(math.Abs(c.Difference), c.Unit, isShare(idOf(c.Name)))
 	}

@@ -2,9 +2,12 @@ package reports
 
 import (
 	"testing"
+	"testing/fstest"
 
 	"apfsim/core/config"
+	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
@@ -62,6 +65,14 @@ func TestFingerprintTellsDecisionsApart(t *testing.T) {
 			r := s.arrive(1, mice, flowA, 1)
 			s.each(func(o server.Observer) { o.Queued(ns(1), r) })
 		}},
+		{"one that is queued with final seats", func(s *stage) {
+			r := s.arrive(1, mice, flowA, 1, twoFinalSeats)
+			s.each(func(o server.Observer) { o.Queued(ns(1), r) })
+		}},
+		{"one that is queued with more additional latency", func(s *stage) {
+			r := s.arrive(1, mice, flowA, 1, twoFinalSeats, func(r *server.Request) { r.Work.AdditionalLatencyNs++ })
+			s.each(func(o server.Observer) { o.Queued(ns(1), r) })
+		}},
 		{"nothing", func(*stage) {}},
 	} {
 		got := fingerprintOf(c.tell)
@@ -72,6 +83,43 @@ func TestFingerprintTellsDecisionsApart(t *testing.T) {
 			t.Errorf("%s has the fingerprint of %s", c.name, other)
 		}
 		seen[got] = c.name
+	}
+}
+
+// Of an adjustment, its time and the levels' names and limits count.
+func TestFingerprintTellsAdjustmentsApart(t *testing.T) {
+	adjusted := func(level string, seats int, nowNs int64) string {
+		scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(`
+apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: any}
+spec:
+  duration: 1s
+  config:
+    base: Mandatory
+    objects:
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: PriorityLevelConfiguration
+      metadata: {name: ` + level + `}
+      spec: {type: Limited, limited: {limitResponse: {type: Reject}}}
+  workload:
+  - {name: w, as: {user: u}, request: {verb: get, path: /}, execution: 1ms, arrivals: {poisson: {rate: 1/s}}}
+`)}}, "s.yaml", scenario.Options{})
+		if err := mistakes.Err(); err != nil {
+			t.Fatal(err)
+		}
+		f := NewFingerprint(flowcontrol.New(0, seats, scenarios[0].Objects, noHost{}))
+		f.Adjusted(nowNs)
+		return f.String()
+	}
+	story := adjusted("one", 600, 5)
+	if again := adjusted("one", 600, 5); again != story {
+		t.Errorf("%s, and then %s", story, again)
+	}
+	for name, other := range map[string]string{"later": adjusted("one", 600, 6), "more seats": adjusted("one", 700, 5), "another level": adjusted("other", 600, 5)} {
+		if other == story {
+			t.Errorf("%s: the fingerprint is the same", name)
+		}
 	}
 }
 

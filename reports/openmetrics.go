@@ -36,7 +36,7 @@ type OpenMetrics struct {
 	schemas  map[schemaKey]*schemaMetrics
 	kinds    [2]kindMetrics // mutating, read-only
 
-	arriving int64 // number of the request that is about to be queued, dispatched or rejected; 0 if none is
+	arriving int64 // number of the request that arrived last; 0 once it is queued
 	left     []int // the queues from which requests have been dispatched since its arrival
 }
 
@@ -205,7 +205,6 @@ func (m *OpenMetrics) Dispatched(nowNs int64, r *server.Request) {
 	if r.Queue() >= 0 {
 		queues := r.Level.Queues()
 		if r.Number == m.arriving { // it was the last one in its queue, and left it at once
-			m.arriving = 0
 			m.enqueue(nowNs, r, s, queues.QueueLength(r.Queue())+1)
 		}
 		m.left = append(m.left, r.Queue())
@@ -275,7 +274,6 @@ func (m *OpenMetrics) holds(nowNs int64, s *schemaMetrics, seats int) {
 
 // Rejected implements server.Observer.
 func (m *OpenMetrics) Rejected(nowNs int64, r *server.Request) {
-	m.arriving = 0
 	s := m.schemaOf(r.Flow)
 	timedOut := r.Rejection == queueset.TimedOut
 	if timedOut {
@@ -473,8 +471,6 @@ func (m *OpenMetrics) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics 
 		}
 		m.levels[name] = l
 	}
-	if l.of != of {
-		l.of, l.queueLengthLimit = of, 0
-	}
+	l.of = of
 	return l
 }

@@ -257,6 +257,117 @@ func TestMetricsOfALevelThatCeasesToQueue(t *testing.T) {
 			t.Errorf("%s is %v, want the 100 ms since it is there", series, last[series])
 		}
 	}
+	if sum := last[`priority_level_request_utilization_sum{phase="waiting",priority_level="late"}`]; sum != 0 {
+		t.Errorf("of the level without queues %v is used, want 0", sum)
+	}
+}
+
+// When a list that waits for its third seat gives up, nothing is dispatched for it. The get behind
+// it starts when the next one arrives in their queue, which still finds it there.
+func TestMetricsOfAQueueThatAnArrivalSetsGoing(t *testing.T) {
+	narrow, wide := users("narrow"), users("wide")
+	var trace []string
+	send := func(ms int, user, rest string) {
+		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":100000000,"user":%q,"groups":["system:authenticated"],%s}`, ms, user, rest))
+	}
+	const get = `"verb":"get","resource":"configmaps","namespace":"a","name":"x"`
+	for range 18 {
+		send(1, narrow[0], get)
+	}
+	send(11, wide[1], `"verb":"list","resource":"pods","query":"limit=300&resourceVersion=1&timeout=80ms"`) // waits for a quarter of it
+	send(21, narrow[1], get)
+	send(41, narrow[1], get)
+	samples := sampled(t, narrowAndWide, trace, 10_000_000)
+	for _, c := range []struct {
+		ms            int64
+		waiting, sums float64
+	}{{30, 2, 18 + 1 + 2}, {40, 1, 18 + 1 + 2}, {50, 0, 18 + 1 + 2 + 2}} {
+		of := func(name string) float64 {
+			return samples[c.ms][name+`{flow_schema="narrow",priority_level="level"}`] + samples[c.ms][name+`{flow_schema="wide",priority_level="level"}`]
+		}
+		if waiting, sums := of("current_inqueue_requests"), of("request_queue_length_after_enqueue_sum"); waiting != c.waiting || sums != c.sums {
+			t.Errorf("at %d ms %v wait, and %v were found in queues; want %v and %v", c.ms, waiting, sums, c.waiting, c.sums)
+		}
+	}
+}
+
+// An update that 25 watchers make wide, three seats, waits while its level shrinks to one. It
+// starts with that one when all others are through, and the two others wait on.
+func TestMetricsOfARequestThatIsMadeNarrower(t *testing.T) {
+	const change = `
+  events:
+  - at: 50ms
+    apply:
+      objects:
+      - apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: PriorityLevelConfiguration
+        metadata: {name: level}
+        spec:
+          type: Limited
+          limited:
+            nominalConcurrencyShares: 1
+            lendablePercent: 0
+            borrowingLimitPercent: 0
+            limitResponse: {type: Queue, queuing: {queues: 4, handSize: 1, queueLengthLimit: 50}}
+      - apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: PriorityLevelConfiguration
+        metadata: {name: other}
+        spec: {type: Limited, limited: {nominalConcurrencyShares: 1000, limitResponse: {type: Reject}}}
+`
+	var trace []string
+	send := func(ms, executionMs int, user, group, rest string) {
+		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":%d000000,"user":%q,"groups":[%q],"resource":"configmaps","namespace":"a",%s}`, ms, executionMs, user, group, rest))
+	}
+	for range 25 {
+		send(1, 1, "admin", "system:masters", `"verb":"watch","query":"watch=true&resourceVersion=1","watchNs":1000000000`)
+	}
+	for range 20 {
+		send(5, 100, users("narrow")[0], "system:authenticated", `"verb":"get","name":"x"`)
+	}
+	send(11, 10, users("wide")[1], "system:authenticated", `"verb":"update","name":"x"`)
+	samples := sampled(t, strings.Replace(narrowAndWide, `verbs: ["list"]`, `verbs: ["update"]`, 1)+change, trace, 10_000_000)
+	for _, c := range []struct {
+		ms               int64
+		requests, seats  float64
+		executing, limit float64
+	}{{40, 1, 3, 0, 20}, {60, 1, 3, 0, 1}, {110, 0, 2, 1, 1}, {200, 0, 2, 0, 1}} {
+		for series, want := range map[string]float64{
+			`current_inqueue_requests{flow_schema="wide",priority_level="level"}`: c.requests,
+			`current_inqueue_seats{flow_schema="wide",priority_level="level"}`:    c.seats,
+			`current_limit_seats{priority_level="level"}`:                         c.limit,
+		} {
+			if got, ok := samples[c.ms][series]; !ok || got != want {
+				t.Errorf("at %d ms %s is %v (is there: %v), want %v", c.ms, series, got, ok, want)
+			}
+		}
+		if got := samples[c.ms][`current_executing_requests{flow_schema="wide",priority_level="level"}`]; got != c.executing {
+			t.Errorf("at %d ms %v updates execute, want %v", c.ms, got, c.executing)
+		}
+	}
+}
+
+// One request waits from 1 ms on. The second in which it came to is shown when it is over, and
+// not any more when seconds without a change have passed. The run's end is half a millisecond
+// after a sample, and has one of its own.
+func TestMetricsOfSecondsWithoutAChange(t *testing.T) {
+	user := users("narrow")[0]
+	var trace []string
+	for range 21 {
+		trace = append(trace, fmt.Sprintf(`{"arrivalNs":1000000,"executionNs":10000000000,"user":%q,"groups":["system:authenticated"],"verb":"get","resource":"configmaps","namespace":"a","name":"x"}`, user))
+	}
+	text := strings.Replace(narrowAndWide, "duration: 200ms", "duration: 4000500us", 1)
+	for intervalNs, want := range map[int64]map[int64]float64{
+		1e9: {0: 0, 1000: 1, 2000: 0, 3000: 0, 4000: 0, 4001: 0},
+		4e9: {0: 0, 4000: 0, 4001: 0},
+	} {
+		got := map[int64]float64{}
+		for ms, all := range sampled(t, text, trace, intervalNs) {
+			got[ms] = all[`apiserver_current_inqueue_requests{request_kind="readOnly"}`]
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("every %d s: %v, want %v", intervalNs/1e9, got, want)
+		}
+	}
 }
 
 // An idle server with 600 seats. What the levels cannot lend adds up to 258 seats, and all

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,8 @@ import (
 	"apfsim/reports"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // replicate simulates a scenario under so many seeds from a given one on.
@@ -325,5 +328,80 @@ func TestReplicationsAreWritten(t *testing.T) {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, page.String())
 		}
+	}
+}
+
+// Three runs told by hand. Percentiles are those of all requests together, the reached precision is
+// that of the means, and a flow at the level is no level.
+func TestTextOfReplications(t *testing.T) {
+	of := func(x float64) *float64 { return &x }
+	r := &reports.Replications{Name: "told", Seeds: []uint64{1, 2, 3}, DurationNs: 10e9, FlowControl: "PriorityAndFairness",
+		Statistics: []reports.Estimate{
+			{Name: "arrived{workload:a}.count", Unit: "requests", Mean: 30_000, N: 3},
+			{Name: "arrived{workload:a}.perSecond", Unit: "requests/s", Mean: 3000, N: 3},
+			{Name: "executed{workload:a}.rate", Mean: 1, N: 3},
+			{Name: "rejected{workload:a}.rate", N: 3},
+			{Name: "wait{workload:a}.med", Unit: "ns", Mean: 1e6, Merged: of(3e6), N: 3},
+			{Name: "wait{workload:a}.p(99)", Unit: "ns", Mean: 200e3, StdDev: of(0), Low: of(200e3), High: of(200e3), Merged: of(300e3), N: 3},
+			{Name: "latency{workload:a}.med", Unit: "ns", Mean: 4e6, StdDev: of(1e6), Low: of(3.5e6), High: of(4.5e6), Merged: of(5e6), N: 3},
+			{Name: "latency{workload:a}.p(90)", Unit: "ns", Mean: 6e6, N: 3},
+			{Name: "latency{workload:a}.p(99)", Unit: "ns", Mean: 7e6, N: 3},
+			{Name: "arrived{priorityLevel:l}.count", Unit: "requests", Mean: 30_000, N: 3},
+			{Name: "arrived{priorityLevel:l,flow:f}.count", Unit: "requests", Mean: 30_000, N: 3},
+			{Name: "arrived{priorityLevel:idle}.count", Unit: "requests", N: 3},
+			{Name: "utilisation{priorityLevel:l}.mean", Mean: 0.25, N: 3},
+			{Name: "utilisation{priorityLevel:l}.saturated", Mean: 0.125, N: 3},
+			{Name: "utilisation{priorityLevel:l}.peak", Unit: "seats", Mean: 7, StdDev: of(1), Low: of(5), High: of(9), N: 2, Values: reports.Values{6, math.NaN(), 8}},
+			{Name: "fairness{priorityLevel:l}.jain", Mean: 0.75, StdDev: of(1e-9), Low: of(0.75 - 1e-9), High: of(0.75 + 1e-9), N: 3},
+		},
+		Thresholds: []reports.ReplicatedVerdict{
+			{Metric: "arrived{workload:a}", Expression: "count > 9", Limit: 9, Passed: true, Values: reports.Values{10, 10, 10}},
+			{Metric: "arrived{workload:a}", Expression: "count > 10", Limit: 10, FailedSeeds: []uint64{1}, Values: reports.Values{10, 11, 12}},
+		},
+		Precision: &reports.Precision{Wanted: 0.02, Statistics: []reports.PrecisionResult{
+			{Name: "latency{workload:a}.med", Reached: of(0.125)}, {Name: "utilisation{priorityLevel:l}.peak", Reached: of(2. / 7)}, {Name: "wait{workload:b}.med"}}},
+	}
+	var text, table bytes.Buffer
+	if err := r.WriteText(&text, reports.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(text.String()) {
+		if fields := strings.Fields(line); len(fields) > 0 {
+			got = append(got, strings.Join(fields, " "))
+		}
+	}
+	want := []string{
+		"told 3 runs of 10 s, seeds 1 to 3",
+		"Workloads",
+		"workload arrived/s executed rejected wait p50 wait p99 latency p50 latency p99",
+		"a 3000 100 % 0 % 3 ms 300 µs 5.00 ±0.50 ms 7 ms",
+		"Priority levels",
+		"priority level in use saturated rejected wait p99 fairness starved",
+		"l 25 % 12.5 % – – 0.750000 ±0.000000 –",
+		"Means of the runs ± half of their 95 % intervals; percentiles: of all runs' requests together.",
+		"Thresholds: 1 of 2 failed",
+		"✓ arrived{workload:a} count > 9 10",
+		"✗ arrived{workload:a} count > 10 10 to 12; fails with seed 1",
+		"Precision of 2 % not reached with 3 runs, the most there may be",
+		"latency{workload:a}.med 4.00 ±0.50 ms 12.5 %",
+		"utilisation{priorityLevel:l}.peak 7.0 ±2.0 28.6 %",
+		"wait{workload:b}.med no samples –",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
+	}
+	text.Reset()
+	if err := r.WriteText(&text, reports.TextOptions{Colour: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)\x1b\[32m *✓.*\n\x1b\[31m *✗`).MatchString(text.String()) {
+		t.Errorf("want green what holds, and red what does not:\n%q", text.String())
+	}
+	if err := r.WriteCSV(&table); err != nil {
+		t.Fatal(err)
+	}
+	if row := "utilisation{priorityLevel:l}.peak,seats,,2,7,1,5,9,\n"; !strings.Contains(table.String(), row) {
+		t.Errorf("%q is missing in\n%s", row, table.String())
 	}
 }

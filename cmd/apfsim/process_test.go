@@ -275,10 +275,15 @@ func TestClosedPipeKeepsFilesAndVerdict(t *testing.T) {
 		}
 		sameFolders(t, filepath.Join(dir, unheard), filepath.Join(dir, heard))
 	}
-	strict := newProcess(t, dir, "apfsim", "run", "small.yaml", "--set", `spec.thresholds={arrived: ["count < 1"]}`)
-	strict.Stdout = closedPipe(t)
-	if status := strict.wait(t); status != statusThreshold {
-		t.Errorf("a threshold does not hold: exit status %d, want %d", status, statusThreshold)
+	for _, args := range [][]string{
+		{"run", "small.yaml", "--set", `spec.thresholds={arrived: ["count < 1"]}`},
+		{"compare", "small.yaml", "--set-head", "spec.workload[0].clients=2", "--replications", "3", "--fail-on", "arrived > +5%"},
+	} {
+		strict := newProcess(t, dir, "apfsim", args...)
+		strict.Stdout = closedPipe(t)
+		if status := strict.wait(t); status != statusThreshold {
+			t.Errorf("%s: exit status %d, want %d", args[0], status, statusThreshold)
+		}
 	}
 }
 
@@ -362,7 +367,11 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		folders = append(folders, "fixed", "fixed/results")
 	}
 	if _, err := os.Stat("/proc/self"); err == nil {
-		folders = append(folders, "/proc/results")
+		folders = append(folders, "/proc/results", "/proc")
+		p := newProcess(t, dir, "apfsim", strings.Fields("run small.yaml --set spec.duration=10000h --openmetrics /proc/metrics.om")...)
+		if status := p.wait(t); status != statusFailed || !strings.HasPrefix(p.err.String(), "apfsim: --openmetrics: /proc/metrics.om: no file can be written in /proc: ") {
+			t.Errorf("a file in /proc: exit status %d, stderr %q", status, p.err.String())
+		}
 	}
 	for _, folder := range folders {
 		for _, line := range []string{
@@ -375,6 +384,9 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 			p := newProcess(t, dir, "apfsim", args...)
 			if status := p.wait(t); status != statusFailed || !strings.HasPrefix(p.err.String(), "apfsim: "+args[len(args)-2]+": ") {
 				t.Errorf("%s: exit status %d, stderr %q", args, status, p.err.String())
+			}
+			if strings.Contains(p.err.String(), ".apfsim-") {
+				t.Errorf("%s: nobody has named such a file: %q", args, p.err.String())
 			}
 			if p.out.Len() > 0 {
 				t.Errorf("%s: stdout %q", args, p.out.String())

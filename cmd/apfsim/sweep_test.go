@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"apfsim/reports"
 	"apfsim/sim/scenario"
 
 	"github.com/google/go-cmp/cmp"
@@ -146,6 +149,44 @@ func TestLevelsAreSetAsByAFile(t *testing.T) {
 	}
 	if cmp.Equal(g.points[0].Objects, got.Objects) || cmp.Equal(g.base.Objects, got.Objects) {
 		t.Error("the points do not differ")
+	}
+}
+
+// Spaces beside what separates are no matter, and of points there may be so many.
+func TestOverIsTakenApart(t *testing.T) {
+	all, mistakes := parseOver([]string{" spec.workload[mice].clients = 1 , 2", "level[workload-low].queues=8"})
+	want := []reports.SweepParameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "2"}}, {Path: "level[workload-low].queues", Values: []string{"8"}}}
+	if diff := cmp.Diff(want, all); diff != "" || mistakes != nil {
+		t.Errorf("mistakes %v; want (-), got (+):\n%s", mistakes, diff)
+	}
+	for _, text := range []string{"spec.seed=1,2", "spec.replications=1,2"} {
+		if all, mistakes := parseOver([]string{text}); len(all) > 0 || !strings.Contains(fmt.Sprint(mistakes), "is the same at every point") {
+			t.Errorf("%s: mistakes %v", text, mistakes)
+		}
+	}
+	numbers := func(path string, n int) string {
+		values := make([]string, n)
+		for i := range values {
+			values[i] = strconv.Itoa(i + 1)
+		}
+		return path + "=" + strings.Join(values, ",")
+	}
+	for mice, wrong := range map[int]bool{100: false, 101: true} {
+		all, mistakes := parseOver([]string{numbers("spec.workload[elephants].clients", 100), numbers("spec.workload[mice].clients", mice)})
+		if (mistakes != nil) != wrong || wrong && !strings.Contains(mistakes.Error(), "more than 10000 points") || len(all) == 1 != wrong {
+			t.Errorf("100 times %d points: %d parameters, mistakes %v", mice, len(all), mistakes)
+		}
+	}
+}
+
+func TestSweepThatIsInterruptedAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd := newSweep()
+	cmd.SetArgs([]string{"elephants-and-mice", "--over", "spec.workload[mice].clients=1,2", "-o", t.TempDir(), "-q"})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	if err := cmd.ExecuteContext(ctx); err == nil || err.Error() != "interrupted before the first run" {
+		t.Error(err)
 	}
 }
 
