@@ -378,7 +378,7 @@ func TestTextOfReplications(t *testing.T) {
 		"a 3000 100 % 0 % 3 ms 300 µs 5.00 ±0.50 ms 7 ms",
 		"Priority levels",
 		"priority level in use saturated rejected wait p99 fairness starved",
-		"l 25 % 12.5 % – – 0.750000 ±0.000000 –",
+		"l 25 % 12.5 % – – 0.75 ±1e-09 –",
 		"Means of the runs ± half of their 95 % intervals; percentiles: of all runs' requests together.",
 		"Thresholds: 1 of 2 failed",
 		"✓ arrived{workload:a} count > 9 10",

@@ -238,8 +238,11 @@ func scaleOf(most float64, unit string, share bool) (scale float64, suffix strin
 // rounded writes a margin with two digits, and the value as far as the margin goes, but
 // not beyond the sixth decimal.
 func rounded(value, margin float64) (string, string) {
-	if margin == 0 {
+	switch {
+	case margin == 0:
 		return digits(value), "0"
+	case margin < 5e-7: // six decimals of it would be zeros
+		return digits(value), strconv.FormatFloat(margin, 'g', 2, 64)
 	}
 	decimals := min(max(1-int(math.Floor(math.Log10(margin))), 0), 6)
 	return strconv.FormatFloat(value, 'f', decimals, 64), strconv.FormatFloat(margin, 'f', decimals, 64)
