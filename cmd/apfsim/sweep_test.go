@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"apfsim/reports"
 	"apfsim/sim/scenario"
@@ -149,6 +150,26 @@ func TestLevelsAreSetAsByAFile(t *testing.T) {
 	}
 	if cmp.Equal(g.points[0].Objects, got.Objects) || cmp.Equal(g.base.Objects, got.Objects) {
 		t.Error("the points do not differ")
+	}
+}
+
+// Points are read in parallel, and each has its own values beside what all are --set to.
+func TestPointsDoNotMix(t *testing.T) {
+	const values = 200
+	over := "spec.duration="
+	for i := range values {
+		over += fmt.Sprintf("%ds,", i+1)
+	}
+	set := scenario.Assignments("--set", []string{"spec.seed=7", "spec.warmup=500ms", "spec.replications=3"})
+	set = append(make([]scenario.Assignment, 0, 8), set...) // with room for more
+	g, err := newGrid(t.Context(), "elephants-and-mice", []string{strings.TrimSuffix(over, ",")}, scenario.Options{Set: set}, func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, sc := range g.points {
+		if want := time.Duration(i+1) * time.Second; time.Duration(sc.Spec.Duration) != want || sc.Spec.Seed != 7 {
+			t.Errorf("point %d: %v with seed %d, want %v with 7", i, time.Duration(sc.Spec.Duration), sc.Spec.Seed, want)
+		}
 	}
 }
 
