@@ -414,8 +414,8 @@ func (c *Comparison) Judge(limits []Limit) error {
 	}
 	for _, l := range limits {
 		i, err := FindStatistic(all, l.Name)
-		if id, wrong := scenario.ParseStatistic(l.Name); wrong == nil && id.Tag("flow") != "" && c.flowsLeftOut() {
-			return fmt.Errorf("%s: there are too many flows to compare each; want fewer replications, or one of a group of them", id)
+		if isOfFlow(l.Name) && c.flowsLeftOut() {
+			return tooManyFlows(l.Name)
 		}
 		if err != nil && !errors.Is(err, ErrNoSamples) {
 			return err

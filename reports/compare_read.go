@@ -46,7 +46,11 @@ func ReadResults(folder string) (*Replications, error) {
 	}
 	all := NewReplicator(s.Name, 0, nil)
 	all.Add(&Replication{Summary: &s})
-	return all.Replications(), nil
+	r := all.Replications()
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
 }
 
 func decodeResults(text []byte, into any, version *string) error {
@@ -63,6 +67,9 @@ func decodeResults(text []byte, into any, version *string) error {
 func (r *Replications) check() error {
 	if len(r.Seeds) == 0 {
 		return errors.New("seeds: is empty; want one for each run")
+	}
+	if r.DurationNs <= 0 {
+		return fmt.Errorf("durationNs: %d: want more than 0", r.DurationNs)
 	}
 	for i := range r.Statistics {
 		e := &r.Statistics[i]

@@ -488,7 +488,7 @@ func TestListOfChanges(t *testing.T) {
 		add(fmt.Sprintf("retries{workload:w-%d}.rate", i), float64(1+i))
 	}
 	text := written(t, reports.Compare("b", base, "h", head), "text", false)
-	for _, want := range []string{"42 of 42 statistics changed; the first 41\n", "retries{workload:a}.rate", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
+	for _, want := range []string{"42 of 42 statistics changed; the first 41, in 40 rows\n", "retries{workload:a}.rate", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -578,10 +578,11 @@ func TestResultsAreRead(t *testing.T) {
 		`{`:                                   "is not what apfsim writes",
 		`{"schemaVersion":"v9"}`:              `schemaVersion "v9": want "apfsim/v1alpha1"`,
 		`{"schemaVersion":"apfsim/v1alpha1"}`: "seeds: is empty",
-		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"x"}]}`:                        "statistics[0].name",
-		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean"}]}`:                "there are 0 for 1 seeds",
-		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":3}]}`:     "is not what apfsim writes",
-		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":[3,4]}]}`: "there are 2 for 1 seeds",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1]}`:                                                                   "durationNs: 0: want more than 0",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"durationNs":1,"statistics":[{"name":"x"}]}`:                        "statistics[0].name",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"durationNs":1,"statistics":[{"name":"wait.mean"}]}`:                "there are 0 for 1 seeds",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":3}]}`:                    "is not what apfsim writes",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"durationNs":1,"statistics":[{"name":"wait.mean","values":[3,4]}]}`: "there are 2 for 1 seeds",
 	} {
 		writeFile(t, dir, "many/replications.json", text)
 		if _, err := reports.ReadResults(reports.Folder(dir, "many")); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "replications.json") {
@@ -590,6 +591,15 @@ func TestResultsAreRead(t *testing.T) {
 	}
 	if _, err := reports.ReadResults(dir); !errors.Is(err, reports.ErrNoResults) || !strings.Contains(err.Error(), fmt.Sprintf("there are some in %s, %s", reports.Folder(dir, "many"), reports.Folder(dir, "crowded"))) {
 		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		`{"schemaVersion":"apfsim/v1alpha1"}`:                                          "durationNs: 0: want more than 0",
+		`{"schemaVersion":"apfsim/v1alpha1","durationNs":1,"workloads":[{"name":""}]}`: "tag workload has no value",
+	} {
+		writeFile(t, dir, "crowded/summary.json", text)
+		if _, err := reports.ReadResults(reports.Folder(dir, "crowded")); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "summary.json") {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
 	}
 	// What cannot be read is no reason to take something else.
 	path := filepath.Join(reports.Folder(dir, "crowded"), reports.ReplicationsFile)

@@ -42,7 +42,7 @@ func (c *Comparison) listed(all bool) (changes []Change, title string) {
 	}
 	n := c.Changed
 	switch {
-	case n == 0 && c.Untested > 0:
+	case c.untestedAlone():
 		n = c.Untested
 		title = fmt.Sprintf("%d of %d statistics differ; nobody knows whether by chance", n, total)
 	case n == 0:
@@ -55,11 +55,15 @@ func (c *Comparison) listed(all bool) (changes []Change, title string) {
 			changes = append(changes, *ch)
 		}
 		if len(changes) == changesShown && i+1 < n {
-			return changes, fmt.Sprintf("%s; the first %d", title, i+1)
+			return changes, fmt.Sprintf("%s; the first %d, in %d rows", title, i+1, len(changes))
 		}
 	}
 	return changes, title
 }
+
+// untestedAlone says whether no statistic could be tested, as of single runs: what differs is
+// then listed in place of what has changed.
+func (c *Comparison) untestedAlone() bool { return c.Untested > 0 && c.Changed+c.Same == 0 }
 
 // isTwin says whether both have the same numbers for the same kind of statistic.
 func (c *Change) isTwin(other Change) bool {
@@ -78,6 +82,9 @@ func (c *Comparison) folded(mark string) string {
 	if c.Same > 0 {
 		parts = append(parts, fmt.Sprintf("%s%d did not change as far as these runs can tell", mark, c.Same))
 	}
+	if c.Untested > 0 && !c.untestedAlone() {
+		parts = append(parts, fmt.Sprintf("%d have samples in too few runs to tell", c.Untested))
+	}
 	if c.Exact > 0 {
 		parts = append(parts, fmt.Sprintf("%s%d are exactly the same", mark, c.Exact))
 	}
@@ -95,7 +102,7 @@ func (c *Comparison) how() string {
 	case c.Paired:
 		return "Run by run, as the seeds are the same: 95 % intervals by Student's t."
 	}
-	return "As independent samples, as the seeds differ: 95 % intervals by Welch's t."
+	return "As independent samples, as the seeds are not the same: 95 % intervals by Welch's t."
 }
 
 func (s *Side) text() string {

@@ -94,10 +94,15 @@ func writeFiles(folder string, files fileList) error {
 	if files.err != nil {
 		return files.err
 	}
+	tidied := ""
 	for _, f := range files.files {
 		path := filepath.Join(folder, f.name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return fmt.Errorf("making the folder for the results: %w", err)
+		if dir := filepath.Dir(path); dir != tidied {
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				return fmt.Errorf("making the folder for the results: %w", err)
+			}
+			whole.RemoveForgotten(dir)
+			tidied = dir
 		}
 		err := whole.WriteFile(path, f.data)
 		if err != nil {

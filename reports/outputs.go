@@ -138,7 +138,6 @@ func CreateRequestLog(dir string, sc *scenario.Scenario) (*RequestLogFile, error
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, fmt.Errorf("making the folder for the request log: %w", err)
 	}
-	whole.RemoveForgotten(folder)
 	file, err := createWhole(filepath.Join(folder, RequestsFile))
 	if err != nil {
 		return nil, err

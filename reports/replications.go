@@ -3,6 +3,7 @@ package reports
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -282,7 +283,8 @@ func (a *Replicator) addParts(parts []part) {
 func (a *Replicator) N() int { return len(a.r.Seeds) }
 
 // Precise says whether every interval that matters is narrow enough. The error tells of a
-// name that is none of the statistics'; one without samples so far is not narrow.
+// name that is none of the statistics'; one without samples so far is not narrow, nor is that
+// of a flow that the first few runs do not have.
 func (a *Replicator) Precise() (bool, error) {
 	met, results, err := a.reached()
 	a.r.Precision = &Precision{Wanted: a.precision, Met: met, Statistics: results}
@@ -321,13 +323,27 @@ func (a *Replicator) find(text string) (*estimated, error) {
 		all[i] = e.Statistic
 	}
 	i, err := FindStatistic(all, text)
-	if errors.Is(err, ErrNoSamples) {
+	switch {
+	case err == nil:
+		return a.order[i], nil
+	case errors.Is(err, ErrNoSamples):
+		return nil, nil
+	case isOfFlow(text) && !a.withFlows:
+		return nil, tooManyFlows(text)
+	case isOfFlow(text) && a.N() < LeastForPrecision: // it may send something yet
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return a.order[i], nil
+	return nil, err
+}
+
+// isOfFlow says whether text names a statistic of a single flow.
+func isOfFlow(text string) bool {
+	id, err := scenario.ParseStatistic(text)
+	return err == nil && id.Tag("flow") != ""
+}
+
+func tooManyFlows(name string) error {
+	return fmt.Errorf("%s: there are too many flows for statistics of each over so many runs; want fewer replications, or a statistic of a group of them", name)
 }
 
 // Replications returns what the runs so far say together.

@@ -42,7 +42,10 @@ func (t *SweepTables) Charts() []*Chart {
 
 // Warnings says what is not drawn.
 func (t *SweepTables) Warnings() (all []string) {
-	if n := len(t.varied()); n > 2 {
+	switch n := len(t.varied()); {
+	case n == 0:
+		return []string{"no parameter has several values: no charts are drawn"}
+	case n > 2:
 		return []string{fmt.Sprintf("%d parameters vary: no charts are drawn", n)}
 	}
 	for i := range t.shown {

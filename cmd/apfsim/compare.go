@@ -39,8 +39,9 @@ func newCompare() *cobra.Command {
 		Short: "Tell what changes from one set of runs to another",
 		Long: `Tell which statistics change from BASE to HEAD, and by how much, with 95 % intervals. Each is
 a folder with results (DIR/NAME of 'apfsim run -o DIR'), or a scenario: a file or a name
-from the library, which is then run under several seeds, both sides under the same. With
-BASE alone, a scenario, the sides differ by what is given for one of them.
+from the library, which is then run under several seeds, both sides under the same: those of
+the results, if one side has some. With BASE alone, a scenario, the sides differ by what is
+given for one of them.
 
 Of many statistics a few would seem to change by chance: those told have passed the procedure
 of Benjamini and Hochberg, so that one in twenty of them may be a false alarm.
@@ -58,8 +59,8 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "also write comparison.json, comparison.csv and comparison.html to `DIR`")
-	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the base's")
-	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times, with seeds that count up")
+	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the scenario's, or of the base's if there are two")
+	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times, with seeds that count up; if the other side has been run, as often as that")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of both scenarios' own; may be repeated")
 	for i, side := range sideNames {
@@ -168,6 +169,13 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err := errors.Join(wrong...); err != nil {
 		return invalid(err)
 	}
+	if sides[0].results != nil && sides[1].results != nil {
+		for _, name := range []string{"seed", "replications"} {
+			if cmd.Flags().Changed(name) {
+				return invalid(fmt.Errorf("--%s: is for scenarios, and both sides have been run already", name))
+			}
+		}
+	}
 	if base, head := sides[0].scenario, sides[1].scenario; base != nil && head != nil {
 		for _, l := range limits { // lest a wrong name be found only after all runs
 			if err := reports.CheckStatistic(l.Name, base, head); err != nil {
@@ -213,31 +221,39 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	return nil
 }
 
-// setsSeed says whether a --set is of the seed.
-func setsSeed(set string) bool {
-	path, _, _ := scenario.Cut(set, '=')
-	return strings.TrimSpace(path) == "spec.seed"
+// setsSeed says whether the seed is set for the i-th side alone: seeds that differ are then
+// what is asked for.
+func (f *compareFlags) setsSeed(i int) bool {
+	return slices.ContainsFunc(f.setOf[i], func(set string) bool {
+		path, _, _ := scenario.Cut(set, '=')
+		return strings.TrimSpace(path) == "spec.seed"
+	})
 }
 
-// run runs the scenarios among the sides, both under the same seeds: those from the base's on.
+// run runs the scenarios among the sides, both under the same seeds: those of the side that
+// has been run already, else those from the base's on.
 func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides []*side) error {
 	var toRun []*side
 	var all []*scenario.Scenario
+	n := f.replications
 	for i, s := range sides {
 		if s.scenario == nil {
 			continue
 		}
-		sc := s.scenario
-		sc.Spec.Replications = f.replications
+		sc, results := s.scenario, sides[1-i].results
+		if results != nil && !cmd.Flags().Changed("replications") {
+			n = len(results.Seeds)
+		}
+		sc.Spec.Replications = n
 		switch {
+		case f.setsSeed(i):
 		case cmd.Flags().Changed("seed"):
 			sc.Spec.Seed = f.seed
-		case slices.ContainsFunc(f.setOf[i], setsSeed):
-			// Seeds that differ are what is asked for.
+		case f.setsSeed(1 - i):
+		case results != nil:
+			sc.Spec.Seed = results.Seeds[0]
 		case len(all) > 0:
 			sc.Spec.Seed = all[0].Spec.Seed
-		case sides[0].results != nil:
-			sc.Spec.Seed = sides[0].results.Seeds[0]
 		}
 		toRun, all = append(toRun, s), append(all, sc)
 		for _, w := range warnings(sc) {
@@ -246,7 +262,6 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides []*sid
 	}
 	progress := newProgress(cmd.ErrOrStderr(), all, f.quiet)
 	defer progress.pause()
-	n := f.replications
 	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(all)*n, func(ctx context.Context, i int) (*reports.Replication, error) {
 		return simulate(ctx, replication(all[i/n], i%n, n), &runFlags{}, progress)
 	})

@@ -46,7 +46,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		return statusDone
 	case errors.As(err, &failure):
 		if failure.err != nil {
-			printError(stderr, failure.err)
+			printError(stderr, err) // with all that it is joined to
 		}
 		return failure.status
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -161,6 +162,42 @@ func TestInterruptedRunLeavesNothingBehind(t *testing.T) {
 		if text, _ := os.ReadFile(log); string(text) != "the last run's\n" {
 			t.Errorf("%v: the log of the last run is now %.100q", signal, text)
 		}
+	}
+}
+
+// Who interrupts when all is done but for a reader that takes its time has all that was asked for.
+func TestInterruptionAfterTheRuns(t *testing.T) {
+	noWindows(t)
+	dir := t.TempDir()
+	read, write, err := os.Pipe() // which holds less than the summary
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	p := newProcess(t, dir, "apfsim", "run", "elephants-and-mice", "--format", "json", "--junit", "junit.xml", "-o", "out")
+	p.Stdout = write
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	begun := make([]byte, 1)
+	if _, err := io.ReadFull(read, begun); err != nil {
+		t.Fatal(err)
+	}
+	p.Process.Signal(os.Interrupt)
+	time.Sleep(10 * time.Millisecond) // while it could not go on, whatever it made of the signal
+	rest, err := io.ReadAll(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status := p.wait(t); status != statusDone || p.err.String() != "apfsim: results of elephants-and-mice are in out/elephants-and-mice\n" {
+		t.Errorf("exit status %d: %s", status, p.err.String())
+	}
+	if want, err := os.ReadFile(filepath.Join(dir, "out", "elephants-and-mice", "summary.json")); err != nil || string(want) != string(begun)+string(rest) {
+		t.Errorf("%v: %d bytes are read, want %d", err, 1+len(rest), len(want))
+	}
+	if _, err := os.Stat(filepath.Join(dir, "junit.xml")); err != nil {
+		t.Error(err)
 	}
 }
 

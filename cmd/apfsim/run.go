@@ -97,10 +97,20 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	if err := f.precision.check(cmd, f); err != nil {
 		return err
 	}
+	flagOf := map[string]string{}
 	for _, name := range runFiles {
-		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-			return fmt.Errorf("--%s: is empty; want a file", name)
+		flag := cmd.Flags().Lookup(name)
+		if !flag.Changed {
+			continue
 		}
+		path := filepath.Clean(flag.Value.String())
+		switch other, taken := flagOf[path]; {
+		case flag.Value.String() == "":
+			return fmt.Errorf("--%s: is empty; want a file", name)
+		case taken:
+			return fmt.Errorf("--%s: %s is the file of --%s already", name, path, other)
+		}
+		flagOf[path] = name
 	}
 	if err := f.outputFlags.check(cmd, f.out); err != nil {
 		return err
@@ -135,16 +145,19 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err := flags.outputFlags.fit(loaded); err != nil {
 		return invalid(err)
 	}
+	if err := checkNames(loaded); err != nil {
+		return invalid(err)
+	}
 	// From here on an interrupted run takes away what it has begun to write.
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	for _, name := range runFiles {
-		if err := checkFile(name, cmd.Flags().Lookup(name).Value.String()); err != nil {
+	if flags.out != "" {
+		if err := makeFolder("--out: ", flags.out); err != nil {
 			return err
 		}
 	}
-	if flags.out != "" {
-		if err := makeFolder("--out: ", flags.out); err != nil {
+	for _, name := range runFiles {
+		if err := checkFile(name, cmd.Flags().Lookup(name).Value.String()); err != nil {
 			return err
 		}
 	}
@@ -165,7 +178,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			break
 		}
 	}
-	if ctx.Err() == nil { // an interrupted run leaves everything as it was
+	if err == nil || ctx.Err() == nil { // an interrupted run leaves everything as it was
 		err = errors.Join(err, gate.close(cmd.ErrOrStderr()))
 	}
 	if err != nil {
@@ -198,6 +211,24 @@ func runName(sc *scenario.Scenario, i, n int) string {
 		return sc.Metadata.Name
 	}
 	return fmt.Sprintf("%s-seed-%d", sc.Metadata.Name, sc.Spec.Seed+uint64(i))
+}
+
+// checkNames says which runs would have one name, and their results one folder.
+func checkNames(loaded []*scenario.Scenario) error {
+	of := map[string]string{}
+	for _, sc := range loaded {
+		names := []string{sc.Metadata.Name}
+		for i := range sc.Spec.Replications {
+			names = append(names, runName(sc, i, sc.Spec.Replications))
+		}
+		for _, name := range slices.Compact(names) {
+			if other, ok := of[name]; ok {
+				return fmt.Errorf("%s and %s: each has a run called %s, and their results would go to one folder; want another metadata.name", other, sc.Metadata.Name, name)
+			}
+			of[name] = sc.Metadata.Name
+		}
+	}
+	return nil
 }
 
 // interruptible returns a context that ends with Ctrl-C or SIGTERM. The second of them ends the
