@@ -110,9 +110,12 @@ func newGrid(ctx context.Context, arg string, over []string, options scenario.Op
 	if len(loaded) != 1 {
 		return nil, fmt.Errorf("%s: has %d scenarios; want one in a file", arg, len(loaded))
 	}
-	g := &grid{base: loaded[0], sweep: &reports.Sweep{SchemaVersion: reports.SchemaVersion, Version: buildVersion() + " " + runtime.GOARCH, // whose floats may differ in the last digit
-
-		Scenario: loaded[0].Metadata.Name, Set: []string{}}}
+	g := &grid{base: loaded[0], sweep: &reports.Sweep{
+		SchemaVersion: reports.SchemaVersion,
+		Version:       buildVersion() + " " + runtime.GOARCH, // floats may differ on another
+		Scenario:      loaded[0].Metadata.Name,
+		Set:           []string{},
+	}}
 	for _, a := range options.Set {
 		g.sweep.Set = append(g.sweep.Set, a.Text)
 	}
