@@ -178,19 +178,19 @@ func (c *Collector) Adjusted(nowNs int64) {
 }
 
 // Tick implements server.Observer.
-func (c *Collector) Tick(nowNs int64) {
+func (c *Collector) Tick(nowNs int64) (nextNs int64) {
 	if nowNs > c.intervalFromNs {
 		for _, l := range c.levels {
 			l.closeInterval(c.intervalFromNs, nowNs)
 		}
 		c.intervalFromNs = nowNs
 	}
-	if nowNs >= c.toNs {
-		return
+	if nowNs < c.toNs {
+		c.eachLevel(func(s levelState) {
+			c.levelNamed(s.Name()).sample(s)
+		})
 	}
-	c.eachLevel(func(s levelState) {
-		c.levelNamed(s.Name()).sample(s)
-	})
+	return nowNs + c.intervalNs
 }
 
 // end brings everything up to the end of the run.

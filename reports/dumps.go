@@ -41,7 +41,7 @@ type Dumps struct {
 type dumpCounts struct{ dispatched, rejected, timedOut int }
 
 // NewDumps returns the dumps of a run, which begins at the given time, at the given moments
-// of it, for WriteDir. The observer's Tick must come at each of the moments.
+// of it, for WriteDir.
 func NewDumps(of Levels, start time.Time, atNs []int64) *Dumps {
 	atNs = slices.Clone(atNs)
 	slices.Sort(atNs)
@@ -83,11 +83,16 @@ func (d *Dumps) Released(int64, *server.Request) {}
 func (d *Dumps) Adjusted(int64) {}
 
 // Tick implements server.Observer.
-func (d *Dumps) Tick(nowNs int64) {
-	if len(d.atNs) == 0 || nowNs != d.atNs[0] {
-		return
+func (d *Dumps) Tick(nowNs int64) (nextNs int64) {
+	switch {
+	case len(d.atNs) == 0:
+		return 0
+	case nowNs != d.atNs[0]:
+		return d.atNs[0]
 	}
-	d.atNs = d.atNs[1:]
+	if d.atNs = d.atNs[1:]; len(d.atNs) > 0 {
+		nextNs = d.atNs[0]
+	}
 	folder := filepath.Join(DumpsFolder, time.Duration(nowNs).String())
 	for _, dump := range []struct {
 		name string
@@ -99,6 +104,7 @@ func (d *Dumps) Tick(nowNs int64) {
 	} {
 		d.files.add(filepath.Join(folder, dump.name+".csv"), func(w io.Writer) error { return layOut(w, dump.rows) })
 	}
+	return nextNs
 }
 
 func (d *Dumps) countsOf(l *flowcontrol.Level) *dumpCounts {

@@ -38,7 +38,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	var lines bytes.Buffer
 	requests := reports.NewRequestLog(&lines, sc)
 	run.Server.Observe(requests)
-	if err := run.Execute(context.Background(), 5e6, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := requests.Close(); err != nil {

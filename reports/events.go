@@ -106,7 +106,6 @@ type requestArgs struct {
 }
 
 // NewEvents returns the events of a run of sc from fromNs to toNs, which are written to w.
-// The observer's Tick must come at both.
 func NewEvents(w *bufio.Writer, sc *scenario.Scenario, of Levels, fromNs, toNs int64) *Events {
 	e := &Events{scenario: sc, of: of, fromNs: fromNs, toNs: toNs, out: w,
 		inside: map[int64]*visit{}, levels: map[string]*stand{}}
@@ -248,13 +247,16 @@ func (e *Events) Adjusted(nowNs int64) {
 }
 
 // Tick implements server.Observer.
-func (e *Events) Tick(nowNs int64) {
+func (e *Events) Tick(nowNs int64) (nextNs int64) {
 	switch {
+	case nowNs < e.fromNs:
+		return e.fromNs
 	case nowNs == e.fromNs:
 		e.begin(nowNs)
 	case nowNs == e.toNs:
 		e.end(nowNs)
 	}
+	return e.toNs
 }
 
 // begin shows what there is when the window begins.

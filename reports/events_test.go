@@ -51,7 +51,7 @@ func trace(t *testing.T, text string, fromNs, toNs int64) (events []traced, log 
 	run.Server.Observe(e)
 	requests := reports.NewRequestLog(&lines, sc)
 	run.Server.Observe(requests)
-	if err := run.Execute(context.Background(), 100e6, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(); err != nil {

@@ -108,7 +108,7 @@ func (f *Fingerprint) Executed(int64, *server.Request) {}
 func (f *Fingerprint) Released(int64, *server.Request) {}
 
 // Tick implements server.Observer: the sampling interval changes nothing.
-func (f *Fingerprint) Tick(int64) {}
+func (f *Fingerprint) Tick(int64) int64 { return 0 }
 
 func (f *Fingerprint) request(d decision, nowNs int64, r *server.Request, then int64) {
 	place := uint64(queueOf(r))<<32 | uint64(r.Work.InitialSeats)<<16 | uint64(r.Work.FinalSeats)

@@ -180,7 +180,7 @@ func simulated(t *testing.T, yaml string) *reports.Result {
 	intervalNs := reports.Interval(int64(scenarios[0].Spec.Duration))
 	collector := reports.NewCollector(scenarios[0], run.Server, intervalNs)
 	run.Server.Observe(collector)
-	if err := run.Execute(context.Background(), intervalNs, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	return collector.Result()

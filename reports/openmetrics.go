@@ -113,8 +113,8 @@ func (r *ratio) of(nowNs int64, whole float64) {
 // rates hold several.
 func ScrapeInterval(durationNs int64) int64 { return min(Interval(durationNs), 10_000_000_000) }
 
-// NewOpenMetrics returns the metrics of a run of sc whose time 0 is the given one. The
-// observer's Tick must come at least at every multiple of intervalNs.
+// NewOpenMetrics returns the metrics of a run of sc whose time 0 is the given one. They
+// are sampled every intervalNs and at the end.
 func NewOpenMetrics(sc *scenario.Scenario, of Levels, start time.Time, intervalNs int64) *OpenMetrics {
 	m := &OpenMetrics{scenario: sc, of: of, startMs: start.UnixMilli(), intervalNs: intervalNs,
 		families: newFamilies(), levels: map[string]*levelMetrics{}, schemas: map[schemaKey]*schemaMetrics{}}
@@ -369,10 +369,7 @@ func (m *OpenMetrics) measure(nowNs int64, l *levelMetrics, of *flowcontrol.Leve
 }
 
 // Tick implements server.Observer.
-func (m *OpenMetrics) Tick(nowNs int64) {
-	if nowNs%m.intervalNs != 0 && nowNs < int64(m.scenario.Spec.Duration) {
-		return
-	}
+func (m *OpenMetrics) Tick(nowNs int64) (nextNs int64) {
 	m.adjustment()
 	for _, l := range m.levels {
 		queues := l.of.Queues()
@@ -396,6 +393,7 @@ func (m *OpenMetrics) Tick(nowNs int64) {
 	}
 	// A run may end within a millisecond of the sample before.
 	m.atMs = append(m.atMs, m.startMs+(nowNs+999_999)/1_000_000)
+	return nowNs + m.intervalNs
 }
 
 // wound shows how often R was wound back, if it was.

@@ -86,7 +86,7 @@ func sampled(t *testing.T, text string, trace []string, intervalNs int64) map[in
 	run := sim.New(scenarios[0])
 	m := reports.NewOpenMetrics(scenarios[0], run.Server, reports.Epoch, intervalNs)
 	run.Server.Observe(m)
-	if err := run.Execute(context.Background(), intervalNs, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	return samplesOf(t, m)

@@ -83,7 +83,7 @@ func runMotley(t *testing.T, intervalNs int64) (metrics string, log []line, cour
 	var lines, text bytes.Buffer
 	requests := reports.NewRequestLog(&lines, sc)
 	run.Server.Observe(requests)
-	if err := run.Execute(context.Background(), intervalNs, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := requests.Close(); err != nil {

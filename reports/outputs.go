@@ -31,20 +31,6 @@ type Output interface {
 // Epoch is the time of day at which a run begins that is not told otherwise.
 var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Every passes an observer's ticks on only at multiples of an interval and at the end of
-// the run. It hides that the observer is a server.HeldBackObserver, if it is one.
-type Every struct {
-	server.Observer
-	IntervalNs, EndNs int64
-}
-
-// Tick implements server.Observer.
-func (e Every) Tick(nowNs int64) {
-	if nowNs%e.IntervalNs == 0 || nowNs == e.EndNs {
-		e.Observer.Tick(nowNs)
-	}
-}
-
 // wholeFile is a file that takes its place only when it is complete.
 type wholeFile struct {
 	*bufio.Writer

@@ -31,7 +31,7 @@ func replicate(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *reports
 		interval := reports.Interval(int64(own.Spec.Duration))
 		collector := reports.NewCollector(&own, run.Server, interval)
 		run.Server.Observe(collector)
-		if err := run.Execute(context.Background(), interval, nil); err != nil {
+		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
 		all.Add(collector.Result().Replication())

@@ -132,7 +132,7 @@ func (l *RequestLog) Released(int64, *server.Request) {}
 func (l *RequestLog) Adjusted(int64) {}
 
 // Tick implements server.Observer.
-func (l *RequestLog) Tick(int64) {}
+func (l *RequestLog) Tick(int64) int64 { return 0 }
 
 // Err returns the first error that has come up in writing. The log is then of no use.
 func (l *RequestLog) Err() error {

@@ -59,13 +59,13 @@ type sample struct {
 	inUse, waiting map[string]int
 }
 
-func (c *census) Tick(nowNs int64) {
+func (c *census) Tick(nowNs int64) int64 {
 	s := sample{nowNs, map[string]int{}, map[string]int{}}
 	for _, l := range c.server.Levels() {
 		s.inUse[l.Name()], s.waiting[l.Name()] = l.Queues().SeatsInUse(), l.Queues().Waiting()
 	}
 	c.samples = append(c.samples, s)
-	c.Observer.Tick(nowNs)
+	return c.Observer.Tick(nowNs)
 }
 
 func simulate(t *testing.T, intervalNs int64) (*reports.Result, *census, []byte) {
@@ -82,7 +82,7 @@ func simulate(t *testing.T, intervalNs int64) (*reports.Result, *census, []byte)
 	var out bytes.Buffer
 	log := reports.NewRequestLog(&out, sc)
 	run.Server.Observe(log)
-	if err := run.Execute(context.Background(), intervalNs, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Close(); err != nil {

@@ -27,7 +27,7 @@ func resultOf(t testing.TB, text string, set ...string) *reports.Result {
 	interval := reports.Interval(int64(scenarios[0].Spec.Duration))
 	collector := reports.NewCollector(scenarios[0], run.Server, interval)
 	run.Server.Observe(collector)
-	if err := run.Execute(context.Background(), interval, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	return collector.Result()

@@ -145,7 +145,7 @@ func (WindowedThresholds) Released(int64, *server.Request) {}
 func (WindowedThresholds) Adjusted(int64) {}
 
 // Tick implements server.Observer.
-func (WindowedThresholds) Tick(int64) {}
+func (WindowedThresholds) Tick(int64) int64 { return 0 }
 
 // enter returns the window that an arriving request belongs to, nil if there is none or the
 // threshold is not about the request.

@@ -99,15 +99,16 @@ type window struct {
 }
 
 // Tick implements server.Observer.
-func (w *window) Tick(nowNs int64) {
+func (w *window) Tick(nowNs int64) int64 {
 	if nowNs == w.toNs && w.end != nil {
 		w.end()
 		w.end = nil
 	}
-	w.Collector.Tick(nowNs)
+	next := w.Collector.Tick(nowNs)
 	if nowNs == w.fromNs {
 		w.begin()
 	}
+	return next
 }
 
 // steady simulates a warm-up, and then a window in which so many requests arrive on
@@ -128,7 +129,7 @@ func (l oneLevel) steady(warmUp, requests int, interval time.Duration, begin, en
 		fromNs: int64(from), toNs: int64(from + length), begin: begin, end: end}
 	run.Server.Observe(w)
 	run.Server.Observe(reports.NewFingerprint(run.Server)) // as apfsim run does
-	if err := run.Execute(context.Background(), int64(interval), nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		return nil, err
 	}
 	return run, l.check(w.Result(), (from + length).Seconds())

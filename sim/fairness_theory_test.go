@@ -33,7 +33,7 @@ func serve(t *testing.T, seats int, spec string, period time.Duration) *services
 		startNs: map[string]int64{}, idleNs: map[string]int64{}}
 	run.Server.Observe(&measurement{t: t, run: run, limit: seats, mayRejectFull: true})
 	run.Server.Observe(s)
-	if err := run.Execute(context.Background(), int64(time.Hour), nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	var taken []int

@@ -33,9 +33,9 @@ type Progress func(nowNs int64, events uint64)
 // progressEvery is how many events pass between two looks at the context.
 const progressEvery = 1 << 14
 
-// Execute simulates to the end of the scenario, or until the context is cancelled. Observers get
-// a Tick every intervalNs. progress may be nil.
-func (r *Run) Execute(ctx context.Context, intervalNs int64, progress Progress) (err error) {
+// Execute simulates to the end of the scenario, or until the context is cancelled. progress may
+// be nil.
+func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 	endNs := int64(r.Scenario.Spec.Duration)
 	defer func() {
 		if closeErr := r.clients.Close(); err == nil {
@@ -45,14 +45,13 @@ func (r *Run) Execute(ctx context.Context, intervalNs int64, progress Progress) 
 	if err := r.clients.Begin(r.Scenario, r.Server); err != nil {
 		return err
 	}
-	r.events.Schedule(0, uint8(server.Sample), server.Event{Kind: server.Sample})
 	r.events.Schedule(endNs, uint8(server.End), server.Event{Kind: server.End})
 	for events := uint64(1); ; events++ {
 		e, _ := r.events.Next() // there is one: the end
 		now := r.events.NowNs()
 		switch e.Kind {
 		case server.End:
-			r.Server.Handle(now, server.Event{Kind: server.Sample})
+			r.Server.Handle(now, e)
 			if progress != nil {
 				progress(now, events)
 			}
@@ -61,9 +60,6 @@ func (r *Run) Execute(ctx context.Context, intervalNs int64, progress Progress) 
 			r.clients.Act(now, e.Index)
 		case server.Resend:
 			r.clients.Resend(now, e.Request)
-		case server.Sample:
-			r.Server.Handle(now, e)
-			r.events.Schedule(now+intervalNs, uint8(server.Sample), e)
 		default:
 			r.Server.Handle(now, e)
 		}

@@ -39,7 +39,7 @@ func (d *diary) Rejected(nowNs int64, r *server.Request) {
 func (d *diary) Executed(nowNs int64, r *server.Request) { d.note(nowNs, "executed", r, "") }
 func (d *diary) Released(nowNs int64, r *server.Request) { d.note(nowNs, "released", r, "") }
 func (d *diary) Adjusted(int64)                          {}
-func (d *diary) Tick(int64)                              {}
+func (d *diary) Tick(int64) int64                        { return 0 }
 
 // oneSeat is a configuration in which everybody's requests go to one level of one seat
 // and one queue.
@@ -73,6 +73,43 @@ func load(t *testing.T, spec string) *scenario.Scenario {
 	return loaded[0]
 }
 
+// clockwork wants a tick at some moments.
+type clockwork struct {
+	diary
+	wants, gets []int64
+}
+
+func (c *clockwork) Tick(nowNs int64) (nextNs int64) {
+	c.gets = append(c.gets, nowNs)
+	if len(c.wants) > 0 {
+		nextNs, c.wants = c.wants[0], c.wants[1:]
+	}
+	return nextNs
+}
+
+// Each observer has ticks of its own: at both ends, and when it wants one, be that never, at
+// the end, or after it.
+func TestTicks(t *testing.T) {
+	r := New(load(t, `
+  duration: 10ns
+  workload: [{name: w, as: {user: u}, request: {verb: get, resource: pods}, execution: 1ns, arrivals: {constant: {rate: 1/s}}}]
+`))
+	var all []*clockwork
+	for _, wants := range [][]int64{nil, {3, 4, 9}, {10}, {11}, {7, 7}} {
+		c := &clockwork{wants: wants}
+		all = append(all, c)
+		r.Server.Observe(c)
+	}
+	if err := r.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]int64{{0, 10}, {0, 3, 4, 9, 10}, {0, 10}, {0, 10}, {0, 7, 10}} {
+		if !slices.Equal(all[i].gets, want) {
+			t.Errorf("observer %d has ticks at %v, want %v", i, all[i].gets, want)
+		}
+	}
+}
+
 // tell runs a scenario and returns its diary.
 func tell(t *testing.T, spec string, ignores ...string) string {
 	t.Helper()
@@ -82,7 +119,7 @@ func tell(t *testing.T, spec string, ignores ...string) string {
 		d.ignores[what] = true
 	}
 	r.Server.Observe(d)
-	if err := r.Execute(context.Background(), int64(time.Second), nil); err != nil {
+	if err := r.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(d.lines, "\n")
@@ -308,7 +345,7 @@ func TestCancelledRunSaysSo(t *testing.T) {
   - {name: w, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {constant: {rate: 100/s}}}
 `))
 	told := 0
-	err := r.Execute(ctx, int64(time.Second), func(int64, uint64) {
+	err := r.Execute(ctx, func(int64, uint64) {
 		if told++; told == 3 {
 			cancel()
 		}
@@ -382,7 +419,7 @@ func TestALevelThatHasDrainedGivesBackItsSeats(t *testing.T) {
 `))
 	a := &adjustments{server: r.Server}
 	r.Server.Observe(a)
-	if err := r.Execute(context.Background(), int64(time.Second), nil); err != nil {
+	if err := r.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	a.lines = slices.DeleteFunc(a.lines, func(line string) bool { return strings.Contains(line, "get/") })

@@ -143,7 +143,7 @@ func (noObserver) Rejected(int64, *server.Request)   {}
 func (noObserver) Executed(int64, *server.Request)   {}
 func (noObserver) Released(int64, *server.Request)   {}
 func (noObserver) Adjusted(int64)                    {}
-func (noObserver) Tick(int64)                        {}
+func (noObserver) Tick(int64) int64                  { return 0 }
 
 // replicate measures a scenario under so many seeds, from a given one on. The seeds are
 // fixed, so that the tests say the same each time. When the draws change for a good reason
@@ -155,7 +155,7 @@ func replicate(t *testing.T, seed, replications, seats int, spec string) []*meas
 		run := New(load(t, fmt.Sprintf("  seed: %d", seed)+spec))
 		m := &measurement{t: t, run: run, limit: seats, fromNs: int64(run.Scenario.Spec.Warmup)}
 		run.Server.Observe(m)
-		if err := run.Execute(context.Background(), int64(time.Hour), nil); err != nil {
+		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, m)

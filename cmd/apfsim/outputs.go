@@ -128,30 +128,6 @@ func (f *outputFlags) fit(loaded []*scenario.Scenario) error {
 	return nil
 }
 
-// tickNs returns how often observers are to get a tick in a run with a series of such
-// intervals, so that there is one whenever an output needs it.
-func (f *outputFlags) tickNs(durationNs, intervalNs int64) int64 {
-	tick := intervalNs
-	if f.openMetrics != "" {
-		tick = gcd(tick, reports.ScrapeInterval(durationNs))
-	}
-	for _, at := range f.dumpsNs {
-		tick = gcd(tick, at)
-	}
-	if f.events != "" {
-		tick = gcd(gcd(tick, f.fromNs), f.toNs)
-	}
-	return tick
-}
-
-// gcd returns the greatest common divisor of a, which is above 0, and b.
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
 // create begins the outputs of a run of sc that goes to the folder out, the request log
 // among them. If it fails, none is left.
 func (f *runFlags) create(sc *scenario.Scenario, of *server.Server) (outputs []reports.Output, err error) {

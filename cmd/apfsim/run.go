@@ -19,7 +19,6 @@ import (
 	"apfsim/scenarios"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
-	"apfsim/sim/server"
 	"apfsim/sim/yaml"
 
 	"github.com/spf13/cobra"
@@ -282,17 +281,10 @@ func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *
 	collector := reports.NewCollector(sc, r.Server, interval)
 	fingerprint := reports.NewFingerprint(r.Server)
 	windows := reports.NewWindowedThresholds(sc)
-	tick := flags.tickNs(int64(sc.Spec.Duration), interval)
-	observe := func(o server.Observer) {
-		if tick != interval {
-			o = reports.Every{Observer: o, IntervalNs: interval, EndNs: int64(sc.Spec.Duration)}
-		}
-		r.Server.Observe(o)
-	}
-	observe(collector)
-	observe(fingerprint)
+	r.Server.Observe(collector)
+	r.Server.Observe(fingerprint)
 	if windows != nil {
-		observe(windows)
+		r.Server.Observe(windows)
 	}
 	outputs, err := flags.create(sc, r.Server)
 	if err != nil {
@@ -310,7 +302,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *
 	progress := all.begin(time.Duration(sc.Spec.Duration))
 	running, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	err = r.Execute(running, tick, func(nowNs int64, events uint64) {
+	err = r.Execute(running, func(nowNs int64, events uint64) {
 		progress.update(nowNs, events)
 		if failed(outputs) != nil {
 			giveUp()

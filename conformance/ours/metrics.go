@@ -26,7 +26,7 @@ func Metrics(t *trial.Trial, intervalNs int64) (map[int64]map[string]float64, er
 	run := sim.New(sc)
 	m := reports.NewOpenMetrics(sc, run.Server, reports.Epoch, intervalNs)
 	run.Server.Observe(m)
-	if err := run.Execute(context.Background(), intervalNs, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer

@@ -27,7 +27,7 @@ func Replay(t *trial.Trial) (trial.Result, error) {
 	var log bytes.Buffer
 	lines := reports.NewRequestLog(&log, sc)
 	run.Server.Observe(lines)
-	if err := run.Execute(context.Background(), int64(time.Second), nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		return trial.Result{}, err
 	}
 	if err := lines.Close(); err != nil {

@@ -45,7 +45,7 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 		defer log.Abandon()
 		run.Server.Observe(log)
 	}
-	if err := run.Execute(context.Background(), interval, nil); err != nil {
+	if err := run.Execute(context.Background(), nil); err != nil {
 		return m, err
 	}
 	result := collector.Result()

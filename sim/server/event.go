@@ -8,7 +8,7 @@ type Events = clock.Queue[Event]
 // Event is something that is to happen: to a request, or to a client.
 type Event struct {
 	Kind    Kind
-	Index   int32 // for ClientActs: the client's index among all of the run; for Reconfigure: the scenario's event
+	Index   int32 // for ClientActs: the client's index among all of the run; for Reconfigure: the scenario's event; for Sample: the observer
 	Request *Request
 }
 
@@ -20,7 +20,7 @@ type Kind uint8
 // every arrival is known beforehand, meet the same order.
 const (
 	End         Kind = iota // the run is over
-	Sample                  // observers take a sample
+	Sample                  // an observer takes a sample
 	Finish                  // a request's execution ends
 	Release                 // its additional latency ends
 	WatchEnd                // a watch ends

@@ -23,9 +23,10 @@ type Observer interface {
 	// that it has taken away is finally empty and goes.
 	Adjusted(nowNs int64)
 
-	// Tick is called at every multiple of the sampling interval from 0 on, before
-	// anything else happens at that instant, and at the end of the run.
-	Tick(nowNs int64)
+	// Tick is called at 0, at the end of the run, and in between whenever the Tick before
+	// wanted it to be, before anything else happens at that instant. It returns when it wants
+	// the next; a time that is not to come says not before the end.
+	Tick(nowNs int64) (nextNs int64)
 }
 
 // HeldBackObserver is an Observer that is told, too, when a request does not fit.

@@ -75,6 +75,7 @@ func New(sc *scenario.Scenario, events *Events, clients Clients) *Server {
 
 // Observe attaches an observer. It must be done before the first event.
 func (s *Server) Observe(o Observer) {
+	s.events.Schedule(0, uint8(Sample), Event{Kind: Sample, Index: int32(len(s.observers))})
 	s.observers = append(s.observers, o)
 	if o, ok := o.(HeldBackObserver); ok {
 		s.heldBack = append(s.heldBack, o)
@@ -197,9 +198,13 @@ func (s *Server) done(nowNs int64, r *Request) {
 func (s *Server) Handle(nowNs int64, e Event) {
 	r := e.Request
 	switch e.Kind {
-	case Sample:
+	case End:
 		for _, o := range s.observers {
 			o.Tick(nowNs)
+		}
+	case Sample:
+		if nextNs := s.observers[e.Index].Tick(nowNs); nextNs > nowNs {
+			s.events.Schedule(nextNs, uint8(Sample), e)
 		}
 	case Finish:
 		s.finish(nowNs, r)
