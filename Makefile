@@ -85,7 +85,7 @@ FUZZTIME := 5000x
 FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode core/document:FuzzPath \
 	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors sim/yaml:FuzzParse \
 	sim/scenario:FuzzScenario sim/scenario:FuzzTrace sim/scenario:FuzzThreshold \
-	sim/scenario:FuzzParseStatistic cmd/apfsim:FuzzOver
+	sim/scenario:FuzzParseStatistic experiment:FuzzOver
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target FUZZTIME (5000x)

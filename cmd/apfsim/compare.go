@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 
+	"apfsim/experiment"
 	"apfsim/reports"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
@@ -106,32 +106,24 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]reports.Limit
 	return limits, nil
 }
 
-// side is one of the two: results that there are, or a scenario to be run.
-type side struct {
-	label    string
-	results  *reports.Replications
-	scenario *scenario.Scenario
-}
-
-// load reads the i-th side.
-func (f *compareFlags) load(arg string, i int) (*side, error) {
-	s := &side{label: arg}
+// load reads the i-th side, and returns what it is called.
+func (f *compareFlags) load(arg string, i int) (s *experiment.Side, label string, err error) {
+	s, label = &experiment.Side{OwnSeed: f.setsSeed(i)}, arg
 	for _, own := range []struct {
 		flag   string
 		values []string
 	}{{"set", f.setOf[i]}, {"config", f.configOf[i]}} {
 		for _, value := range own.values {
-			s.label += " --" + own.flag + " " + value
+			label += " --" + own.flag + " " + value
 		}
 	}
-	var err error
 	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() {
-		s.results, err = reports.ReadResults(arg)
-		if err == nil && s.label != arg || len(f.set)+len(f.config) > 0 && err == nil {
-			return nil, fmt.Errorf("%s: has been run already; --set and --config are for scenarios", arg)
+		s.Results, err = reports.ReadResults(arg)
+		if err == nil && label != arg || len(f.set)+len(f.config) > 0 && err == nil {
+			return nil, "", fmt.Errorf("%s: has been run already; --set and --config are for scenarios", arg)
 		}
 		if err == nil || !errors.Is(err, reports.ErrNoResults) || !slices.Contains(scenarios.Names(), arg) {
-			return s, err
+			return s, label, err
 		}
 	}
 	config := f.configOf[i]
@@ -139,15 +131,8 @@ func (f *compareFlags) load(arg string, i int) (*side, error) {
 		config = f.config
 	}
 	set := slices.Concat(scenario.Assignments("--set", f.set), scenario.Assignments("--set-"+sideNames[i], f.setOf[i]))
-	loaded, err := loadScenarios([]string{arg}, scenario.Options{Set: set, ConfigFiles: config})
-	if err != nil {
-		return nil, err
-	}
-	if len(loaded) != 1 {
-		return nil, fmt.Errorf("%s: has %d scenarios; want one in a file", arg, len(loaded))
-	}
-	s.scenario = loaded[0]
-	return s, nil
+	s.Scenario, err = experiment.LoadOne(arg, scenario.Options{Set: set, ConfigFiles: config})
+	return s, label, err
 }
 
 func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
@@ -155,11 +140,12 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err != nil {
 		return invalid(err)
 	}
-	sides := make([]*side, 2)
+	var sides [2]*experiment.Side
+	var labels [2]string
 	var wrong []error
 	for i := range sides {
 		var err error
-		if sides[i], err = flags.load(args[min(i, len(args)-1)], i); err != nil {
+		if sides[i], labels[i], err = flags.load(args[min(i, len(args)-1)], i); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
@@ -169,14 +155,14 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err := errors.Join(wrong...); err != nil {
 		return invalid(err)
 	}
-	if sides[0].results != nil && sides[1].results != nil {
+	if sides[0].Results != nil && sides[1].Results != nil {
 		for _, name := range []string{"seed", "replications"} {
 			if cmd.Flags().Changed(name) {
 				return invalid(fmt.Errorf("--%s: is for scenarios, and both sides have been run already", name))
 			}
 		}
 	}
-	if base, head := sides[0].scenario, sides[1].scenario; base != nil && head != nil {
+	if base, head := sides[0].Scenario, sides[1].Scenario; base != nil && head != nil {
 		for _, l := range limits { // lest a wrong name be found only after all runs
 			if err := reports.CheckStatistic(l.Name, base, head); err != nil {
 				return invalid(fmt.Errorf("--fail-on: %w", err))
@@ -196,7 +182,7 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err := flags.run(ctx, cmd, sides); err != nil {
 		return err
 	}
-	c := reports.Compare(sides[0].label, sides[0].results, sides[1].label, sides[1].results)
+	c := reports.Compare(labels[0], sides[0].Results, labels[1], sides[1].Results)
 	if err := c.Judge(limits); err != nil {
 		return invalid(fmt.Errorf("--fail-on: %w", err))
 	}
@@ -230,52 +216,35 @@ func (f *compareFlags) setsSeed(i int) bool {
 	})
 }
 
-// run runs the scenarios among the sides, both under the same seeds: those of the side that
-// has been run already, else those from the base's on.
-func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides []*side) error {
-	var toRun []*side
+// run runs the scenarios among the sides, both under the same seeds.
+func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides [2]*experiment.Side) error {
+	var seed *uint64
+	if cmd.Flags().Changed("seed") {
+		seed = &f.seed
+	}
+	replications := 0
+	if cmd.Flags().Changed("replications") {
+		replications = f.replications
+	}
+	experiment.Align(sides, seed, replications, f.replications)
+	var toRun []*experiment.Side
 	var all []*scenario.Scenario
-	n := f.replications
-	for i, s := range sides {
-		if s.scenario == nil {
-			continue
-		}
-		sc, results := s.scenario, sides[1-i].results
-		if results != nil && !cmd.Flags().Changed("replications") {
-			n = len(results.Seeds)
-		}
-		sc.Spec.Replications = n
-		switch {
-		case f.setsSeed(i):
-		case cmd.Flags().Changed("seed"):
-			sc.Spec.Seed = f.seed
-		case f.setsSeed(1 - i):
-		case results != nil:
-			sc.Spec.Seed = results.Seeds[0]
-		case len(all) > 0:
-			sc.Spec.Seed = all[0].Spec.Seed
-		}
-		toRun, all = append(toRun, s), append(all, sc)
-		for _, w := range warnings(sc) {
-			fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
+	for _, s := range sides {
+		if s.Scenario != nil {
+			toRun, all = append(toRun, s), append(all, s.Scenario)
+			warn(cmd.ErrOrStderr(), s.Scenario)
 		}
 	}
 	progress := newProgress(cmd.ErrOrStderr(), all, f.quiet)
 	defer progress.pause()
-	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(all)*n, func(ctx context.Context, i int) (*reports.Replication, error) {
-		return simulate(ctx, replication(all[i/n], i%n, n), &runFlags{}, progress)
-	})
-	defer runs.stop()
-	for _, s := range toRun {
-		together := reports.NewReplicator(s.scenario.Metadata.Name, 0, nil)
-		for range n {
-			run, err := runs.next()
-			if err != nil {
-				return err
-			}
-			together.Add(run)
+	runs := experiment.Begin(ctx, all, experiment.Outputs{}, experiment.Precision{}, progress)
+	defer runs.Stop()
+	for i, group := range runs.Groups {
+		results, err := group.All()
+		if err != nil {
+			return err
 		}
-		s.results = together.Replications()
+		toRun[i].Results = results
 	}
 	return nil
 }

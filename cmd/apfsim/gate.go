@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"apfsim/core/document"
+	"apfsim/experiment"
 	"apfsim/reports"
 	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
@@ -40,9 +41,7 @@ func expectedFingerprints(texts []string, loaded []*scenario.Scenario) (map[stri
 	}
 	var runs []string
 	for _, sc := range loaded {
-		for i := range sc.Spec.Replications {
-			runs = append(runs, runName(sc, i, sc.Spec.Replications))
-		}
+		runs = append(runs, experiment.RunNames(sc)...)
 	}
 	expected := map[string]string{}
 	for _, text := range texts {
@@ -84,8 +83,8 @@ func (g *gate) pass(s *reports.Summary, stderr io.Writer) {
 }
 
 // failed notes a run that did not come to its end.
-func (g *gate) failed(sc *scenario.Scenario, why error) {
-	g.junit.AddFailed(sc.Metadata.Name, sc.Spec.Seed, why)
+func (g *gate) failed(why *experiment.RunError) {
+	g.junit.AddFailed(why.Name, why.Seed, why)
 }
 
 // close ends the gate when all runs have ended, or one has failed, and writes the file for

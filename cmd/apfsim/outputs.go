@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/experiment"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
-	"apfsim/sim/server"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,9 +22,10 @@ type outputFlags struct {
 	events      string
 	window      string
 
-	start        time.Time // what check makes of epoch,
-	dumpsNs      []int64   // dumpAt
-	fromNs, toNs int64     // and window
+	// Set by check, from the flags above.
+	start        time.Time
+	dumpsNs      []int64
+	fromNs, toNs int64
 }
 
 func (f *outputFlags) add(flags *pflag.FlagSet) {
@@ -128,43 +129,10 @@ func (f *outputFlags) fit(loaded []*scenario.Scenario) error {
 	return nil
 }
 
-// create begins the outputs of a run of sc that goes to the folder out, the request log
-// among them. If it fails, none is left.
-func (f *runFlags) create(sc *scenario.Scenario, of *server.Server) (outputs []reports.Output, err error) {
-	add := func(o reports.Output, failure error) {
-		if failure == nil {
-			outputs = append(outputs, o)
-		} else if err == nil {
-			err = failure
-		}
+// files returns the files that the flags ask for.
+func (f *runFlags) files() experiment.Outputs {
+	return experiment.Outputs{
+		Dir: f.out, Requests: f.requests, DumpsNs: f.dumpsNs, Start: f.start,
+		OpenMetrics: f.openMetrics, Events: f.events, FromNs: f.fromNs, ToNs: f.toNs,
 	}
-	if f.requests {
-		add(reports.CreateRequestLog(f.out, sc))
-	}
-	if f.openMetrics != "" {
-		add(reports.CreateOpenMetrics(f.openMetrics, sc, of, f.start, reports.ScrapeInterval(int64(sc.Spec.Duration))))
-	}
-	if f.events != "" {
-		add(reports.CreateEvents(f.events, sc, of, f.fromNs, f.toNs))
-	}
-	if err != nil {
-		abandon(outputs)
-	}
-	return outputs, err
-}
-
-func abandon(outputs []reports.Output) {
-	for _, o := range outputs {
-		o.Abandon()
-	}
-}
-
-// failed returns the first output that cannot be written, nil if all can.
-func failed(outputs []reports.Output) reports.Output {
-	for _, o := range outputs {
-		if o.Err() != nil {
-			return o
-		}
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"apfsim/experiment"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
 
@@ -69,13 +70,13 @@ func newBar(w io.Writer) *progressbar.ProgressBar {
 	)
 }
 
-// begin returns the progress of one of the runs, which takes so much virtual time.
-func (p *progress) begin(total time.Duration) *runProgress {
+// Begin implements experiment.Progress.
+func (p *progress) Begin(total time.Duration) experiment.RunProgress {
 	return &runProgress{all: p, total: total}
 }
 
-// update is the run's sim.Progress.
-func (r *runProgress) update(nowNs int64, events uint64) {
+// Update implements experiment.RunProgress.
+func (r *runProgress) Update(nowNs int64, events uint64) {
 	p := r.all
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,8 +86,8 @@ func (r *runProgress) update(nowNs int64, events uint64) {
 	p.show(r)
 }
 
-// finish says that the run is over.
-func (r *runProgress) finish() {
+// Finish implements experiment.RunProgress.
+func (r *runProgress) Finish() {
 	p := r.all
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -47,25 +47,25 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s screen
 		p := progressOn(&s, 100*time.Second, 200*time.Second, 100*time.Second)
-		first := p.begin(100 * time.Second)
-		second := p.begin(200 * time.Second)
-		first.update(int64(10*time.Second), 100_000)
+		first := p.Begin(100 * time.Second)
+		second := p.Begin(200 * time.Second)
+		first.Update(int64(10*time.Second), 100_000)
 		s.expect(t, "in the first second", "")
 		time.Sleep(2 * time.Second)
-		second.update(int64(30*time.Second), 500_000)
+		second.Update(int64(30*time.Second), 500_000)
 		s.shows(t, "a tenth is done in 2 s", "0 of 3 runs, 0.3 M events/s, 18s left  10% |█         |  ")
-		second.update(int64(50*time.Second), 600_000)
+		second.Update(int64(50*time.Second), 600_000)
 		s.expect(t, "at the same moment", "")
 
-		first.update(int64(99*time.Second), 900_000)
-		first.finish()
+		first.Update(int64(99*time.Second), 900_000)
+		first.Finish()
 		p.pause()
 		s.shows(t, "while something is printed", "")
 		time.Sleep(time.Second)
-		second.update(int64(60*time.Second), 700_000)
+		second.Update(int64(60*time.Second), 700_000)
 		s.expect(t, "in the meantime", "")
 		p.resume()
-		second.update(int64(100*time.Second), 2_100_000)
+		second.Update(int64(100*time.Second), 2_100_000)
 		s.shows(t, "after it", "1 of 3 runs, 1.0 M events/s, 3s left  50% |█████     |  ")
 		p.pause()
 		p.pause()
@@ -78,11 +78,11 @@ func TestProgressOfOneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s screen
 		p := progressOn(&s, time.Minute)
-		r := p.begin(time.Minute)
+		r := p.Begin(time.Minute)
 		time.Sleep(time.Second)
-		r.update(0, 1<<14)
+		r.Update(0, 1<<14)
 		s.expect(t, "before virtual time goes on", "")
-		r.update(int64(15*time.Second), 1<<20)
+		r.Update(int64(15*time.Second), 1<<20)
 		if want := "15s of 1m0s, 1.0 M events/s, 3s left  25% |"; !bytes.Contains(s.Bytes(), []byte(want)) {
 			t.Errorf("%q, want %q", &s.Buffer, want)
 		}
@@ -95,9 +95,9 @@ func TestProgressOfVeryMuch(t *testing.T) {
 		var s screen
 		const hours = 2_000_000
 		p := progressOn(&s, hours*time.Hour, hours*time.Hour)
-		r := p.begin(hours * time.Hour)
+		r := p.Begin(hours * time.Hour)
 		time.Sleep(time.Second)
-		r.update(int64(hours/2*time.Hour), 1<<20)
+		r.Update(int64(hours/2*time.Hour), 1<<20)
 		if want := "0 of 2 runs, 1.0 M events/s, 3s left  25% |"; !bytes.Contains(s.Bytes(), []byte(want)) {
 			t.Errorf("%q, want %q", &s.Buffer, want)
 		}

@@ -8,16 +8,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"syscall"
-	"time"
 
-	"apfsim/core/document"
+	"apfsim/experiment"
 	"apfsim/reports"
-	"apfsim/scenarios"
-	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/yaml"
 
@@ -124,7 +119,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if cmd.Flags().Changed("out") && flags.out == "" {
 		return invalid(errors.New("--out: is empty; want a folder"))
 	}
-	loaded, err := loadScenarios(args, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config})
+	loaded, err := experiment.Load(args, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config})
 	if err != nil {
 		return invalid(err)
 	}
@@ -144,7 +139,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err := flags.outputFlags.fit(loaded); err != nil {
 		return invalid(err)
 	}
-	if err := checkNames(loaded); err != nil {
+	if err := experiment.CheckNames(loaded); err != nil {
 		return invalid(err)
 	}
 	// From here on an interrupted run takes away what it has begun to write.
@@ -166,14 +161,11 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	}
 	progress := newProgress(cmd.ErrOrStderr(), loaded, flags.quiet)
 	defer progress.pause()
-	all, n := replicate(loaded, flags)
-	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), n, func(ctx context.Context, i int) (outcome, error) {
-		return simulateNth(ctx, all, i, progress)
-	})
-	defer runs.stop()
+	runs := experiment.Begin(ctx, loaded, flags.files(), experiment.Precision{Wanted: flags.precision.wanted, Of: flags.precision.of}, progress)
+	defer runs.Stop()
 	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, progress: progress, gate: gate}
-	for _, r := range all {
-		if err = p.print(r, runs.next); err != nil {
+	for _, group := range runs.Groups {
+		if err = p.print(group); err != nil {
 			break
 		}
 	}
@@ -192,44 +184,6 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	return nil
 }
 
-// replication returns the i-th of n replications of a scenario: the scenario itself if it is
-// the only one, else one with a name and a seed of its own. All else they share.
-func replication(sc *scenario.Scenario, i, n int) *scenario.Scenario {
-	if n == 1 {
-		return sc
-	}
-	own := *sc
-	own.Spec.Seed += uint64(i)
-	own.Metadata.Name = runName(sc, i, n)
-	return &own
-}
-
-// runName returns the name of the i-th of n replications of a scenario.
-func runName(sc *scenario.Scenario, i, n int) string {
-	if n == 1 {
-		return sc.Metadata.Name
-	}
-	return fmt.Sprintf("%s-seed-%d", sc.Metadata.Name, sc.Spec.Seed+uint64(i))
-}
-
-// checkNames says which runs would have one name, and their results one folder.
-func checkNames(loaded []*scenario.Scenario) error {
-	of := map[string]string{}
-	for _, sc := range loaded {
-		names := []string{sc.Metadata.Name}
-		for i := range sc.Spec.Replications {
-			names = append(names, runName(sc, i, sc.Spec.Replications))
-		}
-		for _, name := range slices.Compact(names) {
-			if other, ok := of[name]; ok {
-				return fmt.Errorf("%s and %s: each has a run called %s, and their results would go to one folder; want another metadata.name", other, sc.Metadata.Name, name)
-			}
-			of[name] = sc.Metadata.Name
-		}
-	}
-	return nil
-}
-
 // interruptible returns a context that ends with Ctrl-C or SIGTERM. The second of them ends the
 // program at once.
 func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
@@ -238,109 +192,11 @@ func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// loadScenarios reads all scenarios before any is run, so that mistakes come first and together.
-func loadScenarios(args []string, options scenario.Options) ([]*scenario.Scenario, error) {
-	var loaded []*scenario.Scenario
-	var mistakes document.Mistakes
-	from := map[string]string{}
-	for _, arg := range args {
-		var some []*scenario.Scenario
-		var wrong document.Mistakes
-		inLibrary := slices.Contains(scenarios.Names(), arg)
-		info, err := os.Stat(arg)
-		switch {
-		case err == nil && !(inLibrary && info.IsDir()): // as one of results is called
-			some, wrong = scenario.Load(nil, arg, options)
-		case inLibrary:
-			some, wrong = scenario.Load(scenarios.Files, scenarios.File(arg), options)
-		default:
-			near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), scenario.Beside(nil, arg)))
-			wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
-		}
-		for _, sc := range some {
-			if other, ok := from[sc.Metadata.Name]; ok {
-				wrong.Add(document.Place{File: arg}, "metadata.name", "%q is already the name of a scenario in %s: their results would go to one folder", sc.Metadata.Name, other)
-			}
-			from[sc.Metadata.Name] = arg
-		}
-		loaded = append(loaded, some...)
-		mistakes = append(mistakes, wrong...)
+// warn says what is odd about a scenario.
+func warn(stderr io.Writer, sc *scenario.Scenario) {
+	for _, w := range sc.Warnings {
+		fmt.Fprintln(stderr, "apfsim: warning:", w)
 	}
-	return loaded, mistakes.Err()
-}
-
-// simulate runs one scenario and writes its files.
-func simulate(ctx context.Context, sc *scenario.Scenario, flags *runFlags, all *progress) (_ *reports.Replication, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", sc.Metadata.Name, err)
-		}
-	}()
-	r := sim.New(sc)
-	interval := reports.Interval(int64(sc.Spec.Duration))
-	collector := reports.NewCollector(sc, r.Server, interval)
-	fingerprint := reports.NewFingerprint(r.Server)
-	windows := reports.NewWindowedThresholds(sc)
-	r.Server.Observe(collector)
-	r.Server.Observe(fingerprint)
-	if windows != nil {
-		r.Server.Observe(windows)
-	}
-	outputs, err := flags.create(sc, r.Server)
-	if err != nil {
-		return nil, err
-	}
-	defer abandon(outputs)
-	for _, o := range outputs {
-		r.Server.Observe(o)
-	}
-	var dumps *reports.Dumps
-	if len(flags.dumpsNs) > 0 {
-		dumps = reports.NewDumps(r.Server, flags.start, flags.dumpsNs)
-		r.Server.Observe(dumps)
-	}
-	progress := all.begin(time.Duration(sc.Spec.Duration))
-	running, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	err = r.Execute(running, func(nowNs int64, events uint64) {
-		progress.update(nowNs, events)
-		if failed(outputs) != nil {
-			giveUp()
-		}
-	})
-	if o := failed(outputs); o != nil {
-		return nil, o.Commit() // which says what went wrong
-	}
-	if ctx.Err() != nil { // a short run does not notice
-		return nil, fmt.Errorf("interrupted after %s of %s; nothing of it is written",
-			progress.simulated.Round(time.Millisecond), progress.total)
-	}
-	if err != nil {
-		return nil, err
-	}
-	result := collector.Result(warnings(sc)...)
-	result.Summary.Fingerprint = fingerprint.String()
-	windows.Judge(result.Summary)
-	for _, o := range outputs {
-		if err := o.Commit(); err != nil {
-			return nil, err
-		}
-	}
-	if flags.out != "" {
-		if err := reports.WriteDir(flags.out, result, dumps); err != nil {
-			return nil, err
-		}
-	}
-	progress.finish()
-	return result.Replication(), nil
-}
-
-func warnings(sc *scenario.Scenario) []string {
-	texts := make([]string, len(sc.Warnings))
-	for i, w := range sc.Warnings {
-		texts[i] = w.Error()
-	}
-	return texts
 }
 
 // printer prints what comes of the runs.
@@ -352,41 +208,37 @@ type printer struct {
 	closed         error // what came of stdout; the files are written all the same
 }
 
-// print prints what comes of the runs of one scenario, which next returns in order.
-func (p *printer) print(r *replicated, next func() (outcome, error)) error {
-	p.progress.pause()
-	for _, w := range warnings(r.Scenario) {
-		fmt.Fprintln(p.stderr, "apfsim: warning:", w)
-	}
-	p.progress.resume()
-	n := r.Spec.Replications
-	together := reports.NewReplicator(r.Metadata.Name, p.flags.precision.wanted, p.flags.precision.of)
-	enough := false
-	for i := range n {
-		run, err := next()
-		if enough && err == nil {
-			continue // begun ahead, and not needed
-		}
-		if err = errors.Join(err, run.err); err != nil {
-			p.gate.failed(replication(r.Scenario, i, n), err)
-			return err
-		}
-		p.progress.pause()
-		p.done(run.Summary.Name, p.flags.precision.wanted == 0)
-		p.gate.pass(run.Summary, p.stderr)
-		if n == 1 {
-			p.show(run.Summary, func(w io.Writer, o reports.TextOptions) error { return reports.WriteText(w, run.Summary, o) })
-		} else if enough, err = r.add(together, run.Replication); err != nil {
-			return err
-		}
-		p.progress.resume()
-	}
-	if n == 1 {
-		return nil
-	}
+// print prints what comes of the runs of one scenario.
+func (p *printer) print(runs *experiment.Group) error {
 	p.progress.pause()
 	defer p.progress.resume()
-	of := together.Replications()
+	warn(p.stderr, runs.Scenario)
+	several := runs.Spec.Replications > 1
+	for {
+		p.progress.resume()
+		run, err := runs.Next()
+		p.progress.pause()
+		var of *experiment.RunError
+		switch {
+		case errors.As(err, &of):
+			p.gate.failed(of)
+			return err
+		case err != nil:
+			return invalid(fmt.Errorf("--of: %w", err))
+		}
+		if run == nil {
+			break
+		}
+		p.done(run.Summary.Name, p.flags.precision.wanted == 0)
+		p.gate.pass(run.Summary, p.stderr)
+		if !several {
+			p.show(run.Summary, func(w io.Writer, o reports.TextOptions) error { return reports.WriteText(w, run.Summary, o) })
+		}
+	}
+	if !several {
+		return nil
+	}
+	of := runs.Together.Replications()
 	if p.flags.out != "" {
 		if err := reports.WriteReplications(p.flags.out, of); err != nil {
 			return fmt.Errorf("%s: %w", of.Name, err)

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"runtime"
 	"strconv"
 	"strings"
 
+	"apfsim/experiment"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
 
@@ -62,24 +61,21 @@ several machines share the work; 'apfsim merge' puts their folders together.`,
 	return cmd
 }
 
-// shard is the part of a sweep that is to be run: each run whose number is index modulo of.
-// Neighbours of the grid take similar times, and so come to different shards.
-type shard struct{ index, of int }
-
-func parseShard(text string) (shard, error) {
+// parseShard reads I/N.
+func parseShard(text string) (experiment.Shard, error) {
 	if text == "" {
-		return shard{0, 1}, nil
+		return experiment.Shard{Of: 1}, nil
 	}
 	index, of, _ := strings.Cut(text, "/")
 	i, err := strconv.Atoi(index)
 	n, errOf := strconv.Atoi(of)
 	if err != nil || errOf != nil || n < 1 || i < 0 || i >= n {
-		return shard{}, fmt.Errorf("--shard: %q: want I/N with I from 0 to N-1, as 0/4 for the first of four", text)
+		return experiment.Shard{}, fmt.Errorf("--shard: %q: want I/N with I from 0 to N-1, as 0/4 for the first of four", text)
 	}
-	return shard{i, n}, nil
+	return experiment.Shard{Index: i, Of: n}, nil
 }
 
-func (f *sweepFlags) check(cmd *cobra.Command) (part shard, err error) {
+func (f *sweepFlags) check(cmd *cobra.Command) (part experiment.Shard, err error) {
 	switch {
 	case f.out == "":
 		return part, errors.New("-o: the results go to a folder, where an interrupted sweep goes on as well: want -o DIR")
@@ -100,7 +96,7 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	defer stop()
 	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
 	defer steps.clear()
-	g, err := newGrid(ctx, arg, flags.over, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config}, steps.of("points read"))
+	g, err := experiment.NewGrid(ctx, buildVersion(), arg, flags.over, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config}, steps.of("points read"))
 	steps.clear()
 	if err == nil {
 		err = flags.complete(cmd, g)
@@ -111,22 +107,30 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	if err != nil {
 		return invalid(err)
 	}
-	s := g.sweep
+	s := g.Sweep
 	if err := begin(s, flags.out); err != nil {
 		return err
 	}
-	for _, w := range warnings(g.base) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
+	warn(cmd.ErrOrStderr(), g.Base)
+	rest, err := g.Rest(flags.out, part, steps.of("runs looked for"))
+	steps.clear()
+	if err != nil {
+		return err
 	}
-	done, err := g.run(ctx, cmd, flags, part, steps)
+	if rest.Done > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs are done already\n", rest.Done, part.Runs(s))
+	}
+	progress := newProgress(cmd.ErrOrStderr(), rest.AtPoints, flags.quiet)
+	err = rest.Run(ctx, progress)
+	progress.pause()
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: of %d runs, %d are done and stay in %s; the same command goes on from there", part.runs(s), done, flags.out)
+		return fmt.Errorf("interrupted: of %d runs, %d are done and stay in %s; the same command goes on from there", part.Runs(s), rest.Done, flags.out)
 	}
 	if err != nil {
 		return err
 	}
 	if flags.shard != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: shard %s is in %s: %d of %d runs; 'apfsim merge' puts the shards together\n", flags.shard, flags.out, part.runs(s), s.Runs())
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: shard %s is in %s: %d of %d runs; 'apfsim merge' puts the shards together\n", flags.shard, flags.out, part.Runs(s), s.Runs())
 		return nil
 	}
 	tables, err := s.Finish(ctx, flags.out, steps.of("runs tabulated"))
@@ -141,9 +145,9 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 }
 
 // complete fills in what the flags say of the sweep.
-func (f *sweepFlags) complete(cmd *cobra.Command, g *grid) error {
-	s := g.sweep
-	s.Seed, s.Replications, s.Flows = g.base.Spec.Seed, g.base.Spec.Replications, f.flows
+func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
+	s := g.Sweep
+	s.Seed, s.Replications, s.Flows = g.Base.Spec.Seed, g.Base.Spec.Replications, f.flows
 	if cmd.Flags().Changed("seed") {
 		s.Seed = f.seed
 	}
@@ -153,7 +157,7 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *grid) error {
 	if s.Replications > reports.MostSweepRuns/s.Points() {
 		return fmt.Errorf("--replications: %d at %d points are more than %d runs; want fewer", s.Replications, s.Points(), reports.MostSweepRuns)
 	}
-	return s.SetCharts(f.charts, g.points)
+	return s.SetCharts(f.charts, g.Points)
 }
 
 // begin makes dir the folder of a sweep.
@@ -166,71 +170,6 @@ func begin(s *reports.Sweep, dir string) error {
 		err = invalid(fmt.Errorf("--out: %w", err))
 	}
 	return err
-}
-
-// runs returns how many runs the part has.
-func (p shard) runs(s *reports.Sweep) int { return (s.Runs() - p.index + p.of - 1) / p.of }
-
-// run does the runs of a part that are not done yet, and returns how many are in the end.
-func (g *grid) run(ctx context.Context, cmd *cobra.Command, flags *sweepFlags, part shard, steps *steps) (done int, err error) {
-	s := g.sweep
-	var left []int
-	var atPoints []*scenario.Scenario // with as many replications as are left
-	looked := steps.of("runs looked for")
-	for run := part.index; run < s.Runs(); run += part.of {
-		looked(run, s.Runs())
-		_, err := s.ReadRun(flags.out, run)
-		switch {
-		case err == nil:
-			done++
-			continue
-		case !errors.Is(err, fs.ErrNotExist):
-			return done, err
-		}
-		point, _ := s.PointOf(run)
-		if n := len(left); n == 0 || left[n-1]/s.Replications != point {
-			sc := *g.points[point]
-			sc.Spec.Replications = 0
-			atPoints = append(atPoints, &sc)
-		}
-		atPoints[len(atPoints)-1].Spec.Replications++
-		left = append(left, run)
-	}
-	steps.clear()
-	if done > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs are done already\n", done, part.runs(s))
-	}
-	progress := newProgress(cmd.ErrOrStderr(), atPoints, flags.quiet)
-	defer progress.pause()
-	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(left), func(ctx context.Context, i int) (struct{}, error) {
-		return struct{}{}, g.simulate(ctx, left[i], flags.out, progress)
-	})
-	defer runs.stop()
-	for range left {
-		if _, err := runs.next(); err != nil {
-			runs.stop()
-			for _, run := range left {
-				if _, err := s.ReadRun(flags.out, run); err == nil {
-					done++
-				}
-			}
-			return done, err
-		}
-	}
-	return done + len(left), nil
-}
-
-// simulate does one run and keeps what came of it.
-func (g *grid) simulate(ctx context.Context, run int, out string, progress *progress) error {
-	point, seed := g.sweep.PointOf(run)
-	sc := *g.points[point]
-	sc.Spec.Seed = seed
-	sc.Metadata.Name = fmt.Sprintf("%s (%s, seed %d)", g.sweep.Scenario, g.sweep.Describe(point), seed)
-	result, err := simulate(ctx, &sc, &runFlags{}, progress)
-	if err != nil {
-		return err
-	}
-	return g.sweep.WriteRun(out, run, result.Summary)
 }
 
 // showTables says where the tables of a sweep are, and prints what is shown of them.

@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"context"
@@ -89,59 +89,57 @@ func resolve(all []reports.SweepParameter, sc *scenario.Scenario) (valid []repor
 	return valid, mistakes
 }
 
-// grid is the points of a sweep, read and checked.
-type grid struct {
-	sweep  *reports.Sweep
-	base   *scenario.Scenario   // without the parameters
-	points []*scenario.Scenario // in the order of the sweep's points
+// Grid is the points of a sweep, read and checked.
+type Grid struct {
+	Sweep  *reports.Sweep
+	Base   *scenario.Scenario   // without the parameters
+	Points []*scenario.Scenario // in the order of the sweep's points
 }
 
-// newGrid reads the scenario at every point. All mistakes are told together.
-func newGrid(ctx context.Context, arg string, over []string, options scenario.Options, progress reports.Progress) (*grid, error) {
+// NewGrid reads the scenario at every point of the grid of PATH=VALUE,VALUE,... for the program's
+// version. All mistakes are told together.
+func NewGrid(ctx context.Context, version, arg string, over []string, options scenario.Options, progress reports.Progress) (*Grid, error) {
 	parameters, mistakes := parseOver(over)
 	options.Cache = scenario.NewCache()
-	loaded, err := loadScenarios([]string{arg}, options)
+	base, err := LoadOne(arg, options)
 	if err != nil {
 		if len(mistakes) > 0 {
 			err = fmt.Errorf("%w\n%w", mistakes, err)
 		}
 		return nil, err
 	}
-	if len(loaded) != 1 {
-		return nil, fmt.Errorf("%s: has %d scenarios; want one in a file", arg, len(loaded))
-	}
-	g := &grid{base: loaded[0], sweep: &reports.Sweep{
+	g := &Grid{Base: base, Sweep: &reports.Sweep{
 		SchemaVersion: reports.SchemaVersion,
-		Version:       buildVersion() + " " + runtime.GOARCH, // floats may differ on another
-		Scenario:      loaded[0].Metadata.Name,
+		Version:       version + " " + runtime.GOARCH, // floats may differ on another
+		Scenario:      base.Metadata.Name,
 		Set:           []string{},
 	}}
 	for _, a := range options.Set {
-		g.sweep.Set = append(g.sweep.Set, a.Text)
+		g.Sweep.Set = append(g.Sweep.Set, a.Text)
 	}
 	// The points show what is wrong besides.
 	var wrong document.Mistakes
-	g.sweep.Parameters, wrong = resolve(parameters, g.base)
+	g.Sweep.Parameters, wrong = resolve(parameters, g.Base)
 	mistakes = append(mistakes, wrong...)
 	type point struct {
 		*scenario.Scenario
 		mistakes document.Mistakes
 	}
-	n := g.sweep.Points()
+	n := g.Sweep.Points()
 	read := newInOrder(ctx, runtime.GOMAXPROCS(0), n, func(ctx context.Context, i int) (point, error) {
 		at := options
 		at.Set = slices.Clone(options.Set)
-		for k, value := range g.sweep.Point(i) {
-			at.Set = append(at.Set, assignOver(g.sweep.Parameters[k].Path, value))
+		for k, value := range g.Sweep.Point(i) {
+			at.Set = append(at.Set, assignOver(g.Sweep.Parameters[k].Path, value))
 		}
-		loaded, err := loadScenarios([]string{arg}, at)
+		sc, err := LoadOne(arg, at)
 		if err != nil {
 			return point{mistakes: err.(document.Mistakes)}, ctx.Err()
 		}
-		return point{Scenario: loaded[0]}, ctx.Err()
+		return point{Scenario: sc}, ctx.Err()
 	})
 	defer read.stop()
-	found := pointMistakes{sweep: g.sweep, at: map[document.Mistake]*seenAt{}}
+	found := pointMistakes{sweep: g.Sweep, at: map[document.Mistake]*seenAt{}}
 	for i := range n {
 		progress(i, n)
 		p, err := read.next()
@@ -149,12 +147,12 @@ func newGrid(ctx context.Context, arg string, over []string, options scenario.Op
 			return nil, err
 		}
 		found.add(i, p.mistakes)
-		g.points = append(g.points, p.Scenario)
+		g.Points = append(g.Points, p.Scenario)
 	}
 	if mistakes = append(mistakes, found.mistakes()...); len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	g.sweep.Inputs, err = reports.SweepInputs(g.points)
+	g.Sweep.Inputs, err = reports.SweepInputs(g.Points)
 	return g, err
 }
 

@@ -1,6 +1,7 @@
-package main
+package experiment
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,23 +12,23 @@ import (
 
 // The first output that cannot be begun is the one that is told of, and no other stays behind.
 func TestOutputsThatCannotBeBegun(t *testing.T) {
-	loaded, err := loadScenarios([]string{"elephants-and-mice"}, scenario.Options{})
+	sc, err := LoadOne("elephants-and-mice", scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := sim.New(loaded[0]).Server
+	of := sim.New(sc).Server
 	dir := t.TempDir()
 	for _, metrics := range []string{"metrics.om", "gone/metrics.om"} {
-		f := runFlags{outputFlags: outputFlags{openMetrics: filepath.Join(dir, metrics), events: filepath.Join(dir, "none", "events.json"), toNs: 1}}
+		files := Outputs{OpenMetrics: filepath.Join(dir, metrics), Events: filepath.Join(dir, "none", "events.json"), ToNs: 1}
 		want := "none"
 		if metrics != filepath.Base(metrics) {
 			want = "gone"
 		}
-		if _, err := f.create(loaded[0], of); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, want)) {
+		if _, err := files.create(sc, of); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, want)) {
 			t.Errorf("%s: %v; want that there is no %s", metrics, err, want)
 		}
-		if left := regular(t, dir); len(left) > 0 {
-			t.Errorf("left behind: %q", left)
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v %v", left, err)
 		}
 	}
 }

@@ -1,0 +1,59 @@
+// Package experiment runs scenarios: each once or under several seeds, until its statistics are
+// precise, both sides of a comparison under the same seeds, or at every point of a grid. Runs
+// go in parallel, and what comes of them is handed over in order, as if they had not.
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"apfsim/core/document"
+	"apfsim/scenarios"
+	"apfsim/sim/scenario"
+)
+
+// Load reads scenarios, from files or from the library. Their mistakes come together, as
+// document.Mistakes.
+func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error) {
+	var loaded []*scenario.Scenario
+	var mistakes document.Mistakes
+	from := map[string]string{}
+	for _, arg := range args {
+		var some []*scenario.Scenario
+		var wrong document.Mistakes
+		inLibrary := slices.Contains(scenarios.Names(), arg)
+		info, err := os.Stat(arg)
+		switch {
+		case err == nil && !(inLibrary && info.IsDir()): // as one of results is called
+			some, wrong = scenario.Load(nil, arg, options)
+		case inLibrary:
+			some, wrong = scenario.Load(scenarios.Files, scenarios.File(arg), options)
+		default:
+			near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), scenario.Beside(nil, arg)))
+			wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
+		}
+		for _, sc := range some {
+			if other, ok := from[sc.Metadata.Name]; ok {
+				wrong.Add(document.Place{File: arg}, "metadata.name", "%q is already the name of a scenario in %s: their results would go to one folder", sc.Metadata.Name, other)
+			}
+			from[sc.Metadata.Name] = arg
+		}
+		loaded = append(loaded, some...)
+		mistakes = append(mistakes, wrong...)
+	}
+	return loaded, mistakes.Err()
+}
+
+// LoadOne reads the only scenario of a file, or one of the library.
+func LoadOne(arg string, options scenario.Options) (*scenario.Scenario, error) {
+	loaded, err := Load([]string{arg}, options)
+	if err != nil {
+		return nil, err
+	}
+	if len(loaded) != 1 {
+		return nil, fmt.Errorf("%s: has %d scenarios; want one in a file", arg, len(loaded))
+	}
+	return loaded[0], nil
+}

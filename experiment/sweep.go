@@ -1,0 +1,90 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+
+	"apfsim/reports"
+	"apfsim/sim/scenario"
+)
+
+// Shard is a part of a sweep: each run whose number is Index modulo Of. Neighbours of the grid
+// take similar times, and so come to different shards.
+type Shard struct{ Index, Of int }
+
+// Runs returns how many runs the shard has.
+func (p Shard) Runs(s *reports.Sweep) int { return (s.Runs() - p.Index + p.Of - 1) / p.Of }
+
+// Rest is the runs of a shard that are not done yet.
+type Rest struct {
+	Done     int                  // those that are
+	AtPoints []*scenario.Scenario // with as many replications as are left
+
+	grid *Grid
+	dir  string
+	runs []int // their numbers
+}
+
+// Rest looks in the folder of the sweep for what is done.
+func (g *Grid) Rest(dir string, part Shard, progress reports.Progress) (*Rest, error) {
+	s, rest := g.Sweep, &Rest{grid: g, dir: dir}
+	for run := part.Index; run < s.Runs(); run += part.Of {
+		progress(run, s.Runs())
+		_, err := s.ReadRun(dir, run)
+		switch {
+		case err == nil:
+			rest.Done++
+			continue
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+		point, _ := s.PointOf(run)
+		if n := len(rest.runs); n == 0 || rest.runs[n-1]/s.Replications != point {
+			sc := *g.Points[point]
+			sc.Spec.Replications = 0
+			rest.AtPoints = append(rest.AtPoints, &sc)
+		}
+		rest.AtPoints[len(rest.AtPoints)-1].Spec.Replications++
+		rest.runs = append(rest.runs, run)
+	}
+	return rest, nil
+}
+
+// Run does the runs, and keeps what comes of each in the folder. When it fails, Done tells how
+// many there are all the same.
+func (r *Rest) Run(ctx context.Context, progress Progress) error {
+	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(r.runs), func(ctx context.Context, i int) (struct{}, error) {
+		return struct{}{}, r.simulate(ctx, r.runs[i], progress)
+	})
+	defer runs.stop()
+	for range r.runs {
+		if _, err := runs.next(); err != nil {
+			runs.stop()
+			for _, run := range r.runs {
+				if _, err := r.grid.Sweep.ReadRun(r.dir, run); err == nil {
+					r.Done++
+				}
+			}
+			return err
+		}
+	}
+	r.Done += len(r.runs)
+	return nil
+}
+
+// simulate does one run.
+func (r *Rest) simulate(ctx context.Context, run int, progress Progress) error {
+	s := r.grid.Sweep
+	point, seed := s.PointOf(run)
+	sc := *r.grid.Points[point]
+	sc.Spec.Seed = seed
+	sc.Metadata.Name = fmt.Sprintf("%s (%s, seed %d)", s.Scenario, s.Describe(point), seed)
+	result, err := simulate(ctx, &sc, Outputs{}, progress)
+	if err != nil {
+		return err
+	}
+	return s.WriteRun(r.dir, run, result.Summary)
+}

@@ -1,0 +1,38 @@
+package reports
+
+import (
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// Measurement is the observers that a Result comes from.
+type Measurement struct {
+	collector   *Collector
+	fingerprint *Fingerprint
+	windows     WindowedThresholds
+}
+
+// Measure attaches to the server of a run of sc what makes its Result. The series have a
+// point every intervalNs.
+func Measure(sc *scenario.Scenario, of *server.Server, intervalNs int64) *Measurement {
+	m := &Measurement{NewCollector(sc, of, intervalNs), NewFingerprint(of), NewWindowedThresholds(sc)}
+	of.Observe(m.collector)
+	of.Observe(m.fingerprint)
+	if m.windows != nil {
+		of.Observe(m.windows)
+	}
+	return m
+}
+
+// Result returns what came of the run, which is over.
+func (m *Measurement) Result() *Result {
+	sc := m.collector.scenario
+	warnings := make([]string, len(sc.Warnings))
+	for i, w := range sc.Warnings {
+		warnings[i] = w.Error()
+	}
+	result := m.collector.Result(warnings...)
+	result.Summary.Fingerprint = m.fingerprint.String()
+	m.windows.Judge(result.Summary)
+	return result
+}
