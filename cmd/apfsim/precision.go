@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/experiment"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
 
@@ -15,9 +16,7 @@ import (
 // precision is how narrow the intervals of some statistics are to become.
 type precision struct {
 	share string // as written: 2%, or 0.02
-	of    []string
-
-	wanted float64 // 0: nothing is wanted
+	experiment.Precision
 }
 
 // mostUntilPrecise is how many replications there are at most if nobody says otherwise.
@@ -26,18 +25,18 @@ const mostUntilPrecise = 1000
 func (p *precision) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.share, "precision", "", "replicate until the 95 % intervals of the statistics of --of are within `SHARE` of their means, as 2%; --replications (1000) times at most")
-	f.StringArrayVar(&p.of, "of", nil, "`STATISTIC` that --precision is about, as 'wait{workload:mice}.p(99)'; may be repeated")
+	f.StringArrayVar(&p.Of, "of", nil, "`STATISTIC` that --precision is about, as 'wait{workload:mice}.p(99)'; may be repeated")
 }
 
 // check parses the flags.
 func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 	given := cmd.Flags().Changed("precision")
 	switch {
-	case !given && len(p.of) > 0:
+	case !given && len(p.Of) > 0:
 		return errors.New("--of: names what is to be precise: want --precision SHARE as well, as --precision 2%")
 	case !given:
 		return nil
-	case len(p.of) == 0:
+	case len(p.Of) == 0:
 		return errors.New("--precision: want a statistic that it is about as well, as --of 'wait{workload:mice}.p(99)'")
 	}
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(p.share), "%")
@@ -48,7 +47,7 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 	if err != nil || !(wanted > 0 && wanted < 1) {
 		return fmt.Errorf("--precision: %q: want a share of the mean between 0 and 100 %%, as 2%%", p.share)
 	}
-	p.wanted = wanted
+	p.Wanted = wanted
 	switch least := reports.LeastForPrecision; {
 	case cmd.Flags().Changed("replications") && flags.replications < least:
 		return fmt.Errorf("--replications: %d: want at least %d with --precision", flags.replications, least)
@@ -60,7 +59,7 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 
 // fit says which statistics runs of these scenarios cannot have.
 func (p *precision) fit(loaded []*scenario.Scenario) error {
-	for _, name := range p.of {
+	for _, name := range p.Of {
 		for _, sc := range loaded {
 			if err := reports.CheckStatistic(name, sc); err != nil {
 				return fmt.Errorf("--of: %w", err)

@@ -129,7 +129,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 		}
 		if n := flags.replications; n > 0 {
 			sc.Spec.Replications = n
-		} else if flags.precision.wanted > 0 {
+		} else if flags.precision.Wanted > 0 {
 			sc.Spec.Replications = mostUntilPrecise
 		}
 	}
@@ -161,7 +161,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	}
 	progress := newProgress(cmd.ErrOrStderr(), loaded, flags.quiet)
 	defer progress.pause()
-	runs := experiment.Begin(ctx, loaded, flags.files(), experiment.Precision{Wanted: flags.precision.wanted, Of: flags.precision.of}, progress)
+	runs := experiment.Begin(ctx, loaded, flags.files(), flags.precision.Precision, progress)
 	defer runs.Stop()
 	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, progress: progress, gate: gate}
 	for _, group := range runs.Groups {
@@ -229,7 +229,7 @@ func (p *printer) print(runs *experiment.Group) error {
 		if run == nil {
 			break
 		}
-		p.done(run.Summary.Name, p.flags.precision.wanted == 0)
+		p.done(run.Summary.Name, p.flags.precision.Wanted == 0)
 		p.gate.pass(run.Summary, p.stderr)
 		if !several {
 			p.show(run.Summary, func(w io.Writer, o reports.TextOptions) error { return reports.WriteText(w, run.Summary, o) })
