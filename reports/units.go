@@ -17,25 +17,26 @@ func duration(ns float64) string {
 		return digits(ns/1e3) + " µs"
 	case a < 999.5e6:
 		return digits(ns/1e6) + " ms"
-	case a < 120e9:
+	case a < 119.5e9: // from there on three digits are those of 2 min
 		return digits(ns/1e9) + " s"
 	default:
 		return inMinutes(ns)
 	}
 }
 
+// inMinutes writes minutes and seconds, from 2 h on hours and minutes. The rounding comes before
+// the division, so that there are never 60 of anything left.
 func inMinutes(ns float64) string {
 	sign := ""
 	if ns < 0 {
 		sign, ns = "-", -ns
 	}
-	seconds := int64(math.Round(ns / 1e9))
-	minor, unit, major, majorUnit := seconds%60, " s", seconds/60, " min"
-	if major >= 120 {
-		minor, unit, major, majorUnit = major%60, " min", major/60, " h"
+	minors, unit, majorUnit := int64(math.Round(ns/1e9)), " s", " min"
+	if minors >= 2*3600 {
+		minors, unit, majorUnit = int64(math.Round(ns/60e9)), " min", " h"
 	}
-	text := sign + strconv.FormatInt(major, 10) + majorUnit
-	if minor > 0 {
+	text := sign + strconv.FormatInt(minors/60, 10) + majorUnit
+	if minor := minors % 60; minor > 0 {
 		text += " " + strconv.FormatInt(minor, 10) + unit
 	}
 	return text
@@ -43,16 +44,10 @@ func inMinutes(ns float64) string {
 
 // quantity writes a count: 950, 12.4 k, 1.2 M.
 func quantity(n int64) string {
-	switch f := float64(n); {
-	case n < 10_000:
+	if n < 10_000 {
 		return strconv.FormatInt(n, 10)
-	case f < 999.5e3:
-		return digits(f/1e3) + " k"
-	case f < 999.5e6:
-		return digits(f/1e6) + " M"
-	default:
-		return digits(f/1e9) + " G"
 	}
+	return number(float64(n))
 }
 
 // percent writes a share between 0 and 1, without rounding what is not quite all to all.
@@ -69,12 +64,18 @@ func percent(share float64) string {
 	return digits(p) + " %"
 }
 
-// number writes a plain number with three significant digits.
+// number writes a plain number with three significant digits or, below 10 k, all before the point.
 func number(x float64) string {
-	if math.Abs(x) >= 10_000 {
-		return quantity(int64(math.Round(x)))
+	switch a := math.Abs(x); {
+	case a < 9999.5:
+		return digits(x)
+	case a < 999.5e3:
+		return digits(x/1e3) + " k"
+	case a < 999.5e6:
+		return digits(x/1e6) + " M"
+	default:
+		return digits(x/1e9) + " G"
 	}
-	return digits(x)
 }
 
 // digits writes three significant digits, without zeros at the end of a fraction and
