@@ -417,6 +417,40 @@ func TestIntervalsInABrowser(t *testing.T) {
 	b.noComplaints()
 }
 
+// A chart reads as the tables do.
+func TestNumbersOfChartsInABrowser(t *testing.T) {
+	b := newBrowser(t)
+	plot := func(name, unit string, values ...float64) reports.Part {
+		at := make([]float64, len(values))
+		for i := range at {
+			at[i] = float64(i)
+		}
+		return reports.Part{Plot: &reports.Plot{Name: name, Title: name, X: reports.Axis{Label: "time", Unit: "s"}, Y: reports.Axis{Label: name, Unit: unit},
+			At: at, Lines: []reports.Line{{Name: "a", Style: reports.LineStyle{Colour: 1}, Values: values}}}}
+	}
+	b.open(func(w io.Writer) error {
+		return reports.WriteReport(w, reports.Page{Title: "numbers", Sections: []reports.Section{{Name: "s", Title: "s", Parts: []reports.Part{
+			plot("wait", "ns", 0, 12.3456e6, 59.96e9, 119.4e9, 119.6e9, 250e9, 3599.9e9, 7199.4e9, 7259e9, 10799e9, math.NaN()),
+			plot("share", "share", 0, 0.00002, 0.4567, 0.999, 0.9995, 0.99999, 1, 1.234),
+			plot("seats", "", 9999.4, 9999.6, 19451),
+		}}}})
+	})
+	for name, want := range map[string][]string{
+		"wait":  {"0", "12.3 ms", "60 s", "119 s", "2 min", "4 min 10 s", "60 min", "119 min 59 s", "2 h 1 min", "3 h", "–"},
+		"share": {"0 %", "0.002 %", "45.7 %", "99.9 %", ">99.9 %", ">99.9 %", "100 %", "123 %"},
+		"seats": {"9999", "10 k", "19.5 k"},
+	} {
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s .values").open = true`, name)))
+		if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector("#plot-%s .values td") !== null`, name), chromedp.WithPollingTimeout(5*time.Second))); err != nil {
+			t.Fatal(err)
+		}
+		if got := eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#plot-%s .values td")].map(e => e.textContent)`, name)); !slices.Equal(got, want) {
+			t.Errorf("%s reads %q, want %q", name, got, want)
+		}
+	}
+	b.noComplaints()
+}
+
 // fits waits until a page is no wider than the screen: charts follow a change of its width a
 // moment later.
 func (b *browser) fits(t *testing.T, name string, width int64) {

@@ -11,16 +11,24 @@ const make = (name, attributes = {}, ...children) => {
 const root = document.documentElement;
 for (const e of $$(".js")) e.hidden = false;
 
-// Numbers as the tables have them: three significant digits.
+// Numbers as the tables have them, by the rules of units.go: three significant digits, and what is
+// not quite all is not rounded to all. Small shares keep their digits: charts are there for the tail.
 const digits = x => Math.abs(x) >= 99.95 ? x.toFixed(0) : String(+x.toPrecision(3));
 const number = x => {
   const a = Math.abs(x);
-  return a < 1e4 ? digits(x) : a < 999.5e3 ? digits(x / 1e3) + " k" : a < 999.5e6 ? digits(x / 1e6) + " M" : digits(x / 1e9) + " G";
+  return a < 9999.5 ? digits(x) : a < 999.5e3 ? digits(x / 1e3) + " k" : a < 999.5e6 ? digits(x / 1e6) + " M" : digits(x / 1e9) + " G";
 };
-const duration = ns => ns === 0 ? "0" : ns < 999.5 ? digits(ns) + " ns" : ns < 999.5e3 ? digits(ns / 1e3) + " µs" :
+const inSeconds = ns => ns === 0 ? "0" : ns < 999.5 ? digits(ns) + " ns" : ns < 999.5e3 ? digits(ns / 1e3) + " µs" :
   ns < 999.5e6 ? digits(ns / 1e6) + " ms" : digits(ns / 1e9) + " s";
-const written = (x, unit) => x == null || Number.isNaN(x) ? "–" : unit === "ns" ? duration(x) :
-  unit === "share" ? digits(x * 100) + " %" : number(x) + (unit ? " " + unit : "");
+const inMinutes = ns => {
+  const hours = ns >= 7199.5e9, minors = Math.round(ns / (hours ? 60e9 : 1e9)), minor = minors % 60;
+  return Math.floor(minors / 60) + (hours ? " h" : " min") + (minor ? " " + minor + (hours ? " min" : " s") : "");
+};
+const inPercent = share => digits(share * 100) + " %";
+const written = (x, unit) => x == null || Number.isNaN(x) ? "–" : unit === "ns" ? (x < 119.5e9 ? inSeconds : inMinutes)(x) :
+  unit === "share" ? (x > .999 && x < 1 ? ">99.9 %" : inPercent(x)) : number(x) + (unit ? " " + unit : "");
+// Beside an axis there is no room for minutes and seconds, and all is round.
+const tick = (x, unit) => unit === "ns" ? inSeconds(x) : unit === "share" ? inPercent(x) : written(x, unit);
 
 // The theme: the system's until the reader chooses.
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -136,7 +144,7 @@ function scaleOf(axis) {
       }
       return out;
     } : undefined,
-    values: (u, ticks) => ticks.map(v => axis.log ? written(+(10 ** v).toPrecision(3), axis.unit) : Math.abs(v) >= 1e4 ? number(v) : String(+v.toPrecision(6))),
+    values: (u, ticks) => ticks.map(v => axis.log ? tick(+(10 ** v).toPrecision(3), axis.unit) : Math.abs(v) >= 1e4 ? number(v) : String(+v.toPrecision(6))),
   };
 }
 
