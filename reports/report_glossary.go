@@ -66,5 +66,5 @@ var glossary = []Term{
 	{"share", "Fair share", "What max-min fairness gives a flow of all that its level served: nobody gets more than it demands, and whoever gets less gets as much as anybody."},
 	{"service", "Service", "The seat-seconds that a flow’s requests occupied."},
 	{"ratio", "Of fair share", "Service over fair share. It differs a little from 100 % even where nobody waits, as requests are served across the ends of the window."},
-	{"hand", "Hand", "The queues that a flow’s requests are dealt; each goes to the shortest of them."},
+	{"hand", "Hand", "The queues that a flow’s requests are dealt; each request goes to the one with the least work waiting, in seat-seconds."},
 }
