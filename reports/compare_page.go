@@ -157,8 +157,8 @@ func (c *Comparison) flowFindings() []Finding {
 		mood      Mood
 		text      string
 	}{
-		{rejectedRate, Bad, "had more of their requests rejected."}, {waitP99, Bad, "waited longer at p99."},
-		{rejectedRate, Good, "had fewer of their requests rejected."}, {waitP99, Good, "waited less at p99."},
+		{rejectedRate, Bad, "had a greater share of requests rejected."}, {waitP99, Bad, "waited longer at p99."},
+		{rejectedRate, Good, "had a smaller share of requests rejected."}, {waitP99, Good, "waited less at p99."},
 	} {
 		var flows []string
 		for i := range c.Changes {

@@ -143,7 +143,7 @@ func (e *Explanation) WriteText(w io.Writer, all bool) error {
 	if s.LevelCap > 0 {
 		fmt.Fprintf(&b, "; the level allows up to %d", s.LevelCap)
 	}
-	fmt.Fprintf(&b, "\nnominal limit  %d seats\n", s.NominalLimit)
+	fmt.Fprintf(&b, "\nnominal limit  %d %s\n", s.NominalLimit, plural(s.NominalLimit, "seat"))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

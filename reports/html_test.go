@@ -299,3 +299,26 @@ func contrast(t *testing.T, a, b string) float64 {
 	x, y := luminance(a), luminance(b)
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
+
+// One threshold is not all thresholds.
+func TestVerdictsAgreeInNumber(t *testing.T) {
+	r := &Replications{Seeds: []uint64{1, 2}}
+	for n, want := range []string{"", "The threshold holds in every run", "All 2 thresholds hold in every run"} {
+		if n > 0 {
+			r.Thresholds = append(r.Thresholds, ReplicatedVerdict{Metric: "rejected", Expression: "rate == 0", Passed: true, Values: Values{0, 0}})
+			if got := r.verdict().Text; got != want {
+				t.Errorf("%d: %q, want %q", n, got, want)
+			}
+		}
+	}
+	for n, want := range map[int]string{0: "seats", 1: "seat", 2: "seats"} {
+		if got := plural(n, "seat"); got != want {
+			t.Errorf("%d %s", n, got)
+		}
+	}
+	var text strings.Builder
+	e := Explanation{Flow: &FlowExplanation{}, Seats: &SeatExplanation{NominalLimit: 1}}
+	if err := e.WriteText(&text, false); err != nil || !strings.HasSuffix(text.String(), "nominal limit  1 seat\n") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}

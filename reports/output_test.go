@@ -257,6 +257,10 @@ func TestNorDoVerdictsOfSeveralRuns(t *testing.T) {
 	if got := v.found(); got != "999 ms to 1.000000001 s; fails with seed 4" {
 		t.Error(got)
 	}
+	v.FailedSeeds = []uint64{1, 2, 3, 4, 5, 6, 7}
+	if got := v.found(); got != "999 ms to 1.000000001 s; fails with seeds 1, 2, 3, 4, 5 and 2 more" {
+		t.Error(got)
+	}
 	change, limit := 0.0500001, LimitVerdict{Relative: true, Limit: 0.05}
 	limit.Change, limit.Low, limit.High = &change, &change, &change
 	if got := limit.text(); got != "+5.00001 ±0 %" {

@@ -120,9 +120,14 @@ func (r *Replications) verdict() *PageVerdict {
 		}
 		t.Rows = append(t.Rows, []Cell{{Text: v.Metric, Code: true}, verdict, {Text: v.Expression, Code: true}, word(v.found())})
 	}
-	text := fmt.Sprintf("All %s hold in every run", counted(len(r.Thresholds), "threshold"))
-	if failed > 0 {
-		text = fmt.Sprintf("%d of %s failed", failed, counted(len(r.Thresholds), "threshold"))
+	var text string
+	switch n := len(r.Thresholds); {
+	case failed > 0:
+		text = fmt.Sprintf("%d of %d %s failed", failed, n, plural(n, "threshold"))
+	case n == 1:
+		text = "The threshold holds in every run"
+	default:
+		text = fmt.Sprintf("All %d thresholds hold in every run", n)
 	}
 	return &PageVerdict{Mood: passedMood(failed == 0), Text: text, Table: t}
 }

@@ -324,7 +324,7 @@ func TestReplicationsAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"3 runs of 6 s, the first 1 s left out, seeds 7 to 9", "Thresholds: 1 of 2 failed",
-		"no samples; fails with seed 7, 8, 9", "elephants", "workload-low", " ±"} {
+		"no samples; fails with seeds 7, 8, 9", "elephants", "workload-low", " ±"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, page.String())
 		}

@@ -293,7 +293,7 @@ func (v *ReplicatedVerdict) found() string {
 	for _, seed := range v.FailedSeeds[:min(most, len(v.FailedSeeds))] {
 		seeds = append(seeds, strconv.FormatUint(seed, 10))
 	}
-	text += "; fails with seed " + strings.Join(seeds, ", ")
+	text += "; fails with " + plural(len(v.FailedSeeds), "seed") + " " + strings.Join(seeds, ", ")
 	if more := len(v.FailedSeeds) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

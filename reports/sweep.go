@@ -193,7 +193,7 @@ func (s *Sweep) check() error {
 		points *= n
 	}
 	if s.Replications < 1 || s.Replications > MostSweepRuns/points {
-		return fmt.Errorf("replications: %d: want from 1 to %d, for %d points", s.Replications, MostSweepRuns/points, points)
+		return fmt.Errorf("replications: %d: want from 1 to %d, for %d %s", s.Replications, MostSweepRuns/points, points, plural(points, "point"))
 	}
 	for i, name := range s.Charts {
 		if _, err := scenario.ParseStatistic(name); err != nil {

@@ -90,7 +90,7 @@ func (s *Sweep) checkParts(dirs []string, progress Progress) error {
 		}
 	}
 	if missing > 0 {
-		wrong = append(wrong, fmt.Errorf("%d of %d runs are missing; the same sweep with the same -o makes up for them", missing, s.Runs()))
+		wrong = append(wrong, fmt.Errorf("%d of %d runs missing; the same sweep with the same -o does the rest", missing, s.Runs()))
 	}
 	return errors.Join(wrong...)
 }

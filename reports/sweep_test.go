@@ -319,7 +319,7 @@ func TestPartsThatDifferAreRefused(t *testing.T) {
 func TestMissingRunsAreTold(t *testing.T) {
 	s := smallSweep()
 	_, err := ReadParts([]string{swept(t, s, 1)}, nil)
-	if err == nil || strings.Count(err.Error(), "is in none of the folders") != 10 || !strings.Contains(err.Error(), "11 of 12 runs are missing") {
+	if err == nil || strings.Count(err.Error(), "is in none of the folders") != 10 || !strings.Contains(err.Error(), "11 of 12 runs missing") {
 		t.Error(err)
 	}
 }

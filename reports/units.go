@@ -50,6 +50,14 @@ func quantity(n int64) string {
 	return number(float64(n))
 }
 
+// plural returns the word for so many of what.
+func plural(n int, what string) string {
+	if n == 1 {
+		return what
+	}
+	return what + "s"
+}
+
 // percent writes a share between 0 and 1, without rounding what is not quite all to all.
 func percent(share float64) string {
 	p := share * 100

@@ -118,13 +118,13 @@ func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		return err
 	}
 	if rest.Done > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs are done already\n", rest.Done, part.Runs(s))
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs done already\n", rest.Done, part.Runs(s))
 	}
 	progress := newProgress(cmd.ErrOrStderr(), rest.AtPoints, flags.quiet)
 	err = rest.Run(ctx, progress)
 	progress.pause()
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: of %d runs, %d are done and stay in %s; the same command goes on from there", part.Runs(s), rest.Done, flags.out)
+		return fmt.Errorf("interrupted: %d of %d runs done, and kept in %s; the same command goes on from there", rest.Done, part.Runs(s), flags.out)
 	}
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 		s.Replications = f.replications
 	}
 	if s.Replications > reports.MostSweepRuns/s.Points() {
-		return fmt.Errorf("--replications: %d at %d points are more than %d runs; want fewer", s.Replications, s.Points(), reports.MostSweepRuns)
+		return fmt.Errorf("--replications: %d: at each point, that makes more than %d runs; want fewer", s.Replications, reports.MostSweepRuns)
 	}
 	return s.SetCharts(f.charts, g.Points)
 }
