@@ -188,7 +188,7 @@ func (v *LimitVerdict) text() string {
 	}
 	figure, margin := rounded(*v.Change/scale, (*v.High-*v.Change)/scale)
 	if margin == "0" {
-		figure = besideLimit(*v.Change/scale, v.Limit/scale, "")
+		figure = besideLimit(*v.Change/scale, v.Limit/scale, "", false)
 	}
 	text := signed(figure) + " ±" + margin + suffix
 	if v.Note != "" {

@@ -268,6 +268,23 @@ func TestNorDoVerdictsOfSeveralRuns(t *testing.T) {
 	}
 }
 
+// Nor does a precision that is not reached.
+func TestNorDoesAPrecision(t *testing.T) {
+	for _, c := range []struct {
+		wanted, reached float64
+		want            string
+	}{
+		{0.02, 0.0198, "1.98 %"}, {0.02, 0.02, "2 %"}, {0.02, 0.02000001, "2.000001 %"}, {0.0206, 0.02061, "2.061 %"},
+		{0.02061, 0.020614, "2.0614 %"}, {0.02061, 0.0206, "2.06 %"}, {0.02061, 0.125, "12.5 %"}, {0.00005, 0.00006, "0.006 %"},
+	} {
+		r := &Replications{Seeds: []uint64{1, 2}, Precision: &Precision{Wanted: c.wanted, Statistics: []PrecisionResult{{Name: "wait.mean", Reached: &c.reached}}}}
+		got := r.Precision.reached(&r.Precision.Statistics[0])
+		if title := r.precisionTitle(); got != c.want || strings.Contains(title, " "+got+" ") != (c.reached == c.wanted) {
+			t.Errorf("%s, known to %q; want %q", title, got, c.want)
+		}
+	}
+}
+
 // What five runs have in common may be chance, but it is not "no change".
 func TestSameChangeInFewRuns(t *testing.T) {
 	change, none := 0.5, 0.0

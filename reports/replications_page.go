@@ -62,12 +62,13 @@ func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 		return all
 	}
 	title := r.precisionTitle()
-	for _, s := range r.Precision.Statistics {
+	for i := range r.Precision.Statistics {
+		s := &r.Precision.Statistics[i]
 		f := Finding{Group: title, Mood: Bad, Subject: s.Name, Text: "has no samples."}
 		if e := byName[s.Name]; e != nil {
 			f.Text = "is " + e.ofMean().text()
 			if s.Reached != nil {
-				f.Text += ", known to " + percent(*s.Reached)
+				f.Text += ", known to " + r.Precision.reached(s)
 			}
 			f.Text += "."
 		}

@@ -280,7 +280,7 @@ func (t *replicationsText) verdicts() {
 func (v *ReplicatedVerdict) found() string {
 	text := noSamples
 	if present := v.Values.present(); len(present) > 0 {
-		low, high := besideLimit(slices.Min(present), v.Limit, v.Unit), besideLimit(slices.Max(present), v.Limit, v.Unit)
+		low, high := besideLimit(slices.Min(present), v.Limit, v.Unit, false), besideLimit(slices.Max(present), v.Limit, v.Unit, false)
 		if text = low; low != high {
 			text += " to " + high
 		}
@@ -305,7 +305,16 @@ func (r *Replications) precisionTitle() string {
 	if !r.Precision.Met {
 		text, but = "not reached", ", the most there may be"
 	}
-	return fmt.Sprintf("Precision of %s %s with %d runs%s", percent(r.Precision.Wanted), text, len(r.Seeds), but)
+	// All digits that were asked for, so that what was reached never reads as what was not.
+	return fmt.Sprintf("Precision of %s %% %s with %d runs%s", significant(r.Precision.Wanted*100, 15), text, len(r.Seeds), but)
+}
+
+// reached writes how precise a statistic is.
+func (p *Precision) reached(s *PrecisionResult) string {
+	if s.Reached == nil {
+		return "–"
+	}
+	return besideLimit(*s.Reached, p.Wanted, "", true)
 }
 
 func (t *replicationsText) reached() {
@@ -315,16 +324,13 @@ func (t *replicationsText) reached() {
 	}
 	t.heading(t.precisionTitle())
 	tb := &table{left: 1}
-	for _, s := range p.Statistics {
-		e, reached := t.byName[s.Name], "–"
-		if s.Reached != nil {
-			reached = percent(*s.Reached)
+	for i := range p.Statistics {
+		s := &p.Statistics[i]
+		text := noSamples
+		if e := t.byName[s.Name]; e != nil {
+			text = e.ofMean().text()
 		}
-		if e == nil {
-			tb.row(printable(s.Name), noSamples, reached)
-			continue
-		}
-		tb.row(printable(s.Name), e.ofMean().text(), reached)
+		tb.row(printable(s.Name), text, p.reached(s))
 	}
 	t.table(tb)
 }

@@ -289,7 +289,7 @@ func (v *Verdict) value() string {
 	if v.Value == nil {
 		return v.Note
 	}
-	return besideLimit(*v.Value, v.Limit, v.Unit)
+	return besideLimit(*v.Value, v.Limit, v.Unit, false)
 }
 
 func (t *textWriter) fingerprint(s *Summary) {

@@ -103,13 +103,13 @@ func digits(x float64) string {
 }
 
 // besideLimit writes a value with so many digits that it does not read as the limit unless it is it.
-func besideLimit(value, limit float64, unit string) string {
-	if text := valueText(value, unit, false); value == limit || text != valueText(limit, unit, false) {
+func besideLimit(value, limit float64, unit string, share bool) string {
+	if text := valueText(value, unit, share); value == limit || text != valueText(limit, unit, share) {
 		return text
 	}
 	scale, suffix := 1.0, ""
-	if unit == "ns" {
-		scale, suffix = scaleOf(max(math.Abs(value), math.Abs(limit)), unit, false)
+	if unit == "ns" || share {
+		scale, suffix = scaleOf(max(math.Abs(value), math.Abs(limit)), unit, share)
 	}
 	for n := 4; n <= 17; n++ {
 		if text := significant(value/scale, n); text != significant(limit/scale, n) {
