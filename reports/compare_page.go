@@ -2,6 +2,8 @@ package reports
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"apfsim/sim/scenario"
@@ -85,12 +87,23 @@ func (c *Comparison) findings() []Finding {
 	for i := range c.Changes {
 		byName[c.Changes[i].Name] = &c.Changes[i]
 	}
+	base, head := c.base.byName(), c.head.byName()
 	var all []Finding
 	for i := range estimateTables {
 		g := &estimateTables[i]
-		for _, name := range c.base.names(g.tag) {
-			arrived := byName[named(scenario.Statistic{Metric: "arrived", Stat: "count"}, g.tag, name)]
-			if arrived == nil || arrived.Base == 0 && arrived.Head == 0 {
+		names := c.base.names(g.tag)
+		for _, name := range c.head.names(g.tag) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		for _, name := range names {
+			// on says on which of the sides a statistic has samples.
+			on := func(s scenario.Statistic) (inBase, inHead bool) {
+				return base[named(s, g.tag, name)] != nil, head[named(s, g.tag, name)] != nil
+			}
+			inBase, inHead := on(rejectedRate) // which all requests have that arrived
+			if !inBase && !inHead {
 				continue
 			}
 			f := Finding{Group: g.title, Subject: name}
@@ -103,33 +116,47 @@ func (c *Comparison) findings() []Finding {
 					f.Mood = ch.Mood
 				}
 			}
-			who := "" // the group, or the requests at a level
+			it, itsRequests := "", "" // the group, or after the seats of a level
 			if use := byName[named(utilisationMean, g.tag, name)]; use != nil {
 				say(use, use.sentence("had ", " of its seats in use"))
-				who = "its requests "
+				it, itsRequests = "it ", "its requests "
 			}
-			wait, rejected := byName[named(waitP99, g.tag, name)], byName[named(rejectedRate, g.tag, name)]
-			switch {
-			case wait == nil:
-				say(nil, who+"had none dispatched on one of the sides")
-			case wait.Base == 0 && wait.Head == 0:
-				say(wait, who+"did not wait at p99 on either side")
-			default:
-				say(wait, wait.sentence(who+"waited ", " at p99"))
-			}
-			switch {
-			case rejected == nil:
-				say(nil, "sent requests on one side alone")
-			case rejected.Base == 0 && rejected.Head == 0:
-				say(rejected, "no request was rejected on either side")
-			default:
-				say(rejected, rejected.sentence("", " of the requests were rejected"))
+			if inBase != inHead {
+				say(nil, it+g.sent+" requests in the "+theOne(inBase)+" alone")
+			} else {
+				switch inBase, inHead := on(waitP99); {
+				case !inBase && !inHead:
+					say(nil, it+"had no request dispatched on either side")
+				case !inBase || !inHead:
+					say(nil, it+"had no request dispatched in the "+theOne(!inBase))
+				default:
+					wait := byName[named(waitP99, g.tag, name)]
+					if wait.Base == 0 && wait.Head == 0 {
+						say(wait, itsRequests+"did not wait at p99 on either side")
+					} else {
+						say(wait, wait.sentence(itsRequests+"waited ", " at p99"))
+					}
+				}
+				rejected := byName[named(rejectedRate, g.tag, name)]
+				if rejected.Base == 0 && rejected.Head == 0 {
+					say(rejected, "no request was rejected on either side")
+				} else {
+					say(rejected, rejected.sentence("", " of the requests were rejected"))
+				}
 			}
 			f.Text += "."
 			all = append(all, f)
 		}
 	}
 	return append(all, c.flowFindings()...)
+}
+
+// theOne returns the name of one of the sides.
+func theOne(isBase bool) string {
+	if isBase {
+		return sideNames[0]
+	}
+	return sideNames[1]
 }
 
 // sentence puts the head's value between two halves of a sentence, and behind it the base's.
@@ -188,9 +215,8 @@ func changesTable(name, caption string, changes []Change) *Table {
 		if found {
 			change.Margin = "± " + margin
 		}
-		if ch.Relative != nil {
-			change.Value = *ch.Relative
-		}
+		// It sorts as the list does: by size relative to the base, beside nothing the greatest there is.
+		change.Value = math.Copysign(min(ch.relativeSize(), math.MaxFloat64), ch.Difference)
 		t.Rows = append(t.Rows, []Cell{{Text: ch.Name, Code: true}, figure(ch.Base, cells[1]), figure(ch.Head, cells[2]),
 			change, {Text: cells[4], Mood: ch.Mood}})
 	}

@@ -53,7 +53,11 @@ func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 			}
 			text := wait.waited() + "; " + rejected.rejected() + "."
 			if use := byName[named(utilisationMean, g.tag, name)]; use != nil {
-				text = "had " + use.text() + " of its seats in use; its requests " + text
+				who := "its requests "
+				if wait == nil {
+					who = "it "
+				}
+				text = "had " + use.text() + " of its seats in use; " + who + text
 			}
 			all = append(all, Finding{Group: g.title, Mood: mood, Subject: name, Text: text})
 		})
@@ -91,7 +95,7 @@ var (
 func (e *Estimate) waited() string {
 	switch {
 	case e == nil:
-		return "had none dispatched"
+		return "had no request dispatched"
 	case e.Mean == 0:
 		return "did not wait at p99"
 	}

@@ -63,6 +63,7 @@ type replicationsText struct {
 // estimateTable is the groups of a tag, a row each, with some of their statistics.
 type estimateTable struct {
 	tag, title, head string
+	sent             string // what a group does with requests
 	columns          []estimateColumn
 }
 
@@ -73,7 +74,7 @@ type estimateColumn struct {
 }
 
 var estimateTables = []estimateTable{
-	{"workload", "Workloads", "workload", []estimateColumn{
+	{"workload", "Workloads", "workload", "sent", []estimateColumn{
 		{"arrived/s", "arrived", scenario.Statistic{Metric: "arrived", Stat: "perSecond"}},
 		{"executed", "executed", scenario.Statistic{Metric: "executed", Stat: "rate"}},
 		{"rejected", "rejected", scenario.Statistic{Metric: "rejected", Stat: "rate"}},
@@ -82,7 +83,7 @@ var estimateTables = []estimateTable{
 		{"latency p50", "latency", scenario.Statistic{Metric: "latency", Stat: "med"}},
 		{"latency p99", "percentile", scenario.Statistic{Metric: "latency", Stat: "p", Percentile: 99}},
 	}},
-	{"priorityLevel", "Priority levels", "priority level", []estimateColumn{
+	{"priorityLevel", "Priority levels", "priority level", "got", []estimateColumn{
 		{"in use", "utilisation", scenario.Statistic{Metric: "utilisation", Stat: "mean"}},
 		{"saturated", "saturated", scenario.Statistic{Metric: "utilisation", Stat: "saturated"}},
 		{"rejected", "rejected", scenario.Statistic{Metric: "rejected", Stat: "rate"}},

@@ -1,6 +1,9 @@
 package reports
 
 import (
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -153,12 +156,16 @@ func TestReplicationsInPlainWords(t *testing.T) {
 	all = append(all, estimatesOf("workload:b", none, none)...)
 	all = append(all, estimatesOf("priorityLevel:low", Values{5e6, 5e6, 5e6, 5e6, 5e6}, part)...)
 	all = append(all, Estimate{Name: "utilisation{priorityLevel:low}.mean", Values: part})
+	absent := Values{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	all = append(all, slices.Delete(estimatesOf("priorityLevel:stuck", absent, part), 1, 2)...)
+	all = append(all, Estimate{Name: "utilisation{priorityLevel:stuck}.mean", Values: part})
 	r := replicationsOf(all...)
 	reached := 0.4
 	r.Precision = &Precision{Wanted: 0.1, Statistics: []PrecisionResult{{Name: "wait{workload:a}.p(99)", Reached: &reached}, {Name: "wait{workload:c}.p(99)"}}}
 	want := `|a waited 3.0 ±1.2 ms at p99; no request was rejected in any run.
 good|b did not wait at p99; no request was rejected in any run.
 bad|low had 30 ±12 % of its seats in use; its requests waited 5 ms at p99; 30 ±12 % of the requests were rejected.
+bad|stuck had 30 ±12 % of its seats in use; it had no request dispatched; 30 ±12 % of the requests were rejected.
 bad|wait{workload:a}.p(99) is 3.0 ±1.2 ms, known to 40 %.
 bad|wait{workload:c}.p(99) has no samples.`
 	if got := linesOf(r.findings(r.byName())); got != want {
@@ -191,5 +198,80 @@ good|s/f waited less at p99.`},
 		if got := linesOf(Compare("base", c.base, "head", c.head).findings()); got != c.want {
 			t.Errorf("%s\nwant\n%s", got, c.want)
 		}
+	}
+}
+
+// What has samples on one side alone, or on none, is said of that side.
+func TestOneSideInPlainWords(t *testing.T) {
+	none, some := Values{0, 0, 0, 0, 0}, Values{2e6, 2e6, 3e6, 4e6, 4e6}
+	part := Values{0.2, 0.2, 0.2, 0.2, 0.2}
+	without := func(tag string) []Estimate { return slices.Delete(estimatesOf(tag, none, none), 1, 2) } // none dispatched
+	idle := func(tag string) []Estimate { return []Estimate{{Name: "arrived{" + tag + "}.count", Values: none}} }
+	use := func(name string, v Values) []Estimate {
+		return []Estimate{{Name: "utilisation{priorityLevel:" + name + "}.mean", Values: v}}
+	}
+	base := replicationsOf(slices.Concat(estimatesOf("workload:gone", some, none), without("workload:stuck"), without("workload:late"), estimatesOf("workload:early", some, none),
+		idle("workload:quiet"), idle("workload:nobody"), estimatesOf("priorityLevel:low", some, none), use("low", part), without("priorityLevel:shut"), use("shut", part),
+		idle("priorityLevel:high"), use("high", none))...)
+	head := replicationsOf(slices.Concat(estimatesOf("workload:new", some, none), without("workload:stuck"), estimatesOf("workload:late", some, none), without("workload:early"),
+		estimatesOf("workload:quiet", some, none), idle("workload:nobody"), idle("priorityLevel:low"), use("low", none), without("priorityLevel:shut"), use("shut", part),
+		estimatesOf("priorityLevel:high", some, none), use("high", part))...)
+	want := `|gone sent requests in the base alone.
+|stuck had no request dispatched on either side; no request was rejected on either side.
+|late had no request dispatched in the base; no request was rejected on either side.
+|early had no request dispatched in the head; no request was rejected on either side.
+|quiet sent requests in the head alone.
+|new sent requests in the head alone.
+|low had 0 % of its seats in use and 20 % in the base, no change that these runs can tell; it got requests in the base alone.
+|shut had 20 % of its seats in use, exactly as in the base; it had no request dispatched on either side; no request was rejected on either side.
+|high had 20 % of its seats in use and 0 % in the base, no change that these runs can tell; it got requests in the head alone.`
+	if got := linesOf(Compare("base", base, "head", head).findings()); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// What flows have in common is said of one as of several.
+func TestFlowsInPlainWords(t *testing.T) {
+	few, many := Values{0.1, 0.1, 0.2, 0.2, 0.1}, Values{0.5, 0.6, 0.7, 0.8, 0.5}
+	side := func(a, b Values) *Replications {
+		return replicationsOf(Estimate{Name: "rejected{flow:s/f}.rate", Better: Lower, PriorityLevel: "low", Values: a},
+			Estimate{Name: "rejected{flow:s/g}.rate", Better: Lower, PriorityLevel: "low", Values: b})
+	}
+	if got, want := linesOf(Compare("base", side(few, many), "head", side(many, few)).findings()), `bad|s/f had a greater share of requests rejected.
+good|s/g had a smaller share of requests rejected.`; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// The column of changes sorts as the table is listed: what grows from nothing before all else.
+func TestChangesSortAsListed(t *testing.T) {
+	side := func(rates ...float64) *Replications {
+		var all []Estimate
+		for i, x := range rates {
+			all = append(all, Estimate{Name: fmt.Sprintf("retries{workload:w-%d}.rate", i), Values: Values{x, x, x, x, x, x}})
+		}
+		r := replicationsOf(all...)
+		r.Seeds = append(r.Seeds, 6)
+		return r
+	}
+	c := Compare("base", side(1, 0, 2, 4, 0), "head", side(3, 0.001, 1, 5, 0))
+	values := map[string]float64{}
+	last := math.Inf(1)
+	table := changesTable("changes", "", c.Changes)
+	for _, row := range table.Rows {
+		values[row[0].Text] = row[3].Value
+		if size := math.Abs(row[3].Value); size > last {
+			t.Errorf("%s, %v, stands behind one of %v", row[0].Text, size, last)
+		} else {
+			last = size
+		}
+	}
+	for name, want := range map[string]float64{"0": 2, "1": math.MaxFloat64, "2": -0.5, "3": 0.25, "4": 0} {
+		if got := values["retries{workload:w-"+name+"}.rate"]; got != want {
+			t.Errorf("w-%s sorts by %v, want %v", name, got, want)
+		}
+	}
+	if text := page(t, c.page()); !strings.Contains(text, `data-v="1.79769e+308"`) {
+		t.Error("the page has another value to sort by")
 	}
 }
