@@ -79,7 +79,7 @@ type Outcome string
 const (
 	Changed  Outcome = "changed"
 	Same     Outcome = "same"     // as far as these runs can tell
-	Exact    Outcome = "exact"    // the same in every run, to the last digit
+	Exact    Outcome = "exact"    // the same in every run, but for rounding
 	Untested Outcome = "untested" // too few runs to tell
 )
 
@@ -182,7 +182,7 @@ type difference struct {
 	mean      float64
 	low, high *float64
 	p         *float64
-	exact     bool // equal in every run
+	exact     bool // equal in every run, but for rounding
 }
 
 func differenceOf(base, head Values, factor float64, paired bool) difference {
@@ -209,23 +209,23 @@ func inBoth(base, head Values) (b, h Values) {
 // pairedDifference compares run by run, those in which both sides have samples.
 func pairedDifference(base, head Values) difference {
 	x, y := inBoth(base, head)
+	if len(x) == 0 {
+		return difference{}
+	}
 	all := make([]float64, len(x))
-	exact, size := len(x) == len(base.present()) && len(x) == len(head.present()), 0.0
 	for i := range x {
 		all[i] = y[i] - x[i]
-		exact = exact && all[i] == 0
-		size = max(size, math.Abs(x[i]), math.Abs(y[i]))
 	}
-	n := float64(len(all))
+	n, size := float64(len(all)), max(sizeOf(x), sizeOf(y))
 	switch {
-	case n == 0:
-		return difference{}
+	case negligible(sizeOf(all), size) && len(x) == len(base.present()) && len(x) == len(head.present()):
+		return noDifference(n > 1)
 	case n == 1:
-		return difference{mean: all[0], exact: exact}
+		return difference{mean: all[0]}
 	}
 	mean, sd := stat.MeanStdDev(all, nil)
 	// Differences that do not vary are as improbable as all having the same sign.
-	return test(mean, sd/math.Sqrt(n), n-1, size, math.Pow(2, 1-n), exact)
+	return test(mean, sd/math.Sqrt(n), n-1, size, math.Pow(2, 1-n))
 }
 
 // unpairedDifference compares samples of unequal variance (Welch, The Generalization of
@@ -235,11 +235,13 @@ func unpairedDifference(base, head []float64) difference {
 		return difference{}
 	}
 	n, m := float64(len(base)), float64(len(head))
-	size := max(slices.Max(base), slices.Max(head), -slices.Min(base), -slices.Min(head))
-	exact := slices.Min(base) == slices.Max(base) && slices.Min(head) == slices.Max(head) && base[0] == head[0]
+	size := max(sizeOf(base), sizeOf(head))
 	mean := stat.Mean(head, nil) - stat.Mean(base, nil)
-	if n == 1 || m == 1 {
-		return difference{mean: mean, exact: exact}
+	switch single := n == 1 || m == 1; {
+	case negligible(max(slices.Max(base), slices.Max(head))-min(slices.Min(base), slices.Min(head)), size):
+		return noDifference(!single)
+	case single:
+		return difference{mean: mean}
 	}
 	v, w := stat.Variance(base, nil)/n, stat.Variance(head, nil)/m
 	degrees := (v + w) * (v + w) / (v*v/(n-1) + w*w/(m-1))
@@ -247,19 +249,25 @@ func unpairedDifference(base, head []float64) difference {
 	lgN, _ := math.Lgamma(n + 1)
 	lgM, _ := math.Lgamma(m + 1)
 	lg, _ := math.Lgamma(n + m + 1)
-	return test(mean, math.Sqrt(v+w), degrees, size, 2*math.Exp(lgN+lgM-lg), exact)
+	return test(mean, math.Sqrt(v+w), degrees, size, 2*math.Exp(lgN+lgM-lg))
+}
+
+// noDifference is that of equal values, with an interval if they are enough for one.
+func noDifference(enough bool) difference {
+	d := difference{exact: true}
+	if enough {
+		none, certain := 0.0, 1.0
+		d.low, d.high, d.p = &none, &none, &certain
+	}
+	return d
 }
 
 // test returns the interval of a mean of so great an error, and the probability of one as
 // far from 0 by chance; ifConstant is what it is without any error, for which Student's t
 // has no answer. size is that of what was subtracted, for what rounding leaves.
-func test(mean, standardError, degrees, size, ifConstant float64, exact bool) difference {
-	if exact {
-		none, certain := 0.0, 1.0
-		return difference{low: &none, high: &none, p: &certain, exact: true}
-	}
-	if standardError <= 1e-13*size {
-		if math.Abs(mean) <= 1e-13*size {
+func test(mean, standardError, degrees, size, ifConstant float64) difference {
+	if negligible(standardError, size) {
+		if negligible(mean, size) {
 			mean, ifConstant = 0, 1
 		}
 		return difference{mean: mean, low: &mean, high: &mean, p: &ifConstant}

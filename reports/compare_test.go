@@ -169,7 +169,7 @@ func TestDifferenceThatDoesNotVary(t *testing.T) {
 		}
 		for _, seed := range []uint64{1, 9} { // as pairs, and as samples
 			ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, sums...)), "retries{workload:a}.rate")
-			if ch.Outcome != reports.Same || *ch.P != 1 || ch.Difference != 0 {
+			if ch.Outcome != reports.Exact || *ch.P != 1 || ch.Difference != 0 {
 				t.Errorf("%d times 0.3, but for rounding: %+v, p %v", n, ch, *ch.P)
 			}
 		}
@@ -185,6 +185,34 @@ func TestDifferenceThatDoesNotVary(t *testing.T) {
 		if unpaired := map[int]float64{3: 0.1, 5: 2. / 252, 6: 2. / 924}; !near(ch.P, unpaired[n], 1e-9) {
 			t.Errorf("%d and %d: p %v", n, n, *ch.P)
 		}
+	}
+}
+
+// Sums in another order differ in their last digits: that is no difference, in no run and of no
+// two samples; what is more than that is one. Shares of a run that one side lacks are not exact.
+func TestRoundingIsNoDifference(t *testing.T) {
+	ulps := func(x float64, n int) float64 { return x * (1 + float64(n)*0x1p-52) }
+	base, alike, other := make([]float64, 8), make([]float64, 8), make([]float64, 8)
+	for i := range base {
+		x := 18.4e3
+		base[i], alike[i], other[i] = ulps(x, i%3), ulps(x, -i%5), ulps(x, 4000+i)
+	}
+	for _, seed := range []uint64{1, 9} { // as pairs, and as samples
+		for _, n := range []int{1, 2, 8} {
+			c := reports.Compare("b", sampleOf(1, base[:n]...), "h", sampleOf(seed, alike[:n]...))
+			if ch := changeOf(t, c, "retries{workload:a}.rate"); ch.Outcome != reports.Exact || ch.Difference != 0 || *ch.Relative != 0 || c.Exact != 2 || (ch.P == nil) != (n == 1) {
+				t.Errorf("%d runs: %+v", n, ch)
+			}
+		}
+		ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, other...)), "retries{workload:a}.rate")
+		if ch.Outcome != reports.Changed {
+			t.Errorf("4000 times the last digit: %+v", ch)
+		}
+	}
+	alike[7] = math.NaN()
+	ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(1, alike...)), "retries{workload:a}.rate")
+	if ch.Outcome != reports.Same || *ch.P != 1 || *ch.Low != 0 || *ch.High != 0 {
+		t.Errorf("in a run the head has no samples: %+v", ch)
 	}
 }
 
@@ -514,6 +542,18 @@ func TestSmallChangesAreVisible(t *testing.T) {
 	base.Statistics[0].Name, head.Statistics[0].Name = "rejected{workload:b}.rate", "rejected{workload:b}.rate"
 	if text := written(t, reports.Compare("b", base, "h", head), "text", false); !strings.Contains(text, "  50 %  50 %  ") {
 		t.Error(text)
+	}
+}
+
+// To benchstat exact is what has no other digit at all.
+func TestRoundingIsNotExactToBenchstat(t *testing.T) {
+	a, b := 0.1, 0.2
+	dir := t.TempDir()
+	if err := reports.WriteBench(dir, reports.Compare("b", sampleOf(1, 0.3, a+b), "h", sampleOf(1, 0.3, 0.3))); err != nil {
+		t.Fatal(err)
+	}
+	if got := readFile(t, dir, "base.txt"); !strings.Contains(got, "BenchmarkRetries{workload:a}.rate 1 0.3 ratio\nBenchmarkRetries{workload:a}.rate 1 0.30000000000000004 ratio\n") {
+		t.Error(got)
 	}
 }
 

@@ -429,7 +429,7 @@ func estimateOf(values Values) Estimate {
 		return e
 	}
 	var sd float64
-	if e.Mean = present[0]; slices.Min(present) != slices.Max(present) { // else it is exact, without rounding
+	if e.Mean = present[0]; !negligible(slices.Max(present)-slices.Min(present), sizeOf(present)) { // else the mean would but add rounding
 		e.Mean, sd = stat.MeanStdDev(present, nil)
 	}
 	if e.N > 1 {
@@ -439,6 +439,13 @@ func estimateOf(values Values) Estimate {
 	}
 	return e
 }
+
+// negligible says whether numbers of such a size may differ by so much for nothing but rounding:
+// sums of the same, in another order. That is a few hundred times their last binary digit.
+func negligible(difference, size float64) bool { return math.Abs(difference) <= 1e-13*size }
+
+// sizeOf returns the greatest of the absolute values.
+func sizeOf(values []float64) float64 { return max(slices.Max(values), -slices.Min(values)) }
 
 // studentT returns the quantile of Student's t distribution that an interval of confidence
 // reaches to, for so many degrees of freedom.

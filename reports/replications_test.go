@@ -95,6 +95,18 @@ func TestIntervalOfKnownNumbers(t *testing.T) {
 	}
 }
 
+// The last digits of sums in another order are no spread.
+func TestRoundingIsNoSpread(t *testing.T) {
+	all := reports.NewReplicator("x", 0, nil)
+	for i, sum := range []float64{18.4e3, math.Nextafter(18.4e3, 1e9), math.Nextafter(18.4e3, 0)} {
+		all.Add(&reports.Replication{Summary: &reports.Summary{Seed: uint64(i), DurationNs: 1e9,
+			Flows: []reports.Flow{{Group: reports.Group{Name: "s/f"}, PriorityLevel: "l", FlowSchema: "s", ServiceSeatSeconds: sum}}}})
+	}
+	if e := estimateOf(t, all.Replications(), "service{flow:s/f}.seatSeconds"); e.Mean != 18.4e3 || *e.StdDev != 0 || e.Half() != 0 || e.N != 3 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // What some runs lack is missing among the values, and every statistic has its place.
 func TestStatisticsThatSomeRunsLack(t *testing.T) {
 	all := reports.NewReplicator("x", 0, nil)
