@@ -380,17 +380,11 @@ func (s *Statistic) percentile() (p float64, ok bool) {
 
 // timing returns which durations the statistic is about.
 func (s *Statistic) timing() timing {
-	switch s.id.Metric {
-	case "wait":
-		return wait
-	case "execution":
-		return execution
-	case "latency":
-		return latency
-	case "rejectedWait":
-		return rejectedWait
+	of, timed := timingOf(s.id.Metric)
+	if !timed {
+		panic("reports: no durations in " + s.Name)
 	}
-	panic("reports: no durations in " + s.Name)
+	return of
 }
 
 // merged returns the durations of the requests that have the tag, if any.

@@ -114,15 +114,8 @@ const (
 )
 
 func requestsValue[C count](m *measures[C], t *scenario.Threshold, seconds float64) (value float64, note string) {
-	switch t.Metric {
-	case "wait":
-		return durationValue(&m.timed[wait], m.arrived, t)
-	case "execution":
-		return durationValue(&m.timed[execution], m.arrived, t)
-	case "latency":
-		return durationValue(&m.timed[latency], m.arrived, t)
-	case "rejectedWait":
-		return durationValue(&m.timed[rejectedWait], m.arrived, t)
+	if of, timed := timingOf(t.Metric); timed {
+		return durationValue(&m.timed[of], m.arrived, t)
 	}
 	if t.Metric == "arrived" {
 		if t.Stat == "perSecond" {

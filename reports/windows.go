@@ -76,6 +76,7 @@ func NewWindowedThresholds(sc *scenario.Scenario) WindowedThresholds {
 	return all
 }
 
+// timingOf returns the durations that a metric is about, if it is about any.
 func timingOf(metric string) (timing, bool) {
 	switch metric {
 	case "wait":
