@@ -212,11 +212,7 @@ func (c *Comparison) limitsTitle() string {
 }
 
 func (c *Comparison) writeText(w io.Writer, all bool, options TextOptions) error {
-	if options.Width == 0 {
-		options.Width = 110
-	}
-	var b bytes.Buffer
-	t := textWriter{&b, options}
+	t := newTextWriter(options)
 	sides := &table{left: 3}
 	sides.row(t.paint(bold, "base"), printable(c.Base.Label), c.Base.text())
 	sides.row(t.paint(bold, "head"), printable(c.Head.Label), c.Head.text())
@@ -255,16 +251,11 @@ func (c *Comparison) writeText(w io.Writer, all bool, options TextOptions) error
 			v := &c.Limits[i]
 			tb.row(v.mark(), printable(v.Expression), v.text())
 		}
-		tb.write(t, func(row int, line string) string {
-			if c.Limits[row].Passed {
-				return t.paint(green, line)
-			}
-			return t.paint(red, line)
-		})
+		t.judged(tb, func(row int) bool { return c.Limits[row].Passed })
 	}
 	t.warnings(&Summary{Warnings: c.Warnings})
 	fmt.Fprintln(t)
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(t.Bytes())
 	return err
 }
 

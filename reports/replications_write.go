@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -37,11 +36,7 @@ func allDigits(x *float64) string {
 // WriteText writes the replications for people to read: means with the half-width of their
 // intervals, for the workloads, the priority levels and the thresholds.
 func (r *Replications) WriteText(w io.Writer, options TextOptions) error {
-	if options.Width == 0 {
-		options.Width = 110
-	}
-	var b bytes.Buffer
-	t := replicationsText{textWriter{&b, options}, r, r.byName()}
+	t := replicationsText{newTextWriter(options), r, r.byName()}
 	t.head(r.Name, r.ran(), r.Description)
 	for _, g := range estimateTables {
 		t.groups(&g)
@@ -50,7 +45,7 @@ func (r *Replications) WriteText(w io.Writer, options TextOptions) error {
 	t.verdicts()
 	t.reached()
 	t.warnings(&Summary{Warnings: r.Warnings})
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(t.Bytes())
 	return err
 }
 
@@ -269,12 +264,7 @@ func (t *replicationsText) verdicts() {
 		title = fmt.Sprintf("Thresholds: %d of %d failed", failed, len(t.Thresholds))
 	}
 	t.heading(title)
-	tb.write(t, func(row int, line string) string {
-		if t.Thresholds[row].Passed {
-			return t.paint(green, line)
-		}
-		return t.paint(red, line)
-	})
+	t.judged(tb, func(row int) bool { return t.Thresholds[row].Passed })
 }
 
 // found writes the least and the greatest value, and the runs that failed.

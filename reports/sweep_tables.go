@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -101,11 +100,7 @@ func (t *SweepTables) write(ctx context.Context, dir string, results, summary *c
 // WriteText writes the statistics that are shown for people to read: a table of each, with
 // the values of the last parameter side by side if there are several parameters.
 func (t *SweepTables) WriteText(w io.Writer, options TextOptions) error {
-	if options.Width == 0 {
-		options.Width = 110
-	}
-	var b bytes.Buffer
-	text := textWriter{&b, options}
+	text := newTextWriter(options)
 	ran := fmt.Sprintf("%s, %s each, seeds %d to %d", counted(t.Points(), "point"), counted(t.Replications, "run"), t.Seed, t.Seed+uint64(t.Replications-1))
 	if t.Replications == 1 {
 		ran = fmt.Sprintf("%s, seed %d", counted(t.Points(), "point"), t.Seed)
@@ -117,7 +112,7 @@ func (t *SweepTables) WriteText(w io.Writer, options TextOptions) error {
 	if t.Replications > 1 {
 		fmt.Fprintln(text, text.paint(dim, "  Means of the runs ± half of their 95 % intervals."))
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(text.Bytes())
 	return err
 }
 

@@ -34,11 +34,7 @@ const flowsShown = 8
 // priority levels, the flows that fared worst, thresholds, warnings, and the
 // fingerprint.
 func WriteText(w io.Writer, s *Summary, options TextOptions) error {
-	if options.Width == 0 {
-		options.Width = 110
-	}
-	var b bytes.Buffer
-	t := textWriter{&b, options}
+	t := newTextWriter(options)
 	t.head(s.Name, ran(s), s.Description)
 	t.workloads(s)
 	t.levels(s)
@@ -46,13 +42,20 @@ func WriteText(w io.Writer, s *Summary, options TextOptions) error {
 	t.thresholds(s)
 	t.warnings(s)
 	t.fingerprint(s)
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(t.Bytes())
 	return err
 }
 
 type textWriter struct {
 	*bytes.Buffer
 	options TextOptions
+}
+
+func newTextWriter(options TextOptions) textWriter {
+	if options.Width == 0 {
+		options.Width = 110
+	}
+	return textWriter{new(bytes.Buffer), options}
 }
 
 func (t *textWriter) paint(style, text string) string {
@@ -73,6 +76,16 @@ func (t *textWriter) table(tb *table) {
 			return t.paint(dim, line)
 		}
 		return line
+	})
+}
+
+// judged writes a table each of whose rows has passed or not.
+func (t *textWriter) judged(tb *table, passed func(row int) bool) {
+	tb.write(t, func(row int, line string) string {
+		if passed(row) {
+			return t.paint(green, line)
+		}
+		return t.paint(red, line)
 	})
 }
 
@@ -268,12 +281,7 @@ func (t *textWriter) thresholds(s *Summary) {
 		}
 		tb.row(cells...)
 	}
-	tb.write(t, func(row int, line string) string {
-		if s.Thresholds[row].Passed {
-			return t.paint(green, line)
-		}
-		return t.paint(red, line)
-	})
+	t.judged(tb, func(row int) bool { return s.Thresholds[row].Passed })
 }
 
 // found writes the value of a threshold, or why it has none.
