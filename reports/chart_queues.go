@@ -34,13 +34,19 @@ func queuesChart(r *Result, s *Series) *Chart {
 	if w := a.warmup; w > 0 {
 		p.Add(edge(w))
 	}
+	var marks ticks
+	for _, t := range roundTicks(float64(m.most), 5, plainLabel) {
+		if t.Value == float64(int64(t.Value)) {
+			marks = append(marks, plot.Tick{Value: t.Value / float64(m.most), Label: t.Label})
+		}
+	}
 	c := &Chart{Name: "queues-" + fileName(s.Level), Title: "Requests waiting in each queue: " + levelTitle(r.Summary, s.Level),
 		Caption: "Each row is a queue of the priority level, and its colour how many requests wait in it: a flow that sends more than its share fills the queues of its hand. The dashed line is the end of the warm-up.",
 		width:   chartWidth, height: headHeight(nil) + 3.2*vg.Inch}
 	c.draw = func(on draw.Canvas) {
 		p.Draw(draw.Crop(on, 0, -52, 0, 0))
 		data := p.DataCanvas(draw.Crop(on, 0, -52, 0, 0))
-		m.drawScale(draw.Crop(on, on.Max.X-on.Min.X-42, 0, data.Min.Y-on.Min.Y, data.Max.Y-on.Max.Y))
+		drawScale(draw.Crop(on, on.Max.X-on.Min.X-42, 0, data.Min.Y-on.Min.Y, data.Max.Y-on.Max.Y), lengthPalette, marks)
 	}
 	return c
 }
@@ -107,24 +113,21 @@ var lengthPalette = func() color.Palette {
 	return p
 }()
 
-// drawScale draws what the colours mean.
-func (m lengthMap) drawScale(c draw.Canvas) {
+// drawScale draws what colours mean, from the bottom to the top. The values of the marks are their
+// heights as shares of the whole.
+func drawScale(c draw.Canvas, colours color.Palette, marks ticks) {
 	const width = 10
-	n := len(lengthPalette)
 	height := c.Max.Y - c.Min.Y
-	for i, col := range lengthPalette {
+	for i, col := range colours {
 		c.SetColor(col)
 		c.Fill(vg.Rectangle{
-			Min: vg.Point{X: c.Min.X, Y: c.Min.Y + height*vg.Length(i)/vg.Length(n)},
+			Min: vg.Point{X: c.Min.X, Y: c.Min.Y + height*vg.Length(i)/vg.Length(len(colours))},
 			Max: vg.Point{X: c.Min.X + width, Y: c.Max.Y}, // what is above covers it, without seams
 		}.Path())
 	}
 	style := textStyle(8, soft, false)
-	for _, t := range roundTicks(float64(m.most), 5, plainLabel) {
-		if t.Value != float64(int64(t.Value)) {
-			continue
-		}
-		y := c.Min.Y + height*vg.Length(t.Value/float64(m.most))
+	for _, t := range marks {
+		y := c.Min.Y + height*vg.Length(t.Value)
 		c.FillText(style, vg.Point{X: c.Min.X + width + 4, Y: min(y-3, c.Max.Y-7)}, t.Label)
 	}
 }

@@ -215,6 +215,10 @@ func (of *shownStatistic) heatMap(up, right *SweepParameter) *Chart {
 		}
 	}
 	p.Add(m)
+	var scaleMarks ticks
+	for share := 0.0; share <= 1; share += 0.25 {
+		scaleMarks = append(scaleMarks, plot.Tick{Value: share, Label: plainLabel((m.least + (m.most-m.least)*share) / scale)})
+	}
 	c := &Chart{Title: of.title(unit),
 		Caption: "The mean of the runs at each point of the grid, with half of its 95 % interval: the darker, the more.",
 		height:  headHeight(nil) + max(2*vg.Inch, min(8*vg.Inch, 60+vg.Length(len(up.Values))*32))}
@@ -222,7 +226,7 @@ func (of *shownStatistic) heatMap(up, right *SweepParameter) *Chart {
 		const room = 52
 		p.Draw(draw.Crop(on, 0, -room, 0, 0))
 		data := p.DataCanvas(draw.Crop(on, 0, -room, 0, 0))
-		m.drawScale(draw.Crop(on, on.Max.X-on.Min.X-room+10, 0, data.Min.Y-on.Min.Y, data.Max.Y-on.Max.Y))
+		drawScale(draw.Crop(on, on.Max.X-on.Min.X-room+10, 0, data.Min.Y-on.Min.Y, data.Max.Y-on.Max.Y), shades, scaleMarks)
 	}
 	return c
 }
@@ -283,24 +287,4 @@ func (m heatCells) label(c draw.Canvas, cell vg.Rectangle, text, margin string, 
 	}
 	c.FillText(style, vg.Point{X: middle.X, Y: middle.Y + 1}, text)
 	c.FillText(small, vg.Point{X: middle.X, Y: middle.Y - 9}, margin)
-}
-
-// drawScale draws what the colours mean.
-func (m heatCells) drawScale(c draw.Canvas) {
-	const width = 10
-	height := c.Max.Y - c.Min.Y
-	for i, col := range shades {
-		c.SetColor(col)
-		c.Fill(vg.Rectangle{
-			Min: vg.Point{X: c.Min.X, Y: c.Min.Y + height*vg.Length(i)/vg.Length(len(shades))},
-			Max: vg.Point{X: c.Min.X + width, Y: c.Max.Y}, // what is above covers it, without seams
-		}.Path())
-	}
-	style := textStyle(8, soft, false)
-	const marks = 4
-	for i := range marks + 1 {
-		y := c.Min.Y + height*vg.Length(i)/marks
-		value := m.least + (m.most-m.least)*float64(i)/marks
-		c.FillText(style, vg.Point{X: c.Min.X + width + 4, Y: max(c.Min.Y, min(y-3, c.Max.Y-7))}, plainLabel(value/m.scale))
-	}
 }
