@@ -322,3 +322,12 @@ func TestVerdictsAgreeInNumber(t *testing.T) {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }
+
+// A hand's queues are compared by the work in them, as the server does (core/queueset).
+func TestGlossaryOnHands(t *testing.T) {
+	for _, term := range glossary {
+		if term.Key == "hand" && !strings.Contains(term.Text, "least work waiting, in seat-seconds") {
+			t.Error(term.Text)
+		}
+	}
+}
