@@ -83,6 +83,9 @@ func (v *validator) burst(path string, b *BurstArrivals, w *Workload) {
 	case w.Clients > mostAtOnce/b.Requests:
 		v.fail(path+".requests", "%d times %d clients: want at most %d requests at once", b.Requests, w.Clients, mostAtOnce)
 	}
+	if b.Requests == 1 && b.Over > 0 {
+		v.warn(path+".over", "%v: there is nothing to spread, as each client sends one request, all at one moment; want constant with a stop for clients that come one after the other", b.Over)
+	}
 	if b.Every != 0 && b.Over > b.Every {
 		v.fail(path+".over", "%v: want at most every, %v: a burst ends before the next begins", b.Over, b.Every)
 	}

@@ -167,3 +167,14 @@ func TestRampsAreIntegrated(t *testing.T) {
 		}
 	})
 }
+
+// Bursts of one request have nothing to spread, and clients do not take turns.
+func TestBurstOfOneRequestOverAWhileIsWarnedOf(t *testing.T) {
+	const rest = "clients: 9\nas: {user: u}\nrequest: {verb: get, resource: pods}\nexecution: 1ms\n"
+	s := mustLoad(t, withWorkload(rest+"arrivals: {burst: {requests: 1, over: 2s}}"))
+	wantMistakes(t, s.Warnings, "s.yaml:13:43: spec.workload[0].arrivals.burst.over: 2s: there is nothing to spread, as each client sends one request, "+
+		"all at one moment; want constant with a stop for clients that come one after the other")
+	if s := mustLoad(t, withWorkload(rest+"arrivals: {burst: {requests: 2, over: 2s}}")); len(s.Warnings) > 0 {
+		t.Error(s.Warnings)
+	}
+}
