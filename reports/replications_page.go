@@ -44,14 +44,19 @@ func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 		g := &estimateTables[i]
 		g.each(r, byName, func(name string, _ []*Estimate) {
 			wait, rejected := byName[named(waitP99, g.tag, name)], byName[named(rejectedRate, g.tag, name)]
+			waiting := byName[named(waitingRate, g.tag, name)]
 			mood := Neutral
 			switch {
 			case rejected.Mean > 0:
 				mood = Bad
-			case wait != nil && wait.Mean == 0:
+			case wait != nil && wait.Mean == 0 && waiting.Mean <= manyWaiting:
 				mood = Good
 			}
-			text := wait.waited() + "; " + rejected.rejected() + "."
+			text := wait.waited() + "; "
+			if waiting.Mean > manyWaiting {
+				text += waiting.text() + " still waited at the end; "
+			}
+			text += rejected.rejected() + "."
 			if use := byName[named(utilisationMean, g.tag, name)]; use != nil {
 				who := "its requests "
 				if wait == nil {
@@ -88,6 +93,7 @@ func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 var (
 	waitP99         = scenario.Statistic{Metric: "wait", Stat: "p", Percentile: 99}
 	rejectedRate    = scenario.Statistic{Metric: "rejected", Stat: "rate"}
+	waitingRate     = scenario.Statistic{Metric: "waiting", Stat: "rate"}
 	utilisationMean = scenario.Statistic{Metric: "utilisation", Stat: "mean"}
 )
 

@@ -24,11 +24,17 @@ func findings(s *Summary) []Finding {
 	return append(all, flowFindings(s)...)
 }
 
+// manyWaiting is the share of a group's requests that may still wait at the end of the run before
+// it is told: some that have just arrived are no news.
+const manyWaiting = 0.01
+
+func (g *Group) manyWaiting() bool { return float64(g.Waiting) > manyWaiting*float64(g.Arrived) }
+
 func moodOf(g *Group) Mood {
 	switch {
 	case g.Rejected > 0:
 		return Bad
-	case g.Arrived > 0 && (g.Wait == nil || g.Wait.P99Ns == 0):
+	case g.Wait != nil && g.Wait.P99Ns == 0 && !g.manyWaiting():
 		return Good
 	}
 	return Neutral
@@ -40,13 +46,27 @@ func requestsSentence(g *Group) string {
 	if g.Arrived == 0 {
 		return "sent no request after the warm-up."
 	}
-	return waitClause(g.Wait) + "; " + rejectionClause(g) + "."
+	return outcome(g, "", "sent requests of which ")
+}
+
+// outcome says what became of requests, which are its subject: all of them by one name, or those
+// dispatched by another, where some that were not have waited as well.
+func outcome(g *Group, all, of string) string {
+	subject := all
+	if g.Wait != nil && (g.Waiting > 0 || g.RejectedWait != nil && g.RejectedWait.MaxNs > 0) {
+		subject = of + "those dispatched "
+	}
+	clauses := []string{subject + waitClause(g.Wait)}
+	if g.manyWaiting() {
+		clauses = append(clauses, fmt.Sprintf("%s still waited at the end", partOf(g.Waiting, g.Arrived)))
+	}
+	return strings.Join(append(clauses, rejectionClause(g)), "; ") + "."
 }
 
 func waitClause(d *Distribution) string {
 	switch {
 	case d == nil:
-		return "had no request dispatched"
+		return "never got a seat"
 	case d.MaxNs == 0:
 		return "never waited"
 	case d.P99Ns == 0:
@@ -71,11 +91,22 @@ func rejectionClause(g *Group) string {
 			reasons = append(reasons, k.name+" "+shareOf(k.n, g.Arrived))
 		}
 	}
-	verb := "were"
+	verb, after := "were", ""
 	if g.Rejected == 1 {
 		verb = "was"
 	}
-	return fmt.Sprintf("%s of %s %s %s rejected (%s)", shareOf(g.Rejected, g.Arrived), quantity(g.Arrived), requestsWord(g.Arrived), verb, strings.Join(reasons, ", "))
+	if d := g.RejectedWait; d != nil && d.MaxNs > 0 {
+		after = " after up to " + duration(float64(d.MaxNs))
+		if d.MinNs == d.MaxNs {
+			after = " after " + duration(float64(d.MaxNs))
+		}
+	}
+	return fmt.Sprintf("%s %s rejected%s (%s)", partOf(g.Rejected, g.Arrived), verb, after, strings.Join(reasons, ", "))
+}
+
+// partOf says how many of the requests that arrived these are: "50 % of 10 requests".
+func partOf(n, arrived int64) string {
+	return fmt.Sprintf("%s of %s %s", shareOf(n, arrived), quantity(arrived), requestsWord(arrived))
 }
 
 func requestsWord(n int64) string {
@@ -86,34 +117,41 @@ func requestsWord(n int64) string {
 }
 
 func levelSentence(l *Level) string {
-	text := requestsSentence(&l.Group)
-	if l.Arrived == 0 {
-		text = "got no request after the warm-up."
-	}
+	text := ""
 	if u := l.Utilisation; u != nil && u.Mean != nil {
 		saturated := "never saturated"
 		if u.Saturated > 0 {
 			saturated = "saturated " + percent(u.Saturated) + " of the time"
 		}
-		text = fmt.Sprintf("had %s of its seats in use and was %s; its requests ", percent(*u.Mean), saturated) + text
+		text = fmt.Sprintf("had %s of its seats in use and was %s; ", percent(*u.Mean), saturated)
+	}
+	switch {
+	case l.Arrived == 0 && text == "":
+		text = "got no request after the warm-up."
+	case l.Arrived == 0:
+		text += "it got no request after the warm-up."
+	case text == "":
+		text = requestsSentence(&l.Group)
+	default:
+		text += outcome(&l.Group, "its requests ", "of its requests ")
 	}
 	// Where nobody waited or was rejected, what the flows lack of their shares lies beyond the window.
-	f, served := l.Fairness, l.Rejected == 0 && (l.Wait == nil || l.Wait.MaxNs == 0)
+	f, served := l.Fairness, l.Rejected == 0 && !l.waited()
 	switch {
 	case f == nil || f.Flows < 2 || served:
 	case f.LeastRatio < hurtRatio:
-		text += fmt.Sprintf(" Jain’s index of fairness among its %s flows is %.3f; the one that fared worst got %s of its fair share.", quantity(int64(f.Flows)), f.Jain, percent(f.LeastRatio))
+		text += fmt.Sprintf(" Jain’s index of fairness among its %s flows is %.3f; the one that fared worst got %s of its fair share.", quantity(int64(f.Flows)), f.Jain, ofShare(f.LeastRatio))
 	case f.LeastRatio < 0.9995:
-		text += fmt.Sprintf(" Each of its %s flows got at least %s of its fair share.", quantity(int64(f.Flows)), percent(f.LeastRatio))
+		least := math.Floor(f.LeastRatio*1000) / 10 // at least what is said
+		text += fmt.Sprintf(" Each of its %s flows got at least %s %% of its fair share.", quantity(int64(f.Flows)), digits(least))
 	default:
 		text += fmt.Sprintf(" Each of its %s flows got its fair share.", quantity(int64(f.Flows)))
 	}
 	return text
 }
 
-// A flow is hurt if it waited and got less than so much of its fair share, or if requests of
-// it were rejected though it asked for no more than its fair share. One greedy for more than
-// its fair share asked for more than so many times it.
+// A flow is hurt if it got less than hurtRatio of its fair share, and it is greedy if it asked for
+// more than greedyRatio times that share.
 const (
 	hurtRatio   = 0.95
 	greedyRatio = 1.01
@@ -124,13 +162,33 @@ const hurtNamed = 8
 
 func (f *Flow) greedy() bool { return f.DemandSeatSeconds > greedyRatio*f.FairShareSeatSeconds }
 
+// hurt says whether a flow whose requests waited or were rejected got less than its fair share, or
+// had requests rejected though it asked for no more than that. One that neither waited nor was
+// rejected is not hurt: what its last requests take beyond the end of the run is no loss.
+func (f *Flow) hurt() bool {
+	return f.Rejected > 0 && !f.greedy() || (f.Rejected > 0 || f.waited()) && f.ratio() < hurtRatio
+}
+
+// ratio returns the service as a part of the fair share. Where the level served nobody, nobody has
+// a share either: then it is 0.
+func (f *Flow) ratio() float64 {
+	switch {
+	case f.Ratio != nil:
+		return *f.Ratio
+	case f.DemandSeatSeconds > 0:
+		return 0
+	}
+	return 1
+}
+
+// waited says whether requests are known to have waited and were not rejected.
+func (g *Group) waited() bool { return g.Waiting > 0 || g.Wait != nil && g.Wait.MaxNs > 0 }
+
 // flowFindings are about the flows that were hurt, and those that asked for too much.
 func flowFindings(s *Summary) []Finding {
-	var hurt, greedy []*Flow
+	var hurt []*Flow
 	for _, f := range worst(s, len(s.Flows)) {
-		if f.greedy() && f.Ratio != nil && *f.Ratio >= hurtRatio {
-			greedy = append(greedy, f)
-		} else {
+		if f.hurt() {
 			hurt = append(hurt, f)
 		}
 	}
@@ -143,18 +201,18 @@ func flowFindings(s *Summary) []Finding {
 	}
 	if more := len(hurt) - hurtNamed; more > 0 {
 		all = append(all, Finding{Group: group, Mood: Bad, Subject: counted(more, "more flow"),
-			Text: "got less than their fair share or had requests rejected; they stand first in the table of flows."})
+			Text: "got less than " + fairShares(more) + " or had requests rejected; the table of flows begins with all that were hurt."})
 	}
 	for i := range s.PriorityLevels {
 		level := s.PriorityLevels[i].Name
 		var of []*Flow
-		for _, f := range greedy {
-			if f.PriorityLevel == level {
+		for i := range s.Flows {
+			if f := &s.Flows[i]; f.PriorityLevel == level && f.greedy() && !f.hurt() && (f.Rejected > 0 || f.waited()) {
 				of = append(of, f)
 			}
 		}
 		if len(of) > 0 {
-			all = append(all, Finding{Group: "Flows that asked for more than their fair share, and got about that", Subject: names(of, 3, of[0].Name), Text: greedySentence(of)})
+			all = append(all, Finding{Group: "Flows that asked for more than their fair share, and got about that or more", Subject: names(of, 3, of[0].Name), Text: greedySentence(of)})
 		}
 	}
 	return all
@@ -163,27 +221,56 @@ func flowFindings(s *Summary) []Finding {
 func hurtSentence(f *Flow) string {
 	text := ""
 	if f.Ratio != nil {
-		text = fmt.Sprintf("got %s of its fair share of %s; ", percent(*f.Ratio), f.PriorityLevel)
+		text = fmt.Sprintf("got %s of its fair share of %s; ", ofShare(*f.Ratio), f.PriorityLevel)
 	}
 	if f.greedy() && f.FairShareSeatSeconds > 0 {
 		text += fmt.Sprintf("it asked for %s times that share; ", digits(f.DemandSeatSeconds/f.FairShareSeatSeconds))
 	}
-	return text + requestsSentence(&f.Group)
+	if text == "" {
+		return requestsSentence(&f.Group)
+	}
+	return text + outcome(&f.Group, "", "of its requests ")
 }
 
 func greedySentence(flows []*Flow) string {
-	least, most, rejected, arrived := math.Inf(1), 0.0, int64(0), int64(0)
+	var asked, got []float64
+	var all Group
 	for _, f := range flows {
-		asked := f.DemandSeatSeconds / f.FairShareSeatSeconds
-		least, most = min(least, asked), max(most, asked)
-		rejected, arrived = rejected+f.Rejected, arrived+f.Arrived
+		asked, got = append(asked, f.DemandSeatSeconds/f.FairShareSeatSeconds), append(got, f.ratio())
+		all.Rejected, all.Arrived = all.Rejected+f.Rejected, all.Arrived+f.Arrived
 	}
-	times := number(least)
-	if number(most) != times {
-		times += " to " + number(most)
+	rejected := "no request was rejected"
+	if all.Rejected > 0 {
+		rejected = partOf(all.Rejected, all.Arrived) + " were rejected"
 	}
-	return fmt.Sprintf("asked for %s times their fair share of %s; %s of %s were rejected.", times, flows[0].PriorityLevel,
-		shareOf(rejected, arrived), counted(int(arrived), "request"))
+	return fmt.Sprintf("asked for %s times %s of %s, and got %s of that; %s.", span(asked, number), fairShares(len(flows)), flows[0].PriorityLevel,
+		span(got, ofShare), rejected)
+}
+
+// fairShares is what so many flows have.
+func fairShares(n int) string {
+	if n == 1 {
+		return "its fair share"
+	}
+	return "their fair shares"
+}
+
+// span writes the least and the greatest value: "2 to 3", or only one where both read the same.
+func span(values []float64, text func(float64) string) string {
+	least, most := text(slices.Min(values)), text(slices.Max(values))
+	if least == most {
+		return least
+	}
+	return least + " to " + most
+}
+
+// ofShare writes a ratio of service and fair share, with so many digits that it does not read as
+// the limit below which a flow is hurt unless it is it.
+func ofShare(ratio float64) string {
+	if ratio < hurtRatio && percent(ratio) == percent(hurtRatio) {
+		return besideLimit(100*ratio, 100*hurtRatio, "") + " %"
+	}
+	return percent(ratio)
 }
 
 // reason says why a flow was hurt, as far as the hands and the services show it: when every

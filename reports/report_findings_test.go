@@ -76,7 +76,7 @@ func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
 	want := []string{
 		"schema/user:d got 99 % of its fair share of low; waited 3 ms at p99, 5 ms at most; 10 % of 100 requests were rejected (queue full).",
 		"schema/user:c got 80 % of its fair share of low; it asked for 2.5 times that share; waited 3 ms at p99, 5 ms at most; 10 % of 100 requests were rejected (queue full).",
-		"schema/user:b and a asked for 2 to 3 times their fair share of low; 10 % of 200 requests were rejected.",
+		"schema/user:a and b asked for 2 to 3 times their fair shares of low, and got 96 % to 110 % of that; 10 % of 200 requests were rejected.",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -84,6 +84,7 @@ func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
 }
 
 func TestRequestsInPlainWords(t *testing.T) {
+	timedOut := func(leastNs int64) *Distribution { return &Distribution{MinNs: leastNs, MaxNs: 2_000_000_000} }
 	for _, c := range []struct {
 		g    Group
 		want string
@@ -93,11 +94,108 @@ func TestRequestsInPlainWords(t *testing.T) {
 		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{}}, "never waited; no request was rejected.", Good},
 		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{MaxNs: 3_000_000}}, "hardly waited (0 at p99, 3 ms at most); no request was rejected.", Good},
 		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{P99Ns: 3_000_000, MaxNs: 4_000_000}}, "waited 3 ms at p99, 4 ms at most; no request was rejected.", Neutral},
-		{Group{Counts: Counts{Arrived: 1, Rejected: 1, TimedOut: 1}}, "had no request dispatched; 100 % of 1 request was rejected (time-out).", Bad},
-		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: &Distribution{}}, "never waited; 50 % of 10 requests were rejected (queue full 40 %, time-out 10 %).", Bad},
+		{Group{Counts: Counts{Arrived: 1, Rejected: 1, TimedOut: 1}, RejectedWait: timedOut(2_000_000_000)},
+			"never got a seat; 100 % of 1 request was rejected after 2 s (time-out).", Bad},
+		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: &Distribution{}, RejectedWait: timedOut(0)},
+			"sent requests of which those dispatched never waited; 50 % of 10 requests were rejected after up to 2 s (queue full 40 %, time-out 10 %).", Bad},
+		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, QueueFull: 5}, Wait: &Distribution{P99Ns: 3_000_000, MaxNs: 4_000_000}, RejectedWait: &Distribution{}},
+			"waited 3 ms at p99, 4 ms at most; 50 % of 10 requests were rejected (queue full).", Bad},
+		// Who still waits has no wait yet, and more than one in a hundred of them is not good.
+		{Group{Counts: Counts{Arrived: 40, Executed: 16, Waiting: 24}, Wait: &Distribution{}},
+			"sent requests of which those dispatched never waited; 60 % of 40 requests still waited at the end; no request was rejected.", Neutral},
+		{Group{Counts: Counts{Arrived: 40, Waiting: 40}}, "never got a seat; 100 % of 40 requests still waited at the end; no request was rejected.", Neutral},
+		{Group{Counts: Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: &Distribution{}}, "sent requests of which those dispatched never waited; no request was rejected.", Good},
+		{Group{Counts: Counts{Arrived: 99, Executed: 97, Waiting: 2}, Wait: &Distribution{MaxNs: 3_000_000}},
+			"sent requests of which those dispatched hardly waited (0 at p99, 3 ms at most); 2.02 % of 99 requests still waited at the end; no request was rejected.", Neutral},
 	} {
 		if got := requestsSentence(&c.g); got != c.want || moodOf(&c.g) != c.mood {
 			t.Errorf("%q %q, want %q %q", got, moodOf(&c.g), c.want, c.mood)
+		}
+	}
+}
+
+// waitingOnly is the flow when nothing of it was rejected.
+func waitingOnly(f Flow) Flow {
+	f.Rejected, f.QueueFull, f.Executed = 0, 0, f.Arrived
+	return f
+}
+
+func TestFlowsThatAskedForMoreThanTheirShare(t *testing.T) {
+	noWait := waitingOnly(flowWith("user:e", 300, 100, 100))
+	noWait.Wait = &Distribution{}
+	for _, c := range []struct {
+		flows []Flow
+		want  string
+	}{
+		{[]Flow{waitingOnly(flowWith("user:a", 200, 100, 150)), flowWith("user:b", 300, 100, 95)},
+			"schema/user:a and b asked for 2 to 3 times their fair shares of low, and got 95 % to 150 % of that; 5 % of 200 requests were rejected."},
+		{[]Flow{waitingOnly(flowWith("user:a", 172, 100, 100))},
+			"schema/user:a asked for 1.72 times its fair share of low, and got 100 % of that; no request was rejected."},
+		{[]Flow{noWait}, ""}, // what it asked for, it had
+	} {
+		got := ""
+		for _, f := range flowFindings(&Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: c.flows}) {
+			got += f.Subject + " " + f.Text
+		}
+		if got != c.want {
+			t.Errorf("%s\nwant\n%s", got, c.want)
+		}
+	}
+}
+
+// Where nothing of a level is served, nobody has a share of it; who waits there is hurt all the same.
+func TestWhoIsHurt(t *testing.T) {
+	unserved := flowWith("user:a", 10, 10, 0)
+	unserved.Counts, unserved.Wait, unserved.Ratio, unserved.FairShareSeatSeconds = Counts{Arrived: 5, Waiting: 5}, nil, nil, 0
+	idle := unserved
+	idle.Counts, idle.DemandSeatSeconds = Counts{Arrived: 5, Executed: 5}, 0
+	short := flowWith("user:a", 10, 10, 9.4955)
+	unhurt := waitingOnly(short)
+	unhurt.Wait = &Distribution{}
+	for _, c := range []struct {
+		what string
+		f    Flow
+		want string
+	}{
+		{"nothing is served", unserved, "never got a seat; 100 % of 5 requests still waited at the end; no request was rejected."},
+		{"nothing is asked for", idle, ""},
+		{"nearly its share", short, "got 94.95 % of its fair share of low; waited 3 ms at p99, 5 ms at most; 10 % of 100 requests were rejected (queue full)."},
+		{"less than its share, without a wait", unhurt, ""},
+	} {
+		s := &Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: []Flow{c.f}}
+		if got := textOf(flowFindings(s), "schema/user:a"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
+
+// Nine or ten were hurt, of which eight have a finding each. The table of flows begins with them, by
+// their exact ratios, though elephants got less of theirs.
+func TestFlowsThatWereHurtStandFirst(t *testing.T) {
+	for more, want := range []string{1: "1 more flow got less than its fair share or had requests rejected; the table of flows begins with all that were hurt.",
+		2: "2 more flows got less than their fair shares or had requests rejected; the table of flows begins with all that were hurt."} {
+		if more == 0 {
+			continue
+		}
+		s := &Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: []Flow{flowWith("user:elephant", 300, 100, 96)}}
+		var names []string
+		for i := range hurtNamed + more {
+			name := fmt.Sprintf("user:%d", 9-i)
+			names = append(names, "schema/"+name)
+			s.Flows = append(s.Flows, flowWith(name, 100, 100, 99-float64(i)/100))
+		}
+		slices.Reverse(names)
+		names = append(names, "schema/user:elephant")
+		var got []string
+		for _, row := range flowsTable(s).Rows {
+			got = append(got, row[0].Text)
+		}
+		if !slices.Equal(got, names) {
+			t.Errorf("%q, want %q", got, names)
+		}
+		all := flowFindings(s)
+		if f := all[hurtNamed]; f.Subject+" "+f.Text != want {
+			t.Errorf("%s %s, want %s", f.Subject, f.Text, want)
 		}
 	}
 }
@@ -116,8 +214,24 @@ func TestLevelsInPlainWords(t *testing.T) {
 		{level(0.5, 0), use + "never waited; no request was rejected."}, // what is short of the share is served after the window
 		{level(0.5, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Jain’s index of fairness among its 3 flows is 0.800; the one that fared worst got 50 % of its fair share."},
 		{level(0.96, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got at least 96 % of its fair share."},
+		{level(0.953999, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got at least 95.3 % of its fair share."},
+		{level(0.9994, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got at least 99.9 % of its fair share."},
+		{level(0.94999, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Jain’s index of fairness among its 3 flows is 0.800; the one that fared worst got 94.999 % of its fair share."},
 		{level(1, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got its fair share."},
 		{&Level{PeakSeats: 1}, "got no request after the warm-up."},
+		{&Level{PeakSeats: 1, Utilisation: &Utilisation{Mean: &mean, Saturated: 0.25}},
+			"had 50 % of its seats in use and was saturated 25 % of the time; it got no request after the warm-up."},
+		{func() *Level {
+			l := level(0, 0)
+			l.Counts = Counts{Arrived: 5, Executed: 3, Waiting: 2}
+			return l
+		}(), "had 50 % of its seats in use and was saturated 25 % of the time; of its requests those dispatched never waited; 40 % of 5 requests still waited at the end; " +
+			"no request was rejected. Jain’s index of fairness among its 3 flows is 0.800; the one that fared worst got 0 % of its fair share."},
+		{func() *Level {
+			l := level(0, 0)
+			l.Counts, l.Wait, l.Fairness = Counts{Arrived: 5, Waiting: 5}, nil, nil
+			return l
+		}(), use + "never got a seat; 100 % of 5 requests still waited at the end; no request was rejected."},
 	} {
 		if got := levelSentence(c.l); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -137,7 +251,7 @@ func replicationsOf(statistics ...Estimate) *Replications {
 }
 
 func estimatesOf(tag string, waitNs, rejected Values) []Estimate {
-	return []Estimate{{Name: "arrived{" + tag + "}.count", Values: Values{9, 9, 9, 9, 9}},
+	return []Estimate{{Name: "arrived{" + tag + "}.count", Values: Values{9, 9, 9, 9, 9}}, {Name: "waiting{" + tag + "}.rate", Values: Values{0, 0, 0, 0, 0}},
 		{Name: "wait{" + tag + "}.p(99)", Unit: "ns", Better: Lower, Values: waitNs}, {Name: "rejected{" + tag + "}.rate", Better: Lower, Values: rejected}}
 }
 
@@ -168,6 +282,24 @@ bad|low had 30 ±12 % of its seats in use; its requests waited 5 ms at p99; 30 �
 bad|stuck had 30 ±12 % of its seats in use; it had no request dispatched; 30 ±12 % of the requests were rejected.
 bad|wait{workload:a}.p(99) is 3.0 ±1.2 ms, known to 40 %.
 bad|wait{workload:c}.p(99) has no samples.`
+	if got := linesOf(r.findings(r.byName())); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// Those dispatched did not wait, but others still did when the runs ended; or none was dispatched.
+func TestReplicationsTellWhoStillWaits(t *testing.T) {
+	none := Values{0, 0, 0, 0, 0}
+	all := append(estimatesOf("workload:a", none, none), estimatesOf("workload:b", none, none)...)
+	all[1].Values = Values{0.6, 0.6, 0.6, 0.6, 0.6}
+	all[5].Values = Values{0.01, 0.01, 0.01, 0.01, 0.01}
+	all = append(all, estimatesOf("workload:c", nil, none)...)
+	all[9].Values = Values{1, 1, 1, 1, 1}
+	all = slices.Delete(all, 10, 11)
+	r := replicationsOf(all...)
+	want := `|a did not wait at p99; 60 % still waited at the end; no request was rejected in any run.
+good|b did not wait at p99; no request was rejected in any run.
+|c never got a seat; 100 % still waited at the end; no request was rejected in any run.`
 	if got := linesOf(r.findings(r.byName())); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -243,7 +243,7 @@ func flowRow(f *Flow, mostRatio float64) []Cell {
 		durationCell(f.StarvationNs), seatSecondsCell(f.DemandSeatSeconds), seatSecondsCell(f.FairShareSeatSeconds),
 		seatSecondsCell(f.ServiceSeatSeconds), absent}
 	if f.Ratio != nil {
-		row[2] = figure(*f.Ratio, percent(*f.Ratio))
+		row[2] = figure(*f.Ratio, ofShare(*f.Ratio))
 		row[2].Bar = &Bar{Value: *f.Ratio / max(1, mostRatio), Mark: 1 / max(1, mostRatio)}
 	}
 	if f.Wait != nil {

@@ -201,30 +201,19 @@ func (t *textWriter) level(l *Level) []string {
 		shareOf(l.Rejected, l.Arrived), wait, flows, fair, starved}
 }
 
-// worst returns the flows that fared worst: those that got the least part of their fair
-// share, then those with the most rejections. A flow that neither waited nor was rejected
-// is none of them: what its last requests take beyond the end of the run is no loss.
+// worst returns the flows that fared worst: those that were hurt, the ones with the least part of
+// their fair share first, then others with rejections.
 func worst(s *Summary, most int) []*Flow {
-	var hurt []*Flow
+	var flows []*Flow
 	for i := range s.Flows {
-		f := &s.Flows[i]
-		waited := f.Waiting > 0 || f.Wait != nil && f.Wait.MaxNs > 0
-		if f.Rejected > 0 || waited && f.Ratio != nil && *f.Ratio < 0.95 {
-			hurt = append(hurt, f)
+		if f := &s.Flows[i]; f.hurt() || f.Rejected > 0 {
+			flows = append(flows, f)
 		}
 	}
-	slices.SortStableFunc(hurt, func(a, b *Flow) int {
-		return cmp.Or(cmp.Compare(ratioOf(a), ratioOf(b)), -cmp.Compare(a.Rejected, b.Rejected))
+	slices.SortStableFunc(flows, func(a, b *Flow) int {
+		return cmp.Or(-cmp.Compare(boolean(a.hurt()), boolean(b.hurt())), cmp.Compare(a.ratio(), b.ratio()), -cmp.Compare(a.Rejected, b.Rejected))
 	})
-	return hurt[:min(most, len(hurt))]
-}
-
-// ratioOf returns the ratio as it is shown; differences too small to see do not order.
-func ratioOf(f *Flow) float64 {
-	if f.Ratio == nil {
-		return 1
-	}
-	return float64(int64(min(*f.Ratio, 1)*100+0.5)) / 100
+	return flows[:min(most, len(flows))]
 }
 
 func (t *textWriter) worstFlows(s *Summary) {
@@ -238,7 +227,7 @@ func (t *textWriter) worstFlows(s *Summary) {
 	for _, f := range flows {
 		ratio := "–"
 		if f.Ratio != nil {
-			ratio = percent(*f.Ratio)
+			ratio = ofShare(*f.Ratio)
 		}
 		tb.row(t.name(f.Name, 80), shorten(printable(f.PriorityLevel), 16), quantity(f.Arrived), shareOf(f.Rejected, f.Arrived),
 			number(f.DemandSeatSeconds), number(f.FairShareSeatSeconds), number(f.ServiceSeatSeconds), ratio,
