@@ -314,6 +314,55 @@ func TestSeriesCoverTheWarmUpToo(t *testing.T) {
 	}
 }
 
+// Points are of 10 s, and the first is the warm-up.
+func TestWhenAFlowHadRequestsInQueues(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		tell func(s *stage)
+		want bitset
+	}{
+		{"dispatched at once", func(s *stage) {
+			s.tick(10)
+			s.dispatch(15, s.arrive(15, mice, flowB, 1))
+		}, nil},
+		{"dispatched after a wait", func(s *stage) {
+			s.tick(10)
+			s.dispatch(16, s.arrive(15, mice, flowB, 1))
+		}, bitset{0b10}},
+		{"waits until the end", func(s *stage) {
+			s.tick(10)
+			s.arrive(15, mice, flowB, 1)
+		}, bitset{0b110}},
+		{"rejected", func(s *stage) {
+			s.tick(10)
+			s.tick(20)
+			s.reject(25, s.arrive(25, mice, flowB, 1), queueset.QueueFull)
+		}, bitset{0b100}},
+		{"waits through a point from the warm-up on", func(s *stage) {
+			r := s.arrive(5, mice, flowB, 1)
+			s.tick(10)
+			s.tick(20)
+			s.dispatch(21, r)
+		}, bitset{0b110}},
+		{"waits up to the end of a point", func(s *stage) {
+			s.tick(10)
+			r := s.arrive(15, mice, flowB, 9)
+			s.dispatch(19, r)
+			s.tick(20)
+			s.finish(28, r)
+		}, bitset{0b10}},
+	} {
+		s := newStage(storyScenario())
+		c.tell(s)
+		if s.collector.intervalFromNs < ns(20) {
+			s.tick(20)
+		}
+		if got := s.collector.Result().Summary.Flows[0].queuedIn; !slices.Equal(got, c.want) {
+			t.Errorf("%s: %b, want %b", c.what, got, c.want)
+		}
+	}
+}
+
 // A configuration that is put in anew makes the server number its flows anew.
 func TestAFlowThatComesBackUnderAnotherIndexIsTheSame(t *testing.T) {
 	s := newStage(storyScenario())

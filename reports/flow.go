@@ -12,6 +12,7 @@ type flow struct {
 	waiting    int32
 	present    int32 // requests that have arrived and hold or await seats
 	index      int32 // among the level's flows, noIndex for the one that is not among them
+	queued     bool  // in the interval under way a request was in a queue, or rejected
 
 	sinceNs int64   // up to when the integrals are complete
 	service float64 // seat-nanoseconds within the window
@@ -32,9 +33,10 @@ type flow struct {
 	tally
 	timed *[timings]histogram[uint32] // nil as long as latest is enough
 
-	group *group
-	name  string
-	hand  []int // the queues its requests are dealt; nil also if they have changed
+	queuedIn bitset // the level's points in which it was queued, those of the warm-up left out
+	group    *group
+	name     string
+	hand     []int // the queues its requests are dealt; nil also if they have changed
 }
 
 const (
@@ -95,6 +97,7 @@ func (f *flow) enter(nowNs int64, r *server.Request) {
 
 func (f *flow) start(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
+	f.queued = f.queued || nowNs > r.ArrivalNs
 	f.seatsInUse += int32(seatsOf(r))
 	f.noteHunger(nowNs)
 	f.hungrySinceNs = nowNs
@@ -103,6 +106,7 @@ func (f *flow) start(nowNs int64, r *server.Request) {
 
 func (f *flow) refuse(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
+	f.queued = true
 	f.waiting--
 	if f.waiting == 0 {
 		f.noteHunger(nowNs)
@@ -146,9 +150,14 @@ func (f *flow) noteHunger(nowNs int64) {
 	f.starvedNs = max(f.starvedNs, nowNs-max(f.hungrySinceNs, f.level.fromNs))
 }
 
-// closeInterval returns the service and the demand of the interval that ends now.
+// closeInterval returns the service and the demand of the interval that ends now, which becomes
+// the level's next point. What waits as it ends is in a queue in the one that follows, too.
 func (f *flow) closeInterval(nowNs int64) (service, demand float64) {
 	f.advance(nowNs)
+	if (f.queued || f.waiting > 0) && nowNs > f.level.fromNs {
+		f.queuedIn.set(len(f.level.points))
+	}
+	f.queued = f.waiting > 0
 	service, demand = float64(f.intervalService), f.intervalDemand
 	f.intervalService, f.intervalDemand = 0, f.outstanding
 	return service, demand

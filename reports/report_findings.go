@@ -273,10 +273,10 @@ func ofShare(ratio float64) string {
 	return percent(ratio)
 }
 
-// reason says why a flow was hurt, as far as the hands and the services show it: when every
-// queue of its hand is in the hands of flows that kept asking for more than their fair
-// share, its requests wait behind theirs. It is a because only if these even took more
-// than their fair share. Else it says nothing.
+// reason says why a flow was hurt, as far as the hands, the services and the time show it: when
+// every queue of its hand is in the hands of flows that asked for more than their fair share and
+// had requests in queues when it had, its requests waited behind theirs. It is a because only if
+// these even took more than their fair share. Else it says nothing.
 func reason(s *Summary, f *Flow) string {
 	backlogged := f.Rejected > 0 || f.Wait != nil && f.Wait.P50Ns > 0
 	if len(f.Hand) == 0 || !backlogged {
@@ -285,7 +285,7 @@ func reason(s *Summary, f *Flow) string {
 	var took, asked []*Flow
 	for i := range s.Flows {
 		g := &s.Flows[i]
-		if g == f || g.Name == f.Name || g.PriorityLevel != f.PriorityLevel || !g.greedy() {
+		if g == f || g.Name == f.Name || g.PriorityLevel != f.PriorityLevel || !g.greedy() || !g.thereWith(f) {
 			continue
 		}
 		asked = append(asked, g)
@@ -294,14 +294,33 @@ func reason(s *Summary, f *Flow) string {
 		}
 	}
 	if by := cover(f.Hand, took); by != nil {
-		return fmt.Sprintf(" This is because all %d queues of its hand are also in the hands of %s, which took more than their fair shares.",
-			len(f.Hand), names(by, 4, f.Name))
+		return fmt.Sprintf(" This is because %s, which took more than %s.", alsoInHands(f, by), fairShares(len(by)))
 	}
 	if by := cover(f.Hand, asked); by != nil {
-		return fmt.Sprintf(" All %d queues of its hand are also in the hands of %s, which asked for more than their fair shares.",
-			len(f.Hand), names(by, 4, f.Name))
+		return " " + capitalized(fmt.Sprintf("%s, which asked for more than %s.", alsoInHands(f, by), fairShares(len(by))))
 	}
 	return ""
+}
+
+// thereWith says whether a flow had requests in queues in at least half of the intervals in which
+// another had, or had requests rejected.
+func (f *Flow) thereWith(other *Flow) bool {
+	n := other.queuedIn.count()
+	return n > 0 && 2*f.queuedIn.shared(other.queuedIn) >= n
+}
+
+func alsoInHands(f *Flow, by []*Flow) string {
+	queues, are, hands := fmt.Sprintf("all %d queues", len(f.Hand)), "are", "hands"
+	switch len(f.Hand) {
+	case 1:
+		queues, are = "the only queue", "is"
+	case 2:
+		queues = "both queues"
+	}
+	if len(by) == 1 {
+		hands = "hand"
+	}
+	return fmt.Sprintf("%s of its hand %s also in the %s of %s", queues, are, hands, names(by, 4, f.Name))
 }
 
 // cover returns few of the flows in whose hands together all the queues are, nil if there is

@@ -13,7 +13,13 @@ func flowWith(name string, demand, share, service float64, hand ...int) Flow {
 	ratio := service / share
 	return Flow{Group: Group{Name: "schema/" + name, Counts: Counts{Arrived: 100, Executed: 90, Rejected: 10, QueueFull: 10},
 		Wait: &Distribution{P50Ns: 1_000_000, P99Ns: 3_000_000, MaxNs: 5_000_000}}, PriorityLevel: "low", FlowSchema: "schema",
-		Hand: hand, DemandSeatSeconds: demand, FairShareSeatSeconds: share, ServiceSeatSeconds: service, Ratio: &ratio}
+		Hand: hand, DemandSeatSeconds: demand, FairShareSeatSeconds: share, ServiceSeatSeconds: service, Ratio: &ratio, queuedIn: bitset{0b1111, 0b1}}
+}
+
+// at is a flow as before that had requests in queues at other times.
+func at(queuedIn bitset, f Flow) Flow {
+	f.queuedIn = queuedIn
+	return f
 }
 
 func textOf(findings []Finding, subject string) string {
@@ -53,7 +59,18 @@ func TestABecauseOnlyWhereHandsAndServicesShowIt(t *testing.T) {
 			return f
 		}(), []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "no request was rejected."},
 		{"the one that covers most is named first", mouse,
-			[]Flow{flowWith("user:c", 200, 100, 120, 1, 8, 9), flowWith("user:d", 200, 100, 110, 1, 2, 3)}, "in the hands of d, which took more than their fair shares."},
+			[]Flow{flowWith("user:c", 200, 100, 120, 1, 8, 9), flowWith("user:d", 200, 100, 110, 1, 2, 3)}, "in the hand of d, which took more than its fair share."},
+		{"the hand has two queues", flowWith("user:mouse", 10, 10, 7.1, 1, 2), []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)},
+			"This is because both queues of its hand are also in the hand of a, which took more than its fair share."},
+		{"the hand has one queue", flowWith("user:mouse", 10, 10, 7.1, 1), []Flow{flowWith("user:a", 200, 100, 100, 1, 2, 9)},
+			" The only queue of its hand is also in the hand of a, which asked for more than its fair share."},
+		{"one queue is covered by an elephant that was not there", mouse, []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9),
+			at(bitset{0b11, 0b10}, flowWith("user:b", 200, 100, 105, 3, 4, 5))}, "(queue full)."},
+		{"the elephant was there in three of the five intervals", mouse, []Flow{at(bitset{0b11, 0b11}, flowWith("user:a", 200, 100, 110, 1, 2, 3))},
+			"This is because all 3 queues of its hand are also in the hand of a, which took more than its fair share."},
+		{"in half of them", at(bitset{0b11}, mouse), []Flow{at(bitset{0b101}, flowWith("user:a", 200, 100, 110, 1, 2, 3))},
+			"This is because all 3 queues of its hand are also in the hand of a, which took more than its fair share."},
+		{"before them", at(bitset{0, 0b11}, mouse), []Flow{at(bitset{0b1111}, flowWith("user:a", 200, 100, 110, 1, 2, 3))}, "(queue full)."},
 	} {
 		s := &Summary{Flows: append([]Flow{c.mouse}, c.others...), PriorityLevels: []Level{{Group: Group{Name: "low"}}}}
 		got := textOf(flowFindings(s), "schema/user:mouse")

@@ -141,7 +141,7 @@ func numbers(v reflect.Value, path string, visit func(path string, x float64)) {
 	}
 }
 
-// fill lets no pointer in v be nil and no list be empty.
+// fill lets no exported pointer in v be nil and no exported list be empty.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -152,7 +152,9 @@ func fill(v reflect.Value) {
 		fill(v.Index(0))
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i))
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i))
+			}
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (f *flow) summary(m *measures[uint32], share float64) Flow {
 	out := Flow{
 		Group: groupOf(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
 		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
-		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs,
+		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, queuedIn: f.queuedIn,
 	}
 	if share > 0 {
 		ratio := f.service / share

@@ -124,6 +124,8 @@ type Flow struct {
 	FairShareSeatSeconds float64  `json:"fairShareSeatSeconds"`
 	Ratio                *float64 `json:"ratio"` // service / fair share; null without a fair share
 	StarvationNs         int64    `json:"starvationNs"`
+
+	queuedIn bitset // the points of the level's series in which a request was in a queue, or rejected
 }
 
 // Verdict says whether a threshold holds.
