@@ -65,6 +65,8 @@ var (
 	area   = color.NRGBA{0xb9, 0xcc, 0xe0, 0xff}
 	nobody = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 
+	arrivals = color.NRGBA{0xd5, 0xd5, 0xd5, 0xff}
+
 	palette = []color.NRGBA{blue, rose, greenC, sand, purple, cyan}
 	dashes  = [][]vg.Length{nil, {5, 2}, {1.5, 1.5}, {6, 2, 1.5, 2}}
 )

@@ -50,7 +50,7 @@ func serviceChart(r *Result, l *Level) *Chart {
 	c := &Chart{Name: "service-" + fileName(l.Name), Title: "Service and fair share of flows: " + levelTitle(r.Summary, l.Name),
 		Caption: "What each flow got, in seat-seconds, against what max-min fairness would have given it. The flows are ordered by demand.",
 		width:   chartWidth,
-		legend: []legendEntry{{name: "service", fill: blue}, {name: "service below 90 % of fair share", fill: rose},
+		legend: []legendEntry{{name: "service", fill: blue}, {name: "service below " + percent(hurtRatio) + " of fair share", fill: rose},
 			{name: "fair share", line: lineStyle(ink, 1.6, nil), tick: true}}}
 	c.height = headHeight(c.legend) + vg.Length(len(rows))*14 + 42
 	c.draw = func(on draw.Canvas) { p.Draw(on) }
@@ -96,7 +96,7 @@ func (rows serviceBars) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, row := range rows {
 		y := trY(float64(len(rows) - 1 - i))
 		var col color.Color = blue
-		if row.service < 0.9*row.share {
+		if row.service < hurtRatio*row.share {
 			col = rose
 		}
 		c.SetColor(col)

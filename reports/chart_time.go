@@ -154,16 +154,17 @@ func seatsChart(r *Result) *Chart {
 		}
 		use := a.steps(s.Points, func(p *Point) float64 { return p.SeatsInUse })
 		p.Y.Max = highest(use)
+		var limit, nominalLimit plotter.XYs
 		if s.Limited {
-			limit := a.steps(s.Points, func(p *Point) float64 { return p.CurrentLimit })
-			p.Y.Max = max(p.Y.Max, highest(limit), float64(s.Nominal))
+			limit = a.steps(s.Points, func(p *Point) float64 { return p.CurrentLimit })
+			nominalLimit = a.steps(s.Points, func(p *Point) float64 { return p.NominalLimit })
+			p.Y.Max = max(p.Y.Max, highest(limit), highest(nominalLimit))
 		}
 		ceiling(p)
 		a.apply(p)
 		p.Add(filled{use, area}, &plotter.Line{XYs: use, LineStyle: lineStyle(blue, 0.9, nil)})
 		if s.Limited {
-			p.Add(&plotter.Line{XYs: plotter.XYs{{X: 0, Y: float64(s.Nominal)}, {X: a.most, Y: float64(s.Nominal)}}, LineStyle: nominal},
-				&plotter.Line{XYs: a.steps(s.Points, func(p *Point) float64 { return p.CurrentLimit }), LineStyle: current})
+			p.Add(&plotter.Line{XYs: nominalLimit, LineStyle: nominal}, &plotter.Line{XYs: limit, LineStyle: current})
 		}
 		tiles = append(tiles, tile{levelTitle(r.Summary, s.Level), p})
 	}
@@ -197,7 +198,7 @@ var rates = []rate{
 func requestsChart(r *Result) *Chart {
 	c := &Chart{Name: "requests", Title: "Requests arriving, dispatched and rejected",
 		Caption: "For each priority level the requests per second that arrived, that were dispatched, and that were rejected, by reason. The warm-up is shaded.",
-		legend:  []legendEntry{{name: "arrived", fill: faint}}}
+		legend:  []legendEntry{{name: "arrived", fill: arrivals}}}
 	a := timeAxisOf(r.Summary)
 	drawn := make([]bool, len(rates))
 	var tiles []tile
@@ -219,13 +220,12 @@ func requestsChart(r *Result) *Chart {
 		}
 		ceiling(p)
 		a.apply(p)
-		p.Add(filled{arrived, color.NRGBA{0xd5, 0xd5, 0xd5, 0xff}})
+		p.Add(filled{arrived, arrivals})
 		for _, line := range lines {
 			p.Add(line)
 		}
 		tiles = append(tiles, tile{levelTitle(r.Summary, s.Level), p})
 	}
-	c.legend[0].fill = color.NRGBA{0xd5, 0xd5, 0xd5, 0xff}
 	for i, of := range rates {
 		if drawn[i] {
 			c.legend = append(c.legend, legendEntry{name: of.name, line: of.style})

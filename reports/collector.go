@@ -172,7 +172,7 @@ func (c *Collector) Adjusted(nowNs int64) {
 	})
 	for _, l := range c.levels {
 		if !l.there {
-			l.setLimit(0)
+			l.setLimits(0, 0)
 		}
 	}
 }
@@ -273,7 +273,7 @@ func (c *Collector) firstSeen(of *server.Flow) *flow {
 			l.active = append(l.active, 0)
 		}
 		l.byName[name] = f
-		l.flows = append(l.flows, f)
+		l.flows, l.queuedIn = append(l.flows, f), append(l.queuedIn, nil)
 		c.flows = append(c.flows, f)
 	} else if !slices.Equal(f.hand, of.Hand) {
 		f.hand = nil

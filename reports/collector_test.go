@@ -414,6 +414,18 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 	result := s.collector.Result()
 	for i, want := range []float64{4, 2, 0, 2} {
 		near(t, "current limit", result.Series[2].Points[i].CurrentLimit, want)
+		near(t, "nominal limit", result.Series[2].Points[i].NominalLimit, want*3/4)
+	}
+	// Both are drawn as they were, not as they are in the end.
+	lines := seriesPlots(result, result.Series[2], "low")[0].Lines
+	if got, want := lines[2].Values, (figures{3, 1.5, 0, 1.5, 1.5}); lines[2].Name != "nominal limit" || !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", lines[2].Name, got, want)
+	}
+	drawn := func() string { return string(written(t, seatsChart(result).WriteSVG)) }
+	before := drawn()
+	result.Series[2].Points[0].NominalLimit = 2
+	if drawn() == before {
+		t.Error("the chart does not show another nominal limit")
 	}
 	l := &result.Summary.PriorityLevels[1]
 	near(t, "service", l.ServiceSeatSeconds, 40)

@@ -33,10 +33,9 @@ type flow struct {
 	tally
 	timed *[timings]histogram[uint32] // nil as long as latest is enough
 
-	queuedIn bitset // the level's points in which it was queued, those of the warm-up left out
-	group    *group
-	name     string
-	hand     []int // the queues its requests are dealt; nil also if they have changed
+	group *group
+	name  string
+	hand  []int // the queues its requests are dealt; nil also if they have changed
 }
 
 const (
@@ -150,17 +149,15 @@ func (f *flow) noteHunger(nowNs int64) {
 	f.starvedNs = max(f.starvedNs, nowNs-max(f.hungrySinceNs, f.level.fromNs))
 }
 
-// closeInterval returns the service and the demand of the interval that ends now, which becomes
-// the level's next point. What waits as it ends is in a queue in the one that follows, too.
-func (f *flow) closeInterval(nowNs int64) (service, demand float64) {
+// closeInterval returns the service and the demand of the interval that ends now, and whether
+// anything was queued in it. What waits as it ends is in a queue in the next one, too.
+func (f *flow) closeInterval(nowNs int64) (service, demand float64, queued bool) {
 	f.advance(nowNs)
-	if (f.queued || f.waiting > 0) && nowNs > f.level.fromNs {
-		f.queuedIn.set(len(f.level.points))
-	}
+	queued = f.queued || f.waiting > 0
 	f.queued = f.waiting > 0
 	service, demand = float64(f.intervalService), f.intervalDemand
 	f.intervalService, f.intervalDemand = 0, f.outstanding
-	return service, demand
+	return service, demand, queued
 }
 
 func (f *flow) end(nowNs int64) {

@@ -525,7 +525,7 @@ func checkSeats(t *testing.T, series *reports.Series, values []string) {
 		if math.Abs(float64(p.EndNs)/1e9-to) > 1e-6 {
 			t.Errorf("%s ends at %v s", values[0], float64(p.EndNs)/1e9)
 		}
-		for i, want := range []float64{p.SeatsInUse, p.CurrentLimit, float64(series.Nominal)} {
+		for i, want := range []float64{p.SeatsInUse, p.CurrentLimit, p.NominalLimit} {
 			got, err := strconv.ParseFloat(values[i+1], 64)
 			if err != nil || math.Abs(got-want) > 0.006*want {
 				t.Errorf("%s: value %d reads %q, the series has %v", values[0], i, values[i+1], want)

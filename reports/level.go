@@ -16,11 +16,18 @@ type level struct {
 	there  bool // known, and not removed
 	spec   config.PriorityLevelSpec
 	limits seats.Limits
-	limit  int // the current one, in seats; 0 once removed
+
+	// Concurrency limits as they are now, in seats; 0 once removed.
+	limit   int // the current one
+	nominal int
 
 	flows  []*flow // in the order of first appearance
 	byName map[string]*flow
 	active []uint64 // bit by flow: it has had requests in the interval under way
+
+	// By flow: the points in which it was queued, those of the warm-up left out. Few flows have
+	// any, and these would be in the way in the flow itself.
+	queuedIn []bitset
 
 	fromNs       int64 // beginning of the window
 	sinceNs      int64 // up to when the integrals are complete
@@ -58,7 +65,7 @@ type windowUse struct {
 // intervalUse integrates over the interval under way.
 type intervalUse struct {
 	seatNs, waitingNs, seatsWaitingNs, executingNs int64
-	limitNs                                        float64 // a limit may be of a thousand million seats
+	limitNs, nominalNs                             float64 // a limit may be of a thousand million seats
 	arrived, dispatched                            int64
 	rejected                                       [queueset.Rejections]int64
 }
@@ -100,10 +107,11 @@ func (l *level) leave(nowNs int64, seats int) {
 func (l *level) adjust(nowNs int64, s levelState) {
 	l.advance(nowNs)
 	l.known, l.there, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
-	l.setLimit(s.CurrentLimit())
+	l.setLimits(s.CurrentLimit(), l.limits.Nominal)
 }
 
-func (l *level) setLimit(limit int) {
+func (l *level) setLimits(limit, nominal int) {
+	l.nominal = nominal
 	if limit != l.limit {
 		l.window.settle(l.limit)
 		l.limit = limit
@@ -117,6 +125,7 @@ func (l *level) advance(nowNs int64) {
 	}
 	l.now.seatNs += int64(l.seatsInUse) * d
 	l.now.limitNs += float64(l.limit) * float64(d)
+	l.now.nominalNs += float64(l.nominal) * float64(d)
 	l.now.waitingNs += int64(l.waiting) * d
 	l.now.seatsWaitingNs += int64(l.seatsWaiting) * d
 	l.now.executingNs += int64(l.executing) * d
@@ -182,6 +191,7 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 		WaitingRequests:   float64(l.now.waitingNs) / span,
 		WaitingSeats:      float64(l.now.seatsWaitingNs) / span,
 		CurrentLimit:      l.now.limitNs / span,
+		NominalLimit:      l.now.nominalNs / span,
 		Arrived:           l.now.arrived, Dispatched: l.now.dispatched,
 		Rejected: l.now.rejected,
 	}
@@ -192,7 +202,10 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 		for left := l.active[i]; left != 0; left &= left - 1 {
 			bit := bits.TrailingZeros64(left)
 			f := l.flows[64*i+bit]
-			service, demand := f.closeInterval(toNs)
+			service, demand, queued := f.closeInterval(toNs)
+			if queued && toNs > l.fromNs {
+				l.queuedIn[f.index].set(len(l.points))
+			}
 			total += service
 			l.demands, l.serves = append(l.demands, demand), append(l.serves, service)
 			if f.present == 0 {

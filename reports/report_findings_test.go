@@ -186,6 +186,21 @@ func TestWhoIsHurt(t *testing.T) {
 	}
 }
 
+// Bars are of the same colours wherever a flow is drawn: from below the limit at which it is hurt.
+func TestServiceBelowTheFairShareIsDrawnAsSuch(t *testing.T) {
+	svg := func(service float64) string {
+		s := &Summary{Flows: []Flow{flowWith("user:a", 200, 100, service), flowWith("user:b", 200, 100, 105)}}
+		return string(written(t, serviceChart(&Result{Summary: s}, &Level{Group: Group{Name: "low"}}).WriteSVG))
+	}
+	short, enough := svg(94.9), svg(95)
+	if got := strings.Count(short, "#EE6677") - strings.Count(enough, "#EE6677"); got != 1 {
+		t.Errorf("%d bars more are drawn as short with 94.9 %% of the fair share than with 95 %%, want 1", got)
+	}
+	if !strings.Contains(short, "service below 95 % of fair share") {
+		t.Error("the legend does not say what is short")
+	}
+}
+
 // Nine or ten were hurt, of which eight have a finding each. The table of flows begins with them, by
 // their exact ratios, though elephants got less of theirs.
 func TestFlowsThatWereHurtStandFirst(t *testing.T) {

@@ -290,9 +290,9 @@ func seriesPlots(r *Result, s *Series, id string) []*Plot {
 		add("seats", "Requests executing", "Mean of intervals of "+interval+".", Axis{Label: "requests"}, use)
 	case s.Limited:
 		add("seats", "Seats in use and concurrency limits",
-			"Means of intervals of "+interval+". The current limit moves as levels lend and borrow seats.", Axis{Label: "seats"}, use,
+			"Means of intervals of "+interval+". The current limit moves as levels lend and borrow seats, the nominal one when the configuration changes.", Axis{Label: "seats"}, use,
 			Line{Name: "current limit", Values: points(s, func(p *Point) float64 { return p.CurrentLimit })},
-			Line{Name: "nominal limit", Style: LineStyle{Dashed: true}, Values: points(s, func(*Point) float64 { return float64(s.Nominal) })})
+			Line{Name: "nominal limit", Style: LineStyle{Dashed: true}, Values: points(s, func(p *Point) float64 { return p.NominalLimit })})
 	default:
 		add("seats", "Seats in use", "Mean of intervals of "+interval+".", Axis{Label: "seats"}, use)
 	}

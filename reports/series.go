@@ -6,8 +6,7 @@ import "apfsim/core/queueset"
 // warm-up.
 type Series struct {
 	Level   string // "" for the requests that flow control does not see
-	Limited bool   // whether CurrentLimit and Nominal mean anything
-	Nominal int    // concurrency limit, in seats
+	Limited bool   // whether its points' limits mean anything
 	Points  []Point
 
 	// QueueLengths are the requests waiting in each queue at the beginning of each
@@ -15,7 +14,7 @@ type Series struct {
 	QueueLengths [][]int32
 }
 
-// Point is one interval of a series. Seats, waiting requests and limit are time-weighted
+// Point is one interval of a series. Seats, waiting requests and limits are time-weighted
 // means over the interval; the others are counts.
 type Point struct {
 	StartNs, EndNs      int64
@@ -24,6 +23,7 @@ type Point struct {
 	WaitingRequests     float64
 	WaitingSeats        float64
 	CurrentLimit        float64
+	NominalLimit        float64 // not in series.csv
 	Arrived, Dispatched int64
 	Rejected            [queueset.Rejections]int64 // by reason
 	Jain                *float64                   // nil without service or demand

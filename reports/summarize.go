@@ -85,8 +85,7 @@ func movedSchemas(sc *scenario.Scenario) map[string]bool {
 }
 
 func (l *level) series() *Series {
-	return &Series{Level: l.name, Limited: l.known && !l.exempt(), Nominal: l.limits.Nominal,
-		Points: l.points, QueueLengths: l.lengths}
+	return &Series{Level: l.name, Limited: l.known && !l.exempt(), Points: l.points, QueueLengths: l.lengths}
 }
 
 // merged returns the measures of all cells that are wanted.
@@ -159,7 +158,7 @@ func (f *flow) summary(m *measures[uint32], share float64) Flow {
 	out := Flow{
 		Group: groupOf(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
 		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
-		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, queuedIn: f.queuedIn,
+		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, queuedIn: f.level.queuedIn[f.index],
 	}
 	if share > 0 {
 		ratio := f.service / share

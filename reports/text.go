@@ -155,7 +155,7 @@ func (t *textWriter) levels(s *Summary) {
 	tb.row("priority level", "limit", "in use", "saturated", "waiting", "arrived", "rejected", "wait p99", "flows", "fairness", "starved")
 	for i := range s.PriorityLevels {
 		l := &s.PriorityLevels[i]
-		if l.Arrived == 0 && l.PeakSeats == 0 {
+		if l.idle() {
 			quiet = append(quiet, printable(l.Name))
 			continue
 		}
