@@ -21,12 +21,14 @@ type level struct {
 	limit   int // the current one
 	nominal int
 
+	nominalSinceNs int64 // up to when the nominal limit is integrated
+
 	flows  []*flow // in the order of first appearance
 	byName map[string]*flow
 	active []uint64 // bit by flow: it has had requests in the interval under way
 
-	// By flow: the points in which it was queued, those of the warm-up left out. Few flows have
-	// any, and these would be in the way in the flow itself.
+	// By flow: the points in which it was queued, those of the warm-up left out. They are not in the
+	// flow, as no event needs them.
 	queuedIn []bitset
 
 	fromNs       int64 // beginning of the window
@@ -111,11 +113,19 @@ func (l *level) adjust(nowNs int64, s levelState) {
 }
 
 func (l *level) setLimits(limit, nominal int) {
+	l.integrateNominal()
 	l.nominal = nominal
 	if limit != l.limit {
 		l.window.settle(l.limit)
 		l.limit = limit
 	}
+}
+
+// integrateNominal brings the integral of the nominal limit to where the others are. As the limit
+// seldom changes, it need not be done at every event.
+func (l *level) integrateNominal() {
+	l.now.nominalNs += float64(l.nominal) * float64(l.sinceNs-l.nominalSinceNs)
+	l.nominalSinceNs = l.sinceNs
 }
 
 func (l *level) advance(nowNs int64) {
@@ -125,7 +135,6 @@ func (l *level) advance(nowNs int64) {
 	}
 	l.now.seatNs += int64(l.seatsInUse) * d
 	l.now.limitNs += float64(l.limit) * float64(d)
-	l.now.nominalNs += float64(l.nominal) * float64(d)
 	l.now.waitingNs += int64(l.waiting) * d
 	l.now.seatsWaitingNs += int64(l.seatsWaiting) * d
 	l.now.executingNs += int64(l.executing) * d
@@ -183,6 +192,7 @@ func (l *level) setLengths(lengths []int32) {
 
 func (l *level) closeInterval(fromNs, toNs int64) {
 	l.advance(toNs)
+	l.integrateNominal()
 	span := float64(toNs - fromNs)
 	p := Point{
 		StartNs: fromNs, EndNs: toNs,
