@@ -267,8 +267,8 @@ func span(values []float64, text func(float64) string) string {
 // ofShare writes a ratio of service and fair share, with so many digits that it does not read as
 // the limit below which a flow is hurt unless it is it.
 func ofShare(ratio float64) string {
-	if ratio < hurtRatio && percent(ratio) == percent(hurtRatio) {
-		return besideLimit(100*ratio, 100*hurtRatio, "") + " %"
+	if ratio < hurtRatio {
+		return besideLimit(ratio, hurtRatio, "", true)
 	}
 	return percent(ratio)
 }

@@ -303,7 +303,7 @@ func TestReplicationsInPlainWords(t *testing.T) {
 	all = append(all, estimatesOf("priorityLevel:low", Values{5e6, 5e6, 5e6, 5e6, 5e6}, part)...)
 	all = append(all, Estimate{Name: "utilisation{priorityLevel:low}.mean", Values: part})
 	absent := Values{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-	all = append(all, slices.Delete(estimatesOf("priorityLevel:stuck", absent, part), 1, 2)...)
+	all = append(all, slices.Delete(estimatesOf("priorityLevel:stuck", absent, part), 2, 3)...)
 	all = append(all, Estimate{Name: "utilisation{priorityLevel:stuck}.mean", Values: part})
 	r := replicationsOf(all...)
 	reached := 0.4
@@ -331,7 +331,7 @@ func TestReplicationsTellWhoStillWaits(t *testing.T) {
 	r := replicationsOf(all...)
 	want := `|a did not wait at p99; 60 % still waited at the end; no request was rejected in any run.
 good|b did not wait at p99; no request was rejected in any run.
-|c never got a seat; 100 % still waited at the end; no request was rejected in any run.`
+|c had no request dispatched; 100 % still waited at the end; no request was rejected in any run.`
 	if got := linesOf(r.findings(r.byName())); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -369,7 +369,7 @@ good|s/f waited less at p99.`},
 func TestOneSideInPlainWords(t *testing.T) {
 	none, some := Values{0, 0, 0, 0, 0}, Values{2e6, 2e6, 3e6, 4e6, 4e6}
 	part := Values{0.2, 0.2, 0.2, 0.2, 0.2}
-	without := func(tag string) []Estimate { return slices.Delete(estimatesOf(tag, none, none), 1, 2) } // none dispatched
+	without := func(tag string) []Estimate { return slices.Delete(estimatesOf(tag, none, none), 2, 3) } // none dispatched
 	idle := func(tag string) []Estimate { return []Estimate{{Name: "arrived{" + tag + "}.count", Values: none}} }
 	use := func(name string, v Values) []Estimate {
 		return []Estimate{{Name: "utilisation{priorityLevel:" + name + "}.mean", Values: v}}
