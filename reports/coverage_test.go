@@ -1,6 +1,7 @@
 package reports_test
 
 import (
+	"math"
 	"testing"
 )
 
@@ -61,12 +62,21 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 		{"utilisation{priorityLevel:sole}.mean", 0.5},
 		{"service.seatSeconds", 6},
 	}
+	// A wait is longer than t with probability e^−(cμ−λ)t / 3, an execution with e^−μt.
+	percentiles := []struct {
+		statistic string
+		value     float64
+	}{
+		{"wait{workload:w}.p(90)", 1e6 * math.Log(10/3.)},
+		{"wait{workload:w}.p(99)", 1e6 * math.Log(100/3.)},
+		{"execution{workload:w}.p(99)", 1e6 * math.Log(100)},
+	}
 	n := intervals
 	if testing.Short() {
 		n = 10
 	}
 	sc := load(t, twoSeats)
-	covered := make([]int, len(truths))
+	covered := make([]int, len(truths)+len(percentiles))
 	for i := range n {
 		r := replicate(t, sc, uint64(1+i*replications), replications)
 		for j, truth := range truths {
@@ -74,8 +84,13 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 				covered[j]++
 			}
 		}
+		for j, truth := range percentiles {
+			if e := estimateOf(t, r, truth.statistic); math.Abs(*e.Merged-truth.value) <= *e.MergedHalf {
+				covered[len(truths)+j]++
+			}
+		}
 	}
-	for j, truth := range truths {
+	for j, truth := range append(truths, percentiles...) {
 		t.Logf("%s: %d of %d intervals contain %g", truth.statistic, covered[j], n, truth.value)
 		if share := float64(covered[j]) / float64(n); n == intervals && (share < 0.91 || share > 0.98) || share < 0.6 {
 			t.Errorf("%s: %d of %d intervals contain %g, want 91 to 98 %%", truth.statistic, covered[j], n, truth.value)

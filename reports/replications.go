@@ -47,7 +47,8 @@ type Estimate struct {
 	StdDev *float64 `json:"stddev"` // of the runs' values; null of a single one
 	Low    *float64 `json:"low"`    // the interval of confidence of the mean; null with StdDev
 	High   *float64 `json:"high"`
-	Merged *float64 `json:"merged"` // a percentile of all runs' requests together; else null
+	Merged     *float64 `json:"merged"`     // a percentile of all runs' requests together; else null
+	MergedHalf *float64 `json:"mergedHalf"` // half of its interval of confidence; null of a single run
 	Values Values   `json:"values"` // by run, in the order of the seeds
 
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
@@ -360,6 +361,7 @@ func (a *Replicator) Replications() *Replications {
 			if h := &a.merged(merged, e.id.Tags)[e.timing()]; h.n > 0 { // a summary alone has none
 				together := float64(h.percentileNs(p))
 				out.Merged = &together
+				out.MergedHalf = halfAbout(together, e.values.present())
 			}
 		}
 		r.Statistics[i] = out
@@ -432,6 +434,23 @@ func estimateOf(values Values) Estimate {
 		e.StdDev, e.Low, e.High = &sd, &low, &high
 	}
 	return e
+}
+
+// halfAbout returns half of the interval of confidence of a percentile of all runs together, nil of
+// less than two runs. By the method of sectioning the runs' own percentiles vary about it, not
+// about their mean, which is that of another quantity (S. Asmussen and P. W. Glynn, Stochastic
+// Simulation, 2007, section III.5a).
+func halfAbout(together float64, ofRuns []float64) *float64 {
+	n := float64(len(ofRuns))
+	if n < 2 {
+		return nil
+	}
+	squares := 0.0
+	for _, x := range ofRuns {
+		squares += (x - together) * (x - together)
+	}
+	half := studentT(n-1) * math.Sqrt(squares/(n-1)/n)
+	return &half
 }
 
 // negligible says whether numbers of such a size may differ by so much for nothing but rounding:

@@ -190,7 +190,7 @@ func (r *Replications) statisticsTable() *Table {
 		}
 		merged := absent
 		if e.Merged != nil {
-			merged = value(*e.Merged)
+			merged = e.cell()
 		}
 		t.Rows = append(t.Rows, []Cell{{Text: e.Name, Code: true}, countCell(int64(e.N)), e.ofMean().cell(), value(low), value(high), merged})
 	}

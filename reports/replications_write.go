@@ -15,11 +15,11 @@ import (
 // WriteCSV writes a row for each statistic. What it does not have is empty.
 func (r *Replications) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"statistic", "unit", "better", "n", "mean", "stddev", "low", "high", "merged"})
+	out.Write([]string{"statistic", "unit", "better", "n", "mean", "stddev", "low", "high", "merged", "mergedHalf"})
 	for i := range r.Statistics {
 		e := &r.Statistics[i]
 		out.Write([]string{e.Name, e.Unit, string(e.Better), strconv.Itoa(e.N), allDigits(&e.Mean),
-			allDigits(e.StdDev), allDigits(e.Low), allDigits(e.High), allDigits(e.Merged)})
+			allDigits(e.StdDev), allDigits(e.Low), allDigits(e.High), allDigits(e.Merged), allDigits(e.MergedHalf)})
 	}
 	out.Flush()
 	return out.Error()
@@ -174,7 +174,10 @@ func idOf(name string) scenario.Statistic {
 func (e *Estimate) parts() (figure, margin, suffix string) {
 	value, half := e.Mean, e.Half()
 	if e.Merged != nil {
-		value = *e.Merged
+		value, half = *e.Merged, 0
+		if e.MergedHalf != nil {
+			half = *e.MergedHalf
+		}
 	}
 	share := isShare(idOf(e.Name))
 	scale, suffix := scaleOf(max(math.Abs(value), half), e.Unit, share)
@@ -192,7 +195,7 @@ func (e *Estimate) parts() (figure, margin, suffix string) {
 // not the percentile of all requests.
 func (e *Estimate) ofMean() *Estimate {
 	mean := *e
-	mean.Merged = nil
+	mean.Merged, mean.MergedHalf = nil, nil
 	return &mean
 }
 
