@@ -36,7 +36,7 @@ func (c *Comparison) page() Page {
 	p.Sections = append(p.Sections, s)
 	var plots []Part
 	for _, of := range []struct{ metric, title string }{{"wait", "How long requests waited"}, {"latency", "How long requests took"}} {
-		if plot := percentilesPlot(of.metric, of.title, []*Replications{c.base, c.head}, sideNames[:]); plot != nil {
+		if plot := percentilesPlot(of.metric, of.title, []*Replications{c.base, c.head}, SideNames[:]); plot != nil {
 			plots = append(plots, Part{Plot: plot})
 		}
 	}
@@ -52,8 +52,8 @@ func (c *Comparison) page() Page {
 	return p
 }
 
-// sideNames are what the two sides are called.
-var sideNames = [2]string{"base", "head"}
+// SideNames are what the two sides of a comparison are called, in their order.
+var SideNames = [2]string{"base", "head"}
 
 // verdict is about the limits or, without any, about what changed.
 func (c *Comparison) verdict(title string) *PageVerdict {
@@ -154,9 +154,9 @@ func (c *Comparison) findings() []Finding {
 // theOne returns the name of one of the sides.
 func theOne(isBase bool) string {
 	if isBase {
-		return sideNames[0]
+		return SideNames[0]
 	}
-	return sideNames[1]
+	return SideNames[1]
 }
 
 // sentence puts the head's value between two halves of a sentence, and behind it the base's.

@@ -39,9 +39,8 @@ type wholeFile struct {
 }
 
 func createWhole(path string) (*wholeFile, error) {
-	// A link would be replaced, not what it leads to; /dev/stdout is one.
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s cannot be written: it is there and is no regular file", path)
+	if err := whole.Replaceable(path); err != nil {
+		return nil, err
 	}
 	pending, err := whole.Create(path)
 	if err != nil {

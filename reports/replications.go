@@ -39,17 +39,17 @@ const confidence = 0.95
 
 // Estimate is what several runs say of one statistic.
 type Estimate struct {
-	Name   string   `json:"name"`
-	Unit   string   `json:"unit"`
-	Better Better   `json:"better"`
-	N      int      `json:"n"`      // runs in which it has samples
-	Mean   float64  `json:"mean"`   // of the runs' values
-	StdDev *float64 `json:"stddev"` // of the runs' values; null of a single one
-	Low    *float64 `json:"low"`    // the interval of confidence of the mean; null with StdDev
-	High   *float64 `json:"high"`
+	Name       string   `json:"name"`
+	Unit       string   `json:"unit"`
+	Better     Better   `json:"better"`
+	N          int      `json:"n"`      // runs in which it has samples
+	Mean       float64  `json:"mean"`   // of the runs' values
+	StdDev     *float64 `json:"stddev"` // of the runs' values; null of a single one
+	Low        *float64 `json:"low"`    // the interval of confidence of the mean; null with StdDev
+	High       *float64 `json:"high"`
 	Merged     *float64 `json:"merged"`     // a percentile of all runs' requests together; else null
 	MergedHalf *float64 `json:"mergedHalf"` // half of its interval of confidence; null of a single run
-	Values Values   `json:"values"` // by run, in the order of the seeds
+	Values     Values   `json:"values"`     // by run, in the order of the seeds
 
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow

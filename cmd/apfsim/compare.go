@@ -29,9 +29,6 @@ type compareFlags struct {
 	all, quiet, mono bool
 }
 
-// sideNames are those of the two that are compared, in the order of the arguments.
-var sideNames = [2]string{"base", "head"}
-
 func newCompare() *cobra.Command {
 	var flags compareFlags
 	cmd := &cobra.Command{
@@ -63,7 +60,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times, with seeds that count up; if the other side has been run, as often as that")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of both scenarios' own; may be repeated")
-	for i, side := range sideNames {
+	for i, side := range reports.SideNames {
 		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "`PATH=VALUE`: as --set, for the "+side+" alone; may be repeated")
 		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: as --config, for the "+side+" alone; may be repeated")
 	}
@@ -130,7 +127,7 @@ func (f *compareFlags) load(arg string, i int) (s *experiment.Side, label string
 	if len(config) == 0 {
 		config = f.config
 	}
-	set := slices.Concat(scenario.Assignments("--set", f.set), scenario.Assignments("--set-"+sideNames[i], f.setOf[i]))
+	set := slices.Concat(scenario.Assignments("--set", f.set), scenario.Assignments("--set-"+reports.SideNames[i], f.setOf[i]))
 	s.Scenario, err = experiment.LoadOne(arg, scenario.Options{Set: set, ConfigFiles: config})
 	return s, label, err
 }

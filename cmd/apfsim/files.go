@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"apfsim/reports/whole"
 )
 
 // makeFolder makes a folder for results, if it is not there. Messages begin with the prefix.
@@ -30,9 +32,8 @@ func checkFile(flag, name string) error {
 	if name == "" {
 		return nil
 	}
-	// What is written replaces what is there: of a folder, a device or a link that is not meant.
-	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return invalid(fmt.Errorf("--%s: %s is there, and no regular file; want one, or a new name", flag, name))
+	if err := whole.Replaceable(name); err != nil {
+		return invalid(fmt.Errorf("--%s: %w", flag, err))
 	}
 	dir := filepath.Dir(name)
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {

@@ -31,6 +31,15 @@ func Create(path string) (*File, error) {
 	return &File{File: f, path: path}, nil
 }
 
+// Replaceable says what is at path that a file should not take the place of: a link would be
+// replaced, not what it leads to, and /dev/stdout is one.
+func Replaceable(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is there, and no regular file; want one, or a new name", path)
+	}
+	return nil
+}
+
 // forgotten is for how long nobody has written to a file that nobody is going to finish.
 const forgotten = 10 * time.Minute
 
