@@ -47,7 +47,7 @@ func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 			waiting := byName[named(waitingRate, g.tag, name)]
 			mood := Neutral
 			switch {
-			case rejected.Mean > 0:
+			case rejected.Mean > 0, wait == nil && waiting.Mean > 0:
 				mood = Bad
 			case wait != nil && wait.Mean == 0 && waiting.Mean <= manyWaiting:
 				mood = Good
@@ -190,7 +190,7 @@ func (r *Replications) statisticsTable() *Table {
 		}
 		merged := absent
 		if e.Merged != nil {
-			merged = e.cell()
+			merged = value(*e.Merged)
 		}
 		t.Rows = append(t.Rows, []Cell{{Text: e.Name, Code: true}, countCell(int64(e.N)), e.ofMean().cell(), value(low), value(high), merged})
 	}

@@ -32,7 +32,7 @@ func (g *Group) manyWaiting() bool { return float64(g.Waiting) > manyWaiting*flo
 
 func moodOf(g *Group) Mood {
 	switch {
-	case g.Rejected > 0:
+	case g.Rejected > 0, g.Wait == nil && g.Waiting > 0:
 		return Bad
 	case g.Wait != nil && g.Wait.P99Ns == 0 && !g.manyWaiting():
 		return Good
@@ -46,7 +46,7 @@ func requestsSentence(g *Group) string {
 	if g.Arrived == 0 {
 		return "sent no request after the warm-up."
 	}
-	return outcome(g, "", "sent requests of which ")
+	return outcome(g, "", "sent requests; ")
 }
 
 // outcome says what became of requests, which are its subject: all of them by one name, or those

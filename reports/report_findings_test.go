@@ -114,16 +114,16 @@ func TestRequestsInPlainWords(t *testing.T) {
 		{Group{Counts: Counts{Arrived: 1, Rejected: 1, TimedOut: 1}, RejectedWait: timedOut(2_000_000_000)},
 			"never got a seat; 100 % of 1 request was rejected after 2 s (time-out).", Bad},
 		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: &Distribution{}, RejectedWait: timedOut(0)},
-			"sent requests of which those dispatched never waited; 50 % of 10 requests were rejected after up to 2 s (queue full 40 %, time-out 10 %).", Bad},
+			"sent requests; those dispatched never waited; 50 % of 10 requests were rejected after up to 2 s (queue full 40 %, time-out 10 %).", Bad},
 		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, QueueFull: 5}, Wait: &Distribution{P99Ns: 3_000_000, MaxNs: 4_000_000}, RejectedWait: &Distribution{}},
 			"waited 3 ms at p99, 4 ms at most; 50 % of 10 requests were rejected (queue full).", Bad},
 		// Who still waits has no wait yet, and more than one in a hundred of them is not good.
 		{Group{Counts: Counts{Arrived: 40, Executed: 16, Waiting: 24}, Wait: &Distribution{}},
-			"sent requests of which those dispatched never waited; 60 % of 40 requests still waited at the end; no request was rejected.", Neutral},
-		{Group{Counts: Counts{Arrived: 40, Waiting: 40}}, "never got a seat; 100 % of 40 requests still waited at the end; no request was rejected.", Neutral},
-		{Group{Counts: Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: &Distribution{}}, "sent requests of which those dispatched never waited; no request was rejected.", Good},
+			"sent requests; those dispatched never waited; 60 % of 40 requests still waited at the end; no request was rejected.", Neutral},
+		{Group{Counts: Counts{Arrived: 40, Waiting: 40}}, "never got a seat; 100 % of 40 requests still waited at the end; no request was rejected.", Bad},
+		{Group{Counts: Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: &Distribution{}}, "sent requests; those dispatched never waited; no request was rejected.", Good},
 		{Group{Counts: Counts{Arrived: 99, Executed: 97, Waiting: 2}, Wait: &Distribution{MaxNs: 3_000_000}},
-			"sent requests of which those dispatched hardly waited (0 at p99, 3 ms at most); 2.02 % of 99 requests still waited at the end; no request was rejected.", Neutral},
+			"sent requests; those dispatched hardly waited (0 at p99, 3 ms at most); 2.02 % of 99 requests still waited at the end; no request was rejected.", Neutral},
 	} {
 		if got := requestsSentence(&c.g); got != c.want || moodOf(&c.g) != c.mood {
 			t.Errorf("%q %q, want %q %q", got, moodOf(&c.g), c.want, c.mood)
@@ -331,7 +331,7 @@ func TestReplicationsTellWhoStillWaits(t *testing.T) {
 	r := replicationsOf(all...)
 	want := `|a did not wait at p99; 60 % still waited at the end; no request was rejected in any run.
 good|b did not wait at p99; no request was rejected in any run.
-|c had no request dispatched; 100 % still waited at the end; no request was rejected in any run.`
+bad|c had no request dispatched; 100 % still waited at the end; no request was rejected in any run.`
 	if got := linesOf(r.findings(r.byName())); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

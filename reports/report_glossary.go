@@ -46,7 +46,7 @@ var glossary = []Term{
 	{"change", "Change", "How much more the head is than the base, in percent of the base (of a base of 0, in its own unit), ± half of the 95 % interval. With ~ it is none that these runs can tell."},
 	{"better", "For the better or worse", "Stands where the statistic has changed and one direction is known to be better. Of the changes told, one in twenty may be chance."},
 	{"interval", "± (95 % interval)", "The mean of the runs, ± half of its 95 % interval of confidence: so far the mean of all possible runs may be from it. More runs narrow it."},
-	{"merged", "Merged", "The percentile of the requests of all runs together, with half of its own interval behind it. The mean is that of each run’s own percentile."},
+	{"merged", "Merged", "The percentile of the requests of all runs together, as in the tables above. The mean is that of each run’s own percentile."},
 	{"arrived", "Arrived", "Requests that arrived after the warm-up; each attempt of a client that retries is one."},
 	{"executed", "Executed", "Requests that were dispatched and whose execution ended before the run did."},
 	{"rejected", "Rejected", "Requests that were turned away: because the queue was full, because no seat was free and nothing queues, or because they had waited as long as they may."},
