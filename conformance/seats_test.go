@@ -3,6 +3,8 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -36,7 +38,7 @@ type stay struct {
 // odd as it pleases.
 func TestAllocation(t *testing.T) {
 	random := newRandom(6)
-	compared := 0
+	compared, hesitant := 0, 0
 	for range 40 {
 		objects, seats := generate.Levels(random.Uint64())
 		levels := len(objects.PriorityLevels) - 2
@@ -55,20 +57,39 @@ func TestAllocation(t *testing.T) {
 			stays = append(stays, s)
 		}
 		ours := occupy(objects, seats, stays, periods)
-		var theirs []map[string]int
-		upstream.Control(t, objects, seats, func(control upstreamcontrol.Interface) {
-			theirs = occupyUpstream(t, control, stays, periods)
-		})
+		upstreams := func() (limits []map[string]int) {
+			upstream.Control(t, objects, seats, func(control upstreamcontrol.Interface) {
+				limits = occupyUpstream(t, control, stays, periods)
+			})
+			return limits
+		}
+		theirs := upstreams()
 		for i := range ours {
-			for name, limit := range ours[i] {
-				compared++
-				if theirs[i][name] != limit {
-					t.Fatalf("%d seats, adjustment %d: limit of %s: ours %d, upstream's %d\n%s", seats, i, name, limit, theirs[i][name], shown(objects))
-				}
+			same := func(theirs []map[string]int) bool { // but for levels of other rounds
+				maps.DeleteFunc(theirs[i], func(name string, _ int) bool { _, ok := ours[i][name]; return !ok })
+				return maps.Equal(ours[i], theirs[i])
 			}
+			if same(theirs) {
+				compared += len(ours[i])
+				continue
+			}
+			if !slices.ContainsFunc(repeated(upstreams, 30), same) {
+				t.Fatalf("%d seats, adjustment %d: ours %v, upstream's %v\n%s", seats, i, ours[i], theirs[i], shown(objects))
+			}
+			hesitant++ // in what follows too
+			break
 		}
 	}
-	t.Logf("%d limits", compared)
+	t.Logf("%d limits; %d times upstream came to ours at another try", compared, hesitant)
+}
+
+// repeated returns what comes of so many tries: where a share of the seats is half a seat but for
+// rounding, upstream's answer depends on the order in which Go goes through a map.
+func repeated[T any](try func() T, times int) (all []T) {
+	for range times {
+		all = append(all, try())
+	}
+	return all
 }
 
 // starter starts requests whose end it does not know.

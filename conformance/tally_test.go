@@ -15,6 +15,7 @@ type record = scenario.TraceRecord
 // tally counts what has been compared.
 type tally struct {
 	decisions, trials, changed, clashing int
+	hesitant                             int // trials in which upstream differs from itself
 	snapshots, levels, queues            int
 	different                            int
 	byKind, byOutcome                    map[string]int
@@ -70,6 +71,9 @@ func (c *tally) String() string {
 	fmt.Fprintf(&b, "%d looks into the queues: %d levels, %d queues\n", c.snapshots, c.levels, c.queues)
 	if c.clashing > 0 {
 		fmt.Fprintf(&b, "%d trials left out: events coincide\n", c.clashing)
+	}
+	if c.hesitant > 0 {
+		fmt.Fprintf(&b, "%d trials left out: upstream differs from itself\n", c.hesitant)
 	}
 	for _, counts := range []map[string]int{c.byOutcome, c.byKind} {
 		for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -1,6 +1,7 @@
 // Package experiment runs scenarios: each once or under several seeds, until its statistics are
 // precise, both sides of a comparison under the same seeds, or at every point of a grid. Runs
-// go in parallel, and what comes of them is handed over in order, as if they had not.
+// go in parallel, and what comes of them is handed over in order, as if they had not. Messages
+// are for people at a command line, and speak of apfsim's flags.
 package experiment
 
 import (

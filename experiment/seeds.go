@@ -30,14 +30,14 @@ func replication(sc *scenario.Scenario, i int) *scenario.Scenario {
 	return &own
 }
 
-// CheckNames says which scenarios have runs of one name, whose results would go to one folder.
+// CheckNames says which scenarios have runs of one name, and would write to one folder.
 func CheckNames(all []*scenario.Scenario) error {
 	of := map[string]string{}
 	for _, sc := range all {
 		names := append(RunNames(sc), sc.Metadata.Name) // which the runs have together
 		for _, name := range slices.Compact(names) {
 			if other, ok := of[name]; ok {
-				return fmt.Errorf("%s and %s: each has a run called %s, and their results would go to one folder; want another metadata.name", other, sc.Metadata.Name, name)
+				return fmt.Errorf("%s and %s: each has a run called %s; want another metadata.name", other, sc.Metadata.Name, name)
 			}
 			of[name] = sc.Metadata.Name
 		}

@@ -423,7 +423,7 @@ func (c *Comparison) Judge(limits []Limit) error {
 	for _, l := range limits {
 		i, err := FindStatistic(all, l.Name)
 		if isOfFlow(l.Name) && c.flowsLeftOut() {
-			return tooManyFlows(l.Name)
+			return fmt.Errorf("%s: there are too many flows to compare each over so many runs; want fewer replications, or a statistic of a group of them", l.Name)
 		}
 		if err != nil && !errors.Is(err, ErrNoSamples) {
 			return err

@@ -3,7 +3,6 @@ package reports
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -159,6 +158,7 @@ type Replicator struct {
 	parts     []part
 	precision float64
 	of        []string
+	ofFlows   []scenario.Statistic // those of them that are of a flow
 	withFlows bool
 }
 
@@ -177,11 +177,17 @@ const LeastForPrecision = 5
 // NewReplicator returns a replicator of so far no runs. With a precision above 0, Precise
 // says when the intervals of the statistics named in of are narrow enough.
 func NewReplicator(name string, precision float64, of []string) *Replicator {
-	return &Replicator{
+	a := &Replicator{
 		r:         Replications{SchemaVersion: SchemaVersion, Name: name, Passed: true, Confidence: confidence},
 		byName:    map[string]*estimated{},
 		precision: precision, of: of, withFlows: true,
 	}
+	for _, name := range of {
+		if id, err := scenario.ParseStatistic(name); err == nil && id.Tag("flow") != "" {
+			a.ofFlows = append(a.ofFlows, id)
+		}
+	}
+	return a
 }
 
 // Add takes in the next run.
@@ -213,18 +219,27 @@ func (a *Replicator) Add(next *Replication) {
 	if a.withFlows && len(s.Flows)*(n+1) > mostFlowRuns {
 		a.leaveFlowsOut()
 	}
-	a.addValues(statistics(s, a.withFlows), n)
+	all := statistics(s, a.withFlows || len(a.ofFlows) > 0)
+	a.addValues(slices.DeleteFunc(all, func(s Statistic) bool { return !a.keeps(&s) }), n)
 	a.addParts(next.parts)
 }
 
 func (a *Replicator) leaveFlowsOut() {
 	a.withFlows, a.r.FlowsLeftOut = false, true
 	a.order = slices.DeleteFunc(a.order, func(e *estimated) bool {
-		if e.OfFlow() {
-			delete(a.byName, e.Name)
+		if a.keeps(&e.Statistic) {
+			return false
 		}
-		return e.OfFlow()
+		delete(a.byName, e.Name)
+		return true
 	})
+}
+
+// keeps says whether the values of a statistic are kept: once there are too many flows, of theirs
+// only those are that the precision is about.
+func (a *Replicator) keeps(s *Statistic) bool {
+	return a.withFlows || !s.OfFlow() ||
+		slices.ContainsFunc(a.ofFlows, func(want scenario.Statistic) bool { return s.isThatOf(&want) })
 }
 
 // addValues takes in the statistics of a run after n others. One that has not been there
@@ -329,8 +344,6 @@ func (a *Replicator) find(text string) (*estimated, error) {
 		return a.order[i], nil
 	case errors.Is(err, ErrNoSamples):
 		return nil, nil
-	case isOfFlow(text) && !a.withFlows:
-		return nil, tooManyFlows(text)
 	case isOfFlow(text) && a.N() < LeastForPrecision: // it may send something yet
 		return nil, nil
 	}
@@ -341,10 +354,6 @@ func (a *Replicator) find(text string) (*estimated, error) {
 func isOfFlow(text string) bool {
 	id, err := scenario.ParseStatistic(text)
 	return err == nil && id.Tag("flow") != ""
-}
-
-func tooManyFlows(name string) error {
-	return fmt.Errorf("%s: there are too many flows for statistics of each over so many runs; want fewer replications, or a statistic of a group of them", name)
 }
 
 // Replications returns what the runs so far say together.

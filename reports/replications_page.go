@@ -24,7 +24,7 @@ func (r *Replications) page() Page {
 			continue
 		}
 		s := Section{Name: g.tag, Title: g.title, Parts: []Part{{Table: t}},
-			Note: "Means of the runs, with half of their 95 % intervals; percentiles are of all runs’ requests together."}
+			Note: "Means of the runs, and percentiles of all runs’ requests together, with half of their 95 % intervals."}
 		if g.tag == "workload" {
 			if plot := percentilesPlot("wait", "How long requests waited", []*Replications{r}, []string{""}); plot != nil {
 				s.Parts = append(s.Parts, Part{Plot: plot})

@@ -257,6 +257,16 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 	if r := all.Replications(); !r.FlowsLeftOut || len(r.Statistics) > 20 || estimateOf(t, r, "service.seatSeconds").N != 4 {
 		t.Errorf("not left out: %d statistics", len(r.Statistics))
 	}
+	// What is to be precise stays, and a flow may come late.
+	precise := reports.NewReplicator("x", 0.5, []string{"service{flow:f/7}.seatSeconds", "service{flow:f/9500}.seatSeconds"})
+	for i := range uint64(5) {
+		precise.Add(run(i, 9_000+250*int(i)))
+	}
+	ok, err := precise.Precise()
+	if r := precise.Replications(); ok || err != nil || !r.FlowsLeftOut || len(r.Statistics) > 20 ||
+		estimateOf(t, r, "service{flow:f/7}.seatSeconds").N != 5 || estimateOf(t, r, "service{flow:f/9500}.seatSeconds").N != 2 {
+		t.Errorf("%v %v: %d statistics", ok, err, len(r.Statistics))
+	}
 }
 
 func TestPrecision(t *testing.T) {
@@ -399,7 +409,7 @@ func TestTextOfReplications(t *testing.T) {
 		"Priority levels",
 		"priority level in use saturated rejected wait p99 fairness starved",
 		"l 25 % 12.5 % – – 0.75 ±1e-09 –",
-		"Means of the runs ± half of their 95 % intervals; percentiles: of all runs' requests together.",
+		"Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals.",
 		"Thresholds: 1 of 2 failed",
 		"✓ arrived{workload:a} count > 9 10",
 		"✗ arrived{workload:a} count > 10 10 to 12; fails with seed 1",

@@ -41,7 +41,7 @@ func (r *Replications) WriteText(w io.Writer, options TextOptions) error {
 	for _, g := range estimateTables {
 		t.groups(&g)
 	}
-	fmt.Fprintln(t, t.paint(dim, "  Means of the runs ± half of their 95 % intervals; percentiles: of all runs' requests together."))
+	fmt.Fprintln(t, t.paint(dim, "  Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals."))
 	t.verdicts()
 	t.reached()
 	t.warnings(&Summary{Warnings: r.Warnings})

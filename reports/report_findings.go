@@ -201,7 +201,7 @@ func flowFindings(s *Summary) []Finding {
 	}
 	if more := len(hurt) - hurtNamed; more > 0 {
 		all = append(all, Finding{Group: group, Mood: Bad, Subject: counted(more, "more flow"),
-			Text: "got less than " + fairShares(more) + " or had requests rejected; the table of flows begins with all that were hurt."})
+			Text: "got less than " + fairShares(more) + " or had requests rejected; the table of flows begins with those that were hurt."})
 	}
 	for i := range s.PriorityLevels {
 		level := s.PriorityLevels[i].Name

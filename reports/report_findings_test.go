@@ -204,8 +204,8 @@ func TestServiceBelowTheFairShareIsDrawnAsSuch(t *testing.T) {
 // Nine or ten were hurt, of which eight have a finding each. The table of flows begins with them, by
 // their exact ratios, though elephants got less of theirs.
 func TestFlowsThatWereHurtStandFirst(t *testing.T) {
-	for more, want := range []string{1: "1 more flow got less than its fair share or had requests rejected; the table of flows begins with all that were hurt.",
-		2: "2 more flows got less than their fair shares or had requests rejected; the table of flows begins with all that were hurt."} {
+	for more, want := range []string{1: "1 more flow got less than its fair share or had requests rejected; the table of flows begins with those that were hurt.",
+		2: "2 more flows got less than their fair shares or had requests rejected; the table of flows begins with those that were hurt."} {
 		if more == 0 {
 			continue
 		}

@@ -45,7 +45,7 @@ var glossary = []Term{
 	{"limit", "Limit", "How much a statistic may change at most. It is exceeded when the whole 95 % interval of the change lies beyond it."},
 	{"change", "Change", "How much more the head is than the base, in percent of the base (of a base of 0, in its own unit), ± half of the 95 % interval. With ~ it is none that these runs can tell."},
 	{"better", "For the better or worse", "Stands where the statistic has changed and one direction is known to be better. Of the changes told, one in twenty may be chance."},
-	{"interval", "± (95 % interval)", "The mean of the runs, ± half of its 95 % interval of confidence: so far the mean of all possible runs may be from it. More runs narrow it."},
+	{"interval", "± (95 % interval)", "The mean of the runs, or a percentile of all their requests, ± half of its 95 % interval of confidence: so far that of all possible runs may be from it. More runs narrow it."},
 	{"merged", "Merged", "The percentile of the requests of all runs together, as in the tables above. The mean is that of each run’s own percentile."},
 	{"arrived", "Arrived", "Requests that arrived after the warm-up; each attempt of a client that retries is one."},
 	{"executed", "Executed", "Requests that were dispatched and whose execution ended before the run did."},

@@ -44,7 +44,7 @@ Kubernetes documentation.`,
 			if cmd.Flags().Changed("chart") && ending != ".svg" && ending != ".png" {
 				return invalid(fmt.Errorf("--chart: %q: want a name that ends in .svg or .png", chart))
 			}
-			if err := checkFile("chart", chart); err != nil {
+			if err := checkFile("chart", chart, ""); err != nil {
 				return err
 			}
 			ctx, stop := interruptible(cmd)

@@ -56,7 +56,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "also write comparison.json, comparison.csv and comparison.html to `DIR`")
-	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the scenario's, or of the base's if there are two")
+	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the results' or else the base's")
 	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times, with seeds that count up; if the other side has been run, as often as that")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of both scenarios' own; may be repeated")
@@ -151,6 +151,11 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return invalid(err)
+	}
+	for _, s := range sides { // lest it be found only after all runs
+		if len(limits) > 0 && s.Results != nil && len(s.Results.Seeds) < 2 {
+			return invalid(fmt.Errorf("--fail-on: %w", reports.ErrTooFewRuns))
+		}
 	}
 	if sides[0].Results != nil && sides[1].Results != nil {
 		for _, name := range []string{"seed", "replications"} {

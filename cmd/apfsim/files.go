@@ -27,15 +27,19 @@ func makeFolder(prefix, dir string) error {
 	return nil
 }
 
-// checkFile finds out before a run whether the file that a flag names, if it does, can be written.
-func checkFile(flag, name string) error {
+// checkFile finds out before a run whether the file that a flag names, if it does, can be written,
+// or will be when there is the folder out.
+func checkFile(flag, name, out string) error {
 	if name == "" {
 		return nil
 	}
 	if err := whole.Replaceable(name); err != nil {
-		return invalid(fmt.Errorf("--%s: %w", flag, err))
+		return invalid(fmt.Errorf("--%s: %w; want one, or a new name", flag, err))
 	}
 	dir := filepath.Dir(name)
+	if out != "" && absolute(dir) == absolute(out) {
+		return nil // makeFolder finds out
+	}
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
 		return invalid(fmt.Errorf("--%s: %s: there is no folder %s", flag, name, dir))
 	}
@@ -43,6 +47,17 @@ func checkFile(flag, name string) error {
 		return fmt.Errorf("--%s: %s: %w", flag, name, err)
 	}
 	return nil
+}
+
+// absolute returns a path of which files have but one, as far as can be known.
+func absolute(path string) string {
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return filepath.Clean(path)
 }
 
 // writable finds out before a run, not after it, whether there can be files in dir.

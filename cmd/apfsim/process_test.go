@@ -167,38 +167,33 @@ func TestInterruptedRunLeavesNothingBehind(t *testing.T) {
 
 // Who interrupts when all is done but for a reader that takes its time has all that was asked for.
 func TestInterruptionAfterTheRuns(t *testing.T) {
-	noWindows(t)
 	dir := t.TempDir()
-	read, write, err := os.Pipe() // which holds less than the summary
-	if err != nil {
-		t.Fatal(err)
+	ctx, interrupt := context.WithCancel(t.Context())
+	var out strings.Builder
+	cmd := newRun()
+	cmd.SetOut(readerWith{&out, interrupt})
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs([]string{"elephants-and-mice", "--format", "json", "--junit", filepath.Join(dir, "junit.xml"), "-o", dir})
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		t.Error(err)
 	}
-	defer read.Close()
-	p := newProcess(t, dir, "apfsim", "run", "elephants-and-mice", "--format", "json", "--junit", "junit.xml", "-o", "out")
-	p.Stdout = write
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	write.Close()
-	begun := make([]byte, 1)
-	if _, err := io.ReadFull(read, begun); err != nil {
-		t.Fatal(err)
-	}
-	p.Process.Signal(os.Interrupt)
-	time.Sleep(10 * time.Millisecond) // while it could not go on, whatever it made of the signal
-	rest, err := io.ReadAll(read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if status := p.wait(t); status != statusDone || p.err.String() != "apfsim: results of elephants-and-mice are in out/elephants-and-mice\n" {
-		t.Errorf("exit status %d: %s", status, p.err.String())
-	}
-	if want, err := os.ReadFile(filepath.Join(dir, "out", "elephants-and-mice", "summary.json")); err != nil || string(want) != string(begun)+string(rest) {
-		t.Errorf("%v: %d bytes are read, want %d", err, 1+len(rest), len(want))
+	if want, err := os.ReadFile(filepath.Join(dir, "elephants-and-mice", "summary.json")); err != nil || string(want) != out.String() {
+		t.Errorf("%v: %d bytes are read, want %d", err, out.Len(), len(want))
 	}
 	if _, err := os.Stat(filepath.Join(dir, "junit.xml")); err != nil {
 		t.Error(err)
 	}
+}
+
+// readerWith does something when it is given something to read.
+type readerWith struct {
+	io.Writer
+	before func()
+}
+
+func (r readerWith) Write(b []byte) (int, error) {
+	r.before()
+	return r.Writer.Write(b)
 }
 
 // Runs that are too short to notice a signal by themselves end by it all the same.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -97,12 +96,12 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		if !flag.Changed {
 			continue
 		}
-		path := filepath.Clean(flag.Value.String())
+		path := absolute(flag.Value.String())
 		switch other, taken := flagOf[path]; {
 		case flag.Value.String() == "":
 			return fmt.Errorf("--%s: is empty; want a file", name)
 		case taken:
-			return fmt.Errorf("--%s: %s is the file of --%s already", name, path, other)
+			return fmt.Errorf("--%s: %s is the file of --%s already", name, flag.Value, other)
 		}
 		flagOf[path] = name
 	}
@@ -139,19 +138,21 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err := flags.outputFlags.fit(loaded); err != nil {
 		return invalid(err)
 	}
-	if err := experiment.CheckNames(loaded); err != nil {
-		return invalid(err)
+	if flags.precision.Wanted == 0 {
+		if err := experiment.CheckNames(loaded); err != nil {
+			return invalid(err)
+		}
 	}
 	// From here on an interrupted run takes away what it has begun to write.
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	if flags.out != "" {
-		if err := makeFolder("--out: ", flags.out); err != nil {
+	for _, name := range runFiles {
+		if err := checkFile(name, cmd.Flags().Lookup(name).Value.String(), flags.out); err != nil {
 			return err
 		}
 	}
-	for _, name := range runFiles {
-		if err := checkFile(name, cmd.Flags().Lookup(name).Value.String()); err != nil {
+	if flags.out != "" {
+		if err := makeFolder("--out: ", flags.out); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func Create(path string) (*File, error) {
 // replaced, not what it leads to, and /dev/stdout is one.
 func Replaceable(path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is there, and no regular file; want one, or a new name", path)
+		return fmt.Errorf("%s is there, and no regular file", path)
 	}
 	return nil
 }
