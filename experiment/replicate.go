@@ -49,8 +49,10 @@ type RunError struct {
 	Err  error // which names the run
 }
 
+// Error implements error.
 func (e *RunError) Error() string { return e.Err.Error() }
 
+// Unwrap returns the reason.
 func (e *RunError) Unwrap() error { return e.Err }
 
 // Begin begins the runs of all scenarios, in their order, on all cores. Stop must be called in

@@ -234,7 +234,7 @@ func TestSingleRunsAreNotJudged(t *testing.T) {
 	c.Unmatched = []string{"wait{workload:b}.p(99)"}
 	for _, format := range []string{"text", "markdown"} {
 		for _, want := range []string{"1 of 2 statistics differ; nobody knows whether by chance", "retries{workload:a}.rate", "+20 %", "?",
-			"~ 1 are exactly the same; 1 are on one side alone", "a single run on a side says nothing of chance"} {
+			"~ 1 is exactly the same; 1 is on one side alone", "a single run on a side says nothing of chance"} {
 			if text := written(t, c, format, false); !strings.Contains(text, want) {
 				t.Errorf("%q is missing in\n%s", want, text)
 			}
@@ -436,7 +436,7 @@ func TestFormatsOfAComparison(t *testing.T) {
 	}
 	written := func(format string, all bool) string { return written(t, c, format, all) }
 	for _, want := range []string{"1 of 2 statistics changed", "retries{workload:a}.rate", "+3.8 ±1.5 %  worse", "35", "36.3",
-		"~ 1 are exactly the same", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.rate > +1%", "Run by run"} {
+		"~ 1 is exactly the same", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.rate > +1%", "Run by run"} {
 		if text := written("text", false); !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

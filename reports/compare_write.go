@@ -79,17 +79,23 @@ func (c *Change) isTwin(other Change) bool {
 // those that did not change.
 func (c *Comparison) folded(mark string) string {
 	var parts []string
+	be := func(n int) string {
+		if n == 1 {
+			return "is"
+		}
+		return "are"
+	}
 	if c.Same > 0 {
 		parts = append(parts, fmt.Sprintf("%s%d did not change as far as these runs can tell", mark, c.Same))
 	}
 	if c.Untested > 0 && !c.untestedAlone() {
-		parts = append(parts, fmt.Sprintf("%d have samples in too few runs to tell", c.Untested))
+		parts = append(parts, fmt.Sprintf("of %d there are samples in too few runs to tell", c.Untested))
 	}
 	if c.Exact > 0 {
-		parts = append(parts, fmt.Sprintf("%s%d are exactly the same", mark, c.Exact))
+		parts = append(parts, fmt.Sprintf("%s%d %s exactly the same", mark, c.Exact, be(c.Exact)))
 	}
 	if n := len(c.Unmatched); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d are on one side alone", n))
+		parts = append(parts, fmt.Sprintf("%d %s on one side alone", n, be(n)))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -208,7 +208,7 @@ func (c *Collector) addWarnings(s *Summary) {
 	}
 	for i := range s.FlowSchemas {
 		if f := &s.FlowSchemas[i]; f.Name == config.CatchAll && f.Arrived > 0 {
-			warn("%s requests fell through to the FlowSchema catch-all: no other one matches them", quantity(f.Arrived))
+			warn("%s fell through to the FlowSchema catch-all: no other one matches", counted(int(f.Arrived), "request"))
 		}
 	}
 }
