@@ -143,6 +143,10 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			return invalid(err)
 		}
 	}
+	gate, err := newGate(flags, loaded)
+	if err != nil {
+		return err
+	}
 	// From here on an interrupted run takes away what it has begun to write.
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -155,10 +159,6 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 		if err := makeFolder("--out: ", flags.out); err != nil {
 			return err
 		}
-	}
-	gate, err := newGate(flags, loaded)
-	if err != nil {
-		return err
 	}
 	progress := newProgress(cmd.ErrOrStderr(), loaded, flags.quiet)
 	defer progress.pause()
