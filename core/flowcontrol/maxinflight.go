@@ -14,12 +14,18 @@ const MaxInFlightRetryAfterSeconds = 1
 
 // Arrive admits a request, or returns false when the limit is reached.
 func (m *MaxInFlight) Arrive(readOnly bool) bool {
-	count, limit := m.counter(readOnly)
-	if limit > 0 && *count >= limit {
+	if m.Full(readOnly) {
 		return false
 	}
+	count, _ := m.counter(readOnly)
 	*count++
 	return true
+}
+
+// Full says whether the limit is reached.
+func (m *MaxInFlight) Full(readOnly bool) bool {
+	count, limit := m.counter(readOnly)
+	return limit > 0 && *count >= limit
 }
 
 // Finish ends an admitted request.

@@ -96,6 +96,9 @@ type queue struct {
 	seatsWaiting  int
 	workWaiting   estimate.SeatSeconds
 	nextDispatchR estimate.SeatSeconds // R at which its oldest request would start
+	left          uint64               // requests that have waited here and no longer do
+	spells        int                  // how often it has become active
+	formerR       estimate.SeatSeconds // nextDispatchR before it last did, see Probe
 }
 
 func (q *queue) active() bool { return q.waiting > 0 || q.executing > 0 }
@@ -170,15 +173,15 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 		s.start(nowNs, r)
 		return NotRejected
 	}
-	r.totalWork = estimate.SeatsTimesDuration(float64(r.Work.InitialSeats), serviceGuessNs) +
-		estimate.SeatsTimesDuration(float64(r.Work.FinalSeats), r.Work.AdditionalLatencyNs)
+	r.totalWork = totalWork(r.Work)
 	q := s.shortest(hand)
 	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
 		return QueueFull
 	}
 	if !q.active() {
 		s.active++
-		q.nextDispatchR = s.r
+		q.spells++
+		q.formerR, q.nextDispatchR = q.nextDispatchR, s.r
 	}
 	r.queue = q
 	if s.waiting == 0 && s.seatsInUse < s.limit && s.accommodates(r.Seats()) {
@@ -190,6 +193,12 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 	s.enqueue(nowNs, q, r)
 	s.dispatch(nowNs)
 	return NotRejected
+}
+
+// totalWork is what a request is taken to cost its queue before it has executed.
+func totalWork(w estimate.Work) estimate.SeatSeconds {
+	return estimate.SeatsTimesDuration(float64(w.InitialSeats), serviceGuessNs) +
+		estimate.SeatsTimesDuration(float64(w.FinalSeats), w.AdditionalLatencyNs)
 }
 
 // Finish ends the execution of a dispatched request. It returns for how long the request
@@ -253,11 +262,21 @@ func (s *QueueSet) advance(nowNs int64) {
 	if s.active == 0 {
 		return
 	}
-	rate := float64(min(s.seatsWant, s.limit)) / float64(s.active)
-	s.r += estimate.SeatsTimesDuration(rate, elapsedNs)
+	s.r += estimate.SeatsTimesDuration(s.rate(), elapsedNs)
 	if s.r >= highMark {
 		s.windBack()
 	}
+}
+
+// rate is dR/dt. Some queue must be active.
+func (s *QueueSet) rate() float64 { return float64(min(s.seatsWant, s.limit)) / float64(s.active) }
+
+// progress returns by how much R will have advanced at a moment before which nothing happens.
+func (s *QueueSet) progress(nowNs int64) estimate.SeatSeconds {
+	if s.active == 0 {
+		return 0
+	}
+	return estimate.SeatsTimesDuration(s.rate(), nowNs-s.rNs)
 }
 
 // windBack subtracts an epoch from R and from every reading taken of it.
@@ -288,9 +307,15 @@ func (s *QueueSet) windBack() {
 // rotates from request to request, so that flows with common queues do not all prefer the
 // same one.
 func (s *QueueSet) shortest(h *Hand) *queue {
-	hand := h.queues[:h.size]
-	i := s.picks % len(hand)
+	from := s.picks % h.size
 	s.picks++
+	return s.leastWork(h, from)
+}
+
+// leastWork returns the first queue with the least work waiting, from a place in the hand on and
+// going round.
+func (s *QueueSet) leastWork(h *Hand, i int) *queue {
+	hand := h.queues[:h.size]
 	best := s.queues[hand[i]]
 	for range len(hand) - 1 {
 		if i++; i == len(hand) {
@@ -334,6 +359,7 @@ func (s *QueueSet) dequeue(q *queue, r *Request) {
 		r.next.prev = r.prev
 	}
 	r.next, r.prev = nil, nil
+	q.left++
 	q.waiting--
 	q.seatsWaiting -= r.Seats()
 	q.workWaiting -= r.totalWork

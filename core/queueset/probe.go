@@ -1,0 +1,123 @@
+package queueset
+
+import "apfsim/core/estimate"
+
+// Probe is a request that is asked about and never sent: it takes no seat and no place in a
+// queue, and nothing is decided differently because of it. It finds how long a request that
+// arrives at some moment would wait, which queueing theory calls the virtual waiting time
+// (L. Takács, Introduction to the Theory of Queues, 1962, chapter 1).
+//
+// The probe stands behind the requests that waited in its queue when it began, and before all
+// that come later. It is dispatched when it is first in its queue, its seats are free, and no
+// other queue would be dispatched from before it. What a real request would change for others
+// by being there is left out.
+type Probe struct {
+	set      *QueueSet
+	queue    *queue
+	seats    int
+	work     estimate.SeatSeconds
+	ahead    uint64               // it is first once so many requests have left the queue
+	arrivalR estimate.SeatSeconds // R when it began
+	epochs   int                  // how often R had been wound back
+
+	// A request that waits keeps its queue active. The queue may become inactive behind a probe,
+	// and is then taken to start anew with the next arrival; the probe keeps the virtual start
+	// that it had.
+	// R then advances slower, for one more queue is active: the start moves on by the difference.
+	spells int
+	kept   bool
+	startR estimate.SeatSeconds // if kept, as of seenR
+	seenR  estimate.SeatSeconds
+}
+
+// Probe begins a probe for a request with such work, of the flow that has the hand. It is either
+// rejected, or dispatched at once (waits is false), or it waits, and the host asks its methods.
+func (s *QueueSet) Probe(nowNs int64, work estimate.Work, hand *Hand) (p Probe, rejection Rejection, waits bool) {
+	seats := work.MaxSeats()
+	if s.config.Queues <= 0 {
+		if !s.accommodates(seats) {
+			return p, ConcurrencyLimit, false
+		}
+		return p, NotRejected, false
+	}
+	q := s.leastWork(hand, s.picks%hand.size)
+	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
+		return p, QueueFull, false
+	}
+	p = Probe{set: s, queue: q, seats: seats, work: totalWork(work), ahead: q.left + uint64(q.waiting),
+		arrivalR: s.r + s.progress(nowNs), epochs: s.epochs.Succeeded + s.epochs.Failed, spells: q.spells}
+	if !q.active() {
+		p.keep(p.arrivalR)
+	}
+	return p, NotRejected, !p.Ready()
+}
+
+// Set returns the queue set that the probe asks.
+func (p *Probe) Set() *QueueSet { return p.set }
+
+// Ready says whether the probe would be dispatched in the present state of the queue set.
+func (p *Probe) Ready() bool {
+	s := p.set
+	if !p.first() || s.seatsInUse >= s.limit || !s.accommodates(p.seats) {
+		return false
+	}
+	least := s.heads.least[1]
+	if p.finish() <= least {
+		return true
+	}
+	ofQueue := !p.kept && p.queue.index >= 0 // then what waits in the queue is behind the probe
+	return ofQueue && s.heads.least[s.heads.leaves+p.queue.index] == least
+}
+
+// Precedes says whether the probe would have been dispatched no later than r, a request of the
+// same queue set that arrived after the probe or before it. It may be called while the host is
+// told of the dispatch of r.
+func (p *Probe) Precedes(r *Request, after bool) bool {
+	s := p.set
+	if !p.first() || !after && r.queue == p.queue { // the last of those ahead makes the probe the first
+		return false
+	}
+	finish := p.finish() // which finds out whether the start is kept
+	if !p.kept && r.queue == p.queue {
+		return true
+	}
+	free := s.limit - (s.seatsInUse - r.Seats())
+	return p.seats <= free && finish <= s.latestS+r.totalWork
+}
+
+// TimedOutBehind tells the probe that a request that arrived after it has left its queue.
+func (p *Probe) TimedOutBehind(r *Request) {
+	if r.queue == p.queue {
+		p.ahead++
+	}
+}
+
+// first says whether all requests that were before the probe have left the queue.
+func (p *Probe) first() bool { return p.queue.left >= p.ahead }
+
+// finish is when, in terms of R, the probe would be through.
+func (p *Probe) finish() estimate.SeatSeconds {
+	s, q := p.set, p.queue
+	if n := s.epochs.Succeeded + s.epochs.Failed; n != p.epochs {
+		back := estimate.SeatSeconds(n-p.epochs) * epoch
+		p.arrivalR, p.startR, p.seenR, p.epochs = p.arrivalR-back, p.startR-back, p.seenR-back, n
+	}
+	switch {
+	case p.kept:
+		if s.r > p.seenR {
+			p.startR += (s.r - p.seenR) / estimate.SeatSeconds(s.active+1)
+			p.seenR = s.r
+		}
+	case q.spells != p.spells:
+		p.keep(q.formerR)
+	case !q.active():
+		p.keep(q.nextDispatchR)
+	default:
+		return max(q.nextDispatchR, p.arrivalR) + p.work
+	}
+	return p.startR + p.work
+}
+
+func (p *Probe) keep(startR estimate.SeatSeconds) {
+	p.kept, p.startR, p.seenR = true, max(startR, p.arrivalR), max(p.set.r, p.arrivalR)
+}
