@@ -50,7 +50,10 @@ type Collector struct {
 	flows          []*flow // in the order of first appearance
 	byIndex        []*flow // by server.Flow.Index
 	cells          [][]*cell
-	unseen         *flow // stands for the flow of requests that flow control does not see
+	stalls         []stall       // by workload
+	stall          stall         // of all requests
+	virtual        *virtualWaits // nil where nobody probes
+	unseen         *flow         // stands for the flow of requests that flow control does not see
 	ended          bool
 }
 
@@ -87,7 +90,8 @@ func newCollector(sc *scenario.Scenario, intervalNs int64, eachLevel func(func(l
 	c := &Collector{
 		scenario: sc, eachLevel: eachLevel, intervalNs: intervalNs,
 		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
-		cells: make([][]*cell, len(sc.Spec.Workload)),
+		cells:  make([][]*cell, len(sc.Spec.Workload)),
+		stalls: make([]stall, len(sc.Spec.Workload)),
 	}
 	c.unseen = c.newFlow(nil)
 	return c
@@ -106,6 +110,8 @@ func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 	}
 	f.enter(nowNs, r)
 	f.level.enter(nowNs, askedBy(r))
+	c.stalls[r.Workload].enter(nowNs, f.level)
+	c.stall.enter(nowNs, f.level)
 }
 
 // Dispatched implements server.Observer.
@@ -118,6 +124,8 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 		c.time(cl, f, wait, nowNs-r.ArrivalNs)
 	}
 	f.start(nowNs, r)
+	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
+	c.stall.dispatch(nowNs, c.fromNs, f.level)
 	f.level.start(nowNs, askedBy(r), seatsOf(r))
 }
 
@@ -132,6 +140,8 @@ func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 	}
 	f.refuse(nowNs, r)
 	f.level.refuse(nowNs, askedBy(r), r.Rejection)
+	c.stalls[r.Workload].refuse(nowNs, c.fromNs)
+	c.stall.refuse(nowNs, c.fromNs)
 }
 
 // Queued implements server.Observer.
@@ -172,7 +182,7 @@ func (c *Collector) Adjusted(nowNs int64) {
 	})
 	for _, l := range c.levels {
 		if !l.there {
-			l.setLimits(0, 0)
+			l.setLimits(nowNs, 0, 0)
 		}
 	}
 }
@@ -202,6 +212,16 @@ func (c *Collector) end() {
 	c.Tick(c.toNs)
 	for _, f := range c.flows {
 		f.end(c.toNs)
+	}
+	for _, l := range c.levels {
+		l.stall.end(c.toNs, c.fromNs)
+	}
+	for i := range c.stalls {
+		c.stalls[i].end(c.toNs, c.fromNs)
+	}
+	c.stall.end(c.toNs, c.fromNs)
+	if c.virtual != nil {
+		c.virtual.finish()
 	}
 }
 

@@ -31,7 +31,7 @@ func TestTheStoryAsAPage(t *testing.T) {
 func TestReportNeedsNothingButItself(t *testing.T) {
 	r := queuedStory()
 	text := string(written(t, func(w io.Writer) error { return WriteHTML(w, r) }))
-	for _, want := range []string{"2 of 3 thresholds failed", "&lt;share&gt;", "sent no request after the warm-up",
+	for _, want := range []string{"2 of 3 thresholds failed", "&lt;share&gt;", "no request arrived after the warm-up",
 		"default-src 'none'", "(v1.6.32)", uplotLicence} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)

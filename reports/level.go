@@ -22,6 +22,9 @@ type level struct {
 	nominal int
 
 	nominalSinceNs int64 // up to when the nominal limit is integrated
+	limitSteps     []limitStep
+	stall          stall
+	dispatched     int64 // requests, since the run began
 
 	flows  []*flow // in the order of first appearance
 	byName map[string]*flow
@@ -76,6 +79,7 @@ func (l *level) exempt() bool { return l.spec.Type == config.TypeExempt }
 
 func (l *level) enter(nowNs int64, seats int) {
 	l.advance(nowNs)
+	l.stall.enter(nowNs, l)
 	l.waiting++
 	l.seatsWaiting += seats
 	l.now.arrived++
@@ -83,14 +87,17 @@ func (l *level) enter(nowNs int64, seats int) {
 
 func (l *level) start(nowNs int64, asked, seats int) {
 	l.advance(nowNs)
+	l.stall.dispatch(nowNs, l.fromNs, l)
 	l.stopWaiting(asked)
 	l.seatsInUse += seats
 	l.executing++
+	l.dispatched++
 	l.now.dispatched++
 }
 
 func (l *level) refuse(nowNs int64, seats int, why queueset.Rejection) {
 	l.advance(nowNs)
+	l.stall.refuse(nowNs, l.fromNs)
 	l.stopWaiting(seats)
 	l.now.rejected[why]++
 }
@@ -109,16 +116,17 @@ func (l *level) leave(nowNs int64, seats int) {
 func (l *level) adjust(nowNs int64, s levelState) {
 	l.advance(nowNs)
 	l.known, l.there, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
-	l.setLimits(s.CurrentLimit(), l.limits.Nominal)
+	l.setLimits(nowNs, s.CurrentLimit(), l.limits.Nominal)
 }
 
-func (l *level) setLimits(limit, nominal int) {
+func (l *level) setLimits(nowNs int64, limit, nominal int) {
 	l.integrateNominal()
 	l.nominal = nominal
 	if limit != l.limit {
 		l.window.settle(l.limit)
 		l.limit = limit
 	}
+	l.noteLimits(nowNs)
 }
 
 // integrateNominal brings the integral of the nominal limit to where the others are. As the limit

@@ -366,8 +366,9 @@ func (a *Replicator) Replications() *Replications {
 		out := estimateOf(e.values)
 		out.Name, out.Unit, out.Better = e.Name, e.Unit, e.Better
 		out.PriorityLevel, out.FlowSchema = e.level, e.schema
-		if p, isPercentile := e.percentile(); isPercentile && !e.OfFlow() {
-			if h := &a.merged(merged, e.id.Tags)[e.timing()]; h.n > 0 { // a summary alone has none
+		p, isPercentile := e.percentile()
+		if of, timed := timingOf(e.id.Metric); isPercentile && timed && !e.OfFlow() {
+			if h := &a.merged(merged, e.id.Tags)[of]; h.n > 0 { // a summary alone has none
 				together := float64(h.percentileNs(p))
 				out.Merged = &together
 				out.MergedHalf = halfAbout(together, e.values.present())
@@ -387,15 +388,6 @@ func (s *Statistic) percentile() (p float64, ok bool) {
 		return s.id.Percentile, true
 	}
 	return 0, false
-}
-
-// timing returns which durations the statistic is about.
-func (s *Statistic) timing() timing {
-	of, timed := timingOf(s.id.Metric)
-	if !timed {
-		panic("reports: no durations in " + s.Name)
-	}
-	return of
 }
 
 // merged returns the durations of the requests that have the tag, if any.

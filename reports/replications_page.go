@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"apfsim/sim/scenario"
 )
@@ -36,35 +38,42 @@ func (r *Replications) page() Page {
 	return p
 }
 
-// findings say in plain language how each workload and each priority level came off, and
-// how precise is what was to be precise.
+// findings says of each workload and each priority level what the figures are, with the verdict of
+// the table of judgements, and how precise the statistics are that were to be precise.
 func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 	var all []Finding
 	for i := range estimateTables {
 		g := &estimateTables[i]
 		g.each(r, byName, func(name string, _ []*Estimate) {
-			wait, rejected := byName[named(waitP99, g.tag, name)], byName[named(rejectedRate, g.tag, name)]
-			waiting := byName[named(waitingRate, g.tag, name)]
-			mood := Neutral
-			switch {
-			case rejected.Mean > 0, wait == nil && waiting.Mean > 0:
-				mood = Bad
-			case wait != nil && wait.Mean == 0 && waiting.Mean <= manyWaiting:
-				mood = Good
-			}
-			text := wait.waited() + "; "
-			if waiting.Mean > manyWaiting {
-				text += waiting.text() + " still waited at the end; "
-			}
-			text += rejected.rejected() + "."
-			if use := byName[named(utilisationMean, g.tag, name)]; use != nil {
-				who := "its requests "
-				if wait == nil {
-					who = "it "
+			stat := func(of scenario.Statistic) *Estimate { return byName[named(of, g.tag, name)] }
+			f := noFigures()
+			wait, rejected, waiting := stat(waitP99), stat(rejectedRate), stat(waitingRate)
+			f.undispatched = float64(boolean(wait == nil))
+			for _, figure := range []struct {
+				of   *Estimate
+				into *float64
+			}{{wait, &f.waitP99}, {stat(waitMax), &f.waitMax}, {rejected, &f.rejected}, {waiting, &f.waiting}, {stat(virtualP99), &f.virtualP99},
+				{stat(virtualRejectedRate), &f.virtualRejected}, {stat(starvationMax), &f.starvation}} {
+				if figure.of != nil {
+					*figure.into = figure.of.Mean
 				}
-				text = "had " + use.text() + " of its seats in use; " + who + text
 			}
-			all = append(all, Finding{Group: g.title, Mood: mood, Subject: name, Text: text})
+			stall := stat(stallMax)
+			var parts []string
+			if use := stat(utilisationMean); use != nil {
+				parts = append(parts, "seats in use "+use.text())
+			}
+			parts = append(parts, wait.waited())
+			if stall != nil {
+				if f.stall = slices.Max(stall.Values.present()); f.stall >= stallNs {
+					parts = append(parts, "longest stall of all runs "+duration(f.stall))
+				}
+			}
+			if waiting.Mean > 0 {
+				parts = append(parts, waiting.text()+" still queued at the end")
+			}
+			parts = append(parts, rejected.rejected())
+			all = append(all, Finding{Group: g.title, Mood: f.judge(), Subject: name, Text: strings.Join(parts, "; ") + "."})
 		})
 	}
 	if r.Precision == nil {
@@ -95,24 +104,30 @@ var (
 	rejectedRate    = scenario.Statistic{Metric: "rejected", Stat: "rate"}
 	waitingRate     = scenario.Statistic{Metric: "waiting", Stat: "rate"}
 	utilisationMean = scenario.Statistic{Metric: "utilisation", Stat: "mean"}
+	waitMax         = scenario.Statistic{Metric: "wait", Stat: "max"}
+	stallMax        = scenario.Statistic{Metric: "stall", Stat: "max"}
+	starvationMax   = scenario.Statistic{Metric: "starvation", Stat: "max"}
+	virtualP99      = scenario.Statistic{Metric: "virtualWait", Stat: "p", Percentile: 99}
+
+	virtualRejectedRate = scenario.Statistic{Metric: "virtualRejected", Stat: "rate"}
 )
 
 // waited and rejected say what a statistic means for a group; nil has no samples.
 func (e *Estimate) waited() string {
 	switch {
 	case e == nil:
-		return "had no request dispatched"
+		return "no request was dispatched"
 	case e.Mean == 0:
-		return "did not wait at p99"
+		return "99 % did not wait"
 	}
-	return "waited " + e.text() + " at p99"
+	return "wait p99 " + e.text()
 }
 
 func (e *Estimate) rejected() string {
 	if e.Mean == 0 {
-		return "no request was rejected in any run"
+		return "0 % rejected in every run"
 	}
-	return e.text() + " of the requests were rejected"
+	return e.text() + " rejected"
 }
 
 func (r *Replications) verdict() *PageVerdict {

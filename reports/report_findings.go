@@ -8,165 +8,220 @@ import (
 	"strings"
 )
 
-// findings say in plain language how each workload, each priority level and the flows that
-// fared worst came off.
+// findings says of the stalls, each workload, each priority level and the underserved flows what
+// the figures are, in fixed templates, and marks it with the verdict of the table of judgements.
 func findings(s *Summary) []Finding {
-	var all []Finding
+	all := stallFindings(s)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
-		all = append(all, Finding{Group: "Workloads", Mood: moodOf(g), Subject: g.Name, Text: requestsSentence(g)})
+		all = append(all, Finding{Group: "Workloads", Mood: g.mood(), Subject: g.Name, Text: requestsText(g)})
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; !l.idle() {
-			all = append(all, Finding{Group: "Priority levels", Mood: moodOf(&l.Group), Subject: l.Name, Text: levelSentence(l)})
+			all = append(all, Finding{Group: "Priority levels", Mood: l.mood(), Subject: l.Name, Text: levelText(l)})
 		}
 	}
 	return append(all, flowFindings(s)...)
 }
 
-// manyWaiting is the share of a group's requests that may still wait at the end of the run before
-// it is told: some that have just arrived are no news.
-const manyWaiting = 0.01
-
-func (g *Group) manyWaiting() bool { return float64(g.Waiting) > manyWaiting*float64(g.Arrived) }
-
-func moodOf(g *Group) Mood {
-	switch {
-	case g.Rejected > 0, g.Wait == nil && g.Waiting > 0:
-		return Bad
-	case g.Wait != nil && g.Wait.P99Ns == 0 && !g.manyWaiting():
-		return Good
+// stallFindings are about the workloads that stalled for a second or more, and the levels whose
+// limit fell to 0, with the cause as far as the limits show it.
+func stallFindings(s *Summary) []Finding {
+	const group = "Stalls"
+	var all []Finding
+	for i := range s.Workloads {
+		if g := &s.Workloads[i]; g.stalled() {
+			f := g.figures()
+			all = append(all, Finding{Group: group, Mood: f.judge(), Subject: g.Name, Text: stallText(g.Stall)})
+		}
 	}
-	return Neutral
+	for i := range s.PriorityLevels {
+		if l := &s.PriorityLevels[i]; l.Arrived > 0 && l.NoSeats != nil {
+			all = append(all, Finding{Group: group, Mood: l.mood(), Subject: l.Name, Text: noSeatsText(l)})
+		}
+	}
+	return all
 }
 
-// requestsSentence says what became of a group's requests, as a sentence whose subject is the
-// group: "waited 3 ms at p99, 12 ms at most; no request was rejected."
-func requestsSentence(g *Group) string {
+// stalled says whether the group stalled for so long that it is worth a finding.
+func (g *Group) stalled() bool { return g.Arrived > 0 && g.Stall != nil && g.Stall.MaxNs >= stallNs }
+
+// stallText says how long the longest stall was, since when, and why.
+func stallText(st *Stall) string {
+	text := fmt.Sprintf("no request was dispatched for %s, from %s to %s, while requests waited", duration(float64(st.MaxNs)),
+		moment(st.FromNs), moment(st.FromNs+st.MaxNs))
+	if st.Count > 1 {
+		text += fmt.Sprintf("; %d stalls of 1 s or more took %s of the time", st.Count, percent(st.Share))
+	}
+	text += ". "
+	switch {
+	case st.PriorityLevel == "":
+		return text + "Flow control was off."
+	case st.Limit < st.NominalLimit:
+		text += fmt.Sprintf("%s had lent %d of its %d seats when the stall began: its limit was %d", st.PriorityLevel,
+			st.NominalLimit-st.Limit, st.NominalLimit, st.Limit)
+		if st.Raised != nil {
+			text += fmt.Sprintf(" until the adjustment at %s raised it to %d", moment(st.Raised.AtNs), st.Raised.Limit)
+		}
+	default:
+		text += fmt.Sprintf("The limit of %s was %d seats (nominal %d) when the stall began", st.PriorityLevel, st.Limit, st.NominalLimit)
+	}
+	switch {
+	case st.Others > 0:
+		return text + fmt.Sprintf(". It dispatched %s of other workloads during the stall.", requestCount(st.Others))
+	case st.Limit == 0:
+		return text + ". With no seat it could dispatch no request."
+	}
+	return text + ". It dispatched no request during the stall: its seats were held by requests in execution, or fewer were free than the next request takes."
+}
+
+// noSeatsText says when a level's limit was 0.
+func noSeatsText(l *Level) string {
+	n := l.NoSeats
+	until := "the end of the run"
+	if n.ToNs != nil {
+		until = moment(*n.ToNs)
+	}
+	text := fmt.Sprintf("its limit was 0 seats from %s until %s (nominal %d), and no request could be dispatched", moment(n.FromNs), until, l.Limits.Nominal)
+	if n.TotalNs > n.MaxNs {
+		text += fmt.Sprintf("; the limit was 0 for %s in all", duration(float64(n.TotalNs)))
+	}
+	return text + "."
+}
+
+// moment writes a time of the run: "30.2 s".
+func moment(ns int64) string {
+	if ns == 0 {
+		return "0 s"
+	}
+	return duration(float64(ns))
+}
+
+// requestsText says what became of a group's requests.
+func requestsText(g *Group) string {
 	if g.Arrived == 0 {
-		return "sent no request after the warm-up."
+		return "no request arrived after the warm-up."
 	}
-	return outcome(g, "", "sent requests; ")
+	parts := []string{waitText(g)}
+	if g.stalled() {
+		parts = append(parts, fmt.Sprintf("stalled for %s from %s", duration(float64(g.Stall.MaxNs)), moment(g.Stall.FromNs)))
+	}
+	if v := g.VirtualWait; v != nil {
+		if v.Wait != nil && float64(v.Wait.P99Ns) > 100e6 {
+			parts = append(parts, "wait at a random moment p99 "+duration(float64(v.Wait.P99Ns)))
+		}
+		if rate := v.rejectedRate(); rate >= 0.01 {
+			parts = append(parts, fmt.Sprintf("at %s of random moments a request would be rejected", percent(rate)))
+		}
+	}
+	if g.Waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s (%s) still queued at the end", quantity(g.Waiting), quantity(g.Arrived), shareOf(g.Waiting, g.Arrived)))
+	}
+	return strings.Join(append(parts, rejectedText(g)), "; ") + "."
 }
 
-// outcome says what became of requests, which are its subject: all of them by one name, or those
-// dispatched by another, where some that were not have waited as well.
-func outcome(g *Group, all, of string) string {
-	subject := all
-	if g.Wait != nil && (g.Waiting > 0 || g.RejectedWait != nil && g.RejectedWait.MaxNs > 0) {
-		subject = of + "those dispatched "
+func waitText(g *Group) string {
+	d := g.Wait
+	if d == nil {
+		return fmt.Sprintf("none of %s was dispatched", requestCount(g.Arrived))
 	}
-	clauses := []string{subject + waitClause(g.Wait)}
-	if g.manyWaiting() {
-		clauses = append(clauses, fmt.Sprintf("%s still waited at the end", partOf(g.Waiting, g.Arrived)))
-	}
-	return strings.Join(append(clauses, rejectionClause(g)), "; ") + "."
-}
-
-func waitClause(d *Distribution) string {
+	text := fmt.Sprintf("wait p99 %s, max %s", duration(float64(d.P99Ns)), duration(float64(d.MaxNs)))
 	switch {
-	case d == nil:
-		return "never got a seat"
 	case d.MaxNs == 0:
-		return "never waited"
+		text = "no wait"
 	case d.P99Ns == 0:
-		return fmt.Sprintf("hardly waited (0 at p99, %s at most)", duration(float64(d.MaxNs)))
+		text = fmt.Sprintf("99 %% did not wait, max %s", duration(float64(d.MaxNs)))
 	}
-	return fmt.Sprintf("waited %s at p99, %s at most", duration(float64(d.P99Ns)), duration(float64(d.MaxNs)))
-}
-
-func rejectionClause(g *Group) string {
-	if g.Rejected == 0 {
-		return "no request was rejected"
-	}
-	reasons, kinds := []string{}, []struct {
-		name string
-		n    int64
-	}{{"queue full", g.QueueFull}, {"concurrency limit", g.ConcurrencyLimit}, {"time-out", g.TimedOut}}
-	for _, k := range kinds {
-		switch {
-		case k.n == g.Rejected:
-			reasons = append(reasons, k.name)
-		case k.n > 0:
-			reasons = append(reasons, k.name+" "+shareOf(k.n, g.Arrived))
-		}
-	}
-	verb, after := "were", ""
-	if g.Rejected == 1 {
-		verb = "was"
-	}
-	if d := g.RejectedWait; d != nil && d.MaxNs > 0 {
-		after = " after up to " + duration(float64(d.MaxNs))
-		if d.MinNs == d.MaxNs {
-			after = " after " + duration(float64(d.MaxNs))
-		}
-	}
-	return fmt.Sprintf("%s %s rejected%s (%s)", partOf(g.Rejected, g.Arrived), verb, after, strings.Join(reasons, ", "))
-}
-
-// partOf says how many of the requests that arrived these are: "50 % of 10 requests".
-func partOf(n, arrived int64) string {
-	return fmt.Sprintf("%s of %s %s", shareOf(n, arrived), quantity(arrived), requestsWord(arrived))
-}
-
-func requestsWord(n int64) string {
-	if n == 1 {
-		return "request"
-	}
-	return "requests"
-}
-
-func levelSentence(l *Level) string {
-	text := ""
-	if u := l.Utilisation; u != nil && u.Mean != nil {
-		saturated := "never saturated"
-		if u.Saturated > 0 {
-			saturated = "saturated " + percent(u.Saturated) + " of the time"
-		}
-		text = fmt.Sprintf("had %s of its seats in use and was %s; ", percent(*u.Mean), saturated)
-	}
-	switch {
-	case l.Arrived == 0 && text == "":
-		text = "got no request after the warm-up."
-	case l.Arrived == 0:
-		text += "it got no request after the warm-up."
-	case text == "":
-		text = requestsSentence(&l.Group)
-	default:
-		text += outcome(&l.Group, "its requests ", "of its requests ")
-	}
-	// Where nobody waited or was rejected, what the flows lack of their shares lies beyond the window.
-	f, served := l.Fairness, l.Rejected == 0 && !l.waited()
-	switch {
-	case f == nil || f.Flows < 2 || served:
-	case f.LeastRatio < hurtRatio:
-		text += fmt.Sprintf(" Jain’s index of fairness among its %s flows is %.3f; the one that fared worst got %s of its fair share.", quantity(int64(f.Flows)), f.Jain, ofShare(f.LeastRatio))
-	case f.LeastRatio < 0.9995:
-		least := math.Floor(f.LeastRatio*1000) / 10 // at least what is said
-		text += fmt.Sprintf(" Each of its %s flows got at least %s %% of its fair share.", quantity(int64(f.Flows)), digits(least))
-	default:
-		text += fmt.Sprintf(" Each of its %s flows got its fair share.", quantity(int64(f.Flows)))
+	if g.Waiting > 0 || g.RejectedWait != nil && g.RejectedWait.MaxNs > 0 {
+		text += " (dispatched requests)"
 	}
 	return text
 }
 
-// A flow is hurt if it got less than hurtRatio of its fair share, and it is greedy if it asked for
-// more than greedyRatio times that share.
+func rejectedText(g *Group) string {
+	if g.Rejected == 0 {
+		return fmt.Sprintf("0 of %s rejected", quantity(g.Arrived))
+	}
+	var reasons []string
+	for _, k := range []struct {
+		name string
+		n    int64
+	}{{"queue-full", g.QueueFull}, {"concurrency-limit", g.ConcurrencyLimit}, {"time-out", g.TimedOut}} {
+		if k.n > 0 {
+			reasons = append(reasons, k.name+" "+quantity(k.n))
+		}
+	}
+	text := fmt.Sprintf("%s of %s (%s) rejected: %s", quantity(g.Rejected), quantity(g.Arrived), shareOf(g.Rejected, g.Arrived), strings.Join(reasons, ", "))
+	if d := g.RejectedWait; d != nil && d.MaxNs > 0 {
+		text += fmt.Sprintf(", after a wait of at most %s", duration(float64(d.MaxNs)))
+	}
+	return text
+}
+
+// requestCount writes a number of requests: "1 request", "24.4 k requests".
+func requestCount(n int64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return quantity(n) + " requests"
+}
+
+func levelText(l *Level) string {
+	text := ""
+	if u := l.Utilisation; u != nil && u.Mean != nil {
+		text = fmt.Sprintf("seats in use %s (mean), saturated %s of the time; ", percent(*u.Mean), percent(u.Saturated))
+	}
+	return text + requestsText(&l.Group) + fairnessText(l)
+}
+
+// fairnessText says how the level's service compares with the fair shares of its flows. What a
+// flow would have sent had it not waited for answers is in no share, so beside a starved flow
+// nobody is said to have had its share.
+func fairnessText(l *Level) string {
+	f := l.Fairness
+	if f == nil || f.Flows < 2 || l.Rejected == 0 && !l.waited() {
+		return ""
+	}
+	text := fmt.Sprintf(" Jain’s index %.3f over %s flows", f.Jain, quantity(int64(f.Flows)))
+	if f.LeastRatio < hurtRatio {
+		text += fmt.Sprintf("; least service %s of the fair share", ofShare(f.LeastRatio))
+	} else {
+		least := math.Floor(min(f.LeastRatio, 1)*1000) / 10 // at least what is said
+		text += fmt.Sprintf("; every flow was served at least %s %% of its fair share", digits(least))
+	}
+	if st := l.Starvation; st != nil && st.MaxNs >= stallNs {
+		text += fmt.Sprintf(", which counts only what was sent: %s had requests waiting and none dispatched for %s", st.Flow, duration(float64(st.MaxNs)))
+	}
+	return text + "."
+}
+
+// A flow is underserved if it got less than hurtRatio of its fair share or starved for hurtStarvedNs,
+// and over-demanding if it asked for more than greedyRatio times that share.
 const (
-	hurtRatio   = 0.95
-	greedyRatio = 1.01
+	hurtRatio     = 0.95
+	hurtStarvedNs = 5_000_000_000
+	greedyRatio   = 1.01
 )
 
-// hurtNamed is how many of the flows that were hurt have a finding each.
+// hurtNamed is how many of the underserved flows have a finding each.
 const hurtNamed = 8
 
 func (f *Flow) greedy() bool { return f.DemandSeatSeconds > greedyRatio*f.FairShareSeatSeconds }
 
-// hurt says whether a flow whose requests waited or were rejected got less than its fair share, or
-// had requests rejected though it asked for no more than that. One that neither waited nor was
-// rejected is not hurt: what its last requests take beyond the end of the run is no loss.
+// hurt says whether a flow is underserved: its requests waited or were rejected, and it got less
+// than its fair share; or some were rejected though it asked for no more than that; or none was
+// dispatched for long. One that neither waited nor was rejected is not: what its last requests
+// take beyond the end of the run is no loss.
 func (f *Flow) hurt() bool {
-	return f.Rejected > 0 && !f.greedy() || (f.Rejected > 0 || f.waited()) && f.ratio() < hurtRatio
+	return f.starvedLong() > 0 || f.Rejected > 0 && !f.greedy() || (f.Rejected > 0 || f.waited()) && f.ratio() < hurtRatio
+}
+
+// starvedLong returns for how long the flow starved if that makes it underserved, else 0.
+func (f *Flow) starvedLong() int64 {
+	if f.StarvationNs < hurtStarvedNs {
+		return 0
+	}
+	return f.StarvationNs
 }
 
 // ratio returns the service as a part of the fair share. Where the level served nobody, nobody has
@@ -194,14 +249,13 @@ func flowFindings(s *Summary) []Finding {
 	}
 	// Those that asked for no more than their share come first: they are hurt by others.
 	slices.SortStableFunc(hurt, func(a, b *Flow) int { return cmp.Compare(boolean(a.greedy()), boolean(b.greedy())) })
-	const group = "Flows that were hurt"
+	const group = "Underserved flows"
 	var all []Finding
 	for _, f := range hurt[:min(len(hurt), hurtNamed)] {
-		all = append(all, Finding{Group: group, Mood: Bad, Subject: f.Name, Text: hurtSentence(f) + reason(s, f)})
+		all = append(all, Finding{Group: group, Mood: Bad, Subject: f.Name, Text: flowText(f) + reason(s, f)})
 	}
 	if more := len(hurt) - hurtNamed; more > 0 {
-		all = append(all, Finding{Group: group, Mood: Bad, Subject: counted(more, "more flow"),
-			Text: "got less than " + fairShares(more) + " or had requests rejected; the table of flows begins with those that were hurt."})
+		all = append(all, Finding{Group: group, Mood: Bad, Subject: counted(more, "more flow"), Text: "see the table of flows, which lists underserved flows first."})
 	}
 	for i := range s.PriorityLevels {
 		level := s.PriorityLevels[i].Name
@@ -212,47 +266,36 @@ func flowFindings(s *Summary) []Finding {
 			}
 		}
 		if len(of) > 0 {
-			all = append(all, Finding{Group: "Flows that asked for more than their fair share, and got about that or more", Subject: names(of, 3, of[0].Name), Text: greedySentence(of)})
+			all = append(all, Finding{Group: "Over-demanding flows, served about their fair share or more", Subject: names(of, 3, of[0].Name), Text: greedyText(of)})
 		}
 	}
 	return all
 }
 
-func hurtSentence(f *Flow) string {
+func flowText(f *Flow) string {
 	text := ""
 	if f.Ratio != nil {
-		text = fmt.Sprintf("got %s of its fair share of %s; ", ofShare(*f.Ratio), f.PriorityLevel)
+		text = fmt.Sprintf("service %s of its fair share of %s", ofShare(*f.Ratio), f.PriorityLevel)
+		if f.greedy() && f.FairShareSeatSeconds > 0 {
+			text += fmt.Sprintf(" (demand %s times the share)", digits(f.DemandSeatSeconds/f.FairShareSeatSeconds))
+		}
+		text += "; "
 	}
-	if f.greedy() && f.FairShareSeatSeconds > 0 {
-		text += fmt.Sprintf("it asked for %s times that share; ", digits(f.DemandSeatSeconds/f.FairShareSeatSeconds))
+	if f.StarvationNs >= stallNs {
+		text += fmt.Sprintf("requests waiting and none dispatched for %s; ", duration(float64(f.StarvationNs)))
 	}
-	if text == "" {
-		return requestsSentence(&f.Group)
-	}
-	return text + outcome(&f.Group, "", "of its requests ")
+	return text + requestsText(&f.Group)
 }
 
-func greedySentence(flows []*Flow) string {
+func greedyText(flows []*Flow) string {
 	var asked, got []float64
 	var all Group
 	for _, f := range flows {
 		asked, got = append(asked, f.DemandSeatSeconds/f.FairShareSeatSeconds), append(got, f.ratio())
 		all.Rejected, all.Arrived = all.Rejected+f.Rejected, all.Arrived+f.Arrived
 	}
-	rejected := "no request was rejected"
-	if all.Rejected > 0 {
-		rejected = partOf(all.Rejected, all.Arrived) + " were rejected"
-	}
-	return fmt.Sprintf("asked for %s times %s of %s, and got %s of that; %s.", span(asked, number), fairShares(len(flows)), flows[0].PriorityLevel,
-		span(got, ofShare), rejected)
-}
-
-// fairShares is what so many flows have.
-func fairShares(n int) string {
-	if n == 1 {
-		return "its fair share"
-	}
-	return "their fair shares"
+	return fmt.Sprintf("demand %s times the fair share of %s, service %s of the fair share; %s of %s (%s) rejected.", span(asked, number),
+		flows[0].PriorityLevel, span(got, ofShare), quantity(all.Rejected), quantity(all.Arrived), shareOf(all.Rejected, all.Arrived))
 }
 
 // span writes the least and the greatest value: "2 to 3", or only one where both read the same.
@@ -275,7 +318,7 @@ func ofShare(ratio float64) string {
 
 // reason says why a flow was hurt, as far as the hands, the services and the time show it: when
 // every queue of its hand is in the hands of flows that asked for more than their fair share and
-// had requests in queues when it had, its requests waited behind theirs. It is a because only if
+// had requests in queues when it had, its requests waited behind theirs. That is the cause only if
 // these even took more than their fair share. Else it says nothing.
 func reason(s *Summary, f *Flow) string {
 	backlogged := f.Rejected > 0 || f.Wait != nil && f.Wait.P50Ns > 0
@@ -294,10 +337,10 @@ func reason(s *Summary, f *Flow) string {
 		}
 	}
 	if by := cover(f.Hand, took); by != nil {
-		return fmt.Sprintf(" This is because %s, which took more than %s.", alsoInHands(f, by), fairShares(len(by)))
+		return " Cause: every queue of its hand is also in a hand of these flows, which took more than their fair shares: " + names(by, 4, f.Name) + "."
 	}
 	if by := cover(f.Hand, asked); by != nil {
-		return " " + capitalized(fmt.Sprintf("%s, which asked for more than %s.", alsoInHands(f, by), fairShares(len(by))))
+		return " Every queue of its hand is also in a hand of these over-demanding flows: " + names(by, 4, f.Name) + "."
 	}
 	return ""
 }
@@ -307,20 +350,6 @@ func reason(s *Summary, f *Flow) string {
 func (f *Flow) thereWith(other *Flow) bool {
 	n := other.queuedIn.count()
 	return n > 0 && 2*f.queuedIn.shared(other.queuedIn) >= n
-}
-
-func alsoInHands(f *Flow, by []*Flow) string {
-	queues, are, hands := fmt.Sprintf("all %d queues", len(f.Hand)), "are", "hands"
-	switch len(f.Hand) {
-	case 1:
-		queues, are = "the only queue", "is"
-	case 2:
-		queues = "both queues"
-	}
-	if len(by) == 1 {
-		hands = "hand"
-	}
-	return fmt.Sprintf("%s of its hand %s also in the %s of %s", queues, are, hands, names(by, 4, f.Name))
 }
 
 // cover returns few of the flows in whose hands together all the queues are, nil if there is

@@ -41,43 +41,43 @@ func TestABecauseOnlyWhereHandsAndServicesShowIt(t *testing.T) {
 	}{
 		{"two elephants cover the hand and took more than their share", mouse,
 			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9), flowWith("user:b", 200, 100, 105, 3, 4, 5)},
-			"This is because all 3 queues of its hand are also in the hands of a and b, which took more than their fair shares."},
+			"Cause: every queue of its hand is also in a hand of these flows, which took more than their fair shares: a and b."},
 		{"they cover it, and took what was theirs", mouse,
 			[]Flow{flowWith("user:a", 200, 100, 100, 1, 2, 9), flowWith("user:b", 200, 100, 98, 3, 4, 5)},
-			"All 3 queues of its hand are also in the hands of a and b, which asked for more than their fair shares."},
+			"Every queue of its hand is also in a hand of these over-demanding flows: a and b."},
 		{"one queue is in no elephant's hand", mouse,
-			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)}, "(queue full)."},
+			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)}, "queue-full 10."},
 		{"who covers it asked for no more than its share, and got a little more by chance", mouse,
-			[]Flow{flowWith("user:a", 100, 100, 102, 1, 2, 3)}, "(queue full)."},
+			[]Flow{flowWith("user:a", 100, 100, 102, 1, 2, 3)}, "queue-full 10."},
 		{"they are at another level", mouse,
-			[]Flow{func() Flow { f := flowWith("user:a", 200, 100, 110, 1, 2, 3); f.PriorityLevel = "high"; return f }()}, "(queue full)."},
+			[]Flow{func() Flow { f := flowWith("user:a", 200, 100, 110, 1, 2, 3); f.PriorityLevel = "high"; return f }()}, "queue-full 10."},
 		{"no hands", flowWith("user:mouse", 10, 10, 7.1),
-			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "(queue full)."},
+			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "queue-full 10."},
 		{"it was not backlogged", func() Flow {
 			f := mouse
 			f.Rejected, f.QueueFull, f.Wait = 0, 0, &Distribution{MaxNs: 5_000_000}
 			return f
-		}(), []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "no request was rejected."},
+		}(), []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "0 of 100 rejected."},
 		{"the one that covers most is named first", mouse,
-			[]Flow{flowWith("user:c", 200, 100, 120, 1, 8, 9), flowWith("user:d", 200, 100, 110, 1, 2, 3)}, "in the hand of d, which took more than its fair share."},
+			[]Flow{flowWith("user:c", 200, 100, 120, 1, 8, 9), flowWith("user:d", 200, 100, 110, 1, 2, 3)}, "took more than their fair shares: d."},
 		{"the hand has two queues", flowWith("user:mouse", 10, 10, 7.1, 1, 2), []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)},
-			"This is because both queues of its hand are also in the hand of a, which took more than its fair share."},
+			"took more than their fair shares: a."},
 		{"the hand has one queue", flowWith("user:mouse", 10, 10, 7.1, 1), []Flow{flowWith("user:a", 200, 100, 100, 1, 2, 9)},
-			" The only queue of its hand is also in the hand of a, which asked for more than its fair share."},
+			" Every queue of its hand is also in a hand of these over-demanding flows: a."},
 		{"one queue is covered by an elephant that was not there", mouse, []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9),
-			at(bitset{0b11, 0b10}, flowWith("user:b", 200, 100, 105, 3, 4, 5))}, "(queue full)."},
+			at(bitset{0b11, 0b10}, flowWith("user:b", 200, 100, 105, 3, 4, 5))}, "queue-full 10."},
 		{"the elephant was there in three of the five intervals", mouse, []Flow{at(bitset{0b11, 0b11}, flowWith("user:a", 200, 100, 110, 1, 2, 3))},
-			"This is because all 3 queues of its hand are also in the hand of a, which took more than its fair share."},
+			"took more than their fair shares: a."},
 		{"in half of them", at(bitset{0b11}, mouse), []Flow{at(bitset{0b101}, flowWith("user:a", 200, 100, 110, 1, 2, 3))},
-			"This is because all 3 queues of its hand are also in the hand of a, which took more than its fair share."},
-		{"before them", at(bitset{0, 0b11}, mouse), []Flow{at(bitset{0b1111}, flowWith("user:a", 200, 100, 110, 1, 2, 3))}, "(queue full)."},
+			"took more than their fair shares: a."},
+		{"before them", at(bitset{0, 0b11}, mouse), []Flow{at(bitset{0b1111}, flowWith("user:a", 200, 100, 110, 1, 2, 3))}, "queue-full 10."},
 	} {
 		s := &Summary{Flows: append([]Flow{c.mouse}, c.others...), PriorityLevels: []Level{{Group: Group{Name: "low"}}}}
 		got := textOf(flowFindings(s), "schema/user:mouse")
-		if !strings.HasPrefix(got, "got 71 % of its fair share of low; ") || !strings.HasSuffix(got, c.want) {
+		if !strings.HasPrefix(got, "service 71 % of its fair share of low; ") || !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s:\n%s\nwant … %s", c.story, got, c.want)
 		}
-		if strings.Contains(got, "because") != strings.Contains(c.want, "because") && !strings.Contains(c.want, "took more") {
+		if strings.Contains(got, "Cause: ") != strings.Contains(c.want, "took more") {
 			t.Errorf("%s: %s", c.story, got)
 		}
 	}
@@ -91,9 +91,9 @@ func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
 		got = append(got, f.Subject+" "+f.Text)
 	}
 	want := []string{
-		"schema/user:d got 99 % of its fair share of low; waited 3 ms at p99, 5 ms at most; 10 % of 100 requests were rejected (queue full).",
-		"schema/user:c got 80 % of its fair share of low; it asked for 2.5 times that share; waited 3 ms at p99, 5 ms at most; 10 % of 100 requests were rejected (queue full).",
-		"schema/user:a and b asked for 2 to 3 times their fair shares of low, and got 96 % to 110 % of that; 10 % of 200 requests were rejected.",
+		"schema/user:d service 99 % of its fair share of low; wait p99 3 ms, max 5 ms; 10 of 100 (10 %) rejected: queue-full 10.",
+		"schema/user:c service 80 % of its fair share of low (demand 2.5 times the share); wait p99 3 ms, max 5 ms; 10 of 100 (10 %) rejected: queue-full 10.",
+		"schema/user:a and b demand 2 to 3 times the fair share of low, service 96 % to 110 % of the fair share; 20 of 200 (10 %) rejected.",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -102,31 +102,36 @@ func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
 
 func TestRequestsInPlainWords(t *testing.T) {
 	timedOut := func(leastNs int64) *Distribution { return &Distribution{MinNs: leastNs, MaxNs: 2_000_000_000} }
+	waits := func(p99Ns, maxNs int64) *Distribution { return &Distribution{P99Ns: p99Ns, MaxNs: maxNs} }
 	for _, c := range []struct {
 		g    Group
 		want string
 		mood Mood
 	}{
-		{Group{}, "sent no request after the warm-up.", Neutral},
-		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{}}, "never waited; no request was rejected.", Good},
-		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{MaxNs: 3_000_000}}, "hardly waited (0 at p99, 3 ms at most); no request was rejected.", Good},
-		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{P99Ns: 3_000_000, MaxNs: 4_000_000}}, "waited 3 ms at p99, 4 ms at most; no request was rejected.", Neutral},
+		{Group{}, "no request arrived after the warm-up.", Neutral},
+		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 0)}, "no wait; 0 of 5 rejected.", Good},
+		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 3_000_000)}, "99 % did not wait, max 3 ms; 0 of 5 rejected.", Good},
+		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: waits(3_000_000, 4_000_000)}, "wait p99 3 ms, max 4 ms; 0 of 5 rejected.", Good},
 		{Group{Counts: Counts{Arrived: 1, Rejected: 1, TimedOut: 1}, RejectedWait: timedOut(2_000_000_000)},
-			"never got a seat; 100 % of 1 request was rejected after 2 s (time-out).", Bad},
-		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: &Distribution{}, RejectedWait: timedOut(0)},
-			"sent requests; those dispatched never waited; 50 % of 10 requests were rejected after up to 2 s (queue full 40 %, time-out 10 %).", Bad},
-		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, QueueFull: 5}, Wait: &Distribution{P99Ns: 3_000_000, MaxNs: 4_000_000}, RejectedWait: &Distribution{}},
-			"waited 3 ms at p99, 4 ms at most; 50 % of 10 requests were rejected (queue full).", Bad},
-		// Who still waits has no wait yet, and more than one in a hundred of them is not good.
-		{Group{Counts: Counts{Arrived: 40, Executed: 16, Waiting: 24}, Wait: &Distribution{}},
-			"sent requests; those dispatched never waited; 60 % of 40 requests still waited at the end; no request was rejected.", Neutral},
-		{Group{Counts: Counts{Arrived: 40, Waiting: 40}}, "never got a seat; 100 % of 40 requests still waited at the end; no request was rejected.", Bad},
-		{Group{Counts: Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: &Distribution{}}, "sent requests; those dispatched never waited; no request was rejected.", Good},
-		{Group{Counts: Counts{Arrived: 99, Executed: 97, Waiting: 2}, Wait: &Distribution{MaxNs: 3_000_000}},
-			"sent requests; those dispatched hardly waited (0 at p99, 3 ms at most); 2.02 % of 99 requests still waited at the end; no request was rejected.", Neutral},
+			"none of 1 request was dispatched; 1 of 1 (100 %) rejected: time-out 1, after a wait of at most 2 s.", Bad},
+		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: waits(0, 0), RejectedWait: timedOut(0)},
+			"no wait (dispatched requests); 5 of 10 (50 %) rejected: queue-full 4, time-out 1, after a wait of at most 2 s.", Bad},
+		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, QueueFull: 5}, Wait: waits(3_000_000, 4_000_000), RejectedWait: &Distribution{}},
+			"wait p99 3 ms, max 4 ms; 5 of 10 (50 %) rejected: queue-full 5.", Bad},
+		{Group{Counts: Counts{Arrived: 1_000_000, Executed: 999_999, Rejected: 1, QueueFull: 1}, Wait: waits(0, 0), RejectedWait: &Distribution{}},
+			"no wait; 1 of 1 M (<0.01 %) rejected: queue-full 1.", Neutral},
+		{Group{Counts: Counts{Arrived: 40, Executed: 16, Waiting: 24}, Wait: waits(0, 0)}, "no wait (dispatched requests); 24 of 40 (60 %) still queued at the end; 0 of 40 rejected.", Bad},
+		{Group{Counts: Counts{Arrived: 40, Waiting: 40}}, "none of 40 requests was dispatched; 40 of 40 (100 %) still queued at the end; 0 of 40 rejected.", Bad},
+		{Group{Counts: Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: waits(0, 0)}, "no wait (dispatched requests); 1 of 100 (1 %) still queued at the end; 0 of 100 rejected.", Good},
+		// A closed loop that stood still: what it sent did not wait, but for twenty requests.
+		{Group{Counts: Counts{Arrived: 10_000, Executed: 10_000}, Wait: waits(0, 10_600_000_000), Stall: &Stall{MaxNs: 10_600_000_000, FromNs: 30_000_000_000},
+			VirtualWait: &VirtualWait{Probes: 1000, Wait: waits(10_100_000_000, 10_500_000_000)}},
+			"99 % did not wait, max 10.6 s; stalled for 10.6 s from 30 s; wait at a random moment p99 10.1 s; 0 of 10 k rejected.", Bad},
+		{Group{Counts: Counts{Arrived: 100, Executed: 100}, Wait: waits(0, 0), VirtualWait: &VirtualWait{Probes: 1000, Rejected: 20, Wait: waits(0, 0)}},
+			"no wait; at 2 % of random moments a request would be rejected; 0 of 100 rejected.", Bad},
 	} {
-		if got := requestsSentence(&c.g); got != c.want || moodOf(&c.g) != c.mood {
-			t.Errorf("%q %q, want %q %q", got, moodOf(&c.g), c.want, c.mood)
+		if got := requestsText(&c.g); got != c.want || c.g.mood() != c.mood {
+			t.Errorf("%q %q, want %q %q", got, c.g.mood(), c.want, c.mood)
 		}
 	}
 }
@@ -145,9 +150,9 @@ func TestFlowsThatAskedForMoreThanTheirShare(t *testing.T) {
 		want  string
 	}{
 		{[]Flow{waitingOnly(flowWith("user:a", 200, 100, 150)), flowWith("user:b", 300, 100, 95)},
-			"schema/user:a and b asked for 2 to 3 times their fair shares of low, and got 95 % to 150 % of that; 5 % of 200 requests were rejected."},
+			"schema/user:a and b demand 2 to 3 times the fair share of low, service 95 % to 150 % of the fair share; 10 of 200 (5 %) rejected."},
 		{[]Flow{waitingOnly(flowWith("user:a", 172, 100, 100))},
-			"schema/user:a asked for 1.72 times its fair share of low, and got 100 % of that; no request was rejected."},
+			"schema/user:a demand 1.72 times the fair share of low, service 100 % of the fair share; 0 of 100 (0 %) rejected."},
 		{[]Flow{noWait}, ""}, // what it asked for, it had
 	} {
 		got := ""
@@ -174,9 +179,9 @@ func TestWhoIsHurt(t *testing.T) {
 		f    Flow
 		want string
 	}{
-		{"nothing is served", unserved, "never got a seat; 100 % of 5 requests still waited at the end; no request was rejected."},
+		{"nothing is served", unserved, "none of 5 requests was dispatched; 5 of 5 (100 %) still queued at the end; 0 of 5 rejected."},
 		{"nothing is asked for", idle, ""},
-		{"nearly its share", short, "got 94.95 % of its fair share of low; waited 3 ms at p99, 5 ms at most; 10 % of 100 requests were rejected (queue full)."},
+		{"nearly its share", short, "service 94.95 % of its fair share of low; wait p99 3 ms, max 5 ms; 10 of 100 (10 %) rejected: queue-full 10."},
 		{"less than its share, without a wait", unhurt, ""},
 	} {
 		s := &Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: []Flow{c.f}}
@@ -204,8 +209,8 @@ func TestServiceBelowTheFairShareIsDrawnAsSuch(t *testing.T) {
 // Nine or ten were hurt, of which eight have a finding each. The table of flows begins with them, by
 // their exact ratios, though elephants got less of theirs.
 func TestFlowsThatWereHurtStandFirst(t *testing.T) {
-	for more, want := range []string{1: "1 more flow got less than its fair share or had requests rejected; the table of flows begins with those that were hurt.",
-		2: "2 more flows got less than their fair shares or had requests rejected; the table of flows begins with those that were hurt."} {
+	for more, want := range []string{1: "1 more flow see the table of flows, which lists underserved flows first.",
+		2: "2 more flows see the table of flows, which lists underserved flows first."} {
 		if more == 0 {
 			continue
 		}
@@ -238,35 +243,34 @@ func TestLevelsInPlainWords(t *testing.T) {
 		return &Level{Group: Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{P99Ns: maxWaitNs, MaxNs: maxWaitNs}},
 			Utilisation: &Utilisation{Mean: &mean, Saturated: 0.25}, Fairness: &Fairness{Flows: 3, Jain: 0.8, LeastRatio: leastRatio}}
 	}
-	const use = "had 50 % of its seats in use and was saturated 25 % of the time; its requests "
+	starved := level(1, 1000)
+	starved.Starvation = &Starvation{MaxNs: 10_600_000_000, Flow: "schema/f"}
+	waiting := level(0, 0)
+	waiting.Counts = Counts{Arrived: 5, Executed: 3, Waiting: 2}
+	const use = "seats in use 50 % (mean), saturated 25 % of the time; "
+	const waits = use + "wait p99 1 µs, max 1 µs; 0 of 5 rejected. Jain’s index 0.800 over 3 flows; "
 	for _, c := range []struct {
 		l    *Level
 		want string
+		mood Mood
 	}{
-		{level(0.5, 0), use + "never waited; no request was rejected."}, // what is short of the share is served after the window
-		{level(0.5, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Jain’s index of fairness among its 3 flows is 0.800; the one that fared worst got 50 % of its fair share."},
-		{level(0.96, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got at least 96 % of its fair share."},
-		{level(0.953999, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got at least 95.3 % of its fair share."},
-		{level(0.9994, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got at least 99.9 % of its fair share."},
-		{level(0.94999, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Jain’s index of fairness among its 3 flows is 0.800; the one that fared worst got 94.999 % of its fair share."},
-		{level(1, 1000), use + "waited 1 µs at p99, 1 µs at most; no request was rejected. Each of its 3 flows got its fair share."},
-		{&Level{PeakSeats: 1}, "got no request after the warm-up."},
-		{&Level{PeakSeats: 1, Utilisation: &Utilisation{Mean: &mean, Saturated: 0.25}},
-			"had 50 % of its seats in use and was saturated 25 % of the time; it got no request after the warm-up."},
-		{func() *Level {
-			l := level(0, 0)
-			l.Counts = Counts{Arrived: 5, Executed: 3, Waiting: 2}
-			return l
-		}(), "had 50 % of its seats in use and was saturated 25 % of the time; of its requests those dispatched never waited; 40 % of 5 requests still waited at the end; " +
-			"no request was rejected. Jain’s index of fairness among its 3 flows is 0.800; the one that fared worst got 0 % of its fair share."},
-		{func() *Level {
-			l := level(0, 0)
-			l.Counts, l.Wait, l.Fairness = Counts{Arrived: 5, Waiting: 5}, nil, nil
-			return l
-		}(), use + "never got a seat; 100 % of 5 requests still waited at the end; no request was rejected."},
+		{level(0.5, 0), use + "no wait; 0 of 5 rejected.", Good}, // what is short of the share is served after the window
+		{level(0.5, 1000), waits + "least service 50 % of the fair share.", Bad},
+		{level(0.6, 1000), waits + "least service 60 % of the fair share.", Neutral},
+		{level(0.96, 1000), waits + "every flow was served at least 96 % of its fair share.", Good},
+		{level(0.953999, 1000), waits + "every flow was served at least 95.3 % of its fair share.", Good},
+		{level(0.9994, 1000), waits + "every flow was served at least 99.9 % of its fair share.", Good},
+		{level(0.94999, 1000), waits + "least service 94.999 % of the fair share.", Neutral},
+		{level(1.2, 1000), waits + "every flow was served at least 100 % of its fair share.", Good},
+		{starved, waits + "every flow was served at least 100 % of its fair share, which counts only what was sent: " +
+			"schema/f had requests waiting and none dispatched for 10.6 s.", Bad},
+		{&Level{PeakSeats: 1}, "no request arrived after the warm-up.", Neutral},
+		{&Level{PeakSeats: 1, Utilisation: &Utilisation{Mean: &mean, Saturated: 0.25}}, use + "no request arrived after the warm-up.", Neutral},
+		{waiting, use + "no wait (dispatched requests); 2 of 5 (40 %) still queued at the end; 0 of 5 rejected. " +
+			"Jain’s index 0.800 over 3 flows; least service 0 % of the fair share.", Bad},
 	} {
-		if got := levelSentence(c.l); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
+		if got := levelText(c.l); got != c.want || c.l.mood() != c.mood {
+			t.Errorf("%q %q, want %q %q", got, c.l.mood(), c.want, c.mood)
 		}
 	}
 }
@@ -308,10 +312,10 @@ func TestReplicationsInPlainWords(t *testing.T) {
 	r := replicationsOf(all...)
 	reached := 0.4
 	r.Precision = &Precision{Wanted: 0.1, Statistics: []PrecisionResult{{Name: "wait{workload:a}.p(99)", Reached: &reached}, {Name: "wait{workload:c}.p(99)"}}}
-	want := `|a waited 3.0 ±1.2 ms at p99; no request was rejected in any run.
-good|b did not wait at p99; no request was rejected in any run.
-bad|low had 30 ±12 % of its seats in use; its requests waited 5 ms at p99; 30 ±12 % of the requests were rejected.
-bad|stuck had 30 ±12 % of its seats in use; it had no request dispatched; 30 ±12 % of the requests were rejected.
+	want := `good|a wait p99 3.0 ±1.2 ms; 0 % rejected in every run.
+good|b 99 % did not wait; 0 % rejected in every run.
+bad|low seats in use 30 ±12 %; wait p99 5 ms; 30 ±12 % rejected.
+bad|stuck seats in use 30 ±12 %; no request was dispatched; 30 ±12 % rejected.
 bad|wait{workload:a}.p(99) is 3.0 ±1.2 ms, known to 40 %.
 bad|wait{workload:c}.p(99) has no samples.`
 	if got := linesOf(r.findings(r.byName())); got != want {
@@ -329,9 +333,9 @@ func TestReplicationsTellWhoStillWaits(t *testing.T) {
 	all[9].Values = Values{1, 1, 1, 1, 1}
 	all = slices.Delete(all, 10, 11)
 	r := replicationsOf(all...)
-	want := `|a did not wait at p99; 60 % still waited at the end; no request was rejected in any run.
-good|b did not wait at p99; no request was rejected in any run.
-bad|c had no request dispatched; 100 % still waited at the end; no request was rejected in any run.`
+	want := `bad|a 99 % did not wait; 60 % still queued at the end; 0 % rejected in every run.
+good|b 99 % did not wait; 1 % still queued at the end; 0 % rejected in every run.
+bad|c no request was dispatched; 100 % still queued at the end; 0 % rejected in every run.`
 	if got := linesOf(r.findings(r.byName())); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -51,6 +51,8 @@ var glossary = []Term{
 	{"executed", "Executed", "Requests that were dispatched and whose execution ended before the run did."},
 	{"rejected", "Rejected", "Requests that were turned away: because the queue was full, because no seat was free and nothing queues, or because they had waited as long as they may."},
 	{"wait", "Wait", "The time from a request’s arrival to its dispatch. Rejected requests have none."},
+	{"virtualWait", "Wait at a random moment", "What a request would have waited that was sent at a random moment of the window, by 1000 probes for each workload that change nothing. Clients that wait for an answer send nothing meanwhile, so that the waits of the requests sent may look shorter than this."},
+	{"stall", "Stall", "The longest time in which requests of the workload waited and none was dispatched."},
 	{"latency", "Latency", "The time from a request’s arrival to the end of its execution. Rejected requests have none."},
 	{"percentile", "Percentile (median, 99th)", "The 99th percentile is the least time that at least 99 % of the requests do not exceed; the median is the 50th. At most 0.1 % above the true value, for a single flow 3.2 %."},
 	{"nominal", "Nominal limit", "The seats that a priority level has by its shares, before it lends or borrows any."},

@@ -131,26 +131,43 @@ func groupsTable(name, of string, groups []Group, total *Group) *Table {
 	t := &Table{Name: name, Caption: of + "s: requests, waits and latencies", Columns: []Column{{Title: of, Left: true},
 		{Title: "Arrived", Term: "arrived"}, {Title: "Executed", Term: "executed"}, {Title: "Rejected", Term: "rejected"},
 		{Title: "Wait, median", Term: "wait"}, {Title: "99th", Term: "percentile"}, {Title: "longest"},
+		{Title: "Random moment, 99th", Term: "virtualWait"}, {Title: "Stall", Term: "stall"},
 		{Title: "Latency, median", Term: "latency"}, {Title: "99th", Term: "percentile"}, {Title: "longest"}}}
+	withStalls := slices.ContainsFunc(groups, func(g Group) bool { return g.Stall != nil })
+	if !withStalls { // of FlowSchemas
+		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Term == "virtualWait" || c.Term == "stall" })
+	}
 	for i := range groups {
-		t.Rows = append(t.Rows, groupRow(&groups[i], groups[i].Name))
+		t.Rows = append(t.Rows, groupRow(&groups[i], groups[i].Name, withStalls))
 	}
 	if total != nil && len(groups) > 1 {
-		t.Rows, t.Last = append(t.Rows, groupRow(total, "all")), 1
+		t.Rows, t.Last = append(t.Rows, groupRow(total, "all", withStalls)), 1
 	}
 	return t
 }
 
-func groupRow(g *Group, name string) []Cell {
+func groupRow(g *Group, name string, withStalls bool) []Cell {
 	row := []Cell{word(name), countCell(g.Arrived), shareCell(g.Executed, g.Arrived), shareCell(g.Rejected, g.Arrived)}
-	for _, d := range []*Distribution{g.Wait, g.Latency} {
-		if d == nil {
-			row = append(row, absent, absent, absent)
-			continue
-		}
-		row = append(row, durationCell(d.P50Ns), durationCell(d.P99Ns), durationCell(d.MaxNs))
+	row = append(row, durationCells(g.Wait)...)
+	virtual, stall := absent, absent
+	if v := g.VirtualWait; v != nil && v.Wait != nil {
+		virtual = durationCell(v.Wait.P99Ns)
 	}
-	return row
+	if g.Stall != nil && g.Arrived > 0 {
+		stall = durationCell(g.Stall.MaxNs)
+	}
+	if withStalls {
+		row = append(row, virtual, stall)
+	}
+	return append(row, durationCells(g.Latency)...)
+}
+
+// durationCells are the median, the 99th percentile and the longest of durations.
+func durationCells(d *Distribution) []Cell {
+	if d == nil {
+		return []Cell{absent, absent, absent}
+	}
+	return []Cell{durationCell(d.P50Ns), durationCell(d.P99Ns), durationCell(d.MaxNs)}
 }
 
 // levelsTable has the levels that requests came to; those that none came to are named below.

@@ -15,7 +15,7 @@ import (
 type Statistic struct {
 	Name   string // wait{workload:mice}.p(99), as scenario.ParseStatistic reads it
 	Value  float64
-	Unit   string // ns, requests, requests/s, flows, seats, seat-seconds, or "" for a plain number
+	Unit   string // ns, requests, requests/s, stalls, flows, seats, seat-seconds, or "" for a plain number
 	Better Better
 
 	id            scenario.Statistic
@@ -122,6 +122,16 @@ func (l *statisticList) group(g *Group) {
 	l.durations("execution", g.Execution, Neither)
 	l.durations("latency", g.Latency, Lower)
 	l.durations("rejectedWait", g.RejectedWait, Lower)
+	if st := g.Stall; st != nil {
+		l.add(float64(st.MaxNs), "ns", Lower, scenario.Statistic{Metric: "stall", Stat: "max"})
+		l.add(float64(st.Count), "stalls", Lower, scenario.Statistic{Metric: "stall", Stat: "count"})
+		l.add(st.Share, "", Lower, scenario.Statistic{Metric: "stall", Stat: "share"})
+	}
+	if v := g.VirtualWait; v != nil {
+		l.add(v.rejectedRate(), "", Lower, scenario.Statistic{Metric: "virtualRejected", Stat: "rate"})
+		l.count("virtualWait", v.Probes-v.Rejected, Neither)
+		l.durations("virtualWait", v.Wait, Lower)
+	}
 }
 
 func (l *statisticList) count(metric string, n int64, better Better) {

@@ -37,9 +37,12 @@ func (c *Collector) Result(warnings ...string) *Result {
 
 	all := c.merged(func(*cell) bool { return true })
 	s.Total = groupOf("", all)
+	s.Total.Stall = c.stall.summary(c.toNs - c.fromNs)
 	for i := range sc.Spec.Workload {
 		m := c.merged(func(cl *cell) bool { return cl.workload == i })
-		s.Workloads = append(s.Workloads, groupOf(sc.Spec.Workload[i].Name, m))
+		g := groupOf(sc.Spec.Workload[i].Name, m)
+		g.Stall, g.VirtualWait = c.stalls[i].summary(c.toNs-c.fromNs), c.virtual.result(i)
+		s.Workloads = append(s.Workloads, g)
 		result.waits = append(result.waits, m.timed[wait])
 	}
 	for _, name := range c.schemaNames() {
@@ -123,6 +126,10 @@ func (c *Collector) addLevel(s *Summary, l *level) {
 		PeakSeats:          w.peak,
 		ServiceSeatSeconds: w.seatNs / 1e9,
 	}
+	if !l.exempt() { // where nothing waits
+		out.Stall = l.stall.summary(c.toNs - c.fromNs)
+	}
+	out.NoSeats = l.noSeats(c.fromNs, c.toNs)
 	if l.spec.Limited != nil {
 		out.Response = l.spec.Limited.LimitResponse.Type
 	}

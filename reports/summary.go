@@ -36,6 +36,42 @@ type Group struct {
 	Execution    *Distribution `json:"execution"`    // dispatch to finish
 	Latency      *Distribution `json:"latency"`      // arrival to finish
 	RejectedWait *Distribution `json:"rejectedWait"` // arrival to rejection
+
+	Stall       *Stall       `json:"stall,omitempty"`       // of all requests, a workload and a priority level
+	VirtualWait *VirtualWait `json:"virtualWait,omitempty"` // of a workload that has sent a request
+}
+
+// Stall is the time in which requests of a group waited and none of the group was dispatched. A
+// stall begins when the first request comes to wait or with the last dispatch, whichever is later,
+// and ends with the next dispatch or when nothing waits any more.
+type Stall struct {
+	MaxNs  int64   `json:"maxNs"`  // the longest one within the window
+	FromNs int64   `json:"fromNs"` // when that began
+	Count  int64   `json:"count"`  // of those of a second or more
+	Share  float64 `json:"share"`  // of the window, spent in these
+
+	// Where the requests waited during the longest one, and that level's limits in seats then:
+	// the current limit when it began, the nominal one, and the first rise of the current limit
+	// before it ended.
+	PriorityLevel string       `json:"priorityLevel"`
+	Limit         int          `json:"limit"`
+	NominalLimit  int          `json:"nominalLimit"`
+	Raised        *LimitChange `json:"raised"`           // null when the limit was not raised until the end of the stall
+	Others        int64        `json:"othersDispatched"` // requests that the level dispatched during the stall
+}
+
+// LimitChange is a change of a level's current limit.
+type LimitChange struct {
+	AtNs  int64 `json:"atNs"`
+	Limit int   `json:"limit"` // from then on, in seats
+}
+
+// VirtualWait is what requests of a workload would have met that were sent at random moments of
+// the window.
+type VirtualWait struct {
+	Probes   int64         `json:"probes"`
+	Rejected int64         `json:"rejected"` // of the probes
+	Wait     *Distribution `json:"wait"`     // of those not rejected
 }
 
 // Counts are numbers of requests. Arrived = Executed + Rejected + Waiting + Executing.
@@ -74,6 +110,7 @@ type Level struct {
 	HandSize           int          `json:"handSize"` // 0 unless it queues
 	QueueLengthLimit   int          `json:"queueLengthLimit"`
 	Limits             Limits       `json:"limits"`
+	NoSeats            *NoSeats     `json:"noSeats"`     // null unless the level queues and its current limit was 0 within the window
 	Utilisation        *Utilisation `json:"utilisation"` // null of an exempt level
 	PeakSeats          int          `json:"peakSeats"`   // in use at once
 	MeanWaiting        float64      `json:"meanWaiting"` // requests, time-weighted
@@ -88,6 +125,15 @@ type Limits struct {
 	Lower   int `json:"lower"`
 	Upper   int `json:"upper"`
 	Current int `json:"current"` // when the run ended
+}
+
+// NoSeats is when the current limit of a level that queues was 0, so that nothing could be
+// dispatched. (One that rejects executes a request at a time even then.)
+type NoSeats struct {
+	MaxNs   int64  `json:"maxNs"`  // the longest such time within the window
+	FromNs  int64  `json:"fromNs"` // when that began
+	ToNs    *int64 `json:"toNs"`   // and ended; null when it lasted to the end of the run
+	TotalNs int64  `json:"totalNs"`
 }
 
 // Utilisation says how far a level's seats were used.

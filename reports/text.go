@@ -38,6 +38,7 @@ func WriteText(w io.Writer, s *Summary, options TextOptions) error {
 	t.head(s.Name, ran(s), s.Description)
 	t.workloads(s)
 	t.levels(s)
+	t.stalls(s)
 	t.worstFlows(s)
 	t.thresholds(s)
 	t.warnings(s)
@@ -201,8 +202,28 @@ func (t *textWriter) level(l *Level) []string {
 		shareOf(l.Rejected, l.Arrived), wait, flows, fair, starved}
 }
 
-// worst returns the flows that fared worst: those that were hurt, the ones with the least part of
-// their fair share first, then others with rejections.
+// stalls tells of the workloads and levels that stood still, whom the percentiles of the requests
+// that were sent may not show.
+func (t *textWriter) stalls(s *Summary) {
+	findings := stallFindings(s)
+	if len(findings) == 0 {
+		return
+	}
+	t.heading("Stalls")
+	for _, f := range findings {
+		for i, line := range wrap(printable(f.Subject+": "+f.Text), t.options.Width-4) {
+			mark := "! "
+			if i > 0 {
+				mark = "  "
+			}
+			fmt.Fprintln(t, "  "+mark+line)
+		}
+	}
+}
+
+// worst returns the flows that fared worst: the underserved ones, first by the part that they got of
+// their fair share as far as it is below hurtRatio, then by how long they starved; then others with
+// rejections.
 func worst(s *Summary, most int) []*Flow {
 	var flows []*Flow
 	for i := range s.Flows {
@@ -211,7 +232,8 @@ func worst(s *Summary, most int) []*Flow {
 		}
 	}
 	slices.SortStableFunc(flows, func(a, b *Flow) int {
-		return cmp.Or(-cmp.Compare(boolean(a.hurt()), boolean(b.hurt())), cmp.Compare(a.ratio(), b.ratio()), -cmp.Compare(a.Rejected, b.Rejected))
+		return cmp.Or(-cmp.Compare(boolean(a.hurt()), boolean(b.hurt())), cmp.Compare(min(a.ratio(), hurtRatio), min(b.ratio(), hurtRatio)),
+			-cmp.Compare(a.starvedLong(), b.starvedLong()), cmp.Compare(a.ratio(), b.ratio()), -cmp.Compare(a.Rejected, b.Rejected))
 	})
 	return flows[:min(most, len(flows))]
 }
@@ -221,7 +243,7 @@ func (t *textWriter) worstFlows(s *Summary) {
 	if len(flows) == 0 {
 		return
 	}
-	t.heading("Flows that fared worst")
+	t.heading("Underserved flows, and others with rejections")
 	tb := &table{left: 2}
 	tb.row("flow", "level", "arrived", "rejected", "demand", "share", "service", "of share", "starved")
 	for _, f := range flows {

@@ -40,6 +40,10 @@ func (c *Collector) value(s *Summary, t *scenario.Threshold) (value float64, not
 	switch t.Metric {
 	case "starvation", "service", "demand", "fairShare":
 		return flowsValue(s.Flows, t)
+	case "stall":
+		return stallValue(s, t)
+	case "virtualWait", "virtualRejected":
+		return c.virtualValue(t)
 	}
 	if t.Metric == "fairness" || t.Metric == "utilisation" || t.Metric == "waiting" && t.Stat == "mean" {
 		for i := range s.PriorityLevels {
@@ -47,7 +51,7 @@ func (c *Collector) value(s *Summary, t *scenario.Threshold) (value float64, not
 				return levelValue(l, t)
 			}
 		}
-		return 0, "the priority level was not there"
+		return 0, noSuchLevel
 	}
 	if t.Tag("flow") != "" {
 		return c.flowRequestsValue(t)
@@ -109,8 +113,9 @@ func tagged(t *scenario.Threshold, name, value string) bool {
 
 // Notes of a threshold that has no value.
 const (
-	noSamples  = "no samples"
-	noSuchFlow = "no such flow appeared"
+	noSamples   = "no samples"
+	noSuchFlow  = "no such flow appeared"
+	noSuchLevel = "the priority level was not there"
 )
 
 func requestsValue[C count](m *measures[C], t *scenario.Threshold, seconds float64) (value float64, note string) {
@@ -230,4 +235,60 @@ func flowsValue(flows []Flow, t *scenario.Threshold) (value float64, note string
 		return 0, noSamples
 	}
 	return *sum.Ratio, ""
+}
+
+// stallValue returns what a threshold on stalls is compared with: those of a workload, of a priority
+// level, or of all requests.
+func stallValue(s *Summary, t *scenario.Threshold) (value float64, note string) {
+	of := &s.Total
+	if name := t.Tag("workload"); name != "" {
+		of = groupNamed(s.Workloads, name)
+	}
+	if name := t.Tag("priorityLevel"); name != "" {
+		of = nil
+		for i := range s.PriorityLevels {
+			if l := &s.PriorityLevels[i]; l.Name == name {
+				of = &l.Group
+			}
+		}
+		if of == nil {
+			return 0, noSuchLevel
+		}
+	}
+	switch {
+	case of == nil || of.Stall == nil || of.Arrived == 0:
+		return 0, noSamples
+	case t.Stat == "max":
+		return float64(of.Stall.MaxNs), ""
+	case t.Stat == "count":
+		return float64(of.Stall.Count), ""
+	}
+	return of.Stall.Share, ""
+}
+
+func groupNamed(groups []Group, name string) *Group {
+	for i := range groups {
+		if groups[i].Name == name {
+			return &groups[i]
+		}
+	}
+	return nil
+}
+
+// virtualValue returns what a threshold on the probes of a workload is compared with.
+func (c *Collector) virtualValue(t *scenario.Threshold) (value float64, note string) {
+	for i := range c.scenario.Spec.Workload {
+		if c.scenario.Spec.Workload[i].Name != t.Tag("workload") {
+			continue
+		}
+		v := c.virtual.result(i)
+		switch {
+		case v == nil:
+			return 0, noSamples
+		case t.Metric == "virtualRejected":
+			return v.rejectedRate(), ""
+		}
+		return durationValue(&c.virtual.workloads[i].waits, v.Probes, t)
+	}
+	return 0, noSamples
 }

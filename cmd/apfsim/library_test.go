@@ -66,7 +66,7 @@ func TestLibrary(t *testing.T) {
 
 // keyStatistics are those that are kept of all requests, workloads and priority levels.
 var keyStatistics = []string{"arrived.count", "executed.rate", "rejected.rate", "retries.count", "wait.mean", "wait.p(99)",
-	"wait.max", "latency.mean", "latency.p(99)", "fairness.jain", "fairness.leastRatio", "starvation.max", "service.seatSeconds",
+	"wait.max", "virtualWait.p(99)", "stall.max", "latency.mean", "latency.p(99)", "fairness.jain", "fairness.leastRatio", "starvation.max", "service.seatSeconds",
 	"utilisation.mean", "utilisation.peak", "utilisation.saturated"}
 
 var tagsOfStatistic = regexp.MustCompile(`\{.*\}`)

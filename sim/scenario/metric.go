@@ -12,6 +12,7 @@ type metric struct {
 	stats    []stat
 	tags     []string
 	required string // a tag that must be given
+	single   bool   // takes one tag at most
 	example  string
 	apf      bool    // exists with PriorityAndFairness alone
 	whole    bool    // of the run as a whole alone, not over windows
@@ -21,6 +22,14 @@ type metric struct {
 type stat struct {
 	name string
 	unit Unit
+}
+
+// requiredExample is the required tag with a value.
+func (m *metric) requiredExample() string {
+	if m.required == tagWorkload {
+		return tagWorkload + ":mice"
+	}
+	return m.required + ":workload-low"
 }
 
 func (m *metric) stat(name string) (Unit, bool) {
@@ -75,6 +84,8 @@ var (
 	flowTags    = []string{tagFlowSchema, tagPriorityLevel, tagFlow}
 	levelTags   = []string{tagPriorityLevel}
 
+	workloadTags = []string{tagWorkload}
+
 	rejectionReasons = []string{"queue-full", "concurrency-limit", "time-out"}
 
 	durationStats = []stat{{"mean", Nanoseconds}, {"avg", Nanoseconds}, {"min", Nanoseconds}, {"med", Nanoseconds},
@@ -84,7 +95,7 @@ var (
 
 // metricNames are the metrics in the order in which messages list them.
 var metricNames = []string{"wait", "execution", "latency", "rejectedWait", "arrived", "executed", "rejected",
-	"timedOut", "retries", "waiting", "executing", "fairness", "utilisation", "starvation", "service", "demand", "fairShare"}
+	"timedOut", "retries", "waiting", "executing", "stall", "virtualWait", "virtualRejected", "fairness", "utilisation", "starvation", "service", "demand", "fairShare"}
 
 var metrics = map[string]*metric{
 	"wait":         {stats: durationStats, tags: requestTags, example: "p(99) < 100ms"},
@@ -100,6 +111,10 @@ var metrics = map[string]*metric{
 	"waiting": {stats: countStats, tags: requestTags, example: "count < 100",
 		ofLevel: &metric{stats: []stat{{"mean", PlainNumber}}, tags: levelTags, required: tagPriorityLevel, apf: true, whole: true}},
 	"executing": {stats: countStats, tags: requestTags, example: "count < 100"},
+	"stall": {stats: []stat{{"max", Nanoseconds}, {"count", PlainNumber}, {"share", Fraction}},
+		tags: []string{tagWorkload, tagPriorityLevel}, single: true, example: "max < 1s", whole: true},
+	"virtualWait":     {stats: durationStats, tags: workloadTags, required: tagWorkload, example: "p(99) < 1s", whole: true},
+	"virtualRejected": {stats: []stat{{"rate", Fraction}}, tags: workloadTags, required: tagWorkload, example: "rate < 0.01", whole: true},
 	"fairness": {stats: []stat{{"jain", Fraction}, {"maxMinError", PlainNumber}, {"leastRatio", PlainNumber}, {"flows", PlainNumber}},
 		tags: levelTags, required: tagPriorityLevel, example: "jain > 0.95", apf: true, whole: true},
 	"utilisation": {stats: []stat{{"mean", PlainNumber}, {"peak", PlainNumber}, {"saturated", Fraction}},
@@ -147,7 +162,10 @@ func (v *validator) thresholds() {
 			continue
 		}
 		if m.required != "" && t.Tag(m.required) == "" {
-			fail("%s wants the tag %s, as %s{%s:workload-low}", called, m.required, t.Metric, m.required)
+			fail("%s wants the tag %s, as %s{%s}", called, m.required, t.Metric, m.requiredExample())
+		}
+		if m.single && len(t.Tags) > 1 {
+			fail("%s takes one tag; use one of %s", called, strings.Join(m.tags, ", "))
 		}
 		for _, tag := range t.Tags {
 			switch {

@@ -1,0 +1,265 @@
+package reports
+
+import (
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/sim/random"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// probesPerWorkload is how many random moments of the window a workload is probed at.
+const probesPerWorkload = 1000
+
+// virtualWaits measures what requests would have met that were sent at random moments: for each
+// workload the virtual waiting time, by probes that change nothing (queueset.Probe). Clients that
+// wait for an answer before they send again send nothing while they wait, so the waits of the
+// requests that were sent do not show how long such a time was (coordinated omission); the
+// moments of the probes do not depend on the clients. It implements server.Observer.
+//
+// A probe is for a client drawn among those that have sent a request, and like the latest of
+// these. One that would still wait when the run ends counts with what it has waited by then.
+type virtualWaits struct {
+	server    *server.Server
+	fromNs    int64 // the window
+	toNs      int64
+	workloads []virtualWorkload
+	pending   []pendingProbe
+	changed   []changedSet // the queue sets with pending probes
+}
+
+// virtualWorkload is the probes of one workload.
+type virtualWorkload struct {
+	startNs, endNs int64              // within which it sends
+	latest         []*server.Template // by client; nil before its first request
+	seen           []int32            // the clients that have sent a request
+	moments        random.Stream
+	next           int   // probe
+	nextNs         int64 // when it is due
+	probes         int64
+	rejected       int64
+	waits          histogram[uint64]
+}
+
+type pendingProbe struct {
+	queueset.Probe
+	workload int
+	fromNs   int64
+	limitNs  int64 // when it would time out
+}
+
+// changedSet says when something last happened at a queue set.
+type changedSet struct {
+	set  *queueset.QueueSet
+	atNs int64
+	n    int // pending probes
+}
+
+func newVirtualWaits(sc *scenario.Scenario, of *server.Server) *virtualWaits {
+	v := &virtualWaits{server: of, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
+	v.workloads = make([]virtualWorkload, len(sc.Spec.Workload))
+	for i := range v.workloads {
+		w, of := &v.workloads[i], &sc.Spec.Workload[i]
+		w.startNs, w.endNs = int64(of.Start), sc.Spec.EndNs(of)
+		w.latest = make([]*server.Template, of.Clients)
+		w.waits.precision = finePrecision
+		w.moments.Open(sc.Spec.Seed, of.Name, 0, "probes")
+		v.draw(w)
+	}
+	return v
+}
+
+// draw draws the moment of the workload's next probe: one in each of equal parts of the window.
+func (v *virtualWaits) draw(w *virtualWorkload) {
+	length := float64(v.toNs-v.fromNs) / probesPerWorkload
+	w.nextNs = v.fromNs + int64(length*(float64(w.next)+w.moments.Float64()))
+	w.next++
+}
+
+// Tick implements server.Observer.
+func (v *virtualWaits) Tick(nowNs int64) (nextNs int64) {
+	nextNs = v.toNs
+	for i := range v.workloads {
+		w := &v.workloads[i]
+		for w.nextNs <= nowNs && w.next <= probesPerWorkload {
+			v.probe(nowNs, i)
+			v.draw(w)
+		}
+		if w.next <= probesPerWorkload {
+			nextNs = min(nextNs, w.nextNs)
+		}
+	}
+	return nextNs
+}
+
+func (v *virtualWaits) probe(nowNs int64, workload int) {
+	w := &v.workloads[workload]
+	if len(w.seen) == 0 || nowNs < w.startNs || nowNs >= w.endNs {
+		return
+	}
+	template := w.latest[w.seen[w.moments.IntN(len(w.seen))]]
+	p, rejection, waits := v.server.Probe(nowNs, template)
+	w.probes++
+	switch {
+	case rejection != queueset.NotRejected:
+		w.rejected++
+	case !waits:
+		w.waits.record(0)
+	default:
+		v.pending = append(v.pending, pendingProbe{p, workload, nowNs, nowNs + template.WaitLimitNs()})
+		c := v.setOf(p.Set())
+		c.n++
+		c.atNs = nowNs
+	}
+}
+
+// setOf returns the entry of a queue set, which is made if there is none.
+func (v *virtualWaits) setOf(set *queueset.QueueSet) *changedSet {
+	if c := v.entry(set); c != nil {
+		return c
+	}
+	v.changed = append(v.changed, changedSet{set: set})
+	return &v.changed[len(v.changed)-1]
+}
+
+func (v *virtualWaits) entry(set *queueset.QueueSet) *changedSet {
+	for i := range v.changed {
+		if v.changed[i].set == set {
+			return &v.changed[i]
+		}
+	}
+	return nil
+}
+
+// end ends the probes of a queue set that are over now.
+func (v *virtualWaits) end(nowNs int64, c *changedSet, over func(*pendingProbe) bool) {
+	kept := v.pending[:0]
+	for i := range v.pending {
+		p := &v.pending[i]
+		switch {
+		case p.Set() != c.set:
+			kept = append(kept, *p)
+		case nowNs >= p.limitNs:
+			v.workloads[p.workload].rejected++
+			c.n--
+		case over(p):
+			v.workloads[p.workload].waits.record(nowNs - p.fromNs)
+			c.n--
+		default:
+			kept = append(kept, *p)
+		}
+	}
+	v.pending = kept
+}
+
+// about returns the entry of the queue set of a level that a request is at, nil if no probe waits
+// there.
+func (v *virtualWaits) about(r *server.Request, level *flowcontrol.Level) *changedSet {
+	if len(v.pending) == 0 || r.Flow == nil {
+		return nil
+	}
+	c := v.entry(level.Queues())
+	if c == nil || c.n == 0 {
+		return nil
+	}
+	return c
+}
+
+// change ends the probes that would have been dispatched in the state that the queue set has had
+// since something last happened there, and notes that something happens now.
+func (v *virtualWaits) change(nowNs int64, c *changedSet) {
+	if c == nil {
+		return
+	}
+	if c.atNs < nowNs && c.set.SeatsInUse() < c.set.Limit() {
+		v.end(c.atNs, c, func(p *pendingProbe) bool { return p.Ready() })
+	}
+	c.atNs = nowNs
+}
+
+// Arrived implements server.Observer.
+func (v *virtualWaits) Arrived(nowNs int64, r *server.Request) {
+	w := &v.workloads[r.Workload]
+	if w.latest[r.Client] == nil {
+		w.seen = append(w.seen, int32(r.Client))
+	}
+	w.latest[r.Client] = r.Template
+	v.change(nowNs, v.about(r, r.RoutedTo())) // its own level is set only when flow control takes it
+}
+
+// Queued implements server.Observer.
+func (v *virtualWaits) Queued(int64, *server.Request) {}
+
+// Dispatched implements server.Observer.
+func (v *virtualWaits) Dispatched(nowNs int64, r *server.Request) {
+	c := v.about(r, r.Level)
+	if c == nil {
+		return
+	}
+	v.end(nowNs, c, func(p *pendingProbe) bool { return p.Precedes(&r.Request.Request, r.ArrivalNs >= p.fromNs) })
+	c.atNs = nowNs
+}
+
+// Rejected implements server.Observer.
+func (v *virtualWaits) Rejected(nowNs int64, r *server.Request) {
+	c := v.about(r, r.Level)
+	if r.Rejection == queueset.TimedOut && c != nil {
+		for i := range v.pending {
+			if p := &v.pending[i]; p.fromNs <= r.ArrivalNs && p.Set() == r.Level.Queues() {
+				p.TimedOutBehind(&r.Request.Request)
+			}
+		}
+	}
+	v.change(nowNs, c)
+}
+
+// Executed implements server.Observer.
+func (v *virtualWaits) Executed(nowNs int64, r *server.Request) { v.change(nowNs, v.about(r, r.Level)) }
+
+// Released implements server.Observer.
+func (v *virtualWaits) Released(nowNs int64, r *server.Request) { v.change(nowNs, v.about(r, r.Level)) }
+
+// Adjusted implements server.Observer. The probes of a level that has gone are of no more use.
+func (v *virtualWaits) Adjusted(nowNs int64) {
+	if len(v.pending) == 0 {
+		return
+	}
+	there := map[*queueset.QueueSet]bool{}
+	for _, l := range v.server.Levels() {
+		there[l.Queues()] = true
+	}
+	kept := v.pending[:0]
+	for _, p := range v.pending {
+		if there[p.Set()] {
+			kept = append(kept, p)
+		} else {
+			v.workloads[p.workload].probes--
+		}
+	}
+	v.pending = kept
+	for i := range v.changed {
+		c := &v.changed[i]
+		v.end(nowNs, c, func(p *pendingProbe) bool { return p.Ready() })
+		c.atNs = nowNs
+	}
+}
+
+// finish ends the probes that are still pending: the run is over.
+func (v *virtualWaits) finish() {
+	for i := range v.changed {
+		v.change(v.toNs, &v.changed[i])
+		v.end(v.toNs, &v.changed[i], func(*pendingProbe) bool { return true })
+	}
+}
+
+// result returns what the probes of a workload met, nil when there was none.
+func (v *virtualWaits) result(workload int) *VirtualWait {
+	if v == nil || v.workloads[workload].probes == 0 {
+		return nil
+	}
+	w := &v.workloads[workload]
+	return &VirtualWait{Probes: w.probes, Rejected: w.rejected, Wait: distribution(&w.waits)}
+}
+
+// rejectedRate is the part of the probes that would have been rejected.
+func (v *VirtualWait) rejectedRate() float64 { return float64(v.Rejected) / float64(v.Probes) }
