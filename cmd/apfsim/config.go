@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"apfsim/core/config"
+	"apfsim/core/document"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
 	"apfsim/sim/yaml"
@@ -54,19 +56,27 @@ func (f *configFlags) serverLimit() (int, error) {
 	return f.requests + f.mutated, nil
 }
 
-// load reads the configuration of the files and prints its warnings.
-func (f *configFlags) load(cmd *cobra.Command, files []string) (config.Objects, error) {
+// load reads the configuration of the files and prints its notes and warnings.
+func (f *configFlags) load(cmd *cobra.Command, files []string) (*scenario.LoadedConfig, error) {
 	if err := oneOf("base", f.base, []string{scenario.BaseSuggested, scenario.BaseMandatory}); err != nil {
-		return config.Objects{}, invalid(err)
+		return nil, invalid(err)
 	}
-	objects, warnings, mistakes := scenario.LoadConfig(f.base, files)
-	if err := mistakes.Sorted().Err(); err != nil {
-		return objects, invalid(err)
+	loaded := scenario.LoadConfig(f.base, files)
+	for _, source := range loaded.Sources {
+		printAll(cmd.ErrOrStderr(), "note", source.Notes)
 	}
-	for _, w := range warnings.Sorted() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w.Error())
+	if err := loaded.Mistakes.Err(); err != nil {
+		return nil, invalid(err)
 	}
-	return objects, nil
+	printAll(cmd.ErrOrStderr(), "warning", loaded.Warnings)
+	return loaded, nil
+}
+
+// printAll prints notes or warnings, a line each.
+func printAll(stderr io.Writer, what string, all document.Mistakes) {
+	for _, m := range all {
+		fmt.Fprintf(stderr, "apfsim: %s: %v\n", what, m)
+	}
 }
 
 func newConfigValidate() *cobra.Command {
@@ -74,16 +84,26 @@ func newConfigValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check files of FlowSchemas and PriorityLevelConfigurations",
+		Long: `Check files of FlowSchemas and PriorityLevelConfigurations by the rules of a server, and say
+what was read of each. A file may be a folder (its .yaml, .yml and .json files, hidden ones
+left out) or - for standard input. Objects of other kinds are skipped, so that what helm
+template prints is checked as it is. A file with neither kind of object is an error.`,
 		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
-  apfsim config validate cluster.yaml`,
-		Args: atLeastOne("a file of flow-control objects"),
+  apfsim config validate cluster.yaml
+  helm template my-chart | apfsim config validate -`,
+		Args: atLeastOne("a file of flow-control objects, a folder of them, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			objects, err := flags.load(cmd, args)
+			loaded, err := flags.load(cmd, args)
 			if err != nil {
 				return err
 			}
+			for _, source := range loaded.Sources {
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), source.Summary()); err != nil {
+					return err
+				}
+			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "valid: with the base, %d FlowSchemas and %d priority levels\n",
-				len(objects.FlowSchemas), len(objects.PriorityLevels))
+				len(loaded.Objects.FlowSchemas), len(loaded.Objects.PriorityLevels))
 			return err
 		},
 	}
@@ -106,11 +126,11 @@ takes at most.`,
 			if err != nil {
 				return err
 			}
-			objects, err := flags.load(cmd, args)
+			loaded, err := flags.load(cmd, args)
 			if err != nil {
 				return err
 			}
-			seats := reports.SeatsOf(objects, limit)
+			seats := reports.SeatsOf(loaded.Objects, limit)
 			if flags.format == "json" {
 				return reports.WriteJSON(cmd.OutOrStdout(), seats)
 			}

@@ -39,12 +39,12 @@ match, the priority level, the flow, its hash and hand, and the seats that it ta
 			if err != nil {
 				return err
 			}
-			objects, err := flags.load(cmd, files)
+			loaded, err := flags.load(cmd, files)
 			if err != nil {
 				return err
 			}
 			question.Attributes, question.Query = request.Attributes(&as, 0)
-			explanation, err := reports.Explain(objects, limit, question)
+			explanation, err := reports.Explain(loaded.Objects, limit, question)
 			if err != nil {
 				return invalid(fmt.Errorf("--query %q: %w", question.Query, err))
 			}

@@ -193,11 +193,10 @@ func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// warn says what is odd about a scenario.
+// warn says what is odd about a scenario, and what was skipped in its files.
 func warn(stderr io.Writer, sc *scenario.Scenario) {
-	for _, w := range sc.Warnings {
-		fmt.Fprintln(stderr, "apfsim: warning:", w)
-	}
+	printAll(stderr, "note", sc.Notes)
+	printAll(stderr, "warning", sc.Warnings)
 }
 
 // printer prints what comes of the runs.

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
 	"apfsim/sim/scenario"
 	"apfsim/sim/yaml"
 )
@@ -45,9 +44,9 @@ func (o *Objects) UnmarshalJSON(text []byte) error {
 	if err := mistakes.Err(); err != nil {
 		return err
 	}
-	decoded, mistakes := config.Decode(docs...)
-	o.Objects = decoded
-	return document.Mistakes(mistakes).Err()
+	decoded := config.Decode(docs...)
+	o.Objects = decoded.Objects
+	return decoded.Mistakes.Err()
 }
 
 // Step is one write of one object, and the configuration after it.

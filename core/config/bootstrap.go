@@ -24,12 +24,12 @@ func Mandatory() Objects {
 			flowSchema(CatchAll, CatchAll, 10000, ByUser, everything(groups(unauthenticated, authenticated)...)),
 		},
 		PriorityLevels: []*PriorityLevel{
-			{CatchAll, PriorityLevelSpec{Type: TypeLimited, Limited: &LimitedSpec{
+			{Name: CatchAll, Spec: PriorityLevelSpec{Type: TypeLimited, Limited: &LimitedSpec{
 				NominalConcurrencyShares: new(int32(5)),
 				LendablePercent:          new(int32(0)),
 				LimitResponse:            LimitResponse{Type: ResponseReject},
 			}}},
-			{Exempt, PriorityLevelSpec{Type: TypeExempt, Exempt: &ExemptSpec{
+			{Name: Exempt, Spec: PriorityLevelSpec{Type: TypeExempt, Exempt: &ExemptSpec{
 				NominalConcurrencyShares: new(int32(0)),
 				LendablePercent:          new(int32(0)),
 			}}},
@@ -79,7 +79,7 @@ func Suggested() Objects {
 }
 
 func flowSchema(name, level string, precedence int32, distinguisher string, rule PolicyRulesWithSubjects) *FlowSchema {
-	s := &FlowSchema{name, FlowSchemaSpec{
+	s := &FlowSchema{Name: name, Spec: FlowSchemaSpec{
 		PriorityLevelConfiguration: PriorityLevelReference{level},
 		MatchingPrecedence:         precedence,
 		Rules:                      []PolicyRulesWithSubjects{rule},
@@ -91,7 +91,7 @@ func flowSchema(name, level string, precedence int32, distinguisher string, rule
 }
 
 func queueLevel(name string, shares, lendablePercent, queues, handSize int32) *PriorityLevel {
-	return &PriorityLevel{name, PriorityLevelSpec{Type: TypeLimited, Limited: &LimitedSpec{
+	return &PriorityLevel{Name: name, Spec: PriorityLevelSpec{Type: TypeLimited, Limited: &LimitedSpec{
 		NominalConcurrencyShares: &shares,
 		LendablePercent:          &lendablePercent,
 		LimitResponse: LimitResponse{Type: ResponseQueue,

@@ -1,6 +1,10 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"apfsim/core/document"
@@ -9,15 +13,15 @@ import (
 // group is the API group of both kinds.
 const group = "flowcontrol.apiserver.k8s.io"
 
-// Versions of the group that Decode reads. They differ in how a level says its shares:
-// v1beta2 calls them assuredConcurrencyShares, and before v1 zero meant the default.
+// Versions of the group. They differ in how a level says its shares ([Version]), and before
+// v1 zero shares meant the default.
 const (
-	v1      = group + "/v1"
-	v1beta3 = group + "/v1beta3"
-	v1beta2 = group + "/v1beta2"
+	v1       = group + "/v1"
+	v1beta3  = group + "/v1beta3"
+	v1beta2  = group + "/v1beta2"
+	v1beta1  = group + "/v1beta1"
+	v1alpha1 = group + "/v1alpha1"
 )
-
-var versions = []string{v1, v1beta3, v1beta2}
 
 const (
 	kindFlowSchema    = "FlowSchema"
@@ -26,28 +30,54 @@ const (
 	listSuffix        = "List" // of FlowSchemaList and PriorityLevelConfigurationList
 )
 
+// kinds are those that are read.
+var kinds = []string{kindFlowSchema, kindPriorityLevel, kindList, kindFlowSchema + listSuffix, kindPriorityLevel + listSuffix}
+
 // keepZeroShares is the annotation by which a server marks, in v1beta3, shares that are
 // zero rather than absent (k8s.io/api/flowcontrol/v1beta3).
 const keepZeroShares = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
 
+// Decoded is what documents hold.
+type Decoded struct {
+	Objects  Objects
+	Skipped  Kinds             // objects of other kinds, which mean nothing to flow control
+	Notes    document.Mistakes // what is valid, but no longer served
+	Mistakes document.Mistakes
+}
+
 // Decode reads the FlowSchemas and PriorityLevelConfigurations of docs, each of them one
-// object or a list as kubectl prints it, in the order of the text, fills in the defaults
-// and validates them. What a server writes of its own, status and metadata other than the
-// name, is ignored. An object in which something is wrong is left out and its mistakes
-// are returned; so are, as mistakes, two objects of one kind and name.
-func Decode(docs ...document.Document) (Objects, document.Mistakes) {
-	r := reader{seen: map[[2]string]document.Place{}}
-	var mistakes document.Mistakes
+// object or a list as kubectl prints it, in the order of the text, fills in the defaults of
+// their API version and validates them. Objects of other kinds are skipped and counted. What
+// a server writes of its own, status and most metadata, is ignored. An object in which
+// something is wrong is left out and its mistakes are returned; so are, as mistakes, two
+// objects of one kind and name.
+func Decode(docs ...document.Document) Decoded {
+	r := reader{seen: map[[2]string]document.Place{}, skipped: map[string]int{}}
+	var d Decoded
 	for _, doc := range docs {
 		r.Decoder = &document.Decoder{File: doc.File}
 		r.read(doc.Root, "", header{})
-		mistakes = append(mistakes, r.Mistakes...)
+		d.Mistakes = append(d.Mistakes, r.Mistakes...)
 	}
-	return r.objects, mistakes
+	d.Objects, d.Notes = r.objects, RemovedVersions(r.objects)
+	for kind, count := range r.skipped {
+		d.Skipped = append(d.Skipped, KindCount{kind, count})
+	}
+	slices.SortFunc(d.Skipped, func(a, b KindCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
+	})
+	return d
+}
+
+// Foreign reports whether an object with this header is neither of flow control nor a list
+// that may hold such objects, so that [Decode] skips it.
+func Foreign(apiVersion, kind string) bool {
+	return apiVersion != group && !strings.HasPrefix(apiVersion, group+"/") &&
+		!slices.ContainsFunc(kinds, func(k string) bool { return strings.EqualFold(k, kind) })
 }
 
 // UnmarshalDocument reads a list of objects, or a single one, within another document,
-// by the rules of [Decode].
+// by the rules of [Decode], but for objects of other kinds, which are mistakes here.
 func (o *Objects) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	r := reader{Decoder: d, seen: map[[2]string]document.Place{}}
 	if n.Kind != document.List {
@@ -63,7 +93,8 @@ func (o *Objects) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 type reader struct {
 	*document.Decoder
 	objects Objects
-	seen    map[[2]string]document.Place // where each kind and name stands
+	seen    map[[2]string]document.Place // where each kind and name is defined
+	skipped map[string]int               // objects of other kinds; nil where they are mistakes
 }
 
 // header is what says how to read an object.
@@ -115,6 +146,9 @@ type metadata struct {
 // read reads the object or list n. The list around it, if it is one of a single kind,
 // says what n need not repeat.
 func (r *reader) read(n *document.Node, path string, around header) {
+	if around.kind == "" && r.skip(n, path) {
+		return
+	}
 	if n == nil || n.Kind != document.Object {
 		at, kind := document.Place{File: r.File}, document.Null
 		if n != nil {
@@ -129,7 +163,7 @@ func (r *reader) read(n *document.Node, path string, around header) {
 	}
 	switch h.kind {
 	case kindFlowSchema:
-		r.readFlowSchema(n, path)
+		r.readFlowSchema(n, path, h.apiVersion)
 	case kindPriorityLevel:
 		r.readPriorityLevel(n, path, h.apiVersion)
 	default:
@@ -137,10 +171,31 @@ func (r *reader) read(n *document.Node, path string, around header) {
 	}
 }
 
+// skip counts n if it is of no kind that is read here, and reports whether it is. A document
+// that is no object counts as one without a kind.
+func (r *reader) skip(n *document.Node, path string) bool {
+	kind := text(n.Get("kind"))
+	switch {
+	case r.skipped == nil, !Foreign(text(n.Get("apiVersion")), kind):
+		return false
+	case path != "" && n.Kind != document.Object:
+		return false
+	}
+	r.skipped[kind]++
+	return true
+}
+
+// text returns a string, "" for anything else.
+func text(n *document.Node) string {
+	if n == nil || n.Kind != document.String {
+		return ""
+	}
+	return n.Text
+}
+
 // header returns the kind and version of n if they are known.
 func (r *reader) header(n *document.Node, path string, around header) (h header, ok bool) {
-	kinds := []string{kindFlowSchema, kindPriorityLevel, kindList, kindFlowSchema + listSuffix, kindPriorityLevel + listSuffix}
-	named := "FlowSchema, PriorityLevelConfiguration or a List of them"
+	kinds, named := kinds, "FlowSchema, PriorityLevelConfiguration or a List of them"
 	if around.kind != "" {
 		kinds, named = []string{around.kind}, around.kind+", as in the list around it"
 	}
@@ -152,8 +207,11 @@ func (r *reader) header(n *document.Node, path string, around header) (h header,
 		h.apiVersion, ok = r.oneOf(n, path, "apiVersion", "", []string{"v1"}, "v1 for a List")
 		return h, ok
 	}
-	h.apiVersion, ok = r.oneOf(n, path, "apiVersion", around.apiVersion, versions,
-		strings.Join(versions[:len(versions)-1], ", ")+" or "+versions[len(versions)-1])
+	var versions []string
+	for _, v := range Versions() {
+		versions = append(versions, v.Name)
+	}
+	h.apiVersion, ok = r.oneOf(n, path, "apiVersion", around.apiVersion, versions, v1+" (or v1beta3, v1beta2, v1beta1, v1alpha1)")
 	return h, ok
 }
 
@@ -176,7 +234,7 @@ func (r *reader) oneOf(n *document.Node, path, name, implied string, want []stri
 			return w, true
 		}
 	}
-	r.Fail(value, path, "%q is not known here; want %s%s", value.Text, named, document.Suggest(value.Text, want))
+	r.Fail(value, path, "%q is not supported; want %s%s", value.Text, named, document.Suggest(value.Text, want))
 	return "", false
 }
 
@@ -204,10 +262,13 @@ func (r *reader) readList(n *document.Node, path string, h header) {
 	}
 }
 
-func (r *reader) readFlowSchema(n *document.Node, path string) {
+func (r *reader) readFlowSchema(n *document.Node, path, apiVersion string) {
 	var o object[FlowSchemaSpec]
 	v := r.decodeObject(n, path, &o)
-	s := &FlowSchema{o.Metadata.Name, o.Spec}
+	if r.template(v) {
+		return
+	}
+	s := &FlowSchema{o.Metadata.Name, o.Spec, v.origin(apiVersion, &o.Metadata)}
 	s.Spec.setDefaults()
 	v.metadata(kindFlowSchema, &o.Metadata)
 	v.flowSchema(s)
@@ -222,11 +283,10 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 		v        *validator
 		level    PriorityLevel
 		metadata metadata
-		shares   = "nominalConcurrencyShares"
+		shares   = versionOf(apiVersion).Shares
 	)
-	if apiVersion == v1beta2 {
-		shares = "assuredConcurrencyShares"
-		var o object[priorityLevelSpecV1beta2]
+	if shares == assuredShares {
+		var o object[priorityLevelSpecAssured]
 		v = r.decodeObject(n, path, &o)
 		metadata, level.Spec = o.Metadata, o.Spec.convert()
 	} else {
@@ -234,7 +294,11 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 		v = r.decodeObject(n, path, &o)
 		metadata, level.Spec = o.Metadata, o.Spec
 	}
-	level.Name = metadata.Name
+	if r.template(v) {
+		return
+	}
+	r.explainShares(v, apiVersion)
+	level.Name, level.Origin = metadata.Name, v.origin(apiVersion, &metadata)
 	if apiVersion != v1 && level.Spec.Limited != nil && level.Spec.Shares() == 0 {
 		level.Spec.Limited.NominalConcurrencyShares = nil // the default
 		if apiVersion == v1beta3 && metadata.Annotations.Get(keepZeroShares) != nil {
@@ -258,6 +322,84 @@ func (r *reader) decodeObject(n *document.Node, path string, o any) *validator {
 		first: before, decoded: len(r.Mistakes)}
 }
 
+// origin returns where the object was read.
+func (v *validator) origin(apiVersion string, m *metadata) *Origin {
+	o := &Origin{Document: v.object, APIVersion: apiVersion}
+	if g := m.Generation.Node; g != nil && g.Kind == document.Number {
+		if generation, err := strconv.ParseInt(g.Text, 10, 64); err == nil {
+			o.Generation = generation
+		}
+	}
+	if a := m.Annotations.Node; a != nil && len(a.Fields) > 0 {
+		o.Annotations = make(map[string]string, len(a.Fields))
+		for _, f := range a.Fields {
+			o.Annotations[f.Name] = f.Value.Text
+		}
+	}
+	return o
+}
+
+// template notes, in place of all other mistakes of an object, that its name or spec is a
+// template that nobody has rendered, and reports whether it is.
+func (r *reader) template(v *validator) bool {
+	at, path := templated(v.object.Root.Get("metadata").Get("name"), "metadata.name")
+	if at == nil {
+		at, path = templated(v.object.Root.Get("spec"), "spec")
+	}
+	if at == nil {
+		return false
+	}
+	if v.path != "" {
+		path = v.path + "." + path
+	}
+	r.Mistakes = r.Mistakes[:v.first]
+	r.Fail(at, path, "%q is a template; want it rendered, as by helm template", document.Abridge(at.Text))
+	return true
+}
+
+// templated returns the first string at or below n with an action of a Go template in it.
+func templated(n *document.Node, path string) (*document.Node, string) {
+	if n == nil {
+		return nil, ""
+	}
+	if n.Kind == document.String && strings.Contains(n.Text, "{{") {
+		return n, path
+	}
+	for i, item := range n.Items {
+		if at, path := templated(item, document.Index(path, i)); at != nil {
+			return at, path
+		}
+	}
+	for _, f := range n.Fields {
+		if at, path := templated(f.Value, document.Join(path, f.Name)); at != nil {
+			return at, path
+		}
+	}
+	return nil, ""
+}
+
+// explainShares says in the mistake about shares under the name of another version which
+// versions have that name.
+func (r *reader) explainShares(v *validator, apiVersion string) {
+	here, elsewhere := nominalShares, assuredShares
+	if versionOf(apiVersion).Shares == assuredShares {
+		here, elsewhere = elsewhere, here
+	}
+	var versions []string
+	for _, version := range Versions() {
+		if version.Shares == elsewhere {
+			versions = append(versions, strings.TrimPrefix(version.Name, group+"/"))
+		}
+	}
+	for i := range r.Mistakes[v.first:v.decoded] {
+		m := &r.Mistakes[v.first+i]
+		if strings.HasSuffix(m.Path, "spec.limited."+elsewhere) && strings.HasPrefix(m.Message, "unknown field") {
+			m.Message = fmt.Sprintf("is a field of %s; use %s in %s", strings.Join(versions, ", "), here,
+				strings.TrimPrefix(apiVersion, group+"/"))
+		}
+	}
+}
+
 // claim notes a mistake when another object has the kind and name.
 func (r *reader) claim(v *validator, kind, name string) {
 	if name == "" {
@@ -265,27 +407,27 @@ func (r *reader) claim(v *validator, kind, name string) {
 	}
 	key := [2]string{kind, name}
 	if at, ok := r.seen[key]; ok {
-		v.fail("metadata.name", "%q stands twice: the %s is already at %v", name, kind, at)
+		v.fail("metadata.name", "duplicate %s %q (first defined at %v)", kind, name, at)
 		return
 	}
 	r.seen[key] = v.object.Place("metadata.name")
 }
 
-// priorityLevelSpecV1beta2 is PriorityLevelSpec as v1beta2 writes it.
-type priorityLevelSpecV1beta2 struct {
+// priorityLevelSpecAssured is PriorityLevelSpec as the versions up to v1beta2 write it.
+type priorityLevelSpecAssured struct {
 	Type    string              `json:"type" document:"required"`
-	Limited *limitedSpecV1beta2 `json:"limited"`
+	Limited *limitedSpecAssured `json:"limited"`
 	Exempt  *ExemptSpec         `json:"exempt"`
 }
 
-type limitedSpecV1beta2 struct {
+type limitedSpecAssured struct {
 	AssuredConcurrencyShares *int32        `json:"assuredConcurrencyShares"`
 	LendablePercent          *int32        `json:"lendablePercent"`
 	BorrowingLimitPercent    *int32        `json:"borrowingLimitPercent"`
 	LimitResponse            LimitResponse `json:"limitResponse" document:"required"`
 }
 
-func (s *priorityLevelSpecV1beta2) convert() PriorityLevelSpec {
+func (s *priorityLevelSpecAssured) convert() PriorityLevelSpec {
 	spec := PriorityLevelSpec{Type: s.Type, Exempt: s.Exempt}
 	if l := s.Limited; l != nil {
 		spec.Limited = &LimitedSpec{l.AssuredConcurrencyShares, l.LendablePercent, l.BorrowingLimitPercent, l.LimitResponse}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"apfsim/core/config"
 	"apfsim/core/document"
@@ -16,9 +17,12 @@ import (
 // decode reads text as file f, and both kinds of mistake together.
 func decode(text string) (config.Objects, document.Mistakes) {
 	docs, mistakes := yaml.Parse("f", []byte(text))
-	objects, more := config.Decode(docs...)
-	return objects, append(mistakes, more...)
+	d := config.Decode(docs...)
+	return d.Objects, append(mistakes, d.Mistakes...)
 }
+
+// ignoreOrigin leaves out of a comparison where objects were read.
+var ignoreOrigin = cmpopts.IgnoreTypes(&config.Origin{})
 
 // flowSchema and level return objects of that spec, indented as it is.
 func flowSchema(name, spec string) string {
@@ -42,7 +46,7 @@ func TestSuggestedIsWhatAServerCreates(t *testing.T) {
 	if mistakes != nil {
 		t.Fatal(mistakes)
 	}
-	if diff := cmp.Diff(objects, config.Suggested()); diff != "" {
+	if diff := cmp.Diff(objects, config.Suggested(), ignoreOrigin); diff != "" {
 		t.Errorf("the export (-) and the suggested objects (+) differ:\n%s", diff)
 	}
 }
@@ -61,7 +65,8 @@ func TestVersionsAgree(t *testing.T) {
 			NominalConcurrencyShares: new(int32(3)), LendablePercent: new(int32(0))}}},
 	}}
 	for version, shares := range map[string]string{
-		"v1": "nominalConcurrencyShares", "v1beta3": "nominalConcurrencyShares", "v1beta2": "assuredConcurrencyShares",
+		"v1": "nominalConcurrencyShares", "v1beta3": "nominalConcurrencyShares",
+		"v1beta2": "assuredConcurrencyShares", "v1beta1": "assuredConcurrencyShares", "v1alpha1": "assuredConcurrencyShares",
 	} {
 		objects, mistakes := decode(level(version, "batch", `
   type: Limited
@@ -75,7 +80,7 @@ func TestVersionsAgree(t *testing.T) {
 		if mistakes != nil {
 			t.Errorf("%s: %v", version, mistakes)
 		}
-		if diff := cmp.Diff(want, objects); diff != "" {
+		if diff := cmp.Diff(want, objects, ignoreOrigin); diff != "" {
 			t.Errorf("%s: want (-), got (+):\n%s", version, diff)
 		}
 	}
@@ -102,7 +107,7 @@ func TestDefaults(t *testing.T) {
 			limited("c", config.LimitResponse{Type: config.ResponseReject}),
 			config.Mandatory().PriorityLevel(config.Exempt),
 		}}
-	if diff := cmp.Diff(want, objects); diff != "" {
+	if diff := cmp.Diff(want, objects, ignoreOrigin); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
 }
@@ -125,6 +130,8 @@ func TestZeroShares(t *testing.T) {
 		{"v1beta2", "{name: a}", "assuredConcurrencyShares: 0", 30},
 		{"v1beta2", annotation, "assuredConcurrencyShares: 0", 30},
 		{"v1beta2", "{name: a}", "", 30},
+		{"v1beta1", "{name: a}", "assuredConcurrencyShares: 0", 30},
+		{"v1alpha1", "{name: a}", "assuredConcurrencyShares: 5", 5},
 	} {
 		text := level(c.version, "a", "  type: Limited\n  limited:\n    limitResponse: {type: Reject}\n    "+c.shares+"\n")
 		text = strings.Replace(text, "{name: a}", c.metadata, 1)
@@ -184,23 +191,22 @@ func TestListsOfOneKind(t *testing.T) {
 
 func TestWhatIsNotAnObjectOfFlowControl(t *testing.T) {
 	const want = "FlowSchema, PriorityLevelConfiguration or a List of them"
-	const versions = "flowcontrol.apiserver.k8s.io/v1, flowcontrol.apiserver.k8s.io/v1beta3 or flowcontrol.apiserver.k8s.io/v1beta2"
+	const versions = "flowcontrol.apiserver.k8s.io/v1 (or v1beta3, v1beta2, v1beta1, v1alpha1)"
 	for text, message := range map[string]string{
-		"[]":                               "f:1:1: is a list; want an object with apiVersion and kind",
-		"a: 1":                             "f:1:1: kind: is missing; want " + want,
-		"kind: 3":                          "f:1:7: kind: is a number; want " + want,
-		"apiVersion: v1\nkind: Pod":        `f:2:7: kind: "Pod" is not known here; want ` + want,
-		"apiVersion: v1\nkind: Flowschema": `f:2:7: kind: "Flowschema" is not known here; want ` + want + ` (did you mean "FlowSchema"?)`,
+		"apiVersion: v1\nkind: Flowschema":                              `f:2:7: kind: "Flowschema" is not supported; want ` + want + ` (did you mean "FlowSchema"?)`,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: Flowscheme": `f:2:7: kind: "Flowscheme" is not supported; want ` + want + ` (did you mean "FlowSchema"?)`,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v1":                   "f:1:1: kind: is missing; want " + want,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: 3":          "f:2:7: kind: is a number; want " + want,
 		"kind: FlowSchema":                 "f:1:1: apiVersion: is missing; want " + versions,
-		"apiVersion: v1\nkind: FlowSchema": `f:1:13: apiVersion: "v1" is not known here; want ` + versions,
-		"apiVersion: flowcontrol.apiserver.k8s.io/v1alpha1\nkind: FlowSchema": `f:1:13: apiVersion: "flowcontrol.apiserver.k8s.io/v1alpha1" is not known here; want ` + versions +
-			` (did you mean "flowcontrol.apiserver.k8s.io/v1beta3"?)`,
-		"apiVersion: v2\nkind: List\nitems: []": `f:1:13: apiVersion: "v2" is not known here; want v1 for a List (did you mean "v1"?)`,
+		"apiVersion: v1\nkind: FlowSchema": `f:1:13: apiVersion: "v1" is not supported; want ` + versions,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v2\nkind: FlowSchema": `f:1:13: apiVersion: "flowcontrol.apiserver.k8s.io/v2" is not supported; want ` + versions +
+			` (did you mean "flowcontrol.apiserver.k8s.io/v1"?)`,
+		"apiVersion: v2\nkind: List\nitems: []": `f:1:13: apiVersion: "v2" is not supported; want v1 for a List (did you mean "v1"?)`,
 		"apiVersion: v1\nkind: List":            "f:1:1: items: is missing",
 		"apiVersion: v1\nkind: List\nitems: 1":  "f:3:8: items: is a number; want a list",
 		"apiVersion: v1\nkind: List\nitms: []\nitems:\n-\n- kind: Pod": `f:3:1: itms: unknown field (did you mean "items"?)` +
-			"\nf:5:2: items[0]: is nothing; want an object with apiVersion and kind\nf:6:9: items[1].kind: \"Pod\" is not known here; want " + want,
-		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchemaList\nitems:\n- kind: Pod": `f:4:9: items[0].kind: "Pod" is not known here; want FlowSchema, as in the list around it`,
+			"\nf:5:2: items[0]: is nothing; want an object with apiVersion and kind",
+		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchemaList\nitems:\n- kind: Pod": `f:4:9: items[0].kind: "Pod" is not supported; want FlowSchema, as in the list around it`,
 	} {
 		objects, mistakes := decode(text)
 		if got := mistakes.Error(); got != message || len(objects.FlowSchemas) != 0 {
@@ -209,12 +215,117 @@ func TestWhatIsNotAnObjectOfFlowControl(t *testing.T) {
 	}
 }
 
+// Objects of other kinds are skipped and counted, within lists too.
+func TestObjectsOfOtherKindsAreSkipped(t *testing.T) {
+	docs, mistakes := yaml.Parse("f", []byte(`kind: Deployment
+apiVersion: apps/v1
+---
+a: 1
+---
+[]
+---
+kind: 3
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Service}
+- {apiVersion: v1, kind: Pod}
+- apiVersion: flowcontrol.apiserver.k8s.io/v1
+  kind: FlowSchema
+  metadata: {name: a}
+  spec: {priorityLevelConfiguration: {name: b}}
+- {apiVersion: v1, kind: Service}
+`))
+	d := config.Decode(docs...)
+	if mistakes != nil || d.Mistakes != nil || len(d.Objects.FlowSchemas) != 1 {
+		t.Errorf("%v %v: got %d FlowSchemas, want a", mistakes, d.Mistakes, len(d.Objects.FlowSchemas))
+	}
+	if got, want := d.Skipped.String(), "no kind 3, Service 2, Deployment 1, Pod 1"; got != want || d.Skipped.Total() != 7 {
+		t.Errorf("skipped %d: %s, want 7: %s", d.Skipped.Total(), got, want)
+	}
+}
+
+// Each object knows its file, its position there and what its metadata says.
+func TestOrigin(t *testing.T) {
+	docs, _ := yaml.Parse("f", []byte(`apiVersion: v1
+kind: List
+items:
+- apiVersion: flowcontrol.apiserver.k8s.io/v1beta3
+  kind: FlowSchema
+  metadata: {name: a, generation: 7, annotations: {apf.kubernetes.io/autoupdate-spec: "true"}}
+  spec:
+    priorityLevelConfiguration: {name: b}
+- apiVersion: flowcontrol.apiserver.k8s.io/v1
+  kind: PriorityLevelConfiguration
+  metadata: {name: b}
+  spec: {type: Limited, limited: {limitResponse: {type: Reject}}}
+`))
+	d := config.Decode(docs...)
+	if d.Mistakes != nil {
+		t.Fatal(d.Mistakes)
+	}
+	schema, level := d.Objects.FlowSchemas[0].Origin, d.Objects.PriorityLevels[0].Origin
+	for _, c := range []struct {
+		origin     *config.Origin
+		path, want string
+	}{
+		{schema, "", "f:4:3"},
+		{schema, "metadata.name", "f:6:20"},
+		{schema, "spec.priorityLevelConfiguration.name", "f:8:40"},
+		{schema, "spec.rules[0].subjects", "f:8:5"}, // absent: the spec
+		{level, "spec.type", "f:12:16"},
+		{nil, "spec.type", ""},
+	} {
+		if got := c.origin.Place(c.path).String(); got != c.want {
+			t.Errorf("%q is at %q, want %q", c.path, got, c.want)
+		}
+	}
+	if schema.APIVersion != "flowcontrol.apiserver.k8s.io/v1beta3" || schema.Generation != 7 ||
+		schema.Annotations["apf.kubernetes.io/autoupdate-spec"] != "true" || level.Generation != 0 || level.Annotations != nil {
+		t.Errorf("got %+v and %+v", schema, level)
+	}
+	if config.Suggested().FlowSchemas[0].Origin != nil || config.Suggested().PriorityLevels[0].Origin != nil {
+		t.Error("a built-in object has an origin")
+	}
+}
+
+// Versions that Kubernetes 1.37 does not serve are read, with a note for each file.
+func TestVersionsNoLongerServed(t *testing.T) {
+	response := "  type: Limited\n  limited: {limitResponse: {type: Reject}}\n---\n"
+	docs, _ := yaml.Parse("f", []byte(level("v1beta3", "a", response)+level("v1beta3", "b", response)+
+		level("v1beta2", "c", response)+level("v1beta1", "d", response)+level("v1alpha1", "e", response)+level("v1", "f", response)))
+	d := config.Decode(docs...)
+	const prefix, group = ": apiVersion: flowcontrol.apiserver.k8s.io/", "flowcontrol.apiserver.k8s.io/v1 (served from 1.29)"
+	const shares = ", and nominalConcurrencyShares in place of assuredConcurrencyShares"
+	want := "f:1:13" + prefix + "v1beta3 (2 objects): Kubernetes 1.32 and later do not serve this version; use " + group + "\n" +
+		"f:15:13" + prefix + "v1beta2 (1 object): Kubernetes 1.29 and later do not serve this version; use " + group + shares + "\n" +
+		"f:22:13" + prefix + "v1beta1 (1 object): Kubernetes 1.26 and later do not serve this version; use " + group + shares + "\n" +
+		"f:29:13" + prefix + "v1alpha1 (1 object): Kubernetes 1.20 and later do not serve this version; use " + group + shares
+	if got := d.Notes.Error(); got != want || d.Mistakes != nil || len(d.Objects.PriorityLevels) != 6 {
+		t.Errorf("%v\ngot\n%s\nwant\n%s", d.Mistakes, got, want)
+	}
+}
+
+// A chart's template is one mistake, not all those that follow from it.
+func TestTemplates(t *testing.T) {
+	text := flowSchema("\"{{ .Values.name }}\"", "  priorityLevelConfiguration: {name: A}\n") + "---\n" +
+		flowSchema("a", "  priorityLevelConfiguration: {name: b}\n  matchingPrecedence: \"{{ .Values.p }}\"\n")
+	_, mistakes := decode(text)
+	want := "f:3:18: metadata.name: \"{{ .Values.name }}\" is a template; want it rendered, as by helm template\n" +
+		"f:12:23: spec.matchingPrecedence: \"{{ .Values.p }}\" is a template; want it rendered, as by helm template"
+	if got := mistakes.Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestTwoOfOneName(t *testing.T) {
 	docs, _ := yaml.Parse("f", []byte(flowSchema("a", "  priorityLevelConfiguration: {name: a}\n---\n")+
 		level("v1", "a", "  type: Limited\n  limited: {limitResponse: {type: Reject}}\n---\n")))
 	more, _ := yaml.Parse("g", []byte(flowSchema("a", "  priorityLevelConfiguration: {name: other}\n")))
-	objects, mistakes := config.Decode(append(docs, more...)...)
-	if got, want := mistakes.Error(), `g:3:18: metadata.name: "a" stands twice: the FlowSchema is already at f:3:18`; got != want {
+	decoded := config.Decode(append(docs, more...)...)
+	objects := decoded.Objects
+	if got, want := decoded.Mistakes.Error(), `g:3:18: metadata.name: duplicate FlowSchema "a" (first defined at f:3:18)`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if len(objects.FlowSchemas) != 1 || len(objects.PriorityLevels) != 1 {
@@ -277,7 +388,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		back, mistakes := decode(string(again))
-		if diff := cmp.Diff(objects, back); diff != "" || mistakes != nil {
+		if diff := cmp.Diff(objects, back, ignoreOrigin); diff != "" || mistakes != nil {
 			t.Errorf("%v\nbefore (-) and after (+) writing it:\n%s", mistakes, diff)
 		}
 	})

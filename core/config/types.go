@@ -36,8 +36,9 @@ const Wildcard = "*"
 
 // FlowSchema assigns the requests that it matches to flows of a priority level.
 type FlowSchema struct {
-	Name string
-	Spec FlowSchemaSpec
+	Name   string
+	Spec   FlowSchemaSpec
+	Origin *Origin `json:"-"` // nil for an object that was not read
 }
 
 // FlowSchemaSpec is the spec of a FlowSchema.
@@ -109,8 +110,9 @@ type NonResourceRule struct {
 // PriorityLevel is a PriorityLevelConfiguration: how many requests of some kind run at
 // once, and what becomes of the others.
 type PriorityLevel struct {
-	Name string
-	Spec PriorityLevelSpec
+	Name   string
+	Spec   PriorityLevelSpec
+	Origin *Origin `json:"-"` // nil for an object that was not read
 }
 
 // PriorityLevelSpec is the spec of a PriorityLevelConfiguration. Exactly the field that

@@ -52,7 +52,7 @@ func (v *validator) fail(path, format string, args ...any) {
 // oneOf notes a mistake when value is none of want.
 func (v *validator) oneOf(path, value string, want ...string) {
 	if !slices.Contains(want, value) {
-		v.fail(path, "%q is not known here; want %s or %s%s", value,
+		v.fail(path, "%q is not supported; want %s or %s%s", value,
 			strings.Join(want[:len(want)-1], ", "), want[len(want)-1], document.Suggest(value, want))
 	}
 }

@@ -57,7 +57,7 @@ f:11:44: spec.limited.limitResponse.queuing: does not go with type Reject`,
 		`
   type: Limited
   limited: {limitResponse: {type: queue, queuing: {}}}
-`: `f:7:35: spec.limited.limitResponse.type: "queue" is not known here; want Queue or Reject (did you mean "Queue"?)`,
+`: `f:7:35: spec.limited.limitResponse.type: "queue" is not supported; want Queue or Reject (did you mean "Queue"?)`,
 		`
   type: Limited
   exempt: {}
@@ -71,7 +71,7 @@ f:7:11: spec.exempt: does not go with type Limited`,
 f:7:12: spec.limited: does not go with type Exempt
 f:8:38: spec.exempt.nominalConcurrencyShares: -1 is negative; want 0 or more
 f:8:59: spec.exempt.lendablePercent: -1 is out of range; want 0 to 100`,
-		"  type: limited\n": `f:5:9: spec.type: "limited" is not known here; want Limited or Exempt (did you mean "Limited"?)`,
+		"  type: limited\n": `f:5:9: spec.type: "limited" is not supported; want Limited or Exempt (did you mean "Limited"?)`,
 		"  null\n":          "f:1:1: spec: is missing",
 		// What could not be read is not complained about twice, but all the rest is.
 		`
@@ -96,8 +96,8 @@ func TestMistakesNameTheSharesAsTheVersionDoes(t *testing.T) {
 	const response = "limitResponse: {type: Reject}"
 	for _, c := range [][3]string{
 		{"v1beta2", "assuredConcurrencyShares: -1", "assuredConcurrencyShares: -1 is negative; want 0 or more"},
-		{"v1beta2", "nominalConcurrencyShares: 1", `nominalConcurrencyShares: unknown field (did you mean "assuredConcurrencyShares"?)`},
-		{"v1beta3", "assuredConcurrencyShares: 1", `assuredConcurrencyShares: unknown field (did you mean "nominalConcurrencyShares"?)`},
+		{"v1beta2", "nominalConcurrencyShares: 1", "nominalConcurrencyShares: is a field of v1, v1beta3; use assuredConcurrencyShares in v1beta2"},
+		{"v1beta3", "assuredConcurrencyShares: 1", "assuredConcurrencyShares: is a field of v1beta2, v1beta1, v1alpha1; use nominalConcurrencyShares in v1beta3"},
 		{"v1beta3", "nominalConcurrencyShares: -1", "nominalConcurrencyShares: -1 is negative; want 0 or more"},
 	} {
 		_, mistakes := decode(level(c[0], "a", "  type: Limited\n  limited:\n    "+c[1]+"\n    "+response+"\n"))
@@ -115,7 +115,7 @@ func TestMistakesInAFlowSchema(t *testing.T) {
   distinguisherMethod: {type: ByGroup}
 `: `f:6:38: spec.priorityLevelConfiguration.name: "Batch" is no valid name; want at most 253 lower-case letters, digits, hyphens and dots, each part beginning and ending with a letter or digit
 f:7:23: spec.matchingPrecedence: 10001 is out of range; want 1 to 10000
-f:8:31: spec.distinguisherMethod.type: "ByGroup" is not known here; want ByUser or ByNamespace`,
+f:8:31: spec.distinguisherMethod.type: "ByGroup" is not supported; want ByUser or ByNamespace`,
 		`
   priorityLevelConfiguration: {name: a}
   matchingPrecedence: 1
@@ -136,7 +136,7 @@ f:8:11: spec.rules[0]: has neither resourceRules nor nonResourceRules; want at l
     - {kind: Group, group: {nmae: x}}
     nonResourceRules: [{verbs: ["*"], nonResourceURLs: ["*"]}]
 `: `f:7:23: spec.matchingPrecedence: -1 is out of range; want 1 to 10000
-f:10:13: spec.rules[0].subjects[0].kind: "Users" is not known here; want User, Group or ServiceAccount (did you mean "User"?)
+f:10:13: spec.rules[0].subjects[0].kind: "Users" is not supported; want User, Group or ServiceAccount (did you mean "User"?)
 f:11:7: spec.rules[0].subjects[1].user: is missing from a subject of kind User
 f:11:27: spec.rules[0].subjects[1].group: does not go with kind User
 f:12:35: spec.rules[0].subjects[2].group.name: is empty; want a group or "*"
@@ -154,7 +154,7 @@ f:15:29: spec.rules[0].subjects[5].group.nmae: unknown field (did you mean "name
     - {apiGroups: [""], resources: ["*"], verbs: ["*", get], clusterScope: true, namespaces: [Kube]}
     - {apiGroups: [""], resources: ["*"], verbs: ["*"], namespaces: ["*", a]}
 `: `f:10:7: spec.rules[0].resourceRules[0].namespaces: is empty; want at least one, or clusterScope: true
-f:10:21: spec.rules[0].resourceRules[0].verbs[1]: "lsit" is not known here; want get, list, create, update, delete, deletecollection, patch, watch or proxy (did you mean "list"?)
+f:10:21: spec.rules[0].resourceRules[0].verbs[1]: "lsit" is not supported; want get, list, create, update, delete, deletecollection, patch, watch or proxy (did you mean "list"?)
 f:10:39: spec.rules[0].resourceRules[0].apiGroups: has "*" and others; want "*" alone, which matches everything
 f:10:63: spec.rules[0].resourceRules[0].resources: is empty; want at least one, or "*"
 f:11:50: spec.rules[0].resourceRules[1].verbs: has "*" and others; want "*" alone, which matches everything

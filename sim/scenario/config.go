@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"apfsim/core/config"
 	"apfsim/core/document"
-	"apfsim/sim/yaml"
 )
 
 // Bases of a configuration.
@@ -20,39 +20,12 @@ const (
 // those of the files of the same name, in their order, and these by the inline ones.
 type Config struct {
 	Base    string        `json:"base,omitempty" jsonschema:"enum=Suggested,enum=Mandatory,default=Suggested" jsonschema_description:"The objects of a new cluster, or only those without which no server runs."`
-	Files   []string      `json:"files,omitempty" jsonschema_description:"Relative to the scenario file; as kubectl get -o yaml prints them."`
+	Files   []string      `json:"files,omitempty" jsonschema_description:"Files or folders, relative to the scenario file; as kubectl get -o yaml prints them. Objects of other kinds are skipped."`
 	Objects InlineObjects `json:"objects,omitempty" jsonschema_description:"FlowSchemas and PriorityLevelConfigurations."`
 }
 
 // InlineObjects are the flow-control objects that stand in the scenario itself.
 type InlineObjects struct{ config.Objects }
-
-// configContent is what a configuration file holds.
-type configContent struct {
-	err      error // why it cannot be read
-	objects  config.Objects
-	mistakes document.Mistakes
-}
-
-func (c *Cache) config(fsys fs.FS, name string) *configContent {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	file := cachedFile{fsys == host, name}
-	if known := c.configs[file]; known != nil {
-		return known
-	}
-	content := &configContent{}
-	c.configs[file] = content
-	text, err := readText(fsys, name)
-	if err != nil {
-		content.err = err
-		return content
-	}
-	docs, mistakes := yaml.Parse(name, text)
-	content.objects, content.mistakes = config.Decode(docs...)
-	content.mistakes = append(mistakes, content.mistakes...)
-	return content
-}
 
 // config puts the flow-control configuration together. Replacement files, which are the
 // host's, take the place of all but the base.
@@ -66,8 +39,7 @@ func (v *validator) config(replacement []string) {
 	}
 	if len(replacement) > 0 {
 		for _, name := range replacement {
-			s.addInput("--config "+filepath.Base(name), host, name)
-			objects = v.overlay(objects, host, name, func(format string, args ...any) {
+			objects = v.overlay(objects, host, name, "--config "+filepath.Base(name), func(format string, args ...any) {
 				v.elsewhere.Add(document.Place{}, "", format, args...)
 			})
 		}
@@ -78,45 +50,59 @@ func (v *validator) config(replacement []string) {
 	// With a part of it wrong, what else is missing would only follow from that.
 	v.configured = !v.failed("spec.config") && len(v.elsewhere) == before
 	if v.configured {
-		v.dangling("spec.config", s.Objects)
+		v.dangling("", s.Objects)
 	}
 }
 
 // overlayAll puts the objects of files, in their order, and then inline ones over those
-// there are; path is where both stand.
+// there are; path is where both are.
 func (v *validator) overlayAll(objects config.Objects, path string, files []string, inline InlineObjects) config.Objects {
 	s := v.scenario
 	for i, name := range files {
 		at := document.Index(path+".files", i)
-		if name == "" {
+		switch name {
+		case "":
 			v.fail(at, "is empty; want the name of a file")
 			continue
+		case Stdin:
+			v.fail(at, "%q: want a file or a folder; standard input goes with --config", name)
+			continue
 		}
-		s.addInput(name, s.files, s.resolve(name))
-		objects = v.overlay(objects, s.files, s.resolve(name), func(format string, args ...any) { v.fail(at, format, args...) })
+		objects = v.overlay(objects, s.files, s.resolve(name), name, func(format string, args ...any) { v.fail(at, format, args...) })
 	}
+	v.notes = append(v.notes, config.RemovedVersions(inline.Objects)...)
 	return config.Merge(objects, inline.Objects)
 }
 
-// overlay puts the objects of a file over those there are.
-func (v *validator) overlay(objects config.Objects, fsys fs.FS, name string, fail func(format string, args ...any)) config.Objects {
-	content := v.files.config(fsys, name)
-	if content.err != nil {
-		fail("%s: %s", cmp.Or(name, `""`), unreadable(fsys, name, content.err))
+// overlay puts the objects of a file or folder over those there are. The scenario or the
+// option calls it inputName.
+func (v *validator) overlay(objects config.Objects, fsys fs.FS, name, inputName string, fail func(format string, args ...any)) config.Objects {
+	source := v.files.config(fsys, name)
+	if source.err != nil {
+		fail("%s: %s", cmp.Or(name, `""`), unreadable(fsys, name, source.err))
 	}
-	v.elsewhere = append(v.elsewhere, content.mistakes...)
-	return config.Merge(objects, content.objects)
+	for _, file := range source.Files {
+		v.scenario.addInput(inputName+strings.TrimPrefix(file, name), fsys, file)
+	}
+	v.elsewhere = append(v.elsewhere, source.Mistakes...)
+	v.notes = append(v.notes, source.Notes...)
+	return config.Merge(objects, source.Objects)
 }
 
-// dangling warns of FlowSchemas that servers ignore.
+// dangling warns of FlowSchemas that servers ignore, in their own file if they have been read
+// from one. The path is that of the event that puts the objects into force, "" for the start.
 func (v *validator) dangling(path string, objects config.Objects) {
 	levels := make([]string, len(objects.PriorityLevels))
 	for i, l := range objects.PriorityLevels {
 		levels[i] = l.Name
 	}
 	for _, f := range config.Dangling(objects) {
+		at := v.doc.Place(path)
+		if f.Origin != nil {
+			at = f.Origin.Place("spec.priorityLevelConfiguration.name")
+		}
 		level := f.Spec.PriorityLevelConfiguration.Name
-		v.warn(path, "FlowSchema %s is ignored: there is no priority level %q%s",
+		v.warnings.Add(at, path, "FlowSchema %s is ignored: there is no priority level %q%s",
 			f.Name, level, document.Suggest(level, levels))
 	}
 }

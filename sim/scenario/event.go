@@ -19,7 +19,7 @@ type Event struct {
 // Change puts objects in place of those of the same kind and name, or beside the others,
 // and removes some. The mandatory ones come back at once.
 type Change struct {
-	Files   []string      `json:"files,omitempty" jsonschema_description:"Relative to the scenario file; as kubectl get -o yaml prints them."`
+	Files   []string      `json:"files,omitempty" jsonschema_description:"Files or folders, relative to the scenario file; as kubectl get -o yaml prints them. Objects of other kinds are skipped."`
 	Objects InlineObjects `json:"objects,omitempty" jsonschema_description:"FlowSchemas and PriorityLevelConfigurations."`
 	Remove  []ObjectName  `json:"remove,omitempty"`
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -8,16 +9,57 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"apfsim/core/document"
 	"apfsim/sim/yaml"
 )
 
+// Stdin is the name of standard input among the host's files.
+const Stdin = "-"
+
 // hostFiles is the host's file system. Unlike os.DirFS it opens any path, also one above
 // the working directory.
 type hostFiles struct{}
 
-func (hostFiles) Open(name string) (fs.File, error) { return os.Open(name) }
+func (hostFiles) Open(name string) (fs.File, error) {
+	if name != Stdin {
+		return os.Open(name)
+	}
+	text, err := stdin()
+	if err != nil {
+		return nil, err
+	}
+	return &stdinFile{Reader: bytes.NewReader(text), size: int64(len(text))}, nil
+}
+
+// stdin reads standard input, once for all who open it.
+var stdin = sync.OnceValues(func() ([]byte, error) {
+	return io.ReadAll(io.LimitReader(os.Stdin, yaml.MaxBytes+1))
+})
+
+// stdinFile is standard input as a file, and its own information.
+type stdinFile struct {
+	*bytes.Reader
+	size int64
+}
+
+func (f *stdinFile) Close() error               { return nil }
+func (f *stdinFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *stdinFile) Name() string               { return Stdin }
+func (f *stdinFile) Size() int64                { return f.size }
+func (f *stdinFile) Mode() fs.FileMode          { return 0o444 }
+func (f *stdinFile) ModTime() time.Time         { return time.Time{} }
+func (f *stdinFile) IsDir() bool                { return false }
+func (f *stdinFile) Sys() any                   { return nil }
+
+// displayName returns a file's name as positions in it have it.
+func displayName(fsys fs.FS, name string) string {
+	if fsys == host && name == Stdin {
+		return "stdin"
+	}
+	return name
+}
 
 var host fs.FS = hostFiles{}
 
@@ -89,8 +131,8 @@ func unreadable(fsys fs.FS, name string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "there is no such file" + document.Suggest(filepath.Base(name), Beside(fsys, name))
-	case errors.Is(err, errFolder):
-		return errFolder.Error()
+	case errors.Is(err, errFolder), errors.Is(err, errChart), errors.Is(err, errNoManifests):
+		return reason(err)
 	}
 	return "cannot be read: " + reason(err)
 }
@@ -111,12 +153,12 @@ func readText(fsys fs.FS, name string) ([]byte, error) {
 type Cache struct {
 	mu      sync.Mutex
 	traces  map[cachedFile]*traceSummary
-	configs map[cachedFile]*configContent
+	configs map[cachedFile]*ConfigSource
 }
 
 // NewCache returns a cache that remembers nothing yet.
 func NewCache() *Cache {
-	return &Cache{traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*configContent{}}
+	return &Cache{traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*ConfigSource{}}
 }
 
 // cachedFile names a file of the host or of the scenarios' file system.

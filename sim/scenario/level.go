@@ -93,17 +93,19 @@ func (v *validator) level(name string, assignments []assignment) {
 	if len(v.elsewhere) > before {
 		return
 	}
-	objects, mistakes := config.Decode(doc)
-	for _, m := range mistakes {
+	decoded := config.Decode(doc)
+	for _, m := range decoded.Mistakes {
 		place := placeOf(m.Place, assignments)
 		if place == m.Place { // of what only does not go with what is assigned
 			place = last
 		}
 		v.elsewhere.Add(place, m.Path[strings.LastIndexByte(m.Path, '.')+1:], "%s", m.Message)
 	}
-	if len(mistakes) == 0 {
+	if len(decoded.Mistakes) == 0 {
+		changed := decoded.Objects.PriorityLevels[0]
+		changed.Origin = s.Objects.PriorityLevels[at].Origin
 		s.Objects.PriorityLevels = slices.Clone(s.Objects.PriorityLevels)
-		s.Objects.PriorityLevels[at] = objects.PriorityLevels[0]
+		s.Objects.PriorityLevels[at] = changed
 	}
 }
 

@@ -89,7 +89,7 @@ func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenar
 		}
 		v.spec()
 	}
-	s.Warnings = v.warnings.Sorted()
+	s.Warnings, s.Notes = v.warnings.Sorted(), distinct(v.notes.Sorted())
 	all := append(v.mistakes, v.elsewhere...)
 	for _, places := range []document.Mistakes{all, s.Warnings} {
 		for i := range places {

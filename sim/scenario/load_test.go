@@ -172,7 +172,7 @@ func TestConfigIsPutTogether(t *testing.T) {
 		t.Errorf("%d priority levels, want batch and the mandatory ones", got)
 	}
 	wantMistakes(t, s.Warnings,
-		`d/s.yaml:7:5: spec.config: FlowSchema batch is ignored: there is no priority level "batsh" (did you mean "batch"?)`)
+		`d/b.yaml:5:38: FlowSchema batch is ignored: there is no priority level "batsh" (did you mean "batch"?)`)
 
 	// --config takes the place of files and inline objects, not of the base.
 	replacement := filepath.Join(t.TempDir(), "cluster.yaml")

@@ -31,6 +31,8 @@ type Scenario struct {
 	Objects config.Objects `json:"-"`
 	// Warnings are oddities that do not keep the scenario from running.
 	Warnings document.Mistakes `json:"-"`
+	// Notes say what was skipped in the files of flow-control objects, and what is outdated there.
+	Notes document.Mistakes `json:"-"`
 	// Inputs are the files that all this was read from.
 	Inputs []Input `json:"-"`
 

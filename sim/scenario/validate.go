@@ -24,7 +24,8 @@ type validator struct {
 	mistakes   document.Mistakes // in this document; those of decoding come first
 	elsewhere  document.Mistakes // in the files that it mentions
 	warnings   document.Mistakes
-	configured bool // whether scenario.Objects is complete
+	notes      document.Mistakes // on the files of flow-control objects
+	configured bool              // whether scenario.Objects is complete
 	files      *Cache
 }
 

@@ -30,6 +30,17 @@ const (
 // the text in places. A document in which something is wrong is left out and its
 // mistakes are returned; so is, as a mistake, a text without any document.
 func Parse(file string, text []byte) ([]document.Document, document.Mistakes) {
+	docs, mistakes := ParseManifests(file, text, func(string, string) bool { return false })
+	if len(docs) == 0 && len(mistakes) == 0 {
+		mistakes.Add(document.Place{File: file}, "", "is empty: want a YAML or JSON document")
+	}
+	return docs, mistakes
+}
+
+// ParseManifests is Parse for a text of Kubernetes objects of which some are foreign. Such a
+// document may hold what Parse refuses, and comes with its apiVersion and kind alone. A text
+// without any document is no mistake.
+func ParseManifests(file string, text []byte, foreign func(apiVersion, kind string) bool) ([]document.Document, document.Mistakes) {
 	var mistakes document.Mistakes
 	if at, problem := unreadable(text); problem != "" {
 		at.File = file
@@ -48,6 +59,10 @@ func Parse(file string, text []byte) ([]document.Document, document.Mistakes) {
 		if root.Kind == yamlv3.ScalarNode && root.ShortTag() == "!!null" {
 			continue
 		}
+		if root.Kind == yamlv3.MappingNode && foreign(headerOf(root, "apiVersion"), headerOf(root, "kind")) {
+			docs = append(docs, document.Document{File: file, Root: header(root)})
+			continue
+		}
 		before := len(c.mistakes)
 		tree := c.convert(root, "", 1)
 		if c.stopped {
@@ -57,11 +72,29 @@ func Parse(file string, text []byte) ([]document.Document, document.Mistakes) {
 			docs = append(docs, document.Document{File: file, Root: tree})
 		}
 	}
-	mistakes = append(mistakes, c.mistakes...)
-	if len(docs) == 0 && len(mistakes) == 0 {
-		mistakes.Add(document.Place{File: file}, "", "is empty: want a YAML or JSON document")
+	return docs, append(mistakes, c.mistakes...)
+}
+
+// headerOf returns the string that an object has as the named field, "" when it has none.
+func headerOf(object *yamlv3.Node, name string) string {
+	for i := 0; i+1 < len(object.Content); i += 2 {
+		if value := object.Content[i+1]; object.Content[i].Value == name && value.Kind == yamlv3.ScalarNode && value.ShortTag() == "!!str" {
+			return value.Value
+		}
 	}
-	return docs, mistakes
+	return ""
+}
+
+// header returns what says of which kind an object is.
+func header(object *yamlv3.Node) *document.Node {
+	n := &document.Node{Kind: document.Object, Line: object.Line, Column: object.Column}
+	for _, name := range []string{"apiVersion", "kind"} {
+		if text := headerOf(object, name); text != "" {
+			n.Fields = append(n.Fields, document.Field{Name: name, Line: object.Line, Column: object.Column,
+				Value: &document.Node{Kind: document.String, Text: text, Line: object.Line, Column: object.Column}})
+		}
+	}
+	return n
 }
 
 // unreadable says why text cannot be YAML at all, and where, or returns "".
