@@ -21,6 +21,9 @@ type Verdict struct {
 	Chosen   bool      `json:"chosen"`
 	Match    *Match    `json:"match,omitempty"`    // nil unless Matched
 	Failures []Failure `json:"failures,omitempty"` // all that kept the schema from matching
+	// NearMiss is what alone kept a schema that is tried before the chosen one from matching;
+	// nil when there was more, or when the schema is plainly for somebody else.
+	NearMiss *Failure `json:"nearMiss,omitempty"`
 }
 
 // Match names the first subject and the first rule below it that matched.
@@ -65,6 +68,7 @@ func (v Verdict) String() string {
 func (c *Classifier) Explain(a *Attributes) []Verdict {
 	chosen := c.Match(a)
 	verdicts := make([]Verdict, len(c.schemas))
+	reached := false // the chosen one
 	for i, s := range c.schemas {
 		v := Verdict{
 			FlowSchema:         s.Name,
@@ -74,6 +78,10 @@ func (c *Classifier) Explain(a *Attributes) []Verdict {
 		}
 		v.Match, v.Failures = explain(s, a)
 		v.Matched = v.Match != nil
+		if !reached && !v.Matched {
+			v.NearMiss = nearMiss(s, a)
+		}
+		reached = reached || v.Chosen
 		verdicts[i] = v
 	}
 	return verdicts
@@ -103,6 +111,81 @@ func explain(s *config.FlowSchema, a *Attributes) (*Match, []Failure) {
 		e.fail("rules", "there are none")
 	}
 	return nil, e.failures
+}
+
+// nearMiss returns the one thing that keeps the schema from matching, by the first of its rules
+// that fails in one thing alone, nil when there is none.
+func nearMiss(s *config.FlowSchema, a *Attributes) *Failure {
+	for i := range s.Spec.Rules {
+		rule, path := &s.Spec.Rules[i], document.Index("rules", i)
+		matching := ruleOf(rule, a)
+		if subjectOf(rule, a) >= 0 {
+			if failure := nearRule(rule, path, a); failure != nil {
+				return failure
+			}
+			continue
+		}
+		if matching < 0 {
+			continue
+		}
+		specific := true
+		if a.IsResource() {
+			r := &rule.ResourceRules[matching]
+			specific = !(isWildcard(r.Verbs) && isWildcard(r.Resources))
+		} else {
+			r := &rule.NonResourceRules[matching]
+			specific = !(isWildcard(r.Verbs) && isWildcard(r.NonResourceURLs))
+		}
+		e := explanation{request: a}
+		e.subjects(path+".subjects", rule.Subjects)
+		for j := range rule.Subjects {
+			if resembles(&rule.Subjects[j], a) {
+				return &e.failures[j]
+			}
+		}
+		switch {
+		case specific && len(rule.Subjects) == 1:
+			return &e.failures[0]
+		case specific:
+			return &Failure{path + ".subjects", fmt.Sprintf("the user is none of these %d", len(rule.Subjects))}
+		}
+	}
+	return nil
+}
+
+// nearRule returns what is wrong with the first rule in which one thing is.
+func nearRule(rule *config.PolicyRulesWithSubjects, path string, a *Attributes) *Failure {
+	count := len(rule.NonResourceRules)
+	if a.IsResource() {
+		count = len(rule.ResourceRules)
+	}
+	for i := range count {
+		e := explanation{request: a}
+		if at := document.Index(path+"."+rulesField(a), i); a.IsResource() {
+			e.resourceRule(at, &rule.ResourceRules[i])
+		} else {
+			e.nonResourceRule(at, &rule.NonResourceRules[i])
+		}
+		if len(e.failures) == 1 {
+			return &e.failures[0]
+		}
+	}
+	return nil
+}
+
+func isWildcard(list []string) bool { return len(list) == 1 && list[0] == config.Wildcard }
+
+// resembles reports whether a subject that is not the user may have been meant to be: a service
+// account of the same namespace or name, or a user name that is another in capitals.
+func resembles(s *config.Subject, a *Attributes) bool {
+	switch {
+	case s.Kind == config.SubjectServiceAccount && s.ServiceAccount != nil:
+		namespace, name, ok := SplitServiceAccount(a.User)
+		return ok && (namespace == s.ServiceAccount.Namespace || name == s.ServiceAccount.Name)
+	case s.Kind == config.SubjectUser && s.User != nil:
+		return strings.EqualFold(s.User.Name, a.User)
+	}
+	return false
 }
 
 // rulesField names the field of the rules that are for requests like a.

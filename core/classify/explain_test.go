@@ -2,6 +2,7 @@ package classify
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -79,6 +80,50 @@ func TestExplainFailures(t *testing.T) {
 		}
 		if strings.Join(got, "\n") != test.want {
 			t.Errorf("%+v: got\n%s\nwant\n%s", test.of, strings.Join(got, "\n"), test.want)
+		}
+	}
+}
+
+// A schema that one thing alone keeps from matching is a near miss, if it is tried before the
+// chosen one and may have been meant for the user.
+func TestNearMisses(t *testing.T) {
+	const account = "system:serviceaccount:ops:backup"
+	list := func(scope bool, namespaces ...string) config.ResourceRule {
+		return config.ResourceRule{Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"pods"}, ClusterScope: scope, Namespaces: namespaces}
+	}
+	resources := func(subject config.Subject, rules ...config.ResourceRule) config.PolicyRulesWithSubjects {
+		return config.PolicyRulesWithSubjects{Subjects: []config.Subject{subject}, ResourceRules: rules}
+	}
+	request := Attributes{User: account, Groups: GroupsOf(account, nil), Verb: "list", Resource: "pods"}
+	in := func(namespace string) Attributes { a := request; a.Namespace = namespace; return a }
+	watch := request
+	watch.Verb = "watch"
+	health := Attributes{User: account, Groups: request.Groups, Verb: "get", Path: "/healthy"}
+	for _, c := range []struct {
+		of   Attributes
+		rule config.PolicyRulesWithSubjects
+		want string
+	}{
+		{request, resources(serviceAccount("ops", "*"), list(false, "*")), "rules[0].resourceRules[0].clusterScope: is false, and the request has no namespace"},
+		{in("b"), resources(serviceAccount("ops", "*"), list(true, "a")), `rules[0].resourceRules[0].namespaces: "b" is not among "a"`},
+		{watch, resources(serviceAccount("ops", "*"), list(true)), `rules[0].resourceRules[0].verbs: "watch" is not among "list"`},
+		{watch, resources(serviceAccount("ops", "*"), list(false, "*")), "<nil>"}, // two things
+		{request, resources(serviceAccount("ops", "backups"), list(true)), `rules[0].subjects[0]: service account "ops/backups": the user is "` + account + `"`},
+		{request, resources(group("admins"), list(true)), `rules[0].subjects[0]: group "admins": the user is not a member`},
+		{request, everything(group("system:masters")), "<nil>"}, // plainly for others
+		{request, everything(serviceAccount("kube-system", "*")), "<nil>"},
+		{request, everything(serviceAccount("dev", "backup")), `rules[0].subjects[0]: service account "dev/backup": the user is "` + account + `"`},
+		{request, everything(user("alice"), user("System:serviceaccount:ops:backup")), `rules[0].subjects[1]: user "System:serviceaccount:ops:backup": the user is "` + account + `"`},
+		{health, config.PolicyRulesWithSubjects{Subjects: []config.Subject{group("system:authenticated")},
+			NonResourceRules: []config.NonResourceRule{{Verbs: []string{"get"}, NonResourceURLs: []string{"/healthz"}}}},
+			`rules[0].nonResourceRules[0].nonResourceURLs: "/healthy" is not at or below "/healthz"`},
+	} {
+		verdicts := New([]*config.FlowSchema{schema("one", 1, c.rule), schema("two", 2, everything(group("*"))), schema("three", 3, c.rule)}).Explain(&c.of)
+		if got := fmt.Sprint(verdicts[0].NearMiss); got != c.want {
+			t.Errorf("%+v:\ngot  %s\nwant %s", c.of, got, c.want)
+		}
+		if verdicts[1].NearMiss != nil || verdicts[2].NearMiss != nil {
+			t.Errorf("the chosen one and those after it are no near misses: %v", verdicts)
 		}
 	}
 }

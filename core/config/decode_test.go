@@ -301,7 +301,7 @@ func TestVersionsNoLongerServed(t *testing.T) {
 	want := "f:1:13" + prefix + "v1beta3 (2 objects): Kubernetes 1.32 and later do not serve this version; use " + group + "\n" +
 		"f:15:13" + prefix + "v1beta2 (1 object): Kubernetes 1.29 and later do not serve this version; use " + group + shares + "\n" +
 		"f:22:13" + prefix + "v1beta1 (1 object): Kubernetes 1.26 and later do not serve this version; use " + group + shares + "\n" +
-		"f:29:13" + prefix + "v1alpha1 (1 object): Kubernetes 1.20 and later do not serve this version; use " + group + shares
+		"f:29:13" + prefix + "v1alpha1 (1 object): Kubernetes 1.21 and later do not serve this version; use " + group + shares
 	if got := d.Notes.Error(); got != want || d.Mistakes != nil || len(d.Objects.PriorityLevels) != 6 {
 		t.Errorf("%v\ngot\n%s\nwant\n%s", d.Mistakes, got, want)
 	}

@@ -49,7 +49,7 @@ func Versions() []Version {
 		{v1beta3, 26, 32, nominalShares},
 		{v1beta2, 23, 29, assuredShares},
 		{v1beta1, 20, 26, assuredShares},
-		{v1alpha1, 18, 20, assuredShares},
+		{v1alpha1, 18, 21, assuredShares},
 	}
 }
 

@@ -15,6 +15,7 @@ type options struct {
 	version              string
 	versionMatch         string
 	fields, labels       string // the selectors
+	watch                bool
 	sendInitialEvents    bool
 	invalid              bool // a number that is none
 	selectorsUnreadable  bool
@@ -41,6 +42,7 @@ func parseOptions(query string) (options, error) {
 		versionMatch:      values.Get("resourceVersionMatch"),
 		fields:            values.Get("fieldSelector"),
 		labels:            values.Get("labelSelector"),
+		watch:             values.Has("watch") && isTrue(values.Get("watch")),
 		sendInitialEvents: values.Has("sendInitialEvents") && isTrue(values.Get("sendInitialEvents")),
 	}
 	for _, name := range []string{"limit", "timeoutSeconds"} {

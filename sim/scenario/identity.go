@@ -1,10 +1,10 @@
 package scenario
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
+	"apfsim/core/classify"
 	"apfsim/core/document"
 )
 
@@ -12,39 +12,29 @@ import (
 // in particular. In each of them {i} stands for the client's index.
 type Identity struct {
 	User           string   `json:"user,omitempty" jsonschema:"minLength=1"`
-	Groups         []string `json:"groups,omitempty" jsonschema_description:"The user's groups beside system:authenticated."`
+	Groups         []string `json:"groups,omitempty" jsonschema_description:"The user's groups beside those that the name implies, as system:authenticated."`
 	ServiceAccount string   `json:"serviceAccount,omitempty" jsonschema:"pattern=^[^/]+/[^/]+$" jsonschema_description:"namespace/name"`
 	Node           string   `json:"node,omitempty" jsonschema:"minLength=1" jsonschema_description:"The kubelet of the node of this name."`
 	Anonymous      bool     `json:"anonymous,omitempty" jsonschema:"enum=true"`
 }
 
-// Groups that Kubernetes puts every user into, one of the two.
-const (
-	authenticated   = "system:authenticated"
-	unauthenticated = "system:unauthenticated"
-)
-
-// For returns the user name and the groups that the server sees of a client
-// (k8s.io/apiserver/pkg/authentication).
+// For returns the user name and the groups that the server sees of a client.
 func (id Identity) For(client int) (user string, groups []string) {
 	switch {
 	case id.Anonymous:
-		return "system:anonymous", []string{unauthenticated}
+		user = classify.Anonymous
 	case id.Node != "":
-		return "system:node:" + expand(id.Node, client), []string{"system:nodes", authenticated}
+		user = "system:node:" + expand(id.Node, client)
 	case id.ServiceAccount != "":
 		namespace, name, _ := strings.Cut(expand(id.ServiceAccount, client), "/")
-		return "system:serviceaccount:" + namespace + ":" + name,
-			[]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, authenticated}
+		user = "system:serviceaccount:" + namespace + ":" + name
+	default:
+		user = expand(id.User, client)
+		for _, g := range id.Groups {
+			groups = append(groups, expand(g, client))
+		}
 	}
-	groups = make([]string, len(id.Groups), len(id.Groups)+1)
-	for i, g := range id.Groups {
-		groups[i] = expand(g, client)
-	}
-	if !slices.Contains(groups, authenticated) {
-		groups = append(groups, authenticated)
-	}
-	return expand(id.User, client), groups
+	return user, classify.GroupsOf(user, groups)
 }
 
 // expand puts a client's index in place of {i}.

@@ -1,0 +1,195 @@
+package classify
+
+import (
+	"slices"
+	"strings"
+
+	"apfsim/core/document"
+)
+
+// Resource is a resource that Kubernetes 1.37 itself serves.
+type Resource struct {
+	Group, Name, Kind string
+	ShortNames        []string
+	Cluster           bool // its objects are in no namespace
+}
+
+// builtin are Kubernetes' own resources. Where a name is in several groups, the first is the
+// one that kubectl takes.
+var builtin = parseBuiltin(`
+/ bindings Binding
+/ componentstatuses ComponentStatus cs cluster
+/ configmaps ConfigMap cm
+/ endpoints Endpoints ep
+/ events Event ev
+/ limitranges LimitRange limits
+/ namespaces Namespace ns cluster
+/ nodes Node no cluster
+/ persistentvolumeclaims PersistentVolumeClaim pvc
+/ persistentvolumes PersistentVolume pv cluster
+/ pods Pod po
+/ podtemplates PodTemplate
+/ replicationcontrollers ReplicationController rc
+/ resourcequotas ResourceQuota quota
+/ secrets Secret
+/ serviceaccounts ServiceAccount sa
+/ services Service svc
+admissionregistration.k8s.io mutatingadmissionpolicies MutatingAdmissionPolicy cluster
+admissionregistration.k8s.io mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding cluster
+admissionregistration.k8s.io mutatingwebhookconfigurations MutatingWebhookConfiguration cluster
+admissionregistration.k8s.io validatingadmissionpolicies ValidatingAdmissionPolicy cluster
+admissionregistration.k8s.io validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding cluster
+admissionregistration.k8s.io validatingwebhookconfigurations ValidatingWebhookConfiguration cluster
+apiextensions.k8s.io customresourcedefinitions CustomResourceDefinition crd crds cluster
+apiregistration.k8s.io apiservices APIService cluster
+apps controllerrevisions ControllerRevision
+apps daemonsets DaemonSet ds
+apps deployments Deployment deploy
+apps replicasets ReplicaSet rs
+apps statefulsets StatefulSet sts
+authentication.k8s.io selfsubjectreviews SelfSubjectReview cluster
+authentication.k8s.io tokenreviews TokenReview cluster
+authorization.k8s.io localsubjectaccessreviews LocalSubjectAccessReview
+authorization.k8s.io selfsubjectaccessreviews SelfSubjectAccessReview cluster
+authorization.k8s.io selfsubjectrulesreviews SelfSubjectRulesReview cluster
+authorization.k8s.io subjectaccessreviews SubjectAccessReview cluster
+autoscaling horizontalpodautoscalers HorizontalPodAutoscaler hpa
+batch cronjobs CronJob cj
+batch jobs Job
+certificates.k8s.io certificatesigningrequests CertificateSigningRequest csr cluster
+certificates.k8s.io clustertrustbundles ClusterTrustBundle cluster
+coordination.k8s.io leases Lease
+discovery.k8s.io endpointslices EndpointSlice
+events.k8s.io events Event ev
+flowcontrol.apiserver.k8s.io flowschemas FlowSchema cluster
+flowcontrol.apiserver.k8s.io prioritylevelconfigurations PriorityLevelConfiguration cluster
+networking.k8s.io ingressclasses IngressClass cluster
+networking.k8s.io ingresses Ingress ing
+networking.k8s.io ipaddresses IPAddress ip cluster
+networking.k8s.io networkpolicies NetworkPolicy netpol
+networking.k8s.io servicecidrs ServiceCIDR cluster
+node.k8s.io runtimeclasses RuntimeClass cluster
+policy poddisruptionbudgets PodDisruptionBudget pdb
+rbac.authorization.k8s.io clusterrolebindings ClusterRoleBinding cluster
+rbac.authorization.k8s.io clusterroles ClusterRole cluster
+rbac.authorization.k8s.io rolebindings RoleBinding
+rbac.authorization.k8s.io roles Role
+resource.k8s.io deviceclasses DeviceClass cluster
+resource.k8s.io resourceclaims ResourceClaim
+resource.k8s.io resourceclaimtemplates ResourceClaimTemplate
+resource.k8s.io resourceslices ResourceSlice cluster
+scheduling.k8s.io priorityclasses PriorityClass pc cluster
+storage.k8s.io csidrivers CSIDriver cluster
+storage.k8s.io csinodes CSINode cluster
+storage.k8s.io csistoragecapacities CSIStorageCapacity
+storage.k8s.io storageclasses StorageClass sc cluster
+storage.k8s.io volumeattachments VolumeAttachment cluster
+storage.k8s.io volumeattributesclasses VolumeAttributesClass vac cluster
+`)
+
+func parseBuiltin(table string) (all []Resource) {
+	for line := range strings.Lines(strings.TrimSpace(table)) {
+		words := strings.Fields(line)
+		r := Resource{Group: strings.TrimPrefix(words[0], "/"), Name: words[1], Kind: words[2], ShortNames: words[3:]}
+		if last := len(words) - 1; words[last] == "cluster" {
+			r.Cluster, r.ShortNames = true, words[3:last]
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// subresources are those of Kubernetes' own resources.
+var subresources = []string{"approval", "attach", "binding", "ephemeralcontainers", "eviction", "exec", "finalize", "log",
+	"portforward", "proxy", "resize", "scale", "status", "token"}
+
+// IsSubresource reports whether one of Kubernetes' own resources has a subresource of that name.
+func IsSubresource(name string) bool { return slices.Contains(subresources, name) }
+
+// Builtin returns the resource of a group, nil when Kubernetes itself has none of the name.
+func Builtin(group, name string) *Resource {
+	for i := range builtin {
+		if builtin[i].Group == group && builtin[i].Name == name {
+			return &builtin[i]
+		}
+	}
+	return nil
+}
+
+// BuiltinGroup reports whether Kubernetes itself has resources in an API group.
+func BuiltinGroup(group string) bool {
+	return slices.ContainsFunc(builtin, func(r Resource) bool { return r.Group == group })
+}
+
+// FindResource returns the built-in resource that kubectl understands by a name: the plural or
+// the singular, in any case, or a short name, as pods, pod, Pod and po. The group may be cut
+// short, and without one the first group that has the resource is taken. It is nil when there
+// is none.
+func FindResource(name, group string) *Resource {
+	name = strings.ToLower(name)
+	for _, exact := range []bool{true, false} {
+		for i := range builtin {
+			r := &builtin[i]
+			named := r.Name == name || strings.ToLower(r.Kind) == name || slices.Contains(r.ShortNames, name)
+			if named && (group == "" || r.Group == group || !exact && strings.HasPrefix(r.Group, group)) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// SuggestResource proposes the built-in resource with the name nearest to a misspelt one, as
+// document.Suggest does.
+func SuggestResource(name string) string {
+	var names []string
+	for i := range builtin {
+		names = append(names, builtin[i].Name)
+	}
+	return document.Suggest(name, names)
+}
+
+// ResourceArgument is a resource as kubectl takes it apart:
+// RESOURCE[.VERSION][.GROUP][/SUBRESOURCE].
+type ResourceArgument struct {
+	Name, Version, Group, Subresource string
+}
+
+// ParseResource takes the text for a resource apart. The subresource may be before or after
+// the group, as in deployments/scale.apps and deployments.apps/scale. A second part that reads
+// as a version is one, as in deployments.v1.apps.
+func ParseResource(text string) (r ResourceArgument) {
+	text, r.Subresource, _ = strings.Cut(text, "/")
+	if sub, group, ok := strings.Cut(r.Subresource, "."); ok && !strings.Contains(text, ".") {
+		r.Subresource, text = sub, text+"."+group
+	}
+	r.Name, r.Group, _ = strings.Cut(text, ".")
+	if version, group, _ := strings.Cut(r.Group, "."); isVersion(version) {
+		r.Version, r.Group = version, group
+	}
+	return r
+}
+
+// isVersion reports whether s reads as v1, v2beta3 or v1alpha1.
+func isVersion(s string) bool {
+	s, ok := strings.CutPrefix(s, "v")
+	digits := func() bool {
+		rest := strings.TrimLeft(s, "0123456789")
+		found := len(rest) < len(s)
+		s = rest
+		return found
+	}
+	if !ok || !digits() {
+		return false
+	}
+	if s == "" {
+		return true
+	}
+	stage := false
+	for _, name := range []string{"alpha", "beta"} {
+		if rest, ok := strings.CutPrefix(s, name); ok && !stage {
+			s, stage = rest, true
+		}
+	}
+	return stage && digits() && s == ""
+}

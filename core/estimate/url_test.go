@@ -1,0 +1,61 @@
+package estimate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What a server reads out of a method and a URL. Many more URLs are compared with upstream's own
+// reading in the conformance tests.
+func TestReadURL(t *testing.T) {
+	for request, want := range map[string]string{
+		"GET /":                                                         "get /",
+		"GET /healthz":                                                  "get /healthz",
+		"POST /apis/apps/v1":                                            "post /apis/apps/v1",
+		"GET /api/v1/pods":                                              "list pods",
+		"GET /api/v1/pods/":                                             "list pods",
+		"HEAD /api/v1/pods?watch":                                       "watch pods",
+		"GET /api/v1/pods?watch=0":                                      "list pods",
+		"GET /api/v1/namespaces/foo/pods":                               "list pods in foo",
+		"GET /api/v1/namespaces/foo/pods/web":                           "get pods web in foo",
+		"GET /api/v1/namespaces/foo/pods/web/log":                       "get pods/log web in foo",
+		"GET /api/v1/namespaces/foo":                                    "get namespaces foo in foo",
+		"PUT /api/v1/namespaces/foo/finalize":                           "update namespaces/finalize foo in foo",
+		"DELETE /apis/apps/v1/namespaces/foo/deployments":               "deletecollection deployments.apps in foo",
+		"DELETE /apis/apps/v1/namespaces/foo/deployments/web":           "delete deployments.apps web in foo",
+		"PATCH /apis/apps/v1/namespaces/foo/deployments/web/scale":      "patch deployments.apps/scale web in foo",
+		"GET /api/v1/pods?fieldSelector=metadata.name%3Dweb":            "list pods web",
+		"GET /api/v1/pods?fieldSelector=metadata.name%3Dweb&limit=many": "list pods",
+		"GET /api/v1/watch/namespaces/foo/pods":                         "watch pods in foo",
+		"GET /api/v1/proxy/nodes/n/metrics":                             "proxy nodes n",
+		"GET /api/v1/watch":                                             "error: /api/v1/watch: no resource follows watch",
+		"GET /api/v1/pods?limit=%zz":                                    `error: query: "limit=%zz": invalid URL escape "%zz"`,
+	} {
+		method, target, _ := strings.Cut(request, " ")
+		path, query, _ := strings.Cut(target, "?")
+		a, err := ReadURL(method, path, query)
+		got := a.Verb + " " + a.Resource
+		if !a.IsResource() {
+			got = a.Verb + " " + a.Path
+		}
+		if a.APIGroup != "" {
+			got += "." + a.APIGroup
+		}
+		if a.Subresource != "" {
+			got += "/" + a.Subresource
+		}
+		if a.Name != "" {
+			got += " " + a.Name
+		}
+		if a.Namespace != "" {
+			got += " in " + a.Namespace
+		}
+		if err != nil {
+			got = fmt.Sprint("error: ", err)
+		}
+		if got != want {
+			t.Errorf("%s is read as %q, want %q", request, got, want)
+		}
+	}
+}
