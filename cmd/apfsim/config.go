@@ -90,7 +90,7 @@ left out) or - for standard input. Objects of other kinds are skipped, so that w
 template prints is checked as it is. A file with neither kind of object is an error.`,
 		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
   apfsim config validate cluster.yaml
-  helm template my-chart | apfsim config validate -`,
+  apfsim config validate - < cluster.yaml`,
 		Args: atLeastOne("a file of flow-control objects, a folder of them, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loaded, err := flags.load(cmd, args)
