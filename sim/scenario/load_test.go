@@ -336,3 +336,37 @@ func FuzzScenario(f *testing.F) {
 		}
 	})
 }
+
+// A scenario's configuration may be a folder; what is skipped or outdated there is noted, and a
+// FlowSchema that has no effect is reported at its own line, be it from the start or from an event.
+func TestConfigurationInFolders(t *testing.T) {
+	spec := "config: {base: Mandatory, files: [cluster]}\n  events:\n  - at: 1s\n    apply: {files: [later.yaml], remove: [{kind: PriorityLevelConfiguration, name: batch}]}"
+	fsys := files("d/s.yaml", withSpec(spec),
+		"d/cluster/a/level.yaml", strings.Replace(batchLevel, "/v1\n", "/v1beta3\n", 1),
+		"d/cluster/b.yml", batchSchema("batch")+"\n---\nkind: Service\n",
+		"d/cluster/.hidden.yaml", "[", "d/cluster/notes.txt", "[",
+		"d/later.yaml", strings.ReplaceAll(batchSchema("lost"), "name: batch", "name: later"))
+	scenarios, mistakes := Load(fsys, "d/s.yaml", Options{})
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	s := scenarios[0]
+	var inputs []string
+	for _, in := range s.Inputs {
+		inputs = append(inputs, in.Name)
+	}
+	if got := strings.Join(inputs, " "); got != "s.yaml cluster/a/level.yaml cluster/b.yml later.yaml" {
+		t.Errorf("read from %s", got)
+	}
+	wantMistakes(t, s.Notes,
+		"d/cluster: skipped 1 object of other kinds: Service 1",
+		"d/cluster/a/level.yaml:1:13: apiVersion: flowcontrol.apiserver.k8s.io/v1beta3 (1 object): Kubernetes 1.32 and later do not serve this version; use flowcontrol.apiserver.k8s.io/v1 (served from 1.29)")
+	wantMistakes(t, s.Warnings,
+		`d/cluster/b.yml:5:38: spec.events[0]: FlowSchema batch is ignored: there is no priority level "batch"`,
+		`d/later.yaml:5:38: spec.events[0]: FlowSchema later is ignored: there is no priority level "lost"`)
+
+	_, mistakes = Load(files("s.yaml", withSpec(`config: {files: ["-", empty]}`), "empty/notes.txt", ""), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		`s.yaml:6:20: spec.config.files[0]: "-": want a file or a folder; standard input goes with --config`,
+		"s.yaml:6:25: spec.config.files[1]: empty: is a folder without a file that ends in .yaml, .yml, .json")
+}
