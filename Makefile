@@ -85,7 +85,7 @@ FUZZTIME := 5000x
 FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode core/document:FuzzPath \
 	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors sim/yaml:FuzzParse \
 	sim/scenario:FuzzScenario sim/scenario:FuzzTrace sim/scenario:FuzzThreshold \
-	sim/scenario:FuzzParseStatistic experiment:FuzzOver
+	sim/scenario:FuzzParseStatistic experiment:FuzzOver lint:FuzzCheck
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target FUZZTIME (5000x)

@@ -19,7 +19,7 @@ func newConfig() *cobra.Command {
 		Use:   "config",
 		Short: "Check and look into flow-control configuration",
 	}
-	cmd.AddCommand(newConfigValidate(), newConfigSeats(), newConfigDefaults())
+	cmd.AddCommand(newConfigValidate(), newConfigLint(), newConfigSeats(), newConfigDefaults())
 	return cmd
 }
 

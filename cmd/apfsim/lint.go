@@ -1,0 +1,268 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"apfsim/core/config"
+	"apfsim/core/document"
+	"apfsim/core/estimate"
+	"apfsim/experiment"
+	"apfsim/lint"
+	"apfsim/reports"
+	"apfsim/sim/scenario"
+
+	"github.com/spf13/cobra"
+)
+
+// lintFlags are the flags of config lint.
+type lintFlags struct {
+	configFlags
+	version  string
+	failOn   string
+	disable  []string
+	metrics  string
+	scenario string
+	rules    bool
+}
+
+var failOns = []string{"error", "warning", "note", "none"}
+
+func newConfigLint() *cobra.Command {
+	var flags lintFlags
+	cmd := &cobra.Command{
+		Use:   "lint FILE...",
+		Short: "Find what is valid in FlowSchemas and PriorityLevelConfigurations and still wrong",
+		Long: `Find what is valid in FlowSchemas and PriorityLevelConfigurations and still wrong: rules that match
+no request, FlowSchemas that earlier ones leave nothing to, levels without seats, edits that the
+server undoes. Folders are read with all that is below them, and - is standard input; objects of
+other kinds are skipped.
+
+With the object counts of a server's metrics it looks at lists, with a scenario at load.
+The exit status is 99 if there is a finding of the severity of --fail-on or above.`,
+		Example: `  apfsim config lint cluster.yaml
+  apfsim config lint cluster.yaml --kubernetes-version 1.30 --disable overlap --format json
+  apfsim config lint --rules`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.rules {
+				return writeRules(cmd.OutOrStdout())
+			}
+			if len(args) == 0 {
+				return usage(cmd, "want a file of flow-control objects")
+			}
+			return runLint(cmd, args, &flags)
+		},
+	}
+	flags.addBase(cmd)
+	flags.addServer(cmd)
+	f := cmd.Flags()
+	f.StringVar(&flags.version, "kubernetes-version", "1.37", "`VERSION` of the servers, from 1.18 to 1.37")
+	f.StringVar(&flags.failOn, "fail-on", "warning", "`SEVERITY` from which findings make the exit status 99: "+strings.Join(failOns, ", "))
+	f.StringArrayVar(&flags.disable, "disable", nil, "`RULE` that is not looked at; may be repeated")
+	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with what a kube-apiserver serves under /metrics, for its counts of objects")
+	f.StringVar(&flags.scenario, "scenario", "", "`SCENARIO` that is run with the objects, to look at their load; a file or a name of the library")
+	f.BoolVar(&flags.rules, "rules", false, "list the rules")
+	return cmd
+}
+
+func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
+	in, err := flags.input()
+	if err != nil {
+		return err
+	}
+	loaded := scenario.LoadConfig(flags.base, args)
+	of := 0 // mistakes in what could be read
+	var mistakes document.Mistakes
+	for _, source := range loaded.Sources {
+		of += len(source.Mistakes)
+		mistakes = append(mistakes, source.Mistakes...)
+		in.Objects = config.Merge(in.Objects, source.Objects)
+	}
+	if len(loaded.Mistakes) > of {
+		return invalid(loaded.Mistakes)
+	}
+	for _, source := range loaded.Sources {
+		printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(slices.Clone(source.Notes), func(m document.Mistake) bool {
+			return m.Path != "" // the versions that are no longer served are findings
+		}))
+	}
+	if flags.metrics != "" {
+		if in.Stored, err = readMetrics(flags.metrics); err != nil {
+			return invalid(fmt.Errorf("--metrics: %w", err))
+		}
+	}
+	if flags.scenario != "" && len(mistakes) == 0 {
+		if in.Load, err = measureLoad(cmd, flags.scenario, args); err != nil {
+			return err
+		}
+	}
+	in.Incomplete = len(mistakes) > 0
+	findings := append(lint.Invalid(mistakes), lint.Check(in)...)
+	lint.Sort(findings)
+	if flags.format == "json" {
+		err = reports.WriteJSON(cmd.OutOrStdout(), toJSON(findings))
+	} else {
+		err = writeFindings(cmd.OutOrStdout(), findings, in.Objects)
+	}
+	switch {
+	case err != nil:
+		return err
+	case in.Incomplete:
+		return &failure{status: statusInvalid}
+	case slices.ContainsFunc(findings, func(f lint.Finding) bool { return failsOn(f.Severity, flags.failOn) }):
+		return &failure{status: statusThreshold}
+	}
+	return nil
+}
+
+// failsOn reports whether a severity is at or above the one named.
+func failsOn(s lint.Severity, name string) bool {
+	for _, limit := range []lint.Severity{lint.Note, lint.Warning, lint.Error} {
+		if limit.String() == name {
+			return s >= limit
+		}
+	}
+	return false // none
+}
+
+// input checks the flags, and returns what they say.
+func (f *lintFlags) input() (in lint.Input, err error) {
+	if err := oneOf("base", f.base, []string{scenario.BaseSuggested, scenario.BaseMandatory}); err != nil {
+		return in, invalid(err)
+	}
+	if err := oneOf("fail-on", f.failOn, failOns); err != nil {
+		return in, invalid(err)
+	}
+	if in.ServerLimit, err = f.serverLimit(); err != nil {
+		return in, err
+	}
+	for _, id := range f.disable {
+		if ids := lint.IDs(); !slices.Contains(ids, id) {
+			return in, invalid(fmt.Errorf("--disable: no rule is called %q%s; 'apfsim config lint --rules' lists them", id, document.Suggest(id, ids)))
+		}
+	}
+	in.Off = f.disable
+	minor, isOne := strings.CutPrefix(strings.TrimPrefix(f.version, "v"), "1.")
+	if in.Minor, err = strconv.Atoi(minor); err != nil || !isOne || in.Minor < 18 || in.Minor > 37 {
+		return in, invalid(fmt.Errorf("--kubernetes-version: %q: want a release from 1.18 to 1.37", f.version))
+	}
+	in.Base = config.Mandatory()
+	if f.base == scenario.BaseSuggested {
+		in.Base = lint.Suggested(in.Minor)
+	}
+	return in, nil
+}
+
+func readMetrics(name string) (estimate.Store, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	store, err := lint.ReadMetrics(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	return store, nil
+}
+
+// measureLoad runs the scenario once with the objects of the files.
+func measureLoad(cmd *cobra.Command, name string, files []string) (*lint.Load, error) {
+	if slices.Contains(files, scenario.Stdin) {
+		return nil, invalid(errors.New("--scenario: the objects are read twice; want a file in place of -"))
+	}
+	loaded, err := experiment.Load([]string{name}, scenario.Options{ConfigFiles: files})
+	if err != nil {
+		return nil, invalid(err)
+	}
+	if len(loaded) != 1 {
+		return nil, invalid(fmt.Errorf("--scenario: %s has %d scenarios; want one", name, len(loaded)))
+	}
+	loaded[0].Spec.Replications = 1
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	progress := newProgress(cmd.ErrOrStderr(), loaded, false)
+	defer progress.pause()
+	runs := experiment.Begin(ctx, loaded, experiment.Outputs{}, experiment.Precision{}, progress)
+	defer runs.Stop()
+	run, err := runs.Groups[0].Next()
+	if err != nil {
+		return nil, err
+	}
+	load := &lint.Load{Scenario: run.Summary.Name, Levels: map[string]lint.LevelLoad{}}
+	seconds := float64(run.Summary.DurationNs-run.Summary.WarmupNs) / 1e9
+	for _, l := range run.Summary.PriorityLevels {
+		if l.Arrived == 0 {
+			continue
+		}
+		level := lint.LevelLoad{Arrived: l.Arrived, Demand: l.ServiceSeatSeconds/seconds + l.MeanWaiting}
+		if l.Execution != nil {
+			level.ExecutionSeconds = float64(l.Execution.MeanNs) / 1e9
+		}
+		load.Levels[l.Name] = level
+	}
+	return load, nil
+}
+
+// jsonFinding is a finding as it is written.
+type jsonFinding struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+}
+
+func toJSON(findings []lint.Finding) []jsonFinding {
+	all := make([]jsonFinding, len(findings))
+	for i, f := range findings {
+		all[i] = jsonFinding{f.Rule, f.Severity.String(), f.Message, f.Place.File, f.Place.Line, f.Place.Column, f.Kind, f.Name}
+	}
+	return all
+}
+
+// writeFindings writes a line for each finding, and how many there are.
+func writeFindings(w io.Writer, findings []lint.Finding, objects config.Objects) error {
+	counts := map[lint.Severity]int{}
+	for _, f := range findings {
+		counts[f.Severity]++
+		at := f.Place.String()
+		if at != "" {
+			at += ": "
+		}
+		if _, err := fmt.Fprintf(w, "%s%s: %s [%s]\n", at, f.Severity, f.Message, f.Rule); err != nil {
+			return err
+		}
+	}
+	found := "no findings"
+	if len(findings) > 0 {
+		found = fmt.Sprintf("%s, %s, %s", number(counts[lint.Error], "error"), number(counts[lint.Warning], "warning"), number(counts[lint.Note], "note"))
+	}
+	_, err := fmt.Fprintf(w, "%s in %s and %s\n", found, number(len(objects.FlowSchemas), "FlowSchema"), number(len(objects.PriorityLevels), "priority level"))
+	return err
+}
+
+// number returns a count with its noun.
+func number(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func writeRules(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range lint.Rules() {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", r.ID, r.Severity, strings.ReplaceAll(firstSentence(r.Finds), "`", ""))
+	}
+	return table.Flush()
+}

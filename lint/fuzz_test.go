@@ -1,0 +1,44 @@
+package lint_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"apfsim/core/config"
+	"apfsim/lint"
+	"apfsim/sim/yaml"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// Whatever decodes can be looked at, on servers of any size and release.
+func FuzzCheck(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i, name := range files {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			f.Add(string(file.Data), uint16(100*i), uint8(18+i%20))
+		}
+	}
+	cluster, err := os.ReadFile("../scenarios/config/cluster-flowcontrol.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(cluster), uint16(600), uint8(37))
+	f.Fuzz(func(t *testing.T, text string, limit uint16, minor uint8) {
+		docs, _ := yaml.Parse("fuzz.yaml", []byte(text))
+		decoded := config.Decode(docs...)
+		for _, finding := range lint.Check(lint.Input{Objects: decoded.Objects, Base: config.Suggested(), ServerLimit: 1 + int(limit), Minor: int(minor)}) {
+			if finding.Message == "" || finding.Name == "" {
+				t.Errorf("%+v has no message or name", finding)
+			}
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package lint_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/lint"
+	"apfsim/sim/yaml"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// decode reads the objects of a text, and says what is invalid.
+func decode(t testing.TB, name, text string) (config.Objects, []lint.Finding) {
+	t.Helper()
+	docs, mistakes := yaml.Parse(name, []byte(text))
+	if err := mistakes.Err(); err != nil {
+		t.Fatal(err)
+	}
+	decoded := config.Decode(docs...)
+	return decoded.Objects, lint.Invalid(decoded.Mistakes)
+}
+
+// input is a cluster of Kubernetes 1.37 with the default limits and the suggested objects below.
+func input(objects config.Objects) lint.Input {
+	return lint.Input{Objects: objects, Base: config.Suggested(), ServerLimit: 600, Minor: 37}
+}
+
+// Each rule has a file of examples: those called bad make findings of that rule and of no other, those
+// called good, which are near misses, make none at all.
+func TestExamples(t *testing.T) {
+	for _, rule := range lint.Rules() {
+		t.Run(rule.ID, func(t *testing.T) {
+			archive, err := txtar.ParseFile(filepath.Join("testdata", rule.ID+".txtar"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad, good := 0, 0
+			for _, file := range archive.Files {
+				objects, findings := decode(t, file.Name, string(file.Data))
+				in := input(objects)
+				for line := range strings.Lines(string(archive.Comment)) {
+					key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+					switch key {
+					case "minor":
+						in.Minor, err = strconv.Atoi(value)
+						if err != nil {
+							t.Fatal(err)
+						}
+					case "stored":
+						in.Stored = estimate.Store{
+							{Name: "configmaps"}: {Objects: 2001, AverageBytes: 1246},
+							{Name: "pods"}:       {Objects: 200_000, AverageBytes: 5000},
+						}
+					}
+				}
+				findings = append(findings, lint.Check(in)...)
+				isBad := strings.HasPrefix(file.Name, "bad")
+				if isBad {
+					bad++
+				} else {
+					good++
+				}
+				if isBad && len(findings) == 0 {
+					t.Errorf("%s: nothing found", file.Name)
+				}
+				for _, f := range findings {
+					if !isBad || f.Rule != rule.ID {
+						t.Errorf("%s: unexpected %s: %s", file.Name, f.Rule, f.Message)
+					}
+					if f.Place.Line == 0 {
+						t.Errorf("%s: %s has no position", file.Name, f.Rule)
+					}
+					if f.Severity > rule.Severity {
+						t.Errorf("%s: %s is of severity %s, the rule of %s", file.Name, f.Rule, f.Severity, rule.Severity)
+					}
+				}
+				in.Off = []string{rule.ID}
+				for _, f := range lint.Check(in) {
+					t.Errorf("%s: with %s off there still is %s: %s", file.Name, rule.ID, f.Rule, f.Message)
+				}
+			}
+			if bad == 0 || good == 0 {
+				t.Errorf("%d bad examples and %d good ones; want at least one of each", bad, good)
+			}
+		})
+	}
+	if ids := lint.IDs(); len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
+		t.Errorf("ids are not unique: %q", ids)
+	}
+}

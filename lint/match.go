@@ -1,0 +1,329 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"apfsim/core/config"
+	"apfsim/core/document"
+)
+
+// flowSchema notes what is wrong with a FlowSchema by itself and with the level that it refers to.
+func (l *linter) flowSchema(s *schema) {
+	l.version("FlowSchema", s.Name, s.Origin)
+	l.undone("FlowSchema", s.Name, s.Origin, sameSpec(suggestedSchema, s.Name, s.Spec))
+	if mandatory(s.Name) {
+		return
+	}
+	if len(s.Spec.Rules) == 0 {
+		l.aboutSchema("no-rules", s.FlowSchema, "spec.rules", "has no rules and matches no request; add rules, or remove it")
+	}
+	for i := range s.Spec.Rules {
+		rule, path := &s.Spec.Rules[i], document.Index("spec.rules", i)
+		for j := range rule.Subjects {
+			l.subject(s, document.Index(path+".subjects", j), &rule.Subjects[j])
+		}
+		for j := range rule.ResourceRules {
+			l.resourceRule(s, rule, document.Index(path+".resourceRules", j), &rule.ResourceRules[j])
+		}
+		for j := range rule.NonResourceRules {
+			l.nonResourceRule(s, document.Index(path+".nonResourceRules", j), &rule.NonResourceRules[j])
+		}
+	}
+	l.reference(s)
+}
+
+// usersOnly and groupsOnly are names that Kubernetes gives to users and to groups.
+var (
+	usersOnly  = []string{anonymous, "system:kube-controller-manager", "system:kube-scheduler", "system:kube-proxy", "system:apiserver"}
+	groupsOnly = []string{authenticated, unauthenticated, serviceAccounts, nodes, "system:masters", "system:bootstrappers", "system:monitoring"}
+)
+
+func (l *linter) subject(s *schema, path string, subject *config.Subject) {
+	fail := func(field, name, why string) {
+		l.aboutSchema("subject-form", s.FlowSchema, path+field+".name", "%s %q matches nobody: %s", subject.Kind, name, why)
+	}
+	switch subject.Kind {
+	case config.SubjectUser:
+		name := subject.User.Name
+		_, _, valid := account(name)
+		switch {
+		case slices.Contains(groupsOnly, name) || strings.HasPrefix(name, serviceAccounts+":"):
+			fail(".user", name, "it is the name of a group; use kind: Group")
+		case strings.HasPrefix(name, accountPrefix) && !valid:
+			fail(".user", name, "a service account is called system:serviceaccount:NAMESPACE:NAME; use kind: ServiceAccount")
+		}
+	case config.SubjectGroup:
+		switch name := subject.Group.Name; {
+		case strings.HasPrefix(name, accountPrefix):
+			fail(".group", name, "it is the name of a service account; use kind: ServiceAccount, or the group system:serviceaccounts:NAMESPACE")
+		case slices.Contains(usersOnly, name) || strings.HasPrefix(name, "system:node:"):
+			fail(".group", name, "it is the name of a user; use kind: User")
+		case strings.HasPrefix(name, serviceAccounts+":") && strings.Contains(name[len(serviceAccounts)+1:], ":") || name == serviceAccounts+":":
+			fail(".group", name, "the group of a namespace's service accounts is called system:serviceaccounts:NAMESPACE")
+		}
+	}
+}
+
+// bypassing are the subresources whose requests flow control lets pass (see classify.Attributes.PassesBy).
+var bypassing = []string{"attach", "exec", "proxy", "log", "portforward"}
+
+func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, path string, r *config.ResourceRule) {
+	dead := false
+	for i, group := range r.APIGroups {
+		at := document.Index(path+".apiGroups", i)
+		name, version, versioned := strings.Cut(group, "/")
+		switch {
+		case versioned:
+			dead = true
+			l.aboutSchema("api-group-form", s.FlowSchema, at, "apiGroups: %q matches no request: a group is named without its version %q; use %q", group, version, name)
+		case group == "core" || group == "v1":
+			dead = true
+			l.aboutSchema("api-group-form", s.FlowSchema, at, "apiGroups: %q matches no request: the name of the core group is \"\"", group)
+		case group != strings.ToLower(group):
+			dead = true
+			l.aboutSchema("api-group-form", s.FlowSchema, at, "apiGroups: %q matches no request: API groups are lower case; use %q", group, strings.ToLower(group))
+		}
+	}
+	for i, item := range r.Resources {
+		at := document.Index(path+".resources", i)
+		name, sub, _ := strings.Cut(item, "/")
+		meant := plural(name)
+		switch {
+		case item == config.Wildcard:
+			continue
+		case name == config.Wildcard || strings.Contains(sub, config.Wildcard):
+			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: flow control knows no wildcard beside a subresource; name each, or use \"*\" alone", item)
+		case strings.Contains(name, "."):
+			short, _, _ := strings.Cut(name, ".")
+			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: the group belongs in apiGroups; use %q", item, short)
+		case meant != "" && meant != name:
+			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: resources are named in the plural and in lower case; use %q", item, meant)
+		case name != strings.ToLower(name):
+			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: resources are named in lower case; use %q", item, strings.ToLower(item))
+		case slices.Contains(bypassing, sub):
+			l.aboutSchema("bypasses", s.FlowSchema, at, "resources: %q has no effect: these requests are long-running and bypass flow control; remove it", item)
+			continue
+		default:
+			if !inGroups(r.APIGroups, name) {
+				l.aboutSchema("resource-not-in-group", s.FlowSchema, at, "resources: %q matches no request: API group %s has no such resource; %s", item, list(r.APIGroups), homeOf(name))
+				dead = true
+			}
+			continue
+		}
+		dead = true
+	}
+	for i, verb := range r.Verbs {
+		if verb == "proxy" {
+			l.aboutSchema("bypasses", s.FlowSchema, document.Index(path+".verbs", i), "verbs: %q has no effect: these requests are long-running and bypass flow control; remove it", verb)
+		}
+	}
+	if !dead {
+		l.scope(s, rule, path, r)
+	}
+}
+
+// inGroups reports whether one of the groups may have the resource.
+func inGroups(groups []string, resource string) bool {
+	for _, g := range groups {
+		if !knownGroups[g].closed || scopeOf(g, resource) != unknownScope {
+			return true
+		}
+	}
+	return false
+}
+
+// homeOf says in which of Kubernetes' groups there is a resource.
+func homeOf(resource string) string {
+	var groups []string
+	for g := range knownGroups {
+		if scopeOf(g, resource) != unknownScope {
+			groups = append(groups, g)
+		}
+	}
+	if slices.Sort(groups); len(groups) == 0 {
+		return "look it up in kubectl api-resources"
+	}
+	return "it is in " + list(groups)
+}
+
+func list(names []string) string {
+	texts := make([]string, len(names))
+	for i, n := range names {
+		texts[i] = strconv.Quote(n)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Verbs of requests for one object, which of a namespaced resource name the namespace, and of those
+// for a collection, which need not.
+var (
+	objectVerbs     = set{items: []string{"create", "delete", "get", "patch", "update"}}
+	collectionVerbs = set{items: []string{"deletecollection", "list", "watch"}}
+)
+
+// scope notes a rule whose namespaces and clusterScope leave out requests that it seems to be for.
+func (l *linter) scope(s *schema, rule *config.PolicyRulesWithSubjects, path string, r *config.ResourceRule) {
+	kind, verbsOf := scope(r), setOf(r.Verbs)
+	switch {
+	case kind == clusterScope && !r.ClusterScope:
+		l.aboutSchema("scope", s.FlowSchema, path+".clusterScope",
+			"%s matches no request: %s are cluster-scoped, and requests for them have no namespace; set clusterScope: true", path, list(r.Resources))
+	case kind == namespacedScope && len(r.Namespaces) == 0 && verbsOf.and(collectionVerbs).empty():
+		l.aboutSchema("scope", s.FlowSchema, path+".namespaces",
+			"%s matches no request: %s for %s always name a namespace; add namespaces: [\"*\"]", path, list(r.Verbs), list(r.Resources))
+	case kind != clusterScope && !r.ClusterScope && len(r.Namespaces) == 1 && r.Namespaces[0] == config.Wildcard:
+		explicit := slices.Contains(r.Verbs, "list") || slices.Contains(r.Verbs, "watch")
+		if explicit || verbsOf.inverted && setOf(r.Resources).inverted {
+			l.missed("cluster-wide-list", s, rule, path+".clusterScope", path, r, set{items: []string{"list", "watch"}}, set{items: []string{""}},
+				"%s misses lists and watches over all namespaces: they have no namespace, and namespaces: [\"*\"] does not match them; for example %s goes to %s; add clusterScope: true")
+		}
+	case r.ClusterScope && len(r.Namespaces) == 0 && (kind == namespacedScope || setOf(r.Resources).inverted):
+		l.missed("namespaces-missing", s, rule, path+".namespaces", path, r, objectVerbs, set{true, []string{""}},
+			"%s misses requests in namespaces: clusterScope: true matches only requests without a namespace; for example %s goes to %s; add namespaces: [\"*\"]")
+	}
+}
+
+// missed notes that requests which differ from the rule's only in verbs and scope go to another
+// priority level, unless some FlowSchema brings them to the same one.
+func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjects, at, path string, r *config.ResourceRule, of, in set, format string) {
+	wanted := resourceBox(r)
+	wanted[verbs] = wanted[verbs].and(of)
+	wanted[namespaces] = in
+	if wanted[verbs].empty() {
+		return
+	}
+	for i := range rule.Subjects {
+		subject := &rule.Subjects[i]
+		var same []box
+		for _, other := range l.ordered {
+			for _, c := range other.cells {
+				if c.resource && other.level() == s.level() && includes(&c.subject, subject) {
+					same = append(same, c.box)
+				}
+			}
+		}
+		steps := cuts
+		left, found := wanted.uncovered(same, &steps)
+		if !found {
+			continue
+		}
+		request := left.request(subject)
+		if request.Subresource != "" {
+			continue // there are no lists of these
+		}
+		if won := l.goesTo(request); won != nil && won.level() != s.level() {
+			l.aboutSchema(id, s.FlowSchema, at, format, path, sentence(request), describe(won))
+			return
+		}
+	}
+}
+
+// httpVerbs are what rules may name of the verbs of requests that are not for a resource: HTTP
+// methods in lower case.
+var httpVerbs = []string{"get", "delete", "patch", config.Wildcard}
+
+func (l *linter) nonResourceRule(s *schema, path string, r *config.NonResourceRule) {
+	for i, verb := range r.Verbs {
+		if !slices.Contains(httpVerbs, verb) {
+			l.aboutSchema("non-resource-verb", s.FlowSchema, document.Index(path+".verbs", i),
+				"verbs: %q matches no request: the verb of a request that is not for a resource is its HTTP method in lower case, such as get; use get or \"*\"", verb)
+		}
+	}
+	for i, url := range r.NonResourceURLs {
+		at := document.Index(path+".nonResourceURLs", i)
+		steps := strings.Split(strings.Trim(strings.TrimSuffix(url, "*"), "/"), "/")
+		switch {
+		case steps[0] == "api" && len(steps) >= 3 || steps[0] == "apis" && len(steps) >= 4:
+			l.aboutSchema("resource-path", s.FlowSchema, at, "nonResourceURLs: %q matches no request: requests below it are for resources; use resourceRules", url)
+		case strings.ContainsAny(url, "?#"):
+			l.aboutSchema("resource-path", s.FlowSchema, at, "nonResourceURLs: %q matches no request: the path of a request has no query; use %q", url, url[:strings.IndexAny(url, "?#")])
+		case len(steps) >= 2 && steps[0] == "debug" && steps[1] == "pprof":
+			l.aboutSchema("bypasses", s.FlowSchema, at, "nonResourceURLs: %q has no effect: these requests are long-running and bypass flow control; remove it", url)
+		}
+	}
+}
+
+// manyUsers reports whether a subject holds an open number of users.
+func manyUsers(s *config.Subject) bool {
+	if everyone(s) {
+		return true
+	}
+	return s.Kind == config.SubjectGroup && (slices.Contains([]string{authenticated, unauthenticated, serviceAccounts, nodes}, s.Group.Name) ||
+		strings.HasPrefix(s.Group.Name, serviceAccounts+":"))
+}
+
+// reference notes what is wrong with sending these requests to this level.
+func (l *linter) reference(s *schema) {
+	const field = "spec.priorityLevelConfiguration.name"
+	name := s.level()
+	p, exists := l.levels[name]
+	if !exists {
+		if !l.in.Incomplete {
+			var names []string
+			for _, p := range l.all.PriorityLevels {
+				names = append(names, p.Name)
+			}
+			l.aboutSchema("dangling", s.FlowSchema, field, "is ignored by the server: there is no priority level %q%s", name, document.Suggest(name, names))
+		}
+		return
+	}
+	switch name {
+	case config.CatchAll:
+		l.aboutSchema("catch-all-used", s.FlowSchema, field,
+			"uses priority level %s, which has %d seats and no queue and is meant for requests that nothing else matches; use another level", name, p.Nominal)
+	case config.Exempt:
+		l.exempt(s, field)
+	}
+	if m := s.Spec.DistinguisherMethod; m != nil {
+		q := p.Spec.Queuing()
+		namespaced := slices.ContainsFunc(s.cells, func(c cell) bool {
+			return c.resource && !c.box[namespaces].and(set{true, []string{""}}).empty()
+		})
+		at := "spec.distinguisherMethod.type"
+		switch {
+		case q == nil && name != config.CatchAll || q != nil && q.Queues == 1:
+			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s has no effect: priority level %s has no queues to keep flows apart", m.Type, name)
+		case m.Type == config.ByNamespace && len(s.cells) > 0 && !namespaced:
+			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s makes one flow of all: no request that its rules match has a namespace; use %s", m.Type, config.ByUser)
+		}
+	}
+}
+
+// exempt notes traffic that should not be without a limit.
+func (l *linter) exempt(s *schema, field string) {
+	many, lists := "", false
+	for i := range s.Spec.Rules {
+		rule := &s.Spec.Rules[i]
+		wide := len(rule.ResourceRules) > 0
+		for _, r := range rule.NonResourceRules {
+			wide = wide || slices.ContainsFunc(r.NonResourceURLs, func(url string) bool { return pathsOf(url).prefix == "/" })
+		}
+		for j := range rule.Subjects {
+			if wide && many == "" && manyUsers(&rule.Subjects[j]) {
+				many = document.Index(document.Index("spec.rules", i)+".subjects", j)
+				l.aboutSchema("exempt-many", s.FlowSchema, many,
+					"exempts %s from all limits: a burst of its requests is not queued and delays everybody; use a level with a limit, or fewer users", subjectName(&rule.Subjects[j]))
+			}
+		}
+		for j := range rule.ResourceRules {
+			if !lists && setOf(rule.ResourceRules[j].Verbs).has("list") {
+				lists = true
+				l.aboutSchema("exempt-lists", s.FlowSchema, document.Index(document.Index("spec.rules", i)+".resourceRules", j)+".verbs",
+					"exempts lists from all limits: lists are the requests that cost a server most memory, and nothing bounds how many run at once; send list to a level with a limit")
+			}
+		}
+	}
+}
+
+func subjectName(s *config.Subject) string {
+	switch s.Kind {
+	case config.SubjectUser:
+		return fmt.Sprintf("User %q", s.User.Name)
+	case config.SubjectGroup:
+		return fmt.Sprintf("Group %q", s.Group.Name)
+	}
+	return fmt.Sprintf("ServiceAccount %q", s.ServiceAccount.Namespace+"/"+s.ServiceAccount.Name)
+}
