@@ -112,3 +112,17 @@ func scope(r *config.ResourceRule) kindScope {
 	}
 	return common
 }
+
+// createOnly are resources of which nothing is stored: they cannot be listed.
+var createOnly = []string{"bindings", "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectreviews",
+	"selfsubjectrulesreviews", "subjectaccessreviews", "tokenreviews"}
+
+// lists reports whether requests of the box may be lists.
+func lists(b box) bool {
+	if !b[verbs].has("list") {
+		return false
+	}
+	return b[resources].inverted || slices.ContainsFunc(b[resources].items, func(item string) bool {
+		return !strings.Contains(item, "/") && !slices.Contains(createOnly, item)
+	})
+}

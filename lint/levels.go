@@ -154,7 +154,7 @@ func (l *linter) lists(p level, q *config.Queuing, users []*schema) {
 	}
 	most := seats.Cap(p.Nominal, int(q.HandSize))
 	for _, s := range users {
-		if most == 1 && slices.ContainsFunc(s.cells, func(c cell) bool { return c.resource && c.box[verbs].has("list") }) {
+		if most == 1 && slices.ContainsFunc(s.cells, func(c cell) bool { return c.resource && lists(c.box) }) {
 			l.aboutLevel("seat-cap", p.PriorityLevel, "spec.limited.limitResponse.queuing.handSize",
 				"every list counts as 1 seat, however large, because a request takes at most max(1, min(15 %% of %d seats, %d seats / handSize %d)) = 1: %d large lists run at once; use more shares or a smaller handSize",
 				p.Nominal, p.Nominal, q.HandSize, p.Nominal)

@@ -176,7 +176,7 @@ func (l *linter) scope(s *schema, rule *config.PolicyRulesWithSubjects, path str
 			"%s matches no request: %s for %s always name a namespace; add namespaces: [\"*\"]", path, list(r.Verbs), list(r.Resources))
 	case kind != clusterScope && !r.ClusterScope && len(r.Namespaces) == 1 && r.Namespaces[0] == config.Wildcard:
 		explicit := slices.Contains(r.Verbs, "list") || slices.Contains(r.Verbs, "watch")
-		if explicit || verbsOf.inverted && setOf(r.Resources).inverted {
+		if lists(resourceBox(r)) && (explicit || verbsOf.inverted && setOf(r.Resources).inverted) {
 			l.missed("cluster-wide-list", s, rule, path+".clusterScope", path, r, set{items: []string{"list", "watch"}}, set{items: []string{""}},
 				"%s misses lists and watches over all namespaces: they have no namespace, and namespaces: [\"*\"] does not match them; for example %s goes to %s; add clusterScope: true")
 		}
@@ -266,7 +266,7 @@ func (l *linter) reference(s *schema) {
 			for _, p := range l.all.PriorityLevels {
 				names = append(names, p.Name)
 			}
-			l.aboutSchema("dangling", s.FlowSchema, field, "is ignored by the server: there is no priority level %q%s", name, document.Suggest(name, names))
+			l.aboutSchema("dangling", s.FlowSchema, field, "is ignored by the server: there is no priority level %q, neither here nor among those that a server creates%s", name, document.Suggest(name, names))
 		}
 		return
 	}
@@ -294,7 +294,7 @@ func (l *linter) reference(s *schema) {
 
 // exempt notes traffic that should not be without a limit.
 func (l *linter) exempt(s *schema, field string) {
-	many, lists := "", false
+	many, found := "", false
 	for i := range s.Spec.Rules {
 		rule := &s.Spec.Rules[i]
 		wide := len(rule.ResourceRules) > 0
@@ -309,8 +309,8 @@ func (l *linter) exempt(s *schema, field string) {
 			}
 		}
 		for j := range rule.ResourceRules {
-			if !lists && setOf(rule.ResourceRules[j].Verbs).has("list") {
-				lists = true
+			if !found && lists(resourceBox(&rule.ResourceRules[j])) {
+				found = true
 				l.aboutSchema("exempt-lists", s.FlowSchema, document.Index(document.Index("spec.rules", i)+".resourceRules", j)+".verbs",
 					"exempts lists from all limits: lists are the requests that cost a server most memory, and nothing bounds how many run at once; send list to a level with a limit")
 			}

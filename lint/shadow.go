@@ -133,14 +133,15 @@ func (l *linter) partly(s *schema, shadows []shadow) {
 }
 
 // overlaps notes requests that an earlier FlowSchema takes from live cells to another level, once for
-// each earlier one. What suggested FlowSchemas take is meant so.
+// each earlier one. What suggested FlowSchemas take is meant so, and so is what a narrower cell takes:
+// the exception before the rule.
 func (l *linter) overlaps(s *schema, live []cell, earlier []*schema) {
 	for _, e := range earlier {
 		if e.level() == s.level() || suggestedAnywhere(e.FlowSchema) {
 			continue
 		}
 		for _, c := range live {
-			request := overlap(c, e)
+			request := overlap(c, e, s)
 			if request == nil || l.goesTo(request) != e {
 				continue
 			}
@@ -152,11 +153,12 @@ func (l *linter) overlaps(s *schema, live []cell, earlier []*schema) {
 	}
 }
 
-// overlap returns a request of the cell's subject that the cell and e match, nil if none is found.
-func overlap(c cell, e *schema) *classify.Attributes {
+// overlap returns a request of the subject of a cell of s that the cell and a cell of e match which
+// has requests besides those of s, nil if none is found.
+func overlap(c cell, e, s *schema) *classify.Attributes {
 	for i := range e.cells {
 		other := &e.cells[i]
-		if other.resource != c.resource || !includes(&other.subject, &c.subject) {
+		if other.resource != c.resource || !includes(&other.subject, &c.subject) || covered(*other, []*schema{s}) {
 			continue
 		}
 		if c.resource {
