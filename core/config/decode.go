@@ -270,7 +270,7 @@ func (r *reader) readFlowSchema(n *document.Node, path, apiVersion string) {
 	}
 	s := &FlowSchema{o.Metadata.Name, o.Spec, v.origin(apiVersion, &o.Metadata)}
 	s.Spec.setDefaults()
-	v.metadata(kindFlowSchema, &o.Metadata)
+	v.metadata(&o.Metadata)
 	v.flowSchema(s)
 	r.claim(v, kindFlowSchema, s.Name)
 	if v.ok() {
@@ -306,7 +306,7 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 		}
 	}
 	level.Spec.setDefaults()
-	v.metadata(kindPriorityLevel, &metadata)
+	v.metadata(&metadata)
 	v.priorityLevel(&level, shares)
 	r.claim(v, kindPriorityLevel, level.Name)
 	if v.ok() {

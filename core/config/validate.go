@@ -57,11 +57,10 @@ func (v *validator) oneOf(path, value string, want ...string) {
 	}
 }
 
-func (v *validator) metadata(kind string, m *metadata) {
+// metadata validates the name. A server clears the namespace of a cluster-scoped object, which
+// some charts set (k8s.io/apiserver/pkg/registry/rest, EnsureObjectNamespaceMatchesRequestNamespace).
+func (v *validator) metadata(m *metadata) {
 	v.dnsSubdomain("metadata.name", m.Name)
-	if m.Namespace.Node != nil && m.Namespace.Text != "" {
-		v.fail("metadata.namespace", "%q: a %s belongs to no namespace", m.Namespace.Text, kind)
-	}
 }
 
 const (

@@ -181,16 +181,23 @@ f:11:79: spec.rules[0].nonResourceRules[0].nonResourceURLs[7]: "" does not begin
 	}
 }
 
+// Some charts give these objects a namespace; a server clears it.
+func TestNamespaceIsIgnored(t *testing.T) {
+	text := strings.Replace(flowSchema("a", "  priorityLevelConfiguration: {name: a}\n"), "{name: a}", "{name: a, namespace: b}", 1)
+	if objects, mistakes := decode(text); len(mistakes) > 0 || len(objects.FlowSchemas) != 1 {
+		t.Errorf("got %d FlowSchemas and mistakes %v, want one and none", len(objects.FlowSchemas), mistakes)
+	}
+}
+
 func TestMistakesInTheMetadata(t *testing.T) {
 	for metadata, want := range map[string]string{
-		"{}":                      "f:3:11: metadata.name: is missing",
-		"null":                    "f:1:1: metadata: is missing",
-		"{name: 7}":               "f:3:18: metadata.name: 7 is a number; want a string: put it in quotes",
-		"{name: a_b}":             `f:3:18: metadata.name: "a_b" is no valid name; want at most 253`,
-		"{name: ''}":              `f:3:18: metadata.name: "" is no valid name; want at most 253`,
-		"{name: a..b}":            `f:3:18: metadata.name: "a..b" is no valid name; want at most 253`,
-		"{name: a, namespace: b}": `f:3:32: metadata.namespace: "b": a FlowSchema belongs to no namespace`,
-		"{name: a, lables: {}}":   `f:3:21: metadata.lables: unknown field (did you mean "labels"?)`,
+		"{}":                    "f:3:11: metadata.name: is missing",
+		"null":                  "f:1:1: metadata: is missing",
+		"{name: 7}":             "f:3:18: metadata.name: 7 is a number; want a string: put it in quotes",
+		"{name: a_b}":           `f:3:18: metadata.name: "a_b" is no valid name; want at most 253`,
+		"{name: ''}":            `f:3:18: metadata.name: "" is no valid name; want at most 253`,
+		"{name: a..b}":          `f:3:18: metadata.name: "a..b" is no valid name; want at most 253`,
+		"{name: a, lables: {}}": `f:3:21: metadata.lables: unknown field (did you mean "labels"?)`,
 		"{name: " + strings.Repeat("a", 254) + "}": `f:3:18: metadata.name: "aaa`,
 	} {
 		text := strings.Replace(flowSchema("a", "  priorityLevelConfiguration: {name: a}\n"), "{name: a}", metadata, 1)
