@@ -118,11 +118,11 @@ var createOnly = []string{"bindings", "localsubjectaccessreviews", "selfsubjecta
 	"selfsubjectrulesreviews", "subjectaccessreviews", "tokenreviews"}
 
 // lists reports whether requests of the box may be lists.
-func lists(b box) bool {
-	if !b[verbs].has("list") {
-		return false
-	}
-	return b[resources].inverted || slices.ContainsFunc(b[resources].items, func(item string) bool {
+func lists(b box) bool { return b[verbs].has("list") && listable(b[resources]) }
+
+// listable reports whether one of the resources may be listed or watched.
+func listable(resources set) bool {
+	return resources.inverted || slices.ContainsFunc(resources.items, func(item string) bool {
 		return !strings.Contains(item, "/") && !slices.Contains(createOnly, item)
 	})
 }

@@ -27,7 +27,7 @@ const (
 // priorityLevel notes what is wrong with a level.
 func (l *linter) priorityLevel(p *config.PriorityLevel) {
 	l.version("PriorityLevelConfiguration", p.Name, p.Origin)
-	l.undone("PriorityLevelConfiguration", p.Name, p.Origin, sameSpec(suggestedLevel, p.Name, p.Spec))
+	l.undone("PriorityLevelConfiguration", p.Name, p.Origin, l.sameSpec(suggestedLevel, p.Name, p.Spec))
 	load := l.load(p.Name)
 	if mandatory(p.Name) || p.Spec.Limited == nil {
 		return
@@ -48,11 +48,9 @@ func (l *linter) priorityLevel(p *config.PriorityLevel) {
 	if q == nil {
 		return
 	}
-	flows := len(users)
+	flows := 0
 	for _, s := range users {
-		if s.Spec.DistinguisherMethod != nil {
-			flows++ // at least two
-		}
+		flows += s.flows(q)
 	}
 	if chance := dealer.CollisionProbabilityFloat(int(q.Queues), int(q.HandSize), 1); chance > mostCollisions && flows > 1 {
 		l.aboutLevel("colliding-hands", p, "spec.limited.limitResponse.queuing.handSize",
@@ -81,6 +79,33 @@ func (l *linter) catchAll() {
 	}
 }
 
+// flows returns how many flows a FlowSchema has at a level with queues, 2 standing for more than one.
+func (s *schema) flows(q *config.Queuing) int {
+	if s.Spec.DistinguisherMethod == nil || q.Queues == 1 {
+		return 1
+	}
+	several := map[string]bool{}
+	for _, c := range s.cells {
+		switch {
+		case s.Spec.DistinguisherMethod.Type == config.ByUser:
+			user, _ := someone(&c.subject)
+			several[user] = true
+			if c.subject.Kind == config.SubjectGroup || c.subject.Kind == config.SubjectServiceAccount && c.subject.ServiceAccount.Name == config.Wildcard {
+				return 2
+			}
+		case !c.resource:
+			several[""] = true
+		case c.box[namespaces].inverted:
+			return 2
+		default:
+			for _, namespace := range c.box[namespaces].items {
+				several[namespace] = true
+			}
+		}
+	}
+	return min(len(several), 2)
+}
+
 // smallerHand proposes another hand when hands are too wide rather than queues too few.
 func smallerHand(q *config.Queuing) string {
 	for hand := q.HandSize - 1; hand > 1; hand-- {
@@ -95,8 +120,11 @@ func smallerHand(q *config.Queuing) string {
 func (l *linter) ownSeats(p level) {
 	const shares = "spec.limited.nominalConcurrencyShares"
 	switch {
+	case p.Nominal == 0 && p.Max == 0 && p.Spec.Queuing() != nil:
+		l.aboutLevel("never-served", p.PriorityLevel, shares, "has no seats and may borrow none: all its requests wait until they time out; give it shares")
 	case p.Nominal == 0 && p.Max == 0:
-		l.aboutLevel("never-served", p.PriorityLevel, shares, "has no seats and may borrow none: none of its requests is ever executed; give it shares, or a higher borrowingLimitPercent")
+		// A request wider than the limit runs when nothing else of its level does, also at a limit of 0.
+		l.aboutLevel("few-seats", p.PriorityLevel, shares, "has no seats and may borrow none, yet rejects only what comes while another of its requests is executed; give it shares, or refuse access by other means")
 	case p.Nominal == 0:
 		l.aboutLevel("few-seats", p.PriorityLevel, shares, "%d shares make 0 of %d seats: its requests run only on borrowed seats, when other levels leave some; give it more shares", p.Spec.Shares(), l.in.ServerLimit)
 	case p.Nominal == 1:

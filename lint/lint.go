@@ -66,7 +66,7 @@ type Load struct {
 // LevelLoad is the load of one priority level over the measured part of a run.
 type LevelLoad struct {
 	Arrived          int64   // requests
-	Demand           float64 // mean seats in use, and a seat for each waiting request
+	Demand           float64 // seats that are in use on average if all that arrives is executed at once; 0 when unknown
 	ExecutionSeconds float64 // mean execution time of a request; 0 when unknown
 }
 

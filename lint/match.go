@@ -13,7 +13,7 @@ import (
 // flowSchema notes what is wrong with a FlowSchema by itself and with the level that it refers to.
 func (l *linter) flowSchema(s *schema) {
 	l.version("FlowSchema", s.Name, s.Origin)
-	l.undone("FlowSchema", s.Name, s.Origin, sameSpec(suggestedSchema, s.Name, s.Spec))
+	l.undone("FlowSchema", s.Name, s.Origin, l.sameSpec(suggestedSchema, s.Name, s.Spec))
 	if mandatory(s.Name) {
 		return
 	}
@@ -176,7 +176,7 @@ func (l *linter) scope(s *schema, rule *config.PolicyRulesWithSubjects, path str
 			"%s matches no request: %s for %s always name a namespace; add namespaces: [\"*\"]", path, list(r.Verbs), list(r.Resources))
 	case kind != clusterScope && !r.ClusterScope && len(r.Namespaces) == 1 && r.Namespaces[0] == config.Wildcard:
 		explicit := slices.Contains(r.Verbs, "list") || slices.Contains(r.Verbs, "watch")
-		if lists(resourceBox(r)) && (explicit || verbsOf.inverted && setOf(r.Resources).inverted) {
+		if listable(setOf(r.Resources)) && (explicit || verbsOf.inverted && setOf(r.Resources).inverted) {
 			l.missed("cluster-wide-list", s, rule, path+".clusterScope", path, r, set{items: []string{"list", "watch"}}, set{items: []string{""}},
 				"%s misses lists and watches over all namespaces: they have no namespace, and namespaces: [\"*\"] does not match them; for example %s goes to %s; add clusterScope: true")
 		}
@@ -189,6 +189,9 @@ func (l *linter) scope(s *schema, rule *config.PolicyRulesWithSubjects, path str
 // missed notes that requests which differ from the rule's only in verbs and scope go to another
 // priority level, unless some FlowSchema brings them to the same one.
 func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjects, at, path string, r *config.ResourceRule, of, in set, format string) {
+	if _, exists := l.levels[s.level()]; !exists {
+		return // all its requests go elsewhere
+	}
 	wanted := resourceBox(r)
 	wanted[verbs] = wanted[verbs].and(of)
 	wanted[namespaces] = in
@@ -285,7 +288,7 @@ func (l *linter) reference(s *schema) {
 		at := "spec.distinguisherMethod.type"
 		switch {
 		case q == nil && name != config.CatchAll || q != nil && q.Queues == 1:
-			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s has no effect: priority level %s has no queues to keep flows apart", m.Type, name)
+			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s has no effect: priority level %s has no queues, or only one, to keep flows apart", m.Type, name)
 		case m.Type == config.ByNamespace && len(s.cells) > 0 && !namespaced:
 			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s makes one flow of all: no request that its rules match has a namespace; use %s", m.Type, config.ByUser)
 		}

@@ -105,28 +105,29 @@ func suggestedLevel(o config.Objects, name string) any {
 type likeness int
 
 const (
-	unknownName likeness = iota // no release creates an object of this name
-	changed                     // some do, none with this spec
-	unchanged                   // some release creates it with this spec
+	ownName   likeness = iota // the release creates no object of this name
+	changed                   // it does, with another spec
+	unchanged                 // this release or another creates it with this spec
 )
 
-func sameSpec(of func(config.Objects, string) any, name string, spec any) likeness {
-	like := unknownName
-	for _, set := range sets {
-		switch created := of(set, name); {
-		case created == nil:
-		case reflect.DeepEqual(created, spec):
-			return unchanged
-		default:
-			like = changed
-		}
+// sameSpec compares a spec with that of the object of its name.
+func (l *linter) sameSpec(of func(config.Objects, string) any, name string, spec any) likeness {
+	switch {
+	case createdAnywhere(of, name, spec):
+		return unchanged
+	case of(Suggested(l.in.Minor), name) != nil:
+		return changed
 	}
-	return like
+	return ownName
+}
+
+func createdAnywhere(of func(config.Objects, string) any, name string, spec any) bool {
+	return slices.ContainsFunc(sets, func(set config.Objects) bool { return reflect.DeepEqual(of(set, name), spec) })
 }
 
 // suggestedAnywhere reports whether some release creates the FlowSchema as it is.
 func suggestedAnywhere(s *config.FlowSchema) bool {
-	return sameSpec(suggestedSchema, s.Name, s.Spec) == unchanged
+	return createdAnywhere(suggestedSchema, s.Name, s.Spec)
 }
 
 // undone notes an object that a server does not leave as it is.
@@ -140,7 +141,7 @@ func (l *linter) undone(kind, name string, origin *config.Origin, like likeness)
 		l.add("edit-undone", origin, kind, name, path, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case like == unknownName && value == "true":
+	case like == ownName && value == "true":
 		add("the server deletes it within a minute: the annotation %s: \"true\" says that it is one of the suggested objects, and it is not; remove the annotation", autoupdate)
 	case like != changed || value == "false":
 	case value == "true":

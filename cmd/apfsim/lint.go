@@ -76,6 +76,9 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	if err != nil {
 		return err
 	}
+	if flags.scenario != "" && slices.Contains(args, scenario.Stdin) {
+		return invalid(errors.New("--scenario: the objects are read twice; want a file in place of -"))
+	}
 	loaded := scenario.LoadConfig(flags.base, args)
 	of := 0 // mistakes in what could be read
 	var mistakes document.Mistakes
@@ -174,9 +177,6 @@ func readMetrics(name string) (estimate.Store, error) {
 
 // measureLoad runs the scenario once with the objects of the files.
 func measureLoad(cmd *cobra.Command, name string, files []string) (*lint.Load, error) {
-	if slices.Contains(files, scenario.Stdin) {
-		return nil, invalid(errors.New("--scenario: the objects are read twice; want a file in place of -"))
-	}
 	loaded, err := experiment.Load([]string{name}, scenario.Options{ConfigFiles: files})
 	if err != nil {
 		return nil, invalid(err)
@@ -201,7 +201,10 @@ func measureLoad(cmd *cobra.Command, name string, files []string) (*lint.Load, e
 		if l.Arrived == 0 {
 			continue
 		}
-		level := lint.LevelLoad{Arrived: l.Arrived, Demand: l.ServiceSeatSeconds/seconds + l.MeanWaiting}
+		level := lint.LevelLoad{Arrived: l.Arrived}
+		if l.Executed > 0 {
+			level.Demand = float64(l.Arrived) / seconds * l.ServiceSeatSeconds / float64(l.Executed)
+		}
 		if l.Execution != nil {
 			level.ExecutionSeconds = float64(l.Execution.MeanNs) / 1e9
 		}
