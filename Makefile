@@ -158,7 +158,7 @@ lint: ## check formatting, go vet and staticcheck
 
 .PHONY: rewrite
 rewrite: ## rewrite the golden files of all tests, to be read as a diff
-	go test ./core/queueset ./reports ./cmd/apfsim -rewrite
+	go test ./core/queueset ./reports ./cmd/apfsim ./lint -rewrite
 
 .PHONY: clean
 clean: ## remove what the other targets made

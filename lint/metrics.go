@@ -25,7 +25,7 @@ func ReadMetrics(r io.Reader) (estimate.Store, error) {
 	store := estimate.Store{}
 	for _, name := range []string{"apiserver_storage_objects", "apiserver_resource_objects"} {
 		for _, m := range families[name].GetMetric() {
-			if n := m.GetGauge().GetValue(); n >= 0 { // -1 marks a count that failed
+			if n := value(m); n >= 0 { // -1 marks a count that failed
 				store[resourceOf(m)] = estimate.Stats{Objects: int64(n)}
 			}
 		}
@@ -36,11 +36,19 @@ func ReadMetrics(r io.Reader) (estimate.Store, error) {
 	for _, m := range families["apiserver_resource_size_estimate_bytes"].GetMetric() {
 		resource := resourceOf(m)
 		if stats := store[resource]; stats.Objects > 0 {
-			stats.AverageBytes = int64(m.GetGauge().GetValue()) / stats.Objects
+			stats.AverageBytes = int64(value(m)) / stats.Objects
 			store[resource] = stats
 		}
 	}
 	return store, nil
+}
+
+// value returns what a metric says, with or without a line on its type.
+func value(m *dto.Metric) float64 {
+	if m.GetUntyped() != nil {
+		return m.GetUntyped().GetValue()
+	}
+	return m.GetGauge().GetValue()
 }
 
 func resourceOf(m *dto.Metric) (resource estimate.Resource) {

@@ -220,7 +220,6 @@ type jsonFinding struct {
 	Message  string `json:"message"`
 	File     string `json:"file"`
 	Line     int    `json:"line"`
-	Column   int    `json:"column"`
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 }
@@ -228,7 +227,7 @@ type jsonFinding struct {
 func toJSON(findings []lint.Finding) []jsonFinding {
 	all := make([]jsonFinding, len(findings))
 	for i, f := range findings {
-		all[i] = jsonFinding{f.Rule, f.Severity.String(), f.Message, f.Place.File, f.Place.Line, f.Place.Column, f.Kind, f.Name}
+		all[i] = jsonFinding{f.Rule, f.Severity.String(), f.Message, f.Place.File, f.Place.Line, f.Kind, f.Name}
 	}
 	return all
 }

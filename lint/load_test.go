@@ -1,0 +1,85 @@
+package lint_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/lint"
+)
+
+// What depends on load is a note without a run and a warning, or nothing, with one.
+func TestLoad(t *testing.T) {
+	objects, _ := decode(t, "team.yaml", `
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: team}
+spec:
+  priorityLevelConfiguration: {name: team}
+  rules:
+  - subjects: [{kind: User, user: {name: alice}}]
+    resourceRules: [{verbs: [get], apiGroups: [""], resources: [pods], namespaces: ["*"]}]
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: team}
+spec:
+  type: Limited
+  limited: # 66 of 600 seats
+    nominalConcurrencyShares: 30
+    lendablePercent: 98 # keeps 1
+    limitResponse: {type: Queue, queuing: {queues: 256, handSize: 6, queueLengthLimit: 50}} # 12 800 requests
+`)
+	for _, test := range []struct {
+		name string
+		load *lint.Load
+		want string
+	}{
+		{"no run", nil, "note lends-too-much, note long-queues"},
+		{"idle", load("team", lint.LevelLoad{}), "note long-queues"},
+		// 66 seats serve 66·15 s/77 ms = 12 857 requests within the wait limit.
+		{"light", load("team", lint.LevelLoad{Arrived: 1, Demand: 1, ExecutionSeconds: 0.077}), ""},
+		{"heavy", load("team", lint.LevelLoad{Arrived: 1, Demand: 1.5, ExecutionSeconds: 0.078}), "warning lends-too-much, warning long-queues"},
+		{"strangers", load(config.CatchAll, lint.LevelLoad{Arrived: 1}), "warning catch-all-used, note long-queues"},
+	} {
+		in := input(objects)
+		in.Load = test.load
+		var got []string
+		for _, f := range lint.Check(in) {
+			got = append(got, f.Severity.String()+" "+f.Rule)
+		}
+		if got := strings.Join(got, ", "); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func load(level string, of lint.LevelLoad) *lint.Load {
+	return &lint.Load{Scenario: "day", Levels: map[string]lint.LevelLoad{level: of}}
+}
+
+// Counts and sizes are read from the metrics of any release.
+func TestReadMetrics(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"apiserver_resource_objects{group=\"\",resource=\"pods\"} 4\n" +
+			"apiserver_resource_objects{group=\"apps\",resource=\"deployments\"} 2\n" +
+			"apiserver_resource_objects{group=\"\",resource=\"secrets\"} -1\n" +
+			"apiserver_resource_size_estimate_bytes{group=\"\",resource=\"pods\"} 8e3\n",
+			"map[{ pods}:{4 2000 false} {apps deployments}:{2 0 false}]"},
+		{"apiserver_storage_objects{resource=\"deployments.apps\"} 2\napiserver_storage_objects{resource=\"pods\"} 4\n",
+			"map[{ pods}:{4 0 false} {apps deployments}:{2 0 false}]"},
+		{"up 1\n", "has no apiserver_resource_objects"},
+		{"<html>\n", "is not the text of /metrics"},
+	} {
+		store, err := lint.ReadMetrics(strings.NewReader(test.text))
+		got := fmt.Sprint(map[estimate.Resource]estimate.Stats(store))
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, test.want) {
+			t.Errorf("%q: got %s, want %s", test.text, got, test.want)
+		}
+	}
+}
