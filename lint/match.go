@@ -251,7 +251,7 @@ func (l *linter) nonResourceRule(s *schema, path string, r *config.NonResourceRu
 
 // manyUsers reports whether a subject holds an open number of users.
 func manyUsers(s *config.Subject) bool {
-	if everyone(s) {
+	if everyone(s) || s.Kind == config.SubjectServiceAccount && s.ServiceAccount.Name == config.Wildcard {
 		return true
 	}
 	return s.Kind == config.SubjectGroup && (slices.Contains([]string{authenticated, unauthenticated, serviceAccounts, nodes}, s.Group.Name) ||

@@ -146,8 +146,10 @@ func (l *linter) undone(kind, name string, origin *config.Origin, like likeness)
 	case like != changed || value == "false":
 	case value == "true":
 		add("the server puts its spec back within a minute: it differs from the suggested one, and the annotation %s is \"true\"; set it to \"false\"", autoupdate)
-	case value == "" && origin.Generation <= 1:
-		add("the server puts its spec back within a minute: it differs from the suggested one, and the server's own object has the annotation %s: \"true\"; set it to \"false\"", autoupdate)
+	case value == "" && origin.Generation == 1:
+		add("the server puts its spec back within a minute: it differs from the suggested one, and an object of generation 1 without the annotation %s counts as the server's; set it to \"false\"", autoupdate)
+	case value == "" && origin.Generation == 0:
+		add("when it is applied, the server puts its spec back within a minute: it differs from the suggested one, and the object in the cluster keeps the annotation %s: \"true\"; set it to \"false\"", autoupdate)
 	}
 }
 
