@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -101,7 +102,13 @@ type Grid struct {
 func NewGrid(ctx context.Context, version, arg string, over []string, options scenario.Options, progress reports.Progress) (*Grid, error) {
 	parameters, mistakes := parseOver(over)
 	options.Cache = scenario.NewCache()
-	base, err := LoadOne(arg, options)
+	// What it is read from is found once and read once: all points are of the same text.
+	file, wrong := find(arg)
+	err := wrong.Err()
+	var base *scenario.Scenario
+	if err == nil {
+		base, err = file.one(arg, options)
+	}
 	if err != nil {
 		if len(mistakes) > 0 {
 			err = fmt.Errorf("%w\n%w", mistakes, err)
@@ -118,7 +125,6 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options sc
 		g.Sweep.Set = append(g.Sweep.Set, a.Text)
 	}
 	// The points show what is wrong besides.
-	var wrong document.Mistakes
 	g.Sweep.Parameters, wrong = resolve(parameters, g.Base)
 	mistakes = append(mistakes, wrong...)
 	type point struct {
@@ -132,9 +138,13 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options sc
 		for k, value := range g.Sweep.Point(i) {
 			at.Set = append(at.Set, assignOver(g.Sweep.Parameters[k].Path, value))
 		}
-		sc, err := LoadOne(arg, at)
-		if err != nil {
-			return point{mistakes: err.(document.Mistakes)}, ctx.Err()
+		sc, err := file.one(arg, at)
+		var wrong document.Mistakes
+		switch {
+		case errors.As(err, &wrong):
+			return point{mistakes: wrong}, ctx.Err()
+		case err != nil:
+			return point{}, err
 		}
 		return point{Scenario: sc}, ctx.Err()
 	})

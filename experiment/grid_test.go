@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -138,4 +139,50 @@ func FuzzOver(f *testing.F) {
 			t.Errorf("of %d parameters %d are valid, mistakes %v", len(all), len(valid), wrong)
 		}
 	})
+}
+
+// While a sweep reads its points, its files change: the scenario gains a second document, loses its
+// configuration, or is gone. All points are those of the files as they were at first.
+func TestFilesThatChangeWhilePointsAreRead(t *testing.T) {
+	const points = 400 // more than are read ahead
+	over := make([]string, points)
+	for i := range over {
+		over[i] = fmt.Sprintf("%ds", i+1)
+	}
+	const level = "apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: PriorityLevelConfiguration\nmetadata: {name: workload-low}\nspec: {type: Limited, limited: {nominalConcurrencyShares: 7, limitResponse: {type: Reject}}}\n"
+	for name, change := range map[string]func(scenario, config string) error{
+		"a second document": func(scenario, _ string) error {
+			return os.WriteFile(scenario, []byte(small+"---"+strings.Replace(small, "name: small", "name: other", 1)), 0o666)
+		},
+		"no document":         func(scenario, _ string) error { return os.WriteFile(scenario, nil, 0o666) },
+		"half a document":     func(scenario, _ string) error { return os.WriteFile(scenario, []byte(small[:100]), 0o666) },
+		"no scenario":         func(scenario, _ string) error { return os.Remove(scenario) },
+		"no configuration":    func(_, config string) error { return os.Remove(config) },
+		"other configuration": func(_, config string) error { return os.WriteFile(config, []byte("kind: None"), 0o666) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file, config := filepath.Join(dir, "s.yaml"), filepath.Join(dir, "c.yaml")
+			for path, text := range map[string]string{file: small, config: level} {
+				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g, err := NewGrid(t.Context(), "v0", file, []string{"spec.duration=" + strings.Join(over, ",")}, scenario.Options{ConfigFiles: []string{config}}, func(i, n int) {
+				if i == 0 {
+					if err := change(file, config); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+			want := []reports.SweepInput{{Name: "s.yaml", SHA256: sum(small)}, {Name: "--config c.yaml", SHA256: sum(level)}}
+			if diff := cmp.Diff(want, g.Sweep.Inputs); diff != "" || len(g.Points) != points {
+				t.Errorf("%d points of (-want +got)\n%s", len(g.Points), diff)
+			}
+		})
+	}
 }

@@ -6,6 +6,7 @@ package experiment
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,17 +24,9 @@ func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error)
 	from := map[string]string{}
 	for _, arg := range args {
 		var some []*scenario.Scenario
-		var wrong document.Mistakes
-		inLibrary := slices.Contains(scenarios.Names(), arg)
-		info, err := os.Stat(arg)
-		switch {
-		case err == nil && !(inLibrary && info.IsDir()): // as one of results is called
-			some, wrong = scenario.Load(nil, arg, options)
-		case inLibrary:
-			some, wrong = scenario.Load(scenarios.Files, scenarios.File(arg), options)
-		default:
-			near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), scenario.Beside(nil, arg)))
-			wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
+		file, wrong := find(arg)
+		if len(wrong) == 0 {
+			some, wrong = scenario.Load(file.files, file.name, options)
 		}
 		for _, sc := range some {
 			if other, ok := from[sc.Metadata.Name]; ok {
@@ -49,11 +42,41 @@ func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error)
 
 // LoadOne reads the only scenario of a file, or one of the library.
 func LoadOne(arg string, options scenario.Options) (*scenario.Scenario, error) {
-	loaded, err := Load([]string{arg}, options)
-	if err != nil {
-		return nil, err
+	file, wrong := find(arg)
+	if len(wrong) > 0 {
+		return nil, wrong
 	}
-	if len(loaded) != 1 {
+	return file.one(arg, options)
+}
+
+// found is where a scenario is: in the host's file system, or in the library.
+type found struct {
+	files fs.FS // nil for the host's
+	name  string
+}
+
+// find finds the file or the library's scenario that is called so.
+func find(arg string) (file found, wrong document.Mistakes) {
+	inLibrary := slices.Contains(scenarios.Names(), arg)
+	info, err := os.Stat(arg)
+	switch {
+	case err == nil && !(inLibrary && info.IsDir()): // as one of results is called
+		return found{nil, arg}, nil
+	case inLibrary:
+		return found{scenarios.Files, scenarios.File(arg)}, nil
+	}
+	near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), scenario.Beside(nil, arg)))
+	wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
+	return file, wrong
+}
+
+// one reads the only scenario of the file that the user calls arg.
+func (f found) one(arg string, options scenario.Options) (*scenario.Scenario, error) {
+	loaded, wrong := scenario.Load(f.files, f.name, options)
+	switch {
+	case len(wrong) > 0:
+		return nil, wrong
+	case len(loaded) != 1:
 		return nil, fmt.Errorf("%s: has %d scenarios; want one in a file", arg, len(loaded))
 	}
 	return loaded[0], nil

@@ -62,7 +62,7 @@ func SweepInputs(points []*scenario.Scenario) ([]SweepInput, error) {
 				continue
 			}
 			seen[[2]string{in.Name, in.Path}] = true
-			sum, err := sumOf(in)
+			sum, err := in.SHA256()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", in.Name, err)
 			}
@@ -70,17 +70,6 @@ func SweepInputs(points []*scenario.Scenario) ([]SweepInput, error) {
 		}
 	}
 	return all, nil
-}
-
-func sumOf(in scenario.Input) (string, error) {
-	file, err := in.Open()
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, file)
-	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // SweepParameter is one dimension of the grid.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -429,4 +431,68 @@ func TestALevelThatHasDrainedGivesBackItsSeats(t *testing.T) {
 6s catch-all:100 exempt:0
 10s catch-all:100 exempt:0
 `)
+}
+
+// A trace is checked when the scenario is read, and read again when it is replayed. One that is
+// another file by then, that grows, gets shorter or vanishes, or that changes in the middle of the
+// run, would give a run of something else: it is an error that says so.
+func TestTraceThatChangesAfterItWasChecked(t *testing.T) {
+	line := func(i int) string {
+		return fmt.Sprintf(`{"arrivalNs":%d,"user":"u","verb":"get","path":"/version","executionNs":1}`+"\n", i*1000)
+	}
+	var text strings.Builder
+	for i := range 40_000 { // more than a reader holds, and than pass between two looks at the clients
+		text.WriteString(line(i))
+	}
+	half := text.String()[:len(line(0))*10]
+	const spec = "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: replay}\nspec: {duration: 1s, workload: [{name: replay, arrivals: {trace: {file: t.jsonl}}}]}\n"
+	write := func(text string) func(path string) error {
+		return func(path string) error { return os.WriteFile(path, []byte(text), 0o666) }
+	}
+	for name, c := range map[string]struct {
+		before, during func(path string) error
+		want           string // "" for no error
+	}{
+		"unchanged": {},
+		"shorter":   {before: write(half), want: "t.jsonl: has changed since it was checked: it has "},
+		"longer":    {before: write(text.String() + line(40_000)), want: "t.jsonl: has changed since it was checked: it has "},
+		"empty":     {before: write(""), want: "t.jsonl: has changed since it was checked: it has 0 bytes"},
+		"of the same size": {before: func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) },
+			want: "t.jsonl: has changed since it was checked: it was written at 1970-01-01T"},
+		"gone":                     {before: os.Remove, want: "t.jsonl: there is no such file"},
+		"shorter in the middle":    {during: write(half), want: "t.jsonl: has changed since it was checked: it has "},
+		"no JSON in the middle":    {during: write(strings.Repeat("x", 2*text.Len())), want: "t.jsonl: has changed since it was checked: it has "},
+		"another file by the name": {during: func(path string) error { return errors.Join(os.Rename(path, path+".old"), write(half)(path)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file, trace := filepath.Join(dir, "s.yaml"), filepath.Join(dir, "t.jsonl")
+			if err := errors.Join(write(spec)(file), write(text.String())(trace)); err != nil {
+				t.Fatal(err)
+			}
+			loaded, mistakes := scenario.Load(nil, file, scenario.Options{})
+			if err := mistakes.Err(); err != nil {
+				t.Fatal(err)
+			}
+			if c.before != nil {
+				if err := c.before(trace); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := New(loaded[0]).Execute(t.Context(), func(int64, uint64) {
+				if c.during != nil {
+					if err := c.during(trace); err != nil {
+						t.Error(err)
+					}
+					c.during = nil
+				}
+			})
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "replay")):
+				t.Errorf("%v; want %q", err, c.want)
+			}
+		})
+	}
 }

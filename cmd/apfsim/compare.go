@@ -103,8 +103,9 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]reports.Limit
 	return limits, nil
 }
 
-// load reads the i-th side, and returns what it is called.
-func (f *compareFlags) load(arg string, i int) (s *experiment.Side, label string, err error) {
+// load reads the i-th side, and returns what it is called. A file that both sides share is read
+// once, so that they do not differ if it changes meanwhile.
+func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experiment.Side, label string, err error) {
 	s, label = &experiment.Side{OwnSeed: f.setsSeed(i)}, arg
 	for _, own := range []struct {
 		flag   string
@@ -128,7 +129,7 @@ func (f *compareFlags) load(arg string, i int) (s *experiment.Side, label string
 		config = f.config
 	}
 	set := slices.Concat(scenario.Assignments("--set", f.set), scenario.Assignments("--set-"+reports.SideNames[i], f.setOf[i]))
-	s.Scenario, err = experiment.LoadOne(arg, scenario.Options{Set: set, ConfigFiles: config})
+	s.Scenario, err = experiment.LoadOne(arg, scenario.Options{Set: set, ConfigFiles: config, Cache: files})
 	return s, label, err
 }
 
@@ -140,9 +141,10 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	var sides [2]*experiment.Side
 	var labels [2]string
 	var wrong []error
+	files := scenario.NewCache()
 	for i := range sides {
 		var err error
-		if sides[i], labels[i], err = flags.load(args[min(i, len(args)-1)], i); err != nil {
+		if sides[i], labels[i], err = flags.load(args[min(i, len(args)-1)], i, files); err != nil {
 			wrong = append(wrong, err)
 		}
 	}

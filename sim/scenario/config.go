@@ -82,7 +82,7 @@ func (v *validator) overlay(objects config.Objects, fsys fs.FS, name, inputName 
 		fail("%s: %s", cmp.Or(name, `""`), unreadable(fsys, name, source.err))
 	}
 	for _, file := range source.Files {
-		v.scenario.addInput(inputName+strings.TrimPrefix(file, name), fsys, file)
+		v.scenario.addInput(Input{Name: inputName + strings.TrimPrefix(file, name), Path: file, sum: v.files.text(fsys, file).sum})
 	}
 	v.elsewhere = append(v.elsewhere, source.Mistakes...)
 	v.notes = append(v.notes, source.Notes...)

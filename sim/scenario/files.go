@@ -2,7 +2,10 @@ package scenario
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -77,21 +80,73 @@ func resolve(fsys fs.FS, from, name string) string {
 
 // Input is a file that a scenario is read from.
 type Input struct {
-	Name  string // as the scenario or the option calls it, wherever they are
-	Path  string
-	files fs.FS
+	Name string // as the scenario or the option calls it, wherever they are
+	Path string
+
+	sum   string // the SHA-256 sum of what was read of a file that is kept in memory
+	files fs.FS  // of a trace, which is not
+	state fileState
 }
 
-// Open opens the file.
-func (in *Input) Open() (fs.File, error) { return in.files.Open(in.Path) }
+// SHA256 returns the SHA-256 sum of what the scenario was read from, in hexadecimal digits. A
+// trace, which is too long to be kept, is read again for it; the error then says that it has
+// changed, or why it cannot be read.
+func (in *Input) SHA256() (string, error) {
+	if in.sum != "" {
+		return in.sum, nil
+	}
+	file, err := in.files.Open(in.Path)
+	if err != nil {
+		return "", errors.New(unreadable(in.files, in.Path, err))
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", errors.New("cannot be read: " + reason(err))
+	}
+	if err := in.state.check(file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
 
-func (s *Scenario) addInput(name string, files fs.FS, path string) {
+func (s *Scenario) addInput(in Input) {
 	for _, known := range s.Inputs {
-		if known.Path == path && known.Name == name {
+		if known.Path == in.Path && known.Name == in.Name {
 			return
 		}
 	}
-	s.Inputs = append(s.Inputs, Input{name, path, files})
+	s.Inputs = append(s.Inputs, in)
+}
+
+// fileState tells whether a file that is read several times, as it is too long to be kept, is
+// still the one that was read at first. Where a file system does not know its files' times,
+// their sizes alone do.
+type fileState struct {
+	size     int64
+	modified time.Time
+}
+
+func stateOf(file fs.File) (fileState, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return fileState{}, err
+	}
+	return fileState{info.Size(), info.ModTime()}, nil
+}
+
+// check says what has become of the file if it is not the one that it was.
+func (s fileState) check(file fs.File) error {
+	switch now, err := stateOf(file); {
+	case err != nil:
+		return errors.New("cannot be read: " + reason(err))
+	case now.size != s.size:
+		return fmt.Errorf("has changed since it was checked: it has %d bytes, and had %d; want it unchanged until the run is over", now.size, s.size)
+	case !now.modified.Equal(s.modified):
+		return fmt.Errorf("has changed since it was checked: it was written at %v, and before at %v; want it unchanged until the run is over",
+			now.modified.Format(time.RFC3339Nano), s.modified.Format(time.RFC3339Nano))
+	}
+	return nil
 }
 
 // errFolder is why a folder cannot be read, for which every system has its own words.
@@ -148,17 +203,47 @@ func readText(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, yaml.MaxBytes+1))
 }
 
-// Cache remembers what the files that scenarios mention hold, so that each is read once. It is
-// safe for concurrent use.
+// Cache remembers what scenario files and the files that they mention hold, so that each is read
+// once, and all that is made of it agrees even if it changes meanwhile. It is safe for concurrent
+// use.
 type Cache struct {
 	mu      sync.Mutex
+	texts   map[cachedFile]*fileText
 	traces  map[cachedFile]*traceSummary
 	configs map[cachedFile]*ConfigSource
 }
 
 // NewCache returns a cache that remembers nothing yet.
 func NewCache() *Cache {
-	return &Cache{traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*ConfigSource{}}
+	return &Cache{texts: map[cachedFile]*fileText{}, traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*ConfigSource{}}
+}
+
+// fileText is what reading a file that is to be parsed has given.
+type fileText struct {
+	text []byte
+	sum  string // SHA-256, in hexadecimal digits
+	err  error  // why it cannot be read
+}
+
+// text reads a file that is to be parsed, once.
+func (c *Cache) text(fsys fs.FS, name string) *fileText {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.textLocked(fsys, name)
+}
+
+// textLocked is text for who holds the lock.
+func (c *Cache) textLocked(fsys fs.FS, name string) *fileText {
+	file := cachedFile{fsys == host, name}
+	known := c.texts[file]
+	if known == nil {
+		known = &fileText{}
+		known.text, known.err = readText(fsys, name)
+		sum := sha256.Sum256(known.text)
+		known.sum = hex.EncodeToString(sum[:])
+		c.texts[file] = known
+	}
+	return known
 }
 
 // cachedFile names a file of the host or of the scenarios' file system.
@@ -173,6 +258,7 @@ type traceSummary struct {
 	mistakes document.Mistakes
 	requests int64
 	lastNs   int64
+	state    fileState // of the file that was read
 }
 
 // mostTraceMistakes is how many of a trace's mistakes are listed.
@@ -193,6 +279,7 @@ func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
 		return sum
 	}
 	defer t.Close()
+	sum.state = t.state
 	for {
 		record, ok, err := t.Next()
 		switch {
@@ -213,8 +300,8 @@ func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
 // trace reads a workload's trace once, to the end.
 func (v *validator) trace(at, name string) {
 	file := v.scenario.resolve(name)
-	v.scenario.addInput(name, v.scenario.files, file)
 	sum := v.files.trace(v.scenario.files, file)
+	v.scenario.addInput(Input{Name: name, Path: file, files: v.scenario.files, state: sum.state})
 	end := int64(v.scenario.Spec.Duration)
 	switch {
 	case sum.err != nil:

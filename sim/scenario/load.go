@@ -17,7 +17,8 @@ type Options struct {
 	// ConfigFiles, if any, replace spec.config.files and spec.config.objects; the base
 	// stays. They are files of the host, relative to its working directory.
 	ConfigFiles []string
-	// Cache, if any, spares several loads with one file system from reading the same files again.
+	// Cache, if any, lets several loads with one file system read each file once: they agree on
+	// what it holds, even if it changes meanwhile.
 	Cache *Cache
 }
 
@@ -31,17 +32,17 @@ func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mista
 	if fsys == nil {
 		fsys = host
 	}
-	text, err := readText(fsys, name)
-	if err != nil {
-		var mistakes document.Mistakes
-		mistakes.Add(document.Place{File: name}, "", "%s", unreadable(fsys, name, err))
-		return nil, mistakes
-	}
 	l := loader{fsys: fsys, name: name, options: options, files: options.Cache}
 	if l.files == nil {
 		l.files = NewCache()
 	}
-	docs, mistakes := yaml.Parse(name, text)
+	l.file = l.files.text(fsys, name)
+	if l.file.err != nil {
+		var mistakes document.Mistakes
+		mistakes.Add(document.Place{File: name}, "", "%s", unreadable(fsys, name, l.file.err))
+		return nil, mistakes
+	}
+	docs, mistakes := yaml.Parse(name, l.file.text)
 	assignments, wrong := parseAssignments(options.Set)
 	mistakes = append(mistakes, wrong...)
 	var scenarios []*Scenario
@@ -60,6 +61,7 @@ func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mista
 type loader struct {
 	fsys    fs.FS
 	name    string
+	file    *fileText
 	options Options
 	files   *Cache
 }
@@ -68,7 +70,7 @@ type loader struct {
 func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenario, document.Mistakes) {
 	s := newScenario()
 	s.File, s.files, s.document = l.name, l.fsys, doc
-	s.addInput(filepath.Base(l.name), l.fsys, l.name)
+	s.addInput(Input{Name: filepath.Base(l.name), Path: l.name, sum: l.file.sum})
 	v := validator{doc: doc, scenario: s, files: l.files}
 	for i := range assignments {
 		a := &assignments[i]

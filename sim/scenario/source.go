@@ -37,23 +37,24 @@ func (c *Cache) config(fsys fs.FS, name string) *ConfigSource {
 	}
 	s := &ConfigSource{Name: displayName(fsys, name)}
 	c.configs[file] = s
-	s.read(fsys, name)
+	s.read(c, fsys, name)
 	return s
 }
 
-func (s *ConfigSource) read(fsys fs.FS, name string) {
+// read reads the source from the cache, whose lock is held.
+func (s *ConfigSource) read(c *Cache, fsys fs.FS, name string) {
 	if s.Files, s.err = manifests(fsys, name); s.err != nil {
 		return
 	}
 	var docs []document.Document
 	var mistakes document.Mistakes
 	for _, file := range s.Files {
-		text, err := readText(fsys, file)
-		if err != nil {
-			mistakes.Add(document.Place{File: displayName(fsys, file)}, "", "%s", unreadable(fsys, file, err))
+		read := c.textLocked(fsys, file)
+		if read.err != nil {
+			mistakes.Add(document.Place{File: displayName(fsys, file)}, "", "%s", unreadable(fsys, file, read.err))
 			continue
 		}
-		more, wrong := parseManifests(displayName(fsys, file), text)
+		more, wrong := parseManifests(displayName(fsys, file), read.text)
 		docs, mistakes = append(docs, more...), append(mistakes, wrong...)
 	}
 	s.Decoded = config.Decode(docs...)

@@ -53,13 +53,15 @@ const longestLine = 1 << 20
 // TraceReader reads a trace, one record after the other, in the order of their arrival.
 // It holds one line at a time.
 type TraceReader struct {
-	file   string
-	lines  *bufio.Scanner
-	closer io.Closer
-	line   int
-	done   bool
-	record TraceRecord
-	lastNs int64 // arrival of the record before
+	file    string
+	lines   *bufio.Scanner
+	closer  io.Closer
+	state   fileState    // when it was opened, of a file
+	changed func() error // says that the file is not the one that was checked; nil if nobody wants to know
+	line    int
+	done    bool
+	record  TraceRecord
+	lastNs  int64 // arrival of the record before
 }
 
 // NewTraceReader returns a reader of the trace in r, which places call file.
@@ -78,12 +80,45 @@ func OpenTrace(files fs.FS, name string) (*TraceReader, error) {
 	}
 	t := NewTraceReader(f, name)
 	t.closer = f
+	if t.state, err = stateOf(f); err != nil {
+		f.Close()
+		return nil, err
+	}
 	return t, nil
 }
 
-// OpenTrace opens the trace of a workload whose arrivals are one. The caller closes it.
+// OpenTrace opens the trace of a workload whose arrivals are one. The caller closes it. It has
+// been checked when the scenario was read: if it has changed since, even while it is read,
+// there is an error.
 func (s *Scenario) OpenTrace(w *Workload) (*TraceReader, error) {
-	return OpenTrace(s.files, s.resolve(w.Arrivals.Trace.File))
+	name := s.resolve(w.Arrivals.Trace.File)
+	f, err := openFile(s.files, name)
+	if err != nil {
+		return nil, document.Mistake{Place: document.Place{File: name}, Message: unreadable(s.files, name, err)}
+	}
+	t := NewTraceReader(f, name)
+	t.closer = f
+	for _, in := range s.Inputs {
+		if in.files != nil && in.Path == name {
+			t.changed = func() error { return in.state.check(f) }
+		}
+	}
+	if err := t.check(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// check says that the file has changed, if anybody wants to know.
+func (t *TraceReader) check() error {
+	if t.changed == nil {
+		return nil
+	}
+	if err := t.changed(); err != nil {
+		return t.mistake(0, 0, "", err.Error())
+	}
+	return nil
 }
 
 // Close closes the trace's file.
@@ -101,6 +136,9 @@ func (t *TraceReader) Next() (record *TraceRecord, ok bool, err error) {
 	for !t.done {
 		if !t.lines.Scan() {
 			t.done = true
+			if err := t.check(); err != nil {
+				return nil, false, err
+			}
 			switch err := t.lines.Err(); {
 			case errors.Is(err, bufio.ErrTooLong):
 				return nil, false, t.mistake(t.line+1, 1, "", "the line is longer than 1 MiB")
@@ -119,6 +157,10 @@ func (t *TraceReader) Next() (record *TraceRecord, ok bool, err error) {
 			line.check(t.lastNs)
 		}
 		if line.problem != "" {
+			if err := t.check(); err != nil {
+				t.done = true
+				return nil, false, err // which is why the line is wrong
+			}
 			return nil, false, t.mistake(t.line, line.column(), line.field, line.problem)
 		}
 		t.record = line.record

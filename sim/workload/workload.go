@@ -117,7 +117,7 @@ func (c *Clients) Begin(sc *scenario.Scenario, s *server.Server) error {
 		case a.Trace != nil:
 			reader, err := sc.OpenTrace(cl.Workload)
 			if err != nil {
-				return err
+				return fmt.Errorf("workload %s: %w", cl.Name, err)
 			}
 			cl.trace = &trace{reader: reader}
 			c.scheduleTrace(cl)
