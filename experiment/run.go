@@ -2,10 +2,13 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"apfsim/reports"
+	"apfsim/reports/whole"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -21,6 +24,9 @@ type Outputs struct {
 	OpenMetrics  string // file of metrics; "": none
 	Events       string // file of what happens between two times; "": none
 	FromNs, ToNs int64
+
+	// Inputs are the files that the runs read. One that is in a folder of results stays there.
+	Inputs []string
 }
 
 // Progress is told how far runs are. Several may go at once.
@@ -35,7 +41,7 @@ type RunProgress interface {
 	Finish()
 }
 
-// simulate runs one scenario and writes its files.
+// simulate runs one scenario and writes its files: all of them or, if anything fails, none.
 func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ *reports.Replication, err error) {
 	defer func() {
 		if err != nil {
@@ -45,11 +51,13 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	run := sim.New(sc)
 	durationNs := int64(sc.Spec.Duration)
 	measurement := reports.Measure(sc, run.Server, reports.Interval(durationNs))
-	outputs, err := files.create(sc, run.Server)
+	var set whole.Set
+	defer set.Abandon()
+	outputs, err := files.create(&set, sc, run.Server)
+	defer abandon(outputs) // before the set
 	if err != nil {
 		return nil, err
 	}
-	defer abandon(outputs)
 	for _, o := range outputs {
 		run.Server.Observe(o)
 	}
@@ -65,12 +73,12 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	err = run.Execute(running, func(nowNs int64, events uint64) {
 		reached = time.Duration(nowNs)
 		progress.Update(nowNs, events)
-		if failed(outputs) != nil {
+		if failed(outputs) {
 			giveUp()
 		}
 	})
-	if o := failed(outputs); o != nil {
-		return nil, o.Commit() // which says what went wrong
+	if failed(outputs) {
+		return nil, complete(outputs) // which says what went wrong
 	}
 	if ctx.Err() != nil { // a short run does not notice
 		return nil, fmt.Errorf("interrupted after %s of %s; nothing of it is written",
@@ -80,40 +88,38 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return nil, err
 	}
 	result := measurement.Result()
-	for _, o := range outputs {
-		if err := o.Commit(); err != nil {
-			return nil, err
-		}
+	if err := complete(outputs); err != nil {
+		return nil, err
 	}
 	if files.Dir != "" {
-		if err := reports.WriteDir(files.Dir, result, dumps); err != nil {
-			return nil, err
-		}
+		err = reports.WriteDir(&set, files.Dir, result, dumps, files.Inputs)
+	} else {
+		err = set.Commit()
+	}
+	if err != nil {
+		return nil, err
 	}
 	progress.Finish()
 	return result.Replication(), nil
 }
 
-// create begins the files that are written while the run goes on. If it fails, none is left.
-func (f *Outputs) create(sc *scenario.Scenario, of *server.Server) (outputs []reports.Output, err error) {
+// create begins the files that are written while the run goes on, as far as it can. The error
+// says which of them cannot be written.
+func (f *Outputs) create(set *whole.Set, sc *scenario.Scenario, of *server.Server) (outputs []reports.Output, err error) {
 	add := func(o reports.Output, failure error) {
 		if failure == nil {
 			outputs = append(outputs, o)
-		} else if err == nil {
-			err = failure
 		}
+		err = errors.Join(err, failure)
 	}
 	if f.Requests {
-		add(reports.CreateRequestLog(f.Dir, sc))
+		add(reports.CreateRequestLog(set, f.Dir, sc))
 	}
 	if f.OpenMetrics != "" {
-		add(reports.CreateOpenMetrics(f.OpenMetrics, sc, of, f.Start, reports.ScrapeInterval(int64(sc.Spec.Duration))))
+		add(reports.CreateOpenMetrics(set, f.OpenMetrics, sc, of, f.Start, reports.ScrapeInterval(int64(sc.Spec.Duration))))
 	}
 	if f.Events != "" {
-		add(reports.CreateEvents(f.Events, sc, of, f.FromNs, f.ToNs))
-	}
-	if err != nil {
-		abandon(outputs)
+		add(reports.CreateEvents(set, f.Events, sc, of, f.FromNs, f.ToNs))
 	}
 	return outputs, err
 }
@@ -124,12 +130,15 @@ func abandon(outputs []reports.Output) {
 	}
 }
 
-// failed returns the first output that cannot be written, nil if all can.
-func failed(outputs []reports.Output) reports.Output {
+// failed says whether there is an output that cannot be written.
+func failed(outputs []reports.Output) bool {
+	return slices.ContainsFunc(outputs, func(o reports.Output) bool { return o.Err() != nil })
+}
+
+// complete writes what is left of the outputs. The error says which of them cannot be written.
+func complete(outputs []reports.Output) (err error) {
 	for _, o := range outputs {
-		if o.Err() != nil {
-			return o
-		}
+		err = errors.Join(err, o.Close())
 	}
-	return nil
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"apfsim/reports"
+	"apfsim/reports/whole"
 )
 
 // sampleOf is replications from the first seed on that counted so many arrivals at workload a,
@@ -587,11 +588,11 @@ func TestResultsAreRead(t *testing.T) {
 	dir := t.TempDir()
 	many := replicate(t, sc, 1, 3)
 	many.Name = "many"
-	if err := reports.WriteReplications(dir, many); err != nil {
+	if err := reports.WriteReplications(dir, many, nil); err != nil {
 		t.Fatal(err)
 	}
 	one := resultOf(t, crowded, "spec.duration=4s", "spec.warmup=1s")
-	if err := reports.WriteDir(dir, one, nil); err != nil {
+	if err := reports.WriteDir(&whole.Set{}, dir, one, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	read, err := reports.ReadResults(reports.Folder(dir, "many"))

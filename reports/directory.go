@@ -2,9 +2,9 @@ package reports
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -35,45 +35,47 @@ type file struct {
 	data []byte
 }
 
-// WriteDir writes summary, series, charts and report of a run below dir, in the folder
-// named after the scenario, and its dumps unless they are nil. Every file is written whole
-// or left as it was; an error says which one it was. Nothing is written before all files
-// have been made.
-func WriteDir(dir string, r *Result, dumps *Dumps) error {
+// WriteDir commits a set of files of a run, such as its request log, together with its summary,
+// series, charts and report, and its dumps unless they are nil. These go below dir, to the folder
+// named after the scenario, from which the files of an earlier run are removed at the same time but
+// for those that are among inputs: what the command's runs read. Either all of this is done or, with an error
+// that says why, none.
+func WriteDir(set *whole.Set, dir string, r *Result, dumps *Dumps, inputs []string) error {
 	var files fileList
 	if dumps != nil {
 		files = dumps.files
 	}
-	files.add(SummaryFile, func(w io.Writer) error { return WriteJSON(w, r.Summary) })
 	files.add(SeriesFile, func(w io.Writer) error { return WriteSeries(w, r.Series) })
 	for _, c := range Charts(r) {
 		files.addChart(c)
 	}
-	// The report comes last: where it is, all it goes with is.
 	files.add(ReportFile, func(w io.Writer) error { return WriteHTML(w, r) })
-	return replaceFiles(Folder(dir, r.Summary.Name), files)
+	// The summary comes last: where it is, all it goes with is.
+	files.add(SummaryFile, func(w io.Writer) error { return WriteJSON(w, r.Summary) })
+	return replaceFiles(set, dir, r.Summary.Name, files, inputs)
 }
 
 // WriteReplications writes what several runs of a scenario say together below dir, in the
 // folder named after the scenario, in the manner of WriteDir.
-func WriteReplications(dir string, r *Replications) error {
+func WriteReplications(dir string, r *Replications, inputs []string) error {
 	var files fileList
-	files.add(ReplicationsFile, func(w io.Writer) error { return WriteJSON(w, r) })
 	files.add(ReplicationsTable, r.WriteCSV)
 	files.add(ReportFile, func(w io.Writer) error { return WriteReport(w, r.page()) })
-	return replaceFiles(Folder(dir, r.Name), files)
+	files.add(ReplicationsFile, func(w io.Writer) error { return WriteJSON(w, r) })
+	var set whole.Set
+	return errors.Join(replaceFiles(&set, dir, r.Name, files, inputs), set.Abandon())
 }
 
-// WriteComparison writes a comparison to the folder dir, in the manner of WriteDir.
+// WriteComparison writes a comparison to the folder dir: all of its files, or none.
 func WriteComparison(dir string, c *Comparison) error {
 	var files fileList
-	files.add(ComparisonFile, func(w io.Writer) error { return WriteJSON(w, c) })
 	files.add(ComparisonTable, c.writeCSV)
 	files.add(ComparisonReport, func(w io.Writer) error { return WriteReport(w, c.page()) })
+	files.add(ComparisonFile, func(w io.Writer) error { return WriteJSON(w, c) })
 	return writeFiles(dir, files)
 }
 
-// WriteBench writes both sides of a comparison to the folder dir, for benchstat.
+// WriteBench writes both sides of a comparison to the folder dir, for benchstat: both files, or none.
 func WriteBench(dir string, c *Comparison) error {
 	var files fileList
 	files.add("base.txt", func(w io.Writer) error { return c.writeBench(w, false) })
@@ -81,67 +83,60 @@ func WriteBench(dir string, c *Comparison) error {
 	return writeFiles(dir, files)
 }
 
-// replaceFiles writes the files and removes what an earlier run has left there besides.
-func replaceFiles(folder string, files fileList) error {
-	if err := writeFiles(folder, files); err != nil {
+// replaceFiles commits a set together with files in the folder of the results of a scenario, and
+// removes what an earlier run has left there besides.
+func replaceFiles(set *whole.Set, dir, name string, files fileList, inputs []string) error {
+	folder := Folder(dir, name)
+	earlier := earlierFiles(folder, name) // before there is anything of this run's
+	if err := files.addTo(set, folder); err != nil {
 		return err
 	}
-	return removeStale(folder, files)
-}
-
-// writeFiles writes the files, none if making one of them has failed.
-func writeFiles(folder string, files fileList) error {
-	if files.err != nil {
-		return files.err
+	current := map[string]bool{}
+	for _, f := range set.Files() {
+		current[filepath.Clean(f.Path())] = true
 	}
-	tidied := ""
-	for _, f := range files.files {
-		path := filepath.Join(folder, f.name)
-		if dir := filepath.Dir(path); dir != tidied {
-			if err := os.MkdirAll(dir, 0o777); err != nil {
-				return fmt.Errorf("making the folder for the results: %w", err)
-			}
-			whole.RemoveForgotten(dir)
-			tidied = dir
+	var stale []string
+	for _, path := range earlier {
+		if !current[path] && !isOneOf(path, inputs) {
+			stale = append(stale, path)
+			set.Remove(path)
 		}
-		err := whole.WriteFile(path, f.data)
-		if err != nil {
-			return fmt.Errorf("%s could not be written and is left as it was: %w", path, err)
+	}
+	if err := set.Commit(); err != nil {
+		return err
+	}
+	for _, path := range stale { // their folders go with them, once they are empty
+		for dir := filepath.Dir(path); len(dir) > len(folder) && os.Remove(dir) == nil; {
+			dir = filepath.Dir(dir)
 		}
 	}
 	return nil
 }
 
-// removeStale removes the files that an earlier run has left and this one does not have.
-func removeStale(folder string, files fileList) error {
-	current := map[string]bool{}
-	for _, f := range files.files {
-		current[f.name] = true
+// writeFiles writes the files, none if making or writing one of them fails.
+func writeFiles(folder string, files fileList) error {
+	var set whole.Set
+	err := files.addTo(&set, folder)
+	if err == nil {
+		err = set.Commit()
 	}
-	names := []string{SummaryFile, SeriesFile, ReportFile, ReplicationsFile, ReplicationsTable, filepath.Join(DumpsFolder, "*", "dump_*.csv")}
-	for _, kind := range []string{"wait", "seats", "requests", "queues-*", "service-*"} {
-		for _, format := range []string{".svg", ".png"} {
-			names = append(names, filepath.Join(ChartsFolder, kind+format))
+	return errors.Join(err, set.Abandon())
+}
+
+// addTo adds the files to a set.
+func (l *fileList) addTo(set *whole.Set, folder string) error {
+	if l.err != nil {
+		return l.err
+	}
+	for _, f := range l.files {
+		path := filepath.Join(folder, f.name)
+		if err := set.MakeFolder(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("making the folder for the results: %w", err)
+		}
+		if err := set.Write(path, f.data); err != nil {
+			return fmt.Errorf("%s could not be written and is left as it was: %w", path, err)
 		}
 	}
-	for _, name := range names {
-		found, err := fs.Glob(os.DirFS(folder), filepath.ToSlash(name))
-		if err != nil {
-			return err
-		}
-		for _, name := range found {
-			if name = filepath.FromSlash(name); current[name] {
-				continue
-			}
-			if err := os.Remove(filepath.Join(folder, name)); err != nil {
-				return fmt.Errorf("removing a file of an earlier run: %w", err)
-			}
-			if moment := filepath.Dir(name); filepath.Dir(moment) == DumpsFolder {
-				os.Remove(filepath.Join(folder, moment)) // once it is empty
-			}
-		}
-	}
-	os.Remove(filepath.Join(folder, DumpsFolder)) // if it is empty
 	return nil
 }
 

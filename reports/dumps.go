@@ -94,17 +94,24 @@ func (d *Dumps) Tick(nowNs int64) (nextNs int64) {
 		nextNs = d.atNs[0]
 	}
 	folder := filepath.Join(DumpsFolder, time.Duration(nowNs).String())
-	for _, dump := range []struct {
-		name string
-		rows [][]string
-	}{
-		{"dump_priority_levels", d.priorityLevels()},
-		{"dump_queues", d.queues()},
-		{"dump_requests", d.requests()},
-	} {
-		d.files.add(filepath.Join(folder, dump.name+".csv"), func(w io.Writer) error { return layOut(w, dump.rows) })
+	for i, rows := range [...][][]string{d.priorityLevels(), d.queues(), d.requests()} {
+		rows = slices.Insert(rows, 0, dumpKinds[i].columns)
+		d.files.add(filepath.Join(folder, dumpKinds[i].name+".csv"), func(w io.Writer) error { return layOut(w, rows) })
 	}
 	return nextNs
+}
+
+// dumpKinds are the dumps of one moment, with the columns of the server's.
+var dumpKinds = [...]struct {
+	name    string
+	columns []string
+}{
+	{"dump_priority_levels", []string{"PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests", "ExecutingRequests",
+		"DispatchedRequests", "RejectedRequests", "TimedoutRequests", "CancelledRequests"}},
+	{"dump_queues", []string{"PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR",
+		"InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum"}},
+	{"dump_requests", []string{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher", "ArriveTime",
+		"InitialSeats", "FinalSeats", "AdditionalLatency", "StartTime"}},
 }
 
 func (d *Dumps) countsOf(l *flowcontrol.Level) *dumpCounts {
@@ -117,8 +124,7 @@ func (d *Dumps) countsOf(l *flowcontrol.Level) *dumpCounts {
 }
 
 func (d *Dumps) priorityLevels() [][]string {
-	rows := [][]string{{"PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests", "ExecutingRequests",
-		"DispatchedRequests", "RejectedRequests", "TimedoutRequests", "CancelledRequests"}}
+	var rows [][]string
 	for _, l := range d.of.Levels() {
 		q, c, active := l.Queues(), d.countsOf(l), 0
 		for i := range q.Len() {
@@ -134,8 +140,7 @@ func (d *Dumps) priorityLevels() [][]string {
 }
 
 func (d *Dumps) queues() [][]string {
-	rows := [][]string{{"PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR",
-		"InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum"}}
+	var rows [][]string
 	for _, l := range d.of.Levels() {
 		for i := range l.Queues().Len() {
 			q := l.Queues().Queue(i)
@@ -150,8 +155,7 @@ func (d *Dumps) queues() [][]string {
 func seatSeconds(s estimate.SeatSeconds) string { return fmt.Sprintf("%d.%08dss", s/1e8, s%1e8) }
 
 func (d *Dumps) requests() [][]string {
-	rows := [][]string{{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher", "ArriveTime",
-		"InitialSeats", "FinalSeats", "AdditionalLatency", "StartTime"}}
+	var rows [][]string
 	for _, l := range d.of.Levels() {
 		var here []*server.Request
 		for r := range d.inside {

@@ -476,7 +476,7 @@ func TestComparisonsInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := errors.Join(reports.WriteReplications(dir, base), reports.WriteComparison(dir, c)); err != nil {
+	if err := errors.Join(reports.WriteReplications(dir, base, nil), reports.WriteComparison(dir, c)); err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range []struct {

@@ -9,14 +9,17 @@ import (
 	"fmt"
 	"image/png"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"apfsim/core/estimate"
+	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,61 +164,222 @@ func TestARunInWhichNothingHappensHasNoCharts(t *testing.T) {
 	written(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) })
 }
 
-func TestDirectoryHasEveryFile(t *testing.T) {
-	dir := t.TempDir()
-	stale := filepath.Join(dir, "story", ChartsFolder, "queues-gone.svg")
-	own := filepath.Join(dir, "story", ChartsFolder, "mine.svg")
-	dumped := filepath.Join(dir, "story", DumpsFolder, "1s", "dump_queues.csv")
-	kept := filepath.Join(dir, "story", DumpsFolder, "2s", "notes.txt")
-	trace := filepath.Join(dir, "story", RequestsFile)
-	for _, path := range []string{stale, own, dumped, kept, trace} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 { // the second time over the first
-		if err := WriteDir(dir, judgedStory(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var got []string
-	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+// below returns the files below a folder, with slashes.
+func below(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			rel, _ := filepath.Rel(dir, path)
-			got = append(got, filepath.ToSlash(rel))
+			names = append(names, filepath.ToSlash(rel))
 		}
 		return err
 	})
-	want := []string{
-		"story/charts/mine.svg",
-		"story/charts/requests.png", "story/charts/requests.svg", "story/charts/seats.png", "story/charts/seats.svg",
-		"story/charts/service-low.png", "story/charts/service-low.svg", "story/charts/wait.png", "story/charts/wait.svg",
-		"story/dumps/2s/notes.txt",
-		"story/report.html", "story/requests.jsonl", "story/series.csv", "story/summary.json",
+	if err != nil {
+		t.Fatal(err)
 	}
+	return names
+}
+
+// place writes files, and the folders that they are in.
+func place(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// storyFiles are those that the story's run writes.
+var storyFiles = []string{
+	"charts/requests.png", "charts/requests.svg", "charts/seats.png", "charts/seats.svg",
+	"charts/service-low.png", "charts/service-low.svg", "charts/wait.png", "charts/wait.svg",
+	"report.html", "series.csv", "summary.json",
+}
+
+const storyLine = `{"id":1,"arrivalNs":1,"user":"u","verb":"get","workload":"mice","client":0,"outcome":"executed","attempt":1}` + "\n"
+
+func TestDirectoryHasEveryFile(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // the second time over the first
+		if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(storyFiles, below(t, filepath.Join(dir, "story"))); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// The folder is of one run. What an earlier run of the scenario has left goes, by the names of its
+// levels and by what is in the files; whatever else is there stays.
+func TestFilesOfAnEarlierRunGo(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "story")
+	earlier := judgedStory()
+	earlier.Summary.PriorityLevels[0].Name = "gone/x"
+	earlier.Summary.Workloads[0].Name = "mice"
+	if err := WriteDir(&whole.Set{}, dir, earlier, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	dump := strings.Join(dumpKinds[1].columns, ", ") + "\n"
+	place(t, folder, map[string]string{
+		"charts/queues-gone_x.svg": "", "charts/service-gone_x.png": "", "requests.jsonl": storyLine, "dumps/1s/dump_queues.csv": dump,
+		"dumps/2s/dump_queues.csv": dump,
+	})
+	users := map[string]string{
+		"charts/queues-mine.svg": "", "charts/mine.svg": "", "dumps/2s/notes.txt": "", "dumps/2s/dump_requests.csv": dump,
+		"dumps/later/dump_queues.csv": dump, "dumps/1000h0m0s/dump_queues.csv": dump, "comparison.json": "", "trace.jsonl": storyLine,
+		".notes-0123456789abcdef": "",
+	}
+	place(t, folder, users)
+	if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Sorted(maps.Keys(users))
+	want = append(want, storyFiles...)
+	slices.Sort(want)
+	got := below(t, folder)
+	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := os.Stat(filepath.Dir(dumped)); err == nil {
+	if _, err := os.Stat(filepath.Join(folder, "dumps", "1s")); err == nil {
 		t.Error("the folder of a dump is there, and empty")
 	}
 }
 
-func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
+// A folder without a summary of the scenario is the user's, whatever its files are called.
+func TestFilesOfAUserStay(t *testing.T) {
+	for _, summary := range []string{"", "{", `{"schemaVersion":"v9","name":"story"}`, `{"schemaVersion":"apfsim/v1alpha1","name":"other"}`} {
+		dir := t.TempDir()
+		users := map[string]string{
+			"charts/queues-a.svg": "a", "charts/queues-low.svg": "b", "dumps/1s/dump_queues.csv": "c", "requests.jsonl": storyLine, "replications.json": "{}",
+			"replications.csv": "d",
+		}
+		place(t, filepath.Join(dir, "story"), users)
+		if summary != "" {
+			place(t, filepath.Join(dir, "story"), map[string]string{"summary.json": summary})
+		}
+		if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range users {
+			if got, err := os.ReadFile(filepath.Join(dir, "story", filepath.FromSlash(name))); err != nil || string(got) != text {
+				t.Errorf("beside %q, %s is %q, %v", summary, name, got, err)
+			}
+		}
+	}
+}
+
+// Beside the summary, a log that is no log of its workloads stays, and so does the trace that the
+// run has read.
+func TestLogsThatStay(t *testing.T) {
+	for text, stays := range map[string]bool{
+		storyLine: false, strings.Replace(storyLine, "mice", "rats", 1): true, `{"arrivalNs":1,"verb":"get"}`: true, "": true, "x": true,
+	} {
+		for _, isInput := range []bool{false, true} {
+			dir := t.TempDir()
+			log := filepath.Join(dir, "story", RequestsFile)
+			place(t, dir, map[string]string{"story/requests.jsonl": text})
+			var inputs []string
+			if isInput {
+				inputs = []string{filepath.Join(dir, ".", "story", "..", "story", RequestsFile)}
+			}
+			for range 2 {
+				if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, inputs); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := os.Stat(log); (err == nil) != (stays || isInput) {
+				t.Errorf("%q, an input: %v: %v", text, isInput, err)
+			}
+		}
+	}
+}
+
+// If the process is killed while files take their places, the summary is not there, and the next
+// run knows by the temporary files of both summaries what is left.
+func TestRunAfterOneThatWasKilled(t *testing.T) {
 	dir := t.TempDir()
-	taken := filepath.Join(dir, "story", SummaryFile)
-	if err := os.MkdirAll(taken, 0o777); err != nil { // a folder where the file belongs
+	folder := filepath.Join(dir, "story")
+	if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteDir(dir, judgedStory(), nil); err == nil || !strings.Contains(err.Error(), taken) {
-		t.Errorf("error %v, want one that names %s", err, taken)
+	if err := os.Rename(filepath.Join(folder, SummaryFile), filepath.Join(folder, ".summary.json.0123456789abcdef.apfsim-old")); err != nil {
+		t.Fatal(err)
 	}
-	entries, _ := os.ReadDir(filepath.Dir(taken))
-	if len(entries) != 1 { // the folder in the way
-		t.Errorf("left behind: %v", entries)
+	place(t, folder, map[string]string{
+		"requests.jsonl": storyLine, "charts/queues-new.svg": "",
+		".summary.json.1123456789abcdef.apfsim-tmp": `{"schemaVersion":"apfsim/v1alpha1","name":"story","priorityLevels":[{"name":"new"}]}`,
+		".summary.json.2123456789abcdef.apfsim-tmp": `{"schemaVersion":"apfsim/v1alpha1","name"`,
+	})
+	if _, err := ReadResults(folder); !errors.Is(err, ErrNoResults) {
+		t.Errorf("what is not complete reads as %v", err)
+	}
+	if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := slices.DeleteFunc(below(t, folder), func(name string) bool { return strings.HasPrefix(name, ".summary.json.") })
+	if diff := cmp.Diff(storyFiles, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever charts a run has, the next one knows them.
+func TestChartsAreKnownToTheNextRun(t *testing.T) {
+	r := queuedStory()
+	var earlier earlierRun
+	for _, l := range r.Summary.PriorityLevels {
+		earlier.PriorityLevels = append(earlier.PriorityLevels, struct{ Name string }{l.Name})
+	}
+	for _, c := range Charts(r) {
+		if !slices.Contains(earlier.chartNames(), c.Name) {
+			t.Errorf("%s would stay beside the charts of another run", c.Name)
+		}
+	}
+}
+
+// A folder where a file belongs leaves all as it was: the files of the earlier run, and nothing of
+// the new one, be it a log that was complete.
+func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
+	for _, name := range []string{SummaryFile, ReportFile, "charts/wait.svg", "charts/seats.png"} {
+		dir := t.TempDir()
+		folder := filepath.Join(dir, "story")
+		if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		taken := filepath.Join(folder, filepath.FromSlash(name))
+		if err := errors.Join(os.Remove(taken), os.Mkdir(taken, 0o777)); err != nil {
+			t.Fatal(err)
+		}
+		place(t, folder, map[string]string{"requests.jsonl": "the earlier run's"})
+		before := map[string]string{}
+		for _, name := range below(t, folder) {
+			text, _ := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
+			before[name] = string(text)
+		}
+		var set whole.Set
+		if err := set.Write(filepath.Join(folder, RequestsFile), []byte("the new run's")); err != nil {
+			t.Fatal(err)
+		}
+		later := judgedStory()
+		later.Summary.Seed++
+		if err := WriteDir(&set, dir, later, nil, nil); err == nil || !strings.Contains(err.Error(), taken) {
+			t.Errorf("error %v, want one that names %s", err, taken)
+		}
+		if err := set.Abandon(); err != nil {
+			t.Error(err)
+		}
+		after := map[string]string{}
+		for _, name := range below(t, folder) {
+			text, _ := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
+			after[name] = string(text)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("%s in the way:\n%s", name, diff)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package reports
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -12,73 +11,62 @@ import (
 	"apfsim/sim/server"
 )
 
-// Output is an observer that makes files of what it sees. Either Commit or Abandon must be
-// called, after the run.
+// Output is an observer that makes a file of what it sees. The file is one of a whole.Set: it takes
+// its place, or is taken away, together with the others. Either Close or Abandon must be called,
+// after the run.
 type Output interface {
 	server.Observer
 
 	// Err returns the first error that has come up in writing. There is no use in going on then.
 	Err() error
 
-	// Commit completes the files and puts them into their places. When it fails, what was
-	// there before is still there.
-	Commit() error
+	// Close writes what is left. The error says which file cannot be written.
+	Close() error
 
-	// Abandon removes what has been written. After Commit it does nothing.
-	Abandon() error
+	// Abandon ends the writing. After Close it does nothing.
+	Abandon()
 }
 
 // Epoch is the time of day at which a run begins that is not told otherwise.
 var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// wholeFile is a file that takes its place only when it is complete.
-type wholeFile struct {
+// outputFile is a file of a set that is written piece by piece.
+type outputFile struct {
 	*bufio.Writer
-	pending *whole.File
-	path    string
+	file *whole.File
 }
 
-func createWhole(path string) (*wholeFile, error) {
+func createOutput(set *whole.Set, path string) (*outputFile, error) {
 	if err := whole.Replaceable(path); err != nil {
 		return nil, err
 	}
-	pending, err := whole.Create(path)
+	file, err := set.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be written: %w", path, err)
 	}
-	return &wholeFile{bufio.NewWriterSize(pending, 1<<16), pending, path}, nil
+	return &outputFile{bufio.NewWriterSize(file, 1<<16), file}, nil
 }
 
-// commit puts the file into its place unless making it has failed.
-func (f *wholeFile) commit(err error) error { return f.commitBy(f.pending.Commit, err) }
-
-// commitBy is commit with a way to put the file into its place: one of f.pending's.
-func (f *wholeFile) commitBy(put func() error, err error) error {
+// complete ends the file unless making it has failed.
+func (f *outputFile) complete(err error) error {
 	if err == nil {
 		err = f.Flush()
 	}
-	if err == nil {
-		err = put()
-	}
 	if err != nil {
-		f.pending.Abandon()
-		return fmt.Errorf("%s could not be written and is left as it was: %w", f.path, err)
+		return fmt.Errorf("%s could not be written and is left as it was: %w", f.file.Path(), err)
 	}
 	return nil
 }
 
-// Abandon implements Output.
-func (f *wholeFile) Abandon() error { return f.pending.Abandon() }
-
 // openMetricsFile is OpenMetrics on its way into a file.
 type openMetricsFile struct {
 	*OpenMetrics
-	*wholeFile
+	file *outputFile
 }
 
 // CreateOpenMetrics begins a file of the metrics of a run of sc, as NewOpenMetrics makes them.
-func CreateOpenMetrics(path string, sc *scenario.Scenario, of Levels, start time.Time, intervalNs int64) (Output, error) {
-	file, err := createWhole(path)
+func CreateOpenMetrics(set *whole.Set, path string, sc *scenario.Scenario, of Levels, start time.Time, intervalNs int64) (Output, error) {
+	file, err := createOutput(set, path)
 	if err != nil {
 		return nil, err
 	}
@@ -88,55 +76,57 @@ func CreateOpenMetrics(path string, sc *scenario.Scenario, of Levels, start time
 // Err implements Output: nothing is written before the end.
 func (*openMetricsFile) Err() error { return nil }
 
-// Commit implements Output.
-func (f *openMetricsFile) Commit() error { return f.commit(f.OpenMetrics.Write(f.Writer)) }
+// Close implements Output.
+func (f *openMetricsFile) Close() error { return f.file.complete(f.OpenMetrics.Write(f.file.Writer)) }
+
+// Abandon implements Output.
+func (*openMetricsFile) Abandon() {}
 
 // eventsFile is Events on their way into a file.
 type eventsFile struct {
 	*Events
-	*wholeFile
+	file *outputFile
 }
 
 // CreateEvents begins a file of the events of a run of sc within a window, as NewEvents
 // makes them.
-func CreateEvents(path string, sc *scenario.Scenario, of Levels, fromNs, toNs int64) (Output, error) {
-	file, err := createWhole(path)
+func CreateEvents(set *whole.Set, path string, sc *scenario.Scenario, of Levels, fromNs, toNs int64) (Output, error) {
+	file, err := createOutput(set, path)
 	if err != nil {
 		return nil, err
 	}
 	return &eventsFile{NewEvents(file.Writer, sc, of, fromNs, toNs), file}, nil
 }
 
-// Commit implements Output.
-func (f *eventsFile) Commit() error { return f.commit(f.Events.Close()) }
+// Close implements Output.
+func (f *eventsFile) Close() error { return f.file.complete(f.Events.Close()) }
 
-// RequestLogFile is a RequestLog on its way into a file.
-type RequestLogFile struct {
+// Abandon implements Output.
+func (*eventsFile) Abandon() {}
+
+// requestLogFile is a RequestLog on its way into a file.
+type requestLogFile struct {
 	*RequestLog
-	*wholeFile
+	file *outputFile
 }
 
 // CreateRequestLog begins the request log of a run of sc below dir, in the folder named
 // after the scenario.
-func CreateRequestLog(dir string, sc *scenario.Scenario) (*RequestLogFile, error) {
+func CreateRequestLog(set *whole.Set, dir string, sc *scenario.Scenario) (Output, error) {
 	folder := Folder(dir, sc.Metadata.Name)
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	if err := set.MakeFolder(folder); err != nil {
 		return nil, fmt.Errorf("making the folder for the request log: %w", err)
 	}
-	file, err := createWhole(filepath.Join(folder, RequestsFile))
+	file, err := createOutput(set, filepath.Join(folder, RequestsFile))
 	if err != nil {
 		return nil, err
 	}
-	return &RequestLogFile{NewRequestLog(file.Writer, sc), file}, nil
+	file.file.Unsynced()
+	return &requestLogFile{NewRequestLog(file.Writer, sc), file}, nil
 }
 
-// Commit implements Output.
-func (l *RequestLogFile) Commit() error {
-	return l.commitBy(l.pending.CommitUnsynced, l.RequestLog.Close())
-}
+// Close implements Output.
+func (l *requestLogFile) Close() error { return l.file.complete(l.RequestLog.Close()) }
 
 // Abandon implements Output.
-func (l *RequestLogFile) Abandon() error {
-	l.RequestLog.abandon()
-	return l.wholeFile.Abandon()
-}
+func (l *requestLogFile) Abandon() { l.RequestLog.abandon() }

@@ -12,6 +12,7 @@ import (
 
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/reports/whole"
 	"apfsim/sim/server"
 
 	"pgregory.net/rapid"
@@ -162,7 +163,8 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 	dir := t.TempDir()
 	sc := storyScenario()
 	path := filepath.Join(dir, "story", RequestsFile)
-	l, err := CreateRequestLog(dir, sc)
+	var set whole.Set
+	l, err := CreateRequestLog(&set, dir, sc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +172,7 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the file is there before it is complete")
 	}
-	if err := l.Commit(); err != nil {
+	if err := errors.Join(l.Close(), set.Commit()); err != nil {
 		t.Fatal(err)
 	}
 	first, err := os.ReadFile(path)
@@ -178,12 +180,13 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 		t.Fatalf("%d bytes, %v; want the story's 8 lines", len(first), err)
 	}
 
-	given, err := CreateRequestLog(dir, sc)
+	given, err := CreateRequestLog(&set, dir, sc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	given.arriveOnce()
-	if err := given.Abandon(); err != nil {
+	(&stage{observers: []server.Observer{given}}).arrive(1, mice, flowA, 1)
+	given.Abandon()
+	if err := set.Abandon(); err != nil {
 		t.Fatal(err)
 	}
 	if now, _ := os.ReadFile(path); !bytes.Equal(now, first) {
@@ -193,39 +196,3 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 		t.Errorf("left behind: %v", entries)
 	}
 }
-
-func (l *RequestLogFile) arriveOnce() {
-	(&stage{observers: []server.Observer{l}}).arrive(1, mice, flowA, 1)
-}
-
-// A line costs no allocation once the parts that lines have in common are known.
-func TestRequestLogAllocatesNothingForALine(t *testing.T) {
-	l := NewRequestLog(discard{}, storyScenario())
-	defer l.Close()
-	e := entry{template: &server.Template{Workload: mice}, of: flowA, outcome: server.Executed}
-	if n := testing.AllocsPerRun(1000, func() { l.writer.write(&e) }); n != 0 {
-		t.Errorf("%v allocations a line", n)
-	}
-}
-
-func BenchmarkRequestLog(b *testing.B) {
-	sc := storyScenario()
-	l := NewRequestLog(discard{}, sc)
-	r := &server.Request{Template: &server.Template{Workload: mice, Query: "limit=500"}, Attempt: 1, Flow: flowA}
-	r.Attributes.User, r.Attributes.Groups, r.Attributes.Verb = "system:serviceaccount:team-1:default", []string{"system:authenticated"}, "get"
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Number++
-		r.ID, r.ArrivalNs = r.Number, r.Number
-		l.Arrived(r.Number, r)
-		l.Dispatched(r.Number, r)
-		l.Executed(r.Number+5, r)
-	}
-	if err := l.Close(); err != nil {
-		b.Fatal(err)
-	}
-}
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }

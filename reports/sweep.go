@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 
-	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 )
 
@@ -254,9 +253,6 @@ var ErrOtherSweep = errors.New("is that of another sweep")
 // Begin makes dir the folder of the sweep, unless it is that of another one. One that was
 // interrupted goes on; what it shows may be chosen anew.
 func (s *Sweep) Begin(dir string) error {
-	for _, folder := range []string{dir, filepath.Join(dir, RunsFolder), filepath.Join(dir, ChartsFolder)} {
-		whole.RemoveForgotten(folder)
-	}
 	there, err := ReadSweep(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

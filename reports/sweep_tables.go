@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"apfsim/reports/whole"
 )
 
 // SweepTables is what the runs of a sweep say of the statistics that are shown.
@@ -28,19 +30,19 @@ type shownStatistic struct {
 
 // Finish writes the tables and charts of a sweep whose runs are all in dir: results.csv, a
 // row for each run and statistic; summary.csv, a row for each point and statistic, with the
-// 95 % interval of the mean; and a chart of each statistic that is shown. Every file is
-// written whole or left as it was.
+// 95 % interval of the mean; and a chart of each statistic that is shown. All of them are
+// written, or none.
 func (s *Sweep) Finish(ctx context.Context, dir string, progress Progress) (*SweepTables, error) {
-	results, err := createWhole(filepath.Join(dir, SweepResults))
+	var set whole.Set
+	defer set.Abandon()
+	results, err := createOutput(&set, filepath.Join(dir, SweepResults))
 	if err != nil {
 		return nil, err
 	}
-	defer results.Abandon()
-	summary, err := createWhole(filepath.Join(dir, SweepSummary))
+	summary, err := createOutput(&set, filepath.Join(dir, SweepSummary))
 	if err != nil {
 		return nil, err
 	}
-	defer summary.Abandon()
 	t := &SweepTables{Sweep: s}
 	for _, name := range s.Charts {
 		t.shown = append(t.shown, shownStatistic{name, make([]*Estimate, s.Points())})
@@ -52,10 +54,10 @@ func (s *Sweep) Finish(ctx context.Context, dir string, progress Progress) (*Swe
 	for _, c := range t.Charts() {
 		charts.addChart(c)
 	}
-	if err := writeFiles(dir, charts); err != nil {
+	if err := errors.Join(results.complete(nil), summary.complete(nil), charts.addTo(&set, dir)); err != nil {
 		return nil, err
 	}
-	return t, errors.Join(results.commit(nil), summary.commit(nil))
+	return t, set.Commit()
 }
 
 // write reads the runs, point by point, and writes both tables.

@@ -11,6 +11,7 @@ import (
 
 	"apfsim/experiment"
 	"apfsim/reports"
+	"apfsim/reports/whole"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
 
@@ -175,11 +176,13 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
+	var made whole.Set
+	defer made.Abandon()
 	for _, folder := range []struct{ flag, dir string }{{"out", flags.out}, {"bench", flags.bench}} {
 		if folder.dir == "" {
 			continue
 		}
-		if err := makeFolder("--"+folder.flag+": ", folder.dir); err != nil {
+		if err := makeFolder(&made, "--"+folder.flag+": ", folder.dir); err != nil {
 			return err
 		}
 	}
@@ -191,15 +194,15 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 		return invalid(fmt.Errorf("--fail-on: %w", err))
 	}
 	if flags.out != "" {
-		if err := reports.WriteComparison(flags.out, c); err != nil {
-			return err
+		if err = reports.WriteComparison(flags.out, c); err == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: the comparison is in %s\n", flags.out)
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: the comparison is in %s\n", flags.out)
 	}
 	if flags.bench != "" {
-		if err := reports.WriteBench(flags.bench, c); err != nil {
-			return err
-		}
+		err = errors.Join(err, reports.WriteBench(flags.bench, c))
+	}
+	if err != nil {
+		return err
 	}
 	out := cmd.OutOrStdout()
 	if err := c.Write(out, flags.format, flags.all, textOptions(out, flags.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {

@@ -11,9 +11,10 @@ import (
 	"apfsim/reports/whole"
 )
 
-// makeFolder makes a folder for results, if it is not there. Messages begin with the prefix.
-func makeFolder(prefix, dir string) error {
-	err := os.MkdirAll(dir, 0o777)
+// makeFolder makes a folder for results, if it is not there. Messages begin with the prefix. It is
+// one of a set's, which takes it away again if nothing comes to be in it.
+func makeFolder(made *whole.Set, prefix, dir string) error {
+	err := made.MakeFolder(dir)
 	var p *fs.PathError
 	switch {
 	case err == nil:

@@ -26,7 +26,7 @@ func newMan() *cobra.Command {
 			if args[0] == "" {
 				return invalid(fmt.Errorf("the folder's name is empty"))
 			}
-			if err := makeFolder("", args[0]); err != nil {
+			if err := makeFolder(&whole.Set{}, "", args[0]); err != nil {
 				return err
 			}
 			return writeMan(cmd.Root(), args[0])

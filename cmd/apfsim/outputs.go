@@ -129,10 +129,17 @@ func (f *outputFlags) fit(loaded []*scenario.Scenario) error {
 	return nil
 }
 
-// files returns the files that the flags ask for.
-func (f *runFlags) files() experiment.Outputs {
+// files returns the files that the flags ask for of runs of the scenarios.
+func (f *runFlags) files(loaded []*scenario.Scenario) experiment.Outputs {
+	var inputs []string
+	for _, sc := range loaded {
+		for _, in := range sc.Inputs {
+			inputs = append(inputs, in.Path)
+		}
+	}
 	return experiment.Outputs{
-		Dir: f.out, Requests: f.requests, DumpsNs: f.dumpsNs, Start: f.start,
+		Inputs: inputs,
+		Dir:    f.out, Requests: f.requests, DumpsNs: f.dumpsNs, Start: f.start,
 		OpenMetrics: f.openMetrics, Events: f.events, FromNs: f.fromNs, ToNs: f.toNs,
 	}
 }

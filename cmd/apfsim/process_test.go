@@ -196,6 +196,29 @@ func (r readerWith) Write(b []byte) (int, error) {
 	return r.Writer.Write(b)
 }
 
+// An interrupted run takes away the folders that it has made as well.
+func TestInterruptedRunLeavesNoFolder(t *testing.T) {
+	noWindows(t)
+	for _, flags := range [][]string{{"--requests"}, nil, {"--replications", "2"}} {
+		dir := folderWithScenario(t)
+		p := newProcess(t, dir, "apfsim", append(strings.Fields("run small.yaml --set spec.duration=10000h -q -o made/for/it"), flags...)...)
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the folder is there", func() bool {
+			_, err := os.Stat(filepath.Join(dir, "made", "for", "it"))
+			return err == nil
+		})
+		p.Process.Signal(os.Interrupt)
+		if status := p.wait(t); status != statusFailed {
+			t.Errorf("%v: exit status %d: %s", flags, status, p.err.String())
+		}
+		if _, err := os.Stat(filepath.Join(dir, "made")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v: its folder is still there", flags)
+		}
+	}
+}
+
 // Runs that are too short to notice a signal by themselves end by it all the same.
 func TestInterruptionBetweenShortRuns(t *testing.T) {
 	noWindows(t)
@@ -335,7 +358,8 @@ func TestFullDeviceIsAnError(t *testing.T) {
 	}
 }
 
-// On a disk with room for some of the files only, each is whole or not there.
+// On a disk with room for some of the files only, each is whole or not there, and of one run there
+// is none.
 func TestFullDisk(t *testing.T) {
 	dir := folderWithShards(t)
 	for i, line := range fileWriters {
@@ -362,6 +386,9 @@ func TestFullDisk(t *testing.T) {
 			}
 			if p.out.Len() > 0 {
 				t.Errorf("%s: printed in spite of the failure: %.100q", line, p.out.String())
+			}
+			if left := regular(t, disk); i == 0 && len(left) > 0 {
+				t.Errorf("%s: of a run that failed there is %q", line, left)
 			}
 			for _, path := range regular(t, disk) {
 				name, _ := filepath.Rel(disk, path)

@@ -12,6 +12,7 @@ import (
 
 	"apfsim/experiment"
 	"apfsim/reports"
+	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 	"apfsim/sim/yaml"
 
@@ -155,16 +156,19 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			return err
 		}
 	}
+	var made whole.Set
+	defer made.Abandon()
 	if flags.out != "" {
-		if err := makeFolder("--out: ", flags.out); err != nil {
+		if err := makeFolder(&made, "--out: ", flags.out); err != nil {
 			return err
 		}
 	}
 	progress := newProgress(cmd.ErrOrStderr(), loaded, flags.quiet)
 	defer progress.pause()
-	runs := experiment.Begin(ctx, loaded, flags.files(), flags.precision.Precision, progress)
+	files := flags.files(loaded)
+	runs := experiment.Begin(ctx, loaded, files, flags.precision.Precision, progress)
 	defer runs.Stop()
-	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, progress: progress, gate: gate}
+	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, inputs: files.Inputs, progress: progress, gate: gate}
 	for _, group := range runs.Groups {
 		if err = p.print(group); err != nil {
 			break
@@ -203,6 +207,7 @@ func warn(stderr io.Writer, sc *scenario.Scenario) {
 type printer struct {
 	stdout, stderr io.Writer
 	flags          *runFlags
+	inputs         []string // files that the runs read
 	progress       *progress
 	gate           *gate
 	closed         error // what came of stdout; the files are written all the same
@@ -240,7 +245,7 @@ func (p *printer) print(runs *experiment.Group) error {
 	}
 	of := runs.Together.Replications()
 	if p.flags.out != "" {
-		if err := reports.WriteReplications(p.flags.out, of); err != nil {
+		if err := reports.WriteReplications(p.flags.out, of, p.inputs); err != nil {
 			return fmt.Errorf("%s: %w", of.Name, err)
 		}
 	}

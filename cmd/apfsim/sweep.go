@@ -9,6 +9,7 @@ import (
 
 	"apfsim/experiment"
 	"apfsim/reports"
+	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 
 	"github.com/spf13/cobra"
@@ -162,7 +163,8 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 
 // begin makes dir the folder of a sweep.
 func begin(s *reports.Sweep, dir string) error {
-	if err := makeFolder("--out: ", dir); err != nil {
+	var made whole.Set // the sweep stays in it
+	if err := makeFolder(&made, "--out: ", dir); err != nil {
 		return err
 	}
 	err := s.Begin(dir)

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
 	"apfsim/reports"
+	"apfsim/reports/whole"
 	"apfsim/sim"
 )
 
@@ -37,9 +39,11 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 	run.Server.Observe(collector)
 	fingerprint := reports.NewFingerprint(run.Server)
 	run.Server.Observe(fingerprint)
-	var log *reports.RequestLogFile
+	var files whole.Set
+	defer files.Abandon()
+	var log reports.Output
 	if logDir != "" {
-		if log, err = reports.CreateRequestLog(logDir, sc); err != nil {
+		if log, err = reports.CreateRequestLog(&files, logDir, sc); err != nil {
 			return m, err
 		}
 		defer log.Abandon()
@@ -52,7 +56,7 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 	result.Summary.Fingerprint = fingerprint.String()
 	total := result.Summary.Total
 	if log != nil {
-		if err := log.Commit(); err != nil {
+		if err := errors.Join(log.Close(), files.Commit()); err != nil {
 			return m, err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-	"time"
 )
 
 // content returns the files in a folder with what is in them.
@@ -38,7 +37,7 @@ func TestFileIsWholeOrNotThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.WriteString("ne")
+	f.Write([]byte("ne"))
 	if got := content(t, dir); got["a"] != "old" || len(got) != 2 {
 		t.Errorf("while it is written: %q", got)
 	}
@@ -54,38 +53,6 @@ func TestFileIsWholeOrNotThere(t *testing.T) {
 	if got := content(t, dir); got["a"] != "new" || len(got) != 1 {
 		t.Errorf("written: %q", got)
 	}
-}
-
-// Who was killed ten minutes ago will not finish its file; who has just begun may.
-func TestForgottenFilesGo(t *testing.T) {
-	dir := t.TempDir()
-	long := time.Now().Add(-time.Hour)
-	for _, name := range []string{"a", ".a", ".hidden-0123456789abcde"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("kept"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		os.Chtimes(filepath.Join(dir, name), long, long)
-	}
-	for _, old := range []bool{true, false} {
-		f, err := Create(filepath.Join(dir, "a"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.WriteString("begun")
-		f.Close() // as when the process ends
-		if old {
-			os.Chtimes(f.Name(), long, long)
-		}
-	}
-	RemoveForgotten(dir)
-	got := map[string]int{}
-	for _, text := range content(t, dir) {
-		got[text]++
-	}
-	if got["kept"] != 3 || got["begun"] != 1 {
-		t.Errorf("left are %v, want 3 kept and 1 begun", got)
-	}
-	RemoveForgotten(filepath.Join(dir, "none"))
 }
 
 // The permissions are those of any new file.

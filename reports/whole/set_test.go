@@ -1,0 +1,173 @@
+package whole
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree returns the regular files below a folder with what is in them, and its folders.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		if d.IsDir() {
+			all[filepath.ToSlash(name)] = "a folder"
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		all[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// staged is a set that replaces a, adds b/c and b/d, removes old, and ends with z.
+func staged(t *testing.T, dir string) *Set {
+	t.Helper()
+	s := &Set{}
+	if err := s.MakeFolder(filepath.Join(dir, "b")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b/c", "b/d", "z"} {
+		if err := s.Write(filepath.Join(dir, name), []byte("new "+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Remove(filepath.Join(dir, "old"))
+	s.Remove(filepath.Join(dir, "none"))
+	return s
+}
+
+func earlier(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"a", "z", "old", "users"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("earlier "+name), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestFilesOfASetTakeTheirPlacesTogether(t *testing.T) {
+	dir := earlier(t)
+	s := staged(t, dir)
+	if got := tree(t, dir); got["a"] != "earlier a" || got["b/c"] != "" || got["old"] == "" {
+		t.Errorf("before it is committed: %v", got)
+	}
+	if err := s.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"a": "new a", "b": "a folder", "b/c": "new b/c", "b/d": "new b/d", "z": "new z", "users": "earlier users"}
+	if got := tree(t, dir); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if err := s.Abandon(); err != nil || !maps.Equal(tree(t, dir), want) {
+		t.Errorf("abandoned after it was committed: %v, %v", err, tree(t, dir))
+	}
+}
+
+func TestSetThatIsAbandonedLeavesNothing(t *testing.T) {
+	dir := earlier(t)
+	before := tree(t, dir)
+	if err := staged(t, dir).Abandon(); err != nil || !maps.Equal(tree(t, dir), before) {
+		t.Errorf("%v: %v", err, tree(t, dir))
+	}
+	var s Set
+	if err := errors.Join(s.MakeFolder(filepath.Join(dir, "x", "y")), s.Write(filepath.Join(dir, "x", "y", "file"), nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x", "users"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	before["x"], before["x/users"] = "a folder", ""
+	if got := tree(t, dir); !maps.Equal(got, before) {
+		t.Errorf("a folder that is used by now: %v", got)
+	}
+}
+
+// Whichever of the steps fails, in the end all is as before.
+func TestSetThatFailsLeavesAllAsItWas(t *testing.T) {
+	for name, spoil := range map[string]func(dir string, s *Set) error{
+		"a folder in place of the last file": func(dir string, _ *Set) error {
+			return errors.Join(os.Remove(filepath.Join(dir, "z")), os.Mkdir(filepath.Join(dir, "z"), 0o777))
+		},
+		"a folder in place of two": func(dir string, _ *Set) error {
+			return errors.Join(os.Mkdir(filepath.Join(dir, "b", "c"), 0o777), os.Mkdir(filepath.Join(dir, "b", "d"), 0o777))
+		},
+		"a file that is closed": func(_ string, s *Set) error { return s.files[2].file.Close() },
+		"a file that is gone":   func(_ string, s *Set) error { return os.Remove(s.files[2].file.Name()) },
+		"the last that is gone": func(_ string, s *Set) error { return os.Remove(s.files[3].file.Name()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := earlier(t)
+			s := staged(t, dir)
+			if err := spoil(dir, s); err != nil {
+				t.Fatal(err)
+			}
+			before := tree(t, dir)
+			err := s.Commit()
+			if err == nil || strings.Count(err.Error(), "\n") != strings.Count(name, "two") {
+				t.Errorf("error %v", err)
+			}
+			if got := tree(t, dir); !maps.Equal(got, before) {
+				t.Errorf("%v, want %v", got, before)
+			}
+			s.Abandon()
+			for name := range tree(t, dir) {
+				if strings.Contains(name, "apfsim") {
+					t.Errorf("left behind: %s", name)
+				}
+			}
+		})
+	}
+}
+
+// Two processes write to one folder at once: each of its files is one's or the other's.
+func TestSetsBesideEachOther(t *testing.T) {
+	dir := earlier(t)
+	one, other := staged(t, dir), staged(t, dir)
+	if err := errors.Join(one.Commit(), other.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, dir); len(got) != 6 || got["old"] != "" || got["z"] != "new z" {
+		t.Error(got)
+	}
+}
+
+// A name tells nothing: who has begun or put aside a file is for its content to say.
+func TestUnfinished(t *testing.T) {
+	dir := earlier(t)
+	s := staged(t, dir)
+	old := beside(filepath.Join(dir, "a"), "old")
+	for _, path := range []string{old, filepath.Join(dir, ".a-0123456789abcdef"), filepath.Join(dir, ".a.apfsim-tmp.x"), filepath.Join(dir, ".ab.0.apfsim-tmp")} {
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]bool{old: true, s.files[0].file.Name(): true}
+	for _, path := range Unfinished(dir, "a") {
+		if !want[path] {
+			t.Errorf("%s", path)
+		}
+		delete(want, path)
+	}
+	if len(want) > 0 {
+		t.Error(fmt.Sprint("missing: ", want))
+	}
+}
