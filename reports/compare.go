@@ -29,14 +29,26 @@ type Comparison struct {
 	Passed bool           `json:"passed"` // whether no limit is exceeded; true when there is none
 	Limits []LimitVerdict `json:"limits"`
 
-	Changed   int      `json:"changed"` // how many statistics have this Outcome; so the next three
+	Only     []string `json:"only"`     // globs of the statistics that are compared; empty for all
+	Distinct Distinct `json:"distinct"` // how many different numbers there are behind the names
+
+	Changed   int      `json:"changed"` // how many names of statistics have this Outcome; so the next three
 	Same      int      `json:"same"`
 	Exact     int      `json:"exact"`
 	Untested  int      `json:"untested"`
 	Unmatched []string `json:"unmatched"` // statistics with samples on one side alone
-	Changes   []Change `json:"changes"`   // what matters first
+	Changes   []Change `json:"changes"`   // what matters first; of each outcome, other names of a number last
 
 	base, head *Replications
+	outside    []Change // that Only leaves out
+}
+
+// Distinct counts numbers, each once, however many names it has. What is exactly the same counts by
+// its names: that two statistics are 0 in all runs makes them no one number.
+type Distinct struct {
+	Tested   int `json:"tested"`  // the hypotheses of the procedure of Benjamini and Hochberg
+	Changed  int `json:"changed"` // of those tested
+	Untested int `json:"untested"`
 }
 
 const falseAlarms = 0.05
@@ -69,6 +81,9 @@ type Change struct {
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
 
+	Also   []string `json:"also,omitempty"`   // other names of the same number, which tell of the same event
+	SameAs string   `json:"sameAs,omitempty"` // the name by which it is told, of one of those other names
+
 	base, head Values
 }
 
@@ -85,15 +100,21 @@ const (
 
 // Compare compares two sets of runs, statistic by statistic. Runs with the same seeds are
 // compared pair by pair (Student's t), as they share their random numbers; others as two
-// samples (Welch's t). Of the many statistics those have changed whose tests pass the
-// procedure of Benjamini and Hochberg (Controlling the False Discovery Rate, J. R. Statist.
-// Soc. B 57, 1995), so that of the changes told one in twenty may be none.
-func Compare(baseLabel string, base *Replications, headLabel string, head *Replications) *Comparison {
+// samples (Welch's t). Of the many numbers, each tested once whatever its names, those have
+// changed whose tests pass the procedure of Benjamini and Hochberg (Controlling the False Discovery
+// Rate, J. R. Statist. Soc. B 57, 1995), so that of the changes told one in twenty may be none. That
+// holds for tests that are independent or positively dependent (Benjamini and Yekutieli, The Control of
+// the False Discovery Rate in Multiple Testing under Dependency, Ann. Statist. 29, 2001). Statistics
+// that match none of the globs, if there are any, are left out.
+func Compare(baseLabel string, base *Replications, headLabel string, head *Replications, only ...Glob) *Comparison {
 	c := &Comparison{
 		SchemaVersion: SchemaVersion, Confidence: confidence, FalseAlarms: falseAlarms, Passed: true,
 		Base: sideOf(baseLabel, base), Head: sideOf(headLabel, head),
 		Paired: slices.Equal(base.Seeds, head.Seeds), base: base, head: head,
-		Warnings: []string{}, Limits: []LimitVerdict{}, Unmatched: []string{}, Changes: []Change{},
+		Warnings: []string{}, Limits: []LimitVerdict{}, Unmatched: []string{}, Changes: []Change{}, Only: []string{},
+	}
+	for _, g := range only {
+		c.Only = append(c.Only, g.text)
 	}
 	c.warn(base, head)
 	others := map[string]*Estimate{}
@@ -109,14 +130,18 @@ func Compare(baseLabel string, base *Replications, headLabel string, head *Repli
 		}
 		h := others[b.Name]
 		delete(others, b.Name)
-		if h == nil {
+		switch {
+		case h == nil && matchesOne(only, b.Name):
 			c.Unmatched = append(c.Unmatched, b.Name)
-			continue
+		case h == nil:
+		case matchesOne(only, b.Name):
+			c.Changes = append(c.Changes, changeOf(b, h, c.Paired))
+		default:
+			c.outside = append(c.outside, changeOf(b, h, c.Paired))
 		}
-		c.Changes = append(c.Changes, changeOf(b, h, c.Paired))
 	}
 	for i := range head.Statistics {
-		if name := head.Statistics[i].Name; others[name] != nil {
+		if name := head.Statistics[i].Name; others[name] != nil && matchesOne(only, name) {
 			c.Unmatched = append(c.Unmatched, name)
 		}
 	}
@@ -279,23 +304,26 @@ func test(mean, standardError, degrees, size, ifConstant float64) difference {
 }
 
 // decide says which changes are certain, by the procedure of Benjamini and Hochberg: of m
-// tests in order of their p, those up to the last k with p(k) ≤ k/m·α. What is exactly the
-// same needs no test.
+// tests in order of their p, those up to the last k with p(k) ≤ k/m·α. A number that several
+// statistics have is one test. What is exactly the same needs none.
 func (c *Comparison) decide() {
-	var tested []*Change
-	for i := range c.Changes {
-		if ch := &c.Changes[i]; ch.Outcome == Same {
-			tested = append(tested, ch)
+	var tested [][]*Change
+	for _, group := range c.sameNumbers() {
+		if group[0].Outcome == Same {
+			tested = append(tested, group)
+		} else {
+			c.Distinct.Untested++
 		}
 	}
-	slices.SortStableFunc(tested, func(a, b *Change) int { return cmp.Compare(*a.P, *b.P) })
+	slices.SortStableFunc(tested, func(a, b []*Change) int { return cmp.Compare(*a[0].P, *b[0].P) })
 	last := -1
-	for i, ch := range tested {
-		if *ch.P <= float64(i+1)/float64(len(tested))*falseAlarms {
+	for i, group := range tested {
+		if *group[0].P <= float64(i+1)/float64(len(tested))*falseAlarms {
 			last = i
 		}
 	}
-	for _, ch := range tested[:last+1] {
+	c.Distinct.Tested, c.Distinct.Changed = len(tested), last+1
+	for _, ch := range slices.Concat(tested[:last+1]...) {
 		ch.Outcome = Changed
 		switch {
 		case ch.Better == Neither:
@@ -314,11 +342,110 @@ func (c *Comparison) decide() {
 	slices.SortStableFunc(c.Changes, func(a, b Change) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(order, a.Outcome), slices.Index(order, b.Outcome)),
+			cmp.Compare(boolean(a.SameAs != ""), boolean(b.SameAs != "")),               // an event once, before it has other names
 			cmp.Compare(boolean(a.PriorityLevel != ""), boolean(b.PriorityLevel != "")), // flows, of which there are many, last
 			// What the luckiest request got is next to nothing, and any change of it great beside that.
 			cmp.Compare(boolean(strings.HasSuffix(a.Name, ".min")), boolean(strings.HasSuffix(b.Name, ".min"))),
-			-cmp.Compare(a.relativeSize(), b.relativeSize()))
+			-cmp.Compare(a.relativeSize(), b.relativeSize()),
+			cmp.Compare(a.probability(), b.probability())) // of changes from 0, which are all beyond measure
 	})
+}
+
+func (c *Change) probability() float64 {
+	if c.P == nil {
+		return 1
+	}
+	return *c.P
+}
+
+// sameNumbers takes together the statistics that are one number: those with the same values and
+// unit in every run of both sides, and a count with its rates (per request that arrived, per second)
+// where these are in proportion in every run. Equal values of different metrics count only where
+// there is more than a single run of a side to be equal in. Each group begins with the
+// statistic by whose name the number is told, and the others note that. What is exactly the same
+// on both sides is in no group.
+func (c *Comparison) sameNumbers() (groups [][]*Change) {
+	first := map[string]int{} // the group that a key belongs to
+	of := make([]int, 0, len(c.Changes))
+	parent := []int{} // of groups that turned out to be one
+	root := func(g int) int {
+		for parent[g] != g {
+			g = parent[g]
+		}
+		return g
+	}
+	for i := range c.Changes {
+		ch := &c.Changes[i]
+		if ch.Outcome == Exact {
+			of = append(of, -1)
+			continue
+		}
+		id := idOf(ch.Name)
+		kind := ""
+		if ch.Outcome == Untested {
+			kind = fmt.Sprint(id.Metric, id.Stat, id.Percentile)
+		}
+		keys := []string{fmt.Sprint("value ", kind, ch.Unit, ch.valuesKey(1))}
+		if scale := ch.greatest(); scale > 0 && (id.Stat == "count" || id.Stat == "rate" || id.Stat == "perSecond") {
+			keys = append(keys, fmt.Sprint("share ", id.Metric, id.Tags, ch.valuesKey(scale)))
+		}
+		group := len(parent)
+		parent = append(parent, group)
+		for _, key := range keys {
+			if g, ok := first[key]; ok {
+				a, b := root(g), root(group)
+				parent[max(a, b)] = min(a, b)
+			} else {
+				first[key] = group
+			}
+		}
+		of = append(of, group)
+	}
+	at := map[int]int{}
+	for i, g := range of {
+		if g < 0 {
+			continue
+		}
+		g = root(g)
+		if _, ok := at[g]; !ok {
+			at[g] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[g]] = append(groups[at[g]], &c.Changes[i])
+	}
+	for _, group := range groups {
+		// The first in the order of the statistics is of the most requests: all of them, else a
+		// workload, then FlowSchema, level and flow. It says more than that of a part which is all
+		// there is. But one that is known to be good or bad says more still.
+		if i := slices.IndexFunc(group, func(ch *Change) bool { return ch.Better != Neither }); i > 0 {
+			told := group[i]
+			copy(group[1:i+1], group[:i])
+			group[0] = told
+		}
+		for _, other := range group[1:] {
+			other.SameAs = group[0].Name
+			group[0].Also = append(group[0].Also, other.Name)
+		}
+	}
+	return groups
+}
+
+// valuesKey returns a text of all values over a scale, which differ if they do by more than
+// rounding.
+func (c *Change) valuesKey(scale float64) string {
+	var b []byte
+	for _, side := range []Values{c.base, c.head} {
+		for _, v := range side {
+			b = strconv.AppendFloat(append(b, ' '), v/scale+0, 'e', 10, 64) // + 0: no −0
+		}
+		b = append(b, '|')
+	}
+	return string(b)
+}
+
+// greatest returns the greatest size of a value.
+func (c *Change) greatest() float64 {
+	return sizeOf(slices.Concat(c.base.present(), c.head.present(), Values{0}))
 }
 
 func boolean(b bool) int {
@@ -413,8 +540,10 @@ var ErrTooFewRuns = errors.New("each side has to have two runs at least, for its
 // base's own uncertainty counts, too.
 func (c *Comparison) Judge(limits []Limit) error {
 	all := make([]Statistic, 0, len(c.Changes)+len(c.Unmatched))
-	for i := range c.Changes {
-		ch := &c.Changes[i]
+	// Limits are tests of their own, and so are not narrowed down with what is shown.
+	changes := slices.Concat(c.Changes, c.outside)
+	for i := range changes {
+		ch := &changes[i]
 		all = append(all, statisticNamed(ch.Name, ch.PriorityLevel, ch.FlowSchema))
 	}
 	for _, name := range c.Unmatched {
@@ -435,12 +564,12 @@ func (c *Comparison) Judge(limits []Limit) error {
 		switch {
 		case err != nil:
 			v.Note = noSamples
-		case i >= len(c.Changes):
+		case i >= len(changes):
 			v.Name, v.Note = all[i].Name, "one of the sides has no samples"
-		case c.Changes[i].P == nil:
+		case changes[i].P == nil:
 			v.Name, v.Note = all[i].Name, "too few runs have samples on both sides"
 		default:
-			v.judge(&c.Changes[i], l, c.Paired)
+			v.judge(&changes[i], l, c.Paired)
 		}
 		c.Passed = c.Passed && v.Passed
 		c.Limits = append(c.Limits, v)

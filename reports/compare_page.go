@@ -25,7 +25,12 @@ func (c *Comparison) page() Page {
 	if c.Head.Scenario != c.Base.Scenario {
 		p.Title += " and " + c.Head.Scenario
 	}
-	note := c.how() + " Several names of the same numbers are listed once."
+	note := c.how()
+	for _, text := range []string{c.tests(), "A number that has several names is tested and listed once.", c.scope()} {
+		if text != "" {
+			note += " " + text
+		}
+	}
 	if text := c.folded(""); text != "" {
 		note += " " + text + "."
 	}
@@ -60,10 +65,13 @@ func (c *Comparison) verdict(title string) *PageVerdict {
 	if len(c.Limits) == 0 {
 		moods := map[Mood]int{}
 		for i := range c.Changes {
-			moods[c.Changes[i].Mood]++
+			if c.Changes[i].SameAs == "" {
+				moods[c.Changes[i].Mood]++
+			}
 		}
-		if c.Changed > 0 {
-			title = fmt.Sprintf("%d of %d statistics changed: %d for the worse, %d for the better", c.Changed, len(c.Changes), moods[Bad], moods[Good])
+		if n := c.Distinct.Changed; n > 0 {
+			title = fmt.Sprintf("%d of %d statistics changed: %d for the worse, %d for the better",
+				n, c.Distinct.Tested+c.Distinct.Untested+c.Exact, moods[Bad], moods[Good])
 		}
 		return &PageVerdict{Text: title}
 	}
@@ -83,6 +91,9 @@ func (c *Comparison) verdict(title string) *PageVerdict {
 // findings say in plain language what the change means for each workload and each
 // priority level, and for which flows.
 func (c *Comparison) findings() []Finding {
+	if len(c.Only) > 0 {
+		return nil // what they would say has not been tested
+	}
 	byName := map[string]*Change{}
 	for i := range c.Changes {
 		byName[c.Changes[i].Name] = &c.Changes[i]
@@ -217,7 +228,11 @@ func changesTable(name, caption string, changes []Change) *Table {
 		}
 		// It sorts as the list does: by size relative to the base, beside nothing the greatest there is.
 		change.Value = math.Copysign(min(ch.relativeSize(), math.MaxFloat64), ch.Difference)
-		t.Rows = append(t.Rows, []Cell{{Text: ch.Name, Code: true}, figure(ch.Base, cells[1]), figure(ch.Head, cells[2]),
+		name := ch.Name
+		if also := ch.also(alsoShown); also != "" {
+			name += " (also: " + also + ")"
+		}
+		t.Rows = append(t.Rows, []Cell{{Text: name, Code: true}, figure(ch.Base, cells[1]), figure(ch.Head, cells[2]),
 			change, {Text: cells[4], Mood: ch.Mood}})
 	}
 	return t

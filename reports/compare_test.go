@@ -221,8 +221,9 @@ func TestRoundingIsNoDifference(t *testing.T) {
 // second is below α (Benjamini and Hochberg).
 func TestTwoChangesThatVouchForEachOther(t *testing.T) {
 	base, head := sampleOf(1, 10, 20, 30, 40, 50, 60), sampleOf(1, 11, 21, 31, 41, 51, 61)
-	base.Statistics[1].Values, head.Statistics[1].Values = base.Statistics[0].Values, head.Statistics[0].Values
-	if c := reports.Compare("b", base, "h", head); c.Changed != 2 || !near(c.Changes[0].P, 0.03125, 1e-12) {
+	head.Statistics[1].Values = reports.Values{11, 21, 31, 41, 51, 61.5} // another number
+	base.Statistics[1].Values = reports.Values{10, 20, 30, 40, 50, 60.5}
+	if c := reports.Compare("b", base, "h", head); c.Changed != 2 || c.Distinct.Changed != 2 || !near(c.Changes[0].P, 0.03125, 1e-12) {
 		t.Errorf("%+v", c.Changes)
 	}
 }
@@ -380,6 +381,10 @@ func TestOrderOfChanges(t *testing.T) {
 			if rank[before.Outcome] > rank[ch.Outcome] {
 				t.Fatalf("%s (%s) before %s (%s)", before.Name, before.Outcome, ch.Name, ch.Outcome)
 			}
+		case (before.SameAs != "") != (ch.SameAs != ""):
+			if before.SameAs != "" {
+				t.Fatalf("%s, another name, before %s", before.Name, ch.Name)
+			}
 		case isFlow(before) != isFlow(ch):
 			if isFlow(before) {
 				t.Fatalf("%s before %s", before.Name, ch.Name)
@@ -517,7 +522,7 @@ func TestListOfChanges(t *testing.T) {
 		add(fmt.Sprintf("retries{workload:w-%d}.rate", i), float64(1+i))
 	}
 	text := written(t, reports.Compare("b", base, "h", head), "text", false)
-	for _, want := range []string{"42 of 42 statistics changed; the first 41, in 40 rows\n", "retries{workload:a}.rate", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
+	for _, want := range []string{"41 of 41 statistics changed; the first 40\n", "retries{workload:a}.rate", "\n    also: {priorityLevel:a}\n", "1 more name for numbers counted above", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

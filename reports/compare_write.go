@@ -14,6 +14,9 @@ import (
 // changesShown is how many changes are listed unless all are asked for.
 const changesShown = 40
 
+// alsoShown is how many other names of a number are listed beside it.
+const alsoShown = 4
+
 // CompareFormats are the formats in which Comparison.Write can write.
 var CompareFormats = []string{"text", "markdown", "json", "csv"}
 
@@ -33,47 +36,32 @@ func (c *Comparison) Write(w io.Writer, format string, all bool, options TextOpt
 	panic("reports: no format " + format)
 }
 
-// listed returns the changes to be listed, and a heading. Of several names for the same
-// numbers, as of a workload that has a priority level to itself, one is listed.
+// listed returns the changes to be listed, and a heading. A number with several names, as of a
+// workload that has a priority level to itself, is listed once.
 func (c *Comparison) listed(all bool) (changes []Change, title string) {
-	total := len(c.Changes)
+	total := c.Distinct.Tested + c.Distinct.Untested + c.Exact
 	if all {
-		return c.Changes, fmt.Sprintf("%d statistics, %d changed", total, c.Changed)
+		return c.Changes, fmt.Sprintf("%d statistics, %d changed", total, c.Distinct.Changed)
 	}
-	n := c.Changed
+	n := c.Distinct.Changed
 	switch {
 	case c.untestedAlone():
-		n = c.Untested
+		n = c.Distinct.Untested
 		title = fmt.Sprintf("%d of %d statistics differ; nobody knows whether by chance", n, total)
 	case n == 0:
 		title = fmt.Sprintf("None of %d statistics changed", total)
 	default:
 		title = fmt.Sprintf("%d of %d statistics changed", n, total)
 	}
-	for i := range c.Changes[:n] {
-		if ch := &c.Changes[i]; !slices.ContainsFunc(changes, ch.isTwin) {
-			changes = append(changes, *ch)
-		}
-		if len(changes) == changesShown && i+1 < n {
-			return changes, fmt.Sprintf("%s; the first %d, in %d rows", title, i+1, len(changes))
-		}
+	if n > changesShown {
+		return c.Changes[:changesShown], fmt.Sprintf("%s; the first %d", title, changesShown)
 	}
-	return changes, title
+	return c.Changes[:n], title
 }
 
 // untestedAlone says whether no statistic could be tested, as of single runs: what differs is
 // then listed in place of what has changed.
 func (c *Comparison) untestedAlone() bool { return c.Untested > 0 && c.Changed+c.Same == 0 }
-
-// isTwin says whether both have the same numbers for the same kind of statistic.
-func (c *Change) isTwin(other Change) bool {
-	same := func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
-	if !slices.EqualFunc(c.base, other.base, same) || !slices.EqualFunc(c.head, other.head, same) {
-		return false
-	}
-	a, b := idOf(c.Name), idOf(other.Name)
-	return a.Metric == b.Metric && a.Stat == b.Stat && a.Percentile == b.Percentile
-}
 
 // folded says what has become of the statistics that are not listed; mark is put before
 // those that did not change.
@@ -85,19 +73,61 @@ func (c *Comparison) folded(mark string) string {
 		}
 		return "are"
 	}
-	if c.Same > 0 {
-		parts = append(parts, fmt.Sprintf("%s%d did not change as far as these runs can tell", mark, c.Same))
+	if n := c.Distinct.Tested - c.Distinct.Changed; n > 0 {
+		parts = append(parts, fmt.Sprintf("%s%d did not change as far as these runs can tell", mark, n))
 	}
 	if c.Untested > 0 && !c.untestedAlone() {
-		parts = append(parts, fmt.Sprintf("of %d there are samples in too few runs to tell", c.Untested))
+		parts = append(parts, fmt.Sprintf("of %d there are samples in too few runs to tell", c.Distinct.Untested))
 	}
 	if c.Exact > 0 {
 		parts = append(parts, fmt.Sprintf("%s%d %s exactly the same", mark, c.Exact, be(c.Exact)))
+	}
+	if n := len(c.Changes) - c.Distinct.Tested - c.Distinct.Untested - c.Exact; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d more %s for numbers counted above", n, plural(n, "name")))
 	}
 	if n := len(c.Unmatched); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s on one side alone", n, be(n)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// tests says what was tested, and what that assumes; empty without tests.
+func (c *Comparison) tests() string {
+	if c.Distinct.Tested == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s at a false discovery rate of 5 %% (Benjamini-Hochberg; assumes positive dependence).",
+		counted(c.Distinct.Tested, "test"))
+}
+
+// scope says to what the comparison is narrowed down; empty without --only.
+func (c *Comparison) scope() string {
+	if len(c.Only) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Only %s: %d of %s compared.", printable(strings.Join(c.Only, ", ")), len(c.Changes), counted(len(c.Changes)+len(c.outside), "name"))
+}
+
+// also returns the other names of the number, if there are any: of the same statistic of other
+// requests, the tags alone.
+func (c *Change) also(most int) string {
+	if len(c.Also) == 0 {
+		return ""
+	}
+	var names []string
+	id := idOf(c.Name)
+	for i, name := range c.Also {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(c.Also)-most))
+			break
+		}
+		other := idOf(name)
+		if from := strings.IndexByte(name, '{'); from >= 0 && other.Metric == id.Metric && other.Stat == id.Stat && other.Percentile == id.Percentile {
+			name = name[from : strings.LastIndexByte(name, '}')+1]
+		}
+		names = append(names, printable(name))
+	}
+	return strings.Join(names, ", ")
 }
 
 // how says how the sides are compared.
@@ -223,7 +253,11 @@ func (c *Comparison) writeText(w io.Writer, all bool, options TextOptions) error
 	sides.row(t.paint(bold, "base"), printable(c.Base.Label), c.Base.text())
 	sides.row(t.paint(bold, "head"), printable(c.Head.Label), c.Head.text())
 	sides.write(t, func(_ int, line string) string { return strings.TrimPrefix(line, "  ") })
-	fmt.Fprintln(t, t.paint(dim, c.how()))
+	for _, text := range []string{c.how(), c.tests(), c.scope()} {
+		if text != "" {
+			fmt.Fprintln(t, t.paint(dim, text))
+		}
+	}
 	changes, title := c.listed(all)
 	t.heading(title)
 	if len(changes) > 0 {
@@ -238,11 +272,15 @@ func (c *Comparison) writeText(w io.Writer, all bool, options TextOptions) error
 			if row == 0 {
 				return t.paint(dim, line)
 			}
-			switch changes[row-1].Mood {
+			ch := &changes[row-1]
+			switch ch.Mood {
 			case Good:
-				return t.paint(green, line)
+				line = t.paint(green, line)
 			case Bad:
-				return t.paint(red, line)
+				line = t.paint(red, line)
+			}
+			if also := ch.also(alsoShown); also != "" {
+				line += "\n" + t.paint(dim, "    "+squeeze("also: "+also, max(30, t.options.Width-4)))
 			}
 			return line
 		})
@@ -279,13 +317,16 @@ func (c *Comparison) writeMarkdown(w io.Writer, all bool) error {
 	row("---", "---", "---")
 	row("base", code(c.Base.Label), c.Base.text())
 	row("head", code(c.Head.Label), c.Head.text())
-	fmt.Fprintf(&b, "\n%s\n\n", c.how())
+	fmt.Fprintf(&b, "\n%s\n\n", strings.TrimSpace(c.how()+" "+c.tests()+" "+c.scope()))
 	if len(changes) > 0 {
-		row(changeHead...)
-		row("---", "---:", "---:", "---:", "---")
+		row(append(slices.Clone(changeHead), "also")...)
+		row("---", "---:", "---:", "---:", "---", "---")
 		for i := range changes {
-			cells := changes[i].cells()
+			cells := append(changes[i].cells(), "")
 			cells[0] = code(cells[0])
+			if also := changes[i].also(alsoShown); also != "" {
+				cells[len(cells)-1] = code(also)
+			}
 			row(cells...)
 		}
 		b.WriteString("\n")
@@ -324,11 +365,11 @@ func code(text string) string {
 
 func (c *Comparison) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"statistic", "unit", "better", "base", "head", "difference", "low", "high", "relative", "p", "outcome", "mood"})
+	out.Write([]string{"statistic", "unit", "better", "base", "head", "difference", "low", "high", "relative", "p", "outcome", "mood", "sameAs"})
 	for i := range c.Changes {
 		ch := &c.Changes[i]
 		out.Write([]string{ch.Name, ch.Unit, string(ch.Better), allDigits(&ch.Base), allDigits(&ch.Head), allDigits(&ch.Difference),
-			allDigits(ch.Low), allDigits(ch.High), allDigits(ch.Relative), allDigits(ch.P), string(ch.Outcome), string(ch.Mood)})
+			allDigits(ch.Low), allDigits(ch.High), allDigits(ch.Relative), allDigits(ch.P), string(ch.Outcome), string(ch.Mood), ch.SameAs})
 	}
 	out.Flush()
 	return out.Error()

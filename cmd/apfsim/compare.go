@@ -24,7 +24,7 @@ type compareFlags struct {
 	set, config      []string // of both sides
 	setOf, configOf  [2][]string
 	replications     int
-	failOn           []string
+	failOn, only     []string
 	bench            string
 	format           string
 	all, quiet, mono bool
@@ -42,7 +42,9 @@ the results, if one side has some. With BASE alone, a scenario, the sides differ
 given for one of them.
 
 Of many statistics a few would seem to change by chance: those told have passed the procedure
-of Benjamini and Hochberg, so that one in twenty of them may be a false alarm.
+of Benjamini and Hochberg, so that one in twenty of them may be a false alarm. A number that
+several statistics have is tested and told once. With --only, the statistics that match are
+tested and shown alone; limits of --fail-on are judged whether they match or not.
 
 Exit status: 0 all is done and no limit of --fail-on is exceeded; 1 something failed; 2 wrong
 usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
@@ -66,6 +68,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: as --config, for the "+side+" alone; may be repeated")
 	}
 	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit with 99 if it is exceeded for certain; may be repeated")
+	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, as 'wait{workload:*}.*', where * stands for any text and ? for one character: test and show these alone; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
 	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the comparison: "+strings.Join(reports.CompareFormats, ", "))
 	f.BoolVar(&flags.all, "all", false, "list the statistics that did not change, too")
@@ -104,6 +107,18 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]reports.Limit
 	return limits, nil
 }
 
+// globs returns the patterns of --only.
+func (f *compareFlags) globs() (all []reports.Glob, err error) {
+	for _, text := range f.only {
+		g, wrong := reports.ParseGlob(text)
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("--only: %w", wrong))
+		}
+		all = append(all, g)
+	}
+	return all, err
+}
+
 // load reads the i-th side, and returns what it is called. A file that both sides share is read
 // once, so that they do not differ if it changes meanwhile.
 func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experiment.Side, label string, err error) {
@@ -136,6 +151,10 @@ func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experi
 
 func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	limits, err := flags.check(cmd, args)
+	if err != nil {
+		return invalid(err)
+	}
+	only, err := flags.globs()
 	if err != nil {
 		return invalid(err)
 	}
@@ -189,7 +208,10 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err := flags.run(ctx, cmd, sides); err != nil {
 		return err
 	}
-	c := reports.Compare(labels[0], sides[0].Results, labels[1], sides[1].Results)
+	if err := reports.CheckGlobs(only, sides[0].Results, sides[1].Results); err != nil {
+		return invalid(fmt.Errorf("--only: %w", err))
+	}
+	c := reports.Compare(labels[0], sides[0].Results, labels[1], sides[1].Results, only...)
 	if err := c.Judge(limits); err != nil {
 		return invalid(fmt.Errorf("--fail-on: %w", err))
 	}
