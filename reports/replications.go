@@ -22,6 +22,8 @@ type Replications struct {
 	DurationNs    int64    `json:"durationNs"`
 	WarmupNs      int64    `json:"warmupNs"`
 	FlowControl   string   `json:"flowControl"`
+	// AdjustmentPhasesNs are those of the runs, in the order of the seeds; left out if all are 0.
+	AdjustmentPhasesNs []int64 `json:"adjustmentPhasesNs,omitempty"`
 
 	Passed     bool                `json:"passed"` // whether every threshold holds in every run
 	Thresholds []ReplicatedVerdict `json:"thresholds"`
@@ -204,6 +206,12 @@ func (a *Replicator) Add(next *Replication) {
 		}
 	}
 	r.Seeds = append(r.Seeds, s.Seed)
+	if s.AdjustmentPhaseNs > 0 && r.AdjustmentPhasesNs == nil {
+		r.AdjustmentPhasesNs = make([]int64, n)
+	}
+	if r.AdjustmentPhasesNs != nil {
+		r.AdjustmentPhasesNs = append(r.AdjustmentPhasesNs, s.AdjustmentPhaseNs)
+	}
 	for i, v := range s.Thresholds {
 		t := &r.Thresholds[i]
 		value := math.NaN()

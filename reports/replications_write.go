@@ -91,6 +91,14 @@ var estimateTables = []estimateTable{
 // ran says in a few words what was simulated.
 func (r *Replications) ran() string {
 	text := window(r.DurationNs, r.WarmupNs, r.FlowControl)
+	if phases := r.AdjustmentPhasesNs; phases != nil {
+		first, last := slices.Min(phases), slices.Max(phases)
+		if first == last {
+			text += ", adjustment phase " + duration(float64(first))
+		} else {
+			text += fmt.Sprintf(", adjustment phases from %s to %s", duration(float64(first)), duration(float64(last)))
+		}
+	}
 	return fmt.Sprintf("%d runs of %s, seeds %d to %d", len(r.Seeds), text, r.Seeds[0], r.Seeds[len(r.Seeds)-1])
 }
 

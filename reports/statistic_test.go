@@ -81,6 +81,7 @@ var noStatistics = map[string]string{
 	"seed":                              "what was run",
 	"durationNs":                        "what was run",
 	"warmupNs":                          "what was run",
+	"adjustmentPhaseNs":                 "what was run",
 	"thresholds":                        "what statistics are compared with",
 	"priorityLevels[].queues":           "the configuration's",
 	"priorityLevels[].handSize":         "the configuration's",

@@ -33,6 +33,9 @@ func (c *Collector) Result(warnings ...string) *Result {
 		Thresholds:  []Verdict{}, Warnings: append([]string{}, warnings...),
 		FlowSchemas: []Group{}, PriorityLevels: []Level{}, Flows: []Flow{},
 	}
+	if s.FlowControl == scenario.PriorityAndFairness {
+		s.AdjustmentPhaseNs = sc.Spec.AdjustmentPhaseNs(0)
+	}
 	result := &Result{Summary: s, parts: c.parts()}
 
 	all := c.merged(func(*cell) bool { return true })

@@ -15,7 +15,10 @@ type Summary struct {
 	DurationNs    int64  `json:"durationNs"`
 	WarmupNs      int64  `json:"warmupNs"`
 	FlowControl   string `json:"flowControl"` // PriorityAndFairness, MaxInFlight or None
-	Fingerprint   string `json:"fingerprint"` // of all that was decided, see Fingerprint
+	// AdjustmentPhaseNs is when the first periodic adjustment of the limits falls: the
+	// scenario's, or the one drawn. 0, with the first configuration, is left out.
+	AdjustmentPhaseNs int64  `json:"adjustmentPhaseNs,omitempty"`
+	Fingerprint       string `json:"fingerprint"` // of all that was decided, see Fingerprint
 
 	Passed     bool      `json:"passed"` // whether every threshold holds; true when there is none
 	Thresholds []Verdict `json:"thresholds"`

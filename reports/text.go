@@ -101,7 +101,11 @@ func (t *textWriter) head(name, ran, description string) {
 
 // ran says in a few words what was simulated.
 func ran(s *Summary) string {
-	return fmt.Sprintf("%s, seed %d", window(s.DurationNs, s.WarmupNs, s.FlowControl), s.Seed)
+	text := window(s.DurationNs, s.WarmupNs, s.FlowControl)
+	if s.AdjustmentPhaseNs > 0 {
+		text += ", adjustment phase " + duration(float64(s.AdjustmentPhaseNs))
+	}
+	return fmt.Sprintf("%s, seed %d", text, s.Seed)
 }
 
 func window(durationNs, warmupNs int64, flowControl string) string {

@@ -18,11 +18,15 @@ import (
 // Replay returns what apfsim makes of a trial as its users run it: a scenario whose
 // workload is a trace, and the request log of its run. There are no snapshots, and final
 // seats are those after dispatch.
-func Replay(t *trial.Trial) (trial.Result, error) {
+func Replay(t *trial.Trial) (trial.Result, error) { return ReplayInPhase(t, 0) }
+
+// ReplayInPhase is Replay with the periodic adjustments at phaseNs and every period after it.
+func ReplayInPhase(t *trial.Trial, phaseNs int64) (trial.Result, error) {
 	sc, err := toScenario(t)
 	if err != nil {
 		return trial.Result{}, err
 	}
+	sc.Spec.Servers.AdjustmentPhase.After = scenario.Duration(phaseNs)
 	run := sim.New(sc)
 	var log bytes.Buffer
 	lines := reports.NewRequestLog(&log, sc)

@@ -111,7 +111,8 @@ library/s.yaml:40:46: fairness [{priorityLevel workload-low}] jain(0) > 0.95 1`
 
 func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 	s := mustLoad(t, withSpec(""))
-	want := Servers{1, "1.37", 400, 200, 60e9, PriorityAndFairness}
+	want := Servers{Replicas: 1, KubernetesVersion: "1.37", MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200,
+		RequestTimeout: 60e9, FlowControl: PriorityAndFairness}
 	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Workload[0].Clients != 1 || s.Spec.Config.Base != BaseSuggested {
 		t.Errorf("defaults are %+v", s.Spec)
 	}

@@ -75,6 +75,8 @@ type Servers struct {
 	MaxMutatingRequestsInflight int      `json:"maxMutatingRequestsInflight,omitempty" jsonschema:"default=200,minimum=0" jsonschema_description:"--max-mutating-requests-inflight."`
 	RequestTimeout              Duration `json:"requestTimeout,omitempty" jsonschema:"default=60s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`
 	FlowControl                 string   `json:"flowControl,omitempty" jsonschema:"enum=PriorityAndFairness,enum=MaxInFlight,enum=None,default=PriorityAndFairness"`
+
+	AdjustmentPhase AdjustmentPhase `json:"adjustmentPhase,omitempty"`
 }
 
 // Resource is how much of one resource the servers store.

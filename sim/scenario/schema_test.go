@@ -188,6 +188,9 @@ func TestSchemaTakesScenarios(t *testing.T) {
 			"arrivals: {ramping: {stages: [{duration: 1m, rate: 5/m}]}}\nretry: {backoff: {initial: 1s}}\nrateLimit: {qps: 5, burst: 10}"),
 		"inline objects": withSpec("config:\n    objects:\n    - " + strings.ReplaceAll(strings.TrimSpace(batchLevel), "\n", "\n      ")),
 		"windows":        withSpec("thresholds: {wait: [max < 1s, {threshold: max < 1s, over: 10s}]}"),
+		"a phase":        withSpec("servers: {adjustmentPhase: 3s}"),
+		"no phase":       withSpec("servers: {adjustmentPhase: 0}"),
+		"a random phase": withSpec("servers: {adjustmentPhase: random}"),
 		"ClientGo":       withWorkload(asks + "execution: 1ms\nretry: ClientGo\narrivals: {closed: {}}"),
 	}
 	library, err := filepath.Glob("../../scenarios/*.yaml")
@@ -217,6 +220,8 @@ func TestSchemaRefusesWhatLoadRefuses(t *testing.T) {
 		"another version":        strings.Replace(withSpec(""), "v1alpha1", "v1", 1),
 		"a number as duration":   withSpec("warmup: 5"),
 		"another flow control":   withSpec("servers: {flowControl: Some}"),
+		"a phase without unit":   withSpec("servers: {adjustmentPhase: 3}"),
+		"a phase misspelt":       withSpec("servers: {adjustmentPhase: Random}"),
 		"several replicas":       withSpec("servers: {replicas: 2}"),
 		"no name":                strings.Replace(withSpec(""), "{name: smallest}", "{}", 1),
 		"a name with capitals":   strings.Replace(withSpec(""), "smallest", "Small", 1),

@@ -28,6 +28,7 @@ type Server struct {
 	heldBack  []HeldBackObserver // those of them that are
 
 	flowControl *flowcontrol.Controller // nil unless PriorityAndFairness
+	phaseNs     int64                   // of the periodic adjustments
 	maxInFlight *flowcontrol.MaxInFlight
 	store       estimate.Store
 	watchers    *estimate.Watchers
@@ -60,6 +61,7 @@ func New(sc *scenario.Scenario, events *Events, clients Clients) *Server {
 	case scenario.PriorityAndFairness:
 		seats := s.settings.MaxRequestsInflight + s.settings.MaxMutatingRequestsInflight
 		s.flowControl = flowcontrol.New(0, seats, sc.Objects, s)
+		s.phaseNs = sc.Spec.AdjustmentPhaseNs(0)
 		events.Schedule(0, uint8(Adjust), Event{Kind: Adjust})
 		for i, change := range s.changes {
 			events.Schedule(int64(change.At), uint8(Reconfigure), Event{Kind: Reconfigure, Index: int32(i)})
@@ -222,7 +224,11 @@ func (s *Server) Handle(nowNs int64, e Event) {
 		s.flowControl.Configure(nowNs, s.changes[e.Index].Objects)
 	case Adjust:
 		s.flowControl.Adjust(nowNs)
-		s.events.Schedule(nowNs+flowcontrol.AdjustmentPeriodNs, uint8(Adjust), e)
+		nextNs := nowNs + flowcontrol.AdjustmentPeriodNs
+		if nowNs < s.phaseNs { // the adjustment at 0, which the first configuration makes
+			nextNs = s.phaseNs
+		}
+		s.events.Schedule(nextNs, uint8(Adjust), e)
 	case Arrive:
 		s.Arrive(nowNs, r)
 	default:

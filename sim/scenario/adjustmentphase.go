@@ -1,0 +1,75 @@
+package scenario
+
+import (
+	"time"
+
+	"apfsim/core/document"
+	"apfsim/core/flowcontrol"
+	"apfsim/sim/random"
+
+	"github.com/invopop/jsonschema"
+)
+
+// AdjustmentPhase says when a server's periodic adjustments of the levels' limits fall: at
+// After from the server's start and then once a period, or, if Random, at a time that each
+// server draws under each seed. After is at least 0 and less than the period.
+type AdjustmentPhase struct {
+	Random bool
+	After  Duration
+}
+
+// adjustmentPeriod is the time between two periodic adjustments.
+const adjustmentPeriod = time.Duration(flowcontrol.AdjustmentPeriodNs)
+
+// randomPhase is the word for a phase that is drawn.
+const randomPhase = "random"
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (p *AdjustmentPhase) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	const want = "a duration from 0s to less than 10s, or random"
+	if n.Kind != document.String && n.Kind != document.Number {
+		d.Fail(n, path, "is %v; use %s", n.Kind, want)
+		return
+	}
+	if n.Text == randomPhase {
+		p.Random = true
+		return
+	}
+	after, err := time.ParseDuration(n.Text)
+	switch {
+	case n.Kind == document.Number && err != nil:
+		d.Fail(n, path, "%s has no unit; use %s", n.Text, want)
+	case err != nil:
+		d.Fail(n, path, "%q is not supported; use %s%s", document.Abridge(n.Text), want,
+			document.Suggest(n.Text, []string{randomPhase}))
+	case after < 0 || after >= adjustmentPeriod:
+		same := (after%adjustmentPeriod + adjustmentPeriod) % adjustmentPeriod
+		d.Fail(n, path, "%s is not within one period of the adjustments; use %s (did you mean %q?)", n.Text, want, same)
+	default:
+		p.After = Duration(after)
+	}
+}
+
+// JSONSchema describes the type.
+func (AdjustmentPhase) JSONSchema() *jsonschema.Schema {
+	duration := Duration(0).JSONSchema().OneOf
+	return &jsonschema.Schema{
+		OneOf:       append([]*jsonschema.Schema{{Const: randomPhase}}, duration...),
+		Default:     "0s",
+		Description: "When the limits of the priority levels are adjusted: so long after the server's start, and then every 10s; at least 0s and less than 10s. Or random: drawn for each server and each seed.",
+	}
+}
+
+// AdjustmentPhaseNs returns when the first periodic adjustment of a server falls, from the
+// server's start; servers count from 0. A random phase is uniform over the period. It has
+// a stream of its own, so that no other draw depends on whether there is one; no workload
+// has an empty name.
+func (s *Spec) AdjustmentPhaseNs(server int) int64 {
+	phase := s.Servers.AdjustmentPhase
+	if !phase.Random {
+		return int64(phase.After)
+	}
+	var stream random.Stream
+	stream.Open(s.Seed, "", server, "adjustment phase")
+	return stream.Int64N(flowcontrol.AdjustmentPeriodNs)
+}
