@@ -503,10 +503,10 @@ func ParseLimit(text string) (Limit, error) {
 		l.Change /= 100
 	case s.Unit == scenario.Nanoseconds:
 		var d time.Duration
-		d, err = time.ParseDuration(limit)
+		d, err = scenario.ParsePrintedDuration(limit)
 		l.Change = float64(d)
 	default:
-		l.Change, err = strconv.ParseFloat(limit, 64)
+		l.Change, err = scenario.ParsePrintedNumber(limit)
 	}
 	switch {
 	case err != nil && s.Unit == scenario.Nanoseconds:

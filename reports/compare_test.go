@@ -256,18 +256,21 @@ func TestLimits(t *testing.T) {
 	c := reports.Compare("b", sampleOf(1, 100, 200, 300, 400, 500, 600), "h", sampleOf(1, 110, 221, 329, 441, 549, 661))
 	c.Unmatched = append(c.Unmatched, "wait{workload:b}.p(99)")
 	for text, passed := range map[string]bool{
-		"retries{ workload: a }.rate > +5%": false,
-		"retries{workload:a}.rate > +9%":    false,
-		"retries{workload:a}.rate > +10%":   true, // within the interval
-		"retries{workload:a}.rate > +11%":   true,
-		"retries{workload:a}.rate > +8":     false,
-		"retries{workload:a}.rate > +40":    true,
-		"retries{workload:a}.rate < -5%":    true,
-		"retries{workload:a}.rate < +10%":   true, // within the interval, too
-		"retries{workload:a}.rate < +12%":   false,
-		"retries{workload:a}.rate > 0":      false,
-		"rejected{workload:a}.rate > 0":     true, // exactly the same
-		"wait{workload:b}.p(99) > +5%":      false,
+		"retries{ workload: a }.rate > +5%":   false,
+		"retries{workload:a}.rate > +9%":      false,
+		"retries{workload:a}.rate > +10%":     true, // within the interval
+		"retries{workload:a}.rate > +11%":     true,
+		"retries{workload:a}.rate > +8":       false,
+		"retries{workload:a}.rate > +40":      true,
+		"retries{workload:a}.rate > +9 %":     false,
+		"retries{workload:a}.rate > +0.008 k": false,
+		"wait{workload:b}.p99 > +1 min 5 s":   false,
+		"retries{workload:a}.rate < -5%":      true,
+		"retries{workload:a}.rate < +10%":     true, // within the interval, too
+		"retries{workload:a}.rate < +12%":     false,
+		"retries{workload:a}.rate > 0":        false,
+		"rejected{workload:a}.rate > 0":       true, // exactly the same
+		"wait{workload:b}.p(99) > +5%":        false,
 	} {
 		limit, err := reports.ParseLimit(text)
 		if err != nil {

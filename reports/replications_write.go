@@ -282,7 +282,8 @@ func (t *replicationsText) verdicts() {
 func (v *ReplicatedVerdict) found() string {
 	text := noSamples
 	if present := v.Values.present(); len(present) > 0 {
-		low, high := besideLimit(slices.Min(present), v.Limit, v.Unit, false), besideLimit(slices.Max(present), v.Limit, v.Unit, false)
+		share := inPercent(v.Expression)
+		low, high := besideLimit(slices.Min(present), v.Limit, v.Unit, share), besideLimit(slices.Max(present), v.Limit, v.Unit, share)
 		if text = low; low != high {
 			text += " to " + high
 		}

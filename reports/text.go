@@ -312,8 +312,11 @@ func (v *Verdict) value() string {
 	if v.Value == nil {
 		return v.Note
 	}
-	return besideLimit(*v.Value, v.Limit, v.Unit, false)
+	return besideLimit(*v.Value, v.Limit, v.Unit, inPercent(v.Expression))
 }
+
+// inPercent reports whether a threshold's limit is given in percent, as its value is then shown.
+func inPercent(expression string) bool { return strings.Contains(expression, "%") }
 
 func (t *textWriter) fingerprint(s *Summary) {
 	if s.Fingerprint != "" {

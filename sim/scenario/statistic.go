@@ -28,7 +28,7 @@ var (
 
 // ParseStatistic parses METRIC{TAG:VALUE,...}.STATISTIC. The statistic of a count may be
 // left out, and so may that of a metric that has a single one. Spellings that mean the same
-// number give the same value: avg is mean, p(50) is med, the time-outs among the
+// number give the same value: avg is mean, p99 is p(99), p(50) is med, the time-outs among the
 // rejections are timedOut. Whether a run has such a workload, level or flow is another matter.
 func ParseStatistic(text string) (Statistic, error) {
 	parts := statisticText.FindStringSubmatch(text)
@@ -72,9 +72,7 @@ func (s *Statistic) parseStat(m *metric, text string) error {
 			return fmt.Errorf("want one of its statistics behind a dot: %s", strings.Join(m.statNames(), ", "))
 		}
 	}
-	if short := shortPercent.FindStringSubmatch(text); short != nil {
-		return fmt.Errorf("a percentile is written p(%s)", document.Abridge(short[1]))
-	}
+	text = shortPercent.ReplaceAllString(text, "${1}p($2)")
 	parts := statText.FindStringSubmatch(text)
 	if parts == nil {
 		return fmt.Errorf("%q is no statistic; want one of %s", document.Abridge(text), strings.Join(m.statNames(), ", "))

@@ -93,7 +93,7 @@ spec:
     start: 5s
     stop: 5s
   thresholds:
-    "wait{workload:mise}": ["p(99) < 100", "p99 < 1s"]
+    "wait{workload:mise}": ["p(99) < 100", "p999 < 1s"]
     "rejected{reason:full}": ["rate = 0"]
     "wiat": ["max < 1s"]
 `
@@ -125,7 +125,7 @@ dir/broken.yaml:26:38: spec.workload[1].arrivals.closed.concurrency: 0: want 1 t
 dir/broken.yaml:28:11: spec.workload[1].stop: 5s: want more than start, 5s
 dir/broken.yaml:30:5: spec.thresholds["wait{workload:mise}"]: there is no workload "mise" (did you mean "mice"?)
 dir/broken.yaml:30:29: spec.thresholds["wait{workload:mise}"][0]: limit 100 has no unit; want a duration such as 100ms
-dir/broken.yaml:30:44: spec.thresholds["wait{workload:mise}"][1]: "p99 < 1s": a percentile is written p(99)
+dir/broken.yaml:30:44: spec.thresholds["wait{workload:mise}"][1]: p(999): want a percentile from 0 to 100
 dir/broken.yaml:31:5: spec.thresholds["rejected{reason:full}"]: there is no reason "full"; want one of queue-full, concurrency-limit, time-out
 dir/broken.yaml:31:31: spec.thresholds["rejected{reason:full}"][0]: operator =: want one of < <= > >= == !=
 dir/broken.yaml:32:5: spec.thresholds.wiat: unknown metric wiat (did you mean "wait"?)

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"apfsim/core/document"
 
@@ -203,16 +202,14 @@ func parseMetric(key string) (metric string, tags []Tag, err error) {
 
 var (
 	expressionText = regexp.MustCompile(`^\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*([<>=!]+)\s*(\S.*?)\s*$`)
-	shortPercent   = regexp.MustCompile(`^\s*p([0-9.]+)\b`)
+	shortPercent   = regexp.MustCompile(`^(\s*)p([0-9]+(?:\.[0-9]+)?)\b`) // p99, as tables print it
 	operators      = []string{"<", "<=", ">", ">=", "==", "!="}
 )
 
 // parseExpression parses STAT OP LIMIT, for the metric of t when that is known.
 func (t *Threshold) parseExpression(text string) error {
 	def := metrics[t.Metric]
-	if m := shortPercent.FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("%q: a percentile is written p(%s)", document.Abridge(text), m[1])
-	}
+	text = shortPercent.ReplaceAllString(text, "${1}p($2)")
 	m := expressionText.FindStringSubmatch(text)
 	if m == nil {
 		return fmt.Errorf("%q: want a statistic, a comparison and a limit, as %s", document.Abridge(text), example(t.Metric))
@@ -264,7 +261,7 @@ func percentileOf(stat string, hasArgument bool, argument, text string) (float64
 
 func (t *Threshold) parseLimit(text string) error {
 	if t.Unit == Nanoseconds {
-		limit, err := time.ParseDuration(text)
+		limit, err := ParsePrintedDuration(text)
 		if _, notNumber := strconv.ParseFloat(text, 64); err != nil && notNumber == nil {
 			return fmt.Errorf("limit %s has no unit; want a duration such as 100ms", text)
 		}
@@ -274,12 +271,19 @@ func (t *Threshold) parseLimit(text string) error {
 		t.Limit = float64(limit)
 		return nil
 	}
-	limit, err := strconv.ParseFloat(text, 64)
-	if _, notDuration := time.ParseDuration(text); err != nil && notDuration == nil {
+	number, percent := strings.CutSuffix(text, "%")
+	limit, err := ParsePrintedNumber(strings.TrimSpace(number))
+	if _, notDuration := ParsePrintedDuration(text); err != nil && notDuration == nil {
 		return fmt.Errorf("limit %s is a duration; %s of %s is a number without a unit", text, t.Stat, t.Metric)
 	}
 	if err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) {
 		return fmt.Errorf("limit %q is no number", document.Abridge(text))
+	}
+	if percent && !isShare(t.Metric, t.Stat, t.Unit) {
+		return fmt.Errorf("limit %s: %s of %s is not a share; want a number without %%", text, t.Stat, t.Metric)
+	}
+	if percent {
+		limit /= 100
 	}
 	if t.Unit == Fraction && (limit < 0 || limit > 1) {
 		return fmt.Errorf("limit %s: %s of %s is a fraction from 0 to 1", text, t.Stat, t.Metric)

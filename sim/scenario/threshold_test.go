@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +78,11 @@ func TestThresholdsThatAreWrong(t *testing.T) {
 		{"wait", "count < 1s", "", "limit 1s is a duration; count of wait is a number without a unit"},
 		{"wait", "max = 1s", "", "operator =: want one of < <= > >= == !="},
 		{"wait", "max => 1s", "", "operator =>: want one of < <= > >= == !="},
-		{"wait", "p99 < 1s", "", `"p99 < 1s": a percentile is written p(99)`},
+		{"wait", "p101 < 1s", "", "p(101): want a percentile from 0 to 100"},
+		{"wait", "p99 < 1 k", "", `limit "1 k" is no duration; want one such as 100ms`},
+		{"arrived", "count > 5 %", "", "limit 5 %: count of arrived is not a share; want a number without %"},
+		{"arrived", "count > k", "", `limit "k" is no number`},
+		{"rejected", "rate < 101 %", "", "limit 101 %: rate of rejected is a fraction from 0 to 1"},
 		{"wait", "p < 1s", "", `"p < 1s": want a percentile, as p(99)`},
 		{"wait", "p(101) < 1s", "", "p(101): want a percentile from 0 to 100"},
 		{"wait", "p(NaN) < 1s", "", "p(NaN): want a percentile from 0 to 100"},
@@ -90,6 +95,36 @@ func TestThresholdsThatAreWrong(t *testing.T) {
 	} {
 		if got := thresholdMistakes(c.key, c.expression, c.more); len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s: %q: mistakes\n%s\nwant\n%s", c.key, c.expression, strings.Join(got, "\n"), c.want)
+		}
+	}
+}
+
+// What a table prints can be written down as a limit.
+func TestThresholdsAsTablesPrintThem(t *testing.T) {
+	for _, c := range []struct{ key, printed, same string }{
+		{"wait", "p99 < 1s", "p(99) < 1s"},
+		{"wait", " p99.9 < 3.2 ms", "p(99.9) < 3200us"},
+		{"wait", "p(50) <= 850 µs", "p(50) <= 850us"},
+		{"wait", "max < 4 min 10 s", "max < 4m10s"},
+		{"wait", "max < 2 h 5 min", "max < 2h5m"},
+		{"arrived", "count > 12.4 k", "count > 12400"},
+		{"arrived", "perSecond > 1.2 M", "perSecond > 1200000"},
+		{"rejected", "rate < 2.5 %", "rate < 0.025"},
+		{"executed", "rate > 99.5%", "rate > 0.995"},
+		{"utilisation{priorityLevel:system}", "mean < 5.5 %", "mean < 0.055"},
+		{"utilisation{priorityLevel:system}", "saturated < 25 %", "saturated < 0.25"},
+		{"fairShare", "ratio > 50 %", "ratio > 0.5"},
+	} {
+		var limits [2]Threshold
+		for i, text := range []string{c.printed, c.same} {
+			limits[i].Metric, _, _ = parseMetric(c.key)
+			if err := limits[i].parseExpression(text); err != nil {
+				t.Errorf("%s: %s: %v", c.key, text, err)
+			}
+		}
+		if limits[0].Stat != limits[1].Stat || limits[0].Op != limits[1].Op || limits[0].Percentile != limits[1].Percentile ||
+			math.Abs(limits[0].Limit-limits[1].Limit) > 1e-12 {
+			t.Errorf("%s: %s is %+v, want %+v", c.key, c.printed, limits[0], limits[1])
 		}
 	}
 }
