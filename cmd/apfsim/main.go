@@ -107,9 +107,12 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
   apfsim run my-scenario.yaml -o results
   kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
   apfsim config seats cluster.yaml`,
+		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.Flags().BoolP("version", "v", false, "print the version")
+	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, flagMessage(cmd, err)) })
 	root.AddCommand(newRun(), newCompare(), newSweep(), newMerge(), newCollisions(), newExplain(), newConfig(), newScenarios(), newSchema(), newVersion(), newMan())
 	root.SetHelpCommand(newHelp())

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -16,11 +16,14 @@ func newVersion() *cobra.Command {
 		Short: "Print the version",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "apfsim", buildVersion(), "(Kubernetes 1.37)")
+			_, err := io.WriteString(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}
 }
+
+// versionLine is what version and --version print.
+func versionLine() string { return "apfsim " + buildVersion() + " (Kubernetes 1.37)\n" }
 
 func buildVersion() string {
 	if version != "" {
