@@ -16,7 +16,7 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// Load reads scenarios, from files or from the library. Their mistakes come together, as
+// Load reads scenarios, from files, from standard input or from the library. Their mistakes come together, as
 // document.Mistakes.
 func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error) {
 	var loaded []*scenario.Scenario
@@ -60,7 +60,7 @@ func find(arg string) (file found, wrong document.Mistakes) {
 	inLibrary := slices.Contains(scenarios.Names(), arg)
 	info, err := os.Stat(arg)
 	switch {
-	case err == nil && !(inLibrary && info.IsDir()): // as one of results is called
+	case arg == scenario.Stdin, err == nil && !(inLibrary && info.IsDir()): // as one of results is called
 		return found{nil, arg}, nil
 	case inLibrary:
 		return found{scenarios.Files, scenarios.File(arg)}, nil

@@ -131,7 +131,7 @@ func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experi
 			label += " --" + own.flag + " " + value
 		}
 	}
-	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() {
+	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() && arg != scenario.Stdin {
 		s.Results, err = reports.ReadResults(arg)
 		if err == nil && label != arg || len(f.set)+len(f.config) > 0 && err == nil {
 			return nil, "", fmt.Errorf("%s: has been run already; --set and --config are for scenarios", arg)

@@ -47,7 +47,8 @@ func newRun() *cobra.Command {
 		Use:   "run SCENARIO...",
 		Short: "Simulate scenarios and print what came of them",
 		Long: `Simulate scenarios, files or names from the library (apfsim scenarios list), and print a
-summary of each. With -o, DIR/NAME gets summary.json, report.html, series.csv, the charts
+summary of each. The file - is standard input; what it refers to is looked for in the working
+directory. With -o, DIR/NAME gets summary.json, report.html, series.csv, the charts
 and, with --requests, a log of every request.
 
 Scenarios and replications run in parallel on all cores, or on as many as GOMAXPROCS in the
@@ -57,7 +58,8 @@ Exit status: 0 all is done and every threshold holds; 1 something failed; 2 wron
 invalid input; 99 a threshold does not hold, or a fingerprint is not the one expected.`,
 		Example: `  apfsim run elephants-and-mice
   apfsim run incident.yaml --config cluster.yaml -o results
-  apfsim run elephants-and-mice --set 'spec.workload[elephants].clients=8' --seed 7`,
+  apfsim run elephants-and-mice --set 'spec.workload[elephants].clients=8' --seed 7
+  apfsim scenarios show list-storm | apfsim run -`,
 		Args:              atLeastOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -76,8 +76,10 @@ func parseShard(text string) (experiment.Shard, error) {
 	return experiment.Shard{Index: i, Of: n}, nil
 }
 
-func (f *sweepFlags) check(cmd *cobra.Command) (part experiment.Shard, err error) {
+func (f *sweepFlags) check(cmd *cobra.Command, arg string) (part experiment.Shard, err error) {
 	switch {
+	case arg == scenario.Stdin:
+		return part, errors.New("-: an interrupted sweep reads its scenario again when it goes on; want a file, not standard input")
 	case f.out == "":
 		return part, errors.New("-o: the results go to a folder, where an interrupted sweep goes on as well: want -o DIR")
 	case len(f.over) == 0:
@@ -89,7 +91,7 @@ func (f *sweepFlags) check(cmd *cobra.Command) (part experiment.Shard, err error
 }
 
 func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
-	part, err := flags.check(cmd)
+	part, err := flags.check(cmd, arg)
 	if err != nil {
 		return invalid(err)
 	}

@@ -32,17 +32,17 @@ func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mista
 	if fsys == nil {
 		fsys = host
 	}
-	l := loader{fsys: fsys, name: name, options: options, files: options.Cache}
+	l := loader{fsys: fsys, name: displayName(fsys, name), options: options, files: options.Cache}
 	if l.files == nil {
 		l.files = NewCache()
 	}
 	l.file = l.files.text(fsys, name)
 	if l.file.err != nil {
 		var mistakes document.Mistakes
-		mistakes.Add(document.Place{File: name}, "", "%s", unreadable(fsys, name, l.file.err))
+		mistakes.Add(document.Place{File: displayName(fsys, name)}, "", "%s", unreadable(fsys, name, l.file.err))
 		return nil, mistakes
 	}
-	docs, mistakes := yaml.Parse(name, l.file.text)
+	docs, mistakes := yaml.Parse(displayName(fsys, name), l.file.text)
 	assignments, wrong := parseAssignments(options.Set)
 	mistakes = append(mistakes, wrong...)
 	var scenarios []*Scenario
