@@ -154,6 +154,9 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err != nil {
 		return invalid(err)
 	}
+	if err := outIsFormat(cmd, flags.out); err != nil {
+		return invalid(err)
+	}
 	only, err := flags.globs()
 	if err != nil {
 		return invalid(err)

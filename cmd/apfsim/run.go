@@ -121,6 +121,9 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if cmd.Flags().Changed("out") && flags.out == "" {
 		return invalid(errors.New("--out: is empty; want a folder"))
 	}
+	if err := outIsFormat(cmd, flags.out); err != nil {
+		return invalid(err)
+	}
 	loaded, err := experiment.Load(args, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config})
 	if err != nil {
 		return invalid(err)

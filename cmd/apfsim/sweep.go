@@ -87,6 +87,9 @@ func (f *sweepFlags) check(cmd *cobra.Command, arg string) (part experiment.Shar
 	case cmd.Flags().Changed("replications") && (f.replications < 1 || f.replications > scenario.MostReplications):
 		return part, fmt.Errorf("--replications: %d: want from 1 to %d", f.replications, scenario.MostReplications)
 	}
+	if err := outIsFormat(cmd, f.out); err != nil {
+		return part, err
+	}
 	return parseShard(f.shard)
 }
 

@@ -61,6 +61,9 @@ func unknownCommand(cmd *cobra.Command, name string) string {
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
+	if hint := commandHints[cmd.CommandPath()][name]; hint != "" {
+		return fmt.Sprintf("unknown command %q of %s; %s", name, cmd.CommandPath(), hint)
+	}
 	return fmt.Sprintf("unknown command %q of %s%s", name, cmd.CommandPath(), document.Suggest(name, names))
 }
 
@@ -106,6 +109,12 @@ func flagMessage(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	var wrong *pflag.InvalidValueError
 	switch {
+	case errors.As(err, &unknown) && flagHint(cmd, unknown.GetSpecifiedName()) != "":
+		dashes := "--"
+		if unknown.GetSpecifiedShortnames() != "" {
+			dashes = "-"
+		}
+		return "unknown flag " + dashes + unknown.GetSpecifiedName() + "; " + flagHint(cmd, unknown.GetSpecifiedName())
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
