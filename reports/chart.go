@@ -214,6 +214,9 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arimo,Helvetica,Arial,sans-serif;"))
 	svg = bytes.ReplaceAll(svg, []byte("data:image/jpg;"), []byte("data:image/png;"))
+	// An image is to fill its rectangle. By default a viewer keeps the image's own proportions, and
+	// leaves bands empty beside it.
+	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
 	_, err := w.Write(svg)
 	return err
 }

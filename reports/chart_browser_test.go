@@ -1,0 +1,207 @@
+package reports_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"apfsim/reports"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// pngScale is how many pixels a chart's PNG file has for one of its SVG file's: 144 dots an
+// inch against 96.
+const pngScale = 1.5
+
+// drawnSVG shows a chart as SVG and returns what the browser draws of it, in the size of the PNG file.
+func (b *browser) drawnSVG(c *reports.Chart) image.Image {
+	b.t.Helper()
+	var svg bytes.Buffer
+	if err := c.WriteSVG(&svg); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.drawnFile(svg.Bytes(), c.Name+".svg")
+}
+
+func (b *browser) drawnFile(content []byte, name string) image.Image {
+	b.t.Helper()
+	file := filepath.Join(b.t.TempDir(), name)
+	if err := os.WriteFile(file, content, 0o666); err != nil {
+		b.t.Fatal(err)
+	}
+	b.prefer("light")
+	b.do(chromedp.EmulateViewport(800, 800), chromedp.Navigate("file://"+filepath.ToSlash(file)))
+	size := eval[[]float64](b, `(() => { const r = document.documentElement.getBoundingClientRect(); return [r.width, r.height] })()`)
+	if _, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: int64(math.Ceil(size[0])), Height: int64(math.Ceil(size[1])), DeviceScaleFactor: pngScale}); err != nil {
+		b.t.Fatal(err)
+	}
+	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return picture
+}
+
+func drawnPNG(t *testing.T, c *reports.Chart) image.Image {
+	t.Helper()
+	var b bytes.Buffer
+	if err := c.WritePNG(&b); err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return picture
+}
+
+// scale says where a value is along an axis, in pixels of the PNG file.
+type scale struct{ zero, each float64 }
+
+func (s scale) at(value float64) float64 { return s.zero + s.each*value }
+
+// axes reads the scales of the chart that the browser shows off the numbers beside its axes and the
+// tick marks nearest to them. The numbers of x are in one line, the lowest.
+func (b *browser) axes(t *testing.T) (x, y scale) {
+	t.Helper()
+	type label struct{ Value, X, Y, Line float64 }
+	labels := eval[[]label](b, `(() => {
+		const middle = e => { const r = e.getBoundingClientRect(); return {x: (r.left + r.right) / 2, y: (r.top + r.bottom) / 2, wide: r.width, high: r.height} };
+		const marks = [...document.querySelectorAll("path")].map(middle).filter(m => m.wide + m.high > 2 && m.wide + m.high < 6);
+		const nearest = (all, at) => all.reduce((best, v) => Math.abs(v - at) < Math.abs(best - at) ? v : best, Infinity);
+		return [...document.querySelectorAll("text")].filter(e => /^[0-9.]+$/.test(e.textContent)).map(e => {
+			const m = middle(e);
+			return {Value: +e.textContent, X: nearest(marks.filter(m => m.wide < 1).map(m => m.x), m.x), Y: nearest(marks.filter(m => m.high < 1).map(m => m.y), m.y), Line: m.y};
+		});
+	})()`)
+	lowest := 0.0
+	for _, l := range labels {
+		lowest = max(lowest, l.Line)
+	}
+	fit := func(name string, within func(label) bool, where func(label) float64) scale {
+		var first, last label
+		n := 0
+		for _, l := range labels {
+			if !within(l) {
+				continue
+			}
+			if n++; n == 1 || l.Value < first.Value {
+				first = l
+			}
+			if n == 1 || l.Value > last.Value {
+				last = l
+			}
+		}
+		if first.Value == last.Value {
+			t.Fatalf("the %s axis has no two numbers: %v", name, labels)
+		}
+		each := (where(last) - where(first)) / (last.Value - first.Value)
+		return scale{pngScale * (where(first) - each*first.Value), pngScale * each}
+	}
+	x = fit("x", func(l label) bool { return l.Line > lowest-2 }, func(l label) float64 { return l.X })
+	right := x.at(0) / pngScale
+	y = fit("y", func(l label) bool { return l.Line < lowest-2 && l.Line > 0 && l.X <= right }, func(l label) float64 { return l.Y })
+	return x, y
+}
+
+// darkness is how much less light than white a pixel is, from 0 to 1.
+func darkness(picture image.Image, x, y int) float64 {
+	r, g, b, _ := picture.At(x, y).RGBA()
+	return 1 - float64(r+g+b)/(3*0xffff)
+}
+
+// middleOf returns the middle of what is dark along a line of pixels, and how long it is.
+func middleOf(from, to int, dark func(i int) float64) (middle, length float64) {
+	sum := 0.0
+	for i := from; i < to; i++ {
+		d := dark(i)
+		length, sum = length+d, sum+d*(float64(i)+0.5)
+	}
+	return sum / length, length
+}
+
+// filledQueue is a run of 40 s in which one queue is full all the time (column < 0), or all queues
+// are full in one interval of 1 s.
+func filledQueue(queues, queue, column int) *reports.Result {
+	const intervals = 40
+	s := &reports.Series{Level: "level", Limited: true}
+	for i := range int64(intervals) {
+		s.Points = append(s.Points, reports.Point{StartNs: i * 1e9, EndNs: (i + 1) * 1e9, Arrived: 1})
+		lengths := make([]int32, queues)
+		for q := range lengths {
+			if q == queue || int(i) == column {
+				lengths[q] = 50
+			}
+		}
+		s.QueueLengths = append(s.QueueLengths, lengths)
+	}
+	return &reports.Result{Summary: &reports.Summary{Name: "test", DurationNs: intervals * 1e9}, Series: []*reports.Series{s}}
+}
+
+func queuesChart(t *testing.T, r *reports.Result) *reports.Chart {
+	t.Helper()
+	for _, c := range reports.Charts(r) {
+		if c.Name == "queues-level" {
+			return c
+		}
+	}
+	t.Fatal("there is no chart of the queues")
+	return nil
+}
+
+// A queue that is full is dark where the axis says that it is, as SVG in a browser and as PNG; so is
+// an interval in which all queues are full.
+func TestRowsOfQueuesAreWhereTheAxisSays(t *testing.T) {
+	b := newBrowser(t)
+	for _, test := range []struct{ queues, queue int }{{16, 0}, {16, 5}, {16, 15}, {128, 0}, {128, 25}, {128, 109}, {128, 127}, {512, 2}, {512, 300}, {512, 509}} {
+		t.Run(fmt.Sprintf("queue %d of %d", test.queue, test.queues), func(t *testing.T) {
+			c := queuesChart(t, filledQueue(test.queues, test.queue, -1))
+			svg := b.drawnSVG(c)
+			x, y := b.axes(t)
+			top, bottom := int(y.at(float64(test.queues)))-20, int(y.at(0))-1
+			want, high := y.at(float64(test.queue)+0.5), -y.each
+			for name, picture := range map[string]image.Image{"SVG": svg, "PNG": drawnPNG(t, c)} {
+				got, length := middleOf(top, bottom, func(row int) float64 {
+					return max(0, darkness(picture, int(x.at(20.5)), row)-0.1)
+				})
+				if math.Abs(got-want) > 2 {
+					t.Errorf("%s: what is dark is in row %.1f of pixels, where the axis has queue %.1f; want row %.1f", name, got, (got-y.zero)/y.each-0.5, want)
+				}
+				if length < 0.3*high || length > high+1 {
+					t.Errorf("%s: %.2f pixels are dark; want about %.2f, the height of a queue", name, length, high)
+				}
+			}
+		})
+	}
+	for _, column := range []int{0, 13, 39} {
+		t.Run(fmt.Sprintf("second %d", column), func(t *testing.T) {
+			c := queuesChart(t, filledQueue(128, -1, column))
+			svg := b.drawnSVG(c)
+			x, y := b.axes(t)
+			want, wide := x.at(float64(column)+0.5), x.each
+			for name, picture := range map[string]image.Image{"SVG": svg, "PNG": drawnPNG(t, c)} {
+				// Rows near both ends: all of the height is filled.
+				for _, queue := range []float64{1, 64.5, 127} {
+					got, length := middleOf(int(x.at(0))+2, int(x.at(40))+6, func(column int) float64 {
+						return max(0, darkness(picture, column, int(y.at(queue)))-0.1)
+					})
+					if math.Abs(got-want) > 2 || length < 0.5*wide || length > wide+1 {
+						t.Errorf("%s: at queue %v what is dark is in column %.1f of pixels and %.1f wide; want %.1f and %.1f", name, queue, got, length, want, wide)
+					}
+				}
+			}
+		})
+	}
+}
