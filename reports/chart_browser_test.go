@@ -2,14 +2,17 @@ package reports_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"image"
 	"image/png"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"apfsim/core/dealer"
 	"apfsim/reports"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -205,3 +208,137 @@ func TestRowsOfQueuesAreWhereTheAxisSays(t *testing.T) {
 		})
 	}
 }
+
+// shots is where the browser tests leave pictures of what they have drawn, for a person to look at.
+var shots = flag.String("shots", "", "write screenshots of all charts and pages into this `folder`")
+
+func keepShot(t *testing.T, name string, picture []byte) {
+	t.Helper()
+	if *shots == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(*shots, name+".png"), picture, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// everyKindOfChart returns charts of all kinds that there are: those of a run, of sweeps over one
+// and two parameters, and of collisions.
+func everyKindOfChart(t *testing.T) []*reports.Chart {
+	t.Helper()
+	charts := reports.Charts(simulated(t, eventful))
+	for _, values := range [][]string{{"4"}, {"4", "6", "8"}} {
+		s := &reports.Sweep{SchemaVersion: reports.SchemaVersion, Scenario: "small", Inputs: []reports.SweepInput{}, Set: []string{},
+			Parameters: []reports.SweepParameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
+			Seed:       1, Replications: 2, Charts: []string{"wait.max"}}
+		dir := t.TempDir()
+		if err := s.Begin(dir); err != nil {
+			t.Fatal(err)
+		}
+		for run := range s.Runs() {
+			wait := &reports.Distribution{Count: 8, MaxNs: int64(run*run%13) * 1e6}
+			if err := s.WriteRun(dir, run, &reports.Summary{DurationNs: 1e9, Total: reports.Group{Counts: reports.Counts{Arrived: 8, Executed: 8}, Wait: wait}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tables, err := s.Finish(t.Context(), dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := tables.Charts()
+		if len(drawn) != 1 {
+			t.Fatalf("a sweep has %d charts", len(drawn))
+		}
+		drawn[0].Name = fmt.Sprintf("sweep-over-%d", 1+len(values)/2)
+		charts = append(charts, drawn...)
+	}
+	table, err := reports.NewCollisions(t.Context(), []dealer.Deck{{Queues: 32, HandSize: 8}, {Queues: 128, HandSize: 6}, {Queues: 512, HandSize: 6}}, []int{1, 4, 16}, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(charts, table.Chart())
+}
+
+// What a browser draws of a chart's SVG file is what its PNG file has. Text may be set in another
+// font, and is left out.
+//
+// Where squares of 4 by 4 pixels differ by more than a sixth of the range from black to white, that
+// is counted as wrong; edges that fall between pixels differ by less, or in few places. One square in
+// 250 may be. The map of queues whose image kept its own proportions had one in five wrong.
+func TestSVGIsDrawnAsPNG(t *testing.T) {
+	b := newBrowser(t)
+	for _, c := range everyKindOfChart(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			svg, picture := b.drawnSVG(c), drawnPNG(t, c)
+			for format, p := range map[string]image.Image{"svg": svg, "png": picture} {
+				var shot bytes.Buffer
+				if err := png.Encode(&shot, p); err != nil {
+					t.Fatal(err)
+				}
+				keepShot(t, "chart-"+c.Name+"-"+format, shot.Bytes())
+			}
+			texts := eval[[][]float64](b, `[...document.querySelectorAll("text")].map(e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] })`)
+			if len(texts) < 5 {
+				t.Errorf("there are %d texts", len(texts))
+			}
+			size := picture.Bounds().Size()
+			if drawn := svg.Bounds().Size(); max(drawn.X-size.X, size.X-drawn.X) > 2 || max(drawn.Y-size.Y, size.Y-drawn.Y) > 2 {
+				t.Fatalf("the SVG file is drawn in %v pixels, the PNG file in %v", drawn, size)
+			}
+			wrong, all := differing(svg, picture, texts)
+			t.Logf("%d of %d squares differ", wrong, all)
+			if wrong*250 > all {
+				t.Errorf("%d of %d squares differ; want at most one in 250", wrong, all)
+			}
+		})
+	}
+}
+
+// differing compares squares of two pictures that have no text in them, given by its rectangles in
+// units of the page.
+func differing(svg, picture image.Image, texts [][]float64) (wrong, all int) {
+	const side, margin = 4, 3
+	size := picture.Bounds().Size()
+	light := func(p image.Image, x, y int) (sum [3]float64) {
+		for i := range side {
+			for j := range side {
+				r, g, b, _ := p.At(x+i, y+j).RGBA()
+				for k, v := range [3]uint32{r, g, b} {
+					sum[k] += float64(v) / (0xffff * side * side)
+				}
+			}
+		}
+		return sum
+	}
+	for x := 0; x+side < size.X-2; x += side {
+	squares:
+		for y := 0; y+side < size.Y-2; y += side {
+			for _, r := range texts {
+				if float64(x+side) > pngScale*r[0]-margin && float64(x) < pngScale*r[2]+margin && float64(y+side) > pngScale*r[1]-margin && float64(y) < pngScale*r[3]+margin {
+					continue squares
+				}
+			}
+			all++
+			a, b := light(svg, x, y), light(picture, x, y)
+			for k := range a {
+				if math.Abs(a[k]-b[k]) > 1./6 {
+					wrong++
+					break
+				}
+			}
+		}
+	}
+	return wrong, all
+}
+
+// eventful is crowded, with a change of the configuration that halves a limit.
+var eventful = strings.Replace(crowded, "  workload:\n", `  events:
+  - at: 20s
+    apply:
+      objects:
+      - apiVersion: flowcontrol.apiserver.k8s.io/v1
+        kind: PriorityLevelConfiguration
+        metadata: {name: workload-low}
+        spec: {type: Limited, limited: {nominalConcurrencyShares: 40, limitResponse: {type: Queue, queuing: {queues: 64, handSize: 6, queueLengthLimit: 50}}}}
+  workload:
+`, 1)
