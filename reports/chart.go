@@ -37,6 +37,7 @@ func Charts(r *Result) []*Chart {
 		}
 	}
 	add(waitChart(r))
+	add(waitsChart(r))
 	add(seatsChart(r))
 	add(requestsChart(r))
 	for _, s := range r.Series {

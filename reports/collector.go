@@ -50,6 +50,7 @@ type Collector struct {
 	flows          []*flow // in the order of first appearance
 	byIndex        []*flow // by server.Flow.Index
 	cells          [][]*cell
+	courses        *workloadCourses
 	stalls         []stall       // by workload
 	stall          stall         // of all requests
 	virtual        *virtualWaits // nil where nobody probes
@@ -90,8 +91,9 @@ func newCollector(sc *scenario.Scenario, intervalNs int64, eachLevel func(func(l
 	c := &Collector{
 		scenario: sc, eachLevel: eachLevel, intervalNs: intervalNs,
 		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
-		cells:  make([][]*cell, len(sc.Spec.Workload)),
-		stalls: make([]stall, len(sc.Spec.Workload)),
+		cells:   make([][]*cell, len(sc.Spec.Workload)),
+		stalls:  make([]stall, len(sc.Spec.Workload)),
+		courses: newWorkloadCourses(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
 	}
 	c.unseen = c.newFlow(nil)
 	return c
@@ -112,6 +114,7 @@ func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 	f.level.enter(nowNs, askedBy(r))
 	c.stalls[r.Workload].enter(nowNs, f.level)
 	c.stall.enter(nowNs, f.level)
+	c.courses.arrived(r.Workload)
 }
 
 // Dispatched implements server.Observer.
@@ -127,6 +130,7 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
 	c.stall.dispatch(nowNs, c.fromNs, f.level)
 	f.level.start(nowNs, askedBy(r), seatsOf(r))
+	c.courses.dispatched(nowNs, r)
 }
 
 // Rejected implements server.Observer.
@@ -142,6 +146,7 @@ func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 	f.level.refuse(nowNs, askedBy(r), r.Rejection)
 	c.stalls[r.Workload].refuse(nowNs, c.fromNs)
 	c.stall.refuse(nowNs, c.fromNs)
+	c.courses.rejected(nowNs, r)
 }
 
 // Queued implements server.Observer.
@@ -185,6 +190,7 @@ func (c *Collector) Adjusted(nowNs int64) {
 			l.setLimits(nowNs, 0, 0)
 		}
 	}
+	c.courses.adjusted(nowNs, c.levels)
 }
 
 // Tick implements server.Observer.
@@ -193,6 +199,7 @@ func (c *Collector) Tick(nowNs int64) (nextNs int64) {
 		for _, l := range c.levels {
 			l.closeInterval(c.intervalFromNs, nowNs)
 		}
+		c.courses.closeInterval(nowNs, nowNs >= c.toNs)
 		c.intervalFromNs = nowNs
 	}
 	if nowNs < c.toNs {

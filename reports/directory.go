@@ -45,7 +45,7 @@ func WriteDir(set *whole.Set, dir string, r *Result, dumps *Dumps, inputs []stri
 	if dumps != nil {
 		files = dumps.files
 	}
-	files.add(SeriesFile, func(w io.Writer) error { return WriteSeries(w, r.Series) })
+	files.add(SeriesFile, func(w io.Writer) error { return WriteSeries(w, r) })
 	for _, c := range Charts(r) {
 		files.addChart(c)
 	}

@@ -72,7 +72,7 @@ func readEarlier(folder, base, name string) (all []earlierRun) {
 
 // chartNames returns the names of the charts that a run may have, without ending.
 func (r *earlierRun) chartNames() []string {
-	names := []string{"wait", "seats", "requests"}
+	names := []string{"wait", "wait-over-time", "seats", "requests"}
 	for _, l := range r.PriorityLevels {
 		names = append(names, "queues-"+fileName(l.Name), "service-"+fileName(l.Name))
 	}

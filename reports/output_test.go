@@ -66,7 +66,7 @@ func TestTheStoryInEveryFormat(t *testing.T) {
 	r := judgedStory()
 	golden(t, "story.txt", written(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) }))
 	golden(t, "story.json", written(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) }))
-	golden(t, "story.csv", written(t, func(w io.Writer) error { return WriteSeries(w, r.Series) }))
+	golden(t, "story.csv", written(t, func(w io.Writer) error { return WriteSeries(w, r) }))
 }
 
 func TestSummaryReadsBack(t *testing.T) {
@@ -148,7 +148,7 @@ func TestChartsAreWholeAndTheSameEveryTime(t *testing.T) {
 			t.Errorf("%s.png: %v", c.Name, err)
 		}
 	}
-	if diff := cmp.Diff([]string{"wait", "seats", "requests", "queues-low", "service-low"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"wait", "wait-over-time", "seats", "requests", "queues-low", "service-low"}, names); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -194,7 +194,8 @@ func place(t *testing.T, dir string, files map[string]string) {
 // storyFiles are those that the story's run writes.
 var storyFiles = []string{
 	"charts/requests.png", "charts/requests.svg", "charts/seats.png", "charts/seats.svg",
-	"charts/service-low.png", "charts/service-low.svg", "charts/wait.png", "charts/wait.svg",
+	"charts/service-low.png", "charts/service-low.svg", "charts/wait-over-time.png",
+	"charts/wait-over-time.svg", "charts/wait.png", "charts/wait.svg",
 	"report.html", "series.csv", "summary.json",
 }
 
@@ -560,7 +561,7 @@ func TestWritersReturnWhatGoesWrong(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) },
 		"json": func(w io.Writer) error { return WriteJSON(w, r.Summary) },
-		"csv":  func(w io.Writer) error { return WriteSeries(w, r.Series) },
+		"csv":  func(w io.Writer) error { return WriteSeries(w, r) },
 		"html": func(w io.Writer) error { return WriteHTML(w, r) },
 	} {
 		if err := write(&brokenPipe{}); !errors.Is(err, errBroken) {

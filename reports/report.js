@@ -153,7 +153,10 @@ function plot(spec) {
   const x = scaleOf(spec.x), y = scaleOf(spec.y);
   const at = spec.at.map(x.put), last = at.length - 1, intervals = spec.steps || !!map, final = intervals ? last - 1 : last;
   const data = [at], series = [{ label: spec.x.label, value: (u, v, si, i) => i == null ? "–" : place(i) }], bands = [], styles = [null];
-  const place = i => {
+  const marks = spec.marks || [];
+  const markedIn = i => intervals ? marks.filter(m => spec.at[i] <= m.at && m.at < spec.at[i + 1]).map(m => "; " + m.text).join("") : "";
+  const place = i => placed(i) + markedIn(i);
+  const placed = i => {
     return intervals ? `${+spec.at[i].toPrecision(6)}–${+spec.at[i + 1].toPrecision(6)} ${spec.x.unit}` : written(spec.at[i], spec.x.unit);
   };
   // A value that holds for an interval is read anywhere in it.
@@ -203,6 +206,22 @@ function plot(spec) {
         if (to > bbox.left) ctx.fillRect(bbox.left, bbox.top, to - bbox.left, bbox.height);
       }
       if (map) drawMap(u);
+    }],
+    draw: [u => {
+      const { ctx, bbox } = u;
+      ctx.save();
+      ctx.strokeStyle = colour("ink", .6);
+      ctx.lineWidth = devicePixelRatio;
+      for (const m of marks) {
+        const x = Math.round(u.valToPos(m.at, "x", true)) + .5;
+        if (x < bbox.left || x > bbox.left + bbox.width) continue;
+        ctx.setLineDash(m.dashed ? [3 * devicePixelRatio, 3 * devicePixelRatio] : []);
+        ctx.beginPath();
+        ctx.moveTo(x, bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+      }
+      ctx.restore();
     }],
     setScale: [(u, key) => { if (key === "x" && spec.linked) follow(u); }],
     setCursor: [u => {

@@ -103,6 +103,14 @@ type Plot struct {
 	At      figures   `json:"at"`
 	Lines   []Line    `json:"lines"`
 	Queues  *QueueMap `json:"queues"` // in place of lines
+	Marks   []AtMark  `json:"marks,omitempty"`
+}
+
+// AtMark is an upright line across a plot, whose text is read where it is.
+type AtMark struct {
+	At     float64 `json:"at"`
+	Text   string  `json:"text"`
+	Dashed bool    `json:"dashed"`
 }
 
 // Axis says what is measured along an axis.

@@ -46,7 +46,7 @@ func runPage(r *Result) Page {
 		levels = append(levels, Part{Heading: "By FlowSchema", Table: groupsTable("flow-schemas", "FlowSchema", s.FlowSchemas, nil)})
 	}
 	add("levels", "Priority levels", levels...)
-	var course []Part
+	course := waitPlots(r)
 	for i, series := range r.Series {
 		if plots := seriesPlots(r, series, strconv.Itoa(i)); len(plots) > 0 {
 			course = append(course, Part{Heading: levelTitle(s, series.Level), Plot: plots[0]})

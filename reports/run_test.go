@@ -173,7 +173,7 @@ func TestTheSameRunGivesTheSameBytes(t *testing.T) {
 		r, _, log := simulate(t, reports.Interval(40e9))
 		var summary, series, page bytes.Buffer
 		reports.WriteJSON(&summary, r.Summary)
-		reports.WriteSeries(&series, r.Series)
+		reports.WriteSeries(&series, r)
 		reports.WriteHTML(&page, r)
 		all := [][]byte{summary.Bytes(), series.Bytes(), page.Bytes(), log}
 		for i := range first {

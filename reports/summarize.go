@@ -15,6 +15,7 @@ import (
 type Result struct {
 	Summary *Summary
 	Series  []*Series           // by level; those of levels where nothing happened too
+	Courses []*WorkloadSeries   // by workload
 	waits   []histogram[uint64] // by workload
 	parts   []part
 }
@@ -36,7 +37,7 @@ func (c *Collector) Result(warnings ...string) *Result {
 	if s.FlowControl == scenario.PriorityAndFairness {
 		s.AdjustmentPhaseNs = sc.Spec.AdjustmentPhaseNs(0)
 	}
-	result := &Result{Summary: s, parts: c.parts()}
+	result := &Result{Summary: s, Courses: c.courses.series(sc, c.sent), parts: c.parts()}
 
 	all := c.merged(func(*cell) bool { return true })
 	s.Total = groupOf("", all)

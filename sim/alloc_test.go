@@ -45,6 +45,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			}{
 				// A histogram has a page for each power of 2 nanoseconds, and a flow four histograms.
 				{"room for pages of a histogram, when a duration first falls into one", "reports.(*histogram[...]).turn", 4 * int64(l.flows), 0},
+				{"counts of the waits of an interval, when more intervals than ever before have requests that wait", "reports.(*workloadCourses).waitCounts", 2, 0},
 				{"an adjustment of limits, every 10 s", "flowcontrol.(*Controller).Adjust", 2 * adjustments, 0},
 				{"an adjustment of limits, told to observers", "reports.(*Collector).Adjusted", 2 * adjustments, 0},
 				{"more requests in flight than ever before", "server.(*Server).NewRequest", 10, 0},
