@@ -62,6 +62,13 @@ run: build ## build, and simulate elephants and mice into results/
 test: ## run all tests
 	go test ./...
 
+SHOTS := bin/screenshots
+
+.PHONY: screenshots
+screenshots: ## draw all charts and pages in headless Chromium into SHOTS (bin/screenshots), to be looked at
+	mkdir -p $(SHOTS)
+	go test ./reports -count=1 -run '^(TestSVGIsDrawnAsPNG|TestPagesFitTheirScreens)$$' -args -shots $(abspath $(SHOTS))
+
 # The seed 0 draws one, and prints it.
 SEED      := 0
 DECISIONS := 1000000

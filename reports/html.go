@@ -38,7 +38,9 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"script":    func() template.JS { return template.JS("/*\n" + uplotLicence + "*/\n" + uplotScript + reportScript) },
 	"printable": printable,
 	"breakable": breakable,
-	"sentence":  func(text string) template.HTML { return breakable(beforeUnit.ReplaceAllString(text, "$1\u00a0$2")) },
+	// A section of the page may have the name of a group of findings.
+	"uncapitalized": func(text string) string { return strings.ToLower(text[:1]) + text[1:] },
+	"sentence":      func(text string) template.HTML { return breakable(beforeUnit.ReplaceAllString(text, "$1\u00a0$2")) },
 }).Parse(reportTemplate))
 
 // WriteReport writes a page as one HTML file that needs nothing but itself: no network, no

@@ -514,6 +514,171 @@ func TestComparisonsInABrowser(t *testing.T) {
 	b.noComplaints()
 }
 
+// pages returns a report of each kind: of a run with an event, of several runs, and of a comparison.
+func pages(t *testing.T) map[string]func(io.Writer) error {
+	t.Helper()
+	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
+	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
+	base, head := replicate(t, sc, 1, 6), replicate(t, twice, 1, 6)
+	limit, err := reports.ParseLimit("rejected{workload:elephants}.rate > +5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := reports.Compare("before", base, "after", head)
+	if err := c.Judge([]reports.Limit{limit}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := errors.Join(reports.WriteReplications(dir, base, nil), reports.WriteComparison(dir, c)); err != nil {
+		t.Fatal(err)
+	}
+	written := func(file string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			text, err := os.ReadFile(filepath.Join(dir, file))
+			if err == nil {
+				_, err = w.Write(text)
+			}
+			return err
+		}
+	}
+	run := simulated(t, strings.Replace(eventful, "  workload:\n", `  thresholds:
+    "wait{workload:mice}": ["p(99) < 100ms"]
+    "rejected{workload:mice}": ["rate == 0"]
+  workload:
+`, 1))
+	return map[string]func(io.Writer) error{
+		"run":          func(w io.Writer) error { return reports.WriteHTML(w, run) },
+		"replications": written(filepath.Join("crowded", reports.ReportFile)),
+		"comparison":   written(reports.ComparisonReport),
+	}
+}
+
+// On a usual screen every column of every table is in sight; on a telephone a table may scroll within
+// its box, and the page may not. No heading is on a page twice.
+func TestPagesFitTheirScreens(t *testing.T) {
+	b := newBrowser(t)
+	for name, write := range pages(t) {
+		t.Run(name, func(t *testing.T) {
+			b.open(write)
+			headings := eval[[]string](b, `[...document.querySelectorAll("h1, h2, h3")].map(e => e.textContent.trim())`)
+			seen := map[string]bool{}
+			for _, h := range headings {
+				if seen[h] {
+					t.Errorf("the heading %q is on the page twice", h)
+				}
+				seen[h] = true
+			}
+			if len(headings) < 4 {
+				t.Errorf("there are only the headings %q", headings)
+			}
+			for _, width := range []int64{1440, 1280, 390} {
+				for _, scheme := range []string{"light", "dark"} {
+					b.prefer(scheme)
+					b.do(chromedp.EmulateViewport(width, 900))
+					b.fits(t, name, width)
+					if *shots == "" || width == 1280 {
+						continue
+					}
+					shot, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+					if err != nil {
+						t.Fatal(err)
+					}
+					keepShot(t, fmt.Sprintf("page-%s-%d-%s", name, width, scheme), shot)
+				}
+				cut := eval[[]string](b, `[...document.querySelectorAll(".table")].filter(e => { const s = e.querySelector(".scroll"); return s.scrollWidth > s.clientWidth }).map(e => e.id)`)
+				if width >= 1440 && len(cut) > 0 {
+					t.Errorf("at %d px these tables have columns out of sight: %v", width, cut)
+				}
+				// What does not scroll within a box ends within the page.
+				wide := eval[[]string](b, `[...document.querySelectorAll("main *, header *, footer *")].filter(e => !e.closest(".scroll") && !e.closest("[hidden], template, .u-wrap, .bound") && e.offsetParent && getComputedStyle(e).clipPath === "none" && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + " " + e.className + " " + e.textContent.slice(0, 40))`)
+				if len(wide) > 0 {
+					t.Errorf("at %d px these reach beyond the page: %q", width, wide)
+				}
+			}
+		})
+	}
+	b.noComplaints()
+}
+
+// The waits of workloads are drawn the same way round on all pages: times along x, shares along y.
+func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
+	b := newBrowser(t)
+	for name, write := range pages(t) {
+		t.Run(name, func(t *testing.T) {
+			b.open(write)
+			if got, want := eval[string](b, `(p => p.x.label + " " + p.x.unit + ", " + p.y.label + " " + p.y.unit)(JSON.parse(document.querySelector("#plots").textContent).find(p => p.name === "wait"))`),
+				"longer than ns, share of requests share"; got != want {
+				t.Errorf("the axes are %q, want %q", got, want)
+			}
+			// What is read farther right is a longer wait, of fewer requests.
+			read := func(key string) (ms float64, label string) {
+				b.showPlot("wait")
+				b.do(chromedp.Focus(chromedp.CSS("#plot-wait .plot")), chromedp.KeyEvent(key))
+				label = eval[string](b, `document.querySelector("#plot-wait .u-series").textContent`)
+				var unit string
+				if _, err := fmt.Sscanf(strings.TrimPrefix(label, "longer than"), "%g %s", &ms, &unit); err != nil {
+					t.Fatalf("%q: %v", label, err)
+				}
+				return ms * map[string]float64{"ns": 1e-6, "µs": 1e-3, "ms": 1, "s": 1000}[unit], label
+			}
+			left, leftLabel := read(kb.Home)
+			right, rightLabel := read(kb.End)
+			if left <= 0 || right <= left {
+				t.Errorf("at the left end the plot reads %q, at the right end %q", leftLabel, rightLabel)
+			}
+		})
+	}
+	b.noComplaints()
+}
+
+// What stands beside axes is in the units of the tables, and on a telephone, too, no number is written
+// over another.
+func TestNumbersBesideAxes(t *testing.T) {
+	b := newBrowser(t)
+	for name, write := range pages(t) {
+		t.Run(name, func(t *testing.T) {
+			b.open(write)
+			b.do(chromedp.Evaluate[chromedp.Void](`{
+				window.written = [];
+				const fillText = CanvasRenderingContext2D.prototype.fillText;
+				CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+					const at = this.getTransform().transformPoint({ x, y });
+					window.written.push({ plot: this.canvas.closest("figure").id, text, x: at.x, y: at.y, wide: this.measureText(text).width, centred: this.textAlign === "center" });
+					fillText.apply(this, arguments);
+				};
+			}`))
+			b.do(chromedp.EmulateViewport(390, 900))
+			if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`new Set(window.written.map(t => t.plot)).size === document.querySelectorAll("figure").length`, chromedp.WithPollingTimeout(10*time.Second))); err != nil {
+				t.Fatalf("not all plots are drawn anew: %v", err)
+			}
+			type text struct {
+				Plot, Text string
+				X, Y, Wide float64
+				Centred    bool
+			}
+			texts := eval[[]text](b, `window.written`)
+			numbers := 0
+			for i, a := range texts {
+				if strings.HasPrefix(a.Plot, "plot-wait") && a.Plot != "plot-waiting" && strings.Trim(a.Text, "0123456789.") != a.Text {
+					numbers++
+					if strings.HasSuffix(a.Text, " k") || strings.HasSuffix(a.Text, " M") || strings.HasSuffix(a.Text, " G") {
+						t.Errorf("%s: a time is written as %q", a.Plot, a.Text)
+					}
+				}
+				for _, b := range texts[:i] {
+					if a.Plot == b.Plot && a.Centred && b.Centred && a.Y == b.Y && a.Text != b.Text && math.Abs(a.X-b.X) < (a.Wide+b.Wide)/2 {
+						t.Errorf("%s: %q is written over %q", a.Plot, a.Text, b.Text)
+					}
+				}
+			}
+			if numbers < 5 {
+				t.Errorf("beside the axes of waits are only %d numbers", numbers)
+			}
+		})
+	}
+	b.noComplaints()
+}
+
 // checkSeats compares the values in the legend of the plot of seats with the series.
 func checkSeats(t *testing.T, series *reports.Series, values []string) {
 	t.Helper()

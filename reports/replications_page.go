@@ -226,8 +226,8 @@ var tailShares = []struct {
 // intervals, and for each of the sides with its name; nil when all are 0 or absent.
 func percentilesPlot(metric, title string, sides []*Replications, names []string) *Plot {
 	p := &Plot{Name: metric, Title: title,
-		Caption: "For each workload the percentiles, means of the runs with their 95 % intervals: the further left, the rarer.",
-		X:       Axis{Label: "share of requests that took longer", Unit: "share", Log: true}, Y: Axis{Label: metric, Unit: "ns", Log: true}}
+		Caption:    "For each workload the share of its requests above a time: lower and further left is better. The points are the median, p90, p95, p99 and p99.9, means of the runs with their 95 % intervals.",
+		Transposed: true, X: Axis{Label: "longer than", Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true}}
 	for i := len(tailShares) - 1; i >= 0; i-- {
 		p.At = append(p.At, tailShares[i].share)
 	}

@@ -136,7 +136,10 @@ function scaleOf(axis) {
     take: axis.log ? v => 10 ** v : v => v,
     splits: axis.log ? (u, i, min, max) => {
       const out = [];
-      for (let e = Math.floor(min); e <= max; e++) {
+      // As many powers of ten as there is room for: beside the axis 24 px for each, below it 60.
+      const [pixels, each] = i === 0 ? [u.bbox.width || u.width, 60] : [u.bbox.height || u.height, 24];
+      const step = Math.max(1, Math.ceil((max - min) * each * devicePixelRatio / pixels));
+      for (let e = Math.ceil(Math.floor(min) / step) * step; e <= max; e += step) {
         for (const m of max - min < 1.5 ? [1, 2, 5] : [1]) {
           const v = e + Math.log10(m);
           if (v >= min && v <= max) out.push(v);
@@ -144,33 +147,49 @@ function scaleOf(axis) {
       }
       return out;
     } : undefined,
-    values: (u, ticks) => ticks.map(v => axis.log ? tick(+(10 ** v).toPrecision(3), axis.unit) : Math.abs(v) >= 1e4 ? number(v) : String(+v.toPrecision(6))),
+    values: (u, ticks) => ticks.map(v => axis.log ? tick(+(10 ** v).toPrecision(3), axis.unit) : axis.unit === "ns" || axis.unit === "share" ? tick(v, axis.unit) : Math.abs(v) >= 1e4 ? number(v) : String(+v.toPrecision(6))),
   };
 }
 
 function plot(spec) {
   const figure = $("#plot-" + spec.name), holder = $(".plot", figure), map = spec.queues;
   const x = scaleOf(spec.x), y = scaleOf(spec.y);
-  const at = spec.at.map(x.put), last = at.length - 1, intervals = spec.steps || !!map, final = intervals ? last - 1 : last;
+  // Of a transposed plot every value of every line has a place of its own along x.
+  const own = spec.transposed ? spec.lines.flatMap((line, k) => line.values.map((value, i) => ({ value, k, i }))).filter(e => e.value > 0)
+    .sort((a, b) => a.value - b.value || b.i - a.i) : null;
+  const nearestOf = (k, i) => own.reduce((best, e, j) => e.k === k && (best < 0 || Math.abs(at[j] - at[i]) < Math.abs(at[best] - at[i])) ? j : best, -1);
+  const at = own ? own.map(e => x.put(e.value)) : spec.at.map(x.put), last = at.length - 1, intervals = spec.steps || !!map, final = intervals ? last - 1 : last;
   const data = [at], series = [{ label: spec.x.label, value: (u, v, si, i) => i == null ? "–" : place(i) }], bands = [], styles = [null];
   const marks = spec.marks || [];
   const markedIn = i => intervals ? marks.filter(m => spec.at[i] <= m.at && m.at < spec.at[i + 1]).map(m => "; " + m.text).join("") : "";
   const place = i => placed(i) + markedIn(i);
   const placed = i => {
+    if (own) return written(own[i].value, spec.x.unit);
     return intervals ? `${+spec.at[i].toPrecision(6)}–${+spec.at[i + 1].toPrecision(6)} ${spec.x.unit}` : written(spec.at[i], spec.x.unit);
   };
   // A value that holds for an interval is read anywhere in it.
   const within = (nearest, where) => !intervals ? nearest : Math.min(final, nearest > 0 && at[nearest] > where ? nearest - 1 : nearest);
   const paths = spec.steps ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
   const add = (values, options, style) => { data.push(values.map(y.put)); series.push(options); styles.push(style); };
-  for (const line of spec.lines || []) {
+  const bounded = (value, line, i, unit) => written(value, unit) +
+    (line.low && line.low[i] != null ? ` (${written(line.low[i], unit)}–${written(line.high[i], unit)})` : "");
+  for (const [k, line] of (spec.lines || []).entries()) {
     const name = "line" + line.style.colour;
+    if (own) {
+      add(own.map(e => e.k === k ? spec.at[e.i] : null), {
+        label: line.name, paths, width: 1.6, points: { show: true, size: 6 }, spanGaps: true, stroke: () => colour(name), dash: line.style.dashed ? [6, 4] : undefined,
+        value: (u, v, si, i) => {
+          const e = i == null ? null : own[nearestOf(k, i)];
+          return e ? `${written(spec.at[e.i], spec.y.unit)} ${spec.x.label} ${bounded(e.value, line, e.i, spec.x.unit)}` : "–";
+        },
+      }, line.style);
+      continue;
+    }
     add(line.values, {
       label: line.name, paths, width: 1.6, points: { show: false }, spanGaps: false,
       stroke: () => colour(name), fill: line.style.filled ? () => colour(name, .22) : undefined, fillTo: () => 0,
       dash: line.style.dashed ? [6, 4] : undefined,
-      value: (u, v, si, i) => i == null ? "–" : written(line.values[i], spec.y.unit) +
-        (line.low && line.low[i] != null ? ` (${written(line.low[i], spec.y.unit)}–${written(line.high[i], spec.y.unit)})` : ""),
+      value: (u, v, si, i) => i == null ? "–" : bounded(line.values[i], line, i, spec.y.unit),
     }, line.style);
     if (line.low) {
       for (const bound of [line.low, line.high]) add(bound, { label: "", class: "bound", paths, width: 0, points: { show: false }, stroke: () => colour(name, 0) }, line.style);
@@ -222,6 +241,7 @@ function plot(spec) {
         ctx.stroke();
       }
       ctx.restore();
+      if (own) drawBounds(u);
     }],
     setScale: [(u, key) => { if (key === "x" && spec.linked) follow(u); }],
     setCursor: [u => {
@@ -229,6 +249,32 @@ function plot(spec) {
       if (u.cursor.left >= 0) say(u);
     }],
   };
+
+  // The bounds of a transposed plot lie along x: a stroke between them, with an end at each.
+  function drawBounds(u) {
+    const { ctx, bbox } = u, end = 3 * devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.lineWidth = devicePixelRatio;
+    for (const { k, i } of own) {
+      const line = spec.lines[k];
+      if (!u.series[k + 1].show || !line.low || line.low[i] == null) continue;
+      const top = u.valToPos(y.put(spec.at[i]), "y", true);
+      const [low, high] = [line.low[i], line.high[i]].map(v => v > 0 ? u.valToPos(x.put(v), "x", true) : bbox.left - 2 * end);
+      ctx.strokeStyle = colour("line" + line.style.colour);
+      ctx.beginPath();
+      ctx.moveTo(low, top);
+      ctx.lineTo(high, top);
+      for (const to of [low, high]) {
+        ctx.moveTo(to, top - end);
+        ctx.lineTo(to, top + end);
+      }
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
 
   let picture = null;
   function drawMap(u) {
@@ -255,7 +301,12 @@ function plot(spec) {
     ctx.restore();
   }
 
-  const whole = { min: at[0], max: at[last] };
+  const whole = own ? extent() : { min: at[0], max: at[last] };
+  // What a transposed plot shows reaches to powers of ten, but not more than one beyond the values.
+  function extent() {
+    const bounds = own.flatMap(({ k, i }) => [spec.lines[k].low, spec.lines[k].high].map(b => b && b[i] > 0 ? x.put(b[i]) : at[0]));
+    return { min: Math.floor(Math.max(at[0] - 1, Math.min(at[0], ...bounds))), max: Math.ceil(Math.min(at[last] + 1, Math.max(at[last], ...bounds)) + 1e-9) };
+  }
   const clamp = (min, max) => {
     const least = (whole.max - whole.min) * 2 / Math.max(2, last), width = Math.min(Math.max(max - min, least), whole.max - whole.min);
     const from = Math.max(whole.min, Math.min(min, whole.max - width));
@@ -278,7 +329,7 @@ function plot(spec) {
       axis(spec.x, x, { label: spec.x.log || !spec.x.unit ? spec.x.label : `${spec.x.label} (${spec.x.unit})`, labelSize: 18, size: 30, space: 60 }),
       axis(spec.y, y, { label: spec.y.label, labelSize: 18, size: 60, space: 30 }),
     ],
-    cursor: { dataIdx: (u, series, nearest, at) => within(nearest, at), sync: spec.linked ? { key: "time" } : undefined, drag: { x: true, y: false, dist: 5 }, y: !!map, points: { show: !map, size: 7 } },
+    cursor: { dataIdx: (u, series, nearest, at) => own && series > 0 ? nearestOf(series - 1, nearest) : within(nearest, at), sync: spec.linked ? { key: "time" } : undefined, drag: { x: true, y: false, dist: 5 }, y: !!map, points: { show: !map, size: 7 } },
     legend: {
       show: !map, live: true,
       markers: {
@@ -366,8 +417,9 @@ function plot(spec) {
   });
   if (!map) figure.append(values);
   function asTable() {
-    const lines = spec.lines, head = make("tr", {}, make("th", { scope: "col" }, spec.x.label), ...lines.map(l => make("th", { scope: "col" }, l.name)));
-    const rows = at.slice(0, final + 1).map((_, i) =>
+    const lines = spec.lines, head = make("tr", {}, make("th", { scope: "col" }, own ? spec.y.label : spec.x.label), ...lines.map(l => make("th", { scope: "col" }, l.name)));
+    const rows = own ? spec.at.map((share, i) =>
+      make("tr", {}, make("th", { scope: "row" }, written(share, spec.y.unit)), ...lines.map(l => make("td", {}, bounded(l.values[i], l, i, spec.x.unit))))) : at.slice(0, final + 1).map((_, i) =>
       make("tr", {}, make("th", { scope: "row" }, place(i)), ...lines.map((l, k) => make("td", {}, written(l.values[i], spec.y.unit)))));
     return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": spec.title },
       make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));

@@ -104,6 +104,10 @@ type Plot struct {
 	Lines   []Line    `json:"lines"`
 	Queues  *QueueMap `json:"queues"` // in place of lines
 	Marks   []AtMark  `json:"marks,omitempty"`
+
+	// Transposed says that the places are along y and the values of lines, with their bounds, along
+	// x, as in a distribution that is known by its percentiles.
+	Transposed bool `json:"transposed,omitempty"`
 }
 
 // AtMark is an upright line across a plot, whose text is read where it is.
