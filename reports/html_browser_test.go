@@ -622,6 +622,13 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 				return ms * map[string]float64{"ns": 1e-6, "µs": 1e-3, "ms": 1, "s": 1000}[unit], label
 			}
 			left, leftLabel := read(kb.Home)
+			if name != "run" {
+				// The bounds of the least percentile are to be seen, too.
+				inset := eval[float64](b, `document.querySelector("#plot-wait .u-cursor-x").getBoundingClientRect().left - document.querySelector("#plot-wait .u-over").getBoundingClientRect().left`)
+				if inset < 10 {
+					t.Errorf("the least percentile is %v px from the left end of the plot", inset)
+				}
+			}
 			right, rightLabel := read(kb.End)
 			if left <= 0 || right <= left {
 				t.Errorf("at the left end the plot reads %q, at the right end %q", leftLabel, rightLabel)

@@ -346,6 +346,7 @@ function plot(spec) {
   }
   const setView = (min, max) => u.setScale("x", clamp(min, max));
   const reset = () => u.setScale("x", whole);
+  if (own) reset(); // else the values alone would be in sight, and their bounds cut off
   const zoom = (factor, middle) => {
     const { min, max } = u.scales.x, c = middle ?? (min + max) / 2;
     setView(c - (c - min) * factor, c + (max - c) * factor);
