@@ -638,6 +638,25 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 	b.noComplaints()
 }
 
+// Where an interval is read, what happened in it is told: an event of the scenario, and the adjustment
+// that moved a limit.
+func TestMarksAreRead(t *testing.T) {
+	b := newBrowser(t)
+	r := simulated(t, eventful)
+	b.open(func(w io.Writer) error { return reports.WriteHTML(w, r) })
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#plot-waits-0 .values").open = true`))
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#plot-waits-0 .values td") !== null`, chromedp.WithPollingTimeout(5*time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	got := eval[[]string](b, `[...document.querySelectorAll("#plot-waits-0 .values tbody th")].map(e => e.textContent).filter(t => t.includes(";"))`)
+	want := []string{"10–10.1 s; limit of workload-low: 5 → 39 seats",
+		"20–20.1 s; event: apply PriorityLevelConfiguration workload-low; limit of workload-low: 39 → 30 seats"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the marked intervals are %q, want %q", got, want)
+	}
+	b.noComplaints()
+}
+
 // What stands beside axes is in the units of the tables, and on a telephone, too, no number is written
 // over another.
 func TestNumbersBesideAxes(t *testing.T) {
