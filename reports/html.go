@@ -37,6 +37,7 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"style":     func() template.CSS { return template.CSS(uplotStyle + reportStyle) },
 	"script":    func() template.JS { return template.JS("/*\n" + uplotLicence + "*/\n" + uplotScript + reportScript) },
 	"printable": printable,
+	"paragraph": func(text string) string { return printable(strings.Join(strings.Fields(text), " ")) },
 	"breakable": breakable,
 	// A section of the page may have the name of a group of findings.
 	"uncapitalized": func(text string) string { return strings.ToLower(text[:1]) + text[1:] },

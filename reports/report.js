@@ -185,8 +185,10 @@ function plot(spec) {
       }, line.style);
       continue;
     }
+    // A value without neighbours has no line, and a step of a few pixels would hardly be seen.
+    const alone = line.values.flatMap((v, i) => v != null && line.values[i - 1] == null && line.values[i + 1] == null ? [i] : []);
     add(line.values, {
-      label: line.name, paths, width: 1.6, points: { show: false }, spanGaps: false,
+      label: line.name, paths, width: 1.6, points: { show: false, size: 6, filter: () => alone }, spanGaps: false,
       stroke: () => colour(name), fill: line.style.filled ? () => colour(name, .22) : undefined, fillTo: () => 0,
       dash: line.style.dashed ? [6, 4] : undefined,
       value: (u, v, si, i) => i == null ? "–" : bounded(line.values[i], line, i, spec.y.unit),
