@@ -4,41 +4,22 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/core/classify"
 	"apfsim/core/config"
 )
 
-// apiGroup is what is known of the resources of one of Kubernetes' own API groups, in all releases
-// from 1.18 to 1.37.
-type apiGroup struct {
-	namespaced, cluster string
-	closed              bool // has no other resources, and nobody can add any
-}
+// closedGroups are the API groups of Kubernetes that have no resources but those that are known
+// here, in any release from 1.18 to 1.37, and to which nobody can add any.
+var closedGroups = []string{"", "apps", "batch", "autoscaling", "policy", "coordination.k8s.io", "events.k8s.io", "discovery.k8s.io",
+	"rbac.authorization.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+	"flowcontrol.apiserver.k8s.io"}
 
-// knownGroups are Kubernetes' own API groups.
-var knownGroups = map[string]apiGroup{
-	"": {"bindings configmaps endpoints events limitranges persistentvolumeclaims pods podtemplates " +
-		"replicationcontrollers resourcequotas secrets serviceaccounts services",
-		"componentstatuses namespaces nodes persistentvolumes", true},
-	"apps":                         {"controllerrevisions daemonsets deployments replicasets statefulsets", "", true},
-	"batch":                        {"cronjobs jobs", "", true},
-	"autoscaling":                  {"horizontalpodautoscalers", "", true},
-	"policy":                       {"poddisruptionbudgets", "podsecuritypolicies", true},
-	"coordination.k8s.io":          {"leases leasecandidates", "", true},
-	"events.k8s.io":                {"events", "", true},
-	"discovery.k8s.io":             {"endpointslices", "", true},
-	"rbac.authorization.k8s.io":    {"roles rolebindings", "clusterroles clusterrolebindings", true},
-	"authentication.k8s.io":        {"", "tokenreviews selfsubjectreviews", true},
-	"authorization.k8s.io":         {"localsubjectaccessreviews", "selfsubjectaccessreviews selfsubjectrulesreviews subjectaccessreviews", true},
-	"apiextensions.k8s.io":         {"", "customresourcedefinitions", true},
-	"apiregistration.k8s.io":       {"", "apiservices", true},
-	"flowcontrol.apiserver.k8s.io": {"", "flowschemas prioritylevelconfigurations", true},
-	"networking.k8s.io":            {"ingresses networkpolicies", "ingressclasses ipaddresses servicecidrs", false},
-	"storage.k8s.io":               {"csistoragecapacities", "storageclasses volumeattachments csidrivers csinodes volumeattributesclasses", false},
-	"node.k8s.io":                  {"", "runtimeclasses", false},
-	"scheduling.k8s.io":            {"", "priorityclasses", false},
-	"certificates.k8s.io":          {"podcertificaterequests", "certificatesigningrequests clustertrustbundles", false},
-	"admissionregistration.k8s.io": {"", "mutatingwebhookconfigurations validatingwebhookconfigurations validatingadmissionpolicies " +
-		"validatingadmissionpolicybindings mutatingadmissionpolicies mutatingadmissionpolicybindings", false},
+// otherResources are those of other releases than the one that classify knows, and those that a
+// server does not serve unless it is told to.
+var otherResources = []classify.Resource{
+	{Group: "policy", Name: "podsecuritypolicies", Cluster: true},
+	{Group: "coordination.k8s.io", Name: "leasecandidates"},
+	{Group: "certificates.k8s.io", Name: "podcertificaterequests"},
 }
 
 // kindScope says whether objects of a resource are in namespaces.
@@ -51,36 +32,26 @@ const (
 )
 
 func scopeOf(group, resource string) kindScope {
-	g := knownGroups[group]
+	r := classify.Builtin(group, resource)
+	for i := range otherResources {
+		if o := &otherResources[i]; o.Group == group && o.Name == resource {
+			r = o
+		}
+	}
 	switch {
-	case slices.Contains(strings.Fields(g.namespaced), resource):
-		return namespacedScope
-	case slices.Contains(strings.Fields(g.cluster), resource):
+	case r == nil:
+		return unknownScope
+	case r.Cluster:
 		return clusterScope
 	}
-	return unknownScope
+	return namespacedScope
 }
 
-// plurals are the names of all resources of knownGroups.
-var plurals = func() (all []string) {
-	for _, g := range knownGroups {
-		all = append(all, strings.Fields(g.namespaced+" "+g.cluster)...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}()
-
-// plural returns the resource that a name in the singular or in the wrong case stands for, "" if none.
+// plural returns the resource that a name in the singular or in the wrong case stands for, "" if
+// none. Short names do not count: resources of others may be called so.
 func plural(name string) string {
-	name = strings.ToLower(name)
-	candidates := []string{name, name + "s", name + "es"}
-	if stem, ok := strings.CutSuffix(name, "y"); ok {
-		candidates = append(candidates, stem+"ies")
-	}
-	for _, c := range candidates {
-		if slices.Contains(plurals, c) {
-			return c
-		}
+	if r := classify.FindResource(name, ""); r != nil && (strings.EqualFold(name, r.Name) || strings.EqualFold(name, r.Kind)) {
+		return r.Name
 	}
 	return ""
 }
@@ -94,11 +65,11 @@ func scope(r *config.ResourceRule) kindScope {
 		resource, _, _ := strings.Cut(item, "/")
 		found := unknownScope
 		for _, group := range r.APIGroups {
-			if _, known := knownGroups[group]; !known {
+			if !classify.BuiltinGroup(group) {
 				return unknownScope
 			}
 			s := scopeOf(group, resource)
-			if s == unknownScope && !knownGroups[group].closed || s != unknownScope && found != unknownScope && s != found {
+			if s == unknownScope && !slices.Contains(closedGroups, group) || s != unknownScope && found != unknownScope && s != found {
 				return unknownScope
 			}
 			if s != unknownScope {

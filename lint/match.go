@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/core/document"
 )
@@ -128,7 +129,7 @@ func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, p
 // inGroups reports whether one of the groups may have the resource.
 func inGroups(groups []string, resource string) bool {
 	for _, g := range groups {
-		if !knownGroups[g].closed || scopeOf(g, resource) != unknownScope {
+		if !slices.Contains(closedGroups, g) || scopeOf(g, resource) != unknownScope {
 			return true
 		}
 	}
@@ -137,13 +138,8 @@ func inGroups(groups []string, resource string) bool {
 
 // homeOf says in which of Kubernetes' groups there is a resource.
 func homeOf(resource string) string {
-	var groups []string
-	for g := range knownGroups {
-		if scopeOf(g, resource) != unknownScope {
-			groups = append(groups, g)
-		}
-	}
-	if slices.Sort(groups); len(groups) == 0 {
+	groups := classify.GroupsWith(resource)
+	if len(groups) == 0 {
 		return "look it up in kubectl api-resources"
 	}
 	return "it is in " + list(groups)

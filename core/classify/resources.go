@@ -121,6 +121,17 @@ func BuiltinGroup(group string) bool {
 	return slices.ContainsFunc(builtin, func(r Resource) bool { return r.Group == group })
 }
 
+// GroupsWith returns the API groups in which Kubernetes itself has a resource of the name, in
+// alphabetical order.
+func GroupsWith(name string) (groups []string) {
+	for i := range builtin {
+		if builtin[i].Name == name {
+			groups = append(groups, builtin[i].Group)
+		}
+	}
+	return groups
+}
+
 // FindResource returns the built-in resource that kubectl understands by a name: the plural or
 // the singular, in any case, or a short name, as pods, pod, Pod and po. The group may be cut
 // short, and without one the first group that has the resource is taken. It is nil when there
