@@ -239,7 +239,7 @@ func (f *Flow) ratio() float64 {
 // waited says whether requests are known to have waited and were not rejected.
 func (g *Group) waited() bool { return g.Waiting > 0 || g.Wait != nil && g.Wait.MaxNs > 0 }
 
-// flowFindings are about the flows that were hurt, and those that asked for too much.
+// flowFindings are about the underserved flows, and the over-demanding ones that were not.
 func flowFindings(s *Summary) []Finding {
 	var hurt []*Flow
 	for _, f := range worst(s, len(s.Flows)) {

@@ -219,9 +219,9 @@ func levelRow(l *Level) []Cell {
 	return row
 }
 
-// flowsTable has the flows: those that fared worst first, then by demand.
+// flowsTable has the flows: the underserved ones first, then by demand.
 func flowsTable(s *Summary) *Table {
-	t := &Table{Name: "flows", Caption: "Flows, those that fared worst first; demand, fair share and service in seat-seconds",
+	t := &Table{Name: "flows", Caption: "Flows, underserved ones first; demand, fair share and service in seat-seconds",
 		First: flowsFirst, Columns: []Column{{Title: "Flow", Term: "flow", Left: true}, {Title: "Level", Left: true},
 			{Title: "Of fair share", Term: "ratio"}, {Title: "Arrived", Term: "arrived"}, {Title: "Rejected", Term: "rejected"},
 			{Title: "Wait, median", Term: "wait"}, {Title: "99th", Term: "percentile"}, {Title: "Starved", Term: "starved"},

@@ -25,8 +25,8 @@ func repairShop(machines, repairmen int, thinkMs float64) string {
 	return strings.ReplaceAll(spec, "{poisson: {rate: 1000/s}}", fmt.Sprintf("{closed: {think: {exponential: {mean: %vms}}}}", thinkMs))
 }
 
-// meanWaits returns the mean waits, in ms, of the requests sent and of the probes, by run.
-func meanWaits(t *testing.T, spec string, runs int) (sent, probed []float64) {
+// measured returns the workload of each run of a scenario, under the seeds from 1 on.
+func measured(t *testing.T, spec string, runs int) (all []reports.Group) {
 	t.Helper()
 	sc := load(t, spec)
 	for i := range runs {
@@ -37,8 +37,21 @@ func meanWaits(t *testing.T, spec string, runs int) (sent, probed []float64) {
 			t.Fatal(err)
 		}
 		w := measurement.Result().Summary.Workloads[0]
-		if w.VirtualWait == nil || w.VirtualWait.Probes != 1000 || w.VirtualWait.Rejected != 0 || w.VirtualWait.Wait.Count != 1000 {
-			t.Fatalf("the probes of a run: %+v, want 1000, all of them dispatched", w.VirtualWait)
+		if w.VirtualWait == nil || w.VirtualWait.Probes != 1000 || w.VirtualWait.Wait.Count != 1000-w.VirtualWait.Rejected {
+			t.Fatalf("the probes of a run: %+v, want 1000", w.VirtualWait)
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// meanWaits returns the mean waits, in ms, of the requests sent and of the probes, by run. None is
+// rejected.
+func meanWaits(t *testing.T, spec string, runs int) (sent, probed []float64) {
+	t.Helper()
+	for _, w := range measured(t, spec, runs) {
+		if w.VirtualWait.Rejected != 0 {
+			t.Fatalf("%d probes are rejected, want none", w.VirtualWait.Rejected)
 		}
 		sent = append(sent, float64(w.Wait.MeanNs)/1e6)
 		probed = append(probed, float64(w.VirtualWait.Wait.MeanNs)/1e6)
@@ -51,9 +64,9 @@ func agree(t *testing.T, what string, x []float64, want, width float64) {
 	t.Helper()
 	mean, deviation := stat.MeanStdDev(x, nil)
 	half := distuv.StudentsT{Sigma: 1, Nu: float64(len(x) - 1)}.Quantile(0.995) * stat.StdErr(deviation, float64(len(x)))
-	t.Logf("%s: %.5f ± %.5f ms, theory %.5f", what, mean, half, want)
+	t.Logf("%s: %.5f ± %.5f, theory %.5f", what, mean, half, want)
 	if math.Abs(mean-want) > half || half > width*want {
-		t.Errorf("%s: %.5f ± %.5f ms, want an interval that contains %.5f and reaches at most %.0f %% of it to either side", what, mean, half, want, 100*width)
+		t.Errorf("%s: %.5f ± %.5f, want an interval that contains %.5f and reaches at most %.0f %% of it to either side", what, mean, half, want, 100*width)
 	}
 }
 
@@ -90,4 +103,39 @@ func TestVirtualWaitOfPoissonArrivals(t *testing.T) {
 	sent, probed := meanWaits(t, twoSeats, 40)
 	agree(t, "requests sent", sent, 1/3., 0.05)
 	agree(t, "random moment", probed, 1/3., 0.07)
+}
+
+// A level that rejects turns away a Poisson arrival with the probability that it is full at a random
+// moment, (a²/2)/(1+a+a²/2) with two seats and a load of a: 1/5 here (Erlang's B).
+func TestVirtualRejectionsOfPoissonArrivals(t *testing.T) {
+	spec := strings.ReplaceAll(twoSeats, "{type: Queue, queuing: {queues: 1, handSize: 1, queueLengthLimit: 1000000}}", "{type: Reject}")
+	var sent, probed []float64
+	for _, w := range measured(t, spec, 30) {
+		sent = append(sent, float64(w.Rejected)/float64(w.Arrived))
+		probed = append(probed, float64(w.VirtualWait.Rejected)/float64(w.VirtualWait.Probes))
+		if w.VirtualWait.Wait.MaxNs != 0 {
+			t.Error("a probe waits at a level that does not queue")
+		}
+	}
+	agree(t, "requests sent", sent, 0.2, 0.03)
+	agree(t, "random moment", probed, 0.2, 0.05)
+}
+
+// With many queues a request that waits keeps its queue active, and slows the progress of all
+// others. A probe does not, so its waits are a little shorter than those of requests, the more so
+// the fewer queues are active; here, of ten seats at a load of 90 %, by some percent.
+func TestVirtualWaitOfManyQueues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute of a busy level, eight times")
+	}
+	spec := strings.NewReplacer("duration: 6100ms", "duration: 301s", "warmup: 100ms", "warmup: 1s", "maxRequestsInflight: 2,", "maxRequestsInflight: 10,",
+		"queues: 1, handSize: 1", "queues: 64, handSize: 8", "as: {user: u}", "clients: 50\n    as: {user: \"u{i}\"}",
+		"mean: 1ms", "mean: 10ms", "rate: 1000/s", "rate: 18/s",
+		"matchingPrecedence: 100", "matchingPrecedence: 100\n        distinguisherMethod: {type: ByUser}").Replace(twoSeats)
+	sent, probed := meanWaits(t, spec, 8)
+	ratio := stat.Mean(probed, nil) / stat.Mean(sent, nil)
+	t.Logf("mean wait: requests sent %.3f ms, random moment %.3f ms, ratio %.3f", stat.Mean(sent, nil), stat.Mean(probed, nil), ratio)
+	if ratio < 0.85 || ratio > 1.05 {
+		t.Errorf("the mean wait at a random moment is %.3f times that of the requests sent, want 0.85 to 1.05", ratio)
+	}
 }
