@@ -45,6 +45,7 @@ type Collector struct {
 	intervalNs int64
 
 	intervalFromNs int64 // the interval under way
+	intervalToNs   int64 // when it ends, where there are probes in between
 	levels         []*level
 	groups         []*group
 	flows          []*flow // in the order of first appearance
@@ -52,7 +53,6 @@ type Collector struct {
 	cells          [][]*cell
 	courses        *workloadCourses
 	stalls         []stall       // by workload
-	stall          stall         // of all requests
 	virtual        *virtualWaits // nil where nobody probes
 	unseen         *flow         // stands for the flow of requests that flow control does not see
 	ended          bool
@@ -113,8 +113,10 @@ func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 	f.enter(nowNs, r)
 	f.level.enter(nowNs, askedBy(r))
 	c.stalls[r.Workload].enter(nowNs, f.level)
-	c.stall.enter(nowNs, f.level)
 	c.courses.arrived(r.Workload)
+	if c.virtual != nil {
+		c.virtual.arrived(nowNs, r)
+	}
 }
 
 // Dispatched implements server.Observer.
@@ -128,9 +130,11 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 	}
 	f.start(nowNs, r)
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
-	c.stall.dispatch(nowNs, c.fromNs, f.level)
 	f.level.start(nowNs, askedBy(r), seatsOf(r))
 	c.courses.dispatched(nowNs, r)
+	if c.virtual != nil {
+		c.virtual.dispatched(nowNs, r)
+	}
 }
 
 // Rejected implements server.Observer.
@@ -145,8 +149,10 @@ func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 	f.refuse(nowNs, r)
 	f.level.refuse(nowNs, askedBy(r), r.Rejection)
 	c.stalls[r.Workload].refuse(nowNs, c.fromNs)
-	c.stall.refuse(nowNs, c.fromNs)
 	c.courses.rejected(nowNs, r)
+	if c.virtual != nil {
+		c.virtual.rejected(nowNs, r)
+	}
 }
 
 // Queued implements server.Observer.
@@ -162,6 +168,9 @@ func (c *Collector) Executed(nowNs int64, r *server.Request) {
 		c.time(cl, f, execution, nowNs-r.DispatchNs)
 		c.time(cl, f, latency, nowNs-r.ArrivalNs)
 	}
+	if c.virtual != nil {
+		c.virtual.ended(nowNs, r)
+	}
 }
 
 func (c *Collector) time(cl *cell, f *flow, t timing, ns int64) {
@@ -174,6 +183,9 @@ func (c *Collector) Released(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	f.leave(nowNs, r)
 	f.level.leave(nowNs, seatsOf(r))
+	if c.virtual != nil {
+		c.virtual.ended(nowNs, r)
+	}
 }
 
 // Adjusted implements server.Observer.
@@ -191,10 +203,26 @@ func (c *Collector) Adjusted(nowNs int64) {
 		}
 	}
 	c.courses.adjusted(nowNs, c.levels)
+	if c.virtual != nil {
+		c.virtual.adjusted(nowNs)
+	}
 }
 
 // Tick implements server.Observer.
 func (c *Collector) Tick(nowNs int64) (nextNs int64) {
+	if c.virtual == nil {
+		c.interval(nowNs)
+		return nowNs + c.intervalNs
+	}
+	if nowNs >= c.intervalToNs || nowNs >= c.toNs {
+		c.interval(nowNs)
+		c.intervalToNs = nowNs + c.intervalNs
+	}
+	return min(c.virtual.tick(nowNs), c.intervalToNs)
+}
+
+// interval ends the interval under way, and begins the next.
+func (c *Collector) interval(nowNs int64) {
 	if nowNs > c.intervalFromNs {
 		for _, l := range c.levels {
 			l.closeInterval(c.intervalFromNs, nowNs)
@@ -207,7 +235,6 @@ func (c *Collector) Tick(nowNs int64) (nextNs int64) {
 			c.levelNamed(s.Name()).sample(s)
 		})
 	}
-	return nowNs + c.intervalNs
 }
 
 // end brings everything up to the end of the run.
@@ -216,17 +243,13 @@ func (c *Collector) end() {
 		return
 	}
 	c.ended = true
-	c.Tick(c.toNs)
+	c.interval(c.toNs)
 	for _, f := range c.flows {
 		f.end(c.toNs)
-	}
-	for _, l := range c.levels {
-		l.stall.end(c.toNs, c.fromNs)
 	}
 	for i := range c.stalls {
 		c.stalls[i].end(c.toNs, c.fromNs)
 	}
-	c.stall.end(c.toNs, c.fromNs)
 	if c.virtual != nil {
 		c.virtual.finish()
 	}

@@ -23,7 +23,6 @@ type level struct {
 
 	nominalSinceNs int64 // up to when the nominal limit is integrated
 	limitSteps     []limitStep
-	stall          stall
 	dispatched     int64 // requests, since the run began
 
 	flows  []*flow // in the order of first appearance
@@ -79,7 +78,6 @@ func (l *level) exempt() bool { return l.spec.Type == config.TypeExempt }
 
 func (l *level) enter(nowNs int64, seats int) {
 	l.advance(nowNs)
-	l.stall.enter(nowNs, l)
 	l.waiting++
 	l.seatsWaiting += seats
 	l.now.arrived++
@@ -87,7 +85,6 @@ func (l *level) enter(nowNs int64, seats int) {
 
 func (l *level) start(nowNs int64, asked, seats int) {
 	l.advance(nowNs)
-	l.stall.dispatch(nowNs, l.fromNs, l)
 	l.stopWaiting(asked)
 	l.seatsInUse += seats
 	l.executing++
@@ -97,7 +94,6 @@ func (l *level) start(nowNs int64, asked, seats int) {
 
 func (l *level) refuse(nowNs int64, seats int, why queueset.Rejection) {
 	l.advance(nowNs)
-	l.stall.refuse(nowNs, l.fromNs)
 	l.stopWaiting(seats)
 	l.now.rejected[why]++
 }

@@ -16,9 +16,8 @@ type Measurement struct {
 // point every intervalNs.
 func Measure(sc *scenario.Scenario, of *server.Server, intervalNs int64) *Measurement {
 	m := &Measurement{NewCollector(sc, of, intervalNs), NewFingerprint(of), NewWindowedThresholds(sc)}
-	of.Observe(m.collector)
 	m.collector.virtual = newVirtualWaits(sc, of)
-	of.Observe(m.collector.virtual)
+	of.Observe(m.collector)
 	of.Observe(m.fingerprint)
 	if m.windows != nil {
 		of.Observe(m.windows)

@@ -4,7 +4,7 @@ package reports
 // Kubernetes' objective for the latency of a single read or write.
 const stallNs = 1_000_000_000
 
-// stall follows the time in which requests of a group wait and none of the group is dispatched.
+// stall follows the time in which requests of a workload wait and none of them is dispatched.
 type stall struct {
 	waiting   int
 	sinceNs   int64 // since when something waits and nothing was dispatched

@@ -89,7 +89,9 @@ var noStatistics = map[string]string{
 	"priorityLevels[].limits":           "what follows from the configuration, and where the last adjustment left it",
 	"flows[].hand":                      "numbers of queues",
 	"priorityLevels[].noSeats":          "what the limits were",
+	"total.stall":                       "never there",
 	"total.virtualWait":                 "never there",
+	"priorityLevels[].stall":            "never there: starvation is that of its flows",
 	"priorityLevels[].virtualWait":      "never there",
 	"flowSchemas[].stall":               "never there",
 	"flowSchemas[].virtualWait":         "never there",
@@ -116,7 +118,7 @@ func statisticOf() map[string]string {
 		"fairness.maxMinError": "fairness.maxMinError", "fairness.leastRatio": "fairness.leastRatio", "starvation.maxNs": "starvation.max",
 		// of flows
 		"serviceSeatSeconds": "service.seatSeconds", "demandSeatSeconds": "demand.seatSeconds",
-		// of workloads and priority levels, or of workloads
+		// of workloads
 		"stall.maxNs": "stall.max", "stall.count": "stall.count", "stall.share": "stall.share",
 		"fairShareSeatSeconds": "fairShare.seatSeconds", "ratio": "fairShare.ratio", "starvationNs": "starvation.max",
 	}

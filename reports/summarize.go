@@ -41,7 +41,6 @@ func (c *Collector) Result(warnings ...string) *Result {
 
 	all := c.merged(func(*cell) bool { return true })
 	s.Total = groupOf("", all)
-	s.Total.Stall = c.stall.summary(c.toNs - c.fromNs)
 	for i := range sc.Spec.Workload {
 		m := c.merged(func(cl *cell) bool { return cl.workload == i })
 		g := groupOf(sc.Spec.Workload[i].Name, m)
@@ -129,9 +128,6 @@ func (c *Collector) addLevel(s *Summary, l *level) {
 		Limits:             Limits{Nominal: l.limits.Nominal, Lower: l.limits.Min, Upper: l.limits.Max, Current: l.limit},
 		PeakSeats:          w.peak,
 		ServiceSeatSeconds: w.seatNs / 1e9,
-	}
-	if !l.exempt() { // where nothing waits
-		out.Stall = l.stall.summary(c.toNs - c.fromNs)
 	}
 	out.NoSeats = l.noSeats(c.fromNs, c.toNs)
 	if l.spec.Limited != nil {

@@ -40,11 +40,11 @@ type Group struct {
 	Latency      *Distribution `json:"latency"`      // arrival to finish
 	RejectedWait *Distribution `json:"rejectedWait"` // arrival to rejection
 
-	Stall       *Stall       `json:"stall,omitempty"`       // of all requests, a workload and a priority level
+	Stall       *Stall       `json:"stall,omitempty"`       // of a workload
 	VirtualWait *VirtualWait `json:"virtualWait,omitempty"` // of a workload that has sent a request
 }
 
-// Stall is the time in which requests of a group waited and none of the group was dispatched. A
+// Stall is the time in which requests of a workload waited and none of them was dispatched. A
 // stall begins when the first request comes to wait or with the last dispatch, whichever is later,
 // and ends with the next dispatch or when nothing waits any more.
 type Stall struct {

@@ -237,24 +237,9 @@ func flowsValue(flows []Flow, t *scenario.Threshold) (value float64, note string
 	return *sum.Ratio, ""
 }
 
-// stallValue returns what a threshold on stalls is compared with: those of a workload, of a priority
-// level, or of all requests.
+// stallValue returns what a threshold on the stalls of a workload is compared with.
 func stallValue(s *Summary, t *scenario.Threshold) (value float64, note string) {
-	of := &s.Total
-	if name := t.Tag("workload"); name != "" {
-		of = groupNamed(s.Workloads, name)
-	}
-	if name := t.Tag("priorityLevel"); name != "" {
-		of = nil
-		for i := range s.PriorityLevels {
-			if l := &s.PriorityLevels[i]; l.Name == name {
-				of = &l.Group
-			}
-		}
-		if of == nil {
-			return 0, noSuchLevel
-		}
-	}
+	of := groupNamed(s.Workloads, t.Tag("workload"))
 	switch {
 	case of == nil || of.Stall == nil || of.Arrived == 0:
 		return 0, noSamples

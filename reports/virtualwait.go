@@ -15,7 +15,7 @@ const probesPerWorkload = 1000
 // workload the virtual waiting time, by probes that change nothing (queueset.Probe). Clients that
 // wait for an answer before they send again send nothing while they wait, so the waits of the
 // requests that were sent do not show how long such a time was (coordinated omission); the
-// moments of the probes do not depend on the clients. It implements server.Observer.
+// moments of the probes do not depend on the clients. The collector tells it what happens.
 //
 // A probe is for a client drawn among those that have sent a request, and like the latest of
 // these. One that would still wait when the run ends counts with what it has waited by then.
@@ -76,8 +76,8 @@ func (v *virtualWaits) draw(w *virtualWorkload) {
 	w.next++
 }
 
-// Tick implements server.Observer.
-func (v *virtualWaits) Tick(nowNs int64) (nextNs int64) {
+// tick probes what is due, and returns when it wants to be called next.
+func (v *virtualWaits) tick(nowNs int64) (nextNs int64) {
 	nextNs = v.toNs
 	for i := range v.workloads {
 		w := &v.workloads[i]
@@ -131,31 +131,38 @@ func (v *virtualWaits) entry(set *queueset.QueueSet) *changedSet {
 	return nil
 }
 
-// end ends the probes of a queue set that are over now.
-func (v *virtualWaits) end(nowNs int64, c *changedSet, over func(*pendingProbe) bool) {
-	kept := v.pending[:0]
-	for i := range v.pending {
+// end ends the probes of a queue set that would be dispatched now: in its present state or, if next
+// is the request that is being dispatched, no later than that.
+func (v *virtualWaits) end(nowNs int64, c *changedSet, next *server.Request) {
+	for i := 0; i < len(v.pending); {
 		p := &v.pending[i]
 		switch {
 		case p.Set() != c.set:
-			kept = append(kept, *p)
+			i++
 		case nowNs >= p.limitNs:
 			v.workloads[p.workload].rejected++
-			c.n--
-		case over(p):
+			v.remove(i, c)
+		case next == nil && p.Ready(), next != nil && p.Precedes(&next.Request.Request, next.ArrivalNs >= p.fromNs):
 			v.workloads[p.workload].waits.record(nowNs - p.fromNs)
-			c.n--
+			v.remove(i, c)
 		default:
-			kept = append(kept, *p)
+			i++
 		}
 	}
-	v.pending = kept
+}
+
+// remove takes a pending probe off; the last takes its place.
+func (v *virtualWaits) remove(i int, c *changedSet) {
+	last := len(v.pending) - 1
+	v.pending[i] = v.pending[last]
+	v.pending = v.pending[:last]
+	c.n--
 }
 
 // about returns the entry of the queue set of a level that a request is at, nil if no probe waits
 // there.
 func (v *virtualWaits) about(r *server.Request, level *flowcontrol.Level) *changedSet {
-	if len(v.pending) == 0 || r.Flow == nil {
+	if r.Flow == nil {
 		return nil
 	}
 	c := v.entry(level.Queues())
@@ -172,36 +179,38 @@ func (v *virtualWaits) change(nowNs int64, c *changedSet) {
 		return
 	}
 	if c.atNs < nowNs && c.set.SeatsInUse() < c.set.Limit() {
-		v.end(c.atNs, c, func(p *pendingProbe) bool { return p.Ready() })
+		v.end(c.atNs, c, nil)
 	}
 	c.atNs = nowNs
 }
 
-// Arrived implements server.Observer.
-func (v *virtualWaits) Arrived(nowNs int64, r *server.Request) {
+func (v *virtualWaits) arrived(nowNs int64, r *server.Request) {
 	w := &v.workloads[r.Workload]
 	if w.latest[r.Client] == nil {
 		w.seen = append(w.seen, int32(r.Client))
 	}
 	w.latest[r.Client] = r.Template
-	v.change(nowNs, v.about(r, r.RoutedTo())) // its own level is set only when flow control takes it
+	if len(v.pending) > 0 {
+		v.change(nowNs, v.about(r, r.RoutedTo())) // its own level is set only when flow control takes it
+	}
 }
 
-// Queued implements server.Observer.
-func (v *virtualWaits) Queued(int64, *server.Request) {}
-
-// Dispatched implements server.Observer.
-func (v *virtualWaits) Dispatched(nowNs int64, r *server.Request) {
+func (v *virtualWaits) dispatched(nowNs int64, r *server.Request) {
+	if len(v.pending) == 0 {
+		return
+	}
 	c := v.about(r, r.Level)
 	if c == nil {
 		return
 	}
-	v.end(nowNs, c, func(p *pendingProbe) bool { return p.Precedes(&r.Request.Request, r.ArrivalNs >= p.fromNs) })
+	v.end(nowNs, c, r)
 	c.atNs = nowNs
 }
 
-// Rejected implements server.Observer.
-func (v *virtualWaits) Rejected(nowNs int64, r *server.Request) {
+func (v *virtualWaits) rejected(nowNs int64, r *server.Request) {
+	if len(v.pending) == 0 {
+		return
+	}
 	c := v.about(r, r.Level)
 	if r.Rejection == queueset.TimedOut && c != nil {
 		for i := range v.pending {
@@ -213,14 +222,16 @@ func (v *virtualWaits) Rejected(nowNs int64, r *server.Request) {
 	v.change(nowNs, c)
 }
 
-// Executed implements server.Observer.
-func (v *virtualWaits) Executed(nowNs int64, r *server.Request) { v.change(nowNs, v.about(r, r.Level)) }
+// ended is called when a request's execution ends, and when its seats are released.
+func (v *virtualWaits) ended(nowNs int64, r *server.Request) {
+	if len(v.pending) > 0 {
+		v.change(nowNs, v.about(r, r.Level))
+	}
+}
 
-// Released implements server.Observer.
-func (v *virtualWaits) Released(nowNs int64, r *server.Request) { v.change(nowNs, v.about(r, r.Level)) }
-
-// Adjusted implements server.Observer. The probes of a level that has gone are of no more use.
-func (v *virtualWaits) Adjusted(nowNs int64) {
+// adjusted is called when the limits have changed. The probes of a level that has gone are of no
+// more use.
+func (v *virtualWaits) adjusted(nowNs int64) {
 	if len(v.pending) == 0 {
 		return
 	}
@@ -239,7 +250,7 @@ func (v *virtualWaits) Adjusted(nowNs int64) {
 	v.pending = kept
 	for i := range v.changed {
 		c := &v.changed[i]
-		v.end(nowNs, c, func(p *pendingProbe) bool { return p.Ready() })
+		v.end(nowNs, c, nil)
 		c.atNs = nowNs
 	}
 }
@@ -248,8 +259,17 @@ func (v *virtualWaits) Adjusted(nowNs int64) {
 func (v *virtualWaits) finish() {
 	for i := range v.changed {
 		v.change(v.toNs, &v.changed[i])
-		v.end(v.toNs, &v.changed[i], func(*pendingProbe) bool { return true })
 	}
+	for i := range v.pending {
+		p := &v.pending[i]
+		w := &v.workloads[p.workload]
+		if v.toNs >= p.limitNs {
+			w.rejected++
+		} else {
+			w.waits.record(v.toNs - p.fromNs)
+		}
+	}
+	v.pending = nil
 }
 
 // result returns what the probes of a workload met, nil when there was none.

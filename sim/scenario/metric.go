@@ -12,7 +12,6 @@ type metric struct {
 	stats    []stat
 	tags     []string
 	required string // a tag that must be given
-	single   bool   // takes one tag at most
 	example  string
 	apf      bool    // exists with PriorityAndFairness alone
 	whole    bool    // of the run as a whole alone, not over windows
@@ -111,8 +110,8 @@ var metrics = map[string]*metric{
 	"waiting": {stats: countStats, tags: requestTags, example: "count < 100",
 		ofLevel: &metric{stats: []stat{{"mean", PlainNumber}}, tags: levelTags, required: tagPriorityLevel, apf: true, whole: true}},
 	"executing": {stats: countStats, tags: requestTags, example: "count < 100"},
-	"stall": {stats: []stat{{"max", Nanoseconds}, {"count", PlainNumber}, {"share", Fraction}},
-		tags: []string{tagWorkload, tagPriorityLevel}, single: true, example: "max < 1s", whole: true},
+	"stall": {stats: []stat{{"max", Nanoseconds}, {"count", PlainNumber}, {"share", Fraction}}, tags: workloadTags,
+		required: tagWorkload, example: "max < 1s", whole: true},
 	"virtualWait":     {stats: durationStats, tags: workloadTags, required: tagWorkload, example: "p(99) < 1s", whole: true},
 	"virtualRejected": {stats: []stat{{"rate", Fraction}}, tags: workloadTags, required: tagWorkload, example: "rate < 0.01", whole: true},
 	"fairness": {stats: []stat{{"jain", Fraction}, {"maxMinError", PlainNumber}, {"leastRatio", PlainNumber}, {"flows", PlainNumber}},
@@ -163,9 +162,6 @@ func (v *validator) thresholds() {
 		}
 		if m.required != "" && t.Tag(m.required) == "" {
 			fail("%s wants the tag %s, as %s{%s}", called, m.required, t.Metric, m.requiredExample())
-		}
-		if m.single && len(t.Tags) > 1 {
-			fail("%s takes one tag; use one of %s", called, strings.Join(m.tags, ", "))
 		}
 		for _, tag := range t.Tags {
 			switch {

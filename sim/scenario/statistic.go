@@ -56,9 +56,6 @@ func ParseStatistic(text string) (Statistic, error) {
 	if m.required != "" && s.Tag(m.required) == "" {
 		return s, fmt.Errorf("%q: %s wants the tag %s, as %s{%s}", document.Abridge(text), called, m.required, name, m.requiredExample())
 	}
-	if m.single && len(tags) > 1 {
-		return s, fmt.Errorf("%q: %s takes one tag; use one of %s", document.Abridge(text), called, strings.Join(m.tags, ", "))
-	}
 	s.normalise(m)
 	return s, nil
 }
