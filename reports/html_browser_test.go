@@ -464,21 +464,7 @@ func (b *browser) fits(t *testing.T, name string, width int64) {
 // nothing wider than the screen, and what matters of each row within it.
 func TestComparisonsInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
-	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
-	base, head := replicate(t, sc, 1, 6), replicate(t, twice, 1, 6)
-	limit, err := reports.ParseLimit("rejected{workload:elephants}.rate > +5%")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := reports.Compare("before", base, "after", head)
-	if err := c.Judge([]reports.Limit{limit}); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := errors.Join(reports.WriteReplications(dir, base, nil), reports.WriteComparison(dir, c)); err != nil {
-		t.Fatal(err)
-	}
+	written := writtenPages(t)
 	for _, page := range []struct {
 		file, verdict string
 		tables        []string // of long names
@@ -486,13 +472,7 @@ func TestComparisonsInABrowser(t *testing.T) {
 		{filepath.Join("crowded", reports.ReportFile), "", []string{"statistics"}},
 		{reports.ComparisonReport, "Limits: 1 of 1 exceeded", []string{"limits", "changes", "statistics"}},
 	} {
-		b.open(func(w io.Writer) error {
-			text, err := os.ReadFile(filepath.Join(dir, page.file))
-			if err == nil {
-				_, err = w.Write(text)
-			}
-			return err
-		})
+		b.open(written(page.file))
 		if page.verdict != "" {
 			if got := eval[string](b, `document.querySelector("header h1").parentElement.nextElementSibling.textContent`); !strings.HasSuffix(got, page.verdict) {
 				t.Errorf("%s: below the title stands %q, want %q", page.file, got, page.verdict)
@@ -514,8 +494,8 @@ func TestComparisonsInABrowser(t *testing.T) {
 	b.noComplaints()
 }
 
-// pages returns a report of each kind: of a run with an event, of several runs, and of a comparison.
-func pages(t *testing.T) map[string]func(io.Writer) error {
+// writtenPages writes the pages of several runs and of a comparison, and returns how to read one.
+func writtenPages(t *testing.T) func(file string) func(io.Writer) error {
 	t.Helper()
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
@@ -532,7 +512,7 @@ func pages(t *testing.T) map[string]func(io.Writer) error {
 	if err := errors.Join(reports.WriteReplications(dir, base, nil), reports.WriteComparison(dir, c)); err != nil {
 		t.Fatal(err)
 	}
-	written := func(file string) func(io.Writer) error {
+	return func(file string) func(io.Writer) error {
 		return func(w io.Writer) error {
 			text, err := os.ReadFile(filepath.Join(dir, file))
 			if err == nil {
@@ -541,6 +521,12 @@ func pages(t *testing.T) map[string]func(io.Writer) error {
 			return err
 		}
 	}
+}
+
+// pages returns a report of each kind: of a run with an event, of several runs, and of a comparison.
+func pages(t *testing.T) map[string]func(io.Writer) error {
+	t.Helper()
+	written := writtenPages(t)
 	run := simulated(t, strings.Replace(eventful, "  workload:\n", `  thresholds:
     "wait{workload:mice}": ["p(99) < 100ms"]
     "rejected{workload:mice}": ["rate == 0"]

@@ -28,8 +28,7 @@ type judgement struct {
 }
 
 // judgements is the table. A second is Kubernetes' objective for the latency of single reads and
-// writes, 15 s how long a request waits at most by default, 10 s the time between adjustments of
-// the limits.
+// writes, 10 s the time between adjustments of the limits.
 var judgements = []judgement{
 	{"none dispatched", 0, 1, "", func(f *figuresJudged) float64 { return f.undispatched }},
 	{"rejected", 0, 0.001, "", func(f *figuresJudged) float64 { return f.rejected }},

@@ -58,6 +58,10 @@ func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 					*figure.into = figure.of.Mean
 				}
 			}
+			// Where nobody waited or was rejected, what flows lack of their shares lies beyond the window.
+			if least := stat(leastRatio); least != nil && (f.rejected > 0 || f.waitMax > 0) {
+				f.shortfall = 1 - least.Mean
+			}
 			stall := stat(stallMax)
 			var parts []string
 			if use := stat(utilisationMean); use != nil {
@@ -106,6 +110,7 @@ var (
 	utilisationMean = scenario.Statistic{Metric: "utilisation", Stat: "mean"}
 	waitMax         = scenario.Statistic{Metric: "wait", Stat: "max"}
 	stallMax        = scenario.Statistic{Metric: "stall", Stat: "max"}
+	leastRatio      = scenario.Statistic{Metric: "fairness", Stat: "leastRatio"}
 	starvationMax   = scenario.Statistic{Metric: "starvation", Stat: "max"}
 	virtualP99      = scenario.Statistic{Metric: "virtualWait", Stat: "p", Percentile: 99}
 

@@ -30,6 +30,7 @@ func (s *stall) dispatch(nowNs, windowNs int64, at *level) {
 	s.waiting--
 	s.note(nowNs, windowNs)
 	s.begin(nowNs, at)
+	s.before++ // the level counts this dispatch after this
 }
 
 func (s *stall) begin(nowNs int64, at *level) { s.sinceNs, s.at, s.before = nowNs, at, at.dispatched }

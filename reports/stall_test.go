@@ -55,6 +55,19 @@ func adjustedAt(seconds float64) func(server.Observer) {
 	return func(o server.Observer) { o.Adjusted(ns(seconds)) }
 }
 
+// A stall that begins with a dispatch of the workload's own does not count that among the others'.
+func TestOthersDispatchedDuringAStall(t *testing.T) {
+	s := newStage(storyScenario())
+	m1, m2 := s.arrive(12, mice, flowB, 20), s.arrive(12, mice, flowB, 1)
+	s.dispatch(12, m1)
+	s.dispatch(14, s.arrive(14, elephants, flowA, 10))
+	s.dispatch(16, s.arrive(16, elephants, flowA, 10))
+	s.dispatch(20, m2)
+	if got := s.collector.Result().Summary.Workloads[mice].Stall; got.MaxNs != 8*second || got.FromNs != 12*second || got.Others != 2 {
+		t.Errorf("%+v, want 8 s from 12 s with 2 requests of others dispatched", got)
+	}
+}
+
 // A stall that began in the warm-up counts from its end, and one that lasts counts to the end of the
 // run. Who waits less than a second does not count among the stalls.
 func TestStallsAreThoseOfTheWindow(t *testing.T) {

@@ -283,7 +283,7 @@ func (p *requestParser) kind() {
 	}
 }
 
-// unknown says that a resource is none of Kubernetes itself.
+// unknown notes that Kubernetes itself has no such resource.
 func (p *requestParser) unknown() {
 	r := &p.request
 	switch {

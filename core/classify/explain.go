@@ -114,7 +114,7 @@ func explain(s *config.FlowSchema, a *Attributes) (*Match, []Failure) {
 }
 
 // nearMiss returns the one thing that keeps the schema from matching, by the first of its rules
-// that fails in one thing alone, nil when there is none.
+// that fails in one thing alone; nil when no rule does.
 func nearMiss(s *config.FlowSchema, a *Attributes) *Failure {
 	for i := range s.Spec.Rules {
 		rule, path := &s.Spec.Rules[i], document.Index("rules", i)
@@ -147,7 +147,7 @@ func nearMiss(s *config.FlowSchema, a *Attributes) *Failure {
 		case specific && len(rule.Subjects) == 1:
 			return &e.failures[0]
 		case specific:
-			return &Failure{path + ".subjects", fmt.Sprintf("the user is none of these %d", len(rule.Subjects))}
+			return &Failure{path + ".subjects", fmt.Sprintf("the user is not one of these %d subjects", len(rule.Subjects))}
 		}
 	}
 	return nil

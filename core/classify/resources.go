@@ -134,8 +134,8 @@ func GroupsWith(name string) (groups []string) {
 
 // FindResource returns the built-in resource that kubectl understands by a name: the plural or
 // the singular, in any case, or a short name, as pods, pod, Pod and po. The group may be cut
-// short, and without one the first group that has the resource is taken. It is nil when there
-// is none.
+// short, and without one the first group that has the resource is taken. It is nil when
+// Kubernetes itself has no such resource.
 func FindResource(name, group string) *Resource {
 	name = strings.ToLower(name)
 	for _, exact := range []bool{true, false} {
