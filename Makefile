@@ -89,8 +89,8 @@ conformance-fixed: ## the same with a fixed seed and fewer, as CI does
 # runs is better than a time: go test sometimes takes the end of the time for a failure
 # ("context deadline exceeded").
 FUZZTIME := 5000x
-FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode core/document:FuzzPath \
-	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors sim/yaml:FuzzParse \
+FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode document:FuzzPath \
+	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors document/yaml:FuzzParse \
 	sim/scenario:FuzzScenario sim/scenario:FuzzTrace sim/scenario:FuzzThreshold \
 	sim/scenario:FuzzParseStatistic experiment:FuzzOver lint:FuzzCheck
 

@@ -14,7 +14,7 @@ import (
 
 	"apfsim/conformance/upstream"
 	"apfsim/core/config"
-	"apfsim/sim/yaml"
+	"apfsim/document/yaml"
 )
 
 // Objects that upstream's own types of each version write are decoded to what the type of v1

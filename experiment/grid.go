@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
 )

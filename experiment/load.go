@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
 )

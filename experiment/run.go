@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"apfsim/internal/atomicfile"
 	"apfsim/reports"
-	"apfsim/reports/whole"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -51,8 +51,8 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	run := sim.New(sc)
 	durationNs := int64(sc.Spec.Duration)
 	measurement := reports.Measure(sc, run.Server, reports.Interval(durationNs))
-	var set whole.Set
-	defer set.Abandon()
+	var set atomicfile.Set
+	defer set.Discard()
 	outputs, err := files.create(&set, sc, run.Server)
 	defer abandon(outputs) // before the set
 	if err != nil {
@@ -105,7 +105,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 
 // create begins the files that are written while the run goes on, as far as it can. The error
 // says which of them cannot be written.
-func (f *Outputs) create(set *whole.Set, sc *scenario.Scenario, of *server.Server) (outputs []reports.Output, err error) {
+func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, of *server.Server) (outputs []reports.Output, err error) {
 	add := func(o reports.Output, failure error) {
 		if failure == nil {
 			outputs = append(outputs, o)
@@ -126,7 +126,7 @@ func (f *Outputs) create(set *whole.Set, sc *scenario.Scenario, of *server.Serve
 
 func abandon(outputs []reports.Output) {
 	for _, o := range outputs {
-		o.Abandon()
+		o.Discard()
 	}
 }
 

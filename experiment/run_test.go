@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 )
@@ -21,13 +21,13 @@ func TestOutputsThatCannotBeBegun(t *testing.T) {
 	dir := t.TempDir()
 	for _, metrics := range []string{"metrics.om", "gone/metrics.om"} {
 		files := Outputs{OpenMetrics: filepath.Join(dir, metrics), Events: filepath.Join(dir, "none", "events.json"), ToNs: 1}
-		var set whole.Set
+		var set atomicfile.Set
 		outputs, err := files.create(&set, sc, of)
 		if isGone := metrics != "metrics.om"; err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "none")) || strings.Contains(err.Error(), filepath.Join(dir, "gone")) != isGone {
 			t.Errorf("%s: %v", metrics, err)
 		}
 		abandon(outputs)
-		if err := set.Abandon(); err != nil {
+		if err := set.Discard(); err != nil {
 			t.Error(err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"apfsim/core/config"
+	"apfsim/document/yaml"
 	"apfsim/lint"
-	"apfsim/sim/yaml"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )

@@ -14,9 +14,9 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
-	"apfsim/core/document"
 	"apfsim/core/estimate"
 	"apfsim/core/seats"
+	"apfsim/document"
 )
 
 // Severity says how much a finding matters.

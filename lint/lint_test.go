@@ -9,8 +9,8 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/estimate"
+	"apfsim/document/yaml"
 	"apfsim/lint"
-	"apfsim/sim/yaml"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )

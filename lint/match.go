@@ -8,7 +8,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // flowSchema notes what is wrong with a FlowSchema by itself and with the level that it refers to.

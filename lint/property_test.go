@@ -10,7 +10,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/lint"
 )
 

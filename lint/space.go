@@ -7,7 +7,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // set is a set of strings: the items or, when inverted, all strings but the items.

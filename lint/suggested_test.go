@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"apfsim/core/config"
+	"apfsim/document/yaml"
 	"apfsim/lint"
-	"apfsim/sim/yaml"
 )
 
 // exported returns objects as a server keeps them: with its annotation, of generation 1, and read

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"apfsim/core/dealer"
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -89,7 +89,7 @@ func (c *Collisions) WriteChart(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := whole.WriteFile(path, b.Bytes()); err != nil {
+	if err := atomicfile.WriteFile(path, b.Bytes()); err != nil {
 		return fmt.Errorf("%s could not be written: %w", path, err)
 	}
 	return nil

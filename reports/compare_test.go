@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"apfsim/internal/atomicfile"
 	"apfsim/reports"
-	"apfsim/reports/whole"
 )
 
 // sampleOf is replications from the first seed on that counted so many arrivals at workload a,
@@ -600,7 +600,7 @@ func TestResultsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := resultOf(t, crowded, "spec.duration=4s", "spec.warmup=1s")
-	if err := reports.WriteDir(&whole.Set{}, dir, one, nil, nil); err != nil {
+	if err := reports.WriteDir(&atomicfile.Set{}, dir, one, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	read, err := reports.ReadResults(reports.Folder(dir, "many"))

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 )
 
 // File names within the folder of a scenario's results.
@@ -40,7 +40,7 @@ type file struct {
 // named after the scenario, from which the files of an earlier run are removed at the same time but
 // for those that are among inputs: what the command's runs read. Either all of this is done or, with an error
 // that says why, none.
-func WriteDir(set *whole.Set, dir string, r *Result, dumps *Dumps, inputs []string) error {
+func WriteDir(set *atomicfile.Set, dir string, r *Result, dumps *Dumps, inputs []string) error {
 	var files fileList
 	if dumps != nil {
 		files = dumps.files
@@ -62,8 +62,8 @@ func WriteReplications(dir string, r *Replications, inputs []string) error {
 	files.add(ReplicationsTable, r.WriteCSV)
 	files.add(ReportFile, func(w io.Writer) error { return WriteReport(w, r.page()) })
 	files.add(ReplicationsFile, func(w io.Writer) error { return WriteJSON(w, r) })
-	var set whole.Set
-	return errors.Join(replaceFiles(&set, dir, r.Name, files, inputs), set.Abandon())
+	var set atomicfile.Set
+	return errors.Join(replaceFiles(&set, dir, r.Name, files, inputs), set.Discard())
 }
 
 // WriteComparison writes a comparison to the folder dir: all of its files, or none.
@@ -85,7 +85,7 @@ func WriteBench(dir string, c *Comparison) error {
 
 // replaceFiles commits a set together with files in the folder of the results of a scenario, and
 // removes what an earlier run has left there besides.
-func replaceFiles(set *whole.Set, dir, name string, files fileList, inputs []string) error {
+func replaceFiles(set *atomicfile.Set, dir, name string, files fileList, inputs []string) error {
 	folder := Folder(dir, name)
 	earlier := earlierFiles(folder, name) // before there is anything of this run's
 	if err := files.addTo(set, folder); err != nil {
@@ -115,16 +115,16 @@ func replaceFiles(set *whole.Set, dir, name string, files fileList, inputs []str
 
 // writeFiles writes the files, none if making or writing one of them fails.
 func writeFiles(folder string, files fileList) error {
-	var set whole.Set
+	var set atomicfile.Set
 	err := files.addTo(&set, folder)
 	if err == nil {
 		err = set.Commit()
 	}
-	return errors.Join(err, set.Abandon())
+	return errors.Join(err, set.Discard())
 }
 
 // addTo adds the files to a set.
-func (l *fileList) addTo(set *whole.Set, folder string) error {
+func (l *fileList) addTo(set *atomicfile.Set, folder string) error {
 	if l.err != nil {
 		return l.err
 	}

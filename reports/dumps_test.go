@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/internal/atomicfile"
 	"apfsim/reports"
-	"apfsim/reports/whole"
 	"apfsim/sim"
 )
 
@@ -48,7 +48,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	if found, _ := os.ReadDir(dir); len(found) > 0 {
 		t.Errorf("%v is there before the run is over", found)
 	}
-	if err := reports.WriteDir(&whole.Set{}, dir, collector.Result(), dumps, nil); err != nil {
+	if err := reports.WriteDir(&atomicfile.Set{}, dir, collector.Result(), dumps, nil); err != nil {
 		t.Fatal(err)
 	}
 	for one := range bytes.Lines(lines.Bytes()) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 )
 
 // earlierFiles returns the files that an earlier run of the scenario called name has left in its
@@ -56,7 +56,7 @@ type earlierRun struct {
 // readEarlier reads the file called base, and those under whose temporary names a run that was killed
 // has left it while its files took their places.
 func readEarlier(folder, base, name string) (all []earlierRun) {
-	paths := append(whole.Unfinished(folder, base), filepath.Join(folder, base))
+	paths := append(atomicfile.Unfinished(folder, base), filepath.Join(folder, base))
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/sim/scenario"
 )
 

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"apfsim/core/estimate"
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 	"apfsim/sim/scenario"
 
 	"github.com/google/go-cmp/cmp"
@@ -204,7 +204,7 @@ const storyLine = `{"id":1,"arrivalNs":1,"user":"u","verb":"get","workload":"mic
 func TestDirectoryHasEveryFile(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second time over the first
-		if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(storyFiles, below(t, filepath.Join(dir, "story"))); diff != "" {
@@ -221,7 +221,7 @@ func TestFilesOfAnEarlierRunGo(t *testing.T) {
 	earlier := judgedStory()
 	earlier.Summary.PriorityLevels[0].Name = "gone/x"
 	earlier.Summary.Workloads[0].Name = "mice"
-	if err := WriteDir(&whole.Set{}, dir, earlier, nil, nil); err != nil {
+	if err := WriteDir(&atomicfile.Set{}, dir, earlier, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	dump := strings.Join(dumpKinds[1].columns, ", ") + "\n"
@@ -235,7 +235,7 @@ func TestFilesOfAnEarlierRunGo(t *testing.T) {
 		".notes-0123456789abcdef": "",
 	}
 	place(t, folder, users)
-	if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := slices.Sorted(maps.Keys(users))
@@ -263,7 +263,7 @@ func TestFilesOfAUserStay(t *testing.T) {
 		if summary != "" {
 			place(t, filepath.Join(dir, "story"), map[string]string{"summary.json": summary})
 		}
-		if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range users {
@@ -289,7 +289,7 @@ func TestLogsThatStay(t *testing.T) {
 				inputs = []string{filepath.Join(dir, ".", "story", "..", "story", RequestsFile)}
 			}
 			for range 2 {
-				if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, inputs); err != nil {
+				if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, inputs); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -305,7 +305,7 @@ func TestLogsThatStay(t *testing.T) {
 func TestRunAfterOneThatWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "story")
-	if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(folder, SummaryFile), filepath.Join(folder, ".summary.json.0123456789abcdef.apfsim-old")); err != nil {
@@ -319,7 +319,7 @@ func TestRunAfterOneThatWasKilled(t *testing.T) {
 	if _, err := ReadResults(folder); !errors.Is(err, ErrNoResults) {
 		t.Errorf("what is not complete reads as %v", err)
 	}
-	if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := slices.DeleteFunc(below(t, folder), func(name string) bool { return strings.HasPrefix(name, ".summary.json.") })
@@ -348,7 +348,7 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	for _, name := range []string{SummaryFile, ReportFile, "charts/wait.svg", "charts/seats.png"} {
 		dir := t.TempDir()
 		folder := filepath.Join(dir, "story")
-		if err := WriteDir(&whole.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		taken := filepath.Join(folder, filepath.FromSlash(name))
@@ -361,7 +361,7 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 			text, _ := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
 			before[name] = string(text)
 		}
-		var set whole.Set
+		var set atomicfile.Set
 		if err := set.Write(filepath.Join(folder, RequestsFile), []byte("the new run's")); err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +370,7 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 		if err := WriteDir(&set, dir, later, nil, nil); err == nil || !strings.Contains(err.Error(), taken) {
 			t.Errorf("error %v, want one that names %s", err, taken)
 		}
-		if err := set.Abandon(); err != nil {
+		if err := set.Discard(); err != nil {
 			t.Error(err)
 		}
 		after := map[string]string{}

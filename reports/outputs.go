@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
-// Output is an observer that makes a file of what it sees. The file is one of a whole.Set: it takes
-// its place, or is taken away, together with the others. Either Close or Abandon must be called,
+// Output is an observer that makes a file of what it sees. The file is one of a atomicfile.Set: it takes
+// its place, or is taken away, together with the others. Either Close or Discard must be called,
 // after the run.
 type Output interface {
 	server.Observer
@@ -23,8 +23,8 @@ type Output interface {
 	// Close writes what is left. The error says which file cannot be written.
 	Close() error
 
-	// Abandon ends the writing. After Close it does nothing.
-	Abandon()
+	// Discard ends the writing. After Close it does nothing.
+	Discard()
 }
 
 // Epoch is the time of day at which a run begins that is not told otherwise.
@@ -33,11 +33,11 @@ var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 // outputFile is a file of a set that is written piece by piece.
 type outputFile struct {
 	*bufio.Writer
-	file *whole.File
+	file *atomicfile.File
 }
 
-func createOutput(set *whole.Set, path string) (*outputFile, error) {
-	if err := whole.Replaceable(path); err != nil {
+func createOutput(set *atomicfile.Set, path string) (*outputFile, error) {
+	if err := atomicfile.Replaceable(path); err != nil {
 		return nil, err
 	}
 	file, err := set.Create(path)
@@ -65,7 +65,7 @@ type openMetricsFile struct {
 }
 
 // CreateOpenMetrics begins a file of the metrics of a run of sc, as NewOpenMetrics makes them.
-func CreateOpenMetrics(set *whole.Set, path string, sc *scenario.Scenario, of Levels, start time.Time, intervalNs int64) (Output, error) {
+func CreateOpenMetrics(set *atomicfile.Set, path string, sc *scenario.Scenario, of Levels, start time.Time, intervalNs int64) (Output, error) {
 	file, err := createOutput(set, path)
 	if err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func (*openMetricsFile) Err() error { return nil }
 // Close implements Output.
 func (f *openMetricsFile) Close() error { return f.file.complete(f.OpenMetrics.Write(f.file.Writer)) }
 
-// Abandon implements Output.
-func (*openMetricsFile) Abandon() {}
+// Discard implements Output.
+func (*openMetricsFile) Discard() {}
 
 // eventsFile is Events on their way into a file.
 type eventsFile struct {
@@ -90,7 +90,7 @@ type eventsFile struct {
 
 // CreateEvents begins a file of the events of a run of sc within a window, as NewEvents
 // makes them.
-func CreateEvents(set *whole.Set, path string, sc *scenario.Scenario, of Levels, fromNs, toNs int64) (Output, error) {
+func CreateEvents(set *atomicfile.Set, path string, sc *scenario.Scenario, of Levels, fromNs, toNs int64) (Output, error) {
 	file, err := createOutput(set, path)
 	if err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func CreateEvents(set *whole.Set, path string, sc *scenario.Scenario, of Levels,
 // Close implements Output.
 func (f *eventsFile) Close() error { return f.file.complete(f.Events.Close()) }
 
-// Abandon implements Output.
-func (*eventsFile) Abandon() {}
+// Discard implements Output.
+func (*eventsFile) Discard() {}
 
 // requestLogFile is a RequestLog on its way into a file.
 type requestLogFile struct {
@@ -112,7 +112,7 @@ type requestLogFile struct {
 
 // CreateRequestLog begins the request log of a run of sc below dir, in the folder named
 // after the scenario.
-func CreateRequestLog(set *whole.Set, dir string, sc *scenario.Scenario) (Output, error) {
+func CreateRequestLog(set *atomicfile.Set, dir string, sc *scenario.Scenario) (Output, error) {
 	folder := Folder(dir, sc.Metadata.Name)
 	if err := set.MakeFolder(folder); err != nil {
 		return nil, fmt.Errorf("making the folder for the request log: %w", err)
@@ -128,5 +128,5 @@ func CreateRequestLog(set *whole.Set, dir string, sc *scenario.Scenario) (Output
 // Close implements Output.
 func (l *requestLogFile) Close() error { return l.file.complete(l.RequestLog.Close()) }
 
-// Abandon implements Output.
-func (l *requestLogFile) Abandon() { l.RequestLog.abandon() }
+// Discard implements Output.
+func (l *requestLogFile) Discard() { l.RequestLog.abandon() }

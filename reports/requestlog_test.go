@@ -12,7 +12,7 @@ import (
 
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 	"apfsim/sim/server"
 
 	"pgregory.net/rapid"
@@ -163,7 +163,7 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 	dir := t.TempDir()
 	sc := storyScenario()
 	path := filepath.Join(dir, "story", RequestsFile)
-	var set whole.Set
+	var set atomicfile.Set
 	l, err := CreateRequestLog(&set, dir, sc)
 	if err != nil {
 		t.Fatal(err)
@@ -185,8 +185,8 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	(&stage{observers: []server.Observer{given}}).arrive(1, mice, flowA, 1)
-	given.Abandon()
-	if err := set.Abandon(); err != nil {
+	given.Discard()
+	if err := set.Discard(); err != nil {
 		t.Fatal(err)
 	}
 	if now, _ := os.ReadFile(path); !bytes.Equal(now, first) {

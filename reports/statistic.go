@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/sim/scenario"
 )
 

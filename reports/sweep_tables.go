@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 )
 
 // SweepTables is what the runs of a sweep say of the statistics that are shown.
@@ -33,8 +33,8 @@ type shownStatistic struct {
 // 95 % interval of the mean; and a chart of each statistic that is shown. All of them are
 // written, or none.
 func (s *Sweep) Finish(ctx context.Context, dir string, progress Progress) (*SweepTables, error) {
-	var set whole.Set
-	defer set.Abandon()
+	var set atomicfile.Set
+	defer set.Discard()
 	results, err := createOutput(&set, filepath.Join(dir, SweepResults))
 	if err != nil {
 		return nil, err

@@ -5,9 +5,9 @@ package sim
 import (
 	"context"
 
+	"apfsim/sim/client"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
-	"apfsim/sim/workload"
 )
 
 // Run is a scenario about to be simulated.
@@ -16,13 +16,13 @@ type Run struct {
 	Server   *server.Server
 
 	events  *server.Events
-	clients *workload.Clients
+	clients *client.Clients
 }
 
 // New returns a run at time 0. Observers are attached to its Server.
 func New(sc *scenario.Scenario) *Run {
 	events := &server.Events{}
-	clients := workload.New(sc, events)
+	clients := client.New(sc, events)
 	return &Run{Scenario: sc, Server: server.New(sc, events, clients), events: events, clients: clients}
 }
 

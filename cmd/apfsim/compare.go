@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"apfsim/experiment"
+	"apfsim/internal/atomicfile"
 	"apfsim/reports"
-	"apfsim/reports/whole"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
 
@@ -198,8 +198,8 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	var made whole.Set
-	defer made.Abandon()
+	var made atomicfile.Set
+	defer made.Discard()
 	for _, folder := range []struct{ flag, dir string }{{"out", flags.out}, {"bench", flags.bench}} {
 		if folder.dir == "" {
 			continue

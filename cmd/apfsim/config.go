@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
+	"apfsim/document/yaml"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
-	"apfsim/sim/yaml"
 
 	"github.com/spf13/cobra"
 )

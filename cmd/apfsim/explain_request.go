@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"apfsim/core/classify"
-	"apfsim/core/document"
 	"apfsim/core/estimate"
+	"apfsim/document"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
 

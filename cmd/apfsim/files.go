@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 )
 
 // makeFolder makes a folder for results, if it is not there. Messages begin with the prefix. It is
 // one of a set's, which takes it away again if nothing comes to be in it.
-func makeFolder(made *whole.Set, prefix, dir string) error {
+func makeFolder(made *atomicfile.Set, prefix, dir string) error {
 	err := made.MakeFolder(dir)
 	var p *fs.PathError
 	switch {
@@ -34,7 +34,7 @@ func checkFile(flag, name, out string) error {
 	if name == "" {
 		return nil
 	}
-	if err := whole.Replaceable(name); err != nil {
+	if err := atomicfile.Replaceable(name); err != nil {
 		return invalid(fmt.Errorf("--%s: %w; want one, or a new name", flag, err))
 	}
 	dir := filepath.Dir(name)

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/experiment"
+	"apfsim/internal/atomicfile"
 	"apfsim/reports"
-	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 )
 
@@ -97,9 +97,9 @@ func (g *gate) close(stderr io.Writer) error {
 	if g.junitFile == "" {
 		return nil
 	}
-	file, err := whole.Create(g.junitFile)
+	file, err := atomicfile.Create(g.junitFile)
 	if err == nil {
-		defer file.Abandon()
+		defer file.Discard()
 		if err = g.junit.Write(file); err == nil {
 			err = file.Commit()
 		}

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
 	"apfsim/core/estimate"
+	"apfsim/document"
 	"apfsim/experiment"
 	"apfsim/lint"
 	"apfsim/reports"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -26,7 +26,7 @@ func newMan() *cobra.Command {
 			if args[0] == "" {
 				return invalid(fmt.Errorf("the folder's name is empty"))
 			}
-			if err := makeFolder(&whole.Set{}, "", args[0]); err != nil {
+			if err := makeFolder(&atomicfile.Set{}, "", args[0]); err != nil {
 				return err
 			}
 			return writeMan(cmd.Root(), args[0])
@@ -44,7 +44,7 @@ func writeMan(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
-	if err := whole.WriteFile(filepath.Join(dir, name), page.Bytes()); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(dir, name), page.Bytes()); err != nil {
 		return err
 	}
 	for _, sub := range cmd.Commands() {

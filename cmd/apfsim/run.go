@@ -10,11 +10,11 @@ import (
 	"strings"
 	"syscall"
 
+	"apfsim/document/yaml"
 	"apfsim/experiment"
+	"apfsim/internal/atomicfile"
 	"apfsim/reports"
-	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
-	"apfsim/sim/yaml"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -161,8 +161,8 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			return err
 		}
 	}
-	var made whole.Set
-	defer made.Abandon()
+	var made atomicfile.Set
+	defer made.Discard()
 	if flags.out != "" {
 		if err := makeFolder(&made, "--out: ", flags.out); err != nil {
 			return err

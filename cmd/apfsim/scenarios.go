@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"apfsim/experiment"
+	"apfsim/internal/atomicfile"
 	"apfsim/reports"
-	"apfsim/reports/whole"
 	"apfsim/sim/scenario"
 
 	"github.com/spf13/cobra"
@@ -168,7 +168,7 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 
 // begin makes dir the folder of a sweep.
 func begin(s *reports.Sweep, dir string) error {
-	var made whole.Set // the sweep stays in it
+	var made atomicfile.Set // the sweep stays in it
 	if err := makeFolder(&made, "--out: ", dir); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
+	"apfsim/internal/atomicfile"
 	"apfsim/reports"
-	"apfsim/reports/whole"
 	"apfsim/sim"
 )
 
@@ -39,14 +39,14 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 	run.Server.Observe(collector)
 	fingerprint := reports.NewFingerprint(run.Server)
 	run.Server.Observe(fingerprint)
-	var files whole.Set
-	defer files.Abandon()
+	var files atomicfile.Set
+	defer files.Discard()
 	var log reports.Output
 	if logDir != "" {
 		if log, err = reports.CreateRequestLog(&files, logDir, sc); err != nil {
 			return m, err
 		}
-		defer log.Abandon()
+		defer log.Discard()
 		run.Server.Observe(log)
 	}
 	if err := run.Execute(context.Background(), nil); err != nil {

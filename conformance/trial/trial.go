@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"apfsim/core/config"
+	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
-	"apfsim/sim/yaml"
 )
 
 // Trial is one comparison. Times are nanoseconds since its start.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Verdict says whether one FlowSchema matched a request, and why or why not. Paths in it

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Resource is a resource that Kubernetes 1.37 itself serves.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // group is the API group of both kinds.

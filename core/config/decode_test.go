@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 )
 
 // decode reads text as file f, and both kinds of mistake together.

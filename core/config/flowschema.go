@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 const maxMatchingPrecedence = 10000

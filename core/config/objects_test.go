@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 )
 
 // The manifest of the suggested objects is the export without what the server added.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Origin says where an object was read and what its metadata says. Objects that were not

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // validator notes what a decoded object says that a server would refuse

@@ -22,7 +22,7 @@ import (
 	"runtime"
 	"strings"
 
-	"apfsim/reports/whole"
+	"apfsim/internal/atomicfile"
 )
 
 // section is a part of the document: its text in Markdown, and the file of its chart.
@@ -87,11 +87,11 @@ func put(stdin io.Reader, name string, of func(string) (section, error), documen
 		return fmt.Errorf("%s: %w", document, err)
 	}
 	if s.chartName != "" {
-		if err := whole.WriteFile(filepath.Join(images, s.chartName), s.chart); err != nil {
+		if err := atomicfile.WriteFile(filepath.Join(images, s.chartName), s.chart); err != nil {
 			return err
 		}
 	}
-	return whole.WriteFile(document, []byte(text))
+	return atomicfile.WriteFile(document, []byte(text))
 }
 
 // splice replaces a section of a document.

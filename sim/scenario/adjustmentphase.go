@@ -3,8 +3,8 @@ package scenario
 import (
 	"time"
 
-	"apfsim/core/document"
 	"apfsim/core/flowcontrol"
+	"apfsim/document"
 	"apfsim/sim/random"
 
 	"github.com/invopop/jsonschema"

@@ -1,6 +1,6 @@
 package scenario
 
-import "apfsim/core/document"
+import "apfsim/document"
 
 // Arrivals says when a client sends its requests: exactly one of the fields is set.
 // Rates are per client.

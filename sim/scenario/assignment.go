@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 )
 
 // Assignment gives a field another value than the scenario file does, or a field of a

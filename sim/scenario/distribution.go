@@ -3,7 +3,7 @@ package scenario
 import (
 	"reflect"
 
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/sim/random"
 
 	"github.com/invopop/jsonschema"

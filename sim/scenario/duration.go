@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"apfsim/core/document"
+	"apfsim/document"
 
 	"github.com/invopop/jsonschema"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Event is something that is done to the servers in the middle of a run.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 )
 
 // Stdin is the name of standard input among the host's files.

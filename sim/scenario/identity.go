@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"apfsim/core/classify"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Identity is who sends requests: exactly one of user, service account, node, and nobody

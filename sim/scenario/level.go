@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 )
 
 // levelFields are the fields of a priority level that can be assigned to, and where they

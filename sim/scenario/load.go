@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 )
 
 // Options are changes to what a scenario file says.

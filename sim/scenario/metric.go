@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // metric is what thresholds can be set on.

@@ -2,7 +2,7 @@ package scenario
 
 import (
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // LoadedConfig is a configuration without a scenario.

@@ -2,7 +2,7 @@ package scenario
 
 import (
 	"apfsim/core/classify"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Request is a template of requests: for a resource, or for a path. In each of its

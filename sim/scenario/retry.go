@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"apfsim/core/document"
+	"apfsim/document"
 
 	"github.com/invopop/jsonschema"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // APIVersion and Kind are what a scenario document says it is.

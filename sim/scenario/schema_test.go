@@ -13,8 +13,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 )
 
 // schemaChecker knows as much of JSON Schema as the scenario's schema uses, and refuses

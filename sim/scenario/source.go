@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"apfsim/core/config"
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 )
 
 // ConfigSource is what one file or folder of flow-control objects, or standard input, holds.

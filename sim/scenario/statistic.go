@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Statistic names one number that a run yields, in the words of thresholds:

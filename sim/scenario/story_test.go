@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"apfsim/core/document"
+	"apfsim/document"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 
 	"github.com/invopop/jsonschema"
 )

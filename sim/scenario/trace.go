@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"apfsim/core/classify"
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // TraceRecord is one request of a trace. Times are nanoseconds since the start of the run.

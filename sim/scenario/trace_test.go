@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/core/document"
+	"apfsim/document"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/sim/random"
 )
 

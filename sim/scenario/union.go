@@ -3,7 +3,7 @@ package scenario
 import (
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // decodeOneOf decodes an object of which exactly one of the fields in kinds must be given.

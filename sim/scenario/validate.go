@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Bounds on what one run is asked to do, far beyond what any run gets done.

@@ -3,7 +3,7 @@ package scenario
 import (
 	"math"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // arrivals checks the arrival process of a workload.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"apfsim/core/document"
+	"apfsim/document"
 	"apfsim/sim/random"
 )
 

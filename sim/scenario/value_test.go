@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"apfsim/core/document"
-	"apfsim/sim/yaml"
+	"apfsim/document"
+	"apfsim/document/yaml"
 
 	"pgregory.net/rapid"
 )

@@ -1,4 +1,4 @@
-package whole
+package atomicfile
 
 import (
 	"errors"
@@ -74,7 +74,7 @@ func TestFilesOfASetTakeTheirPlacesTogether(t *testing.T) {
 	if got := tree(t, dir); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if err := s.Abandon(); err != nil || !maps.Equal(tree(t, dir), want) {
+	if err := s.Discard(); err != nil || !maps.Equal(tree(t, dir), want) {
 		t.Errorf("abandoned after it was committed: %v, %v", err, tree(t, dir))
 	}
 }
@@ -82,7 +82,7 @@ func TestFilesOfASetTakeTheirPlacesTogether(t *testing.T) {
 func TestSetThatIsAbandonedLeavesNothing(t *testing.T) {
 	dir := earlier(t)
 	before := tree(t, dir)
-	if err := staged(t, dir).Abandon(); err != nil || !maps.Equal(tree(t, dir), before) {
+	if err := staged(t, dir).Discard(); err != nil || !maps.Equal(tree(t, dir), before) {
 		t.Errorf("%v: %v", err, tree(t, dir))
 	}
 	var s Set
@@ -92,7 +92,7 @@ func TestSetThatIsAbandonedLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x", "users"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Abandon(); err != nil {
+	if err := s.Discard(); err != nil {
 		t.Fatal(err)
 	}
 	before["x"], before["x/users"] = "a folder", ""
@@ -128,7 +128,7 @@ func TestSetThatFailsLeavesAllAsItWas(t *testing.T) {
 			if got := tree(t, dir); !maps.Equal(got, before) {
 				t.Errorf("%v, want %v", got, before)
 			}
-			s.Abandon()
+			s.Discard()
 			for name := range tree(t, dir) {
 				if strings.Contains(name, "apfsim") {
 					t.Errorf("left behind: %s", name)

@@ -1,4 +1,4 @@
-package whole
+package atomicfile
 
 import (
 	"errors"
@@ -41,7 +41,7 @@ func TestFileIsWholeOrNotThere(t *testing.T) {
 	if got := content(t, dir); got["a"] != "old" || len(got) != 2 {
 		t.Errorf("while it is written: %q", got)
 	}
-	if err := f.Abandon(); err != nil {
+	if err := f.Discard(); err != nil {
 		t.Error(err)
 	}
 	if got := content(t, dir); got["a"] != "old" || len(got) != 1 {

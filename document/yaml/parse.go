@@ -15,7 +15,7 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // Bounds on what one text may hold. They are far beyond any configuration, and keep a

@@ -1,11 +1,11 @@
-// Package whole writes files that are whole or not there, one at a time or several together, on
+// Package atomicfile writes files that are whole or not there, one at a time or several together, on
 // every system that Go knows; google/renameio leaves Windows out.
 //
 // A file is written under a temporary name in the folder that it is to be in, .NAME.HEX.apfsim-tmp,
 // where HEX is random: several processes may write to one folder, on a network file system too,
 // without a lock. What a process that was killed has left there stays until the user removes it.
 // Neither a name nor an age tells whose a file is or whether somebody still writes to it.
-package whole
+package atomicfile
 
 import (
 	"errors"
@@ -81,7 +81,7 @@ func (f *File) finish() error {
 }
 
 // Commit gives the file its name, in place of the one that is called so. If it fails, that
-// one stays, and Abandon is still to be called.
+// one stays, and Discard is still to be called.
 func (f *File) Commit() error {
 	if err := f.finish(); err != nil {
 		return err
@@ -93,8 +93,8 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Abandon takes away what has been written. After Commit it does nothing.
-func (f *File) Abandon() error {
+// Discard takes away what has been written. After Commit it does nothing.
+func (f *File) Discard() error {
 	if f.done {
 		return nil
 	}
@@ -116,7 +116,7 @@ func WriteFile(path string, data []byte) error {
 	if err == nil {
 		err = f.Commit()
 	}
-	return errors.Join(err, f.Abandon())
+	return errors.Join(err, f.Discard())
 }
 
 // Unfinished returns the files in a folder that processes have begun to write as name, or have put

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // sketch writes a tree on one line, with the kinds that the text left implicit.

@@ -1,4 +1,4 @@
-package workload
+package client
 
 import (
 	"apfsim/sim/random"

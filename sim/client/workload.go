@@ -1,9 +1,9 @@
-// Package workload is the clients: who sends what and when, what they do while they wait
+// Package client is the clients: who sends what and when, what they do while they wait
 // and when they are rejected.
 //
 // Every client draws from random streams of its own, one for each purpose, so that what
 // becomes of its requests at the server does not change which it sends (open loop).
-package workload
+package client
 
 import (
 	"fmt"

@@ -7,7 +7,7 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
-	"apfsim/core/document"
+	"apfsim/document"
 )
 
 // converter turns the parser's nodes into document nodes.

@@ -1,4 +1,4 @@
-package whole
+package atomicfile
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // Set is files that take their places together, or none of them does. The zero Set is empty.
-// Either Commit or Abandon must be called in the end; both may be.
+// Either Commit or Discard must be called in the end; both may be.
 //
 // Commit first has all files on the disk, under temporary names. Then it puts aside what they take
 // the place of, the last file's first, under names that end in .apfsim-old; gives the files their
@@ -64,7 +64,7 @@ func (s *Set) MakeFolder(dir string) error {
 }
 
 // Commit lets all files take their places. If it fails everything is as it was before, and the
-// error says which file was the reason; Abandon is still to be called.
+// error says which file was the reason; Discard is still to be called.
 func (s *Set) Commit() (err error) {
 	var wrong []error
 	for _, f := range s.files {
@@ -136,12 +136,12 @@ func (s *Set) Commit() (err error) {
 	return err
 }
 
-// Abandon takes away what has been written, and the folders that were made for it if nothing else
+// Discard takes away what has been written, and the folders that were made for it if nothing else
 // is in them. After Commit it does nothing.
-func (s *Set) Abandon() error {
+func (s *Set) Discard() error {
 	var wrong []error
 	for _, f := range s.files {
-		wrong = append(wrong, f.Abandon())
+		wrong = append(wrong, f.Discard())
 	}
 	for _, dir := range slices.Backward(s.made) {
 		os.Remove(dir)
