@@ -72,8 +72,8 @@ func TestVersions(t *testing.T) {
 		}
 		docs, mistakes := yaml.Parse("f", []byte(text.String()))
 		d := config.Decode(docs...)
-		if mistakes != nil || d.Mistakes != nil || len(d.Objects.FlowSchemas) != 1 || len(d.Objects.PriorityLevels) != 1 {
-			t.Errorf("%s: %v %v in\n%s", version.Name, mistakes, d.Mistakes, text.String())
+		if mistakes != nil || d.Errors != nil || len(d.Objects.FlowSchemas) != 1 || len(d.Objects.PriorityLevels) != 1 {
+			t.Errorf("%s: %v %v in\n%s", version.Name, mistakes, d.Errors, text.String())
 			continue
 		}
 		schema := d.Objects.FlowSchemas[0]

@@ -10,11 +10,11 @@ import (
 
 // Decoder reads nodes of one document into Go values and collects what is wrong.
 type Decoder struct {
-	File     string
-	Mistakes Mistakes
+	File   string
+	Errors Errors
 }
 
-// Unmarshaler is implemented by types that read themselves from a node. Mistakes are
+// Unmarshaler is implemented by types that read themselves from a node. Errors are
 // reported with d.Fail; the value is then of no further interest.
 type Unmarshaler interface {
 	UnmarshalDocument(d *Decoder, n *Node, path string)
@@ -22,7 +22,7 @@ type Unmarshaler interface {
 
 // Fail notes a mistake at n.
 func (d *Decoder) Fail(n *Node, path, format string, args ...any) {
-	d.Mistakes.Add(Place{d.File, n.Line, n.Column}, path, format, args...)
+	d.Errors.Add(Position{d.File, n.Line, n.Column}, path, format, args...)
 }
 
 // Decode reads n into the value that into points at. Struct fields are found by their
@@ -157,7 +157,7 @@ func (d *Decoder) distinct(n *Node, path string) []Field {
 	fields := make([]Field, 0, len(n.Fields))
 	for _, f := range n.Fields {
 		if earlier, ok := lines[f.Name]; ok {
-			d.Mistakes.Add(Place{d.File, f.Line, f.Column}, Join(path, f.Name),
+			d.Errors.Add(Position{d.File, f.Line, f.Column}, Join(path, f.Name),
 				"stands twice: it is already on line %d", earlier)
 			continue
 		}
@@ -179,7 +179,7 @@ func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
 			for j, sf := range known {
 				names[j] = sf.name
 			}
-			d.Mistakes.Add(Place{d.File, f.Line, f.Column}, Join(path, f.Name),
+			d.Errors.Add(Position{d.File, f.Line, f.Column}, Join(path, f.Name),
 				"unknown field%s", Hint(f.Name, names))
 			continue
 		}

@@ -36,11 +36,11 @@ func (c *color) UnmarshalDocument(d *Decoder, n *Node, path string) {
 	*c = color(strings.ToUpper(n.Text))
 }
 
-func decodeClient(root *Node) (client, Mistakes) {
+func decodeClient(root *Node) (client, Errors) {
 	d := Decoder{File: "f"}
 	var c client
 	d.Decode(root, "", &c)
-	return c, d.Mistakes
+	return c, d.Errors
 }
 
 func TestDecodeReadsEveryKind(t *testing.T) {
@@ -95,7 +95,7 @@ f:12:1: nmae: unknown field (did you mean "name"?)`
 	if got := mistakes.Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if mistakes.Err() == nil || Mistakes(nil).Err() != nil {
+	if mistakes.Err() == nil || Errors(nil).Err() != nil {
 		t.Error("Err does not tell mistakes from none")
 	}
 }
@@ -116,7 +116,7 @@ func TestLongValuesAreAbridgedInMessages(t *testing.T) {
 		var count int32
 		d := Decoder{File: "f"}
 		d.Decode(n, "count", &count)
-		if got := d.Mistakes.Error(); len(got) > 250 || !strings.Contains(got, "…") {
+		if got := d.Errors.Error(); len(got) > 250 || !strings.Contains(got, "…") {
 			t.Errorf("the message is %d bytes long: %s", len(got), got)
 		}
 	}
@@ -132,8 +132,8 @@ func TestManyFieldsAreReadInLinearTime(t *testing.T) {
 	var m map[string]string
 	d := Decoder{}
 	d.Decode(root, "", &m)
-	if len(m) != 200_000 || d.Mistakes != nil {
-		t.Errorf("%d of 200000 fields were read, mistakes %v", len(m), d.Mistakes)
+	if len(m) != 200_000 || d.Errors != nil {
+		t.Errorf("%d of 200000 fields were read, mistakes %v", len(m), d.Errors)
 	}
 	// The square takes half a minute and more.
 	if took := time.Since(start); took > 10*time.Second {

@@ -67,9 +67,9 @@ type Document struct {
 	Root *Node
 }
 
-// Place returns where the value at path stands or, when the text leaves it out, where
+// Position returns where the value at path stands or, when the text leaves it out, where
 // the nearest thing around it does.
-func (d *Document) Place(path string) Place {
+func (d *Document) Position(path string) Position {
 	steps, _ := splitPath(path)
 	n, line, column := d.Root, 0, 0
 	if n != nil {
@@ -82,7 +82,7 @@ func (d *Document) Place(path string) Place {
 		}
 		n, line, column = next, next.Line, next.Column
 	}
-	return Place{File: d.File, Line: line, Column: column}
+	return Position{File: d.File, Line: line, Column: column}
 }
 
 func (n *Node) step(s step) *Node {

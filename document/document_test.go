@@ -43,14 +43,14 @@ func TestPlaceIsTheNearestThatTheTextHas(t *testing.T) {
 		"metadata.name":           "f.yaml:1:1",
 		"spec.clients.name.inner": "f.yaml:3:5",
 	} {
-		if got := d.Place(path).String(); got != want {
+		if got := d.Position(path).String(); got != want {
 			t.Errorf("place of %q is %s, want %s", path, got, want)
 		}
 	}
 }
 
 func TestPlaceLeavesOutWhatIsUnknown(t *testing.T) {
-	for want, p := range map[string]Place{
+	for want, p := range map[string]Position{
 		"f.yaml:3:4": {"f.yaml", 3, 4},
 		"f.yaml:3":   {"f.yaml", 3, 0},
 		"f.yaml":     {"f.yaml", 0, 0},
@@ -134,8 +134,8 @@ func TestItemsHaveNames(t *testing.T) {
 		if got, err := d.Resolve(path); got != want || err != nil {
 			t.Errorf("%s is %s, %v, want %s", path, got, err, want)
 		}
-		if d.Place(path) != d.Place(want) {
-			t.Errorf("%s stands at %v, want %v", path, d.Place(path), d.Place(want))
+		if d.Position(path) != d.Position(want) {
+			t.Errorf("%s stands at %v, want %v", path, d.Position(path), d.Position(want))
 		}
 	}
 	if err := d.Set("named[mice].x", number("9", 9, 9)); err != nil || d.Root.Get("named").Items[1].Get("x").Line != 9 {
@@ -164,7 +164,7 @@ func TestPathsLeadBack(t *testing.T) {
 		if n == nil || n.Text != "1" {
 			t.Fatalf("%q does not lead to the value of %q", path, names)
 		}
-		if at := d.Place(path); at.Line != 3 || at.Column != 4 {
+		if at := d.Position(path); at.Line != 3 || at.Column != 4 {
 			t.Fatalf("%q stands at %v", path, at)
 		}
 		if strings.Contains(path, "\n") {
@@ -179,7 +179,7 @@ func FuzzPath(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, path string) {
 		d := Document{Root: &Node{Kind: Object}}
-		if err := d.Set(path, number("1", 3, 4)); err == nil && d.Place(path).Line != 3 {
+		if err := d.Set(path, number("1", 3, 4)); err == nil && d.Position(path).Line != 3 {
 			t.Errorf("%q was set, but is not found again", path)
 		}
 	})

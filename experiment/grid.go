@@ -21,18 +21,18 @@ func assignOver(path, value string) scenario.Assignment {
 	return scenario.Assignment{Option: "--over", Text: path + "=" + value}
 }
 
-// overPlace is where a mistake in an --over is.
-func overPlace(text string) document.Place {
-	return document.Place{File: "--over " + document.Abridge(text)}
+// overPosition is where a mistake in an --over is.
+func overPosition(text string) document.Position {
+	return document.Position{File: "--over " + document.Abridge(text)}
 }
 
 // parseOver takes the texts of --over apart: PATH=VALUE,VALUE,...
-func parseOver(texts []string) ([]reports.SweepParameter, document.Mistakes) {
+func parseOver(texts []string) ([]reports.SweepParameter, document.Errors) {
 	var all []reports.SweepParameter
-	var mistakes document.Mistakes
+	var mistakes document.Errors
 	points := 1
 	for _, text := range texts {
-		fail := func(format string, args ...any) { mistakes.Add(overPlace(text), "", format, args...) }
+		fail := func(format string, args ...any) { mistakes.Add(overPosition(text), "", format, args...) }
 		path, list, found := scenario.Cut(text, '=')
 		if !found {
 			fail("want PATH=VALUE,VALUE,..., as 'spec.workload[elephants].clients=1,4,16'")
@@ -72,17 +72,17 @@ func parseOver(texts []string) ([]reports.SweepParameter, document.Mistakes) {
 
 // resolve returns those parameters that the scenario has, each once, and what is wrong with
 // the others.
-func resolve(all []reports.SweepParameter, sc *scenario.Scenario) (valid []reports.SweepParameter, mistakes document.Mistakes) {
+func resolve(all []reports.SweepParameter, sc *scenario.Scenario) (valid []reports.SweepParameter, mistakes document.Errors) {
 	var paths []string // of the valid ones
 	for _, p := range all {
 		path, err := sc.Path(p.Path)
 		if err != nil {
-			mistakes.Add(overPlace(p.Path), "", "%v", err)
+			mistakes.Add(overPosition(p.Path), "", "%v", err)
 			continue
 		}
 		i := slices.IndexFunc(paths, func(other string) bool { return document.Within(path, other) || document.Within(other, path) })
 		if i >= 0 {
-			mistakes.Add(overPlace(p.Path), "", "is swept already by --over %s", valid[i].Path)
+			mistakes.Add(overPosition(p.Path), "", "is swept already by --over %s", valid[i].Path)
 			continue
 		}
 		valid, paths = append(valid, p), append(paths, path)
@@ -129,7 +129,7 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options sc
 	mistakes = append(mistakes, wrong...)
 	type point struct {
 		*scenario.Scenario
-		mistakes document.Mistakes
+		mistakes document.Errors
 	}
 	n := g.Sweep.Points()
 	read := newInOrder(ctx, runtime.GOMAXPROCS(0), n, func(ctx context.Context, i int) (point, error) {
@@ -139,7 +139,7 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options sc
 			at.Set = append(at.Set, assignOver(g.Sweep.Parameters[k].Path, value))
 		}
 		sc, err := file.one(arg, at)
-		var wrong document.Mistakes
+		var wrong document.Errors
 		switch {
 		case errors.As(err, &wrong):
 			return point{mistakes: wrong}, ctx.Err()
@@ -149,7 +149,7 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options sc
 		return point{Scenario: sc}, ctx.Err()
 	})
 	defer read.stop()
-	found := pointMistakes{sweep: g.Sweep, at: map[document.Mistake]*seenAt{}}
+	found := pointErrors{sweep: g.Sweep, at: map[document.Error]*seenAt{}}
 	for i := range n {
 		progress(i, n)
 		p, err := read.next()
@@ -166,17 +166,17 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options sc
 	return g, err
 }
 
-// pointMistakes are those of all points, each told once.
-type pointMistakes struct {
+// pointErrors are those of all points, each told once.
+type pointErrors struct {
 	sweep *reports.Sweep
-	order []document.Mistake
-	at    map[document.Mistake]*seenAt
+	order []document.Error
+	at    map[document.Error]*seenAt
 }
 
 // seenAt is the first point of a mistake, and how many have it.
 type seenAt struct{ first, points int }
 
-func (p *pointMistakes) add(point int, mistakes document.Mistakes) {
+func (p *pointErrors) add(point int, mistakes document.Errors) {
 	for _, m := range mistakes {
 		if seen := p.at[m]; seen != nil {
 			seen.points++
@@ -188,7 +188,7 @@ func (p *pointMistakes) add(point int, mistakes document.Mistakes) {
 }
 
 // mistakes returns them all. One that is not in a value by itself is told with its point.
-func (p *pointMistakes) mistakes() (all document.Mistakes) {
+func (p *pointErrors) mistakes() (all document.Errors) {
 	for _, m := range p.order {
 		seen := p.at[m]
 		if !strings.HasPrefix(m.File, "--over ") {

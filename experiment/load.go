@@ -17,10 +17,10 @@ import (
 )
 
 // Load reads scenarios, from files, from standard input or from the library. Their mistakes come together, as
-// document.Mistakes.
+// document.Errors.
 func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error) {
 	var loaded []*scenario.Scenario
-	var mistakes document.Mistakes
+	var mistakes document.Errors
 	from := map[string]string{}
 	for _, arg := range args {
 		var some []*scenario.Scenario
@@ -30,7 +30,7 @@ func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error)
 		}
 		for _, sc := range some {
 			if other, ok := from[sc.Metadata.Name]; ok {
-				wrong.Add(document.Place{File: arg}, "metadata.name", "%q is already the name of a scenario in %s: their results would go to one folder", sc.Metadata.Name, other)
+				wrong.Add(document.Position{File: arg}, "metadata.name", "%q is already the name of a scenario in %s: their results would go to one folder", sc.Metadata.Name, other)
 			}
 			from[sc.Metadata.Name] = arg
 		}
@@ -56,7 +56,7 @@ type found struct {
 }
 
 // find finds the file or the library's scenario that is called so.
-func find(arg string) (file found, wrong document.Mistakes) {
+func find(arg string) (file found, wrong document.Errors) {
 	inLibrary := slices.Contains(scenarios.Names(), arg)
 	info, err := os.Stat(arg)
 	switch {
@@ -66,7 +66,7 @@ func find(arg string) (file found, wrong document.Mistakes) {
 		return found{scenarios.Files, scenarios.File(arg)}, nil
 	}
 	near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), scenario.Beside(nil, arg)))
-	wrong.Add(document.Place{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
+	wrong.Add(document.Position{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
 	return file, wrong
 }
 

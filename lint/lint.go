@@ -37,9 +37,9 @@ type Finding struct {
 	Rule     string
 	Severity Severity
 	Message  string
-	Place    document.Place // of the field, as near as the text has it
-	Kind     string         // of the object: FlowSchema or PriorityLevelConfiguration; "" if unknown
-	Name     string         // of the object
+	Position document.Position // of the field, as near as the text has it
+	Kind     string            // of the object: FlowSchema or PriorityLevelConfiguration; "" if unknown
+	Name     string            // of the object
 }
 
 // Input is what is looked at.
@@ -88,8 +88,8 @@ func Check(in Input) []Finding {
 // Sort puts findings in the order of file, line, column, rule and message.
 func Sort(findings []Finding) {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.Place.Line, b.Place.Line),
-			cmp.Compare(a.Place.Column, b.Place.Column), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line),
+			cmp.Compare(a.Position.Column, b.Position.Column), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
 }
 
@@ -166,19 +166,19 @@ func (l *linter) add(id string, origin *config.Origin, kind, name, path, message
 	}
 	f := Finding{Rule: id, Severity: ruleOf(id).Severity, Message: kind + " " + name + ": " + message, Kind: kind, Name: name}
 	if origin != nil {
-		f.Place = origin.Place(path)
+		f.Position = origin.Position(path)
 	}
 	l.findings = append(l.findings, f)
 }
 
 // Invalid returns a finding for each mistake that decoding has found: what a server refuses.
-func Invalid(mistakes document.Mistakes) (findings []Finding) {
+func Invalid(mistakes document.Errors) (findings []Finding) {
 	for _, m := range mistakes.Sorted() {
 		message := m.Message
 		if m.Path != "" {
 			message = m.Path + ": " + message
 		}
-		findings = append(findings, Finding{Rule: "invalid", Severity: ruleOf("invalid").Severity, Message: message, Place: m.Place})
+		findings = append(findings, Finding{Rule: "invalid", Severity: ruleOf("invalid").Severity, Message: message, Position: m.Position})
 	}
 	return findings
 }

@@ -23,7 +23,7 @@ func decode(t testing.TB, name, text string) (config.Objects, []lint.Finding) {
 		t.Fatal(err)
 	}
 	decoded := config.Decode(docs...)
-	return decoded.Objects, lint.Invalid(decoded.Mistakes)
+	return decoded.Objects, lint.Invalid(decoded.Errors)
 }
 
 // input is a cluster of Kubernetes 1.37 with the default limits and the suggested objects below.
@@ -73,7 +73,7 @@ func TestExamples(t *testing.T) {
 					if !isBad || f.Rule != rule.ID {
 						t.Errorf("%s: unexpected %s: %s", file.Name, f.Rule, f.Message)
 					}
-					if f.Place.Line == 0 {
+					if f.Position.Line == 0 {
 						t.Errorf("%s: %s has no position", file.Name, f.Rule)
 					}
 					if f.Severity > rule.Severity {

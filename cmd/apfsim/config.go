@@ -65,7 +65,7 @@ func (f *configFlags) load(cmd *cobra.Command, files []string) (*scenario.Loaded
 	for _, source := range loaded.Sources {
 		printAll(cmd.ErrOrStderr(), "note", source.Notes)
 	}
-	if err := loaded.Mistakes.Err(); err != nil {
+	if err := loaded.Errors.Err(); err != nil {
 		return nil, invalid(err)
 	}
 	printAll(cmd.ErrOrStderr(), "warning", loaded.Warnings)
@@ -73,7 +73,7 @@ func (f *configFlags) load(cmd *cobra.Command, files []string) (*scenario.Loaded
 }
 
 // printAll prints notes or warnings, a line each.
-func printAll(stderr io.Writer, what string, all document.Mistakes) {
+func printAll(stderr io.Writer, what string, all document.Errors) {
 	for _, m := range all {
 		fmt.Fprintf(stderr, "apfsim: %s: %v\n", what, m)
 	}

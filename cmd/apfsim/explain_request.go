@@ -103,13 +103,13 @@ func (r *requestFlags) parse(cmd *cobra.Command, args []string) (*reports.Questi
 type requestParser struct {
 	*requestFlags
 	cmd      *cobra.Command
-	mistakes document.Mistakes
+	mistakes document.Errors
 	verb     string // as given
 	version  string // of the API, as given
 }
 
 func (p *requestParser) fail(flag, format string, args ...any) {
-	p.mistakes.Add(document.Place{}, flag, format, args...)
+	p.mistakes.Add(document.Position{}, flag, format, args...)
 }
 
 func (p *requestParser) note(format string, args ...any) {
@@ -167,7 +167,7 @@ func (p *requestParser) who() {
 }
 
 // translate reports a mistake in a request of a scenario as one in the flags.
-func (p *requestParser) translate(m document.Mistake) {
+func (p *requestParser) translate(m document.Error) {
 	switch m.Path {
 	case "request.as":
 		p.fail("--user", "is missing or empty; want one of --user, --as, --service-account, --node, --anonymous")

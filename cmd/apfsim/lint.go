@@ -81,17 +81,17 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	}
 	loaded := scenario.LoadConfig(flags.base, args)
 	of := 0 // mistakes in what could be read
-	var mistakes document.Mistakes
+	var mistakes document.Errors
 	for _, source := range loaded.Sources {
-		of += len(source.Mistakes)
-		mistakes = append(mistakes, source.Mistakes...)
+		of += len(source.Errors)
+		mistakes = append(mistakes, source.Errors...)
 		in.Objects = config.Merge(in.Objects, source.Objects)
 	}
-	if len(loaded.Mistakes) > of {
-		return invalid(loaded.Mistakes)
+	if len(loaded.Errors) > of {
+		return invalid(loaded.Errors)
 	}
 	for _, source := range loaded.Sources {
-		printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(slices.Clone(source.Notes), func(m document.Mistake) bool {
+		printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(slices.Clone(source.Notes), func(m document.Error) bool {
 			return m.Path != "" // the versions that are no longer served are findings
 		}))
 	}
@@ -227,7 +227,7 @@ type jsonFinding struct {
 func toJSON(findings []lint.Finding) []jsonFinding {
 	all := make([]jsonFinding, len(findings))
 	for i, f := range findings {
-		all[i] = jsonFinding{f.Rule, f.Severity.String(), f.Message, f.Place.File, f.Place.Line, f.Kind, f.Name}
+		all[i] = jsonFinding{f.Rule, f.Severity.String(), f.Message, f.Position.File, f.Position.Line, f.Kind, f.Name}
 	}
 	return all
 }
@@ -237,7 +237,7 @@ func writeFindings(w io.Writer, findings []lint.Finding, objects config.Objects)
 	counts := map[lint.Severity]int{}
 	for _, f := range findings {
 		counts[f.Severity]++
-		at := f.Place.String()
+		at := f.Position.String()
 		if at != "" {
 			at += ": "
 		}

@@ -47,12 +47,12 @@ func (s *server) showRequests(snapshot *trial.Snapshot, place map[string]int) {
 			continue
 		}
 		shown := trial.Request{
-			Queue: r.Queue(), Place: -1, ArrivalNs: s.trial.Requests[n].ArrivalNs,
+			Queue: r.Queue(), Position: -1, ArrivalNs: s.trial.Requests[n].ArrivalNs,
 			FlowSchema: r.route.Schema.Name, Flow: r.route.Distinguisher,
 			Seats: r.Work.InitialSeats, FinalSeats: r.Work.FinalSeats, AdditionalNs: r.Work.AdditionalLatencyNs,
 		}
 		if r.Waiting() {
-			shown.Place = waiting[spot{level, shown.Queue}]
+			shown.Position = waiting[spot{level, shown.Queue}]
 			waiting[spot{level, shown.Queue}]++
 		}
 		snapshot.Levels[level].Requests = append(snapshot.Levels[level].Requests, shown)

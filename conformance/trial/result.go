@@ -72,7 +72,7 @@ type Queue struct {
 // Request is a request that waits or executes, as dump_requests shows it.
 type Request struct {
 	Queue        int // -1 for none
-	Place        int // in the queue, -1 while it executes
+	Position     int // in the queue, -1 while it executes
 	ArrivalNs    int64
 	FlowSchema   string
 	Flow         string // distinguisher
@@ -83,5 +83,5 @@ type Request struct {
 
 // Compare orders the requests of a level as Level.Requests has them.
 func (r Request) Compare(other Request) int {
-	return cmp.Or(cmp.Compare(r.Queue, other.Queue), cmp.Compare(other.Place, r.Place), cmp.Compare(r.ArrivalNs, other.ArrivalNs))
+	return cmp.Or(cmp.Compare(r.Queue, other.Queue), cmp.Compare(other.Position, r.Position), cmp.Compare(r.ArrivalNs, other.ArrivalNs))
 }

@@ -47,7 +47,7 @@ func (s *Snapshot) lines() map[string]string {
 		}
 		for _, r := range l.Requests {
 			state := "executes"
-			if r.Place >= 0 {
+			if r.Position >= 0 {
 				state = "waits"
 			}
 			lines[fmt.Sprintf("%s/%04d/%020d", l.Name, r.Queue, r.ArrivalNs)] = fmt.Sprintf("    %s since %d: seats %d, then %d for %d ns; %s %s",

@@ -46,7 +46,7 @@ func (o *Objects) UnmarshalJSON(text []byte) error {
 	}
 	decoded := config.Decode(docs...)
 	o.Objects = decoded.Objects
-	return decoded.Mistakes.Err()
+	return decoded.Errors.Err()
 }
 
 // Step is one write of one object, and the configuration after it.

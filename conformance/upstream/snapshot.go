@@ -47,7 +47,7 @@ func (s *server) snapshot() trial.Snapshot {
 		}
 		l := levels[row[0]]
 		l.Requests = append(l.Requests, trial.Request{
-			Queue: s.number(row[2]), Place: s.number(row[3]), ArrivalNs: int64(arrival.Sub(s.start)),
+			Queue: s.number(row[2]), Position: s.number(row[3]), ArrivalNs: int64(arrival.Sub(s.start)),
 			FlowSchema: row[1], Flow: row[4],
 			Seats: s.number(row[6]), FinalSeats: s.number(row[7]), AdditionalNs: int64(latency),
 		})

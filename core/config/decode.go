@@ -39,10 +39,10 @@ const keepZeroShares = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-sha
 
 // Decoded is what documents hold.
 type Decoded struct {
-	Objects  Objects
-	Skipped  Kinds             // objects of other kinds, which mean nothing to flow control
-	Notes    document.Mistakes // what is valid, but no longer served
-	Mistakes document.Mistakes
+	Objects Objects
+	Skipped Kinds           // objects of other kinds, which mean nothing to flow control
+	Notes   document.Errors // what is valid, but no longer served
+	Errors  document.Errors
 }
 
 // Decode reads the FlowSchemas and PriorityLevelConfigurations of docs, each of them one
@@ -52,12 +52,12 @@ type Decoded struct {
 // something is wrong is left out and its mistakes are returned; so are, as mistakes, two
 // objects of one kind and name.
 func Decode(docs ...document.Document) Decoded {
-	r := reader{seen: map[[2]string]document.Place{}, skipped: map[string]int{}}
+	r := reader{seen: map[[2]string]document.Position{}, skipped: map[string]int{}}
 	var d Decoded
 	for _, doc := range docs {
 		r.Decoder = &document.Decoder{File: doc.File}
 		r.read(doc.Root, "", header{})
-		d.Mistakes = append(d.Mistakes, r.Mistakes...)
+		d.Errors = append(d.Errors, r.Errors...)
 	}
 	d.Objects, d.Notes = r.objects, RemovedVersions(r.objects)
 	for kind, count := range r.skipped {
@@ -79,7 +79,7 @@ func Foreign(apiVersion, kind string) bool {
 // UnmarshalDocument reads a list of objects, or a single one, within another document,
 // by the rules of [Decode], but for objects of other kinds, which are mistakes here.
 func (o *Objects) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	r := reader{Decoder: d, seen: map[[2]string]document.Place{}}
+	r := reader{Decoder: d, seen: map[[2]string]document.Position{}}
 	if n.Kind != document.List {
 		r.read(n, path, header{})
 	}
@@ -93,8 +93,8 @@ func (o *Objects) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 type reader struct {
 	*document.Decoder
 	objects Objects
-	seen    map[[2]string]document.Place // where each kind and name is defined
-	skipped map[string]int               // objects of other kinds; nil where they are mistakes
+	seen    map[[2]string]document.Position // where each kind and name is defined
+	skipped map[string]int                  // objects of other kinds; nil where they are mistakes
 }
 
 // header is what says how to read an object.
@@ -150,11 +150,11 @@ func (r *reader) read(n *document.Node, path string, around header) {
 		return
 	}
 	if n == nil || n.Kind != document.Object {
-		at, kind := document.Place{File: r.File}, document.Null
+		at, kind := document.Position{File: r.File}, document.Null
 		if n != nil {
 			at.Line, at.Column, kind = n.Line, n.Column, n.Kind
 		}
-		r.Mistakes.Add(at, path, "is %v; want an object with apiVersion and kind", kind)
+		r.Errors.Add(at, path, "is %v; want an object with apiVersion and kind", kind)
 		return
 	}
 	h, ok := r.header(n, path, around)
@@ -316,10 +316,10 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 
 // decodeObject reads n into o and returns the validator for what it says.
 func (r *reader) decodeObject(n *document.Node, path string, o any) *validator {
-	before := len(r.Mistakes)
+	before := len(r.Errors)
 	r.Decode(n, path, o)
 	return &validator{Decoder: r.Decoder, object: document.Document{File: r.File, Root: n}, path: path,
-		first: before, decoded: len(r.Mistakes)}
+		first: before, decoded: len(r.Errors)}
 }
 
 // origin returns where the object was read.
@@ -352,7 +352,7 @@ func (r *reader) template(v *validator) bool {
 	if v.path != "" {
 		path = v.path + "." + path
 	}
-	r.Mistakes = r.Mistakes[:v.first]
+	r.Errors = r.Errors[:v.first]
 	r.Fail(at, path, "%q is a template; want it rendered, as by helm template", document.Abridge(at.Text))
 	return true
 }
@@ -391,8 +391,8 @@ func (r *reader) explainShares(v *validator, apiVersion string) {
 			versions = append(versions, strings.TrimPrefix(version.Name, group+"/"))
 		}
 	}
-	for i := range r.Mistakes[v.first:v.decoded] {
-		m := &r.Mistakes[v.first+i]
+	for i := range r.Errors[v.first:v.decoded] {
+		m := &r.Errors[v.first+i]
 		if strings.HasSuffix(m.Path, "spec.limited."+elsewhere) && strings.HasPrefix(m.Message, "unknown field") {
 			m.Message = fmt.Sprintf("is a field of %s; use %s in %s", strings.Join(versions, ", "), here,
 				strings.TrimPrefix(apiVersion, group+"/"))
@@ -410,7 +410,7 @@ func (r *reader) claim(v *validator, kind, name string) {
 		v.fail("metadata.name", "duplicate %s %q (first defined at %v)", kind, name, at)
 		return
 	}
-	r.seen[key] = v.object.Place("metadata.name")
+	r.seen[key] = v.object.Position("metadata.name")
 }
 
 // priorityLevelSpecAssured is PriorityLevelSpec as the versions up to v1beta2 write it.

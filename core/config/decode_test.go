@@ -15,10 +15,10 @@ import (
 )
 
 // decode reads text as file f, and both kinds of mistake together.
-func decode(text string) (config.Objects, document.Mistakes) {
+func decode(text string) (config.Objects, document.Errors) {
 	docs, mistakes := yaml.Parse("f", []byte(text))
 	d := config.Decode(docs...)
-	return d.Objects, append(mistakes, d.Mistakes...)
+	return d.Objects, append(mistakes, d.Errors...)
 }
 
 // ignoreOrigin leaves out of a comparison where objects were read.
@@ -238,8 +238,8 @@ items:
 - {apiVersion: v1, kind: Service}
 `))
 	d := config.Decode(docs...)
-	if mistakes != nil || d.Mistakes != nil || len(d.Objects.FlowSchemas) != 1 {
-		t.Errorf("%v %v: got %d FlowSchemas, want a", mistakes, d.Mistakes, len(d.Objects.FlowSchemas))
+	if mistakes != nil || d.Errors != nil || len(d.Objects.FlowSchemas) != 1 {
+		t.Errorf("%v %v: got %d FlowSchemas, want a", mistakes, d.Errors, len(d.Objects.FlowSchemas))
 	}
 	if got, want := d.Skipped.String(), "no kind 3, Service 2, Deployment 1, Pod 1"; got != want || d.Skipped.Total() != 7 {
 		t.Errorf("skipped %d: %s, want 7: %s", d.Skipped.Total(), got, want)
@@ -262,8 +262,8 @@ items:
   spec: {type: Limited, limited: {limitResponse: {type: Reject}}}
 `))
 	d := config.Decode(docs...)
-	if d.Mistakes != nil {
-		t.Fatal(d.Mistakes)
+	if d.Errors != nil {
+		t.Fatal(d.Errors)
 	}
 	schema, level := d.Objects.FlowSchemas[0].Origin, d.Objects.PriorityLevels[0].Origin
 	for _, c := range []struct {
@@ -277,7 +277,7 @@ items:
 		{level, "spec.type", "f:12:16"},
 		{nil, "spec.type", ""},
 	} {
-		if got := c.origin.Place(c.path).String(); got != c.want {
+		if got := c.origin.Position(c.path).String(); got != c.want {
 			t.Errorf("%q is at %q, want %q", c.path, got, c.want)
 		}
 	}
@@ -302,8 +302,8 @@ func TestVersionsNoLongerServed(t *testing.T) {
 		"f:15:13" + prefix + "v1beta2 (1 object): Kubernetes 1.29 and later do not serve this version; use " + group + shares + "\n" +
 		"f:22:13" + prefix + "v1beta1 (1 object): Kubernetes 1.26 and later do not serve this version; use " + group + shares + "\n" +
 		"f:29:13" + prefix + "v1alpha1 (1 object): Kubernetes 1.21 and later do not serve this version; use " + group + shares
-	if got := d.Notes.Error(); got != want || d.Mistakes != nil || len(d.Objects.PriorityLevels) != 6 {
-		t.Errorf("%v\ngot\n%s\nwant\n%s", d.Mistakes, got, want)
+	if got := d.Notes.Error(); got != want || d.Errors != nil || len(d.Objects.PriorityLevels) != 6 {
+		t.Errorf("%v\ngot\n%s\nwant\n%s", d.Errors, got, want)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestTwoOfOneName(t *testing.T) {
 	more, _ := yaml.Parse("g", []byte(flowSchema("a", "  priorityLevelConfiguration: {name: other}\n")))
 	decoded := config.Decode(append(docs, more...)...)
 	objects := decoded.Objects
-	if got, want := decoded.Mistakes.Error(), `g:3:18: metadata.name: duplicate FlowSchema "a" (first defined at f:3:18)`; got != want {
+	if got, want := decoded.Errors.Error(), `g:3:18: metadata.name: duplicate FlowSchema "a" (first defined at f:3:18)`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if len(objects.FlowSchemas) != 1 || len(objects.PriorityLevels) != 1 {
@@ -353,7 +353,7 @@ func TestObjectsWithinADocument(t *testing.T) {
 	}
 	d := document.Decoder{File: "f"}
 	d.Decode(docs[0].Root, "", &scenario)
-	if got, want := d.Mistakes.Error(), "f:6:71: spec.objects[0].spec.matchingPrecedence: 10001 is out of range; want 1 to 10000"; got != want {
+	if got, want := d.Errors.Error(), "f:6:71: spec.objects[0].spec.matchingPrecedence: 10001 is out of range; want 1 to 10000"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if o := scenario.Spec.Objects; len(o.FlowSchemas) != 1 || o.FlowSchemas[0].Name != "c" {

@@ -215,8 +215,8 @@ func TestBootstrapObjectsAreTheCallers(t *testing.T) {
 	if got := o.FlowSchemas[0].Spec.Rules[0].ResourceRules[0].Resources[0]; got != config.Wildcard {
 		t.Errorf("changing the verbs changed the resources to %s", got)
 	}
-	if d := config.Decode(document.Document{File: "f", Root: reread(t, config.Suggested())}); d.Mistakes != nil {
-		t.Errorf("the next caller got changed objects: %v", d.Mistakes)
+	if d := config.Decode(document.Document{File: "f", Root: reread(t, config.Suggested())}); d.Errors != nil {
+		t.Errorf("the next caller got changed objects: %v", d.Errors)
 	}
 }
 

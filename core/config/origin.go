@@ -16,14 +16,14 @@ type Origin struct {
 	Generation  int64             // of the object's spec, as a server counts it; 0 when absent
 }
 
-// Place returns the position of the value at a path within the object, as
+// Position returns the position of the value at a path within the object, as
 // spec.rules[0].subjects, or of the nearest thing around it when the text leaves it out. The
 // path "" is the object itself. A nil Origin has no position.
-func (o *Origin) Place(path string) document.Place {
+func (o *Origin) Position(path string) document.Position {
 	if o == nil {
-		return document.Place{}
+		return document.Position{}
 	}
-	return o.Document.Place(path)
+	return o.Document.Position(path)
 }
 
 // Version is a version of the API group of both kinds.
@@ -65,10 +65,10 @@ func versionOf(name string) Version {
 
 // RemovedVersions returns a note for each file and version of the API group of which there
 // are objects, but which Kubernetes 1.37 no longer serves. They are decoded all the same.
-func RemovedVersions(o Objects) document.Mistakes {
+func RemovedVersions(o Objects) document.Errors {
 	type key struct{ file, version string }
 	var keys []key
-	first, count := map[key]document.Place{}, map[key]int{}
+	first, count := map[key]document.Position{}, map[key]int{}
 	add := func(origin *Origin) {
 		if origin == nil || versionOf(origin.APIVersion).RemovedIn == 0 {
 			return
@@ -76,7 +76,7 @@ func RemovedVersions(o Objects) document.Mistakes {
 		k := key{origin.Document.File, origin.APIVersion}
 		if count[k]++; count[k] == 1 {
 			keys = append(keys, k)
-			first[k] = origin.Place("apiVersion")
+			first[k] = origin.Position("apiVersion")
 		}
 	}
 	for _, s := range o.FlowSchemas {
@@ -85,7 +85,7 @@ func RemovedVersions(o Objects) document.Mistakes {
 	for _, l := range o.PriorityLevels {
 		add(l.Origin)
 	}
-	var notes document.Mistakes
+	var notes document.Errors
 	for _, k := range keys {
 		objects, shares := "1 object", ""
 		if count[k] > 1 {

@@ -23,9 +23,9 @@ type validator struct {
 	failed  bool              // something else was wrong
 }
 
-// enoughMistakes is when a source has so many mistakes that no more are looked up and noted;
+// enoughErrors is when a source has so many mistakes that no more are looked up and noted;
 // it bounds the time that a text made of nothing else takes.
-const enoughMistakes = 1000
+const enoughErrors = 1000
 
 // ok reports whether nothing is wrong with the object.
 func (v *validator) ok() bool { return v.decoded == v.first && !v.failed }
@@ -34,19 +34,19 @@ func (v *validator) ok() bool { return v.decoded == v.first && !v.failed }
 // decoded in the first place.
 func (v *validator) fail(path, format string, args ...any) {
 	v.failed = true
-	if len(v.Mistakes) >= enoughMistakes {
+	if len(v.Errors) >= enoughErrors {
 		return
 	}
 	full := path
 	if v.path != "" {
 		full = v.path + "." + path
 	}
-	for _, m := range v.Mistakes[v.first:v.decoded] {
+	for _, m := range v.Errors[v.first:v.decoded] {
 		if rest, ok := strings.CutPrefix(full, m.Path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return
 		}
 	}
-	v.Mistakes.Add(v.object.Place(path), full, format, args...)
+	v.Errors.Add(v.object.Position(path), full, format, args...)
 }
 
 // oneOf notes a mistake when value is none of want.

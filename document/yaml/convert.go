@@ -13,14 +13,14 @@ import (
 // converter turns the parser's nodes into document nodes.
 type converter struct {
 	file      string
-	mistakes  document.Mistakes
+	mistakes  document.Errors
 	nodesLeft int
 	open      map[*yamlv3.Node]bool // anchored nodes that are being converted
 	stopped   bool                  // a bound was exceeded: what follows is not looked at
 }
 
 func (c *converter) fail(n *yamlv3.Node, path, format string, args ...any) {
-	c.mistakes.Add(document.Place{File: c.file, Line: n.Line, Column: n.Column}, path, format, args...)
+	c.mistakes.Add(document.Position{File: c.file, Line: n.Line, Column: n.Column}, path, format, args...)
 }
 
 func (c *converter) stop(n *yamlv3.Node, path, format string, args ...any) *document.Node {

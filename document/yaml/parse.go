@@ -29,10 +29,10 @@ const (
 // Parse reads every document of text; those that hold nothing are skipped. File names
 // the text in places. A document in which something is wrong is left out and its
 // mistakes are returned; so is, as a mistake, a text without any document.
-func Parse(file string, text []byte) ([]document.Document, document.Mistakes) {
+func Parse(file string, text []byte) ([]document.Document, document.Errors) {
 	docs, mistakes := ParseManifests(file, text, func(string, string) bool { return false })
 	if len(docs) == 0 && len(mistakes) == 0 {
-		mistakes.Add(document.Place{File: file}, "", "is empty: want a YAML or JSON document")
+		mistakes.Add(document.Position{File: file}, "", "is empty: want a YAML or JSON document")
 	}
 	return docs, mistakes
 }
@@ -40,8 +40,8 @@ func Parse(file string, text []byte) ([]document.Document, document.Mistakes) {
 // ParseManifests is Parse for a text of Kubernetes objects of which some are foreign. Such a
 // document may hold what Parse refuses, and comes with its apiVersion and kind alone. A text
 // without any document is no mistake.
-func ParseManifests(file string, text []byte, foreign func(apiVersion, kind string) bool) ([]document.Document, document.Mistakes) {
-	var mistakes document.Mistakes
+func ParseManifests(file string, text []byte, foreign func(apiVersion, kind string) bool) ([]document.Document, document.Errors) {
+	var mistakes document.Errors
 	if at, problem := unreadable(text); problem != "" {
 		at.File = file
 		mistakes.Add(at, "", "%s", problem)
@@ -51,7 +51,7 @@ func ParseManifests(file string, text []byte, foreign func(apiVersion, kind stri
 	roots, err := parseNodes(text)
 	if err != nil {
 		line, problem := locate(text, err)
-		mistakes.Add(document.Place{File: file, Line: line}, "", "%s", problem)
+		mistakes.Add(document.Position{File: file, Line: line}, "", "%s", problem)
 	}
 	c := converter{file: file, nodesLeft: maxNodes, open: map[*yamlv3.Node]bool{}}
 	var docs []document.Document
@@ -98,7 +98,7 @@ func header(object *yamlv3.Node) *document.Node {
 }
 
 // unreadable says why text cannot be YAML at all, and where, or returns "".
-func unreadable(text []byte) (at document.Place, problem string) {
+func unreadable(text []byte) (at document.Position, problem string) {
 	if len(text) > MaxBytes {
 		return at, fmt.Sprintf("is more than %d MiB long", MaxBytes>>20)
 	}

@@ -91,7 +91,7 @@ spec:
 		"spec.rules[0]":       "f:7:5",
 		"spec.rules[0].name":  "f:7:11",
 	} {
-		if got := docs[0].Place(path).String(); got != want {
+		if got := docs[0].Position(path).String(); got != want {
 			t.Errorf("%s stands at %s, want %s", path, got, want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestParseReadsEveryDocumentAndSkipsEmptyOnes(t *testing.T) {
 	}
 	var got []string
 	for _, d := range docs {
-		got = append(got, d.Place("").String()+" "+sketch(d.Root))
+		got = append(got, d.Position("").String()+" "+sketch(d.Root))
 	}
 	if want := []string{"f:4:1 {a: 1}", "f:9:1 {b: 2}"}; strings.Join(got, "; ") != strings.Join(want, "; ") {
 		t.Errorf("got %q, want %q", got, want)
@@ -130,7 +130,7 @@ func TestAliasesAreCopies(t *testing.T) {
 	if got, want := sketch(docs[0].Root), `{k: "name", a: {n: 1}, b: {n: 2}, name: 3}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := docs[0].Place("b").String(); got != "f:2:4" {
+	if got := docs[0].Position("b").String(); got != "f:2:4" {
 		t.Errorf("a copy stands at %s, want the place of the original", got)
 	}
 }

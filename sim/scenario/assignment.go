@@ -25,13 +25,13 @@ func Assignments(option string, texts []string) []Assignment {
 }
 
 // place is where mistakes in the assignment are.
-func (a *Assignment) place() document.Place {
-	return document.Place{File: a.Option + " " + document.Abridge(a.Text)}
+func (a *Assignment) place() document.Position {
+	return document.Position{File: a.Option + " " + document.Abridge(a.Text)}
 }
 
 // assignment is one that has been taken apart.
 type assignment struct {
-	place        document.Place
+	place        document.Position
 	path         string
 	level, field string // of level[NAME].FIELD; "" for what stands in the scenario
 	value        string
@@ -39,9 +39,9 @@ type assignment struct {
 }
 
 // parseAssignments takes the texts of assignments apart.
-func parseAssignments(all []Assignment) ([]assignment, document.Mistakes) {
+func parseAssignments(all []Assignment) ([]assignment, document.Errors) {
 	var assignments []assignment
-	var mistakes document.Mistakes
+	var mistakes document.Errors
 	for i := range all {
 		a := assignment{place: all[i].place(), line: -1 - i}
 		path, value, found := Cut(all[i].Text, '=')
@@ -175,9 +175,9 @@ func visit(n *document.Node, f func(*document.Node)) {
 	}
 }
 
-// placeOf returns a place in the scenario file as it is, and one in an assignment by its
+// positionOf returns a place in the scenario file as it is, and one in an assignment by its
 // text.
-func placeOf(p document.Place, assignments []assignment) document.Place {
+func positionOf(p document.Position, assignments []assignment) document.Position {
 	for i := range assignments {
 		if assignments[i].line == p.Line {
 			return assignments[i].place

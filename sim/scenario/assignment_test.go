@@ -17,7 +17,7 @@ func TestAssignments(t *testing.T) {
 		t.Errorf("assigned: %+v", s.Spec)
 	}
 	th := s.Spec.Thresholds[0]
-	if got := th.Place.String(); got != `--set spec.thresholds["wait{workload:mice}"]=[max >= 1s]` {
+	if got := th.Position.String(); got != `--set spec.thresholds["wait{workload:mice}"]=[max >= 1s]` {
 		t.Errorf("the threshold stands at %s", got)
 	}
 }

@@ -40,7 +40,7 @@ func (v *validator) config(replacement []string) {
 	if len(replacement) > 0 {
 		for _, name := range replacement {
 			objects = v.overlay(objects, host, name, "--config "+filepath.Base(name), func(format string, args ...any) {
-				v.elsewhere.Add(document.Place{}, "", format, args...)
+				v.elsewhere.Add(document.Position{}, "", format, args...)
 			})
 		}
 	} else {
@@ -84,7 +84,7 @@ func (v *validator) overlay(objects config.Objects, fsys fs.FS, name, inputName 
 	for _, file := range source.Files {
 		v.scenario.addInput(Input{Name: inputName + strings.TrimPrefix(file, name), Path: file, sum: v.files.text(fsys, file).sum})
 	}
-	v.elsewhere = append(v.elsewhere, source.Mistakes...)
+	v.elsewhere = append(v.elsewhere, source.Errors...)
 	v.notes = append(v.notes, source.Notes...)
 	return config.Merge(objects, source.Objects)
 }
@@ -97,9 +97,9 @@ func (v *validator) dangling(path string, objects config.Objects) {
 		levels[i] = l.Name
 	}
 	for _, f := range config.Dangling(objects) {
-		at := v.doc.Place(path)
+		at := v.doc.Position(path)
 		if f.Origin != nil {
-			at = f.Origin.Place("spec.priorityLevelConfiguration.name")
+			at = f.Origin.Position("spec.priorityLevelConfiguration.name")
 		}
 		level := f.Spec.PriorityLevelConfiguration.Name
 		v.warnings.Add(at, path, "FlowSchema %s is ignored: there is no priority level %q%s",

@@ -66,7 +66,7 @@ var kindNames = []string{"constant", "uniform", "exponential", "lognormal", "gam
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	before := len(d.Mistakes)
+	before := len(d.Errors)
 	if n.Kind != document.Object {
 		var t Duration
 		if n.Kind == document.List || n.Kind == document.Bool {
@@ -81,7 +81,7 @@ func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Nod
 	decodeOneOf(d, n, path, kindNames, &k)
 	// Something stands there even if it is wrong: it is not to be reported as missing, too.
 	*dist = constant(0)
-	if len(d.Mistakes) > before {
+	if len(d.Errors) > before {
 		return
 	}
 	var made random.Distribution

@@ -255,14 +255,14 @@ type cachedFile struct {
 // traceSummary is what one pass over a trace has found.
 type traceSummary struct {
 	err      error // why it cannot be opened
-	mistakes document.Mistakes
+	mistakes document.Errors
 	requests int64
 	lastNs   int64
 	state    fileState // of the file that was read
 }
 
-// mostTraceMistakes is how many of a trace's mistakes are listed.
-const mostTraceMistakes = 20
+// mostTraceErrors is how many of a trace's mistakes are listed.
+const mostTraceErrors = 20
 
 func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
 	c.mu.Lock()
@@ -283,11 +283,11 @@ func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
 	for {
 		record, ok, err := t.Next()
 		switch {
-		case err != nil && len(sum.mistakes) == mostTraceMistakes:
-			sum.mistakes.Add(err.(document.Mistake).Place, "", "has a mistake as well; what follows has not been read")
+		case err != nil && len(sum.mistakes) == mostTraceErrors:
+			sum.mistakes.Add(err.(document.Error).Position, "", "has a mistake as well; what follows has not been read")
 			return sum
 		case err != nil:
-			sum.mistakes = append(sum.mistakes, err.(document.Mistake))
+			sum.mistakes = append(sum.mistakes, err.(document.Error))
 		case !ok:
 			return sum
 		default:

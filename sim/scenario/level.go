@@ -67,7 +67,7 @@ func (v *validator) level(name string, assignments []assignment) {
 	s := v.scenario
 	var doc document.Document
 	var at int
-	var last document.Place
+	var last document.Position
 	before := len(v.elsewhere)
 	for i := range assignments {
 		a := &assignments[i]
@@ -94,14 +94,14 @@ func (v *validator) level(name string, assignments []assignment) {
 		return
 	}
 	decoded := config.Decode(doc)
-	for _, m := range decoded.Mistakes {
-		place := placeOf(m.Place, assignments)
-		if place == m.Place { // of what only does not go with what is assigned
+	for _, m := range decoded.Errors {
+		place := positionOf(m.Position, assignments)
+		if place == m.Position { // of what only does not go with what is assigned
 			place = last
 		}
 		v.elsewhere.Add(place, m.Path[strings.LastIndexByte(m.Path, '.')+1:], "%s", m.Message)
 	}
-	if len(decoded.Mistakes) == 0 {
+	if len(decoded.Errors) == 0 {
 		changed := decoded.Objects.PriorityLevels[0]
 		changed.Origin = s.Objects.PriorityLevels[at].Origin
 		s.Objects.PriorityLevels = slices.Clone(s.Objects.PriorityLevels)

@@ -28,7 +28,7 @@ type Options struct {
 //
 // The scenarios are nil when there are mistakes. These are in the order of their places,
 // and are all there are: in the file, in the assignments, and in the files referred to.
-func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mistakes) {
+func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Errors) {
 	if fsys == nil {
 		fsys = host
 	}
@@ -38,8 +38,8 @@ func Load(fsys fs.FS, name string, options Options) ([]*Scenario, document.Mista
 	}
 	l.file = l.files.text(fsys, name)
 	if l.file.err != nil {
-		var mistakes document.Mistakes
-		mistakes.Add(document.Place{File: displayName(fsys, name)}, "", "%s", unreadable(fsys, name, l.file.err))
+		var mistakes document.Errors
+		mistakes.Add(document.Position{File: displayName(fsys, name)}, "", "%s", unreadable(fsys, name, l.file.err))
 		return nil, mistakes
 	}
 	docs, mistakes := yaml.Parse(displayName(fsys, name), l.file.text)
@@ -67,7 +67,7 @@ type loader struct {
 }
 
 // load reads one document.
-func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenario, document.Mistakes) {
+func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenario, document.Errors) {
 	s := newScenario()
 	s.File, s.files, s.document = l.name, l.fsys, doc
 	s.addInput(Input{Name: filepath.Base(l.name), Path: l.name, sum: l.file.sum})
@@ -84,7 +84,7 @@ func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenar
 	if v.header() {
 		d := document.Decoder{File: l.name}
 		d.Decode(doc.Root, "", s)
-		v.mistakes = append(v.mistakes, d.Mistakes...)
+		v.mistakes = append(v.mistakes, d.Errors...)
 		v.config(l.options.ConfigFiles)
 		if v.configured {
 			v.levels(assignments)
@@ -93,14 +93,14 @@ func (l *loader) load(doc *document.Document, assignments []assignment) (*Scenar
 	}
 	s.Warnings, s.Notes = v.warnings.Sorted(), distinct(v.notes.Sorted())
 	all := append(v.mistakes, v.elsewhere...)
-	for _, places := range []document.Mistakes{all, s.Warnings} {
+	for _, places := range []document.Errors{all, s.Warnings} {
 		for i := range places {
-			places[i].Place = placeOf(places[i].Place, assignments)
+			places[i].Position = positionOf(places[i].Position, assignments)
 		}
 	}
 	for i := range s.Spec.Thresholds {
 		t := &s.Spec.Thresholds[i]
-		t.Place = placeOf(t.Place, assignments)
+		t.Position = positionOf(t.Position, assignments)
 	}
 	return s, all
 }
@@ -139,8 +139,8 @@ func (v *validator) header() bool {
 }
 
 // repeatedNames returns a mistake for each scenario called like one before it.
-func repeatedNames(scenarios []*Scenario, docs []document.Document) document.Mistakes {
-	var mistakes document.Mistakes
+func repeatedNames(scenarios []*Scenario, docs []document.Document) document.Errors {
+	var mistakes document.Errors
 	first := map[string]int{}
 	for i, s := range scenarios {
 		name := s.Metadata.Name
@@ -148,8 +148,8 @@ func repeatedNames(scenarios []*Scenario, docs []document.Document) document.Mis
 			continue
 		}
 		if at, found := first[name]; found {
-			mistakes.Add(docs[i].Place("metadata.name"), "metadata.name",
-				"%q is the name of the scenario on line %d, too", name, docs[at].Place("metadata").Line)
+			mistakes.Add(docs[i].Position("metadata.name"), "metadata.name",
+				"%q is the name of the scenario on line %d, too", name, docs[at].Position("metadata").Line)
 			continue
 		}
 		first[name] = i
@@ -159,8 +159,8 @@ func repeatedNames(scenarios []*Scenario, docs []document.Document) document.Mis
 
 // distinct leaves out what several scenarios of a file have in common: a mistake in an
 // assignment or in a file that they all refer to.
-func distinct(sorted document.Mistakes) document.Mistakes {
-	seen := map[document.Mistake]bool{}
+func distinct(sorted document.Errors) document.Errors {
+	seen := map[document.Error]bool{}
 	kept := sorted[:0]
 	for _, m := range sorted {
 		if !seen[m] {

@@ -98,7 +98,7 @@ func TestScenarioOfTheDocumentationLoads(t *testing.T) {
 	var thresholds []string
 	for _, th := range s.Spec.Thresholds {
 		thresholds = append(thresholds, fmt.Sprintf("%v: %s %v %s(%v) %s %v %d",
-			th.Place, th.Metric, th.Tags, th.Stat, th.Percentile, th.Op, th.Limit, th.Unit))
+			th.Position, th.Metric, th.Tags, th.Stat, th.Percentile, th.Op, th.Limit, th.Unit))
 	}
 	want := `library/s.yaml:38:29: wait [{workload mice}] p(99) < 1e+08 2
 library/s.yaml:38:46: wait [{workload mice}] max(0) < 1e+09 2
@@ -256,8 +256,8 @@ func TestTraceWorkloads(t *testing.T) {
 
 	fsys["traces/t.jsonl"].Data = []byte(strings.Repeat("{\n", 1000))
 	_, mistakes = Load(fsys, "d/s.yaml", Options{})
-	if len(mistakes) != mostTraceMistakes+1 {
-		t.Errorf("%d mistakes are listed, want %d and a last one", len(mistakes), mostTraceMistakes)
+	if len(mistakes) != mostTraceErrors+1 {
+		t.Errorf("%d mistakes are listed, want %d and a last one", len(mistakes), mostTraceErrors)
 	}
 
 	cache := NewCache()

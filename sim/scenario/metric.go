@@ -183,7 +183,7 @@ const mostWindows = 100_000
 
 // windows checks what a threshold must hold over.
 func (v *validator) windows(t *Threshold) {
-	fail := func(format string, args ...any) { v.mistakes.Add(t.overPlace, t.overPath, format, args...) }
+	fail := func(format string, args ...any) { v.mistakes.Add(t.overPosition, t.overPath, format, args...) }
 	s := &v.scenario.Spec
 	judged := s.Duration - s.Warmup
 	m, called := metricOf(t.Metric, t.Stat)
@@ -205,7 +205,7 @@ func (v *validator) windows(t *Threshold) {
 		fail("%v divides the %v between warm-up and end into %d windows; want at most %d: %v or more",
 			t.Over, judged, judged/t.Over, mostWindows, (judged+mostWindows-1)/mostWindows)
 	case judged%t.Over != 0:
-		v.warnings.Add(t.overPlace, t.overPath, "%v does not divide the %v between warm-up and end; the last %v are in no window, and not judged",
+		v.warnings.Add(t.overPosition, t.overPath, "%v does not divide the %v between warm-up and end; the last %v are in no window, and not judged",
 			t.Over, judged, judged%t.Over)
 	}
 }

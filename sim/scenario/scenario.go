@@ -30,9 +30,9 @@ type Scenario struct {
 	// spec.config, with the mandatory ones supplied.
 	Objects config.Objects `json:"-"`
 	// Warnings are oddities that do not keep the scenario from running.
-	Warnings document.Mistakes `json:"-"`
+	Warnings document.Errors `json:"-"`
 	// Notes say what was skipped in the files of flow-control objects, and what is outdated there.
-	Notes document.Mistakes `json:"-"`
+	Notes document.Errors `json:"-"`
 	// Inputs are the files that all this was read from.
 	Inputs []Input `json:"-"`
 

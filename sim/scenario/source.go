@@ -47,24 +47,24 @@ func (s *ConfigSource) read(c *Cache, fsys fs.FS, name string) {
 		return
 	}
 	var docs []document.Document
-	var mistakes document.Mistakes
+	var mistakes document.Errors
 	for _, file := range s.Files {
 		read := c.textLocked(fsys, file)
 		if read.err != nil {
-			mistakes.Add(document.Place{File: displayName(fsys, file)}, "", "%s", unreadable(fsys, file, read.err))
+			mistakes.Add(document.Position{File: displayName(fsys, file)}, "", "%s", unreadable(fsys, file, read.err))
 			continue
 		}
 		more, wrong := parseManifests(displayName(fsys, file), read.text)
 		docs, mistakes = append(docs, more...), append(mistakes, wrong...)
 	}
 	s.Decoded = config.Decode(docs...)
-	s.Mistakes = append(mistakes, s.Mistakes...)
+	s.Errors = append(mistakes, s.Errors...)
 	others := fmt.Sprintf("%s of other kinds: %v", count(s.Skipped.Total(), "object"), s.Skipped)
 	none := len(s.Objects.FlowSchemas) == 0 && len(s.Objects.PriorityLevels) == 0
 	switch {
 	case !none && len(s.Skipped) > 0:
-		s.Notes.Add(document.Place{File: s.Name}, "", "skipped %s", others)
-	case !none || len(s.Mistakes) > 0:
+		s.Notes.Add(document.Position{File: s.Name}, "", "skipped %s", others)
+	case !none || len(s.Errors) > 0:
 	case len(s.Skipped) > 0:
 		s.nothing("only " + others)
 	case len(docs) > 0:
@@ -76,7 +76,7 @@ func (s *ConfigSource) read(c *Cache, fsys fs.FS, name string) {
 
 // nothing notes that there is no object of flow control.
 func (s *ConfigSource) nothing(found string) {
-	s.Mistakes.Add(document.Place{File: s.Name}, "", "has no FlowSchema or PriorityLevelConfiguration; found %s", found)
+	s.Errors.Add(document.Position{File: s.Name}, "", "has no FlowSchema or PriorityLevelConfiguration; found %s", found)
 }
 
 // Summary says in one line what was read; what was skipped is in the notes.
@@ -142,7 +142,7 @@ var (
 )
 
 // parseManifests parses a file of objects, as kubectl or Helm prints them.
-func parseManifests(file string, text []byte) ([]document.Document, document.Mistakes) {
+func parseManifests(file string, text []byte) ([]document.Document, document.Errors) {
 	docs, mistakes := yaml.ParseManifests(file, withoutNotes(text), config.Foreign)
 	if len(mistakes) == 0 {
 		return docs, nil
@@ -154,8 +154,8 @@ func parseManifests(file string, text []byte) ([]document.Document, document.Mis
 		if newline := bytes.IndexByte(text[at[0]:at[1]], '\n'); newline >= 0 {
 			end = at[0] + newline
 		}
-		place := document.Place{File: file, Line: 1 + bytes.Count(text[:start], []byte{'\n'}), Column: 1 + len([]rune(string(text[start:at[0]])))}
-		return nil, document.Mistakes{{Place: place, Message: fmt.Sprintf(
+		place := document.Position{File: file, Line: 1 + bytes.Count(text[:start], []byte{'\n'}), Column: 1 + len([]rune(string(text[start:at[0]])))}
+		return nil, document.Errors{{Position: place, Message: fmt.Sprintf(
 			"%q is a Helm template; want its rendered objects, as from: helm template CHART | apfsim config validate -",
 			document.Abridge(string(text[at[0]:end])))}}
 	}

@@ -52,7 +52,7 @@ func mustLoad(t *testing.T, text string, set ...string) *Scenario {
 }
 
 // wantMistakes compares all mistakes with the lines expected.
-func wantMistakes(t *testing.T, got document.Mistakes, want ...string) {
+func wantMistakes(t *testing.T, got document.Errors, want ...string) {
 	t.Helper()
 	lines := []string{}
 	for _, m := range got {

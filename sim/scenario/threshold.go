@@ -17,22 +17,22 @@ type Thresholds []Threshold
 
 // Threshold is one expression over one metric: Stat Op Limit.
 type Threshold struct {
-	Metric     string         // wait, rejected, fairness, ...
-	Tags       []Tag          // what the metric is narrowed down to, in the order written
-	Stat       string         // mean, min, med, max, p, count, rate, ...
-	Percentile float64        // of the statistic p, from 0 to 100
-	Op         string         // < <= > >= == !=
-	Limit      float64        // in nanoseconds when Unit is Nanoseconds
-	Unit       Unit           // of Stat and Limit
-	Over       Duration       // the windows that it must hold in, one after the other; 0: the run as a whole
-	Key, Text  string         // the metric with its tags, and the expression, as written
-	Place      document.Place // of the expression
+	Metric     string            // wait, rejected, fairness, ...
+	Tags       []Tag             // what the metric is narrowed down to, in the order written
+	Stat       string            // mean, min, med, max, p, count, rate, ...
+	Percentile float64           // of the statistic p, from 0 to 100
+	Op         string            // < <= > >= == !=
+	Limit      float64           // in nanoseconds when Unit is Nanoseconds
+	Unit       Unit              // of Stat and Limit
+	Over       Duration          // the windows that it must hold in, one after the other; 0: the run as a whole
+	Key, Text  string            // the metric with its tags, and the expression, as written
+	Position   document.Position // of the expression
 
-	path      string         // of the expression
-	keyPlace  document.Place // of the metric with its tags
-	keyPath   string
-	overPlace document.Place
-	overPath  string // "" without over
+	path         string            // of the expression
+	keyPlace     document.Position // of the metric with its tags
+	keyPath      string
+	overPosition document.Position
+	overPath     string // "" without over
 }
 
 // Tag narrows a metric down.
@@ -90,25 +90,25 @@ func (ts *Thresholds) UnmarshalDocument(d *document.Decoder, n *document.Node, p
 			continue
 		}
 		done[f.Name] = true
-		at := document.Place{File: d.File, Line: f.Line, Column: f.Column}
+		at := document.Position{File: d.File, Line: f.Line, Column: f.Column}
 		keyPath := document.Join(path, f.Name)
 		metric, tags, err := parseMetric(f.Name)
 		if err != nil {
-			d.Mistakes.Add(at, keyPath, "%v", err)
+			d.Errors.Add(at, keyPath, "%v", err)
 			continue
 		}
 		if f.Value.Kind == document.Null || f.Value.Kind == document.List && len(expressions) == 0 {
-			d.Mistakes.Add(at, keyPath, "has no expression; want a list such as [\"%s\"]", example(metric))
+			d.Errors.Add(at, keyPath, "has no expression; want a list such as [\"%s\"]", example(metric))
 		}
 		for _, e := range expressions {
 			t := Threshold{Metric: metric, Tags: tags, Over: e.over, Key: f.Name, Text: e.text,
-				Place: e.place, path: e.path, keyPlace: at, keyPath: keyPath,
-				overPlace: e.overPlace, overPath: e.overPath}
+				Position: e.place, path: e.path, keyPlace: at, keyPath: keyPath,
+				overPosition: e.overPosition, overPath: e.overPath}
 			if !e.given { // the decoder has said why
 				continue
 			}
 			if err := t.parseExpression(e.text); err != nil {
-				d.Mistakes.Add(t.Place, t.path, "%v", err)
+				d.Errors.Add(t.Position, t.path, "%v", err)
 			}
 			*ts = append(*ts, t) // a wrong one as well: its tags are still to be checked
 		}
@@ -117,18 +117,18 @@ func (ts *Thresholds) UnmarshalDocument(d *document.Decoder, n *document.Node, p
 
 // expression is one as written: a text, or an object of it and what goes with it.
 type expression struct {
-	text      string
-	place     document.Place
-	path      string
-	over      Duration
-	overPlace document.Place
-	overPath  string // "" without over
-	given     bool
+	text         string
+	place        document.Position
+	path         string
+	over         Duration
+	overPosition document.Position
+	overPath     string // "" without over
+	given        bool
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (e *expression) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	before := len(d.Mistakes)
+	before := len(d.Errors)
 	if n.Kind == document.Object {
 		var with struct {
 			Threshold string   `json:"threshold" document:"required"`
@@ -137,7 +137,7 @@ func (e *expression) UnmarshalDocument(d *document.Decoder, n *document.Node, pa
 		d.Decode(n, path, &with)
 		e.text, e.over = with.Threshold, with.Over
 		if over := n.Get("over"); over != nil && over.Kind != document.Null {
-			e.overPlace = document.Place{File: d.File, Line: over.Line, Column: over.Column}
+			e.overPosition = document.Position{File: d.File, Line: over.Line, Column: over.Column}
 			e.overPath = document.Join(path, "over")
 		}
 		if text := n.Get("threshold"); text != nil {
@@ -146,8 +146,8 @@ func (e *expression) UnmarshalDocument(d *document.Decoder, n *document.Node, pa
 	} else {
 		d.Decode(n, path, &e.text)
 	}
-	e.place, e.path = document.Place{File: d.File, Line: n.Line, Column: n.Column}, path
-	e.given = len(d.Mistakes) == before
+	e.place, e.path = document.Position{File: d.File, Line: n.Line, Column: n.Column}, path
+	e.given = len(d.Errors) == before
 }
 
 var metricText = regexp.MustCompile(`^\s*([^{\s]+)\s*(?:\{(.*)\})?\s*$`)

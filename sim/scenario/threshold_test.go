@@ -147,7 +147,7 @@ func TestThresholdsOverWindows(t *testing.T) {
 			t.Errorf("threshold %d is over %v, want %v", i, got, want)
 		}
 	}
-	if th := s.Spec.Thresholds[1]; th.Text != "p(99) < 100ms" || th.Percentile != 99 || th.Place.String() != "s.yaml:6:47" {
+	if th := s.Spec.Thresholds[1]; th.Text != "p(99) < 100ms" || th.Percentile != 99 || th.Position.String() != "s.yaml:6:47" {
 		t.Errorf("%+v", th)
 	}
 	if len(s.Warnings) > 0 {

@@ -94,7 +94,7 @@ func (s *Scenario) OpenTrace(w *Workload) (*TraceReader, error) {
 	name := s.resolve(w.Arrivals.Trace.File)
 	f, err := openFile(s.files, name)
 	if err != nil {
-		return nil, document.Mistake{Place: document.Place{File: name}, Message: unreadable(s.files, name, err)}
+		return nil, document.Error{Position: document.Position{File: name}, Message: unreadable(s.files, name, err)}
 	}
 	t := NewTraceReader(f, name)
 	t.closer = f
@@ -130,7 +130,7 @@ func (t *TraceReader) Close() error {
 }
 
 // Next returns the next record; ok is false at the end of the trace. The record is valid
-// until the next call, a copy of it for good. An error is a document.Mistake; after one
+// until the next call, a copy of it for good. An error is a document.Error; after one
 // in a line, the next call goes on with the line after it.
 func (t *TraceReader) Next() (record *TraceRecord, ok bool, err error) {
 	for !t.done {
@@ -174,10 +174,10 @@ func (t *TraceReader) Next() (record *TraceRecord, ok bool, err error) {
 }
 
 func (t *TraceReader) mistake(line, column int, field, message string) error {
-	return document.Mistake{
-		Place:   document.Place{File: t.file, Line: line, Column: column},
-		Path:    field,
-		Message: message,
+	return document.Error{
+		Position: document.Position{File: t.file, Line: line, Column: column},
+		Path:     field,
+		Message:  message,
 	}
 }
 

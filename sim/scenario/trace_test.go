@@ -25,7 +25,7 @@ func readTrace(text string) (records []TraceRecord, mistakes []string) {
 		r, ok, err := t.Next()
 		switch {
 		case err != nil:
-			mistakes = append(mistakes, err.(document.Mistake).Error())
+			mistakes = append(mistakes, err.(document.Error).Error())
 		case !ok:
 			return records, mistakes
 		default:

@@ -8,7 +8,7 @@ import (
 
 // decodeOneOf decodes an object of which exactly one of the fields in kinds must be given.
 func decodeOneOf(d *document.Decoder, n *document.Node, path string, kinds []string, into any) {
-	before := len(d.Mistakes)
+	before := len(d.Errors)
 	d.Decode(n, path, into)
 	var given []string
 	for _, kind := range kinds {
@@ -20,7 +20,7 @@ func decodeOneOf(d *document.Decoder, n *document.Node, path string, kinds []str
 	case n.Kind != document.Object:
 	case len(given) > 1:
 		d.Fail(n, path, "has %s: want one of them", strings.Join(given, " and "))
-	case len(given) == 0 && len(d.Mistakes) == before: // not after a misspelt one
+	case len(given) == 0 && len(d.Errors) == before: // not after a misspelt one
 		d.Fail(n, path, "want one of %s", strings.Join(kinds, ", "))
 	}
 }

@@ -21,11 +21,11 @@ const (
 type validator struct {
 	doc        *document.Document
 	scenario   *Scenario
-	mistakes   document.Mistakes // in this document; those of decoding come first
-	elsewhere  document.Mistakes // in the files that it mentions
-	warnings   document.Mistakes
-	notes      document.Mistakes // on the files of flow-control objects
-	configured bool              // whether scenario.Objects is complete
+	mistakes   document.Errors // in this document; those of decoding come first
+	elsewhere  document.Errors // in the files that it mentions
+	warnings   document.Errors
+	notes      document.Errors // on the files of flow-control objects
+	configured bool            // whether scenario.Objects is complete
 	files      *Cache
 }
 
@@ -37,7 +37,7 @@ func (v *validator) fail(path, format string, args ...any) {
 			return
 		}
 	}
-	v.mistakes.Add(v.doc.Place(path), path, format, args...)
+	v.mistakes.Add(v.doc.Position(path), path, format, args...)
 }
 
 // failed reports whether there is a mistake at path or in a part of it.
@@ -51,7 +51,7 @@ func (v *validator) failed(path string) bool {
 }
 
 func (v *validator) warn(path, format string, args ...any) {
-	v.warnings.Add(v.doc.Place(path), path, format, args...)
+	v.warnings.Add(v.doc.Position(path), path, format, args...)
 }
 
 // enum checks that value is one of names.

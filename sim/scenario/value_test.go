@@ -20,10 +20,10 @@ func decode(t interface{ Fatalf(string, ...any) }, text string, into any) string
 	}
 	var d document.Decoder
 	d.Decode(docs[0].Root, "x", into)
-	if len(d.Mistakes) == 0 {
+	if len(d.Errors) == 0 {
 		return ""
 	}
-	return d.Mistakes.Sorted()[0].Message
+	return d.Errors.Sorted()[0].Message
 }
 
 func TestDurations(t *testing.T) {

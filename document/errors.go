@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Place is where something stands in a file.
-type Place struct {
+// Position is a place in a file.
+type Position struct {
 	File         string
 	Line, Column int // from 1; 0 when unknown
 }
 
 // String returns file:line:column, without what is not known.
-func (p Place) String() string {
+func (p Position) String() string {
 	s := p.File
 	if p.Line > 0 {
 		if s != "" {
@@ -29,18 +29,18 @@ func (p Place) String() string {
 	return s
 }
 
-// Mistake is one thing that is wrong with an input: where, in which field, and what was
+// Error is one thing that is wrong with an input: where, in which field, and what was
 // found against what was expected.
-type Mistake struct {
-	Place
+type Error struct {
+	Position
 	Path    string // the field, as spec.workload[0].clients; "" for the whole
 	Message string
 }
 
 // Error returns the mistake on one line.
-func (m Mistake) Error() string {
+func (m Error) Error() string {
 	var parts []string
-	if at := m.Place.String(); at != "" {
+	if at := m.Position.String(); at != "" {
 		parts = append(parts, at)
 	}
 	if m.Path != "" {
@@ -49,11 +49,11 @@ func (m Mistake) Error() string {
 	return strings.Join(append(parts, m.Message), ": ")
 }
 
-// Mistakes are all that is wrong with an input. The empty value means that nothing is.
-type Mistakes []Mistake
+// Errors are all that is wrong with an input. The empty value means that nothing is.
+type Errors []Error
 
 // Error returns a line for each mistake, in the order of their places.
-func (ms Mistakes) Error() string {
+func (ms Errors) Error() string {
 	lines := make([]string, len(ms))
 	for i, m := range ms.Sorted() {
 		lines[i] = m.Error()
@@ -62,7 +62,7 @@ func (ms Mistakes) Error() string {
 }
 
 // Err returns the mistakes as an error, nil when there are none.
-func (ms Mistakes) Err() error {
+func (ms Errors) Err() error {
 	if len(ms) == 0 {
 		return nil
 	}
@@ -70,15 +70,15 @@ func (ms Mistakes) Err() error {
 }
 
 // Add appends a mistake.
-func (ms *Mistakes) Add(at Place, path, format string, args ...any) {
-	*ms = append(*ms, Mistake{Place: at, Path: path, Message: fmt.Sprintf(format, args...)})
+func (ms *Errors) Add(at Position, path, format string, args ...any) {
+	*ms = append(*ms, Error{Position: at, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
 // Sorted returns the mistakes in the order of file, line and column; those of one place
 // stay in the order in which they were found.
-func (ms Mistakes) Sorted() Mistakes {
+func (ms Errors) Sorted() Errors {
 	sorted := slices.Clone(ms)
-	slices.SortStableFunc(sorted, func(a, b Mistake) int {
+	slices.SortStableFunc(sorted, func(a, b Error) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return sorted
