@@ -183,15 +183,22 @@ func anyLimited(r *Result) bool {
 // rate is one of the lines of the chart of requests.
 type rate struct {
 	name  string
-	style draw.LineStyle
 	count func(*Point) int64
 }
 
 var rates = []rate{
-	{"dispatched", lineStyle(blue, 1.3, nil), func(p *Point) int64 { return p.Dispatched }},
-	{"rejected: queue full", lineStyle(rose, 1.3, nil), func(p *Point) int64 { return p.Rejected[queueset.QueueFull] }},
-	{"rejected: concurrency limit", lineStyle(purple, 1.3, nil), func(p *Point) int64 { return p.Rejected[queueset.ConcurrencyLimit] }},
-	{"rejected: time-out", lineStyle(sand, 1.3, []vg.Length{5, 2}), func(p *Point) int64 { return p.Rejected[queueset.TimedOut] }},
+	{"dispatched", func(p *Point) int64 { return p.Dispatched }},
+	{"rejected: queue full", func(p *Point) int64 { return p.Rejected[queueset.QueueFull] }},
+	{"rejected: concurrency limit", func(p *Point) int64 { return p.Rejected[queueset.ConcurrencyLimit] }},
+	{"rejected: time-out", func(p *Point) int64 { return p.Rejected[queueset.TimedOut] }},
+}
+
+// rateStyles are how the rates are drawn, in their order.
+var rateStyles = []draw.LineStyle{
+	lineStyle(blue, 1.3, nil),
+	lineStyle(rose, 1.3, nil),
+	lineStyle(purple, 1.3, nil),
+	lineStyle(sand, 1.3, []vg.Length{5, 2}),
 }
 
 // requestsChart draws how many requests arrive, start and are rejected at each level.
@@ -215,7 +222,7 @@ func requestsChart(r *Result) *Chart {
 			if most := highest(xys); most > 0 {
 				p.Y.Max = max(p.Y.Max, most)
 				drawn[i] = true
-				lines = append(lines, &plotter.Line{XYs: xys, LineStyle: of.style})
+				lines = append(lines, &plotter.Line{XYs: xys, LineStyle: rateStyles[i]})
 			}
 		}
 		ceiling(p)
@@ -228,7 +235,7 @@ func requestsChart(r *Result) *Chart {
 	}
 	for i, of := range rates {
 		if drawn[i] {
-			c.legend = append(c.legend, legendEntry{name: of.name, line: of.style})
+			c.legend = append(c.legend, legendEntry{name: of.name, line: rateStyles[i]})
 		}
 	}
 	return tiled(c, tiles)

@@ -39,6 +39,8 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"printable": printable,
 	"paragraph": func(text string) string { return printable(strings.Join(strings.Fields(text), " ")) },
 	"breakable": breakable,
+	"shown":     shownRows,
+	"hidden":    hiddenRows,
 	// A section of the page may have the name of a group of findings.
 	"uncapitalized": func(text string) string { return strings.ToLower(text[:1]) + text[1:] },
 	"sentence":      func(text string) template.HTML { return breakable(beforeUnit.ReplaceAllString(text, "$1\u00a0$2")) },
@@ -70,12 +72,11 @@ func WriteHTML(w io.Writer, r *Result) error { return WriteReport(w, runPage(r))
 // Long says whether the table has rows that are not shown at first.
 func (t *Table) Long() bool { return t.shown() < len(t.Rows) }
 
-// Shown returns the rows that stand in the table from the beginning, and Hidden those that
-// the reader has to ask for.
-func (t *Table) Shown() template.HTML { return t.rows(0, t.shown()) }
+// shownRows returns the rows that are visible from the beginning, as HTML.
+func shownRows(t *Table) template.HTML { return t.rows(0, t.shown()) }
 
-// Hidden is explained at Shown.
-func (t *Table) Hidden() template.HTML { return t.rows(t.shown(), len(t.Rows)) }
+// hiddenRows returns the rows that the reader has to ask for, as HTML.
+func hiddenRows(t *Table) template.HTML { return t.rows(t.shown(), len(t.Rows)) }
 
 func (t *Table) shown() int {
 	if t.First == 0 || t.First >= len(t.Rows) {
