@@ -12,13 +12,13 @@ const ahead = 8
 // as if they had been done one after the other. Jobs are begun in order. No more are alive
 // than there are workers, and no more results are kept than the workers may be ahead.
 type inOrder[T any] struct {
-	results chan chan result[T] // of the jobs that have been begun, or will be next
+	results chan chan ordered[T] // of the jobs that have been begun, or will be next
 	cancel  context.CancelFunc  // ends the jobs that are alive
 	close   func()              // begins no more jobs
 	alive   sync.WaitGroup
 }
 
-type result[T any] struct {
+type ordered[T any] struct {
 	value T
 	err   error
 }
@@ -30,7 +30,7 @@ func newInOrder[T any](ctx context.Context, workers, n int, job func(ctx context
 	ctx, cancel := context.WithCancel(ctx)
 	closed := make(chan struct{})
 	o := &inOrder[T]{
-		results: make(chan chan result[T], ahead*workers),
+		results: make(chan chan ordered[T], ahead*workers),
 		cancel:  cancel,
 		close:   sync.OnceFunc(func() { close(closed) }),
 	}
@@ -45,13 +45,13 @@ func newInOrder[T any](ctx context.Context, workers, n int, job func(ctx context
 	o.alive.Go(func() {
 		defer close(begin)
 		for i := range n {
-			to := make(chan result[T], 1)
+			to := make(chan ordered[T], 1)
 			do := func() {
 				value, err := job(ctx, i)
 				if err != nil {
 					o.close()
 				}
-				to <- result[T]{value, err}
+				to <- ordered[T]{value, err}
 			}
 			select {
 			case o.results <- to:

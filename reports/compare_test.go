@@ -322,7 +322,7 @@ func TestTheSameUnderOtherSeedsIsNoChange(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	for i := range trials {
 		first := uint64(1000 * i)
-		c := reports.Compare("a", replicate(t, sc, first, 10), "b", replicate(t, sc, first+500, 10))
+		c := reports.Compare("a", replicated(t, sc, first, 10), "b", replicated(t, sc, first+500, 10))
 		tested := c.Changed + c.Same
 		t.Logf("%d of %d changed, %d exact", c.Changed, tested, c.Exact)
 		if tested < 500 || c.Paired || float64(c.Changed) > 0.05*float64(tested) {
@@ -336,7 +336,7 @@ func TestTheSameUnderOtherSeedsIsNoChange(t *testing.T) {
 func TestTwiceTheElephants(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
-	c := reports.Compare("a", replicate(t, sc, 1, 8), "b", replicate(t, twice, 1, 8))
+	c := reports.Compare("a", replicated(t, sc, 1, 8), "b", replicated(t, twice, 1, 8))
 	for name, want := range map[string]reports.Mood{
 		"arrived{workload:elephants}.count":                     reports.Neutral,
 		"arrived.count":                                         reports.Neutral,
@@ -367,7 +367,7 @@ func TestTwiceTheElephants(t *testing.T) {
 func TestOrderOfChanges(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	more := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[1].arrivals.poisson.rate=6/s")
-	c := reports.Compare("a", replicate(t, sc, 1, 6), "b", replicate(t, more, 1, 6))
+	c := reports.Compare("a", replicated(t, sc, 1, 6), "b", replicated(t, more, 1, 6))
 	rank := map[reports.Outcome]int{reports.Changed: 0, reports.Untested: 1, reports.Same: 2, reports.Exact: 3}
 	counts := map[reports.Outcome]int{}
 	moved := false
@@ -413,7 +413,7 @@ func TestOrderOfChanges(t *testing.T) {
 // not called unmatched.
 func TestFlowsLeftOutOfOneSideAreNotCompared(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=4s", "spec.warmup=1s")
-	base, head := replicate(t, sc, 1, 2), replicate(t, sc, 1, 2)
+	base, head := replicated(t, sc, 1, 2), replicated(t, sc, 1, 2)
 	all := len(base.Statistics)
 	head.FlowsLeftOut = true
 	head.Statistics = slices.DeleteFunc(head.Statistics, func(e reports.Estimate) bool { return e.PriorityLevel != "" })
@@ -594,7 +594,7 @@ func TestBenchmarkLines(t *testing.T) {
 func TestResultsAreRead(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=4s", "spec.warmup=1s")
 	dir := t.TempDir()
-	many := replicate(t, sc, 1, 3)
+	many := replicated(t, sc, 1, 3)
 	many.Name = "many"
 	if err := reports.WriteReplications(dir, many, nil); err != nil {
 		t.Fatal(err)

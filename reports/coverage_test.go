@@ -78,7 +78,7 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 	sc := load(t, twoSeats)
 	covered := make([]int, len(truths)+len(percentiles))
 	for i := range n {
-		r := replicate(t, sc, uint64(1+i*replications), replications)
+		r := replicated(t, sc, uint64(1+i*replications), replications)
 		for j, truth := range truths {
 			if e := estimateOf(t, r, truth.statistic); *e.Low <= truth.value && truth.value <= *e.High {
 				covered[j]++

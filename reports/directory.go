@@ -59,7 +59,7 @@ func WriteDir(set *atomicfile.Set, dir string, r *Result, dumps *Dumps, inputs [
 // folder named after the scenario, in the manner of WriteDir.
 func WriteReplications(dir string, r *Replications, inputs []string) error {
 	var files fileList
-	files.add(ReplicationsTable, r.WriteCSV)
+	files.add(ReplicationsTable, func(w io.Writer) error { return r.WriteCSV(w) })
 	files.add(ReportFile, func(w io.Writer) error { return WriteReport(w, r.page()) })
 	files.add(ReplicationsFile, func(w io.Writer) error { return WriteJSON(w, r) })
 	var set atomicfile.Set
@@ -69,7 +69,7 @@ func WriteReplications(dir string, r *Replications, inputs []string) error {
 // WriteComparison writes a comparison to the folder dir: all of its files, or none.
 func WriteComparison(dir string, c *Comparison) error {
 	var files fileList
-	files.add(ComparisonTable, c.writeCSV)
+	files.add(ComparisonTable, func(w io.Writer) error { return c.writeCSV(w) })
 	files.add(ComparisonReport, func(w io.Writer) error { return WriteReport(w, c.page()) })
 	files.add(ComparisonFile, func(w io.Writer) error { return WriteJSON(w, c) })
 	return writeFiles(dir, files)

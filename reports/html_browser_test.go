@@ -499,7 +499,7 @@ func writtenPages(t *testing.T) func(file string) func(io.Writer) error {
 	t.Helper()
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
-	base, head := replicate(t, sc, 1, 6), replicate(t, twice, 1, 6)
+	base, head := replicated(t, sc, 1, 6), replicated(t, twice, 1, 6)
 	limit, err := reports.ParseLimit("rejected{workload:elephants}.rate > +5%")
 	if err != nil {
 		t.Fatal(err)

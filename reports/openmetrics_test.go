@@ -204,8 +204,8 @@ func (m model) count(log []line) {
 // step is a change of how many seats are in use and how many are waited for.
 type step struct{ inUse, waiting int }
 
-// sweep goes through the course of a level and tells how long there was what.
-func sweep(log []line, level string, endNs int64, changeNs []int64, tell func(fromNs, toNs int64, inUse, waiting int)) {
+// sweepLog goes through the course of a level and tells how long there was what.
+func sweepLog(log []line, level string, endNs int64, changeNs []int64, tell func(fromNs, toNs int64, inUse, waiting int)) {
 	steps := map[int64]step{0: {}, endNs: {}}
 	at := func(ns int64, inUse, waiting int) {
 		if ns <= endNs {
@@ -307,7 +307,7 @@ func TestMetricsAreWhatTheRequestLogSays(t *testing.T) {
 		seats := fmt.Sprintf("phase=\"executing\",priority_level=%q", level)
 		demanded := fmt.Sprintf("priority_level=%q", level)
 		integral, square, most := 0.0, 0.0, 0 // from 20 s to 30 s: the last period
-		sweep(log, level, end, course.changeNs, func(fromNs, toNs int64, inUse, waiting int) {
+		sweepLog(log, level, end, course.changeNs, func(fromNs, toNs int64, inUse, waiting int) {
 			i, found := slices.BinarySearch(course.changeNs, fromNs)
 			if !found {
 				i--
@@ -339,7 +339,7 @@ func TestMetricsAreWhatTheRequestLogSays(t *testing.T) {
 	}
 	for _, kind := range []string{"readOnly", "mutating"} {
 		alike := ofKind(log, kind)
-		sweep(alike, kind, end, nil, func(fromNs, toNs int64, executing, waiting int) {
+		sweepLog(alike, kind, end, nil, func(fromNs, toNs int64, executing, waiting int) {
 			labels := fmt.Sprintf("request_kind=%q", kind)
 			want.observe("read_vs_write_current_requests", "phase=\"executing\","+labels, readsAndWrites, float64(executing)/float64(nominal), float64(toNs-fromNs))
 			want.observe("read_vs_write_current_requests", "phase=\"waiting\","+labels, readsAndWrites, float64(waiting)/suggestedRoom, float64(toNs-fromNs))

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// replicate simulates a scenario under so many seeds from a given one on.
-func replicate(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *reports.Replications {
+// replicated simulates a scenario under so many seeds from a given one on.
+func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *reports.Replications {
 	t.Helper()
 	all := reports.NewReplicator(sc.Metadata.Name, 0, nil)
 	for i := range n {
@@ -144,7 +144,7 @@ func TestStatisticsThatSomeRunsLack(t *testing.T) {
 // run when the others are the same.
 func TestMergedPercentiles(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=1s")
-	r := replicate(t, sc, 1, 3)
+	r := replicated(t, sc, 1, 3)
 	merged, differ := 0, 0
 	for _, e := range r.Statistics {
 		isPercentile := strings.Contains(e.Name, ".p(") || strings.HasSuffix(e.Name, ".med")
@@ -216,7 +216,7 @@ spec:
     execution: 1ms
     arrivals: {poisson: {rate: 0.1/s}}
 `)
-	r := replicate(t, sc, 1, 10)
+	r := replicated(t, sc, 1, 10)
 	counts, missing := make([]float64, 10), 0
 	for _, e := range r.Statistics {
 		if !strings.HasPrefix(e.Name, "arrived{") || !strings.Contains(e.Name, "flow:") || !strings.HasSuffix(e.Name, ".count") {
@@ -327,7 +327,7 @@ func TestReplicationsAreWritten(t *testing.T) {
     "rejected{workload:mice}": ["rate < 0.01"]
     "wait{workload:nobody}": ["max < 1s"]
 `, "spec.duration=6s", "spec.warmup=1s")
-	r := replicate(t, sc, 7, 3)
+	r := replicated(t, sc, 7, 3)
 	if r.Passed || r.Thresholds[1].Passed || !slices.Equal(r.Thresholds[1].FailedSeeds, []uint64{7, 8, 9}) {
 		t.Errorf("passed: %v; %+v", r.Passed, r.Thresholds)
 	}

@@ -54,7 +54,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 		Args:              count(1, 2, "what to compare: two folders of results or scenarios, or one scenario with flags for its sides"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return compare(cmd, args, &flags)
+			return runCompare(cmd, args, &flags)
 		},
 	}
 	f := cmd.Flags()
@@ -149,7 +149,7 @@ func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experi
 	return s, label, err
 }
 
-func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
+func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	limits, err := flags.check(cmd, args)
 	if err != nil {
 		return invalid(err)

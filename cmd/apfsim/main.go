@@ -33,7 +33,7 @@ func main() {
 func execute(args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
-	out := &output{Writer: stdout}
+	out := &checkedWriter{Writer: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(context.Background())
@@ -54,13 +54,13 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return statusFailed
 }
 
-// output remembers the first error of writing, which the help of a command is not told of.
-type output struct {
+// checkedWriter remembers the first error of writing, which the help of a command is not told of.
+type checkedWriter struct {
 	io.Writer
 	err error
 }
 
-func (o *output) Write(b []byte) (int, error) {
+func (o *checkedWriter) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
 	if o.err == nil {
 		o.err = err

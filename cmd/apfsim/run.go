@@ -255,7 +255,7 @@ func (p *printer) print(runs *experiment.Group) error {
 		}
 	}
 	p.done(of.Name, true)
-	p.show(of, of.WriteText)
+	p.show(of, func(w io.Writer, o reports.TextOptions) error { return of.WriteText(w, o) })
 	return nil
 }
 
@@ -306,7 +306,7 @@ func textOptions(w io.Writer, noColor bool) reports.TextOptions {
 
 // terminalWidth returns how many columns the terminal behind w has, if one is.
 func terminalWidth(w io.Writer) (columns int, ok bool) {
-	if o, ok := w.(*output); ok {
+	if o, ok := w.(*checkedWriter); ok {
 		w = o.Writer
 	}
 	file, isFile := w.(*os.File)

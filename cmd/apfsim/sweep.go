@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -44,7 +45,7 @@ several machines share the work; 'apfsim merge' puts their folders together.`,
 		Args:              exactlyOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return sweep(cmd, args[0], &flags)
+			return runSweep(cmd, args[0], &flags)
 		},
 	}
 	f := cmd.Flags()
@@ -93,7 +94,7 @@ func (f *sweepFlags) check(cmd *cobra.Command, arg string) (part experiment.Shar
 	return parseShard(f.shard)
 }
 
-func sweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
+func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	part, err := flags.check(cmd, arg)
 	if err != nil {
 		return invalid(err)
@@ -186,5 +187,5 @@ func showTables(cmd *cobra.Command, t *reports.SweepTables, dir string, mono boo
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
 	out := cmd.OutOrStdout()
-	return show(out, nil, t.WriteText, "text", mono)
+	return show(out, nil, func(w io.Writer, o reports.TextOptions) error { return t.WriteText(w, o) }, "text", mono)
 }

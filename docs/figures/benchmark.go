@@ -51,8 +51,8 @@ func (s *series) slope(unit string) float64 {
 // pairs of value and unit.
 var benchmarkLine = regexp.MustCompile(`^Benchmark(\w+)/(\S+?)(?:-\d+)?\s+\d+\s+(\S.*)$`)
 
-// result takes a line of a benchmark apart.
-func result(line, benchmark string) (name string, values map[string]float64, err error) {
+// parseResult takes a line of a benchmark apart.
+func parseResult(line, benchmark string) (name string, values map[string]float64, err error) {
 	m := benchmarkLine.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil || m[1] != benchmark {
 		return "", nil, nil
@@ -86,7 +86,7 @@ func read(input, benchmark string, units ...string) (all []*series, rounds int, 
 		return nil, 0, err
 	}
 	for line := range strings.Lines(input) {
-		name, values, err := result(line, benchmark)
+		name, values, err := parseResult(line, benchmark)
 		if err != nil {
 			return nil, 0, err
 		}

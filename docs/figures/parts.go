@@ -49,7 +49,7 @@ func parts(input string) (section, error) {
 	}
 	var profiles []*profile
 	for line := range strings.Lines(input) {
-		name, values, err := result(line, "Run")
+		name, values, err := parseResult(line, "Run")
 		if err != nil {
 			return section{}, err
 		}
