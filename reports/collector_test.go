@@ -49,11 +49,11 @@ func TestRequestsCountWhereTheyArrived(t *testing.T) {
 // Seats in use: 3 from 10 s to 20 s, 2 until 22 s, none until 29 s, then 1.
 func TestUtilisationIsTimeWeightedAndClippedToTheWindow(t *testing.T) {
 	low := storyResult().Summary.PriorityLevels[1]
-	near(t, "service", low.ServiceSeatSeconds, 30+4+1)
-	near(t, "mean", *low.Utilisation.Mean, (30.0/4+5.0/2)/20)
+	nearNumber(t, "service", low.ServiceSeatSeconds, 30+4+1)
+	nearNumber(t, "mean", *low.Utilisation.Mean, (30.0/4+5.0/2)/20)
 	// Something waits from 12 s to 18 s and from 29.5 s on; from 20 s to 22 s the limit is used up.
-	near(t, "saturated", low.Utilisation.Saturated, (6+0.5+2)/20)
-	near(t, "waiting", low.MeanWaiting, (3+4+0.5)/20)
+	nearNumber(t, "saturated", low.Utilisation.Saturated, (6+0.5+2)/20)
+	nearNumber(t, "waiting", low.MeanWaiting, (3+4+0.5)/20)
 	if low.PeakSeats != 3 || low.Limits != (Limits{Nominal: 3, Lower: 1, Upper: 6, Current: 2}) {
 		t.Errorf("peak %d, limits %+v", low.PeakSeats, low.Limits)
 	}
@@ -64,18 +64,18 @@ func TestFairnessComparesServiceWithMaxMinShares(t *testing.T) {
 	a, b := s.Flows[0], s.Flows[1]
 	// a was served 5 (the rest of e1) and 2 seats for 12 s, and asked for these 24 within
 	// the window. b was served 5 and 1, and asked for 5, 4, 2, 5 and 1.
-	near(t, "service of a", a.ServiceSeatSeconds, 29)
-	near(t, "demand of a", a.DemandSeatSeconds, 24)
-	near(t, "service of b", b.ServiceSeatSeconds, 6)
-	near(t, "demand of b", b.DemandSeatSeconds, 17)
+	nearNumber(t, "service of a", a.ServiceSeatSeconds, 29)
+	nearNumber(t, "demand of a", a.DemandSeatSeconds, 24)
+	nearNumber(t, "service of b", b.ServiceSeatSeconds, 6)
+	nearNumber(t, "demand of b", b.DemandSeatSeconds, 17)
 	// Of the 35 served, b could have had all it wanted, and a the rest.
-	near(t, "share of a", a.FairShareSeatSeconds, 18)
-	near(t, "share of b", b.FairShareSeatSeconds, 17)
+	nearNumber(t, "share of a", a.FairShareSeatSeconds, 18)
+	nearNumber(t, "share of b", b.FairShareSeatSeconds, 17)
 	f := s.PriorityLevels[1].Fairness
 	phiA, phiB := 29.0/18, 6.0/17
-	near(t, "jain", f.Jain, (phiA+phiB)*(phiA+phiB)/(2*(phiA*phiA+phiB*phiB)))
-	near(t, "max-min error", f.MaxMinError, 11.0/17)
-	near(t, "least ratio", f.LeastRatio, phiB)
+	nearNumber(t, "jain", f.Jain, (phiA+phiB)*(phiA+phiB)/(2*(phiA*phiA+phiB*phiB)))
+	nearNumber(t, "max-min error", f.MaxMinError, 11.0/17)
+	nearNumber(t, "least ratio", f.LeastRatio, phiB)
 	if f.LeastRatioFlow != "service-accounts/b" || f.Flows != 2 {
 		t.Errorf("%+v", f)
 	}
@@ -136,15 +136,15 @@ func TestServiceIsClippedToTheWindow(t *testing.T) {
 	s.dispatch(5, r)
 	s.finish(15, r)
 	got := s.collector.Result().Summary
-	near(t, "service of the flow", got.Flows[0].ServiceSeatSeconds, 5)
-	near(t, "service of the level", got.PriorityLevels[1].ServiceSeatSeconds, 5)
+	nearNumber(t, "service of the flow", got.Flows[0].ServiceSeatSeconds, 5)
+	nearNumber(t, "service of the level", got.PriorityLevels[1].ServiceSeatSeconds, 5)
 }
 
 // Two of 4 seats are in use from 10 s to 20 s; then the limit is 0, of which nothing is a part,
 // and from 25 s on it is 4 again.
 func TestALimitOfZeroHasNoUtilisation(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{threshold("k", "utilisation", tags("priorityLevel", "low"), "mean", "<=", 1, scenario.PlainNumber)}
+	sc.Spec.Thresholds = scenario.Thresholds{thresholdOf("k", "utilisation", tags("priorityLevel", "low"), "mean", "<=", 1, scenario.PlainNumber)}
 	s := newStage(sc)
 	r := s.arrive(10, mice, flowA, 10, func(r *server.Request) { r.Work.InitialSeats = 2 })
 	s.dispatch(10, r)
@@ -154,8 +154,8 @@ func TestALimitOfZeroHasNoUtilisation(t *testing.T) {
 	s.low.current = 4
 	s.each(func(o server.Observer) { o.Adjusted(25 * second) })
 	u := s.collector.Result().Summary.PriorityLevels[1].Utilisation
-	near(t, "mean", *u.Mean, (10*0.5)/15)
-	near(t, "saturated", u.Saturated, 5.0/20)
+	nearNumber(t, "mean", *u.Mean, (10*0.5)/15)
+	nearNumber(t, "saturated", u.Saturated, 5.0/20)
 
 	s = newStage(sc)
 	s.low.current = 0
@@ -206,7 +206,7 @@ func TestAFlowSchemaAtTwoLevels(t *testing.T) {
 			t.Errorf("%s is of a flow, and is merged: %v", e.Name, *e.Merged)
 		}
 		if want, ok := merged[e.Name]; ok && e.Merged != nil {
-			near(t, e.Name, *e.Merged, want)
+			nearNumber(t, e.Name, *e.Merged, want)
 			delete(merged, e.Name)
 		}
 	}
@@ -250,7 +250,7 @@ func TestDemandThatIsGone(t *testing.T) {
 		c.tell(s)
 		s.tick(20)
 		a, b := c.ratioA, c.ratioB
-		near(t, c.what+": jain", *s.collector.Result().Series[2].Points[1].Jain, (a+b)*(a+b)/(2*(a*a+b*b)))
+		nearNumber(t, c.what+": jain", *s.collector.Result().Series[2].Points[1].Jain, (a+b)*(a+b)/(2*(a*a+b*b)))
 	}
 }
 
@@ -262,8 +262,8 @@ func TestWaitingSeats(t *testing.T) {
 	s.dispatch(7, wide)
 	s.tick(10)
 	p := s.collector.Result().Series[2].Points[0]
-	near(t, "seats", p.WaitingSeats, (5*3+6)/10.)
-	near(t, "requests", p.WaitingRequests, (5+6)/10.)
+	nearNumber(t, "seats", p.WaitingSeats, (5*3+6)/10.)
+	nearNumber(t, "requests", p.WaitingRequests, (5+6)/10.)
 }
 
 // Nobody is told of one request in twenty that has not finished, but of more.
@@ -296,19 +296,19 @@ func TestSeriesCoverTheWarmUpToo(t *testing.T) {
 		t.Fatalf("series %q with %d points", low.Level, len(low.Points))
 	}
 	first, middle, last := low.Points[0], low.Points[1], low.Points[2]
-	near(t, "seats in use before 10 s", first.SeatsInUse, 0.5)
-	near(t, "seats in use before 20 s", middle.SeatsInUse, 3)
-	near(t, "waiting before 20 s", middle.WaitingRequests, 0.7)
-	near(t, "limit before 20 s", middle.CurrentLimit, 4)
-	near(t, "limit after 20 s", last.CurrentLimit, 2)
+	nearNumber(t, "seats in use before 10 s", first.SeatsInUse, 0.5)
+	nearNumber(t, "seats in use before 20 s", middle.SeatsInUse, 3)
+	nearNumber(t, "waiting before 20 s", middle.WaitingRequests, 0.7)
+	nearNumber(t, "limit before 20 s", middle.CurrentLimit, 4)
+	nearNumber(t, "limit after 20 s", last.CurrentLimit, 2)
 	if middle.Arrived != 4 || middle.Dispatched != 2 || middle.Rejected[queueset.QueueFull] != 1 || middle.Rejected[queueset.TimedOut] != 1 {
 		t.Errorf("counts before 20 s: %+v", middle)
 	}
 	// Before 20 s: a has 25 of the 5 left of e1 and 24 of e2; b has 5 of 11; b's share is
 	// 11, a's 19. After: a has the last 4 of e2, b 1 of 6; each one's share is 2.5.
 	phiA, phiB := 25.0/19, 5.0/11
-	near(t, "jain before 20 s", *middle.Jain, (phiA+phiB)*(phiA+phiB)/(2*(phiA*phiA+phiB*phiB)))
-	near(t, "jain after 20 s", *last.Jain, 4/(2*(1.6*1.6+0.4*0.4)))
+	nearNumber(t, "jain before 20 s", *middle.Jain, (phiA+phiB)*(phiA+phiB)/(2*(phiA*phiA+phiB*phiB)))
+	nearNumber(t, "jain after 20 s", *last.Jain, 4/(2*(1.6*1.6+0.4*0.4)))
 	if unseen := r.Series[0]; unseen.Level != "" || unseen.Points[1].Arrived != 1 || unseen.Limited {
 		t.Errorf("requests that pass by: %+v", unseen)
 	}
@@ -413,25 +413,25 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 
 	result := s.collector.Result()
 	for i, want := range []float64{4, 2, 0, 2} {
-		near(t, "current limit", result.Series[2].Points[i].CurrentLimit, want)
-		near(t, "nominal limit", result.Series[2].Points[i].NominalLimit, want*3/4)
+		nearNumber(t, "current limit", result.Series[2].Points[i].CurrentLimit, want)
+		nearNumber(t, "nominal limit", result.Series[2].Points[i].NominalLimit, want*3/4)
 	}
 	// Both are drawn as they were, not as they are in the end.
 	lines := seriesPlots(result, result.Series[2], "low")[0].Lines
 	if got, want := lines[2].Values, (figures{3, 1.5, 0, 1.5, 1.5}); lines[2].Name != "nominal limit" || !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", lines[2].Name, got, want)
 	}
-	drawn := func() string { return string(written(t, seatsChart(result).WriteSVG)) }
+	drawn := func() string { return string(rendered(t, seatsChart(result).WriteSVG)) }
 	before := drawn()
 	result.Series[2].Points[0].NominalLimit = 2
 	if drawn() == before {
 		t.Error("the chart does not show another nominal limit")
 	}
 	l := &result.Summary.PriorityLevels[1]
-	near(t, "service", l.ServiceSeatSeconds, 40)
-	near(t, "utilisation", *l.Utilisation.Mean, 30.0/80)  // for 15 s, and for 5 s with nothing in use
-	near(t, "saturated", l.Utilisation.Saturated, 5.0/20) // while one waits
-	near(t, "waiting", l.MeanWaiting, 5.0/20)
+	nearNumber(t, "service", l.ServiceSeatSeconds, 40)
+	nearNumber(t, "utilisation", *l.Utilisation.Mean, 30.0/80)  // for 15 s, and for 5 s with nothing in use
+	nearNumber(t, "saturated", l.Utilisation.Saturated, 5.0/20) // while one waits
+	nearNumber(t, "waiting", l.MeanWaiting, 5.0/20)
 	if l.Name != "low" || l.Limits.Current != 4 {
 		t.Errorf("the limit of %s is %d in the end, want 4", l.Name, l.Limits.Current)
 	}
@@ -468,13 +468,13 @@ func TestALongRunDoesNotOverflow(t *testing.T) {
 		s.tick(float64(i+1) / 400 * seconds)
 	}
 	result := s.collector.Result()
-	near(t, "service of the flow", result.Summary.Flows[0].ServiceSeatSeconds/seconds, 100)
+	nearNumber(t, "service of the flow", result.Summary.Flows[0].ServiceSeatSeconds/seconds, 100)
 	for _, p := range result.Series[2].Points {
-		near(t, "current limit", p.CurrentLimit/(1<<30), 1)
+		nearNumber(t, "current limit", p.CurrentLimit/(1<<30), 1)
 	}
 	l := &result.Summary.PriorityLevels[1]
-	near(t, "service of the level", l.ServiceSeatSeconds/seconds, 100)
-	near(t, "utilisation", *l.Utilisation.Mean*(1<<30), 100)
+	nearNumber(t, "service of the level", l.ServiceSeatSeconds/seconds, 100)
+	nearNumber(t, "utilisation", *l.Utilisation.Mean*(1<<30), 100)
 }
 
 func TestInterval(t *testing.T) {

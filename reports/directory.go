@@ -156,7 +156,7 @@ func (l *fileList) add(name string, write func(io.Writer) error) {
 		l.err = fmt.Errorf("making %s: %w", name, err)
 		return
 	}
-	l.files = append(l.files, file{name, b.Bytes()})
+	l.files = append(l.files, file{name: name, data: b.Bytes()})
 }
 
 func (l *fileList) addChart(c *Chart) {

@@ -14,9 +14,9 @@ import (
 	"apfsim/core/queueset"
 )
 
-func page(t *testing.T, p Page) string {
+func rendersAs(t *testing.T, p Page) string {
 	t.Helper()
-	return string(written(t, func(w io.Writer) error { return WriteReport(w, p) }))
+	return string(rendered(t, func(w io.Writer) error { return WriteReport(w, p) }))
 }
 
 // What does not change from page to page is left out of the golden file.
@@ -24,13 +24,13 @@ var constant = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|<
 
 func TestTheStoryAsAPage(t *testing.T) {
 	r := queuedStory()
-	text := written(t, func(w io.Writer) error { return WriteHTML(w, r) })
+	text := rendered(t, func(w io.Writer) error { return WriteHTML(w, r) })
 	golden(t, "story.html", constant.ReplaceAll(text, []byte("…")))
 }
 
 func TestReportNeedsNothingButItself(t *testing.T) {
 	r := queuedStory()
-	text := string(written(t, func(w io.Writer) error { return WriteHTML(w, r) }))
+	text := string(rendered(t, func(w io.Writer) error { return WriteHTML(w, r) }))
 	for _, want := range []string{"2 of 3 thresholds failed", "&lt;share&gt;", "no request arrived after the warm-up",
 		"default-src 'none'", "(v1.6.32)", uplotLicence} {
 		if !strings.Contains(text, want) {
@@ -51,7 +51,7 @@ func TestAPageSurvivesAnyText(t *testing.T) {
 	table := &Table{Name: "t", Caption: evil, Columns: []Column{{Title: evil, Left: true}, {Title: "b"}}, Rows: [][]Cell{{c, c}, {c, c}}, First: 1, Missing: evil}
 	plot := &Plot{Name: "p", Title: evil, Caption: evil, X: Axis{Label: evil}, At: figures{0, 1},
 		Lines: []Line{{Name: evil, Values: figures{1, math.NaN()}, Low: figures{0, math.NaN()}, High: figures{2, math.Inf(1)}}}}
-	text := page(t, Page{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &PageVerdict{Text: evil, Table: table},
+	text := rendersAs(t, Page{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &PageVerdict{Text: evil, Table: table},
 		Findings: []Finding{{Group: evil, Subject: evil, Text: evil}}, Warnings: []string{evil}, Footer: evil,
 		Sections: []Section{{Name: "s", Title: evil, Note: evil, Parts: []Part{{Heading: evil, Table: table}, {Plot: plot}}}}})
 	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
@@ -97,7 +97,7 @@ func manyFlows(flows, points, queues int) *Result {
 
 func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 	r := manyFlows(2000, 5000, 512)
-	text := written(t, func(w io.Writer) error { return WriteHTML(w, r) })
+	text := rendered(t, func(w io.Writer) error { return WriteHTML(w, r) })
 	if len(text) > 3<<20 {
 		t.Errorf("%d bytes for 2000 flows", len(text))
 	}
@@ -111,7 +111,7 @@ func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 		}
 	}
 	r = manyFlows(flowsMost+1, 10, 4)
-	if text := written(t, func(w io.Writer) error { return WriteHTML(w, r) }); !bytes.Contains(text, []byte("Left out: 1 flow, all in summary.json.")) {
+	if text := rendered(t, func(w io.Writer) error { return WriteHTML(w, r) }); !bytes.Contains(text, []byte("Left out: 1 flow, all in summary.json.")) {
 		t.Error("a flow is left out without a word")
 	}
 }

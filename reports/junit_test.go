@@ -18,27 +18,27 @@ var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.x
 // junitStory is a run that holds, one that does not, and one that failed.
 func junitStory() *JUnit {
 	j := NewJUnit()
-	holds := storyResult(threshold("arrived", "arrived", nil, "count", ">", 1, scenario.PlainNumber)).Summary
+	holds := storyResult(thresholdOf("arrived", "arrived", nil, "count", ">", 1, scenario.PlainNumber)).Summary
 	holds.Name = "holds"
 	j.Add(holds, holds.Fingerprint)
 	s := storyResult(
-		threshold("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 2e9, scenario.Nanoseconds),
-		over(10, threshold(`wait{flow:"<&>`+"\x01\xff"+`"}`, "wait", nil, "max", "<", 2e9, scenario.Nanoseconds)),
-		threshold("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, scenario.Nanoseconds),
-		threshold("arrived", "arrived", nil, "count", "==", 7, scenario.PlainNumber)).Summary
+		thresholdOf("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 2e9, scenario.Nanoseconds),
+		over(10, thresholdOf(`wait{flow:"<&>`+"\x01\xff"+`"}`, "wait", nil, "max", "<", 2e9, scenario.Nanoseconds)),
+		thresholdOf("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, scenario.Nanoseconds),
+		thresholdOf("arrived", "arrived", nil, "count", "==", 7, scenario.PlainNumber)).Summary
 	j.Add(s, "0123456789abcdef")
 	j.AddFailed("cut-short", 3, errors.New("cut-short: the disk is full\nand more"))
 	return j
 }
 
 func TestJUnitOfTheStory(t *testing.T) {
-	golden(t, "junit.xml", written(t, junitStory().Write))
+	golden(t, "junit.xml", rendered(t, junitStory().Write))
 }
 
 // The counts of a suite are those of its tests.
 func TestJUnitCounts(t *testing.T) {
 	var back JUnit
-	if err := xml.Unmarshal(written(t, junitStory().Write), &back); err != nil {
+	if err := xml.Unmarshal(rendered(t, junitStory().Write), &back); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range [][3]int{{3, 0, 0}, {6, 4, 0}, {1, 0, 1}} {
@@ -78,7 +78,7 @@ func TestJUnitIsValid(t *testing.T) {
 		}
 		return nil
 	}
-	text := written(t, junitStory().Write)
+	text := rendered(t, junitStory().Write)
 	if err := check(text); err != nil {
 		t.Error(err)
 	}

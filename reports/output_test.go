@@ -48,12 +48,12 @@ func golden(t *testing.T, name string, got []byte) {
 
 func judgedStory() *Result {
 	return storyResult(
-		threshold("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 4e9, scenario.Nanoseconds),
-		threshold("rejected", "rejected", nil, "rate", "==", 0, scenario.Fraction),
-		threshold("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, scenario.Nanoseconds))
+		thresholdOf("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 4e9, scenario.Nanoseconds),
+		thresholdOf("rejected", "rejected", nil, "rate", "==", 0, scenario.Fraction),
+		thresholdOf("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, scenario.Nanoseconds))
 }
 
-func written(t *testing.T, write func(io.Writer) error) []byte {
+func rendered(t *testing.T, write func(io.Writer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -64,14 +64,14 @@ func written(t *testing.T, write func(io.Writer) error) []byte {
 
 func TestTheStoryInEveryFormat(t *testing.T) {
 	r := judgedStory()
-	golden(t, "story.txt", written(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) }))
-	golden(t, "story.json", written(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) }))
-	golden(t, "story.csv", written(t, func(w io.Writer) error { return WriteSeries(w, r) }))
+	golden(t, "story.txt", rendered(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) }))
+	golden(t, "story.json", rendered(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) }))
+	golden(t, "story.csv", rendered(t, func(w io.Writer) error { return WriteSeries(w, r) }))
 }
 
 func TestSummaryReadsBack(t *testing.T) {
 	r := judgedStory()
-	text := written(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) })
+	text := rendered(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) })
 	var back Summary
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -85,8 +85,8 @@ func TestSummaryReadsBack(t *testing.T) {
 
 func TestColourOnlyWhereAsked(t *testing.T) {
 	s := judgedStory().Summary
-	plain := written(t, func(w io.Writer) error { return WriteText(w, s, TextOptions{}) })
-	coloured := written(t, func(w io.Writer) error { return WriteText(w, s, TextOptions{Colour: true}) })
+	plain := rendered(t, func(w io.Writer) error { return WriteText(w, s, TextOptions{}) })
+	coloured := rendered(t, func(w io.Writer) error { return WriteText(w, s, TextOptions{Colour: true}) })
 	if bytes.Contains(plain, []byte("\x1b")) {
 		t.Error("an escape sequence in plain text")
 	}
@@ -103,7 +103,7 @@ func TestTextFitsItsWidthWhateverTheNames(t *testing.T) {
 	r := judgedStory()
 	long := strings.Repeat("測試-very-long-", 20) + "\x1b[31mend"
 	r.Summary.Workloads[0].Name, r.Summary.Flows[1].Name, r.Summary.PriorityLevels[1].Name = long, long, long
-	for line := range strings.Lines(string(written(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{Width: 120}) }))) {
+	for line := range strings.Lines(string(rendered(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{Width: 120}) }))) {
 		if width := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); width > 120 {
 			t.Errorf("%d columns: %s", width, line)
 		}
@@ -125,8 +125,8 @@ func TestChartsAreWholeAndTheSameEveryTime(t *testing.T) {
 	var names []string
 	for i, c := range first {
 		names = append(names, c.Name)
-		svg := written(t, c.WriteSVG)
-		if !bytes.Equal(svg, written(t, second[i].WriteSVG)) {
+		svg := rendered(t, c.WriteSVG)
+		if !bytes.Equal(svg, rendered(t, second[i].WriteSVG)) {
 			t.Errorf("%s.svg differs from run to run", c.Name)
 		}
 		d := xml.NewDecoder(bytes.NewReader(svg))
@@ -140,8 +140,8 @@ func TestChartsAreWholeAndTheSameEveryTime(t *testing.T) {
 		if !bytes.Contains(svg, []byte(c.Title)) || bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
 			t.Errorf("%s.svg has no title, or a number that is none", c.Name)
 		}
-		picture := written(t, c.WritePNG)
-		if !bytes.Equal(picture, written(t, second[i].WritePNG)) {
+		picture := rendered(t, c.WritePNG)
+		if !bytes.Equal(picture, rendered(t, second[i].WritePNG)) {
 			t.Errorf("%s.png differs from run to run", c.Name)
 		}
 		if _, err := png.Decode(bytes.NewReader(picture)); err != nil {
@@ -160,8 +160,8 @@ func TestARunInWhichNothingHappensHasNoCharts(t *testing.T) {
 	if charts := Charts(r); len(charts) != 0 {
 		t.Errorf("%d charts of nothing", len(charts))
 	}
-	written(t, func(w io.Writer) error { return WriteHTML(w, r) })
-	written(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) })
+	rendered(t, func(w io.Writer) error { return WriteHTML(w, r) })
+	rendered(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) })
 }
 
 // below returns the files below a folder, with slashes.

@@ -143,7 +143,7 @@ func (c *Collector) parts() []part {
 		for _, cl := range cells {
 			if cl != nil {
 				name := c.scenario.Spec.Workload[cl.workload].Name
-				parts = append(parts, part{name, cl.group.schema, cl.group.level.name, cl.timed})
+				parts = append(parts, part{workload: name, schema: cl.group.schema, level: cl.group.level.name, timed: cl.timed})
 			}
 		}
 	}
@@ -295,7 +295,7 @@ func (a *Replicator) addParts(parts []part) {
 		})
 		if at < 0 {
 			at = len(a.parts)
-			a.parts = append(a.parts, part{p.workload, p.schema, p.level, newMeasures[uint64](finePrecision).timed})
+			a.parts = append(a.parts, part{workload: p.workload, schema: p.schema, level: p.level, timed: newMeasures[uint64](finePrecision).timed})
 		}
 		for t := range p.timed {
 			a.parts[at].timed[t].merge(&p.timed[t])

@@ -195,7 +195,7 @@ func TestWhoIsHurt(t *testing.T) {
 func TestServiceBelowTheFairShareIsDrawnAsSuch(t *testing.T) {
 	svg := func(service float64) string {
 		s := &Summary{Flows: []Flow{flowWith("user:a", 200, 100, service), flowWith("user:b", 200, 100, 105)}}
-		return string(written(t, serviceChart(&Result{Summary: s}, &Level{Group: Group{Name: "low"}}).WriteSVG))
+		return string(rendered(t, serviceChart(&Result{Summary: s}, &Level{Group: Group{Name: "low"}}).WriteSVG))
 	}
 	short, enough := svg(94.9), svg(95)
 	if got := strings.Count(short, "#EE6677") - strings.Count(enough, "#EE6677"); got != 1 {
@@ -439,7 +439,7 @@ func TestChangesSortAsListed(t *testing.T) {
 			t.Errorf("w-%s sorts by %v, want %v", name, got, want)
 		}
 	}
-	if text := page(t, c.page()); !strings.Contains(text, `data-v="1.79769e+308"`) {
+	if text := rendersAs(t, c.page()); !strings.Contains(text, `data-v="1.79769e+308"`) {
 		t.Error("the page has another value to sort by")
 	}
 }

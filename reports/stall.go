@@ -101,7 +101,7 @@ func (l *level) limitsDuring(fromNs, toNs int64) (limit, nominal int, raised *Li
 		case step.atNs <= fromNs:
 			limit, nominal = step.limit, step.nominal
 		case step.atNs <= toNs && step.limit > limit:
-			return limit, nominal, &LimitChange{step.atNs, step.limit}
+			return limit, nominal, &LimitChange{AtNs: step.atNs, Limit: step.limit}
 		}
 	}
 	return limit, nominal, nil

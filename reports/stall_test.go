@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -129,7 +130,7 @@ func TestALimitOfNoSeats(t *testing.T) {
 // Each row of the table of judgements decides alone: at its good limit the verdict is good, beyond it
 // neutral, and at its bad limit bad. The table in the documents is this one.
 func TestJudgements(t *testing.T) {
-	doc, err := os.ReadFile("../docs/reference/statistics.md")
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "statistics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

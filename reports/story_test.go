@@ -175,7 +175,7 @@ func storyResult(thresholds ...scenario.Threshold) *Result {
 	return r
 }
 
-func near(t *testing.T, what string, got, want float64) {
+func nearNumber(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if d := got - want; d > 1e-9 || d < -1e-9 {
 		t.Errorf("%s = %v, want %v", what, got, want)

@@ -36,7 +36,7 @@ func (s *Sweep) Merge(ctx context.Context, dirs []string, out string, progress P
 		if err != nil {
 			return err
 		}
-		if err := writeFiles(out, fileList{files: []file{{s.runFile(run), text}}}); err != nil {
+		if err := writeFiles(out, fileList{files: []file{{name: s.runFile(run), data: text}}}); err != nil {
 			return err
 		}
 	}

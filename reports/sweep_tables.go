@@ -45,7 +45,7 @@ func (s *Sweep) Finish(ctx context.Context, dir string, progress Progress) (*Swe
 	}
 	t := &SweepTables{Sweep: s}
 	for _, name := range s.Charts {
-		t.shown = append(t.shown, shownStatistic{name, make([]*Estimate, s.Points())})
+		t.shown = append(t.shown, shownStatistic{name: name, points: make([]*Estimate, s.Points())})
 	}
 	if err := t.write(ctx, dir, csv.NewWriter(results), csv.NewWriter(summary), progress); err != nil {
 		return nil, err

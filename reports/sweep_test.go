@@ -149,7 +149,7 @@ rejected.rate
   16             20 %        20 %        20 %
   Means of the runs ± half of their 95 % intervals.
 `
-	got := string(written(t, func(w io.Writer) error { return tables.WriteText(w, TextOptions{}) }))
+	got := string(rendered(t, func(w io.Writer) error { return tables.WriteText(w, TextOptions{}) }))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -184,7 +184,7 @@ func TestChartsOfASweep(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(svg, written(t, c.WriteSVG)) {
+			if !bytes.Equal(svg, rendered(t, c.WriteSVG)) {
 				t.Errorf("%s is not the same when it is drawn again", c.Name)
 			}
 			texts, d := "", xml.NewDecoder(bytes.NewReader(svg))
@@ -205,7 +205,7 @@ func TestChartsOfASweep(t *testing.T) {
 					t.Errorf("%s: there is no %s in %q", c.Name, s.Parameters[i].Path, texts)
 				}
 			}
-			picture, err := png.Decode(bytes.NewReader(written(t, c.WritePNG)))
+			picture, err := png.Decode(bytes.NewReader(rendered(t, c.WritePNG)))
 			if err != nil || picture.Bounds().Dx() < 500 {
 				t.Errorf("%s: %v", c.Name, err)
 			}

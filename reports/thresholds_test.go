@@ -15,7 +15,7 @@ func tags(pairs ...string) []scenario.Tag {
 	return ts
 }
 
-func threshold(key, metric string, ts []scenario.Tag, stat, op string, limit float64, unit scenario.Unit) scenario.Threshold {
+func thresholdOf(key, metric string, ts []scenario.Tag, stat, op string, limit float64, unit scenario.Unit) scenario.Threshold {
 	return scenario.Threshold{Metric: metric, Tags: ts, Stat: stat, Op: op, Limit: limit, Unit: unit, Key: key, Text: stat + " " + op}
 }
 
@@ -63,12 +63,12 @@ func TestThresholdsHaveTheValuesOfTheStory(t *testing.T) {
 		{"fairShare", tags("flow", "service-accounts/a", "priorityLevel", "low"), "ratio", plain, 29.0 / 18},
 		{"fairShare", tags("flowSchema", "service-accounts"), "ratio", plain, 1},
 	} {
-		v := storyResult(threshold("k", c.metric, c.tags, c.stat, "<=", c.want+1e-6, c.unit)).Summary.Thresholds[0]
+		v := storyResult(thresholdOf("k", c.metric, c.tags, c.stat, "<=", c.want+1e-6, c.unit)).Summary.Thresholds[0]
 		if v.Value == nil {
 			t.Errorf("%s %v %s: no value: %s", c.metric, c.tags, c.stat, v.Note)
 			continue
 		}
-		near(t, c.metric+" "+c.stat, *v.Value, c.want)
+		nearNumber(t, c.metric+" "+c.stat, *v.Value, c.want)
 		if !v.Passed || (v.Unit == "ns") != (c.unit == duration) {
 			t.Errorf("%s %s: %+v", c.metric, c.stat, v)
 		}
@@ -100,7 +100,7 @@ func TestThresholdsWithoutSamplesFail(t *testing.T) {
 	} {
 		exempt := c.metric == "utilisation" // which is why it has none
 		for _, op := range []string{"<", ">=", "!="} {
-			s := storyResult(threshold("k", c.metric, c.tags, c.stat, op, 1, scenario.PlainNumber)).Summary
+			s := storyResult(thresholdOf("k", c.metric, c.tags, c.stat, op, 1, scenario.PlainNumber)).Summary
 			if v := s.Thresholds[0]; v.Passed || v.Value != nil || v.Note == "" || s.Passed || strings.Contains(v.Note, "exempt") != exempt {
 				t.Errorf("%s %v %s %s: %+v", c.metric, c.tags, c.stat, op, v)
 			}
@@ -109,8 +109,8 @@ func TestThresholdsWithoutSamplesFail(t *testing.T) {
 }
 
 func TestOneFailedThresholdFailsTheRun(t *testing.T) {
-	holds := threshold("a", "arrived", nil, "count", "==", 7, scenario.PlainNumber)
-	fails := threshold("b", "arrived", nil, "count", ">", 7, scenario.PlainNumber)
+	holds := thresholdOf("a", "arrived", nil, "count", "==", 7, scenario.PlainNumber)
+	fails := thresholdOf("b", "arrived", nil, "count", ">", 7, scenario.PlainNumber)
 	if s := storyResult(holds).Summary; !s.Passed {
 		t.Error("all thresholds hold")
 	}
@@ -130,8 +130,8 @@ func TestOneFailedThresholdFailsTheRun(t *testing.T) {
 func TestAWorkloadOfAFlowThatSeveralShareHasNoAnswer(t *testing.T) {
 	sc := storyScenario()
 	sc.Spec.Thresholds = scenario.Thresholds{
-		threshold("k", "arrived", tags("workload", "mice", "flow", "service-accounts/b"), "count", ">", 0, scenario.PlainNumber),
-		threshold("k", "arrived", tags("flow", "service-accounts/b"), "count", "==", 2, scenario.PlainNumber)}
+		thresholdOf("k", "arrived", tags("workload", "mice", "flow", "service-accounts/b"), "count", ">", 0, scenario.PlainNumber),
+		thresholdOf("k", "arrived", tags("flow", "service-accounts/b"), "count", "==", 2, scenario.PlainNumber)}
 	s := newStage(sc)
 	s.arrive(11, mice, flowB, 1)
 	s.arrive(12, elephants, flowB, 1)
@@ -148,9 +148,9 @@ func TestAWorkloadOfAFlowThatSeveralShareHasNoAnswer(t *testing.T) {
 func TestWithoutAFairShareThereIsNoRatio(t *testing.T) {
 	sc := storyScenario()
 	sc.Spec.Thresholds = scenario.Thresholds{
-		threshold("k", "demand", nil, "seatSeconds", "==", 3, scenario.PlainNumber),
-		threshold("k", "fairShare", nil, "seatSeconds", "==", 0, scenario.PlainNumber),
-		threshold("k", "fairShare", nil, "ratio", ">=", 0, scenario.PlainNumber),
+		thresholdOf("k", "demand", nil, "seatSeconds", "==", 3, scenario.PlainNumber),
+		thresholdOf("k", "fairShare", nil, "seatSeconds", "==", 0, scenario.PlainNumber),
+		thresholdOf("k", "fairShare", nil, "ratio", ">=", 0, scenario.PlainNumber),
 	}
 	s := newStage(sc)
 	s.arrive(11, mice, flowB, 3)

@@ -32,27 +32,27 @@ func TestWindowsOfTheStory(t *testing.T) {
 		worstFrom             int64 // seconds; none
 	}{
 		// m1 waits 3 s, m4 and the one that passes by do not wait.
-		{threshold("k", "wait", tags("workload", "mice"), "max", "<", 2e9, duration), 3e9, 2, 0, 1, 10},
-		{threshold("k", "wait", tags("workload", "mice"), "max", "<", 4e9, duration), 3e9, 2, 0, 0, 10},
-		{threshold("k", "wait", tags("workload", "mice"), "max", ">", 1e9, duration), 0, 2, 0, 1, 20},
-		{threshold("k", "wait", tags("workload", "mice", "priorityLevel", "low"), "mean", "<", 4e9, duration), 3e9, 2, 0, 0, 10},
-		{threshold("k", "wait", tags("workload", "mice", "flow", "service-accounts/b"), "count", "<", 2, plain), 1, 2, 0, 0, 10},
+		{thresholdOf("k", "wait", tags("workload", "mice"), "max", "<", 2e9, duration), 3e9, 2, 0, 1, 10},
+		{thresholdOf("k", "wait", tags("workload", "mice"), "max", "<", 4e9, duration), 3e9, 2, 0, 0, 10},
+		{thresholdOf("k", "wait", tags("workload", "mice"), "max", ">", 1e9, duration), 0, 2, 0, 1, 20},
+		{thresholdOf("k", "wait", tags("workload", "mice", "priorityLevel", "low"), "mean", "<", 4e9, duration), 3e9, 2, 0, 0, 10},
+		{thresholdOf("k", "wait", tags("workload", "mice", "flow", "service-accounts/b"), "count", "<", 2, plain), 1, 2, 0, 0, 10},
 		// What arrives from 20 s on has not been executed: there are requests, but no sample.
-		{threshold("k", "latency", nil, "max", "<", 30e9, duration), none, 2, 0, 1, 20},
-		{threshold("k", "executed", nil, "rate", ">", 0.5, scenario.Fraction), 0, 2, 0, 1, 20},
-		{threshold("k", "executing", nil, "count", "<", 2, plain), 1, 2, 0, 0, 20},
-		{threshold("k", "waiting", nil, "count", "==", 0, plain), 1, 2, 0, 1, 20},
+		{thresholdOf("k", "latency", nil, "max", "<", 30e9, duration), none, 2, 0, 1, 20},
+		{thresholdOf("k", "executed", nil, "rate", ">", 0.5, scenario.Fraction), 0, 2, 0, 1, 20},
+		{thresholdOf("k", "executing", nil, "count", "<", 2, plain), 1, 2, 0, 0, 20},
+		{thresholdOf("k", "waiting", nil, "count", "==", 0, plain), 1, 2, 0, 1, 20},
 		// Elephants come in the first window alone.
-		{threshold("k", "wait", tags("workload", "elephants"), "max", "<", 1, duration), 0, 1, 1, 0, 10},
-		{threshold("k", "arrived", tags("workload", "elephants"), "count", ">", 0, plain), 0, 2, 0, 1, 20},
-		{threshold("k", "arrived", nil, "perSecond", "<=", 0.5, plain), 0.5, 2, 0, 0, 10},
-		{threshold("k", "rejected", nil, "rate", "<", 0.3, scenario.Fraction), 0.4, 2, 0, 1, 10},
-		{threshold("k", "rejected", tags("reason", "time-out"), "count", "!=", 1, plain), 1, 2, 0, 1, 10},
-		{threshold("k", "rejectedWait", nil, "max", "<", 5e9, duration), 4e9, 1, 1, 0, 10},
-		{threshold("k", "rejectedWait", nil, "count", "<", 5, plain), 2, 2, 0, 0, 10},
-		{threshold("k", "retries", nil, "count", "<", 1, plain), 1, 2, 0, 1, 10},
+		{thresholdOf("k", "wait", tags("workload", "elephants"), "max", "<", 1, duration), 0, 1, 1, 0, 10},
+		{thresholdOf("k", "arrived", tags("workload", "elephants"), "count", ">", 0, plain), 0, 2, 0, 1, 20},
+		{thresholdOf("k", "arrived", nil, "perSecond", "<=", 0.5, plain), 0.5, 2, 0, 0, 10},
+		{thresholdOf("k", "rejected", nil, "rate", "<", 0.3, scenario.Fraction), 0.4, 2, 0, 1, 10},
+		{thresholdOf("k", "rejected", tags("reason", "time-out"), "count", "!=", 1, plain), 1, 2, 0, 1, 10},
+		{thresholdOf("k", "rejectedWait", nil, "max", "<", 5e9, duration), 4e9, 1, 1, 0, 10},
+		{thresholdOf("k", "rejectedWait", nil, "count", "<", 5, plain), 2, 2, 0, 0, 10},
+		{thresholdOf("k", "retries", nil, "count", "<", 1, plain), 1, 2, 0, 1, 10},
 		// Nothing to judge is no pass.
-		{threshold("k", "wait", tags("workload", "unheard"), "max", "<", 1, duration), none, 0, 2, 0, none},
+		{thresholdOf("k", "wait", tags("workload", "unheard"), "max", "<", 1, duration), none, 0, 2, 0, none},
 	} {
 		s := storyResult(over(10, c.threshold)).Summary
 		v := s.Thresholds[0]
@@ -69,7 +69,7 @@ func TestWindowsOfTheStory(t *testing.T) {
 		case (v.Value == nil) != (c.value == none) || (v.Value == nil) != (v.Note != ""):
 			t.Errorf("%s: value %v, note %q", name, v.Value, v.Note)
 		case v.Value != nil:
-			near(t, name, *v.Value, c.value)
+			nearNumber(t, name, *v.Value, c.value)
 		}
 		if v.Passed != (c.failed == 0 && c.judged > 0) || s.Passed != v.Passed {
 			t.Errorf("%s: passed: %v, the run %v", name, v.Passed, s.Passed)
@@ -78,7 +78,7 @@ func TestWindowsOfTheStory(t *testing.T) {
 }
 
 func TestAFlowThatNeverAppearedHasNoWindows(t *testing.T) {
-	s := storyResult(over(10, threshold("k", "arrived", tags("flow", "service-accounts/nobody"), "count", "<", 5, scenario.PlainNumber))).Summary
+	s := storyResult(over(10, thresholdOf("k", "arrived", tags("flow", "service-accounts/nobody"), "count", "<", 5, scenario.PlainNumber))).Summary
 	if v := s.Thresholds[0]; v.Passed || s.Passed || v.Value != nil || v.Windows != nil || v.Note != noSuchFlow {
 		t.Errorf("%+v", v)
 	}
@@ -86,7 +86,7 @@ func TestAFlowThatNeverAppearedHasNoWindows(t *testing.T) {
 
 // What is left at the end and makes no window is not judged.
 func TestTheRestIsInNoWindow(t *testing.T) {
-	v := storyResult(over(8, threshold("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber))).Summary.Thresholds[0]
+	v := storyResult(over(8, thresholdOf("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber))).Summary.Thresholds[0]
 	if v.Windows.Judged != 2 || v.Windows.Failed != 1 || *v.Windows.WorstFromNs != 18*second {
 		t.Errorf("%+v", v.Windows)
 	}
@@ -94,12 +94,12 @@ func TestTheRestIsInNoWindow(t *testing.T) {
 
 func TestVerdictOverWindowsInWords(t *testing.T) {
 	wait := func(op string, limit float64) scenario.Threshold {
-		return over(10, threshold("k", "wait", tags("workload", "mice"), "max", op, limit, scenario.Nanoseconds))
+		return over(10, thresholdOf("k", "wait", tags("workload", "mice"), "max", op, limit, scenario.Nanoseconds))
 	}
-	s := storyResult(wait("<", 2e9), wait("<", 4e9), over(10, threshold("k", "latency", nil, "max", "<", 3e9, scenario.Nanoseconds)),
-		over(10, threshold("k", "wait", tags("workload", "unheard"), "max", "<", 3e9, scenario.Nanoseconds)),
-		threshold("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber),
-		over(20, threshold("k", "execution", tags("workload", "mice"), "max", "<", 6e9, scenario.Nanoseconds))).Summary
+	s := storyResult(wait("<", 2e9), wait("<", 4e9), over(10, thresholdOf("k", "latency", nil, "max", "<", 3e9, scenario.Nanoseconds)),
+		over(10, thresholdOf("k", "wait", tags("workload", "unheard"), "max", "<", 3e9, scenario.Nanoseconds)),
+		thresholdOf("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber),
+		over(20, thresholdOf("k", "execution", tags("workload", "mice"), "max", "<", 6e9, scenario.Nanoseconds))).Summary
 	for i, want := range []string{"3 s in the worst of 2 windows, from 10 s; 1 failed", "3 s in the worst of 2 windows, from 10 s",
 		"no samples in the worst of 2 windows, from 20 s; 2 failed", "no samples in any window", "7",
 		"5 s in the only window, from 10 s"} {
@@ -115,7 +115,7 @@ func TestVerdictOverWindowsInWords(t *testing.T) {
 // Without a threshold over windows there is nothing to observe.
 func TestNoWindowsWithoutOver(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{threshold("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber)}
+	sc.Spec.Thresholds = scenario.Thresholds{thresholdOf("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber)}
 	if ws := NewWindowedThresholds(sc); ws != nil {
 		t.Errorf("%d thresholds over windows", len(ws))
 	}
@@ -124,7 +124,7 @@ func TestNoWindowsWithoutOver(t *testing.T) {
 // Nobody judges the windows: the threshold has failed, rather than passed in silence.
 func TestWindowsThatNobodyObservesFail(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{over(10, threshold("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber))}
+	sc.Spec.Thresholds = scenario.Thresholds{over(10, thresholdOf("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber))}
 	s := newStage(sc)
 	s.tell()
 	if s := s.collector.Result().Summary; s.Passed || s.Thresholds[0].Passed || s.Thresholds[0].Note == "" {
@@ -229,7 +229,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 
 		stat := rapid.SampledFrom([][2]string{{"wait", "max"}, {"wait", "p"}, {"latency", "p"}, {"rejectedWait", "max"},
 			{"rejected", "rate"}, {"arrived", "count"}}).Draw(t, "statistic")
-		th := threshold("k", stat[0], rapid.SampledFrom([][]scenario.Tag{nil, tags("workload", "mice"), tags("flow", flowB.Name()),
+		th := thresholdOf("k", stat[0], rapid.SampledFrom([][]scenario.Tag{nil, tags("workload", "mice"), tags("flow", flowB.Name()),
 			tags("workload", "elephants", "flowSchema", schema.Name)}).Draw(t, "tags"),
 			stat[1], rapid.SampledFrom([]string{"<", "<=", ">", ">=", "==", "!="}).Draw(t, "comparison"),
 			float64(rapid.SampledFrom([]int64{0, 1, 50, 100}).Draw(t, "limit")), scenario.PlainNumber)
@@ -316,7 +316,7 @@ func TestWorseIsFurtherFromWhatIsWanted(t *testing.T) {
 func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 	sc := storyScenario()
 	sc.Spec.Warmup, sc.Spec.Duration = 0, scenario.Duration(100_000*time.Millisecond)
-	sc.Spec.Thresholds = scenario.Thresholds{threshold("k", "wait", nil, "max", "<", 1e9, scenario.Nanoseconds)}
+	sc.Spec.Thresholds = scenario.Thresholds{thresholdOf("k", "wait", nil, "max", "<", 1e9, scenario.Nanoseconds)}
 	sc.Spec.Thresholds[0].Over = scenario.Duration(time.Millisecond)
 	ws := NewWindowedThresholds(sc)
 	most := 0
