@@ -178,9 +178,7 @@ func (c *Controller) Arrive(nowNs int64, r *Request, by *Route) (rejection queue
 	if rejection == queueset.NotRejected {
 		return rejection, 0
 	}
-	retryAfterSeconds = r.Level.retryAfter.Drop(nowNs)
-	c.reap(nowNs, r.Level)
-	return rejection, retryAfterSeconds
+	return rejection, c.dropped(nowNs, r.Level)
 }
 
 // Finish ends a request's execution. It returns for how long the request keeps its seats:
@@ -200,8 +198,23 @@ func (c *Controller) Release(nowNs int64, r *Request) {
 // client may come back.
 func (c *Controller) TimeOut(nowNs int64, r *Request) (retryAfterSeconds int) {
 	r.Level.queues.TimeOut(nowNs, &r.Request)
-	retryAfterSeconds = r.Level.retryAfter.Drop(nowNs)
-	c.reap(nowNs, r.Level)
+	return c.dropped(nowNs, r.Level)
+}
+
+// Cancel rejects a request whose client has gone while the request waited. It counts as a
+// time-out, and as a drop in the advice to other clients; the number of seconds it returns
+// is what the response would say if anybody read it. A request that executes is not affected
+// by its client's going: it ends with Finish, as others do.
+func (c *Controller) Cancel(nowNs int64, r *Request) (retryAfterSeconds int) {
+	r.Level.queues.Cancel(nowNs, &r.Request)
+	return c.dropped(nowNs, r.Level)
+}
+
+// dropped counts a request that a level has rejected, and returns after how many seconds its
+// client may come back.
+func (c *Controller) dropped(nowNs int64, l *Level) (retryAfterSeconds int) {
+	retryAfterSeconds = l.retryAfter.Drop(nowNs)
+	c.reap(nowNs, l)
 	return retryAfterSeconds
 }
 

@@ -323,7 +323,9 @@ func (m *model) drop(r *modelRequest) {
 	m.note()
 }
 
-func (m *model) timeOut(nowNs int64, number int) {
+// leaveQueue removes a request that still waits, whether at its wait limit or because its client
+// has gone.
+func (m *model) leaveQueue(nowNs int64, number int) {
 	m.advance(nowNs)
 	r := m.numbered(number)
 	m.drop(r)

@@ -32,6 +32,7 @@ const (
 	finish
 	release
 	timeOut
+	cancel
 	configuration
 )
 
@@ -41,7 +42,7 @@ const operationBytes = 6
 // newOperation makes any bytes an operation, one that is likely to find others in its way:
 // few queues, fewer seats, short queues, requests of the width of the limit and more.
 func newOperation(b []byte) operation {
-	kinds := []operationKind{arrival, finish, arrival, release, arrival, finish, timeOut, finish, arrival, configuration, release}
+	kinds := []operationKind{arrival, finish, arrival, release, arrival, finish, timeOut, finish, arrival, configuration, release, cancel}
 	// The increments of R for 333333333 ns have to be rounded; a month brings it far.
 	afterNs := []int64{0, 0, 1, 5, 999_999, 3 * ms, 10 * ms, 333_333_333, 1000 * ms, 30 * 24 * 3600 * 1000 * ms}
 	latencyNs := []int64{0, 0, 7, 5 * ms, 33_333_333}
@@ -181,7 +182,7 @@ type outcome struct {
 
 // do carries out an operation. It returns false if there is no request for it.
 func (l *ledger) do(o operation) (out outcome, done bool) {
-	takes := map[operationKind]phase{finish: executing, release: lingering, timeOut: waiting}
+	takes := map[operationKind]phase{finish: executing, release: lingering, timeOut: waiting, cancel: waiting}
 	if p, ok := takes[o.kind]; ok {
 		candidates := l.phased(p)
 		if len(candidates) == 0 {
@@ -222,6 +223,10 @@ func (l *ledger) do(o operation) (out outcome, done bool) {
 	case timeOut:
 		l.tell("request %d has waited long enough", e.number)
 		l.set.TimeOut(l.nowNs, &e.Request)
+		l.gone(e, TimedOut.String())
+	case cancel:
+		l.tell("the client of request %d goes away", e.number)
+		l.set.Cancel(l.nowNs, &e.Request)
 		l.gone(e, TimedOut.String())
 	case configuration:
 		l.tell("limit %d and %+v come into force", o.limit, o.config)

@@ -52,11 +52,11 @@ func (l *ledger) doInOrder(o operation) (out outcome, done bool) {
 	}
 	l.checkSums()
 	switch {
-	case o.kind == timeOut:
+	case o.kind == timeOut || o.kind == cancel:
 		// It frees no seat, and nothing starts for it: though the next in the queue may be
 		// narrower, it waits for the next call,
 		if len(l.started) > 0 {
-			l.fail("%v start upon a time-out", l.started)
+			l.fail("%v start when a request leaves its queue", l.started)
 		}
 	case o.kind == arrival && (!queued || out.rejection != NotRejected):
 		// one that concerns the queues.
@@ -187,8 +187,8 @@ func (m *model) do(l *ledger, o operation, out outcome) {
 		}
 	case release:
 		m.release(l.nowNs, out.subject.number)
-	case timeOut:
-		m.timeOut(l.nowNs, out.subject.number)
+	case timeOut, cancel:
+		m.leaveQueue(l.nowNs, out.subject.number)
 	case configuration:
 		average, most := m.takeDemand(l.nowNs)
 		want, _ := average.Float64()

@@ -232,7 +232,8 @@ func (s *QueueSet) Release(nowNs int64, r *Request) {
 	s.dispatch(nowNs)
 }
 
-// TimeOut removes a request that has waited as long as it may. Nothing is dispatched for it.
+// TimeOut removes a request that is still waiting at its wait limit. Nothing is dispatched in
+// its place: it held no seat.
 func (s *QueueSet) TimeOut(nowNs int64, r *Request) {
 	s.mustBe(r, waiting)
 	s.advance(nowNs)
@@ -245,6 +246,12 @@ func (s *QueueSet) TimeOut(nowNs int64, r *Request) {
 	s.noteDemand(nowNs)
 	s.bound(q)
 }
+
+// Cancel removes a request whose client has gone while the request waited. Upstream ends the
+// wait of both kinds of request by the same context, and so cannot distinguish a client that
+// has gone from a wait limit: Cancel is TimeOut in every effect. A request that executes is
+// not cancelled here; it keeps its seats until Finish.
+func (s *QueueSet) Cancel(nowNs int64, r *Request) { s.TimeOut(nowNs, r) }
 
 func (s *QueueSet) mustBe(r *Request, want phase) {
 	if r.set != s || r.phase != want {

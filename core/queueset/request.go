@@ -52,7 +52,7 @@ const (
 	NotRejected      Rejection = iota
 	QueueFull                  // its queue holds the queue length limit, and no seat is free
 	ConcurrencyLimit           // no queues, and its seats are not free
-	TimedOut                   // it waited as long as it may
+	TimedOut                   // it waited until its wait limit, or its client went away while it waited
 
 	Rejections = iota // how many values there are
 )

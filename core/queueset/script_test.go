@@ -82,6 +82,8 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 		p.set.Release(p.nowNs, r)
 	case "time-out":
 		p.set.TimeOut(p.nowNs, r)
+	case "cancel":
+		p.set.Cancel(p.nowNs, r)
 	case "configure":
 		p.set.Configure(p.nowNs, config(t, d), number(t, d, "limit", p.set.Limit()))
 	default:
