@@ -123,6 +123,44 @@ func TestAllocationIgnoresExemptDemand(t *testing.T) {
 	}
 }
 
+// A client that hangs up while its request waits gets the request out of its queue at that
+// instant: it is rejected as a time-out, and it counts as a drop, so that Retry-After rises. A
+// request that executes keeps its seat until its end, whether its client is there or not.
+func TestHangUps(t *testing.T) {
+	tr := server(level(config.LimitedSpec{NominalConcurrencyShares: number(20), LimitResponse: config.LimitResponse{
+		Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 1, HandSize: 1, QueueLengthLimit: 50}}}))
+	tr.MaxRequestsInflight, tr.MaxMutatingRequestsInflight = 1, 0
+	for i := range int64(6) {
+		send(tr, record{ArrivalNs: 1 + i, User: "user", Verb: "get", Path: "/version", ExecutionNs: 5*second + 3*i})
+	}
+	for _, h := range []trial.HangUp{{ID: 1, AfterNs: second}, {ID: 2, AfterNs: second / 2}, {ID: 3, AfterNs: second / 4},
+		{ID: 4, AfterNs: second / 8}, {ID: 5, AfterNs: second + second/2}} {
+		tr.HangUps = append(tr.HangUps, h)
+	}
+	tr.SamplesNs = []int64{second / 3, 2 * second}
+	result := both(t, tr)
+	for i, want := range []struct {
+		rejected          bool
+		endNs             int64
+		retryAfterSeconds int
+	}{
+		{false, 1 + 5*second, 0}, // hung up in the middle of the execution
+		{true, 2 + second/2, 1},
+		{true, 3 + second/4, 1},
+		{true, 4 + second/8, 1},
+		{true, 5 + second + second/2, 2}, // three were dropped in the second before
+		{false, 1 + 10*second + 3*5, 0},  // the only one left when the first has ended
+	} {
+		d := result.Decisions[i]
+		if d.Rejected != want.rejected || d.EndNs != want.endNs || d.Rejected && d.RetryAfterSeconds != want.retryAfterSeconds {
+			t.Errorf("request %d: %+v, want %+v", i+1, d, want)
+		}
+	}
+	if got := result.Rejections["level/schema/time-out"]; got != 4 {
+		t.Errorf("%d rejections are counted as time-outs, want 4: %v", got, result.Rejections)
+	}
+}
+
 // A level of zero shares that may not borrow has no seats. That should jail who is sent
 // there, and with queues it does; a Reject level lets one at a time pass all the same,
 // since a request that is wider than the limit may run when nothing else does.

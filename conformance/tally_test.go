@@ -30,10 +30,20 @@ func (c *tally) add(tr *trial.Trial, r *trial.Result) {
 	if len(tr.Changes) > 0 {
 		c.changed++
 	}
+	hangUps := tr.HangUpsNs()
 	for i := range tr.Requests {
 		c.decisions++
 		c.byKind[kind(&tr.Requests[i], &r.Decisions[i])]++
-		c.byOutcome[r.Decisions[i].Outcome(tr.Requests[i].ArrivalNs)]++
+		d, arrivalNs := &r.Decisions[i], tr.Requests[i].ArrivalNs
+		outcome := d.Outcome(arrivalNs)
+		switch leftNs := arrivalNs + hangUps[i]; {
+		case hangUps[i] == 0:
+		case d.Rejected && d.EndNs == leftNs:
+			outcome = "hung up while waiting"
+		case !d.Rejected && d.DispatchNs < leftNs && leftNs < d.EndNs:
+			outcome = "hung up while executing"
+		}
+		c.byOutcome[outcome]++
 	}
 	for _, s := range r.Snapshots {
 		c.snapshots++

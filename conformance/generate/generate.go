@@ -52,7 +52,22 @@ func Trial(seed uint64, requests int) *trial.Trial {
 	}
 	g.requests(requests)
 	g.samples()
+	if g.chance(0.25) {
+		g.hangUps()
+	}
 	return g.trial
+}
+
+// hangUps lets some clients go away, most of them while their requests would still wait: the
+// wait limit is a quarter of the time-out.
+func (g *generator) hangUps() {
+	part := g.between(0.01, 1)
+	for i := range g.trial.Requests {
+		if g.chance(part) {
+			g.trial.HangUps = append(g.trial.HangUps, trial.HangUp{
+				ID: g.trial.Requests[i].ID, AfterNs: int64(g.between(1e4, float64(g.trial.RequestTimeoutNs)/2))})
+		}
+	}
 }
 
 func (g *generator) chance(p float64) bool { return g.Float64() < p }

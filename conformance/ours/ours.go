@@ -23,6 +23,7 @@ const (
 	release
 	watchEnd
 	timeOut
+	hangUp
 	adjust
 	change
 	sample
@@ -41,6 +42,7 @@ type request struct {
 	work       *estimate.Request // nil for one that passes by flow control
 	route      flowcontrol.Route
 	timeOut    clock.Handle // while it waits
+	hangUp     clock.Handle // while it waits, if its client hangs up
 	index      int
 	inside     bool // waits or executes
 }
@@ -52,8 +54,9 @@ type server struct {
 	store    estimate.Store
 	watchers *estimate.Watchers
 	requests []request
-	inside   []int // indices of the requests that wait or execute, in no order
-	open     int   // what is still to come or to end: requests, watches, changes, samples
+	hangUps  []int64 // trial.HangUpsNs
+	inside   []int   // indices of the requests that wait or execute, in no order
+	open     int     // what is still to come or to end: requests, watches, changes, samples
 	result   trial.Result
 	lastNs   int64
 	last     event
@@ -74,6 +77,7 @@ func Run(t *trial.Trial) (trial.Result, []Clash) {
 		store:    estimate.Store{},
 		watchers: estimate.NewWatchers(),
 		requests: make([]request, len(t.Requests)),
+		hangUps:  t.HangUpsNs(),
 		open:     len(t.Requests) + len(t.Changes) + len(t.SamplesNs),
 		lastNs:   -1,
 	}
@@ -109,7 +113,7 @@ func (s *server) note(e event) {
 	if now == s.lastNs {
 		c := Clash{now, -1}
 		for _, involved := range []event{e, s.last} {
-			if involved.kind <= timeOut || involved.kind == arrive {
+			if involved.kind <= hangUp || involved.kind == arrive {
 				c.Request = involved.n
 				break
 			}
@@ -134,9 +138,16 @@ func (s *server) handle(e event) {
 		}
 		s.open--
 	case timeOut:
-		r, d := &s.requests[e.n], &s.result.Decisions[e.n]
+		r := &s.requests[e.n]
 		r.timeOut = 0
-		d.RetryAfterSeconds = s.control.TimeOut(now, &r.Request)
+		s.endWait(r)
+		s.result.Decisions[e.n].RetryAfterSeconds = s.control.TimeOut(now, &r.Request)
+		s.reject(now, r, queueset.TimedOut)
+	case hangUp:
+		r := &s.requests[e.n]
+		r.hangUp = 0
+		s.endWait(r)
+		s.result.Decisions[e.n].RetryAfterSeconds = s.control.Cancel(now, &r.Request)
 		s.reject(now, r, queueset.TimedOut)
 	case adjust:
 		s.control.Adjust(now)
@@ -188,6 +199,9 @@ func (s *server) arrive(now int64, n int) {
 		s.reject(now, r, rejection)
 	} else if r.Waiting() {
 		r.timeOut = s.events.Schedule(now+s.waitLimitNs(r), uint8(timeOut), event{timeOut, n})
+		if s.hangUps[n] > 0 {
+			r.hangUp = s.events.Schedule(now+s.hangUps[n], uint8(hangUp), event{hangUp, n})
+		}
 	}
 }
 
@@ -215,16 +229,23 @@ func (s *server) waitLimitNs(r *request) int64 {
 func (s *server) Dispatched(q *queueset.Request) { s.dispatch(s.events.NowNs(), q.Owner.(*request)) }
 
 func (s *server) dispatch(now int64, r *request) {
-	if r.timeOut != 0 {
-		s.events.Cancel(r.timeOut)
-		r.timeOut = 0
-	}
+	s.endWait(r)
 	record := &s.trial.Requests[r.index]
 	s.result.Decisions[r.index].DispatchNs = now
 	if record.Verb == "watch" && r.work != nil {
 		r.work.WatchStarts()
 	}
 	s.at(now+record.ExecutionNs, event{finish, r.index})
+}
+
+// endWait cancels what would have happened to the request if it had gone on waiting.
+func (s *server) endWait(r *request) {
+	for _, h := range []*clock.Handle{&r.timeOut, &r.hangUp} {
+		if *h != 0 {
+			s.events.Cancel(*h)
+			*h = 0
+		}
+	}
 }
 
 func (s *server) finish(now int64, n int) {

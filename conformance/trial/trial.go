@@ -22,8 +22,34 @@ type Trial struct {
 	Objects                     Objects // with the mandatory ones
 	Resources                   []scenario.Resource
 	Requests                    []scenario.TraceRecord // by arrival, ids from 1
+	HangUps                     []HangUp               `json:",omitempty"` // in any order, one a request at most
 	Changes                     []Change               `json:",omitempty"` // by time
 	SamplesNs                   []int64                // when to look, in order
+}
+
+// HangUp is a client that goes away: its request's context is cancelled some time after the
+// arrival. What the server does with the request then depends on whether it waits, executes or
+// has left.
+type HangUp struct {
+	ID      int64 // of the request
+	AfterNs int64 // since its arrival, at least 1
+}
+
+// HangUpsNs returns for how long each request's client stays after the arrival, by the index of
+// the request: 0 for a client that does not hang up. A hang-up of a request that the trial does
+// not have is ignored.
+func (t *Trial) HangUpsNs() []int64 {
+	index := make(map[int64]int, len(t.Requests))
+	for i := range t.Requests {
+		index[t.Requests[i].ID] = i
+	}
+	all := make([]int64, len(t.Requests))
+	for _, h := range t.HangUps {
+		if i, ok := index[h.ID]; ok {
+			all[i] = h.AfterNs
+		}
+	}
+	return all
 }
 
 // Change puts another configuration into force.

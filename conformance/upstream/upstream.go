@@ -66,6 +66,7 @@ type server struct {
 	cluster  *cluster
 	debug    *mux.PathRecorderMux
 	counts   workestimate.StorageObjectCountTracker
+	hangUps  []int64 // trial.HangUpsNs
 	result   trial.Result
 	sampled  func()
 	requests sync.WaitGroup
@@ -139,6 +140,7 @@ func newServer(t *testing.T, tr *trial.Trial) *server {
 		cluster: newCluster(t, tr.Objects.Objects),
 		debug:   mux.NewPathRecorderMux("debug"),
 		counts:  workestimate.NewStorageObjectCountTracker(),
+		hangUps: tr.HangUpsNs(),
 	}
 	s.result.Decisions = make([]trial.Decision, len(tr.Requests))
 	return s
@@ -234,6 +236,12 @@ func (s *server) arrive(n int) {
 	ctx := context.WithValue(r.Context(), decisionKey{}, &pending{record, d})
 	ctx = request.WithUser(ctx, &user.DefaultInfo{Name: record.User, Groups: record.Groups})
 	ctx = request.WithReceivedTimestamp(ctx, time.Now())
+	if afterNs := s.hangUps[n]; afterNs > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer time.AfterFunc(time.Duration(afterNs), cancel).Stop()
+	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r.WithContext(ctx))
 
