@@ -18,6 +18,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 )
 
 func newRandom(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(*seed, stream)) }
@@ -28,7 +29,7 @@ func TestClassification(t *testing.T) {
 	compared := 0
 	for range 60 {
 		objects := c.objects()
-		ours := flowcontrol.New(0, 1_000_000, objects, nobody{})
+		ours := flowcontrol.New(0, rules.Latest(), 1_000_000, objects, nobody{})
 		upstream.Control(t, objects, 1_000_000, func(theirs upstreamcontrol.Interface) {
 			for range 300 {
 				a := c.attributes()

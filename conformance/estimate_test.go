@@ -11,6 +11,7 @@ import (
 
 	"apfsim/conformance/upstream"
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 )
 
 // estimates compares one request's estimates under every cap.
@@ -49,11 +50,11 @@ func (e *estimates) check(r *record) {
 		store[estimate.Resource{Group: r.APIGroup, Name: r.Resource}] = e.stats
 	}
 	a := r.Attributes()
-	watchers := estimate.NewWatchers()
+	estimator := estimate.NewEstimator(rules.Latest(), store)
 	if e.count > 0 {
 		all := a
 		all.Verb, all.Name, all.Namespace, all.Subresource = "watch", "", "", ""
-		w, err := estimate.NewRequest(&all, "", store, watchers)
+		w, err := estimator.NewRequest(&all, "")
 		if err != nil {
 			e.t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func (e *estimates) check(r *record) {
 			w.WatchStarts()
 		}
 	}
-	ours, err := estimate.NewRequest(&a, r.Query, store, watchers)
+	ours, err := estimator.NewRequest(&a, r.Query)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -169,7 +170,7 @@ func TestMutationEstimates(t *testing.T) {
 // The count of the watchers interested in a mutation, as watches come and go.
 func TestWatchers(t *testing.T) {
 	theirs := upstreamcontrol.NewWatchTracker()
-	watchers, store := estimate.NewWatchers(), estimate.Store{}
+	estimator := estimate.NewEstimator(rules.Latest(), estimate.Store{})
 	type open struct {
 		ours   *estimate.Request
 		forget upstreamcontrol.ForgetWatchFunc
@@ -191,7 +192,7 @@ func TestWatchers(t *testing.T) {
 		}
 		w := &record{Verb: "watch", Resource: resource, Namespace: namespaces[random.IntN(3)], Query: "watch=true" + queries[random.IntN(len(queries))]}
 		a := w.Attributes()
-		ours, err := estimate.NewRequest(&a, w.Query, store, watchers)
+		ours, err := estimator.NewRequest(&a, w.Query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestWatchers(t *testing.T) {
 			m.Verb, m.Name = "create", ""
 		}
 		a = m.Attributes()
-		mutation, err := estimate.NewRequest(&a, "", store, watchers)
+		mutation, err := estimator.NewRequest(&a, "")
 		if err != nil {
 			t.Fatal(err)
 		}

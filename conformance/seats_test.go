@@ -23,6 +23,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/sim/clock"
 )
 
@@ -107,7 +108,7 @@ func occupy(objects config.Objects, seats int, stays []stay, periods int) (limit
 	}
 	var events clock.Queue[event]
 	host := &starter{}
-	control := flowcontrol.New(0, seats, objects, host)
+	control := flowcontrol.New(0, rules.Latest(), seats, objects, host)
 	events.Schedule(0, 0, event{})
 	lengths := map[*flowcontrol.Request]int64{}
 	for i := range stays {

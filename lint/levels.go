@@ -10,6 +10,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/dealer"
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 	"apfsim/core/seats"
 )
 
@@ -222,7 +223,7 @@ func (l *linter) wideLists(p level, most int, s *schema) {
 			if a.Namespace != "" || l.goesTo(a) != s {
 				continue // the objects of one namespace are not known
 			}
-			request, err := estimate.NewRequest(a, "", l.in.Stored, estimate.NewWatchers())
+			request, err := estimate.NewEstimator(rules.Latest(), l.in.Stored).NewRequest(a, "")
 			if err != nil {
 				continue
 			}

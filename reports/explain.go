@@ -10,6 +10,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
+	"apfsim/core/rules"
 )
 
 // Question is a request of which one wants to know the way.
@@ -80,12 +81,12 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 	if q.Stored.Objects > 0 {
 		store[resource] = q.Stored
 	}
-	watchers := estimate.NewWatchers()
-	request, err := estimate.NewRequest(a, q.Query, store, watchers)
+	estimator := estimate.NewEstimator(rules.Latest(), store)
+	request, err := estimator.NewRequest(a, q.Query)
 	if err != nil {
 		return nil, err
 	}
-	watch, err := estimate.NewRequest(&classify.Attributes{Verb: "watch", APIGroup: a.APIGroup, Resource: a.Resource}, "", store, watchers)
+	watch, err := estimator.NewRequest(&classify.Attributes{Verb: "watch", APIGroup: a.APIGroup, Resource: a.Resource}, "")
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 		watch.WatchStarts()
 	}
 
-	controller := flowcontrol.New(0, serverLimit, objects, nil)
+	controller := flowcontrol.New(0, rules.Latest(), serverLimit, objects, nil)
 	e := &Explanation{
 		SchemaVersion: SchemaVersion,
 		Request: ExplainedRequest{

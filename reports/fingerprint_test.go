@@ -7,6 +7,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -108,7 +109,7 @@ spec:
 		if err := mistakes.Err(); err != nil {
 			t.Fatal(err)
 		}
-		f := NewFingerprint(flowcontrol.New(0, seats, scenarios[0].Objects, noHost{}))
+		f := NewFingerprint(flowcontrol.New(0, rules.Latest(), seats, scenarios[0].Objects, noHost{}))
 		f.Adjusted(nowNs)
 		return f.String()
 	}
@@ -157,7 +158,7 @@ func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 	}
 	used := &server.Request{}
 	used.Work.InitialSeats = 1
-	queues := queueset.New(0, queueset.Config{Queues: 4, HandSize: 1, QueueLengthLimit: 1}, 4, noHost{})
+	queues := queueset.New(0, rules.Latest(), queueset.Config{Queues: 4, HandSize: 1, QueueLengthLimit: 1}, 4, noHost{})
 	hand := queues.Hand(7)
 	queues.Arrive(0, &used.Request.Request, &hand)
 	queues.Finish(1, &used.Request.Request)

@@ -17,6 +17,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/reports"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -450,7 +451,7 @@ func (nobody) Dispatched(*queueset.Request) {}
 func TestMetricsOfAnEpoch(t *testing.T) {
 	sc := loadOne(t, strings.NewReplacer("maxRequestsInflight: 11", "maxRequestsInflight: 500000", "maxMutatingRequestsInflight: 10", "maxMutatingRequestsInflight: 500000",
 		"{trace: {file: trace.jsonl}}", "{poisson: {rate: 1/s}}\n    as: {user: a}\n    request: {verb: get, path: /}\n    execution: 1ms").Replace(narrowAndWide))
-	c := flowcontrol.New(0, 1_000_000, sc.Objects, nobody{})
+	c := flowcontrol.New(0, rules.Latest(), 1_000_000, sc.Objects, nobody{})
 	m := reports.NewOpenMetrics(sc, c, reports.Epoch, 50_000e9)
 	route := c.Route(&classify.Attributes{User: "a", Groups: []string{"system:authenticated"}, Verb: "get", Resource: "configmaps", Name: "x"})
 	r := &flowcontrol.Request{}

@@ -6,6 +6,7 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
+	"apfsim/core/rules"
 )
 
 // LevelSeats is how a priority level is configured, and the seats that follow from it.
@@ -31,7 +32,7 @@ type Seats struct {
 // SeatsOf divides a server's seats among the levels of a configuration.
 func SeatsOf(objects config.Objects, serverLimit int) *Seats {
 	seats := &Seats{SchemaVersion: SchemaVersion}
-	for _, l := range flowcontrol.New(0, serverLimit, objects, nil).Levels() {
+	for _, l := range flowcontrol.New(0, rules.Latest(), serverLimit, objects, nil).Levels() {
 		spec, limits := l.Spec(), l.Limits()
 		s := LevelSeats{
 			Name: l.Name(), Response: config.TypeExempt, Shares: spec.Shares(),

@@ -12,6 +12,7 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/experiment"
 	"apfsim/lint"
@@ -62,7 +63,7 @@ The exit status is 99 if there is a finding of the severity of --fail-on or abov
 	flags.addBase(cmd)
 	flags.addServer(cmd)
 	f := cmd.Flags()
-	f.StringVar(&flags.version, "kubernetes-version", "1.37", "`VERSION` of the servers, from 1.18 to 1.37")
+	f.StringVar(&flags.version, "kubernetes-version", rules.Latest().Version, "`VERSION` of the servers, from 1.18 to 1.37")
 	f.StringVar(&flags.failOn, "fail-on", "warning", "`SEVERITY` from which findings make the exit status 99: "+strings.Join(failOns, ", "))
 	f.StringArrayVar(&flags.disable, "disable", nil, "`RULE` that is not looked at; may be repeated")
 	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with what a kube-apiserver serves under /metrics, for its counts of objects")

@@ -4,6 +4,8 @@ import (
 	"io"
 	"runtime/debug"
 
+	"apfsim/core/rules"
+
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +25,9 @@ func newVersion() *cobra.Command {
 }
 
 // versionLine is what version and --version print.
-func versionLine() string { return "apfsim " + buildVersion() + " (Kubernetes 1.37)\n" }
+func versionLine() string {
+	return "apfsim " + buildVersion() + " (Kubernetes " + rules.Latest().Version + ")\n"
+}
 
 func buildVersion() string {
 	if version != "" {

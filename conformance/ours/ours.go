@@ -11,6 +11,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/sim/clock"
 )
 
@@ -48,19 +49,18 @@ type request struct {
 }
 
 type server struct {
-	trial    *trial.Trial
-	events   clock.Queue[event]
-	control  *flowcontrol.Controller
-	store    estimate.Store
-	watchers *estimate.Watchers
-	requests []request
-	hangUps  []int64 // trial.HangUpsNs
-	inside   []int   // indices of the requests that wait or execute, in no order
-	open     int     // what is still to come or to end: requests, watches, changes, samples
-	result   trial.Result
-	lastNs   int64
-	last     event
-	clashes  []Clash
+	trial     *trial.Trial
+	events    clock.Queue[event]
+	control   *flowcontrol.Controller
+	estimator *estimate.Estimator
+	requests  []request
+	hangUps   []int64 // trial.HangUpsNs
+	inside    []int   // indices of the requests that wait or execute, in no order
+	open      int     // what is still to come or to end: requests, watches, changes, samples
+	result    trial.Result
+	lastNs    int64
+	last      event
+	clashes   []Clash
 }
 
 // Clash is two events at one instant of which neither causes the other: what happens then
@@ -73,20 +73,19 @@ type Clash struct {
 // Run returns what apfsim makes of a trial, and the clashes in it.
 func Run(t *trial.Trial) (trial.Result, []Clash) {
 	s := &server{
-		trial:    t,
-		store:    estimate.Store{},
-		watchers: estimate.NewWatchers(),
-		requests: make([]request, len(t.Requests)),
-		hangUps:  t.HangUpsNs(),
-		open:     len(t.Requests) + len(t.Changes) + len(t.SamplesNs),
-		lastNs:   -1,
+		trial:     t,
+		estimator: estimate.NewEstimator(rules.Latest(), estimate.Store{}),
+		requests:  make([]request, len(t.Requests)),
+		hangUps:   t.HangUpsNs(),
+		open:      len(t.Requests) + len(t.Changes) + len(t.SamplesNs),
+		lastNs:    -1,
 	}
 	s.result.Decisions = make([]trial.Decision, len(t.Requests))
 	s.result.Rejections = map[string]int{}
 	for _, r := range t.Resources {
-		s.store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
+		s.estimator.Store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
 	}
-	s.control = flowcontrol.New(0, t.MaxRequestsInflight+t.MaxMutatingRequestsInflight, t.Objects.Objects, s)
+	s.control = flowcontrol.New(0, rules.Latest(), t.MaxRequestsInflight+t.MaxMutatingRequestsInflight, t.Objects.Objects, s)
 	s.at(0, event{kind: adjust})
 	for i := range t.Changes {
 		s.at(t.Changes[i].AtNs, event{change, i})
@@ -182,7 +181,7 @@ func (s *server) arrive(now int64, n int) {
 		s.dispatch(now, r)
 		return
 	}
-	work, err := estimate.NewRequest(&r.attributes, record.Query, s.store, s.watchers)
+	work, err := s.estimator.NewRequest(&r.attributes, record.Query)
 	if err != nil {
 		panic("ours: a trial with a query that is none: " + err.Error())
 	}
@@ -222,7 +221,7 @@ func (s *server) waitLimitNs(r *request) int64 {
 			timeoutNs = min(timeoutNs, int64(asked))
 		}
 	}
-	return min(int64(time.Minute), timeoutNs/4)
+	return min(rules.Latest().MaxWaitNs, timeoutNs/4)
 }
 
 // Dispatched implements queueset.Host.

@@ -12,6 +12,7 @@ import (
 
 	"apfsim/core/estimate"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 )
 
 // queueing is a priority level between the arrivals and the services of the bare loop.
@@ -100,7 +101,7 @@ type levelRequest struct {
 
 func runQueueSet(of load, requests int) measurement {
 	v := &level{loop: &loop{clients: newClients(of)}}
-	v.set = queueset.New(0, of.queuing, of.seats, v)
+	v.set = queueset.New(0, rules.Latest(), of.queuing, of.seats, v)
 	for i := range v.loop.clients {
 		v.hands = append(v.hands, v.set.Hand(v.loop.clients[i].hash))
 	}

@@ -1,5 +1,5 @@
-// Package estimate says how many seats a request takes and for how long, as
-// kube-apiserver 1.37 does (k8s.io/apiserver/pkg/util/flowcontrol/request).
+// Package estimate says how many seats a request takes and for how long, as kube-apiserver
+// does (k8s.io/apiserver/pkg/util/flowcontrol/request).
 package estimate
 
 import (
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"apfsim/core/classify"
+	"apfsim/core/rules"
 )
 
 // Work is the estimate of a request: it occupies InitialSeats while it executes, and
@@ -22,8 +23,7 @@ func (w Work) MaxSeats() int { return max(w.InitialSeats, w.FinalSeats) }
 
 // What the estimator itself sets.
 const (
-	maxListSeats     = 100 // of a list or a watch
-	maxMutatingSeats = 10  // of a mutation
+	maxMutatingSeats = 10 // of a mutation
 
 	bytesPerSeat       = 100_000
 	maxBytesFromCache  = 1_000_000 // at once: the cache answers piecemeal
@@ -42,7 +42,7 @@ var mutating = []string{"create", "update", "patch", "delete"}
 // watchers, so that one Request is not for use by several goroutines at once.
 type Request struct {
 	kind  kind
-	seats int // of a list: the estimate before the level's cap, from 1 to maxListSeats
+	seats int // of a list: the estimate before the level's cap, from 1 to rules.Rules.MaxListSeats
 	scope scope
 
 	watches *resourceWatches // those of the resource; nil when they do not matter
@@ -61,9 +61,21 @@ const (
 	mutation             // by the number of watchers
 )
 
+// Estimator is what the estimates of one server depend on: the rules of its release, what it
+// knows of its stored objects, and its watches.
+type Estimator struct {
+	Rules    *rules.Rules
+	Store    Store
+	Watchers *Watchers
+}
+
+// NewEstimator returns the estimator of a server that has no watch open.
+func NewEstimator(r *rules.Rules, store Store) *Estimator {
+	return &Estimator{Rules: r, Store: store, Watchers: NewWatchers()}
+}
+
 // NewRequest returns the request with the given attributes and URL query, which is what
-// follows the question mark: limit=500&resourceVersion=0. Store is what the server knows
-// of its objects, and is read now, once; watchers are the server's watches.
+// follows the question mark: limit=500&resourceVersion=0. What is stored is read now, once.
 //
 // The name that a list or a watch asks for by the field selector metadata.name counts as
 // the request's name. All else in a, the name of a create too, is taken as it stands.
@@ -71,7 +83,7 @@ const (
 // The error says what in the query is no URL encoding. A query that kube-apiserver can
 // read but not make sense of, as limit=many, is no error: such a list takes all the seats
 // it can.
-func NewRequest(a *classify.Attributes, query string, store Store, watchers *Watchers) (*Request, error) {
+func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, error) {
 	o, err := parseOptions(query)
 	if err != nil {
 		return nil, err
@@ -85,16 +97,16 @@ func NewRequest(a *classify.Attributes, query string, store Store, watchers *Wat
 	switch {
 	case a.Verb == "list" || a.Verb == "watch":
 		r.kind = list
-		r.seats = listSeats(&o, a.Verb == "watch", name != "", resource, store)
+		r.seats = e.listSeats(&o, a.Verb == "watch", name != "", resource)
 	case slices.Contains(mutating, a.Verb):
 		// A token is no object: nobody watches its creation.
 		if a.Resource != "serviceaccounts" || a.Subresource != "token" {
 			r.kind = mutation
-			r.watches = watchers.of(resource)
+			r.watches = e.Watchers.of(resource)
 		}
 	}
 	if a.Verb == "watch" {
-		r.watches = watchers.of(resource)
+		r.watches = e.Watchers.of(resource)
 		r.counted = o.mattersToMutations(a.Resource)
 	}
 	return r, nil
@@ -105,7 +117,7 @@ func NewRequest(a *classify.Attributes, query string, store Store, watchers *Wat
 func (r *Request) Estimate(maxSeats int) Work {
 	switch r.kind {
 	case list:
-		return Work{InitialSeats: min(r.seats, seatCap(maxSeats, maxListSeats))}
+		return Work{InitialSeats: seatCap(maxSeats, r.seats)}
 	case mutation:
 		return mutationWork(r.interested(), seatCap(maxSeats, maxMutatingSeats))
 	}
@@ -138,14 +150,15 @@ func mutationWork(watchers, maxSeats int) Work {
 
 // listSeats estimates a list, or a watch that begins with one, by the bytes that the
 // server holds in memory at once for it, before any cap but the estimator's.
-func listSeats(o *options, watch, named bool, resource Resource, store Store) int {
+func (e *Estimator) listSeats(o *options, watch, named bool, resource Resource) int {
+	most := e.Rules.MaxListSeats
 	if o.invalid {
-		return maxListSeats
+		return most
 	}
 	if watch && !o.startsWithList() {
 		return 1
 	}
-	stats, known := store[resource]
+	stats, known := e.Store[resource]
 	if !known {
 		// Most likely another server's resource, which costs this one little.
 		return 1
@@ -172,7 +185,7 @@ func listSeats(o *options, watch, named bool, resource Resource, store Store) in
 	if fromCache {
 		bytes = min(bytes, maxBytesFromCache)
 	}
-	return int(max(1, min(maxListSeats, math.Ceil(float64(bytes)/bytesPerSeat))))
+	return int(max(1, min(float64(most), math.Ceil(float64(bytes)/bytesPerSeat))))
 }
 
 // times multiplies, stopping short of overflow; it is 0 unless both are positive.

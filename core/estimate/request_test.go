@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"apfsim/core/classify"
+	"apfsim/core/rules"
 	"pgregory.net/rapid"
 )
 
@@ -21,9 +22,14 @@ var store = Store{
 	{"snapshot.example.com", "volumes"}: {Objects: 1_000, AverageBytes: 10_000},
 }
 
+// estimator returns an estimator of the latest release over the watches.
+func estimator(store Store, w *Watchers) *Estimator {
+	return &Estimator{Rules: rules.Latest(), Store: store, Watchers: w}
+}
+
 func request(t testing.TB, a classify.Attributes, query string, w *Watchers) *Request {
 	t.Helper()
-	r, err := NewRequest(&a, query, store, w)
+	r, err := estimator(store, w).NewRequest(&a, query)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,9 +215,25 @@ func TestTokensTellNobody(t *testing.T) {
 
 func TestQueryThatIsNone(t *testing.T) {
 	for _, query := range []string{"limit=%zz", "a;b=1"} {
-		r, err := NewRequest(&classify.Attributes{Verb: "list", Resource: "pods"}, query, store, NewWatchers())
+		r, err := NewEstimator(rules.Latest(), store).NewRequest(&classify.Attributes{Verb: "list", Resource: "pods"}, query)
 		if err == nil || r != nil {
 			t.Errorf("%q: got %v, %v, want an error", query, r, err)
+		}
+	}
+}
+
+// The most seats of a list are those of the release.
+func TestListSeatsAreBoundedByTheRules(t *testing.T) {
+	for _, most := range []int{10, 100} {
+		for _, query := range []string{"limit=500", "limit=x"} { // too many bytes, and no number
+			e := NewEstimator(&rules.Rules{MaxListSeats: most}, Store{{"", "pods"}: {Objects: 1e6, AverageBytes: 1e6}})
+			r, err := e.NewRequest(&classify.Attributes{Verb: "list", Resource: "pods"}, query+"&resourceVersion=1&resourceVersionMatch=Exact")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Estimate(0).InitialSeats; got != most {
+				t.Errorf("%s: %d seats, want %d", query, got, most)
+			}
 		}
 	}
 }
@@ -244,7 +266,7 @@ func TestEstimateIsBounded(t *testing.T) {
 			}
 		}
 		w := NewWatchers()
-		watch, err := NewRequest(&classify.Attributes{Verb: "watch", Resource: "pods"}, "", store, w)
+		watch, err := estimator(store, w).NewRequest(&classify.Attributes{Verb: "watch", Resource: "pods"}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,13 +279,13 @@ func TestEstimateIsBounded(t *testing.T) {
 			Resource:  "pods",
 			Namespace: rapid.SampledFrom([]string{"", "shop"}).Draw(t, "namespace"),
 		}
-		r, err := NewRequest(&a, drawQuery.Draw(t, "query"), store, w)
+		r, err := estimator(store, w).NewRequest(&a, drawQuery.Draw(t, "query"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		maxSeats := rapid.IntRange(0, 120).Draw(t, "cap")
 		got := r.Estimate(maxSeats)
-		most := maxListSeats
+		most := rules.Latest().MaxListSeats
 		if maxSeats > 0 {
 			most = min(most, maxSeats)
 		}
@@ -303,11 +325,11 @@ func FuzzNewRequest(f *testing.F) {
 	f.Add("list", "labelSelector=a+in+(b,c),!d,e%3E3&limit=x&continue=t")
 	f.Add("patch", "timeoutSeconds=9&sendInitialEvents=&resourceVersionMatch=Exact")
 	f.Fuzz(func(t *testing.T, verb, query string) {
-		r, err := NewRequest(&classify.Attributes{Verb: verb, Resource: "pods"}, query, store, NewWatchers())
+		r, err := NewEstimator(rules.Latest(), store).NewRequest(&classify.Attributes{Verb: verb, Resource: "pods"}, query)
 		if err != nil {
 			return
 		}
-		if got := r.Estimate(0); got.InitialSeats < 1 || got.InitialSeats > maxListSeats {
+		if got := r.Estimate(0); got.InitialSeats < 1 || got.InitialSeats > rules.Latest().MaxListSeats {
 			t.Errorf("%s pods?%s: %+v", verb, query, got)
 		}
 	})

@@ -118,7 +118,7 @@ func TestInterestedMatchesSlowCount(t *testing.T) {
 			switch {
 			case rapid.Bool().Draw(t, "start"):
 				a.Verb = "watch"
-				r, _ := NewRequest(&a, "", nil, w)
+				r, _ := estimator(nil, w).NewRequest(&a, "")
 				r.WatchStarts()
 				open = append(open, watch{r, a})
 			case len(open) > 0:
@@ -130,7 +130,7 @@ func TestInterestedMatchesSlowCount(t *testing.T) {
 			m.Verb = "update"
 			key := m.APIGroup + "/" + m.Resource + "/" + m.Namespace + "/" + m.Name
 			if mutations[key] == nil {
-				mutations[key], _ = NewRequest(&m, "", nil, w)
+				mutations[key], _ = estimator(nil, w).NewRequest(&m, "")
 			}
 			want := 0
 			for _, o := range open {

@@ -15,6 +15,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/core/seats"
 )
 
@@ -31,6 +32,7 @@ type Observer interface {
 
 // Controller decides about the requests to one server.
 type Controller struct {
+	rules       *rules.Rules
 	host        queueset.Host
 	observer    Observer // the host if it is one, or nil
 	serverLimit int      // seats of the whole server
@@ -42,9 +44,10 @@ type Controller struct {
 }
 
 // New returns a controller for a server with serverLimit seats (max-requests-inflight +
-// max-mutating-requests-inflight), configured with objects as Configure wants them.
-func New(nowNs int64, serverLimit int, objects config.Objects, host queueset.Host) *Controller {
-	c := &Controller{host: host, serverLimit: serverLimit, retryAfter: map[string]*RetryAfter{}}
+// max-mutating-requests-inflight) and the rules of its release, configured with objects as
+// Configure wants them.
+func New(nowNs int64, r *rules.Rules, serverLimit int, objects config.Objects, host queueset.Host) *Controller {
+	c := &Controller{rules: r, host: host, serverLimit: serverLimit, retryAfter: map[string]*RetryAfter{}}
 	c.observer, _ = host.(Observer)
 	c.Configure(nowNs, objects)
 	return c
@@ -62,7 +65,7 @@ func (c *Controller) Configure(nowNs int64, objects config.Objects) {
 		l := c.level(object.Name)
 		if l == nil {
 			if c.retryAfter[object.Name] == nil {
-				c.retryAfter[object.Name] = &RetryAfter{}
+				c.retryAfter[object.Name] = NewRetryAfter(c.rules)
 			}
 			l = &Level{retryAfter: c.retryAfter[object.Name]}
 		}
@@ -109,7 +112,7 @@ func (c *Controller) Adjust(nowNs int64) {
 	seats.Adjust(division)
 	for _, l := range c.levels {
 		if l.queues == nil {
-			l.queues = queueset.New(nowNs, l.queuing, l.seats.Current, c.host)
+			l.queues = queueset.New(nowNs, c.rules, l.queuing, l.seats.Current, c.host)
 			continue
 		}
 		l.queues.Configure(nowNs, l.queuing, l.seats.Current)

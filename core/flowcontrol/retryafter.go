@@ -1,14 +1,16 @@
 package flowcontrol
 
+import "apfsim/core/rules"
+
 // RetryAfter tells rejected clients of one priority level when to come back: sooner or
 // later as fewer or more requests are dropped
 // (k8s.io/apiserver, util/flowcontrol/dropped_requests_tracker.go).
-// The zero value is ready for use.
 type RetryAfter struct {
+	most     int   // seconds that the advice does not exceed, from 1 to longestRetryAfter
 	seconds  int   // the advice; 0 stands for 1, the initial one
 	second   int64 // the second of the latest drop
 	dropped  int   // in that second
-	history  [maxRetryAfter]drops
+	history  [longestRetryAfter]drops
 	raisedAt int64 // the second in which the advice was last raised
 }
 
@@ -18,13 +20,23 @@ type drops struct {
 	count  int
 }
 
-const maxRetryAfter = 32
+// longestRetryAfter is the most that any release advises, and for how many seconds the drops have
+// to be remembered.
+const longestRetryAfter = 32
+
+// NewRetryAfter returns the advice of a level that has dropped nothing.
+func NewRetryAfter(r *rules.Rules) *RetryAfter {
+	if r.MaxRetryAfterSeconds < 1 || r.MaxRetryAfterSeconds > longestRetryAfter {
+		panic("flowcontrol: MaxRetryAfterSeconds is not within 1 to 32")
+	}
+	return &RetryAfter{most: r.MaxRetryAfterSeconds}
+}
 
 // Drop counts one dropped request and returns after how many seconds its client may come back.
 func (t *RetryAfter) Drop(nowNs int64) int {
 	now := nowNs / 1_000_000_000
 	if now != t.second {
-		t.history[t.second%maxRetryAfter] = drops{t.second, t.dropped}
+		t.history[t.second%longestRetryAfter] = drops{t.second, t.dropped}
 		t.second, t.dropped = now, 0
 		t.revise(now)
 	}
@@ -46,7 +58,7 @@ func (t *RetryAfter) revise(now int64) {
 	}
 	switch {
 	case now-t.raisedAt >= int64(advice) && dropped >= 3*advice:
-		t.seconds = min(2*advice, maxRetryAfter)
+		t.seconds = min(2*advice, t.most)
 		t.raisedAt = now
 	case dropped < advice && advice > 1:
 		t.seconds = advice - 1

@@ -3,6 +3,8 @@ package flowcontrol
 import (
 	"testing"
 
+	"apfsim/core/rules"
+
 	"pgregory.net/rapid"
 )
 
@@ -10,7 +12,7 @@ const second = 1_000_000_000
 
 // Many drops double the advice, few lower it by one second.
 func TestRetryAfterStory(t *testing.T) {
-	var tracker RetryAfter
+	tracker := NewRetryAfter(rules.Latest())
 	for _, step := range []struct {
 		second int64
 		drops  int
@@ -38,7 +40,7 @@ func TestRetryAfterStory(t *testing.T) {
 // The ring of the last 32 seconds tells the same as the whole history.
 func TestRetryAfterIsItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var tracker RetryAfter
+		tracker := NewRetryAfter(rules.Latest())
 		drops := map[int64]int{}
 		advice, raisedAt, last := 1, int64(0), int64(0)
 		now := int64(0)
@@ -86,5 +88,15 @@ func TestMaxInFlight(t *testing.T) {
 	}
 	if r, w := m.InFlight(); r != 2 || w != 100 {
 		t.Errorf("in flight %d and %d, want 2 and 100", r, w)
+	}
+}
+
+// Where the rules allow one second at most, many drops do not raise the advice.
+func TestRetryAfterIsBoundedByTheRules(t *testing.T) {
+	tracker := NewRetryAfter(&rules.Rules{MaxRetryAfterSeconds: 1})
+	for i := range int64(1000) {
+		if got := tracker.Drop(i * second / 10); got != 1 {
+			t.Fatalf("drop %d: advice %d, want 1", i, got)
+		}
 	}
 }

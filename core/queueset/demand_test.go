@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 )
 
 // A request that dispatch makes narrower leaves a trace in the demand. It waited for 5
 // seats and starts with the 2 that there are, since it is alone; upstream takes back those
 // 2 from the demand of the waiting, and 3 are counted for ever, even of an idle level.
 func TestDemandOfReshapedRequest(t *testing.T) {
-	s := New(0, Config{Queues: 1, HandSize: 1, QueueLengthLimit: 50}, 2, &player{})
+	s := New(0, rules.Latest(), Config{Queues: 1, HandSize: 1, QueueLengthLimit: 50}, 2, &player{})
 	if got := s.TakeDemand(1_000_000_000); got.Max != 0 || got.Average != 0 {
 		t.Fatalf("the demand of a new set is %+v", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 )
 
 // client is a number of threads that send requests of one flow. Each sends its next when
@@ -116,7 +117,7 @@ func (m *match) schedule(afterNs int64, do func()) {
 // play plays a contest until every thread is through.
 func (c contest) play() *score {
 	m := &match{contest: c, score: score{duration: c.duration}}
-	m.set = New(0, c.config, c.limit, m)
+	m.set = New(0, rules.Latest(), c.config, c.limit, m)
 	for half := range m.score.seatNs {
 		m.score.seatNs[half] = make([]float64, len(c.clients))
 	}

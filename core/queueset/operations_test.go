@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 	"apfsim/core/seats"
 
 	"pgregory.net/rapid"
@@ -119,7 +120,7 @@ func (e *entry) askedSeats() int { return max(e.asked.InitialSeats, e.asked.Fina
 // newLedger returns a ledger over a set of four queues and three seats.
 func newLedger(t rapid.TB, r estimate.SeatSeconds) *ledger {
 	l := &ledger{TB: t, counts: map[string]int{}}
-	l.set = New(0, firstConfig, firstLimit, l)
+	l.set = New(0, rules.Latest(), firstConfig, firstLimit, l)
 	l.set.r = r
 	return l
 }

@@ -44,7 +44,7 @@ func (s *QueueSet) Probe(nowNs int64, work estimate.Work, hand *Hand) (p Probe, 
 	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
 		return p, QueueFull, false
 	}
-	p = Probe{set: s, queue: q, seats: seats, work: totalWork(work), ahead: q.left + uint64(q.waiting),
+	p = Probe{set: s, queue: q, seats: seats, work: s.totalWork(work), ahead: q.left + uint64(q.waiting),
 		arrivalR: s.r + s.progress(nowNs), epochs: s.epochs.Succeeded + s.epochs.Failed, spells: q.spells}
 	if !q.active() {
 		p.keep(p.arrivalR)

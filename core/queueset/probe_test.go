@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 )
 
 // oneSeat is the work of a request of one seat.
@@ -45,7 +46,7 @@ func probe(t *testing.T, s *QueueSet, d *dispatches, nowNs int64, hash uint64) {
 // behind B and before C: it would have been dispatched in C's place.
 func TestProbeStandsBetweenThoseBeforeAndThoseAfter(t *testing.T) {
 	d := &dispatches{}
-	s := New(0, Config{Queues: 1, HandSize: 1, QueueLengthLimit: 10}, 1, d)
+	s := New(0, rules.Latest(), Config{Queues: 1, HandSize: 1, QueueLengthLimit: 10}, 1, d)
 	a, b := d.request("A"), d.request("B")
 	arrive(s, 0, a, 0)
 	arrive(s, 1*ms, b, 0)
@@ -69,7 +70,7 @@ func TestProbeStandsBetweenThoseBeforeAndThoseAfter(t *testing.T) {
 // Nothing comes after the probe: it is ready once B, which was before it, has left the seat.
 func TestProbeIsReadyWhenTheSeatIsFree(t *testing.T) {
 	d := &dispatches{}
-	s := New(0, Config{Queues: 1, HandSize: 1, QueueLengthLimit: 10}, 1, d)
+	s := New(0, rules.Latest(), Config{Queues: 1, HandSize: 1, QueueLengthLimit: 10}, 1, d)
 	a, b := d.request("A"), d.request("B")
 	arrive(s, 0, a, 0)
 	arrive(s, 0, b, 0)
@@ -88,7 +89,7 @@ func TestProbeIsReadyWhenTheSeatIsFree(t *testing.T) {
 // brings the probe forward.
 func TestProbeAndTimeOuts(t *testing.T) {
 	d := &dispatches{}
-	s := New(0, Config{Queues: 1, HandSize: 1, QueueLengthLimit: 10}, 1, d)
+	s := New(0, rules.Latest(), Config{Queues: 1, HandSize: 1, QueueLengthLimit: 10}, 1, d)
 	a, b, c := d.request("A"), d.request("B"), d.request("C")
 	for _, r := range []*Request{a, b, c} {
 		arrive(s, 0, r, 0)
@@ -113,7 +114,7 @@ func TestProbeAndTimeOuts(t *testing.T) {
 // queue has been served; a mouse that came now would be next, as its queue is fresh.
 func TestProbeOfAMousePassesTheElephant(t *testing.T) {
 	d := &dispatches{}
-	s := New(0, Config{Queues: 2, HandSize: 1, QueueLengthLimit: 10}, 1, d)
+	s := New(0, rules.Latest(), Config{Queues: 2, HandSize: 1, QueueLengthLimit: 10}, 1, d)
 	elephant, mouse := uint64(0), uint64(1)
 	e := []*Request{d.request("e1"), d.request("e2"), d.request("e3"), d.request("e4")}
 	for _, r := range e {
@@ -143,7 +144,7 @@ func TestProbeThatDoesNotWait(t *testing.T) {
 		{"exempt", Config{Queues: Unlimited}, 0, 5, NotRejected},
 	} {
 		d := &dispatches{}
-		s := New(0, c.config, c.limit, d)
+		s := New(0, rules.Latest(), c.config, c.limit, d)
 		for range c.before {
 			arrive(s, 0, d.request("before"), 0)
 		}

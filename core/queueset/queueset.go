@@ -8,6 +8,7 @@ import (
 
 	"apfsim/core/dealer"
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 	"apfsim/core/seats"
 )
 
@@ -20,9 +21,6 @@ type Config struct {
 
 // Unlimited, as the number of queues, is the exempt level's: every request starts at once.
 const Unlimited = -1
-
-// serviceGuessNs is G: how long a request is taken to execute until it has.
-const serviceGuessNs = 3_000_000
 
 // R is wound back by epoch once it reaches the high mark, lest it overflow.
 const (
@@ -57,10 +55,11 @@ type Observer interface {
 // the sums are those of the queues' requests; seatsInUse exceeds the limit only after
 // the limit has shrunk, or by one request wider than it.
 type QueueSet struct {
-	host   Host
-	config Config
-	dealer *dealer.Dealer // nil without queues
-	limit  int            // concurrency limit, in seats
+	host    Host
+	guessNs int64 // rules.Rules.ServiceGuessNs
+	config  Config
+	dealer  *dealer.Dealer // nil without queues
+	limit   int            // concurrency limit, in seats
 
 	queues []*queue
 	heads  heads // by queue: when its oldest request would be through
@@ -103,9 +102,9 @@ type queue struct {
 
 func (q *queue) active() bool { return q.waiting > 0 || q.executing > 0 }
 
-// New returns an empty set. The configuration must be valid.
-func New(nowNs int64, config Config, limit int, host Host) *QueueSet {
-	s := &QueueSet{host: host, rNs: nowNs, demand: seats.NewDemand(nowNs)}
+// New returns an empty set that follows the rules of a release. The configuration must be valid.
+func New(nowNs int64, r *rules.Rules, config Config, limit int, host Host) *QueueSet {
+	s := &QueueSet{host: host, guessNs: r.ServiceGuessNs, rNs: nowNs, demand: seats.NewDemand(nowNs)}
 	s.observer, _ = host.(Observer)
 	s.Configure(nowNs, config, limit)
 	return s
@@ -173,7 +172,7 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 		s.start(nowNs, r)
 		return NotRejected
 	}
-	r.totalWork = totalWork(r.Work)
+	r.totalWork = s.totalWork(r.Work)
 	q := s.shortest(hand)
 	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
 		return QueueFull
@@ -196,8 +195,8 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 }
 
 // totalWork is what a request is taken to cost its queue before it has executed.
-func totalWork(w estimate.Work) estimate.SeatSeconds {
-	return estimate.SeatsTimesDuration(float64(w.InitialSeats), serviceGuessNs) +
+func (s *QueueSet) totalWork(w estimate.Work) estimate.SeatSeconds {
+	return estimate.SeatsTimesDuration(float64(w.InitialSeats), s.guessNs) +
 		estimate.SeatsTimesDuration(float64(w.FinalSeats), w.AdditionalLatencyNs)
 }
 
@@ -212,7 +211,7 @@ func (s *QueueSet) Finish(nowNs int64, r *Request) (lingerNs int64) {
 		if !q.active() {
 			s.active--
 		}
-		q.nextDispatchR -= estimate.SeatsTimesDuration(float64(r.Work.InitialSeats), serviceGuessNs-(nowNs-r.dispatchNs))
+		q.nextDispatchR -= estimate.SeatsTimesDuration(float64(r.Work.InitialSeats), s.guessNs-(nowNs-r.dispatchNs))
 		s.bound(q)
 	}
 	r.phase = lingering

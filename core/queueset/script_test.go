@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 
 	"github.com/cockroachdb/datadriven"
 )
@@ -25,7 +26,7 @@ func TestScripts(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "new" {
 				p = &player{named: map[string]*Request{}}
-				p.set = New(0, config(t, d), number(t, d, "limit", 0), p)
+				p.set = New(0, rules.Latest(), config(t, d), number(t, d, "limit", 0), p)
 				return p.state()
 			}
 			return p.play(t, d)
@@ -152,7 +153,7 @@ func duration(t *testing.T, d *datadriven.TestData, s string) int64 {
 // high mark of 3/4 of 2^64, and everything read off it must go back by the same half.
 func TestWindBack(t *testing.T) {
 	p := &player{}
-	s := New(0, Config{Queues: 2, HandSize: 1, QueueLengthLimit: 50}, 1, p)
+	s := New(0, rules.Latest(), Config{Queues: 2, HandSize: 1, QueueLengthLimit: 50}, 1, p)
 	s.r = highMark - 100_000 // a thousandth of a seat-second below
 	arrive := func(name string, hash uint64) *Request {
 		r := &Request{Owner: name, Work: estimate.Work{InitialSeats: 1}}
@@ -212,7 +213,7 @@ func TestEpochs(t *testing.T) {
 				finish(140_000, third)
 			}, Epochs{Succeeded: 1}},
 	} {
-		s := New(0, config, seats, &player{})
+		s := New(0, rules.Latest(), config, seats, &player{})
 		c.play(
 			func(atS int64) *Request {
 				r := &Request{Owner: "", Work: estimate.Work{InitialSeats: seats}}

@@ -66,7 +66,7 @@ func (s *QueueSet) Starts(r *Request) Starts {
 			continue
 		}
 		starts.Min, starts.Max = min(starts.Min, start), max(starts.Max, start)
-		start -= estimate.SeatsTimesDuration(float64(inUse), serviceGuessNs)
+		start -= estimate.SeatsTimesDuration(float64(inUse), s.guessNs)
 		starts.DiscountedMin, starts.DiscountedMax = min(starts.DiscountedMin, start), max(starts.DiscountedMax, start)
 	}
 	return starts

@@ -5,12 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 )
-
-// maxWaitNs is how long any request waits in a queue at most.
-const maxWaitNs = int64(time.Minute)
 
 // prepare finds out what all requests of a template have in common: once, and their
 // route again whenever the configuration has changed.
@@ -24,7 +20,7 @@ func (s *Server) prepare(t *Template) {
 		t.readOnly = a.ReadOnly()
 		t.master = slices.Contains(a.Groups, "system:masters")
 		t.waitNs = s.waitLimitNs(t)
-		work, err := estimate.NewRequest(a, t.Query, s.store, s.watchers)
+		work, err := s.estimator.NewRequest(a, t.Query)
 		if err != nil {
 			panic("server: a query that validation let pass: " + err.Error())
 		}
@@ -47,7 +43,7 @@ func (s *Server) waitLimitNs(t *Template) int64 {
 			timeout = min(timeout, int64(asked))
 		}
 	}
-	return min(maxWaitNs, timeout/4)
+	return min(s.rules.MaxWaitNs, timeout/4)
 }
 
 // counted says whether max-in-flight counts the request.

@@ -8,6 +8,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/sim/scenario"
 )
 
@@ -30,8 +31,8 @@ type Server struct {
 	flowControl *flowcontrol.Controller // nil unless PriorityAndFairness
 	phaseNs     int64                   // of the periodic adjustments
 	maxInFlight *flowcontrol.MaxInFlight
-	store       estimate.Store
-	watchers    *estimate.Watchers
+	rules       *rules.Rules
+	estimator   *estimate.Estimator
 	flows       map[flowKey]*Flow
 	arrivals    int64
 	free        []*Request
@@ -45,22 +46,27 @@ type flowKey struct {
 
 // New returns the server of a scenario, idle at time 0.
 func New(sc *scenario.Scenario, events *Events, clients Clients) *Server {
+	release, err := rules.For(sc.Spec.Servers.KubernetesVersion)
+	if err != nil {
+		panic("server: a scenario that is not valid: " + err.Error())
+	}
+	store := estimate.Store{}
 	s := &Server{
-		settings: sc.Spec.Servers,
-		changes:  sc.Spec.Events,
-		events:   events,
-		clients:  clients,
-		store:    estimate.Store{},
-		watchers: estimate.NewWatchers(),
-		flows:    map[flowKey]*Flow{},
+		settings:  sc.Spec.Servers,
+		changes:   sc.Spec.Events,
+		events:    events,
+		clients:   clients,
+		flows:     map[flowKey]*Flow{},
+		rules:     release,
+		estimator: estimate.NewEstimator(release, store),
 	}
 	for _, r := range sc.Spec.Resources {
-		s.store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
+		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
 	}
 	switch s.settings.FlowControl {
 	case scenario.PriorityAndFairness:
 		seats := s.settings.MaxRequestsInflight + s.settings.MaxMutatingRequestsInflight
-		s.flowControl = flowcontrol.New(0, seats, sc.Objects, s)
+		s.flowControl = flowcontrol.New(0, release, seats, sc.Objects, s)
 		s.phaseNs = sc.Spec.AdjustmentPhaseNs(0)
 		events.Schedule(0, uint8(Adjust), Event{Kind: Adjust})
 		for i, change := range s.changes {
