@@ -10,7 +10,6 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
-	"apfsim/core/queueset"
 	"apfsim/core/seats"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -27,7 +26,7 @@ type levelState interface {
 	Spec() *config.PriorityLevelSpec
 	Limits() seats.Limits
 	CurrentLimit() int
-	Queues() *queueset.QueueSet
+	Queues() flowcontrol.QueuesView
 }
 
 // Collector gathers the statistics of one run as it happens. It implements

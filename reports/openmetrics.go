@@ -228,7 +228,7 @@ func (m *OpenMetrics) Dispatched(nowNs int64, r *server.Request) {
 
 // starts shows when the request that has just been dispatched, and those it was chosen from,
 // were due to start.
-func (m *OpenMetrics) starts(l *levelMetrics, queues *queueset.QueueSet, r *server.Request) {
+func (m *OpenMetrics) starts(l *levelMetrics, queues flowcontrol.QueuesView, r *server.Request) {
 	if l.dispatchR == nil {
 		f := m.families
 		l.dispatchR, l.latestS = f.dispatchR.with(l.name), f.latestS.with(l.name)

@@ -50,7 +50,7 @@ type pendingProbe struct {
 
 // changedSet says when something last happened at a queue set.
 type changedSet struct {
-	set  *queueset.QueueSet
+	set  flowcontrol.QueuesView
 	atNs int64
 	n    int // pending probes
 }
@@ -114,7 +114,7 @@ func (v *virtualWaits) probe(nowNs int64, workload int) {
 }
 
 // setOf returns the entry of a queue set, which is made if there is none.
-func (v *virtualWaits) setOf(set *queueset.QueueSet) *changedSet {
+func (v *virtualWaits) setOf(set flowcontrol.QueuesView) *changedSet {
 	if c := v.entry(set); c != nil {
 		return c
 	}
@@ -122,7 +122,7 @@ func (v *virtualWaits) setOf(set *queueset.QueueSet) *changedSet {
 	return &v.changed[len(v.changed)-1]
 }
 
-func (v *virtualWaits) entry(set *queueset.QueueSet) *changedSet {
+func (v *virtualWaits) entry(set flowcontrol.QueuesView) *changedSet {
 	for i := range v.changed {
 		if v.changed[i].set == set {
 			return &v.changed[i]
@@ -235,7 +235,7 @@ func (v *virtualWaits) adjusted(nowNs int64) {
 	if len(v.pending) == 0 {
 		return
 	}
-	there := map[*queueset.QueueSet]bool{}
+	there := map[flowcontrol.QueuesView]bool{}
 	for _, l := range v.server.Levels() {
 		there[l.Queues()] = true
 	}

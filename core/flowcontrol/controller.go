@@ -112,7 +112,7 @@ func (c *Controller) Adjust(nowNs int64) {
 	seats.Adjust(division)
 	for _, l := range c.levels {
 		if l.queues == nil {
-			l.queues = queueset.New(nowNs, c.rules, l.queuing, l.seats.Current, c.host)
+			l.queues = newQueues(nowNs, c.rules, l.queuing, l.seats.Current, c.host)
 			continue
 		}
 		l.queues.Configure(nowNs, l.queuing, l.seats.Current)

@@ -120,7 +120,7 @@ func TestBorrowing(t *testing.T) {
 	var last *Request
 	for range 300 {
 		route := c.Route(alice())
-		route.Hand = route.Level.Queues().Hand(uint64(len(h.started)) * 0x9e3779b97f4a7c15) // 300 flows
+		route.Hand = route.Level.queues.Hand(uint64(len(h.started)) * 0x9e3779b97f4a7c15) // 300 flows
 		last = request("r")
 		c.Arrive(0, last, &route)
 	}

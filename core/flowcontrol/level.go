@@ -6,13 +6,13 @@ import (
 	"apfsim/core/seats"
 )
 
-// Level is a priority level in service.
+// Level is a priority level that a server has: one of its configuration, or one that drains.
 type Level struct {
 	object     *config.PriorityLevel
 	queuing    queueset.Config
 	seats      seats.Level
 	seatCap    int
-	queues     *queueset.QueueSet
+	queues     Queues // nil until the first adjustment
 	retryAfter *RetryAfter
 	draining   bool // no longer configured, but not yet idle
 }
@@ -36,10 +36,10 @@ func (l *Level) Seats() seats.Level { return l.seats }
 // estimator's own limit holds: at levels that do not queue.
 func (l *Level) SeatCap() int { return l.seatCap }
 
-// Queues returns the level's queue set.
-func (l *Level) Queues() *queueset.QueueSet { return l.queues }
+// Queues returns what can be read of the level's queues.
+func (l *Level) Queues() QueuesView { return l.queues }
 
-// Draining says whether the level is no longer configured but still at work.
+// Draining says whether the level is no longer configured, but not yet idle.
 func (l *Level) Draining() bool { return l.draining }
 
 // derive works out what follows from the level's configuration and the sum of all shares.
