@@ -160,8 +160,8 @@ func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 	used.Work.InitialSeats = 1
 	queues := queueset.New(0, rules.Latest(), queueset.Config{Queues: 4, HandSize: 1, QueueLengthLimit: 1}, 4, noHost{})
 	hand := queues.Hand(7)
-	queues.Arrive(0, &used.Request.Request, &hand)
-	queues.Finish(1, &used.Request.Request)
+	queues.Arrive(0, used.InQueue(), &hand)
+	queues.Finish(1, used.InQueue())
 	if used.Queue() < 0 {
 		t.Fatal("the queue is forgotten; want a request that still names it")
 	}

@@ -235,7 +235,7 @@ func (m *OpenMetrics) starts(l *levelMetrics, queues flowcontrol.QueuesView, r *
 		l.minS, l.maxS = f.nextS.with(l.name, "min"), f.nextS.with(l.name, "max")
 		l.minDiscountedS, l.maxDiscountedS = f.nextDiscountedS.with(l.name, "min"), f.nextDiscountedS.with(l.name, "max")
 	}
-	starts := queues.Starts(&r.Request.Request)
+	starts := queues.Starts(r.InQueue())
 	l.dispatchR.setReading(queues.R())
 	l.latestS.setReading(starts.Chosen)
 	l.minS.setReading(starts.Min)

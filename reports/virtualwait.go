@@ -142,7 +142,7 @@ func (v *virtualWaits) end(nowNs int64, c *changedSet, next *server.Request) {
 		case nowNs >= p.limitNs:
 			v.workloads[p.workload].rejected++
 			v.remove(i, c)
-		case next == nil && p.Ready(), next != nil && p.Precedes(&next.Request.Request, next.ArrivalNs >= p.fromNs):
+		case next == nil && p.Ready(), next != nil && p.Precedes(next.InQueue(), next.ArrivalNs >= p.fromNs):
 			v.workloads[p.workload].waits.record(nowNs - p.fromNs)
 			v.remove(i, c)
 		default:
@@ -191,7 +191,7 @@ func (v *virtualWaits) arrived(nowNs int64, r *server.Request) {
 	}
 	w.latest[r.Client] = r.Template
 	if len(v.pending) > 0 {
-		v.change(nowNs, v.about(r, r.RoutedTo())) // its own level is set only when flow control takes it
+		v.change(nowNs, v.about(r, r.Level))
 	}
 }
 
@@ -215,7 +215,7 @@ func (v *virtualWaits) rejected(nowNs int64, r *server.Request) {
 	if r.Rejection == queueset.TimedOut && c != nil {
 		for i := range v.pending {
 			if p := &v.pending[i]; p.fromNs <= r.ArrivalNs && p.Set() == r.Level.Queues() {
-				p.TimedOutBehind(&r.Request.Request)
+				p.TimedOutBehind(r.InQueue())
 			}
 		}
 	}

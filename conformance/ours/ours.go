@@ -3,12 +3,10 @@
 package ours
 
 import (
-	"net/url"
-	"time"
-
 	"apfsim/conformance/trial"
 	"apfsim/core/classify"
 	"apfsim/core/estimate"
+	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
@@ -38,29 +36,27 @@ type event struct {
 
 // request is a request at the server.
 type request struct {
-	flowcontrol.Request
+	filter.Request
 	attributes classify.Attributes
-	work       *estimate.Request // nil for one that passes by flow control
-	route      flowcontrol.Route
+	kind       filter.Kind
 	timeOut    clock.Handle // while it waits
 	hangUp     clock.Handle // while it waits, if its client hangs up
 	index      int
-	inside     bool // waits or executes
+	inside     bool // under flow control, and waits or executes
 }
 
 type server struct {
-	trial     *trial.Trial
-	events    clock.Queue[event]
-	control   *flowcontrol.Controller
-	estimator *estimate.Estimator
-	requests  []request
-	hangUps   []int64 // trial.HangUpsNs
-	inside    []int   // indices of the requests that wait or execute, in no order
-	open      int     // what is still to come or to end: requests, watches, changes, samples
-	result    trial.Result
-	lastNs    int64
-	last      event
-	clashes   []Clash
+	trial    *trial.Trial
+	events   clock.Queue[event]
+	filter   *filter.Filter
+	requests []request
+	hangUps  []int64 // trial.HangUpsNs
+	inside   []int   // indices of the requests that wait or execute, in no order
+	open     int     // what is still to come or to end: requests, watches, changes, samples
+	result   trial.Result
+	lastNs   int64
+	last     event
+	clashes  []Clash
 }
 
 // Clash is two events at one instant of which neither causes the other: what happens then
@@ -73,19 +69,26 @@ type Clash struct {
 // Run returns what apfsim makes of a trial, and the clashes in it.
 func Run(t *trial.Trial) (trial.Result, []Clash) {
 	s := &server{
-		trial:     t,
-		estimator: estimate.NewEstimator(rules.Latest(), estimate.Store{}),
-		requests:  make([]request, len(t.Requests)),
-		hangUps:   t.HangUpsNs(),
-		open:      len(t.Requests) + len(t.Changes) + len(t.SamplesNs),
-		lastNs:    -1,
+		trial:    t,
+		requests: make([]request, len(t.Requests)),
+		hangUps:  t.HangUpsNs(),
+		open:     len(t.Requests) + len(t.Changes) + len(t.SamplesNs),
+		lastNs:   -1,
 	}
 	s.result.Decisions = make([]trial.Decision, len(t.Requests))
 	s.result.Rejections = map[string]int{}
+	store := estimate.Store{}
 	for _, r := range t.Resources {
-		s.estimator.Store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
+		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
 	}
-	s.control = flowcontrol.New(0, rules.Latest(), t.MaxRequestsInflight+t.MaxMutatingRequestsInflight, t.Objects.Objects, s)
+	s.filter = filter.New(0, filter.Settings{
+		Rules:                       rules.Latest(),
+		MaxRequestsInFlight:         t.MaxRequestsInflight,
+		MaxMutatingRequestsInFlight: t.MaxMutatingRequestsInflight,
+		RequestTimeoutNs:            t.RequestTimeoutNs,
+		Objects:                     t.Objects.Objects,
+		Store:                       store,
+	}, s)
 	s.at(0, event{kind: adjust})
 	for i := range t.Changes {
 		s.at(t.Changes[i].AtNs, event{change, i})
@@ -130,26 +133,24 @@ func (s *server) handle(e event) {
 	case finish:
 		s.finish(now, e.n)
 	case release:
-		s.control.Release(now, &s.requests[e.n].Request)
+		s.filter.Release(now, &s.requests[e.n].Request)
 	case watchEnd:
-		if r := &s.requests[e.n]; r.work != nil {
-			r.work.WatchEnds()
-		}
+		s.filter.EndWatch(&s.requests[e.n].Request)
 		s.open--
 	case timeOut:
 		r := &s.requests[e.n]
 		r.timeOut = 0
 		s.endWait(r)
-		s.result.Decisions[e.n].RetryAfterSeconds = s.control.TimeOut(now, &r.Request)
-		s.reject(now, r, queueset.TimedOut)
+		rejection, retryAfterSeconds := s.filter.TimeOut(now, &r.Request)
+		s.reject(now, r, rejection, retryAfterSeconds)
 	case hangUp:
 		r := &s.requests[e.n]
 		r.hangUp = 0
 		s.endWait(r)
-		s.result.Decisions[e.n].RetryAfterSeconds = s.control.Cancel(now, &r.Request)
-		s.reject(now, r, queueset.TimedOut)
+		rejection, retryAfterSeconds := s.filter.Cancel(now, &r.Request)
+		s.reject(now, r, rejection, retryAfterSeconds)
 	case adjust:
-		s.control.Adjust(now)
+		s.filter.Adjust(now)
 		s.at(now+flowcontrol.AdjustmentPeriodNs, e)
 	case change:
 		s.change(now, e.n)
@@ -168,72 +169,52 @@ func (s *server) change(now int64, n int) {
 		from = s.trial.Changes[n-1].Objects.Objects
 	}
 	for _, step := range trial.Steps(from, s.trial.Changes[n].Objects.Objects) {
-		s.control.Configure(now, step.After)
-		s.control.Configure(now, step.After)
+		s.filter.Configure(now, step.After)
+		s.filter.Configure(now, step.After)
 	}
 }
 
 func (s *server) arrive(now int64, n int) {
 	record, r, d := &s.trial.Requests[n], &s.requests[n], &s.result.Decisions[n]
-	r.index, r.Owner, d.DispatchNs = n, r, -1
+	r.index, d.DispatchNs = n, -1
 	r.attributes = record.Attributes()
-	if r.attributes.PassesBy() {
-		s.dispatch(now, r)
-		return
-	}
-	work, err := s.estimator.NewRequest(&r.attributes, record.Query)
+	kind, err := s.filter.NewKind(&r.attributes, record.Query)
 	if err != nil {
-		panic("ours: a trial with a query that is none: " + err.Error())
+		panic("ours: a trial with a query that is not URL encoding: " + err.Error())
 	}
-	r.work = work
-	r.route = s.control.Route(&r.attributes)
-	r.Work = work.Estimate(r.route.Level.SeatCap())
-	d.FlowSchema, d.PriorityLevel = r.route.Schema.Name, r.route.Level.Name()
-	d.Seats, d.FinalSeats, d.AdditionalNs = r.Work.InitialSeats, r.Work.FinalSeats, r.Work.AdditionalLatencyNs
-	r.inside = true
-	s.inside = append(s.inside, n)
-	rejection, retryAfterSeconds := s.control.Arrive(now, &r.Request, &r.route)
+	r.kind = kind
+	r.Bind(r)
+	s.filter.Receive(&r.Request, &r.kind)
+	if r.Level != nil {
+		d.FlowSchema, d.PriorityLevel = r.kind.Route().Schema.Name, r.Level.Name()
+		d.Seats, d.FinalSeats, d.AdditionalNs = r.Work.InitialSeats, r.Work.FinalSeats, r.Work.AdditionalLatencyNs
+		r.inside = true
+		s.inside = append(s.inside, n)
+	}
+	rejection, retryAfterSeconds := s.filter.Arrive(now, &r.Request)
 	if rejection != queueset.NotRejected {
-		d.RetryAfterSeconds = retryAfterSeconds
-		s.reject(now, r, rejection)
+		s.reject(now, r, rejection, retryAfterSeconds)
 	} else if r.Waiting() {
-		r.timeOut = s.events.Schedule(now+s.waitLimitNs(r), uint8(timeOut), event{timeOut, n})
+		r.timeOut = s.events.Schedule(now+r.kind.WaitLimitNs(), uint8(timeOut), event{timeOut, n})
 		if s.hangUps[n] > 0 {
 			r.hangUp = s.events.Schedule(now+s.hangUps[n], uint8(hangUp), event{hangUp, n})
 		}
 	}
 }
 
-func (s *server) reject(now int64, r *request, why queueset.Rejection) {
+func (s *server) reject(now int64, r *request, why queueset.Rejection, retryAfterSeconds int) {
 	d := &s.result.Decisions[r.index]
-	d.Rejected, d.EndNs = true, now
+	d.Rejected, d.EndNs, d.RetryAfterSeconds = true, now, retryAfterSeconds
 	s.result.Rejections[d.PriorityLevel+"/"+d.FlowSchema+"/"+why.String()]++
 	s.leave(r)
 }
 
-// waitLimitNs returns for how long a request may wait: a quarter of the time until its
-// deadline, a minute at most.
-func (s *server) waitLimitNs(r *request) int64 {
-	timeoutNs := s.trial.RequestTimeoutNs
-	record := &s.trial.Requests[r.index]
-	if query, err := url.ParseQuery(record.Query); err == nil && record.Verb != "watch" {
-		if asked, err := time.ParseDuration(query.Get("timeout")); err == nil && asked > 0 {
-			timeoutNs = min(timeoutNs, int64(asked))
-		}
-	}
-	return min(rules.Latest().MaxWaitNs, timeoutNs/4)
-}
-
-// Dispatched implements queueset.Host.
-func (s *server) Dispatched(q *queueset.Request) { s.dispatch(s.events.NowNs(), q.Owner.(*request)) }
-
-func (s *server) dispatch(now int64, r *request) {
+// Dispatched implements filter.Host.
+func (s *server) Dispatched(q *filter.Request) {
+	now, r := s.events.NowNs(), q.Owner().(*request)
 	s.endWait(r)
 	record := &s.trial.Requests[r.index]
 	s.result.Decisions[r.index].DispatchNs = now
-	if record.Verb == "watch" && r.work != nil {
-		r.work.WatchStarts()
-	}
 	s.at(now+record.ExecutionNs, event{finish, r.index})
 }
 
@@ -250,10 +231,8 @@ func (s *server) endWait(r *request) {
 func (s *server) finish(now int64, n int) {
 	record, r := &s.trial.Requests[n], &s.requests[n]
 	s.result.Decisions[n].EndNs = now
-	if r.work != nil {
-		if lingerNs := s.control.Finish(now, &r.Request); lingerNs > 0 {
-			s.at(now+lingerNs, event{release, n})
-		}
+	if lingerNs := s.filter.Finish(now, &r.Request); lingerNs > 0 {
+		s.at(now+lingerNs, event{release, n})
 	}
 	if record.Verb == "watch" {
 		s.open++
@@ -272,7 +251,7 @@ func (s *server) leave(r *request) {
 func (s *server) snapshot(now int64) trial.Snapshot {
 	snapshot := trial.Snapshot{AtNs: now}
 	place := map[string]int{}
-	for i, l := range s.control.Levels() {
+	for i, l := range s.filter.Levels() {
 		place[l.Name()] = i
 		snapshot.Levels = append(snapshot.Levels, s.level(l))
 	}

@@ -48,7 +48,7 @@ func (s *server) showRequests(snapshot *trial.Snapshot, place map[string]int) {
 		}
 		shown := trial.Request{
 			Queue: r.Queue(), Position: -1, ArrivalNs: s.trial.Requests[n].ArrivalNs,
-			FlowSchema: r.route.Schema.Name, Flow: r.route.Distinguisher,
+			FlowSchema: r.kind.Route().Schema.Name, Flow: r.kind.Route().Distinguisher,
 			Seats: r.Work.InitialSeats, FinalSeats: r.Work.FinalSeats, AdditionalNs: r.Work.AdditionalLatencyNs,
 		}
 		if r.Waiting() {

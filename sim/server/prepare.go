@@ -1,53 +1,33 @@
 package server
 
-import (
-	"net/url"
-	"slices"
-	"time"
+import "apfsim/core/flowcontrol"
 
-	"apfsim/core/flowcontrol"
-)
-
-// prepare finds out what all requests of a template have in common: once, and their
-// route again whenever the configuration has changed.
+// prepare finds out what all requests of a template have in common, once.
 func (s *Server) prepare(t *Template) {
-	if !t.prepared {
-		t.prepared = true
-		a := &t.Attributes
-		t.isWatch = a.Verb == "watch"
-		t.longRunning = a.LongRunning()
-		t.passesBy = a.PassesBy()
-		t.readOnly = a.ReadOnly()
-		t.master = slices.Contains(a.Groups, "system:masters")
-		t.waitNs = s.waitLimitNs(t)
-		work, err := s.estimator.NewRequest(a, t.Query)
-		if err != nil {
-			panic("server: a query that validation let pass: " + err.Error())
-		}
-		t.work = *work
+	if t.prepared {
+		return
 	}
-	if s.flowControl != nil && !t.passesBy && t.generation != s.flowControl.Generation() {
-		t.generation = s.flowControl.Generation()
-		t.route = s.flowControl.Route(&t.Attributes)
-		t.flow = s.flow(&t.route)
+	t.prepared = true
+	kind, err := s.filter.NewKind(&t.Attributes, t.Query)
+	if err != nil {
+		panic("server: a query that validation accepted: " + err.Error())
+	}
+	t.kind = kind
+}
+
+// receive readies a request for its arrival, and finds its flow.
+func (s *Server) receive(r *Request) {
+	t := r.Template
+	s.prepare(t)
+	if s.filter.Receive(&r.Request, &t.kind) {
+		t.flow = s.flow(t.kind.Route())
 		t.flowIndex = int32(t.flow.Index)
 	}
-}
-
-// waitLimitNs returns for how long a request may wait: a quarter of the time until its
-// deadline. A watch has none, and the server's timeout stands in.
-func (s *Server) waitLimitNs(t *Template) int64 {
-	timeout := int64(s.settings.RequestTimeout)
-	if query, err := url.ParseQuery(t.Query); err == nil && !t.isWatch {
-		if asked, err := time.ParseDuration(query.Get("timeout")); err == nil && asked > 0 {
-			timeout = min(timeout, int64(asked))
-		}
+	r.Flow = nil
+	if r.Level != nil {
+		r.Flow, r.FlowIndex = t.flow, t.flowIndex
 	}
-	return min(s.rules.MaxWaitNs, timeout/4)
 }
-
-// counted says whether max-in-flight counts the request.
-func (t *Template) counted() bool { return !t.longRunning && !t.master }
 
 // flow returns the flow of a route, the same for the same one.
 func (s *Server) flow(route *flowcontrol.Route) *Flow {

@@ -3,8 +3,7 @@ package server
 import (
 	"apfsim/core/classify"
 	"apfsim/core/config"
-	"apfsim/core/estimate"
-	"apfsim/core/flowcontrol"
+	"apfsim/core/filter"
 	"apfsim/core/queueset"
 	"apfsim/sim/clock"
 )
@@ -15,32 +14,19 @@ type Template struct {
 	Workload int // index into the scenario's workloads
 	Client   int // index within the workload, from 0
 
-	// What prepare has found out.
-	prepared    bool
-	isWatch     bool
-	passesBy    bool // flow control does not see it
-	longRunning bool
-	readOnly    bool
-	master      bool  // of group system:masters
-	waitNs      int64 // how long it may wait in a queue
-	generation  int   // of the configuration that route and flow come from; 0 until routed
-	flow        *Flow
-	flowIndex   int32 // flow's
-	route       flowcontrol.Route
-	work        estimate.Request
+	prepared  bool
+	kind      filter.Kind
+	flow      *Flow // of the kind's route
+	flowIndex int32 // flow's
 
 	Attributes classify.Attributes
 	Query      string // as in the URL, without the question mark
 }
 
-// Watchers returns how many open watches are interested in what the requests change; ok is
-// false for those that are not estimated by them.
-func (t *Template) Watchers() (n int, ok bool) { return t.work.Watchers() }
-
 // Request is one attempt at a request, from its arrival at the server until it has left.
 // Requests are pooled, and used again when one has left.
 type Request struct {
-	flowcontrol.Request
+	filter.Request
 	*Template
 	Flow        *Flow // nil where flow control does not see the request
 	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
@@ -56,10 +42,16 @@ type Request struct {
 	SeatsAsked        int32 // the estimate at arrival; dispatch may narrow the final phase
 	RetryAfterSeconds int32 // on a rejection
 	Rejection         queueset.Rejection
-	isWatch           bool
 
 	timeOut clock.Handle // while it waits
 }
+
+// InQueue returns the request as its level's queues know it.
+func (r *Request) InQueue() *queueset.Request { return &r.Request.Request.Request }
+
+// Watchers returns how many open watches are interested in what the request changes; ok is false
+// for one that is not estimated by them.
+func (r *Request) Watchers() (n int, ok bool) { return r.Kind().Watchers() }
 
 // Unnumbered is the ID of a request that is to be called by its Number.
 const Unnumbered = -1

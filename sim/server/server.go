@@ -6,6 +6,7 @@ package server
 import (
 	"apfsim/core/config"
 	"apfsim/core/estimate"
+	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
@@ -21,21 +22,17 @@ type Clients interface {
 
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
 type Server struct {
-	settings  scenario.Servers
 	changes   []scenario.Event
 	events    *Events
 	clients   Clients
 	observers []Observer
 	heldBack  []HeldBackObserver // those of them that are
 
-	flowControl *flowcontrol.Controller // nil unless PriorityAndFairness
-	phaseNs     int64                   // of the periodic adjustments
-	maxInFlight *flowcontrol.MaxInFlight
-	rules       *rules.Rules
-	estimator   *estimate.Estimator
-	flows       map[flowKey]*Flow
-	arrivals    int64
-	free        []*Request
+	filter   *filter.Filter
+	phaseNs  int64 // of the periodic adjustments
+	flows    map[flowKey]*Flow
+	arrivals int64
+	free     []*Request
 }
 
 type flowKey struct {
@@ -44,38 +41,39 @@ type flowKey struct {
 	distinguisher string
 }
 
+// modes are the modes of flow control by their names in a scenario.
+var modes = map[string]filter.Mode{
+	scenario.PriorityAndFairness: filter.PriorityAndFairness,
+	scenario.MaxInFlight:         filter.MaxInFlight,
+	scenario.NoFlowControl:       filter.NoLimits,
+}
+
 // New returns the server of a scenario, idle at time 0.
 func New(sc *scenario.Scenario, events *Events, clients Clients) *Server {
-	release, err := rules.For(sc.Spec.Servers.KubernetesVersion)
+	spec := &sc.Spec
+	release, err := rules.For(spec.Servers.KubernetesVersion)
 	if err != nil {
 		panic("server: a scenario that is not valid: " + err.Error())
 	}
 	store := estimate.Store{}
-	s := &Server{
-		settings:  sc.Spec.Servers,
-		changes:   sc.Spec.Events,
-		events:    events,
-		clients:   clients,
-		flows:     map[flowKey]*Flow{},
-		rules:     release,
-		estimator: estimate.NewEstimator(release, store),
-	}
-	for _, r := range sc.Spec.Resources {
+	for _, r := range spec.Resources {
 		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
 	}
-	switch s.settings.FlowControl {
-	case scenario.PriorityAndFairness:
-		seats := s.settings.MaxRequestsInflight + s.settings.MaxMutatingRequestsInflight
-		s.flowControl = flowcontrol.New(0, release, seats, sc.Objects, s)
-		s.phaseNs = sc.Spec.AdjustmentPhaseNs(0)
+	s := &Server{changes: spec.Events, events: events, clients: clients, flows: map[flowKey]*Flow{}}
+	s.filter = filter.New(0, filter.Settings{
+		Rules:                       release,
+		Mode:                        modes[spec.Servers.FlowControl],
+		MaxRequestsInFlight:         spec.Servers.MaxRequestsInflight,
+		MaxMutatingRequestsInFlight: spec.Servers.MaxMutatingRequestsInflight,
+		RequestTimeoutNs:            int64(spec.Servers.RequestTimeout),
+		Objects:                     sc.Objects,
+		Store:                       store,
+	}, s)
+	if spec.Servers.FlowControl == scenario.PriorityAndFairness {
+		s.phaseNs = spec.AdjustmentPhaseNs(0)
 		events.Schedule(0, uint8(Adjust), Event{Kind: Adjust})
 		for i, change := range s.changes {
 			events.Schedule(int64(change.At), uint8(Reconfigure), Event{Kind: Reconfigure, Index: int32(i)})
-		}
-	case scenario.MaxInFlight:
-		s.maxInFlight = &flowcontrol.MaxInFlight{
-			ReadOnlyLimit: s.settings.MaxRequestsInflight,
-			MutatingLimit: s.settings.MaxMutatingRequestsInflight,
 		}
 	}
 	return s
@@ -92,12 +90,7 @@ func (s *Server) Observe(o Observer) {
 
 // Levels returns the priority levels by name, nil when there are none: without
 // PriorityAndFairness.
-func (s *Server) Levels() []*flowcontrol.Level {
-	if s.flowControl == nil {
-		return nil
-	}
-	return s.flowControl.Levels()
-}
+func (s *Server) Levels() []*flowcontrol.Level { return s.filter.Levels() }
 
 // NewRequest returns a request to fill in: its Template, times and attempt.
 func (s *Server) NewRequest() *Request {
@@ -107,7 +100,7 @@ func (s *Server) NewRequest() *Request {
 		return r
 	}
 	r := &Request{}
-	r.Owner = r
+	r.Bind(r)
 	return r
 }
 
@@ -116,7 +109,7 @@ func (s *Server) recycle(r *Request) { s.free = append(s.free, r) }
 
 // Arrive takes a request that reaches the server now.
 func (s *Server) Arrive(nowNs int64, r *Request) {
-	s.prepare(r.Template)
+	s.receive(r)
 	s.arrivals++
 	r.Number = s.arrivals
 	if r.ID == Unnumbered {
@@ -124,45 +117,31 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
 	r.Rejection, r.RetryAfterSeconds = queueset.NotRejected, 0
-	r.Flow, r.Work, r.SeatsAsked, r.isWatch = nil, estimate.Work{}, 0, r.Template.isWatch
-
+	r.SeatsAsked = int32(r.Seats())
+	for _, o := range s.observers {
+		o.Arrived(nowNs, r)
+	}
+	rejection, retryAfterSeconds := s.filter.Arrive(nowNs, &r.Request)
 	switch {
-	case s.flowControl != nil && !r.passesBy:
-		r.Flow, r.FlowIndex = r.flow, r.flowIndex
-		r.Work = r.work.Estimate(r.route.Level.SeatCap())
-		r.SeatsAsked = int32(r.Seats())
-		s.arrived(nowNs, r)
-		rejection, retryAfterSeconds := s.flowControl.Arrive(nowNs, &r.Request, &r.route)
-		if rejection != queueset.NotRejected {
-			s.reject(nowNs, r, rejection, retryAfterSeconds)
-		} else if r.Waiting() {
-			r.timeOut = s.events.Schedule(nowNs+r.waitNs, uint8(TimeOut), Event{Kind: TimeOut, Request: r})
-			for _, o := range s.observers {
-				o.Queued(nowNs, r)
-			}
+	case rejection != queueset.NotRejected:
+		s.reject(nowNs, r, rejection, retryAfterSeconds)
+	case r.Waiting():
+		r.timeOut = s.events.Schedule(nowNs+r.Kind().WaitLimitNs(), uint8(TimeOut), Event{Kind: TimeOut, Request: r})
+		for _, o := range s.observers {
+			o.Queued(nowNs, r)
 		}
-	case s.maxInFlight != nil && r.counted():
-		s.arrived(nowNs, r)
-		if !s.maxInFlight.Arrive(r.readOnly) {
-			s.reject(nowNs, r, queueset.ConcurrencyLimit, flowcontrol.MaxInFlightRetryAfterSeconds)
-			return
-		}
-		s.execute(nowNs, r)
-	default:
-		s.arrived(nowNs, r)
-		s.execute(nowNs, r)
 	}
 }
 
-// Dispatched implements queueset.Host.
-func (s *Server) Dispatched(q *queueset.Request) {
-	s.execute(s.events.NowNs(), q.Owner.(*Request))
+// Dispatched implements filter.Host.
+func (s *Server) Dispatched(r *filter.Request) {
+	s.execute(s.events.NowNs(), r.Owner().(*Request))
 }
 
-// HeldBack implements queueset.Observer.
-func (s *Server) HeldBack(q *queueset.Request) {
+// HeldBack implements filter.Observer.
+func (s *Server) HeldBack(r *filter.Request) {
 	for _, o := range s.heldBack {
-		o.HeldBack(s.events.NowNs(), q.Owner.(*Request))
+		o.HeldBack(s.events.NowNs(), r.Owner().(*Request))
 	}
 }
 
@@ -172,9 +151,6 @@ func (s *Server) execute(nowNs int64, r *Request) {
 		r.timeOut = 0
 	}
 	r.DispatchNs = nowNs
-	if r.isWatch {
-		r.work.WatchStarts()
-	}
 	s.events.Schedule(nowNs+r.ExecutionNs, uint8(Finish), Event{Kind: Finish, Request: r})
 	for _, o := range s.observers {
 		o.Dispatched(nowNs, r)
@@ -187,12 +163,6 @@ func (s *Server) reject(nowNs int64, r *Request, why queueset.Rejection, retryAf
 		o.Rejected(nowNs, r)
 	}
 	s.done(nowNs, r)
-}
-
-func (s *Server) arrived(nowNs int64, r *Request) {
-	for _, o := range s.observers {
-		o.Arrived(nowNs, r)
-	}
 }
 
 // done hands a request back to its client.
@@ -218,18 +188,19 @@ func (s *Server) Handle(nowNs int64, e Event) {
 		s.finish(nowNs, r)
 	case Release:
 		s.released(nowNs, r)
-		s.flowControl.Release(nowNs, &r.Request)
+		s.filter.Release(nowNs, &r.Request)
 		s.recycle(r)
 	case WatchEnd:
-		r.work.WatchEnds()
+		s.filter.EndWatch(&r.Request)
 		s.done(nowNs, r)
 	case TimeOut:
 		r.timeOut = 0
-		s.reject(nowNs, r, queueset.TimedOut, s.flowControl.TimeOut(nowNs, &r.Request))
+		rejection, retryAfterSeconds := s.filter.TimeOut(nowNs, &r.Request)
+		s.reject(nowNs, r, rejection, retryAfterSeconds)
 	case Reconfigure:
-		s.flowControl.Configure(nowNs, s.changes[e.Index].Objects)
+		s.filter.Configure(nowNs, s.changes[e.Index].Objects)
 	case Adjust:
-		s.flowControl.Adjust(nowNs)
+		s.filter.Adjust(nowNs)
 		nextNs := nowNs + flowcontrol.AdjustmentPeriodNs
 		if nowNs < s.phaseNs { // the adjustment at 0, which the first configuration makes
 			nextNs = s.phaseNs
@@ -242,7 +213,7 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	}
 }
 
-// Adjusted implements flowcontrol.Observer.
+// Adjusted implements filter.Observer.
 func (s *Server) Adjusted(nowNs int64) {
 	for _, o := range s.observers {
 		o.Adjusted(nowNs)
@@ -256,20 +227,15 @@ func (s *Server) finish(nowNs int64, r *Request) {
 	for _, o := range s.observers {
 		o.Executed(nowNs, r)
 	}
-	lingers := r.Flow != nil && r.Work.AdditionalLatencyNs > 0
+	lingers := r.Lingers()
 	if !lingers {
 		s.released(nowNs, r)
 	}
-	switch {
-	case r.Flow != nil:
-		if lingerNs := s.flowControl.Finish(nowNs, &r.Request); lingers {
-			s.events.Schedule(nowNs+lingerNs, uint8(Release), Event{Kind: Release, Request: r})
-		}
-	case s.maxInFlight != nil && r.counted():
-		s.maxInFlight.Finish(r.readOnly)
+	if lingerNs := s.filter.Finish(nowNs, &r.Request); lingerNs > 0 {
+		s.events.Schedule(nowNs+lingerNs, uint8(Release), Event{Kind: Release, Request: r})
 	}
 	switch {
-	case r.isWatch:
+	case r.IsWatch():
 		s.events.Schedule(nowNs+r.WatchNs, uint8(WatchEnd), Event{Kind: WatchEnd, Request: r})
 	case lingers:
 		s.clients.Done(nowNs, r) // its seats still refer to it

@@ -1,0 +1,330 @@
+package filter
+
+import (
+	"slices"
+	"testing"
+
+	"apfsim/core/classify"
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/core/queueset"
+	"apfsim/core/rules"
+)
+
+const second = int64(1_000_000_000)
+
+// host is a server that notes by name which requests are dispatched.
+type host struct {
+	dispatched []string
+	heldBack   []string
+	adjusted   int
+}
+
+func (h *host) Dispatched(r *Request) { h.dispatched = append(h.dispatched, r.Owner().(string)) }
+func (h *host) HeldBack(r *Request)   { h.heldBack = append(h.heldBack, r.Owner().(string)) }
+func (h *host) Adjusted(int64)        { h.adjusted++ }
+
+// took returns the names of the requests that were dispatched since the last call.
+func (h *host) took() []string {
+	all := h.dispatched
+	h.dispatched = nil
+	return all
+}
+
+// oneLevel is a configuration in which everybody's requests go to a level with one queue, which
+// has all seats but those of the mandatory levels.
+func oneLevel() config.Objects {
+	shares, none := int32(995), int32(0)
+	o := config.Mandatory()
+	o.PriorityLevels = append(o.PriorityLevels, &config.PriorityLevel{Name: "one", Spec: config.PriorityLevelSpec{Type: config.TypeLimited,
+		Limited: &config.LimitedSpec{NominalConcurrencyShares: &shares, LendablePercent: &none, BorrowingLimitPercent: &none,
+			LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 1, HandSize: 1, QueueLengthLimit: 2}}}}})
+	all := []string{config.Wildcard}
+	o.FlowSchemas = append(o.FlowSchemas, &config.FlowSchema{Name: "all", Spec: config.FlowSchemaSpec{
+		PriorityLevelConfiguration: config.PriorityLevelReference{Name: "one"}, MatchingPrecedence: 100,
+		Rules: []config.PolicyRulesWithSubjects{{
+			Subjects:      []config.Subject{{Kind: config.SubjectGroup, Group: &config.GroupSubject{Name: config.Wildcard}}},
+			ResourceRules: []config.ResourceRule{{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true, Namespaces: all}},
+		}}}})
+	return o
+}
+
+// settings are those of a server with so many seats and the level above.
+func settings(mode Mode, seats int) Settings {
+	return Settings{Rules: rules.Latest(), Mode: mode, MaxRequestsInFlight: seats, RequestTimeoutNs: 60 * second, Objects: oneLevel()}
+}
+
+func pods(verb string) *classify.Attributes {
+	return &classify.Attributes{User: "u", Groups: []string{"system:authenticated"}, Verb: verb, Resource: "pods", Namespace: "n", Name: "x"}
+}
+
+func kind(t testing.TB, f *Filter, a *classify.Attributes, query string) *Kind {
+	t.Helper()
+	k, err := f.NewKind(a, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &k
+}
+
+// send lets a request of a kind arrive.
+func send(f *Filter, nowNs int64, name string, k *Kind) (*Request, queueset.Rejection, int) {
+	r := &Request{}
+	r.Bind(name)
+	f.Receive(r, k)
+	rejection, retryAfterSeconds := f.Arrive(nowNs, r)
+	return r, rejection, retryAfterSeconds
+}
+
+// One seat: the first request executes, the second and the third wait, the fourth finds the queue
+// full. The client of the second hangs up, and so does the first's: only the former is rejected.
+func TestWayOfARequest(t *testing.T) {
+	h := &host{}
+	f := New(0, settings(PriorityAndFairness, 1), h)
+	if h.adjusted != 1 {
+		t.Errorf("the host is notified of %d adjustments by New, want 1", h.adjusted)
+	}
+	k := kind(t, f, pods("get"), "")
+	first, _, _ := send(f, 0, "first", k)
+	other, _, _ := send(f, 0, "second", k)
+	third, _, _ := send(f, 0, "third", k)
+	if got := h.took(); len(got) != 1 || got[0] != "first" || !other.Waiting() || !third.Waiting() {
+		t.Fatalf("dispatched %v, waiting %v and %v; want first alone to execute", got, other.Waiting(), third.Waiting())
+	}
+	if _, rejection, retryAfter := send(f, 0, "fourth", k); rejection != queueset.QueueFull || retryAfter != 1 {
+		t.Errorf("the fourth: rejection %q, Retry-After %d; want queue-full and 1", rejection, retryAfter)
+	}
+	if rejection, _ := f.Cancel(second/2, first); rejection != queueset.NotRejected || first.Waiting() {
+		t.Errorf("the first, which executes, is rejected as %q when its client goes", rejection)
+	}
+	if rejection, retryAfter := f.Cancel(second/2, other); rejection != queueset.TimedOut || retryAfter != 1 || other.Waiting() {
+		t.Errorf("the second, which waits: rejection %q, Retry-After %d; want time-out and 1", rejection, retryAfter)
+	}
+	// That was the second drop of this second. With the third, the advice rises in the next.
+	send(f, second/2, "fifth", k)
+	if _, rejection, _ := send(f, second/2, "sixth", k); rejection != queueset.QueueFull {
+		t.Errorf("the sixth: rejection %q, want queue-full", rejection)
+	}
+	if rejection, retryAfter := f.TimeOut(15*second, third); rejection != queueset.TimedOut || retryAfter != 1 {
+		t.Errorf("the third: rejection %q, Retry-After %d; want time-out and 1: the last drops are long ago", rejection, retryAfter)
+	}
+	if lingerNs := f.Finish(16*second, first); lingerNs != 0 {
+		t.Errorf("the first keeps its seat for %d ns, want none", lingerNs)
+	}
+	if got := h.took(); len(got) != 1 || got[0] != "fifth" {
+		t.Errorf("dispatched %v at the finish of the first, want the fifth", got)
+	}
+}
+
+// A quarter of the time until the deadline, a minute at most; a watch has no deadline.
+func TestWaitLimit(t *testing.T) {
+	for _, c := range []struct {
+		requestTimeoutNs int64
+		verb, query      string
+		want             int64
+	}{
+		{60 * second, "get", "", 15 * second},
+		{60 * second, "get", "timeout=10s", 10 * second / 4},
+		{60 * second, "get", "timeout=90s", 15 * second},
+		{60 * second, "get", "timeout=-1s", 15 * second},
+		{60 * second, "get", "timeout=many", 15 * second},
+		{60 * second, "watch", "timeout=10s", 15 * second},
+		{300 * second, "get", "", 60 * second},
+		{300 * second, "watch", "", 60 * second},
+	} {
+		s := settings(PriorityAndFairness, 1)
+		s.RequestTimeoutNs = c.requestTimeoutNs
+		f := New(0, s, &host{})
+		if got := kind(t, f, pods(c.verb), c.query).WaitLimitNs(); got != c.want {
+			t.Errorf("%s?%s with a request timeout of %d s: wait limit %d ns, want %d", c.verb, c.query, c.requestTimeoutNs/second, got, c.want)
+		}
+	}
+	f := New(0, settings(PriorityAndFairness, 1), &host{})
+	if _, err := f.NewKind(pods("list"), "limit=%zz"); err == nil {
+		t.Error("a query that is not URL encoding is accepted")
+	}
+}
+
+// What is long-running takes no seat, unless it is a watch, which takes one until it is
+// initialised.
+func TestLongRunningRequests(t *testing.T) {
+	h := &host{}
+	f := New(0, settings(PriorityAndFairness, 1), h)
+	logs := pods("get")
+	logs.Subresource = "log"
+	for range 3 {
+		if r, rejection, _ := send(f, 0, "logs", kind(t, f, logs, "")); rejection != queueset.NotRejected || r.Level != nil {
+			t.Errorf("a log is limited: rejection %q, level %v", rejection, r.Level)
+		}
+	}
+	watch, _, _ := send(f, 0, "watch", kind(t, f, pods("watch"), "resourceVersion=7"))
+	get, _, _ := send(f, 0, "get", kind(t, f, pods("get"), ""))
+	if len(h.took()) != 4 || !get.Waiting() || !watch.IsWatch() {
+		t.Fatal("want the logs and the watch to execute, and the get to wait")
+	}
+	f.Finish(1, watch)
+	if got := h.took(); len(got) != 1 || got[0] != "get" {
+		t.Errorf("dispatched %v when the watch is initialised, want the get", got)
+	}
+	f.EndWatch(watch)
+}
+
+// A watch counts as a watcher from its dispatch until its end: ten of them give a write a final
+// seat, and nine do not.
+func TestWatchesCountWhileTheyAreOpen(t *testing.T) {
+	f := New(0, settings(PriorityAndFairness, 100), &host{})
+	all := pods("watch")
+	all.Name, all.Namespace = "", ""
+	watches, writes := kind(t, f, all, "resourceVersion=7"), kind(t, f, pods("update"), "")
+	var open []*Request
+	for range 10 {
+		r, _, _ := send(f, 0, "watch", watches)
+		f.Finish(0, r)
+		open = append(open, r)
+	}
+	write, _, _ := send(f, 0, "write", writes)
+	if write.Work.FinalSeats != 1 || !write.Lingers() {
+		t.Errorf("work %+v with ten watchers, want one final seat", write.Work)
+	}
+	if n, ok := write.Kind().Watchers(); n != 10 || !ok {
+		t.Errorf("%d watchers (%v), want 10", n, ok)
+	}
+	lingerNs := f.Finish(second, write)
+	if lingerNs != 5_000_000 {
+		t.Errorf("the write keeps its seat for %d ns, want 5 ms", lingerNs)
+	}
+	f.Release(second+lingerNs, write)
+	f.EndWatch(open[0])
+	if write, _, _ = send(f, 2*second, "write", writes); write.Work.FinalSeats != 0 || write.Lingers() {
+		t.Errorf("work %+v with nine watchers, want no final seats", write.Work)
+	}
+}
+
+// A kind is routed for its first request and again after a change of the configuration.
+func TestRouteIsRemembered(t *testing.T) {
+	h := &host{}
+	f := New(0, settings(PriorityAndFairness, 600), h)
+	k := kind(t, f, pods("get"), "")
+	r := &Request{}
+	r.Bind("r")
+	var rerouted []bool
+	receive := func() { rerouted = append(rerouted, f.Receive(r, k)) }
+	receive()
+	receive()
+	level := r.Level.Name()
+	f.Adjust(second)
+	receive()
+	f.Configure(second, config.Suggested())
+	if _, rejection, waits := f.Probe(second, k); rejection != queueset.NotRejected || waits {
+		t.Errorf("a probe by the new configuration is rejected (%q) or waits (%v), want it dispatched", rejection, waits)
+	}
+	receive()
+	receive()
+	if want := []bool{true, false, false, true, false}; !slices.Equal(rerouted, want) {
+		t.Errorf("rerouted %v, want %v", rerouted, want)
+	}
+	if level != "one" || r.Level.Name() != "global-default" || k.Route().Schema.Name != "global-default" {
+		t.Errorf("routed to %s, then to %s; want one, then global-default", level, r.Level.Name())
+	}
+}
+
+// The two counters of max-in-flight apply to neither long-running requests nor to administrators.
+func TestMaxInFlight(t *testing.T) {
+	h := &host{}
+	s := settings(MaxInFlight, 1)
+	s.MaxMutatingRequestsInFlight = 2
+	f := New(0, s, h)
+	if f.Levels() != nil {
+		t.Error("there are priority levels under max-in-flight")
+	}
+	admin := pods("get")
+	admin.Groups = []string{"system:masters"}
+	get := kind(t, f, pods("get"), "")
+	for _, c := range []struct {
+		kind *Kind
+		want queueset.Rejection
+	}{
+		{get, queueset.NotRejected},
+		{get, queueset.ConcurrencyLimit},
+		{kind(t, f, admin, ""), queueset.NotRejected},
+		{kind(t, f, pods("watch"), ""), queueset.NotRejected},
+		{kind(t, f, pods("update"), ""), queueset.NotRejected},
+		{kind(t, f, pods("update"), ""), queueset.NotRejected},
+		{kind(t, f, pods("update"), ""), queueset.ConcurrencyLimit},
+	} {
+		if _, probed, _ := f.Probe(0, c.kind); probed != c.want {
+			t.Errorf("a probe is rejected as %q, want %q", probed, c.want)
+		}
+		r, rejection, retryAfter := send(f, 0, "r", c.kind)
+		if rejection != c.want || rejection != queueset.NotRejected && retryAfter != 1 || r.Level != nil {
+			t.Errorf("rejection %q, Retry-After %d, level %v; want %q", rejection, retryAfter, r.Level, c.want)
+		}
+		if rejection, _ := f.Cancel(0, r); rejection != queueset.NotRejected {
+			t.Error("a request is rejected when its client goes, though nothing waits")
+		}
+	}
+	r := &Request{}
+	r.Bind("finishes")
+	f.Receive(r, kind(t, f, admin, ""))
+	f.Arrive(0, r)
+	f.Finish(1, r) // frees nothing: it is not counted
+	if _, rejection, _ := send(f, 1, "r", get); rejection != queueset.ConcurrencyLimit {
+		t.Errorf("rejection %q after an administrator's finish, want concurrency-limit", rejection)
+	}
+}
+
+func TestNoLimits(t *testing.T) {
+	h := &host{}
+	f := New(0, settings(NoLimits, 1), h)
+	for range 5 {
+		if r, rejection, _ := send(f, 0, "r", kind(t, f, pods("get"), "")); rejection != queueset.NotRejected || f.Finish(1, r) != 0 {
+			t.Errorf("rejection %q, want none", rejection)
+		}
+	}
+	if len(h.took()) != 5 {
+		t.Error("want all requests dispatched")
+	}
+}
+
+// A request that is too wide for the free seats is reported as held back.
+func TestHeldBack(t *testing.T) {
+	h := &host{}
+	s := settings(PriorityAndFairness, 20)
+	s.Store = estimate.Store{{Name: "pods"}: {Objects: 10, AverageBytes: 30_000}}
+	f := New(0, s, h)
+	list := pods("list")
+	list.Name = ""
+	for range 20 {
+		send(f, 0, "get", kind(t, f, pods("get"), ""))
+	}
+	limit := len(h.took())
+	f = New(0, s, h)
+	for range limit - 1 {
+		send(f, 0, "get", kind(t, f, pods("get"), ""))
+	}
+	send(f, 0, "list", kind(t, f, list, "resourceVersion=0"))
+	if len(h.heldBack) != 1 || h.heldBack[0] != "list" {
+		t.Errorf("held back: %v, want the list", h.heldBack)
+	}
+}
+
+// A request's way allocates nothing once its kind is known.
+func TestWayAllocatesNothing(t *testing.T) {
+	f := New(0, settings(PriorityAndFairness, 10), quiet{})
+	k := kind(t, f, pods("get"), "")
+	r := &Request{}
+	r.Bind(r)
+	now := int64(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		now++
+		f.Receive(r, k)
+		f.Arrive(now, r)
+		f.Finish(now, r)
+	}); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+type quiet struct{}
+
+func (quiet) Dispatched(*Request) {}

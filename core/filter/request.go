@@ -1,0 +1,118 @@
+package filter
+
+import (
+	"net/url"
+	"slices"
+	"time"
+
+	"apfsim/core/classify"
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+)
+
+// Kind is what all requests of one client that are alike have in common at one server: it is
+// worked out once, and its route again after every change of the configuration. Filters do not
+// share Kinds.
+type Kind struct {
+	attributes *classify.Attributes
+	isWatch    bool
+	bypasses   bool // PriorityAndFairness does not apply: long-running, and no watch
+	counts     bool // MaxInFlight applies: neither long-running nor of system:masters
+	readOnly   bool
+	generation int32 // of the configuration that routed is from; 0 before the first request
+
+	waitLimitNs int64
+	routed      flowcontrol.Route
+	work        estimate.Request
+}
+
+// NewKind returns the kind of the requests with the given attributes, which are kept, and URL
+// query. The error is that the query is not URL encoding.
+func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
+	work, err := f.estimator.NewRequest(a, query)
+	if err != nil {
+		return Kind{}, err
+	}
+	values, _ := url.ParseQuery(query) // without error, as the estimator has read it
+	return Kind{
+		attributes:  a,
+		isWatch:     a.Verb == "watch",
+		bypasses:    a.PassesBy(),
+		counts:      !a.LongRunning() && !slices.Contains(a.Groups, "system:masters"),
+		readOnly:    a.ReadOnly(),
+		waitLimitNs: f.waitLimitNs(a.Verb == "watch", values.Get("timeout")),
+		work:        *work,
+	}, nil
+}
+
+// waitLimitNs returns a quarter of the time from a request's receipt to its deadline, up to what
+// the rules allow. The deadline is the server's timeout, or the shorter one that the request asks
+// for. A watch has none, and the server's timeout is used.
+func (f *Filter) waitLimitNs(isWatch bool, asked string) int64 {
+	timeoutNs := f.settings.RequestTimeoutNs
+	if d, err := time.ParseDuration(asked); err == nil && d > 0 && !isWatch {
+		timeoutNs = min(timeoutNs, int64(d))
+	}
+	return min(f.settings.Rules.MaxWaitNs, timeoutNs/4)
+}
+
+// route finds the route of the kind, unless it is known for the present configuration.
+func (k *Kind) route(control *flowcontrol.Controller) (rerouted bool) {
+	generation := int32(control.Generation())
+	if k.generation == generation {
+		return false
+	}
+	k.generation, k.routed = generation, control.Route(k.attributes)
+	return true
+}
+
+// Route returns where the latest request of the kind was routed. Its Level is nil before the first
+// one, and where PriorityAndFairness does not apply.
+func (k *Kind) Route() *flowcontrol.Route { return &k.routed }
+
+// WaitLimitNs returns how long a request of the kind may wait in a queue.
+func (k *Kind) WaitLimitNs() int64 { return k.waitLimitNs }
+
+// Watchers returns how many open watches are interested in what requests of the kind change; ok is
+// false for those that are not estimated by them.
+func (k *Kind) Watchers() (n int, ok bool) { return k.work.Watchers() }
+
+// Request is one request at a server. The host allocates it, binds it, and may use it again when
+// it has been rejected, or released and, for a watch, ended. Receive sets its Level, nil where
+// PriorityAndFairness does not apply, and its Work.
+type Request struct {
+	flowcontrol.Request
+	owner    any
+	kind     *Kind
+	limit    limit
+	isWatch  bool // the kind's, as readOnly: a request need not look at its kind again
+	readOnly bool
+}
+
+// limit is how a request is limited.
+type limit uint8
+
+const (
+	notLimited limit = iota
+	byPriority
+	byCount
+)
+
+// Bind makes owner what Owner returns: whatever the host wants to find again when the request is
+// dispatched. It must be called before the first Receive.
+func (r *Request) Bind(owner any) {
+	r.owner = owner
+	r.Request.Owner = r
+}
+
+// Owner returns what Bind was given.
+func (r *Request) Owner() any { return r.owner }
+
+// Kind returns the request's kind.
+func (r *Request) Kind() *Kind { return r.kind }
+
+// IsWatch says whether the request is a watch, which goes on after Finish until EndWatch.
+func (r *Request) IsWatch() bool { return r.isWatch }
+
+// Lingers says whether the request keeps its seats for some time after Finish.
+func (r *Request) Lingers() bool { return r.limit == byPriority && r.Work.AdditionalLatencyNs > 0 }
