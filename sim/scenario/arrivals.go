@@ -78,7 +78,7 @@ var arrivalKinds = []string{"constant", "poisson", "ramping", "onOff", "burst", 
 // UnmarshalDocument implements document.Unmarshaler.
 func (a *Arrivals) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Arrivals
-	decodeOneOf(d, n, path, arrivalKinds, (*plain)(a))
+	d.DecodeOneOf(n, path, arrivalKinds, (*plain)(a))
 }
 
 // UnmarshalDocument implements document.Unmarshaler.

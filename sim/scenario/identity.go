@@ -50,5 +50,5 @@ var identityKinds = []string{"user", "serviceAccount", "node", "anonymous"}
 // UnmarshalDocument implements document.Unmarshaler.
 func (id *Identity) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Identity
-	decodeOneOf(d, n, path, identityKinds, (*plain)(id))
+	d.DecodeOneOf(n, path, identityKinds, (*plain)(id))
 }

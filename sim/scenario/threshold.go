@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"apfsim/document"
+	"apfsim/sim/quantity"
 
 	"github.com/invopop/jsonschema"
 )
@@ -261,7 +262,7 @@ func percentileOf(stat string, hasArgument bool, argument, text string) (float64
 
 func (t *Threshold) parseLimit(text string) error {
 	if t.Unit == Nanoseconds {
-		limit, err := ParsePrintedDuration(text)
+		limit, err := quantity.ParsePrintedDuration(text)
 		if _, notNumber := strconv.ParseFloat(text, 64); err != nil && notNumber == nil {
 			return fmt.Errorf("limit %s has no unit; want a duration such as 100ms", text)
 		}
@@ -272,8 +273,8 @@ func (t *Threshold) parseLimit(text string) error {
 		return nil
 	}
 	number, percent := strings.CutSuffix(text, "%")
-	limit, err := ParsePrintedNumber(strings.TrimSpace(number))
-	if _, notDuration := ParsePrintedDuration(text); err != nil && notDuration == nil {
+	limit, err := quantity.ParsePrintedNumber(strings.TrimSpace(number))
+	if _, notDuration := quantity.ParsePrintedDuration(text); err != nil && notDuration == nil {
 		return fmt.Errorf("limit %s is a duration; %s of %s is a number without a unit", text, t.Stat, t.Metric)
 	}
 	if err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) {

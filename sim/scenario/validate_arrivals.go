@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"apfsim/document"
+	"apfsim/sim/quantity"
 )
 
 // arrivals checks the arrival process of a workload.
@@ -27,7 +28,7 @@ func (v *validator) arrivals(path string, w *Workload) {
 	case a.Closed != nil:
 		c := a.Closed
 		if !c.Think.Given() {
-			c.Think = constant(0)
+			c.Think = quantity.Constant(0)
 		}
 		if c.Concurrency < 1 || c.Concurrency > mostAtOnce {
 			v.fail(path+".closed.concurrency", "%d: want 1 to %d", c.Concurrency, mostAtOnce)

@@ -20,7 +20,7 @@ var serverWatch = func() Distribution {
 	if err != nil {
 		panic(err)
 	}
-	return Distribution{u}
+	return Distribution{Distribution: u}
 }()
 
 func (id *Identity) given() bool {

@@ -1,15 +1,12 @@
 package scenario
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"apfsim/document"
 	"apfsim/document/yaml"
-
-	"pgregory.net/rapid"
 )
 
 // decode reads a YAML value into a value of its type, and returns the first mistake.
@@ -24,109 +21,6 @@ func decode(t interface{ Fatalf(string, ...any) }, text string, into any) string
 		return ""
 	}
 	return d.Errors.Sorted()[0].Message
-}
-
-func TestDurations(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"60s": time.Minute, "1h30m": 90 * time.Minute, "500us": 500 * time.Microsecond, "1.5s": 1500 * time.Millisecond, "0": 0,
-	} {
-		var got Duration
-		if mistake := decode(t, text, &got); mistake != "" || time.Duration(got) != want {
-			t.Errorf("%s is %v %s, want %v", text, got, mistake, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"60":       "60 has no unit; want a duration such as 60s or 1h30m",
-		"60sec":    `"60sec" is no duration; want one such as 60s or 1h30m`,
-		"-1s":      "-1s is negative; want a duration of 0s or more",
-		"1000000h": "1000000h is more than a hundred years",
-		"[1s]":     "is a list; want a duration such as 60s or 1h30m",
-		"true":     "is a boolean; want a duration such as 60s or 1h30m",
-		".nan":     ".nan has no unit; want a duration such as 60s or 1h30m",
-	} {
-		var got Duration
-		if mistake := decode(t, text, &got); mistake != want {
-			t.Errorf("%s: %q, want %q", text, mistake, want)
-		}
-	}
-}
-
-func TestDurationsAreReadAsTheyAreWritten(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := Duration(rapid.Int64Range(0, int64(longest)).Draw(t, "ns"))
-		var got Duration
-		if mistake := decode(t, want.String(), &got); mistake != "" || got != want {
-			t.Fatalf("%v was read as %v %s", want, got, mistake)
-		}
-	})
-}
-
-func TestRates(t *testing.T) {
-	for text, want := range map[string]float64{"100/s": 100, "5/m": 5.0 / 60, "10/h": 10.0 / 3600, "0.5 / s": 0.5, "1e3/s": 1000} {
-		var got Rate
-		if mistake := decode(t, text, &got); mistake != "" || math.Abs(float64(got)-want) > 1e-12 {
-			t.Errorf("%s is %v %s, want %v", text, got, mistake, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"100":     "100 has no unit; want a rate such as 100/s, per second, or /m or /h",
-		"100/d":   `"100/d" is no rate; want one such as 100/s, 5/m or 10/h`,
-		"100s":    `"100s" is no rate; want one such as 100/s, 5/m or 10/h`,
-		"nan/s":   `"nan/s" is no rate; want one such as 100/s, 5/m or 10/h`,
-		"-1/s":    "-1/s is negative; want a rate of 0/s or more",
-		"inf/s":   "inf/s is more than 1e9/s, one a nanosecond",
-		"1e10/s":  "1e10/s is more than 1e9/s, one a nanosecond",
-		"{a: 1}":  "is an object; want a rate such as 100/s",
-		"1/s/s/s": `"1/s/s/s" is no rate; want one such as 100/s, 5/m or 10/h`,
-	} {
-		var got Rate
-		if mistake := decode(t, text, &got); mistake != want {
-			t.Errorf("%s: %q, want %q", text, mistake, want)
-		}
-	}
-}
-
-func TestDistributions(t *testing.T) {
-	for text, wantMs := range map[string]float64{
-		"5ms":                                                5,
-		"{constant: 5ms}":                                    5,
-		"{uniform: {min: 2ms, max: 4ms}}":                    3,
-		"{exponential: {mean: 5ms}}":                         5,
-		"{lognormal: {mean: 80ms, p99: 400ms}}":              80,
-		"{lognormal: {mean: 80ms, sigma: 1.5}}":              80,
-		"{gamma: {mean: 5ms, shape: 2}}":                     5,
-		"{weibull: {mean: 5ms, shape: 0.5}}":                 5,
-		"{pareto: {mean: 5ms, shape: 1.5}}":                  5,
-		"{empirical: {values: [1ms, 3ms]}}":                  2,
-		"{empirical: {values: [1ms, 3ms], weights: [3, 1]}}": 1.5,
-	} {
-		var got Distribution
-		if mistake := decode(t, text, &got); mistake != "" || math.Abs(got.MeanNs()/1e6-wantMs) > 1e-9 {
-			t.Errorf("%s: mean %v %s, want %v ms", text, got.Distribution, mistake, wantMs)
-		}
-	}
-	for text, want := range map[string]string{
-		"5":                                   "5 has no unit; want a duration such as 60s or 1h30m",
-		"[5ms]":                               "is a list; want a duration or a distribution, as {exponential: {mean: 5ms}}",
-		"{}":                                  "want one of constant, uniform, exponential, lognormal, gamma, weibull, pareto, empirical",
-		"{exponential: {}}":                   "is missing",
-		"{exponential: {mean: 0s}}":           "mean 0s: want more than 0",
-		"{lognormal: {mean: 1ms, p99: 15ms}}": "mean 1ms, p99 15ms: p99 is 15 times the mean; want more than 1 and at most 14.97 times",
-		"{lognormal: {mean: 1ms}}":            "want either p99 or sigma beside the mean",
-		"{lognormal: {mean: 1ms, p99: 2ms, sigma: 1}}":  "want either p99 or sigma beside the mean",
-		"{pareto: {mean: 1ms, shape: 1}}":               "shape 1: want more than 1 and at most 1e+06",
-		"{uniform: {min: 2s, max: 1s}}":                 "min 2s, max 1s: want 0 <= min <= max",
-		"{constant: 1s, uniform: {min: 0, max: 1s}}":    "has constant and uniform: want one of them",
-		"{empirical: {values: []}}":                     "there are no values: want one at least",
-		"{empirical: {values: [1s, 2s], weights: [1]}}": "2 values have 1 weights: want as many, or none",
-		"{gama: {mean: 1s, shape: 1}}":                  `unknown field (did you mean "gamma"?)`,
-		"{gamma: {mean: 1s, shape: .inf}}":              ".inf is not a finite number",
-	} {
-		var got Distribution
-		if mistake := decode(t, text, &got); mistake != want {
-			t.Errorf("%s: %q, want %q", text, mistake, want)
-		}
-	}
 }
 
 func TestIdentitiesBringTheirGroups(t *testing.T) {

@@ -1,4 +1,4 @@
-package scenario
+package quantity
 
 import (
 	"reflect"
@@ -17,10 +17,10 @@ type Distribution struct{ random.Distribution }
 func (dist Distribution) Given() bool { return dist.Distribution != nil }
 
 // constant returns the distribution that is always t.
-func constant(t Duration) Distribution {
+func Constant(t Duration) Distribution {
 	c, err := random.NewConstant(int64(t))
 	if err != nil {
-		panic("scenario: a duration is out of bounds: " + err.Error())
+		panic("quantity: a duration is out of bounds: " + err.Error())
 	}
 	return Distribution{c}
 }
@@ -74,13 +74,13 @@ func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Nod
 		} else {
 			d.Decode(n, path, &t)
 		}
-		*dist = constant(t)
+		*dist = Constant(t)
 		return
 	}
 	var k kinds
-	decodeOneOf(d, n, path, kindNames, &k)
+	d.DecodeOneOf(n, path, kindNames, &k)
 	// Something stands there even if it is wrong: it is not to be reported as missing, too.
-	*dist = constant(0)
+	*dist = Constant(0)
 	if len(d.Errors) > before {
 		return
 	}
@@ -135,6 +135,7 @@ func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Nod
 
 // JSONSchema describes the type.
 func (Distribution) JSONSchema() *jsonschema.Schema {
+	one := uint64(1)
 	duration := &jsonschema.Schema{Ref: "#/$defs/Duration"}
 	r := jsonschema.Reflector{DoNotReference: true, Anonymous: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
 		if t == reflect.TypeFor[Duration]() {
@@ -145,7 +146,7 @@ func (Distribution) JSONSchema() *jsonschema.Schema {
 	}}
 	object := r.Reflect(kinds{})
 	object.Version = ""
-	object.MinProperties, object.MaxProperties = one, one
+	object.MinProperties, object.MaxProperties = &one, &one
 	return &jsonschema.Schema{
 		OneOf:       []*jsonschema.Schema{duration, object},
 		Description: "A distribution of durations: a duration alone, which is constant, or one of the kinds.",
