@@ -91,8 +91,8 @@ conformance-fixed: ## the same with a fixed seed and fewer, as CI does
 FUZZTIME := 5000x
 FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode document:FuzzPath \
 	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors document/yaml:FuzzParse \
-	sim/scenario:FuzzScenario sim/scenario:FuzzTrace sim/scenario:FuzzThreshold \
-	sim/scenario:FuzzParseStatistic experiment:FuzzOver lint:FuzzCheck
+	sim/scenario:FuzzScenario sim/scenario:FuzzTrace sim/metric:FuzzThreshold \
+	sim/metric:FuzzParseName experiment:FuzzOver lint:FuzzCheck
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target FUZZTIME (5000x)

@@ -97,13 +97,13 @@ func TestScenarioOfTheDocumentationLoads(t *testing.T) {
 	}
 	var thresholds []string
 	for _, th := range s.Spec.Thresholds {
-		thresholds = append(thresholds, fmt.Sprintf("%v: %s %v %s(%v) %s %v %d",
+		thresholds = append(thresholds, fmt.Sprintf("%v: %s %v %s(%v) %s %v %s",
 			th.Position, th.Metric, th.Tags, th.Stat, th.Percentile, th.Op, th.Limit, th.Unit))
 	}
-	want := `library/s.yaml:38:29: wait [{workload mice}] p(99) < 1e+08 2
-library/s.yaml:38:46: wait [{workload mice}] max(0) < 1e+09 2
-library/s.yaml:39:33: rejected [{workload mice}] rate(0) == 0 1
-library/s.yaml:40:46: fairness [{priorityLevel workload-low}] jain(0) > 0.95 1`
+	want := `library/s.yaml:38:29: wait [{workload mice}] p(99) < 1e+08 ns
+library/s.yaml:38:46: wait [{workload mice}] max(0) < 1e+09 ns
+library/s.yaml:39:33: rejected [{workload mice}] rate(0) == 0 
+library/s.yaml:40:46: fairness [{priorityLevel workload-low}] jain(0) > 0.95 `
 	if got := strings.Join(thresholds, "\n"); got != want {
 		t.Errorf("thresholds\n%s\nwant\n%s", got, want)
 	}

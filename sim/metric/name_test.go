@@ -1,11 +1,11 @@
-package scenario
+package metric
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestParseStatistic(t *testing.T) {
+func TestParseName(t *testing.T) {
 	for text, want := range map[string]string{
 		"wait.p(99)": "wait.p(99)",
 		" wait { workload : mice } . p( 99.90 ) ":     "wait{workload:mice}.p(99.9)",
@@ -31,12 +31,12 @@ func TestParseStatistic(t *testing.T) {
 		"demand{flow:a/b}":                            "demand{flow:a/b}.seatSeconds",
 		"fairShare{flowSchema:a}.ratio":               "fairShare{flowSchema:a}.ratio",
 	} {
-		s, err := ParseStatistic(text)
+		s, err := ParseName(text)
 		if err != nil || s.String() != want {
 			t.Errorf("%s: %v, %v; want %s", text, s, err, want)
 			continue
 		}
-		if again, err := ParseStatistic(s.String()); err != nil || again.String() != want {
+		if again, err := ParseName(s.String()); err != nil || again.String() != want {
 			t.Errorf("%s: read again: %v, %v", s, again, err)
 		}
 	}
@@ -59,21 +59,21 @@ func TestParseStatistic(t *testing.T) {
 		"waiting.max": "waiting has no statistic max; want one of count, rate, mean",
 		"fairShare":   "behind a dot: seatSeconds, ratio",
 	} {
-		if s, err := ParseStatistic(text); err == nil || !strings.Contains(err.Error(), want) {
+		if s, err := ParseName(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %s", text, s, err, want)
 		}
 	}
 }
 
-func FuzzParseStatistic(f *testing.F) {
+func FuzzParseName(f *testing.F) {
 	f.Add("wait{workload:mice}.p(99)")
 	f.Add(`rejected{reason:time-out,flow:"a,b"}.rate`)
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseStatistic(text)
+		s, err := ParseName(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseStatistic(s.String())
+		again, err := ParseName(s.String())
 		if err != nil || again.String() != s.String() {
 			t.Fatalf("%q is %q, and that %q, %v", text, s, again, err)
 		}

@@ -1,0 +1,210 @@
+// Package metric is the registry of what a run measures: each metric with its statistics, their
+// units and tags. Thresholds, the names of statistics on the command line, error messages,
+// suggestions, the JSON Schema and the reference documentation all read it, so that a metric or
+// a statistic is added by one entry here and the code that computes it.
+//
+// The package knows no scenario. What only a scenario can tell, such as the names of its
+// workloads, comes in as a [Run].
+package metric
+
+import (
+	"slices"
+
+	"apfsim/core/queueset"
+)
+
+// Metric is a property of the requests, flows or priority levels of a run. Statistics turn it
+// into numbers, and tags narrow it down.
+//
+// A metric whose statistics do not all take the same tags has one entry for each set of tags,
+// all with the same name. The first entry is the one that messages call by the name alone.
+type Metric struct {
+	Name       string
+	Help       string      // one sentence
+	Statistics []Statistic // in the order of messages; the first is the default if it is a count or the only one
+	Tags       []string    // that it takes, in the order in which names have them
+	Required   string      // the tag without which the metric has no value; "" if there is none
+	Example    string      // an expression of a threshold
+
+	// FlowControl says that only PriorityAndFairness has it.
+	FlowControl bool
+	// WholeRun says that it is measured over the run as a whole, not over windows.
+	WholeRun bool
+}
+
+// Statistic is a number that summarises a metric.
+type Statistic struct {
+	Name   string // the statistic p takes a percentile as its argument
+	Help   string // one sentence
+	Unit   Unit
+	Better Better
+	// Fraction says that the value is from 0 to 1.
+	Fraction bool
+	// Percent says that tables print the value in percent, and that a limit may be in percent.
+	Percent bool
+	// Alias is the statistic of the same metric that this is another name of; "" if it is none.
+	Alias string
+}
+
+// Unit is what a statistic is measured in.
+type Unit string
+
+// The units.
+const (
+	NoUnit            Unit = "" // a ratio or an index
+	Nanoseconds       Unit = "ns"
+	Requests          Unit = "requests"
+	RequestsPerSecond Unit = "requests/s"
+	Stalls            Unit = "stalls"
+	Flows             Unit = "flows"
+	Seats             Unit = "seats"
+	SeatSeconds       Unit = "seat-seconds"
+)
+
+// Better is the direction in which a change of a statistic is an improvement.
+type Better string
+
+// The directions.
+const (
+	Lower   Better = "lower"
+	Higher  Better = "higher"
+	Neither Better = "" // neither direction is good or bad in itself
+)
+
+// Key is the name of a tag.
+type Key struct {
+	Name string
+	Help string // one sentence
+	// Example is a value that messages show.
+	Example string
+	// Values are the values that there are in every run; nil if they depend on the scenario.
+	Values []string
+	// FlowControl says that only PriorityAndFairness has it.
+	FlowControl bool
+}
+
+// The tags.
+const (
+	TagWorkload      = "workload"
+	TagFlowSchema    = "flowSchema"
+	TagPriorityLevel = "priorityLevel"
+	TagFlow          = "flow"
+	TagReason        = "reason"
+)
+
+// TimedOutReason is the value of the tag reason for requests that timed out in the queue.
+var TimedOutReason = queueset.TimedOut.String()
+
+// keys are the tags in the order of the reference documentation.
+var keys = []Key{
+	{Name: TagWorkload, Help: "The workload of the scenario that sent the requests.", Example: "mice"},
+	{Name: TagFlowSchema, Help: "The FlowSchema that the requests matched.", Example: "service-accounts", FlowControl: true},
+	{Name: TagPriorityLevel, Help: "The priority level that the requests were assigned to.", Example: "workload-low", FlowControl: true},
+	{Name: TagFlow, Help: "The flow: its FlowSchema and, after a slash, its distinguisher.",
+		Example: "service-accounts/system:serviceaccount:team-1:default", FlowControl: true},
+	{Name: TagReason, Help: "Why the requests were rejected.", Example: queueset.QueueFull.String(), Values: reasons()},
+}
+
+func reasons() []string {
+	var all []string
+	for r := queueset.Rejection(1); r < queueset.Rejections; r++ { // 0 is no rejection
+		all = append(all, r.String())
+	}
+	return all
+}
+
+// All returns the metrics in the order of messages and of the reference documentation.
+func All() []Metric { return slices.Clone(registry) }
+
+// Keys returns the tags.
+func Keys() []Key { return slices.Clone(keys) }
+
+// Find returns the metric and the statistic of the given names, nil if there is no such one.
+func Find(metric, statistic string) (*Metric, *Statistic) {
+	for i := range registry {
+		m := &registry[i]
+		if m.Name != metric {
+			continue
+		}
+		for j := range m.Statistics {
+			if s := &m.Statistics[j]; s.Name == statistic {
+				return m, s
+			}
+		}
+	}
+	return nil, nil
+}
+
+// first returns the first entry of a name, nil if there is none.
+func first(name string) *Metric {
+	for i := range registry {
+		if registry[i].Name == name {
+			return &registry[i]
+		}
+	}
+	return nil
+}
+
+// entryOf returns the entry that a statistic belongs to, or the first entry of the metric if it
+// has no such statistic, and what messages call the entry. It is nil for an unknown metric.
+func entryOf(metric, statistic string) (m *Metric, called string) {
+	main := first(metric)
+	if m, _ = Find(metric, statistic); m == nil || m == main {
+		return main, metric
+	}
+	return m, statistic + " of " + metric
+}
+
+// names are the names of the metrics, each once.
+func names() []string {
+	var all []string
+	for i := range registry {
+		all = append(all, registry[i].Name)
+	}
+	return slices.Compact(all) // entries of the same name follow each other
+}
+
+// statisticNames are the names of all statistics of a metric, p with its argument.
+func statisticNames(metric string) []string {
+	var all []string
+	for i := range registry {
+		if registry[i].Name != metric {
+			continue
+		}
+		for _, s := range registry[i].Statistics {
+			all = append(all, s.printed())
+		}
+	}
+	return all
+}
+
+// printed is the name as the documentation has it.
+func (s *Statistic) printed() string {
+	if s.Name == "p" {
+		return "p(N)"
+	}
+	return s.Name
+}
+
+// requiredExample is the metric with the tag that it requires.
+func (m *Metric) requiredExample() string {
+	return m.Name + "{" + m.Required + ":" + keyOf(m.Required).Example + "}"
+}
+
+// keyOf returns the tag of a name, nil if there is none.
+func keyOf(name string) *Key {
+	for i := range keys {
+		if keys[i].Name == name {
+			return &keys[i]
+		}
+	}
+	return nil
+}
+
+// example returns an expression for a metric, or for the first one if it is unknown.
+func example(metric string) string {
+	if m := first(metric); m != nil {
+		return m.Example
+	}
+	return registry[0].Example
+}

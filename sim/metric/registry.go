@@ -1,0 +1,145 @@
+package metric
+
+import "slices"
+
+var (
+	requestTags  = []string{TagWorkload, TagFlowSchema, TagPriorityLevel, TagFlow}
+	flowTags     = []string{TagFlowSchema, TagPriorityLevel, TagFlow}
+	levelTags    = []string{TagPriorityLevel}
+	workloadTags = []string{TagWorkload}
+)
+
+// durations returns the statistics of a time that requests take. The help completes "of",
+// counted says what the count counts.
+func durations(of string, better Better, counted string, more Better) []Statistic {
+	statistic := func(name, what string) Statistic {
+		return Statistic{Name: name, Help: what + " " + of + ".", Unit: Nanoseconds, Better: better}
+	}
+	average := statistic("avg", "Mean")
+	average.Alias = "mean"
+	return []Statistic{
+		statistic("mean", "Mean"), average, statistic("min", "Shortest"), statistic("med", "Median"), statistic("max", "Longest"),
+		statistic("p", "N-th percentile of the"),
+		{Name: "count", Help: "Number of " + counted + ".", Unit: Requests, Better: more},
+	}
+}
+
+// counts returns the statistics of a part of the requests that arrived.
+func counts(of string, better Better) []Statistic {
+	return []Statistic{
+		{Name: "count", Help: "Number of " + of + ".", Unit: Requests, Better: better},
+		{Name: "rate", Help: "Number of " + of + " as a share of those that arrived.", Better: better, Fraction: true, Percent: true},
+	}
+}
+
+// registry has the metrics in the order of messages.
+var registry = []Metric{
+	{
+		Name: "wait", Help: "The time from a request's arrival to its dispatch; a rejected request has none.",
+		Statistics: durations("wait", Lower, "requests that were dispatched", Neither),
+		Tags:       requestTags, Example: "p(99) < 100ms",
+	}, {
+		Name: "execution", Help: "The time from a request's dispatch to the end of its execution.",
+		Statistics: durations("execution", Neither, "requests that were executed", Higher),
+		Tags:       requestTags, Example: "p(99) < 100ms",
+	}, {
+		Name: "latency", Help: "The time from a request's arrival to the end of its execution; a rejected request has none.",
+		Statistics: durations("latency", Lower, "requests that were executed", Higher),
+		Tags:       requestTags, Example: "p(99) < 1s",
+	}, {
+		Name: "rejectedWait", Help: "The time from a request's arrival to its rejection.",
+		Statistics: durations("wait of rejected requests", Lower, "requests that were rejected", Lower),
+		Tags:       requestTags, Example: "max < 1s",
+	}, {
+		Name: "arrived", Help: "Requests that arrived in the window; each attempt of a client that retries is one.",
+		Statistics: []Statistic{
+			{Name: "count", Help: "Number of requests that arrived.", Unit: Requests},
+			{Name: "perSecond", Help: "Number of requests that arrived, divided by the length of the window.", Unit: RequestsPerSecond},
+		},
+		Tags: requestTags, Example: "perSecond > 100",
+	}, {
+		Name: "executed", Help: "Requests that were dispatched and whose execution ended before the run did.",
+		Statistics: counts("requests that were executed", Higher),
+		Tags:       requestTags, Example: "rate > 0.99",
+	}, {
+		Name: "rejected", Help: "Requests that were rejected: the queue was full, no seat was free and the level does not queue, or they timed out in the queue.",
+		Statistics: counts("requests that were rejected", Lower),
+		Tags:       append(slices.Clone(requestTags), TagReason), Example: "rate == 0",
+	}, {
+		Name: "timedOut", Help: "Requests that were rejected because they timed out in the queue.",
+		Statistics: counts("requests that timed out in the queue", Lower),
+		Tags:       requestTags, Example: "rate == 0",
+	}, {
+		Name: "retries", Help: "Requests that are the second or a later attempt.",
+		Statistics: []Statistic{
+			{Name: "count", Help: "Number of requests that are retries.", Unit: Requests, Better: Lower},
+			{Name: "rate", Help: "Number of retries as a share of the requests that arrived.", Better: Lower, Percent: true},
+		},
+		Tags: requestTags, Example: "count < 100",
+	}, {
+		Name: "waiting", Help: "Requests that were still queued when the run ended.",
+		Statistics: counts("requests that were still queued at the end", Lower),
+		Tags:       requestTags, Example: "count < 100",
+	}, {
+		Name: "waiting", Help: "Requests that are queued at a priority level.",
+		Statistics: []Statistic{{Name: "mean", Help: "Number of queued requests, averaged over time.", Unit: Requests, Better: Lower}},
+		Tags:       levelTags, Required: TagPriorityLevel, Example: "mean < 1", FlowControl: true, WholeRun: true,
+	}, {
+		Name: "executing", Help: "Requests that were still executing when the run ended.",
+		Statistics: counts("requests that were still executing at the end", Neither),
+		Tags:       requestTags, Example: "count < 100",
+	}, {
+		Name: "stall", Help: "Times during which requests of a workload were queued and none was dispatched.",
+		Statistics: []Statistic{
+			{Name: "max", Help: "Longest stall.", Unit: Nanoseconds, Better: Lower},
+			{Name: "count", Help: "Number of stalls.", Unit: Stalls, Better: Lower},
+			{Name: "share", Help: "Share of the window during which the workload was stalled.", Better: Lower, Fraction: true, Percent: true},
+		},
+		Tags: workloadTags, Required: TagWorkload, Example: "max < 1s", WholeRun: true,
+	}, {
+		Name: "virtualWait", Help: "The wait that a request would have had if it had been sent at a random moment of the window.",
+		Statistics: durations("wait at a random moment", Lower, "probes that would have been dispatched", Neither),
+		Tags:       workloadTags, Required: TagWorkload, Example: "p(99) < 1s", WholeRun: true,
+	}, {
+		Name: "virtualRejected", Help: "Whether a request would have been rejected if it had been sent at a random moment of the window.",
+		Statistics: []Statistic{{Name: "rate", Help: "Share of the probes that would have been rejected.", Better: Lower, Fraction: true, Percent: true}},
+		Tags:       workloadTags, Required: TagWorkload, Example: "rate < 0.01", WholeRun: true,
+	}, {
+		Name: "fairness", Help: "How evenly the flows of a priority level got their fair shares.",
+		Statistics: []Statistic{
+			{Name: "jain", Help: "Jain's index of service divided by fair share: 1 is even, 1/n is one of n flows with everything.",
+				Better: Higher, Fraction: true, Percent: true},
+			{Name: "maxMinError", Help: "Largest relative difference of a flow's service from its fair share.", Better: Lower},
+			{Name: "leastRatio", Help: "Least ratio of a flow's service to its fair share.", Better: Higher},
+			{Name: "flows", Help: "Number of flows with demand.", Unit: Flows},
+		},
+		Tags: levelTags, Required: TagPriorityLevel, Example: "jain > 0.95", FlowControl: true, WholeRun: true,
+	}, {
+		Name: "utilisation", Help: "Seats in use at a priority level.",
+		Statistics: []Statistic{
+			{Name: "mean", Help: "Seats in use divided by the current limit, averaged over time; it may exceed 1.", Percent: true},
+			{Name: "peak", Help: "Largest number of seats in use at one time.", Unit: Seats},
+			{Name: "saturated", Help: "Share of the window during which requests were queued or all seats were in use.", Fraction: true, Percent: true},
+		},
+		Tags: levelTags, Required: TagPriorityLevel, Example: "mean < 0.9", FlowControl: true, WholeRun: true,
+	}, {
+		Name: "starvation", Help: "Times during which a flow had requests queued and none was dispatched.",
+		Statistics: []Statistic{{Name: "max", Help: "Longest starvation of a flow.", Unit: Nanoseconds, Better: Lower}},
+		Tags:       flowTags, Example: "max < 1s", FlowControl: true, WholeRun: true,
+	}, {
+		Name: "service", Help: "The seats that the requests of flows held.",
+		Statistics: []Statistic{{Name: "seatSeconds", Help: "Seats held, integrated over the window.", Unit: SeatSeconds}},
+		Tags:       flowTags, Example: "seatSeconds > 10", FlowControl: true, WholeRun: true,
+	}, {
+		Name: "demand", Help: "The seats that the requests of flows would have held, rejected ones included.",
+		Statistics: []Statistic{{Name: "seatSeconds", Help: "Seat-seconds that the requests that arrived would have held.", Unit: SeatSeconds}},
+		Tags:       flowTags, Example: "seatSeconds > 10", FlowControl: true, WholeRun: true,
+	}, {
+		Name: "fairShare", Help: "What max-min fairness gives flows of the service of their priority level.",
+		Statistics: []Statistic{
+			{Name: "seatSeconds", Help: "Fair share of the level's service.", Unit: SeatSeconds},
+			{Name: "ratio", Help: "Service divided by fair share.", Percent: true},
+		},
+		Tags: flowTags, Example: "ratio > 0.9", FlowControl: true, WholeRun: true,
+	},
+}
