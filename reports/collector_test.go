@@ -8,7 +8,8 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/queueset"
-	"apfsim/sim/scenario"
+	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 	"apfsim/sim/server"
 )
 
@@ -144,7 +145,7 @@ func TestServiceIsClippedToTheWindow(t *testing.T) {
 // and from 25 s on it is 4 again.
 func TestALimitOfZeroHasNoUtilisation(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{thresholdOf("k", "utilisation", tags("priorityLevel", "low"), "mean", "<=", 1, scenario.PlainNumber)}
+	sc.Spec.Thresholds = metric.Thresholds{thresholdOf("k", "utilisation", tags("priorityLevel", "low"), "mean", "<=", 1, metric.NoUnit)}
 	s := newStage(sc)
 	r := s.arrive(10, mice, flowA, 10, func(r *server.Request) { r.Work.InitialSeats = 2 })
 	s.dispatch(10, r)
@@ -388,7 +389,7 @@ func TestResultMayBeAskedForTwice(t *testing.T) {
 // that are kept beyond it are service all the same. When it comes back, all goes on.
 func TestARemovedLevelHasNoLimit(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Warmup, sc.Spec.Duration = 0, scenario.Duration(40*second)
+	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(40*second)
 	s := newStage(sc)
 	there := true
 	low := s.low
@@ -458,7 +459,7 @@ func TestAFlowThatIsDealtAnew(t *testing.T) {
 func TestALongRunDoesNotOverflow(t *testing.T) {
 	const seconds = 4 * 365 * 24 * 3600
 	sc := storyScenario()
-	sc.Spec.Warmup, sc.Spec.Duration = 0, scenario.Duration(seconds*second)
+	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(seconds*second)
 	s := newStage(sc)
 	s.low.current = 1 << 30
 	s.each(func(o server.Observer) { o.Adjusted(0) })

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 	"cmp"
 	"errors"
 	"fmt"
@@ -9,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"apfsim/sim/scenario"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -484,7 +484,7 @@ func ParseLimit(text string) (Limit, error) {
 	if at < 0 {
 		return fail("want a change that must not be, as 'wait{workload:mice}.p(99) > +5%%'")
 	}
-	s, err := scenario.ParseStatistic(text[:at])
+	s, err := metric.ParseName(text[:at])
 	if err != nil {
 		return Limit{}, err
 	}
@@ -501,15 +501,15 @@ func ParseLimit(text string) (Limit, error) {
 		l.Relative = true
 		l.Change, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
 		l.Change /= 100
-	case s.Unit == scenario.Nanoseconds:
+	case s.Unit == metric.Nanoseconds:
 		var d time.Duration
-		d, err = scenario.ParsePrintedDuration(limit)
+		d, err = quantity.ParsePrintedDuration(limit)
 		l.Change = float64(d)
 	default:
-		l.Change, err = scenario.ParsePrintedNumber(limit)
+		l.Change, err = quantity.ParsePrintedNumber(limit)
 	}
 	switch {
-	case err != nil && s.Unit == scenario.Nanoseconds:
+	case err != nil && s.Unit == metric.Nanoseconds:
 		return fail("%q: want a change such as +5%% or +10ms", limit)
 	case err != nil || math.IsNaN(l.Change) || math.IsInf(l.Change, 0):
 		return fail("%q: want a change such as +5%% or +0.1", limit)

@@ -1,12 +1,11 @@
 package reports
 
 import (
+	"apfsim/sim/metric"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-
-	"apfsim/sim/scenario"
 )
 
 // page returns the report of a comparison.
@@ -110,7 +109,7 @@ func (c *Comparison) findings() []Finding {
 		}
 		for _, name := range names {
 			// on says on which of the sides a statistic has samples.
-			on := func(s scenario.Statistic) (inBase, inHead bool) {
+			on := func(s metric.Name) (inBase, inHead bool) {
 				return base[named(s, g.tag, name)] != nil, head[named(s, g.tag, name)] != nil
 			}
 			inBase, inHead := on(rejectedRate) // which all requests have that arrived
@@ -191,7 +190,7 @@ func (c *Change) sentence(before, after string) string {
 func (c *Comparison) flowFindings() []Finding {
 	var all []Finding
 	for _, of := range []struct {
-		statistic scenario.Statistic
+		statistic metric.Name
 		mood      Mood
 		text      string
 	}{

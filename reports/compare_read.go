@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"apfsim/sim/metric"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"apfsim/sim/scenario"
 )
 
 // ErrNoResults is why a folder cannot be compared.
@@ -73,7 +72,7 @@ func (r *Replications) check() error {
 	}
 	for i := range r.Statistics {
 		e := &r.Statistics[i]
-		if _, err := scenario.ParseStatistic(e.Name); err != nil {
+		if _, err := metric.ParseName(e.Name); err != nil {
 			return fmt.Errorf("statistics[%d].name: %w", i, err)
 		}
 		if len(e.Values) != len(r.Seeds) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"apfsim/document"
-	"apfsim/sim/scenario"
+	"apfsim/sim/metric"
 )
 
 // Glob is a pattern of names of statistics: * stands for any text, also none, ? for one character,
@@ -25,7 +25,7 @@ func ParseGlob(text string) (Glob, error) {
 	case text == "":
 		return Glob{}, fmt.Errorf("is empty; want a name or a pattern of names, as 'wait{workload:*}.*'")
 	case !strings.ContainsAny(text, "*?"):
-		id, err := scenario.ParseStatistic(text)
+		id, err := metric.ParseName(text)
 		if err != nil {
 			return Glob{}, err
 		}
@@ -73,8 +73,8 @@ func (g *Glob) matchesAny(sides []*Replications) bool {
 
 // suggest proposes the metric, or else the name, that is nearest.
 func (g *Glob) suggest(sides []*Replications) string {
-	metric, _, _ := strings.Cut(g.text, "{")
-	metric, _, _ = strings.Cut(metric, ".")
+	metricName, _, _ := strings.Cut(g.text, "{")
+	metricName, _, _ = strings.Cut(metricName, ".")
 	var metrics, names []string
 	known := map[string]bool{}
 	for _, r := range sides {
@@ -87,8 +87,8 @@ func (g *Glob) suggest(sides []*Replications) string {
 			}
 		}
 	}
-	if !known[metric] && !strings.ContainsAny(metric, "*?") {
-		return nearest(metric, metrics)
+	if !known[metricName] && !strings.ContainsAny(metricName, "*?") {
+		return nearest(metricName, metrics)
 	}
 	if s := document.Suggest(g.text, names); s != "" {
 		return s

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"apfsim/sim/scenario"
+	"apfsim/sim/metric"
 )
 
 var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.xsd"), "XML Schema that JUnit's output is checked against; want an absolute path to another one")
@@ -18,14 +18,14 @@ var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.x
 // junitStory is a run that holds, one that does not, and one that failed.
 func junitStory() *JUnit {
 	j := NewJUnit()
-	holds := storyResult(thresholdOf("arrived", "arrived", nil, "count", ">", 1, scenario.PlainNumber)).Summary
+	holds := storyResult(thresholdOf("arrived", "arrived", nil, "count", ">", 1, metric.NoUnit)).Summary
 	holds.Name = "holds"
 	j.Add(holds, holds.Fingerprint)
 	s := storyResult(
-		thresholdOf("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 2e9, scenario.Nanoseconds),
-		over(10, thresholdOf(`wait{flow:"<&>`+"\x01\xff"+`"}`, "wait", nil, "max", "<", 2e9, scenario.Nanoseconds)),
-		thresholdOf("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, scenario.Nanoseconds),
-		thresholdOf("arrived", "arrived", nil, "count", "==", 7, scenario.PlainNumber)).Summary
+		thresholdOf("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 2e9, metric.Nanoseconds),
+		over(10, thresholdOf(`wait{flow:"<&>`+"\x01\xff"+`"}`, "wait", nil, "max", "<", 2e9, metric.Nanoseconds)),
+		thresholdOf("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, metric.Nanoseconds),
+		thresholdOf("arrived", "arrived", nil, "count", "==", 7, metric.NoUnit)).Summary
 	j.Add(s, "0123456789abcdef")
 	j.AddFailed("cut-short", 3, errors.New("cut-short: the disk is full\nand more"))
 	return j

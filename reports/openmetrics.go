@@ -47,12 +47,12 @@ type schemaMetrics struct {
 	level  *levelMetrics
 	labels []string // priority level and FlowSchema
 
-	dispatched, heldBack                                  *metric
-	estimatedSeats, watchers, queueLength                 *metric
-	inQueueRequests, inQueueSeats                         *metric
-	executingRequests, executingSeats                     *metric
-	waitExecuted, waitRejected, execution, watchExecution *metric
-	rejected                                              [queueset.Rejections]*metric
+	dispatched, heldBack                                  *timeSeries
+	estimatedSeats, watchers, queueLength                 *timeSeries
+	inQueueRequests, inQueueSeats                         *timeSeries
+	executingRequests, executingSeats                     *timeSeries
+	waitExecuted, waitRejected, execution, watchExecution *timeSeries
+	rejected                                              [queueset.Rejections]*timeSeries
 }
 
 // levelMetrics are those of a priority level.
@@ -61,9 +61,9 @@ type levelMetrics struct {
 	exempt bool
 	of     *flowcontrol.Level // the last one of that name, which may be gone
 
-	dispatchR, latestS             *metric
-	minS, maxS                     *metric
-	minDiscountedS, maxDiscountedS *metric
+	dispatchR, latestS             *timeSeries
+	minS, maxS                     *timeSeries
+	minDiscountedS, maxDiscountedS *timeSeries
 
 	queueLengthLimit int32 // the last one there was
 	inUse, wanted    int   // seats in use; seats that the server counts as waiting
@@ -78,14 +78,14 @@ type kindMetrics struct {
 	waiting, executing ratio
 	second             int64 // the second under way
 	most               int   // requests waiting in it, at any change
-	shown              *metric
+	shown              *timeSeries
 }
 
 // ratio is a number that changes over time, over one that does so now and then, as a
 // histogram of what it was at the end of every nanosecond
 // (k8s.io/apiserver, util/flowcontrol/metrics/timing_ratio_histogram.go).
 type ratio struct {
-	histogram *metric
+	histogram *timeSeries
 	part      int
 	whole     float64
 	sinceNs   int64
@@ -458,7 +458,7 @@ func (m *OpenMetrics) schemaOf(f *server.Flow) *schemaMetrics {
 func (m *OpenMetrics) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics {
 	l := m.levels[of.Name()]
 	if l == nil {
-		from := func(histogram *metric) ratio { return ratio{histogram: histogram, whole: 1, sinceNs: nowNs} }
+		from := func(histogram *timeSeries) ratio { return ratio{histogram: histogram, whole: 1, sinceNs: nowNs} }
 		f, name := m.families, of.Name()
 		l = &levelMetrics{
 			name: name, exempt: of.Spec().Type == config.TypeExempt,

@@ -21,12 +21,12 @@ type family struct {
 	labels  []string  // their names
 	buckets []float64 // upper bounds, without infinity
 
-	metrics []*metric // in the order of first appearance
+	metrics []*timeSeries // in the order of first appearance
 }
 
-// metric is one time series of a family, or in a histogram one for each bucket, with its
+// timeSeries is one time series of a family, or in a histogram one for each bucket, with its
 // values at all samples so far.
-type metric struct {
+type timeSeries struct {
 	family *family
 	values []string // of the labels
 	now    state
@@ -48,13 +48,13 @@ type change struct {
 }
 
 // with returns the metric with these values of the labels, a new one if there is none.
-func (f *family) with(values ...string) *metric {
+func (f *family) with(values ...string) *timeSeries {
 	for _, m := range f.metrics {
 		if slices.Equal(m.values, values) {
 			return m
 		}
 	}
-	m := &metric{family: f, values: values}
+	m := &timeSeries{family: f, values: values}
 	if f.kind == dto.MetricType_HISTOGRAM {
 		m.now.counts = make([]uint64, len(f.buckets)+1)
 	}
@@ -62,14 +62,14 @@ func (f *family) with(values ...string) *metric {
 	return m
 }
 
-func (m *metric) set(value float64) { m.now.value = value }
-func (m *metric) add(value float64) { m.now.value += value }
+func (m *timeSeries) set(value float64) { m.now.value = value }
+func (m *timeSeries) add(value float64) { m.now.value += value }
 
 // setReading shows a reading of R in seat-seconds.
-func (m *metric) setReading(r estimate.SeatSeconds) { m.set(float64(r) / 1e8) }
+func (m *timeSeries) setReading(r estimate.SeatSeconds) { m.set(float64(r) / 1e8) }
 
 // observe enters a value into a histogram, as often as times says.
-func (m *metric) observe(value float64, times uint64) {
+func (m *timeSeries) observe(value float64, times uint64) {
 	if n := len(m.past); n > 0 && &m.past[n-1].counts[0] == &m.now.counts[0] {
 		m.now.counts = slices.Clone(m.now.counts)
 	}
@@ -79,7 +79,7 @@ func (m *metric) observe(value float64, times uint64) {
 }
 
 // sample notes what the metric says now.
-func (m *metric) sample(number int) {
+func (m *timeSeries) sample(number int) {
 	if n := len(m.past); n > 0 {
 		last := &m.past[n-1]
 		same := last.value == m.now.value
@@ -98,7 +98,7 @@ func (m *metric) sample(number int) {
 // milliseconds since 1970. The extra labels go to every metric.
 func (f *family) write(w io.Writer, extra []*dto.LabelPair, atMs []int64) error {
 	metrics := slices.Clone(f.metrics)
-	slices.SortFunc(metrics, func(a, b *metric) int { return slices.Compare(a.values, b.values) })
+	slices.SortFunc(metrics, func(a, b *timeSeries) int { return slices.Compare(a.values, b.values) })
 	var text bytes.Buffer
 	for i, m := range metrics {
 		text.Reset()
@@ -118,7 +118,7 @@ func (f *family) write(w io.Writer, extra []*dto.LabelPair, atMs []int64) error 
 }
 
 // samples returns the metric once for every sample since its first.
-func (m *metric) samples(extra []*dto.LabelPair, atMs []int64) []*dto.Metric {
+func (m *timeSeries) samples(extra []*dto.LabelPair, atMs []int64) []*dto.Metric {
 	labels := slices.Clone(extra)
 	for i := range m.values {
 		labels = append(labels, &dto.LabelPair{Name: &m.family.labels[i], Value: &m.values[i]})
@@ -139,7 +139,7 @@ func (m *metric) samples(extra []*dto.LabelPair, atMs []int64) []*dto.Metric {
 	return all
 }
 
-func (m *metric) show(s *state) *dto.Metric {
+func (m *timeSeries) show(s *state) *dto.Metric {
 	switch m.family.kind {
 	case dto.MetricType_COUNTER:
 		return &dto.Metric{Counter: &dto.Counter{Value: &s.value}}

@@ -20,7 +20,7 @@ import (
 
 	"apfsim/core/estimate"
 	"apfsim/internal/atomicfile"
-	"apfsim/sim/scenario"
+	"apfsim/sim/metric"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -48,9 +48,9 @@ func golden(t *testing.T, name string, got []byte) {
 
 func judgedStory() *Result {
 	return storyResult(
-		thresholdOf("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 4e9, scenario.Nanoseconds),
-		thresholdOf("rejected", "rejected", nil, "rate", "==", 0, scenario.Fraction),
-		thresholdOf("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, scenario.Nanoseconds))
+		thresholdOf("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 4e9, metric.Nanoseconds),
+		thresholdOf("rejected", "rejected", nil, "rate", "==", 0, metric.NoUnit),
+		thresholdOf("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, metric.Nanoseconds))
 }
 
 func rendered(t *testing.T, write func(io.Writer) error) []byte {
@@ -486,8 +486,8 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	for n, want := range map[int64]string{0: "0", 9999: "9999", 12_400: "12.4 k", 999_600: "1 M", 1_240_000: "1.24 M"} {
-		if got := quantity(n); got != want {
-			t.Errorf("quantity(%d) = %q, want %q", n, got, want)
+		if got := quantityText(n); got != want {
+			t.Errorf("quantityText(%d) = %q, want %q", n, got, want)
 		}
 	}
 	for share, want := range map[float64]string{0: "0 %", 1: "100 %", 0.00001: "<0.01 %", 0.99999: ">99.9 %", 0.4567: "45.7 %", 0.001: "0.1 %", 1.234: "123 %"} {

@@ -1,12 +1,11 @@
 package reports
 
 import (
+	"apfsim/sim/metric"
 	"encoding/json"
 	"errors"
 	"math"
 	"slices"
-
-	"apfsim/sim/scenario"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -160,7 +159,7 @@ type Replicator struct {
 	parts     []part
 	precision float64
 	of        []string
-	ofFlows   []scenario.Statistic // those of them that are of a flow
+	ofFlows   []metric.Name // those of them that are of a flow
 	withFlows bool
 }
 
@@ -185,7 +184,7 @@ func NewReplicator(name string, precision float64, of []string) *Replicator {
 		precision: precision, of: of, withFlows: true,
 	}
 	for _, name := range of {
-		if id, err := scenario.ParseStatistic(name); err == nil && id.Tag("flow") != "" {
+		if id, err := metric.ParseName(name); err == nil && id.Tag("flow") != "" {
 			a.ofFlows = append(a.ofFlows, id)
 		}
 	}
@@ -247,7 +246,7 @@ func (a *Replicator) leaveFlowsOut() {
 // only those are that the precision is about.
 func (a *Replicator) keeps(s *Statistic) bool {
 	return a.withFlows || !s.OfFlow() ||
-		slices.ContainsFunc(a.ofFlows, func(want scenario.Statistic) bool { return s.isThatOf(&want) })
+		slices.ContainsFunc(a.ofFlows, func(want metric.Name) bool { return s.isThatOf(&want) })
 }
 
 // addValues takes in the statistics of a run after n others. One that has not been there
@@ -360,7 +359,7 @@ func (a *Replicator) find(text string) (*estimated, error) {
 
 // isOfFlow says whether text names a statistic of a single flow.
 func isOfFlow(text string) bool {
-	id, err := scenario.ParseStatistic(text)
+	id, err := metric.ParseName(text)
 	return err == nil && id.Tag("flow") != ""
 }
 
@@ -368,7 +367,7 @@ func isOfFlow(text string) bool {
 func (a *Replicator) Replications() *Replications {
 	r := a.r
 	r.Statistics = make([]Estimate, len(a.order))
-	merged := map[scenario.Tag]*[timings]histogram[uint64]{}
+	merged := map[metric.Tag]*[timings]histogram[uint64]{}
 	for i, e := range a.order {
 		e.fill(len(r.Seeds))
 		out := estimateOf(e.values)
@@ -399,8 +398,8 @@ func (s *Statistic) percentile() (p float64, ok bool) {
 }
 
 // merged returns the durations of the requests that have the tag, if any.
-func (a *Replicator) merged(done map[scenario.Tag]*[timings]histogram[uint64], tags []scenario.Tag) *[timings]histogram[uint64] {
-	var of scenario.Tag
+func (a *Replicator) merged(done map[metric.Tag]*[timings]histogram[uint64], tags []metric.Tag) *[timings]histogram[uint64] {
+	var of metric.Tag
 	if len(tags) > 0 {
 		of = tags[0]
 	}

@@ -1,12 +1,11 @@
 package reports
 
 import (
+	"apfsim/sim/metric"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-
-	"apfsim/sim/scenario"
 )
 
 // statisticsFirst is how many of all statistics a page has at first.
@@ -45,7 +44,7 @@ func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 	for i := range estimateTables {
 		g := &estimateTables[i]
 		g.each(r, byName, func(name string, _ []*Estimate) {
-			stat := func(of scenario.Statistic) *Estimate { return byName[named(of, g.tag, name)] }
+			stat := func(of metric.Name) *Estimate { return byName[named(of, g.tag, name)] }
 			f := noFigures()
 			wait, rejected, waiting := stat(waitP99), stat(rejectedRate), stat(waitingRate)
 			f.undispatched = float64(boolean(wait == nil))
@@ -104,17 +103,17 @@ func (r *Replications) findings(byName map[string]*Estimate) []Finding {
 
 // What is said in plain language is about these statistics.
 var (
-	waitP99         = scenario.Statistic{Metric: "wait", Stat: "p", Percentile: 99}
-	rejectedRate    = scenario.Statistic{Metric: "rejected", Stat: "rate"}
-	waitingRate     = scenario.Statistic{Metric: "waiting", Stat: "rate"}
-	utilisationMean = scenario.Statistic{Metric: "utilisation", Stat: "mean"}
-	waitMax         = scenario.Statistic{Metric: "wait", Stat: "max"}
-	stallMax        = scenario.Statistic{Metric: "stall", Stat: "max"}
-	leastRatio      = scenario.Statistic{Metric: "fairness", Stat: "leastRatio"}
-	starvationMax   = scenario.Statistic{Metric: "starvation", Stat: "max"}
-	virtualP99      = scenario.Statistic{Metric: "virtualWait", Stat: "p", Percentile: 99}
+	waitP99         = metric.Name{Metric: "wait", Stat: "p", Percentile: 99}
+	rejectedRate    = metric.Name{Metric: "rejected", Stat: "rate"}
+	waitingRate     = metric.Name{Metric: "waiting", Stat: "rate"}
+	utilisationMean = metric.Name{Metric: "utilisation", Stat: "mean"}
+	waitMax         = metric.Name{Metric: "wait", Stat: "max"}
+	stallMax        = metric.Name{Metric: "stall", Stat: "max"}
+	leastRatio      = metric.Name{Metric: "fairness", Stat: "leastRatio"}
+	starvationMax   = metric.Name{Metric: "starvation", Stat: "max"}
+	virtualP99      = metric.Name{Metric: "virtualWait", Stat: "p", Percentile: 99}
 
-	virtualRejectedRate = scenario.Statistic{Metric: "virtualRejected", Stat: "rate"}
+	virtualRejectedRate = metric.Name{Metric: "virtualRejected", Stat: "rate"}
 )
 
 // waited and rejected say what a statistic means for a group; nil has no samples.
@@ -220,17 +219,17 @@ func (r *Replications) statisticsTable() *Table {
 // tailShares are the shares of requests above the percentiles that there are.
 var tailShares = []struct {
 	share float64
-	of    scenario.Statistic
+	of    metric.Name
 }{
-	{0.5, scenario.Statistic{Stat: "med"}}, {0.1, scenario.Statistic{Stat: "p", Percentile: 90}},
-	{0.05, scenario.Statistic{Stat: "p", Percentile: 95}}, {0.01, scenario.Statistic{Stat: "p", Percentile: 99}},
-	{0.001, scenario.Statistic{Stat: "p", Percentile: 99.9}},
+	{0.5, metric.Name{Stat: "med"}}, {0.1, metric.Name{Stat: "p", Percentile: 90}},
+	{0.05, metric.Name{Stat: "p", Percentile: 95}}, {0.01, metric.Name{Stat: "p", Percentile: 99}},
+	{0.001, metric.Name{Stat: "p", Percentile: 99.9}},
 }
 
 // percentilesPlot draws the percentiles of a duration for each workload, with their
 // intervals, and for each of the sides with its name; nil when all are 0 or absent.
-func percentilesPlot(metric, title string, sides []*Replications, names []string) *Plot {
-	p := &Plot{Name: metric, Title: title,
+func percentilesPlot(metricName, title string, sides []*Replications, names []string) *Plot {
+	p := &Plot{Name: metricName, Title: title,
 		Caption:    "For each workload the share of its requests above a time: lower and further left is better. The points are the median, p90, p95, p99 and p99.9, means of the runs with their 95 % intervals.",
 		Transposed: true, X: Axis{Label: "longer than", Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true}}
 	for i := len(tailShares) - 1; i >= 0; i-- {
@@ -248,7 +247,7 @@ func percentilesPlot(metric, title string, sides []*Replications, names []string
 			positive := false
 			for i := len(tailShares) - 1; i >= 0; i-- {
 				of := tailShares[i].of
-				of.Metric = metric
+				of.Metric = metricName
 				mean, low, high := math.NaN(), math.NaN(), math.NaN()
 				if e := byName[named(of, "workload", name)]; e != nil {
 					mean, low, high = e.Mean, e.Mean, e.Mean

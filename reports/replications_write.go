@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"apfsim/sim/metric"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -8,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"apfsim/sim/scenario"
 )
 
 // WriteCSV writes a row for each statistic. What it does not have is empty.
@@ -65,26 +64,26 @@ type estimateTable struct {
 // estimateColumn is a statistic in a table of groups; it lacks the group's tag.
 type estimateColumn struct {
 	title, term string // and its key in the glossary
-	of          scenario.Statistic
+	of          metric.Name
 }
 
 var estimateTables = []estimateTable{
 	{"workload", "Workloads", "workload", "sent", []estimateColumn{
-		{"arrived/s", "arrived", scenario.Statistic{Metric: "arrived", Stat: "perSecond"}},
-		{"executed", "executed", scenario.Statistic{Metric: "executed", Stat: "rate"}},
-		{"rejected", "rejected", scenario.Statistic{Metric: "rejected", Stat: "rate"}},
-		{"wait p50", "wait", scenario.Statistic{Metric: "wait", Stat: "med"}},
-		{"wait p99", "percentile", scenario.Statistic{Metric: "wait", Stat: "p", Percentile: 99}},
-		{"latency p50", "latency", scenario.Statistic{Metric: "latency", Stat: "med"}},
-		{"latency p99", "percentile", scenario.Statistic{Metric: "latency", Stat: "p", Percentile: 99}},
+		{"arrived/s", "arrived", metric.Name{Metric: "arrived", Stat: "perSecond"}},
+		{"executed", "executed", metric.Name{Metric: "executed", Stat: "rate"}},
+		{"rejected", "rejected", metric.Name{Metric: "rejected", Stat: "rate"}},
+		{"wait p50", "wait", metric.Name{Metric: "wait", Stat: "med"}},
+		{"wait p99", "percentile", metric.Name{Metric: "wait", Stat: "p", Percentile: 99}},
+		{"latency p50", "latency", metric.Name{Metric: "latency", Stat: "med"}},
+		{"latency p99", "percentile", metric.Name{Metric: "latency", Stat: "p", Percentile: 99}},
 	}},
 	{"priorityLevel", "Priority levels", "priority level", "got", []estimateColumn{
-		{"in use", "utilisation", scenario.Statistic{Metric: "utilisation", Stat: "mean"}},
-		{"saturated", "saturated", scenario.Statistic{Metric: "utilisation", Stat: "saturated"}},
-		{"rejected", "rejected", scenario.Statistic{Metric: "rejected", Stat: "rate"}},
-		{"wait p99", "percentile", scenario.Statistic{Metric: "wait", Stat: "p", Percentile: 99}},
-		{"fairness", "jain", scenario.Statistic{Metric: "fairness", Stat: "jain"}},
-		{"starved", "starved", scenario.Statistic{Metric: "starvation", Stat: "max"}},
+		{"in use", "utilisation", metric.Name{Metric: "utilisation", Stat: "mean"}},
+		{"saturated", "saturated", metric.Name{Metric: "utilisation", Stat: "saturated"}},
+		{"rejected", "rejected", metric.Name{Metric: "rejected", Stat: "rate"}},
+		{"wait p99", "percentile", metric.Name{Metric: "wait", Stat: "p", Percentile: 99}},
+		{"fairness", "jain", metric.Name{Metric: "fairness", Stat: "jain"}},
+		{"starved", "starved", metric.Name{Metric: "starvation", Stat: "max"}},
 	}},
 }
 
@@ -128,7 +127,7 @@ func (t *replicationsText) groups(g *estimateTable) {
 
 // each calls visit with each group that requests arrived at and what stands in its columns.
 func (g *estimateTable) each(r *Replications, byName map[string]*Estimate, visit func(name string, estimates []*Estimate)) {
-	arrived := scenario.Statistic{Metric: "arrived", Stat: "count"}
+	arrived := metric.Name{Metric: "arrived", Stat: "count"}
 	for _, name := range r.names(g.tag) {
 		if byName[named(arrived, g.tag, name)].Mean == 0 {
 			continue
@@ -151,7 +150,7 @@ func (r *Replications) byName() map[string]*Estimate {
 }
 
 // named returns the name of a statistic of one group.
-func named(s scenario.Statistic, tagName, value string) string {
+func named(s metric.Name, tagName, value string) string {
 	s.Tags = tag(tagName, value)
 	return s.String()
 }
@@ -169,8 +168,8 @@ func (r *Replications) names(tagName string) []string {
 }
 
 // idOf takes the name of a statistic apart.
-func idOf(name string) scenario.Statistic {
-	id, err := scenario.ParseStatistic(name)
+func idOf(name string) metric.Name {
+	id, err := metric.ParseName(name)
 	if err != nil {
 		panic("reports: " + err.Error()) // names are checked where they come from
 	}
@@ -216,7 +215,7 @@ func (e *Estimate) text() string {
 }
 
 // isShare says whether the statistic is read as a percentage.
-func isShare(id scenario.Statistic) bool {
+func isShare(id metric.Name) bool {
 	return id.Stat == "rate" && id.Metric != "retries" || id.Metric == "utilisation" && id.Stat != "peak"
 }
 

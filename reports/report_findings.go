@@ -115,7 +115,7 @@ func requestsText(g *Group) string {
 		}
 	}
 	if g.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s (%s) still queued at the end", quantity(g.Waiting), quantity(g.Arrived), shareOf(g.Waiting, g.Arrived)))
+		parts = append(parts, fmt.Sprintf("%s of %s (%s) still queued at the end", quantityText(g.Waiting), quantityText(g.Arrived), shareOf(g.Waiting, g.Arrived)))
 	}
 	return strings.Join(append(parts, rejectedText(g)), "; ") + "."
 }
@@ -140,7 +140,7 @@ func waitText(g *Group) string {
 
 func rejectedText(g *Group) string {
 	if g.Rejected == 0 {
-		return fmt.Sprintf("0 of %s rejected", quantity(g.Arrived))
+		return fmt.Sprintf("0 of %s rejected", quantityText(g.Arrived))
 	}
 	var reasons []string
 	for _, k := range []struct {
@@ -148,10 +148,10 @@ func rejectedText(g *Group) string {
 		n    int64
 	}{{"queue-full", g.QueueFull}, {"concurrency-limit", g.ConcurrencyLimit}, {"time-out", g.TimedOut}} {
 		if k.n > 0 {
-			reasons = append(reasons, k.name+" "+quantity(k.n))
+			reasons = append(reasons, k.name+" "+quantityText(k.n))
 		}
 	}
-	text := fmt.Sprintf("%s of %s (%s) rejected: %s", quantity(g.Rejected), quantity(g.Arrived), shareOf(g.Rejected, g.Arrived), strings.Join(reasons, ", "))
+	text := fmt.Sprintf("%s of %s (%s) rejected: %s", quantityText(g.Rejected), quantityText(g.Arrived), shareOf(g.Rejected, g.Arrived), strings.Join(reasons, ", "))
 	if d := g.RejectedWait; d != nil && d.MaxNs > 0 {
 		text += fmt.Sprintf(", after a wait of at most %s", duration(float64(d.MaxNs)))
 	}
@@ -163,7 +163,7 @@ func requestCount(n int64) string {
 	if n == 1 {
 		return "1 request"
 	}
-	return quantity(n) + " requests"
+	return quantityText(n) + " requests"
 }
 
 func levelText(l *Level) string {
@@ -182,7 +182,7 @@ func fairnessText(l *Level) string {
 	if f == nil || f.Flows < 2 || l.Rejected == 0 && !l.waited() {
 		return ""
 	}
-	text := fmt.Sprintf(" Jain’s index %.3f over %s flows", f.Jain, quantity(int64(f.Flows)))
+	text := fmt.Sprintf(" Jain’s index %.3f over %s flows", f.Jain, quantityText(int64(f.Flows)))
 	if f.LeastRatio < hurtRatio {
 		text += fmt.Sprintf("; least service %s of the fair share", ofShare(f.LeastRatio))
 	} else {
@@ -295,7 +295,7 @@ func greedyText(flows []*Flow) string {
 		all.Rejected, all.Arrived = all.Rejected+f.Rejected, all.Arrived+f.Arrived
 	}
 	return fmt.Sprintf("demand %s times the fair share of %s, service %s of the fair share; %s of %s (%s) rejected.", span(asked, number),
-		flows[0].PriorityLevel, span(got, ofShare), quantity(all.Rejected), quantity(all.Arrived), shareOf(all.Rejected, all.Arrived))
+		flows[0].PriorityLevel, span(got, ofShare), quantityText(all.Rejected), quantityText(all.Arrived), shareOf(all.Rejected, all.Arrived))
 }
 
 // span writes the least and the greatest value: "2 to 3", or only one where both read the same.

@@ -113,7 +113,7 @@ func figure(value float64, text string) Cell { return Cell{Text: text, Value: va
 // absent is the cell of a statistic without samples.
 var absent = word("–")
 
-func countCell(n int64) Cell { return figure(float64(n), quantity(n)) }
+func countCell(n int64) Cell { return figure(float64(n), quantityText(n)) }
 
 func shareCell(part, whole int64) Cell {
 	if whole == 0 {

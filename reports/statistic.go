@@ -8,17 +8,18 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/document"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 )
 
 // Statistic is one number of a run, by the name that thresholds know it by.
 type Statistic struct {
-	Name   string // wait{workload:mice}.p(99), as scenario.ParseStatistic reads it
+	Name   string // wait{workload:mice}.p(99), as metric.ParseName reads it
 	Value  float64
 	Unit   string // ns, requests, requests/s, stalls, flows, seats, seat-seconds, or "" for a plain number
 	Better Better
 
-	id            scenario.Statistic
+	id            metric.Name
 	level, schema string // of a flow
 }
 
@@ -75,17 +76,17 @@ func statistics(s *Summary, withFlows bool) []Statistic {
 	return l.all
 }
 
-func tag(name, value string) []scenario.Tag { return []scenario.Tag{{Name: name, Value: value}} }
+func tag(name, value string) []metric.Tag { return []metric.Tag{{Name: name, Value: value}} }
 
 // statisticList is statistics in the making, and what those to come have in common.
 type statisticList struct {
 	all           []Statistic
 	seconds       float64 // of the window
-	tags          []scenario.Tag
+	tags          []metric.Tag
 	level, schema string
 }
 
-func (l *statisticList) add(value float64, unit string, better Better, id scenario.Statistic) {
+func (l *statisticList) add(value float64, unit string, better Better, id metric.Name) {
 	if id.Tags == nil {
 		id.Tags = l.tags
 	}
@@ -97,17 +98,17 @@ func (l *statisticList) add(value float64, unit string, better Better, id scenar
 func (l *statisticList) group(g *Group) {
 	l.count("arrived", g.Arrived, Neither)
 	if l.seconds > 0 {
-		l.add(float64(g.Arrived)/l.seconds, "requests/s", Neither, scenario.Statistic{Metric: "arrived", Stat: "perSecond"})
+		l.add(float64(g.Arrived)/l.seconds, "requests/s", Neither, metric.Name{Metric: "arrived", Stat: "perSecond"})
 	}
 	if g.Arrived == 0 {
 		return // of nothing there is neither a part nor a duration
 	}
-	part := func(metric string, n int64, better Better, tags ...scenario.Tag) {
+	part := func(metricName string, n int64, better Better, tags ...metric.Tag) {
 		if len(tags) > 0 {
 			tags = append(slices.Clone(l.tags), tags...)
 		}
-		l.add(float64(n), "requests", better, scenario.Statistic{Metric: metric, Stat: "count", Tags: tags})
-		l.add(float64(n)/float64(g.Arrived), "", better, scenario.Statistic{Metric: metric, Stat: "rate", Tags: tags})
+		l.add(float64(n), "requests", better, metric.Name{Metric: metricName, Stat: "count", Tags: tags})
+		l.add(float64(n)/float64(g.Arrived), "", better, metric.Name{Metric: metricName, Stat: "rate", Tags: tags})
 	}
 	part("executed", g.Executed, Higher)
 	part("rejected", g.Rejected, Lower)
@@ -123,22 +124,22 @@ func (l *statisticList) group(g *Group) {
 	l.durations("latency", g.Latency, Lower)
 	l.durations("rejectedWait", g.RejectedWait, Lower)
 	if st := g.Stall; st != nil {
-		l.add(float64(st.MaxNs), "ns", Lower, scenario.Statistic{Metric: "stall", Stat: "max"})
-		l.add(float64(st.Count), "stalls", Lower, scenario.Statistic{Metric: "stall", Stat: "count"})
-		l.add(st.Share, "", Lower, scenario.Statistic{Metric: "stall", Stat: "share"})
+		l.add(float64(st.MaxNs), "ns", Lower, metric.Name{Metric: "stall", Stat: "max"})
+		l.add(float64(st.Count), "stalls", Lower, metric.Name{Metric: "stall", Stat: "count"})
+		l.add(st.Share, "", Lower, metric.Name{Metric: "stall", Stat: "share"})
 	}
 	if v := g.VirtualWait; v != nil {
-		l.add(v.rejectedRate(), "", Lower, scenario.Statistic{Metric: "virtualRejected", Stat: "rate"})
+		l.add(v.rejectedRate(), "", Lower, metric.Name{Metric: "virtualRejected", Stat: "rate"})
 		l.count("virtualWait", v.Probes-v.Rejected, Neither)
 		l.durations("virtualWait", v.Wait, Lower)
 	}
 }
 
-func (l *statisticList) count(metric string, n int64, better Better) {
-	l.add(float64(n), "requests", better, scenario.Statistic{Metric: metric, Stat: "count"})
+func (l *statisticList) count(metricName string, n int64, better Better) {
+	l.add(float64(n), "requests", better, metric.Name{Metric: metricName, Stat: "count"})
 }
 
-func (l *statisticList) durations(metric string, d *Distribution, better Better) {
+func (l *statisticList) durations(metricName string, d *Distribution, better Better) {
 	if d == nil {
 		return
 	}
@@ -150,7 +151,7 @@ func (l *statisticList) durations(metric string, d *Distribution, better Better)
 		{"mean", 0, d.MeanNs}, {"min", 0, d.MinNs}, {"med", 0, d.P50Ns}, {"p", 90, d.P90Ns},
 		{"p", 95, d.P95Ns}, {"p", 99, d.P99Ns}, {"p", 99.9, d.P999Ns}, {"max", 0, d.MaxNs},
 	} {
-		l.add(float64(s.ns), "ns", better, scenario.Statistic{Metric: metric, Stat: s.stat, Percentile: s.percentile})
+		l.add(float64(s.ns), "ns", better, metric.Name{Metric: metricName, Stat: s.stat, Percentile: s.percentile})
 	}
 }
 
@@ -161,12 +162,12 @@ func (l *statisticList) flows(flows []Flow, wanted func(*Flow) bool) {
 	if !found {
 		return
 	}
-	l.add(float64(sum.StarvationNs), "ns", Lower, scenario.Statistic{Metric: "starvation", Stat: "max"})
-	l.add(sum.ServiceSeatSeconds, "seat-seconds", Neither, scenario.Statistic{Metric: "service", Stat: "seatSeconds"})
-	l.add(sum.DemandSeatSeconds, "seat-seconds", Neither, scenario.Statistic{Metric: "demand", Stat: "seatSeconds"})
-	l.add(sum.FairShareSeatSeconds, "seat-seconds", Neither, scenario.Statistic{Metric: "fairShare", Stat: "seatSeconds"})
+	l.add(float64(sum.StarvationNs), "ns", Lower, metric.Name{Metric: "starvation", Stat: "max"})
+	l.add(sum.ServiceSeatSeconds, "seat-seconds", Neither, metric.Name{Metric: "service", Stat: "seatSeconds"})
+	l.add(sum.DemandSeatSeconds, "seat-seconds", Neither, metric.Name{Metric: "demand", Stat: "seatSeconds"})
+	l.add(sum.FairShareSeatSeconds, "seat-seconds", Neither, metric.Name{Metric: "fairShare", Stat: "seatSeconds"})
 	if sum.Ratio != nil {
-		l.add(*sum.Ratio, "", Neither, scenario.Statistic{Metric: "fairShare", Stat: "ratio"})
+		l.add(*sum.Ratio, "", Neither, metric.Name{Metric: "fairShare", Stat: "ratio"})
 	}
 }
 
@@ -190,19 +191,19 @@ func asOne(flows []Flow, wanted func(*Flow) bool) (sum Flow, found bool) {
 }
 
 func (l *statisticList) priorityLevel(p *Level) {
-	l.add(p.MeanWaiting, "requests", Lower, scenario.Statistic{Metric: "waiting", Stat: "mean"})
+	l.add(p.MeanWaiting, "requests", Lower, metric.Name{Metric: "waiting", Stat: "mean"})
 	if f := p.Fairness; f != nil {
-		l.add(f.Jain, "", Higher, scenario.Statistic{Metric: "fairness", Stat: "jain"})
-		l.add(f.MaxMinError, "", Lower, scenario.Statistic{Metric: "fairness", Stat: "maxMinError"})
-		l.add(f.LeastRatio, "", Higher, scenario.Statistic{Metric: "fairness", Stat: "leastRatio"})
-		l.add(float64(f.Flows), "flows", Neither, scenario.Statistic{Metric: "fairness", Stat: "flows"})
+		l.add(f.Jain, "", Higher, metric.Name{Metric: "fairness", Stat: "jain"})
+		l.add(f.MaxMinError, "", Lower, metric.Name{Metric: "fairness", Stat: "maxMinError"})
+		l.add(f.LeastRatio, "", Higher, metric.Name{Metric: "fairness", Stat: "leastRatio"})
+		l.add(float64(f.Flows), "flows", Neither, metric.Name{Metric: "fairness", Stat: "flows"})
 	}
-	l.add(float64(p.PeakSeats), "seats", Neither, scenario.Statistic{Metric: "utilisation", Stat: "peak"})
+	l.add(float64(p.PeakSeats), "seats", Neither, metric.Name{Metric: "utilisation", Stat: "peak"})
 	if u := p.Utilisation; u != nil {
 		if u.Mean != nil {
-			l.add(*u.Mean, "", Neither, scenario.Statistic{Metric: "utilisation", Stat: "mean"})
+			l.add(*u.Mean, "", Neither, metric.Name{Metric: "utilisation", Stat: "mean"})
 		}
-		l.add(u.Saturated, "", Neither, scenario.Statistic{Metric: "utilisation", Stat: "saturated"})
+		l.add(u.Saturated, "", Neither, metric.Name{Metric: "utilisation", Stat: "saturated"})
 	}
 }
 
@@ -213,7 +214,7 @@ var ErrNoSamples = errors.New(noSamples)
 // spelt. The error says what is wrong with the name and which one is near; it is
 // ErrNoSamples if the name is right and there is no value.
 func FindStatistic(all []Statistic, text string) (int, error) {
-	want, err := scenario.ParseStatistic(text)
+	want, err := metric.ParseName(text)
 	if err != nil {
 		return 0, err
 	}
@@ -236,7 +237,7 @@ func FindStatistic(all []Statistic, text string) (int, error) {
 // CheckStatistic says what is wrong with the name of a statistic for runs of the scenarios, as
 // far as that is known before they are run: which flows there are is not.
 func CheckStatistic(text string, scenarios ...*scenario.Scenario) error {
-	id, err := scenario.ParseStatistic(text)
+	id, err := metric.ParseName(text)
 	if err != nil || id.Tag("flow") != "" {
 		return err
 	}
@@ -288,7 +289,7 @@ func namesOf(scenarios []*scenario.Scenario) *Summary {
 
 // isThatOf says whether s is the wanted statistic of a flow, which may be narrowed down
 // by its FlowSchema and level.
-func (s *Statistic) isThatOf(want *scenario.Statistic) bool {
+func (s *Statistic) isThatOf(want *metric.Name) bool {
 	if s.id.Metric != want.Metric || s.id.Stat != want.Stat || s.id.Percentile != want.Percentile {
 		return false
 	}
@@ -308,7 +309,7 @@ func (s *Statistic) isThatOf(want *scenario.Statistic) bool {
 }
 
 // missing says why there is no such statistic.
-func missing(all []Statistic, want *scenario.Statistic) error {
+func missing(all []Statistic, want *metric.Name) error {
 	groups := 0
 	for _, t := range want.Tags {
 		if t.Name == "reason" {

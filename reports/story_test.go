@@ -7,6 +7,8 @@ import (
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/seats"
+	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -49,7 +51,7 @@ const (
 func storyScenario() *scenario.Scenario {
 	sc := &scenario.Scenario{Metadata: scenario.Metadata{Name: "story", Description: "One elephant and one mouse <share> a level."}}
 	sc.Spec.Seed = 7
-	sc.Spec.Warmup, sc.Spec.Duration = scenario.Duration(10*second), scenario.Duration(30*second)
+	sc.Spec.Warmup, sc.Spec.Duration = quantity.Duration(10*second), quantity.Duration(30*second)
 	sc.Spec.Servers.FlowControl = scenario.PriorityAndFairness
 	sc.Spec.Workload = []scenario.Workload{{Name: "elephants"}, {Name: "mice"}, {Name: "unheard"}}
 	return sc
@@ -164,7 +166,7 @@ func (s *stage) tell() {
 }
 
 // storyResult returns what comes of the story, with thresholds that hold and that do not.
-func storyResult(thresholds ...scenario.Threshold) *Result {
+func storyResult(thresholds ...metric.Threshold) *Result {
 	sc := storyScenario()
 	sc.Spec.Thresholds = thresholds
 	fingerprint, windows := NewFingerprint(nil), NewWindowedThresholds(sc)

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 )
 
@@ -127,14 +128,14 @@ func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 	if len(names) == 0 {
 		for i := range points[0].Spec.Workload {
 			of := tag("workload", points[0].Spec.Workload[i].Name)
-			names = append(names, scenario.Statistic{Metric: "wait", Stat: "p", Percentile: 99, Tags: of}.String(),
-				scenario.Statistic{Metric: "rejected", Stat: "rate", Tags: of}.String())
+			names = append(names, metric.Name{Metric: "wait", Stat: "p", Percentile: 99, Tags: of}.String(),
+				metric.Name{Metric: "rejected", Stat: "rate", Tags: of}.String())
 		}
 	}
 	s.Charts = []string{}
 	var wrong []error
 	for _, name := range names {
-		id, err := scenario.ParseStatistic(name)
+		id, err := metric.ParseName(name)
 		switch {
 		case err != nil:
 		case id.Tag("flow") == "":
@@ -184,7 +185,7 @@ func (s *Sweep) check() error {
 		return fmt.Errorf("replications: %d: want from 1 to %d, for %d %s", s.Replications, MostSweepRuns/points, points, plural(points, "point"))
 	}
 	for i, name := range s.Charts {
-		if _, err := scenario.ParseStatistic(name); err != nil {
+		if _, err := metric.ParseName(name); err != nil {
 			return fmt.Errorf("charts[%d]: %w", i, err)
 		}
 	}

@@ -136,7 +136,7 @@ func (t *textWriter) workloads(s *Summary) {
 }
 
 func (t *textWriter) requests(g *Group, name string) []string {
-	row := []string{t.name(name, 84), quantity(g.Arrived), shareOf(g.Executed, g.Arrived), shareOf(g.Rejected, g.Arrived)}
+	row := []string{t.name(name, 84), quantityText(g.Arrived), shareOf(g.Executed, g.Arrived), shareOf(g.Rejected, g.Arrived)}
 	for _, d := range []*Distribution{g.Wait, g.Latency} {
 		if d == nil {
 			row = append(row, "–", "–", "–")
@@ -197,12 +197,12 @@ func (t *textWriter) level(l *Level) []string {
 		wait = duration(float64(l.Wait.P99Ns))
 	}
 	if l.Fairness != nil {
-		fair, flows = fmt.Sprintf("%.3f", l.Fairness.Jain), quantity(int64(l.Fairness.Flows))
+		fair, flows = fmt.Sprintf("%.3f", l.Fairness.Jain), quantityText(int64(l.Fairness.Flows))
 	}
 	if l.Starvation != nil {
 		starved = duration(float64(l.Starvation.MaxNs))
 	}
-	return []string{t.name(l.Name, 95), limit, use, saturated, digits(l.MeanWaiting), quantity(l.Arrived),
+	return []string{t.name(l.Name, 95), limit, use, saturated, digits(l.MeanWaiting), quantityText(l.Arrived),
 		shareOf(l.Rejected, l.Arrived), wait, flows, fair, starved}
 }
 
@@ -255,7 +255,7 @@ func (t *textWriter) worstFlows(s *Summary) {
 		if f.Ratio != nil {
 			ratio = ofShare(*f.Ratio)
 		}
-		tb.row(t.name(f.Name, 80), shorten(printable(f.PriorityLevel), 16), quantity(f.Arrived), shareOf(f.Rejected, f.Arrived),
+		tb.row(t.name(f.Name, 80), shorten(printable(f.PriorityLevel), 16), quantityText(f.Arrived), shareOf(f.Rejected, f.Arrived),
 			number(f.DemandSeatSeconds), number(f.FairShareSeatSeconds), number(f.ServiceSeatSeconds), ratio,
 			duration(float64(f.StarvationNs)))
 	}

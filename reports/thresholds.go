@@ -2,17 +2,17 @@ package reports
 
 import (
 	"apfsim/core/queueset"
-	"apfsim/sim/scenario"
+	"apfsim/sim/metric"
 )
 
 // newVerdict returns the verdict on a threshold that has not been evaluated, and so does
 // not hold.
-func newVerdict(t *scenario.Threshold) Verdict {
+func newVerdict(t *metric.Threshold) Verdict {
 	v := Verdict{Metric: t.Key, Expression: t.Text, Limit: t.Limit}
 	if t.Over > 0 {
 		v.Expression += " over " + t.Over.String()
 	}
-	if t.Unit == scenario.Nanoseconds {
+	if t.Unit == metric.Nanoseconds {
 		v.Unit = "ns"
 	}
 	return v
@@ -20,7 +20,7 @@ func newVerdict(t *scenario.Threshold) Verdict {
 
 // judge evaluates a threshold on the finished statistics. One over windows is left to
 // WindowedThresholds.
-func (c *Collector) judge(s *Summary, t *scenario.Threshold) Verdict {
+func (c *Collector) judge(s *Summary, t *metric.Threshold) Verdict {
 	v := newVerdict(t)
 	if t.Over > 0 {
 		v.Note = "not evaluated: nothing observes its windows"
@@ -36,7 +36,7 @@ func (c *Collector) judge(s *Summary, t *scenario.Threshold) Verdict {
 }
 
 // value returns what a threshold is compared with, or a note that says why it has none.
-func (c *Collector) value(s *Summary, t *scenario.Threshold) (value float64, note string) {
+func (c *Collector) value(s *Summary, t *metric.Threshold) (value float64, note string) {
 	switch t.Metric {
 	case "starvation", "service", "demand", "fairShare":
 		return flowsValue(s.Flows, t)
@@ -83,7 +83,7 @@ func (c *Collector) windowSeconds() float64 { return float64(c.toNs-c.fromNs) / 
 // flowRequestsValue evaluates a threshold on the requests of the flows of a name. These
 // are not told apart by workload, so that a workload besides is an answer only if it is
 // the flow's only one.
-func (c *Collector) flowRequestsValue(t *scenario.Threshold) (value float64, note string) {
+func (c *Collector) flowRequestsValue(t *metric.Threshold) (value float64, note string) {
 	m := newMeasures[uint32](coarsePrecision)
 	found := false
 	for _, f := range c.flows {
@@ -106,7 +106,7 @@ func (c *Collector) flowRequestsValue(t *scenario.Threshold) (value float64, not
 }
 
 // tagged says whether the threshold's tag, if it has it, has the value.
-func tagged(t *scenario.Threshold, name, value string) bool {
+func tagged(t *metric.Threshold, name, value string) bool {
 	want := t.Tag(name)
 	return want == "" || want == value
 }
@@ -118,7 +118,7 @@ const (
 	noSuchLevel = "the priority level was not there"
 )
 
-func requestsValue[C count](m *measures[C], t *scenario.Threshold, seconds float64) (value float64, note string) {
+func requestsValue[C count](m *measures[C], t *metric.Threshold, seconds float64) (value float64, note string) {
 	if of, timed := timingOf(t.Metric); timed {
 		return durationValue(&m.timed[of], m.arrived, t)
 	}
@@ -139,7 +139,7 @@ func requestsValue[C count](m *measures[C], t *scenario.Threshold, seconds float
 }
 
 // number returns the count that a threshold is about.
-func (t *tally) number(of *scenario.Threshold) int64 {
+func (t *tally) number(of *metric.Threshold) int64 {
 	switch of.Metric {
 	case "executed":
 		return t.executed
@@ -167,7 +167,7 @@ func (t *tally) number(of *scenario.Threshold) int64 {
 
 // durationValue evaluates a statistic of durations. How many there are has an answer
 // whenever there were requests that might have had one.
-func durationValue[C count](h *histogram[C], arrived int64, t *scenario.Threshold) (value float64, note string) {
+func durationValue[C count](h *histogram[C], arrived int64, t *metric.Threshold) (value float64, note string) {
 	if t.Stat == "count" && arrived > 0 {
 		return float64(h.n), ""
 	}
@@ -189,7 +189,7 @@ func durationValue[C count](h *histogram[C], arrived int64, t *scenario.Threshol
 	panic("reports: no statistic for the threshold " + t.Text)
 }
 
-func levelValue(l *Level, t *scenario.Threshold) (value float64, note string) {
+func levelValue(l *Level, t *metric.Threshold) (value float64, note string) {
 	switch {
 	case t.Metric == "waiting":
 		return l.MeanWaiting, ""
@@ -216,7 +216,7 @@ func levelValue(l *Level, t *scenario.Threshold) (value float64, note string) {
 }
 
 // flowsValue returns what a threshold on the flows in question, as one, is compared with.
-func flowsValue(flows []Flow, t *scenario.Threshold) (value float64, note string) {
+func flowsValue(flows []Flow, t *metric.Threshold) (value float64, note string) {
 	sum, found := asOne(flows, func(f *Flow) bool {
 		return tagged(t, "flow", f.Name) && tagged(t, "flowSchema", f.FlowSchema) && tagged(t, "priorityLevel", f.PriorityLevel)
 	})
@@ -238,7 +238,7 @@ func flowsValue(flows []Flow, t *scenario.Threshold) (value float64, note string
 }
 
 // stallValue returns what a threshold on the stalls of a workload is compared with.
-func stallValue(s *Summary, t *scenario.Threshold) (value float64, note string) {
+func stallValue(s *Summary, t *metric.Threshold) (value float64, note string) {
 	of := groupNamed(s.Workloads, t.Tag("workload"))
 	switch {
 	case of == nil || of.Stall == nil || of.Arrived == 0:
@@ -261,7 +261,7 @@ func groupNamed(groups []Group, name string) *Group {
 }
 
 // virtualValue returns what a threshold on the probes of a workload is compared with.
-func (c *Collector) virtualValue(t *scenario.Threshold) (value float64, note string) {
+func (c *Collector) virtualValue(t *metric.Threshold) (value float64, note string) {
 	for i := range c.scenario.Spec.Workload {
 		if c.scenario.Spec.Workload[i].Name != t.Tag("workload") {
 			continue

@@ -4,28 +4,28 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/sim/scenario"
+	"apfsim/sim/metric"
 )
 
-func tags(pairs ...string) []scenario.Tag {
-	var ts []scenario.Tag
+func tags(pairs ...string) []metric.Tag {
+	var ts []metric.Tag
 	for i := 0; i < len(pairs); i += 2 {
-		ts = append(ts, scenario.Tag{Name: pairs[i], Value: pairs[i+1]})
+		ts = append(ts, metric.Tag{Name: pairs[i], Value: pairs[i+1]})
 	}
 	return ts
 }
 
-func thresholdOf(key, metric string, ts []scenario.Tag, stat, op string, limit float64, unit scenario.Unit) scenario.Threshold {
-	return scenario.Threshold{Metric: metric, Tags: ts, Stat: stat, Op: op, Limit: limit, Unit: unit, Key: key, Text: stat + " " + op}
+func thresholdOf(key, metricName string, ts []metric.Tag, stat, op string, limit float64, unit metric.Unit) metric.Threshold {
+	return metric.Threshold{Metric: metricName, Tags: ts, Stat: stat, Op: op, Limit: limit, Unit: unit, Key: key, Text: stat + " " + op}
 }
 
 func TestThresholdsHaveTheValuesOfTheStory(t *testing.T) {
-	const plain, duration = scenario.PlainNumber, scenario.Nanoseconds
+	const plain, duration = metric.NoUnit, metric.Nanoseconds
 	for _, c := range []struct {
 		metric string
-		tags   []scenario.Tag
+		tags   []metric.Tag
 		stat   string
-		unit   scenario.Unit
+		unit   metric.Unit
 		want   float64
 	}{
 		{"wait", tags("workload", "mice"), "max", duration, 3e9},
@@ -37,8 +37,8 @@ func TestThresholdsHaveTheValuesOfTheStory(t *testing.T) {
 		{"execution", tags("workload", "elephants"), "med", duration, 10e9},
 		{"arrived", nil, "perSecond", plain, 7.0 / 20},
 		{"arrived", tags("workload", "unheard"), "count", plain, 0},
-		{"executed", nil, "rate", scenario.Fraction, 3.0 / 7},
-		{"rejected", tags("workload", "mice"), "rate", scenario.Fraction, 2.0 / 6},
+		{"executed", nil, "rate", metric.NoUnit, 3.0 / 7},
+		{"rejected", tags("workload", "mice"), "rate", metric.NoUnit, 2.0 / 6},
 		{"rejected", tags("reason", "queue-full"), "count", plain, 1},
 		{"rejected", tags("reason", "concurrency-limit"), "count", plain, 0},
 		{"timedOut", nil, "count", plain, 1},
@@ -47,7 +47,7 @@ func TestThresholdsHaveTheValuesOfTheStory(t *testing.T) {
 		{"executing", nil, "count", plain, 1},
 		{"utilisation", tags("priorityLevel", "low"), "mean", plain, 0.5},
 		{"utilisation", tags("priorityLevel", "low"), "peak", plain, 3},
-		{"utilisation", tags("priorityLevel", "low"), "saturated", scenario.Fraction, 0.425},
+		{"utilisation", tags("priorityLevel", "low"), "saturated", metric.NoUnit, 0.425},
 		{"fairness", tags("priorityLevel", "low"), "maxMinError", plain, 11.0 / 17},
 		{"fairness", tags("priorityLevel", "low"), "leastRatio", plain, 6.0 / 17},
 		{"fairness", tags("priorityLevel", "low"), "flows", plain, 2},
@@ -79,7 +79,7 @@ func TestThresholdsHaveTheValuesOfTheStory(t *testing.T) {
 func TestThresholdsWithoutSamplesFail(t *testing.T) {
 	for _, c := range []struct {
 		metric string
-		tags   []scenario.Tag
+		tags   []metric.Tag
 		stat   string
 	}{
 		{"wait", tags("workload", "unheard"), "max"},
@@ -100,7 +100,7 @@ func TestThresholdsWithoutSamplesFail(t *testing.T) {
 	} {
 		exempt := c.metric == "utilisation" // which is why it has none
 		for _, op := range []string{"<", ">=", "!="} {
-			s := storyResult(thresholdOf("k", c.metric, c.tags, c.stat, op, 1, scenario.PlainNumber)).Summary
+			s := storyResult(thresholdOf("k", c.metric, c.tags, c.stat, op, 1, metric.NoUnit)).Summary
 			if v := s.Thresholds[0]; v.Passed || v.Value != nil || v.Note == "" || s.Passed || strings.Contains(v.Note, "exempt") != exempt {
 				t.Errorf("%s %v %s %s: %+v", c.metric, c.tags, c.stat, op, v)
 			}
@@ -109,8 +109,8 @@ func TestThresholdsWithoutSamplesFail(t *testing.T) {
 }
 
 func TestOneFailedThresholdFailsTheRun(t *testing.T) {
-	holds := thresholdOf("a", "arrived", nil, "count", "==", 7, scenario.PlainNumber)
-	fails := thresholdOf("b", "arrived", nil, "count", ">", 7, scenario.PlainNumber)
+	holds := thresholdOf("a", "arrived", nil, "count", "==", 7, metric.NoUnit)
+	fails := thresholdOf("b", "arrived", nil, "count", ">", 7, metric.NoUnit)
 	if s := storyResult(holds).Summary; !s.Passed {
 		t.Error("all thresholds hold")
 	}
@@ -118,7 +118,7 @@ func TestOneFailedThresholdFailsTheRun(t *testing.T) {
 		t.Errorf("thresholds %+v", s.Thresholds)
 	}
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{holds, fails, holds}
+	sc.Spec.Thresholds = metric.Thresholds{holds, fails, holds}
 	alone := newStage(sc) // nobody else judges
 	alone.tell()
 	if s := alone.collector.Result().Summary; s.Passed {
@@ -129,9 +129,9 @@ func TestOneFailedThresholdFailsTheRun(t *testing.T) {
 // A flow's figures are not told apart by workload.
 func TestAWorkloadOfAFlowThatSeveralShareHasNoAnswer(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{
-		thresholdOf("k", "arrived", tags("workload", "mice", "flow", "service-accounts/b"), "count", ">", 0, scenario.PlainNumber),
-		thresholdOf("k", "arrived", tags("flow", "service-accounts/b"), "count", "==", 2, scenario.PlainNumber)}
+	sc.Spec.Thresholds = metric.Thresholds{
+		thresholdOf("k", "arrived", tags("workload", "mice", "flow", "service-accounts/b"), "count", ">", 0, metric.NoUnit),
+		thresholdOf("k", "arrived", tags("flow", "service-accounts/b"), "count", "==", 2, metric.NoUnit)}
 	s := newStage(sc)
 	s.arrive(11, mice, flowB, 1)
 	s.arrive(12, elephants, flowB, 1)
@@ -147,10 +147,10 @@ func TestAWorkloadOfAFlowThatSeveralShareHasNoAnswer(t *testing.T) {
 // Of flows that nothing is served to there is a demand, and no ratio.
 func TestWithoutAFairShareThereIsNoRatio(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{
-		thresholdOf("k", "demand", nil, "seatSeconds", "==", 3, scenario.PlainNumber),
-		thresholdOf("k", "fairShare", nil, "seatSeconds", "==", 0, scenario.PlainNumber),
-		thresholdOf("k", "fairShare", nil, "ratio", ">=", 0, scenario.PlainNumber),
+	sc.Spec.Thresholds = metric.Thresholds{
+		thresholdOf("k", "demand", nil, "seatSeconds", "==", 3, metric.NoUnit),
+		thresholdOf("k", "fairShare", nil, "seatSeconds", "==", 0, metric.NoUnit),
+		thresholdOf("k", "fairShare", nil, "ratio", ">=", 0, metric.NoUnit),
 	}
 	s := newStage(sc)
 	s.arrive(11, mice, flowB, 3)

@@ -42,8 +42,8 @@ func inMinutes(ns float64) string {
 	return text
 }
 
-// quantity writes a count: 950, 12.4 k, 1.2 M.
-func quantity(n int64) string {
+// quantityText writes a count: 950, 12.4 k, 1.2 M.
+func quantityText(n int64) string {
 	if n < 10_000 {
 		return strconv.FormatInt(n, 10)
 	}

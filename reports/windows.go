@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -19,7 +20,7 @@ type WindowedThresholds []*windowedThreshold
 
 // windowedThreshold is the evaluation of one threshold.
 type windowedThreshold struct {
-	threshold *scenario.Threshold
+	threshold *metric.Threshold
 	index     int   // among the scenario's thresholds
 	fromNs    int64 // where the first window begins
 	lengthNs  int64
@@ -77,8 +78,8 @@ func NewWindowedThresholds(sc *scenario.Scenario) WindowedThresholds {
 }
 
 // timingOf returns the durations that a metric is about, if it is about any.
-func timingOf(metric string) (timing, bool) {
-	switch metric {
+func timingOf(metricName string) (timing, bool) {
+	switch metricName {
 	case "wait":
 		return wait, true
 	case "execution":
@@ -273,7 +274,7 @@ func (w *windowedThreshold) judgeNext(in *arrivalWindow) {
 }
 
 // worse says whether the value a is further than b from what the threshold wants.
-func worse(t *scenario.Threshold, a, b float64) bool {
+func worse(t *metric.Threshold, a, b float64) bool {
 	switch t.Op {
 	case "<", "<=":
 		return a > b

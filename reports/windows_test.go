@@ -9,24 +9,25 @@ import (
 	"time"
 
 	"apfsim/core/queueset"
-	"apfsim/sim/scenario"
+	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 	"apfsim/sim/server"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
-func over(seconds int64, t scenario.Threshold) scenario.Threshold {
-	t.Over = scenario.Duration(seconds * second)
+func over(seconds int64, t metric.Threshold) metric.Threshold {
+	t.Over = quantity.Duration(seconds * second)
 	return t
 }
 
 // The story, over the windows from 10 s and from 20 s.
 func TestWindowsOfTheStory(t *testing.T) {
-	const plain, duration = scenario.PlainNumber, scenario.Nanoseconds
+	const plain, duration = metric.NoUnit, metric.Nanoseconds
 	const none = -1
 	for _, c := range []struct {
-		threshold             scenario.Threshold
+		threshold             metric.Threshold
 		value                 float64 // none: there is a note instead
 		judged, empty, failed int64
 		worstFrom             int64 // seconds; none
@@ -39,14 +40,14 @@ func TestWindowsOfTheStory(t *testing.T) {
 		{thresholdOf("k", "wait", tags("workload", "mice", "flow", "service-accounts/b"), "count", "<", 2, plain), 1, 2, 0, 0, 10},
 		// What arrives from 20 s on has not been executed: there are requests, but no sample.
 		{thresholdOf("k", "latency", nil, "max", "<", 30e9, duration), none, 2, 0, 1, 20},
-		{thresholdOf("k", "executed", nil, "rate", ">", 0.5, scenario.Fraction), 0, 2, 0, 1, 20},
+		{thresholdOf("k", "executed", nil, "rate", ">", 0.5, metric.NoUnit), 0, 2, 0, 1, 20},
 		{thresholdOf("k", "executing", nil, "count", "<", 2, plain), 1, 2, 0, 0, 20},
 		{thresholdOf("k", "waiting", nil, "count", "==", 0, plain), 1, 2, 0, 1, 20},
 		// Elephants come in the first window alone.
 		{thresholdOf("k", "wait", tags("workload", "elephants"), "max", "<", 1, duration), 0, 1, 1, 0, 10},
 		{thresholdOf("k", "arrived", tags("workload", "elephants"), "count", ">", 0, plain), 0, 2, 0, 1, 20},
 		{thresholdOf("k", "arrived", nil, "perSecond", "<=", 0.5, plain), 0.5, 2, 0, 0, 10},
-		{thresholdOf("k", "rejected", nil, "rate", "<", 0.3, scenario.Fraction), 0.4, 2, 0, 1, 10},
+		{thresholdOf("k", "rejected", nil, "rate", "<", 0.3, metric.NoUnit), 0.4, 2, 0, 1, 10},
 		{thresholdOf("k", "rejected", tags("reason", "time-out"), "count", "!=", 1, plain), 1, 2, 0, 1, 10},
 		{thresholdOf("k", "rejectedWait", nil, "max", "<", 5e9, duration), 4e9, 1, 1, 0, 10},
 		{thresholdOf("k", "rejectedWait", nil, "count", "<", 5, plain), 2, 2, 0, 0, 10},
@@ -78,7 +79,7 @@ func TestWindowsOfTheStory(t *testing.T) {
 }
 
 func TestAFlowThatNeverAppearedHasNoWindows(t *testing.T) {
-	s := storyResult(over(10, thresholdOf("k", "arrived", tags("flow", "service-accounts/nobody"), "count", "<", 5, scenario.PlainNumber))).Summary
+	s := storyResult(over(10, thresholdOf("k", "arrived", tags("flow", "service-accounts/nobody"), "count", "<", 5, metric.NoUnit))).Summary
 	if v := s.Thresholds[0]; v.Passed || s.Passed || v.Value != nil || v.Windows != nil || v.Note != noSuchFlow {
 		t.Errorf("%+v", v)
 	}
@@ -86,20 +87,20 @@ func TestAFlowThatNeverAppearedHasNoWindows(t *testing.T) {
 
 // What is left at the end and makes no window is not judged.
 func TestTheRestIsInNoWindow(t *testing.T) {
-	v := storyResult(over(8, thresholdOf("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber))).Summary.Thresholds[0]
+	v := storyResult(over(8, thresholdOf("k", "arrived", nil, "count", ">", 0, metric.NoUnit))).Summary.Thresholds[0]
 	if v.Windows.Judged != 2 || v.Windows.Failed != 1 || *v.Windows.WorstFromNs != 18*second {
 		t.Errorf("%+v", v.Windows)
 	}
 }
 
 func TestVerdictOverWindowsInWords(t *testing.T) {
-	wait := func(op string, limit float64) scenario.Threshold {
-		return over(10, thresholdOf("k", "wait", tags("workload", "mice"), "max", op, limit, scenario.Nanoseconds))
+	wait := func(op string, limit float64) metric.Threshold {
+		return over(10, thresholdOf("k", "wait", tags("workload", "mice"), "max", op, limit, metric.Nanoseconds))
 	}
-	s := storyResult(wait("<", 2e9), wait("<", 4e9), over(10, thresholdOf("k", "latency", nil, "max", "<", 3e9, scenario.Nanoseconds)),
-		over(10, thresholdOf("k", "wait", tags("workload", "unheard"), "max", "<", 3e9, scenario.Nanoseconds)),
-		thresholdOf("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber),
-		over(20, thresholdOf("k", "execution", tags("workload", "mice"), "max", "<", 6e9, scenario.Nanoseconds))).Summary
+	s := storyResult(wait("<", 2e9), wait("<", 4e9), over(10, thresholdOf("k", "latency", nil, "max", "<", 3e9, metric.Nanoseconds)),
+		over(10, thresholdOf("k", "wait", tags("workload", "unheard"), "max", "<", 3e9, metric.Nanoseconds)),
+		thresholdOf("k", "arrived", nil, "count", ">", 0, metric.NoUnit),
+		over(20, thresholdOf("k", "execution", tags("workload", "mice"), "max", "<", 6e9, metric.Nanoseconds))).Summary
 	for i, want := range []string{"3 s in the worst of 2 windows, from 10 s; 1 failed", "3 s in the worst of 2 windows, from 10 s",
 		"no samples in the worst of 2 windows, from 20 s; 2 failed", "no samples in any window", "7",
 		"5 s in the only window, from 10 s"} {
@@ -115,7 +116,7 @@ func TestVerdictOverWindowsInWords(t *testing.T) {
 // Without a threshold over windows there is nothing to observe.
 func TestNoWindowsWithoutOver(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{thresholdOf("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber)}
+	sc.Spec.Thresholds = metric.Thresholds{thresholdOf("k", "arrived", nil, "count", ">", 0, metric.NoUnit)}
 	if ws := NewWindowedThresholds(sc); ws != nil {
 		t.Errorf("%d thresholds over windows", len(ws))
 	}
@@ -124,7 +125,7 @@ func TestNoWindowsWithoutOver(t *testing.T) {
 // Nobody judges the windows: the threshold has failed, rather than passed in silence.
 func TestWindowsThatNobodyObservesFail(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Thresholds = scenario.Thresholds{over(10, thresholdOf("k", "arrived", nil, "count", ">", 0, scenario.PlainNumber))}
+	sc.Spec.Thresholds = metric.Thresholds{over(10, thresholdOf("k", "arrived", nil, "count", ">", 0, metric.NoUnit))}
 	s := newStage(sc)
 	s.tell()
 	if s := s.collector.Result().Summary; s.Passed || s.Thresholds[0].Passed || s.Thresholds[0].Note == "" {
@@ -168,7 +169,7 @@ func play(o server.Observer, lives []life) {
 
 // slowly returns the value of a threshold over the lives of one window, ok if it has one,
 // and whether there is anything to judge.
-func slowly(t *scenario.Threshold, lives []life) (value float64, ok, judged bool) {
+func slowly(t *metric.Threshold, lives []life) (value float64, ok, judged bool) {
 	var durations []int64
 	rejected := 0
 	for _, l := range lives {
@@ -229,15 +230,15 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 
 		stat := rapid.SampledFrom([][2]string{{"wait", "max"}, {"wait", "p"}, {"latency", "p"}, {"rejectedWait", "max"},
 			{"rejected", "rate"}, {"arrived", "count"}}).Draw(t, "statistic")
-		th := thresholdOf("k", stat[0], rapid.SampledFrom([][]scenario.Tag{nil, tags("workload", "mice"), tags("flow", flowB.Name()),
+		th := thresholdOf("k", stat[0], rapid.SampledFrom([][]metric.Tag{nil, tags("workload", "mice"), tags("flow", flowB.Name()),
 			tags("workload", "elephants", "flowSchema", schema.Name)}).Draw(t, "tags"),
 			stat[1], rapid.SampledFrom([]string{"<", "<=", ">", ">=", "==", "!="}).Draw(t, "comparison"),
-			float64(rapid.SampledFrom([]int64{0, 1, 50, 100}).Draw(t, "limit")), scenario.PlainNumber)
+			float64(rapid.SampledFrom([]int64{0, 1, 50, 100}).Draw(t, "limit")), metric.NoUnit)
 		th.Percentile = float64(rapid.SampledFrom([]int{0, 50, 90, 100}).Draw(t, "percentile"))
-		th.Over = scenario.Duration(length)
+		th.Over = quantity.Duration(length)
 		sc := storyScenario()
-		sc.Spec.Warmup, sc.Spec.Duration = scenario.Duration(warmup), scenario.Duration(end)
-		sc.Spec.Thresholds = scenario.Thresholds{th}
+		sc.Spec.Warmup, sc.Spec.Duration = quantity.Duration(warmup), quantity.Duration(end)
+		sc.Spec.Thresholds = metric.Thresholds{th}
 
 		ws := NewWindowedThresholds(sc)
 		play(ws, lives)
@@ -304,7 +305,7 @@ func TestWorseIsFurtherFromWhatIsWanted(t *testing.T) {
 		op         string
 		worse, not float64 // with the limit 10
 	}{{"<", 12, 11}, {"<=", 9, 8}, {">", 8, 9}, {">=", 11, 12}, {"==", 7, 12}, {"==", 13, 8}, {"!=", 10, 11}, {"!=", 9, 12}} {
-		th := &scenario.Threshold{Op: c.op, Limit: 10}
+		th := &metric.Threshold{Op: c.op, Limit: 10}
 		if !worse(th, c.worse, c.not) || worse(th, c.not, c.worse) {
 			t.Errorf("%s 10: %v is not worse than %v", c.op, c.worse, c.not)
 		}
@@ -315,9 +316,9 @@ func TestWorseIsFurtherFromWhatIsWanted(t *testing.T) {
 // window with many requests not every duration.
 func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Warmup, sc.Spec.Duration = 0, scenario.Duration(100_000*time.Millisecond)
-	sc.Spec.Thresholds = scenario.Thresholds{thresholdOf("k", "wait", nil, "max", "<", 1e9, scenario.Nanoseconds)}
-	sc.Spec.Thresholds[0].Over = scenario.Duration(time.Millisecond)
+	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(100_000*time.Millisecond)
+	sc.Spec.Thresholds = metric.Thresholds{thresholdOf("k", "wait", nil, "max", "<", 1e9, metric.Nanoseconds)}
+	sc.Spec.Thresholds[0].Over = quantity.Duration(time.Millisecond)
 	ws := NewWindowedThresholds(sc)
 	most := 0
 	for i := range int64(100_000) {

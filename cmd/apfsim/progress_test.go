@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
 )
 
@@ -35,7 +36,7 @@ func (s *screen) shows(t *testing.T, what, want string) {
 func progressOn(s *screen, durations ...time.Duration) *progress {
 	var loaded []*scenario.Scenario
 	for _, d := range durations {
-		loaded = append(loaded, &scenario.Scenario{Spec: scenario.Spec{Duration: scenario.Duration(d), Replications: 1}})
+		loaded = append(loaded, &scenario.Scenario{Spec: scenario.Spec{Duration: quantity.Duration(d), Replications: 1}})
 	}
 	p := newProgress(s, loaded, false)
 	p.bar = newBar(s)

@@ -11,7 +11,7 @@ import (
 	"apfsim/conformance/trial"
 	"apfsim/reports"
 	"apfsim/sim"
-	"apfsim/sim/scenario"
+	"apfsim/sim/quantity"
 )
 
 // Metrics returns the metrics that apfsim writes of a trial, replayed as by Replay, by the
@@ -22,7 +22,7 @@ func Metrics(t *trial.Trial, intervalNs int64) (map[int64]map[string]float64, er
 	if err != nil {
 		return nil, err
 	}
-	sc.Spec.Duration = scenario.Duration(t.SamplesNs[len(t.SamplesNs)-1])
+	sc.Spec.Duration = quantity.Duration(t.SamplesNs[len(t.SamplesNs)-1])
 	run := sim.New(sc)
 	m := reports.NewOpenMetrics(sc, run.Server, reports.Epoch, intervalNs)
 	run.Server.Observe(m)

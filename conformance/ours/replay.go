@@ -12,6 +12,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/reports"
 	"apfsim/sim"
+	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
 )
 
@@ -26,7 +27,7 @@ func ReplayInPhase(t *trial.Trial, phaseNs int64) (trial.Result, error) {
 	if err != nil {
 		return trial.Result{}, err
 	}
-	sc.Spec.Servers.AdjustmentPhase.After = scenario.Duration(phaseNs)
+	sc.Spec.Servers.AdjustmentPhase.After = quantity.Duration(phaseNs)
 	run := sim.New(sc)
 	var log bytes.Buffer
 	lines := reports.NewRequestLog(&log, sc)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 	"apfsim/sim/scenario"
 )
@@ -46,9 +47,9 @@ func TestRampingConstant(t *testing.T) {
 	a := scenario.Arrivals{Ramping: &scenario.RampingArrivals{
 		Process: scenario.ProcessConstant,
 		Stages: []scenario.Stage{
-			{Duration: scenario.Duration(10 * time.Second), Rate: 10},
+			{Duration: quantity.Duration(10 * time.Second), Rate: 10},
 			{Duration: 0, Rate: 2},
-			{Duration: scenario.Duration(5 * time.Second), Rate: 2},
+			{Duration: quantity.Duration(5 * time.Second), Rate: 2},
 		},
 	}}
 	got := times(a, 30)
@@ -74,7 +75,7 @@ func TestRampingConstant(t *testing.T) {
 func TestRampingToZero(t *testing.T) {
 	a := scenario.Arrivals{Ramping: &scenario.RampingArrivals{
 		Process: scenario.ProcessConstant, StartRate: 4,
-		Stages: []scenario.Stage{{Duration: scenario.Duration(10 * time.Second), Rate: 0}},
+		Stages: []scenario.Stage{{Duration: quantity.Duration(10 * time.Second), Rate: 0}},
 	}}
 	if got := times(a, 1e6); len(got) != 20 || got[19] >= 10 {
 		t.Errorf("%d arrivals, the last at %v; want 20 within 10 s", len(got), got[len(got)-1])
@@ -89,7 +90,7 @@ func TestPoissonCounts(t *testing.T) {
 	for name, a := range map[string]scenario.Arrivals{
 		"poisson": {Poisson: &scenario.PoissonArrivals{Rate: rate}},
 		"ramping": {Ramping: &scenario.RampingArrivals{Process: scenario.ProcessPoisson, StartRate: rate,
-			Stages: []scenario.Stage{{Duration: scenario.Duration(windows * time.Second), Rate: rate}}}},
+			Stages: []scenario.Stage{{Duration: quantity.Duration(windows * time.Second), Rate: rate}}}},
 	} {
 		counts := make([]float64, windows)
 		for _, at := range times(a, windows) {
@@ -133,7 +134,7 @@ func TestOnOffNeverOn(t *testing.T) {
 
 func TestBurst(t *testing.T) {
 	a := scenario.Arrivals{Burst: &scenario.BurstArrivals{
-		At: scenario.Duration(time.Second), Requests: 4, Over: scenario.Duration(2 * time.Second), Every: scenario.Duration(10 * time.Second)}}
+		At: quantity.Duration(time.Second), Requests: 4, Over: quantity.Duration(2 * time.Second), Every: quantity.Duration(10 * time.Second)}}
 	got := times(a, 20)
 	want := []float64{1, 1.5, 2, 2.5, 11, 11.5, 12, 12.5}
 	if len(got) != len(want) {
@@ -180,18 +181,18 @@ func TestLimiterOfNextToNothing(t *testing.T) {
 
 // An exponential draw may be 0: the first arrival of a ramp from 0 is then at its beginning.
 func TestRampingFromZeroAtLevelZero(t *testing.T) {
-	p := &ramping{stages: []scenario.Stage{{Duration: scenario.Duration(second), Rate: 1}}}
+	p := &ramping{stages: []scenario.Stage{{Duration: quantity.Duration(second), Rate: 1}}}
 	open(&p.random)
 	if at := p.next(); at != 0 {
 		t.Errorf("the first arrival is at %v, want 0", at)
 	}
 }
 
-func constant(t *testing.T, d time.Duration) scenario.Distribution {
+func constant(t *testing.T, d time.Duration) quantity.Distribution {
 	t.Helper()
 	c, err := random.NewConstant(int64(d))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scenario.Distribution{Distribution: c}
+	return quantity.Distribution{Distribution: c}
 }

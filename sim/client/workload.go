@@ -51,7 +51,7 @@ type client struct {
 
 // rest is what only some clients need.
 type rest struct {
-	trace   *trace
+	trace   *replay
 	limiter *limiter
 
 	choice, watch, think, backoff random.Stream
@@ -119,7 +119,7 @@ func (c *Clients) Begin(sc *scenario.Scenario, s *server.Server) error {
 			if err != nil {
 				return fmt.Errorf("workload %s: %w", cl.Name, err)
 			}
-			cl.trace = &trace{reader: reader}
+			cl.trace = &replay{reader: reader}
 			c.scheduleTrace(cl)
 		case a.Closed != nil:
 			for range a.Closed.Concurrency {
@@ -282,8 +282,8 @@ func (c *Clients) of(r *server.Request) *client {
 	return &c.all[c.workloads[r.Workload].first+r.Client]
 }
 
-// trace is the records of a file that are still to be sent.
-type trace struct {
+// replay is the records of a file that are still to be sent.
+type replay struct {
 	reader  *scenario.TraceReader
 	pending *server.Request
 }
