@@ -91,7 +91,7 @@ conformance-fixed: ## the same with a fixed seed and fewer, as CI does
 FUZZTIME := 5000x
 FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode document:FuzzPath \
 	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors document/yaml:FuzzParse \
-	sim/scenario:FuzzScenario sim/scenario:FuzzTrace sim/metric:FuzzThreshold \
+	sim/scenario:FuzzScenario sim/trace:FuzzTrace sim/metric:FuzzThreshold \
 	sim/metric:FuzzParseName experiment:FuzzOver lint:FuzzCheck
 
 .PHONY: fuzz

@@ -3,6 +3,7 @@ package scenario
 import (
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
+	"apfsim/sim/trace"
 )
 
 // Names of what has moved to packages of its own, until their users have followed.
@@ -10,6 +11,9 @@ type (
 	Duration     = quantity.Duration
 	Rate         = quantity.Rate
 	Distribution = quantity.Distribution
+
+	TraceRecord = trace.Record
+	TraceReader = trace.Reader
 
 	Statistic  = metric.Name
 	Threshold  = metric.Threshold

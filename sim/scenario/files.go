@@ -16,6 +16,7 @@ import (
 
 	"apfsim/document"
 	"apfsim/document/yaml"
+	"apfsim/sim/trace"
 )
 
 // Stdin is the name of standard input among the host's files.
@@ -273,13 +274,16 @@ func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
 	}
 	sum := &traceSummary{}
 	c.traces[file] = sum
-	t, err := OpenTrace(fsys, name)
+	f, err := openFile(fsys, name)
+	if err == nil {
+		sum.state, err = stateOf(f)
+	}
 	if err != nil {
 		sum.err = err
 		return sum
 	}
+	t := trace.NewReader(f, name)
 	defer t.Close()
-	sum.state = t.state
 	for {
 		record, ok, err := t.Next()
 		switch {
@@ -314,4 +318,35 @@ func (v *validator) trace(at, name string) {
 		v.warn(at, "%s goes on until %v: what arrives after the end of the run, %v, is left out",
 			file, Duration(sum.lastNs), v.scenario.Spec.Duration)
 	}
+}
+
+// OpenTrace opens the trace of a workload whose arrivals are one. The caller closes it. It has
+// been checked when the scenario was read: if it has changed since, even while it is read,
+// there is an error.
+func (s *Scenario) OpenTrace(w *Workload) (*trace.Reader, error) {
+	name := s.resolve(w.Arrivals.Trace.File)
+	f, err := openFile(s.files, name)
+	if err != nil {
+		return nil, document.Error{Position: document.Position{File: name}, Message: unreadable(s.files, name, err)}
+	}
+	t := trace.NewReader(f, name)
+	for _, in := range s.Inputs {
+		if in.files != nil && in.Path == name {
+			t.Changed = func() error { return in.state.check(f) }
+		}
+	}
+	if err := t.Check(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// reason returns why a file cannot be read, without its name.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
 }

@@ -12,8 +12,8 @@ import (
 	"apfsim/core/config"
 )
 
-// scenarioOfDesign is the example of the documentation: everything of the format is in it once.
-const scenarioOfDesign = `apiVersion: apfsim/v1alpha1
+// exampleScenario is the example of the documentation: everything of the format is in it once.
+const exampleScenario = `apiVersion: apfsim/v1alpha1
 kind: Scenario
 metadata:
   name: elephants-and-mice
@@ -74,7 +74,7 @@ spec:
 }
 
 func TestScenarioOfTheDocumentationLoads(t *testing.T) {
-	fsys := files("library/s.yaml", scenarioOfDesign, "library/config/cluster.yaml", batchLevel+"---\n"+batchSchema("batch"))
+	fsys := files("library/s.yaml", exampleScenario, "library/config/cluster.yaml", batchLevel+"---\n"+batchSchema("batch"))
 	scenarios, mistakes := Load(fsys, "library/s.yaml", Options{})
 	if len(mistakes) > 0 || len(scenarios) != 1 {
 		t.Fatalf("%d scenarios, mistakes:\n%v", len(scenarios), mistakes)
@@ -222,7 +222,7 @@ func TestMistakesInConfiguration(t *testing.T) {
 
 func TestTraceWorkloads(t *testing.T) {
 	replay := withWorkload("arrivals: {trace: {file: ../traces/t.jsonl}}")
-	trace := traceOfDesign + "\n" + strings.ReplaceAll(traceOfDesign, "1200450", "59999999999") + "\n"
+	trace := exampleLine + "\n" + strings.ReplaceAll(exampleLine, "1200450", "59999999999") + "\n"
 	fsys := files("d/s.yaml", replay, "traces/t.jsonl", trace)
 	scenarios, mistakes := Load(fsys, "d/s.yaml", Options{})
 	if len(mistakes) > 0 || len(scenarios[0].Warnings) > 0 {
@@ -304,7 +304,7 @@ func TestScenariosOfTheHostReadAnywhere(t *testing.T) {
 
 // Whatever the text is, loading ends, with scenarios or with mistakes.
 func FuzzScenario(f *testing.F) {
-	f.Add(scenarioOfDesign, "spec.seed=1")
+	f.Add(exampleScenario, "spec.seed=1")
 	f.Add(withSpec("config: {objects: [{kind: List}]}"), "spec.workload[0].arrivals={burst: {requests: 1, every: 1ns}}")
 	f.Add(withWorkload("arrivals: {trace: {file: s.yaml}}"), "spec.workload[0].retry={backoff: {initial: 1s}}")
 	f.Add(withSpec("thresholds: {wait: [{threshold: max < 1s, over: 7s}]}"), "spec.thresholds.wait[0].over=1ns")
@@ -371,3 +371,7 @@ func TestConfigurationInFolders(t *testing.T) {
 		`s.yaml:6:20: spec.config.files[0]: "-": want a file or a folder; standard input goes with --config`,
 		"s.yaml:6:25: spec.config.files[1]: empty: is a folder without a file that ends in .yaml, .yml, .json")
 }
+
+// exampleLine is a line of a trace.
+const exampleLine = `{"id":17,"arrivalNs":1200450,"user":"alice","groups":["system:authenticated"],"verb":"list","resource":"pods",` +
+	`"namespace":"default","path":"/api/v1/namespaces/default/pods","query":"limit=500","executionNs":12000000}`

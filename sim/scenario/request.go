@@ -3,6 +3,7 @@ package scenario
 import (
 	"apfsim/core/classify"
 	"apfsim/document"
+	"apfsim/sim/trace"
 )
 
 // Request is a template of requests: for a resource, or for a path. In each of its
@@ -53,25 +54,7 @@ func (r *Request) Attributes(as *Identity, client int) (a classify.Attributes, q
 	}
 	a.User, a.Groups = as.For(client)
 	if a.IsResource() {
-		a.Path = resourcePath(&a)
+		a.Path = trace.ResourcePath(&a)
 	}
 	return a, expand(r.Query, client)
-}
-
-func resourcePath(a *classify.Attributes) string {
-	path := "/api/v1"
-	if a.APIGroup != "" {
-		path = "/apis/" + a.APIGroup + "/v1"
-	}
-	// A namespace itself is at /api/v1/namespaces/NAME, though its requests carry the
-	// namespace as an attribute.
-	if a.Namespace != "" && !(a.APIGroup == "" && a.Resource == "namespaces") {
-		path += "/namespaces/" + a.Namespace
-	}
-	for _, part := range []string{a.Resource, a.Name, a.Subresource} {
-		if part != "" {
-			path += "/" + part
-		}
-	}
-	return path
 }

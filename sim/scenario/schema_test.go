@@ -180,7 +180,7 @@ func (c *schemaChecker) conforms(schema any, text string) string {
 func TestSchemaTakesScenarios(t *testing.T) {
 	c, root := newSchemaChecker(t)
 	texts := map[string]string{
-		"the documentation's": scenarioOfDesign,
+		"the documentation's": exampleScenario,
 		"the smallest":        withSpec(""),
 		"a trace":             withWorkload("arrivals: {trace: {file: t}}"),
 		"much of it": withWorkload("as: {user: a, groups: [b]}\nrequests:\n- {verb: get, path: /healthz, weight: 0.5, execution: 0}\n" +

@@ -1,4 +1,4 @@
-package scenario
+package trace
 
 import (
 	"bytes"
@@ -14,44 +14,33 @@ import (
 	"apfsim/sim/random"
 )
 
-// traceFields are the fields of a trace, and outcomeFields those that a request log adds.
-var (
-	traceFields = []string{"id", "arrivalNs", "user", "groups", "verb", "apiGroup", "resource", "subresource",
-		"namespace", "name", "path", "query", "executionNs", "watchNs"}
-	outcomeFields = []string{"workload", "client", "flowSchema", "priorityLevel", "flow", "queue", "outcome", "reason",
-		"attempt", "dispatchNs", "finishNs", "waitNs", "seats", "finalSeats", "additionalLatencyNs", "retryAfterSeconds"}
-)
-
-// traceLine parses one line of a trace, which is one JSON object. It is written out, since
-// encoding/json does not say where an unknown field stands, takes fields in any case, and
-// is slow for the length of a trace. The first problem ends it.
-type traceLine struct {
+// line parses one line of a trace, which is one JSON object. The first problem ends it.
+type line struct {
 	text   []byte
 	at     int
-	record TraceRecord
-	last   *TraceRecord // the record before: its strings are used again
-	hasID  bool
-	seen   uint32 // bit i for field i of traceFields
+	record Record
+	last   *Record // the record before: its strings are used again
+	seen   uint32  // bit f for field f of a trace
 
 	problem string // "" while there is none
-	field   string // which has it, if one does
+	field   string // the name of the field that has it, if one does
 }
 
 // column returns where the line has its problem, in characters from 1.
-func (l *traceLine) column() int { return utf8.RuneCount(l.text[:min(l.at, len(l.text))]) + 1 }
+func (l *line) column() int { return utf8.RuneCount(l.text[:min(l.at, len(l.text))]) + 1 }
 
-func (l *traceLine) blank() bool { return len(bytes.TrimSpace(l.text)) == 0 }
+func (l *line) blank() bool { return len(bytes.TrimSpace(l.text)) == 0 }
 
-func (l *traceLine) fail(format string, args ...any) {
+func (l *line) fail(format string, args ...any) {
 	if l.problem == "" {
 		l.problem = fmt.Sprintf(format, args...)
 	}
 }
 
-func (l *traceLine) ok() bool { return l.problem == "" }
+func (l *line) ok() bool { return l.problem == "" }
 
 // peek skips white space and returns the next byte, 0 at the end.
-func (l *traceLine) peek() byte {
+func (l *line) peek() byte {
 	for ; l.at < len(l.text); l.at++ {
 		switch l.text[l.at] {
 		case ' ', '\t', '\r', '\n':
@@ -63,7 +52,7 @@ func (l *traceLine) peek() byte {
 }
 
 // expect consumes one of the bytes in want and returns it.
-func (l *traceLine) expect(want string) byte {
+func (l *line) expect(want string) byte {
 	c := l.peek()
 	switch {
 	case c == 0 && l.at == len(l.text):
@@ -89,13 +78,13 @@ func oneOfBytes(want string) string {
 	return s
 }
 
-func (l *traceLine) parse() {
+func (l *line) parse() {
 	l.expect("{")
 	if l.ok() && l.peek() == '}' {
 		l.at++
 	} else {
-		for l.ok() {
-			l.parseField()
+		for next := field(0); l.ok(); next++ {
+			next = l.parseField(next)
 			if !l.ok() || l.expect(",}") == '}' {
 				break
 			}
@@ -106,70 +95,73 @@ func (l *traceLine) parse() {
 	}
 }
 
-func (l *traceLine) parseField() {
+// parseField parses a field, which is probably the one given, and returns which one it was.
+func (l *line) parseField(probably field) field {
 	l.peek()
 	start := l.at
-	name := l.parseName()
+	name := l.parseBytes()
 	if l.expect(":"); !l.ok() {
-		return
+		return allFields
 	}
-	i := slices.IndexFunc(traceFields, func(f string) bool { return f == string(name) })
-	if i < 0 {
-		if !slices.ContainsFunc(outcomeFields, func(f string) bool { return f == string(name) }) {
-			l.at, l.field = start, string(name)
-			l.fail("unknown field%s", document.Suggest(string(name), traceFields))
-			return
-		}
+	f := find(name, probably)
+	switch {
+	case f == allFields:
+		l.at, l.field = start, string(name)
+		l.fail("unknown field%s", document.Suggest(string(name), names[:traceFields]))
+		return f
+	case f >= traceFields:
 		l.skipValue()
-		return
-	}
-	if l.seen&(1<<i) != 0 {
-		l.at, l.field = start, traceFields[i]
+		return f
+	case l.has(f):
+		l.at, l.field = start, names[f]
 		l.fail("stands twice")
-		return
+		return f
 	}
-	l.seen |= 1 << i
-	l.field = traceFields[i]
+	l.seen |= 1 << f
+	l.field = names[f]
 	r, last := &l.record, l.last
-	switch traceFields[i] {
-	case "id":
-		l.hasID = true
+	switch f {
+	case fieldID:
 		l.parseInteger(&r.ID)
-	case "arrivalNs":
+	case fieldArrivalNs:
 		l.parseTime(&r.ArrivalNs)
-	case "user":
+	case fieldUser:
 		l.parseString(&r.User, last.User)
-	case "groups":
+	case fieldGroups:
 		l.parseGroups()
-	case "verb":
+	case fieldVerb:
 		l.parseString(&r.Verb, last.Verb)
-	case "apiGroup":
+	case fieldAPIGroup:
 		l.parseString(&r.APIGroup, last.APIGroup)
-	case "resource":
+	case fieldResource:
 		l.parseString(&r.Resource, last.Resource)
-	case "subresource":
+	case fieldSubresource:
 		l.parseString(&r.Subresource, last.Subresource)
-	case "namespace":
+	case fieldNamespace:
 		l.parseString(&r.Namespace, last.Namespace)
-	case "name":
+	case fieldName:
 		l.parseString(&r.Name, last.Name)
-	case "path":
+	case fieldPath:
 		l.parseString(&r.Path, last.Path)
-	case "query":
+	case fieldQuery:
 		l.parseString(&r.Query, last.Query)
-	case "executionNs":
+	case fieldExecutionNs:
 		l.parseTime(&r.ExecutionNs)
-	case "watchNs":
+	case fieldWatchNs:
 		l.parseTime(&r.WatchNs)
 	}
 	if l.ok() {
 		l.field = ""
 	}
+	return f
 }
+
+// has reports whether the line has a field of a trace.
+func (l *line) has(f field) bool { return l.seen&(1<<f) != 0 }
 
 // quoted returns the string at the cursor, with its quotes, and moves behind it. Plain says that
 // there is no escape in it.
-func (l *traceLine) quoted() (text []byte, plain bool) {
+func (l *line) quoted() (text []byte, plain bool) {
 	start, plain := l.at, true
 	if l.expect(`"`); !l.ok() {
 		return nil, false
@@ -198,7 +190,7 @@ func (l *traceLine) quoted() (text []byte, plain bool) {
 }
 
 // parseBytes returns the string at the cursor without quotes and escapes.
-func (l *traceLine) parseBytes() []byte {
+func (l *line) parseBytes() []byte {
 	start := l.at
 	text, plain := l.quoted()
 	if !l.ok() {
@@ -215,15 +207,9 @@ func (l *traceLine) parseBytes() []byte {
 	return []byte(s)
 }
 
-// parseName parses the name of a field.
-func (l *traceLine) parseName() []byte {
-	l.peek()
-	return l.parseBytes()
-}
-
 // parseString parses a string into s; an equal one of the record before is used again,
 // which spares a long trace most of its allocations.
-func (l *traceLine) parseString(s *string, last string) {
+func (l *line) parseString(s *string, last string) {
 	if l.peek() != '"' {
 		l.wrong("a string")
 		return
@@ -236,7 +222,7 @@ func (l *traceLine) parseString(s *string, last string) {
 	}
 }
 
-func (l *traceLine) parseGroups() {
+func (l *line) parseGroups() {
 	if l.peek() == 'n' && l.null() {
 		return
 	}
@@ -270,7 +256,7 @@ func (l *traceLine) parseGroups() {
 }
 
 // null consumes a null, the empty list as encoding/json writes it.
-func (l *traceLine) null() bool {
+func (l *line) null() bool {
 	if !bytes.HasPrefix(l.text[l.at:], []byte("null")) {
 		return false
 	}
@@ -279,7 +265,7 @@ func (l *traceLine) null() bool {
 }
 
 // token returns the number or literal at the cursor and moves behind it.
-func (l *traceLine) token() []byte {
+func (l *line) token() []byte {
 	l.peek()
 	start := l.at
 	for l.at < len(l.text) && strings.IndexByte(" \t\r\n,]}[{\":", l.text[l.at]) < 0 {
@@ -288,7 +274,7 @@ func (l *traceLine) token() []byte {
 	return l.text[start:l.at]
 }
 
-func (l *traceLine) parseInteger(into *int64) {
+func (l *line) parseInteger(into *int64) {
 	c := l.peek()
 	start := l.at
 	if text := l.token(); c == '-' || '0' <= c && c <= '9' {
@@ -307,7 +293,7 @@ func (l *traceLine) parseInteger(into *int64) {
 }
 
 // parseTime parses nanoseconds, of which there may be as many as a sample has.
-func (l *traceLine) parseTime(into *int64) {
+func (l *line) parseTime(into *int64) {
 	l.peek()
 	start := l.at
 	l.parseInteger(into)
@@ -323,7 +309,7 @@ func (l *traceLine) parseTime(into *int64) {
 }
 
 // wrong reports that the value at the cursor is not of the kind wanted.
-func (l *traceLine) wrong(want string) {
+func (l *line) wrong(want string) {
 	if l.peek() == 0 && l.at == len(l.text) {
 		l.fail("the line is cut off; want %s", want)
 		return
@@ -340,7 +326,7 @@ func (l *traceLine) wrong(want string) {
 }
 
 // skipValue moves behind the value at the cursor.
-func (l *traceLine) skipValue() {
+func (l *line) skipValue() {
 	l.peek()
 	start := l.at
 	depth := 0
@@ -373,27 +359,26 @@ func (l *traceLine) skipValue() {
 }
 
 // check looks at the record as a whole.
-func (l *traceLine) check(lastNs int64) {
+func (l *line) check(lastNs int64) {
 	r := &l.record
-	has := func(field string) bool { return l.seen&(1<<slices.Index(traceFields, field)) != 0 }
 	l.at = 0
 	switch {
-	case !has("arrivalNs"):
-		l.field = "arrivalNs"
+	case !l.has(fieldArrivalNs):
+		l.field = names[fieldArrivalNs]
 		l.fail("is missing")
 	case r.Verb == "":
-		l.field = "verb"
+		l.field = names[fieldVerb]
 		l.fail("is missing")
-	case !has("executionNs"):
-		l.field = "executionNs"
+	case !l.has(fieldExecutionNs):
+		l.field = names[fieldExecutionNs]
 		l.fail("is missing")
 	case r.Resource == "" && r.Path == "":
 		l.fail("has neither resource nor path; want one of them")
 	case r.ArrivalNs < lastNs:
-		l.field = "arrivalNs"
+		l.field = names[fieldArrivalNs]
 		l.fail("%d is before the line above, %d: want the requests in order of arrival", r.ArrivalNs, lastNs)
 	case r.ExecutionNs > math.MaxInt64-r.ArrivalNs-r.WatchNs:
-		l.field = "executionNs"
+		l.field = names[fieldExecutionNs]
 		l.fail("%d is too long", r.ExecutionNs)
 	}
 }

@@ -1,4 +1,4 @@
-package scenario
+package trace
 
 import (
 	"encoding/json"
@@ -13,14 +13,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-const traceOfDesign = `{"id":17,"arrivalNs":1200450,"user":"alice","groups":["system:authenticated"],` +
+const exampleLine = `{"id":17,"arrivalNs":1200450,"user":"alice","groups":["system:authenticated"],` +
 	`"verb":"list","apiGroup":"","resource":"pods","subresource":"","namespace":"default",` +
 	`"name":"","path":"/api/v1/namespaces/default/pods","query":"limit=500",` +
 	`"executionNs":12000000,"watchNs":0}`
 
 // readTrace reads a whole trace: its records, and what each mistake says.
-func readTrace(text string) (records []TraceRecord, mistakes []string) {
-	t := NewTraceReader(strings.NewReader(text), "t.jsonl")
+func readTrace(text string) (records []Record, mistakes []string) {
+	t := NewReader(strings.NewReader(text), "t.jsonl")
 	for {
 		r, ok, err := t.Next()
 		switch {
@@ -35,11 +35,11 @@ func readTrace(text string) (records []TraceRecord, mistakes []string) {
 }
 
 func TestTraceOfOneRequest(t *testing.T) {
-	records, mistakes := readTrace(traceOfDesign + "\n")
+	records, mistakes := readTrace(exampleLine + "\n")
 	if len(mistakes) > 0 {
 		t.Fatal(mistakes)
 	}
-	want := []TraceRecord{{ID: 17, ArrivalNs: 1200450, User: "alice", Groups: []string{"system:authenticated"},
+	want := []Record{{ID: 17, ArrivalNs: 1200450, User: "alice", Groups: []string{"system:authenticated"},
 		Verb: "list", Resource: "pods", Namespace: "default", Path: "/api/v1/namespaces/default/pods",
 		Query: "limit=500", ExecutionNs: 12000000}}
 	if diff := cmp.Diff(want, records); diff != "" {
@@ -48,7 +48,7 @@ func TestTraceOfOneRequest(t *testing.T) {
 }
 
 func TestTraceRequestsAreSeenAsTheyStand(t *testing.T) {
-	r := TraceRecord{User: "system:serviceaccount:a:b", Groups: []string{"g"}, Verb: "get", APIGroup: "apps", Resource: "deployments",
+	r := Record{User: "system:serviceaccount:a:b", Groups: []string{"g"}, Verb: "get", APIGroup: "apps", Resource: "deployments",
 		Namespace: "n", Name: "d", Subresource: "scale"}
 	a := r.Attributes()
 	if want := "/apis/apps/v1/namespaces/n/deployments/d/scale"; a.Path != want || a.User != r.User || len(a.Groups) != 1 {
@@ -79,7 +79,7 @@ func TestTraceCopiesStayValid(t *testing.T) {
 }
 
 func TestRequestLogIsATrace(t *testing.T) {
-	log := strings.TrimSuffix(traceOfDesign, "}") + `,"workload":"mice","client":3,"flowSchema":"s","priorityLevel":"l",` +
+	log := strings.TrimSuffix(exampleLine, "}") + `,"workload":"mice","client":3,"flowSchema":"s","priorityLevel":"l",` +
 		`"flow":"s/alice","queue":-1,"outcome":"rejected","reason":"queue-full","attempt":1,"dispatchNs":1,"finishNs":2,` +
 		`"waitNs":3,"seats":1,"finalSeats":0,"additionalLatencyNs":0,"retryAfterSeconds":1}`
 	records, mistakes := readTrace(log)
@@ -148,7 +148,7 @@ func TestTraceGoesOnAfterAMistake(t *testing.T) {
 func TestTraceReadsWhatEncodingJSONWrites(t *testing.T) {
 	text := rapid.String()
 	rapid.Check(t, func(t *rapid.T) {
-		want := TraceRecord{
+		want := Record{
 			ID:        rapid.Int64().Draw(t, "id"),
 			ArrivalNs: rapid.Int64Range(0, 1<<61).Draw(t, "arrival"),
 			User:      text.Draw(t, "user"),
@@ -176,7 +176,7 @@ func TestTraceReadsWhatEncodingJSONWrites(t *testing.T) {
 }
 
 func FuzzTrace(f *testing.F) {
-	f.Add(traceOfDesign + "\n" + traceOfDesign)
+	f.Add(exampleLine + "\n" + exampleLine)
 	f.Add(`{"arrivalNs":1,"groups":null,"verb":"\u00e9\"","path":"/","executionNs":0,"seats":{"a":[1,"]"]}}`)
 	f.Add("{\"id\":")
 	f.Add("\xef\xbb\xbf{}\n\n[")
@@ -191,7 +191,7 @@ func FuzzTrace(f *testing.F) {
 		}
 		// A line that is taken is what encoding/json takes it for.
 		if line, ok := strings.CutSuffix(text, "}"); ok && !strings.Contains(line, "\n") && len(records) == 1 {
-			var want TraceRecord
+			var want Record
 			if err := json.Unmarshal([]byte(text), &want); err != nil {
 				t.Fatalf("%q was taken: %v", text, err)
 			}
@@ -200,10 +200,10 @@ func FuzzTrace(f *testing.F) {
 }
 
 func BenchmarkTrace(b *testing.B) {
-	text := strings.Repeat(traceOfDesign+"\n", b.N)
+	text := strings.Repeat(exampleLine+"\n", b.N)
 	b.ReportAllocs()
 	b.ResetTimer()
-	t := NewTraceReader(strings.NewReader(text), "")
+	t := NewReader(strings.NewReader(text), "")
 	for range b.N {
 		if _, ok, err := t.Next(); !ok {
 			b.Fatal(err)

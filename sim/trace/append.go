@@ -1,0 +1,196 @@
+package trace
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"apfsim/core/classify"
+)
+
+// Outcome is what became of a request, as flow control sees it.
+type Outcome string
+
+// The outcomes. Waiting and Executing are those of requests that were not done when the run ended.
+const (
+	Waiting   Outcome = "waiting"
+	Executing Outcome = "executing"
+	Executed  Outcome = "executed"
+	Rejected  Outcome = "rejected"
+)
+
+// Request is what the requests of a client have in common, as it is in each of their lines.
+type Request struct{ asked, from string }
+
+// NewRequest returns the part of the lines of a client's requests that does not change: what is
+// asked by whom, and which client of which workload it is.
+func NewRequest(a *classify.Attributes, query, workload string, client int) Request {
+	from := appendText(nil, fieldWorkload, workload)
+	return Request{
+		asked: string(appendAsked(nil, a, query)),
+		from:  string(appendNumber(from, fieldClient, int64(client))),
+	}
+}
+
+// Flow is where flow control put a request, as it is in its line. The zero Flow is that of a
+// request that flow control does not see.
+type Flow struct{ text string }
+
+// NewFlow returns the flow of the given names.
+func NewFlow(flowSchema, priorityLevel, flow string) Flow {
+	b := appendText(nil, fieldFlowSchema, flowSchema)
+	b = appendText(b, fieldPriorityLevel, priorityLevel)
+	return Flow{string(appendText(b, fieldFlow, flow))}
+}
+
+// Entry is one request of a request log. Times are nanoseconds since the start of the run.
+type Entry struct {
+	Request     Request
+	Flow        Flow
+	ID          int64
+	ArrivalNs   int64
+	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
+	WatchNs     int64 // how long a watch lasts after that
+
+	Outcome Outcome
+	Reason  string // of a rejection
+	Attempt int    // 1 for the first
+
+	Queue      int   // -1 if there was none
+	DispatchNs int64 // -1 if the request was not dispatched
+	EndNs      int64 // the end of execution, or the rejection; of no meaning while waiting or executing
+
+	Seats               int
+	FinalSeats          int   // 0 if there is no final phase
+	AdditionalLatencyNs int64 // how long the final phase lasts
+	RetryAfterSeconds   int   // of a rejection
+}
+
+// Append appends the line of an entry to b. Fields that do not apply to it are left out.
+func Append(b []byte, e *Entry) []byte {
+	b = appendNumber(b, fieldID, e.ID)
+	b = appendNumber(b, fieldArrivalNs, e.ArrivalNs)
+	b = append(b, e.Request.asked...)
+	b = appendNumber(b, fieldExecutionNs, e.ExecutionNs)
+	b = appendNumber(b, fieldWatchNs, e.WatchNs)
+	b = append(b, e.Request.from...)
+	controlled := e.Flow.text != ""
+	if controlled {
+		b = append(b, e.Flow.text...)
+		b = appendNumber(b, fieldQueue, int64(e.Queue))
+	}
+	b = appendText(b, fieldOutcome, string(e.Outcome))
+	if e.Outcome == Rejected {
+		b = appendText(b, fieldReason, e.Reason)
+	}
+	b = appendNumber(b, fieldAttempt, int64(e.Attempt))
+	switch {
+	case e.DispatchNs >= 0:
+		b = appendNumber(b, fieldDispatchNs, e.DispatchNs)
+		if e.Outcome == Executed {
+			b = appendNumber(b, fieldFinishNs, e.EndNs)
+		}
+		b = appendNumber(b, fieldWaitNs, e.DispatchNs-e.ArrivalNs)
+	case e.Outcome == Rejected:
+		b = appendNumber(b, fieldWaitNs, e.EndNs-e.ArrivalNs)
+	}
+	if controlled {
+		b = appendNumber(b, fieldSeats, int64(e.Seats))
+		if e.FinalSeats > 0 {
+			b = appendNumber(b, fieldFinalSeats, int64(e.FinalSeats))
+			b = appendNumber(b, fieldAdditionalLatencyNs, e.AdditionalLatencyNs)
+		}
+	}
+	if e.Outcome == Rejected {
+		b = appendNumber(b, fieldRetryAfterSeconds, int64(e.RetryAfterSeconds))
+	}
+	return append(b, "}\n"...)
+}
+
+// AppendRecord appends the line of a record of a trace to b, with all of its fields.
+func AppendRecord(b []byte, r *Record) []byte {
+	b = appendNumber(b, fieldID, r.ID)
+	b = appendNumber(b, fieldArrivalNs, r.ArrivalNs)
+	b = appendAsked(b, &classify.Attributes{User: r.User, Groups: r.Groups, Verb: r.Verb, APIGroup: r.APIGroup, Resource: r.Resource,
+		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name, Path: r.Path}, r.Query)
+	b = appendNumber(b, fieldExecutionNs, r.ExecutionNs)
+	b = appendNumber(b, fieldWatchNs, r.WatchNs)
+	return append(b, "}\n"...)
+}
+
+// appendAsked appends the fields from user to query.
+func appendAsked(b []byte, a *classify.Attributes, query string) []byte {
+	b = appendText(b, fieldUser, a.User)
+	b = append(append(b, starts[fieldGroups]...), '[')
+	for i, g := range a.Groups {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, g)
+	}
+	b = append(b, ']')
+	b = appendText(b, fieldVerb, a.Verb)
+	b = appendText(b, fieldAPIGroup, a.APIGroup)
+	b = appendText(b, fieldResource, a.Resource)
+	b = appendText(b, fieldSubresource, a.Subresource)
+	b = appendText(b, fieldNamespace, a.Namespace)
+	b = appendText(b, fieldName, a.Name)
+	b = appendText(b, fieldPath, a.Path)
+	return appendText(b, fieldQuery, query)
+}
+
+func appendText(b []byte, f field, value string) []byte {
+	return appendString(append(b, starts[f]...), value)
+}
+
+func appendNumber(b []byte, f field, value int64) []byte {
+	return strconv.AppendInt(append(b, starts[f]...), value, 10)
+}
+
+// appendString appends a JSON string, written as encoding/json does without HTML escapes.
+func appendString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			switch {
+			case r == utf8.RuneError && size == 1:
+				b = append(append(b, s[from:i]...), `\ufffd`...)
+				from = i + size
+			case r == '\u2028' || r == '\u2029':
+				b = append(append(b, s[from:i]...), `\u202`...)
+				b = append(b, hex[r&0xf])
+				from = i + size
+			}
+			i += size
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, `\b`...)
+		case '\f':
+			b = append(b, `\f`...)
+		case '\n':
+			b = append(b, `\n`...)
+		case '\r':
+			b = append(b, `\r`...)
+		case '\t':
+			b = append(b, `\t`...)
+		default:
+			b = append(b, `\u00`...)
+			b = append(b, hex[c>>4], hex[c&0xf])
+		}
+		i++
+		from = i
+	}
+	return append(append(b, s[from:]...), '"')
+}

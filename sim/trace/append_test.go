@@ -1,0 +1,136 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"apfsim/core/classify"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+var alice = NewRequest(&classify.Attributes{User: "alice", Groups: []string{"g1", "g2"}, Verb: "get", APIGroup: "apps",
+	Resource: "deployments", Subresource: "scale", Namespace: "n", Name: "d", Path: "/p"}, "q=1", "mice", 3)
+
+const aliceAsks = `{"id":17,"arrivalNs":100,"user":"alice","groups":["g1","g2"],"verb":"get","apiGroup":"apps","resource":"deployments",` +
+	`"subresource":"scale","namespace":"n","name":"d","path":"/p","query":"q=1","executionNs":7,"watchNs":0,"workload":"mice","client":3,`
+
+func TestLinesOfARequestLog(t *testing.T) {
+	flow := NewFlow("s", "l", "s/alice")
+	const aliceFlow = `"flowSchema":"s","priorityLevel":"l","flow":"s/alice",`
+	for name, c := range map[string]struct {
+		entry Entry
+		want  string
+	}{
+		"executed": {Entry{Flow: flow, Queue: 5, Outcome: Executed, DispatchNs: 130, EndNs: 137, Seats: 2, FinalSeats: 3, AdditionalLatencyNs: 9},
+			aliceFlow + `"queue":5,"outcome":"executed","attempt":1,"dispatchNs":130,"finishNs":137,"waitNs":30,"seats":2,"finalSeats":3,"additionalLatencyNs":9}`},
+		"rejected": {Entry{Flow: flow, Queue: -1, Outcome: Rejected, Reason: "queue-full", DispatchNs: -1, EndNs: 104, Seats: 1, RetryAfterSeconds: 1},
+			aliceFlow + `"queue":-1,"outcome":"rejected","reason":"queue-full","attempt":1,"waitNs":4,"seats":1,"retryAfterSeconds":1}`},
+		"waiting": {Entry{Flow: flow, Queue: 1, Outcome: Waiting, DispatchNs: -1, Seats: 1},
+			aliceFlow + `"queue":1,"outcome":"waiting","attempt":1,"seats":1}`},
+		"executing": {Entry{Flow: flow, Queue: 0, Outcome: Executing, DispatchNs: 100, Seats: 1},
+			aliceFlow + `"queue":0,"outcome":"executing","attempt":1,"dispatchNs":100,"waitNs":0,"seats":1}`},
+		"without flow control": {Entry{Outcome: Executed, DispatchNs: 100, EndNs: 107},
+			`"outcome":"executed","attempt":1,"dispatchNs":100,"finishNs":107,"waitNs":0}`},
+	} {
+		e := c.entry
+		e.Request, e.ID, e.ArrivalNs, e.ExecutionNs, e.Attempt = alice, 17, 100, 7, 1
+		got := string(Append([]byte("x"), &e))
+		if want := "x" + aliceAsks + c.want + "\n"; got != want {
+			t.Errorf("%s:\n%swant\n%s", name, got, want)
+		}
+		if records, mistakes := readTrace(got[1:]); len(records) != 1 || len(mistakes) > 0 {
+			t.Errorf("%s: read as %v, %v", name, records, mistakes)
+		}
+	}
+}
+
+// The lines of two entries have all fields between them, and in the order of the list.
+func TestLinesHaveTheFieldsOfTheList(t *testing.T) {
+	flow := NewFlow("s", "l", "f")
+	lines := []string{
+		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Executed, FinalSeats: 1})),
+		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Rejected, DispatchNs: -1})),
+	}
+	for f, name := range names {
+		found := false
+		for _, line := range lines {
+			found = found || strings.Contains(line, starts[f])
+		}
+		if !found {
+			t.Errorf("no line has the field %s", name)
+		}
+	}
+	for _, line := range lines {
+		last := -1
+		for f := range names {
+			if at := strings.Index(line, starts[f]); at >= 0 {
+				if at < last {
+					t.Errorf("%s is not in the order of the list in %s", names[f], line)
+				}
+				last = at
+			}
+		}
+	}
+}
+
+func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
+	text := rapid.String()
+	rapid.Check(t, func(t *rapid.T) {
+		want := Record{
+			ID: rapid.Int64().Draw(t, "id"), ArrivalNs: rapid.Int64Range(0, 1<<61).Draw(t, "arrival"),
+			User: text.Draw(t, "user"), Groups: rapid.SliceOf(text).Draw(t, "groups"), Verb: "v" + text.Draw(t, "verb"),
+			APIGroup: text.Draw(t, "group"), Resource: text.Draw(t, "resource"), Subresource: text.Draw(t, "subresource"),
+			Namespace: text.Draw(t, "namespace"), Name: text.Draw(t, "name"), Path: "/" + text.Draw(t, "path"), Query: text.Draw(t, "query"),
+			ExecutionNs: rapid.Int64Range(0, 1<<60).Draw(t, "execution"), WatchNs: rapid.Int64Range(0, 1<<60).Draw(t, "watch"),
+		}
+		line := AppendRecord(nil, &want)
+		records, mistakes := readTrace(string(line))
+		if len(records) != 1 || len(mistakes) > 0 {
+			t.Fatalf("%s: %v", line, mistakes)
+		}
+		if diff := cmp.Diff(want, records[0], cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", line, diff)
+		}
+		var decoded Record
+		if err := json.Unmarshal(line, &decoded); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, decoded, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%s by encoding/json (-want +got):\n%s", line, diff)
+		}
+	})
+}
+
+func TestStringsAreWrittenAsEncodingJSONDoes(t *testing.T) {
+	check := func(t interface{ Fatalf(string, ...any) }, s string) {
+		var want bytes.Buffer
+		e := json.NewEncoder(&want)
+		e.SetEscapeHTML(false)
+		e.Encode(s)
+		if got := string(appendString(nil, s)) + "\n"; got != want.String() {
+			t.Fatalf("%q: %s, want %s", s, got, want.String())
+		}
+	}
+	for _, s := range []string{"", "a", "\x00\x1f\x7f\b\f\n\r\t\"\\/", "\u2028\u2029", "<&>", "\xff\xc3(", "é測試🎉", "\xe2\x80"} {
+		check(t, s)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")))
+		check(t, rapid.String().Draw(t, "text"))
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	e := Entry{Request: alice, Flow: NewFlow("s", "l", "s/alice"), ID: 123456, ArrivalNs: 1234567890, ExecutionNs: 5_000_000, Queue: 5,
+		Outcome: Executed, Attempt: 1, DispatchNs: 1234567990, EndNs: 1239567990, Seats: 1}
+	var line []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		line = Append(line[:0], &e)
+	}
+}

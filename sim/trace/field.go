@@ -1,0 +1,101 @@
+package trace
+
+// field is one field of a line.
+type field uint8
+
+// The fields of a trace, in the order in which they are written, and then those that a request
+// log adds.
+const (
+	fieldID field = iota
+	fieldArrivalNs
+	fieldUser
+	fieldGroups
+	fieldVerb
+	fieldAPIGroup
+	fieldResource
+	fieldSubresource
+	fieldNamespace
+	fieldName
+	fieldPath
+	fieldQuery
+	fieldExecutionNs
+	fieldWatchNs
+
+	fieldWorkload
+	fieldClient
+	fieldFlowSchema
+	fieldPriorityLevel
+	fieldFlow
+	fieldQueue
+	fieldOutcome
+	fieldReason
+	fieldAttempt
+	fieldDispatchNs
+	fieldFinishNs
+	fieldWaitNs
+	fieldSeats
+	fieldFinalSeats
+	fieldAdditionalLatencyNs
+	fieldRetryAfterSeconds
+
+	allFields
+	traceFields = fieldWorkload // the number of fields of a trace
+)
+
+// names is the one list of the fields: the reader and the writer both use it.
+var names = [allFields]string{
+	fieldID:          "id",
+	fieldArrivalNs:   "arrivalNs",
+	fieldUser:        "user",
+	fieldGroups:      "groups",
+	fieldVerb:        "verb",
+	fieldAPIGroup:    "apiGroup",
+	fieldResource:    "resource",
+	fieldSubresource: "subresource",
+	fieldNamespace:   "namespace",
+	fieldName:        "name",
+	fieldPath:        "path",
+	fieldQuery:       "query",
+	fieldExecutionNs: "executionNs",
+	fieldWatchNs:     "watchNs",
+
+	fieldWorkload:            "workload",
+	fieldClient:              "client",
+	fieldFlowSchema:          "flowSchema",
+	fieldPriorityLevel:       "priorityLevel",
+	fieldFlow:                "flow",
+	fieldQueue:               "queue",
+	fieldOutcome:             "outcome",
+	fieldReason:              "reason",
+	fieldAttempt:             "attempt",
+	fieldDispatchNs:          "dispatchNs",
+	fieldFinishNs:            "finishNs",
+	fieldWaitNs:              "waitNs",
+	fieldSeats:               "seats",
+	fieldFinalSeats:          "finalSeats",
+	fieldAdditionalLatencyNs: "additionalLatencyNs",
+	fieldRetryAfterSeconds:   "retryAfterSeconds",
+}
+
+// starts is what a line has before each value: the comma or brace, the name and the colon.
+var starts = func() (all [allFields]string) {
+	for f, name := range names {
+		all[f] = `,"` + name + `":`
+	}
+	all[fieldID] = `{"` + names[fieldID] + `":`
+	return all
+}()
+
+// find returns the field of a name, allFields if there is none. The fields of a line usually
+// follow each other in the order of names, so that the one after the last is tried first.
+func find(name []byte, next field) field {
+	if next < allFields && names[next] == string(name) {
+		return next
+	}
+	for f := range allFields {
+		if names[f] == string(name) {
+			return f
+		}
+	}
+	return allFields
+}
