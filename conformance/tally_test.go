@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"apfsim/conformance/trial"
-	"apfsim/sim/scenario"
+	"apfsim/sim/trace"
 )
 
-type record = scenario.TraceRecord
+type record = trace.Record
 
 // tally counts what has been compared.
 type tally struct {

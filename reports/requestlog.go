@@ -10,6 +10,7 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
+	"apfsim/sim/trace"
 )
 
 // RequestLog writes a line of JSON for every request, in the order of arrival, as a run
@@ -65,7 +66,7 @@ func NewRequestLog(w io.Writer, sc *scenario.Scenario) *RequestLog {
 		ring: make([]entry, 256), oldest: 1, next: 1,
 		filled: make(chan []entry, batches), emptied: make(chan []entry, batches),
 		writer: lineWriter{scenario: sc, out: bufio.NewWriterSize(w, 1<<18),
-			texts: texts[*server.Template, requestText]{}, flows: texts[*server.Flow, string]{}},
+			requests: memo[*server.Template, trace.Request]{}, flows: memo[*server.Flow, trace.Flow]{}},
 	}
 	for range batches {
 		l.emptied <- make([]entry, 0, linesAtOnce)
@@ -200,8 +201,8 @@ type lineWriter struct {
 	out      *bufio.Writer
 	err      atomic.Pointer[error] // the first one
 	line     []byte                // scratch
-	texts    texts[*server.Template, requestText]
-	flows    texts[*server.Flow, string]
+	requests memo[*server.Template, trace.Request]
+	flows    memo[*server.Flow, trace.Flow]
 }
 
 func (w *lineWriter) keep(err error) {
@@ -215,109 +216,34 @@ func (w *lineWriter) write(e *entry) {
 	if w.err.Load() != nil {
 		return
 	}
-	w.line = w.appendTail(w.appendHead(w.line[:0], e), e)
+	t := e.template
+	line := trace.Entry{
+		Request: w.requests.of(t, func() trace.Request {
+			return trace.NewRequest(&t.Attributes, t.Query, w.scenario.Spec.Workload[t.Workload].Name, t.Client)
+		}),
+		ID: e.id, ArrivalNs: e.arrivalNs, ExecutionNs: e.executionNs, WatchNs: e.watchNs,
+		Outcome: trace.Outcome(e.outcome.String()), Reason: e.reason.String(), Attempt: int(e.attempt),
+		Queue: int(e.queue), DispatchNs: e.dispatchNs, EndNs: e.endNs,
+		Seats: int(e.seats), FinalSeats: int(e.finalSeats), AdditionalLatencyNs: e.lingerNs, RetryAfterSeconds: int(e.retryAfter),
+	}
+	if e.of != nil {
+		line.Flow = w.flows.of(e.of, func() trace.Flow { return trace.NewFlow(e.of.Schema.Name, e.of.Level, e.of.Name()) })
+	}
+	w.line = trace.Append(w.line[:0], &line)
 	_, err := w.out.Write(w.line)
 	w.keep(err)
 }
 
-// appendHead appends the fields of a trace, which are always there, and who sent the
-// request and where flow control put it.
-func (w *lineWriter) appendHead(b []byte, e *entry) []byte {
-	t := w.texts.of(e.template, func() requestText {
-		return requestText{
-			asked: string(appendAsked(nil, e.template)),
-			from:  string(appendFrom(nil, w.scenario.Spec.Workload[e.template.Workload].Name, e.template.Client)),
-		}
-	})
-	b = appendNumberField(b, `{"id":`, e.id)
-	b = appendNumberField(b, `,"arrivalNs":`, e.arrivalNs)
-	b = append(b, t.asked...)
-	b = appendNumberField(b, `,"executionNs":`, e.executionNs)
-	b = appendNumberField(b, `,"watchNs":`, e.watchNs)
-	b = append(b, t.from...)
-	if e.of != nil {
-		b = append(b, w.flows.of(e.of, func() string { return string(appendFlow(nil, e.of)) })...)
-	}
-	return b
-}
+// memo remembers parts of lines, up to a bound: there may be millions of clients.
+type memo[K comparable, T any] map[K]T
 
-// requestText is the parts of a line that are the same for all requests of a template.
-type requestText struct{ asked, from string }
-
-// texts remembers parts of lines, but not without bound: there may be millions of clients.
-type texts[K comparable, T any] map[K]T
-
-func (m texts[K, T]) of(key K, text func() T) T {
+func (m memo[K, T]) of(key K, create func() T) T {
 	found, ok := m[key]
 	if !ok {
-		found = text()
+		found = create()
 		if len(m) < 1<<16 {
 			m[key] = found
 		}
 	}
 	return found
-}
-
-func appendAsked(b []byte, t *server.Template) []byte {
-	a := &t.Attributes
-	b = appendTextField(b, `,"user":`, a.User)
-	b = append(b, `,"groups":[`...)
-	for i, g := range a.Groups {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, g)
-	}
-	b = appendTextField(b, `],"verb":`, a.Verb)
-	b = appendTextField(b, `,"apiGroup":`, a.APIGroup)
-	b = appendTextField(b, `,"resource":`, a.Resource)
-	b = appendTextField(b, `,"subresource":`, a.Subresource)
-	b = appendTextField(b, `,"namespace":`, a.Namespace)
-	b = appendTextField(b, `,"name":`, a.Name)
-	b = appendTextField(b, `,"path":`, a.Path)
-	return appendTextField(b, `,"query":`, t.Query)
-}
-
-func appendFrom(b []byte, workload string, client int) []byte {
-	b = appendTextField(b, `,"workload":`, workload)
-	return appendNumberField(b, `,"client":`, int64(client))
-}
-
-func appendFlow(b []byte, f *server.Flow) []byte {
-	b = appendTextField(b, `,"flowSchema":`, f.Schema.Name)
-	b = appendTextField(b, `,"priorityLevel":`, f.Level)
-	return appendTextField(b, `,"flow":`, f.Name())
-}
-
-// appendTail appends what became of the request.
-func (w *lineWriter) appendTail(b []byte, e *entry) []byte {
-	if e.of != nil {
-		b = appendNumberField(b, `,"queue":`, int64(e.queue))
-	}
-	b = appendTextField(b, `,"outcome":`, e.outcome.String())
-	if e.outcome == server.Rejected {
-		b = appendTextField(b, `,"reason":`, e.reason.String())
-	}
-	b = appendNumberField(b, `,"attempt":`, int64(e.attempt))
-	switch {
-	case e.dispatchNs >= 0:
-		b = appendNumberField(b, `,"dispatchNs":`, e.dispatchNs)
-		if e.outcome == server.Executed {
-			b = appendNumberField(b, `,"finishNs":`, e.endNs)
-		}
-		b = appendNumberField(b, `,"waitNs":`, e.dispatchNs-e.arrivalNs)
-	case e.outcome == server.Rejected:
-		b = appendNumberField(b, `,"waitNs":`, e.endNs-e.arrivalNs)
-	}
-	if e.of != nil {
-		b = appendNumberField(b, `,"seats":`, int64(e.seats))
-		if e.finalSeats > 0 {
-			b = appendNumberField(b, `,"finalSeats":`, int64(e.finalSeats))
-			b = appendNumberField(b, `,"additionalLatencyNs":`, e.lingerNs)
-		}
-	}
-	if e.outcome == server.Rejected {
-		b = appendNumberField(b, `,"retryAfterSeconds":`, int64(e.retryAfter))
-	}
-	return append(b, "}\n"...)
 }

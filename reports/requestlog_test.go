@@ -131,25 +131,6 @@ func TestRequestLogKeepsTheOrderOfArrival(t *testing.T) {
 	})
 }
 
-func TestStringsAreWrittenAsEncodingJSONDoes(t *testing.T) {
-	check := func(t interface{ Fatalf(string, ...any) }, s string) {
-		var want bytes.Buffer
-		e := json.NewEncoder(&want)
-		e.SetEscapeHTML(false)
-		e.Encode(s)
-		if got := string(appendString(nil, s)) + "\n"; got != want.String() {
-			t.Fatalf("%q: %s, want %s", s, got, want.String())
-		}
-	}
-	for _, s := range []string{"", "a", "\x00\x1f\x7f\b\f\n\r\t\"\\/", "\u2028\u2029", "<&>", "\xff\xc3(", "é測試🎉", "\xe2\x80"} {
-		check(t, s)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		check(t, string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")))
-		check(t, rapid.String().Draw(t, "text"))
-	})
-}
-
 func TestRequestLogKeepsTheFirstError(t *testing.T) {
 	sc := storyScenario()
 	l := NewRequestLog(&brokenPipe{}, sc)

@@ -11,7 +11,7 @@ import (
 
 	"apfsim/conformance/trial"
 	"apfsim/core/flowcontrol"
-	"apfsim/sim/scenario"
+	"apfsim/sim/trace"
 )
 
 // generator makes one trial.
@@ -142,7 +142,7 @@ func (g *generator) requests(n int) {
 			g.request(&classes[k])
 		}
 	}
-	slices.SortStableFunc(g.trial.Requests, func(a, b scenario.TraceRecord) int { return int(a.ArrivalNs - b.ArrivalNs) })
+	slices.SortStableFunc(g.trial.Requests, func(a, b trace.Record) int { return int(a.ArrivalNs - b.ArrivalNs) })
 	last := int64(1)
 	for i := range g.trial.Requests {
 		r := &g.trial.Requests[i]
@@ -179,7 +179,7 @@ func (g *generator) arrival(c *class) int64 {
 }
 
 // who fills in who sends a request of the class.
-func (g *generator) who(c *class, r *scenario.TraceRecord) {
+func (g *generator) who(c *class, r *trace.Record) {
 	i := int(float64(c.users) * g.Float64() * g.Float64()) // some more than others
 	group := fmt.Sprintf("group-%d", c.k)
 	switch {

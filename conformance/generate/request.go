@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"apfsim/sim/scenario"
+	"apfsim/sim/trace"
 )
 
 // kind fills in what a request asks for.
-type kind func(g *generator, r *scenario.TraceRecord, q url.Values)
+type kind func(g *generator, r *trace.Record, q url.Values)
 
 var kinds = []kind{get, list, mutate, watch, tokens, collection, discover, pass, get, mutate}
 
@@ -30,7 +31,7 @@ func (g *generator) mix() []float64 {
 
 // request adds one request of a class.
 func (g *generator) request(c *class) {
-	r := scenario.TraceRecord{ArrivalNs: g.arrival(c), ExecutionNs: 1000 + int64(c.service())}
+	r := trace.Record{ArrivalNs: g.arrival(c), ExecutionNs: 1000 + int64(c.service())}
 	g.who(c, &r)
 	x, i := g.Float64(), 0
 	for i < len(kinds)-1 && x >= c.mix[i] {
@@ -55,7 +56,7 @@ func (g *generator) watchers() {
 	g.watched = 1 + g.IntN(len(resources))
 	resource := resources[g.watched-1]
 	for i := range int(g.between(10, 400)) {
-		r := scenario.TraceRecord{
+		r := trace.Record{
 			ArrivalNs: 2 + int64(i)*1013 + g.Int64N(1000), ExecutionNs: 1000 + g.Int64N(1e6), WatchNs: g.endNs/2 + g.Int64N(g.endNs),
 			User: fmt.Sprintf("watcher-%d", i), Groups: []string{"system:masters", "system:authenticated"},
 			Verb: "watch", APIGroup: resource.group, Resource: resource.name, Query: "resourceVersion=17&watch=1",
@@ -90,7 +91,7 @@ func (g *generator) resources() []scenario.Resource {
 func namespace(g *generator) string { return fmt.Sprintf("ns-%d", g.IntN(5)) }
 func name(g *generator) string      { return fmt.Sprintf("x-%d", g.IntN(20)) }
 
-func (g *generator) resource(r *scenario.TraceRecord) {
+func (g *generator) resource(r *trace.Record) {
 	of := resources[g.IntN(len(resources))]
 	if g.watched > 0 && g.chance(0.6) {
 		of = resources[g.watched-1]
@@ -101,7 +102,7 @@ func (g *generator) resource(r *scenario.TraceRecord) {
 	}
 }
 
-func get(g *generator, r *scenario.TraceRecord, _ url.Values) {
+func get(g *generator, r *trace.Record, _ url.Values) {
 	r.Verb = "get"
 	g.resource(r)
 	r.Name = name(g)
@@ -110,13 +111,13 @@ func get(g *generator, r *scenario.TraceRecord, _ url.Values) {
 	}
 }
 
-func list(g *generator, r *scenario.TraceRecord, q url.Values) {
+func list(g *generator, r *trace.Record, q url.Values) {
 	r.Verb = "list"
 	g.resource(r)
 	g.options(r, q)
 }
 
-func watch(g *generator, r *scenario.TraceRecord, q url.Values) {
+func watch(g *generator, r *trace.Record, q url.Values) {
 	if g.quiet {
 		list(g, r, q)
 		return
@@ -132,7 +133,7 @@ func watch(g *generator, r *scenario.TraceRecord, q url.Values) {
 }
 
 // options are the query of a list or a watch, sensible and not.
-func (g *generator) options(r *scenario.TraceRecord, q url.Values) {
+func (g *generator) options(r *trace.Record, q url.Values) {
 	if g.chance(0.5) {
 		q.Set("limit", pick(g, "500", "1", "0", "100", strconv.Itoa(g.IntN(100_000))))
 	}
@@ -156,7 +157,7 @@ func (g *generator) options(r *scenario.TraceRecord, q url.Values) {
 	}
 }
 
-func mutate(g *generator, r *scenario.TraceRecord, _ url.Values) {
+func mutate(g *generator, r *trace.Record, _ url.Values) {
 	r.Verb = pick(g, "create", "update", "patch", "delete")
 	g.resource(r)
 	if r.Verb != "create" {
@@ -167,11 +168,11 @@ func mutate(g *generator, r *scenario.TraceRecord, _ url.Values) {
 	}
 }
 
-func tokens(g *generator, r *scenario.TraceRecord, _ url.Values) {
+func tokens(g *generator, r *trace.Record, _ url.Values) {
 	r.Verb, r.Resource, r.Subresource, r.Namespace, r.Name = "create", "serviceaccounts", "token", namespace(g), name(g)
 }
 
-func collection(g *generator, r *scenario.TraceRecord, q url.Values) {
+func collection(g *generator, r *trace.Record, q url.Values) {
 	r.Verb = "deletecollection"
 	g.resource(r)
 	if g.chance(0.3) {
@@ -179,12 +180,12 @@ func collection(g *generator, r *scenario.TraceRecord, q url.Values) {
 	}
 }
 
-func discover(g *generator, r *scenario.TraceRecord, _ url.Values) {
+func discover(g *generator, r *trace.Record, _ url.Values) {
 	r.Verb, r.Path = pick(g, "get", "post"), pick(g, "/healthz", "/healthz/etcd", "/livez", "/version", "/", "/apis", "/openapi/v3", "/metrics")
 }
 
 // pass makes a request that passes by flow control: it has no natural end.
-func pass(g *generator, r *scenario.TraceRecord, _ url.Values) {
+func pass(g *generator, r *trace.Record, _ url.Values) {
 	switch g.IntN(4) {
 	case 0:
 		r.Verb, r.Path = "get", "/debug/pprof/profile"

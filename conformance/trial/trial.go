@@ -11,6 +11,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
+	"apfsim/sim/trace"
 )
 
 // Trial is one comparison. Times are nanoseconds since its start.
@@ -21,10 +22,10 @@ type Trial struct {
 	RequestTimeoutNs            int64
 	Objects                     Objects // with the mandatory ones
 	Resources                   []scenario.Resource
-	Requests                    []scenario.TraceRecord // by arrival, ids from 1
-	HangUps                     []HangUp               `json:",omitempty"` // in any order, one a request at most
-	Changes                     []Change               `json:",omitempty"` // by time
-	SamplesNs                   []int64                // when to look, in order
+	Requests                    []trace.Record // by arrival, ids from 1
+	HangUps                     []HangUp       `json:",omitempty"` // in any order, one a request at most
+	Changes                     []Change       `json:",omitempty"` // by time
+	SamplesNs                   []int64        // when to look, in order
 }
 
 // HangUp is a client that goes away: its request's context is cancelled some time after the

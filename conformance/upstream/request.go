@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"apfsim/sim/trace"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,8 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
-
-	"apfsim/sim/scenario"
 )
 
 var requestInfos = request.RequestInfoFactory{
@@ -28,7 +27,7 @@ var methods = map[string]string{
 // NewRequest returns the HTTP request that a line of a trace stands for, with the
 // RequestInfo that kube-apiserver reads out of its URL. The error says where that is not
 // what the line says.
-func NewRequest(record *scenario.TraceRecord) (*http.Request, error) {
+func NewRequest(record *trace.Record) (*http.Request, error) {
 	a := record.Attributes()
 	method, ok := methods[a.Verb]
 	if !ok {

@@ -33,7 +33,7 @@ import (
 
 	"apfsim/conformance/trial"
 	"apfsim/core/config"
-	"apfsim/sim/scenario"
+	"apfsim/sim/trace"
 )
 
 // etcd declares what any etcd since 3.4.31 and 3.5.13 can do: report its progress. It
@@ -218,7 +218,7 @@ type decisionKey struct{}
 
 // pending is a request on its way, carried in its context.
 type pending struct {
-	record   *scenario.TraceRecord
+	record   *trace.Record
 	decision *trial.Decision
 }
 

@@ -13,6 +13,7 @@ import (
 	"apfsim/sim/random"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
+	"apfsim/sim/trace"
 )
 
 // Clients are all clients of a scenario.
@@ -284,7 +285,7 @@ func (c *Clients) of(r *server.Request) *client {
 
 // replay is the records of a file that are still to be sent.
 type replay struct {
-	reader  *scenario.TraceReader
+	reader  *trace.Reader
 	pending *server.Request
 }
 
