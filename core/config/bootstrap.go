@@ -1,9 +1,9 @@
 package config
 
 // The objects below are those of k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap v0.37, in
-// its order.
+// the same order.
 
-// Groups and users that the bootstrap objects speak of (k8s.io/apiserver/pkg/authentication/user).
+// Groups and users that the bootstrap objects name (k8s.io/apiserver/pkg/authentication/user).
 const (
 	masters           = "system:masters"
 	nodes             = "system:nodes"
@@ -15,8 +15,8 @@ const (
 	systemNamespace   = "kube-system"
 )
 
-// Mandatory returns the objects that every server has: the FlowSchemas and levels exempt
-// and catch-all. They are the caller's to change.
+// Mandatory returns the objects that every server has: the FlowSchemas and the levels exempt
+// and catch-all. Every call makes new objects, which the caller may change.
 func Mandatory() Objects {
 	return Objects{
 		FlowSchemas: []*FlowSchema{
@@ -37,8 +37,8 @@ func Mandatory() Objects {
 	}
 }
 
-// Suggested returns the objects of a server that nobody has configured: the mandatory
-// ones, then those that it suggests. They are the caller's to change.
+// Suggested returns the objects that a new server of Kubernetes 1.37 creates: the mandatory
+// objects, then the suggested ones. Every call makes new objects, which the caller may change.
 func Suggested() Objects {
 	suggested := Objects{
 		FlowSchemas: []*FlowSchema{
@@ -99,7 +99,7 @@ func queueLevel(name string, shares, lendablePercent, queues, handSize int32) *P
 	}}}
 }
 
-// everything matches each request of the subjects.
+// everything matches all requests of the subjects.
 func everything(subjects ...Subject) PolicyRulesWithSubjects {
 	return PolicyRulesWithSubjects{
 		Subjects: subjects,
@@ -109,7 +109,7 @@ func everything(subjects ...Subject) PolicyRulesWithSubjects {
 	}
 }
 
-// leases matches requests for the leases of any namespace.
+// leases matches requests with these verbs for leases in any namespace.
 func leases(verbs ...string) ResourceRule {
 	return ResourceRule{Verbs: verbs, APIGroups: []string{"coordination.k8s.io"},
 		Resources: []string{"leases"}, Namespaces: all()}

@@ -13,8 +13,8 @@ import (
 // group is the API group of both kinds.
 const group = "flowcontrol.apiserver.k8s.io"
 
-// Versions of the group. They differ in how a level says its shares ([Version]), and before
-// v1 zero shares meant the default.
+// Versions of the group. They differ in the name of the field with a level's shares
+// ([Version]), and in what 0 shares mean: 0 in v1, the default in the earlier versions.
 const (
 	v1       = group + "/v1"
 	v1beta3  = group + "/v1beta3"
@@ -30,27 +30,27 @@ const (
 	listSuffix        = "List" // of FlowSchemaList and PriorityLevelConfigurationList
 )
 
-// kinds are those that are read.
+// kinds are the kinds that Decode reads.
 var kinds = []string{kindFlowSchema, kindPriorityLevel, kindList, kindFlowSchema + listSuffix, kindPriorityLevel + listSuffix}
 
-// keepZeroShares is the annotation by which a server marks, in v1beta3, shares that are
-// zero rather than absent (k8s.io/api/flowcontrol/v1beta3).
+// keepZeroShares is the annotation of a v1beta3 object whose 0 shares mean 0 and not the
+// default. A server adds it when it converts the object from v1 (k8s.io/api/flowcontrol/v1beta3).
 const keepZeroShares = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
 
-// Decoded is what documents hold.
+// Decoded is the result of Decode.
 type Decoded struct {
-	Objects Objects
-	Skipped Kinds           // objects of other kinds, which mean nothing to flow control
-	Notes   document.Errors // what is valid, but no longer served
-	Errors  document.Errors
+	Objects Objects         // the valid objects, with their defaults
+	Skipped Kinds           // objects that are not of flow control
+	Notes   document.Errors // API versions that are read although they are no longer served
+	Errors  document.Errors // why objects are invalid
 }
 
-// Decode reads the FlowSchemas and PriorityLevelConfigurations of docs, each of them one
-// object or a list as kubectl prints it, in the order of the text, fills in the defaults of
-// their API version and validates them. Objects of other kinds are skipped and counted. What
-// a server writes of its own, status and most metadata, is ignored. An object in which
-// something is wrong is left out and its mistakes are returned; so are, as mistakes, two
-// objects of one kind and name.
+// Decode reads the FlowSchemas and PriorityLevelConfigurations in docs, in the order of the
+// text, fills in the defaults of their API version and validates them. Each document is one
+// object or a list as kubectl prints it. Objects of other kinds are skipped and counted. The
+// fields that a server writes, status and most of metadata, are ignored. Errors has all errors
+// of all objects, and Objects has only the objects without errors. A second object of one kind
+// and name is an error.
 func Decode(docs ...document.Document) Decoded {
 	r := reader{seen: map[[2]string]document.Position{}, skipped: map[string]int{}}
 	var d Decoded
@@ -69,15 +69,16 @@ func Decode(docs ...document.Document) Decoded {
 	return d
 }
 
-// Foreign reports whether an object with this header is neither of flow control nor a list
-// that may hold such objects, so that [Decode] skips it.
+// Foreign reports whether [Decode] skips an object with this apiVersion and kind, because it
+// is neither an object of flow control nor a list that may contain such objects. A misspelt
+// kind in the API group of flow control is not foreign: it is an error.
 func Foreign(apiVersion, kind string) bool {
 	return apiVersion != group && !strings.HasPrefix(apiVersion, group+"/") &&
 		!slices.ContainsFunc(kinds, func(k string) bool { return strings.EqualFold(k, kind) })
 }
 
-// UnmarshalDocument reads a list of objects, or a single one, within another document,
-// by the rules of [Decode], but for objects of other kinds, which are mistakes here.
+// UnmarshalDocument reads an object or a list of objects that is part of another document,
+// by the rules of [Decode], except that objects of other kinds are errors.
 func (o *Objects) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	r := reader{Decoder: d, seen: map[[2]string]document.Position{}}
 	if n.Kind != document.List {
@@ -94,19 +95,19 @@ type reader struct {
 	*document.Decoder
 	objects Objects
 	seen    map[[2]string]document.Position // where each kind and name is defined
-	skipped map[string]int                  // objects of other kinds; nil where they are mistakes
+	skipped map[string]int                  // how many objects of each other kind; nil if they are errors
 }
 
-// header is what says how to read an object.
+// header is the type of an object, which says how to read it.
 type header struct{ apiVersion, kind string }
 
-// raw takes any value as it is.
+// raw accepts any value without decoding it.
 type raw struct{ *document.Node }
 
-// UnmarshalDocument keeps n.
+// UnmarshalDocument implements document.Unmarshaler.
 func (r *raw) UnmarshalDocument(_ *document.Decoder, n *document.Node, _ string) { r.Node = n }
 
-// list is List of v1, as kubectl makes it, or the list of one kind, as a server does.
+// list is a List of v1, as kubectl prints it, or the list of one kind that a server returns.
 type list struct {
 	APIVersion raw `json:"apiVersion"`
 	Kind       raw `json:"kind"`
@@ -114,7 +115,7 @@ type list struct {
 	Items      raw `json:"items"`
 }
 
-// object is an object of either kind, whose spec is an S.
+// object is an object of either kind with a spec of type S.
 type object[S any] struct {
 	APIVersion raw      `json:"apiVersion"`
 	Kind       raw      `json:"kind"`
@@ -123,8 +124,8 @@ type object[S any] struct {
 	Status     raw      `json:"status"`
 }
 
-// metadata has the fields of ObjectMeta (k8s.io/apimachinery), of which only the name
-// means something here, and one annotation.
+// metadata has all fields of ObjectMeta (k8s.io/apimachinery), so that none of them is an
+// unknown field. Flow control depends only on the name and on one annotation.
 type metadata struct {
 	Name                       string `json:"name" document:"required"`
 	Namespace                  raw    `json:"namespace"`
@@ -143,10 +144,10 @@ type metadata struct {
 	Finalizers                 raw    `json:"finalizers"`
 }
 
-// read reads the object or list n. The list around it, if it is one of a single kind,
-// says what n need not repeat.
-func (r *reader) read(n *document.Node, path string, around header) {
-	if around.kind == "" && r.skip(n, path) {
+// read reads the object or list n. If n is an item of a list of one kind, implied is the type
+// of the items, which they need not repeat.
+func (r *reader) read(n *document.Node, path string, implied header) {
+	if implied.kind == "" && r.skip(n, path) {
 		return
 	}
 	if n == nil || n.Kind != document.Object {
@@ -157,7 +158,7 @@ func (r *reader) read(n *document.Node, path string, around header) {
 		r.Errors.Add(at, path, "is %v; want an object with apiVersion and kind", kind)
 		return
 	}
-	h, ok := r.header(n, path, around)
+	h, ok := r.header(n, path, implied)
 	if !ok {
 		return
 	}
@@ -171,8 +172,8 @@ func (r *reader) read(n *document.Node, path string, around header) {
 	}
 }
 
-// skip counts n if it is of no kind that is read here, and reports whether it is. A document
-// that is no object counts as one without a kind.
+// skip reports whether n is to be skipped because it is not an object of flow control, and
+// counts it if so. A document that is not an object counts as an object without a kind.
 func (r *reader) skip(n *document.Node, path string) bool {
 	kind := text(n.Get("kind"))
 	switch {
@@ -185,7 +186,7 @@ func (r *reader) skip(n *document.Node, path string) bool {
 	return true
 }
 
-// text returns a string, "" for anything else.
+// text returns the value of a string, or "" if n is not a string.
 func text(n *document.Node) string {
 	if n == nil || n.Kind != document.String {
 		return ""
@@ -193,13 +194,13 @@ func text(n *document.Node) string {
 	return n.Text
 }
 
-// header returns the kind and version of n if they are known.
-func (r *reader) header(n *document.Node, path string, around header) (h header, ok bool) {
-	kinds, named := kinds, "FlowSchema, PriorityLevelConfiguration or a List of them"
-	if around.kind != "" {
-		kinds, named = []string{around.kind}, around.kind+", as in the list around it"
+// header returns the type of n; ok is false if the type is not supported.
+func (r *reader) header(n *document.Node, path string, implied header) (h header, ok bool) {
+	kinds, choices := kinds, "FlowSchema, PriorityLevelConfiguration or a List of them"
+	if implied.kind != "" {
+		kinds, choices = []string{implied.kind}, implied.kind+", as the enclosing list says"
 	}
-	h.kind, ok = r.oneOf(n, path, "kind", around.kind, kinds, named)
+	h.kind, ok = r.oneOf(n, path, "kind", implied.kind, kinds, choices)
 	if !ok {
 		return h, false
 	}
@@ -211,31 +212,29 @@ func (r *reader) header(n *document.Node, path string, around header) (h header,
 	for _, v := range Versions() {
 		versions = append(versions, v.Name)
 	}
-	h.apiVersion, ok = r.oneOf(n, path, "apiVersion", around.apiVersion, versions, v1+" (or v1beta3, v1beta2, v1beta1, v1alpha1)")
+	h.apiVersion, ok = r.oneOf(n, path, "apiVersion", implied.apiVersion, versions, v1+" (or v1beta3, v1beta2, v1beta1, v1alpha1)")
 	return h, ok
 }
 
-// oneOf returns the named field of n, or what is implied when there is none, if it is one of want.
-func (r *reader) oneOf(n *document.Node, path, name, implied string, want []string, named string) (string, bool) {
-	value := n.Get(name)
+// oneOf returns the string in the named field of n, or the implied one if n does not have the
+// field; ok is false if the string is not one of want. Choices describes them in the error.
+func (r *reader) oneOf(n *document.Node, path, name, implied string, want []string, choices string) (value string, ok bool) {
+	field := n.Get(name)
 	path = document.Join(path, name)
 	switch {
-	case value == nil || value.Kind == document.Null:
+	case field == nil || field.Kind == document.Null:
 		if implied == "" {
-			r.Fail(n, path, "is missing; want %s", named)
+			r.Fail(n, path, "is missing; want %s", choices)
 		}
 		return implied, implied != ""
-	case value.Kind != document.String:
-		r.Fail(value, path, "is %v; want %s", value.Kind, named)
+	case field.Kind != document.String:
+		r.Fail(field, path, "is %v; want %s", field.Kind, choices)
+		return "", false
+	case !slices.Contains(want, field.Text):
+		r.Fail(field, path, "%q is not supported; use %s%s", field.Text, choices, document.Suggest(field.Text, want))
 		return "", false
 	}
-	for _, w := range want {
-		if value.Text == w {
-			return w, true
-		}
-	}
-	r.Fail(value, path, "%q is not supported; want %s%s", value.Text, named, document.Suggest(value.Text, want))
-	return "", false
+	return field.Text, true
 }
 
 func (r *reader) readList(n *document.Node, path string, h header) {
@@ -246,19 +245,19 @@ func (r *reader) readList(n *document.Node, path string, h header) {
 		r.Fail(n, itemsPath, "is missing")
 		return
 	}
-	if l.Items.Node == nil { // null is how a server prints an empty list
+	if l.Items.Node == nil { // a server prints an empty list as null
 		return
 	}
 	if l.Items.Kind != document.List {
 		r.Fail(l.Items.Node, itemsPath, "is %v; want a list", l.Items.Kind)
 		return
 	}
-	var around header
+	var implied header
 	if h.kind != kindList {
-		around = header{h.apiVersion, strings.TrimSuffix(h.kind, listSuffix)}
+		implied = header{h.apiVersion, strings.TrimSuffix(h.kind, listSuffix)}
 	}
 	for i, item := range l.Items.Items {
-		r.read(item, document.Index(itemsPath, i), around)
+		r.read(item, document.Index(itemsPath, i), implied)
 	}
 }
 
@@ -272,7 +271,7 @@ func (r *reader) readFlowSchema(n *document.Node, path, apiVersion string) {
 	s.Spec.setDefaults()
 	v.metadata(&o.Metadata)
 	v.flowSchema(s)
-	r.claim(v, kindFlowSchema, s.Name)
+	r.unique(v, kindFlowSchema, s.Name)
 	if v.ok() {
 		r.objects.FlowSchemas = append(r.objects.FlowSchemas, s)
 	}
@@ -300,7 +299,7 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 	r.explainShares(v, apiVersion)
 	level.Name, level.Origin = metadata.Name, v.origin(apiVersion, &metadata)
 	if apiVersion != v1 && level.Spec.Limited != nil && level.Spec.Shares() == 0 {
-		level.Spec.Limited.NominalConcurrencyShares = nil // the default
+		level.Spec.Limited.NominalConcurrencyShares = nil // setDefaults replaces it
 		if apiVersion == v1beta3 && metadata.Annotations.Get(keepZeroShares) != nil {
 			level.Spec.Limited.NominalConcurrencyShares = new(int32)
 		}
@@ -308,13 +307,13 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 	level.Spec.setDefaults()
 	v.metadata(&metadata)
 	v.priorityLevel(&level, shares)
-	r.claim(v, kindPriorityLevel, level.Name)
+	r.unique(v, kindPriorityLevel, level.Name)
 	if v.ok() {
 		r.objects.PriorityLevels = append(r.objects.PriorityLevels, &level)
 	}
 }
 
-// decodeObject reads n into o and returns the validator for what it says.
+// decodeObject decodes n into o and returns the validator of the result.
 func (r *reader) decodeObject(n *document.Node, path string, o any) *validator {
 	before := len(r.Errors)
 	r.Decode(n, path, o)
@@ -339,8 +338,9 @@ func (v *validator) origin(apiVersion string, m *metadata) *Origin {
 	return o
 }
 
-// template notes, in place of all other mistakes of an object, that its name or spec is a
-// template that nobody has rendered, and reports whether it is.
+// template reports whether the name or the spec of an object contains an unrendered template.
+// If so, one error about the template replaces all other errors of the object, which are
+// consequences of it.
 func (r *reader) template(v *validator) bool {
 	at, path := templated(v.object.Root.Get("metadata").Get("name"), "metadata.name")
 	if at == nil {
@@ -353,11 +353,12 @@ func (r *reader) template(v *validator) bool {
 		path = v.path + "." + path
 	}
 	r.Errors = r.Errors[:v.first]
-	r.Fail(at, path, "%q is a template; want it rendered, as by helm template", document.Abridge(at.Text))
+	r.Fail(at, path, "%q is a template; render it first, for example with helm template", document.Abridge(at.Text))
 	return true
 }
 
-// templated returns the first string at or below n with an action of a Go template in it.
+// templated returns the first string at or below n that contains an action of a Go template,
+// and its path.
 func templated(n *document.Node, path string) (*document.Node, string) {
 	if n == nil {
 		return nil, ""
@@ -378,30 +379,30 @@ func templated(n *document.Node, path string) (*document.Node, string) {
 	return nil, ""
 }
 
-// explainShares says in the mistake about shares under the name of another version which
-// versions have that name.
+// explainShares replaces the error about an unknown field if the field is the one that other
+// API versions have for the shares: the new error names those versions and the right field.
 func (r *reader) explainShares(v *validator, apiVersion string) {
-	here, elsewhere := nominalShares, assuredShares
+	right, wrong := nominalShares, assuredShares
 	if versionOf(apiVersion).Shares == assuredShares {
-		here, elsewhere = elsewhere, here
+		right, wrong = wrong, right
 	}
-	var versions []string
+	var versions []string // those that have the wrong field
 	for _, version := range Versions() {
-		if version.Shares == elsewhere {
+		if version.Shares == wrong {
 			versions = append(versions, strings.TrimPrefix(version.Name, group+"/"))
 		}
 	}
 	for i := range r.Errors[v.first:v.decoded] {
-		m := &r.Errors[v.first+i]
-		if strings.HasSuffix(m.Path, "spec.limited."+elsewhere) && strings.HasPrefix(m.Message, "unknown field") {
-			m.Message = fmt.Sprintf("is a field of %s; use %s in %s", strings.Join(versions, ", "), here,
+		e := &r.Errors[v.first+i]
+		if strings.HasSuffix(e.Path, "spec.limited."+wrong) && strings.HasPrefix(e.Message, "unknown field") {
+			e.Message = fmt.Sprintf("is a field of %s; use %s in %s", strings.Join(versions, ", "), right,
 				strings.TrimPrefix(apiVersion, group+"/"))
 		}
 	}
 }
 
-// claim notes a mistake when another object has the kind and name.
-func (r *reader) claim(v *validator, kind, name string) {
+// unique adds an error if an earlier object has the same kind and name.
+func (r *reader) unique(v *validator, kind, name string) {
 	if name == "" {
 		return
 	}
@@ -413,7 +414,8 @@ func (r *reader) claim(v *validator, kind, name string) {
 	r.seen[key] = v.object.Position("metadata.name")
 }
 
-// priorityLevelSpecAssured is PriorityLevelSpec as the versions up to v1beta2 write it.
+// priorityLevelSpecAssured is PriorityLevelSpec in the versions up to v1beta2, which call the
+// shares assuredConcurrencyShares.
 type priorityLevelSpecAssured struct {
 	Type    string              `json:"type" document:"required"`
 	Limited *limitedSpecAssured `json:"limited"`

@@ -14,17 +14,17 @@ import (
 	"apfsim/document/yaml"
 )
 
-// decode reads text as file f, and both kinds of mistake together.
+// decode reads text as file f. It returns the errors of the parser and of the decoder together.
 func decode(text string) (config.Objects, document.Errors) {
-	docs, mistakes := yaml.Parse("f", []byte(text))
+	docs, errs := yaml.Parse("f", []byte(text))
 	d := config.Decode(docs...)
-	return d.Objects, append(mistakes, d.Errors...)
+	return d.Objects, append(errs, d.Errors...)
 }
 
-// ignoreOrigin leaves out of a comparison where objects were read.
+// ignoreOrigin excludes from a comparison where the objects were read.
 var ignoreOrigin = cmpopts.IgnoreTypes(&config.Origin{})
 
-// flowSchema and level return objects of that spec, indented as it is.
+// flowSchema and level return the text of an object with this spec, which is indented.
 func flowSchema(name, spec string) string {
 	return fmt.Sprintf("apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchema\nmetadata: {name: %s}\nspec:\n%s", name, spec)
 }
@@ -42,16 +42,16 @@ func export(t *testing.T) []byte {
 }
 
 func TestSuggestedIsWhatAServerCreates(t *testing.T) {
-	objects, mistakes := decode(string(export(t)))
-	if mistakes != nil {
-		t.Fatal(mistakes)
+	objects, errs := decode(string(export(t)))
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	if diff := cmp.Diff(objects, config.Suggested(), ignoreOrigin); diff != "" {
 		t.Errorf("the export (-) and the suggested objects (+) differ:\n%s", diff)
 	}
 }
 
-// Every version says the same two objects in its own words.
+// The same two objects, written in every API version, are decoded to equal objects.
 func TestVersionsAgree(t *testing.T) {
 	want := config.Objects{PriorityLevels: []*config.PriorityLevel{
 		{Name: "batch", Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &config.LimitedSpec{
@@ -68,7 +68,7 @@ func TestVersionsAgree(t *testing.T) {
 		"v1": "nominalConcurrencyShares", "v1beta3": "nominalConcurrencyShares",
 		"v1beta2": "assuredConcurrencyShares", "v1beta1": "assuredConcurrencyShares", "v1alpha1": "assuredConcurrencyShares",
 	} {
-		objects, mistakes := decode(level(version, "batch", `
+		objects, errs := decode(level(version, "batch", `
   type: Limited
   limited:
     `+shares+`: 7
@@ -77,8 +77,8 @@ func TestVersionsAgree(t *testing.T) {
     limitResponse: {type: Queue, queuing: {queues: 16, handSize: 4}}
 ---
 `) + level(version, "exempt", "  type: Exempt\n  exempt: {nominalConcurrencyShares: 3}\n"))
-		if mistakes != nil {
-			t.Errorf("%s: %v", version, mistakes)
+		if errs != nil {
+			t.Errorf("%s: %v", version, errs)
 		}
 		if diff := cmp.Diff(want, objects, ignoreOrigin); diff != "" {
 			t.Errorf("%s: want (-), got (+):\n%s", version, diff)
@@ -87,12 +87,12 @@ func TestVersionsAgree(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	objects, mistakes := decode(flowSchema("a", "  priorityLevelConfiguration: {name: b}\n  rules: []\n---\n") +
+	objects, errs := decode(flowSchema("a", "  priorityLevelConfiguration: {name: b}\n  rules: []\n---\n") +
 		level("v1", "b", "  type: Limited\n  limited: {limitResponse: {type: Queue, queuing: {}}}\n---\n") +
 		level("v1", "c", "  type: Limited\n  limited: {limitResponse: {type: Reject}}\n---\n") +
 		level("v1", "exempt", "  type: Exempt\n"))
-	if mistakes != nil {
-		t.Fatal(mistakes)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	limited := func(name string, response config.LimitResponse) *config.PriorityLevel {
 		return &config.PriorityLevel{Name: name, Spec: config.PriorityLevelSpec{Type: config.TypeLimited,
@@ -112,7 +112,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Zero shares are a value in v1. Before, they were an absent one, unless v1beta3 says otherwise.
+// 0 shares mean 0 in v1. In earlier versions they mean the default, except in a v1beta3 object
+// with the annotation that keeps them.
 func TestZeroShares(t *testing.T) {
 	const annotation = "{name: a, annotations: {flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares: ''}}"
 	for _, c := range []struct {
@@ -135,9 +136,9 @@ func TestZeroShares(t *testing.T) {
 	} {
 		text := level(c.version, "a", "  type: Limited\n  limited:\n    limitResponse: {type: Reject}\n    "+c.shares+"\n")
 		text = strings.Replace(text, "{name: a}", c.metadata, 1)
-		objects, mistakes := decode(text)
-		if mistakes != nil || len(objects.PriorityLevels) != 1 {
-			t.Errorf("%s %s %s: %v", c.version, c.metadata, c.shares, mistakes)
+		objects, errs := decode(text)
+		if errs != nil || len(objects.PriorityLevels) != 1 {
+			t.Errorf("%s %s %s: %v", c.version, c.metadata, c.shares, errs)
 			continue
 		}
 		if got := objects.PriorityLevels[0].Spec.Shares(); got != c.want {
@@ -146,9 +147,9 @@ func TestZeroShares(t *testing.T) {
 	}
 }
 
-// What a server adds is no mistake, whatever it is.
+// The fields that a server adds are not errors, whatever their values.
 func TestServerWrittenFieldsAreTolerated(t *testing.T) {
-	objects, mistakes := decode(`{
+	objects, errs := decode(`{
   "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
   "metadata": {
     "name": "batch", "uid": "5f0c", "generation": 3, "resourceVersion": "9", "selfLink": "\/apis\/x",
@@ -160,14 +161,14 @@ func TestServerWrittenFieldsAreTolerated(t *testing.T) {
   "spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}},
   "status": {"conditions": [{"type": "Dangling", "anything": 1}]}
 }`)
-	if mistakes != nil || objects.PriorityLevel("batch") == nil {
-		t.Errorf("%v", mistakes)
+	if errs != nil || objects.PriorityLevel("batch") == nil {
+		t.Errorf("%v", errs)
 	}
 }
 
-// The items of a list that a server prints for kubectl get --raw have neither kind nor version.
+// The items of the list that a server returns for kubectl get --raw have neither kind nor apiVersion.
 func TestListsOfOneKind(t *testing.T) {
-	objects, mistakes := decode(`{"kind":"FlowSchemaList","apiVersion":"flowcontrol.apiserver.k8s.io/v1","metadata":{"resourceVersion":"7"},
+	objects, errs := decode(`{"kind":"FlowSchemaList","apiVersion":"flowcontrol.apiserver.k8s.io/v1","metadata":{"resourceVersion":"7"},
 "items":[{"metadata":{"name":"b"},"spec":{"priorityLevelConfiguration":{"name":"p"}}},
 {"metadata":{"name":"a"},"spec":{"priorityLevelConfiguration":{"name":"p"}}}]}
 ---
@@ -178,8 +179,8 @@ func TestListsOfOneKind(t *testing.T) {
 ---
 {"kind":"List","apiVersion":"v1","items":[]}
 `)
-	if mistakes != nil {
-		t.Fatal(mistakes)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	if len(objects.FlowSchemas) != 2 || objects.FlowSchemas[0].Name != "b" || objects.FlowSchemas[1].Name != "a" {
 		t.Errorf("the FlowSchemas are not b and a, as in the text: %v", objects.FlowSchemas)
@@ -189,27 +190,27 @@ func TestListsOfOneKind(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAnObjectOfFlowControl(t *testing.T) {
+func TestUnsupportedKindsAndVersions(t *testing.T) {
 	const want = "FlowSchema, PriorityLevelConfiguration or a List of them"
 	const versions = "flowcontrol.apiserver.k8s.io/v1 (or v1beta3, v1beta2, v1beta1, v1alpha1)"
 	for text, message := range map[string]string{
-		"apiVersion: v1\nkind: Flowschema":                              `f:2:7: kind: "Flowschema" is not supported; want ` + want + ` (did you mean "FlowSchema"?)`,
-		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: Flowscheme": `f:2:7: kind: "Flowscheme" is not supported; want ` + want + ` (did you mean "FlowSchema"?)`,
+		"apiVersion: v1\nkind: Flowschema":                              `f:2:7: kind: "Flowschema" is not supported; use ` + want + ` (did you mean "FlowSchema"?)`,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: Flowscheme": `f:2:7: kind: "Flowscheme" is not supported; use ` + want + ` (did you mean "FlowSchema"?)`,
 		"apiVersion: flowcontrol.apiserver.k8s.io/v1":                   "f:1:1: kind: is missing; want " + want,
 		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: 3":          "f:2:7: kind: is a number; want " + want,
 		"kind: FlowSchema":                 "f:1:1: apiVersion: is missing; want " + versions,
-		"apiVersion: v1\nkind: FlowSchema": `f:1:13: apiVersion: "v1" is not supported; want ` + versions,
-		"apiVersion: flowcontrol.apiserver.k8s.io/v2\nkind: FlowSchema": `f:1:13: apiVersion: "flowcontrol.apiserver.k8s.io/v2" is not supported; want ` + versions +
+		"apiVersion: v1\nkind: FlowSchema": `f:1:13: apiVersion: "v1" is not supported; use ` + versions,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v2\nkind: FlowSchema": `f:1:13: apiVersion: "flowcontrol.apiserver.k8s.io/v2" is not supported; use ` + versions +
 			` (did you mean "flowcontrol.apiserver.k8s.io/v1"?)`,
-		"apiVersion: v2\nkind: List\nitems: []": `f:1:13: apiVersion: "v2" is not supported; want v1 for a List (did you mean "v1"?)`,
+		"apiVersion: v2\nkind: List\nitems: []": `f:1:13: apiVersion: "v2" is not supported; use v1 for a List (did you mean "v1"?)`,
 		"apiVersion: v1\nkind: List":            "f:1:1: items: is missing",
 		"apiVersion: v1\nkind: List\nitems: 1":  "f:3:8: items: is a number; want a list",
 		"apiVersion: v1\nkind: List\nitms: []\nitems:\n-\n- kind: Pod": `f:3:1: itms: unknown field (did you mean "items"?)` +
 			"\nf:5:2: items[0]: is nothing; want an object with apiVersion and kind",
-		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchemaList\nitems:\n- kind: Pod": `f:4:9: items[0].kind: "Pod" is not supported; want FlowSchema, as in the list around it`,
+		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchemaList\nitems:\n- kind: Pod": `f:4:9: items[0].kind: "Pod" is not supported; use FlowSchema, as the enclosing list says`,
 	} {
-		objects, mistakes := decode(text)
-		if got := mistakes.Error(); got != message || len(objects.FlowSchemas) != 0 {
+		objects, errs := decode(text)
+		if got := errs.Error(); got != message || len(objects.FlowSchemas) != 0 {
 			t.Errorf("%q:\ngot  %s\nwant %s", text, got, message)
 		}
 	}
@@ -217,7 +218,7 @@ func TestWhatIsNotAnObjectOfFlowControl(t *testing.T) {
 
 // Objects of other kinds are skipped and counted, within lists too.
 func TestObjectsOfOtherKindsAreSkipped(t *testing.T) {
-	docs, mistakes := yaml.Parse("f", []byte(`kind: Deployment
+	docs, errs := yaml.Parse("f", []byte(`kind: Deployment
 apiVersion: apps/v1
 ---
 a: 1
@@ -238,15 +239,15 @@ items:
 - {apiVersion: v1, kind: Service}
 `))
 	d := config.Decode(docs...)
-	if mistakes != nil || d.Errors != nil || len(d.Objects.FlowSchemas) != 1 {
-		t.Errorf("%v %v: got %d FlowSchemas, want a", mistakes, d.Errors, len(d.Objects.FlowSchemas))
+	if errs != nil || d.Errors != nil || len(d.Objects.FlowSchemas) != 1 {
+		t.Errorf("%v %v: got %d FlowSchemas, want a", errs, d.Errors, len(d.Objects.FlowSchemas))
 	}
 	if got, want := d.Skipped.String(), "no kind 3, Service 2, Deployment 1, Pod 1"; got != want || d.Skipped.Total() != 7 {
 		t.Errorf("skipped %d: %s, want 7: %s", d.Skipped.Total(), got, want)
 	}
 }
 
-// Each object knows its file, its position there and what its metadata says.
+// The origin of an object has its file, its position there and what its metadata says.
 func TestOrigin(t *testing.T) {
 	docs, _ := yaml.Parse("f", []byte(`apiVersion: v1
 kind: List
@@ -290,7 +291,7 @@ items:
 	}
 }
 
-// Versions that Kubernetes 1.37 does not serve are read, with a note for each file.
+// API versions that Kubernetes 1.37 does not serve are read, with one note for each file and version.
 func TestVersionsNoLongerServed(t *testing.T) {
 	response := "  type: Limited\n  limited: {limitResponse: {type: Reject}}\n---\n"
 	docs, _ := yaml.Parse("f", []byte(level("v1beta3", "a", response)+level("v1beta3", "b", response)+
@@ -307,19 +308,19 @@ func TestVersionsNoLongerServed(t *testing.T) {
 	}
 }
 
-// A chart's template is one mistake, not all those that follow from it.
+// An unrendered template of a chart is one error; its consequences are not reported.
 func TestTemplates(t *testing.T) {
 	text := flowSchema("\"{{ .Values.name }}\"", "  priorityLevelConfiguration: {name: A}\n") + "---\n" +
 		flowSchema("a", "  priorityLevelConfiguration: {name: b}\n  matchingPrecedence: \"{{ .Values.p }}\"\n")
-	_, mistakes := decode(text)
-	want := "f:3:18: metadata.name: \"{{ .Values.name }}\" is a template; want it rendered, as by helm template\n" +
-		"f:12:23: spec.matchingPrecedence: \"{{ .Values.p }}\" is a template; want it rendered, as by helm template"
-	if got := mistakes.Error(); got != want {
+	_, errs := decode(text)
+	want := "f:3:18: metadata.name: \"{{ .Values.name }}\" is a template; render it first, for example with helm template\n" +
+		"f:12:23: spec.matchingPrecedence: \"{{ .Values.p }}\" is a template; render it first, for example with helm template"
+	if got := errs.Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestTwoOfOneName(t *testing.T) {
+func TestDuplicateNames(t *testing.T) {
 	docs, _ := yaml.Parse("f", []byte(flowSchema("a", "  priorityLevelConfiguration: {name: a}\n---\n")+
 		level("v1", "a", "  type: Limited\n  limited: {limitResponse: {type: Reject}}\n---\n")))
 	more, _ := yaml.Parse("g", []byte(flowSchema("a", "  priorityLevelConfiguration: {name: other}\n")))
@@ -333,7 +334,7 @@ func TestTwoOfOneName(t *testing.T) {
 	}
 }
 
-// Objects are part of a larger document just as they are one of their own.
+// Objects within a larger document are decoded like a document of their own.
 func TestObjectsWithinADocument(t *testing.T) {
 	docs, _ := yaml.Parse("f", []byte(`spec:
   objects:
@@ -379,17 +380,17 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		objects, mistakes := decode(string(text))
-		if len(mistakes) > 0 {
+		objects, errs := decode(string(text))
+		if len(errs) > 0 {
 			return
 		}
 		again, err := yaml.Marshal(objects.Manifest())
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, mistakes := decode(string(again))
-		if diff := cmp.Diff(objects, back, ignoreOrigin); diff != "" || mistakes != nil {
-			t.Errorf("%v\nbefore (-) and after (+) writing it:\n%s", mistakes, diff)
+		back, errs := decode(string(again))
+		if diff := cmp.Diff(objects, back, ignoreOrigin); diff != "" || errs != nil {
+			t.Errorf("%v\nbefore (-) and after (+) writing it:\n%s", errs, diff)
 		}
 	})
 }

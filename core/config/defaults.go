@@ -1,6 +1,6 @@
 package config
 
-// What a server fills in for absent fields (k8s.io/kubernetes/pkg/apis/flowcontrol/v1).
+// The defaults that a server fills in for absent fields (k8s.io/kubernetes/pkg/apis/flowcontrol/v1).
 const (
 	defaultMatchingPrecedence = 1000
 	defaultShares             = 30
@@ -9,7 +9,8 @@ const (
 	defaultQueueLengthLimit   = 50
 )
 
-// setDefaults fills in what is absent, and makes an empty list an absent one.
+// setDefaults fills in the defaults of absent fields. It replaces an empty list by nil, so
+// that specs which mean the same are equal.
 func (s *FlowSchemaSpec) setDefaults() {
 	setDefault(&s.MatchingPrecedence, defaultMatchingPrecedence)
 	dropEmpty(&s.Rules)
@@ -22,7 +23,7 @@ func (s *FlowSchemaSpec) setDefaults() {
 	}
 }
 
-// setDefaults fills in what is absent.
+// setDefaults fills in the defaults of absent fields.
 func (s *PriorityLevelSpec) setDefaults() {
 	if s.Type == TypeExempt && s.Exempt == nil {
 		s.Exempt = &ExemptSpec{}

@@ -9,10 +9,10 @@ import (
 
 const maxMatchingPrecedence = 10000
 
-// verbs are those that a rule may name besides the wildcard.
+// verbs are the verbs that a rule may name besides the wildcard.
 var verbs = []string{"get", "list", "create", "update", "delete", "deletecollection", "patch", "watch", "proxy"}
 
-// flowSchema validates a FlowSchema that has its defaults.
+// flowSchema validates a FlowSchema whose defaults are filled in.
 func (v *validator) flowSchema(s *FlowSchema) {
 	spec := &s.Spec
 	switch p := spec.MatchingPrecedence; {
@@ -70,7 +70,7 @@ func (v *validator) subject(path string, s *Subject) {
 		case field.kind == s.Kind && !field.set:
 			v.fail(path+"."+field.name, "is missing from a subject of kind %s", s.Kind)
 		case field.kind != s.Kind && field.set:
-			v.fail(path+"."+field.name, "does not go with kind %s", s.Kind)
+			v.fail(path+"."+field.name, "is not allowed for kind %s; remove it", s.Kind)
 		}
 	}
 	switch {
@@ -88,8 +88,8 @@ func (v *validator) subject(path string, s *Subject) {
 
 func (v *validator) resourceRule(path string, r *ResourceRule) {
 	v.verbs(path+".verbs", r.Verbs)
-	v.choice(path+".apiGroups", r.APIGroups)
-	v.choice(path+".resources", r.Resources)
+	v.choices(path+".apiGroups", r.APIGroups)
+	v.choices(path+".resources", r.Resources)
 	namespaces := path + ".namespaces"
 	if len(r.Namespaces) == 0 {
 		if !r.ClusterScope {
@@ -97,7 +97,7 @@ func (v *validator) resourceRule(path string, r *ResourceRule) {
 		}
 		return
 	}
-	if v.choice(namespaces, r.Namespaces) {
+	if v.choices(namespaces, r.Namespaces) {
 		for i, name := range r.Namespaces {
 			v.dnsLabel(document.Index(namespaces, i), name)
 		}
@@ -107,23 +107,24 @@ func (v *validator) resourceRule(path string, r *ResourceRule) {
 func (v *validator) nonResourceRule(path string, r *NonResourceRule) {
 	v.verbs(path+".verbs", r.Verbs)
 	urls := path + ".nonResourceURLs"
-	if v.choice(urls, r.NonResourceURLs) {
+	if v.choices(urls, r.NonResourceURLs) {
 		for i, url := range r.NonResourceURLs {
 			v.nonResourceURL(document.Index(urls, i), url)
 		}
 	}
 }
 
-// choice validates a list that a rule matches against, and reports whether its items are
-// yet to be looked at one by one.
-func (v *validator) choice(path string, list []string) bool {
+// choices validates a list of values that a rule matches: it is not empty, and a wildcard is
+// its only item. It reports whether the caller must validate each item, which is not so for
+// a wildcard.
+func (v *validator) choices(path string, list []string) bool {
 	switch {
 	case len(list) == 0:
 		v.fail(path, "is empty; want at least one, or %q", Wildcard)
 		return false
 	case slices.Contains(list, Wildcard):
 		if len(list) > 1 {
-			v.fail(path, "has %q and others; want %q alone, which matches everything", Wildcard, Wildcard)
+			v.fail(path, "has %q and other items; use %q alone, which matches everything", Wildcard, Wildcard)
 		}
 		return false
 	}
@@ -131,14 +132,14 @@ func (v *validator) choice(path string, list []string) bool {
 }
 
 func (v *validator) verbs(path string, list []string) {
-	if v.choice(path, list) {
+	if v.choices(path, list) {
 		for i, verb := range list {
 			v.oneOf(document.Index(path, i), verb, verbs...)
 		}
 	}
 }
 
-// nonResourceURL validates a path in which a wildcard may only stand for all of a last step.
+// nonResourceURL validates a path. Only its last step may be a wildcard.
 func (v *validator) nonResourceURL(path, url string) {
 	switch wildcards := strings.Count(url, Wildcard); {
 	case !strings.HasPrefix(url, "/"):
@@ -148,6 +149,6 @@ func (v *validator) nonResourceURL(path, url string) {
 	case strings.Contains(url, "//"):
 		v.fail(path, "%q contains a double slash", url)
 	case wildcards > 1 || wildcards == 1 && !strings.HasSuffix(url, "/*"):
-		v.fail(path, "%q: a wildcard may only stand at the end, as in /healthz/*", url)
+		v.fail(path, "%q has a wildcard that is not the last step; use a path such as /healthz/*", url)
 	}
 }

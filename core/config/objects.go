@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// FlowSchema returns the FlowSchema of that name, nil when there is none.
+// FlowSchema returns the FlowSchema with this name, or nil if there is none.
 func (o Objects) FlowSchema(name string) *FlowSchema {
 	for _, s := range o.FlowSchemas {
 		if s.Name == name {
@@ -12,7 +12,7 @@ func (o Objects) FlowSchema(name string) *FlowSchema {
 	return nil
 }
 
-// PriorityLevel returns the level of that name, nil when there is none.
+// PriorityLevel returns the level with this name, or nil if there is none.
 func (o Objects) PriorityLevel(name string) *PriorityLevel {
 	for _, l := range o.PriorityLevels {
 		if l.Name == name {
@@ -22,8 +22,9 @@ func (o Objects) PriorityLevel(name string) *PriorityLevel {
 	return nil
 }
 
-// Merge returns the objects of base, each replaced by the one of over that has its kind
-// and name, and then the other ones of over. The objects themselves are shared.
+// Merge returns the objects of base followed by those of over. An object of over replaces
+// the object of base with the same kind and name, in its position. The result shares the
+// objects with its arguments.
 func Merge(base, over Objects) Objects {
 	return Objects{
 		FlowSchemas:    merge(base.FlowSchemas, over.FlowSchemas, func(s *FlowSchema) string { return s.Name }),
@@ -33,23 +34,23 @@ func Merge(base, over Objects) Objects {
 
 func merge[T any](base, over []T, name func(T) string) []T {
 	merged := slices.Clone(base)
-	places := make(map[string]int, len(base)+len(over))
+	indices := make(map[string]int, len(base)+len(over))
 	for i, o := range merged {
-		places[name(o)] = i
+		indices[name(o)] = i
 	}
 	for _, o := range over {
-		if i, ok := places[name(o)]; ok {
+		if i, ok := indices[name(o)]; ok {
 			merged[i] = o
 			continue
 		}
-		places[name(o)] = len(merged)
+		indices[name(o)] = len(merged)
 		merged = append(merged, o)
 	}
 	return merged
 }
 
-// Complete returns o with the mandatory objects that it lacks, as a server supplies them:
-// exempt first, catch-all last. The objects themselves are shared.
+// Complete returns o with the mandatory objects that it lacks, which a server would create:
+// exempt comes first, catch-all last. The result shares the objects with o.
 func Complete(o Objects) Objects {
 	mandatory := Mandatory()
 	schemas, levels := slices.Clone(o.FlowSchemas), slices.Clone(o.PriorityLevels)
@@ -68,7 +69,8 @@ func Complete(o Objects) Objects {
 	return Objects{schemas, levels}
 }
 
-// Dangling returns the FlowSchemas whose level does not exist, which a server ignores.
+// Dangling returns the FlowSchemas that refer to a level that does not exist. A server
+// ignores them.
 func Dangling(o Objects) []*FlowSchema {
 	levels := make(map[string]bool, len(o.PriorityLevels))
 	for _, l := range o.PriorityLevels {
@@ -83,9 +85,9 @@ func Dangling(o Objects) []*FlowSchema {
 	return dangling
 }
 
-// Manifest returns the objects as a List of v1, made of what encoding/json writes with
-// its fields in alphabetical order, as kubectl prints it, and without anything that a
-// server adds. Decoding it yields the same objects.
+// Manifest returns the objects as a List of v1 for encoding/json. It consists of maps, so
+// that the fields are written in alphabetical order as kubectl prints them, and it has no
+// field that a server adds. Decoding the text yields equal objects.
 func (o Objects) Manifest() any {
 	items := []any{}
 	for _, s := range o.FlowSchemas {

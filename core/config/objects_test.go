@@ -12,7 +12,8 @@ import (
 	"apfsim/document/yaml"
 )
 
-// The manifest of the suggested objects is the export without what the server added.
+// The manifest of the suggested objects equals the export of a server without the fields that
+// the server added.
 func TestManifestReadsAsKubectlPrintsIt(t *testing.T) {
 	var want strings.Builder
 	skip := ""
@@ -44,11 +45,11 @@ func TestManifestReadsAsKubectlPrintsIt(t *testing.T) {
 	}
 	got, err = yaml.Marshal(config.Objects{}.Manifest())
 	if want := "apiVersion: v1\nitems: []\nkind: List\n"; err != nil || string(got) != want {
-		t.Errorf("no objects read %q (%v), want %q", got, err, want)
+		t.Errorf("the manifest of no objects is %q (%v), want %q", got, err, want)
 	}
 }
 
-// Whatever is valid comes back the same after it was written.
+// Valid objects are unchanged after they are written and decoded.
 func TestDecodingAManifestYieldsTheSameObjects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		objects := drawObjects(t)
@@ -56,9 +57,9 @@ func TestDecodingAManifestYieldsTheSameObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, mistakes := decode(string(text))
-		if mistakes != nil {
-			t.Fatalf("%v\nin\n%s", mistakes, text)
+		back, errs := decode(string(text))
+		if errs != nil {
+			t.Fatalf("%v\nin\n%s", errs, text)
 		}
 		if diff := cmp.Diff(objects, back, ignoreOrigin); diff != "" {
 			t.Fatalf("before (-) and after (+) writing it:\n%s", diff)
@@ -202,7 +203,7 @@ func TestDangling(t *testing.T) {
 	}
 }
 
-// A caller may change the objects that it was given without changing anyone else's.
+// A caller that changes the objects it was given changes no other caller's objects.
 func TestBootstrapObjectsAreTheCallers(t *testing.T) {
 	o := config.Suggested()
 	for _, s := range o.FlowSchemas {
@@ -225,9 +226,9 @@ func reread(t *testing.T, o config.Objects) *document.Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, mistakes := yaml.Parse("f", text)
-	if mistakes != nil {
-		t.Fatal(mistakes)
+	docs, errs := yaml.Parse("f", text)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	return docs[0].Root
 }

@@ -7,18 +7,18 @@ import (
 	"apfsim/document"
 )
 
-// Origin says where an object was read and what its metadata says. Objects that were not
-// read, as those of the built-in sets, have none.
+// Origin says where an object was read, and holds what its text says besides the spec. Only
+// objects that were decoded have one; the built-in objects do not.
 type Origin struct {
-	Document    document.Document // the file, and the object's own node as root
-	APIVersion  string            // as written, e.g. flowcontrol.apiserver.k8s.io/v1beta3
-	Annotations map[string]string // nil when there are none
-	Generation  int64             // of the object's spec, as a server counts it; 0 when absent
+	Document    document.Document // the file; Root is the object
+	APIVersion  string            // as written, for example flowcontrol.apiserver.k8s.io/v1beta3
+	Annotations map[string]string // nil if there are none
+	Generation  int64             // metadata.generation: how often a server has seen the spec change; 0 if absent
 }
 
-// Position returns the position of the value at a path within the object, as
-// spec.rules[0].subjects, or of the nearest thing around it when the text leaves it out. The
-// path "" is the object itself. A nil Origin has no position.
+// Position returns the position of the value at a path within the object, such as
+// spec.rules[0].subjects, or of the closest enclosing value if the text does not have it. The
+// path "" is the object itself. The position of a nil Origin is empty.
 func (o *Origin) Position(path string) document.Position {
 	if o == nil {
 		return document.Position{}
@@ -29,10 +29,10 @@ func (o *Origin) Position(path string) document.Position {
 // Version is a version of the API group of both kinds.
 type Version struct {
 	Name string // flowcontrol.apiserver.k8s.io/v1
-	// ServedFrom and RemovedIn are minor releases of Kubernetes 1.x: the first that serves the
-	// version by default, and the first that no longer does (0 for none).
+	// ServedFrom and RemovedIn are minor releases of Kubernetes 1.x: the first release that
+	// serves the version by default, and the first that no longer serves it, or 0.
 	ServedFrom, RemovedIn int
-	// Shares is the field of a Limited level that has its shares.
+	// Shares is the name of the field that has the shares of a Limited level.
 	Shares string
 }
 
@@ -41,7 +41,7 @@ const (
 	assuredShares = "assuredConcurrencyShares"
 )
 
-// Versions returns the versions of the API group, the newest first
+// Versions returns the versions of the API group, with the newest first
 // (k8s.io/api/flowcontrol, APILifecycleRemoved).
 func Versions() []Version {
 	return []Version{
@@ -53,7 +53,7 @@ func Versions() []Version {
 	}
 }
 
-// versionOf returns what is known of a version by its name.
+// versionOf returns the version with this name, or the zero Version if there is none.
 func versionOf(name string) Version {
 	for _, v := range Versions() {
 		if v.Name == name {
@@ -63,8 +63,9 @@ func versionOf(name string) Version {
 	return Version{}
 }
 
-// RemovedVersions returns a note for each file and version of the API group of which there
-// are objects, but which Kubernetes 1.37 no longer serves. They are decoded all the same.
+// RemovedVersions returns the API versions of the objects that Kubernetes 1.37 no longer
+// serves, with one note for each file and version. Such objects are valid input, because
+// files are often older than the cluster.
 func RemovedVersions(o Objects) document.Errors {
 	type key struct{ file, version string }
 	var keys []key
@@ -101,13 +102,13 @@ func RemovedVersions(o Objects) document.Errors {
 	return notes
 }
 
-// KindCount says how many objects of a kind there are.
+// KindCount is the number of objects of a kind.
 type KindCount struct {
-	Kind  string `json:"kind"` // "" for objects that name none
+	Kind  string `json:"kind"` // "" for objects without a kind
 	Count int    `json:"count"`
 }
 
-// Kinds counts objects by their kind: the most frequent kind first, then by name.
+// Kinds counts objects by kind, in descending order of count, then by name.
 type Kinds []KindCount
 
 // Total returns the number of objects.
@@ -118,7 +119,7 @@ func (k Kinds) Total() (total int) {
 	return total
 }
 
-// String returns the kinds as "Deployment 12, Service 2".
+// String returns the counts as text, for example "Deployment 12, Service 2".
 func (k Kinds) String() string {
 	texts := make([]string, len(k))
 	for i, c := range k {

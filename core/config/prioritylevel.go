@@ -8,8 +8,8 @@ import (
 
 const maxQueues = 10_000_000
 
-// priorityLevel validates a level that has its defaults. Its text calls the shares by the
-// name that the API version gives them.
+// priorityLevel validates a level whose defaults are filled in. Shares is the name of the
+// field with the shares in the object's API version.
 func (v *validator) priorityLevel(l *PriorityLevel, shares string) {
 	spec := &l.Spec
 	v.oneOf("spec.type", spec.Type, TypeLimited, TypeExempt)
@@ -22,13 +22,13 @@ func (v *validator) priorityLevel(l *PriorityLevel, shares string) {
 	switch spec.Type {
 	case TypeExempt:
 		if spec.Limited != nil {
-			v.fail("spec.limited", "does not go with type %s", TypeExempt)
+			v.fail("spec.limited", "is not allowed for type %s; remove it", TypeExempt)
 		}
 		v.shares("spec.exempt.nominalConcurrencyShares", *spec.Exempt.NominalConcurrencyShares)
 		v.lendable("spec.exempt.lendablePercent", *spec.Exempt.LendablePercent)
 	case TypeLimited:
 		if spec.Exempt != nil {
-			v.fail("spec.exempt", "does not go with type %s", TypeLimited)
+			v.fail("spec.exempt", "is not allowed for type %s; remove it", TypeLimited)
 		}
 		if spec.Limited == nil {
 			v.fail("spec.limited", "is missing from a level of type %s", TypeLimited)
@@ -38,7 +38,7 @@ func (v *validator) priorityLevel(l *PriorityLevel, shares string) {
 	}
 	for _, want := range Mandatory().PriorityLevels {
 		if want.Name == l.Name {
-			want.Spec.Exempt = spec.Exempt // the part that is the operator's
+			want.Spec.Exempt = spec.Exempt // the operator may change this part
 			v.fixed(kindPriorityLevel, l.Name, l.Spec, want.Spec)
 		}
 	}
@@ -54,7 +54,7 @@ func (v *validator) limited(l *LimitedSpec, shares string) {
 	v.oneOf("spec.limited.limitResponse.type", response.Type, ResponseQueue, ResponseReject)
 	switch {
 	case response.Type == ResponseReject && response.Queuing != nil:
-		v.fail("spec.limited.limitResponse.queuing", "does not go with type %s", ResponseReject)
+		v.fail("spec.limited.limitResponse.queuing", "is not allowed for type %s; remove it", ResponseReject)
 	case response.Type == ResponseQueue && response.Queuing == nil:
 		v.fail("spec.limited.limitResponse.queuing", "is missing from a response of type %s", ResponseQueue)
 	case response.Type == ResponseQueue:
@@ -89,12 +89,12 @@ func (v *validator) queuing(path string, q *Queuing) {
 	case q.HandSize < 1:
 		v.fail(path+".handSize", "%s is not positive", hand)
 	case q.Queues < 1 || q.Queues > maxQueues:
-		// There is no hand to speak of.
+		// The error about queues is enough: the size of a hand is compared with their number.
 	case q.HandSize > q.Queues:
 		v.fail(path+".handSize", "%s exceeds queues (%d)", hand, q.Queues)
 	default:
 		if bits := dealer.EntropyBits(int(q.Queues), int(q.HandSize)); bits > dealer.MaxEntropyBits {
-			v.fail(path+".handSize", "%s of %d queues takes %d bits of a flow's hash; want at most %d",
+			v.fail(path+".handSize", "%s out of %d queues needs %d bits of a flow's hash; want at most %d",
 				hand, q.Queues, bits, dealer.MaxEntropyBits)
 		}
 	}

@@ -12,53 +12,55 @@ import (
 	"apfsim/document"
 )
 
-// validator notes what a decoded object says that a server would refuse
+// validator collects the errors for which a server would refuse a decoded object
 // (k8s.io/kubernetes/pkg/apis/flowcontrol/validation).
 type validator struct {
 	*document.Decoder
-	object  document.Document // the object as the root
+	object  document.Document // Root is the object
 	path    string            // of the object in its file
-	first   int               // mistakes before this one are other objects'
-	decoded int               // mistakes before this one and from first on were found in decoding
-	failed  bool              // something else was wrong
+	first   int               // Errors[first:decoded] are the errors that decoding the object found
+	decoded int
+	failed  bool // validation found an error
 }
 
-// enoughErrors is when a source has so many mistakes that no more are looked up and noted;
-// it bounds the time that a text made of nothing else takes.
-const enoughErrors = 1000
+// maxErrors is the number of errors in a source from which validation adds no more. It bounds
+// the time that a text with an error in every line takes: adding an error looks up its position
+// and compares its path with those of the decoding errors.
+const maxErrors = 1000
 
-// ok reports whether nothing is wrong with the object.
+// ok reports whether the object has no error.
 func (v *validator) ok() bool { return v.decoded == v.first && !v.failed }
 
-// fail notes a mistake at a path within the object, unless the value there could not be
-// decoded in the first place.
+// fail adds an error at a path within the object, unless decoding has already found an error
+// in the value there, of which this one may be a consequence.
 func (v *validator) fail(path, format string, args ...any) {
 	v.failed = true
-	if len(v.Errors) >= enoughErrors {
+	if len(v.Errors) >= maxErrors {
 		return
 	}
 	full := path
 	if v.path != "" {
 		full = v.path + "." + path
 	}
-	for _, m := range v.Errors[v.first:v.decoded] {
-		if rest, ok := strings.CutPrefix(full, m.Path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+	for _, e := range v.Errors[v.first:v.decoded] {
+		if document.Within(full, e.Path) {
 			return
 		}
 	}
 	v.Errors.Add(v.object.Position(path), full, format, args...)
 }
 
-// oneOf notes a mistake when value is none of want.
+// oneOf adds an error if value is not one of want.
 func (v *validator) oneOf(path, value string, want ...string) {
 	if !slices.Contains(want, value) {
-		v.fail(path, "%q is not supported; want %s or %s%s", value,
+		v.fail(path, "%q is not supported; use %s or %s%s", value,
 			strings.Join(want[:len(want)-1], ", "), want[len(want)-1], document.Suggest(value, want))
 	}
 }
 
-// metadata validates the name. A server clears the namespace of a cluster-scoped object, which
-// some charts set (k8s.io/apiserver/pkg/registry/rest, EnsureObjectNamespaceMatchesRequestNamespace).
+// metadata validates the name. A namespace is not an error: some charts set it although both
+// kinds are cluster-scoped, and a server clears it
+// (k8s.io/apiserver/pkg/registry/rest, EnsureObjectNamespaceMatchesRequestNamespace).
 func (v *validator) metadata(m *metadata) {
 	v.dnsSubdomain("metadata.name", m.Name)
 }
@@ -73,47 +75,48 @@ var (
 	subdomain = regexp.MustCompile(`^` + subdomainPattern + `$`)
 )
 
-// dnsSubdomain holds a name to RFC 1123, as Kubernetes does for most names.
+// dnsSubdomain validates the name of an object by the rules of RFC 1123 for a DNS subdomain.
 func (v *validator) dnsSubdomain(path, name string) {
 	if len(name) > 253 || !subdomain.MatchString(name) {
-		v.fail(path, "%q is no valid name; want at most 253 lower-case letters, digits, hyphens and dots, "+
-			"each part beginning and ending with a letter or digit", name)
+		v.fail(path, "%q is not a valid name; want at most 253 lower-case letters, digits, hyphens and dots, "+
+			"where each part begins and ends with a letter or a digit", name)
 	}
 }
 
-// dnsLabel holds the name of a namespace to RFC 1123.
+// dnsLabel validates the name of a namespace by the rules of RFC 1123 for a DNS label.
 func (v *validator) dnsLabel(path, name string) {
 	if len(name) > 63 || !label.MatchString(name) {
-		v.fail(path, "%q is no namespace; want at most 63 lower-case letters, digits and hyphens, "+
-			"beginning and ending with a letter or digit", name)
+		v.fail(path, "%q is not a valid namespace; want at most 63 lower-case letters, digits and hyphens, "+
+			"where the first and the last character are a letter or a digit", name)
 	}
 }
 
-// fixed notes the first field in which the spec of a mandatory object is not what it must be.
+// fixed adds an error for the first field in which the spec of a mandatory object differs from
+// the spec that a server requires.
 func (v *validator) fixed(kind, name string, spec, want any) {
 	if !v.ok() {
-		return // what differs has been said, or may be a consequence
+		return // the difference has an error already, or follows from one
 	}
 	if path, got, want := difference(tree(spec), tree(want), "spec"); path != "" {
-		v.fail(path, "is %s; the spec of the mandatory %s %s is fixed: want %s", got, kind, name, want)
+		v.fail(path, "is %s; the spec of the mandatory %s %s is fixed; want %s", got, kind, name, want)
 	}
 }
 
-// tree returns v as JSON has it.
+// tree converts v to the maps, lists and values that its JSON decodes to.
 func tree(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("config: %T does not become JSON: %v", v, err))
+		panic(fmt.Sprintf("config: cannot encode %T as JSON: %v", v, err))
 	}
 	var t any
 	if err := json.Unmarshal(text, &t); err != nil {
-		panic(fmt.Sprintf("config: %T does not come back from JSON: %v", v, err))
+		panic(fmt.Sprintf("config: cannot decode the JSON of %T: %v", v, err))
 	}
 	return t
 }
 
-// difference returns the first place, in alphabetical order, in which two trees differ and what
-// stands there, path "" when they are equal.
+// difference returns the first path, in alphabetical order, at which two trees differ, and the
+// values there. The path is "" if the trees are equal.
 func difference(a, b any, path string) (at, inA, inB string) {
 	switch a := a.(type) {
 	case map[string]any:
@@ -145,10 +148,10 @@ func difference(a, b any, path string) (at, inA, inB string) {
 	if textA == textB {
 		return "", "", ""
 	}
-	return path, cmp.Or(textA, "absent"), cmp.Or(textB, "it absent")
+	return path, cmp.Or(textA, "absent"), cmp.Or(textB, "it removed")
 }
 
-// compact returns a tree as JSON, "" for an absent one.
+// compact returns a tree as JSON, or "" if it is absent.
 func compact(t any) string {
 	if t == nil {
 		return ""
@@ -157,8 +160,8 @@ func compact(t any) string {
 	return string(text)
 }
 
-// absent reports whether the text has nothing at a path within the object, so that the value
-// there is a default.
+// absent reports whether the text has no value at a path within the object, so that the value
+// of the decoded object is the default.
 func (v *validator) absent(path string) bool {
 	n := v.object.Root
 	for name := range strings.SplitSeq(path, ".") {
