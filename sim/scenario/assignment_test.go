@@ -79,7 +79,7 @@ func TestMistakesInAssignmentsToLevels(t *testing.T) {
 		`--set level.workload-low=7: "level.workload-low": want spec.FIELD, spec.workload[NAME].FIELD or level[NAME].FIELD`,
 		"--set level[: want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6",
 		`--set level[0].queues=7: "level[0].queues": want a name in the brackets, not an index; a name of digits wants quotes`,
-		"--set level[catch-all].nominalConcurrencyShares=9: nominalConcurrencyShares: is 9; the spec of the mandatory PriorityLevelConfiguration catch-all is fixed: want 5",
+		"--set level[catch-all].nominalConcurrencyShares=9: nominalConcurrencyShares: is 9; the spec of the mandatory PriorityLevelConfiguration catch-all is fixed; want 5",
 		"--set level[exempt].queues=7: exempt is exempt, and has no queues",
 		"--set level[global-default].nominalConcurrencyShares=-1: nominalConcurrencyShares: -1 is negative; want 0 or more",
 		"--set level[workload-high].queues=4: handSize: 6 exceeds queues (4)",
