@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// Attributes say who asks for what: all that classification depends on.
+// Attributes describe the user and the target of a request. Classification depends on nothing
+// else, so that two requests with equal attributes belong to the same flow.
 type Attributes struct {
 	User        string
 	Groups      []string
-	Verb        string // of the API: get, list, watch, create, ...; of HTTP, in lower case, when Resource is ""
+	Verb        string // the verb of the API (get, list, watch, create, ...), or the HTTP method in lower case if Resource is ""
 	APIGroup    string // "" is the core group
 	Resource    string // "" for a request that is not for a resource
 	Subresource string
-	Namespace   string // "" for what has none and for requests across all of them
+	Namespace   string // "" for a cluster-scoped resource, and for a request across all namespaces
 	Name        string
-	Path        string
+	Path        string // matched only for requests that are not for a resource
 }
 
-// IsResource reports whether the request is for an API resource.
+// IsResource reports whether the request is for a resource of the API.
 func (a *Attributes) IsResource() bool { return a.Resource != "" }
 
-// resourcePath returns resource or resource/subresource.
+// resourcePath returns the resource as rules name it: resource or resource/subresource.
 func (a *Attributes) resourcePath() string {
 	if a.Subresource == "" {
 		return a.Resource
@@ -31,17 +32,17 @@ func (a *Attributes) resourcePath() string {
 	return a.Resource + "/" + a.Subresource
 }
 
-// ReadOnly reports whether the request changes nothing.
+// ReadOnly reports whether the verb is one that does not change objects: get, list or watch.
 func (a *Attributes) ReadOnly() bool {
 	return a.Verb == "get" || a.Verb == "list" || a.Verb == "watch"
 }
 
-// PassesBy reports whether flow control does not see the request: it is long-running, and
-// no watch.
+// PassesBy reports whether the request bypasses flow control. All long-running requests do
+// except watches, whose initialization is subject to flow control.
 func (a *Attributes) PassesBy() bool { return a.LongRunning() && a.Verb != "watch" }
 
-// LongRunning reports whether kube-apiserver takes the request for one without a natural
-// end.
+// LongRunning reports whether kube-apiserver treats the request as one that may take
+// arbitrarily long (k8s.io/kubernetes/cmd/kube-apiserver/app, BasicLongRunningRequestCheck).
 func (a *Attributes) LongRunning() bool {
 	switch {
 	case a.Verb == "watch" || a.Verb == "proxy":

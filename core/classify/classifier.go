@@ -12,11 +12,11 @@ import (
 // Classifier finds the FlowSchema of a request.
 type Classifier struct {
 	schemas  []*config.FlowSchema // in the order in which they are tried
-	catchAll *config.FlowSchema   // nil when there is none
+	catchAll *config.FlowSchema   // nil if there is none
 }
 
-// New returns a classifier that tries schemas by increasing matching precedence, then by
-// name.
+// New returns a classifier that tries the schemas in ascending order of matching precedence,
+// then by name. The caller leaves out dangling schemas, which a server ignores.
 func New(schemas []*config.FlowSchema) *Classifier {
 	sorted := slices.Clone(schemas)
 	slices.SortStableFunc(sorted, func(s, t *config.FlowSchema) int {
@@ -32,8 +32,8 @@ func New(schemas []*config.FlowSchema) *Classifier {
 	return c
 }
 
-// Match returns the first schema that matches the request. When none does, it falls back
-// to catch-all; without one, it returns nil.
+// Match returns the first schema that matches the request. If none matches, it returns the
+// schema catch-all, or nil if there is no catch-all.
 func (c *Classifier) Match(a *Attributes) *config.FlowSchema {
 	for _, s := range c.schemas {
 		if matches(s, a) {
@@ -43,8 +43,8 @@ func (c *Classifier) Match(a *Attributes) *config.FlowSchema {
 	return c.catchAll
 }
 
-// Distinguisher returns what tells the request's flow from the others of its schema: the
-// user, the namespace or nothing.
+// Distinguisher returns the flow distinguisher of a request that belongs to s: its user, its
+// namespace, or "" if s makes one flow of all its requests.
 func Distinguisher(s *config.FlowSchema, a *Attributes) string {
 	if s.Spec.DistinguisherMethod == nil {
 		return ""
@@ -58,8 +58,9 @@ func Distinguisher(s *config.FlowSchema, a *Attributes) string {
 	return ""
 }
 
-// FlowHash returns the hash that deals a flow its hand: the first eight bytes, little
-// endian, of SHA-256 over the schema's name, a zero byte and the distinguisher.
+// FlowHash returns the hash from which a flow is dealt its hand of queues. It is the first
+// eight bytes, in little-endian order, of SHA-256 over the schema's name, a zero byte and the
+// distinguisher (k8s.io/apiserver/pkg/util/flowcontrol, hashFlowID).
 func FlowHash(schema, distinguisher string) uint64 {
 	text := make([]byte, 0, 128)
 	text = append(text, schema...)

@@ -7,7 +7,7 @@ import (
 	"apfsim/core/config"
 )
 
-// Shorthands for schemas in tests.
+// Constructors of schemas, subjects and requests for the tests.
 
 func schema(name string, precedence int32, rules ...config.PolicyRulesWithSubjects) *config.FlowSchema {
 	return &config.FlowSchema{Name: name, Spec: config.FlowSchemaSpec{
@@ -32,7 +32,7 @@ func serviceAccount(namespace, name string) config.Subject {
 
 var all = []string{config.Wildcard}
 
-// everything is the rule that matches whatever the subjects ask for.
+// everything returns a rule that matches all requests of the subjects.
 func everything(subjects ...config.Subject) config.PolicyRulesWithSubjects {
 	return config.PolicyRulesWithSubjects{
 		Subjects: subjects,
@@ -42,7 +42,7 @@ func everything(subjects ...config.Subject) config.PolicyRulesWithSubjects {
 	}
 }
 
-// cluster is a part of the configuration that every cluster has.
+// cluster returns a classifier with some of the suggested FlowSchemas.
 func cluster() *Classifier {
 	authenticated := []config.Subject{group("system:unauthenticated"), group("system:authenticated")}
 	return New([]*config.FlowSchema{
@@ -82,9 +82,9 @@ func TestMatch(t *testing.T) {
 	c := cluster()
 	podList := Attributes{Verb: "list", Resource: "pods"}
 	for _, test := range []struct {
-		story string
-		of    *Attributes
-		want  string
+		story   string
+		request *Attributes
+		want    string
 	}{
 		{"an administrator", &Attributes{User: "root", Groups: []string{"system:masters"}, Verb: "get", Path: "/metrics"}, "exempt"},
 		{"a probe by nobody", &Attributes{User: "system:anonymous", Groups: []string{"system:unauthenticated"}, Verb: "get", Path: "/readyz"}, "probes"},
@@ -102,7 +102,7 @@ func TestMatch(t *testing.T) {
 		{"a person", &Attributes{User: "alice", Groups: []string{"system:authenticated"}, Verb: "list", Resource: "pods"}, "global-default"},
 		{"somebody in no group at all", &Attributes{User: "ghost", Verb: "list", Resource: "pods"}, "catch-all"},
 	} {
-		if got := c.Match(test.of); got == nil || got.Name != test.want {
+		if got := c.Match(test.request); got == nil || got.Name != test.want {
 			t.Errorf("%s: got %v, want %s", test.story, got, test.want)
 		}
 	}
@@ -118,10 +118,10 @@ func TestRuleMatching(t *testing.T) {
 			NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: urls}}}
 	}
 	for _, test := range []struct {
-		story string
-		rule  config.PolicyRulesWithSubjects
-		of    Attributes
-		want  bool
+		story   string
+		rule    config.PolicyRulesWithSubjects
+		request Attributes
+		want    bool
 	}{
 		{"all named", resources(config.ResourceRule{Verbs: []string{"list", "get"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Namespaces: []string{"shop"}}), namespaced, true},
 		{"the verb differs", resources(config.ResourceRule{Verbs: []string{"list"}, APIGroups: all, Resources: all, Namespaces: all}), namespaced, false},
@@ -129,14 +129,14 @@ func TestRuleMatching(t *testing.T) {
 		{"the resource differs", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: []string{"deployments/scale"}, Namespaces: all}), namespaced, false},
 		{"the namespace differs", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true, Namespaces: []string{"web"}}), namespaced, false},
 		{"cluster scope alone covers no namespace", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true}), namespaced, false},
-		{"every namespace is not the cluster", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: all, Namespaces: all}),
+		{"all namespaces do not include requests without a namespace", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: all, Namespaces: all}),
 			Attributes{Verb: "list", Resource: "nodes"}, false},
-		{"a wildcard in company is an ordinary word", resources(config.ResourceRule{Verbs: []string{"*", "list"}, APIGroups: all, Resources: all, Namespaces: all}), namespaced, false},
-		{"a subresource, spelt out", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: []string{"pods/log"}, Namespaces: all}),
+		{"a wildcard beside other items matches only itself", resources(config.ResourceRule{Verbs: []string{"*", "list"}, APIGroups: all, Resources: all, Namespaces: all}), namespaced, false},
+		{"a subresource that is named", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: []string{"pods/log"}, Namespaces: all}),
 			Attributes{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "shop"}, true},
 		{"a resource does not cover its subresources", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: []string{"pods"}, Namespaces: all}),
 			Attributes{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "shop"}, false},
-		{"nor is there a wildcard for them", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: []string{"pods/*"}, Namespaces: all}),
+		{"a wildcard for subresources matches only itself", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: []string{"pods/*"}, Namespaces: all}),
 			Attributes{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "shop"}, false},
 		{"resource rules do not apply to paths", resources(config.ResourceRule{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true, Namespaces: all}),
 			Attributes{Verb: "get", Path: "/version"}, false},
@@ -145,14 +145,14 @@ func TestRuleMatching(t *testing.T) {
 		{"the path itself", paths("/version"), Attributes{Path: "/version"}, true},
 		{"below the path", paths("/apis"), Attributes{Path: "/apis/apps/v1"}, true},
 		{"beside the path", paths("/apis"), Attributes{Path: "/apiserver"}, false},
-		{"a trailing slash is no path", paths("/apis/"), Attributes{Path: "/apis"}, false},
+		{"a path with a trailing slash does not match without it", paths("/apis/"), Attributes{Path: "/apis"}, false},
 		{"below a wildcard", paths("/apis/*"), Attributes{Path: "/apis/apps"}, true},
 		{"the wildcard's own path is not below it", paths("/apis/*"), Attributes{Path: "/apis"}, false},
-		{"a wildcard within a word gets its slash", paths("/healthz*"), Attributes{Path: "/healthzz"}, false},
+		{"a wildcard after a part of a step matches only after a slash", paths("/healthz*"), Attributes{Path: "/healthzz"}, false},
 		{"the second of two paths", paths("/livez", "/readyz"), Attributes{Path: "/readyz"}, true},
 	} {
 		c := New([]*config.FlowSchema{schema("one", 100, test.rule)})
-		if got := c.Match(&test.of) != nil; got != test.want {
+		if got := c.Match(&test.request) != nil; got != test.want {
 			t.Errorf("%s: matched is %v, want %v", test.story, got, test.want)
 		}
 	}
@@ -218,8 +218,8 @@ func TestOrder(t *testing.T) {
 
 func TestLongRunning(t *testing.T) {
 	for _, test := range []struct {
-		of   Attributes
-		want bool
+		request Attributes
+		want    bool
 	}{
 		{Attributes{Verb: "watch", Resource: "pods"}, true},
 		{Attributes{Verb: "proxy", Resource: "nodes"}, true},
@@ -235,8 +235,8 @@ func TestLongRunning(t *testing.T) {
 		{Attributes{Verb: "get", Resource: "pods", Subresource: "status"}, false},
 		{Attributes{Verb: "list", Resource: "pods"}, false},
 	} {
-		if got := test.of.LongRunning(); got != test.want {
-			t.Errorf("%+v: long-running is %v, want %v", test.of, got, test.want)
+		if got := test.request.LongRunning(); got != test.want {
+			t.Errorf("%+v: long-running is %v, want %v", test.request, got, test.want)
 		}
 	}
 }

@@ -9,40 +9,41 @@ import (
 	"apfsim/document"
 )
 
-// Verdict says whether one FlowSchema matched a request, and why or why not. Paths in it
-// are those of fields below the schema's spec.
+// Verdict says whether a FlowSchema matches a request, and why. The paths in it are those of
+// fields below the schema's spec.
 type Verdict struct {
 	FlowSchema         string `json:"flowSchema"`
 	MatchingPrecedence int32  `json:"matchingPrecedence"`
 	PriorityLevel      string `json:"priorityLevel"`
 	Matched            bool   `json:"matched"`
-	// Chosen marks the one schema that the request goes to: the first that matched, or
-	// catch-all if none did.
+	// Chosen marks the one schema that the request belongs to: the first that matched, or
+	// catch-all if none matched.
 	Chosen   bool      `json:"chosen"`
 	Match    *Match    `json:"match,omitempty"`    // nil unless Matched
-	Failures []Failure `json:"failures,omitempty"` // all that kept the schema from matching
-	// NearMiss is what alone kept a schema that is tried before the chosen one from matching;
-	// nil when there was more, or when the schema is plainly for somebody else.
+	Failures []Failure `json:"failures,omitempty"` // all reasons why the schema does not match; none if Matched
+	// NearMiss is the only failure of a schema that is tried before the chosen one, which
+	// suggests that the schema was meant to match. It is nil if there are several failures, or
+	// if the schema is clearly meant for other users.
 	NearMiss *Failure `json:"nearMiss,omitempty"`
 }
 
-// Match names the first subject and the first rule below it that matched.
+// Match names the first subject that matched, and the first rule beside it that matched.
 type Match struct {
 	SubjectPath string `json:"subjectPath"` // rules[0].subjects[1]
 	Subject     string `json:"subject"`     // group "system:nodes"
 	RulePath    string `json:"rulePath"`    // rules[0].resourceRules[0]
 }
 
-// Failure is one thing that kept a schema from matching.
+// Failure is one reason why a schema does not match.
 type Failure struct {
 	Path   string `json:"path"`   // rules[0].resourceRules[1].verbs
 	Reason string `json:"reason"` // "delete" is not among "get", "list"
 }
 
-// String returns the failure as one line.
+// String returns the failure on one line.
 func (f Failure) String() string { return f.Path + ": " + f.Reason }
 
-// String returns the verdict as a headline and a line for each failure.
+// String returns the verdict on one line, followed by a line for each failure.
 func (v Verdict) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (precedence %d, priority level %s): ", v.FlowSchema, v.MatchingPrecedence, v.PriorityLevel)
@@ -53,9 +54,9 @@ func (v Verdict) String() string {
 	}
 	switch {
 	case v.Chosen && !v.Matched:
-		b.WriteString("; chosen because nothing else matched")
+		b.WriteString("; chosen because no FlowSchema matched")
 	case v.Matched && !v.Chosen:
-		b.WriteString("; an earlier one did too")
+		b.WriteString("; not chosen because an earlier FlowSchema matched")
 	}
 	for _, f := range v.Failures {
 		b.WriteString("\n  " + f.String())
@@ -63,12 +64,12 @@ func (v Verdict) String() string {
 	return b.String()
 }
 
-// Explain returns a verdict on every schema, in the order in which they are tried, those
-// after the one that Match returns too.
+// Explain returns a verdict on every schema, in the order in which they are tried. It includes
+// the schemas after the one that Match returns.
 func (c *Classifier) Explain(a *Attributes) []Verdict {
 	chosen := c.Match(a)
 	verdicts := make([]Verdict, len(c.schemas))
-	reached := false // the chosen one
+	reached := false // the chosen schema is this one or an earlier one
 	for i, s := range c.schemas {
 		v := Verdict{
 			FlowSchema:         s.Name,
@@ -87,7 +88,7 @@ func (c *Classifier) Explain(a *Attributes) []Verdict {
 	return verdicts
 }
 
-// explain returns what matched, or else all failures.
+// explain returns the match of a schema that matches, or all failures of another.
 func explain(s *config.FlowSchema, a *Attributes) (*Match, []Failure) {
 	e := explanation{request: a}
 	for i := range s.Spec.Rules {
@@ -108,13 +109,17 @@ func explain(s *config.FlowSchema, a *Attributes) (*Match, []Failure) {
 		}
 	}
 	if len(s.Spec.Rules) == 0 {
-		e.fail("rules", "there are none")
+		e.fail("rules", "is empty")
 	}
 	return nil, e.failures
 }
 
-// nearMiss returns the one thing that keeps the schema from matching, by the first of its rules
-// that fails in one thing alone; nil when no rule does.
+// nearMiss returns the failure of the first of the schema's rules that has only one failure,
+// or nil if there is no such rule.
+//
+// If the rule matches the request and only its subjects fail, most schemas are just meant for
+// other users. That is a near miss only if a subject resembles the user, or if the rule names
+// verbs or resources and so is likely meant for requests like this one.
 func nearMiss(s *config.FlowSchema, a *Attributes) *Failure {
 	for i := range s.Spec.Rules {
 		rule, path := &s.Spec.Rules[i], document.Index("rules", i)
@@ -147,13 +152,14 @@ func nearMiss(s *config.FlowSchema, a *Attributes) *Failure {
 		case specific && len(rule.Subjects) == 1:
 			return &e.failures[0]
 		case specific:
-			return &Failure{path + ".subjects", fmt.Sprintf("the user is not one of these %d subjects", len(rule.Subjects))}
+			return &Failure{path + ".subjects", fmt.Sprintf("none of the %d subjects is the user", len(rule.Subjects))}
 		}
 	}
 	return nil
 }
 
-// nearRule returns what is wrong with the first rule in which one thing is.
+// nearRule returns the failure of the first resource rule, or non-resource rule, that has only
+// one, or nil if there is no such rule.
 func nearRule(rule *config.PolicyRulesWithSubjects, path string, a *Attributes) *Failure {
 	count := len(rule.NonResourceRules)
 	if a.IsResource() {
@@ -175,8 +181,9 @@ func nearRule(rule *config.PolicyRulesWithSubjects, path string, a *Attributes) 
 
 func isWildcard(list []string) bool { return len(list) == 1 && list[0] == config.Wildcard }
 
-// resembles reports whether a subject that is not the user may have been meant to be: a service
-// account of the same namespace or name, or a user name that is another in capitals.
+// resembles reports whether a subject that does not match the user was probably meant to: it
+// is a service account with the same namespace or the same name, or a user name that differs
+// only in case.
 func resembles(s *config.Subject, a *Attributes) bool {
 	switch {
 	case s.Kind == config.SubjectServiceAccount && s.ServiceAccount != nil:
@@ -188,7 +195,7 @@ func resembles(s *config.Subject, a *Attributes) bool {
 	return false
 }
 
-// rulesField names the field of the rules that are for requests like a.
+// rulesField returns the name of the field with the rules that apply to the request.
 func rulesField(a *Attributes) string {
 	if a.IsResource() {
 		return "resourceRules"
@@ -196,7 +203,7 @@ func rulesField(a *Attributes) string {
 	return "nonResourceRules"
 }
 
-// explanation collects why a request does not match.
+// explanation collects the reasons why a request does not match.
 type explanation struct {
 	request  *Attributes
 	failures []Failure
@@ -208,7 +215,7 @@ func (e *explanation) fail(path, format string, args ...any) {
 
 func (e *explanation) subjects(path string, subjects []config.Subject) {
 	if len(subjects) == 0 {
-		e.fail(path, "there are none")
+		e.fail(path, "is empty")
 	}
 	for i := range subjects {
 		s := &subjects[i]
@@ -238,18 +245,18 @@ func describe(s *config.Subject) string {
 	return "subject of kind " + strconv.Quote(s.Kind)
 }
 
-// rules notes what is wrong with each of the rules that could have matched.
+// rules adds the failures of all rules of the kind that applies to the request.
 func (e *explanation) rules(path string, rule *config.PolicyRulesWithSubjects) {
 	a := e.request
 	switch {
 	case a.IsResource() && len(rule.ResourceRules) == 0:
-		e.fail(path, "there are none, and the request is for a resource")
+		e.fail(path, "is empty, and the request is for a resource")
 	case a.IsResource():
 		for i := range rule.ResourceRules {
 			e.resourceRule(document.Index(path, i), &rule.ResourceRules[i])
 		}
 	case len(rule.NonResourceRules) == 0:
-		e.fail(path, "there are none, and the request is not for a resource")
+		e.fail(path, "is empty, and the request is not for a resource")
 	default:
 		for i := range rule.NonResourceRules {
 			e.nonResourceRule(document.Index(path, i), &rule.NonResourceRules[i])
@@ -288,14 +295,15 @@ func (e *explanation) nonResourceRule(path string, r *config.NonResourceRule) {
 }
 
 func (e *explanation) notAmong(path, value string, list []string) {
+	if len(list) == 0 {
+		e.fail(path, "is empty, and the request has %q", value)
+		return
+	}
 	e.fail(path, "%q is not among %s", value, quoted(list))
 }
 
-// quoted lists values as "get", "list".
+// quoted returns the values in quotes and separated by commas.
 func quoted(list []string) string {
-	if len(list) == 0 {
-		return "none at all"
-	}
 	texts := make([]string, len(list))
 	for i, s := range list {
 		texts[i] = strconv.Quote(s)

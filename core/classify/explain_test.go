@@ -10,15 +10,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A kubelet deletes a lease in the wrong namespace: four schemas say no, one says yes, and
-// those after it are asked too.
-func TestExplainTellsTheStory(t *testing.T) {
+// A kubelet deletes a lease in the wrong namespace. Three schemas do not match, the fourth
+// does, and the schemas after it have verdicts too.
+func TestExplainAllSchemas(t *testing.T) {
 	a := node(Attributes{Verb: "delete", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "default", Name: "n1"})
 	want := strings.TrimSpace(`
 exempt (precedence 1, priority level workload-low): no match
   rules[0].subjects[0]: group "system:masters": the user is not a member
 probes (precedence 2, priority level workload-low): no match
-  rules[0].resourceRules: there are none, and the request is for a resource
+  rules[0].resourceRules: is empty, and the request is for a resource
 system-node-high (precedence 400, priority level workload-low): no match
   rules[0].resourceRules[0].resources: "leases" is not among "nodes", "nodes/status"
   rules[0].resourceRules[0].apiGroups: "coordination.k8s.io" is not among ""
@@ -32,8 +32,8 @@ kube-system-service-accounts (precedence 900, priority level workload-low): no m
   rules[0].subjects[0]: any service account of namespace "kube-system": the user is "system:node:n1"
 service-accounts (precedence 9000, priority level workload-low): no match
   rules[0].subjects[0]: group "system:serviceaccounts": the user is not a member
-global-default (precedence 9900, priority level workload-low): matched by group "system:authenticated" at rules[0].subjects[1] and rules[0].resourceRules[0]; an earlier one did too
-catch-all (precedence 10000, priority level workload-low): matched by group "system:authenticated" at rules[0].subjects[1] and rules[0].resourceRules[0]; an earlier one did too
+global-default (precedence 9900, priority level workload-low): matched by group "system:authenticated" at rules[0].subjects[1] and rules[0].resourceRules[0]; not chosen because an earlier FlowSchema matched
+catch-all (precedence 10000, priority level workload-low): matched by group "system:authenticated" at rules[0].subjects[1] and rules[0].resourceRules[0]; not chosen because an earlier FlowSchema matched
 `)
 	var lines []string
 	for _, v := range cluster().Explain(a) {
@@ -50,15 +50,15 @@ func TestExplainFailures(t *testing.T) {
 	log := Attributes{User: "alice", Verb: "get", Resource: "pods", Subresource: "log", Namespace: "shop"}
 	anyone := []config.Subject{user("*")}
 	for _, test := range []struct {
-		of   Attributes
-		rule *config.PolicyRulesWithSubjects
-		want string
+		request Attributes
+		rule    *config.PolicyRulesWithSubjects
+		want    string
 	}{
-		{alice, nil, "rules: there are none"},
+		{alice, nil, "rules: is empty"},
 		{alice, &config.PolicyRulesWithSubjects{NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: all}}},
-			"rules[0].subjects: there are none"},
+			"rules[0].subjects: is empty"},
 		{alice, &config.PolicyRulesWithSubjects{Subjects: anyone},
-			"rules[0].nonResourceRules: there are none, and the request is not for a resource"},
+			"rules[0].nonResourceRules: is empty, and the request is not for a resource"},
 		{alice, &config.PolicyRulesWithSubjects{Subjects: anyone, NonResourceRules: []config.NonResourceRule{{Verbs: []string{"post"}, NonResourceURLs: []string{"/healthz", "/livez"}}}},
 			`rules[0].nonResourceRules[0].verbs: "get" is not among "post"` + "\n" +
 				`rules[0].nonResourceRules[0].nonResourceURLs: "/version" is not at or below "/healthz", "/livez"`},
@@ -66,7 +66,7 @@ func TestExplainFailures(t *testing.T) {
 			"rules[0].resourceRules[0].clusterScope: is false, and the request has no namespace"},
 		{log, &config.PolicyRulesWithSubjects{Subjects: anyone, ResourceRules: []config.ResourceRule{{Verbs: all, APIGroups: all, Resources: []string{"pods"}, ClusterScope: true}}},
 			`rules[0].resourceRules[0].resources: "pods/log" is not among "pods"` + "\n" +
-				`rules[0].resourceRules[0].namespaces: "shop" is not among none at all`},
+				`rules[0].resourceRules[0].namespaces: is empty, and the request has "shop"`},
 		{alice, &config.PolicyRulesWithSubjects{Subjects: []config.Subject{{Kind: "Robot"}}, NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: all}}},
 			`rules[0].subjects[0]: subject of kind "Robot": the user is "alice"`},
 	} {
@@ -75,17 +75,17 @@ func TestExplainFailures(t *testing.T) {
 			s.Spec.Rules = append(s.Spec.Rules, *test.rule)
 		}
 		var got []string
-		for _, f := range New([]*config.FlowSchema{s}).Explain(&test.of)[0].Failures {
+		for _, f := range New([]*config.FlowSchema{s}).Explain(&test.request)[0].Failures {
 			got = append(got, f.String())
 		}
 		if strings.Join(got, "\n") != test.want {
-			t.Errorf("%+v: got\n%s\nwant\n%s", test.of, strings.Join(got, "\n"), test.want)
+			t.Errorf("%+v: got\n%s\nwant\n%s", test.request, strings.Join(got, "\n"), test.want)
 		}
 	}
 }
 
-// A schema that one thing alone keeps from matching is a near miss, if it is tried before the
-// chosen one and may have been meant for the user.
+// A schema with only one failure is a near miss if it is tried before the chosen schema and may
+// have been meant for the user.
 func TestNearMisses(t *testing.T) {
 	const account = "system:serviceaccount:ops:backup"
 	list := func(scope bool, namespaces ...string) config.ResourceRule {
@@ -100,17 +100,17 @@ func TestNearMisses(t *testing.T) {
 	watch.Verb = "watch"
 	health := Attributes{User: account, Groups: request.Groups, Verb: "get", Path: "/healthy"}
 	for _, c := range []struct {
-		of   Attributes
-		rule config.PolicyRulesWithSubjects
-		want string
+		request Attributes
+		rule    config.PolicyRulesWithSubjects
+		want    string
 	}{
 		{request, resources(serviceAccount("ops", "*"), list(false, "*")), "rules[0].resourceRules[0].clusterScope: is false, and the request has no namespace"},
 		{in("b"), resources(serviceAccount("ops", "*"), list(true, "a")), `rules[0].resourceRules[0].namespaces: "b" is not among "a"`},
 		{watch, resources(serviceAccount("ops", "*"), list(true)), `rules[0].resourceRules[0].verbs: "watch" is not among "list"`},
-		{watch, resources(serviceAccount("ops", "*"), list(false, "*")), "<nil>"}, // two things
+		{watch, resources(serviceAccount("ops", "*"), list(false, "*")), "<nil>"}, // two failures
 		{request, resources(serviceAccount("ops", "backups"), list(true)), `rules[0].subjects[0]: service account "ops/backups": the user is "` + account + `"`},
 		{request, resources(group("admins"), list(true)), `rules[0].subjects[0]: group "admins": the user is not a member`},
-		{request, everything(group("system:masters")), "<nil>"}, // plainly for others
+		{request, everything(group("system:masters")), "<nil>"}, // clearly meant for other users
 		{request, everything(serviceAccount("kube-system", "*")), "<nil>"},
 		{request, everything(serviceAccount("dev", "backup")), `rules[0].subjects[0]: service account "dev/backup": the user is "` + account + `"`},
 		{request, everything(user("alice"), user("System:serviceaccount:ops:backup")), `rules[0].subjects[1]: user "System:serviceaccount:ops:backup": the user is "` + account + `"`},
@@ -118,12 +118,12 @@ func TestNearMisses(t *testing.T) {
 			NonResourceRules: []config.NonResourceRule{{Verbs: []string{"get"}, NonResourceURLs: []string{"/healthz"}}}},
 			`rules[0].nonResourceRules[0].nonResourceURLs: "/healthy" is not at or below "/healthz"`},
 	} {
-		verdicts := New([]*config.FlowSchema{schema("one", 1, c.rule), schema("two", 2, everything(group("*"))), schema("three", 3, c.rule)}).Explain(&c.of)
+		verdicts := New([]*config.FlowSchema{schema("one", 1, c.rule), schema("two", 2, everything(group("*"))), schema("three", 3, c.rule)}).Explain(&c.request)
 		if got := fmt.Sprint(verdicts[0].NearMiss); got != c.want {
-			t.Errorf("%+v:\ngot  %s\nwant %s", c.of, got, c.want)
+			t.Errorf("%+v:\ngot  %s\nwant %s", c.request, got, c.want)
 		}
 		if verdicts[1].NearMiss != nil || verdicts[2].NearMiss != nil {
-			t.Errorf("the chosen one and those after it are no near misses: %v", verdicts)
+			t.Errorf("the chosen schema or one after it is a near miss: %v", verdicts)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestExplainFallsBackToCatchAll(t *testing.T) {
 		if v.Matched || v.Chosen != (v.FlowSchema == "catch-all") {
 			t.Errorf("matched %v, chosen %v: %v", v.Matched, v.Chosen, v)
 		}
-		if v.Chosen && !strings.Contains(v.String(), "no match; chosen because nothing else matched") {
+		if v.Chosen && !strings.Contains(v.String(), "no match; chosen because no FlowSchema matched") {
 			t.Errorf("got %v", v)
 		}
 	}
@@ -157,7 +157,7 @@ func TestVerdictAsJSON(t *testing.T) {
 	}
 }
 
-// Generators over few values each, so that matches are as likely as failures.
+// The generators use few values, so that matches are as likely as failures.
 
 var (
 	drawName = rapid.SampledFrom([]string{"a", "b", "system:serviceaccount:a:b", "system:serviceaccount:b:b"})
@@ -226,8 +226,8 @@ func drawAttributes(t *rapid.T) *Attributes {
 	return a
 }
 
-// Explain agrees with Match: what matched and what failed exclude each other, and the one
-// chosen is what Match returns, the first that matched or catch-all.
+// Explain agrees with Match: a verdict has either a match or failures, and the chosen schema is
+// the one that Match returns, which is the first that matched or catch-all.
 func TestExplainAgreesWithMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var schemas []*config.FlowSchema

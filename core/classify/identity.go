@@ -5,22 +5,23 @@ import (
 	"strings"
 )
 
-// Names of users and groups that Kubernetes gives a meaning
+// Names of users and groups that have a meaning in Kubernetes
 // (k8s.io/apiserver/pkg/authentication/user and serviceaccount).
 const (
 	Anonymous       = "system:anonymous"
 	Authenticated   = "system:authenticated"
 	Unauthenticated = "system:unauthenticated"
 	Nodes           = "system:nodes"
-	ServiceAccounts = "system:serviceaccounts" // and, after a colon, those of a namespace
+	ServiceAccounts = "system:serviceaccounts" // all of them; those of a namespace are in system:serviceaccounts:NAMESPACE
 
 	serviceAccountPrefix = "system:serviceaccount:"
 	nodePrefix           = "system:node:"
 )
 
-// GroupsOf returns the groups of a user who has authenticated: the given ones, then those that
-// the name implies. Service accounts and kubelets are members of the groups of their kind, and
-// everybody but system:anonymous is of system:authenticated.
+// GroupsOf returns the groups that the server's authenticators give to a user: the given groups,
+// then those that follow from the name. A service account is in the groups of all service
+// accounts and of those of its namespace, and a kubelet is in system:nodes. Every user is in
+// system:authenticated, except system:anonymous, who is in system:unauthenticated.
 func GroupsOf(user string, given []string) []string {
 	groups := slices.Clone(given)
 	if namespace, _, ok := SplitServiceAccount(user); ok {
@@ -35,10 +36,10 @@ func GroupsOf(user string, given []string) []string {
 	return addGroup(groups, Authenticated)
 }
 
-// ImpersonatedGroups returns the groups that a request has with the headers Impersonate-User
-// and Impersonate-Group, as of kubectl --as and --as-group. The given groups are all there are,
-// but for system:authenticated; without any, a service account has its own, and a node has none
-// (k8s.io/apiserver/pkg/endpoints/filters/impersonation).
+// ImpersonatedGroups returns the groups of a request with the headers Impersonate-User and
+// Impersonate-Group, which kubectl sends for --as and --as-group. They are the given groups and
+// system:authenticated. Only if no groups are given, a service account is also in the groups of
+// its kind; a node is not (k8s.io/apiserver/pkg/endpoints/filters/impersonation).
 func ImpersonatedGroups(user string, given []string) []string {
 	groups := slices.Clone(given)
 	if namespace, _, ok := SplitServiceAccount(user); ok && len(given) == 0 {
@@ -53,7 +54,8 @@ func ImpersonatedGroups(user string, given []string) []string {
 	return groups
 }
 
-// SplitServiceAccount returns the namespace and name in the user name of a service account.
+// SplitServiceAccount returns the namespace and the name of the service account that has this
+// user name; ok is false if the user is not a service account.
 func SplitServiceAccount(user string) (namespace, name string, ok bool) {
 	rest, ok := strings.CutPrefix(user, serviceAccountPrefix)
 	if !ok {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What the name of a user says about its groups, with and without impersonation.
+// The groups that follow from the name of a user, with and without impersonation.
 func TestGroups(t *testing.T) {
 	const account = "system:serviceaccount:ops:x"
 	for _, c := range []struct{ user, given, authenticated, impersonated string }{
@@ -72,14 +72,14 @@ func TestFindResource(t *testing.T) {
 		if r := FindResource(c[0], c[1]); r != nil {
 			got = r.Group + "/" + r.Name
 			if Builtin(r.Group, r.Name) != r {
-				t.Errorf("%s is not found again", got)
+				t.Errorf("Builtin does not find %s", got)
 			}
 		}
 		if got != c[2] {
-			t.Errorf("%q of %q is %q, want %q", c[0], c[1], got, c[2])
+			t.Errorf("FindResource(%q, %q) is %q, want %q", c[0], c[1], got, c[2])
 		}
 	}
 	if !Builtin("", "nodes").Cluster || Builtin("", "pods").Cluster || !BuiltinGroup("apps") || BuiltinGroup("app") {
-		t.Error("nodes are of the cluster, pods are not; apps is a group, app is not")
+		t.Error("want nodes cluster-scoped and pods not, and a group apps but no group app")
 	}
 }

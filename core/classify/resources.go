@@ -7,15 +7,17 @@ import (
 	"apfsim/document"
 )
 
-// Resource is a resource that Kubernetes 1.37 itself serves.
+// Resource is a resource that Kubernetes 1.37 serves by itself, without a custom resource
+// definition or an aggregated server.
 type Resource struct {
 	Group, Name, Kind string
 	ShortNames        []string
-	Cluster           bool // its objects are in no namespace
+	Cluster           bool // the resource is cluster-scoped
 }
 
-// builtin are Kubernetes' own resources. Where a name is in several groups, the first is the
-// one that kubectl takes.
+// builtin are the resources of Kubernetes 1.37, one on a line: group, resource, kind, short
+// names, and "cluster" if the resource is cluster-scoped. The core group is written as /. Of
+// several groups with the same resource, the first is the one that kubectl uses.
 var builtin = parseBuiltin(`
 / bindings Binding
 / componentstatuses ComponentStatus cs cluster
@@ -99,14 +101,14 @@ func parseBuiltin(table string) (all []Resource) {
 	return all
 }
 
-// subresources are those of Kubernetes' own resources.
+// subresources are the subresources of the built-in resources.
 var subresources = []string{"approval", "attach", "binding", "ephemeralcontainers", "eviction", "exec", "finalize", "log",
 	"portforward", "proxy", "resize", "scale", "status", "token"}
 
-// IsSubresource reports whether one of Kubernetes' own resources has a subresource of that name.
+// IsSubresource reports whether a built-in resource has a subresource with this name.
 func IsSubresource(name string) bool { return slices.Contains(subresources, name) }
 
-// Builtin returns the resource of a group, nil when Kubernetes itself has none of the name.
+// Builtin returns the built-in resource with this group and name, or nil if there is none.
 func Builtin(group, name string) *Resource {
 	for i := range builtin {
 		if builtin[i].Group == group && builtin[i].Name == name {
@@ -116,12 +118,12 @@ func Builtin(group, name string) *Resource {
 	return nil
 }
 
-// BuiltinGroup reports whether Kubernetes itself has resources in an API group.
+// BuiltinGroup reports whether there are built-in resources in an API group.
 func BuiltinGroup(group string) bool {
 	return slices.ContainsFunc(builtin, func(r Resource) bool { return r.Group == group })
 }
 
-// GroupsWith returns the API groups in which Kubernetes itself has a resource of the name, in
+// GroupsWith returns the API groups that have a built-in resource with this name, in
 // alphabetical order.
 func GroupsWith(name string) (groups []string) {
 	for i := range builtin {
@@ -132,10 +134,10 @@ func GroupsWith(name string) (groups []string) {
 	return groups
 }
 
-// FindResource returns the built-in resource that kubectl understands by a name: the plural or
-// the singular, in any case, or a short name, as pods, pod, Pod and po. The group may be cut
-// short, and without one the first group that has the resource is taken. It is nil when
-// Kubernetes itself has no such resource.
+// FindResource returns the built-in resource that kubectl finds for a name, or nil if there is
+// none. The name is the plural, the singular or a short name, in any case: pods, pod, Pod or
+// po. The group may be a prefix of the group's name. If it is "", the first group that has the
+// resource is used.
 func FindResource(name, group string) *Resource {
 	name = strings.ToLower(name)
 	for _, exact := range []bool{true, false} {
@@ -150,8 +152,8 @@ func FindResource(name, group string) *Resource {
 	return nil
 }
 
-// SuggestResource proposes the built-in resource with the name nearest to a misspelt one, as
-// document.Suggest does.
+// SuggestResource suggests the built-in resource whose name is closest to a misspelt one, with
+// the words of document.Suggest.
 func SuggestResource(name string) string {
 	var names []string
 	for i := range builtin {
@@ -160,15 +162,15 @@ func SuggestResource(name string) string {
 	return document.Suggest(name, names)
 }
 
-// ResourceArgument is a resource as kubectl takes it apart:
+// ResourceArgument holds the parts of a resource as it is given to kubectl:
 // RESOURCE[.VERSION][.GROUP][/SUBRESOURCE].
 type ResourceArgument struct {
 	Name, Version, Group, Subresource string
 }
 
-// ParseResource takes the text for a resource apart. The subresource may be before or after
-// the group, as in deployments/scale.apps and deployments.apps/scale. A second part that reads
-// as a version is one, as in deployments.v1.apps.
+// ParseResource splits the text for a resource into its parts. The subresource may come before
+// or after the group: deployments/scale.apps or deployments.apps/scale. The second part is the
+// version if it has the form of one, as in deployments.v1.apps.
 func ParseResource(text string) (r ResourceArgument) {
 	text, r.Subresource, _ = strings.Cut(text, "/")
 	if sub, group, ok := strings.Cut(r.Subresource, "."); ok && !strings.Contains(text, ".") {
@@ -181,7 +183,7 @@ func ParseResource(text string) (r ResourceArgument) {
 	return r
 }
 
-// isVersion reports whether s reads as v1, v2beta3 or v1alpha1.
+// isVersion reports whether s has the form of an API version, such as v1, v2beta3 or v1alpha1.
 func isVersion(s string) bool {
 	s, ok := strings.CutPrefix(s, "v")
 	digits := func() bool {

@@ -7,7 +7,8 @@ import (
 	"apfsim/core/config"
 )
 
-// matches reports whether the schema matches. Explain is made of the same predicates.
+// matches reports whether the schema matches the request. Explain uses the same predicates, so
+// that an explanation cannot contradict the classification.
 func matches(s *config.FlowSchema, a *Attributes) bool {
 	for i := range s.Spec.Rules {
 		rule := &s.Spec.Rules[i]
@@ -18,7 +19,7 @@ func matches(s *config.FlowSchema, a *Attributes) bool {
 	return false
 }
 
-// subjectOf returns the index of the first subject that the request's user is, or −1.
+// subjectOf returns the index of the first subject that matches the request's user, or −1.
 func subjectOf(rule *config.PolicyRulesWithSubjects, a *Attributes) int {
 	for i := range rule.Subjects {
 		if isSubject(&rule.Subjects[i], a) {
@@ -28,8 +29,8 @@ func subjectOf(rule *config.PolicyRulesWithSubjects, a *Attributes) int {
 	return -1
 }
 
-// ruleOf returns the index of the first resource rule that matches a request for a
-// resource, or of the first non-resource rule that matches another, or −1.
+// ruleOf returns the index of the first rule that matches the request, or −1. It is a resource
+// rule if the request is for a resource, and a non-resource rule otherwise.
 func ruleOf(rule *config.PolicyRulesWithSubjects, a *Attributes) int {
 	if a.IsResource() {
 		for i := range rule.ResourceRules {
@@ -75,12 +76,13 @@ func isSubject(s *config.Subject, a *Attributes) bool {
 	return false
 }
 
-// contains reports whether list is just the wildcard or contains x.
+// contains reports whether list contains x or consists of the wildcard.
 func contains(list []string, x string) bool {
 	return len(list) == 1 && list[0] == config.Wildcard || slices.Contains(list, x)
 }
 
-// containsResource is contains for resource or resource/subresource, without joining them.
+// containsResource is contains for the value of resourcePath. It compares the two parts
+// separately, because joining them would allocate memory for each request.
 func containsResource(list []string, a *Attributes) bool {
 	if a.Subresource == "" {
 		return contains(list, a.Resource)
@@ -98,8 +100,8 @@ func containsResource(list []string, a *Attributes) bool {
 	return false
 }
 
-// inScope reports whether the rule covers the request's namespace or, for a request
-// without one, the cluster.
+// inScope reports whether the rule covers the request's namespace. A request without a
+// namespace is covered only if ClusterScope is true, even if Namespaces is the wildcard.
 func inScope(r *config.ResourceRule, a *Attributes) bool {
 	if a.Namespace == "" {
 		return r.ClusterScope
@@ -117,8 +119,8 @@ func containsPath(urls []string, path string) bool {
 	return false
 }
 
-// coversPath reports whether path is url or lies below it. A trailing asterisk of url
-// adds nothing: every url covers what is below.
+// coversPath reports whether path is url or is below it. A trailing asterisk in url makes a
+// difference only in that /x/* does not cover /x, because every url covers the paths below it.
 func coversPath(url, path string) bool {
 	if url == config.Wildcard || url == path {
 		return true
