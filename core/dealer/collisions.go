@@ -5,27 +5,30 @@ import (
 	"math/big"
 )
 
-// CollisionProbability returns the probability that every queue in a mouse's hand is
-// also in the hand of one of the elephants, with fair dice and independent hands. By
-// inclusion and exclusion over the queues of the mouse that no elephant has,
+// CollisionProbability returns the probability that every queue in the hand of a mouse is
+// also in the hand of at least one elephant, if hands are independent and all hands are
+// equally likely. An elephant is a flow that fills all queues of its hand; a mouse is a flow
+// of few requests. By inclusion and exclusion over the queues of the mouse that are in the
+// hand of no elephant,
 //
 //	P = Σ_k (−1)^k · C(h,k) · (C(q−k,h) / C(q,h))^n,  k = 0..h
 //
-// for h = handSize, q = queues and n = elephants: the last factor is the probability
-// that n hands avoid k given queues. It panics unless 1 ≤ handSize ≤ queues and
+// where h = handSize, q = queues and n = elephants. The last factor is the probability that
+// n hands contain none of k given queues. It panics unless 1 ≤ handSize ≤ queues and
 // elephants ≥ 0.
 //
-// This is what the Kubernetes documentation publishes a table of ("API Priority and
+// The Kubernetes documentation has a table of these probabilities ("API Priority and
 // Fairness", shuffle sharding).
 func CollisionProbability(queues, handSize, elephants int) *big.Rat {
 	if handSize < 1 || handSize > queues || elephants < 0 {
-		panic(fmt.Sprintf("dealer: no %d hands of %d out of %d queues", elephants, handSize, queues))
+		panic(fmt.Sprintf("dealer: hands of %d out of %d queues for %d elephants; want 1 ≤ handSize ≤ queues and elephants ≥ 0",
+			handSize, queues, elephants))
 	}
 	n := big.NewInt(int64(elephants))
 	numerator := new(big.Int)
 	for k := range handSize + 1 {
 		if queues-k < handSize && elephants > 0 {
-			break // no hand avoids that many queues
+			break // there is no hand without these k queues, so all further terms are 0
 		}
 		term := binomial(queues-k, handSize)
 		term.Exp(term, n, nil)
@@ -39,7 +42,7 @@ func CollisionProbability(queues, handSize, elephants int) *big.Rat {
 	return new(big.Rat).SetFrac(numerator, denominator.Exp(denominator, n, nil))
 }
 
-// CollisionProbabilityFloat returns CollisionProbability as the nearest float64.
+// CollisionProbabilityFloat returns CollisionProbability, rounded to the nearest float64.
 func CollisionProbabilityFloat(queues, handSize, elephants int) float64 {
 	p, _ := CollisionProbability(queues, handSize, elephants).Float64()
 	return p
@@ -47,21 +50,21 @@ func CollisionProbabilityFloat(queues, handSize, elephants int) float64 {
 
 func binomial(n, k int) *big.Int { return new(big.Int).Binomial(int64(n), int64(k)) }
 
-// Deck is a number of queues and how many of them make a hand.
+// Deck is a number of queues and the number of queues in a hand.
 type Deck struct {
 	Queues   int `json:"queues"`
 	HandSize int `json:"handSize"`
 }
 
-// TableRow is a line of a collision table: the collision probabilities of a deck, one
-// for each number of elephants that the table has a column for.
+// TableRow is a row of a collision table: the collision probabilities of a deck, one for each
+// column, which is a number of elephants.
 type TableRow struct {
 	Deck
 	Probabilities []float64 `json:"probabilities"`
 }
 
-// PublishedDecks returns the decks of the table in the Kubernetes documentation, in its
-// order.
+// PublishedDecks returns the decks of the table in the Kubernetes documentation, in the order
+// of its rows.
 func PublishedDecks() []Deck {
 	return []Deck{
 		{32, 12}, {32, 10}, {64, 10}, {64, 9}, {64, 8}, {128, 8},
@@ -69,8 +72,7 @@ func PublishedDecks() []Deck {
 	}
 }
 
-// PublishedElephants returns the numbers of elephants that the published table has
-// columns for.
+// PublishedElephants returns the numbers of elephants in the columns of the published table.
 func PublishedElephants() []int { return []int{1, 4, 16} }
 
 // Table computes the collision table of the given decks and numbers of elephants.
@@ -85,30 +87,32 @@ func Table(decks []Deck, elephants []int) []TableRow {
 	return rows
 }
 
-// SampleCollisions deals, for each of deals games, the hands of the elephants and that of
-// a mouse from the hashes that next supplies, in this order, and returns in how many of
-// the games the elephants had the mouse's whole hand.
+// SampleCollisions returns in how many of a number of deals the elephants had the mouse's
+// whole hand. In each deal, it deals the hands of the elephants and then the hand of the mouse,
+// from the hashes that next returns.
 //
-// The expectation is CollisionProbability, but for two things. Dealing numbers the
-// N = q!/(q−h)! ordered hands from 0 and deals hand hash mod N, and N does not divide
-// 2^64: the last 2^64 mod N of a round are missing, so that a hand is more or less likely
-// than 1/N by less than N/2^64 relatively. MaxEntropyBits keeps that below 1/16; at worst
-// it is 4.7 % (6 of 1024 queues), 1.7 % (10 of 64) and 0.4 % or less for the other
-// published decks, and below 1e-6 for the suggested priority levels. And real flows keep
-// their hands: with hashes of fixed flows, each pair of a mouse and its elephants always
-// collides or never does, so what is sampled is flows, not time.
+// The expectation divided by deals is CollisionProbability, with two qualifications:
+//
+//   - The hands are not exactly equally likely. Deal numbers the N = q!/(q−h)! ordered hands
+//     from 0 and deals hand number hash mod N. N does not divide 2^64, so some hands belong to
+//     one hash more than others, and the probability of a hand differs from 1/N by a relative
+//     error of less than N/2^64. MaxEntropyBits keeps this error below 1/16. It is 4.7 % for 6
+//     of 1024 queues, 1.7 % for 10 of 64, at most 0.4 % for the other published decks, and
+//     below 1e-6 for the suggested priority levels.
+//   - Real flows keep their hands. A given mouse and given elephants collide either always or
+//     never, so that the probability is that of a random choice of flows, not of a moment.
 func (d *Dealer) SampleCollisions(elephants, deals int, next func() uint64) (hits int) {
 	hand := make([]int, d.handSize)
-	takenIn := make([]int, d.queues) // the last game, from 1, in which an elephant had the queue
-	for game := 1; game <= deals; game++ {
+	takenIn := make([]int, d.queues) // the last deal, from 1, in which an elephant had the queue
+	for deal := 1; deal <= deals; deal++ {
 		for range elephants {
 			for _, queue := range d.Deal(next(), hand) {
-				takenIn[queue] = game
+				takenIn[queue] = deal
 			}
 		}
 		hits++
 		for _, queue := range d.Deal(next(), hand) {
-			if takenIn[queue] != game {
+			if takenIn[queue] != deal {
 				hits--
 				break
 			}

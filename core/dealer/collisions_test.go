@@ -53,8 +53,8 @@ func TestPublishedTable(t *testing.T) {
 	}
 }
 
-// bruteForce plays every game there is: the mouse has the first handSize queues, and each
-// elephant any hand. Hands are sets of bits.
+// bruteForce enumerates all combinations of hands of the elephants. The mouse has the first
+// handSize queues. A hand is a set of bits.
 func bruteForce(queues, handSize, elephants int) *big.Rat {
 	var hands []uint
 	for set := range uint(1) << queues {
@@ -120,7 +120,7 @@ func TestManyElephants(t *testing.T) {
 	}
 }
 
-func TestCollisionProbabilityPanicsOnNonsense(t *testing.T) {
+func TestCollisionProbabilityPanicsOutOfRange(t *testing.T) {
 	for _, c := range [][3]int{{8, 9, 1}, {8, 0, 1}, {8, 2, -1}} {
 		func() {
 			defer func() {
@@ -133,8 +133,8 @@ func TestCollisionProbabilityPanicsOnNonsense(t *testing.T) {
 	}
 }
 
-// With fair hashes the share of hits is within five standard deviations of the exact
-// probability.
+// With uniformly random hashes the share of hits is within five standard deviations of the
+// exact probability.
 func TestSampleCollisionsConverges(t *testing.T) {
 	const deals = 20_000
 	for _, c := range []struct {
@@ -149,20 +149,20 @@ func TestSampleCollisionsConverges(t *testing.T) {
 		hits := d.SampleCollisions(c.elephants, deals, rand.New(rand.NewPCG(1, 2)).Uint64)
 		got, deviation := float64(hits)/deals, math.Sqrt(p*(1-p)/deals)
 		if math.Abs(got-p) > 5*deviation {
-			t.Errorf("%v, %d elephants: %v of the games, want %v ± %v", c.Deck, c.elephants, got, p, 5*deviation)
+			t.Errorf("%v, %d elephants: a share of %v collides, want %v ± %v", c.Deck, c.elephants, got, p, 5*deviation)
 		}
 	}
 }
 
-// The hashes of a game are dealt to the elephants first. Out of 4 queues, hash 0 deals
-// 0 and 1, and hash 10 deals 2 and 3.
-func TestSampleCollisionsGameByGame(t *testing.T) {
+// The first hashes of a deal are those of the elephants. Out of 4 queues, hash 0 deals queues
+// 0 and 1, and hash 10 deals queues 2 and 3.
+func TestSampleCollisionsDealByDeal(t *testing.T) {
 	d, _ := New(4, 2)
 	hashes := []uint64{
-		0, 10, 0, // two elephants have all queues: a hit
-		0, 0, 10, // both have 0 and 1, the mouse 2 and 3
-		10, 10, 10, // all have the same: a hit
-		0, 0, 10, // nothing is left over from the game before
+		0, 10, 0, // the two elephants have all queues: a collision
+		0, 0, 10, // both elephants have 0 and 1, the mouse has 2 and 3
+		10, 10, 10, // all hands are equal: a collision
+		0, 0, 10, // the hands of the previous deal do not count
 	}
 	next := func() uint64 {
 		h := hashes[0]

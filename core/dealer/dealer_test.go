@@ -9,24 +9,24 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slowDeal is dealing as one would do it with cards in hand: take the digit-th card that
-// is left, out of an actual deck.
+// slowDeal is the definition of Deal, carried out literally: it removes the card at the
+// position of each digit from a deck of the remaining cards.
 func slowDeal(queues, handSize int, hash uint64) []int {
 	var deck, hand []int
 	for card := range queues {
 		deck = append(deck, card)
 	}
 	for range handSize {
-		left := uint64(len(deck))
-		digit := int(hash % left)
-		hash /= left
+		remaining := uint64(len(deck))
+		digit := int(hash % remaining)
+		hash /= remaining
 		hand = append(hand, deck[digit])
 		deck = slices.Delete(deck, digit, digit+1)
 	}
 	return hand
 }
 
-// drawDealer draws a deck that hashes can deal, the extreme ones included.
+// drawDealer draws a valid deck, with small decks as likely as large ones.
 func drawDealer(t *rapid.T) *Dealer {
 	queues := rapid.OneOf(rapid.IntRange(1, 16), rapid.IntRange(1, 1024)).Draw(t, "queues")
 	most := min(queues, 16)
@@ -40,13 +40,13 @@ func drawDealer(t *rapid.T) *Dealer {
 	return d
 }
 
-func TestHandCountsByHand(t *testing.T) {
+func TestDealExample(t *testing.T) {
 	d, err := New(4, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 9 mod 4 is 1, then 2 mod 3 is 2, then 0 mod 2 is 0: out of 0 1 2 3 goes 1, out of
-	// 0 2 3 the last, out of 0 2 the first.
+	// 9 mod 4 is 1, which takes 1 out of 0 1 2 3. Then 2 mod 3 is 2, which takes 3 out of
+	// 0 2 3. Then 0 mod 2 is 0, which takes 0 out of 0 2.
 	if got, want := d.Deal(9, make([]int, 3)), []int{1, 3, 0}; !slices.Equal(got, want) {
 		t.Errorf("Deal(9) = %v, want %v", got, want)
 	}
@@ -81,8 +81,8 @@ func TestHandIsDistinctQueues(t *testing.T) {
 	})
 }
 
-// Hashes 0 to 4·3−1 deal every ordered hand of 2 out of 4 once.
-func TestEveryHandOnceARound(t *testing.T) {
+// The hashes 0 to 4·3−1 deal every ordered hand of 2 out of 4 once.
+func TestConsecutiveHashesDealDistinctHands(t *testing.T) {
 	d, _ := New(4, 2)
 	seen := map[[2]int]bool{}
 	for hash := range uint64(12) {
@@ -94,7 +94,7 @@ func TestEveryHandOnceARound(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	for _, c := range []struct {
 		queues, handSize int
 		want             string
@@ -102,7 +102,7 @@ func TestNewRefuses(t *testing.T) {
 		{0, 1, "queues: 0 is not positive"},
 		{8, 0, "handSize: 0 is not positive"},
 		{8, 9, "handSize: 9 exceeds queues (8)"},
-		{64, 11, "handSize: 11 of 64 queues takes 66 bits of hash, want at most 60"},
+		{64, 11, "handSize: 11 out of 64 queues needs 66 bits of a flow's hash; want at most 60"},
 		{1<<26 + 1, 1, "queues: 67108865 exceeds 67108864"},
 		{64, 10, ""}, // 60 bits exactly
 		{1, 1, ""},
@@ -129,17 +129,16 @@ func TestEntropyBits(t *testing.T) {
 	}
 }
 
-// The bounds on the bias of dealing that SampleCollisions states.
-func TestDealingIsAlmostFair(t *testing.T) {
-	// bias returns by how much at most, relatively, a hand is more or less likely than
-	// with fair dice.
+// The bias of dealing is within the bounds that the comment of SampleCollisions states.
+func TestHandsAreAlmostEquallyLikely(t *testing.T) {
+	// bias returns the largest relative error of the probability of a hand.
 	bias := func(queues, handSize int) float64 {
 		hands := big.NewInt(1)
 		for i := range handSize {
 			hands.Mul(hands, big.NewInt(int64(queues-i)))
 		}
 		hashes := new(big.Int).Lsh(big.NewInt(1), 64)
-		least := new(big.Int).Div(hashes, hands) // hashes that deal the unluckiest hand
+		least := new(big.Int).Div(hashes, hands) // how many hashes deal the least likely hand
 		fair, _ := new(big.Rat).SetFrac(hashes, hands).Float64()
 		rounds, _ := new(big.Float).SetInt(least).Float64()
 		return max(1-rounds/fair, (rounds+1)/fair-1)
