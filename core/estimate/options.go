@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// options are what the URL query of a list or a watch says about its cost
+// options are the parameters in the URL query of a list or a watch that determine its cost
 // (k8s.io/apimachinery/pkg/apis/meta/v1, ListOptions).
 type options struct {
 	limit                int64
-	continues            bool // a continue token is given
+	continues            bool // there is a continue token
 	version              string
 	versionMatch         string
 	fields, labels       string // the selectors
 	watch                bool
 	sendInitialEvents    bool
-	invalid              bool // a number that is none
-	selectorsUnreadable  bool
+	invalid              bool // limit or timeoutSeconds is not an integer
+	invalidSelectors     bool // a selector has a syntax error
 	exactName, exactNode requirement
 }
 
-// requirement is the value that a field selector requires a field to be equal to.
+// requirement is the value to which a field selector requires a field to be equal.
 type requirement struct {
 	value string
 	given bool
 }
 
-// parseOptions reads a URL query. Its error is that the text is no URL query; what is
-// wrong with the values is noted in the options. Of a repeated parameter the first counts,
-// and unknown ones do not matter.
+// parseOptions reads a URL query. The error says that the text is not a URL query. An invalid
+// value is not an error, because it only changes the estimate; it is recorded in the options.
+// The first value of a repeated parameter counts, and unknown parameters are ignored.
 func parseOptions(query string) (options, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -58,43 +58,45 @@ func parseOptions(query string) (options, error) {
 		}
 	}
 	requirements, ok := parseFieldSelector(o.fields)
-	o.selectorsUnreadable = !ok || !isLabelSelector(o.labels)
+	o.invalidSelectors = !ok || !isLabelSelector(o.labels)
 	o.exactName, o.exactNode = requirements["metadata.name"], requirements["spec.nodeName"]
 	return o, nil
 }
 
-// isTrue reads a parameter that is there as a boolean: anything but 0 and false is true,
-// even the empty text.
+// isTrue returns the value of a boolean parameter that is present. Every text except 0 and
+// false is true, including the empty text.
 func isTrue(s string) bool { return s != "0" && !strings.EqualFold(s, "false") }
 
-// unreadable reports whether the server cannot read the options as a whole, which keeps
-// it from seeing anything in the selectors.
-func (o *options) unreadable() bool { return o.invalid || o.selectorsUnreadable }
+// undecodable reports whether the server cannot decode the options as a whole. It then
+// ignores the selectors too.
+func (o *options) undecodable() bool { return o.invalid || o.invalidSelectors }
 
-// objectName returns the name that the field selector asks for, "" when it asks for none
-// that an object could have.
+// objectName returns the name that the field selector requires, or "" if it requires none or
+// one that no object can have.
 func (o *options) objectName() string {
 	name := o.exactName.value
-	if o.unreadable() || name == "." || name == ".." || strings.ContainsAny(name, "/%") {
+	if o.undecodable() || name == "." || name == ".." || strings.ContainsAny(name, "/%") {
 		return ""
 	}
 	return name
 }
 
-// mattersToMutations reports whether a watch of resource counts for the mutations of it.
-// Watches of the pods of one node are found by an index and cost the others nothing.
-func (o *options) mattersToMutations(resource string) bool {
-	return resource != "pods" || o.unreadable() || o.exactNode.value == ""
+// countsForMutations reports whether a watch of a resource counts as a watcher in the estimate
+// of its mutations. A watch of the pods of one node does not: the server finds it by an index,
+// so that it adds nothing to the cost of events for other nodes.
+func (o *options) countsForMutations(resource string) bool {
+	return resource != "pods" || o.undecodable() || o.exactNode.value == ""
 }
 
-// startsWithList reports whether a watch first sends all that there is: because it asks
-// for that, or because it does not say from which version on it wants the changes.
+// startsWithList reports whether a watch begins by sending all existing objects. It does so if
+// it asks for initial events, and if it does not name the version after which it starts.
 func (o *options) startsWithList() bool {
 	return o.sendInitialEvents || o.version == "" || o.version == "0"
 }
 
-// servedFromCache reports whether a list is, on a server whose etcd can tell how far its
-// watch cache has got (3.4.31, 3.5.13 or later) and whose cache keeps no old versions
+// servedFromCache reports whether the watch cache serves a list. It assumes an etcd that
+// reports the progress of watches (3.4.31, 3.5.13 or later), by which the server knows that the
+// cache is current, and a cache without snapshots of old versions
 // (k8s.io/apiserver/pkg/storage/cacher/delegator).
 func (o *options) servedFromCache() bool {
 	switch o.versionMatch {
@@ -107,5 +109,5 @@ func (o *options) servedFromCache() bool {
 	return false
 }
 
-// selects reports whether a selector is given.
+// selects reports whether there is a selector.
 func (o *options) selects() bool { return o.fields != "" || o.labels != "" }

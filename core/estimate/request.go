@@ -1,5 +1,5 @@
-// Package estimate says how many seats a request takes and for how long, as kube-apiserver
-// does (k8s.io/apiserver/pkg/util/flowcontrol/request).
+// Package estimate computes how many seats a request occupies, and for how long after it has
+// executed, as kube-apiserver does (k8s.io/apiserver/pkg/util/flowcontrol/request).
 package estimate
 
 import (
@@ -10,54 +10,55 @@ import (
 	"apfsim/core/rules"
 )
 
-// Work is the estimate of a request: it occupies InitialSeats while it executes, and
-// FinalSeats for AdditionalLatencyNs after its answer has gone out, while its watchers
-// are told. How long it executes is no part of the estimate.
+// Work is the estimate of a request. The request occupies InitialSeats while it executes. After
+// its response it occupies FinalSeats for AdditionalLatencyNs nanoseconds, while the server
+// notifies the watchers of the changed object. The execution time is not part of the estimate.
 type Work struct {
 	InitialSeats, FinalSeats int
 	AdditionalLatencyNs      int64
 }
 
-// MaxSeats returns the seats that are held during both phases.
+// MaxSeats returns the larger number of seats of the two phases. Dispatch needs this many free
+// seats.
 func (w Work) MaxSeats() int { return max(w.InitialSeats, w.FinalSeats) }
 
-// What the estimator itself sets.
+// Constants of upstream's estimators.
 const (
 	maxMutatingSeats = 10 // of a mutation
 
 	bytesPerSeat       = 100_000
-	maxBytesFromCache  = 1_000_000 // at once: the cache answers piecemeal
-	unknownObjectBytes = 1_500_000 // the largest object that etcd takes
+	maxBytesFromCache  = 1_000_000 // in memory at a time, because the cache encodes its response in parts
+	unknownObjectBytes = 1_500_000 // the largest object that etcd accepts
 	staleObjects       = 1_000_000_000
 
 	watchersPerSeat = 10
-	eventNs         = 5_000_000 // for which a seat is busy telling its watchers
+	eventNs         = 5_000_000 // how long a seat is busy with notifying its watchers of an event
 )
 
 // mutating are the verbs that cause events for watchers.
 var mutating = []string{"create", "update", "patch", "delete"}
 
-// Request is all that the estimate of a request depends on, made once for all requests
-// that are alike at one server. Estimate does not allocate; it remembers the count of
-// watchers, so that one Request is not for use by several goroutines at once.
+// Request holds everything that the estimate of a request depends on. One Request serves for
+// all requests to one server with the same attributes and query. Estimate does not allocate
+// memory. It caches the number of watchers, so that goroutines must not share a Request.
 type Request struct {
 	kind  kind
-	seats int // of a list: the estimate before the level's cap, from 1 to rules.Rules.MaxListSeats
+	seats int // of a list or a watch: the estimate before the level's cap, from 1 to rules.Rules.MaxListSeats
 	scope scope
 
-	watches *resourceWatches // those of the resource; nil when they do not matter
-	counted bool             // of a watch: that mutations are to reckon with it
+	watches *resourceWatches // the open watches of the resource; nil if the estimate does not depend on them
+	counted bool             // of a watch: it counts as a watcher in the estimate of mutations
 
-	watchers     int    // of a mutation: how many are interested,
-	watchersAsOf uint64 // as of this change to watches
+	watchers     int    // of a mutation: the number of interested watches,
+	watchersAsOf uint64 // counted when watches.changes had this value
 }
 
-// kind is the way in which a request is estimated.
+// kind is the rule by which a request is estimated.
 type kind uint8
 
 const (
-	other    kind = iota // always one seat
-	list                 // lists and watches: by the size of what is listed
+	other    kind = iota // one seat
+	list                 // lists and watches: by the size of the listed objects
 	mutation             // by the number of watchers
 )
 
@@ -74,11 +75,13 @@ func NewEstimator(r *rules.Rules, store Store) *Estimator {
 	return &Estimator{Rules: r, Store: store, Watchers: NewWatchers()}
 }
 
-// NewRequest returns the request with the given attributes and URL query, which is what
-// follows the question mark: limit=500&resourceVersion=0. What is stored is read now, once.
+// NewRequest returns the request with the given attributes and URL query. The query is the text
+// after the question mark, for example limit=500&resourceVersion=0. NewRequest reads the
+// estimator's Store once.
 //
-// The name that a list or a watch asks for by the field selector metadata.name counts as
-// the request's name. All else in a, the name of a create too, is taken as it stands.
+// If a list or a watch selects one object with the field selector metadata.name, that name
+// counts as the name of the request. All other attributes are used as given, including the name
+// of a create.
 //
 // The error says what in the query is no URL encoding. A query that kube-apiserver can
 // read but not make sense of, as limit=many, is no error: such a list takes all the seats
@@ -99,7 +102,7 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 		r.kind = list
 		r.seats = e.listSeats(&o, a.Verb == "watch", name != "", resource)
 	case slices.Contains(mutating, a.Verb):
-		// A token is no object: nobody watches its creation.
+		// The token of a service account is not stored, so that no watch sees its creation.
 		if a.Resource != "serviceaccounts" || a.Subresource != "token" {
 			r.kind = mutation
 			r.watches = e.Watchers.of(resource)
@@ -112,8 +115,8 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 	return r, nil
 }
 
-// Estimate returns the work of the request at a priority level that lets one request have
-// at most maxSeats seats, or as many as the estimator allows if maxSeats is 0.
+// Estimate returns the work of the request at a priority level whose requests may occupy at
+// most maxSeats seats each. If maxSeats is 0, only the limits of the estimator apply.
 func (r *Request) Estimate(maxSeats int) Work {
 	switch r.kind {
 	case list:
@@ -124,7 +127,7 @@ func (r *Request) Estimate(maxSeats int) Work {
 	return Work{InitialSeats: 1}
 }
 
-// seatCap returns the lower of a level's cap, if there is one, and the estimator's.
+// seatCap returns the lower of the two caps, where 0 means that the level has none.
 func seatCap(level, estimator int) int {
 	if level <= 0 {
 		return estimator
@@ -132,8 +135,9 @@ func seatCap(level, estimator int) int {
 	return min(level, estimator)
 }
 
-// mutationWork is one seat for the mutation, then a seat for every ten watchers for as
-// long as it takes to tell them. What exceeds the cap goes into length: the work stays.
+// mutationWork returns one seat for the mutation itself, then a seat for every ten watchers for
+// the time of one event. If the cap is lower, the additional latency grows so that the product
+// of seats and time, the work, stays the same.
 func mutationWork(watchers, maxSeats int) Work {
 	if watchers < watchersPerSeat {
 		return Work{InitialSeats: 1}
@@ -160,11 +164,11 @@ func (e *Estimator) listSeats(o *options, watch, named bool, resource Resource) 
 	}
 	stats, known := e.Store[resource]
 	if !known {
-		// Most likely another server's resource, which costs this one little.
+		// The resource is most likely that of an aggregated server, which does the work.
 		return 1
 	}
 	if stats.Stale {
-		// A server that cannot count is in trouble: expect the worst.
+		// A server that cannot count its objects is probably overloaded, so upstream assumes the worst.
 		stats = Stats{Objects: staleObjects, AverageBytes: unknownObjectBytes}
 	}
 	if stats.AverageBytes <= 0 && stats.Objects != 0 {
@@ -179,6 +183,7 @@ func (e *Estimator) listSeats(o *options, watch, named bool, resource Resource) 
 	case named:
 		objects = 1
 	case !fromCache && o.selects():
+		// To find limit matching objects, the server may have to read many more.
 		objects = max(objects, stats.Objects/2)
 	}
 	bytes := times(objects, stats.AverageBytes)
@@ -188,7 +193,7 @@ func (e *Estimator) listSeats(o *options, watch, named bool, resource Resource) 
 	return int(max(1, min(float64(most), math.Ceil(float64(bytes)/bytesPerSeat))))
 }
 
-// times multiplies, stopping short of overflow; it is 0 unless both are positive.
+// times returns a·b, at most math.MaxInt64. It is 0 unless both are positive.
 func times(a, b int64) int64 {
 	switch {
 	case a <= 0 || b <= 0:

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// store is a cluster with 150,000 pods of 2 kB, 5,000 leases of 300 bytes, and some
-// resources that are harder to judge.
+// store is a cluster with 150,000 pods of 2 kB, 5,000 leases of 300 bytes, and resources with
+// unknown, stale and extreme statistics.
 var store = Store{
 	{"", "pods"}:                        {Objects: 150_000, AverageBytes: 2_000},
 	{"coordination.k8s.io", "leases"}:   {Objects: 5_000, AverageBytes: 300},
@@ -42,12 +42,12 @@ func TestLists(t *testing.T) {
 	volumes := classify.Attributes{Verb: "list", APIGroup: "snapshot.example.com", Resource: "volumes"}
 	for _, test := range []struct {
 		story    string
-		of       classify.Attributes
+		request  classify.Attributes
 		query    string
 		maxSeats int
 		want     int
 	}{
-		// From the cache at most 1 MB counts, 10 seats.
+		// The cache holds at most 1 MB in memory, which is 10 seats.
 		{"all pods, 300 MB", pods, "", 0, 10},
 		{"all pods, of any age", pods, "resourceVersion=0", 0, 10},
 		{"a level that allows less", pods, "", 7, 7},
@@ -58,40 +58,40 @@ func TestLists(t *testing.T) {
 		{"50 pods, 100 kB", pods, "limit=50", 0, 1},
 		{"51 pods, a little more", pods, "limit=51", 0, 2},
 		{"a limit with version 0 is served from the cache", pods, "limit=500&resourceVersion=0", 0, 10},
-		{"no limit below zero", pods, "limit=-1", 0, 10},
+		{"a negative limit is no limit", pods, "limit=-1", 0, 10},
 		{"all leases are 1.5 MB", leases, "", 0, 10},
 		{"1,000 leases are 300 kB", leases, "limit=1000", 0, 3},
-		{"a limit beyond what there is", leases, "limit=1000000", 0, 10},
+		{"a limit above the number of objects", leases, "limit=1000000", 0, 10},
 		{"301 deployments are 301 kB", classify.Attributes{Verb: "list", APIGroup: "apps", Resource: "deployments"}, "", 0, 4},
 		{"selectors do not matter to the cache", leases, "limit=1000&labelSelector=a%3Db", 0, 3},
 
-		// From storage everything counts, 100 kB a seat.
+		// A list from etcd is in memory as a whole; a seat is 100 kB.
 		{"a given version exactly", leases, "resourceVersion=123&resourceVersionMatch=Exact", 0, 15},
 		{"exactly, in pages", leases, "limit=1000&resourceVersion=123&resourceVersionMatch=Exact", 0, 3},
 		{"a limit and a version imply Exact", leases, "limit=4000&resourceVersion=123", 0, 12},
-		{"a version without a limit does not", leases, "resourceVersion=123", 0, 10},
-		{"NotOlderThan never", leases, "limit=4000&resourceVersion=123&resourceVersionMatch=NotOlderThan", 0, 10},
+		{"a version without a limit does not imply Exact", leases, "resourceVersion=123", 0, 10},
+		{"NotOlderThan does not imply Exact", leases, "limit=4000&resourceVersion=123&resourceVersionMatch=NotOlderThan", 0, 10},
 		{"the next page of 10 MB", volumes, "continue=token", 0, 100},
 		{"the next 500 of them", volumes, "limit=500&continue=token", 0, 50},
 		{"with NotOlderThan a token does not matter", volumes, "limit=500&continue=token&resourceVersionMatch=NotOlderThan", 0, 10},
 		{"an unknown way to match", volumes, "resourceVersionMatch=Roughly", 0, 100},
 		{"a selector reads half of all", volumes, "limit=200&continue=token&fieldSelector=status.phase%3DBound", 0, 50},
-		{"or the limit if that is more", volumes, "limit=800&continue=token&labelSelector=a", 0, 80},
+		{"a selector with a limit of more than half", volumes, "limit=800&continue=token&labelSelector=a", 0, 80},
 		{"no more than 100 seats", pods, "resourceVersion=1&resourceVersionMatch=Exact", 0, 100},
-		{"of which the level allows some", pods, "resourceVersion=1&resourceVersionMatch=Exact", 37, 37},
+		{"no more than the level allows", pods, "resourceVersion=1&resourceVersionMatch=Exact", 37, 37},
 
-		// One object by its name.
+		// Lists of one object by its name.
 		{"a name", pods, "fieldSelector=metadata.name%3Dweb-1", 0, 1},
 		{"a name, and more", pods, "fieldSelector=status.phase%3DRunning,metadata.name%3D%3Dweb-1&resourceVersion=0", 0, 1},
-		{"any name but one", pods, "fieldSelector=metadata.name!%3Dweb-1", 0, 10},
+		{"all names except one", pods, "fieldSelector=metadata.name!%3Dweb-1", 0, 10},
 		{"a name that no object has", pods, "fieldSelector=metadata.name%3Da/b", 0, 10},
-		{"a name beside what is no selector", pods, "fieldSelector=metadata.name%3Dweb-1,oops", 0, 10},
-		{"a name beside what is no label selector", pods, "fieldSelector=metadata.name%3Dweb-1&labelSelector=a%3D%3D%3Db", 0, 10},
+		{"a name, in an invalid field selector", pods, "fieldSelector=metadata.name%3Dweb-1,oops", 0, 10},
+		{"a name, with an invalid label selector", pods, "fieldSelector=metadata.name%3Dweb-1&labelSelector=a%3D%3D%3Db", 0, 10},
 		{"a name that came with the request", classify.Attributes{Verb: "list", Resource: "pods", Name: "web-1"}, "", 0, 1},
 		{"by name, size unknown: 1.5 MB, of which the cache counts 1 MB", classify.Attributes{Verb: "list", Resource: "configmaps"}, "fieldSelector=metadata.name%3Da", 0, 10},
 		{"by name from storage", classify.Attributes{Verb: "list", Resource: "configmaps"}, "fieldSelector=metadata.name%3Da&resourceVersion=1&resourceVersionMatch=Exact", 0, 15},
 
-		// What the server does not know.
+		// Statistics that the server does not have.
 		{"an unknown resource", classify.Attributes{Verb: "list", APIGroup: "metrics.k8s.io", Resource: "pods"}, "", 0, 1},
 		{"40 objects of unknown size from storage, 60 MB", classify.Attributes{Verb: "list", Resource: "configmaps"}, "continue=token", 0, 100},
 		{"6 of them, 9 MB", classify.Attributes{Verb: "list", Resource: "configmaps"}, "continue=token&limit=6", 0, 90},
@@ -100,20 +100,20 @@ func TestLists(t *testing.T) {
 		{"a stale count behind a selector", classify.Attributes{Verb: "list", Resource: "secrets"}, "continue=token&limit=1&labelSelector=a", 0, 100},
 		{"no objects at all", classify.Attributes{Verb: "list", Resource: "nodes"}, "", 0, 1},
 		{"no objects of that name", classify.Attributes{Verb: "list", Resource: "nodes"}, "fieldSelector=metadata.name%3Da", 0, 1},
-		{"more bytes than there are numbers", classify.Attributes{Verb: "list", APIGroup: "example.com", Resource: "videos"}, "continue=token", 0, 100},
+		{"more bytes than an int64 can hold", classify.Attributes{Verb: "list", APIGroup: "example.com", Resource: "videos"}, "continue=token", 0, 100},
 
-		// What the server cannot read costs all it can.
-		{"a limit that is no number", leases, "limit=many", 0, 100},
+		// Options that the server cannot decode are estimated at the maximum.
+		{"a limit that is not a number", leases, "limit=many", 0, 100},
 		{"an empty limit", leases, "limit=", 0, 100},
 		{"a limit beyond 64 bits", leases, "limit=9223372036854775808", 0, 100},
-		{"a time-out that is no number", leases, "timeoutSeconds=1m", 37, 37},
-		{"though the resource is unknown", classify.Attributes{Verb: "list", Resource: "ghosts"}, "limit=many", 0, 100},
-		{"and a name does not help", leases, "limit=many&fieldSelector=metadata.name%3Da", 0, 100},
+		{"a time-out that is not a number", leases, "timeoutSeconds=1m", 37, 37},
+		{"an invalid limit of an unknown resource", classify.Attributes{Verb: "list", Resource: "ghosts"}, "limit=many", 0, 100},
+		{"an invalid limit with a name", leases, "limit=many&fieldSelector=metadata.name%3Da", 0, 100},
 		{"the first of two limits counts", leases, "limit=1000&limit=many", 0, 3},
 	} {
-		got := request(t, test.of, test.query, NewWatchers()).Estimate(test.maxSeats)
+		got := request(t, test.request, test.query, NewWatchers()).Estimate(test.maxSeats)
 		if got != (Work{InitialSeats: test.want}) {
-			t.Errorf("%s: list %s?%s: %+v, want %d seats", test.story, test.of.Resource, test.query, got, test.want)
+			t.Errorf("%s: list %s?%s: %+v, want %d seats", test.story, test.request.Resource, test.query, got, test.want)
 		}
 	}
 }
@@ -124,16 +124,16 @@ func TestWatches(t *testing.T) {
 		query string
 		want  int
 	}{
-		{"from a version on", "resourceVersion=123", 1},
-		{"from now on, after all that there is", "", 10},
-		{"from any version, after all that there is", "resourceVersion=0", 10},
-		{"asking for all that there is", "resourceVersion=123&sendInitialEvents=true", 10},
-		{"asking by the mere word", "resourceVersion=123&sendInitialEvents", 10},
-		{"asking not to", "resourceVersion=123&sendInitialEvents=False", 1},
-		{"asking not to, in figures", "resourceVersion=123&sendInitialEvents=0", 1},
-		{"a watch is served from the cache whatever it says", "sendInitialEvents=true&resourceVersion=1&resourceVersionMatch=Exact", 10},
-		{"only 50 pods at first", "limit=50", 1},
-		{"unreadable", "resourceVersion=123&limit=many", 100},
+		{"from a version", "resourceVersion=123", 1},
+		{"from now, after all existing objects", "", 10},
+		{"from any version, after all existing objects", "resourceVersion=0", 10},
+		{"with initial events", "resourceVersion=123&sendInitialEvents=true", 10},
+		{"with initial events, by the name of the parameter alone", "resourceVersion=123&sendInitialEvents", 10},
+		{"without initial events", "resourceVersion=123&sendInitialEvents=False", 1},
+		{"without initial events, as a number", "resourceVersion=123&sendInitialEvents=0", 1},
+		{"a watch is always served from the cache", "sendInitialEvents=true&resourceVersion=1&resourceVersionMatch=Exact", 10},
+		{"limited to 50 pods", "limit=50", 1},
+		{"options that cannot be decoded", "resourceVersion=123&limit=many", 100},
 	} {
 		got := request(t, classify.Attributes{Verb: "watch", Resource: "pods"}, test.query, NewWatchers()).Estimate(0)
 		if got != (Work{InitialSeats: test.want}) {
@@ -157,7 +157,7 @@ func TestEverythingElseTakesOneSeat(t *testing.T) {
 	}
 }
 
-// watched returns the watchers of a server with so many watches of all pods.
+// watched returns the watchers of a server with a number of watches of all pods.
 func watched(t testing.TB, watches int) *Watchers {
 	w := NewWatchers()
 	r := request(t, classify.Attributes{Verb: "watch", Resource: "pods"}, "", w)
@@ -178,11 +178,11 @@ func TestMutations(t *testing.T) {
 		{10, 0, Work{1, 1, 5 * ms}},
 		{11, 0, Work{1, 2, 5 * ms}},
 		{100, 0, Work{1, 10, 5 * ms}},
-		// 11 seats × 5 ms is 55 seat-ms: 10 seats for 5.5 ms.
+		// 11 seats × 5 ms are 55 seat-ms, or 10 seats for 5.5 ms.
 		{101, 0, Work{1, 10, 5_500_000}},
 		{1000, 0, Work{1, 10, 50 * ms}},
 		{1000, 20, Work{1, 10, 50 * ms}},
-		// 100 × 5 ms over 3 seats, rounded down to the nanosecond.
+		// 100 seats × 5 ms are 500 seat-ms, or 3 seats for 166.67 ms, rounded down to the nanosecond.
 		{1000, 3, Work{1, 3, 166_666_666}},
 		{1000, 1, Work{1, 1, 500 * ms}},
 		{25, 2, Work{1, 2, 7_500_000}},
@@ -197,7 +197,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-func TestTokensTellNobody(t *testing.T) {
+func TestTokensNotifyNoWatchers(t *testing.T) {
 	w := NewWatchers()
 	watch := request(t, classify.Attributes{Verb: "watch", Resource: "serviceaccounts"}, "", w)
 	for range 50 {
@@ -213,7 +213,7 @@ func TestTokensTellNobody(t *testing.T) {
 	}
 }
 
-func TestQueryThatIsNone(t *testing.T) {
+func TestInvalidURLEncoding(t *testing.T) {
 	for _, query := range []string{"limit=%zz", "a;b=1"} {
 		r, err := NewEstimator(rules.Latest(), store).NewRequest(&classify.Attributes{Verb: "list", Resource: "pods"}, query)
 		if err == nil || r != nil {
@@ -253,8 +253,8 @@ var drawQuery = rapid.SampledFrom([]string{
 	"resourceVersionMatch=Exact&labelSelector=a", "fieldSelector=metadata.name%3Dx", "fieldSelector=%3D",
 })
 
-// Whatever is asked of whatever there is, an estimate is at least one seat, at most the
-// cap, and loses none of the watchers' work.
+// For random requests and stores, an estimate is at least one seat and at most the cap, and its
+// work is that of notifying all watchers.
 func TestEstimateIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := Store{}
@@ -293,12 +293,12 @@ func TestEstimateIsBounded(t *testing.T) {
 			t.Errorf("%+v, want from 1 to %d seats", got, most)
 		}
 		if (got.FinalSeats == 0) != (got.AdditionalLatencyNs == 0) {
-			t.Errorf("%+v: final seats without additional latency, or the reverse", got)
+			t.Errorf("%+v: want both final seats and additional latency, or neither", got)
 		}
 		if got.FinalSeats > 0 {
 			work := (watchers + 9) / 10 * eventNs
 			if rest := work - got.FinalSeats*int(got.AdditionalLatencyNs); rest < 0 || rest >= got.FinalSeats {
-				t.Errorf("%+v is %d seat-ns short of %d", got, rest, work)
+				t.Errorf("%+v: the final work is %d seat-ns less than %d", got, rest, work)
 			}
 		}
 	})

@@ -64,13 +64,13 @@ func TestDurationPerSeat(t *testing.T) {
 	}
 }
 
-// A negative amount undoes the positive one, by wrap-around.
+// The sum of a positive amount and the equal negative amount is 0, by overflow.
 func TestNegativeWorkCancels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seats := float64(rapid.IntRange(0, 1000).Draw(t, "seats"))
 		durationNs := rapid.Int64Range(0, 3_600_000_000_000).Draw(t, "ns")
 		if sum := SeatsTimesDuration(seats, durationNs) + SeatsTimesDuration(seats, -durationNs); sum != 0 {
-			t.Errorf("%v seats × ±%d ns leave %d", seats, durationNs, sum)
+			t.Errorf("%v seats × ±%d ns: the sum is %d, want 0", seats, durationNs, sum)
 		}
 	})
 }

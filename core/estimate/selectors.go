@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// parseFieldSelector returns what a field selector, as metadata.name=web,status.phase!=Failed,
-// requires fields to be equal to; ok is false when it is none. Of several requirements on
-// a field the least, as text, counts (k8s.io/apimachinery/pkg/fields).
+// parseFieldSelector returns the values to which a field selector, such as
+// metadata.name=web,status.phase!=Failed, requires fields to be equal; ok is false if the text
+// is not a field selector. Of several values for a field the first in alphabetical order counts
+// (k8s.io/apimachinery/pkg/fields).
 func parseFieldSelector(selector string) (equal map[string]requirement, ok bool) {
 	terms := splitUnescaped(selector)
 	slices.Sort(terms)
@@ -22,7 +23,7 @@ func parseFieldSelector(selector string) (equal map[string]requirement, ok bool)
 		}
 		field, differs := strings.CutSuffix(field, "!")
 		if !differs {
-			value = strings.TrimPrefix(value, "=") // written ==
+			value = strings.TrimPrefix(value, "=") // == means the same as =
 		}
 		value, ok := unescape(value)
 		if !ok {
@@ -39,7 +40,7 @@ func parseFieldSelector(selector string) (equal map[string]requirement, ok bool)
 	return equal, true
 }
 
-// splitUnescaped splits at the commas that no backslash precedes.
+// splitUnescaped splits s at the commas that are not escaped by a backslash.
 func splitUnescaped(s string) []string {
 	var parts []string
 	start, escaped := 0, false
@@ -57,8 +58,8 @@ func splitUnescaped(s string) []string {
 	return append(parts, s[start:])
 }
 
-// unescape removes the backslashes that stand before a backslash, a comma or an equals
-// sign; ok is false when one stands elsewhere or is missing.
+// unescape removes the backslash before each backslash, comma and equals sign; ok is false if
+// one of these characters is not escaped, or another character is.
 func unescape(value string) (plain string, ok bool) {
 	if !strings.ContainsAny(value, `\,=`) {
 		return value, true
@@ -81,8 +82,9 @@ func unescape(value string) (plain string, ok bool) {
 	return b.String(), true
 }
 
-// isLabelSelector reports whether s is a label selector, as app=web,tier in (a,b),!canary
-// (k8s.io/apimachinery/pkg/labels). What it selects has no bearing on the estimate.
+// isLabelSelector reports whether s is a valid label selector, such as
+// app=web,tier in (a,b),!canary (k8s.io/apimachinery/pkg/labels). The estimate depends on
+// nothing else in it.
 func isLabelSelector(s string) bool {
 	p := labelParser{rest: s}
 	p.next()
@@ -101,11 +103,11 @@ func isLabelSelector(s string) bool {
 	return false
 }
 
-// labelParser reads a label selector token by token.
+// labelParser reads the tokens of a label selector.
 type labelParser struct {
-	rest  string
-	token string // "" at the end
-	word  bool   // the token is a key, a value, in or notin
+	rest  string // the text after the current token
+	token string // the current token; "" at the end
+	word  bool   // the token is a key, a value, in or notin, not a symbol
 }
 
 const (
@@ -128,7 +130,7 @@ func (p *labelParser) next() {
 	p.token, p.rest = s[:end], s[end:]
 }
 
-// requirement reads one requirement and reports whether it is well formed.
+// requirement reads one requirement and reports whether it is valid.
 func (p *labelParser) requirement() bool {
 	negated := p.token == "!"
 	if negated {
@@ -157,7 +159,7 @@ func (p *labelParser) requirement() bool {
 	return false
 }
 
-// value reads the value after an operator. It may be left out.
+// value reads the value after an operator. The value may be empty.
 func (p *labelParser) value() (value string, ok bool) {
 	if p.token == "" || p.token == "," {
 		return "", true
@@ -167,7 +169,7 @@ func (p *labelParser) value() (value string, ok bool) {
 	return value, ok
 }
 
-// valueSet reads values in parentheses. Each may be left out.
+// valueSet reads a list of values in parentheses. Each value may be empty.
 func (p *labelParser) valueSet() bool {
 	if p.token != "(" {
 		return false
@@ -192,7 +194,8 @@ func (p *labelParser) valueSet() bool {
 	}
 }
 
-// isLabelKey reports whether s is a name, or a DNS subdomain, a slash and a name.
+// isLabelKey reports whether s is a valid key: a name, optionally after a DNS subdomain and a
+// slash.
 func isLabelKey(s string) bool {
 	domain, name, prefixed := strings.Cut(s, "/")
 	if !prefixed {
@@ -204,14 +207,14 @@ func isLabelKey(s string) bool {
 		})
 }
 
-// isLabelValue reports whether s is empty or at most 63 letters, digits, and, within, the
-// characters - _ and . besides.
+// isLabelValue reports whether s is a valid value: it is empty, or it consists of at most 63
+// letters, digits, hyphens, underscores and dots and begins and ends with a letter or a digit.
 func isLabelValue(s string) bool {
 	return s == "" || len(s) <= 63 && isDelimited(s, "-_.", true)
 }
 
-// isDelimited reports whether s, which is not empty, has letters and digits at its ends
-// and, between them, these or the characters of inside.
+// isDelimited reports whether s consists of letters, digits and the characters of inside, and
+// begins and ends with a letter or a digit. S must not be empty.
 func isDelimited(s, inside string, upperCase bool) bool {
 	for i := range len(s) {
 		c := s[i]

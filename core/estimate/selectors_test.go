@@ -19,9 +19,9 @@ func TestFieldSelectors(t *testing.T) {
 		{"a=", "a", "", true, true},
 		{"a!=b", "a", "", false, true},
 		{"a!=b,a=c", "a", "c", true, true},
-		{"a=c,a=b", "a", "b", true, true}, // the least
+		{"a=c,a=b", "a", "b", true, true}, // the first in alphabetical order
 		{"x=1,a=b,", "a", "b", true, true},
-		{" a=b", "a", "", false, true}, // blanks count
+		{" a=b", "a", "", false, true}, // the space is part of the field's name
 		{`a=b\,c`, "a", "b,c", true, true},
 		{`a=b\=c\\`, "a", `b=c\`, true, true},
 		{`a=b\n`, "a", "", false, false},
@@ -48,7 +48,7 @@ func TestLabelSelectors(t *testing.T) {
 		strings.Repeat("x", 253) + "/a",
 	} {
 		if !isLabelSelector(good) {
-			t.Errorf("%q: want a label selector", good)
+			t.Errorf("%q is refused, want it accepted", good)
 		}
 	}
 	for _, bad := range []string{
@@ -58,12 +58,12 @@ func TestLabelSelectors(t *testing.T) {
 		long + "x", "a=" + long + "x", strings.Repeat("x", 254) + "/a",
 	} {
 		if isLabelSelector(bad) {
-			t.Errorf("%q: want no label selector", bad)
+			t.Errorf("%q is accepted, want it refused", bad)
 		}
 	}
 }
 
-// What can be escaped is read back.
+// A value is unchanged after it is escaped and parsed.
 func TestFieldValuesSurviveEscaping(t *testing.T) {
 	escape := strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -81,7 +81,7 @@ func FuzzSelectors(f *testing.F) {
 	f.Fuzz(func(t *testing.T, selector string) {
 		equal, ok := parseFieldSelector(selector)
 		if !ok && equal != nil {
-			t.Errorf("%q is none and requires %v", selector, equal)
+			t.Errorf("%q is not a field selector, but requires %v", selector, equal)
 		}
 		isLabelSelector(selector)
 	})

@@ -1,15 +1,16 @@
 package estimate
 
-// Resource names a kind of object: its API group, "" for the core group, and its plural.
+// Resource identifies a resource of the API: its group, "" for the core group, and its name,
+// for example pods.
 type Resource struct{ Group, Name string }
 
 // Stats is what a server knows about the stored objects of a resource.
 type Stats struct {
-	Objects      int64 // how many there are
-	AverageBytes int64 // their average size, 0 when unknown
-	Stale        bool  // the count is more than three minutes old
+	Objects      int64 // number of objects
+	AverageBytes int64 // average size of an object; 0 if unknown
+	Stale        bool  // the number of objects was last updated more than three minutes ago
 }
 
-// Store is what a server knows about its stored objects. The count of a resource that is
-// absent is unknown.
+// Store holds the statistics of the resources that a server stores. The server knows nothing
+// about a resource that is not in it.
 type Store map[Resource]Stats

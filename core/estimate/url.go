@@ -7,23 +7,24 @@ import (
 	"apfsim/core/classify"
 )
 
-// ReadURL returns what kube-apiserver reads out of the method, as GET, and the URL of a
-// request, without the user: whether it is for a resource, and its verb
-// (k8s.io/apiserver/pkg/endpoints/request, RequestInfoFactory). The path is decoded, the query
-// is not. The API version is part of the path alone; classification does not know it. The
-// errors are those of the server, and a query that is no URL encoding.
+// ReadURL returns the attributes, except the user, that kube-apiserver derives from the HTTP
+// method and the URL of a request (k8s.io/apiserver/pkg/endpoints/request, RequestInfoFactory).
+// The method is in upper case, the path is decoded and the query is encoded. These paths are
+// those of resources:
 //
 //	/api/VERSION/...         the core group
-//	/apis/GROUP/VERSION/...  another one
+//	/apis/GROUP/VERSION/...  another group
 //	... [watch/|proxy/] [namespaces/NAMESPACE/] RESOURCE [/NAME [/SUBRESOURCE]]
 //
-// Everything else is a request for no resource, whose verb is the method in lower case.
+// A request for any other path is not for a resource, and its verb is the method in lower case.
+// The API version is not among the attributes, because classification ignores it. ReadURL
+// returns an error if the server would, or if the query is not in URL encoding.
 func ReadURL(method, path, query string) (classify.Attributes, error) {
 	a := classify.Attributes{Verb: strings.ToLower(method), Path: path}
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
 	case len(parts) >= 3 && parts[0] == "api":
-		parts = parts[2:] // behind the version
+		parts = parts[2:] // after the version
 	case len(parts) >= 4 && parts[0] == "apis":
 		a.APIGroup = parts[1]
 		parts = parts[3:]

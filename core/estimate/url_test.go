@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What a server reads out of a method and a URL. Many more URLs are compared with upstream's own
-// reading in the conformance tests.
+// The attributes that follow from a method and a URL. The conformance tests compare many more
+// URLs with upstream.
 func TestReadURL(t *testing.T) {
 	for request, want := range map[string]string{
 		"GET /":                                                         "get /",

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A mutation counts the watches of its resource, of its namespace and of its object, as
-// they come and go.
-func TestWatchersComeAndGo(t *testing.T) {
+// A mutation counts the watches of its resource, of its namespace and of its object while they
+// are open.
+func TestWatchersOpenAndClose(t *testing.T) {
 	w := NewWatchers()
 	watch := func(namespace, query string) *Request {
 		return request(t, classify.Attributes{Verb: "watch", Resource: "configmaps", Namespace: namespace}, query, w)
@@ -23,7 +23,7 @@ func TestWatchersComeAndGo(t *testing.T) {
 	expect := func(story string, r *Request, want int) {
 		t.Helper()
 		if got, ok := r.Watchers(); got != want || !ok {
-			t.Errorf("%s: %d are interested, want %d", story, got, want)
+			t.Errorf("%s: %d watchers, want %d", story, got, want)
 		}
 	}
 	expect("before anybody watches", ofTill, 0)
@@ -48,12 +48,12 @@ func TestWatchersComeAndGo(t *testing.T) {
 	expect("after all have ended", ofTill, 0)
 	for _, verb := range []string{"get", "list", "watch", "deletecollection"} {
 		if n, ok := request(t, classify.Attributes{Verb: verb, Resource: "configmaps"}, "", w).Watchers(); n != 0 || ok {
-			t.Errorf("%d are interested in a %s, which is no mutation", n, verb)
+			t.Errorf("a %s has %d watchers; want none, because it is not a mutation", verb, n)
 		}
 	}
 }
 
-// Objects of the cluster have no namespace; a watch of one is found by its name alone.
+// Cluster-scoped objects have no namespace, so that a watch of one is found by its name alone.
 func TestWatchersOfClusterObjects(t *testing.T) {
 	w := NewWatchers()
 	kubelet := request(t, classify.Attributes{Verb: "watch", Resource: "nodes"}, "fieldSelector=metadata.name%3Dn1", w)
@@ -63,13 +63,14 @@ func TestWatchersOfClusterObjects(t *testing.T) {
 	for name, want := range map[string]int{"n1": 2, "n2": 1} {
 		status := request(t, classify.Attributes{Verb: "patch", Resource: "nodes", Subresource: "status", Name: name}, "", w)
 		if got, _ := status.Watchers(); got != want {
-			t.Errorf("%s: %d are interested, want %d", name, got, want)
+			t.Errorf("%s: %d watchers, want %d", name, got, want)
 		}
 	}
 }
 
-// Kubelets watch the pods of their node, which the server finds by an index. Those of
-// pods without a node do count, and so do those whose selector it cannot read.
+// Watches of the pods of one node, as kubelets have them, do not count, because the server finds
+// them by an index. Watches of pods without a node count, and so do watches whose options the
+// server cannot decode.
 func TestWatchesOfANodesPods(t *testing.T) {
 	for _, test := range []struct {
 		resource, query string
@@ -89,13 +90,13 @@ func TestWatchesOfANodesPods(t *testing.T) {
 		request(t, classify.Attributes{Verb: "watch", Resource: test.resource}, test.query, w).WatchStarts()
 		r := request(t, classify.Attributes{Verb: "create", Resource: test.resource, Namespace: "shop"}, "", w)
 		if got := r.interested(); got != test.want {
-			t.Errorf("watch %s?%s: %d are interested, want %d", test.resource, test.query, got, test.want)
+			t.Errorf("watch %s?%s: %d watchers, want %d", test.resource, test.query, got, test.want)
 		}
 	}
 }
 
-// Whatever starts and ends, the count is that of a list of all open watches searched
-// from end to end.
+// After random starts and ends, the count equals that of a linear search in a list of all open
+// watches.
 func TestInterestedMatchesSlowCount(t *testing.T) {
 	drawScope := rapid.Custom(func(t *rapid.T) classify.Attributes {
 		return classify.Attributes{
@@ -107,7 +108,7 @@ func TestInterestedMatchesSlowCount(t *testing.T) {
 	})
 	type watch struct {
 		*Request
-		of classify.Attributes
+		attributes classify.Attributes
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		w := NewWatchers()
@@ -134,22 +135,24 @@ func TestInterestedMatchesSlowCount(t *testing.T) {
 			}
 			want := 0
 			for _, o := range open {
-				sameResource := o.of.APIGroup == m.APIGroup && o.of.Resource == m.Resource
-				ofAll := o.of.Namespace == "" && o.of.Name == ""
-				ofNamespace := o.of.Namespace != "" && o.of.Namespace == m.Namespace && o.of.Name == ""
-				ofObject := o.of.Namespace == m.Namespace && o.of.Name == m.Name && m.Name != ""
+				watched := &o.attributes
+				sameResource := watched.APIGroup == m.APIGroup && watched.Resource == m.Resource
+				ofAll := watched.Namespace == "" && watched.Name == ""
+				ofNamespace := watched.Namespace != "" && watched.Namespace == m.Namespace && watched.Name == ""
+				ofObject := watched.Namespace == m.Namespace && watched.Name == m.Name && m.Name != ""
 				if sameResource && (ofAll || ofNamespace || ofObject) {
 					want++
 				}
 			}
 			if got := mutations[key].interested(); got != want {
-				t.Fatalf("%s: %d of %d watches are interested, want %d", key, got, len(open), want)
+				t.Fatalf("%s: %d of %d watches count, want %d", key, got, len(open), want)
 			}
 		}
 	})
 }
 
-// Requests leave nothing behind, but for their resource; nor do watches that have ended.
+// Requests and ended watches do not make Watchers grow, except for an entry for each mutated or
+// watched resource.
 func TestWatchersDoNotGrow(t *testing.T) {
 	w := NewWatchers()
 	for i := range 100 {
@@ -162,17 +165,17 @@ func TestWatchersDoNotGrow(t *testing.T) {
 		watch.WatchEnds()
 	}
 	if len(w.resources) != 1 || len(w.resources[Resource{"", "pods"}].open) != 0 {
-		t.Errorf("%d resources are left, want pods alone, without watches", len(w.resources))
+		t.Errorf("there are %d resources; want pods alone, without open watches", len(w.resources))
 	}
 }
 
 func TestWatchPanics(t *testing.T) {
 	w := NewWatchers()
 	for story, f := range map[string]func(){
-		"a list is no watch":                  request(t, classify.Attributes{Verb: "list", Resource: "pods"}, "", w).WatchStarts,
-		"a mutation is no watch":              request(t, classify.Attributes{Verb: "patch", Resource: "pods"}, "", w).WatchStarts,
-		"what ends has not started":           request(t, classify.Attributes{Verb: "watch", Resource: "pods"}, "", w).WatchEnds,
-		"what ends has not started elsewhere": request(t, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "a"}, "", w).WatchEnds,
+		"a list is not a watch":                       request(t, classify.Attributes{Verb: "list", Resource: "pods"}, "", w).WatchStarts,
+		"a mutation is not a watch":                   request(t, classify.Attributes{Verb: "patch", Resource: "pods"}, "", w).WatchStarts,
+		"the watch has not started":                   request(t, classify.Attributes{Verb: "watch", Resource: "pods"}, "", w).WatchEnds,
+		"the watch has not started in this namespace": request(t, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "a"}, "", w).WatchEnds,
 	} {
 		func() {
 			defer func() {
