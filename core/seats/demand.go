@@ -2,19 +2,19 @@ package seats
 
 import "math"
 
-// Demand integrates over time how many seats are asked for
-// (k8s.io/apiserver, util/flowcontrol/fairqueuing/integrator.go).
+// Demand integrates a level's seat demand over time. The demand is the number of seats that its
+// waiting and executing requests need (k8s.io/apiserver, util/flowcontrol/fairqueuing/integrator.go).
 type Demand struct {
-	lastNs               int64
-	seats                float64
-	elapsed, sum, square float64 // integrals over seconds of 1, seats and seats²
-	most                 float64
+	lastNs               int64   // time up to which the integrals are valid
+	seats                float64 // demand since then
+	elapsed, sum, square float64 // integrals of 1, seats and seats² over the period so far, in seconds
+	most                 float64 // highest demand in the period so far
 }
 
-// NewDemand returns a demand of 0 seats from now on.
+// NewDemand returns a demand of 0 seats that begins at nowNs.
 func NewDemand(nowNs int64) Demand { return Demand{lastNs: nowNs} }
 
-// Set says that from now on so many seats are asked for.
+// Set changes the demand from nowNs on.
 func (d *Demand) Set(nowNs int64, seats int) {
 	d.advance(nowNs)
 	d.seats = float64(seats)
@@ -32,21 +32,22 @@ func (d *Demand) advance(nowNs int64) {
 	d.square += d.seats * d.seats * dt
 }
 
-// seconds converts as time.Duration does: whole seconds and the rest each by itself.
+// seconds converts nanoseconds as time.Duration.Seconds does, with the whole seconds and the
+// remainder converted separately. Another conversion would round differently from upstream.
 func seconds(ns int64) float64 {
 	const second = 1_000_000_000
 	return float64(ns/second) + float64(ns%second)/second
 }
 
-// DemandStatistics describes the demand of one period.
+// DemandStatistics summarizes the demand during a period, in seats.
 type DemandStatistics struct {
 	Seconds   float64 // length of the period
-	Average   float64 // time-weighted; 0 for an empty period
-	Deviation float64 // standard deviation, population and time-weighted; 0 for an empty period
+	Average   float64 // time-weighted; 0 for a period of length 0
+	Deviation float64 // time-weighted standard deviation of the population; 0 for a period of length 0
 	Max       float64
 }
 
-// Take returns the statistics of the demand since the last call and begins the next period.
+// Take returns the statistics of the demand since the previous call, and begins the next period.
 func (d *Demand) Take(nowNs int64) DemandStatistics {
 	d.advance(nowNs)
 	stats := DemandStatistics{Seconds: d.elapsed, Max: d.most}

@@ -1,7 +1,7 @@
-// Package seats divides a server's seats among its priority levels: nominal limits by
-// shares, the bounds within which a level lends and borrows, and the periodic adjustment
-// of the current limits to the demand (KEP-1040, "Dispatching"; k8s.io/apiserver,
-// util/flowcontrol/apf_controller.go and conc_alloc.go).
+// Package seats divides a server's seats among its priority levels. It computes the nominal
+// limits from the shares, the bounds within which levels lend and borrow seats, and the current
+// limits, which are adjusted periodically to the demand (KEP-1040, "Dispatching";
+// k8s.io/apiserver, util/flowcontrol/apf_controller.go and conc_alloc.go).
 package seats
 
 import (
@@ -11,14 +11,14 @@ import (
 
 // Limits are a priority level's fixed concurrency limits, in seats.
 type Limits struct {
-	Nominal int // its share of the server's seats, rounded up
-	Min     int // what remains when it has lent all it may
-	Max     int // what it has when it has borrowed all it may
+	Nominal int // the level's share of the server's seats, rounded up
+	Min     int // Nominal minus all seats that the level may lend
+	Max     int // Nominal plus all seats that the level may borrow
 }
 
-// NewLimits returns the limits of a level with so many of all levels' shares, on a server
-// with serverLimit seats. borrowingPercent applies when bounded; otherwise the level may
-// borrow up to serverLimit.
+// NewLimits returns the limits of a level with shares out of allShares, the sum over all levels,
+// on a server with serverLimit seats. If bounded is true, the level may borrow borrowingPercent
+// of its nominal limit; otherwise it may borrow up to serverLimit seats.
 func NewLimits(serverLimit int, shares int32, allShares float64, lendablePercent, borrowingPercent int32, bounded bool) Limits {
 	nominal := math.Ceil(float64(serverLimit) * float64(shares) / allShares)
 	if allShares == 0 {
@@ -36,30 +36,38 @@ func NewLimits(serverLimit int, shares int32, allShares float64, lendablePercent
 	}
 }
 
-// Cap returns the most seats that a request at a level with queues is estimated to take:
-// max(1, min(⌈0.15·nominal⌉, ⌊nominal/handSize⌋)).
+// Cap returns the largest number of seats that the estimate of a request may have at a level
+// with queues:
+//
+//	max(1, min(⌈0.15·nominal⌉, ⌊nominal/handSize⌋))
+//
+// The second bound lets the widest requests at the heads of all queues of one hand execute at
+// the same time.
 func Cap(nominal, handSize int) int {
 	return max(1, min(int(math.Ceil(float64(nominal)*0.15)), nominal/handSize))
 }
 
-// smoothing is the weight of the past in the smoothed demand: a demand that ceases has
-// lost half its weight after five minutes of 10 s adjustments.
+// smoothing is the weight of the previous value in the smoothed demand. With an adjustment
+// every 10 s, the influence of a demand is halved after five minutes.
 const smoothing = 0.977
 
-// Level is what the adjustment knows of a priority level and its result.
+// Level is the state of a priority level between adjustments: their input and their result.
 type Level struct {
 	Limits
 	Exempt bool
 
-	High               int     // the last period's highest demand, in seats
-	Average, Deviation float64 // of the demand, in the last period that was not empty
-	Smoothed           float64 // the demand, slow to fall
+	High               int     // highest demand in the last period, in seats
+	Average, Deviation float64 // of the demand in the last period longer than 0, in seats
+	Smoothed           float64 // demand that follows a rise at once and a fall slowly, in seats
 
-	Current      int     // the concurrency limit in force
-	FairFraction float64 // of its target that every level got, but for its bounds; 0 when they were not divided by targets
+	Current int // the concurrency limit now, in seats
+	// FairFraction is the factor by which the last adjustment multiplied the targets of all
+	// levels, before it applied each level's bounds. It is 0 if the adjustment did not divide
+	// the seats in proportion to targets.
+	FairFraction float64
 }
 
-// Observe takes in the demand of the period that ends with an adjustment.
+// Observe records the demand of the period that ends with an adjustment.
 func (l *Level) Observe(d DemandStatistics) {
 	l.High = int(math.Round(d.Max))
 	if d.Seconds <= 0 {
@@ -70,8 +78,9 @@ func (l *Level) Observe(d DemandStatistics) {
 	l.Smoothed = max(envelope, smoothing*l.Smoothed+(1-smoothing)*envelope)
 }
 
-// low is the least that a level gets unless seats are short: what it can use of its
-// nominal limit.
+// low returns the lower bound of the current limit, unless there are too few seats for the
+// lower bounds of all levels: the part of its nominal limit that the level has used, and at
+// least Min. An exempt level may use more than its nominal limit.
 func (l *Level) low() int {
 	if l.Exempt {
 		return max(l.Min, l.High)
@@ -79,14 +88,20 @@ func (l *Level) low() int {
 	return max(l.Min, min(l.Nominal, l.High))
 }
 
-// Target returns how many seats the adjustment aims at for a level that is not exempt.
+// Target returns the current limit, in seats, at which the adjustment aims for a level that is
+// not exempt.
 func (l *Level) Target() float64 { return max(float64(l.low()), l.Smoothed) }
 
-// Adjust sets every level's current limit from its limits and demand. An exempt level
-// gets what it asks for. The others share the rest: their least when not even that is
-// there, else all of it in proportion to their targets, each within its bounds.
+// Adjust sets the current limit of every level from its limits and its demand. An exempt level
+// gets the seats that it has used. The other levels divide the remaining seats:
+//
+//   - if the remaining seats are not enough for Min of each level, each gets Min;
+//   - otherwise, if they are not enough for the lower bound of each level, each gets Min and the
+//     same fraction of the difference to its lower bound;
+//   - otherwise they are divided in proportion to the targets, within each level's bounds. If
+//     that is not possible, the limits do not change.
 func Adjust(levels []*Level) {
-	var nominal, exempt, least, low int // sums
+	var nominal, exempt, least, low int // sums over the levels
 	for _, l := range levels {
 		nominal += l.Nominal
 		if l.Exempt {
@@ -124,8 +139,8 @@ func Adjust(levels []*Level) {
 			target: l.Target(),
 		}
 	}
-	// The server divides the sum of all nominal limits here, not what the exempt levels
-	// have left of it (the KEP says the latter).
+	// The KEP divides the seats that remain after the exempt levels. Upstream divides the sum of
+	// all nominal limits, and so does this code.
 	division, p, ok := divide(float64(nominal), demands)
 	if !ok {
 		return
@@ -138,25 +153,32 @@ func Adjust(levels []*Level) {
 	}
 }
 
-// demand asks for a part of a whole: as near to target as can be, from low to high.
+// demand is the input of divide for one level: the bounds of its part, and its target.
 type demand struct{ low, high, target float64 }
 
 const (
-	leastTarget = 0.001
-	tolerance   = 1e-7
+	leastTarget = 0.001 // lower targets are raised to this, so that a part can grow with p
+	tolerance   = 1e-7  // of the comparisons of whole with the sums of the bounds
 )
 
-// divide finds the p for which clamp(p·target, low, high) adds up to whole, and returns
-// those parts and p; ok is false when no p does. Of several p, all parts being at a bound,
-// it is the one nearest to where they leave it.
+// divide finds the proportion p for which
+//
+//	Σ parts = whole,  where part = clamp(p·target, low, high)
+//
+// and returns the parts and p; ok is false if there is no such p. If all parts are at their
+// lower bound, or all at their upper bound, many values of p are solutions; divide then returns
+// the one at which the first part would leave its bound.
 func divide(whole float64, demands []demand) (parts []float64, p float64, ok bool) {
 	parts = make([]float64, len(demands))
 	if whole == 0 {
 		return parts, 0, true
 	}
-	type bound struct{ p, target float64 } // from p on, the sum grows by target per unit of p more (or less)
+	// bound is a value of p at which a part reaches its lower or its upper bound. Beyond it, the
+	// slope of the sum of the parts, as a function of p, is greater by target, which is negative
+	// at an upper bound.
+	type bound struct{ p, target float64 }
 	bounds := make([]bound, 0, 2*len(demands))
-	var low, high, target float64 // sums
+	var low, high, target float64 // sums over the demands
 	first, last, free := math.Inf(1), 0.0, true
 	for i := range demands {
 		d := &demands[i]
@@ -186,7 +208,8 @@ func divide(whole float64, demands []demand) (parts []float64, p float64, ok boo
 		return parts, p, true
 	}
 
-	// Raise p from the least bound on; between two bounds the sum grows linearly.
+	// Raise p from bound to bound, starting at the lowest. Between two bounds the sum is a linear
+	// function of p, so that the solution between them follows from the slope.
 	sort.SliceStable(bounds, func(i, j int) bool { return bounds[i].p < bounds[j].p })
 	p = first
 	sum, slope, growing := low, 0.0, 0

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The levels that every cluster has, on a server with the default 600 seats. The shares
-// add up to 245, so 100 of them are ⌈600·100/245⌉ = ⌈244.9⌉ = 245 seats.
+// The suggested levels on a server with the default of 600 seats. The sum of the shares is 245,
+// so that 100 shares are ⌈600·100/245⌉ = ⌈244.9⌉ = 245 seats.
 func TestDefaultLevels(t *testing.T) {
 	const server, allShares = 600, 245
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func TestDemand(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	// The next period begins with what is asked for now, and that is its maximum so far.
+	// The next period begins with the current demand, which is its maximum so far.
 	if got := d.Take(4_000_000_000); got != (DemandStatistics{Max: 6}) {
 		t.Errorf("an empty period: %+v", got)
 	}
@@ -102,23 +102,23 @@ func TestAdjust(t *testing.T) {
 		story  string
 		levels []*Level
 		want   []int
-		p      float64 // by which targets are multiplied
+		p      float64 // FairFraction of all levels
 	}{
 		{"a busy level borrows what an idle one lends: 10 to 190 is 1 to 19",
 			[]*Level{level(100, 10, 700, 0, 0), level(100, 10, 700, 190, 190)}, []int{10, 190}, 1},
-		{"no more than it may: then the idle one keeps the rest",
+		{"a level borrows no more than its limit allows, and the idle level keeps the rest",
 			[]*Level{level(100, 10, 700, 0, 0), level(100, 10, 150, 190, 190)}, []int{50, 150}, 5},
-		{"an idle level that lends nothing keeps all",
+		{"an idle level that lends nothing keeps all its seats",
 			[]*Level{level(100, 100, 700, 0, 0), level(100, 50, 700, 190, 190)}, []int{100, 100}, 0},
 		{"demand within the nominal limit cannot be lent away",
 			[]*Level{level(100, 10, 700, 80, 60), level(100, 10, 700, 500, 500)}, []int{80, 120}, 0.24},
-		{"two idle levels divide by what they cannot lend: 30 to 10",
+		{"two idle levels divide the seats in proportion to what they cannot lend: 30 to 10",
 			[]*Level{level(100, 30, 700, 0, 0), level(100, 10, 700, 0, 0)}, []int{150, 50}, 5},
-		{"the exempt level's demand comes off before it is asked whether seats are short, but the division is of all 200",
+		{"the exempt level's seats are subtracted to decide whether seats are short, but all 200 seats are divided",
 			[]*Level{exempt(20), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{20, 182, 18}, 200 / 110.},
-		{"seats are short: of 200 - 110 = 90 seats, 20 are the least and low is 200: 10 + 90·70/180",
+		{"too few seats for the lower bounds: 90 seats remain, the sum of Min is 20 and that of the lower bounds 200: 10 + 90·70/180",
 			[]*Level{exempt(110), level(100, 10, 700, 100, 100), level(100, 10, 700, 100, 100)}, []int{110, 45, 45}, 0},
-		{"so short that everyone gets the least",
+		{"too few seats for more than Min of each level",
 			[]*Level{exempt(190), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{190, 10, 10}, 0},
 	} {
 		if got := adjusted(c.levels...); !slices.Equal(got, c.want) {
@@ -137,15 +137,15 @@ func TestAdjustWithoutSolution(t *testing.T) {
 	l := &Level{Limits: Limits{Nominal: 100, Min: 50, Max: 100}, High: 10, Current: 77, FairFraction: 2}
 	e := &Level{Exempt: true, Limits: Limits{Nominal: 50, Min: 50}}
 	if got := adjusted(e, l); !slices.Equal(got, []int{50, 77}) {
-		t.Errorf("got %v, want the limited level's 77 left alone", got)
+		t.Errorf("got %v, want the limited level's 77 unchanged", got)
 	}
 	if e.FairFraction != 0 || l.FairFraction != 0 {
-		t.Errorf("fair fractions %v and %v, want none", e.FairFraction, l.FairFraction)
+		t.Errorf("fair fractions %v and %v, want 0", e.FairFraction, l.FairFraction)
 	}
 }
 
-// What divide finds is what bisection on p finds.
-func TestDivideIsTheOneProportion(t *testing.T) {
+// divide finds the same proportion as a bisection on p.
+func TestDivideFindsTheProportion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var demands []demand
 		var low, high float64
@@ -183,7 +183,7 @@ func TestDivideIsTheOneProportion(t *testing.T) {
 			}
 		}
 		if sum := sumAt(p); math.Abs(sum-whole) > 1e-6 {
-			t.Fatalf("p is %v, with which the parts add up to %v, not to %v", p, sum, whole)
+			t.Fatalf("p is %v, which makes the sum of the parts %v, want %v", p, sum, whole)
 		}
 		for i, d := range demands {
 			want := max(d.low, min(d.high, to*max(d.target, leastTarget)))
