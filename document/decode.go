@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// Decoder reads nodes of one document into Go values and collects what is wrong.
+// Decoder decodes nodes of one document into Go values and collects the errors.
 type Decoder struct {
 	File   string
 	Errors Errors
 }
 
-// Unmarshaler is implemented by types that read themselves from a node. Errors are
-// reported with d.Fail; the value is then of no further interest.
+// Unmarshaler is implemented by types that decode themselves from a node. They report errors
+// with d.Fail. After an error the value is not used.
 type Unmarshaler interface {
 	UnmarshalDocument(d *Decoder, n *Node, path string)
 }
 
-// Fail notes a mistake at n.
+// Fail adds an error at the position of n.
 func (d *Decoder) Fail(n *Node, path, format string, args ...any) {
 	d.Errors.Add(Position{d.File, n.Line, n.Column}, path, format, args...)
 }
 
-// Decode reads n into the value that into points at. Struct fields are found by their
-// json tag, embedded structs are part of their parent, and a field tagged
-// `document:"required"` must be there. Unknown and repeated fields, wrong types, empty
-// list items and numbers out of range are mistakes; null leaves a field as it was, as if
-// the text did not name it.
+// Decode decodes n into the value to which into points. The json tag of a struct field is its
+// name in the document, the fields of an embedded struct belong to the outer struct, and a field
+// with the tag `document:"required"` must be present. Unknown fields, duplicate fields, wrong
+// types, null items of lists and numbers out of range are errors. A null field has the same
+// effect as an absent one: the Go value does not change.
 func (d *Decoder) Decode(n *Node, path string, into any) {
 	d.decode(n, path, reflect.ValueOf(into).Elem())
 }
@@ -87,10 +87,11 @@ func (d *Decoder) decode(n *Node, path string, v reflect.Value) {
 		}
 		v.SetFloat(f)
 	default:
-		panic("document: no way to decode into " + v.Type().String())
+		panic("document: cannot decode into a value of type " + v.Type().String())
 	}
 }
 
+// expect reports whether n is of the wanted kind, and adds an error if not.
 func (d *Decoder) expect(n *Node, path string, want Kind) bool {
 	if n.Kind == want {
 		return true
@@ -108,11 +109,12 @@ func (d *Decoder) expect(n *Node, path string, want Kind) bool {
 	return false
 }
 
-// Abridge keeps a value that is quoted in a message on one line of bearable length.
+// Abridge returns the first 60 characters of a value, so that a message that quotes it stays
+// readable.
 func Abridge(s string) string {
-	const most = 60
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
+	const length = 60
+	if runes := []rune(s); len(runes) > length {
+		return string(runes[:length]) + "…"
 	}
 	return s
 }
@@ -150,15 +152,14 @@ func (d *Decoder) decodeMap(n *Node, path string, v reflect.Value) {
 	}
 }
 
-// distinct returns the fields of n without those, noted as mistakes, that repeat the name
-// of an earlier one.
+// distinct returns the fields of n without duplicates, for which it adds errors.
 func (d *Decoder) distinct(n *Node, path string) []Field {
 	lines := make(map[string]int, len(n.Fields))
 	fields := make([]Field, 0, len(n.Fields))
 	for _, f := range n.Fields {
 		if earlier, ok := lines[f.Name]; ok {
 			d.Errors.Add(Position{d.File, f.Line, f.Column}, Join(path, f.Name),
-				"stands twice: it is already on line %d", earlier)
+				"duplicate field, first defined on line %d", earlier)
 			continue
 		}
 		lines[f.Name] = f.Line
@@ -195,7 +196,8 @@ func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
 	}
 }
 
-// Hint proposes the nearest name or, when none is near, all there are.
+// Hint returns text that suggests the name closest to a misspelt name or, if no name is
+// similar, lists all names.
 func Hint(name string, names []string) string {
 	if s := Suggest(name, names); s != "" {
 		return s
@@ -203,13 +205,14 @@ func Hint(name string, names []string) string {
 	return "; want one of " + strings.Join(names, ", ")
 }
 
+// structField is a field of a Go struct that a document can set.
 type structField struct {
 	name     string
-	index    []int
+	index    []int // for reflect.Value.FieldByIndex
 	required bool
 }
 
-// structFields lists the fields that a document can set, in the order of the struct.
+// structFields returns the fields that a document can set, in the order of the struct.
 func structFields(t reflect.Type) []structField {
 	var fields []structField
 	for _, f := range reflect.VisibleFields(t) {

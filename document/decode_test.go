@@ -25,12 +25,12 @@ type client struct {
 	timing
 }
 
-// color reads itself.
+// color implements Unmarshaler.
 type color string
 
 func (c *color) UnmarshalDocument(d *Decoder, n *Node, path string) {
 	if n.Text != "red" && n.Text != "green" {
-		d.Fail(n, path, "%q is no colour", n.Text)
+		d.Fail(n, path, "%q is not a color", n.Text)
 		return
 	}
 	*c = color(strings.ToUpper(n.Text))
@@ -44,7 +44,7 @@ func decodeClient(root *Node) (client, Errors) {
 }
 
 func TestDecodeReadsEveryKind(t *testing.T) {
-	c, mistakes := decodeClient(object(1, 1,
+	c, errs := decodeClient(object(1, 1,
 		field("name", text("mice", 1, 11)),
 		field("count", number("3", 2, 11)),
 		field("seed", number("18446744073709551615", 3, 11)),
@@ -54,8 +54,8 @@ func TestDecodeReadsEveryKind(t *testing.T) {
 		field("color", text("red", 7, 11)),
 		field("start", number("1.5e3", 8, 11)),
 		field("stop", number("7", 9, 11))))
-	if mistakes != nil {
-		t.Fatal(mistakes)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	seven := int32(7)
 	want := client{Name: "mice", Count: 3, Seed: 1<<64 - 1, Exact: true, Verbs: []string{"get", "list"},
@@ -65,8 +65,8 @@ func TestDecodeReadsEveryKind(t *testing.T) {
 	}
 }
 
-func TestDecodeReportsEveryMistakeInTheOrderOfTheText(t *testing.T) {
-	_, mistakes := decodeClient(object(1, 1,
+func TestDecodeReportsAllErrorsInTheOrderOfTheText(t *testing.T) {
+	_, errs := decodeClient(object(1, 1,
 		field("stop", number("3000000000", 10, 11)),
 		field("Hidden", number("1", 9, 11)),
 		field("count", number("1.5", 2, 11)),
@@ -80,30 +80,30 @@ func TestDecodeReportsEveryMistakeInTheOrderOfTheText(t *testing.T) {
 		field("nmae", text("mice", 12, 11))))
 	want := `f:1:1: name: is missing
 f:2:11: count: 1.5 is not a whole number of 32 bits
-f:3:1: count: stands twice: it is already on line 2
+f:3:1: count: duplicate field, first defined on line 2
 f:4:11: seed: -1 is not a whole number from 0 to 2^64-1
 f:5:11: exact: "yes" is a string; want a boolean
 f:6:12: verbs[0]: 1 is a number; want a string: put it in quotes
 f:6:14: verbs[1]: is empty
 f:6:15: verbs[2]: is a list; want a string
-f:7:15: labels.a: stands twice: it is already on line 7
-f:8:11: color: "blue" is no colour
+f:7:15: labels.a: duplicate field, first defined on line 7
+f:8:11: color: "blue" is not a color
 f:9:1: Hidden: unknown field; want one of name, count, seed, exact, verbs, labels, color, start, stop
 f:10:11: stop: 3000000000 is not a whole number of 32 bits
 f:11:11: start: .inf is not a finite number
 f:12:1: nmae: unknown field (did you mean "name"?)`
-	if got := mistakes.Error(); got != want {
+	if got := errs.Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if mistakes.Err() == nil || Errors(nil).Err() != nil {
-		t.Error("Err does not tell mistakes from none")
+	if errs.Err() == nil || Errors(nil).Err() != nil {
+		t.Error("want Err to be nil only without errors")
 	}
 }
 
-func TestNullIsAbsence(t *testing.T) {
+func TestNullMeansAbsent(t *testing.T) {
 	null := &Node{Kind: Null, Line: 2, Column: 11}
-	c, mistakes := decodeClient(object(1, 1, field("name", null), field("stop", null), field("verbs", null)))
-	if got := mistakes.Error(); got != "f:1:1: name: is missing" {
+	c, errs := decodeClient(object(1, 1, field("name", null), field("stop", null), field("verbs", null)))
+	if got := errs.Error(); got != "f:1:1: name: is missing" {
 		t.Errorf("got %q", got)
 	}
 	if !reflect.DeepEqual(c, client{}) {
@@ -111,7 +111,7 @@ func TestNullIsAbsence(t *testing.T) {
 	}
 }
 
-func TestLongValuesAreAbridgedInMessages(t *testing.T) {
+func TestMessagesAbridgeLongValues(t *testing.T) {
 	for _, n := range []*Node{number(strings.Repeat("9", 1000), 1, 1), text(strings.Repeat("é", 1000), 1, 1)} {
 		var count int32
 		d := Decoder{File: "f"}
@@ -122,8 +122,8 @@ func TestLongValuesAreAbridgedInMessages(t *testing.T) {
 	}
 }
 
-// A map of very many fields is read in time that grows with their number, not its square.
-func TestManyFieldsAreReadInLinearTime(t *testing.T) {
+// The time for a map grows linearly with the number of its fields, not quadratically.
+func TestMapsAreDecodedInLinearTime(t *testing.T) {
 	root := &Node{Kind: Object}
 	for i := range 200_000 {
 		root.Fields = append(root.Fields, field(fmt.Sprint("k", i), text("v", i+1, 11)))
@@ -133,9 +133,9 @@ func TestManyFieldsAreReadInLinearTime(t *testing.T) {
 	d := Decoder{}
 	d.Decode(root, "", &m)
 	if len(m) != 200_000 || d.Errors != nil {
-		t.Errorf("%d of 200000 fields were read, mistakes %v", len(m), d.Errors)
+		t.Errorf("%d of 200000 fields were decoded, errors %v", len(m), d.Errors)
 	}
-	// The square takes half a minute and more.
+	// A quadratic algorithm takes more than half a minute.
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("took %v", took)
 	}

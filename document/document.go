@@ -1,10 +1,9 @@
-// Package document is text that has been parsed but not yet understood: a tree of
-// fields and values that remembers where each of them stands, and a strict decoder from
-// such a tree to Go values that reports all of a file's mistakes at once, each with its
-// place.
+// Package document represents a text that has been parsed but not yet interpreted: a tree of
+// fields and values, each with its position in the text. A strict decoder turns such a tree into
+// Go values and reports all errors of a file together, each with its position.
 //
-// The package parses no text itself: whoever hosts the core does that with the library
-// of its choice and hands over the tree.
+// The package does not parse text, so that the core depends on no YAML library. The host of the
+// core parses a file, for example with package yaml, and passes the tree.
 package document
 
 import (
@@ -13,7 +12,7 @@ import (
 	"strings"
 )
 
-// Kind says what a Node holds.
+// Kind is the type of a node's value.
 type Kind uint8
 
 // The kinds of a node.
@@ -22,16 +21,16 @@ const (
 	Bool        // Text is "true" or "false"
 	Number      // Text is the number as written
 	String      // Text is the string without its quotes
-	List        // Items
-	Object      // Fields
+	List        // the value is in Items
+	Object      // the value is in Fields
 )
 
-// String returns the kind as an error message names it.
+// String returns the kind for an error message.
 func (k Kind) String() string {
-	return [...]string{"nothing", "a boolean", "a number", "a string", "a list", "an object"}[k]
+	return [...]string{"null", "a boolean", "a number", "a string", "a list", "an object"}[k]
 }
 
-// Node is one value of a document and where it begins.
+// Node is one value of a document, with the position of its first character.
 type Node struct {
 	Kind         Kind
 	Text         string
@@ -40,15 +39,15 @@ type Node struct {
 	Line, Column int // from 1; 0 when unknown
 }
 
-// Field is one named value of an Object, in the order of the text. A name that the text
-// repeats is repeated here.
+// Field is one named value of an Object. Fields are in the order of the text, and a name may
+// occur several times.
 type Field struct {
 	Name         string
 	Line, Column int // of the name
 	Value        *Node
 }
 
-// Get returns the value of the field called name, nil when there is none.
+// Get returns the value of the first field with this name, or nil if there is none. N may be nil.
 func (n *Node) Get(name string) *Node {
 	if n == nil {
 		return nil
@@ -67,8 +66,8 @@ type Document struct {
 	Root *Node
 }
 
-// Position returns where the value at path stands or, when the text leaves it out, where
-// the nearest thing around it does.
+// Position returns the position of the value at path or, if the text does not have it, of the
+// closest enclosing value.
 func (d *Document) Position(path string) Position {
 	steps, _ := splitPath(path)
 	n, line, column := d.Root, 0, 0
@@ -85,6 +84,7 @@ func (d *Document) Position(path string) Position {
 	return Position{File: d.File, Line: line, Column: column}
 }
 
+// step returns the value that one step leads to, or nil if there is none.
 func (n *Node) step(s step) *Node {
 	switch {
 	case n == nil:
@@ -97,7 +97,7 @@ func (n *Node) step(s step) *Node {
 	return nil
 }
 
-// find returns the step with the index of an item in place of its name.
+// find returns s, with an index in place of the name if n is a list and s names one of its items.
 func (n *Node) find(s step) step {
 	if n == nil || n.Kind != List || !s.bracketed {
 		return s
@@ -110,7 +110,7 @@ func (n *Node) find(s step) step {
 	return s
 }
 
-// name returns what a node's field name says, if it is a string.
+// name returns the value of the field "name" of n, if it is a string.
 func (n *Node) name() (name string, named bool) {
 	field := n.Get("name")
 	if field == nil || field.Kind != String {
@@ -119,8 +119,8 @@ func (n *Node) name() (name string, named bool) {
 	return field.Text, true
 }
 
-// Resolve returns the path in the one spelling that all others come to: items by their
-// index, names in brackets only if need be.
+// Resolve returns the canonical spelling of a path, so that paths can be compared: items of lists
+// are given by their index, and names are in brackets only where that is necessary.
 func (d *Document) Resolve(path string) (string, error) {
 	steps, err := splitPath(path)
 	if err != nil {
@@ -140,7 +140,7 @@ func (d *Document) Resolve(path string) (string, error) {
 	return done, nil
 }
 
-// noItem returns the error for a list, at path, in which nothing is called so.
+// noItem returns the error for a list at path that has no item with this name.
 func (n *Node) noItem(path, name string) error {
 	var names []string
 	for _, item := range n.Items {
@@ -149,15 +149,15 @@ func (n *Node) noItem(path, name string) error {
 		}
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("%s has no items with names; want an index, as [0]", path)
+		return fmt.Errorf("the items of %s have no names; use an index, such as [0]", path)
 	}
-	return fmt.Errorf("%s has none called %q%s", path, Abridge(name), Hint(name, names))
+	return fmt.Errorf("%s has no item named %q%s", path, Abridge(name), Hint(name, names))
 }
 
-// Set puts value at path (fields joined by dots; items of lists in brackets, by index or
-// by what their field name says, as in spec.workload[0].clients and
-// spec.workload[mice].clients), adding objects for the fields on the way that the document
-// leaves out. A list is never extended.
+// Set replaces the value at path. The names of fields are joined by dots. The items of lists are
+// given in brackets, by their index or by the value of their field "name":
+// spec.workload[0].clients and spec.workload[mice].clients. Set adds the fields of objects that
+// the document does not have, but no items of lists.
 func (d *Document) Set(path string, value *Node) error {
 	steps, err := splitPath(path)
 	if err != nil {
@@ -185,7 +185,7 @@ func (d *Document) Set(path string, value *Node) error {
 				return kind(n, "a list")
 			}
 			if s.index >= len(n.Items) {
-				return fmt.Errorf("%s ends before [%d]: its length is %d", done, s.index, len(n.Items))
+				return fmt.Errorf("%s has no item [%d]; its length is %d", done, s.index, len(n.Items))
 			}
 			at = &n.Items[s.index]
 			done = Index(done, s.index)
@@ -207,7 +207,7 @@ func (d *Document) Set(path string, value *Node) error {
 	return nil
 }
 
-// field returns where the value of the named field is kept, adding the field if need be.
+// field returns a pointer to the value of the named field, which it adds if n does not have it.
 func (n *Node) field(name string) **Node {
 	for i := range n.Fields {
 		if n.Fields[i].Name == name {
@@ -219,8 +219,9 @@ func (n *Node) field(name string) **Node {
 	return &n.Fields[len(n.Fields)-1].Value
 }
 
-// Join returns the path of the named field of the object at path. Names that would not
-// read as one step, or not on one line, are quoted in brackets.
+// Join returns the path of the named field of the object at path. A name that contains a
+// separator or an unprintable character is quoted in brackets, so that a path is one line and
+// can be split again.
 func Join(path, name string) string {
 	if name == "" || strings.ContainsAny(name, `.[]"{}`) || strings.ContainsFunc(name, unprintable) {
 		return path + "[" + strconv.Quote(name) + "]"
@@ -236,15 +237,15 @@ func unprintable(r rune) bool { return !strconv.IsPrint(r) }
 // Index returns the path of item i of the list at path.
 func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Within reports whether a path is that of around, or of a part of it. Both are spelled
-// alike.
+// Within reports whether path is the path around, or that of a value within it. Both must be in
+// the same spelling.
 func Within(path, around string) bool {
 	rest, found := strings.CutPrefix(path, around)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// step is one field name, or one list index, of a path. In brackets a name may also be that
-// of an item of a list.
+// step is one part of a path: the name of a field, or the index of an item of a list. A name in
+// brackets may also be the name of an item.
 type step struct {
 	name      string
 	bracketed bool
@@ -252,7 +253,7 @@ type step struct {
 	isIndex   bool
 }
 
-// Names returns the steps of a path that has no list indices.
+// Names returns the names in a path. An index in the path is an error.
 func Names(path string) ([]string, error) {
 	steps, err := splitPath(path)
 	if err != nil {
@@ -261,7 +262,7 @@ func Names(path string) ([]string, error) {
 	names := make([]string, len(steps))
 	for i, s := range steps {
 		if s.isIndex {
-			return nil, fmt.Errorf("%q: want a name in the brackets, not an index; a name of digits wants quotes", path)
+			return nil, fmt.Errorf("%q: want a name in the brackets, not an index; put quotes around a name of digits", path)
 		}
 		names[i] = s.name
 	}
@@ -276,7 +277,7 @@ func splitPath(path string) ([]step, error) {
 		case strings.HasPrefix(rest, `["`):
 			quoted, err := strconv.QuotedPrefix(rest[1:])
 			if err != nil || !strings.HasPrefix(rest[1+len(quoted):], "]") {
-				return nil, fmt.Errorf("%q: a quoted name wants a closing quote and bracket", path)
+				return nil, fmt.Errorf("%q: a quoted name has no closing quote and bracket", path)
 			}
 			name, err := strconv.Unquote(quoted)
 			if err != nil {
@@ -291,12 +292,12 @@ func splitPath(path string) ([]step, error) {
 			}
 			s := step{name: strings.TrimSpace(rest[1:end]), bracketed: true}
 			if s.name == "" || s.name[0] == '"' {
-				return nil, fmt.Errorf("%q: want an index or a name in the brackets, as [0] or [mice]", path)
+				return nil, fmt.Errorf("%q: want an index or a name in the brackets, such as [0] or [mice]", path)
 			}
 			if strings.Trim(s.name, "-0123456789") == "" {
 				index, err := strconv.Atoi(s.name)
 				if err != nil || index < 0 {
-					return nil, fmt.Errorf("%q: %q is no list index", path, s.name)
+					return nil, fmt.Errorf("%q: %q is not a list index", path, s.name)
 				}
 				s = step{index: index, isIndex: true}
 			}

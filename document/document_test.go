@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// text and number make nodes of a line and column.
+// text and number return nodes at a line and a column.
 func text(s string, line, column int) *Node {
 	return &Node{Kind: String, Text: s, Line: line, Column: column}
 }
@@ -24,12 +24,12 @@ func object(line, column int, fields ...Field) *Node {
 	return &Node{Kind: Object, Fields: fields, Line: line, Column: column}
 }
 
-// field names a value; the name stands where the value does, ten columns before.
+// field returns a field whose name is on the line of the value, ten columns before it.
 func field(name string, value *Node) Field {
 	return Field{Name: name, Line: value.Line, Column: max(1, value.Column-10), Value: value}
 }
 
-func TestPlaceIsTheNearestThatTheTextHas(t *testing.T) {
+func TestPositionOfAbsentValuesIsTheEnclosingOne(t *testing.T) {
 	d := Document{File: "f.yaml", Root: object(1, 1,
 		field("spec", object(2, 3, field("clients", list(3, 5, number("7", 4, 7))))))}
 	for path, want := range map[string]string{
@@ -44,12 +44,12 @@ func TestPlaceIsTheNearestThatTheTextHas(t *testing.T) {
 		"spec.clients.name.inner": "f.yaml:3:5",
 	} {
 		if got := d.Position(path).String(); got != want {
-			t.Errorf("place of %q is %s, want %s", path, got, want)
+			t.Errorf("the position of %q is %s, want %s", path, got, want)
 		}
 	}
 }
 
-func TestPlaceLeavesOutWhatIsUnknown(t *testing.T) {
+func TestPositionOmitsUnknownParts(t *testing.T) {
 	for want, p := range map[string]Position{
 		"f.yaml:3:4": {"f.yaml", 3, 4},
 		"f.yaml:3":   {"f.yaml", 3, 0},
@@ -58,7 +58,7 @@ func TestPlaceLeavesOutWhatIsUnknown(t *testing.T) {
 		"":           {},
 	} {
 		if p.String() != want {
-			t.Errorf("%#v reads %q, want %q", p, p.String(), want)
+			t.Errorf("%#v is printed as %q, want %q", p, p.String(), want)
 		}
 	}
 }
@@ -84,11 +84,11 @@ func TestSetReplacesAndAdds(t *testing.T) {
 		}
 	}
 	if got := len(d.Root.Get("spec").Fields); got != 5 {
-		t.Errorf("spec has %d fields, want the 3 that it had, servers and a.b", got)
+		t.Errorf("spec has %d fields, want the first 3, servers and a.b", got)
 	}
 }
 
-func TestSetSaysWhyItCannot(t *testing.T) {
+func TestSetErrors(t *testing.T) {
 	for path, want := range map[string]string{
 		"":                              "the path is empty",
 		".":                             "a field name is empty",
@@ -96,18 +96,18 @@ func TestSetSaysWhyItCannot(t *testing.T) {
 		"seed[0]":                       "seed is a number, not a list",
 		"seed.x":                        "seed is a number, not an object",
 		"[0]":                           "the document is an object, not a list",
-		"items[1]":                      "items ends before [1]: its length is 1",
-		"items[-1]":                     `"-1" is no list index`,
-		"items[x]":                      "items has no items with names; want an index, as [0]",
-		"named[mcie]":                   `named has none called "mcie" (did you mean "mice"?)`,
-		`named["0"]`:                    `named has none called "0"; want one of mice, rats`,
+		"items[1]":                      "items has no item [1]; its length is 1",
+		"items[-1]":                     `"-1" is not a list index`,
+		"items[x]":                      "the items of items have no names; use an index, such as [0]",
+		"named[mcie]":                   `named has no item named "mcie" (did you mean "mice"?)`,
+		`named["0"]`:                    `named has no item named "0"; want one of mice, rats`,
 		"named.mice":                    "named is a list, not an object",
 		"items[]":                       "want an index or a name in the brackets",
 		"items[0":                       "a bracket is not closed",
 		"items[0]name":                  `a dot is missing before "name"`,
 		`["seed`:                        "closing quote",
 		`["seed"x`:                      "closing quote",
-		"items[9999999999999999999999]": "no list index",
+		"items[9999999999999999999999]": "is not a list index",
 	} {
 		d := Document{Root: object(1, 1, field("seed", number("1", 1, 7)), field("items", list(2, 3, number("1", 2, 5))),
 			field("named", list(3, 3, object(3, 5, field("name", text("mice", 3, 15))), object(4, 5, field("name", text("rats", 4, 15))), number("7", 5, 5))))}
@@ -118,9 +118,9 @@ func TestSetSaysWhyItCannot(t *testing.T) {
 	}
 }
 
-// An item of a list is found by its name as by its index, and a field in brackets as behind
-// a dot.
-func TestItemsHaveNames(t *testing.T) {
+// A path may give an item of a list by its name or its index, and a field after a dot or in
+// brackets.
+func TestItemsByName(t *testing.T) {
 	d := Document{Root: object(1, 1, field("named", list(3, 3,
 		number("7", 5, 5), object(3, 5, field("name", text("mice", 3, 15))), object(4, 5, field("name", text("a b]", 4, 15))))))}
 	for path, want := range map[string]string{
@@ -135,7 +135,7 @@ func TestItemsHaveNames(t *testing.T) {
 			t.Errorf("%s is %s, %v, want %s", path, got, err, want)
 		}
 		if d.Position(path) != d.Position(want) {
-			t.Errorf("%s stands at %v, want %v", path, d.Position(path), d.Position(want))
+			t.Errorf("%s is at %v, want %v", path, d.Position(path), d.Position(want))
 		}
 	}
 	if err := d.Set("named[mice].x", number("9", 9, 9)); err != nil || d.Root.Get("named").Items[1].Get("x").Line != 9 {
@@ -143,8 +143,8 @@ func TestItemsHaveNames(t *testing.T) {
 	}
 }
 
-// Whatever the names are, the path that Join and Index build leads back to the value.
-func TestPathsLeadBack(t *testing.T) {
+// For arbitrary names, the path that Join builds is the path of the value.
+func TestJoinedPathsFindTheValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		path := ""
 		var names []string
@@ -162,10 +162,10 @@ func TestPathsLeadBack(t *testing.T) {
 			n = n.Get(name)
 		}
 		if n == nil || n.Text != "1" {
-			t.Fatalf("%q does not lead to the value of %q", path, names)
+			t.Fatalf("%q is not the path of the value at %q", path, names)
 		}
 		if at := d.Position(path); at.Line != 3 || at.Column != 4 {
-			t.Fatalf("%q stands at %v", path, at)
+			t.Fatalf("%q is at %v", path, at)
 		}
 		if strings.Contains(path, "\n") {
 			t.Fatalf("%q is more than one line", path)
@@ -180,7 +180,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		d := Document{Root: &Node{Kind: Object}}
 		if err := d.Set(path, number("1", 3, 4)); err == nil && d.Position(path).Line != 3 {
-			t.Errorf("%q was set, but is not found again", path)
+			t.Errorf("%q was set, but Position does not find it", path)
 		}
 	})
 }

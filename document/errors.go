@@ -14,7 +14,7 @@ type Position struct {
 	Line, Column int // from 1; 0 when unknown
 }
 
-// String returns file:line:column, without what is not known.
+// String returns file:line:column, without the parts that are unknown.
 func (p Position) String() string {
 	s := p.File
 	if p.Line > 0 {
@@ -29,63 +29,65 @@ func (p Position) String() string {
 	return s
 }
 
-// Error is one thing that is wrong with an input: where, in which field, and what was
-// found against what was expected.
+// Error is one error in an input: its position, its field, and a message. The message says what
+// is wrong and, after a semicolon, what is expected: "9 is out of range; want 1 to 8". A message
+// about a misspelt name ends with a suggestion.
 type Error struct {
 	Position
-	Path    string // the field, as spec.workload[0].clients; "" for the whole
+	Path    string // the field, for example spec.workload[0].clients; "" for the whole document
 	Message string
 }
 
-// Error returns the mistake on one line.
-func (m Error) Error() string {
+// Error returns the error on one line.
+func (e Error) Error() string {
 	var parts []string
-	if at := m.Position.String(); at != "" {
+	if at := e.Position.String(); at != "" {
 		parts = append(parts, at)
 	}
-	if m.Path != "" {
-		parts = append(parts, m.Path)
+	if e.Path != "" {
+		parts = append(parts, e.Path)
 	}
-	return strings.Join(append(parts, m.Message), ": ")
+	return strings.Join(append(parts, e.Message), ": ")
 }
 
-// Errors are all that is wrong with an input. The empty value means that nothing is.
+// Errors are all errors in an input. A valid input has none.
 type Errors []Error
 
-// Error returns a line for each mistake, in the order of their places.
-func (ms Errors) Error() string {
-	lines := make([]string, len(ms))
-	for i, m := range ms.Sorted() {
-		lines[i] = m.Error()
+// Error returns a line for each error, in the order of Sorted.
+func (es Errors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es.Sorted() {
+		lines[i] = e.Error()
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Err returns the mistakes as an error, nil when there are none.
-func (ms Errors) Err() error {
-	if len(ms) == 0 {
+// Err returns es as an error, or nil if es is empty.
+func (es Errors) Err() error {
+	if len(es) == 0 {
 		return nil
 	}
-	return ms
+	return es
 }
 
-// Add appends a mistake.
-func (ms *Errors) Add(at Position, path, format string, args ...any) {
-	*ms = append(*ms, Error{Position: at, Path: path, Message: fmt.Sprintf(format, args...)})
+// Add appends an error.
+func (es *Errors) Add(at Position, path, format string, args ...any) {
+	*es = append(*es, Error{Position: at, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// Sorted returns the mistakes in the order of file, line and column; those of one place
-// stay in the order in which they were found.
-func (ms Errors) Sorted() Errors {
-	sorted := slices.Clone(ms)
+// Sorted returns the errors in the order of file, line and column. Errors with the same position
+// keep their order.
+func (es Errors) Sorted() Errors {
+	sorted := slices.Clone(es)
 	slices.SortStableFunc(sorted, func(a, b Error) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return sorted
 }
 
-// Suggest returns the sentence that proposes the one of names nearest to a misspelt
-// name, as " (did you mean \"clients\"?)", or "" when none is near.
+// Suggest returns text that suggests the name closest to a misspelt name, for example
+// ` (did you mean "clients"?)`, or "" if no name is similar. A name is similar if its edit distance
+// from the misspelt one is at most max(1, length/3), where case does not matter.
 func Suggest(misspelt string, names []string) string {
 	best, distance := "", 1+max(1, len(misspelt)/3)
 	for _, name := range names {
@@ -100,8 +102,9 @@ func Suggest(misspelt string, names []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// editDistance counts the insertions, deletions, substitutions and swaps of neighbours
-// that turn a into b (optimal string alignment), or returns limit if there are as many.
+// editDistance returns the smallest number of insertions, deletions, substitutions and swaps of
+// adjacent characters that turn a into b (optimal string alignment distance), or limit if the
+// number is at least limit.
 func editDistance(a, b string, limit int) int {
 	if max(len(a), len(b))-min(len(a), len(b)) >= limit {
 		return limit

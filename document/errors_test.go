@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSuggestNamesTheNearest(t *testing.T) {
+func TestSuggest(t *testing.T) {
 	names := []string{"clients", "request", "requests", "arrivals", "as", "qps"}
 	for misspelt, want := range map[string]string{
 		"client":    ` (did you mean "clients"?)`,
@@ -24,8 +24,8 @@ func TestSuggestNamesTheNearest(t *testing.T) {
 	}
 }
 
-// The distance agrees with its definition, written down as a recursion.
-func TestEditDistanceIsTheFewestEdits(t *testing.T) {
+// editDistance agrees with the recursive definition of the distance.
+func TestEditDistance(t *testing.T) {
 	var fewest func(a, b string) int
 	fewest = func(a, b string) int {
 		if a == "" || b == "" {

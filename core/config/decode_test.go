@@ -206,7 +206,7 @@ func TestUnsupportedKindsAndVersions(t *testing.T) {
 		"apiVersion: v1\nkind: List":            "f:1:1: items: is missing",
 		"apiVersion: v1\nkind: List\nitems: 1":  "f:3:8: items: is a number; want a list",
 		"apiVersion: v1\nkind: List\nitms: []\nitems:\n-\n- kind: Pod": `f:3:1: itms: unknown field (did you mean "items"?)` +
-			"\nf:5:2: items[0]: is nothing; want an object with apiVersion and kind",
+			"\nf:5:2: items[0]: is null; want an object with apiVersion and kind",
 		"apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchemaList\nitems:\n- kind: Pod": `f:4:9: items[0].kind: "Pod" is not supported; use FlowSchema, as the enclosing list says`,
 	} {
 		objects, errs := decode(text)

@@ -10,33 +10,34 @@ import (
 	"apfsim/document"
 )
 
-// converter turns the parser's nodes into document nodes.
+// converter converts the parser's nodes to document nodes.
 type converter struct {
 	file      string
-	mistakes  document.Errors
-	nodesLeft int
-	open      map[*yamlv3.Node]bool // anchored nodes that are being converted
-	stopped   bool                  // a bound was exceeded: what follows is not looked at
+	errs      document.Errors
+	nodesLeft int                   // how many more nodes the text may have
+	open      map[*yamlv3.Node]bool // nodes with an anchor that are being converted
+	stopped   bool                  // a limit was exceeded, and the rest of the text is not converted
 }
 
 func (c *converter) fail(n *yamlv3.Node, path, format string, args ...any) {
-	c.mistakes.Add(document.Position{File: c.file, Line: n.Line, Column: n.Column}, path, format, args...)
+	c.errs.Add(document.Position{File: c.file, Line: n.Line, Column: n.Column}, path, format, args...)
 }
 
+// stop adds an error and ends the conversion.
 func (c *converter) stop(n *yamlv3.Node, path, format string, args ...any) *document.Node {
 	c.stopped = true
 	c.fail(n, path, format, args...)
 	return nil
 }
 
-// convert returns the tree below n; an alias is replaced by a copy of what it stands for,
-// which keeps the places of the original. The result is of no use once c has a mistake.
+// convert returns the tree of n. In place of an alias it has a copy of the node with the anchor,
+// with the positions of the original. The tree is incomplete if c has an error.
 func (c *converter) convert(n *yamlv3.Node, path string, depth int) *document.Node {
 	if c.stopped {
 		return nil
 	}
 	if c.nodesLeft--; c.nodesLeft < 0 {
-		return c.stop(n, path, "the text has more than %d values, counting those that aliases repeat", maxNodes)
+		return c.stop(n, path, "the text has more than %d values, with aliases expanded", maxNodes)
 	}
 	if depth > maxDepth {
 		return c.stop(n, path, "is nested more than %d deep", maxDepth)
@@ -45,11 +46,11 @@ func (c *converter) convert(n *yamlv3.Node, path string, depth int) *document.No
 		if c.open[n.Alias] {
 			return c.stop(n, path, "alias *%s contains itself", n.Value)
 		}
-		before := len(c.mistakes)
+		before := len(c.errs)
 		tree := c.convert(n.Alias, path, depth)
-		if c.stopped && len(c.mistakes) > before {
-			// The alias is to blame for the bound, not the text that it repeats.
-			last := &c.mistakes[len(c.mistakes)-1]
+		if c.stopped && len(c.errs) > before {
+			// The alias caused the error, not the text that it repeats.
+			last := &c.errs[len(c.errs)-1]
 			last.Line, last.Column, last.Path = n.Line, n.Column, path
 		}
 		return tree
@@ -78,7 +79,7 @@ func (c *converter) convert(n *yamlv3.Node, path string, depth int) *document.No
 	case n.Kind == yamlv3.ScalarNode:
 		c.scalar(out, n, tag, path)
 	default:
-		c.fail(n, path, "the tag %s has no meaning here", tag)
+		c.fail(n, path, "the tag %s is not supported", tag)
 	}
 	return out
 }
@@ -96,7 +97,7 @@ func (c *converter) field(object *document.Node, key, value *yamlv3.Node, path s
 		c.fail(key, path, "the name of a field is a list or an object; want a string")
 		return
 	case tag == "!!merge":
-		c.fail(key, path, "merge keys (<<) are not supported: write the fields out")
+		c.fail(key, path, "merge keys (<<) are not supported; write the fields out")
 		return
 	case tag == "!!null":
 		c.fail(key, path, "the name of a field is missing; want a string")
@@ -109,8 +110,8 @@ func (c *converter) field(object *document.Node, key, value *yamlv3.Node, path s
 		Value: c.convert(value, document.Join(path, name.Value), depth+1)})
 }
 
-// kindOfTag returns the kind of a scalar. Timestamps and base64 stay the strings that
-// JSON has for them; a tag that is not known yields List, which no scalar is.
+// kindOfTag returns the kind of a scalar with this tag, or List, which is not a scalar, for an
+// unknown tag. Timestamps and binary data are strings, as in JSON.
 func kindOfTag(tag string) document.Kind {
 	switch tag {
 	case "!!null":
@@ -125,13 +126,13 @@ func kindOfTag(tag string) document.Kind {
 	return document.List
 }
 
-// scalar fills out from n. A tag that the text spells out must fit the value.
+// scalar sets the kind and the text of out from n. The value must agree with an explicit tag.
 func (c *converter) scalar(out *document.Node, n *yamlv3.Node, tag, path string) {
 	out.Kind, out.Text = kindOfTag(tag), n.Value
 	switch out.Kind {
 	case document.Null:
 		if n.Value != "" && n.Value != "~" && !strings.EqualFold(n.Value, "null") {
-			c.fail(n, path, "%q is not null, as its tag says", n.Value)
+			c.fail(n, path, "%q is not null, which its tag requires", n.Value)
 		}
 		out.Text = ""
 	case document.Bool:
@@ -142,11 +143,11 @@ func (c *converter) scalar(out *document.Node, n *yamlv3.Node, tag, path string)
 	case document.Number:
 		text, ok := canonicalNumber(n.Value)
 		if !ok {
-			c.fail(n, path, "%q is not a number, as its tag says", n.Value)
+			c.fail(n, path, "%q is not a number, which its tag requires", n.Value)
 		}
 		out.Text = text
 	case document.List:
-		c.fail(n, path, "the tag %s has no meaning here", tag)
+		c.fail(n, path, "the tag %s is not supported", tag)
 	}
 }
 
@@ -156,9 +157,9 @@ var (
 	specialNumber = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
-// canonicalNumber writes a YAML number so that strconv reads it: without a plus sign or
-// underscores, and in decimal where it is binary, octal (0o17, and 017 as kubectl reads
-// it) or hexadecimal. Infinity and not-a-number stay as they are.
+// canonicalNumber returns a YAML number in the syntax of strconv: without a plus sign and
+// underscores, and in decimal if it is binary, octal or hexadecimal. As for kubectl, 017 is octal
+// like 0o17. Infinity and not-a-number are unchanged.
 func canonicalNumber(text string) (canonical string, ok bool) {
 	if specialNumber.MatchString(text) {
 		return text, true
@@ -173,7 +174,7 @@ func canonicalNumber(text string) (canonical string, ok bool) {
 	if u, err := strconv.ParseUint(plain, 0, 64); err == nil {
 		return strconv.FormatUint(u, 10), true
 	}
-	// 08 and 007.5 are decimal: the former is no octal number.
+	// 08 and 007.5 are decimal, because they are not octal numbers.
 	plain = zerosInFront.ReplaceAllString(plain, "$1$2")
 	return plain, plainNumber.MatchString(plain)
 }

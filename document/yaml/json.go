@@ -11,8 +11,8 @@ import (
 
 var jsonEscape = regexp.MustCompile(`\\(?:/|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|.)`)
 
-// yamlOfJSON rewrites the two escapes of JSON that the YAML parser does not know, \/ and
-// surrogate pairs, and leaves a text that is not JSON alone. Lines stay as they are.
+// yamlOfJSON replaces the two escapes of JSON that the YAML parser does not support, \/ and
+// surrogate pairs. It returns a text that is not JSON unchanged. Line numbers do not change.
 func yamlOfJSON(text []byte) []byte {
 	start := bytes.TrimLeft(text, " \t\r\n")
 	if len(start) == 0 || start[0] != '{' && start[0] != '[' ||

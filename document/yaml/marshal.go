@@ -10,8 +10,9 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// Marshal returns v in YAML as kubectl prints it: the fields that encoding/json gives v,
-// in their order, in block style, indented by two spaces, lists level with their name.
+// Marshal returns v in YAML in the format of kubectl: the fields of v as encoding/json writes
+// them, in the same order, in block style, indented by two spaces, with the items of a list at
+// the indentation of its name.
 func Marshal(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -36,7 +37,8 @@ func Marshal(v any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// nodeOfJSON reads one value. A map would lose the order of the fields.
+// nodeOfJSON reads one value from JSON tokens. Decoding into a map would lose the order of the
+// fields.
 func nodeOfJSON(decoder *json.Decoder) (*yamlv3.Node, error) {
 	token, err := decoder.Token()
 	if err != nil {
@@ -75,8 +77,8 @@ func nodeOfJSON(decoder *json.Decoder) (*yamlv3.Node, error) {
 	}
 }
 
-// oldScalar matches strings that YAML 1.1 readers, kubectl among them, take for booleans
-// or numbers to the base 60 although YAML 1.2 does not.
+// oldScalar matches strings that are booleans or numbers in base 60 in YAML 1.1, which kubectl
+// reads, but not in YAML 1.2. They need quotes.
 var oldScalar = regexp.MustCompile(`^((?i:y|yes|n|no|on|off)|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)$`)
 
 func stringNode(s string) *yamlv3.Node {
@@ -87,7 +89,7 @@ func stringNode(s string) *yamlv3.Node {
 			n.Style = yamlv3.DoubleQuotedStyle
 		}
 	case strings.ContainsAny(s, "\t\r") || strings.ContainsAny(s[:1], " \n"):
-		n.Style = yamlv3.DoubleQuotedStyle // a block would not keep these, or not readably
+		n.Style = yamlv3.DoubleQuotedStyle // a block scalar would change these characters or make them invisible
 	default:
 		n.Style = yamlv3.LiteralStyle
 	}

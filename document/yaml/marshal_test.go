@@ -57,13 +57,13 @@ map:
 	}
 }
 
-func TestMarshalReportsWhatJSONCannotHold(t *testing.T) {
+func TestMarshalRefusesValuesWithoutJSON(t *testing.T) {
 	if _, err := Marshal(math.NaN()); err == nil {
 		t.Error("NaN was written")
 	}
 }
 
-// What Marshal writes, Parse reads back: the same names, kinds and values in the same order.
+// Parse reads the output of Marshal: the same names, kinds and values in the same order.
 func TestParseReadsWhatMarshalWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := jsonValue(3).Draw(t, "value")
@@ -71,14 +71,14 @@ func TestParseReadsWhatMarshalWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		docs, mistakes := Parse("f", text)
-		if mistakes != nil || len(docs) != 1 {
-			t.Fatalf("%q: %d documents, %v", text, len(docs), mistakes)
+		docs, errs := Parse("f", text)
+		if errs != nil || len(docs) != 1 {
+			t.Fatalf("%q: %d documents, %v", text, len(docs), errs)
 		}
 		asJSON, _ := json.Marshal(value)
-		fromJSON, mistakes := Parse("f", asJSON)
-		if mistakes != nil || len(fromJSON) != 1 {
-			t.Fatalf("%q: %d documents, %v", asJSON, len(fromJSON), mistakes)
+		fromJSON, errs := Parse("f", asJSON)
+		if errs != nil || len(fromJSON) != 1 {
+			t.Fatalf("%q: %d documents, %v", asJSON, len(fromJSON), errs)
 		}
 		if got, want := sketch(docs[0].Root), sketch(fromJSON[0].Root); got != want {
 			t.Fatalf("%q\ngot  %s\nwant %s", text, got, want)
@@ -87,7 +87,7 @@ func TestParseReadsWhatMarshalWrites(t *testing.T) {
 }
 
 func jsonValue(depth int) *rapid.Generator[any] {
-	// DEL and the C1 controls are the characters that JSON prints as they are and YAML forbids.
+	// The characters exclude DEL and the C1 controls, which JSON does not escape and YAML forbids.
 	text := rapid.StringOf(rapid.RuneFrom([]rune("aZ09 .:-#'\"\\{}[]*&!|>%@`~,\n\t_éλ😀\u2028"))).AsAny()
 	word := rapid.SampledFrom([]any{"no", "null", "1e3", "0x1F", "2026-03-02", "<<", "---", "true", "", " x", "x "})
 	leaves := []*rapid.Generator[any]{text, word, rapid.Int64().AsAny(), rapid.Bool().AsAny(), rapid.Float64().AsAny()}

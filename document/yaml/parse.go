@@ -1,6 +1,7 @@
-// Package yaml reads YAML, and JSON with it, into document trees that know where each
-// value stands, and writes values as kubectl prints them. It is strict where YAML is
-// surprising: merge keys, names that are no strings and tags of one's own are mistakes.
+// Package yaml parses YAML, of which JSON is a subset, into document trees with the position of
+// each value, and writes values in the format of kubectl. Features of YAML that often have
+// unintended effects are errors: merge keys, field names that are not strings, and application
+// tags.
 package yaml
 
 import (
@@ -18,40 +19,41 @@ import (
 	"apfsim/document"
 )
 
-// Bounds on what one text may hold. They are far beyond any configuration, and keep a
-// text that was made to exhaust the reader, or is no configuration at all, to one mistake.
+// Limits of a text. They are far above the size of any configuration. A text that exceeds one,
+// because it is not a configuration or was made to exhaust memory, is refused with one error.
 const (
-	MaxBytes = 16 << 20  // of one text, in UTF-8
-	maxNodes = 1_000_000 // in one text, aliases expanded
-	maxDepth = 100
+	MaxBytes = 16 << 20  // size of a text, in UTF-8
+	maxNodes = 1_000_000 // values in a text, with aliases expanded
+	maxDepth = 100       // levels of nesting
 )
 
-// Parse reads every document of text; those that hold nothing are skipped. File names
-// the text in places. A document in which something is wrong is left out and its
-// mistakes are returned; so is, as a mistake, a text without any document.
+// Parse parses all documents of a text and skips the empty ones. File is the name of the text
+// in positions. It returns the documents without errors, and the errors of the others. A text
+// without any document is an error.
 func Parse(file string, text []byte) ([]document.Document, document.Errors) {
-	docs, mistakes := ParseManifests(file, text, func(string, string) bool { return false })
-	if len(docs) == 0 && len(mistakes) == 0 {
-		mistakes.Add(document.Position{File: file}, "", "is empty: want a YAML or JSON document")
+	docs, errs := ParseManifests(file, text, func(string, string) bool { return false })
+	if len(docs) == 0 && len(errs) == 0 {
+		errs.Add(document.Position{File: file}, "", "is empty; want a YAML or JSON document")
 	}
-	return docs, mistakes
+	return docs, errs
 }
 
-// ParseManifests is Parse for a text of Kubernetes objects of which some are foreign. Such a
-// document may hold what Parse refuses, and comes with its apiVersion and kind alone. A text
-// without any document is no mistake.
+// ParseManifests is Parse for a text of Kubernetes objects some of which are foreign, which
+// means that the caller will skip them. Of a foreign document it returns only apiVersion and
+// kind, and it does not report the errors that Parse would. A text without any document is not
+// an error.
 func ParseManifests(file string, text []byte, foreign func(apiVersion, kind string) bool) ([]document.Document, document.Errors) {
-	var mistakes document.Errors
+	var errs document.Errors
 	if at, problem := unreadable(text); problem != "" {
 		at.File = file
-		mistakes.Add(at, "", "%s", problem)
-		return nil, mistakes
+		errs.Add(at, "", "%s", problem)
+		return nil, errs
 	}
 	text = yamlOfJSON(text)
 	roots, err := parseNodes(text)
 	if err != nil {
 		line, problem := locate(text, err)
-		mistakes.Add(document.Position{File: file, Line: line}, "", "%s", problem)
+		errs.Add(document.Position{File: file, Line: line}, "", "%s", problem)
 	}
 	c := converter{file: file, nodesLeft: maxNodes, open: map[*yamlv3.Node]bool{}}
 	var docs []document.Document
@@ -63,19 +65,19 @@ func ParseManifests(file string, text []byte, foreign func(apiVersion, kind stri
 			docs = append(docs, document.Document{File: file, Root: header(root)})
 			continue
 		}
-		before := len(c.mistakes)
+		before := len(c.errs)
 		tree := c.convert(root, "", 1)
 		if c.stopped {
 			break
 		}
-		if len(c.mistakes) == before {
+		if len(c.errs) == before {
 			docs = append(docs, document.Document{File: file, Root: tree})
 		}
 	}
-	return docs, append(mistakes, c.mistakes...)
+	return docs, append(errs, c.errs...)
 }
 
-// headerOf returns the string that an object has as the named field, "" when it has none.
+// headerOf returns the string in the named field of an object, or "" if there is none.
 func headerOf(object *yamlv3.Node, name string) string {
 	for i := 0; i+1 < len(object.Content); i += 2 {
 		if value := object.Content[i+1]; object.Content[i].Value == name && value.Kind == yamlv3.ScalarNode && value.ShortTag() == "!!str" {
@@ -85,7 +87,7 @@ func headerOf(object *yamlv3.Node, name string) string {
 	return ""
 }
 
-// header returns what says of which kind an object is.
+// header returns an object with the fields apiVersion and kind of the given one.
 func header(object *yamlv3.Node) *document.Node {
 	n := &document.Node{Kind: document.Object, Line: object.Line, Column: object.Column}
 	for _, name := range []string{"apiVersion", "kind"} {
@@ -97,7 +99,8 @@ func header(object *yamlv3.Node) *document.Node {
 	return n
 }
 
-// unreadable says why text cannot be YAML at all, and where, or returns "".
+// unreadable returns the problem because of which the text cannot be YAML, and its position. The
+// problem is "" if there is none.
 func unreadable(text []byte) (at document.Position, problem string) {
 	if len(text) > MaxBytes {
 		return at, fmt.Sprintf("is more than %d MiB long", MaxBytes>>20)
@@ -122,7 +125,7 @@ func unreadable(text []byte) (at document.Position, problem string) {
 	lineStart := bytes.LastIndexByte(text[:bad], '\n') + 1
 	at.Line = 1 + bytes.Count(text[:lineStart], []byte{'\n'})
 	at.Column = 1 + utf8.RuneCount(text[lineStart:bad])
-	return at, fmt.Sprintf("byte 0x%02x does not belong into a text: want YAML or JSON in UTF-8", text[bad])
+	return at, fmt.Sprintf("byte 0x%02x is not text; want YAML or JSON in UTF-8", text[bad])
 }
 
 // parseNodes returns the root of every document up to the first syntax error.
@@ -148,17 +151,19 @@ func parseNodes(text []byte) (roots []*yamlv3.Node, err error) {
 
 var errorText = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?((?s).*)$`)
 
-// splitError takes a parser's error apart. The line is 0 when the error names none.
+// splitError splits an error of the parser into its line and its problem. The line is 0 if the
+// error does not have one.
 func splitError(err error) (line int, problem string) {
 	m := errorText.FindStringSubmatch(err.Error())
 	line, _ = strconv.Atoi(m[1])
 	return line, m[2]
 }
 
-// locate returns what is wrong with text and on which line. The line that the parser
-// names may be that of an enclosing construct, or off by one. Since it reads text from
-// front to back, an error appears with the line that causes it and stays whatever
-// follows, so a bisection finds that line; a long text is not worth reading that often.
+// locate returns the problem that an error of the parser describes, and the line that causes it.
+// The line in the parser's error may be off by one, or that of an enclosing construct. As the
+// parser reads from front to back, it reports the same error for every prefix of the text that
+// includes the line, and not for shorter ones, so a bisection finds the line. For a long text
+// that would take too much time, and the parser's line is returned.
 func locate(text []byte, err error) (line int, problem string) {
 	line, sought := splitError(err)
 	problem = explain(sought)
@@ -188,7 +193,7 @@ func locate(text []byte, err error) (line int, problem string) {
 	return bad, problem
 }
 
-// explain puts the parser's words into those of someone who wrote the text.
+// explain adds to a problem that the parser reports how the author of the text can correct it.
 func explain(problem string) string {
 	switch {
 	case strings.HasPrefix(problem, "exceeded max depth"):
@@ -199,15 +204,15 @@ func explain(problem string) string {
 	hint := ""
 	switch problem {
 	case "did not find expected key", "did not find expected '-' indicator":
-		hint = "; the indentation may be off"
+		hint = "; check the indentation"
 	case "mapping values are not allowed in this context":
-		hint = "; the indentation may be off, or a value that contains \": \" wants quotes"
+		hint = "; check the indentation, or put quotes around a value that contains \": \""
 	case "found character that cannot start any token":
-		hint = "; a value that starts with @, ` or % wants quotes, and tabs do not indent"
+		hint = "; put quotes around a value that starts with @, ` or %, and indent with spaces, not tabs"
 	case "found unexpected end of stream":
-		hint = "; a quote may not be closed"
+		hint = "; check that every quote is closed"
 	case "could not find expected ':'":
-		hint = "; a field wants \"name: value\""
+		hint = "; write a field as \"name: value\""
 	}
 	return "is not valid YAML: " + problem + hint
 }
