@@ -39,8 +39,8 @@ func TestMistakesInAssignmentsNameThem(t *testing.T) {
 		"--set spec.warmup=[: spec.warmup: is not valid YAML: did not find expected node content",
 		"--set spec.workload[0].arrivals={}: spec.workload[0].arrivals: want one of constant, poisson, ramping, onOff, burst, closed, trace",
 		"--set spec.workload[0].as.user={a: 1}: spec.workload[0].as.user: is an object; want a string",
-		"--set spec.workload[1].clients=3: spec.workload ends before [1]: its length is 1",
-		`--set spec.workload[mcie].clients=2: spec.workload has none called "mcie" (did you mean "mice"?)`,
+		"--set spec.workload[1].clients=3: spec.workload has no item [1]; its length is 1",
+		`--set spec.workload[mcie].clients=2: spec.workload has no item named "mcie" (did you mean "mice"?)`,
 		"--set spec.workload[mice].clients=-2: spec.workload[0].clients: -2: want 1 to 10000000",
 		`s.yaml:6:3: spec.sede: unknown field (did you mean "seed"?)`)
 }
@@ -78,7 +78,7 @@ func TestMistakesInAssignmentsToLevels(t *testing.T) {
 	wantMistakes(t, mistakes,
 		`--set level.workload-low=7: "level.workload-low": want spec.FIELD, spec.workload[NAME].FIELD or level[NAME].FIELD`,
 		"--set level[: want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6",
-		`--set level[0].queues=7: "level[0].queues": want a name in the brackets, not an index; a name of digits wants quotes`,
+		`--set level[0].queues=7: "level[0].queues": want a name in the brackets, not an index; put quotes around a name of digits`,
 		"--set level[catch-all].nominalConcurrencyShares=9: nominalConcurrencyShares: is 9; the spec of the mandatory PriorityLevelConfiguration catch-all is fixed; want 5",
 		"--set level[exempt].queues=7: exempt is exempt, and has no queues",
 		"--set level[global-default].nominalConcurrencyShares=-1: nominalConcurrencyShares: -1 is negative; want 0 or more",

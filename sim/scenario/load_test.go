@@ -145,7 +145,7 @@ func TestWhatIsNoScenario(t *testing.T) {
 			`s.yaml:1:13: apiVersion: "apfsim/v1": want apfsim/v1alpha1`},
 		{"apiVersion: apfsim/v1alpha1\nkind: Scenaro\n", `s.yaml:2:7: kind: "Scenaro": want Scenario (did you mean "Scenario"?)`},
 		{"- a\n", "s.yaml:1:1: is a list; want an object with apiVersion apfsim/v1alpha1"},
-		{"", "s.yaml: is empty: want a YAML or JSON document"},
+		{"", "s.yaml: is empty; want a YAML or JSON document"},
 	} {
 		_, mistakes := Load(files("s.yaml", c.text), "s.yaml", Options{})
 		wantMistakes(t, mistakes, c.want)
