@@ -1,10 +1,12 @@
-// Package atomicfile writes files that are whole or not there, one at a time or several together, on
-// every system that Go knows; google/renameio leaves Windows out.
+// Package atomicfile writes files atomically, one file or several together: after a failure or a
+// crash, a file either has its new content or is as it was before. There is no module for this
+// that supports all systems of Go and several files: google/renameio does not support Windows.
 //
-// A file is written under a temporary name in the folder that it is to be in, .NAME.HEX.apfsim-tmp,
-// where HEX is random: several processes may write to one folder, on a network file system too,
-// without a lock. What a process that was killed has left there stays until the user removes it.
-// Neither a name nor an age tells whose a file is or whether somebody still writes to it.
+// A file is written under a temporary name in its folder, .NAME.HEX.apfsim-tmp, where HEX is
+// random. Therefore several processes can write to one folder without a lock, also on a network
+// file system. The package never removes temporary files of other processes: neither the name nor
+// the age of a file shows whether a process still writes to it. If a process is killed, its
+// temporary files remain until the user removes them.
 package atomicfile
 
 import (
@@ -17,27 +19,28 @@ import (
 	"strings"
 )
 
-// File is written under a temporary name, beside the file it is to become.
+// File is a file that is being written under a temporary name. Either Commit or Discard must be
+// called at the end; both may be called.
 type File struct {
 	file     *os.File
-	path     string
+	path     string // the final name
 	unsynced bool
 	closed   bool
-	done     bool // it has its name, or is gone
+	done     bool // the file has its final name, or is removed
 }
 
-// Create begins a file that is to be called path.
+// Create creates a temporary file that Commit will rename to path.
 func Create(path string) (*File, error) {
-	// os.CreateTemp would let only its owner read it.
-	f, err := os.OpenFile(beside(path, "tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	// os.CreateTemp would create a file that only its owner can read.
+	f, err := os.OpenFile(temporaryName(path, "tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
 	}
 	return &File{file: f, path: path}, nil
 }
 
-// beside returns a temporary name in the folder of path.
-func beside(path, ending string) string {
+// temporaryName returns a name that no other file has, in the folder of path.
+func temporaryName(path, ending string) string {
 	dir, name := filepath.Split(path)
 	return fmt.Sprintf("%s.%s.%016x.apfsim-%s", dir, name, rand.Uint64(), ending)
 }
@@ -47,23 +50,24 @@ func (f *File) Write(data []byte) (int, error) {
 	return f.file.Write(data)
 }
 
-// Path returns the name that the file is to have.
+// Path returns the final name of the file.
 func (f *File) Path() string { return f.path }
 
-// Unsynced lets the file take its place before the disk has all of it, which for gigabytes takes
-// seconds. Should the machine itself fail then, the file may not be whole.
+// Unsynced makes Commit not wait until the content is on the disk, which takes seconds for
+// gigabytes. If the machine fails soon after Commit, the file may be incomplete.
 func (f *File) Unsynced() { f.unsynced = true }
 
-// Replaceable says what is at path that a file should not take the place of: a link would be
-// replaced, not what it leads to, and /dev/stdout is one.
+// Replaceable returns an error if path is something that must not be replaced by a file. One
+// example is a link such as /dev/stdout: a rename would replace the link, not its target.
 func Replaceable(path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is there, and no regular file", path)
+		return fmt.Errorf("%s exists and is not a regular file", path)
 	}
 	return nil
 }
 
-// finish ends the writing: the disk has all of the file. It may be called again.
+// finish closes the file and ensures that its content is on the disk, unless Unsynced was called.
+// It may be called several times.
 func (f *File) finish() error {
 	if f.closed {
 		return nil
@@ -80,8 +84,8 @@ func (f *File) finish() error {
 	return nil
 }
 
-// Commit gives the file its name, in place of the one that is called so. If it fails, that
-// one stays, and Discard is still to be called.
+// Commit renames the file to its final name and replaces a file that has this name. If it fails,
+// that file is unchanged, and the caller must call Discard.
 func (f *File) Commit() error {
 	if err := f.finish(); err != nil {
 		return err
@@ -93,7 +97,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Discard takes away what has been written. After Commit it does nothing.
+// Discard removes the temporary file. After a successful Commit it does nothing.
 func (f *File) Discard() error {
 	if f.done {
 		return nil
@@ -106,7 +110,7 @@ func (f *File) Discard() error {
 	return os.Remove(f.file.Name())
 }
 
-// WriteFile writes a file with this content.
+// WriteFile writes a file with this content and replaces a file that has the name.
 func WriteFile(path string, data []byte) error {
 	f, err := Create(path)
 	if err != nil {
@@ -119,9 +123,10 @@ func WriteFile(path string, data []byte) error {
 	return errors.Join(err, f.Discard())
 }
 
-// Unfinished returns the files in a folder that processes have begun to write as name, or have put
-// aside for one that is called so: those that still do, and those that were killed. It goes by names
-// alone, so whose they are is for their content to say.
+// Unfinished returns the temporary files for the file with this name in a folder: those that are
+// being written, those that a Set has renamed to replace them, and those that remain after a
+// process was killed. It looks at names only. The caller must check the content of a file before
+// it assumes who wrote it.
 func Unfinished(dir, name string) (paths []string) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// content returns the files in a folder with what is in them.
+// content returns the contents of the files in a folder, by name.
 func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -27,7 +27,7 @@ func content(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func TestFileIsWholeOrNotThere(t *testing.T) {
+func TestFileIsReplacedOnlyByCommit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
 	if err := WriteFile(path, []byte("old")); err != nil {
@@ -39,26 +39,26 @@ func TestFileIsWholeOrNotThere(t *testing.T) {
 	}
 	f.Write([]byte("ne"))
 	if got := content(t, dir); got["a"] != "old" || len(got) != 2 {
-		t.Errorf("while it is written: %q", got)
+		t.Errorf("before Commit: %q", got)
 	}
 	if err := f.Discard(); err != nil {
 		t.Error(err)
 	}
 	if got := content(t, dir); got["a"] != "old" || len(got) != 1 {
-		t.Errorf("abandoned: %q", got)
+		t.Errorf("after Discard: %q", got)
 	}
 	if err := WriteFile(path, []byte("new")); err != nil {
 		t.Error(err)
 	}
 	if got := content(t, dir); got["a"] != "new" || len(got) != 1 {
-		t.Errorf("written: %q", got)
+		t.Errorf("after WriteFile: %q", got)
 	}
 }
 
-// The permissions are those of any new file.
+// The permissions are those of a file that os.WriteFile creates.
 func TestPermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("there are none")
+		t.Skip("Windows has no permission bits")
 	}
 	dir := t.TempDir()
 	if err := WriteFile(filepath.Join(dir, "whole"), nil); err != nil {
@@ -76,15 +76,15 @@ func TestPermissions(t *testing.T) {
 		modes[i] = info.Mode()
 	}
 	if modes[0] != modes[1] {
-		t.Errorf("%v, and those of others are %v", modes[0], modes[1])
+		t.Errorf("got %v, want %v", modes[0], modes[1])
 	}
 }
 
-// What cannot be written leaves nothing, and says so.
+// A file that cannot be written is an error and leaves no temporary file.
 func TestFailure(t *testing.T) {
 	dir := t.TempDir()
 	if err := WriteFile(filepath.Join(dir, "nowhere", "a"), nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("in a folder that is not there: %v", err)
+		t.Errorf("in a folder that does not exist: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
 		t.Fatal(err)
@@ -94,6 +94,6 @@ func TestFailure(t *testing.T) {
 	}
 	entries, _ := os.ReadDir(dir)
 	if len(entries) != 1 {
-		t.Errorf("left behind: %v", entries)
+		t.Errorf("the folder contains %v, want one entry", entries)
 	}
 }

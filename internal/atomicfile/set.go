@@ -9,22 +9,28 @@ import (
 	"slices"
 )
 
-// Set is files that take their places together, or none of them does. The zero Set is empty.
-// Either Commit or Discard must be called in the end; both may be.
+// Set is a set of files of which either all or none get their final names. The zero Set is empty.
+// Either Commit or Discard must be called at the end; both may be called.
 //
-// Commit first has all files on the disk, under temporary names. Then it puts aside what they take
-// the place of, the last file's first, under names that end in .apfsim-old; gives the files their
-// names, in their order; and removes what it put aside. So the last file is there only while all the
-// others are: it is the one that says that the set is complete. If the process is killed between
-// two of these steps, or the machine fails, the last file is not there, and whatever was put aside
-// and is not replaced is still under its other name.
+// Commit has four steps:
+//
+//  1. ensure that the content of all files is on the disk, under temporary names;
+//  2. rename the existing files that will be replaced or removed to names that end in
+//     .apfsim-old, beginning with the one that the last file of the set replaces;
+//  3. give the files of the set their final names, in order;
+//  4. remove the files that step 2 renamed.
+//
+// Invariant: the last file exists under its name only if all others do, with content of the same
+// set. It therefore marks the set as complete. If the process is killed or the machine fails
+// during steps 2 and 3, the last file does not exist, and the earlier files still exist under
+// their .apfsim-old names.
 type Set struct {
 	files []*File
-	stale []string // files to be removed
-	made  []string // folders, those that hold others first
+	stale []string // files that Commit removes
+	made  []string // folders that MakeFolder created, outer folders first
 }
 
-// Create begins a file of the set.
+// Create creates a file of the set.
 func (s *Set) Create(path string) (*File, error) {
 	f, err := Create(path)
 	if err != nil {
@@ -34,7 +40,7 @@ func (s *Set) Create(path string) (*File, error) {
 	return f, nil
 }
 
-// Write adds a file with this content to the set.
+// Write creates a file of the set with this content.
 func (s *Set) Write(path string, data []byte) error {
 	f, err := s.Create(path)
 	if err == nil {
@@ -43,13 +49,13 @@ func (s *Set) Write(path string, data []byte) error {
 	return err
 }
 
-// Remove removes a file when the set is committed.
+// Remove makes Commit remove a file. It is not an error if the file does not exist.
 func (s *Set) Remove(path string) { s.stale = append(s.stale, path) }
 
-// Files returns the files of the set, in their order.
+// Files returns the files of the set, in the order of their creation.
 func (s *Set) Files() []*File { return s.files }
 
-// MakeFolder makes a folder and those that it is in, for files of the set.
+// MakeFolder creates a folder for files of the set, and the folders around it.
 func (s *Set) MakeFolder(dir string) error {
 	var missing []string
 	for at := dir; ; at = filepath.Dir(at) {
@@ -63,23 +69,23 @@ func (s *Set) MakeFolder(dir string) error {
 	return os.MkdirAll(dir, 0o777)
 }
 
-// Commit lets all files take their places. If it fails everything is as it was before, and the
-// error says which file was the reason; Discard is still to be called.
+// Commit gives all files their final names. If it fails, it undoes what it has done, the error
+// names the file that caused it, and the caller must call Discard.
 func (s *Set) Commit() (err error) {
-	var wrong []error
+	var failures []error
 	for _, f := range s.files {
 		err := f.finish()
 		if err == nil {
 			err = Replaceable(f.path)
 		}
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("%s could not be written and is left as it was: %w", f.path, err))
+			failures = append(failures, fmt.Errorf("%s could not be written and is left as it was: %w", f.path, err))
 		}
 	}
-	if len(wrong) > 0 {
-		return errors.Join(wrong...)
+	if len(failures) > 0 {
+		return errors.Join(failures...)
 	}
-	var undo []func() error // in order of what has been done
+	var undo []func() error // one for each rename, in the order of the renames
 	defer func() {
 		if err == nil {
 			return
@@ -95,18 +101,18 @@ func (s *Set) Commit() (err error) {
 		undo = append(undo, func() error { return os.Rename(to, from) })
 		return nil
 	}
-	var aside []string
+	var replaced []string // the names that step 2 has given
 	putAside := func(path string) error {
-		old := beside(path, "old")
+		old := temporaryName(path, "old")
 		switch err := rename(path, old); {
 		case err == nil:
-			aside = append(aside, old)
+			replaced = append(replaced, old)
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		return nil
 	}
-	if len(s.files)+len(s.stale) > 1 { // a single file takes its place in one step
+	if len(s.files)+len(s.stale) > 1 { // one rename, which is atomic, is enough for a single file
 		for _, f := range slices.Backward(s.files) {
 			if err := putAside(f.path); err != nil {
 				return fmt.Errorf("%s cannot be replaced and is left as it was: %w", f.path, err)
@@ -126,9 +132,9 @@ func (s *Set) Commit() (err error) {
 	for _, f := range s.files {
 		f.done = true
 	}
-	for _, old := range aside {
+	for _, old := range replaced {
 		if failure := os.Remove(old); failure != nil && err == nil {
-			// Everything else is in its place.
+			// The set is complete, so that nothing is to be undone.
 			err, undo = fmt.Errorf("a file of an earlier run cannot be removed: %w", failure), nil
 		}
 	}
@@ -136,16 +142,16 @@ func (s *Set) Commit() (err error) {
 	return err
 }
 
-// Discard takes away what has been written, and the folders that were made for it if nothing else
-// is in them. After Commit it does nothing.
+// Discard removes the temporary files, and the folders that MakeFolder created unless other files
+// are in them. After a successful Commit it does nothing.
 func (s *Set) Discard() error {
-	var wrong []error
+	var failures []error
 	for _, f := range s.files {
-		wrong = append(wrong, f.Discard())
+		failures = append(failures, f.Discard())
 	}
 	for _, dir := range slices.Backward(s.made) {
-		os.Remove(dir)
+		os.Remove(dir) // fails if the folder is not empty
 	}
 	s.files, s.stale, s.made = nil, nil, nil
-	return errors.Join(wrong...)
+	return errors.Join(failures...)
 }

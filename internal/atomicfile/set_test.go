@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// tree returns the regular files below a folder with what is in them, and its folders.
+// tree returns the contents of the files below a folder, and its folders, by path.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -33,7 +33,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// staged is a set that replaces a, adds b/c and b/d, removes old, and ends with z.
+// staged returns a set that replaces a, adds b/c and b/d, removes old, and replaces z as the last file.
 func staged(t *testing.T, dir string) *Set {
 	t.Helper()
 	s := &Set{}
@@ -50,6 +50,7 @@ func staged(t *testing.T, dir string) *Set {
 	return s
 }
 
+// earlier returns a folder with the files of an earlier run and a file of the user.
 func earlier(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,11 +62,11 @@ func earlier(t *testing.T) string {
 	return dir
 }
 
-func TestFilesOfASetTakeTheirPlacesTogether(t *testing.T) {
+func TestCommitOfASet(t *testing.T) {
 	dir := earlier(t)
 	s := staged(t, dir)
 	if got := tree(t, dir); got["a"] != "earlier a" || got["b/c"] != "" || got["old"] == "" {
-		t.Errorf("before it is committed: %v", got)
+		t.Errorf("before Commit: %v", got)
 	}
 	if err := s.Commit(); err != nil {
 		t.Fatal(err)
@@ -75,11 +76,11 @@ func TestFilesOfASetTakeTheirPlacesTogether(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if err := s.Discard(); err != nil || !maps.Equal(tree(t, dir), want) {
-		t.Errorf("abandoned after it was committed: %v, %v", err, tree(t, dir))
+		t.Errorf("after Commit and Discard: %v, %v", err, tree(t, dir))
 	}
 }
 
-func TestSetThatIsAbandonedLeavesNothing(t *testing.T) {
+func TestDiscardOfASet(t *testing.T) {
 	dir := earlier(t)
 	before := tree(t, dir)
 	if err := staged(t, dir).Discard(); err != nil || !maps.Equal(tree(t, dir), before) {
@@ -97,12 +98,12 @@ func TestSetThatIsAbandonedLeavesNothing(t *testing.T) {
 	}
 	before["x"], before["x/users"] = "a folder", ""
 	if got := tree(t, dir); !maps.Equal(got, before) {
-		t.Errorf("a folder that is used by now: %v", got)
+		t.Errorf("with another file in the new folder: %v", got)
 	}
 }
 
-// Whichever of the steps fails, in the end all is as before.
-func TestSetThatFailsLeavesAllAsItWas(t *testing.T) {
+// If a step of Commit fails, the folder is as before.
+func TestFailedCommitChangesNothing(t *testing.T) {
 	for name, spoil := range map[string]func(dir string, s *Set) error{
 		"a folder in place of the last file": func(dir string, _ *Set) error {
 			return errors.Join(os.Remove(filepath.Join(dir, "z")), os.Mkdir(filepath.Join(dir, "z"), 0o777))
@@ -110,9 +111,9 @@ func TestSetThatFailsLeavesAllAsItWas(t *testing.T) {
 		"a folder in place of two": func(dir string, _ *Set) error {
 			return errors.Join(os.Mkdir(filepath.Join(dir, "b", "c"), 0o777), os.Mkdir(filepath.Join(dir, "b", "d"), 0o777))
 		},
-		"a file that is closed": func(_ string, s *Set) error { return s.files[2].file.Close() },
-		"a file that is gone":   func(_ string, s *Set) error { return os.Remove(s.files[2].file.Name()) },
-		"the last that is gone": func(_ string, s *Set) error { return os.Remove(s.files[3].file.Name()) },
+		"a closed file":         func(_ string, s *Set) error { return s.files[2].file.Close() },
+		"a removed file":        func(_ string, s *Set) error { return os.Remove(s.files[2].file.Name()) },
+		"the last file removed": func(_ string, s *Set) error { return os.Remove(s.files[3].file.Name()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := earlier(t)
@@ -131,15 +132,15 @@ func TestSetThatFailsLeavesAllAsItWas(t *testing.T) {
 			s.Discard()
 			for name := range tree(t, dir) {
 				if strings.Contains(name, "apfsim") {
-					t.Errorf("left behind: %s", name)
+					t.Errorf("temporary file %s remains", name)
 				}
 			}
 		})
 	}
 }
 
-// Two processes write to one folder at once: each of its files is one's or the other's.
-func TestSetsBesideEachOther(t *testing.T) {
+// If two processes write to one folder at the same time, each file is that of one of them.
+func TestConcurrentSets(t *testing.T) {
 	dir := earlier(t)
 	one, other := staged(t, dir), staged(t, dir)
 	if err := errors.Join(one.Commit(), other.Commit()); err != nil {
@@ -150,11 +151,11 @@ func TestSetsBesideEachOther(t *testing.T) {
 	}
 }
 
-// A name tells nothing: who has begun or put aside a file is for its content to say.
+// Unfinished returns the temporary files of one file only, and no files with similar names.
 func TestUnfinished(t *testing.T) {
 	dir := earlier(t)
 	s := staged(t, dir)
-	old := beside(filepath.Join(dir, "a"), "old")
+	old := temporaryName(filepath.Join(dir, "a"), "old")
 	for _, path := range []string{old, filepath.Join(dir, ".a-0123456789abcdef"), filepath.Join(dir, ".a.apfsim-tmp.x"), filepath.Join(dir, ".ab.0.apfsim-tmp")} {
 		if err := os.WriteFile(path, nil, 0o666); err != nil {
 			t.Fatal(err)
@@ -163,7 +164,7 @@ func TestUnfinished(t *testing.T) {
 	want := map[string]bool{old: true, s.files[0].file.Name(): true}
 	for _, path := range Unfinished(dir, "a") {
 		if !want[path] {
-			t.Errorf("%s", path)
+			t.Errorf("unexpected: %s", path)
 		}
 		delete(want, path)
 	}
