@@ -35,7 +35,7 @@ func checkFile(flag, name, out string) error {
 		return nil
 	}
 	if err := atomicfile.Replaceable(name); err != nil {
-		return invalid(fmt.Errorf("--%s: %w; want one, or a new name", flag, err))
+		return invalid(fmt.Errorf("--%s: %w; use another name", flag, err))
 	}
 	dir := filepath.Dir(name)
 	if out != "" && absolute(dir) == absolute(out) {
