@@ -1,60 +1,66 @@
-// Package clock is virtual time: the events that are still to come, in a total order.
+// Package clock implements virtual time: a queue of pending events that yields them in a total
+// order, so that two runs process the same events in the same order.
 package clock
 
 import "math/bits"
 
-// Queue holds pending events of type E and yields them by time; at one instant by class,
-// and within a class in the order in which they were scheduled. Times are nanoseconds
-// since the start of the run. The zero value is an empty queue at time 0.
+// Queue holds pending events of type E. It yields them in the order of their time, then of their
+// class, then in the order in which they were scheduled. Times are in nanoseconds since the start
+// of the run. The zero value is an empty queue at time 0.
 //
 // It is a hierarchical timing wheel (Varghese and Lauck, "Hashed and Hierarchical Timing
-// Wheels", 1987). A time is a number of eleven digits to base 64, and an event waits in
-// the slot of the highest digit in which its time differs from now: there are 64 slots
-// for each digit. As time reaches a slot, its events move on to slots of lower digits. So
-// scheduling, cancelling and yielding an event cost the same however many are pending,
-// and no two events are ever compared: those of one slot are in the order in which they
-// were scheduled, which moving on keeps.
+// Wheels", 1987). A time is a number of eleven digits in base 64, and each digit has 64 slots. An
+// event is in a slot of the highest digit in which its time differs from the current time. When
+// time reaches a slot, the events of the slot move to slots of lower digits.
+//
+// Each event moves at most once for each digit, so that the cost of scheduling, cancelling and
+// yielding an event does not depend on the number of pending events. Invariant: the events in a
+// slot are in the order in which they were scheduled, because moving a slot keeps the order.
+// Therefore the queue never compares two events.
 type Queue[E any] struct {
 	nowNs  int64
-	nodes  []node[E] // the first stands for none
-	free   int32     // list of nodes not in use, by next
-	due    uint64    // bit i: events of class i are due now
-	digits uint64    // bit i: a slot of digit i is occupied
-	slots  [digits]uint64
-	lists  [digits*base + Classes]list // the slots of each digit, lowest first; then the classes due now
+	nodes  []node[E]                   // node 0 is not used, because index 0 means no node
+	free   int32                       // first of the unused nodes, which are linked by next
+	due    uint64                      // bit i: events of class i are due now
+	digits uint64                      // bit i: digit i has a slot that is not empty
+	slots  [digits]uint64              // of digit i, bit j: slot j is not empty
+	lists  [digits*base + Classes]list // the slots of each digit, lowest digit first; then the events due now, by class
 }
 
-// Classes is how many classes of events there can be.
+// Classes is the number of classes of events.
 const Classes = 16
 
 const (
 	digitBits = 6
 	base      = 1 << digitBits
 	digits    = (63 + digitBits - 1) / digitBits
-	dueNow    = digits * base // the list of the first class
+	dueNow    = digits * base // index of the list of events of class 0 that are due now
 )
 
 type node[E any] struct {
 	atNs       int64
 	event      E
-	next, prev int32
-	list       uint16
+	next, prev int32  // in its list
+	list       uint16 // index of its list
 	class      uint8
 }
 
-// list is a doubly linked list of nodes, 0 being none.
+// list is a doubly linked list of nodes, in the order in which they were scheduled. An index of
+// 0 means no node.
 type list struct{ head, tail int32 }
 
-// Handle names a pending event until it is yielded or cancelled. No event has the zero value.
+// Handle identifies a pending event until Next yields it or Cancel removes it. No event has the
+// zero value.
 type Handle int32
 
-// NowNs returns the time of the event that Next yielded last.
+// NowNs returns the current time: the time of the last event that Next yielded.
 func (q *Queue[E]) NowNs() int64 { return q.nowNs }
 
-// Schedule adds an event, now or later. Lower classes come first at the same instant.
+// Schedule adds an event at the current time or later. Of the events at the same time, Next
+// yields those of lower classes first.
 func (q *Queue[E]) Schedule(atNs int64, class uint8, event E) Handle {
 	if atNs < q.nowNs {
-		panic("clock: an event was scheduled in the past")
+		panic("clock: Schedule at a time before NowNs")
 	}
 	i := q.free
 	if i == 0 {
@@ -67,7 +73,7 @@ func (q *Queue[E]) Schedule(atNs int64, class uint8, event E) Handle {
 	return Handle(i)
 }
 
-// Cancel takes out a pending event.
+// Cancel removes a pending event.
 func (q *Queue[E]) Cancel(h Handle) {
 	n := &q.nodes[h]
 	l := &q.lists[n.list]
@@ -87,7 +93,8 @@ func (q *Queue[E]) Cancel(h Handle) {
 	q.release(int32(h), n)
 }
 
-// Next takes out the first event and moves time on to it. Without one it returns false.
+// Next removes the first event, advances time to it and returns it; ok is false if no event is
+// pending.
 func (q *Queue[E]) Next() (event E, ok bool) {
 	for q.due == 0 {
 		if q.digits == 0 {
@@ -98,7 +105,7 @@ func (q *Queue[E]) Next() (event E, ok bool) {
 		at := digit*base + slot
 		l := &q.lists[at]
 		i := l.head
-		if i == l.tail { // alone in its slot, it is before all others
+		if i == l.tail { // the only event of the first slot is the first event
 			n := &q.nodes[i]
 			q.nowNs, event = n.atNs, n.event
 			*l = list{}
@@ -106,7 +113,7 @@ func (q *Queue[E]) Next() (event E, ok bool) {
 			q.release(i, n)
 			return event, true
 		}
-		// Time reaches the slot.
+		// Advance time to the beginning of the slot, and move its events to lower digits.
 		beyond := digitBits * (digit + 1)
 		q.nowNs = q.nowNs>>beyond<<beyond | int64(slot)<<(digitBits*digit)
 		*l = list{}
@@ -133,7 +140,7 @@ func (q *Queue[E]) Next() (event E, ok bool) {
 	return event, true
 }
 
-// insert appends node i, which is n, to the list that its time belongs to.
+// insert appends node i, to which n points, to the list for its time.
 func (q *Queue[E]) insert(i int32, n *node[E]) {
 	var to int
 	if differ := uint64(n.atNs ^ q.nowNs); differ == 0 {
@@ -156,7 +163,7 @@ func (q *Queue[E]) insert(i int32, n *node[E]) {
 	l.tail = i
 }
 
-// vacate notes that a list has become empty.
+// vacate clears the bits of a list that has become empty.
 func (q *Queue[E]) vacate(at int) {
 	if at >= dueNow {
 		q.due &^= 1 << (at - dueNow)
@@ -169,14 +176,15 @@ func (q *Queue[E]) vacate(at int) {
 	}
 }
 
-// release puts a node on the list of those not in use.
+// release adds a node to the unused ones, and drops its event so that the garbage collector can
+// free it.
 func (q *Queue[E]) release(i int32, n *node[E]) {
 	var none E
 	n.event, n.next = none, q.free
 	q.free = i
 }
 
-// grow makes more nodes, and returns one of them.
+// grow adds a node and returns its index.
 func (q *Queue[E]) grow() int32 {
 	if len(q.nodes) == 0 {
 		q.nodes = make([]node[E], 1, 64)

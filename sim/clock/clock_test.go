@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// At one instant, lower classes come first, and within a class what was scheduled first.
-func TestOrderAtOneInstant(t *testing.T) {
+// At one time, events of lower classes come first, and within a class those scheduled first.
+func TestOrderAtOneTime(t *testing.T) {
 	var q Queue[string]
 	q.Schedule(5, 2, "arrival")
 	q.Schedule(5, 1, "finish of the first")
@@ -21,21 +21,21 @@ func TestOrderAtOneInstant(t *testing.T) {
 	var got []string
 	for e, ok := q.Next(); ok; e, ok = q.Next() {
 		got = append(got, e)
-		if e == "arrival" { // and has consequences, which come at the same instant
-			q.Schedule(5, 3, "last of all")
+		if e == "arrival" { // its consequences are events at the same time
+			q.Schedule(5, 3, "last")
 			q.Schedule(5, 0, "consequence")
 		}
 	}
-	want := []string{"earlier", "finish of the first", "finish of the second", "arrival", "consequence", "last of all"}
+	want := []string{"earlier", "finish of the first", "finish of the second", "arrival", "consequence", "last"}
 	if !slices.Equal(got, want) {
-		t.Errorf("events came as %q, want %q", got, want)
+		t.Errorf("the events are %q, want %q", got, want)
 	}
 	if q.NowNs() != 5 {
 		t.Errorf("time is %d after the last event, want 5", q.NowNs())
 	}
 }
 
-func TestCancelledEventsDoNotCome(t *testing.T) {
+func TestCancel(t *testing.T) {
 	var q Queue[string]
 	first := q.Schedule(10, 0, "first")
 	q.Schedule(10, 0, "second")
@@ -48,13 +48,13 @@ func TestCancelledEventsDoNotCome(t *testing.T) {
 		t.Errorf("the first event is %q, %v, want the second", e, ok)
 	}
 	if e, ok := q.Next(); ok {
-		t.Errorf("%q comes after it", e)
+		t.Errorf("then %q, want no event", e)
 	}
 }
 
-// The queue yields what a sorted list would, whatever is scheduled and cancelled in
-// between, near and far.
-func TestQueueIsASortedList(t *testing.T) {
+// After random operations with near and far times, the queue yields the same events as a sorted
+// list.
+func TestQueueAgreesWithASortedList(t *testing.T) {
 	type pending struct {
 		atNs     int64
 		class    uint8
@@ -112,7 +112,7 @@ func TestSchedulingInThePastPanics(t *testing.T) {
 	q.Schedule(4, 0, 0)
 }
 
-func TestSteadyStateAllocatesNothing(t *testing.T) {
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	var q Queue[int]
 	for i := range 1000 {
 		q.Schedule(int64(i), 0, 0)
@@ -127,8 +127,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The hold model: take the next event, schedule another an exponential time later; with
-// so many pending.
+// The hold model: take the next event and schedule another after an exponential time, with a
+// constant number of pending events.
 func BenchmarkHold(b *testing.B) {
 	for _, pending := range []int{100, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("pending=%d", pending), func(b *testing.B) {
