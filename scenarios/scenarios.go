@@ -1,5 +1,5 @@
-// Package scenarios is the library: scenario files that are part of the binary, each a
-// situation worth knowing, with thresholds that hold for the reason its description gives.
+// Package scenarios embeds the library of scenario files in the binary. Each shows one effect of
+// flow control, and has thresholds that hold because of the effect that its description explains.
 package scenarios
 
 import (
@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Files holds the library: NAME.yaml for each scenario, and what they refer to.
+// Files contains NAME.yaml for each scenario, and the files to which the scenarios refer.
 //
 //go:embed *.yaml config
 var Files embed.FS
 
-// Names returns the names of the scenarios, sorted.
+// Names returns the names of the scenarios in alphabetical order.
 func Names() []string {
 	files, err := fs.Glob(Files, "*.yaml")
 	if err != nil {
@@ -27,5 +27,5 @@ func Names() []string {
 	return names
 }
 
-// File returns the name of a scenario's file in Files.
+// File returns the name in Files of the file of a scenario.
 func File(name string) string { return name + ".yaml" }

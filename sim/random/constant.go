@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// Constant is always the same.
+// Constant is the distribution with one value.
 type Constant struct{ ns int64 }
 
-// NewConstant returns the distribution that is always ns, which must be from 0 to LongestNs.
+// NewConstant returns the distribution with the value ns, which must be from 0 to LongestNs.
 func NewConstant(ns int64) (Constant, error) {
 	if ns < 0 || ns > LongestNs {
 		return Constant{}, fmt.Errorf("%v: want 0 or more", show(float64(ns)))
@@ -16,7 +16,7 @@ func NewConstant(ns int64) (Constant, error) {
 	return Constant{ns}, nil
 }
 
-// Sample implements Distribution. It draws nothing from the stream.
+// Sample implements Distribution. It does not draw from the stream.
 func (c Constant) Sample(*rand.Rand) int64 { return c.ns }
 
 // MeanNs implements Distribution.

@@ -6,24 +6,29 @@ import (
 	"math/rand/v2"
 )
 
-// Empirical is one of a list of values, each as often as its weight says. Nothing is
-// interpolated between them.
+// Empirical is the discrete distribution over a list of values:
+//
+//	P(values[i]) = weights[i] / Σ weights
+//
+// It does not interpolate between values. Samples are drawn by the alias method (Walker 1977),
+// from a table with a column for each value: a random column yields its own value with the
+// probability keep, and otherwise the value of the column alias.
 type Empirical struct {
 	mean   float64
 	values []int64
-	keep   []float64 // the probability that a column keeps its own value
-	alias  []int     // whose value it gives otherwise
+	keep   []float64
+	alias  []int
 }
 
-// NewEmpirical returns the distribution over values in nanoseconds, 0 to LongestNs each,
-// with the given positive weights, or with equal ones when weights is empty.
+// NewEmpirical returns the distribution over values in nanoseconds, each from 0 to LongestNs,
+// with the given positive weights, or with equal weights if weights is empty.
 func NewEmpirical(valuesNs []int64, weights []float64) (*Empirical, error) {
 	n := len(valuesNs)
 	if n == 0 {
-		return nil, fmt.Errorf("there are no values: want one at least")
+		return nil, fmt.Errorf("the list of values is empty; want at least one")
 	}
 	if len(weights) > 0 && len(weights) != n {
-		return nil, fmt.Errorf("%d values have %d weights: want as many, or none", n, len(weights))
+		return nil, fmt.Errorf("%d values have %d weights; want one weight for each value, or none", n, len(weights))
 	}
 	e := &Empirical{values: append([]int64(nil), valuesNs...), keep: make([]float64, n), alias: make([]int, n)}
 	sum := 0.0
@@ -48,9 +53,9 @@ func NewEmpirical(valuesNs []int64, weights []float64) (*Empirical, error) {
 	return e, nil
 }
 
-// fill pairs columns that have less than the mean weight with ones that have more, so
-// that every column is full (Vose, "A Linear Algorithm for Generating Random Numbers with
-// a Given Distribution", 1991).
+// fill computes the table. It fills each column of less than the mean weight from a column of
+// more, until all columns have the mean weight (Vose, "A Linear Algorithm for Generating Random
+// Numbers with a Given Distribution", 1991).
 func (e *Empirical) fill() {
 	var small, large []int
 	for i, k := range e.keep {
@@ -73,7 +78,7 @@ func (e *Empirical) fill() {
 	}
 }
 
-// Sample implements Distribution. It takes the same time however many values there are.
+// Sample implements Distribution. Its time does not depend on the number of values.
 func (e *Empirical) Sample(r *rand.Rand) int64 {
 	column, within := math.Modf(r.Float64() * float64(len(e.values)))
 	i := int(column)

@@ -9,18 +9,19 @@ import (
 // z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263478740408408
 
-// mostP99ToMean is the ratio beyond which no lognormal distribution has that 99th
-// percentile and that mean.
+// mostP99ToMean is the largest ratio of the 99th percentile to the mean that a lognormal
+// distribution can have, exp(z99²/2) = 14.968..., rounded up to two decimals.
 const mostP99ToMean = 14.97
 
-// Lognormal is exp(mu + sigma·Z) with Z standard normal. Its mean is
+// Lognormal is the lognormal distribution: that of exp(mu + sigma·Z) for a standard normal Z.
+// Its mean is
 //
 //	exp(mu + sigma²/2)
 //
 // (https://en.wikipedia.org/wiki/Log-normal_distribution).
 type Lognormal struct{ mu, sigma float64 }
 
-// NewLognormal returns the lognormal distribution of a mean in nanoseconds and of the
+// NewLognormal returns the lognormal distribution with a mean in nanoseconds and with the
 // standard deviation sigma of its logarithm, 0 < sigma <= 10.
 func NewLognormal(meanNs, sigma float64) (Lognormal, error) {
 	if err := checkMean(meanNs); err != nil {
@@ -32,16 +33,17 @@ func NewLognormal(meanNs, sigma float64) (Lognormal, error) {
 	return Lognormal{math.Log(meanNs) - sigma*sigma/2, sigma}, nil
 }
 
-// NewLognormalP99 returns the lognormal distribution of a mean and a 99th percentile in
-// nanoseconds. With z the 99th percentile of the standard normal distribution,
+// NewLognormalP99 returns the lognormal distribution with a mean and a 99th percentile in
+// nanoseconds. If z is the 99th percentile of the standard normal distribution, sigma is a
+// root of
 //
 //	ln(p99/mean) = z·sigma - sigma²/2
 //
-// which has two roots for 1 < p99/mean < exp(z²/2) = 14.968..., and none beyond. The
-// smaller one, z - sqrt(z² - 2·ln(p99/mean)), is taken: under the larger one almost all
-// of the mean would come from the one sample in a hundred that lies above the 99th
-// percentile. Up to the rounded bound, 14.97, the nearest distribution there is, with
-// sigma = z, stands in; its 99th percentile is off by a hundredth of a percent.
+// The equation has two roots for 1 < p99/mean < exp(z²/2) = 14.968..., and none for a larger
+// ratio. The result has the smaller root, z - sqrt(z² - 2·ln(p99/mean)): with the larger one,
+// almost the whole mean would come from the one percent of the samples above the 99th
+// percentile. For a ratio between 14.968 and the bound of 14.97, the result has sigma = z, and
+// its 99th percentile is too low by at most 0.02 %.
 func NewLognormalP99(meanNs, p99Ns float64) (Lognormal, error) {
 	if err := checkMean(meanNs); err != nil {
 		return Lognormal{}, err

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Pareto is the Pareto distribution of type I, the heavy tail. Its distribution function
-// and mean are
+// Pareto is the Pareto distribution of type I, which has a heavy tail. Its distribution function
+// and its mean are
 //
 //	F(x) = 1 - (min/x)^shape, x >= min
 //	mean = min·shape/(shape-1)
@@ -14,8 +14,8 @@ import (
 // (https://en.wikipedia.org/wiki/Pareto_distribution).
 type Pareto struct{ mean, min, inverse float64 } // inverse is 1/shape
 
-// NewPareto returns the Pareto distribution of a mean in nanoseconds and a shape,
-// 1 < shape <= 1e6: with 1 or less the mean is infinite.
+// NewPareto returns the Pareto distribution with a mean in nanoseconds and a shape,
+// 1 < shape <= 1e6. With a shape of 1 or less the mean is infinite.
 func NewPareto(meanNs, shape float64) (Pareto, error) {
 	if err := checkMean(meanNs); err != nil {
 		return Pareto{}, err

@@ -1,9 +1,9 @@
-// Package random gives every client of a simulation random streams of its own, and the
-// distributions that are sampled from them.
+// Package random provides random streams for the clients of a simulation, and distributions to
+// sample from them.
 //
-// A stream is named by what it is for, never by when it is made: a workload that is
-// added, removed or changed leaves every other stream as it was (common random numbers),
-// so two runs differ only in what was meant to differ.
+// A stream depends only on the seed, the client and the purpose of its numbers, not on the order
+// in which streams are opened. A change of one workload does not change the streams of the
+// others, so that two runs differ only by the effects of the change (common random numbers).
 package random
 
 import (
@@ -13,16 +13,17 @@ import (
 	"math/rand/v2"
 )
 
-// Stream is a stream of random numbers, all of it in one place. It must be opened before
-// anything is drawn from it, and not be copied after that.
+// Stream is a stream of random numbers. It contains its generator, so that a stream is one
+// object without further allocations. Open must be called before its first use. It must not be
+// copied after that, because Rand points to pcg.
 type Stream struct {
 	rand.Rand
 	pcg rand.PCG
 }
 
-// Open makes s the stream that one client of a workload draws from for one purpose. It is
-// a PCG (O'Neill 2014) whose 128 bits of state are the first of the SHA-256 of the four,
-// each string preceded by its length.
+// Open makes s the stream of one client of a workload for one purpose. The generator is a PCG
+// (O'Neill 2014). Its state is the first 128 bits of the SHA-256 of the four arguments, where each
+// string follows its length, so that different arguments cannot have the same encoding.
 func (s *Stream) Open(seed uint64, workload string, client int, purpose string) {
 	name := make([]byte, 0, 4*8+len(workload)+len(purpose))
 	name = binary.LittleEndian.AppendUint64(name, seed)
@@ -36,7 +37,7 @@ func (s *Stream) Open(seed uint64, workload string, client int, purpose string) 
 	s.Rand = *rand.New(&s.pcg)
 }
 
-// Distribution is a distribution of durations. Sampling allocates nothing.
+// Distribution is a distribution of durations. Sampling does not allocate memory.
 type Distribution interface {
 	// Sample draws a duration in nanoseconds, from 0 to LongestNs.
 	Sample(r *rand.Rand) int64
@@ -44,11 +45,12 @@ type Distribution interface {
 	MeanNs() float64
 }
 
-// LongestNs is where samples are cut off: some 146 years, half of what an int64 holds, so
-// that the sum of a sample and any time of a simulation does not overflow.
+// LongestNs is the upper bound of samples; longer ones are replaced by it. It is about 146 years,
+// half of the range of int64, so that the sum of a sample and any time of a simulation does not
+// overflow.
 const LongestNs = math.MaxInt64 / 2
 
-// nanoseconds rounds to the nearest whole nanosecond within the bounds of a sample.
+// nanoseconds rounds x to an integer from 0 to LongestNs.
 func nanoseconds(x float64) int64 {
 	switch {
 	case x >= LongestNs:

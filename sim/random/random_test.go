@@ -22,10 +22,10 @@ func draws(r *rand.Rand) [4]uint64 {
 	return [4]uint64{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()}
 }
 
-func TestStreamIsItsName(t *testing.T) {
+func TestStreamDependsOnItsArguments(t *testing.T) {
 	first := draws(open(1, "mice", 3, "arrivals"))
 	if again := draws(open(1, "mice", 3, "arrivals")); again != first {
-		t.Errorf("the same name gave %v, then %v", first, again)
+		t.Errorf("the same arguments gave %v, then %v", first, again)
 	}
 	others := map[string]*rand.Rand{
 		"another seed":                open(2, "mice", 3, "arrivals"),
@@ -44,8 +44,8 @@ func TestStreamIsItsName(t *testing.T) {
 	}
 }
 
-// The draws of a name are part of every golden file: this one says so when they change.
-func TestStreamStaysWhatItWas(t *testing.T) {
+// All golden files depend on the draws of the streams. This test fails first if they change.
+func TestFirstDraw(t *testing.T) {
 	if got, want := open(1, "mice", 0, "arrivals").Uint64(), uint64(0x1b65d2c0f2aaead8); got != want {
 		t.Errorf("first draw %#x, want %#x", got, want)
 	}
@@ -70,7 +70,7 @@ func TestStreamsOfDistinctNamesAreDistinct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := name.Draw(t, "a"), name.Draw(t, "b")
 		if (a == b) != (parse(a) == parse(b)) {
-			t.Fatalf("%s and %s: the same draws: %v", a, b, parse(a) == parse(b))
+			t.Fatalf("%s and %s: equal draws is %v, want %v", a, b, parse(a) == parse(b), a == b)
 		}
 	})
 }
@@ -84,7 +84,7 @@ func must[D Distribution](d D, err error) Distribution {
 
 const ms = float64(time.Millisecond)
 
-// oracle is a distribution as gonum has it, in nanoseconds.
+// oracle is the same distribution in gonum, in nanoseconds.
 type oracle interface {
 	CDF(x float64) float64
 	Mean() float64
@@ -119,8 +119,8 @@ func TestSamplesFollowTheDistribution(t *testing.T) {
 				sum += x[i]
 			}
 			slices.Sort(x)
-			// Kolmogorov and Smirnov: on 40 000 samples the greatest distance from the
-			// distribution function exceeds 1.95/sqrt(n) once in a thousand times.
+			// Kolmogorov-Smirnov test: the largest distance from the distribution function
+			// exceeds 1.95/sqrt(n) with a probability of 0.001.
 			distance := 0.0
 			for i := range x {
 				f := c.want.CDF(x[i])
@@ -148,11 +148,11 @@ func TestUniformReachesBothEnds(t *testing.T) {
 	}
 	for x := int64(3); x <= 5; x++ {
 		if c := counts[x]; c < 9_700 || c > 10_300 {
-			t.Errorf("%d came %d times of 30000, want about 10000", x, c)
+			t.Errorf("%d was drawn %d of 30000 times, want about 10000", x, c)
 		}
 	}
 	if len(counts) != 3 {
-		t.Errorf("values %v, want 3, 4 and 5 alone", counts)
+		t.Errorf("the values are %v, want only 3, 4 and 5", counts)
 	}
 }
 
@@ -199,13 +199,13 @@ func TestEmpiricalFollowsItsWeights(t *testing.T) {
 	for i, v := range values {
 		p := weights[i] / 10
 		if off := math.Abs(counts[v] - n*p); off > 3.5*math.Sqrt(n*p*(1-p)) {
-			t.Errorf("%d came %v times of %d, want about %v", v, counts[v], n, n*p)
+			t.Errorf("%d was drawn %v of %d times, want about %v", v, counts[v], n, n*p)
 		}
 	}
 }
 
-// Every column of the table is filled with exactly its weight.
-func TestEmpiricalTableHoldsTheWeights(t *testing.T) {
+// In the alias table, the parts of the columns that yield a value sum to its weight.
+func TestEmpiricalTableHasTheWeights(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.Float64Range(1e-6, 1e6), 1, 50).Draw(t, "weights")
 		values := make([]int64, len(weights))
@@ -276,7 +276,7 @@ func TestSamplesStayWithinBounds(t *testing.T) {
 	}
 }
 
-func TestHugeSamplesAreCutOff(t *testing.T) {
+func TestSamplesAreAtMostLongestNs(t *testing.T) {
 	d := must(NewPareto(LongestNs/2, 1.01))
 	r := open(1, "", 0, "")
 	longest := int64(0)
@@ -287,11 +287,11 @@ func TestHugeSamplesAreCutOff(t *testing.T) {
 		t.Errorf("longest sample %d, want %d", longest, int64(LongestNs))
 	}
 	if nanoseconds(math.NaN()) != 0 || nanoseconds(math.Inf(1)) != LongestNs || nanoseconds(math.Inf(-1)) != 0 {
-		t.Error("a draw that is no number leaves the bounds")
+		t.Error("NaN or an infinite number is not converted to a value within the bounds")
 	}
 }
 
-func TestSamplingAllocatesNothing(t *testing.T) {
+func TestSamplingDoesNotAllocate(t *testing.T) {
 	all := map[string]Distribution{
 		"constant":  must(NewConstant(5)),
 		"empirical": must(NewEmpirical([]int64{1, 2, 3}, []float64{1, 2, 3})),
@@ -307,7 +307,7 @@ func TestSamplingAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestParametersAreRefused(t *testing.T) {
+func TestInvalidParameters(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	refused := map[string]error{}
 	note := func(name string, err error) { refused[name] = err }
@@ -332,7 +332,7 @@ func TestParametersAreRefused(t *testing.T) {
 	_, err := NewPareto(1, 1)
 	note("pareto of infinite mean", err)
 	_, err = NewUniform(2, 1)
-	note("uniform upside down", err)
+	note("uniform with min above max", err)
 	_, err = NewUniform(-1, 1)
 	note("uniform below 0", err)
 	_, err = NewConstant(-1)
@@ -345,7 +345,7 @@ func TestParametersAreRefused(t *testing.T) {
 	note("empirical with too few weights", err)
 	for name, err := range refused {
 		if err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s is not an error", name)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Uniform has every whole nanosecond from min to max equally often. Its mean is
+// Uniform is the discrete uniform distribution over the integers from min to max, in nanoseconds.
+// Its mean is
 //
 //	(min + max) / 2
 //

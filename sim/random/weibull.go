@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Weibull is the Weibull distribution, stretched beyond the exponential below shape 1 and
-// drawn together above it. Its distribution function and mean are
+// Weibull is the Weibull distribution. It varies more than the exponential distribution if its
+// shape is below 1, and less if its shape is above 1. Its distribution function and its mean are
 //
 //	F(x) = 1 - exp(-(x/scale)^shape)
 //	mean = scale·Γ(1 + 1/shape)
@@ -15,13 +15,14 @@ import (
 // (https://en.wikipedia.org/wiki/Weibull_distribution).
 type Weibull struct{ mean, scale, inverse float64 } // inverse is 1/shape
 
-// NewWeibull returns the Weibull distribution of a mean in nanoseconds and a shape,
-// 0.1 <= shape <= 1e6. Below 0.1 the mean lies beyond whatever a run samples.
+// NewWeibull returns the Weibull distribution with a mean in nanoseconds and a shape,
+// 0.1 <= shape <= 1e6. With a shape below 0.1, the mean consists of values so rare that no run
+// would sample them.
 func NewWeibull(meanNs, shape float64) (Weibull, error) {
 	if err := checkMean(meanNs); err != nil {
 		return Weibull{}, err
 	}
-	if !(shape >= 0.1 && shape <= 1e6) {
+	if !(shape >= 0.1 && shape <= 1e6) { // true for NaN
 		return Weibull{}, fmt.Errorf("shape %v: want 0.1 to 1e+06", shape)
 	}
 	return Weibull{meanNs, meanNs / math.Gamma(1+1/shape), 1 / shape}, nil
