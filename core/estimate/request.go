@@ -83,9 +83,8 @@ func NewEstimator(r *rules.Rules, store Store) *Estimator {
 // counts as the name of the request. All other attributes are used as given, including the name
 // of a create.
 //
-// The error says what in the query is no URL encoding. A query that kube-apiserver can
-// read but not make sense of, as limit=many, is no error: such a list takes all the seats
-// it can.
+// The error says that the query is not in URL encoding. A query with an invalid value, such as
+// limit=many, is not an error: as in kube-apiserver, such a list is estimated at the maximum.
 func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, error) {
 	o, err := parseOptions(query)
 	if err != nil {
@@ -105,12 +104,12 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 		// The token of a service account is not stored, so that no watch sees its creation.
 		if a.Resource != "serviceaccounts" || a.Subresource != "token" {
 			r.kind = mutation
-			r.watches = e.Watchers.of(resource)
+			r.watches = e.Watchers.resource(resource)
 		}
 	}
 	if a.Verb == "watch" {
-		r.watches = e.Watchers.of(resource)
-		r.counted = o.mattersToMutations(a.Resource)
+		r.watches = e.Watchers.resource(resource)
+		r.counted = o.countsForMutations(a.Resource)
 	}
 	return r, nil
 }
@@ -152,8 +151,9 @@ func mutationWork(watchers, maxSeats int) Work {
 	}
 }
 
-// listSeats estimates a list, or a watch that begins with one, by the bytes that the
-// server holds in memory at once for it, before any cap but the estimator's.
+// listSeats estimates the seats of a list, or of a watch that begins with a list, by the number
+// of bytes that the server holds in memory for it at a time. The result does not include the
+// level's cap.
 func (e *Estimator) listSeats(o *options, watch, named bool, resource Resource) int {
 	most := e.Rules.MaxListSeats
 	if o.invalid {

@@ -118,8 +118,8 @@ func TestDistributions(t *testing.T) {
 		"{pareto: {mean: 1ms, shape: 1}}":               "shape 1: want more than 1 and at most 1e+06",
 		"{uniform: {min: 2s, max: 1s}}":                 "min 2s, max 1s: want 0 <= min <= max",
 		"{constant: 1s, uniform: {min: 0, max: 1s}}":    "has constant and uniform: want one of them",
-		"{empirical: {values: []}}":                     "there are no values: want one at least",
-		"{empirical: {values: [1s, 2s], weights: [1]}}": "2 values have 1 weights: want as many, or none",
+		"{empirical: {values: []}}":                     "the list of values is empty; want at least one",
+		"{empirical: {values: [1s, 2s], weights: [1]}}": "2 values have 1 weights; want one weight for each value, or none",
 		"{gama: {mean: 1s, shape: 1}}":                  `unknown field (did you mean "gamma"?)`,
 		"{gamma: {mean: 1s, shape: .inf}}":              ".inf is not a finite number",
 	} {
