@@ -11,16 +11,16 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// series is what a benchmark has measured along one axis.
+// series holds the measurements of a benchmark along one axis, such as the number of queues.
 type series struct {
-	axis   string // what grows
+	axis   string
 	points []point
 }
 
-// point is the measurements at one size: of each unit, a value a round.
+// point holds the measurements at one size.
 type point struct {
 	size   int
-	values map[string][]float64
+	values map[string][]float64 // by unit, one value for each round
 }
 
 // median returns the median of a unit's values.
@@ -29,14 +29,13 @@ func (p *point) median(unit string) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// spread returns the difference between the greatest and the least of a unit's values, as
-// a share of the median.
+// spread returns the difference between the largest and the smallest of a unit's values, divided
+// by the median.
 func (p *point) spread(unit string) float64 {
 	return (slices.Max(p.values[unit]) - slices.Min(p.values[unit])) / p.median(unit)
 }
 
-// slope returns how much a unit's median grows with the size: of the straight line that
-// fits best.
+// slope returns the slope of the regression line of a unit's median over the size.
 func (s *series) slope(unit string) float64 {
 	var x, y []float64
 	for i := range s.points {
@@ -47,11 +46,12 @@ func (s *series) slope(unit string) float64 {
 	return slope
 }
 
-// benchmarkLine is a result of package testing: name, perhaps GOMAXPROCS, iterations, and
-// pairs of value and unit.
+// benchmarkLine matches a result of package testing: the name, GOMAXPROCS unless it is 1, the
+// number of iterations, and pairs of a value and a unit.
 var benchmarkLine = regexp.MustCompile(`^Benchmark(\w+)/(\S+?)(?:-\d+)?\s+\d+\s+(\S.*)$`)
 
-// parseResult takes a line of a benchmark apart.
+// parseResult parses a line of the output of a benchmark. The name is "" if the line is not a result
+// of that benchmark.
 func parseResult(line, benchmark string) (name string, values map[string]float64, err error) {
 	m := benchmarkLine.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil || m[1] != benchmark {
@@ -69,7 +69,7 @@ func parseResult(line, benchmark string) (name string, values map[string]float64
 	return m[2], values, nil
 }
 
-// failed returns an error if package testing says that something has gone wrong.
+// failed returns an error if package testing reports a failure.
 func failed(input string) error {
 	for line := range strings.Lines(input) {
 		if strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "--- FAIL") {
@@ -79,8 +79,9 @@ func failed(input string) error {
 	return nil
 }
 
-// read returns the series of a benchmark with names like queues=16, in the order in which
-// they first appear. Every point must have the same number of rounds, and the units.
+// read returns the series of a benchmark whose results have names such as queues=16, in the order
+// of their first result. It is an error if a result has not all units, or if the points have
+// different numbers of rounds.
 func read(input, benchmark string, units ...string) (all []*series, rounds int, err error) {
 	if err := failed(input); err != nil {
 		return nil, 0, err
@@ -124,24 +125,24 @@ func read(input, benchmark string, units ...string) (all []*series, rounds int, 
 	for _, s := range all {
 		for _, p := range s.points {
 			if n := len(p.values[units[0]]); n != rounds {
-				return nil, 0, fmt.Errorf("in Benchmark%s/%s=%d: was measured %d times, others %d times", benchmark, s.axis, p.size, n, rounds)
+				return nil, 0, fmt.Errorf("in Benchmark%s/%s=%d: has %d rounds; want %d, as others have", benchmark, s.axis, p.size, n, rounds)
 			}
 		}
 	}
 	return all, rounds, nil
 }
 
-// axisNamed returns the series along an axis, with at least so many points.
+// axisNamed returns the series along an axis, which must have at least the given number of points.
 func axisNamed(all []*series, axis string, points int) (*series, error) {
 	for _, s := range all {
 		if s.axis == axis && len(s.points) >= points {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("the input has not got %d sizes of %s", points, axis)
+	return nil, fmt.Errorf("the input has too few sizes of %s; want at least %d", axis, points)
 }
 
-// grouped writes a number, rounded, with a space before every three digits.
+// grouped returns a number, rounded to an integer, with a space between groups of three digits.
 func grouped(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 0, 64)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

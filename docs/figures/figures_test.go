@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// page is a document with a section of the name, of an earlier measurement.
+// page returns a document with a section of an earlier measurement.
 func page(name string) string {
 	return "# Performance\n\n<!-- " + name + " -->\n\nold\n\n<!-- end of " + name + " -->\n\nThe end.\n"
 }
 
-// write runs the program on a page of its own. It returns the exit status, what it says,
-// the page, and the folder of its charts.
+// write runs the program on a copy of the document. It returns the exit status, the standard
+// error, the new text of the document, and the folder with its charts.
 func write(t *testing.T, name, document, input string) (status int, stderr, text, images string) {
 	t.Helper()
 	images = t.TempDir()
@@ -34,14 +34,14 @@ func write(t *testing.T, name, document, input string) (status int, stderr, text
 	return status, b.String(), string(after), images
 }
 
-// body is the section of a page that write has made, below its first line: the machine.
+// body returns the section of a page without its first line, which describes the machine.
 func body(t *testing.T, name, text string) string {
 	t.Helper()
 	head, rest, _ := strings.Cut(text, "<!-- "+name+" -->\n\n")
 	machine, rest, _ := strings.Cut(rest, "\n\n")
 	section, tail, _ := strings.Cut(rest, "\n<!-- end of "+name+" -->\n")
 	if head != "# Performance\n\n" || tail != "\nThe end.\n" {
-		t.Errorf("around the section, the page is %q and %q", head, tail)
+		t.Errorf("the page has %q before the section and %q after it", head, tail)
 	}
 	if !strings.Contains(machine, "Example processor") && name != "peers" {
 		t.Errorf("the section begins with %q; want the processor", machine)
@@ -72,7 +72,7 @@ func TestSizes(t *testing.T) {
 	}
 	// From 16 to 64 queues the size doubles twice, and the median grows by 30 ns.
 	_, got, _ := strings.Cut(body(t, "sizes", text), "\n\n")
-	want := `|  |  | ns/request | spread | ns more at twice the size |
+	want := `|  |  | ns/request | spread | ns per doubling of the size |
 |---|---:|---:|---:|---:|
 | queues | 16 | 300 | 20 % |  |
 |  | 64 | 330 | 21 % | +15 |
@@ -82,7 +82,7 @@ func TestSizes(t *testing.T) {
 		t.Errorf("the tables are\n%s\nwant\n%s", got, want)
 	}
 	if !strings.Contains(text, "; rounds: 3.") || !strings.Contains(text, "(../images/cost-against-size.svg)") {
-		t.Errorf("the page has neither rounds nor chart:\n%s", text)
+		t.Errorf("the page lacks the number of rounds or the chart:\n%s", text)
 	}
 	chart, err := os.ReadFile(filepath.Join(images, "cost-against-size.svg"))
 	if err != nil {
@@ -96,7 +96,7 @@ func TestSizes(t *testing.T) {
 	}
 	_, _, _, again := write(t, "sizes", text, sizesInput)
 	if same, err := os.ReadFile(filepath.Join(again, "cost-against-size.svg")); err != nil || !bytes.Equal(same, chart) {
-		t.Errorf("the same input gives another chart, or %v", err)
+		t.Errorf("the same input gives a different chart, or error %v", err)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestMemory(t *testing.T) {
 | flows | 1 000 | 10.0 MB | 5.0 MB |
 |  | 3 000 | 26.0 MB | 13.0 MB |
 
-100 000 requests take +5 % of resident memory against 1 000. By the slope over the sizes, a client takes 700 bytes that are live (1 500 resident), and a client with a flow of its own 4 000 (8 000 resident).
+Resident memory of a run of 100 000 requests, compared with one of 1 000: +5 %. By the slope over the sizes, a client takes 700 bytes of live memory (1 500 resident), and a client with its own flow 4 000 (8 000 resident).
 `
 	if got := body(t, "memory", text); got != want {
 		t.Errorf("the section is\n%s\nwant\n%s", got, want)
@@ -205,18 +205,18 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// What is incomplete leaves the document as it was.
-func TestMistakes(t *testing.T) {
+// An invalid or incomplete input is an error and does not change the document.
+func TestErrors(t *testing.T) {
 	for _, test := range []struct{ section, document, input, want string }{
 		{"sizes", page("sizes"), "", "has no lines of BenchmarkSize"},
 		{"sizes", page("sizes"), sizesInput + "FAIL\n", "the benchmark has failed"},
-		{"sizes", page("sizes"), sizesInput[:strings.LastIndex(sizesInput, "BenchmarkSize/flows")], "flows=1000: was measured 2 times, others 3 times"},
-		{"sizes", page("sizes"), strings.ReplaceAll(sizesInput, "flows", "users"), "BenchmarkSize/users: the axis is not known"},
+		{"sizes", page("sizes"), sizesInput[:strings.LastIndex(sizesInput, "BenchmarkSize/flows")], "flows=1000: has 2 rounds; want 3, as others have"},
+		{"sizes", page("sizes"), strings.ReplaceAll(sizesInput, "flows", "users"), "BenchmarkSize/users: the axis is not supported"},
 		{"sizes", page("sizes"), strings.ReplaceAll(sizesInput, "flows=", "flows-"), "want a name like queues=16"},
 		{"sizes", page("sizes"), strings.ReplaceAll(sizesInput, "250.0 ns/op", "x ns/op"), `"x": want a number`},
 		{"sizes", page("sizes"), strings.ReplaceAll(sizesInput, "ns/op", "us/op"), "has no ns/op"},
 		{"sizes", page("memory"), sizesInput, `has no section between the lines "<!-- sizes -->" and`},
-		{"memory", page("memory"), "BenchmarkMemory/requests=1 1 2 live-B 3 peak-B\n", "has not got 2 sizes of requests"},
+		{"memory", page("memory"), "BenchmarkMemory/requests=1 1 2 live-B 3 peak-B\n", "has too few sizes of requests; want at least 2"},
 		{"parts", page("parts"), "", "has no lines of BenchmarkRun"},
 		{"parts", page("parts"), "BenchmarkRun/load=1/flows=2 1 5 ns/op\n", "has no profile"},
 		{"parts", page("parts"), partsInput[strings.Index(partsInput, "PASS"):], "a profile comes before"},
@@ -242,7 +242,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A slope may be negative: its sign stands at its digits.
+// A slope may be negative. There is no space between its sign and its first digit.
 func TestGrouped(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", 999.4: "999", 1234567: "1 234 567", -123: "-123", -1234: "-1 234"} {
 		if got := grouped(x); got != want {

@@ -1,5 +1,5 @@
-// Figures puts what has been measured into docs/background/performance.md: it reads the
-// output of a measurement and writes one section of the document, and its chart if it has
+// Figures writes measurements into docs/background/performance.md. It reads the output of a
+// measurement and writes one section of the document, and the chart of the section if it has
 // one. The Makefile has a target for each section.
 //
 //	figures sizes   < lines of BenchmarkSize, any number of rounds
@@ -7,8 +7,8 @@
 //	figures parts   < lines of BenchmarkRun, each followed by its profile, as of go tool pprof -top
 //	figures peers   < Markdown of bench-peers
 //
-// A section stands between two comments, <!-- sizes --> and <!-- end of sizes -->. Nothing
-// is written unless all of the input could be read.
+// A section is between two comments, <!-- sizes --> and <!-- end of sizes -->. If the input has an
+// error or is incomplete, nothing is written.
 package main
 
 import (
@@ -25,14 +25,15 @@ import (
 	"apfsim/internal/atomicfile"
 )
 
-// section is a part of the document: its text in Markdown, and the file of its chart.
+// section is a section of the document.
 type section struct {
-	text      string
-	chartName string // none if empty
+	text      string // in Markdown
+	chartName string // file name of the chart; "" if there is none
 	chart     []byte
 }
 
-// sections make what their measurement has printed a section.
+// sections are the functions that make a section from the output of a measurement, by the name
+// of the section.
 var sections = map[string]func(input string) (section, error){
 	"sizes":  sizes,
 	"memory": memory,
@@ -48,28 +49,28 @@ func main() { os.Exit(run(os.Stdin, os.Stderr, os.Args[1:])) }
 func run(stdin io.Reader, stderr io.Writer, args []string) int {
 	flags := flag.NewFlagSet("figures", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	document := flags.String("document", "docs/background/performance.md", "the `file` that has the section")
-	images := flags.String("images", "docs/images", "the `folder` of its charts")
+	document := flags.String("document", "docs/background/performance.md", "the `file` with the section")
+	images := flags.String("images", "docs/images", "the `folder` for charts")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
 		return 2
 	}
-	of := sections[flags.Arg(0)]
-	if flags.NArg() != 1 || of == nil {
+	makeSection := sections[flags.Arg(0)]
+	if flags.NArg() != 1 || makeSection == nil {
 		fmt.Fprintf(stderr, "figures: %q: want one of %s\n", flags.Args(), sectionNames)
 		return 2
 	}
-	if err := put(stdin, flags.Arg(0), of, *document, *images); err != nil {
+	if err := update(stdin, flags.Arg(0), makeSection, *document, *images); err != nil {
 		fmt.Fprintf(stderr, "figures: %s: %v\n", flags.Arg(0), err)
 		return 1
 	}
 	return 0
 }
 
-// put writes a section and its chart.
-func put(stdin io.Reader, name string, of func(string) (section, error), document, images string) error {
+// update replaces a section of the document and its chart.
+func update(stdin io.Reader, name string, makeSection func(string) (section, error), document, images string) error {
 	input, err := io.ReadAll(stdin)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func put(stdin io.Reader, name string, of func(string) (section, error), documen
 	if err != nil {
 		return err
 	}
-	s, err := of(string(input))
+	s, err := makeSection(string(input))
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func put(stdin io.Reader, name string, of func(string) (section, error), documen
 	return atomicfile.WriteFile(document, []byte(text))
 }
 
-// splice replaces a section of a document.
+// splice returns the document with another text in the named section.
 func splice(document, name, text string) (string, error) {
 	from, to := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
 	before, rest, found := strings.Cut(document, from)
@@ -105,8 +106,8 @@ func splice(document, name, text string) (string, error) {
 	return before + from + "\n" + strings.TrimSpace(text) + "\n\n" + to + after, nil
 }
 
-// where says on what the lines of a benchmark were measured.
-func where(input string) string {
+// machine describes the machine of a measurement: Go's version, the system and the processor.
+func machine(input string) string {
 	processor := "unknown processor"
 	for line := range strings.Lines(input) {
 		if cpu, ok := strings.CutPrefix(line, "cpu: "); ok {
@@ -116,8 +117,8 @@ func where(input string) string {
 	return fmt.Sprintf("%s, %s/%s, %s (processors: %d)", runtime.Version(), runtime.GOOS, runtime.GOARCH, processor, runtime.NumCPU())
 }
 
-// table writes rows as a Markdown table; the first is its head, and all columns but the
-// first are of numbers.
+// table returns rows as a Markdown table. The first row is the header. All columns except the
+// first contain numbers.
 func table(rows [][]string) string {
 	var b bytes.Buffer
 	for i, row := range rows {
@@ -129,7 +130,7 @@ func table(rows [][]string) string {
 	return b.String()
 }
 
-// peers is the tables of bench-peers as they are.
+// peers returns a section with the tables of bench-peers, unchanged.
 func peers(input string) (section, error) {
 	if !strings.Contains(input, "\n### ") {
 		return section{}, errors.New("the input has no headings; want the output of bench-peers -format markdown")

@@ -8,7 +8,8 @@ const (
 	liveBytes = "live-B"
 )
 
-// memory is what a run takes: a table, and bytes a client and a flow.
+// memory returns a section with a table of the memory of a run, and the bytes for each client and
+// each flow.
 func memory(input string) (section, error) {
 	all, rounds, err := read(input, "Memory", peakBytes, liveBytes)
 	if err != nil {
@@ -37,10 +38,10 @@ func memory(input string) (section, error) {
 	}
 	first, last := &requests.points[0], &requests.points[len(requests.points)-1]
 	text := fmt.Sprintf("%s; rounds: %d.\n\n%s\n"+
-		"%s requests take %+.0f %% of resident memory against %s. By the slope over the sizes, a client takes %s bytes that are live "+
-		"(%s resident), and a client with a flow of its own %s (%s resident).\n",
-		where(input), rounds, table(rows),
-		grouped(float64(last.size)), 100*(last.median(peakBytes)/first.median(peakBytes)-1), grouped(float64(first.size)),
+		"Resident memory of a run of %s requests, compared with one of %s: %+.0f %%. By the slope over the sizes, a client takes %s bytes "+
+		"of live memory (%s resident), and a client with its own flow %s (%s resident).\n",
+		machine(input), rounds, table(rows),
+		grouped(float64(last.size)), grouped(float64(first.size)), 100*(last.median(peakBytes)/first.median(peakBytes)-1),
 		grouped(clients.slope(liveBytes)), grouped(clients.slope(peakBytes)),
 		grouped(flows.slope(liveBytes)), grouped(flows.slope(peakBytes)))
 	return section{text: text}, nil

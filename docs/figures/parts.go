@@ -9,16 +9,18 @@ import (
 	"strings"
 )
 
-// part is a part of the simulator, by the beginnings of its functions' names.
+// part is a part of the simulator: the functions whose names begin with one of the prefixes.
 type part struct {
 	name     string
 	prefixes []string
 }
 
+// theParts are the rows of the table. A function belongs to the first part with a matching prefix,
+// or to the last part.
 var theParts = []part{
-	{"statistics and fingerprint", []string{"apfsim/reports.", "github.com/cespare/xxhash/"}},
+	{"statistics and fingerprint", []string{"apfsim/reports", "github.com/cespare/xxhash/"}},
 	{"queue set, with its seats", []string{"apfsim/core/queueset.", "apfsim/core/seats.", "apfsim/core/estimate.", "apfsim/core/dealer."}},
-	{"flow control around it", []string{"apfsim/core/flowcontrol.", "apfsim/core/classify."}},
+	{"flow control around it", []string{"apfsim/core/"}},
 	{"event queue", []string{"apfsim/sim/clock."}},
 	{"server and event loop", []string{"apfsim/sim/server.", "apfsim/sim."}},
 	{"clients", []string{"apfsim/sim/client."}},
@@ -26,7 +28,7 @@ var theParts = []part{
 	{"the rest: Go's runtime, math, set-up", nil},
 }
 
-// collectors are the functions that lead to all of the garbage collector's work.
+// collectors are the functions that together call all of the garbage collector's work.
 var collectors = []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.gcStart", "runtime.bgsweep", "runtime.bgscavenge"}
 
 // profile is the CPU profile of a benchmark.
@@ -38,11 +40,11 @@ type profile struct {
 	collectorMs  float64
 }
 
-// profileLine is a line of pprof -top -unit=ms: flat, its share, their sum, with what was
-// called, its share, function.
+// profileLine matches a line of pprof -top -unit=ms: the flat time, its share, the running sum of
+// the shares, the cumulative time, its share, and the function.
 var profileLine = regexp.MustCompile(`^\s*(\d+(?:\.\d+)?)(?:ms)?\s+\S+%\s+\S+%\s+(\d+(?:\.\d+)?)(?:ms)?\s+\S+%\s+(.+)$`)
 
-// parts is where a request's nanoseconds go: a table of shares by part of the simulator.
+// parts returns a section with a table of the processor time of a request by part of the simulator.
 func parts(input string) (section, error) {
 	if err := failed(input); err != nil {
 		return section{}, err
@@ -78,7 +80,7 @@ func parts(input string) (section, error) {
 	*sum, *collector = []string{"**ns/request**"}, []string{"garbage collection (within the rest)"}
 	for _, p := range profiles {
 		if p.totalMs == 0 {
-			return section{}, fmt.Errorf("in BenchmarkRun/%s: has no profile; want the output of go tool pprof -top -unit=ms behind it", p.name)
+			return section{}, fmt.Errorf("in BenchmarkRun/%s: has no profile; want the output of go tool pprof -top -unit=ms after it", p.name)
 		}
 		rows[0] = append(rows[0], strings.ReplaceAll(p.name, "/", ", "), "")
 		for i, ms := range p.parts {
@@ -88,10 +90,10 @@ func parts(input string) (section, error) {
 		*sum = append(*sum, "", fmt.Sprintf("**%.0f ns**", p.nsPerRequest))
 		*collector = append(*collector, fmt.Sprintf("%.1f %%", 100*p.collectorMs/p.totalMs), "")
 	}
-	return section{text: fmt.Sprintf("%s; one run each.\n\n%s", where(input), table(rows))}, nil
+	return section{text: fmt.Sprintf("%s; one run each.\n\n%s", machine(input), table(rows))}, nil
 }
 
-// add counts a function in.
+// add adds the times of a function to its part.
 func (p *profile) add(flat, cumulative, function string) error {
 	flatMs, err := strconv.ParseFloat(flat, 64)
 	if err != nil {
@@ -109,7 +111,7 @@ func (p *profile) add(flat, cumulative, function string) error {
 	return nil
 }
 
-// partOf returns which part a function belongs to.
+// partOf returns the index of the part to which a function belongs.
 func partOf(function string) int {
 	i := slices.IndexFunc(theParts, func(part part) bool {
 		return slices.ContainsFunc(part.prefixes, func(prefix string) bool { return strings.HasPrefix(function, prefix) })

@@ -17,7 +17,7 @@ import (
 
 const nsPerOp = "ns/op"
 
-// axisTitles are what the axes of BenchmarkSize mean.
+// axisTitles are the titles of the axes of BenchmarkSize.
 var axisTitles = map[string]string{
 	"queues": "queues",
 	"seats":  "seats, all of them in use",
@@ -25,17 +25,18 @@ var axisTitles = map[string]string{
 	"width":  "seats a request, of 1000",
 }
 
-// sizes is what a request costs against size: a table of each axis, and a chart.
+// sizes returns a section with a table and a chart of the time for a request against the size
+// along each axis.
 func sizes(input string) (section, error) {
 	all, rounds, err := read(input, "Size", nsPerOp)
 	if err != nil {
 		return section{}, err
 	}
-	rows := [][]string{{"", "", "ns/request", "spread", "ns more at twice the size"}}
+	rows := [][]string{{"", "", "ns/request", "spread", "ns per doubling of the size"}}
 	for _, s := range all {
 		title := axisTitles[s.axis]
 		if title == "" {
-			return section{}, fmt.Errorf("in BenchmarkSize/%s: the axis is not known here; want queues, seats, flows or width", s.axis)
+			return section{}, fmt.Errorf("in BenchmarkSize/%s: the axis is not supported; use queues, seats, flows or width", s.axis)
 		}
 		for i := range s.points {
 			p := &s.points[i]
@@ -57,7 +58,7 @@ func sizes(input string) (section, error) {
 	const name = "cost-against-size.svg"
 	text := fmt.Sprintf("%s; rounds: %d.\n\n"+
 		"![ns a request against the number of queues, of seats, of flows and of seats a request, on logarithmic axes](../images/%s)\n\n%s",
-		where(input), rounds, name, table(rows))
+		machine(input), rounds, name, table(rows))
 	return section{text: text, chartName: name, chart: chart}, nil
 }
 
@@ -67,8 +68,8 @@ var (
 	grid = color.NRGBA{0xdd, 0xdd, 0xdd, 0xff}
 )
 
-// sizesChart draws a panel for each axis, two in a row, all of one scale of ns/request:
-// the medians, and strokes from the least to the greatest of the rounds.
+// sizesChart draws a panel for each axis, two in a row, with the same vertical scale: a line
+// through the medians, and a vertical stroke from the smallest to the largest value of the rounds.
 func sizesChart(all []*series) ([]byte, error) {
 	least, most := math.Inf(1), 0.0
 	for _, s := range all {
@@ -148,7 +149,7 @@ func sizesPanel(s *series) (*plot.Plot, error) {
 	return p, nil
 }
 
-// ticks are the values that are marked on an axis.
+// ticks are the values that are labelled on an axis.
 type ticks []plot.Tick
 
 // Ticks implements plot.Ticker.
@@ -161,7 +162,7 @@ func (t ticks) Ticks(least, most float64) (within []plot.Tick) {
 	return within
 }
 
-// costTicks marks 1, 2 and 5 times each power of ten.
+// costTicks returns ticks at 1, 2 and 5 times each power of ten.
 func costTicks() (t ticks) {
 	for unit := 1.0; unit < 1e6; unit *= 10 {
 		for _, factor := range []float64{1, 2, 5} {
@@ -171,7 +172,7 @@ func costTicks() (t ticks) {
 	return t
 }
 
-// sizeTicks marks the sizes that were measured, every second one if the labels are long.
+// sizeTicks returns ticks at the measured sizes, or at every second one if the labels are long.
 func sizeTicks(s *series) (t ticks) {
 	step := 1
 	if s.points[len(s.points)-1].size > 1000 {
