@@ -8,13 +8,13 @@ import (
 	"apfsim/core/config"
 )
 
-// changes draws up to five changes of the configuration in the course of the trial. One
-// that takes queues away is not combined with additional latency: docs/background/fidelity.md
-// says why.
+// changes draws the times of up to five changes of the configuration. If levels may lose queues,
+// the trial has no watches and so no additional latency, because upstream's queue sets fail on
+// this combination (docs/background/fidelity.md).
 func (g *generator) changes() {
 	o := g.trial.Objects.Objects
 	fewer := g.chance(0.5)
-	g.quiet = fewer
+	g.noWatches = fewer
 	g.queues = map[string]int32{}
 	for _, l := range o.PriorityLevels {
 		g.queues[l.Name] = queues(l)
@@ -32,14 +32,15 @@ func (g *generator) changes() {
 	}
 }
 
-// change returns a configuration that differs from o in one way.
+// change returns a configuration with one random change of o. If fewer is false, no level loses
+// queues.
 func (g *generator) change(o config.Objects, fewer bool) config.Objects {
 	levels := slices.DeleteFunc(slices.Clone(o.PriorityLevels), func(l *config.PriorityLevel) bool {
 		return l.Name == config.Exempt || l.Name == config.CatchAll
 	})
 	k := g.IntN(g.classes + 1)
 	gone := o.PriorityLevel(fmt.Sprintf("level-%d", k)) == nil
-	if len(levels) == 0 || gone && g.chance(0.7) || g.chance(0.1) { // a level comes, or comes back
+	if len(levels) == 0 || gone && g.chance(0.7) || g.chance(0.1) { // add a level, or add it again
 		added := config.Objects{PriorityLevels: []*config.PriorityLevel{g.level(k)}, FlowSchemas: []*config.FlowSchema{g.schema(k, fmt.Sprintf("schema-%d", k))}}
 		if !g.allows(added.PriorityLevels[0], fewer) {
 			return o
@@ -47,7 +48,7 @@ func (g *generator) change(o config.Objects, fewer bool) config.Objects {
 		return config.Merge(o, added)
 	}
 	old := levels[g.IntN(len(levels))]
-	if g.chance(0.3) { // a level goes, and its schemas dangle or go too
+	if g.chance(0.3) { // remove a level, and either remove its FlowSchemas or leave them dangling
 		o = config.Objects{FlowSchemas: slices.Clone(o.FlowSchemas), PriorityLevels: slices.Clone(o.PriorityLevels)}
 		o.PriorityLevels = slices.DeleteFunc(o.PriorityLevels, func(l *config.PriorityLevel) bool { return l == old })
 		if g.chance(0.5) {
@@ -76,8 +77,9 @@ func (g *generator) change(o config.Objects, fewer bool) config.Objects {
 	return config.Merge(o, config.Objects{PriorityLevels: []*config.PriorityLevel{changed}})
 }
 
-// allows says whether a level may become as given: with fewer queues than it has had, if
-// only before it went, where fewer says so.
+// allows reports whether a level may be added or changed as given, and records its number of
+// queues. If fewer is false, it must not have fewer queues than before, even if the level was
+// removed in between.
 func (g *generator) allows(l *config.PriorityLevel, fewer bool) bool {
 	if !fewer && queues(l) < g.queues[l.Name] {
 		return false

@@ -11,7 +11,7 @@ import (
 	"apfsim/core/dealer"
 )
 
-// configuration draws the objects: the suggested ones, or others.
+// configuration draws the objects of the trial: the suggested objects or random ones.
 func (g *generator) configuration() {
 	if g.chance(0.25) {
 		g.classes = 1 + g.IntN(3)
@@ -25,8 +25,9 @@ func (g *generator) configuration() {
 	g.trial.Objects = trial.Objects{Objects: o}
 }
 
-// Levels returns levels level-0, level-1 and so on with a schema each, that of group-0 and
-// so on, beside the mandatory objects, and a number of seats for the server.
+// Levels returns the mandatory objects and random levels level-0, level-1 and so on, each with a
+// FlowSchema for group-0, group-1 and so on. It also returns a random number of seats for the
+// server.
 func Levels(seed uint64) (o config.Objects, seats int) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	return g.objects(), int(g.between(1, 1000))
@@ -80,7 +81,7 @@ func (g *generator) queuing() *config.Queuing {
 	return &config.Queuing{Queues: int32(queues), HandSize: int32(hand), QueueLengthLimit: int32(math.Round(g.between(1, 200)))}
 }
 
-// schema sends the group of a class to its level.
+// schema returns a FlowSchema that assigns all requests of the group of class k to its level.
 func (g *generator) schema(k int, name string) *config.FlowSchema {
 	s := &config.FlowSchema{Name: name, Spec: config.FlowSchemaSpec{
 		PriorityLevelConfiguration: config.PriorityLevelReference{Name: fmt.Sprintf("level-%d", k)},
@@ -111,7 +112,8 @@ func (g *generator) distinguisher() *config.DistinguisherMethod {
 	return &config.DistinguisherMethod{Type: config.ByUser}
 }
 
-// narrowSchema matches some requests, and may refer to a level that does not exist.
+// narrowSchema returns a FlowSchema with random rules, which may refer to a level that does not
+// exist.
 func (g *generator) narrowSchema(name string) *config.FlowSchema {
 	s := g.schema(g.IntN(g.classes+1), name)
 	s.Spec.Rules = nil
@@ -140,7 +142,7 @@ func (g *generator) narrowSchema(name string) *config.FlowSchema {
 	return s
 }
 
-// some returns some of the items, or the wildcard.
+// some returns a random subset of the items, which is not empty, or the wildcard.
 func (g *generator) some(items ...string) []string {
 	if g.chance(0.4) {
 		return all

@@ -1,5 +1,5 @@
-// Package generate makes trials: configurations, loads and requests of every kind, from a
-// seed.
+// Package generate draws random trials for the comparison with upstream: configurations, changes
+// of them, loads and requests of all kinds. A seed determines the trial.
 package generate
 
 import (
@@ -14,19 +14,19 @@ import (
 	"apfsim/sim/trace"
 )
 
-// generator makes one trial.
+// generator draws one trial.
 type generator struct {
 	*rand.Rand
-	trial   *trial.Trial
-	endNs   int64 // of the arrivals
-	classes int   // of users: class k is of group-k
-	lull    [2]float64
-	queues  map[string]int32 // how many each level has had, while they may not become fewer
-	quiet   bool             // no watches: no mutation takes additional latency
-	watched int              // one more than the index of the resource that has many watchers
+	trial     *trial.Trial
+	endNs     int64            // requests arrive before this time
+	classes   int              // number of classes of users; the users of class k are in group-k
+	lull      [2]float64       // interval without arrivals, in fractions of endNs
+	queues    map[string]int32 // number of queues that each level has or had last
+	noWatches bool             // so that no mutation has additional latency
+	watched   int              // 1 + index of the resource with many watchers; 0 if there is none
 }
 
-// Trial returns a trial with about so many requests.
+// Trial returns a trial with approximately the given number of requests.
 func Trial(seed uint64, requests int) *trial.Trial {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
 	seats := int(g.between(2, 800))
@@ -72,14 +72,15 @@ func (g *generator) hangUps() {
 
 func (g *generator) chance(p float64) bool { return g.Float64() < p }
 
-// between draws log-uniformly.
+// between draws a number from low to high whose logarithm is uniformly distributed.
 func (g *generator) between(low, high float64) float64 {
 	return low * math.Exp(g.Float64()*math.Log(high/low))
 }
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// samples are taken soon after every adjustment and change, and in between.
+// samples draws the times of the snapshots: shortly after every adjustment and every change, and
+// random times.
 func (g *generator) samples() {
 	var all []int64
 	for at := int64(1); at < g.endNs+2*flowcontrol.AdjustmentPeriodNs; at += flowcontrol.AdjustmentPeriodNs {
@@ -95,20 +96,20 @@ func (g *generator) samples() {
 	g.trial.SamplesNs = slices.Compact(all)
 }
 
-// class is the load of one kind of user.
+// class is a class of users with the same kind of load.
 type class struct {
 	k        int
-	weight   float64 // part of all requests
-	service  func() float64
-	users    int
-	accounts bool // service accounts rather than users
-	mix      []float64
-	bursts   []float64 // centres; nil for an even load
-	spread   float64
+	weight   float64        // share of all requests
+	service  func() float64 // draws an execution time in nanoseconds
+	users    int            // number of users
+	accounts bool           // the users are service accounts
+	mix      []float64      // weights of the kinds of request
+	bursts   []float64      // times at which bursts begin, in fractions of endNs; nil for an even load
+	spread   float64        // mean delay of a request after the beginning of its burst, in fractions of endNs
 }
 
-// requests draws how much load every class brings, idle or up to three times what its
-// level would serve, and then the requests.
+// requests draws the load of each class, from almost idle to three times the capacity of its
+// level, and then the requests.
 func (g *generator) requests(n int) {
 	classes := make([]class, g.classes)
 	sum := 0.0
@@ -134,7 +135,7 @@ func (g *generator) requests(n int) {
 		rate := c.weight * float64(n) / float64(g.endNs)
 		c.service = g.serviceTime(min(max(load/rate, 1e4), 20e9))
 	}
-	if !g.quiet && g.chance(0.5) {
+	if !g.noWatches && g.chance(0.5) {
 		g.watchers()
 	}
 	for k := range classes {
@@ -152,12 +153,13 @@ func (g *generator) requests(n int) {
 	}
 }
 
-// serviceTime returns a distribution of nanoseconds.
+// serviceTime returns a function that draws times from a random kind of distribution with a mean
+// in nanoseconds.
 func (g *generator) serviceTime(mean float64) func() float64 {
 	switch g.IntN(4) {
 	case 0:
 		return func() float64 { return mean * (0.999 + 0.002*g.Float64()) }
-	case 1: // short and long ones
+	case 1: // a mixture of short and long times
 		return func() float64 {
 			return mean * pick(g, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 9.1) * g.ExpFloat64()
 		}
@@ -166,6 +168,7 @@ func (g *generator) serviceTime(mean float64) func() float64 {
 	}
 }
 
+// arrival draws the arrival time of a request, in nanoseconds.
 func (g *generator) arrival(c *class) int64 {
 	x := g.Float64()
 	if c.bursts != nil {
@@ -178,9 +181,9 @@ func (g *generator) arrival(c *class) int64 {
 	return 2 + int64(x*float64(g.endNs))
 }
 
-// who fills in who sends a request of the class.
-func (g *generator) who(c *class, r *trace.Record) {
-	i := int(float64(c.users) * g.Float64() * g.Float64()) // some more than others
+// identity sets the user and the groups of a request of the class.
+func (g *generator) identity(c *class, r *trace.Record) {
+	i := int(float64(c.users) * g.Float64() * g.Float64()) // users with a low number send more requests
 	group := fmt.Sprintf("group-%d", c.k)
 	switch {
 	case g.chance(0.01):

@@ -7,8 +7,8 @@ import (
 	"apfsim/conformance/trial"
 )
 
-// Where a level ever has fewer queues than it has had, before it went or not, nothing takes
-// additional latency: there are no watches. Upstream's queue sets break otherwise.
+// If a level ever has fewer queues than before, even if it was removed in between, the trial has
+// no watches and so no additional latency. Upstream's queue sets fail otherwise.
 func TestFewerQueuesWithoutWatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(14310395461622201918, 1))
 	fewer, watched := 0, 0

@@ -10,12 +10,14 @@ import (
 	"apfsim/sim/trace"
 )
 
-// kind fills in what a request asks for.
+// kind sets the verb, the resource and the query of a request.
 type kind func(g *generator, r *trace.Record, q url.Values)
 
-var kinds = []kind{get, list, mutate, watch, tokens, collection, discover, pass, get, mutate}
+// kinds are the kinds of requests. Some are listed twice to make them more frequent.
+var kinds = []kind{get, list, mutate, watch, token, collection, nonResource, bypass, get, mutate}
 
-// mix draws the weights of the kinds in a class: most are of few kinds.
+// mix draws the weights of the kinds for a class. In most classes a few kinds have almost all of
+// the weight.
 func (g *generator) mix() []float64 {
 	weights := make([]float64, len(kinds))
 	sum := 0.0
@@ -29,10 +31,10 @@ func (g *generator) mix() []float64 {
 	return weights
 }
 
-// request adds one request of a class.
+// request adds a random request of a class to the trial.
 func (g *generator) request(c *class) {
 	r := trace.Record{ArrivalNs: g.arrival(c), ExecutionNs: 1000 + int64(c.service())}
-	g.who(c, &r)
+	g.identity(c, &r)
 	x, i := g.Float64(), 0
 	for i < len(kinds)-1 && x >= c.mix[i] {
 		x -= c.mix[i]
@@ -49,8 +51,8 @@ func (g *generator) request(c *class) {
 	g.trial.Requests = append(g.trial.Requests, r)
 }
 
-// watchers adds watches of one resource that are open most of the time, so that mutations
-// of it take long to be told.
+// watchers adds watches of one resource that are open most of the time, so that its mutations have
+// a long additional latency.
 func (g *generator) watchers() {
 	namespaced := g.chance(0.3)
 	g.watched = 1 + g.IntN(len(resources))
@@ -68,7 +70,8 @@ func (g *generator) watchers() {
 	}
 }
 
-// resources are those asked for; all but the last are counted in most trials.
+// resources are the resources that requests name. In most trials the server knows the number of
+// objects of most of them.
 var resources = []struct{ group, name string }{
 	{"", "pods"}, {"", "configmaps"}, {"coordination.k8s.io", "leases"}, {"example.com", "widgets"},
 }
@@ -91,12 +94,13 @@ func (g *generator) resources() []scenario.Resource {
 func namespace(g *generator) string { return fmt.Sprintf("ns-%d", g.IntN(5)) }
 func name(g *generator) string      { return fmt.Sprintf("x-%d", g.IntN(20)) }
 
+// resource sets the resource and the namespace of a request.
 func (g *generator) resource(r *trace.Record) {
-	of := resources[g.IntN(len(resources))]
+	resource := resources[g.IntN(len(resources))]
 	if g.watched > 0 && g.chance(0.6) {
-		of = resources[g.watched-1]
+		resource = resources[g.watched-1]
 	}
-	r.APIGroup, r.Resource = of.group, of.name
+	r.APIGroup, r.Resource = resource.group, resource.name
 	if g.chance(0.7) {
 		r.Namespace = namespace(g)
 	}
@@ -118,7 +122,7 @@ func list(g *generator, r *trace.Record, q url.Values) {
 }
 
 func watch(g *generator, r *trace.Record, q url.Values) {
-	if g.quiet {
+	if g.noWatches {
 		list(g, r, q)
 		return
 	}
@@ -132,7 +136,7 @@ func watch(g *generator, r *trace.Record, q url.Values) {
 	}
 }
 
-// options are the query of a list or a watch, sensible and not.
+// options sets the query of a list or a watch, including invalid combinations.
 func (g *generator) options(r *trace.Record, q url.Values) {
 	if g.chance(0.5) {
 		q.Set("limit", pick(g, "500", "1", "0", "100", strconv.Itoa(g.IntN(100_000))))
@@ -168,7 +172,7 @@ func mutate(g *generator, r *trace.Record, _ url.Values) {
 	}
 }
 
-func tokens(g *generator, r *trace.Record, _ url.Values) {
+func token(g *generator, r *trace.Record, _ url.Values) {
 	r.Verb, r.Resource, r.Subresource, r.Namespace, r.Name = "create", "serviceaccounts", "token", namespace(g), name(g)
 }
 
@@ -180,12 +184,12 @@ func collection(g *generator, r *trace.Record, q url.Values) {
 	}
 }
 
-func discover(g *generator, r *trace.Record, _ url.Values) {
+func nonResource(g *generator, r *trace.Record, _ url.Values) {
 	r.Verb, r.Path = pick(g, "get", "post"), pick(g, "/healthz", "/healthz/etcd", "/livez", "/version", "/", "/apis", "/openapi/v3", "/metrics")
 }
 
-// pass makes a request that passes by flow control: it has no natural end.
-func pass(g *generator, r *trace.Record, _ url.Values) {
+// bypass makes a long-running request, which bypasses flow control.
+func bypass(g *generator, r *trace.Record, _ url.Values) {
 	switch g.IntN(4) {
 	case 0:
 		r.Verb, r.Path = "get", "/debug/pprof/profile"

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Difference is one thing in which two results differ.
+// Difference is a difference between two results.
 type Difference struct {
-	AtNs    int64 // when it could first be seen
-	Request int   // index of the request, -1 when it is about a level
-	What    string
+	AtNs    int64  // the time from which it is observable
+	Request int    // index of the request; -1 for a difference in the state of a level
+	What    string // what differs
 	Ours    string
 	Theirs  string
 }
 
-// String returns the difference as one line.
+// String returns the difference on one line.
 func (d Difference) String() string {
 	return fmt.Sprintf("at %d ns: %s: ours %s, upstream's %s", d.AtNs, d.What, d.Ours, d.Theirs)
 }
 
-// Compare returns in what two results of a trial differ, the earliest first.
+// Compare returns the differences between two results of a trial, the earliest first.
 func Compare(t *Trial, ours, theirs *Result) []Difference {
 	var differences []Difference
 	for i := range t.Requests {
@@ -51,7 +51,7 @@ func Compare(t *Trial, ours, theirs *Result) []Difference {
 	return differences
 }
 
-// firstOf returns the earliest moment at which only one of two decisions has come to pass.
+// firstOf returns the earliest time at which the effects of two decisions differ.
 func firstOf(a, b Decision) int64 {
 	times := func(d Decision) []int64 {
 		if d.Rejected {

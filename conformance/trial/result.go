@@ -2,34 +2,34 @@ package trial
 
 import "cmp"
 
-// Result is what one side made of a trial.
+// Result is the result of a trial on one side.
 type Result struct {
-	Decisions []Decision // one a request, in the trial's order
-	Snapshots []Snapshot // one a sample
+	Decisions []Decision // one for each request, in the order of Trial.Requests
+	Snapshots []Snapshot // one for each time in Trial.SamplesNs
 
-	// Rejections counts the rejected requests by priority level, FlowSchema and reason, with
-	// slashes between: by upstream's metric apiserver_flowcontrol_rejected_requests_total.
+	// Rejections counts the rejected requests by "level/FlowSchema/reason", as upstream's metric
+	// apiserver_flowcontrol_rejected_requests_total does.
 	Rejections map[string]int
 }
 
-// Decision is what became of a request. Times are nanoseconds since the start.
+// Decision holds the decisions about a request. Times are in nanoseconds since the start.
 type Decision struct {
-	FlowSchema        string // "" for a request that passes by flow control
+	FlowSchema        string // "" for a request that bypasses flow control
 	PriorityLevel     string
 	Rejected          bool
 	DispatchNs        int64 // -1 for a rejected request
-	EndNs             int64 // of the execution (for a watch, of its initialisation), or of the wait
+	EndNs             int64 // end of the execution, of the initialization of a watch, or of the wait of a rejected request
 	Seats             int   // as estimated
 	FinalSeats        int
 	AdditionalNs      int64
 	RetryAfterSeconds int
 }
 
-// Outcome returns what became of the request in a few words.
+// Outcome names the outcome of a request, for counting.
 func (d *Decision) Outcome(arrivalNs int64) string {
 	switch {
 	case d.FlowSchema == "":
-		return "passed by"
+		return "bypassed flow control"
 	case d.Rejected && d.EndNs == arrivalNs:
 		return "rejected on arrival"
 	case d.Rejected:
@@ -40,25 +40,25 @@ func (d *Decision) Outcome(arrivalNs int64) string {
 	return "dispatched after a wait"
 }
 
-// Snapshot is the state of all levels at a moment, by name.
+// Snapshot is the state of all levels at one time, in the order of their names.
 type Snapshot struct {
 	AtNs   int64
 	Levels []Level
 }
 
-// Level is a priority level as its server's debug dumps show it.
+// Level is the state of a priority level, as the debug endpoints of a server show it.
 type Level struct {
 	Name      string
 	Limit     int // current concurrency limit, in seats
 	Idle      bool
-	Quiescing bool // no longer configured, but not yet idle
+	Quiescing bool // removed from the configuration, but not idle yet
 	Waiting   int
 	Executing int
 	Queues    []Queue
 	Requests  []Request // in the order of Request.Compare
 }
 
-// Queue is a queue as dump_queues shows it.
+// Queue is the state of a queue, as the endpoint dump_queues shows it.
 type Queue struct {
 	Pending         int
 	Executing       int
@@ -69,19 +69,19 @@ type Queue struct {
 	TotalWorkSum    string
 }
 
-// Request is a request that waits or executes, as dump_requests shows it.
+// Request is the state of a waiting or executing request, as the endpoint dump_requests shows it.
 type Request struct {
-	Queue        int // -1 for none
-	Position     int // in the queue, -1 while it executes
+	Queue        int // -1 if the level has no queues
+	Position     int // in the queue; -1 while the request executes
 	ArrivalNs    int64
 	FlowSchema   string
 	Flow         string // distinguisher
 	Seats        int
-	FinalSeats   int // after the dispatch may have reshaped them
+	FinalSeats   int // smaller than estimated if dispatch has reduced them
 	AdditionalNs int64
 }
 
-// Compare orders the requests of a level as Level.Requests has them.
+// Compare defines the order of Level.Requests.
 func (r Request) Compare(other Request) int {
 	return cmp.Or(cmp.Compare(r.Queue, other.Queue), cmp.Compare(other.Position, r.Position), cmp.Compare(r.ArrivalNs, other.ArrivalNs))
 }

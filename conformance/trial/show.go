@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SideBySide shows what is busy at a moment on both sides, and marks with an exclamation
-// mark where they differ.
+// SideBySide returns the levels, the busy queues and the requests of two snapshots in two columns.
+// An exclamation mark marks the lines that differ.
 func SideBySide(ours, theirs *Snapshot) string {
 	o, u := ours.lines(), theirs.lines()
 	var keys []string
@@ -34,7 +34,7 @@ func SideBySide(ours, theirs *Snapshot) string {
 	return b.String()
 }
 
-// lines returns what is worth a line, under keys that sort by level and queue.
+// lines returns the lines of a snapshot, under keys whose order is that of levels and queues.
 func (s *Snapshot) lines() map[string]string {
 	lines := map[string]string{}
 	for _, l := range s.Levels {

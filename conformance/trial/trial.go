@@ -1,6 +1,6 @@
-// Package trial is what both sides of the comparison are given, and what they are asked:
-// a configuration, a trace of requests, changes of the configuration, and moments at which
-// to look into the queues.
+// Package trial defines the input of a comparison with upstream and the results that are
+// compared. The input is a configuration, a trace of requests, changes of the configuration, and
+// the times at which the state of the queues is recorded.
 package trial
 
 import (
@@ -14,13 +14,13 @@ import (
 	"apfsim/sim/trace"
 )
 
-// Trial is one comparison. Times are nanoseconds since its start.
+// Trial is the input of one comparison. Times are in nanoseconds since its start.
 type Trial struct {
 	Name                        string
 	MaxRequestsInflight         int
 	MaxMutatingRequestsInflight int
 	RequestTimeoutNs            int64
-	Objects                     Objects // with the mandatory ones
+	Objects                     Objects // including the mandatory objects
 	Resources                   []scenario.Resource
 	Requests                    []trace.Record // by arrival, ids from 1
 	HangUps                     []HangUp       `json:",omitempty"` // in any order, one a request at most
@@ -53,13 +53,13 @@ func (t *Trial) HangUpsNs() []int64 {
 	return all
 }
 
-// Change puts another configuration into force.
+// Change replaces the configuration.
 type Change struct {
 	AtNs    int64
 	Objects Objects
 }
 
-// Objects are flow-control objects that are written as a List of v1.
+// Objects are flow-control objects whose JSON is a List of v1.
 type Objects struct{ config.Objects }
 
 // MarshalJSON implements json.Marshaler.
@@ -67,8 +67,8 @@ func (o Objects) MarshalJSON() ([]byte, error) { return json.Marshal(o.Manifest(
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (o *Objects) UnmarshalJSON(text []byte) error {
-	docs, mistakes := yaml.Parse("trial", text)
-	if err := mistakes.Err(); err != nil {
+	docs, errs := yaml.Parse("trial", text)
+	if err := errs.Err(); err != nil {
 		return err
 	}
 	decoded := config.Decode(docs...)
@@ -76,18 +76,18 @@ func (o *Objects) UnmarshalJSON(text []byte) error {
 	return decoded.Errors.Err()
 }
 
-// Step is one write of one object, and the configuration after it.
+// Step is a write or a deletion of one object. Exactly one of FlowSchema, PriorityLevel and
+// Delete is set.
 type Step struct {
-	FlowSchema    *config.FlowSchema    // written, or
-	PriorityLevel *config.PriorityLevel // written, or
-	Delete        string                // deleted: the name of the object,
-	Schema        bool                  // which is a FlowSchema
-	After         config.Objects
+	FlowSchema    *config.FlowSchema    // the object to write
+	PriorityLevel *config.PriorityLevel // the object to write
+	Delete        string                // the name of the object to delete
+	Schema        bool                  // the object to delete is a FlowSchema, not a priority level
+	After         config.Objects        // the configuration after the step
 }
 
-// Steps returns the writes that lead from one configuration to another, in the order in
-// which an operator would have to make them: levels, then the schemas that refer to them,
-// then what is no longer wanted.
+// Steps returns the steps from one configuration to another, in an order in which no FlowSchema
+// refers to a level that is still to be written: levels, then FlowSchemas, then deletions.
 func Steps(from, to config.Objects) []Step {
 	now := config.Objects{FlowSchemas: slices.Clone(from.FlowSchemas), PriorityLevels: slices.Clone(from.PriorityLevels)}
 	var steps []Step
@@ -126,7 +126,7 @@ func equal(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	if errX != nil || errY != nil {
-		panic(fmt.Sprint("trial: a spec that is no JSON: ", errX, errY))
+		panic(fmt.Sprint("trial: cannot encode a spec as JSON: ", errX, errY))
 	}
 	return string(x) == string(y)
 }
