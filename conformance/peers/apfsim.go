@@ -11,12 +11,13 @@ import (
 	"apfsim/sim"
 )
 
-// runApfsim is a run of the scenario from its text to its statistics, without files.
+// runApfsim measures a run of the scenario, from reading its text to computing its statistics. It
+// writes no files.
 func runApfsim(r *regime, l load, requests int) (measurement, error) {
 	return simulate(r, l, requests, "")
 }
 
-// runApfsimLogging also writes the request log.
+// runApfsimLogging measures the same run with a request log.
 func runApfsimLogging(r *regime, l load, requests int) (measurement, error) {
 	dir, err := os.MkdirTemp("", "bench-peers-")
 	if err != nil {
@@ -26,8 +27,8 @@ func runApfsimLogging(r *regime, l load, requests int) (measurement, error) {
 	return simulate(r, l, requests, dir)
 }
 
-// simulate runs a regime for as long as so many requests take on average, and logs
-// requests below logDir unless that is empty.
+// simulate runs a regime for the time in which the given number of requests arrives on average.
+// It writes a request log below logDir unless logDir is empty.
 func simulate(r *regime, l load, requests int, logDir string) (m measurement, err error) {
 	sc, err := r.scenario(time.Duration(float64(requests) / l.rate() * 1e9))
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"apfsim/sim/clock"
 )
 
-// event is an arrival of a client's next request, or the end of a request's service.
+// event is the arrival of a client's next request, or the end of a request's service.
 type event struct {
 	atNs  int64
 	seq   uint64
 	kind  kind
-	index int32 // of the client, or of the request's slot
+	index int32 // of the client for an arrival, of the request's slot for a finish
 }
 
 type kind uint8
@@ -25,18 +25,18 @@ func (e *event) before(other *event) bool {
 	return e.atNs < other.atNs || e.atNs == other.atNs && e.seq < other.seq
 }
 
-// agenda is a binary heap of events by time, and at one instant in the order in which they
+// eventHeap is a binary heap of events in the order of their time, then in the order in which they
 // were pushed.
-type agenda struct {
+type eventHeap struct {
 	heap []event
 	seq  uint64
 }
 
-func (a *agenda) push(atNs int64, k kind, index int32) {
-	a.seq++
-	e := event{atNs, a.seq, k, index}
-	a.heap = append(a.heap, e)
-	h, i := a.heap, len(a.heap)-1
+func (q *eventHeap) push(atNs int64, k kind, index int32) {
+	q.seq++
+	e := event{atNs, q.seq, k, index}
+	q.heap = append(q.heap, e)
+	h, i := q.heap, len(q.heap)-1
 	for i > 0 {
 		parent := (i - 1) / 2
 		if !e.before(&h[parent]) {
@@ -48,11 +48,11 @@ func (a *agenda) push(atNs int64, k kind, index int32) {
 	h[i] = e
 }
 
-func (a *agenda) pop() event {
-	first, last := a.heap[0], len(a.heap)-1
-	e := a.heap[last]
-	h := a.heap[:last]
-	a.heap = h
+func (q *eventHeap) pop() event {
+	first, last := q.heap[0], len(q.heap)-1
+	e := q.heap[last]
+	h := q.heap[:last]
+	q.heap = h
 	if last == 0 {
 		return first
 	}
@@ -75,18 +75,18 @@ func (a *agenda) pop() event {
 	return first
 }
 
-// client sends requests, one flow's.
+// client sends the requests of one flow.
 type client struct {
 	arrivals, services *rand.Rand
-	gapNs              float64 // mean, between requests; in a closed loop, the time for which it thinks
-	serviceNs          float64 // mean
+	gapNs              float64 // mean time between requests; in a closed loop, mean think time
+	serviceNs          float64 // mean service time
 	hash               uint64  // of the flow
 }
 
 func (c *client) gap() int64     { return int64(c.arrivals.ExpFloat64() * c.gapNs) }
 func (c *client) service() int64 { return int64(c.services.ExpFloat64() * c.serviceNs) }
 
-// newClients returns the clients of a load, each with random streams of its own.
+// newClients returns the clients of a load. Each has its own random streams.
 func newClients(l load) []client {
 	var clients []client
 	for _, g := range l.groups {
@@ -104,13 +104,13 @@ func newClients(l load) []client {
 	return clients
 }
 
-// events is what the loop wants of its queue of events: an agenda, or the clock of apfsim.
+// events is the event queue of the loop: a heap, or the clock of apfsim.
 type events interface {
 	push(atNs int64, k kind, index int32)
 	pop() event
 }
 
-// wheel is the event queue of apfsim.
+// wheel adapts the event queue of apfsim, a timing wheel.
 type wheel struct{ clock.Queue[pending] }
 
 type pending struct {
@@ -125,18 +125,19 @@ func (w *wheel) pop() event {
 	return event{atNs: w.NowNs(), kind: e.kind, index: e.index}
 }
 
-func bare(l load, requests int) measurement        { return serveAtOnce(l, requests, &agenda{}) }
+func bare(l load, requests int) measurement        { return serveAtOnce(l, requests, &eventHeap{}) }
 func bareByClock(l load, requests int) measurement { return serveAtOnce(l, requests, &wheel{}) }
 
-// serveAtOnce is the floor: every request is served as soon as it arrives. It ends with the
-// arrival of the last of so many requests.
+// serveAtOnce simulates a server that serves every request as soon as it arrives. Its time is a
+// lower bound for every simulation with the same events. It ends when the last of the given number
+// of requests arrives.
 func serveAtOnce(l load, requests int, q events) (m measurement) {
 	clients := newClients(l)
 	for i := range clients {
 		q.push(clients[i].gap(), arrival, int32(i))
 	}
-	var owners []int32 // by slot: the client whose request is in it
-	var free []int32
+	var owners []int32 // by slot: the client of the request in it
+	var free []int32   // slots without a request
 	for m.Arrived < requests {
 		e := q.pop()
 		m.SimulatedNs = e.atNs

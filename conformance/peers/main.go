@@ -1,49 +1,50 @@
-// Bench-peers measures how fast apfsim simulates, beside others that do the same or less.
+// Bench-peers measures how fast apfsim simulates a regime, compared with other programs that
+// simulate the same regime or a simpler one.
 //
 // # Regimes
 //
 // A, B and C are one priority level of 100 seats with 128 queues of at most 50 requests
-// and hands of 6. Requests of one seat arrive in a Poisson process a flow and are served
-// for an exponential time of 10 ms on average: (A) 200 flows at load 0.9, (B) 200 flows at
-// load 1.2, (C) 2,000 flows at load 1.05. D is the default configuration with all its
-// levels, in a cluster of 5,000 nodes and 150,000 pods, with lists and mutations of
+// and a hand size of 6. Requests of one seat arrive in a Poisson process for each flow, and
+// their service times are exponential with a mean of 10 ms. (A) has 200 flows at load 0.9, (B)
+// 200 flows at load 1.2, and (C) 2,000 flows at load 1.05. D is the default configuration with
+// all its levels, in a cluster of 5,000 nodes and 150,000 pods, with lists and mutations of
 // several seats. E is the level of A in a closed loop of 100,000 clients. Each is a
 // scenario file in this folder.
 //
 // # Peers
 //
 //   - upstream: the queue set of k8s.io/apiserver, unmodified, with the metrics and the
-//     demand integrator that kube-apiserver gives it, in a single-threaded event loop that
-//     is its clock: no goroutines, no classification, no estimate of seats.
-//   - bare loop: the arrivals and services of the regime and nothing between them, so that
-//     there are two events a request; a binary heap of typed events by (time, sequence
-//     number), two PCG streams a client, one pending arrival a client, requests in slots
-//     that are used again. In D, requests wait for nothing and hold nothing when they are
-//     served; watches are requests like others, at the rate at which they are renewed.
+//     demand integrator of kube-apiserver, in a single-threaded event loop that is also its
+//     clock. There are no goroutines, no classification and no estimate of seats.
+//   - bare loop: the arrivals and services of the regime without flow control, so that each
+//     request has two events. It has a binary heap of typed events in the order of time and
+//     sequence number, two PCG streams and one pending arrival for each client, and reuses the
+//     slots of requests. In D, requests neither wait nor occupy seats, and a watch is a request
+//     like the others, which is sent at the rate at which watches are renewed.
 //   - bare loop with apfsim's clock: the same with the event queue of sim/clock.
-//   - SimPy: an M/M/c queue of the regime's rate and seats, with one Poisson process. Its
-//     only queue is unlimited, so that in B and C it grows until the run ends.
-//   - apfsim core/queueset: our queue set in place of upstream's, in the same loop with the
+//   - SimPy: an M/M/c queue with the rate and the seats of the regime and one Poisson process.
+//     Its queue is unlimited, so that in B and C it grows until the run ends.
+//   - apfsim core/queueset: apfsim's queue set in place of upstream's, in the same loop with the
 //     same arrivals and services.
-//   - apfsim: from a scenario's text to all its statistics.
-//   - apfsim with request log: that, and a line for each request in a file.
+//   - apfsim: a whole run, from the text of a scenario to all its statistics.
+//   - apfsim with request log: the same, with a line for each request in a file.
 //
 // # Method
 //
-// Each measurement is a process of its own, and in each round every peer is measured once,
-// one after the other. A measurement has a number of requests that keeps the peer busy for
-// a while (apfsim: as much time as so many take on average), and times all that there is
-// to do for them, except starting the process. Seeds are fixed: a peer has the same work
-// in each round.
+// Each measurement is a process of its own. In each round every peer is measured once, one after
+// the other. The number of requests of a peer is chosen so that a measurement takes seconds;
+// apfsim simulates the time in which this number of requests arrives on average. A measurement
+// includes everything except the start of the process. Seeds are fixed, so that a peer has the
+// same work in each round.
 //
-// Requests a second, ns a request and memory, which is the most that was resident, are
-// medians over the rounds; spread is the difference between the slowest and the fastest, as
-// a share of the median. The column vs upstream says how many times as fast as upstream a
-// peer is; vs bare and vs apfsim, how many times as long as the bare loop or apfsim it
-// takes. Set-up is the time of one run that ends with its first request; what a client
-// needs only once it has sent one is not in it.
+// Requests per second, ns per request and memory, which is the highest resident memory, are
+// medians over the rounds. Spread is the difference between the slowest and the fastest round,
+// divided by the median. The column "vs upstream" is the speed of a peer divided by that of
+// upstream. The columns "vs bare" and "vs apfsim" are the time of a peer divided by that of the
+// bare loop and of apfsim. Set-up is the time of a run that ends with its first request; it does
+// not include what a client allocates with its first request.
 //
-// The tool fails when a peer did not do its work: see check.
+// The tool fails if the results of a peer are implausible: see check.
 package main
 
 import (
@@ -109,16 +110,16 @@ func parseOptions(stderr io.Writer, args []string) (*options, error) {
 	for i := range peers {
 		peerNames = append(peerNames, peers[i].name)
 	}
-	inRegimes := flags.String("regimes", strings.Join(regimeNames, ","), "`list` of regimes, with commas")
-	ofPeers := flags.String("peers", strings.Join(peerNames, ","), "`list` of peers, with commas")
+	chosenRegimes := flags.String("regimes", strings.Join(regimeNames, ","), "`list` of regimes, separated by commas")
+	chosenPeers := flags.String("peers", strings.Join(peerNames, ","), "`list` of peers, separated by commas")
 	flags.IntVar(&o.rounds, "rounds", 5, "measurements of each peer in each regime")
 	format := flags.String("format", "text", "text or markdown")
-	flags.StringVar(&python, "python", python, "the `interpreter` that has the module simpy")
+	flags.StringVar(&python, "python", python, "the Python `interpreter` with the module simpy")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("%q: want flags only", flags.Arg(0))
+		return nil, fmt.Errorf("%q: want no arguments other than flags", flags.Arg(0))
 	}
 	if o.rounds < 1 {
 		return nil, fmt.Errorf("-rounds: %d: want at least 1", o.rounds)
@@ -130,14 +131,14 @@ func parseOptions(stderr io.Writer, args []string) (*options, error) {
 	default:
 		return nil, fmt.Errorf("-format: %q: want text or markdown", *format)
 	}
-	for _, name := range strings.Split(*inRegimes, ",") {
+	for _, name := range strings.Split(*chosenRegimes, ",") {
 		r := find(regimes, name, func(r *regime) string { return r.name })
 		if r == nil {
 			return nil, fmt.Errorf("-regimes: %q: want some of %s", name, strings.Join(regimeNames, ", "))
 		}
 		o.regimes = append(o.regimes, r)
 	}
-	for _, name := range strings.Split(*ofPeers, ",") {
+	for _, name := range strings.Split(*chosenPeers, ",") {
 		p := find(peers, name, func(p *peer) string { return p.name })
 		if p == nil {
 			return nil, fmt.Errorf("-peers: %q: want some of %s", name, strings.Join(peerNames, ", "))
@@ -147,17 +148,18 @@ func parseOptions(stderr io.Writer, args []string) (*options, error) {
 	return o, nil
 }
 
-// find returns the element of that name, nil for none.
-func find[E any](among []E, name string, nameOf func(*E) string) *E {
-	for i := range among {
-		if nameOf(&among[i]) == strings.TrimSpace(name) {
-			return &among[i]
+// find returns the element with this name, or nil if there is none.
+func find[E any](elements []E, name string, nameOf func(*E) string) *E {
+	for i := range elements {
+		if nameOf(&elements[i]) == strings.TrimSpace(name) {
+			return &elements[i]
 		}
 	}
 	return nil
 }
 
-// bench measures regime by regime and prints a table of each.
+// bench measures one regime after the other and prints a table for each. It returns the errors of
+// check.
 func bench(ctx context.Context, stdout, stderr io.Writer, o *options) error {
 	fmt.Fprintf(stdout, "%s, %s/%s, processors: %d, rounds: %d.\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds)
 	var present []*peer
@@ -172,7 +174,7 @@ func bench(ctx context.Context, stdout, stderr io.Writer, o *options) error {
 		}
 		present = append(present, p)
 	}
-	var wrong []error
+	var implausible []error
 	for _, r := range o.regimes {
 		l, err := r.load()
 		if err != nil {
@@ -206,16 +208,18 @@ func bench(ctx context.Context, stdout, stderr io.Writer, o *options) error {
 			return err
 		}
 		if err := check(r, l, results); err != nil {
-			wrong = append(wrong, err)
+			implausible = append(implausible, err)
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(implausible...)
 }
 
-// childCommand makes the program one measurement: its arguments are the names of peer and
-// regime, the number of requests, and the Python interpreter.
+// childCommand is the command with which the program starts itself for one measurement. Its
+// arguments are the name of the peer, the name of the regime, the number of requests, and the
+// Python interpreter.
 const childCommand = "measure"
 
+// inChild returns a measurement by a child process.
 func inChild(ctx context.Context, p *peer, r *regime, requests int) (m measurement, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -234,6 +238,7 @@ func inChild(ctx context.Context, p *peer, r *regime, requests int) (m measureme
 	return m, nil
 }
 
+// child is the child process: it writes one measurement as JSON.
 func child(stdout io.Writer, args []string) error {
 	if len(args) != 4 {
 		return fmt.Errorf("%s: want peer, regime, requests, interpreter", childCommand)
@@ -242,7 +247,7 @@ func child(stdout io.Writer, args []string) error {
 	r := find(regimes, args[1], func(r *regime) string { return r.name })
 	requests, err := strconv.Atoi(args[2])
 	if p == nil || r == nil || err != nil || requests < 1 {
-		return fmt.Errorf("%s: no measurement is %q", childCommand, args)
+		return fmt.Errorf("%s: %q is not a peer, a regime, a number of requests and an interpreter", childCommand, args)
 	}
 	python = args[3]
 	m, err := p.measure(r, requests)
@@ -252,7 +257,7 @@ func child(stdout io.Writer, args []string) error {
 	return json.NewEncoder(stdout).Encode(m)
 }
 
-// output runs a command; an error has what the command said.
+// output runs a command and returns its standard output. An error includes its standard error.
 func output(c *exec.Cmd) ([]byte, error) {
 	out, err := c.Output()
 	if failed := new(exec.ExitError); errors.As(err, &failed) && len(failed.Stderr) > 0 {

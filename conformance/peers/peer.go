@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// peer is one way to simulate a regime.
+// peer is a program that simulates a regime.
 type peer struct {
 	name     string
-	regimes  string
-	requests int  // in one measurement of A, B or C: a second or two of work
-	seats    bool // whether a request may have to wait, for a seat
-	queues   bool // whether it may be rejected
+	regimes  string // names of the regimes that it can simulate
+	requests int    // in a measurement of A, B or C; chosen to take one or two seconds
+	seats    bool   // requests may wait for a seat
+	queues   bool   // requests may be rejected
 	run      func(r *regime, l load, requests int) (measurement, error)
 }
 
-// The peers by the names under which others are compared with them.
+// Names of the peers with which others are compared.
 const (
 	peerUpstream = "upstream"
 	peerBare     = "bare loop"
@@ -34,19 +34,21 @@ const (
 )
 
 var peers = []peer{
-	{peerUpstream, "ABC", 400_000, true, true, ofLoad(runUpstream)},
+	{peerUpstream, "ABC", 400_000, true, true, withoutRegime(runUpstream)},
 	{peerSimPy, "ABC", 50_000, true, false, runSimPy},
-	{peerBare, "ABCDE", 10_000_000, false, false, ofLoad(bare)},
-	{"bare loop with apfsim's clock", "ABCDE", 10_000_000, false, false, ofLoad(bareByClock)},
-	{peerQueueSet, "ABC", 5_000_000, true, true, ofLoad(runQueueSet)},
+	{peerBare, "ABCDE", 10_000_000, false, false, withoutRegime(bare)},
+	{"bare loop with apfsim's clock", "ABCDE", 10_000_000, false, false, withoutRegime(bareByClock)},
+	{peerQueueSet, "ABC", 5_000_000, true, true, withoutRegime(runQueueSet)},
 	{peerApfsim, "ABCDE", 4_000_000, true, true, runApfsim},
 	{peerLogging, "ABCDE", 4_000_000, true, true, runApfsimLogging},
 }
 
-func ofLoad(run func(load, int) measurement) func(*regime, load, int) (measurement, error) {
+// withoutRegime adapts a function that needs only the load of a regime and cannot fail.
+func withoutRegime(run func(load, int) measurement) func(*regime, load, int) (measurement, error) {
 	return func(_ *regime, l load, requests int) (measurement, error) { return run(l, requests), nil }
 }
 
+// requestsIn returns the number of requests in a measurement of a regime.
 func (p *peer) requestsIn(r *regime) int {
 	if r.requests > 0 {
 		return r.requests
@@ -54,21 +56,22 @@ func (p *peer) requestsIn(r *regime) int {
 	return p.requests
 }
 
-// measurement is what a child process prints. Arrived is the sum of the four after it,
-// which say what had become of the requests when the last arrived or time was over.
+// measurement is the output of a child process. Invariant: Arrived is the sum of the next four
+// fields, which count the requests by their state at the end. The run ends when the last request
+// has arrived or the simulated time is over.
 type measurement struct {
 	Arrived     int     `json:"arrived"`
 	Completed   int     `json:"completed"`
 	Rejected    int     `json:"rejected"`
 	Waiting     int     `json:"waiting"`
 	Executing   int     `json:"executing"`
-	MeanWaitNs  float64 `json:"meanWaitNs"` // of those dispatched
+	MeanWaitNs  float64 `json:"meanWaitNs"` // of the dispatched requests
 	SimulatedNs int64   `json:"simulatedNs"`
 	ElapsedNs   int64   `json:"elapsedNs"`
-	PeakBytes   int64   `json:"peakBytes"` // resident memory of the process; 0 where the system does not say
+	PeakBytes   int64   `json:"peakBytes"` // highest resident memory of the process; 0 if the system does not report it
 }
 
-// measure simulates so many requests in this process.
+// measure simulates a number of requests in this process.
 func (p *peer) measure(r *regime, requests int) (measurement, error) {
 	l, err := r.load()
 	if err != nil {
@@ -83,7 +86,7 @@ func (p *peer) measure(r *regime, requests int) (measurement, error) {
 	return m, err
 }
 
-// peakBytes returns the most memory that the process has had resident (Linux's VmHWM).
+// peakBytes returns the highest resident memory of the process so far (VmHWM of Linux).
 func peakBytes() int64 {
 	status, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -102,10 +105,10 @@ func peakBytes() int64 {
 //go:embed mmc.py
 var simpyScript string
 
-// python is the interpreter that SimPy is looked for in.
+// python is the interpreter that runs SimPy.
 var python = "python3"
 
-// simpyVersion returns an error where there is no SimPy.
+// simpyVersion returns the version of SimPy, or an error if it is not installed.
 func simpyVersion(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, python, "-c", "import simpy; print(simpy.__version__)").Output()
 	if err != nil {
@@ -114,7 +117,8 @@ func simpyVersion(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// runSimPy is an M/M/c queue of the regime's rate, service and seats.
+// runSimPy measures an M/M/c queue with the arrival rate, the service time and the seats of the
+// regime.
 func runSimPy(_ *regime, l load, requests int) (m measurement, err error) {
 	out, err := output(exec.Command(python, "-c", simpyScript, fmt.Sprint(l.rate()), fmt.Sprint(l.groups[0].serviceNs/1e9),
 		strconv.Itoa(l.seats), strconv.Itoa(requests), strconv.FormatUint(l.seed, 10)))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary stand for the program when inChild starts it.
+// TestMain makes the test binary behave like the program if inChild starts it.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == childCommand {
 		os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:]))
@@ -17,13 +17,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// short is overload at queues so short that they are full soon.
+// short returns regime B with queues so short that they are soon full.
 func short() *regime {
 	return &regime{name: "B", about: "short queues", file: "one-level.yaml", set: append(oneLevel(200, 1.2),
 		"spec.config.objects[0].spec.limited.limitResponse.queuing.queueLengthLimit=2")}
 }
 
-// measureAll measures every peer that there is, in a number of rounds.
+// measureAll measures every peer in a number of rounds.
 func measureAll(t *testing.T, r *regime, rounds, requests int) (load, []*result) {
 	t.Helper()
 	l, err := r.load()
@@ -64,7 +64,7 @@ func TestPeersAgree(t *testing.T) {
 		}
 		upstream, ours := named(results, peerUpstream).rounds[0], named(results, peerQueueSet).rounds[0]
 		if !upstream.sameWork(&ours) {
-			t.Errorf("the same arrivals and services: upstream has %+v, ours %+v", upstream, ours)
+			t.Errorf("with the same arrivals and services, upstream has %+v, apfsim %+v", upstream, ours)
 		}
 		if overload := l.utilisation() > 1; overload != (ours.Rejected > 0) {
 			t.Errorf("at load %.2f, %d requests were rejected", l.utilisation(), ours.Rejected)
@@ -83,7 +83,7 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
-// TestCheck falsifies plausible results in one way at a time.
+// TestCheck changes plausible results in one way at a time, so that check must find it.
 func TestCheck(t *testing.T) {
 	r := short()
 	falsify := func(name string, act func(m *measurement)) func([]*result) {
@@ -98,14 +98,14 @@ func TestCheck(t *testing.T) {
 		falsify func([]*result)
 		want    string
 	}{
-		{func(s []*result) { s[0].rounds[1].Completed++ }, "round 2 simulated"},
-		{falsify(peerBare, func(m *measurement) { m.Completed -= 10 }), "came to an end"},
+		{func(s []*result) { s[0].rounds[1].Completed++ }, "round 2 has the result"},
+		{falsify(peerBare, func(m *measurement) { m.Completed -= 10 }), "requests arrived, but"},
 		{falsify(peerBare, func(m *measurement) { m.Completed--; m.Waiting++ }), "requests waited"},
-		{falsify(peerApfsim, func(m *measurement) { m.SimulatedNs *= 2 }), "requests a second arrived"},
-		{falsify(peerQueueSet, func(m *measurement) { m.Completed += m.Rejected; m.Rejected = 0 }), "nothing was rejected"},
-		{falsify(peerQueueSet, func(m *measurement) { m.Completed += m.Rejected; m.Rejected = 0 }), "of the requests were served"},
-		{falsify(peerUpstream, func(m *measurement) { m.Rejected += 1000; m.Completed -= 1000 }), "rejected or waiting"},
-		{falsify(peerUpstream, func(m *measurement) { m.Waiting += m.Rejected; m.Rejected = 0 }), "wait in queues"},
+		{falsify(peerApfsim, func(m *measurement) { m.SimulatedNs *= 2 }), "requests per second arrived"},
+		{falsify(peerQueueSet, func(m *measurement) { m.Completed += m.Rejected; m.Rejected = 0 }), "no request was rejected"},
+		{falsify(peerQueueSet, func(m *measurement) { m.Completed += m.Rejected; m.Rejected = 0 }), "of the requests were completed"},
+		{falsify(peerUpstream, func(m *measurement) { m.Rejected += 1000; m.Completed -= 1000 }), "were rejected or waiting"},
+		{falsify(peerUpstream, func(m *measurement) { m.Waiting += m.Rejected; m.Rejected = 0 }), "requests are waiting"},
 		{falsify(peerLogging, func(m *measurement) { m.MeanWaitNs++ }), "without the log"},
 	} {
 		var copies []*result
@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestErlangWait(t *testing.T) {
-	// M/M/1 waits load/(1-load) services; in M/M/2 at load 1/2, C is 1/3.
+	// In M/M/1 the mean wait is load/(1-load) services. In M/M/2 at load 1/2, C is 1/3.
 	for _, test := range []struct {
 		servers     int
 		load, wants float64
@@ -142,8 +142,8 @@ func TestChild(t *testing.T) {
 	if m.Arrived != 1000 || m.ElapsedNs <= 0 {
 		t.Errorf("the child has measured %+v", m)
 	}
-	if _, err := inChild(t.Context(), bare, &regime{name: "X"}, 1000); err == nil || !strings.Contains(err.Error(), "no measurement is") {
-		t.Errorf("of an unknown regime, the error is %v", err)
+	if _, err := inChild(t.Context(), bare, &regime{name: "X"}, 1000); err == nil || !strings.Contains(err.Error(), "is not a peer, a regime") {
+		t.Errorf("for an unknown regime, the error is %v", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestUsage(t *testing.T) {
 		{"-peers upstreams", `-peers: "upstreams": want some of upstream, `},
 		{"-rounds 0", "-rounds: 0: want at least 1"},
 		{"-format html", `-format: "html": want text or markdown`},
-		{"A", `"A": want flags only`},
+		{"A", `"A": want no arguments other than flags`},
 	} {
 		var out, stderr bytes.Buffer
 		status := run(t.Context(), &out, &stderr, strings.Fields(test.flags))

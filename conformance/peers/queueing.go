@@ -16,50 +16,53 @@ import (
 )
 
 // queueing is a priority level between the arrivals and the services of the bare loop.
-// It calls loop.dispatched for each request that starts, within arrive or finish.
+// During arrive and finish, it calls loop.dispatched for each request that it dispatches.
 type queueing interface {
-	// arrive says whether the request in a slot is admitted, which is a client's.
+	// arrive handles the arrival of a client's request, which is in a slot. It reports whether
+	// the request is queued or dispatched, and not rejected.
 	arrive(nowNs int64, slot, client int32) (admitted bool)
+	// finish handles the end of the service of the request in a slot.
 	finish(nowNs int64, slot int32)
 }
 
-// loop is the bare loop with a level in it.
+// loop is the bare loop with a priority level.
 type loop struct {
 	clients []client
-	agenda  agenda
+	events  eventHeap
 	nowNs   int64
 	slots   []slot
-	free    []int32
-	waitNs  int64 // of all that were dispatched
+	free    []int32 // slots without a request
+	waitNs  int64   // sum over the dispatched requests
 	m       measurement
 }
 
-// slot holds a request from its arrival until it has left.
+// slot holds a request from its arrival until it is finished or rejected.
 type slot struct {
 	arrivalNs, serviceNs int64
 }
 
+// dispatched begins the service of the request in a slot.
 func (l *loop) dispatched(slot int32) {
 	s := &l.slots[slot]
 	l.m.Waiting--
 	l.m.Executing++
 	l.waitNs += l.nowNs - s.arrivalNs
-	l.agenda.push(l.nowNs+s.serviceNs, finish, slot)
+	l.events.push(l.nowNs+s.serviceNs, finish, slot)
 }
 
-// run ends with the arrival of the last of so many requests.
+// run simulates until the last of the given number of requests arrives.
 func (l *loop) run(requests int, level queueing) measurement {
 	for i := range l.clients {
-		l.agenda.push(l.clients[i].gap(), arrival, int32(i))
+		l.events.push(l.clients[i].gap(), arrival, int32(i))
 	}
 	for l.m.Arrived < requests {
-		e := l.agenda.pop()
+		e := l.events.pop()
 		l.nowNs = e.atNs
 		switch e.kind {
 		case arrival:
 			l.m.Arrived++
 			c := &l.clients[e.index]
-			l.agenda.push(e.atNs+c.gap(), arrival, e.index)
+			l.events.push(e.atNs+c.gap(), arrival, e.index)
 			var at int32
 			if n := len(l.free); n > 0 {
 				at, l.free = l.free[n-1], l.free[:n-1]
@@ -68,7 +71,7 @@ func (l *loop) run(requests int, level queueing) measurement {
 				l.slots = append(l.slots, slot{})
 			}
 			l.slots[at] = slot{e.atNs, c.service()}
-			l.m.Waiting++ // until dispatched says otherwise
+			l.m.Waiting++ // dispatched, or the rejection below, decreases it again
 			if !level.arrive(e.atNs, at, e.index) {
 				l.m.Waiting--
 				l.m.Rejected++
@@ -86,11 +89,11 @@ func (l *loop) run(requests int, level queueing) measurement {
 	return l.m
 }
 
-// level is apfsim's queue set.
+// level is a priority level with apfsim's queue set.
 type level struct {
 	loop     *loop
 	set      *queueset.QueueSet
-	hands    []queueset.Hand // by client: as a server deals them, once for a flow
+	hands    []queueset.Hand // by client; dealt once for each flow, as in apfsim's server
 	requests []*levelRequest // by slot
 }
 
@@ -99,9 +102,9 @@ type levelRequest struct {
 	slot int32
 }
 
-func runQueueSet(of load, requests int) measurement {
-	v := &level{loop: &loop{clients: newClients(of)}}
-	v.set = queueset.New(0, rules.Latest(), of.queuing, of.seats, v)
+func runQueueSet(l load, requests int) measurement {
+	v := &level{loop: &loop{clients: newClients(l)}}
+	v.set = queueset.New(0, rules.Latest(), l.queuing, l.seats, v)
 	for i := range v.loop.clients {
 		v.hands = append(v.hands, v.set.Hand(v.loop.clients[i].hash))
 	}
@@ -124,10 +127,10 @@ func (v *level) arrive(nowNs int64, slot, client int32) bool {
 
 func (v *level) finish(nowNs int64, slot int32) { v.set.Finish(nowNs, &v.requests[slot].Request) }
 
-// upstreamLevel is a queue set of k8s.io/apiserver. It needs no goroutine: the set says by
-// the note function of a request, before StartRequest or another request's Finish returns,
-// that it has dispatched it, and Finish is called when the service is over, when it has
-// nothing to wait for any more.
+// upstreamLevel is a priority level with the queue set of k8s.io/apiserver. It needs no goroutine
+// for a request: the set calls the note function of a request when it dispatches it, which is
+// during StartRequest or during Finish of another request. Finish is called after the dispatch,
+// so that it does not block.
 type upstreamLevel struct {
 	loop     *loop
 	set      fq.QueueSet
@@ -137,27 +140,27 @@ type upstreamLevel struct {
 
 var oneSeat = fqrequest.WorkEstimate{InitialSeats: 1}
 
-// runUpstream gives the set what kube-apiserver's controller gives a level's
-// (newPriorityLevelState in apf_controller.go), its metrics among it.
-func runUpstream(of load, requests int) measurement {
+// runUpstream constructs the set as kube-apiserver's controller does for a level
+// (newPriorityLevelState in apf_controller.go), including its metrics.
+func runUpstream(l load, requests int) measurement {
 	const name = "level"
 	metrics.Register()
-	u := &upstreamLevel{loop: &loop{clients: newClients(of)}}
+	u := &upstreamLevel{loop: &loop{clients: newClients(l)}}
 	factory := upstream.NewQueueSetFactory(loopClock{u.loop})
 	labels := []string{name}
 	completer, err := factory.BeginConstruction(fq.QueuingConfig{
 		Name:             name,
-		DesiredNumQueues: of.queuing.Queues,
-		HandSize:         of.queuing.HandSize,
-		QueueLengthLimit: of.queuing.QueueLengthLimit,
+		DesiredNumQueues: l.queuing.Queues,
+		HandSize:         l.queuing.HandSize,
+		QueueLengthLimit: l.queuing.QueueLengthLimit,
 	},
 		metrics.RatioedGaugeVecPhasedElementPair(metrics.PriorityLevelConcurrencyGaugeVec, 1, 1, labels),
 		metrics.PriorityLevelExecutionSeatsGaugeVec.NewForLabelValuesSafe(0, 1, labels),
 		fq.NewNamedIntegrator(loopClock{u.loop}, name))
 	if err != nil {
-		panic("peers: upstream refuses the level: " + err.Error())
+		panic("peers: upstream refuses the configuration of the level: " + err.Error())
 	}
-	u.set = completer.Complete(fq.DispatchingConfig{ConcurrencyLimit: of.seats, ConcurrencyDenominator: of.seats})
+	u.set = completer.Complete(fq.DispatchingConfig{ConcurrencyLimit: l.seats, ConcurrencyDenominator: l.seats})
 	return u.loop.run(requests, u)
 }
 
@@ -182,19 +185,20 @@ func (u *upstreamLevel) finish(_ int64, slot int32) {
 
 func served() {}
 
-// loopClock is the loop's time as upstream wants it.
+// loopClock is the time of the loop, as the clock of upstream.
 type loopClock struct{ *loop }
 
 var _ eventclock.Interface = loopClock{}
 
 func (c loopClock) Now() time.Time                  { return time.Unix(0, c.nowNs) }
 func (c loopClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-func (c loopClock) Sleep(time.Duration)             { panic("peers: upstream sleeps") }
+func (c loopClock) Sleep(time.Duration)             { panic("peers: upstream called Sleep") }
 
-// Only requests of final seats want events, and there are none.
+// EventAfterDuration and EventAfterTime are needed only for requests with final seats, and the
+// regimes of this loop have none.
 func (c loopClock) EventAfterDuration(eventclock.EventFunc, time.Duration) {
-	panic("peers: upstream wants an event")
+	panic("peers: upstream called EventAfterDuration")
 }
 func (c loopClock) EventAfterTime(eventclock.EventFunc, time.Time) {
-	panic("peers: upstream wants an event")
+	panic("peers: upstream called EventAfterTime")
 }

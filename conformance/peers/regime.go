@@ -12,14 +12,13 @@ import (
 //go:embed *.yaml
 var scenarios embed.FS
 
-// regime is a load that the peers are measured under: a scenario file, and what of it is
-// another.
+// regime is a load under which the peers are measured: a scenario file with some fields changed.
 type regime struct {
 	name     string
 	about    string
 	file     string
-	set      []string
-	requests int // in one measurement; 0: as many as the peer has
+	set      []string // assignments of fields, as for apfsim run --set
+	requests int      // in a measurement; 0 means peer.requests
 }
 
 var regimes = []regime{
@@ -30,8 +29,8 @@ var regimes = []regime{
 	{name: "E", about: "one level, closed loop of 100,000 clients", file: "closed-loop.yaml", requests: 4_000_000},
 }
 
-// oneLevel returns what so many flows set that together ask for load times what 100 seats
-// can serve at 10 ms a request.
+// oneLevel returns the assignments for a number of flows at a load, where 1 is the capacity of 100
+// seats at 10 ms per request.
 func oneLevel(flows int, load float64) []string {
 	return []string{
 		fmt.Sprintf("spec.workload[0].clients=%d", flows),
@@ -39,22 +38,22 @@ func oneLevel(flows int, load float64) []string {
 	}
 }
 
-// load is a regime as the peers that read no scenario have it.
+// load is the description of a regime for the peers that do not read scenarios.
 type load struct {
 	groups  []group
-	closed  bool            // a client sends its next request only after it has the answer
-	queuing queueset.Config // of the level that a scenario of one level has
+	closed  bool            // a client sends its next request only after the response to the previous one
+	queuing queueset.Config // of the level named level; zero if the scenario has no such level
 	seats   int
 	seed    uint64
 }
 
-// group is clients that are alike.
+// group is a number of identical clients.
 type group struct {
 	clients          int
-	gapNs, serviceNs float64 // means; the gap as in client
+	gapNs, serviceNs float64 // as in client
 }
 
-// rate returns how many requests arrive a second when none waits.
+// rate returns the arrival rate per second if no request waits.
 func (l *load) rate() float64 {
 	rate := 0.0
 	for _, g := range l.groups {
@@ -67,7 +66,8 @@ func (l *load) rate() float64 {
 	return rate
 }
 
-// utilisation returns the share of the seats that requests of one seat ask for.
+// utilisation returns the average number of seats that the requests need if each needs one,
+// divided by the number of seats. It is for open loops only.
 func (l *load) utilisation() float64 {
 	seats := 0.0
 	for _, g := range l.groups {
@@ -76,21 +76,21 @@ func (l *load) utilisation() float64 {
 	return seats / float64(l.seats)
 }
 
-// scenario returns the regime's scenario, lasting for the duration, or for as long as the
-// file says if that is 0.
+// scenario returns the regime's scenario with the given duration, or with that of the file if
+// duration is 0.
 func (r *regime) scenario(duration time.Duration) (*scenario.Scenario, error) {
 	set := r.set
 	if duration > 0 {
 		set = append(set[:len(set):len(set)], fmt.Sprintf("spec.duration=%v", duration))
 	}
-	loaded, mistakes := scenario.Load(scenarios, r.file, scenario.Options{Set: scenario.Assignments("--set", set)})
-	if err := mistakes.Err(); err != nil {
+	loaded, errs := scenario.Load(scenarios, r.file, scenario.Options{Set: scenario.Assignments("--set", set)})
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
 	return loaded[0], nil
 }
 
-// load reads the regime's load out of its scenario.
+// load returns the load that the regime's scenario describes.
 func (r *regime) load() (load, error) {
 	sc, err := r.scenario(0)
 	if err != nil {
@@ -126,7 +126,7 @@ func (r *regime) load() (load, error) {
 			if a.Closed.Think.Distribution != nil {
 				g.gapNs = a.Closed.Think.MeanNs()
 			}
-			if !l.closed { // among open loops, one of the same rate
+			if !l.closed { // replace the closed loop by an open one with the same rate
 				g.gapNs += g.serviceNs + watchNs
 			}
 		default:

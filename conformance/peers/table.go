@@ -7,31 +7,30 @@ import (
 	"strings"
 )
 
-// result is the measurements of a peer in a regime, one a round.
+// result holds the measurements of a peer in a regime, one for each round.
 type result struct {
 	peer    *peer
 	setUpNs int64
 	rounds  []measurement
 }
 
-// median returns the median over the rounds; of an even number of them, the mean of the
-// two in the middle.
-func (s *result) median(of func(*measurement) float64) float64 {
+// median returns the median of a value over the rounds. For an even number of rounds it is the
+// mean of the two values in the middle.
+func (s *result) median(value func(*measurement) float64) float64 {
 	var values []float64
 	for i := range s.rounds {
-		values = append(values, of(&s.rounds[i]))
+		values = append(values, value(&s.rounds[i]))
 	}
 	slices.Sort(values)
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// nsPerRequest is the median.
+// nsPerRequest returns the median time for a request.
 func (s *result) nsPerRequest() float64 {
 	return s.median(func(m *measurement) float64 { return float64(m.ElapsedNs) / float64(m.Arrived) })
 }
 
-// spread returns the difference between the slowest and the fastest round, as a share of
-// the median.
+// spread returns the difference between the slowest and the fastest round, divided by the median.
 func (s *result) spread() float64 {
 	least, most := s.rounds[0].ElapsedNs, s.rounds[0].ElapsedNs
 	for _, m := range s.rounds {
@@ -40,7 +39,7 @@ func (s *result) spread() float64 {
 	return float64(most-least) / s.median(func(m *measurement) float64 { return float64(m.ElapsedNs) })
 }
 
-// named returns the result of a peer, nil if it was not measured.
+// named returns the result of a peer, or nil if the peer was not measured.
 func named(results []*result, name string) *result {
 	for _, s := range results {
 		if s.peer.name == name {
@@ -50,7 +49,7 @@ func named(results []*result, name string) *result {
 	return nil
 }
 
-// write prints the results in a regime.
+// write prints a table with the results in a regime.
 func write(w io.Writer, r *regime, results []*result, markdown bool) error {
 	rows := [][]string{{"", "requests", "requests/s", "ns/request", "spread", "vs upstream", "vs bare", "vs apfsim",
 		"set-up", "memory", "rejected", "mean wait"}}
@@ -97,7 +96,7 @@ func write(w io.Writer, r *regime, results []*result, markdown bool) error {
 	return err
 }
 
-// writeAligned writes columns, all flush right but the first.
+// writeAligned writes rows in columns, aligned to the right except the first.
 func writeAligned(b *strings.Builder, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -114,7 +113,7 @@ func writeAligned(b *strings.Builder, rows [][]string) {
 	}
 }
 
-// grouped writes a number, rounded, with a comma before every three digits.
+// grouped returns a number, rounded to an integer, with a comma between groups of three digits.
 func grouped(x float64) string {
 	s := fmt.Sprintf("%.0f", x)
 	for i := len(s) - 3; i > 0; i -= 3 {
