@@ -1,4 +1,4 @@
-# apfsim in an image of its own: docs/guides/docker.md.
+# Builds an image that contains only apfsim and its licenses; see docs/guides/docker.md.
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -12,7 +12,7 @@ RUN make build licenses VERSION="$VERSION" GOOS="$TARGETOS" GOARCH="$TARGETARCH"
 FROM scratch
 COPY --from=build /src/bin/apfsim /apfsim
 COPY --from=build /src/bin/licenses /licenses
-# Files are read from and written to /work, by somebody who is not root.
+# apfsim reads and writes files in /work and runs as a user without privileges.
 WORKDIR /work
 USER 65532:65532
 ENTRYPOINT ["/apfsim"]

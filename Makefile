@@ -9,16 +9,16 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
 
-# For another platform than this one: make build GOOS=linux GOARCH=arm64.
+# To build for another platform: make build GOOS=linux GOARCH=arm64.
 .PHONY: build
-build: ## build bin/apfsim, static
+build: ## build bin/apfsim as a static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/apfsim ./cmd/apfsim
 
-# The names and folders of the modules in the program.
+# Prints the name and the folder of each module in the program.
 MODULES = go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/apfsim | sort -u
 
 .PHONY: licenses
-licenses: ## collect the licences of all that is in bin/apfsim in bin/licenses
+licenses: ## copy the licenses of all modules in bin/apfsim to bin/licenses
 	rm -rf bin/licenses
 	mkdir -p bin/licenses/go bin/licenses/uplot
 	cp LICENSE bin/licenses
@@ -31,12 +31,12 @@ licenses: ## collect the licences of all that is in bin/apfsim in bin/licenses
 	done
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-# Archives of the same commit have the same bytes. Needs GNU tar: TAR=gtar elsewhere.
+# Archives of the same commit are identical. This needs GNU tar; use TAR=gtar if tar is another one.
 TAR   := tar
 EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
 
 .PHONY: release
-release: build ## make archives for all PLATFORMS, and SHA256SUMS, in dist/
+release: build ## build archives for all PLATFORMS, and SHA256SUMS, in dist/
 	rm -rf dist
 	mkdir -p dist/completions
 	bin/apfsim man dist/man
@@ -65,29 +65,28 @@ test: ## run all tests
 SHOTS := bin/screenshots
 
 .PHONY: screenshots
-screenshots: ## draw all charts and pages in headless Chromium into SHOTS (bin/screenshots), to be looked at
+screenshots: ## save screenshots of all charts and pages, by headless Chromium, in SHOTS (bin/screenshots)
 	mkdir -p $(SHOTS)
 	go test ./reports -count=1 -run '^(TestSVGIsDrawnAsPNG|TestPagesFitTheirScreens)$$' -args -shots $(abspath $(SHOTS))
 
-# The seed 0 draws one, and prints it.
+# With SEED=0, the tests draw a random seed and print it.
 SEED      := 0
 DECISIONS := 1000000
 
 .PHONY: conformance
-conformance: ## compare DECISIONS (1000000) with k8s.io/apiserver, under SEED
+conformance: ## compare DECISIONS (1000000) with k8s.io/apiserver, from SEED
 	cd conformance && go test -count=1 -timeout 24h -v . -seed $(SEED) -decisions $(DECISIONS)
 
 .PHONY: conformance-nightly
-conformance-nightly: ## the same with twenty million
+conformance-nightly: ## compare twenty million decisions
 	$(MAKE) conformance DECISIONS=20000000
 
 .PHONY: conformance-fixed
-conformance-fixed: ## the same with a fixed seed and fewer, as CI does
+conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
 	cd conformance && go vet ./... && go test -count=1 ./...
 
-# One package and target a line; each gets FUZZTIME. A number of
-# runs is better than a time: go test sometimes takes the end of the time for a failure
-# ("context deadline exceeded").
+# The fuzz targets, as package:target. FUZZTIME is a number of runs and not a duration, because
+# go test sometimes reports the end of a duration as a failure ("context deadline exceeded").
 FUZZTIME := 5000x
 FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode document:FuzzPath \
 	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors document/yaml:FuzzParse \
@@ -95,18 +94,18 @@ FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode document:FuzzPath \
 	sim/metric:FuzzParseName experiment:FuzzOver lint:FuzzCheck
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target FUZZTIME (5000x)
+fuzz: ## run every fuzz target for FUZZTIME (5000x)
 	@for f in $(FUZZ); do \
 		go test ./$${f%%:*} -run '^$$' -fuzz "^$${f##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	done
 
-# What the compiler optimizes for. Where cmd/apfsim is built, Go finds it by itself; what is
-# measured elsewhere is to be compiled in the same way.
+# The profile for profile-guided optimization. Go uses it without a flag when it builds
+# cmd/apfsim. Benchmarks of other packages need the flag, to measure the same code.
 PROFILE := cmd/apfsim/default.pgo
 PGO     := -pgo=$(CURDIR)/$(PROFILE)
 
 .PHONY: profile
-profile: ## measure anew what the compiler optimizes for
+profile: ## record the profile for profile-guided optimization
 	mkdir -p bin
 	go test ./sim -run '^$$' -bench '^BenchmarkRun$$' -benchtime 5000000x -o bin/sim.test -cpuprofile bin/sim.pprof
 	go test ./cmd/apfsim -run '^TestLibrary$$' -count 5 -o bin/library.test -cpuprofile bin/library.pprof
@@ -114,7 +113,7 @@ profile: ## measure anew what the compiler optimizes for
 	rm bin/*.test bin/*.pprof
 
 .PHONY: bench
-bench: ## run the benchmarks but those of minutes, in lines that benchstat reads
+bench: ## run the benchmarks, except those of several minutes, for benchstat
 	go test $(PGO) -short -run '^$$' -bench . -benchmem ./...
 
 ROUNDS  := 5
@@ -123,27 +122,27 @@ FORMAT  := text
 PYTHON  := python3
 
 .PHONY: bench-peers
-bench-peers: ## measure apfsim beside upstream's queue set and others, in ROUNDS (5)
+bench-peers: ## compare the speed of apfsim with upstream's queue set and others, in ROUNDS (5)
 	cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -regimes $(REGIMES) -format $(FORMAT) -python $(PYTHON)
 
-# The sections of docs/background/performance.md, measured anew. FIGURES refuses what is
-# not complete, so that a benchmark that fails leaves the document as it was.
+# The targets below measure the sections of docs/background/performance.md. FIGURES does not change
+# the document if its input is incomplete, for example because a benchmark has failed.
 FIGURES := go run ./docs/figures
 
 .PHONY: bench-size
-bench-size: ## measure cost against size, in ROUNDS (5), into docs/background/performance.md
+bench-size: ## measure time against size, in ROUNDS (5), for docs/background/performance.md
 	@for round in $$(seq $(ROUNDS)); do \
 		go test $(PGO) ./sim -run '^$$' -bench '^BenchmarkSize$$' -benchtime 2000000x -timeout 1h; \
 	done | tee /dev/stderr | $(FIGURES) sizes
 
 .PHONY: bench-memory
-bench-memory: ## measure memory, in ROUNDS (5), into docs/background/performance.md
+bench-memory: ## measure memory, in ROUNDS (5), for docs/background/performance.md
 	@for round in $$(seq $(ROUNDS)); do \
 		go test $(PGO) ./sim -run '^$$' -bench '^BenchmarkMemory$$' -benchtime 1x -timeout 1h; \
 	done | tee /dev/stderr | $(FIGURES) memory
 
 .PHONY: bench-parts
-bench-parts: ## profile where the time goes, into docs/background/performance.md
+bench-parts: ## measure the time of each part of the simulator, for docs/background/performance.md
 	@dir=$$(mktemp -d) && trap "rm -rf $$dir" EXIT && \
 	for load in 0.9 1.2 1.05; do \
 		go test $(PGO) ./sim -run '^$$' -bench "^BenchmarkRun$$/^load=$$load$$" -benchtime 20000000x \
@@ -152,21 +151,21 @@ bench-parts: ## profile where the time goes, into docs/background/performance.md
 	done | $(FIGURES) parts
 
 .PHONY: performance
-performance: bench-size bench-memory bench-parts ## these three and bench-peers, into docs/background/performance.md
+performance: bench-size bench-memory bench-parts ## measure all sections of docs/background/performance.md
 	@tables=$$(mktemp) && trap "rm -f $$tables" EXIT && \
 	(cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -format markdown -python $(PYTHON)) > $$tables && \
 	$(FIGURES) peers < $$tables
 
 .PHONY: lint
 lint: ## check formatting, go vet and staticcheck
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "the files above want gofmt"; exit 1; }
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on the files above"; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
 .PHONY: rewrite
-rewrite: ## rewrite the golden files of all tests, to be read as a diff
+rewrite: ## rewrite the golden files of all tests; review the diff before committing
 	go test ./core/queueset ./reports ./cmd/apfsim ./lint -rewrite
 
 .PHONY: clean
-clean: ## remove what the other targets made
+clean: ## remove the output of the other targets
 	rm -rf bin dist results
