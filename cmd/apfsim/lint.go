@@ -16,6 +16,7 @@ import (
 	"apfsim/document"
 	"apfsim/experiment"
 	"apfsim/lint"
+	"apfsim/lint/metrics"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
 
@@ -169,7 +170,7 @@ func readMetrics(name string) (estimate.Store, error) {
 		return nil, err
 	}
 	defer file.Close()
-	store, err := lint.ReadMetrics(file)
+	store, err := metrics.ReadStore(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", name, err)
 	}

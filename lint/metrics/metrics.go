@@ -1,4 +1,5 @@
-package lint
+// Package metrics reads what a kube-apiserver reports in its metrics about its stored objects.
+package metrics
 
 import (
 	"fmt"
@@ -12,11 +13,12 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// ReadMetrics reads from what a kube-apiserver serves under /metrics how many objects of each
-// resource it stores and, where it says so, their size: apiserver_resource_objects and
-// apiserver_resource_size_estimate_bytes, or before 1.34 apiserver_storage_objects, whose one label
-// is resource.group.
-func ReadMetrics(r io.Reader) (estimate.Store, error) {
+// ReadStore returns the number of stored objects of each resource and, if the server reports it,
+// their average size. The input is the text that a kube-apiserver serves under /metrics. The numbers
+// are in apiserver_resource_objects and the sizes in apiserver_resource_size_estimate_bytes. Before
+// Kubernetes 1.34, the numbers are in apiserver_storage_objects, whose label is resource.group. The
+// error continues a sentence that begins with the name of the input.
+func ReadStore(r io.Reader) (estimate.Store, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)
 	if err != nil {
@@ -25,13 +27,13 @@ func ReadMetrics(r io.Reader) (estimate.Store, error) {
 	store := estimate.Store{}
 	for _, name := range []string{"apiserver_storage_objects", "apiserver_resource_objects"} {
 		for _, m := range families[name].GetMetric() {
-			if n := value(m); n >= 0 { // -1 marks a count that failed
+			if n := value(m); n >= 0 { // the server reports -1 if it failed to count
 				store[resourceOf(m)] = estimate.Stats{Objects: int64(n)}
 			}
 		}
 	}
 	if len(store) == 0 {
-		return nil, fmt.Errorf("has no apiserver_resource_objects and no apiserver_storage_objects with a value")
+		return nil, fmt.Errorf("has no value of apiserver_resource_objects or apiserver_storage_objects")
 	}
 	for _, m := range families["apiserver_resource_size_estimate_bytes"].GetMetric() {
 		resource := resourceOf(m)
@@ -43,7 +45,7 @@ func ReadMetrics(r io.Reader) (estimate.Store, error) {
 	return store, nil
 }
 
-// value returns what a metric says, with or without a line on its type.
+// value returns the value of a metric. Without a TYPE line in the text, its type is untyped.
 func value(m *dto.Metric) float64 {
 	if m.GetUntyped() != nil {
 		return m.GetUntyped().GetValue()
@@ -51,6 +53,7 @@ func value(m *dto.Metric) float64 {
 	return m.GetGauge().GetValue()
 }
 
+// resourceOf returns the resource in the labels of a metric.
 func resourceOf(m *dto.Metric) (resource estimate.Resource) {
 	grouped := false
 	for _, l := range m.GetLabel() {
