@@ -6,6 +6,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
+	"apfsim/lint/space"
 )
 
 // closedGroups are the API groups of Kubernetes that have no resources but those that are known
@@ -89,11 +90,11 @@ var createOnly = []string{"bindings", "localsubjectaccessreviews", "selfsubjecta
 	"selfsubjectrulesreviews", "subjectaccessreviews", "tokenreviews"}
 
 // lists reports whether requests of the box may be lists.
-func lists(b box) bool { return b[verbs].has("list") && listable(b[resources]) }
+func lists(b space.Box) bool { return b[space.Verbs].Has("list") && listable(b[space.Resources]) }
 
 // listable reports whether one of the resources may be listed or watched.
-func listable(resources set) bool {
-	return resources.inverted || slices.ContainsFunc(resources.items, func(item string) bool {
+func listable(resources space.Set) bool {
+	return resources.Infinite() || slices.ContainsFunc(resources.Items(), func(item string) bool {
 		return !strings.Contains(item, "/") && !slices.Contains(createOnly, item)
 	})
 }

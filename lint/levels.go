@@ -12,6 +12,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/rules"
 	"apfsim/core/seats"
+	"apfsim/lint/space"
 )
 
 // What the rules about priority levels take for granted.
@@ -85,26 +86,27 @@ func (s *schema) flows(q *config.Queuing) int {
 	if s.Spec.DistinguisherMethod == nil || q.Queues == 1 {
 		return 1
 	}
-	several := map[string]bool{}
-	for _, c := range s.cells {
+	distinguishers := map[string]bool{}
+	for i := range s.parts {
+		part := &s.parts[i]
 		switch {
 		case s.Spec.DistinguisherMethod.Type == config.ByUser:
-			user, _ := someone(&c.subject)
-			several[user] = true
-			if c.subject.Kind == config.SubjectGroup || c.subject.Kind == config.SubjectServiceAccount && c.subject.ServiceAccount.Name == config.Wildcard {
+			user, _ := space.ExampleUser(&part.Subject)
+			distinguishers[user] = true
+			if part.Subject.Kind == config.SubjectGroup || part.Subject.Kind == config.SubjectServiceAccount && part.Subject.ServiceAccount.Name == config.Wildcard {
 				return 2
 			}
-		case !c.resource:
-			several[""] = true
-		case c.box[namespaces].inverted:
+		case !part.Resource:
+			distinguishers[""] = true
+		case part.Box[space.Namespaces].Infinite():
 			return 2
 		default:
-			for _, namespace := range c.box[namespaces].items {
-				several[namespace] = true
+			for _, namespace := range part.Box[space.Namespaces].Items() {
+				distinguishers[namespace] = true
 			}
 		}
 	}
-	return min(len(several), 2)
+	return min(len(distinguishers), 2)
 }
 
 // smallerHand proposes another hand when hands are too wide rather than queues too few.
@@ -183,7 +185,7 @@ func (l *linter) lists(p level, q *config.Queuing, users []*schema) {
 	}
 	most := seats.Cap(p.Nominal, int(q.HandSize))
 	for _, s := range users {
-		if most == 1 && slices.ContainsFunc(s.cells, func(c cell) bool { return c.resource && lists(c.box) }) {
+		if most == 1 && slices.ContainsFunc(s.parts, func(p space.Part) bool { return p.Resource && lists(p.Box) }) {
 			l.aboutLevel("seat-cap", p.PriorityLevel, "spec.limited.limitResponse.queuing.handSize",
 				"every list counts as 1 seat, however large, because a request takes at most max(1, min(15 %% of %d seats, %d seats / handSize %d)) = 1: %d large lists run at once; use more shares or a smaller handSize",
 				p.Nominal, p.Nominal, q.HandSize, p.Nominal)
@@ -214,13 +216,14 @@ func (l *linter) wideLists(p level, most int, s *schema) {
 	})
 	widest, what, by := 1, estimate.Resource{}, ""
 	for _, r := range resourcesOf {
-		for _, c := range s.cells {
-			if !c.resource || !c.box[verbs].has("list") || !c.box[apiGroups].has(r.Group) || !c.box[resources].has(r.Name) {
+		for i := range s.parts {
+			part := &s.parts[i]
+			if !part.Resource || !part.Box[space.Verbs].Has("list") || !part.Box[space.APIGroups].Has(r.Group) || !part.Box[space.Resources].Has(r.Name) {
 				continue
 			}
-			a := &classify.Attributes{Verb: "list", APIGroup: r.Group, Resource: r.Name, Namespace: c.box[namespaces].example("")}
-			a.User, a.Groups = someone(&c.subject)
-			if a.Namespace != "" || l.goesTo(a) != s {
+			a := &classify.Attributes{Verb: "list", APIGroup: r.Group, Resource: r.Name, Namespace: part.Box[space.Namespaces].Example("")}
+			a.User, a.Groups = space.ExampleUser(&part.Subject)
+			if a.Namespace != "" || l.schemaOf(a) != s {
 				continue // the objects of one namespace are not known
 			}
 			request, err := estimate.NewEstimator(rules.Latest(), l.in.Stored).NewRequest(a, "")

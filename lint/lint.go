@@ -17,6 +17,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/seats"
 	"apfsim/document"
+	"apfsim/lint/space"
 )
 
 // Severity says how much a finding matters.
@@ -114,7 +115,7 @@ type level struct {
 type schema struct {
 	*config.FlowSchema
 	given bool // by the files, not the base
-	cells []cell
+	parts []space.Part
 }
 
 func newLinter(in Input) *linter {
@@ -129,7 +130,7 @@ func newLinter(in Input) *linter {
 	}
 	var active []*config.FlowSchema
 	for _, s := range l.all.FlowSchemas {
-		known := &schema{FlowSchema: s, given: slices.Contains(in.Objects.FlowSchemas, s), cells: cellsOf(s)}
+		known := &schema{FlowSchema: s, given: slices.Contains(in.Objects.FlowSchemas, s), parts: space.PartsOf(s)}
 		if known.given {
 			l.schemas = append(l.schemas, known)
 		}

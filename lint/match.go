@@ -9,6 +9,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/document"
+	"apfsim/lint/space"
 )
 
 // flowSchema notes what is wrong with a FlowSchema by itself and with the level that it refers to.
@@ -38,8 +39,8 @@ func (l *linter) flowSchema(s *schema) {
 
 // usersOnly and groupsOnly are names that Kubernetes gives to users and to groups.
 var (
-	usersOnly  = []string{anonymous, "system:kube-controller-manager", "system:kube-scheduler", "system:kube-proxy", "system:apiserver"}
-	groupsOnly = []string{authenticated, unauthenticated, serviceAccounts, nodes, "system:masters", "system:bootstrappers", "system:monitoring"}
+	usersOnly  = []string{classify.Anonymous, "system:kube-controller-manager", "system:kube-scheduler", "system:kube-proxy", "system:apiserver"}
+	groupsOnly = []string{classify.Authenticated, classify.Unauthenticated, classify.ServiceAccounts, classify.Nodes, "system:masters", "system:bootstrappers", "system:monitoring"}
 )
 
 func (l *linter) subject(s *schema, path string, subject *config.Subject) {
@@ -49,20 +50,20 @@ func (l *linter) subject(s *schema, path string, subject *config.Subject) {
 	switch subject.Kind {
 	case config.SubjectUser:
 		name := subject.User.Name
-		_, _, valid := account(name)
+		_, _, valid := classify.SplitServiceAccount(name)
 		switch {
-		case slices.Contains(groupsOnly, name) || strings.HasPrefix(name, serviceAccounts+":"):
+		case slices.Contains(groupsOnly, name) || strings.HasPrefix(name, classify.ServiceAccounts+":"):
 			fail(".user", name, "it is the name of a group; use kind: Group")
-		case strings.HasPrefix(name, accountPrefix) && !valid:
+		case strings.HasPrefix(name, classify.ServiceAccountPrefix) && !valid:
 			fail(".user", name, "a service account is called system:serviceaccount:NAMESPACE:NAME; use kind: ServiceAccount")
 		}
 	case config.SubjectGroup:
 		switch name := subject.Group.Name; {
-		case strings.HasPrefix(name, accountPrefix):
+		case strings.HasPrefix(name, classify.ServiceAccountPrefix):
 			fail(".group", name, "it is the name of a service account; use kind: ServiceAccount, or the group system:serviceaccounts:NAMESPACE")
-		case slices.Contains(usersOnly, name) || strings.HasPrefix(name, "system:node:"):
+		case slices.Contains(usersOnly, name) || strings.HasPrefix(name, classify.NodePrefix):
 			fail(".group", name, "it is the name of a user; use kind: User")
-		case strings.HasPrefix(name, serviceAccounts+":") && strings.Contains(name[len(serviceAccounts)+1:], ":") || name == serviceAccounts+":":
+		case strings.HasPrefix(name, classify.ServiceAccounts+":") && strings.Contains(name[len(classify.ServiceAccounts)+1:], ":") || name == classify.ServiceAccounts+":":
 			fail(".group", name, "the group of a namespace's service accounts is called system:serviceaccounts:NAMESPACE")
 		}
 	}
@@ -156,64 +157,62 @@ func list(names []string) string {
 // Verbs of requests for one object, which of a namespaced resource name the namespace, and of those
 // for a collection, which need not.
 var (
-	objectVerbs     = set{items: []string{"create", "delete", "get", "patch", "update"}}
-	collectionVerbs = set{items: []string{"deletecollection", "list", "watch"}}
+	objectVerbs     = space.Of("create", "delete", "get", "patch", "update")
+	collectionVerbs = space.Of("deletecollection", "list", "watch")
 )
 
 // scope notes a rule whose namespaces and clusterScope leave out requests that it seems to be for.
 func (l *linter) scope(s *schema, rule *config.PolicyRulesWithSubjects, path string, r *config.ResourceRule) {
-	kind, verbsOf := scope(r), setOf(r.Verbs)
+	kind, verbs, resources := scope(r), space.Matching(r.Verbs), space.Matching(r.Resources)
 	switch {
 	case kind == clusterScope && !r.ClusterScope:
 		l.aboutSchema("scope", s.FlowSchema, path+".clusterScope",
 			"%s matches no request: %s are cluster-scoped, and requests for them have no namespace; set clusterScope: true", path, list(r.Resources))
-	case kind == namespacedScope && len(r.Namespaces) == 0 && verbsOf.and(collectionVerbs).empty():
+	case kind == namespacedScope && len(r.Namespaces) == 0 && verbs.And(collectionVerbs).Empty():
 		l.aboutSchema("scope", s.FlowSchema, path+".namespaces",
 			"%s matches no request: %s for %s always name a namespace; add namespaces: [\"*\"]", path, list(r.Verbs), list(r.Resources))
 	case kind != clusterScope && !r.ClusterScope && len(r.Namespaces) == 1 && r.Namespaces[0] == config.Wildcard:
 		explicit := slices.Contains(r.Verbs, "list") || slices.Contains(r.Verbs, "watch")
-		if listable(setOf(r.Resources)) && (explicit || verbsOf.inverted && setOf(r.Resources).inverted) {
-			l.missed("cluster-wide-list", s, rule, path+".clusterScope", path, r, set{items: []string{"list", "watch"}}, set{items: []string{""}},
+		if listable(resources) && (explicit || verbs.Infinite() && resources.Infinite()) {
+			l.missed("cluster-wide-list", s, rule, path+".clusterScope", path, r, space.Of("list", "watch"), space.Of(""),
 				"%s misses lists and watches over all namespaces: they have no namespace, and namespaces: [\"*\"] does not match them; for example %s goes to %s; add clusterScope: true")
 		}
-	case r.ClusterScope && len(r.Namespaces) == 0 && (kind == namespacedScope || setOf(r.Resources).inverted):
-		l.missed("namespaces-missing", s, rule, path+".namespaces", path, r, objectVerbs, set{true, []string{""}},
+	case r.ClusterScope && len(r.Namespaces) == 0 && (kind == namespacedScope || resources.Infinite()):
+		l.missed("namespaces-missing", s, rule, path+".namespaces", path, r, objectVerbs, space.Except(""),
 			"%s misses requests in namespaces: clusterScope: true matches only requests without a namespace; for example %s goes to %s; add namespaces: [\"*\"]")
 	}
 }
 
-// missed notes that requests which differ from the rule's only in verbs and scope go to another
-// priority level, unless some FlowSchema brings them to the same one.
-func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjects, at, path string, r *config.ResourceRule, of, in set, format string) {
+// missed adds a finding if requests that differ from those of the rule only in verbs and namespaces
+// are assigned to another priority level. It adds none if some FlowSchema assigns them to the same
+// level as the rule.
+func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjects, at, path string, r *config.ResourceRule, verbs, namespaces space.Set, format string) {
 	if _, exists := l.levels[s.level()]; !exists {
-		return // all its requests go elsewhere
+		return // the FlowSchema is ignored, so that all its requests are assigned to other levels
 	}
-	wanted := resourceBox(r)
-	wanted[verbs] = wanted[verbs].and(of)
-	wanted[namespaces] = in
-	if wanted[verbs].empty() {
+	wanted := space.BoxOf(r)
+	wanted[space.Verbs] = wanted[space.Verbs].And(verbs)
+	wanted[space.Namespaces] = namespaces
+	if wanted[space.Verbs].Empty() {
 		return
+	}
+	var sameLevel []space.Part
+	for _, other := range l.ordered {
+		if other.level() == s.level() {
+			sameLevel = append(sameLevel, other.parts...)
+		}
 	}
 	for i := range rule.Subjects {
 		subject := &rule.Subjects[i]
-		var same []box
-		for _, other := range l.ordered {
-			for _, c := range other.cells {
-				if c.resource && other.level() == s.level() && includes(&c.subject, subject) {
-					same = append(same, c.box)
-				}
-			}
-		}
-		steps := cuts
-		left, found := wanted.uncovered(same, &steps)
+		left, found := space.Uncovered(wanted, subject, sameLevel)
 		if !found {
 			continue
 		}
-		request := left.request(subject)
+		request := left.Request(subject)
 		if request.Subresource != "" {
-			continue // there are no lists of these
+			continue // subresources cannot be listed
 		}
-		if won := l.goesTo(request); won != nil && won.level() != s.level() {
+		if won := l.schemaOf(request); won != nil && won.level() != s.level() {
 			l.aboutSchema(id, s.FlowSchema, at, format, path, sentence(request), describe(won))
 			return
 		}
@@ -247,11 +246,11 @@ func (l *linter) nonResourceRule(s *schema, path string, r *config.NonResourceRu
 
 // manyUsers reports whether a subject holds an open number of users.
 func manyUsers(s *config.Subject) bool {
-	if everyone(s) || s.Kind == config.SubjectServiceAccount && s.ServiceAccount.Name == config.Wildcard {
+	if space.Everyone(s) || s.Kind == config.SubjectServiceAccount && s.ServiceAccount.Name == config.Wildcard {
 		return true
 	}
-	return s.Kind == config.SubjectGroup && (slices.Contains([]string{authenticated, unauthenticated, serviceAccounts, nodes}, s.Group.Name) ||
-		strings.HasPrefix(s.Group.Name, serviceAccounts+":"))
+	return s.Kind == config.SubjectGroup && (slices.Contains([]string{classify.Authenticated, classify.Unauthenticated, classify.ServiceAccounts, classify.Nodes}, s.Group.Name) ||
+		strings.HasPrefix(s.Group.Name, classify.ServiceAccounts+":"))
 }
 
 // reference notes what is wrong with sending these requests to this level.
@@ -278,14 +277,14 @@ func (l *linter) reference(s *schema) {
 	}
 	if m := s.Spec.DistinguisherMethod; m != nil {
 		q := p.Spec.Queuing()
-		namespaced := slices.ContainsFunc(s.cells, func(c cell) bool {
-			return c.resource && !c.box[namespaces].and(set{true, []string{""}}).empty()
+		namespaced := slices.ContainsFunc(s.parts, func(p space.Part) bool {
+			return p.Resource && !p.Box[space.Namespaces].And(space.Except("")).Empty()
 		})
 		at := "spec.distinguisherMethod.type"
 		switch {
 		case q == nil && name != config.CatchAll || q != nil && q.Queues == 1:
 			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s has no effect: priority level %s has no queues, or only one, to keep flows apart", m.Type, name)
-		case m.Type == config.ByNamespace && len(s.cells) > 0 && !namespaced:
+		case m.Type == config.ByNamespace && len(s.parts) > 0 && !namespaced:
 			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s makes one flow of all: no request that its rules match has a namespace; use %s", m.Type, config.ByUser)
 		}
 	}
@@ -298,7 +297,7 @@ func (l *linter) exempt(s *schema, field string) {
 		rule := &s.Spec.Rules[i]
 		wide := len(rule.ResourceRules) > 0
 		for _, r := range rule.NonResourceRules {
-			wide = wide || slices.ContainsFunc(r.NonResourceURLs, func(url string) bool { return pathsOf(url).prefix == "/" })
+			wide = wide || slices.ContainsFunc(r.NonResourceURLs, func(url string) bool { return space.PathsOf(url).Prefix == "/" })
 		}
 		for j := range rule.Subjects {
 			if wide && many == "" && manyUsers(&rule.Subjects[j]) {
@@ -308,7 +307,7 @@ func (l *linter) exempt(s *schema, field string) {
 			}
 		}
 		for j := range rule.ResourceRules {
-			if !found && lists(resourceBox(&rule.ResourceRules[j])) {
+			if !found && lists(space.BoxOf(&rule.ResourceRules[j])) {
 				found = true
 				l.aboutSchema("exempt-lists", s.FlowSchema, document.Index(document.Index("spec.rules", i)+".resourceRules", j)+".verbs",
 					"exempts lists from all limits: lists are the requests that cost a server most memory, and nothing bounds how many run at once; send list to a level with a limit")

@@ -1,57 +1,55 @@
 package lint
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"apfsim/core/classify"
-	"apfsim/core/config"
+	"apfsim/lint/space"
 )
 
-// cuts bounds the work of proving that one cell is covered.
-const cuts = 20_000
-
-// shadows notes what earlier FlowSchemas leave nothing to.
+// shadows adds findings about FlowSchemas, and parts of them, that match only requests which earlier
+// FlowSchemas match too.
 //
-// A cell of a FlowSchema is shadowed when the cells of earlier ones whose subject includes its
-// subject cover all its requests; the FlowSchema is when all its cells are. This is sound, not
-// complete: users that only several groups together include are not recognised, but for everyone,
-// who is in system:authenticated or in system:unauthenticated.
+// A part of a FlowSchema is shadowed if the parts of earlier FlowSchemas cover it. A FlowSchema is
+// shadowed if all its parts are. Each finding is proved, but some are missed: see
+// [space.Part.CoveredBy].
 func (l *linter) shadows() {
 	var earlier []*schema
+	var earlierParts []space.Part
 	for _, s := range l.ordered {
-		l.shadowed(s, earlier)
+		l.shadowed(s, earlier, earlierParts)
 		earlier = append(earlier, s)
+		earlierParts = append(earlierParts, s.parts...)
 	}
 }
 
-// shadow is a cell that earlier FlowSchemas cover.
+// shadow is a shadowed part.
 type shadow struct {
-	cell
-	by      *schema              // that a request of the cell goes to
-	request *classify.Attributes // which does
+	space.Part
+	request *classify.Attributes // an example of the part
+	by      *schema              // the FlowSchema to which the request is assigned
 }
 
-func (l *linter) shadowed(s *schema, earlier []*schema) {
-	if len(s.cells) == 0 || mandatory(s.Name) {
+func (l *linter) shadowed(s *schema, earlier []*schema, earlierParts []space.Part) {
+	if len(s.parts) == 0 || mandatory(s.Name) {
 		return
 	}
 	var shadows []shadow
-	var live []cell
-	for _, c := range s.cells {
-		if covered(c, earlier) {
-			request := c.request()
-			if by := l.goesTo(request); by != nil && by != s {
-				shadows = append(shadows, shadow{c, by, request})
+	var effective []space.Part
+	for _, part := range s.parts {
+		if part.CoveredBy(earlierParts) {
+			request := part.Request()
+			if by := l.schemaOf(request); by != nil && by != s {
+				shadows = append(shadows, shadow{part, request, by})
 				continue
 			}
 		}
-		live = append(live, c)
+		effective = append(effective, part)
 	}
-	if len(live) == 0 {
-		// In 1.18 a suggested one leaves nothing to another.
+	if len(effective) == 0 {
+		// Of the suggested objects of 1.18, one FlowSchema shadows another. That is not a finding.
 		if !slices.ContainsFunc(shadows, func(d shadow) bool { return !suggestedAnywhere(d.by.FlowSchema) }) && suggestedAnywhere(s.FlowSchema) {
 			return
 		}
@@ -63,7 +61,7 @@ func (l *linter) shadowed(s *schema, earlier []*schema) {
 	}
 	l.partly(s, shadows)
 	if !suggestedAnywhere(s.FlowSchema) {
-		l.overlaps(s, live, earlier)
+		l.overlaps(s, effective, earlier)
 	}
 }
 
@@ -102,12 +100,13 @@ func (l *linter) wholly(s *schema, shadows []shadow) {
 // harm if the requests come to the same priority level.
 func (l *linter) partly(s *schema, shadows []shadow) {
 	wholeRule, wholeSubject := map[string]bool{}, map[string]bool{}
-	for _, c := range s.cells {
-		wholeRule[c.rulePath], wholeSubject[c.subjectPath] = true, true
+	for i := range s.parts {
+		wholeRule[s.parts[i].RulePath], wholeSubject[s.parts[i].SubjectPath] = true, true
 	}
-	for _, c := range s.cells {
-		if !slices.ContainsFunc(shadows, func(d shadow) bool { return same(d.cell, c) }) {
-			wholeRule[c.rulePath], wholeSubject[c.subjectPath] = false, false
+	for i := range s.parts {
+		part := &s.parts[i]
+		if !slices.ContainsFunc(shadows, func(d shadow) bool { return samePart(&d.Part, part) }) {
+			wholeRule[part.RulePath], wholeSubject[part.SubjectPath] = false, false
 		}
 	}
 	said := map[string]bool{}
@@ -115,12 +114,12 @@ func (l *linter) partly(s *schema, shadows []shadow) {
 		if d.by.level() == s.level() {
 			continue
 		}
-		path, what := d.rulePath, fmt.Sprintf("%s has no effect for %s", d.rulePath, d.subjectPath)
+		path, what := d.RulePath, fmt.Sprintf("%s has no effect for %s", d.RulePath, d.SubjectPath)
 		switch {
-		case wholeSubject[d.subjectPath]:
-			path, what = d.subjectPath, d.subjectPath+" has no effect"
-		case wholeRule[d.rulePath]:
-			what = d.rulePath + " has no effect"
+		case wholeSubject[d.SubjectPath]:
+			path, what = d.SubjectPath, d.SubjectPath+" has no effect"
+		case wholeRule[d.RulePath]:
+			what = d.RulePath + " has no effect"
 		}
 		if said[what] {
 			continue
@@ -132,92 +131,47 @@ func (l *linter) partly(s *schema, shadows []shadow) {
 	}
 }
 
-// overlaps notes requests that an earlier FlowSchema takes from live cells to another level, once for
-// each earlier one. What suggested FlowSchemas take is meant so, and so is what a narrower cell takes:
-// the exception before the rule.
-func (l *linter) overlaps(s *schema, live []cell, earlier []*schema) {
+// overlaps adds a finding for each earlier FlowSchema that takes requests of effective parts to
+// another level. It adds none for suggested FlowSchemas, and none for earlier parts all of whose
+// requests s matches too: these are exceptions that are deliberately tried before the rule.
+func (l *linter) overlaps(s *schema, effective []space.Part, earlier []*schema) {
 	for _, e := range earlier {
 		if e.level() == s.level() || suggestedAnywhere(e.FlowSchema) {
 			continue
 		}
-		for _, c := range live {
-			request := overlap(c, e, s)
-			if request == nil || l.goesTo(request) != e {
+		for i := range effective {
+			request := overlap(&effective[i], e, s)
+			if request == nil || l.schemaOf(request) != e {
 				continue
 			}
-			l.aboutSchema("overlap", s.FlowSchema, c.rulePath,
-				"an earlier FlowSchema takes some of its requests to another priority level: for example %s goes to %s, not to %s; this is right if %s is meant to come first",
+			l.aboutSchema("overlap", s.FlowSchema, effective[i].RulePath,
+				"an earlier FlowSchema takes some of its requests to another priority level: for example %s goes to %s, not to %s; this is correct if %s is meant to come first",
 				sentence(request), describe(e), s.level(), e.Name)
 			break
 		}
 	}
 }
 
-// overlap returns a request of the subject of a cell of s that the cell and a cell of e match which
-// has requests besides those of s, nil if none is found.
-func overlap(c cell, e, s *schema) *classify.Attributes {
-	for i := range e.cells {
-		other := &e.cells[i]
-		if other.resource != c.resource || !includes(&other.subject, &c.subject) || covered(*other, []*schema{s}) {
+// overlap returns a request that both a part of s and a part of e match, where the part of e has
+// requests that s does not match. It returns nil if it finds none.
+func overlap(part *space.Part, e, s *schema) *classify.Attributes {
+	for i := range e.parts {
+		if e.parts[i].CoveredBy(s.parts) {
 			continue
 		}
-		if c.resource {
-			if both, ok := c.box.and(other.box); ok {
-				return both.request(&c.subject)
-			}
-			continue
-		}
-		both := c.verbs.and(other.verbs)
-		if path := c.paths.example(other.paths); path != "" && !both.empty() {
-			return pathRequest(&c.subject, both, path)
+		if request := part.Overlap(&e.parts[i]); request != nil {
+			return request
 		}
 	}
 	return nil
 }
 
-func same(a, b cell) bool { return a.subjectPath == b.subjectPath && a.rulePath == b.rulePath }
-
-// covered reports whether earlier FlowSchemas match all requests of the cell.
-func covered(c cell, earlier []*schema) bool {
-	var boxes []box
-	left := c.verbs
-	for _, e := range earlier {
-		for i := range e.cells {
-			other := &e.cells[i]
-			if other.resource != c.resource || !includes(&other.subject, &c.subject) {
-				continue
-			}
-			if c.resource {
-				boxes = append(boxes, other.box)
-			} else if other.paths.contain(c.paths) {
-				left = left.and(other.verbs.not())
-			}
-		}
-	}
-	if !c.resource {
-		return left.empty()
-	}
-	steps := cuts
-	_, found := c.box.uncovered(boxes, &steps)
-	return !found
+func samePart(a, b *space.Part) bool {
+	return a.SubjectPath == b.SubjectPath && a.RulePath == b.RulePath
 }
 
-// request returns a request that the cell matches.
-func (c *cell) request() *classify.Attributes {
-	if c.resource {
-		return c.box.request(&c.subject)
-	}
-	return pathRequest(&c.subject, c.verbs, cmp.Or(c.paths.exact, c.paths.prefix))
-}
-
-func pathRequest(s *config.Subject, verbs set, path string) *classify.Attributes {
-	a := &classify.Attributes{Verb: verbs.example("get"), Path: path}
-	a.User, a.Groups = someone(s)
-	return a
-}
-
-// goesTo returns the FlowSchema that the classifier assigns a request to.
-func (l *linter) goesTo(a *classify.Attributes) *schema {
+// schemaOf returns the FlowSchema to which the classifier assigns a request, or nil if there is none.
+func (l *linter) schemaOf(a *classify.Attributes) *schema {
 	won := l.real.Match(a)
 	for _, s := range l.ordered {
 		if s.FlowSchema == won {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/core/classify"
 	"apfsim/core/config"
 )
 
@@ -56,7 +57,7 @@ func Suggested(minor int) config.Objects {
 		*level("global-default").NominalConcurrencyShares = 100
 	}
 	if minor < 19 {
-		o.FlowSchema("global-default").Spec.Rules[0].Subjects = []config.Subject{group(serviceAccounts)}
+		o.FlowSchema("global-default").Spec.Rules[0].Subjects = []config.Subject{{Kind: config.SubjectGroup, Group: &config.GroupSubject{Name: classify.ServiceAccounts}}}
 	}
 	return o
 }

@@ -14,8 +14,8 @@ const (
 	Nodes           = "system:nodes"
 	ServiceAccounts = "system:serviceaccounts" // all of them; those of a namespace are in system:serviceaccounts:NAMESPACE
 
-	serviceAccountPrefix = "system:serviceaccount:"
-	nodePrefix           = "system:node:"
+	ServiceAccountPrefix = "system:serviceaccount:" // of the user name NAMESPACE:NAME of a service account
+	NodePrefix           = "system:node:"           // of the user name of a kubelet
 )
 
 // GroupsOf returns the groups that the server's authenticators give to a user: the given groups,
@@ -27,7 +27,7 @@ func GroupsOf(user string, given []string) []string {
 	if namespace, _, ok := SplitServiceAccount(user); ok {
 		groups = addGroup(addGroup(groups, ServiceAccounts), ServiceAccounts+":"+namespace)
 	}
-	if name, ok := strings.CutPrefix(user, nodePrefix); ok && name != "" {
+	if name, ok := strings.CutPrefix(user, NodePrefix); ok && name != "" {
 		groups = addGroup(groups, Nodes)
 	}
 	if user == Anonymous {
@@ -57,7 +57,7 @@ func ImpersonatedGroups(user string, given []string) []string {
 // SplitServiceAccount returns the namespace and the name of the service account that has this
 // user name; ok is false if the user is not a service account.
 func SplitServiceAccount(user string) (namespace, name string, ok bool) {
-	rest, ok := strings.CutPrefix(user, serviceAccountPrefix)
+	rest, ok := strings.CutPrefix(user, ServiceAccountPrefix)
 	if !ok {
 		return "", "", false
 	}

@@ -64,7 +64,7 @@ func isSubject(s *config.Subject, a *Attributes) bool {
 	case s.Kind == config.SubjectGroup && s.Group != nil:
 		return s.Group.Name == config.Wildcard || slices.Contains(a.Groups, s.Group.Name)
 	case s.Kind == config.SubjectServiceAccount && s.ServiceAccount != nil:
-		name, ok := strings.CutPrefix(a.User, "system:serviceaccount:")
+		name, ok := strings.CutPrefix(a.User, ServiceAccountPrefix)
 		if ok {
 			name, ok = strings.CutPrefix(name, s.ServiceAccount.Namespace)
 		}
