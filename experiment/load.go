@@ -26,7 +26,7 @@ func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error)
 		var some []*scenario.Scenario
 		file, wrong := find(arg)
 		if len(wrong) == 0 {
-			some, wrong = scenario.Load(file.files, file.name, options)
+			some, wrong = file.load(options)
 		}
 		for _, sc := range some {
 			if other, ok := from[sc.Metadata.Name]; ok {
@@ -53,26 +53,36 @@ func LoadOne(arg string, options scenario.Options) (*scenario.Scenario, error) {
 type found struct {
 	files fs.FS // nil for the host's
 	name  string
+	note  string // on a former name of a library scenario; "" otherwise
 }
 
 // find finds the file or the library's scenario that is called so.
 func find(arg string) (file found, wrong document.Errors) {
-	inLibrary := slices.Contains(scenarios.Names(), arg)
+	present, inLibrary := scenarios.Find(arg)
 	info, err := os.Stat(arg)
 	switch {
 	case arg == scenario.Stdin, err == nil && !(inLibrary && info.IsDir()): // as one of results is called
-		return found{nil, arg}, nil
+		return found{name: arg}, nil
 	case inLibrary:
-		return found{scenarios.Files, scenarios.File(arg)}, nil
+		return found{scenarios.Files, scenarios.File(present), scenarios.RenameNote(arg)}, nil
 	}
 	near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), scenario.Beside(nil, arg)))
 	wrong.Add(document.Position{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
 	return file, wrong
 }
 
+// load reads the scenarios of the file. The first one has the note on a former name.
+func (f found) load(options scenario.Options) ([]*scenario.Scenario, document.Errors) {
+	loaded, wrong := scenario.Load(f.files, f.name, options)
+	if f.note != "" && len(loaded) > 0 {
+		loaded[0].Notes.Add(document.Position{}, "", "%s", f.note)
+	}
+	return loaded, wrong
+}
+
 // one reads the only scenario of the file that the user calls arg.
 func (f found) one(arg string, options scenario.Options) (*scenario.Scenario, error) {
-	loaded, wrong := scenario.Load(f.files, f.name, options)
+	loaded, wrong := f.load(options)
 	switch {
 	case len(wrong) > 0:
 		return nil, wrong

@@ -4,8 +4,10 @@ package scenarios
 
 import (
 	"embed"
+	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -29,3 +31,26 @@ func Names() []string {
 
 // File returns the name in Files of the file of a scenario.
 func File(name string) string { return name + ".yaml" }
+
+// formerNames maps the names that scenarios had in the previous version to their present names.
+// They are accepted for one version, so that scripts do not fail with an upgrade.
+var formerNames = map[string]string{}
+
+// Find returns the present name of the scenario with the given name, which may be a former one.
+// It reports whether there is such a scenario.
+func Find(name string) (present string, ok bool) {
+	if present, ok := formerNames[name]; ok {
+		return present, true
+	}
+	return name, slices.Contains(Names(), name)
+}
+
+// RenameNote returns a sentence for a user who uses a former name of a scenario. It is empty if
+// the name is not a former one.
+func RenameNote(name string) string {
+	present, ok := formerNames[name]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the scenario %s has been renamed to %s; the next version will not accept the old name", name, present)
+}

@@ -136,7 +136,8 @@ func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experi
 		if err == nil && label != arg || len(f.set)+len(f.config) > 0 && err == nil {
 			return nil, "", fmt.Errorf("%s: has been run already; --set and --config are for scenarios", arg)
 		}
-		if err == nil || !errors.Is(err, reports.ErrNoResults) || !slices.Contains(scenarios.Names(), arg) {
+		_, inLibrary := scenarios.Find(arg)
+		if err == nil || !errors.Is(err, reports.ErrNoResults) || !inLibrary {
 			return s, label, err
 		}
 	}

@@ -186,6 +186,10 @@ func measureLoad(cmd *cobra.Command, name string, files []string) (*lint.Load, e
 	if len(loaded) != 1 {
 		return nil, invalid(fmt.Errorf("--scenario: %s has %d scenarios; want one", name, len(loaded)))
 	}
+	// The caller has printed the notes on files of objects.
+	printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(slices.Clone(loaded[0].Notes), func(m document.Error) bool {
+		return m.File != ""
+	}))
 	loaded[0].Spec.Replications = 1
 	ctx, stop := interruptible(cmd)
 	defer stop()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -47,14 +46,18 @@ by their name.`,
 		Args:              exactlyOne("the name of a scenario; 'apfsim scenarios list' prints them"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := args[0]
+			file, known := args[0], true
 			if path.Ext(file) == "" {
+				file, known = scenarios.Find(file)
 				file = scenarios.File(file)
 			}
 			text, err := fs.ReadFile(scenarios.Files, file)
-			if err != nil || path.Ext(args[0]) == "" && !slices.Contains(scenarios.Names(), args[0]) {
+			if err != nil || !known {
 				return invalid(fmt.Errorf("no scenario %q in the library%s\nsee 'apfsim scenarios list'",
 					args[0], document.Suggest(args[0], scenarios.Names())))
+			}
+			if note := scenarios.RenameNote(args[0]); note != "" {
+				fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: note: %s\n", note)
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err
