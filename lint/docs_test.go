@@ -18,7 +18,7 @@ const (
 	end   = "<!-- end of rules -->\n"
 )
 
-// The reference has the table of rules that the program knows.
+// The table in the reference is that of Rules.
 func TestReferenceHasTheRules(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -27,10 +27,10 @@ func TestReferenceHasTheRules(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), begin)
 	table, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		t.Fatalf("%s has no place for the table: %q and %q", page, begin, end)
+		t.Fatalf("%s has no lines %q and %q around the table", page, begin, end)
 	}
 	var b strings.Builder
-	b.WriteString("| rule | severity | what it finds | example | not found | what to do |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| Rule | Severity | Problem | Example | No finding for | Remedy |\n|---|---|---|---|---|---|\n")
 	for _, r := range lint.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, r.Severity, r.Finds, r.Bad, r.Good, r.Remedy)
 	}
@@ -38,7 +38,7 @@ func TestReferenceHasTheRules(t *testing.T) {
 		return
 	}
 	if !*rewrite {
-		t.Fatalf("the table of rules in %s is not that of the program; run: go test ./lint -rewrite", page)
+		t.Fatalf("the table of rules in %s differs from lint.Rules; run: go test ./lint -rewrite", page)
 	}
 	if err := os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o666); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Whatever decodes can be looked at, on servers of any size and release.
+// Check accepts all objects that Decode accepts, for servers of any size and release.
 func FuzzCheck(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

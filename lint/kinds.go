@@ -9,21 +9,21 @@ import (
 	"apfsim/lint/space"
 )
 
-// closedGroups are the API groups of Kubernetes that have no resources but those that are known
-// here, in any release from 1.18 to 1.37, and to which nobody can add any.
+// closedGroups are the API groups of Kubernetes that have, in the releases from 1.18 to 1.37, only
+// resources which scopeOf knows, and to which custom resources cannot be added.
 var closedGroups = []string{"", "apps", "batch", "autoscaling", "policy", "coordination.k8s.io", "events.k8s.io", "discovery.k8s.io",
 	"rbac.authorization.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
 	"flowcontrol.apiserver.k8s.io"}
 
-// otherResources are those of other releases than the one that classify knows, and those that a
-// server does not serve unless it is told to.
+// otherResources are resources that classify does not have, because a server of 1.37 serves them
+// not at all or not by default.
 var otherResources = []classify.Resource{
 	{Group: "policy", Name: "podsecuritypolicies", Cluster: true},
 	{Group: "coordination.k8s.io", Name: "leasecandidates"},
 	{Group: "certificates.k8s.io", Name: "podcertificaterequests"},
 }
 
-// kindScope says whether objects of a resource are in namespaces.
+// kindScope says whether a resource is namespaced or cluster-scoped.
 type kindScope int
 
 const (
@@ -32,6 +32,7 @@ const (
 	clusterScope
 )
 
+// scopeOf returns the scope of a resource.
 func scopeOf(group, resource string) kindScope {
 	r := classify.Builtin(group, resource)
 	for i := range otherResources {
@@ -48,8 +49,8 @@ func scopeOf(group, resource string) kindScope {
 	return namespacedScope
 }
 
-// plural returns the resource that a name in the singular or in the wrong case stands for, "" if
-// none. Short names do not count: resources of others may be called so.
+// plural returns the resource that is meant by a name in the singular or in the wrong case, or "" if
+// there is none. It does not resolve short names, because a custom resource may have such a name.
 func plural(name string) string {
 	if r := classify.FindResource(name, ""); r != nil && (strings.EqualFold(name, r.Name) || strings.EqualFold(name, r.Kind)) {
 		return r.Name
@@ -57,9 +58,9 @@ func plural(name string) string {
 	return ""
 }
 
-// scope returns the scope that all resources of a rule have in common, by Kubernetes' own groups.
-// It is unknown as soon as one of them is not known. A request for one namespace object counts as
-// one in that namespace, so the resource namespaces has both scopes.
+// scope returns the scope of all resources of a rule, or unknownScope if they differ or if that of
+// one is unknown. The scope of the resource "namespaces" is unknown, because it is cluster-scoped,
+// but a request for one object of it has that namespace.
 func scope(r *config.ResourceRule) kindScope {
 	common := unknownScope
 	for _, item := range r.Resources {
@@ -85,14 +86,14 @@ func scope(r *config.ResourceRule) kindScope {
 	return common
 }
 
-// createOnly are resources of which nothing is stored: they cannot be listed.
+// createOnly are the resources whose objects are not stored, so that they cannot be listed.
 var createOnly = []string{"bindings", "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectreviews",
 	"selfsubjectrulesreviews", "subjectaccessreviews", "tokenreviews"}
 
-// lists reports whether requests of the box may be lists.
+// lists reports whether the box contains lists.
 func lists(b space.Box) bool { return b[space.Verbs].Has("list") && listable(b[space.Resources]) }
 
-// listable reports whether one of the resources may be listed or watched.
+// listable reports whether at least one of the resources can be listed and watched.
 func listable(resources space.Set) bool {
 	return resources.Infinite() || slices.ContainsFunc(resources.Items(), func(item string) bool {
 		return !strings.Contains(item, "/") && !slices.Contains(createOnly, item)

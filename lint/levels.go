@@ -15,18 +15,18 @@ import (
 	"apfsim/lint/space"
 )
 
-// What the rules about priority levels take for granted.
+// Assumptions and limits of the rules about priority levels.
 const (
-	waitLimitSeconds   = 15   // a quarter of a request's default deadline of 60 s
-	assumedExecution   = 0.1  // seconds, where no run says otherwise: a slow mix; most requests take less
-	mostCollisions     = 0.01 // the probability that one elephant has all queues of a mouse
-	leastKeptFraction  = 0.05 // of a level's nominal seats that lending leaves it
-	firstWithSeatCaps  = 25   // Kubernetes 1.25 caps the seats of a request by level
+	waitLimitSeconds   = 15   // a quarter of the default deadline of a request, 60 s
+	assumedExecution   = 0.1  // execution time in seconds if there is no run; longer than that of most requests
+	mostCollisions     = 0.01 // highest acceptable probability that one elephant has all queues of a mouse
+	leastKeptFraction  = 0.05 // lowest acceptable fraction of its nominal seats that a level does not lend
+	firstWithSeatCaps  = 25   // Kubernetes 1.25 limits the seats of a request by level
 	firstWithLending   = 26
-	firstWithListBytes = 34 // from 1.34 the seats of a list go by its bytes
+	firstWithListBytes = 34 // Kubernetes 1.34 estimates the seats of a list by its bytes
 )
 
-// priorityLevel notes what is wrong with a level.
+// priorityLevel adds the findings about a level.
 func (l *linter) priorityLevel(p *config.PriorityLevel) {
 	l.version("PriorityLevelConfiguration", p.Name, p.Origin)
 	l.undone("PriorityLevelConfiguration", p.Name, p.Origin, l.sameSpec(suggestedLevel, p.Name, p.Spec))
@@ -42,7 +42,7 @@ func (l *linter) priorityLevel(p *config.PriorityLevel) {
 		}
 	}
 	if len(users) == 0 && !l.in.Incomplete {
-		l.aboutLevel("unreferenced-level", p, "metadata.name", "no FlowSchema refers to it: of %d of %d seats, only those that it lends serve anybody; refer to it, or remove it", level.Nominal, l.in.ServerLimit)
+		l.aboutLevel("unreferenced-level", p, "metadata.name", "no FlowSchema refers to it: it has %d of %d seats, of which requests can use only those that it lends; refer to it, or remove it", level.Nominal, l.in.ServerLimit)
 	}
 	l.ownSeats(level)
 	l.lending(level, load)
@@ -65,7 +65,7 @@ func (l *linter) priorityLevel(p *config.PriorityLevel) {
 	}
 }
 
-// load returns the load of a level, zero when there is none.
+// load returns the load of a level, or the zero value if it is unknown.
 func (l *linter) load(level string) LevelLoad {
 	if l.in.Load == nil {
 		return LevelLoad{}
@@ -73,15 +73,16 @@ func (l *linter) load(level string) LevelLoad {
 	return l.in.Load.Levels[level]
 }
 
-// catchAll notes requests that came to the last level, whether the files have it or not.
+// catchAll adds a finding if requests arrived at the level catch-all, even if it is not one of the
+// checked objects.
 func (l *linter) catchAll() {
 	if load := l.load(config.CatchAll); load.Arrived > 0 {
 		l.aboutLevel("catch-all-used", l.levels[config.CatchAll].PriorityLevel, "metadata.name",
-			"%d requests of scenario %s arrived at it: no other FlowSchema matches them; add one that does", load.Arrived, l.in.Load.Scenario)
+			"%d requests of scenario %s arrived at it, because no other FlowSchema matches them; add a FlowSchema for them", load.Arrived, l.in.Load.Scenario)
 	}
 }
 
-// flows returns how many flows a FlowSchema has at a level with queues, 2 standing for more than one.
+// flows returns the number of flows of a FlowSchema at a level with queues, where 2 means two or more.
 func (s *schema) flows(q *config.Queuing) int {
 	if s.Spec.DistinguisherMethod == nil || q.Queues == 1 {
 		return 1
@@ -109,7 +110,7 @@ func (s *schema) flows(q *config.Queuing) int {
 	return min(len(distinguishers), 2)
 }
 
-// smallerHand proposes another hand when hands are too wide rather than queues too few.
+// smallerHand returns text that suggests a smaller hand size, or "" if a smaller hand is not enough.
 func smallerHand(q *config.Queuing) string {
 	for hand := q.HandSize - 1; hand > 1; hand-- {
 		if dealer.CollisionProbabilityFloat(int(q.Queues), int(hand), 1) <= mostCollisions {
@@ -119,23 +120,24 @@ func smallerHand(q *config.Queuing) string {
 	return ""
 }
 
-// ownSeats notes a level that has next to no seats.
+// ownSeats adds a finding about a level with fewer than two nominal seats.
 func (l *linter) ownSeats(p level) {
 	const shares = "spec.limited.nominalConcurrencyShares"
 	switch {
 	case p.Nominal == 0 && p.Max == 0 && p.Spec.Queuing() != nil:
-		l.aboutLevel("never-served", p.PriorityLevel, shares, "has no seats and may borrow none: all its requests wait until they time out; give it shares")
+		l.aboutLevel("never-served", p.PriorityLevel, shares, "has no seats and may not borrow any: all its requests wait until they time out; give it shares")
 	case p.Nominal == 0 && p.Max == 0:
-		// A request wider than the limit runs when nothing else of its level does, also at a limit of 0.
-		l.aboutLevel("few-seats", p.PriorityLevel, shares, "has no seats and may borrow none, yet rejects only what comes while another of its requests is executed; give it shares, or refuse access by other means")
+		// A request wider than the limit is executed if no other request of its level is, even if the limit is 0.
+		l.aboutLevel("few-seats", p.PriorityLevel, shares, "has no seats and may not borrow any: it executes one request at a time and rejects the others; give it shares, or deny access by authorization")
 	case p.Nominal == 0:
-		l.aboutLevel("few-seats", p.PriorityLevel, shares, "%d shares make 0 of %d seats: its requests run only on borrowed seats, when other levels leave some; give it more shares", p.Spec.Shares(), l.in.ServerLimit)
+		l.aboutLevel("few-seats", p.PriorityLevel, shares, "%d shares are 0 of %d seats: its requests are executed only on seats that it borrows from other levels; give it more shares", p.Spec.Shares(), l.in.ServerLimit)
 	case p.Nominal == 1:
-		l.aboutLevel("few-seats", p.PriorityLevel, shares, "%d shares make 1 of %d seats: when the server is busy its requests run one after another; give it more shares", p.Spec.Shares(), l.in.ServerLimit)
+		l.aboutLevel("few-seats", p.PriorityLevel, shares, "%d shares are 1 of %d seats: when the server is busy, its requests are executed one at a time; give it more shares", p.Spec.Shares(), l.in.ServerLimit)
 	}
 }
 
-// lending notes a level that has lent its seats when it needs them: limits change every 10 s only.
+// lending adds a finding about a level that may have lent the seats which it needs. It gets them back
+// only at the next adjustment, because limits change every 10 s.
 func (l *linter) lending(p level, load LevelLoad) {
 	if l.in.Minor < firstWithLending || p.Spec.LendablePercent() == 0 || p.Nominal == 0 {
 		return
@@ -144,16 +146,16 @@ func (l *linter) lending(p level, load LevelLoad) {
 	switch {
 	case load.Demand > float64(p.Min):
 		l.aboutLevel("lends-too-much", p.PriorityLevel, field,
-			"keeps %d of %d seats when it has lent all it may, and scenario %s needs %.3g on average: after an idle time its requests wait up to 10 s for the next adjustment; use a lendablePercent of at most %d",
+			"keeps %d of %d seats when it has lent all it may, but scenario %s needs %.3g on average: after an idle time its requests wait up to 10 s for the next adjustment; use a lendablePercent of at most %d",
 			p.Min, p.Nominal, l.in.Load.Scenario, load.Demand, max(0, int(math.Floor(100*(1-load.Demand/float64(p.Nominal))))))
 	case l.in.Load == nil && float64(p.Min) < leastKeptFraction*float64(p.Nominal):
 		l.note("lends-too-much", p.PriorityLevel, field,
-			"keeps %d of %d seats when it has lent all it may: after an idle time a burst of its requests waits up to 10 s for the next adjustment; keep what its usual demand needs",
+			"keeps %d of %d seats when it has lent all it may: after an idle time a burst of its requests waits up to 10 s for the next adjustment; use a lendablePercent that leaves the seats for its usual demand",
 			p.Min, p.Nominal)
 	}
 }
 
-// note is aboutLevel for a finding that is less certain than its rule.
+// note adds a finding with the severity Note, because it rests on assumptions.
 func (l *linter) note(rule string, p *config.PriorityLevel, path, format string, args ...any) {
 	before := len(l.findings)
 	l.aboutLevel(rule, p, path, format, args...)
@@ -162,7 +164,8 @@ func (l *linter) note(rule string, p *config.PriorityLevel, path, format string,
 	}
 }
 
-// longQueues notes queues in which requests time out before there is a seat for them.
+// longQueues adds a finding about queues that, when full, hold more requests than the level can serve
+// before they time out.
 func (l *linter) longQueues(p level, q *config.Queuing, load LevelLoad) {
 	execution, report := load.ExecutionSeconds, l.aboutLevel
 	source := "in the scenario"
@@ -174,11 +177,11 @@ func (l *linter) longQueues(p level, q *config.Queuing, load LevelLoad) {
 		return
 	}
 	report("long-queues", p.PriorityLevel, "spec.limited.limitResponse.queuing.queueLengthLimit",
-		"its %d queues hold %d requests, and %d seats serve %.0f within the wait limit of %d s at %.3g ms each (%s): when they are full, the others time out in the queue; use shorter queues",
+		"its %d queues hold %d requests, but its %d seats serve %.0f within the wait limit of %d s at %.3g ms each (%s): when the queues are full, the other requests time out in the queue; use shorter queues",
 		q.Queues, held, p.Nominal, math.Floor(served), waitLimitSeconds, 1000*execution, source)
 }
 
-// lists notes what the level's cap on the seats of one request makes of lists.
+// lists adds findings about lists that need more seats than a request of the level may occupy.
 func (l *linter) lists(p level, q *config.Queuing, users []*schema) {
 	if l.in.Minor < firstWithSeatCaps {
 		return
@@ -187,7 +190,7 @@ func (l *linter) lists(p level, q *config.Queuing, users []*schema) {
 	for _, s := range users {
 		if most == 1 && slices.ContainsFunc(s.parts, func(p space.Part) bool { return p.Resource && lists(p.Box) }) {
 			l.aboutLevel("seat-cap", p.PriorityLevel, "spec.limited.limitResponse.queuing.handSize",
-				"every list counts as 1 seat, however large, because a request takes at most max(1, min(15 %% of %d seats, %d seats / handSize %d)) = 1: %d large lists run at once; use more shares or a smaller handSize",
+				"even a large list occupies only 1 seat, because a request may occupy at most max(1, min(15 %% of %d seats, %d seats / handSize %d)) = 1: %d large lists are executed at the same time; use more shares or a smaller handSize",
 				p.Nominal, p.Nominal, q.HandSize, p.Nominal)
 			break
 		}
@@ -200,12 +203,13 @@ func (l *linter) lists(p level, q *config.Queuing, users []*schema) {
 	}
 }
 
-// wideLists notes the widest list of stored objects that a FlowSchema matches.
+// wideLists adds a finding about the list of stored objects with the most seats that a FlowSchema
+// matches.
 func (l *linter) wideLists(p level, most int, s *schema) {
 	if !s.given {
 		return
 	}
-	resourcesOf := slices.SortedFunc(func(yield func(estimate.Resource) bool) {
+	stored := slices.SortedFunc(func(yield func(estimate.Resource) bool) {
 		for r := range l.in.Stored {
 			if !yield(r) {
 				return
@@ -215,7 +219,7 @@ func (l *linter) wideLists(p level, most int, s *schema) {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
 	})
 	widest, what, by := 1, estimate.Resource{}, ""
-	for _, r := range resourcesOf {
+	for _, r := range stored {
 		for i := range s.parts {
 			part := &s.parts[i]
 			if !part.Resource || !part.Box[space.Verbs].Has("list") || !part.Box[space.APIGroups].Has(r.Group) || !part.Box[space.Resources].Has(r.Name) {
@@ -224,7 +228,7 @@ func (l *linter) wideLists(p level, most int, s *schema) {
 			a := &classify.Attributes{Verb: "list", APIGroup: r.Group, Resource: r.Name, Namespace: part.Box[space.Namespaces].Example("")}
 			a.User, a.Groups = space.ExampleUser(&part.Subject)
 			if a.Namespace != "" || l.schemaOf(a) != s {
-				continue // the objects of one namespace are not known
+				continue // the number of objects in a namespace is unknown
 			}
 			request, err := estimate.NewEstimator(rules.Latest(), l.in.Stored).NewRequest(a, "")
 			if err != nil {
@@ -237,11 +241,12 @@ func (l *linter) wideLists(p level, most int, s *schema) {
 	}
 	if taken := min(widest, most); widest > 1 && 2*taken > p.Min || widest > most {
 		l.aboutSchema("wide-lists", s.FlowSchema, "spec.priorityLevelConfiguration.name",
-			"a list of all %s (%d objects, for example by %s) is estimated at %d seats and takes %d: priority level %s has %d seats, %d when it has lent all it may, and a request takes at most %d",
+			"a list of all %s (%d objects, for example by %s) is estimated at %d seats and occupies %d: priority level %s has %d seats, %d when it has lent all it may, and a request may occupy at most %d",
 			resourceName(what), l.in.Stored[what].Objects, by, widest, taken, p.Name, p.Nominal, p.Min, most)
 	}
 }
 
+// resourceName returns a resource as resource.group.
 func resourceName(r estimate.Resource) string {
 	if r.Group == "" {
 		return r.Name

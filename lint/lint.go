@@ -1,10 +1,10 @@
-// Package lint finds what is valid in a flow-control configuration and still wrong: rules that match
-// no request, FlowSchemas that earlier ones leave nothing to, levels without seats, edits that the
-// server undoes.
+// Package lint finds problems in a valid flow-control configuration: rules that match no request,
+// FlowSchemas without effect because earlier ones match the same requests, levels without seats,
+// edits that the server undoes.
 //
-// A finding of severity Error or Warning is certain under the assumptions that its rule states; what
-// is only likely is a Note. The package reads no files: whoever uses it brings decoded objects and,
-// where a rule goes by load, plain numbers.
+// A finding of severity Error or Warning is certain under the assumptions that its rule states. A
+// problem that is only likely is a Note. The package reads no files. Its input is decoded objects
+// and, for rules that depend on load, numbers.
 package lint
 
 import (
@@ -23,55 +23,56 @@ import (
 // Severity says how much a finding matters.
 type Severity int
 
-// The severities, the least first.
+// The severities in ascending order.
 const (
-	Note    Severity = iota // worth knowing
-	Warning                 // does not do what it seems to do, or puts requests at risk
+	Note    Severity = iota // possibly unintended
+	Warning                 // does not have the effect that it seems to have, or puts requests at risk
 	Error                   // has no effect, or is refused or undone by the server
 )
 
-// String returns the severity as it is printed.
+// String returns the name of the severity in messages.
 func (s Severity) String() string { return [...]string{"note", "warning", "error"}[s] }
 
-// Finding is one thing that is wrong.
+// Finding is one problem in a configuration.
 type Finding struct {
-	Rule     string
+	Rule     string // the ID of the rule
 	Severity Severity
 	Message  string
-	Position document.Position // of the field, as near as the text has it
+	Position document.Position // of the field, or of the closest enclosing value in the text
 	Kind     string            // of the object: FlowSchema or PriorityLevelConfiguration; "" if unknown
 	Name     string            // of the object
 }
 
-// Input is what is looked at.
+// Input is the configuration to check, and what the rules need to know about its servers.
 type Input struct {
-	Objects     config.Objects // findings are about these
-	Base        config.Objects // what the servers have besides; an object of the same kind and name is replaced
+	Objects     config.Objects // the objects to check
+	Base        config.Objects // other objects of the servers; one with the kind and name of a checked object is ignored
 	ServerLimit int            // seats of a server: the sum of its two max-inflight flags
-	Minor       int            // the Kubernetes release, 1.Minor
+	Minor       int            // the Kubernetes release is 1.Minor
 
-	// Incomplete says that some objects could not be read: rules that go by what is missing are silent.
+	// Incomplete says that some objects could not be read. Rules that depend on the absence of an
+	// object then have no findings.
 	Incomplete bool
 
-	Stored estimate.Store // what a server knows of its stored objects; nil: nothing
-	Load   *Load          // of a run; nil: none
-	Off    []string       // ids of the rules that are switched off
+	Stored estimate.Store // what a server knows about its stored objects; nil if that is unknown
+	Load   *Load          // load of a run; nil if there is none
+	Off    []string       // IDs of the rules that are switched off
 }
 
-// Load is what a run has found.
+// Load is the load that a run has measured.
 type Load struct {
 	Scenario string
-	Levels   map[string]LevelLoad // by name; only levels that requests arrived at
+	Levels   map[string]LevelLoad // by name; without the levels at which no request arrived
 }
 
-// LevelLoad is the load of one priority level over the measured part of a run.
+// LevelLoad is the load of one priority level in the measured part of a run.
 type LevelLoad struct {
-	Arrived          int64   // requests
-	Demand           float64 // seats that are in use on average if all that arrives is executed at once; 0 when unknown
-	ExecutionSeconds float64 // mean execution time of a request; 0 when unknown
+	Arrived          int64   // number of requests
+	Demand           float64 // average number of seats that the requests would occupy if none of them waited; 0 if unknown
+	ExecutionSeconds float64 // mean execution time of a request; 0 if unknown
 }
 
-// Check returns what is wrong, as [Sort] orders it.
+// Check returns the findings in the order of [Sort].
 func Check(in Input) []Finding {
 	l := newLinter(in)
 	for _, s := range l.schemas {
@@ -86,7 +87,7 @@ func Check(in Input) []Finding {
 	return slices.Compact(l.findings)
 }
 
-// Sort puts findings in the order of file, line, column, rule and message.
+// Sort sorts findings by file, line, column, rule and message.
 func Sort(findings []Finding) {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line),
@@ -96,25 +97,25 @@ func Sort(findings []Finding) {
 
 // linter collects the findings about one configuration.
 type linter struct {
-	in       Input
-	all      config.Objects // with the base and the mandatory objects
-	levels   map[string]level
-	schemas  []*schema // of the files
-	ordered  []*schema // all that are not dangling, in the order in which they are tried
-	real     *classify.Classifier
-	findings []Finding
+	in         Input
+	all        config.Objects   // the checked objects, the base and the mandatory objects
+	levels     map[string]level // by name
+	schemas    []*schema        // the checked FlowSchemas
+	ordered    []*schema        // all FlowSchemas that are not dangling, in the order in which they are tried
+	classifier *classify.Classifier
+	findings   []Finding
 }
 
-// level is a priority level and its seats.
+// level is a priority level with its limits.
 type level struct {
 	*config.PriorityLevel
 	seats.Limits
 }
 
-// schema is a FlowSchema and the sets of requests that its rules match.
+// schema is a FlowSchema with the sets of requests that it matches.
 type schema struct {
 	*config.FlowSchema
-	given bool // by the files, not the base
+	given bool // one of the checked objects, not of the base
 	parts []space.Part
 }
 
@@ -130,37 +131,39 @@ func newLinter(in Input) *linter {
 	}
 	var active []*config.FlowSchema
 	for _, s := range l.all.FlowSchemas {
-		known := &schema{FlowSchema: s, given: slices.Contains(in.Objects.FlowSchemas, s), parts: space.PartsOf(s)}
-		if known.given {
-			l.schemas = append(l.schemas, known)
+		checked := &schema{FlowSchema: s, given: slices.Contains(in.Objects.FlowSchemas, s), parts: space.PartsOf(s)}
+		if checked.given {
+			l.schemas = append(l.schemas, checked)
 		}
-		if _, exists := l.levels[known.level()]; exists {
-			l.ordered = append(l.ordered, known)
+		if _, exists := l.levels[checked.level()]; exists {
+			l.ordered = append(l.ordered, checked)
 			active = append(active, s)
 		}
 	}
 	slices.SortStableFunc(l.ordered, func(a, b *schema) int {
 		return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
 	})
-	l.real = classify.New(active)
+	l.classifier = classify.New(active)
 	return l
 }
 
+// level returns the name of the priority level to which the FlowSchema refers.
 func (s *schema) level() string { return s.Spec.PriorityLevelConfiguration.Name }
 
-// mandatory reports whether the server fixes the object of this name.
+// mandatory reports whether this is the name of a mandatory object, whose spec is fixed.
 func mandatory(name string) bool { return name == config.Exempt || name == config.CatchAll }
 
-// aboutSchema notes a finding about a field of a FlowSchema; path is below the object.
+// aboutSchema adds a finding about a field of a FlowSchema. The path is within the object.
 func (l *linter) aboutSchema(rule string, s *config.FlowSchema, path, format string, args ...any) {
 	l.add(rule, s.Origin, "FlowSchema", s.Name, path, fmt.Sprintf(format, args...))
 }
 
-// aboutLevel notes a finding about a field of a priority level; path is below the object.
+// aboutLevel adds a finding about a field of a priority level. The path is within the object.
 func (l *linter) aboutLevel(rule string, p *config.PriorityLevel, path, format string, args ...any) {
 	l.add(rule, p.Origin, "PriorityLevelConfiguration", p.Name, path, fmt.Sprintf(format, args...))
 }
 
+// add adds a finding unless its rule is switched off.
 func (l *linter) add(id string, origin *config.Origin, kind, name, path, message string) {
 	if slices.Contains(l.in.Off, id) {
 		return
@@ -172,14 +175,14 @@ func (l *linter) add(id string, origin *config.Origin, kind, name, path, message
 	l.findings = append(l.findings, f)
 }
 
-// Invalid returns a finding for each mistake that decoding has found: what a server refuses.
-func Invalid(mistakes document.Errors) (findings []Finding) {
-	for _, m := range mistakes.Sorted() {
-		message := m.Message
-		if m.Path != "" {
-			message = m.Path + ": " + message
+// Invalid returns a finding of the rule "invalid" for each error of config.Decode.
+func Invalid(errs document.Errors) (findings []Finding) {
+	for _, e := range errs.Sorted() {
+		message := e.Message
+		if e.Path != "" {
+			message = e.Path + ": " + message
 		}
-		findings = append(findings, Finding{Rule: "invalid", Severity: ruleOf("invalid").Severity, Message: message, Position: m.Position})
+		findings = append(findings, Finding{Rule: "invalid", Severity: ruleOf("invalid").Severity, Message: message, Position: e.Position})
 	}
 	return findings
 }

@@ -15,24 +15,25 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// decode reads the objects of a text, and says what is invalid.
+// decode returns the objects in a text, and findings about the invalid ones.
 func decode(t testing.TB, name, text string) (config.Objects, []lint.Finding) {
 	t.Helper()
-	docs, mistakes := yaml.Parse(name, []byte(text))
-	if err := mistakes.Err(); err != nil {
+	docs, errs := yaml.Parse(name, []byte(text))
+	if err := errs.Err(); err != nil {
 		t.Fatal(err)
 	}
 	decoded := config.Decode(docs...)
 	return decoded.Objects, lint.Invalid(decoded.Errors)
 }
 
-// input is a cluster of Kubernetes 1.37 with the default limits and the suggested objects below.
+// input returns the input for a cluster of Kubernetes 1.37 with the default limits and the suggested
+// objects.
 func input(objects config.Objects) lint.Input {
 	return lint.Input{Objects: objects, Base: config.Suggested(), ServerLimit: 600, Minor: 37}
 }
 
-// Each rule has a file of examples: those called bad make findings of that rule and of no other, those
-// called good, which are near misses, make none at all.
+// Each rule has a file of examples. Those with a name that begins with "bad" have findings of that
+// rule and of no other. The others are similar and have no findings.
 func TestExamples(t *testing.T) {
 	for _, rule := range lint.Rules() {
 		t.Run(rule.ID, func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestExamples(t *testing.T) {
 					good++
 				}
 				if isBad && len(findings) == 0 {
-					t.Errorf("%s: nothing found", file.Name)
+					t.Errorf("%s: no findings", file.Name)
 				}
 				for _, f := range findings {
 					if !isBad || f.Rule != rule.ID {
@@ -77,12 +78,12 @@ func TestExamples(t *testing.T) {
 						t.Errorf("%s: %s has no position", file.Name, f.Rule)
 					}
 					if f.Severity > rule.Severity {
-						t.Errorf("%s: %s is of severity %s, the rule of %s", file.Name, f.Rule, f.Severity, rule.Severity)
+						t.Errorf("%s: %s has severity %s, want at most %s", file.Name, f.Rule, f.Severity, rule.Severity)
 					}
 				}
 				in.Off = []string{rule.ID}
 				for _, f := range lint.Check(in) {
-					t.Errorf("%s: with %s off there still is %s: %s", file.Name, rule.ID, f.Rule, f.Message)
+					t.Errorf("%s: although %s is switched off, there is %s: %s", file.Name, rule.ID, f.Rule, f.Message)
 				}
 			}
 			if bad == 0 || good == 0 {
@@ -91,6 +92,6 @@ func TestExamples(t *testing.T) {
 		})
 	}
 	if ids := lint.IDs(); len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
-		t.Errorf("ids are not unique: %q", ids)
+		t.Errorf("the IDs are not unique: %q", ids)
 	}
 }

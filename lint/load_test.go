@@ -8,7 +8,8 @@ import (
 	"apfsim/lint"
 )
 
-// What depends on load is a note without a run and a warning, or nothing, with one.
+// Findings that depend on load are notes without a run. With one, they are warnings, or there is no
+// finding.
 func TestLoad(t *testing.T) {
 	objects, _ := decode(t, "team.yaml", `
 apiVersion: flowcontrol.apiserver.k8s.io/v1
@@ -54,6 +55,6 @@ spec:
 	}
 }
 
-func load(level string, of lint.LevelLoad) *lint.Load {
-	return &lint.Load{Scenario: "day", Levels: map[string]lint.LevelLoad{level: of}}
+func load(level string, l lint.LevelLoad) *lint.Load {
+	return &lint.Load{Scenario: "day", Levels: map[string]lint.LevelLoad{level: l}}
 }

@@ -12,7 +12,7 @@ import (
 	"apfsim/lint/space"
 )
 
-// flowSchema notes what is wrong with a FlowSchema by itself and with the level that it refers to.
+// flowSchema adds the findings about a FlowSchema, except those that depend on other FlowSchemas.
 func (l *linter) flowSchema(s *schema) {
 	l.version("FlowSchema", s.Name, s.Origin)
 	l.undone("FlowSchema", s.Name, s.Origin, l.sameSpec(suggestedSchema, s.Name, s.Spec))
@@ -20,7 +20,7 @@ func (l *linter) flowSchema(s *schema) {
 		return
 	}
 	if len(s.Spec.Rules) == 0 {
-		l.aboutSchema("no-rules", s.FlowSchema, "spec.rules", "has no rules and matches no request; add rules, or remove it")
+		l.aboutSchema("no-rules", s.FlowSchema, "spec.rules", "has no rules, so that it matches no request; add rules, or remove it")
 	}
 	for i := range s.Spec.Rules {
 		rule, path := &s.Spec.Rules[i], document.Index("spec.rules", i)
@@ -37,15 +37,16 @@ func (l *linter) flowSchema(s *schema) {
 	l.reference(s)
 }
 
-// usersOnly and groupsOnly are names that Kubernetes gives to users and to groups.
+// usersOnly and groupsOnly are the names of users and of groups that are defined by Kubernetes.
 var (
 	usersOnly  = []string{classify.Anonymous, "system:kube-controller-manager", "system:kube-scheduler", "system:kube-proxy", "system:apiserver"}
 	groupsOnly = []string{classify.Authenticated, classify.Unauthenticated, classify.ServiceAccounts, classify.Nodes, "system:masters", "system:bootstrappers", "system:monitoring"}
 )
 
+// subject adds a finding if a subject has the name of another kind of subject.
 func (l *linter) subject(s *schema, path string, subject *config.Subject) {
 	fail := func(field, name, why string) {
-		l.aboutSchema("subject-form", s.FlowSchema, path+field+".name", "%s %q matches nobody: %s", subject.Kind, name, why)
+		l.aboutSchema("subject-form", s.FlowSchema, path+field+".name", "%s %q matches no user: %s", subject.Kind, name, why)
 	}
 	switch subject.Kind {
 	case config.SubjectUser:
@@ -55,7 +56,7 @@ func (l *linter) subject(s *schema, path string, subject *config.Subject) {
 		case slices.Contains(groupsOnly, name) || strings.HasPrefix(name, classify.ServiceAccounts+":"):
 			fail(".user", name, "it is the name of a group; use kind: Group")
 		case strings.HasPrefix(name, classify.ServiceAccountPrefix) && !valid:
-			fail(".user", name, "a service account is called system:serviceaccount:NAMESPACE:NAME; use kind: ServiceAccount")
+			fail(".user", name, "the user name of a service account is system:serviceaccount:NAMESPACE:NAME; use kind: ServiceAccount")
 		}
 	case config.SubjectGroup:
 		switch name := subject.Group.Name; {
@@ -64,14 +65,16 @@ func (l *linter) subject(s *schema, path string, subject *config.Subject) {
 		case slices.Contains(usersOnly, name) || strings.HasPrefix(name, classify.NodePrefix):
 			fail(".group", name, "it is the name of a user; use kind: User")
 		case strings.HasPrefix(name, classify.ServiceAccounts+":") && strings.Contains(name[len(classify.ServiceAccounts)+1:], ":") || name == classify.ServiceAccounts+":":
-			fail(".group", name, "the group of a namespace's service accounts is called system:serviceaccounts:NAMESPACE")
+			fail(".group", name, "the group of the service accounts of a namespace is system:serviceaccounts:NAMESPACE")
 		}
 	}
 }
 
-// bypassing are the subresources whose requests flow control lets pass (see classify.Attributes.PassesBy).
+// bypassing are the subresources whose requests bypass flow control (see classify.Attributes.PassesBy).
 var bypassing = []string{"attach", "exec", "proxy", "log", "portforward"}
 
+// resourceRule adds the findings about a resource rule. If it finds that the rule matches no request,
+// it does not check the scope of the rule.
 func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, path string, r *config.ResourceRule) {
 	dead := false
 	for i, group := range r.APIGroups {
@@ -80,13 +83,13 @@ func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, p
 		switch {
 		case versioned:
 			dead = true
-			l.aboutSchema("api-group-form", s.FlowSchema, at, "apiGroups: %q matches no request: a group is named without its version %q; use %q", group, version, name)
+			l.aboutSchema("api-group-form", s.FlowSchema, at, "apiGroups: %q matches no request: the name of a group does not include the version %q; use %q", group, version, name)
 		case group == "core" || group == "v1":
 			dead = true
 			l.aboutSchema("api-group-form", s.FlowSchema, at, "apiGroups: %q matches no request: the name of the core group is \"\"", group)
 		case group != strings.ToLower(group):
 			dead = true
-			l.aboutSchema("api-group-form", s.FlowSchema, at, "apiGroups: %q matches no request: API groups are lower case; use %q", group, strings.ToLower(group))
+			l.aboutSchema("api-group-form", s.FlowSchema, at, "apiGroups: %q matches no request: API groups are in lower case; use %q", group, strings.ToLower(group))
 		}
 	}
 	for i, item := range r.Resources {
@@ -97,20 +100,20 @@ func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, p
 		case item == config.Wildcard:
 			continue
 		case name == config.Wildcard || strings.Contains(sub, config.Wildcard):
-			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: flow control knows no wildcard beside a subresource; name each, or use \"*\" alone", item)
+			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: a wildcard is supported only as the whole item; name each resource and subresource, or use \"*\"", item)
 		case strings.Contains(name, "."):
 			short, _, _ := strings.Cut(name, ".")
-			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: the group belongs in apiGroups; use %q", item, short)
+			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: the group belongs to apiGroups; use %q", item, short)
 		case meant != "" && meant != name:
-			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: resources are named in the plural and in lower case; use %q", item, meant)
+			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: the name of a resource is the plural in lower case; use %q", item, meant)
 		case name != strings.ToLower(name):
-			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: resources are named in lower case; use %q", item, strings.ToLower(item))
+			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: the name of a resource is in lower case; use %q", item, strings.ToLower(item))
 		case slices.Contains(bypassing, sub):
 			l.aboutSchema("bypasses", s.FlowSchema, at, "resources: %q has no effect: these requests are long-running and bypass flow control; remove it", item)
 			continue
 		default:
 			if !inGroups(r.APIGroups, name) {
-				l.aboutSchema("resource-not-in-group", s.FlowSchema, at, "resources: %q matches no request: API group %s has no such resource; %s", item, list(r.APIGroups), homeOf(name))
+				l.aboutSchema("resource-not-in-group", s.FlowSchema, at, "resources: %q matches no request: API group %s has no such resource; %s", item, list(r.APIGroups), groupHint(name))
 				dead = true
 			}
 			continue
@@ -127,7 +130,7 @@ func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, p
 	}
 }
 
-// inGroups reports whether one of the groups may have the resource.
+// inGroups reports whether at least one of the groups has the resource, or may have it.
 func inGroups(groups []string, resource string) bool {
 	for _, g := range groups {
 		if !slices.Contains(closedGroups, g) || scopeOf(g, resource) != unknownScope {
@@ -137,15 +140,16 @@ func inGroups(groups []string, resource string) bool {
 	return false
 }
 
-// homeOf says in which of Kubernetes' groups there is a resource.
-func homeOf(resource string) string {
+// groupHint returns text that says which groups of Kubernetes have a resource.
+func groupHint(resource string) string {
 	groups := classify.GroupsWith(resource)
 	if len(groups) == 0 {
-		return "look it up in kubectl api-resources"
+		return "kubectl api-resources prints the groups"
 	}
-	return "it is in " + list(groups)
+	return "use " + list(groups)
 }
 
+// list returns names in quotes and separated by commas.
 func list(names []string) string {
 	texts := make([]string, len(names))
 	for i, n := range names {
@@ -154,14 +158,15 @@ func list(names []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// Verbs of requests for one object, which of a namespaced resource name the namespace, and of those
-// for a collection, which need not.
+// Verbs of requests for one object and for a collection. A request for one object of a namespaced
+// resource always has a namespace; a request for a collection may be for all namespaces.
 var (
 	objectVerbs     = space.Of("create", "delete", "get", "patch", "update")
 	collectionVerbs = space.Of("deletecollection", "list", "watch")
 )
 
-// scope notes a rule whose namespaces and clusterScope leave out requests that it seems to be for.
+// scope adds a finding about a rule whose namespaces and clusterScope exclude requests for which the
+// rule seems to be meant.
 func (l *linter) scope(s *schema, rule *config.PolicyRulesWithSubjects, path string, r *config.ResourceRule) {
 	kind, verbs, resources := scope(r), space.Matching(r.Verbs), space.Matching(r.Resources)
 	switch {
@@ -170,16 +175,16 @@ func (l *linter) scope(s *schema, rule *config.PolicyRulesWithSubjects, path str
 			"%s matches no request: %s are cluster-scoped, and requests for them have no namespace; set clusterScope: true", path, list(r.Resources))
 	case kind == namespacedScope && len(r.Namespaces) == 0 && verbs.And(collectionVerbs).Empty():
 		l.aboutSchema("scope", s.FlowSchema, path+".namespaces",
-			"%s matches no request: %s for %s always name a namespace; add namespaces: [\"*\"]", path, list(r.Verbs), list(r.Resources))
+			"%s matches no request: requests with verb %s for %s always have a namespace; add namespaces: [\"*\"]", path, list(r.Verbs), list(r.Resources))
 	case kind != clusterScope && !r.ClusterScope && len(r.Namespaces) == 1 && r.Namespaces[0] == config.Wildcard:
 		explicit := slices.Contains(r.Verbs, "list") || slices.Contains(r.Verbs, "watch")
 		if listable(resources) && (explicit || verbs.Infinite() && resources.Infinite()) {
 			l.missed("cluster-wide-list", s, rule, path+".clusterScope", path, r, space.Of("list", "watch"), space.Of(""),
-				"%s misses lists and watches over all namespaces: they have no namespace, and namespaces: [\"*\"] does not match them; for example %s goes to %s; add clusterScope: true")
+				"%s does not match lists and watches over all namespaces: they have no namespace, and namespaces: [\"*\"] does not match them; for example %s goes to %s; add clusterScope: true")
 		}
 	case r.ClusterScope && len(r.Namespaces) == 0 && (kind == namespacedScope || resources.Infinite()):
 		l.missed("namespaces-missing", s, rule, path+".namespaces", path, r, objectVerbs, space.Except(""),
-			"%s misses requests in namespaces: clusterScope: true matches only requests without a namespace; for example %s goes to %s; add namespaces: [\"*\"]")
+			"%s does not match requests in namespaces: clusterScope: true matches only requests without a namespace; for example %s goes to %s; add namespaces: [\"*\"]")
 	}
 }
 
@@ -219,10 +224,11 @@ func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjec
 	}
 }
 
-// httpVerbs are what rules may name of the verbs of requests that are not for a resource: HTTP
-// methods in lower case.
+// httpVerbs are the verbs in a rule that can match a request that is not for a resource. The verb of
+// such a request is its HTTP method in lower case; validation does not allow other methods in a rule.
 var httpVerbs = []string{"get", "delete", "patch", config.Wildcard}
 
+// nonResourceRule adds the findings about a non-resource rule.
 func (l *linter) nonResourceRule(s *schema, path string, r *config.NonResourceRule) {
 	for i, verb := range r.Verbs {
 		if !slices.Contains(httpVerbs, verb) {
@@ -235,7 +241,7 @@ func (l *linter) nonResourceRule(s *schema, path string, r *config.NonResourceRu
 		steps := strings.Split(strings.Trim(strings.TrimSuffix(url, "*"), "/"), "/")
 		switch {
 		case steps[0] == "api" && len(steps) >= 3 || steps[0] == "apis" && len(steps) >= 4:
-			l.aboutSchema("resource-path", s.FlowSchema, at, "nonResourceURLs: %q matches no request: requests below it are for resources; use resourceRules", url)
+			l.aboutSchema("resource-path", s.FlowSchema, at, "nonResourceURLs: %q matches no request: requests with this path are for resources; use resourceRules", url)
 		case strings.ContainsAny(url, "?#"):
 			l.aboutSchema("resource-path", s.FlowSchema, at, "nonResourceURLs: %q matches no request: the path of a request has no query; use %q", url, url[:strings.IndexAny(url, "?#")])
 		case len(steps) >= 2 && steps[0] == "debug" && steps[1] == "pprof":
@@ -244,7 +250,7 @@ func (l *linter) nonResourceRule(s *schema, path string, r *config.NonResourceRu
 	}
 }
 
-// manyUsers reports whether a subject holds an open number of users.
+// manyUsers reports whether a subject matches an unlimited number of users.
 func manyUsers(s *config.Subject) bool {
 	if space.Everyone(s) || s.Kind == config.SubjectServiceAccount && s.ServiceAccount.Name == config.Wildcard {
 		return true
@@ -253,7 +259,7 @@ func manyUsers(s *config.Subject) bool {
 		strings.HasPrefix(s.Group.Name, classify.ServiceAccounts+":"))
 }
 
-// reference notes what is wrong with sending these requests to this level.
+// reference adds the findings about the priority level to which a FlowSchema refers.
 func (l *linter) reference(s *schema) {
 	const field = "spec.priorityLevelConfiguration.name"
 	name := s.level()
@@ -264,14 +270,14 @@ func (l *linter) reference(s *schema) {
 			for _, p := range l.all.PriorityLevels {
 				names = append(names, p.Name)
 			}
-			l.aboutSchema("dangling", s.FlowSchema, field, "is ignored by the server: there is no priority level %q, neither here nor among those that a server creates%s", name, document.Suggest(name, names))
+			l.aboutSchema("dangling", s.FlowSchema, field, "is ignored by the server: there is no priority level %q in the files or among those that a server creates%s", name, document.Suggest(name, names))
 		}
 		return
 	}
 	switch name {
 	case config.CatchAll:
 		l.aboutSchema("catch-all-used", s.FlowSchema, field,
-			"uses priority level %s, which has %d seats and no queue and is meant for requests that nothing else matches; use another level", name, p.Nominal)
+			"refers to priority level %s, which has %d seats and no queues and is meant for requests that no other FlowSchema matches; use another level", name, p.Nominal)
 	case config.Exempt:
 		l.exempt(s, field)
 	}
@@ -283,14 +289,14 @@ func (l *linter) reference(s *schema) {
 		at := "spec.distinguisherMethod.type"
 		switch {
 		case q == nil && name != config.CatchAll || q != nil && q.Queues == 1:
-			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s has no effect: priority level %s has no queues, or only one, to keep flows apart", m.Type, name)
+			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s has no effect: priority level %s has fewer than two queues, so that its flows are not separated", m.Type, name)
 		case m.Type == config.ByNamespace && len(s.parts) > 0 && !namespaced:
-			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s makes one flow of all: no request that its rules match has a namespace; use %s", m.Type, config.ByUser)
+			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s makes all requests one flow: no request that the rules match has a namespace; use %s", m.Type, config.ByUser)
 		}
 	}
 }
 
-// exempt notes traffic that should not be without a limit.
+// exempt adds findings about requests that should not be exempt from limits.
 func (l *linter) exempt(s *schema, field string) {
 	many, found := "", false
 	for i := range s.Spec.Rules {
@@ -303,19 +309,20 @@ func (l *linter) exempt(s *schema, field string) {
 			if wide && many == "" && manyUsers(&rule.Subjects[j]) {
 				many = document.Index(document.Index("spec.rules", i)+".subjects", j)
 				l.aboutSchema("exempt-many", s.FlowSchema, many,
-					"exempts %s from all limits: a burst of its requests is not queued and delays everybody; use a level with a limit, or fewer users", subjectName(&rule.Subjects[j]))
+					"exempts %s from all limits: a burst of its requests is not queued and delays all other requests; use a level with a limit, or fewer users", subjectName(&rule.Subjects[j]))
 			}
 		}
 		for j := range rule.ResourceRules {
 			if !found && lists(space.BoxOf(&rule.ResourceRules[j])) {
 				found = true
 				l.aboutSchema("exempt-lists", s.FlowSchema, document.Index(document.Index("spec.rules", i)+".resourceRules", j)+".verbs",
-					"exempts lists from all limits: lists are the requests that cost a server most memory, and nothing bounds how many run at once; send list to a level with a limit")
+					"exempts lists from all limits: lists need more memory of the server than other requests, and any number of them may be executed at the same time; use a level with a limit for lists")
 			}
 		}
 	}
 }
 
+// subjectName returns a subject with its kind.
 func subjectName(s *config.Subject) string {
 	switch s.Kind {
 	case config.SubjectUser:

@@ -14,23 +14,23 @@ import (
 	"apfsim/lint"
 )
 
-// generator makes small configurations and requests that meet often.
+// generator draws configurations and requests from few values, so that rules often match.
 type generator struct{ *rand.Rand }
 
-func pick[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
+func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
-func (g *generator) some(of ...string) []string {
+func (g *generator) some(from ...string) []string {
 	if g.IntN(3) == 0 {
 		return []string{"*"}
 	}
 	var items []string
-	for _, x := range of {
+	for _, x := range from {
 		if g.IntN(2) == 0 {
 			items = append(items, x)
 		}
 	}
 	if len(items) == 0 {
-		items = []string{of[0]}
+		items = []string{from[0]}
 	}
 	return items
 }
@@ -74,7 +74,7 @@ func (g *generator) schema(name string) *config.FlowSchema {
 	return s
 }
 
-// request returns a request of a user with the groups that authenticators give.
+// request draws a request of a user with the groups that authenticators give.
 func (g *generator) request() *classify.Attributes {
 	a := &classify.Attributes{Verb: pick(g, "get", "list", "update", "patch", "watch")}
 	switch g.IntN(5) {
@@ -88,7 +88,7 @@ func (g *generator) request() *classify.Attributes {
 		a.User, a.Groups = "system:node:n", []string{"system:nodes", "system:authenticated"}
 	default:
 		a.User, a.Groups = pick(g, "alice", "bob"), []string{"system:authenticated"}
-		// By impersonation anybody may come to a group of service accounts.
+		// By impersonation a user may be in a group of service accounts.
 		if g.IntN(2) == 0 {
 			a.Groups = append(a.Groups, pick(g, []string{"dev"}, []string{"system:nodes"}, []string{"system:serviceaccounts"},
 				[]string{"system:serviceaccounts", "system:serviceaccounts:a"})...)
@@ -103,11 +103,11 @@ func (g *generator) request() *classify.Attributes {
 	return a
 }
 
-// A FlowSchema that is said to be shadowed never wins, in the classifier that the simulator uses, and
-// most of those that never win are said to be.
-func TestShadowedNeverWins(t *testing.T) {
+// The classifier assigns no request to a FlowSchema with the finding "shadowed". Most FlowSchemas to
+// which it assigns no request have this finding.
+func TestShadowedFlowSchemasGetNoRequests(t *testing.T) {
 	g := &generator{rand.New(rand.NewPCG(1, 2))}
-	said, silent := 0, 0
+	found, missed := 0, 0
 	for range 1500 {
 		var objects config.Objects
 		for i := range 2 + g.IntN(4) {
@@ -127,17 +127,17 @@ func TestShadowedNeverWins(t *testing.T) {
 			})
 			switch {
 			case shadowed && wins[s.Name]:
-				t.Fatalf("%s is said to be shadowed and wins: %s", s.Name, describe(objects))
+				t.Fatalf("%s has the finding shadowed, but gets a request: %s", s.Name, describe(objects))
 			case shadowed:
-				said++
+				found++
 			case !wins[s.Name]:
-				silent++
+				missed++
 			}
 		}
 	}
-	t.Logf("%d FlowSchemas are shadowed; %d others did not win", said, silent)
-	if said < 200 || silent > said {
-		t.Errorf("%d FlowSchemas are said to be shadowed, and %d others did not win; want at least 200, and fewer others", said, silent)
+	t.Logf("%d FlowSchemas are shadowed; %d others got no request", found, missed)
+	if found < 200 || missed > found {
+		t.Errorf("%d FlowSchemas are shadowed, and %d others got no request; want at least 200, and fewer others", found, missed)
 	}
 }
 
@@ -150,7 +150,7 @@ func describe(o config.Objects) string {
 	return b.String()
 }
 
-// quoted reads the example of a finding back: "list" of pods of apps in namespace a by USER.
+// quoted returns the parts of the example in a message: "list" of pods of apps in namespace a by USER.
 func quoted(t *testing.T, message string) (verb, rest, user string) {
 	t.Helper()
 	_, example, _ := strings.Cut(message, "for example ")
@@ -163,8 +163,8 @@ func quoted(t *testing.T, message string) (verb, rest, user string) {
 	return verb, what, strings.TrimSuffix(user, ")")
 }
 
-// groupsOf returns the groups of the users that examples speak of, someone being in every group that
-// the message does not name.
+// groupsOf returns the groups of the users in examples. The message does not name the groups of the
+// user "someone".
 func groupsOf(user string) []string {
 	switch {
 	case user == "system:anonymous":
@@ -180,9 +180,9 @@ func groupsOf(user string) []string {
 	return []string{"system:authenticated"}
 }
 
-// The example of an overlap or of a part that is shadowed goes to the FlowSchema that the finding
-// names, and would go to the one that it is about if that came first.
-func TestExamplesOfFindingsGoWhereTheySay(t *testing.T) {
+// The example of an overlap or of a shadowed part is assigned to the FlowSchema that the message
+// names. If the FlowSchema that the finding is about came first, the example would be assigned to it.
+func TestExamplesOfFindingsAreClassifiedAsStated(t *testing.T) {
 	g := &generator{rand.New(rand.NewPCG(3, 4))}
 	seen := map[string]int{}
 	for range 1000 {

@@ -65,8 +65,8 @@ func (l *linter) shadowed(s *schema, earlier []*schema, earlierParts []space.Par
 	}
 }
 
-// wholly notes that nothing is left to a FlowSchema. If it is one of the base, the finding is about
-// the first given one that takes its requests.
+// wholly adds a finding about a FlowSchema all parts of which are shadowed. If the FlowSchema is one
+// of the base, the finding is about the first checked FlowSchema that takes its requests.
 func (l *linter) wholly(s *schema, shadows []shadow) {
 	var by []string
 	least := s.Spec.MatchingPrecedence
@@ -96,8 +96,8 @@ func (l *linter) wholly(s *schema, shadows []shadow) {
 	}
 }
 
-// partly notes which subjects and rules of a FlowSchema have no effect although others have. It is no
-// harm if the requests come to the same priority level.
+// partly adds findings about subjects and rules of a FlowSchema that are shadowed while others are
+// not. It adds none if the requests are assigned to the same priority level anyway.
 func (l *linter) partly(s *schema, shadows []shadow) {
 	wholeRule, wholeSubject := map[string]bool{}, map[string]bool{}
 	for i := range s.parts {
@@ -109,7 +109,7 @@ func (l *linter) partly(s *schema, shadows []shadow) {
 			wholeRule[part.RulePath], wholeSubject[part.SubjectPath] = false, false
 		}
 	}
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	for _, d := range shadows {
 		if d.by.level() == s.level() {
 			continue
@@ -121,10 +121,10 @@ func (l *linter) partly(s *schema, shadows []shadow) {
 		case wholeRule[d.RulePath]:
 			what = d.RulePath + " has no effect"
 		}
-		if said[what] {
+		if reported[what] {
 			continue
 		}
-		said[what] = true
+		reported[what] = true
 		l.aboutSchema("shadowed-part", s.FlowSchema, path,
 			"%s: all its requests go to an earlier FlowSchema (for example %s goes to %s); remove it, or give this FlowSchema a matchingPrecedence below %d",
 			what, sentence(d.request), describe(d.by), d.by.Spec.MatchingPrecedence)
@@ -172,7 +172,7 @@ func samePart(a, b *space.Part) bool {
 
 // schemaOf returns the FlowSchema to which the classifier assigns a request, or nil if there is none.
 func (l *linter) schemaOf(a *classify.Attributes) *schema {
-	won := l.real.Match(a)
+	won := l.classifier.Match(a)
 	for _, s := range l.ordered {
 		if s.FlowSchema == won {
 			return s
@@ -181,12 +181,12 @@ func (l *linter) schemaOf(a *classify.Attributes) *schema {
 	return nil
 }
 
-// describe names a FlowSchema with what decides its place and effect.
+// describe returns a FlowSchema with its precedence and its priority level.
 func describe(s *schema) string {
 	return fmt.Sprintf("%s (precedence %d, priority level %s)", s.Name, s.Spec.MatchingPrecedence, s.level())
 }
 
-// sentence describes a request.
+// sentence returns a description of a request.
 func sentence(a *classify.Attributes) string {
 	if !a.IsResource() {
 		return fmt.Sprintf("%q of %s by %s", a.Verb, a.Path, a.User)

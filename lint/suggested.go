@@ -10,17 +10,18 @@ import (
 	"apfsim/core/config"
 )
 
-// firstWithAutoupdate is the release from which servers put suggested objects right.
+// firstWithAutoupdate is the release from which servers restore the specs of suggested objects.
 const firstWithAutoupdate = 22
 
-// autoupdate is the annotation that tells a server whether it may put an object right.
+// autoupdate is the annotation that says whether a server may restore the spec of an object.
 const autoupdate = "apf.kubernetes.io/autoupdate-spec"
 
-// releases are the Kubernetes releases, 1.x, in which the objects that a server creates changed.
+// releases are the Kubernetes releases 1.x in which the objects that a server creates changed.
 var releases = []int{18, 19, 20, 22, 24, 26, 34}
 
-// Suggested returns what a server of Kubernetes 1.minor creates, but for the shares of catch-all before
-// 1.20 (k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap of that release). They are the caller's to change.
+// Suggested returns the objects that a server of Kubernetes 1.minor creates
+// (k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap of that release), with one exception: before 1.20
+// the shares of catch-all are those of 1.20. Every call makes new objects, which the caller may change.
 func Suggested(minor int) config.Objects {
 	o := config.Suggested()
 	level := func(name string) *config.LimitedSpec { return o.PriorityLevel(name).Spec.Limited }
@@ -66,7 +67,7 @@ func kubeSystem(account string) config.Subject {
 	return config.Subject{Kind: config.SubjectServiceAccount, ServiceAccount: &config.ServiceAccountSubject{Namespace: "kube-system", Name: account}}
 }
 
-// elects matches what a leader election does.
+// elects returns a rule that matches the requests of a leader election.
 func elects(resources []string, group string) config.ResourceRule {
 	return config.ResourceRule{Verbs: []string{"get", "create", "update"}, APIGroups: []string{group}, Resources: resources, Namespaces: []string{config.Wildcard}}
 }
@@ -80,7 +81,7 @@ func kubeSystemSchema(name, level string, precedence int32, subjects []config.Su
 	}}
 }
 
-// sets are what servers of each of the releases create.
+// sets are the objects that the servers of each of the releases create.
 var sets = func() (all []config.Objects) {
 	for _, minor := range releases {
 		all = append(all, Suggested(minor))
@@ -102,36 +103,37 @@ func suggestedLevel(o config.Objects, name string) any {
 	return nil
 }
 
-// likeness says how an object compares with those that servers create.
+// likeness is the result of comparing an object with those that servers create.
 type likeness int
 
 const (
-	ownName   likeness = iota // the release creates no object of this name
-	changed                   // it does, with another spec
-	unchanged                 // this release or another creates it with this spec
+	ownName   likeness = iota // a server of the release creates no object with this name
+	changed                   // it creates an object with this name and another spec
+	unchanged                 // a server of this or another release creates the object with this spec
 )
 
-// sameSpec compares a spec with that of the object of its name.
-func (l *linter) sameSpec(of func(config.Objects, string) any, name string, spec any) likeness {
+// sameSpec compares the spec of an object with those of suggested objects with the same name, which
+// specOf returns.
+func (l *linter) sameSpec(specOf func(config.Objects, string) any, name string, spec any) likeness {
 	switch {
-	case createdAnywhere(of, name, spec):
+	case createdAnywhere(specOf, name, spec):
 		return unchanged
-	case of(Suggested(l.in.Minor), name) != nil:
+	case specOf(Suggested(l.in.Minor), name) != nil:
 		return changed
 	}
 	return ownName
 }
 
-func createdAnywhere(of func(config.Objects, string) any, name string, spec any) bool {
-	return slices.ContainsFunc(sets, func(set config.Objects) bool { return reflect.DeepEqual(of(set, name), spec) })
+func createdAnywhere(specOf func(config.Objects, string) any, name string, spec any) bool {
+	return slices.ContainsFunc(sets, func(set config.Objects) bool { return reflect.DeepEqual(specOf(set, name), spec) })
 }
 
-// suggestedAnywhere reports whether some release creates the FlowSchema as it is.
+// suggestedAnywhere reports whether servers of some release create the FlowSchema with this spec.
 func suggestedAnywhere(s *config.FlowSchema) bool {
 	return createdAnywhere(suggestedSchema, s.Name, s.Spec)
 }
 
-// undone notes an object that a server does not leave as it is.
+// undone adds a finding about an object that a server changes or deletes.
 func (l *linter) undone(kind, name string, origin *config.Origin, like likeness) {
 	if l.in.Minor < firstWithAutoupdate || mandatory(name) || origin == nil {
 		return
@@ -143,18 +145,18 @@ func (l *linter) undone(kind, name string, origin *config.Origin, like likeness)
 	}
 	switch {
 	case like == ownName && value == "true":
-		add("the server deletes it within a minute: the annotation %s: \"true\" says that it is one of the suggested objects, and it is not; remove the annotation", autoupdate)
+		add("the server deletes it within a minute: the annotation %s: \"true\" marks it as a suggested object, but there is no suggested object with this name; remove the annotation", autoupdate)
 	case like != changed || value == "false":
 	case value == "true":
-		add("the server puts its spec back within a minute: it differs from the suggested one, and the annotation %s is \"true\"; set it to \"false\"", autoupdate)
+		add("the server restores the suggested spec within a minute: the annotation %s is \"true\"; set it to \"false\"", autoupdate)
 	case value == "" && origin.Generation == 1:
-		add("the server puts its spec back within a minute: it differs from the suggested one, and an object of generation 1 without the annotation %s counts as the server's; set it to \"false\"", autoupdate)
+		add("the server restores the suggested spec within a minute: it maintains an object of generation 1 without the annotation %s; set the annotation to \"false\"", autoupdate)
 	case value == "" && origin.Generation == 0:
-		add("when it is applied, the server puts its spec back within a minute: it differs from the suggested one, and the object in the cluster keeps the annotation %s: \"true\"; set it to \"false\"", autoupdate)
+		add("after it is applied, the server restores the suggested spec within a minute: the object in the cluster keeps the annotation %s: \"true\"; set it to \"false\"", autoupdate)
 	}
 }
 
-// version notes an API version that the server does not know.
+// version adds a finding about an API version that a server of the release does not serve.
 func (l *linter) version(kind, name string, origin *config.Origin) {
 	if origin == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"apfsim/lint"
 )
 
-// exported returns objects as a server keeps them: with its annotation, of generation 1, and read
-// from a file.
+// exported returns objects as they are read from an export of a server: with the server's annotation
+// and generation 1.
 func exported(t *testing.T, o config.Objects) config.Objects {
 	t.Helper()
 	list := o.Manifest().(map[string]any)
@@ -31,8 +31,8 @@ func exported(t *testing.T, o config.Objects) config.Objects {
 	return objects
 }
 
-// What servers create themselves gives no warning, in any release and beside what any other creates.
-func TestSuggestedObjectsAreSilent(t *testing.T) {
+// The objects that servers create have no warnings, for any release and with any base.
+func TestSuggestedObjectsHaveNoWarnings(t *testing.T) {
 	for minor := 18; minor <= 37; minor++ {
 		objects := exported(t, lint.Suggested(minor))
 		for name, base := range map[string]config.Objects{
@@ -47,8 +47,8 @@ func TestSuggestedObjectsAreSilent(t *testing.T) {
 	}
 }
 
-// Nor does a new cluster of 1.37, nor the suggested objects of one of 1.36 to which others were added:
-// a level without a FlowSchema, and hands of 2 out of 8 queues.
+// A new cluster of 1.37 has no warnings. In a cluster of 1.36 with additional objects, only these have
+// warnings: a level without a FlowSchema, and hands of 2 out of 8 queues.
 func TestExportedClusters(t *testing.T) {
 	for _, test := range []struct{ file, want string }{
 		{"../scenarios/config/cluster-flowcontrol.yaml", ""},
@@ -71,7 +71,7 @@ func TestExportedClusters(t *testing.T) {
 	}
 }
 
-// The objects that 1.37 suggests are those of the configuration package.
+// The suggested objects of 1.37 are those of core/config.
 func TestSuggestedOfTheNewestRelease(t *testing.T) {
 	if got, want := fmt.Sprint(lint.Suggested(37).Manifest()), fmt.Sprint(config.Suggested().Manifest()); got != want {
 		t.Errorf("Suggested(37) is\n%s\nwant\n%s", got, want)
