@@ -90,7 +90,7 @@ conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
 FUZZTIME := 5000x
 FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode document:FuzzPath \
 	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors document/yaml:FuzzParse \
-	sim/scenario:FuzzScenario sim/trace:FuzzTrace sim/metric:FuzzThreshold \
+	sim/scenario/loader:FuzzScenario sim/trace:FuzzTrace sim/metric:FuzzThreshold \
 	sim/metric:FuzzParseName experiment:FuzzOver lint:FuzzCheck
 
 .PHONY: fuzz

@@ -11,14 +11,16 @@ import (
 	"apfsim/document"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 )
 
 // mostPoints is how many points a grid has at most: all are read before the first is run.
 const mostPoints = 10_000
 
 // assignOver is the assignment that an --over makes at a point.
-func assignOver(path, value string) scenario.Assignment {
-	return scenario.Assignment{Option: "--over", Text: path + "=" + value}
+func assignOver(path, value string) assign.Assignment {
+	return assign.Assignment{Option: "--over", Text: path + "=" + value}
 }
 
 // overPosition is where a mistake in an --over is.
@@ -33,7 +35,7 @@ func parseOver(texts []string) ([]reports.SweepParameter, document.Errors) {
 	points := 1
 	for _, text := range texts {
 		fail := func(format string, args ...any) { mistakes.Add(overPosition(text), "", format, args...) }
-		path, list, found := scenario.Cut(text, '=')
+		path, list, found := assign.Cut(text, '=')
 		if !found {
 			fail("want PATH=VALUE,VALUE,..., as 'spec.workload[elephants].clients=1,4,16'")
 			continue
@@ -42,7 +44,7 @@ func parseOver(texts []string) ([]reports.SweepParameter, document.Errors) {
 		before := len(mistakes)
 		for rest, more := list, true; more; {
 			var value string
-			value, rest, more = scenario.Cut(rest, ',')
+			value, rest, more = assign.Cut(rest, ',')
 			switch value = strings.TrimSpace(value); {
 			case value == "":
 				fail("a value is missing; want PATH=VALUE,VALUE,..., and null for none")
@@ -51,7 +53,7 @@ func parseOver(texts []string) ([]reports.SweepParameter, document.Errors) {
 			}
 			p.Values = append(p.Values, value)
 		}
-		if err := scenario.CheckPath(p.Path); err != nil {
+		if err := assign.CheckPath(p.Path); err != nil {
 			fail("%v", err)
 		}
 		if document.Within(p.Path, "spec.seed") || document.Within(p.Path, "spec.replications") {
@@ -75,7 +77,7 @@ func parseOver(texts []string) ([]reports.SweepParameter, document.Errors) {
 func resolve(all []reports.SweepParameter, sc *scenario.Scenario) (valid []reports.SweepParameter, mistakes document.Errors) {
 	var paths []string // of the valid ones
 	for _, p := range all {
-		path, err := sc.Path(p.Path)
+		path, err := assign.Path(sc, p.Path)
 		if err != nil {
 			mistakes.Add(overPosition(p.Path), "", "%v", err)
 			continue
@@ -99,9 +101,9 @@ type Grid struct {
 
 // NewGrid reads the scenario at every point of the grid of PATH=VALUE,VALUE,... for the program's
 // version. All mistakes are told together.
-func NewGrid(ctx context.Context, version, arg string, over []string, options scenario.Options, progress reports.Progress) (*Grid, error) {
+func NewGrid(ctx context.Context, version, arg string, over []string, options loader.Options, progress reports.Progress) (*Grid, error) {
 	parameters, mistakes := parseOver(over)
-	options.Cache = scenario.NewCache()
+	options.Cache = loader.NewCache()
 	// What it is read from is found once and read once: all points are of the same text.
 	file, wrong := find(arg)
 	err := wrong.Err()

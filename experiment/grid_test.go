@@ -12,7 +12,8 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/reports"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -52,11 +53,11 @@ func TestLevelsAreSetAsByAFile(t *testing.T) {
 	g, err := NewGrid(t.Context(), "v0", file, []string{
 		"level[workload-low].nominalConcurrencyShares=1,7", `level["workload-low"].lendablePercent=8`, "level[workload-low].borrowingLimitPercent=null",
 		"level[workload-low].queues=5", "level[workload-low].handSize=3", "level[workload-low].queueLengthLimit=9",
-	}, scenario.Options{ConfigFiles: []string{before}}, func(int, int) {})
+	}, loader.Options{ConfigFiles: []string{before}}, func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Load([]string{file}, scenario.Options{ConfigFiles: []string{after}})
+	want, err := Load([]string{file}, loader.Options{ConfigFiles: []string{after}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +81,9 @@ func TestPointsDoNotMix(t *testing.T) {
 	for i := range values {
 		over += fmt.Sprintf("%ds,", i+1)
 	}
-	set := scenario.Assignments("--set", []string{"spec.seed=7", "spec.warmup=500ms", "spec.replications=3"})
-	set = append(make([]scenario.Assignment, 0, 8), set...) // with room for more
-	g, err := NewGrid(t.Context(), "v0", "elephants-and-mice", []string{strings.TrimSuffix(over, ",")}, scenario.Options{Set: set}, func(int, int) {})
+	set := assign.New("--set", []string{"spec.seed=7", "spec.warmup=500ms", "spec.replications=3"})
+	set = append(make([]assign.Assignment, 0, 8), set...) // with room for more
+	g, err := NewGrid(t.Context(), "v0", "elephants-and-mice", []string{strings.TrimSuffix(over, ",")}, loader.Options{Set: set}, func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func FuzzOver(f *testing.F) {
 	for _, text := range []string{"spec.workload[mice].clients=1,2", `level["workload-low"].queues=1`, "level[workload-low].handSize={,x", "spec.workload[=1", `level["=`} {
 		f.Add(text)
 	}
-	loaded, err := Load([]string{"elephants-and-mice"}, scenario.Options{})
+	loaded, err := Load([]string{"elephants-and-mice"}, loader.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestFilesThatChangeWhilePointsAreRead(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			g, err := NewGrid(t.Context(), "v0", file, []string{"spec.duration=" + strings.Join(over, ",")}, scenario.Options{ConfigFiles: []string{config}}, func(i, n int) {
+			g, err := NewGrid(t.Context(), "v0", file, []string{"spec.duration=" + strings.Join(over, ",")}, loader.Options{ConfigFiles: []string{config}}, func(i, n int) {
 				if i == 0 {
 					if err := change(file, config); err != nil {
 						t.Error(err)

@@ -14,11 +14,12 @@ import (
 	"apfsim/document"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 )
 
 // Load reads scenarios, from files, from standard input or from the library. Their mistakes come together, as
 // document.Errors.
-func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error) {
+func Load(args []string, options loader.Options) ([]*scenario.Scenario, error) {
 	var loaded []*scenario.Scenario
 	var mistakes document.Errors
 	from := map[string]string{}
@@ -41,7 +42,7 @@ func Load(args []string, options scenario.Options) ([]*scenario.Scenario, error)
 }
 
 // LoadOne reads the only scenario of a file, or one of the library.
-func LoadOne(arg string, options scenario.Options) (*scenario.Scenario, error) {
+func LoadOne(arg string, options loader.Options) (*scenario.Scenario, error) {
 	file, wrong := find(arg)
 	if len(wrong) > 0 {
 		return nil, wrong
@@ -61,19 +62,19 @@ func find(arg string) (file found, wrong document.Errors) {
 	present, inLibrary := scenarios.Find(arg)
 	info, err := os.Stat(arg)
 	switch {
-	case arg == scenario.Stdin, err == nil && !(inLibrary && info.IsDir()): // as one of results is called
+	case arg == loader.Stdin, err == nil && !(inLibrary && info.IsDir()): // as one of results is called
 		return found{name: arg}, nil
 	case inLibrary:
 		return found{scenarios.Files, scenarios.File(present), scenarios.RenameNote(arg)}, nil
 	}
-	near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), scenario.Beside(nil, arg)))
+	near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), loader.Beside(nil, arg)))
 	wrong.Add(document.Position{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
 	return file, wrong
 }
 
 // load reads the scenarios of the file. The first one has the note on a former name.
-func (f found) load(options scenario.Options) ([]*scenario.Scenario, document.Errors) {
-	loaded, wrong := scenario.Load(f.files, f.name, options)
+func (f found) load(options loader.Options) ([]*scenario.Scenario, document.Errors) {
+	loaded, wrong := loader.Load(f.files, f.name, options)
 	if f.note != "" && len(loaded) > 0 {
 		loaded[0].Notes.Add(document.Position{}, "", "%s", f.note)
 	}
@@ -81,7 +82,7 @@ func (f found) load(options scenario.Options) ([]*scenario.Scenario, document.Er
 }
 
 // one reads the only scenario of the file that the user calls arg.
-func (f found) one(arg string, options scenario.Options) (*scenario.Scenario, error) {
+func (f found) one(arg string, options loader.Options) (*scenario.Scenario, error) {
 	loaded, wrong := f.load(options)
 	switch {
 	case len(wrong) > 0:

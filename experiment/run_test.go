@@ -8,12 +8,12 @@ import (
 
 	"apfsim/internal/atomicfile"
 	"apfsim/sim"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 )
 
 // All outputs that cannot be begun are told, and no other stays behind.
 func TestOutputsThatCannotBeBegun(t *testing.T) {
-	sc, err := LoadOne("elephants-and-mice", scenario.Options{})
+	sc, err := LoadOne("elephants-and-mice", loader.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
 )
 
@@ -90,7 +90,7 @@ func TestFingerprintTellsDecisionsApart(t *testing.T) {
 // Of an adjustment, its time and the levels' names and limits count.
 func TestFingerprintTellsAdjustmentsApart(t *testing.T) {
 	adjusted := func(level string, seats int, nowNs int64) string {
-		scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(`
+		scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(`
 apiVersion: apfsim/v1alpha1
 kind: Scenario
 metadata: {name: any}
@@ -105,7 +105,7 @@ spec:
       spec: {type: Limited, limited: {limitResponse: {type: Reject}}}
   workload:
   - {name: w, as: {user: u}, request: {verb: get, path: /}, execution: 1ms, arrivals: {poisson: {rate: 1/s}}}
-`)}}, "s.yaml", scenario.Options{})
+`)}}, "s.yaml", loader.Options{})
 		if err := mistakes.Err(); err != nil {
 			t.Fatal(err)
 		}

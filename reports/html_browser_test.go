@@ -20,7 +20,7 @@ import (
 
 	"apfsim/reports"
 	"apfsim/sim"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -172,7 +172,7 @@ func interval(t *testing.T, text string) (from, to float64) {
 
 func simulated(t *testing.T, yaml string) *reports.Result {
 	t.Helper()
-	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(yaml)}}, "s.yaml", scenario.Options{})
+	scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(yaml)}}, "s.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}

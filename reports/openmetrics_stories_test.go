@@ -20,7 +20,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/reports"
 	"apfsim/sim"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -80,7 +80,7 @@ spec:
 func sampled(t *testing.T, text string, trace []string, intervalNs int64) map[int64]map[string]float64 {
 	t.Helper()
 	files := fstest.MapFS{"s.yaml": {Data: []byte(text)}, "trace.jsonl": {Data: []byte(strings.Join(trace, "\n"))}}
-	scenarios, mistakes := scenario.Load(files, "s.yaml", scenario.Options{})
+	scenarios, mistakes := loader.Load(files, "s.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"apfsim/reports"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
 )
 
@@ -40,7 +41,7 @@ const motley = crowded + `
 
 func loadOne(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
-	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{})
+	scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}

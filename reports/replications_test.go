@@ -16,6 +16,8 @@ import (
 	"apfsim/reports"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -41,7 +43,7 @@ func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *report
 
 func load(t testing.TB, text string, set ...string) *scenario.Scenario {
 	t.Helper()
-	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{Set: scenario.Assignments("--set", set)})
+	scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", loader.Options{Set: assign.New("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"apfsim/reports"
 	"apfsim/sim"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
 )
 
@@ -70,7 +70,7 @@ func (c *census) Tick(nowNs int64) int64 {
 
 func simulate(t *testing.T, intervalNs int64) (*reports.Result, *census, []byte) {
 	t.Helper()
-	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(crowded)}}, "s.yaml", scenario.Options{})
+	scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(crowded)}}, "s.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,14 @@ import (
 
 	"apfsim/reports"
 	"apfsim/sim"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 )
 
 // resultOf simulates the one scenario of a text.
 func resultOf(t testing.TB, text string, set ...string) *reports.Result {
 	t.Helper()
-	scenarios, mistakes := scenario.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", scenario.Options{Set: scenario.Assignments("--set", set)})
+	scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", loader.Options{Set: assign.New("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
 )
 
@@ -53,7 +54,7 @@ func storyScenario() *scenario.Scenario {
 	sc.Spec.Seed = 7
 	sc.Spec.Warmup, sc.Spec.Duration = quantity.Duration(10*second), quantity.Duration(30*second)
 	sc.Spec.Servers.FlowControl = scenario.PriorityAndFairness
-	sc.Spec.Workload = []scenario.Workload{{Name: "elephants"}, {Name: "mice"}, {Name: "unheard"}}
+	sc.Spec.Workload = []traffic.Workload{{Name: "elephants"}, {Name: "mice"}, {Name: "unheard"}}
 	return sc
 }
 

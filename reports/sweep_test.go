@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -471,7 +472,7 @@ func TestDifferencesOfSweeps(t *testing.T) {
 
 func TestChosenCharts(t *testing.T) {
 	sc := &scenario.Scenario{}
-	sc.Spec.Workload = []scenario.Workload{{Name: "mice"}, {Name: "a,b"}}
+	sc.Spec.Workload = []traffic.Workload{{Name: "mice"}, {Name: "a,b"}}
 	s := smallSweep()
 	if err := s.SetCharts(nil, []*scenario.Scenario{sc}); err != nil {
 		t.Fatal(err)

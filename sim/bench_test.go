@@ -12,6 +12,8 @@ import (
 	"apfsim/reports"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 )
 
 // oneLevel is a load on one priority level: Poisson arrivals, exponential service of
@@ -83,7 +85,7 @@ func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
 			fmt.Sprintf("spec.resources=[{resource: pods, objects: %d, averageBytes: 1000}]", 100*l.width),
 			fmt.Sprintf(`spec.workload[0].request={verb: list, resource: pods, query: "limit=%d&resourceVersion=1"}`, 100*l.width))
 	}
-	loaded, mistakes := scenario.Load(os.DirFS("../conformance/peers"), "one-level.yaml", scenario.Options{Set: scenario.Assignments("--set", set)})
+	loaded, mistakes := loader.Load(os.DirFS("../conformance/peers"), "one-level.yaml", loader.Options{Set: assign.New("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}

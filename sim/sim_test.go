@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
 )
 
@@ -68,7 +69,7 @@ const oneSeat = `
 func load(t *testing.T, spec string) *scenario.Scenario {
 	t.Helper()
 	text := "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: story}\nspec:\n" + spec
-	loaded, mistakes := scenario.Load(fstest.MapFS{"story.yaml": {Data: []byte(text)}}, "story.yaml", scenario.Options{})
+	loaded, mistakes := loader.Load(fstest.MapFS{"story.yaml": {Data: []byte(text)}}, "story.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +471,7 @@ func TestTraceThatChangesAfterItWasChecked(t *testing.T) {
 			if err := errors.Join(write(spec)(file), write(text.String())(trace)); err != nil {
 				t.Fatal(err)
 			}
-			loaded, mistakes := scenario.Load(nil, file, scenario.Options{})
+			loaded, mistakes := loader.Load(nil, file, loader.Options{})
 			if err := mistakes.Err(); err != nil {
 				t.Fatal(err)
 			}

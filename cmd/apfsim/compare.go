@@ -14,6 +14,8 @@ import (
 	"apfsim/reports"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/spf13/cobra"
 )
@@ -121,7 +123,7 @@ func (f *compareFlags) globs() (all []reports.Glob, err error) {
 
 // load reads the i-th side, and returns what it is called. A file that both sides share is read
 // once, so that they do not differ if it changes meanwhile.
-func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experiment.Side, label string, err error) {
+func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experiment.Side, label string, err error) {
 	s, label = &experiment.Side{OwnSeed: f.setsSeed(i)}, arg
 	for _, own := range []struct {
 		flag   string
@@ -131,7 +133,7 @@ func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experi
 			label += " --" + own.flag + " " + value
 		}
 	}
-	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() && arg != scenario.Stdin {
+	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() && arg != loader.Stdin {
 		s.Results, err = reports.ReadResults(arg)
 		if err == nil && label != arg || len(f.set)+len(f.config) > 0 && err == nil {
 			return nil, "", fmt.Errorf("%s: has been run already; --set and --config are for scenarios", arg)
@@ -145,8 +147,8 @@ func (f *compareFlags) load(arg string, i int, files *scenario.Cache) (s *experi
 	if len(config) == 0 {
 		config = f.config
 	}
-	set := slices.Concat(scenario.Assignments("--set", f.set), scenario.Assignments("--set-"+reports.SideNames[i], f.setOf[i]))
-	s.Scenario, err = experiment.LoadOne(arg, scenario.Options{Set: set, ConfigFiles: config, Cache: files})
+	set := slices.Concat(assign.New("--set", f.set), assign.New("--set-"+reports.SideNames[i], f.setOf[i]))
+	s.Scenario, err = experiment.LoadOne(arg, loader.Options{Set: set, ConfigFiles: config, Cache: files})
 	return s, label, err
 }
 
@@ -165,7 +167,7 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	var sides [2]*experiment.Side
 	var labels [2]string
 	var wrong []error
-	files := scenario.NewCache()
+	files := loader.NewCache()
 	for i := range sides {
 		var err error
 		if sides[i], labels[i], err = flags.load(args[min(i, len(args)-1)], i, files); err != nil {
@@ -244,7 +246,7 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 // what is asked for.
 func (f *compareFlags) setsSeed(i int) bool {
 	return slices.ContainsFunc(f.setOf[i], func(set string) bool {
-		path, _, _ := scenario.Cut(set, '=')
+		path, _, _ := assign.Cut(set, '=')
 		return strings.TrimSpace(path) == "spec.seed"
 	})
 }

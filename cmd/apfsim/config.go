@@ -10,6 +10,7 @@ import (
 	"apfsim/document/yaml"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/spf13/cobra"
 )
@@ -57,11 +58,11 @@ func (f *configFlags) serverLimit() (int, error) {
 }
 
 // load reads the configuration of the files and prints its notes and warnings.
-func (f *configFlags) load(cmd *cobra.Command, files []string) (*scenario.LoadedConfig, error) {
+func (f *configFlags) load(cmd *cobra.Command, files []string) (*loader.Config, error) {
 	if err := oneOf("base", f.base, []string{scenario.BaseSuggested, scenario.BaseMandatory}); err != nil {
 		return nil, invalid(err)
 	}
-	loaded := scenario.LoadConfig(f.base, files)
+	loaded := loader.LoadConfig(f.base, files)
 	for _, source := range loaded.Sources {
 		printAll(cmd.ErrOrStderr(), "note", source.Notes)
 	}

@@ -10,17 +10,17 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/document"
 	"apfsim/reports"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 
 	"github.com/spf13/cobra"
 )
 
 // requestFlags say which request is to be explained.
 type requestFlags struct {
-	sender   scenario.Identity
+	sender   traffic.Identity
 	as       string
 	asGroups []string
-	request  scenario.Request
+	request  traffic.Request
 	resource string
 	question reports.Question
 }
@@ -69,7 +69,7 @@ func (r *requestFlags) parse(cmd *cobra.Command, args []string) (*reports.Questi
 	if r.as != "" {
 		as.User = r.as
 	}
-	for _, m := range scenario.CheckRequest(&as, request) {
+	for _, m := range traffic.CheckRequest(&as, request) {
 		p.translate(m)
 	}
 	for _, number := range []struct {
@@ -303,7 +303,7 @@ func fullName(resource, group string) string {
 }
 
 // groups gives the user the groups that the name implies.
-func (p *requestParser) groups(as *scenario.Identity) {
+func (p *requestParser) groups(as *traffic.Identity) {
 	a, given := &p.question.Attributes, as.Groups
 	if p.as != "" {
 		given = p.asGroups

@@ -19,6 +19,7 @@ import (
 	"apfsim/lint/metrics"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/spf13/cobra"
 )
@@ -78,10 +79,10 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	if err != nil {
 		return err
 	}
-	if flags.scenario != "" && slices.Contains(args, scenario.Stdin) {
+	if flags.scenario != "" && slices.Contains(args, loader.Stdin) {
 		return invalid(errors.New("--scenario: the objects are read twice; want a file in place of -"))
 	}
-	loaded := scenario.LoadConfig(flags.base, args)
+	loaded := loader.LoadConfig(flags.base, args)
 	of := 0 // mistakes in what could be read
 	var mistakes document.Errors
 	for _, source := range loaded.Sources {
@@ -179,7 +180,7 @@ func readMetrics(name string) (estimate.Store, error) {
 
 // measureLoad runs the scenario once with the objects of the files.
 func measureLoad(cmd *cobra.Command, name string, files []string) (*lint.Load, error) {
-	loaded, err := experiment.Load([]string{name}, scenario.Options{ConfigFiles: files})
+	loaded, err := experiment.Load([]string{name}, loader.Options{ConfigFiles: files})
 	if err != nil {
 		return nil, invalid(err)
 	}

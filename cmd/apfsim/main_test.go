@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) {
 			"status":         status,
 			"fields":         fields,
 			"same-decisions": sameDecisions,
-			"traffic":        traffic,
+			"traffic":        trafficCommand,
 			"same-files":     sameFiles,
 			"same-values":    sameValues,
 			"fingerprint":    fingerprint,
@@ -155,7 +155,7 @@ func sameDecisions(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), len(a), "requests")
 }
 
-func traffic(ts *testscript.TestScript, neg bool, args []string) {
+func trafficCommand(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 3)
 	var all strings.Builder
 	for _, line := range lines(ts, args[0]) {

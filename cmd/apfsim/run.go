@@ -15,6 +15,8 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -124,7 +126,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err := outIsFormat(cmd, flags.out); err != nil {
 		return invalid(err)
 	}
-	loaded, err := experiment.Load(args, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config})
+	loaded, err := experiment.Load(args, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config})
 	if err != nil {
 		return invalid(err)
 	}

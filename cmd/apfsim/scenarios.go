@@ -9,7 +9,7 @@ import (
 
 	"apfsim/document"
 	"apfsim/scenarios"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/spf13/cobra"
 )
@@ -26,7 +26,7 @@ func newScenarios() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, name := range scenarios.Names() {
-				loaded, mistakes := scenario.Load(scenarios.Files, scenarios.File(name), scenario.Options{})
+				loaded, mistakes := loader.Load(scenarios.Files, scenarios.File(name), loader.Options{})
 				if err := mistakes.Err(); err != nil {
 					return err
 				}

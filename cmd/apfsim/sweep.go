@@ -12,6 +12,8 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 
 	"github.com/spf13/cobra"
 )
@@ -79,7 +81,7 @@ func parseShard(text string) (experiment.Shard, error) {
 
 func (f *sweepFlags) check(cmd *cobra.Command, arg string) (part experiment.Shard, err error) {
 	switch {
-	case arg == scenario.Stdin:
+	case arg == loader.Stdin:
 		return part, errors.New("-: an interrupted sweep reads its scenario again when it goes on; want a file, not standard input")
 	case f.out == "":
 		return part, errors.New("-o: the results go to a folder, where an interrupted sweep goes on as well: want -o DIR")
@@ -103,7 +105,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	defer stop()
 	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
 	defer steps.clear()
-	g, err := experiment.NewGrid(ctx, buildVersion(), arg, flags.over, scenario.Options{Set: scenario.Assignments("--set", flags.set), ConfigFiles: flags.config}, steps.of("points read"))
+	g, err := experiment.NewGrid(ctx, buildVersion(), arg, flags.over, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config}, steps.of("points read"))
 	steps.clear()
 	if err == nil {
 		err = flags.complete(cmd, g)

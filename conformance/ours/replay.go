@@ -14,6 +14,7 @@ import (
 	"apfsim/sim"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 )
 
 // Replay returns what apfsim makes of a trial as its users run it: a scenario whose
@@ -54,7 +55,7 @@ func toScenario(t *trial.Trial) (*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	scenarios, mistakes := scenario.Load(files, "scenario.yaml", scenario.Options{})
+	scenarios, mistakes := loader.Load(files, "scenario.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"apfsim/core/queueset"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
 )
 
 //go:embed *.yaml
@@ -83,7 +85,7 @@ func (r *regime) scenario(duration time.Duration) (*scenario.Scenario, error) {
 	if duration > 0 {
 		set = append(set[:len(set):len(set)], fmt.Sprintf("spec.duration=%v", duration))
 	}
-	loaded, errs := scenario.Load(scenarios, r.file, scenario.Options{Set: scenario.Assignments("--set", set)})
+	loaded, errs := loader.Load(scenarios, r.file, loader.Options{Set: assign.New("--set", set)})
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@ package client
 
 import (
 	"apfsim/sim/random"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 )
 
 // limiter is a client's token bucket: it holds up to burst tokens, gains qps a second,
@@ -15,7 +15,7 @@ type limiter struct {
 	atNs   int64
 }
 
-func newLimiter(l *scenario.RateLimit) *limiter {
+func newLimiter(l *traffic.RateLimit) *limiter {
 	return &limiter{qps: l.QPS, burst: float64(l.Burst), tokens: float64(l.Burst)}
 }
 

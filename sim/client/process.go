@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"apfsim/sim/random"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 )
 
 // process yields the times at which one client sends a request by itself, in
@@ -20,7 +20,7 @@ const second = 1e9
 
 // newProcess returns an open-loop process of which nobody wants to hear after endNs, nil
 // for arrivals of another kind. The process calls open for the stream it draws from.
-func newProcess(a *scenario.Arrivals, open func(*random.Stream), endNs int64) process {
+func newProcess(a *traffic.Arrivals, open func(*random.Stream), endNs int64) process {
 	switch {
 	case a.Constant != nil:
 		// One unit of expected arrivals apart, beginning anywhere within the first.
@@ -35,7 +35,7 @@ func newProcess(a *scenario.Arrivals, open func(*random.Stream), endNs int64) pr
 	case a.Ramping != nil:
 		p := &ramping{rate: float64(a.Ramping.StartRate) / second, stages: a.Ramping.Stages}
 		open(&p.random)
-		if a.Ramping.Process == scenario.ProcessPoisson {
+		if a.Ramping.Process == traffic.ProcessPoisson {
 			p.poisson, p.level = true, p.random.ExpFloat64()
 		} else {
 			p.level = p.random.Float64()
@@ -73,7 +73,7 @@ type ramping struct {
 	random  random.Stream
 	poisson bool
 	level   float64 // of the next arrival
-	stages  []scenario.Stage
+	stages  []traffic.Stage
 
 	begin    float64 // of the present stage, in ns
 	expected float64 // arrivals expected before it
@@ -122,7 +122,7 @@ func invert(n, rate, slope float64) float64 {
 type onOff struct {
 	random   random.Stream
 	meanNs   float64
-	arrivals *scenario.OnOffArrivals
+	arrivals *traffic.OnOffArrivals
 	at       float64
 	onUntil  float64
 	end      float64
@@ -142,7 +142,7 @@ func (p *onOff) next() float64 {
 
 // burst sends a number of requests evenly over a while, again and again.
 type burst struct {
-	arrivals *scenario.BurstArrivals
+	arrivals *traffic.BurstArrivals
 	sent     int // in the present burst
 	bursts   int // complete
 }

@@ -7,13 +7,13 @@ import (
 
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
-	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 )
 
 func open(s *random.Stream) { s.Open(1, "tested", 0, "arrivals") }
 
 // times returns the arrivals before end, in seconds.
-func times(a scenario.Arrivals, end float64) []float64 {
+func times(a traffic.Arrivals, end float64) []float64 {
 	p := newProcess(&a, open, int64(end*second))
 	var all []float64
 	for {
@@ -27,7 +27,7 @@ func times(a scenario.Arrivals, end float64) []float64 {
 
 // Constant arrivals are 1/rate apart from wherever the first one is, also the millionth.
 func TestConstant(t *testing.T) {
-	got := times(scenario.Arrivals{Constant: &scenario.ConstantArrivals{Rate: 8}}, 125_000)
+	got := times(traffic.Arrivals{Constant: &traffic.ConstantArrivals{Rate: 8}}, 125_000)
 	if len(got) != 1_000_000 {
 		t.Fatalf("%d arrivals in 125 000 s at 8/s, want a million", len(got))
 	}
@@ -44,9 +44,9 @@ func TestConstant(t *testing.T) {
 // From 0 to 10/s in 10 s, a jump to 2/s for 5 s, then 2/s for good: the n-th arrival is
 // where the expected number, 1/2·t², 50 + 2·(t-10), reaches it.
 func TestRampingConstant(t *testing.T) {
-	a := scenario.Arrivals{Ramping: &scenario.RampingArrivals{
-		Process: scenario.ProcessConstant,
-		Stages: []scenario.Stage{
+	a := traffic.Arrivals{Ramping: &traffic.RampingArrivals{
+		Process: traffic.ProcessConstant,
+		Stages: []traffic.Stage{
 			{Duration: quantity.Duration(10 * time.Second), Rate: 10},
 			{Duration: 0, Rate: 2},
 			{Duration: quantity.Duration(5 * time.Second), Rate: 2},
@@ -73,9 +73,9 @@ func TestRampingConstant(t *testing.T) {
 
 // A ramp that ends at a rate of zero has no more arrivals.
 func TestRampingToZero(t *testing.T) {
-	a := scenario.Arrivals{Ramping: &scenario.RampingArrivals{
-		Process: scenario.ProcessConstant, StartRate: 4,
-		Stages: []scenario.Stage{{Duration: quantity.Duration(10 * time.Second), Rate: 0}},
+	a := traffic.Arrivals{Ramping: &traffic.RampingArrivals{
+		Process: traffic.ProcessConstant, StartRate: 4,
+		Stages: []traffic.Stage{{Duration: quantity.Duration(10 * time.Second), Rate: 0}},
 	}}
 	if got := times(a, 1e6); len(got) != 20 || got[19] >= 10 {
 		t.Errorf("%d arrivals, the last at %v; want 20 within 10 s", len(got), got[len(got)-1])
@@ -87,10 +87,10 @@ func TestRampingToZero(t *testing.T) {
 // variance about λ·√((2+1/λ)/20000) ≈ 0.053: four of each are allowed.
 func TestPoissonCounts(t *testing.T) {
 	const rate, windows = 5, 20_000
-	for name, a := range map[string]scenario.Arrivals{
-		"poisson": {Poisson: &scenario.PoissonArrivals{Rate: rate}},
-		"ramping": {Ramping: &scenario.RampingArrivals{Process: scenario.ProcessPoisson, StartRate: rate,
-			Stages: []scenario.Stage{{Duration: quantity.Duration(windows * time.Second), Rate: rate}}}},
+	for name, a := range map[string]traffic.Arrivals{
+		"poisson": {Poisson: &traffic.PoissonArrivals{Rate: rate}},
+		"ramping": {Ramping: &traffic.RampingArrivals{Process: traffic.ProcessPoisson, StartRate: rate,
+			Stages: []traffic.Stage{{Duration: quantity.Duration(windows * time.Second), Rate: rate}}}},
 	} {
 		counts := make([]float64, windows)
 		for _, at := range times(a, windows) {
@@ -113,7 +113,7 @@ func TestPoissonCounts(t *testing.T) {
 // at the rate.
 func TestOnOff(t *testing.T) {
 	on, off := constant(t, 2*time.Second), constant(t, 3*time.Second)
-	got := times(scenario.Arrivals{OnOff: &scenario.OnOffArrivals{Rate: 10, On: on, Off: off}}, 50_000)
+	got := times(traffic.Arrivals{OnOff: &traffic.OnOffArrivals{Rate: 10, On: on, Off: off}}, 50_000)
 	for _, at := range got {
 		if math.Mod(at, 5) >= 2 {
 			t.Fatalf("an arrival at %v, while the client is off", at)
@@ -126,14 +126,14 @@ func TestOnOff(t *testing.T) {
 
 // A client that is never on is silent, and the search for its next arrival ends.
 func TestOnOffNeverOn(t *testing.T) {
-	a := scenario.Arrivals{OnOff: &scenario.OnOffArrivals{Rate: 10, On: constant(t, 0), Off: constant(t, time.Millisecond)}}
+	a := traffic.Arrivals{OnOff: &traffic.OnOffArrivals{Rate: 10, On: constant(t, 0), Off: constant(t, time.Millisecond)}}
 	if got := times(a, 10); len(got) != 0 {
 		t.Errorf("%d arrivals, want none", len(got))
 	}
 }
 
 func TestBurst(t *testing.T) {
-	a := scenario.Arrivals{Burst: &scenario.BurstArrivals{
+	a := traffic.Arrivals{Burst: &traffic.BurstArrivals{
 		At: quantity.Duration(time.Second), Requests: 4, Over: quantity.Duration(2 * time.Second), Every: quantity.Duration(10 * time.Second)}}
 	got := times(a, 20)
 	want := []float64{1, 1.5, 2, 2.5, 11, 11.5, 12, 12.5}
@@ -150,7 +150,7 @@ func TestBurst(t *testing.T) {
 // A bucket of 10 tokens at 5 a second, as client-go's: of 30 requests at once ten go out
 // now and one every 0.2 s after; a pause of a second is worth 5 tokens.
 func TestLimiter(t *testing.T) {
-	l := newLimiter(&scenario.RateLimit{QPS: 5, Burst: 10})
+	l := newLimiter(&traffic.RateLimit{QPS: 5, Burst: 10})
 	for i := range 30 {
 		want := int64(max(0, i-9)) * 200_000_000
 		if got := l.take(0); got != want {
@@ -171,7 +171,7 @@ func TestLimiter(t *testing.T) {
 
 // A token that takes longer than any run comes after the run.
 func TestLimiterOfNextToNothing(t *testing.T) {
-	l := newLimiter(&scenario.RateLimit{QPS: 1e-12, Burst: 1})
+	l := newLimiter(&traffic.RateLimit{QPS: 1e-12, Burst: 1})
 	for i := range 3 {
 		if got := l.take(5); (got > 5) != (i > 0) || got < 5 {
 			t.Errorf("request %d goes out at %d", i, got)
@@ -181,7 +181,7 @@ func TestLimiterOfNextToNothing(t *testing.T) {
 
 // An exponential draw may be 0: the first arrival of a ramp from 0 is then at its beginning.
 func TestRampingFromZeroAtLevelZero(t *testing.T) {
-	p := &ramping{stages: []scenario.Stage{{Duration: quantity.Duration(second), Rate: 1}}}
+	p := &ramping{stages: []traffic.Stage{{Duration: quantity.Duration(second), Rate: 1}}}
 	open(&p.random)
 	if at := p.next(); at != 0 {
 		t.Errorf("the first arrival is at %v, want 0", at)

@@ -12,6 +12,7 @@ import (
 
 	"apfsim/sim/random"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
 )
@@ -28,7 +29,7 @@ type Clients struct {
 
 // workload is what its clients have in common.
 type workload struct {
-	*scenario.Workload
+	*traffic.Workload
 	index   int
 	first   int // of its clients, among all
 	seed    uint64
@@ -84,7 +85,7 @@ func newWorkload(sc *scenario.Scenario, index int) *workload {
 		index:    index,
 		seed:     sc.Spec.Seed,
 	}
-	watches := slices.ContainsFunc(w.Requests, func(r scenario.WeightedRequest) bool { return r.Watch != nil })
+	watches := slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return r.Watch != nil })
 	w.needsRest = w.Arrivals.Trace != nil || w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || watches ||
 		w.Retry.Backoff != nil
 	w.templates = make([]*server.Template, w.Clients*len(w.Requests))
@@ -116,7 +117,7 @@ func (c *Clients) Begin(sc *scenario.Scenario, s *server.Server) error {
 		a := &cl.Arrivals
 		switch {
 		case a.Trace != nil:
-			reader, err := sc.OpenTrace(cl.Workload)
+			reader, err := a.Trace.Open()
 			if err != nil {
 				return fmt.Errorf("workload %s: %w", cl.Name, err)
 			}
@@ -219,7 +220,7 @@ func (cl *client) request(s *server.Server) *server.Request {
 }
 
 // template returns what all of the client's requests of one kind have in common.
-func (cl *client) template(q *scenario.Request) *server.Template {
+func (cl *client) template(q *traffic.Request) *server.Template {
 	t := &server.Template{Workload: cl.workload.index, Client: cl.index}
 	t.Attributes, t.Query = q.Attributes(&cl.As, cl.index)
 	return t

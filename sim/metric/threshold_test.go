@@ -1,15 +1,16 @@
 package metric
 
 import (
-	"apfsim/document"
-	"apfsim/document/yaml"
-	"apfsim/sim/quantity"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"apfsim/document"
+	"apfsim/document/yaml"
+	"apfsim/sim/quantity"
 )
 
 // runOfMice is the run that the tests check thresholds for.

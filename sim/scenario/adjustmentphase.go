@@ -5,6 +5,7 @@ import (
 
 	"apfsim/core/flowcontrol"
 	"apfsim/document"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 
 	"github.com/invopop/jsonschema"
@@ -15,7 +16,7 @@ import (
 // server draws under each seed. After is at least 0 and less than the period.
 type AdjustmentPhase struct {
 	Random bool
-	After  Duration
+	After  quantity.Duration
 }
 
 // adjustmentPeriod is the time between two periodic adjustments.
@@ -46,13 +47,13 @@ func (p *AdjustmentPhase) UnmarshalDocument(d *document.Decoder, n *document.Nod
 		same := (after%adjustmentPeriod + adjustmentPeriod) % adjustmentPeriod
 		d.Fail(n, path, "%s is not within one period of the adjustments; use %s (did you mean %q?)", n.Text, want, same)
 	default:
-		p.After = Duration(after)
+		p.After = quantity.Duration(after)
 	}
 }
 
 // JSONSchema describes the type.
 func (AdjustmentPhase) JSONSchema() *jsonschema.Schema {
-	duration := Duration(0).JSONSchema().OneOf
+	duration := quantity.Duration(0).JSONSchema().OneOf
 	return &jsonschema.Schema{
 		OneOf:       append([]*jsonschema.Schema{{Const: randomPhase}}, duration...),
 		Default:     "0s",

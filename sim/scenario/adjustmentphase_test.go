@@ -3,11 +3,30 @@ package scenario
 import (
 	"testing"
 	"time"
+
+	"apfsim/document"
+	"apfsim/document/yaml"
+	"apfsim/sim/quantity"
 )
+
+// decode reads a YAML value into a value of its type, and returns the first error.
+func decode(t *testing.T, text string, into any) string {
+	t.Helper()
+	docs, wrong := yaml.Parse("", []byte(text))
+	if len(docs) != 1 {
+		t.Fatalf("%q: %v", text, wrong)
+	}
+	var d document.Decoder
+	d.Decode(docs[0].Root, "x", into)
+	if len(d.Errors) == 0 {
+		return ""
+	}
+	return d.Errors.Sorted()[0].Message
+}
 
 func TestAdjustmentPhases(t *testing.T) {
 	for text, want := range map[string]AdjustmentPhase{
-		"0": {}, "0s": {}, "3s": {After: Duration(3 * time.Second)}, "9999ms": {After: Duration(9999 * time.Millisecond)},
+		"0": {}, "0s": {}, "3s": {After: quantity.Duration(3 * time.Second)}, "9999ms": {After: quantity.Duration(9999 * time.Millisecond)},
 		"random": {Random: true}, `"random"`: {Random: true},
 	} {
 		var got AdjustmentPhase

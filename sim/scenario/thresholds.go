@@ -1,10 +1,13 @@
 package scenario
 
-import "apfsim/sim/metric"
+import (
+	"apfsim/sim/metric"
+)
 
-// thresholds checks that all metrics, tags and values exist.
-func (v *validator) thresholds() {
-	s := &v.scenario.Spec
+// thresholds checks that all metrics, tags and values exist. What names there are in the
+// flow-control configuration is known if it is complete.
+func (c *checker) thresholds(complete bool) {
+	s := &c.scenario.Spec
 	run := metric.Run{Judged: s.Duration - s.Warmup, Values: map[string][]string{}}
 	if s.Servers.FlowControl == MaxInFlight || s.Servers.FlowControl == NoFlowControl {
 		run.FlowControl = s.Servers.FlowControl
@@ -14,9 +17,9 @@ func (v *validator) thresholds() {
 		workloads[i] = s.Workload[i].Name
 	}
 	run.Values[metric.TagWorkload] = workloads
-	if v.configured {
+	if complete {
 		var schemas, levels []string
-		for _, objects := range v.scenario.Configurations() {
+		for _, objects := range c.scenario.Configurations() {
 			for _, schema := range objects.FlowSchemas {
 				schemas = append(schemas, schema.Name)
 			}
@@ -27,6 +30,6 @@ func (v *validator) thresholds() {
 		run.Values[metric.TagFlowSchema], run.Values[metric.TagPriorityLevel] = schemas, levels
 	}
 	errors, warnings := s.Thresholds.Check(&run)
-	v.mistakes = append(v.mistakes, errors...)
-	v.warnings = append(v.warnings, warnings...)
+	c.Errors = append(c.Errors, errors...)
+	c.Warnings = append(c.Warnings, warnings...)
 }

@@ -1,11 +1,12 @@
 package trace
 
 import (
-	"apfsim/document"
 	"bufio"
 	"errors"
 	"io"
 	"io/fs"
+
+	"apfsim/document"
 )
 
 // longestLine is how many bytes of a line of a trace are read before it is refused.

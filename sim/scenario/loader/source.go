@@ -1,4 +1,4 @@
-package scenario
+package loader
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"apfsim/document/yaml"
 )
 
-// ConfigSource is what one file or folder of flow-control objects, or standard input, holds.
-type ConfigSource struct {
+// Source is what one file or folder of flow-control objects, or standard input, holds.
+type Source struct {
 	Name  string   // as positions have it
 	Files []string // that were read: the file itself, or those below the folder
 	config.Decoded
@@ -28,21 +28,21 @@ type ConfigSource struct {
 var manifestEndings = []string{".yaml", ".yml", ".json"}
 
 // config reads a file or a folder, once.
-func (c *Cache) config(fsys fs.FS, name string) *ConfigSource {
+func (c *Cache) config(fsys fs.FS, name string) *Source {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	file := cachedFile{fsys == host, name}
 	if known := c.configs[file]; known != nil {
 		return known
 	}
-	s := &ConfigSource{Name: displayName(fsys, name)}
+	s := &Source{Name: displayName(fsys, name)}
 	c.configs[file] = s
 	s.read(c, fsys, name)
 	return s
 }
 
 // read reads the source from the cache, whose lock is held.
-func (s *ConfigSource) read(c *Cache, fsys fs.FS, name string) {
+func (s *Source) read(c *Cache, fsys fs.FS, name string) {
 	if s.Files, s.err = manifests(fsys, name); s.err != nil {
 		return
 	}
@@ -75,12 +75,12 @@ func (s *ConfigSource) read(c *Cache, fsys fs.FS, name string) {
 }
 
 // nothing notes that there is no object of flow control.
-func (s *ConfigSource) nothing(found string) {
+func (s *Source) nothing(found string) {
 	s.Errors.Add(document.Position{File: s.Name}, "", "has no FlowSchema or PriorityLevelConfiguration; found %s", found)
 }
 
 // Summary says in one line what was read; what was skipped is in the notes.
-func (s *ConfigSource) Summary() string {
+func (s *Source) Summary() string {
 	text := fmt.Sprintf("%s: %s, %s", s.Name, count(len(s.Objects.FlowSchemas), "FlowSchema"), count(len(s.Objects.PriorityLevels), "PriorityLevelConfiguration"))
 	if len(s.Files) > 1 {
 		text += fmt.Sprintf(" in %d files", len(s.Files))

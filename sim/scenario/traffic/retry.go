@@ -1,13 +1,11 @@
-package scenario
+package traffic
 
 import (
 	"apfsim/document"
+	"apfsim/sim/quantity"
 
 	"github.com/invopop/jsonschema"
 )
-
-// clientGoRetries is how often client-go sends a request again (rest.Request).
-const clientGoRetries = 10
 
 // Retry says what a client does about a rejection. The zero value gives up at once.
 // Without Backoff the client waits exactly as long as the answer's Retry-After says.
@@ -22,10 +20,10 @@ type Retry struct {
 //
 // (k8s.io/apimachinery/pkg/util/wait.Backoff). A Max of 0 is no bound.
 type Backoff struct {
-	Initial Duration `json:"initial" document:"required" jsonschema_description:"The wait before the first retry."`
-	Factor  float64  `json:"factor,omitempty" jsonschema:"default=2,minimum=1" jsonschema_description:"What each further wait is multiplied by."`
-	Max     Duration `json:"max,omitempty" jsonschema_description:"The longest wait, before jitter; 0 for no bound."`
-	Jitter  float64  `json:"jitter,omitempty" jsonschema:"minimum=0" jsonschema_description:"A wait is drawn from itself to itself times 1 + jitter."`
+	Initial quantity.Duration `json:"initial" document:"required" jsonschema_description:"The wait before the first retry."`
+	Factor  float64           `json:"factor,omitempty" jsonschema:"default=2,minimum=1" jsonschema_description:"What each further wait is multiplied by."`
+	Max     quantity.Duration `json:"max,omitempty" jsonschema_description:"The longest wait, before jitter; 0 for no bound."`
+	Jitter  float64           `json:"jitter,omitempty" jsonschema:"minimum=0" jsonschema_description:"A wait is drawn from itself to itself times 1 + jitter."`
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
@@ -34,25 +32,18 @@ func (r *Retry) UnmarshalDocument(d *document.Decoder, n *document.Node, path st
 	switch {
 	case n.Kind == document.Object:
 		type plain Retry
-		r.MaxRetries = clientGoRetries
+		r.MaxRetries = defaultRetries
 		d.Decode(n, path, (*plain)(r))
 	case n.Kind != document.String:
 		d.Fail(n, path, "is %v; want None, ClientGo or an object with maxRetries and backoff", n.Kind)
 	case n.Text == "None":
 		*r = Retry{}
 	case n.Text == "ClientGo":
-		*r = Retry{MaxRetries: clientGoRetries}
+		*r = Retry{MaxRetries: defaultRetries}
 	default:
 		d.Fail(n, path, "%q: want None, ClientGo or an object with maxRetries and backoff%s",
 			document.Abridge(n.Text), document.Suggest(n.Text, names))
 	}
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (b *Backoff) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Backoff
-	b.Factor = 2
-	d.Decode(n, path, (*plain)(b))
 }
 
 // JSONSchemaExtend completes the description of the type.

@@ -1,4 +1,4 @@
-package scenario
+package loader
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"apfsim/core/config"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
 )
 
 // exampleScenario is the example of the documentation: everything of the format is in it once.
@@ -92,7 +94,7 @@ func TestScenarioOfTheDocumentationLoads(t *testing.T) {
 		t.Errorf("mice ask %+v, want get with weight 1 and 5 ms", r)
 	}
 	// A mouse comes about every 205 ms.
-	if got, want := s.Spec.expectedArrivals(mice), 100*(1+60/0.205); got != want {
+	if got, want := mice.ExpectedArrivals(s.Spec.Duration), 100*(1+60/0.205); got != want {
 		t.Errorf("mice come about %v times, want %v", got, want)
 	}
 	var thresholds []string
@@ -111,9 +113,9 @@ library/s.yaml:40:46: fairness [{priorityLevel workload-low}] jain(0) > 0.95 `
 
 func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 	s := mustLoad(t, withSpec(""))
-	want := Servers{Replicas: 1, KubernetesVersion: "1.37", MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200,
-		RequestTimeout: 60e9, FlowControl: PriorityAndFairness}
-	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Workload[0].Clients != 1 || s.Spec.Config.Base != BaseSuggested {
+	want := scenario.Servers{Replicas: 1, KubernetesVersion: "1.37", MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200,
+		RequestTimeout: 60e9, FlowControl: scenario.PriorityAndFairness}
+	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Workload[0].Clients != 1 || s.Spec.Config.Base != scenario.BaseSuggested {
 		t.Errorf("defaults are %+v", s.Spec)
 	}
 	if len(s.Objects.FlowSchemas) < 10 {
@@ -121,7 +123,7 @@ func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 	}
 	// null is the same as leaving the field out.
 	s = mustLoad(t, withSpec("seed: null\n  servers: {replicas: ~}\n  config: {base: null}"))
-	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Config.Base != BaseSuggested {
+	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Config.Base != scenario.BaseSuggested {
 		t.Errorf("defaults with null are %+v", s.Spec)
 	}
 }
@@ -228,7 +230,7 @@ func TestTraceWorkloads(t *testing.T) {
 	if len(mistakes) > 0 || len(scenarios[0].Warnings) > 0 {
 		t.Fatal(mistakes, scenarios[0].Warnings)
 	}
-	reader, err := scenarios[0].OpenTrace(&scenarios[0].Spec.Workload[0])
+	reader, err := scenarios[0].Spec.Workload[0].Arrivals.Trace.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +316,7 @@ func FuzzScenario(f *testing.F) {
 	f.Add(withSpec(""), `level["exempt"].lendablePercent={x: [`)
 	f.Fuzz(func(t *testing.T, text, set string) {
 		fsys := fstest.MapFS{"s.yaml": {Data: []byte(text)}, "config/cluster.yaml": {Data: []byte(batchLevel)}}
-		scenarios, mistakes := Load(fsys, "s.yaml", Options{Set: Assignments("--set", []string{set})})
+		scenarios, mistakes := Load(fsys, "s.yaml", Options{Set: assign.New("--set", []string{set})})
 		if (len(scenarios) > 0) == (len(mistakes) > 0) {
 			t.Fatalf("%d scenarios and %d mistakes", len(scenarios), len(mistakes))
 		}
@@ -324,7 +326,7 @@ func FuzzScenario(f *testing.F) {
 				if w.Arrivals.Trace != nil {
 					continue
 				}
-				if n := s.Spec.expectedArrivals(w); !(n >= 0 && n <= mostArrivals) {
+				if n := w.ExpectedArrivals(s.Spec.Duration); !(n >= 0 && n <= 1<<40) {
 					t.Fatalf("%v requests are expected", n)
 				}
 				for _, r := range w.Requests {

@@ -1,12 +1,16 @@
-package scenario
+package traffic
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"apfsim/document"
 	"apfsim/document/yaml"
+	"apfsim/sim/quantity"
+
+	"pgregory.net/rapid"
 )
 
 // decode reads a YAML value into a value of its type, and returns the first mistake.
@@ -73,7 +77,7 @@ func TestRetries(t *testing.T) {
 		"{}":              {MaxRetries: 10},
 		"{maxRetries: 3}": {MaxRetries: 3},
 		"{backoff: {initial: 1s, max: 30s, jitter: 0.1}}": {MaxRetries: 10,
-			Backoff: &Backoff{Initial: Duration(time.Second), Factor: 2, Max: Duration(30 * time.Second), Jitter: 0.1}},
+			Backoff: &Backoff{Initial: quantity.Duration(time.Second), Factor: 2, Max: quantity.Duration(30 * time.Second), Jitter: 0.1}},
 	} {
 		var got Retry
 		mistake := decode(t, text, &got)
@@ -87,4 +91,33 @@ func TestRetries(t *testing.T) {
 	if mistake := decode(t, "clientgo", &got); mistake != want {
 		t.Errorf("%q, want %q", mistake, want)
 	}
+}
+
+// The integral over ramps is what adding the rate up in small steps comes to.
+func TestRampsAreIntegrated(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := func(name string) quantity.Rate { return quantity.Rate(rapid.Float64Range(0, 100).Draw(t, name)) }
+		r := RampingArrivals{StartRate: rate("start")}
+		for range rapid.IntRange(1, 4).Draw(t, "stages") {
+			r.Stages = append(r.Stages, Stage{quantity.Duration(rapid.IntRange(0, 20).Draw(t, "length")) * 1e9, rate("rate")})
+		}
+		seconds := rapid.IntRange(1, 60).Draw(t, "seconds")
+		sum, stage, begin, before := 0.0, 0, 0.0, float64(r.StartRate)
+		const step = 1.0 / 16
+		for at := step / 2; at < float64(seconds); at += step {
+			for stage < len(r.Stages) && at >= begin+float64(r.Stages[stage].Duration)/1e9 {
+				begin += float64(r.Stages[stage].Duration) / 1e9
+				before = float64(r.Stages[stage].Rate)
+				stage++
+			}
+			now := before
+			if stage < len(r.Stages) {
+				now += (float64(r.Stages[stage].Rate) - before) * (at - begin) / (float64(r.Stages[stage].Duration) / 1e9)
+			}
+			sum += now * step
+		}
+		if got := r.expected(float64(seconds)); math.Abs(got-sum) > 1e-6*(1+sum) {
+			t.Fatalf("%+v: %v within %d s, want %v", r, got, seconds, sum)
+		}
+	})
 }

@@ -1,4 +1,6 @@
-package scenario
+// Package assign gives fields of a scenario other values than its file does: PATH=VALUE, from the
+// command line. A path leads to a field of the scenario, or to one of a priority level.
+package assign
 
 import (
 	"fmt"
@@ -6,6 +8,7 @@ import (
 
 	"apfsim/document"
 	"apfsim/document/yaml"
+	"apfsim/sim/scenario"
 )
 
 // Assignment gives a field another value than the scenario file does, or a field of a
@@ -15,8 +18,8 @@ type Assignment struct {
 	Text   string // PATH=VALUE; see CheckPath; the value is YAML
 }
 
-// Assignments returns those that an option is given.
-func Assignments(option string, texts []string) []Assignment {
+// New returns the assignments that an option is given.
+func New(option string, texts []string) []Assignment {
 	all := make([]Assignment, len(texts))
 	for i, text := range texts {
 		all[i] = Assignment{option, text}
@@ -24,44 +27,47 @@ func Assignments(option string, texts []string) []Assignment {
 	return all
 }
 
-// place is where mistakes in the assignment are.
-func (a *Assignment) place() document.Position {
+// position is where errors in the assignment are.
+func (a *Assignment) position() document.Position {
 	return document.Position{File: a.Option + " " + document.Abridge(a.Text)}
 }
 
 // assignment is one that has been taken apart.
 type assignment struct {
-	place        document.Position
+	position     document.Position
 	path         string
 	level, field string // of level[NAME].FIELD; "" for what stands in the scenario
 	value        string
 	line         int // of the nodes that come from it: -1, -2, ... tells them from those of the file
 }
 
-// parseAssignments takes the texts of assignments apart.
-func parseAssignments(all []Assignment) ([]assignment, document.Errors) {
-	var assignments []assignment
-	var mistakes document.Errors
+// List is assignments that have been taken apart and checked as far as they can be by themselves.
+type List []assignment
+
+// Parse takes the texts of assignments apart.
+func Parse(all []Assignment) (List, document.Errors) {
+	var assignments List
+	var errors document.Errors
 	for i := range all {
-		a := assignment{place: all[i].place(), line: -1 - i}
+		a := assignment{position: all[i].position(), line: -1 - i}
 		path, value, found := Cut(all[i].Text, '=')
 		a.path, a.value = strings.TrimSpace(path), value
 		if !found {
-			mistakes.Add(a.place, "", "want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6")
+			errors.Add(a.position, "", "want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6")
 			continue
 		}
 		if err := CheckPath(a.path); err != nil {
-			mistakes.Add(a.place, "", "%v", err)
+			errors.Add(a.position, "", "%v", err)
 			continue
 		}
 		a.level, a.field, _ = levelField(a.path)
 		if _, problem := a.parse(); problem != "" {
-			mistakes.Add(a.place, a.path, "%s", problem)
+			errors.Add(a.position, a.path, "%s", problem)
 			continue
 		}
 		assignments = append(assignments, a)
 	}
-	return assignments, mistakes
+	return assignments, errors
 }
 
 // CheckPath says what is wrong with a path by itself. One is spec.FIELD, in which items of
@@ -84,15 +90,15 @@ func CheckPath(path string) error {
 
 // Path returns a path in the one spelling that all others of it come to. The error says why
 // the scenario has none such.
-func (s *Scenario) Path(path string) (string, error) {
+func Path(s *scenario.Scenario, path string) (string, error) {
 	if isLevelPath(path) {
 		level, field, err := levelField(path)
 		if err == nil {
-			_, _, err = s.levelPath(level, field)
+			_, _, err = levelPath(s, level, field)
 		}
 		return document.Join("level", level) + "." + field, err
 	}
-	return s.document.Resolve(path)
+	return s.Document.Resolve(path)
 }
 
 // Cut cuts a text at the first separator that is outside of quotes and brackets.
@@ -128,9 +134,9 @@ func (a *assignment) parse() (value *document.Node, problem string) {
 	case "", "~", "null":
 		return &document.Node{Kind: document.Null}, ""
 	}
-	docs, mistakes := yaml.Parse("", []byte(a.value))
-	if len(mistakes) > 0 {
-		return nil, mistakes[0].Message
+	docs, wrong := yaml.Parse("", []byte(a.value))
+	if len(wrong) > 0 {
+		return nil, wrong[0].Message
 	}
 	if len(docs) != 1 {
 		return nil, "is several YAML documents; want one value"
@@ -175,12 +181,26 @@ func visit(n *document.Node, f func(*document.Node)) {
 	}
 }
 
-// positionOf returns a place in the scenario file as it is, and one in an assignment by its
-// text.
-func positionOf(p document.Position, assignments []assignment) document.Position {
-	for i := range assignments {
-		if assignments[i].line == p.Line {
-			return assignments[i].place
+// Apply gives the fields of a scenario's document their values.
+func (l List) Apply(doc *document.Document) (errors document.Errors) {
+	for i := range l {
+		a := &l[i]
+		if a.level != "" {
+			continue
+		}
+		if err := a.apply(doc, a.path); err != nil {
+			errors.Add(a.position, "", "%v", err)
+		}
+	}
+	return errors
+}
+
+// Position returns a position in the scenario file as it is, and one in what was assigned as that
+// of the assignment.
+func (l List) Position(p document.Position) document.Position {
+	for i := range l {
+		if l[i].line == p.Line {
+			return l[i].position
 		}
 	}
 	return p

@@ -1,4 +1,4 @@
-package scenario
+package loader
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 
 	"apfsim/document"
 	"apfsim/document/yaml"
-	"apfsim/sim/trace"
 )
 
 // Stdin is the name of standard input among the host's files.
@@ -77,47 +76,6 @@ func resolve(fsys fs.FS, from, name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(from), name)
-}
-
-// Input is a file that a scenario is read from.
-type Input struct {
-	Name string // as the scenario or the option calls it, wherever they are
-	Path string
-
-	sum   string // the SHA-256 sum of what was read of a file that is kept in memory
-	files fs.FS  // of a trace, which is not
-	state fileState
-}
-
-// SHA256 returns the SHA-256 sum of what the scenario was read from, in hexadecimal digits. A
-// trace, which is too long to be kept, is read again for it; the error then says that it has
-// changed, or why it cannot be read.
-func (in *Input) SHA256() (string, error) {
-	if in.sum != "" {
-		return in.sum, nil
-	}
-	file, err := in.files.Open(in.Path)
-	if err != nil {
-		return "", errors.New(unreadable(in.files, in.Path, err))
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", errors.New("cannot be read: " + reason(err))
-	}
-	if err := in.state.check(file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func (s *Scenario) addInput(in Input) {
-	for _, known := range s.Inputs {
-		if known.Path == in.Path && known.Name == in.Name {
-			return
-		}
-	}
-	s.Inputs = append(s.Inputs, in)
 }
 
 // fileState tells whether a file that is read several times, as it is too long to be kept, is
@@ -211,12 +169,12 @@ type Cache struct {
 	mu      sync.Mutex
 	texts   map[cachedFile]*fileText
 	traces  map[cachedFile]*traceSummary
-	configs map[cachedFile]*ConfigSource
+	configs map[cachedFile]*Source
 }
 
 // NewCache returns a cache that remembers nothing yet.
 func NewCache() *Cache {
-	return &Cache{texts: map[cachedFile]*fileText{}, traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*ConfigSource{}}
+	return &Cache{texts: map[cachedFile]*fileText{}, traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*Source{}}
 }
 
 // fileText is what reading a file that is to be parsed has given.
@@ -225,6 +183,9 @@ type fileText struct {
 	sum  string // SHA-256, in hexadecimal digits
 	err  error  // why it cannot be read
 }
+
+// sha256 is the sum of the file, as scenario.Input has it.
+func (f *fileText) sha256() (string, error) { return f.sum, nil }
 
 // text reads a file that is to be parsed, once.
 func (c *Cache) text(fsys fs.FS, name string) *fileText {
@@ -251,95 +212,6 @@ func (c *Cache) textLocked(fsys fs.FS, name string) *fileText {
 type cachedFile struct {
 	onHost bool
 	name   string
-}
-
-// traceSummary is what one pass over a trace has found.
-type traceSummary struct {
-	err      error // why it cannot be opened
-	mistakes document.Errors
-	requests int64
-	lastNs   int64
-	state    fileState // of the file that was read
-}
-
-// mostTraceErrors is how many of a trace's mistakes are listed.
-const mostTraceErrors = 20
-
-func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	file := cachedFile{fsys == host, name}
-	if known := c.traces[file]; known != nil {
-		return known
-	}
-	sum := &traceSummary{}
-	c.traces[file] = sum
-	f, err := openFile(fsys, name)
-	if err == nil {
-		sum.state, err = stateOf(f)
-	}
-	if err != nil {
-		sum.err = err
-		return sum
-	}
-	t := trace.NewReader(f, name)
-	defer t.Close()
-	for {
-		record, ok, err := t.Next()
-		switch {
-		case err != nil && len(sum.mistakes) == mostTraceErrors:
-			sum.mistakes.Add(err.(document.Error).Position, "", "has a mistake as well; what follows has not been read")
-			return sum
-		case err != nil:
-			sum.mistakes = append(sum.mistakes, err.(document.Error))
-		case !ok:
-			return sum
-		default:
-			sum.requests++
-			sum.lastNs = record.ArrivalNs
-		}
-	}
-}
-
-// trace reads a workload's trace once, to the end.
-func (v *validator) trace(at, name string) {
-	file := v.scenario.resolve(name)
-	sum := v.files.trace(v.scenario.files, file)
-	v.scenario.addInput(Input{Name: name, Path: file, files: v.scenario.files, state: sum.state})
-	end := int64(v.scenario.Spec.Duration)
-	switch {
-	case sum.err != nil:
-		v.fail(at, "%s: %s", file, unreadable(v.scenario.files, file, sum.err))
-	case len(sum.mistakes) > 0:
-		v.elsewhere = append(v.elsewhere, sum.mistakes...)
-	case sum.requests == 0:
-		v.warn(at, "%s has no requests", file)
-	case end > 0 && sum.lastNs >= end:
-		v.warn(at, "%s goes on until %v: what arrives after the end of the run, %v, is left out",
-			file, Duration(sum.lastNs), v.scenario.Spec.Duration)
-	}
-}
-
-// OpenTrace opens the trace of a workload whose arrivals are one. The caller closes it. It has
-// been checked when the scenario was read: if it has changed since, even while it is read,
-// there is an error.
-func (s *Scenario) OpenTrace(w *Workload) (*trace.Reader, error) {
-	name := s.resolve(w.Arrivals.Trace.File)
-	f, err := openFile(s.files, name)
-	if err != nil {
-		return nil, document.Error{Position: document.Position{File: name}, Message: unreadable(s.files, name, err)}
-	}
-	t := trace.NewReader(f, name)
-	for _, in := range s.Inputs {
-		if in.files != nil && in.Path == name {
-			t.Changed = func() error { return in.state.check(f) }
-		}
-	}
-	if err := t.Check(); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return t, nil
 }
 
 // reason returns why a file cannot be read, without its name.

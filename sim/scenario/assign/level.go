@@ -1,4 +1,4 @@
-package scenario
+package assign
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/document"
 	"apfsim/document/yaml"
+	"apfsim/sim/scenario"
 )
 
 // levelFields are the fields of a priority level that can be assigned to, and where they
@@ -50,36 +51,35 @@ func levelField(path string) (level, field string, err error) {
 	return level, field, nil
 }
 
-// levels gives priority levels what is assigned to them, from the start of the run until an
-// event of the scenario puts another in their place.
-func (v *validator) levels(assignments []assignment) {
+// ApplyToLevels gives priority levels of a scenario their values, from the start of the run until an
+// event of the scenario puts another level in their place.
+func (l List) ApplyToLevels(s *scenario.Scenario) (errors document.Errors) {
 	done := map[string]bool{}
-	for i := range assignments {
-		if name := assignments[i].level; name != "" && !done[name] {
+	for i := range l {
+		if name := l[i].level; name != "" && !done[name] {
 			done[name] = true
-			v.level(name, assignments)
+			errors = append(errors, l.applyToLevel(s, name)...)
 		}
 	}
+	return errors
 }
 
-// level changes one level, whose fields belong together, and checks it as a server would.
-func (v *validator) level(name string, assignments []assignment) {
-	s := v.scenario
+// applyToLevel changes one level, whose fields belong together, and checks it as a server would.
+func (l List) applyToLevel(s *scenario.Scenario, name string) (errors document.Errors) {
 	var doc document.Document
 	var at int
 	var last document.Position
-	before := len(v.elsewhere)
-	for i := range assignments {
-		a := &assignments[i]
+	for i := range l {
+		a := &l[i]
 		if a.level != name {
 			continue
 		}
-		last = a.place
-		if control := s.Spec.Servers.FlowControl; control == MaxInFlight || control == NoFlowControl {
-			v.elsewhere.Add(a.place, "", "there are no priority levels with flowControl %s", control)
+		last = a.position
+		if control := s.Spec.Servers.FlowControl; control == scenario.MaxInFlight || control == scenario.NoFlowControl {
+			errors.Add(a.position, "", "there are no priority levels with flowControl %s", control)
 			continue
 		}
-		index, path, err := s.levelPath(name, a.field)
+		index, path, err := levelPath(s, name, a.field)
 		if err == nil {
 			if doc.Root == nil {
 				at, doc = index, levelDocument(s.Objects.PriorityLevels[index])
@@ -87,44 +87,45 @@ func (v *validator) level(name string, assignments []assignment) {
 			err = a.apply(&doc, "items[0].spec."+path)
 		}
 		if err != nil {
-			v.elsewhere.Add(a.place, "", "%v", err)
+			errors.Add(a.position, "", "%v", err)
 		}
 	}
-	if len(v.elsewhere) > before {
-		return
+	if len(errors) > 0 {
+		return errors
 	}
 	decoded := config.Decode(doc)
-	for _, m := range decoded.Errors {
-		place := positionOf(m.Position, assignments)
-		if place == m.Position { // of what only does not go with what is assigned
-			place = last
+	for _, e := range decoded.Errors {
+		position := l.Position(e.Position)
+		if position == e.Position { // a value that was not assigned does not agree with one that was
+			position = last
 		}
-		v.elsewhere.Add(place, m.Path[strings.LastIndexByte(m.Path, '.')+1:], "%s", m.Message)
+		errors.Add(position, e.Path[strings.LastIndexByte(e.Path, '.')+1:], "%s", e.Message)
 	}
-	if len(decoded.Errors) == 0 {
+	if len(errors) == 0 {
 		changed := decoded.Objects.PriorityLevels[0]
 		changed.Origin = s.Objects.PriorityLevels[at].Origin
 		s.Objects.PriorityLevels = slices.Clone(s.Objects.PriorityLevels)
 		s.Objects.PriorityLevels[at] = changed
 	}
+	return errors
 }
 
 // levelDocument returns a level as kubectl prints it.
 func levelDocument(level *config.PriorityLevel) document.Document {
 	text, err := yaml.Marshal(config.Objects{PriorityLevels: []*config.PriorityLevel{level}}.Manifest())
 	if err != nil {
-		panic(fmt.Sprintf("scenario: priority level %s does not become YAML: %v", level.Name, err))
+		panic(fmt.Sprintf("assign: priority level %s does not become YAML: %v", level.Name, err))
 	}
-	docs, mistakes := yaml.Parse("", text)
-	if len(mistakes) > 0 {
-		panic(fmt.Sprintf("scenario: priority level %s does not come back from YAML: %v", level.Name, mistakes))
+	docs, errors := yaml.Parse("", text)
+	if len(errors) > 0 {
+		panic(fmt.Sprintf("assign: priority level %s does not come back from YAML: %v", level.Name, errors))
 	}
 	return docs[0]
 }
 
 // levelPath returns the index of a priority level among the objects, and where a field stands
 // in its spec.
-func (s *Scenario) levelPath(level, field string) (at int, path string, err error) {
+func levelPath(s *scenario.Scenario, level, field string) (at int, path string, err error) {
 	var names []string
 	for _, l := range s.Objects.PriorityLevels {
 		names = append(names, l.Name)

@@ -1,9 +1,11 @@
-package scenario
+package loader
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	"apfsim/sim/quantity"
 )
 
 // The values of tags, and whether there are priority levels, come from the scenario.
@@ -36,7 +38,7 @@ func TestThresholdsAreListsOfExpressions(t *testing.T) {
 
 func TestThresholdsOverWindows(t *testing.T) {
 	s := mustLoad(t, withSpec(`thresholds: {wait: ["max < 1s", {threshold: "p(99) < 100ms", over: 10s}, {threshold: "min > 0"}]}`))
-	for i, want := range []Duration{0, Duration(10 * time.Second), 0} {
+	for i, want := range []quantity.Duration{0, quantity.Duration(10 * time.Second), 0} {
 		if got := s.Spec.Thresholds[i].Over; got != want {
 			t.Errorf("threshold %d is over %v, want %v", i, got, want)
 		}

@@ -1,12 +1,9 @@
-package scenario
+package loader
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 const asks = "as: {user: a}\nrequest: {verb: get, path: /version}\n"
@@ -137,35 +134,6 @@ func TestClientsOfAllWorkloadsCount(t *testing.T) {
 	_, mistakes := Load(files("s.yaml", text+strings.Replace(workload, "mice", "rats", 1)), "s.yaml", Options{})
 	wantMistakes(t, mistakes, "s.yaml:15:14: spec.workload[1].clients: 6000000: "+
 		"with the workloads above these are 12000000 clients; want at most 10000000 in all")
-}
-
-// The integral over ramps is what adding the rate up in small steps comes to.
-func TestRampsAreIntegrated(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rate := func(name string) Rate { return Rate(rapid.Float64Range(0, 100).Draw(t, name)) }
-		r := RampingArrivals{StartRate: rate("start")}
-		for range rapid.IntRange(1, 4).Draw(t, "stages") {
-			r.Stages = append(r.Stages, Stage{Duration(rapid.IntRange(0, 20).Draw(t, "length")) * 1e9, rate("rate")})
-		}
-		seconds := rapid.IntRange(1, 60).Draw(t, "seconds")
-		sum, stage, begin, before := 0.0, 0, 0.0, float64(r.StartRate)
-		const step = 1.0 / 16
-		for at := step / 2; at < float64(seconds); at += step {
-			for stage < len(r.Stages) && at >= begin+float64(r.Stages[stage].Duration)/1e9 {
-				begin += float64(r.Stages[stage].Duration) / 1e9
-				before = float64(r.Stages[stage].Rate)
-				stage++
-			}
-			now := before
-			if stage < len(r.Stages) {
-				now += (float64(r.Stages[stage].Rate) - before) * (at - begin) / (float64(r.Stages[stage].Duration) / 1e9)
-			}
-			sum += now * step
-		}
-		if got := r.expected(float64(seconds)); math.Abs(got-sum) > 1e-6*(1+sum) {
-			t.Fatalf("%+v: %v within %d s, want %v", r, got, seconds, sum)
-		}
-	})
 }
 
 // Bursts of one request have nothing to spread, and clients do not take turns.

@@ -1,10 +1,11 @@
-package scenario
+package loader
 
 import (
-	"strings"
 	"testing"
 
 	"apfsim/core/config"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
 )
 
 func TestAssignments(t *testing.T) {
@@ -12,7 +13,7 @@ func TestAssignments(t *testing.T) {
 		"spec.workload[0].execution={exponential: {mean: 9ms}}", `spec.thresholds["wait{workload:mice}"]=[max >= 1s]`,
 		"spec.duration=", "spec.duration=90s")
 	w := &s.Spec.Workload[0]
-	if s.Spec.Seed != 7 || w.Clients != 3 || w.Execution.MeanNs() != 9e6 || s.Spec.Servers.FlowControl != NoFlowControl ||
+	if s.Spec.Seed != 7 || w.Clients != 3 || w.Execution.MeanNs() != 9e6 || s.Spec.Servers.FlowControl != scenario.NoFlowControl ||
 		s.Spec.Servers.Replicas != 1 || s.Spec.Duration != 90e9 {
 		t.Errorf("assigned: %+v", s.Spec)
 	}
@@ -23,7 +24,7 @@ func TestAssignments(t *testing.T) {
 }
 
 func TestMistakesInAssignmentsNameThem(t *testing.T) {
-	_, mistakes := Load(files("s.yaml", withSpec("sede: 1")), "s.yaml", Options{Set: Assignments("--set", []string{
+	_, mistakes := Load(files("s.yaml", withSpec("sede: 1")), "s.yaml", Options{Set: assign.New("--set", []string{
 		"spec.sed=7", "seed=7", "spec.seed", "spec.seed=-1", "spec.workload[1].clients=3", "spec.duration.x=1",
 		"spec.servers.replica=2", "spec.workload[0].arrivals={}", "spec.warmup=[", "spec.warmup=1h",
 		"spec.workload[0].as.user={a: 1}", "spec.workload[mcie].clients=2", "spec.workload[mice].clients=-2",
@@ -70,7 +71,7 @@ func TestLevelsAreAssignedTo(t *testing.T) {
 }
 
 func TestMistakesInAssignmentsToLevels(t *testing.T) {
-	_, mistakes := Load(files("s.yaml", withSpec("sede: 1")), "s.yaml", Options{Set: Assignments("--set", []string{
+	_, mistakes := Load(files("s.yaml", withSpec("sede: 1")), "s.yaml", Options{Set: assign.New("--set", []string{
 		"level[workload-lwo].queues=7", "level[workload-low].hand=7", "level[workload-low].queues.x=7", "level[0].queues=7", "level.workload-low=7", "level[",
 		"level[workload-low].handSize=129", "level[workload-low].queueLengthLimit=x", "level[exempt].queues=7", "level[workload-high].queues=4",
 		"level[global-default].nominalConcurrencyShares=-1", "level[catch-all].nominalConcurrencyShares=9", "lvel[exempt].lendablePercent=1",
@@ -90,7 +91,7 @@ func TestMistakesInAssignmentsToLevels(t *testing.T) {
 		`--set level[workload-lwo].queues=7: there is no priority level "workload-lwo" (did you mean "workload-low"?)`,
 		`--set lvel[exempt].lendablePercent=1: "lvel[exempt].lendablePercent": want spec.FIELD, spec.workload[NAME].FIELD or level[NAME].FIELD (did you mean "level"?)`,
 		`s.yaml:6:3: spec.sede: unknown field (did you mean "seed"?)`)
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {flowControl: None}")), "s.yaml", Options{Set: Assignments("--set-head", []string{"level[workload-low].queues=7"})})
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {flowControl: None}")), "s.yaml", Options{Set: assign.New("--set-head", []string{"level[workload-low].queues=7"})})
 	wantMistakes(t, mistakes, "--set-head level[workload-low].queues=7: there are no priority levels with flowControl None")
 }
 
@@ -105,38 +106,13 @@ func TestPathsOfOneFieldAreOne(t *testing.T) {
 		`level["workload-low"].handSize`:   "level.workload-low.handSize",
 		"level[workload-low][handSize]":    "level.workload-low.handSize",
 	} {
-		if got, err := s.Path(path); got != want || err != nil {
+		if got, err := assign.Path(s, path); got != want || err != nil {
 			t.Errorf("%s: %s, %v, want %s", path, got, err, want)
 		}
 	}
 	for _, path := range []string{"spec.workload[rats].clients", "level[none].handSize", "level[workload-low].x", "spec.workload["} {
-		if got, err := s.Path(path); err == nil {
+		if got, err := assign.Path(s, path); err == nil {
 			t.Errorf("%s: %s, want an error", path, got)
-		}
-	}
-}
-
-func TestTextsAreCutOutsideOfQuotesAndBrackets(t *testing.T) {
-	for text, want := range map[string]string{
-		"1,2":                      "1|2",
-		"":                         "",
-		",":                        "|",
-		"{a: 1, b: [2,3]},4":       "{a: 1, b: [2,3]}|4",
-		`"a,b",c`:                  `"a,b"|c`,
-		`"a\",b",'c,d',''`:         `"a\",b"|'c,d'|''`,
-		"it's,that's":              "it's|that's",
-		"a],b":                     "a]|b",
-		"[{,}],x":                  "[{,}]|x",
-		`spec.a["k,=]"].b,"{",x,}`: `spec.a["k,=]"].b|"{"|x|}`,
-	} {
-		var parts []string
-		for rest, more := text, true; more; {
-			var part string
-			part, rest, more = Cut(rest, ',')
-			parts = append(parts, part)
-		}
-		if got := strings.Join(parts, "|"); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package scenario
+package loader
 
 import (
 	"encoding/json"
@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"apfsim/document"
 	"apfsim/document/yaml"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 )
 
 // schemaChecker knows as much of JSON Schema as the scenario's schema uses, and refuses
@@ -26,7 +29,7 @@ type schemaChecker struct {
 
 func newSchemaChecker(t *testing.T) (*schemaChecker, map[string]any) {
 	t.Helper()
-	text, err := Schema()
+	text, err := scenario.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,8 +279,64 @@ func TestTagsAgreeOnWhatIsRequired(t *testing.T) {
 			walk(f.Type)
 		}
 	}
-	walk(reflect.TypeFor[Scenario]())
+	walk(reflect.TypeFor[scenario.Scenario]())
 	if len(seen) < 20 {
 		t.Errorf("only %d types were looked at", len(seen))
 	}
+}
+
+// The defaults that the schema names are those that a field has when the file leaves it out.
+func TestSchemaNamesTheDefaults(t *testing.T) {
+	checked := 0
+	check := func(value reflect.Value) {
+		for _, f := range reflect.VisibleFields(value.Type()) {
+			for _, part := range strings.Split(f.Tag.Get("jsonschema"), ",") {
+				want, given := strings.CutPrefix(part, "default=")
+				if !given {
+					continue
+				}
+				checked++
+				got := fmt.Sprint(value.FieldByIndex(f.Index))
+				if a, err := time.ParseDuration(want); err == nil {
+					want = a.String()
+				}
+				if got != want {
+					t.Errorf("%v.%s: the default is %s, the schema says %s", value.Type(), f.Name, got, want)
+				}
+			}
+		}
+	}
+	s := scenario.New()
+	for _, v := range []any{s.Spec, s.Spec.Servers, s.Spec.Config} {
+		check(reflect.ValueOf(v))
+	}
+	for _, v := range []any{&traffic.Workload{}, &traffic.WeightedRequest{}, &traffic.RampingArrivals{}, &traffic.ClosedArrivals{},
+		&traffic.Retry{}, &traffic.Backoff{}} {
+		var d document.Decoder // that required fields are missing does not matter
+		d.Decode(&document.Node{Kind: document.Object}, "", v)
+		check(reflect.ValueOf(v).Elem())
+	}
+	if all := strings.Count(tagsOfPackages(t), "default="); checked != all {
+		t.Errorf("%d defaults are checked, and %d are in tags", checked, all)
+	}
+}
+
+// tagsOfPackages returns the source of the types whose defaults the test checks.
+func tagsOfPackages(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	for _, pattern := range []string{"../*.go", "../traffic/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.Write(source)
+		}
+	}
+	return text.String()
 }

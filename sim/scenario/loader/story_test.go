@@ -1,4 +1,4 @@
-package scenario
+package loader
 
 import (
 	"strings"
@@ -6,6 +6,8 @@ import (
 	"testing/fstest"
 
 	"apfsim/document"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -42,9 +44,9 @@ func withWorkload(fields string) string {
 	return head + "  - name: mice\n    " + strings.ReplaceAll(strings.TrimSpace(fields), "\n", "\n    ") + "\n"
 }
 
-func mustLoad(t *testing.T, text string, set ...string) *Scenario {
+func mustLoad(t *testing.T, text string, set ...string) *scenario.Scenario {
 	t.Helper()
-	scenarios, mistakes := Load(files("s.yaml", text), "s.yaml", Options{Set: Assignments("--set", set)})
+	scenarios, mistakes := Load(files("s.yaml", text), "s.yaml", Options{Set: assign.New("--set", set)})
 	if len(mistakes) > 0 {
 		t.Fatalf("mistakes in\n%s\n%v", text, mistakes)
 	}

@@ -1,8 +1,8 @@
-package scenario
+package traffic
 
 import (
 	"apfsim/core/classify"
-	"apfsim/document"
+	"apfsim/sim/quantity"
 	"apfsim/sim/trace"
 )
 
@@ -22,21 +22,14 @@ type Request struct {
 
 // Watch says how long a watch lasts after its initialisation.
 type Watch struct {
-	Duration Distribution `json:"duration,omitempty" jsonschema_description:"Without it uniform from 30m to 60m, as servers end watches."`
+	Duration quantity.Distribution `json:"duration,omitempty" jsonschema_description:"Without it uniform from 30m to 60m, as servers end watches."`
 }
 
 // WeightedRequest is one of the requests among which a client draws.
 type WeightedRequest struct {
 	Request
-	Weight    float64      `json:"weight,omitempty" jsonschema:"default=1,exclusiveMinimum=0"`
-	Execution Distribution `json:"execution,omitempty" jsonschema_description:"In place of the workload's."`
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (r *WeightedRequest) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain WeightedRequest
-	r.Weight = 1
-	d.Decode(n, path, (*plain)(r))
+	Weight    float64               `json:"weight,omitempty" jsonschema:"default=1,exclusiveMinimum=0"`
+	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"In place of the workload's."`
 }
 
 // Attributes returns what the server sees of a client's request, and its URL query. The
@@ -58,3 +51,6 @@ func (r *Request) Attributes(as *Identity, client int) (a classify.Attributes, q
 	}
 	return a, expand(r.Query, client)
 }
+
+// isWatch reports whether the request is a watch of a resource.
+func (r *Request) isWatch() bool { return r.Verb == "watch" && r.Resource != "" }

@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"math"
+	"regexp"
+
+	"apfsim/document"
+	"apfsim/sim/quantity"
+	"apfsim/sim/scenario/traffic"
+)
+
+// MostReplications bounds the number of independent runs of a scenario.
+const MostReplications = 100_000
+
+// checker checks one scenario.
+type checker struct {
+	*document.Checker
+	scenario *Scenario
+}
+
+// Check checks the scenario after [Scenario.SetDefaults], with the errors of decoding in to. It
+// reads no files: Objects and the traces are as they were read. Complete says that they are the
+// whole configuration: if not, names that are not in it are not reported.
+func (s *Scenario) Check(to *document.Checker, complete bool) {
+	c := checker{to, s}
+	spec := &s.Spec
+	c.name()
+	if spec.Duration <= 0 {
+		c.Fail("spec.duration", "want more than 0s")
+	} else if spec.Warmup >= spec.Duration {
+		c.Fail("spec.warmup", "%v: want less than the duration, %v", spec.Warmup, spec.Duration)
+	}
+	if spec.Replications < 1 || spec.Replications > MostReplications {
+		c.Fail("spec.replications", "%d: want from 1 to %d", spec.Replications, MostReplications)
+	}
+	c.servers()
+	complete = c.events() && complete
+	if complete {
+		WarnDangling(to, "", s.Objects)
+		for i := range spec.Events {
+			WarnDangling(to, document.Index("spec.events", i), spec.Events[i].Objects)
+		}
+	}
+	c.resources()
+	traffic.Check(to, "spec.workload", spec.Workload, spec.Duration)
+	c.thresholds(complete)
+}
+
+// events checks the events, and reports whether it found nothing wrong.
+func (c *checker) events() (ok bool) {
+	s := &c.scenario.Spec
+	if len(s.Events) > 0 && s.Servers.FlowControl != PriorityAndFairness {
+		c.Fail("spec.events", "change what only PriorityAndFairness has: want no events with flowControl %s", document.Abridge(s.Servers.FlowControl))
+		return true // the configuration at the start is whole
+	}
+	ok = true
+	last := quantity.Duration(0)
+	for i := range s.Events {
+		e := &s.Events[i]
+		path := document.Index("spec.events", i)
+		switch {
+		case e.At < last:
+			c.Fail(path+".at", "%v: want at least that of the event before, %v", e.At, last)
+		case s.Duration > 0 && e.At >= s.Duration:
+			c.Fail(path+".at", "%v: want less than spec.duration, %v", e.At, s.Duration)
+		}
+		last = e.At
+		ok = ok && !c.Failed(path)
+	}
+	return ok
+}
+
+var nameText = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+func (c *checker) name() {
+	name := c.scenario.Metadata.Name
+	switch {
+	case name == "":
+		c.Fail("metadata.name", "is missing")
+	case len(name) > 63:
+		c.Fail("metadata.name", "%q is %d characters long; want at most 63", document.Abridge(name), len(name))
+	case !nameText.MatchString(name):
+		c.Fail("metadata.name", "%q: want lower-case letters, digits and dashes, with no dash at either end", name)
+	}
+}
+
+func (c *checker) servers() {
+	s := &c.scenario.Spec.Servers
+	switch {
+	case s.Replicas < 1:
+		c.Fail("spec.servers.replicas", "%d: want 1", s.Replicas)
+	case s.Replicas > 1:
+		c.Fail("spec.servers.replicas", "%d: several replicas are not supported yet; want 1", s.Replicas)
+	}
+	if s.KubernetesVersion != "1.37" {
+		c.Fail("spec.servers.kubernetesVersion", "%q: other versions than \"1.37\" are not supported yet", document.Abridge(s.KubernetesVersion))
+	}
+	c.Enum("spec.servers.flowControl", s.FlowControl, PriorityAndFairness, MaxInFlight, NoFlowControl)
+	for _, limit := range []struct {
+		field string
+		value int
+	}{{"maxRequestsInflight", s.MaxRequestsInflight}, {"maxMutatingRequestsInflight", s.MaxMutatingRequestsInflight}} {
+		if limit.value < 0 || limit.value > math.MaxInt32/2 {
+			c.Fail("spec.servers."+limit.field, "%d: want 0 to %d", limit.value, math.MaxInt32/2)
+		}
+	}
+	if s.FlowControl == PriorityAndFairness && s.MaxRequestsInflight == 0 && s.MaxMutatingRequestsInflight == 0 {
+		c.Fail("spec.servers.maxRequestsInflight",
+			"0, as maxMutatingRequestsInflight: PriorityAndFairness has no seats to give; want one of them positive")
+	}
+	if s.RequestTimeout <= 0 {
+		c.Fail("spec.servers.requestTimeout", "want more than 0s")
+	}
+}
+
+func (c *checker) resources() {
+	seen := map[[2]string]bool{}
+	for i := range c.scenario.Spec.Resources {
+		r := &c.scenario.Spec.Resources[i]
+		path := document.Index("spec.resources", i)
+		if r.Resource == "" {
+			c.Fail(path+".resource", "is missing")
+		} else if seen[[2]string{r.Group, r.Resource}] {
+			c.Fail(path+".resource", "%s stands twice in the list", r.Resource)
+		}
+		seen[[2]string{r.Group, r.Resource}] = true
+		if r.Objects < 0 {
+			c.Fail(path+".objects", "%d is negative", r.Objects)
+		}
+		if r.AverageBytes < 0 {
+			c.Fail(path+".averageBytes", "%d is negative", r.AverageBytes)
+		}
+	}
+}

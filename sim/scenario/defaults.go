@@ -1,0 +1,32 @@
+package scenario
+
+import (
+	"time"
+
+	"apfsim/sim/quantity"
+)
+
+// New returns a scenario with the defaults that there are before a file is decoded. The JSON Schema
+// says them as well; a test compares the two. Those of workloads are in package traffic.
+func New() *Scenario {
+	return &Scenario{Spec: Spec{
+		Seed:         1,
+		Replications: 1,
+		Servers: Servers{
+			Replicas:                    1,
+			KubernetesVersion:           "1.37",
+			MaxRequestsInflight:         400,
+			MaxMutatingRequestsInflight: 200,
+			RequestTimeout:              quantity.Duration(time.Minute),
+			FlowControl:                 PriorityAndFairness,
+		},
+		Config: Config{Base: BaseSuggested},
+	}}
+}
+
+// SetDefaults fills in what a decoded scenario leaves out and what follows from other fields.
+func (s *Scenario) SetDefaults() {
+	for i := range s.Spec.Workload {
+		s.Spec.Workload[i].SetDefaults()
+	}
+}

@@ -1,0 +1,142 @@
+package loader
+
+import (
+	"cmp"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"apfsim/core/config"
+	"apfsim/document"
+	"apfsim/sim/scenario"
+)
+
+// Config is a flow-control configuration without a scenario.
+type Config struct {
+	Objects  config.Objects  // valid only if there are no errors
+	Sources  []*Source       // what was read, in the order of the arguments
+	Warnings document.Errors // on objects that are valid, but have no effect
+	Errors   document.Errors
+}
+
+// LoadConfig puts together the configuration that a scenario would have with the given
+// base and with files of the host, among them folders and [Stdin].
+func LoadConfig(base string, files []string) *Config {
+	s := scenario.New()
+	s.Spec.Config.Base = base
+	r := reading{fsys: host, cache: NewCache(), scenario: s, check: document.Checker{Document: &document.Document{File: "--base"}}}
+	r.config(files)
+	if r.complete {
+		scenario.WarnDangling(&r.check, "", s.Objects)
+	}
+	c := &Config{Objects: s.Objects, Warnings: r.check.Warnings.Sorted(), Errors: append(r.check.Errors, r.outside...).Sorted()}
+	for _, name := range files {
+		c.Sources = append(c.Sources, r.cache.config(host, name))
+	}
+	return c
+}
+
+// config puts the flow-control configuration together. Replacement files, which are the
+// host's, take the place of all but the base.
+func (r *reading) config(replacement []string) {
+	s := r.scenario
+	before := len(r.outside)
+	r.check.Enum("spec.config.base", s.Spec.Config.Base, scenario.BaseSuggested, scenario.BaseMandatory)
+	objects := config.Suggested()
+	if s.Spec.Config.Base == scenario.BaseMandatory {
+		objects = config.Mandatory()
+	}
+	if len(replacement) > 0 {
+		for _, name := range replacement {
+			objects = r.overlay(objects, host, name, "--config "+filepath.Base(name), func(format string, args ...any) {
+				r.outside.Add(document.Position{}, "", format, args...)
+			})
+		}
+	} else {
+		objects = r.overlayAll(objects, "spec.config", s.Spec.Config.Files, s.Spec.Config.Objects)
+	}
+	s.Objects = config.Complete(objects)
+	// With a part of it wrong, what else is missing would only follow from that.
+	r.complete = !r.check.Failed("spec.config") && len(r.outside) == before
+}
+
+// overlayAll puts the objects of files, in their order, and then inline ones over those
+// there are; path is where both are.
+func (r *reading) overlayAll(objects config.Objects, path string, files []string, inline scenario.InlineObjects) config.Objects {
+	for i, name := range files {
+		at := document.Index(path+".files", i)
+		switch name {
+		case "":
+			r.check.Fail(at, "is empty; want the name of a file")
+			continue
+		case Stdin:
+			r.check.Fail(at, "%q: want a file or a folder; standard input goes with --config", name)
+			continue
+		}
+		objects = r.overlay(objects, r.fsys, r.resolve(name), name, func(format string, args ...any) { r.check.Fail(at, format, args...) })
+	}
+	r.notes = append(r.notes, config.RemovedVersions(inline.Objects)...)
+	return config.Merge(objects, inline.Objects)
+}
+
+// overlay puts the objects of a file or folder over those there are. The scenario or the
+// option calls it inputName.
+func (r *reading) overlay(objects config.Objects, fsys fs.FS, name, inputName string, fail func(format string, args ...any)) config.Objects {
+	source := r.cache.config(fsys, name)
+	if source.err != nil {
+		fail("%s: %s", cmp.Or(name, `""`), unreadable(fsys, name, source.err))
+	}
+	for _, file := range source.Files {
+		r.addInput(scenario.Input{Name: inputName + strings.TrimPrefix(file, name), Path: file, SHA256: r.cache.text(fsys, file).sha256})
+	}
+	r.outside = append(r.outside, source.Errors...)
+	r.notes = append(r.notes, source.Notes...)
+	return config.Merge(objects, source.Objects)
+}
+
+// events puts together the configuration from each event on. Ways of limiting requests other than
+// PriorityAndFairness have no configuration.
+func (r *reading) events() {
+	s := &r.scenario.Spec
+	if s.Servers.FlowControl != scenario.PriorityAndFairness {
+		return
+	}
+	objects := r.scenario.Objects
+	for i := range s.Events {
+		e := &s.Events[i]
+		path := document.Index("spec.events", i)
+		before := len(r.outside)
+		objects = r.overlayAll(objects, path+".apply", e.Apply.Files, e.Apply.Objects)
+		for j, name := range e.Apply.Remove {
+			objects = r.remove(objects, document.Index(path+".apply.remove", j), name)
+		}
+		objects = config.Complete(objects)
+		e.Objects = objects
+		r.complete = r.complete && !r.check.Failed(path) && len(r.outside) == before
+	}
+}
+
+// remove returns the objects without the named one.
+func (r *reading) remove(objects config.Objects, path string, name scenario.ObjectName) config.Objects {
+	var names []string
+	switch name.Kind {
+	case "FlowSchema":
+		for _, s := range objects.FlowSchemas {
+			names = append(names, s.Name)
+		}
+		objects.FlowSchemas = slices.DeleteFunc(slices.Clone(objects.FlowSchemas), func(s *config.FlowSchema) bool { return s.Name == name.Name })
+	case "PriorityLevelConfiguration":
+		for _, l := range objects.PriorityLevels {
+			names = append(names, l.Name)
+		}
+		objects.PriorityLevels = slices.DeleteFunc(slices.Clone(objects.PriorityLevels), func(l *config.PriorityLevel) bool { return l.Name == name.Name })
+	default:
+		r.check.Enum(path+".kind", name.Kind, "FlowSchema", "PriorityLevelConfiguration")
+		return objects
+	}
+	if !slices.Contains(names, name.Name) {
+		r.check.Fail(path+".name", "there is no %s %q by then%s", name.Kind, document.Abridge(name.Name), document.Suggest(name.Name, names))
+	}
+	return objects
+}

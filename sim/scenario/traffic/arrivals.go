@@ -1,0 +1,98 @@
+package traffic
+
+import (
+	"apfsim/document"
+	"apfsim/sim/quantity"
+	"apfsim/sim/trace"
+)
+
+// Arrivals says when a client sends its requests: exactly one of the fields is set.
+// Rates are per client.
+type Arrivals struct {
+	Constant *ConstantArrivals `json:"constant,omitempty"`
+	Poisson  *PoissonArrivals  `json:"poisson,omitempty"`
+	Ramping  *RampingArrivals  `json:"ramping,omitempty"`
+	OnOff    *OnOffArrivals    `json:"onOff,omitempty"`
+	Burst    *BurstArrivals    `json:"burst,omitempty"`
+	Closed   *ClosedArrivals   `json:"closed,omitempty"`
+	Trace    *TraceArrivals    `json:"trace,omitempty"`
+}
+
+// ConstantArrivals come at equal distances of 1/rate.
+type ConstantArrivals struct {
+	Rate quantity.Rate `json:"rate" document:"required"`
+}
+
+// PoissonArrivals come at exponential distances with mean 1/rate.
+type PoissonArrivals struct {
+	Rate quantity.Rate `json:"rate" document:"required"`
+}
+
+// Processes of RampingArrivals.
+const (
+	ProcessConstant = "constant"
+	ProcessPoisson  = "poisson"
+)
+
+// RampingArrivals change their rate: linearly over each stage, from the rate before it to
+// its own; the last rate then holds.
+type RampingArrivals struct {
+	Process   string        `json:"process,omitempty" jsonschema:"enum=poisson,enum=constant,default=poisson"`
+	StartRate quantity.Rate `json:"startRate,omitempty" jsonschema_description:"The rate before the first stage."`
+	Stages    []Stage       `json:"stages" document:"required" jsonschema:"minItems=1"`
+}
+
+// Stage is a part of RampingArrivals. A duration of 0 makes the rate jump.
+type Stage struct {
+	Duration quantity.Duration `json:"duration" document:"required"`
+	Rate     quantity.Rate     `json:"rate" document:"required" jsonschema_description:"The rate at the stage's end."`
+}
+
+// OnOffArrivals are Poisson arrivals while a client is on, and none while it is off. A
+// client begins on.
+type OnOffArrivals struct {
+	Rate quantity.Rate         `json:"rate" document:"required"`
+	On   quantity.Distribution `json:"on" document:"required" jsonschema_description:"How long the client sends."`
+	Off  quantity.Distribution `json:"off" document:"required" jsonschema_description:"How long it then pauses."`
+}
+
+// BurstArrivals come all together or evenly spread over a while, once or again and again.
+type BurstArrivals struct {
+	At       quantity.Duration `json:"at,omitempty" jsonschema_description:"When the first burst begins, from the workload's start."`
+	Requests int               `json:"requests" document:"required" jsonschema:"minimum=1" jsonschema_description:"How many a client sends in one burst."`
+	Over     quantity.Duration `json:"over,omitempty" jsonschema_description:"The time over which they are spread evenly; 0 for all at once."`
+	Every    quantity.Duration `json:"every,omitempty" jsonschema_description:"From the beginning of one burst to that of the next; 0 for a single burst."`
+}
+
+// ClosedArrivals keep a number of requests in the air: each waits for its answer, thinks,
+// and comes again.
+type ClosedArrivals struct {
+	Concurrency int                   `json:"concurrency,omitempty" jsonschema:"default=1,minimum=1" jsonschema_description:"Requests of one client that are under way or thought about."`
+	Think       quantity.Distribution `json:"think,omitempty" jsonschema_description:"From an answer to the next request; without it, none."`
+}
+
+// TraceArrivals are read from a file, JSON Lines with one trace.Record each. Who asks what, and
+// how long it takes, is in the trace.
+type TraceArrivals struct {
+	File string `json:"file" document:"required" jsonschema:"minLength=1" jsonschema_description:"Relative to the scenario file."`
+
+	// Read is what was found when the trace was read and checked; nil if it was not.
+	Read *TraceSummary `json:"-"`
+	// Open opens the trace again for a run. The caller closes the reader.
+	Open func() (*trace.Reader, error) `json:"-"`
+}
+
+// TraceSummary is what reading a trace has found.
+type TraceSummary struct {
+	Path     string // of the file, as messages name it
+	Requests int64
+	LastNs   int64 // arrival of the last request
+}
+
+var arrivalKinds = []string{"constant", "poisson", "ramping", "onOff", "burst", "closed", "trace"}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (a *Arrivals) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain Arrivals
+	d.DecodeOneOf(n, path, arrivalKinds, (*plain)(a))
+}

@@ -1,0 +1,166 @@
+package traffic
+
+import (
+	"math"
+	"strings"
+
+	"apfsim/document"
+	"apfsim/sim/quantity"
+)
+
+// Bounds on what one run is asked to do, far beyond what any run can complete.
+const (
+	mostClients  = 10_000_000
+	mostAtOnce   = 100_000_000 // requests in progress at one time
+	mostArrivals = 1 << 40
+)
+
+// checker checks workloads of a run of the given duration.
+type checker struct {
+	*document.Checker
+	duration quantity.Duration // 0 or less if that is an error of its own
+}
+
+// Check checks the workloads of a run of the given duration, after [SetDefaults]. It reads no files:
+// what is wrong in a trace, only its reader finds.
+func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration) {
+	c := checker{to, duration}
+	if len(all) == 0 {
+		c.Fail(path, "is empty: want one workload at least")
+	}
+	seen := map[string]int{}
+	clients, total, most, mostAt := 0, 0.0, 0.0, 0
+	for i := range all {
+		w := &all[i]
+		at := document.Index(path, i)
+		if first, found := seen[w.Name]; found && w.Name != "" {
+			c.Fail(at+".name", "%q is the name of %s, too", document.Abridge(w.Name), document.Index(path, first))
+		} else {
+			seen[w.Name] = i
+		}
+		c.workload(at, w)
+		if w.Clients >= 1 && w.Clients <= mostClients {
+			clients += w.Clients
+			if clients > mostClients {
+				c.Fail(at+".clients", "%d: with the workloads above these are %d clients; want at most %d in all",
+					w.Clients, clients, mostClients)
+			}
+		}
+		if !c.Failed(at) {
+			n := w.ExpectedArrivals(duration)
+			if total += n; n > most {
+				most, mostAt = n, i
+			}
+		}
+	}
+	if total > mostArrivals {
+		c.Fail(document.Index(path, mostAt)+".arrivals",
+			"the scenario asks for about %.1e requests, %.1e of them here; want at most 2^40, about 1e12", total, most)
+	}
+}
+
+// CheckRequest fills in the defaults of a request, and checks it and its sender as those of a
+// workload.
+func CheckRequest(as *Identity, r *Request) document.Errors {
+	r.SetDefaults()
+	c := checker{Checker: &document.Checker{Document: &document.Document{}}}
+	c.senders("request", &Workload{As: *as})
+	c.request("request", r)
+	return c.Errors
+}
+
+func (c *checker) workload(path string, w *Workload) {
+	switch {
+	case strings.TrimSpace(w.Name) == "":
+		c.Fail(path+".name", "is missing")
+	case strings.ContainsAny(w.Name, "{},\"") || strings.ContainsFunc(w.Name, func(r rune) bool { return r < ' ' }):
+		c.Fail(path+".name", "%q: want no braces, commas, quotes or control characters", document.Abridge(w.Name))
+	}
+	if w.Clients < 1 || w.Clients > mostClients {
+		c.Fail(path+".clients", "%d: want 1 to %d", w.Clients, mostClients)
+	}
+	if c.duration > 0 && w.Start >= c.duration {
+		c.Fail(path+".start", "%v: want less than spec.duration, %v", w.Start, c.duration)
+	}
+	switch {
+	case w.Stop == 0:
+	case w.Stop <= w.Start:
+		c.Fail(path+".stop", "%v: want more than start, %v", w.Stop, w.Start)
+	case c.duration > 0 && w.Stop > c.duration:
+		c.Fail(path+".stop", "%v: want at most spec.duration, %v", w.Stop, c.duration)
+	}
+	if w.Arrivals.Trace != nil {
+		c.replay(path, w)
+	} else {
+		c.senders(path, w)
+		c.requests(path, w)
+		c.arrivals(path+".arrivals", w)
+	}
+	c.retry(path+".retry", &w.Retry)
+	if l := w.RateLimit; l != nil {
+		if !(l.QPS > 0 && l.QPS <= float64(quantity.HighestRate)) {
+			c.Fail(path+".rateLimit.qps", "%v: want more than 0 and at most 1e9", l.QPS)
+		}
+		if l.Burst < 1 || l.Burst > math.MaxInt32 {
+			c.Fail(path+".rateLimit.burst", "%d: want 1 to %d", l.Burst, math.MaxInt32)
+		}
+	}
+}
+
+func (c *checker) retry(path string, r *Retry) {
+	if r.MaxRetries < 0 || r.MaxRetries > 1_000_000 {
+		c.Fail(path+".maxRetries", "%d: want 0 to 1000000", r.MaxRetries)
+	}
+	b := r.Backoff
+	if b == nil {
+		return
+	}
+	if b.Initial <= 0 {
+		c.Fail(path+".backoff.initial", "want more than 0s")
+	}
+	if !(b.Factor >= 1 && b.Factor <= 1000) {
+		c.Fail(path+".backoff.factor", "%v: want 1 to 1000", b.Factor)
+	}
+	if b.Max != 0 && b.Max < b.Initial {
+		c.Fail(path+".backoff.max", "%v: want at least initial, %v", b.Max, b.Initial)
+	}
+	if !(b.Jitter >= 0 && b.Jitter <= 1000) {
+		c.Fail(path+".backoff.jitter", "%v: want 0 to 1000", b.Jitter)
+	}
+}
+
+// replay checks a workload whose arrivals are a trace.
+func (c *checker) replay(path string, w *Workload) {
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{
+		{"as", w.As.given()},
+		{"request", w.Request != nil},
+		{"requests", w.Requests != nil},
+		{"execution", w.Execution.Given()},
+		{"rateLimit", w.RateLimit != nil},
+	} {
+		if field.given {
+			c.Fail(path+"."+field.name, "does not go with a trace, which says it itself")
+		}
+	}
+	if w.Clients > 1 {
+		c.Fail(path+".clients", "%d: a trace is sent once; want 1", w.Clients)
+	}
+	c.trace(path+".arrivals.trace.file", w.Arrivals.Trace)
+}
+
+// trace checks a trace as far as it has been read.
+func (c *checker) trace(path string, t *TraceArrivals) {
+	switch end := int64(c.duration); {
+	case t.File == "":
+		c.Fail(path, "is missing")
+	case t.Read == nil:
+	case t.Read.Requests == 0:
+		c.Warn(path, "%s has no requests", t.Read.Path)
+	case end > 0 && t.Read.LastNs >= end:
+		c.Warn(path, "%s goes on until %v: what arrives after the end of the run, %v, is left out",
+			t.Read.Path, quantity.Duration(t.Read.LastNs), c.duration)
+	}
+}

@@ -1,0 +1,37 @@
+// Package traffic has the workloads of a scenario: who sends which requests, when, how long they
+// take and what a client does about a rejection. It has their types, defaults and checks.
+package traffic
+
+import "apfsim/sim/quantity"
+
+// Workload is a number of like clients.
+type Workload struct {
+	Name      string                `json:"name" document:"required" jsonschema:"minLength=1"`
+	Clients   int                   `json:"clients,omitempty" jsonschema:"default=1,minimum=1,maximum=10000000" jsonschema_description:"How many there are, each with an identity, random streams and arrivals of its own."`
+	As        Identity              `json:"as,omitempty" jsonschema_description:"Who sends the requests; {i} stands for the client's index, from 0."`
+	Request   *Request              `json:"request,omitempty" jsonschema_description:"What is asked; {i} stands for the client's index, from 0."`
+	Requests  []WeightedRequest     `json:"requests,omitempty" jsonschema_description:"In place of request: several, drawn by their weights."`
+	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"How long the server takes to handle a request; for a watch, to initialise it."`
+	Arrivals  Arrivals              `json:"arrivals" document:"required"`
+	Start     quantity.Duration     `json:"start,omitempty" jsonschema_description:"When the clients begin."`
+	Stop      quantity.Duration     `json:"stop,omitempty" jsonschema_description:"When they send their last; without it, at the end of the run."`
+	Retry     Retry                 `json:"retry,omitempty"`
+	RateLimit *RateLimit            `json:"rateLimit,omitempty"`
+
+	single bool // Requests was filled in from Request
+}
+
+// RateLimit is the token bucket that a client's requests pass before they are sent.
+type RateLimit struct {
+	QPS   float64 `json:"qps" document:"required" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Tokens that arrive per second."`
+	Burst int     `json:"burst" document:"required" jsonschema:"minimum=1" jsonschema_description:"Tokens that the bucket holds."`
+}
+
+// EndNs returns when the workload sends its last request, in nanoseconds from the start of the run:
+// at stop, or at the end of a run of the given duration.
+func (w *Workload) EndNs(duration quantity.Duration) int64 {
+	if w.Stop > 0 {
+		return int64(min(w.Stop, duration))
+	}
+	return int64(duration)
+}
