@@ -55,7 +55,7 @@ func (t *Threshold) checkMetric(m *Metric, called string, run *Run, fail func(fo
 		return
 	}
 	if m.Required != "" && t.Tag(m.Required) == "" {
-		fail("%s wants the tag %s, as %s", called, m.Required, m.requiredExample())
+		fail("%s requires the tag %s, as in %s", called, m.Required, m.requiredExample())
 	}
 	for _, tag := range t.Tags {
 		if !slices.Contains(m.Tags, tag.Name) {
@@ -103,7 +103,7 @@ func (t *Threshold) checkWindows(run *Run, errors, warnings *document.Errors) {
 		fail("%v divides the %v between warm-up and end into %d windows; want at most %d: %v or more",
 			t.Over, judged, judged/t.Over, mostWindows, (judged+mostWindows-1)/mostWindows)
 	case judged%t.Over != 0:
-		warnings.Add(t.overPosition, t.overPath, "%v does not divide the %v between warm-up and end; the last %v are in no window, and not judged",
+		warnings.Add(t.overPosition, t.overPath, "%v does not divide the %v between warm-up and end; the last %v are in no window and are not evaluated",
 			t.Over, judged, judged%t.Over)
 	}
 }

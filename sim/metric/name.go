@@ -52,7 +52,7 @@ func ParseName(text string) (Name, error) {
 		}
 	}
 	if m.Required != "" && n.Tag(m.Required) == "" {
-		return n, fmt.Errorf("%q: %s wants the tag %s, as %s", document.Abridge(text), called, m.Required, m.requiredExample())
+		return n, fmt.Errorf("%q: %s requires the tag %s, as in %s", document.Abridge(text), called, m.Required, m.requiredExample())
 	}
 	n.normalise(m)
 	return n, nil
@@ -64,14 +64,14 @@ func (n *Name) parseStatistic(text string) error {
 	if text == "" {
 		alone := first(n.Metric).Statistics
 		if alone[0].Name != "count" && len(alone) > 1 {
-			return fmt.Errorf("want one of its statistics behind a dot: %s", strings.Join(all, ", "))
+			return fmt.Errorf("want a dot and one of its statistics: %s", strings.Join(all, ", "))
 		}
 		text = alone[0].Name
 	}
 	text = shortPercent.ReplaceAllString(text, "${1}p($2)")
 	parts := statText.FindStringSubmatch(text)
 	if parts == nil {
-		return fmt.Errorf("%q is no statistic; want one of %s", document.Abridge(text), strings.Join(all, ", "))
+		return fmt.Errorf("%q is not a statistic; want one of %s", document.Abridge(text), strings.Join(all, ", "))
 	}
 	_, s := Find(n.Metric, parts[1])
 	if s == nil {

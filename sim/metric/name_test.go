@@ -43,21 +43,21 @@ func TestParseName(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "want a statistic",
 		"wiat.p(99)":                   `unknown metric wiat (did you mean "wait"?)`,
-		"wait":                         "behind a dot: mean, avg, min, med, max, p(N), count",
+		"wait":                         "want a dot and one of its statistics: mean, avg, min, med, max, p(N), count",
 		"wait.p101":                    "want a percentile from 0 to 100",
 		"wait.p":                       "want a percentile",
 		"wait.p(101)":                  "want a percentile from 0 to 100",
 		"wait.max(3)":                  "max has no argument",
 		"wait.maximum":                 "wait has no statistic maximum",
-		"wait.p(99) < 3":               "is no statistic",
+		"wait.p(99) < 3":               "is not a statistic",
 		"wait{workloads:mice}.p(99)":   `has no tag workloads (did you mean "workload"?)`,
 		"wait{}.p(99)":                 "braces are empty",
-		"fairness.jain":                "wants the tag priorityLevel",
+		"fairness.jain":                "requires the tag priorityLevel",
 		"utilisation{workload:a}.peak": "has no tag workload",
-		"waiting.mean":                 "mean of waiting wants the tag priorityLevel, as waiting{priorityLevel:workload-low}",
+		"waiting.mean":                 "mean of waiting requires the tag priorityLevel, as in waiting{priorityLevel:workload-low}",
 		"waiting{workload:a,priorityLevel:low}.mean": "mean of waiting has no tag workload; want one of priorityLevel",
 		"waiting.max": "waiting has no statistic max; want one of count, rate, mean",
-		"fairShare":   "behind a dot: seatSeconds, ratio",
+		"fairShare":   "want a dot and one of its statistics: seatSeconds, ratio",
 	} {
 		if s, err := ParseName(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %s", text, s, err, want)

@@ -34,7 +34,7 @@ func parseMetric(key string) (metric string, tags []Tag, err error) {
 		}
 		for _, t := range tags {
 			if t.Name == name {
-				return "", nil, fmt.Errorf("tag %s stands twice", name)
+				return "", nil, fmt.Errorf("duplicate tag %s", name)
 			}
 		}
 		after = strings.TrimSpace(after)

@@ -200,7 +200,7 @@ func (t *Threshold) parseLimit(s *Statistic, text string) error {
 			return fmt.Errorf("limit %s has no unit; want a duration such as 100ms", text)
 		}
 		if err != nil {
-			return fmt.Errorf("limit %q is no duration; want one such as 100ms", document.Abridge(text))
+			return fmt.Errorf("limit %q is not a duration; want one such as 100ms", document.Abridge(text))
 		}
 		t.Limit = float64(limit)
 		return nil
@@ -211,7 +211,7 @@ func (t *Threshold) parseLimit(s *Statistic, text string) error {
 		return fmt.Errorf("limit %s is a duration; %s of %s is a number without a unit", text, t.Stat, t.Metric)
 	}
 	if err != nil || math.IsNaN(limit) || math.IsInf(limit, 0) {
-		return fmt.Errorf("limit %q is no number", document.Abridge(text))
+		return fmt.Errorf("limit %q is not a number", document.Abridge(text))
 	}
 	if percent && !s.Percent {
 		return fmt.Errorf("limit %s: %s of %s is not a share; want a number without %%", text, t.Stat, t.Metric)

@@ -102,7 +102,7 @@ func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Nod
 		l := k.Lognormal
 		switch {
 		case (l.P99 == nil) == (l.Sigma == nil):
-			d.Fail(n.Get(kind), document.Join(path, kind), "want either p99 or sigma beside the mean")
+			d.Fail(n.Get(kind), document.Join(path, kind), "want either p99 or sigma with the mean")
 			return
 		case l.P99 != nil:
 			made, err = random.NewLognormalP99(float64(l.Mean), float64(*l.P99))

@@ -32,7 +32,7 @@ func (t *Duration) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 	case n.Kind == document.Number && err != nil:
 		d.Fail(n, path, "%s has no unit; want a duration such as 60s or 1h30m", n.Text)
 	case err != nil:
-		d.Fail(n, path, "%q is no duration; want one such as 60s or 1h30m", document.Abridge(n.Text))
+		d.Fail(n, path, "%q is not a duration; want one such as 60s or 1h30m", document.Abridge(n.Text))
 	case value < 0:
 		d.Fail(n, path, "%s is negative; want a duration of 0s or more", n.Text)
 	case Duration(value) > Longest:

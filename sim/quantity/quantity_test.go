@@ -38,7 +38,7 @@ func TestDurations(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"60":       "60 has no unit; want a duration such as 60s or 1h30m",
-		"60sec":    `"60sec" is no duration; want one such as 60s or 1h30m`,
+		"60sec":    `"60sec" is not a duration; want one such as 60s or 1h30m`,
 		"-1s":      "-1s is negative; want a duration of 0s or more",
 		"1000000h": "1000000h is more than a hundred years",
 		"[1s]":     "is a list; want a duration such as 60s or 1h30m",
@@ -71,14 +71,14 @@ func TestRates(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"100":     "100 has no unit; want a rate such as 100/s, per second, or /m or /h",
-		"100/d":   `"100/d" is no rate; want one such as 100/s, 5/m or 10/h`,
-		"100s":    `"100s" is no rate; want one such as 100/s, 5/m or 10/h`,
-		"nan/s":   `"nan/s" is no rate; want one such as 100/s, 5/m or 10/h`,
+		"100/d":   `"100/d" is not a rate; want one such as 100/s, 5/m or 10/h`,
+		"100s":    `"100s" is not a rate; want one such as 100/s, 5/m or 10/h`,
+		"nan/s":   `"nan/s" is not a rate; want one such as 100/s, 5/m or 10/h`,
 		"-1/s":    "-1/s is negative; want a rate of 0/s or more",
-		"inf/s":   "inf/s is more than 1e9/s, one a nanosecond",
-		"1e10/s":  "1e10/s is more than 1e9/s, one a nanosecond",
+		"inf/s":   "inf/s is more than 1e9/s, one per nanosecond",
+		"1e10/s":  "1e10/s is more than 1e9/s, one per nanosecond",
 		"{a: 1}":  "is an object; want a rate such as 100/s",
-		"1/s/s/s": `"1/s/s/s" is no rate; want one such as 100/s, 5/m or 10/h`,
+		"1/s/s/s": `"1/s/s/s" is not a rate; want one such as 100/s, 5/m or 10/h`,
 	} {
 		var got Rate
 		if mistake := decode(t, text, &got); mistake != want {
@@ -113,8 +113,8 @@ func TestDistributions(t *testing.T) {
 		"{exponential: {}}":                   "is missing",
 		"{exponential: {mean: 0s}}":           "mean 0s: want more than 0",
 		"{lognormal: {mean: 1ms, p99: 15ms}}": "mean 1ms, p99 15ms: p99 is 15 times the mean; want more than 1 and at most 14.97 times",
-		"{lognormal: {mean: 1ms}}":            "want either p99 or sigma beside the mean",
-		"{lognormal: {mean: 1ms, p99: 2ms, sigma: 1}}":  "want either p99 or sigma beside the mean",
+		"{lognormal: {mean: 1ms}}":            "want either p99 or sigma with the mean",
+		"{lognormal: {mean: 1ms, p99: 2ms, sigma: 1}}":  "want either p99 or sigma with the mean",
 		"{pareto: {mean: 1ms, shape: 1}}":               "shape 1: want more than 1 and at most 1e+06",
 		"{uniform: {min: 2s, max: 1s}}":                 "min 2s, max 1s: want 0 <= min <= max",
 		"{constant: 1s, uniform: {min: 0, max: 1s}}":    "has constant and uniform: want one of them",

@@ -35,11 +35,11 @@ func (r *Rate) UnmarshalDocument(d *document.Decoder, n *document.Node, path str
 	seconds, known := rateUnits[strings.TrimSpace(unit)]
 	switch {
 	case err != nil || !known || value != value:
-		d.Fail(n, path, "%q is no rate; want one such as 100/s, 5/m or 10/h", document.Abridge(n.Text))
+		d.Fail(n, path, "%q is not a rate; want one such as 100/s, 5/m or 10/h", document.Abridge(n.Text))
 	case value < 0:
 		d.Fail(n, path, "%s is negative; want a rate of 0/s or more", n.Text)
 	case Rate(value/seconds) > HighestRate:
-		d.Fail(n, path, "%s is more than 1e9/s, one a nanosecond", n.Text)
+		d.Fail(n, path, "%s is more than 1e9/s, one per nanosecond", n.Text)
 	default:
 		*r = Rate(value / seconds)
 	}

@@ -50,7 +50,7 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 func (c *checker) events() (ok bool) {
 	s := &c.scenario.Spec
 	if len(s.Events) > 0 && s.Servers.FlowControl != PriorityAndFairness {
-		c.Fail("spec.events", "change what only PriorityAndFairness has: want no events with flowControl %s", document.Abridge(s.Servers.FlowControl))
+		c.Fail("spec.events", "need PriorityAndFairness; want no events with flowControl %s", document.Abridge(s.Servers.FlowControl))
 		return true // the configuration at the start is whole
 	}
 	ok = true
@@ -106,7 +106,7 @@ func (c *checker) servers() {
 	}
 	if s.FlowControl == PriorityAndFairness && s.MaxRequestsInflight == 0 && s.MaxMutatingRequestsInflight == 0 {
 		c.Fail("spec.servers.maxRequestsInflight",
-			"0, as maxMutatingRequestsInflight: PriorityAndFairness has no seats to give; want one of them positive")
+			"is 0, and so is maxMutatingRequestsInflight; want more than 0 for one of them: PriorityAndFairness divides their sum")
 	}
 	if s.RequestTimeout <= 0 {
 		c.Fail("spec.servers.requestTimeout", "want more than 0s")
@@ -121,7 +121,7 @@ func (c *checker) resources() {
 		if r.Resource == "" {
 			c.Fail(path+".resource", "is missing")
 		} else if seen[[2]string{r.Group, r.Resource}] {
-			c.Fail(path+".resource", "%s stands twice in the list", r.Resource)
+			c.Fail(path+".resource", "duplicate resource %s", r.Resource)
 		}
 		seen[[2]string{r.Group, r.Resource}] = true
 		if r.Objects < 0 {

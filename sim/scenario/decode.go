@@ -38,7 +38,7 @@ func isScenario(c *document.Checker) bool {
 		return ""
 	}
 	if kind := text("kind"); kind == "List" || strings.HasPrefix(text("apiVersion"), "flowcontrol.apiserver.k8s.io/") {
-		c.Fail("kind", "%q: want %s; flow-control objects go with --config, beside a scenario", document.Abridge(kind), Kind)
+		c.Fail("kind", "%q: want %s; flow-control objects can be given with --config, in addition to a scenario", document.Abridge(kind), Kind)
 		return false
 	}
 	ok := true

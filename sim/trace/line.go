@@ -114,7 +114,7 @@ func (l *line) parseField(probably field) field {
 		return f
 	case l.has(f):
 		l.at, l.field = start, names[f]
-		l.fail("stands twice")
+		l.fail("duplicate field")
 		return f
 	}
 	l.seen |= 1 << f

@@ -100,7 +100,7 @@ func TestTraceMistakesHaveTheirPlaces(t *testing.T) {
 		{"zero byte behind", good + "\x00", "t.jsonl:2:63: is not valid JSON: something follows the object"},
 		{"unknown field", `{"arrivalNs":6,"verbs":"get"}`, `t.jsonl:2:16: verbs: unknown field (did you mean "verb"?)`},
 		{"another case", `{"ArrivalNs":6}`, `t.jsonl:2:2: ArrivalNs: unknown field (did you mean "arrivalNs"?)`},
-		{"twice", `{"verb":"get","verb":"get"}`, "t.jsonl:2:15: verb: stands twice"},
+		{"twice", `{"verb":"get","verb":"get"}`, "t.jsonl:2:15: verb: duplicate field"},
 		{"before the line above", strings.Replace(good, "5", "4", 1),
 			"t.jsonl:2:1: arrivalNs: 4 is before the line above, 5: want the requests in order of arrival"},
 		{"negative time", `{"arrivalNs":-1}`, "t.jsonl:2:14: arrivalNs: -1 is negative; want nanoseconds, 0 or more"},

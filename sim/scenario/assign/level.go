@@ -46,7 +46,7 @@ func levelField(path string) (level, field string, err error) {
 	}
 	level, field = names[1], names[2]
 	if !slices.Contains(levelFieldNames(), field) {
-		return "", "", fmt.Errorf("%q is no field of a level%s", document.Abridge(field), document.Hint(field, levelFieldNames()))
+		return "", "", fmt.Errorf("%q is not a field of a level%s", document.Abridge(field), document.Hint(field, levelFieldNames()))
 	}
 	return level, field, nil
 }

@@ -84,7 +84,7 @@ func TestMistakesInAssignmentsToLevels(t *testing.T) {
 		"--set level[exempt].queues=7: exempt is exempt, and has no queues",
 		"--set level[global-default].nominalConcurrencyShares=-1: nominalConcurrencyShares: -1 is negative; want 0 or more",
 		"--set level[workload-high].queues=4: handSize: 6 exceeds queues (4)",
-		`--set level[workload-low].hand=7: "hand" is no field of a level; want one of handSize, queues, queueLengthLimit, nominalConcurrencyShares, lendablePercent, borrowingLimitPercent`,
+		`--set level[workload-low].hand=7: "hand" is not a field of a level; want one of handSize, queues, queueLengthLimit, nominalConcurrencyShares, lendablePercent, borrowingLimitPercent`,
 		"--set level[workload-low].handSize=129: handSize: 129 exceeds queues (128)",
 		`--set level[workload-low].queueLengthLimit=x: queueLengthLimit: "x" is a string; want a number`,
 		`--set level[workload-low].queues.x=7: "level[workload-low].queues.x": want level[NAME].FIELD, as level[workload-low].handSize`,

@@ -71,7 +71,7 @@ func (r *reading) overlayAll(objects config.Objects, path string, files []string
 			r.check.Fail(at, "is empty; want the name of a file")
 			continue
 		case Stdin:
-			r.check.Fail(at, "%q: want a file or a folder; standard input goes with --config", name)
+			r.check.Fail(at, "%q: want a file or a folder; standard input can be given with --config", name)
 			continue
 		}
 		objects = r.overlay(objects, r.fsys, r.resolve(name), name, func(format string, args ...any) { r.check.Fail(at, format, args...) })

@@ -65,5 +65,5 @@ func TestMistakesInEvents(t *testing.T) {
 func TestEventsWantPriorityAndFairness(t *testing.T) {
 	_, mistakes := Load(files("s.yaml", withSpec("servers: {flowControl: None}\n  events: [{at: 1s, apply: {}}]")), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
-		`s.yaml:7:11: spec.events: change what only PriorityAndFairness has: want no events with flowControl None`)
+		`s.yaml:7:11: spec.events: need PriorityAndFairness; want no events with flowControl None`)
 }

@@ -137,7 +137,7 @@ func TestDocumentsOfAFileAreScenarios(t *testing.T) {
 	_, mistakes = Load(files("s.yaml", withSpec("seed: -1")+"---\n"+withSpec("warmup: 60s")), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
 		"s.yaml:6:9: spec.seed: -1 is not a whole number from 0 to 2^64-1",
-		`s.yaml:16:18: metadata.name: "smallest" is the name of the scenario on line 3, too`,
+		`s.yaml:16:18: metadata.name: duplicate name "smallest" (first used by the scenario on line 3)`,
 		"s.yaml:19:11: spec.warmup: 1m0s: want less than the duration, 1m0s")
 }
 
@@ -250,7 +250,7 @@ func TestTraceWorkloads(t *testing.T) {
 		t.Fatal(mistakes)
 	}
 	wantMistakes(t, scenarios[0].Warnings, "d/s.yaml:9:30: spec.workload[0].arrivals.trace.file: "+
-		"traces/t.jsonl goes on until 1m0s: what arrives after the end of the run, 1m0s, is left out")
+		"traces/t.jsonl goes on until 1m0s; requests that arrive after the end of the run, 1m0s, are left out")
 
 	fsys["traces/t.jsonl"].Data = []byte("{\n")
 	_, mistakes = Load(fsys, "d/s.yaml", Options{})
@@ -278,9 +278,9 @@ execution: 1s
 clients: 2
 arrivals: {trace: {file: ""}}`)), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
-		"s.yaml:9:9: spec.workload[0].as: does not go with a trace, which says it itself",
-		"s.yaml:10:14: spec.workload[0].request: does not go with a trace, which says it itself",
-		"s.yaml:11:16: spec.workload[0].execution: does not go with a trace, which says it itself",
+		"s.yaml:9:9: spec.workload[0].as: cannot be set with a trace, which contains it",
+		"s.yaml:10:14: spec.workload[0].request: cannot be set with a trace, which contains it",
+		"s.yaml:11:16: spec.workload[0].execution: cannot be set with a trace, which contains it",
 		"s.yaml:12:14: spec.workload[0].clients: 2: a trace is sent once; want 1",
 		"s.yaml:13:30: spec.workload[0].arrivals.trace.file: is missing")
 }
@@ -370,7 +370,7 @@ func TestConfigurationInFolders(t *testing.T) {
 
 	_, mistakes = Load(files("s.yaml", withSpec(`config: {files: ["-", empty]}`), "empty/notes.txt", ""), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
-		`s.yaml:6:20: spec.config.files[0]: "-": want a file or a folder; standard input goes with --config`,
+		`s.yaml:6:20: spec.config.files[0]: "-": want a file or a folder; standard input can be given with --config`,
 		"s.yaml:6:25: spec.config.files[1]: empty: is a folder without a file that ends in .yaml, .yml, .json")
 }
 

@@ -130,7 +130,7 @@ func repeatedNames(scenarios []*scenario.Scenario, docs []document.Document) doc
 		}
 		if at, found := first[name]; found {
 			errors.Add(docs[i].Position("metadata.name"), "metadata.name",
-				"%q is the name of the scenario on line %d, too", name, docs[at].Position("metadata").Line)
+				"duplicate name %q (first used by the scenario on line %d)", name, docs[at].Position("metadata").Line)
 			continue
 		}
 		first[name] = i

@@ -117,9 +117,9 @@ dir/broken.yaml:17:21: spec.workload[0].request.verb: "gett": want get, list, wa
 dir/broken.yaml:18:28: spec.workload[0].execution.lognormal: mean 10ms, p99 5ms: p99 is 0.5 times the mean; want more than 1 and at most 14.97 times
 dir/broken.yaml:19:15: spec.workload[0].arrivals: has constant and poisson: want one of them
 dir/broken.yaml:19:32: spec.workload[0].arrivals.poisson.rate: 100 has no unit; want a rate such as 100/s, per second, or /m or /h
-dir/broken.yaml:20:11: spec.workload[1].name: "mice" is the name of spec.workload[0], too
+dir/broken.yaml:20:11: spec.workload[1].name: duplicate name "mice" (first used by spec.workload[0])
 dir/broken.yaml:21:9: spec.workload[1].as: has user and node: want one of them
-dir/broken.yaml:23:42: spec.workload[1].requests[0].path: goes in place of resource: want one of the two
+dir/broken.yaml:23:42: spec.workload[1].requests[0].path: cannot be set with resource; want one of the two
 dir/broken.yaml:24:44: spec.workload[1].requests[1].weight: -1: want more than 0 and at most 1e12
 dir/broken.yaml:24:55: spec.workload[1].requests[1].query: timeout=soon: want a duration such as 10s
 dir/broken.yaml:25:17: spec.workload[1].execution.exponental: unknown field (did you mean "exponential"?)

@@ -70,7 +70,7 @@ func TestThresholdsOverWindowsThatAreWrong(t *testing.T) {
     waiting{priorityLevel:system}: [{threshold: count < 1, over: 10s}, {threshold: mean < 1, over: 10s}]`)), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
 		"s.yaml:9:35: spec.thresholds.wait[0].over: 10 has no unit; want a duration such as 60s or 1h30m",
-		`s.yaml:10:35: spec.thresholds.wait[1].over: "soon" is no duration; want one such as 60s or 1h30m`,
+		`s.yaml:10:35: spec.thresholds.wait[1].over: "soon" is not a duration; want one such as 60s or 1h30m`,
 		"s.yaml:11:35: spec.thresholds.wait[2].over: want more than 0s; without over, a threshold is for the run as a whole",
 		"s.yaml:12:35: spec.thresholds.wait[3].over: 51s is more than the 50s between warm-up and end; want at most that",
 		"s.yaml:13:35: spec.thresholds.wait[4].over: 1µs divides the 50s between warm-up and end into 50000000 windows; want at most 100000: 500µs or more",
@@ -89,7 +89,7 @@ func TestThresholdsOverWindowsThatAreWrong(t *testing.T) {
 
 // What is left at the end and makes no window is told of.
 func TestWindowsThatDoNotDivideTheRunAreWarnedOf(t *testing.T) {
-	const text = `s.yaml:6:51: spec.thresholds.wait[0].over: 25s does not divide the 1m0s between warm-up and end; the last 10s are in no window, and not judged`
+	const text = `s.yaml:6:51: spec.thresholds.wait[0].over: 25s does not divide the 1m0s between warm-up and end; the last 10s are in no window and are not evaluated`
 	s := mustLoad(t, withSpec(`thresholds: {wait: [{threshold: max < 1s, over: 25s}]}`))
 	wantMistakes(t, s.Warnings, text)
 	set := mustLoad(t, withSpec(""), `spec.thresholds={wait: [{threshold: max < 1s, over: 25s}]}`)

@@ -48,7 +48,7 @@ func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
 		record, ok, err := t.Next()
 		switch {
 		case err != nil && len(sum.errors) == mostTraceErrors:
-			sum.errors.Add(err.(document.Error).Position, "", "has a mistake as well; what follows has not been read")
+			sum.errors.Add(err.(document.Error).Position, "", "has an error as well; the rest has not been read")
 			return sum
 		case err != nil:
 			sum.errors = append(sum.errors, err.(document.Error))

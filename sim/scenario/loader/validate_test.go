@@ -17,7 +17,7 @@ func TestOneMistakeEach(t *testing.T) {
 		{asks + takes + "arrivals: {poisson: {rate: null}}", "arrivals.poisson.rate: is missing"},
 		{asks + takes + "arrivals: {constant: null}", "arrivals: want one of constant, poisson, ramping, onOff, burst, closed, trace"},
 		{asks + takes, "arrivals: is missing"},
-		{asks + takes + "arrivals: {onOff: {rate: 1/s, on: 0s, off: 1s}}", "arrivals.onOff.on: is always 0s: the client never sends"},
+		{asks + takes + "arrivals: {onOff: {rate: 1/s, on: 0s, off: 1s}}", "arrivals.onOff.on: is always 0s; want more than 0s, as the client would never send"},
 		{asks + takes + "arrivals: {onOff: {rate: 1/s, on: 1s}}", "arrivals.onOff.off: is missing"},
 		{asks + takes + "arrivals: {onOff: {rate: 1/s, on: null, off: 1s}}", "arrivals.onOff.on: is missing"},
 		{asks + takes + "arrivals: {ramping: {stages: []}}", "arrivals.ramping.stages: is empty: want one stage at least"},
@@ -30,9 +30,9 @@ func TestOneMistakeEach(t *testing.T) {
 		{asks + takes + "arrivals: {burst: {requests: 1, over: 2s, every: 1s}}",
 			"arrivals.burst.over: 2s: want at most every, 1s: a burst ends before the next begins"},
 		{asks + takes + "start: 30s\narrivals: {burst: {requests: 1, at: 30s}}",
-			"arrivals.burst.at: 30s after the workload's start: it has ended by then, after 30s"},
+			"arrivals.burst.at: 30s: want less than the length of the workload, 30s"},
 		{asks + "execution: 0s\narrivals: {closed: {}}",
-			"arrivals.closed: neither execution nor think takes any time: the requests of one moment have no end"},
+			"arrivals.closed: execution and think both take 0s, so that a client would send without end at one time; want more than 0s for one of them"},
 		{"clients: 1000\n" + asks + takes + "arrivals: {closed: {concurrency: 1000000}}",
 			"arrivals.closed.concurrency: 1000000 times 1000 clients: want at most 100000000 requests at once"},
 		{"clients: 1000000\n" + asks + takes + "arrivals: {constant: {rate: 1e6/s}}",
@@ -44,7 +44,7 @@ func TestOneMistakeEach(t *testing.T) {
 		{"clients: 0\n" + asks + takes + arrives, "clients: 0: want 1 to 10000000"},
 		{"as: {user: u}\nrequest: {verb: create, resource: pods, name: x}\n" + takes + arrives,
 			`request.name: "x": a create is sent to the collection, with no name in its URL; leave it out`},
-		{asks + arrives, "execution: is missing: how long does the server take to handle a request?"},
+		{asks + arrives, "execution: is missing; want how long the server takes to handle a request"},
 		{asks + takes + arrives + "start: 60s", "start: 1m0s: want less than spec.duration, 1m0s"},
 		{asks + takes + arrives + "start: 5s\nstop: 4s", "stop: 4s: want more than start, 5s"},
 		{asks + takes + arrives + "stop: 61s", "stop: 1m1s: want at most spec.duration, 1m0s"},
@@ -59,24 +59,24 @@ func TestOneMistakeEach(t *testing.T) {
 		{"as: {anonymous: false}\nrequest: {verb: get, path: /version}\n" + takes + arrives,
 			"as: is missing or empty; want one of user, serviceAccount, node, anonymous"},
 		{"as: {node: a, groups: [b]}\nrequest: {verb: get, path: /version}\n" + takes + arrives,
-			"as.groups: goes with user alone; the others imply their groups"},
+			"as.groups: can be set with user only; the others imply their groups"},
 		{`as: {user: "u{j}"}` + "\nrequest: {verb: get, path: /version}\n" + takes + arrives,
-			`as.user: "u{j}": want no braces but {i}, which stands for the client's index`},
+			`as.user: "u{j}": want no braces except {i}, which is replaced by the client's index`},
 		{"as: {user: a}\n" + takes + arrives, "request: is missing; want a request, or requests with weights"},
 		{"as: {user: a}\nrequests: []\n" + takes + arrives, "requests: is empty: want one request at least"},
-		{asks + "requests: [{verb: get, path: /version}]\n" + takes + arrives, "requests: goes in place of request: want one of the two"},
+		{asks + "requests: [{verb: get, path: /version}]\n" + takes + arrives, "requests: cannot be set with request; want one of the two"},
 		{"as: {user: a}\nrequest: {verb: get}\n" + takes + arrives, "request.resource: is missing; want a resource, or a path"},
 		{"as: {user: a}\nrequest: {verb: list, path: /version}\n" + takes + arrives,
 			`request.verb: "list": want get, head, post, put, patch, delete, options, connect, trace`},
 		{"as: {user: a}\nrequest: {verb: get, path: version}\n" + takes + arrives, `request.path: "version": want a slash at the beginning`},
 		{"as: {user: a}\nrequest: {verb: get, path: \"/version?a=b\"}\n" + takes + arrives,
-			`request.path: "/version?a=b": what follows the question mark belongs into query`},
+			`request.path: "/version?a=b": the part after the question mark belongs in query`},
 		{"as: {user: a}\nrequest: {verb: get, path: /version, namespace: b}\n" + takes + arrives,
-			"request.namespace: goes with resource, not with path"},
+			"request.namespace: can be set with resource only, not with path"},
 		{"as: {user: a}\nrequest: {verb: list, resource: pods/log}\n" + takes + arrives,
 			`request.resource: "pods/log": want no slashes, spaces or braces`},
 		{"as: {user: a}\nrequest: {verb: list, resource: pods, watch: {duration: 1s}}\n" + takes + arrives,
-			"request.watch: goes with verb watch, not with list"},
+			"request.watch: can be set with verb watch only, not with list"},
 		{"as: {user: a}\nrequest: {verb: list, resource: pods, query: \"a=%zz\"}\n" + takes + arrives,
 			`request.query: "a=%zz": invalid URL escape "%zz"`},
 		{"as: {user: a}\nrequests: [{verb: list, resource: pods, weight: 0}]\n" + takes + arrives,
@@ -93,10 +93,10 @@ func TestOneMistakeEach(t *testing.T) {
 		"servers: {maxRequestsInflight: -1}": "spec.servers.maxRequestsInflight: -1: want 0 to 1073741823",
 		"servers: {requestTimeout: 0s}":      "spec.servers.requestTimeout: want more than 0s",
 		"servers: {maxRequestsInflight: 0, maxMutatingRequestsInflight: 0}": "spec.servers.maxRequestsInflight: " +
-			"0, as maxMutatingRequestsInflight: PriorityAndFairness has no seats to give; want one of them positive",
+			"is 0, and so is maxMutatingRequestsInflight; want more than 0 for one of them: PriorityAndFairness divides their sum",
 		"resources: [{resource: pods, objects: -1}]":                              "spec.resources[0].objects: -1 is negative",
 		"resources: [{resource: pods, objects: 1, averageBytes: -1}]":             "spec.resources[0].averageBytes: -1 is negative",
-		"resources: [{resource: pods, objects: 1}, {resource: pods, objects: 1}]": "spec.resources[1].resource: pods stands twice in the list",
+		"resources: [{resource: pods, objects: 1}, {resource: pods, objects: 1}]": "spec.resources[1].resource: duplicate resource pods",
 		"replications: 0": "spec.replications: 0: want from 1 to 100000",
 		"seed: 1.5":       "spec.seed: 1.5 is not a whole number from 0 to 2^64-1",
 	} {
@@ -140,8 +140,7 @@ func TestClientsOfAllWorkloadsCount(t *testing.T) {
 func TestBurstOfOneRequestOverAWhileIsWarnedOf(t *testing.T) {
 	const rest = "clients: 9\nas: {user: u}\nrequest: {verb: get, resource: pods}\nexecution: 1ms\n"
 	s := mustLoad(t, withWorkload(rest+"arrivals: {burst: {requests: 1, over: 2s}}"))
-	wantMistakes(t, s.Warnings, "s.yaml:13:43: spec.workload[0].arrivals.burst.over: 2s: there is nothing to spread, as each client sends one request, "+
-		"all at one moment; want constant with a stop for clients that come one after the other")
+	wantMistakes(t, s.Warnings, "s.yaml:13:43: spec.workload[0].arrivals.burst.over: 2s: has no effect, as each client sends one request, and all clients send at the same time; want constant with a stop for clients that send one after another")
 	if s := mustLoad(t, withWorkload(rest+"arrivals: {burst: {requests: 2, over: 2s}}")); len(s.Warnings) > 0 {
 		t.Error(s.Warnings)
 	}

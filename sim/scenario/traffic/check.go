@@ -34,7 +34,7 @@ func Check(to *document.Checker, path string, all []Workload, duration quantity.
 		w := &all[i]
 		at := document.Index(path, i)
 		if first, found := seen[w.Name]; found && w.Name != "" {
-			c.Fail(at+".name", "%q is the name of %s, too", document.Abridge(w.Name), document.Index(path, first))
+			c.Fail(at+".name", "duplicate name %q (first used by %s)", document.Abridge(w.Name), document.Index(path, first))
 		} else {
 			seen[w.Name] = i
 		}
@@ -142,7 +142,7 @@ func (c *checker) replay(path string, w *Workload) {
 		{"rateLimit", w.RateLimit != nil},
 	} {
 		if field.given {
-			c.Fail(path+"."+field.name, "does not go with a trace, which says it itself")
+			c.Fail(path+"."+field.name, "cannot be set with a trace, which contains it")
 		}
 	}
 	if w.Clients > 1 {
@@ -160,7 +160,7 @@ func (c *checker) trace(path string, t *TraceArrivals) {
 	case t.Read.Requests == 0:
 		c.Warn(path, "%s has no requests", t.Read.Path)
 	case end > 0 && t.Read.LastNs >= end:
-		c.Warn(path, "%s goes on until %v: what arrives after the end of the run, %v, is left out",
+		c.Warn(path, "%s goes on until %v; requests that arrive after the end of the run, %v, are left out",
 			t.Read.Path, quantity.Duration(t.Read.LastNs), c.duration)
 	}
 }

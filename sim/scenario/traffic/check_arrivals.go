@@ -21,7 +21,7 @@ func (c *checker) arrivals(path string, w *Workload) {
 		c.rate(path+".onOff.rate", a.OnOff.Rate)
 		c.given(path+".onOff.off", a.OnOff.Off)
 		if c.given(path+".onOff.on", a.OnOff.On) && a.OnOff.On.MeanNs() == 0 {
-			c.Fail(path+".onOff.on", "is always 0s: the client never sends")
+			c.Fail(path+".onOff.on", "is always 0s; want more than 0s, as the client would never send")
 		}
 	case a.Burst != nil:
 		c.burst(path+".burst", a.Burst, w)
@@ -73,7 +73,7 @@ func (c *checker) closed(path string, a *ClosedArrivals, w *Workload) {
 			a.Concurrency, w.Clients, mostAtOnce)
 	}
 	if a.Think.MeanNs() == 0 && len(w.Requests) > 0 && w.meanExecutionNs() == 0 {
-		c.Fail(path, "neither execution nor think takes any time: the requests of one moment have no end")
+		c.Fail(path, "execution and think both take 0s, so that a client would send without end at one time; want more than 0s for one of them")
 	}
 }
 
@@ -85,13 +85,13 @@ func (c *checker) burst(path string, b *BurstArrivals, w *Workload) {
 		c.Fail(path+".requests", "%d times %d clients: want at most %d requests at once", b.Requests, w.Clients, mostAtOnce)
 	}
 	if b.Requests == 1 && b.Over > 0 {
-		c.Warn(path+".over", "%v: there is nothing to spread, as each client sends one request, all at one moment; want constant with a stop for clients that come one after the other", b.Over)
+		c.Warn(path+".over", "%v: has no effect, as each client sends one request, and all clients send at the same time; want constant with a stop for clients that send one after another", b.Over)
 	}
 	if b.Every != 0 && b.Over > b.Every {
 		c.Fail(path+".over", "%v: want at most every, %v: a burst ends before the next begins", b.Over, b.Every)
 	}
 	if end := quantity.Duration(w.EndNs(c.duration)); end > w.Start && b.At >= end-w.Start {
-		c.Fail(path+".at", "%v after the workload's start: it has ended by then, after %v", b.At, end-w.Start)
+		c.Fail(path+".at", "%v: want less than the length of the workload, %v", b.At, end-w.Start)
 	}
 }
 

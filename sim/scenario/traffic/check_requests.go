@@ -25,7 +25,7 @@ func (c *checker) senders(path string, w *Workload) {
 		return
 	}
 	if as.Groups != nil && as.User == "" {
-		c.Fail(at+".groups", "goes with user alone; the others imply their groups")
+		c.Fail(at+".groups", "can be set with user only; the others imply their groups")
 	}
 	c.template(at+".user", as.User)
 	c.template(at+".node", as.Node)
@@ -47,7 +47,7 @@ func (c *checker) senders(path string, w *Workload) {
 // template checks that {i} is the only thing in braces.
 func (c *checker) template(path, s string) {
 	if strings.ContainsAny(strings.ReplaceAll(s, "{i}", ""), "{}") {
-		c.Fail(path, "%q: want no braces but {i}, which stands for the client's index", document.Abridge(s))
+		c.Fail(path, "%q: want no braces except {i}, which is replaced by the client's index", document.Abridge(s))
 	}
 }
 
@@ -57,7 +57,7 @@ func (c *checker) requests(path string, w *Workload) {
 	several := !w.single
 	switch {
 	case w.Request != nil && several && w.Requests != nil:
-		c.Fail(path+".requests", "goes in place of request: want one of the two")
+		c.Fail(path+".requests", "cannot be set with request; want one of the two")
 		return
 	case w.Requests != nil && len(w.Requests) == 0:
 		c.Fail(path+".requests", "is empty: want one request at least")
@@ -74,7 +74,7 @@ func (c *checker) requests(path string, w *Workload) {
 			c.Fail(at+".weight", "%v: want more than 0 and at most 1e12", r.Weight)
 		}
 		if !r.Execution.Given() {
-			c.Fail(path+".execution", "is missing: how long does the server take to handle a request?")
+			c.Fail(path+".execution", "is missing; want how long the server takes to handle a request")
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (c *checker) request(path string, r *Request) {
 	verbs := resourceVerbs
 	switch {
 	case r.Path != "" && r.Resource != "":
-		c.Fail(path+".path", "goes in place of resource: want one of the two")
+		c.Fail(path+".path", "cannot be set with resource; want one of the two")
 	case r.Path == "" && r.Resource == "":
 		c.Fail(path+".resource", "is missing; want a resource, or a path")
 	case r.Path != "":
@@ -92,13 +92,13 @@ func (c *checker) request(path string, r *Request) {
 			c.Fail(path+".path", "%q: want a slash at the beginning", document.Abridge(r.Path))
 		}
 		if strings.Contains(r.Path, "?") {
-			c.Fail(path+".path", "%q: what follows the question mark belongs into query", document.Abridge(r.Path))
+			c.Fail(path+".path", "%q: the part after the question mark belongs in query", document.Abridge(r.Path))
 		}
 		for _, field := range []struct{ name, value string }{
 			{"group", r.Group}, {"subresource", r.Subresource}, {"namespace", r.Namespace}, {"name", r.Name},
 		} {
 			if field.value != "" {
-				c.Fail(path+"."+field.name, "goes with resource, not with path")
+				c.Fail(path+"."+field.name, "can be set with resource only, not with path")
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (c *checker) request(path string, r *Request) {
 	}
 	c.query(path+".query", r)
 	if r.Watch != nil && !r.isWatch() {
-		c.Fail(path+".watch", "goes with verb watch, not with %s", r.Verb)
+		c.Fail(path+".watch", "can be set with verb watch only, not with %s", r.Verb)
 	}
 }
 
