@@ -25,16 +25,16 @@ func Constant(t Duration) Distribution {
 	return Distribution{c}
 }
 
-// kinds is a Distribution as it is written: one of the fields is set.
+// kinds is a Distribution as it is in a file: one of the fields is set.
 type kinds struct {
-	Constant    *Duration        `json:"constant,omitempty" jsonschema_description:"Always the same; a duration alone means that, too."`
-	Uniform     *uniformKind     `json:"uniform,omitempty" jsonschema_description:"Everything from min to max equally often."`
-	Exponential *exponentialKind `json:"exponential,omitempty" jsonschema_description:"As the time between the events of a Poisson process."`
+	Constant    *Duration        `json:"constant,omitempty" jsonschema_description:"Always the same; a duration alone means the same."`
+	Uniform     *uniformKind     `json:"uniform,omitempty" jsonschema_description:"All values from min to max are equally likely."`
+	Exponential *exponentialKind `json:"exponential,omitempty" jsonschema_description:"Distributed like the time between the events of a Poisson process."`
 	Lognormal   *lognormalKind   `json:"lognormal,omitempty" jsonschema_description:"By mean and 99th percentile, with 1 < p99/mean <= 14.97, or by mean and sigma."`
 	Gamma       *shapedKind      `json:"gamma,omitempty" jsonschema_description:"Coefficient of variation 1/sqrt(shape)."`
 	Weibull     *shapedKind      `json:"weibull,omitempty" jsonschema_description:"shape from 0.1; 1 is exponential, less is heavier-tailed."`
 	Pareto      *shapedKind      `json:"pareto,omitempty" jsonschema_description:"Type I, shape above 1; its least value is mean·(shape-1)/shape."`
-	Empirical   *empiricalKind   `json:"empirical,omitempty" jsonschema_description:"One of the values, each as often as its weight says."`
+	Empirical   *empiricalKind   `json:"empirical,omitempty" jsonschema_description:"One of the values, with a probability in proportion to its weight."`
 }
 
 type uniformKind struct {
@@ -59,7 +59,7 @@ type shapedKind struct {
 
 type empiricalKind struct {
 	Values  []Duration `json:"values" document:"required" jsonschema:"minItems=1"`
-	Weights []float64  `json:"weights,omitempty" jsonschema_description:"As many as values; without them all are alike."`
+	Weights []float64  `json:"weights,omitempty" jsonschema_description:"One for each value; without them, all values are equally likely."`
 }
 
 var kindNames = []string{"constant", "uniform", "exponential", "lognormal", "gamma", "weibull", "pareto", "empirical"}
@@ -79,7 +79,7 @@ func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Nod
 	}
 	var k kinds
 	d.DecodeOneOf(n, path, kindNames, &k)
-	// Something stands there even if it is wrong: it is not to be reported as missing, too.
+	// A wrong distribution is not reported as missing as well.
 	*dist = Constant(0)
 	if len(d.Errors) > before {
 		return

@@ -18,7 +18,7 @@ type Duration int64
 // Longest is a hundred years, so that the sum of two durations fits an int64.
 const Longest = Duration(100 * 365 * 24 * time.Hour)
 
-// String returns the duration as it is written.
+// String returns the duration as a file has it.
 func (t Duration) String() string { return time.Duration(t).String() }
 
 // UnmarshalDocument implements document.Unmarshaler.

@@ -14,12 +14,12 @@ const (
 // Config says which flow-control objects the servers have: those of the base, replaced by
 // those of the files of the same name, in their order, and these by the inline ones.
 type Config struct {
-	Base    string        `json:"base,omitempty" jsonschema:"enum=Suggested,enum=Mandatory,default=Suggested" jsonschema_description:"The objects of a new cluster, or only those without which no server runs."`
+	Base    string        `json:"base,omitempty" jsonschema:"enum=Suggested,enum=Mandatory,default=Suggested" jsonschema_description:"The objects of a new cluster, or only the mandatory ones, which every server has."`
 	Files   []string      `json:"files,omitempty" jsonschema_description:"Files or folders, relative to the scenario file; as kubectl get -o yaml prints them. Objects of other kinds are skipped."`
 	Objects InlineObjects `json:"objects,omitempty" jsonschema_description:"FlowSchemas and PriorityLevelConfigurations."`
 }
 
-// InlineObjects are the flow-control objects that stand in the scenario itself.
+// InlineObjects are the flow-control objects in the scenario file itself.
 type InlineObjects struct{ config.Objects }
 
 // WarnDangling warns of FlowSchemas that servers ignore, in their own file if they have been read

@@ -5,7 +5,7 @@ import (
 	"apfsim/sim/quantity"
 )
 
-// Event is something that is done to the servers in the middle of a run.
+// Event is a change of the servers during a run.
 type Event struct {
 	At    quantity.Duration `json:"at" document:"required" jsonschema_description:"When it happens, from the start of the run."`
 	Apply Change            `json:"apply" document:"required" jsonschema_description:"A change of the flow-control configuration, as kubectl apply and kubectl delete make it."`
@@ -14,8 +14,8 @@ type Event struct {
 	Objects config.Objects `json:"-"`
 }
 
-// Change puts objects in place of those of the same kind and name, or beside the others,
-// and removes some. The mandatory ones come back at once.
+// Change replaces objects by those of the same kind and name, adds others, and removes some. A
+// mandatory object that is removed is restored at once.
 type Change struct {
 	Files   []string      `json:"files,omitempty" jsonschema_description:"Files or folders, relative to the scenario file; as kubectl get -o yaml prints them. Objects of other kinds are skipped."`
 	Objects InlineObjects `json:"objects,omitempty" jsonschema_description:"FlowSchemas and PriorityLevelConfigurations."`
@@ -28,7 +28,7 @@ type ObjectName struct {
 	Name string `json:"name" document:"required" jsonschema:"minLength=1"`
 }
 
-// Configurations returns all configurations that the servers have in the course of the run.
+// Configurations returns all configurations that the servers have during the run.
 func (s *Scenario) Configurations() []config.Objects {
 	all := []config.Objects{s.Objects}
 	for i := range s.Spec.Events {

@@ -1,6 +1,7 @@
-// Package scenario reads scenario files: which servers there are, how flow control is
-// configured, who sends what and when, and what must hold in the end. All of a file's
-// mistakes are reported at once, each with its place.
+// Package scenario has the schema of scenario files: which servers there are, how flow control is
+// configured, who sends what and when, and what must hold at the end. It decodes a document, fills
+// in the defaults and checks the values; all errors of a document are reported together, each with
+// its position. It reads no files, which package loader does.
 package scenario
 
 import (
@@ -17,7 +18,8 @@ const (
 	Kind       = "Scenario"
 )
 
-// Scenario is one document of a scenario file, complete and valid.
+// Scenario is one document of a scenario file. One that package loader returns is complete and
+// valid.
 type Scenario struct {
 	APIVersion string   `json:"apiVersion" document:"required" jsonschema:"enum=apfsim/v1alpha1" jsonschema_description:"The version of this format."`
 	Kind       string   `json:"kind" document:"required" jsonschema:"enum=Scenario"`
@@ -26,10 +28,10 @@ type Scenario struct {
 
 	// File is where the scenario was read from, as messages name it.
 	File string `json:"-"`
-	// Objects is the whole flow-control configuration: the base, below the objects of
-	// spec.config, with the mandatory ones supplied.
+	// Objects is the whole flow-control configuration: the base, replaced and extended by the
+	// objects of spec.config, and the mandatory objects if they are missing.
 	Objects config.Objects `json:"-"`
-	// Warnings are oddities that do not keep the scenario from running.
+	// Warnings are about what is valid but probably not intended.
 	Warnings document.Errors `json:"-"`
 	// Notes say what was skipped in the files of flow-control objects, and what is outdated there.
 	Notes document.Errors `json:"-"`
@@ -51,32 +53,32 @@ type Input struct {
 
 // Metadata names a scenario.
 type Metadata struct {
-	Name        string `json:"name" document:"required" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63" jsonschema_description:"Lower-case letters, digits and dashes; the folder of the results is called so."`
+	Name        string `json:"name" document:"required" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63" jsonschema_description:"Lower-case letters, digits and dashes; the name of the folder of the results."`
 	Description string `json:"description,omitempty"`
 }
 
-// Spec is what a scenario consists of.
+// Spec is the content of a scenario.
 type Spec struct {
-	Seed         uint64             `json:"seed,omitempty" jsonschema:"default=1" jsonschema_description:"What every random stream is derived from."`
-	Replications int                `json:"replications,omitempty" jsonschema:"default=1,minimum=1,maximum=100000" jsonschema_description:"How many independent runs there are, with seeds that count up from seed."`
-	Duration     quantity.Duration  `json:"duration" document:"required" jsonschema_description:"Virtual time that the run takes."`
-	Warmup       quantity.Duration  `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is left out of the statistics."`
+	Seed         uint64             `json:"seed,omitempty" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
+	Replications int                `json:"replications,omitempty" jsonschema:"default=1,minimum=1,maximum=100000" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
+	Duration     quantity.Duration  `json:"duration" document:"required" jsonschema_description:"Length of the run in virtual time."`
+	Warmup       quantity.Duration  `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics."`
 	Servers      Servers            `json:"servers,omitempty"`
 	Config       Config             `json:"config,omitempty"`
-	Events       []Event            `json:"events,omitempty" jsonschema_description:"Changes of the configuration in the middle of the run, in order of time."`
+	Events       []Event            `json:"events,omitempty" jsonschema_description:"Changes of the configuration during the run, in order of time."`
 	Resources    []Resource         `json:"resources,omitempty" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
 	Workload     []traffic.Workload `json:"workload" document:"required" jsonschema:"minItems=1"`
 	Thresholds   metric.Thresholds  `json:"thresholds,omitempty"`
 }
 
-// Ways of a server to limit its requests.
+// Ways in which a server limits its requests.
 const (
 	PriorityAndFairness = "PriorityAndFairness"
 	MaxInFlight         = "MaxInFlight"
 	NoFlowControl       = "None"
 )
 
-// Servers configures the simulated API servers, all alike.
+// Servers configures the simulated API servers, which are all the same.
 type Servers struct {
 	Replicas                    int               `json:"replicas,omitempty" jsonschema:"enum=1,default=1" jsonschema_description:"Several replicas are not supported yet."`
 	KubernetesVersion           string            `json:"kubernetesVersion,omitempty" jsonschema:"enum=1.37,default=1.37"`

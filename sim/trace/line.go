@@ -292,7 +292,7 @@ func (l *line) parseInteger(into *int64) {
 	l.wrong("a whole number")
 }
 
-// parseTime parses nanoseconds, of which there may be as many as a sample has.
+// parseTime parses nanoseconds, up to the longest that a distribution can have.
 func (l *line) parseTime(into *int64) {
 	l.peek()
 	start := l.at

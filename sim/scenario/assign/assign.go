@@ -88,8 +88,8 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// Path returns a path in the one spelling that all others of it come to. The error says why
-// the scenario has none such.
+// Path returns the canonical spelling of a path. The error says why the scenario has no such
+// field.
 func Path(s *scenario.Scenario, path string) (string, error) {
 	if isLevelPath(path) {
 		level, field, err := levelField(path)
@@ -128,7 +128,7 @@ func Cut(text string, separator byte) (before, after string, found bool) {
 	return text, "", false
 }
 
-// parse returns a new tree of the value; nothing at all stands for null.
+// parse returns a new tree of the value; an empty value is null.
 func (a *assignment) parse() (value *document.Node, problem string) {
 	switch strings.TrimSpace(a.value) {
 	case "", "~", "null":

@@ -11,8 +11,8 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// levelFields are the fields of a priority level that can be assigned to, and where they
-// stand in its spec; "" where there is none.
+// levelFields are the fields of a priority level that can be assigned to, and their paths in its
+// spec; "" if there is none.
 var levelFields = []struct{ name, limited, exempt string }{
 	{"handSize", "limited.limitResponse.queuing.handSize", ""},
 	{"queues", "limited.limitResponse.queuing.queues", ""},
@@ -123,8 +123,8 @@ func levelDocument(level *config.PriorityLevel) document.Document {
 	return docs[0]
 }
 
-// levelPath returns the index of a priority level among the objects, and where a field stands
-// in its spec.
+// levelPath returns the index of a priority level among the objects, and the path of a field in
+// its spec.
 func levelPath(s *scenario.Scenario, level, field string) (at int, path string, err error) {
 	var names []string
 	for _, l := range s.Objects.PriorityLevels {

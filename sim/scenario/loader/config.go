@@ -57,7 +57,7 @@ func (r *reading) config(replacement []string) {
 		objects = r.overlayAll(objects, "spec.config", s.Spec.Config.Files, s.Spec.Config.Objects)
 	}
 	s.Objects = config.Complete(objects)
-	// With a part of it wrong, what else is missing would only follow from that.
+	// If a part of it is wrong, what else is missing only follows from that.
 	r.complete = !r.check.Failed("spec.config") && len(r.outside) == before
 }
 

@@ -78,8 +78,8 @@ func resolve(fsys fs.FS, from, name string) string {
 	return filepath.Join(filepath.Dir(from), name)
 }
 
-// fileState tells whether a file that is read several times, as it is too long to be kept, is
-// still the one that was read at first. Where a file system does not know its files' times,
+// fileState identifies a file that is read several times because it is too long to be kept, so
+// that a change between two readings is noticed. Where a file system does not know its files' times,
 // their sizes alone do.
 type fileState struct {
 	size     int64
@@ -94,7 +94,7 @@ func stateOf(file fs.File) (fileState, error) {
 	return fileState{info.Size(), info.ModTime()}, nil
 }
 
-// check says what has become of the file if it is not the one that it was.
+// check returns an error if the file is not the one that it was.
 func (s fileState) check(file fs.File) error {
 	switch now, err := stateOf(file); {
 	case err != nil:
@@ -108,7 +108,7 @@ func (s fileState) check(file fs.File) error {
 	return nil
 }
 
-// errFolder is why a folder cannot be read, for which every system has its own words.
+// errFolder is why a folder cannot be read. Every operating system words this in another way.
 var errFolder = errors.New("is a folder; want a file")
 
 // openFile opens a file that is no folder.
@@ -124,8 +124,8 @@ func openFile(fsys fs.FS, name string) (fs.File, error) {
 	return f, nil
 }
 
-// Beside returns the names of the files in the folder where a file called name would be, as far
-// as it can be read. A nil fsys is the host's file system.
+// Beside returns the names of the files in the folder of the file called name, which need not
+// exist; none if the folder cannot be read. A nil fsys is the host's file system.
 func Beside(fsys fs.FS, name string) (names []string) {
 	dir := path.Dir(name)
 	if fsys == nil || fsys == host {
@@ -194,7 +194,7 @@ func (c *Cache) text(fsys fs.FS, name string) *fileText {
 	return c.textLocked(fsys, name)
 }
 
-// textLocked is text for who holds the lock.
+// textLocked is text for callers that hold the lock.
 func (c *Cache) textLocked(fsys fs.FS, name string) *fileText {
 	file := cachedFile{fsys == host, name}
 	known := c.texts[file]

@@ -27,11 +27,11 @@ type Options struct {
 }
 
 // Load reads the scenarios of a file, one a document. A nil fsys is the host's file
-// system, where any path will do. What the scenarios refer to is read from the same
+// system, where any path is allowed. What the scenarios refer to is read from the same
 // file system, relative to the file.
 //
 // The scenarios are nil when there are errors. These are in the order of their positions,
-// and are all there are: in the file, in the assignments, and in the files referred to.
+// and are all that there are: in the file, in the assignments, and in the files referred to.
 func Load(fsys fs.FS, name string, options Options) ([]*scenario.Scenario, document.Errors) {
 	if fsys == nil {
 		fsys = host
@@ -138,7 +138,7 @@ func repeatedNames(scenarios []*scenario.Scenario, docs []document.Document) doc
 	return errors
 }
 
-// distinct leaves out what several scenarios of a file have in common: an error in an
+// distinct leaves out duplicates: several scenarios of a file have the same error if it is in an
 // assignment or in a file that they all refer to.
 func distinct(sorted document.Errors) document.Errors {
 	seen := map[document.Error]bool{}

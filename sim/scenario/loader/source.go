@@ -47,18 +47,18 @@ func (s *Source) read(c *Cache, fsys fs.FS, name string) {
 		return
 	}
 	var docs []document.Document
-	var mistakes document.Errors
+	var errors document.Errors
 	for _, file := range s.Files {
 		read := c.textLocked(fsys, file)
 		if read.err != nil {
-			mistakes.Add(document.Position{File: displayName(fsys, file)}, "", "%s", unreadable(fsys, file, read.err))
+			errors.Add(document.Position{File: displayName(fsys, file)}, "", "%s", unreadable(fsys, file, read.err))
 			continue
 		}
 		more, wrong := parseManifests(displayName(fsys, file), read.text)
-		docs, mistakes = append(docs, more...), append(mistakes, wrong...)
+		docs, errors = append(docs, more...), append(errors, wrong...)
 	}
 	s.Decoded = config.Decode(docs...)
-	s.Errors = append(mistakes, s.Errors...)
+	s.Errors = append(errors, s.Errors...)
 	others := fmt.Sprintf("%s of other kinds: %v", count(s.Skipped.Total(), "object"), s.Skipped)
 	none := len(s.Objects.FlowSchemas) == 0 && len(s.Objects.PriorityLevels) == 0
 	switch {
@@ -143,8 +143,8 @@ var (
 
 // parseManifests parses a file of objects, as kubectl or Helm prints them.
 func parseManifests(file string, text []byte) ([]document.Document, document.Errors) {
-	docs, mistakes := yaml.ParseManifests(file, withoutNotes(text), config.Foreign)
-	if len(mistakes) == 0 {
+	docs, errors := yaml.ParseManifests(file, withoutNotes(text), config.Foreign)
+	if len(errors) == 0 {
 		return docs, nil
 	}
 	// A chart's template breaks the YAML around it in many ways, all of which have one cause.
@@ -159,7 +159,7 @@ func parseManifests(file string, text []byte) ([]document.Document, document.Err
 			"%q is a Helm template; want its rendered objects, as from: helm template CHART | apfsim config validate -",
 			document.Abridge(string(text[at[0]:end])))}}
 	}
-	return docs, mistakes
+	return docs, errors
 }
 
 // templateAction is an action of a Go template as charts have them.

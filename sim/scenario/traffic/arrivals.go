@@ -18,12 +18,12 @@ type Arrivals struct {
 	Trace    *TraceArrivals    `json:"trace,omitempty"`
 }
 
-// ConstantArrivals come at equal distances of 1/rate.
+// ConstantArrivals are 1/rate apart.
 type ConstantArrivals struct {
 	Rate quantity.Rate `json:"rate" document:"required"`
 }
 
-// PoissonArrivals come at exponential distances with mean 1/rate.
+// PoissonArrivals are apart by exponentially distributed times with mean 1/rate.
 type PoissonArrivals struct {
 	Rate quantity.Rate `json:"rate" document:"required"`
 }
@@ -56,19 +56,19 @@ type OnOffArrivals struct {
 	Off  quantity.Distribution `json:"off" document:"required" jsonschema_description:"How long it then pauses."`
 }
 
-// BurstArrivals come all together or evenly spread over a while, once or again and again.
+// BurstArrivals are many at one time, or evenly spread over some time, once or periodically.
 type BurstArrivals struct {
 	At       quantity.Duration `json:"at,omitempty" jsonschema_description:"When the first burst begins, from the workload's start."`
-	Requests int               `json:"requests" document:"required" jsonschema:"minimum=1" jsonschema_description:"How many a client sends in one burst."`
+	Requests int               `json:"requests" document:"required" jsonschema:"minimum=1" jsonschema_description:"Number of requests that a client sends in one burst."`
 	Over     quantity.Duration `json:"over,omitempty" jsonschema_description:"The time over which they are spread evenly; 0 for all at once."`
 	Every    quantity.Duration `json:"every,omitempty" jsonschema_description:"From the beginning of one burst to that of the next; 0 for a single burst."`
 }
 
-// ClosedArrivals keep a number of requests in the air: each waits for its answer, thinks,
-// and comes again.
+// ClosedArrivals keep a number of requests in progress: when one is answered, the client sends the
+// next after the think time.
 type ClosedArrivals struct {
-	Concurrency int                   `json:"concurrency,omitempty" jsonschema:"default=1,minimum=1" jsonschema_description:"Requests of one client that are under way or thought about."`
-	Think       quantity.Distribution `json:"think,omitempty" jsonschema_description:"From an answer to the next request; without it, none."`
+	Concurrency int                   `json:"concurrency,omitempty" jsonschema:"default=1,minimum=1" jsonschema_description:"Number of requests of one client that are in progress or in their think time."`
+	Think       quantity.Distribution `json:"think,omitempty" jsonschema_description:"Time from an answer to the next request; without it, 0s."`
 }
 
 // TraceArrivals are read from a file, JSON Lines with one trace.Record each. Who asks what, and

@@ -38,7 +38,7 @@ func (c *checker) rate(path string, r quantity.Rate) {
 	}
 }
 
-// given reports, and notes as a mistake if not, that the distribution is there.
+// given reports whether the distribution is there, and fails if it is not.
 func (c *checker) given(path string, d quantity.Distribution) bool {
 	if !d.Given() {
 		c.Fail(path, "is missing")

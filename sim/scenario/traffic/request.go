@@ -7,7 +7,7 @@ import (
 )
 
 // Request is a template of requests: for a resource, or for a path. In each of its
-// strings {i} stands for the client's index.
+// strings {i} is replaced by the client's index.
 type Request struct {
 	Verb        string `json:"verb" document:"required" jsonschema:"minLength=1" jsonschema_description:"get, list, watch, create, update, patch, delete or deletecollection; for a path, the HTTP method in lower case."`
 	Group       string `json:"group,omitempty" jsonschema_description:"API group; empty for the core group."`
@@ -15,8 +15,8 @@ type Request struct {
 	Subresource string `json:"subresource,omitempty"`
 	Namespace   string `json:"namespace,omitempty"`
 	Name        string `json:"name,omitempty"`
-	Query       string `json:"query,omitempty" jsonschema_description:"What follows the question mark, as limit=500&resourceVersion=0."`
-	Path        string `json:"path,omitempty" jsonschema:"pattern=^/" jsonschema_description:"In place of resource: the path of a request for none."`
+	Query       string `json:"query,omitempty" jsonschema_description:"The part after the question mark, such as limit=500&resourceVersion=0."`
+	Path        string `json:"path,omitempty" jsonschema:"pattern=^/" jsonschema_description:"The path of a request that is not for a resource; instead of resource."`
 	Watch       *Watch `json:"watch,omitempty" jsonschema_description:"On verb watch."`
 }
 
@@ -29,7 +29,7 @@ type Watch struct {
 type WeightedRequest struct {
 	Request
 	Weight    float64               `json:"weight,omitempty" jsonschema:"default=1,exclusiveMinimum=0"`
-	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"In place of the workload's."`
+	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"Instead of the workload's execution."`
 }
 
 // Attributes returns what the server sees of a client's request, and its URL query. The

@@ -7,7 +7,7 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Retry says what a client does about a rejection. The zero value gives up at once.
+// Retry says what a client does after a rejection. The zero value gives up at once.
 // Without Backoff the client waits exactly as long as the answer's Retry-After says.
 type Retry struct {
 	MaxRetries int      `json:"maxRetries,omitempty" jsonschema:"default=10,minimum=0,maximum=1000000" jsonschema_description:"How often a request is sent again."`
@@ -51,7 +51,7 @@ func (Retry) JSONSchemaExtend(s *jsonschema.Schema) {
 	parameters := *s
 	*s = jsonschema.Schema{
 		OneOf:       []*jsonschema.Schema{{Type: "string", Enum: []any{"None", "ClientGo"}}, &parameters},
-		Description: "What a client does about a rejection: None gives up; ClientGo sends the request again after Retry-After, up to 10 times; or the parameters.",
+		Description: "What a client does after a rejection: None gives up; ClientGo sends the request again after Retry-After, up to 10 times; or the parameters.",
 		Default:     "None",
 	}
 }

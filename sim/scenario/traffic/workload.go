@@ -4,17 +4,17 @@ package traffic
 
 import "apfsim/sim/quantity"
 
-// Workload is a number of like clients.
+// Workload is a number of clients that are all the same.
 type Workload struct {
 	Name      string                `json:"name" document:"required" jsonschema:"minLength=1"`
-	Clients   int                   `json:"clients,omitempty" jsonschema:"default=1,minimum=1,maximum=10000000" jsonschema_description:"How many there are, each with an identity, random streams and arrivals of its own."`
-	As        Identity              `json:"as,omitempty" jsonschema_description:"Who sends the requests; {i} stands for the client's index, from 0."`
-	Request   *Request              `json:"request,omitempty" jsonschema_description:"What is asked; {i} stands for the client's index, from 0."`
-	Requests  []WeightedRequest     `json:"requests,omitempty" jsonschema_description:"In place of request: several, drawn by their weights."`
+	Clients   int                   `json:"clients,omitempty" jsonschema:"default=1,minimum=1,maximum=10000000" jsonschema_description:"Number of clients; each has its own identity, random streams and arrivals."`
+	As        Identity              `json:"as,omitempty" jsonschema_description:"Who sends the requests; {i} is replaced by the client's index, from 0."`
+	Request   *Request              `json:"request,omitempty" jsonschema_description:"What is asked; {i} is replaced by the client's index, from 0."`
+	Requests  []WeightedRequest     `json:"requests,omitempty" jsonschema_description:"Several requests instead of one; each is drawn with a probability in proportion to its weight."`
 	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"How long the server takes to handle a request; for a watch, to initialise it."`
 	Arrivals  Arrivals              `json:"arrivals" document:"required"`
 	Start     quantity.Duration     `json:"start,omitempty" jsonschema_description:"When the clients begin."`
-	Stop      quantity.Duration     `json:"stop,omitempty" jsonschema_description:"When they send their last; without it, at the end of the run."`
+	Stop      quantity.Duration     `json:"stop,omitempty" jsonschema_description:"When the clients send their last request; without it, at the end of the run."`
 	Retry     Retry                 `json:"retry,omitempty"`
 	RateLimit *RateLimit            `json:"rateLimit,omitempty"`
 
