@@ -124,11 +124,11 @@ func TestCheck(t *testing.T) {
 func TestErlangWait(t *testing.T) {
 	// In M/M/1 the mean wait is load/(1-load) services. In M/M/2 at load 1/2, C is 1/3.
 	for _, test := range []struct {
-		servers     int
-		load, wants float64
+		servers    int
+		load, want float64
 	}{{1, 0.75, 3}, {2, 0.5, 1. / 3}} {
-		if got := erlangWaitNs(test.servers, test.load, 1); !near(got, test.wants, 1e-9) {
-			t.Errorf("M/M/%d at load %v: %v; want %v", test.servers, test.load, got, test.wants)
+		if got := erlangWaitNs(test.servers, test.load, 1); !near(got, test.want, 1e-9) {
+			t.Errorf("M/M/%d at load %v: %v; want %v", test.servers, test.load, got, test.want)
 		}
 	}
 }
