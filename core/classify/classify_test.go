@@ -87,7 +87,7 @@ func TestMatch(t *testing.T) {
 		want    string
 	}{
 		{"an administrator", &Attributes{User: "root", Groups: []string{"system:masters"}, Verb: "get", Path: "/metrics"}, "exempt"},
-		{"a probe by nobody", &Attributes{User: "system:anonymous", Groups: []string{"system:unauthenticated"}, Verb: "get", Path: "/readyz"}, "probes"},
+		{"a probe by an anonymous user", &Attributes{User: "system:anonymous", Groups: []string{"system:unauthenticated"}, Verb: "get", Path: "/readyz"}, "probes"},
 		{"a probe of one check", &Attributes{User: "system:anonymous", Groups: []string{"system:unauthenticated"}, Verb: "get", Path: "/healthz/etcd"}, "probes"},
 		{"not a probe, only its prefix", &Attributes{User: "system:anonymous", Groups: []string{"system:unauthenticated"}, Verb: "get", Path: "/healthzz"}, "global-default"},
 		{"a kubelet's status", node(Attributes{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "n1"}), "system-node-high"},
@@ -98,9 +98,9 @@ func TestMatch(t *testing.T) {
 		{"the scheduler as a user", &Attributes{User: "system:kube-scheduler", Groups: []string{"system:authenticated"}, Verb: "list", Resource: "pods"}, "kube-scheduler"},
 		{"the scheduler as a service account", account("kube-system", "kube-scheduler", podList), "kube-scheduler"},
 		{"another account of kube-system", account("kube-system", "coredns", podList), "kube-system-service-accounts"},
-		{"an account of a namespace that begins alike", account("kube-system-2", "coredns", podList), "service-accounts"},
+		{"an account of a namespace with the same prefix", account("kube-system-2", "coredns", podList), "service-accounts"},
 		{"a person", &Attributes{User: "alice", Groups: []string{"system:authenticated"}, Verb: "list", Resource: "pods"}, "global-default"},
-		{"somebody in no group at all", &Attributes{User: "ghost", Verb: "list", Resource: "pods"}, "catch-all"},
+		{"a user without groups", &Attributes{User: "ghost", Verb: "list", Resource: "pods"}, "catch-all"},
 	} {
 		if got := c.Match(test.request); got == nil || got.Name != test.want {
 			t.Errorf("%s: got %v, want %s", test.story, got, test.want)
@@ -144,7 +144,7 @@ func TestRuleMatching(t *testing.T) {
 		{"any path", paths("*"), Attributes{Path: "/version"}, true},
 		{"the path itself", paths("/version"), Attributes{Path: "/version"}, true},
 		{"below the path", paths("/apis"), Attributes{Path: "/apis/apps/v1"}, true},
-		{"beside the path", paths("/apis"), Attributes{Path: "/apiserver"}, false},
+		{"not below the path", paths("/apis"), Attributes{Path: "/apiserver"}, false},
 		{"a path with a trailing slash does not match without it", paths("/apis/"), Attributes{Path: "/apis"}, false},
 		{"below a wildcard", paths("/apis/*"), Attributes{Path: "/apis/apps"}, true},
 		{"the wildcard's own path is not below it", paths("/apis/*"), Attributes{Path: "/apis"}, false},

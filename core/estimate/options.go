@@ -89,7 +89,7 @@ func (o *options) countsForMutations(resource string) bool {
 }
 
 // startsWithList reports whether a watch begins by sending all existing objects. It does so if
-// it asks for initial events, and if it does not name the version after which it starts.
+// it asks for initial events, or if it does not name the version after which it starts.
 func (o *options) startsWithList() bool {
 	return o.sendInitialEvents || o.version == "" || o.version == "0"
 }

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// universe has the strings that occur in drawn sets, and one that does not. It stands for all others.
+// universe has the strings that occur in drawn sets, and one other string that represents all others.
 var universe = []string{"", "a", "b", "c", "unknown"}
 
 var drawSet = rapid.Custom(func(t *rapid.T) Set {
