@@ -83,7 +83,7 @@ func (n *Name) parseStatistic(text string) error {
 	return err
 }
 
-// normalise chooses one of the spellings of the same number.
+// normalise replaces the name by the canonical one of the same number.
 func (n *Name) normalise(m *Metric) {
 	switch {
 	case n.alias() != "":

@@ -11,9 +11,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// AdjustmentPhase says when a server's periodic adjustments of the levels' limits fall: at
-// After from the server's start and then once a period, or, if Random, at a time that each
-// server draws under each seed. After is at least 0 and less than the period.
+// AdjustmentPhase says when a server adjusts the limits of the levels: After the server's start and
+// then once per period, or, if Random, from a time that each server draws for each seed. After is at least 0 and less than the period.
 type AdjustmentPhase struct {
 	Random bool
 	After  quantity.Duration
@@ -61,8 +60,7 @@ func (AdjustmentPhase) JSONSchema() *jsonschema.Schema {
 	}
 }
 
-// AdjustmentPhaseNs returns when the first periodic adjustment of a server falls, from the
-// server's start; servers count from 0. A random phase is uniform over the period. It has
+// AdjustmentPhaseNs returns the time from the start of a server to its first periodic adjustment; servers count from 0. A random phase is uniform over the period. It has
 // a stream of its own, so that no other draw depends on whether there is one; no workload
 // has an empty name.
 func (s *Spec) AdjustmentPhaseNs(server int) int64 {

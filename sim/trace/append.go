@@ -18,11 +18,10 @@ const (
 	Rejected  Outcome = "rejected"
 )
 
-// Request is what the requests of a client have in common, as it is in each of their lines.
+// Request is the part of a line that all requests of a client from one template have in common.
 type Request struct{ asked, from string }
 
-// NewRequest returns the part of the lines of a client's requests that does not change: what is
-// asked by whom, and which client of which workload it is.
+// NewRequest returns the part for what is asked by whom, and for which client of which workload.
 func NewRequest(a *classify.Attributes, query, workload string, client int) Request {
 	from := appendText(nil, fieldWorkload, workload)
 	return Request{
@@ -31,8 +30,8 @@ func NewRequest(a *classify.Attributes, query, workload string, client int) Requ
 	}
 }
 
-// Flow is where flow control put a request, as it is in its line. The zero Flow is that of a
-// request that flow control does not see.
+// Flow is the part of a line that says where flow control put the request. The zero Flow is that of
+// a request that flow control does not see.
 type Flow struct{ text string }
 
 // NewFlow returns the flow of the given names.
@@ -57,7 +56,7 @@ type Entry struct {
 
 	Queue      int   // -1 if there was none
 	DispatchNs int64 // -1 if the request was not dispatched
-	EndNs      int64 // the end of execution, or the rejection; of no meaning while waiting or executing
+	EndNs      int64 // the end of execution, or the rejection; not used while waiting or executing
 
 	Seats               int
 	FinalSeats          int   // 0 if there is no final phase

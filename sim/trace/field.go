@@ -1,6 +1,6 @@
 package trace
 
-// field is one field of a line.
+// field is one of the fields of a line.
 type field uint8
 
 // The fields of a trace, in the order in which they are written, and then those that a request

@@ -9,15 +9,15 @@ import (
 	"apfsim/document"
 )
 
-// longestLine is how many bytes of a line of a trace are read before it is refused.
+// longestLine is the number of bytes of a line; a longer one is an error.
 const longestLine = 1 << 20
 
 // Reader reads a trace, one record after the other, in the order of their arrival. It holds one
 // line at a time.
 type Reader struct {
 	// Changed, if it is not nil, returns an error if the source is no longer the one that was
-	// checked before the run. It is called at the end of the trace and when a line is wrong,
-	// which it may be because of the change.
+	// checked before the run. It is called at the end of the trace and when a line has an error,
+	// which may be a consequence of the change.
 	Changed func() error
 
 	file   string

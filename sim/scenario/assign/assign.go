@@ -11,8 +11,8 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// Assignment gives a field another value than the scenario file does, or a field of a
-// priority level another than the configuration does.
+// Assignment gives a field of the scenario another value than the file does, or a field of a
+// priority level another value than the configuration does.
 type Assignment struct {
 	Option string // that it comes from, as messages name it, such as --set
 	Text   string // PATH=VALUE; see CheckPath; the value is YAML
@@ -32,19 +32,19 @@ func (a *Assignment) position() document.Position {
 	return document.Position{File: a.Option + " " + document.Abridge(a.Text)}
 }
 
-// assignment is one that has been taken apart.
+// assignment is an Assignment that has been parsed.
 type assignment struct {
 	position     document.Position
 	path         string
 	level, field string // of level[NAME].FIELD; "" for what stands in the scenario
 	value        string
-	line         int // of the nodes that come from it: -1, -2, ... tells them from those of the file
+	line         int // of the nodes that come from it: -1, -2, ..., which no node of a file has
 }
 
-// List is assignments that have been taken apart and checked as far as they can be by themselves.
+// List is assignments that have been parsed, and checked as far as that needs no scenario.
 type List []assignment
 
-// Parse takes the texts of assignments apart.
+// Parse parses the texts of assignments.
 func Parse(all []Assignment) (List, document.Errors) {
 	var assignments List
 	var errors document.Errors
@@ -70,7 +70,7 @@ func Parse(all []Assignment) (List, document.Errors) {
 	return assignments, errors
 }
 
-// CheckPath says what is wrong with a path by itself. One is spec.FIELD, in which items of
+// CheckPath returns an error if a path cannot be one of any scenario. A path is spec.FIELD, in which items of
 // lists stand in brackets, by index or by name, or level[NAME].FIELD, a field of a priority
 // level.
 func CheckPath(path string) error {
@@ -152,8 +152,8 @@ func (a *assignment) apply(doc *document.Document, path string) error {
 	if err := doc.Set(path, value); err != nil {
 		return err
 	}
-	// What has been added on the way to the value, the names of fields included, comes
-	// from here, too.
+	// What has been added on the way to the value, the names of fields included, is also from
+	// this assignment.
 	visit(doc.Root, func(n *document.Node) {
 		if !old[n] {
 			n.Line, n.Column = a.line, 0
@@ -195,8 +195,8 @@ func (l List) Apply(doc *document.Document) (errors document.Errors) {
 	return errors
 }
 
-// Position returns a position in the scenario file as it is, and one in what was assigned as that
-// of the assignment.
+// Position returns the position of the assignment for a position in what it assigned, and any other
+// position unchanged.
 func (l List) Position(p document.Position) document.Position {
 	for i := range l {
 		if l[i].line == p.Line {

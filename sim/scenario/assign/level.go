@@ -32,7 +32,7 @@ func levelFieldNames() []string {
 
 func isLevelPath(path string) bool { return strings.HasPrefix(path, "level[") }
 
-// levelField takes level[NAME].FIELD apart; both are "" for another path.
+// levelField parses level[NAME].FIELD; level and field are "" for another path.
 func levelField(path string) (level, field string, err error) {
 	if !isLevelPath(path) {
 		return "", "", nil

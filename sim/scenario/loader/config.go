@@ -37,8 +37,8 @@ func LoadConfig(base string, files []string) *Config {
 	return c
 }
 
-// config puts the flow-control configuration together. Replacement files, which are the
-// host's, take the place of all but the base.
+// config puts the flow-control configuration together. Replacement files, which are those of the
+// host, replace everything except the base.
 func (r *reading) config(replacement []string) {
 	s := r.scenario
 	before := len(r.outside)
@@ -61,8 +61,8 @@ func (r *reading) config(replacement []string) {
 	r.complete = !r.check.Failed("spec.config") && len(r.outside) == before
 }
 
-// overlayAll puts the objects of files, in their order, and then inline ones over those
-// there are; path is where both are.
+// overlayAll merges the objects of files, in their order, and then inline ones into the given
+// objects; path is where files and inline objects are in the document.
 func (r *reading) overlayAll(objects config.Objects, path string, files []string, inline scenario.InlineObjects) config.Objects {
 	for i, name := range files {
 		at := document.Index(path+".files", i)
@@ -80,8 +80,8 @@ func (r *reading) overlayAll(objects config.Objects, path string, files []string
 	return config.Merge(objects, inline.Objects)
 }
 
-// overlay puts the objects of a file or folder over those there are. The scenario or the
-// option calls it inputName.
+// overlay merges the objects of a file or folder into the given ones. The scenario or the option
+// calls the file or folder inputName.
 func (r *reading) overlay(objects config.Objects, fsys fs.FS, name, inputName string, fail func(format string, args ...any)) config.Objects {
 	source := r.cache.config(fsys, name)
 	if source.err != nil {

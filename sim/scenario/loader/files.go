@@ -36,7 +36,7 @@ func (hostFiles) Open(name string) (fs.File, error) {
 	return &stdinFile{Reader: bytes.NewReader(text), size: int64(len(text))}, nil
 }
 
-// stdin reads standard input, once for all who open it.
+// stdin reads standard input, once for all callers.
 var stdin = sync.OnceValues(func() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(os.Stdin, yaml.MaxBytes+1))
 })
@@ -111,7 +111,7 @@ func (s fileState) check(file fs.File) error {
 // errFolder is why a folder cannot be read. Every operating system words this in another way.
 var errFolder = errors.New("is a folder; want a file")
 
-// openFile opens a file that is no folder.
+// openFile opens a file that is not a folder.
 func openFile(fsys fs.FS, name string) (fs.File, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -151,8 +151,8 @@ func unreadable(fsys fs.FS, name string, err error) string {
 	return "cannot be read: " + reason(err)
 }
 
-// readText reads a file that is to be parsed, and no more of it than the parser takes: a
-// device has no end.
+// readText reads a file that is to be parsed, up to the size that the parser accepts: a device
+// has no end.
 func readText(fsys fs.FS, name string) ([]byte, error) {
 	f, err := openFile(fsys, name)
 	if err != nil {
@@ -162,9 +162,8 @@ func readText(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, yaml.MaxBytes+1))
 }
 
-// Cache remembers what scenario files and the files that they mention hold, so that each is read
-// once, and all that is made of it agrees even if it changes meanwhile. It is safe for concurrent
-// use.
+// Cache remembers the contents of scenario files and of the files that they mention, so that each
+// is read once and all its uses agree even if it changes meanwhile. It is safe for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	texts   map[cachedFile]*fileText
@@ -172,12 +171,12 @@ type Cache struct {
 	configs map[cachedFile]*Source
 }
 
-// NewCache returns a cache that remembers nothing yet.
+// NewCache returns an empty cache.
 func NewCache() *Cache {
 	return &Cache{texts: map[cachedFile]*fileText{}, traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*Source{}}
 }
 
-// fileText is what reading a file that is to be parsed has given.
+// fileText is the result of reading a file that is to be parsed.
 type fileText struct {
 	text []byte
 	sum  string // SHA-256, in hexadecimal digits

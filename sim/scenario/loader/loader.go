@@ -26,7 +26,7 @@ type Options struct {
 	Cache *Cache
 }
 
-// Load reads the scenarios of a file, one a document. A nil fsys is the host's file
+// Load reads the scenarios of a file, one per document. A nil fsys is the host's file
 // system, where any path is allowed. What the scenarios refer to is read from the same
 // file system, relative to the file.
 //

@@ -21,8 +21,8 @@ type checker struct {
 	duration quantity.Duration // 0 or less if that is an error of its own
 }
 
-// Check checks the workloads of a run of the given duration, after [SetDefaults]. It reads no files:
-// what is wrong in a trace, only its reader finds.
+// Check checks the workloads of a run of the given duration, after [Workload.SetDefaults]. It
+// reads no files: errors in a trace are found when the trace is read.
 func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration) {
 	c := checker{to, duration}
 	if len(all) == 0 {

@@ -120,7 +120,8 @@ func (c *checker) request(path string, r *Request) {
 		}
 	}
 	if r.Verb == "create" && r.Name != "" && r.Subresource == "" {
-		// It would be taken to interest the watchers of that object, which no server knows to.
+		// The estimate would count the watchers of the named object, but the URL of a create does not
+		// have the name from which a server would know that object.
 		c.Fail(path+".name", "%q: a create is sent to the collection, with no name in its URL; leave it out", document.Abridge(r.Name))
 	}
 	c.query(path+".query", r)
