@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"apfsim/document"
-	"apfsim/reports"
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+	"apfsim/reports/sweep"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
@@ -29,8 +31,8 @@ func overPosition(text string) document.Position {
 }
 
 // parseOver takes the texts of --over apart: PATH=VALUE,VALUE,...
-func parseOver(texts []string) ([]reports.SweepParameter, document.Errors) {
-	var all []reports.SweepParameter
+func parseOver(texts []string) ([]sweep.SweepParameter, document.Errors) {
+	var all []sweep.SweepParameter
 	var mistakes document.Errors
 	points := 1
 	for _, text := range texts {
@@ -40,7 +42,7 @@ func parseOver(texts []string) ([]reports.SweepParameter, document.Errors) {
 			fail("want PATH=VALUE,VALUE,..., as 'spec.workload[elephants].clients=1,4,16'")
 			continue
 		}
-		p := reports.SweepParameter{Path: strings.TrimSpace(path)}
+		p := sweep.SweepParameter{Path: strings.TrimSpace(path)}
 		before := len(mistakes)
 		for rest, more := list, true; more; {
 			var value string
@@ -74,7 +76,7 @@ func parseOver(texts []string) ([]reports.SweepParameter, document.Errors) {
 
 // resolve returns those parameters that the scenario has, each once, and what is wrong with
 // the others.
-func resolve(all []reports.SweepParameter, sc *scenario.Scenario) (valid []reports.SweepParameter, mistakes document.Errors) {
+func resolve(all []sweep.SweepParameter, sc *scenario.Scenario) (valid []sweep.SweepParameter, mistakes document.Errors) {
 	var paths []string // of the valid ones
 	for _, p := range all {
 		path, err := assign.Path(sc, p.Path)
@@ -94,14 +96,14 @@ func resolve(all []reports.SweepParameter, sc *scenario.Scenario) (valid []repor
 
 // Grid is the points of a sweep, read and checked.
 type Grid struct {
-	Sweep  *reports.Sweep
+	Sweep  *sweep.Sweep
 	Base   *scenario.Scenario   // without the parameters
 	Points []*scenario.Scenario // in the order of the sweep's points
 }
 
 // NewGrid reads the scenario at every point of the grid of PATH=VALUE,VALUE,... for the program's
 // version. All mistakes are told together.
-func NewGrid(ctx context.Context, version, arg string, over []string, options loader.Options, progress reports.Progress) (*Grid, error) {
+func NewGrid(ctx context.Context, version, arg string, over []string, options loader.Options, progress format.Progress) (*Grid, error) {
 	parameters, mistakes := parseOver(over)
 	options.Cache = loader.NewCache()
 	// What it is read from is found once and read once: all points are of the same text.
@@ -117,8 +119,8 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 		}
 		return nil, err
 	}
-	g := &Grid{Base: base, Sweep: &reports.Sweep{
-		SchemaVersion: reports.SchemaVersion,
+	g := &Grid{Base: base, Sweep: &sweep.Sweep{
+		SchemaVersion: result.SchemaVersion,
 		Version:       version + " " + runtime.GOARCH, // floats may differ on another
 		Scenario:      base.Metadata.Name,
 		Set:           []string{},
@@ -164,13 +166,13 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 	if mistakes = append(mistakes, found.mistakes()...); len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	g.Sweep.Inputs, err = reports.SweepInputs(g.Points)
+	g.Sweep.Inputs, err = sweep.SweepInputs(g.Points)
 	return g, err
 }
 
 // pointErrors are those of all points, each told once.
 type pointErrors struct {
-	sweep *reports.Sweep
+	sweep *sweep.Sweep
 	order []document.Error
 	at    map[document.Error]*seenAt
 }

@@ -5,7 +5,8 @@ import (
 	"runtime"
 	"time"
 
-	"apfsim/reports"
+	"apfsim/reports/collect"
+	"apfsim/reports/replicate"
 	"apfsim/sim/scenario"
 )
 
@@ -26,7 +27,7 @@ type Runs struct {
 // turn has come, and they end when it turns out that they are not needed.
 type Group struct {
 	*scenario.Scenario
-	Together *reports.Replicator // of those that Next has returned
+	Together *replicate.Replicator // of those that Next has returned
 
 	runs      *Runs
 	files     Outputs
@@ -38,7 +39,7 @@ type Group struct {
 
 // outcome is what came of one run.
 type outcome struct {
-	*reports.Replication
+	*collect.Replication
 	err error // of a run that may turn out not to be needed
 }
 
@@ -62,7 +63,7 @@ func Begin(ctx context.Context, all []*scenario.Scenario, files Outputs, precisi
 	n := 0
 	for _, sc := range all {
 		g := &Group{Scenario: sc, runs: runs, files: files, precision: precision,
-			Together: reports.NewReplicator(sc.Metadata.Name, precision.Wanted, precision.Of)}
+			Together: replicate.NewReplicator(sc.Metadata.Name, precision.Wanted, precision.Of)}
 		g.enough, g.stop = context.WithCancel(context.Background()) // an interruption is not it
 		runs.Groups = append(runs.Groups, g)
 		n += sc.Spec.Replications
@@ -113,7 +114,7 @@ func (g *Group) simulate(ctx context.Context, i int, progress Progress) (outcome
 // Next returns the next run, in the order of the seeds; nil when there are no more, as all are
 // done or enough for the precision. The groups must be gone through in their order, each to its
 // end. The error is a RunError, or says what is wrong with a name of the precision's.
-func (g *Group) Next() (*reports.Replication, error) {
+func (g *Group) Next() (*collect.Replication, error) {
 	for g.taken < g.Spec.Replications {
 		i := g.taken
 		g.taken++
@@ -145,7 +146,7 @@ func (g *Group) Next() (*reports.Replication, error) {
 }
 
 // All goes through the runs to their end, and returns what they say together.
-func (g *Group) All() (*reports.Replications, error) {
+func (g *Group) All() (*replicate.Replications, error) {
 	for {
 		run, err := g.Next()
 		switch {

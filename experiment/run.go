@@ -7,8 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports"
+	"apfsim/reports/collect"
+	"apfsim/reports/dumps"
+	"apfsim/reports/openmetrics"
+	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -42,7 +46,7 @@ type RunProgress interface {
 }
 
 // simulate runs one scenario and writes its files: all of them or, if anything fails, none.
-func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ *reports.Replication, err error) {
+func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ *collect.Replication, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", sc.Metadata.Name, err)
@@ -50,7 +54,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	}()
 	run := sim.New(sc)
 	durationNs := int64(sc.Spec.Duration)
-	measurement := reports.Measure(sc, run.Server, reports.Interval(durationNs))
+	measurement := collect.Measure(sc, run.Server, result.Interval(durationNs))
 	var set atomicfile.Set
 	defer set.Discard()
 	outputs, err := files.create(&set, sc, run.Server)
@@ -61,10 +65,10 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	for _, o := range outputs {
 		run.Server.Observe(o)
 	}
-	var dumps *reports.Dumps
+	var recorder *dumps.Recorder
 	if len(files.DumpsNs) > 0 {
-		dumps = reports.NewDumps(run.Server, files.Start, files.DumpsNs)
-		run.Server.Observe(dumps)
+		recorder = dumps.New(run.Server, files.Start, files.DumpsNs)
+		run.Server.Observe(recorder)
 	}
 	progress := all.Begin(time.Duration(durationNs))
 	running, giveUp := context.WithCancel(ctx)
@@ -92,7 +96,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return nil, err
 	}
 	if files.Dir != "" {
-		err = reports.WriteDir(&set, files.Dir, result, dumps, files.Inputs)
+		err = output.WriteDir(&set, files.Dir, result, recorder, files.Inputs)
 	} else {
 		err = set.Commit()
 	}
@@ -100,43 +104,43 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return nil, err
 	}
 	progress.Finish()
-	return result.Replication(), nil
+	return collect.ReplicationOf(result), nil
 }
 
 // create begins the files that are written while the run goes on, as far as it can. The error
 // says which of them cannot be written.
-func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, of *server.Server) (outputs []reports.Output, err error) {
-	add := func(o reports.Output, failure error) {
+func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, of *server.Server) (outputs []output.Output, err error) {
+	add := func(o output.Output, failure error) {
 		if failure == nil {
 			outputs = append(outputs, o)
 		}
 		err = errors.Join(err, failure)
 	}
 	if f.Requests {
-		add(reports.CreateRequestLog(set, f.Dir, sc))
+		add(output.CreateRequestLog(set, f.Dir, sc))
 	}
 	if f.OpenMetrics != "" {
-		add(reports.CreateOpenMetrics(set, f.OpenMetrics, sc, of, f.Start, reports.ScrapeInterval(int64(sc.Spec.Duration))))
+		add(output.CreateOpenMetrics(set, f.OpenMetrics, sc, of, f.Start, openmetrics.ScrapeInterval(int64(sc.Spec.Duration))))
 	}
 	if f.Events != "" {
-		add(reports.CreateEvents(set, f.Events, sc, of, f.FromNs, f.ToNs))
+		add(output.CreateEvents(set, f.Events, sc, of, f.FromNs, f.ToNs))
 	}
 	return outputs, err
 }
 
-func abandon(outputs []reports.Output) {
+func abandon(outputs []output.Output) {
 	for _, o := range outputs {
 		o.Discard()
 	}
 }
 
 // failed says whether there is an output that cannot be written.
-func failed(outputs []reports.Output) bool {
-	return slices.ContainsFunc(outputs, func(o reports.Output) bool { return o.Err() != nil })
+func failed(outputs []output.Output) bool {
+	return slices.ContainsFunc(outputs, func(o output.Output) bool { return o.Err() != nil })
 }
 
 // complete writes what is left of the outputs. The error says which of them cannot be written.
-func complete(outputs []reports.Output) (err error) {
+func complete(outputs []output.Output) (err error) {
 	for _, o := range outputs {
 		err = errors.Join(err, o.Close())
 	}

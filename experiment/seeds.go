@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"apfsim/reports"
+	"apfsim/reports/replicate"
 	"apfsim/sim/scenario"
 )
 
@@ -47,7 +47,7 @@ func CheckNames(all []*scenario.Scenario) error {
 
 // Side is one of two that are compared: results that there are, or a scenario to be run.
 type Side struct {
-	Results  *reports.Replications
+	Results  *replicate.Replications
 	Scenario *scenario.Scenario
 	OwnSeed  bool // the scenario's seed is what is asked for
 }

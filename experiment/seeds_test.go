@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports"
+	"apfsim/reports/replicate"
 	"apfsim/sim/scenario"
 )
 
 // Both sides get common random numbers unless somebody wants others, and results that there are
 // decide for a scenario beside them.
 func TestSidesAreAligned(t *testing.T) {
-	results := func(seeds ...uint64) *Side { return &Side{Results: &reports.Replications{Seeds: seeds}} }
+	results := func(seeds ...uint64) *Side { return &Side{Results: &replicate.Replications{Seeds: seeds}} }
 	scenarioOf := func(seed uint64) *Side {
 		sc := &scenario.Scenario{}
 		sc.Spec.Seed = seed

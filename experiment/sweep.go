@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"runtime"
 
-	"apfsim/reports"
+	"apfsim/experiment/output"
+	"apfsim/reports/format"
+	"apfsim/reports/sweep"
 	"apfsim/sim/scenario"
 )
 
@@ -16,7 +18,7 @@ import (
 type Shard struct{ Index, Of int }
 
 // Runs returns how many runs the shard has.
-func (p Shard) Runs(s *reports.Sweep) int { return (s.Runs() - p.Index + p.Of - 1) / p.Of }
+func (p Shard) Runs(s *sweep.Sweep) int { return (s.Runs() - p.Index + p.Of - 1) / p.Of }
 
 // Rest is the runs of a shard that are not done yet.
 type Rest struct {
@@ -29,11 +31,11 @@ type Rest struct {
 }
 
 // Rest looks in the folder of the sweep for what is done.
-func (g *Grid) Rest(dir string, part Shard, progress reports.Progress) (*Rest, error) {
+func (g *Grid) Rest(dir string, part Shard, progress format.Progress) (*Rest, error) {
 	s, rest := g.Sweep, &Rest{grid: g, dir: dir}
 	for run := part.Index; run < s.Runs(); run += part.Of {
 		progress(run, s.Runs())
-		_, err := s.ReadRun(dir, run)
+		_, err := output.ReadRun(s, dir, run)
 		switch {
 		case err == nil:
 			rest.Done++
@@ -64,7 +66,7 @@ func (r *Rest) Run(ctx context.Context, progress Progress) error {
 		if _, err := runs.next(); err != nil {
 			runs.stop()
 			for _, run := range r.runs {
-				if _, err := r.grid.Sweep.ReadRun(r.dir, run); err == nil {
+				if _, err := output.ReadRun(r.grid.Sweep, r.dir, run); err == nil {
 					r.Done++
 				}
 			}
@@ -86,5 +88,5 @@ func (r *Rest) simulate(ctx context.Context, run int, progress Progress) error {
 	if err != nil {
 		return err
 	}
-	return s.WriteRun(r.dir, run, result.Summary)
+	return output.WriteRun(s, r.dir, run, result.Summary)
 }

@@ -12,11 +12,15 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/core/dealer"
-	"apfsim/reports"
-
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"apfsim/core/dealer"
+	"apfsim/experiment/output"
+	"apfsim/reports/charts"
+	"apfsim/reports/collisions"
+	"apfsim/reports/result"
+	"apfsim/reports/sweep"
 )
 
 // pngScale is how many pixels a chart's PNG file has for one of its SVG file's: 144 dots an
@@ -24,7 +28,7 @@ import (
 const pngScale = 1.5
 
 // drawnSVG shows a chart as SVG and returns what the browser draws of it, in the size of the PNG file.
-func (b *browser) drawnSVG(c *reports.Chart) image.Image {
+func (b *browser) drawnSVG(c *charts.Chart) image.Image {
 	b.t.Helper()
 	var svg bytes.Buffer
 	if err := c.WriteSVG(&svg); err != nil {
@@ -57,7 +61,7 @@ func (b *browser) drawnFile(content []byte, name string) image.Image {
 	return picture
 }
 
-func drawnPNG(t *testing.T, c *reports.Chart) image.Image {
+func drawnPNG(t *testing.T, c *charts.Chart) image.Image {
 	t.Helper()
 	var b bytes.Buffer
 	if err := c.WritePNG(&b); err != nil {
@@ -137,11 +141,11 @@ func middleOf(from, to int, dark func(i int) float64) (middle, length float64) {
 
 // filledQueue is a run of 40 s in which one queue is full all the time (column < 0), or all queues
 // are full in one interval of 1 s.
-func filledQueue(queues, queue, column int) *reports.Result {
+func filledQueue(queues, queue, column int) *result.Result {
 	const intervals = 40
-	s := &reports.Series{Level: "level", Limited: true}
+	s := &result.Series{Level: "level", Limited: true}
 	for i := range int64(intervals) {
-		s.Points = append(s.Points, reports.Point{StartNs: i * 1e9, EndNs: (i + 1) * 1e9, Arrived: 1})
+		s.Points = append(s.Points, result.Point{StartNs: i * 1e9, EndNs: (i + 1) * 1e9, Arrived: 1})
 		lengths := make([]int32, queues)
 		for q := range lengths {
 			if q == queue || int(i) == column {
@@ -150,12 +154,12 @@ func filledQueue(queues, queue, column int) *reports.Result {
 		}
 		s.QueueLengths = append(s.QueueLengths, lengths)
 	}
-	return &reports.Result{Summary: &reports.Summary{Name: "test", DurationNs: intervals * 1e9}, Series: []*reports.Series{s}}
+	return &result.Result{Summary: &result.Summary{Name: "test", DurationNs: intervals * 1e9}, Series: []*result.Series{s}}
 }
 
-func queuesChart(t *testing.T, r *reports.Result) *reports.Chart {
+func queuesChart(t *testing.T, r *result.Result) *charts.Chart {
 	t.Helper()
-	for _, c := range reports.Charts(r) {
+	for _, c := range charts.OfRun(r) {
 		if c.Name == "queues-level" {
 			return c
 		}
@@ -224,39 +228,39 @@ func keepShot(t *testing.T, name string, picture []byte) {
 
 // everyKindOfChart returns charts of all kinds that there are: those of a run, of sweeps over one
 // and two parameters, and of collisions.
-func everyKindOfChart(t *testing.T) []*reports.Chart {
+func everyKindOfChart(t *testing.T) []*charts.Chart {
 	t.Helper()
-	charts := reports.Charts(simulated(t, eventful))
+	made := charts.OfRun(simulated(t, eventful))
 	for _, values := range [][]string{{"4"}, {"4", "6", "8"}} {
-		s := &reports.Sweep{SchemaVersion: reports.SchemaVersion, Scenario: "small", Inputs: []reports.SweepInput{}, Set: []string{},
-			Parameters: []reports.SweepParameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
+		s := &sweep.Sweep{SchemaVersion: result.SchemaVersion, Scenario: "small", Inputs: []sweep.SweepInput{}, Set: []string{},
+			Parameters: []sweep.SweepParameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
 			Seed:       1, Replications: 2, Charts: []string{"wait.max"}}
 		dir := t.TempDir()
-		if err := s.Begin(dir); err != nil {
+		if err := output.Begin(s, dir); err != nil {
 			t.Fatal(err)
 		}
 		for run := range s.Runs() {
-			wait := &reports.Distribution{Count: 8, MaxNs: int64(run*run%13) * 1e6}
-			if err := s.WriteRun(dir, run, &reports.Summary{DurationNs: 1e9, Total: reports.Group{Counts: reports.Counts{Arrived: 8, Executed: 8}, Wait: wait}}); err != nil {
+			wait := &result.Distribution{Count: 8, MaxNs: int64(run*run%13) * 1e6}
+			if err := output.WriteRun(s, dir, run, &result.Summary{DurationNs: 1e9, Total: result.Group{Counts: result.Counts{Arrived: 8, Executed: 8}, Wait: wait}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		tables, err := s.Finish(t.Context(), dir, nil)
+		tables, err := output.Finish(s, t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		drawn := tables.Charts()
+		drawn := charts.OfSweep(tables)
 		if len(drawn) != 1 {
 			t.Fatalf("a sweep has %d charts", len(drawn))
 		}
 		drawn[0].Name = fmt.Sprintf("sweep-over-%d", 1+len(values)/2)
-		charts = append(charts, drawn...)
+		made = append(made, drawn...)
 	}
-	table, err := reports.NewCollisions(t.Context(), []dealer.Deck{{Queues: 32, HandSize: 8}, {Queues: 128, HandSize: 6}, {Queues: 512, HandSize: 6}}, []int{1, 4, 16}, 0, nil)
+	table, err := collisions.New(t.Context(), []dealer.Deck{{Queues: 32, HandSize: 8}, {Queues: 128, HandSize: 6}, {Queues: 512, HandSize: 6}}, []int{1, 4, 16}, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(charts, table.Chart())
+	return append(made, charts.OfCollisions(table))
 }
 
 // What a browser draws of a chart's SVG file is what its PNG file has. Text may be set in another

@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"fmt"
@@ -8,6 +8,13 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/queueset"
+	"apfsim/reports/charts"
+	"apfsim/reports/collect"
+	"apfsim/reports/measure"
+	"apfsim/reports/observe"
+	"apfsim/reports/plots"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/server"
@@ -15,7 +22,7 @@ import (
 
 func TestRequestsCountWhereTheyArrived(t *testing.T) {
 	s := storyResult().Summary
-	want := map[string]Counts{
+	want := map[string]result.Counts{
 		"elephants": {Arrived: 1, Executed: 1}, // e1 came before the window
 		"mice":      {Arrived: 6, Executed: 2, Rejected: 2, QueueFull: 1, TimedOut: 1, Retries: 1, Waiting: 1, Executing: 1},
 		"unheard":   {},
@@ -55,7 +62,7 @@ func TestUtilisationIsTimeWeightedAndClippedToTheWindow(t *testing.T) {
 	// Something waits from 12 s to 18 s and from 29.5 s on; from 20 s to 22 s the limit is used up.
 	nearNumber(t, "saturated", low.Utilisation.Saturated, (6+0.5+2)/20)
 	nearNumber(t, "waiting", low.MeanWaiting, (3+4+0.5)/20)
-	if low.PeakSeats != 3 || low.Limits != (Limits{Nominal: 3, Lower: 1, Upper: 6, Current: 2}) {
+	if low.PeakSeats != 3 || low.Limits != (result.Limits{Nominal: 3, Lower: 1, Upper: 6, Current: 2}) {
 		t.Errorf("peak %d, limits %+v", low.PeakSeats, low.Limits)
 	}
 }
@@ -85,7 +92,7 @@ func TestFairnessComparesServiceWithMaxMinShares(t *testing.T) {
 // Flow b waits from 12 s on; m1 is dispatched at 15 s, and m3 goes on waiting until 18 s.
 func TestStarvationRestartsAtDispatchAndEndsWhenNothingWaits(t *testing.T) {
 	s := storyResult().Summary
-	if got := *s.PriorityLevels[1].Starvation; got != (Starvation{3 * second, "service-accounts/b"}) {
+	if got := *s.PriorityLevels[1].Starvation; got != (result.Starvation{MaxNs: 3 * second, Flow: "service-accounts/b"}) {
 		t.Errorf("starvation %+v, want 3 s of b", got)
 	}
 	if s.PriorityLevels[0].Starvation != nil {
@@ -162,7 +169,7 @@ func TestALimitOfZeroHasNoUtilisation(t *testing.T) {
 	s.low.current = 0
 	s.each(func(o server.Observer) { o.Adjusted(0) })
 	got := s.collector.Result().Summary
-	if u := got.PriorityLevels[1].Utilisation; u.Mean != nil || got.Thresholds[0].Note != noSamples {
+	if u := got.PriorityLevels[1].Utilisation; u.Mean != nil || got.Thresholds[0].Note != result.NoSamples {
 		t.Errorf("mean %v, %+v", u.Mean, got.Thresholds[0])
 	}
 }
@@ -182,8 +189,8 @@ func TestAFlowSchemaAtTwoLevels(t *testing.T) {
 	s.finish(24, a)
 	s.dispatch(26, s.arrive(25, mice, exempt, 1))
 	s.dispatch(26, s.arrive(26, mice, first, 1))
-	result := s.collector.Result()
-	got := result.Summary
+	outcome := s.collector.Result()
+	got := outcome.Summary
 	var arrived []string
 	for _, g := range got.FlowSchemas {
 		arrived = append(arrived, fmt.Sprint(g.Name, g.Arrived))
@@ -198,8 +205,8 @@ func TestAFlowSchemaAtTwoLevels(t *testing.T) {
 		"first/d1", "service-accounts/a1", "service-accounts/a1", "service-accounts/b1"}; !slices.Equal(arrived, want) {
 		t.Errorf("%q, want %q", arrived, want)
 	}
-	together := NewReplicator("x", 0, nil)
-	together.Add(result.Replication())
+	together := replicate.NewReplicator("x", 0, nil)
+	together.Add(collect.ReplicationOf(outcome))
 	merged := map[string]float64{"wait{priorityLevel:low}.p(99)": 3e9, "wait{priorityLevel:exempt}.p(99)": 1e9,
 		"wait{flowSchema:first}.p(99)": 0, "wait{flowSchema:service-accounts}.p(99)": 3e9, "wait{flowSchema:service-accounts}.med": 3e9}
 	for _, e := range together.Replications().Statistics {
@@ -215,7 +222,7 @@ func TestAFlowSchemaAtTwoLevels(t *testing.T) {
 		t.Errorf("not merged: %v", merged)
 	}
 	low := got.PriorityLevels[1]
-	if *low.Starvation != (Starvation{3 * second, "service-accounts/b"}) || low.Fairness.LeastRatio != 1 || low.Fairness.LeastRatioFlow != "service-accounts/b" {
+	if *low.Starvation != (result.Starvation{MaxNs: 3 * second, Flow: "service-accounts/b"}) || low.Fairness.LeastRatio != 1 || low.Fairness.LeastRatioFlow != "service-accounts/b" {
 		t.Errorf("%+v, %+v", low.Starvation, low.Fairness)
 	}
 }
@@ -320,7 +327,7 @@ func TestWhenAFlowHadRequestsInQueues(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		tell func(s *stage)
-		want bitset
+		want measure.Bitset
 	}{
 		{"dispatched at once", func(s *stage) {
 			s.tick(10)
@@ -329,36 +336,36 @@ func TestWhenAFlowHadRequestsInQueues(t *testing.T) {
 		{"dispatched after a wait", func(s *stage) {
 			s.tick(10)
 			s.dispatch(16, s.arrive(15, mice, flowB, 1))
-		}, bitset{0b10}},
+		}, measure.Bitset{0b10}},
 		{"waits until the end", func(s *stage) {
 			s.tick(10)
 			s.arrive(15, mice, flowB, 1)
-		}, bitset{0b110}},
+		}, measure.Bitset{0b110}},
 		{"rejected", func(s *stage) {
 			s.tick(10)
 			s.tick(20)
 			s.reject(25, s.arrive(25, mice, flowB, 1), queueset.QueueFull)
-		}, bitset{0b100}},
+		}, measure.Bitset{0b100}},
 		{"waits through a point from the warm-up on", func(s *stage) {
 			r := s.arrive(5, mice, flowB, 1)
 			s.tick(10)
 			s.tick(20)
 			s.dispatch(21, r)
-		}, bitset{0b110}},
+		}, measure.Bitset{0b110}},
 		{"waits up to the end of a point", func(s *stage) {
 			s.tick(10)
 			r := s.arrive(15, mice, flowB, 9)
 			s.dispatch(19, r)
 			s.tick(20)
 			s.finish(28, r)
-		}, bitset{0b10}},
+		}, measure.Bitset{0b10}},
 	} {
 		s := newStage(storyScenario())
 		c.tell(s)
-		if s.collector.intervalFromNs < ns(20) {
+		if s.collector.IntervalFromNs < ns(20) {
 			s.tick(20)
 		}
-		if got := s.collector.Result().Summary.Flows[0].queuedIn; !slices.Equal(got, c.want) {
+		if got := s.collector.Result().Summary.Flows[0].QueuedIn; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %b, want %b", c.what, got, c.want)
 		}
 	}
@@ -393,7 +400,7 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 	s := newStage(sc)
 	there := true
 	low := s.low
-	s.collector.eachLevel = func(visit func(levelState)) {
+	s.collector.EachLevel = func(visit func(observe.LevelState)) {
 		if there {
 			visit(low)
 		}
@@ -418,11 +425,11 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 		nearNumber(t, "nominal limit", result.Series[2].Points[i].NominalLimit, want*3/4)
 	}
 	// Both are drawn as they were, not as they are in the end.
-	lines := seriesPlots(result, result.Series[2], "low")[0].Lines
-	if got, want := lines[2].Values, (figures{3, 1.5, 0, 1.5, 1.5}); lines[2].Name != "nominal limit" || !slices.Equal(got, want) {
+	lines := plots.OfSeries(result, result.Series[2], "low")[0].Lines
+	if got, want := lines[2].Values, (plots.Figures{3, 1.5, 0, 1.5, 1.5}); lines[2].Name != "nominal limit" || !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", lines[2].Name, got, want)
 	}
-	drawn := func() string { return string(rendered(t, seatsChart(result).WriteSVG)) }
+	drawn := func() string { return string(rendered(t, charts.SeatsChart(result).WriteSVG)) }
 	before := drawn()
 	result.Series[2].Points[0].NominalLimit = 2
 	if drawn() == before {
@@ -483,7 +490,7 @@ func TestInterval(t *testing.T) {
 		{0, 1_000_000}, {100_000_000, 1_000_000}, {second, 5_000_000}, {60 * second, 200_000_000},
 		{3600 * second, 10 * second}, {100 * 365 * 86400 * second, 10_000_000 * second},
 	} {
-		if got := Interval(c.duration); got != c.want {
+		if got := result.Interval(c.duration); got != c.want {
 			t.Errorf("Interval(%d) = %d, want %d", c.duration, got, c.want)
 		}
 	}

@@ -5,24 +5,28 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports"
+	"apfsim/reports/compare"
+	"apfsim/reports/judge"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/reports/statistics"
 )
 
 // sideOf is replications with seeds from 1 on that have these values of statistics.
-func sideOf(statistics ...reports.Estimate) *reports.Replications {
-	r := &reports.Replications{SchemaVersion: reports.SchemaVersion, Name: "x", DurationNs: 10e9, Statistics: statistics}
+func sideOf(statistics ...replicate.Estimate) *replicate.Replications {
+	r := &replicate.Replications{SchemaVersion: result.SchemaVersion, Name: "x", DurationNs: 10e9, Statistics: statistics}
 	for i := range statistics[0].Values {
 		r.Seeds = append(r.Seeds, uint64(1+i))
 	}
 	return r
 }
 
-func values(name string, better reports.Better, values ...float64) reports.Estimate {
+func values(name string, better statistics.Better, values ...float64) replicate.Estimate {
 	sum := 0.0
 	for _, v := range values {
 		sum += v
 	}
-	return reports.Estimate{Name: name, Better: better, N: len(values), Mean: sum / float64(len(values)), Values: values}
+	return replicate.Estimate{Name: name, Better: better, N: len(values), Mean: sum / float64(len(values)), Values: values}
 }
 
 // One event has five names: of all requests, the only workload, its FlowSchema, its level and its
@@ -30,13 +34,13 @@ func values(name string, better reports.Better, values ...float64) reports.Estim
 // for itself: it has p = 0.03125 five times, and of eight tests the fifth passes with 5/8 · 0.05 = 0.03125.
 // Counted once, of four tests, it does not, as 1/4 · 0.05 is less.
 func TestOneNumberIsOneTest(t *testing.T) {
-	of := func(by float64) *reports.Replications {
-		var all []reports.Estimate
+	of := func(by float64) *replicate.Replications {
+		var all []replicate.Estimate
 		for _, name := range []string{"rejected", "rejected{workload:a}", "rejected{flowSchema:a}", "rejected{priorityLevel:a}", "rejected{flow:a}"} {
-			all = append(all, values(name+".count", reports.Lower, 10+by, 20+by, 30+by, 40+by, 50+by, 60+by))
+			all = append(all, values(name+".count", statistics.Lower, 10+by, 20+by, 30+by, 40+by, 50+by, 60+by))
 		}
 		for i, name := range []string{"retries", "timedOut", "waiting"} { // up and down, each its own way
-			e := values(name+".count", reports.Lower, 5, 6, 7, 8, 9, 10)
+			e := values(name+".count", statistics.Lower, 5, 6, 7, 8, 9, 10)
 			for k := range e.Values {
 				if by != 0 && (k+i)%2 == 0 {
 					e.Values[k] += float64(1 + i)
@@ -48,8 +52,8 @@ func TestOneNumberIsOneTest(t *testing.T) {
 		}
 		return sideOf(all...)
 	}
-	c := reports.Compare("b", of(0), "h", of(1))
-	if c.Distinct != (reports.Distinct{Tested: 4}) || c.Changed != 0 || c.Same != 8 {
+	c := compare.Compare("b", of(0), "h", of(1))
+	if c.Distinct != (compare.Distinct{Tested: 4}) || c.Changed != 0 || c.Same != 8 {
 		t.Errorf("%+v, %d names changed", c.Distinct, c.Changed)
 	}
 	told := changeOf(t, c, "rejected.count")
@@ -63,18 +67,18 @@ func TestOneNumberIsOneTest(t *testing.T) {
 
 // Counts and their rates are one number where they are in proportion in every run; else they are two.
 func TestCountsAndRates(t *testing.T) {
-	of := func(by, arrivedLast float64) *reports.Replications {
+	of := func(by, arrivedLast float64) *replicate.Replications {
 		arrived := []float64{100, 100, 100, 100, 100, 100, arrivedLast}
 		count, rate := []float64{}, []float64{}
 		for i, n := range arrived {
 			count = append(count, 10+float64(i)*float64(i)+by)
 			rate = append(rate, count[i]/n)
 		}
-		return sideOf(values("executed.count", reports.Higher, count...), values("executed.rate", reports.Higher, rate...),
-			values("retries.rate", reports.Lower, rate...))
+		return sideOf(values("executed.count", statistics.Higher, count...), values("executed.rate", statistics.Higher, rate...),
+			values("retries.rate", statistics.Lower, rate...))
 	}
 	for arrivedLast, want := range map[float64]int{100: 1, 101: 2} {
-		c := reports.Compare("b", of(0, arrivedLast), "h", of(3, arrivedLast))
+		c := compare.Compare("b", of(0, arrivedLast), "h", of(3, arrivedLast))
 		if c.Distinct.Tested != want || c.Distinct.Changed != want || c.Changed != 3 {
 			t.Errorf("with %v arrivals in a run: %+v, %d names", arrivedLast, c.Distinct, c.Changed)
 		}
@@ -83,19 +87,19 @@ func TestCountsAndRates(t *testing.T) {
 
 // Of several names the widest is told, unless another one is known to be good or bad.
 func TestNameByWhichANumberIsTold(t *testing.T) {
-	of := func(by float64) *reports.Replications {
-		var all []reports.Estimate
+	of := func(by float64) *replicate.Replications {
+		var all []replicate.Estimate
 		for _, name := range []string{"arrived{workload:a}.count", "rejected{workload:a}.count", "rejected{priorityLevel:a}.count"} {
-			better := reports.Lower
+			better := statistics.Lower
 			if strings.HasPrefix(name, "arrived") {
-				better = reports.Neither
+				better = statistics.Neither
 			}
 			all = append(all, values(name, better, 1+by, 3+by, 5+by, 7+by, 9+by, 14+by))
 		}
 		return sideOf(all...)
 	}
-	c := reports.Compare("b", of(0), "h", of(1))
-	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Mood != reports.Bad || c.Changes[0].Name != told.Name {
+	c := compare.Compare("b", of(0), "h", of(1))
+	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Mood != judge.Bad || c.Changes[0].Name != told.Name {
 		t.Errorf("%+v", told)
 	}
 	text := written(t, c, "text", false)
@@ -115,11 +119,11 @@ func TestNameByWhichANumberIsTold(t *testing.T) {
 // least probable before the others.
 func TestZeroes(t *testing.T) {
 	zero := []float64{0, 0, 0, 0, 0, 0, 0}
-	base := sideOf(values("rejected.count", reports.Lower, zero...), values("retries.count", reports.Lower, zero...),
-		values("timedOut.count", reports.Lower, zero...), values("waiting.count", reports.Lower, zero...), values("executed.count", reports.Higher, 1, 2, 3, 4, 5, 6, 7))
-	head := sideOf(values("rejected.count", reports.Lower, zero...), values("retries.count", reports.Lower, zero...),
-		values("timedOut.count", reports.Lower, 1, 2, 3, 4, 5, 6, 7), values("waiting.count", reports.Lower, 4, 4, 4, 4, 4, 4, 5), values("executed.count", reports.Higher, 101, 103, 105, 107, 109, 111, 113))
-	c := reports.Compare("b", base, "h", head)
+	base := sideOf(values("rejected.count", statistics.Lower, zero...), values("retries.count", statistics.Lower, zero...),
+		values("timedOut.count", statistics.Lower, zero...), values("waiting.count", statistics.Lower, zero...), values("executed.count", statistics.Higher, 1, 2, 3, 4, 5, 6, 7))
+	head := sideOf(values("rejected.count", statistics.Lower, zero...), values("retries.count", statistics.Lower, zero...),
+		values("timedOut.count", statistics.Lower, 1, 2, 3, 4, 5, 6, 7), values("waiting.count", statistics.Lower, 4, 4, 4, 4, 4, 4, 5), values("executed.count", statistics.Higher, 101, 103, 105, 107, 109, 111, 113))
+	c := compare.Compare("b", base, "h", head)
 	var names []string
 	for _, ch := range c.Changes {
 		names = append(names, ch.Name)
@@ -132,10 +136,10 @@ func TestZeroes(t *testing.T) {
 // What does not match is neither tested nor shown; limits are judged nevertheless.
 func TestOnly(t *testing.T) {
 	base, head := sampleOf(1, 10, 20, 30, 40, 50, 60, 70), sampleOf(1, 11, 21, 31, 42, 52, 62, 72)
-	base.Statistics = append(base.Statistics, values("wait{workload:b}.p(99)", reports.Lower, 1, 2, 3, 4, 5, 6, 7))
-	glob := func(text string) reports.Glob {
+	base.Statistics = append(base.Statistics, values("wait{workload:b}.p(99)", statistics.Lower, 1, 2, 3, 4, 5, 6, 7))
+	glob := func(text string) compare.Glob {
 		t.Helper()
-		g, err := reports.ParseGlob(text)
+		g, err := compare.ParseGlob(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +150,7 @@ func TestOnly(t *testing.T) {
 		"*{workload:?}.rate": "retries{workload:a}.rate rejected{workload:a}.rate", " retries{ workload: a }.rate": "retries{workload:a}.rate",
 		"*": "retries{workload:a}.rate rejected{workload:a}.rate",
 	} {
-		c := reports.Compare("b", base, "h", head, glob(text))
+		c := compare.Compare("b", base, "h", head, glob(text))
 		var names []string
 		for _, ch := range c.Changes {
 			names = append(names, ch.Name)
@@ -155,12 +159,12 @@ func TestOnly(t *testing.T) {
 			t.Errorf("%s: %q and %q, want %q", text, got, c.Unmatched, want)
 		}
 	}
-	c := reports.Compare("b", base, "h", head, glob("rejected*"))
-	limit, err := reports.ParseLimit("retries{workload:a}.rate > +1%")
+	c := compare.Compare("b", base, "h", head, glob("rejected*"))
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +1%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Judge([]reports.Limit{limit}); err != nil || c.Passed {
+	if err := c.Judge([]compare.Limit{limit}); err != nil || c.Passed {
 		t.Errorf("a limit of what is not shown: %v, passed %v", err, c.Passed)
 	}
 	if text := written(t, c, "text", false); !strings.Contains(text, "Only rejected*: 1 of 2 names compared.") || strings.Contains(text, "\n  retries") {
@@ -170,12 +174,12 @@ func TestOnly(t *testing.T) {
 		"rejectd{workload:*}.rate": `"rejectd{workload:*}.rate" matches no statistic of the runs (did you mean "rejected"?)`,
 		"retries{workload:*}.rat":  `(did you mean "retries{workload:a}.rate"?)`,
 	} {
-		if err := reports.CheckGlobs([]reports.Glob{glob("*"), glob(text)}, base, head); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if err := compare.CheckGlobs([]compare.Glob{glob("*"), glob(text)}, base, head); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 	for _, text := range []string{"", "rejected{workload:a}.rat", "x"} {
-		if _, err := reports.ParseGlob(text); err == nil {
+		if _, err := compare.ParseGlob(text); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}

@@ -15,14 +15,21 @@ import (
 	"strings"
 	"testing"
 
+	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports"
+	"apfsim/reports/compare"
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/reports/statistics"
+	"apfsim/reports/stats"
 )
 
 // sampleOf is replications from the first seed on that counted so many arrivals at workload a,
 // and one more thing that never varies.
-func sampleOf(seed uint64, values ...float64) *reports.Replications {
-	r := &reports.Replications{SchemaVersion: reports.SchemaVersion, Name: "x", DurationNs: 10e9}
+func sampleOf(seed uint64, values ...float64) *replicate.Replications {
+	r := &replicate.Replications{SchemaVersion: result.SchemaVersion, Name: "x", DurationNs: 10e9}
 	for i := range values {
 		r.Seeds = append(r.Seeds, seed+uint64(i))
 	}
@@ -31,7 +38,7 @@ func sampleOf(seed uint64, values ...float64) *reports.Replications {
 		for _, v := range values {
 			sum += v
 		}
-		r.Statistics = append(r.Statistics, reports.Estimate{Name: name, Better: reports.Lower, N: len(values),
+		r.Statistics = append(r.Statistics, replicate.Estimate{Name: name, Better: statistics.Lower, N: len(values),
 			Mean: sum / float64(len(values)), Values: values})
 	}
 	add("retries{workload:a}.rate", values)
@@ -43,16 +50,16 @@ func sampleOf(seed uint64, values ...float64) *reports.Replications {
 	return r
 }
 
-func written(t *testing.T, c *reports.Comparison, format string, all bool) string {
+func written(t *testing.T, c *compare.Comparison, as string, all bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := c.Write(&b, format, all, reports.TextOptions{}); err != nil {
+	if err := output.WriteFormat(c, &b, as, all, format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-func changeOf(t *testing.T, c *reports.Comparison, name string) *reports.Change {
+func changeOf(t *testing.T, c *compare.Comparison, name string) *compare.Change {
 	t.Helper()
 	for i := range c.Changes {
 		if c.Changes[i].Name == name {
@@ -70,13 +77,13 @@ func near(got *float64, want, tolerance float64) bool {
 // The differences 1, 1, 1, 1 and 2 have mean 1.2 and standard deviation √0.2; with 2.7764 for
 // 4 degrees of freedom that makes 0.5553 to both sides, and t is 6.
 func TestPairedDifference(t *testing.T) {
-	c := reports.Compare("b", sampleOf(1, 10, 20, 30, 40, 50), "h", sampleOf(1, 11, 21, 31, 41, 52))
+	c := compare.Compare("b", sampleOf(1, 10, 20, 30, 40, 50), "h", sampleOf(1, 11, 21, 31, 41, 52))
 	ch := changeOf(t, c, "retries{workload:a}.rate")
 	if !c.Paired || math.Abs(ch.Difference-1.2) > 1e-12 || !near(ch.Low, 0.6447, 1e-4) || !near(ch.High, 1.7553, 1e-4) ||
-		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != reports.Changed || ch.Mood != reports.Bad {
+		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != compare.Changed || ch.Mood != judge.Bad {
 		t.Errorf("%+v", ch)
 	}
-	if ch := changeOf(t, c, "rejected{workload:a}.rate"); ch.Outcome != reports.Exact || ch.Difference != 0 || c.Exact != 1 || c.Changed != 1 {
+	if ch := changeOf(t, c, "rejected{workload:a}.rate"); ch.Outcome != compare.Exact || ch.Difference != 0 || c.Exact != 1 || c.Changed != 1 {
 		t.Errorf("%+v", ch)
 	}
 }
@@ -85,14 +92,14 @@ func TestPairedDifference(t *testing.T) {
 func TestUnpairedDifference(t *testing.T) {
 	base := sampleOf(1, 27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4)
 	head := sampleOf(2, 27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4)
-	c := reports.Compare("b", base, "h", head)
+	c := compare.Compare("b", base, "h", head)
 	ch := changeOf(t, c, "retries{workload:a}.rate")
 	// 2.0595 is Student's t for 25 degrees of freedom.
 	half := 2.0595 * ch.Difference / 2.46
 	if c.Paired || !near(ch.P, 0.021, 5e-4) || !near(ch.High, ch.Difference+half, 0.02) || !near(ch.Low, ch.Difference-half, 0.02) {
 		t.Errorf("%+v: interval %v to %v, p %v", ch, *ch.Low, *ch.High, *ch.P)
 	}
-	if ch := changeOf(t, c, "rejected{workload:a}.rate"); ch.Outcome != reports.Exact {
+	if ch := changeOf(t, c, "rejected{workload:a}.rate"); ch.Outcome != compare.Exact {
 		t.Errorf("%+v", ch)
 	}
 }
@@ -101,15 +108,15 @@ func TestUnpairedDifference(t *testing.T) {
 // degrees of freedom 1.8333²/(0.5²/4+1.3333²/2) = 3.5328, for which Student's t is 2.9274.
 func TestUnpairedDifferenceOfUnequalNumbers(t *testing.T) {
 	few, many := sampleOf(9, 4, 6, 8), sampleOf(1, 1, 2, 3, 4, 5)
-	ch := changeOf(t, reports.Compare("b", many, "h", few), "retries{workload:a}.rate")
+	ch := changeOf(t, compare.Compare("b", many, "h", few), "retries{workload:a}.rate")
 	if ch.Difference != 3 || !near(ch.P, 0.09998, 1e-5) || !near(ch.Low, 3-3.9637, 1e-4) || !near(ch.High, 3+3.9637, 1e-4) {
 		t.Errorf("%+v: interval %v to %v, p %v", ch, *ch.Low, *ch.High, *ch.P)
 	}
-	ch = changeOf(t, reports.Compare("b", few, "h", sampleOf(1, 5)), "retries{workload:a}.rate")
-	if ch.Difference != -1 || ch.P != nil || ch.Outcome != reports.Untested {
+	ch = changeOf(t, compare.Compare("b", few, "h", sampleOf(1, 5)), "retries{workload:a}.rate")
+	if ch.Difference != -1 || ch.P != nil || ch.Outcome != compare.Untested {
 		t.Errorf("one run has no variance: %+v", ch)
 	}
-	if text := written(t, reports.Compare("b", few, "h", sampleOf(1, 5)), "text", false); !strings.Contains(text, "Single runs: no intervals.") {
+	if text := written(t, compare.Compare("b", few, "h", sampleOf(1, 5)), "text", false); !strings.Contains(text, "Single runs: no intervals.") {
 		t.Error(text)
 	}
 }
@@ -119,9 +126,9 @@ func TestRunsWithoutSamples(t *testing.T) {
 	none := math.NaN()
 	for _, c := range []struct {
 		head []float64
-		want reports.Outcome
-	}{{[]float64{10, none, 30}, reports.Exact}, {[]float64{10, 20, 30}, reports.Same}, {[]float64{none, none, none}, reports.Untested}} {
-		ch := changeOf(t, reports.Compare("b", sampleOf(1, 10, none, 30), "h", sampleOf(1, c.head...)), "retries{workload:a}.rate")
+		want compare.Outcome
+	}{{[]float64{10, none, 30}, compare.Exact}, {[]float64{10, 20, 30}, compare.Same}, {[]float64{none, none, none}, compare.Untested}} {
+		ch := changeOf(t, compare.Compare("b", sampleOf(1, 10, none, 30), "h", sampleOf(1, c.head...)), "retries{workload:a}.rate")
 		if ch.Outcome != c.want {
 			t.Errorf("%v: %+v", c.head, ch)
 		}
@@ -129,8 +136,8 @@ func TestRunsWithoutSamples(t *testing.T) {
 	// What nobody can tell stands before what did not change.
 	base, head := sampleOf(1, 10, 20, 30), sampleOf(1, 11, 19, 31)
 	base.Statistics[1].Values[0], head.Statistics[1].Values[1], head.Statistics[1].Values[2] = none, none, 0.2
-	c := reports.Compare("b", base, "h", head)
-	if c.Changes[0].Outcome != reports.Untested || c.Changes[1].Outcome != reports.Same {
+	c := compare.Compare("b", base, "h", head)
+	if c.Changes[0].Outcome != compare.Untested || c.Changes[1].Outcome != compare.Same {
 		t.Errorf("%+v", c.Changes)
 	}
 }
@@ -139,22 +146,22 @@ func TestRunsWithoutSamples(t *testing.T) {
 func TestMeansAreOfTheRunsCompared(t *testing.T) {
 	none := math.NaN()
 	base, head := sampleOf(1, 10, 12, none), sampleOf(1, 11, 14, 1000)
-	ch := changeOf(t, reports.Compare("b", base, "h", head), "retries{workload:a}.rate")
-	if ch.Base != 11 || ch.Head != 12.5 || ch.Difference != 1.5 || !near(ch.Relative, 1.5/11, 1e-12) || ch.Outcome != reports.Same {
+	ch := changeOf(t, compare.Compare("b", base, "h", head), "retries{workload:a}.rate")
+	if ch.Base != 11 || ch.Head != 12.5 || ch.Difference != 1.5 || !near(ch.Relative, 1.5/11, 1e-12) || ch.Outcome != compare.Same {
 		t.Errorf("in two runs both sides have samples: %+v", ch)
 	}
 	base, head = sampleOf(1, 10, none), sampleOf(1, none, 15)
 	base.Statistics[0].Mean, head.Statistics[0].Mean = 10, 15
-	ch = changeOf(t, reports.Compare("b", base, "h", head), "retries{workload:a}.rate")
-	if ch.Base != 10 || ch.Head != 15 || ch.Difference != 5 || !near(ch.Relative, 0.5, 1e-12) || ch.Outcome != reports.Untested {
+	ch = changeOf(t, compare.Compare("b", base, "h", head), "retries{workload:a}.rate")
+	if ch.Base != 10 || ch.Head != 15 || ch.Difference != 5 || !near(ch.Relative, 0.5, 1e-12) || ch.Outcome != compare.Untested {
 		t.Errorf("in no run both sides have samples: %+v", ch)
 	}
-	limit, err := reports.ParseLimit("retries{workload:a}.rate > +80%")
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +80%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := reports.Compare("b", base, "h", head)
-	if err := c.Judge([]reports.Limit{limit}); err != nil || c.Passed || c.Limits[0].Note != "too few runs have samples on both sides" {
+	c := compare.Compare("b", base, "h", head)
+	if err := c.Judge([]compare.Limit{limit}); err != nil || c.Passed || c.Limits[0].Note != "too few runs have samples on both sides" {
 		t.Errorf("%v: %+v", err, c.Limits)
 	}
 }
@@ -162,27 +169,27 @@ func TestMeansAreOfTheRunsCompared(t *testing.T) {
 // Where nothing varies, Student's t says nothing; but that all runs differ the same way
 // by chance is improbable if they are many.
 func TestDifferenceThatDoesNotVary(t *testing.T) {
-	for n, want := range map[int]reports.Outcome{3: reports.Same, 5: reports.Same, 6: reports.Changed} {
+	for n, want := range map[int]compare.Outcome{3: compare.Same, 5: compare.Same, 6: compare.Changed} {
 		base, head, zeros, sums := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 		a, b := 0.1, 0.2
 		for i := range head {
 			base[i], head[i], sums[i] = 0.3, 0.1, a+b
 		}
 		for _, seed := range []uint64{1, 9} { // as pairs, and as samples
-			ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, sums...)), "retries{workload:a}.rate")
-			if ch.Outcome != reports.Exact || *ch.P != 1 || ch.Difference != 0 {
+			ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, sums...)), "retries{workload:a}.rate")
+			if ch.Outcome != compare.Exact || *ch.P != 1 || ch.Difference != 0 {
 				t.Errorf("%d times 0.3, but for rounding: %+v, p %v", n, ch, *ch.P)
 			}
 		}
-		ch := changeOf(t, reports.Compare("b", sampleOf(1, zeros...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
+		ch := changeOf(t, compare.Compare("b", sampleOf(1, zeros...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
 		if !near(ch.P, math.Pow(2, 1-float64(n)), 1e-12) {
 			t.Errorf("from 0, %d pairs: p %v", n, *ch.P)
 		}
-		ch = changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
+		ch = changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
 		if ch.Outcome != want || !near(ch.P, math.Pow(2, 1-float64(n)), 1e-12) || *ch.Low != *ch.High {
 			t.Errorf("%d pairs: %+v, p %v", n, ch, *ch.P)
 		}
-		ch = changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(9, head...)), "retries{workload:a}.rate")
+		ch = changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(9, head...)), "retries{workload:a}.rate")
 		if unpaired := map[int]float64{3: 0.1, 5: 2. / 252, 6: 2. / 924}; !near(ch.P, unpaired[n], 1e-9) {
 			t.Errorf("%d and %d: p %v", n, n, *ch.P)
 		}
@@ -200,19 +207,19 @@ func TestRoundingIsNoDifference(t *testing.T) {
 	}
 	for _, seed := range []uint64{1, 9} { // as pairs, and as samples
 		for _, n := range []int{1, 2, 8} {
-			c := reports.Compare("b", sampleOf(1, base[:n]...), "h", sampleOf(seed, alike[:n]...))
-			if ch := changeOf(t, c, "retries{workload:a}.rate"); ch.Outcome != reports.Exact || ch.Difference != 0 || *ch.Relative != 0 || c.Exact != 2 || (ch.P == nil) != (n == 1) {
+			c := compare.Compare("b", sampleOf(1, base[:n]...), "h", sampleOf(seed, alike[:n]...))
+			if ch := changeOf(t, c, "retries{workload:a}.rate"); ch.Outcome != compare.Exact || ch.Difference != 0 || *ch.Relative != 0 || c.Exact != 2 || (ch.P == nil) != (n == 1) {
 				t.Errorf("%d runs: %+v", n, ch)
 			}
 		}
-		ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, other...)), "retries{workload:a}.rate")
-		if ch.Outcome != reports.Changed {
+		ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, other...)), "retries{workload:a}.rate")
+		if ch.Outcome != compare.Changed {
 			t.Errorf("4000 times the last digit: %+v", ch)
 		}
 	}
 	alike[7] = math.NaN()
-	ch := changeOf(t, reports.Compare("b", sampleOf(1, base...), "h", sampleOf(1, alike...)), "retries{workload:a}.rate")
-	if ch.Outcome != reports.Same || *ch.P != 1 || *ch.Low != 0 || *ch.High != 0 {
+	ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(1, alike...)), "retries{workload:a}.rate")
+	if ch.Outcome != compare.Same || *ch.P != 1 || *ch.Low != 0 || *ch.High != 0 {
 		t.Errorf("in a run the head has no samples: %+v", ch)
 	}
 }
@@ -221,16 +228,16 @@ func TestRoundingIsNoDifference(t *testing.T) {
 // second is below α (Benjamini and Hochberg).
 func TestTwoChangesThatVouchForEachOther(t *testing.T) {
 	base, head := sampleOf(1, 10, 20, 30, 40, 50, 60), sampleOf(1, 11, 21, 31, 41, 51, 61)
-	head.Statistics[1].Values = reports.Values{11, 21, 31, 41, 51, 61.5} // another number
-	base.Statistics[1].Values = reports.Values{10, 20, 30, 40, 50, 60.5}
-	if c := reports.Compare("b", base, "h", head); c.Changed != 2 || c.Distinct.Changed != 2 || !near(c.Changes[0].P, 0.03125, 1e-12) {
+	head.Statistics[1].Values = stats.Values{11, 21, 31, 41, 51, 61.5} // another number
+	base.Statistics[1].Values = stats.Values{10, 20, 30, 40, 50, 60.5}
+	if c := compare.Compare("b", base, "h", head); c.Changed != 2 || c.Distinct.Changed != 2 || !near(c.Changes[0].P, 0.03125, 1e-12) {
 		t.Errorf("%+v", c.Changes)
 	}
 }
 
 func TestSingleRunsAreNotJudged(t *testing.T) {
-	c := reports.Compare("b", sampleOf(1, 10), "h", sampleOf(1, 12))
-	if ch := c.Changes[0]; ch.Outcome != reports.Untested || ch.Low != nil || ch.P != nil || ch.Difference != 2 || len(c.Warnings) != 1 {
+	c := compare.Compare("b", sampleOf(1, 10), "h", sampleOf(1, 12))
+	if ch := c.Changes[0]; ch.Outcome != compare.Untested || ch.Low != nil || ch.P != nil || ch.Difference != 2 || len(c.Warnings) != 1 {
 		t.Errorf("%+v %q", ch, c.Warnings)
 	}
 	c.Unmatched = []string{"wait{workload:b}.p(99)"}
@@ -242,18 +249,18 @@ func TestSingleRunsAreNotJudged(t *testing.T) {
 			}
 		}
 	}
-	limit, err := reports.ParseLimit("retries{workload:a}.rate > +5%")
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +5%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Judge([]reports.Limit{limit}); !errors.Is(err, reports.ErrTooFewRuns) {
+	if err := c.Judge([]compare.Limit{limit}); !errors.Is(err, compare.ErrTooFewRuns) {
 		t.Error(err)
 	}
 }
 
 func TestLimits(t *testing.T) {
 	// Pair by pair the head has 10 % more, give or take 0.6 %.
-	c := reports.Compare("b", sampleOf(1, 100, 200, 300, 400, 500, 600), "h", sampleOf(1, 110, 221, 329, 441, 549, 661))
+	c := compare.Compare("b", sampleOf(1, 100, 200, 300, 400, 500, 600), "h", sampleOf(1, 110, 221, 329, 441, 549, 661))
 	c.Unmatched = append(c.Unmatched, "wait{workload:b}.p(99)")
 	for text, passed := range map[string]bool{
 		"retries{ workload: a }.rate > +5%":   false,
@@ -272,12 +279,12 @@ func TestLimits(t *testing.T) {
 		"rejected{workload:a}.rate > 0":       true, // exactly the same
 		"wait{workload:b}.p(99) > +5%":        false,
 	} {
-		limit, err := reports.ParseLimit(text)
+		limit, err := compare.ParseLimit(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Limits = nil
-		if err := c.Judge([]reports.Limit{limit}); err != nil {
+		if err := c.Judge([]compare.Limit{limit}); err != nil {
 			t.Fatal(err)
 		}
 		if v := c.Limits[0]; v.Passed != passed || (v.Note == "") != (v.Change != nil) {
@@ -290,8 +297,8 @@ func TestLimits(t *testing.T) {
 	if c.Passed {
 		t.Error("all is well")
 	}
-	limit, _ := reports.ParseLimit("retries{workload:c}.rate > +5%")
-	if err := c.Judge([]reports.Limit{limit}); err == nil || !strings.Contains(err.Error(), `no workload "c"`) {
+	limit, _ := compare.ParseLimit("retries{workload:c}.rate > +5%")
+	if err := c.Judge([]compare.Limit{limit}); err == nil || !strings.Contains(err.Error(), `no workload "c"`) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
@@ -306,7 +313,7 @@ func TestLimits(t *testing.T) {
 		"rejected{workload:mice}.rate == +1%":  "want a change that must not be",
 		"rejected{workload:mice}.rate > +1% %": "want a change such as",
 	} {
-		if l, err := reports.ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
+		if l, err := compare.ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v; want %s", text, l, err, want)
 		}
 	}
@@ -322,7 +329,7 @@ func TestTheSameUnderOtherSeedsIsNoChange(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	for i := range trials {
 		first := uint64(1000 * i)
-		c := reports.Compare("a", replicated(t, sc, first, 10), "b", replicated(t, sc, first+500, 10))
+		c := compare.Compare("a", replicated(t, sc, first, 10), "b", replicated(t, sc, first+500, 10))
 		tested := c.Changed + c.Same
 		t.Logf("%d of %d changed, %d exact", c.Changed, tested, c.Exact)
 		if tested < 500 || c.Paired || float64(c.Changed) > 0.05*float64(tested) {
@@ -336,17 +343,17 @@ func TestTheSameUnderOtherSeedsIsNoChange(t *testing.T) {
 func TestTwiceTheElephants(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
-	c := reports.Compare("a", replicated(t, sc, 1, 8), "b", replicated(t, twice, 1, 8))
-	for name, want := range map[string]reports.Mood{
-		"arrived{workload:elephants}.count":                     reports.Neutral,
-		"arrived.count":                                         reports.Neutral,
-		"rejected{workload:elephants}.rate":                     reports.Bad,
-		"rejected{workload:elephants,reason:queue-full}.count":  reports.Bad,
-		"rejected{priorityLevel:workload-low}.rate":             reports.Bad,
-		"arrived{flow:service-accounts/tenant-0:default}.count": reports.Neutral,
+	c := compare.Compare("a", replicated(t, sc, 1, 8), "b", replicated(t, twice, 1, 8))
+	for name, want := range map[string]judge.Mood{
+		"arrived{workload:elephants}.count":                     judge.Neutral,
+		"arrived.count":                                         judge.Neutral,
+		"rejected{workload:elephants}.rate":                     judge.Bad,
+		"rejected{workload:elephants,reason:queue-full}.count":  judge.Bad,
+		"rejected{priorityLevel:workload-low}.rate":             judge.Bad,
+		"arrived{flow:service-accounts/tenant-0:default}.count": judge.Neutral,
 	} {
 		name = strings.ReplaceAll(name, "tenant-0:default", "system:serviceaccount:tenant-0:default")
-		if ch := changeOf(t, c, name); ch.Outcome != reports.Changed || ch.Mood != want {
+		if ch := changeOf(t, c, name); ch.Outcome != compare.Changed || ch.Mood != want {
 			t.Errorf("%+v: want it changed, and %q", *ch, want)
 		}
 	}
@@ -354,10 +361,10 @@ func TestTwiceTheElephants(t *testing.T) {
 		t.Errorf("%+v", *ch)
 	}
 	for _, ch := range c.Changes {
-		if strings.Contains(ch.Name, "workload:admin") && ch.Outcome != reports.Exact {
+		if strings.Contains(ch.Name, "workload:admin") && ch.Outcome != compare.Exact {
 			t.Errorf("the admin has the same random numbers, and is exempt: %+v", ch)
 		}
-		if strings.Contains(ch.Name, "arrived{workload:mice}") && ch.Outcome != reports.Exact {
+		if strings.Contains(ch.Name, "arrived{workload:mice}") && ch.Outcome != compare.Exact {
 			t.Errorf("the mice have the same random numbers: %+v", ch)
 		}
 	}
@@ -367,9 +374,9 @@ func TestTwiceTheElephants(t *testing.T) {
 func TestOrderOfChanges(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	more := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[1].arrivals.poisson.rate=6/s")
-	c := reports.Compare("a", replicated(t, sc, 1, 6), "b", replicated(t, more, 1, 6))
-	rank := map[reports.Outcome]int{reports.Changed: 0, reports.Untested: 1, reports.Same: 2, reports.Exact: 3}
-	counts := map[reports.Outcome]int{}
+	c := compare.Compare("a", replicated(t, sc, 1, 6), "b", replicated(t, more, 1, 6))
+	rank := map[compare.Outcome]int{compare.Changed: 0, compare.Untested: 1, compare.Same: 2, compare.Exact: 3}
+	counts := map[compare.Outcome]int{}
 	moved := false
 	for i, ch := range c.Changes {
 		counts[ch.Outcome]++
@@ -377,8 +384,8 @@ func TestOrderOfChanges(t *testing.T) {
 			continue
 		}
 		before := c.Changes[i-1]
-		isFlow := func(ch reports.Change) bool { return strings.Contains(ch.Name, "{flow:") }
-		isMin := func(ch reports.Change) bool { return strings.HasSuffix(ch.Name, ".min") }
+		isFlow := func(ch compare.Change) bool { return strings.Contains(ch.Name, "{flow:") }
+		isMin := func(ch compare.Change) bool { return strings.HasSuffix(ch.Name, ".min") }
 		switch {
 		case rank[before.Outcome] != rank[ch.Outcome]:
 			if rank[before.Outcome] > rank[ch.Outcome] {
@@ -404,7 +411,7 @@ func TestOrderOfChanges(t *testing.T) {
 	if !moved {
 		t.Error("no min is further down than its size would have it")
 	}
-	if counts[reports.Changed] != c.Changed || counts[reports.Same] != c.Same || counts[reports.Exact] != c.Exact || c.Changed == 0 || c.Same == 0 || c.Exact == 0 {
+	if counts[compare.Changed] != c.Changed || counts[compare.Same] != c.Same || counts[compare.Exact] != c.Exact || c.Changed == 0 || c.Same == 0 || c.Exact == 0 {
 		t.Errorf("%v; %d, %d, %d", counts, c.Changed, c.Same, c.Exact)
 	}
 }
@@ -416,17 +423,17 @@ func TestFlowsLeftOutOfOneSideAreNotCompared(t *testing.T) {
 	base, head := replicated(t, sc, 1, 2), replicated(t, sc, 1, 2)
 	all := len(base.Statistics)
 	head.FlowsLeftOut = true
-	head.Statistics = slices.DeleteFunc(head.Statistics, func(e reports.Estimate) bool { return e.PriorityLevel != "" })
+	head.Statistics = slices.DeleteFunc(head.Statistics, func(e replicate.Estimate) bool { return e.PriorityLevel != "" })
 	if len(head.Statistics) == all {
 		t.Fatal("there are no flows")
 	}
-	for _, c := range []*reports.Comparison{reports.Compare("a", base, "b", head), reports.Compare("a", head, "b", base)} {
+	for _, c := range []*compare.Comparison{compare.Compare("a", base, "b", head), compare.Compare("a", head, "b", base)} {
 		if len(c.Unmatched) > 0 || len(c.Changes) != len(head.Statistics) || !slices.Equal(c.Warnings, []string{"there are too many flows to compare each"}) {
 			t.Errorf("%d changes, want %d; unmatched: %q; %q", len(c.Changes), len(head.Statistics), c.Unmatched, c.Warnings)
 		}
-		limit, err := reports.ParseLimit("wait{flow:service-accounts/system:serviceaccount:tenant-0:default}.max > +5%")
+		limit, err := compare.ParseLimit("wait{flow:service-accounts/system:serviceaccount:tenant-0:default}.max > +5%")
 		if err == nil {
-			err = c.Judge([]reports.Limit{limit})
+			err = c.Judge([]compare.Limit{limit})
 		}
 		if err == nil || !strings.Contains(err.Error(), "too many flows") {
 			t.Errorf("a limit on a flow: %v", err)
@@ -435,12 +442,12 @@ func TestFlowsLeftOutOfOneSideAreNotCompared(t *testing.T) {
 }
 
 func TestFormatsOfAComparison(t *testing.T) {
-	c := reports.Compare("be``fore", sampleOf(1, 10, 20, 30, 40, 50, 60), "after | then", sampleOf(1, 11, 21, 31, 41, 52, 62))
-	limit, err := reports.ParseLimit("retries{workload:a}.rate > +1%")
+	c := compare.Compare("be``fore", sampleOf(1, 10, 20, 30, 40, 50, 60), "after | then", sampleOf(1, 11, 21, 31, 41, 52, 62))
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +1%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Judge([]reports.Limit{limit}); err != nil {
+	if err := c.Judge([]compare.Limit{limit}); err != nil {
 		t.Fatal(err)
 	}
 	written := func(format string, all bool) string { return written(t, c, format, all) }
@@ -461,13 +468,13 @@ func TestFormatsOfAComparison(t *testing.T) {
 		}
 	}
 	var coloured bytes.Buffer
-	if err := c.Write(&coloured, "text", false, reports.TextOptions{Colour: true}); err != nil {
+	if err := output.WriteFormat(c, &coloured, "text", false, format.TextOptions{Colour: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`(?s)\x1b\[31m  retries[^\x1b]*worse.*\x1b\[31m *✗`).MatchString(coloured.String()) {
 		t.Errorf("want red what is worse, and what is exceeded:\n%q", coloured.String())
 	}
-	var again reports.Comparison
+	var again compare.Comparison
 	if err := json.Unmarshal([]byte(written("json", false)), &again); err != nil || again.Changed != 1 || len(again.Changes) != 2 || again.Passed {
 		t.Errorf("%v: %+v", err, again)
 	}
@@ -485,10 +492,10 @@ func TestFormatsOfAComparison(t *testing.T) {
 
 // From 0 on, a change is no share of the base.
 func TestChangeFromNothing(t *testing.T) {
-	c := reports.Compare("b", sampleOf(1, 0, 0, 0, 0, 0, 0), "h", sampleOf(1, 2, 2, 2, 2, 2, 3))
-	limit, err := reports.ParseLimit("retries{workload:a}.rate > +5%")
+	c := compare.Compare("b", sampleOf(1, 0, 0, 0, 0, 0, 0), "h", sampleOf(1, 2, 2, 2, 2, 2, 3))
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +5%")
 	if err == nil {
-		err = c.Judge([]reports.Limit{limit})
+		err = c.Judge([]compare.Limit{limit})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -509,10 +516,10 @@ func TestListOfChanges(t *testing.T) {
 	base.Statistics, head.Statistics = nil, nil
 	add := func(name string, by float64) {
 		for _, side := range []struct {
-			of *reports.Replications
+			of *replicate.Replications
 			by float64
 		}{{base, 0}, {head, by}} {
-			e := reports.Estimate{Name: name, Better: reports.Lower}
+			e := replicate.Estimate{Name: name, Better: statistics.Lower}
 			for _, v := range []float64{10, 20, 30, 40, 50, 60, math.NaN()} {
 				e.Values = append(e.Values, v+side.by)
 			}
@@ -524,7 +531,7 @@ func TestListOfChanges(t *testing.T) {
 	for i := range 40 {
 		add(fmt.Sprintf("retries{workload:w-%d}.rate", i), float64(1+i))
 	}
-	text := written(t, reports.Compare("b", base, "h", head), "text", false)
+	text := written(t, compare.Compare("b", base, "h", head), "text", false)
 	for _, want := range []string{"41 of 41 statistics changed; the first 40\n", "retries{workload:a}.rate", "\n    also: {priorityLevel:a}\n", "1 more name for numbers counted above", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -539,9 +546,9 @@ func TestListOfChanges(t *testing.T) {
 
 // A change that three digits do not show is shown with more, unless it is one of a share.
 func TestSmallChangesAreVisible(t *testing.T) {
-	c := reports.Compare("b", sampleOf(1, 0.9998, 0.9998, 0.9998, 0.9998, 0.9998, 0.9999), "h", sampleOf(1, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996))
+	c := compare.Compare("b", sampleOf(1, 0.9998, 0.9998, 0.9998, 0.9998, 0.9998, 0.9999), "h", sampleOf(1, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996))
 	var text bytes.Buffer
-	if err := c.Write(&text, "text", false, reports.TextOptions{}); err != nil {
+	if err := output.WriteFormat(c, &text, "text", false, format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), " 0.999817  0.9996 ") {
@@ -549,7 +556,7 @@ func TestSmallChangesAreVisible(t *testing.T) {
 	}
 	base, head := sampleOf(1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5), sampleOf(1, 0.5001, 0.5001, 0.5001, 0.5001, 0.5001, 0.5002)
 	base.Statistics[0].Name, head.Statistics[0].Name = "rejected{workload:b}.rate", "rejected{workload:b}.rate"
-	if text := written(t, reports.Compare("b", base, "h", head), "text", false); !strings.Contains(text, "  50 %  50 %  ") {
+	if text := written(t, compare.Compare("b", base, "h", head), "text", false); !strings.Contains(text, "  50 %  50 %  ") {
 		t.Error(text)
 	}
 }
@@ -558,7 +565,7 @@ func TestSmallChangesAreVisible(t *testing.T) {
 func TestRoundingIsNotExactToBenchstat(t *testing.T) {
 	a, b := 0.1, 0.2
 	dir := t.TempDir()
-	if err := reports.WriteBench(dir, reports.Compare("b", sampleOf(1, 0.3, a+b), "h", sampleOf(1, 0.3, 0.3))); err != nil {
+	if err := output.WriteBench(dir, compare.Compare("b", sampleOf(1, 0.3, a+b), "h", sampleOf(1, 0.3, 0.3))); err != nil {
 		t.Fatal(err)
 	}
 	if got := readFile(t, dir, "base.txt"); !strings.Contains(got, "BenchmarkRetries{workload:a}.rate 1 0.3 ratio\nBenchmarkRetries{workload:a}.rate 1 0.30000000000000004 ratio\n") {
@@ -573,7 +580,7 @@ func TestBenchmarkLines(t *testing.T) {
 	base.Statistics[0].Name, head.Statistics[0].Name = `wait{flow:"a b,c"}.mean`, `wait{flow:"a b,c"}.mean`
 	base.Statistics[0].Unit, head.Statistics[0].Unit = "ns", "ns"
 	dir := t.TempDir()
-	if err := reports.WriteBench(dir, reports.Compare("b", base, "h", head)); err != nil {
+	if err := output.WriteBench(dir, compare.Compare("b", base, "h", head)); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
@@ -596,28 +603,28 @@ func TestResultsAreRead(t *testing.T) {
 	dir := t.TempDir()
 	many := replicated(t, sc, 1, 3)
 	many.Name = "many"
-	if err := reports.WriteReplications(dir, many, nil); err != nil {
+	if err := output.WriteReplications(dir, many, nil); err != nil {
 		t.Fatal(err)
 	}
 	one := resultOf(t, crowded, "spec.duration=4s", "spec.warmup=1s")
-	if err := reports.WriteDir(&atomicfile.Set{}, dir, one, nil, nil); err != nil {
+	if err := output.WriteDir(&atomicfile.Set{}, dir, one, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	read, err := reports.ReadResults(reports.Folder(dir, "many"))
+	read, err := output.ReadResults(output.Folder(dir, "many"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := reports.Compare("a", many, "b", read); c.Exact != len(many.Statistics) || c.Exact != len(c.Changes) {
+	if c := compare.Compare("a", many, "b", read); c.Exact != len(many.Statistics) || c.Exact != len(c.Changes) {
 		t.Errorf("read back, %d of %d are the same", c.Exact, len(many.Statistics))
 	}
-	single, err := reports.ReadResults(reports.Folder(dir, "crowded"))
+	single, err := output.ReadResults(output.Folder(dir, "crowded"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if single.Name != "crowded" {
 		t.Errorf("the results of crowded are called %q", single.Name)
 	}
-	all := reports.Statistics(one.Summary)
+	all := statistics.All(one.Summary)
 	for i, e := range single.Statistics {
 		if e.Name != all[i].Name || e.Mean != all[i].Value || e.StdDev != nil || e.Merged != nil {
 			t.Fatalf("%+v: want %+v", e, all[i])
@@ -634,11 +641,11 @@ func TestResultsAreRead(t *testing.T) {
 		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"durationNs":1,"statistics":[{"name":"wait.mean","values":[3,4]}]}`: "there are 2 for 1 seeds",
 	} {
 		writeFile(t, dir, "many/replications.json", text)
-		if _, err := reports.ReadResults(reports.Folder(dir, "many")); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "replications.json") {
+		if _, err := output.ReadResults(output.Folder(dir, "many")); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "replications.json") {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}
-	if _, err := reports.ReadResults(dir); !errors.Is(err, reports.ErrNoResults) || !strings.Contains(err.Error(), fmt.Sprintf("there are some in %s, %s", reports.Folder(dir, "many"), reports.Folder(dir, "crowded"))) {
+	if _, err := output.ReadResults(dir); !errors.Is(err, output.ErrNoResults) || !strings.Contains(err.Error(), fmt.Sprintf("there are some in %s, %s", output.Folder(dir, "many"), output.Folder(dir, "crowded"))) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
@@ -646,16 +653,16 @@ func TestResultsAreRead(t *testing.T) {
 		`{"schemaVersion":"apfsim/v1alpha1","durationNs":1,"workloads":[{"name":""}]}`: "tag workload has no value",
 	} {
 		writeFile(t, dir, "crowded/summary.json", text)
-		if _, err := reports.ReadResults(reports.Folder(dir, "crowded")); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "summary.json") {
+		if _, err := output.ReadResults(output.Folder(dir, "crowded")); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "summary.json") {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}
 	// What cannot be read is no reason to take something else.
-	path := filepath.Join(reports.Folder(dir, "crowded"), reports.ReplicationsFile)
+	path := filepath.Join(output.Folder(dir, "crowded"), output.ReplicationsFile)
 	if err := os.Mkdir(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reports.ReadResults(reports.Folder(dir, "crowded")); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "is not what apfsim writes") {
+	if _, err := output.ReadResults(output.Folder(dir, "crowded")); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "is not what apfsim writes") {
 		t.Errorf("a folder in the place of a file: %v", err)
 	}
 }

@@ -14,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports"
+	"apfsim/reports/collect"
+	"apfsim/reports/dumps"
+	"apfsim/reports/requestlog"
 	"apfsim/sim"
 )
 
@@ -32,12 +35,12 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	sc := loadOne(t, motley)
 	run := sim.New(sc)
 	dir := t.TempDir()
-	collector := reports.NewCollector(sc, run.Server, 5e6)
+	collector := collect.New(sc, run.Server, 5e6)
 	run.Server.Observe(collector)
-	dumps := reports.NewDumps(run.Server, reports.Epoch, atNs)
-	run.Server.Observe(dumps)
+	recorder := dumps.New(run.Server, output.Epoch, atNs)
+	run.Server.Observe(recorder)
 	var lines bytes.Buffer
-	requests := reports.NewRequestLog(&lines, sc)
+	requests := requestlog.New(&lines, sc)
 	run.Server.Observe(requests)
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -48,7 +51,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	if found, _ := os.ReadDir(dir); len(found) > 0 {
 		t.Errorf("%v is there before the run is over", found)
 	}
-	if err := reports.WriteDir(&atomicfile.Set{}, dir, collector.Result(), dumps, nil); err != nil {
+	if err := output.WriteDir(&atomicfile.Set{}, dir, collector.Result(), recorder, nil); err != nil {
 		t.Fatal(err)
 	}
 	for one := range bytes.Lines(lines.Bytes()) {
@@ -58,7 +61,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 		}
 		log = append(log, l)
 	}
-	return log, filepath.Join(dir, "crowded", reports.DumpsFolder)
+	return log, filepath.Join(dir, "crowded", dumps.Folder)
 }
 
 // rows reads a dump as any program reads CSV, without its header.
@@ -107,7 +110,7 @@ func TestDumpsAreWhatTheRequestLogSays(t *testing.T) {
 			case dispatched:
 				c.dispatched++
 				c.executing++
-				started = reports.Epoch.Add(time.Duration(l.DispatchNs)).Format(time.RFC3339Nano)
+				started = output.Epoch.Add(time.Duration(l.DispatchNs)).Format(time.RFC3339Nano)
 			case l.Outcome == "rejected" && l.ArrivalNs+l.WaitNs < at:
 				c.rejected++
 				if l.Reason == "time-out" {
@@ -121,7 +124,7 @@ func TestDumpsAreWhatTheRequestLogSays(t *testing.T) {
 			}
 			_, distinguisher, _ := strings.Cut(l.Flow, "/")
 			want = append(want, strings.Join([]string{l.PriorityLevel, l.FlowSchema, strconv.Itoa(l.Queue), strconv.Itoa(index),
-				distinguisher, reports.Epoch.Add(time.Duration(l.ArrivalNs)).Format(time.RFC3339Nano), strconv.Itoa(l.Seats),
+				distinguisher, output.Epoch.Add(time.Duration(l.ArrivalNs)).Format(time.RFC3339Nano), strconv.Itoa(l.Seats),
 				strconv.Itoa(l.FinalSeats), time.Duration(l.AdditionalLatencyNs).String(), started}, " "))
 		}
 		var got []string

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports"
+	"apfsim/reports/perfetto"
+	"apfsim/reports/requestlog"
 	"apfsim/sim"
 )
 
@@ -47,9 +48,9 @@ func trace(t *testing.T, text string, fromNs, toNs int64) (events []traced, log 
 	run := sim.New(sc)
 	var out, lines bytes.Buffer
 	w := bufio.NewWriter(&out)
-	e := reports.NewEvents(w, sc, run.Server, fromNs, toNs)
+	e := perfetto.New(w, sc, run.Server, fromNs, toNs)
 	run.Server.Observe(e)
-	requests := reports.NewRequestLog(&lines, sc)
+	requests := requestlog.New(&lines, sc)
 	run.Server.Observe(requests)
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)

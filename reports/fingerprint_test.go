@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"testing"
@@ -8,13 +8,14 @@ import (
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
+	"apfsim/reports/fingerprint"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
 )
 
 // fingerprintOf returns the fingerprint of a run told by hand.
 func fingerprintOf(tell func(s *stage)) string {
-	f := NewFingerprint(nil)
+	f := fingerprint.New(nil)
 	tell(newStage(storyScenario(), f))
 	return f.String()
 }
@@ -109,7 +110,7 @@ spec:
 		if err := mistakes.Err(); err != nil {
 			t.Fatal(err)
 		}
-		f := NewFingerprint(flowcontrol.New(0, rules.Latest(), seats, scenarios[0].Objects, noHost{}))
+		f := fingerprint.New(flowcontrol.New(0, rules.Latest(), seats, scenarios[0].Objects, noHost{}))
 		f.Adjusted(nowNs)
 		return f.String()
 	}
@@ -130,7 +131,7 @@ func TestFingerprintIsOfDecisionsAlone(t *testing.T) {
 	want := fingerprintOf(func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.QueueFull) })
 	a, b := *flowA, *flowB
 	a.Index, b.Index = 7, 3
-	f := NewFingerprint(nil)
+	f := fingerprint.New(nil)
 	s := newStage(storyScenario(), f)
 	for at := range 4 {
 		s.tick(float64(at) / 4)
@@ -150,7 +151,7 @@ func (noHost) Dispatched(*queueset.Request) {}
 // A request that flow control does not see has no queue, even if its memory was that of one that had.
 func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 	past := func(used *server.Request) string {
-		f := NewFingerprint(nil)
+		f := fingerprint.New(nil)
 		used.Template, used.Number = &server.Template{}, 1
 		used.Work.InitialSeats = 0
 		f.Dispatched(5, used)
@@ -172,7 +173,7 @@ func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 
 // An event costs no allocation, however many there are.
 func TestFingerprintAllocatesNothing(t *testing.T) {
-	f := NewFingerprint(nil)
+	f := fingerprint.New(nil)
 	r := newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
 	f.Dispatched(1, r)
 	if n := testing.AllocsPerRun(1000, func() {
@@ -188,7 +189,7 @@ func TestFingerprintAllocatesNothing(t *testing.T) {
 
 // BenchmarkFingerprint is what a request costs that waits, without the calls of the interface.
 func BenchmarkFingerprint(b *testing.B) {
-	f := NewFingerprint(nil)
+	f := fingerprint.New(nil)
 	r := newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
 	for b.Loop() {
 		f.Queued(2, r)

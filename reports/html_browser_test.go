@@ -18,16 +18,22 @@ import (
 	"testing/fstest"
 	"time"
 
-	"apfsim/reports"
-	"apfsim/sim"
-	"apfsim/sim/scenario/loader"
-
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"apfsim/experiment/output"
+	"apfsim/reports/collect"
+	"apfsim/reports/compare"
+	"apfsim/reports/page"
+	"apfsim/reports/plots"
+	"apfsim/reports/result"
+	"apfsim/reports/tables"
+	"apfsim/sim"
+	"apfsim/sim/scenario/loader"
 )
 
 // browser is a tab of headless Chromium, and what the page in it must not do.
@@ -170,15 +176,15 @@ func interval(t *testing.T, text string) (from, to float64) {
 	return from, to
 }
 
-func simulated(t *testing.T, yaml string) *reports.Result {
+func simulated(t *testing.T, yaml string) *result.Result {
 	t.Helper()
 	scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(yaml)}}, "s.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}
 	run := sim.New(scenarios[0])
-	intervalNs := reports.Interval(int64(scenarios[0].Spec.Duration))
-	collector := reports.NewCollector(scenarios[0], run.Server, intervalNs)
+	intervalNs := result.Interval(int64(scenarios[0].Spec.Duration))
+	collector := collect.New(scenarios[0], run.Server, intervalNs)
 	run.Server.Observe(collector)
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -189,10 +195,10 @@ func simulated(t *testing.T, yaml string) *reports.Result {
 func TestTheReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	r := simulated(t, strings.Replace(crowded, "clients: 20", "clients: 80", 1))
-	b.open(func(w io.Writer) error { return reports.WriteHTML(w, r) })
+	b.open(func(w io.Writer) error { return page.WriteRun(w, r) })
 
 	// The level with the elephants, and its number in the names of plots.
-	level := slices.IndexFunc(r.Series, func(s *reports.Series) bool { return s.Queued() })
+	level := slices.IndexFunc(r.Series, func(s *result.Series) bool { return s.Queued() })
 	if level < 0 {
 		t.Fatal("nothing was queued")
 	}
@@ -396,15 +402,15 @@ func TestTheReportInABrowser(t *testing.T) {
 // What comparisons and replications show: values with intervals.
 func TestIntervalsInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	p := reports.Page{Title: "intervals", Sections: []reports.Section{{Name: "s", Title: "s", Parts: []reports.Part{
-		{Table: &reports.Table{Name: "t", Columns: []reports.Column{{Title: "what", Left: true}, {Title: "wait"}},
-			Rows: [][]reports.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "± 1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "± 2 ms", Number: true, Value: 10}}}}},
-		{Plot: &reports.Plot{Name: "p", Title: "p", X: reports.Axis{Label: "time", Unit: "s"}, Y: reports.Axis{Label: "wait", Unit: "ns"},
-			At: []float64{0, 1, 2}, Lines: []reports.Line{
-				{Name: "base", Style: reports.LineStyle{Colour: 1}, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},
-				{Name: "head", Style: reports.LineStyle{Colour: 2, Dashed: true}, Values: []float64{5e6, 6e6, 7e6}},
+	p := page.Page{Title: "intervals", Sections: []page.Section{{Name: "s", Title: "s", Parts: []page.Part{
+		{Table: &tables.Table{Name: "t", Columns: []tables.Column{{Title: "what", Left: true}, {Title: "wait"}},
+			Rows: [][]tables.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "± 1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "± 2 ms", Number: true, Value: 10}}}}},
+		{Plot: &plots.Plot{Name: "p", Title: "p", X: plots.Axis{Label: "time", Unit: "s"}, Y: plots.Axis{Label: "wait", Unit: "ns"},
+			At: []float64{0, 1, 2}, Lines: []plots.Line{
+				{Name: "base", Style: plots.LineStyle{Colour: 1}, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},
+				{Name: "head", Style: plots.LineStyle{Colour: 2, Dashed: true}, Values: []float64{5e6, 6e6, 7e6}},
 			}}}}}}}
-	b.open(func(w io.Writer) error { return reports.WriteReport(w, p) })
+	b.open(func(w io.Writer) error { return page.Write(w, p) })
 	b.do(chromedp.Focus(chromedp.CSS("#plot-p .plot")), chromedp.KeyEvent(kb.End))
 	shown := eval[[]string](b, `[...document.querySelectorAll("#plot-p .u-series")].filter(e => e.offsetParent).map(e => e.textContent)`)
 	if want := []string{"time2 s", "base4 ms (3 ms–5 ms)", "head7 ms"}; !slices.Equal(shown, want) {
@@ -420,16 +426,16 @@ func TestIntervalsInABrowser(t *testing.T) {
 // A chart reads as the tables do.
 func TestNumbersOfChartsInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	plot := func(name, unit string, values ...float64) reports.Part {
+	plot := func(name, unit string, values ...float64) page.Part {
 		at := make([]float64, len(values))
 		for i := range at {
 			at[i] = float64(i)
 		}
-		return reports.Part{Plot: &reports.Plot{Name: name, Title: name, X: reports.Axis{Label: "time", Unit: "s"}, Y: reports.Axis{Label: name, Unit: unit},
-			At: at, Lines: []reports.Line{{Name: "a", Style: reports.LineStyle{Colour: 1}, Values: values}}}}
+		return page.Part{Plot: &plots.Plot{Name: name, Title: name, X: plots.Axis{Label: "time", Unit: "s"}, Y: plots.Axis{Label: name, Unit: unit},
+			At: at, Lines: []plots.Line{{Name: "a", Style: plots.LineStyle{Colour: 1}, Values: values}}}}
 	}
 	b.open(func(w io.Writer) error {
-		return reports.WriteReport(w, reports.Page{Title: "numbers", Sections: []reports.Section{{Name: "s", Title: "s", Parts: []reports.Part{
+		return page.Write(w, page.Page{Title: "numbers", Sections: []page.Section{{Name: "s", Title: "s", Parts: []page.Part{
 			plot("wait", "ns", 0, 12.3456e6, 59.96e9, 119.4e9, 119.6e9, 250e9, 3599.9e9, 7199.4e9, 7259e9, 10799e9, math.NaN()),
 			plot("share", "share", 0, 0.00002, 0.4567, 0.999, 0.9995, 0.99999, 1, 1.234),
 			plot("seats", "", 9999.4, 9999.6, 19451),
@@ -469,8 +475,8 @@ func TestComparisonsInABrowser(t *testing.T) {
 		file, verdict string
 		tables        []string // of long names
 	}{
-		{filepath.Join("crowded", reports.ReportFile), "", []string{"statistics"}},
-		{reports.ComparisonReport, "Limits: 1 of 1 exceeded", []string{"limits", "changes", "statistics"}},
+		{filepath.Join("crowded", output.ReportFile), "", []string{"statistics"}},
+		{output.ComparisonReport, "Limits: 1 of 1 exceeded", []string{"limits", "changes", "statistics"}},
 	} {
 		b.open(written(page.file))
 		if page.verdict != "" {
@@ -500,16 +506,16 @@ func writtenPages(t *testing.T) func(file string) func(io.Writer) error {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
 	base, head := replicated(t, sc, 1, 6), replicated(t, twice, 1, 6)
-	limit, err := reports.ParseLimit("rejected{workload:elephants}.rate > +5%")
+	limit, err := compare.ParseLimit("rejected{workload:elephants}.rate > +5%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := reports.Compare("before", base, "after", head)
-	if err := c.Judge([]reports.Limit{limit}); err != nil {
+	c := compare.Compare("before", base, "after", head)
+	if err := c.Judge([]compare.Limit{limit}); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := errors.Join(reports.WriteReplications(dir, base, nil), reports.WriteComparison(dir, c)); err != nil {
+	if err := errors.Join(output.WriteReplications(dir, base, nil), output.WriteComparison(dir, c)); err != nil {
 		t.Fatal(err)
 	}
 	return func(file string) func(io.Writer) error {
@@ -533,9 +539,9 @@ func pages(t *testing.T) map[string]func(io.Writer) error {
   workload:
 `, 1))
 	return map[string]func(io.Writer) error{
-		"run":          func(w io.Writer) error { return reports.WriteHTML(w, run) },
-		"replications": written(filepath.Join("crowded", reports.ReportFile)),
-		"comparison":   written(reports.ComparisonReport),
+		"run":          func(w io.Writer) error { return page.WriteRun(w, run) },
+		"replications": written(filepath.Join("crowded", output.ReportFile)),
+		"comparison":   written(output.ComparisonReport),
 	}
 }
 
@@ -629,7 +635,7 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 func TestMarksAreRead(t *testing.T) {
 	b := newBrowser(t)
 	r := simulated(t, eventful)
-	b.open(func(w io.Writer) error { return reports.WriteHTML(w, r) })
+	b.open(func(w io.Writer) error { return page.WriteRun(w, r) })
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#plot-waits-0 .values").open = true`))
 	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#plot-waits-0 .values td") !== null`, chromedp.WithPollingTimeout(5*time.Second))); err != nil {
 		t.Fatal(err)
@@ -692,7 +698,7 @@ func TestNumbersBesideAxes(t *testing.T) {
 }
 
 // checkSeats compares the values in the legend of the plot of seats with the series.
-func checkSeats(t *testing.T, series *reports.Series, values []string) {
+func checkSeats(t *testing.T, series *result.Series, values []string) {
 	t.Helper()
 	from, to := interval(t, values[0])
 	for _, p := range series.Points {

@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"bytes"
@@ -10,14 +10,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"apfsim/reports/junit"
 	"apfsim/sim/metric"
 )
 
 var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.xsd"), "XML Schema that JUnit's output is checked against; want an absolute path to another one")
 
 // junitStory is a run that holds, one that does not, and one that failed.
-func junitStory() *JUnit {
-	j := NewJUnit()
+func junitStory() *junit.Report {
+	j := junit.New()
 	holds := storyResult(thresholdOf("arrived", "arrived", nil, "count", ">", 1, metric.NoUnit)).Summary
 	holds.Name = "holds"
 	j.Add(holds, holds.Fingerprint)
@@ -37,7 +38,7 @@ func TestJUnitOfTheStory(t *testing.T) {
 
 // The counts of a suite are those of its tests.
 func TestJUnitCounts(t *testing.T) {
-	var back JUnit
+	var back junit.Report
 	if err := xml.Unmarshal(rendered(t, junitStory().Write), &back); err != nil {
 		t.Fatal(err)
 	}

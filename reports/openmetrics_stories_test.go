@@ -13,16 +13,17 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"apfsim/core/classify"
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
-	"apfsim/reports"
+	"apfsim/experiment/output"
+	"apfsim/reports/openmetrics"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // narrowAndWide is a scenario of one level with 20 seats and four queues, which lends and
@@ -85,7 +86,7 @@ func sampled(t *testing.T, text string, trace []string, intervalNs int64) map[in
 		t.Fatal(err)
 	}
 	run := sim.New(scenarios[0])
-	m := reports.NewOpenMetrics(scenarios[0], run.Server, reports.Epoch, intervalNs)
+	m := openmetrics.New(scenarios[0], run.Server, output.Epoch, intervalNs)
 	run.Server.Observe(m)
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func sampled(t *testing.T, text string, trace []string, intervalNs int64) map[in
 
 var ownLabels = regexp.MustCompile(`(job|instance)="[^"]*",?`)
 
-func samplesOf(t *testing.T, m *reports.OpenMetrics) map[int64]map[string]float64 {
+func samplesOf(t *testing.T, m *openmetrics.Recorder) map[int64]map[string]float64 {
 	t.Helper()
 	var text bytes.Buffer
 	if err := m.Write(&text); err != nil {
@@ -115,7 +116,7 @@ func samplesOf(t *testing.T, m *reports.OpenMetrics) map[int64]map[string]float6
 		if err != nil {
 			t.Fatal(err)
 		}
-		ms := int64(math.Round((at - float64(reports.Epoch.Unix())) * 1000))
+		ms := int64(math.Round((at - float64(output.Epoch.Unix())) * 1000))
 		if all[ms] == nil {
 			all[ms] = map[string]float64{}
 		}
@@ -452,7 +453,7 @@ func TestMetricsOfAnEpoch(t *testing.T) {
 	sc := loadOne(t, strings.NewReplacer("maxRequestsInflight: 11", "maxRequestsInflight: 500000", "maxMutatingRequestsInflight: 10", "maxMutatingRequestsInflight: 500000",
 		"{trace: {file: trace.jsonl}}", "{poisson: {rate: 1/s}}\n    as: {user: a}\n    request: {verb: get, path: /}\n    execution: 1ms").Replace(narrowAndWide))
 	c := flowcontrol.New(0, rules.Latest(), 1_000_000, sc.Objects, nobody{})
-	m := reports.NewOpenMetrics(sc, c, reports.Epoch, 50_000e9)
+	m := openmetrics.New(sc, c, output.Epoch, 50_000e9)
 	route := c.Route(&classify.Attributes{User: "a", Groups: []string{"system:authenticated"}, Verb: "get", Resource: "configmaps", Name: "x"})
 	r := &flowcontrol.Request{}
 	r.Work = estimate.Work{InitialSeats: 2_000_000}

@@ -15,7 +15,10 @@ import (
 	"testing/fstest"
 	"time"
 
-	"apfsim/reports"
+	"apfsim/experiment/output"
+	"apfsim/reports/observe"
+	"apfsim/reports/openmetrics"
+	"apfsim/reports/requestlog"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -51,7 +54,7 @@ func loadOne(t *testing.T, text string) *scenario.Scenario {
 // limits notes how the levels' current limits change.
 type limits struct {
 	server.Observer
-	of       reports.Levels
+	of       observe.Levels
 	changeNs []int64
 	levels   []map[string]int // since then
 }
@@ -78,11 +81,11 @@ func runMotley(t *testing.T, intervalNs int64) (metrics string, log []line, cour
 	t.Helper()
 	sc := loadOne(t, motley)
 	run := sim.New(sc)
-	m := reports.NewOpenMetrics(sc, run.Server, reports.Epoch, intervalNs)
+	m := openmetrics.New(sc, run.Server, output.Epoch, intervalNs)
 	course = &limits{Observer: m, of: run.Server}
 	run.Server.Observe(course)
 	var lines, text bytes.Buffer
-	requests := reports.NewRequestLog(&lines, sc)
+	requests := requestlog.New(&lines, sc)
 	run.Server.Observe(requests)
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -300,7 +303,7 @@ func mostWaiting(log []line, fromNs, toNs int64) int {
 // The metrics at the end are what the request log says, computed anew and without regard
 // to cost.
 func TestMetricsAreWhatTheRequestLogSays(t *testing.T) {
-	metrics, log, course := runMotley(t, reports.ScrapeInterval(40e9))
+	metrics, log, course := runMotley(t, openmetrics.ScrapeInterval(40e9))
 	got, want := last(t, metrics), model{}
 	want.count(log)
 	end := int64(40e9)
@@ -374,7 +377,7 @@ func TestMetricsAreWhatTheRequestLogSays(t *testing.T) {
 
 // A request finds in its queue those that arrived before it and wait.
 func TestQueueLengthsAreThoseOfTheRequestLog(t *testing.T) {
-	metrics, log, _ := runMotley(t, reports.ScrapeInterval(40e9))
+	metrics, log, _ := runMotley(t, openmetrics.ScrapeInterval(40e9))
 	got, want := last(t, metrics), model{}
 	type present struct {
 		queue   int
@@ -415,7 +418,7 @@ func TestQueueLengthsAreThoseOfTheRequestLog(t *testing.T) {
 // Long runs are sampled as often as rates over a minute or so want it.
 func TestScrapeInterval(t *testing.T) {
 	for durationNs, want := range map[int64]int64{40e9: 100e6, 3600e9: 10e9, 86400e9: 10e9} {
-		if got := reports.ScrapeInterval(durationNs); got != want {
+		if got := openmetrics.ScrapeInterval(durationNs); got != want {
 			t.Errorf("of %v every %v, want %v", time.Duration(durationNs), time.Duration(got), time.Duration(want))
 		}
 	}
@@ -466,7 +469,7 @@ func TestSamplesAreInOrder(t *testing.T) {
 		t.Error("there is no end")
 	}
 	// At 0, 300 ms ... 39.9 s, and at 40 s.
-	if levels := 8; samples != levels*135 || at != float64(reports.Epoch.Unix())+40 {
+	if levels := 8; samples != levels*135 || at != float64(output.Epoch.Unix())+40 {
 		t.Errorf("%d samples, the last one at %v", samples, at)
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"bytes"
@@ -14,17 +14,27 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-
-	"apfsim/core/estimate"
-	"apfsim/internal/atomicfile"
-	"apfsim/sim/metric"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rivo/uniseg"
+
+	"apfsim/experiment/output"
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/charts"
+	"apfsim/reports/compare"
+	"apfsim/reports/csvfile"
+	"apfsim/reports/dumps"
+	"apfsim/reports/format"
+	"apfsim/reports/page"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/reports/stats"
+	"apfsim/reports/tables"
+	"apfsim/reports/text"
+	"apfsim/sim/metric"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
@@ -46,7 +56,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func judgedStory() *Result {
+func judgedStory() *result.Result {
 	return storyResult(
 		thresholdOf("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 4e9, metric.Nanoseconds),
 		thresholdOf("rejected", "rejected", nil, "rate", "==", 0, metric.NoUnit),
@@ -64,34 +74,34 @@ func rendered(t *testing.T, write func(io.Writer) error) []byte {
 
 func TestTheStoryInEveryFormat(t *testing.T) {
 	r := judgedStory()
-	golden(t, "story.txt", rendered(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) }))
-	golden(t, "story.json", rendered(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) }))
-	golden(t, "story.csv", rendered(t, func(w io.Writer) error { return WriteSeries(w, r) }))
+	golden(t, "story.txt", rendered(t, func(w io.Writer) error { return text.WriteRun(w, r.Summary, format.TextOptions{}) }))
+	golden(t, "story.json", rendered(t, func(w io.Writer) error { return format.WriteJSON(w, r.Summary) }))
+	golden(t, "story.csv", rendered(t, func(w io.Writer) error { return csvfile.WriteSeries(w, r) }))
 }
 
 func TestSummaryReadsBack(t *testing.T) {
 	r := judgedStory()
-	text := rendered(t, func(w io.Writer) error { return WriteJSON(w, r.Summary) })
-	var back Summary
+	text := rendered(t, func(w io.Writer) error { return format.WriteJSON(w, r.Summary) })
+	var back result.Summary
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&back); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(*r.Summary, back, cmpopts.IgnoreUnexported(Flow{})); diff != "" {
+	if diff := cmp.Diff(*r.Summary, back, cmpopts.IgnoreFields(result.Flow{}, "QueuedIn")); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestColourOnlyWhereAsked(t *testing.T) {
 	s := judgedStory().Summary
-	plain := rendered(t, func(w io.Writer) error { return WriteText(w, s, TextOptions{}) })
-	coloured := rendered(t, func(w io.Writer) error { return WriteText(w, s, TextOptions{Colour: true}) })
+	plain := rendered(t, func(w io.Writer) error { return text.WriteRun(w, s, format.TextOptions{}) })
+	coloured := rendered(t, func(w io.Writer) error { return text.WriteRun(w, s, format.TextOptions{Colour: true}) })
 	if bytes.Contains(plain, []byte("\x1b")) {
 		t.Error("an escape sequence in plain text")
 	}
 	stripped := string(coloured)
-	for _, code := range []string{bold, dim, red, green, yellow, "0"} {
+	for _, code := range []string{text.Bold, text.Dim, text.Red, text.Green, text.Yellow, "0"} {
 		stripped = strings.ReplaceAll(stripped, "\x1b["+code+"m", "")
 	}
 	if stripped != string(plain) {
@@ -103,7 +113,7 @@ func TestTextFitsItsWidthWhateverTheNames(t *testing.T) {
 	r := judgedStory()
 	long := strings.Repeat("測試-very-long-", 20) + "\x1b[31mend"
 	r.Summary.Workloads[0].Name, r.Summary.Flows[1].Name, r.Summary.PriorityLevels[1].Name = long, long, long
-	for line := range strings.Lines(string(rendered(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{Width: 120}) }))) {
+	for line := range strings.Lines(string(rendered(t, func(w io.Writer) error { return text.WriteRun(w, r.Summary, format.TextOptions{Width: 120}) }))) {
 		if width := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); width > 120 {
 			t.Errorf("%d columns: %s", width, line)
 		}
@@ -114,14 +124,14 @@ func TestTextFitsItsWidthWhateverTheNames(t *testing.T) {
 }
 
 // queuedStory is the story with queues that were found full, which it does not have itself.
-func queuedStory() *Result {
+func queuedStory() *result.Result {
 	r := judgedStory()
 	r.Series[2].QueueLengths[1] = []int32{0, 3, 0, 1}
 	return r
 }
 
 func TestChartsAreWholeAndTheSameEveryTime(t *testing.T) {
-	first, second := Charts(queuedStory()), Charts(queuedStory())
+	first, second := charts.OfRun(queuedStory()), charts.OfRun(queuedStory())
 	var names []string
 	for i, c := range first {
 		names = append(names, c.Name)
@@ -157,11 +167,11 @@ func TestARunInWhichNothingHappensHasNoCharts(t *testing.T) {
 	s := newStage(storyScenario())
 	s.tick(30)
 	r := s.collector.Result()
-	if charts := Charts(r); len(charts) != 0 {
+	if charts := charts.OfRun(r); len(charts) != 0 {
 		t.Errorf("%d charts of nothing", len(charts))
 	}
-	rendered(t, func(w io.Writer) error { return WriteHTML(w, r) })
-	rendered(t, func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) })
+	rendered(t, func(w io.Writer) error { return page.WriteRun(w, r) })
+	rendered(t, func(w io.Writer) error { return text.WriteRun(w, r.Summary, format.TextOptions{}) })
 }
 
 // below returns the files below a folder, with slashes.
@@ -204,7 +214,7 @@ const storyLine = `{"id":1,"arrivalNs":1,"user":"u","verb":"get","workload":"mic
 func TestDirectoryHasEveryFile(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second time over the first
-		if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(storyFiles, below(t, filepath.Join(dir, "story"))); diff != "" {
@@ -221,10 +231,10 @@ func TestFilesOfAnEarlierRunGo(t *testing.T) {
 	earlier := judgedStory()
 	earlier.Summary.PriorityLevels[0].Name = "gone/x"
 	earlier.Summary.Workloads[0].Name = "mice"
-	if err := WriteDir(&atomicfile.Set{}, dir, earlier, nil, nil); err != nil {
+	if err := output.WriteDir(&atomicfile.Set{}, dir, earlier, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	dump := strings.Join(dumpKinds[1].columns, ", ") + "\n"
+	dump := strings.Join(dumps.DumpKinds[1].Columns, ", ") + "\n"
 	place(t, folder, map[string]string{
 		"charts/queues-gone_x.svg": "", "charts/service-gone_x.png": "", "requests.jsonl": storyLine, "dumps/1s/dump_queues.csv": dump,
 		"dumps/2s/dump_queues.csv": dump,
@@ -235,7 +245,7 @@ func TestFilesOfAnEarlierRunGo(t *testing.T) {
 		".notes-0123456789abcdef": "",
 	}
 	place(t, folder, users)
-	if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := slices.Sorted(maps.Keys(users))
@@ -263,7 +273,7 @@ func TestFilesOfAUserStay(t *testing.T) {
 		if summary != "" {
 			place(t, filepath.Join(dir, "story"), map[string]string{"summary.json": summary})
 		}
-		if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range users {
@@ -282,14 +292,14 @@ func TestLogsThatStay(t *testing.T) {
 	} {
 		for _, isInput := range []bool{false, true} {
 			dir := t.TempDir()
-			log := filepath.Join(dir, "story", RequestsFile)
+			log := filepath.Join(dir, "story", output.RequestsFile)
 			place(t, dir, map[string]string{"story/requests.jsonl": text})
 			var inputs []string
 			if isInput {
-				inputs = []string{filepath.Join(dir, ".", "story", "..", "story", RequestsFile)}
+				inputs = []string{filepath.Join(dir, ".", "story", "..", "story", output.RequestsFile)}
 			}
 			for range 2 {
-				if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, inputs); err != nil {
+				if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, inputs); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -305,10 +315,10 @@ func TestLogsThatStay(t *testing.T) {
 func TestRunAfterOneThatWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "story")
-	if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(folder, SummaryFile), filepath.Join(folder, ".summary.json.0123456789abcdef.apfsim-old")); err != nil {
+	if err := os.Rename(filepath.Join(folder, output.SummaryFile), filepath.Join(folder, ".summary.json.0123456789abcdef.apfsim-old")); err != nil {
 		t.Fatal(err)
 	}
 	place(t, folder, map[string]string{
@@ -316,10 +326,10 @@ func TestRunAfterOneThatWasKilled(t *testing.T) {
 		".summary.json.1123456789abcdef.apfsim-tmp": `{"schemaVersion":"apfsim/v1alpha1","name":"story","priorityLevels":[{"name":"new"}]}`,
 		".summary.json.2123456789abcdef.apfsim-tmp": `{"schemaVersion":"apfsim/v1alpha1","name"`,
 	})
-	if _, err := ReadResults(folder); !errors.Is(err, ErrNoResults) {
+	if _, err := output.ReadResults(folder); !errors.Is(err, output.ErrNoResults) {
 		t.Errorf("what is not complete reads as %v", err)
 	}
-	if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := slices.DeleteFunc(below(t, folder), func(name string) bool { return strings.HasPrefix(name, ".summary.json.") })
@@ -331,12 +341,12 @@ func TestRunAfterOneThatWasKilled(t *testing.T) {
 // Whatever charts a run has, the next one knows them.
 func TestChartsAreKnownToTheNextRun(t *testing.T) {
 	r := queuedStory()
-	var earlier earlierRun
+	var earlier output.EarlierRun
 	for _, l := range r.Summary.PriorityLevels {
 		earlier.PriorityLevels = append(earlier.PriorityLevels, struct{ Name string }{l.Name})
 	}
-	for _, c := range Charts(r) {
-		if !slices.Contains(earlier.chartNames(), c.Name) {
+	for _, c := range charts.OfRun(r) {
+		if !slices.Contains(earlier.ChartNames(), c.Name) {
 			t.Errorf("%s would stay beside the charts of another run", c.Name)
 		}
 	}
@@ -345,10 +355,10 @@ func TestChartsAreKnownToTheNextRun(t *testing.T) {
 // A folder where a file belongs leaves all as it was: the files of the earlier run, and nothing of
 // the new one, be it a log that was complete.
 func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
-	for _, name := range []string{SummaryFile, ReportFile, "charts/wait.svg", "charts/seats.png"} {
+	for _, name := range []string{output.SummaryFile, output.ReportFile, "charts/wait.svg", "charts/seats.png"} {
 		dir := t.TempDir()
 		folder := filepath.Join(dir, "story")
-		if err := WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		taken := filepath.Join(folder, filepath.FromSlash(name))
@@ -362,12 +372,12 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 			before[name] = string(text)
 		}
 		var set atomicfile.Set
-		if err := set.Write(filepath.Join(folder, RequestsFile), []byte("the new run's")); err != nil {
+		if err := set.Write(filepath.Join(folder, output.RequestsFile), []byte("the new run's")); err != nil {
 			t.Fatal(err)
 		}
 		later := judgedStory()
 		later.Summary.Seed++
-		if err := WriteDir(&set, dir, later, nil, nil); err == nil || !strings.Contains(err.Error(), taken) {
+		if err := output.WriteDir(&set, dir, later, nil, nil); err == nil || !strings.Contains(err.Error(), taken) {
 			t.Errorf("error %v, want one that names %s", err, taken)
 		}
 		if err := set.Discard(); err != nil {
@@ -384,34 +394,26 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	}
 }
 
-func TestALevelsNameStaysWithinTheFolder(t *testing.T) {
-	for name, want := range map[string]string{"workload-low": "workload-low", "../../x": "_._.._x", "a b/c": "a_b_c", "..": "_."} {
-		if got := fileName(name); got != want {
-			t.Errorf("%q is called %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestAVerdictNeverReadsAsTheLimitItMisses(t *testing.T) {
 	value := func(x float64) *float64 { return &x }
 	for _, c := range []struct {
-		v    Verdict
+		v    result.Verdict
 		want string
 	}{
-		{Verdict{Value: value(3_000_400_000), Limit: 3e9, Unit: "ns"}, "3.0004 s"},
-		{Verdict{Value: value(3e9), Limit: 3e9, Unit: "ns"}, "3 s"},
-		{Verdict{Value: value(1e9 + 1./3), Limit: 1e9, Unit: "ns"}, "1.0000000003 s"}, // a mean
-		{Verdict{Value: value(math.Nextafter(1e9, 2e9)), Limit: 1e9, Unit: "ns"}, "1.0000000000000002 s"},
-		{Verdict{Value: value(999_999_999), Limit: 1e9, Unit: "ns"}, "0.999999999 s"},
-		{Verdict{Value: value(250_000_001_000), Limit: 250e9, Unit: "ns"}, "250.000001 s"},
-		{Verdict{Value: value(12_401), Limit: 12_400}, "12401"},
-		{Verdict{Value: value(123_456_789_123), Limit: 123_456_789_000}, "123456789123"},
-		{Verdict{Value: value(1e-9 + 1e-14), Limit: 1e-9}, "0.00000000100001"},
-		{Verdict{Value: value(0.99981), Limit: 1}, "0.9998"},
-		{Verdict{Value: value(0.99981), Limit: 0.95}, "1"},
-		{Verdict{Note: "no samples"}, "no samples"},
+		{result.Verdict{Value: value(3_000_400_000), Limit: 3e9, Unit: "ns"}, "3.0004 s"},
+		{result.Verdict{Value: value(3e9), Limit: 3e9, Unit: "ns"}, "3 s"},
+		{result.Verdict{Value: value(1e9 + 1./3), Limit: 1e9, Unit: "ns"}, "1.0000000003 s"}, // a mean
+		{result.Verdict{Value: value(math.Nextafter(1e9, 2e9)), Limit: 1e9, Unit: "ns"}, "1.0000000000000002 s"},
+		{result.Verdict{Value: value(999_999_999), Limit: 1e9, Unit: "ns"}, "0.999999999 s"},
+		{result.Verdict{Value: value(250_000_001_000), Limit: 250e9, Unit: "ns"}, "250.000001 s"},
+		{result.Verdict{Value: value(12_401), Limit: 12_400}, "12401"},
+		{result.Verdict{Value: value(123_456_789_123), Limit: 123_456_789_000}, "123456789123"},
+		{result.Verdict{Value: value(1e-9 + 1e-14), Limit: 1e-9}, "0.00000000100001"},
+		{result.Verdict{Value: value(0.99981), Limit: 1}, "0.9998"},
+		{result.Verdict{Value: value(0.99981), Limit: 0.95}, "1"},
+		{result.Verdict{Note: "no samples"}, "no samples"},
 	} {
-		if got := c.v.found(); got != c.want {
+		if got := c.v.Found(); got != c.want {
 			t.Errorf("%+v reads %q, want %q", c.v, got, c.want)
 		}
 	}
@@ -419,17 +421,17 @@ func TestAVerdictNeverReadsAsTheLimitItMisses(t *testing.T) {
 
 // Nor does that of several runs, or the limit of a change.
 func TestNorDoVerdictsOfSeveralRuns(t *testing.T) {
-	v := ReplicatedVerdict{Values: Values{1e9, 1_000_000_001, 999_000_000}, Limit: 1e9, Unit: "ns", FailedSeeds: []uint64{4}}
-	if got := v.found(); got != "999 ms to 1.000000001 s; fails with seed 4" {
+	v := replicate.ReplicatedVerdict{Values: stats.Values{1e9, 1_000_000_001, 999_000_000}, Limit: 1e9, Unit: "ns", FailedSeeds: []uint64{4}}
+	if got := tables.ReplicatedFound(&v); got != "999 ms to 1.000000001 s; fails with seed 4" {
 		t.Error(got)
 	}
 	v.FailedSeeds = []uint64{1, 2, 3, 4, 5, 6, 7}
-	if got := v.found(); got != "999 ms to 1.000000001 s; fails with seeds 1, 2, 3, 4, 5 and 2 more" {
+	if got := tables.ReplicatedFound(&v); got != "999 ms to 1.000000001 s; fails with seeds 1, 2, 3, 4, 5 and 2 more" {
 		t.Error(got)
 	}
-	change, limit := 0.0500001, LimitVerdict{Relative: true, Limit: 0.05}
+	change, limit := 0.0500001, compare.LimitVerdict{Relative: true, Limit: 0.05}
 	limit.Change, limit.Low, limit.High = &change, &change, &change
-	if got := limit.text(); got != "+5.00001 ±0 %" {
+	if got := tables.LimitText(&limit); got != "+5.00001 ±0 %" {
 		t.Error(got)
 	}
 }
@@ -443,9 +445,9 @@ func TestNorDoesAPrecision(t *testing.T) {
 		{0.02, 0.0198, "1.98 %"}, {0.02, 0.02, "2 %"}, {0.02, 0.02000001, "2.000001 %"}, {0.0206, 0.02061, "2.061 %"},
 		{0.02061, 0.020614, "2.0614 %"}, {0.02061, 0.0206, "2.06 %"}, {0.02061, 0.125, "12.5 %"}, {0.00005, 0.00006, "0.006 %"},
 	} {
-		r := &Replications{Seeds: []uint64{1, 2}, Precision: &Precision{Wanted: c.wanted, Statistics: []PrecisionResult{{Name: "wait.mean", Reached: &c.reached}}}}
-		got := r.Precision.reached(&r.Precision.Statistics[0])
-		if title := r.precisionTitle(); got != c.want || strings.Contains(title, " "+got+" ") != (c.reached == c.wanted) {
+		r := &replicate.Replications{Seeds: []uint64{1, 2}, Precision: &replicate.Precision{Wanted: c.wanted, Statistics: []replicate.PrecisionResult{{Name: "wait.mean", Reached: &c.reached}}}}
+		got := tables.PrecisionReached(r.Precision, &r.Precision.Statistics[0])
+		if title := tables.PrecisionTitle(r); got != c.want || strings.Contains(title, " "+got+" ") != (c.reached == c.wanted) {
 			t.Errorf("%s, known to %q; want %q", title, got, c.want)
 		}
 	}
@@ -455,92 +457,16 @@ func TestNorDoesAPrecision(t *testing.T) {
 func TestSameChangeInFewRuns(t *testing.T) {
 	change, none := 0.5, 0.0
 	for _, c := range []struct {
-		c    Change
+		c    compare.Change
 		want string
 	}{
-		{Change{Base: 4, Difference: 0.5, Low: &change, High: &change, Outcome: Same}, "~ +12.5 %"},
-		{Change{Base: 4, Difference: 0.5, Low: &change, High: &change, Outcome: Changed}, "+12.5 ±0 %"},
-		{Change{Base: 4, Low: &none, High: &none, Outcome: Same}, "~ ±0 %"},
-		{Change{Base: 4, Low: &none, High: &none, Outcome: Exact}, "~ exact"},
+		{compare.Change{Base: 4, Difference: 0.5, Low: &change, High: &change, Outcome: compare.Same}, "~ +12.5 %"},
+		{compare.Change{Base: 4, Difference: 0.5, Low: &change, High: &change, Outcome: compare.Changed}, "+12.5 ±0 %"},
+		{compare.Change{Base: 4, Low: &none, High: &none, Outcome: compare.Same}, "~ ±0 %"},
+		{compare.Change{Base: 4, Low: &none, High: &none, Outcome: compare.Exact}, "~ exact"},
 	} {
-		if got := c.c.change(); got != c.want {
+		if got := tables.ChangeText(&c.c); got != c.want {
 			t.Errorf("%+v reads %q, want %q", c.c, got, c.want)
-		}
-	}
-}
-
-func TestUnits(t *testing.T) {
-	for ns, want := range map[float64]string{
-		0: "0", 1: "1 ns", 999: "999 ns", 1000: "1 µs", 3_200_000: "3.2 ms", 12_345_678: "12.3 ms", 999_499_999: "999 ms",
-		999_999_999: "1 s", 59.96e9: "60 s", 119e9: "119 s", 119.4e9: "119 s", 119.6e9: "2 min", 179.4e9: "2 min 59 s", 179.5e9: "3 min",
-		250e9: "4 min 10 s", 3599.9e9: "60 min", 7199.4e9: "119 min 59 s", 7199.6e9: "2 h", 7259e9: "2 h 1 min", 10799e9: "3 h",
-		3 * 3600e9: "3 h", 3*3600e9 + 60e9: "3 h 1 min", -7259e9: "-2 h 1 min",
-	} {
-		if got := duration(ns); got != want {
-			t.Errorf("duration(%v) = %q, want %q", ns, got, want)
-		}
-	}
-	for x, want := range map[float64]string{19_450.039: "19.5 k", -19_450.039: "-19.5 k", 9999.4: "9999", 9999.6: "10 k", 999_499.6: "999 k", 999_500: "1 M", 1_234.5678e9: "1235 G"} {
-		if got := number(x); got != want {
-			t.Errorf("number(%v) = %q, want %q", x, got, want)
-		}
-	}
-	for n, want := range map[int64]string{0: "0", 9999: "9999", 12_400: "12.4 k", 999_600: "1 M", 1_240_000: "1.24 M"} {
-		if got := quantityText(n); got != want {
-			t.Errorf("quantityText(%d) = %q, want %q", n, got, want)
-		}
-	}
-	for share, want := range map[float64]string{0: "0 %", 1: "100 %", 0.00001: "<0.01 %", 0.99999: ">99.9 %", 0.4567: "45.7 %", 0.001: "0.1 %", 1.234: "123 %"} {
-		if got := percent(share); got != want {
-			t.Errorf("percent(%v) = %q, want %q", share, got, want)
-		}
-	}
-}
-
-// Whatever is written differs from the number by no more than half of its last digit.
-func TestUnitsRoundOnce(t *testing.T) {
-	scales := map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9,
-		"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
-	check := func(text string, x float64) {
-		t.Helper()
-		fields := strings.Fields(text)
-		if len(fields)%2 == 1 { // no unit
-			fields = append(fields, "")
-		}
-		sum, last := 0.0, 0.0
-		for i := 0; i < len(fields); i += 2 {
-			v, err := strconv.ParseFloat(fields[i], 64)
-			if err != nil || i > 0 && v >= 60 {
-				t.Errorf("%v reads %q: %v", x, text, err)
-				return
-			}
-			scale := scales[fields[i+1]]
-			sum += v * scale
-			switch {
-			case i > 0:
-			case fields[1] == "min" || fields[1] == "h": // rounded to what the next field counts, though none may be left
-				last = scale / 60
-			default:
-				last = scale * min(1, math.Pow(10, math.Floor(math.Log10(max(v, 1e-9)))-2))
-			}
-		}
-		if math.Abs(sum-x) > last/2*(1+1e-9) {
-			t.Errorf("%v reads %q, which is off by %v", x, text, sum-x)
-		}
-	}
-	for e := 0.0; e < 17; e += 0.0007 {
-		check(duration(math.Pow(10, e)), math.Pow(10, e))
-		check(number(math.Pow(10, e-4)), math.Pow(10, e-4))
-	}
-	for _, edge := range []float64{1e3, 1e6, 1e9, 10e9, 60e9, 100e9, 119.5e9, 120e9, 180e9, 3600e9, 7140e9, 7200e9, 7260e9, 10800e9, 86400e9} {
-		for off := -1.0; off <= 1; off += 0.001 {
-			check(duration(edge*(1+off/1e4)), edge*(1+off/1e4))
-			check(duration(edge*(1+off/1e2)), edge*(1+off/1e2))
-		}
-	}
-	for _, edge := range []float64{100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e9, 1e10} {
-		for off := -1.0; off <= 1; off += 0.001 {
-			check(number(edge*(1+off/1e2)), edge*(1+off/1e2))
 		}
 	}
 }
@@ -559,22 +485,13 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 func TestWritersReturnWhatGoesWrong(t *testing.T) {
 	r := judgedStory()
 	for name, write := range map[string]func(io.Writer) error{
-		"text": func(w io.Writer) error { return WriteText(w, r.Summary, TextOptions{}) },
-		"json": func(w io.Writer) error { return WriteJSON(w, r.Summary) },
-		"csv":  func(w io.Writer) error { return WriteSeries(w, r) },
-		"html": func(w io.Writer) error { return WriteHTML(w, r) },
+		"text": func(w io.Writer) error { return text.WriteRun(w, r.Summary, format.TextOptions{}) },
+		"json": func(w io.Writer) error { return format.WriteJSON(w, r.Summary) },
+		"csv":  func(w io.Writer) error { return csvfile.WriteSeries(w, r) },
+		"html": func(w io.Writer) error { return page.WriteRun(w, r) },
 	} {
 		if err := write(&brokenPipe{}); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v", name, fmt.Sprint(err))
-		}
-	}
-}
-
-// The server writes R in seat-seconds with eight digits, zeros in front included.
-func TestSeatSecondsInDumps(t *testing.T) {
-	for s, want := range map[estimate.SeatSeconds]string{0: "0.00000000ss", 5: "0.00000005ss", 123_456_789: "1.23456789ss"} {
-		if got := seatSeconds(s); got != want {
-			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

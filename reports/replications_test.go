@@ -13,30 +13,36 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"apfsim/reports"
+	"github.com/google/go-cmp/cmp"
+
+	"apfsim/reports/collect"
+	"apfsim/reports/csvfile"
+	"apfsim/reports/format"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/reports/stats"
+	"apfsim/reports/text"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // replicated simulates a scenario under so many seeds from a given one on.
-func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *reports.Replications {
+func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *replicate.Replications {
 	t.Helper()
-	all := reports.NewReplicator(sc.Metadata.Name, 0, nil)
+	all := replicate.NewReplicator(sc.Metadata.Name, 0, nil)
 	for i := range n {
 		own := *sc
 		own.Spec.Seed = seed + uint64(i)
 		run := sim.New(&own)
-		interval := reports.Interval(int64(own.Spec.Duration))
-		collector := reports.NewCollector(&own, run.Server, interval)
+		interval := result.Interval(int64(own.Spec.Duration))
+		collector := collect.New(&own, run.Server, interval)
 		run.Server.Observe(collector)
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
-		all.Add(collector.Result().Replication())
+		all.Add(collect.ReplicationOf(collector.Result()))
 	}
 	return all.Replications()
 }
@@ -50,7 +56,7 @@ func load(t testing.TB, text string, set ...string) *scenario.Scenario {
 	return scenarios[0]
 }
 
-func estimateOf(t testing.TB, r *reports.Replications, name string) *reports.Estimate {
+func estimateOf(t testing.TB, r *replicate.Replications, name string) *replicate.Estimate {
 	t.Helper()
 	for i := range r.Statistics {
 		if r.Statistics[i].Name == name {
@@ -62,30 +68,30 @@ func estimateOf(t testing.TB, r *reports.Replications, name string) *reports.Est
 }
 
 // arrivals is a run with so many requests of each workload, and nothing else.
-func arrivals(seed uint64, counts map[string]int64) *reports.Replication {
-	s := &reports.Summary{Seed: seed, DurationNs: 10e9}
+func arrivals(seed uint64, counts map[string]int64) *collect.Replication {
+	s := &result.Summary{Seed: seed, DurationNs: 10e9}
 	for _, name := range []string{"a", "b", "c"} {
 		if n, ok := counts[name]; ok {
-			s.Workloads = append(s.Workloads, reports.Group{Name: name, Counts: reports.Counts{Arrived: n}})
+			s.Workloads = append(s.Workloads, result.Group{Name: name, Counts: result.Counts{Arrived: n}})
 		}
 	}
-	return &reports.Replication{Summary: s}
+	return &collect.Replication{Summary: s}
 }
 
 // Of 1, 2, 3, 4, 5 the mean is 3 and the standard deviation √2.5; Student's t for 4 degrees of
 // freedom is 2.7764 (Law and Kelton, table T.1), which makes 1.9632 to both sides.
 func TestIntervalOfKnownNumbers(t *testing.T) {
-	all := reports.NewReplicator("x", 0, nil)
+	all := replicate.NewReplicator("x", 0, nil)
 	for i := range uint64(5) {
 		all.Add(arrivals(i, map[string]int64{"a": 5 - int64(i), "b": 7}))
 	}
 	r := all.Replications()
 	e := estimateOf(t, r, "arrived{workload:a}.count")
 	if e.N != 5 || e.Mean != 3 || math.Abs(*e.StdDev-math.Sqrt(2.5)) > 1e-12 || math.Abs(e.Half()-1.9632) > 1e-4 ||
-		math.Abs(*e.Low-1.0368) > 1e-4 || !slices.Equal(e.Values, reports.Values{5, 4, 3, 2, 1}) {
+		math.Abs(*e.Low-1.0368) > 1e-4 || !slices.Equal(e.Values, stats.Values{5, 4, 3, 2, 1}) {
 		t.Errorf("%+v: half %v", e, e.Half())
 	}
-	thrice := reports.NewReplicator("x", 0, nil)
+	thrice := replicate.NewReplicator("x", 0, nil)
 	for i := range uint64(3) { // the sum of three tenths is not quite 0.3
 		thrice.Add(arrivals(i, map[string]int64{"a": 1}))
 	}
@@ -99,10 +105,10 @@ func TestIntervalOfKnownNumbers(t *testing.T) {
 
 // The last digits of sums in another order are no spread.
 func TestRoundingIsNoSpread(t *testing.T) {
-	all := reports.NewReplicator("x", 0, nil)
+	all := replicate.NewReplicator("x", 0, nil)
 	for i, sum := range []float64{18.4e3, math.Nextafter(18.4e3, 1e9), math.Nextafter(18.4e3, 0)} {
-		all.Add(&reports.Replication{Summary: &reports.Summary{Seed: uint64(i), DurationNs: 1e9,
-			Flows: []reports.Flow{{Group: reports.Group{Name: "s/f"}, PriorityLevel: "l", FlowSchema: "s", ServiceSeatSeconds: sum}}}})
+		all.Add(&collect.Replication{Summary: &result.Summary{Seed: uint64(i), DurationNs: 1e9,
+			Flows: []result.Flow{{Group: result.Group{Name: "s/f"}, PriorityLevel: "l", FlowSchema: "s", ServiceSeatSeconds: sum}}}})
 	}
 	if e := estimateOf(t, all.Replications(), "service{flow:s/f}.seatSeconds"); e.Mean != 18.4e3 || *e.StdDev != 0 || e.Half() != 0 || e.N != 3 {
 		t.Errorf("%+v", e)
@@ -111,7 +117,7 @@ func TestRoundingIsNoSpread(t *testing.T) {
 
 // What some runs lack is missing among the values, and every statistic has its place.
 func TestStatisticsThatSomeRunsLack(t *testing.T) {
-	all := reports.NewReplicator("x", 0, nil)
+	all := replicate.NewReplicator("x", 0, nil)
 	all.Add(arrivals(1, map[string]int64{"b": 1}))
 	all.Add(arrivals(2, map[string]int64{"a": 2, "b": 2, "c": 2}))
 	all.Add(arrivals(3, map[string]int64{"c": 4}))
@@ -136,7 +142,7 @@ func TestStatisticsThatSomeRunsLack(t *testing.T) {
 			text = got
 		}
 	}
-	var again reports.Values
+	var again stats.Values
 	if err := json.Unmarshal(text, &again); err != nil || len(again) != 3 || again[1] != 2 || !math.IsNaN(again[2]) {
 		t.Errorf("%v, %v", again, err)
 	}
@@ -176,8 +182,8 @@ func TestMergedPercentiles(t *testing.T) {
 	if merged < 100 || differ < 50 {
 		t.Errorf("%d percentiles, %d of which differ between the runs", merged, differ)
 	}
-	one := resultOf(t, crowded, "spec.duration=10s", "spec.warmup=1s").Replication()
-	twice := reports.NewReplicator("x", 0, nil)
+	one := collect.ReplicationOf(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=1s"))
+	twice := replicate.NewReplicator("x", 0, nil)
 	twice.Add(one)
 	twice.Add(one)
 	for _, e := range twice.Replications().Statistics {
@@ -241,14 +247,14 @@ spec:
 }
 
 func TestTooManyFlowsAreLeftOut(t *testing.T) {
-	run := func(seed uint64, flows int) *reports.Replication {
-		s := &reports.Summary{Seed: seed, DurationNs: 1e9}
+	run := func(seed uint64, flows int) *collect.Replication {
+		s := &result.Summary{Seed: seed, DurationNs: 1e9}
 		for i := range flows {
-			s.Flows = append(s.Flows, reports.Flow{Group: reports.Group{Name: fmt.Sprint("f/", i)}, PriorityLevel: "l", FlowSchema: "f"})
+			s.Flows = append(s.Flows, result.Flow{Group: result.Group{Name: fmt.Sprint("f/", i)}, PriorityLevel: "l", FlowSchema: "f"})
 		}
-		return &reports.Replication{Summary: s}
+		return &collect.Replication{Summary: s}
 	}
-	all := reports.NewReplicator("x", 0, nil)
+	all := replicate.NewReplicator("x", 0, nil)
 	all.Add(run(1, 9_000))
 	all.Add(run(2, 9_000))
 	if r := all.Replications(); r.FlowsLeftOut || len(r.Statistics) < 4*9_000 {
@@ -260,7 +266,7 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 		t.Errorf("not left out: %d statistics", len(r.Statistics))
 	}
 	// What is to be precise stays, and a flow may come late.
-	precise := reports.NewReplicator("x", 0.5, []string{"service{flow:f/7}.seatSeconds", "service{flow:f/9500}.seatSeconds"})
+	precise := replicate.NewReplicator("x", 0.5, []string{"service{flow:f/7}.seatSeconds", "service{flow:f/9500}.seatSeconds"})
 	for i := range uint64(5) {
 		precise.Add(run(i, 9_000+250*int(i)))
 	}
@@ -272,8 +278,8 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 }
 
 func TestPrecision(t *testing.T) {
-	add := func(of string, values ...int64) (*reports.Replicator, []bool) {
-		all := reports.NewReplicator("x", 0.1, []string{of})
+	add := func(of string, values ...int64) (*replicate.Replicator, []bool) {
+		all := replicate.NewReplicator("x", 0.1, []string{of})
 		var precise []bool
 		for i, v := range values {
 			all.Add(arrivals(uint64(i), map[string]int64{"a": v}))
@@ -303,14 +309,14 @@ func TestPrecision(t *testing.T) {
 	if _, precise := add("rejected{workload:a}.rate", 1, 2, 3, 4, 5); !precise[4] {
 		t.Errorf("always 0: %v", precise)
 	}
-	both := reports.NewReplicator("x", 0.1, []string{"arrived{workload:a}", "arrived{workload:b}"})
+	both := replicate.NewReplicator("x", 0.1, []string{"arrived{workload:a}", "arrived{workload:b}"})
 	for i := range uint64(5) {
 		both.Add(arrivals(i, map[string]int64{"a": 5 - int64(i), "b": 7}))
 	}
 	if ok, err := both.Precise(); ok || err != nil {
 		t.Errorf("one is precise and the other not: %v, %v", ok, err)
 	}
-	wrong := reports.NewReplicator("x", 0.1, []string{"arrived{workload:d}"})
+	wrong := replicate.NewReplicator("x", 0.1, []string{"arrived{workload:d}"})
 	wrong.Add(arrivals(1, map[string]int64{"a": 1}))
 	if _, err := wrong.Precise(); err == nil || !strings.Contains(err.Error(), `no workload "d"`) {
 		t.Errorf("a name that is nobody's: %v", err)
@@ -333,26 +339,26 @@ func TestReplicationsAreWritten(t *testing.T) {
 	if r.Passed || r.Thresholds[1].Passed || !slices.Equal(r.Thresholds[1].FailedSeeds, []uint64{7, 8, 9}) {
 		t.Errorf("passed: %v; %+v", r.Passed, r.Thresholds)
 	}
-	var text, table, page bytes.Buffer
-	if err := reports.WriteJSON(&text, r); err != nil {
+	var out, table, page bytes.Buffer
+	if err := format.WriteJSON(&out, r); err != nil {
 		t.Fatal(err)
 	}
-	var again reports.Replications
-	if err := json.Unmarshal(text.Bytes(), &again); err != nil {
+	var again replicate.Replications
+	if err := json.Unmarshal(out.Bytes(), &again); err != nil {
 		t.Fatal(err)
 	}
 	var second bytes.Buffer
-	if err := reports.WriteJSON(&second, &again); err != nil || !bytes.Equal(second.Bytes(), text.Bytes()) {
+	if err := format.WriteJSON(&second, &again); err != nil || !bytes.Equal(second.Bytes(), out.Bytes()) {
 		t.Errorf("read and written again it differs: %v", err)
 	}
-	if err := r.WriteCSV(&table); err != nil {
+	if err := csvfile.WriteReplications(r, &table); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&table).ReadAll()
 	if err != nil || len(rows) != len(r.Statistics)+1 || rows[1][0] != r.Statistics[0].Name {
 		t.Errorf("%d rows for %d statistics, %v", len(rows), len(r.Statistics), err)
 	}
-	if err := r.WriteText(&page, reports.TextOptions{}); err != nil {
+	if err := text.WriteReplications(r, &page, format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"3 runs of 6 s, the first 1 s left out, seeds 7 to 9", "Thresholds: 1 of 2 failed",
@@ -367,8 +373,8 @@ func TestReplicationsAreWritten(t *testing.T) {
 // that of the means, and a flow at the level is no level.
 func TestTextOfReplications(t *testing.T) {
 	of := func(x float64) *float64 { return &x }
-	r := &reports.Replications{Name: "told", Seeds: []uint64{1, 2, 3}, DurationNs: 10e9, FlowControl: "PriorityAndFairness",
-		Statistics: []reports.Estimate{
+	r := &replicate.Replications{Name: "told", Seeds: []uint64{1, 2, 3}, DurationNs: 10e9, FlowControl: "PriorityAndFairness",
+		Statistics: []replicate.Estimate{
 			{Name: "arrived{workload:a}.count", Unit: "requests", Mean: 30_000, N: 3},
 			{Name: "arrived{workload:a}.perSecond", Unit: "requests/s", Mean: 3000, N: 3},
 			{Name: "executed{workload:a}.rate", Mean: 1, N: 3},
@@ -383,22 +389,22 @@ func TestTextOfReplications(t *testing.T) {
 			{Name: "arrived{priorityLevel:idle}.count", Unit: "requests", N: 3},
 			{Name: "utilisation{priorityLevel:l}.mean", Mean: 0.25, N: 3},
 			{Name: "utilisation{priorityLevel:l}.saturated", Mean: 0.125, N: 3},
-			{Name: "utilisation{priorityLevel:l}.peak", Unit: "seats", Mean: 7, StdDev: of(1), Low: of(5), High: of(9), N: 2, Values: reports.Values{6, math.NaN(), 8}},
+			{Name: "utilisation{priorityLevel:l}.peak", Unit: "seats", Mean: 7, StdDev: of(1), Low: of(5), High: of(9), N: 2, Values: stats.Values{6, math.NaN(), 8}},
 			{Name: "fairness{priorityLevel:l}.jain", Mean: 0.75, StdDev: of(1e-9), Low: of(0.75 - 1e-9), High: of(0.75 + 1e-9), N: 3},
 		},
-		Thresholds: []reports.ReplicatedVerdict{
-			{Metric: "arrived{workload:a}", Expression: "count > 9", Limit: 9, Passed: true, Values: reports.Values{10, 10, 10}},
-			{Metric: "arrived{workload:a}", Expression: "count > 10", Limit: 10, FailedSeeds: []uint64{1}, Values: reports.Values{10, 11, 12}},
+		Thresholds: []replicate.ReplicatedVerdict{
+			{Metric: "arrived{workload:a}", Expression: "count > 9", Limit: 9, Passed: true, Values: stats.Values{10, 10, 10}},
+			{Metric: "arrived{workload:a}", Expression: "count > 10", Limit: 10, FailedSeeds: []uint64{1}, Values: stats.Values{10, 11, 12}},
 		},
-		Precision: &reports.Precision{Wanted: 0.02, Statistics: []reports.PrecisionResult{
+		Precision: &replicate.Precision{Wanted: 0.02, Statistics: []replicate.PrecisionResult{
 			{Name: "latency{workload:a}.med", Reached: of(0.125)}, {Name: "utilisation{priorityLevel:l}.peak", Reached: of(2. / 7)}, {Name: "wait{workload:b}.med"}}},
 	}
-	var text, table bytes.Buffer
-	if err := r.WriteText(&text, reports.TextOptions{}); err != nil {
+	var out, table bytes.Buffer
+	if err := text.WriteReplications(r, &out, format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for line := range strings.Lines(text.String()) {
+	for line := range strings.Lines(out.String()) {
 		if fields := strings.Fields(line); len(fields) > 0 {
 			got = append(got, strings.Join(fields, " "))
 		}
@@ -423,14 +429,14 @@ func TestTextOfReplications(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
-	text.Reset()
-	if err := r.WriteText(&text, reports.TextOptions{Colour: true}); err != nil {
+	out.Reset()
+	if err := text.WriteReplications(r, &out, format.TextOptions{Colour: true}); err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`(?m)\x1b\[32m *✓.*\n\x1b\[31m *✗`).MatchString(text.String()) {
-		t.Errorf("want green what holds, and red what does not:\n%q", text.String())
+	if !regexp.MustCompile(`(?m)\x1b\[32m *✓.*\n\x1b\[31m *✗`).MatchString(out.String()) {
+		t.Errorf("want green what holds, and red what does not:\n%q", out.String())
 	}
-	if err := r.WriteCSV(&table); err != nil {
+	if err := csvfile.WriteReplications(r, &table); err != nil {
 		t.Fatal(err)
 	}
 	if row := "utilisation{priorityLevel:l}.peak,seats,,2,7,1,5,9,,\n"; !strings.Contains(table.String(), row) {

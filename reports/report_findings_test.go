@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"fmt"
@@ -6,23 +6,35 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"apfsim/reports/charts"
+	"apfsim/reports/compare"
+	"apfsim/reports/findings"
+	"apfsim/reports/judge"
+	"apfsim/reports/measure"
+	"apfsim/reports/page"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/reports/statistics"
+	"apfsim/reports/stats"
+	"apfsim/reports/tables"
 )
 
 // A flow of a level with queues, in seat-seconds.
-func flowWith(name string, demand, share, service float64, hand ...int) Flow {
+func flowWith(name string, demand, share, service float64, hand ...int) result.Flow {
 	ratio := service / share
-	return Flow{Group: Group{Name: "schema/" + name, Counts: Counts{Arrived: 100, Executed: 90, Rejected: 10, QueueFull: 10},
-		Wait: &Distribution{P50Ns: 1_000_000, P99Ns: 3_000_000, MaxNs: 5_000_000}}, PriorityLevel: "low", FlowSchema: "schema",
-		Hand: hand, DemandSeatSeconds: demand, FairShareSeatSeconds: share, ServiceSeatSeconds: service, Ratio: &ratio, queuedIn: bitset{0b1111, 0b1}}
+	return result.Flow{Group: result.Group{Name: "schema/" + name, Counts: result.Counts{Arrived: 100, Executed: 90, Rejected: 10, QueueFull: 10},
+		Wait: &result.Distribution{P50Ns: 1_000_000, P99Ns: 3_000_000, MaxNs: 5_000_000}}, PriorityLevel: "low", FlowSchema: "schema",
+		Hand: hand, DemandSeatSeconds: demand, FairShareSeatSeconds: share, ServiceSeatSeconds: service, Ratio: &ratio, QueuedIn: measure.Bitset{0b1111, 0b1}}
 }
 
 // at is a flow as before that had requests in queues at other times.
-func at(queuedIn bitset, f Flow) Flow {
-	f.queuedIn = queuedIn
+func at(queuedIn measure.Bitset, f result.Flow) result.Flow {
+	f.QueuedIn = queuedIn
 	return f
 }
 
-func textOf(findings []Finding, subject string) string {
+func textOf(findings []findings.Finding, subject string) string {
 	for _, f := range findings {
 		if f.Subject == subject {
 			return f.Text
@@ -35,45 +47,49 @@ func TestABecauseOnlyWhereHandsAndServicesShowIt(t *testing.T) {
 	mouse := flowWith("user:mouse", 10, 10, 7.1, 1, 2, 3)
 	for _, c := range []struct {
 		story  string
-		mouse  Flow
-		others []Flow
+		mouse  result.Flow
+		others []result.Flow
 		want   string // what the finding ends with
 	}{
 		{"two elephants cover the hand and took more than their share", mouse,
-			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9), flowWith("user:b", 200, 100, 105, 3, 4, 5)},
+			[]result.Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9), flowWith("user:b", 200, 100, 105, 3, 4, 5)},
 			"Cause: every queue of its hand is also in a hand of these flows, which took more than their fair shares: a and b."},
 		{"they cover it, and took what was theirs", mouse,
-			[]Flow{flowWith("user:a", 200, 100, 100, 1, 2, 9), flowWith("user:b", 200, 100, 98, 3, 4, 5)},
+			[]result.Flow{flowWith("user:a", 200, 100, 100, 1, 2, 9), flowWith("user:b", 200, 100, 98, 3, 4, 5)},
 			"Every queue of its hand is also in a hand of these over-demanding flows: a and b."},
 		{"one queue is in no elephant's hand", mouse,
-			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)}, "queue-full 10."},
+			[]result.Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)}, "queue-full 10."},
 		{"who covers it asked for no more than its share, and got a little more by chance", mouse,
-			[]Flow{flowWith("user:a", 100, 100, 102, 1, 2, 3)}, "queue-full 10."},
+			[]result.Flow{flowWith("user:a", 100, 100, 102, 1, 2, 3)}, "queue-full 10."},
 		{"they are at another level", mouse,
-			[]Flow{func() Flow { f := flowWith("user:a", 200, 100, 110, 1, 2, 3); f.PriorityLevel = "high"; return f }()}, "queue-full 10."},
+			[]result.Flow{func() result.Flow {
+				f := flowWith("user:a", 200, 100, 110, 1, 2, 3)
+				f.PriorityLevel = "high"
+				return f
+			}()}, "queue-full 10."},
 		{"no hands", flowWith("user:mouse", 10, 10, 7.1),
-			[]Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "queue-full 10."},
-		{"it was not backlogged", func() Flow {
+			[]result.Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "queue-full 10."},
+		{"it was not backlogged", func() result.Flow {
 			f := mouse
-			f.Rejected, f.QueueFull, f.Wait = 0, 0, &Distribution{MaxNs: 5_000_000}
+			f.Rejected, f.QueueFull, f.Wait = 0, 0, &result.Distribution{MaxNs: 5_000_000}
 			return f
-		}(), []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "0 of 100 rejected."},
+		}(), []result.Flow{flowWith("user:a", 200, 100, 110, 1, 2, 3)}, "0 of 100 rejected."},
 		{"the one that covers most is named first", mouse,
-			[]Flow{flowWith("user:c", 200, 100, 120, 1, 8, 9), flowWith("user:d", 200, 100, 110, 1, 2, 3)}, "took more than their fair shares: d."},
-		{"the hand has two queues", flowWith("user:mouse", 10, 10, 7.1, 1, 2), []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)},
+			[]result.Flow{flowWith("user:c", 200, 100, 120, 1, 8, 9), flowWith("user:d", 200, 100, 110, 1, 2, 3)}, "took more than their fair shares: d."},
+		{"the hand has two queues", flowWith("user:mouse", 10, 10, 7.1, 1, 2), []result.Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)},
 			"took more than their fair shares: a."},
-		{"the hand has one queue", flowWith("user:mouse", 10, 10, 7.1, 1), []Flow{flowWith("user:a", 200, 100, 100, 1, 2, 9)},
+		{"the hand has one queue", flowWith("user:mouse", 10, 10, 7.1, 1), []result.Flow{flowWith("user:a", 200, 100, 100, 1, 2, 9)},
 			" Every queue of its hand is also in a hand of these over-demanding flows: a."},
-		{"one queue is covered by an elephant that was not there", mouse, []Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9),
-			at(bitset{0b11, 0b10}, flowWith("user:b", 200, 100, 105, 3, 4, 5))}, "queue-full 10."},
-		{"the elephant was there in three of the five intervals", mouse, []Flow{at(bitset{0b11, 0b11}, flowWith("user:a", 200, 100, 110, 1, 2, 3))},
+		{"one queue is covered by an elephant that was not there", mouse, []result.Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9),
+			at(measure.Bitset{0b11, 0b10}, flowWith("user:b", 200, 100, 105, 3, 4, 5))}, "queue-full 10."},
+		{"the elephant was there in three of the five intervals", mouse, []result.Flow{at(measure.Bitset{0b11, 0b11}, flowWith("user:a", 200, 100, 110, 1, 2, 3))},
 			"took more than their fair shares: a."},
-		{"in half of them", at(bitset{0b11}, mouse), []Flow{at(bitset{0b101}, flowWith("user:a", 200, 100, 110, 1, 2, 3))},
+		{"in half of them", at(measure.Bitset{0b11}, mouse), []result.Flow{at(measure.Bitset{0b101}, flowWith("user:a", 200, 100, 110, 1, 2, 3))},
 			"took more than their fair shares: a."},
-		{"before them", at(bitset{0, 0b11}, mouse), []Flow{at(bitset{0b1111}, flowWith("user:a", 200, 100, 110, 1, 2, 3))}, "queue-full 10."},
+		{"before them", at(measure.Bitset{0, 0b11}, mouse), []result.Flow{at(measure.Bitset{0b1111}, flowWith("user:a", 200, 100, 110, 1, 2, 3))}, "queue-full 10."},
 	} {
-		s := &Summary{Flows: append([]Flow{c.mouse}, c.others...), PriorityLevels: []Level{{Group: Group{Name: "low"}}}}
-		got := textOf(flowFindings(s), "schema/user:mouse")
+		s := &result.Summary{Flows: append([]result.Flow{c.mouse}, c.others...), PriorityLevels: []result.Level{{Group: result.Group{Name: "low"}}}}
+		got := textOf(findings.FlowFindings(s), "schema/user:mouse")
 		if !strings.HasPrefix(got, "service 71 % of its fair share of low; ") || !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s:\n%s\nwant … %s", c.story, got, c.want)
 		}
@@ -84,10 +100,10 @@ func TestABecauseOnlyWhereHandsAndServicesShowIt(t *testing.T) {
 }
 
 func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
-	s := &Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: []Flow{
+	s := &result.Summary{PriorityLevels: []result.Level{{Group: result.Group{Name: "low"}}}, Flows: []result.Flow{
 		flowWith("user:a", 200, 100, 110, 1), flowWith("user:b", 300, 100, 96, 2), flowWith("user:c", 250, 100, 80, 3), flowWith("user:d", 10, 10, 9.9, 4)}}
 	var got []string
-	for _, f := range flowFindings(s) {
+	for _, f := range findings.FlowFindings(s) {
 		got = append(got, f.Subject+" "+f.Text)
 	}
 	want := []string{
@@ -101,62 +117,64 @@ func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
 }
 
 func TestRequestsInPlainWords(t *testing.T) {
-	timedOut := func(leastNs int64) *Distribution { return &Distribution{MinNs: leastNs, MaxNs: 2_000_000_000} }
-	waits := func(p99Ns, maxNs int64) *Distribution { return &Distribution{P99Ns: p99Ns, MaxNs: maxNs} }
+	timedOut := func(leastNs int64) *result.Distribution {
+		return &result.Distribution{MinNs: leastNs, MaxNs: 2_000_000_000}
+	}
+	waits := func(p99Ns, maxNs int64) *result.Distribution { return &result.Distribution{P99Ns: p99Ns, MaxNs: maxNs} }
 	for _, c := range []struct {
-		g    Group
+		g    result.Group
 		want string
-		mood Mood
+		mood judge.Mood
 	}{
-		{Group{}, "no request arrived after the warm-up.", Neutral},
-		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 0)}, "no wait; 0 of 5 rejected.", Good},
-		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 3_000_000)}, "99 % did not wait, max 3 ms; 0 of 5 rejected.", Good},
-		{Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: waits(3_000_000, 4_000_000)}, "wait p99 3 ms, max 4 ms; 0 of 5 rejected.", Good},
-		{Group{Counts: Counts{Arrived: 1, Rejected: 1, TimedOut: 1}, RejectedWait: timedOut(2_000_000_000)},
-			"none of 1 request was dispatched; 1 of 1 (100 %) rejected: time-out 1, after a wait of at most 2 s.", Bad},
-		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: waits(0, 0), RejectedWait: timedOut(0)},
-			"no wait (dispatched requests); 5 of 10 (50 %) rejected: queue-full 4, time-out 1, after a wait of at most 2 s.", Bad},
-		{Group{Counts: Counts{Arrived: 10, Executed: 5, Rejected: 5, QueueFull: 5}, Wait: waits(3_000_000, 4_000_000), RejectedWait: &Distribution{}},
-			"wait p99 3 ms, max 4 ms; 5 of 10 (50 %) rejected: queue-full 5.", Bad},
-		{Group{Counts: Counts{Arrived: 1_000_000, Executed: 999_999, Rejected: 1, QueueFull: 1}, Wait: waits(0, 0), RejectedWait: &Distribution{}},
-			"no wait; 1 of 1 M (<0.01 %) rejected: queue-full 1.", Neutral},
-		{Group{Counts: Counts{Arrived: 40, Executed: 16, Waiting: 24}, Wait: waits(0, 0)}, "no wait (dispatched requests); 24 of 40 (60 %) still queued at the end; 0 of 40 rejected.", Bad},
-		{Group{Counts: Counts{Arrived: 40, Waiting: 40}}, "none of 40 requests was dispatched; 40 of 40 (100 %) still queued at the end; 0 of 40 rejected.", Bad},
-		{Group{Counts: Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: waits(0, 0)}, "no wait (dispatched requests); 1 of 100 (1 %) still queued at the end; 0 of 100 rejected.", Good},
+		{result.Group{}, "no request arrived after the warm-up.", judge.Neutral},
+		{result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 0)}, "no wait; 0 of 5 rejected.", judge.Good},
+		{result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 3_000_000)}, "99 % did not wait, max 3 ms; 0 of 5 rejected.", judge.Good},
+		{result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: waits(3_000_000, 4_000_000)}, "wait p99 3 ms, max 4 ms; 0 of 5 rejected.", judge.Good},
+		{result.Group{Counts: result.Counts{Arrived: 1, Rejected: 1, TimedOut: 1}, RejectedWait: timedOut(2_000_000_000)},
+			"none of 1 request was dispatched; 1 of 1 (100 %) rejected: time-out 1, after a wait of at most 2 s.", judge.Bad},
+		{result.Group{Counts: result.Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: waits(0, 0), RejectedWait: timedOut(0)},
+			"no wait (dispatched requests); 5 of 10 (50 %) rejected: queue-full 4, time-out 1, after a wait of at most 2 s.", judge.Bad},
+		{result.Group{Counts: result.Counts{Arrived: 10, Executed: 5, Rejected: 5, QueueFull: 5}, Wait: waits(3_000_000, 4_000_000), RejectedWait: &result.Distribution{}},
+			"wait p99 3 ms, max 4 ms; 5 of 10 (50 %) rejected: queue-full 5.", judge.Bad},
+		{result.Group{Counts: result.Counts{Arrived: 1_000_000, Executed: 999_999, Rejected: 1, QueueFull: 1}, Wait: waits(0, 0), RejectedWait: &result.Distribution{}},
+			"no wait; 1 of 1 M (<0.01 %) rejected: queue-full 1.", judge.Neutral},
+		{result.Group{Counts: result.Counts{Arrived: 40, Executed: 16, Waiting: 24}, Wait: waits(0, 0)}, "no wait (dispatched requests); 24 of 40 (60 %) still queued at the end; 0 of 40 rejected.", judge.Bad},
+		{result.Group{Counts: result.Counts{Arrived: 40, Waiting: 40}}, "none of 40 requests was dispatched; 40 of 40 (100 %) still queued at the end; 0 of 40 rejected.", judge.Bad},
+		{result.Group{Counts: result.Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: waits(0, 0)}, "no wait (dispatched requests); 1 of 100 (1 %) still queued at the end; 0 of 100 rejected.", judge.Good},
 		// A closed loop that stood still: what it sent did not wait, but for twenty requests.
-		{Group{Counts: Counts{Arrived: 10_000, Executed: 10_000}, Wait: waits(0, 10_600_000_000), Stall: &Stall{MaxNs: 10_600_000_000, FromNs: 30_000_000_000},
-			VirtualWait: &VirtualWait{Probes: 1000, Wait: waits(10_100_000_000, 10_500_000_000)}},
-			"99 % did not wait, max 10.6 s; stalled for 10.6 s from 30 s; wait at a random moment p99 10.1 s; 0 of 10 k rejected.", Bad},
-		{Group{Counts: Counts{Arrived: 100, Executed: 100}, Wait: waits(0, 0), VirtualWait: &VirtualWait{Probes: 1000, Rejected: 20, Wait: waits(0, 0)}},
-			"no wait; at 2 % of random moments a request would be rejected; 0 of 100 rejected.", Bad},
+		{result.Group{Counts: result.Counts{Arrived: 10_000, Executed: 10_000}, Wait: waits(0, 10_600_000_000), Stall: &result.Stall{MaxNs: 10_600_000_000, FromNs: 30_000_000_000},
+			VirtualWait: &result.VirtualWait{Probes: 1000, Wait: waits(10_100_000_000, 10_500_000_000)}},
+			"99 % did not wait, max 10.6 s; stalled for 10.6 s from 30 s; wait at a random moment p99 10.1 s; 0 of 10 k rejected.", judge.Bad},
+		{result.Group{Counts: result.Counts{Arrived: 100, Executed: 100}, Wait: waits(0, 0), VirtualWait: &result.VirtualWait{Probes: 1000, Rejected: 20, Wait: waits(0, 0)}},
+			"no wait; at 2 % of random moments a request would be rejected; 0 of 100 rejected.", judge.Bad},
 	} {
-		if got := requestsText(&c.g); got != c.want || c.g.mood() != c.mood {
-			t.Errorf("%q %q, want %q %q", got, c.g.mood(), c.want, c.mood)
+		if got := findings.RequestsText(&c.g); got != c.want || judge.OfGroup(&c.g) != c.mood {
+			t.Errorf("%q %q, want %q %q", got, judge.OfGroup(&c.g), c.want, c.mood)
 		}
 	}
 }
 
 // waitingOnly is the flow when nothing of it was rejected.
-func waitingOnly(f Flow) Flow {
+func waitingOnly(f result.Flow) result.Flow {
 	f.Rejected, f.QueueFull, f.Executed = 0, 0, f.Arrived
 	return f
 }
 
 func TestFlowsThatAskedForMoreThanTheirShare(t *testing.T) {
 	noWait := waitingOnly(flowWith("user:e", 300, 100, 100))
-	noWait.Wait = &Distribution{}
+	noWait.Wait = &result.Distribution{}
 	for _, c := range []struct {
-		flows []Flow
+		flows []result.Flow
 		want  string
 	}{
-		{[]Flow{waitingOnly(flowWith("user:a", 200, 100, 150)), flowWith("user:b", 300, 100, 95)},
+		{[]result.Flow{waitingOnly(flowWith("user:a", 200, 100, 150)), flowWith("user:b", 300, 100, 95)},
 			"schema/user:a and b demand 2 to 3 times the fair share of low, service 95 % to 150 % of the fair share; 10 of 200 (5 %) rejected."},
-		{[]Flow{waitingOnly(flowWith("user:a", 172, 100, 100))},
+		{[]result.Flow{waitingOnly(flowWith("user:a", 172, 100, 100))},
 			"schema/user:a demand 1.72 times the fair share of low, service 100 % of the fair share; 0 of 100 (0 %) rejected."},
-		{[]Flow{noWait}, ""}, // what it asked for, it had
+		{[]result.Flow{noWait}, ""}, // what it asked for, it had
 	} {
 		got := ""
-		for _, f := range flowFindings(&Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: c.flows}) {
+		for _, f := range findings.FlowFindings(&result.Summary{PriorityLevels: []result.Level{{Group: result.Group{Name: "low"}}}, Flows: c.flows}) {
 			got += f.Subject + " " + f.Text
 		}
 		if got != c.want {
@@ -168,15 +186,15 @@ func TestFlowsThatAskedForMoreThanTheirShare(t *testing.T) {
 // Where nothing of a level is served, nobody has a share of it; who waits there is hurt all the same.
 func TestWhoIsHurt(t *testing.T) {
 	unserved := flowWith("user:a", 10, 10, 0)
-	unserved.Counts, unserved.Wait, unserved.Ratio, unserved.FairShareSeatSeconds = Counts{Arrived: 5, Waiting: 5}, nil, nil, 0
+	unserved.Counts, unserved.Wait, unserved.Ratio, unserved.FairShareSeatSeconds = result.Counts{Arrived: 5, Waiting: 5}, nil, nil, 0
 	idle := unserved
-	idle.Counts, idle.DemandSeatSeconds = Counts{Arrived: 5, Executed: 5}, 0
+	idle.Counts, idle.DemandSeatSeconds = result.Counts{Arrived: 5, Executed: 5}, 0
 	short := flowWith("user:a", 10, 10, 9.4955)
 	unhurt := waitingOnly(short)
-	unhurt.Wait = &Distribution{}
+	unhurt.Wait = &result.Distribution{}
 	for _, c := range []struct {
 		what string
-		f    Flow
+		f    result.Flow
 		want string
 	}{
 		{"nothing is served", unserved, "none of 5 requests was dispatched; 5 of 5 (100 %) still queued at the end; 0 of 5 rejected."},
@@ -184,8 +202,8 @@ func TestWhoIsHurt(t *testing.T) {
 		{"nearly its share", short, "service 94.95 % of its fair share of low; wait p99 3 ms, max 5 ms; 10 of 100 (10 %) rejected: queue-full 10."},
 		{"less than its share, without a wait", unhurt, ""},
 	} {
-		s := &Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: []Flow{c.f}}
-		if got := textOf(flowFindings(s), "schema/user:a"); got != c.want {
+		s := &result.Summary{PriorityLevels: []result.Level{{Group: result.Group{Name: "low"}}}, Flows: []result.Flow{c.f}}
+		if got := textOf(findings.FlowFindings(s), "schema/user:a"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
@@ -194,8 +212,8 @@ func TestWhoIsHurt(t *testing.T) {
 // Bars are of the same colours wherever a flow is drawn: from below the limit at which it is hurt.
 func TestServiceBelowTheFairShareIsDrawnAsSuch(t *testing.T) {
 	svg := func(service float64) string {
-		s := &Summary{Flows: []Flow{flowWith("user:a", 200, 100, service), flowWith("user:b", 200, 100, 105)}}
-		return string(rendered(t, serviceChart(&Result{Summary: s}, &Level{Group: Group{Name: "low"}}).WriteSVG))
+		s := &result.Summary{Flows: []result.Flow{flowWith("user:a", 200, 100, service), flowWith("user:b", 200, 100, 105)}}
+		return string(rendered(t, charts.ServiceChart(&result.Result{Summary: s}, &result.Level{Group: result.Group{Name: "low"}}).WriteSVG))
 	}
 	short, enough := svg(94.9), svg(95)
 	if got := strings.Count(short, "#EE6677") - strings.Count(enough, "#EE6677"); got != 1 {
@@ -214,9 +232,9 @@ func TestFlowsThatWereHurtStandFirst(t *testing.T) {
 		if more == 0 {
 			continue
 		}
-		s := &Summary{PriorityLevels: []Level{{Group: Group{Name: "low"}}}, Flows: []Flow{flowWith("user:elephant", 300, 100, 96)}}
+		s := &result.Summary{PriorityLevels: []result.Level{{Group: result.Group{Name: "low"}}}, Flows: []result.Flow{flowWith("user:elephant", 300, 100, 96)}}
 		var names []string
-		for i := range hurtNamed + more {
+		for i := range findings.HurtNamed + more {
 			name := fmt.Sprintf("user:%d", 9-i)
 			names = append(names, "schema/"+name)
 			s.Flows = append(s.Flows, flowWith(name, 100, 100, 99-float64(i)/100))
@@ -224,14 +242,14 @@ func TestFlowsThatWereHurtStandFirst(t *testing.T) {
 		slices.Reverse(names)
 		names = append(names, "schema/user:elephant")
 		var got []string
-		for _, row := range flowsTable(s).Rows {
+		for _, row := range tables.Flows(s).Rows {
 			got = append(got, row[0].Text)
 		}
 		if !slices.Equal(got, names) {
 			t.Errorf("%q, want %q", got, names)
 		}
-		all := flowFindings(s)
-		if f := all[hurtNamed]; f.Subject+" "+f.Text != want {
+		all := findings.FlowFindings(s)
+		if f := all[findings.HurtNamed]; f.Subject+" "+f.Text != want {
 			t.Errorf("%s %s, want %s", f.Subject, f.Text, want)
 		}
 	}
@@ -239,59 +257,59 @@ func TestFlowsThatWereHurtStandFirst(t *testing.T) {
 
 func TestLevelsInPlainWords(t *testing.T) {
 	mean := 0.5
-	level := func(leastRatio float64, maxWaitNs int64) *Level {
-		return &Level{Group: Group{Counts: Counts{Arrived: 5, Executed: 5}, Wait: &Distribution{P99Ns: maxWaitNs, MaxNs: maxWaitNs}},
-			Utilisation: &Utilisation{Mean: &mean, Saturated: 0.25}, Fairness: &Fairness{Flows: 3, Jain: 0.8, LeastRatio: leastRatio}}
+	level := func(leastRatio float64, maxWaitNs int64) *result.Level {
+		return &result.Level{Group: result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: &result.Distribution{P99Ns: maxWaitNs, MaxNs: maxWaitNs}},
+			Utilisation: &result.Utilisation{Mean: &mean, Saturated: 0.25}, Fairness: &result.Fairness{Flows: 3, Jain: 0.8, LeastRatio: leastRatio}}
 	}
 	starved := level(1, 1000)
-	starved.Starvation = &Starvation{MaxNs: 10_600_000_000, Flow: "schema/f"}
+	starved.Starvation = &result.Starvation{MaxNs: 10_600_000_000, Flow: "schema/f"}
 	waiting := level(0, 0)
-	waiting.Counts = Counts{Arrived: 5, Executed: 3, Waiting: 2}
+	waiting.Counts = result.Counts{Arrived: 5, Executed: 3, Waiting: 2}
 	const use = "seats in use 50 % (mean), saturated 25 % of the time; "
 	const waits = use + "wait p99 1 µs, max 1 µs; 0 of 5 rejected. Jain’s index 0.800 over 3 flows; "
 	for _, c := range []struct {
-		l    *Level
+		l    *result.Level
 		want string
-		mood Mood
+		mood judge.Mood
 	}{
-		{level(0.5, 0), use + "no wait; 0 of 5 rejected.", Good}, // what is short of the share is served after the window
-		{level(0.5, 1000), waits + "least service 50 % of the fair share.", Bad},
-		{level(0.6, 1000), waits + "least service 60 % of the fair share.", Neutral},
-		{level(0.96, 1000), waits + "every flow was served at least 96 % of its fair share.", Good},
-		{level(0.953999, 1000), waits + "every flow was served at least 95.3 % of its fair share.", Good},
-		{level(0.9994, 1000), waits + "every flow was served at least 99.9 % of its fair share.", Good},
-		{level(0.94999, 1000), waits + "least service 94.999 % of the fair share.", Neutral},
-		{level(1.2, 1000), waits + "every flow was served at least 100 % of its fair share.", Good},
+		{level(0.5, 0), use + "no wait; 0 of 5 rejected.", judge.Good}, // what is short of the share is served after the window
+		{level(0.5, 1000), waits + "least service 50 % of the fair share.", judge.Bad},
+		{level(0.6, 1000), waits + "least service 60 % of the fair share.", judge.Neutral},
+		{level(0.96, 1000), waits + "every flow was served at least 96 % of its fair share.", judge.Good},
+		{level(0.953999, 1000), waits + "every flow was served at least 95.3 % of its fair share.", judge.Good},
+		{level(0.9994, 1000), waits + "every flow was served at least 99.9 % of its fair share.", judge.Good},
+		{level(0.94999, 1000), waits + "least service 94.999 % of the fair share.", judge.Neutral},
+		{level(1.2, 1000), waits + "every flow was served at least 100 % of its fair share.", judge.Good},
 		{starved, waits + "every flow was served at least 100 % of its fair share, which counts only what was sent: " +
-			"schema/f had requests waiting and none dispatched for 10.6 s.", Bad},
-		{&Level{PeakSeats: 1}, "no request arrived after the warm-up.", Neutral},
-		{&Level{PeakSeats: 1, Utilisation: &Utilisation{Mean: &mean, Saturated: 0.25}}, use + "no request arrived after the warm-up.", Neutral},
+			"schema/f had requests waiting and none dispatched for 10.6 s.", judge.Bad},
+		{&result.Level{PeakSeats: 1}, "no request arrived after the warm-up.", judge.Neutral},
+		{&result.Level{PeakSeats: 1, Utilisation: &result.Utilisation{Mean: &mean, Saturated: 0.25}}, use + "no request arrived after the warm-up.", judge.Neutral},
 		{waiting, use + "no wait (dispatched requests); 2 of 5 (40 %) still queued at the end; 0 of 5 rejected. " +
-			"Jain’s index 0.800 over 3 flows; least service 0 % of the fair share.", Bad},
+			"Jain’s index 0.800 over 3 flows; least service 0 % of the fair share.", judge.Bad},
 	} {
-		if got := levelText(c.l); got != c.want || c.l.mood() != c.mood {
-			t.Errorf("%q %q, want %q %q", got, c.l.mood(), c.want, c.mood)
+		if got := findings.LevelText(c.l); got != c.want || judge.OfLevel(c.l) != c.mood {
+			t.Errorf("%q %q, want %q %q", got, judge.OfLevel(c.l), c.want, c.mood)
 		}
 	}
 }
 
 // replicationsOf is five runs with these values of statistics, by name.
-func replicationsOf(statistics ...Estimate) *Replications {
-	r := &Replications{Name: "x", Seeds: []uint64{1, 2, 3, 4, 5}}
+func replicationsOf(statistics ...replicate.Estimate) *replicate.Replications {
+	r := &replicate.Replications{Name: "x", Seeds: []uint64{1, 2, 3, 4, 5}}
 	for _, s := range statistics {
-		e := estimateOf(s.Values)
+		e := replicate.EstimateOf(s.Values)
 		e.Name, e.Unit, e.Better, e.PriorityLevel = s.Name, s.Unit, s.Better, s.PriorityLevel
 		r.Statistics = append(r.Statistics, e)
 	}
 	return r
 }
 
-func estimatesOf(tag string, waitNs, rejected Values) []Estimate {
-	return []Estimate{{Name: "arrived{" + tag + "}.count", Values: Values{9, 9, 9, 9, 9}}, {Name: "waiting{" + tag + "}.rate", Values: Values{0, 0, 0, 0, 0}},
-		{Name: "wait{" + tag + "}.p(99)", Unit: "ns", Better: Lower, Values: waitNs}, {Name: "rejected{" + tag + "}.rate", Better: Lower, Values: rejected}}
+func estimatesOf(tag string, waitNs, rejected stats.Values) []replicate.Estimate {
+	return []replicate.Estimate{{Name: "arrived{" + tag + "}.count", Values: stats.Values{9, 9, 9, 9, 9}}, {Name: "waiting{" + tag + "}.rate", Values: stats.Values{0, 0, 0, 0, 0}},
+		{Name: "wait{" + tag + "}.p(99)", Unit: "ns", Better: statistics.Lower, Values: waitNs}, {Name: "rejected{" + tag + "}.rate", Better: statistics.Lower, Values: rejected}}
 }
 
-func linesOf(findings []Finding) string {
+func linesOf(findings []findings.Finding) string {
 	var lines []string
 	for _, f := range findings {
 		lines = append(lines, string(f.Mood)+"|"+f.Subject+" "+f.Text)
@@ -301,59 +319,59 @@ func linesOf(findings []Finding) string {
 
 // Values with mean 3 and standard deviation 1 in five runs have the interval ± 2.776/√5 = 1.2.
 func TestReplicationsInPlainWords(t *testing.T) {
-	none, part := Values{0, 0, 0, 0, 0}, Values{0.2, 0.2, 0.3, 0.4, 0.4}
-	all := estimatesOf("workload:a", Values{2e6, 2e6, 3e6, 4e6, 4e6}, none)
+	none, part := stats.Values{0, 0, 0, 0, 0}, stats.Values{0.2, 0.2, 0.3, 0.4, 0.4}
+	all := estimatesOf("workload:a", stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}, none)
 	all = append(all, estimatesOf("workload:b", none, none)...)
-	all = append(all, estimatesOf("priorityLevel:low", Values{5e6, 5e6, 5e6, 5e6, 5e6}, part)...)
-	all = append(all, Estimate{Name: "utilisation{priorityLevel:low}.mean", Values: part})
-	absent := Values{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	all = append(all, estimatesOf("priorityLevel:low", stats.Values{5e6, 5e6, 5e6, 5e6, 5e6}, part)...)
+	all = append(all, replicate.Estimate{Name: "utilisation{priorityLevel:low}.mean", Values: part})
+	absent := stats.Values{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	all = append(all, slices.Delete(estimatesOf("priorityLevel:stuck", absent, part), 2, 3)...)
-	all = append(all, Estimate{Name: "utilisation{priorityLevel:stuck}.mean", Values: part})
+	all = append(all, replicate.Estimate{Name: "utilisation{priorityLevel:stuck}.mean", Values: part})
 	r := replicationsOf(all...)
 	reached := 0.4
-	r.Precision = &Precision{Wanted: 0.1, Statistics: []PrecisionResult{{Name: "wait{workload:a}.p(99)", Reached: &reached}, {Name: "wait{workload:c}.p(99)"}}}
+	r.Precision = &replicate.Precision{Wanted: 0.1, Statistics: []replicate.PrecisionResult{{Name: "wait{workload:a}.p(99)", Reached: &reached}, {Name: "wait{workload:c}.p(99)"}}}
 	want := `good|a wait p99 3.0 ±1.2 ms; 0 % rejected in every run.
 good|b 99 % did not wait; 0 % rejected in every run.
 bad|low seats in use 30 ±12 %; wait p99 5 ms; 30 ±12 % rejected.
 bad|stuck seats in use 30 ±12 %; no request was dispatched; 30 ±12 % rejected.
 bad|wait{workload:a}.p(99) is 3.0 ±1.2 ms, known to 40 %.
 bad|wait{workload:c}.p(99) has no samples.`
-	if got := linesOf(r.findings(r.byName())); got != want {
+	if got := linesOf(findings.OfReplications(r, tables.EstimatesByName(r))); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
 // Those dispatched did not wait, but others still did when the runs ended; or none was dispatched.
 func TestReplicationsTellWhoStillWaits(t *testing.T) {
-	none := Values{0, 0, 0, 0, 0}
+	none := stats.Values{0, 0, 0, 0, 0}
 	all := append(estimatesOf("workload:a", none, none), estimatesOf("workload:b", none, none)...)
-	all[1].Values = Values{0.6, 0.6, 0.6, 0.6, 0.6}
-	all[5].Values = Values{0.01, 0.01, 0.01, 0.01, 0.01}
+	all[1].Values = stats.Values{0.6, 0.6, 0.6, 0.6, 0.6}
+	all[5].Values = stats.Values{0.01, 0.01, 0.01, 0.01, 0.01}
 	all = append(all, estimatesOf("workload:c", nil, none)...)
-	all[9].Values = Values{1, 1, 1, 1, 1}
+	all[9].Values = stats.Values{1, 1, 1, 1, 1}
 	all = slices.Delete(all, 10, 11)
 	r := replicationsOf(all...)
 	want := `bad|a 99 % did not wait; 60 % still queued at the end; 0 % rejected in every run.
 good|b 99 % did not wait; 1 % still queued at the end; 0 % rejected in every run.
 bad|c no request was dispatched; 100 % still queued at the end; 0 % rejected in every run.`
-	if got := linesOf(r.findings(r.byName())); got != want {
+	if got := linesOf(findings.OfReplications(r, tables.EstimatesByName(r))); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
 func TestComparisonsInPlainWords(t *testing.T) {
-	none, once, noisy := Values{0, 0, 0, 0, 0}, Values{2e6, 2e6, 3e6, 4e6, 4e6}, Values{4e6, 2e6, 3e6, 2e6, 4e6}
+	none, once, noisy := stats.Values{0, 0, 0, 0, 0}, stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}, stats.Values{4e6, 2e6, 3e6, 2e6, 4e6}
 	// The differences 4, 4, 6, 8 and 8 ms have the interval 6 ± 2.483 ms: 83 % of 3 ms, 28 % of 9 ms.
-	thrice := Values{6e6, 6e6, 9e6, 12e6, 12e6}
-	side := func(a, b Values, flow Estimate) *Replications {
-		all := append(estimatesOf("workload:a", a, none), estimatesOf("workload:b", b, Values{0.1, 0.1, 0.1, 0.1, 0.1})...)
+	thrice := stats.Values{6e6, 6e6, 9e6, 12e6, 12e6}
+	side := func(a, b stats.Values, flow replicate.Estimate) *replicate.Replications {
+		all := append(estimatesOf("workload:a", a, none), estimatesOf("workload:b", b, stats.Values{0.1, 0.1, 0.1, 0.1, 0.1})...)
 		return replicationsOf(append(all, flow)...)
 	}
-	flow := func(v Values) Estimate {
-		return Estimate{Name: "wait{flow:s/f}.p(99)", Unit: "ns", Better: Lower, PriorityLevel: "low", Values: v}
+	flow := func(v stats.Values) replicate.Estimate {
+		return replicate.Estimate{Name: "wait{flow:s/f}.p(99)", Unit: "ns", Better: statistics.Lower, PriorityLevel: "low", Values: v}
 	}
 	for _, c := range []struct {
-		base, head *Replications
+		base, head *replicate.Replications
 		want       string
 	}{
 		{side(once, once, flow(once)), side(thrice, noisy, flow(thrice)), `bad|a waited 9 ms at p99, up from 3 ms (+200 ±83 %); no request was rejected on either side.
@@ -363,7 +381,7 @@ bad|s/f waited longer at p99.`},
 |b did not wait at p99 on either side; 10 % of the requests were rejected, exactly as in the base.
 good|s/f waited less at p99.`},
 	} {
-		if got := linesOf(Compare("base", c.base, "head", c.head).findings()); got != c.want {
+		if got := linesOf(findings.OfComparison(compare.Compare("base", c.base, "head", c.head))); got != c.want {
 			t.Errorf("%s\nwant\n%s", got, c.want)
 		}
 	}
@@ -371,12 +389,14 @@ good|s/f waited less at p99.`},
 
 // What has samples on one side alone, or on none, is said of that side.
 func TestOneSideInPlainWords(t *testing.T) {
-	none, some := Values{0, 0, 0, 0, 0}, Values{2e6, 2e6, 3e6, 4e6, 4e6}
-	part := Values{0.2, 0.2, 0.2, 0.2, 0.2}
-	without := func(tag string) []Estimate { return slices.Delete(estimatesOf(tag, none, none), 2, 3) } // none dispatched
-	idle := func(tag string) []Estimate { return []Estimate{{Name: "arrived{" + tag + "}.count", Values: none}} }
-	use := func(name string, v Values) []Estimate {
-		return []Estimate{{Name: "utilisation{priorityLevel:" + name + "}.mean", Values: v}}
+	none, some := stats.Values{0, 0, 0, 0, 0}, stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}
+	part := stats.Values{0.2, 0.2, 0.2, 0.2, 0.2}
+	without := func(tag string) []replicate.Estimate { return slices.Delete(estimatesOf(tag, none, none), 2, 3) } // none dispatched
+	idle := func(tag string) []replicate.Estimate {
+		return []replicate.Estimate{{Name: "arrived{" + tag + "}.count", Values: none}}
+	}
+	use := func(name string, v stats.Values) []replicate.Estimate {
+		return []replicate.Estimate{{Name: "utilisation{priorityLevel:" + name + "}.mean", Values: v}}
 	}
 	base := replicationsOf(slices.Concat(estimatesOf("workload:gone", some, none), without("workload:stuck"), without("workload:late"), estimatesOf("workload:early", some, none),
 		idle("workload:quiet"), idle("workload:nobody"), estimatesOf("priorityLevel:low", some, none), use("low", part), without("priorityLevel:shut"), use("shut", part),
@@ -393,19 +413,19 @@ func TestOneSideInPlainWords(t *testing.T) {
 |low had 0 % of its seats in use and 20 % in the base, no change that these runs can tell; it got requests in the base alone.
 |shut had 20 % of its seats in use, exactly as in the base; it had no request dispatched on either side; no request was rejected on either side.
 |high had 20 % of its seats in use and 0 % in the base, no change that these runs can tell; it got requests in the head alone.`
-	if got := linesOf(Compare("base", base, "head", head).findings()); got != want {
+	if got := linesOf(findings.OfComparison(compare.Compare("base", base, "head", head))); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
 // What flows have in common is said of one as of several.
 func TestFlowsInPlainWords(t *testing.T) {
-	few, many := Values{0.1, 0.1, 0.2, 0.2, 0.1}, Values{0.5, 0.6, 0.7, 0.8, 0.5}
-	side := func(a, b Values) *Replications {
-		return replicationsOf(Estimate{Name: "rejected{flow:s/f}.rate", Better: Lower, PriorityLevel: "low", Values: a},
-			Estimate{Name: "rejected{flow:s/g}.rate", Better: Lower, PriorityLevel: "low", Values: b})
+	few, many := stats.Values{0.1, 0.1, 0.2, 0.2, 0.1}, stats.Values{0.5, 0.6, 0.7, 0.8, 0.5}
+	side := func(a, b stats.Values) *replicate.Replications {
+		return replicationsOf(replicate.Estimate{Name: "rejected{flow:s/f}.rate", Better: statistics.Lower, PriorityLevel: "low", Values: a},
+			replicate.Estimate{Name: "rejected{flow:s/g}.rate", Better: statistics.Lower, PriorityLevel: "low", Values: b})
 	}
-	if got, want := linesOf(Compare("base", side(few, many), "head", side(many, few)).findings()), `bad|s/f had a greater share of requests rejected.
+	if got, want := linesOf(findings.OfComparison(compare.Compare("base", side(few, many), "head", side(many, few)))), `bad|s/f had a greater share of requests rejected.
 good|s/g had a smaller share of requests rejected.`; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -413,19 +433,19 @@ good|s/g had a smaller share of requests rejected.`; got != want {
 
 // The column of changes sorts as the table is listed: what grows from nothing before all else.
 func TestChangesSortAsListed(t *testing.T) {
-	side := func(rates ...float64) *Replications {
-		var all []Estimate
+	side := func(rates ...float64) *replicate.Replications {
+		var all []replicate.Estimate
 		for i, x := range rates {
-			all = append(all, Estimate{Name: fmt.Sprintf("retries{workload:w-%d}.rate", i), Values: Values{x, x, x, x, x, x}})
+			all = append(all, replicate.Estimate{Name: fmt.Sprintf("retries{workload:w-%d}.rate", i), Values: stats.Values{x, x, x, x, x, x}})
 		}
 		r := replicationsOf(all...)
 		r.Seeds = append(r.Seeds, 6)
 		return r
 	}
-	c := Compare("base", side(1, 0, 2, 4, 0), "head", side(3, 0.001, 1, 5, 0))
+	c := compare.Compare("base", side(1, 0, 2, 4, 0), "head", side(3, 0.001, 1, 5, 0))
 	values := map[string]float64{}
 	last := math.Inf(1)
-	table := changesTable("changes", "", c.Changes)
+	table := tables.Changes("changes", "", c.Changes)
 	for _, row := range table.Rows {
 		values[row[0].Text] = row[3].Value
 		if size := math.Abs(row[3].Value); size > last {
@@ -439,7 +459,7 @@ func TestChangesSortAsListed(t *testing.T) {
 			t.Errorf("w-%s sorts by %v, want %v", name, got, want)
 		}
 	}
-	if text := rendersAs(t, c.page()); !strings.Contains(text, `data-v="1.79769e+308"`) {
+	if text := rendersAs(t, page.OfComparison(c)); !strings.Contains(text, `data-v="1.79769e+308"`) {
 		t.Error("the page has another value to sort by")
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"bufio"
@@ -10,12 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/perfetto"
+	"apfsim/reports/requestlog"
 	"apfsim/sim/server"
-
-	"pgregory.net/rapid"
 )
 
 // The story's lines are in the order of arrival, though x is done before e2 and m3 before
@@ -23,7 +26,7 @@ import (
 func TestRequestLogOfTheStory(t *testing.T) {
 	var out bytes.Buffer
 	sc := storyScenario()
-	l := NewRequestLog(&out, sc)
+	l := requestlog.New(&out, sc)
 	newStage(sc, l).tell()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -39,7 +42,7 @@ func TestRequestLogOfTheStory(t *testing.T) {
 func TestRequestLogWritesARequestsAttributes(t *testing.T) {
 	var out bytes.Buffer
 	sc := storyScenario()
-	l := NewRequestLog(&out, sc)
+	l := requestlog.New(&out, sc)
 	s := newStage(sc, l)
 	r := s.arrive(1, mice, flowB, 1, func(r *server.Request) {
 		r.Client, r.Query, r.WatchNs = 3, "limit=500", 7
@@ -64,8 +67,8 @@ func TestRequestLogWritesARequestsAttributes(t *testing.T) {
 func TestARequestThatDispatchNarrows(t *testing.T) {
 	var log, trace bytes.Buffer
 	sc := storyScenario()
-	l, w := NewRequestLog(&log, sc), bufio.NewWriter(&trace)
-	e := NewEvents(w, sc, noLevels{}, 0, 30*second)
+	l, w := requestlog.New(&log, sc), bufio.NewWriter(&trace)
+	e := perfetto.New(w, sc, noLevels{}, 0, 30*second)
 	s := &stage{observers: []server.Observer{l, e}}
 	s.tick(0)
 	r := s.arrive(1, mice, flowB, 5, func(r *server.Request) {
@@ -97,7 +100,7 @@ func TestRequestLogKeepsTheOrderOfArrival(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var out bytes.Buffer
 		sc := storyScenario()
-		l := NewRequestLog(&out, sc)
+		l := requestlog.New(&out, sc)
 		s := &stage{observers: []server.Observer{l}}
 		var open []*server.Request
 		n := rapid.IntRange(1, 1000).Draw(t, "requests")
@@ -133,7 +136,7 @@ func TestRequestLogKeepsTheOrderOfArrival(t *testing.T) {
 
 func TestRequestLogKeepsTheFirstError(t *testing.T) {
 	sc := storyScenario()
-	l := NewRequestLog(&brokenPipe{}, sc)
+	l := requestlog.New(&brokenPipe{}, sc)
 	newStage(sc, l).tell()
 	if err := l.Close(); !errors.Is(err, errBroken) {
 		t.Errorf("error %v, want that of the writer", err)
@@ -143,9 +146,9 @@ func TestRequestLogKeepsTheFirstError(t *testing.T) {
 func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 	dir := t.TempDir()
 	sc := storyScenario()
-	path := filepath.Join(dir, "story", RequestsFile)
+	path := filepath.Join(dir, "story", output.RequestsFile)
 	var set atomicfile.Set
-	l, err := CreateRequestLog(&set, dir, sc)
+	l, err := output.CreateRequestLog(&set, dir, sc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +164,7 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 		t.Fatalf("%d bytes, %v; want the story's 8 lines", len(first), err)
 	}
 
-	given, err := CreateRequestLog(&set, dir, sc)
+	given, err := output.CreateRequestLog(&set, dir, sc)
 	if err != nil {
 		t.Fatal(err)
 	}

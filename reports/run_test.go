@@ -6,7 +6,12 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"apfsim/reports"
+	"apfsim/reports/collect"
+	"apfsim/reports/csvfile"
+	"apfsim/reports/format"
+	"apfsim/reports/page"
+	"apfsim/reports/requestlog"
+	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
@@ -68,7 +73,7 @@ func (c *census) Tick(nowNs int64) int64 {
 	return c.Observer.Tick(nowNs)
 }
 
-func simulate(t *testing.T, intervalNs int64) (*reports.Result, *census, []byte) {
+func simulate(t *testing.T, intervalNs int64) (*result.Result, *census, []byte) {
 	t.Helper()
 	scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(crowded)}}, "s.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
@@ -76,11 +81,11 @@ func simulate(t *testing.T, intervalNs int64) (*reports.Result, *census, []byte)
 	}
 	sc := scenarios[0]
 	run := sim.New(sc)
-	collector := reports.NewCollector(sc, run.Server, intervalNs)
+	collector := collect.New(sc, run.Server, intervalNs)
 	watching := &census{Observer: collector, server: run.Server}
 	run.Server.Observe(watching)
 	var out bytes.Buffer
-	log := reports.NewRequestLog(&out, sc)
+	log := requestlog.New(&out, sc)
 	run.Server.Observe(log)
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -92,7 +97,7 @@ func simulate(t *testing.T, intervalNs int64) (*reports.Result, *census, []byte)
 }
 
 func TestARealRunAddsUp(t *testing.T) {
-	r, _, log := simulate(t, reports.Interval(40e9))
+	r, _, log := simulate(t, result.Interval(40e9))
 	s := r.Summary
 	var workloads, flows int64
 	for _, w := range s.Workloads {
@@ -170,12 +175,12 @@ func TestSeriesAgreeWithTheQueueSets(t *testing.T) {
 func TestTheSameRunGivesTheSameBytes(t *testing.T) {
 	var first [][]byte
 	for range 2 {
-		r, _, log := simulate(t, reports.Interval(40e9))
-		var summary, series, page bytes.Buffer
-		reports.WriteJSON(&summary, r.Summary)
-		reports.WriteSeries(&series, r)
-		reports.WriteHTML(&page, r)
-		all := [][]byte{summary.Bytes(), series.Bytes(), page.Bytes(), log}
+		r, _, log := simulate(t, result.Interval(40e9))
+		var summary, series, html bytes.Buffer
+		format.WriteJSON(&summary, r.Summary)
+		csvfile.WriteSeries(&series, r)
+		page.WriteRun(&html, r)
+		all := [][]byte{summary.Bytes(), series.Bytes(), html.Bytes(), log}
 		for i := range first {
 			if !bytes.Equal(first[i], all[i]) {
 				t.Errorf("file %d differs", i)

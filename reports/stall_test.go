@@ -1,16 +1,15 @@
-package reports
+package reports_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"apfsim/core/queueset"
-	"apfsim/sim/server"
-
 	"github.com/google/go-cmp/cmp"
+
+	"apfsim/core/queueset"
+	"apfsim/reports/findings"
+	"apfsim/reports/judge"
+	"apfsim/reports/result"
+	"apfsim/sim/server"
 )
 
 // A level has 3 seats by its shares and has lent 1 of them until 20 s. The mice (b) ask at 12 s and
@@ -31,8 +30,8 @@ func TestStallOfAWorkload(t *testing.T) {
 	s.reject(28.5, m, queueset.TimedOut) // 1.5 s in which nothing is dispatched either
 	sum := s.collector.Result().Summary
 
-	want := &Stall{MaxNs: 13 * second, FromNs: 12 * second, Count: 2, Share: 14.5 / 20, PriorityLevel: "low", Limit: 2, NominalLimit: 3,
-		Raised: &LimitChange{AtNs: 20 * second, Limit: 4}, Others: 1}
+	want := &result.Stall{MaxNs: 13 * second, FromNs: 12 * second, Count: 2, Share: 14.5 / 20, PriorityLevel: "low", Limit: 2, NominalLimit: 3,
+		Raised: &result.LimitChange{AtNs: 20 * second, Limit: 4}, Others: 1}
 	if d := cmp.Diff(want, sum.Workloads[mice].Stall); d != "" {
 		t.Errorf("the mice's stall (-want +got):\n%s", d)
 	}
@@ -42,11 +41,11 @@ func TestStallOfAWorkload(t *testing.T) {
 	text := "no request was dispatched for 13 s, from 12 s to 25 s, while requests waited; 2 stalls of 1 s or more took 72.5 % of the time. " +
 		"low had lent 1 of its 3 seats when the stall began: its limit was 2 until the adjustment at 20 s raised it to 4. " +
 		"It dispatched 1 request of other workloads during the stall."
-	if got := stallFindings(sum); len(got) != 1 || got[0].Subject != "mice" || got[0].Text != text || got[0].Mood != Bad {
+	if got := findings.Stalls(sum); len(got) != 1 || got[0].Subject != "mice" || got[0].Text != text || got[0].Mood != judge.Bad {
 		t.Errorf("%+v, want one about the mice: %s", got, text)
 	}
-	for _, f := range findings(sum) {
-		if f.Mood == Good && (f.Subject == "mice" || f.Subject == "low") {
+	for _, f := range findings.OfRun(sum) {
+		if f.Mood == judge.Good && (f.Subject == "mice" || f.Subject == "low") {
 			t.Errorf("%s is praised beside a stall of 13 s: %s", f.Subject, f.Text)
 		}
 	}
@@ -86,20 +85,20 @@ func TestStallsAreThoseOfTheWindow(t *testing.T) {
 
 func TestCausesOfStalls(t *testing.T) {
 	for _, c := range []struct {
-		stall Stall
+		stall result.Stall
 		want  string
 	}{
-		{Stall{Limit: 56, NominalLimit: 245, Others: 7, Raised: &LimitChange{40 * second, 245}},
+		{result.Stall{Limit: 56, NominalLimit: 245, Others: 7, Raised: &result.LimitChange{AtNs: 40 * second, Limit: 245}},
 			"low had lent 189 of its 245 seats when the stall began: its limit was 56 until the adjustment at 40 s raised it to 245. It dispatched 7 requests of other workloads during the stall."},
-		{Stall{Limit: 56, NominalLimit: 245}, "low had lent 189 of its 245 seats when the stall began: its limit was 56. It dispatched no request during the stall: " +
+		{result.Stall{Limit: 56, NominalLimit: 245}, "low had lent 189 of its 245 seats when the stall began: its limit was 56. It dispatched no request during the stall: " +
 			"its seats were held by requests in execution, or fewer were free than the next request takes."},
-		{Stall{Limit: 0, NominalLimit: 3, Raised: &LimitChange{40 * second, 3}},
+		{result.Stall{Limit: 0, NominalLimit: 3, Raised: &result.LimitChange{AtNs: 40 * second, Limit: 3}},
 			"low had lent 3 of its 3 seats when the stall began: its limit was 0 until the adjustment at 40 s raised it to 3. With no seat it could dispatch no request."},
-		{Stall{Limit: 300, NominalLimit: 245, Others: 1}, "The limit of low was 300 seats (nominal 245) when the stall began. It dispatched 1 request of other workloads during the stall."},
+		{result.Stall{Limit: 300, NominalLimit: 245, Others: 1}, "The limit of low was 300 seats (nominal 245) when the stall began. It dispatched 1 request of other workloads during the stall."},
 	} {
 		c.stall.MaxNs, c.stall.FromNs, c.stall.Count, c.stall.PriorityLevel = 10*second, 30*second, 1, "low"
 		want := "no request was dispatched for 10 s, from 30 s to 40 s, while requests waited. " + c.want
-		if got := stallText(&c.stall); got != want {
+		if got := findings.StallText(&c.stall); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	}
@@ -118,49 +117,11 @@ func TestALimitOfNoSeats(t *testing.T) {
 	s.arrive(16, mice, flowB, 1)
 	sum := s.collector.Result().Summary
 	to := 20 * second
-	if d := cmp.Diff(&NoSeats{MaxNs: 5 * second, FromNs: 15 * second, ToNs: &to, TotalNs: 6 * second}, sum.PriorityLevels[1].NoSeats); d != "" {
+	if d := cmp.Diff(&result.NoSeats{MaxNs: 5 * second, FromNs: 15 * second, ToNs: &to, TotalNs: 6 * second}, sum.PriorityLevels[1].NoSeats); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	want := "its limit was 0 seats from 15 s until 20 s (nominal 3), and no request could be dispatched; the limit was 0 for 6 s in all."
-	if got := stallFindings(sum); len(got) != 2 || got[1].Subject != "low" || got[1].Text != want || got[1].Mood != Bad {
+	if got := findings.Stalls(sum); len(got) != 2 || got[1].Subject != "low" || got[1].Text != want || got[1].Mood != judge.Bad {
 		t.Errorf("%+v, want one of the level: %s", got, want)
-	}
-}
-
-// Each row of the table of judgements decides alone: at its good limit the verdict is good, beyond it
-// neutral, and at its bad limit bad. The table in the documents is this one.
-func TestJudgements(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "statistics.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := func(i int, x float64) figuresJudged {
-		f := noFigures()
-		*[]*float64{&f.undispatched, &f.rejected, &f.waiting, &f.waitP99, &f.waitMax, &f.virtualP99, &f.virtualRejected, &f.stall,
-			&f.starvation, &f.shortfall, &f.noSeats}[i] = x
-		return f
-	}
-	write := func(x float64, unit string) string {
-		if unit == "ns" {
-			return moment(int64(x))
-		}
-		return percent(x)
-	}
-	for i, j := range judgements {
-		for _, c := range []struct {
-			x    float64
-			want Mood
-		}{{j.good, Good}, {j.good + (j.bad-j.good)/1000, Neutral}, {j.bad, Bad}, {10 * j.bad, Bad}} {
-			if f := set(i, c.x); f.judge() != c.want {
-				t.Errorf("%s of %v: %q, want %q", j.figure, c.x, f.judge(), c.want)
-			}
-		}
-		row := fmt.Sprintf("| %s | %s | %s |", j.figure, write(j.good, j.unit), write(j.bad, j.unit))
-		if !strings.Contains(string(doc), row) {
-			t.Errorf("docs/reference/statistics.md lacks the row\n%s", row)
-		}
-	}
-	if f := noFigures(); f.judge() != Good {
-		t.Error("without figures something is wrong")
 	}
 }

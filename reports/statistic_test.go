@@ -11,21 +11,23 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"apfsim/reports"
+	"apfsim/reports/collect"
+	"apfsim/reports/result"
+	"apfsim/reports/statistics"
 	"apfsim/sim"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
 )
 
 // resultOf simulates the one scenario of a text.
-func resultOf(t testing.TB, text string, set ...string) *reports.Result {
+func resultOf(t testing.TB, text string, set ...string) *result.Result {
 	t.Helper()
 	scenarios, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", loader.Options{Set: assign.New("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}
 	run := sim.New(scenarios[0])
-	measurement := reports.Measure(scenarios[0], run.Server, reports.Interval(int64(scenarios[0].Spec.Duration)))
+	measurement := collect.Measure(scenarios[0], run.Server, result.Interval(int64(scenarios[0].Spec.Duration)))
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func resultOf(t testing.TB, text string, set ...string) *reports.Result {
 
 // A statistic has the value that a threshold of its name is given.
 func TestStatisticsAreThoseOfThresholds(t *testing.T) {
-	all := reports.Statistics(resultOf(t, crowded).Summary)
+	all := statistics.All(resultOf(t, crowded).Summary)
 	if len(all) < 1000 {
 		t.Fatalf("only %d statistics", len(all))
 	}
@@ -65,7 +67,7 @@ func TestStatisticsAreThoseOfThresholds(t *testing.T) {
 	}
 	for _, v := range verdicts {
 		stat, _, _ := strings.Cut(v.Expression, " >")
-		i, err := reports.FindStatistic(all, v.Metric+"."+stat)
+		i, err := statistics.Find(all, v.Metric+"."+stat)
 		if err != nil || v.Value == nil {
 			t.Errorf("%s.%s: %v, verdict %+v", v.Metric, stat, err, v)
 			continue
@@ -150,7 +152,9 @@ func numbers(v reflect.Value, path string, visit func(path string, x float64)) {
 		}
 	case v.Kind() == reflect.Struct:
 		for field, value := range v.Fields() {
-			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name == "-" {
+				continue
+			} else if name != "" {
 				numbers(value, strings.TrimPrefix(path+"."+name, "."), visit)
 			} else { // an embedded one
 				numbers(value, path, visit)
@@ -180,7 +184,7 @@ func fill(v reflect.Value) {
 // Every number of a summary is a statistic, or known to be none.
 func TestEveryNumberIsAStatistic(t *testing.T) {
 	names, known := statisticOf(), map[string]bool{}
-	var whole reports.Summary
+	var whole result.Summary
 	fill(reflect.ValueOf(&whole).Elem())
 	numbers(reflect.ValueOf(whole), "", func(path string, _ float64) {
 		for none := range noStatistics {
@@ -202,7 +206,7 @@ func TestEveryNumberIsAStatistic(t *testing.T) {
 	}
 
 	s := resultOf(t, crowded).Summary
-	all, seen := reports.Statistics(s), map[string]bool{}
+	all, seen := statistics.All(s), map[string]bool{}
 	check := func(group any, tag string) {
 		numbers(reflect.ValueOf(group), "", func(field string, x float64) {
 			name := names[field]
@@ -215,9 +219,9 @@ func TestEveryNumberIsAStatistic(t *testing.T) {
 			if tags := strings.Trim(tag+","+reason, ","); tags != "" {
 				metric += "{" + tags + "}"
 			}
-			i, err := reports.FindStatistic(all, metric+"."+stat)
+			i, err := statistics.Find(all, metric+"."+stat)
 			switch {
-			case errors.Is(err, reports.ErrNoSamples) && x == 0: // as of a level without flows
+			case errors.Is(err, result.ErrNoSamples) && x == 0: // as of a level without flows
 			case err != nil:
 				t.Error(err)
 			case math.Abs(all[i].Value-x) > 1e-9*math.Abs(x):
@@ -248,7 +252,7 @@ func TestEveryNumberIsAStatistic(t *testing.T) {
 // What flows have adds up for their FlowSchema and priority level.
 func TestServiceOfAGroupIsThatOfItsFlows(t *testing.T) {
 	s := resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary
-	all, sums := reports.Statistics(s), map[string]float64{}
+	all, sums := statistics.All(s), map[string]float64{}
 	for _, f := range s.Flows {
 		sums["service{flowSchema:"+f.FlowSchema+"}.seatSeconds"] += f.ServiceSeatSeconds
 		sums["service{priorityLevel:"+f.PriorityLevel+"}.seatSeconds"] += f.ServiceSeatSeconds
@@ -257,7 +261,7 @@ func TestServiceOfAGroupIsThatOfItsFlows(t *testing.T) {
 		t.Fatalf("want two FlowSchemas and two levels: %v", sums)
 	}
 	for name, want := range sums {
-		if i, err := reports.FindStatistic(all, name); err != nil || math.Abs(all[i].Value-want) > 1e-9*want {
+		if i, err := statistics.Find(all, name); err != nil || math.Abs(all[i].Value-want) > 1e-9*want {
 			t.Errorf("%s: %v; want %v", name, err, want)
 		}
 	}
@@ -266,20 +270,20 @@ func TestServiceOfAGroupIsThatOfItsFlows(t *testing.T) {
 // Who sends requests wants them executed, soon, and not less than others; how many there are
 // is neither good nor bad.
 func TestWhichChangeIsForTheBetter(t *testing.T) {
-	of := func(name string) reports.Better {
+	of := func(name string) statistics.Better {
 		metric, stat, _ := strings.Cut(name, ".")
 		metric, _, _ = strings.Cut(metric, "{")
 		switch {
 		case metric == "executed", metric == "fairness" && (stat == "jain" || stat == "leastRatio"):
-			return reports.Higher
+			return statistics.Higher
 		case (metric == "wait" || metric == "virtualWait") && stat == "count", metric == "fairness" && stat == "flows":
-			return reports.Neither
+			return statistics.Neither
 		case slices.Contains([]string{"rejected", "timedOut", "retries", "waiting", "wait", "latency", "rejectedWait", "starvation", "stall", "virtualWait", "virtualRejected", "fairness"}, metric):
-			return reports.Lower
+			return statistics.Lower
 		}
-		return reports.Neither
+		return statistics.Neither
 	}
-	for _, s := range reports.Statistics(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary) {
+	for _, s := range statistics.All(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary) {
 		if want := of(s.Name); !s.OfFlow() && s.Better != want { // a flow's name may have dots
 			t.Errorf("%s: %q is better, want %q", s.Name, s.Better, want)
 		}
@@ -301,27 +305,27 @@ func TestStatisticsThatAScenarioMayHave(t *testing.T) {
 `
 	with, without := load(t, crowded+event), load(t, crowded, "spec.servers.flowControl=MaxInFlight")
 	for _, name := range []string{"rejected{priorityLevel:late}.rate", "rejected{priorityLevel:workload-low}.rate", "rejected{flowSchema:service-accounts}.rate"} {
-		if err := reports.CheckStatistic(name, with); err != nil {
+		if err := statistics.Check(name, with); err != nil {
 			t.Error(err)
 		}
-		if err := reports.CheckStatistic(name, without); err == nil {
+		if err := statistics.Check(name, without); err == nil {
 			t.Errorf("%s: is found without flow control", name)
 		}
 	}
 }
 
 func TestFindStatistic(t *testing.T) {
-	s := &reports.Summary{
+	s := &result.Summary{
 		DurationNs: 10e9,
-		Workloads: []reports.Group{{Name: "mice", Counts: reports.Counts{Arrived: 5, Executed: 5},
-			Wait: &reports.Distribution{P50Ns: 7, P99Ns: 9}}, {Name: "none"}},
-		Flows: []reports.Flow{
-			{Group: reports.Group{Name: "a/b,c", Counts: reports.Counts{Arrived: 3}}, PriorityLevel: "low", FlowSchema: "a"},
-			{Group: reports.Group{Name: "twice", Counts: reports.Counts{Arrived: 1}}, PriorityLevel: "low", FlowSchema: "b", SeveralLevels: true},
-			{Group: reports.Group{Name: "twice", Counts: reports.Counts{Arrived: 2}}, PriorityLevel: "high", FlowSchema: "b", SeveralLevels: true},
+		Workloads: []result.Group{{Name: "mice", Counts: result.Counts{Arrived: 5, Executed: 5},
+			Wait: &result.Distribution{P50Ns: 7, P99Ns: 9}}, {Name: "none"}},
+		Flows: []result.Flow{
+			{Group: result.Group{Name: "a/b,c", Counts: result.Counts{Arrived: 3}}, PriorityLevel: "low", FlowSchema: "a"},
+			{Group: result.Group{Name: "twice", Counts: result.Counts{Arrived: 1}}, PriorityLevel: "low", FlowSchema: "b", SeveralLevels: true},
+			{Group: result.Group{Name: "twice", Counts: result.Counts{Arrived: 2}}, PriorityLevel: "high", FlowSchema: "b", SeveralLevels: true},
 		},
 	}
-	all := reports.Statistics(s)
+	all := statistics.All(s)
 	for text, want := range map[string]float64{
 		"wait{workload:mice}.p(99)":                             9,
 		"wait{ workload: mice }.p(50)":                          7,
@@ -332,7 +336,7 @@ func TestFindStatistic(t *testing.T) {
 		`rejected{flow:"a/b,c",reason:queue-full}.rate`:         0,
 		`rejected{reason:time-out,workload:mice,reason2:x}.err`: -1,
 	} {
-		i, err := reports.FindStatistic(all, text)
+		i, err := statistics.Find(all, text)
 		if want < 0 {
 			if err == nil {
 				t.Errorf("%s is found", text)
@@ -352,17 +356,17 @@ func TestFindStatistic(t *testing.T) {
 		"arrived{flow:twice,priorityLevel:middle}.count":  `there is no priorityLevel "middle"`,
 		"wait{workload:mice,flowSchema:a,reason:x}.count": "no tag reason",
 	} {
-		if _, err := reports.FindStatistic(all, text); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, reports.ErrNoSamples) {
+		if _, err := statistics.Find(all, text); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, result.ErrNoSamples) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}
 	for _, name := range strings.Fields("c d e f g h i") { // nine in all
-		s.Workloads = append(s.Workloads, reports.Group{Name: name})
+		s.Workloads = append(s.Workloads, result.Group{Name: name})
 	}
-	if _, err := reports.FindStatistic(reports.Statistics(s), "arrived{workload:elephants}"); err == nil || !strings.HasSuffix(err.Error(), "; there are mice, none, c, d, e, f, g, h, ...") {
+	if _, err := statistics.Find(statistics.All(s), "arrived{workload:elephants}"); err == nil || !strings.HasSuffix(err.Error(), "; there are mice, none, c, d, e, f, g, h, ...") {
 		t.Errorf("of many a few are proposed: %v", err)
 	}
-	if _, err := reports.FindStatistic(all, "wait{workload:none}.p(99)"); !errors.Is(err, reports.ErrNoSamples) {
+	if _, err := statistics.Find(all, "wait{workload:none}.p(99)"); !errors.Is(err, result.ErrNoSamples) {
 		t.Errorf("a workload without requests: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"testing"
@@ -7,6 +7,11 @@ import (
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/seats"
+	"apfsim/reports/collect"
+	"apfsim/reports/fingerprint"
+	"apfsim/reports/observe"
+	"apfsim/reports/result"
+	"apfsim/reports/threshold"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
@@ -32,7 +37,7 @@ func (f *fakeLevel) Queues() flowcontrol.QueuesView  { return nil }
 // stage is a run told by hand: the test says what happens, the observers listen.
 type stage struct {
 	observers []server.Observer
-	collector *Collector
+	collector *collect.Collector
 	low       *fakeLevel
 	number    int64
 }
@@ -63,7 +68,7 @@ func newStage(sc *scenario.Scenario, also ...server.Observer) *stage {
 		Queuing: &config.Queuing{Queues: 4, HandSize: 2, QueueLengthLimit: 1}}}
 	s := &stage{low: &fakeLevel{name: "low", current: 4, spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &limited}}}
 	exempt := &fakeLevel{name: "exempt", spec: config.PriorityLevelSpec{Type: config.TypeExempt, Exempt: &config.ExemptSpec{}}}
-	s.collector = newCollector(sc, 10*second, func(visit func(levelState)) {
+	s.collector = collect.NewOf(sc, 10*second, func(visit func(observe.LevelState)) {
 		visit(exempt)
 		visit(s.low)
 	})
@@ -167,10 +172,10 @@ func (s *stage) tell() {
 }
 
 // storyResult returns what comes of the story, with thresholds that hold and that do not.
-func storyResult(thresholds ...metric.Threshold) *Result {
+func storyResult(thresholds ...metric.Threshold) *result.Result {
 	sc := storyScenario()
 	sc.Spec.Thresholds = thresholds
-	fingerprint, windows := NewFingerprint(nil), NewWindowedThresholds(sc)
+	fingerprint, windows := fingerprint.New(nil), threshold.NewWindowed(sc)
 	s := newStage(sc, fingerprint, windows)
 	s.tell()
 	r := s.collector.Result("the run was told by hand")

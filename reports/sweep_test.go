@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"image/png"
 	"io"
 	"io/fs"
@@ -18,40 +17,47 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"apfsim/experiment/output"
+	"apfsim/reports/charts"
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+	"apfsim/reports/statistics"
+	"apfsim/reports/sweep"
+	"apfsim/reports/text"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 )
 
 // smallSweep is a grid of two by three points, two runs each.
-func smallSweep() *Sweep {
-	return &Sweep{SchemaVersion: SchemaVersion, Version: "v1", Scenario: "small", Set: []string{},
-		Inputs: []SweepInput{{"small.yaml", "00"}},
-		Parameters: []SweepParameter{{"spec.workload[mice].clients", []string{"1", "16"}},
-			{"level[a,b].handSize", []string{"4", "6", "8"}}},
+func smallSweep() *sweep.Sweep {
+	return &sweep.Sweep{SchemaVersion: result.SchemaVersion, Version: "v1", Scenario: "small", Set: []string{},
+		Inputs: []sweep.SweepInput{{Name: "small.yaml", SHA256: "00"}},
+		Parameters: []sweep.SweepParameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "16"}},
+			{Path: "level[a,b].handSize", Values: []string{"4", "6", "8"}}},
 		Seed: 5, Replications: 2, Charts: []string{"wait.max", "rejected.rate"}}
 }
 
 // summaryOf makes up what comes of a run: the longest wait in µs, unless there was none.
-func summaryOf(us int64) *Summary {
-	g := Group{Counts: Counts{Arrived: 10, Executed: 8, Rejected: 2}}
+func summaryOf(us int64) *result.Summary {
+	g := result.Group{Counts: result.Counts{Arrived: 10, Executed: 8, Rejected: 2}}
 	if us > 0 {
-		g.Wait = &Distribution{Count: 8, MaxNs: us * 1000}
+		g.Wait = &result.Distribution{Count: 8, MaxNs: us * 1000}
 	}
-	return &Summary{DurationNs: 1e9, Total: g}
+	return &result.Summary{DurationNs: 1e9, Total: g}
 }
 
 // swept returns the folder of a sweep, each run of which has the wait that waits says.
-func swept(t *testing.T, s *Sweep, waits ...int64) string {
+func swept(t *testing.T, s *sweep.Sweep, waits ...int64) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := s.Begin(dir); err != nil {
+	if err := output.Begin(s, dir); err != nil {
 		t.Fatal(err)
 	}
 	for run, us := range waits {
-		if err := s.WriteRun(dir, run, summaryOf(us)); err != nil {
+		if err := output.WriteRun(s, dir, run, summaryOf(us)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +68,7 @@ func TestPointsOfASweep(t *testing.T) {
 	s := smallSweep()
 	var got []string
 	for run := range s.Runs() {
-		got = append(got, s.describeRun(run))
+		got = append(got, s.DescribeRun(run))
 	}
 	want := []string{}
 	for _, clients := range []string{"1", "16"} {
@@ -83,7 +89,7 @@ func TestTablesOfASweep(t *testing.T) {
 	// At the fourth point no run has waits, at the fifth one of two.
 	waits := []int64{1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6}
 	dir := swept(t, s, waits...)
-	if _, err := s.Finish(t.Context(), dir, nil); err != nil {
+	if _, err := output.Finish(s, t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	table := func(name string) (rows [][]string) {
@@ -104,10 +110,10 @@ func TestTablesOfASweep(t *testing.T) {
 			results = append(results, append(s.Point(point), strconv.FormatUint(seed, 10), "wait.max", strconv.FormatInt(us*1000, 10), "ns"))
 		}
 	}
-	if diff := cmp.Diff(results, table(SweepResults)); diff != "" {
+	if diff := cmp.Diff(results, table(sweep.SweepResults)); diff != "" {
 		t.Error(diff)
 	}
-	summary := table(SweepSummary)
+	summary := table(sweep.SweepSummary)
 	for i, point := range []int{0, 1, 2, 4, 5} { // of two values a and b
 		a, b := float64(waits[2*point])*1000, float64(waits[2*point+1])*1000
 		n, mean, sd := "2", (a+b)/2, math.Abs(a-b)/math.Sqrt2
@@ -133,7 +139,7 @@ func TestTablesOfASweep(t *testing.T) {
 func TestTextOfASweep(t *testing.T) {
 	s := smallSweep()
 	dir := swept(t, s, 1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6)
-	tables, err := s.Finish(t.Context(), dir, nil)
+	tables, err := output.Finish(s, t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +156,7 @@ rejected.rate
   16             20 %        20 %        20 %
   Means of the runs ± half of their 95 % intervals.
 `
-	got := string(rendered(t, func(w io.Writer) error { return tables.WriteText(w, TextOptions{}) }))
+	got := string(rendered(t, func(w io.Writer) error { return text.WriteSweep(tables, w, format.TextOptions{}) }))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -159,7 +165,7 @@ rejected.rate
 func TestChartsOfASweep(t *testing.T) {
 	for dimensions := range 4 {
 		s := smallSweep()
-		s.Parameters = append(s.Parameters, SweepParameter{"spec.c", []string{"x", "y"}})
+		s.Parameters = append(s.Parameters, sweep.SweepParameter{Path: "spec.c", Values: []string{"x", "y"}})
 		runs := []int64{1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 		for i := range s.Parameters {
 			if i >= dimensions {
@@ -168,20 +174,20 @@ func TestChartsOfASweep(t *testing.T) {
 		}
 		s.Charts = append(s.Charts, "retries.count", "fairness{priorityLevel:none}.jain")
 		dir := swept(t, s, runs[:s.Runs()]...)
-		tables, err := s.Finish(t.Context(), dir, nil)
+		tables, err := output.Finish(s, t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		charts := tables.Charts()
+		made := charts.OfSweep(tables)
 		drawn := map[int]int{1: 3, 2: 3}[dimensions] // nothing has an index of Jain
-		if len(charts) != drawn {
-			t.Errorf("%d dimensions: %d charts, want %d", dimensions, len(charts), drawn)
+		if len(made) != drawn {
+			t.Errorf("%d dimensions: %d charts, want %d", dimensions, len(made), drawn)
 		}
-		if warnings := tables.Warnings(); len(warnings) != 1 {
+		if warnings := charts.SweepWarnings(tables); len(warnings) != 1 {
 			t.Errorf("%d dimensions: warnings %q", dimensions, warnings)
 		}
-		for _, c := range charts {
-			svg, err := os.ReadFile(filepath.Join(dir, ChartsFolder, c.Name+".svg"))
+		for _, c := range made {
+			svg, err := os.ReadFile(filepath.Join(dir, output.ChartsFolder, c.Name+".svg"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,42 +220,6 @@ func TestChartsOfASweep(t *testing.T) {
 	}
 }
 
-// Numbers of one unit stand where they belong, everything else side by side.
-func TestPlacesOfValues(t *testing.T) {
-	for values, want := range map[string]string{
-		"1 4 16":         "[1 4 16] true",
-		"4 6 8":          "[4 6 8] false",
-		"80ms 200ms":     "[80 200] false",
-		"0.5 100":        "[0.5 100] true",
-		"0 100":          "[0 100] false",
-		"-1 1":           "[-1 1] false",
-		"500ms 1s":       "[0 1] false",
-		"1m30s 2m30s":    "[0 1] false",
-		"a b":            "[0 1] false",
-		"1 1.0":          "[0 1] false",
-		"1e999 2":        "[0 1] false",
-		"null 10":        "[0 1] false",
-		"100/s 50/s 1/s": "[100 50 1] true",
-	} {
-		p := SweepParameter{Values: strings.Fields(values)}
-		at, logarithmic := p.places()
-		if got := fmt.Sprint(at, logarithmic); got != want {
-			t.Errorf("%s: %s, want %s", values, got, want)
-		}
-	}
-}
-
-func TestNamesOfChartsDiffer(t *testing.T) {
-	s := &Sweep{Charts: []string{"wait{workload:a-b}.max", "wait{workload:a_b}.max", "wait{workload:a b}.max", `wait{workload:"ü/../"}.max`,
-		"wait{workload:" + strings.Repeat("x", 300) + "1}.max", "wait{workload:" + strings.Repeat("x", 300) + "2}.max"}}
-	names := s.chartNames()
-	for i, name := range names {
-		if slices.Contains(names[:i], name) || len(name) > 110 || strings.ContainsAny(name, "/\\. ") {
-			t.Errorf("%q", names)
-		}
-	}
-}
-
 // What stands in the statistics comes back, whatever the names.
 func TestRunOfASweepReadsBack(t *testing.T) {
 	dir := t.TempDir()
@@ -258,16 +228,16 @@ func TestRunOfASweepReadsBack(t *testing.T) {
 		s := smallSweep()
 		s.Parameters[0].Path, s.Parameters[0].Values[0] = text.Draw(t, "path"), text.Draw(t, "value")
 		sum := summaryOf(rapid.Int64Range(0, 1e12).Draw(t, "wait"))
-		sum.Workloads = []Group{{Name: text.Draw(t, "workload"), Counts: Counts{Arrived: rapid.Int64Range(0, 1e15).Draw(t, "arrived")}}}
+		sum.Workloads = []result.Group{{Name: text.Draw(t, "workload"), Counts: result.Counts{Arrived: rapid.Int64Range(0, 1e15).Draw(t, "arrived")}}}
 		run := rapid.IntRange(0, s.Runs()-1).Draw(t, "run")
-		if err := s.WriteRun(dir, run, sum); err != nil {
+		if err := output.WriteRun(s, dir, run, sum); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.ReadRun(dir, run)
+		got, err := output.ReadRun(s, dir, run)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := statistics(sum, false)
+		want := statistics.Of(sum, false)
 		if len(got) != len(want) {
 			t.Fatalf("%d statistics, want %d", len(got), len(want))
 		}
@@ -286,19 +256,19 @@ func TestInterruptedMergeGoesOn(t *testing.T) {
 	out := swept(t, s)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := s.Merge(ctx, []string{whole}, out, nil); !errors.Is(err, context.Canceled) {
+	if err := output.Merge(s, ctx, []string{whole}, out, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
-	if _, err := os.Stat(filepath.Join(out, RunsFolder)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(out, sweep.RunsFolder)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something has been merged: %v", err)
 	}
-	if _, err := s.Finish(ctx, whole, nil); !errors.Is(err, context.Canceled) {
+	if _, err := output.Finish(s, ctx, whole, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v of the tables, want that of the context", err)
 	}
-	if _, err := os.Stat(filepath.Join(whole, SweepResults)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(whole, sweep.SweepResults)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there are tables: %v", err)
 	}
-	if err := s.Merge(t.Context(), []string{whole}, out, nil); err != nil {
+	if err := output.Merge(s, t.Context(), []string{whole}, out, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(filesOf(os.DirFS(whole)), filesOf(os.DirFS(out))); diff != "" {
@@ -311,7 +281,7 @@ func TestPartsThatDifferAreRefused(t *testing.T) {
 	s := smallSweep()
 	a, b := swept(t, s, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), swept(t, s, 1, 9)
 	want := "spec.workload[mice].clients=1, level[a,b].handSize=4, seed 6: is not the same in " + a + " and in " + b
-	if _, err := ReadParts([]string{a, b}, nil); err == nil || err.Error() != want {
+	if _, err := output.ReadParts([]string{a, b}, nil); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -319,7 +289,7 @@ func TestPartsThatDifferAreRefused(t *testing.T) {
 // Ten runs that are missing are told by name, and how many there are in all.
 func TestMissingRunsAreTold(t *testing.T) {
 	s := smallSweep()
-	_, err := ReadParts([]string{swept(t, s, 1)}, nil)
+	_, err := output.ReadParts([]string{swept(t, s, 1)}, nil)
 	if err == nil || strings.Count(err.Error(), "is in none of the folders") != 10 || !strings.Contains(err.Error(), "11 of 12 runs missing") {
 		t.Error(err)
 	}
@@ -327,12 +297,12 @@ func TestMissingRunsAreTold(t *testing.T) {
 
 // The files of ten points, from 1 to 10, have numbers of two digits, and so an order.
 func TestFilesOfRunsAreInOrder(t *testing.T) {
-	s := &Sweep{Parameters: []SweepParameter{{"spec.duration", strings.Fields("1s 2s 3s 4s 5s 6s 7s 8s 9s 10s")}}, Replications: 1}
+	s := &sweep.Sweep{Parameters: []sweep.SweepParameter{{Path: "spec.duration", Values: strings.Fields("1s 2s 3s 4s 5s 6s 7s 8s 9s 10s")}}, Replications: 1}
 	var names []string
 	for run := range s.Runs() {
-		names = append(names, s.runFile(run))
+		names = append(names, output.RunFile(s, run))
 	}
-	if !slices.IsSorted(names) || names[9] != filepath.Join(RunsFolder, "point-10-seed-0.csv") {
+	if !slices.IsSorted(names) || names[9] != filepath.Join(sweep.RunsFolder, "point-10-seed-0.csv") {
 		t.Errorf("%q", names)
 	}
 }
@@ -357,7 +327,7 @@ func filesOf(dir fs.FS) map[string]string {
 func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 	s := smallSweep()
 	dir := swept(t, s, 1, 2)
-	path := filepath.Join(dir, s.runFile(1))
+	path := filepath.Join(dir, output.RunFile(s, 1))
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -383,7 +353,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ReadRun(dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		if _, err := output.ReadRun(s, dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}
@@ -396,14 +366,14 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		`line 2: value "NaN": want a number`: strings.ReplaceAll(rows, "arrived.count,10,", "arrived.count,NaN,"),
 		`line 2: value "Inf": want a number`: strings.ReplaceAll(rows, "arrived.count,10,", "arrived.count,Inf,"),
 	} {
-		if err := os.WriteFile(path, []byte(spoilt+"1,4,6,sha256,"+sumOfText([]byte(spoilt))+",\n"), 0o666); err != nil {
+		if err := os.WriteFile(path, []byte(spoilt+"1,4,6,sha256,"+output.SumOfText([]byte(spoilt))+",\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ReadRun(dir, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := output.ReadRun(s, dir, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	manifest := filepath.Join(dir, SweepFile)
+	manifest := filepath.Join(dir, sweep.SweepFile)
 	text, err := os.ReadFile(manifest)
 	if err != nil {
 		t.Fatal(err)
@@ -422,7 +392,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		if err := os.WriteFile(manifest, spoilt, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadSweep(dir); err == nil || !strings.Contains(err.Error(), manifest) {
+		if _, err := output.ReadSweep(dir); err == nil || !strings.Contains(err.Error(), manifest) {
 			t.Errorf("%s: error %v", new, err)
 		}
 	}
@@ -432,7 +402,7 @@ func TestASweepOfMoreThanAMillionRunsIsRefused(t *testing.T) {
 	s := smallSweep()
 	for replications, ok := range map[int]bool{166_666: true, 166_667: false} {
 		s.Replications = replications
-		if err := s.check(); (err == nil) != ok {
+		if err := output.CheckSweep(s); (err == nil) != ok {
 			t.Errorf("%d runs at six points: %v", replications, err)
 		}
 	}
@@ -440,32 +410,32 @@ func TestASweepOfMoreThanAMillionRunsIsRefused(t *testing.T) {
 
 // Every field of a sweep that its results depend on keeps another one out of its folder.
 func TestDifferencesOfSweeps(t *testing.T) {
-	for want, change := range map[string]func(s *Sweep){
-		"apfsim: v2, and v1 in ":                                                   func(s *Sweep) { s.Version = "v2" },
-		"scenario: other, and small in ":                                           func(s *Sweep) { s.Scenario = "other" },
-		"files: large.yaml, and small.yaml in ":                                    func(s *Sweep) { s.Inputs[0].Name = "large.yaml" },
-		"small.yaml: has another content than when ":                               func(s *Sweep) { s.Inputs[0].SHA256 = "11" },
-		"--set: spec.duration=1s, and none in ":                                    func(s *Sweep) { s.Set = []string{"spec.duration=1s"} },
-		"--seed: 6, and 5 in ":                                                     func(s *Sweep) { s.Seed = 6 },
-		"--replications: 3, and 2 in ":                                             func(s *Sweep) { s.Replications = 3 },
-		"--flows: true, and false in ":                                             func(s *Sweep) { s.Flows = true },
-		"--over: spec.workload[mice].clients=2,16 level[a,b].handSize=4,6,8, and ": func(s *Sweep) { s.Parameters[0].Values[0] = "2" },
-		"--over: spec.workload[mice].clients=1,16 level[a,b].queues=4,6,8, and ":   func(s *Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
+	for want, change := range map[string]func(s *sweep.Sweep){
+		"apfsim: v2, and v1 in ":                                                   func(s *sweep.Sweep) { s.Version = "v2" },
+		"scenario: other, and small in ":                                           func(s *sweep.Sweep) { s.Scenario = "other" },
+		"files: large.yaml, and small.yaml in ":                                    func(s *sweep.Sweep) { s.Inputs[0].Name = "large.yaml" },
+		"small.yaml: has another content than when ":                               func(s *sweep.Sweep) { s.Inputs[0].SHA256 = "11" },
+		"--set: spec.duration=1s, and none in ":                                    func(s *sweep.Sweep) { s.Set = []string{"spec.duration=1s"} },
+		"--seed: 6, and 5 in ":                                                     func(s *sweep.Sweep) { s.Seed = 6 },
+		"--replications: 3, and 2 in ":                                             func(s *sweep.Sweep) { s.Replications = 3 },
+		"--flows: true, and false in ":                                             func(s *sweep.Sweep) { s.Flows = true },
+		"--over: spec.workload[mice].clients=2,16 level[a,b].handSize=4,6,8, and ": func(s *sweep.Sweep) { s.Parameters[0].Values[0] = "2" },
+		"--over: spec.workload[mice].clients=1,16 level[a,b].queues=4,6,8, and ":   func(s *sweep.Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
 	} {
 		dir := swept(t, smallSweep())
 		s := smallSweep()
 		change(s)
-		if err := s.Begin(dir); !errors.Is(err, ErrOtherSweep) || !strings.Contains(err.Error(), want) {
+		if err := output.Begin(s, dir); !errors.Is(err, sweep.ErrOtherSweep) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %s; error: %v", want, err)
 		}
 	}
 	dir := swept(t, smallSweep())
 	s := smallSweep()
 	s.Charts = []string{"wait.max"}
-	if err := s.Begin(dir); err != nil {
+	if err := output.Begin(s, dir); err != nil {
 		t.Error(err)
 	}
-	if there, err := ReadSweep(dir); err != nil || !cmp.Equal(s, there) {
+	if there, err := output.ReadSweep(dir); err != nil || !cmp.Equal(s, there) {
 		t.Errorf("%v\n%s", err, cmp.Diff(s, there))
 	}
 }

@@ -1,9 +1,10 @@
-package reports
+package reports_test
 
 import (
 	"strings"
 	"testing"
 
+	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -160,7 +161,7 @@ func TestWithoutAFairShareThereIsNoRatio(t *testing.T) {
 		t.Errorf("ratio %v", *r)
 	}
 	verdicts := summary.Thresholds
-	if !verdicts[0].Passed || !verdicts[1].Passed || verdicts[2].Passed || verdicts[2].Note != noSamples {
+	if !verdicts[0].Passed || !verdicts[1].Passed || verdicts[2].Passed || verdicts[2].Note != result.NoSamples {
 		t.Errorf("%+v", verdicts)
 	}
 }

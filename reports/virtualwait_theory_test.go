@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports"
-	"apfsim/sim"
-
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"apfsim/reports/collect"
+	"apfsim/reports/result"
+	"apfsim/sim"
 )
 
 // repairShop is a closed loop: n machines run for a mean time, break, and are repaired by c
@@ -26,13 +27,13 @@ func repairShop(machines, repairmen int, thinkMs float64) string {
 }
 
 // measured returns the workload of each run of a scenario, under the seeds from 1 on.
-func measured(t *testing.T, spec string, runs int) (all []reports.Group) {
+func measured(t *testing.T, spec string, runs int) (all []result.Group) {
 	t.Helper()
 	sc := load(t, spec)
 	for i := range runs {
 		sc.Spec.Seed = uint64(i + 1)
 		r := sim.New(sc)
-		measurement := reports.Measure(sc, r.Server, reports.Interval(int64(sc.Spec.Duration)))
+		measurement := collect.Measure(sc, r.Server, result.Interval(int64(sc.Spec.Duration)))
 		if err := r.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,20 @@
-package reports
+package reports_test
 
 import (
 	"cmp"
 	"fmt"
+
+	"apfsim/core/queueset"
+	"apfsim/reports/result"
+	"apfsim/reports/threshold"
+	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
+	"apfsim/sim/server"
+
 	"math"
 	"slices"
 	"testing"
 	"time"
-
-	"apfsim/core/queueset"
-	"apfsim/sim/metric"
-	"apfsim/sim/quantity"
-	"apfsim/sim/server"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -57,12 +60,12 @@ func TestWindowsOfTheStory(t *testing.T) {
 	} {
 		s := storyResult(over(10, c.threshold)).Summary
 		v := s.Thresholds[0]
-		want := Windows{LengthNs: 10 * second, Judged: c.judged, Empty: c.empty, Failed: c.failed}
+		want := result.Windows{LengthNs: 10 * second, Judged: c.judged, Empty: c.empty, Failed: c.failed}
 		if c.worstFrom != none {
 			from := c.worstFrom * second
 			want.WorstFromNs = &from
 		}
-		name := fmt.Sprintf("%s %v %s %s", c.threshold.Metric, c.threshold.Tags, c.threshold.Text, v.found())
+		name := fmt.Sprintf("%s %v %s %s", c.threshold.Metric, c.threshold.Tags, c.threshold.Text, v.Found())
 		if diff := gocmp.Diff(&want, v.Windows); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -80,7 +83,7 @@ func TestWindowsOfTheStory(t *testing.T) {
 
 func TestAFlowThatNeverAppearedHasNoWindows(t *testing.T) {
 	s := storyResult(over(10, thresholdOf("k", "arrived", tags("flow", "service-accounts/nobody"), "count", "<", 5, metric.NoUnit))).Summary
-	if v := s.Thresholds[0]; v.Passed || s.Passed || v.Value != nil || v.Windows != nil || v.Note != noSuchFlow {
+	if v := s.Thresholds[0]; v.Passed || s.Passed || v.Value != nil || v.Windows != nil || v.Note != result.NoSuchFlow {
 		t.Errorf("%+v", v)
 	}
 }
@@ -104,7 +107,7 @@ func TestVerdictOverWindowsInWords(t *testing.T) {
 	for i, want := range []string{"3 s in the worst of 2 windows, from 10 s; 1 failed", "3 s in the worst of 2 windows, from 10 s",
 		"no samples in the worst of 2 windows, from 20 s; 2 failed", "no samples in any window", "7",
 		"5 s in the only window, from 10 s"} {
-		if got := s.Thresholds[i].found(); got != want {
+		if got := s.Thresholds[i].Found(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -117,7 +120,7 @@ func TestVerdictOverWindowsInWords(t *testing.T) {
 func TestNoWindowsWithoutOver(t *testing.T) {
 	sc := storyScenario()
 	sc.Spec.Thresholds = metric.Thresholds{thresholdOf("k", "arrived", nil, "count", ">", 0, metric.NoUnit)}
-	if ws := NewWindowedThresholds(sc); ws != nil {
+	if ws := threshold.NewWindowed(sc); ws != nil {
 		t.Errorf("%d thresholds over windows", len(ws))
 	}
 }
@@ -240,9 +243,9 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 		sc.Spec.Warmup, sc.Spec.Duration = quantity.Duration(warmup), quantity.Duration(end)
 		sc.Spec.Thresholds = metric.Thresholds{th}
 
-		ws := NewWindowedThresholds(sc)
+		ws := threshold.NewWindowed(sc)
 		play(ws, lives)
-		s := &Summary{Thresholds: make([]Verdict, 1)}
+		s := &result.Summary{Thresholds: make([]result.Verdict, 1)}
 		ws.Judge(s)
 		got := s.Thresholds[0]
 
@@ -251,16 +254,16 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 			if l.flow != nil {
 				name, schemaName = l.flow.Name(), l.flow.Schema.Name
 			}
-			return !tagged(&th, "workload", sc.Spec.Workload[l.workload].Name) || !tagged(&th, "flow", name) || !tagged(&th, "flowSchema", schemaName)
+			return !threshold.Tagged(&th, "workload", sc.Spec.Workload[l.workload].Name) || !threshold.Tagged(&th, "flow", name) || !threshold.Tagged(&th, "flowSchema", schemaName)
 		})
 		if th.Tag("flow") != "" && len(lives) == 0 {
-			if got.Note != noSuchFlow || got.Passed {
+			if got.Note != result.NoSuchFlow || got.Passed {
 				t.Fatalf("%+v of a flow that never appeared", got)
 			}
 			return
 		}
-		want := newVerdict(&th)
-		want.Windows = &Windows{LengthNs: length}
+		want := threshold.NewVerdict(&th)
+		want.Windows = &result.Windows{LengthNs: length}
 		for from := warmup; from+length <= end; from += length {
 			var in []life
 			for _, l := range lives {
@@ -282,8 +285,8 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 			}
 			switch {
 			case !ok:
-				want.Value, want.Note = nil, noSamples
-			case want.Value != nil && !worse(&th, value, *want.Value):
+				want.Value, want.Note = nil, result.NoSamples
+			case want.Value != nil && !threshold.Worse(&th, value, *want.Value):
 				continue
 			default:
 				want.Value = &value
@@ -292,24 +295,12 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 		}
 		want.Passed = want.Windows.Judged > 0 && want.Windows.Failed == 0
 		if want.Windows.Judged == 0 {
-			want.Note = noSamples
+			want.Note = result.NoSamples
 		}
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Fatalf("-want +got:\n%s", diff)
 		}
 	})
-}
-
-func TestWorseIsFurtherFromWhatIsWanted(t *testing.T) {
-	for _, c := range []struct {
-		op         string
-		worse, not float64 // with the limit 10
-	}{{"<", 12, 11}, {"<=", 9, 8}, {">", 8, 9}, {">=", 11, 12}, {"==", 7, 12}, {"==", 13, 8}, {"!=", 10, 11}, {"!=", 9, 12}} {
-		th := &metric.Threshold{Op: c.op, Limit: 10}
-		if !worse(th, c.worse, c.not) || worse(th, c.not, c.worse) {
-			t.Errorf("%s 10: %v is not worse than %v", c.op, c.worse, c.not)
-		}
-	}
 }
 
 // Of a run of many short windows those are kept that are not decided, and no others; and of a
@@ -319,7 +310,7 @@ func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(100_000*time.Millisecond)
 	sc.Spec.Thresholds = metric.Thresholds{thresholdOf("k", "wait", nil, "max", "<", 1e9, metric.Nanoseconds)}
 	sc.Spec.Thresholds[0].Over = quantity.Duration(time.Millisecond)
-	ws := NewWindowedThresholds(sc)
+	ws := threshold.NewWindowed(sc)
 	most := 0
 	for i := range int64(100_000) {
 		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: i * int64(time.Millisecond)}
@@ -331,20 +322,20 @@ func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 			ws.Dispatched(r.ArrivalNs, r)
 			ws.Executed(r.ArrivalNs, r)
 		}
-		most = max(most, len(ws[0].open))
+		most = max(most, len(ws[0].Open))
 	}
 	for range 1000 {
 		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: int64(sc.Spec.Duration) - 1}
 		ws.Arrived(r.ArrivalNs, r)
 		ws.Dispatched(r.ArrivalNs, r)
-		if n := len(ws[0].open[len(ws[0].open)-1].latest); n > manyInWindow {
+		if n := len(ws[0].Open[len(ws[0].Open)-1].Latest); n > threshold.ManyInWindow {
 			t.Fatalf("%d durations were kept", n)
 		}
 	}
 	if most > 2 {
 		t.Errorf("%d windows were kept at once", most)
 	}
-	s := &Summary{Thresholds: make([]Verdict, 1)}
+	s := &result.Summary{Thresholds: make([]result.Verdict, 1)}
 	ws.Judge(s)
 	if w := s.Thresholds[0].Windows; w.Judged != 100_000 || w.Failed != 50_000 { // those whose only request was rejected
 		t.Errorf("%+v", w)

@@ -1,16 +1,16 @@
-package reports
+package reports_test
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"apfsim/core/queueset"
+	"apfsim/reports/result"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // stallScenario is a run of 60 s in intervals of 10 s, with an event at 25 s.
@@ -45,7 +45,7 @@ func TestAStallShowsWhileItLasts(t *testing.T) {
 	s.arrive(55, mice, flowA, 1) // still waits at the end
 	s.tick(60)
 	got := s.collector.Result().Courses[mice]
-	want := []WorkloadPoint{
+	want := []result.WorkloadPoint{
 		{StartNs: 0, EndNs: 10e9, Arrived: 2, Dispatched: 2, Waits: 2, WaitP50Ns: 0, WaitP99Ns: 1e9},
 		{StartNs: 10e9, EndNs: 20e9, Arrived: 1, Waits: 1, WaitP50Ns: 35e9, WaitP99Ns: 35e9},
 		{StartNs: 20e9, EndNs: 30e9, OldestWaitNs: 10e9},
@@ -81,11 +81,11 @@ func TestMarksOfEventsAndAdjustments(t *testing.T) {
 	limit(31, 62) // 3.3 %
 	s.tick(60)
 	r := s.collector.Result()
-	event := Mark{AtNs: 25e9, Event: true, Text: "event: remove FlowSchema x"}
-	if diff := cmp.Diff([]Mark{{AtNs: 21e9, Text: "limit of low: 104 → 60 seats"}, event}, r.Courses[mice].Marks[1:]); diff != "" {
+	event := result.Mark{AtNs: 25e9, Event: true, Text: "event: remove FlowSchema x"}
+	if diff := cmp.Diff([]result.Mark{{AtNs: 21e9, Text: "limit of low: 104 → 60 seats"}, event}, r.Courses[mice].Marks[1:]); diff != "" {
 		t.Errorf("marks of the mice (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Mark{event}, r.Courses[elephants].Marks); diff != "" {
+	if diff := cmp.Diff([]result.Mark{event}, r.Courses[elephants].Marks); diff != "" {
 		t.Errorf("marks of the elephants (-want +got):\n%s", diff)
 	}
 }
@@ -169,28 +169,7 @@ func TestWaitsOverTimeAgainstAllWaits(t *testing.T) {
 			}
 		}
 	}
-	if made := s.collector.courses.made; made > 6 {
+	if made := s.collector.Courses.Made; made > 6 {
 		t.Errorf("%d sets of counts were needed for 6 intervals", made)
 	}
-}
-
-// Every duration is counted in a bucket whose greatest value exceeds it by less than 1/32.
-func TestBucketsOfWaits(t *testing.T) {
-	check := func(ns int64) {
-		w := &waitCounts{}
-		w.record(ns)
-		w.mostNs = math.MaxInt64 // else it bounds the percentile
-		if got := w.percentileBehind(0, 50); got < ns || float64(got-ns) > float64(ns)/32 {
-			t.Errorf("%d is counted as %d", ns, got)
-		}
-	}
-	for ns := range int64(5000) {
-		check(ns)
-	}
-	for bit := range 63 {
-		for _, ns := range []int64{1<<bit - 1, 1 << bit, 1<<bit + 1<<bit/3} {
-			check(ns)
-		}
-	}
-	check(math.MaxInt64)
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"apfsim/reports"
+	"apfsim/reports/collect"
+	"apfsim/reports/fingerprint"
+	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
@@ -95,7 +97,7 @@ func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
 // window is a Collector that says when a window of the run begins and ends. Its own ticks
 // at the two ends are outside.
 type window struct {
-	*reports.Collector
+	*collect.Collector
 	fromNs, toNs int64
 	begin, end   func()
 }
@@ -119,7 +121,7 @@ func (w *window) Tick(nowNs int64) int64 {
 func (l oneLevel) steady(warmUp, requests int, interval time.Duration, begin, end func()) (*sim.Run, error) {
 	length := max(l.lasting(requests), time.Nanosecond)
 	if interval == 0 {
-		interval = time.Duration(reports.Interval(int64(l.lasting(warmUp) + length)))
+		interval = time.Duration(result.Interval(int64(l.lasting(warmUp) + length)))
 	}
 	from := (l.lasting(warmUp) + interval - 1) / interval * interval
 	sc, err := l.scenario(from + length)
@@ -127,10 +129,10 @@ func (l oneLevel) steady(warmUp, requests int, interval time.Duration, begin, en
 		return nil, err
 	}
 	run := sim.New(sc)
-	w := &window{Collector: reports.NewCollector(sc, run.Server, int64(interval)),
+	w := &window{Collector: collect.New(sc, run.Server, int64(interval)),
 		fromNs: int64(from), toNs: int64(from + length), begin: begin, end: end}
 	run.Server.Observe(w)
-	run.Server.Observe(reports.NewFingerprint(run.Server)) // as apfsim run does
+	run.Server.Observe(fingerprint.New(run.Server)) // as apfsim run does
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func (l oneLevel) steady(warmUp, requests int, interval time.Duration, begin, en
 }
 
 // check says whether a run had the load that it was meant to have.
-func (l oneLevel) check(r *reports.Result, seconds float64) error {
+func (l oneLevel) check(r *result.Result, seconds float64) error {
 	total := &r.Summary.Total
 	want := l.perSecond() * seconds
 	if got := float64(total.Arrived); math.Abs(got-want) > 6*math.Sqrt(want)+1 {

@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"apfsim/core/dealer"
-	"apfsim/reports"
-
 	"github.com/spf13/cobra"
+
+	"apfsim/core/dealer"
+	"apfsim/reports/charts"
+	"apfsim/reports/collisions"
 )
 
 func newCollisions() *cobra.Command {
@@ -50,7 +51,7 @@ Kubernetes documentation.`,
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			steps := newSteps(cmd.ErrOrStderr(), quiet)
-			table, err := reports.NewCollisions(ctx, decks, elephants, deals, steps.of(""))
+			table, err := collisions.New(ctx, decks, elephants, deals, steps.of(""))
 			steps.clear()
 			switch {
 			case errors.Is(err, context.Canceled):
@@ -59,7 +60,7 @@ Kubernetes documentation.`,
 				return invalid(err)
 			}
 			if chart != "" {
-				if err := table.WriteChart(chart); err != nil {
+				if err := charts.WriteCollisions(table, chart); err != nil {
 					return err
 				}
 			}
@@ -70,7 +71,7 @@ Kubernetes documentation.`,
 	f.IntSliceVar(&handSizes, "hand-size", nil, "hand sizes, as `N,...`; with --queues, every combination")
 	f.IntSliceVar(&queues, "queues", nil, "numbers of queues, as `N,...`")
 	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants, as `N,...`, a column each")
-	f.StringVar(&format, "format", "markdown", "`FORMAT` of the table: "+strings.Join(reports.CollisionFormats, ", "))
+	f.StringVar(&format, "format", "markdown", "`FORMAT` of the table: "+strings.Join(collisions.CollisionFormats, ", "))
 	f.IntVar(&deals, "deals", 0, "beside each value, what came of `N` games dealt with the real flow hash and dealer")
 	f.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
 	f.StringVar(&chart, "chart", "", "also draw the table to `FILE`, by its ending SVG or PNG")
@@ -92,7 +93,7 @@ func checkCollisions(elephants []int, deals int, format string) error {
 	if deals < 0 || deals > maxDeals {
 		return fmt.Errorf("--deals: %d: want from 0 to %d", deals, maxDeals)
 	}
-	return oneOf("format", format, reports.CollisionFormats)
+	return oneOf("format", format, collisions.CollisionFormats)
 }
 
 // decksOf returns the published decks or, when either flag is given, the combinations of

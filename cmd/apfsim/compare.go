@@ -9,15 +9,18 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"apfsim/experiment"
+	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports"
+	"apfsim/reports/compare"
+	"apfsim/reports/findings"
+	"apfsim/reports/statistics"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
-
-	"github.com/spf13/cobra"
 )
 
 type compareFlags struct {
@@ -65,14 +68,14 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times, with seeds that count up; if the other side has been run, as often as that")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of both scenarios' own; may be repeated")
-	for i, side := range reports.SideNames {
+	for i, side := range findings.SideNames {
 		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "`PATH=VALUE`: as --set, for the "+side+" alone; may be repeated")
 		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: as --config, for the "+side+" alone; may be repeated")
 	}
 	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit with 99 if it is exceeded for certain; may be repeated")
 	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, as 'wait{workload:*}.*', where * stands for any text and ? for one character: test and show these alone; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
-	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the comparison: "+strings.Join(reports.CompareFormats, ", "))
+	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the comparison: "+strings.Join(output.CompareFormats, ", "))
 	f.BoolVar(&flags.all, "all", false, "list the statistics that did not change, too")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&flags.mono, "no-color", false, "print without colour, as with NO_COLOR set")
@@ -80,8 +83,8 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 }
 
 // check returns the limits of --fail-on.
-func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]reports.Limit, error) {
-	if err := oneOf("format", f.format, reports.CompareFormats); err != nil {
+func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]compare.Limit, error) {
+	if err := oneOf("format", f.format, output.CompareFormats); err != nil {
 		return nil, err
 	}
 	if f.replications < 1 || f.replications > scenario.MostReplications {
@@ -95,9 +98,9 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]reports.Limit
 	if len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1]) == 0 {
 		return nil, errors.New("there is nothing to compare with: want HEAD as well, or --set-head or --config-head for a scenario")
 	}
-	var limits []reports.Limit
+	var limits []compare.Limit
 	for _, text := range f.failOn {
-		limit, err := reports.ParseLimit(text)
+		limit, err := compare.ParseLimit(text)
 		if err != nil {
 			return nil, fmt.Errorf("--fail-on: %w", err)
 		}
@@ -110,9 +113,9 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]reports.Limit
 }
 
 // globs returns the patterns of --only.
-func (f *compareFlags) globs() (all []reports.Glob, err error) {
+func (f *compareFlags) globs() (all []compare.Glob, err error) {
 	for _, text := range f.only {
-		g, wrong := reports.ParseGlob(text)
+		g, wrong := compare.ParseGlob(text)
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("--only: %w", wrong))
 		}
@@ -134,12 +137,12 @@ func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experime
 		}
 	}
 	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() && arg != loader.Stdin {
-		s.Results, err = reports.ReadResults(arg)
+		s.Results, err = output.ReadResults(arg)
 		if err == nil && label != arg || len(f.set)+len(f.config) > 0 && err == nil {
 			return nil, "", fmt.Errorf("%s: has been run already; --set and --config are for scenarios", arg)
 		}
 		_, inLibrary := scenarios.Find(arg)
-		if err == nil || !errors.Is(err, reports.ErrNoResults) || !inLibrary {
+		if err == nil || !errors.Is(err, output.ErrNoResults) || !inLibrary {
 			return s, label, err
 		}
 	}
@@ -147,7 +150,7 @@ func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experime
 	if len(config) == 0 {
 		config = f.config
 	}
-	set := slices.Concat(assign.New("--set", f.set), assign.New("--set-"+reports.SideNames[i], f.setOf[i]))
+	set := slices.Concat(assign.New("--set", f.set), assign.New("--set-"+findings.SideNames[i], f.setOf[i]))
 	s.Scenario, err = experiment.LoadOne(arg, loader.Options{Set: set, ConfigFiles: config, Cache: files})
 	return s, label, err
 }
@@ -182,7 +185,7 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	}
 	for _, s := range sides { // lest it be found only after all runs
 		if len(limits) > 0 && s.Results != nil && len(s.Results.Seeds) < 2 {
-			return invalid(fmt.Errorf("--fail-on: %w", reports.ErrTooFewRuns))
+			return invalid(fmt.Errorf("--fail-on: %w", compare.ErrTooFewRuns))
 		}
 	}
 	if sides[0].Results != nil && sides[1].Results != nil {
@@ -194,7 +197,7 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	}
 	if base, head := sides[0].Scenario, sides[1].Scenario; base != nil && head != nil {
 		for _, l := range limits { // lest a wrong name be found only after all runs
-			if err := reports.CheckStatistic(l.Name, base, head); err != nil {
+			if err := statistics.Check(l.Name, base, head); err != nil {
 				return invalid(fmt.Errorf("--fail-on: %w", err))
 			}
 		}
@@ -214,26 +217,26 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err := flags.run(ctx, cmd, sides); err != nil {
 		return err
 	}
-	if err := reports.CheckGlobs(only, sides[0].Results, sides[1].Results); err != nil {
+	if err := compare.CheckGlobs(only, sides[0].Results, sides[1].Results); err != nil {
 		return invalid(fmt.Errorf("--only: %w", err))
 	}
-	c := reports.Compare(labels[0], sides[0].Results, labels[1], sides[1].Results, only...)
+	c := compare.Compare(labels[0], sides[0].Results, labels[1], sides[1].Results, only...)
 	if err := c.Judge(limits); err != nil {
 		return invalid(fmt.Errorf("--fail-on: %w", err))
 	}
 	if flags.out != "" {
-		if err = reports.WriteComparison(flags.out, c); err == nil {
+		if err = output.WriteComparison(flags.out, c); err == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: the comparison is in %s\n", flags.out)
 		}
 	}
 	if flags.bench != "" {
-		err = errors.Join(err, reports.WriteBench(flags.bench, c))
+		err = errors.Join(err, output.WriteBench(flags.bench, c))
 	}
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if err := c.Write(out, flags.format, flags.all, textOptions(out, flags.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := output.WriteFormat(c, out, flags.format, flags.all, textOptions(out, flags.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
 	if !c.Passed {

@@ -5,14 +5,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"apfsim/core/config"
 	"apfsim/document"
 	"apfsim/document/yaml"
-	"apfsim/reports"
+	"apfsim/reports/format"
+	"apfsim/reports/seats"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
-
-	"github.com/spf13/cobra"
 )
 
 func newConfig() *cobra.Command {
@@ -131,9 +132,9 @@ takes at most.`,
 			if err != nil {
 				return err
 			}
-			seats := reports.SeatsOf(loaded.Objects, limit)
+			seats := seats.Of(loaded.Objects, limit)
 			if flags.format == "json" {
-				return reports.WriteJSON(cmd.OutOrStdout(), seats)
+				return format.WriteJSON(cmd.OutOrStdout(), seats)
 			}
 			return seats.WriteText(cmd.OutOrStdout())
 		},

@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 
-	"apfsim/reports"
-
 	"github.com/spf13/cobra"
+
+	"apfsim/reports/explain"
+	"apfsim/reports/format"
 )
 
 func newExplain() *cobra.Command {
@@ -49,12 +50,12 @@ added and marked as implied.`,
 			if err != nil {
 				return err
 			}
-			explanation, err := reports.Explain(loaded.Objects, limit, *question)
+			explanation, err := explain.Explain(loaded.Objects, limit, *question)
 			if err != nil {
 				return invalid(fmt.Errorf("--query %q: %w", question.Query, err))
 			}
 			if flags.format == "json" {
-				return reports.WriteJSON(cmd.OutOrStdout(), explanation)
+				return format.WriteJSON(cmd.OutOrStdout(), explanation)
 			}
 			return explanation.WriteText(cmd.OutOrStdout(), all)
 		},

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"apfsim/core/classify"
 	"apfsim/core/estimate"
 	"apfsim/document"
-	"apfsim/reports"
+	"apfsim/reports/explain"
 	"apfsim/sim/scenario/traffic"
-
-	"github.com/spf13/cobra"
 )
 
 // requestFlags say which request is to be explained.
@@ -22,7 +22,7 @@ type requestFlags struct {
 	asGroups []string
 	request  traffic.Request
 	resource string
-	question reports.Question
+	question explain.Question
 }
 
 func (r *requestFlags) add(cmd *cobra.Command) {
@@ -54,7 +54,7 @@ var methods = map[string]string{
 }
 
 // parse returns what the flags and arguments ask, or all that is wrong with them.
-func (r *requestFlags) parse(cmd *cobra.Command, args []string) (*reports.Question, error) {
+func (r *requestFlags) parse(cmd *cobra.Command, args []string) (*explain.Question, error) {
 	p := &requestParser{requestFlags: r, cmd: cmd}
 	p.arguments(args)
 	p.who()

@@ -11,7 +11,8 @@ import (
 	"apfsim/document"
 	"apfsim/experiment"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports"
+	"apfsim/reports/junit"
+	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
 
@@ -19,7 +20,7 @@ import (
 type gate struct {
 	fingerprints map[string]string // expected of runs that have not ended yet, by their names
 	junitFile    string            // "" for none
-	junit        *reports.JUnit
+	junit        *junit.Report
 	passed       bool
 }
 
@@ -29,7 +30,7 @@ func newGate(flags *runFlags, loaded []*scenario.Scenario) (*gate, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	return &gate{fingerprints: expected, junitFile: flags.junit, junit: reports.NewJUnit(), passed: true}, nil
+	return &gate{fingerprints: expected, junitFile: flags.junit, junit: junit.New(), passed: true}, nil
 }
 
 var fingerprintText = regexp.MustCompile(`^[0-9a-f]{16}$`)
@@ -69,7 +70,7 @@ func expectedFingerprints(texts []string, loaded []*scenario.Scenario) (map[stri
 }
 
 // pass judges a run that has come to its end.
-func (g *gate) pass(s *reports.Summary, stderr io.Writer) {
+func (g *gate) pass(s *result.Summary, stderr io.Writer) {
 	want := g.fingerprints[s.Name]
 	delete(g.fingerprints, s.Name)
 	if want != "" && want != s.Fingerprint {

@@ -13,10 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"apfsim/reports"
-	"apfsim/scenarios"
-
 	"github.com/rogpeppe/go-internal/diff"
+
+	"apfsim/reports/result"
+	"apfsim/reports/statistics"
+	"apfsim/scenarios"
 )
 
 // Every scenario of the library runs, its thresholds hold, and what came of it is what came
@@ -33,7 +34,7 @@ func TestLibrary(t *testing.T) {
 			}
 			file, got := filepath.Join(golden, name+".txt"), ""
 			for d := json.NewDecoder(&stdout); d.More(); { // a file may hold several scenarios
-				var s reports.Summary
+				var s result.Summary
 				if err := d.Decode(&s); err != nil {
 					t.Fatal(err)
 				}
@@ -73,13 +74,13 @@ var tagsOfStatistic = regexp.MustCompile(`\{.*\}`)
 
 // keyFigures returns the fingerprint, the thresholds' values and the key statistics but for
 // those that are 0, one a line.
-func keyFigures(s *reports.Summary) string {
+func keyFigures(s *result.Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nfingerprint %s\n", s.Name, s.Fingerprint)
 	for _, v := range s.Thresholds {
 		fmt.Fprintf(&b, "%s: %s: %s\n", v.Metric, v.Expression, figure(*v.Value, v.Unit))
 	}
-	for _, st := range reports.Statistics(s) {
+	for _, st := range statistics.All(s) {
 		key := slices.Contains(keyStatistics, tagsOfStatistic.ReplaceAllString(st.Name, ""))
 		if key && st.Value != 0 && !st.OfFlow() && !strings.Contains(st.Name, "{flowSchema:") {
 			fmt.Fprintln(&b, st.Name, figure(st.Value, st.Unit))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"apfsim/core/config"
 	"apfsim/core/estimate"
 	"apfsim/core/rules"
@@ -17,11 +19,9 @@ import (
 	"apfsim/experiment"
 	"apfsim/lint"
 	"apfsim/lint/metrics"
-	"apfsim/reports"
+	"apfsim/reports/format"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
-
-	"github.com/spf13/cobra"
 )
 
 // lintFlags are the flags of config lint.
@@ -112,7 +112,7 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	findings := append(lint.Invalid(mistakes), lint.Check(in)...)
 	lint.Sort(findings)
 	if flags.format == "json" {
-		err = reports.WriteJSON(cmd.OutOrStdout(), toJSON(findings))
+		err = format.WriteJSON(cmd.OutOrStdout(), toJSON(findings))
 	} else {
 		err = writeFindings(cmd.OutOrStdout(), findings, in.Objects)
 	}

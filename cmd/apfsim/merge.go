@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"apfsim/reports"
-
 	"github.com/spf13/cobra"
+
+	"apfsim/experiment/output"
+	"apfsim/reports/sweep"
 )
 
 func newMerge() *cobra.Command {
@@ -29,7 +30,7 @@ several of them and not the same.`,
 			}
 			steps := newSteps(cmd.ErrOrStderr(), quiet)
 			defer steps.clear()
-			s, err := reports.ReadParts(args, steps.of("runs checked"))
+			s, err := output.ReadParts(args, steps.of("runs checked"))
 			if err != nil {
 				return invalid(err)
 			}
@@ -38,10 +39,10 @@ several of them and not the same.`,
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var t *reports.SweepTables
-			err = s.Merge(ctx, args, out, steps.of("runs merged"))
+			var t *sweep.SweepTables
+			err = output.Merge(s, ctx, args, out, steps.of("runs merged"))
 			if err == nil {
-				t, err = s.Finish(ctx, out, steps.of("runs tabulated"))
+				t, err = output.Finish(s, ctx, out, steps.of("runs tabulated"))
 			}
 			steps.clear()
 			switch {

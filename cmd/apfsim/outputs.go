@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"apfsim/experiment"
-	"apfsim/reports"
-	"apfsim/sim/scenario"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"apfsim/experiment"
+	"apfsim/experiment/output"
+	"apfsim/sim/scenario"
 )
 
 // outputFlags are the flags of what a run makes beside its results, for other programs.
@@ -33,14 +33,14 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.dumpAt, "dump-at", nil, "with -o, also write the API server's debug dumps as of `TIME` of the run, as 30s; may be repeated")
 	flags.StringVar(&f.events, "events", "", "write what happens in one run within --events-window to `FILE`, for Perfetto")
 	flags.StringVar(&f.window, "events-window", "", "`FROM:TO`: the part of the run that --events shows, as 10s:12s")
-	flags.StringVar(&f.epoch, "epoch", reports.Epoch.Format(time.RFC3339), "`TIME` of day at which runs begin, in metrics and dumps")
+	flags.StringVar(&f.epoch, "epoch", output.Epoch.Format(time.RFC3339), "`TIME` of day at which runs begin, in metrics and dumps")
 }
 
 // check says what is wrong with the flags by themselves.
 func (f *outputFlags) check(cmd *cobra.Command, out string) (err error) {
 	flags := cmd.Flags()
 	if f.start, err = time.Parse(time.RFC3339, f.epoch); err != nil {
-		return fmt.Errorf("--epoch: %q: want a time such as %s", f.epoch, reports.Epoch.Format(time.RFC3339))
+		return fmt.Errorf("--epoch: %q: want a time such as %s", f.epoch, output.Epoch.Format(time.RFC3339))
 	}
 	if f.start.Year() < 1970 || f.start.Year() >= 2200 {
 		return fmt.Errorf("--epoch: %s: want a year from 1970 to 2199", f.epoch)

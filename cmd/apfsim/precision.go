@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"apfsim/experiment"
-	"apfsim/reports"
-	"apfsim/sim/scenario"
-
 	"github.com/spf13/cobra"
+
+	"apfsim/experiment"
+	"apfsim/reports/replicate"
+	"apfsim/reports/statistics"
+	"apfsim/sim/scenario"
 )
 
 // precision is how narrow the intervals of some statistics are to become.
@@ -48,7 +49,7 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 		return fmt.Errorf("--precision: %q: want a share of the mean between 0 and 100 %%, as 2%%", p.share)
 	}
 	p.Wanted = wanted
-	switch least := reports.LeastForPrecision; {
+	switch least := replicate.LeastForPrecision; {
 	case cmd.Flags().Changed("replications") && flags.replications < least:
 		return fmt.Errorf("--replications: %d: want at least %d with --precision", flags.replications, least)
 	case flags.requests || len(flags.dumpAt) > 0:
@@ -61,7 +62,7 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 func (p *precision) fit(loaded []*scenario.Scenario) error {
 	for _, name := range p.Of {
 		for _, sc := range loaded {
-			if err := reports.CheckStatistic(name, sc); err != nil {
+			if err := statistics.Check(name, sc); err != nil {
 				return fmt.Errorf("--of: %w", err)
 			}
 		}

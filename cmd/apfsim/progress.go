@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"apfsim/experiment"
-	"apfsim/reports"
-	"apfsim/sim/scenario"
-
 	"github.com/schollz/progressbar/v3"
+
+	"apfsim/experiment"
+	"apfsim/reports/format"
+	"apfsim/sim/scenario"
 )
 
 // progress shows on a terminal how far all runs are: the time simulated, events per second,
@@ -153,7 +153,7 @@ func newSteps(w io.Writer, quiet bool) *steps {
 
 // of returns the progress of the next part: so many of what, or, if that is "", how much time
 // is left.
-func (s *steps) of(what string) reports.Progress {
+func (s *steps) of(what string) format.Progress {
 	began := time.Now()
 	return func(done, all int) {
 		now := time.Now()

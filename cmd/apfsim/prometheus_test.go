@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"apfsim/reports"
+	"apfsim/experiment/output"
+	"apfsim/reports/result"
 )
 
 // prometheus is a Prometheus server of its own, with the samples of an OpenMetrics file.
@@ -99,7 +100,7 @@ func TestPrometheusSaysWhatTheSummarySays(t *testing.T) {
 	if status := p.wait(t); status != statusDone && status != statusThreshold {
 		t.Fatalf("exit status %d\n%s", status, &p.err)
 	}
-	var summary reports.Summary
+	var summary result.Summary
 	text, err := os.ReadFile(filepath.Join(dir, "out", "elephants-and-mice", "summary.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func TestPrometheusSaysWhatTheSummarySays(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := startPrometheus(t, dir, "metrics.om")
-	end := reports.Epoch.Add(time.Duration(summary.DurationNs))
+	end := output.Epoch.Add(time.Duration(summary.DurationNs))
 	query := func(expression string) map[string]float64 {
 		return server.query(t, end, "priority_level", strings.ReplaceAll(expression, "APF", "apiserver_flowcontrol"))
 	}

@@ -10,16 +10,18 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
 	"apfsim/document/yaml"
 	"apfsim/experiment"
+	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports"
+	"apfsim/reports/format"
+	"apfsim/reports/text"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
-
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 type runFlags struct {
@@ -244,7 +246,7 @@ func (p *printer) print(runs *experiment.Group) error {
 		p.done(run.Summary.Name, p.flags.precision.Wanted == 0)
 		p.gate.pass(run.Summary, p.stderr)
 		if !several {
-			p.show(run.Summary, func(w io.Writer, o reports.TextOptions) error { return reports.WriteText(w, run.Summary, o) })
+			p.show(run.Summary, func(w io.Writer, o format.TextOptions) error { return text.WriteRun(w, run.Summary, o) })
 		}
 	}
 	if !several {
@@ -252,34 +254,34 @@ func (p *printer) print(runs *experiment.Group) error {
 	}
 	of := runs.Together.Replications()
 	if p.flags.out != "" {
-		if err := reports.WriteReplications(p.flags.out, of, p.inputs); err != nil {
+		if err := output.WriteReplications(p.flags.out, of, p.inputs); err != nil {
 			return fmt.Errorf("%s: %w", of.Name, err)
 		}
 	}
 	p.done(of.Name, true)
-	p.show(of, func(w io.Writer, o reports.TextOptions) error { return of.WriteText(w, o) })
+	p.show(of, func(w io.Writer, o format.TextOptions) error { return text.WriteReplications(of, w, o) })
 	return nil
 }
 
 // done says where the results are.
 func (p *printer) done(name string, written bool) {
 	if p.flags.out != "" && written {
-		fmt.Fprintf(p.stderr, "apfsim: results of %s are in %s\n", name, reports.Folder(p.flags.out, name))
+		fmt.Fprintf(p.stderr, "apfsim: results of %s are in %s\n", name, output.Folder(p.flags.out, name))
 	}
 }
 
 // show prints what came of the runs, v, which text writes for people.
-func (p *printer) show(v any, text func(io.Writer, reports.TextOptions) error) {
+func (p *printer) show(v any, text func(io.Writer, format.TextOptions) error) {
 	if p.closed == nil {
 		p.closed = show(p.stdout, v, text, p.flags.format, p.flags.noColor)
 	}
 }
 
 // show writes v in the format, which is text, json or yaml.
-func show(w io.Writer, v any, text func(io.Writer, reports.TextOptions) error, format string, noColor bool) error {
-	switch format {
+func show(w io.Writer, v any, text func(io.Writer, format.TextOptions) error, as string, noColor bool) error {
+	switch as {
 	case "json":
-		return reports.WriteJSON(w, v)
+		return format.WriteJSON(w, v)
 	case "yaml":
 		text, err := yaml.Marshal(v)
 		if err != nil {
@@ -296,8 +298,8 @@ func show(w io.Writer, v any, text func(io.Writer, reports.TextOptions) error, f
 }
 
 // textOptions returns those that suit the terminal, if there is one.
-func textOptions(w io.Writer, noColor bool) reports.TextOptions {
-	options := reports.TextOptions{Colour: !noColor && os.Getenv("NO_COLOR") == ""}
+func textOptions(w io.Writer, noColor bool) format.TextOptions {
+	options := format.TextOptions{Colour: !noColor && os.Getenv("NO_COLOR") == ""}
 	if width, ok := terminalWidth(w); ok {
 		options.Width = min(max(width, 80), 140)
 	} else {

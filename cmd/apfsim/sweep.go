@@ -8,14 +8,18 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"apfsim/experiment"
+	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports"
+	"apfsim/reports/charts"
+	"apfsim/reports/format"
+	"apfsim/reports/sweep"
+	"apfsim/reports/text"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
-
-	"github.com/spf13/cobra"
 )
 
 type sweepFlags struct {
@@ -142,7 +146,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: shard %s is in %s: %d of %d runs; 'apfsim merge' puts the shards together\n", flags.shard, flags.out, part.Runs(s), s.Runs())
 		return nil
 	}
-	tables, err := s.Finish(ctx, flags.out, steps.of("runs tabulated"))
+	tables, err := output.Finish(s, ctx, flags.out, steps.of("runs tabulated"))
 	steps.clear()
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -163,31 +167,31 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 	if f.replications > 0 {
 		s.Replications = f.replications
 	}
-	if s.Replications > reports.MostSweepRuns/s.Points() {
-		return fmt.Errorf("--replications: %d: at each point, that makes more than %d runs; want fewer", s.Replications, reports.MostSweepRuns)
+	if s.Replications > sweep.MostSweepRuns/s.Points() {
+		return fmt.Errorf("--replications: %d: at each point, that makes more than %d runs; want fewer", s.Replications, sweep.MostSweepRuns)
 	}
 	return s.SetCharts(f.charts, g.Points)
 }
 
 // begin makes dir the folder of a sweep.
-func begin(s *reports.Sweep, dir string) error {
+func begin(s *sweep.Sweep, dir string) error {
 	var made atomicfile.Set // the sweep stays in it
 	if err := makeFolder(&made, "--out: ", dir); err != nil {
 		return err
 	}
-	err := s.Begin(dir)
-	if errors.Is(err, reports.ErrOtherSweep) {
+	err := output.Begin(s, dir)
+	if errors.Is(err, sweep.ErrOtherSweep) {
 		err = invalid(fmt.Errorf("--out: %w", err))
 	}
 	return err
 }
 
 // showTables says where the tables of a sweep are, and prints what is shown of them.
-func showTables(cmd *cobra.Command, t *reports.SweepTables, dir string, mono bool) error {
+func showTables(cmd *cobra.Command, t *sweep.SweepTables, dir string, mono bool) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: results of %s are in %s\n", t.Scenario, dir)
-	for _, w := range t.Warnings() {
+	for _, w := range charts.SweepWarnings(t) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
 	out := cmd.OutOrStdout()
-	return show(out, nil, func(w io.Writer, o reports.TextOptions) error { return t.WriteText(w, o) }, "text", mono)
+	return show(out, nil, func(w io.Writer, o format.TextOptions) error { return text.WriteSweep(t, w, o) }, "text", mono)
 }

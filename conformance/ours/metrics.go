@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"apfsim/conformance/trial"
-	"apfsim/reports"
+	"apfsim/experiment/output"
+	"apfsim/reports/openmetrics"
 	"apfsim/sim"
 	"apfsim/sim/quantity"
 )
@@ -24,7 +25,7 @@ func Metrics(t *trial.Trial, intervalNs int64) (map[int64]map[string]float64, er
 	}
 	sc.Spec.Duration = quantity.Duration(t.SamplesNs[len(t.SamplesNs)-1])
 	run := sim.New(sc)
-	m := reports.NewOpenMetrics(sc, run.Server, reports.Epoch, intervalNs)
+	m := openmetrics.New(sc, run.Server, output.Epoch, intervalNs)
 	run.Server.Observe(m)
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func Metrics(t *trial.Trial, intervalNs int64) (map[int64]map[string]float64, er
 		if err != nil {
 			return nil, err
 		}
-		ms := int64(math.Round(1000 * (seconds - float64(reports.Epoch.Unix()))))
+		ms := int64(math.Round(1000 * (seconds - float64(output.Epoch.Unix()))))
 		if samples[ms] == nil {
 			samples[ms] = map[string]float64{}
 		}

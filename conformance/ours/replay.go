@@ -10,7 +10,7 @@ import (
 
 	"apfsim/conformance/trial"
 	"apfsim/core/config"
-	"apfsim/reports"
+	"apfsim/reports/requestlog"
 	"apfsim/sim"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
@@ -31,7 +31,7 @@ func ReplayInPhase(t *trial.Trial, phaseNs int64) (trial.Result, error) {
 	sc.Spec.Servers.AdjustmentPhase.After = quantity.Duration(phaseNs)
 	run := sim.New(sc)
 	var log bytes.Buffer
-	lines := reports.NewRequestLog(&log, sc)
+	lines := requestlog.New(&log, sc)
 	run.Server.Observe(lines)
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return trial.Result{}, err

@@ -6,8 +6,11 @@ import (
 	"os"
 	"time"
 
+	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports"
+	"apfsim/reports/collect"
+	"apfsim/reports/fingerprint"
+	"apfsim/reports/result"
 	"apfsim/sim"
 )
 
@@ -35,16 +38,16 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 		return m, err
 	}
 	run := sim.New(sc)
-	interval := reports.Interval(int64(sc.Spec.Duration))
-	collector := reports.NewCollector(sc, run.Server, interval)
+	interval := result.Interval(int64(sc.Spec.Duration))
+	collector := collect.New(sc, run.Server, interval)
 	run.Server.Observe(collector)
-	fingerprint := reports.NewFingerprint(run.Server)
+	fingerprint := fingerprint.New(run.Server)
 	run.Server.Observe(fingerprint)
 	var files atomicfile.Set
 	defer files.Discard()
-	var log reports.Output
+	var log output.Output
 	if logDir != "" {
-		if log, err = reports.CreateRequestLog(&files, logDir, sc); err != nil {
+		if log, err = output.CreateRequestLog(&files, logDir, sc); err != nil {
 			return m, err
 		}
 		defer log.Discard()

@@ -18,9 +18,9 @@ import (
 //   - if the load is below 1 and nothing is rejected, the mean wait is that of M/M/c (Erlang C),
 //     because the order in which similar requests are served does not change the mean;
 //   - the results with a request log are the same as without.
-func check(r *regime, l load, results []*result) error {
+func check(r *regime, l load, results []*peerResult) error {
 	var implausible []error
-	report := func(s *result, format string, args ...any) {
+	report := func(s *peerResult, format string, args ...any) {
 		implausible = append(implausible, fmt.Errorf("%s: %s: %s", r.name, s.peer.name, fmt.Sprintf(format, args...)))
 	}
 	oneLevel := l.queuing.Queues > 0

@@ -180,10 +180,10 @@ func bench(ctx context.Context, stdout, stderr io.Writer, o *options) error {
 		if err != nil {
 			return err
 		}
-		var results []*result
+		var results []*peerResult
 		for _, p := range present {
 			if strings.Contains(p.regimes, r.name) {
-				results = append(results, &result{peer: p})
+				results = append(results, &peerResult{peer: p})
 			}
 		}
 		for _, s := range results {
@@ -225,7 +225,7 @@ func inChild(ctx context.Context, p *peer, r *regime, requests int) (m measureme
 	if err != nil {
 		return m, err
 	}
-	out, err := output(exec.CommandContext(ctx, self, childCommand, p.name, r.name, strconv.Itoa(requests), python))
+	out, err := runOutput(exec.CommandContext(ctx, self, childCommand, p.name, r.name, strconv.Itoa(requests), python))
 	if err == nil {
 		err = json.Unmarshal(out, &m)
 	}
@@ -257,8 +257,8 @@ func child(stdout io.Writer, args []string) error {
 	return json.NewEncoder(stdout).Encode(m)
 }
 
-// output runs a command and returns its standard output. An error includes its standard error.
-func output(c *exec.Cmd) ([]byte, error) {
+// runOutput runs a command and returns its standard output. An error includes its standard error.
+func runOutput(c *exec.Cmd) ([]byte, error) {
 	out, err := c.Output()
 	if failed := new(exec.ExitError); errors.As(err, &failed) && len(failed.Stderr) > 0 {
 		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(failed.Stderr)))

@@ -120,7 +120,7 @@ func simpyVersion(ctx context.Context) (string, error) {
 // runSimPy measures an M/M/c queue with the arrival rate, the service time and the seats of the
 // regime.
 func runSimPy(_ *regime, l load, requests int) (m measurement, err error) {
-	out, err := output(exec.Command(python, "-c", simpyScript, fmt.Sprint(l.rate()), fmt.Sprint(l.groups[0].serviceNs/1e9),
+	out, err := runOutput(exec.Command(python, "-c", simpyScript, fmt.Sprint(l.rate()), fmt.Sprint(l.groups[0].serviceNs/1e9),
 		strconv.Itoa(l.seats), strconv.Itoa(requests), strconv.FormatUint(l.seed, 10)))
 	if err != nil {
 		return m, err

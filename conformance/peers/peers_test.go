@@ -24,13 +24,13 @@ func short() *regime {
 }
 
 // measureAll measures every peer in a number of rounds.
-func measureAll(t *testing.T, r *regime, rounds, requests int) (load, []*result) {
+func measureAll(t *testing.T, r *regime, rounds, requests int) (load, []*peerResult) {
 	t.Helper()
 	l, err := r.load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var results []*result
+	var results []*peerResult
 	for i := range peers {
 		p := &peers[i]
 		if !strings.Contains(p.regimes, r.name) {
@@ -42,7 +42,7 @@ func measureAll(t *testing.T, r *regime, rounds, requests int) (load, []*result)
 				continue
 			}
 		}
-		s := &result{peer: p}
+		s := &peerResult{peer: p}
 		for range rounds {
 			m, err := p.measure(r, requests)
 			if err != nil {
@@ -86,8 +86,8 @@ func TestManyClients(t *testing.T) {
 // TestCheck changes plausible results in one way at a time, so that check must find it.
 func TestCheck(t *testing.T) {
 	r := short()
-	falsify := func(name string, act func(m *measurement)) func([]*result) {
-		return func(results []*result) {
+	falsify := func(name string, act func(m *measurement)) func([]*peerResult) {
+		return func(results []*peerResult) {
 			for i := range named(results, name).rounds {
 				act(&named(results, name).rounds[i])
 			}
@@ -95,10 +95,10 @@ func TestCheck(t *testing.T) {
 	}
 	l, results := measureAll(t, r, 2, 10_000)
 	for _, test := range []struct {
-		falsify func([]*result)
+		falsify func([]*peerResult)
 		want    string
 	}{
-		{func(s []*result) { s[0].rounds[1].Completed++ }, "round 2 has the result"},
+		{func(s []*peerResult) { s[0].rounds[1].Completed++ }, "round 2 has the result"},
 		{falsify(peerBare, func(m *measurement) { m.Completed -= 10 }), "requests arrived, but"},
 		{falsify(peerBare, func(m *measurement) { m.Completed--; m.Waiting++ }), "requests waited"},
 		{falsify(peerApfsim, func(m *measurement) { m.SimulatedNs *= 2 }), "requests per second arrived"},
@@ -108,7 +108,7 @@ func TestCheck(t *testing.T) {
 		{falsify(peerUpstream, func(m *measurement) { m.Waiting += m.Rejected; m.Rejected = 0 }), "requests are waiting"},
 		{falsify(peerLogging, func(m *measurement) { m.MeanWaitNs++ }), "without the log"},
 	} {
-		var copies []*result
+		var copies []*peerResult
 		for _, s := range results {
 			c := *s
 			c.rounds = append([]measurement(nil), s.rounds...)
@@ -148,14 +148,14 @@ func TestChild(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	of := func(name string, queues bool, ns ...int64) *result {
-		s := &result{peer: &peer{name: name, seats: queues, queues: queues}, setUpNs: 1_500_000}
+	of := func(name string, queues bool, ns ...int64) *peerResult {
+		s := &peerResult{peer: &peer{name: name, seats: queues, queues: queues}, setUpNs: 1_500_000}
 		for _, ns := range ns {
 			s.rounds = append(s.rounds, measurement{Arrived: 1000, Completed: 750, Rejected: 250, MeanWaitNs: 2e6, ElapsedNs: 1000 * ns, PeakBytes: 8e6})
 		}
 		return s
 	}
-	results := []*result{
+	results := []*peerResult{
 		of(peerUpstream, true, 30_000, 10_000, 20_000),
 		of(peerBare, false, 100, 100, 100),
 		of(peerApfsim, true, 400, 500, 600),

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// result holds the measurements of a peer in a regime, one for each round.
-type result struct {
+// peerResult holds the measurements of a peer in a regime, one for each round.
+type peerResult struct {
 	peer    *peer
 	setUpNs int64
 	rounds  []measurement
@@ -16,7 +16,7 @@ type result struct {
 
 // median returns the median of a value over the rounds. For an even number of rounds it is the
 // mean of the two values in the middle.
-func (s *result) median(value func(*measurement) float64) float64 {
+func (s *peerResult) median(value func(*measurement) float64) float64 {
 	var values []float64
 	for i := range s.rounds {
 		values = append(values, value(&s.rounds[i]))
@@ -26,12 +26,12 @@ func (s *result) median(value func(*measurement) float64) float64 {
 }
 
 // nsPerRequest returns the median time for a request.
-func (s *result) nsPerRequest() float64 {
+func (s *peerResult) nsPerRequest() float64 {
 	return s.median(func(m *measurement) float64 { return float64(m.ElapsedNs) / float64(m.Arrived) })
 }
 
 // spread returns the difference between the slowest and the fastest round, divided by the median.
-func (s *result) spread() float64 {
+func (s *peerResult) spread() float64 {
 	least, most := s.rounds[0].ElapsedNs, s.rounds[0].ElapsedNs
 	for _, m := range s.rounds {
 		least, most = min(least, m.ElapsedNs), max(most, m.ElapsedNs)
@@ -40,7 +40,7 @@ func (s *result) spread() float64 {
 }
 
 // named returns the result of a peer, or nil if the peer was not measured.
-func named(results []*result, name string) *result {
+func named(results []*peerResult, name string) *peerResult {
 	for _, s := range results {
 		if s.peer.name == name {
 			return s
@@ -50,7 +50,7 @@ func named(results []*result, name string) *result {
 }
 
 // write prints a table with the results in a regime.
-func write(w io.Writer, r *regime, results []*result, markdown bool) error {
+func write(w io.Writer, r *regime, results []*peerResult, markdown bool) error {
 	rows := [][]string{{"", "requests", "requests/s", "ns/request", "spread", "vs upstream", "vs bare", "vs apfsim",
 		"set-up", "memory", "rejected", "mean wait"}}
 	upstream, bare, apfsim := named(results, peerUpstream), named(results, peerBare), named(results, peerApfsim)

@@ -1,0 +1,29 @@
+package output
+
+import (
+	"io"
+
+	"apfsim/reports/compare"
+	"apfsim/reports/csvfile"
+	"apfsim/reports/format"
+	"apfsim/reports/text"
+)
+
+// CompareFormats are the formats in which Comparison.Write can write.
+var CompareFormats = []string{"text", "markdown", "json", "csv"}
+
+// WriteFormat writes the comparison in one of CompareFormats; all says whether to list what has
+// not changed, too, which json and csv always do.
+func WriteFormat(c *compare.Comparison, w io.Writer, as string, all bool, options format.TextOptions) error {
+	switch as {
+	case "text":
+		return text.WriteComparison(c, w, all, options)
+	case "markdown":
+		return text.WriteMarkdown(c, w, all)
+	case "json":
+		return format.WriteJSON(w, c)
+	case "csv":
+		return csvfile.WriteComparison(c, w)
+	}
+	panic("reports: no format " + as)
+}

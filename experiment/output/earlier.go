@@ -1,0 +1,148 @@
+package output
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/dumps"
+	"apfsim/reports/files"
+	"apfsim/reports/result"
+)
+
+// earlierFiles returns the files that an earlier run of the scenario called name has left in its
+// folder, as far as that is certain. It takes a summary or replications of that scenario, as apfsim
+// writes them, to say that there was a run; and of the files that are there, only those that such a
+// run writes are its: by the names of the summary's priority levels, and the request log and the
+// dumps, of which the summary says nothing, by what is in them.
+func earlierFiles(folder, name string) []string {
+	var names []string
+	for _, s := range readEarlier(folder, SummaryFile, name) {
+		names = append(names, SummaryFile, SeriesFile, ReportFile)
+		for _, chart := range s.ChartNames() {
+			names = append(names, filepath.Join(ChartsFolder, chart+".svg"), filepath.Join(ChartsFolder, chart+".png"))
+		}
+		if s.hasLog(filepath.Join(folder, RequestsFile)) {
+			names = append(names, RequestsFile)
+		}
+		names = append(names, s.dumps(folder)...)
+	}
+	if len(readEarlier(folder, ReplicationsFile, name)) > 0 {
+		names = append(names, ReplicationsFile, ReplicationsTable, ReportFile)
+	}
+	slices.Sort(names)
+	var found []string
+	for _, name := range slices.Compact(names) {
+		path := filepath.Join(folder, name)
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// EarlierRun is what summary.json and replications.json say of the files beside them.
+type EarlierRun struct {
+	SchemaVersion  string
+	Name           string
+	DurationNs     int64
+	Workloads      []struct{ Name string }
+	PriorityLevels []struct{ Name string }
+}
+
+// readEarlier reads the file called base, and those under whose temporary names a run that was killed
+// has left it while its files took their places.
+func readEarlier(folder, base, name string) (all []EarlierRun) {
+	paths := append(atomicfile.Unfinished(folder, base), filepath.Join(folder, base))
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var r EarlierRun
+		if err := json.Unmarshal(text, &r); err == nil && r.SchemaVersion == result.SchemaVersion && r.Name == name {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// ChartNames returns the names of the charts that a run may have, without ending.
+func (r *EarlierRun) ChartNames() []string {
+	names := []string{"wait", "wait-over-time", "seats", "requests"}
+	for _, l := range r.PriorityLevels {
+		names = append(names, "queues-"+files.Name(l.Name), "service-"+files.Name(l.Name))
+	}
+	return names
+}
+
+// hasLog says whether a file begins as the log of a request of one of the run's workloads.
+func (r *EarlierRun) hasLog(path string) bool {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	var first struct {
+		ID                         *int64
+		Workload, Outcome, Verb    string
+		ArrivalNs, Client, Attempt *int64
+	}
+	if line, ok := firstLine(path); !ok || json.Unmarshal(line, &first) != nil {
+		return false
+	}
+	return first.ID != nil && first.ArrivalNs != nil && first.Client != nil && first.Attempt != nil && first.Outcome != "" &&
+		slices.ContainsFunc(r.Workloads, func(w struct{ Name string }) bool { return w.Name == first.Workload })
+}
+
+// dumps returns the names of the dumps of the run: at a time of it, and in the columns of dumps.
+func (r *EarlierRun) dumps(folder string) (names []string) {
+	moments, _ := os.ReadDir(filepath.Join(folder, dumps.Folder))
+	for _, moment := range moments {
+		at, err := time.ParseDuration(moment.Name())
+		if err != nil || at.String() != moment.Name() || at < 0 || int64(at) > r.DurationNs {
+			continue
+		}
+		for _, d := range dumps.DumpKinds {
+			name := filepath.Join(dumps.Folder, moment.Name(), d.Name+".csv")
+			if line, ok := firstLine(filepath.Join(folder, name)); ok && slices.Equal(splitColumns(line), d.Columns) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func splitColumns(line []byte) []string {
+	columns := strings.Split(string(line), ",")
+	for i := range columns {
+		columns[i] = strings.TrimSpace(columns[i])
+	}
+	return columns
+}
+
+// firstLine returns the first line of a file, if it has one of a reasonable length.
+func firstLine(path string) (line []byte, ok bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(io.LimitReader(f, 1<<20))
+	lines.Buffer(nil, 1<<20)
+	ok = lines.Scan()
+	return lines.Bytes(), ok
+}
+
+// isOneOf says whether a file is one of some others, by whatever path.
+func isOneOf(path string, others []string) bool {
+	info, err := os.Stat(path)
+	return err == nil && slices.ContainsFunc(others, func(other string) bool {
+		o, err := os.Stat(other)
+		return err == nil && os.SameFile(info, o)
+	})
+}

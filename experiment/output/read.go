@@ -1,0 +1,105 @@
+package output
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"apfsim/reports/collect"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// ErrNoResults is why a folder cannot be compared.
+var ErrNoResults = errors.New("there are no results")
+
+// ReadResults reads what an earlier command has left in the folder of a scenario: its
+// replications or, of a single run, the summary.
+func ReadResults(folder string) (*replicate.Replications, error) {
+	path := filepath.Join(folder, ReplicationsFile)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		var r replicate.Replications
+		if err = decodeResults(text, &r, &r.SchemaVersion); err == nil {
+			err = checkReplications(&r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return &r, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		path = filepath.Join(folder, SummaryFile)
+		text, err = os.ReadFile(path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w: neither %s nor %s%s", folder, ErrNoResults, ReplicationsFile, SummaryFile, foldersWithResults(folder))
+	case err != nil:
+		return nil, err
+	}
+	var s result.Summary
+	if err := decodeResults(text, &s, &s.SchemaVersion); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	all := replicate.NewReplicator(s.Name, 0, nil)
+	all.Add(&collect.Replication{Summary: &s})
+	r := all.Replications()
+	if err := checkReplications(r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+func decodeResults(text []byte, into any, version *string) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("is not what apfsim writes: %w", err)
+	}
+	if *version != result.SchemaVersion {
+		return fmt.Errorf("schemaVersion %q: want %q", *version, result.SchemaVersion)
+	}
+	return nil
+}
+
+// checkReplications says what is wrong with replications that come from a file.
+func checkReplications(r *replicate.Replications) error {
+	if len(r.Seeds) == 0 {
+		return errors.New("seeds: is empty; want one for each run")
+	}
+	if r.DurationNs <= 0 {
+		return fmt.Errorf("durationNs: %d: want more than 0", r.DurationNs)
+	}
+	for i := range r.Statistics {
+		e := &r.Statistics[i]
+		if _, err := metric.ParseName(e.Name); err != nil {
+			return fmt.Errorf("statistics[%d].name: %w", i, err)
+		}
+		if len(e.Values) != len(r.Seeds) {
+			return fmt.Errorf("statistics[%d].values: there are %d for %d seeds", i, len(e.Values), len(r.Seeds))
+		}
+	}
+	return nil
+}
+
+// foldersWithResults proposes the folders below one that does not have results itself.
+func foldersWithResults(folder string) string {
+	var found []string
+	for _, name := range []string{ReplicationsFile, SummaryFile} {
+		some, _ := fs.Glob(os.DirFS(folder), "*/"+name)
+		for _, s := range some {
+			found = append(found, filepath.Join(folder, strings.TrimSuffix(s, "/"+name)))
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return "; want the folder of a scenario below the one that 'apfsim run -o' was given"
+	case len(found) > 3:
+		found = append(found[:3], "...")
+	}
+	return "; there are some in " + strings.Join(found, ", ")
+}

@@ -1,0 +1,268 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/charts"
+	"apfsim/reports/files"
+	"apfsim/reports/format"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/reports/statistics"
+	"apfsim/reports/sweep"
+	"apfsim/sim/metric"
+)
+
+// ReadSweep reads what the sweep in a folder consists of. The error is fs.ErrNotExist if
+// there is none.
+func ReadSweep(dir string) (*sweep.Sweep, error) {
+	path := filepath.Join(dir, sweep.SweepFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var s sweep.Sweep
+	if err := decodeResults(text, &s, &s.SchemaVersion); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := CheckSweep(&s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &s, nil
+}
+
+// CheckSweep says what is wrong with a sweep that comes from a file.
+func CheckSweep(s *sweep.Sweep) error {
+	points := 1
+	for i := range s.Parameters {
+		n := len(s.Parameters[i].Values)
+		if n == 0 || n > sweep.MostSweepRuns/points {
+			return fmt.Errorf("parameters[%d].values: there are %d; want at least one, and %d points at most", i, n, sweep.MostSweepRuns)
+		}
+		points *= n
+	}
+	if s.Replications < 1 || s.Replications > sweep.MostSweepRuns/points {
+		return fmt.Errorf("replications: %d: want from 1 to %d, for %d %s", s.Replications, sweep.MostSweepRuns/points, points, format.Plural(points, "point"))
+	}
+	for i, name := range s.Charts {
+		if _, err := metric.ParseName(name); err != nil {
+			return fmt.Errorf("charts[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// Begin makes dir the folder of the sweep, unless it is that of another one. One that was
+// interrupted goes on; what it shows may be chosen anew.
+func Begin(s *sweep.Sweep, dir string) error {
+	there, err := ReadSweep(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		if different := s.Differences(there, dir); len(different) > 0 {
+			return fmt.Errorf("%s: %w: want the arguments that it was begun with, or another folder\n%s",
+				dir, sweep.ErrOtherSweep, strings.Join(different, "\n"))
+		}
+		if slices.Equal(s.Charts, there.Charts) {
+			return nil
+		}
+		if err := removeCharts(there, dir); err != nil {
+			return err
+		}
+	}
+	var list files.List
+	list.Add(sweep.SweepFile, func(w io.Writer) error { return format.WriteJSON(w, s) })
+	return files.WriteFiles(dir, list)
+}
+
+// RunFile returns the name of a run's file.
+func RunFile(s *sweep.Sweep, run int) string {
+	point, seed := s.PointOf(run)
+	return filepath.Join(sweep.RunsFolder, fmt.Sprintf("point-%0*d-seed-%d.csv", len(strconv.Itoa(s.Points())), point+1, seed))
+}
+
+// columns returns those of results.csv, of which each run's file is a part.
+func columns(s *sweep.Sweep) []string {
+	return append(s.Paths(), "seed", "statistic", "value", "unit")
+}
+
+// sumRow is what the last row of a run's file has in place of a statistic: its value is the
+// SHA-256 sum of all above it.
+const sumRow = "sha256"
+
+func SumOfText(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// WriteRun keeps the statistics of a run that is over, whole or not at all.
+func WriteRun(s *sweep.Sweep, dir string, run int, summary *result.Summary) error {
+	var list files.List
+	list.Add(RunFile(s, run), func(w io.Writer) error {
+		var text bytes.Buffer
+		out := csv.NewWriter(&text)
+		out.Write(columns(s))
+		key := s.Key(run)
+		for _, statistic := range statistics.Of(summary, s.Flows) {
+			out.Write(append(slices.Clone(key), statistic.Name, format.AllDigits(&statistic.Value), statistic.Unit))
+		}
+		out.Flush()
+		out.Write(append(slices.Clone(key), sumRow, SumOfText(text.Bytes()), ""))
+		out.Flush()
+		_, err := text.WriteTo(w)
+		return err
+	})
+	return files.WriteFiles(dir, list)
+}
+
+// ReadRun returns the statistics of a run that is over. The error is fs.ErrNotExist if it is not.
+func ReadRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, error) {
+	path := filepath.Join(dir, RunFile(s, run))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseRun(s, text, run)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; remove the file, and sweep again", path, err)
+	}
+	return all, nil
+}
+
+func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, error) {
+	in := csv.NewReader(bytes.NewReader(text))
+	var rows [][]string
+	above := int64(0) // the bytes above the last row
+	for {
+		at := in.InputOffset()
+		row, err := in.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows, above = append(rows, row), at
+	}
+	if len(rows) < 2 || !slices.Equal(rows[0], columns(s)) {
+		return nil, fmt.Errorf("want the columns %s, and rows", strings.Join(columns(s), ","))
+	}
+	key := s.Key(run)
+	if sum := rows[len(rows)-1][len(key):]; sum[0] != sumRow || sum[1] != SumOfText(text[:above]) {
+		return nil, errors.New("has been changed: want as last row the SHA-256 sum of all above")
+	}
+	all := make([]statistics.Statistic, 0, len(rows)-2)
+	for i, row := range rows[1 : len(rows)-1] {
+		if !slices.Equal(row[:len(key)], key) {
+			return nil, fmt.Errorf("line %d: %s: want %s", i+2, strings.Join(row[:len(key)], ","), strings.Join(key, ","))
+		}
+		row = row[len(key):]
+		value, err := strconv.ParseFloat(row[1], 64)
+		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+			return nil, fmt.Errorf("line %d: value %q: want a number", i+2, row[1])
+		}
+		all = append(all, statistics.Statistic{Name: row[0], Value: value, Unit: row[2]})
+	}
+	return all, nil
+}
+
+// Finish writes the tables and charts of a sweep whose runs are all in dir: results.csv, a
+// row for each run and statistic; summary.csv, a row for each point and statistic, with the
+// 95 % interval of the mean; and a chart of each statistic that is shown. All of them are
+// written, or none.
+func Finish(s *sweep.Sweep, ctx context.Context, dir string, progress format.Progress) (*sweep.SweepTables, error) {
+	var set atomicfile.Set
+	defer set.Discard()
+	results, err := files.CreateOutput(&set, filepath.Join(dir, sweep.SweepResults))
+	if err != nil {
+		return nil, err
+	}
+	summary, err := files.CreateOutput(&set, filepath.Join(dir, sweep.SweepSummary))
+	if err != nil {
+		return nil, err
+	}
+	t := &sweep.SweepTables{Sweep: s}
+	for _, name := range s.Charts {
+		t.Shown = append(t.Shown, sweep.ShownStatistic{Name: name, Points: make([]*replicate.Estimate, s.Points())})
+	}
+	if err := write(t, ctx, dir, csv.NewWriter(results), csv.NewWriter(summary), progress); err != nil {
+		return nil, err
+	}
+	var made files.List
+	for _, c := range charts.OfSweep(t) {
+		addChart(&made, c)
+	}
+	if err := errors.Join(results.Complete(nil), summary.Complete(nil), made.AddTo(&set, dir)); err != nil {
+		return nil, err
+	}
+	return t, set.Commit()
+}
+
+// write reads the runs, point by point, and writes both tables.
+func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summary *csv.Writer, progress format.Progress) error {
+	results.Write(columns(t.Sweep))
+	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
+	for point := range t.Points() {
+		of := replicate.NewReplicator(t.Scenario, 0, nil)
+		for k := range t.Replications {
+			run := point*t.Replications + k
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			progress.Tell(run, t.Runs())
+			all, err := ReadRun(t.Sweep, dir, run)
+			if err != nil {
+				return err
+			}
+			key := t.Key(run)
+			for i := range all {
+				s := &all[i]
+				results.Write(append(slices.Clone(key), s.Name, format.AllDigits(&s.Value), s.Unit))
+			}
+			of.AddValues(all, k)
+		}
+		values := t.Point(point)
+		for _, e := range of.Order {
+			got := replicate.EstimateOf(e.Values)
+			got.Name, got.Unit, got.Values = e.Name, e.Unit, nil
+			summary.Write(append(slices.Clone(values), got.Name, got.Unit, strconv.Itoa(got.N),
+				format.AllDigits(&got.Mean), format.AllDigits(got.StdDev), format.AllDigits(got.Low), format.AllDigits(got.High)))
+			if i := slices.Index(t.Sweep.Charts, got.Name); i >= 0 {
+				t.Shown[i].Points[point] = &got
+			}
+		}
+	}
+	results.Flush()
+	summary.Flush()
+	return errors.Join(results.Error(), summary.Error())
+}
+
+// removeCharts removes the charts that the sweep has drawn in dir.
+func removeCharts(s *sweep.Sweep, dir string) error {
+	for _, name := range s.ChartNames() {
+		for _, ending := range []string{".svg", ".png"} {
+			err := os.Remove(filepath.Join(dir, ChartsFolder, name+ending))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("removing a chart that is not asked for any more: %w", err)
+			}
+		}
+	}
+	return nil
+}

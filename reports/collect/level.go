@@ -1,0 +1,270 @@
+package collect
+
+import (
+	"math/bits"
+
+	"apfsim/core/config"
+	"apfsim/core/queueset"
+	"apfsim/core/seats"
+	"apfsim/reports/fairness"
+	"apfsim/reports/measure"
+	"apfsim/reports/observe"
+	"apfsim/reports/result"
+)
+
+// divide works out the fair shares of a level's flows over the window, in
+// seat-nanoseconds and in the order of its flows, and what follows from them.
+func (l *level) divide() (shares []float64, fair *result.Fairness) {
+	demands, services := make([]float64, len(l.flows)), make([]float64, len(l.flows))
+	total := 0.0
+	for i, f := range l.flows {
+		demands[i], services[i] = f.demand, f.service
+		total += services[i]
+	}
+	shares = l.divider.FairShares(total, demands)
+	index, ok := fairness.Jain(services, shares)
+	if !ok {
+		return shares, nil
+	}
+	fair = &result.Fairness{Jain: index}
+	for i, f := range l.flows {
+		if shares[i] <= 0 {
+			continue
+		}
+		ratio := services[i] / shares[i]
+		fair.MaxMinError = max(fair.MaxMinError, fairness.Abs(services[i]-shares[i])/shares[i])
+		if fair.Flows == 0 || ratio < fair.LeastRatio {
+			fair.LeastRatio, fair.LeastRatioFlow = ratio, f.name
+		}
+		fair.Flows++
+	}
+	return shares, fair
+}
+
+// level is what is followed of one priority level; the one without a name stands for the
+// requests that flow control does not see.
+type level struct {
+	name   string
+	known  bool // to flow control: spec and limits are set
+	there  bool // known, and not removed
+	spec   config.PriorityLevelSpec
+	limits seats.Limits
+
+	// Concurrency limits as they are now, in seats; 0 once removed.
+	limit   int // the current one
+	nominal int
+
+	nominalSinceNs int64 // up to when the nominal limit is integrated
+	limitSteps     []limitStep
+	dispatched     int64 // requests, since the run began
+
+	flows  []*flow // in the order of first appearance
+	byName map[string]*flow
+	active []uint64 // bit by flow: it has had requests in the interval under way
+
+	// By flow: the points in which it was queued, those of the warm-up left out. They are not in the
+	// flow, as no event needs them.
+	queuedIn []measure.Bitset
+
+	fromNs       int64 // beginning of the window
+	sinceNs      int64 // up to when the integrals are complete
+	seatsInUse   int
+	seatsWaiting int
+	waiting      int
+	executing    int
+
+	window windowUse
+	now    intervalUse
+
+	points  []result.Point
+	lengths [][]int32 // of the queues, at the beginning of each point's interval
+	divider fairness.Divider
+	demands []float64 // scratch
+	serves  []float64 // scratch
+}
+
+// windowUse integrates over the window. Three hundred seats in use for a year would overflow
+// an int64; up to 2⁵³ the sums are exact.
+type windowUse struct {
+	seatNs      float64 // seats in use
+	waitingNs   float64 // requests waiting
+	saturatedNs int64
+	spanNs      int64 // while the level was there
+	peak        int   // seats in use
+
+	// The integral of seats in use over current limit, up to the last change of the
+	// limit; and since then, the seats in use alone.
+	ratio         float64
+	ratioNs       int64 // how long the limit was above 0
+	seatNsAtLimit float64
+}
+
+// intervalUse integrates over the interval under way.
+type intervalUse struct {
+	seatNs, waitingNs, seatsWaitingNs, executingNs int64
+	limitNs, nominalNs                             float64 // a limit may be of a thousand million seats
+	arrived, dispatched                            int64
+	rejected                                       [queueset.Rejections]int64
+}
+
+func (l *level) exempt() bool { return l.spec.Type == config.TypeExempt }
+
+func (l *level) enter(nowNs int64, seats int) {
+	l.advance(nowNs)
+	l.waiting++
+	l.seatsWaiting += seats
+	l.now.arrived++
+}
+
+func (l *level) start(nowNs int64, asked, seats int) {
+	l.advance(nowNs)
+	l.stopWaiting(asked)
+	l.seatsInUse += seats
+	l.executing++
+	l.dispatched++
+	l.now.dispatched++
+}
+
+func (l *level) refuse(nowNs int64, seats int, why queueset.Rejection) {
+	l.advance(nowNs)
+	l.stopWaiting(seats)
+	l.now.rejected[why]++
+}
+
+func (l *level) stopWaiting(seats int) {
+	l.waiting--
+	l.seatsWaiting -= seats
+}
+
+func (l *level) leave(nowNs int64, seats int) {
+	l.advance(nowNs)
+	l.seatsInUse -= seats
+	l.executing--
+}
+
+func (l *level) adjust(nowNs int64, s observe.LevelState) {
+	l.advance(nowNs)
+	l.known, l.there, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
+	l.setLimits(nowNs, s.CurrentLimit(), l.limits.Nominal)
+}
+
+func (l *level) setLimits(nowNs int64, limit, nominal int) {
+	l.integrateNominal()
+	l.nominal = nominal
+	if limit != l.limit {
+		l.window.settle(l.limit)
+		l.limit = limit
+	}
+	l.noteLimits(nowNs)
+}
+
+// integrateNominal brings the integral of the nominal limit to where the others are. As the limit
+// seldom changes, it need not be done at every event.
+func (l *level) integrateNominal() {
+	l.now.nominalNs += float64(l.nominal) * float64(l.sinceNs-l.nominalSinceNs)
+	l.nominalSinceNs = l.sinceNs
+}
+
+func (l *level) advance(nowNs int64) {
+	d := nowNs - l.sinceNs
+	if d == 0 {
+		return
+	}
+	l.now.seatNs += int64(l.seatsInUse) * d
+	l.now.limitNs += float64(l.limit) * float64(d)
+	l.now.waitingNs += int64(l.waiting) * d
+	l.now.seatsWaitingNs += int64(l.seatsWaiting) * d
+	l.now.executingNs += int64(l.executing) * d
+	if nowNs > l.fromNs {
+		l.window.add(l, nowNs-max(l.sinceNs, l.fromNs))
+	}
+	l.sinceNs = nowNs
+}
+
+func (w *windowUse) add(l *level, d int64) {
+	seatNs := float64(int64(l.seatsInUse) * d)
+	w.seatNs += seatNs
+	w.peak = max(w.peak, l.seatsInUse)
+	if !l.there { // but for seats that are kept for additional latency
+		return
+	}
+	w.spanNs += d
+	w.waitingNs += float64(int64(l.waiting) * d)
+	if l.waiting > 0 || l.seatsInUse >= l.limit {
+		w.saturatedNs += d
+	}
+	if l.limit > 0 {
+		w.ratioNs += d
+		w.seatNsAtLimit += seatNs
+	}
+}
+
+// settle books what was used under a limit that now changes.
+func (w *windowUse) settle(limit int) {
+	if limit > 0 {
+		w.ratio += w.seatNsAtLimit / float64(limit)
+	}
+	w.seatNsAtLimit = 0
+}
+
+// sample notes the queues' lengths at the beginning of an interval, nil when nothing waits.
+func (l *level) sample(s observe.LevelState) {
+	if q := s.Queues(); q != nil {
+		if q.Waiting() > 0 {
+			lengths := make([]int32, q.Len())
+			for i := range lengths {
+				lengths[i] = int32(q.QueueLength(i))
+			}
+			l.setLengths(lengths)
+		}
+	}
+}
+
+func (l *level) setLengths(lengths []int32) {
+	for len(l.lengths) <= len(l.points) {
+		l.lengths = append(l.lengths, nil)
+	}
+	l.lengths[len(l.points)] = lengths
+}
+
+func (l *level) closeInterval(fromNs, toNs int64) {
+	l.advance(toNs)
+	l.integrateNominal()
+	span := float64(toNs - fromNs)
+	p := result.Point{
+		StartNs: fromNs, EndNs: toNs,
+		SeatsInUse:        float64(l.now.seatNs) / span,
+		ExecutingRequests: float64(l.now.executingNs) / span,
+		WaitingRequests:   float64(l.now.waitingNs) / span,
+		WaitingSeats:      float64(l.now.seatsWaitingNs) / span,
+		CurrentLimit:      l.now.limitNs / span,
+		NominalLimit:      l.now.nominalNs / span,
+		Arrived:           l.now.arrived, Dispatched: l.now.dispatched,
+		Rejected: l.now.rejected,
+	}
+	l.now = intervalUse{}
+	l.demands, l.serves = l.demands[:0], l.serves[:0]
+	total := 0.0
+	for i := range l.active {
+		for left := l.active[i]; left != 0; left &= left - 1 {
+			bit := bits.TrailingZeros64(left)
+			f := l.flows[64*i+bit]
+			service, demand, queued := f.closeInterval(toNs)
+			if queued && toNs > l.fromNs {
+				l.queuedIn[f.index].Set(len(l.points))
+			}
+			total += service
+			l.demands, l.serves = append(l.demands, demand), append(l.serves, service)
+			if f.present == 0 {
+				l.active[i] &^= 1 << bit
+			}
+		}
+	}
+	if jain, ok := fairness.Jain(l.serves, l.divider.FairShares(total, l.demands)); ok {
+		p.Jain = &jain
+	}
+	l.points = append(l.points, p)
+	if len(l.lengths) < len(l.points) {
+		l.lengths = append(l.lengths, nil)
+	}
+}

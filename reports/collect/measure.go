@@ -1,0 +1,43 @@
+package collect
+
+import (
+	"apfsim/reports/fingerprint"
+	"apfsim/reports/result"
+	"apfsim/reports/threshold"
+	"apfsim/reports/virtualwait"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// Measurement is the observers that a Result comes from.
+type Measurement struct {
+	collector   *Collector
+	fingerprint *fingerprint.Fingerprint
+	windows     threshold.Windowed
+}
+
+// Measure attaches to the server of a run of sc what makes its Result. The series have a
+// point every intervalNs.
+func Measure(sc *scenario.Scenario, of *server.Server, intervalNs int64) *Measurement {
+	m := &Measurement{New(sc, of, intervalNs), fingerprint.New(of), threshold.NewWindowed(sc)}
+	m.collector.virtual = virtualwait.New(sc, of)
+	of.Observe(m.collector)
+	of.Observe(m.fingerprint)
+	if m.windows != nil {
+		of.Observe(m.windows)
+	}
+	return m
+}
+
+// Result returns what came of the run, which is over.
+func (m *Measurement) Result() *result.Result {
+	sc := m.collector.scenario
+	warnings := make([]string, len(sc.Warnings))
+	for i, w := range sc.Warnings {
+		warnings[i] = w.Error()
+	}
+	result := m.collector.Result(warnings...)
+	result.Summary.Fingerprint = m.fingerprint.String()
+	m.windows.Judge(result.Summary)
+	return result
+}

@@ -1,0 +1,203 @@
+package collect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"apfsim/core/config"
+	"apfsim/core/queueset"
+	"apfsim/reports/format"
+	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
+	"apfsim/reports/result"
+	"apfsim/sim/scenario"
+)
+
+// Result ends the collection and returns what has come out. Warnings are what the run
+// itself has to say; those that follow from the statistics are added.
+func (c *Collector) Result(warnings ...string) *result.Result {
+	c.end()
+	sc := c.scenario
+	s := &result.Summary{
+		SchemaVersion: result.SchemaVersion,
+		Name:          sc.Metadata.Name, Description: sc.Metadata.Description,
+		Seed: sc.Spec.Seed, DurationNs: c.toNs, WarmupNs: c.fromNs,
+		FlowControl: sc.Spec.Servers.FlowControl,
+		Passed:      true,
+		Thresholds:  []result.Verdict{}, Warnings: append([]string{}, warnings...),
+		FlowSchemas: []result.Group{}, PriorityLevels: []result.Level{}, Flows: []result.Flow{},
+	}
+	if s.FlowControl == scenario.PriorityAndFairness {
+		s.AdjustmentPhaseNs = sc.Spec.AdjustmentPhaseNs(0)
+	}
+	result := &result.Result{Summary: s, Courses: c.Courses.series(sc, c.sent), Parts: c.parts()}
+
+	all := c.merged(func(*cell) bool { return true })
+	s.Total = groupOf("", all)
+	for i := range sc.Spec.Workload {
+		m := c.merged(func(cl *cell) bool { return cl.workload == i })
+		g := groupOf(sc.Spec.Workload[i].Name, m)
+		g.Stall, g.VirtualWait = c.stalls[i].summary(c.toNs-c.fromNs), c.virtual.Result(i)
+		s.Workloads = append(s.Workloads, g)
+		result.Waits = append(result.Waits, m.Timed[measure.Wait])
+	}
+	for _, name := range c.schemaNames() {
+		m := c.merged(func(cl *cell) bool { return cl.group.schema == name })
+		s.FlowSchemas = append(s.FlowSchemas, groupOf(name, m))
+	}
+	slices.SortFunc(c.levels, func(a, b *level) int { return cmp.Compare(a.name, b.name) })
+	for _, l := range c.levels {
+		result.Series = append(result.Series, l.series())
+		if l.name != "" {
+			c.addLevel(s, l)
+		}
+	}
+	moved := movedSchemas(sc)
+	for i := range s.Flows {
+		s.Flows[i].SeveralLevels = moved[s.Flows[i].FlowSchema]
+	}
+	for i := range sc.Spec.Thresholds {
+		v := c.judge(s, &sc.Spec.Thresholds[i])
+		s.Passed = s.Passed && v.Passed
+		s.Thresholds = append(s.Thresholds, v)
+	}
+	c.addWarnings(s)
+	return result
+}
+
+// movedSchemas returns the FlowSchemas that are at several priority levels in the course of
+// the scenario. What happens in a run has no say in that: the runs of a scenario are to have
+// statistics of the same names.
+func movedSchemas(sc *scenario.Scenario) map[string]bool {
+	first, moved := map[string]string{}, map[string]bool{}
+	for _, objects := range sc.Configurations() {
+		for _, f := range objects.FlowSchemas {
+			level := f.Spec.PriorityLevelConfiguration.Name
+			if before, ok := first[f.Name]; ok && before != level {
+				moved[f.Name] = true
+			} else {
+				first[f.Name] = level
+			}
+		}
+	}
+	return moved
+}
+
+func (l *level) series() *result.Series {
+	return &result.Series{Level: l.name, Limited: l.known && !l.exempt(), Points: l.points, QueueLengths: l.lengths}
+}
+
+// merged returns the measures of all cells that are wanted.
+func (c *Collector) merged(wanted func(*cell) bool) *measure.Measures[uint64] {
+	m := measure.New[uint64](histogram.FinePrecision)
+	for _, cells := range c.cells {
+		for _, cl := range cells {
+			if cl != nil && wanted(cl) {
+				m.Merge(cl.Measures)
+			}
+		}
+	}
+	return m
+}
+
+func (c *Collector) schemaNames() []string {
+	var names []string
+	for _, g := range c.groups {
+		if g.schema != "" {
+			names = append(names, g.schema)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (c *Collector) addLevel(s *result.Summary, l *level) {
+	all := c.merged(func(cl *cell) bool { return cl.group.level == l })
+	w := &l.window
+	w.settle(l.limit)
+	out := result.Level{
+		Group:              groupOf(l.name, all),
+		Type:               l.spec.Type,
+		Limits:             result.Limits{Nominal: l.limits.Nominal, Lower: l.limits.Min, Upper: l.limits.Max, Current: l.limit},
+		PeakSeats:          w.peak,
+		ServiceSeatSeconds: w.seatNs / 1e9,
+	}
+	out.NoSeats = l.noSeats(c.fromNs, c.toNs)
+	if l.spec.Limited != nil {
+		out.Response = l.spec.Limited.LimitResponse.Type
+	}
+	if q := l.spec.Queuing(); q != nil {
+		out.Queues, out.HandSize, out.QueueLengthLimit = int(q.Queues), int(q.HandSize), int(q.QueueLengthLimit)
+	}
+	if w.spanNs > 0 {
+		out.MeanWaiting = w.waitingNs / float64(w.spanNs)
+		if l.known && !l.exempt() {
+			out.Utilisation = &result.Utilisation{Saturated: float64(w.saturatedNs) / float64(w.spanNs)}
+			if w.ratioNs > 0 {
+				mean := w.ratio / float64(w.ratioNs)
+				out.Utilisation.Mean = &mean
+			}
+		}
+	}
+	var shares []float64
+	shares, out.Fairness = l.divide()
+	m := measure.New[uint32](histogram.CoarsePrecision)
+	for i, f := range l.flows {
+		if out.Starvation == nil || f.starvedNs > out.Starvation.MaxNs {
+			out.Starvation = &result.Starvation{MaxNs: f.starvedNs, Flow: f.name}
+		}
+		m.Reset()
+		f.addTo(m)
+		s.Flows = append(s.Flows, f.summary(m, shares[i]))
+	}
+	slices.SortFunc(s.Flows[len(s.Flows)-len(l.flows):], func(a, b result.Flow) int { return cmp.Compare(a.Name, b.Name) })
+	s.PriorityLevels = append(s.PriorityLevels, out)
+}
+
+func (f *flow) summary(m *measure.Measures[uint32], share float64) result.Flow {
+	out := result.Flow{
+		Group: groupOf(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
+		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
+		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, QueuedIn: f.level.queuedIn[f.index],
+	}
+	if share > 0 {
+		ratio := f.service / share
+		out.Ratio = &ratio
+	}
+	return out
+}
+
+func groupOf[C histogram.Count](name string, m *measure.Measures[C]) result.Group {
+	return result.Group{
+		Name: name,
+		Counts: result.Counts{
+			Arrived: m.Arrived, Executed: m.Executed, Rejected: m.RejectedTotal(),
+			QueueFull:        m.Rejected[queueset.QueueFull],
+			ConcurrencyLimit: m.Rejected[queueset.ConcurrencyLimit],
+			TimedOut:         m.Rejected[queueset.TimedOut],
+			Retries:          m.Retries, Waiting: m.Waiting(), Executing: m.Executing(),
+		},
+		Wait: result.NewDistribution(&m.Timed[measure.Wait]), Execution: result.NewDistribution(&m.Timed[measure.Execution]),
+		Latency: result.NewDistribution(&m.Timed[measure.Latency]), RejectedWait: result.NewDistribution(&m.Timed[measure.RejectedWait]),
+	}
+}
+
+func (c *Collector) addWarnings(s *result.Summary) {
+	warn := func(format string, args ...any) { s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...)) }
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		switch left := w.Waiting + w.Executing; {
+		case w.Arrived == 0:
+			warn("workload %s: no request arrived between the warm-up and the end of the run", w.Name)
+		case left*20 > w.Arrived:
+			warn("workload %s: %s of its requests had not finished when the run ended; their latency is not in the statistics",
+				w.Name, format.Percent(float64(left)/float64(w.Arrived)))
+		}
+	}
+	for i := range s.FlowSchemas {
+		if f := &s.FlowSchemas[i]; f.Name == config.CatchAll && f.Arrived > 0 {
+			warn("%s fell through to the FlowSchema catch-all: no other one matches", format.Counted(int(f.Arrived), "request"))
+		}
+	}
+}

@@ -1,0 +1,257 @@
+// Package explain follows one request through classification, estimation and its hand, and prints
+// the reasons.
+package explain
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"apfsim/core/classify"
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/rules"
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+)
+
+// Question is a request of which one wants to know the way.
+type Question struct {
+	Attributes classify.Attributes
+	Query      string         // as in the URL, without the question mark
+	Stored     estimate.Stats // of the request's resource; no objects for unknown
+	Watchers   int            // watches of all objects of the request's resource
+	// ImpliedGroups are those among the user's groups that were not given, but follow from the
+	// user's name.
+	ImpliedGroups []string
+	Notes         []string // how the request was understood, a sentence each
+}
+
+// Explanation is a request's way through flow control.
+type Explanation struct {
+	SchemaVersion string             `json:"schemaVersion"`
+	Request       ExplainedRequest   `json:"request"`
+	Notes         []string           `json:"notes"`       // how the request was understood
+	FlowSchemas   []classify.Verdict `json:"flowSchemas"` // in the order tried
+	// PassesBy means that flow control does not see the request: it is long-running, and
+	// no watch. The rest is then absent.
+	PassesBy bool             `json:"passesBy"`
+	Flow     *FlowExplanation `json:"flow,omitempty"`
+	Seats    *SeatExplanation `json:"seats,omitempty"`
+}
+
+// ExplainedRequest is the request as the server sees it.
+type ExplainedRequest struct {
+	User          string   `json:"user"`
+	Groups        []string `json:"groups"`
+	ImpliedGroups []string `json:"impliedGroups"` // among groups: those that follow from the user's name
+	Verb          string   `json:"verb"`
+	APIGroup      string   `json:"apiGroup"`
+	Resource      string   `json:"resource"` // empty for a request for none
+	Subresource   string   `json:"subresource"`
+	Namespace     string   `json:"namespace"`
+	Name          string   `json:"name"`
+	Path          string   `json:"path"`
+	Query         string   `json:"query"`
+}
+
+// FlowExplanation is where a request waits.
+type FlowExplanation struct {
+	FlowSchema    string `json:"flowSchema"`
+	PriorityLevel string `json:"priorityLevel"`
+	Response      string `json:"response"` // Exempt, Queue or Reject
+	Distinguisher string `json:"distinguisher"`
+	Hash          string `json:"hash"`   // 16 hexadecimal digits; zero where the level does not tell flows apart
+	Hand          []int  `json:"hand"`   // the queues it may wait in, in the order dealt; null without queues
+	Queues        int    `json:"queues"` // of the level
+}
+
+// SeatExplanation is what a request takes.
+type SeatExplanation struct {
+	InitialSeats        int   `json:"initialSeats"`
+	FinalSeats          int   `json:"finalSeats"`
+	AdditionalLatencyNs int64 `json:"additionalLatencyNs"`
+	LevelCap            int   `json:"levelCap"` // the most seats at the level; 0 for none of its own
+	NominalLimit        int   `json:"nominalLimit"`
+}
+
+// Explain follows a request through the flow control of a server with serverLimit seats.
+func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation, error) {
+	a := &q.Attributes
+	store := estimate.Store{}
+	resource := estimate.Resource{Group: a.APIGroup, Name: a.Resource}
+	if q.Stored.Objects > 0 {
+		store[resource] = q.Stored
+	}
+	estimator := estimate.NewEstimator(rules.Latest(), store)
+	request, err := estimator.NewRequest(a, q.Query)
+	if err != nil {
+		return nil, err
+	}
+	watch, err := estimator.NewRequest(&classify.Attributes{Verb: "watch", APIGroup: a.APIGroup, Resource: a.Resource}, "")
+	if err != nil {
+		return nil, err
+	}
+	for range q.Watchers {
+		watch.WatchStarts()
+	}
+
+	controller := flowcontrol.New(0, rules.Latest(), serverLimit, objects, nil)
+	e := &Explanation{
+		SchemaVersion: result.SchemaVersion,
+		Request: ExplainedRequest{
+			User: a.User, Groups: append([]string{}, a.Groups...), ImpliedGroups: append([]string{}, q.ImpliedGroups...),
+			Verb: a.Verb, APIGroup: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource,
+			Namespace: a.Namespace, Name: a.Name, Path: a.Path, Query: q.Query,
+		},
+		Notes:       append([]string{}, q.Notes...),
+		FlowSchemas: controller.Explain(a),
+	}
+	if a.PassesBy() {
+		e.PassesBy = true
+		return e, nil
+	}
+	route := controller.Route(a)
+	level := route.Level
+	e.Flow = &FlowExplanation{
+		FlowSchema:    route.Schema.Name,
+		PriorityLevel: level.Name(),
+		Response:      config.TypeExempt,
+		Distinguisher: route.Distinguisher,
+		Hash:          fmt.Sprintf("%016x", route.Hash),
+		Hand:          route.Hand.Queues(),
+		Queues:        level.Queues().Len(),
+	}
+	if limited := level.Spec().Limited; limited != nil {
+		e.Flow.Response = limited.LimitResponse.Type
+	}
+	work := request.Estimate(level.SeatCap())
+	e.Seats = &SeatExplanation{
+		InitialSeats:        work.InitialSeats,
+		FinalSeats:          work.FinalSeats,
+		AdditionalLatencyNs: work.AdditionalLatencyNs,
+		LevelCap:            level.SeatCap(),
+		NominalLimit:        level.Limits().Nominal,
+	}
+	return e, nil
+}
+
+// WriteText writes the explanation for people to read: the answer, the FlowSchemas that it missed
+// by one thing, and the request as it was understood. With all, every FlowSchema follows.
+func (e *Explanation) WriteText(w io.Writer, all bool) error {
+	var b strings.Builder
+	e.writeAnswer(&b)
+	tried, near := e.nearMisses()
+	if len(near) > 0 {
+		b.WriteString("\nNear misses: FlowSchemas that are tried earlier and did not match for one reason:\n")
+		for _, v := range near {
+			fmt.Fprintf(&b, "  %s (precedence %d, priority level %s)\n    %s\n", format.Printable(v.FlowSchema),
+				v.MatchingPrecedence, format.Printable(v.PriorityLevel), format.Printable(v.NearMiss.String()))
+		}
+	}
+	e.writeRequest(&b)
+	if !all {
+		if !e.PassesBy {
+			fmt.Fprintf(&b, "\n%d %s tried before it, %d after it (--all shows each, and why it does not match)\n",
+				tried, format.Plural(tried, "FlowSchema"), len(e.FlowSchemas)-tried-1)
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	b.WriteString("\nFlowSchemas, in the order they are tried:\n")
+	for _, v := range e.FlowSchemas {
+		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(format.PrintableLines(v.String()), "\n", "\n    "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// nearMisses returns how many schemas are tried before the chosen one, and which of them fail
+// in one thing alone.
+func (e *Explanation) nearMisses() (tried int, near []classify.Verdict) {
+	for _, v := range e.FlowSchemas {
+		if v.Chosen {
+			break
+		}
+		tried++
+		if v.NearMiss != nil && !e.PassesBy {
+			near = append(near, v)
+		}
+	}
+	return tried, near
+}
+
+func (e *Explanation) writeAnswer(b *strings.Builder) {
+	if e.PassesBy {
+		b.WriteString("The request is long-running and not a watch: it bypasses flow control.\n")
+		return
+	}
+	f, s := e.Flow, e.Seats
+	fmt.Fprintf(b, "FlowSchema     %s\n", format.Printable(f.FlowSchema))
+	fmt.Fprintf(b, "priority level %s (%s)\n", format.Printable(f.PriorityLevel), f.Response)
+	switch {
+	case f.Hand == nil:
+		b.WriteString("flow           not told apart: the level has no queues\n")
+	case f.Queues == 1:
+		b.WriteString("flow           not told apart: the level has one queue\n")
+	case f.Distinguisher == "":
+		fmt.Fprintf(b, "flow           the whole FlowSchema, hash %s\n", f.Hash)
+	default:
+		fmt.Fprintf(b, "flow           %s, hash %s\n", format.Printable(f.Distinguisher), f.Hash)
+	}
+	if f.Hand != nil {
+		fmt.Fprintf(b, "hand           queues %s of 0 to %d\n", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(f.Hand)), ", "), "[]"), f.Queues-1)
+	}
+	fmt.Fprintf(b, "seats          %d while it executes", s.InitialSeats)
+	if s.FinalSeats > 0 {
+		fmt.Fprintf(b, ", then %d for %s", s.FinalSeats, format.Duration(float64(s.AdditionalLatencyNs)))
+	}
+	if s.LevelCap > 0 {
+		fmt.Fprintf(b, "; the level allows up to %d", s.LevelCap)
+	}
+	fmt.Fprintf(b, "\nnominal limit  %d %s\n", s.NominalLimit, format.Plural(s.NominalLimit, "seat"))
+}
+
+// writeRequest writes what the server sees.
+func (e *Explanation) writeRequest(b *strings.Builder) {
+	r := &e.Request
+	text := r.Verb
+	if r.Resource == "" {
+		text += " " + r.Path + " (not a resource)"
+	} else {
+		text += " " + r.Resource
+		if r.APIGroup != "" {
+			text += "." + r.APIGroup
+		}
+		if r.Subresource != "" {
+			text += "/" + r.Subresource
+		}
+		if r.Name != "" {
+			text += " " + r.Name
+		}
+		switch builtin := classify.Builtin(r.APIGroup, r.Resource); {
+		case r.Namespace != "":
+			text += ", namespace " + r.Namespace
+		case builtin != nil && builtin.Cluster:
+		case r.Verb == "list" || r.Verb == "watch" || r.Verb == "deletecollection":
+			text += ", all namespaces"
+		default:
+			text += ", no namespace"
+		}
+		text += " (" + r.Path + ")"
+	}
+	fmt.Fprintf(b, "\nThe request as the server sees it:\n  request %s\n  user    %s\n", format.Printable(text), format.Printable(r.User))
+	groups := make([]string, len(r.Groups))
+	for i, g := range r.Groups {
+		groups[i] = g
+		if slices.Contains(r.ImpliedGroups, g) {
+			groups[i] += " (implied)"
+		}
+	}
+	fmt.Fprintf(b, "  groups  %s\n", format.Printable(strings.Join(groups, ", ")))
+	for _, note := range e.Notes {
+		fmt.Fprintf(b, "  note    %s\n", format.Printable(note))
+	}
+}

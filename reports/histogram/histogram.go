@@ -1,0 +1,189 @@
+// Package histogram counts durations in buckets of a bounded relative width, from which
+// percentiles are read.
+package histogram
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Count is a counter of one bucket: narrow where there are many histograms.
+type Count interface{ uint32 | uint64 }
+
+// Histogram counts durations in nanoseconds in the log-linear layout of HdrHistogram: an
+// octave [2^k, 2^(k+1)) is a page of 2^precision buckets of equal width, and values below
+// 2^precision have a bucket each. A page is allocated when a value first falls into it.
+//
+// A quantile is at least the true one and exceeds it by less than the fraction
+// 2^-precision. Count, sum, least and most are exact.
+type Histogram[C Count] struct {
+	Precision       uint8
+	pages           [64]uint8 // by octave: one more than the page's place in buckets; 0 when untouched
+	buckets         []C       // page after page, in the order of their first use
+	N               int64
+	sumHigh         uint64 // the sum is 128 bits wide: 10⁹ waits of a minute overflow 64
+	sumLow          uint64
+	LeastNs, MostNs int64
+}
+
+// Precisions: quantiles within 0.1 % for groups of requests, within 3.2 % for flows, of
+// which there may be tens of thousands.
+const (
+	FinePrecision   = 10
+	CoarsePrecision = 5
+)
+
+// leastRoom is for how many buckets room is made at once. The last pages of the many
+// histograms of flows are long in coming, and memory should not grow by each of them.
+const leastRoom = 256
+
+// Record counts one duration. Negative ones do not occur and count as 0.
+func (h *Histogram[C]) Record(ns int64) {
+	ns = max(ns, 0)
+	octave, offset := h.place(uint64(ns))
+	page := h.pages[octave]
+	if page == 0 {
+		page = h.turn(octave)
+	}
+	b := &h.buckets[(int(page)-1)<<h.Precision+offset]
+	if *b+1 != 0 { // a full counter stays full: its quantiles are then those of its first 2³² values
+		*b++
+	}
+	if h.N == 0 || ns < h.LeastNs {
+		h.LeastNs = ns
+	}
+	h.MostNs = max(h.MostNs, ns)
+	h.N++
+	var carry uint64
+	h.sumLow, carry = bits.Add64(h.sumLow, uint64(ns), 0)
+	h.sumHigh += carry
+}
+
+// place returns the octave of a value, from 0 for the values below 2^precision, and the
+// bucket within its page.
+func (h *Histogram[C]) place(v uint64) (octave, offset int) {
+	octave = max(0, bits.Len64(v)-int(h.Precision))
+	if octave == 0 {
+		return 0, int(v)
+	}
+	return octave, int(v>>(octave-1)) - 1<<h.Precision
+}
+
+// turn allocates the page of an octave.
+func (h *Histogram[C]) turn(octave int) uint8 {
+	n := len(h.buckets) + 1<<h.Precision
+	if n > cap(h.buckets) {
+		grown := make([]C, len(h.buckets), len(h.buckets)+max(1<<h.Precision, leastRoom))
+		copy(grown, h.buckets)
+		h.buckets = grown
+	}
+	h.buckets = h.buckets[:n]
+	h.pages[octave] = uint8(n >> h.Precision)
+	return h.pages[octave]
+}
+
+// Reset forgets all values, but keeps the pages.
+func (h *Histogram[C]) Reset() {
+	clear(h.buckets)
+	h.N, h.sumHigh, h.sumLow, h.LeastNs, h.MostNs = 0, 0, 0, 0, 0
+}
+
+// Each calls visit with every bucket that is not empty, in increasing order of its values:
+// from leastNs to mostNs, inclusive.
+func (h *Histogram[C]) Each(visit func(leastNs, mostNs int64, n int64)) {
+	first, _ := h.place(uint64(h.LeastNs))
+	last, _ := h.place(uint64(h.MostNs))
+	for octave := first; octave <= last; octave++ {
+		page := h.pages[octave]
+		if page == 0 {
+			continue
+		}
+		from := (int(page) - 1) << h.Precision
+		for offset, n := range h.buckets[from : from+1<<h.Precision] {
+			if n == 0 {
+				continue
+			}
+			if octave == 0 {
+				visit(int64(offset), int64(offset), int64(n))
+				continue
+			}
+			least := (uint64(1)<<h.Precision + uint64(offset)) << (octave - 1)
+			visit(int64(least), int64(least+1<<(octave-1)-1), int64(n))
+		}
+	}
+}
+
+// PercentilesNs sets ns to percentiles by nearest rank, in one pass: to the least value
+// that at least p percent of the values do not exceed, for each of ps, which increase. It
+// wants at least one value.
+func (h *Histogram[C]) PercentilesNs(ps []float64, ns []int64) {
+	for i := range ns {
+		ns[i] = h.MostNs
+	}
+	i, seen := 0, int64(0)
+	h.Each(func(_, mostNs, n int64) {
+		seen += n
+		for i < len(ps) && seen >= h.rank(ps[i]) {
+			ns[i] = min(mostNs, h.MostNs)
+			i++
+		}
+	})
+	for i := range ns {
+		if h.rank(ps[i]) <= 1 {
+			ns[i] = h.LeastNs
+		}
+	}
+}
+
+// rank returns the place of the p-th percentile among the sorted values, from 1.
+func (h *Histogram[C]) rank(p float64) int64 {
+	// The factor keeps 99.9 % of 1000, which floating point puts just above 999, at 999.
+	return int64(math.Ceil(p / 100 * float64(h.N) * (1 - 1e-12)))
+}
+
+// PercentileNs returns one percentile.
+func (h *Histogram[C]) PercentileNs(p float64) int64 {
+	var ns [1]int64
+	h.PercentilesNs([]float64{p}, ns[:])
+	return ns[0]
+}
+
+// MeanNs returns the mean. It wants at least one value.
+func (h *Histogram[C]) MeanNs() float64 {
+	return (float64(h.sumHigh)*(1<<64) + float64(h.sumLow)) / float64(h.N)
+}
+
+// Merge adds the values of another histogram of the same precision.
+func (h *Histogram[C]) Merge(other *Histogram[C]) {
+	if other.N == 0 {
+		return
+	}
+	if h.Precision != other.Precision {
+		panic("reports: histograms of different precisions merged")
+	}
+	for octave, page := range other.pages {
+		if page == 0 {
+			continue
+		}
+		if h.pages[octave] == 0 {
+			h.turn(octave)
+		}
+		into := h.buckets[(int(h.pages[octave])-1)<<h.Precision:]
+		from := (int(page) - 1) << h.Precision
+		for i, n := range other.buckets[from : from+1<<h.Precision] {
+			if into[i]+n < n {
+				into[i] = ^C(0)
+				continue
+			}
+			into[i] += n
+		}
+	}
+	if h.N == 0 || other.LeastNs < h.LeastNs {
+		h.LeastNs = other.LeastNs
+	}
+	h.MostNs = max(h.MostNs, other.MostNs)
+	h.N += other.N
+	var carry uint64
+	h.sumLow, carry = bits.Add64(h.sumLow, other.sumLow, 0)
+	h.sumHigh += other.sumHigh + carry
+}

@@ -1,0 +1,49 @@
+package judge
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"apfsim/reports/format"
+)
+
+// Each row of the table of judgements decides alone: at its good limit the verdict is good, beyond it
+// neutral, and at its bad limit bad. The table in the documents is this one.
+func TestJudgements(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "statistics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(i int, x float64) figuresJudged {
+		f := NoFigures()
+		*[]*float64{&f.Undispatched, &f.Rejected, &f.Waiting, &f.WaitP99, &f.WaitMax, &f.VirtualP99, &f.VirtualRejected, &f.Stall,
+			&f.Starvation, &f.Shortfall, &f.noSeats}[i] = x
+		return f
+	}
+	write := func(x float64, unit string) string {
+		if unit == "ns" {
+			return format.Moment(int64(x))
+		}
+		return format.Percent(x)
+	}
+	for i, j := range judgements {
+		for _, c := range []struct {
+			x    float64
+			want Mood
+		}{{j.good, Good}, {j.good + (j.bad-j.good)/1000, Neutral}, {j.bad, Bad}, {10 * j.bad, Bad}} {
+			if f := set(i, c.x); f.Judge() != c.want {
+				t.Errorf("%s of %v: %q, want %q", j.figure, c.x, f.Judge(), c.want)
+			}
+		}
+		row := fmt.Sprintf("| %s | %s | %s |", j.figure, write(j.good, j.unit), write(j.bad, j.unit))
+		if !strings.Contains(string(doc), row) {
+			t.Errorf("docs/reference/statistics.md lacks the row\n%s", row)
+		}
+	}
+	if f := NoFigures(); f.Judge() != Good {
+		t.Error("without figures something is wrong")
+	}
+}

@@ -1,0 +1,158 @@
+package openmetrics
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"apfsim/core/estimate"
+)
+
+// family is the metrics of one name. Those of a histogram have buckets.
+type family struct {
+	name    string
+	kind    dto.MetricType
+	help    string
+	labels  []string  // their names
+	buckets []float64 // upper bounds, without infinity
+
+	metrics []*timeSeries // in the order of first appearance
+}
+
+// timeSeries is one time series of a family, or in a histogram one for each bucket, with its
+// values at all samples so far.
+type timeSeries struct {
+	family *family
+	values []string // of the labels
+	now    state
+	past   []change // of what the samples found
+}
+
+// state is what a metric says at one moment. Only histograms have counts, one for each
+// bucket and one for what is beyond; they are replaced, not changed, once sampled.
+type state struct {
+	value  float64 // of a histogram, the sum
+	counts []uint64
+}
+
+// change is a state that a sample has found first. Most series rest for most of a run, so
+// that it takes far less to remember changes than samples.
+type change struct {
+	sample int
+	state
+}
+
+// with returns the metric with these values of the labels, a new one if there is none.
+func (f *family) with(values ...string) *timeSeries {
+	for _, m := range f.metrics {
+		if slices.Equal(m.values, values) {
+			return m
+		}
+	}
+	m := &timeSeries{family: f, values: values}
+	if f.kind == dto.MetricType_HISTOGRAM {
+		m.now.counts = make([]uint64, len(f.buckets)+1)
+	}
+	f.metrics = append(f.metrics, m)
+	return m
+}
+
+func (m *timeSeries) set(value float64) { m.now.value = value }
+func (m *timeSeries) add(value float64) { m.now.value += value }
+
+// setReading shows a reading of R in seat-seconds.
+func (m *timeSeries) setReading(r estimate.SeatSeconds) { m.set(float64(r) / 1e8) }
+
+// observe enters a value into a histogram, as often as times says.
+func (m *timeSeries) observe(value float64, times uint64) {
+	if n := len(m.past); n > 0 && &m.past[n-1].counts[0] == &m.now.counts[0] {
+		m.now.counts = slices.Clone(m.now.counts)
+	}
+	bucket, _ := slices.BinarySearch(m.family.buckets, value)
+	m.now.counts[bucket] += times
+	m.now.value += value * float64(times)
+}
+
+// sample notes what the metric says now.
+func (m *timeSeries) sample(number int) {
+	if n := len(m.past); n > 0 {
+		last := &m.past[n-1]
+		same := last.value == m.now.value
+		if m.now.counts != nil {
+			same = &last.counts[0] == &m.now.counts[0]
+		}
+		if same {
+			return
+		}
+	}
+	m.past = append(m.past, change{number, m.now})
+}
+
+// write writes the family in the OpenMetrics text format, the metrics in the order of
+// their labels and each with all its samples, which were taken at the given times in
+// milliseconds since 1970. The extra labels go to every metric.
+func (f *family) write(w io.Writer, extra []*dto.LabelPair, atMs []int64) error {
+	metrics := slices.Clone(f.metrics)
+	slices.SortFunc(metrics, func(a, b *timeSeries) int { return slices.Compare(a.values, b.values) })
+	var text bytes.Buffer
+	for i, m := range metrics {
+		text.Reset()
+		part := &dto.MetricFamily{Name: &f.name, Type: &f.kind, Help: &f.help, Metric: m.samples(extra, atMs)}
+		if _, err := expfmt.MetricFamilyToOpenMetrics(&text, part); err != nil {
+			return err
+		}
+		samples := text.Bytes()
+		for i > 0 && bytes.HasPrefix(samples, []byte("#")) { // help and type go before the first only
+			_, samples, _ = bytes.Cut(samples, []byte("\n"))
+		}
+		if _, err := w.Write(samples); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// samples returns the metric once for every sample since its first.
+func (m *timeSeries) samples(extra []*dto.LabelPair, atMs []int64) []*dto.Metric {
+	labels := slices.Clone(extra)
+	for i := range m.values {
+		labels = append(labels, &dto.LabelPair{Name: &m.family.labels[i], Value: &m.values[i]})
+	}
+	slices.SortFunc(labels, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	var all []*dto.Metric
+	for i := range m.past {
+		end := len(atMs)
+		if i+1 < len(m.past) {
+			end = m.past[i+1].sample
+		}
+		shown := m.show(&m.past[i].state)
+		for sample := m.past[i].sample; sample < end; sample++ {
+			all = append(all, &dto.Metric{Label: labels, TimestampMs: &atMs[sample],
+				Counter: shown.Counter, Gauge: shown.Gauge, Histogram: shown.Histogram})
+		}
+	}
+	return all
+}
+
+func (m *timeSeries) show(s *state) *dto.Metric {
+	switch m.family.kind {
+	case dto.MetricType_COUNTER:
+		return &dto.Metric{Counter: &dto.Counter{Value: &s.value}}
+	case dto.MetricType_GAUGE:
+		return &dto.Metric{Gauge: &dto.Gauge{Value: &s.value}}
+	}
+	var count uint64
+	h := &dto.Histogram{SampleSum: &s.value, SampleCount: &count}
+	for i, n := range s.counts {
+		count += n
+		if i < len(m.family.buckets) {
+			upTo := count
+			h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: &m.family.buckets[i], CumulativeCount: &upTo})
+		}
+	}
+	return &dto.Metric{Histogram: h}
+}

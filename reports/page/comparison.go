@@ -1,0 +1,89 @@
+package page
+
+import (
+	"fmt"
+
+	"apfsim/reports/compare"
+	"apfsim/reports/findings"
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/plots"
+	"apfsim/reports/replicate"
+	"apfsim/reports/tables"
+)
+
+// OfComparison returns the report of a comparison.
+func OfComparison(c *compare.Comparison) Page {
+	changes, title := tables.ListedChanges(c, false)
+	p := Page{
+		Title: "Comparison: " + c.Base.Scenario, Description: []string{"Base: " + c.Base.Label, "Head: " + c.Head.Label}, Ran: tables.SideText(&c.Base),
+		Verdict: comparisonVerdict(c, title), Findings: findings.OfComparison(c), Warnings: c.Warnings,
+		Footer: "All numbers are in comparison.json and comparison.csv.",
+	}
+	if head := tables.SideText(&c.Head); head != p.Ran {
+		p.Ran = "base: " + p.Ran + "; head: " + head
+	} else {
+		p.Ran = "on both sides " + p.Ran
+	}
+	if c.Head.Scenario != c.Base.Scenario {
+		p.Title += " and " + c.Head.Scenario
+	}
+	note := tables.ComparedHow(c)
+	for _, text := range []string{tables.ComparedTests(c), "A number that has several names is tested and listed once.", tables.ComparedScope(c)} {
+		if text != "" {
+			note += " " + text
+		}
+	}
+	if text := tables.FoldedChanges(c, ""); text != "" {
+		note += " " + text + "."
+	}
+	s := Section{Name: "changes", Title: "Changes", Note: title + ". " + note}
+	if len(changes) > 0 {
+		s.Parts = append(s.Parts, Part{Table: tables.Changes("changes", "Changes, the greatest first", changes)})
+	}
+	p.Sections = append(p.Sections, s)
+	var parts []Part
+	for _, of := range []struct{ metric, title string }{{"wait", "How long requests waited"}, {"latency", "How long requests took"}} {
+		if plot := plots.OfPercentiles(of.metric, of.title, []*replicate.Replications{c.BaseRuns, c.HeadRuns}, findings.SideNames[:]); plot != nil {
+			parts = append(parts, Part{Plot: plot})
+		}
+	}
+	if len(parts) > 0 {
+		p.Sections = append(p.Sections, Section{Name: "durations", Title: "Waits and latencies", Parts: parts})
+	}
+	all := tables.Changes("statistics", "Statistics by name, as thresholds call them", c.Changes[:min(tables.FlowsMost, len(c.Changes))])
+	all.First = tables.StatisticsFirst
+	if more := len(c.Changes) - tables.FlowsMost; more > 0 {
+		all.Missing = fmt.Sprintf("Left out: %s, all in comparison.json.", format.Counted(more, "statistic"))
+	}
+	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: all}}})
+	return p
+}
+
+// comparisonVerdict is about the limits or, without any, about what changed.
+func comparisonVerdict(c *compare.Comparison, title string) *PageVerdict {
+	if len(c.Limits) == 0 {
+		moods := map[judge.Mood]int{}
+		for i := range c.Changes {
+			if c.Changes[i].SameAs == "" {
+				moods[c.Changes[i].Mood]++
+			}
+		}
+		if n := c.Distinct.Changed; n > 0 {
+			title = fmt.Sprintf("%d of %d statistics changed: %d for the worse, %d for the better",
+				n, c.Distinct.Tested+c.Distinct.Untested+c.Exact, moods[judge.Bad], moods[judge.Good])
+		}
+		return &PageVerdict{Text: title}
+	}
+	t := &tables.Table{Name: "limits", Caption: "Limits of change", Columns: []tables.Column{{Title: "Limit", Term: "limit", Left: true},
+		{Title: "Verdict", Left: true}, {Title: "Change"}}}
+	for i := range c.Limits {
+		v := &c.Limits[i]
+		verdict := tables.Cell{Text: "✓ not exceeded for certain", Mood: judge.Good}
+		if !v.Passed {
+			verdict = tables.Cell{Text: "✗ exceeded", Mood: judge.Bad}
+		}
+		t.Rows = append(t.Rows, []tables.Cell{{Text: v.Expression, Code: true}, verdict, tables.Word(tables.LimitText(v))})
+	}
+	return &PageVerdict{Mood: passedMood(c.Passed), Text: tables.LimitsTitle(c), Table: t}
+}

@@ -1,0 +1,70 @@
+package plots
+
+import (
+	"math"
+
+	"apfsim/reports/replicate"
+	"apfsim/reports/statistics"
+	"apfsim/reports/tables"
+	"apfsim/sim/metric"
+)
+
+// tailShares are the shares of requests above the percentiles that there are.
+var tailShares = []struct {
+	share float64
+	of    metric.Name
+}{
+	{0.5, metric.Name{Stat: "med"}}, {0.1, metric.Name{Stat: "p", Percentile: 90}},
+	{0.05, metric.Name{Stat: "p", Percentile: 95}}, {0.01, metric.Name{Stat: "p", Percentile: 99}},
+	{0.001, metric.Name{Stat: "p", Percentile: 99.9}},
+}
+
+// OfPercentiles draws the percentiles of a duration for each workload, with their
+// intervals, and for each of the sides with its name; nil when all are 0 or absent.
+func OfPercentiles(metricName, title string, sides []*replicate.Replications, names []string) *Plot {
+	p := &Plot{Name: metricName, Title: title,
+		Caption:    "For each workload the share of its requests above a time: lower and further left is better. The points are the median, p90, p95, p99 and p99.9, means of the runs with their 95 % intervals.",
+		Transposed: true, X: Axis{Label: "longer than", Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true}}
+	for i := len(tailShares) - 1; i >= 0; i-- {
+		p.At = append(p.At, tailShares[i].share)
+	}
+	workload := 0
+	number := map[string]int{}
+	for side, r := range sides {
+		byName := tables.EstimatesByName(r)
+		for _, name := range tables.Names(r, "workload") {
+			line := Line{Name: name}
+			if names[side] != "" {
+				line.Name += ", " + names[side]
+			}
+			positive := false
+			for i := len(tailShares) - 1; i >= 0; i-- {
+				of := tailShares[i].of
+				of.Metric = metricName
+				mean, low, high := math.NaN(), math.NaN(), math.NaN()
+				if e := byName[statistics.Named(of, "workload", name)]; e != nil {
+					mean, low, high = e.Mean, e.Mean, e.Mean
+					if e.High != nil {
+						low, high = max(*e.Low, 0), *e.High
+					}
+					positive = positive || mean > 0
+				}
+				line.Values, line.Low, line.High = append(line.Values, mean), append(line.Low, low), append(line.High, high)
+			}
+			if !positive {
+				continue
+			}
+			if _, known := number[name]; !known {
+				number[name] = workload
+				workload++
+			}
+			line.Style = lineStyleOf(number[name])
+			line.Style.Dashed = len(sides) > 1 && side == 0
+			p.Lines = append(p.Lines, line)
+		}
+	}
+	if len(p.Lines) == 0 {
+		return nil
+	}
+	return p
+}

@@ -1,0 +1,8 @@
+package result
+
+// Notes of a threshold that has no value.
+const (
+	NoSamples   = "no samples"
+	NoSuchFlow  = "no such flow appeared"
+	NoSuchLevel = "the priority level was not there"
+)

@@ -1,0 +1,58 @@
+package result
+
+import (
+	"apfsim/core/queueset"
+)
+
+// WorkloadSeries is the course of a run for one workload, over the whole duration with its
+// warm-up.
+type WorkloadSeries struct {
+	Workload string
+	Points   []WorkloadPoint
+	Marks    []Mark // in the order of time
+}
+
+// WorkloadPoint is one interval of a WorkloadSeries. Arrivals, dispatches and rejections are
+// those that happen in the interval; the percentiles are of the waits of the requests that
+// arrive in it, whenever they are dispatched. docs/reference/statistics.md has the
+// definitions, under "Waits over time".
+type WorkloadPoint struct {
+	StartNs, EndNs      int64
+	Arrived, Dispatched int64
+	Rejected            [queueset.Rejections]int64 // by reason
+
+	Waits                int64 // requests that arrived in the interval and were dispatched
+	WaitP50Ns, WaitP99Ns int64 // of these; 0 if there are none
+
+	// OldestWaitNs is how long, in whole intervals, the request that waits longest has waited
+	// at the end of the interval; 0 if none has waited through a whole interval.
+	OldestWaitNs int64
+}
+
+// Mark is something that happens to the limits in the course of a run.
+type Mark struct {
+	AtNs  int64
+	Event bool   // of the scenario; else an adjustment that moved a current limit by 5 % or more
+	Text  string // as "limit of workload-low: 56 → 245 seats"
+}
+
+// Waited says whether any request of the workload waited.
+func (s *WorkloadSeries) Waited() bool {
+	for i := range s.Points {
+		if p := &s.Points[i]; p.WaitP99Ns > 0 || p.OldestWaitNs > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// MarkTexts returns what the marks within an interval say.
+func (s *WorkloadSeries) MarkTexts(interval int) (texts []string) {
+	p := &s.Points[interval]
+	for _, m := range s.Marks {
+		if p.StartNs <= m.AtNs && m.AtNs < p.EndNs {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}

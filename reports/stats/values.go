@@ -1,0 +1,75 @@
+package stats
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Confidence is that of all intervals.
+const Confidence = 0.95
+
+// Values are a statistic's values in several runs, NaN where it has no samples.
+type Values []float64
+
+// MarshalJSON writes null for NaN.
+func (v Values) MarshalJSON() ([]byte, error) {
+	all := make([]*float64, len(v))
+	for i := range v {
+		if !math.IsNaN(v[i]) {
+			all[i] = &v[i]
+		}
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON reads null as NaN.
+func (v *Values) UnmarshalJSON(text []byte) error {
+	var all []*float64
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	*v = make(Values, len(all))
+	for i, x := range all {
+		(*v)[i] = math.NaN()
+		if x != nil {
+			(*v)[i] = *x
+		}
+	}
+	return nil
+}
+
+// Present returns those that there are.
+func (v Values) Present() []float64 { return slices.DeleteFunc(slices.Clone(v), math.IsNaN) }
+
+// HalfAbout returns half of the interval of confidence of a percentile of all runs together, nil of
+// less than two runs. By the method of sectioning the runs' own percentiles vary about it, not
+// about their mean, which is that of another quantity (S. Asmussen and P. W. Glynn, Stochastic
+// Simulation, 2007, section III.5a).
+func HalfAbout(together float64, ofRuns []float64) *float64 {
+	n := float64(len(ofRuns))
+	if n < 2 {
+		return nil
+	}
+	squares := 0.0
+	for _, x := range ofRuns {
+		squares += (x - together) * (x - together)
+	}
+	half := StudentT(n-1) * math.Sqrt(squares/(n-1)/n)
+	return &half
+}
+
+// Negligible says whether numbers of such a size may differ by so much for nothing but rounding:
+// sums of the same, in another order. That is a few hundred times their last binary digit.
+func Negligible(difference, size float64) bool { return math.Abs(difference) <= 1e-13*size }
+
+// SizeOf returns the greatest of the absolute values.
+func SizeOf(values []float64) float64 { return max(slices.Max(values), -slices.Min(values)) }
+
+// StudentT returns the quantile of Student's t distribution that an interval of confidence
+// reaches to, for so many degrees of freedom.
+func StudentT(degrees float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: degrees}.Quantile(1 - (1-Confidence)/2)
+}

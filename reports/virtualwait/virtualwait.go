@@ -1,0 +1,285 @@
+// Package virtualwait measures the wait at a random moment with probes, which change nothing.
+package virtualwait
+
+import (
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/reports/histogram"
+	"apfsim/reports/result"
+	"apfsim/sim/random"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// probesPerWorkload is how many random moments of the window a workload is probed at.
+const probesPerWorkload = 1000
+
+// Probes measures what requests would have met that were sent at random moments: for each
+// workload the virtual waiting time, by probes that change nothing (queueset.Probe). Clients that
+// wait for an answer before they send again send nothing while they wait, so the waits of the
+// requests that were sent do not show how long such a time was (coordinated omission); the
+// moments of the probes do not depend on the clients. The collector tells it what happens.
+//
+// A probe is for a client drawn among those that have sent a request, and like the latest of
+// these. One that would still wait when the run ends counts with what it has waited by then.
+type Probes struct {
+	server    *server.Server
+	fromNs    int64 // the window
+	toNs      int64
+	Workloads []virtualWorkload
+	pending   []pendingProbe
+	changed   []changedSet // the queue sets with pending probes
+}
+
+// virtualWorkload is the probes of one workload.
+type virtualWorkload struct {
+	startNs, endNs int64              // within which it sends
+	latest         []*server.Template // by client; nil before its first request
+	seen           []int32            // the clients that have sent a request
+	moments        random.Stream
+	next           int   // probe
+	nextNs         int64 // when it is due
+	probes         int64
+	rejected       int64
+	Waits          histogram.Histogram[uint64]
+}
+
+type pendingProbe struct {
+	queueset.Probe
+	workload int
+	fromNs   int64
+	limitNs  int64 // when it would time out
+}
+
+// changedSet says when something last happened at a queue set.
+type changedSet struct {
+	set  flowcontrol.QueuesView
+	atNs int64
+	n    int // pending probes
+}
+
+func New(sc *scenario.Scenario, of *server.Server) *Probes {
+	v := &Probes{server: of, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
+	v.Workloads = make([]virtualWorkload, len(sc.Spec.Workload))
+	for i := range v.Workloads {
+		w, of := &v.Workloads[i], &sc.Spec.Workload[i]
+		w.startNs, w.endNs = int64(of.Start), sc.Spec.EndNs(of)
+		w.latest = make([]*server.Template, of.Clients)
+		w.Waits.Precision = histogram.FinePrecision
+		w.moments.Open(sc.Spec.Seed, of.Name, 0, "probes")
+		v.draw(w)
+	}
+	return v
+}
+
+// draw draws the moment of the workload's next probe: one in each of equal parts of the window.
+func (v *Probes) draw(w *virtualWorkload) {
+	length := float64(v.toNs-v.fromNs) / probesPerWorkload
+	w.nextNs = v.fromNs + int64(length*(float64(w.next)+w.moments.Float64()))
+	w.next++
+}
+
+// Tick probes what is due, and returns when it wants to be called next.
+func (v *Probes) Tick(nowNs int64) (nextNs int64) {
+	nextNs = v.toNs
+	for i := range v.Workloads {
+		w := &v.Workloads[i]
+		for w.nextNs <= nowNs && w.next <= probesPerWorkload {
+			v.probe(nowNs, i)
+			v.draw(w)
+		}
+		if w.next <= probesPerWorkload {
+			nextNs = min(nextNs, w.nextNs)
+		}
+	}
+	return nextNs
+}
+
+func (v *Probes) probe(nowNs int64, workload int) {
+	w := &v.Workloads[workload]
+	if len(w.seen) == 0 || nowNs < w.startNs || nowNs >= w.endNs {
+		return
+	}
+	template := w.latest[w.seen[w.moments.IntN(len(w.seen))]]
+	p, rejection, waits := v.server.Probe(nowNs, template)
+	w.probes++
+	switch {
+	case rejection != queueset.NotRejected:
+		w.rejected++
+	case !waits:
+		w.Waits.Record(0)
+	default:
+		v.pending = append(v.pending, pendingProbe{p, workload, nowNs, nowNs + template.WaitLimitNs()})
+		c := v.setOf(p.Set())
+		c.n++
+		c.atNs = nowNs
+	}
+}
+
+// setOf returns the entry of a queue set, which is made if there is none.
+func (v *Probes) setOf(set flowcontrol.QueuesView) *changedSet {
+	if c := v.entry(set); c != nil {
+		return c
+	}
+	v.changed = append(v.changed, changedSet{set: set})
+	return &v.changed[len(v.changed)-1]
+}
+
+func (v *Probes) entry(set flowcontrol.QueuesView) *changedSet {
+	for i := range v.changed {
+		if v.changed[i].set == set {
+			return &v.changed[i]
+		}
+	}
+	return nil
+}
+
+// end ends the probes of a queue set that would be dispatched now: in its present state or, if next
+// is the request that is being dispatched, no later than that.
+func (v *Probes) end(nowNs int64, c *changedSet, next *server.Request) {
+	for i := 0; i < len(v.pending); {
+		p := &v.pending[i]
+		switch {
+		case p.Set() != c.set:
+			i++
+		case nowNs >= p.limitNs:
+			v.Workloads[p.workload].rejected++
+			v.remove(i, c)
+		case next == nil && p.Ready(), next != nil && p.Precedes(next.InQueue(), next.ArrivalNs >= p.fromNs):
+			v.Workloads[p.workload].Waits.Record(nowNs - p.fromNs)
+			v.remove(i, c)
+		default:
+			i++
+		}
+	}
+}
+
+// remove takes a pending probe off; the last takes its place.
+func (v *Probes) remove(i int, c *changedSet) {
+	last := len(v.pending) - 1
+	v.pending[i] = v.pending[last]
+	v.pending = v.pending[:last]
+	c.n--
+}
+
+// about returns the entry of the queue set of a level that a request is at, nil if no probe waits
+// there.
+func (v *Probes) about(r *server.Request, level *flowcontrol.Level) *changedSet {
+	if r.Flow == nil {
+		return nil
+	}
+	c := v.entry(level.Queues())
+	if c == nil || c.n == 0 {
+		return nil
+	}
+	return c
+}
+
+// change ends the probes that would have been dispatched in the state that the queue set has had
+// since something last happened there, and notes that something happens now.
+func (v *Probes) change(nowNs int64, c *changedSet) {
+	if c == nil {
+		return
+	}
+	if c.atNs < nowNs && c.set.SeatsInUse() < c.set.Limit() {
+		v.end(c.atNs, c, nil)
+	}
+	c.atNs = nowNs
+}
+
+func (v *Probes) Arrived(nowNs int64, r *server.Request) {
+	w := &v.Workloads[r.Workload]
+	if w.latest[r.Client] == nil {
+		w.seen = append(w.seen, int32(r.Client))
+	}
+	w.latest[r.Client] = r.Template
+	if len(v.pending) > 0 {
+		v.change(nowNs, v.about(r, r.Level))
+	}
+}
+
+func (v *Probes) Dispatched(nowNs int64, r *server.Request) {
+	if len(v.pending) == 0 {
+		return
+	}
+	c := v.about(r, r.Level)
+	if c == nil {
+		return
+	}
+	v.end(nowNs, c, r)
+	c.atNs = nowNs
+}
+
+func (v *Probes) Rejected(nowNs int64, r *server.Request) {
+	if len(v.pending) == 0 {
+		return
+	}
+	c := v.about(r, r.Level)
+	if r.Rejection == queueset.TimedOut && c != nil {
+		for i := range v.pending {
+			if p := &v.pending[i]; p.fromNs <= r.ArrivalNs && p.Set() == r.Level.Queues() {
+				p.TimedOutBehind(r.InQueue())
+			}
+		}
+	}
+	v.change(nowNs, c)
+}
+
+// Ended is called when a request's execution ends, and when its seats are released.
+func (v *Probes) Ended(nowNs int64, r *server.Request) {
+	if len(v.pending) > 0 {
+		v.change(nowNs, v.about(r, r.Level))
+	}
+}
+
+// Adjusted is called when the limits have changed. The probes of a level that has gone are of no
+// more use.
+func (v *Probes) Adjusted(nowNs int64) {
+	if len(v.pending) == 0 {
+		return
+	}
+	there := map[flowcontrol.QueuesView]bool{}
+	for _, l := range v.server.Levels() {
+		there[l.Queues()] = true
+	}
+	kept := v.pending[:0]
+	for _, p := range v.pending {
+		if there[p.Set()] {
+			kept = append(kept, p)
+		} else {
+			v.Workloads[p.workload].probes--
+		}
+	}
+	v.pending = kept
+	for i := range v.changed {
+		c := &v.changed[i]
+		v.end(nowNs, c, nil)
+		c.atNs = nowNs
+	}
+}
+
+// Finish ends the probes that are still pending: the run is over.
+func (v *Probes) Finish() {
+	for i := range v.changed {
+		v.change(v.toNs, &v.changed[i])
+	}
+	for i := range v.pending {
+		p := &v.pending[i]
+		w := &v.Workloads[p.workload]
+		if v.toNs >= p.limitNs {
+			w.rejected++
+		} else {
+			w.Waits.Record(v.toNs - p.fromNs)
+		}
+	}
+	v.pending = nil
+}
+
+// Result returns what the probes of a workload met, nil when there was none.
+func (v *Probes) Result(workload int) *result.VirtualWait {
+	if v == nil || v.Workloads[workload].probes == 0 {
+		return nil
+	}
+	w := &v.Workloads[workload]
+	return &result.VirtualWait{Probes: w.probes, Rejected: w.rejected, Wait: result.NewDistribution(&w.Waits)}
+}
