@@ -34,7 +34,13 @@ func File(name string) string { return name + ".yaml" }
 
 // formerNames maps the names that scenarios had in the previous version to their present names.
 // They are accepted for one version, so that scripts do not fail with an upgrade.
-var formerNames = map[string]string{}
+var formerNames = map[string]string{
+	"deployment-of-doom":    "controller-write-loop",
+	"health-for-strangers":  "anonymous-health-checks",
+	"jail-with-zero-shares": "zero-shares",
+	"kubelet-amuck":         "kubelet-list-loop",
+	"paying-back":           "idle-capacity-penalty",
+}
 
 // Find returns the present name of the scenario with the given name, which may be a former one.
 // It reports whether there is such a scenario.
