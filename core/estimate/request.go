@@ -42,15 +42,15 @@ var mutating = []string{"create", "update", "patch", "delete"}
 // all requests to one server with the same attributes and query. Estimate does not allocate
 // memory. It caches the number of watchers, so that goroutines must not share a Request.
 type Request struct {
-	kind  kind
-	seats int // of a list or a watch: the estimate before the level's cap, from 1 to rules.Rules.MaxListSeats
-	scope scope
-
+	scope   scope
 	watches *resourceWatches // the open watches of the resource; nil if the estimate does not depend on them
-	counted bool             // of a watch: it counts as a watcher in the estimate of mutations
 
-	watchers     int    // of a mutation: the number of interested watches,
-	watchersAsOf uint64 // counted when watches.changes had this value
+	watchersAsOf uint64 // the value of watches.changes for which watchers was counted
+	watchers     int32  // of a mutation: the number of interested watches
+
+	seats   int32 // of a list or a watch: the estimate before the level's cap, from 1 to rules.Rules.MaxListSeats
+	kind    kind
+	counted bool // of a watch: it counts as a watcher in the estimate of mutations
 }
 
 // kind is the rule by which a request is estimated.
@@ -99,7 +99,7 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 	switch {
 	case a.Verb == "list" || a.Verb == "watch":
 		r.kind = list
-		r.seats = e.listSeats(&o, a.Verb == "watch", name != "", resource)
+		r.seats = int32(e.listSeats(&o, a.Verb == "watch", name != "", resource))
 	case slices.Contains(mutating, a.Verb):
 		// The token of a service account is not stored, so that no watch sees its creation.
 		if a.Resource != "serviceaccounts" || a.Subresource != "token" {
@@ -119,7 +119,7 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 func (r *Request) Estimate(maxSeats int) Work {
 	switch r.kind {
 	case list:
-		return Work{InitialSeats: seatCap(maxSeats, r.seats)}
+		return Work{InitialSeats: seatCap(maxSeats, int(r.seats))}
 	case mutation:
 		return mutationWork(r.interested(), seatCap(maxSeats, maxMutatingSeats))
 	}

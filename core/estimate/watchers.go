@@ -86,8 +86,8 @@ func (r *Request) Watchers() (n int, ok bool) {
 // interested returns how many open watches receive the events of the mutation r.
 func (r *Request) interested() int {
 	if r.watchersAsOf != r.watches.changes {
-		r.watchers = r.watches.interested(r.scope)
+		r.watchers = int32(r.watches.interested(r.scope))
 		r.watchersAsOf = r.watches.changes
 	}
-	return r.watchers
+	return int(r.watchers)
 }

@@ -40,7 +40,7 @@ func (s *QueueSet) Probe(nowNs int64, work estimate.Work, hand *Hand) (p Probe, 
 		}
 		return p, NotRejected, false
 	}
-	q := s.leastWork(hand, s.picks%hand.size)
+	q := s.leastWork(hand, s.picks%int(hand.size))
 	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
 		return p, QueueFull, false
 	}

@@ -134,7 +134,7 @@ func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 
 // Hand is the queues that the requests of a flow may wait in.
 type Hand struct {
-	size   int // 0 when requests are not queued
+	size   int32 // 0 when requests are not queued
 	queues [dealer.MaxHandSize]int32
 }
 
@@ -153,8 +153,8 @@ func (s *QueueSet) Hand(flowHash uint64) (h Hand) {
 	if s.config.Queues <= 0 {
 		return h
 	}
-	h.size = s.config.HandSize
-	for i, q := range s.dealer.Deal(flowHash, make([]int, h.size)) {
+	h.size = int32(s.config.HandSize)
+	for i, q := range s.dealer.Deal(flowHash, make([]int, s.config.HandSize)) {
 		h.queues[i] = int32(q)
 	}
 	return h
@@ -313,7 +313,7 @@ func (s *QueueSet) windBack() {
 // rotates from request to request, so that flows with common queues do not all prefer the
 // same one.
 func (s *QueueSet) shortest(h *Hand) *queue {
-	from := s.picks % h.size
+	from := s.picks % int(h.size)
 	s.picks++
 	return s.leastWork(h, from)
 }
