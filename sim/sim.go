@@ -1,5 +1,5 @@
-// Package sim is one run: it lets a scenario's clients loose on its server, event by
-// event, until the scenario's duration is over. It is the only event loop there is.
+// Package sim runs one scenario: it drives the clients and the servers, event by event, until the
+// scenario's duration has elapsed. It has the only event loop.
 package sim
 
 import (
@@ -13,21 +13,29 @@ import (
 // Run is a scenario about to be simulated.
 type Run struct {
 	Scenario *scenario.Scenario
-	Server   *server.Server
+	Server   *server.Server // the first of servers
 
-	events  *server.Events
+	servers []*server.Server
+	shared  *server.Shared
 	clients *client.Clients
 }
 
 // New returns a run at time 0. Observers are attached to its Server.
-func New(sc *scenario.Scenario) *Run {
-	events := &server.Events{}
-	clients := client.New(sc, events)
-	return &Run{Scenario: sc, Server: server.New(sc, events, clients), events: events, clients: clients}
+func New(sc *scenario.Scenario) *Run { return newRun(sc, 1) }
+
+// newRun returns a run with so many servers.
+func newRun(sc *scenario.Scenario, servers int) *Run {
+	r := &Run{Scenario: sc, shared: server.NewShared()}
+	r.clients = client.New(sc, r.shared)
+	for i := range servers {
+		r.servers = append(r.servers, server.New(sc, i, r.shared, r.clients))
+	}
+	r.Server = r.servers[0]
+	return r
 }
 
-// Progress is told every now and then, and at the end, how far a run is: its time and how
-// many events there have been.
+// Progress is called now and then, and at the end, with the time that a run has reached and the
+// number of events so far.
 type Progress func(nowNs int64, events uint64)
 
 // progressEvery is how many events pass between two looks at the context.
@@ -42,26 +50,29 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 			err = closeErr
 		}
 	}()
-	if err := r.clients.Begin(r.Scenario, r.Server); err != nil {
+	if err := r.clients.Begin(r.servers); err != nil {
 		return err
 	}
-	r.events.Schedule(endNs, uint8(server.End), server.Event{Kind: server.End})
+	queue := &r.shared.Events
+	queue.Schedule(endNs, uint8(server.End), server.Event{Kind: server.End})
 	for events := uint64(1); ; events++ {
-		e, _ := r.events.Next() // there is one: the end
-		now := r.events.NowNs()
+		e, _ := queue.Next() // there is one: the end
+		now := queue.NowNs()
 		switch e.Kind {
 		case server.End:
-			r.Server.Handle(now, e)
+			r.shared.End(now)
 			if progress != nil {
 				progress(now, events)
 			}
 			return nil
+		case server.Sample:
+			r.shared.Sample(now, e)
 		case server.ClientActs:
-			r.clients.Act(now, e.Index)
+			r.clients.Wake(now, e.Index)
 		case server.Resend:
 			r.clients.Resend(now, e.Request)
 		default:
-			r.Server.Handle(now, e)
+			r.servers[e.Server].Handle(now, e)
 		}
 		if events%progressEvery == 0 {
 			if err := ctx.Err(); err != nil {

@@ -109,7 +109,7 @@ func (v *Probes) probe(nowNs int64, workload int) {
 	case !waits:
 		w.Waits.Record(0)
 	default:
-		v.pending = append(v.pending, pendingProbe{p, workload, nowNs, nowNs + template.WaitLimitNs()})
+		v.pending = append(v.pending, pendingProbe{p, workload, nowNs, nowNs + v.server.WaitLimitNs(template)})
 		c := v.setOf(p.Set())
 		c.n++
 		c.atNs = nowNs

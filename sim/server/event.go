@@ -2,12 +2,13 @@ package server
 
 import "apfsim/sim/clock"
 
-// Events is the queue of everything that is still to come in a run.
+// Events is the queue of everything that is still to happen in a run.
 type Events = clock.Queue[Event]
 
-// Event is something that is to happen: to a request, or to a client.
+// Event is something that is to happen: to a server, a request, a client or an observer.
 type Event struct {
 	Kind    Kind
+	Server  int16 // for the kinds that are a server's: its index among those of the run
 	Index   int32 // for ClientActs: the client's index among all of the run; for Reconfigure: the scenario's event; for Sample: the observer
 	Request *Request
 }
@@ -17,17 +18,17 @@ type Kind uint8
 
 // The kinds, in their order at one instant. What frees seats comes before what asks for
 // them, and arrivals come last, so that a run and the replay of its request log, where
-// every arrival is known beforehand, meet the same order.
+// every arrival is known beforehand, have the same order.
 const (
 	End         Kind = iota // the run is over
 	Sample                  // an observer takes a sample
 	Finish                  // a request's execution ends
 	Release                 // its additional latency ends
 	WatchEnd                // a watch ends
-	TimeOut                 // a request has waited as long as it may
-	Reconfigure             // the flow-control configuration changes
-	Adjust                  // the levels' current limits are adjusted
+	TimeOut                 // a request has waited until its wait limit
+	Reconfigure             // the flow-control configuration of a server changes
+	Adjust                  // the current limits of a server's levels are adjusted
 	Arrive                  // a request that its client's rate limiter held back reaches the server
 	Resend                  // a client sends a rejected request again
-	ClientActs              // a client sends its next request
+	ClientActs              // a client's Behaviour wakes
 )

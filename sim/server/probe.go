@@ -6,10 +6,8 @@ import "apfsim/core/queueset"
 // changes no decision: the probe is rejected, or dispatched at once (waits is false), or it waits
 // until its methods say that it would be dispatched, and at most WaitLimitNs.
 func (s *Server) Probe(nowNs int64, t *Template) (p queueset.Probe, rejection queueset.Rejection, waits bool) {
-	s.prepare(t)
-	return s.filter.Probe(nowNs, &t.kind)
+	return s.filter.Probe(nowNs, &s.state(t).Kind)
 }
 
-// WaitLimitNs is how long a request of the template may wait in a queue. The template must have
-// been sent.
-func (t *Template) WaitLimitNs() int64 { return t.kind.WaitLimitNs() }
+// WaitLimitNs returns how long a request of the template may wait in a queue.
+func (s *Server) WaitLimitNs(t *Template) int64 { return s.state(t).WaitLimitNs() }

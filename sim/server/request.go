@@ -8,23 +8,21 @@ import (
 	"apfsim/sim/clock"
 )
 
-// Template is one kind of request of one client: who asks, and for what. A client's
-// requests of that kind share it, and with it what the server has found out about them.
+// Template is one kind of request of one client: who asks, and for what. A client's requests of
+// that kind share it, whichever server they go to. It does not change, and holds nothing that a
+// server finds out; each server has that by the template's number.
 type Template struct {
 	Workload int // index into the scenario's workloads
 	Client   int // index within the workload, from 0
 
-	prepared  bool
-	kind      filter.Kind
-	flow      *Flow // of the kind's route
-	flowIndex int32 // flow's
+	number int32 // from 1 in the run; 0 for the template of a single request
 
 	Attributes classify.Attributes
 	Query      string // as in the URL, without the question mark
 }
 
-// Request is one attempt at a request, from its arrival at the server until it has left.
-// Requests are pooled, and used again when one has left.
+// Request is one attempt at a request, from its arrival at the server until its seats are free
+// again. Requests are pooled, and used again for others.
 type Request struct {
 	filter.Request
 	*Template
@@ -34,16 +32,17 @@ type Request struct {
 	DispatchNs  int64 // -1 until then
 	FinishNs    int64 // end of execution; -1 until then
 	WatchNs     int64 // how long a watch lasts after its initialisation
-	Number      int64 // of arrivals in this run, from 1
+	Number      int64 // of arrivals in this run, at all servers, from 1
 	ID          int64 // a trace's own, else the Number of the first attempt
 
 	Attempt           int32 // from 1
 	FlowIndex         int32 // Flow.Index, for those who need not look at the flow itself
 	SeatsAsked        int32 // the estimate at arrival; dispatch may narrow the final phase
 	RetryAfterSeconds int32 // on a rejection
+	Server            int16 // index of the server that it was sent to
 	Rejection         queueset.Rejection
 
-	timeOut clock.Handle // while it waits
+	next clock.Handle // its time-out while it waits, its finish while it executes; 0 without one
 }
 
 // InQueue returns the request as its level's queues know it.
@@ -88,7 +87,7 @@ func (r *Request) Outcome() Outcome {
 // Flow is the requests of one FlowSchema that share a distinguisher. When the configuration
 // of its FlowSchema or level changes, what comes from then on is another Flow of the same name.
 type Flow struct {
-	Index         int // in the order of first appearance, from 0
+	Index         int // in the order of first appearance at any server, from 0
 	Schema        *config.FlowSchema
 	Level         string // the priority level's name
 	Distinguisher string

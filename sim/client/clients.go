@@ -1,0 +1,98 @@
+// Package client is the clients: who sends what and when, what they do while they wait
+// and when they are rejected.
+//
+// Every client draws from random streams of its own, one for each purpose, so that what
+// becomes of its requests at the server does not change which it sends (open loop).
+package client
+
+import (
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// Behaviour is what one client does of itself, and upon the responses to its requests.
+type Behaviour interface {
+	// Start is called once, at the beginning of the run. It schedules the first Wake, if there is
+	// to be one.
+	Start(nowNs int64)
+	// Wake is called at each time that the client has scheduled.
+	Wake(nowNs int64)
+	// Responded is called with the response to a request of the client: always if the request was
+	// rejected, and otherwise if the workload is awaitsResponses. The client must not keep r.
+	Responded(nowNs int64, r *server.Request, response server.Response)
+
+	// send is client.send, which all behaviours have.
+	send(nowNs int64, r *server.Request)
+}
+
+// Clients are all clients of a run.
+type Clients struct {
+	shared    *server.Shared
+	servers   []*server.Server
+	choose    func(workload, client int) int // see ChooseServer; nil for server 0
+	workloads []*workload
+	all       []Behaviour
+	err       error
+}
+
+// New returns the clients of a scenario. Close must be called in the end.
+func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
+	c := &Clients{shared: shared}
+	total := 0
+	for i := range sc.Spec.Workload {
+		total += sc.Spec.Workload[i].Clients
+	}
+	c.all = make([]Behaviour, 0, total)
+	for i := range sc.Spec.Workload {
+		w := newWorkload(sc, i, c, len(c.all))
+		c.workloads = append(c.workloads, w)
+		c.all = w.appendClients(c.all)
+	}
+	return c
+}
+
+// ChooseServer makes choose say to which server a client of a workload sends its next request, by
+// the server's index. Without it, all requests go to server 0. It must be called before Begin.
+func (c *Clients) ChooseServer(choose func(workload, client int) int) { c.choose = choose }
+
+// Begin starts the clients, which send to the servers from now on.
+func (c *Clients) Begin(servers []*server.Server) error {
+	c.servers = servers
+	for _, b := range c.all {
+		b.Start(0)
+		if c.err != nil {
+			break
+		}
+	}
+	return c.err
+}
+
+// Close closes the traces, and returns what went wrong in reading them.
+func (c *Clients) Close() error {
+	for _, b := range c.all {
+		if r, ok := b.(*replay); ok && r.reader != nil {
+			r.reader.Close()
+		}
+	}
+	return c.err
+}
+
+// Err returns what went wrong in reading a trace; the results of the run are then not valid.
+func (c *Clients) Err() error { return c.err }
+
+// Wake carries out the event server.ClientActs of a client.
+func (c *Clients) Wake(nowNs int64, index int32) { c.all[index].Wake(nowNs) }
+
+// Responded implements server.Clients.
+func (c *Clients) Responded(nowNs int64, r *server.Request, response server.Response) {
+	w := c.workloads[r.Workload]
+	if response.Status == server.StatusOK && !w.awaitsResponses {
+		return
+	}
+	c.all[w.first+r.Client].Responded(nowNs, r, response)
+}
+
+// Resend sends a rejected request again, by way of the client's rate limiter.
+func (c *Clients) Resend(nowNs int64, r *server.Request) {
+	c.all[c.workloads[r.Workload].first+r.Client].send(nowNs, r)
+}

@@ -1,0 +1,43 @@
+package client
+
+import "apfsim/sim/server"
+
+// turnaroundNs is the least time from a rejection to the next request of a closed loop: a
+// client that does not think would otherwise be rejected again and again in the same instant.
+const turnaroundNs = 1_000_000
+
+// closedLoop is a client with a number of concurrent users, each of whom thinks, sends a request
+// and waits for its response.
+type closedLoop struct{ client }
+
+// Start implements Behaviour.
+func (c *closedLoop) Start(int64) {
+	c.open()
+	for range c.Arrivals.Closed.Concurrency {
+		c.thinkFrom(c.startNs, 0)
+	}
+}
+
+// thinkFrom lets one of the users think, for a given time at least, and then send.
+func (c *closedLoop) thinkFrom(nowNs, leastNs int64) {
+	thinkNs := int64(0)
+	if think := c.Arrivals.Closed.Think.Distribution; think != nil {
+		thinkNs = think.Sample(&c.think.Rand)
+	}
+	if at := nowNs + max(thinkNs, leastNs); at < c.endNs {
+		c.wakeAt(at)
+	}
+}
+
+// Wake implements Behaviour.
+func (c *closedLoop) Wake(nowNs int64) { c.send(nowNs, c.request()) }
+
+// Responded implements Behaviour.
+func (c *closedLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
+	switch {
+	case response.Status == server.StatusOK:
+		c.thinkFrom(nowNs, 0)
+	case !c.retry(nowNs, r, response):
+		c.thinkFrom(nowNs, turnaroundNs)
+	}
+}

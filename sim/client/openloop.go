@@ -1,0 +1,37 @@
+package client
+
+import (
+	"apfsim/sim/random"
+	"apfsim/sim/server"
+)
+
+// openLoop is a client that sends at the times of a process, whatever becomes of its requests.
+type openLoop struct {
+	client
+	process process
+}
+
+// Start implements Behaviour.
+func (o *openLoop) Start(int64) {
+	o.open()
+	o.process = newProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs)
+	o.next()
+}
+
+// next schedules the next arrival of the process.
+func (o *openLoop) next() {
+	if at := float64(o.startNs) + o.process.next(); at < float64(o.endNs) {
+		o.wakeAt(int64(at))
+	}
+}
+
+// Wake implements Behaviour.
+func (o *openLoop) Wake(nowNs int64) {
+	o.next()
+	o.send(nowNs, o.request())
+}
+
+// Responded implements Behaviour: a rejection is all that it is called for.
+func (o *openLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
+	o.retry(nowNs, r, response)
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"apfsim/core/classify"
+	"apfsim/core/config"
+	"apfsim/core/flowcontrol"
+)
+
+// Shared is what all servers of a run have in common: the events, the observers, and the
+// identities of flows, templates and requests, which are the same whichever server a request
+// goes to.
+type Shared struct {
+	Events    Events
+	observers []Observer
+	heldBack  []HeldBackObserver // those of them that are
+	flows     map[flowKey]*Flow
+	templates int32 // made by NewTemplate
+	arrivals  int64 // at all servers
+	free      []*Request
+}
+
+type flowKey struct {
+	schema        *config.FlowSchema
+	level         *config.PriorityLevelSpec
+	distinguisher string
+}
+
+// NewShared returns what the servers of a run share at time 0.
+func NewShared() *Shared { return &Shared{flows: map[flowKey]*Flow{}} }
+
+// Observe attaches an observer to all servers. It must be done before the first event.
+func (s *Shared) Observe(o Observer) {
+	s.Events.Schedule(0, uint8(Sample), Event{Kind: Sample, Index: int32(len(s.observers))})
+	s.observers = append(s.observers, o)
+	if o, ok := o.(HeldBackObserver); ok {
+		s.heldBack = append(s.heldBack, o)
+	}
+}
+
+// Sample carries out the event of that kind.
+func (s *Shared) Sample(nowNs int64, e Event) {
+	if nextNs := s.observers[e.Index].Tick(nowNs); nextNs > nowNs {
+		s.Events.Schedule(nextNs, uint8(Sample), e)
+	}
+}
+
+// End tells the observers that the run is over.
+func (s *Shared) End(nowNs int64) {
+	for _, o := range s.observers {
+		o.Tick(nowNs)
+	}
+}
+
+// NewTemplate returns a template for any number of requests. The servers remember for the rest of
+// the run what they find out about it; a template of a single request is not made here.
+func (s *Shared) NewTemplate(workload, client int, a classify.Attributes, query string) *Template {
+	s.templates++
+	return &Template{Workload: workload, Client: client, number: s.templates, Attributes: a, Query: query}
+}
+
+// NewRequest returns a request to fill in: its Template, Server, times, ID and attempt.
+func (s *Shared) NewRequest() *Request {
+	if n := len(s.free); n > 0 {
+		r := s.free[n-1]
+		s.free = s.free[:n-1]
+		return r
+	}
+	r := &Request{}
+	r.Bind(r)
+	return r
+}
+
+// recycle takes back a request that nobody refers to any more.
+func (s *Shared) recycle(r *Request) { s.free = append(s.free, r) }
+
+// flow returns the flow of a route, the same for the same one at all servers.
+func (s *Shared) flow(route *flowcontrol.Route) *Flow {
+	key := flowKey{route.Schema, route.Level.Spec(), route.Distinguisher}
+	f := s.flows[key]
+	if f == nil {
+		f = &Flow{
+			Index:         len(s.flows),
+			Schema:        route.Schema,
+			Level:         route.Level.Name(),
+			Distinguisher: route.Distinguisher,
+			Hand:          route.Hand.Queues(),
+		}
+		s.flows[key] = f
+	}
+	return f
+}

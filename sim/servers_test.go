@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"apfsim/sim/server"
+)
+
+// perServer writes down what happens at which server, and to which flow.
+type perServer struct {
+	noObserver
+	lines   []string
+	numbers []int64
+	flows   map[*server.Flow]bool
+	kept    map[int64]*server.Template // by the number of the request
+}
+
+func (p *perServer) note(nowNs int64, what string, r *server.Request) {
+	p.lines = append(p.lines, fmt.Sprintf("%d s: request %d %s at server %d", nowNs/1e9, r.Number, what, r.Server))
+}
+
+func (p *perServer) Arrived(_ int64, r *server.Request) {
+	p.numbers = append(p.numbers, r.Number)
+	p.flows[r.Flow] = true
+	p.kept[r.Number] = r.Template
+}
+func (p *perServer) Queued(nowNs int64, r *server.Request)     { p.note(nowNs, "waits", r) }
+func (p *perServer) Dispatched(nowNs int64, r *server.Request) { p.note(nowNs, "starts", r) }
+func (p *perServer) Rejected(nowNs int64, r *server.Request) {
+	p.note(nowNs, "is rejected: "+r.Rejection.String(), r)
+}
+
+// One client sends requests of one template to two servers in turn. Each server has one seat and
+// one queue for one request, and decides by itself: the first request of each executes, the second
+// waits, and the third is rejected. The client sends that again a second later, when there is room
+// in the queues, with a server chosen anew.
+func TestServersShareClientsAndTemplates(t *testing.T) {
+	run := newRun(load(t, oneSeat+`
+  duration: 100s
+  workload:
+  - name: w
+    as: {user: u}
+    request: {verb: get, resource: pods, name: x}
+    execution: 10s
+    arrivals: {burst: {at: 0s, requests: 6, over: 0s}}
+    retry: {maxRetries: 1, backoff: {initial: 11s, factor: 1}}
+`), 2)
+	turn := 0
+	run.clients.ChooseServer(func(int, int) int { turn++; return (turn - 1) % 2 })
+	p := &perServer{flows: map[*server.Flow]bool{}, kept: map[int64]*server.Template{}}
+	run.Server.Observe(p)
+	if err := run.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"0 s: request 1 starts at server 0",
+		"0 s: request 2 starts at server 1",
+		"0 s: request 3 waits at server 0",
+		"0 s: request 4 waits at server 1",
+		"0 s: request 5 is rejected: queue-full at server 0",
+		"0 s: request 6 is rejected: queue-full at server 1",
+		"10 s: request 3 starts at server 0",
+		"10 s: request 4 starts at server 1",
+		"11 s: request 7 waits at server 0",
+		"11 s: request 8 waits at server 1",
+		"20 s: request 7 starts at server 0",
+		"20 s: request 8 starts at server 1",
+	}
+	if !slices.Equal(p.lines, want) {
+		t.Errorf("got\n%v\nwant\n%v", p.lines, want)
+	}
+	if !slices.Equal(p.numbers, []int64{1, 2, 3, 4, 5, 6, 7, 8}) {
+		t.Errorf("requests are numbered %v, want 1 to 8 in the whole run", p.numbers)
+	}
+	if len(p.flows) != 1 {
+		t.Errorf("there are %d flows, want one that both servers know", len(p.flows))
+	}
+	for n, template := range p.kept {
+		if template != p.kept[1] {
+			t.Errorf("request %d has a template of its own", n)
+		}
+	}
+	for i, s := range run.servers {
+		if got := s.Levels()[2].Queues(); got == run.servers[1-i].Levels()[2].Queues() {
+			t.Error("the servers have the same queues")
+		}
+	}
+}
