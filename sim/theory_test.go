@@ -172,6 +172,12 @@ func agree(t *testing.T, what string, of []*measurement, quantity func(*measurem
 	for i, m := range of {
 		x[i] = quantity(m)
 	}
+	within(t, what, x, want)
+}
+
+// within is agree for the values of a quantity in each of the replications.
+func within(t *testing.T, what string, x []float64, want float64) {
+	t.Helper()
 	mean, deviation := stat.MeanStdDev(x, nil)
 	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(x) - 1)}
 	half := student.Quantile((1+confidence)/2) * stat.StdErr(deviation, float64(len(x)))

@@ -33,14 +33,16 @@ const (
 
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
 type Server struct {
-	index   int16 // among the servers of the run
-	shared  *Shared
-	events  *Events // those of shared
-	clients Clients
-	changes []scenario.Event
-	filter  *filter.Filter
-	states  []*templateState // by Template.number, nil for one that the server has not seen
-	phaseNs int64            // of the periodic adjustments
+	index    int16 // among the servers of the run
+	shared   *Shared
+	events   *Events // those of shared
+	clients  Clients
+	changes  []scenario.Event
+	filter   *filter.Filter
+	states   []*templateState // by Template.number, nil for one that the server has not seen
+	phaseNs  int64            // of the periodic adjustments
+	capacity Capacity         // nil where requests do not share one
+	move     Move
 }
 
 // modes are the modes of flow control by their names in a scenario.
@@ -128,7 +130,11 @@ func (s *Server) Dispatched(q *filter.Request) {
 		r.next = 0
 	}
 	r.DispatchNs = nowNs
-	r.next = s.events.Schedule(nowNs+r.ExecutionNs, uint8(Finish), Event{Kind: Finish, Server: s.index, Request: r})
+	if s.capacity != nil {
+		s.capacity.Begin(nowNs, r, s.move)
+	} else {
+		s.moveFinish(r, nowNs+r.ExecutionNs)
+	}
 	for _, o := range s.shared.observers {
 		o.Dispatched(nowNs, r)
 	}
@@ -195,6 +201,9 @@ func (s *Server) Handle(nowNs int64, e Event) {
 // before they are notified of the requests that get them.
 func (s *Server) finish(nowNs int64, r *Request) {
 	r.next = 0
+	if s.capacity != nil {
+		s.capacity.End(nowNs, r, s.move)
+	}
 	r.FinishNs = nowNs
 	for _, o := range s.shared.observers {
 		o.Executed(nowNs, r)
