@@ -231,8 +231,8 @@ func (s *server) endWait(r *request) {
 func (s *server) finish(now int64, n int) {
 	record, r := &s.trial.Requests[n], &s.requests[n]
 	s.result.Decisions[n].EndNs = now
-	if lingerNs := s.filter.Finish(now, &r.Request); lingerNs > 0 {
-		s.at(now+lingerNs, event{release, n})
+	if additionalNs := s.filter.Finish(now, &r.Request); additionalNs > 0 {
+		s.at(now+additionalNs, event{release, n})
 	}
 	if record.Verb == "watch" {
 		s.open++

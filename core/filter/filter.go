@@ -170,7 +170,7 @@ func (f *Filter) Cancel(nowNs int64, r *Request) (rejection queueset.Rejection, 
 
 // Finish ends a request's execution; for a watch, its initialisation. It returns for how long the
 // request keeps its seats: if positive, the host owes a Release that much later.
-func (f *Filter) Finish(nowNs int64, r *Request) (lingerNs int64) {
+func (f *Filter) Finish(nowNs int64, r *Request) (additionalNs int64) {
 	switch r.limit {
 	case byPriority:
 		return f.control.Finish(nowNs, &r.Request)

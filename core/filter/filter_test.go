@@ -108,8 +108,8 @@ func TestWayOfARequest(t *testing.T) {
 	if rejection, retryAfter := f.TimeOut(15*second, third); rejection != queueset.TimedOut || retryAfter != 1 {
 		t.Errorf("the third: rejection %q, Retry-After %d; want time-out and 1: the last drops are long ago", rejection, retryAfter)
 	}
-	if lingerNs := f.Finish(16*second, first); lingerNs != 0 {
-		t.Errorf("the first keeps its seat for %d ns, want none", lingerNs)
+	if additionalNs := f.Finish(16*second, first); additionalNs != 0 {
+		t.Errorf("the first keeps its seat for %d ns, want none", additionalNs)
 	}
 	if got := h.took(); len(got) != 1 || got[0] != "fifth" {
 		t.Errorf("dispatched %v at the finish of the first, want the fifth", got)
@@ -183,19 +183,19 @@ func TestWatchesCountWhileTheyAreOpen(t *testing.T) {
 		open = append(open, r)
 	}
 	write, _, _ := send(f, 0, "write", writes)
-	if write.Work.FinalSeats != 1 || !write.Lingers() {
+	if write.Work.FinalSeats != 1 || !write.KeepsSeats() {
 		t.Errorf("work %+v with ten watchers, want one final seat", write.Work)
 	}
 	if n, ok := write.Kind().Watchers(); n != 10 || !ok {
 		t.Errorf("%d watchers (%v), want 10", n, ok)
 	}
-	lingerNs := f.Finish(second, write)
-	if lingerNs != 5_000_000 {
-		t.Errorf("the write keeps its seat for %d ns, want 5 ms", lingerNs)
+	additionalNs := f.Finish(second, write)
+	if additionalNs != 5_000_000 {
+		t.Errorf("the write keeps its seat for %d ns, want 5 ms", additionalNs)
 	}
-	f.Release(second+lingerNs, write)
+	f.Release(second+additionalNs, write)
 	f.EndWatch(open[0])
-	if write, _, _ = send(f, 2*second, "write", writes); write.Work.FinalSeats != 0 || write.Lingers() {
+	if write, _, _ = send(f, 2*second, "write", writes); write.Work.FinalSeats != 0 || write.KeepsSeats() {
 		t.Errorf("work %+v with nine watchers, want no final seats", write.Work)
 	}
 }

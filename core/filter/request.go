@@ -114,5 +114,5 @@ func (r *Request) Kind() *Kind { return r.kind }
 // IsWatch says whether the request is a watch, which goes on after Finish until EndWatch.
 func (r *Request) IsWatch() bool { return r.isWatch }
 
-// Lingers says whether the request keeps its seats for some time after Finish.
-func (r *Request) Lingers() bool { return r.limit == byPriority && r.Work.AdditionalLatencyNs > 0 }
+// KeepsSeats says whether the request keeps its seats for some time after Finish.
+func (r *Request) KeepsSeats() bool { return r.limit == byPriority && r.Work.AdditionalLatencyNs > 0 }

@@ -1,11 +1,10 @@
-// Package flowcontrol is API Priority and Fairness as a server calls it: it classifies
-// requests, keeps a queue set for every priority level, divides the server's seats among
-// the levels, and says when a rejected client should come back
-// (k8s.io/apiserver, util/flowcontrol/apf_controller.go).
+// Package flowcontrol is API Priority and Fairness as a server calls it: it classifies requests,
+// keeps queues for every priority level, divides the server's seats among the levels, and says
+// when a rejected client may come back (k8s.io/apiserver, util/flowcontrol/apf_controller.go).
 //
-// The server owns time: every call says what time it is, and times never go back. What
-// must happen later is the server's to call: Finish and Release as their comments say,
-// TimeOut when a request has waited long enough, Adjust every AdjustmentPeriodNs.
+// The server owns time: every call takes the time, and times never go back. The server makes the
+// calls that are due later: Finish and Release as their comments say, TimeOut when a request has
+// reached its wait limit, Cancel when its client goes away, Adjust every AdjustmentPeriodNs.
 package flowcontrol
 
 import (
@@ -22,7 +21,7 @@ import (
 // AdjustmentPeriodNs is how often the levels' current limits are adjusted.
 const AdjustmentPeriodNs = 10_000_000_000
 
-// Observer is a queueset.Host that wants to know of adjustments, too.
+// Observer is a queueset.Host that is also notified of adjustments.
 type Observer interface {
 	queueset.Host
 	// Adjusted says that the levels or their current limits may have changed: by Adjust, by
@@ -34,7 +33,7 @@ type Observer interface {
 type Controller struct {
 	rules       *rules.Rules
 	host        queueset.Host
-	observer    Observer // the host if it is one, or nil
+	observer    Observer // the host if it is one, otherwise nil
 	serverLimit int      // seats of the whole server
 	objects     config.Objects
 	classifier  *classify.Classifier
@@ -54,8 +53,8 @@ func New(nowNs int64, r *rules.Rules, serverLimit int, objects config.Objects, h
 }
 
 // Configure puts another configuration into force. The objects are defaulted, valid, and
-// hold the mandatory ones. A FlowSchema whose level does not exist is ignored. A level
-// that is no longer there drains: it keeps its shares until nothing waits or executes in it.
+// include the mandatory ones. A FlowSchema whose level does not exist is ignored. A level that is
+// no longer configured drains: it keeps its shares until nothing waits or executes in it.
 func (c *Controller) Configure(nowNs int64, objects config.Objects) {
 	c.objects = objects
 	c.generation++
@@ -139,12 +138,12 @@ func (c *Controller) level(name string) *Level {
 	return c.levels[i]
 }
 
-// Route is where the requests of a flow go.
+// Route is where the requests of a flow are sent: a FlowSchema, its level, and a hand of queues.
 type Route struct {
 	Schema        *config.FlowSchema
 	Level         *Level
-	Distinguisher string // with Schema, tells the flow
-	Hash          uint64 // of the flow; 0 where the level does not tell flows apart
+	Distinguisher string // identifies the flow among those of Schema
+	Hash          uint64 // of the flow; 0 where the level does not distinguish flows
 	Hand          queueset.Hand
 }
 
@@ -173,8 +172,8 @@ type Request struct {
 	Level *Level // set by Arrive
 }
 
-// Arrive takes a request that goes by a route. It is rejected, with the number of seconds after which the
-// client may come back, or waits, or is dispatched before the method returns.
+// Arrive takes a request that has a route. It is rejected, with the number of seconds after which
+// the client may come back, or waits, or is dispatched before the method returns.
 func (c *Controller) Arrive(nowNs int64, r *Request, by *Route) (rejection queueset.Rejection, retryAfterSeconds int) {
 	r.Level = by.Level
 	rejection = r.Level.queues.Arrive(nowNs, &r.Request, &by.Hand)
@@ -186,10 +185,10 @@ func (c *Controller) Arrive(nowNs int64, r *Request, by *Route) (rejection queue
 
 // Finish ends a request's execution. It returns for how long the request keeps its seats:
 // if positive, the server owes a Release that much later.
-func (c *Controller) Finish(nowNs int64, r *Request) (lingerNs int64) {
-	lingerNs = r.Level.queues.Finish(nowNs, &r.Request)
+func (c *Controller) Finish(nowNs int64, r *Request) (additionalNs int64) {
+	additionalNs = r.Level.queues.Finish(nowNs, &r.Request)
 	c.reap(nowNs, r.Level)
-	return lingerNs
+	return additionalNs
 }
 
 // Release ends a request's additional latency.
@@ -205,9 +204,9 @@ func (c *Controller) TimeOut(nowNs int64, r *Request) (retryAfterSeconds int) {
 }
 
 // Cancel rejects a request whose client has gone while the request waited. It counts as a
-// time-out, and as a drop in the advice to other clients; the number of seconds it returns
-// is what the response would say if anybody read it. A request that executes is not affected
-// by its client's going: it ends with Finish, as others do.
+// time-out, and as a drop that can raise Retry-After for other clients; the number of seconds
+// returned is in the response, though its client does not read it. A request that executes is not
+// affected when its client goes away: it ends with Finish, as others do.
 func (c *Controller) Cancel(nowNs int64, r *Request) (retryAfterSeconds int) {
 	r.Level.queues.Cancel(nowNs, &r.Request)
 	return c.dropped(nowNs, r.Level)
@@ -221,7 +220,7 @@ func (c *Controller) dropped(nowNs int64, l *Level) (retryAfterSeconds int) {
 	return retryAfterSeconds
 }
 
-// reap removes a level that drains once it is idle.
+// reap removes a level that drains, when it is idle.
 func (c *Controller) reap(nowNs int64, l *Level) {
 	if l.draining && l.queues.Idle() {
 		c.Configure(nowNs, c.objects)

@@ -1,8 +1,8 @@
 package flowcontrol
 
 // MaxInFlight is the filter that API Priority and Fairness replaces: two counters with a
-// limit each, for read-only and for mutating requests. It is not asked about long-running
-// requests, nor about those of system:masters
+// limit each, for read-only and for mutating requests. It is not to be called for long-running
+// requests, nor for those of system:masters
 // (k8s.io/apiserver, server/filters/maxinflight.go).
 type MaxInFlight struct {
 	ReadOnlyLimit, MutatingLimit int // requests; 0 is no limit

@@ -17,7 +17,7 @@ type Queues interface {
 
 	Hand(flowHash uint64) queueset.Hand
 	Arrive(nowNs int64, r *queueset.Request, hand *queueset.Hand) queueset.Rejection
-	Finish(nowNs int64, r *queueset.Request) (lingerNs int64)
+	Finish(nowNs int64, r *queueset.Request) (additionalNs int64)
 	Release(nowNs int64, r *queueset.Request)
 	TimeOut(nowNs int64, r *queueset.Request)
 	Cancel(nowNs int64, r *queueset.Request)

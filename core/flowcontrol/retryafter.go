@@ -2,12 +2,12 @@ package flowcontrol
 
 import "apfsim/core/rules"
 
-// RetryAfter tells rejected clients of one priority level when to come back: sooner or
-// later as fewer or more requests are dropped
+// RetryAfter is the advice to rejected clients of one priority level, in seconds: the more
+// requests are dropped, the later may they come back
 // (k8s.io/apiserver, util/flowcontrol/dropped_requests_tracker.go).
 type RetryAfter struct {
 	most     int   // seconds that the advice does not exceed, from 1 to longestRetryAfter
-	seconds  int   // the advice; 0 stands for 1, the initial one
+	seconds  int   // the advice; 0 means 1, the initial one
 	second   int64 // the second of the latest drop
 	dropped  int   // in that second
 	history  [longestRetryAfter]drops
@@ -20,8 +20,8 @@ type drops struct {
 	count  int
 }
 
-// longestRetryAfter is the most that any release advises, and for how many seconds the drops have
-// to be remembered.
+// longestRetryAfter is the longest advice of any release, in seconds, and so for how many seconds
+// drops have to be remembered.
 const longestRetryAfter = 32
 
 // NewRetryAfter returns the advice of a level that has dropped nothing.
@@ -44,10 +44,10 @@ func (t *RetryAfter) Drop(nowNs int64) int {
 	return t.Seconds()
 }
 
-// Seconds returns the present advice.
+// Seconds returns the current advice.
 func (t *RetryAfter) Seconds() int { return max(1, t.seconds) }
 
-// revise looks back on as many seconds as the advice has been sending clients away for.
+// revise sets the advice by the drops of as many past seconds as the advice is long.
 func (t *RetryAfter) revise(now int64) {
 	advice := t.Seconds()
 	dropped := 0

@@ -170,8 +170,8 @@ func (m *match) finish(c *call) {
 		within := max(0, min(m.nowNs, toNs)-max(c.startNs, fromNs))
 		m.score.seatNs[half][c.client] += float64(c.Work.InitialSeats) * float64(within)
 	}
-	if lingerNs := m.set.Finish(m.nowNs, &c.Request); lingerNs > 0 {
-		m.schedule(lingerNs, func() { m.set.Release(m.nowNs, &c.Request) })
+	if additionalNs := m.set.Finish(m.nowNs, &c.Request); additionalNs > 0 {
+		m.schedule(additionalNs, func() { m.set.Release(m.nowNs, &c.Request) })
 	}
 }
 

@@ -6,18 +6,18 @@ import (
 	"apfsim/core/estimate"
 )
 
-// never is the finish of a queue in which nothing waits.
+// never is the virtual finish of a queue in which nothing waits.
 const never = estimate.SeatSeconds(math.MaxUint64)
 
-// heads knows for each queue when its oldest request would be through, in terms of R, and
-// finds the least of them: a tree in which every node holds the least of its two children,
-// the queues being the leaves.
+// heads holds for each queue the virtual finish of its oldest request, the R at which the request
+// would finish, and finds the least of them. It is a binary tree whose leaves are the queues and
+// in which every node holds the least of its two children.
 type heads struct {
 	leaves int // a power of 2, at least the number of queues
 	least  []estimate.SeatSeconds
 }
 
-// reset makes room for so many queues, in none of which anything waits.
+// reset makes room for a number of queues that are all empty.
 func (h *heads) reset(queues int) {
 	h.leaves = 1
 	for h.leaves < queues {
@@ -42,8 +42,8 @@ func (h *heads) set(queue int, finish estimate.SeatSeconds) {
 	}
 }
 
-// first returns the first queue, from the given one on and going round, with the least
-// finish of all. Something must wait.
+// first returns the queue with the least virtual finish; of several, the first from the given one
+// on, cyclically. Not all queues may be empty.
 func (h *heads) first(from int) int {
 	leaf, only := h.under(1)
 	if only {
@@ -54,7 +54,7 @@ func (h *heads) first(from int) int {
 		at = h.leaves + from
 	}
 	for h.least[at] != h.least[1] {
-		// On to the next subtree on the right; from the last one to the whole tree.
+		// Go on to the next subtree on the right; after the last one, to the whole tree.
 		for at&(at+1) != 0 && at%2 == 1 {
 			at /= 2
 		}
@@ -68,8 +68,8 @@ func (h *heads) first(from int) int {
 	return leaf - h.leaves
 }
 
-// under returns the first leaf below a node that has the least finish of all, and whether
-// it is the only one. There must be one.
+// under returns the first leaf below a node that has the least virtual finish of all, and whether
+// it is the only one below the node. There must be one.
 func (h *heads) under(at int) (leaf int, only bool) {
 	least := h.least[1]
 	only = true

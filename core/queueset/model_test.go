@@ -94,7 +94,7 @@ func (m *model) seats(of []*modelRequest) int {
 	return sum
 }
 
-func (m *model) seatsInUse() int { return m.seats(m.of(nil, executing, lingering)) }
+func (m *model) seatsInUse() int { return m.seats(m.of(nil, executing, finalPhase)) }
 
 func (m *model) isActive(q *modelQueue) bool { return len(m.of(q, waiting, executing)) > 0 }
 
@@ -114,7 +114,7 @@ func (m *model) advance(nowNs int64) {
 		if m.isActive(q) {
 			active++
 		}
-		want += m.seats(m.of(q, waiting, executing, lingering))
+		want += m.seats(m.of(q, waiting, executing, finalPhase))
 	}
 	if active == 0 {
 		return
@@ -265,7 +265,7 @@ func (m *model) startsFor(chosen *modelQueue) Starts {
 	var starts, discounted []estimate.SeatSeconds
 	for _, q := range m.queues {
 		if len(m.of(q, waiting)) > 0 {
-			inUse := m.seats(m.of(q, executing, lingering))
+			inUse := m.seats(m.of(q, executing, finalPhase))
 			starts = append(starts, m.modulo(q.nextDispatchR))
 			discounted = append(discounted, m.modulo(sub(q.nextDispatchR, product(float64(inUse), modelGuessNs))))
 		}
@@ -284,10 +284,10 @@ func (m *model) numbered(number int) *modelRequest {
 	return m.requests[i]
 }
 
-func (m *model) finish(nowNs int64, number int) (lingerNs int64) {
+func (m *model) finish(nowNs int64, number int) (additionalNs int64) {
 	m.advance(nowNs)
 	r := m.numbered(number)
-	r.phase = lingering
+	r.phase = finalPhase
 	if q := r.queue; q != nil {
 		q.nextDispatchR = sub(q.nextDispatchR, product(float64(r.work.InitialSeats), modelGuessNs-(nowNs-r.dispatchNs)))
 		m.bound(q)
@@ -335,7 +335,7 @@ func (m *model) leaveQueue(nowNs int64, number int) {
 // note writes down how many seats are asked for from now on. The seats that dispatch took
 // off a request, which upstream never takes off the demand again, are asked for for ever.
 func (m *model) note() {
-	seats := m.seats(m.of(nil, waiting, executing, lingering)) + m.kept
+	seats := m.seats(m.of(nil, waiting, executing, finalPhase)) + m.kept
 	m.demands = append(m.demands, modelDemand{m.nowNs, seats})
 }
 

@@ -96,7 +96,7 @@ type ledger struct {
 	set   *QueueSet
 	nowNs int64
 
-	present []*entry // waiting, executing or lingering, in the order of arrival
+	present []*entry // waiting, executing or in additional latency, in the order of arrival
 	arrived int
 	counts  map[string]int // of those that have gone, by their outcome
 
@@ -175,15 +175,15 @@ func (l *ledger) phased(p phase) []*entry {
 
 // outcome is what came of an operation.
 type outcome struct {
-	subject   *entry // the request that it was about, nil for a configuration
-	rejection Rejection
-	lingerNs  int64
-	demand    seats.DemandStatistics // taken with a configuration
+	subject      *entry // the request that it was about, nil for a configuration
+	rejection    Rejection
+	additionalNs int64
+	demand       seats.DemandStatistics // taken with a configuration
 }
 
 // do carries out an operation. It returns false if there is no request for it.
 func (l *ledger) do(o operation) (out outcome, done bool) {
-	takes := map[operationKind]phase{finish: executing, release: lingering, timeOut: waiting, cancel: waiting}
+	takes := map[operationKind]phase{finish: executing, release: finalPhase, timeOut: waiting, cancel: waiting}
 	if p, ok := takes[o.kind]; ok {
 		candidates := l.phased(p)
 		if len(candidates) == 0 {
@@ -212,9 +212,9 @@ func (l *ledger) do(o operation) (out outcome, done bool) {
 		}
 	case finish:
 		l.tell("request %d finishes", e.number)
-		e.entered = lingering
-		out.lingerNs = l.set.Finish(l.nowNs, &e.Request)
-		if out.lingerNs == 0 {
+		e.entered = finalPhase
+		out.additionalNs = l.set.Finish(l.nowNs, &e.Request)
+		if out.additionalNs == 0 {
 			l.gone(e, "executed")
 		}
 	case release:

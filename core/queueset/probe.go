@@ -2,36 +2,37 @@ package queueset
 
 import "apfsim/core/estimate"
 
-// Probe is a request that is asked about and never sent: it takes no seat and no place in a
-// queue, and nothing is decided differently because of it. It finds how long a request that
-// arrives at some moment would wait, which queueing theory calls the virtual waiting time
-// (L. Takács, Introduction to the Theory of Queues, 1962, chapter 1).
+// Probe is a hypothetical request: it takes no seat and no place in a queue, and changes no
+// decision. It finds how long a request that arrived at its time would wait, which queueing theory
+// calls the virtual waiting time (L. Takács, Introduction to the Theory of Queues, 1962, chapter
+// 1).
 //
-// The probe stands behind the requests that waited in its queue when it began, and before all
-// that come later. It is dispatched when it is first in its queue, its seats are free, and no
-// other queue would be dispatched from before it. What a real request would change for others
-// by being there is left out.
+// The probe is behind the requests that waited in its queue when it began, and before all that
+// arrive later. It would be dispatched when it is first in its queue, its seats are free, and no
+// other queue comes before its own. The delay that a real request would cause to others is left
+// out.
 type Probe struct {
 	set      *QueueSet
 	queue    *queue
 	seats    int
 	work     estimate.SeatSeconds
-	ahead    uint64               // it is first once so many requests have left the queue
+	ahead    uint64               // it is first when this many requests have left the queue
 	arrivalR estimate.SeatSeconds // R when it began
 	epochs   int                  // how often R had been wound back
 
-	// A request that waits keeps its queue active. The queue may become inactive behind a probe,
-	// and is then taken to start anew with the next arrival; the probe keeps the virtual start
-	// that it had.
-	// R then advances slower, for one more queue is active: the start moves on by the difference.
-	spells int
-	kept   bool
-	startR estimate.SeatSeconds // if kept, as of seenR
-	seenR  estimate.SeatSeconds
+	// A request that waits keeps its queue active, but a probe does not. If the queue becomes
+	// inactive, its virtual start is set anew by the next arrival, and the probe keeps the one that
+	// the queue had. With a real request R would advance more slowly, as one more queue would be
+	// active: the start that is kept moves on by the difference.
+	activations int
+	kept        bool
+	startR      estimate.SeatSeconds // if kept, as of seenR
+	seenR       estimate.SeatSeconds
 }
 
-// Probe begins a probe for a request with such work, of the flow that has the hand. It is either
-// rejected, or dispatched at once (waits is false), or it waits, and the host asks its methods.
+// Probe begins a probe for a request with the given work, of the flow that has the hand. The probe
+// is rejected, or dispatched at once (waits is false), or it waits until its methods say that it
+// would be dispatched.
 func (s *QueueSet) Probe(nowNs int64, work estimate.Work, hand *Hand) (p Probe, rejection Rejection, waits bool) {
 	seats := work.MaxSeats()
 	if s.config.Queues <= 0 {
@@ -45,14 +46,14 @@ func (s *QueueSet) Probe(nowNs int64, work estimate.Work, hand *Hand) (p Probe, 
 		return p, QueueFull, false
 	}
 	p = Probe{set: s, queue: q, seats: seats, work: s.totalWork(work), ahead: q.left + uint64(q.waiting),
-		arrivalR: s.r + s.progress(nowNs), epochs: s.epochs.Succeeded + s.epochs.Failed, spells: q.spells}
+		arrivalR: s.r + s.progress(nowNs), epochs: s.epochs.Succeeded + s.epochs.Failed, activations: q.activations}
 	if !q.active() {
 		p.keep(p.arrivalR)
 	}
 	return p, NotRejected, !p.Ready()
 }
 
-// Set returns the queue set that the probe asks.
+// Set returns the queue set that the probe is for.
 func (p *Probe) Set() *QueueSet { return p.set }
 
 // Ready says whether the probe would be dispatched in the present state of the queue set.
@@ -65,19 +66,19 @@ func (p *Probe) Ready() bool {
 	if p.finish() <= least {
 		return true
 	}
-	ofQueue := !p.kept && p.queue.index >= 0 // then what waits in the queue is behind the probe
-	return ofQueue && s.heads.least[s.heads.leaves+p.queue.index] == least
+	inOwnQueue := !p.kept && p.queue.index >= 0 // then what waits in the queue is behind the probe
+	return inOwnQueue && s.heads.least[s.heads.leaves+p.queue.index] == least
 }
 
 // Precedes says whether the probe would have been dispatched no later than r, a request of the
 // same queue set that arrived after the probe or before it. It may be called while the host is
-// told of the dispatch of r.
+// notified of the dispatch of r.
 func (p *Probe) Precedes(r *Request, after bool) bool {
 	s := p.set
 	if !p.first() || !after && r.queue == p.queue { // the last of those ahead makes the probe the first
 		return false
 	}
-	finish := p.finish() // which finds out whether the start is kept
+	finish := p.finish() // sets p.kept
 	if !p.kept && r.queue == p.queue {
 		return true
 	}
@@ -85,7 +86,8 @@ func (p *Probe) Precedes(r *Request, after bool) bool {
 	return p.seats <= free && finish <= s.latestS+r.totalWork
 }
 
-// TimedOutBehind tells the probe that a request that arrived after it has left its queue.
+// TimedOutBehind is to be called when a request that arrived after the probe leaves its queue
+// without being dispatched.
 func (p *Probe) TimedOutBehind(r *Request) {
 	if r.queue == p.queue {
 		p.ahead++
@@ -95,7 +97,7 @@ func (p *Probe) TimedOutBehind(r *Request) {
 // first says whether all requests that were before the probe have left the queue.
 func (p *Probe) first() bool { return p.queue.left >= p.ahead }
 
-// finish is when, in terms of R, the probe would be through.
+// finish is the virtual finish of the probe: the R at which it would finish.
 func (p *Probe) finish() estimate.SeatSeconds {
 	s, q := p.set, p.queue
 	if n := s.epochs.Succeeded + s.epochs.Failed; n != p.epochs {
@@ -108,7 +110,7 @@ func (p *Probe) finish() estimate.SeatSeconds {
 			p.startR += (s.r - p.seenR) / estimate.SeatSeconds(s.active+1)
 			p.seenR = s.r
 		}
-	case q.spells != p.spells:
+	case q.activations != p.activations:
 		p.keep(q.formerR)
 	case !q.active():
 		p.keep(q.nextDispatchR)

@@ -88,7 +88,7 @@ func (l *ledger) checkSums() {
 			nExecuting++
 			q.ExecutingRequests++
 			fallthrough
-		case lingering:
+		case finalPhase:
 			seatsInUse += e.Seats()
 			q.SeatsInUse += e.Seats()
 		}
@@ -158,7 +158,7 @@ func (l *ledger) drain() {
 		o := operation{kind: finish, afterNs: 1}
 		switch {
 		case len(l.phased(executing)) > 0:
-		case len(l.phased(lingering)) > 0:
+		case len(l.phased(finalPhase)) > 0:
 			o.kind = release
 		case l.set.Limit() == 0:
 			o.kind = timeOut
@@ -182,8 +182,8 @@ func (m *model) do(l *ledger, o operation, out outcome) {
 			l.fail("request %d is rejected: %q, want %q", out.subject.number, out.rejection, want)
 		}
 	case finish:
-		if want := m.finish(l.nowNs, out.subject.number); out.lingerNs != want {
-			l.fail("request %d keeps its seats for %d ns, want %d", out.subject.number, out.lingerNs, want)
+		if want := m.finish(l.nowNs, out.subject.number); out.additionalNs != want {
+			l.fail("request %d keeps its seats for %d ns, want %d", out.subject.number, out.additionalNs, want)
 		}
 	case release:
 		m.release(l.nowNs, out.subject.number)
@@ -226,7 +226,7 @@ func (m *model) compare(l *ledger) {
 		want := QueueState{
 			PendingRequests:   len(line),
 			ExecutingRequests: len(m.of(q, executing)),
-			SeatsInUse:        m.seats(m.of(q, executing, lingering)),
+			SeatsInUse:        m.seats(m.of(q, executing, finalPhase)),
 			NextDispatchR:     m.modulo(q.nextDispatchR),
 			MaxSeatsSum:       m.seats(line),
 			TotalWorkSum:      estimate.SeatSeconds(m.workWaiting(q).Uint64()),

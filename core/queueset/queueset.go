@@ -1,9 +1,10 @@
-// Package queueset is one priority level at work: its queues, its seats, and the order in
-// which waiting requests get them, by the algorithm "Fair Queuing for Server Requests" of
-// KEP-1040 as k8s.io/apiserver (util/flowcontrol/fairqueuing/queueset) carries it out.
+// Package queueset is the queues and the seats of one priority level, and the order in which
+// waiting requests get the seats: the algorithm "Fair Queuing for Server Requests" of KEP-1040 as
+// k8s.io/apiserver implements it (util/flowcontrol/fairqueuing/queueset).
 package queueset
 
 import (
+	"fmt"
 	"math"
 
 	"apfsim/core/dealer"
@@ -14,32 +15,32 @@ import (
 
 // Config says how a level queues.
 type Config struct {
-	Queues           int // 0 rejects what finds no seat; Unlimited admits everything
+	Queues           int // 0 rejects a request that finds no seat; Unlimited admits every request
 	HandSize         int
 	QueueLengthLimit int // requests waiting in one queue
 }
 
-// Unlimited, as the number of queues, is the exempt level's: every request starts at once.
+// Unlimited is the number of queues of the exempt level: every request is dispatched at once.
 const Unlimited = -1
 
-// R is wound back by epoch once it reaches the high mark, lest it overflow.
+// R is wound back by epoch when it reaches the high mark, so that it does not overflow.
 const (
 	epoch    = estimate.SeatSeconds(math.MaxUint64 / 2)
 	highMark = epoch + epoch/2
 )
 
-// Host is told which requests start. It is called in the middle of a QueueSet's method
-// and must not call back.
+// Host is notified of the requests that are dispatched. It is called in the middle of a
+// QueueSet's method and must not call back.
 type Host interface {
 	// Dispatched says that r executes from now on, and that the host owes a Finish.
 	Dispatched(r *Request)
 }
 
-// Observer is a Host that wants to know, too, what keeps requests from starting.
+// Observer is a Host that is also notified of what keeps requests from being dispatched.
 type Observer interface {
 	Host
 	// HeldBack says that r is the next to be dispatched, and that some seats are free but fewer
-	// than it asks for. It holds back all others that wait. It may be the one that arrives.
+	// than it needs. No other request is dispatched before it. It may be the one that arrives.
 	HeldBack(r *Request)
 }
 
@@ -49,11 +50,11 @@ type Observer interface {
 //
 //	dR/dt = min(limit, seats in use + seats waiting) / active queues
 //
-// and every queue would, in the fluid world that R measures, be served at that rate.
+// which is the rate at which fluid fair queuing would serve every active queue.
 //
-// Every method that takes the time advances R first; times never go back. Invariants:
-// the sums are those of the queues' requests; seatsInUse exceeds the limit only after
-// the limit has shrunk, or by one request wider than it.
+// Every method that takes the time advances R first; times never go back. Invariants: the sums
+// equal those over the queues' requests; seatsInUse exceeds the limit only after the limit has
+// been lowered, or while one request that is wider than the limit executes.
 type QueueSet struct {
 	host    Host
 	guessNs int64 // rules.Rules.ServiceGuessNs
@@ -62,9 +63,9 @@ type QueueSet struct {
 	limit   int            // concurrency limit, in seats
 
 	queues []*queue
-	heads  heads // by queue: when its oldest request would be through
-	picks  int   // queues picked out of hands so far
-	robin  int   // the queue dispatched from last
+	heads  heads // by queue: R at which its oldest request would finish
+	picks  int   // queues chosen from hands so far
+	robin  int   // the queue of the latest dispatch
 
 	r         estimate.SeatSeconds
 	rNs       int64 // when R was last advanced
@@ -76,13 +77,13 @@ type QueueSet struct {
 	executing    int
 	seatsInUse   int
 	demand       seats.Demand
-	// phantom is what the demand counts of requests that dispatch has made narrower: their
-	// seats were counted in full when they came to wait, and upstream takes back no more
-	// than is left of them, for as long as the level lives.
-	phantom int
+	// demandLeak is the seats that upstream adds to the demand on enqueue and never subtracts,
+	// because dispatch has reduced the request's FinalSeats in between. They count as demand
+	// for as long as the level exists.
+	demandLeak int
 
-	latestS  estimate.SeatSeconds // when the request that last left a queue would have started
-	observer Observer             // the host if it is one, or nil
+	latestS  estimate.SeatSeconds // R at which the latest request dispatched from a queue was to start
+	observer Observer             // the host if it is one, otherwise nil
 	epochs   Epochs
 }
 
@@ -94,10 +95,10 @@ type queue struct {
 	seatsInUse    int
 	seatsWaiting  int
 	workWaiting   estimate.SeatSeconds
-	nextDispatchR estimate.SeatSeconds // R at which its oldest request would start
-	left          uint64               // requests that have waited here and no longer do
-	spells        int                  // how often it has become active
-	formerR       estimate.SeatSeconds // nextDispatchR before it last did, see Probe
+	nextDispatchR estimate.SeatSeconds // R at which its oldest request is to start
+	left          uint64               // requests that have waited in it and left it
+	activations   int                  // how often it has become active
+	formerR       estimate.SeatSeconds // nextDispatchR before the latest activation, see Probe
 }
 
 func (q *queue) active() bool { return q.waiting > 0 || q.executing > 0 }
@@ -110,9 +111,9 @@ func New(nowNs int64, r *rules.Rules, config Config, limit int, host Host) *Queu
 	return s
 }
 
-// Configure puts another configuration and concurrency limit into force. New queues are
-// there at once. Surplus ones are dealt no more requests, and one goes whenever a queue
-// has given back its last seats.
+// Configure puts another configuration and concurrency limit into force. New queues are added at
+// once. Surplus queues get no more requests; as long as there are any, a queue is removed when it
+// becomes inactive and releases seats.
 func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 	s.advance(nowNs)
 	if config.Queues > 0 {
@@ -160,7 +161,7 @@ func (s *QueueSet) Hand(flowHash uint64) (h Hand) {
 	return h
 }
 
-// Arrive takes a request of the flow that has the hand. It is rejected, or waits, or is
+// Arrive takes a request of the flow that has the hand. The request is rejected, or waits, or is
 // dispatched before the method returns; others may be dispatched too.
 func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 	s.advance(nowNs)
@@ -179,13 +180,13 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 	}
 	if !q.active() {
 		s.active++
-		q.spells++
+		q.activations++
 		q.formerR, q.nextDispatchR = q.nextDispatchR, s.r
 	}
 	r.queue = q
 	if s.waiting == 0 && s.seatsInUse < s.limit && s.accommodates(r.Seats()) {
-		// Being the only one, it need not go through the queue's FIFO.
-		q.nextDispatchR = max(q.nextDispatchR, r.arrivalR) // as bound would have it
+		// It would be the only one in its queue's FIFO, and leave it at once.
+		q.nextDispatchR = max(q.nextDispatchR, r.arrivalR) // what bound would do
 		s.seat(nowNs, q, r)
 		return NotRejected
 	}
@@ -194,7 +195,7 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 	return NotRejected
 }
 
-// totalWork is what a request is taken to cost its queue before it has executed.
+// totalWork is the work that a queue is charged for a request before the request has executed.
 func (s *QueueSet) totalWork(w estimate.Work) estimate.SeatSeconds {
 	return estimate.SeatsTimesDuration(float64(w.InitialSeats), s.guessNs) +
 		estimate.SeatsTimesDuration(float64(w.FinalSeats), w.AdditionalLatencyNs)
@@ -202,7 +203,7 @@ func (s *QueueSet) totalWork(w estimate.Work) estimate.SeatSeconds {
 
 // Finish ends the execution of a dispatched request. It returns for how long the request
 // keeps its seats: if positive, the host owes a Release that much later.
-func (s *QueueSet) Finish(nowNs int64, r *Request) (lingerNs int64) {
+func (s *QueueSet) Finish(nowNs int64, r *Request) (additionalNs int64) {
 	s.mustBe(r, executing)
 	s.advance(nowNs)
 	s.executing--
@@ -214,18 +215,18 @@ func (s *QueueSet) Finish(nowNs int64, r *Request) (lingerNs int64) {
 		q.nextDispatchR -= estimate.SeatsTimesDuration(float64(r.Work.InitialSeats), s.guessNs-(nowNs-r.dispatchNs))
 		s.bound(q)
 	}
-	r.phase = lingering
-	lingerNs = max(0, r.Work.AdditionalLatencyNs)
-	if lingerNs == 0 {
+	r.phase = finalPhase
+	additionalNs = max(0, r.Work.AdditionalLatencyNs)
+	if additionalNs == 0 {
 		s.release(nowNs, r)
 	}
 	s.dispatch(nowNs)
-	return lingerNs
+	return additionalNs
 }
 
 // Release takes back the seats of a request at the end of its additional latency.
 func (s *QueueSet) Release(nowNs int64, r *Request) {
-	s.mustBe(r, lingering)
+	s.mustBe(r, finalPhase)
 	s.advance(nowNs)
 	s.release(nowNs, r)
 	s.dispatch(nowNs)
@@ -254,15 +255,20 @@ func (s *QueueSet) Cancel(nowNs int64, r *Request) { s.TimeOut(nowNs, r) }
 
 func (s *QueueSet) mustBe(r *Request, want phase) {
 	if r.set != s || r.phase != want {
-		panic("queueset: a request was finished, released or timed out that was not in a state to be")
+		panic(notInPhase(r, want))
 	}
 }
 
-// advance brings R up to now, on the ground that the state has held since it last was.
+// notInPhase is the message of a panic; it is apart so that the check is compiled in place.
+func notInPhase(r *Request, want phase) string {
+	return fmt.Sprintf("queueset: the request is %v; want one of this queue set that is %v", r.phase, want)
+}
+
+// advance brings R up to now. Nothing has changed since it was last called.
 func (s *QueueSet) advance(nowNs int64) {
 	elapsedNs := nowNs - s.rNs
 	if elapsedNs < 0 {
-		panic("queueset: time went back")
+		panic("queueset: the time is before that of an earlier call")
 	}
 	s.rNs = nowNs
 	if s.active == 0 {
@@ -277,7 +283,7 @@ func (s *QueueSet) advance(nowNs int64) {
 // rate is dR/dt. Some queue must be active.
 func (s *QueueSet) rate() float64 { return float64(min(s.seatsWant, s.limit)) / float64(s.active) }
 
-// progress returns by how much R will have advanced at a moment before which nothing happens.
+// progress returns by how much R will have advanced at a time before which nothing changes.
 func (s *QueueSet) progress(nowNs int64) estimate.SeatSeconds {
 	if s.active == 0 {
 		return 0
@@ -291,7 +297,7 @@ func (s *QueueSet) windBack() {
 	failed := false
 	for _, q := range s.queues {
 		if !q.active() {
-			q.nextDispatchR = 0 // of no account: the next arrival sets it to R
+			q.nextDispatchR = 0 // not used before the next arrival, which sets it to R
 			continue
 		}
 		failed = failed || q.nextDispatchR < epoch
@@ -309,17 +315,17 @@ func (s *QueueSet) windBack() {
 	}
 }
 
-// shortest returns the queue of a hand with the least work waiting. Where to start looking
-// rotates from request to request, so that flows with common queues do not all prefer the
-// same one.
+// shortest returns the queue of a hand with the least work waiting. The first queue to be compared
+// rotates from request to request, so that flows with common queues do not all prefer the same one
+// when several are equal.
 func (s *QueueSet) shortest(h *Hand) *queue {
 	from := s.picks % int(h.size)
 	s.picks++
 	return s.leastWork(h, from)
 }
 
-// leastWork returns the first queue with the least work waiting, from a place in the hand on and
-// going round.
+// leastWork returns the queue of a hand with the least work waiting; of several, the first from
+// position i on, cyclically.
 func (s *QueueSet) leastWork(h *Hand, i int) *queue {
 	hand := h.queues[:h.size]
 	best := s.queues[hand[i]]
@@ -374,8 +380,8 @@ func (s *QueueSet) dequeue(q *queue, r *Request) {
 	s.seatsWant -= r.Seats()
 }
 
-// bound is the anti-windup measure: a queue that could not use its share must not save it
-// up, so its oldest request is never taken to start before it arrived.
+// bound is the anti-windup measure: a queue that could not use its share must not accumulate it,
+// so the virtual start of its oldest request is not before the request's arrival.
 func (s *QueueSet) bound(q *queue) {
 	if q.first != nil && q.nextDispatchR < q.first.arrivalR {
 		q.nextDispatchR = q.first.arrivalR
@@ -383,7 +389,7 @@ func (s *QueueSet) bound(q *queue) {
 	s.restate(q)
 }
 
-// restate brings the queue's entry in heads up to date.
+// restate updates the queue's entry in heads.
 func (s *QueueSet) restate(q *queue) {
 	switch {
 	case q.index < 0:
@@ -401,8 +407,8 @@ func (s *QueueSet) restateAll() {
 	}
 }
 
-// dispatch starts as many waiting requests as it can, each time the one that would be
-// through first. One that does not fit holds back all others.
+// dispatch starts as many waiting requests as possible, each time the one with the least virtual
+// finish. If that one does not fit, no other is started.
 func (s *QueueSet) dispatch(nowNs int64) {
 	for s.waiting > 0 && s.seatsInUse < s.limit {
 		q := s.queues[s.heads.first(s.robin+1)]
@@ -421,11 +427,11 @@ func (s *QueueSet) dispatch(nowNs int64) {
 // seat starts the oldest request of a queue.
 func (s *QueueSet) seat(nowNs int64, q *queue, r *Request) {
 	if r.Work.FinalSeats > s.limit {
-		s.phantom += r.Seats()
+		s.demandLeak += r.Seats()
 		finalWork := estimate.SeatsTimesDuration(float64(r.Work.FinalSeats), r.Work.AdditionalLatencyNs)
 		r.Work.FinalSeats = s.limit
 		r.Work.AdditionalLatencyNs = finalWork.DurationPerSeat(float64(s.limit))
-		s.phantom -= r.Seats()
+		s.demandLeak -= r.Seats()
 	}
 	s.robin = q.index
 	s.latestS = q.nextDispatchR
@@ -446,8 +452,8 @@ func (s *QueueSet) start(nowNs int64, r *Request) {
 	s.host.Dispatched(r)
 }
 
-// accommodates says whether a request of so many seats may start now. One wider than the
-// limit may when nothing else executes.
+// accommodates says whether a request of so many seats may start now. A request that is wider
+// than the limit may if no other executes.
 func (s *QueueSet) accommodates(seats int) bool {
 	switch {
 	case s.config.Queues == Unlimited:
@@ -476,8 +482,8 @@ func (s *QueueSet) release(nowNs int64, r *Request) {
 	}
 }
 
-// remove takes an inactive queue out of the set; the indices above it move down, and the
-// round-robin index with them.
+// remove removes an inactive queue; the indices above it move down by one, and the round-robin
+// index if it is not below it.
 func (s *QueueSet) remove(q *queue) {
 	s.queues = append(s.queues[:q.index], s.queues[q.index+1:]...)
 	for _, above := range s.queues[q.index:] {
@@ -492,7 +498,7 @@ func (s *QueueSet) remove(q *queue) {
 }
 
 func (s *QueueSet) noteDemand(nowNs int64) {
-	s.demand.Set(nowNs, s.seatsInUse+s.seatsWaiting+s.phantom)
+	s.demand.Set(nowNs, s.seatsInUse+s.seatsWaiting+s.demandLeak)
 }
 
 // TakeDemand returns the statistics of the seat demand, in use and waiting, since the

@@ -8,10 +8,10 @@ type Request struct {
 	// Work is what the request takes. Dispatch may reshape its final phase to fit the
 	// concurrency limit.
 	Work  estimate.Work
-	Owner any // whatever the host wants to find again when the request is dispatched
+	Owner any // the host's: it finds it again when the request is dispatched
 
 	set        *QueueSet
-	queue      *queue   // nil for a request that went past the queues
+	queue      *queue   // nil for a request of a level without queues
 	next, prev *Request // neighbours in the queue's FIFO
 	arrivalR   estimate.SeatSeconds
 	totalWork  estimate.SeatSeconds // as computed at arrival
@@ -25,8 +25,13 @@ const (
 	absent phase = iota
 	waiting
 	executing
-	lingering // execution is over, the seats are kept for the additional latency
+	finalPhase // execution is over, and the seats are kept for the additional latency
 )
+
+// String returns the phase as the message of a panic has it.
+func (p phase) String() string {
+	return [...]string{"absent", "waiting", "executing", "in additional latency"}[p]
+}
 
 // Queue returns the index of the request's queue, -1 when it has none.
 func (r *Request) Queue() int {
@@ -39,8 +44,8 @@ func (r *Request) Queue() int {
 // Waiting says whether the request waits in a queue.
 func (r *Request) Waiting() bool { return r.phase == waiting }
 
-// Seats returns the seats that the request holds, waits for or has been refused: the most
-// of its two phases.
+// Seats returns the seats that the request holds, waits for or was rejected with: the most of
+// its two phases.
 func (r *Request) Seats() int { return r.Work.MaxSeats() }
 
 // Rejection says why a request was not admitted; the zero value is none.

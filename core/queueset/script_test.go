@@ -76,8 +76,8 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 			effects = append(effects, fmt.Sprintf("%s waits in queue %d", name, r.Queue()))
 		}
 	case "finish":
-		if lingerNs := p.set.Finish(p.nowNs, r); lingerNs > 0 {
-			effects = append(effects, fmt.Sprintf("%s keeps %d seats for %v", name, r.Seats(), time.Duration(lingerNs)))
+		if additionalNs := p.set.Finish(p.nowNs, r); additionalNs > 0 {
+			effects = append(effects, fmt.Sprintf("%s keeps %d seats for %v", name, r.Seats(), time.Duration(additionalNs)))
 		}
 	case "release":
 		p.set.Release(p.nowNs, r)

@@ -12,7 +12,7 @@ func (s *QueueSet) R() estimate.SeatSeconds { return s.r }
 // Epochs counts how often R has been wound back.
 type Epochs struct {
 	Succeeded int
-	Failed    int // a reading of R was from so long ago that it has gone below 0, to what is near 2⁶⁴
+	Failed    int // a reading of R was less than an epoch, and has wrapped around below 0
 }
 
 // Epochs returns how often R has been wound back.
@@ -42,19 +42,19 @@ func (s *QueueSet) Idle() bool { return s.waiting == 0 && s.executing == 0 }
 // QueueLength returns how many requests wait in queue i.
 func (s *QueueSet) QueueLength(i int) int { return s.queues[i].waiting }
 
-// Starts is what a dispatch from a queue chose from: when, in terms of R, the oldest requests
-// of all queues would have started. It was not necessarily the earliest of them.
+// Starts is what a dispatch from a queue chose from: the R at which the oldest requests of all
+// queues were to start. The chosen one is not necessarily the earliest of them.
 type Starts struct {
 	Chosen   estimate.SeatSeconds // of the request that was dispatched
 	Min, Max estimate.SeatSeconds // over the queues with requests waiting, the chosen one's among them
 
-	// The same less the queue's work in progress, taken to be G for each seat in use. Like
-	// upstream's they are modulo 2⁶⁴: near it where they would be negative.
+	// The same less the queue's work in progress, estimated as G for each seat in use. Like
+	// upstream's they are modulo 2⁶⁴: a negative number is shown as one near 2⁶⁴.
 	DiscountedMin, DiscountedMax estimate.SeatSeconds
 }
 
-// Starts returns what the dispatch of r chose from. It may be called while the host is told
-// of the dispatch, and for a request out of a queue. It looks at every queue.
+// Starts returns what the dispatch of r chose from. It may be called while the host is notified of
+// the dispatch, for a request that has a queue. Its cost grows with the number of queues.
 func (s *QueueSet) Starts(r *Request) Starts {
 	starts := Starts{Chosen: s.latestS, Min: math.MaxUint64, DiscountedMin: math.MaxUint64}
 	for _, q := range s.queues {

@@ -208,19 +208,19 @@ func (s *Server) finish(nowNs int64, r *Request) {
 	for _, o := range s.shared.observers {
 		o.Executed(nowNs, r)
 	}
-	lingers := r.Lingers()
-	if !lingers {
+	keepsSeats := r.KeepsSeats()
+	if !keepsSeats {
 		s.released(nowNs, r)
 	}
-	if lingerNs := s.filter.Finish(nowNs, &r.Request); lingerNs > 0 {
-		s.schedule(nowNs+lingerNs, Event{Kind: Release, Request: r})
+	if additionalNs := s.filter.Finish(nowNs, &r.Request); additionalNs > 0 {
+		s.schedule(nowNs+additionalNs, Event{Kind: Release, Request: r})
 	}
 	if r.IsWatch() {
 		s.schedule(nowNs+r.WatchNs, Event{Kind: WatchEnd, Request: r})
 		return
 	}
 	s.succeed(nowNs, r)
-	if !lingers { // else its seats still refer to it
+	if !keepsSeats { // else its seats still refer to it
 		s.shared.recycle(r)
 	}
 }
