@@ -113,7 +113,10 @@ func (f *Filter) Receive(r *Request, k *Kind) (rerouted bool) {
 	r.kind, r.isWatch, r.readOnly = k, k.isWatch, k.readOnly
 	switch {
 	case f.control != nil && !k.bypasses:
-		rerouted = k.route(f.control)
+		if k.generation != int32(f.control.Generation()) {
+			k.route(f.control)
+			rerouted = true
+		}
 		r.limit = byPriority
 		r.Level = k.routed.Level
 		r.Work = k.work.Estimate(r.Level.SeatCap())

@@ -56,14 +56,9 @@ func (f *Filter) waitLimitNs(isWatch bool, asked string) int64 {
 	return min(f.settings.Rules.MaxWaitNs, timeoutNs/4)
 }
 
-// route finds the route of the kind, unless it is known for the present configuration.
-func (k *Kind) route(control *flowcontrol.Controller) (rerouted bool) {
-	generation := int32(control.Generation())
-	if k.generation == generation {
-		return false
-	}
-	k.generation, k.routed = generation, control.Route(k.attributes)
-	return true
+// route finds the route of the kind by the current configuration.
+func (k *Kind) route(control *flowcontrol.Controller) {
+	k.generation, k.routed = int32(control.Generation()), control.Route(k.attributes)
 }
 
 // Route returns where the latest request of the kind was routed. Its Level is nil before the first

@@ -133,7 +133,7 @@ func (s *Server) Dispatched(q *filter.Request) {
 	if s.capacity != nil {
 		s.capacity.Begin(nowNs, r, s.move)
 	} else {
-		s.moveFinish(r, nowNs+r.ExecutionNs)
+		r.next = s.events.Schedule(nowNs+r.ExecutionNs, uint8(Finish), Event{Kind: Finish, Server: s.index, Request: r})
 	}
 	for _, o := range s.shared.observers {
 		o.Dispatched(nowNs, r)

@@ -13,17 +13,22 @@ type templateState struct {
 // state returns what the server knows of a template, which is worked out for its first request.
 // A template of a single request, as a trace has them, gets a state that goes with the request.
 func (s *Server) state(t *Template) *templateState {
+	if n := int(t.number); n < len(s.states) && s.states[n] != nil {
+		return s.states[n]
+	}
+	return s.firstState(t)
+}
+
+// firstState is state for a template that the server has not seen.
+func (s *Server) firstState(t *Template) *templateState {
 	if t.number == 0 {
 		return s.newState(t)
 	}
 	for int(t.number) >= len(s.states) {
 		s.states = append(s.states, nil)
 	}
-	state := s.states[t.number]
-	if state == nil {
-		state = s.newState(t)
-		s.states[t.number] = state
-	}
+	state := s.newState(t)
+	s.states[t.number] = state
 	return state
 }
 
