@@ -55,7 +55,7 @@ func For(version string) (*Rules, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("Kubernetes version %q is not supported; the nearest supported version is %q", version, nearest(version).Version)
+	return nil, fmt.Errorf("%q is not a supported version of Kubernetes; the nearest one is %q", version, nearest(version).Version)
 }
 
 // Versions returns the names of the supported releases, the oldest first.

@@ -40,7 +40,7 @@ func TestUnknownVersions(t *testing.T) {
 		"v1.22": "1.22", "1.22.3": "1.22", "": "1.37", "2.20": "1.37", "1.x": "1.37", "latest": "1.37",
 	} {
 		r, err := For(version)
-		message := fmt.Sprintf("Kubernetes version %q is not supported; the nearest supported version is %q", version, want)
+		message := fmt.Sprintf("%q is not a supported version of Kubernetes; the nearest one is %q", version, want)
 		if r != nil || err == nil || err.Error() != message {
 			t.Errorf("For(%q) = %v, %v; want the error %s", version, r, err, message)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario/traffic"
@@ -92,8 +93,8 @@ func (c *checker) servers() {
 	case s.Replicas > 1:
 		c.Fail("spec.servers.replicas", "%d: several replicas are not supported yet; want 1", s.Replicas)
 	}
-	if s.KubernetesVersion != "1.37" {
-		c.Fail("spec.servers.kubernetesVersion", "%q: other versions than \"1.37\" are not supported yet", document.Abridge(s.KubernetesVersion))
+	if _, err := rules.For(document.Abridge(s.KubernetesVersion)); err != nil {
+		c.Fail("spec.servers.kubernetesVersion", "%v", err)
 	}
 	c.Enum("spec.servers.flowControl", s.FlowControl, PriorityAndFairness, MaxInFlight, NoFlowControl)
 	for _, limit := range []struct {

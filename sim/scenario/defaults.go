@@ -3,6 +3,7 @@ package scenario
 import (
 	"time"
 
+	"apfsim/core/rules"
 	"apfsim/sim/quantity"
 )
 
@@ -14,7 +15,7 @@ func New() *Scenario {
 		Replications: 1,
 		Servers: Servers{
 			Replicas:                    1,
-			KubernetesVersion:           "1.37",
+			KubernetesVersion:           rules.Latest().Version,
 			MaxRequestsInflight:         400,
 			MaxMutatingRequestsInflight: 200,
 			RequestTimeout:              quantity.Duration(time.Minute),

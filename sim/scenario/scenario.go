@@ -81,7 +81,7 @@ const (
 // Servers configures the simulated API servers, which are all the same.
 type Servers struct {
 	Replicas                    int               `json:"replicas,omitempty" jsonschema:"enum=1,default=1" jsonschema_description:"Several replicas are not supported yet."`
-	KubernetesVersion           string            `json:"kubernetesVersion,omitempty" jsonschema:"enum=1.37,default=1.37"`
+	KubernetesVersion           string            `json:"kubernetesVersion,omitempty"`
 	MaxRequestsInflight         int               `json:"maxRequestsInflight,omitempty" jsonschema:"default=400,minimum=0" jsonschema_description:"--max-requests-inflight; PriorityAndFairness limits by its sum with maxMutatingRequestsInflight."`
 	MaxMutatingRequestsInflight int               `json:"maxMutatingRequestsInflight,omitempty" jsonschema:"default=200,minimum=0" jsonschema_description:"--max-mutating-requests-inflight."`
 	RequestTimeout              quantity.Duration `json:"requestTimeout,omitempty" jsonschema:"default=60s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`

@@ -89,7 +89,7 @@ func TestOneMistakeEach(t *testing.T) {
 	}
 	for spec, want := range map[string]string{
 		"servers: {replicas: 0}":             "spec.servers.replicas: 0: want 1",
-		"servers: {kubernetesVersion: \"\"}": `spec.servers.kubernetesVersion: "": other versions than "1.37" are not supported yet`,
+		"servers: {kubernetesVersion: \"\"}": `spec.servers.kubernetesVersion: "" is not a supported version of Kubernetes; the nearest one is "1.37"`,
 		"servers: {maxRequestsInflight: -1}": "spec.servers.maxRequestsInflight: -1: want 0 to 1073741823",
 		"servers: {requestTimeout: 0s}":      "spec.servers.requestTimeout: want more than 0s",
 		"servers: {maxRequestsInflight: 0, maxMutatingRequestsInflight: 0}": "spec.servers.maxRequestsInflight: " +
