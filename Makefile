@@ -156,6 +156,10 @@ performance: bench-size bench-memory bench-parts ## measure all sections of docs
 	(cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -format markdown -python $(PYTHON)) > $$tables && \
 	$(FIGURES) peers < $$tables
 
+.PHONY: layout
+layout: ## write the table of packages into docs/background/layout.md
+	go run ./docs/layout
+
 .PHONY: lint
 lint: ## check formatting, go vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on the files above"; exit 1; }

@@ -1,0 +1,115 @@
+// Layout writes the table of packages into docs/background/layout.md: what each package is for,
+// its size, and which packages of the project it imports. Its test checks that the table is
+// current, and that the packages follow the rules of that page.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"apfsim/internal/atomicfile"
+)
+
+// The table is between these two lines of the page.
+const (
+	begin = "<!-- packages: go run ./docs/layout -->\n"
+	end   = "<!-- end of packages -->\n"
+)
+
+const page = "docs/background/layout.md"
+
+func main() { os.Exit(run(os.Stderr, os.Args[1:])) }
+
+// run is the whole program; it returns the exit status.
+func run(stderr io.Writer, args []string) int {
+	flags := flag.NewFlagSet("layout", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	root := flags.String("root", ".", "the `folder` of the main module")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	all, err := readPackages(*root)
+	if err == nil {
+		err = rewrite(filepath.Join(*root, page), table(all))
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "layout:", err)
+		return 1
+	}
+	for _, violation := range violations(all) {
+		fmt.Fprintln(stderr, "layout: warning:", violation)
+	}
+	return 0
+}
+
+// rewrite replaces the table in a file.
+func rewrite(file, table string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	before, _, after, err := split(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return atomicfile.WriteFile(file, []byte(before+begin+table+end+after))
+}
+
+// split returns the table in a page, and the texts before and after it.
+func split(text string) (before, table, after string, err error) {
+	before, rest, ok := strings.Cut(text, begin)
+	table, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		return "", "", "", fmt.Errorf("the lines %q and %q are missing", strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return before, table, after, nil
+}
+
+// row is a package in the table.
+type row struct{ pkg, subject, lines, exported, imports string }
+
+// rows returns the rows of the table.
+func rows(all []*pkg) []row {
+	var rows []row
+	for _, p := range all {
+		if p.lines == 0 {
+			continue // only tests
+		}
+		subject := strings.ReplaceAll(p.subject, "|", `\|`)
+		rows = append(rows, row{"`" + p.name + "`", subject, fmt.Sprint(roundUp(p.lines, 50)), fmt.Sprint(p.exported),
+			strings.Join(inProject(p.imports), ", ")})
+	}
+	return rows
+}
+
+// roundUp returns the smallest multiple of unit that is at least n. Lines are rounded, so that the
+// table does not change with every commit.
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// table returns the table of packages in Markdown.
+func table(all []*pkg) string {
+	var b strings.Builder
+	b.WriteString("| Package | Subject | Lines | Exported | Imports |\n|---|---|--:|--:|---|\n")
+	for _, r := range rows(all) {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.pkg, r.subject, r.lines, r.exported, r.imports)
+	}
+	return b.String()
+}
+
+// structure returns a table without its numbers, which change more often than packages and their
+// imports do.
+func structure(table string) string {
+	var b strings.Builder
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, " | ")
+		if len(cells) == 5 {
+			cells = []string{cells[0], cells[1], cells[4]}
+		}
+		b.WriteString(strings.Join(cells, " | "))
+	}
+	return b.String()
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// The sizes that a package should not exceed, so that it has one subject and can be read at once.
+const (
+	maxLines    = 1500 // without tests and generated files
+	maxExported = 40   // names
+)
+
+// larger lists the packages that may exceed maxLines or maxExported, with the reason.
+var larger = map[string]string{
+	"cmd/apfsim":      "a main package, with one file for each command, which shares no names with the others",
+	"core/config":     "the types and constants of one API group, whose names Kubernetes gives",
+	"reports/collect": "is being split",
+}
+
+// layers are the folders of the module in the order in which they may import each other: a package
+// imports only packages of its own layer and of layers after it. The folders that no layer
+// contains, such as docs, are programs that nothing imports.
+var layers = [][]string{
+	{"cmd"},
+	{"experiment"},
+	{"reports"},
+	{"sim", "lint"},
+	{"core"},
+	{"document", "internal", "scenarios"},
+}
+
+// outputFormats are the packages that write one output format each.
+var outputFormats = []string{
+	"reports/benchstat", "reports/charts", "reports/csvfile", "reports/dumps", "reports/fingerprint", "reports/junit",
+	"reports/openmetrics", "reports/page", "reports/perfetto", "reports/requestlog", "reports/text",
+}
+
+// notInCore are packages of the standard library that core must not import: core does no input or
+// output, writes no log and takes no lock. Package time is allowed for durations; violations checks
+// that core calls none of its functions that read the clock.
+var notInCore = []string{"context", "io/fs", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "os/exec",
+	"os/signal", "sync", "sync/atomic", "syscall"}
+
+// in reports whether a package is a folder or below it.
+func in(name, folder string) bool {
+	return name == folder || strings.HasPrefix(name, folder+"/")
+}
+
+// layer returns the index of the layer that a package is in, or -1.
+func layer(name string) int {
+	return slices.IndexFunc(layers, func(folders []string) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool { return in(name, folder) })
+	})
+}
+
+// isStandard reports whether an import path is one of the standard library: its first element has
+// no dot, and it is not of this module.
+func isStandard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return first != module && !strings.Contains(first, ".")
+}
+
+// violations returns a sentence for each violation of a rule of docs/background/layout.md. The
+// rules on imports are for the code without tests, except that k8s.io is forbidden in tests too.
+func violations(all []*pkg) []string {
+	var found []string
+	for _, p := range all {
+		add := func(format string, args ...any) {
+			found = append(found, p.name+" "+fmt.Sprintf(format, args...))
+		}
+		if p.subject == "" && len(p.imports)+p.lines > 0 {
+			add("has no package comment")
+		}
+		if _, ok := larger[p.name]; !ok && p.lines > maxLines {
+			add("has %d lines without tests; the limit is %d", p.lines, maxLines)
+		}
+		if _, ok := larger[p.name]; !ok && p.exported > maxExported {
+			add("exports %d names; the limit is %d", p.exported, maxExported)
+		}
+		for _, imported := range slices.Concat(p.imports, p.tests) {
+			if in(path.Clean(imported), "k8s.io") || strings.HasPrefix(imported, "sigs.k8s.io/") {
+				add("imports %s; only the modules conformance and live may", imported)
+			}
+		}
+		for _, effect := range p.effects {
+			if in(p.name, "core") {
+				add("%s; core gets the time as an argument", effect)
+			}
+		}
+		for _, imported := range p.imports {
+			if in(p.name, "core") {
+				switch {
+				case slices.Contains(notInCore, imported):
+					add("imports %s; core does no input or output and takes no lock", imported)
+				case !isStandard(imported) && !in(imported, module+"/core") && imported != module+"/document":
+					add("imports %s; core imports only core, document and the standard library", imported)
+				}
+			}
+			name, ok := strings.CutPrefix(imported, module+"/")
+			if !ok {
+				continue
+			}
+			if slices.Contains(outputFormats, p.name) && slices.Contains(outputFormats, name) {
+				add("imports %s; an output format does not import another", name)
+			}
+			if to := layer(name); to < 0 || layer(p.name) > to {
+				add("imports %s, which is a layer above it", name)
+			}
+		}
+	}
+	return found
+}
