@@ -10,13 +10,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	gojunit "github.com/jstemmer/go-junit-report/v2/junit"
+
 	"apfsim/reports/junit"
 	"apfsim/sim/metric"
 )
 
-var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.xsd"), "XML Schema that JUnit's output is checked against; want an absolute path to another one")
+var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.xsd"), "XML Schema for JUnit output, as an absolute path")
 
-// junitStory is a run that holds, one that does not, and one that failed.
+// junitStory has a run whose thresholds pass, one whose thresholds fail, and one that did not complete.
 func junitStory() *junit.Report {
 	j := junit.New()
 	holds := storyResult(thresholdOf("arrived", "arrived", nil, "count", ">", 1, metric.NoUnit)).Summary
@@ -38,14 +40,14 @@ func TestJUnitOfTheStory(t *testing.T) {
 
 // The counts of a suite are those of its tests.
 func TestJUnitCounts(t *testing.T) {
-	var back junit.Report
+	var back gojunit.Testsuites
 	if err := xml.Unmarshal(rendered(t, junitStory().Write), &back); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range [][3]int{{3, 0, 0}, {6, 4, 0}, {1, 0, 1}} {
 		s := back.Suites[i]
 		var got [3]int
-		for _, c := range s.Cases {
+		for _, c := range s.Testcases {
 			got[0]++
 			if c.Failure != nil {
 				got[1]++
@@ -55,7 +57,7 @@ func TestJUnitCounts(t *testing.T) {
 			}
 		}
 		if got != want || [3]int{s.Tests, s.Failures, s.Errors} != want {
-			t.Errorf("%s: %v tests, failures and errors, said to be %v, want %v", s.Name, got, [3]int{s.Tests, s.Failures, s.Errors}, want)
+			t.Errorf("%s: has %v tests, failures and errors, its attributes say %v, want %v", s.Name, got, [3]int{s.Tests, s.Failures, s.Errors}, want)
 		}
 		if s.ID != i {
 			t.Errorf("%s: id %d, want %d", s.Name, s.ID, i)
@@ -66,7 +68,7 @@ func TestJUnitCounts(t *testing.T) {
 func TestJUnitIsValid(t *testing.T) {
 	program, err := exec.LookPath("xmllint")
 	if err != nil {
-		t.Skip("there is no xmllint (of libxml2) to validate with")
+		t.Skip("xmllint (of libxml2) is not installed")
 	}
 	file := filepath.Join(t.TempDir(), "junit.xml")
 	check := func(text []byte) error {
@@ -85,7 +87,7 @@ func TestJUnitIsValid(t *testing.T) {
 	}
 	for _, wrong := range [][2]string{{"testcase", "test"}, {` tests="3"`, ""}, {` name="holds"`, ""}} {
 		if check(bytes.ReplaceAll(text, []byte(wrong[0]), []byte(wrong[1]))) == nil {
-			t.Errorf("with %q in place of %q it is valid, too", wrong[1], wrong[0])
+			t.Errorf("with %q instead of %q it is valid too", wrong[1], wrong[0])
 		}
 	}
 }
