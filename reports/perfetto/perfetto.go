@@ -1,4 +1,10 @@
-// Package perfetto records the events of a run in the Trace Event Format, which Perfetto shows.
+// Package perfetto records the requests of a part of a run as a trace for Perfetto and Chrome: JSON
+// in the Trace Event Format (docs/guides/perfetto.md).
+//
+// Each priority level is a process of the trace, and each of its seats is a thread. A request is
+// shown on its seats for as long as it holds them; it takes the free seats with the lowest
+// numbers. Waits are asynchronous events, named after the queue. Rejections are instant events.
+// Counters show seats in use, waiting requests and the current limit.
 package perfetto
 
 import (
@@ -15,57 +21,53 @@ import (
 	"apfsim/sim/server"
 )
 
-// Recorder writes what happens in a window of a run as a trace that Perfetto and Chrome show:
-// JSON in the Trace Event Format. Every priority level is a process. Its threads are its
-// seats, on which requests show as long as they hold them: a request takes the free seats
-// with the lowest numbers. Waits are asynchronous events by queue, rejections are instants,
-// and counters follow seats in use, requests waiting and the current limit. It implements
-// server.Observer. Close must be called at the end.
-//
-// Memory grows with the requests that wait or execute, and with nothing else.
+// Recorder writes the trace of a window of a run. It implements server.Observer. Close must be called
+// at the end. Memory grows with the number of requests that wait or execute at the same time.
 type Recorder struct {
 	scenario     *scenario.Scenario
-	of           observe.Levels
+	source       observe.Levels
 	fromNs, toNs int64
-	phase        eventsPhase
+	phase        phase
 
-	out *bufio.Writer
-	err error
-	has bool // whether an event is written
+	out       *bufio.Writer
+	err       error
+	hasEvents bool // an event has been written, so the next one needs a comma
 
-	inside map[int64]*visit // by the request's number
-	free   []*visit
-	levels map[string]*stand
+	requests map[int64]*trackedRequest // those that wait or hold seats, by the number of the request
+	free     []*trackedRequest         // for reuse
+	tracks   map[string]*levelTrack    // by the name of the level
 }
 
-type eventsPhase uint8
+// phase says whether the run is before, in or after the window.
+type phase uint8
 
 const (
-	beforeWindow eventsPhase = iota
+	beforeWindow phase = iota
 	inWindow
 	afterWindow
 )
 
-// visit is a request that waits or holds seats.
-type visit struct {
+// trackedRequest is a request that waits or holds seats. It is a copy, because the server changes its
+// requests and uses them again.
+type trackedRequest struct {
 	*server.Template
 	flow                         *server.Flow
 	number, id                   int64
-	arrivalNs, dispatchNs, endNs int64 // -1 until then
+	arrivalNs, dispatchNs, endNs int64 // -1 if that has not happened yet
 	queue, attempt, seats        int
 	waiting                      bool
-	held                         []int // its seats, from 0
+	seatNumbers                  []int // its seats, numbered from 0
 }
 
-// stand is one priority level in the trace; the one without a name stands for the requests
-// that flow control does not see.
-type stand struct {
+// levelTrack is a priority level in the trace, which shows it as a process. The level without a name
+// has the requests that are not subject to flow control.
+type levelTrack struct {
 	process int
-	taken   []bool // seats
+	taken   []bool // by the number of the seat
 	inUse   int
 	waiting int
 	limit   int
-	shown   map[string]bool // queues and seats that have a name
+	named   map[string]bool // processes and threads that have a name already
 }
 
 // traceEvent is an event of the Trace Event Format.
@@ -82,7 +84,7 @@ type traceEvent struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 }
 
-// microseconds writes nanoseconds as the format wants them.
+// microseconds is a time in nanoseconds. The format has microseconds with decimals.
 type microseconds int64
 
 // MarshalJSON implements json.Marshaler.
@@ -90,7 +92,7 @@ func (t microseconds) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", int64(t)/1000, int64(t)%1000), nil
 }
 
-// requestArgs is what the trace says of a request.
+// requestArgs are the details of a request that the trace shows when the request is selected.
 type requestArgs struct {
 	ID        int64  `json:"id"`
 	User      string `json:"user"`
@@ -107,36 +109,37 @@ type requestArgs struct {
 	WaitNs    *int64 `json:"waitNs,omitempty"`
 }
 
-// New returns the events of a run of sc from fromNs to toNs, which are written to w.
-func New(w *bufio.Writer, sc *scenario.Scenario, of observe.Levels, fromNs, toNs int64) *Recorder {
-	e := &Recorder{scenario: sc, of: of, fromNs: fromNs, toNs: toNs, out: w,
-		inside: map[int64]*visit{}, levels: map[string]*stand{}}
-	e.text(`{"displayTimeUnit":"ms","traceEvents":[`)
+// New returns a recorder for the window from fromNs to toNs of a run of sc, in nanoseconds since its
+// start. The trace is written to w.
+func New(w *bufio.Writer, sc *scenario.Scenario, source observe.Levels, fromNs, toNs int64) *Recorder {
+	e := &Recorder{scenario: sc, source: source, fromNs: fromNs, toNs: toNs, out: w,
+		requests: map[int64]*trackedRequest{}, tracks: map[string]*levelTrack{}}
+	e.writeText(`{"displayTimeUnit":"ms","traceEvents":[`)
 	return e
 }
 
-func (e *Recorder) text(s string) {
+func (e *Recorder) writeText(s string) {
 	if e.err == nil {
 		_, e.err = io.WriteString(e.out, s)
 	}
 }
 
-func (e *Recorder) write(event *traceEvent, args any) {
+func (e *Recorder) writeEvent(event *traceEvent, args any) {
 	if args != nil {
 		event.Args = marshal(args)
 	}
-	if e.has {
-		e.text(",")
+	if e.hasEvents {
+		e.writeText(",")
 	}
-	e.has = true
-	e.text("\n")
-	e.text(string(marshal(event)))
+	e.hasEvents = true
+	e.writeText("\n")
+	e.writeText(string(marshal(event)))
 }
 
 func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic("reports: a trace event that is no JSON: " + err.Error())
+		panic("perfetto: a trace event cannot be encoded as JSON: " + err.Error())
 	}
 	return text
 }
@@ -149,13 +152,13 @@ func (e *Recorder) Queued(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
-	v := e.enter(r)
-	v.queue, v.waiting = r.Queue(), true
-	s := e.standOf(levelName(r.Flow))
-	s.waiting++
+	t := e.addRequest(r)
+	t.queue, t.waiting = r.Queue(), true
+	track := e.trackOf(levelName(r.Flow))
+	track.waiting++
 	if e.phase == inWindow {
-		e.wait(nowNs, s, v, "b")
-		e.countWaiting(nowNs, s)
+		e.writeWait(nowNs, track, t, "b")
+		e.writeWaiting(nowNs, track)
 	}
 }
 
@@ -164,32 +167,32 @@ func (e *Recorder) Dispatched(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
-	s := e.standOf(levelName(r.Flow))
-	v := e.decided(nowNs, s, r)
-	v.dispatchNs, v.seats = nowNs, observe.SeatsOf(r)
-	s.inUse += v.seats
+	track := e.trackOf(levelName(r.Flow))
+	t := e.decided(nowNs, track, r)
+	t.dispatchNs, t.seats = nowNs, observe.SeatsOf(r)
+	track.inUse += t.seats
 	if e.phase == inWindow {
-		s.seat(v)
-		e.countSeats(nowNs, s)
+		track.occupy(t)
+		e.writeSeatsInUse(nowNs, track)
 	}
 }
 
-// decided returns the visit of a request that is dispatched or rejected: a new one, or the
-// one that has waited until now.
-func (e *Recorder) decided(nowNs int64, s *stand, r *server.Request) *visit {
-	v := e.inside[r.Number]
-	if v == nil {
-		v = e.enter(r)
-		v.queue = observe.QueueOf(r)
-		return v
+// decided returns the tracked request of one that is dispatched or rejected, and ends its wait if it
+// has waited.
+func (e *Recorder) decided(nowNs int64, track *levelTrack, r *server.Request) *trackedRequest {
+	t := e.requests[r.Number]
+	if t == nil {
+		t = e.addRequest(r)
+		t.queue = observe.QueueOf(r)
+		return t
 	}
-	v.waiting = false
-	s.waiting--
+	t.waiting = false
+	track.waiting--
 	if e.phase == inWindow {
-		e.wait(nowNs, s, v, "e")
-		e.countWaiting(nowNs, s)
+		e.writeWait(nowNs, track, t, "e")
+		e.writeWaiting(nowNs, track)
 	}
-	return v
+	return t
 }
 
 // Rejected implements server.Observer.
@@ -197,45 +200,45 @@ func (e *Recorder) Rejected(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
-	s := e.standOf(levelName(r.Flow))
-	v := e.decided(nowNs, s, r)
+	track := e.trackOf(levelName(r.Flow))
+	t := e.decided(nowNs, track, r)
 	if e.phase == inWindow {
-		e.write(&traceEvent{Name: "rejected: " + r.Rejection.String(), Category: "rejection", Phase: "i", At: microseconds(nowNs),
-			Process: s.process, Scope: "p"}, e.args(v))
+		e.writeEvent(&traceEvent{Name: "rejected: " + r.Rejection.String(), Category: "rejection", Phase: "i", At: microseconds(nowNs),
+			Process: track.process, Scope: "p"}, e.requestArgs(t))
 	}
-	e.leave(v)
+	e.removeRequest(t)
 }
 
 // Executed implements server.Observer.
 func (e *Recorder) Executed(nowNs int64, r *server.Request) {
-	if v := e.inside[r.Number]; v != nil {
-		v.endNs = nowNs
+	if t := e.requests[r.Number]; t != nil {
+		t.endNs = nowNs
 		if e.phase == inWindow {
-			e.executed(nowNs, v)
+			e.writeExecution(nowNs, t)
 		}
 	}
 }
 
 // Released implements server.Observer.
 func (e *Recorder) Released(nowNs int64, r *server.Request) {
-	v := e.inside[r.Number]
-	if v == nil {
+	t := e.requests[r.Number]
+	if t == nil {
 		return
 	}
-	s := e.standOf(levelName(v.flow))
-	s.inUse -= v.seats
+	track := e.trackOf(levelName(t.flow))
+	track.inUse -= t.seats
 	if e.phase == inWindow {
-		e.lingered(nowNs, v)
-		s.vacate(v)
-		e.countSeats(nowNs, s)
+		e.writeAdditionalLatency(nowNs, t)
+		track.free(t)
+		e.writeSeatsInUse(nowNs, track)
 	}
-	e.leave(v)
+	e.removeRequest(t)
 }
 
 // Adjusted implements server.Observer.
 func (e *Recorder) Adjusted(nowNs int64) {
 	if e.phase == inWindow {
-		e.countLimits(nowNs)
+		e.writeLimits(nowNs)
 	}
 }
 
@@ -252,66 +255,70 @@ func (e *Recorder) Tick(nowNs int64) (nextNs int64) {
 	return e.toNs
 }
 
-// begin shows what there is when the window begins.
+// begin writes the state at the start of the window: names, counters, and the requests that wait or
+// hold seats.
 func (e *Recorder) begin(nowNs int64) {
 	e.phase = inWindow
-	e.eachLevel(func(l observe.LevelState) { e.standOf(l.Name()) })
-	for _, name := range slices.Sorted(maps.Keys(e.levels)) {
-		s := e.levels[name]
-		e.name(s, name)
-		e.countSeats(nowNs, s)
-		e.countWaiting(nowNs, s)
+	e.eachLevel(func(l observe.LevelState) { e.trackOf(l.Name()) })
+	for _, name := range slices.Sorted(maps.Keys(e.tracks)) {
+		track := e.tracks[name]
+		e.nameProcess(track, name)
+		e.writeSeatsInUse(nowNs, track)
+		e.writeWaiting(nowNs, track)
 	}
-	for _, v := range e.visits() {
-		s := e.standOf(levelName(v.flow))
-		if v.waiting {
-			e.wait(nowNs, s, v, "b")
+	for _, t := range e.trackedRequests() {
+		track := e.trackOf(levelName(t.flow))
+		if t.waiting {
+			e.writeWait(nowNs, track, t, "b")
 		} else {
-			s.seat(v)
+			track.occupy(t)
 		}
 	}
-	e.countLimits(nowNs)
+	e.writeLimits(nowNs)
 }
 
-// end closes what is open when the window ends.
+// end writes the ends of the waits, executions and additional latencies that are in progress when the
+// window ends.
 func (e *Recorder) end(nowNs int64) {
-	for _, v := range e.visits() {
+	for _, t := range e.trackedRequests() {
 		switch {
-		case v.waiting:
-			e.wait(nowNs, e.standOf(levelName(v.flow)), v, "e")
-		case v.endNs < 0:
-			e.executed(nowNs, v)
+		case t.waiting:
+			e.writeWait(nowNs, e.trackOf(levelName(t.flow)), t, "e")
+		case t.endNs < 0:
+			e.writeExecution(nowNs, t)
 		default:
-			e.lingered(nowNs, v)
+			e.writeAdditionalLatency(nowNs, t)
 		}
 	}
 	e.phase = afterWindow
-	e.inside, e.free = nil, nil
+	e.requests, e.free = nil, nil
 }
 
-// visits returns the requests inside, in the order of arrival.
-func (e *Recorder) visits() []*visit {
-	var all []*visit
-	for _, number := range slices.Sorted(maps.Keys(e.inside)) {
-		all = append(all, e.inside[number])
+// trackedRequests returns the requests that wait or hold seats, in the order of arrival.
+func (e *Recorder) trackedRequests() []*trackedRequest {
+	var all []*trackedRequest
+	for _, number := range slices.Sorted(maps.Keys(e.requests)) {
+		all = append(all, e.requests[number])
 	}
 	return all
 }
 
-func (e *Recorder) enter(r *server.Request) *visit {
-	v := &visit{}
+// addRequest begins to keep a request that waits or holds seats.
+func (e *Recorder) addRequest(r *server.Request) *trackedRequest {
+	t := &trackedRequest{}
 	if n := len(e.free); n > 0 {
-		v, e.free = e.free[n-1], e.free[:n-1]
+		t, e.free = e.free[n-1], e.free[:n-1]
 	}
-	*v = visit{Template: r.Template, flow: r.Flow, number: r.Number, id: r.ID, arrivalNs: r.ArrivalNs, dispatchNs: -1, endNs: -1,
-		attempt: int(r.Attempt), seats: observe.AskedBy(r), held: v.held[:0]}
-	e.inside[r.Number] = v
-	return v
+	*t = trackedRequest{Template: r.Template, flow: r.Flow, number: r.Number, id: r.ID, arrivalNs: r.ArrivalNs, dispatchNs: -1, endNs: -1,
+		attempt: int(r.Attempt), seats: observe.AskedBy(r), seatNumbers: t.seatNumbers[:0]}
+	e.requests[r.Number] = t
+	return t
 }
 
-func (e *Recorder) leave(v *visit) {
-	delete(e.inside, v.number)
-	e.free = append(e.free, v)
+// removeRequest forgets a request that is rejected or has released its seats.
+func (e *Recorder) removeRequest(t *trackedRequest) {
+	delete(e.requests, t.number)
+	e.free = append(e.free, t)
 }
 
 func levelName(f *server.Flow) string {
@@ -321,131 +328,135 @@ func levelName(f *server.Flow) string {
 	return f.Level
 }
 
-func (e *Recorder) eachLevel(visit func(observe.LevelState)) {
-	for _, l := range e.of.Levels() {
-		visit(l)
+func (e *Recorder) eachLevel(call func(observe.LevelState)) {
+	for _, l := range e.source.Levels() {
+		call(l)
 	}
 }
 
-func (e *Recorder) standOf(level string) *stand {
-	s := e.levels[level]
-	if s == nil {
-		s = &stand{process: len(e.levels) + 1, limit: -1, shown: map[string]bool{}}
-		e.levels[level] = s
-		if e.phase == inWindow { // it came later, or begin names it
-			e.name(s, level)
+// trackOf returns the track of a level, and makes it if there is none.
+func (e *Recorder) trackOf(level string) *levelTrack {
+	track := e.tracks[level]
+	if track == nil {
+		track = &levelTrack{process: len(e.tracks) + 1, limit: -1, named: map[string]bool{}}
+		e.tracks[level] = track
+		if e.phase == inWindow { // otherwise begin writes the name
+			e.nameProcess(track, level)
 		}
 	}
-	return s
+	return track
 }
 
-// name names the level's process, once.
-func (e *Recorder) name(s *stand, level string) {
+// nameProcess names the process of the level, unless it has been named.
+func (e *Recorder) nameProcess(track *levelTrack, level string) {
 	if level == "" {
 		level = "not under flow control"
 	}
-	e.nameTrack(s, "process_name", 0, level)
+	e.nameTrack(track, "process_name", 0, level)
 }
 
-func (e *Recorder) nameTrack(s *stand, kind string, thread int, name string) {
+func (e *Recorder) nameTrack(track *levelTrack, kind string, thread int, name string) {
 	key := kind + strconv.Itoa(thread)
-	if s.shown[key] {
+	if track.named[key] {
 		return
 	}
-	s.shown[key] = true
-	e.write(&traceEvent{Name: kind, Phase: "M", Process: s.process, Thread: thread}, map[string]string{"name": name})
+	track.named[key] = true
+	e.writeEvent(&traceEvent{Name: kind, Phase: "M", Process: track.process, Thread: thread}, map[string]string{"name": name})
 }
 
-// seat gives a request the free seats with the lowest numbers.
-func (s *stand) seat(v *visit) {
-	for i := 0; len(v.held) < v.seats; i++ {
-		if i == len(s.taken) {
-			s.taken = append(s.taken, false)
+// occupy gives a request the free seats with the lowest numbers.
+func (track *levelTrack) occupy(t *trackedRequest) {
+	for i := 0; len(t.seatNumbers) < t.seats; i++ {
+		if i == len(track.taken) {
+			track.taken = append(track.taken, false)
 		}
-		if !s.taken[i] {
-			s.taken[i] = true
-			v.held = append(v.held, i)
+		if !track.taken[i] {
+			track.taken[i] = true
+			t.seatNumbers = append(t.seatNumbers, i)
 		}
 	}
 }
 
-func (s *stand) vacate(v *visit) {
-	for _, i := range v.held {
-		s.taken[i] = false
+// free frees the seats of a request.
+func (track *levelTrack) free(t *trackedRequest) {
+	for _, i := range t.seatNumbers {
+		track.taken[i] = false
 	}
 }
 
-func (e *Recorder) wait(nowNs int64, s *stand, v *visit, phase string) {
-	e.write(&traceEvent{Name: "queue " + strconv.Itoa(v.queue), Category: "wait", Phase: phase, At: microseconds(nowNs),
-		Process: s.process, ID: strconv.FormatInt(v.number, 10)}, e.args(v))
+// writeWait writes the begin (phase "b") or the end (phase "e") of a wait.
+func (e *Recorder) writeWait(nowNs int64, track *levelTrack, t *trackedRequest, phase string) {
+	e.writeEvent(&traceEvent{Name: "queue " + strconv.Itoa(t.queue), Category: "wait", Phase: phase, At: microseconds(nowNs),
+		Process: track.process, ID: strconv.FormatInt(t.number, 10)}, e.requestArgs(t))
 }
 
-// executed shows a request's execution up to now.
-func (e *Recorder) executed(nowNs int64, v *visit) {
-	name := e.scenario.Spec.Workload[v.Workload].Name + " " + strconv.Itoa(v.Client)
-	e.occupied(v, name, "execution", max(v.dispatchNs, e.fromNs), nowNs)
+// writeExecution writes the execution of a request until now.
+func (e *Recorder) writeExecution(nowNs int64, t *trackedRequest) {
+	name := e.scenario.Spec.Workload[t.Workload].Name + " " + strconv.Itoa(t.Client)
+	e.writeSeats(t, name, "execution", max(t.dispatchNs, e.fromNs), nowNs)
 }
 
-// lingered shows a request's additional latency up to now, if there is any.
-func (e *Recorder) lingered(nowNs int64, v *visit) {
-	if from := max(v.endNs, e.fromNs); nowNs > from {
-		e.occupied(v, "additional latency", "additional latency", from, nowNs)
+// writeAdditionalLatency writes the additional latency of a request until now, unless it is 0.
+func (e *Recorder) writeAdditionalLatency(nowNs int64, t *trackedRequest) {
+	if from := max(t.endNs, e.fromNs); nowNs > from {
+		e.writeSeats(t, "additional latency", "additional latency", from, nowNs)
 	}
 }
 
-func (e *Recorder) occupied(v *visit, name, category string, fromNs, toNs int64) {
-	s := e.standOf(levelName(v.flow))
-	lasts, args := microseconds(toNs-fromNs), e.args(v)
-	for _, i := range v.held {
-		e.nameTrack(s, "thread_name", i+1, "seat "+strconv.Itoa(i+1))
-		e.write(&traceEvent{Name: name, Category: category, Phase: "X", At: microseconds(fromNs), Lasts: &lasts,
-			Process: s.process, Thread: i + 1}, args)
+// writeSeats writes one event for each seat that a request holds.
+func (e *Recorder) writeSeats(t *trackedRequest, name, category string, fromNs, toNs int64) {
+	track := e.trackOf(levelName(t.flow))
+	lasts, args := microseconds(toNs-fromNs), e.requestArgs(t)
+	for _, i := range t.seatNumbers {
+		e.nameTrack(track, "thread_name", i+1, "seat "+strconv.Itoa(i+1))
+		e.writeEvent(&traceEvent{Name: name, Category: category, Phase: "X", At: microseconds(fromNs), Lasts: &lasts,
+			Process: track.process, Thread: i + 1}, args)
 	}
 }
 
-func (e *Recorder) args(v *visit) *requestArgs {
-	a := &v.Attributes
-	args := &requestArgs{ID: v.id, User: a.User, Verb: a.Verb, Resource: a.Resource, Namespace: a.Namespace, Name: a.Name,
-		Attempt: v.attempt, Queue: v.queue, Seats: v.seats, ArrivalNs: v.arrivalNs}
+func (e *Recorder) requestArgs(t *trackedRequest) *requestArgs {
+	a := &t.Attributes
+	args := &requestArgs{ID: t.id, User: a.User, Verb: a.Verb, Resource: a.Resource, Namespace: a.Namespace, Name: a.Name,
+		Attempt: t.attempt, Queue: t.queue, Seats: t.seats, ArrivalNs: t.arrivalNs}
 	if !a.IsResource() {
 		args.Path = a.Path
 	}
-	if v.flow != nil {
-		args.Flow = v.flow.Name()
+	if t.flow != nil {
+		args.Flow = t.flow.Name()
 	}
-	if v.dispatchNs >= 0 {
-		wait := v.dispatchNs - v.arrivalNs
+	if t.dispatchNs >= 0 {
+		wait := t.dispatchNs - t.arrivalNs
 		args.WaitNs = &wait
 	}
 	return args
 }
 
-func (e *Recorder) count(nowNs int64, s *stand, what, unit string, n int) {
-	e.write(&traceEvent{Name: what, Phase: "C", At: microseconds(nowNs), Process: s.process}, map[string]int{unit: n})
+func (e *Recorder) writeCounter(nowNs int64, track *levelTrack, what, unit string, n int) {
+	e.writeEvent(&traceEvent{Name: what, Phase: "C", At: microseconds(nowNs), Process: track.process}, map[string]int{unit: n})
 }
 
-func (e *Recorder) countSeats(nowNs int64, s *stand) {
-	e.count(nowNs, s, "seats in use", "seats", s.inUse)
+func (e *Recorder) writeSeatsInUse(nowNs int64, track *levelTrack) {
+	e.writeCounter(nowNs, track, "seats in use", "seats", track.inUse)
 }
-func (e *Recorder) countWaiting(nowNs int64, s *stand) {
-	e.count(nowNs, s, "waiting", "requests", s.waiting)
+func (e *Recorder) writeWaiting(nowNs int64, track *levelTrack) {
+	e.writeCounter(nowNs, track, "waiting", "requests", track.waiting)
 }
 
-// countLimits shows the limits that have changed.
-func (e *Recorder) countLimits(nowNs int64) {
+// writeLimits writes the current limits that have changed.
+func (e *Recorder) writeLimits(nowNs int64) {
 	e.eachLevel(func(l observe.LevelState) {
-		if s := e.standOf(l.Name()); s.limit != l.CurrentLimit() {
-			s.limit = l.CurrentLimit()
-			e.count(nowNs, s, "current limit", "seats", s.limit)
+		if track := e.trackOf(l.Name()); track.limit != l.CurrentLimit() {
+			track.limit = l.CurrentLimit()
+			e.writeCounter(nowNs, track, "current limit", "seats", track.limit)
 		}
 	})
 }
 
-// Err returns the first error that has come up in writing.
+// Err returns the first error of writing.
 func (e *Recorder) Err() error { return e.err }
 
-// Close completes the trace.
+// Close ends the trace and returns the first error of writing.
 func (e *Recorder) Close() error {
-	e.text("\n]}\n")
+	e.writeText("\n]}\n")
 	return e.err
 }
