@@ -234,7 +234,7 @@ func TestFilesOfAnEarlierRunGo(t *testing.T) {
 	if err := output.WriteDir(&atomicfile.Set{}, dir, earlier, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	dump := strings.Join(dumps.DumpKinds[1].Columns, ", ") + "\n"
+	dump := strings.Join(dumps.Kinds[1].Columns, ", ") + "\n"
 	place(t, folder, map[string]string{
 		"charts/queues-gone_x.svg": "", "charts/service-gone_x.png": "", "requests.jsonl": storyLine, "dumps/1s/dump_queues.csv": dump,
 		"dumps/2s/dump_queues.csv": dump,

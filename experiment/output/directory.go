@@ -75,7 +75,7 @@ func WriteComparison(dir string, c *compare.Comparison) error {
 	list.Add(ComparisonTable, func(w io.Writer) error { return csvfile.WriteComparison(c, w) })
 	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.OfComparison(c)) })
 	list.Add(ComparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
-	return files.WriteFiles(dir, list)
+	return files.Write(dir, list)
 }
 
 // WriteBench writes both sides of a comparison to the folder dir, for benchstat: both files, or none.
@@ -83,7 +83,7 @@ func WriteBench(dir string, c *compare.Comparison) error {
 	var list files.List
 	list.Add("base.txt", func(w io.Writer) error { return benchstat.Write(c, w, false) })
 	list.Add("head.txt", func(w io.Writer) error { return benchstat.Write(c, w, true) })
-	return files.WriteFiles(dir, list)
+	return files.Write(dir, list)
 }
 
 // replaceFiles commits a set together with files in the folder of the results of a scenario, and

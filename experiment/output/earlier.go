@@ -107,7 +107,7 @@ func (r *EarlierRun) dumps(folder string) (names []string) {
 		if err != nil || at.String() != moment.Name() || at < 0 || int64(at) > r.DurationNs {
 			continue
 		}
-		for _, d := range dumps.DumpKinds {
+		for _, d := range dumps.Kinds {
 			name := filepath.Join(dumps.Folder, moment.Name(), d.Name+".csv")
 			if line, ok := firstLine(filepath.Join(folder, name)); ok && slices.Equal(splitColumns(line), d.Columns) {
 				names = append(names, name)

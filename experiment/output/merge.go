@@ -40,7 +40,7 @@ func Merge(s *sweep.Sweep, ctx context.Context, dirs []string, out string, progr
 		if err != nil {
 			return err
 		}
-		if err := files.WriteFiles(out, files.List{Files: []files.File{{Name: RunFile(s, run), Data: text}}}); err != nil {
+		if err := files.Write(out, files.List{Files: []files.File{{Name: RunFile(s, run), Data: text}}}); err != nil {
 			return err
 		}
 	}

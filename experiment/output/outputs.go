@@ -42,7 +42,7 @@ type openMetricsFile struct {
 
 // CreateOpenMetrics begins a file of the metrics of a run of sc, as NewOpenMetrics makes them.
 func CreateOpenMetrics(set *atomicfile.Set, path string, sc *scenario.Scenario, of observe.Levels, start time.Time, intervalNs int64) (Output, error) {
-	file, err := files.CreateOutput(set, path)
+	file, err := files.Create(set, path)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ type eventsFile struct {
 // CreateEvents begins a file of the events of a run of sc within a window, as NewEvents
 // makes them.
 func CreateEvents(set *atomicfile.Set, path string, sc *scenario.Scenario, of observe.Levels, fromNs, toNs int64) (Output, error) {
-	file, err := files.CreateOutput(set, path)
+	file, err := files.Create(set, path)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func CreateRequestLog(set *atomicfile.Set, dir string, sc *scenario.Scenario) (O
 	if err := set.MakeFolder(folder); err != nil {
 		return nil, fmt.Errorf("making the folder for the request log: %w", err)
 	}
-	file, err := files.CreateOutput(set, filepath.Join(folder, RequestsFile))
+	file, err := files.Create(set, filepath.Join(folder, RequestsFile))
 	if err != nil {
 		return nil, err
 	}

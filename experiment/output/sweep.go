@@ -89,7 +89,7 @@ func Begin(s *sweep.Sweep, dir string) error {
 	}
 	var list files.List
 	list.Add(sweep.SweepFile, func(w io.Writer) error { return format.WriteJSON(w, s) })
-	return files.WriteFiles(dir, list)
+	return files.Write(dir, list)
 }
 
 // RunFile returns the name of a run's file.
@@ -129,7 +129,7 @@ func WriteRun(s *sweep.Sweep, dir string, run int, summary *result.Summary) erro
 		_, err := text.WriteTo(w)
 		return err
 	})
-	return files.WriteFiles(dir, list)
+	return files.Write(dir, list)
 }
 
 // ReadRun returns the statistics of a run that is over. The error is fs.ErrNotExist if it is not.
@@ -190,11 +190,11 @@ func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, err
 func Finish(s *sweep.Sweep, ctx context.Context, dir string, progress format.Progress) (*sweep.SweepTables, error) {
 	var set atomicfile.Set
 	defer set.Discard()
-	results, err := files.CreateOutput(&set, filepath.Join(dir, sweep.SweepResults))
+	results, err := files.Create(&set, filepath.Join(dir, sweep.SweepResults))
 	if err != nil {
 		return nil, err
 	}
-	summary, err := files.CreateOutput(&set, filepath.Join(dir, sweep.SweepSummary))
+	summary, err := files.Create(&set, filepath.Join(dir, sweep.SweepSummary))
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,9 @@ import (
 	"apfsim/reports/stats"
 )
 
-// Write writes one side's values in the format of Go's benchmarks, a line for each run
-// and statistic, for benchstat to compare with the other side's. What is the same in every
-// run of a side has a unit of its own, for which benchstat does no statistics.
+// Write writes the values of one side, base or head, with a line for each run and statistic. benchstat
+// compares the files of both sides. A statistic whose value is the same in all runs of each side has
+// a unit that ends in -exact, for which benchstat computes no intervals.
 func Write(c *compare.Comparison, w io.Writer, head bool) error {
 	var b bytes.Buffer
 	exact := map[string]bool{}
@@ -71,7 +71,8 @@ func benchUnit(unit string) string {
 	return unit
 }
 
-// benchName returns the name as a benchmark may have it: no spaces, and an upper-case letter first.
+// benchName returns a statistic's name in the form that the format requires: without spaces, and with
+// an upper-case letter first.
 func benchName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || !unicode.IsPrint(r) {

@@ -12,7 +12,7 @@ import (
 // Measurement is the observers that a Result comes from.
 type Measurement struct {
 	collector   *Collector
-	fingerprint *fingerprint.Fingerprint
+	fingerprint *fingerprint.Recorder
 	windows     threshold.Windowed
 }
 

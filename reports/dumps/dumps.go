@@ -1,4 +1,8 @@
-// Package dumps writes kube-apiserver's debug dumps of priority levels, queues and requests.
+// Package dumps writes the state of a simulated server in the format of kube-apiserver's debug dumps:
+// dump_priority_levels, dump_queues and dump_requests below
+// /debug/api_priority_and_fairness/ (k8s.io/apiserver, util/flowcontrol/apf_controller_debug.go).
+// So the state in a simulation can be compared with that of a real server
+// (docs/guides/dumps.md).
 package dumps
 
 import (
@@ -20,55 +24,54 @@ import (
 	"apfsim/sim/server"
 )
 
-// Folder is where the dumps of a run go, within the folder of its results: a folder
-// for each moment.
+// Folder is the folder for dumps within the folder of a run's results. It has one folder for each
+// time of a dump.
 const Folder = "dumps"
 
-// Recorder shows at given moments of a run what kube-apiserver shows below
-// /debug/api_priority_and_fairness/: dump_priority_levels, dump_queues and dump_requests,
-// in the same columns and layout (k8s.io/apiserver, util/flowcontrol/apf_controller_debug.go).
-// Levels are in the order of their names, and of a queue's executing requests the oldest
-// comes first; there both are in no order. It implements server.Observer.
+// Recorder makes dumps at given times of a run, with the columns and the layout of the server. Levels
+// are sorted by name, and the executing requests of a queue by age; the server sorts neither.
+// Recorder implements server.Observer.
 type Recorder struct {
-	of    observe.Levels
-	start time.Time // of the run
-	atNs  []int64   // the moments still to come, in order
-	Files files.List
+	source observe.Levels
+	start  time.Time  // of the run
+	atNs   []int64    // the times of the dumps that are not made yet, sorted
+	Files  files.List // the dumps so far
 
-	// The requests that wait or execute: none is kept beyond its Rejected or Executed.
-	inside map[*server.Request]struct{}
-	counts map[*flowcontrol.Level]*dumpCounts
+	// The requests that wait or execute. Invariant: a request is removed when it is rejected or
+	// executed, because the server then uses it again.
+	active map[*server.Request]struct{}
+	counts map[*flowcontrol.Level]*levelCounts
 }
 
-// dumpCounts are what has happened at a level since it is there.
-type dumpCounts struct{ dispatched, rejected, timedOut int }
+// levelCounts counts the requests of a level since it was created.
+type levelCounts struct{ dispatched, rejected, timedOut int }
 
-// New returns the dumps of a run, which begins at the given time, at the given moments
-// of it, for WriteDir.
-func New(of observe.Levels, start time.Time, atNs []int64) *Recorder {
+// New returns a recorder for a run that starts at the given time of day. It makes a dump at each of
+// the times atNs, in nanoseconds since the start of the run.
+func New(source observe.Levels, start time.Time, atNs []int64) *Recorder {
 	atNs = slices.Clone(atNs)
 	slices.Sort(atNs)
-	return &Recorder{of: of, start: start.UTC(), atNs: slices.Compact(atNs),
-		inside: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*dumpCounts{}}
+	return &Recorder{source: source, start: start.UTC(), atNs: slices.Compact(atNs),
+		active: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*levelCounts{}}
 }
 
 // Arrived implements server.Observer.
 func (d *Recorder) Arrived(int64, *server.Request) {}
 
 // Queued implements server.Observer.
-func (d *Recorder) Queued(_ int64, r *server.Request) { d.inside[r] = struct{}{} }
+func (d *Recorder) Queued(_ int64, r *server.Request) { d.active[r] = struct{}{} }
 
 // Dispatched implements server.Observer.
 func (d *Recorder) Dispatched(_ int64, r *server.Request) {
 	if r.Flow != nil {
-		d.inside[r] = struct{}{}
+		d.active[r] = struct{}{}
 		d.countsOf(r.Level).dispatched++
 	}
 }
 
 // Rejected implements server.Observer.
 func (d *Recorder) Rejected(_ int64, r *server.Request) {
-	delete(d.inside, r)
+	delete(d.active, r)
 	c := d.countsOf(r.Level)
 	c.rejected++
 	if r.Rejection == queueset.TimedOut {
@@ -77,7 +80,7 @@ func (d *Recorder) Rejected(_ int64, r *server.Request) {
 }
 
 // Executed implements server.Observer.
-func (d *Recorder) Executed(_ int64, r *server.Request) { delete(d.inside, r) }
+func (d *Recorder) Executed(_ int64, r *server.Request) { delete(d.active, r) }
 
 // Released implements server.Observer.
 func (d *Recorder) Released(int64, *server.Request) {}
@@ -98,14 +101,14 @@ func (d *Recorder) Tick(nowNs int64) (nextNs int64) {
 	}
 	folder := filepath.Join(Folder, time.Duration(nowNs).String())
 	for i, rows := range [...][][]string{d.priorityLevels(), d.queues(), d.requests()} {
-		rows = slices.Insert(rows, 0, DumpKinds[i].Columns)
-		d.Files.Add(filepath.Join(folder, DumpKinds[i].Name+".csv"), func(w io.Writer) error { return layOut(w, rows) })
+		rows = slices.Insert(rows, 0, Kinds[i].Columns)
+		d.Files.Add(filepath.Join(folder, Kinds[i].Name+".csv"), func(w io.Writer) error { return layOut(w, rows) })
 	}
 	return nextNs
 }
 
-// DumpKinds are the dumps of one moment, with the columns of the server's.
-var DumpKinds = [...]struct {
+// Kinds are the three dumps that are made at each time, with the columns of the server.
+var Kinds = [...]struct {
 	Name    string
 	Columns []string
 }{
@@ -117,10 +120,10 @@ var DumpKinds = [...]struct {
 		"InitialSeats", "FinalSeats", "AdditionalLatency", "StartTime"}},
 }
 
-func (d *Recorder) countsOf(l *flowcontrol.Level) *dumpCounts {
+func (d *Recorder) countsOf(l *flowcontrol.Level) *levelCounts {
 	c := d.counts[l]
 	if c == nil {
-		c = &dumpCounts{}
+		c = &levelCounts{}
 		d.counts[l] = c
 	}
 	return c
@@ -128,7 +131,7 @@ func (d *Recorder) countsOf(l *flowcontrol.Level) *dumpCounts {
 
 func (d *Recorder) priorityLevels() [][]string {
 	var rows [][]string
-	for _, l := range d.of.Levels() {
+	for _, l := range d.source.Levels() {
 		q, c, active := l.Queues(), d.countsOf(l), 0
 		for i := range q.Len() {
 			if q.QueueLength(i) > 0 {
@@ -137,14 +140,14 @@ func (d *Recorder) priorityLevels() [][]string {
 		}
 		rows = append(rows, []string{l.Name(), strconv.Itoa(active), strconv.FormatBool(q.Idle()), strconv.FormatBool(l.Draining()),
 			strconv.Itoa(q.Waiting()), strconv.Itoa(q.Executing()), strconv.Itoa(c.dispatched), strconv.Itoa(c.rejected),
-			"0", strconv.Itoa(c.timedOut)}) // at the server, too, a time-out is one that was cancelled
+			"0", strconv.Itoa(c.timedOut)}) // the server, too, counts time-outs as cancelled requests
 	}
 	return rows
 }
 
 func (d *Recorder) queues() [][]string {
 	var rows [][]string
-	for _, l := range d.of.Levels() {
+	for _, l := range d.source.Levels() {
 		for i := range l.Queues().Len() {
 			q := l.Queues().Queue(i)
 			rows = append(rows, []string{l.Name(), strconv.Itoa(i), strconv.Itoa(q.PendingRequests), strconv.Itoa(q.ExecutingRequests),
@@ -159,25 +162,25 @@ func seatSeconds(s estimate.SeatSeconds) string { return fmt.Sprintf("%d.%08dss"
 
 func (d *Recorder) requests() [][]string {
 	var rows [][]string
-	for _, l := range d.of.Levels() {
-		var here []*server.Request
-		for r := range d.inside {
+	for _, l := range d.source.Levels() {
+		var requests []*server.Request
+		for r := range d.active {
 			if r.Level == l {
-				here = append(here, r)
+				requests = append(requests, r)
 			}
 		}
-		slices.SortFunc(here, func(a, b *server.Request) int {
+		slices.SortFunc(requests, func(a, b *server.Request) int {
 			return cmp.Or(compareQueues(a, b), compareWaiting(a, b), cmp.Compare(a.Number, b.Number))
 		})
-		place := 0
-		for i, r := range here {
-			if i > 0 && here[i-1].Queue() != r.Queue() {
-				place = 0
+		position := 0 // in the queue
+		for i, r := range requests {
+			if i > 0 && requests[i-1].Queue() != r.Queue() {
+				position = 0
 			}
 			index, started := -1, time.Time{}
 			if r.Waiting() {
-				index = place
-				place++
+				index = position
+				position++
 			} else {
 				started = d.start.Add(time.Duration(r.DispatchNs))
 			}
@@ -190,10 +193,10 @@ func (d *Recorder) requests() [][]string {
 	return rows
 }
 
-// compareQueues puts requests without a queue last.
+// compareQueues orders requests by queue, and those without a queue (-1) last.
 func compareQueues(a, b *server.Request) int { return cmp.Compare(uint(a.Queue()), uint(b.Queue())) }
 
-// compareWaiting puts those that wait first. They are in the order of arrival in a queue.
+// compareWaiting orders waiting requests before executing ones.
 func compareWaiting(a, b *server.Request) int {
 	switch {
 	case a.Waiting() == b.Waiting():
@@ -204,7 +207,7 @@ func compareWaiting(a, b *server.Request) int {
 	return 1
 }
 
-// layOut writes rows as the server does: with commas, and in columns.
+// layOut writes rows in the layout of the server: separated by commas and aligned in columns.
 func layOut(out io.Writer, rows [][]string) error {
 	w := tabwriter.NewWriter(out, 8, 0, 1, ' ', 0)
 	for _, row := range rows {

@@ -6,7 +6,7 @@ import (
 	"apfsim/core/estimate"
 )
 
-// The server writes R in seat-seconds with eight digits, zeros in front included.
+// The server writes seat-seconds with eight decimals.
 func TestSeatSecondsInDumps(t *testing.T) {
 	for s, want := range map[estimate.SeatSeconds]string{0: "0.00000000ss", 5: "0.00000005ss", 123_456_789: "1.23456789ss"} {
 		if got := seatSeconds(s); got != want {

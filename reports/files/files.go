@@ -1,4 +1,7 @@
-// Package files collects the files of a result until they are written together.
+// Package files writes the files of a result together, all or none. A [List] holds the content of
+// small files until they are written; an [OutputFile] is written while a run goes on. Both belong to
+// a set of package atomicfile. The package is apart from atomicfile because several packages below
+// experiment need it, and because its errors are messages for users, which name the file.
 package files
 
 import (
@@ -11,7 +14,8 @@ import (
 	"apfsim/internal/atomicfile"
 )
 
-// Name keeps a level's name from leaving the folder of the charts.
+// Name returns the file name for a priority level or another name from a configuration. Characters
+// that file systems treat specially become underscores, so that the file stays in its folder.
 func Name(name string) string {
 	out := []rune{}
 	for _, r := range name {
@@ -24,14 +28,15 @@ func Name(name string) string {
 	return string(out)
 }
 
-// File is a file that is about to be written.
+// File is a file to be written.
 type File struct {
-	Name string // below the scenario's folder
+	Name string // relative to the folder of the results
 	Data []byte
 }
 
-// WriteFiles writes the files, none if making or writing one of them fails.
-func WriteFiles(folder string, files List) error {
+// Write writes the files of a list to a folder. If one of them cannot be made or written, no file is
+// written.
+func Write(folder string, files List) error {
 	var set atomicfile.Set
 	err := files.AddTo(&set, folder)
 	if err == nil {
@@ -40,7 +45,7 @@ func WriteFiles(folder string, files List) error {
 	return errors.Join(err, set.Discard())
 }
 
-// AddTo adds the files to a set.
+// AddTo adds the files to a set, which writes them when it is committed.
 func (l *List) AddTo(set *atomicfile.Set, folder string) error {
 	if l.err != nil {
 		return l.err
@@ -48,7 +53,7 @@ func (l *List) AddTo(set *atomicfile.Set, folder string) error {
 	for _, f := range l.Files {
 		path := filepath.Join(folder, f.Name)
 		if err := set.MakeFolder(filepath.Dir(path)); err != nil {
-			return fmt.Errorf("making the folder for the results: %w", err)
+			return fmt.Errorf("creating the folder for the results: %w", err)
 		}
 		if err := set.Write(path, f.Data); err != nil {
 			return fmt.Errorf("%s could not be written and is left as it was: %w", path, err)
@@ -57,20 +62,22 @@ func (l *List) AddTo(set *atomicfile.Set, folder string) error {
 	return nil
 }
 
-// List is files about to be written, the one that goes with all others last.
+// List is a list of files to be written, in the order in which they are written. The file that
+// announces the others, if there is one, comes last.
 type List struct {
 	Files []File
-	err   error // the first in making one
+	err   error // the first error of a write function
 }
 
-// Add makes a file, unless making one before has failed.
+// Add adds a file with the content that write writes. After the first error of such a function, Add
+// does nothing, and writing the list returns the error.
 func (l *List) Add(name string, write func(io.Writer) error) {
 	if l.err != nil {
 		return
 	}
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
-		l.err = fmt.Errorf("making %s: %w", name, err)
+		l.err = fmt.Errorf("creating %s: %w", name, err)
 		return
 	}
 	l.Files = append(l.Files, File{Name: name, Data: b.Bytes()})

@@ -7,13 +7,16 @@ import (
 	"apfsim/internal/atomicfile"
 )
 
-// OutputFile is a file of a set that is written piece by piece.
+// OutputFile is a file of a set that is written in pieces through a buffer. Complete must be called
+// before the set is committed.
 type OutputFile struct {
 	*bufio.Writer
 	File *atomicfile.File
 }
 
-func CreateOutput(set *atomicfile.Set, path string) (*OutputFile, error) {
+// Create creates a file of the set. It returns an error if path is not a regular file that can be
+// replaced.
+func Create(set *atomicfile.Set, path string) (*OutputFile, error) {
 	if err := atomicfile.Replaceable(path); err != nil {
 		return nil, err
 	}
@@ -24,7 +27,8 @@ func CreateOutput(set *atomicfile.Set, path string) (*OutputFile, error) {
 	return &OutputFile{bufio.NewWriterSize(file, 1<<16), file}, nil
 }
 
-// Complete ends the file unless making it has failed.
+// Complete writes the rest of the buffer. If err is not nil, the content of the file could not be
+// made; Complete then returns err with the name of the file.
 func (f *OutputFile) Complete(err error) error {
 	if err == nil {
 		err = f.Flush()

@@ -1,4 +1,6 @@
-// Package requestlog writes a line for each request of a run, in the format of package trace.
+// Package requestlog writes the request log of a run: a line of JSON for each request, in the order of
+// arrival. docs/reference/traces.md describes the fields. Package trace encodes the lines, and a
+// request log can be replayed as a trace.
 package requestlog
 
 import (
@@ -14,63 +16,60 @@ import (
 	"apfsim/sim/trace"
 )
 
-// Log writes a line of JSON for every request, in the order of arrival, as a run
-// goes on. It implements server.Observer. A line is written once its request's fate is
-// known and all lines before it are written; until then its request is remembered, so that
-// memory grows with the requests that arrive during the longest wait and execution.
+// Log writes the lines while a run goes on. It implements server.Observer. A line is written when its
+// request has executed or was rejected and all earlier lines are written. Therefore memory grows
+// with the number of requests that arrive during the longest wait and execution.
 //
-// The lines are made and written by a goroutine of its own, while the run goes on.
-//
-// The format stands in docs/reference/summary.md. It is a trace too.
+// A second goroutine encodes and writes the lines, so that the run does not wait for it.
 type Log struct {
-	ring   []entry // by number modulo its length, which is a power of 2
-	oldest int64   // number of the first request that has not been handed over
-	next   int64   // one more than the number of the latest request
+	ring   []record // by the request's number modulo the length, which is a power of 2
+	oldest int64    // number of the first request that has not been passed to the writer
+	next   int64    // the number that the next request will have
 
-	filling []entry      // handed over when full
-	filled  chan []entry // to the writer
-	emptied chan []entry // back from it
+	filling []record      // passed to the writer when full
+	filled  chan []record // to the writer
+	emptied chan []record // from the writer, for reuse
 	writer  lineWriter
-	stop    func() // lets the writer write what is handed over, and end
+	stop    func() // passes the rest to the writer and waits until it ends
 }
 
-// entry is what a line says. What it says of Template and Flow never changes, though the
-// server writes to other fields of a Template while the writer reads.
-type entry struct {
+// record holds the content of a line. The writer's goroutine reads fields of Template and Flow that
+// never change, while the server may write other fields of Template.
+type record struct {
 	template *server.Template
-	of       *server.Flow // nil when flow control does not see the request
+	flow     *server.Flow // nil if the request is not subject to flow control
 
-	id          int64
-	arrivalNs   int64
-	executionNs int64
-	watchNs     int64
-	dispatchNs  int64 // -1 until then
-	endNs       int64 // finish, or rejection
-	lingerNs    int64
-	queue       int32
-	attempt     int32
-	seats       int32
-	finalSeats  int32
-	retryAfter  int32 // seconds
-	outcome     server.Outcome
-	reason      queueset.Rejection
-	decided     bool
+	id                  int64
+	arrivalNs           int64
+	executionNs         int64
+	watchNs             int64
+	dispatchNs          int64 // -1 before dispatch
+	endNs               int64 // end of execution, or rejection
+	additionalLatencyNs int64
+	queue               int32
+	attempt             int32
+	seats               int32
+	finalSeats          int32
+	retryAfter          int32 // seconds
+	outcome             server.Outcome
+	reason              queueset.Rejection
+	decided             bool
 }
 
-// linesAtOnce is how many lines the writer is handed over at once.
-const linesAtOnce = 2048
+// batchSize is how many lines are passed to the writer at once.
+const batchSize = 2048
 
-// New returns a log of a run of sc that is written to w. Close must be called at the end.
+// New returns a log of a run of sc that is written to w. Close or Abandon must be called at the end.
 func New(w io.Writer, sc *scenario.Scenario) *Log {
 	const batches = 4
 	l := &Log{
-		ring: make([]entry, 256), oldest: 1, next: 1,
-		filled: make(chan []entry, batches), emptied: make(chan []entry, batches),
+		ring: make([]record, 256), oldest: 1, next: 1,
+		filled: make(chan []record, batches), emptied: make(chan []record, batches),
 		writer: lineWriter{scenario: sc, out: bufio.NewWriterSize(w, 1<<18),
 			requests: memo[*server.Template, trace.Request]{}, flows: memo[*server.Flow, trace.Flow]{}},
 	}
 	for range batches {
-		l.emptied <- make([]entry, 0, linesAtOnce)
+		l.emptied <- make([]record, 0, batchSize)
 	}
 	l.filling = <-l.emptied
 	var writing sync.WaitGroup
@@ -97,7 +96,7 @@ func (l *Log) Arrived(nowNs int64, r *server.Request) {
 	}
 	l.next = r.Number + 1
 	e := l.at(r.Number)
-	*e = entry{template: r.Template, of: r.Flow, id: r.ID, arrivalNs: nowNs, executionNs: r.ExecutionNs, watchNs: r.WatchNs,
+	*e = record{template: r.Template, flow: r.Flow, id: r.ID, arrivalNs: nowNs, executionNs: r.ExecutionNs, watchNs: r.WatchNs,
 		attempt: r.Attempt, outcome: server.Waiting, queue: -1, dispatchNs: -1}
 	e.estimate(r)
 }
@@ -136,7 +135,7 @@ func (l *Log) Adjusted(int64) {}
 // Tick implements server.Observer.
 func (l *Log) Tick(int64) int64 { return 0 }
 
-// Err returns the first error that has come up in writing. The log is then of no use.
+// Err returns the first error of writing. After an error, the log is incomplete.
 func (l *Log) Err() error {
 	if err := l.writer.err.Load(); err != nil {
 		return *err
@@ -144,44 +143,48 @@ func (l *Log) Err() error {
 	return nil
 }
 
-// Close writes what is left: the requests that still wait or execute. It returns the
-// first error that came up in writing.
+// Close writes the remaining lines, including those of requests that still wait or execute, and
+// returns the first error of writing.
 func (l *Log) Close() error {
 	for ; l.oldest < l.next; l.oldest++ {
-		l.handOver(l.at(l.oldest))
+		l.passToWriter(l.at(l.oldest))
 	}
 	l.stop()
-	l.writer.keep(l.writer.out.Flush())
+	l.writer.setError(l.writer.out.Flush())
 	return l.Err()
 }
 
-// Abandon lets the writer end without writing more. After Close it does nothing.
+// Abandon ends the log without writing the remaining lines. After Close it does nothing.
 func (l *Log) Abandon() {
-	l.writer.keep(errAbandoned)
+	l.writer.setError(errAbandoned)
 	l.stop()
 }
 
-var errAbandoned = errors.New("the log is given up")
+var errAbandoned = errors.New("the log was abandoned")
 
-func (l *Log) at(number int64) *entry { return &l.ring[number&int64(len(l.ring)-1)] }
+// at returns the record of the request with this number.
+func (l *Log) at(number int64) *record { return &l.ring[number&int64(len(l.ring)-1)] }
 
+// grow doubles the ring.
 func (l *Log) grow() {
-	bigger := make([]entry, 2*len(l.ring))
+	bigger := make([]record, 2*len(l.ring))
 	for n := l.oldest; n < l.next; n++ {
 		bigger[n&int64(len(bigger)-1)] = *l.at(n)
 	}
 	l.ring = bigger
 }
 
-func (l *Log) decide(e *entry) {
+// decide marks the outcome of a request as final and passes on the records that are next in order.
+func (l *Log) decide(e *record) {
 	e.decided = true
 	for l.oldest < l.next && l.at(l.oldest).decided {
-		l.handOver(l.at(l.oldest))
+		l.passToWriter(l.at(l.oldest))
 		l.oldest++
 	}
 }
 
-func (l *Log) handOver(e *entry) {
+// passToWriter adds a record to the batch for the writer.
+func (l *Log) passToWriter(e *record) {
 	if len(l.filling) == cap(l.filling) {
 		l.filled <- l.filling
 		l.filling = <-l.emptied
@@ -189,56 +192,57 @@ func (l *Log) handOver(e *entry) {
 	l.filling = append(l.filling, *e)
 }
 
-// estimate notes the seats, which dispatch may change.
-func (e *entry) estimate(r *server.Request) {
-	if e.of != nil {
-		e.seats, e.finalSeats, e.lingerNs = int32(r.Work.InitialSeats), int32(r.Work.FinalSeats), r.Work.AdditionalLatencyNs
+// estimate copies the estimated work, which may change at dispatch.
+func (e *record) estimate(r *server.Request) {
+	if e.flow != nil {
+		e.seats, e.finalSeats, e.additionalLatencyNs = int32(r.Work.InitialSeats), int32(r.Work.FinalSeats), r.Work.AdditionalLatencyNs
 	}
 }
 
-// lineWriter makes and writes lines.
+// lineWriter encodes and writes lines.
 type lineWriter struct {
 	scenario *scenario.Scenario
 	out      *bufio.Writer
-	err      atomic.Pointer[error] // the first one
-	line     []byte                // scratch
+	err      atomic.Pointer[error] // the first error
+	line     []byte                // buffer, reused for each line
 	requests memo[*server.Template, trace.Request]
 	flows    memo[*server.Flow, trace.Flow]
 }
 
-func (w *lineWriter) keep(err error) {
+// setError keeps the first error.
+func (w *lineWriter) setError(err error) {
 	if err != nil {
-		first := err // only an error needs memory of its own, not the nil of every line
+		first := err // a copy, so that err itself does not escape to the heap for each line
 		w.err.CompareAndSwap(nil, &first)
 	}
 }
 
-func (w *lineWriter) write(e *entry) {
+func (w *lineWriter) write(e *record) {
 	if w.err.Load() != nil {
 		return
 	}
 	t := e.template
 	line := trace.Entry{
-		Request: w.requests.of(t, func() trace.Request {
+		Request: w.requests.get(t, func() trace.Request {
 			return trace.NewRequest(&t.Attributes, t.Query, w.scenario.Spec.Workload[t.Workload].Name, t.Client)
 		}),
 		ID: e.id, ArrivalNs: e.arrivalNs, ExecutionNs: e.executionNs, WatchNs: e.watchNs,
 		Outcome: trace.Outcome(e.outcome.String()), Reason: e.reason.String(), Attempt: int(e.attempt),
 		Queue: int(e.queue), DispatchNs: e.dispatchNs, EndNs: e.endNs,
-		Seats: int(e.seats), FinalSeats: int(e.finalSeats), AdditionalLatencyNs: e.lingerNs, RetryAfterSeconds: int(e.retryAfter),
+		Seats: int(e.seats), FinalSeats: int(e.finalSeats), AdditionalLatencyNs: e.additionalLatencyNs, RetryAfterSeconds: int(e.retryAfter),
 	}
-	if e.of != nil {
-		line.Flow = w.flows.of(e.of, func() trace.Flow { return trace.NewFlow(e.of.Schema.Name, e.of.Level, e.of.Name()) })
+	if e.flow != nil {
+		line.Flow = w.flows.get(e.flow, func() trace.Flow { return trace.NewFlow(e.flow.Schema.Name, e.flow.Level, e.flow.Name()) })
 	}
 	w.line = trace.Append(w.line[:0], &line)
 	_, err := w.out.Write(w.line)
-	w.keep(err)
+	w.setError(err)
 }
 
-// memo remembers parts of lines, up to a bound: there may be millions of clients.
+// memo keeps encoded parts of lines. Its size is bounded, because there may be millions of clients.
 type memo[K comparable, T any] map[K]T
 
-func (m memo[K, T]) of(key K, create func() T) T {
+func (m memo[K, T]) get(key K, create func() T) T {
 	found, ok := m[key]
 	if !ok {
 		found = create()
