@@ -404,7 +404,7 @@ func TestIntervalsInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	p := page.Page{Title: "intervals", Sections: []page.Section{{Name: "s", Title: "s", Parts: []page.Part{
 		{Table: &tables.Table{Name: "t", Columns: []tables.Column{{Title: "what", Left: true}, {Title: "wait"}},
-			Rows: [][]tables.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "± 1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "± 2 ms", Number: true, Value: 10}}}}},
+			Rows: [][]tables.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "2 ms", Number: true, Value: 10}}}}},
 		{Plot: &plots.Plot{Name: "p", Title: "p", X: plots.Axis{Label: "time", Unit: "s"}, Y: plots.Axis{Label: "wait", Unit: "ns"},
 			At: []float64{0, 1, 2}, Lines: []plots.Line{
 				{Name: "base", Style: plots.LineStyle{Colour: 1}, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},

@@ -40,7 +40,7 @@ func TestTheStoryAsAPage(t *testing.T) {
 func TestReportNeedsNothingButItself(t *testing.T) {
 	r := queuedStory()
 	text := string(rendered(t, func(w io.Writer) error { return page.WriteRun(w, r) }))
-	for _, want := range []string{"2 of 3 thresholds failed", "&lt;share&gt;", "no request arrived after the warm-up",
+	for _, want := range []string{"Thresholds: 2 of 3 failed", "&lt;share&gt;", "no request arrived after the warm-up",
 		"default-src 'none'", "(v1.6.32)", page.UplotLicence} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
@@ -171,17 +171,22 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 	}
 }
 
-// One threshold is not all thresholds.
-func TestVerdictsAgreeInNumber(t *testing.T) {
+func TestVerdictOnSeveralRuns(t *testing.T) {
 	r := &replicate.Replications{Seeds: []uint64{1, 2}}
-	for n, want := range []string{"", "The threshold holds in every run", "All 2 thresholds hold in every run"} {
-		if n > 0 {
-			r.Thresholds = append(r.Thresholds, replicate.ReplicatedVerdict{Metric: "rejected", Expression: "rate == 0", Passed: true, Values: stats.Values{0, 0}})
-			if got := page.ReplicationsVerdict(r).Text; got != want {
-				t.Errorf("%d: %q, want %q", n, got, want)
-			}
+	for _, c := range []struct {
+		passed bool
+		want   string
+	}{
+		{true, "Thresholds: all hold in every run"}, {true, "Thresholds: all hold in every run"}, {false, "Thresholds: 1 of 3 failed"},
+	} {
+		r.Thresholds = append(r.Thresholds, replicate.ReplicatedVerdict{Metric: "rejected", Expression: "rate == 0", Passed: c.passed, Values: stats.Values{0, 0}})
+		if got := page.ReplicationsVerdict(r).Text; got != c.want {
+			t.Errorf("%d thresholds: %q, want %q", len(r.Thresholds), got, c.want)
 		}
 	}
+}
+
+func TestPlural(t *testing.T) {
 	for n, want := range map[int]string{0: "seats", 1: "seat", 2: "seats"} {
 		if got := format.Plural(n, "seat"); got != want {
 			t.Errorf("%d %s", n, got)

@@ -259,7 +259,7 @@ func (p *printer) print(runs *experiment.Group) error {
 		}
 	}
 	p.done(of.Name, true)
-	p.show(of, func(w io.Writer, o format.TextOptions) error { return text.WriteReplications(of, w, o) })
+	p.show(of, func(w io.Writer, o format.TextOptions) error { return text.WriteReplications(w, of, o) })
 	return nil
 }
 

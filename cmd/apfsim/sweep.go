@@ -193,5 +193,5 @@ func showTables(cmd *cobra.Command, t *sweep.SweepTables, dir string, mono bool)
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
 	out := cmd.OutOrStdout()
-	return show(out, nil, func(w io.Writer, o format.TextOptions) error { return text.WriteSweep(t, w, o) }, "text", mono)
+	return show(out, nil, func(w io.Writer, o format.TextOptions) error { return text.WriteSweep(w, t, o) }, "text", mono)
 }

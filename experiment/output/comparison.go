@@ -17,13 +17,13 @@ var CompareFormats = []string{"text", "markdown", "json", "csv"}
 func WriteFormat(c *compare.Comparison, w io.Writer, as string, all bool, options format.TextOptions) error {
 	switch as {
 	case "text":
-		return text.WriteComparison(c, w, all, options)
+		return text.WriteComparison(w, c, all, options)
 	case "markdown":
-		return text.WriteMarkdown(c, w, all)
+		return text.WriteMarkdown(w, c, all)
 	case "json":
 		return format.WriteJSON(w, c)
 	case "csv":
-		return csvfile.WriteComparison(c, w)
+		return csvfile.WriteComparison(w, c)
 	}
 	panic("reports: no format " + as)
 }

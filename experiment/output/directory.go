@@ -62,7 +62,7 @@ func WriteDir(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Re
 // folder named after the scenario, in the manner of WriteDir.
 func WriteReplications(dir string, r *replicate.Replications, inputs []string) error {
 	var files files.List
-	files.Add(ReplicationsTable, func(w io.Writer) error { return csvfile.WriteReplications(r, w) })
+	files.Add(ReplicationsTable, func(w io.Writer) error { return csvfile.WriteReplications(w, r) })
 	files.Add(ReportFile, func(w io.Writer) error { return page.Write(w, page.OfReplications(r)) })
 	files.Add(ReplicationsFile, func(w io.Writer) error { return format.WriteJSON(w, r) })
 	var set atomicfile.Set
@@ -72,7 +72,7 @@ func WriteReplications(dir string, r *replicate.Replications, inputs []string) e
 // WriteComparison writes a comparison to the folder dir: all of its files, or none.
 func WriteComparison(dir string, c *compare.Comparison) error {
 	var list files.List
-	list.Add(ComparisonTable, func(w io.Writer) error { return csvfile.WriteComparison(c, w) })
+	list.Add(ComparisonTable, func(w io.Writer) error { return csvfile.WriteComparison(w, c) })
 	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.OfComparison(c)) })
 	list.Add(ComparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
 	return files.Write(dir, list)

@@ -75,15 +75,6 @@ func comparisonVerdict(c *compare.Comparison, title string) *PageVerdict {
 		}
 		return &PageVerdict{Text: title}
 	}
-	t := &tables.Table{Name: "limits", Caption: "Limits of change", Columns: []tables.Column{{Title: "Limit", Term: "limit", Left: true},
-		{Title: "Verdict", Left: true}, {Title: "Change"}}}
-	for i := range c.Limits {
-		v := &c.Limits[i]
-		verdict := tables.Cell{Text: "✓ not exceeded for certain", Mood: judge.Good}
-		if !v.Passed {
-			verdict = tables.Cell{Text: "✗ exceeded", Mood: judge.Bad}
-		}
-		t.Rows = append(t.Rows, []tables.Cell{{Text: v.Expression, Code: true}, verdict, tables.Word(tables.LimitText(v))})
-	}
-	return &PageVerdict{Mood: passedMood(c.Passed), Text: tables.LimitsTitle(c), Table: t}
+	t := tables.Limits(c)
+	return &PageVerdict{Mood: passedMood(c.Passed), Text: t.Title, Table: t}
 }

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -54,6 +55,7 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 // Write writes a page as one HTML file that needs nothing but itself: no network, no
 // other file. The same page gives the same bytes.
 func Write(w io.Writer, p Page) error {
+	p = p.inForm(tables.Page)
 	p.Sections = thinned(p.Sections)
 	plots, err := json.Marshal(plotsOf(p.Sections))
 	if err != nil {
@@ -73,6 +75,26 @@ func Write(w io.Writer, p Page) error {
 
 // WriteRun writes the report of a run.
 func WriteRun(w io.Writer, r *result.Result) error { return Write(w, OfRun(r)) }
+
+// inForm returns the page with tables that have only the columns of a form.
+func (p Page) inForm(form tables.Form) Page {
+	if p.Verdict != nil && p.Verdict.Table != nil {
+		verdict := *p.Verdict
+		verdict.Table = verdict.Table.In(form)
+		p.Verdict = &verdict
+	}
+	p.Sections = slices.Clone(p.Sections)
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		s.Parts = slices.Clone(s.Parts)
+		for k := range s.Parts {
+			if t := s.Parts[k].Table; t != nil {
+				s.Parts[k].Table = t.In(form)
+			}
+		}
+	}
+	return p
+}
 
 // shownRows returns the rows that are visible from the beginning, as HTML.
 func shownRows(t *tables.Table) template.HTML { return rows(t, 0, t.Shown()) }
@@ -115,7 +137,11 @@ func write(c *tables.Cell, b *strings.Builder, names, left bool) {
 	b.WriteString(">")
 	text := template.HTMLEscapeString(format.Printable(c.Text))
 	if names {
-		text = string(format.Breakable(c.Text))
+		name := c.Text
+		if c.Also != "" {
+			name += " (also: " + c.Also + ")"
+		}
+		text = string(format.Breakable(name))
 	}
 	switch {
 	case c.Code:
@@ -125,7 +151,7 @@ func write(c *tables.Cell, b *strings.Builder, names, left bool) {
 	}
 	b.WriteString(text)
 	if c.Margin != "" {
-		b.WriteString(` <span class="margin">` + template.HTMLEscapeString(c.Margin) + "</span>")
+		b.WriteString(` <span class="margin">` + template.HTMLEscapeString("± "+c.Margin) + "</span>")
 	}
 	if c.Bar != nil {
 		width := func(share float64) string { return strconv.FormatFloat(min(max(share, 0), 1)*100, 'f', 1, 64) }

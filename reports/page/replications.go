@@ -1,11 +1,7 @@
 package page
 
 import (
-	"fmt"
-
 	"apfsim/reports/findings"
-	"apfsim/reports/format"
-	"apfsim/reports/judge"
 	"apfsim/reports/plots"
 	"apfsim/reports/replicate"
 	"apfsim/reports/tables"
@@ -41,26 +37,6 @@ func ReplicationsVerdict(r *replicate.Replications) *PageVerdict {
 	if len(r.Thresholds) == 0 {
 		return nil
 	}
-	t := &tables.Table{Name: "thresholds", Caption: "Thresholds", Columns: []tables.Column{{Title: "Threshold", Term: "threshold", Left: true},
-		{Title: "Verdict", Left: true}, {Title: "Wanted", Left: true}, {Title: "Found", Left: true}}}
-	failed := 0
-	for i := range r.Thresholds {
-		v := &r.Thresholds[i]
-		verdict := tables.Cell{Text: "✓ holds", Mood: judge.Good}
-		if !v.Passed {
-			failed++
-			verdict = tables.Cell{Text: fmt.Sprintf("✗ failed in %d of %d runs", len(v.FailedSeeds), len(r.Seeds)), Mood: judge.Bad}
-		}
-		t.Rows = append(t.Rows, []tables.Cell{{Text: v.Metric, Code: true}, verdict, {Text: v.Expression, Code: true}, tables.Word(tables.ReplicatedFound(v))})
-	}
-	var text string
-	switch n := len(r.Thresholds); {
-	case failed > 0:
-		text = fmt.Sprintf("%d of %d %s failed", failed, n, format.Plural(n, "threshold"))
-	case n == 1:
-		text = "The threshold holds in every run"
-	default:
-		text = fmt.Sprintf("All %d thresholds hold in every run", n)
-	}
-	return &PageVerdict{Mood: passedMood(failed == 0), Text: text, Table: t}
+	t := tables.ReplicatedThresholds(r)
+	return &PageVerdict{Mood: passedMood(r.Passed), Text: t.Title, Table: t}
 }

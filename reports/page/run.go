@@ -1,11 +1,9 @@
 package page
 
 import (
-	"fmt"
 	"strconv"
 
 	"apfsim/reports/findings"
-	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/plots"
 	"apfsim/reports/result"
@@ -28,7 +26,7 @@ func OfRun(r *result.Result) Page {
 			p.Sections = append(p.Sections, Section{Name: name, Title: title, Parts: parts})
 		}
 	}
-	workloads := []Part{{Table: tables.Groups("workloads", "Workload", s.Workloads, &s.Total)}}
+	workloads := []Part{{Table: tables.Workloads(s)}}
 	if wait := plots.OfWaits(r); wait != nil {
 		workloads = append(workloads, Part{Plot: wait})
 	}
@@ -38,7 +36,7 @@ func OfRun(r *result.Result) Page {
 		levels = append(levels, Part{Table: t})
 	}
 	if len(s.FlowSchemas) > 0 {
-		levels = append(levels, Part{Heading: "By FlowSchema", Table: tables.Groups("flow-schemas", "FlowSchema", s.FlowSchemas, nil)})
+		levels = append(levels, Part{Heading: "By FlowSchema", Table: tables.FlowSchemas(s)})
 	}
 	add("levels", "Priority levels", levels...)
 	course := waitPlots(r)
@@ -61,31 +59,8 @@ func thresholdsVerdict(s *result.Summary) *PageVerdict {
 	if len(s.Thresholds) == 0 {
 		return nil
 	}
-	t := &tables.Table{Name: "thresholds", Caption: "Thresholds", Columns: []tables.Column{{Title: "Threshold", Term: "threshold", Left: true},
-		{Title: "Verdict", Left: true}, {Title: "Wanted", Left: true}, {Title: "Found"}}}
-	failed := 0
-	for i := range s.Thresholds {
-		v := &s.Thresholds[i]
-		found, verdict := tables.Word(v.Found()), tables.Cell{Text: "✓ holds", Mood: judge.Good}
-		if v.Value != nil {
-			found = tables.Figure(*v.Value, v.Found())
-		}
-		if !v.Passed {
-			failed++
-			verdict = tables.Cell{Text: "✗ failed", Mood: judge.Bad}
-		}
-		t.Rows = append(t.Rows, []tables.Cell{{Text: v.Metric, Code: true}, verdict, {Text: v.Expression, Code: true}, found})
-	}
-	v := &PageVerdict{Mood: passedMood(failed == 0), Table: t}
-	switch n := len(s.Thresholds); {
-	case failed > 0:
-		v.Text = fmt.Sprintf("%d of %s failed", failed, format.Counted(n, "threshold"))
-	case n == 1:
-		v.Text = "The threshold holds"
-	default:
-		v.Text = fmt.Sprintf("All %d thresholds hold", n)
-	}
-	return v
+	t := tables.Thresholds(s)
+	return &PageVerdict{Mood: passedMood(s.Passed), Text: t.Title, Table: t}
 }
 
 func passedMood(passed bool) judge.Mood {

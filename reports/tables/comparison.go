@@ -3,43 +3,18 @@ package tables
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/judge"
 	"apfsim/reports/statistics"
 )
-
-func Changes(name, caption string, changes []compare.Change) *Table {
-	t := &Table{Name: name, Caption: caption, Columns: []Column{{Title: "Statistic", Left: true}, {Title: "Base"}, {Title: "Head"},
-		{Title: "Change", Term: "change"}, {Title: "For the", Term: "better", Left: true}}}
-	for i := range changes {
-		ch := &changes[i]
-		cells := ChangeCells(ch)
-		text, margin, found := strings.Cut(cells[3], " ±")
-		change := Figure(ch.Difference, text)
-		if found {
-			change.Margin = "± " + margin
-		}
-		// It sorts as the list does: by size relative to the base, beside nothing the greatest there is.
-		change.Value = math.Copysign(min(ch.RelativeSize(), math.MaxFloat64), ch.Difference)
-		name := ch.Name
-		if also := ChangeAlso(ch, AlsoShown); also != "" {
-			name += " (also: " + also + ")"
-		}
-		t.Rows = append(t.Rows, []Cell{{Text: name, Code: true}, Figure(ch.Base, cells[1]), Figure(ch.Head, cells[2]),
-			change, {Text: cells[4], Mood: ch.Mood}})
-	}
-	return t
-}
 
 // changesShown is how many changes are listed unless all are asked for.
 const changesShown = 40
 
-// AlsoShown is how many other names of a number are listed beside it.
-const AlsoShown = 4
+// alsoShown is how many other names of a number are listed beside it.
+const alsoShown = 4
 
 // ListedChanges returns the changes to be listed, and a heading. A number with several names, as of a
 // workload that has a priority level to itself, is listed once.
@@ -154,21 +129,6 @@ func SideText(s *compare.Side) string {
 	return fmt.Sprintf("%s, %s, %s", s.Scenario, format.Window(s.DurationNs, s.WarmupNs, s.FlowControl), runs)
 }
 
-// ChangeHead and cells are what is shown of a change.
-var ChangeHead = []string{"statistic", "base", "head", "change", ""}
-
-func ChangeCells(c *compare.Change) []string {
-	word := map[judge.Mood]string{judge.Good: "better", judge.Bad: "worse"}[c.Mood]
-	if c.Outcome == compare.Untested {
-		word = "?"
-	}
-	base, head := ChangeValue(c, c.Base), ChangeValue(c, c.Head)
-	if base == head && c.Outcome == compare.Changed && c.Unit == "" && !statistics.IsShare(statistics.IDOf(c.Name)) { // an index near 1, say
-		base, head = strconv.FormatFloat(c.Base, 'g', 6, 64), strconv.FormatFloat(c.Head, 'g', 6, 64)
-	}
-	return []string{format.Printable(c.Name), base, head, ChangeText(c), word}
-}
-
 func ChangeValue(c *compare.Change, x float64) string {
 	return format.ValueText(x, c.Unit, statistics.IsShare(statistics.IDOf(c.Name)))
 }
@@ -195,14 +155,7 @@ func ChangeText(c *compare.Change) string {
 	return format.Signed(figure) + " ±" + margin + suffix
 }
 
-// LimitMark says whether a limit holds, and text how far the statistic has changed.
-func LimitMark(v *compare.LimitVerdict) string {
-	if v.Passed {
-		return "✓"
-	}
-	return "✗"
-}
-
+// LimitText writes how far the statistic has changed.
 func LimitText(v *compare.LimitVerdict) string {
 	if v.Change == nil {
 		return v.Note

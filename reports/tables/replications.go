@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
@@ -17,10 +16,12 @@ import (
 // StatisticsFirst is how many of all statistics a page has at first.
 const StatisticsFirst = 50
 
+// Table returns the table of the groups that requests arrived at.
 func (g *EstimateTable) Table(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
-	t := &Table{Name: g.Tag, Caption: g.Title, Columns: []Column{{Title: format.Capitalized(g.Head), Left: true}}}
+	t := &Table{Name: g.Tag, Title: g.Title, Caption: g.Title, Reserved: 100,
+		Columns: []Column{{Title: format.Capitalized(g.Head), Short: g.Head, Left: true}}}
 	for _, c := range g.Columns {
-		t.Columns = append(t.Columns, Column{Title: format.Capitalized(c.Title), Term: c.term})
+		t.Columns = append(t.Columns, Column{Title: format.Capitalized(c.Title), Short: c.Title, Term: c.term})
 	}
 	g.Each(r, byName, func(name string, estimates []*replicate.Estimate) {
 		row := []Cell{Word(name)}
@@ -32,9 +33,10 @@ func (g *EstimateTable) Table(r *replicate.Replications, byName map[string]*repl
 	return t
 }
 
+// EstimateCell is the cell of an estimate; nil is one without samples.
 func EstimateCell(e *replicate.Estimate) Cell {
 	if e == nil {
-		return absent
+		return noValue
 	}
 	text, margin, suffix := EstimateParts(e)
 	c := Figure(e.Mean, text+suffix)
@@ -42,31 +44,74 @@ func EstimateCell(e *replicate.Estimate) Cell {
 		c.Value = *e.Merged
 	}
 	if margin != "" {
-		c.Text, c.Margin = text, "± "+margin+suffix
+		c.Text, c.Margin = text, margin+suffix
 	}
 	return c
 }
 
+// EstimateColumns are the columns of the statistics of several runs.
+var EstimateColumns = Definition[replicate.Estimate]{
+	{Column: Column{Title: "Statistic", Left: true}, Cell: func(e *replicate.Estimate) Cell { return Cell{Text: e.Name, Code: true} },
+		CSV: "statistic", Value: func(e *replicate.Estimate) string { return e.Name }},
+	{CSV: "unit", Value: func(e *replicate.Estimate) string { return e.Unit }},
+	{CSV: "better", Value: func(e *replicate.Estimate) string { return string(e.Better) }},
+	{Column: Column{Title: "Runs"}, Cell: func(e *replicate.Estimate) Cell { return countCell(int64(e.N)) },
+		CSV: "n", Value: func(e *replicate.Estimate) string { return strconv.Itoa(e.N) }},
+	{Column: Column{Title: "Mean", Term: "interval"}, Cell: func(e *replicate.Estimate) Cell { return EstimateCell(OfMean(e)) },
+		CSV: "mean", Value: func(e *replicate.Estimate) string { return format.AllDigits(&e.Mean) }},
+	{CSV: "stddev", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.StdDev) }},
+	{CSV: "low", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.Low) }},
+	{CSV: "high", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.High) }},
+	{Column: Column{Title: "Least"}, Cell: func(e *replicate.Estimate) Cell { return extremeCell(e, slices.Min) }},
+	{Column: Column{Title: "Most"}, Cell: func(e *replicate.Estimate) Cell { return extremeCell(e, slices.Max) }},
+	{Column: Column{Title: "Merged", Term: "merged"}, Cell: mergedCell,
+		CSV: "merged", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.Merged) }},
+	{CSV: "mergedHalf", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.MergedHalf) }},
+}
+
+func valueCell(e *replicate.Estimate, x float64) Cell {
+	return Figure(x, format.ValueText(x, e.Unit, statistics.IsShare(statistics.IDOf(e.Name))))
+}
+
+// extremeCell is the least or the greatest value of all runs.
+func extremeCell(e *replicate.Estimate, extreme func([]float64) float64) Cell {
+	present := e.Values.Present()
+	if len(present) == 0 {
+		return noValue
+	}
+	return valueCell(e, extreme(present))
+}
+
+func mergedCell(e *replicate.Estimate) Cell {
+	if e.Merged == nil {
+		return noValue
+	}
+	return valueCell(e, *e.Merged)
+}
+
+// Statistics is the table of all statistics of several runs.
 func Statistics(r *replicate.Replications) *Table {
-	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: StatisticsFirst,
-		Columns: []Column{{Title: "Statistic", Left: true}, {Title: "Runs"}, {Title: "Mean", Term: "interval"}, {Title: "Least"}, {Title: "Most"}, {Title: "Merged", Term: "merged"}}}
-	for i := range r.Statistics {
-		if len(t.Rows) == FlowsMost {
-			t.Missing = fmt.Sprintf("Left out: %s, all in replications.json.", format.Counted(len(r.Statistics)-FlowsMost, "statistic"))
-			break
+	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: StatisticsFirst, Columns: EstimateColumns.Columns()}
+	shown := r.Statistics[:min(FlowsMost, len(r.Statistics))]
+	for i := range shown {
+		t.Rows = append(t.Rows, EstimateColumns.Row(&shown[i]))
+	}
+	if more := len(r.Statistics) - len(shown); more > 0 {
+		t.Missing = fmt.Sprintf("Left out: %s, all in replications.json.", format.Counted(more, "statistic"))
+	}
+	return t
+}
+
+// Precision is the table of the precision that each statistic of --precision reached.
+func Precision(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
+	t := &Table{Title: PrecisionTitle(r), NoHead: true, Columns: []Column{{Left: true}, {}, {}}}
+	for i := range r.Precision.Statistics {
+		s := &r.Precision.Statistics[i]
+		estimate := Word(result.NoSamples)
+		if e := byName[s.Name]; e != nil {
+			estimate = EstimateCell(OfMean(e))
 		}
-		e := &r.Statistics[i]
-		share := statistics.IsShare(statistics.IDOf(e.Name))
-		value := func(x float64) Cell { return Figure(x, format.ValueText(x, e.Unit, share)) }
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, x := range e.Values.Present() {
-			low, high = min(low, x), max(high, x)
-		}
-		merged := absent
-		if e.Merged != nil {
-			merged = value(*e.Merged)
-		}
-		t.Rows = append(t.Rows, []Cell{{Text: e.Name, Code: true}, countCell(int64(e.N)), EstimateCell(OfMean(e)), value(low), value(high), merged})
+		t.Rows = append(t.Rows, []Cell{Word(s.Name), estimate, Word(PrecisionReached(r.Precision, s))})
 	}
 	return t
 }
@@ -184,39 +229,13 @@ func OfMean(e *replicate.Estimate) *replicate.Estimate {
 	return &mean
 }
 
+// EstimateText writes an estimate in one line, as "12 ±3 ms".
 func EstimateText(e *replicate.Estimate) string {
-	figure, margin, suffix := EstimateParts(e)
-	if margin != "" {
-		figure += " ±" + margin
-	}
-	return figure + suffix
+	c := EstimateCell(e)
+	return c.Line()
 }
 
-// ReplicatedFound writes the least and the greatest value, and the runs that failed.
-func ReplicatedFound(v *replicate.ReplicatedVerdict) string {
-	text := result.NoSamples
-	if present := v.Values.Present(); len(present) > 0 {
-		share := format.InPercent(v.Expression)
-		low, high := format.BesideLimit(slices.Min(present), v.Limit, v.Unit, share), format.BesideLimit(slices.Max(present), v.Limit, v.Unit, share)
-		if text = low; low != high {
-			text += " to " + high
-		}
-	}
-	if v.Passed {
-		return text
-	}
-	const most = 5
-	seeds := make([]string, 0, most)
-	for _, seed := range v.FailedSeeds[:min(most, len(v.FailedSeeds))] {
-		seeds = append(seeds, strconv.FormatUint(seed, 10))
-	}
-	text += "; fails with " + format.Plural(len(v.FailedSeeds), "seed") + " " + strings.Join(seeds, ", ")
-	if more := len(v.FailedSeeds) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
+// PrecisionTitle says whether the precision was reached, and in how many runs.
 func PrecisionTitle(r *replicate.Replications) string {
 	text, but := "reached", ""
 	if !r.Precision.Met {

@@ -13,172 +13,279 @@ import (
 	"apfsim/reports/result"
 )
 
-// How many flows the page has: at first, and at most, so that it opens at once.
+// FlowsMost is how many rows a page has at most, so that it opens at once; it shows flowsFirst
+// of the flows at first.
 const (
-	flowsFirst = 50
 	FlowsMost  = 5000
+	flowsFirst = 50
 )
 
-func Word(text string) Cell                  { return Cell{Text: text} }
-func Figure(value float64, text string) Cell { return Cell{Text: text, Value: value, Number: true} }
-
-// absent is the cell of a statistic without samples.
-var absent = Word("–")
-
-func countCell(n int64) Cell { return Figure(float64(n), format.Quantity(n)) }
-
-func shareCell(part, whole int64) Cell {
-	if whole == 0 {
-		return absent
-	}
-	return Figure(float64(part)/float64(whole), format.ShareOf(part, whole))
+// distributionColumn is a column of the durations that get returns, which is nil without samples.
+func distributionColumn[R any](column Column, get func(*R) *result.Distribution, ns func(*result.Distribution) int64) ColumnOf[R] {
+	return ColumnOf[R]{Column: column, Cell: func(r *R) Cell {
+		d := get(r)
+		if d == nil {
+			return noValue
+		}
+		return durationCell(ns(d))
+	}}
 }
 
-func durationCell(ns int64) Cell { return Figure(float64(ns), format.Duration(float64(ns))) }
+func median(d *result.Distribution) int64  { return d.P50Ns }
+func p99(d *result.Distribution) int64     { return d.P99Ns }
+func longest(d *result.Distribution) int64 { return d.MaxNs }
 
-func seatSecondsCell(x float64) Cell { return Figure(x, format.Number(x)) }
+func groupWait(g *result.Group) *result.Distribution    { return g.Wait }
+func groupLatency(g *result.Group) *result.Distribution { return g.Latency }
 
-// Groups is a table of groups of requests, and below them that of all.
-func Groups(name, of string, groups []result.Group, total *result.Group) *Table {
-	t := &Table{Name: name, Caption: of + "s: requests, waits and latencies", Columns: []Column{{Title: of, Left: true},
-		{Title: "Arrived", Term: "arrived"}, {Title: "Executed", Term: "executed"}, {Title: "Rejected", Term: "rejected"},
-		{Title: "Wait, median", Term: "wait"}, {Title: "99th", Term: "percentile"}, {Title: "longest"},
-		{Title: "Random moment, 99th", Term: "virtualWait"}, {Title: "Stall", Term: "stall"},
-		{Title: "Latency, median", Term: "latency"}, {Title: "99th", Term: "percentile"}, {Title: "longest"}}}
-	withStalls := slices.ContainsFunc(groups, func(g result.Group) bool { return g.Stall != nil })
-	if !withStalls { // of FlowSchemas
-		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Term == "virtualWait" || c.Term == "stall" })
+// groupColumns returns the columns of groups of requests; named is the column with their names.
+func groupColumns(named Column) Definition[result.Group] {
+	return Definition[result.Group]{
+		{Column: named, Cell: func(g *result.Group) Cell { return Word(g.Name) }},
+		{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(g *result.Group) Cell { return countCell(g.Arrived) }},
+		{Column: Column{Title: "Executed", Short: "executed", Term: "executed"}, Cell: func(g *result.Group) Cell { return shareCell(g.Executed, g.Arrived) }},
+		{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(g *result.Group) Cell { return shareCell(g.Rejected, g.Arrived) }},
+		distributionColumn(Column{Title: "Wait, median", Short: "wait p50", Term: "wait"}, groupWait, median),
+		distributionColumn(Column{Title: "99th", Short: "p99", Term: "percentile"}, groupWait, p99),
+		distributionColumn(Column{Title: "longest", Short: "max"}, groupWait, longest),
+		{Column: Column{Title: "Random moment, 99th", Term: "virtualWait", Only: Page}, Cell: virtualWaitCell},
+		{Column: Column{Title: "Stall", Term: "stall", Only: Page}, Cell: stallCell},
+		distributionColumn(Column{Title: "Latency, median", Short: "latency p50", Term: "latency"}, groupLatency, median),
+		distributionColumn(Column{Title: "99th", Short: "p99", Term: "percentile"}, groupLatency, p99),
+		distributionColumn(Column{Title: "longest", Short: "max"}, groupLatency, longest),
 	}
-	for i := range groups {
-		t.Rows = append(t.Rows, groupRow(&groups[i], groups[i].Name, withStalls))
+}
+
+func virtualWaitCell(g *result.Group) Cell {
+	if g.VirtualWait == nil || g.VirtualWait.Wait == nil {
+		return noValue
 	}
-	if total != nil && len(groups) > 1 {
-		t.Rows, t.Last = append(t.Rows, groupRow(total, "all", withStalls)), 1
+	return durationCell(g.VirtualWait.Wait.P99Ns)
+}
+
+func stallCell(g *result.Group) Cell {
+	if g.Stall == nil || g.Arrived == 0 {
+		return noValue
+	}
+	return durationCell(g.Stall.MaxNs)
+}
+
+// Workloads is the table of a run's workloads and, if there are several, of all requests.
+func Workloads(s *result.Summary) *Table {
+	t := groups(s.Workloads, groupColumns(Column{Title: "Workload", Short: "workload", Left: true}))
+	t.Name, t.Title, t.Caption, t.Reserved = "workloads", "Workloads", "Workloads: requests, waits and latencies", 84
+	if len(s.Workloads) > 1 {
+		total := s.Total
+		total.Name = "all"
+		t.Rows = append(t.Rows, groupColumns(Column{}).Row(&total))
+		t.Last = 1
 	}
 	return t
 }
 
-func groupRow(g *result.Group, name string, withStalls bool) []Cell {
-	row := []Cell{Word(name), countCell(g.Arrived), shareCell(g.Executed, g.Arrived), shareCell(g.Rejected, g.Arrived)}
-	row = append(row, durationCells(g.Wait)...)
-	virtual, stall := absent, absent
-	if v := g.VirtualWait; v != nil && v.Wait != nil {
-		virtual = durationCell(v.Wait.P99Ns)
-	}
-	if g.Stall != nil && g.Arrived > 0 {
-		stall = durationCell(g.Stall.MaxNs)
-	}
-	if withStalls {
-		row = append(row, virtual, stall)
-	}
-	return append(row, durationCells(g.Latency)...)
+// FlowSchemas is the table of a run's FlowSchemas.
+func FlowSchemas(s *result.Summary) *Table {
+	columns := slices.DeleteFunc(groupColumns(Column{Title: "FlowSchema", Left: true}), func(c ColumnOf[result.Group]) bool {
+		return c.Term == "virtualWait" || c.Term == "stall" // these are of workloads alone
+	})
+	t := groups(s.FlowSchemas, columns)
+	t.Name, t.Caption = "flow-schemas", "FlowSchemas: requests, waits and latencies"
+	return t
 }
 
-// durationCells are the median, the 99th percentile and the longest of durations.
-func durationCells(d *result.Distribution) []Cell {
-	if d == nil {
-		return []Cell{absent, absent, absent}
+func groups(groups []result.Group, columns Definition[result.Group]) *Table {
+	t := &Table{Columns: columns.Columns()}
+	for i := range groups {
+		t.Rows = append(t.Rows, columns.Row(&groups[i]))
 	}
-	return []Cell{durationCell(d.P50Ns), durationCell(d.P99Ns), durationCell(d.MaxNs)}
+	return t
 }
 
-// Levels has the levels that requests came to; those that none came to are named below.
+// levelColumns are the columns of priority levels.
+var levelColumns = Definition[result.Level]{
+	{Column: Column{Title: "Level", Short: "priority level", Left: true}, Cell: func(l *result.Level) Cell { return Word(l.Name) }},
+	{Column: Column{Title: "Nominal", Term: "nominal", Only: Page}, Cell: nominalCell},
+	{Column: Column{Title: "Bounds", Term: "bounds", Only: Page}, Cell: boundsCell},
+	{Column: Column{Title: "Peak", Term: "peak", Only: Page},
+		Cell: func(l *result.Level) Cell { return Figure(float64(l.PeakSeats), strconv.Itoa(l.PeakSeats)) }},
+	{Column: Column{Short: "limit", Only: Terminal}, Cell: limitCell},
+	{Column: Column{Title: "In use", Short: "in use", Term: "utilisation"}, Cell: inUseCell},
+	{Column: Column{Title: "Saturated", Short: "saturated", Term: "saturated"}, Cell: saturatedCell},
+	{Column: Column{Title: "Waiting", Short: "waiting", Term: "waiting"},
+		Cell: func(l *result.Level) Cell { return Figure(l.MeanWaiting, format.Digits(l.MeanWaiting)) }},
+	{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(l *result.Level) Cell { return countCell(l.Arrived) }},
+	{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(l *result.Level) Cell { return shareCell(l.Rejected, l.Arrived) }},
+	distributionColumn(Column{Title: "Wait, 99th", Short: "wait p99", Term: "percentile"}, func(l *result.Level) *result.Distribution { return l.Wait }, p99),
+	{Column: Column{Title: "Flows", Short: "flows", Term: "flow"}, Cell: flowCountCell},
+	{Column: Column{Title: "Fairness", Short: "fairness", Term: "jain"}, Cell: fairnessCell},
+	{Column: Column{Title: "Starved", Short: "starved", Term: "starved"}, Cell: starvedCell},
+}
+
+func nominalCell(l *result.Level) Cell {
+	if l.Type == config.TypeExempt {
+		return noValue
+	}
+	return Figure(float64(l.Limits.Nominal), strconv.Itoa(l.Limits.Nominal))
+}
+
+func boundsCell(l *result.Level) Cell {
+	if l.Type == config.TypeExempt {
+		return noValue
+	}
+	return Figure(float64(l.Limits.Upper), fmt.Sprintf("%d–%d", l.Limits.Lower, l.Limits.Upper))
+}
+
+// limitCell has the nominal limit and, where they differ, the limit when the run ended.
+func limitCell(l *result.Level) Cell {
+	c := nominalCell(l)
+	if c.Number && l.Limits.Current != l.Limits.Nominal {
+		c.Text = fmt.Sprintf("%d→%d", l.Limits.Nominal, l.Limits.Current)
+	}
+	return c
+}
+
+func inUseCell(l *result.Level) Cell {
+	if l.Utilisation == nil || l.Utilisation.Mean == nil {
+		return noValue
+	}
+	return percentCell(*l.Utilisation.Mean)
+}
+
+func saturatedCell(l *result.Level) Cell {
+	if l.Utilisation == nil {
+		return noValue
+	}
+	return percentCell(l.Utilisation.Saturated)
+}
+
+// flowCountCell counts the flows with demand.
+func flowCountCell(l *result.Level) Cell {
+	if l.Fairness == nil {
+		return countCell(0)
+	}
+	return countCell(int64(l.Fairness.Flows))
+}
+
+func fairnessCell(l *result.Level) Cell {
+	if l.Fairness == nil {
+		return noValue
+	}
+	return Figure(l.Fairness.Jain, fmt.Sprintf("%.3f", l.Fairness.Jain))
+}
+
+func starvedCell(l *result.Level) Cell {
+	if l.Starvation == nil {
+		return noValue
+	}
+	return durationCell(l.Starvation.MaxNs)
+}
+
+// Levels is the table of the priority levels that requests arrived at. Its Missing names the
+// others.
 func Levels(s *result.Summary) *Table {
-	t := &Table{Name: "levels", Caption: "Priority levels; limits and peak in seats", Columns: []Column{{Title: "Level", Left: true},
-		{Title: "Nominal", Term: "nominal"}, {Title: "Bounds", Term: "bounds"}, {Title: "Peak", Term: "peak"},
-		{Title: "In use", Term: "utilisation"}, {Title: "Saturated", Term: "saturated"}, {Title: "Waiting", Term: "waiting"},
-		{Title: "Arrived", Term: "arrived"}, {Title: "Rejected", Term: "rejected"}, {Title: "Wait, 99th", Term: "percentile"},
-		{Title: "Flows", Term: "flow"}, {Title: "Fairness", Term: "jain"}, {Title: "Starved", Term: "starved"}}}
-	var quiet []string
+	t := &Table{Name: "levels", Title: "Priority levels", Caption: "Priority levels; limits and peak in seats",
+		Columns: levelColumns.Columns(), Reserved: 95}
+	var idle []string
 	for i := range s.PriorityLevels {
 		l := &s.PriorityLevels[i]
 		if l.Idle() {
-			quiet = append(quiet, l.Name)
+			idle = append(idle, format.Printable(l.Name))
 			continue
 		}
-		t.Rows = append(t.Rows, levelRow(l))
+		t.Rows = append(t.Rows, levelColumns.Row(l))
 	}
-	if len(quiet) > 0 {
-		t.Missing = "No requests: " + strings.Join(quiet, ", ") + "."
+	if len(idle) > 0 {
+		t.Missing = "No requests: " + strings.Join(idle, ", ") + "."
 	}
 	return t
 }
 
-func levelRow(l *result.Level) []Cell {
-	row := []Cell{Word(l.Name), absent, absent, Figure(float64(l.PeakSeats), strconv.Itoa(l.PeakSeats)), absent, absent,
-		Figure(l.MeanWaiting, format.Digits(l.MeanWaiting)), countCell(l.Arrived), shareCell(l.Rejected, l.Arrived), absent, absent, absent, absent}
-	if l.Type != config.TypeExempt {
-		row[1] = Figure(float64(l.Limits.Nominal), strconv.Itoa(l.Limits.Nominal))
-		row[2] = Figure(float64(l.Limits.Upper), fmt.Sprintf("%d–%d", l.Limits.Lower, l.Limits.Upper))
-	}
-	if u := l.Utilisation; u != nil {
-		if u.Mean != nil {
-			row[4] = Figure(*u.Mean, format.Percent(*u.Mean))
-		}
-		row[5] = Figure(u.Saturated, format.Percent(u.Saturated))
-	}
-	if l.Wait != nil {
-		row[9] = durationCell(l.Wait.P99Ns)
-	}
-	if f := l.Fairness; f != nil {
-		row[10], row[11] = Figure(float64(f.Flows), strconv.Itoa(f.Flows)), Figure(f.Jain, fmt.Sprintf("%.3f", f.Jain))
-	}
-	if l.Starvation != nil {
-		row[12] = durationCell(l.Starvation.MaxNs)
-	}
-	return row
+// flow is a row of a table of flows.
+type flow struct {
+	*result.Flow
+	greatestRatio float64 // of all flows in the table
 }
 
-// Flows has the flows: the underserved ones first, then by demand.
+// flowColumns are the columns of flows. On a terminal the ratio comes after the service and the
+// share that it is made of.
+var flowColumns = Definition[flow]{
+	{Column: Column{Title: "Flow", Short: "flow", Term: "flow", Left: true}, Cell: func(f *flow) Cell { return Word(f.Name) }},
+	{Column: Column{Title: "Level", Short: "level", Left: true, Width: 16}, Cell: func(f *flow) Cell { return Word(f.PriorityLevel) }},
+	{Column: Column{Title: "Of fair share", Term: "ratio", Only: Page}, Cell: ratioCell},
+	{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(f *flow) Cell { return countCell(f.Arrived) }},
+	{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(f *flow) Cell { return shareCell(f.Rejected, f.Arrived) }},
+	distributionColumn(Column{Title: "Wait, median", Term: "wait", Only: Page}, func(f *flow) *result.Distribution { return f.Wait }, median),
+	distributionColumn(Column{Title: "99th", Term: "percentile", Only: Page}, func(f *flow) *result.Distribution { return f.Wait }, p99),
+	{Column: Column{Title: "Starved", Term: "starved", Only: Page}, Cell: flowStarvedCell},
+	{Column: Column{Title: "Demand", Short: "demand", Term: "demand"}, Cell: func(f *flow) Cell { return seatSecondsCell(f.DemandSeatSeconds) }},
+	{Column: Column{Title: "Fair share", Short: "share", Term: "share"}, Cell: func(f *flow) Cell { return seatSecondsCell(f.FairShareSeatSeconds) }},
+	{Column: Column{Title: "Service", Short: "service", Term: "service"}, Cell: func(f *flow) Cell { return seatSecondsCell(f.ServiceSeatSeconds) }},
+	{Column: Column{Short: "of share", Only: Terminal}, Cell: ratioCell},
+	{Column: Column{Short: "starved", Only: Terminal}, Cell: flowStarvedCell},
+	{Column: Column{Title: "Hand", Term: "hand", Left: true, Only: Page}, Cell: handCell},
+}
+
+func ratioCell(f *flow) Cell {
+	if f.Ratio == nil {
+		return noValue
+	}
+	c := Figure(*f.Ratio, judge.OfShare(*f.Ratio))
+	c.Bar = &Bar{Value: *f.Ratio / max(1, f.greatestRatio), Mark: 1 / max(1, f.greatestRatio)}
+	return c
+}
+
+func flowStarvedCell(f *flow) Cell { return durationCell(f.StarvationNs) }
+
+func handCell(f *flow) Cell {
+	if len(f.Hand) == 0 {
+		return noValue
+	}
+	queues := slices.Sorted(slices.Values(f.Hand))
+	return Word(strings.Trim(strings.Join(strings.Fields(fmt.Sprint(queues)), ", "), "[]"))
+}
+
+// Flows is the table of all flows: the underserved ones first, then the others by demand.
 func Flows(s *result.Summary) *Table {
-	t := &Table{Name: "flows", Caption: "Flows, underserved ones first; demand, fair share and service in seat-seconds",
-		First: flowsFirst, Columns: []Column{{Title: "Flow", Term: "flow", Left: true}, {Title: "Level", Left: true},
-			{Title: "Of fair share", Term: "ratio"}, {Title: "Arrived", Term: "arrived"}, {Title: "Rejected", Term: "rejected"},
-			{Title: "Wait, median", Term: "wait"}, {Title: "99th", Term: "percentile"}, {Title: "Starved", Term: "starved"},
-			{Title: "Demand", Term: "demand"}, {Title: "Fair share", Term: "share"}, {Title: "Service", Term: "service"},
-			{Title: "Hand", Term: "hand", Left: true}}}
 	flows := judge.Worst(s, len(s.Flows))
 	isWorst := map[*result.Flow]bool{}
 	for _, f := range flows {
 		isWorst[f] = true
 	}
-	hurt := len(flows)
+	worst := len(flows)
 	for i := range s.Flows {
 		if f := &s.Flows[i]; !isWorst[f] {
 			flows = append(flows, f)
 		}
 	}
-	slices.SortStableFunc(flows[hurt:], func(a, b *result.Flow) int { return -cmp.Compare(a.DemandSeatSeconds, b.DemandSeatSeconds) })
+	slices.SortStableFunc(flows[worst:], func(a, b *result.Flow) int { return -cmp.Compare(a.DemandSeatSeconds, b.DemandSeatSeconds) })
+	missing := ""
 	if len(flows) > FlowsMost {
-		t.Missing = fmt.Sprintf("Left out: %s, all in summary.json.", format.Counted(len(flows)-FlowsMost, "flow"))
+		missing = fmt.Sprintf("Left out: %s, all in summary.json.", format.Counted(len(flows)-FlowsMost, "flow"))
 		flows = flows[:FlowsMost]
 	}
-	most := 0.0
-	for _, f := range flows {
-		if f.Ratio != nil {
-			most = max(most, *f.Ratio)
-		}
-	}
-	for _, f := range flows {
-		t.Rows = append(t.Rows, flowRow(f, most))
-	}
+	t := flowTable(flows)
+	t.Name, t.Caption = "flows", "Flows, underserved ones first; demand, fair share and service in seat-seconds"
+	t.First, t.Missing = flowsFirst, missing
 	return t
 }
 
-func flowRow(f *result.Flow, mostRatio float64) []Cell {
-	row := []Cell{Word(f.Name), Word(f.PriorityLevel), absent, countCell(f.Arrived), shareCell(f.Rejected, f.Arrived), absent, absent,
-		durationCell(f.StarvationNs), seatSecondsCell(f.DemandSeatSeconds), seatSecondsCell(f.FairShareSeatSeconds),
-		seatSecondsCell(f.ServiceSeatSeconds), absent}
-	if f.Ratio != nil {
-		row[2] = Figure(*f.Ratio, judge.OfShare(*f.Ratio))
-		row[2].Bar = &Bar{Value: *f.Ratio / max(1, mostRatio), Mark: 1 / max(1, mostRatio)}
+// WorstFlows is the table of the most flows that are underserved or had rejections, for a terminal.
+func WorstFlows(s *result.Summary, most int) *Table {
+	t := flowTable(judge.Worst(s, most))
+	t.Title = "Underserved flows, and others with rejections"
+	return t
+}
+
+func flowTable(flows []*result.Flow) *Table {
+	t := &Table{Columns: flowColumns.Columns(), Reserved: 80}
+	greatest := 0.0
+	for _, f := range flows {
+		if f.Ratio != nil {
+			greatest = max(greatest, *f.Ratio)
+		}
 	}
-	if f.Wait != nil {
-		row[5], row[6] = durationCell(f.Wait.P50Ns), durationCell(f.Wait.P99Ns)
+	for _, f := range flows {
+		t.Rows = append(t.Rows, flowColumns.Row(&flow{f, greatest}))
 	}
-	if len(f.Hand) > 0 {
-		queues := slices.Sorted(slices.Values(f.Hand))
-		row[11] = Word(strings.Trim(strings.Join(strings.Fields(fmt.Sprint(queues)), ", "), "[]"))
-	}
-	return row
+	return t
 }

@@ -1,0 +1,77 @@
+package tables
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"apfsim/reports/compare"
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/statistics"
+)
+
+// ChangeColumns are the columns of the changes of a comparison. On a page and on a terminal the
+// other names of a statistic are printed with its name, in Markdown they have a column.
+var ChangeColumns = Definition[compare.Change]{
+	{Column: Column{Title: "Statistic", Short: "statistic", Left: true}, Cell: changeNameCell,
+		CSV: "statistic", Value: func(c *compare.Change) string { return c.Name }},
+	{CSV: "unit", Value: func(c *compare.Change) string { return c.Unit }},
+	{CSV: "better", Value: func(c *compare.Change) string { return string(c.Better) }},
+	{Column: Column{Title: "Base", Short: "base"}, Cell: func(c *compare.Change) Cell { return sideCell(c, c.Base) },
+		CSV: "base", Value: func(c *compare.Change) string { return format.AllDigits(&c.Base) }},
+	{Column: Column{Title: "Head", Short: "head"}, Cell: func(c *compare.Change) Cell { return sideCell(c, c.Head) },
+		CSV: "head", Value: func(c *compare.Change) string { return format.AllDigits(&c.Head) }},
+	{Column: Column{Title: "Change", Short: "change", Term: "change"}, Cell: differenceCell,
+		CSV: "difference", Value: func(c *compare.Change) string { return format.AllDigits(&c.Difference) }},
+	{CSV: "low", Value: func(c *compare.Change) string { return format.AllDigits(c.Low) }},
+	{CSV: "high", Value: func(c *compare.Change) string { return format.AllDigits(c.High) }},
+	{CSV: "relative", Value: func(c *compare.Change) string { return format.AllDigits(c.Relative) }},
+	{CSV: "p", Value: func(c *compare.Change) string { return format.AllDigits(c.P) }},
+	{CSV: "outcome", Value: func(c *compare.Change) string { return string(c.Outcome) }},
+	{Column: Column{Title: "For the", Term: "better", Left: true, Only: Page | Markdown}, Cell: judgementCell,
+		CSV: "mood", Value: func(c *compare.Change) string { return string(c.Mood) }},
+	{Column: Column{Only: Terminal}, Cell: judgementCell},
+	{Column: Column{Short: "also", Left: true, Only: Markdown},
+		Cell: func(c *compare.Change) Cell { return Cell{Text: ChangeAlso(c, alsoShown), Code: true} }},
+	{CSV: "sameAs", Value: func(c *compare.Change) string { return c.SameAs }},
+}
+
+func changeNameCell(c *compare.Change) Cell {
+	return Cell{Text: c.Name, Code: true, Also: ChangeAlso(c, alsoShown)}
+}
+
+// sideCell is the value on one side. Where both sides would read the same although they differ, as
+// indices near 1 do, they get more digits.
+func sideCell(c *compare.Change, x float64) Cell {
+	if c.Outcome == compare.Changed && c.Unit == "" && ChangeValue(c, c.Base) == ChangeValue(c, c.Head) && !statistics.IsShare(statistics.IDOf(c.Name)) {
+		return Figure(x, strconv.FormatFloat(x, 'g', 6, 64))
+	}
+	return Figure(x, ChangeValue(c, x))
+}
+
+// differenceCell sorts as the list of changes does: by the size relative to the base; a change
+// from 0 is the greatest.
+func differenceCell(c *compare.Change) Cell {
+	text, margin, _ := strings.Cut(ChangeText(c), " ±")
+	cell := Figure(math.Copysign(min(c.RelativeSize(), math.MaxFloat64), c.Difference), text)
+	cell.Margin = margin
+	return cell
+}
+
+func judgementCell(c *compare.Change) Cell {
+	word := map[judge.Mood]string{judge.Good: "better", judge.Bad: "worse"}[c.Mood]
+	if c.Outcome == compare.Untested {
+		word = "?"
+	}
+	return Cell{Text: word, Mood: c.Mood}
+}
+
+// Changes is the table of some changes.
+func Changes(name, caption string, changes []compare.Change) *Table {
+	t := &Table{Name: name, Caption: caption, Columns: ChangeColumns.Columns(), Reserved: 56}
+	for i := range changes {
+		t.Rows = append(t.Rows, ChangeColumns.Row(&changes[i]))
+	}
+	return t
+}
