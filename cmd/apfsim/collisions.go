@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"apfsim/core/dealer"
+	"apfsim/experiment/output"
 	"apfsim/reports/charts"
 	"apfsim/reports/collisions"
 )
@@ -64,14 +65,14 @@ Kubernetes documentation.`,
 					return err
 				}
 			}
-			return table.Write(cmd.OutOrStdout(), format)
+			return output.WriteCollisions(cmd.OutOrStdout(), table, format)
 		},
 	}
 	f := cmd.Flags()
 	f.IntSliceVar(&handSizes, "hand-size", nil, "hand sizes, as `N,...`; with --queues, every combination")
 	f.IntSliceVar(&queues, "queues", nil, "numbers of queues, as `N,...`")
 	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants, as `N,...`, a column each")
-	f.StringVar(&format, "format", "markdown", "`FORMAT` of the table: "+strings.Join(collisions.CollisionFormats, ", "))
+	f.StringVar(&format, "format", "markdown", "`FORMAT` of the table: "+strings.Join(output.CollisionFormats, ", "))
 	f.IntVar(&deals, "deals", 0, "beside each value, what came of `N` games dealt with the real flow hash and dealer")
 	f.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
 	f.StringVar(&chart, "chart", "", "also draw the table to `FILE`, by its ending SVG or PNG")
@@ -93,7 +94,7 @@ func checkCollisions(elephants []int, deals int, format string) error {
 	if deals < 0 || deals > maxDeals {
 		return fmt.Errorf("--deals: %d: want from 0 to %d", deals, maxDeals)
 	}
-	return oneOf("format", format, collisions.CollisionFormats)
+	return oneOf("format", format, output.CollisionFormats)
 }
 
 // decksOf returns the published decks or, when either flag is given, the combinations of

@@ -12,6 +12,7 @@ import (
 	"apfsim/document/yaml"
 	"apfsim/reports/format"
 	"apfsim/reports/seats"
+	"apfsim/reports/text"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 )
@@ -132,11 +133,11 @@ takes at most.`,
 			if err != nil {
 				return err
 			}
-			seats := seats.Of(loaded.Objects, limit)
+			seats := seats.Divide(loaded.Objects, limit)
 			if flags.format == "json" {
 				return format.WriteJSON(cmd.OutOrStdout(), seats)
 			}
-			return seats.WriteText(cmd.OutOrStdout())
+			return text.WriteSeats(cmd.OutOrStdout(), seats)
 		},
 	}
 	flags.addBase(cmd)

@@ -1,14 +1,11 @@
-// Package collisions tabulates how probable it is that elephants occupy the whole hand of a
-// mouse.
+// Package collisions computes how probable it is that elephants (flows of many requests) occupy
+// every queue of the hand of a mouse (a flow of few): exactly, and by dealing hands with the real
+// flow hash and dealer. Collisions is the table of these probabilities.
 package collisions
 
 import (
 	"context"
-	"encoding/csv"
-	"fmt"
-	"io"
 	"strconv"
-	"strings"
 
 	"apfsim/core/classify"
 	"apfsim/core/dealer"
@@ -17,20 +14,20 @@ import (
 )
 
 // Collisions is a shuffle-sharding collision table: for each deck, the probability that
-// every queue of a mouse's hand is also in the hand of one of the elephants.
+// every queue of a mouse's hand is also in the hand of an elephant.
 type Collisions struct {
 	SchemaVersion string            `json:"schemaVersion"`
-	Elephants     []int             `json:"elephants"` // a column each
-	Deals         int               `json:"deals"`     // games dealt to each cell; 0 for none
+	Elephants     []int             `json:"elephants"` // their number, in each column
+	Deals         int               `json:"deals"`     // games dealt for each row and column; 0 for none
 	Rows          []dealer.TableRow `json:"rows"`
-	Hits          [][]int           `json:"hits,omitempty"` // by row and column: games in which the mouse was covered
+	Hits          [][]int           `json:"hits,omitempty"` // by row and column: games in which the mouse's whole hand was occupied
 }
 
-// dealsAtOnce is how many games are dealt from one report of progress to the next.
+// dealsAtOnce is how many games are dealt between two reports of progress.
 const dealsAtOnce = 1000
 
-// New computes a collision table exactly and, unless deals is 0, deals so many
-// games to each cell with the real flow hash and dealer. The error is that of ctx if it ends first.
+// New computes a collision table exactly and, unless deals is 0, deals that many games for each row
+// and column. The error is that of ctx if ctx is done first, or says what is wrong with a deck.
 func New(ctx context.Context, decks []dealer.Deck, elephants []int, deals int, progress format.Progress) (*Collisions, error) {
 	c := &Collisions{SchemaVersion: result.SchemaVersion, Elephants: elephants, Deals: deals}
 	for i, deck := range decks {
@@ -38,7 +35,7 @@ func New(ctx context.Context, decks []dealer.Deck, elephants []int, deals int, p
 			return nil, err
 		}
 		c.Rows = append(c.Rows, dealer.Table([]dealer.Deck{deck}, elephants)...)
-		if deals == 0 { // else it is the deals that take long
+		if deals == 0 { // otherwise dealing takes most of the time, and reports progress
 			progress.Tell(i+1, len(decks))
 		}
 	}
@@ -68,78 +65,4 @@ func New(ctx context.Context, decks []dealer.Deck, elephants []int, deals int, p
 		c.Hits = append(c.Hits, hits)
 	}
 	return c, nil
-}
-
-// CollisionFormats are the formats that Write knows.
-var CollisionFormats = []string{"markdown", "text", "csv", "json"}
-
-// Write writes the table in one of CollisionFormats. Exact values have all their digits.
-func (c *Collisions) Write(w io.Writer, as string) error {
-	switch as {
-	case "json":
-		return format.WriteJSON(w, c)
-	case "csv":
-		cw := csv.NewWriter(w)
-		if err := cw.WriteAll(c.cells("handSize", "queues", "elephants%d", "hits%d")); err != nil {
-			return err
-		}
-		return cw.Error()
-	case "text":
-		t := &format.TextTable{Rows: c.cells("hand size", "queues", "%d elephants", "dealt")}
-		return t.WritePlain(w)
-	}
-	var b strings.Builder
-	for i, row := range c.cells("HandSize", "Queues", "%d elephants", "dealt") {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// cells returns the head, from the given names, and the rows.
-func (c *Collisions) cells(handSize, queues, elephants, hits string) [][]string {
-	machine := strings.Contains(hits, "%d")
-	head := []string{handSize, queues}
-	for _, n := range c.Elephants {
-		name := fmt.Sprintf(elephants, n)
-		if n == 1 && !machine {
-			name = strings.TrimSuffix(name, "s")
-		}
-		head = append(head, name)
-		if c.Deals > 0 {
-			if machine {
-				hits = fmt.Sprintf("hits%d", n)
-			}
-			head = append(head, hits)
-		}
-	}
-	cells := [][]string{head}
-	for i, r := range c.Rows {
-		row := []string{strconv.Itoa(r.HandSize), strconv.Itoa(r.Queues)}
-		for j, p := range r.Probabilities {
-			row = append(row, strconv.FormatFloat(p, 'g', -1, 64))
-			switch {
-			case c.Deals == 0:
-			case machine:
-				row = append(row, strconv.Itoa(c.Hits[i][j]))
-			default:
-				row = append(row, c.sampled(c.Hits[i][j]))
-			}
-		}
-		cells = append(cells, row)
-	}
-	return cells
-}
-
-// sampled writes the part of the games that were hits, as many digits as it is worth.
-func (c *Collisions) sampled(hits int) string {
-	n := float64(c.Deals)
-	if hits == 0 {
-		// With a probability of 3/n, no hit in n games still happens one time in twenty.
-		return "< " + strconv.FormatFloat(3/n, 'g', 1, 64)
-	}
-	return strconv.FormatFloat(float64(hits)/n, 'g', 4, 64)
 }

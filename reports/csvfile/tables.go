@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"io"
 
+	"apfsim/reports/collisions"
 	"apfsim/reports/compare"
 	"apfsim/reports/replicate"
 	"apfsim/reports/tables"
@@ -17,6 +18,11 @@ func WriteReplications(w io.Writer, r *replicate.Replications) error {
 // WriteComparison writes a row for each statistic that both sides have.
 func WriteComparison(w io.Writer, c *compare.Comparison) error {
 	return write(w, tables.ChangeColumns, c.Changes)
+}
+
+// WriteCollisions writes a row for each deck; probabilities have all their digits.
+func WriteCollisions(w io.Writer, c *collisions.Collisions) error {
+	return write(w, tables.CollisionColumns(c), tables.CollisionRows(c))
 }
 
 func write[R any](w io.Writer, columns tables.Definition[R], rows []R) error {

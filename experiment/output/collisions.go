@@ -1,0 +1,29 @@
+package output
+
+import (
+	"io"
+
+	"apfsim/reports/collisions"
+	"apfsim/reports/csvfile"
+	"apfsim/reports/format"
+	"apfsim/reports/text"
+)
+
+// CollisionFormats are the formats of WriteCollisions.
+var CollisionFormats = []string{"markdown", "text", "csv", "json"}
+
+// WriteCollisions writes a collision table in one of CollisionFormats. Exact values have all their
+// digits.
+func WriteCollisions(w io.Writer, c *collisions.Collisions, as string) error {
+	switch as {
+	case "markdown":
+		return text.WriteCollisionsMarkdown(w, c)
+	case "text":
+		return text.WriteCollisions(w, c)
+	case "csv":
+		return csvfile.WriteCollisions(w, c)
+	case "json":
+		return format.WriteJSON(w, c)
+	}
+	panic("output: no format " + as)
+}

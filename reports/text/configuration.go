@@ -1,0 +1,49 @@
+package text
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"apfsim/reports/collisions"
+	"apfsim/reports/format"
+	"apfsim/reports/seats"
+	"apfsim/reports/tables"
+)
+
+// WriteSeats writes how a server's seats are divided among its priority levels.
+func WriteSeats(w io.Writer, s *seats.Seats) error { return writeTable(w, tables.Seats(s)) }
+
+// WriteCollisions writes a collision table in aligned columns.
+func WriteCollisions(w io.Writer, c *collisions.Collisions) error {
+	return writeTable(w, tables.Collisions(c))
+}
+
+// WriteCollisionsMarkdown writes a collision table as the Kubernetes documentation has it.
+func WriteCollisionsMarkdown(w io.Writer, c *collisions.Collisions) error {
+	var b bytes.Buffer
+	table := tables.Collisions(c)
+	var head []string
+	for _, column := range table.Columns {
+		head = append(head, column.Title)
+	}
+	markdownRow(&b, head...)
+	b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
+	for _, row := range table.Rows {
+		var cells []string
+		for i := range row {
+			cells = append(cells, row[i].Text)
+		}
+		markdownRow(&b, cells...)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// writeTable writes a table alone, without colours.
+func writeTable(w io.Writer, table *tables.Table) error {
+	t := newWriter(format.TextOptions{})
+	t.rows(table)
+	_, err := w.Write(t.Bytes())
+	return err
+}
