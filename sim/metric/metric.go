@@ -1,7 +1,8 @@
 // Package metric is the registry of what a run measures: each metric with its statistics, their
 // units and tags. Thresholds, the names of statistics on the command line, error messages,
-// suggestions, the JSON Schema and the reference documentation all read it, so that a metric or
-// a statistic is added by one entry here and the code that computes it.
+// suggestions, the lists of statistics, the glossary, the JSON Schema and the reference
+// documentation all read it, so that a metric or a statistic is added by one entry here and one
+// in package statistics, which says how it is read from the result of a run.
 //
 // The package knows no scenario. What only a scenario can tell, such as the names of its
 // workloads, comes in as a [Run].
@@ -21,6 +22,7 @@ import (
 type Metric struct {
 	Name       string
 	Help       string      // one sentence
+	Details    string      // further sentences of the glossary; "" if there are none
 	Statistics []Statistic // in the order of messages; the first is the default if it is a count or the only one
 	Tags       []string    // that it takes, in the order in which names have them
 	Required   string      // the tag without which the metric has no value; "" if there is none
@@ -34,14 +36,17 @@ type Metric struct {
 
 // Statistic is a number that summarises a metric.
 type Statistic struct {
-	Name   string // the statistic p takes a percentile as its argument
-	Help   string // one sentence
-	Unit   Unit
-	Better Better
+	Name    string // the statistic p takes a percentile as its argument
+	Help    string // one sentence
+	Details string // further sentences of the glossary; "" if there are none
+	Unit    Unit
+	Better  Better
 	// Fraction says that the value is from 0 to 1.
 	Fraction bool
-	// Percent says that tables print the value in percent, and that a limit may be in percent.
+	// Percent says that the limit of a threshold may be in percent.
 	Percent bool
+	// PrintPercent says that tables of any statistics print the value in percent.
+	PrintPercent bool
 	// Alias is the statistic of the same metric that this is another name of; "" if it is none.
 	Alias string
 }
@@ -133,6 +138,19 @@ func Find(metric, statistic string) (*Metric, *Statistic) {
 		}
 	}
 	return nil, nil
+}
+
+// Text is what the glossary says of the metric.
+func (m *Metric) Text() string { return joined(m.Help, m.Details) }
+
+// Text is what the glossary says of the statistic.
+func (s *Statistic) Text() string { return joined(s.Help, s.Details) }
+
+func joined(help, details string) string {
+	if details == "" {
+		return help
+	}
+	return help + " " + details
 }
 
 // first returns the first entry of a name, nil if there is none.

@@ -58,6 +58,35 @@ func ParseName(text string) (Name, error) {
 	return n, nil
 }
 
+// Name returns the canonical name of the number that the threshold is about.
+func (t *Threshold) Name() Name {
+	n := Name{Metric: t.Metric, Tags: slices.Clone(t.Tags), Stat: t.Stat, Percentile: t.Percentile, Unit: t.Unit}
+	m, _ := entryOf(t.Metric, t.Stat)
+	n.normalise(m)
+	return n
+}
+
+// With returns the name with a tag in place of its tags.
+func (n Name) With(tag, value string) Name {
+	n.Tags = []Tag{{tag, value}}
+	return n
+}
+
+// PrintPercent says whether tables print the number in percent.
+func (n *Name) PrintPercent() bool {
+	_, s := Find(n.Metric, n.Stat)
+	return s != nil && s.PrintPercent
+}
+
+// Better is the direction in which a change of the number is an improvement.
+func (n *Name) Better() Better {
+	_, s := Find(n.Metric, n.Stat)
+	if s == nil {
+		return Neither
+	}
+	return s.Better
+}
+
 // parseStatistic parses the part after the dot.
 func (n *Name) parseStatistic(text string) error {
 	all := statisticNames(n.Metric)

@@ -2,13 +2,41 @@ package metric
 
 import "strings"
 
+// StatisticsReference returns the table of statistics for the reference documentation, in
+// Markdown. A statistic that is another name of one of the same metric has no row.
+func StatisticsReference() string {
+	var b strings.Builder
+	b.WriteString("| Statistic | Unit | Improves when it gets | Meaning |\n|---|---|---|---|\n")
+	for i := range registry {
+		m := &registry[i]
+		for j := range m.Statistics {
+			if s := &m.Statistics[j]; s.Alias == "" {
+				row(&b, "`"+m.Name+"."+s.printed()+"`", string(s.Unit), string(s.Better), s.Text())
+			}
+		}
+	}
+	return b.String()
+}
+
+// restrictions says where thresholds may not use the metric.
+func (m *Metric) restrictions() string {
+	var limits []string
+	if m.WholeRun {
+		limits = append(limits, "not with `over`")
+	}
+	if m.FlowControl {
+		limits = append(limits, "only with PriorityAndFairness")
+	}
+	return strings.Join(limits, ", ")
+}
+
 // Reference returns the tables of metrics and of tags for the reference documentation, in Markdown.
 func Reference() string {
 	var b strings.Builder
-	b.WriteString("| Metric | What it measures | Statistics | Tags |\n|---|---|---|---|\n")
+	b.WriteString("| Metric | What it measures | Statistics | Tags | Restrictions |\n|---|---|---|---|---|\n")
 	for i := range registry {
 		m := &registry[i]
-		row(&b, "`"+m.Name+"`", m.Help, m.statistics(), m.tags())
+		row(&b, "`"+m.Name+"`", m.Help, m.statistics(), m.tags(), m.restrictions())
 	}
 	b.WriteString("\n| Tag | Meaning | Values |\n|---|---|---|\n")
 	for i := range keys {

@@ -28,7 +28,7 @@ func durations(of string, better Better, counted string, more Better) []Statisti
 func counts(of string, better Better) []Statistic {
 	return []Statistic{
 		{Name: "count", Help: "Number of " + of + ".", Unit: Requests, Better: better},
-		{Name: "rate", Help: "Number of " + of + " as a share of those that arrived.", Better: better, Fraction: true, Percent: true},
+		{Name: "rate", Help: "Number of " + of + " as a share of those that arrived.", Better: better, Fraction: true, Percent: true, PrintPercent: true},
 	}
 }
 
@@ -62,7 +62,7 @@ var registry = []Metric{
 		Statistics: counts("requests that were executed", Higher),
 		Tags:       requestTags, Example: "rate > 0.99",
 	}, {
-		Name: "rejected", Help: "Requests that were rejected: the queue was full, no seat was free and the level does not queue, or they timed out in the queue.",
+		Name: "rejected", Help: "Requests that were rejected because the queue was full, because no seat was free at a level that does not queue, or because they timed out in the queue.",
 		Statistics: counts("requests that were rejected", Lower),
 		Tags:       append(slices.Clone(requestTags), TagReason), Example: "rate == 0",
 	}, {
@@ -91,23 +91,25 @@ var registry = []Metric{
 	}, {
 		Name: "stall", Help: "Times during which requests of a workload were queued and none was dispatched.",
 		Statistics: []Statistic{
-			{Name: "max", Help: "Longest stall.", Unit: Nanoseconds, Better: Lower},
-			{Name: "count", Help: "Number of stalls.", Unit: Stalls, Better: Lower},
-			{Name: "share", Help: "Share of the window during which the workload was stalled.", Better: Lower, Fraction: true, Percent: true},
+			{Name: "max", Help: "Longest time during which requests of the workload were queued and none was dispatched.", Unit: Nanoseconds, Better: Lower},
+			{Name: "count", Help: "Number of stalls of at least 1 s.", Unit: Stalls, Better: Lower},
+			{Name: "share", Help: "Share of the window that these stalls take up.", Better: Lower, Fraction: true, Percent: true},
 		},
 		Tags: workloadTags, Required: TagWorkload, Example: "max < 1s", WholeRun: true,
 	}, {
 		Name: "virtualWait", Help: "The wait that a request would have had if it had been sent at a random moment of the window.",
+		Details: "It is measured with 1000 probes for each workload, which change no decision. A client that waits for a response sends nothing meanwhile, " +
+			"so the waits of the requests that were sent can be shorter.",
 		Statistics: durations("wait at a random moment", Lower, "probes that would have been dispatched", Neither),
 		Tags:       workloadTags, Required: TagWorkload, Example: "p(99) < 1s", WholeRun: true,
 	}, {
 		Name: "virtualRejected", Help: "Whether a request would have been rejected if it had been sent at a random moment of the window.",
-		Statistics: []Statistic{{Name: "rate", Help: "Share of the probes that would have been rejected.", Better: Lower, Fraction: true, Percent: true}},
+		Statistics: []Statistic{{Name: "rate", Help: "Share of the probes that would have been rejected.", Better: Lower, Fraction: true, Percent: true, PrintPercent: true}},
 		Tags:       workloadTags, Required: TagWorkload, Example: "rate < 0.01", WholeRun: true,
 	}, {
 		Name: "fairness", Help: "How evenly the flows of a priority level got their fair shares.",
 		Statistics: []Statistic{
-			{Name: "jain", Help: "Jain's index of service divided by fair share: 1 is even, 1/n is one of n flows with everything.",
+			{Name: "jain", Help: "Jain's index of service divided by fair share: 1 if the ratio of all flows is the same, 1/n if one of n flows got all the service.",
 				Better: Higher, Fraction: true, Percent: true},
 			{Name: "maxMinError", Help: "Largest relative difference of a flow's service from its fair share.", Better: Lower},
 			{Name: "leastRatio", Help: "Least ratio of a flow's service to its fair share.", Better: Higher},
@@ -117,28 +119,31 @@ var registry = []Metric{
 	}, {
 		Name: "utilisation", Help: "Seats in use at a priority level.",
 		Statistics: []Statistic{
-			{Name: "mean", Help: "Seats in use divided by the current limit, averaged over time; it may exceed 1.", Percent: true},
+			{Name: "mean", Help: "Seats in use divided by the current limit, averaged over time.",
+				Details: "It may exceed 100 %, because a limit can fall below the number of seats in use.", Percent: true, PrintPercent: true},
 			{Name: "peak", Help: "Largest number of seats in use at one time.", Unit: Seats},
-			{Name: "saturated", Help: "Share of the window during which requests were queued or all seats were in use.", Fraction: true, Percent: true},
+			{Name: "saturated", Help: "Share of the window during which requests were queued or all seats were in use.", Fraction: true, Percent: true, PrintPercent: true},
 		},
 		Tags: levelTags, Required: TagPriorityLevel, Example: "mean < 0.9", FlowControl: true, WholeRun: true,
 	}, {
 		Name: "starvation", Help: "Times during which a flow had requests queued and none was dispatched.",
-		Statistics: []Statistic{{Name: "max", Help: "Longest starvation of a flow.", Unit: Nanoseconds, Better: Lower}},
+		Statistics: []Statistic{{Name: "max", Help: "Longest time during which a flow had requests queued and none was dispatched.", Unit: Nanoseconds, Better: Lower}},
 		Tags:       flowTags, Example: "max < 1s", FlowControl: true, WholeRun: true,
 	}, {
 		Name: "service", Help: "The seats that the requests of flows held.",
-		Statistics: []Statistic{{Name: "seatSeconds", Help: "Seats held, integrated over the window.", Unit: SeatSeconds}},
+		Statistics: []Statistic{{Name: "seatSeconds", Help: "Seats that the requests of a flow held, integrated over the window.", Unit: SeatSeconds}},
 		Tags:       flowTags, Example: "seatSeconds > 10", FlowControl: true, WholeRun: true,
 	}, {
 		Name: "demand", Help: "The seats that the requests of flows would have held, rejected ones included.",
-		Statistics: []Statistic{{Name: "seatSeconds", Help: "Seat-seconds that the requests that arrived would have held.", Unit: SeatSeconds}},
+		Statistics: []Statistic{{Name: "seatSeconds", Help: "Seat-seconds that the requests of a flow that arrived in the window would have held, rejected ones included.", Unit: SeatSeconds}},
 		Tags:       flowTags, Example: "seatSeconds > 10", FlowControl: true, WholeRun: true,
 	}, {
 		Name: "fairShare", Help: "What max-min fairness gives flows of the service of their priority level.",
 		Statistics: []Statistic{
-			{Name: "seatSeconds", Help: "Fair share of the level's service.", Unit: SeatSeconds},
-			{Name: "ratio", Help: "Service divided by fair share.", Percent: true},
+			{Name: "seatSeconds", Help: "What max-min fairness gives a flow of the service of its priority level.",
+				Details: "No flow gets more than its demand, and a flow that gets less than its demand gets at least as much as every other flow.", Unit: SeatSeconds},
+			{Name: "ratio", Help: "Service divided by fair share.",
+				Details: "It differs a little from 100 % even if no request waits, because some requests are served across the ends of the window.", Percent: true},
 		},
 		Tags: flowTags, Example: "ratio > 0.9", FlowControl: true, WholeRun: true,
 	},
