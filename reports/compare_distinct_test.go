@@ -9,7 +9,7 @@ import (
 	"apfsim/reports/judge"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
+	"apfsim/sim/metric"
 )
 
 // sideOf is replications with seeds from 1 on that have these values of statistics.
@@ -21,12 +21,12 @@ func sideOf(statistics ...replicate.Estimate) *replicate.Replications {
 	return r
 }
 
-func values(name string, better statistics.Better, values ...float64) replicate.Estimate {
+func values(name string, better metric.Better, values ...float64) replicate.Estimate {
 	sum := 0.0
 	for _, v := range values {
 		sum += v
 	}
-	return replicate.Estimate{Name: name, Better: better, N: len(values), Mean: sum / float64(len(values)), Values: values}
+	return replicate.Estimate{ID: metric.MustParseName(name), Name: name, Better: better, N: len(values), Mean: sum / float64(len(values)), Values: values}
 }
 
 // One event has five names: of all requests, the only workload, its FlowSchema, its level and its
@@ -37,10 +37,10 @@ func TestOneNumberIsOneTest(t *testing.T) {
 	of := func(by float64) *replicate.Replications {
 		var all []replicate.Estimate
 		for _, name := range []string{"rejected", "rejected{workload:a}", "rejected{flowSchema:a}", "rejected{priorityLevel:a}", "rejected{flow:a}"} {
-			all = append(all, values(name+".count", statistics.Lower, 10+by, 20+by, 30+by, 40+by, 50+by, 60+by))
+			all = append(all, values(name+".count", metric.Lower, 10+by, 20+by, 30+by, 40+by, 50+by, 60+by))
 		}
 		for i, name := range []string{"retries", "timedOut", "waiting"} { // up and down, each its own way
-			e := values(name+".count", statistics.Lower, 5, 6, 7, 8, 9, 10)
+			e := values(name+".count", metric.Lower, 5, 6, 7, 8, 9, 10)
 			for k := range e.Values {
 				if by != 0 && (k+i)%2 == 0 {
 					e.Values[k] += float64(1 + i)
@@ -74,8 +74,8 @@ func TestCountsAndRates(t *testing.T) {
 			count = append(count, 10+float64(i)*float64(i)+by)
 			rate = append(rate, count[i]/n)
 		}
-		return sideOf(values("executed.count", statistics.Higher, count...), values("executed.rate", statistics.Higher, rate...),
-			values("retries.rate", statistics.Lower, rate...))
+		return sideOf(values("executed.count", metric.Higher, count...), values("executed.rate", metric.Higher, rate...),
+			values("retries.rate", metric.Lower, rate...))
 	}
 	for arrivedLast, want := range map[float64]int{100: 1, 101: 2} {
 		c := compare.Compare("b", of(0, arrivedLast), "h", of(3, arrivedLast))
@@ -90,9 +90,9 @@ func TestNameByWhichANumberIsTold(t *testing.T) {
 	of := func(by float64) *replicate.Replications {
 		var all []replicate.Estimate
 		for _, name := range []string{"arrived{workload:a}.count", "rejected{workload:a}.count", "rejected{priorityLevel:a}.count"} {
-			better := statistics.Lower
+			better := metric.Lower
 			if strings.HasPrefix(name, "arrived") {
-				better = statistics.Neither
+				better = metric.Neither
 			}
 			all = append(all, values(name, better, 1+by, 3+by, 5+by, 7+by, 9+by, 14+by))
 		}
@@ -119,10 +119,10 @@ func TestNameByWhichANumberIsTold(t *testing.T) {
 // least probable before the others.
 func TestZeroes(t *testing.T) {
 	zero := []float64{0, 0, 0, 0, 0, 0, 0}
-	base := sideOf(values("rejected.count", statistics.Lower, zero...), values("retries.count", statistics.Lower, zero...),
-		values("timedOut.count", statistics.Lower, zero...), values("waiting.count", statistics.Lower, zero...), values("executed.count", statistics.Higher, 1, 2, 3, 4, 5, 6, 7))
-	head := sideOf(values("rejected.count", statistics.Lower, zero...), values("retries.count", statistics.Lower, zero...),
-		values("timedOut.count", statistics.Lower, 1, 2, 3, 4, 5, 6, 7), values("waiting.count", statistics.Lower, 4, 4, 4, 4, 4, 4, 5), values("executed.count", statistics.Higher, 101, 103, 105, 107, 109, 111, 113))
+	base := sideOf(values("rejected.count", metric.Lower, zero...), values("retries.count", metric.Lower, zero...),
+		values("timedOut.count", metric.Lower, zero...), values("waiting.count", metric.Lower, zero...), values("executed.count", metric.Higher, 1, 2, 3, 4, 5, 6, 7))
+	head := sideOf(values("rejected.count", metric.Lower, zero...), values("retries.count", metric.Lower, zero...),
+		values("timedOut.count", metric.Lower, 1, 2, 3, 4, 5, 6, 7), values("waiting.count", metric.Lower, 4, 4, 4, 4, 4, 4, 5), values("executed.count", metric.Higher, 101, 103, 105, 107, 109, 111, 113))
 	c := compare.Compare("b", base, "h", head)
 	var names []string
 	for _, ch := range c.Changes {
@@ -136,7 +136,7 @@ func TestZeroes(t *testing.T) {
 // What does not match is neither tested nor shown; limits are judged nevertheless.
 func TestOnly(t *testing.T) {
 	base, head := sampleOf(1, 10, 20, 30, 40, 50, 60, 70), sampleOf(1, 11, 21, 31, 42, 52, 62, 72)
-	base.Statistics = append(base.Statistics, values("wait{workload:b}.p(99)", statistics.Lower, 1, 2, 3, 4, 5, 6, 7))
+	base.Statistics = append(base.Statistics, values("wait{workload:b}.p(99)", metric.Lower, 1, 2, 3, 4, 5, 6, 7))
 	glob := func(text string) compare.Glob {
 		t.Helper()
 		g, err := compare.ParseGlob(text)

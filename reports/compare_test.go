@@ -24,6 +24,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/reports/stats"
+	"apfsim/sim/metric"
 )
 
 // sampleOf is replications from the first seed on that counted so many arrivals at workload a,
@@ -38,7 +39,7 @@ func sampleOf(seed uint64, values ...float64) *replicate.Replications {
 		for _, v := range values {
 			sum += v
 		}
-		r.Statistics = append(r.Statistics, replicate.Estimate{Name: name, Better: statistics.Lower, N: len(values),
+		r.Statistics = append(r.Statistics, replicate.Estimate{ID: metric.MustParseName(name), Name: name, Better: metric.Lower, N: len(values),
 			Mean: sum / float64(len(values)), Values: values})
 	}
 	add("retries{workload:a}.rate", values)
@@ -48,6 +49,13 @@ func sampleOf(seed uint64, values ...float64) *replicate.Replications {
 	}
 	add("rejected{workload:a}.rate", constant)
 	return r
+}
+
+// rename gives the first statistic of each side another name.
+func rename(name string, sides ...*replicate.Replications) {
+	for _, r := range sides {
+		r.Statistics[0].ID, r.Statistics[0].Name = metric.MustParseName(name), name
+	}
 }
 
 func written(t *testing.T, c *compare.Comparison, as string, all bool) string {
@@ -262,6 +270,7 @@ func TestLimits(t *testing.T) {
 	// Pair by pair the head has 10 % more, give or take 0.6 %.
 	c := compare.Compare("b", sampleOf(1, 100, 200, 300, 400, 500, 600), "h", sampleOf(1, 110, 221, 329, 441, 549, 661))
 	c.Unmatched = append(c.Unmatched, "wait{workload:b}.p(99)")
+	c.UnmatchedIDs = append(c.UnmatchedIDs, metric.MustParseName("wait{workload:b}.p(99)"))
 	for text, passed := range map[string]bool{
 		"retries{ workload: a }.rate > +5%":   false,
 		"retries{workload:a}.rate > +9%":      false,
@@ -519,7 +528,7 @@ func TestListOfChanges(t *testing.T) {
 			of *replicate.Replications
 			by float64
 		}{{base, 0}, {head, by}} {
-			e := replicate.Estimate{Name: name, Better: statistics.Lower}
+			e := replicate.Estimate{ID: metric.MustParseName(name), Name: name, Better: metric.Lower}
 			for _, v := range []float64{10, 20, 30, 40, 50, 60, math.NaN()} {
 				e.Values = append(e.Values, v+side.by)
 			}
@@ -555,7 +564,7 @@ func TestSmallChangesAreVisible(t *testing.T) {
 		t.Error(text.String())
 	}
 	base, head := sampleOf(1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5), sampleOf(1, 0.5001, 0.5001, 0.5001, 0.5001, 0.5001, 0.5002)
-	base.Statistics[0].Name, head.Statistics[0].Name = "rejected{workload:b}.rate", "rejected{workload:b}.rate"
+	rename("rejected{workload:b}.rate", base, head)
 	if text := written(t, compare.Compare("b", base, "h", head), "text", false); !strings.Contains(text, "  50 %  50 %  ") {
 		t.Error(text)
 	}
@@ -577,7 +586,7 @@ func TestRoundingIsNotExactToBenchstat(t *testing.T) {
 // count, a value and a unit; and what never varies is said to be exact.
 func TestBenchmarkLines(t *testing.T) {
 	base, head := sampleOf(1, 10, 20, 30), sampleOf(1, 11, 21, math.NaN())
-	base.Statistics[0].Name, head.Statistics[0].Name = `wait{flow:"a b,c"}.mean`, `wait{flow:"a b,c"}.mean`
+	rename(`wait{flow:"a b,c"}.mean`, base, head)
 	base.Statistics[0].Unit, head.Statistics[0].Unit = "ns", "ns"
 	dir := t.TempDir()
 	if err := output.WriteBench(dir, compare.Compare("b", base, "h", head)); err != nil {
@@ -626,7 +635,7 @@ func TestResultsAreRead(t *testing.T) {
 	}
 	all := statistics.All(one.Summary)
 	for i, e := range single.Statistics {
-		if e.Name != all[i].Name || e.Mean != all[i].Value || e.StdDev != nil || e.Merged != nil {
+		if e.Name != all[i].Name.String() || e.Mean != all[i].Value || e.StdDev != nil || e.Merged != nil {
 			t.Fatalf("%+v: want %+v", e, all[i])
 		}
 	}

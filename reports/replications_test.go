@@ -23,6 +23,7 @@ import (
 	"apfsim/reports/stats"
 	"apfsim/reports/text"
 	"apfsim/sim"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
@@ -398,6 +399,9 @@ func TestTextOfReplications(t *testing.T) {
 		},
 		Precision: &replicate.Precision{Wanted: 0.02, Statistics: []replicate.PrecisionResult{
 			{Name: "latency{workload:a}.med", Reached: of(0.125)}, {Name: "utilisation{priorityLevel:l}.peak", Reached: of(2. / 7)}, {Name: "wait{workload:b}.med"}}},
+	}
+	for i := range r.Statistics {
+		r.Statistics[i].ID = metric.MustParseName(r.Statistics[i].Name)
 	}
 	var out, table bytes.Buffer
 	if err := text.WriteReplications(&out, r, format.TextOptions{}); err != nil {

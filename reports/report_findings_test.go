@@ -15,9 +15,9 @@ import (
 	"apfsim/reports/page"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/reports/stats"
 	"apfsim/reports/tables"
+	"apfsim/sim/metric"
 )
 
 // A flow of a level with queues, in seat-seconds.
@@ -298,6 +298,7 @@ func replicationsOf(statistics ...replicate.Estimate) *replicate.Replications {
 	r := &replicate.Replications{Name: "x", Seeds: []uint64{1, 2, 3, 4, 5}}
 	for _, s := range statistics {
 		e := replicate.EstimateOf(s.Values)
+		e.ID = metric.MustParseName(s.Name)
 		e.Name, e.Unit, e.Better, e.PriorityLevel = s.Name, s.Unit, s.Better, s.PriorityLevel
 		r.Statistics = append(r.Statistics, e)
 	}
@@ -306,7 +307,7 @@ func replicationsOf(statistics ...replicate.Estimate) *replicate.Replications {
 
 func estimatesOf(tag string, waitNs, rejected stats.Values) []replicate.Estimate {
 	return []replicate.Estimate{{Name: "arrived{" + tag + "}.count", Values: stats.Values{9, 9, 9, 9, 9}}, {Name: "waiting{" + tag + "}.rate", Values: stats.Values{0, 0, 0, 0, 0}},
-		{Name: "wait{" + tag + "}.p(99)", Unit: "ns", Better: statistics.Lower, Values: waitNs}, {Name: "rejected{" + tag + "}.rate", Better: statistics.Lower, Values: rejected}}
+		{Name: "wait{" + tag + "}.p(99)", Unit: "ns", Better: metric.Lower, Values: waitNs}, {Name: "rejected{" + tag + "}.rate", Better: metric.Lower, Values: rejected}}
 }
 
 func linesOf(findings []findings.Finding) string {
@@ -368,7 +369,7 @@ func TestComparisonsInPlainWords(t *testing.T) {
 		return replicationsOf(append(all, flow)...)
 	}
 	flow := func(v stats.Values) replicate.Estimate {
-		return replicate.Estimate{Name: "wait{flow:s/f}.p(99)", Unit: "ns", Better: statistics.Lower, PriorityLevel: "low", Values: v}
+		return replicate.Estimate{Name: "wait{flow:s/f}.p(99)", Unit: "ns", Better: metric.Lower, PriorityLevel: "low", Values: v}
 	}
 	for _, c := range []struct {
 		base, head *replicate.Replications
@@ -422,8 +423,8 @@ func TestOneSideInPlainWords(t *testing.T) {
 func TestFlowsInPlainWords(t *testing.T) {
 	few, many := stats.Values{0.1, 0.1, 0.2, 0.2, 0.1}, stats.Values{0.5, 0.6, 0.7, 0.8, 0.5}
 	side := func(a, b stats.Values) *replicate.Replications {
-		return replicationsOf(replicate.Estimate{Name: "rejected{flow:s/f}.rate", Better: statistics.Lower, PriorityLevel: "low", Values: a},
-			replicate.Estimate{Name: "rejected{flow:s/g}.rate", Better: statistics.Lower, PriorityLevel: "low", Values: b})
+		return replicationsOf(replicate.Estimate{Name: "rejected{flow:s/f}.rate", Better: metric.Lower, PriorityLevel: "low", Values: a},
+			replicate.Estimate{Name: "rejected{flow:s/g}.rate", Better: metric.Lower, PriorityLevel: "low", Values: b})
 	}
 	if got, want := linesOf(findings.OfComparison(compare.Compare("base", side(few, many), "head", side(many, few)))), `bad|s/f had a greater share of requests rejected.
 good|s/g had a smaller share of requests rejected.`; got != want {

@@ -15,6 +15,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/sim"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
 )
@@ -43,19 +44,19 @@ func TestStatisticsAreThoseOfThresholds(t *testing.T) {
 	var metrics []string
 	expressions := map[string][]string{}
 	for _, s := range all {
-		dot := strings.LastIndex(s.Name, "}.") + 1
-		if dot == 0 {
-			dot = strings.Index(s.Name, ".")
+		stat := s.Name.Stat
+		if stat == "p" {
+			stat = fmt.Sprintf("p(%v)", s.Name.Percentile)
 		}
 		limit := "0"
-		if s.Unit == "ns" {
+		if s.Name.Unit == metric.Nanoseconds {
 			limit = "0s"
 		}
-		metric := s.Name[:dot]
-		if expressions[metric] == nil {
-			metrics = append(metrics, metric)
+		key := strings.TrimSuffix(s.Name.String(), "."+stat)
+		if expressions[key] == nil {
+			metrics = append(metrics, key)
 		}
-		expressions[metric] = append(expressions[metric], fmt.Sprintf("%q", s.Name[dot+1:]+" >= "+limit))
+		expressions[key] = append(expressions[key], fmt.Sprintf("%q", stat+" >= "+limit))
 	}
 	text := crowded + "  thresholds:\n"
 	for _, metric := range metrics {
@@ -72,8 +73,7 @@ func TestStatisticsAreThoseOfThresholds(t *testing.T) {
 			t.Errorf("%s.%s: %v, verdict %+v", v.Metric, stat, err, v)
 			continue
 		}
-		// The summary's means are rounded to a nanosecond.
-		if d := all[i].Value - *v.Value; d > 0.5 || d < -0.5 || all[i].Unit != "ns" && (d > 1e-9 || d < -1e-9) {
+		if all[i].Value != *v.Value {
 			t.Errorf("%s is %v, and of the threshold %v", all[i].Name, all[i].Value, *v.Value)
 		}
 	}
@@ -270,22 +270,22 @@ func TestServiceOfAGroupIsThatOfItsFlows(t *testing.T) {
 // Who sends requests wants them executed, soon, and not less than others; how many there are
 // is neither good nor bad.
 func TestWhichChangeIsForTheBetter(t *testing.T) {
-	of := func(name string) statistics.Better {
-		metric, stat, _ := strings.Cut(name, ".")
-		metric, _, _ = strings.Cut(metric, "{")
+	of := func(full string) metric.Better {
+		name, stat, _ := strings.Cut(full, ".")
+		name, _, _ = strings.Cut(name, "{")
 		switch {
-		case metric == "executed", metric == "fairness" && (stat == "jain" || stat == "leastRatio"):
-			return statistics.Higher
-		case (metric == "wait" || metric == "virtualWait") && stat == "count", metric == "fairness" && stat == "flows":
-			return statistics.Neither
-		case slices.Contains([]string{"rejected", "timedOut", "retries", "waiting", "wait", "latency", "rejectedWait", "starvation", "stall", "virtualWait", "virtualRejected", "fairness"}, metric):
-			return statistics.Lower
+		case name == "executed", name == "fairness" && (stat == "jain" || stat == "leastRatio"):
+			return metric.Higher
+		case (name == "wait" || name == "virtualWait") && stat == "count", name == "fairness" && stat == "flows":
+			return metric.Neither
+		case slices.Contains([]string{"rejected", "timedOut", "retries", "waiting", "wait", "latency", "rejectedWait", "starvation", "stall", "virtualWait", "virtualRejected", "fairness"}, name):
+			return metric.Lower
 		}
-		return statistics.Neither
+		return metric.Neither
 	}
 	for _, s := range statistics.All(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary) {
-		if want := of(s.Name); !s.OfFlow() && s.Better != want { // a flow's name may have dots
-			t.Errorf("%s: %q is better, want %q", s.Name, s.Better, want)
+		if want := of(s.Name.String()); !s.OfFlow() && s.Name.Better() != want { // a flow's name may have dots
+			t.Errorf("%s: %q is better, want %q", s.Name, s.Name.Better(), want)
 		}
 	}
 }
@@ -351,7 +351,7 @@ func TestFindStatistic(t *testing.T) {
 		"wait{workload:mise}.p(99)":                       `there is no workload "mise" (did you mean "mice"?)`,
 		"wait{workload:elephants}.p(99)":                  `there is no workload "elephants"; there are mice, none`,
 		"wait{workload:mice}.p(98)":                       "summaries have no such percentile",
-		"wait{workload:mice,flow:twice}.mean":             "do not tell requests apart",
+		"wait{workload:mice,flow:twice}.mean":             "do not divide requests",
 		"arrived{flow:twice}.count":                       "arrived{priorityLevel:low,flow:twice}.count, arrived{priorityLevel:high,flow:twice}.count",
 		"arrived{flow:twice,priorityLevel:middle}.count":  `there is no priorityLevel "middle"`,
 		"wait{workload:mice,flowSchema:a,reason:x}.count": "no tag reason",

@@ -237,12 +237,12 @@ func TestRunOfASweepReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := statistics.Of(sum, false)
+		want := statistics.List(sum, false)
 		if len(got) != len(want) {
 			t.Fatalf("%d statistics, want %d", len(got), len(want))
 		}
 		for i := range got {
-			if got[i].Name != want[i].Name || got[i].Value != want[i].Value || got[i].Unit != want[i].Unit {
+			if !got[i].Name.Equal(&want[i].Name) || got[i].Value != want[i].Value || got[i].Name.Unit != want[i].Name.Unit {
 				t.Errorf("%+v, want %+v", got[i], want[i])
 			}
 		}

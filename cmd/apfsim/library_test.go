@@ -18,6 +18,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/scenarios"
+	"apfsim/sim/metric"
 )
 
 // Every scenario of the library runs, its thresholds hold, and what came of it is what came
@@ -81,9 +82,9 @@ func keyFigures(s *result.Summary) string {
 		fmt.Fprintf(&b, "%s: %s: %s\n", v.Metric, v.Expression, figure(*v.Value, v.Unit))
 	}
 	for _, st := range statistics.All(s) {
-		key := slices.Contains(keyStatistics, tagsOfStatistic.ReplaceAllString(st.Name, ""))
-		if key && st.Value != 0 && !st.OfFlow() && !strings.Contains(st.Name, "{flowSchema:") {
-			fmt.Fprintln(&b, st.Name, figure(st.Value, st.Unit))
+		key := slices.Contains(keyStatistics, tagsOfStatistic.ReplaceAllString(st.Name.String(), ""))
+		if key && st.Value != 0 && !st.OfFlow() && st.Name.Tag(metric.TagFlowSchema) == "" {
+			fmt.Fprintln(&b, st.Name, figure(st.Value, string(st.Name.Unit)))
 		}
 	}
 	return b.String()

@@ -76,7 +76,8 @@ func checkReplications(r *replicate.Replications) error {
 	}
 	for i := range r.Statistics {
 		e := &r.Statistics[i]
-		if _, err := metric.ParseName(e.Name); err != nil {
+		var err error
+		if e.ID, err = metric.ParseName(e.Name); err != nil {
 			return fmt.Errorf("statistics[%d].name: %w", i, err)
 		}
 		if len(e.Values) != len(r.Seeds) {

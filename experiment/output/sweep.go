@@ -120,8 +120,8 @@ func WriteRun(s *sweep.Sweep, dir string, run int, summary *result.Summary) erro
 		out := csv.NewWriter(&text)
 		out.Write(columns(s))
 		key := s.Key(run)
-		for _, statistic := range statistics.Of(summary, s.Flows) {
-			out.Write(append(slices.Clone(key), statistic.Name, format.AllDigits(&statistic.Value), statistic.Unit))
+		for _, statistic := range statistics.List(summary, s.Flows) {
+			out.Write(append(slices.Clone(key), statistic.Name.String(), format.AllDigits(&statistic.Value), string(statistic.Name.Unit)))
 		}
 		out.Flush()
 		out.Write(append(slices.Clone(key), sumRow, SumOfText(text.Bytes()), ""))
@@ -178,7 +178,11 @@ func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, err
 		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
 			return nil, fmt.Errorf("line %d: value %q: want a number", i+2, row[1])
 		}
-		all = append(all, statistics.Statistic{Name: row[0], Value: value, Unit: row[2]})
+		name, err := metric.ParseName(row[0])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+2, err)
+		}
+		all = append(all, statistics.Statistic{Name: name, Value: value})
 	}
 	return all, nil
 }
@@ -234,14 +238,14 @@ func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summa
 			key := t.Key(run)
 			for i := range all {
 				s := &all[i]
-				results.Write(append(slices.Clone(key), s.Name, format.AllDigits(&s.Value), s.Unit))
+				results.Write(append(slices.Clone(key), s.Name.String(), format.AllDigits(&s.Value), string(s.Name.Unit)))
 			}
 			of.AddValues(all, k)
 		}
 		values := t.Point(point)
 		for _, e := range of.Order {
 			got := replicate.EstimateOf(e.Values)
-			got.Name, got.Unit, got.Values = e.Name, e.Unit, nil
+			got.ID, got.Name, got.Unit, got.Values = e.Name, e.Name.String(), string(e.Name.Unit), nil
 			summary.Write(append(slices.Clone(values), got.Name, got.Unit, strconv.Itoa(got.N),
 				format.AllDigits(&got.Mean), format.AllDigits(got.StdDev), format.AllDigits(got.Low), format.AllDigits(got.High)))
 			if i := slices.Index(t.Sweep.Charts, got.Name); i >= 0 {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"apfsim/core/config"
-	"apfsim/core/queueset"
 	"apfsim/reports/format"
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
@@ -31,24 +30,24 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	if s.FlowControl == scenario.PriorityAndFairness {
 		s.AdjustmentPhaseNs = sc.Spec.AdjustmentPhaseNs(0)
 	}
-	result := &result.Result{Summary: s, Courses: c.Courses.series(sc, c.sent), Parts: c.parts()}
-
 	all := c.merged(func(*cell) bool { return true })
-	s.Total = groupOf("", all)
+	out := &result.Result{Summary: s, Courses: c.Courses.series(sc, c.sent), Parts: c.parts()}
+
+	s.Total = result.NewGroup("", all)
 	for i := range sc.Spec.Workload {
 		m := c.merged(func(cl *cell) bool { return cl.workload == i })
-		g := groupOf(sc.Spec.Workload[i].Name, m)
+		g := result.NewGroup(sc.Spec.Workload[i].Name, m)
 		g.Stall, g.VirtualWait = c.stalls[i].summary(c.toNs-c.fromNs), c.virtual.Result(i)
 		s.Workloads = append(s.Workloads, g)
-		result.Waits = append(result.Waits, m.Timed[measure.Wait])
+		out.Waits = append(out.Waits, m.Timed[measure.Wait])
 	}
 	for _, name := range c.schemaNames() {
 		m := c.merged(func(cl *cell) bool { return cl.group.schema == name })
-		s.FlowSchemas = append(s.FlowSchemas, groupOf(name, m))
+		s.FlowSchemas = append(s.FlowSchemas, result.NewGroup(name, m))
 	}
 	slices.SortFunc(c.levels, func(a, b *level) int { return cmp.Compare(a.name, b.name) })
 	for _, l := range c.levels {
-		result.Series = append(result.Series, l.series())
+		out.Series = append(out.Series, l.series())
 		if l.name != "" {
 			c.addLevel(s, l)
 		}
@@ -63,7 +62,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 		s.Thresholds = append(s.Thresholds, v)
 	}
 	c.addWarnings(s)
-	return result
+	return out
 }
 
 // movedSchemas returns the FlowSchemas that are at several priority levels in the course of
@@ -117,7 +116,7 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 	w := &l.window
 	w.settle(l.limit)
 	out := result.Level{
-		Group:              groupOf(l.name, all),
+		Group:              result.NewGroup(l.name, all),
 		Type:               l.spec.Type,
 		Limits:             result.Limits{Nominal: l.limits.Nominal, Lower: l.limits.Min, Upper: l.limits.Max, Current: l.limit},
 		PeakSeats:          w.peak,
@@ -157,7 +156,7 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 
 func (f *flow) summary(m *measure.Measures[uint32], share float64) result.Flow {
 	out := result.Flow{
-		Group: groupOf(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
+		Group: result.NewGroup(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
 		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
 		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, QueuedIn: f.level.queuedIn[f.index],
 	}
@@ -166,21 +165,6 @@ func (f *flow) summary(m *measure.Measures[uint32], share float64) result.Flow {
 		out.Ratio = &ratio
 	}
 	return out
-}
-
-func groupOf[C histogram.Count](name string, m *measure.Measures[C]) result.Group {
-	return result.Group{
-		Name: name,
-		Counts: result.Counts{
-			Arrived: m.Arrived, Executed: m.Executed, Rejected: m.RejectedTotal(),
-			QueueFull:        m.Rejected[queueset.QueueFull],
-			ConcurrencyLimit: m.Rejected[queueset.ConcurrencyLimit],
-			TimedOut:         m.Rejected[queueset.TimedOut],
-			Retries:          m.Retries, Waiting: m.Waiting(), Executing: m.Executing(),
-		},
-		Wait: result.NewDistribution(&m.Timed[measure.Wait]), Execution: result.NewDistribution(&m.Timed[measure.Execution]),
-		Latency: result.NewDistribution(&m.Timed[measure.Latency]), RejectedWait: result.NewDistribution(&m.Timed[measure.RejectedWait]),
-	}
 }
 
 func (c *Collector) addWarnings(s *result.Summary) {

@@ -3,17 +3,19 @@ package collect
 import (
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
+	"apfsim/reports/observe"
 	"apfsim/reports/result"
+	"apfsim/reports/statistics"
 	"apfsim/reports/threshold"
 	"apfsim/sim/metric"
 )
 
-// judge evaluates a threshold on the finished statistics. One over windows is left to
-// WindowedThresholds.
+// judge evaluates a threshold on the finished statistics. A threshold over windows is evaluated by
+// threshold.Windowed.
 func (c *Collector) judge(s *result.Summary, t *metric.Threshold) result.Verdict {
 	v := threshold.NewVerdict(t)
 	if t.Over > 0 {
-		v.Note = "not evaluated: nothing observes its windows"
+		v.Note = "not evaluated: the run was not observed by windows"
 		return v
 	}
 	value, note := c.value(s, t)
@@ -25,65 +27,53 @@ func (c *Collector) judge(s *result.Summary, t *metric.Threshold) result.Verdict
 	return v
 }
 
-// value returns what a threshold is compared with, or a note that says why it has none.
+// value returns what a threshold is compared with, or a note that says why it has none: the
+// statistic of its name or, if summaries do not have that, a value of measured requests.
 func (c *Collector) value(s *result.Summary, t *metric.Threshold) (value float64, note string) {
-	switch t.Metric {
-	case "starvation", "service", "demand", "fairShare":
-		return threshold.FlowsValue(s.Flows, t)
-	case "stall":
-		return threshold.StallValue(s, t)
-	case "virtualWait", "virtualRejected":
-		return c.virtualValue(t)
+	name := t.Name()
+	if value, note, ok := statistics.Value(s, &name); ok {
+		return value, note
 	}
-	if t.Metric == "fairness" || t.Metric == "utilisation" || t.Metric == "waiting" && t.Stat == "mean" {
-		for i := range s.PriorityLevels {
-			if l := &s.PriorityLevels[i]; l.Name == t.Tag("priorityLevel") {
-				return threshold.LevelValue(l, t)
-			}
-		}
-		return 0, result.NoSuchLevel
-	}
-	if t.Tag("flow") != "" {
-		return c.flowRequestsValue(t)
+	workload := c.workloadNamed(t.Tag(metric.TagWorkload))
+	switch {
+	case name.Metric == "virtualWait":
+		return threshold.Percentile(c.virtual.Waits(workload), &name)
+	case t.Tag(metric.TagFlow) != "":
+		return c.flowRequestsValue(t, &name)
 	}
 	m := c.merged(func(cl *cell) bool {
-		for _, tag := range t.Tags {
-			switch tag.Name {
-			case "workload":
-				if c.scenario.Spec.Workload[cl.workload].Name != tag.Value {
-					return false
-				}
-			case "flowSchema":
-				if cl.group.schema != tag.Value {
-					return false
-				}
-			case "priorityLevel":
-				if cl.group.level.name != tag.Value {
-					return false
-				}
-			}
-		}
-		return true
+		return (workload == observe.NoWorkload || cl.workload == workload) &&
+			threshold.Tagged(t, metric.TagFlowSchema, cl.group.schema) && threshold.Tagged(t, metric.TagPriorityLevel, cl.group.level.name)
 	})
-	return threshold.RequestsValue(m, t, c.windowSeconds())
+	return threshold.Value(m, &name, c.windowSeconds())
 }
 
 func (c *Collector) windowSeconds() float64 { return float64(c.toNs-c.fromNs) / 1e9 }
 
-// flowRequestsValue evaluates a threshold on the requests of the flows of a name. These
-// are not told apart by workload, so that a workload besides is an answer only if it is
-// the flow's only one.
-func (c *Collector) flowRequestsValue(t *metric.Threshold) (value float64, note string) {
+// workloadNamed returns the index of a workload of the scenario, NoWorkload if there is none.
+func (c *Collector) workloadNamed(name string) int {
+	for i := range c.scenario.Spec.Workload {
+		if c.scenario.Spec.Workload[i].Name == name {
+			return i
+		}
+	}
+	return observe.NoWorkload
+}
+
+// flowRequestsValue evaluates a threshold on the requests of all flows of a name. The requests of a
+// flow are not divided by workload, so a threshold that has the tag workload, too, has a value only
+// if all requests of the flow come from one workload.
+func (c *Collector) flowRequestsValue(t *metric.Threshold, name *metric.Name) (value float64, note string) {
 	m := measure.New[uint32](histogram.CoarsePrecision)
 	found := false
 	for _, f := range c.flows {
-		if f.name != t.Tag("flow") || !threshold.Tagged(t, "flowSchema", f.group.schema) || !threshold.Tagged(t, "priorityLevel", f.level.name) {
+		if f.name != t.Tag(metric.TagFlow) || !threshold.Tagged(t, metric.TagFlowSchema, f.group.schema) || !threshold.Tagged(t, metric.TagPriorityLevel, f.level.name) {
 			continue
 		}
-		if f.mixed() && t.Tag("workload") != "" {
-			return 0, "the flow has requests of several workloads, which it does not tell apart"
+		if f.mixed() && t.Tag(metric.TagWorkload) != "" {
+			return 0, "the flow has requests of several workloads and is not divided by workload"
 		}
-		if !threshold.Tagged(t, "workload", c.scenario.Spec.Workload[f.workload].Name) {
+		if !threshold.Tagged(t, metric.TagWorkload, c.scenario.Spec.Workload[f.workload].Name) {
 			continue
 		}
 		found = true
@@ -92,23 +82,5 @@ func (c *Collector) flowRequestsValue(t *metric.Threshold) (value float64, note 
 	if !found {
 		return 0, result.NoSuchFlow
 	}
-	return threshold.RequestsValue(m, t, c.windowSeconds())
-}
-
-// virtualValue returns what a threshold on the probes of a workload is compared with.
-func (c *Collector) virtualValue(t *metric.Threshold) (value float64, note string) {
-	for i := range c.scenario.Spec.Workload {
-		if c.scenario.Spec.Workload[i].Name != t.Tag("workload") {
-			continue
-		}
-		v := c.virtual.Result(i)
-		switch {
-		case v == nil:
-			return 0, result.NoSamples
-		case t.Metric == "virtualRejected":
-			return v.RejectedRate(), ""
-		}
-		return threshold.DurationValue(&c.virtual.Workloads[i].Waits, v.Probes, t)
-	}
-	return 0, result.NoSamples
+	return threshold.Value(m, name, c.windowSeconds())
 }

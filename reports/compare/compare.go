@@ -46,6 +46,7 @@ type Comparison struct {
 
 	BaseRuns, HeadRuns *replicate.Replications `json:"-"`
 	Outside            []Change                `json:"-"` // that Only leaves out
+	UnmatchedIDs       []metric.Name           `json:"-"` // Unmatched, parsed
 }
 
 // Distinct counts numbers, each once, however many names it has. What is exactly the same counts by
@@ -70,24 +71,27 @@ type Side struct {
 
 // Change is what becomes of one statistic.
 type Change struct {
-	Name       string            `json:"name"`
-	Unit       string            `json:"unit"`
-	Better     statistics.Better `json:"better"`
-	Base       float64           `json:"base"` // mean of the runs, and so is Head
-	Head       float64           `json:"head"`
-	Difference float64           `json:"difference"` // head − base
-	Low        *float64          `json:"low"`        // the interval of confidence of the difference; null of too few runs
-	High       *float64          `json:"high"`
-	Relative   *float64          `json:"relative"` // difference / base; null when base is 0
-	P          *float64          `json:"p"`        // of the test that nothing changes; null without an interval
-	Outcome    Outcome           `json:"outcome"`
-	Mood       judge.Mood        `json:"mood"` // good or bad, when it has changed and that is known
+	Name       string        `json:"name"`
+	Unit       string        `json:"unit"`
+	Better     metric.Better `json:"better"`
+	Base       float64       `json:"base"` // mean of the runs, and so is Head
+	Head       float64       `json:"head"`
+	Difference float64       `json:"difference"` // head − base
+	Low        *float64      `json:"low"`        // the interval of confidence of the difference; null of too few runs
+	High       *float64      `json:"high"`
+	Relative   *float64      `json:"relative"` // difference / base; null when base is 0
+	P          *float64      `json:"p"`        // of the test that nothing changes; null without an interval
+	Outcome    Outcome       `json:"outcome"`
+	Mood       judge.Mood    `json:"mood"` // good or bad, when it has changed and that is known
 
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
 
 	Also   []string `json:"also,omitempty"`   // other names of the same number, which tell of the same event
 	SameAs string   `json:"sameAs,omitempty"` // the name by which it is told, of one of those other names
+
+	ID      metric.Name   `json:"-"` // Name, parsed
+	AlsoIDs []metric.Name `json:"-"` // Also, parsed
 
 	BaseEstimate, HeadEstimate stats.Values `json:"-"`
 }
@@ -137,7 +141,7 @@ func Compare(baseLabel string, base *replicate.Replications, headLabel string, h
 		delete(others, b.Name)
 		switch {
 		case h == nil && matchesOne(only, b.Name):
-			c.Unmatched = append(c.Unmatched, b.Name)
+			c.leaveUnmatched(b)
 		case h == nil:
 		case matchesOne(only, b.Name):
 			c.Changes = append(c.Changes, changeOf(b, h, c.Paired))
@@ -146,12 +150,16 @@ func Compare(baseLabel string, base *replicate.Replications, headLabel string, h
 		}
 	}
 	for i := range head.Statistics {
-		if name := head.Statistics[i].Name; others[name] != nil && matchesOne(only, name) {
-			c.Unmatched = append(c.Unmatched, name)
+		if h := &head.Statistics[i]; others[h.Name] != nil && matchesOne(only, h.Name) {
+			c.leaveUnmatched(h)
 		}
 	}
 	c.decide()
 	return c
+}
+
+func (c *Comparison) leaveUnmatched(e *replicate.Estimate) {
+	c.Unmatched, c.UnmatchedIDs = append(c.Unmatched, e.Name), append(c.UnmatchedIDs, e.ID)
 }
 
 // compares says whether a statistic is compared; those of flows are not where a side has
@@ -182,7 +190,7 @@ func (c *Comparison) warn(base, head *replicate.Replications) {
 
 // changeOf compares one statistic, so far without regard to the others.
 func changeOf(b, h *replicate.Estimate, paired bool) Change {
-	c := Change{Name: b.Name, Unit: b.Unit, Better: b.Better, Base: b.Mean, Head: h.Mean,
+	c := Change{ID: b.ID, Name: b.Name, Unit: b.Unit, Better: b.Better, Base: b.Mean, Head: h.Mean,
 		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, BaseEstimate: b.Values, HeadEstimate: h.Values}
 	d := stats.DifferenceOf(b.Values, h.Values, 1, paired)
 	c.Difference, c.Low, c.High, c.P = d.Mean, d.Low, d.High, d.P
@@ -232,8 +240,8 @@ func (c *Comparison) decide() {
 	for _, ch := range slices.Concat(tested[:last+1]...) {
 		ch.Outcome = Changed
 		switch {
-		case ch.Better == statistics.Neither:
-		case (ch.Difference < 0) == (ch.Better == statistics.Lower):
+		case ch.Better == metric.Neither:
+		case (ch.Difference < 0) == (ch.Better == metric.Lower):
 			ch.Mood = judge.Good
 		default:
 			ch.Mood = judge.Bad
@@ -251,7 +259,7 @@ func (c *Comparison) decide() {
 			cmp.Compare(judge.Boolean(a.SameAs != ""), judge.Boolean(b.SameAs != "")),               // an event once, before it has other names
 			cmp.Compare(judge.Boolean(a.PriorityLevel != ""), judge.Boolean(b.PriorityLevel != "")), // flows, of which there are many, last
 			// What the luckiest request got is next to nothing, and any change of it great beside that.
-			cmp.Compare(judge.Boolean(strings.HasSuffix(a.Name, ".min")), judge.Boolean(strings.HasSuffix(b.Name, ".min"))),
+			cmp.Compare(judge.Boolean(a.ID.Stat == "min"), judge.Boolean(b.ID.Stat == "min")),
 			-cmp.Compare(a.RelativeSize(), b.RelativeSize()),
 			cmp.Compare(a.probability(), b.probability())) // of changes from 0, which are all beyond measure
 	})
@@ -286,7 +294,7 @@ func (c *Comparison) sameNumbers() (groups [][]*Change) {
 			of = append(of, -1)
 			continue
 		}
-		id := statistics.IDOf(ch.Name)
+		id := &ch.ID
 		kind := ""
 		if ch.Outcome == Untested {
 			kind = fmt.Sprint(id.Metric, id.Stat, id.Percentile)
@@ -323,7 +331,7 @@ func (c *Comparison) sameNumbers() (groups [][]*Change) {
 		// The first in the order of the statistics is of the most requests: all of them, else a
 		// workload, then FlowSchema, level and flow. It says more than that of a part which is all
 		// there is. But one that is known to be good or bad says more still.
-		if i := slices.IndexFunc(group, func(ch *Change) bool { return ch.Better != statistics.Neither }); i > 0 {
+		if i := slices.IndexFunc(group, func(ch *Change) bool { return ch.Better != metric.Neither }); i > 0 {
 			told := group[i]
 			copy(group[1:i+1], group[:i])
 			group[0] = told
@@ -331,6 +339,7 @@ func (c *Comparison) sameNumbers() (groups [][]*Change) {
 		for _, other := range group[1:] {
 			other.SameAs = group[0].Name
 			group[0].Also = append(group[0].Also, other.Name)
+			group[0].AlsoIDs = append(group[0].AlsoIDs, other.ID)
 		}
 	}
 	return groups
@@ -429,6 +438,8 @@ type LimitVerdict struct {
 	High       *float64 `json:"high"`
 	Passed     bool     `json:"passed"`
 	Note       string   `json:"note"`
+
+	ID metric.Name `json:"-"` // Name, parsed; empty if there is no change
 }
 
 // ErrTooFewRuns is why there is no confidence in anything.
@@ -443,10 +454,10 @@ func (c *Comparison) Judge(limits []Limit) error {
 	changes := slices.Concat(c.Changes, c.Outside)
 	for i := range changes {
 		ch := &changes[i]
-		all = append(all, statisticNamed(ch.Name, ch.PriorityLevel, ch.FlowSchema))
+		all = append(all, statistics.Statistic{Name: ch.ID, Level: ch.PriorityLevel, Schema: ch.FlowSchema})
 	}
-	for _, name := range c.Unmatched {
-		all = append(all, statisticNamed(name, "", ""))
+	for _, name := range c.UnmatchedIDs {
+		all = append(all, statistics.Statistic{Name: name})
 	}
 	for _, l := range limits {
 		i, err := statistics.Find(all, l.Name)
@@ -464,9 +475,9 @@ func (c *Comparison) Judge(limits []Limit) error {
 		case err != nil:
 			v.Note = result.NoSamples
 		case i >= len(changes):
-			v.Name, v.Note = all[i].Name, "one of the sides has no samples"
+			v.Name, v.Note = all[i].Name.String(), "one of the sides has no samples"
 		case changes[i].P == nil:
-			v.Name, v.Note = all[i].Name, "too few runs have samples on both sides"
+			v.Name, v.Note = all[i].Name.String(), "too few runs have samples on both sides"
 		default:
 			v.judge(&changes[i], l, c.Paired)
 		}
@@ -482,7 +493,7 @@ func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
 		factor, beyond, scale = 1+l.Change, 0, ch.Base // which is not negative
 	}
 	d := stats.DifferenceOf(ch.BaseEstimate, ch.HeadEstimate, factor, paired)
-	v.Name, v.Unit = ch.Name, ch.Unit
+	v.ID, v.Name, v.Unit = ch.ID, ch.Name, ch.Unit
 	if l.Above {
 		v.Passed = *d.Low <= beyond
 	} else {
@@ -496,8 +507,4 @@ func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
 		change, low, high = change/scale, l.Change+*d.Low/scale, l.Change+*d.High/scale
 	}
 	v.Change, v.Low, v.High = &change, &low, &high
-}
-
-func statisticNamed(name, level, schema string) statistics.Statistic {
-	return statistics.Statistic{Name: name, ID: statistics.IDOf(name), Level: level, Schema: schema}
 }

@@ -83,7 +83,7 @@ func (g *Glob) suggest(sides []*replicate.Replications) string {
 		for i := range r.Statistics {
 			name := r.Statistics[i].Name
 			names = append(names, name)
-			if m := statistics.IDOf(name).Metric; !known[m] {
+			if m := r.Statistics[i].ID.Metric; !known[m] {
 				known[m] = true
 				metrics = append(metrics, m)
 			}

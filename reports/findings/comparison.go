@@ -7,7 +7,6 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
-	"apfsim/reports/statistics"
 	"apfsim/reports/tables"
 	"apfsim/sim/metric"
 )
@@ -38,7 +37,7 @@ func OfComparison(c *compare.Comparison) []Finding {
 		for _, name := range names {
 			// on says on which of the sides a statistic has samples.
 			on := func(s metric.Name) (inBase, inHead bool) {
-				return base[statistics.Named(s, g.Tag, name)] != nil, head[statistics.Named(s, g.Tag, name)] != nil
+				return base[s.With(g.Tag, name).String()] != nil, head[s.With(g.Tag, name).String()] != nil
 			}
 			inBase, inHead := on(rejectedRate) // which all requests have that arrived
 			if !inBase && !inHead {
@@ -55,7 +54,7 @@ func OfComparison(c *compare.Comparison) []Finding {
 				}
 			}
 			it, itsRequests := "", "" // the group, or after the seats of a level
-			if use := byName[statistics.Named(utilisationMean, g.Tag, name)]; use != nil {
+			if use := byName[utilisationMean.With(g.Tag, name).String()]; use != nil {
 				say(use, sentence(use, "had ", " of its seats in use"))
 				it, itsRequests = "it ", "its requests "
 			}
@@ -68,14 +67,14 @@ func OfComparison(c *compare.Comparison) []Finding {
 				case !inBase || !inHead:
 					say(nil, it+"had no request dispatched in the "+theOne(!inBase))
 				default:
-					wait := byName[statistics.Named(waitP99, g.Tag, name)]
+					wait := byName[waitP99.With(g.Tag, name).String()]
 					if wait.Base == 0 && wait.Head == 0 {
 						say(wait, itsRequests+"did not wait at p99 on either side")
 					} else {
 						say(wait, sentence(wait, itsRequests+"waited ", " at p99"))
 					}
 				}
-				rejected := byName[statistics.Named(rejectedRate, g.Tag, name)]
+				rejected := byName[rejectedRate.With(g.Tag, name).String()]
 				if rejected.Base == 0 && rejected.Head == 0 {
 					say(rejected, "no request was rejected on either side")
 				} else {
@@ -131,7 +130,7 @@ func flowChanges(c *compare.Comparison) []Finding {
 			if ch.PriorityLevel == "" || ch.Mood != of.mood {
 				continue
 			}
-			if id := statistics.IDOf(ch.Name); id.Metric == of.statistic.Metric && id.Stat == of.statistic.Stat && id.Percentile == of.statistic.Percentile && id.Tag("reason") == "" {
+			if id := &ch.ID; id.Metric == of.statistic.Metric && id.Stat == of.statistic.Stat && id.Percentile == of.statistic.Percentile && id.Tag("reason") == "" {
 				flows = append(flows, id.Tag("flow"))
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"apfsim/reports/judge"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/reports/tables"
 	"apfsim/sim/metric"
 )
@@ -20,7 +19,7 @@ func OfReplications(r *replicate.Replications, byName map[string]*replicate.Esti
 	for i := range tables.EstimateTables {
 		g := &tables.EstimateTables[i]
 		g.Each(r, byName, func(name string, _ []*replicate.Estimate) {
-			stat := func(of metric.Name) *replicate.Estimate { return byName[statistics.Named(of, g.Tag, name)] }
+			stat := func(of metric.Name) *replicate.Estimate { return byName[of.With(g.Tag, name).String()] }
 			f := judge.NoFigures()
 			wait, rejected, waiting := stat(waitP99), stat(rejectedRate), stat(waitingRate)
 			f.Undispatched = float64(judge.Boolean(wait == nil))

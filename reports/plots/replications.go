@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"apfsim/reports/replicate"
-	"apfsim/reports/statistics"
 	"apfsim/reports/tables"
 	"apfsim/sim/metric"
 )
@@ -42,7 +41,7 @@ func OfPercentiles(metricName, title string, sides []*replicate.Replications, na
 				of := tailShares[i].of
 				of.Metric = metricName
 				mean, low, high := math.NaN(), math.NaN(), math.NaN()
-				if e := byName[statistics.Named(of, "workload", name)]; e != nil {
+				if e := byName[of.With("workload", name).String()]; e != nil {
 					mean, low, high = e.Mean, e.Mean, e.Mean
 					if e.High != nil {
 						low, high = max(*e.Low, 0), *e.High

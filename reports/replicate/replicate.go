@@ -42,17 +42,19 @@ type Replications struct {
 
 // Estimate is what several runs say of one statistic.
 type Estimate struct {
-	Name       string            `json:"name"`
-	Unit       string            `json:"unit"`
-	Better     statistics.Better `json:"better"`
-	N          int               `json:"n"`      // runs in which it has samples
-	Mean       float64           `json:"mean"`   // of the runs' values
-	StdDev     *float64          `json:"stddev"` // of the runs' values; null of a single one
-	Low        *float64          `json:"low"`    // the interval of confidence of the mean; null with StdDev
-	High       *float64          `json:"high"`
-	Merged     *float64          `json:"merged"`     // a percentile of all runs' requests together; else null
-	MergedHalf *float64          `json:"mergedHalf"` // half of its interval of confidence; null of a single run
-	Values     stats.Values      `json:"values"`     // by run, in the order of the seeds
+	Name       string        `json:"name"`
+	Unit       string        `json:"unit"`
+	Better     metric.Better `json:"better"`
+	N          int           `json:"n"`      // runs in which it has samples
+	Mean       float64       `json:"mean"`   // of the runs' values
+	StdDev     *float64      `json:"stddev"` // of the runs' values; null of a single one
+	Low        *float64      `json:"low"`    // the interval of confidence of the mean; null with StdDev
+	High       *float64      `json:"high"`
+	Merged     *float64      `json:"merged"`     // a percentile of all runs' requests together; else null
+	MergedHalf *float64      `json:"mergedHalf"` // half of its interval of confidence; null of a single run
+	Values     stats.Values  `json:"values"`     // by run, in the order of the seeds
+
+	ID metric.Name `json:"-"` // Name, parsed
 
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
@@ -167,7 +169,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 	if a.withFlows && len(s.Flows)*(n+1) > mostFlowRuns {
 		a.leaveFlowsOut()
 	}
-	all := statistics.Of(s, a.withFlows || len(a.ofFlows) > 0)
+	all := statistics.List(s, a.withFlows || len(a.ofFlows) > 0)
 	a.AddValues(slices.DeleteFunc(all, func(s statistics.Statistic) bool { return !a.keeps(&s) }), n)
 	a.addParts(next.Parts)
 }
@@ -178,7 +180,7 @@ func (a *Replicator) leaveFlowsOut() {
 		if a.keeps(&e.Statistic) {
 			return false
 		}
-		delete(a.byName, e.Name)
+		delete(a.byName, e.Name.String())
 		return true
 	})
 }
@@ -196,10 +198,11 @@ func (a *Replicator) AddValues(all []statistics.Statistic, n int) {
 	var added map[*estimated][]*estimated // behind which; nil is the beginning
 	var last *estimated                   // of those that have a place
 	for _, s := range all {
-		e := a.byName[s.Name]
+		name := s.Name.String()
+		e := a.byName[name]
 		if e == nil {
 			e = &estimated{Statistic: s}
-			a.byName[s.Name] = e
+			a.byName[name] = e
 			if added == nil {
 				added = map[*estimated][]*estimated{}
 			}
@@ -265,7 +268,7 @@ func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) 
 		result := PrecisionResult{Name: name}
 		narrow := false
 		if e != nil {
-			result.Name = e.Name
+			result.Name = e.Name.String()
 			got := EstimateOf(e.Values)
 			if got.High != nil && got.Mean != 0 {
 				relative := got.Half() / got.Mean
@@ -312,11 +315,11 @@ func (a *Replicator) Replications() *Replications {
 	for i, e := range a.Order {
 		e.fill(len(r.Seeds))
 		out := EstimateOf(e.Values)
-		out.Name, out.Unit, out.Better = e.Name, e.Unit, e.Better
+		out.ID, out.Name, out.Unit, out.Better = e.Name, e.Name.String(), string(e.Name.Unit), e.Name.Better()
 		out.PriorityLevel, out.FlowSchema = e.Level, e.Schema
 		p, isPercentile := percentile(&e.Statistic)
-		if of, timed := measure.TimingOf(e.ID.Metric); isPercentile && timed && !e.OfFlow() {
-			if h := &a.merged(merged, e.ID.Tags)[of]; h.N > 0 { // a summary alone has none
+		if of, timed := measure.TimingOf(e.Name.Metric); isPercentile && timed && !e.OfFlow() {
+			if h := &a.merged(merged, e.Name.Tags)[of]; h.N > 0 { // a summary alone has none
 				together := float64(h.PercentileNs(p))
 				out.Merged = &together
 				out.MergedHalf = stats.HalfAbout(together, e.Values.Present())
@@ -330,10 +333,10 @@ func (a *Replicator) Replications() *Replications {
 // percentile returns which percentile of durations the statistic is, if it is one.
 func percentile(s *statistics.Statistic) (p float64, ok bool) {
 	switch {
-	case s.ID.Stat == "med":
+	case s.Name.Stat == "med":
 		return 50, true
-	case s.ID.Stat == "p":
-		return s.ID.Percentile, true
+	case s.Name.Stat == "p":
+		return s.Name.Percentile, true
 	}
 	return 0, false
 }

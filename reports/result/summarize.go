@@ -3,6 +3,7 @@ package result
 import (
 	"math"
 
+	"apfsim/core/queueset"
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 )
@@ -16,6 +17,35 @@ type Result struct {
 	Parts   []measure.Part
 }
 
+// NewGroup returns the statistics of the requests that were measured.
+func NewGroup[C histogram.Count](name string, m *measure.Measures[C]) Group {
+	g := Group{Name: name, Counts: NewCounts(&m.Tally)}
+	for t := range m.Timed {
+		*g.Distribution(measure.Timing(t)) = NewDistribution(&m.Timed[t])
+	}
+	return g
+}
+
+// Distribution returns the place of the distribution of a duration.
+func (g *Group) Distribution(t measure.Timing) **Distribution {
+	return [measure.Timings]**Distribution{
+		measure.Wait: &g.Wait, measure.Execution: &g.Execution,
+		measure.Latency: &g.Latency, measure.RejectedWait: &g.RejectedWait,
+	}[t]
+}
+
+// NewCounts returns the counts of the requests of a tally.
+func NewCounts(t *measure.Tally) Counts {
+	return Counts{
+		Arrived: t.Arrived, Executed: t.Executed, Rejected: t.RejectedTotal(),
+		QueueFull:        t.Rejected[queueset.QueueFull],
+		ConcurrencyLimit: t.Rejected[queueset.ConcurrencyLimit],
+		TimedOut:         t.Rejected[queueset.TimedOut],
+		Retries:          t.Retries, Waiting: t.Waiting(), Executing: t.Executing(),
+	}
+}
+
+// NewDistribution describes the durations in a histogram; nil if there are none.
 func NewDistribution[C histogram.Count](h *histogram.Histogram[C]) *Distribution {
 	if h.N == 0 {
 		return nil

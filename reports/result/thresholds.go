@@ -4,5 +4,6 @@ package result
 const (
 	NoSamples   = "no samples"
 	NoSuchFlow  = "no such flow appeared"
-	NoSuchLevel = "the priority level was not there"
+	NoSuchLevel = "the priority level did not exist"
+	NoLimit     = "an exempt level has no limit"
 )

@@ -245,7 +245,7 @@ func (of *ShownStatistic) Scale() (scale float64, unit string) {
 			any, most = e, max(most, math.Abs(e.Mean)+e.Half())
 		}
 	}
-	scale, unit = format.ScaleOf(most, any.Unit, statistics.IsShare(statistics.IDOf(of.Name)))
+	scale, unit = format.ScaleOf(most, any.Unit, any.ID.PrintPercent())
 	return scale, strings.TrimSpace(unit)
 }
 

@@ -8,7 +8,6 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
-	"apfsim/reports/statistics"
 )
 
 // ChangeColumns are the columns of the changes of a comparison. On a page and on a terminal the
@@ -44,7 +43,7 @@ func changeNameCell(c *compare.Change) Cell {
 // sideCell is the value on one side. Where both sides would read the same although they differ, as
 // indices near 1 do, they get more digits.
 func sideCell(c *compare.Change, x float64) Cell {
-	if c.Outcome == compare.Changed && c.Unit == "" && ChangeValue(c, c.Base) == ChangeValue(c, c.Head) && !statistics.IsShare(statistics.IDOf(c.Name)) {
+	if c.Outcome == compare.Changed && c.Unit == "" && ChangeValue(c, c.Base) == ChangeValue(c, c.Head) && !c.ID.PrintPercent() {
 		return Figure(x, strconv.FormatFloat(x, 'g', 6, 64))
 	}
 	return Figure(x, ChangeValue(c, x))

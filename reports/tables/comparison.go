@@ -7,7 +7,6 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/statistics"
 )
 
 // changesShown is how many changes are listed unless all are asked for.
@@ -95,13 +94,13 @@ func ChangeAlso(c *compare.Change, most int) string {
 		return ""
 	}
 	var names []string
-	id := statistics.IDOf(c.Name)
+	id := &c.ID
 	for i, name := range c.Also {
 		if i == most {
 			names = append(names, fmt.Sprintf("%d more", len(c.Also)-most))
 			break
 		}
-		other := statistics.IDOf(name)
+		other := &c.AlsoIDs[i]
 		if from := strings.IndexByte(name, '{'); from >= 0 && other.Metric == id.Metric && other.Stat == id.Stat && other.Percentile == id.Percentile {
 			name = name[from : strings.LastIndexByte(name, '}')+1]
 		}
@@ -130,7 +129,7 @@ func SideText(s *compare.Side) string {
 }
 
 func ChangeValue(c *compare.Change, x float64) string {
-	return format.ValueText(x, c.Unit, statistics.IsShare(statistics.IDOf(c.Name)))
+	return format.ValueText(x, c.Unit, c.ID.PrintPercent())
 }
 
 // ChangeText writes how much of the base the head is more, and half of its interval.
@@ -140,7 +139,7 @@ func ChangeText(c *compare.Change) string {
 	}
 	scale, suffix := c.Base/100, " %"
 	if c.Base == 0 {
-		scale, suffix = format.ScaleOf(math.Abs(c.Difference), c.Unit, statistics.IsShare(statistics.IDOf(c.Name)))
+		scale, suffix = format.ScaleOf(math.Abs(c.Difference), c.Unit, c.ID.PrintPercent())
 	}
 	if c.High == nil {
 		return format.Signed(format.Digits(c.Difference/scale)) + suffix
@@ -162,7 +161,7 @@ func LimitText(v *compare.LimitVerdict) string {
 	}
 	scale, suffix := 0.01, " %"
 	if !v.Relative {
-		scale, suffix = format.ScaleOf(math.Abs(*v.Change), v.Unit, statistics.IsShare(statistics.IDOf(v.Name)))
+		scale, suffix = format.ScaleOf(math.Abs(*v.Change), v.Unit, v.ID.PrintPercent())
 	}
 	figure, margin := format.Rounded(*v.Change/scale, (*v.High-*v.Change)/scale)
 	if margin == "0" {

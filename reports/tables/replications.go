@@ -9,7 +9,6 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/sim/metric"
 )
 
@@ -70,7 +69,7 @@ var EstimateColumns = Definition[replicate.Estimate]{
 }
 
 func valueCell(e *replicate.Estimate, x float64) Cell {
-	return Figure(x, format.ValueText(x, e.Unit, statistics.IsShare(statistics.IDOf(e.Name))))
+	return Figure(x, format.ValueText(x, e.Unit, e.ID.PrintPercent()))
 }
 
 // extremeCell is the least or the greatest value of all runs.
@@ -167,12 +166,12 @@ func RanReplications(r *replicate.Replications) string {
 func (g *EstimateTable) Each(r *replicate.Replications, byName map[string]*replicate.Estimate, visit func(name string, estimates []*replicate.Estimate)) {
 	arrived := metric.Name{Metric: "arrived", Stat: "count"}
 	for _, name := range Names(r, g.Tag) {
-		if byName[statistics.Named(arrived, g.Tag, name)].Mean == 0 {
+		if byName[arrived.With(g.Tag, name).String()].Mean == 0 {
 			continue
 		}
 		estimates := make([]*replicate.Estimate, len(g.Columns))
 		for i, c := range g.Columns {
-			estimates[i] = byName[statistics.Named(c.of, g.Tag, name)]
+			estimates[i] = byName[c.of.With(g.Tag, name).String()]
 		}
 		visit(name, estimates)
 	}
@@ -191,7 +190,7 @@ func EstimatesByName(r *replicate.Replications) map[string]*replicate.Estimate {
 func Names(r *replicate.Replications, tagName string) []string {
 	var names []string
 	for i := range r.Statistics {
-		id := statistics.IDOf(r.Statistics[i].Name)
+		id := &r.Statistics[i].ID
 		if id.Metric == "arrived" && id.Stat == "count" && len(id.Tags) == 1 && id.Tags[0].Name == tagName {
 			names = append(names, id.Tags[0].Value)
 		}
@@ -209,7 +208,7 @@ func EstimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
 			half = *e.MergedHalf
 		}
 	}
-	share := statistics.IsShare(statistics.IDOf(e.Name))
+	share := e.ID.PrintPercent()
 	scale, suffix := format.ScaleOf(max(math.Abs(value), half), e.Unit, share)
 	switch {
 	case value == 0 && half == 0 && !share:

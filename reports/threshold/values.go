@@ -1,15 +1,14 @@
 package threshold
 
 import (
-	"apfsim/core/queueset"
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
+	"apfsim/reports/statistics"
 	"apfsim/sim/metric"
 )
 
-// NewVerdict returns the verdict on a threshold that has not been evaluated, and so does
-// not hold.
+// NewVerdict returns the verdict on a threshold that has not been evaluated yet. It has not passed.
 func NewVerdict(t *metric.Threshold) result.Verdict {
 	v := result.Verdict{Metric: t.Key, Expression: t.Text, Limit: t.Limit}
 	if t.Over > 0 {
@@ -21,150 +20,30 @@ func NewVerdict(t *metric.Threshold) result.Verdict {
 	return v
 }
 
-// Tagged says whether the threshold's tag, if it has it, has the value.
+// Tagged says whether the threshold lacks a tag or has the given value of it.
 func Tagged(t *metric.Threshold, name, value string) bool {
 	want := t.Tag(name)
 	return want == "" || want == value
 }
 
-func RequestsValue[C histogram.Count](m *measure.Measures[C], t *metric.Threshold, seconds float64) (value float64, note string) {
-	if of, timed := measure.TimingOf(t.Metric); timed {
-		return DurationValue(&m.Timed[of], m.Arrived, t)
-	}
-	if t.Metric == "arrived" {
-		if t.Stat == "perSecond" {
-			return float64(m.Arrived) / seconds, ""
+// Value returns what a threshold is compared with on requests that were measured within so many
+// seconds; if there is no such value, the note says why. It serves where a summary does not have
+// the number: for the requests in a window or with several tags, and for percentiles.
+func Value[C histogram.Count](m *measure.Measures[C], name *metric.Name, seconds float64) (value float64, note string) {
+	g := result.Group{Counts: result.NewCounts(&m.Tally)}
+	if t, timed := measure.TimingOf(name.Metric); timed {
+		if !statistics.InSummary(name) {
+			return Percentile(&m.Timed[t], name)
 		}
-		return float64(m.Arrived), ""
+		*g.Distribution(t) = result.NewDistribution(&m.Timed[t])
 	}
-	if m.Arrived == 0 {
-		return 0, result.NoSamples
-	}
-	n := float64(number(&m.Tally, t))
-	if t.Stat == "rate" {
-		n /= float64(m.Arrived)
-	}
-	return n, ""
+	return statistics.OfRequests(&g, seconds, name)
 }
 
-// number returns the count that a threshold is about.
-func number(t *measure.Tally, of *metric.Threshold) int64 {
-	switch of.Metric {
-	case "executed":
-		return t.Executed
-	case "rejected":
-		reason := of.Tag("reason")
-		if reason == "" {
-			return t.RejectedTotal()
-		}
-		for r := queueset.Rejection(0); r < queueset.Rejections; r++ {
-			if r.String() == reason {
-				return t.Rejected[r]
-			}
-		}
-	case "timedOut":
-		return t.Rejected[queueset.TimedOut]
-	case "retries":
-		return t.Retries
-	case "waiting":
-		return t.Waiting()
-	case "executing":
-		return t.Executing()
-	}
-	panic("reports: no count for the threshold on " + of.Key)
-}
-
-// DurationValue evaluates a statistic of durations. How many there are has an answer
-// whenever there were requests that might have had one.
-func DurationValue[C histogram.Count](h *histogram.Histogram[C], arrived int64, t *metric.Threshold) (value float64, note string) {
-	if t.Stat == "count" && arrived > 0 {
-		return float64(h.N), ""
-	}
+// Percentile returns the percentile of durations that a name names, which summaries do not have.
+func Percentile[C histogram.Count](h *histogram.Histogram[C], name *metric.Name) (value float64, note string) {
 	if h.N == 0 {
 		return 0, result.NoSamples
 	}
-	switch t.Stat {
-	case "mean":
-		return h.MeanNs(), ""
-	case "min":
-		return float64(h.LeastNs), ""
-	case "med":
-		return float64(h.PercentileNs(50)), ""
-	case "max":
-		return float64(h.MostNs), ""
-	case "p":
-		return float64(h.PercentileNs(t.Percentile)), ""
-	}
-	panic("reports: no statistic for the threshold " + t.Text)
-}
-
-func LevelValue(l *result.Level, t *metric.Threshold) (value float64, note string) {
-	switch {
-	case t.Metric == "waiting":
-		return l.MeanWaiting, ""
-	case t.Stat == "peak":
-		return float64(l.PeakSeats), ""
-	case t.Metric == "utilisation" && l.Utilisation == nil:
-		return 0, "an exempt level has no limit to use up"
-	case t.Stat == "saturated":
-		return l.Utilisation.Saturated, ""
-	case t.Stat == "mean" && l.Utilisation.Mean == nil || t.Metric == "fairness" && l.Fairness == nil:
-		return 0, result.NoSamples
-	case t.Stat == "mean":
-		return *l.Utilisation.Mean, ""
-	case t.Stat == "jain":
-		return l.Fairness.Jain, ""
-	case t.Stat == "maxMinError":
-		return l.Fairness.MaxMinError, ""
-	case t.Stat == "leastRatio":
-		return l.Fairness.LeastRatio, ""
-	case t.Stat == "flows":
-		return float64(l.Fairness.Flows), ""
-	}
-	panic("reports: no statistic of a priority level for the threshold " + t.Text)
-}
-
-// FlowsValue returns what a threshold on the flows in question, as one, is compared with.
-func FlowsValue(flows []result.Flow, t *metric.Threshold) (value float64, note string) {
-	sum, found := result.AsOne(flows, func(f *result.Flow) bool {
-		return Tagged(t, "flow", f.Name) && Tagged(t, "flowSchema", f.FlowSchema) && Tagged(t, "priorityLevel", f.PriorityLevel)
-	})
-	switch {
-	case !found:
-		return 0, result.NoSuchFlow
-	case t.Metric == "starvation":
-		return float64(sum.StarvationNs), ""
-	case t.Metric == "service":
-		return sum.ServiceSeatSeconds, ""
-	case t.Metric == "demand":
-		return sum.DemandSeatSeconds, ""
-	case t.Stat == "seatSeconds":
-		return sum.FairShareSeatSeconds, ""
-	case sum.Ratio == nil:
-		return 0, result.NoSamples
-	}
-	return *sum.Ratio, ""
-}
-
-// StallValue returns what a threshold on the stalls of a workload is compared with.
-func StallValue(s *result.Summary, t *metric.Threshold) (value float64, note string) {
-	of := groupNamed(s.Workloads, t.Tag("workload"))
-	switch {
-	case of == nil || of.Stall == nil || of.Arrived == 0:
-		return 0, result.NoSamples
-	case t.Stat == "max":
-		return float64(of.Stall.MaxNs), ""
-	case t.Stat == "count":
-		return float64(of.Stall.Count), ""
-	}
-	return of.Stall.Share, ""
-}
-
-func groupNamed(groups []result.Group, name string) *result.Group {
-	for i := range groups {
-		if groups[i].Name == name {
-			return &groups[i]
-		}
-	}
-	return nil
+	return float64(h.PercentileNs(name.Percentile)), ""
 }

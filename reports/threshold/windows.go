@@ -25,8 +25,9 @@ type Windowed []*windowedThreshold
 // windowedThreshold is the evaluation of one threshold.
 type windowedThreshold struct {
 	threshold *metric.Threshold
-	index     int   // among the scenario's thresholds
-	fromNs    int64 // where the first window begins
+	name      metric.Name // of the threshold's number
+	index     int         // among the scenario's thresholds
+	fromNs    int64       // where the first window begins
 	lengthNs  int64
 	windows   int64
 	timing    measure.Timing
@@ -67,9 +68,9 @@ func NewWindowed(sc *scenario.Scenario) Windowed {
 		if t.Over == 0 {
 			continue
 		}
-		w := &windowedThreshold{threshold: t, index: i, fromNs: int64(sc.Spec.Warmup), lengthNs: int64(t.Over),
+		w := &windowedThreshold{threshold: t, name: t.Name(), index: i, fromNs: int64(sc.Spec.Warmup), lengthNs: int64(t.Over),
 			windows: int64((sc.Spec.Duration - sc.Spec.Warmup) / t.Over), workload: observe.NoWorkload}
-		w.timing, w.timed = measure.TimingOf(t.Metric)
+		w.timing, w.timed = measure.TimingOf(w.name.Metric)
 		for j := range sc.Spec.Workload {
 			if sc.Spec.Workload[j].Name == t.Tag("workload") {
 				w.workload = j
@@ -245,7 +246,7 @@ func (w *windowedThreshold) judgeNext(in *arrivalWindow) {
 		w.found.Empty++
 		return
 	}
-	value, note := RequestsValue(&in.Measures, t, float64(w.lengthNs)/1e9)
+	value, note := Value(&in.Measures, &w.name, float64(w.lengthNs)/1e9)
 	w.found.Judged++
 	switch {
 	case note != "":

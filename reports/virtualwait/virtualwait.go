@@ -26,7 +26,7 @@ type Probes struct {
 	server    *server.Server
 	fromNs    int64 // the window
 	toNs      int64
-	Workloads []virtualWorkload
+	workloads []virtualWorkload
 	pending   []pendingProbe
 	changed   []changedSet // the queue sets with pending probes
 }
@@ -41,7 +41,7 @@ type virtualWorkload struct {
 	nextNs         int64 // when it is due
 	probes         int64
 	rejected       int64
-	Waits          histogram.Histogram[uint64]
+	waits          histogram.Histogram[uint64]
 }
 
 type pendingProbe struct {
@@ -60,12 +60,12 @@ type changedSet struct {
 
 func New(sc *scenario.Scenario, of *server.Server) *Probes {
 	v := &Probes{server: of, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
-	v.Workloads = make([]virtualWorkload, len(sc.Spec.Workload))
-	for i := range v.Workloads {
-		w, of := &v.Workloads[i], &sc.Spec.Workload[i]
+	v.workloads = make([]virtualWorkload, len(sc.Spec.Workload))
+	for i := range v.workloads {
+		w, of := &v.workloads[i], &sc.Spec.Workload[i]
 		w.startNs, w.endNs = int64(of.Start), sc.Spec.EndNs(of)
 		w.latest = make([]*server.Template, of.Clients)
-		w.Waits.Precision = histogram.FinePrecision
+		w.waits.Precision = histogram.FinePrecision
 		w.moments.Open(sc.Spec.Seed, of.Name, 0, "probes")
 		v.draw(w)
 	}
@@ -82,8 +82,8 @@ func (v *Probes) draw(w *virtualWorkload) {
 // Tick probes what is due, and returns when it wants to be called next.
 func (v *Probes) Tick(nowNs int64) (nextNs int64) {
 	nextNs = v.toNs
-	for i := range v.Workloads {
-		w := &v.Workloads[i]
+	for i := range v.workloads {
+		w := &v.workloads[i]
 		for w.nextNs <= nowNs && w.next <= probesPerWorkload {
 			v.probe(nowNs, i)
 			v.draw(w)
@@ -96,7 +96,7 @@ func (v *Probes) Tick(nowNs int64) (nextNs int64) {
 }
 
 func (v *Probes) probe(nowNs int64, workload int) {
-	w := &v.Workloads[workload]
+	w := &v.workloads[workload]
 	if len(w.seen) == 0 || nowNs < w.startNs || nowNs >= w.endNs {
 		return
 	}
@@ -107,7 +107,7 @@ func (v *Probes) probe(nowNs int64, workload int) {
 	case rejection != queueset.NotRejected:
 		w.rejected++
 	case !waits:
-		w.Waits.Record(0)
+		w.waits.Record(0)
 	default:
 		v.pending = append(v.pending, pendingProbe{p, workload, nowNs, nowNs + v.server.WaitLimitNs(template)})
 		c := v.setOf(p.Set())
@@ -143,10 +143,10 @@ func (v *Probes) end(nowNs int64, c *changedSet, next *server.Request) {
 		case p.Set() != c.set:
 			i++
 		case nowNs >= p.limitNs:
-			v.Workloads[p.workload].rejected++
+			v.workloads[p.workload].rejected++
 			v.remove(i, c)
 		case next == nil && p.Ready(), next != nil && p.Precedes(next.InQueue(), next.ArrivalNs >= p.fromNs):
-			v.Workloads[p.workload].Waits.Record(nowNs - p.fromNs)
+			v.workloads[p.workload].waits.Record(nowNs - p.fromNs)
 			v.remove(i, c)
 		default:
 			i++
@@ -188,7 +188,7 @@ func (v *Probes) change(nowNs int64, c *changedSet) {
 }
 
 func (v *Probes) Arrived(nowNs int64, r *server.Request) {
-	w := &v.Workloads[r.Workload]
+	w := &v.workloads[r.Workload]
 	if w.latest[r.Client] == nil {
 		w.seen = append(w.seen, int32(r.Client))
 	}
@@ -247,7 +247,7 @@ func (v *Probes) Adjusted(nowNs int64) {
 		if there[p.Set()] {
 			kept = append(kept, p)
 		} else {
-			v.Workloads[p.workload].probes--
+			v.workloads[p.workload].probes--
 		}
 	}
 	v.pending = kept
@@ -265,21 +265,29 @@ func (v *Probes) Finish() {
 	}
 	for i := range v.pending {
 		p := &v.pending[i]
-		w := &v.Workloads[p.workload]
+		w := &v.workloads[p.workload]
 		if v.toNs >= p.limitNs {
 			w.rejected++
 		} else {
-			w.Waits.Record(v.toNs - p.fromNs)
+			w.waits.Record(v.toNs - p.fromNs)
 		}
 	}
 	v.pending = nil
 }
 
+// Waits returns the waits that were measured for a workload. There are none if v is nil.
+func (v *Probes) Waits(workload int) *histogram.Histogram[uint64] {
+	if v == nil {
+		return &histogram.Histogram[uint64]{}
+	}
+	return &v.workloads[workload].waits
+}
+
 // Result returns what the probes of a workload met, nil when there was none.
 func (v *Probes) Result(workload int) *result.VirtualWait {
-	if v == nil || v.Workloads[workload].probes == 0 {
+	if v == nil || v.workloads[workload].probes == 0 {
 		return nil
 	}
-	w := &v.Workloads[workload]
-	return &result.VirtualWait{Probes: w.probes, Rejected: w.rejected, Wait: result.NewDistribution(&w.Waits)}
+	w := &v.workloads[workload]
+	return &result.VirtualWait{Probes: w.probes, Rejected: w.rejected, Wait: result.NewDistribution(&w.waits)}
 }

@@ -60,10 +60,18 @@ func ParseName(text string) (Name, error) {
 
 // Name returns the canonical name of the number that the threshold is about.
 func (t *Threshold) Name() Name {
-	n := Name{Metric: t.Metric, Tags: slices.Clone(t.Tags), Stat: t.Stat, Percentile: t.Percentile, Unit: t.Unit}
+	n := Name{Metric: t.Metric, Tags: slices.Clone(t.Tags), Stat: t.Stat, Unit: t.Unit}
+	if t.Stat == "p" {
+		n.Percentile = t.Percentile
+	}
 	m, _ := entryOf(t.Metric, t.Stat)
 	n.normalise(m)
 	return n
+}
+
+// Equal says whether both are the same name. Names are canonical where they come from ParseName.
+func (n *Name) Equal(other *Name) bool {
+	return n.Metric == other.Metric && n.Stat == other.Stat && n.Percentile == other.Percentile && slices.Equal(n.Tags, other.Tags)
 }
 
 // With returns the name with a tag in place of its tags.
@@ -85,6 +93,15 @@ func (n *Name) Better() Better {
 		return Neither
 	}
 	return s.Better
+}
+
+// MustParseName is ParseName for names in source code. It panics if the name is wrong.
+func MustParseName(text string) Name {
+	n, err := ParseName(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }
 
 // parseStatistic parses the part after the dot.

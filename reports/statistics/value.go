@@ -1,0 +1,101 @@
+package statistics
+
+import (
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// InSummary says whether summaries have the statistic of a canonical name, whatever its tags
+// besides the reason are. They have all but most percentiles.
+func InSummary(name *metric.Name) bool { return byKey[keyOf(name)] != nil }
+
+// OfRequests returns the value of a statistic of requests, which InSummary has, in a group of
+// requests that arrived within so many seconds. If there is none, the note says why.
+func OfRequests(g *result.Group, seconds float64, name *metric.Name) (value float64, note string) {
+	return byKey[keyOf(name)].value(&subject{seconds: seconds, requests: g})
+}
+
+// Value returns the value of a statistic in a summary; if there is none, the note says why. It is
+// not ok if the summary does not have the number: a summary has the percentiles of the
+// table alone, and it divides requests by one tag only, except that the tags of a flow may include its
+// FlowSchema and its priority level.
+func Value(s *result.Summary, name *metric.Name) (value float64, note string, ok bool) {
+	d := byKey[keyOf(name)]
+	if d == nil {
+		return 0, "", false
+	}
+	of := &subject{seconds: windowSeconds(s), requests: &result.Group{}}
+	switch d.source {
+	case fromFlows:
+		of.addFlows(s.Flows, func(f *result.Flow) bool { return matches(f, name) })
+	case fromLevel:
+		for i := range s.PriorityLevels {
+			if l := &s.PriorityLevels[i]; l.Name == name.Tag(metric.TagPriorityLevel) {
+				of.level = l
+			}
+		}
+	case fromRequests:
+		g, found := requestsOf(s, name)
+		switch {
+		case !found:
+			return 0, result.NoSuchFlow, true
+		case g == nil:
+			return 0, "", false
+		}
+		of.requests = g
+	}
+	value, note = d.value(of)
+	return value, note, true
+}
+
+// matches says whether a flow has the tags of a name.
+func matches(f *result.Flow, name *metric.Name) bool {
+	has := func(tag, value string) bool { return name.Tag(tag) == "" || name.Tag(tag) == value }
+	return has(metric.TagFlow, f.Name) && has(metric.TagFlowSchema, f.FlowSchema) && has(metric.TagPriorityLevel, f.PriorityLevel)
+}
+
+// requestsOf returns the group of the requests that have the tags of a name. If there is no such
+// group in the summary, found says whether the run may have such requests nevertheless.
+func requestsOf(s *result.Summary, name *metric.Name) (g *result.Group, found bool) {
+	var tags []metric.Tag
+	for _, t := range name.Tags {
+		if t.Name != metric.TagReason {
+			tags = append(tags, t)
+		}
+	}
+	switch {
+	case name.Tag(metric.TagFlow) != "":
+		for i := range s.Flows {
+			if f := &s.Flows[i]; matches(f, name) {
+				if g != nil {
+					return nil, true
+				}
+				g, found = &f.Group, true
+			}
+		}
+		if name.Tag(metric.TagWorkload) != "" {
+			g = nil
+		}
+		return g, found
+	case len(tags) == 0:
+		return &s.Total, true
+	case len(tags) > 1:
+		return nil, true
+	}
+	groups := s.Workloads
+	switch tags[0].Name {
+	case metric.TagFlowSchema:
+		groups = s.FlowSchemas
+	case metric.TagPriorityLevel:
+		groups = nil
+		for i := range s.PriorityLevels {
+			groups = append(groups, s.PriorityLevels[i].Group)
+		}
+	}
+	for i := range groups {
+		if groups[i].Name == tags[0].Value {
+			return &groups[i], true
+		}
+	}
+	return &result.Group{}, true // no request had the tag
+}
