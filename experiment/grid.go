@@ -31,8 +31,8 @@ func overPosition(text string) document.Position {
 }
 
 // parseOver takes the texts of --over apart: PATH=VALUE,VALUE,...
-func parseOver(texts []string) ([]sweep.SweepParameter, document.Errors) {
-	var all []sweep.SweepParameter
+func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
+	var all []sweep.Parameter
 	var mistakes document.Errors
 	points := 1
 	for _, text := range texts {
@@ -42,7 +42,7 @@ func parseOver(texts []string) ([]sweep.SweepParameter, document.Errors) {
 			fail("want PATH=VALUE,VALUE,..., as 'spec.workload[elephants].clients=1,4,16'")
 			continue
 		}
-		p := sweep.SweepParameter{Path: strings.TrimSpace(path)}
+		p := sweep.Parameter{Path: strings.TrimSpace(path)}
 		before := len(mistakes)
 		for rest, more := list, true; more; {
 			var value string
@@ -76,7 +76,7 @@ func parseOver(texts []string) ([]sweep.SweepParameter, document.Errors) {
 
 // resolve returns those parameters that the scenario has, each once, and what is wrong with
 // the others.
-func resolve(all []sweep.SweepParameter, sc *scenario.Scenario) (valid []sweep.SweepParameter, mistakes document.Errors) {
+func resolve(all []sweep.Parameter, sc *scenario.Scenario) (valid []sweep.Parameter, mistakes document.Errors) {
 	var paths []string // of the valid ones
 	for _, p := range all {
 		path, err := assign.Path(sc, p.Path)
@@ -166,7 +166,7 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 	if mistakes = append(mistakes, found.mistakes()...); len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	g.Sweep.Inputs, err = sweep.SweepInputs(g.Points)
+	g.Sweep.Inputs, err = sweep.Inputs(g.Points)
 	return g, err
 }
 

@@ -13,8 +13,8 @@ const ahead = 8
 // than there are workers, and no more results are kept than the workers may be ahead.
 type inOrder[T any] struct {
 	results chan chan ordered[T] // of the jobs that have been begun, or will be next
-	cancel  context.CancelFunc  // ends the jobs that are alive
-	close   func()              // begins no more jobs
+	cancel  context.CancelFunc   // ends the jobs that are alive
+	close   func()               // begins no more jobs
 	alive   sync.WaitGroup
 }
 

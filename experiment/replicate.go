@@ -63,7 +63,7 @@ func Begin(ctx context.Context, all []*scenario.Scenario, files Outputs, precisi
 	n := 0
 	for _, sc := range all {
 		g := &Group{Scenario: sc, runs: runs, files: files, precision: precision,
-			Together: replicate.NewReplicator(sc.Metadata.Name, precision.Wanted, precision.Of)}
+			Together: replicate.New(sc.Metadata.Name, precision.Wanted, precision.Of)}
 		g.enough, g.stop = context.WithCancel(context.Background()) // an interruption is not it
 		runs.Groups = append(runs.Groups, g)
 		n += sc.Spec.Replications

@@ -96,7 +96,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return nil, err
 	}
 	if files.Dir != "" {
-		err = output.WriteDir(&set, files.Dir, result, recorder, files.Inputs)
+		err = output.WriteRun(&set, files.Dir, result, recorder, files.Inputs)
 	} else {
 		err = set.Commit()
 	}

@@ -35,7 +35,7 @@ func (g *Grid) Rest(dir string, part Shard, progress format.Progress) (*Rest, er
 	s, rest := g.Sweep, &Rest{grid: g, dir: dir}
 	for run := part.Index; run < s.Runs(); run += part.Of {
 		progress(run, s.Runs())
-		_, err := output.ReadRun(s, dir, run)
+		_, err := output.ReadSweepRun(s, dir, run)
 		switch {
 		case err == nil:
 			rest.Done++
@@ -66,7 +66,7 @@ func (r *Rest) Run(ctx context.Context, progress Progress) error {
 		if _, err := runs.next(); err != nil {
 			runs.stop()
 			for _, run := range r.runs {
-				if _, err := output.ReadRun(r.grid.Sweep, r.dir, run); err == nil {
+				if _, err := output.ReadSweepRun(r.grid.Sweep, r.dir, run); err == nil {
 					r.Done++
 				}
 			}
@@ -88,5 +88,5 @@ func (r *Rest) simulate(ctx context.Context, run int, progress Progress) error {
 	if err != nil {
 		return err
 	}
-	return output.WriteRun(s, r.dir, run, result.Summary)
+	return output.WriteSweepRun(s, r.dir, run, result.Summary)
 }

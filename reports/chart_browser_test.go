@@ -232,20 +232,20 @@ func everyKindOfChart(t *testing.T) []*charts.Chart {
 	t.Helper()
 	made := charts.OfRun(simulated(t, eventful))
 	for _, values := range [][]string{{"4"}, {"4", "6", "8"}} {
-		s := &sweep.Sweep{SchemaVersion: result.SchemaVersion, Scenario: "small", Inputs: []sweep.SweepInput{}, Set: []string{},
-			Parameters: []sweep.SweepParameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
+		s := &sweep.Sweep{SchemaVersion: result.SchemaVersion, Scenario: "small", Inputs: []sweep.Input{}, Set: []string{},
+			Parameters: []sweep.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
 			Seed:       1, Replications: 2, Charts: []string{"wait.max"}}
 		dir := t.TempDir()
-		if err := output.Begin(s, dir); err != nil {
+		if err := output.BeginSweep(s, dir); err != nil {
 			t.Fatal(err)
 		}
 		for run := range s.Runs() {
 			wait := &result.Distribution{Count: 8, MaxNs: int64(run*run%13) * 1e6}
-			if err := output.WriteRun(s, dir, run, &result.Summary{DurationNs: 1e9, Total: result.Group{Counts: result.Counts{Arrived: 8, Executed: 8}, Wait: wait}}); err != nil {
+			if err := output.WriteSweepRun(s, dir, run, &result.Summary{DurationNs: 1e9, Total: result.Group{Counts: result.Counts{Arrived: 8, Executed: 8}, Wait: wait}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		tables, err := output.Finish(s, t.Context(), dir, nil)
+		tables, err := output.FinishSweep(s, t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func TestAFlowSchemaAtTwoLevels(t *testing.T) {
 		"first/d1", "service-accounts/a1", "service-accounts/a1", "service-accounts/b1"}; !slices.Equal(arrived, want) {
 		t.Errorf("%q, want %q", arrived, want)
 	}
-	together := replicate.NewReplicator("x", 0, nil)
+	together := replicate.New("x", 0, nil)
 	together.Add(collect.ReplicationOf(outcome))
 	merged := map[string]float64{"wait{priorityLevel:low}.p(99)": 3e9, "wait{priorityLevel:exempt}.p(99)": 1e9,
 		"wait{flowSchema:first}.p(99)": 0, "wait{flowSchema:service-accounts}.p(99)": 3e9, "wait{flowSchema:service-accounts}.med": 3e9}

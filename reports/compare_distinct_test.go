@@ -99,7 +99,7 @@ func TestNameByWhichANumberIsTold(t *testing.T) {
 		return sideOf(all...)
 	}
 	c := compare.Compare("b", of(0), "h", of(1))
-	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Mood != judge.Bad || c.Changes[0].Name != told.Name {
+	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Judgement != judge.Bad || c.Changes[0].Name != told.Name {
 		t.Errorf("%+v", told)
 	}
 	text := written(t, c, "text", false)

@@ -20,10 +20,12 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
+	"apfsim/reports/page"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/reports/stats"
+	"apfsim/reports/tables"
 	"apfsim/sim/metric"
 )
 
@@ -61,7 +63,7 @@ func rename(name string, sides ...*replicate.Replications) {
 func written(t *testing.T, c *compare.Comparison, as string, all bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := output.WriteFormat(c, &b, as, all, format.TextOptions{}); err != nil {
+	if err := output.WriteComparisonAs(c, &b, as, all, format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -88,7 +90,7 @@ func TestPairedDifference(t *testing.T) {
 	c := compare.Compare("b", sampleOf(1, 10, 20, 30, 40, 50), "h", sampleOf(1, 11, 21, 31, 41, 52))
 	ch := changeOf(t, c, "retries{workload:a}.rate")
 	if !c.Paired || math.Abs(ch.Difference-1.2) > 1e-12 || !near(ch.Low, 0.6447, 1e-4) || !near(ch.High, 1.7553, 1e-4) ||
-		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != compare.Changed || ch.Mood != judge.Bad {
+		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != compare.Changed || ch.Judgement != judge.Bad {
 		t.Errorf("%+v", ch)
 	}
 	if ch := changeOf(t, c, "rejected{workload:a}.rate"); ch.Outcome != compare.Exact || ch.Difference != 0 || c.Exact != 1 || c.Changed != 1 {
@@ -353,7 +355,7 @@ func TestTwiceTheElephants(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
 	c := compare.Compare("a", replicated(t, sc, 1, 8), "b", replicated(t, twice, 1, 8))
-	for name, want := range map[string]judge.Mood{
+	for name, want := range map[string]judge.Judgement{
 		"arrived{workload:elephants}.count":                     judge.Neutral,
 		"arrived.count":                                         judge.Neutral,
 		"rejected{workload:elephants}.rate":                     judge.Bad,
@@ -362,7 +364,7 @@ func TestTwiceTheElephants(t *testing.T) {
 		"arrived{flow:service-accounts/tenant-0:default}.count": judge.Neutral,
 	} {
 		name = strings.ReplaceAll(name, "tenant-0:default", "system:serviceaccount:tenant-0:default")
-		if ch := changeOf(t, c, name); ch.Outcome != compare.Changed || ch.Mood != want {
+		if ch := changeOf(t, c, name); ch.Outcome != compare.Changed || ch.Judgement != want {
 			t.Errorf("%+v: want it changed, and %q", *ch, want)
 		}
 	}
@@ -477,7 +479,7 @@ func TestFormatsOfAComparison(t *testing.T) {
 		}
 	}
 	var coloured bytes.Buffer
-	if err := output.WriteFormat(c, &coloured, "text", false, format.TextOptions{Colour: true}); err != nil {
+	if err := output.WriteComparisonAs(c, &coloured, "text", false, format.TextOptions{Colour: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`(?s)\x1b\[31m  retries[^\x1b]*worse.*\x1b\[31m *✗`).MatchString(coloured.String()) {
@@ -557,7 +559,7 @@ func TestListOfChanges(t *testing.T) {
 func TestSmallChangesAreVisible(t *testing.T) {
 	c := compare.Compare("b", sampleOf(1, 0.9998, 0.9998, 0.9998, 0.9998, 0.9998, 0.9999), "h", sampleOf(1, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996))
 	var text bytes.Buffer
-	if err := output.WriteFormat(c, &text, "text", false, format.TextOptions{}); err != nil {
+	if err := output.WriteComparisonAs(c, &text, "text", false, format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), " 0.999817  0.9996 ") {
@@ -616,7 +618,7 @@ func TestResultsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := resultOf(t, crowded, "spec.duration=4s", "spec.warmup=1s")
-	if err := output.WriteDir(&atomicfile.Set{}, dir, one, nil, nil); err != nil {
+	if err := output.WriteRun(&atomicfile.Set{}, dir, one, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	read, err := output.ReadResults(output.Folder(dir, "many"))
@@ -689,5 +691,36 @@ func writeFile(t *testing.T, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The values by which the column of changes is sorted give the order of the list: increases from 0 come first.
+func TestChangesSortAsListed(t *testing.T) {
+	side := func(rates ...float64) *replicate.Replications {
+		var all []replicate.Estimate
+		for i, x := range rates {
+			all = append(all, values(fmt.Sprintf("retries{workload:w-%d}.rate", i), metric.Neither, x, x, x, x, x, x))
+		}
+		return sideOf(all...)
+	}
+	c := compare.Compare("base", side(1, 0, 2, 4, 0), "head", side(3, 0.001, 1, 5, 0))
+	sortValues := map[string]float64{}
+	last := math.Inf(1)
+	table := tables.Changes("changes", "", c.Changes)
+	for _, row := range table.Rows {
+		sortValues[row[0].Text] = row[3].Value
+		if size := math.Abs(row[3].Value); size > last {
+			t.Errorf("%s, of size %v, follows one of size %v", row[0].Text, size, last)
+		} else {
+			last = size
+		}
+	}
+	for name, want := range map[string]float64{"0": 2, "1": math.MaxFloat64, "2": -0.5, "3": 0.25, "4": 0} {
+		if got := sortValues["retries{workload:w-"+name+"}.rate"]; got != want {
+			t.Errorf("w-%s sorts by %v, want %v", name, got, want)
+		}
+	}
+	if text := rendersAs(t, page.Comparison(c)); !strings.Contains(text, `data-v="1.79769e+308"`) {
+		t.Error("the page has another value to sort by")
 	}
 }

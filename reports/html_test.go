@@ -60,7 +60,7 @@ func TestAPageSurvivesAnyText(t *testing.T) {
 	table := &tables.Table{Name: "t", Caption: evil, Columns: []tables.Column{{Title: evil, Left: true}, {Title: "b"}}, Rows: [][]tables.Cell{{c, c}, {c, c}}, First: 1, Missing: evil}
 	plot := &plots.Plot{Name: "p", Title: evil, Caption: evil, X: plots.Axis{Label: evil}, At: plots.Figures{0, 1},
 		Lines: []plots.Line{{Name: evil, Values: plots.Figures{1, math.NaN()}, Low: plots.Figures{0, math.NaN()}, High: plots.Figures{2, math.Inf(1)}}}}
-	text := rendersAs(t, page.Page{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &page.PageVerdict{Text: evil, Table: table},
+	text := rendersAs(t, page.Page{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &page.Verdict{Text: evil, Table: table},
 		Findings: []findings.Finding{{Group: evil, Subject: evil, Text: evil}}, Warnings: []string{evil}, Footer: evil,
 		Sections: []page.Section{{Name: "s", Title: evil, Note: evil, Parts: []page.Part{{Heading: evil, Table: table}, {Plot: plot}}}}})
 	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
@@ -127,7 +127,7 @@ func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 
 // Every statistic in the head of a column is explained, and nothing else is.
 func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
-	all := replicate.NewReplicator("story", 0, nil)
+	all := replicate.New("story", 0, nil)
 	for seed := range uint64(2) {
 		r := queuedStory()
 		r.Summary.Seed = seed
@@ -143,7 +143,7 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	explained := map[string]bool{}
-	for _, p := range []page.Page{page.OfRun(queuedStory()), page.OfReplications(several), page.OfComparison(c)} {
+	for _, p := range []page.Page{page.Run(queuedStory()), page.Replications(several), page.Comparison(c)} {
 		used := map[string]bool{}
 		for _, table := range p.Tables() {
 			for _, c := range table.Columns {
@@ -179,7 +179,7 @@ func TestVerdictOnSeveralRuns(t *testing.T) {
 	}{
 		{true, "Thresholds: all hold in every run"}, {true, "Thresholds: all hold in every run"}, {false, "Thresholds: 1 of 3 failed"},
 	} {
-		r.Thresholds = append(r.Thresholds, replicate.ReplicatedVerdict{Metric: "rejected", Expression: "rate == 0", Passed: c.passed, Values: stats.Values{0, 0}})
+		r.Thresholds = append(r.Thresholds, replicate.Verdict{Metric: "rejected", Expression: "rate == 0", Passed: c.passed, Values: stats.Values{0, 0}})
 		if got := page.ReplicationsVerdict(r).Text; got != c.want {
 			t.Errorf("%d thresholds: %q, want %q", len(r.Thresholds), got, c.want)
 		}

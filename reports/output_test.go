@@ -214,7 +214,7 @@ const storyLine = `{"id":1,"arrivalNs":1,"user":"u","verb":"get","workload":"mic
 func TestDirectoryHasEveryFile(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second time over the first
-		if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := output.WriteRun(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(storyFiles, below(t, filepath.Join(dir, "story"))); diff != "" {
@@ -231,7 +231,7 @@ func TestFilesOfAnEarlierRunGo(t *testing.T) {
 	earlier := judgedStory()
 	earlier.Summary.PriorityLevels[0].Name = "gone/x"
 	earlier.Summary.Workloads[0].Name = "mice"
-	if err := output.WriteDir(&atomicfile.Set{}, dir, earlier, nil, nil); err != nil {
+	if err := output.WriteRun(&atomicfile.Set{}, dir, earlier, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	dump := strings.Join(dumps.Kinds[1].Columns, ", ") + "\n"
@@ -245,7 +245,7 @@ func TestFilesOfAnEarlierRunGo(t *testing.T) {
 		".notes-0123456789abcdef": "",
 	}
 	place(t, folder, users)
-	if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := output.WriteRun(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := slices.Sorted(maps.Keys(users))
@@ -273,7 +273,7 @@ func TestFilesOfAUserStay(t *testing.T) {
 		if summary != "" {
 			place(t, filepath.Join(dir, "story"), map[string]string{"summary.json": summary})
 		}
-		if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := output.WriteRun(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range users {
@@ -299,7 +299,7 @@ func TestLogsThatStay(t *testing.T) {
 				inputs = []string{filepath.Join(dir, ".", "story", "..", "story", output.RequestsFile)}
 			}
 			for range 2 {
-				if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, inputs); err != nil {
+				if err := output.WriteRun(&atomicfile.Set{}, dir, judgedStory(), nil, inputs); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -315,7 +315,7 @@ func TestLogsThatStay(t *testing.T) {
 func TestRunAfterOneThatWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "story")
-	if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := output.WriteRun(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(folder, output.SummaryFile), filepath.Join(folder, ".summary.json.0123456789abcdef.apfsim-old")); err != nil {
@@ -329,7 +329,7 @@ func TestRunAfterOneThatWasKilled(t *testing.T) {
 	if _, err := output.ReadResults(folder); !errors.Is(err, output.ErrNoResults) {
 		t.Errorf("what is not complete reads as %v", err)
 	}
-	if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+	if err := output.WriteRun(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := slices.DeleteFunc(below(t, folder), func(name string) bool { return strings.HasPrefix(name, ".summary.json.") })
@@ -358,7 +358,7 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	for _, name := range []string{output.SummaryFile, output.ReportFile, "charts/wait.svg", "charts/seats.png"} {
 		dir := t.TempDir()
 		folder := filepath.Join(dir, "story")
-		if err := output.WriteDir(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
+		if err := output.WriteRun(&atomicfile.Set{}, dir, judgedStory(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		taken := filepath.Join(folder, filepath.FromSlash(name))
@@ -377,7 +377,7 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 		}
 		later := judgedStory()
 		later.Summary.Seed++
-		if err := output.WriteDir(&set, dir, later, nil, nil); err == nil || !strings.Contains(err.Error(), taken) {
+		if err := output.WriteRun(&set, dir, later, nil, nil); err == nil || !strings.Contains(err.Error(), taken) {
 			t.Errorf("error %v, want one that names %s", err, taken)
 		}
 		if err := set.Discard(); err != nil {
@@ -421,7 +421,7 @@ func TestAVerdictNeverReadsAsTheLimitItMisses(t *testing.T) {
 
 // Nor does that of several runs, or the limit of a change.
 func TestNorDoVerdictsOfSeveralRuns(t *testing.T) {
-	v := replicate.ReplicatedVerdict{Values: stats.Values{1e9, 1_000_000_001, 999_000_000}, Limit: 1e9, Unit: "ns", FailedSeeds: []uint64{4}}
+	v := replicate.Verdict{Values: stats.Values{1e9, 1_000_000_001, 999_000_000}, Limit: 1e9, Unit: "ns", FailedSeeds: []uint64{4}}
 	if got := tables.ReplicatedFound(&v); got != "999 ms to 1.000000001 s; fails with seed 4" {
 		t.Error(got)
 	}

@@ -32,7 +32,7 @@ import (
 // replicated simulates a scenario under so many seeds from a given one on.
 func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *replicate.Replications {
 	t.Helper()
-	all := replicate.NewReplicator(sc.Metadata.Name, 0, nil)
+	all := replicate.New(sc.Metadata.Name, 0, nil)
 	for i := range n {
 		own := *sc
 		own.Spec.Seed = seed + uint64(i)
@@ -82,7 +82,7 @@ func arrivals(seed uint64, counts map[string]int64) *collect.Replication {
 // Of 1, 2, 3, 4, 5 the mean is 3 and the standard deviation √2.5; Student's t for 4 degrees of
 // freedom is 2.7764 (Law and Kelton, table T.1), which makes 1.9632 to both sides.
 func TestIntervalOfKnownNumbers(t *testing.T) {
-	all := replicate.NewReplicator("x", 0, nil)
+	all := replicate.New("x", 0, nil)
 	for i := range uint64(5) {
 		all.Add(arrivals(i, map[string]int64{"a": 5 - int64(i), "b": 7}))
 	}
@@ -92,7 +92,7 @@ func TestIntervalOfKnownNumbers(t *testing.T) {
 		math.Abs(*e.Low-1.0368) > 1e-4 || !slices.Equal(e.Values, stats.Values{5, 4, 3, 2, 1}) {
 		t.Errorf("%+v: half %v", e, e.Half())
 	}
-	thrice := replicate.NewReplicator("x", 0, nil)
+	thrice := replicate.New("x", 0, nil)
 	for i := range uint64(3) { // the sum of three tenths is not quite 0.3
 		thrice.Add(arrivals(i, map[string]int64{"a": 1}))
 	}
@@ -106,7 +106,7 @@ func TestIntervalOfKnownNumbers(t *testing.T) {
 
 // The last digits of sums in another order are no spread.
 func TestRoundingIsNoSpread(t *testing.T) {
-	all := replicate.NewReplicator("x", 0, nil)
+	all := replicate.New("x", 0, nil)
 	for i, sum := range []float64{18.4e3, math.Nextafter(18.4e3, 1e9), math.Nextafter(18.4e3, 0)} {
 		all.Add(&collect.Replication{Summary: &result.Summary{Seed: uint64(i), DurationNs: 1e9,
 			Flows: []result.Flow{{Group: result.Group{Name: "s/f"}, PriorityLevel: "l", FlowSchema: "s", ServiceSeatSeconds: sum}}}})
@@ -118,7 +118,7 @@ func TestRoundingIsNoSpread(t *testing.T) {
 
 // What some runs lack is missing among the values, and every statistic has its place.
 func TestStatisticsThatSomeRunsLack(t *testing.T) {
-	all := replicate.NewReplicator("x", 0, nil)
+	all := replicate.New("x", 0, nil)
 	all.Add(arrivals(1, map[string]int64{"b": 1}))
 	all.Add(arrivals(2, map[string]int64{"a": 2, "b": 2, "c": 2}))
 	all.Add(arrivals(3, map[string]int64{"c": 4}))
@@ -184,7 +184,7 @@ func TestMergedPercentiles(t *testing.T) {
 		t.Errorf("%d percentiles, %d of which differ between the runs", merged, differ)
 	}
 	one := collect.ReplicationOf(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=1s"))
-	twice := replicate.NewReplicator("x", 0, nil)
+	twice := replicate.New("x", 0, nil)
 	twice.Add(one)
 	twice.Add(one)
 	for _, e := range twice.Replications().Statistics {
@@ -255,7 +255,7 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 		}
 		return &collect.Replication{Summary: s}
 	}
-	all := replicate.NewReplicator("x", 0, nil)
+	all := replicate.New("x", 0, nil)
 	all.Add(run(1, 9_000))
 	all.Add(run(2, 9_000))
 	if r := all.Replications(); r.FlowsLeftOut || len(r.Statistics) < 4*9_000 {
@@ -267,7 +267,7 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 		t.Errorf("not left out: %d statistics", len(r.Statistics))
 	}
 	// What is to be precise stays, and a flow may come late.
-	precise := replicate.NewReplicator("x", 0.5, []string{"service{flow:f/7}.seatSeconds", "service{flow:f/9500}.seatSeconds"})
+	precise := replicate.New("x", 0.5, []string{"service{flow:f/7}.seatSeconds", "service{flow:f/9500}.seatSeconds"})
 	for i := range uint64(5) {
 		precise.Add(run(i, 9_000+250*int(i)))
 	}
@@ -280,7 +280,7 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 
 func TestPrecision(t *testing.T) {
 	add := func(of string, values ...int64) (*replicate.Replicator, []bool) {
-		all := replicate.NewReplicator("x", 0.1, []string{of})
+		all := replicate.New("x", 0.1, []string{of})
 		var precise []bool
 		for i, v := range values {
 			all.Add(arrivals(uint64(i), map[string]int64{"a": v}))
@@ -310,14 +310,14 @@ func TestPrecision(t *testing.T) {
 	if _, precise := add("rejected{workload:a}.rate", 1, 2, 3, 4, 5); !precise[4] {
 		t.Errorf("always 0: %v", precise)
 	}
-	both := replicate.NewReplicator("x", 0.1, []string{"arrived{workload:a}", "arrived{workload:b}"})
+	both := replicate.New("x", 0.1, []string{"arrived{workload:a}", "arrived{workload:b}"})
 	for i := range uint64(5) {
 		both.Add(arrivals(i, map[string]int64{"a": 5 - int64(i), "b": 7}))
 	}
 	if ok, err := both.Precise(); ok || err != nil {
 		t.Errorf("one is precise and the other not: %v, %v", ok, err)
 	}
-	wrong := replicate.NewReplicator("x", 0.1, []string{"arrived{workload:d}"})
+	wrong := replicate.New("x", 0.1, []string{"arrived{workload:d}"})
 	wrong.Add(arrivals(1, map[string]int64{"a": 1}))
 	if _, err := wrong.Precise(); err == nil || !strings.Contains(err.Error(), `no workload "d"`) {
 		t.Errorf("a name that is nobody's: %v", err)
@@ -393,7 +393,7 @@ func TestTextOfReplications(t *testing.T) {
 			{Name: "utilisation{priorityLevel:l}.peak", Unit: "seats", Mean: 7, StdDev: of(1), Low: of(5), High: of(9), N: 2, Values: stats.Values{6, math.NaN(), 8}},
 			{Name: "fairness{priorityLevel:l}.jain", Mean: 0.75, StdDev: of(1e-9), Low: of(0.75 - 1e-9), High: of(0.75 + 1e-9), N: 3},
 		},
-		Thresholds: []replicate.ReplicatedVerdict{
+		Thresholds: []replicate.Verdict{
 			{Metric: "arrived{workload:a}", Expression: "count > 9", Limit: 9, Passed: true, Values: stats.Values{10, 10, 10}},
 			{Metric: "arrived{workload:a}", Expression: "count > 10", Limit: 10, FailedSeeds: []uint64{1}, Values: stats.Values{10, 11, 12}},
 		},

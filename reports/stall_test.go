@@ -41,11 +41,11 @@ func TestStallOfAWorkload(t *testing.T) {
 	text := "no request was dispatched for 13 s, from 12 s to 25 s, while requests waited; 2 stalls of 1 s or more took 72.5 % of the time. " +
 		"low had lent 1 of its 3 seats when the stall began: its limit was 2 until the adjustment at 20 s raised it to 4. " +
 		"It dispatched 1 request of other workloads during the stall."
-	if got := findings.Stalls(sum); len(got) != 1 || got[0].Subject != "mice" || got[0].Text != text || got[0].Mood != judge.Bad {
+	if got := findings.Stalls(sum); len(got) != 1 || got[0].Subject != "mice" || got[0].Text != text || got[0].Judgement != judge.Bad {
 		t.Errorf("%+v, want one about the mice: %s", got, text)
 	}
-	for _, f := range findings.OfRun(sum) {
-		if f.Mood == judge.Good && (f.Subject == "mice" || f.Subject == "low") {
+	for _, f := range findings.Run(sum) {
+		if f.Judgement == judge.Good && (f.Subject == "mice" || f.Subject == "low") {
 			t.Errorf("%s is praised beside a stall of 13 s: %s", f.Subject, f.Text)
 		}
 	}
@@ -121,7 +121,7 @@ func TestALimitOfNoSeats(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	want := "its limit was 0 seats from 15 s until 20 s (nominal 3), and no request could be dispatched; the limit was 0 for 6 s in all."
-	if got := findings.Stalls(sum); len(got) != 2 || got[1].Subject != "low" || got[1].Text != want || got[1].Mood != judge.Bad {
+	if got := findings.Stalls(sum); len(got) != 2 || got[1].Subject != "low" || got[1].Text != want || got[1].Judgement != judge.Bad {
 		t.Errorf("%+v, want one of the level: %s", got, want)
 	}
 }

@@ -34,8 +34,8 @@ import (
 // smallSweep is a grid of two by three points, two runs each.
 func smallSweep() *sweep.Sweep {
 	return &sweep.Sweep{SchemaVersion: result.SchemaVersion, Version: "v1", Scenario: "small", Set: []string{},
-		Inputs: []sweep.SweepInput{{Name: "small.yaml", SHA256: "00"}},
-		Parameters: []sweep.SweepParameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "16"}},
+		Inputs: []sweep.Input{{Name: "small.yaml", SHA256: "00"}},
+		Parameters: []sweep.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "16"}},
 			{Path: "level[a,b].handSize", Values: []string{"4", "6", "8"}}},
 		Seed: 5, Replications: 2, Charts: []string{"wait.max", "rejected.rate"}}
 }
@@ -53,11 +53,11 @@ func summaryOf(us int64) *result.Summary {
 func swept(t *testing.T, s *sweep.Sweep, waits ...int64) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := output.Begin(s, dir); err != nil {
+	if err := output.BeginSweep(s, dir); err != nil {
 		t.Fatal(err)
 	}
 	for run, us := range waits {
-		if err := output.WriteRun(s, dir, run, summaryOf(us)); err != nil {
+		if err := output.WriteSweepRun(s, dir, run, summaryOf(us)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,7 +89,7 @@ func TestTablesOfASweep(t *testing.T) {
 	// At the fourth point no run has waits, at the fifth one of two.
 	waits := []int64{1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6}
 	dir := swept(t, s, waits...)
-	if _, err := output.Finish(s, t.Context(), dir, nil); err != nil {
+	if _, err := output.FinishSweep(s, t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	table := func(name string) (rows [][]string) {
@@ -110,10 +110,10 @@ func TestTablesOfASweep(t *testing.T) {
 			results = append(results, append(s.Point(point), strconv.FormatUint(seed, 10), "wait.max", strconv.FormatInt(us*1000, 10), "ns"))
 		}
 	}
-	if diff := cmp.Diff(results, table(sweep.SweepResults)); diff != "" {
+	if diff := cmp.Diff(results, table(sweep.ResultsFile)); diff != "" {
 		t.Error(diff)
 	}
-	summary := table(sweep.SweepSummary)
+	summary := table(sweep.SummaryFile)
 	for i, point := range []int{0, 1, 2, 4, 5} { // of two values a and b
 		a, b := float64(waits[2*point])*1000, float64(waits[2*point+1])*1000
 		n, mean, sd := "2", (a+b)/2, math.Abs(a-b)/math.Sqrt2
@@ -139,7 +139,7 @@ func TestTablesOfASweep(t *testing.T) {
 func TestTextOfASweep(t *testing.T) {
 	s := smallSweep()
 	dir := swept(t, s, 1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6)
-	tables, err := output.Finish(s, t.Context(), dir, nil)
+	tables, err := output.FinishSweep(s, t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ rejected.rate
 func TestChartsOfASweep(t *testing.T) {
 	for dimensions := range 4 {
 		s := smallSweep()
-		s.Parameters = append(s.Parameters, sweep.SweepParameter{Path: "spec.c", Values: []string{"x", "y"}})
+		s.Parameters = append(s.Parameters, sweep.Parameter{Path: "spec.c", Values: []string{"x", "y"}})
 		runs := []int64{1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 		for i := range s.Parameters {
 			if i >= dimensions {
@@ -174,7 +174,7 @@ func TestChartsOfASweep(t *testing.T) {
 		}
 		s.Charts = append(s.Charts, "retries.count", "fairness{priorityLevel:none}.jain")
 		dir := swept(t, s, runs[:s.Runs()]...)
-		tables, err := output.Finish(s, t.Context(), dir, nil)
+		tables, err := output.FinishSweep(s, t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,10 +230,10 @@ func TestRunOfASweepReadsBack(t *testing.T) {
 		sum := summaryOf(rapid.Int64Range(0, 1e12).Draw(t, "wait"))
 		sum.Workloads = []result.Group{{Name: text.Draw(t, "workload"), Counts: result.Counts{Arrived: rapid.Int64Range(0, 1e15).Draw(t, "arrived")}}}
 		run := rapid.IntRange(0, s.Runs()-1).Draw(t, "run")
-		if err := output.WriteRun(s, dir, run, sum); err != nil {
+		if err := output.WriteSweepRun(s, dir, run, sum); err != nil {
 			t.Fatal(err)
 		}
-		got, err := output.ReadRun(s, dir, run)
+		got, err := output.ReadSweepRun(s, dir, run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,19 +256,19 @@ func TestInterruptedMergeGoesOn(t *testing.T) {
 	out := swept(t, s)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := output.Merge(s, ctx, []string{whole}, out, nil); !errors.Is(err, context.Canceled) {
+	if err := output.MergeShards(s, ctx, []string{whole}, out, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 	if _, err := os.Stat(filepath.Join(out, sweep.RunsFolder)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something has been merged: %v", err)
 	}
-	if _, err := output.Finish(s, ctx, whole, nil); !errors.Is(err, context.Canceled) {
+	if _, err := output.FinishSweep(s, ctx, whole, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v of the tables, want that of the context", err)
 	}
-	if _, err := os.Stat(filepath.Join(whole, sweep.SweepResults)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(whole, sweep.ResultsFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there are tables: %v", err)
 	}
-	if err := output.Merge(s, t.Context(), []string{whole}, out, nil); err != nil {
+	if err := output.MergeShards(s, t.Context(), []string{whole}, out, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(filesOf(os.DirFS(whole)), filesOf(os.DirFS(out))); diff != "" {
@@ -281,7 +281,7 @@ func TestPartsThatDifferAreRefused(t *testing.T) {
 	s := smallSweep()
 	a, b := swept(t, s, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), swept(t, s, 1, 9)
 	want := "spec.workload[mice].clients=1, level[a,b].handSize=4, seed 6: is not the same in " + a + " and in " + b
-	if _, err := output.ReadParts([]string{a, b}, nil); err == nil || err.Error() != want {
+	if _, err := output.ReadShards([]string{a, b}, nil); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -289,7 +289,7 @@ func TestPartsThatDifferAreRefused(t *testing.T) {
 // Ten runs that are missing are told by name, and how many there are in all.
 func TestMissingRunsAreTold(t *testing.T) {
 	s := smallSweep()
-	_, err := output.ReadParts([]string{swept(t, s, 1)}, nil)
+	_, err := output.ReadShards([]string{swept(t, s, 1)}, nil)
 	if err == nil || strings.Count(err.Error(), "is in none of the folders") != 10 || !strings.Contains(err.Error(), "11 of 12 runs missing") {
 		t.Error(err)
 	}
@@ -297,10 +297,10 @@ func TestMissingRunsAreTold(t *testing.T) {
 
 // The files of ten points, from 1 to 10, have numbers of two digits, and so an order.
 func TestFilesOfRunsAreInOrder(t *testing.T) {
-	s := &sweep.Sweep{Parameters: []sweep.SweepParameter{{Path: "spec.duration", Values: strings.Fields("1s 2s 3s 4s 5s 6s 7s 8s 9s 10s")}}, Replications: 1}
+	s := &sweep.Sweep{Parameters: []sweep.Parameter{{Path: "spec.duration", Values: strings.Fields("1s 2s 3s 4s 5s 6s 7s 8s 9s 10s")}}, Replications: 1}
 	var names []string
 	for run := range s.Runs() {
-		names = append(names, output.RunFile(s, run))
+		names = append(names, output.SweepRunFile(s, run))
 	}
 	if !slices.IsSorted(names) || names[9] != filepath.Join(sweep.RunsFolder, "point-10-seed-0.csv") {
 		t.Errorf("%q", names)
@@ -327,7 +327,7 @@ func filesOf(dir fs.FS) map[string]string {
 func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 	s := smallSweep()
 	dir := swept(t, s, 1, 2)
-	path := filepath.Join(dir, output.RunFile(s, 1))
+	path := filepath.Join(dir, output.SweepRunFile(s, 1))
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +353,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := output.ReadRun(s, dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		if _, err := output.ReadSweepRun(s, dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}
@@ -369,11 +369,11 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(spoilt+"1,4,6,sha256,"+output.SumOfText([]byte(spoilt))+",\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := output.ReadRun(s, dir, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := output.ReadSweepRun(s, dir, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	manifest := filepath.Join(dir, sweep.SweepFile)
+	manifest := filepath.Join(dir, sweep.File)
 	text, err := os.ReadFile(manifest)
 	if err != nil {
 		t.Fatal(err)
@@ -425,14 +425,14 @@ func TestDifferencesOfSweeps(t *testing.T) {
 		dir := swept(t, smallSweep())
 		s := smallSweep()
 		change(s)
-		if err := output.Begin(s, dir); !errors.Is(err, sweep.ErrOtherSweep) || !strings.Contains(err.Error(), want) {
+		if err := output.BeginSweep(s, dir); !errors.Is(err, sweep.ErrDifferentSweep) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %s; error: %v", want, err)
 		}
 	}
 	dir := swept(t, smallSweep())
 	s := smallSweep()
 	s.Charts = []string{"wait.max"}
-	if err := output.Begin(s, dir); err != nil {
+	if err := output.BeginSweep(s, dir); err != nil {
 		t.Error(err)
 	}
 	if there, err := output.ReadSweep(dir); err != nil || !cmp.Equal(s, there) {

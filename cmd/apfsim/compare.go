@@ -236,7 +236,7 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if err := output.WriteFormat(c, out, flags.format, flags.all, textOptions(out, flags.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := output.WriteComparisonAs(c, out, flags.format, flags.all, textOptions(out, flags.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
 	if !c.Passed {

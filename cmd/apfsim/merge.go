@@ -30,7 +30,7 @@ several of them and not the same.`,
 			}
 			steps := newSteps(cmd.ErrOrStderr(), quiet)
 			defer steps.clear()
-			s, err := output.ReadParts(args, steps.of("runs checked"))
+			s, err := output.ReadShards(args, steps.of("runs checked"))
 			if err != nil {
 				return invalid(err)
 			}
@@ -40,9 +40,9 @@ several of them and not the same.`,
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			var t *sweep.SweepTables
-			err = output.Merge(s, ctx, args, out, steps.of("runs merged"))
+			err = output.MergeShards(s, ctx, args, out, steps.of("runs merged"))
 			if err == nil {
-				t, err = output.Finish(s, ctx, out, steps.of("runs tabulated"))
+				t, err = output.FinishSweep(s, ctx, out, steps.of("runs tabulated"))
 			}
 			steps.clear()
 			switch {

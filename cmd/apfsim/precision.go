@@ -49,7 +49,7 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 		return fmt.Errorf("--precision: %q: want a share of the mean between 0 and 100 %%, as 2%%", p.share)
 	}
 	p.Wanted = wanted
-	switch least := replicate.LeastForPrecision; {
+	switch least := replicate.MinPrecisionRuns; {
 	case cmd.Flags().Changed("replications") && flags.replications < least:
 		return fmt.Errorf("--replications: %d: want at least %d with --precision", flags.replications, least)
 	case flags.requests || len(flags.dumpAt) > 0:

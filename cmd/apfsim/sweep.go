@@ -146,7 +146,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: shard %s is in %s: %d of %d runs; 'apfsim merge' puts the shards together\n", flags.shard, flags.out, part.Runs(s), s.Runs())
 		return nil
 	}
-	tables, err := output.Finish(s, ctx, flags.out, steps.of("runs tabulated"))
+	tables, err := output.FinishSweep(s, ctx, flags.out, steps.of("runs tabulated"))
 	steps.clear()
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -167,8 +167,8 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 	if f.replications > 0 {
 		s.Replications = f.replications
 	}
-	if s.Replications > sweep.MostSweepRuns/s.Points() {
-		return fmt.Errorf("--replications: %d: at each point, that makes more than %d runs; want fewer", s.Replications, sweep.MostSweepRuns)
+	if s.Replications > sweep.MaxRuns/s.Points() {
+		return fmt.Errorf("--replications: %d: at each point, that makes more than %d runs; want fewer", s.Replications, sweep.MaxRuns)
 	}
 	return s.SetCharts(f.charts, g.Points)
 }
@@ -179,8 +179,8 @@ func begin(s *sweep.Sweep, dir string) error {
 	if err := makeFolder(&made, "--out: ", dir); err != nil {
 		return err
 	}
-	err := output.Begin(s, dir)
-	if errors.Is(err, sweep.ErrOtherSweep) {
+	err := output.BeginSweep(s, dir)
+	if errors.Is(err, sweep.ErrDifferentSweep) {
 		err = invalid(fmt.Errorf("--out: %w", err))
 	}
 	return err

@@ -12,9 +12,9 @@ import (
 // CompareFormats are the formats in which Comparison.Write can write.
 var CompareFormats = []string{"text", "markdown", "json", "csv"}
 
-// WriteFormat writes the comparison in one of CompareFormats; all says whether to list what has
+// WriteComparisonAs writes the comparison in one of CompareFormats; all says whether to list what has
 // not changed, too, which json and csv always do.
-func WriteFormat(c *compare.Comparison, w io.Writer, as string, all bool, options format.TextOptions) error {
+func WriteComparisonAs(c *compare.Comparison, w io.Writer, as string, all bool, options format.TextOptions) error {
 	switch as {
 	case "text":
 		return text.WriteComparison(w, c, all, options)

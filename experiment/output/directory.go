@@ -38,12 +38,12 @@ const (
 // Folder returns where the results of the scenario called name go below dir.
 func Folder(dir, name string) string { return filepath.Join(dir, files.Name(name)) }
 
-// WriteDir commits a set of files of a run, such as its request log, together with its summary,
+// WriteRun commits a set of files of a run, such as its request log, together with its summary,
 // series, charts and report, and its dumps unless they are nil. These go below dir, to the folder
 // named after the scenario, from which the files of an earlier run are removed at the same time but
 // for those that are among inputs: what the command's runs read. Either all of this is done or, with an error
 // that says why, none.
-func WriteDir(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Recorder, inputs []string) error {
+func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Recorder, inputs []string) error {
 	var files files.List
 	if dumps != nil {
 		files = dumps.Files
@@ -63,7 +63,7 @@ func WriteDir(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Re
 func WriteReplications(dir string, r *replicate.Replications, inputs []string) error {
 	var files files.List
 	files.Add(ReplicationsTable, func(w io.Writer) error { return csvfile.WriteReplications(w, r) })
-	files.Add(ReportFile, func(w io.Writer) error { return page.Write(w, page.OfReplications(r)) })
+	files.Add(ReportFile, func(w io.Writer) error { return page.Write(w, page.Replications(r)) })
 	files.Add(ReplicationsFile, func(w io.Writer) error { return format.WriteJSON(w, r) })
 	var set atomicfile.Set
 	return errors.Join(replaceFiles(&set, dir, r.Name, files, inputs), set.Discard())
@@ -73,7 +73,7 @@ func WriteReplications(dir string, r *replicate.Replications, inputs []string) e
 func WriteComparison(dir string, c *compare.Comparison) error {
 	var list files.List
 	list.Add(ComparisonTable, func(w io.Writer) error { return csvfile.WriteComparison(w, c) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.OfComparison(c)) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.Comparison(c)) })
 	list.Add(ComparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
 	return files.Write(dir, list)
 }

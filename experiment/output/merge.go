@@ -17,10 +17,10 @@ import (
 	"apfsim/reports/sweep"
 )
 
-// ReadParts returns the sweep whose runs are spread over several folders. The error says which
+// ReadShards returns the sweep whose runs are spread over several folders. The error says which
 // of them are not of one sweep, which runs are in none of them, and which are in several and
 // not the same.
-func ReadParts(dirs []string, progress format.Progress) (*sweep.Sweep, error) {
+func ReadShards(dirs []string, progress format.Progress) (*sweep.Sweep, error) {
 	s, err := sameSweep(dirs)
 	if err != nil {
 		return nil, err
@@ -28,9 +28,9 @@ func ReadParts(dirs []string, progress format.Progress) (*sweep.Sweep, error) {
 	return s, checkParts(s, dirs, progress)
 }
 
-// Merge puts the runs that are spread over several folders together in the folder out, where
+// MergeShards puts the runs that are spread over several folders together in the folder out, where
 // the sweep has begun: the same files as if all had been run there.
-func Merge(s *sweep.Sweep, ctx context.Context, dirs []string, out string, progress format.Progress) error {
+func MergeShards(s *sweep.Sweep, ctx context.Context, dirs []string, out string, progress format.Progress) error {
 	for run := range s.Runs() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -40,7 +40,7 @@ func Merge(s *sweep.Sweep, ctx context.Context, dirs []string, out string, progr
 		if err != nil {
 			return err
 		}
-		if err := files.Write(out, files.List{Files: []files.File{{Name: RunFile(s, run), Data: text}}}); err != nil {
+		if err := files.Write(out, files.List{Files: []files.File{{Name: SweepRunFile(s, run), Data: text}}}); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ const mostPartsTold = 10
 func find(s *sweep.Sweep, dirs []string, run int) (text []byte, err error) {
 	var dir string // that it is from
 	for _, d := range dirs {
-		path := filepath.Join(d, RunFile(s, run))
+		path := filepath.Join(d, SweepRunFile(s, run))
 		own, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

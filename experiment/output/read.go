@@ -47,7 +47,7 @@ func ReadResults(folder string) (*replicate.Replications, error) {
 	if err := decodeResults(text, &s, &s.SchemaVersion); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	all := replicate.NewReplicator(s.Name, 0, nil)
+	all := replicate.New(s.Name, 0, nil)
 	all.Add(&collect.Replication{Summary: &s})
 	r := all.Replications()
 	if err := checkReplications(r); err != nil {

@@ -31,7 +31,7 @@ import (
 // ReadSweep reads what the sweep in a folder consists of. The error is fs.ErrNotExist if
 // there is none.
 func ReadSweep(dir string) (*sweep.Sweep, error) {
-	path := filepath.Join(dir, sweep.SweepFile)
+	path := filepath.Join(dir, sweep.File)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -51,13 +51,13 @@ func CheckSweep(s *sweep.Sweep) error {
 	points := 1
 	for i := range s.Parameters {
 		n := len(s.Parameters[i].Values)
-		if n == 0 || n > sweep.MostSweepRuns/points {
-			return fmt.Errorf("parameters[%d].values: there are %d; want at least one, and %d points at most", i, n, sweep.MostSweepRuns)
+		if n == 0 || n > sweep.MaxRuns/points {
+			return fmt.Errorf("parameters[%d].values: there are %d; want at least one, and %d points at most", i, n, sweep.MaxRuns)
 		}
 		points *= n
 	}
-	if s.Replications < 1 || s.Replications > sweep.MostSweepRuns/points {
-		return fmt.Errorf("replications: %d: want from 1 to %d, for %d %s", s.Replications, sweep.MostSweepRuns/points, points, format.Plural(points, "point"))
+	if s.Replications < 1 || s.Replications > sweep.MaxRuns/points {
+		return fmt.Errorf("replications: %d: want from 1 to %d, for %d %s", s.Replications, sweep.MaxRuns/points, points, format.Plural(points, "point"))
 	}
 	for i, name := range s.Charts {
 		if _, err := metric.ParseName(name); err != nil {
@@ -67,9 +67,9 @@ func CheckSweep(s *sweep.Sweep) error {
 	return nil
 }
 
-// Begin makes dir the folder of the sweep, unless it is that of another one. One that was
+// BeginSweep makes dir the folder of the sweep, unless it is that of another one. One that was
 // interrupted goes on; what it shows may be chosen anew.
-func Begin(s *sweep.Sweep, dir string) error {
+func BeginSweep(s *sweep.Sweep, dir string) error {
 	there, err := ReadSweep(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -78,7 +78,7 @@ func Begin(s *sweep.Sweep, dir string) error {
 	default:
 		if different := s.Differences(there, dir); len(different) > 0 {
 			return fmt.Errorf("%s: %w: want the arguments that it was begun with, or another folder\n%s",
-				dir, sweep.ErrOtherSweep, strings.Join(different, "\n"))
+				dir, sweep.ErrDifferentSweep, strings.Join(different, "\n"))
 		}
 		if slices.Equal(s.Charts, there.Charts) {
 			return nil
@@ -88,12 +88,12 @@ func Begin(s *sweep.Sweep, dir string) error {
 		}
 	}
 	var list files.List
-	list.Add(sweep.SweepFile, func(w io.Writer) error { return format.WriteJSON(w, s) })
+	list.Add(sweep.File, func(w io.Writer) error { return format.WriteJSON(w, s) })
 	return files.Write(dir, list)
 }
 
-// RunFile returns the name of a run's file.
-func RunFile(s *sweep.Sweep, run int) string {
+// SweepRunFile returns the name of a run's file.
+func SweepRunFile(s *sweep.Sweep, run int) string {
 	point, seed := s.PointOf(run)
 	return filepath.Join(sweep.RunsFolder, fmt.Sprintf("point-%0*d-seed-%d.csv", len(strconv.Itoa(s.Points())), point+1, seed))
 }
@@ -112,10 +112,10 @@ func SumOfText(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// WriteRun keeps the statistics of a run that is over, whole or not at all.
-func WriteRun(s *sweep.Sweep, dir string, run int, summary *result.Summary) error {
+// WriteSweepRun keeps the statistics of a run that is over, whole or not at all.
+func WriteSweepRun(s *sweep.Sweep, dir string, run int, summary *result.Summary) error {
 	var list files.List
-	list.Add(RunFile(s, run), func(w io.Writer) error {
+	list.Add(SweepRunFile(s, run), func(w io.Writer) error {
 		var text bytes.Buffer
 		out := csv.NewWriter(&text)
 		out.Write(columns(s))
@@ -132,9 +132,9 @@ func WriteRun(s *sweep.Sweep, dir string, run int, summary *result.Summary) erro
 	return files.Write(dir, list)
 }
 
-// ReadRun returns the statistics of a run that is over. The error is fs.ErrNotExist if it is not.
-func ReadRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, error) {
-	path := filepath.Join(dir, RunFile(s, run))
+// ReadSweepRun returns the statistics of a run that is over. The error is fs.ErrNotExist if it is not.
+func ReadSweepRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, error) {
+	path := filepath.Join(dir, SweepRunFile(s, run))
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -187,18 +187,18 @@ func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, err
 	return all, nil
 }
 
-// Finish writes the tables and charts of a sweep whose runs are all in dir: results.csv, a
+// FinishSweep writes the tables and charts of a sweep whose runs are all in dir: results.csv, a
 // row for each run and statistic; summary.csv, a row for each point and statistic, with the
 // 95 % interval of the mean; and a chart of each statistic that is shown. All of them are
 // written, or none.
-func Finish(s *sweep.Sweep, ctx context.Context, dir string, progress format.Progress) (*sweep.SweepTables, error) {
+func FinishSweep(s *sweep.Sweep, ctx context.Context, dir string, progress format.Progress) (*sweep.SweepTables, error) {
 	var set atomicfile.Set
 	defer set.Discard()
-	results, err := files.Create(&set, filepath.Join(dir, sweep.SweepResults))
+	results, err := files.Create(&set, filepath.Join(dir, sweep.ResultsFile))
 	if err != nil {
 		return nil, err
 	}
-	summary, err := files.Create(&set, filepath.Join(dir, sweep.SweepSummary))
+	summary, err := files.Create(&set, filepath.Join(dir, sweep.SummaryFile))
 	if err != nil {
 		return nil, err
 	}
@@ -224,14 +224,14 @@ func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summa
 	results.Write(columns(t.Sweep))
 	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
 	for point := range t.Points() {
-		of := replicate.NewReplicator(t.Scenario, 0, nil)
+		of := replicate.New(t.Scenario, 0, nil)
 		for k := range t.Replications {
 			run := point*t.Replications + k
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			progress.Tell(run, t.Runs())
-			all, err := ReadRun(t.Sweep, dir, run)
+			all, err := ReadSweepRun(t.Sweep, dir, run)
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func SweepWarnings(t *sweep.SweepTables) (all []string) {
 }
 
 // lineChart draws the means over a parameter, with their intervals.
-func lineChart(of *sweep.ShownStatistic, over *sweep.SweepParameter) *Chart {
+func lineChart(of *sweep.ShownStatistic, over *sweep.Parameter) *Chart {
 	scale, unit := of.Scale()
 	p := newPlot(format.Shorten(format.Printable(over.Path), 80), "")
 	at, logarithmic := over.Places()
@@ -131,10 +131,10 @@ func (all intervals) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // heatMap draws the means over two parameters, the first upward.
-func heatMap(of *sweep.ShownStatistic, up, right *sweep.SweepParameter) *Chart {
+func heatMap(of *sweep.ShownStatistic, up, right *sweep.Parameter) *Chart {
 	scale, unit := of.Scale()
 	p := newPlot(format.Shorten(format.Printable(right.Path), 80), format.Shorten(format.Printable(up.Path), 60))
-	marks := func(of *sweep.SweepParameter) (t ticks) {
+	marks := func(of *sweep.Parameter) (t ticks) {
 		for i := range of.Values {
 			t = append(t, plot.Tick{Value: float64(i), Label: of.Label(i)})
 		}

@@ -71,18 +71,18 @@ type Side struct {
 
 // Change is what becomes of one statistic.
 type Change struct {
-	Name       string        `json:"name"`
-	Unit       string        `json:"unit"`
-	Better     metric.Better `json:"better"`
-	Base       float64       `json:"base"` // mean of the runs, and so is Head
-	Head       float64       `json:"head"`
-	Difference float64       `json:"difference"` // head − base
-	Low        *float64      `json:"low"`        // the interval of confidence of the difference; null of too few runs
-	High       *float64      `json:"high"`
-	Relative   *float64      `json:"relative"` // difference / base; null when base is 0
-	P          *float64      `json:"p"`        // of the test that nothing changes; null without an interval
-	Outcome    Outcome       `json:"outcome"`
-	Mood       judge.Mood    `json:"mood"` // good or bad, when it has changed and that is known
+	Name       string          `json:"name"`
+	Unit       string          `json:"unit"`
+	Better     metric.Better   `json:"better"`
+	Base       float64         `json:"base"` // mean of the runs, and so is Head
+	Head       float64         `json:"head"`
+	Difference float64         `json:"difference"` // head − base
+	Low        *float64        `json:"low"`        // the interval of confidence of the difference; null of too few runs
+	High       *float64        `json:"high"`
+	Relative   *float64        `json:"relative"` // difference / base; null when base is 0
+	P          *float64        `json:"p"`        // of the test that nothing changes; null without an interval
+	Outcome    Outcome         `json:"outcome"`
+	Judgement  judge.Judgement `json:"mood"` // good or bad, when it has changed and that is known
 
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
@@ -195,7 +195,7 @@ func changeOf(b, h *replicate.Estimate, paired bool) Change {
 	d := stats.DifferenceOf(b.Values, h.Values, 1, paired)
 	c.Difference, c.Low, c.High, c.P = d.Mean, d.Low, d.High, d.P
 	if paired {
-		switch x, y := stats.InBoth(b.Values, h.Values); {
+		switch x, y := stats.CommonRuns(b.Values, h.Values); {
 		case len(x) == 0:
 			c.Difference = c.Head - c.Base
 		case len(x) < len(b.Values): // the means have to be of the runs that the difference is of
@@ -242,9 +242,9 @@ func (c *Comparison) decide() {
 		switch {
 		case ch.Better == metric.Neither:
 		case (ch.Difference < 0) == (ch.Better == metric.Lower):
-			ch.Mood = judge.Good
+			ch.Judgement = judge.Good
 		default:
-			ch.Mood = judge.Bad
+			ch.Judgement = judge.Bad
 		}
 	}
 	counts := map[Outcome]int{}
@@ -360,7 +360,7 @@ func (c *Change) valuesKey(scale float64) string {
 
 // greatest returns the greatest size of a value.
 func (c *Change) greatest() float64 {
-	return stats.SizeOf(slices.Concat(c.BaseEstimate.Present(), c.HeadEstimate.Present(), stats.Values{0}))
+	return stats.MaxAbs(slices.Concat(c.BaseEstimate.Present(), c.HeadEstimate.Present(), stats.Values{0}))
 }
 
 func (c *Change) RelativeSize() float64 {
@@ -461,7 +461,7 @@ func (c *Comparison) Judge(limits []Limit) error {
 	}
 	for _, l := range limits {
 		i, err := statistics.Find(all, l.Name)
-		if replicate.IsOfFlow(l.Name) && c.flowsLeftOut() {
+		if replicate.NamesFlow(l.Name) && c.flowsLeftOut() {
 			return fmt.Errorf("%s: there are too many flows to compare each over so many runs; want fewer replications, or a statistic of a group of them", l.Name)
 		}
 		if err != nil && !errors.Is(err, result.ErrNoSamples) {

@@ -14,9 +14,9 @@ import (
 // SideNames are what the two sides of a comparison are called, in their order.
 var SideNames = [2]string{"base", "head"}
 
-// OfComparison say in plain language what the change means for each workload and each
+// Comparison say in plain language what the change means for each workload and each
 // priority level, and for which flows.
-func OfComparison(c *compare.Comparison) []Finding {
+func Comparison(c *compare.Comparison) []Finding {
 	if len(c.Only) > 0 {
 		return nil // what they would say has not been tested
 	}
@@ -49,8 +49,8 @@ func OfComparison(c *compare.Comparison) []Finding {
 					f.Text += "; "
 				}
 				f.Text += text
-				if ch != nil && (ch.Mood == judge.Bad || ch.Mood == judge.Good && f.Mood != judge.Bad) {
-					f.Mood = ch.Mood
+				if ch != nil && (ch.Judgement == judge.Bad || ch.Judgement == judge.Good && f.Judgement != judge.Bad) {
+					f.Judgement = ch.Judgement
 				}
 			}
 			it, itsRequests := "", "" // the group, or after the seats of a level
@@ -118,7 +118,7 @@ func flowChanges(c *compare.Comparison) []Finding {
 	var all []Finding
 	for _, of := range []struct {
 		statistic metric.Name
-		mood      judge.Mood
+		mood      judge.Judgement
 		text      string
 	}{
 		{rejectedRate, judge.Bad, "had a greater share of requests rejected."}, {waitP99, judge.Bad, "waited longer at p99."},
@@ -127,7 +127,7 @@ func flowChanges(c *compare.Comparison) []Finding {
 		var flows []string
 		for i := range c.Changes {
 			ch := &c.Changes[i]
-			if ch.PriorityLevel == "" || ch.Mood != of.mood {
+			if ch.PriorityLevel == "" || ch.Judgement != of.mood {
 				continue
 			}
 			if id := &ch.ID; id.Metric == of.statistic.Metric && id.Stat == of.statistic.Stat && id.Percentile == of.statistic.Percentile && id.Tag("reason") == "" {
@@ -135,7 +135,7 @@ func flowChanges(c *compare.Comparison) []Finding {
 			}
 		}
 		if len(flows) > 0 {
-			all = append(all, Finding{Group: "Flows, those that changed most first", Mood: of.mood, Subject: format.Listed(flows, 3, flows[0]), Text: of.text})
+			all = append(all, Finding{Group: "Flows, those that changed most first", Judgement: of.mood, Subject: format.Listed(flows, 3, flows[0]), Text: of.text})
 		}
 	}
 	return all

@@ -7,8 +7,8 @@ import (
 
 // Finding says in plain language how somebody fared.
 type Finding struct {
-	Group   string // heading of the findings that follow one another with the same Group
-	Mood    judge.Mood
-	Subject string // a workload's, a priority level's, a flow's name
-	Text    string // of which the subject is the beginning
+	Group     string // heading of the findings that follow one another with the same Group
+	Judgement judge.Judgement
+	Subject   string // a workload's, a priority level's, a flow's name
+	Text      string // of which the subject is the beginning
 }

@@ -12,9 +12,9 @@ import (
 	"apfsim/sim/metric"
 )
 
-// OfReplications says of each workload and each priority level what the figures are, with the verdict of
+// Replications says of each workload and each priority level what the figures are, with the verdict of
 // the table of judgements, and how precise the statistics are that were to be precise.
-func OfReplications(r *replicate.Replications, byName map[string]*replicate.Estimate) []Finding {
+func Replications(r *replicate.Replications, byName map[string]*replicate.Estimate) []Finding {
 	var all []Finding
 	for i := range tables.EstimateTables {
 		g := &tables.EstimateTables[i]
@@ -51,7 +51,7 @@ func OfReplications(r *replicate.Replications, byName map[string]*replicate.Esti
 				parts = append(parts, tables.EstimateText(waiting)+" still queued at the end")
 			}
 			parts = append(parts, estimateRejected(rejected))
-			all = append(all, Finding{Group: g.Title, Mood: f.Judge(), Subject: name, Text: strings.Join(parts, "; ") + "."})
+			all = append(all, Finding{Group: g.Title, Judgement: f.Judge(), Subject: name, Text: strings.Join(parts, "; ") + "."})
 		})
 	}
 	if r.Precision == nil {
@@ -60,7 +60,7 @@ func OfReplications(r *replicate.Replications, byName map[string]*replicate.Esti
 	title := tables.PrecisionTitle(r)
 	for i := range r.Precision.Statistics {
 		s := &r.Precision.Statistics[i]
-		f := Finding{Group: title, Mood: judge.Bad, Subject: s.Name, Text: "has no samples."}
+		f := Finding{Group: title, Judgement: judge.Bad, Subject: s.Name, Text: "has no samples."}
 		if e := byName[s.Name]; e != nil {
 			f.Text = "is " + tables.EstimateText(tables.OfMean(e))
 			if s.Reached != nil {
@@ -69,7 +69,7 @@ func OfReplications(r *replicate.Replications, byName map[string]*replicate.Esti
 			f.Text += "."
 		}
 		if s.Reached != nil && *s.Reached <= r.Precision.Wanted {
-			f.Mood = judge.Good
+			f.Judgement = judge.Good
 		}
 		all = append(all, f)
 	}

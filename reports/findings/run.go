@@ -12,17 +12,17 @@ import (
 	"apfsim/reports/result"
 )
 
-// OfRun says of the stalls, each workload, each priority level and the underserved flows what
+// Run says of the stalls, each workload, each priority level and the underserved flows what
 // the figures are, in fixed templates, and marks it with the verdict of the table of judgements.
-func OfRun(s *result.Summary) []Finding {
+func Run(s *result.Summary) []Finding {
 	all := Stalls(s)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
-		all = append(all, Finding{Group: "Workloads", Mood: judge.OfGroup(g), Subject: g.Name, Text: RequestsText(g)})
+		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: RequestsText(g)})
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; !l.Idle() {
-			all = append(all, Finding{Group: "Priority levels", Mood: judge.OfLevel(l), Subject: l.Name, Text: LevelText(l)})
+			all = append(all, Finding{Group: "Priority levels", Judgement: judge.Level(l), Subject: l.Name, Text: LevelText(l)})
 		}
 	}
 	return append(all, FlowFindings(s)...)
@@ -36,12 +36,12 @@ func Stalls(s *result.Summary) []Finding {
 	for i := range s.Workloads {
 		if g := &s.Workloads[i]; judge.Stalled(g) {
 			f := judge.Figures(g)
-			all = append(all, Finding{Group: group, Mood: f.Judge(), Subject: g.Name, Text: StallText(g.Stall)})
+			all = append(all, Finding{Group: group, Judgement: f.Judge(), Subject: g.Name, Text: StallText(g.Stall)})
 		}
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; l.Arrived > 0 && l.NoSeats != nil {
-			all = append(all, Finding{Group: group, Mood: judge.OfLevel(l), Subject: l.Name, Text: noSeatsText(l)})
+			all = append(all, Finding{Group: group, Judgement: judge.Level(l), Subject: l.Name, Text: noSeatsText(l)})
 		}
 	}
 	return all
@@ -169,7 +169,7 @@ func fairnessText(l *result.Level) string {
 	}
 	text := fmt.Sprintf(" Jain’s index %.3f over %s flows", f.Jain, format.Quantity(int64(f.Flows)))
 	if f.LeastRatio < judge.UnderservedRatio {
-		text += fmt.Sprintf("; least service %s of the fair share", judge.OfShare(f.LeastRatio))
+		text += fmt.Sprintf("; least service %s of the fair share", judge.ShareText(f.LeastRatio))
 	} else {
 		least := math.Floor(min(f.LeastRatio, 1)*1000) / 10 // at least what is said
 		text += fmt.Sprintf("; every flow was served at least %s %% of its fair share", format.Digits(least))
@@ -180,13 +180,13 @@ func fairnessText(l *result.Level) string {
 	return text + "."
 }
 
-// HurtNamed is how many of the underserved flows have a finding each.
-const HurtNamed = 8
+// mostUnderserved is how many of the underserved flows have a finding each.
+const mostUnderserved = 8
 
 // FlowFindings are about the underserved flows, and the over-demanding ones that were not.
 func FlowFindings(s *result.Summary) []Finding {
 	var hurt []*result.Flow
-	for _, f := range judge.Worst(s, len(s.Flows)) {
+	for _, f := range judge.WorstFlows(s, len(s.Flows)) {
 		if judge.Underserved(f) {
 			hurt = append(hurt, f)
 		}
@@ -197,11 +197,11 @@ func FlowFindings(s *result.Summary) []Finding {
 	})
 	const group = "Underserved flows"
 	var all []Finding
-	for _, f := range hurt[:min(len(hurt), HurtNamed)] {
-		all = append(all, Finding{Group: group, Mood: judge.Bad, Subject: f.Name, Text: flowText(f) + reason(s, f)})
+	for _, f := range hurt[:min(len(hurt), mostUnderserved)] {
+		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: f.Name, Text: flowText(f) + reason(s, f)})
 	}
-	if more := len(hurt) - HurtNamed; more > 0 {
-		all = append(all, Finding{Group: group, Mood: judge.Bad, Subject: format.Counted(more, "more flow"), Text: "see the table of flows, which lists underserved flows first."})
+	if more := len(hurt) - mostUnderserved; more > 0 {
+		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: format.Counted(more, "more flow"), Text: "see the table of flows, which lists underserved flows first."})
 	}
 	for i := range s.PriorityLevels {
 		level := s.PriorityLevels[i].Name
@@ -221,7 +221,7 @@ func FlowFindings(s *result.Summary) []Finding {
 func flowText(f *result.Flow) string {
 	text := ""
 	if f.Ratio != nil {
-		text = fmt.Sprintf("service %s of its fair share of %s", judge.OfShare(*f.Ratio), f.PriorityLevel)
+		text = fmt.Sprintf("service %s of its fair share of %s", judge.ShareText(*f.Ratio), f.PriorityLevel)
 		if judge.OverDemanding(f) && f.FairShareSeatSeconds > 0 {
 			text += fmt.Sprintf(" (demand %s times the share)", format.Digits(f.DemandSeatSeconds/f.FairShareSeatSeconds))
 		}
@@ -241,7 +241,7 @@ func greedyText(flows []*result.Flow) string {
 		all.Rejected, all.Arrived = all.Rejected+f.Rejected, all.Arrived+f.Arrived
 	}
 	return fmt.Sprintf("demand %s times the fair share of %s, service %s of the fair share; %s of %s (%s) rejected.", span(asked, format.Number),
-		flows[0].PriorityLevel, span(got, judge.OfShare), format.Quantity(all.Rejected), format.Quantity(all.Arrived), format.ShareOf(all.Rejected, all.Arrived))
+		flows[0].PriorityLevel, span(got, judge.ShareText), format.Quantity(all.Rejected), format.Quantity(all.Arrived), format.ShareOf(all.Rejected, all.Arrived))
 }
 
 // span writes the least and the greatest value: "2 to 3", or only one where both read the same.
@@ -265,7 +265,7 @@ func reason(s *result.Summary, f *result.Flow) string {
 	var took, asked []*result.Flow
 	for i := range s.Flows {
 		g := &s.Flows[i]
-		if g == f || g.Name == f.Name || g.PriorityLevel != f.PriorityLevel || !judge.OverDemanding(g) || !judge.ThereWith(g, f) {
+		if g == f || g.Name == f.Name || g.PriorityLevel != f.PriorityLevel || !judge.OverDemanding(g) || !judge.QueuedTogether(g, f) {
 			continue
 		}
 		asked = append(asked, g)

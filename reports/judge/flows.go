@@ -56,26 +56,26 @@ func Ratio(f *result.Flow) float64 {
 // Waited says whether requests are known to have waited and were not rejected.
 func Waited(g *result.Group) bool { return g.Waiting > 0 || g.Wait != nil && g.Wait.MaxNs > 0 }
 
-// OfShare writes a ratio of service and fair share, with so many digits that it does not read as
+// ShareText writes a ratio of service and fair share, with so many digits that it does not read as
 // the limit below which a flow is hurt unless it is it.
-func OfShare(ratio float64) string {
+func ShareText(ratio float64) string {
 	if ratio < UnderservedRatio {
 		return format.BesideLimit(ratio, UnderservedRatio, "", true)
 	}
 	return format.Percent(ratio)
 }
 
-// ThereWith says whether a flow had requests in queues in at least half of the intervals in which
+// QueuedTogether says whether a flow had requests in queues in at least half of the intervals in which
 // another had, or had requests rejected.
-func ThereWith(f *result.Flow, other *result.Flow) bool {
+func QueuedTogether(f *result.Flow, other *result.Flow) bool {
 	n := other.QueuedIn.Count()
 	return n > 0 && 2*f.QueuedIn.Shared(other.QueuedIn) >= n
 }
 
-// Worst returns the flows that fared worst: the underserved ones, first by the part that they got of
+// WorstFlows returns the flows that fared worst: the underserved ones, first by the part that they got of
 // their fair share as far as it is below hurtRatio, then by how long they starved; then others with
 // rejections.
-func Worst(s *result.Summary, most int) []*result.Flow {
+func WorstFlows(s *result.Summary, most int) []*result.Flow {
 	var flows []*result.Flow
 	for i := range s.Flows {
 		if f := &s.Flows[i]; Underserved(f) || f.Rejected > 0 {

@@ -57,7 +57,7 @@ var judgements = []judgement{
 }
 
 // Judge returns Bad if one of the figures is, Good if all are, else Neutral.
-func (f *figuresJudged) Judge() Mood {
+func (f *figuresJudged) Judge() Judgement {
 	mood := Good
 	for i := range judgements {
 		j := &judgements[i]
@@ -98,8 +98,8 @@ func Figures(g *result.Group) figuresJudged {
 	return f
 }
 
-// OfGroup is the verdict on a group: none where no request arrived.
-func OfGroup(g *result.Group) Mood {
+// Group is the verdict on a group: none where no request arrived.
+func Group(g *result.Group) Judgement {
 	if g.Arrived == 0 {
 		return Neutral
 	}
@@ -107,8 +107,8 @@ func OfGroup(g *result.Group) Mood {
 	return f.Judge()
 }
 
-// OfLevel is the verdict on a priority level.
-func OfLevel(l *result.Level) Mood {
+// Level is the verdict on a priority level.
+func Level(l *result.Level) Judgement {
 	if l.Arrived == 0 {
 		return Neutral
 	}
@@ -126,12 +126,12 @@ func OfLevel(l *result.Level) Mood {
 	return f.Judge()
 }
 
-// Mood marks what a finding or a cell says: Good, Bad, or neither.
-type Mood string
+// Judgement marks what a finding or a cell says: Good, Bad, or neither.
+type Judgement string
 
 // The moods.
 const (
-	Neutral Mood = ""
-	Good    Mood = "good"
-	Bad     Mood = "bad"
+	Neutral Judgement = ""
+	Good    Judgement = "good"
+	Bad     Judgement = "bad"
 )

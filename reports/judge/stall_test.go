@@ -32,7 +32,7 @@ func TestJudgements(t *testing.T) {
 	for i, j := range judgements {
 		for _, c := range []struct {
 			x    float64
-			want Mood
+			want Judgement
 		}{{j.good, Good}, {j.good + (j.bad-j.good)/1000, Neutral}, {j.bad, Bad}, {10 * j.bad, Bad}} {
 			if f := set(i, c.x); f.Judge() != c.want {
 				t.Errorf("%s of %v: %q, want %q", j.figure, c.x, f.Judge(), c.want)

@@ -12,12 +12,12 @@ import (
 	"apfsim/reports/tables"
 )
 
-// OfComparison returns the report of a comparison.
-func OfComparison(c *compare.Comparison) Page {
+// Comparison returns the report of a comparison.
+func Comparison(c *compare.Comparison) Page {
 	changes, title := tables.ListedChanges(c, false)
 	p := Page{
 		Title: "Comparison: " + c.Base.Scenario, Description: []string{"Base: " + c.Base.Label, "Head: " + c.Head.Label}, Ran: tables.SideText(&c.Base),
-		Verdict: comparisonVerdict(c, title), Findings: findings.OfComparison(c), Warnings: c.Warnings,
+		Verdict: comparisonVerdict(c, title), Findings: findings.Comparison(c), Warnings: c.Warnings,
 		Footer: "All numbers are in comparison.json and comparison.csv.",
 	}
 	if head := tables.SideText(&c.Head); head != p.Ran {
@@ -61,20 +61,20 @@ func OfComparison(c *compare.Comparison) Page {
 }
 
 // comparisonVerdict is about the limits or, without any, about what changed.
-func comparisonVerdict(c *compare.Comparison, title string) *PageVerdict {
+func comparisonVerdict(c *compare.Comparison, title string) *Verdict {
 	if len(c.Limits) == 0 {
-		moods := map[judge.Mood]int{}
+		moods := map[judge.Judgement]int{}
 		for i := range c.Changes {
 			if c.Changes[i].SameAs == "" {
-				moods[c.Changes[i].Mood]++
+				moods[c.Changes[i].Judgement]++
 			}
 		}
 		if n := c.Distinct.Changed; n > 0 {
 			title = fmt.Sprintf("%d of %d statistics changed: %d for the worse, %d for the better",
 				n, c.Distinct.Tested+c.Distinct.Untested+c.Exact, moods[judge.Bad], moods[judge.Good])
 		}
-		return &PageVerdict{Text: title}
+		return &Verdict{Text: title}
 	}
 	t := tables.Limits(c)
-	return &PageVerdict{Mood: passedMood(c.Passed), Text: t.Title, Table: t}
+	return &Verdict{Judgement: passedMood(c.Passed), Text: t.Title, Table: t}
 }

@@ -74,7 +74,7 @@ func Write(w io.Writer, p Page) error {
 }
 
 // WriteRun writes the report of a run.
-func WriteRun(w io.Writer, r *result.Result) error { return Write(w, OfRun(r)) }
+func WriteRun(w io.Writer, r *result.Result) error { return Write(w, Run(r)) }
 
 // inForm returns the page with tables that have only the columns of a form.
 func (p Page) inForm(form tables.Form) Page {
@@ -146,8 +146,8 @@ func write(c *tables.Cell, b *strings.Builder, names, left bool) {
 	switch {
 	case c.Code:
 		text = "<code>" + text + "</code>"
-	case c.Mood != judge.Neutral:
-		text = `<span class="` + string(c.Mood) + `">` + text + "</span>"
+	case c.Judgement != judge.Neutral:
+		text = `<span class="` + string(c.Judgement) + `">` + text + "</span>"
 	}
 	b.WriteString(text)
 	if c.Margin != "" {

@@ -15,18 +15,18 @@ type Page struct {
 	Description []string // paragraphs
 	Ran         string   // in a few words what was simulated
 
-	Verdict  *PageVerdict // nil when there is nothing to be said first
+	Verdict  *Verdict // nil when there is nothing to be said first
 	Findings []findings.Finding
 	Warnings []string
 	Sections []Section
 	Footer   string
 }
 
-// PageVerdict is what comes first: a judgement in one sentence, and what it rests on.
-type PageVerdict struct {
-	Mood  judge.Mood // Neutral when nothing was to be judged
-	Text  string
-	Table *tables.Table // may be nil
+// Verdict is what comes first: a judgement in one sentence, and what it rests on.
+type Verdict struct {
+	Judgement judge.Judgement // Neutral when nothing was to be judged
+	Text      string
+	Table     *tables.Table // may be nil
 }
 
 // Section is a headed part of a page, with a link at its top.

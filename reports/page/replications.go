@@ -7,11 +7,11 @@ import (
 	"apfsim/reports/tables"
 )
 
-// OfReplications returns the report of several runs.
-func OfReplications(r *replicate.Replications) Page {
+// Replications returns the report of several runs.
+func Replications(r *replicate.Replications) Page {
 	byName := tables.EstimatesByName(r)
 	p := Page{
-		Title: r.Name, Description: []string{r.Description}, Ran: tables.RanReplications(r), Verdict: ReplicationsVerdict(r), Findings: findings.OfReplications(r, byName), Warnings: r.Warnings,
+		Title: r.Name, Description: []string{r.Description}, Ran: tables.RanReplications(r), Verdict: ReplicationsVerdict(r), Findings: findings.Replications(r, byName), Warnings: r.Warnings,
 		Footer: "All numbers are in replications.json and replications.csv.",
 	}
 	for i := range tables.EstimateTables {
@@ -33,10 +33,10 @@ func OfReplications(r *replicate.Replications) Page {
 	return p
 }
 
-func ReplicationsVerdict(r *replicate.Replications) *PageVerdict {
+func ReplicationsVerdict(r *replicate.Replications) *Verdict {
 	if len(r.Thresholds) == 0 {
 		return nil
 	}
 	t := tables.ReplicatedThresholds(r)
-	return &PageVerdict{Mood: passedMood(r.Passed), Text: t.Title, Table: t}
+	return &Verdict{Judgement: passedMood(r.Passed), Text: t.Title, Table: t}
 }

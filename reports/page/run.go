@@ -10,12 +10,12 @@ import (
 	"apfsim/reports/tables"
 )
 
-// OfRun returns the report of a run.
-func OfRun(r *result.Result) Page {
+// Run returns the report of a run.
+func Run(r *result.Result) Page {
 	s := r.Summary
 	p := Page{
 		Title: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s),
-		Findings: findings.OfRun(s), Warnings: s.Warnings,
+		Findings: findings.Run(s), Warnings: s.Warnings,
 		Footer: "All numbers are in summary.json, their course over time in series.csv.",
 	}
 	if s.Fingerprint != "" {
@@ -55,15 +55,15 @@ func OfRun(r *result.Result) Page {
 	return p
 }
 
-func thresholdsVerdict(s *result.Summary) *PageVerdict {
+func thresholdsVerdict(s *result.Summary) *Verdict {
 	if len(s.Thresholds) == 0 {
 		return nil
 	}
 	t := tables.Thresholds(s)
-	return &PageVerdict{Mood: passedMood(s.Passed), Text: t.Title, Table: t}
+	return &Verdict{Judgement: passedMood(s.Passed), Text: t.Title, Table: t}
 }
 
-func passedMood(passed bool) judge.Mood {
+func passedMood(passed bool) judge.Judgement {
 	if passed {
 		return judge.Good
 	}

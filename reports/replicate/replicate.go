@@ -30,10 +30,10 @@ type Replications struct {
 	// AdjustmentPhasesNs are those of the runs, in the order of the seeds; left out if all are 0.
 	AdjustmentPhasesNs []int64 `json:"adjustmentPhasesNs,omitempty"`
 
-	Passed     bool                `json:"passed"` // whether every threshold holds in every run
-	Thresholds []ReplicatedVerdict `json:"thresholds"`
-	Warnings   []string            `json:"warnings"` // of the first run
-	Precision  *Precision          `json:"precision"`
+	Passed     bool       `json:"passed"` // whether every threshold holds in every run
+	Thresholds []Verdict  `json:"thresholds"`
+	Warnings   []string   `json:"warnings"` // of the first run
+	Precision  *Precision `json:"precision"`
 
 	Confidence   float64    `json:"confidence"`   // of the intervals
 	FlowsLeftOut bool       `json:"flowsLeftOut"` // for there are too many of them
@@ -68,8 +68,8 @@ func (e *Estimate) Half() float64 {
 	return *e.High - e.Mean
 }
 
-// ReplicatedVerdict says in which runs a threshold holds.
-type ReplicatedVerdict struct {
+// Verdict says in which runs a threshold holds.
+type Verdict struct {
 	Metric      string       `json:"metric"`
 	Expression  string       `json:"expression"`
 	Limit       float64      `json:"limit"`
@@ -115,12 +115,12 @@ type estimated struct {
 // take some 400 bytes for each.
 const mostFlowRuns = 20_000
 
-// LeastForPrecision is how many runs there are before the width of an interval is trusted.
-const LeastForPrecision = 5
+// MinPrecisionRuns is how many runs there are before the width of an interval is trusted.
+const MinPrecisionRuns = 5
 
-// NewReplicator returns a replicator of so far no runs. With a precision above 0, Precise
+// New returns a replicator of so far no runs. With a precision above 0, Precise
 // says when the intervals of the statistics named in of are narrow enough.
-func NewReplicator(name string, precision float64, of []string) *Replicator {
+func New(name string, precision float64, of []string) *Replicator {
 	a := &Replicator{
 		r:         Replications{SchemaVersion: result.SchemaVersion, Name: name, Passed: true, Confidence: stats.Confidence},
 		byName:    map[string]*estimated{},
@@ -141,9 +141,9 @@ func (a *Replicator) Add(next *collect.Replication) {
 	if n == 0 {
 		r.Description, r.DurationNs, r.WarmupNs, r.FlowControl = s.Description, s.DurationNs, s.WarmupNs, s.FlowControl
 		r.Warnings = s.Warnings
-		r.Thresholds = []ReplicatedVerdict{}
+		r.Thresholds = []Verdict{}
 		for _, v := range s.Thresholds {
-			r.Thresholds = append(r.Thresholds, ReplicatedVerdict{Metric: v.Metric, Expression: v.Expression,
+			r.Thresholds = append(r.Thresholds, Verdict{Metric: v.Metric, Expression: v.Expression,
 				Limit: v.Limit, Unit: v.Unit, Passed: true, FailedSeeds: []uint64{}})
 		}
 	}
@@ -275,7 +275,7 @@ func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) 
 				result.Reached = &relative
 			}
 			// A mean of 0 has an interval without width, or none that any precision suits.
-			narrow = got.N >= LeastForPrecision && got.Half() <= a.precision*got.Mean // which is not negative
+			narrow = got.N >= MinPrecisionRuns && got.Half() <= a.precision*got.Mean // which is not negative
 		}
 		met = met && narrow
 		results = append(results, result)
@@ -295,14 +295,14 @@ func (a *Replicator) find(text string) (*estimated, error) {
 		return a.Order[i], nil
 	case errors.Is(err, result.ErrNoSamples):
 		return nil, nil
-	case IsOfFlow(text) && a.N() < LeastForPrecision: // it may send something yet
+	case NamesFlow(text) && a.N() < MinPrecisionRuns: // it may send something yet
 		return nil, nil
 	}
 	return nil, err
 }
 
-// IsOfFlow says whether text names a statistic of a single flow.
-func IsOfFlow(text string) bool {
+// NamesFlow says whether text names a statistic of a single flow.
+func NamesFlow(text string) bool {
 	id, err := metric.ParseName(text)
 	return err == nil && id.Tag("flow") != ""
 }
@@ -322,7 +322,7 @@ func (a *Replicator) Replications() *Replications {
 			if h := &a.merged(merged, e.Name.Tags)[of]; h.N > 0 { // a summary alone has none
 				together := float64(h.PercentileNs(p))
 				out.Merged = &together
-				out.MergedHalf = stats.HalfAbout(together, e.Values.Present())
+				out.MergedHalf = stats.SectioningHalfWidth(together, e.Values.Present())
 			}
 		}
 		r.Statistics[i] = out
@@ -377,7 +377,7 @@ func EstimateOf(values stats.Values) Estimate {
 		return e
 	}
 	var sd float64
-	if e.Mean = present[0]; !stats.Negligible(slices.Max(present)-slices.Min(present), stats.SizeOf(present)) { // else the mean would but add rounding
+	if e.Mean = present[0]; !stats.Negligible(slices.Max(present)-slices.Min(present), stats.MaxAbs(present)) { // else the mean would but add rounding
 		e.Mean, sd = stat.MeanStdDev(present, nil)
 	}
 	if e.N > 1 {

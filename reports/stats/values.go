@@ -44,11 +44,11 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 // Present returns those that there are.
 func (v Values) Present() []float64 { return slices.DeleteFunc(slices.Clone(v), math.IsNaN) }
 
-// HalfAbout returns half of the interval of confidence of a percentile of all runs together, nil of
+// SectioningHalfWidth returns half of the interval of confidence of a percentile of all runs together, nil of
 // less than two runs. By the method of sectioning the runs' own percentiles vary about it, not
 // about their mean, which is that of another quantity (S. Asmussen and P. W. Glynn, Stochastic
 // Simulation, 2007, section III.5a).
-func HalfAbout(together float64, ofRuns []float64) *float64 {
+func SectioningHalfWidth(together float64, ofRuns []float64) *float64 {
 	n := float64(len(ofRuns))
 	if n < 2 {
 		return nil
@@ -65,8 +65,8 @@ func HalfAbout(together float64, ofRuns []float64) *float64 {
 // sums of the same, in another order. That is a few hundred times their last binary digit.
 func Negligible(difference, size float64) bool { return math.Abs(difference) <= 1e-13*size }
 
-// SizeOf returns the greatest of the absolute values.
-func SizeOf(values []float64) float64 { return max(slices.Max(values), -slices.Min(values)) }
+// MaxAbs returns the greatest of the absolute values.
+func MaxAbs(values []float64) float64 { return max(slices.Max(values), -slices.Min(values)) }
 
 // StudentT returns the quantile of Student's t distribution that an interval of confidence
 // reaches to, for so many degrees of freedom.

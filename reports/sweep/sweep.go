@@ -18,10 +18,10 @@ import (
 
 // File names within the folder of a sweep.
 const (
-	SweepFile    = "sweep.json"
-	SweepResults = "results.csv"
-	SweepSummary = "summary.csv"
-	RunsFolder   = "runs"
+	File        = "sweep.json"
+	ResultsFile = "results.csv"
+	SummaryFile = "summary.csv"
+	RunsFolder  = "runs"
 )
 
 // Sweep is runs of one scenario over a grid: every combination of the parameters' values is
@@ -30,27 +30,27 @@ const (
 // and Analysis, section 11.2). It is what sweep.json holds, and says all that the results
 // depend on.
 type Sweep struct {
-	SchemaVersion string           `json:"schemaVersion"`
-	Version       string           `json:"version"`  // of the program
-	Scenario      string           `json:"scenario"` // its name
-	Inputs        []SweepInput     `json:"inputs"`   // what it was read from
-	Set           []string         `json:"set"`      // assignments to its fields
-	Parameters    []SweepParameter `json:"parameters"`
-	Seed          uint64           `json:"seed"` // of the first replication
-	Replications  int              `json:"replications"`
-	Flows         bool             `json:"flows"`  // whether there are statistics of single flows
-	Charts        []string         `json:"charts"` // the statistics that are shown; no result depends on them
+	SchemaVersion string      `json:"schemaVersion"`
+	Version       string      `json:"version"`  // of the program
+	Scenario      string      `json:"scenario"` // its name
+	Inputs        []Input     `json:"inputs"`   // what it was read from
+	Set           []string    `json:"set"`      // assignments to its fields
+	Parameters    []Parameter `json:"parameters"`
+	Seed          uint64      `json:"seed"` // of the first replication
+	Replications  int         `json:"replications"`
+	Flows         bool        `json:"flows"`  // whether there are statistics of single flows
+	Charts        []string    `json:"charts"` // the statistics that are shown; no result depends on them
 }
 
-// SweepInput is a file that a scenario is read from.
-type SweepInput struct {
+// Input is a file that a scenario is read from.
+type Input struct {
 	Name   string `json:"name"` // as the scenario calls it
 	SHA256 string `json:"sha256"`
 }
 
-// SweepInputs returns the files that the scenarios of all points are read from, each once.
-func SweepInputs(points []*scenario.Scenario) ([]SweepInput, error) {
-	var all []SweepInput
+// Inputs returns the files that the scenarios of all points are read from, each once.
+func Inputs(points []*scenario.Scenario) ([]Input, error) {
+	var all []Input
 	seen := map[[2]string]bool{}
 	for _, sc := range points {
 		for _, in := range sc.Inputs {
@@ -62,14 +62,14 @@ func SweepInputs(points []*scenario.Scenario) ([]SweepInput, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", in.Name, err)
 			}
-			all = append(all, SweepInput{in.Name, sum})
+			all = append(all, Input{in.Name, sum})
 		}
 	}
 	return all, nil
 }
 
-// SweepParameter is one dimension of the grid.
-type SweepParameter struct {
+// Parameter is one dimension of the grid.
+type Parameter struct {
 	Path   string   `json:"path"`
 	Values []string `json:"values"` // at least one, all different
 }
@@ -149,8 +149,8 @@ func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 	return errors.Join(wrong...)
 }
 
-// MostSweepRuns is how many runs a sweep has at most: each leaves a file.
-const MostSweepRuns = 1_000_000
+// MaxRuns is how many runs a sweep has at most: each leaves a file.
+const MaxRuns = 1_000_000
 
 // Unlike is how a difference is told: of what, this sweep's, the other one's, and whose that is.
 const Unlike = "%s: %s, and %s in %s"
@@ -205,8 +205,8 @@ func (s *Sweep) over() []string {
 	return texts
 }
 
-// ErrOtherSweep is why a folder cannot be used.
-var ErrOtherSweep = errors.New("is that of another sweep")
+// ErrDifferentSweep is why a folder cannot be used.
+var ErrDifferentSweep = errors.New("is that of another sweep")
 
 func (s *Sweep) Paths() []string {
 	paths := make([]string, len(s.Parameters))
@@ -223,7 +223,7 @@ func (s *Sweep) Key(run int) []string {
 }
 
 // Varied returns the parameters that have more than one value.
-func (s *Sweep) Varied() (all []*SweepParameter) {
+func (s *Sweep) Varied() (all []*Parameter) {
 	for i := range s.Parameters {
 		if p := &s.Parameters[i]; len(p.Values) > 1 {
 			all = append(all, p)
@@ -260,7 +260,7 @@ func (of *ShownStatistic) Title(unit string) string {
 // Places returns where the values of a parameter stand on an axis: in proportion if they are
 // numbers of one unit, as 80ms and 100ms, else one after the other. With a factor of 16 or
 // more between them the axis is to be logarithmic.
-func (p *SweepParameter) Places() (at []float64, logarithmic bool) {
+func (p *Parameter) Places() (at []float64, logarithmic bool) {
 	unit := ""
 	for i, value := range p.Values {
 		number := strings.TrimRightFunc(value, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
@@ -278,7 +278,7 @@ func (p *SweepParameter) Places() (at []float64, logarithmic bool) {
 	return at, least > 0 && most/least >= 16
 }
 
-func (p *SweepParameter) ranks() []float64 {
+func (p *Parameter) ranks() []float64 {
 	at := make([]float64, len(p.Values))
 	for i := range at {
 		at[i] = float64(i)
@@ -287,7 +287,7 @@ func (p *SweepParameter) ranks() []float64 {
 }
 
 // Label returns a parameter's value as it is written beside an axis.
-func (p *SweepParameter) Label(i int) string {
+func (p *Parameter) Label(i int) string {
 	return format.Shorten(format.Printable(p.Values[i]), 24)
 }
 

@@ -24,7 +24,7 @@ func TestPlacesOfValues(t *testing.T) {
 		"null 10":        "[0 1] false",
 		"100/s 50/s 1/s": "[100 50 1] true",
 	} {
-		p := SweepParameter{Values: strings.Fields(values)}
+		p := Parameter{Values: strings.Fields(values)}
 		at, logarithmic := p.Places()
 		if got := fmt.Sprint(at, logarithmic); got != want {
 			t.Errorf("%s: %s, want %s", values, got, want)

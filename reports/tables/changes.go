@@ -29,7 +29,7 @@ var ChangeColumns = Definition[compare.Change]{
 	{CSV: "p", Value: func(c *compare.Change) string { return format.AllDigits(c.P) }},
 	{CSV: "outcome", Value: func(c *compare.Change) string { return string(c.Outcome) }},
 	{Column: Column{Title: "For the", Term: "better", Left: true, Only: Page | Markdown}, Cell: judgementCell,
-		CSV: "mood", Value: func(c *compare.Change) string { return string(c.Mood) }},
+		CSV: "mood", Value: func(c *compare.Change) string { return string(c.Judgement) }},
 	{Column: Column{Only: Terminal}, Cell: judgementCell},
 	{Column: Column{Short: "also", Left: true, Only: Markdown},
 		Cell: func(c *compare.Change) Cell { return Cell{Text: ChangeAlso(c, alsoShown), Code: true} }},
@@ -59,11 +59,11 @@ func differenceCell(c *compare.Change) Cell {
 }
 
 func judgementCell(c *compare.Change) Cell {
-	word := map[judge.Mood]string{judge.Good: "better", judge.Bad: "worse"}[c.Mood]
+	word := map[judge.Judgement]string{judge.Good: "better", judge.Bad: "worse"}[c.Judgement]
 	if c.Outcome == compare.Untested {
 		word = "?"
 	}
-	return Cell{Text: word, Mood: c.Mood}
+	return Cell{Text: word, Judgement: c.Judgement}
 }
 
 // Changes is the table of some changes.

@@ -229,7 +229,7 @@ func ratioCell(f *flow) Cell {
 	if f.Ratio == nil {
 		return noValue
 	}
-	c := Figure(*f.Ratio, judge.OfShare(*f.Ratio))
+	c := Figure(*f.Ratio, judge.ShareText(*f.Ratio))
 	c.Bar = &Bar{Value: *f.Ratio / max(1, f.greatestRatio), Mark: 1 / max(1, f.greatestRatio)}
 	return c
 }
@@ -246,7 +246,7 @@ func handCell(f *flow) Cell {
 
 // Flows is the table of all flows: the underserved ones first, then the others by demand.
 func Flows(s *result.Summary) *Table {
-	flows := judge.Worst(s, len(s.Flows))
+	flows := judge.WorstFlows(s, len(s.Flows))
 	isWorst := map[*result.Flow]bool{}
 	for _, f := range flows {
 		isWorst[f] = true
@@ -271,7 +271,7 @@ func Flows(s *result.Summary) *Table {
 
 // WorstFlows is the table of the most flows that are underserved or had rejections, for a terminal.
 func WorstFlows(s *result.Summary, most int) *Table {
-	t := flowTable(judge.Worst(s, most))
+	t := flowTable(judge.WorstFlows(s, most))
 	t.Title = "Underserved flows, and others with rejections"
 	return t
 }

@@ -152,14 +152,14 @@ func (t *Table) Measure() int {
 
 // Cell is one cell of a table.
 type Cell struct {
-	Text   string
-	Margin string     // half the width of the value's confidence interval, as "3 ms"; may be empty
-	Also   string     // other names of the row, in its first cell; may be empty
-	Value  float64    // the number that rows are sorted by, if Number is set
-	Number bool       // whether Value is set
-	Code   bool       // Text is from a file or a command line
-	Mood   judge.Mood // the judgement that the cell states: a terminal colours the row by it
-	Bar    *Bar       // a page draws it below the text; may be nil
+	Text      string
+	Margin    string          // half the width of the value's confidence interval, as "3 ms"; may be empty
+	Also      string          // other names of the row, in its first cell; may be empty
+	Value     float64         // the number that rows are sorted by, if Number is set
+	Number    bool            // whether Value is set
+	Code      bool            // Text is from a file or a command line
+	Judgement judge.Judgement // the judgement that the cell states: a terminal colours the row by it
+	Bar       *Bar            // a page draws it below the text; may be nil
 }
 
 // Line returns the text and the margin in one line, as "12 ±3 ms".

@@ -19,9 +19,9 @@ import (
 // passedCell is the verdict in words.
 func passedCell(passed bool, holds, fails string) Cell {
 	if passed {
-		return Cell{Text: "✓ " + holds, Mood: judge.Good}
+		return Cell{Text: "✓ " + holds, Judgement: judge.Good}
 	}
-	return Cell{Text: "✗ " + fails, Mood: judge.Bad}
+	return Cell{Text: "✗ " + fails, Judgement: judge.Bad}
 }
 
 // markOf returns the first column, with the mark of the verdict that cell returns.
@@ -89,7 +89,7 @@ func thresholdsTitle(failed, all int, where string) string {
 
 // replicated is the verdict on a threshold in several runs.
 type replicated struct {
-	*replicate.ReplicatedVerdict
+	*replicate.Verdict
 	runs int
 }
 
@@ -108,7 +108,7 @@ func replicatedVerdict(v *replicated) Cell {
 	return passedCell(v.Passed, "holds", fmt.Sprintf("failed in %d of %d runs", len(v.FailedSeeds), v.runs))
 }
 
-func replicatedFound(v *replicated) Cell { return Word(ReplicatedFound(v.ReplicatedVerdict)) }
+func replicatedFound(v *replicated) Cell { return Word(ReplicatedFound(v.Verdict)) }
 
 // ReplicatedThresholds is the table of the verdicts on the thresholds of several runs.
 func ReplicatedThresholds(r *replicate.Replications) *Table {
@@ -126,7 +126,7 @@ func ReplicatedThresholds(r *replicate.Replications) *Table {
 }
 
 // ReplicatedFound writes the least and the greatest value, and the runs that failed.
-func ReplicatedFound(v *replicate.ReplicatedVerdict) string {
+func ReplicatedFound(v *replicate.Verdict) string {
 	text := result.NoSamples
 	if present := v.Values.Present(); len(present) > 0 {
 		share := format.InPercent(v.Expression)

@@ -147,7 +147,7 @@ func (t *writer) rows(table *tables.Table) {
 // rowStyle returns the style of the judgement in a row, "" for none.
 func rowStyle(row []tables.Cell) string {
 	for i := range row {
-		switch row[i].Mood {
+		switch row[i].Judgement {
 		case judge.Good:
 			return Green
 		case judge.Bad:

@@ -1,0 +1,83 @@
+package findings
+
+import (
+	"slices"
+	"testing"
+
+	"apfsim/reports/compare"
+	"apfsim/reports/replicate"
+	"apfsim/reports/stats"
+	"apfsim/sim/metric"
+)
+
+func TestComparisonsInPlainWords(t *testing.T) {
+	none, once, noisy := stats.Values{0, 0, 0, 0, 0}, stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}, stats.Values{4e6, 2e6, 3e6, 2e6, 4e6}
+	// The differences 4, 4, 6, 8 and 8 ms have the interval 6 ± 2.483 ms: 83 % of 3 ms, 28 % of 9 ms.
+	thrice := stats.Values{6e6, 6e6, 9e6, 12e6, 12e6}
+	side := func(a, b stats.Values, flow replicate.Estimate) *replicate.Replications {
+		all := append(estimatesOf("workload:a", a, none), estimatesOf("workload:b", b, stats.Values{0.1, 0.1, 0.1, 0.1, 0.1})...)
+		return replicationsOf(append(all, flow)...)
+	}
+	flow := func(v stats.Values) replicate.Estimate {
+		return replicate.Estimate{Name: "wait{flow:s/f}.p(99)", Unit: "ns", Better: metric.Lower, PriorityLevel: "low", Values: v}
+	}
+	for _, c := range []struct {
+		base, head *replicate.Replications
+		want       string
+	}{
+		{side(once, once, flow(once)), side(thrice, noisy, flow(thrice)), `bad|a waited 9 ms at p99, up from 3 ms (+200 ±83 %); no request was rejected on either side.
+|b waited 3 ms at p99 and 3 ms in the base, no change that these runs can tell; 10 % of the requests were rejected, exactly as in the base.
+bad|s/f waited longer at p99.`},
+		{side(thrice, none, flow(thrice)), side(once, none, flow(once)), `good|a waited 3 ms at p99, down from 9 ms (−67 ±28 %); no request was rejected on either side.
+|b did not wait at p99 on either side; 10 % of the requests were rejected, exactly as in the base.
+good|s/f waited less at p99.`},
+	} {
+		if got := linesOf(Comparison(compare.Compare("base", c.base, "head", c.head))); got != c.want {
+			t.Errorf("%s\nwant\n%s", got, c.want)
+		}
+	}
+}
+
+// What has samples on one side alone, or on none, is said of that side.
+func TestOneSideInPlainWords(t *testing.T) {
+	none, some := stats.Values{0, 0, 0, 0, 0}, stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}
+	part := stats.Values{0.2, 0.2, 0.2, 0.2, 0.2}
+	without := func(tag string) []replicate.Estimate { return slices.Delete(estimatesOf(tag, none, none), 2, 3) } // none dispatched
+	idle := func(tag string) []replicate.Estimate {
+		return []replicate.Estimate{{Name: "arrived{" + tag + "}.count", Values: none}}
+	}
+	use := func(name string, v stats.Values) []replicate.Estimate {
+		return []replicate.Estimate{{Name: "utilisation{priorityLevel:" + name + "}.mean", Values: v}}
+	}
+	base := replicationsOf(slices.Concat(estimatesOf("workload:gone", some, none), without("workload:stuck"), without("workload:late"), estimatesOf("workload:early", some, none),
+		idle("workload:quiet"), idle("workload:nobody"), estimatesOf("priorityLevel:low", some, none), use("low", part), without("priorityLevel:shut"), use("shut", part),
+		idle("priorityLevel:high"), use("high", none))...)
+	head := replicationsOf(slices.Concat(estimatesOf("workload:new", some, none), without("workload:stuck"), estimatesOf("workload:late", some, none), without("workload:early"),
+		estimatesOf("workload:quiet", some, none), idle("workload:nobody"), idle("priorityLevel:low"), use("low", none), without("priorityLevel:shut"), use("shut", part),
+		estimatesOf("priorityLevel:high", some, none), use("high", part))...)
+	want := `|gone sent requests in the base alone.
+|stuck had no request dispatched on either side; no request was rejected on either side.
+|late had no request dispatched in the base; no request was rejected on either side.
+|early had no request dispatched in the head; no request was rejected on either side.
+|quiet sent requests in the head alone.
+|new sent requests in the head alone.
+|low had 0 % of its seats in use and 20 % in the base, no change that these runs can tell; it got requests in the base alone.
+|shut had 20 % of its seats in use, exactly as in the base; it had no request dispatched on either side; no request was rejected on either side.
+|high had 20 % of its seats in use and 0 % in the base, no change that these runs can tell; it got requests in the head alone.`
+	if got := linesOf(Comparison(compare.Compare("base", base, "head", head))); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// What flows have in common is said of one as of several.
+func TestFlowsInPlainWords(t *testing.T) {
+	few, many := stats.Values{0.1, 0.1, 0.2, 0.2, 0.1}, stats.Values{0.5, 0.6, 0.7, 0.8, 0.5}
+	side := func(a, b stats.Values) *replicate.Replications {
+		return replicationsOf(replicate.Estimate{Name: "rejected{flow:s/f}.rate", Better: metric.Lower, PriorityLevel: "low", Values: a},
+			replicate.Estimate{Name: "rejected{flow:s/g}.rate", Better: metric.Lower, PriorityLevel: "low", Values: b})
+	}
+	if got, want := linesOf(Comparison(compare.Compare("base", side(few, many), "head", side(many, few)))), `bad|s/f had a greater share of requests rejected.
+good|s/g had a smaller share of requests rejected.`; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
