@@ -193,7 +193,7 @@ func TestPlural(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	e := explain.Explanation{Flow: &explain.FlowExplanation{}, Seats: &explain.SeatExplanation{NominalLimit: 1}}
+	e := explain.Explanation{Flow: &explain.Flow{}, Seats: &explain.Seats{NominalLimit: 1}}
 	if err := e.WriteText(&text, false); err != nil || !strings.Contains(text.String(), "nominal limit  1 seat\n") {
 		t.Errorf("%v: %s", err, text.String())
 	}

@@ -1,5 +1,6 @@
-// Package explain follows one request through classification, estimation and its hand, and prints
-// the reasons.
+// Package explain says what flow control does with one request, and why: the FlowSchemas that are
+// tried and why each matches or does not, the flow and the hand of queues, and the seats. A
+// Question is the request; Explain returns the Explanation, which is printed as text or as JSON.
 package explain
 
 import (
@@ -17,39 +18,39 @@ import (
 	"apfsim/reports/result"
 )
 
-// Question is a request of which one wants to know the way.
+// Question is a request to be explained, and what is known about its resource.
 type Question struct {
 	Attributes classify.Attributes
 	Query      string         // as in the URL, without the question mark
-	Stored     estimate.Stats // of the request's resource; no objects for unknown
+	Stored     estimate.Stats // the stored objects of the request's resource; none: unknown
 	Watchers   int            // watches of all objects of the request's resource
-	// ImpliedGroups are those among the user's groups that were not given, but follow from the
-	// user's name.
+	// ImpliedGroups are the groups of Attributes that were not given: they follow from the user's
+	// name.
 	ImpliedGroups []string
-	Notes         []string // how the request was understood, a sentence each
+	Notes         []string // sentences that say how the request was understood
 }
 
-// Explanation is a request's way through flow control.
+// Explanation is what flow control does with a request.
 type Explanation struct {
 	SchemaVersion string             `json:"schemaVersion"`
-	Request       ExplainedRequest   `json:"request"`
+	Request       Request            `json:"request"`
 	Notes         []string           `json:"notes"`       // how the request was understood
 	FlowSchemas   []classify.Verdict `json:"flowSchemas"` // in the order tried
-	// PassesBy means that flow control does not see the request: it is long-running, and
-	// no watch. The rest is then absent.
-	PassesBy bool             `json:"passesBy"`
-	Flow     *FlowExplanation `json:"flow,omitempty"`
-	Seats    *SeatExplanation `json:"seats,omitempty"`
+	// Bypasses means that the request bypasses flow control: it is long-running and not a watch.
+	// Flow and Seats are then nil.
+	Bypasses bool   `json:"passesBy"`
+	Flow     *Flow  `json:"flow,omitempty"`
+	Seats    *Seats `json:"seats,omitempty"`
 }
 
-// ExplainedRequest is the request as the server sees it.
-type ExplainedRequest struct {
+// Request is the request as the server sees it.
+type Request struct {
 	User          string   `json:"user"`
 	Groups        []string `json:"groups"`
-	ImpliedGroups []string `json:"impliedGroups"` // among groups: those that follow from the user's name
+	ImpliedGroups []string `json:"impliedGroups"` // the groups that follow from the user's name
 	Verb          string   `json:"verb"`
 	APIGroup      string   `json:"apiGroup"`
-	Resource      string   `json:"resource"` // empty for a request for none
+	Resource      string   `json:"resource"` // empty for a path that is not a resource
 	Subresource   string   `json:"subresource"`
 	Namespace     string   `json:"namespace"`
 	Name          string   `json:"name"`
@@ -57,27 +58,28 @@ type ExplainedRequest struct {
 	Query         string   `json:"query"`
 }
 
-// FlowExplanation is where a request waits.
-type FlowExplanation struct {
+// Flow is how a request is classified and where it may wait.
+type Flow struct {
 	FlowSchema    string `json:"flowSchema"`
 	PriorityLevel string `json:"priorityLevel"`
 	Response      string `json:"response"` // Exempt, Queue or Reject
 	Distinguisher string `json:"distinguisher"`
-	Hash          string `json:"hash"`   // 16 hexadecimal digits; zero where the level does not tell flows apart
-	Hand          []int  `json:"hand"`   // the queues it may wait in, in the order dealt; null without queues
+	Hash          string `json:"hash"`   // 16 hexadecimal digits; zero unless the level has several queues
+	Hand          []int  `json:"hand"`   // the queues that it may wait in, in the order dealt; null without queues
 	Queues        int    `json:"queues"` // of the level
 }
 
-// SeatExplanation is what a request takes.
-type SeatExplanation struct {
+// Seats is how many seats a request takes, and for how long.
+type Seats struct {
 	InitialSeats        int   `json:"initialSeats"`
 	FinalSeats          int   `json:"finalSeats"`
 	AdditionalLatencyNs int64 `json:"additionalLatencyNs"`
-	LevelCap            int   `json:"levelCap"` // the most seats at the level; 0 for none of its own
+	LevelCap            int   `json:"levelCap"` // the most seats that one request takes at the level; 0 if the level has no limit of its own
 	NominalLimit        int   `json:"nominalLimit"`
 }
 
-// Explain follows a request through the flow control of a server with serverLimit seats.
+// Explain says what the flow control of a server with serverLimit seats does with a request. The
+// error says what is wrong with the request.
 func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation, error) {
 	a := &q.Attributes
 	store := estimate.Store{}
@@ -101,7 +103,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 	controller := flowcontrol.New(0, rules.Latest(), serverLimit, objects, nil)
 	e := &Explanation{
 		SchemaVersion: result.SchemaVersion,
-		Request: ExplainedRequest{
+		Request: Request{
 			User: a.User, Groups: append([]string{}, a.Groups...), ImpliedGroups: append([]string{}, q.ImpliedGroups...),
 			Verb: a.Verb, APIGroup: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource,
 			Namespace: a.Namespace, Name: a.Name, Path: a.Path, Query: q.Query,
@@ -110,12 +112,12 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 		FlowSchemas: controller.Explain(a),
 	}
 	if a.PassesBy() {
-		e.PassesBy = true
+		e.Bypasses = true
 		return e, nil
 	}
 	route := controller.Route(a)
 	level := route.Level
-	e.Flow = &FlowExplanation{
+	e.Flow = &Flow{
 		FlowSchema:    route.Schema.Name,
 		PriorityLevel: level.Name(),
 		Response:      config.TypeExempt,
@@ -128,7 +130,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 		e.Flow.Response = limited.LimitResponse.Type
 	}
 	work := request.Estimate(level.SeatCap())
-	e.Seats = &SeatExplanation{
+	e.Seats = &Seats{
 		InitialSeats:        work.InitialSeats,
 		FinalSeats:          work.FinalSeats,
 		AdditionalLatencyNs: work.AdditionalLatencyNs,
@@ -138,8 +140,8 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 	return e, nil
 }
 
-// WriteText writes the explanation for people to read: the answer, the FlowSchemas that it missed
-// by one thing, and the request as it was understood. With all, every FlowSchema follows.
+// WriteText writes the flow and the seats, the FlowSchemas that nearly matched, and the request as
+// it was understood. With all, every FlowSchema follows with the reason why it matches or does not.
 func (e *Explanation) WriteText(w io.Writer, all bool) error {
 	var b strings.Builder
 	e.writeAnswer(&b)
@@ -153,7 +155,7 @@ func (e *Explanation) WriteText(w io.Writer, all bool) error {
 	}
 	e.writeRequest(&b)
 	if !all {
-		if !e.PassesBy {
+		if !e.Bypasses {
 			fmt.Fprintf(&b, "\n%d %s tried before it, %d after it (--all shows each, and why it does not match)\n",
 				tried, format.Plural(tried, "FlowSchema"), len(e.FlowSchemas)-tried-1)
 		}
@@ -168,15 +170,15 @@ func (e *Explanation) WriteText(w io.Writer, all bool) error {
 	return err
 }
 
-// nearMisses returns how many schemas are tried before the chosen one, and which of them fail
-// in one thing alone.
+// nearMisses returns how many FlowSchemas are tried before the chosen one, and which of them did
+// not match for a single reason.
 func (e *Explanation) nearMisses() (tried int, near []classify.Verdict) {
 	for _, v := range e.FlowSchemas {
 		if v.Chosen {
 			break
 		}
 		tried++
-		if v.NearMiss != nil && !e.PassesBy {
+		if v.NearMiss != nil && !e.Bypasses {
 			near = append(near, v)
 		}
 	}
@@ -184,7 +186,7 @@ func (e *Explanation) nearMisses() (tried int, near []classify.Verdict) {
 }
 
 func (e *Explanation) writeAnswer(b *strings.Builder) {
-	if e.PassesBy {
+	if e.Bypasses {
 		b.WriteString("The request is long-running and not a watch: it bypasses flow control.\n")
 		return
 	}
@@ -193,9 +195,9 @@ func (e *Explanation) writeAnswer(b *strings.Builder) {
 	fmt.Fprintf(b, "priority level %s (%s)\n", format.Printable(f.PriorityLevel), f.Response)
 	switch {
 	case f.Hand == nil:
-		b.WriteString("flow           not told apart: the level has no queues\n")
+		b.WriteString("flow           not distinguished: the level has no queues\n")
 	case f.Queues == 1:
-		b.WriteString("flow           not told apart: the level has one queue\n")
+		b.WriteString("flow           not distinguished: the level has one queue\n")
 	case f.Distinguisher == "":
 		fmt.Fprintf(b, "flow           the whole FlowSchema, hash %s\n", f.Hash)
 	default:
@@ -214,7 +216,7 @@ func (e *Explanation) writeAnswer(b *strings.Builder) {
 	fmt.Fprintf(b, "\nnominal limit  %d %s\n", s.NominalLimit, format.Plural(s.NominalLimit, "seat"))
 }
 
-// writeRequest writes what the server sees.
+// writeRequest writes the request as the server sees it.
 func (e *Explanation) writeRequest(b *strings.Builder) {
 	r := &e.Request
 	text := r.Verb
