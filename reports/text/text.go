@@ -1,11 +1,12 @@
 // Package text prints results on a terminal, and comparisons and collision tables as Markdown. The
 // columns and rows are those of package tables; this package aligns, colours and shortens them.
 //
-// It aligns columns itself (type aligned). text/tabwriter counts every rune as one column,
-// which is wrong for wide and combined characters, and aligns all columns to the same side.
-// olekukonko/tablewriter and jedib0t/go-pretty measure widths well, but what remains here would
-// stay: names are shortened in the middle to the width of the terminal, a line is coloured by
-// the judgement of its row, and a line with other names may follow a row.
+// It aligns columns itself (type aligned). text/tabwriter gives every character one
+// column, so that a table with Chinese names is not aligned. jedib0t/go-pretty aligns them correctly,
+// but it brings three more modules and its borders, padding and capitals must be switched off;
+// olekukonko/tablewriter is a library of the same kind. All that is specific here would remain: names are
+// shortened in the middle to the width of the terminal, a line has the colour of the judgement in its
+// row, and a line with the other names of a statistic may follow a row.
 package text
 
 import (
