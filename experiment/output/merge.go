@@ -35,7 +35,7 @@ func MergeShards(s *sweep.Sweep, ctx context.Context, dirs []string, out string,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		progress.Tell(run, s.Runs())
+		progress.Report(run, s.Runs())
 		text, err := find(s, dirs, run)
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func checkParts(s *sweep.Sweep, dirs []string, progress format.Progress) error {
 	var wrong []error
 	missing := 0
 	for run := range s.Runs() {
-		progress.Tell(run, s.Runs())
+		progress.Report(run, s.Runs())
 		_, err := find(s, dirs, run)
 		if errors.Is(err, fs.ErrNotExist) {
 			missing++

@@ -230,7 +230,7 @@ func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summa
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			progress.Tell(run, t.Runs())
+			progress.Report(run, t.Runs())
 			all, err := ReadSweepRun(t.Sweep, dir, run)
 			if err != nil {
 				return err

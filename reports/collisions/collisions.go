@@ -36,7 +36,7 @@ func New(ctx context.Context, decks []dealer.Deck, elephants []int, deals int, p
 		}
 		c.Rows = append(c.Rows, dealer.Table([]dealer.Deck{deck}, elephants)...)
 		if deals == 0 { // otherwise dealing takes most of the time, and reports progress
-			progress.Tell(i+1, len(decks))
+			progress.Report(i+1, len(decks))
 		}
 	}
 	if deals == 0 {
@@ -59,7 +59,7 @@ func New(ctx context.Context, decks []dealer.Deck, elephants []int, deals int, p
 					return nil, err
 				}
 				hits[i] += d.SampleCollisions(n, min(dealsAtOnce, deals-dealt), hash)
-				progress.Tell((len(c.Hits)*len(elephants)+i)*deals+dealt, len(decks)*len(elephants)*deals)
+				progress.Report((len(c.Hits)*len(elephants)+i)*deals+dealt, len(decks)*len(elephants)*deals)
 			}
 		}
 		c.Hits = append(c.Hits, hits)

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// WriteJSON writes a summary, or what else there is of a run, as indented JSON with lists of
-// numbers on one line. The same value gives the same bytes.
+// WriteJSON writes a value as indented JSON, with each list of numbers on one line. The same value
+// gives the same bytes.
 func WriteJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -20,7 +20,8 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// onOneLine joins the lines of lists of numbers. No line of JSON begins within a string.
+// onOneLine joins the lines of each list of numbers. As strings in JSON have no line ends, no line
+// begins within a string.
 func onOneLine(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {

@@ -1,10 +1,10 @@
 package format
 
-// Progress, unless nil, is told how much is done of something that takes long, in whatever
-// units.
+// Progress reports that done of all parts of a long computation are done. It may be nil.
 type Progress func(done, all int)
 
-func (p Progress) Tell(done, all int) {
+// Report calls p unless it is nil.
+func (p Progress) Report(done, all int) {
 	if p != nil {
 		p(done, all)
 	}

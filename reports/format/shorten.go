@@ -55,3 +55,12 @@ func Printable(s string) string {
 		return r
 	}, s)
 }
+
+// PrintableLines is Printable for text of several lines.
+func PrintableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

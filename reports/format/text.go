@@ -4,12 +4,14 @@ import (
 	"strings"
 )
 
-// TextOptions say how WriteText writes.
+// TextOptions are the properties of the terminal that text is written for.
 type TextOptions struct {
-	Colour bool // with ANSI escape sequences
-	Width  int  // columns that names are shortened to fit; 0 is 110
+	Colour bool // it shows colours: ANSI escape sequences
+	Width  int  // characters in a line; 0: 110
 }
 
+// Window writes which part of a run the statistics are about, and the flow control if it is not
+// API Priority and Fairness.
 func Window(durationNs, warmupNs int64, flowControl string) string {
 	text := Duration(float64(durationNs))
 	if warmupNs > 0 {
@@ -24,6 +26,7 @@ func Window(durationNs, warmupNs int64, flowControl string) string {
 	return text
 }
 
+// ShareOf writes part as a percentage of whole, "–" if whole is 0.
 func ShareOf(part, whole int64) string {
 	if whole == 0 {
 		return "–"
@@ -31,10 +34,11 @@ func ShareOf(part, whole int64) string {
 	return Percent(float64(part) / float64(whole))
 }
 
-// InPercent reports whether a threshold's limit is given in percent, as its value is then shown.
+// InPercent reports whether a threshold's limit is a percentage. Its value is then written as one.
 func InPercent(expression string) bool { return strings.Contains(expression, "%") }
 
-// Wrap breaks text at spaces into lines of at most so many columns, where it can.
+// Wrap breaks text at spaces into lines of at most the given number of characters. A longer word has a
+// line of its own.
 func Wrap(text string, columns int) []string {
 	var lines []string
 	line := ""

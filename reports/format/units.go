@@ -1,5 +1,6 @@
-// Package format writes durations, counts, shares and tables as people read them. It knows
-// nothing of what they mean.
+// Package format writes numbers, durations, counts and shares as text, shortens and wraps text, and
+// writes JSON. Duration, Number, Percent and Quantity have three significant digits; AllDigits,
+// Decimal and Seconds are for files that programs read. It knows nothing about what the values mean.
 package format
 
 import (
@@ -8,7 +9,8 @@ import (
 	"strings"
 )
 
-// ValueText writes a statistic's value.
+// ValueText writes a value in a unit: nanoseconds ("ns") as a duration, a share as a percentage, and
+// everything else as a number without its unit.
 func ValueText(x float64, unit string, share bool) string {
 	switch {
 	case unit == "ns":
@@ -19,6 +21,7 @@ func ValueText(x float64, unit string, share bool) string {
 	return Number(x)
 }
 
+// Signed puts a sign before a number's text, with U+2212 as minus.
 func Signed(figure string) string {
 	if strings.HasPrefix(figure, "-") {
 		return "−" + figure[1:]
@@ -26,15 +29,15 @@ func Signed(figure string) string {
 	return "+" + figure
 }
 
-// Seconds writes a duration to the nanosecond.
+// Seconds writes nanoseconds as seconds, with all digits.
 func Seconds(ns int64) string { return trimmed(strconv.FormatFloat(float64(ns)/1e9, 'f', 9, 64)) }
 
-// Decimal writes a number to the last digit that matters here.
+// Decimal writes a number with up to six decimals.
 func Decimal(x float64) string {
 	return trimmed(strconv.FormatFloat(x, 'f', 6, 64))
 }
 
-// trimmed leaves out the zeros at the end of a fraction.
+// trimmed removes the zeros at the end of a fraction.
 func trimmed(text string) string {
 	for text[len(text)-1] == '0' {
 		text = text[:len(text)-1]
@@ -45,7 +48,7 @@ func trimmed(text string) string {
 	return text
 }
 
-// RoundTo rounds to so many significant digits.
+// RoundTo rounds to a number of significant digits.
 func RoundTo(x float64, digits int) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
 	if err != nil {
@@ -54,7 +57,7 @@ func RoundTo(x float64, digits int) float64 {
 	return rounded
 }
 
-// AllDigits writes all digits of a number, nothing if there is none.
+// AllDigits writes a number so that reading it gives the same number; nil gives "".
 func AllDigits(x *float64) string {
 	if x == nil {
 		return ""
@@ -62,7 +65,8 @@ func AllDigits(x *float64) string {
 	return strconv.FormatFloat(*x, 'g', -1, 64)
 }
 
-// ScaleOf returns what numbers of so much are counted in, and how that is written.
+// ScaleOf returns the unit in which values up to most are written: its size, and the suffix that is
+// written behind a value divided by that size.
 func ScaleOf(most float64, unit string, share bool) (scale float64, suffix string) {
 	switch {
 	case share:
@@ -84,20 +88,20 @@ func ScaleOf(most float64, unit string, share bool) (scale float64, suffix strin
 	}
 }
 
-// Rounded writes a margin with two digits, and the value as far as the margin goes, but
-// not beyond the sixth decimal.
+// Rounded writes a margin with two significant digits and the value with as many decimals, at most
+// six.
 func Rounded(value, margin float64) (string, string) {
 	switch {
 	case margin == 0:
 		return Digits(value), "0"
-	case margin < 5e-7: // six decimals of it would be zeros
+	case margin < 5e-7: // its first six decimals are zeros
 		return Digits(value), strconv.FormatFloat(margin, 'g', 2, 64)
 	}
 	decimals := min(max(1-int(math.Floor(math.Log10(margin))), 0), 6)
 	return strconv.FormatFloat(value, 'f', decimals, 64), strconv.FormatFloat(margin, 'f', decimals, 64)
 }
 
-// Moment writes a time of the run: "30.2 s".
+// Moment writes a time of the run, as "30.2 s" or "0 s".
 func Moment(ns int64) string {
 	if ns == 0 {
 		return "0 s"
@@ -105,8 +109,8 @@ func Moment(ns int64) string {
 	return Duration(float64(ns))
 }
 
-// Listed lists the first names and counts the others. What a name has in common with the
-// one that was read before is left out, up to a separator.
+// Listed lists the first names and counts the others. It leaves out the beginning that a name has
+// in common with the name before, up to a separator, unless they are equal.
 func Listed(names []string, most int, before string) string {
 	var list []string
 	for _, name := range names {
@@ -129,8 +133,8 @@ func Listed(names []string, most int, before string) string {
 	}
 }
 
-// commonLength returns how long the beginning is that two names have in common, up to and
-// with a separator.
+// commonLength returns the length of the beginning that two names have in common, up to and
+// including a separator.
 func commonLength(a, b string) int {
 	length := 0
 	for i := range min(len(a), len(b)) {
@@ -144,6 +148,7 @@ func commonLength(a, b string) int {
 	return length
 }
 
+// Counted writes a count and what is counted: "1 run", "12 runs".
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -163,15 +168,15 @@ func Duration(ns float64) string {
 		return Digits(ns/1e3) + " µs"
 	case a < 999.5e6:
 		return Digits(ns/1e6) + " ms"
-	case a < 119.5e9: // from there on three digits are those of 2 min
+	case a < 119.5e9: // from here on, three digits are 2 min
 		return Digits(ns/1e9) + " s"
 	default:
 		return inMinutes(ns)
 	}
 }
 
-// inMinutes writes minutes and seconds, from 2 h on hours and minutes. The rounding comes before
-// the division, so that there are never 60 of anything left.
+// inMinutes writes minutes and seconds, and from 2 h on hours and minutes. It rounds before it
+// divides, so that the result never has 60 seconds or 60 minutes.
 func inMinutes(ns float64) string {
 	sign := ""
 	if ns < 0 {
@@ -196,7 +201,7 @@ func Quantity(n int64) string {
 	return Number(float64(n))
 }
 
-// Plural returns the word for so many of what.
+// Plural returns the singular or, unless n is 1, the plural of a regular noun.
 func Plural(n int, what string) string {
 	if n == 1 {
 		return what
@@ -204,7 +209,7 @@ func Plural(n int, what string) string {
 	return what + "s"
 }
 
-// Percent writes a share between 0 and 1, without rounding what is not quite all to all.
+// Percent writes a share as a percentage: 1 as "100 %", and a share just below it as ">99.9 %".
 func Percent(share float64) string {
 	p := share * 100
 	switch {
@@ -218,7 +223,8 @@ func Percent(share float64) string {
 	return Digits(p) + " %"
 }
 
-// Number writes a plain number with three significant digits or, below 10 k, all before the point.
+// Number writes a number with three significant digits and a prefix: k, M or G. Below 10 k it has all
+// digits before the point.
 func Number(x float64) string {
 	switch a := math.Abs(x); {
 	case a < 9999.5:
@@ -232,8 +238,8 @@ func Number(x float64) string {
 	}
 }
 
-// Digits writes three significant digits, without zeros at the end of a fraction and
-// without an exponent for what people write without one.
+// Digits writes three significant digits and all digits before the point, without zeros at the end of
+// a fraction. Only numbers below a millionth have an exponent.
 func Digits(x float64) string {
 	if a := math.Abs(x); a >= 99.95 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -248,7 +254,8 @@ func Digits(x float64) string {
 	return text
 }
 
-// BesideLimit writes a value with so many digits that it does not read as the limit unless it is it.
+// BesideLimit writes a value with as many digits as it takes to differ from the limit's text, unless
+// the value equals the limit.
 func BesideLimit(value, limit float64, unit string, share bool) string {
 	if text := ValueText(value, unit, share); value == limit || text != ValueText(limit, unit, share) {
 		return text
@@ -262,10 +269,10 @@ func BesideLimit(value, limit float64, unit string, share bool) string {
 			return text + suffix
 		}
 	}
-	return strconv.FormatFloat(value, 'f', -1, 64) + " " + unit // the scaling made them equal
+	return strconv.FormatFloat(value, 'f', -1, 64) + " " + unit // divided by the scale they are equal
 }
 
-// Significant writes so many significant digits and all before the point, without zeros at the
+// Significant writes n significant digits and all digits before the point, without zeros at the
 // end of a fraction and without an exponent.
 func Significant(x float64, n int) string {
 	if math.Abs(x) >= math.Pow10(n-1) {
@@ -277,3 +284,6 @@ func Significant(x float64, n int) string {
 	}
 	return text
 }
+
+// PercentTick writes a share as a percentage on an axis, where 0 is "0 %" and nothing is below 0.01 %.
+func PercentTick(share float64) string { return Digits(share*100) + " %" }

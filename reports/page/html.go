@@ -2,19 +2,19 @@ package page
 
 import (
 	"bytes"
+	_ "embed" // for go:embed
+	"encoding/json"
+	"html/template"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
 	"apfsim/reports/tables"
-
-	_ "embed"
-	"encoding/json"
-	"html/template"
-	"io"
-	"slices"
-	"strconv"
-	"strings"
 )
 
 //go:embed report.html.tmpl
@@ -26,8 +26,8 @@ var reportStyle string
 //go:embed report.js
 var reportScript string
 
-// uPlot draws the lines (github.com/leeoniya/uPlot; the version stands at the head of the
-// script, the licence beside it).
+// uPlot draws the lines (github.com/leeoniya/uPlot). Its version is in the first line of the script,
+// its licence in the same folder.
 var (
 	//go:embed uplot/uPlot.iife.min.js
 	uplotScript string
@@ -42,18 +42,19 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"script":    func() template.JS { return template.JS("/*\n" + UplotLicence + "*/\n" + uplotScript + reportScript) },
 	"printable": format.Printable,
 	"paragraph": func(text string) string { return format.Printable(strings.Join(strings.Fields(text), " ")) },
-	"breakable": format.Breakable,
+	"breakable": breakable,
 	"shown":     shownRows,
 	"hidden":    hiddenRows,
-	// A section of the page may have the name of a group of findings.
+	// Findings about a section's subject are headed by its name in lower case, so that no two headings
+	// are equal.
 	"uncapitalized": func(text string) string { return strings.ToLower(text[:1]) + text[1:] },
 	"sentence": func(text string) template.HTML {
-		return format.Breakable(format.BeforeUnit.ReplaceAllString(text, "$1\u00a0$2"))
+		return breakable(beforeUnit.ReplaceAllString(text, "$1\u00a0$2"))
 	},
 }).Parse(reportTemplate))
 
-// Write writes a page as one HTML file that needs nothing but itself: no network, no
-// other file. The same page gives the same bytes.
+// Write writes a page as one HTML file that needs no other file and no network. The same page gives
+// the same bytes.
 func Write(w io.Writer, p Page) error {
 	p = p.inForm(tables.Page)
 	p.Sections = thinned(p.Sections)
@@ -65,7 +66,7 @@ func Write(w io.Writer, p Page) error {
 	if err := reportPage.Execute(&page, struct {
 		Page
 		Glossary []Term
-		Plots    template.JS // json.Marshal leaves nothing in it that would end a script
+		Plots    template.JS // json.Marshal escapes what could end the script element
 	}{p, p.Glossary(), template.JS(plots)}); err != nil {
 		return err
 	}
@@ -75,6 +76,17 @@ func Write(w io.Writer, p Page) error {
 
 // WriteRun writes the report of a run.
 func WriteRun(w io.Writer, r *result.Result) error { return Write(w, Run(r)) }
+
+// breakable returns text as HTML in which a line may end behind the separators in names.
+func breakable(text string) template.HTML {
+	return template.HTML(separators.Replace(template.HTMLEscapeString(format.Printable(text))))
+}
+
+var separators = strings.NewReplacer(":", ":<wbr>", "/", "/<wbr>", "{", "{<wbr>")
+
+// beforeUnit matches a number's last digit, the space behind it, where a line must not end, and a
+// unit.
+var beforeUnit = regexp.MustCompile(`(\d) ((?:%|[nµm]?s|min|h|[kMG])(?:\W|$))`)
 
 // inForm returns the page with tables that have only the columns of a form.
 func (p Page) inForm(form tables.Form) Page {
@@ -99,11 +111,11 @@ func (p Page) inForm(form tables.Form) Page {
 // shownRows returns the rows that are visible from the beginning, as HTML.
 func shownRows(t *tables.Table) template.HTML { return rows(t, 0, t.Shown()) }
 
-// hiddenRows returns the rows that the reader has to ask for, as HTML.
+// hiddenRows returns the rows that are visible once the reader asks for all rows, as HTML.
 func hiddenRows(t *tables.Table) template.HTML { return rows(t, t.Shown(), len(t.Rows)) }
 
-// rows writes rows as HTML. There may be tens of thousands of cells, for which a template
-// is slow.
+// rows returns rows as HTML. It is no template, as templates are slow for the tens of thousands of
+// cells that a table may have.
 func rows(t *tables.Table, from, to int) template.HTML {
 	var b strings.Builder
 	for i, row := range t.Rows[from:to] {
@@ -113,14 +125,15 @@ func rows(t *tables.Table, from, to int) template.HTML {
 		}
 		b.WriteString(">")
 		for k := range row {
-			write(&row[k], &b, k == 0, t.Columns[k].Left)
+			writeCell(&b, &row[k], k == 0, t.Columns[k].Left)
 		}
 		b.WriteString("</tr>\n")
 	}
 	return template.HTML(b.String())
 }
 
-func write(c *tables.Cell, b *strings.Builder, names, left bool) {
+// writeCell writes a cell; names says whether it names its row, left whether its column is flush left.
+func writeCell(b *strings.Builder, c *tables.Cell, names, left bool) {
 	element := "td"
 	if names {
 		element = "th"
@@ -141,7 +154,7 @@ func write(c *tables.Cell, b *strings.Builder, names, left bool) {
 		if c.Also != "" {
 			name += " (also: " + c.Also + ")"
 		}
-		text = string(format.Breakable(name))
+		text = string(breakable(name))
 	}
 	switch {
 	case c.Code:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
@@ -18,9 +19,9 @@ const StatisticsFirst = 50
 // Table returns the table of the groups that requests arrived at.
 func (g *EstimateTable) Table(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
 	t := &Table{Name: g.Tag, Title: g.Title, Caption: g.Title, Reserved: 100,
-		Columns: []Column{{Title: format.Capitalized(g.Head), Short: g.Head, Left: true}}}
+		Columns: []Column{{Title: capitalized(g.Head), Short: g.Head, Left: true}}}
 	for _, c := range g.Columns {
-		t.Columns = append(t.Columns, Column{Title: format.Capitalized(c.Title), Short: c.Title, Term: c.term})
+		t.Columns = append(t.Columns, Column{Title: capitalized(c.Title), Short: c.Title, Term: c.term})
 	}
 	g.Each(r, byName, func(name string, estimates []*replicate.Estimate) {
 		row := []Cell{Word(name)}
@@ -31,6 +32,9 @@ func (g *EstimateTable) Table(r *replicate.Replications, byName map[string]*repl
 	})
 	return t
 }
+
+// capitalized returns text with its first letter, of ASCII, in upper case.
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // EstimateCell is the cell of an estimate; nil is one without samples.
 func EstimateCell(e *replicate.Estimate) Cell {
