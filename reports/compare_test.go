@@ -706,7 +706,7 @@ func TestChangesSortAsListed(t *testing.T) {
 	c := compare.Compare("base", side(1, 0, 2, 4, 0), "head", side(3, 0.001, 1, 5, 0))
 	sortValues := map[string]float64{}
 	last := math.Inf(1)
-	table := tables.Changes("changes", "", c.Changes)
+	table := tables.Changes(c.Changes)
 	for _, row := range table.Rows {
 		sortValues[row[0].Text] = row[3].Value
 		if size := math.Abs(row[3].Value); size > last {

@@ -425,7 +425,7 @@ func TestTextOfReplications(t *testing.T) {
 		"Thresholds: 1 of 2 failed",
 		"✓ arrived{workload:a} count > 9 10",
 		"✗ arrived{workload:a} count > 10 10 to 12; fails with seed 1",
-		"Precision of 2 % not reached with 3 runs, the most there may be",
+		"Precision of 2 % not reached with 3 runs, the maximum",
 		"latency{workload:a}.med 4.00 ±0.50 ms 12.5 %",
 		"utilisation{priorityLevel:l}.peak 7.0 ±2.0 28.6 %",
 		"wait{workload:b}.med no samples –",

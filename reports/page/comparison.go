@@ -5,7 +5,6 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/findings"
-	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/plots"
 	"apfsim/reports/replicate"
@@ -39,7 +38,7 @@ func Comparison(c *compare.Comparison) Page {
 	}
 	s := Section{Name: "changes", Title: "Changes", Note: title + ". " + note}
 	if len(changes) > 0 {
-		s.Parts = append(s.Parts, Part{Table: tables.Changes("changes", "Changes, the greatest first", changes)})
+		s.Parts = append(s.Parts, Part{Table: tables.Changes(changes)})
 	}
 	p.Sections = append(p.Sections, s)
 	var parts []Part
@@ -51,12 +50,7 @@ func Comparison(c *compare.Comparison) Page {
 	if len(parts) > 0 {
 		p.Sections = append(p.Sections, Section{Name: "durations", Title: "Waits and latencies", Parts: parts})
 	}
-	all := tables.Changes("statistics", "Statistics by name, as thresholds call them", c.Changes[:min(tables.FlowsMost, len(c.Changes))])
-	all.First = tables.StatisticsFirst
-	if more := len(c.Changes) - tables.FlowsMost; more > 0 {
-		all.Missing = fmt.Sprintf("Left out: %s, all in comparison.json.", format.Counted(more, "statistic"))
-	}
-	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: all}}})
+	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: tables.AllChanges(c)}}})
 	return p
 }
 

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -66,8 +67,23 @@ func judgementCell(c *compare.Change) Cell {
 	return Cell{Text: word, Judgement: c.Judgement}
 }
 
-// Changes is the table of some changes.
-func Changes(name, caption string, changes []compare.Change) *Table {
+// Changes is the table of the changes that are listed first.
+func Changes(changes []compare.Change) *Table {
+	return changeTable("changes", "Changes, the greatest first", changes)
+}
+
+// AllChanges is the table of all statistics of a comparison, changed or not, for a page.
+func AllChanges(c *compare.Comparison) *Table {
+	shown := c.Changes[:min(mostRows, len(c.Changes))]
+	t := changeTable("statistics", "Statistics by name, as thresholds call them", shown)
+	t.First = firstRows
+	if more := len(c.Changes) - len(shown); more > 0 {
+		t.Missing = fmt.Sprintf("Left out: %s, all in comparison.json.", format.Counted(more, "statistic"))
+	}
+	return t
+}
+
+func changeTable(name, caption string, changes []compare.Change) *Table {
 	t := &Table{Name: name, Caption: caption, Columns: ChangeColumns.Columns(), Reserved: 56}
 	for i := range changes {
 		t.Rows = append(t.Rows, ChangeColumns.Row(&changes[i]))

@@ -154,8 +154,8 @@ func ChangeText(c *compare.Change) string {
 	return format.Signed(figure) + " ±" + margin + suffix
 }
 
-// LimitText writes how far the statistic has changed.
-func LimitText(v *compare.LimitVerdict) string {
+// limitText writes how far the statistic has changed.
+func limitText(v *compare.LimitVerdict) string {
 	if v.Change == nil {
 		return v.Note
 	}

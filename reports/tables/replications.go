@@ -13,9 +13,6 @@ import (
 	"apfsim/sim/metric"
 )
 
-// StatisticsFirst is how many of all statistics a page has at first.
-const StatisticsFirst = 50
-
 // Table returns the table of the groups that requests arrived at.
 func (g *EstimateTable) Table(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
 	t := &Table{Name: g.Tag, Title: g.Title, Caption: g.Title, Reserved: 100,
@@ -94,8 +91,8 @@ func mergedCell(e *replicate.Estimate) Cell {
 
 // Statistics is the table of all statistics of several runs.
 func Statistics(r *replicate.Replications) *Table {
-	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: StatisticsFirst, Columns: EstimateColumns.Columns()}
-	shown := r.Statistics[:min(FlowsMost, len(r.Statistics))]
+	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: firstRows, Columns: EstimateColumns.Columns()}
+	shown := r.Statistics[:min(mostRows, len(r.Statistics))]
 	for i := range shown {
 		t.Rows = append(t.Rows, EstimateColumns.Row(&shown[i]))
 	}
@@ -119,19 +116,24 @@ func Precision(r *replicate.Replications, byName map[string]*replicate.Estimate)
 	return t
 }
 
-// EstimateTable is the groups of a tag, a row each, with some of their statistics.
+// EstimateTable defines a table of groups of requests: a row for each value of a tag, and a column
+// for each of some statistics.
 type EstimateTable struct {
-	Tag, Title, Head string
-	Sent             string // what a group does with requests
-	Columns          []estimateColumn
+	Tag     string // workload or priorityLevel
+	Title   string
+	Head    string // of the column with the groups' names
+	Sent    string // the verb for what a group does with requests: sent or got
+	Columns []estimateColumn
 }
 
-// estimateColumn is a statistic in a table of groups; it lacks the group's tag.
+// estimateColumn is a statistic in a table of groups.
 type estimateColumn struct {
-	Title, term string // and its key in the glossary
-	of          metric.Name
+	Title     string
+	term      string      // its key in the glossary
+	statistic metric.Name // without the group's tag
 }
 
+// EstimateTables are the tables of the workloads and of the priority levels.
 var EstimateTables = []EstimateTable{
 	{"workload", "Workloads", "workload", "sent", []estimateColumn{
 		{"arrived/s", "arrived", metric.Name{Metric: "arrived", Stat: "perSecond"}},
@@ -166,8 +168,9 @@ func RanReplications(r *replicate.Replications) string {
 	return fmt.Sprintf("%d runs of %s, seeds %d to %d", len(r.Seeds), text, r.Seeds[0], r.Seeds[len(r.Seeds)-1])
 }
 
-// Each calls visit with each group that requests arrived at and what stands in its columns.
-func (g *EstimateTable) Each(r *replicate.Replications, byName map[string]*replicate.Estimate, visit func(name string, estimates []*replicate.Estimate)) {
+// Each calls row with each group that requests arrived at, and with the estimates of its columns; an
+// estimate without samples is nil.
+func (g *EstimateTable) Each(r *replicate.Replications, byName map[string]*replicate.Estimate, row func(name string, estimates []*replicate.Estimate)) {
 	arrived := metric.Name{Metric: "arrived", Stat: "count"}
 	for _, name := range Names(r, g.Tag) {
 		if byName[arrived.With(g.Tag, name).String()].Mean == 0 {
@@ -175,9 +178,9 @@ func (g *EstimateTable) Each(r *replicate.Replications, byName map[string]*repli
 		}
 		estimates := make([]*replicate.Estimate, len(g.Columns))
 		for i, c := range g.Columns {
-			estimates[i] = byName[c.of.With(g.Tag, name).String()]
+			estimates[i] = byName[c.statistic.With(g.Tag, name).String()]
 		}
-		visit(name, estimates)
+		row(name, estimates)
 	}
 }
 
@@ -190,7 +193,7 @@ func EstimatesByName(r *replicate.Replications) map[string]*replicate.Estimate {
 	return all
 }
 
-// Names returns the groups of a tag.
+// Names returns the values of a tag: the names of all workloads, FlowSchemas or priority levels.
 func Names(r *replicate.Replications, tagName string) []string {
 	var names []string
 	for i := range r.Statistics {
@@ -202,8 +205,9 @@ func Names(r *replicate.Replications, tagName string) []string {
 	return names
 }
 
-// EstimateParts writes the estimate as it is shown: a percentile of all runs' requests, else the
-// mean; the half-width of the interval, "" for none; and what both are counted in.
+// EstimateParts writes the estimate: of a percentile, that of all runs' requests together, else the
+// mean of the runs; half the width of the confidence interval, "" if there is none; and the unit of
+// both.
 func EstimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
 	value, half := e.Mean, e.Half()
 	if e.Merged != nil {
@@ -224,8 +228,8 @@ func EstimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
 	return figure, margin, suffix
 }
 
-// OfMean returns the estimate of the mean of the runs, which the interval is that of, and
-// not the percentile of all requests.
+// OfMean returns the estimate of the mean of the runs, in place of the percentile of all runs'
+// requests together.
 func OfMean(e *replicate.Estimate) *replicate.Estimate {
 	mean := *e
 	mean.Merged, mean.MergedHalf = nil, nil
@@ -240,15 +244,15 @@ func EstimateText(e *replicate.Estimate) string {
 
 // PrecisionTitle says whether the precision was reached, and in how many runs.
 func PrecisionTitle(r *replicate.Replications) string {
-	text, but := "reached", ""
+	text := "reached with %d runs"
 	if !r.Precision.Met {
-		text, but = "not reached", ", the most there may be"
+		text = "not reached with %d runs, the maximum"
 	}
-	// All digits that were asked for, so that what was reached never reads as what was not.
-	return fmt.Sprintf("Precision of %s %% %s with %d runs%s", format.Significant(r.Precision.Wanted*100, 15), text, len(r.Seeds), but)
+	// With all digits of the precision that was asked for, no other precision is written like it.
+	return fmt.Sprintf("Precision of %s %% "+text, format.Significant(r.Precision.Wanted*100, 15), len(r.Seeds))
 }
 
-// PrecisionReached writes how precise a statistic is.
+// PrecisionReached writes the precision of a statistic: half the width of its interval over its mean.
 func PrecisionReached(p *replicate.Precision, s *replicate.PrecisionResult) string {
 	if s.Reached == nil {
 		return "–"

@@ -13,13 +13,6 @@ import (
 	"apfsim/reports/result"
 )
 
-// FlowsMost is how many rows a page has at most, so that it opens at once; it shows flowsFirst
-// of the flows at first.
-const (
-	FlowsMost  = 5000
-	flowsFirst = 50
-)
-
 // distributionColumn is a column of the durations that get returns, which is nil without samples.
 func distributionColumn[R any](column Column, get func(*R) *result.Distribution, ns func(*result.Distribution) int64) ColumnOf[R] {
 	return ColumnOf[R]{Column: column, Cell: func(r *R) Cell {
@@ -259,13 +252,13 @@ func Flows(s *result.Summary) *Table {
 	}
 	slices.SortStableFunc(flows[worst:], func(a, b *result.Flow) int { return -cmp.Compare(a.DemandSeatSeconds, b.DemandSeatSeconds) })
 	missing := ""
-	if len(flows) > FlowsMost {
-		missing = fmt.Sprintf("Left out: %s, all in summary.json.", format.Counted(len(flows)-FlowsMost, "flow"))
-		flows = flows[:FlowsMost]
+	if len(flows) > mostRows {
+		missing = fmt.Sprintf("Left out: %s, all in summary.json.", format.Counted(len(flows)-mostRows, "flow"))
+		flows = flows[:mostRows]
 	}
 	t := flowTable(flows)
 	t.Name, t.Caption = "flows", "Flows, underserved ones first; demand, fair share and service in seat-seconds"
-	t.First, t.Missing = flowsFirst, missing
+	t.First, t.Missing = firstRows, missing
 	return t
 }
 

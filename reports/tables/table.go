@@ -122,6 +122,13 @@ func (t *Table) In(form Form) *Table {
 	return &in
 }
 
+// A long table has mostRows rows at most, so that the page opens at once, and shows firstRows of them
+// at first.
+const (
+	mostRows  = 5000
+	firstRows = 50
+)
+
 // Long reports whether a page hides some rows at first.
 func (t *Table) Long() bool { return t.Shown() < len(t.Rows) }
 

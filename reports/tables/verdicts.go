@@ -108,7 +108,7 @@ func replicatedVerdict(v *replicated) Cell {
 	return passedCell(v.Passed, "holds", fmt.Sprintf("failed in %d of %d runs", len(v.FailedSeeds), v.runs))
 }
 
-func replicatedFound(v *replicated) Cell { return Word(ReplicatedFound(v.Verdict)) }
+func replicatedFound(v *replicated) Cell { return Word(foundInRuns(v.Verdict)) }
 
 // ReplicatedThresholds is the table of the verdicts on the thresholds of several runs.
 func ReplicatedThresholds(r *replicate.Replications) *Table {
@@ -125,8 +125,8 @@ func ReplicatedThresholds(r *replicate.Replications) *Table {
 	return t
 }
 
-// ReplicatedFound writes the least and the greatest value, and the runs that failed.
-func ReplicatedFound(v *replicate.Verdict) string {
+// foundInRuns writes the least and the greatest value, and the first seeds of the runs that failed.
+func foundInRuns(v *replicate.Verdict) string {
 	text := result.NoSamples
 	if present := v.Values.Present(); len(present) > 0 {
 		share := format.InPercent(v.Expression)
@@ -164,7 +164,7 @@ func limitVerdict(v *compare.LimitVerdict) Cell {
 	return passedCell(v.Passed, "not significantly exceeded", "exceeded")
 }
 
-func limitChange(v *compare.LimitVerdict) Cell { return Word(LimitText(v)) }
+func limitChange(v *compare.LimitVerdict) Cell { return Word(limitText(v)) }
 
 // Limits is the table of the verdicts on a comparison's limits.
 func Limits(c *compare.Comparison) *Table {

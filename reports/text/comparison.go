@@ -27,7 +27,7 @@ func WriteComparison(w io.Writer, c *compare.Comparison, all bool, options forma
 	changes, title := tables.ListedChanges(c, all)
 	t.heading(title)
 	if len(changes) > 0 {
-		t.rows(tables.Changes("", "", changes))
+		t.rows(tables.Changes(changes))
 	}
 	if text := tables.FoldedChanges(c, "~ "); text != "" && !all {
 		t.note(text)
@@ -52,7 +52,7 @@ func WriteMarkdown(w io.Writer, c *compare.Comparison, all bool) error {
 	markdownRow(&b, "head", code(c.Head.Label), tables.SideText(&c.Head))
 	fmt.Fprintf(&b, "\n%s\n\n", strings.TrimSpace(tables.ComparedHow(c)+" "+tables.ComparedTests(c)+" "+tables.ComparedScope(c)))
 	if len(changes) > 0 {
-		writeMarkdownTable(&b, tables.Changes("", "", changes))
+		writeMarkdownTable(&b, tables.Changes(changes))
 		b.WriteString("\n")
 	}
 	if text := tables.FoldedChanges(c, "~ "); text != "" && !all {

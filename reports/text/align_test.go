@@ -1,0 +1,42 @@
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"apfsim/reports/format"
+	"apfsim/reports/tables"
+)
+
+// Characters of two columns, and those of several code points, are aligned by their width.
+func TestAlignsWideNames(t *testing.T) {
+	table := &tables.Table{Title: "Flows", Columns: []tables.Column{{Short: "flow", Left: true}, {Short: "wait"}},
+		Rows: [][]tables.Cell{{tables.Word("日本語"), tables.Word("3 ms")}, {tables.Word("mice"), tables.Word("779 µs")}}}
+	w := newWriter(format.TextOptions{})
+	w.table(table)
+	const want = `
+Flows
+  flow      wait
+  日本語    3 ms
+  mice    779 µs
+`
+	if got := w.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A row has the colour of its judgement, whichever cell states it, and the heads have none.
+func TestColoursRows(t *testing.T) {
+	table := &tables.Table{Columns: []tables.Column{{Short: "name", Left: true}, {Short: "verdict"}},
+		Rows: [][]tables.Cell{{tables.Word("a"), {Text: "better", Judgement: "good"}}, {tables.Word("b"), {Text: "worse", Judgement: "bad"}}, {tables.Word("c"), {Text: "?"}}}}
+	w := newWriter(format.TextOptions{Colour: true})
+	w.rows(table)
+	var styles []string
+	for line := range strings.Lines(w.String()) {
+		style, _, _ := strings.Cut(strings.TrimPrefix(line, "\x1b["), "m")
+		styles = append(styles, strings.TrimSpace(style))
+	}
+	if got, want := strings.Join(styles, "|"), Dim+"|"+Green+"|"+Red+"|c           ?"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
