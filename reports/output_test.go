@@ -97,7 +97,7 @@ func TestColourOnlyWhereAsked(t *testing.T) {
 		t.Error("an escape sequence in plain text")
 	}
 	stripped := string(coloured)
-	for _, code := range []string{text.Bold, text.Dim, text.Red, text.Green, text.Yellow, "0"} {
+	for _, code := range []string{"1", "2", "31", "32", "33", "0"} {
 		stripped = strings.ReplaceAll(stripped, "\x1b["+code+"m", "")
 	}
 	if stripped != string(plain) {

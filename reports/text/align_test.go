@@ -36,7 +36,7 @@ func TestColoursRows(t *testing.T) {
 		style, _, _ := strings.Cut(strings.TrimPrefix(line, "\x1b["), "m")
 		styles = append(styles, strings.TrimSpace(style))
 	}
-	if got, want := strings.Join(styles, "|"), Dim+"|"+Green+"|"+Red+"|c           ?"; got != want {
+	if got, want := strings.Join(styles, "|"), dim+"|"+green+"|"+red+"|c           ?"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -16,12 +16,12 @@ import (
 func WriteComparison(w io.Writer, c *compare.Comparison, all bool, options format.TextOptions) error {
 	t := newWriter(options)
 	sides := aligned{left: []bool{true, true, true}}
-	sides.row(t.paint(Bold, "base"), format.Printable(c.Base.Label), tables.SideText(&c.Base))
-	sides.row(t.paint(Bold, "head"), format.Printable(c.Head.Label), tables.SideText(&c.Head))
+	sides.row(t.paint(bold, "base"), format.Printable(c.Base.Label), tables.SideText(&c.Base))
+	sides.row(t.paint(bold, "head"), format.Printable(c.Head.Label), tables.SideText(&c.Head))
 	sides.write(t, func(_ int, line string) string { return strings.TrimPrefix(line, "  ") })
 	for _, text := range []string{tables.ComparedHow(c), tables.ComparedTests(c), tables.ComparedScope(c)} {
 		if text != "" {
-			fmt.Fprintln(t, t.paint(Dim, text))
+			fmt.Fprintln(t, t.paint(dim, text))
 		}
 	}
 	changes, title := tables.ListedChanges(c, all)

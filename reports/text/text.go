@@ -24,11 +24,11 @@ import (
 
 // Styles of ANSI terminals: attributes, and colours of the user's palette.
 const (
-	Bold   = "1"
-	Dim    = "2"
-	Red    = "31"
-	Green  = "32"
-	Yellow = "33"
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
 )
 
 // flowsShown is how many underserved flows are listed.
@@ -56,7 +56,7 @@ func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error 
 	}
 	t.warnings(s.Warnings)
 	if s.Fingerprint != "" {
-		fmt.Fprintf(t, "\n%s\n", t.paint(Dim, "Fingerprint "+s.Fingerprint))
+		fmt.Fprintf(t, "\n%s\n", t.paint(dim, "Fingerprint "+s.Fingerprint))
 	}
 	_, err := w.Write(t.Bytes())
 	return err
@@ -82,13 +82,13 @@ func (t *writer) paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-func (t *writer) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(Bold, text)) }
+func (t *writer) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, text)) }
 
 // note writes a sentence about the table above it.
-func (t *writer) note(text string) { fmt.Fprintln(t, t.paint(Dim, "  "+text)) }
+func (t *writer) note(text string) { fmt.Fprintln(t, t.paint(dim, "  "+text)) }
 
 func (t *writer) head(name, ran, description string) {
-	fmt.Fprintf(t, "%s  %s\n", t.paint(Bold, format.Printable(name)), t.paint(Dim, ran))
+	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(name)), t.paint(dim, ran))
 	for _, line := range format.Wrap(format.Printable(strings.Join(strings.Fields(description), " ")), t.options.Width) {
 		fmt.Fprintln(t, line)
 	}
@@ -134,12 +134,12 @@ func (t *writer) rows(table *tables.Table) {
 	}
 	out.write(t, func(n int, line string) string {
 		if n < above {
-			return t.paint(Dim, line)
+			return t.paint(dim, line)
 		}
 		row := table.Rows[n-above]
 		line = t.paint(rowStyle(row), line)
 		if also := row[0].Also; also != "" {
-			line += "\n" + t.paint(Dim, "    "+format.Squeeze("also: "+also, max(30, t.options.Width-4)))
+			line += "\n" + t.paint(dim, "    "+format.Squeeze("also: "+also, max(30, t.options.Width-4)))
 		}
 		return line
 	})
@@ -150,9 +150,9 @@ func rowStyle(row []tables.Cell) string {
 	for i := range row {
 		switch row[i].Judgement {
 		case judge.Good:
-			return Green
+			return green
 		case judge.Bad:
-			return Red
+			return red
 		}
 	}
 	return ""
@@ -177,7 +177,7 @@ func (t *writer) warnings(warnings []string) {
 	}
 	t.heading("Warnings")
 	for _, warning := range warnings {
-		t.marked(Yellow, warning)
+		t.marked(yellow, warning)
 	}
 }
 
