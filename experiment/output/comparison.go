@@ -25,5 +25,5 @@ func WriteComparisonAs(c *compare.Comparison, w io.Writer, as string, all bool, 
 	case "csv":
 		return csvfile.WriteComparison(w, c)
 	}
-	panic("reports: no format " + as)
+	panic("output: no format " + as)
 }

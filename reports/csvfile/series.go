@@ -1,4 +1,6 @@
-// Package csvfile writes series and statistics as CSV.
+// Package csvfile writes series, statistics, comparisons and collision tables as CSV for programs:
+// numbers have all their digits, units have columns or are in the names of columns, and a field
+// without a value is empty.
 package csvfile
 
 import (
@@ -21,7 +23,7 @@ var seriesColumns = []string{
 }
 
 // WriteSeries writes the series of a run as CSV: one row for each priority level and interval,
-// and below them one for each workload and interval. What a row does not have is empty.
+// and below them one for each workload and interval. Fields that do not apply to a row are empty.
 func WriteSeries(w io.Writer, r *result.Result) error {
 	out := csv.NewWriter(w)
 	row := append([]string(nil), seriesColumns...)

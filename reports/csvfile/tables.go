@@ -10,7 +10,7 @@ import (
 	"apfsim/reports/tables"
 )
 
-// WriteReplications writes a row for each statistic of several runs. What it does not have is empty.
+// WriteReplications writes a row for each statistic of several runs.
 func WriteReplications(w io.Writer, r *replicate.Replications) error {
 	return write(w, tables.EstimateColumns, r.Statistics)
 }
@@ -27,7 +27,7 @@ func WriteCollisions(w io.Writer, c *collisions.Collisions) error {
 
 func write[R any](w io.Writer, columns tables.Definition[R], rows []R) error {
 	out := csv.NewWriter(w)
-	out.Write(columns.Head()) // the writer keeps its first error for Error
+	out.Write(columns.Head()) // Error returns the first error of all writes
 	for i := range rows {
 		out.Write(columns.Record(&rows[i]))
 	}
