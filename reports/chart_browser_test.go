@@ -159,12 +159,18 @@ func filledQueue(queues, queue, column int) *result.Result {
 
 func queuesChart(t *testing.T, r *result.Result) *charts.Chart {
 	t.Helper()
-	for _, c := range charts.OfRun(r) {
-		if c.Name == "queues-level" {
+	return chartOf(t, r, "queues-level")
+}
+
+// chartOf returns the chart of a run with the given name.
+func chartOf(t *testing.T, r *result.Result, name string) *charts.Chart {
+	t.Helper()
+	for _, c := range charts.Run(r) {
+		if c.Name == name {
 			return c
 		}
 	}
-	t.Fatal("there is no chart of the queues")
+	t.Fatalf("there is no chart %s", name)
 	return nil
 }
 
@@ -230,7 +236,7 @@ func keepShot(t *testing.T, name string, picture []byte) {
 // and two parameters, and of collisions.
 func everyKindOfChart(t *testing.T) []*charts.Chart {
 	t.Helper()
-	made := charts.OfRun(simulated(t, eventful))
+	made := charts.Run(simulated(t, eventful))
 	for _, values := range [][]string{{"4"}, {"4", "6", "8"}} {
 		s := &sweep.Sweep{SchemaVersion: result.SchemaVersion, Scenario: "small", Inputs: []sweep.Input{}, Set: []string{},
 			Parameters: []sweep.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
@@ -249,7 +255,7 @@ func everyKindOfChart(t *testing.T) []*charts.Chart {
 		if err != nil {
 			t.Fatal(err)
 		}
-		drawn := charts.OfSweep(tables)
+		drawn := charts.Sweep(tables)
 		if len(drawn) != 1 {
 			t.Fatalf("a sweep has %d charts", len(drawn))
 		}
@@ -260,7 +266,7 @@ func everyKindOfChart(t *testing.T) []*charts.Chart {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(made, charts.OfCollisions(table))
+	return append(made, charts.Collisions(table))
 }
 
 // What a browser draws of a chart's SVG file is what its PNG file has. Text may be set in another

@@ -8,7 +8,6 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/queueset"
-	"apfsim/reports/charts"
 	"apfsim/reports/collect"
 	"apfsim/reports/measure"
 	"apfsim/reports/observe"
@@ -425,11 +424,11 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 		nearNumber(t, "nominal limit", result.Series[2].Points[i].NominalLimit, want*3/4)
 	}
 	// Both are drawn as they were, not as they are in the end.
-	lines := plots.OfSeries(result, result.Series[2], "low")[0].Lines
-	if got, want := lines[2].Values, (plots.Figures{3, 1.5, 0, 1.5, 1.5}); lines[2].Name != "nominal limit" || !slices.Equal(got, want) {
+	lines := plots.Level(result, 2)[0].Lines
+	if got, want := lines[2].Values, ([]float64{3, 1.5, 0, 1.5, 1.5}); lines[2].Name != "nominal limit" || !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", lines[2].Name, got, want)
 	}
-	drawn := func() string { return string(rendered(t, charts.SeatsChart(result).WriteSVG)) }
+	drawn := func() string { return string(rendered(t, chartOf(t, result, "seats").WriteSVG)) }
 	before := drawn()
 	result.Series[2].Points[0].NominalLimit = 2
 	if drawn() == before {

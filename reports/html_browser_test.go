@@ -407,8 +407,8 @@ func TestIntervalsInABrowser(t *testing.T) {
 			Rows: [][]tables.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "2 ms", Number: true, Value: 10}}}}},
 		{Plot: &plots.Plot{Name: "p", Title: "p", X: plots.Axis{Label: "time", Unit: "s"}, Y: plots.Axis{Label: "wait", Unit: "ns"},
 			At: []float64{0, 1, 2}, Lines: []plots.Line{
-				{Name: "base", Style: plots.LineStyle{Colour: 1}, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},
-				{Name: "head", Style: plots.LineStyle{Colour: 2, Dashed: true}, Values: []float64{5e6, 6e6, 7e6}},
+				{Name: "base", Kind: plots.Percentile, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},
+				{Name: "head", Kind: plots.BasePercentile, Index: 1, Values: []float64{5e6, 6e6, 7e6}},
 			}}}}}}}
 	b.open(func(w io.Writer) error { return page.Write(w, p) })
 	b.do(chromedp.Focus(chromedp.CSS("#plot-p .plot")), chromedp.KeyEvent(kb.End))
@@ -432,7 +432,7 @@ func TestNumbersOfChartsInABrowser(t *testing.T) {
 			at[i] = float64(i)
 		}
 		return page.Part{Plot: &plots.Plot{Name: name, Title: name, X: plots.Axis{Label: "time", Unit: "s"}, Y: plots.Axis{Label: name, Unit: unit},
-			At: at, Lines: []plots.Line{{Name: "a", Style: plots.LineStyle{Colour: 1}, Values: values}}}}
+			At: at, Lines: []plots.Line{{Name: "a", Values: values}}}}
 	}
 	b.open(func(w io.Writer) error {
 		return page.Write(w, page.Page{Title: "numbers", Sections: []page.Section{{Name: "s", Title: "s", Parts: []page.Part{

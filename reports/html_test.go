@@ -58,8 +58,8 @@ func TestAPageSurvivesAnyText(t *testing.T) {
 	const evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\x1b[31m\u2028"
 	c := tables.Cell{Text: evil, Margin: evil, Code: true}
 	table := &tables.Table{Name: "t", Caption: evil, Columns: []tables.Column{{Title: evil, Left: true}, {Title: "b"}}, Rows: [][]tables.Cell{{c, c}, {c, c}}, First: 1, Missing: evil}
-	plot := &plots.Plot{Name: "p", Title: evil, Caption: evil, X: plots.Axis{Label: evil}, At: plots.Figures{0, 1},
-		Lines: []plots.Line{{Name: evil, Values: plots.Figures{1, math.NaN()}, Low: plots.Figures{0, math.NaN()}, High: plots.Figures{2, math.Inf(1)}}}}
+	plot := &plots.Plot{Name: "p", Title: evil, Caption: evil, X: plots.Axis{Label: evil}, At: []float64{0, 1},
+		Lines: []plots.Line{{Name: evil, Values: []float64{1, math.NaN()}, Low: []float64{0, math.NaN()}, High: []float64{2, math.Inf(1)}}}}
 	text := rendersAs(t, page.Page{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &page.Verdict{Text: evil, Table: table},
 		Findings: []findings.Finding{{Group: evil, Subject: evil, Text: evil}}, Warnings: []string{evil}, Footer: evil,
 		Sections: []page.Section{{Name: "s", Title: evil, Note: evil, Parts: []page.Part{{Heading: evil, Table: table}, {Plot: plot}}}}})
@@ -113,7 +113,7 @@ func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 	if n := bytes.Count(text, []byte(`<tr><th scope="row">service-accounts/`)); n != 2000 {
 		t.Errorf("%d flows of 2000 in the page", n)
 	}
-	for _, want := range []string{"Of every 11 neighbouring values only the least and the greatest are drawn.",
+	for _, want := range []string{"Of every 11 neighbouring values, the chart shows the least and the greatest.",
 		"Every 7 neighbouring intervals are drawn as one"} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("the page does not say: %s", want)

@@ -127,7 +127,7 @@ func queuedStory() *result.Result {
 }
 
 func TestChartsAreWholeAndTheSameEveryTime(t *testing.T) {
-	first, second := charts.OfRun(queuedStory()), charts.OfRun(queuedStory())
+	first, second := charts.Run(queuedStory()), charts.Run(queuedStory())
 	var names []string
 	for i, c := range first {
 		names = append(names, c.Name)
@@ -163,7 +163,7 @@ func TestARunInWhichNothingHappensHasNoCharts(t *testing.T) {
 	s := newStage(storyScenario())
 	s.tick(30)
 	r := s.collector.Result()
-	if charts := charts.OfRun(r); len(charts) != 0 {
+	if charts := charts.Run(r); len(charts) != 0 {
 		t.Errorf("%d charts of nothing", len(charts))
 	}
 	rendered(t, func(w io.Writer) error { return page.WriteRun(w, r) })
@@ -341,7 +341,7 @@ func TestChartsAreKnownToTheNextRun(t *testing.T) {
 	for _, l := range r.Summary.PriorityLevels {
 		earlier.PriorityLevels = append(earlier.PriorityLevels, struct{ Name string }{l.Name})
 	}
-	for _, c := range charts.OfRun(r) {
+	for _, c := range charts.Run(r) {
 		if !slices.Contains(earlier.ChartNames(), c.Name) {
 			t.Errorf("%s would stay beside the charts of another run", c.Name)
 		}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/charts"
 	"apfsim/reports/result"
 )
 
@@ -16,8 +15,9 @@ func TestServiceBelowTheFairShareIsDrawnAsSuch(t *testing.T) {
 			PriorityLevel: "low", DemandSeatSeconds: 200, FairShareSeatSeconds: 100, ServiceSeatSeconds: service, Ratio: &ratio}
 	}
 	svg := func(service float64) string {
-		s := &result.Summary{Flows: []result.Flow{flow("schema/user:a", service), flow("schema/user:b", 105)}}
-		return string(rendered(t, charts.ServiceChart(&result.Result{Summary: s}, &result.Level{Group: result.Group{Name: "low"}}).WriteSVG))
+		s := &result.Summary{PriorityLevels: []result.Level{{Group: result.Group{Name: "low"}}},
+			Flows: []result.Flow{flow("schema/user:a", service), flow("schema/user:b", 105)}}
+		return string(rendered(t, chartOf(t, &result.Result{Summary: s}, "service-low").WriteSVG))
 	}
 	short, enough := svg(94.9), svg(95)
 	if got := strings.Count(short, "#EE6677") - strings.Count(enough, "#EE6677"); got != 1 {

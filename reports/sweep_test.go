@@ -23,6 +23,7 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/reports/charts"
 	"apfsim/reports/format"
+	"apfsim/reports/plots"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/reports/sweep"
@@ -178,12 +179,12 @@ func TestChartsOfASweep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made := charts.OfSweep(tables)
+		made := charts.Sweep(tables)
 		drawn := map[int]int{1: 3, 2: 3}[dimensions] // nothing has an index of Jain
 		if len(made) != drawn {
 			t.Errorf("%d dimensions: %d charts, want %d", dimensions, len(made), drawn)
 		}
-		if warnings := charts.SweepWarnings(tables); len(warnings) != 1 {
+		if warnings := plots.SweepWarnings(tables); len(warnings) != 1 {
 			t.Errorf("%d dimensions: warnings %q", dimensions, warnings)
 		}
 		for _, c := range made {

@@ -61,7 +61,7 @@ Kubernetes documentation.`,
 				return invalid(err)
 			}
 			if chart != "" {
-				if err := charts.WriteCollisions(table, chart); err != nil {
+				if err := charts.Collisions(table).WriteFile(chart); err != nil {
 					return err
 				}
 			}

@@ -13,8 +13,8 @@ import (
 	"apfsim/experiment"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/charts"
 	"apfsim/reports/format"
+	"apfsim/reports/plots"
 	"apfsim/reports/sweep"
 	"apfsim/reports/text"
 	"apfsim/sim/scenario"
@@ -189,7 +189,7 @@ func begin(s *sweep.Sweep, dir string) error {
 // showTables says where the tables of a sweep are, and prints what is shown of them.
 func showTables(cmd *cobra.Command, t *sweep.SweepTables, dir string, mono bool) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: results of %s are in %s\n", t.Scenario, dir)
-	for _, w := range charts.SweepWarnings(t) {
+	for _, w := range plots.SweepWarnings(t) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
 	out := cmd.OutOrStdout()

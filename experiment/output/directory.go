@@ -49,7 +49,7 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Re
 		files = dumps.Files
 	}
 	files.Add(SeriesFile, func(w io.Writer) error { return csvfile.WriteSeries(w, r) })
-	for _, c := range charts.OfRun(r) {
+	for _, c := range charts.Run(r) {
 		addChart(&files, c)
 	}
 	files.Add(ReportFile, func(w io.Writer) error { return page.WriteRun(w, r) })
@@ -59,7 +59,7 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Re
 }
 
 // WriteReplications writes what several runs of a scenario say together below dir, in the
-// folder named after the scenario, in the manner of WriteDir.
+// folder named after the scenario, in the manner of WriteRun.
 func WriteReplications(dir string, r *replicate.Replications, inputs []string) error {
 	var files files.List
 	files.Add(ReplicationsTable, func(w io.Writer) error { return csvfile.WriteReplications(w, r) })

@@ -12,7 +12,7 @@ import (
 
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/dumps"
-	"apfsim/reports/files"
+	"apfsim/reports/plots"
 	"apfsim/reports/result"
 )
 
@@ -75,11 +75,11 @@ func readEarlier(folder, base, name string) (all []EarlierRun) {
 
 // ChartNames returns the names of the charts that a run may have, without ending.
 func (r *EarlierRun) ChartNames() []string {
-	names := []string{"wait", "wait-over-time", "seats", "requests"}
+	var levels []string
 	for _, l := range r.PriorityLevels {
-		names = append(names, "queues-"+files.Name(l.Name), "service-"+files.Name(l.Name))
+		levels = append(levels, l.Name)
 	}
-	return names
+	return plots.RunNames(levels)
 }
 
 // hasLog says whether a file begins as the log of a request of one of the run's workloads.

@@ -210,7 +210,7 @@ func FinishSweep(s *sweep.Sweep, ctx context.Context, dir string, progress forma
 		return nil, err
 	}
 	var made files.List
-	for _, c := range charts.OfSweep(t) {
+	for _, c := range charts.Sweep(t) {
 		addChart(&made, c)
 	}
 	if err := errors.Join(results.Complete(nil), summary.Complete(nil), made.AddTo(&set, dir)); err != nil {

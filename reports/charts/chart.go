@@ -1,15 +1,14 @@
-// Package charts draws the charts of a result as SVG and PNG.
+// Package charts draws the pictures that package plots defines as SVG and PNG, with gonum/plot. It
+// chooses sizes, fonts, colours and strokes, and nothing of what is shown.
 package charts
 
 import (
 	"bytes"
-
-	"apfsim/reports/format"
-	"apfsim/reports/result"
-
+	"fmt"
 	"image/color"
 	"io"
 	"math"
+	"path/filepath"
 	"strings"
 
 	xfont "golang.org/x/image/font"
@@ -20,64 +19,69 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/collisions"
+	"apfsim/reports/format"
+	"apfsim/reports/plots"
+	"apfsim/reports/result"
+	"apfsim/reports/sweep"
 )
 
-// Chart is one picture of a run.
+// Chart is one picture, ready to be drawn.
 type Chart struct {
-	Name    string // of its files, without extension
-	Title   string
-	Caption string // what is drawn and how to read it
+	Name  string // of its files, without extension
+	Title string
 
-	width, height vg.Length
-	legend        []legendEntry
-	draw          func(draw.Canvas) // below title and legend
+	height vg.Length
+	legend []legendEntry
+	draw   func(draw.Canvas) // below title and legend
 }
 
-// OfRun returns the charts of a run. What nothing happened to has none.
-func OfRun(r *result.Result) []*Chart {
-	var charts []*Chart
-	add := func(c *Chart) {
-		if c != nil {
-			charts = append(charts, c)
+func newChart(of *plots.Picture) *Chart {
+	c := &Chart{Name: of.Name, Title: of.Title}
+	for _, e := range of.Legend {
+		style := styleOf(e.Kind, e.Index)
+		c.legend = append(c.legend, legendEntry{name: e.Name, line: style.line, fill: style.fill, vertical: style.vertical})
+	}
+	return c
+}
+
+// Run returns the charts of a run, as plots.Run defines them.
+func Run(r *result.Result) (charts []*Chart) {
+	for _, p := range plots.Run(r) {
+		switch {
+		case p.Bars != nil:
+			charts = append(charts, barsChart(p))
+		case p.Panels[0].Queues != nil:
+			charts = append(charts, queuesChart(p))
+		case p.Panels[0].X.Log:
+			charts = append(charts, curvesChart(p, 3.3*vg.Inch))
+		default:
+			charts = append(charts, panelsChart(p))
 		}
-	}
-	add(waitChart(r))
-	add(waitsChart(r))
-	add(SeatsChart(r))
-	add(requestsChart(r))
-	for _, s := range r.Series {
-		add(queuesChart(r, s))
-	}
-	for i := range r.Summary.PriorityLevels {
-		add(ServiceChart(r, &r.Summary.PriorityLevels[i]))
 	}
 	return charts
 }
 
-// The palette is Paul Tol's "bright", whose colours stay apart for the colour-blind and
-// in print.
-var (
-	blue   = color.NRGBA{0x44, 0x77, 0xaa, 0xff}
-	cyan   = color.NRGBA{0x66, 0xcc, 0xee, 0xff}
-	greenC = color.NRGBA{0x22, 0x88, 0x33, 0xff}
-	sand   = color.NRGBA{0xcc, 0xbb, 0x44, 0xff}
-	rose   = color.NRGBA{0xee, 0x66, 0x77, 0xff}
-	purple = color.NRGBA{0xaa, 0x33, 0x77, 0xff}
+// Sweep returns the charts of a sweep, as plots.Sweep defines them.
+func Sweep(t *sweep.SweepTables) (charts []*Chart) {
+	for _, p := range plots.Sweep(t) {
+		if p.Grid != nil {
+			charts = append(charts, gridChart(p))
+		} else {
+			charts = append(charts, meansChart(p))
+		}
+	}
+	return charts
+}
 
-	ink    = color.NRGBA{0x22, 0x22, 0x22, 0xff}
-	soft   = color.NRGBA{0x66, 0x66, 0x66, 0xff}
-	faint  = color.NRGBA{0xe4, 0xe4, 0xe4, 0xff}
-	shade  = color.NRGBA{0xf3, 0xf0, 0xe8, 0xff} // of the warm-up
-	area   = color.NRGBA{0xb9, 0xcc, 0xe0, 0xff}
-	nobody = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+// Collisions returns the chart of a collision table, as plots.Collisions defines it.
+func Collisions(c *collisions.Collisions) *Chart {
+	return curvesChart(plots.Collisions(c), 3.6*vg.Inch)
+}
 
-	arrivals = color.NRGBA{0xd5, 0xd5, 0xd5, 0xff}
-
-	palette = []color.NRGBA{blue, rose, greenC, sand, purple, cyan}
-	dashes  = [][]vg.Length{nil, {5, 2}, {1.5, 1.5}, {6, 2, 1.5, 2}}
-)
-
-// chartWidth suits a page and, halved, a telephone.
+// chartWidth fits the width of a page.
 const chartWidth = 7.6 * vg.Inch
 
 func fontOf(size vg.Length, strong bool) font.Font {
@@ -95,19 +99,15 @@ func textStyle(size vg.Length, c color.Color, strong bool) text.Style {
 
 // legendEntry is a sample of how something is drawn, and its name.
 type legendEntry struct {
-	name string
-	line draw.LineStyle
-	fill color.Color // of a box, in place of a line
-	tick bool        // an upright stroke, in place of a line
+	name     string
+	line     draw.LineStyle
+	fill     color.Color // of a box, in place of a line
+	vertical bool        // whether the line is vertical
 }
 
-func lineStyle(c color.Color, width vg.Length, dash []vg.Length) draw.LineStyle {
-	return draw.LineStyle{Color: c, Width: width, Dashes: dash}
-}
-
-// render draws the whole chart: title, legend, and what it is about.
+// render draws the whole chart: title, legend and plots.
 func (c *Chart) render(on draw.Canvas) {
-	on.SetColor(nobody)
+	on.SetColor(white)
 	on.Fill(on.Rectangle.Path())
 	in := draw.Crop(on, 10, -14, 8, -8)
 	title := textStyle(12, ink, true)
@@ -120,8 +120,8 @@ func (c *Chart) render(on draw.Canvas) {
 	c.draw(draw.Crop(in, 0, 0, 0, y-in.Max.Y))
 }
 
-// drawLegend sets the entries side by side, in as many rows as they need, and returns
-// where the last one ends.
+// drawLegend draws the entries side by side, in as many rows as they need, from y downward. It returns
+// the y of the last row.
 func drawLegend(in draw.Canvas, entries []legendEntry, y vg.Length) vg.Length {
 	const swatch, gap, row = 18, 14, 13
 	style := textStyle(8.5, ink, false)
@@ -133,7 +133,7 @@ func drawLegend(in draw.Canvas, entries []legendEntry, y vg.Length) vg.Length {
 		}
 		middle := y + 3
 		switch {
-		case e.tick:
+		case e.vertical:
 			in.StrokeLine2(e.line, x+swatch/2, middle-5, x+swatch/2, middle+5)
 		case e.fill != nil:
 			in.SetColor(e.fill)
@@ -147,7 +147,7 @@ func drawLegend(in draw.Canvas, entries []legendEntry, y vg.Length) vg.Length {
 	return y
 }
 
-// legendRows guesses how many rows a legend takes, for the height of its chart.
+// legendRows estimates the rows of a legend, from which the height of the chart follows.
 func legendRows(entries []legendEntry) int {
 	style := textStyle(8.5, ink, false)
 	rows, x := 1, vg.Length(0)
@@ -161,12 +161,12 @@ func legendRows(entries []legendEntry) int {
 	return rows
 }
 
-// headHeight is what title and legend take.
+// headHeight is the height of title and legend.
 func headHeight(entries []legendEntry) vg.Length {
 	return 40 + vg.Length(13*legendRows(entries))
 }
 
-// newPlot returns a plot in the style of the house.
+// newPlot returns a plot with the fonts and colours of all charts.
 func newPlot(xLabel, yLabel string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -175,7 +175,7 @@ func newPlot(xLabel, yLabel string) *plot.Plot {
 		a.Label.TextStyle.Color = soft
 		a.Tick.Label.Font = fontOf(8, false)
 		a.Tick.Label.Color = soft
-		a.LineStyle = lineStyle(color.NRGBA{0xaa, 0xaa, 0xaa, 0xff}, 0.6, nil)
+		a.LineStyle = stroke(axisGrey, 0.6, nil)
 		a.Tick.LineStyle = a.LineStyle
 		a.Tick.Length = 3
 		a.Padding = 0
@@ -185,19 +185,19 @@ func newPlot(xLabel, yLabel string) *plot.Plot {
 	return p
 }
 
-// gridLines are faint lines across the data at the major ticks.
-type gridLines struct{ upright bool }
+// gridLines are faint lines at the labelled ticks: horizontal ones and, if wanted, vertical ones.
+type gridLines struct{ vertical bool }
 
 // Plot implements plot.Plotter.
 func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
-	style := lineStyle(faint, 0.5, nil)
+	style := stroke(gridGrey, 0.5, nil)
 	trX, trY := p.Transforms(&c)
 	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
 		if t.Label != "" && t.Value >= p.Y.Min && t.Value <= p.Y.Max {
 			c.StrokeLine2(style, c.Min.X, trY(t.Value), c.Max.X, trY(t.Value))
 		}
 	}
-	if !g.upright {
+	if !g.vertical {
 		return
 	}
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
@@ -207,10 +207,10 @@ func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// WriteSVG writes the chart as SVG. Where the fonts it was measured with are missing,
-// others of the same widths will do.
+// WriteSVG writes the chart as SVG. The file names fonts of the same widths for viewers that do not
+// have the font with which the chart was laid out.
 func (c *Chart) WriteSVG(w io.Writer) error {
-	canvas := vgsvg.New(c.width, c.height)
+	canvas := vgsvg.New(chartWidth, c.height)
 	c.render(draw.New(canvas))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
@@ -220,8 +220,8 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arimo,Helvetica,Arial,sans-serif;"))
 	svg = bytes.ReplaceAll(svg, []byte("data:image/jpg;"), []byte("data:image/png;"))
-	// An image is to fill its rectangle. By default a viewer keeps the image's own proportions, and
-	// leaves bands empty beside it.
+	// An image has to fill its rectangle. By default a viewer keeps the proportions of the image, and
+	// leaves empty bands beside it.
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
 	_, err := w.Write(svg)
 	return err
@@ -229,10 +229,32 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 
 // WritePNG writes the chart as PNG, at 144 dots an inch.
 func (c *Chart) WritePNG(w io.Writer) error {
-	canvas := vgimg.NewWith(vgimg.UseWH(c.width, c.height), vgimg.UseDPI(144))
+	canvas := vgimg.NewWith(vgimg.UseWH(chartWidth, c.height), vgimg.UseDPI(144))
 	c.render(draw.New(canvas))
 	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 	return err
+}
+
+// WriteFile writes the chart to a file, as SVG or PNG according to its extension. The file is complete
+// or, with an error, as it was before.
+func (c *Chart) WriteFile(path string) error {
+	var b bytes.Buffer
+	var err error
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".svg":
+		err = c.WriteSVG(&b)
+	case ".png":
+		err = c.WritePNG(&b)
+	default:
+		return fmt.Errorf("%s: want a name that ends in .svg or .png", path)
+	}
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(path, b.Bytes()); err != nil {
+		return fmt.Errorf("%s could not be written: %w", path, err)
+	}
+	return nil
 }
 
 // ticks are the values that are marked on an axis.
@@ -241,7 +263,7 @@ type ticks []plot.Tick
 // Ticks implements plot.Ticker.
 func (t ticks) Ticks(least, most float64) []plot.Tick { return t }
 
-// roundTicks marks about so many round values from 0 to most.
+// roundTicks marks about as many round values as given, from 0 to most.
 func roundTicks(most float64, about int, label func(float64) string) ticks {
 	if most <= 0 {
 		return ticks{{Value: 0, Label: label(0)}}

@@ -1,10 +1,8 @@
 package charts
 
 import (
-	"fmt"
 	"image/color"
 	"math"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -12,207 +10,137 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"apfsim/reports/format"
-	"apfsim/reports/replicate"
-	"apfsim/reports/sweep"
+	"apfsim/reports/plots"
 )
 
-// OfSweep draws each statistic that is shown and has samples: a line if one parameter varies,
-// a heat map if two do. More do not fit on paper.
-func OfSweep(t *sweep.SweepTables) []*Chart {
-	varied := t.Varied()
-	var charts []*Chart
-	names := t.ChartNames()
-	for i := range t.Shown {
-		of := &t.Shown[i]
-		if of.Empty() {
-			continue
-		}
-		var c *Chart
-		switch len(varied) {
-		case 1:
-			c = lineChart(of, varied[0])
-		case 2:
-			c = heatMap(of, varied[0], varied[1])
-		default:
-			continue
-		}
-		c.Name, c.width = names[i], chartWidth
-		charts = append(charts, c)
+func ticksOf(a plots.Axis) (marks ticks) {
+	for _, t := range a.Ticks {
+		marks = append(marks, plot.Tick{Value: t.At, Label: t.Label})
 	}
-	return charts
+	return marks
 }
 
-// SweepWarnings says what is not drawn.
-func SweepWarnings(t *sweep.SweepTables) (all []string) {
-	switch n := len(t.Varied()); {
-	case n == 0:
-		return []string{"no parameter has several values: no charts are drawn"}
-	case n > 2:
-		return []string{fmt.Sprintf("%d parameters vary: no charts are drawn", n)}
-	}
-	for i := range t.Shown {
-		if of := &t.Shown[i]; of.Empty() {
-			all = append(all, of.Name+": no samples at any point, and no chart")
-		}
-	}
-	return all
-}
-
-// lineChart draws the means over a parameter, with their intervals.
-func lineChart(of *sweep.ShownStatistic, over *sweep.Parameter) *Chart {
-	scale, unit := of.Scale()
-	p := newPlot(format.Shorten(format.Printable(over.Path), 80), "")
-	at, logarithmic := over.Places()
-	var marks ticks
-	for i, x := range at {
-		marks = append(marks, plot.Tick{Value: x, Label: over.Label(i)})
-	}
-	p.X.Tick.Marker = marks
-	least, most := slices.Min(at), slices.Max(at)
-	p.X.Min, p.X.Max = least-0.05*(most-least), most+0.05*(most-least)
-	if logarithmic {
+// meansChart draws means over a parameter, with their intervals.
+func meansChart(of *plots.Picture) *Chart {
+	spec := of.Panels[0]
+	line := &spec.Lines[0]
+	p := newPlot(spec.X.Label, "")
+	p.X.Min, p.X.Max = spec.X.Min, spec.X.Max
+	p.X.Tick.Marker = ticksOf(spec.X)
+	if spec.X.Log {
 		p.X.Scale = plot.LogScale{}
-		margin := math.Pow(most/least, 0.05)
-		p.X.Min, p.X.Max = least/margin, most*margin
 	}
-	style := lineStyle(blue, 1.6, nil)
-	var means intervals
-	high := 0.0
-	for i, e := range of.Points {
-		if e != nil {
-			m := interval{at[i], e.Mean / scale, e.Half() / scale}
-			means = append(means, m)
-			high = max(high, m.mean+m.half)
-		}
-	}
-	slices.SortFunc(means, func(a, b interval) int { return int(math.Copysign(1, a.x-b.x)) })
-	points := make(plotter.XYs, len(means))
-	for i, m := range means {
-		points[i] = plotter.XY{X: m.x, Y: m.mean}
-	}
-	if high == 0 {
-		high = 1
-	}
-	p.Y.Min, p.Y.Max = 0, high*1.05 // no statistic is less than 0
+	p.Y.Min, p.Y.Max = 0, spec.Y.Max
 	p.Y.Tick.Marker = roundTicks(p.Y.Max, 6, plainLabel)
-	p.Add(gridLines{upright: true}, &plotter.Line{XYs: points, LineStyle: style}, means)
-	c := &Chart{Title: of.Title(unit),
-		Caption: "The mean of the runs at each value of the parameter, with its 95 % interval.",
-		height:  headHeight(nil) + 3.3*vg.Inch}
+	points := make(plotter.XYs, len(spec.At))
+	for i, x := range spec.At {
+		points[i] = plotter.XY{X: x, Y: line.Values[i]}
+	}
+	p.Add(gridLines{vertical: true}, &plotter.Line{XYs: points, LineStyle: styleOf(line.Kind, line.Index).line}, intervals{spec.At, line})
+	c := newChart(of)
+	c.height = headHeight(nil) + 3.3*vg.Inch
 	c.draw = func(on draw.Canvas) { p.Draw(on) }
 	return c
 }
 
-// intervals are means and the half-widths of their intervals, over x.
-type intervals []interval
-
-type interval struct{ x, mean, half float64 }
+// intervals draws a dot for each value of a line, and its bounds.
+type intervals struct {
+	at   []float64
+	line *plots.Line
+}
 
 // Plot implements plot.Plotter.
-func (all intervals) Plot(c draw.Canvas, p *plot.Plot) {
+func (in intervals) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
-	const radius, serif = 2.5, 3
-	style := lineStyle(blue, 1, nil)
-	for _, m := range all {
-		x, y := trX(m.x), trY(m.mean)
-		if m.half > 0 {
-			low, high := max(trY(m.mean-m.half), c.Min.Y), min(trY(m.mean+m.half), c.Max.Y)
+	const serif = 3
+	style := stroke(blue, 1, nil)
+	for i, value := range in.line.Values {
+		x := trX(in.at[i])
+		if in.line.High[i] > value {
+			low, high := max(trY(in.line.Low[i]), c.Min.Y), min(trY(in.line.High[i]), c.Max.Y)
 			c.StrokeLine2(style, x, low, x, high)
 			c.StrokeLine2(style, x-serif, low, x+serif, low)
 			c.StrokeLine2(style, x-serif, high, x+serif, high)
 		}
-		var dot vg.Path
-		dot.Move(vg.Point{X: x + radius, Y: y})
-		dot.Arc(vg.Point{X: x, Y: y}, radius, 0, 2*math.Pi)
-		dot.Close()
-		c.SetColor(blue)
-		c.Fill(dot)
+		fillDot(c, vg.Point{X: x, Y: trY(value)}, 2.5, blue)
 	}
 }
 
-// heatMap draws the means over two parameters, the first upward.
-func heatMap(of *sweep.ShownStatistic, up, right *sweep.Parameter) *Chart {
-	scale, unit := of.Scale()
-	p := newPlot(format.Shorten(format.Printable(right.Path), 80), format.Shorten(format.Printable(up.Path), 60))
-	marks := func(of *sweep.Parameter) (t ticks) {
-		for i := range of.Values {
-			t = append(t, plot.Tick{Value: float64(i), Label: of.Label(i)})
-		}
-		return t
-	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = marks(right), marks(up)
-	p.X.Min, p.X.Max = -0.5, float64(len(right.Values))-0.5
-	p.Y.Min, p.Y.Max = -0.5, float64(len(up.Values))-0.5
-	m := heatCells{points: of.Points, wide: len(right.Values), scale: scale, least: math.Inf(1), most: math.Inf(-1)}
-	for _, e := range of.Points {
-		if e != nil {
-			m.least, m.most = min(m.least, e.Mean), max(m.most, e.Mean)
+// gridChart draws means over two parameters as colours, with their numbers.
+func gridChart(of *plots.Picture) *Chart {
+	g := of.Grid
+	p := newPlot(g.X.Label, g.Y.Label)
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticksOf(g.X), ticksOf(g.Y)
+	p.X.Min, p.X.Max = g.X.Min, g.X.Max
+	p.Y.Min, p.Y.Max = g.Y.Min, g.Y.Max
+	cells := gridCells{g, math.Inf(1), math.Inf(-1)}
+	for _, cell := range g.Cells {
+		if !math.IsNaN(cell.Mean) {
+			cells.least, cells.most = min(cells.least, cell.Mean), max(cells.most, cell.Mean)
 		}
 	}
-	p.Add(m)
-	var scaleMarks ticks
+	p.Add(cells)
+	var marks ticks
 	for share := 0.0; share <= 1; share += 0.25 {
-		scaleMarks = append(scaleMarks, plot.Tick{Value: share, Label: plainLabel((m.least + (m.most-m.least)*share) / scale)})
+		marks = append(marks, plot.Tick{Value: share, Label: plainLabel(cells.least + (cells.most-cells.least)*share)})
 	}
-	c := &Chart{Title: of.Title(unit),
-		Caption: "The mean of the runs at each point of the grid, with half of its 95 % interval: the darker, the more.",
-		height:  headHeight(nil) + max(2*vg.Inch, min(8*vg.Inch, 60+vg.Length(len(up.Values))*32))}
+	c := newChart(of)
+	c.height = headHeight(nil) + max(2*vg.Inch, min(8*vg.Inch, 60+vg.Length(len(g.Y.Ticks))*32))
 	c.draw = func(on draw.Canvas) {
 		const room = 52
-		p.Draw(draw.Crop(on, 0, -room, 0, 0))
-		data := p.DataCanvas(draw.Crop(on, 0, -room, 0, 0))
-		drawScale(draw.Crop(on, on.Max.X-on.Min.X-room+10, 0, data.Min.Y-on.Min.Y, data.Max.Y-on.Max.Y), shades, scaleMarks)
+		in := draw.Crop(on, 0, -room, 0, 0)
+		p.Draw(in)
+		data := p.DataCanvas(in)
+		drawScale(draw.Crop(on, on.Max.X-on.Min.X-room+10, 0, data.Min.Y-on.Min.Y, data.Max.Y-on.Max.Y), gridPalette, marks)
 	}
 	return c
 }
 
-// heatCells are the cells of a heat map, from the lower left, row by row.
-type heatCells struct {
-	points      []*replicate.Estimate
-	wide        int // so many in a row
-	scale       float64
-	least, most float64 // mean
+// gridCells draws the cells of a grid.
+type gridCells struct {
+	*plots.Grid
+	least, most float64 // of the means
 }
 
-// shades are the colours from the least to the most, as in the map of queues.
-var shades = lengthPalette[1:]
+// gridPalette has the colours from the least to the greatest mean, as in the map of queues.
+var gridPalette = lengthPalette[1:]
 
 // Plot implements plot.Plotter.
-func (m heatCells) Plot(c draw.Canvas, p *plot.Plot) {
+func (g gridCells) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
-	for i, e := range m.points {
-		x, y := float64(i%m.wide), float64(i/m.wide)
-		cell := vg.Rectangle{Min: vg.Point{X: trX(x - 0.5), Y: trY(y - 0.5)}, Max: vg.Point{X: trX(x + 0.5), Y: trY(y + 0.5)}}
-		text, margin := "–", ""
-		dark := false
-		if e != nil {
-			shade := 0
-			if m.most > m.least {
-				shade = int((e.Mean - m.least) / (m.most - m.least) * float64(len(shades)-1))
-			}
-			dark = shade > len(shades)/2
-			c.SetColor(shades[shade])
-			c.Fill(cell.Path())
-			text = format.Digits(e.Mean / m.scale)
-			if half := e.Half(); half > 0 {
-				text, margin = format.Rounded(e.Mean/m.scale, half/m.scale)
-				margin = "± " + margin
-			}
+	wide := len(g.X.Ticks)
+	for i, cell := range g.Cells {
+		x, y := float64(i%wide), float64(i/wide)
+		area := vg.Rectangle{Min: vg.Point{X: trX(x - 0.5), Y: trY(y - 0.5)}, Max: vg.Point{X: trX(x + 0.5), Y: trY(y + 0.5)}}
+		if math.IsNaN(cell.Mean) {
+			drawCellText(c, area, "–", "", ink)
+			continue
 		}
-		var on color.Color = ink
-		if dark {
-			on = nobody
+		shade := 0
+		if g.most > g.least {
+			shade = int((cell.Mean - g.least) / (g.most - g.least) * float64(len(gridPalette)-1))
 		}
-		m.label(c, cell, text, margin, on)
+		c.SetColor(gridPalette[shade])
+		c.Fill(area.Path())
+		text, margin := format.Digits(cell.Mean), ""
+		if cell.Half > 0 {
+			text, margin = format.Rounded(cell.Mean, cell.Half)
+			margin = "± " + margin
+		}
+		col := ink
+		if shade > len(gridPalette)/2 {
+			col = white
+		}
+		drawCellText(c, area, text, margin, col)
 	}
 }
 
-// label writes into a cell as much as there is room for.
-func (m heatCells) label(c draw.Canvas, cell vg.Rectangle, text, margin string, on color.Color) {
-	style, small := textStyle(9, on, false), textStyle(7, on, false)
+// drawCellText writes a mean and its margin into a cell, or only as much as fits.
+func drawCellText(c draw.Canvas, area vg.Rectangle, text, margin string, col color.Color) {
+	style, small := textStyle(9, col, false), textStyle(7, col, false)
 	style.XAlign, small.XAlign = draw.XCenter, draw.XCenter
-	width, height := cell.Max.X-cell.Min.X, cell.Max.Y-cell.Min.Y
-	middle := vg.Point{X: (cell.Min.X + cell.Max.X) / 2, Y: (cell.Min.Y + cell.Max.Y) / 2}
+	width, height := area.Max.X-area.Min.X, area.Max.Y-area.Min.Y
+	middle := vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: (area.Min.Y + area.Max.Y) / 2}
 	if style.Width(text)+4 > width || height < 11 {
 		return
 	}

@@ -43,7 +43,7 @@ func Comparison(c *compare.Comparison) Page {
 	p.Sections = append(p.Sections, s)
 	var parts []Part
 	for _, of := range []struct{ metric, title string }{{"wait", "How long requests waited"}, {"latency", "How long requests took"}} {
-		if plot := plots.OfPercentiles(of.metric, of.title, []*replicate.Replications{c.BaseRuns, c.HeadRuns}, findings.SideNames[:]); plot != nil {
+		if plot := plots.Percentiles(of.metric, of.title, []*replicate.Replications{c.BaseRuns, c.HeadRuns}, findings.SideNames[:]); plot != nil {
 			parts = append(parts, Part{Plot: plot})
 		}
 	}

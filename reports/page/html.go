@@ -58,7 +58,11 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 func Write(w io.Writer, p Page) error {
 	p = p.inForm(tables.Page)
 	p.Sections = thinned(p.Sections)
-	plots, err := json.Marshal(plotsOf(p.Sections))
+	drawings := []drawing{}
+	for _, plot := range plotsOf(p.Sections) {
+		drawings = append(drawings, drawingOf(plot))
+	}
+	plots, err := json.Marshal(drawings)
 	if err != nil {
 		return err
 	}

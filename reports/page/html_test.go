@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"apfsim/reports/plots"
 )
 
 // The contrast that WCAG 2.1 wants for level AA: 4.5 for text, 3 for what else carries meaning.
@@ -28,8 +26,15 @@ func TestColoursHaveContrast(t *testing.T) {
 			check(name, on, 4.5)
 		}
 	}
-	for i := range plots.LineColours + 1 {
+	for i := range lineColours + 1 {
 		check("line"+strconv.Itoa(i), "card", 3)
+	}
+}
+
+func TestFiguresAreShortAndExactEnough(t *testing.T) {
+	text, err := figures{0, 1, 1.0 / 3, 1e-9, 123456789, math.NaN(), -2.5}.MarshalJSON()
+	if want := "[0,1,0.333333,1e-09,1.23457e+08,null,-2.5]"; err != nil || string(text) != want {
+		t.Errorf("%s (%v), want %s", text, err, want)
 	}
 }
 

@@ -1,9 +1,19 @@
 package page
 
 import (
+	"math"
 	"slices"
+	"strconv"
 
+	"apfsim/reports/format"
 	"apfsim/reports/plots"
+)
+
+// A page opens at once only if it is not too large. These limit the places of a plot, and the lengths
+// in all maps of queues together.
+const (
+	maxPlaces  = 1000
+	maxLengths = 400_000
 )
 
 func plotsOf(sections []Section) []*plots.Plot {
@@ -18,8 +28,8 @@ func plotsOf(sections []Section) []*plots.Plot {
 	return plots
 }
 
-// thinned returns the sections with plots that are not too large. The caption of one that
-// was says what was done to it.
+// thinned returns the sections with plots that are not too large. The caption of a plot says what was
+// left out of it.
 func thinned(sections []Section) []Section {
 	maps := 0
 	for _, p := range plotsOf(sections) {
@@ -34,11 +44,131 @@ func thinned(sections []Section) []Section {
 			if p := &sections[i].Parts[k].Plot; *p == nil {
 				continue
 			} else if (*p).Queues != nil {
-				*p = (*p).WithoutColumns(plots.MostCells / maps)
+				*p = (*p).MergedIntervals(maxLengths / maps)
 			} else {
-				*p = (*p).WithoutPoints(plots.MostPoints)
+				*p = (*p).Thinned(maxPlaces)
 			}
 		}
 	}
 	return sections
+}
+
+// drawing is a plot as report.js reads it.
+type drawing struct {
+	Name       string         `json:"name"`
+	Title      string         `json:"title"`
+	X          drawnAxis      `json:"x"`
+	Y          drawnAxis      `json:"y"`
+	Linked     bool           `json:"linked"`
+	Steps      bool           `json:"steps"`
+	Shaded     float64        `json:"shaded"` // the background up to here
+	At         figures        `json:"at"`
+	Lines      []drawnLine    `json:"lines"`
+	Queues     *drawnQueueMap `json:"queues"`
+	Marks      []drawnMark    `json:"marks,omitempty"`
+	Transposed bool           `json:"transposed,omitempty"`
+}
+
+type drawnAxis struct {
+	Label string `json:"label"`
+	Unit  string `json:"unit"`
+	Log   bool   `json:"log"`
+}
+
+type drawnLine struct {
+	Name   string     `json:"name"`
+	Style  drawnStyle `json:"style"`
+	Values figures    `json:"values"`
+	Low    figures    `json:"low"`
+	High   figures    `json:"high"`
+}
+
+// drawnStyle is how a line looks. The style sheet has a light and a dark variant of each colour.
+type drawnStyle struct {
+	Colour int  `json:"colour"` // from 1 to lineColours; 0 is the colour of text
+	Dashed bool `json:"dashed"`
+	Filled bool `json:"filled"` // down to 0
+}
+
+type drawnQueueMap struct {
+	Queues  int       `json:"queues"`
+	Lengths [][]int32 `json:"lengths"`
+	DealtTo []string  `json:"dealtTo"`
+}
+
+type drawnMark struct {
+	At     float64 `json:"at"`
+	Text   string  `json:"text"`
+	Dashed bool    `json:"dashed"`
+}
+
+// drawingOf returns a plot as report.js reads it. The plot's lines have common places.
+func drawingOf(p *plots.Plot) drawing {
+	axis := func(a plots.Axis) drawnAxis { return drawnAxis{a.Label, a.Unit, a.Log} }
+	d := drawing{Name: p.Name, Title: p.Title, X: axis(p.X), Y: axis(p.Y), Linked: p.Linked, Steps: p.Steps, Shaded: p.Warmup, At: p.At, Transposed: p.Transposed}
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		d.Lines = append(d.Lines, drawnLine{l.Name, styleOf(l), l.Values, l.Low, l.High})
+	}
+	if m := p.Queues; m != nil {
+		d.Queues = &drawnQueueMap{m.Queues, m.Lengths, m.DealtTo}
+	}
+	for _, m := range p.Marks {
+		d.Marks = append(d.Marks, drawnMark{m.At, m.Text, m.Kind == plots.Adjustment})
+	}
+	return d
+}
+
+// lineColours is how many colours lines have beside that of text.
+const lineColours = 6
+
+func styleOf(l *plots.Line) drawnStyle {
+	category := 1 + l.Index%lineColours
+	switch l.Kind {
+	case plots.Category:
+		return drawnStyle{Colour: category, Dashed: l.Index/lineColours%2 == 1}
+	case plots.Percentile:
+		return drawnStyle{Colour: category}
+	case plots.BasePercentile:
+		return drawnStyle{Colour: category, Dashed: true}
+	case plots.SeatsInUse:
+		return drawnStyle{Colour: 1, Filled: true}
+	case plots.NominalLimit:
+		return drawnStyle{Dashed: true}
+	case plots.Arrived, plots.OldestWait:
+		return drawnStyle{Filled: true}
+	case plots.Dispatched, plots.WaitMedian:
+		return drawnStyle{Colour: 1}
+	case plots.Rejected:
+		return drawnStyle{Colour: 2 + l.Index}
+	case plots.Waiting:
+		return drawnStyle{Colour: 4, Filled: true}
+	case plots.JainIndex:
+		return drawnStyle{Colour: 3}
+	case plots.WaitP99:
+		return drawnStyle{Colour: 2}
+	}
+	return drawnStyle{}
+}
+
+// figures are numbers whose JSON has as many digits as a screen can show. NaN is null.
+type figures []float64
+
+// MarshalJSON implements json.Marshaler.
+func (f figures) MarshalJSON() ([]byte, error) {
+	if f == nil {
+		return []byte("null"), nil
+	}
+	b := []byte{'['}
+	for i, x := range f {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			b = append(b, "null"...)
+		} else {
+			b = strconv.AppendFloat(b, format.RoundTo(x, 6), 'g', -1, 64)
+		}
+	}
+	return append(b, ']'), nil
 }

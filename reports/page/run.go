@@ -1,8 +1,6 @@
 package page
 
 import (
-	"strconv"
-
 	"apfsim/reports/findings"
 	"apfsim/reports/judge"
 	"apfsim/reports/plots"
@@ -27,7 +25,7 @@ func Run(r *result.Result) Page {
 		}
 	}
 	workloads := []Part{{Table: tables.Workloads(s)}}
-	if wait := plots.OfWaits(r); wait != nil {
+	if wait := plots.Wait(r); wait != nil {
 		workloads = append(workloads, Part{Plot: wait})
 	}
 	add("workloads", "Workloads", workloads...)
@@ -39,16 +37,23 @@ func Run(r *result.Result) Page {
 		levels = append(levels, Part{Heading: "By FlowSchema", Table: tables.FlowSchemas(s)})
 	}
 	add("levels", "Priority levels", levels...)
-	course := waitPlots(r)
-	for i, series := range r.Series {
-		if plots := plots.OfSeries(r, series, strconv.Itoa(i)); len(plots) > 0 {
-			course = append(course, Part{Heading: result.LevelTitle(s, series.Level), Plot: plots[0]})
-			for _, plot := range plots[1:] {
-				course = append(course, Part{Plot: plot})
-			}
+	var overTime []Part
+	for i, plot := range plots.WaitsOverTime(r) {
+		overTime = append(overTime, Part{Plot: plot})
+		if i == 0 {
+			overTime[0].Heading = "Waits of workloads"
 		}
 	}
-	add("course", "Over time", course...)
+	for i := range r.Series {
+		for k, plot := range plots.Level(r, i) {
+			part := Part{Plot: plot}
+			if k == 0 {
+				part.Heading = plot.Subject
+			}
+			overTime = append(overTime, part)
+		}
+	}
+	add("course", "Over time", overTime...)
 	if len(s.Flows) > 0 {
 		add("flows", "Flows", Part{Table: tables.Flows(s)})
 	}

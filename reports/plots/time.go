@@ -1,42 +1,55 @@
 package plots
 
 import (
-	"apfsim/core/queueset"
 	"apfsim/reports/result"
 )
 
-// TimeAxis measures a run in a unit that suits its length.
-type TimeAxis struct {
-	UnitNs float64
-	Label  string
-	Most   float64
-	Warmup float64
+// timeline is the time axis of the plots of a run, in a unit that suits the run's length.
+type timeline struct {
+	axis   Axis
+	unitNs float64
+	warmup float64 // in that unit
 }
 
-func TimeAxisOf(s *result.Summary) TimeAxis {
-	a := TimeAxis{UnitNs: 1e9, Label: "time (s)"}
+func timelineOf(s *result.Summary) timeline {
+	unit, unitNs := "s", 1e9
 	switch d := float64(s.DurationNs); {
 	case d < 2e9:
-		a = TimeAxis{UnitNs: 1e6, Label: "time (ms)"}
+		unit, unitNs = "ms", 1e6
 	case d > 5*3600e9:
-		a = TimeAxis{UnitNs: 3600e9, Label: "time (h)"}
+		unit, unitNs = "h", 3600e9
 	case d > 600e9:
-		a = TimeAxis{UnitNs: 60e9, Label: "time (min)"}
+		unit, unitNs = "min", 60e9
 	}
-	a.Most = float64(s.DurationNs) / a.UnitNs
-	a.Warmup = float64(s.WarmupNs) / a.UnitNs
-	return a
+	return timeline{
+		axis:   Axis{Label: "time", Unit: unit, Max: float64(s.DurationNs) / unitNs},
+		unitNs: unitNs,
+		warmup: float64(s.WarmupNs) / unitNs,
+	}
 }
 
-// rate is one of the lines of the chart of requests.
-type rate struct {
-	Name  string
-	Count func(*result.Point) int64
+// plot returns a plot over time without lines. The places are the starts of the intervals, and the
+// end of the last one.
+func (t timeline) plot(name, title string, y Axis, at []float64) *Plot {
+	return &Plot{Name: name, Title: title, X: t.axis, Y: y, Linked: true, Warmup: t.warmup, At: at}
 }
 
-var Rates = []rate{
-	{"dispatched", func(p *result.Point) int64 { return p.Dispatched }},
-	{"rejected: queue full", func(p *result.Point) int64 { return p.Rejected[queueset.QueueFull] }},
-	{"rejected: concurrency limit", func(p *result.Point) int64 { return p.Rejected[queueset.ConcurrencyLimit] }},
-	{"rejected: time-out", func(p *result.Point) int64 { return p.Rejected[queueset.TimedOut] }},
+// places returns the starts of n intervals, and the end of the last one.
+func (t timeline) places(n int, interval func(i int) (startNs, endNs int64)) (at []float64) {
+	for i := range n {
+		startNs, endNs := interval(i)
+		if at = append(at, float64(startNs)/t.unitNs); i == n-1 {
+			at = append(at, float64(endNs)/t.unitNs)
+		}
+	}
+	return at
+}
+
+// stepValues returns a value for each point, and the last one once more for the place at which its
+// step ends.
+func stepValues[P any](points []P, value func(*P) float64) (values []float64) {
+	for i := range points {
+		values = append(values, value(&points[i]))
+	}
+	return append(values, values[len(values)-1])
 }

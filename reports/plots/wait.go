@@ -3,46 +3,101 @@ package plots
 import (
 	"math"
 
+	"apfsim/reports/format"
+	"apfsim/reports/histogram"
 	"apfsim/reports/result"
 )
 
-// waitScale is the range of waits in nanoseconds, and the least share of requests, that
-// are drawn.
-type waitScale struct{ Left, Right, Bottom float64 }
+// Wait returns for each workload the share of its dispatched requests that waited longer than a time;
+// nil if no request waited. Both axes are logarithmic, so that rare long waits are as legible as the
+// others. Each line has places of its own: every step of the histogram.
+func Wait(r *result.Result) *Plot {
+	p := &Plot{Name: "wait", Title: "How long requests waited",
+		Caption: "For each workload, the share of its dispatched requests that waited longer than a given time. Lower and further left is better.",
+		X:       Axis{Label: "longer than", Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true, Max: 1}, Steps: true}
+	if !setWaitRange(p, r) {
+		return nil
+	}
+	for i := range r.Waits {
+		if h := &r.Waits[i]; h.N > 0 {
+			at, shares := exceedance(h, p.X.Min)
+			p.Lines = append(p.Lines, Line{Name: format.Printable(r.Summary.Workloads[i].Name), Kind: Category, Index: i, At: at, Values: shares})
+		}
+	}
+	return p
+}
 
-// WaitScaleOf is not ok when no request waited.
-func WaitScaleOf(r *result.Result) (scale waitScale, ok bool) {
-	least, most, requests := int64(math.MaxInt64), int64(0), int64(0)
+// waitPicture is Wait with the share of requests that did not wait, which a logarithmic axis cannot
+// show, in the legend.
+func waitPicture(r *result.Result) *Picture {
+	p := Wait(r)
+	if p == nil {
+		return nil
+	}
+	out := &Picture{Name: p.Name, Title: p.Title, Panels: []*Plot{p}}
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		out.Legend = append(out.Legend, LegendEntry{Kind: l.Kind, Index: l.Index,
+			Name: format.Shorten(l.Name, 40) + " (" + format.Percent(shareOfZeros(&r.Waits[l.Index])) + " did not wait)"})
+	}
+	return out
+}
+
+// setWaitRange sets the ranges of the axes to powers of ten around the waits, in nanoseconds, and
+// around the least share. It returns false if no request waited.
+func setWaitRange(p *Plot, r *result.Result) bool {
+	shortest, longest, requests := int64(math.MaxInt64), int64(0), int64(0)
 	for i := range r.Waits {
 		h := &r.Waits[i]
 		requests = max(requests, h.N)
 		h.Each(func(_, ns, n int64) {
 			if ns > 0 {
-				least = min(least, ns)
+				shortest = min(shortest, ns)
 			}
 		})
-		most = max(most, h.MostNs)
+		longest = max(longest, h.MostNs)
 	}
-	if most == 0 {
-		return waitScale{}, false
+	if longest == 0 {
+		return false
 	}
-	left := math.Pow(10, math.Floor(math.Log10(float64(min(max(least, 1_000), most)))))
-	right := math.Pow(10, math.Ceil(math.Log10(float64(most))))
-	if right <= left {
-		right = left * 10
+	from := math.Pow(10, math.Floor(math.Log10(float64(min(max(shortest, 1_000), longest)))))
+	to := math.Pow(10, math.Ceil(math.Log10(float64(longest))))
+	if to <= from {
+		to = from * 10
 	}
-	left = max(left, right/1e7) // the shortest waits say little
-	bottom := math.Pow(10, math.Floor(math.Log10(1/float64(max(requests, 10)))))
-	return waitScale{left, right, max(bottom, 1e-6)}, true
+	p.X.Min, p.X.Max = max(from, to/1e7), to // shorter waits than these are of no interest beside the longest
+	p.Y.Min = max(1e-6, math.Pow(10, math.Floor(math.Log10(1/float64(max(requests, 10))))))
+	return true
 }
 
-// places are times along the scale, equally far apart on it.
-func (s waitScale) places() []float64 {
-	const aDecade = 60
-	from, to := math.Round(math.Log10(s.Left)*aDecade), math.Round(math.Log10(s.Right)*aDecade)
-	var at []float64
-	for e := from; e <= to; e++ {
-		at = append(at, math.Pow(10, e/aDecade))
+// exceedance returns the share of values above each place: from the given place on, the upper ends of
+// the histogram's buckets.
+func exceedance[C histogram.Count](h *histogram.Histogram[C], from float64) (at, shares []float64) {
+	add := func(x float64, above int64) {
+		at, shares = append(at, x), append(shares, float64(above)/float64(h.N))
 	}
-	return at
+	above := h.N
+	h.Each(func(_, mostNs, n int64) {
+		x := float64(min(mostNs, h.MostNs))
+		if x > from {
+			if len(at) == 0 {
+				add(from, above)
+			}
+			add(x, above-n)
+		}
+		above -= n
+	})
+	if len(at) == 0 {
+		add(from, above)
+	}
+	return at, shares
+}
+
+func shareOfZeros[C histogram.Count](h *histogram.Histogram[C]) (share float64) {
+	h.Each(func(_, mostNs, n int64) {
+		if mostNs == 0 {
+			share = float64(n) / float64(h.N)
+		}
+	})
+	return share
 }

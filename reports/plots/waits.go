@@ -4,45 +4,78 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"apfsim/reports/format"
 	"apfsim/reports/result"
 )
 
-// coursesDrawn is how many workloads have their waits over time drawn.
-const coursesDrawn = 12
+// maxWaitPlots limits the workloads whose waits over time are drawn.
+const maxWaitPlots = 12
 
-// DrawnCourses returns the workloads whose requests waited, in the scenario's order; of many, those
-// with the longest waits. The sentence says which are left out.
-func DrawnCourses(r *result.Result) (drawn []*result.WorkloadSeries, leftOut string) {
+// WaitsOverTime returns a plot for each workload whose requests waited, in the order of the scenario;
+// of too many, those with the longest waits. The last caption says which workloads are left out.
+func WaitsOverTime(r *result.Result) (plots []*Plot) {
+	drawn, leftOut := drawnWorkloads(r)
+	t := timelineOf(r.Summary)
+	for i, s := range drawn {
+		subject := format.Shorten(format.Printable(s.Workload), 60)
+		p := t.plot("waits-"+strconv.Itoa(i), "Wait over time: "+subject, Axis{Label: "wait", Unit: "ns"},
+			t.places(len(s.Points), func(i int) (int64, int64) { return s.Points[i].StartNs, s.Points[i].EndNs }))
+		p.Subject, p.Steps = subject, true
+		p.Caption = "Median and 99th percentile of the waits of the requests that arrived in an interval, and the time that the oldest request in the queues has waited at the end of the interval. " +
+			"Intervals of " + format.Duration(float64(s.Points[0].EndNs-s.Points[0].StartNs)) + ". " +
+			"Solid vertical lines mark events of the scenario; dashed ones mark adjustments that moved the limit of a priority level of the workload by 5 % or more."
+		p.Lines = []Line{
+			{Name: "oldest waiting request", Kind: OldestWait, Values: stepValues(s.Points, (*result.WorkloadPoint).OldestWait)},
+			{Name: "99th percentile", Kind: WaitP99, Values: stepValues(s.Points, (*result.WorkloadPoint).P99)},
+			{Name: "median", Kind: WaitMedian, Values: stepValues(s.Points, (*result.WorkloadPoint).P50)},
+		}
+		for _, m := range s.Marks {
+			mark := Mark{At: float64(m.AtNs) / t.unitNs, Kind: Adjustment, Text: m.Text}
+			if m.Event {
+				mark.Kind = Event
+			}
+			p.Marks = append(p.Marks, mark)
+		}
+		plots = append(plots, p)
+	}
+	if len(plots) > 0 {
+		plots[len(plots)-1].Caption += leftOut
+	}
+	return plots
+}
+
+func waitsPicture(r *result.Result) *Picture {
+	panels := WaitsOverTime(r)
+	if len(panels) == 0 {
+		return nil
+	}
+	p := &Picture{Name: "wait-over-time", Title: "Waits over time", Panels: panels}
+	for i := len(panels[0].Lines) - 1; i >= 0; i-- {
+		l := &panels[0].Lines[i]
+		p.Legend = append(p.Legend, LegendEntry{Name: l.Name, Kind: l.Kind})
+	}
+	p.Legend = append(p.Legend, LegendEntry{Name: "event", Kind: Event}, LegendEntry{Name: "limit moved by 5 % or more", Kind: Adjustment})
+	return p
+}
+
+// drawnWorkloads returns the workloads that have a plot. The text counts the others.
+func drawnWorkloads(r *result.Result) (drawn []*result.WorkloadSeries, leftOut string) {
 	for _, s := range r.Courses {
 		if s.Waited() {
 			drawn = append(drawn, s)
 		}
 	}
 	idle := len(r.Courses) - len(drawn)
-	if n := len(drawn); n > coursesDrawn {
+	if n := len(drawn); n > maxWaitPlots {
 		longest := slices.Clone(drawn)
 		slices.SortStableFunc(longest, func(a, b *result.WorkloadSeries) int { return -cmp.Compare(a.LongestNs(), b.LongestNs()) })
-		drawn = slices.DeleteFunc(drawn, func(s *result.WorkloadSeries) bool { return !slices.Contains(longest[:coursesDrawn], s) })
-		leftOut = fmt.Sprintf(" Of %d workloads whose requests waited, the %d with the longest waits are drawn.", n, coursesDrawn)
+		drawn = slices.DeleteFunc(drawn, func(s *result.WorkloadSeries) bool { return !slices.Contains(longest[:maxWaitPlots], s) })
+		leftOut = fmt.Sprintf(" Workloads with waits: %d; drawn: the %d with the longest waits.", n, maxWaitPlots)
 	}
 	if idle > 0 && len(drawn) > 0 {
-		leftOut += fmt.Sprintf(" %s not drawn: no request waited.", pluralIs(idle, "workload"))
+		leftOut += fmt.Sprintf(" Workloads without waits, not drawn: %d.", idle)
 	}
 	return drawn, leftOut
 }
-
-// pluralIs returns "1 workload is", or "3 workloads are".
-func pluralIs(n int, what string) string {
-	if n == 1 {
-		return format.Counted(n, what) + " is"
-	}
-	return format.Counted(n, what) + " are"
-}
-
-const (
-	WaitsCaption  = "The median and the 99th percentile of the waits of the requests that arrived in an interval, and how long the request that waits longest has waited at its end. "
-	MarksCaption  = "Upright lines mark the scenario's events (solid) and adjustments that moved the limit of a priority level of the workload by 5 % or more (dashed)."
-	OldestWaiting = "longest waiting so far"
-)

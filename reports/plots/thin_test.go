@@ -11,7 +11,7 @@ import (
 
 func TestThinningKeepsEveryPeak(t *testing.T) {
 	for _, n := range []int{1001, 1002, 1500, 2000, 9973} {
-		p := &Plot{At: make(Figures, n+1), Lines: []Line{{Values: make(Figures, n+1), Low: make(Figures, n+1), High: make(Figures, n+1)}}}
+		p := &Plot{At: make([]float64, n+1), Lines: []Line{{Values: make([]float64, n+1), Low: make([]float64, n+1), High: make([]float64, n+1)}}}
 		l := &p.Lines[0]
 		for i := range p.At {
 			p.At[i] = float64(i)
@@ -23,10 +23,10 @@ func TestThinningKeepsEveryPeak(t *testing.T) {
 		}
 		l.Values[n/3], l.Values[n/2] = 5000, -5000
 		l.Low[n/2], l.High[n/3] = -6000, 6000
-		thin := p.WithoutPoints(1000)
+		thin := p.Thinned(1000)
 		got := thin.Lines[0]
 		if len(thin.At) > 1000 || len(thin.At) < 500 || len(got.Values) != len(thin.At) || len(got.Low) != len(thin.At) || len(got.High) != len(thin.At) {
-			t.Fatalf("%d points become %d places, %d values", n, len(thin.At), len(got.Values))
+			t.Fatalf("%d places become %d places, %d values", n, len(thin.At), len(got.Values))
 		}
 		if !slices.IsSorted(thin.At) || thin.At[0] != 0 || thin.At[len(thin.At)-1] != float64(n) {
 			t.Errorf("%d points: the places are not those from 0 to %d, in order", n, n)
@@ -34,42 +34,35 @@ func TestThinningKeepsEveryPeak(t *testing.T) {
 		if !slices.Contains(got.Values, 5000) || !slices.Contains(got.Values, -5000) || !slices.Contains(got.High, 6000) || !slices.Contains(got.Low, -6000) {
 			t.Errorf("%d points: a peak is lost", n)
 		}
-		// Each value stands near its own place.
+		// Each value is near its own place.
 		for i, x := range got.Values {
 			if from := int(thin.At[i]); !math.IsNaN(x) && !slices.Contains(l.Values[max(0, from-25):min(n+1, from+25)], x) {
-				t.Fatalf("%d points: %v at %v is from elsewhere", n, x, from)
+				t.Fatalf("%d points: %v at %v belongs to another place", n, x, from)
 			}
 		}
 		if thin.Caption == "" || p.Caption != "" || len(p.At) != n+1 {
-			t.Error("thinning is not told, or changed the original")
+			t.Error("the caption does not mention the thinning, or the original has changed")
 		}
 	}
-	small := &Plot{At: make(Figures, 1000)}
-	if small.WithoutPoints(1000) != small {
+	small := &Plot{At: make([]float64, 1000)}
+	if small.Thinned(1000) != small {
 		t.Error("a small plot was thinned")
 	}
 }
 
 func TestMergedIntervalsKeepTheLongestQueue(t *testing.T) {
-	p := &Plot{At: Figures{0, 1, 2, 3, 4, 5}, Queues: &QueueMap{Queues: 2, Lengths: [][]int32{{1, 9}, nil, {4, 2}, nil, nil}}}
-	got := p.WithoutColumns(6)
+	p := &Plot{At: []float64{0, 1, 2, 3, 4, 5}, Queues: &QueueMap{Queues: 2, Lengths: [][]int32{{1, 9}, nil, {4, 2}, nil, nil}}}
+	got := p.MergedIntervals(6)
 	want := "[0 2 4 5] [[1 9] [4 2] []]"
 	if text := fmt.Sprint(got.At, got.Queues.Lengths); text != want {
 		t.Errorf("%s, want %s", text, want)
 	}
-	if p.WithoutColumns(10) != p {
+	if p.MergedIntervals(10) != p {
 		t.Error("a small map was merged")
 	}
 }
 
-func TestFiguresAreShortAndExactEnough(t *testing.T) {
-	text, err := Figures{0, 1, 1.0 / 3, 1e-9, 123456789, math.NaN(), -2.5}.MarshalJSON()
-	if want := "[0,1,0.333333,1e-09,1.23457e+08,null,-2.5]"; err != nil || string(text) != want {
-		t.Errorf("%s (%v), want %s", text, err, want)
-	}
-}
-
-func TestExceedingAgreesWithCounting(t *testing.T) {
+func TestExceedanceAgreesWithCounting(t *testing.T) {
 	h := &histogram.Histogram[uint64]{Precision: histogram.FinePrecision}
 	var waits []int64
 	for i := range int64(5000) {
@@ -77,8 +70,9 @@ func TestExceedingAgreesWithCounting(t *testing.T) {
 		waits = append(waits, ns)
 		h.Record(ns)
 	}
-	at := Figures{1, 999, 1e5, 1e6, 3.3e6, 6e6, 7e6, 1e9}
-	for k, got := range exceeding(h, at, 1e-6) {
+	at := []float64{1, 999, 1e5, 1e6, 3.3e6, 6e6, 7e6, 1e9}
+	places, shares := exceedance(h, at[0])
+	for k, got := range valuesAt(&Line{At: places, Values: shares}, at) {
 		// A bucket is within 0.1 % of its values.
 		more, fewer := 0, 0
 		for _, ns := range waits {
@@ -88,9 +82,6 @@ func TestExceedingAgreesWithCounting(t *testing.T) {
 			if float64(ns) > at[k]*1.001 {
 				fewer++
 			}
-		}
-		if math.IsNaN(got) {
-			got = 0
 		}
 		if got > float64(more)/5000 || got < float64(fewer)/5000 {
 			t.Errorf("%v waited longer than %v, want %d to %d of 5000", got, at[k], fewer, more)

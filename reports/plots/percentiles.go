@@ -8,7 +8,7 @@ import (
 	"apfsim/sim/metric"
 )
 
-// tailShares are the shares of requests above the percentiles that there are.
+// tailShares are the percentiles that are drawn, with the share of requests above each.
 var tailShares = []struct {
 	share float64
 	of    metric.Name
@@ -18,11 +18,11 @@ var tailShares = []struct {
 	{0.001, metric.Name{Stat: "p", Percentile: 99.9}},
 }
 
-// OfPercentiles draws the percentiles of a duration for each workload, with their
-// intervals, and for each of the sides with its name; nil when all are 0 or absent.
-func OfPercentiles(metricName, title string, sides []*replicate.Replications, names []string) *Plot {
+// Percentiles returns for each workload the percentiles of a duration, wait or latency, with their
+// 95 % intervals; nil if all are 0 or absent. A comparison has two sides, which names tell apart.
+func Percentiles(metricName, title string, sides []*replicate.Replications, names []string) *Plot {
 	p := &Plot{Name: metricName, Title: title,
-		Caption:    "For each workload the share of its requests above a time: lower and further left is better. The points are the median, p90, p95, p99 and p99.9, means of the runs with their 95 % intervals.",
+		Caption:    "For each workload, the share of its requests above a given time. Lower and further left is better. The points are the median, p90, p95, p99 and p99.9: means of the runs, with their 95 % intervals.",
 		Transposed: true, X: Axis{Label: "longer than", Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true}}
 	for i := len(tailShares) - 1; i >= 0; i-- {
 		p.At = append(p.At, tailShares[i].share)
@@ -32,7 +32,7 @@ func OfPercentiles(metricName, title string, sides []*replicate.Replications, na
 	for side, r := range sides {
 		byName := tables.EstimatesByName(r)
 		for _, name := range tables.Names(r, "workload") {
-			line := Line{Name: name}
+			line := Line{Name: name, Kind: Percentile}
 			if names[side] != "" {
 				line.Name += ", " + names[side]
 			}
@@ -57,8 +57,10 @@ func OfPercentiles(metricName, title string, sides []*replicate.Replications, na
 				number[name] = workload
 				workload++
 			}
-			line.Style = lineStyleOf(number[name])
-			line.Style.Dashed = len(sides) > 1 && side == 0
+			if len(sides) > 1 && side == 0 {
+				line.Kind = BasePercentile
+			}
+			line.Index = number[name]
 			p.Lines = append(p.Lines, line)
 		}
 	}

@@ -1,0 +1,81 @@
+package charts
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"apfsim/reports/plots"
+)
+
+// The palette is Paul Tol's "bright". Its colours can be told apart by colour-blind readers and in
+// print.
+var (
+	blue   = color.NRGBA{0x44, 0x77, 0xaa, 0xff}
+	cyan   = color.NRGBA{0x66, 0xcc, 0xee, 0xff}
+	greenC = color.NRGBA{0x22, 0x88, 0x33, 0xff}
+	sand   = color.NRGBA{0xcc, 0xbb, 0x44, 0xff}
+	rose   = color.NRGBA{0xee, 0x66, 0x77, 0xff}
+	purple = color.NRGBA{0xaa, 0x33, 0x77, 0xff}
+
+	ink      = color.NRGBA{0x22, 0x22, 0x22, 0xff}
+	soft     = color.NRGBA{0x66, 0x66, 0x66, 0xff}
+	axisGrey = color.NRGBA{0xaa, 0xaa, 0xaa, 0xff}
+	gridGrey = color.NRGBA{0xe4, 0xe4, 0xe4, 0xff}
+	warmGrey = color.NRGBA{0xf3, 0xf0, 0xe8, 0xff} // the background of the warm-up
+	paleBlue = color.NRGBA{0xb9, 0xcc, 0xe0, 0xff}
+	paleGrey = color.NRGBA{0xd5, 0xd5, 0xd5, 0xff}
+	white    = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+
+	palette = []color.NRGBA{blue, rose, greenC, sand, purple, cyan}
+	dashes  = [][]vg.Length{nil, {5, 2}, {1.5, 1.5}, {6, 2, 1.5, 2}}
+)
+
+func stroke(c color.Color, width vg.Length, dash []vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: width, Dashes: dash}
+}
+
+// style is how a line or mark is drawn.
+type style struct {
+	line  draw.LineStyle // of no width: the line is not drawn
+	fill  color.Color    // down to 0; nil for none
+	below bool           // whether it is drawn below the line before it
+	gaps  bool           // whether values may be missing
+
+	vertical bool // whether the line is vertical
+}
+
+func styleOf(kind plots.Kind, index int) style {
+	switch kind {
+	case plots.SeatsInUse:
+		return style{line: stroke(blue, 0.9, nil), fill: paleBlue}
+	case plots.CurrentLimit:
+		return style{line: stroke(ink, 1, nil)}
+	case plots.NominalLimit:
+		return style{line: stroke(soft, 0.8, []vg.Length{4, 3}), below: true}
+	case plots.Arrived:
+		return style{fill: paleGrey}
+	case plots.Dispatched:
+		return style{line: stroke(blue, 1.3, nil)}
+	case plots.Rejected:
+		return style{line: []draw.LineStyle{stroke(rose, 1.3, nil), stroke(purple, 1.3, nil), stroke(sand, 1.3, []vg.Length{5, 2})}[index]}
+	case plots.OldestWait:
+		return style{fill: paleBlue}
+	case plots.WaitP99:
+		return style{line: stroke(rose, 1.3, nil), gaps: true}
+	case plots.WaitMedian:
+		return style{line: stroke(blue, 1.3, nil), gaps: true}
+	case plots.Service:
+		return style{fill: blue}
+	case plots.UnderservedService:
+		return style{fill: rose}
+	case plots.FairShare:
+		return style{line: stroke(ink, 1.6, nil), vertical: true}
+	case plots.Event:
+		return style{line: stroke(soft, 0.9, nil), vertical: true}
+	case plots.Adjustment:
+		return style{line: stroke(soft, 0.7, []vg.Length{2, 2}), vertical: true}
+	}
+	return style{line: stroke(palette[index%len(palette)], 1.6, dashes[index/len(palette)%len(dashes)])}
+}

@@ -1,0 +1,196 @@
+package plots
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"apfsim/core/queueset"
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+)
+
+// Level returns the plots over time of one series of a run, which is about a priority level or about
+// the requests that bypass flow control. There are none if no request arrived.
+func Level(r *result.Result, series int) (plots []*Plot) {
+	s := r.Series[series]
+	if s.Quiet() {
+		return nil
+	}
+	for _, plot := range []func(*result.Result, int) *Plot{seats, requests, waiting, queues, fairness} {
+		if p := plot(r, series); p != nil {
+			plots = append(plots, p)
+		}
+	}
+	return plots
+}
+
+// levelPlot returns a plot over time without lines for one series.
+func levelPlot(r *result.Result, series int, name, title string, y Axis) *Plot {
+	s, t := r.Series[series], timelineOf(r.Summary)
+	p := t.plot(name+"-"+strconv.Itoa(series), title, y, t.places(len(s.Points), func(i int) (int64, int64) { return s.Points[i].StartNs, s.Points[i].EndNs }))
+	p.Subject, p.Steps = result.LevelTitle(r.Summary, s.Level), true
+	return p
+}
+
+func intervalText(s *result.Series) string {
+	return format.Duration(float64(s.Points[0].EndNs - s.Points[0].StartNs))
+}
+
+// seats returns the seats in use, with the limits of a level that has them.
+func seats(r *result.Result, series int) *Plot {
+	s := r.Series[series]
+	p := levelPlot(r, series, "seats", "Seats in use", Axis{Label: "seats"})
+	p.Caption = "Mean of intervals of " + intervalText(s) + "."
+	p.Lines = []Line{{Name: "seats in use", Kind: SeatsInUse, Values: stepValues(s.Points, func(p *result.Point) float64 { return p.SeatsInUse })}}
+	switch {
+	case s.Level == "":
+		p.Title, p.Y.Label, p.Lines[0].Name = "Requests executing", "requests", "executing"
+	case s.Limited:
+		p.Title = "Seats in use and concurrency limits"
+		p.Caption = "Means of intervals of " + intervalText(s) + ". The current limit changes when levels lend and borrow seats, the nominal limit when the configuration changes."
+		p.Lines = append(p.Lines,
+			Line{Name: "current limit", Kind: CurrentLimit, Values: stepValues(s.Points, func(p *result.Point) float64 { return p.CurrentLimit })},
+			Line{Name: "nominal limit", Kind: NominalLimit, Values: stepValues(s.Points, func(p *result.Point) float64 { return p.NominalLimit })})
+	}
+	return p
+}
+
+func seatsPicture(r *result.Result) *Picture {
+	p := &Picture{Name: "seats", Title: "Requests executing", Legend: []LegendEntry{{Name: "requests executing", Kind: SeatsInUse}}}
+	limited := false
+	for i, s := range r.Series {
+		if !s.Quiet() {
+			p.Panels = append(p.Panels, seats(r, i))
+			limited = limited || s.Limited
+		}
+	}
+	if limited {
+		p.Title = "Seats in use and concurrency limits"
+		p.Legend = []LegendEntry{{Name: "seats in use", Kind: SeatsInUse}, {Name: "current limit", Kind: CurrentLimit}, {Name: "nominal limit", Kind: NominalLimit}}
+	}
+	return p.unlessEmpty()
+}
+
+// outcomes are the lines of requests beside those that arrived. One that is 0 throughout is not drawn.
+var outcomes = []struct {
+	name  string
+	kind  Kind
+	index int
+	count func(*result.Point) int64
+}{
+	{"dispatched", Dispatched, 0, func(p *result.Point) int64 { return p.Dispatched }},
+	{"rejected: queue full", Rejected, 0, func(p *result.Point) int64 { return p.Rejected[queueset.QueueFull] }},
+	{"rejected: concurrency limit", Rejected, 1, func(p *result.Point) int64 { return p.Rejected[queueset.ConcurrencyLimit] }},
+	{"rejected: time-out", Rejected, 2, func(p *result.Point) int64 { return p.Rejected[queueset.TimedOut] }},
+}
+
+// requests returns the requests per second that arrived, were dispatched and were rejected.
+func requests(r *result.Result, series int) *Plot {
+	s := r.Series[series]
+	perSecond := func(count func(*result.Point) int64) []float64 {
+		return stepValues(s.Points, func(p *result.Point) float64 { return float64(count(p)) / p.Seconds() })
+	}
+	p := levelPlot(r, series, "requests", requestsTitle, Axis{Label: "per second", Unit: "/s"})
+	p.Caption = "Per second, in intervals of " + intervalText(s) + "."
+	p.Lines = []Line{{Name: "arrived", Kind: Arrived, Values: perSecond(func(p *result.Point) int64 { return p.Arrived })}}
+	for _, of := range outcomes {
+		if values := perSecond(of.count); slices.Max(values) > 0 {
+			p.Lines = append(p.Lines, Line{Name: of.name, Kind: of.kind, Index: of.index, Values: values})
+		}
+	}
+	return p
+}
+
+const requestsTitle = "Requests arriving, dispatched and rejected"
+
+func requestsPicture(r *result.Result) *Picture {
+	p := &Picture{Name: "requests", Title: requestsTitle, Legend: []LegendEntry{{Name: "arrived", Kind: Arrived}}}
+	drawn := map[string]bool{}
+	for i, s := range r.Series {
+		if !s.Quiet() {
+			plot := requests(r, i)
+			p.Panels = append(p.Panels, plot)
+			for _, l := range plot.Lines {
+				drawn[l.Name] = true
+			}
+		}
+	}
+	for _, of := range outcomes {
+		if drawn[of.name] {
+			p.Legend = append(p.Legend, LegendEntry{Name: of.name, Kind: of.kind, Index: of.index})
+		}
+	}
+	return p.unlessEmpty()
+}
+
+// waiting returns the requests that wait, nil if none ever did.
+func waiting(r *result.Result, series int) *Plot {
+	s := r.Series[series]
+	values := stepValues(s.Points, func(p *result.Point) float64 { return p.WaitingRequests })
+	if !(slices.Max(values) > 0) {
+		return nil
+	}
+	p := levelPlot(r, series, "waiting", "Requests waiting", Axis{Label: "requests"})
+	p.Caption = "Mean of intervals of " + intervalText(s) + "."
+	p.Lines = []Line{{Name: "waiting", Kind: Waiting, Values: values}}
+	return p
+}
+
+// fairness returns Jain's index over time, nil if it is never below 1.
+func fairness(r *result.Result, series int) *Plot {
+	s := r.Series[series]
+	values := stepValues(s.Points, func(p *result.Point) float64 {
+		if p.Jain == nil {
+			return math.NaN()
+		}
+		return *p.Jain
+	})
+	if !slices.ContainsFunc(values, func(x float64) bool { return !math.IsNaN(x) && x < 1 }) {
+		return nil
+	}
+	p := levelPlot(r, series, "fairness", "Fairness", Axis{Label: "Jain’s index"})
+	p.Caption = "Jain’s index of intervals of " + intervalText(s) + ", over the flows that had requests in the interval. 1 is fair."
+	p.Lines = []Line{{Name: "Jain’s index", Kind: JainIndex, Values: values}}
+	return p
+}
+
+// queues returns the lengths of the queues of a level over time, nil if no request was waiting at the
+// beginning of any interval.
+func queues(r *result.Result, series int) *Plot {
+	s := r.Series[series]
+	if !s.Queued() {
+		return nil
+	}
+	p := levelPlot(r, series, "queues", "Requests waiting in each queue", Axis{Label: "queue"})
+	p.Caption = "Each row is a queue; its colour is the number of requests that wait in it at the beginning of the interval. A flow that sends more than its share fills the queues of its hand."
+	p.Steps = false
+	p.Queues = queueMap(r.Summary, s)
+	p.Y.Max = float64(p.Queues.Queues)
+	return p
+}
+
+func queueMap(s *result.Summary, series *result.Series) *QueueMap {
+	m := &QueueMap{Lengths: series.QueueLengths}
+	for _, lengths := range series.QueueLengths {
+		m.Queues = max(m.Queues, len(lengths))
+	}
+	holders := make([][]*result.Flow, m.Queues)
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		if f.PriorityLevel != series.Level {
+			continue
+		}
+		for _, q := range f.Hand {
+			if q < m.Queues {
+				holders[q] = append(holders[q], f)
+			}
+		}
+	}
+	for _, flows := range holders {
+		slices.SortStableFunc(flows, func(a, b *result.Flow) int { return -cmp.Compare(a.DemandSeatSeconds, b.DemandSeatSeconds) })
+		m.DealtTo = append(m.DealtTo, result.Names(flows, 2, ""))
+	}
+	return m
+}
