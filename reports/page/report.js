@@ -11,8 +11,8 @@ const make = (name, attributes = {}, ...children) => {
 const root = document.documentElement;
 for (const e of $$(".js")) e.hidden = false;
 
-// Numbers as the tables have them, by the rules of units.go: three significant digits, and what is
-// not quite all is not rounded to all. Small shares keep their digits: charts are there for the tail.
+// Numbers are written as in the tables, by the rules of package format: three significant digits, and
+// a share below 100 % is never rounded to 100 %. Small shares keep their digits, as charts show the tail.
 const digits = x => Math.abs(x) >= 99.95 ? x.toFixed(0) : String(+x.toPrecision(3));
 const number = x => {
   const a = Math.abs(x);
@@ -27,10 +27,10 @@ const inMinutes = ns => {
 const inPercent = share => digits(share * 100) + " %";
 const written = (x, unit) => x == null || Number.isNaN(x) ? "–" : unit === "ns" ? (x < 119.5e9 ? inSeconds : inMinutes)(x) :
   unit === "share" ? (x > .999 && x < 1 ? ">99.9 %" : inPercent(x)) : number(x) + (unit ? " " + unit : "");
-// Beside an axis there is no room for minutes and seconds, and all is round.
+// Ticks have no room for minutes and seconds, and their values are round.
 const tick = (x, unit) => unit === "ns" ? inSeconds(x) : unit === "share" ? inPercent(x) : written(x, unit);
 
-// The theme: the system's until the reader chooses.
+// The theme is that of the system until the reader chooses one.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const theme = $("#theme");
 const themed = [];
@@ -61,7 +61,7 @@ theme.addEventListener("click", () => {
 dark.addEventListener("change", () => setTheme(chosen));
 setTheme(chosen);
 
-// Explanations beside the heads of columns; without this script they are links to the glossary.
+// Column heads open explanations. Without this script they are links to the glossary.
 const explain = $("#explain");
 for (const link of $$("a.term")) {
   link.setAttribute("role", "button");
@@ -80,7 +80,7 @@ for (const link of $$("a.term")) {
   link.addEventListener("keydown", event => { if (event.key === " ") open(event); });
 }
 
-// Tables: sorted by a click on a head; long ones filtered, and shown in full on demand.
+// A click on a column head sorts a table. Long tables have a filter, and show all rows on demand.
 const collator = new Intl.Collator("en", { numeric: true });
 for (const box of $$(".table")) {
   const body = $("tbody", box), more = $("template", box), tools = $(".tools", box), heads = $$("thead th", box);
@@ -106,14 +106,14 @@ for (const box of $$(".table")) {
       const cells = all.map(row => row.cells[column]);
       const numeric = cells.some(cell => cell.dataset.v !== undefined);
       const before = th.getAttribute("aria-sort");
-      const down = before ? before === "ascending" : numeric; // of numbers the greatest first, of names a
+      const down = before ? before === "ascending" : numeric; // numbers: greatest first; names: alphabetical
       for (const other of heads) other.removeAttribute("aria-sort");
       th.setAttribute("aria-sort", down ? "descending" : "ascending");
       const keys = new Map(all.map((row, i) => [row, numeric ? (cells[i].dataset.v === undefined ? NaN : +cells[i].dataset.v) : cells[i].textContent]));
       order = [...all].sort((a, b) => {
         const x = keys.get(a), y = keys.get(b);
         if (!numeric) return down ? collator.compare(y, x) : collator.compare(x, y);
-        if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y); // what has no value comes last
+        if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y); // rows without a value come last
         return down ? y - x : x - y;
       });
       show();
@@ -126,17 +126,17 @@ for (const box of $$(".table")) {
   }
 }
 
-// Plots. Logarithms are taken here, so that zooming is the same on every axis.
+// Plots. Package page defines the fields of their specs (type drawing). Logarithms are taken here, so
+// that zooming is the same on every axis.
 const linked = { plots: [], view: null, busy: false };
 const logOf = x => x == null || x <= 0 ? null : Math.log10(x);
 
 function scaleOf(axis) {
   return {
-    put: axis.log ? logOf : x => x,
-    take: axis.log ? v => 10 ** v : v => v,
+    toAxis: axis.log ? logOf : x => x,
     splits: axis.log ? (u, i, min, max) => {
       const out = [];
-      // As many powers of ten as there is room for: beside the axis 24 px for each, below it 60.
+      // As many powers of ten as fit: 24 px for each on a vertical axis, 60 on a horizontal one.
       const [pixels, each] = i === 0 ? [u.bbox.width || u.width, 60] : [u.bbox.height || u.height, 24];
       const step = Math.max(1, Math.ceil((max - min) * each * devicePixelRatio / pixels));
       for (let e = Math.ceil(Math.floor(min) / step) * step; e <= max; e += step) {
@@ -154,11 +154,11 @@ function scaleOf(axis) {
 function plot(spec) {
   const figure = $("#plot-" + spec.name), holder = $(".plot", figure), map = spec.queues;
   const x = scaleOf(spec.x), y = scaleOf(spec.y);
-  // Of a transposed plot every value of every line has a place of its own along x.
+  // In a transposed plot, each value of each line has its own place along x.
   const own = spec.transposed ? spec.lines.flatMap((line, k) => line.values.map((value, i) => ({ value, k, i }))).filter(e => e.value > 0)
     .sort((a, b) => a.value - b.value || b.i - a.i) : null;
   const nearestOf = (k, i) => own.reduce((best, e, j) => e.k === k && (best < 0 || Math.abs(at[j] - at[i]) < Math.abs(at[best] - at[i])) ? j : best, -1);
-  const at = own ? own.map(e => x.put(e.value)) : spec.at.map(x.put), last = at.length - 1, intervals = spec.steps || !!map, final = intervals ? last - 1 : last;
+  const at = own ? own.map(e => x.toAxis(e.value)) : spec.at.map(x.toAxis), last = at.length - 1, intervals = spec.steps || !!map, final = intervals ? last - 1 : last;
   const data = [at], series = [{ label: spec.x.label, value: (u, v, si, i) => i == null ? "–" : place(i) }], bands = [], styles = [null];
   const marks = spec.marks || [];
   const markedIn = i => intervals ? marks.filter(m => spec.at[i] <= m.at && m.at < spec.at[i + 1]).map(m => "; " + m.text).join("") : "";
@@ -167,10 +167,10 @@ function plot(spec) {
     if (own) return written(own[i].value, spec.x.unit);
     return intervals ? `${+spec.at[i].toPrecision(6)}–${+spec.at[i + 1].toPrecision(6)} ${spec.x.unit}` : written(spec.at[i], spec.x.unit);
   };
-  // A value that holds for an interval is read anywhere in it.
+  // A value that holds for an interval can be read anywhere in the interval.
   const within = (nearest, where) => !intervals ? nearest : Math.min(final, nearest > 0 && at[nearest] > where ? nearest - 1 : nearest);
   const paths = spec.steps ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
-  const add = (values, options, style) => { data.push(values.map(y.put)); series.push(options); styles.push(style); };
+  const add = (values, options, style) => { data.push(values.map(y.toAxis)); series.push(options); styles.push(style); };
   const bounded = (value, line, i, unit) => written(value, unit) +
     (line.low && line.low[i] != null ? ` (${written(line.low[i], unit)}–${written(line.high[i], unit)})` : "");
   for (const [k, line] of (spec.lines || []).entries()) {
@@ -185,7 +185,7 @@ function plot(spec) {
       }, line.style);
       continue;
     }
-    // A value without neighbours has no line, and a step of a few pixels would hardly be seen.
+    // A value without neighbours has no line, and a step of a few pixels would be invisible: it gets a dot.
     const alone = line.values.flatMap((v, i) => v != null && line.values[i - 1] == null && line.values[i + 1] == null ? [i] : []);
     add(line.values, {
       label: line.name, paths, width: 1.6, points: { show: false, size: 6, filter: () => alone }, spanGaps: false,
@@ -201,9 +201,9 @@ function plot(spec) {
   if (map) add(at.map(() => null), { label: "", points: { show: false } }, null);
 
   const reading = map ? make("div", { class: "reading" }, "Point at a queue to read its length.") : null;
-  let row = 0; // of the map, under the cursor
+  let row = 0; // the queue under the cursor, in a map of queues
 
-  function say(u) {
+  function announce(u) {
     const i = u.cursor.idxs[0];
     if (i == null) return;
     let text;
@@ -245,14 +245,14 @@ function plot(spec) {
       ctx.restore();
       if (own) drawBounds(u);
     }],
-    setScale: [(u, key) => { if (key === "x" && spec.linked) follow(u); }],
+    setScale: [(u, key) => { if (key === "x" && spec.linked) syncZoom(u); }],
     setCursor: [u => {
       if (map && u.cursor.top >= 0) row = Math.max(0, Math.min(map.queues - 1, Math.floor(u.posToVal(u.cursor.top, "y"))));
-      if (u.cursor.left >= 0) say(u);
+      if (u.cursor.left >= 0) announce(u);
     }],
   };
 
-  // The bounds of a transposed plot lie along x: a stroke between them, with an end at each.
+  // The bounds of a transposed plot run along x: a line between them, with a serif at each end.
   function drawBounds(u) {
     const { ctx, bbox } = u, end = 3 * devicePixelRatio;
     ctx.save();
@@ -263,8 +263,8 @@ function plot(spec) {
     for (const { k, i } of own) {
       const line = spec.lines[k];
       if (!u.series[k + 1].show || !line.low || line.low[i] == null) continue;
-      const top = u.valToPos(y.put(spec.at[i]), "y", true);
-      const [low, high] = [line.low[i], line.high[i]].map(v => v > 0 ? u.valToPos(x.put(v), "x", true) : bbox.left - 2 * end);
+      const top = u.valToPos(y.toAxis(spec.at[i]), "y", true);
+      const [low, high] = [line.low[i], line.high[i]].map(v => v > 0 ? u.valToPos(x.toAxis(v), "x", true) : bbox.left - 2 * end);
       ctx.strokeStyle = colour("line" + line.style.colour);
       ctx.beginPath();
       ctx.moveTo(low, top);
@@ -280,7 +280,7 @@ function plot(spec) {
 
   let picture = null;
   function drawMap(u) {
-    if (!picture) picture = paint(map);
+    if (!picture) picture = mapImage(map);
     const { ctx, bbox } = u;
     ctx.save();
     ctx.beginPath();
@@ -304,15 +304,15 @@ function plot(spec) {
   }
 
   const whole = own ? extent() : { min: at[0], max: at[last] };
-  // What a transposed plot shows reaches to powers of ten, but not more than one beyond the values.
+  // A transposed plot ends at powers of ten, at most one decade beyond the values.
   function extent() {
-    const bounds = own.flatMap(({ k, i }) => [spec.lines[k].low, spec.lines[k].high].map(b => b && b[i] > 0 ? x.put(b[i]) : at[0]));
+    const bounds = own.flatMap(({ k, i }) => [spec.lines[k].low, spec.lines[k].high].map(b => b && b[i] > 0 ? x.toAxis(b[i]) : at[0]));
     return { min: Math.floor(Math.max(at[0] - 1, Math.min(at[0], ...bounds))), max: Math.ceil(Math.min(at[last] + 1, Math.max(at[last], ...bounds)) + 1e-9) };
   }
   const clamp = (min, max) => {
     const least = (whole.max - whole.min) * 2 / Math.max(2, last), width = Math.min(Math.max(max - min, least), whole.max - whole.min);
     const from = Math.max(whole.min, Math.min(min, whole.max - width));
-    // Rounding is not to cut off the last point.
+    // Rounding must not cut off the last point.
     return { min: from, max: width < whole.max - whole.min ? from + width : whole.max };
   };
   const axis = (of, scale, more) => ({
@@ -348,7 +348,7 @@ function plot(spec) {
   }
   const setView = (min, max) => u.setScale("x", clamp(min, max));
   const reset = () => u.setScale("x", whole);
-  if (own) reset(); // else the values alone would be in sight, and their bounds cut off
+  if (own) reset(); // otherwise the plot would fit the values, and cut off their bounds
   const zoom = (factor, middle) => {
     const { min, max } = u.scales.x, c = middle ?? (min + max) / 2;
     setView(c - (c - min) * factor, c + (max - c) * factor);
@@ -361,7 +361,7 @@ function plot(spec) {
   }
   $(".title", figure).append(buttons);
 
-  // The legend's entries hide and show their lines by the keyboard as well.
+  // The keyboard, too, can hide and show a line by its legend entry.
   $$(".u-legend .u-series", holder).forEach((entry, i) => {
     const head = $("th", entry);
     if (i === 0 || entry.classList.contains("bound")) return;
@@ -406,7 +406,7 @@ function plot(spec) {
     keys[event.key]();
   });
   u.over.addEventListener("mousedown", () => holder.focus({ preventScroll: true }));
-  // A wheel over the page scrolls it; over the plot in use, or with Ctrl, it zooms.
+  // The wheel scrolls the page. Over the plot that has the focus, or with Ctrl, it zooms.
   u.over.addEventListener("wheel", event => {
     if (document.activeElement !== holder && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -438,11 +438,11 @@ function plot(spec) {
   return { u, fit };
 }
 
-// A queue has three pixels where there are not too many.
+// Each queue is three pixels high unless there are too many queues.
 function heightOf(map) { return Math.min(520, Math.max(240, 3 * map.queues + 56)); }
 
-// follow moves the other linked plots to what one of them shows.
-function follow(u) {
+// syncZoom zooms the other linked plots to the range that one of them shows.
+function syncZoom(u) {
   if (linked.busy) return;
   const { min, max } = u.scales.x;
   if (min == null || max == null) return;
@@ -452,8 +452,8 @@ function follow(u) {
   setTimeout(() => { linked.busy = false; });
 }
 
-// paint makes a picture of the lengths of queues: a pixel for each queue and interval.
-function paint(map) {
+// mapImage returns an image of the lengths of queues: a pixel for each queue and interval.
+function mapImage(map) {
   const most = map.lengths.reduce((m, lengths) => (lengths || []).reduce((a, n) => Math.max(a, n), m), 1);
   const stops = [1, 2, 3, 4].map(i => rgb(colour("queue" + i))), empty = rgb(colour("queue0"));
   const shade = n => {
@@ -475,8 +475,8 @@ function rgb(text) {
   return text.startsWith("color(") ? numbers.slice(0, 3).map(c => c * 255) : numbers.slice(0, 3);
 }
 
-// The plots are drawn one after the other, so that the page can be read meanwhile, and all
-// that are left before printing.
+// The plots are drawn one after the other, so that the page can be read meanwhile. Before printing, all
+// remaining plots are drawn.
 const left = JSON.parse($("#plots").textContent), drawn = [];
 for (const spec of left) $("#plot-" + spec.name + " .plot").style.minHeight = (spec.queues ? heightOf(spec.queues) : spec.x.log ? 327 : 217) + "px";
 function drawNext() {
