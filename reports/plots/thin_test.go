@@ -88,3 +88,48 @@ func TestExceedanceAgreesWithCounting(t *testing.T) {
 		}
 	}
 }
+
+// The steps that are left out differ from those that are kept by less than 0.5 % along x or 1 % along y.
+func TestVisibleStepsAreCloseToAllSteps(t *testing.T) {
+	h := &histogram.Histogram[uint64]{Precision: histogram.FinePrecision}
+	for i := range int64(200_000) {
+		h.Record(1000 + i*i*i%7_000_001)
+	}
+	p := &Plot{X: Axis{Min: 1000, Max: 1e7}, Y: Axis{Min: 1e-3, Max: 1}}
+	l := &Line{}
+	l.At, l.Values = exceedance(h, p.X.Min)
+	at, values := p.VisibleSteps(l)
+	if len(at) >= len(l.At)/2 || at[0] != p.X.Min || values[len(values)-1] != p.Y.Min {
+		t.Fatalf("%d of %d steps from %v, down to %v; want less than half, from %v down to %v", len(at), len(l.At), at[0], values[len(values)-1], p.X.Min, p.Y.Min)
+	}
+	kept := &Line{At: at, Values: values}
+	for i, x := range l.At {
+		y := max(l.Values[i], p.Y.Min)
+		near := valuesAt(kept, []float64{x, x * 1.006})
+		if math.Abs(near[0]-y) > 0.011*y && !(near[0] >= y && y >= near[1]*0.99) {
+			t.Errorf("at %v: %v, want %v", x, near[0], y)
+		}
+	}
+}
+
+func TestSampledLinesHaveCommonPlaces(t *testing.T) {
+	p := &Plot{X: Axis{Log: true, Min: 1, Max: 100}, Y: Axis{Log: true, Min: 0.01, Max: 1}, Steps: true, Lines: []Line{
+		{At: []float64{1, 5, 50}, Values: []float64{1, 0.5, 0.001}},
+		{At: []float64{1, 20}, Values: []float64{0.25, 0}},
+	}}
+	got := p.Thinned(1000)
+	if len(got.At) != 121 || got.At[0] != 1 || got.At[60] != 10 || got.At[120] != 100 || got.Steps {
+		t.Fatalf("%d places from %v, steps %v", len(got.At), got.At[0], got.Steps)
+	}
+	for _, want := range []struct {
+		line, place int
+		value       float64
+	}{{0, 0, 1}, {0, 60, 0.5}, {0, 120, math.NaN()}, {1, 60, 0.25}, {1, 90, math.NaN()}} {
+		if value := got.Lines[want.line].Values[want.place]; value != want.value && !(math.IsNaN(value) && math.IsNaN(want.value)) {
+			t.Errorf("line %d at %v: %v, want %v", want.line, got.At[want.place], value, want.value)
+		}
+	}
+	if p.Lines[0].At == nil || len(p.At) > 0 {
+		t.Error("the original has changed")
+	}
+}
