@@ -599,7 +599,7 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b.open(write)
 			if got, want := eval[string](b, `(p => p.x.label + " " + p.x.unit + ", " + p.y.label + " " + p.y.unit)(JSON.parse(document.querySelector("#plots").textContent).find(p => p.name === "wait"))`),
-				"longer than ns, share of requests share"; got != want {
+				"waited longer than ns, share of requests share"; got != want {
 				t.Errorf("the axes are %q, want %q", got, want)
 			}
 			// What is read farther right is a longer wait, of fewer requests.
@@ -608,7 +608,7 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 				b.do(chromedp.Focus(chromedp.CSS("#plot-wait .plot")), chromedp.KeyEvent(key))
 				label = eval[string](b, `document.querySelector("#plot-wait .u-series").textContent`)
 				var unit string
-				if _, err := fmt.Sscanf(strings.TrimPrefix(label, "longer than"), "%g %s", &ms, &unit); err != nil {
+				if _, err := fmt.Sscanf(strings.TrimPrefix(label, "waited longer than"), "%g %s", &ms, &unit); err != nil {
 					t.Fatalf("%q: %v", label, err)
 				}
 				return ms * map[string]float64{"ns": 1e-6, "µs": 1e-3, "ms": 1, "s": 1000}[unit], label

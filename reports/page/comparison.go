@@ -42,8 +42,8 @@ func Comparison(c *compare.Comparison) Page {
 	}
 	p.Sections = append(p.Sections, s)
 	var parts []Part
-	for _, of := range []struct{ metric, title string }{{"wait", "How long requests waited"}, {"latency", "How long requests took"}} {
-		if plot := plots.Percentiles(of.metric, of.title, []*replicate.Replications{c.BaseRuns, c.HeadRuns}, findings.SideNames[:]); plot != nil {
+	for _, metric := range []string{"wait", "latency"} {
+		if plot := plots.Percentiles(metric, []*replicate.Replications{c.BaseRuns, c.HeadRuns}, findings.SideNames[:]); plot != nil {
 			parts = append(parts, Part{Plot: plot})
 		}
 	}

@@ -23,7 +23,7 @@ func Replications(r *replicate.Replications) Page {
 		s := Section{Name: g.Tag, Title: g.Title, Parts: []Part{{Table: t}},
 			Note: "Means of the runs, and percentiles of all runs’ requests together, with half of their 95 % intervals."}
 		if g.Tag == "workload" {
-			if plot := plots.Percentiles("wait", "How long requests waited", []*replicate.Replications{r}, []string{""}); plot != nil {
+			if plot := plots.Percentiles("wait", []*replicate.Replications{r}, []string{""}); plot != nil {
 				s.Parts = append(s.Parts, Part{Plot: plot})
 			}
 		}

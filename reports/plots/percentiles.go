@@ -18,12 +18,18 @@ var tailShares = []struct {
 	{0.001, metric.Name{Stat: "p", Percentile: 99.9}},
 }
 
-// Percentiles returns for each workload the percentiles of a duration, wait or latency, with their
-// 95 % intervals; nil if all are 0 or absent. A comparison has two sides, which names tell apart.
-func Percentiles(metricName, title string, sides []*replicate.Replications, names []string) *Plot {
-	p := &Plot{Name: metricName, Title: title,
+// durations are the titles and time axes of the distributions of durations, by metric.
+var durations = map[string]struct{ title, axis string }{
+	"wait":    {"How long requests waited", "waited longer than"},
+	"latency": {"How long requests took", "took longer than"},
+}
+
+// Percentiles returns for each workload the percentiles of a metric, wait or latency, with their 95 %
+// intervals; nil if all are 0 or absent. A comparison has two sides, which names tell apart.
+func Percentiles(metricName string, sides []*replicate.Replications, names []string) *Plot {
+	p := &Plot{Name: metricName, Title: durations[metricName].title,
 		Caption:    "For each workload, the share of its requests above a given time. Lower and further left is better. The points are the median, p90, p95, p99 and p99.9: means of the runs, with their 95 % intervals.",
-		Transposed: true, X: Axis{Label: "longer than", Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true}}
+		Transposed: true, X: Axis{Label: durations[metricName].axis, Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true}}
 	for i := len(tailShares) - 1; i >= 0; i-- {
 		p.At = append(p.At, tailShares[i].share)
 	}

@@ -12,9 +12,9 @@ import (
 // nil if no request waited. Both axes are logarithmic, so that rare long waits are as legible as the
 // others. Each line has places of its own: every step of the histogram.
 func Wait(r *result.Result) *Plot {
-	p := &Plot{Name: "wait", Title: "How long requests waited",
+	p := &Plot{Name: "wait", Title: durations["wait"].title,
 		Caption: "For each workload, the share of its dispatched requests that waited longer than a given time. Lower and further left is better.",
-		X:       Axis{Label: "longer than", Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true, Max: 1}, Steps: true}
+		X:       Axis{Label: durations["wait"].axis, Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true, Max: 1}, Steps: true}
 	if !setWaitRange(p, r) {
 		return nil
 	}
