@@ -9,22 +9,22 @@ import (
 )
 
 // barsChart draws a horizontal bar for each flow, with a mark at its fair share.
-func barsChart(of *plots.Picture) *Chart {
-	bars := of.Bars.Bars
-	p := newPlot(of.Bars.X.Label, "")
+func barsChart(picture *plots.Picture) *Chart {
+	bars := picture.Bars.Bars
+	p := newPlot(picture.Bars.X.Label, "")
 	p.Y.Min, p.Y.Max = -0.6, float64(len(bars))-0.4
 	var names ticks
 	for i, bar := range bars {
 		names = append(names, plot.Tick{Value: float64(len(bars) - 1 - i), Label: bar.Name})
 	}
-	p.X.Min, p.X.Max = 0, of.Bars.X.Max
+	p.X.Min, p.X.Max = 0, picture.Bars.X.Max
 	p.X.Tick.Marker = roundTicks(p.X.Max, 6, plainLabel)
 	p.Y.Tick.Marker = names
 	p.Y.Tick.Length = 0
 	p.Y.LineStyle.Width = 0
 	p.Add(verticalGrid{}, serviceBars(bars))
 
-	c := newChart(of)
+	c := newChart(picture)
 	c.height = headHeight(c.legend) + vg.Length(len(bars))*14 + 42
 	c.draw = func(on draw.Canvas) { p.Draw(on) }
 	return c

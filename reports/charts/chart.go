@@ -1,5 +1,5 @@
 // Package charts draws the pictures that package plots defines as SVG and PNG, with gonum/plot. It
-// chooses sizes, fonts, colours and strokes, and nothing of what is shown.
+// chooses sizes, fonts, colours and strokes; package plots decides what is shown.
 package charts
 
 import (
@@ -38,11 +38,10 @@ type Chart struct {
 	draw   func(draw.Canvas) // below title and legend
 }
 
-func newChart(of *plots.Picture) *Chart {
-	c := &Chart{Name: of.Name, Title: of.Title}
-	for _, e := range of.Legend {
-		style := styleOf(e.Kind, e.Index)
-		c.legend = append(c.legend, legendEntry{name: e.Name, line: style.line, fill: style.fill, vertical: style.vertical})
+func newChart(p *plots.Picture) *Chart {
+	c := &Chart{Name: p.Name, Title: p.Title}
+	for _, e := range p.Legend {
+		c.legend = append(c.legend, legendEntry{e.Name, styleOf(e.Kind, e.Index)})
 	}
 	return c
 }
@@ -97,12 +96,10 @@ func textStyle(size vg.Length, c color.Color, strong bool) text.Style {
 		XAlign: draw.XLeft, YAlign: draw.YBottom}
 }
 
-// legendEntry is a sample of how something is drawn, and its name.
+// legendEntry is a sample of a style, and its name. The sample of a style with a fill is a box.
 type legendEntry struct {
-	name     string
-	line     draw.LineStyle
-	fill     color.Color // of a box, in place of a line
-	vertical bool        // whether the line is vertical
+	name string
+	style
 }
 
 // render draws the whole chart: title, legend and plots.

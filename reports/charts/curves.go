@@ -14,8 +14,8 @@ import (
 )
 
 // curvesChart draws lines over a logarithmic y axis.
-func curvesChart(of *plots.Picture, height vg.Length) *Chart {
-	spec := of.Panels[0]
+func curvesChart(picture *plots.Picture, height vg.Length) *Chart {
+	spec := picture.Panels[0]
 	p := newPlot(spec.X.Label, "")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = spec.X.Min, spec.X.Max, spec.Y.Min, spec.Y.Max
 	p.Y.Scale = plot.LogScale{}
@@ -47,7 +47,7 @@ func curvesChart(of *plots.Picture, height vg.Length) *Chart {
 		}
 		p.Add(line)
 	}
-	c := newChart(of)
+	c := newChart(picture)
 	c.height = headHeight(c.legend) + height
 	c.draw = func(on draw.Canvas) {
 		in := draw.Crop(on, 0, 0, 0, -16)

@@ -13,8 +13,8 @@ import (
 
 // queuesChart draws the lengths of the queues of a level over time as colours. Flows that keep the
 // queues of their hands full appear as horizontal lines.
-func queuesChart(of *plots.Picture) *Chart {
-	spec := of.Panels[0]
+func queuesChart(picture *plots.Picture) *Chart {
+	spec := picture.Panels[0]
 	m := lengthMap{spec, spec.Queues.Longest()}
 	queues := spec.Queues.Queues
 	p := newPlot(timeLabel(spec.X), spec.Y.Label)
@@ -31,7 +31,7 @@ func queuesChart(of *plots.Picture) *Chart {
 			marks = append(marks, plot.Tick{Value: t.Value / float64(m.longest), Label: t.Label})
 		}
 	}
-	c := newChart(of)
+	c := newChart(picture)
 	c.height = headHeight(nil) + 3.2*vg.Inch
 	c.draw = func(on draw.Canvas) {
 		in := draw.Crop(on, 0, -52, 0, 0)
@@ -45,17 +45,17 @@ func queuesChart(of *plots.Picture) *Chart {
 // lengthMap draws queue lengths as an image: a shape for each queue and interval would make files of
 // many megabytes.
 type lengthMap struct {
-	of      *plots.Plot
+	plot    *plots.Plot
 	longest int32
 }
 
 // Plot implements plot.Plotter.
 func (m lengthMap) Plot(c draw.Canvas, p *plot.Plot) {
-	intervals, queues := len(m.of.Queues.Lengths), m.of.Queues.Queues
+	intervals, queues := len(m.plot.Queues.Lengths), m.plot.Queues.Queues
 	// Viewers smooth an enlarged image; enlarging it beforehand keeps the edges sharp.
 	wide, high := max(1, 1200/intervals), max(1, 480/queues)
 	img := image.NewPaletted(image.Rect(0, 0, wide*intervals, high*queues), lengthPalette)
-	for i, lengths := range m.of.Queues.Lengths {
+	for i, lengths := range m.plot.Queues.Lengths {
 		for q, n := range lengths {
 			shade := m.shade(n)
 			for x := i * wide; x < (i+1)*wide; x++ {
@@ -68,7 +68,7 @@ func (m lengthMap) Plot(c draw.Canvas, p *plot.Plot) {
 	// The last interval may be shorter than the others. Its pixels then reach beyond the end of the run.
 	rect := c.Rectangle
 	if intervals > 1 {
-		rect.Max.X = rect.Min.X + (rect.Max.X-rect.Min.X)*vg.Length(m.of.At[1]*float64(intervals)/m.of.X.Max)
+		rect.Max.X = rect.Min.X + (rect.Max.X-rect.Min.X)*vg.Length(m.plot.At[1]*float64(intervals)/m.plot.X.Max)
 	}
 	c.Push()
 	c.DrawImage(rect, img)

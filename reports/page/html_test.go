@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"apfsim/reports/plots"
 )
 
 // The contrast that WCAG 2.1 wants for level AA: 4.5 for text, 3 for what else carries meaning.
@@ -62,4 +64,23 @@ func contrast(t *testing.T, a, b string) float64 {
 	}
 	x, y := luminance(a), luminance(b)
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// What is drawn in one plot can be told apart.
+func TestStylesOfAPlotDiffer(t *testing.T) {
+	for _, plot := range [][]plots.Line{
+		{{Kind: plots.SeatsInUse}, {Kind: plots.CurrentLimit}, {Kind: plots.NominalLimit}},
+		{{Kind: plots.Arrived}, {Kind: plots.Dispatched}, {Kind: plots.Rejected}, {Kind: plots.Rejected, Index: 1}, {Kind: plots.Rejected, Index: 2}},
+		{{Kind: plots.OldestWait}, {Kind: plots.WaitP99}, {Kind: plots.WaitMedian}},
+		{{Kind: plots.Category}, {Kind: plots.Category, Index: 5}, {Kind: plots.Category, Index: 6}, {Kind: plots.Category, Index: 11}},
+		{{Kind: plots.Percentile}, {Kind: plots.BasePercentile}, {Kind: plots.Percentile, Index: 1}, {Kind: plots.BasePercentile, Index: 1}},
+	} {
+		for i := range plot {
+			for k := range plot[:i] {
+				if styleOf(&plot[i]) == styleOf(&plot[k]) {
+					t.Errorf("lines %v and %v look alike", plot[i], plot[k])
+				}
+			}
+		}
+	}
 }

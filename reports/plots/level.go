@@ -95,9 +95,9 @@ func requests(r *result.Result, series int) *Plot {
 	p := levelPlot(r, series, "requests", requestsTitle, Axis{Label: "per second", Unit: "/s"})
 	p.Caption = "Per second, in intervals of " + intervalText(s) + "."
 	p.Lines = []Line{{Name: "arrived", Kind: Arrived, Values: perSecond(func(p *result.Point) int64 { return p.Arrived })}}
-	for _, of := range outcomes {
-		if values := perSecond(of.count); slices.Max(values) > 0 {
-			p.Lines = append(p.Lines, Line{Name: of.name, Kind: of.kind, Index: of.index, Values: values})
+	for _, o := range outcomes {
+		if values := perSecond(o.count); slices.Max(values) > 0 {
+			p.Lines = append(p.Lines, Line{Name: o.name, Kind: o.kind, Index: o.index, Values: values})
 		}
 	}
 	return p
@@ -117,9 +117,9 @@ func requestsPicture(r *result.Result) *Picture {
 			}
 		}
 	}
-	for _, of := range outcomes {
-		if drawn[of.name] {
-			p.Legend = append(p.Legend, LegendEntry{Name: of.name, Kind: of.kind, Index: of.index})
+	for _, o := range outcomes {
+		if drawn[o.name] {
+			p.Legend = append(p.Legend, LegendEntry{Name: o.name, Kind: o.kind, Index: o.index})
 		}
 	}
 	return p.unlessEmpty()

@@ -10,8 +10,8 @@ import (
 
 // tailShares are the percentiles that are drawn, with the share of requests above each.
 var tailShares = []struct {
-	share float64
-	of    metric.Name
+	share     float64
+	statistic metric.Name
 }{
 	{0.5, metric.Name{Stat: "med"}}, {0.1, metric.Name{Stat: "p", Percentile: 90}},
 	{0.05, metric.Name{Stat: "p", Percentile: 95}}, {0.01, metric.Name{Stat: "p", Percentile: 99}},
@@ -44,10 +44,10 @@ func Percentiles(metricName string, sides []*replicate.Replications, names []str
 			}
 			positive := false
 			for i := len(tailShares) - 1; i >= 0; i-- {
-				of := tailShares[i].of
-				of.Metric = metricName
+				statistic := tailShares[i].statistic
+				statistic.Metric = metricName
 				mean, low, high := math.NaN(), math.NaN(), math.NaN()
-				if e := byName[of.With("workload", name).String()]; e != nil {
+				if e := byName[statistic.With("workload", name).String()]; e != nil {
 					mean, low, high = e.Mean, e.Mean, e.Mean
 					if e.High != nil {
 						low, high = max(*e.Low, 0), *e.High

@@ -106,10 +106,10 @@ func sweepLine(s *sweep.ShownStatistic, scale float64, over *sweep.Parameter) *P
 
 // sweepGrid has the means over two parameters.
 func sweepGrid(s *sweep.ShownStatistic, scale float64, up, right *sweep.Parameter) *Grid {
-	axis := func(of *sweep.Parameter, length int) Axis {
-		a := Axis{Label: format.Shorten(format.Printable(of.Path), length), Min: -0.5, Max: float64(len(of.Values)) - 0.5}
-		for i := range of.Values {
-			a.Ticks = append(a.Ticks, Tick{At: float64(i), Label: of.Label(i)})
+	axis := func(parameter *sweep.Parameter, length int) Axis {
+		a := Axis{Label: format.Shorten(format.Printable(parameter.Path), length), Min: -0.5, Max: float64(len(parameter.Values)) - 0.5}
+		for i := range parameter.Values {
+			a.Ticks = append(a.Ticks, Tick{At: float64(i), Label: parameter.Label(i)})
 		}
 		return a
 	}

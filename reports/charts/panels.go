@@ -17,13 +17,13 @@ import (
 const panelHeight = 1.35 * vg.Inch
 
 // panelsChart draws plots of steps over the same time, one below the other.
-func panelsChart(of *plots.Picture) *Chart {
-	c := newChart(of)
-	c.height = headHeight(c.legend) + vg.Length(len(of.Panels))*panelHeight + 16
-	panels := make([][]*plot.Plot, len(of.Panels))
-	for i, spec := range of.Panels {
+func panelsChart(picture *plots.Picture) *Chart {
+	c := newChart(picture)
+	c.height = headHeight(c.legend) + vg.Length(len(picture.Panels))*panelHeight + 16
+	panels := make([][]*plot.Plot, len(picture.Panels))
+	for i, spec := range picture.Panels {
 		p := stepsPlot(spec)
-		if i < len(of.Panels)-1 {
+		if i < len(picture.Panels)-1 {
 			p.X.Label.Text = ""
 		}
 		panels[i] = []*plot.Plot{p}
@@ -33,7 +33,7 @@ func panelsChart(of *plots.Picture) *Chart {
 		for i, row := range plot.Align(panels, grid, on) {
 			panels[i][0].Draw(row[0])
 			data := panels[i][0].DataCanvas(row[0])
-			on.FillText(textStyle(9.5, ink, true), vg.Point{X: data.Min.X, Y: data.Max.Y + 4}, of.Panels[i].Subject)
+			on.FillText(textStyle(9.5, ink, true), vg.Point{X: data.Min.X, Y: data.Max.Y + 4}, picture.Panels[i].Subject)
 		}
 	}
 	return c

@@ -21,8 +21,8 @@ func ticksOf(a plots.Axis) (marks ticks) {
 }
 
 // meansChart draws means over a parameter, with their intervals.
-func meansChart(of *plots.Picture) *Chart {
-	spec := of.Panels[0]
+func meansChart(picture *plots.Picture) *Chart {
+	spec := picture.Panels[0]
 	line := &spec.Lines[0]
 	p := newPlot(spec.X.Label, "")
 	p.X.Min, p.X.Max = spec.X.Min, spec.X.Max
@@ -37,7 +37,7 @@ func meansChart(of *plots.Picture) *Chart {
 		points[i] = plotter.XY{X: x, Y: line.Values[i]}
 	}
 	p.Add(gridLines{vertical: true}, &plotter.Line{XYs: points, LineStyle: styleOf(line.Kind, line.Index).line}, intervals{spec.At, line})
-	c := newChart(of)
+	c := newChart(picture)
 	c.height = headHeight(nil) + 3.3*vg.Inch
 	c.draw = func(on draw.Canvas) { p.Draw(on) }
 	return c
@@ -67,8 +67,8 @@ func (in intervals) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // gridChart draws means over two parameters as colours, with their numbers.
-func gridChart(of *plots.Picture) *Chart {
-	g := of.Grid
+func gridChart(picture *plots.Picture) *Chart {
+	g := picture.Grid
 	p := newPlot(g.X.Label, g.Y.Label)
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticksOf(g.X), ticksOf(g.Y)
 	p.X.Min, p.X.Max = g.X.Min, g.X.Max
@@ -84,7 +84,7 @@ func gridChart(of *plots.Picture) *Chart {
 	for share := 0.0; share <= 1; share += 0.25 {
 		marks = append(marks, plot.Tick{Value: share, Label: plainLabel(cells.least + (cells.most-cells.least)*share)})
 	}
-	c := newChart(of)
+	c := newChart(picture)
 	c.height = headHeight(nil) + max(2*vg.Inch, min(8*vg.Inch, 60+vg.Length(len(g.Y.Ticks))*32))
 	c.draw = func(on draw.Canvas) {
 		const room = 52
