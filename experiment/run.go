@@ -104,7 +104,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return nil, err
 	}
 	progress.Finish()
-	return collect.ReplicationOf(result), nil
+	return collect.NewReplication(result), nil
 }
 
 // create begins the files that are written while the run goes on, as far as it can. The error

@@ -10,7 +10,6 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/reports/collect"
 	"apfsim/reports/measure"
-	"apfsim/reports/observe"
 	"apfsim/reports/plots"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
@@ -205,7 +204,7 @@ func TestAFlowSchemaAtTwoLevels(t *testing.T) {
 		t.Errorf("%q, want %q", arrived, want)
 	}
 	together := replicate.New("x", 0, nil)
-	together.Add(collect.ReplicationOf(outcome))
+	together.Add(collect.NewReplication(outcome))
 	merged := map[string]float64{"wait{priorityLevel:low}.p(99)": 3e9, "wait{priorityLevel:exempt}.p(99)": 1e9,
 		"wait{flowSchema:first}.p(99)": 0, "wait{flowSchema:service-accounts}.p(99)": 3e9, "wait{flowSchema:service-accounts}.med": 3e9}
 	for _, e := range together.Replications().Statistics {
@@ -361,7 +360,7 @@ func TestWhenAFlowHadRequestsInQueues(t *testing.T) {
 	} {
 		s := newStage(storyScenario())
 		c.tell(s)
-		if s.collector.IntervalFromNs < ns(20) {
+		if s.ticked < 20 {
 			s.tick(20)
 		}
 		if got := s.collector.Result().Summary.Flows[0].QueuedIn; !slices.Equal(got, c.want) {
@@ -397,24 +396,18 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 	sc := storyScenario()
 	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(40*second)
 	s := newStage(sc)
-	there := true
-	low := s.low
-	s.collector.EachLevel = func(visit func(observe.LevelState)) {
-		if there {
-			visit(low)
-		}
-	}
+	s.levels = []*fakeLevel{s.low}
 	r := s.arrive(0, mice, flowA, 10, func(r *server.Request) { r.Work.InitialSeats = 2 })
 	s.dispatch(0, r)
 	s.reject(9, s.arrive(4, mice, flowA, 1), queueset.TimedOut)
 	s.tick(10)
 	s.execute(10, r)
-	there = false
+	s.levels = nil
 	s.each(func(o server.Observer) { o.Adjusted(15 * second) })
 	s.tick(20)
 	s.release(20, r)
 	s.tick(30)
-	there = true
+	s.levels = []*fakeLevel{s.low}
 	s.each(func(o server.Observer) { o.Adjusted(35 * second) })
 	s.tick(40)
 

@@ -131,7 +131,7 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 	for seed := range uint64(2) {
 		r := queuedStory()
 		r.Summary.Seed = seed
-		all.Add(collect.ReplicationOf(r))
+		all.Add(collect.NewReplication(r))
 	}
 	several := all.Replications()
 	c := compare.Compare("before", several, "after", several)

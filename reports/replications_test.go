@@ -43,7 +43,7 @@ func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *replic
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
-		all.Add(collect.ReplicationOf(collector.Result()))
+		all.Add(collect.NewReplication(collector.Result()))
 	}
 	return all.Replications()
 }
@@ -183,7 +183,7 @@ func TestMergedPercentiles(t *testing.T) {
 	if merged < 100 || differ < 50 {
 		t.Errorf("%d percentiles, %d of which differ between the runs", merged, differ)
 	}
-	one := collect.ReplicationOf(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=1s"))
+	one := collect.NewReplication(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=1s"))
 	twice := replicate.New("x", 0, nil)
 	twice.Add(one)
 	twice.Add(one)

@@ -38,8 +38,10 @@ func (f *fakeLevel) Queues() flowcontrol.QueuesView  { return nil }
 type stage struct {
 	observers []server.Observer
 	collector *collect.Collector
+	levels    []*fakeLevel // that flow control has
 	low       *fakeLevel
 	number    int64
+	ticked    float64 // the last tick, in seconds
 }
 
 var (
@@ -68,9 +70,11 @@ func newStage(sc *scenario.Scenario, also ...server.Observer) *stage {
 		Queuing: &config.Queuing{Queues: 4, HandSize: 2, QueueLengthLimit: 1}}}
 	s := &stage{low: &fakeLevel{name: "low", current: 4, spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &limited}}}
 	exempt := &fakeLevel{name: "exempt", spec: config.PriorityLevelSpec{Type: config.TypeExempt, Exempt: &config.ExemptSpec{}}}
-	s.collector = collect.NewOf(sc, 10*second, func(visit func(observe.LevelState)) {
-		visit(exempt)
-		visit(s.low)
+	s.levels = []*fakeLevel{exempt, s.low}
+	s.collector = collect.NewWithLevels(sc, 10*second, func(yield func(observe.LevelState) bool) {
+		for _, l := range s.levels {
+			yield(l)
+		}
 	})
 	s.observers = append([]server.Observer{s.collector}, also...)
 	s.each(func(o server.Observer) { o.Adjusted(0) })
@@ -127,7 +131,10 @@ func (s *stage) finish(at float64, r *server.Request) {
 	s.release(at, r)
 }
 
-func (s *stage) tick(at float64) { s.each(func(o server.Observer) { o.Tick(ns(at)) }) }
+func (s *stage) tick(at float64) {
+	s.ticked = at
+	s.each(func(o server.Observer) { o.Tick(ns(at)) })
+}
 
 func ns(seconds float64) int64 { return int64(seconds * 1e9) }
 

@@ -1,7 +1,11 @@
-// Package collect gathers the statistics of a run while it happens.
+// Package collect collects the statistics of a run while it happens. A [Collector] observes the
+// server and counts and times requests by workload, FlowSchema, priority level and flow; when the
+// run is over it returns a result.Result. A [Measurement] is a collector together with the
+// other observers that a result comes from.
 package collect
 
 import (
+	"iter"
 	"slices"
 
 	"apfsim/reports/histogram"
@@ -9,76 +13,80 @@ import (
 	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/reports/virtualwait"
+	"apfsim/reports/workloadseries"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
-// Collector gathers the statistics of one run as it happens. It implements
-// server.Observer. An event costs the same however long the run is; memory grows with the
-// number of flows, not with that of requests.
+// Collector collects the statistics of one run. It implements server.Observer. The cost of an
+// event does not depend on the length of the run; memory grows with the number of flows, not with
+// the number of requests.
 //
-// Requests that arrive within the window [warm-up, duration) count, with all that becomes
-// of them. Seats in use, waiting requests and starvation are followed from the beginning
-// and clipped to the window; the series cover the whole run.
+// A request counts if it arrives within the window [warm-up, duration), with everything that
+// happens to it later. Seats in use, waiting requests and starvation are tracked from the start of the
+// run and clipped to the window; the series cover the whole run.
 type Collector struct {
 	scenario   *scenario.Scenario
-	EachLevel  func(visit func(observe.LevelState))
+	eachLevel  iter.Seq[observe.LevelState]
 	fromNs     int64 // the window
 	toNs       int64
 	intervalNs int64
 
-	IntervalFromNs int64 // the interval under way
-	intervalToNs   int64 // when it ends, where there are probes in between
+	intervalFromNs int64 // start of the current interval
+	intervalToNs   int64 // end of the current interval; used if probes cause more ticks
 	levels         []*level
 	groups         []*group
-	flows          []*flow // in the order of first appearance
-	byIndex        []*flow // by server.Flow.Index
-	cells          [][]*cell
-	Courses        *workloadCourses
+	flows          []*flow   // in the order of first appearance
+	byIndex        []*flow   // by server.Flow.Index
+	parts          [][]*part // by workload and group
+	workloads      *workloadseries.Collector
 	stalls         []stall             // by workload
-	virtual        *virtualwait.Probes // nil where nobody probes
-	unseen         *flow               // stands for the flow of requests that flow control does not see
+	virtual        *virtualwait.Probes // nil if the run has no probes
+	unclassified   *flow               // all requests that flow control does not handle
 	ended          bool
 }
 
 // group is the requests of one FlowSchema at one priority level.
 type group struct {
 	index  int
-	schema string // "" where flow control does not see the request
+	schema string // "" if flow control does not handle the requests
 	level  *level
 }
 
-// cell is the requests of one workload in one group: the finest division but for flows,
-// from which all coarser ones are merged.
-type cell struct {
+// part is the requests of one workload in one group: the finest division apart from flows. All
+// coarser divisions are merged from the parts.
+type part struct {
 	workload int
 	group    *group
 	*measure.Measures[uint64]
 }
 
-// New returns a collector for a run of sc against the server whose levels are
-// given (nil: without flow control). The series have a point every intervalNs, which is
-// the sampling interval of the observer's Tick.
+// New returns a collector for a run of sc on the server whose levels are given; nil if it has no
+// flow control. The series have a point every intervalNs, the sampling interval of the
+// observer's Tick.
 func New(sc *scenario.Scenario, of observe.Levels, intervalNs int64) *Collector {
-	return NewOf(sc, intervalNs, func(visit func(observe.LevelState)) {
+	return NewWithLevels(sc, intervalNs, func(yield func(observe.LevelState) bool) {
 		if of == nil {
 			return
 		}
 		for _, l := range of.Levels() {
-			visit(l)
+			if !yield(l) {
+				return
+			}
 		}
 	})
 }
 
-func NewOf(sc *scenario.Scenario, intervalNs int64, eachLevel func(func(observe.LevelState))) *Collector {
+// NewWithLevels is New with any source of priority levels.
+func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel iter.Seq[observe.LevelState]) *Collector {
 	c := &Collector{
-		scenario: sc, EachLevel: eachLevel, intervalNs: intervalNs,
+		scenario: sc, eachLevel: eachLevel, intervalNs: intervalNs,
 		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
-		cells:   make([][]*cell, len(sc.Spec.Workload)),
-		stalls:  make([]stall, len(sc.Spec.Workload)),
-		Courses: newWorkloadCourses(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
+		parts:     make([][]*part, len(sc.Spec.Workload)),
+		stalls:    make([]stall, len(sc.Spec.Workload)),
+		workloads: workloadseries.New(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
 	}
-	c.unseen = c.newFlow(nil)
+	c.unclassified = c.newFlow(nil)
 	return c
 }
 
@@ -86,17 +94,17 @@ func NewOf(sc *scenario.Scenario, intervalNs int64, eachLevel func(func(observe.
 func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if int(f.workload) != r.Workload {
-		c.meet(f, r.Workload)
+		c.addWorkload(f, r.Workload)
 	}
 	if c.counts(r) {
-		c.cellOf(r, f).Arrive(r)
+		c.partOf(r, f).Arrive(r)
 		f.Arrive(r)
 		f.demand += demandOf(r)
 	}
 	f.enter(nowNs, r)
 	f.level.enter(nowNs, observe.AskedBy(r))
 	c.stalls[r.Workload].enter(nowNs, f.level)
-	c.Courses.arrived(r.Workload)
+	c.workloads.Arrived(r.Workload)
 	if c.virtual != nil {
 		c.virtual.Arrived(nowNs, r)
 	}
@@ -106,7 +114,7 @@ func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
-		cl := c.cellOf(r, f)
+		cl := c.partOf(r, f)
 		cl.Dispatched++
 		f.Dispatched++
 		c.time(cl, f, measure.Wait, nowNs-r.ArrivalNs)
@@ -114,7 +122,7 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 	f.start(nowNs, r)
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
 	f.level.start(nowNs, observe.AskedBy(r), observe.SeatsOf(r))
-	c.Courses.dispatched(nowNs, r)
+	c.workloads.Dispatched(nowNs, r)
 	if c.virtual != nil {
 		c.virtual.Dispatched(nowNs, r)
 	}
@@ -124,15 +132,15 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
-		cl := c.cellOf(r, f)
+		cl := c.partOf(r, f)
 		cl.Rejected[r.Rejection]++
 		f.Rejected[r.Rejection]++
 		c.time(cl, f, measure.RejectedWait, nowNs-r.ArrivalNs)
 	}
 	f.refuse(nowNs, r)
 	f.level.refuse(nowNs, observe.AskedBy(r), r.Rejection)
-	c.stalls[r.Workload].refuse(nowNs, c.fromNs)
-	c.Courses.rejected(nowNs, r)
+	c.stalls[r.Workload].reject(nowNs, c.fromNs)
+	c.workloads.Rejected(nowNs, r)
 	if c.virtual != nil {
 		c.virtual.Rejected(nowNs, r)
 	}
@@ -145,7 +153,7 @@ func (c *Collector) Queued(int64, *server.Request) {}
 func (c *Collector) Executed(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		f := c.flowOf(r)
-		cl := c.cellOf(r, f)
+		cl := c.partOf(r, f)
 		cl.Executed++
 		f.Executed++
 		c.time(cl, f, measure.Execution, nowNs-r.DispatchNs)
@@ -156,7 +164,7 @@ func (c *Collector) Executed(nowNs int64, r *server.Request) {
 	}
 }
 
-func (c *Collector) time(cl *cell, f *flow, t measure.Timing, ns int64) {
+func (c *Collector) time(cl *part, f *flow, t measure.Timing, ns int64) {
 	cl.Timed[t].Record(ns)
 	f.time(t, ns)
 }
@@ -175,17 +183,21 @@ func (c *Collector) Released(nowNs int64, r *server.Request) {
 func (c *Collector) Adjusted(nowNs int64) {
 	for _, l := range c.levels {
 		l.advance(nowNs)
-		l.there = false
+		l.exists = false
 	}
-	c.EachLevel(func(s observe.LevelState) {
+	for s := range c.eachLevel {
 		c.levelNamed(s.Name()).adjust(nowNs, s)
-	})
+	}
 	for _, l := range c.levels {
-		if !l.there {
+		if !l.exists {
 			l.setLimits(nowNs, 0, 0)
 		}
 	}
-	c.Courses.adjusted(nowNs, c.levels)
+	for _, l := range c.levels {
+		if l.known && !l.exempt() {
+			c.workloads.SetLimit(nowNs, l.name, l.limit)
+		}
+	}
 	if c.virtual != nil {
 		c.virtual.Adjusted(nowNs)
 	}
@@ -204,23 +216,23 @@ func (c *Collector) Tick(nowNs int64) (nextNs int64) {
 	return min(c.virtual.Tick(nowNs), c.intervalToNs)
 }
 
-// interval ends the interval under way, and begins the next.
+// interval ends the current interval and begins the next.
 func (c *Collector) interval(nowNs int64) {
-	if nowNs > c.IntervalFromNs {
+	if nowNs > c.intervalFromNs {
 		for _, l := range c.levels {
-			l.closeInterval(c.IntervalFromNs, nowNs)
+			l.closeInterval(c.intervalFromNs, nowNs)
 		}
-		c.Courses.closeInterval(nowNs, nowNs >= c.toNs)
-		c.IntervalFromNs = nowNs
+		c.workloads.CloseInterval(nowNs, nowNs >= c.toNs)
+		c.intervalFromNs = nowNs
 	}
 	if nowNs < c.toNs {
-		c.EachLevel(func(s observe.LevelState) {
+		for s := range c.eachLevel {
 			c.levelNamed(s.Name()).sample(s)
-		})
+		}
 	}
 }
 
-// end brings everything up to the end of the run.
+// end completes all integrals up to the end of the run.
 func (c *Collector) end() {
 	if c.ended {
 		return
@@ -238,54 +250,54 @@ func (c *Collector) end() {
 	}
 }
 
-// counts says whether the request belongs to the window. None arrives at its end or later.
+// counts says whether the request belongs to the window. No request arrives at its end or later.
 func (c *Collector) counts(r *server.Request) bool { return r.ArrivalNs >= c.fromNs }
 
-// demandOf returns the seat-nanoseconds that a request takes, or would have taken.
+// demandOf returns the seat-nanoseconds that a request occupies, or would have occupied.
 func demandOf(r *server.Request) float64 {
 	return float64(observe.SeatsOf(r)) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
 }
 
-// meet enters a workload as one that sends requests of a flow.
-func (c *Collector) meet(f *flow, workload int) {
+// addWorkload notes that a workload sends requests of a flow.
+func (c *Collector) addWorkload(f *flow, workload int) {
 	if f.workload != observe.NoWorkload {
-		f.cell = nil
+		f.part = nil
 		return
 	}
-	f.workload, f.cell = int32(workload), c.cellAt(workload, f.group)
+	f.workload, f.part = int32(workload), c.partAt(workload, f.group)
 }
 
-func (c *Collector) cellOf(r *server.Request, f *flow) *cell {
-	if f.cell != nil {
-		return f.cell
+func (c *Collector) partOf(r *server.Request, f *flow) *part {
+	if f.part != nil {
+		return f.part
 	}
-	return c.cellAt(r.Workload, f.group)
+	return c.partAt(r.Workload, f.group)
 }
 
-func (c *Collector) cellAt(workload int, g *group) *cell {
-	for len(c.cells[workload]) <= g.index {
-		c.cells[workload] = append(c.cells[workload], nil)
+func (c *Collector) partAt(workload int, g *group) *part {
+	for len(c.parts[workload]) <= g.index {
+		c.parts[workload] = append(c.parts[workload], nil)
 	}
-	cl := &c.cells[workload][g.index]
+	cl := &c.parts[workload][g.index]
 	if *cl == nil {
-		*cl = &cell{workload: workload, group: g, Measures: measure.New[uint64](histogram.FinePrecision)}
+		*cl = &part{workload: workload, group: g, Measures: measure.New[uint64](histogram.FinePrecision)}
 	}
 	return *cl
 }
 
 func (c *Collector) flowOf(r *server.Request) *flow {
 	if r.Flow == nil {
-		return c.unseen
+		return c.unclassified
 	}
 	if i := int(r.FlowIndex); i < len(c.byIndex) && c.byIndex[i] != nil {
 		return c.byIndex[i]
 	}
-	return c.firstSeen(r.Flow)
+	return c.addFlow(r.Flow)
 }
 
-// firstSeen enters a flow. One that comes back after a change of the configuration under
-// another index goes on as the flow that it was.
-func (c *Collector) firstSeen(of *server.Flow) *flow {
+// addFlow adds a flow at its first request. If a change of the configuration gives a flow another
+// index, it remains the same flow.
+func (c *Collector) addFlow(of *server.Flow) *flow {
 	for len(c.byIndex) <= of.Index {
 		c.byIndex = append(c.byIndex, nil)
 	}
@@ -338,9 +350,9 @@ func (c *Collector) levelNamed(name string) *level {
 		}
 	}
 	l := &level{name: name, fromNs: c.fromNs, byName: map[string]*flow{}}
-	// A level that comes later has had nothing to show so far.
-	for at := int64(0); at < c.IntervalFromNs; at += c.intervalNs {
-		l.points = append(l.points, result.Point{StartNs: at, EndNs: min(at+c.intervalNs, c.IntervalFromNs)})
+	// A level that is added later has empty points up to now.
+	for at := int64(0); at < c.intervalFromNs; at += c.intervalNs {
+		l.points = append(l.points, result.Point{StartNs: at, EndNs: min(at+c.intervalNs, c.intervalFromNs)})
 		l.lengths = append(l.lengths, nil)
 	}
 	c.levels = append(c.levels, l)

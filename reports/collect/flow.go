@@ -7,54 +7,52 @@ import (
 	"apfsim/sim/server"
 )
 
-// flow is what is followed of one flow. What every request touches comes first: of many
-// flows, no more fits the processor's cache.
+// flow is the state of one flow. The fields that every request changes come first, so that they
+// share cache lines when there are many flows.
 type flow struct {
 	level      *level
-	cell       *cell // of its requests; nil when several workloads send them
-	workload   int32 // that sends them, the first of them if several
+	part       *part // of its requests; nil if several workloads send them
+	workload   int32 // that sends them; the first one if there are several
 	seatsInUse int32
 	waiting    int32
-	present    int32 // requests that have arrived and hold or await seats
-	index      int32 // among the level's flows, noIndex for the one that is not among them
-	queued     bool  // in the interval under way a request was in a queue, or rejected
+	present    int32 // requests that have arrived and hold seats or wait for seats
+	index      int32 // among the level's flows; noIndex for the unclassified flow
+	queued     bool  // in the current interval a request was in a queue or was rejected
 
 	sinceNs int64   // up to when the integrals are complete
 	service float64 // seat-nanoseconds within the window
 	demand  float64 // seat-nanoseconds asked for by arrivals within the window
 
-	// Of the interval under way: the service, and the demand, which is what was
-	// outstanding at its beginning and what has arrived since.
+	// Of the current interval: the service, and the demand, which is what was
+	// outstanding at its start and what has arrived since.
 	intervalService int64
 	intervalDemand  float64
 	outstanding     float64 // seat-nanoseconds asked for by those present and not yet served
 
-	hungrySinceNs int64 // since when something waits and nothing was dispatched
-	starvedNs     int64 // the longest such time so far, within the window
+	starvingSinceNs int64 // since when requests are queued and none was dispatched
+	starvedNs       int64 // the longest such time within the window
 
-	// The latest durations, not yet in the histograms: timing in the top 2 bits,
-	// nanoseconds below.
+	// The latest durations, which are not yet in the histograms: the timing in the top 2 bits,
+	// nanoseconds in the others.
 	latest []uint64
 	measure.Tally
-	timed *[measure.Timings]histogram.Histogram[uint32] // nil as long as latest is enough
+	timed *[measure.Timings]histogram.Histogram[uint32] // nil until latest has overflowed
 
 	group *group
 	name  string
-	hand  []int // the queues its requests are dealt; nil also if they have changed
+	hand  []int // the queues that its requests are dealt; nil also if the hand has changed
 }
 
-const (
-	noIndex = -1
-)
+const noIndex = -1
 
 // mixed says whether several workloads send its requests.
-func (f *flow) mixed() bool { return f.cell == nil && f.workload != observe.NoWorkload }
+func (f *flow) mixed() bool { return f.part == nil && f.workload != observe.NoWorkload }
 
-// manyLatest is how many durations a flow keeps before they are counted.
-const manyLatest = 128
+// maxLatest is how many durations a flow keeps before they go into the histograms.
+const maxLatest = 128
 
 func (f *flow) time(t measure.Timing, ns int64) {
-	if len(f.latest) == manyLatest {
+	if len(f.latest) == maxLatest {
 		if f.timed == nil {
 			f.timed = &measure.New[uint32](histogram.CoarsePrecision).Timed
 		}
@@ -62,7 +60,7 @@ func (f *flow) time(t measure.Timing, ns int64) {
 		f.latest = f.latest[:0]
 	}
 	if len(f.latest) == cap(f.latest) {
-		f.latest = append(make([]uint64, 0, min(4*len(f.latest)+8, manyLatest)), f.latest...)
+		f.latest = append(make([]uint64, 0, min(4*len(f.latest)+8, maxLatest)), f.latest...)
 	}
 	f.latest = append(f.latest, uint64(t)<<62|uint64(ns))
 }
@@ -89,7 +87,7 @@ func (f *flow) enter(nowNs int64, r *server.Request) {
 		f.level.active[f.index/64] |= 1 << (f.index % 64)
 	}
 	if f.waiting == 0 {
-		f.hungrySinceNs = nowNs
+		f.starvingSinceNs = nowNs
 	}
 	f.waiting++
 	f.present++
@@ -102,8 +100,8 @@ func (f *flow) start(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
 	f.queued = f.queued || nowNs > r.ArrivalNs
 	f.seatsInUse += int32(observe.SeatsOf(r))
-	f.noteHunger(nowNs)
-	f.hungrySinceNs = nowNs
+	f.recordStarvation(nowNs)
+	f.starvingSinceNs = nowNs
 	f.waiting--
 }
 
@@ -112,20 +110,21 @@ func (f *flow) refuse(nowNs int64, r *server.Request) {
 	f.queued = true
 	f.waiting--
 	if f.waiting == 0 {
-		f.noteHunger(nowNs)
+		f.recordStarvation(nowNs)
 	}
-	f.depart(demandOf(r))
+	f.remove(demandOf(r))
 }
 
 func (f *flow) leave(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
 	f.seatsInUse -= int32(observe.SeatsOf(r))
-	f.depart(0)
+	f.remove(0)
 }
 
-// depart takes one request off, with so much of its demand unserved. What dispatch has
-// taken off the final phases of requests would stay outstanding; an empty flow forgets it.
-func (f *flow) depart(unserved float64) {
+// remove removes one request, of whose demand so much was not served. Dispatch can shorten the
+// final phase of a request, so that a part of its demand would remain outstanding; an empty flow
+// has none.
+func (f *flow) remove(unserved float64) {
 	f.present--
 	f.outstanding = max(0, f.outstanding-unserved)
 	if f.present == 0 {
@@ -149,12 +148,12 @@ func (f *flow) advance(nowNs int64) {
 	f.sinceNs = nowNs
 }
 
-func (f *flow) noteHunger(nowNs int64) {
-	f.starvedNs = max(f.starvedNs, nowNs-max(f.hungrySinceNs, f.level.fromNs))
+func (f *flow) recordStarvation(nowNs int64) {
+	f.starvedNs = max(f.starvedNs, nowNs-max(f.starvingSinceNs, f.level.fromNs))
 }
 
 // closeInterval returns the service and the demand of the interval that ends now, and whether
-// anything was queued in it. What waits as it ends is in a queue in the next one, too.
+// a request was queued in it. A request that is queued at its end is queued in the next one, too.
 func (f *flow) closeInterval(nowNs int64) (service, demand float64, queued bool) {
 	f.advance(nowNs)
 	queued = f.queued || f.waiting > 0
@@ -167,6 +166,6 @@ func (f *flow) closeInterval(nowNs int64) (service, demand float64, queued bool)
 func (f *flow) end(nowNs int64) {
 	f.advance(nowNs)
 	if f.waiting > 0 {
-		f.noteHunger(nowNs)
+		f.recordStarvation(nowNs)
 	}
 }

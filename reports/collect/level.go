@@ -12,9 +12,9 @@ import (
 	"apfsim/reports/result"
 )
 
-// divide works out the fair shares of a level's flows over the window, in
-// seat-nanoseconds and in the order of its flows, and what follows from them.
-func (l *level) divide() (shares []float64, fair *result.Fairness) {
+// fairness returns the fair shares of a level's flows over the window, in seat-nanoseconds and in
+// the order of its flows, and the statistics that follow from them.
+func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 	demands, services := make([]float64, len(l.flows)), make([]float64, len(l.flows))
 	total := 0.0
 	for i, f := range l.flows {
@@ -41,12 +41,12 @@ func (l *level) divide() (shares []float64, fair *result.Fairness) {
 	return shares, fair
 }
 
-// level is what is followed of one priority level; the one without a name stands for the
-// requests that flow control does not see.
+// level is the state of one priority level. The level without a name has the requests that flow control
+// does not handle.
 type level struct {
 	name   string
 	known  bool // to flow control: spec and limits are set
-	there  bool // known, and not removed
+	exists bool // known and not removed
 	spec   config.PriorityLevelSpec
 	limits seats.Limits
 
@@ -60,13 +60,13 @@ type level struct {
 
 	flows  []*flow // in the order of first appearance
 	byName map[string]*flow
-	active []uint64 // bit by flow: it has had requests in the interval under way
+	active []uint64 // bit by flow: it has had requests in the current interval
 
-	// By flow: the points in which it was queued, those of the warm-up left out. They are not in the
-	// flow, as no event needs them.
+	// By flow: the points in which it had queued requests, without those of the warm-up. They are not part of
+	// the flow, because events do not need them.
 	queuedIn []measure.Bitset
 
-	fromNs       int64 // beginning of the window
+	fromNs       int64 // start of the window
 	sinceNs      int64 // up to when the integrals are complete
 	seatsInUse   int
 	seatsWaiting int
@@ -89,20 +89,20 @@ type windowUse struct {
 	seatNs      float64 // seats in use
 	waitingNs   float64 // requests waiting
 	saturatedNs int64
-	spanNs      int64 // while the level was there
+	spanNs      int64 // while the level existed
 	peak        int   // seats in use
 
-	// The integral of seats in use over current limit, up to the last change of the
-	// limit; and since then, the seats in use alone.
+	// The integral of seats in use over the current limit, up to the last change of the
+	// limit; and the integral of the seats in use since then.
 	ratio         float64
-	ratioNs       int64 // how long the limit was above 0
+	ratioNs       int64 // how long the limit was greater than 0
 	seatNsAtLimit float64
 }
 
-// intervalUse integrates over the interval under way.
+// intervalUse integrates over the current interval.
 type intervalUse struct {
 	seatNs, waitingNs, seatsWaitingNs, executingNs int64
-	limitNs, nominalNs                             float64 // a limit may be of a thousand million seats
+	limitNs, nominalNs                             float64 // a limit may be 10⁹ seats
 	arrived, dispatched                            int64
 	rejected                                       [queueset.Rejections]int64
 }
@@ -144,7 +144,7 @@ func (l *level) leave(nowNs int64, seats int) {
 
 func (l *level) adjust(nowNs int64, s observe.LevelState) {
 	l.advance(nowNs)
-	l.known, l.there, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
+	l.known, l.exists, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
 	l.setLimits(nowNs, s.CurrentLimit(), l.limits.Nominal)
 }
 
@@ -152,14 +152,14 @@ func (l *level) setLimits(nowNs int64, limit, nominal int) {
 	l.integrateNominal()
 	l.nominal = nominal
 	if limit != l.limit {
-		l.window.settle(l.limit)
+		l.window.endLimit(l.limit)
 		l.limit = limit
 	}
-	l.noteLimits(nowNs)
+	l.recordLimits(nowNs)
 }
 
-// integrateNominal brings the integral of the nominal limit to where the others are. As the limit
-// seldom changes, it need not be done at every event.
+// integrateNominal advances the integral of the nominal limit to the time of the others. The limit
+// changes rarely, so this is not done at every event.
 func (l *level) integrateNominal() {
 	l.now.nominalNs += float64(l.nominal) * float64(l.sinceNs-l.nominalSinceNs)
 	l.nominalSinceNs = l.sinceNs
@@ -185,7 +185,7 @@ func (w *windowUse) add(l *level, d int64) {
 	seatNs := float64(int64(l.seatsInUse) * d)
 	w.seatNs += seatNs
 	w.peak = max(w.peak, l.seatsInUse)
-	if !l.there { // but for seats that are kept for additional latency
+	if !l.exists { // seats may still be occupied for additional latency
 		return
 	}
 	w.spanNs += d
@@ -199,15 +199,15 @@ func (w *windowUse) add(l *level, d int64) {
 	}
 }
 
-// settle books what was used under a limit that now changes.
-func (w *windowUse) settle(limit int) {
+// endLimit adds the use under a limit that now changes.
+func (w *windowUse) endLimit(limit int) {
 	if limit > 0 {
 		w.ratio += w.seatNsAtLimit / float64(limit)
 	}
 	w.seatNsAtLimit = 0
 }
 
-// sample notes the queues' lengths at the beginning of an interval, nil when nothing waits.
+// sample records the lengths of the queues at the start of an interval; nil if no request is queued.
 func (l *level) sample(s observe.LevelState) {
 	if q := s.Queues(); q != nil {
 		if q.Waiting() > 0 {

@@ -9,15 +9,15 @@ import (
 	"apfsim/sim/server"
 )
 
-// Measurement is the observers that a Result comes from.
+// Measurement is the observers that a result comes from.
 type Measurement struct {
 	collector   *Collector
 	fingerprint *fingerprint.Recorder
 	windows     threshold.Windowed
 }
 
-// Measure attaches to the server of a run of sc what makes its Result. The series have a
-// point every intervalNs.
+// Measure attaches the observers that a result comes from to the server of a run of sc. The series
+// have a point every intervalNs.
 func Measure(sc *scenario.Scenario, of *server.Server, intervalNs int64) *Measurement {
 	m := &Measurement{New(sc, of, intervalNs), fingerprint.New(of), threshold.NewWindowed(sc)}
 	m.collector.virtual = virtualwait.New(sc, of)
@@ -29,7 +29,7 @@ func Measure(sc *scenario.Scenario, of *server.Server, intervalNs int64) *Measur
 	return m
 }
 
-// Result returns what came of the run, which is over.
+// Result returns the result of the run, which has ended.
 func (m *Measurement) Result() *result.Result {
 	sc := m.collector.scenario
 	warnings := make([]string, len(sc.Warnings))

@@ -4,14 +4,14 @@ import (
 	"apfsim/reports/result"
 )
 
-// stall follows the time in which requests of a workload wait and none of them is dispatched.
+// stall tracks the times during which requests of a workload are queued and none of them is dispatched.
 type stall struct {
 	waiting   int
-	sinceNs   int64 // since when something waits and nothing was dispatched
+	sinceNs   int64 // since when requests are queued and none was dispatched
 	at        *level
-	before    int64 // requests that the level had dispatched
+	before    int64 // requests that the level had dispatched at sinceNs
 	count     int64
-	totalNs   int64 // of those counted
+	totalNs   int64 // of the stalls counted
 	longest   int64 // nanoseconds, within the window
 	fromNs    int64 // when the longest began
 	longestAt *level
@@ -25,30 +25,30 @@ func (s *stall) enter(nowNs int64, at *level) {
 	s.waiting++
 }
 
-// dispatch and refuse take one request off those that wait.
+// dispatch removes one request from those that are queued, and so does reject.
 func (s *stall) dispatch(nowNs, windowNs int64, at *level) {
 	s.waiting--
-	s.note(nowNs, windowNs)
+	s.record(nowNs, windowNs)
 	s.begin(nowNs, at)
 	s.before++ // the level counts this dispatch after this
 }
 
 func (s *stall) begin(nowNs int64, at *level) { s.sinceNs, s.at, s.before = nowNs, at, at.dispatched }
 
-func (s *stall) refuse(nowNs, windowNs int64) {
+func (s *stall) reject(nowNs, windowNs int64) {
 	if s.waiting--; s.waiting == 0 {
-		s.note(nowNs, windowNs)
+		s.record(nowNs, windowNs)
 	}
 }
 
-// end ends a stall that lasts to the end of the run.
+// end ends a stall that lasts until the end of the run.
 func (s *stall) end(nowNs, windowNs int64) {
 	if s.waiting > 0 {
-		s.note(nowNs, windowNs)
+		s.record(nowNs, windowNs)
 	}
 }
 
-func (s *stall) note(nowNs, windowNs int64) {
+func (s *stall) record(nowNs, windowNs int64) {
 	fromNs := max(s.sinceNs, windowNs)
 	ns := nowNs - fromNs
 	if ns > s.longest {
@@ -60,7 +60,7 @@ func (s *stall) note(nowNs, windowNs int64) {
 	}
 }
 
-// summary returns what has come out of a window of a run.
+// summary returns the stalls of a window of that length.
 func (s *stall) summary(windowNs int64) *result.Stall {
 	out := &result.Stall{MaxNs: s.longest, FromNs: s.fromNs, Count: s.count, Share: float64(s.totalNs) / float64(windowNs)}
 	if l := s.longestAt; l != nil {
@@ -70,31 +70,31 @@ func (s *stall) summary(windowNs int64) *result.Stall {
 	return out
 }
 
-// limitStep is a level's limits from a moment on.
+// limitStep is the limits of a level from a point in time on.
 type limitStep struct {
 	atNs           int64
 	limit, nominal int
-	gone           bool // the configuration has removed the level
+	removed        bool // the configuration has removed the level
 }
 
-// noteLimits remembers the limits from now on, in a few bytes for each adjustment that changes
-// them.
-func (l *level) noteLimits(nowNs int64) {
+// recordLimits records the limits from now on. Memory grows by a few bytes for each adjustment that
+// changes them.
+func (l *level) recordLimits(nowNs int64) {
 	if n := len(l.limitSteps); n > 0 {
 		last := &l.limitSteps[n-1]
-		if last.limit == l.limit && last.nominal == l.nominal && last.gone != l.there {
+		if last.limit == l.limit && last.nominal == l.nominal && last.removed != l.exists {
 			return
 		}
 		if last.atNs == nowNs {
-			last.limit, last.nominal, last.gone = l.limit, l.nominal, !l.there
+			last.limit, last.nominal, last.removed = l.limit, l.nominal, !l.exists
 			return
 		}
 	}
-	l.limitSteps = append(l.limitSteps, limitStep{nowNs, l.limit, l.nominal, !l.there})
+	l.limitSteps = append(l.limitSteps, limitStep{nowNs, l.limit, l.nominal, !l.exists})
 }
 
-// limitsDuring returns the limits at the beginning of a time, and the first rise of the current
-// limit before its end or at it.
+// limitsDuring returns the limits at the start of a period, and the first increase of the current
+// limit up to its end.
 func (l *level) limitsDuring(fromNs, toNs int64) (limit, nominal int, raised *result.LimitChange) {
 	for _, step := range l.limitSteps {
 		switch {
@@ -107,8 +107,9 @@ func (l *level) limitsDuring(fromNs, toNs int64) (limit, nominal int, raised *re
 	return limit, nominal, nil
 }
 
-// noSeats returns when the limit was 0 while the level was there, nil if it never was. A level that
-// rejects instead of queueing executes one request at a time then, and an exempt one all.
+// noSeats returns the times at which the limit of an existing level was 0; nil if there were none. Only
+// a level that queues dispatches nothing then: one of type Reject executes one request at a time,
+// and an exempt level executes all requests.
 func (l *level) noSeats(fromNs, toNs int64) *result.NoSeats {
 	if l.spec.Queuing() == nil {
 		return nil
@@ -120,7 +121,7 @@ func (l *level) noSeats(fromNs, toNs int64) *result.NoSeats {
 			endNs = l.limitSteps[i+1].atNs
 		}
 		startNs := max(step.atNs, fromNs)
-		if step.limit > 0 || step.gone || endNs <= startNs {
+		if step.limit > 0 || step.removed || endNs <= startNs {
 			continue
 		}
 		if out == nil {

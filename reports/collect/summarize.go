@@ -13,8 +13,8 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// Result ends the collection and returns what has come out. Warnings are what the run
-// itself has to say; those that follow from the statistics are added.
+// Result ends the collection and returns the result of the run. Warnings that follow from the
+// statistics are added to the given ones.
 func (c *Collector) Result(warnings ...string) *result.Result {
 	c.end()
 	sc := c.scenario
@@ -30,19 +30,19 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	if s.FlowControl == scenario.PriorityAndFairness {
 		s.AdjustmentPhaseNs = sc.Spec.AdjustmentPhaseNs(0)
 	}
-	all := c.merged(func(*cell) bool { return true })
-	out := &result.Result{Summary: s, Courses: c.Courses.series(sc, c.sent), Parts: c.parts()}
+	all := c.merged(func(*part) bool { return true })
+	out := &result.Result{Summary: s, WorkloadSeries: c.workloads.Series(sc, c.sentTo), Parts: c.measuredParts()}
 
 	s.Total = result.NewGroup("", all)
 	for i := range sc.Spec.Workload {
-		m := c.merged(func(cl *cell) bool { return cl.workload == i })
+		m := c.merged(func(cl *part) bool { return cl.workload == i })
 		g := result.NewGroup(sc.Spec.Workload[i].Name, m)
 		g.Stall, g.VirtualWait = c.stalls[i].summary(c.toNs-c.fromNs), c.virtual.Result(i)
 		s.Workloads = append(s.Workloads, g)
 		out.Waits = append(out.Waits, m.Timed[measure.Wait])
 	}
 	for _, name := range c.schemaNames() {
-		m := c.merged(func(cl *cell) bool { return cl.group.schema == name })
+		m := c.merged(func(cl *part) bool { return cl.group.schema == name })
 		s.FlowSchemas = append(s.FlowSchemas, result.NewGroup(name, m))
 	}
 	slices.SortFunc(c.levels, func(a, b *level) int { return cmp.Compare(a.name, b.name) })
@@ -65,9 +65,8 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	return out
 }
 
-// movedSchemas returns the FlowSchemas that are at several priority levels in the course of
-// the scenario. What happens in a run has no say in that: the runs of a scenario are to have
-// statistics of the same names.
+// movedSchemas returns the FlowSchemas that the scenario's events move to another priority level. It
+// does not depend on the run, so that all runs of a scenario have statistics of the same names.
 func movedSchemas(sc *scenario.Scenario) map[string]bool {
 	first, moved := map[string]string{}, map[string]bool{}
 	for _, objects := range sc.Configurations() {
@@ -87,11 +86,11 @@ func (l *level) series() *result.Series {
 	return &result.Series{Level: l.name, Limited: l.known && !l.exempt(), Points: l.points, QueueLengths: l.lengths}
 }
 
-// merged returns the measures of all cells that are wanted.
-func (c *Collector) merged(wanted func(*cell) bool) *measure.Measures[uint64] {
+// merged returns the measures of all parts that are wanted.
+func (c *Collector) merged(wanted func(*part) bool) *measure.Measures[uint64] {
 	m := measure.New[uint64](histogram.FinePrecision)
-	for _, cells := range c.cells {
-		for _, cl := range cells {
+	for _, byGroup := range c.parts {
+		for _, cl := range byGroup {
 			if cl != nil && wanted(cl) {
 				m.Merge(cl.Measures)
 			}
@@ -112,9 +111,9 @@ func (c *Collector) schemaNames() []string {
 }
 
 func (c *Collector) addLevel(s *result.Summary, l *level) {
-	all := c.merged(func(cl *cell) bool { return cl.group.level == l })
+	all := c.merged(func(cl *part) bool { return cl.group.level == l })
 	w := &l.window
-	w.settle(l.limit)
+	w.endLimit(l.limit)
 	out := result.Level{
 		Group:              result.NewGroup(l.name, all),
 		Type:               l.spec.Type,
@@ -140,7 +139,7 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 		}
 	}
 	var shares []float64
-	shares, out.Fairness = l.divide()
+	shares, out.Fairness = l.fairness()
 	m := measure.New[uint32](histogram.CoarsePrecision)
 	for i, f := range l.flows {
 		if out.Starvation == nil || f.starvedNs > out.Starvation.MaxNs {
@@ -181,7 +180,17 @@ func (c *Collector) addWarnings(s *result.Summary) {
 	}
 	for i := range s.FlowSchemas {
 		if f := &s.FlowSchemas[i]; f.Name == config.CatchAll && f.Arrived > 0 {
-			warn("%s fell through to the FlowSchema catch-all: no other one matches", format.Counted(int(f.Arrived), "request"))
+			warn("%s matched no FlowSchema other than catch-all", format.Counted(int(f.Arrived), "request"))
 		}
 	}
+}
+
+// sentTo says whether requests of a workload arrived at a level.
+func (c *Collector) sentTo(workload int, level string) bool {
+	for _, cl := range c.parts[workload] {
+		if cl != nil && cl.group.level.name == level {
+			return true
+		}
+	}
+	return false
 }

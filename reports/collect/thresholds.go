@@ -41,9 +41,9 @@ func (c *Collector) value(s *result.Summary, t *metric.Threshold) (value float64
 	case t.Tag(metric.TagFlow) != "":
 		return c.flowRequestsValue(t, &name)
 	}
-	m := c.merged(func(cl *cell) bool {
-		return (workload == observe.NoWorkload || cl.workload == workload) &&
-			threshold.Tagged(t, metric.TagFlowSchema, cl.group.schema) && threshold.Tagged(t, metric.TagPriorityLevel, cl.group.level.name)
+	m := c.merged(func(p *part) bool {
+		return (workload == observe.NoWorkload || p.workload == workload) &&
+			threshold.Tagged(t, metric.TagFlowSchema, p.group.schema) && threshold.Tagged(t, metric.TagPriorityLevel, p.group.level.name)
 	})
 	return threshold.Value(m, &name, c.windowSeconds())
 }

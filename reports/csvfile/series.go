@@ -54,7 +54,7 @@ func WriteSeries(w io.Writer, r *result.Result) error {
 			}
 		}
 	}
-	for _, s := range r.Courses {
+	for _, s := range r.WorkloadSeries {
 		for i := range s.Points {
 			p := &s.Points[i]
 			p50, p99 := "", ""

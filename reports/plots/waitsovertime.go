@@ -62,12 +62,12 @@ func waitsPicture(r *result.Result) *Picture {
 
 // drawnWorkloads returns the workloads that have a plot. The text counts the others.
 func drawnWorkloads(r *result.Result) (drawn []*result.WorkloadSeries, leftOut string) {
-	for _, s := range r.Courses {
+	for _, s := range r.WorkloadSeries {
 		if s.Waited() {
 			drawn = append(drawn, s)
 		}
 	}
-	idle := len(r.Courses) - len(drawn)
+	idle := len(r.WorkloadSeries) - len(drawn)
 	if n := len(drawn); n > maxWaitPlots {
 		longest := slices.Clone(drawn)
 		slices.SortStableFunc(longest, func(a, b *result.WorkloadSeries) int { return -cmp.Compare(a.LongestNs(), b.LongestNs()) })

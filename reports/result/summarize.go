@@ -10,11 +10,11 @@ import (
 
 // Result is all that a run has left behind.
 type Result struct {
-	Summary *Summary
-	Series  []*Series                     // by level; those of levels where nothing happened too
-	Courses []*WorkloadSeries             // by workload
-	Waits   []histogram.Histogram[uint64] // by workload
-	Parts   []measure.Part
+	Summary        *Summary
+	Series         []*Series                     // by level; those of levels where nothing happened too
+	WorkloadSeries []*WorkloadSeries             // by workload
+	Waits          []histogram.Histogram[uint64] // by workload
+	Parts          []measure.Part
 }
 
 // NewGroup returns the statistics of the requests that were measured.

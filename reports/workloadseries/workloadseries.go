@@ -1,0 +1,289 @@
+// Package workloadseries collects the series of the workloads of a run while it happens: for each
+// interval the arrivals, dispatches and rejections, percentiles of the waits of the requests that
+// arrived in it, and the age of the oldest request that is queued. Marks show the events of the
+// scenario and the changes of limits.
+package workloadseries
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"apfsim/reports/format"
+	"apfsim/reports/histogram"
+	"apfsim/reports/result"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// Collector collects the series of all workloads. Memory grows with the number of intervals and
+// workloads. The wait counts of an interval are needed only as long as requests that
+// arrived in it are queued; then another interval uses them.
+type Collector struct {
+	perNs     float64          // intervals a nanosecond
+	starts    []int64          // of the intervals
+	current   int              // index of the current interval, the last one
+	now       []intervalCounts // by workload
+	workloads []workload
+	spare     []*waitCounts // not in use, with capacity for all that were allocated
+	allocated int           // wait counts
+	limits    []markedLimit // in the order of their first values
+}
+
+type workload struct {
+	points []result.WorkloadPoint
+	waits  []waitsOfInterval // by the interval in which the requests arrived
+	oldest int               // no request that arrived in an interval before this one is queued
+}
+
+// intervalCounts counts what happens to the requests of a workload in the current interval. The counts
+// of all workloads are together in memory, because every request changes them.
+type intervalCounts struct {
+	arrived      int64
+	dispatched   int64 // on arrival
+	afterWaiting int64 // dispatched later
+}
+
+// waitsOfInterval is the waits of the requests of a workload that arrived in an interval.
+type waitsOfInterval struct {
+	waiting int64       // not yet dispatched or rejected; in the current interval, minus the arrivals
+	zeros   int64       // dispatched without a wait
+	others  *waitCounts // the other waits; nil if there are none, and after they have been summarized
+}
+
+// markedLimit is the current limit of a level and the marks of its changes.
+type markedLimit struct {
+	level string
+	limit int
+	marks []limitMark
+}
+
+// limitMark is a change of a limit. Changes in the same interval are combined.
+type limitMark struct {
+	atNs     int64
+	interval int
+	from, to int
+}
+
+// New returns a collector for a run of so many workloads, whose series have a point every
+// intervalNs.
+func New(workloads int, intervalNs, durationNs int64) *Collector {
+	c := &Collector{perNs: 1 / float64(intervalNs), starts: []int64{0}, now: make([]intervalCounts, workloads), workloads: make([]workload, workloads)}
+	room := int(min(durationNs/intervalNs+2, 1000))
+	for i := range c.workloads {
+		w := &c.workloads[i]
+		w.points = append(make([]result.WorkloadPoint, 0, room), result.WorkloadPoint{})
+		w.waits = append(make([]waitsOfInterval, 0, room), waitsOfInterval{})
+	}
+	return c
+}
+
+// Arrived is called when a request of a workload arrives.
+func (c *Collector) Arrived(workload int) { c.now[workload].arrived++ }
+
+// Dispatched is called when a request is dispatched.
+func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
+	if nowNs == r.ArrivalNs {
+		c.now[r.Workload].dispatched++
+	} else {
+		c.dispatchedLate(nowNs, r)
+	}
+}
+
+func (c *Collector) dispatchedLate(nowNs int64, r *server.Request) {
+	w := &c.workloads[r.Workload]
+	c.now[r.Workload].afterWaiting++
+	interval := c.intervalOf(r.ArrivalNs)
+	of := &w.waits[interval]
+	if of.others == nil {
+		of.others = c.waitCounts()
+	}
+	of.others.record(nowNs - r.ArrivalNs)
+	c.dequeue(w, interval)
+}
+
+// Rejected is called when a request is rejected.
+func (c *Collector) Rejected(nowNs int64, r *server.Request) {
+	w := &c.workloads[r.Workload]
+	w.points[c.current].Rejected[r.Rejection]++
+	c.dequeue(w, c.intervalOf(r.ArrivalNs))
+}
+
+// dequeue counts a request that arrived in the interval and is no longer queued.
+func (c *Collector) dequeue(w *workload, interval int) {
+	of := &w.waits[interval]
+	of.waiting--
+	if of.waiting == 0 && interval < c.current {
+		c.summarize(w, interval)
+	}
+}
+
+// intervalOf returns the interval of a time that is not in the future. Intervals are shorter than the
+// sampling interval where another observer asks for an earlier tick.
+func (c *Collector) intervalOf(ns int64) int {
+	i := min(int(float64(ns)*c.perNs), c.current)
+	for c.starts[i] > ns {
+		i--
+	}
+	for i < c.current && c.starts[i+1] <= ns {
+		i++
+	}
+	return i
+}
+
+func (c *Collector) waitCounts() *waitCounts {
+	if n := len(c.spare); n > 0 {
+		h := c.spare[n-1]
+		c.spare = c.spare[:n-1]
+		return h
+	}
+	c.allocated++
+	c.spare = slices.Grow(c.spare, c.allocated)
+	return &waitCounts{}
+}
+
+// summarize computes the percentiles of an interval's waits, to which no further wait will be added.
+func (c *Collector) summarize(w *workload, interval int) {
+	of, p := &w.waits[interval], &w.points[interval]
+	p.Waits = of.zeros
+	if of.others == nil {
+		return
+	}
+	p.Waits += of.others.n
+	p.WaitP50Ns, p.WaitP99Ns = of.others.percentile(of.zeros, 50), of.others.percentile(of.zeros, 99)
+	*of.others = waitCounts{}
+	c.spare = append(c.spare, of.others)
+	of.others = nil
+}
+
+// waitCounts counts waits in the buckets of a histogram of histogram.CoarsePrecision. It lacks the sum and
+// the minimum of a histogram, because every request that is queued is recorded here.
+type waitCounts struct {
+	n, mostNs int64
+	buckets   [(65 - histogram.CoarsePrecision) << histogram.CoarsePrecision]uint32
+}
+
+func (w *waitCounts) record(ns int64) {
+	octave := max(0, bits.Len64(uint64(ns))-histogram.CoarsePrecision)
+	shift := max(0, octave-1)
+	// The first two octaves have buckets of 1 ns; the others begin in the middle of their powers of two.
+	w.buckets[(uint64(shift)<<histogram.CoarsePrecision+uint64(ns)>>shift)%uint64(len(w.buckets))]++
+	w.mostNs = max(w.mostNs, ns)
+	w.n++
+}
+
+// percentile returns a percentile, by nearest rank, of so many zeros together with the waits
+// counted.
+func (w *waitCounts) percentile(zeros int64, percent float64) (ns int64) {
+	// The factor is explained at histogram.rank.
+	rank := int64(math.Ceil(percent/100*float64(zeros+w.n)*(1-1e-12))) - zeros
+	if rank <= 0 {
+		return 0
+	}
+	for i, n := range &w.buckets {
+		if rank -= int64(n); rank > 0 {
+			continue
+		}
+		shift := max(0, i>>histogram.CoarsePrecision-1)
+		return min(int64(uint64(i-shift<<histogram.CoarsePrecision+1)<<shift)-1, w.mostNs)
+	}
+	return w.mostNs
+}
+
+// CloseInterval ends the current interval and begins the next, unless the run is over.
+func (c *Collector) CloseInterval(nowNs int64, over bool) {
+	for i := range c.workloads {
+		w, n := &c.workloads[i], &c.now[i]
+		p, of := &w.points[c.current], &w.waits[c.current]
+		p.EndNs, p.Arrived, p.Dispatched = nowNs, n.arrived, n.dispatched+n.afterWaiting
+		of.waiting += n.arrived - n.dispatched
+		of.zeros = n.dispatched
+		*n = intervalCounts{}
+		for w.oldest < c.current && w.waits[w.oldest].waiting == 0 {
+			w.oldest++
+		}
+		if w.waits[w.oldest].waiting > 0 {
+			p.OldestWaitNs = nowNs - w.points[w.oldest].EndNs
+		}
+		if over {
+			for k := range w.waits {
+				if k == c.current || w.waits[k].waiting > 0 {
+					c.summarize(w, k)
+				}
+			}
+			continue
+		}
+		if of.waiting == 0 {
+			c.summarize(w, c.current)
+		}
+		w.points = append(w.points, result.WorkloadPoint{StartNs: nowNs})
+		w.waits = append(w.waits, waitsOfInterval{})
+	}
+	if !over {
+		c.current++
+		c.starts = append(c.starts, nowNs)
+	}
+}
+
+// SetLimit is called with the current limit of a priority level when limits have changed. A change of
+// 5 % or more is marked.
+func (c *Collector) SetLimit(nowNs int64, level string, limit int) {
+	i := slices.IndexFunc(c.limits, func(m markedLimit) bool { return m.level == level })
+	if i < 0 {
+		c.limits = append(c.limits, markedLimit{level: level, limit: limit})
+		return
+	}
+	m := &c.limits[i]
+	if limit != m.limit && math.Abs(float64(limit-m.limit)) >= 0.05*float64(m.limit) {
+		if n := len(m.marks); n > 0 && m.marks[n-1].interval == c.current {
+			m.marks[n-1].to = limit
+		} else {
+			m.marks = append(m.marks, limitMark{nowNs, c.current, m.limit, limit})
+		}
+	}
+	m.limit = limit
+}
+
+// Series returns the series of all workloads. A workload that sent requests to a level has the marks
+// of its limit.
+func (c *Collector) Series(sc *scenario.Scenario, sentTo func(workload int, level string) bool) []*result.WorkloadSeries {
+	var all []*result.WorkloadSeries
+	for i := range c.workloads {
+		s := &result.WorkloadSeries{Workload: sc.Spec.Workload[i].Name, Points: c.workloads[i].points}
+		for k := range sc.Spec.Events {
+			s.Marks = append(s.Marks, result.Mark{AtNs: int64(sc.Spec.Events[k].At), Event: true, Text: eventText(&sc.Spec.Events[k])})
+		}
+		for k := range c.limits {
+			if !sentTo(i, c.limits[k].level) {
+				continue
+			}
+			for _, m := range c.limits[k].marks {
+				s.Marks = append(s.Marks, result.Mark{AtNs: m.atNs, Text: fmt.Sprintf("limit of %s: %d → %d seats", format.Printable(c.limits[k].level), m.from, m.to)})
+			}
+		}
+		slices.SortStableFunc(s.Marks, func(a, b result.Mark) int { return cmp.Compare(a.AtNs, b.AtNs) })
+		all = append(all, s)
+	}
+	return all
+}
+
+// eventText describes an event of the scenario.
+func eventText(e *scenario.Event) string {
+	var actions []string
+	for _, o := range e.Apply.Objects.FlowSchemas {
+		actions = append(actions, "apply FlowSchema "+o.Name)
+	}
+	for _, o := range e.Apply.Objects.PriorityLevels {
+		actions = append(actions, "apply PriorityLevelConfiguration "+o.Name)
+	}
+	for _, file := range e.Apply.Files {
+		actions = append(actions, "apply "+file)
+	}
+	for _, o := range e.Apply.Remove {
+		actions = append(actions, "remove "+o.Kind+" "+o.Name)
+	}
+	return "event: " + format.Shorten(format.Printable(strings.Join(actions, ", ")), 120)
+}
