@@ -14,7 +14,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -301,43 +300,4 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 			t.Fatalf("-want +got:\n%s", diff)
 		}
 	})
-}
-
-// Of a run of many short windows those are kept that are not decided, and no others; and of a
-// window with many requests not every duration.
-func TestWindowsKeptAreThoseUndecided(t *testing.T) {
-	sc := storyScenario()
-	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(100_000*time.Millisecond)
-	sc.Spec.Thresholds = metric.Thresholds{thresholdOf("k", "wait", nil, "max", "<", 1e9, metric.Nanoseconds)}
-	sc.Spec.Thresholds[0].Over = quantity.Duration(time.Millisecond)
-	ws := threshold.NewWindowed(sc)
-	most := 0
-	for i := range int64(100_000) {
-		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: i * int64(time.Millisecond)}
-		ws.Arrived(r.ArrivalNs, r)
-		if i%2 == 0 {
-			r.Rejection = queueset.QueueFull
-			ws.Rejected(r.ArrivalNs, r)
-		} else {
-			ws.Dispatched(r.ArrivalNs, r)
-			ws.Executed(r.ArrivalNs, r)
-		}
-		most = max(most, len(ws[0].Open))
-	}
-	for range 1000 {
-		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: int64(sc.Spec.Duration) - 1}
-		ws.Arrived(r.ArrivalNs, r)
-		ws.Dispatched(r.ArrivalNs, r)
-		if n := len(ws[0].Open[len(ws[0].Open)-1].Latest); n > threshold.ManyInWindow {
-			t.Fatalf("%d durations were kept", n)
-		}
-	}
-	if most > 2 {
-		t.Errorf("%d windows were kept at once", most)
-	}
-	s := &result.Summary{Thresholds: make([]result.Verdict, 1)}
-	ws.Judge(s)
-	if w := s.Thresholds[0].Windows; w.Judged != 100_000 || w.Failed != 50_000 { // those whose only request was rejected
-		t.Errorf("%+v", w)
-	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Divider divides service. It keeps the memory for it.
+// Divider divides service. It reuses its memory.
 type Divider struct {
 	claims []claim
 	shares []float64
@@ -13,14 +13,13 @@ type Divider struct {
 
 type claim struct {
 	demand float64
-	of     int
+	index  int
 }
 
-// FairShares divides a service among demands so that the least satisfied get as much as
-// they can: nobody gets more than it demands, and whoever gets less than it demands gets
-// as much as anybody (max-min fairness, by water-filling; Bertsekas and Gallager, Data
-// Networks, section 6.5.2; Demers, Keshav and Shenker 1989). The shares are valid until
-// the next call.
+// FairShares divides a service among demands by max-min fairness: no demand gets more than it
+// asks for, and a demand that gets less gets at least as much as every other one
+// (water-filling; Bertsekas and Gallager, Data Networks, section 6.5.2; Demers, Keshav and
+// Shenker 1989). The shares are valid until the next call.
 func (d *Divider) FairShares(service float64, demands []float64) []float64 {
 	claims := d.claims[:0]
 	for i, demand := range demands {
@@ -34,13 +33,13 @@ func (d *Divider) FairShares(service float64, demands []float64) []float64 {
 		case a.demand > b.demand:
 			return 1
 		}
-		return a.of - b.of
+		return a.index - b.index
 	})
 	d.shares = slices.Grow(d.shares[:0], len(demands))[:len(demands)]
 	left := service
 	for n, c := range claims {
-		d.shares[c.of] = min(c.demand, left/float64(len(claims)-n))
-		left -= d.shares[c.of]
+		d.shares[c.index] = min(c.demand, left/float64(len(claims)-n))
+		left -= d.shares[c.index]
 	}
 	return d.shares
 }
@@ -49,8 +48,8 @@ func (d *Divider) FairShares(service float64, demands []float64) []float64 {
 //
 //	(Σφ)² / (n·Σφ²)
 //
-// from 1/n, when one has everything, to 1 (Jain, Chiu and Hawe 1984). It has no value
-// when there is no share above 0 or nothing was served.
+// from 1/n, if one of n gets all the service, to 1 (Jain, Chiu and Hawe 1984). It is not ok if no share
+// is greater than 0 or there was no service.
 func Jain(service, shares []float64) (index float64, ok bool) {
 	n, sum, squares := 0, 0.0, 0.0
 	for i, share := range shares {
@@ -68,4 +67,5 @@ func Jain(service, shares []float64) (index float64, ok bool) {
 	return min(1, sum*sum/(float64(n)*squares)), true
 }
 
+// Abs returns the absolute value.
 func Abs(x float64) float64 { return max(x, -x) }

@@ -7,7 +7,7 @@ import (
 	"math/bits"
 )
 
-// Count is a counter of one bucket: narrow where there are many histograms.
+// Count is the counter of a bucket. Where there are many histograms, it is the narrow one.
 type Count interface{ uint32 | uint64 }
 
 // Histogram counts durations in nanoseconds in the log-linear layout of HdrHistogram: an
@@ -26,27 +26,27 @@ type Histogram[C Count] struct {
 	LeastNs, MostNs int64
 }
 
-// Precisions: quantiles within 0.1 % for groups of requests, within 3.2 % for flows, of
-// which there may be tens of thousands.
+// The precisions: quantiles are within 0.1 % for groups of requests, and within 3.2 % for flows, because
+// there may be tens of thousands of flows.
 const (
 	FinePrecision   = 10
 	CoarsePrecision = 5
 )
 
-// leastRoom is for how many buckets room is made at once. The last pages of the many
-// histograms of flows are long in coming, and memory should not grow by each of them.
-const leastRoom = 256
+// minGrowth is the minimum number of buckets that are allocated at once. The many histograms of flows
+// reach their last pages late in a run, and memory should not grow with each of them.
+const minGrowth = 256
 
-// Record counts one duration. Negative ones do not occur and count as 0.
+// Record counts one duration. A negative one counts as 0; there should be none.
 func (h *Histogram[C]) Record(ns int64) {
 	ns = max(ns, 0)
 	octave, offset := h.place(uint64(ns))
 	page := h.pages[octave]
 	if page == 0 {
-		page = h.turn(octave)
+		page = h.allocate(octave)
 	}
 	b := &h.buckets[(int(page)-1)<<h.Precision+offset]
-	if *b+1 != 0 { // a full counter stays full: its quantiles are then those of its first 2³² values
+	if *b+1 != 0 { // a counter that is full stays full, and the quantiles are those of its first 2³² values
 		*b++
 	}
 	if h.N == 0 || ns < h.LeastNs {
@@ -69,11 +69,11 @@ func (h *Histogram[C]) place(v uint64) (octave, offset int) {
 	return octave, int(v>>(octave-1)) - 1<<h.Precision
 }
 
-// turn allocates the page of an octave.
-func (h *Histogram[C]) turn(octave int) uint8 {
+// allocate allocates the page of an octave.
+func (h *Histogram[C]) allocate(octave int) uint8 {
 	n := len(h.buckets) + 1<<h.Precision
 	if n > cap(h.buckets) {
-		grown := make([]C, len(h.buckets), len(h.buckets)+max(1<<h.Precision, leastRoom))
+		grown := make([]C, len(h.buckets), len(h.buckets)+max(1<<h.Precision, minGrowth))
 		copy(grown, h.buckets)
 		h.buckets = grown
 	}
@@ -82,7 +82,7 @@ func (h *Histogram[C]) turn(octave int) uint8 {
 	return h.pages[octave]
 }
 
-// Reset forgets all values, but keeps the pages.
+// Reset removes all values and keeps the pages.
 func (h *Histogram[C]) Reset() {
 	clear(h.buckets)
 	h.N, h.sumHigh, h.sumLow, h.LeastNs, h.MostNs = 0, 0, 0, 0, 0
@@ -114,8 +114,8 @@ func (h *Histogram[C]) Each(visit func(leastNs, mostNs int64, n int64)) {
 }
 
 // PercentilesNs sets ns to percentiles by nearest rank, in one pass: to the least value
-// that at least p percent of the values do not exceed, for each of ps, which increase. It
-// wants at least one value.
+// that at least p percent of the values do not exceed, for each of ps, which increase. There must
+// be at least one value.
 func (h *Histogram[C]) PercentilesNs(ps []float64, ns []int64) {
 	for i := range ns {
 		ns[i] = h.MostNs
@@ -141,14 +141,14 @@ func (h *Histogram[C]) rank(p float64) int64 {
 	return int64(math.Ceil(p / 100 * float64(h.N) * (1 - 1e-12)))
 }
 
-// PercentileNs returns one percentile.
+// PercentileNs returns one percentile. There must be at least one value.
 func (h *Histogram[C]) PercentileNs(p float64) int64 {
 	var ns [1]int64
 	h.PercentilesNs([]float64{p}, ns[:])
 	return ns[0]
 }
 
-// MeanNs returns the mean. It wants at least one value.
+// MeanNs returns the mean. There must be at least one value.
 func (h *Histogram[C]) MeanNs() float64 {
 	return (float64(h.sumHigh)*(1<<64) + float64(h.sumLow)) / float64(h.N)
 }
@@ -159,14 +159,14 @@ func (h *Histogram[C]) Merge(other *Histogram[C]) {
 		return
 	}
 	if h.Precision != other.Precision {
-		panic("reports: histograms of different precisions merged")
+		panic("histogram: precisions differ")
 	}
 	for octave, page := range other.pages {
 		if page == 0 {
 			continue
 		}
 		if h.pages[octave] == 0 {
-			h.turn(octave)
+			h.allocate(octave)
 		}
 		into := h.buckets[(int(h.pages[octave])-1)<<h.Precision:]
 		from := (int(page) - 1) << h.Precision

@@ -1,12 +1,11 @@
 package measure
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
 // Bitset is a set of small numbers.
 type Bitset []uint64
 
+// Set adds a number.
 func (s *Bitset) Set(i int) {
 	for len(*s) <= i/64 {
 		*s = append(*s, 0)
@@ -14,6 +13,7 @@ func (s *Bitset) Set(i int) {
 	(*s)[i/64] |= 1 << (i % 64)
 }
 
+// Count returns how many numbers are in the set.
 func (s Bitset) Count() int { return s.Shared(s) }
 
 // Shared returns how many numbers are in both sets.

@@ -1,5 +1,5 @@
-// Package measure counts and times the requests of any group: a workload, a FlowSchema, a flow or
-// a window.
+// Package measure counts and times the requests of a group: a workload, a FlowSchema, a flow or a
+// window. A [Tally] counts them; [Measures] have the histograms of their durations, too.
 package measure
 
 import (
@@ -8,12 +8,13 @@ import (
 	"apfsim/sim/server"
 )
 
-// Tally counts the requests that arrived within the window by what has become of them.
+// Tally counts the requests that arrived within the window by their outcome.
 type Tally struct {
 	Arrived, Dispatched, Executed, Retries int64
-	Rejected                               [queueset.Rejections]int64 // by reason; that of none stays 0
+	Rejected                               [queueset.Rejections]int64 // by reason; the one of NotRejected is 0
 }
 
+// RejectedTotal returns the rejections for all reasons.
 func (t *Tally) RejectedTotal() int64 {
 	total := int64(0)
 	for _, n := range t.Rejected {
@@ -22,9 +23,13 @@ func (t *Tally) RejectedTotal() int64 {
 	return total
 }
 
-func (t *Tally) Waiting() int64   { return t.Arrived - t.Dispatched - t.RejectedTotal() }
+// Waiting returns the requests that have been neither dispatched nor rejected.
+func (t *Tally) Waiting() int64 { return t.Arrived - t.Dispatched - t.RejectedTotal() }
+
+// Executing returns the requests whose execution has not ended.
 func (t *Tally) Executing() int64 { return t.Dispatched - t.Executed }
 
+// Merge adds the counts of another tally.
 func (t *Tally) Merge(other *Tally) {
 	t.Arrived += other.Arrived
 	t.Dispatched += other.Dispatched
@@ -35,13 +40,13 @@ func (t *Tally) Merge(other *Tally) {
 	}
 }
 
-// Measures is what is counted and timed of any group of requests.
+// Measures are the counts and the durations of a group of requests.
 type Measures[C histogram.Count] struct {
 	Tally
 	Timed [Timings]histogram.Histogram[C]
 }
 
-// Timing is one of the durations that a request is timed for.
+// Timing is one of the durations that are measured for a request.
 type Timing uint8
 
 const (
@@ -53,6 +58,7 @@ const (
 	Timings = iota
 )
 
+// New returns empty measures whose histograms have the precision.
 func New[C histogram.Count](precision uint8) *Measures[C] {
 	m := &Measures[C]{}
 	for t := range m.Timed {
@@ -61,7 +67,7 @@ func New[C histogram.Count](precision uint8) *Measures[C] {
 	return m
 }
 
-// Reset forgets all that was counted, but keeps the memory for it.
+// Reset removes all counts and durations and keeps the memory.
 func (m *Measures[C]) Reset() {
 	m.Tally = Tally{}
 	for t := range m.Timed {
@@ -69,6 +75,7 @@ func (m *Measures[C]) Reset() {
 	}
 }
 
+// Arrive counts a request that arrives.
 func (t *Tally) Arrive(r *server.Request) {
 	t.Arrived++
 	if r.Attempt > 1 {
@@ -76,6 +83,7 @@ func (t *Tally) Arrive(r *server.Request) {
 	}
 }
 
+// Merge adds other measures of the same precision.
 func (m *Measures[C]) Merge(other *Measures[C]) {
 	m.Tally.Merge(&other.Tally)
 	for d := range m.Timed {
@@ -89,7 +97,7 @@ type Part struct {
 	Timed                   [Timings]histogram.Histogram[uint64]
 }
 
-// TimingOf returns the durations that a metric is about, if it is about any.
+// TimingOf returns the duration that a metric is about, if it is about one.
 func TimingOf(metricName string) (Timing, bool) {
 	switch metricName {
 	case "wait":

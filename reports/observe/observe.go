@@ -1,4 +1,5 @@
-// Package observe holds what observers of a run read of requests and priority levels.
+// Package observe has what several observers of a run read from requests and priority levels, such as
+// [SeatsOf] and [LevelState].
 package observe
 
 import (
@@ -8,12 +9,12 @@ import (
 	"apfsim/sim/server"
 )
 
-// Levels gives the priority levels of a server, none where flow control is off.
+// Levels returns the priority levels of a server; none if it has no flow control.
 type Levels interface {
 	Levels() []*flowcontrol.Level
 }
 
-// LevelState is what is read of a priority level.
+// LevelState is the part of a priority level that observers read.
 type LevelState interface {
 	Name() string
 	Spec() *config.PriorityLevelSpec
@@ -22,15 +23,15 @@ type LevelState interface {
 	Queues() flowcontrol.QueuesView
 }
 
-// SeatsOf returns the seats that a request holds or would have held, 1 where flow control
-// did not estimate any.
+// SeatsOf returns the seats that a request occupies or would have occupied; 1 if flow control did not
+// estimate any.
 func SeatsOf(r *server.Request) int { return max(1, r.Seats()) }
 
 // AskedBy returns the seats that a request waits for.
 func AskedBy(r *server.Request) int { return max(1, int(r.SeatsAsked)) }
 
-// QueueOf returns a request's queue, -1 if it has none. One that flow control does not see
-// may still name the queue of the request that its memory was used for before.
+// QueueOf returns a request's queue; -1 if it has none. A request that flow control does not handle
+// may still have the queue of an earlier request that used the same memory.
 func QueueOf(r *server.Request) int {
 	if r.Flow == nil {
 		return -1
@@ -38,6 +39,5 @@ func QueueOf(r *server.Request) int {
 	return r.Queue()
 }
 
-const (
-	NoWorkload = -1
-)
+// NoWorkload is the index of no workload.
+const NoWorkload = -1

@@ -1,5 +1,5 @@
-// Package threshold evaluates thresholds on the counts and durations of a run, also in each
-// window of a length.
+// Package threshold evaluates thresholds on the requests of a run that package measure has counted and
+// timed. [Windowed] evaluates thresholds that must hold in every window of a length.
 package threshold
 
 import (
@@ -12,14 +12,14 @@ import (
 	"apfsim/sim/server"
 )
 
-// Windowed evaluates the thresholds of a scenario that must hold in every window
-// of a length. It implements server.Observer.
+// Windowed evaluates the thresholds of a scenario that must hold in every window of a length. It
+// implements server.Observer.
 //
-// The time from the end of the warm-up on is divided into consecutive windows; what is left
-// at the end and is shorter than a window is in none. A request belongs to the window that
-// it arrives in, with all that becomes of it. Kept are the windows from the first one that has
-// requests which still wait or execute: memory grows with how many windows the longest wait
-// and execution span, not with the length of the run.
+// The time from the end of the warm-up is divided into consecutive windows; a remainder at the end
+// that is shorter than a window belongs to none. A request belongs to the window in which it arrives,
+// with everything that happens to it later. The windows are kept from the first one that has waiting or
+// executing requests: memory grows with the number of windows that the longest wait and execution
+// span, not with the length of the run.
 type Windowed []*windowedThreshold
 
 // windowedThreshold is the evaluation of one threshold.
@@ -27,30 +27,30 @@ type windowedThreshold struct {
 	threshold *metric.Threshold
 	name      metric.Name // of the threshold's number
 	index     int         // among the scenario's thresholds
-	fromNs    int64       // where the first window begins
+	fromNs    int64       // start of the first window
 	lengthNs  int64
 	windows   int64
 	timing    measure.Timing
-	timed     bool // whether the metric is the timing, not a count
-	workload  int  // that requests must come from; noWorkload: any
-	flows     []match
-	met       bool // whether any request was one of those in question
+	timed     bool    // whether the metric is that timing and not a count
+	workload  int     // that sent the requests; NoWorkload for any
+	flows     []match // by index: whether the threshold is about their requests
+	seen      bool    // whether any request was selected
 
-	Open   []*arrivalWindow // from the first that is not judged on; nil where nothing has arrived so far
+	open   []*arrivalWindow // from the first one that is not judged; nil if no request has arrived in it yet
 	judged int64            // windows
 	found  result.Windows
-	worst  *float64 // nil before the first, and when it had no samples
-	note   string   // why the worst has no value
+	worst  *float64 // value in the worst window; nil before the first one and if it has no samples
+	note   string   // why the worst window has no value
 }
 
 // arrivalWindow is the requests that arrived in one window.
 type arrivalWindow struct {
 	measure.Measures[uint64]
 	undecided int     // requests that wait or execute
-	Latest    []int64 // durations that are not yet in the histogram, which few do not need
+	latest    []int64 // durations that are not yet in the histogram; a window with few needs none
 }
 
-// match says whether the requests of a flow are those in question.
+// match says whether the threshold is about the requests of a flow.
 type match uint8
 
 const (
@@ -59,8 +59,8 @@ const (
 	differs
 )
 
-// NewWindowed returns the evaluation of those thresholds of sc that are over
-// windows, nil when there is none.
+// NewWindowed returns the evaluation of the thresholds of sc that are over windows; nil if there are
+// none.
 func NewWindowed(sc *scenario.Scenario) Windowed {
 	var all Windowed
 	for i := range sc.Spec.Thresholds {
@@ -145,32 +145,33 @@ func (w *windowedThreshold) enter(r *server.Request) *arrivalWindow {
 	if !w.about(r) {
 		return nil
 	}
-	w.met = true
-	at, within := w.place(r)
+	w.seen = true
+	at, within := w.windowAt(r)
 	if !within {
 		return nil
 	}
-	for int64(len(w.Open)) <= at-w.judged {
-		w.Open = append(w.Open, nil)
+	for int64(len(w.open)) <= at-w.judged {
+		w.open = append(w.open, nil)
 	}
-	in := &w.Open[at-w.judged]
+	in := &w.open[at-w.judged]
 	if *in == nil {
 		*in = &arrivalWindow{Measures: *measure.New[uint64](histogram.FinePrecision)}
 	}
 	return *in
 }
 
-// windowOf returns the window that a request has entered, nil if there is none. It is not
-// judged yet, since the request was undecided.
+// windowOf returns the window that a request belongs to, nil if there is none. It is not judged yet,
+// because the request was undecided.
 func (w *windowedThreshold) windowOf(r *server.Request) *arrivalWindow {
-	at, within := w.place(r)
+	at, within := w.windowAt(r)
 	if !within || !w.about(r) {
 		return nil
 	}
-	return w.Open[at-w.judged]
+	return w.open[at-w.judged]
 }
 
-func (w *windowedThreshold) place(r *server.Request) (at int64, within bool) {
+// windowAt returns the index of the window in which a request arrived, and whether there is one.
+func (w *windowedThreshold) windowAt(r *server.Request) (at int64, within bool) {
 	at = (r.ArrivalNs - w.fromNs) / w.lengthNs
 	return at, r.ArrivalNs >= w.fromNs && at < w.windows
 }
@@ -197,48 +198,47 @@ func (w *windowedThreshold) about(r *server.Request) bool {
 	return *m == matches
 }
 
-// ManyInWindow is how many durations a window keeps before they are counted.
-const ManyInWindow = 128
+// maxLatest is how many durations a window keeps before they go into the histogram.
+const maxLatest = 128
 
 func (w *windowedThreshold) time(in *arrivalWindow, t measure.Timing, ns int64) {
 	if !w.timed || t != w.timing {
 		return
 	}
-	if len(in.Latest) == ManyInWindow {
+	if len(in.latest) == maxLatest {
 		in.count(t)
 	}
-	in.Latest = append(in.Latest, ns)
+	in.latest = append(in.latest, ns)
 }
 
-// count brings the histogram up to date.
+// count moves the latest durations into the histogram.
 func (in *arrivalWindow) count(t measure.Timing) {
-	for _, ns := range in.Latest {
+	for _, ns := range in.latest {
 		in.Timed[t].Record(ns)
 	}
-	in.Latest = in.Latest[:0]
+	in.latest = in.latest[:0]
 }
 
-// judge judges the windows that are over by now, up to the first of which a request is
-// undecided.
+// judge judges the windows that have ended, up to the first one that has an undecided request.
 func (w *windowedThreshold) judge(nowNs int64) {
-	for len(w.Open) > 0 && w.fromNs+(w.judged+1)*w.lengthNs <= nowNs {
-		if in := w.Open[0]; in != nil && in.undecided > 0 {
+	for len(w.open) > 0 && w.fromNs+(w.judged+1)*w.lengthNs <= nowNs {
+		if in := w.open[0]; in != nil && in.undecided > 0 {
 			return
 		}
-		w.judgeNext(w.Open[0])
-		w.Open = w.Open[1:]
+		w.judgeNext(w.open[0])
+		w.open = w.open[1:]
 	}
 }
 
-var nothing = &arrivalWindow{Measures: *measure.New[uint64](histogram.FinePrecision)}
+var empty = &arrivalWindow{Measures: *measure.New[uint64](histogram.FinePrecision)}
 
-// judgeNext judges the first window that is not judged yet.
+// judgeNext judges the first window that is not judged yet; in is nil if no request arrived in it.
 func (w *windowedThreshold) judgeNext(in *arrivalWindow) {
 	fromNs := w.fromNs + w.judged*w.lengthNs
 	w.judged++
 	t := w.threshold
 	if in == nil {
-		in = nothing
+		in = empty
 	} else if w.timed {
 		in.count(w.timing)
 	}
@@ -263,7 +263,7 @@ func (w *windowedThreshold) judgeNext(in *arrivalWindow) {
 	}
 }
 
-// Worse says whether the value a is further than b from what the threshold wants.
+// Worse says whether the value a violates the threshold more than b does, or is closer to violating it.
 func Worse(t *metric.Threshold, a, b float64) bool {
 	switch t.Op {
 	case "<", "<=":
@@ -276,7 +276,7 @@ func Worse(t *metric.Threshold, a, b float64) bool {
 	return max(a-t.Limit, t.Limit-a) < max(b-t.Limit, t.Limit-b) // !=
 }
 
-// Judge puts the verdicts into the summary of the run, which is over.
+// Judge sets the verdicts in the summary of the run, which has ended.
 func (ws Windowed) Judge(s *result.Summary) {
 	for _, w := range ws {
 		s.Thresholds[w.index] = w.verdict()
@@ -287,19 +287,19 @@ func (ws Windowed) Judge(s *result.Summary) {
 	}
 }
 
-// verdict judges what is left, and returns what has come out.
+// verdict judges the remaining windows and returns the verdict.
 func (w *windowedThreshold) verdict() result.Verdict {
-	for _, in := range w.Open {
+	for _, in := range w.open {
 		w.judgeNext(in)
 	}
-	w.Open = nil
+	w.open = nil
 	for w.judged < w.windows {
 		w.judgeNext(nil)
 	}
 	v := NewVerdict(w.threshold)
 	v.Value, v.Note, v.Windows = w.worst, w.note, &w.found
 	switch {
-	case w.threshold.Tag("flow") != "" && !w.met:
+	case w.threshold.Tag("flow") != "" && !w.seen:
 		v.Value, v.Note, v.Windows = nil, result.NoSuchFlow, nil
 	case w.found.Judged == 0:
 		v.Note = result.NoSamples

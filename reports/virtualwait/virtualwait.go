@@ -1,4 +1,5 @@
-// Package virtualwait measures the wait at a random moment with probes, which change nothing.
+// Package virtualwait measures the wait at a random moment: how long a request would have waited that is
+// sent at a random time. [Probes] does so with probes, which change no decision.
 package virtualwait
 
 import (
@@ -11,17 +12,18 @@ import (
 	"apfsim/sim/server"
 )
 
-// probesPerWorkload is how many random moments of the window a workload is probed at.
+// probesPerWorkload is the number of random moments of the window at which a workload is probed.
 const probesPerWorkload = 1000
 
-// Probes measures what requests would have met that were sent at random moments: for each
-// workload the virtual waiting time, by probes that change nothing (queueset.Probe). Clients that
-// wait for an answer before they send again send nothing while they wait, so the waits of the
-// requests that were sent do not show how long such a time was (coordinated omission); the
-// moments of the probes do not depend on the clients. The collector tells it what happens.
+// Probes measures the virtual waiting time of each workload: the wait of requests that would have been
+// sent at random moments. It uses probes, which change no decision (queueset.Probe). A client that
+// waits for a response sends nothing meanwhile, so the waits of the requests that were sent do not
+// show how long such a time was (coordinated omission). The moments of the probes do not depend
+// on the clients. The collector calls its methods for every event.
 //
-// A probe is for a client drawn among those that have sent a request, and like the latest of
-// these. One that would still wait when the run ends counts with what it has waited by then.
+// A probe is made for a client that is drawn from those that have sent a request, and is a copy of
+// that client's latest request. A probe that would still be queued at the end of the run counts
+// with its wait until then.
 type Probes struct {
 	server    *server.Server
 	fromNs    int64 // the window
@@ -37,7 +39,7 @@ type virtualWorkload struct {
 	latest         []*server.Template // by client; nil before its first request
 	seen           []int32            // the clients that have sent a request
 	moments        random.Stream
-	next           int   // probe
+	next           int   // index of the next probe
 	nextNs         int64 // when it is due
 	probes         int64
 	rejected       int64
@@ -51,13 +53,14 @@ type pendingProbe struct {
 	limitNs  int64 // when it would time out
 }
 
-// changedSet says when something last happened at a queue set.
+// changedSet is the time of the latest event at a queue set.
 type changedSet struct {
 	set  flowcontrol.QueuesView
 	atNs int64
 	n    int // pending probes
 }
 
+// New returns the probes for a run of sc on the server.
 func New(sc *scenario.Scenario, of *server.Server) *Probes {
 	v := &Probes{server: of, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
 	v.workloads = make([]virtualWorkload, len(sc.Spec.Workload))
@@ -116,7 +119,7 @@ func (v *Probes) probe(nowNs int64, workload int) {
 	}
 }
 
-// setOf returns the entry of a queue set, which is made if there is none.
+// setOf returns the entry of a queue set, and adds one if there is none.
 func (v *Probes) setOf(set flowcontrol.QueuesView) *changedSet {
 	if c := v.entry(set); c != nil {
 		return c
@@ -134,8 +137,8 @@ func (v *Probes) entry(set flowcontrol.QueuesView) *changedSet {
 	return nil
 }
 
-// end ends the probes of a queue set that would be dispatched now: in its present state or, if next
-// is the request that is being dispatched, no later than that.
+// end ends the probes of a queue set that would be dispatched now: in the current state or, if next
+// is the request that is being dispatched, before it.
 func (v *Probes) end(nowNs int64, c *changedSet, next *server.Request) {
 	for i := 0; i < len(v.pending); {
 		p := &v.pending[i]
@@ -154,7 +157,7 @@ func (v *Probes) end(nowNs int64, c *changedSet, next *server.Request) {
 	}
 }
 
-// remove takes a pending probe off; the last takes its place.
+// remove removes a pending probe. The last one takes its index.
 func (v *Probes) remove(i int, c *changedSet) {
 	last := len(v.pending) - 1
 	v.pending[i] = v.pending[last]
@@ -162,9 +165,9 @@ func (v *Probes) remove(i int, c *changedSet) {
 	c.n--
 }
 
-// about returns the entry of the queue set of a level that a request is at, nil if no probe waits
+// pendingAt returns the entry of the queue set of a request's level; nil if no probe is pending
 // there.
-func (v *Probes) about(r *server.Request, level *flowcontrol.Level) *changedSet {
+func (v *Probes) pendingAt(r *server.Request, level *flowcontrol.Level) *changedSet {
 	if r.Flow == nil {
 		return nil
 	}
@@ -175,8 +178,8 @@ func (v *Probes) about(r *server.Request, level *flowcontrol.Level) *changedSet 
 	return c
 }
 
-// change ends the probes that would have been dispatched in the state that the queue set has had
-// since something last happened there, and notes that something happens now.
+// change ends the probes that would have been dispatched in the state of the queue set since its
+// latest event, and records that an event happens now.
 func (v *Probes) change(nowNs int64, c *changedSet) {
 	if c == nil {
 		return
@@ -187,6 +190,7 @@ func (v *Probes) change(nowNs int64, c *changedSet) {
 	c.atNs = nowNs
 }
 
+// Arrived is called when a request arrives.
 func (v *Probes) Arrived(nowNs int64, r *server.Request) {
 	w := &v.workloads[r.Workload]
 	if w.latest[r.Client] == nil {
@@ -194,15 +198,16 @@ func (v *Probes) Arrived(nowNs int64, r *server.Request) {
 	}
 	w.latest[r.Client] = r.Template
 	if len(v.pending) > 0 {
-		v.change(nowNs, v.about(r, r.Level))
+		v.change(nowNs, v.pendingAt(r, r.Level))
 	}
 }
 
+// Dispatched is called when a request is dispatched.
 func (v *Probes) Dispatched(nowNs int64, r *server.Request) {
 	if len(v.pending) == 0 {
 		return
 	}
-	c := v.about(r, r.Level)
+	c := v.pendingAt(r, r.Level)
 	if c == nil {
 		return
 	}
@@ -210,11 +215,12 @@ func (v *Probes) Dispatched(nowNs int64, r *server.Request) {
 	c.atNs = nowNs
 }
 
+// Rejected is called when a request is rejected.
 func (v *Probes) Rejected(nowNs int64, r *server.Request) {
 	if len(v.pending) == 0 {
 		return
 	}
-	c := v.about(r, r.Level)
+	c := v.pendingAt(r, r.Level)
 	if r.Rejection == queueset.TimedOut && c != nil {
 		for i := range v.pending {
 			if p := &v.pending[i]; p.fromNs <= r.ArrivalNs && p.Set() == r.Level.Queues() {
@@ -228,23 +234,22 @@ func (v *Probes) Rejected(nowNs int64, r *server.Request) {
 // Ended is called when a request's execution ends, and when its seats are released.
 func (v *Probes) Ended(nowNs int64, r *server.Request) {
 	if len(v.pending) > 0 {
-		v.change(nowNs, v.about(r, r.Level))
+		v.change(nowNs, v.pendingAt(r, r.Level))
 	}
 }
 
-// Adjusted is called when the limits have changed. The probes of a level that has gone are of no
-// more use.
+// Adjusted is called when the limits have changed. The probes of a removed level are discarded.
 func (v *Probes) Adjusted(nowNs int64) {
 	if len(v.pending) == 0 {
 		return
 	}
-	there := map[flowcontrol.QueuesView]bool{}
+	exists := map[flowcontrol.QueuesView]bool{}
 	for _, l := range v.server.Levels() {
-		there[l.Queues()] = true
+		exists[l.Queues()] = true
 	}
 	kept := v.pending[:0]
 	for _, p := range v.pending {
-		if there[p.Set()] {
+		if exists[p.Set()] {
 			kept = append(kept, p)
 		} else {
 			v.workloads[p.workload].probes--
@@ -258,7 +263,7 @@ func (v *Probes) Adjusted(nowNs int64) {
 	}
 }
 
-// Finish ends the probes that are still pending: the run is over.
+// Finish ends the probes that are still pending when the run ends.
 func (v *Probes) Finish() {
 	for i := range v.changed {
 		v.change(v.toNs, &v.changed[i])
@@ -283,7 +288,7 @@ func (v *Probes) Waits(workload int) *histogram.Histogram[uint64] {
 	return &v.workloads[workload].waits
 }
 
-// Result returns what the probes of a workload met, nil when there was none.
+// Result returns the results of the probes of a workload; nil if there were none.
 func (v *Probes) Result(workload int) *result.VirtualWait {
 	if v == nil || v.workloads[workload].probes == 0 {
 		return nil
