@@ -99,16 +99,16 @@ func TestNameByWhichANumberIsTold(t *testing.T) {
 		return sideOf(all...)
 	}
 	c := compare.Compare("b", of(0), "h", of(1))
-	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Judgement != judge.Bad || c.Changes[0].Name != told.Name {
+	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Judgement != compare.Regression || told.Mood != judge.Bad || c.Changes[0].Name != told.Name {
 		t.Errorf("%+v", told)
 	}
 	text := written(t, c, "text", false)
-	for _, want := range []string{"1 of 1 statistics changed", "also: arrived{workload:a}.count, {priorityLevel:a}", "1 test at a false discovery rate of 5 % (Benjamini-Hochberg; assumes positive dependence)", "2 more names for numbers counted above"} {
+	for _, want := range []string{"1 of 1 statistics changed", "also: arrived{workload:a}.count, {priorityLevel:a}", "Tests: 1, at a false discovery rate of 5 % (Benjamini-Hochberg; assumes positive dependence)", "other names of numbers counted above: 2"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	for format, want := range map[string]string{"csv": ",rejected{workload:a}.count\n", "json": `"sameAs": "rejected{workload:a}.count"`, "markdown": "`arrived{workload:a}.count, {priorityLevel:a}`"} {
+	for format, want := range map[string]string{"csv": ",rejected{workload:a}.count,regression\n", "json": `"sameAs": "rejected{workload:a}.count"`, "markdown": "`arrived{workload:a}.count, {priorityLevel:a}`"} {
 		if text := written(t, c, format, false); !strings.Contains(text, want) {
 			t.Errorf("%s: %q is missing in\n%s", format, want, text)
 		}
@@ -167,7 +167,7 @@ func TestOnly(t *testing.T) {
 	if err := c.Judge([]compare.Limit{limit}); err != nil || c.Passed {
 		t.Errorf("a limit of what is not shown: %v, passed %v", err, c.Passed)
 	}
-	if text := written(t, c, "text", false); !strings.Contains(text, "Only rejected*: 1 of 2 names compared.") || strings.Contains(text, "\n  retries") {
+	if text := written(t, c, "text", false); !strings.Contains(text, "--only rejected*: 1 of 2 names compared.") || strings.Contains(text, "\n  retries") {
 		t.Error(text)
 	}
 	for text, want := range map[string]string{

@@ -19,7 +19,6 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/judge"
 	"apfsim/reports/page"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
@@ -90,7 +89,7 @@ func TestPairedDifference(t *testing.T) {
 	c := compare.Compare("b", sampleOf(1, 10, 20, 30, 40, 50), "h", sampleOf(1, 11, 21, 31, 41, 52))
 	ch := changeOf(t, c, "retries{workload:a}.rate")
 	if !c.Paired || math.Abs(ch.Difference-1.2) > 1e-12 || !near(ch.Low, 0.6447, 1e-4) || !near(ch.High, 1.7553, 1e-4) ||
-		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != compare.Changed || ch.Judgement != judge.Bad {
+		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != compare.Changed || ch.Judgement != compare.Regression {
 		t.Errorf("%+v", ch)
 	}
 	if ch := changeOf(t, c, "rejected{workload:a}.rate"); ch.Outcome != compare.Exact || ch.Difference != 0 || c.Exact != 1 || c.Changed != 1 {
@@ -126,7 +125,7 @@ func TestUnpairedDifferenceOfUnequalNumbers(t *testing.T) {
 	if ch.Difference != -1 || ch.P != nil || ch.Outcome != compare.Untested {
 		t.Errorf("one run has no variance: %+v", ch)
 	}
-	if text := written(t, compare.Compare("b", few, "h", sampleOf(1, 5)), "text", false); !strings.Contains(text, "Single runs: no intervals.") {
+	if text := written(t, compare.Compare("b", few, "h", sampleOf(1, 5)), "text", false); !strings.Contains(text, "One run on a side: no intervals.") {
 		t.Error(text)
 	}
 }
@@ -171,7 +170,7 @@ func TestMeansAreOfTheRunsCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := compare.Compare("b", base, "h", head)
-	if err := c.Judge([]compare.Limit{limit}); err != nil || c.Passed || c.Limits[0].Note != "too few runs have samples on both sides" {
+	if err := c.Judge([]compare.Limit{limit}); err != nil || c.Passed || c.Limits[0].Note != "samples on both sides in too few runs" {
 		t.Errorf("%v: %+v", err, c.Limits)
 	}
 }
@@ -252,8 +251,8 @@ func TestSingleRunsAreNotJudged(t *testing.T) {
 	}
 	c.Unmatched = []string{"wait{workload:b}.p(99)"}
 	for _, format := range []string{"text", "markdown"} {
-		for _, want := range []string{"1 of 2 statistics differ; nobody knows whether by chance", "retries{workload:a}.rate", "+20 %", "?",
-			"~ 1 is exactly the same; 1 is on one side alone", "a single run on a side says nothing of chance"} {
+		for _, want := range []string{"1 of 2 statistics differ; significance unknown (one run per side)", "retries{workload:a}.rate", "+20 %", "?",
+			"~ exactly equal: 1; samples on only one side: 1", "one run on a side: significance cannot be tested"} {
 			if text := written(t, c, format, false); !strings.Contains(text, want) {
 				t.Errorf("%q is missing in\n%s", want, text)
 			}
@@ -313,16 +312,16 @@ func TestLimits(t *testing.T) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
-		"wait{workload:mice}.p(99)":            "want a change that must not be",
+		"wait{workload:mice}.p(99)":            "has no > or <",
 		"wait{workload:mice}.p(99) > 5%":       "has no sign",
-		"wait{workload:mice}.p(99) >= +5%":     "want > or <",
-		"wait{workload:mice}.p(99) > +5":       "want a change such as +5% or +10ms",
-		"wait{workload:mice}.p(99) > +x%":      "want a change such as",
-		"rejected{workload:mice}.rate > +1ms":  "want a change such as +5% or +0.1",
-		"rejected{workload:mice}.rate > +inf":  "want a change such as",
+		"wait{workload:mice}.p(99) >= +5%":     ">= is not supported; use > or <",
+		"wait{workload:mice}.p(99) > +5":       "is not a change; use a share or a duration, as +5% or +10ms",
+		"wait{workload:mice}.p(99) > +x%":      "is not a change",
+		"rejected{workload:mice}.rate > +1ms":  "use a share or a number, as +5% or +0.1",
+		"rejected{workload:mice}.rate > +inf":  "is not a change",
 		"rejected{workload:mice}.rat > +1%":    "no statistic rat",
-		"rejected{workload:mice}.rate == +1%":  "want a change that must not be",
-		"rejected{workload:mice}.rate > +1% %": "want a change such as",
+		"rejected{workload:mice}.rate == +1%":  "has no > or <",
+		"rejected{workload:mice}.rate > +1% %": "is not a change",
 	} {
 		if l, err := compare.ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v; want %s", text, l, err, want)
@@ -355,13 +354,13 @@ func TestTwiceTheElephants(t *testing.T) {
 	sc := load(t, crowded, "spec.duration=10s", "spec.warmup=2s")
 	twice := load(t, crowded, "spec.duration=10s", "spec.warmup=2s", "spec.workload[0].arrivals.poisson.rate=120/s")
 	c := compare.Compare("a", replicated(t, sc, 1, 8), "b", replicated(t, twice, 1, 8))
-	for name, want := range map[string]judge.Judgement{
-		"arrived{workload:elephants}.count":                     judge.Neutral,
-		"arrived.count":                                         judge.Neutral,
-		"rejected{workload:elephants}.rate":                     judge.Bad,
-		"rejected{workload:elephants,reason:queue-full}.count":  judge.Bad,
-		"rejected{priorityLevel:workload-low}.rate":             judge.Bad,
-		"arrived{flow:service-accounts/tenant-0:default}.count": judge.Neutral,
+	for name, want := range map[string]compare.Judgement{
+		"arrived{workload:elephants}.count":                     "",
+		"arrived.count":                                         "",
+		"rejected{workload:elephants}.rate":                     compare.Regression,
+		"rejected{workload:elephants,reason:queue-full}.count":  compare.Regression,
+		"rejected{priorityLevel:workload-low}.rate":             compare.Regression,
+		"arrived{flow:service-accounts/tenant-0:default}.count": "",
 	} {
 		name = strings.ReplaceAll(name, "tenant-0:default", "system:serviceaccount:tenant-0:default")
 		if ch := changeOf(t, c, name); ch.Outcome != compare.Changed || ch.Judgement != want {
@@ -463,13 +462,13 @@ func TestFormatsOfAComparison(t *testing.T) {
 	}
 	written := func(format string, all bool) string { return written(t, c, format, all) }
 	for _, want := range []string{"1 of 2 statistics changed", "retries{workload:a}.rate", "+3.8 ±1.5 %  worse", "35", "36.3",
-		"~ 1 is exactly the same", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.rate > +1%", "Run by run"} {
+		"~ exactly equal: 1", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.rate > +1%", "Same seeds: paired by run"} {
 		if text := written("text", false); !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
 	for _, format := range []string{"text", "markdown"} {
-		if text := written(format, true); !strings.Contains(text, "~ exact") || strings.Contains(text, "are exactly the same") {
+		if text := written(format, true); !strings.Contains(text, "~ exact") || strings.Contains(text, "exactly equal") {
 			t.Errorf("all are listed, and none is left to be counted:\n%s", text)
 		}
 	}
@@ -483,7 +482,7 @@ func TestFormatsOfAComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`(?s)\x1b\[31m  retries[^\x1b]*worse.*\x1b\[31m *✗`).MatchString(coloured.String()) {
-		t.Errorf("want red what is worse, and what is exceeded:\n%q", coloured.String())
+		t.Errorf("want a regression and an exceeded limit in red:\n%q", coloured.String())
 	}
 	var again compare.Comparison
 	if err := json.Unmarshal([]byte(written("json", false)), &again); err != nil || again.Changed != 1 || len(again.Changes) != 2 || again.Passed {
@@ -512,7 +511,7 @@ func TestChangeFromNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := written(t, c, "text", false)
-	for _, want := range []string{"  0  2.17  +2.17 ±0.43  worse\n", "  +2.17 ±0.43; the base is 0, and so is any part of it\n"} {
+	for _, want := range []string{"  0  2.17  +2.17 ±0.43  worse\n", "  +2.17 ±0.43; the base is 0, so the limit is 0\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -543,7 +542,7 @@ func TestListOfChanges(t *testing.T) {
 		add(fmt.Sprintf("retries{workload:w-%d}.rate", i), float64(1+i))
 	}
 	text := written(t, compare.Compare("b", base, "h", head), "text", false)
-	for _, want := range []string{"41 of 41 statistics changed; the first 40\n", "retries{workload:a}.rate", "\n    also: {priorityLevel:a}\n", "1 more name for numbers counted above", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
+	for _, want := range []string{"41 of 41 statistics changed; the first 40 are listed\n", "retries{workload:a}.rate", "\n    also: {priorityLevel:a}\n", "other names of numbers counted above: 1", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

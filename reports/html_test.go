@@ -180,7 +180,7 @@ func TestVerdictOnSeveralRuns(t *testing.T) {
 		{true, "Thresholds: all hold in every run"}, {true, "Thresholds: all hold in every run"}, {false, "Thresholds: 1 of 3 failed"},
 	} {
 		r.Thresholds = append(r.Thresholds, replicate.Verdict{Metric: "rejected", Expression: "rate == 0", Passed: c.passed, Values: stats.Values{0, 0}})
-		if got := page.ReplicationsVerdict(r).Text; got != c.want {
+		if got := page.Replications(r).Verdict.Text; got != c.want {
 			t.Errorf("%d thresholds: %q, want %q", len(r.Thresholds), got, c.want)
 		}
 	}

@@ -54,8 +54,8 @@ func TestPullRequestWorkflow(t *testing.T) {
 		failing        string // the step that fails
 		summary        string
 	}{
-		{"no change", "", "", "", "exactly the same"},
-		{"more queues", "queues: 128", "queues: 256", "", "### Limits: none is exceeded"},
+		{"no change", "", "", "", "exactly equal"},
+		{"more queues", "queues: 128", "queues: 256", "", "### Limits: no limit is significantly exceeded"},
 		{"one queue a flow", "handSize: 6", "handSize: 1", "Compare", "✗ | `rejected{workload:shops}.rate > +0.001`"},
 		{"a mistake", "handSize: 6", "handSize: 600", "Check the configuration", ""},
 	} {

@@ -1,4 +1,6 @@
-// Package compare tests which statistics differ between two sets of runs.
+// Package compare tests which statistics differ significantly between two sets of runs, the base and
+// the head. Compare returns a Comparison with a Change for each statistic; its method Judge adds a
+// LimitVerdict for each Limit that a change must not exceed.
 package compare
 
 import (
@@ -21,47 +23,49 @@ import (
 	"apfsim/sim/quantity"
 )
 
-// Comparison is what changes from one set of runs, the base, to another, the head.
+// Comparison contains the changes from one set of runs, the base, to another, the head. It is what
+// comparison.json contains.
 type Comparison struct {
 	SchemaVersion string   `json:"schemaVersion"`
 	Base          Side     `json:"base"`
 	Head          Side     `json:"head"`
-	Paired        bool     `json:"paired"`      // run by run: both sides have the same seeds
+	Paired        bool     `json:"paired"`      // whether both sides have the same seeds and are compared run by run
 	Confidence    float64  `json:"confidence"`  // of the intervals
-	FalseAlarms   float64  `json:"falseAlarms"` // share of the changes told that may be none
+	FalseAlarms   float64  `json:"falseAlarms"` // greatest expected share of false alarms among the changes
 	Warnings      []string `json:"warnings"`
 
-	Passed bool           `json:"passed"` // whether no limit is exceeded; true when there is none
+	Passed bool           `json:"passed"` // whether no limit is exceeded; true if there are no limits
 	Limits []LimitVerdict `json:"limits"`
 
 	Only     []string `json:"only"`     // globs of the statistics that are compared; empty for all
-	Distinct Distinct `json:"distinct"` // how many different numbers there are behind the names
+	Distinct Distinct `json:"distinct"` // counts of numbers, each counted once
 
-	Changed   int      `json:"changed"` // how many names of statistics have this Outcome; so the next three
+	Changed   int      `json:"changed"` // how many names of statistics have this Outcome; likewise the next three
 	Same      int      `json:"same"`
 	Exact     int      `json:"exact"`
 	Untested  int      `json:"untested"`
-	Unmatched []string `json:"unmatched"` // statistics with samples on one side alone
-	Changes   []Change `json:"changes"`   // what matters first; of each outcome, other names of a number last
+	Unmatched []string `json:"unmatched"` // statistics with samples on only one side
+	Changes   []Change `json:"changes"`   // ordered by outcome and size, see decide
 
 	BaseRuns, HeadRuns *replicate.Replications `json:"-"`
-	Outside            []Change                `json:"-"` // that Only leaves out
+	Outside            []Change                `json:"-"` // changes of the statistics that Only excludes
 	UnmatchedIDs       []metric.Name           `json:"-"` // Unmatched, parsed
 }
 
-// Distinct counts numbers, each once, however many names it has. What is exactly the same counts by
-// its names: that two statistics are 0 in all runs makes them no one number.
+// Distinct counts numbers, each once even if it has several names. Statistics that are exactly the
+// same on both sides are not included: two statistics that are 0 in all runs are not the same number.
 type Distinct struct {
-	Tested   int `json:"tested"`  // the hypotheses of the procedure of Benjamini and Hochberg
+	Tested   int `json:"tested"`  // number of hypotheses in the procedure of Benjamini and Hochberg
 	Changed  int `json:"changed"` // of those tested
 	Untested int `json:"untested"`
 }
 
+// falseAlarms is the false discovery rate of the procedure of Benjamini and Hochberg.
 const falseAlarms = 0.05
 
-// Side is one of the two that are compared.
+// Side is one of the two sets of runs that are compared.
 type Side struct {
-	Label       string   `json:"label"` // what the user called it
+	Label       string   `json:"label"` // the argument on the command line
 	Scenario    string   `json:"scenario"`
 	Seeds       []uint64 `json:"seeds"`
 	DurationNs  int64    `json:"durationNs"`
@@ -69,26 +73,30 @@ type Side struct {
 	FlowControl string   `json:"flowControl"`
 }
 
-// Change is what becomes of one statistic.
+// Change is the change of one statistic. Its numbers are in the statistic's unit.
 type Change struct {
-	Name       string          `json:"name"`
-	Unit       string          `json:"unit"`
-	Better     metric.Better   `json:"better"`
-	Base       float64         `json:"base"` // mean of the runs, and so is Head
-	Head       float64         `json:"head"`
-	Difference float64         `json:"difference"` // head − base
-	Low        *float64        `json:"low"`        // the interval of confidence of the difference; null of too few runs
-	High       *float64        `json:"high"`
-	Relative   *float64        `json:"relative"` // difference / base; null when base is 0
-	P          *float64        `json:"p"`        // of the test that nothing changes; null without an interval
-	Outcome    Outcome         `json:"outcome"`
-	Judgement  judge.Judgement `json:"mood"` // good or bad, when it has changed and that is known
+	Name       string        `json:"name"`
+	Unit       string        `json:"unit"`
+	Better     metric.Better `json:"better"`
+	Base       float64       `json:"base"` // mean of the runs that are compared
+	Head       float64       `json:"head"`
+	Difference float64       `json:"difference"` // head − base
+	Low        *float64      `json:"low"`        // ends of the confidence interval of the difference; null with too few runs
+	High       *float64      `json:"high"`
+	Relative   *float64      `json:"relative"` // difference / base; null if base is 0
+	P          *float64      `json:"p"`        // p value of the hypothesis that the mean does not change; null without an interval
+	Outcome    Outcome       `json:"outcome"`
+	Judgement  Judgement     `json:"judgement"` // of a significant change, if one direction is better
+	// Mood is Judgement with the values "good" and "bad", as it was called in earlier versions.
+	//
+	// Deprecated: read Judgement. The key goes with the next version.
+	Mood judge.Judgement `json:"mood"`
 
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
 
-	Also   []string `json:"also,omitempty"`   // other names of the same number, which tell of the same event
-	SameAs string   `json:"sameAs,omitempty"` // the name by which it is told, of one of those other names
+	Also   []string `json:"also,omitempty"`   // other names of the same number
+	SameAs string   `json:"sameAs,omitempty"` // of each of those other names: the name under which the number is reported
 
 	ID      metric.Name   `json:"-"` // Name, parsed
 	AlsoIDs []metric.Name `json:"-"` // Also, parsed
@@ -96,25 +104,46 @@ type Change struct {
 	BaseEstimate, HeadEstimate stats.Values `json:"-"`
 }
 
-// Outcome is what is known of a change.
+// Judgement says whether a significant change makes a result better or worse.
+type Judgement string
+
+// The judgements of a change. The empty Judgement is that of a change that is not significant or of
+// which no direction is better.
+const (
+	Improvement Judgement = "improvement"
+	Regression  Judgement = "regression"
+)
+
+// Mark returns the judgement that a finding or a cell is marked with.
+func (j Judgement) Mark() judge.Judgement {
+	switch j {
+	case Improvement:
+		return judge.Good
+	case Regression:
+		return judge.Bad
+	}
+	return judge.Neutral
+}
+
+// Outcome says whether a change is significant.
 type Outcome string
 
 // The outcomes.
 const (
-	Changed  Outcome = "changed"
-	Same     Outcome = "same"     // as far as these runs can tell
-	Exact    Outcome = "exact"    // the same in every run, but for rounding
-	Untested Outcome = "untested" // too few runs to tell
+	Changed  Outcome = "changed"  // significant
+	Same     Outcome = "same"     // not significant
+	Exact    Outcome = "exact"    // equal in every run, except for rounding
+	Untested Outcome = "untested" // too few runs for a test
 )
 
-// Compare compares two sets of runs, statistic by statistic. Runs with the same seeds are
-// compared pair by pair (Student's t), as they share their random numbers; others as two
-// samples (Welch's t). Of the many numbers, each tested once whatever its names, those have
-// changed whose tests pass the procedure of Benjamini and Hochberg (Controlling the False Discovery
-// Rate, J. R. Statist. Soc. B 57, 1995), so that of the changes told one in twenty may be none. That
-// holds for tests that are independent or positively dependent (Benjamini and Yekutieli, The Control of
-// the False Discovery Rate in Multiple Testing under Dependency, Ann. Statist. 29, 2001). Statistics
-// that match none of the globs, if there are any, are left out.
+// Compare compares two sets of runs, statistic by statistic. Runs with the same seeds share their
+// random numbers and are compared in pairs (Student's t), other runs as two samples (Welch's t). Each
+// number is tested once, even if it has several names. The significant changes are those that pass
+// the procedure of Benjamini and Hochberg (Controlling the False Discovery Rate, J. R. Statist. Soc. B
+// 57, 1995), so that at most one in twenty of them is expected to be a false alarm. This holds for tests
+// that are independent or positively dependent (Benjamini and Yekutieli, The Control of the False
+// Discovery Rate in Multiple Testing under Dependency, Ann. Statist. 29, 2001). If there are globs, only
+// statistics that match one of them are tested.
 func Compare(baseLabel string, base *replicate.Replications, headLabel string, head *replicate.Replications, only ...Glob) *Comparison {
 	c := &Comparison{
 		SchemaVersion: result.SchemaVersion, Confidence: stats.Confidence, FalseAlarms: falseAlarms, Passed: true,
@@ -162,8 +191,8 @@ func (c *Comparison) leaveUnmatched(e *replicate.Estimate) {
 	c.Unmatched, c.UnmatchedIDs = append(c.Unmatched, e.Name), append(c.UnmatchedIDs, e.ID)
 }
 
-// compares says whether a statistic is compared; those of flows are not where a side has
-// left them out.
+// compares says whether a statistic is compared. Statistics of flows are not if a side has omitted
+// them.
 func (c *Comparison) compares(e *replicate.Estimate) bool {
 	return e.PriorityLevel == "" || !c.flowsLeftOut()
 }
@@ -177,18 +206,19 @@ func sideOf(label string, r *replicate.Replications) Side {
 func (c *Comparison) warn(base, head *replicate.Replications) {
 	warn := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
 	if base.DurationNs != head.DurationNs || base.WarmupNs != head.WarmupNs {
-		warn("the runs differ in length: %s of the base, %s of the head; counts compare with that",
+		warn("the runs differ in length: base %s, head %s; counts depend on the length",
 			format.Window(base.DurationNs, base.WarmupNs, ""), format.Window(head.DurationNs, head.WarmupNs, ""))
 	}
 	if least := min(len(base.Seeds), len(head.Seeds)); least < 2 {
-		warn("a single run on a side says nothing of chance: want --replications")
+		warn("one run on a side: significance cannot be tested; use --replications")
 	}
 	if c.flowsLeftOut() {
-		warn("there are too many flows to compare each")
+		warn("flows are not compared: there are too many of them")
 	}
 }
 
-// changeOf compares one statistic, so far without regard to the others.
+// changeOf compares one statistic. Its outcome is Same if it can be tested; decide makes it Changed if
+// it is significant among all tests.
 func changeOf(b, h *replicate.Estimate, paired bool) Change {
 	c := Change{ID: b.ID, Name: b.Name, Unit: b.Unit, Better: b.Better, Base: b.Mean, Head: h.Mean,
 		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, BaseEstimate: b.Values, HeadEstimate: h.Values}
@@ -198,7 +228,7 @@ func changeOf(b, h *replicate.Estimate, paired bool) Change {
 		switch x, y := stats.CommonRuns(b.Values, h.Values); {
 		case len(x) == 0:
 			c.Difference = c.Head - c.Base
-		case len(x) < len(b.Values): // the means have to be of the runs that the difference is of
+		case len(x) < len(b.Values): // the means have to be those of the runs that are compared
 			c.Base, c.Head = replicate.EstimateOf(x).Mean, replicate.EstimateOf(y).Mean
 		}
 	}
@@ -217,9 +247,9 @@ func changeOf(b, h *replicate.Estimate, paired bool) Change {
 	return c
 }
 
-// decide says which changes are certain, by the procedure of Benjamini and Hochberg: of m
-// tests in order of their p, those up to the last k with p(k) ≤ k/m·α. A number that several
-// statistics have is one test. What is exactly the same needs none.
+// decide finds the significant changes by the procedure of Benjamini and Hochberg: of m tests, ordered
+// by p, all up to the last k with p(k) ≤ k/m·α are significant. A number that several statistics have
+// is one test; statistics that are exactly the same are not tested. It then orders the changes.
 func (c *Comparison) decide() {
 	var tested [][]*Change
 	for _, group := range c.sameNumbers() {
@@ -242,10 +272,11 @@ func (c *Comparison) decide() {
 		switch {
 		case ch.Better == metric.Neither:
 		case (ch.Difference < 0) == (ch.Better == metric.Lower):
-			ch.Judgement = judge.Good
+			ch.Judgement = Improvement
 		default:
-			ch.Judgement = judge.Bad
+			ch.Judgement = Regression
 		}
+		ch.Mood = ch.Judgement.Mark()
 	}
 	counts := map[Outcome]int{}
 	for i := range c.Changes {
@@ -256,15 +287,28 @@ func (c *Comparison) decide() {
 	slices.SortStableFunc(c.Changes, func(a, b Change) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(order, a.Outcome), slices.Index(order, b.Outcome)),
-			cmp.Compare(judge.Boolean(a.SameAs != ""), judge.Boolean(b.SameAs != "")),               // an event once, before it has other names
-			cmp.Compare(judge.Boolean(a.PriorityLevel != ""), judge.Boolean(b.PriorityLevel != "")), // flows, of which there are many, last
-			// What the luckiest request got is next to nothing, and any change of it great beside that.
-			cmp.Compare(judge.Boolean(a.ID.Stat == "min"), judge.Boolean(b.ID.Stat == "min")),
+			compareBool(a.SameAs != "", b.SameAs != ""),               // each number before the other names of numbers
+			compareBool(a.PriorityLevel != "", b.PriorityLevel != ""), // flows last, as there are many
+			// The minimum of a duration is usually close to 0, so that a negligible difference is a
+			// large relative change.
+			compareBool(a.ID.Stat == "min", b.ID.Stat == "min"),
 			-cmp.Compare(a.RelativeSize(), b.RelativeSize()),
-			cmp.Compare(a.probability(), b.probability())) // of changes from 0, which are all beyond measure
+			cmp.Compare(a.probability(), b.probability())) // among the changes from 0, whose relative size is infinite
 	})
 }
 
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// probability returns the p value, 1 if there is none.
 func (c *Change) probability() float64 {
 	if c.P == nil {
 		return 1
@@ -272,16 +316,16 @@ func (c *Change) probability() float64 {
 	return *c.P
 }
 
-// sameNumbers takes together the statistics that are one number: those with the same values and
-// unit in every run of both sides, and a count with its rates (per request that arrived, per second)
-// where these are in proportion in every run. Equal values of different metrics count only where
-// there is more than a single run of a side to be equal in. Each group begins with the
-// statistic by whose name the number is told, and the others note that. What is exactly the same
-// on both sides is in no group.
+// sameNumbers returns the groups of changes that are the same number. Two statistics are if they have the
+// same unit and the same values in every run of both sides, or if they are a count and its rate
+// (per request that arrived, or per second) and are proportional in all runs. With a single run on a
+// side, equal values of different metrics may be a coincidence, so that only those of the same metric
+// count. Each group begins with the change under whose name the number is reported; the others refer to
+// it. Changes that are exactly the same on both sides are in no group.
 func (c *Comparison) sameNumbers() (groups [][]*Change) {
-	first := map[string]int{} // the group that a key belongs to
-	of := make([]int, 0, len(c.Changes))
-	parent := []int{} // of groups that turned out to be one
+	groupOfKey := map[string]int{}
+	groupOf := make([]int, 0, len(c.Changes)) // by change; −1 for none
+	parent := []int{}                         // union-find: groups that share a key are joined
 	root := func(g int) int {
 		for parent[g] != g {
 			g = parent[g]
@@ -291,7 +335,7 @@ func (c *Comparison) sameNumbers() (groups [][]*Change) {
 	for i := range c.Changes {
 		ch := &c.Changes[i]
 		if ch.Outcome == Exact {
-			of = append(of, -1)
+			groupOf = append(groupOf, -1)
 			continue
 		}
 		id := &ch.ID
@@ -306,17 +350,17 @@ func (c *Comparison) sameNumbers() (groups [][]*Change) {
 		group := len(parent)
 		parent = append(parent, group)
 		for _, key := range keys {
-			if g, ok := first[key]; ok {
+			if g, ok := groupOfKey[key]; ok {
 				a, b := root(g), root(group)
 				parent[max(a, b)] = min(a, b)
 			} else {
-				first[key] = group
+				groupOfKey[key] = group
 			}
 		}
-		of = append(of, group)
+		groupOf = append(groupOf, group)
 	}
 	at := map[int]int{}
-	for i, g := range of {
+	for i, g := range groupOf {
 		if g < 0 {
 			continue
 		}
@@ -328,13 +372,13 @@ func (c *Comparison) sameNumbers() (groups [][]*Change) {
 		groups[at[g]] = append(groups[at[g]], &c.Changes[i])
 	}
 	for _, group := range groups {
-		// The first in the order of the statistics is of the most requests: all of them, else a
-		// workload, then FlowSchema, level and flow. It says more than that of a part which is all
-		// there is. But one that is known to be good or bad says more still.
+		// The first in the order of the statistics covers the most requests: all of them, otherwise a
+		// workload, a FlowSchema, a level or a flow. A statistic of which one direction is better takes
+		// precedence, so that the number has a judgement.
 		if i := slices.IndexFunc(group, func(ch *Change) bool { return ch.Better != metric.Neither }); i > 0 {
-			told := group[i]
+			judged := group[i]
 			copy(group[1:i+1], group[:i])
-			group[0] = told
+			group[0] = judged
 		}
 		for _, other := range group[1:] {
 			other.SameAs = group[0].Name
@@ -345,24 +389,25 @@ func (c *Comparison) sameNumbers() (groups [][]*Change) {
 	return groups
 }
 
-// valuesKey returns a text of all values over a scale, which differ if they do by more than
-// rounding.
+// valuesKey returns a text of all values divided by scale, to eleven digits. Values that differ only
+// by rounding have the same text.
 func (c *Change) valuesKey(scale float64) string {
 	var b []byte
 	for _, side := range []stats.Values{c.BaseEstimate, c.HeadEstimate} {
 		for _, v := range side {
-			b = strconv.AppendFloat(append(b, ' '), v/scale+0, 'e', 10, 64) // + 0: no −0
+			b = strconv.AppendFloat(append(b, ' '), v/scale+0, 'e', 10, 64) // + 0 turns −0 into 0
 		}
 		b = append(b, '|')
 	}
 	return string(b)
 }
 
-// greatest returns the greatest size of a value.
+// greatest returns the greatest absolute value of all runs of both sides.
 func (c *Change) greatest() float64 {
 	return stats.MaxAbs(slices.Concat(c.BaseEstimate.Present(), c.HeadEstimate.Present(), stats.Values{0}))
 }
 
+// RelativeSize returns the size of the change divided by the base: +Inf for a change from 0.
 func (c *Change) RelativeSize() float64 {
 	switch {
 	case c.Relative != nil:
@@ -373,24 +418,24 @@ func (c *Change) RelativeSize() float64 {
 	return math.Inf(1)
 }
 
-// Limit is how far a statistic may change: STATISTIC > +LIMIT fails when it grows by more,
-// STATISTIC < -LIMIT when it falls by more.
+// Limit is how far a statistic may change: STATISTIC > +CHANGE fails if it increases by more,
+// STATISTIC < -CHANGE if it decreases by more.
 type Limit struct {
-	Text     string
-	Name     string
-	Above    bool    // it fails above Change, not below
-	Change   float64 // in the statistic's unit, or of the base if Relative
+	Text     string  // as on the command line, with single spaces
+	Name     string  // of the statistic
+	Above    bool    // whether it fails above Change; otherwise it fails below
+	Change   float64 // in the statistic's unit, or as a share of the base if Relative
 	Relative bool
 }
 
-// ParseLimit parses 'wait{workload:mice}.p(99) > +5%', or > +10ms.
+// ParseLimit parses a limit such as 'wait{workload:mice}.p(99) > +5%' or '... > +10ms'.
 func ParseLimit(text string) (Limit, error) {
 	fail := func(format string, args ...any) (Limit, error) {
 		return Limit{}, fmt.Errorf("%q: %s", text, fmt.Sprintf(format, args...))
 	}
 	at := strings.LastIndexAny(text, "<>")
 	if at < 0 {
-		return fail("want a change that must not be, as 'wait{workload:mice}.p(99) > +5%%'")
+		return fail("has no > or <; use STATISTIC > +CHANGE or STATISTIC < -CHANGE, as 'wait{workload:mice}.p(99) > +5%%'")
 	}
 	s, err := metric.ParseName(text[:at])
 	if err != nil {
@@ -401,10 +446,10 @@ func ParseLimit(text string) (Limit, error) {
 	number, relative := strings.CutSuffix(limit, "%")
 	switch {
 	case strings.HasPrefix(limit, "="):
-		return fail("want > or <")
+		return fail("%c= is not supported; use > or <", text[at])
 	case limit == "0":
 	case !strings.HasPrefix(limit, "+") && !strings.HasPrefix(limit, "-"):
-		return fail("%q has no sign; the limit is one of the change: want +5%% or -5%%, say", limit)
+		return fail("%q has no sign; use a change, as +5%% or -5%%", limit)
 	case relative:
 		l.Relative = true
 		l.Change, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -418,22 +463,22 @@ func ParseLimit(text string) (Limit, error) {
 	}
 	switch {
 	case err != nil && s.Unit == metric.Nanoseconds:
-		return fail("%q: want a change such as +5%% or +10ms", limit)
+		return fail("%q is not a change; use a share or a duration, as +5%% or +10ms", limit)
 	case err != nil || math.IsNaN(l.Change) || math.IsInf(l.Change, 0):
-		return fail("%q: want a change such as +5%% or +0.1", limit)
+		return fail("%q is not a change; use a share or a number, as +5%% or +0.1", limit)
 	}
 	return l, nil
 }
 
-// LimitVerdict says whether a limit is exceeded with confidence. Its numbers are in the
-// statistic's unit, or shares of the base if Relative.
+// LimitVerdict says whether a limit is significantly exceeded. Its numbers are in the statistic's
+// unit, or shares of the base if Relative.
 type LimitVerdict struct {
 	Expression string   `json:"expression"`
 	Name       string   `json:"name"`
 	Relative   bool     `json:"relative"`
 	Unit       string   `json:"unit"`
 	Limit      float64  `json:"limit"`
-	Change     *float64 `json:"change"` // null without samples: the limit counts as exceeded
+	Change     *float64 `json:"change"` // null without samples; the limit then counts as exceeded
 	Low        *float64 `json:"low"`
 	High       *float64 `json:"high"`
 	Passed     bool     `json:"passed"`
@@ -442,15 +487,16 @@ type LimitVerdict struct {
 	ID metric.Name `json:"-"` // Name, parsed; empty if there is no change
 }
 
-// ErrTooFewRuns is why there is no confidence in anything.
-var ErrTooFewRuns = errors.New("each side has to have two runs at least, for its spread to be known")
+// ErrTooFewRuns is the error of a limit on a comparison with a single run on a side.
+var ErrTooFewRuns = errors.New("a limit needs at least two runs on each side; the variance of a single run is unknown")
 
-// Judge decides which limits are exceeded: those whose whole interval of confidence lies
-// beyond. The interval is that of head − (1+limit)·base for a relative limit, so that the
-// base's own uncertainty counts, too.
+// Judge adds a verdict for each limit. A limit is exceeded if the whole confidence interval is beyond
+// it. For a relative limit this is the interval of head − (1+limit)·base, which includes the variance of
+// the base. A limit without samples counts as exceeded. The error is that of a name that does not exist
+// in the runs, or wraps ErrTooFewRuns.
 func (c *Comparison) Judge(limits []Limit) error {
 	all := make([]statistics.Statistic, 0, len(c.Changes)+len(c.Unmatched))
-	// Limits are tests of their own, and so are not narrowed down with what is shown.
+	// Each limit is a separate test, so that globs do not matter to it.
 	changes := slices.Concat(c.Changes, c.Outside)
 	for i := range changes {
 		ch := &changes[i]
@@ -462,7 +508,7 @@ func (c *Comparison) Judge(limits []Limit) error {
 	for _, l := range limits {
 		i, err := statistics.Find(all, l.Name)
 		if replicate.NamesFlow(l.Name) && c.flowsLeftOut() {
-			return fmt.Errorf("%s: there are too many flows to compare each over so many runs; want fewer replications, or a statistic of a group of them", l.Name)
+			return fmt.Errorf("%s: flows are not compared, as there are too many of them for so many runs; use fewer replications, or a statistic of a workload, FlowSchema or priority level", l.Name)
 		}
 		if err != nil && !errors.Is(err, result.ErrNoSamples) {
 			return err
@@ -475,9 +521,9 @@ func (c *Comparison) Judge(limits []Limit) error {
 		case err != nil:
 			v.Note = result.NoSamples
 		case i >= len(changes):
-			v.Name, v.Note = all[i].Name.String(), "one of the sides has no samples"
+			v.Name, v.Note = all[i].Name.String(), "no samples on one side"
 		case changes[i].P == nil:
-			v.Name, v.Note = all[i].Name.String(), "too few runs have samples on both sides"
+			v.Name, v.Note = all[i].Name.String(), "samples on both sides in too few runs"
 		default:
 			v.judge(&changes[i], l, c.Paired)
 		}
@@ -490,7 +536,7 @@ func (c *Comparison) Judge(limits []Limit) error {
 func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
 	factor, beyond, scale := 1.0, l.Change, 1.0
 	if l.Relative {
-		factor, beyond, scale = 1+l.Change, 0, ch.Base // which is not negative
+		factor, beyond, scale = 1+l.Change, 0, ch.Base // the base is never negative
 	}
 	d := stats.DifferenceOf(ch.BaseEstimate, ch.HeadEstimate, factor, paired)
 	v.ID, v.Name, v.Unit = ch.ID, ch.Name, ch.Unit
@@ -501,9 +547,9 @@ func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
 	}
 	change, low, high := ch.Difference, *ch.Low, *ch.High
 	if scale == 0 {
-		v.Note = "the base is 0, and so is any part of it"
+		v.Note = "the base is 0, so the limit is 0"
 		v.Relative, v.Limit = false, 0
-	} else if l.Relative { // the interval that decides, as shares of the base
+	} else if l.Relative { // the interval that decides, in shares of the base
 		change, low, high = change/scale, l.Change+*d.Low/scale, l.Change+*d.High/scale
 	}
 	v.Change, v.Low, v.High = &change, &low, &high

@@ -11,21 +11,21 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Glob is a pattern of names of statistics: * stands for any text, also none, ? for one character,
-// and all else for itself.
+// Glob is a pattern of names of statistics: * matches any text, also the empty text, ? matches one
+// character, and every other character matches itself.
 type Glob struct {
 	text    string
 	pattern *regexp.Regexp
 }
 
-// ParseGlob reads a pattern such as wait{workload:*}.*. One without * and ? is the name of a
-// statistic, however it is spelt.
+// ParseGlob parses a pattern such as wait{workload:*}.*. A pattern without * and ? is the name of a
+// statistic, and is normalized.
 func ParseGlob(text string) (Glob, error) {
 	text = strings.TrimSpace(text)
 	name := text
 	switch {
 	case text == "":
-		return Glob{}, fmt.Errorf("is empty; want a name or a pattern of names, as 'wait{workload:*}.*'")
+		return Glob{}, fmt.Errorf("is empty; use a name or a pattern of names, as 'wait{workload:*}.*'")
 	case !strings.ContainsAny(text, "*?"):
 		id, err := metric.ParseName(text)
 		if err != nil {
@@ -38,7 +38,7 @@ func ParseGlob(text string) (Glob, error) {
 	return Glob{text, regexp.MustCompile("(?s)^" + quoted + "$")}, nil
 }
 
-// matchesOne says whether one of the globs matches the name, or whether there are none.
+// matchesOne says whether one of the globs matches the name. Without globs it is true.
 func matchesOne(only []Glob, name string) bool {
 	for _, g := range only {
 		if g.pattern.MatchString(name) {
@@ -48,7 +48,7 @@ func matchesOne(only []Glob, name string) bool {
 	return len(only) == 0
 }
 
-// CheckGlobs says which of the globs match no statistic of either side.
+// CheckGlobs returns an error that names the globs that match no statistic of the sides.
 func CheckGlobs(only []Glob, sides ...*replicate.Replications) error {
 	var wrong []string
 	for _, g := range only {
@@ -73,7 +73,7 @@ func (g *Glob) matchesAny(sides []*replicate.Replications) bool {
 	return false
 }
 
-// suggest proposes the metric, or else the name, that is nearest.
+// suggest returns a hint with the metric or, if the metric exists, the name that is spelt most similarly.
 func (g *Glob) suggest(sides []*replicate.Replications) string {
 	metricName, _, _ := strings.Cut(g.text, "{")
 	metricName, _, _ = strings.Cut(metricName, ".")
@@ -95,5 +95,5 @@ func (g *Glob) suggest(sides []*replicate.Replications) string {
 	if s := document.Suggest(g.text, names); s != "" {
 		return s
 	}
-	return "; want a pattern such as 'wait{workload:*}.*', where * stands for any text"
+	return "; use a pattern such as 'wait{workload:*}.*', where * matches any text"
 }

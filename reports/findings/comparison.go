@@ -5,26 +5,26 @@ import (
 	"slices"
 
 	"apfsim/reports/compare"
-	"apfsim/reports/format"
 	"apfsim/reports/judge"
+	"apfsim/reports/replicate"
 	"apfsim/reports/tables"
 	"apfsim/sim/metric"
 )
 
-// SideNames are what the two sides of a comparison are called, in their order.
+// SideNames are the names of the two sides of a comparison.
 var SideNames = [2]string{"base", "head"}
 
-// Comparison say in plain language what the change means for each workload and each
-// priority level, and for which flows.
+// Comparison returns the findings of a comparison: workloads, priority levels, and the flows whose
+// waits or rejections changed. With --only there are none, as the statistics that they state may not
+// have been tested.
 func Comparison(c *compare.Comparison) []Finding {
 	if len(c.Only) > 0 {
-		return nil // what they would say has not been tested
+		return nil
 	}
-	byName := map[string]*compare.Change{}
+	both := &sides{changes: map[string]*compare.Change{}, base: tables.EstimatesByName(c.BaseRuns), head: tables.EstimatesByName(c.HeadRuns)}
 	for i := range c.Changes {
-		byName[c.Changes[i].Name] = &c.Changes[i]
+		both.changes[c.Changes[i].Name] = &c.Changes[i]
 	}
-	base, head := tables.EstimatesByName(c.BaseRuns), tables.EstimatesByName(c.HeadRuns)
 	var all []Finding
 	for i := range tables.EstimateTables {
 		g := &tables.EstimateTables[i]
@@ -35,107 +35,111 @@ func Comparison(c *compare.Comparison) []Finding {
 			}
 		}
 		for _, name := range names {
-			// on says on which of the sides a statistic has samples.
-			on := func(s metric.Name) (inBase, inHead bool) {
-				return base[s.With(g.Tag, name).String()] != nil, head[s.With(g.Tag, name).String()] != nil
+			if f, found := both.finding(g.Tag, name); found {
+				f.Group = g.Title
+				all = append(all, f)
 			}
-			inBase, inHead := on(rejectedRate) // which all requests have that arrived
-			if !inBase && !inHead {
-				continue
-			}
-			f := Finding{Group: g.Title, Subject: name}
-			say := func(ch *compare.Change, text string) {
-				if f.Text != "" {
-					f.Text += "; "
-				}
-				f.Text += text
-				if ch != nil && (ch.Judgement == judge.Bad || ch.Judgement == judge.Good && f.Judgement != judge.Bad) {
-					f.Judgement = ch.Judgement
-				}
-			}
-			it, itsRequests := "", "" // the group, or after the seats of a level
-			if use := byName[utilisationMean.With(g.Tag, name).String()]; use != nil {
-				say(use, sentence(use, "had ", " of its seats in use"))
-				it, itsRequests = "it ", "its requests "
-			}
-			if inBase != inHead {
-				say(nil, it+g.Sent+" requests in the "+theOne(inBase)+" alone")
-			} else {
-				switch inBase, inHead := on(waitP99); {
-				case !inBase && !inHead:
-					say(nil, it+"had no request dispatched on either side")
-				case !inBase || !inHead:
-					say(nil, it+"had no request dispatched in the "+theOne(!inBase))
-				default:
-					wait := byName[waitP99.With(g.Tag, name).String()]
-					if wait.Base == 0 && wait.Head == 0 {
-						say(wait, itsRequests+"did not wait at p99 on either side")
-					} else {
-						say(wait, sentence(wait, itsRequests+"waited ", " at p99"))
-					}
-				}
-				rejected := byName[rejectedRate.With(g.Tag, name).String()]
-				if rejected.Base == 0 && rejected.Head == 0 {
-					say(rejected, "no request was rejected on either side")
-				} else {
-					say(rejected, sentence(rejected, "", " of the requests were rejected"))
-				}
-			}
-			f.Text += "."
-			all = append(all, f)
 		}
 	}
 	return append(all, flowChanges(c)...)
 }
 
-// theOne returns the name of one of the sides.
-func theOne(isBase bool) string {
+// sides are the statistics of both sides and their changes, by name.
+type sides struct {
+	changes    map[string]*compare.Change
+	base, head map[string]*replicate.Estimate
+}
+
+// finding returns the finding of a workload or a priority level, if requests arrived on a side. It is
+// bad if one of the changes that it states is a regression, and good if one is an improvement
+// and none a regression.
+func (s *sides) finding(tag, name string) (f Finding, found bool) {
+	var p parts
+	f.Subject = name
+	// state adds the change of a statistic that has samples on both sides.
+	state := func(label string, c *compare.Change) {
+		p.add("%s", changeText(label, c))
+		if mark := c.Judgement.Mark(); mark == judge.Bad || mark == judge.Good && f.Judgement != judge.Bad {
+			f.Judgement = mark
+		}
+	}
+	change := func(statistic metric.Name) *compare.Change { return s.changes[statistic.With(tag, name).String()] }
+	// has says on which sides a statistic has samples.
+	has := func(statistic metric.Name) (inBase, inHead bool) {
+		text := statistic.With(tag, name).String()
+		return s.base[text] != nil, s.head[text] != nil
+	}
+	inBase, inHead := has(judge.Rejected) // has samples if requests arrived
+	if !inBase && !inHead {
+		return f, false
+	}
+	if use := change(utilisationMean); use != nil {
+		state("seats in use", use)
+	}
+	if inBase != inHead {
+		p.add("requests only in the %s", sideWith(inBase))
+	} else {
+		switch inBase, inHead := has(judge.WaitP99); {
+		case !inBase && !inHead:
+			p.add("0 dispatched on both sides")
+		case inBase != inHead:
+			p.add("0 dispatched in the %s", sideWith(!inBase))
+		default:
+			state("wait p99", change(judge.WaitP99))
+		}
+		state("rejected", change(judge.Rejected))
+	}
+	f.Text = p.text()
+	return f, true
+}
+
+// sideWith returns the name of a side.
+func sideWith(isBase bool) string {
 	if isBase {
 		return SideNames[0]
 	}
 	return SideNames[1]
 }
 
-// sentence puts the head's value between two halves of a sentence, and behind it the base's.
-func sentence(c *compare.Change, before, after string) string {
-	text, base, from := before+tables.ChangeValue(c, c.Head)+after, tables.ChangeValue(c, c.Base), "up from"
-	if c.Difference < 0 {
-		from = "down from"
+// changeText states a change: "wait p99 3 ms → 9 ms (+200 ±83 %)".
+func changeText(label string, c *compare.Change) string {
+	text := fmt.Sprintf("%s %s → %s", label, tables.ChangeValue(c, c.Base), tables.ChangeValue(c, c.Head))
+	switch {
+	case c.Outcome == compare.Exact:
+		return text + " (equal)"
+	case c.Outcome == compare.Same:
+		return text + " (no significant change)"
+	case c.Outcome == compare.Untested:
+		return text + " (significance unknown)"
 	}
-	switch c.Outcome {
-	case compare.Exact:
-		return text + ", exactly as in the base"
-	case compare.Same:
-		return fmt.Sprintf("%s and %s in the base, no change that these runs can tell", text, base)
-	case compare.Untested:
-		return fmt.Sprintf("%s, %s %s, perhaps by chance", text, from, base)
-	}
-	return fmt.Sprintf("%s, %s %s (%s)", text, from, base, tables.ChangeText(c))
+	return fmt.Sprintf("%s (%s)", text, tables.ChangeText(c))
 }
 
-// flowChanges are about the flows whose waits or rejections changed.
+// flowChanges returns a finding for each direction in which the waits or rejections of flows changed.
 func flowChanges(c *compare.Comparison) []Finding {
 	var all []Finding
-	for _, of := range []struct {
+	for _, direction := range []struct {
+		subject   string
 		statistic metric.Name
-		mood      judge.Judgement
-		text      string
+		judgement compare.Judgement
 	}{
-		{rejectedRate, judge.Bad, "had a greater share of requests rejected."}, {waitP99, judge.Bad, "waited longer at p99."},
-		{rejectedRate, judge.Good, "had a smaller share of requests rejected."}, {waitP99, judge.Good, "waited less at p99."},
+		{"rejected, higher", judge.Rejected, compare.Regression}, {"wait p99, higher", judge.WaitP99, compare.Regression},
+		{"rejected, lower", judge.Rejected, compare.Improvement}, {"wait p99, lower", judge.WaitP99, compare.Improvement},
 	} {
 		var flows []string
 		for i := range c.Changes {
 			ch := &c.Changes[i]
-			if ch.PriorityLevel == "" || ch.Judgement != of.mood {
+			if ch.PriorityLevel == "" || ch.Judgement != direction.judgement {
 				continue
 			}
-			if id := &ch.ID; id.Metric == of.statistic.Metric && id.Stat == of.statistic.Stat && id.Percentile == of.statistic.Percentile && id.Tag("reason") == "" {
+			id, want := &ch.ID, direction.statistic
+			if id.Metric == want.Metric && id.Stat == want.Stat && id.Percentile == want.Percentile && id.Tag("reason") == "" {
 				flows = append(flows, id.Tag("flow"))
 			}
 		}
 		if len(flows) > 0 {
-			all = append(all, Finding{Group: "Flows, those that changed most first", Judgement: of.mood, Subject: format.Listed(flows, 3, flows[0]), Text: of.text})
+			all = append(all, Finding{Group: "Flows, greatest change first", Judgement: direction.judgement.Mark(), Subject: direction.subject,
+				Text: "flows " + listed(flows, mostListed)})
 		}
 	}
 	return all

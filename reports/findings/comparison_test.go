@@ -25,12 +25,12 @@ func TestComparisonsInPlainWords(t *testing.T) {
 		base, head *replicate.Replications
 		want       string
 	}{
-		{side(once, once, flow(once)), side(thrice, noisy, flow(thrice)), `bad|a waited 9 ms at p99, up from 3 ms (+200 ±83 %); no request was rejected on either side.
-|b waited 3 ms at p99 and 3 ms in the base, no change that these runs can tell; 10 % of the requests were rejected, exactly as in the base.
-bad|s/f waited longer at p99.`},
-		{side(thrice, none, flow(thrice)), side(once, none, flow(once)), `good|a waited 3 ms at p99, down from 9 ms (−67 ±28 %); no request was rejected on either side.
-|b did not wait at p99 on either side; 10 % of the requests were rejected, exactly as in the base.
-good|s/f waited less at p99.`},
+		{side(once, once, flow(once)), side(thrice, noisy, flow(thrice)), `bad|a wait p99 3 ms → 9 ms (+200 ±83 %); rejected 0 % → 0 % (equal)
+|b wait p99 3 ms → 3 ms (no significant change); rejected 10 % → 10 % (equal)
+bad|wait p99, higher flows (1): s/f`},
+		{side(thrice, none, flow(thrice)), side(once, none, flow(once)), `good|a wait p99 9 ms → 3 ms (−67 ±28 %); rejected 0 % → 0 % (equal)
+|b wait p99 0 → 0 (equal); rejected 10 % → 10 % (equal)
+good|wait p99, lower flows (1): s/f`},
 	} {
 		if got := linesOf(Comparison(compare.Compare("base", c.base, "head", c.head))); got != c.want {
 			t.Errorf("%s\nwant\n%s", got, c.want)
@@ -55,15 +55,15 @@ func TestOneSideInPlainWords(t *testing.T) {
 	head := replicationsOf(slices.Concat(estimatesOf("workload:new", some, none), without("workload:stuck"), estimatesOf("workload:late", some, none), without("workload:early"),
 		estimatesOf("workload:quiet", some, none), idle("workload:nobody"), idle("priorityLevel:low"), use("low", none), without("priorityLevel:shut"), use("shut", part),
 		estimatesOf("priorityLevel:high", some, none), use("high", part))...)
-	want := `|gone sent requests in the base alone.
-|stuck had no request dispatched on either side; no request was rejected on either side.
-|late had no request dispatched in the base; no request was rejected on either side.
-|early had no request dispatched in the head; no request was rejected on either side.
-|quiet sent requests in the head alone.
-|new sent requests in the head alone.
-|low had 0 % of its seats in use and 20 % in the base, no change that these runs can tell; it got requests in the base alone.
-|shut had 20 % of its seats in use, exactly as in the base; it had no request dispatched on either side; no request was rejected on either side.
-|high had 20 % of its seats in use and 0 % in the base, no change that these runs can tell; it got requests in the head alone.`
+	want := `|gone requests only in the base
+|stuck 0 dispatched on both sides; rejected 0 % → 0 % (equal)
+|late 0 dispatched in the base; rejected 0 % → 0 % (equal)
+|early 0 dispatched in the head; rejected 0 % → 0 % (equal)
+|quiet requests only in the head
+|new requests only in the head
+|low seats in use 20 % → 0 % (no significant change); requests only in the base
+|shut seats in use 20 % → 20 % (equal); 0 dispatched on both sides; rejected 0 % → 0 % (equal)
+|high seats in use 0 % → 20 % (no significant change); requests only in the head`
 	if got := linesOf(Comparison(compare.Compare("base", base, "head", head))); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -76,8 +76,8 @@ func TestFlowsInPlainWords(t *testing.T) {
 		return replicationsOf(replicate.Estimate{Name: "rejected{flow:s/f}.rate", Better: metric.Lower, PriorityLevel: "low", Values: a},
 			replicate.Estimate{Name: "rejected{flow:s/g}.rate", Better: metric.Lower, PriorityLevel: "low", Values: b})
 	}
-	if got, want := linesOf(Comparison(compare.Compare("base", side(few, many), "head", side(many, few)))), `bad|s/f had a greater share of requests rejected.
-good|s/g had a smaller share of requests rejected.`; got != want {
+	if got, want := linesOf(Comparison(compare.Compare("base", side(few, many), "head", side(many, few)))), `bad|rejected, higher flows (1): s/f
+good|rejected, lower flows (1): s/g`; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -2,7 +2,6 @@ package findings
 
 import (
 	"slices"
-	"strings"
 
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
@@ -12,46 +11,15 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Replications says of each workload and each priority level what the figures are, with the verdict of
-// the table of judgements, and how precise the statistics are that were to be precise.
+// Replications returns the findings of several runs: workloads, priority levels, and how precise the
+// statistics are that --precision names.
 func Replications(r *replicate.Replications, byName map[string]*replicate.Estimate) []Finding {
 	var all []Finding
 	for i := range tables.EstimateTables {
 		g := &tables.EstimateTables[i]
 		g.Each(r, byName, func(name string, _ []*replicate.Estimate) {
-			stat := func(of metric.Name) *replicate.Estimate { return byName[of.With(g.Tag, name).String()] }
-			f := judge.NoFigures()
-			wait, rejected, waiting := stat(waitP99), stat(rejectedRate), stat(waitingRate)
-			f.Undispatched = float64(judge.Boolean(wait == nil))
-			for _, figure := range []struct {
-				of   *replicate.Estimate
-				into *float64
-			}{{wait, &f.WaitP99}, {stat(waitMax), &f.WaitMax}, {rejected, &f.Rejected}, {waiting, &f.Waiting}, {stat(virtualP99), &f.VirtualP99},
-				{stat(virtualRejectedRate), &f.VirtualRejected}, {stat(starvationMax), &f.Starvation}} {
-				if figure.of != nil {
-					*figure.into = figure.of.Mean
-				}
-			}
-			// Where nobody waited or was rejected, what flows lack of their shares lies beyond the window.
-			if least := stat(leastRatio); least != nil && (f.Rejected > 0 || f.WaitMax > 0) {
-				f.Shortfall = 1 - least.Mean
-			}
-			stall := stat(stallMax)
-			var parts []string
-			if use := stat(utilisationMean); use != nil {
-				parts = append(parts, "seats in use "+tables.EstimateText(use))
-			}
-			parts = append(parts, estimateWaited(wait))
-			if stall != nil {
-				if f.Stall = slices.Max(stall.Values.Present()); f.Stall >= result.StallNs {
-					parts = append(parts, "longest stall of all runs "+format.Duration(f.Stall))
-				}
-			}
-			if waiting.Mean > 0 {
-				parts = append(parts, tables.EstimateText(waiting)+" still queued at the end")
-			}
-			parts = append(parts, estimateRejected(rejected))
-			all = append(all, Finding{Group: g.Title, Judgement: f.Judge(), Subject: name, Text: strings.Join(parts, "; ") + "."})
+			estimate := func(s metric.Name) *replicate.Estimate { return byName[s.With(g.Tag, name).String()] }
+			all = append(all, Finding{Group: g.Title, Judgement: judge.Replications(estimate), Subject: name, Text: estimatesText(estimate)})
 		})
 	}
 	if r.Precision == nil {
@@ -60,13 +28,13 @@ func Replications(r *replicate.Replications, byName map[string]*replicate.Estima
 	title := tables.PrecisionTitle(r)
 	for i := range r.Precision.Statistics {
 		s := &r.Precision.Statistics[i]
-		f := Finding{Group: title, Judgement: judge.Bad, Subject: s.Name, Text: "has no samples."}
+		f := Finding{Group: title, Judgement: judge.Bad, Subject: s.Name, Text: "no samples"}
 		if e := byName[s.Name]; e != nil {
-			f.Text = "is " + tables.EstimateText(tables.OfMean(e))
+			p := parts{tables.EstimateText(tables.OfMean(e))}
 			if s.Reached != nil {
-				f.Text += ", known to " + tables.PrecisionReached(r.Precision, s)
+				p.add("relative half-width %s", tables.PrecisionReached(r.Precision, s))
 			}
-			f.Text += "."
+			f.Text = p.text()
 		}
 		if s.Reached != nil && *s.Reached <= r.Precision.Wanted {
 			f.Judgement = judge.Good
@@ -76,35 +44,31 @@ func Replications(r *replicate.Replications, byName map[string]*replicate.Estima
 	return all
 }
 
-// What is said in plain language is about these statistics.
-var (
-	waitP99         = metric.Name{Metric: "wait", Stat: "p", Percentile: 99}
-	rejectedRate    = metric.Name{Metric: "rejected", Stat: "rate"}
-	waitingRate     = metric.Name{Metric: "waiting", Stat: "rate"}
-	utilisationMean = metric.Name{Metric: "utilisation", Stat: "mean"}
-	waitMax         = metric.Name{Metric: "wait", Stat: "max"}
-	stallMax        = metric.Name{Metric: "stall", Stat: "max"}
-	leastRatio      = metric.Name{Metric: "fairness", Stat: "leastRatio"}
-	starvationMax   = metric.Name{Metric: "starvation", Stat: "max"}
-	virtualP99      = metric.Name{Metric: "virtualWait", Stat: "p", Percentile: 99}
+var utilisationMean = metric.Name{Metric: "utilisation", Stat: "mean"}
 
-	virtualRejectedRate = metric.Name{Metric: "virtualRejected", Stat: "rate"}
-)
-
-// estimateWaited and rejected say what a statistic means for a group; nil has no samples.
-func estimateWaited(e *replicate.Estimate) string {
-	switch {
-	case e == nil:
-		return "no request was dispatched"
-	case e.Mean == 0:
-		return "99 % did not wait"
+// estimatesText states the figures of a workload or a priority level over all runs. estimate returns
+// a statistic, nil if it has no samples.
+func estimatesText(estimate func(metric.Name) *replicate.Estimate) string {
+	var p parts
+	if use := estimate(utilisationMean); use != nil {
+		p.add("seats in use %s", tables.EstimateText(use))
 	}
-	return "wait p99 " + tables.EstimateText(e)
-}
-
-func estimateRejected(e *replicate.Estimate) string {
-	if e.Mean == 0 {
-		return "0 % rejected in every run"
+	switch wait := estimate(judge.WaitP99); {
+	case wait == nil:
+		p.add("0 dispatched")
+	case wait.Mean == 0:
+		p.add("99 %% did not wait")
+	default:
+		p.add("wait p99 %s", tables.EstimateText(wait))
 	}
-	return tables.EstimateText(e) + " rejected"
+	if stall := estimate(judge.StallMax); stall != nil {
+		if longest := slices.Max(stall.Values.Present()); longest >= result.StallNs {
+			p.add("longest stall of all runs %s", format.Duration(longest))
+		}
+	}
+	if waiting := estimate(judge.Waiting); waiting.Mean > 0 {
+		p.add("%s still queued at the end", tables.EstimateText(waiting))
+	}
+	p.add("%s rejected", tables.EstimateText(estimate(judge.Rejected)))
+	return p.text()
 }

@@ -12,31 +12,29 @@ import (
 	"apfsim/reports/result"
 )
 
-// Run says of the stalls, each workload, each priority level and the underserved flows what
-// the figures are, in fixed templates, and marks it with the verdict of the table of judgements.
+// Run returns the findings of a run: stalls, workloads, priority levels, flows.
 func Run(s *result.Summary) []Finding {
 	all := Stalls(s)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
-		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: RequestsText(g)})
+		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: requestsText(g)})
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; !l.Idle() {
-			all = append(all, Finding{Group: "Priority levels", Judgement: judge.Level(l), Subject: l.Name, Text: LevelText(l)})
+			all = append(all, Finding{Group: "Priority levels", Judgement: judge.Level(l), Subject: l.Name, Text: levelText(l)})
 		}
 	}
-	return append(all, FlowFindings(s)...)
+	return append(all, flowFindings(s)...)
 }
 
-// Stalls are about the workloads that stalled for a second or more, and the levels whose
-// limit fell to 0, with the cause as far as the limits show it.
+// Stalls returns a finding for each workload that stalled for a second or longer, and for each level
+// whose limit fell to 0.
 func Stalls(s *result.Summary) []Finding {
 	const group = "Stalls"
 	var all []Finding
 	for i := range s.Workloads {
 		if g := &s.Workloads[i]; judge.Stalled(g) {
-			f := judge.Figures(g)
-			all = append(all, Finding{Group: group, Judgement: f.Judge(), Subject: g.Name, Text: StallText(g.Stall)})
+			all = append(all, Finding{Group: group, Judgement: judge.Group(g), Subject: g.Name, Text: stallText(g.Stall)})
 		}
 	}
 	for i := range s.PriorityLevels {
@@ -47,76 +45,86 @@ func Stalls(s *result.Summary) []Finding {
 	return all
 }
 
-// StallText says how long the longest stall was, since when, and why.
-func StallText(st *result.Stall) string {
-	text := fmt.Sprintf("no request was dispatched for %s, from %s to %s, while requests waited", format.Duration(float64(st.MaxNs)),
+// stallText states the longest stall and its cause, as far as the limits of the level show it.
+func stallText(st *result.Stall) string {
+	var p parts
+	p.add("no request was dispatched for %s, from %s to %s, while requests were queued", format.Duration(float64(st.MaxNs)),
 		format.Moment(st.FromNs), format.Moment(st.FromNs+st.MaxNs))
 	if st.Count > 1 {
-		text += fmt.Sprintf("; %d stalls of 1 s or more took %s of the time", st.Count, format.Percent(st.Share))
+		p.add("stalls of 1 s or longer: %d, %s of the time", st.Count, format.Percent(st.Share))
 	}
-	text += ". "
-	switch {
-	case st.PriorityLevel == "":
-		return text + "Flow control was off."
-	case st.Limit < st.NominalLimit:
-		text += fmt.Sprintf("%s had lent %d of its %d seats when the stall began: its limit was %d", st.PriorityLevel,
-			st.NominalLimit-st.Limit, st.NominalLimit, st.Limit)
-		if st.Raised != nil {
-			text += fmt.Sprintf(" until the adjustment at %s raised it to %d", format.Moment(st.Raised.AtNs), st.Raised.Limit)
-		}
-	default:
-		text += fmt.Sprintf("The limit of %s was %d seats (nominal %d) when the stall began", st.PriorityLevel, st.Limit, st.NominalLimit)
+	if st.PriorityLevel == "" {
+		p.add("flow control was off")
+		return p.text()
 	}
+	limit := fmt.Sprintf("limit of %s at the start of the stall: %d seats (nominal %d", st.PriorityLevel, st.Limit, st.NominalLimit)
+	if lent := st.NominalLimit - st.Limit; lent > 0 {
+		limit += fmt.Sprintf(", %d lent", lent)
+	}
+	limit += ")"
+	if st.Raised != nil {
+		limit += fmt.Sprintf(", raised to %d by the adjustment at %s", st.Raised.Limit, format.Moment(st.Raised.AtNs))
+	}
+	p.add("%s", limit)
+	others := "requests of other workloads dispatched during the stall: " + format.Quantity(st.Others)
 	switch {
 	case st.Others > 0:
-		return text + fmt.Sprintf(". It dispatched %s of other workloads during the stall.", result.RequestCount(st.Others))
 	case st.Limit == 0:
-		return text + ". With no seat it could dispatch no request."
+		others += " (no seats)"
+	default:
+		others += " (all seats were in use, or fewer were free than the next request needs)"
 	}
-	return text + ". It dispatched no request during the stall: its seats were held by requests in execution, or fewer were free than the next request takes."
+	p.add("%s", others)
+	return p.text()
 }
 
-// noSeatsText says when a level's limit was 0.
+// noSeatsText states when a level's limit was 0.
 func noSeatsText(l *result.Level) string {
 	n := l.NoSeats
-	until := "the end of the run"
+	end := "the end of the run"
 	if n.ToNs != nil {
-		until = format.Moment(*n.ToNs)
+		end = format.Moment(*n.ToNs)
 	}
-	text := fmt.Sprintf("its limit was 0 seats from %s until %s (nominal %d), and no request could be dispatched", format.Moment(n.FromNs), until, l.Limits.Nominal)
+	var p parts
+	p.add("the limit was 0 seats from %s to %s (nominal %d), so that no request was dispatched", format.Moment(n.FromNs), end, l.Limits.Nominal)
 	if n.TotalNs > n.MaxNs {
-		text += fmt.Sprintf("; the limit was 0 for %s in all", format.Duration(float64(n.TotalNs)))
+		p.add("total time with a limit of 0: %s", format.Duration(float64(n.TotalNs)))
 	}
-	return text + "."
+	return p.text()
 }
 
-// RequestsText says what became of a group's requests.
-func RequestsText(g *result.Group) string {
+// requestsText states the waits and the rejections of a group.
+func requestsText(g *result.Group) string {
 	if g.Arrived == 0 {
-		return "no request arrived after the warm-up."
+		return "no request arrived after the warm-up"
 	}
-	parts := []string{waitText(g)}
+	p := parts{waitText(g)}
 	if judge.Stalled(g) {
-		parts = append(parts, fmt.Sprintf("stalled for %s from %s", format.Duration(float64(g.Stall.MaxNs)), format.Moment(g.Stall.FromNs)))
+		p.add("stalled for %s from t = %s", format.Duration(float64(g.Stall.MaxNs)), format.Moment(g.Stall.FromNs))
 	}
 	if v := g.VirtualWait; v != nil {
 		if v.Wait != nil && float64(v.Wait.P99Ns) > 100e6 {
-			parts = append(parts, "wait at a random moment p99 "+format.Duration(float64(v.Wait.P99Ns)))
+			p.add("wait at a random moment p99 %s", format.Duration(float64(v.Wait.P99Ns)))
 		}
 		if rate := v.RejectedRate(); rate >= 0.01 {
-			parts = append(parts, fmt.Sprintf("at %s of random moments a request would be rejected", format.Percent(rate)))
+			p.add("rejected at a random moment %s", format.Percent(rate))
 		}
 	}
 	if g.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s (%s) still queued at the end", format.Quantity(g.Waiting), format.Quantity(g.Arrived), format.ShareOf(g.Waiting, g.Arrived)))
+		p.add("%s still queued at the end", countText(g.Waiting, g.Arrived))
 	}
-	return strings.Join(append(parts, rejectedText(g)), "; ") + "."
+	return append(p, rejectedText(g)).text()
+}
+
+// countText writes a number of requests as a part of all.
+func countText(n, all int64) string {
+	return fmt.Sprintf("%s of %s (%s)", format.Quantity(n), format.Quantity(all), format.ShareOf(n, all))
 }
 
 func waitText(g *result.Group) string {
 	d := g.Wait
 	if d == nil {
-		return fmt.Sprintf("none of %s was dispatched", result.RequestCount(g.Arrived))
+		return fmt.Sprintf("0 of %s dispatched", format.Quantity(g.Arrived))
 	}
 	text := fmt.Sprintf("wait p99 %s, max %s", format.Duration(float64(d.P99Ns)), format.Duration(float64(d.MaxNs)))
 	switch {
@@ -144,150 +152,166 @@ func rejectedText(g *result.Group) string {
 			reasons = append(reasons, k.name+" "+format.Quantity(k.n))
 		}
 	}
-	text := fmt.Sprintf("%s of %s (%s) rejected: %s", format.Quantity(g.Rejected), format.Quantity(g.Arrived), format.ShareOf(g.Rejected, g.Arrived), strings.Join(reasons, ", "))
+	text := fmt.Sprintf("%s rejected: %s", countText(g.Rejected, g.Arrived), strings.Join(reasons, ", "))
 	if d := g.RejectedWait; d != nil && d.MaxNs > 0 {
-		text += fmt.Sprintf(", after a wait of at most %s", format.Duration(float64(d.MaxNs)))
+		text += fmt.Sprintf(" (wait max %s)", format.Duration(float64(d.MaxNs)))
 	}
 	return text
 }
 
-func LevelText(l *result.Level) string {
-	text := ""
+// levelText states the use of a level's seats, its requests, and the fairness among its flows.
+func levelText(l *result.Level) string {
+	var p parts
 	if u := l.Utilisation; u != nil && u.Mean != nil {
-		text = fmt.Sprintf("seats in use %s (mean), saturated %s of the time; ", format.Percent(*u.Mean), format.Percent(u.Saturated))
+		p.add("seats in use %s (mean), saturated %s of the time", format.Percent(*u.Mean), format.Percent(u.Saturated))
 	}
-	return text + RequestsText(&l.Group) + fairnessText(l)
-}
-
-// fairnessText says how the level's service compares with the fair shares of its flows. What a
-// flow would have sent had it not waited for answers is in no share, so beside a starved flow
-// nobody is said to have had its share.
-func fairnessText(l *result.Level) string {
+	p = append(p, requestsText(&l.Group))
 	f := l.Fairness
 	if f == nil || f.Flows < 2 || l.Rejected == 0 && !judge.Waited(&l.Group) {
-		return ""
+		return p.text()
 	}
-	text := fmt.Sprintf(" Jain’s index %.3f over %s flows", f.Jain, format.Quantity(int64(f.Flows)))
-	if f.LeastRatio < judge.UnderservedRatio {
-		text += fmt.Sprintf("; least service %s of the fair share", judge.ShareText(f.LeastRatio))
-	} else {
-		least := math.Floor(min(f.LeastRatio, 1)*1000) / 10 // at least what is said
-		text += fmt.Sprintf("; every flow was served at least %s %% of its fair share", format.Digits(least))
+	lowest := judge.RatioText(f.LeastRatio)
+	if f.LeastRatio >= judge.UnderservedRatio { // rounded down, so that no flow was served less
+		lowest = format.Digits(math.Floor(min(f.LeastRatio, 1)*1000)/10) + " %"
 	}
+	p.add("Jain's index %.3f (%s flows)", f.Jain, format.Quantity(int64(f.Flows)))
+	p.add("lowest service of a flow %s of its fair share", lowest)
+	// The fair share is computed from the requests that were sent. A closed loop that starves sends
+	// none, so its service can equal its fair share.
 	if st := l.Starvation; st != nil && st.MaxNs >= result.StallNs {
-		text += fmt.Sprintf(", which counts only what was sent: %s had requests waiting and none dispatched for %s", st.Flow, format.Duration(float64(st.MaxNs)))
+		p.add("longest starvation %s (%s)", format.Duration(float64(st.MaxNs)), st.Flow)
 	}
-	return text + "."
+	return p.text()
 }
 
-// mostUnderserved is how many of the underserved flows have a finding each.
+// mostUnderserved is how many underserved flows get a finding of their own.
 const mostUnderserved = 8
 
-// FlowFindings are about the underserved flows, and the over-demanding ones that were not.
-func FlowFindings(s *result.Summary) []Finding {
-	var hurt []*result.Flow
+// mostListed is how many flows are named in a list.
+const mostListed = 4
+
+// flowFindings returns a finding for each of the worst underserved flows, and for each level one for
+// the over-demanding flows that are not underserved.
+func flowFindings(s *result.Summary) []Finding {
+	// Flows that are not over-demanding come first: other flows are the cause of their low service.
+	var flows, overDemanding []*result.Flow
 	for _, f := range judge.WorstFlows(s, len(s.Flows)) {
-		if judge.Underserved(f) {
-			hurt = append(hurt, f)
+		switch {
+		case !judge.Underserved(f):
+		case judge.OverDemanding(f):
+			overDemanding = append(overDemanding, f)
+		default:
+			flows = append(flows, f)
 		}
 	}
-	// Those that asked for no more than their share come first: they are hurt by others.
-	slices.SortStableFunc(hurt, func(a, b *result.Flow) int {
-		return cmp.Compare(judge.Boolean(judge.OverDemanding(a)), judge.Boolean(judge.OverDemanding(b)))
-	})
+	flows = append(flows, overDemanding...)
 	const group = "Underserved flows"
 	var all []Finding
-	for _, f := range hurt[:min(len(hurt), mostUnderserved)] {
-		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: f.Name, Text: flowText(f) + reason(s, f)})
+	for _, f := range flows[:min(len(flows), mostUnderserved)] {
+		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: f.Name, Text: flowText(s, f)})
 	}
-	if more := len(hurt) - mostUnderserved; more > 0 {
-		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: format.Counted(more, "more flow"), Text: "see the table of flows, which lists underserved flows first."})
+	if more := len(flows) - mostUnderserved; more > 0 {
+		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: fmt.Sprintf("other underserved flows (%d)", more), Text: "at the top of the table of flows"})
 	}
 	for i := range s.PriorityLevels {
 		level := s.PriorityLevels[i].Name
-		var of []*result.Flow
+		var served []*result.Flow
 		for i := range s.Flows {
 			if f := &s.Flows[i]; f.PriorityLevel == level && judge.OverDemanding(f) && !judge.Underserved(f) && (f.Rejected > 0 || judge.Waited(&f.Group)) {
-				of = append(of, f)
+				served = append(served, f)
 			}
 		}
-		if len(of) > 0 {
-			all = append(all, Finding{Group: "Over-demanding flows, served about their fair share or more", Subject: result.Names(of, 3, of[0].Name), Text: greedyText(of)})
+		if len(served) > 0 {
+			all = append(all, Finding{Group: "Over-demanding flows that are not underserved", Subject: level, Text: overDemandingText(served)})
 		}
 	}
 	return all
 }
 
-func flowText(f *result.Flow) string {
-	text := ""
+// flowText states what share of the fair share an underserved flow got, what became of its requests,
+// and the cause if it is known.
+func flowText(s *result.Summary, f *result.Flow) string {
+	var p parts
 	if f.Ratio != nil {
-		text = fmt.Sprintf("service %s of its fair share of %s", judge.ShareText(*f.Ratio), f.PriorityLevel)
+		service := fmt.Sprintf("service %s of its fair share of %s", judge.RatioText(*f.Ratio), f.PriorityLevel)
 		if judge.OverDemanding(f) && f.FairShareSeatSeconds > 0 {
-			text += fmt.Sprintf(" (demand %s times the share)", format.Digits(f.DemandSeatSeconds/f.FairShareSeatSeconds))
+			service += fmt.Sprintf(" (demand %s times the fair share)", format.Digits(f.DemandSeatSeconds/f.FairShareSeatSeconds))
 		}
-		text += "; "
+		p.add("%s", service)
 	}
 	if f.StarvationNs >= result.StallNs {
-		text += fmt.Sprintf("requests waiting and none dispatched for %s; ", format.Duration(float64(f.StarvationNs)))
+		p.add("starved for %s", format.Duration(float64(f.StarvationNs)))
 	}
-	return text + RequestsText(&f.Group)
+	p = append(p, requestsText(&f.Group))
+	if text := causeText(s, f); text != "" {
+		p = append(p, text)
+	}
+	return p.text()
 }
 
-func greedyText(flows []*result.Flow) string {
-	var asked, got []float64
-	var all result.Group
+func overDemandingText(flows []*result.Flow) string {
+	var demand, service []float64
+	var sum result.Group
 	for _, f := range flows {
-		asked, got = append(asked, f.DemandSeatSeconds/f.FairShareSeatSeconds), append(got, judge.Ratio(f))
-		all.Rejected, all.Arrived = all.Rejected+f.Rejected, all.Arrived+f.Arrived
+		demand, service = append(demand, f.DemandSeatSeconds/f.FairShareSeatSeconds), append(service, judge.Ratio(f))
+		sum.Rejected, sum.Arrived = sum.Rejected+f.Rejected, sum.Arrived+f.Arrived
 	}
-	return fmt.Sprintf("demand %s times the fair share of %s, service %s of the fair share; %s of %s (%s) rejected.", span(asked, format.Number),
-		flows[0].PriorityLevel, span(got, judge.ShareText), format.Quantity(all.Rejected), format.Quantity(all.Arrived), format.ShareOf(all.Rejected, all.Arrived))
+	return fmt.Sprintf("flows %s; demand %s times the fair share; service %s of the fair share; %s rejected", listed(flowNames(flows), mostListed),
+		rangeText(demand, format.Number), rangeText(service, judge.RatioText), countText(sum.Rejected, sum.Arrived))
 }
 
-// span writes the least and the greatest value: "2 to 3", or only one where both read the same.
-func span(values []float64, text func(float64) string) string {
-	least, most := text(slices.Min(values)), text(slices.Max(values))
-	if least == most {
+func flowNames(flows []*result.Flow) []string {
+	names := make([]string, len(flows))
+	for i, f := range flows {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// rangeText writes the least and the greatest value, only one if both have the same text.
+func rangeText(values []float64, text func(float64) string) string {
+	least, greatest := text(slices.Min(values)), text(slices.Max(values))
+	if least == greatest {
 		return least
 	}
-	return least + " to " + most
+	return least + " to " + greatest
 }
 
-// reason says why a flow was hurt, as far as the hands, the services and the time show it: when
-// every queue of its hand is in the hands of flows that asked for more than their fair share and
-// had requests in queues when it had, its requests waited behind theirs. That is the cause only if
-// these even took more than their fair share. Else it says nothing.
-func reason(s *result.Summary, f *result.Flow) string {
+// causeText states why a flow is underserved if its hand shows it, else "". Its requests wait
+// behind those of over-demanding flows if every queue of its hand is in the hand of such a flow that had
+// requests queued at the same time. It is called the cause only if flows whose service exceeds
+// their fair share are sufficient to cover the hand.
+func causeText(s *result.Summary, f *result.Flow) string {
 	backlogged := f.Rejected > 0 || f.Wait != nil && f.Wait.P50Ns > 0
 	if len(f.Hand) == 0 || !backlogged {
 		return ""
 	}
-	var took, asked []*result.Flow
+	var overServed, overDemanding []*result.Flow
 	for i := range s.Flows {
 		g := &s.Flows[i]
 		if g == f || g.Name == f.Name || g.PriorityLevel != f.PriorityLevel || !judge.OverDemanding(g) || !judge.QueuedTogether(g, f) {
 			continue
 		}
-		asked = append(asked, g)
+		overDemanding = append(overDemanding, g)
 		if g.ServiceSeatSeconds > judge.OverDemandingRatio*g.FairShareSeatSeconds {
-			took = append(took, g)
+			overServed = append(overServed, g)
 		}
 	}
-	if by := cover(f.Hand, took); by != nil {
-		return " Cause: every queue of its hand is also in a hand of these flows, which took more than their fair shares: " + result.Names(by, 4, f.Name) + "."
+	if cover := coverOf(f.Hand, overServed); cover != nil {
+		return "cause: every queue of its hand is shared with flows that were served more than their fair share " + listed(flowNames(cover), mostListed)
 	}
-	if by := cover(f.Hand, asked); by != nil {
-		return " Every queue of its hand is also in a hand of these over-demanding flows: " + result.Names(by, 4, f.Name) + "."
+	if cover := coverOf(f.Hand, overDemanding); cover != nil {
+		return "every queue of its hand is shared with over-demanding flows " + listed(flowNames(cover), mostListed)
 	}
 	return ""
 }
 
-// cover returns few of the flows in whose hands together all the queues are, nil if there is
-// one that is in none: in turn the flow with the most queues that are still missing, and
-// of several the one with the greatest service.
-func cover(queues []int, flows []*result.Flow) []*result.Flow {
+// coverOf returns flows whose hands together contain all queues, nil if there are none. It is greedy:
+// each step takes the flow with the most queues that are not covered yet and, of several such flows,
+// the one with the greatest service.
+func coverOf(queues []int, flows []*result.Flow) []*result.Flow {
 	missing := slices.Clone(queues)
-	var by []*result.Flow
+	var cover []*result.Flow
 	for len(missing) > 0 {
 		var best *result.Flow
 		most := 0
@@ -305,8 +329,8 @@ func cover(queues []int, flows []*result.Flow) []*result.Flow {
 		if best == nil {
 			return nil
 		}
-		by = append(by, best)
+		cover = append(cover, best)
 		missing = slices.DeleteFunc(missing, func(q int) bool { return slices.Contains(best.Hand, q) })
 	}
-	return by
+	return cover
 }

@@ -5,13 +5,12 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/findings"
-	"apfsim/reports/judge"
 	"apfsim/reports/plots"
 	"apfsim/reports/replicate"
 	"apfsim/reports/tables"
 )
 
-// Comparison returns the report of a comparison.
+// Comparison returns the page of a comparison.
 func Comparison(c *compare.Comparison) Page {
 	changes, title := tables.ListedChanges(c, false)
 	p := Page{
@@ -22,13 +21,13 @@ func Comparison(c *compare.Comparison) Page {
 	if head := tables.SideText(&c.Head); head != p.Ran {
 		p.Ran = "base: " + p.Ran + "; head: " + head
 	} else {
-		p.Ran = "on both sides " + p.Ran
+		p.Ran = "base and head: " + p.Ran
 	}
 	if c.Head.Scenario != c.Base.Scenario {
 		p.Title += " and " + c.Head.Scenario
 	}
 	note := tables.ComparedHow(c)
-	for _, text := range []string{tables.ComparedTests(c), "A number that has several names is tested and listed once.", tables.ComparedScope(c)} {
+	for _, text := range []string{tables.ComparedTests(c), "A number with several names is tested and listed once.", tables.ComparedScope(c)} {
 		if text != "" {
 			note += " " + text
 		}
@@ -54,21 +53,21 @@ func Comparison(c *compare.Comparison) Page {
 	return p
 }
 
-// comparisonVerdict is about the limits or, without any, about what changed.
+// comparisonVerdict returns the verdict of the limits or, without limits, the number of changes.
 func comparisonVerdict(c *compare.Comparison, title string) *Verdict {
 	if len(c.Limits) == 0 {
-		moods := map[judge.Judgement]int{}
+		counts := map[compare.Judgement]int{}
 		for i := range c.Changes {
 			if c.Changes[i].SameAs == "" {
-				moods[c.Changes[i].Judgement]++
+				counts[c.Changes[i].Judgement]++
 			}
 		}
 		if n := c.Distinct.Changed; n > 0 {
-			title = fmt.Sprintf("%d of %d statistics changed: %d for the worse, %d for the better",
-				n, c.Distinct.Tested+c.Distinct.Untested+c.Exact, moods[judge.Bad], moods[judge.Good])
+			title = fmt.Sprintf("%d of %d statistics changed (improvements: %d, regressions: %d)",
+				n, c.Distinct.Tested+c.Distinct.Untested+c.Exact, counts[compare.Improvement], counts[compare.Regression])
 		}
 		return &Verdict{Text: title}
 	}
 	t := tables.Limits(c)
-	return &Verdict{Judgement: passedMood(c.Passed), Text: t.Title, Table: t}
+	return &Verdict{Judgement: passed(c.Passed), Text: t.Title, Table: t}
 }

@@ -45,10 +45,8 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"breakable": breakable,
 	"shown":     shownRows,
 	"hidden":    hiddenRows,
-	// Findings about a section's subject are headed by its name in lower case, so that no two headings
-	// are equal.
-	"uncapitalized": func(text string) string { return strings.ToLower(text[:1]) + text[1:] },
-	"sentence": func(text string) template.HTML {
+	// A number and its unit are not broken into two lines.
+	"nonbreaking": func(text string) template.HTML {
 		return breakable(beforeUnit.ReplaceAllString(text, "$1\u00a0$2"))
 	},
 }).Parse(reportTemplate))

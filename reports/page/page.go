@@ -8,36 +8,36 @@ import (
 	"apfsim/reports/tables"
 )
 
-// Page is what a report shows. WriteReport makes one HTML file of it, whatever it is
-// about: a run, several replications, a comparison.
+// Page is the contents of a report. Run, Replications and Comparison return the pages of the three
+// kinds of results, and Write writes one as an HTML file.
 type Page struct {
 	Title       string
 	Description []string // paragraphs
-	Ran         string   // in a few words what was simulated
+	Ran         string   // what was simulated: scenario, duration, runs
 
-	Verdict  *Verdict // nil when there is nothing to be said first
+	Verdict  *Verdict // nil without thresholds or limits
 	Findings []findings.Finding
 	Warnings []string
 	Sections []Section
 	Footer   string
 }
 
-// Verdict is what comes first: a judgement in one sentence, and what it rests on.
+// Verdict is at the top of a page: one sentence, and the table that it is based on.
 type Verdict struct {
-	Judgement judge.Judgement // Neutral when nothing was to be judged
+	Judgement judge.Judgement // Neutral if nothing was judged
 	Text      string
 	Table     *tables.Table // may be nil
 }
 
-// Section is a headed part of a page, with a link at its top.
+// Section is a part of a page with a heading. The top of the page links to it.
 type Section struct {
 	Name  string // in links: letters, digits and hyphens
 	Title string
-	Note  string // below the title; may be empty
+	Note  string // below the title, may be empty
 	Parts []Part
 }
 
-// Part is a heading, a table or a plot, or the first of them followed by one of the others.
+// Part is a table or a plot, with an optional heading.
 type Part struct {
 	Heading string
 	Table   *tables.Table

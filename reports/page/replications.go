@@ -7,11 +7,11 @@ import (
 	"apfsim/reports/tables"
 )
 
-// Replications returns the report of several runs.
+// Replications returns the page of several runs.
 func Replications(r *replicate.Replications) Page {
 	byName := tables.EstimatesByName(r)
 	p := Page{
-		Title: r.Name, Description: []string{r.Description}, Ran: tables.RanReplications(r), Verdict: ReplicationsVerdict(r), Findings: findings.Replications(r, byName), Warnings: r.Warnings,
+		Title: r.Name, Description: []string{r.Description}, Ran: tables.RanReplications(r), Verdict: replicationsVerdict(r), Findings: findings.Replications(r, byName), Warnings: r.Warnings,
 		Footer: "All numbers are in replications.json and replications.csv.",
 	}
 	for i := range tables.EstimateTables {
@@ -21,7 +21,7 @@ func Replications(r *replicate.Replications) Page {
 			continue
 		}
 		s := Section{Name: g.Tag, Title: g.Title, Parts: []Part{{Table: t}},
-			Note: "Means of the runs, and percentiles of all runs’ requests together, with half of their 95 % intervals."}
+			Note: "Means of the runs, and percentiles of the requests of all runs together, ± half the width of their 95 % intervals."}
 		if g.Tag == "workload" {
 			if plot := plots.Percentiles("wait", []*replicate.Replications{r}, []string{""}); plot != nil {
 				s.Parts = append(s.Parts, Part{Plot: plot})
@@ -33,10 +33,11 @@ func Replications(r *replicate.Replications) Page {
 	return p
 }
 
-func ReplicationsVerdict(r *replicate.Replications) *Verdict {
+// replicationsVerdict returns the verdict of the thresholds, nil if there are none.
+func replicationsVerdict(r *replicate.Replications) *Verdict {
 	if len(r.Thresholds) == 0 {
 		return nil
 	}
 	t := tables.ReplicatedThresholds(r)
-	return &Verdict{Judgement: passedMood(r.Passed), Text: t.Title, Table: t}
+	return &Verdict{Judgement: passed(r.Passed), Text: t.Title, Table: t}
 }

@@ -8,16 +8,16 @@ import (
 	"apfsim/reports/tables"
 )
 
-// Run returns the report of a run.
+// Run returns the page of a run.
 func Run(r *result.Result) Page {
 	s := r.Summary
 	p := Page{
 		Title: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s),
 		Findings: findings.Run(s), Warnings: s.Warnings,
-		Footer: "All numbers are in summary.json, their course over time in series.csv.",
+		Footer: "All numbers are in summary.json, the values over time in series.csv.",
 	}
 	if s.Fingerprint != "" {
-		p.Footer += " Fingerprint of what was decided: " + s.Fingerprint
+		p.Footer += " Fingerprint of the decisions: " + s.Fingerprint
 	}
 	add := func(name, title string, parts ...Part) {
 		if len(parts) > 0 {
@@ -65,11 +65,12 @@ func thresholdsVerdict(s *result.Summary) *Verdict {
 		return nil
 	}
 	t := tables.Thresholds(s)
-	return &Verdict{Judgement: passedMood(s.Passed), Text: t.Title, Table: t}
+	return &Verdict{Judgement: passed(s.Passed), Text: t.Title, Table: t}
 }
 
-func passedMood(passed bool) judge.Judgement {
-	if passed {
+// passed returns the judgement of a verdict.
+func passed(ok bool) judge.Judgement {
+	if ok {
 		return judge.Good
 	}
 	return judge.Bad

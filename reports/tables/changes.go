@@ -8,7 +8,6 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/judge"
 )
 
 // ChangeColumns are the columns of the changes of a comparison. On a page and on a terminal the
@@ -29,12 +28,13 @@ var ChangeColumns = Definition[compare.Change]{
 	{CSV: "relative", Value: func(c *compare.Change) string { return format.AllDigits(c.Relative) }},
 	{CSV: "p", Value: func(c *compare.Change) string { return format.AllDigits(c.P) }},
 	{CSV: "outcome", Value: func(c *compare.Change) string { return string(c.Outcome) }},
-	{Column: Column{Title: "For the", Term: "better", Left: true, Only: Page | Markdown}, Cell: judgementCell,
-		CSV: "mood", Value: func(c *compare.Change) string { return string(c.Judgement) }},
+	{Column: Column{Title: "Effect", Term: "better", Left: true, Only: Page | Markdown}, Cell: judgementCell,
+		CSV: "mood", Value: func(c *compare.Change) string { return string(c.Mood) }},
 	{Column: Column{Only: Terminal}, Cell: judgementCell},
 	{Column: Column{Short: "also", Left: true, Only: Markdown},
 		Cell: func(c *compare.Change) Cell { return Cell{Text: ChangeAlso(c, alsoShown), Code: true} }},
 	{CSV: "sameAs", Value: func(c *compare.Change) string { return c.SameAs }},
+	{CSV: "judgement", Value: func(c *compare.Change) string { return string(c.Judgement) }},
 }
 
 func changeNameCell(c *compare.Change) Cell {
@@ -60,11 +60,11 @@ func differenceCell(c *compare.Change) Cell {
 }
 
 func judgementCell(c *compare.Change) Cell {
-	word := map[judge.Judgement]string{judge.Good: "better", judge.Bad: "worse"}[c.Judgement]
+	word := map[compare.Judgement]string{compare.Improvement: "better", compare.Regression: "worse"}[c.Judgement]
 	if c.Outcome == compare.Untested {
 		word = "?"
 	}
-	return Cell{Text: word, Judgement: c.Judgement}
+	return Cell{Text: word, Judgement: c.Judgement.Mark()}
 }
 
 // Changes is the table of the changes that are listed first.

@@ -15,80 +15,77 @@ const changesShown = 40
 // alsoShown is how many other names of a number are listed beside it.
 const alsoShown = 4
 
-// ListedChanges returns the changes to be listed, and a heading. A number with several names, as of a
-// workload that has a priority level to itself, is listed once.
+// ListedChanges returns the changes to be listed and a title. all lists every statistic. A number with
+// several names, as of a workload that is the only one at its priority level, is counted once.
 func ListedChanges(c *compare.Comparison, all bool) (changes []compare.Change, title string) {
 	total := c.Distinct.Tested + c.Distinct.Untested + c.Exact
 	if all {
-		return c.Changes, fmt.Sprintf("%d statistics, %d changed", total, c.Distinct.Changed)
+		return c.Changes, fmt.Sprintf("%d of %d statistics changed; all are listed", c.Distinct.Changed, total)
 	}
 	n := c.Distinct.Changed
-	switch {
-	case untestedAlone(c):
+	title = fmt.Sprintf("%d of %d statistics changed", n, total)
+	if onlyUntested(c) {
 		n = c.Distinct.Untested
-		title = fmt.Sprintf("%d of %d statistics differ; nobody knows whether by chance", n, total)
-	case n == 0:
-		title = fmt.Sprintf("None of %d statistics changed", total)
-	default:
-		title = fmt.Sprintf("%d of %d statistics changed", n, total)
+		title = fmt.Sprintf("%d of %d statistics differ; significance unknown (%s)", n, total, tooFewRuns(c))
 	}
 	if n > changesShown {
-		return c.Changes[:changesShown], fmt.Sprintf("%s; the first %d", title, changesShown)
+		return c.Changes[:changesShown], fmt.Sprintf("%s; the first %d are listed", title, changesShown)
 	}
 	return c.Changes[:n], title
 }
 
-// untestedAlone says whether no statistic could be tested, as of single runs: what differs is
-// then listed in place of what has changed.
-func untestedAlone(c *compare.Comparison) bool { return c.Untested > 0 && c.Changed+c.Same == 0 }
+// tooFewRuns says why nothing could be tested.
+func tooFewRuns(c *compare.Comparison) string {
+	switch n, m := len(c.Base.Seeds), len(c.Head.Seeds); {
+	case n == 1 && m == 1:
+		return "one run per side"
+	case n == 1 || m == 1:
+		return "one run on a side"
+	}
+	return "samples in too few runs"
+}
 
-// FoldedChanges says what has become of the statistics that are not listed; mark is put before
-// those that did not change.
+// onlyUntested says whether no statistic could be tested, as with a single run per side. The differences
+// are then listed instead of the significant changes.
+func onlyUntested(c *compare.Comparison) bool { return c.Untested > 0 && c.Changed+c.Same == 0 }
+
+// FoldedChanges counts the statistics that are not listed. mark precedes the counts of those that did
+// not change significantly.
 func FoldedChanges(c *compare.Comparison, mark string) string {
 	var parts []string
-	be := func(n int) string {
-		if n == 1 {
-			return "is"
+	add := func(format string, n int) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(format, n))
 		}
-		return "are"
 	}
-	if n := c.Distinct.Tested - c.Distinct.Changed; n > 0 {
-		parts = append(parts, fmt.Sprintf("%s%d did not change as far as these runs can tell", mark, n))
+	add(mark+"no significant change: %d", c.Distinct.Tested-c.Distinct.Changed)
+	if !onlyUntested(c) {
+		add("samples in too few runs: %d", c.Distinct.Untested)
 	}
-	if c.Untested > 0 && !untestedAlone(c) {
-		parts = append(parts, fmt.Sprintf("of %d there are samples in too few runs to tell", c.Distinct.Untested))
-	}
-	if c.Exact > 0 {
-		parts = append(parts, fmt.Sprintf("%s%d %s exactly the same", mark, c.Exact, be(c.Exact)))
-	}
-	if n := len(c.Changes) - c.Distinct.Tested - c.Distinct.Untested - c.Exact; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d more %s for numbers counted above", n, format.Plural(n, "name")))
-	}
-	if n := len(c.Unmatched); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s on one side alone", n, be(n)))
-	}
+	add(mark+"exactly equal: %d", c.Exact)
+	add("other names of numbers counted above: %d", len(c.Changes)-c.Distinct.Tested-c.Distinct.Untested-c.Exact)
+	add("samples on only one side: %d", len(c.Unmatched))
 	return strings.Join(parts, "; ")
 }
 
-// ComparedTests says what was tested, and what that assumes; empty without tests.
+// ComparedTests states the number of tests and their assumption; empty without tests.
 func ComparedTests(c *compare.Comparison) string {
 	if c.Distinct.Tested == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s at a false discovery rate of 5 %% (Benjamini-Hochberg; assumes positive dependence).",
-		format.Counted(c.Distinct.Tested, "test"))
+	return fmt.Sprintf("Tests: %d, at a false discovery rate of 5 %% (Benjamini-Hochberg; assumes positive dependence).", c.Distinct.Tested)
 }
 
-// ComparedScope says to what the comparison is narrowed down; empty without --only.
+// ComparedScope states which statistics are compared; empty without --only.
 func ComparedScope(c *compare.Comparison) string {
 	if len(c.Only) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Only %s: %d of %s compared.", format.Printable(strings.Join(c.Only, ", ")), len(c.Changes), format.Counted(len(c.Changes)+len(c.Outside), "name"))
+	return fmt.Sprintf("--only %s: %d of %d names compared.", format.Printable(strings.Join(c.Only, ", ")), len(c.Changes), len(c.Changes)+len(c.Outside))
 }
 
-// ChangeAlso returns the other names of the number, if there are any: of the same statistic of other
-// requests, the tags alone.
+// ChangeAlso lists at most so many of the other names of the number; empty if it has none. Of a name that
+// differs only in its tags, only the tags are written.
 func ChangeAlso(c *compare.Change, most int) string {
 	if len(c.Also) == 0 {
 		return ""
@@ -109,17 +106,18 @@ func ChangeAlso(c *compare.Change, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// ComparedHow says how the sides are compared.
+// ComparedHow states how the sides are compared.
 func ComparedHow(c *compare.Comparison) string {
 	switch {
 	case min(len(c.Base.Seeds), len(c.Head.Seeds)) < 2:
-		return "Single runs: no intervals."
+		return "One run on a side: no intervals."
 	case c.Paired:
-		return "Run by run, as the seeds are the same: 95 % intervals by Student's t."
+		return "Same seeds: paired by run, 95 % intervals by Student's t."
 	}
-	return "As independent samples, as the seeds are not the same: 95 % intervals by Welch's t."
+	return "Different seeds: independent samples, 95 % intervals by Welch's t."
 }
 
+// SideText states the scenario and the runs of a side.
 func SideText(s *compare.Side) string {
 	runs := fmt.Sprintf("seed %d", s.Seeds[0])
 	if n := len(s.Seeds); n > 1 {
@@ -132,7 +130,8 @@ func ChangeValue(c *compare.Change, x float64) string {
 	return format.ValueText(x, c.Unit, c.ID.PrintPercent())
 }
 
-// ChangeText writes how much of the base the head is more, and half of its interval.
+// ChangeText writes the change and half the width of its interval, relative to the base or, if the base
+// is 0, in the statistic's unit.
 func ChangeText(c *compare.Change) string {
 	if c.Outcome == compare.Exact {
 		return "~ exact"
@@ -146,7 +145,7 @@ func ChangeText(c *compare.Change) string {
 	}
 	figure, margin := format.Rounded(c.Difference/scale, (*c.High-c.Difference)/scale)
 	switch {
-	case c.Outcome == compare.Same && margin == "0" && c.Difference != 0: // in every run, but these are few
+	case c.Outcome == compare.Same && margin == "0" && c.Difference != 0: // the same change in every run, but in too few runs
 		return "~ " + format.Signed(figure) + suffix
 	case c.Outcome == compare.Same:
 		return "~ ±" + margin + suffix
@@ -174,7 +173,7 @@ func limitText(v *compare.LimitVerdict) string {
 	return text
 }
 
-// LimitsTitle says how many limits are exceeded.
+// LimitsTitle states how many limits are exceeded.
 func LimitsTitle(c *compare.Comparison) string {
 	failed := 0
 	for _, v := range c.Limits {
@@ -183,7 +182,7 @@ func LimitsTitle(c *compare.Comparison) string {
 		}
 	}
 	if failed == 0 {
-		return "Limits: none is exceeded for certain"
+		return "Limits: no limit is significantly exceeded"
 	}
 	return fmt.Sprintf("Limits: %d of %d exceeded", failed, len(c.Limits))
 }

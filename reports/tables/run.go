@@ -222,7 +222,7 @@ func ratioCell(f *flow) Cell {
 	if f.Ratio == nil {
 		return noValue
 	}
-	c := Figure(*f.Ratio, judge.ShareText(*f.Ratio))
+	c := Figure(*f.Ratio, judge.RatioText(*f.Ratio))
 	c.Bar = &Bar{Value: *f.Ratio / max(1, f.greatestRatio), Mark: 1 / max(1, f.greatestRatio)}
 	return c
 }

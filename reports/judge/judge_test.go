@@ -12,15 +12,15 @@ import (
 
 // Each row of the table of judgements decides alone: at its good limit the verdict is good, beyond it
 // neutral, and at its bad limit bad. The table in the documents is this one.
-func TestJudgements(t *testing.T) {
+func TestCriteria(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "statistics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := func(i int, x float64) figuresJudged {
-		f := NoFigures()
-		*[]*float64{&f.Undispatched, &f.Rejected, &f.Waiting, &f.WaitP99, &f.WaitMax, &f.VirtualP99, &f.VirtualRejected, &f.Stall,
-			&f.Starvation, &f.Shortfall, &f.noSeats}[i] = x
+	set := func(i int, x float64) figures {
+		f := noFigures()
+		*[]*float64{&f.undispatched, &f.rejected, &f.waiting, &f.waitP99, &f.waitMax, &f.virtualP99, &f.virtualRejected, &f.stall,
+			&f.starvation, &f.shortfall, &f.noSeats}[i] = x
 		return f
 	}
 	write := func(x float64, unit string) string {
@@ -29,13 +29,13 @@ func TestJudgements(t *testing.T) {
 		}
 		return format.Percent(x)
 	}
-	for i, j := range judgements {
+	for i, j := range criteria {
 		for _, c := range []struct {
 			x    float64
 			want Judgement
 		}{{j.good, Good}, {j.good + (j.bad-j.good)/1000, Neutral}, {j.bad, Bad}, {10 * j.bad, Bad}} {
-			if f := set(i, c.x); f.Judge() != c.want {
-				t.Errorf("%s of %v: %q, want %q", j.figure, c.x, f.Judge(), c.want)
+			if f := set(i, c.x); f.judgement() != c.want {
+				t.Errorf("%s of %v: %q, want %q", j.figure, c.x, f.judgement(), c.want)
 			}
 		}
 		row := fmt.Sprintf("| %s | %s | %s |", j.figure, write(j.good, j.unit), write(j.bad, j.unit))
@@ -43,7 +43,7 @@ func TestJudgements(t *testing.T) {
 			t.Errorf("docs/reference/statistics.md lacks the row\n%s", row)
 		}
 	}
-	if f := NoFigures(); f.Judge() != Good {
+	if f := noFigures(); f.judgement() != Good {
 		t.Error("without figures something is wrong")
 	}
 }
