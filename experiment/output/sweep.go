@@ -243,9 +243,8 @@ func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summa
 			of.AddValues(all, k)
 		}
 		values := t.Point(point)
-		for _, e := range of.Order {
-			got := replicate.EstimateOf(e.Values)
-			got.ID, got.Name, got.Unit, got.Values = e.Name, e.Name.String(), string(e.Name.Unit), nil
+		for _, got := range of.Estimates() {
+			got.Values = nil
 			summary.Write(append(slices.Clone(values), got.Name, got.Unit, strconv.Itoa(got.N),
 				format.AllDigits(&got.Mean), format.AllDigits(got.StdDev), format.AllDigits(got.Low), format.AllDigits(got.High)))
 			if i := slices.Index(t.Sweep.Charts, got.Name); i >= 0 {

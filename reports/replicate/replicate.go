@@ -1,4 +1,5 @@
-// Package replicate joins independent runs of one scenario into means with confidence intervals.
+// Package replicate combines independent runs of one scenario into means with confidence intervals. A
+// Replicator takes the runs one by one; its result is Replications, with an Estimate of each statistic.
 package replicate
 
 import (
@@ -17,8 +18,8 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Replications is what independent runs of one scenario have in common: what
-// replications.json holds.
+// Replications is the combined result of independent runs of one scenario. It is what
+// replications.json contains.
 type Replications struct {
 	SchemaVersion string   `json:"schemaVersion"`
 	Name          string   `json:"name"`
@@ -27,7 +28,7 @@ type Replications struct {
 	DurationNs    int64    `json:"durationNs"`
 	WarmupNs      int64    `json:"warmupNs"`
 	FlowControl   string   `json:"flowControl"`
-	// AdjustmentPhasesNs are those of the runs, in the order of the seeds; left out if all are 0.
+	// AdjustmentPhasesNs has one value for each run, in the order of the seeds. It is nil if all are 0.
 	AdjustmentPhasesNs []int64 `json:"adjustmentPhasesNs,omitempty"`
 
 	Passed     bool       `json:"passed"` // whether every threshold holds in every run
@@ -36,22 +37,22 @@ type Replications struct {
 	Precision  *Precision `json:"precision"`
 
 	Confidence   float64    `json:"confidence"`   // of the intervals
-	FlowsLeftOut bool       `json:"flowsLeftOut"` // for there are too many of them
+	FlowsLeftOut bool       `json:"flowsLeftOut"` // whether the statistics of flows are omitted, as there are too many
 	Statistics   []Estimate `json:"statistics"`
 }
 
-// Estimate is what several runs say of one statistic.
+// Estimate is the mean of one statistic over several runs. Its numbers are in Unit.
 type Estimate struct {
 	Name       string        `json:"name"`
 	Unit       string        `json:"unit"`
 	Better     metric.Better `json:"better"`
-	N          int           `json:"n"`      // runs in which it has samples
+	N          int           `json:"n"`      // number of runs in which it has samples
 	Mean       float64       `json:"mean"`   // of the runs' values
-	StdDev     *float64      `json:"stddev"` // of the runs' values; null of a single one
-	Low        *float64      `json:"low"`    // the interval of confidence of the mean; null with StdDev
+	StdDev     *float64      `json:"stddev"` // of the runs' values; null for a single run
+	Low        *float64      `json:"low"`    // ends of the confidence interval of the mean; null for a single run
 	High       *float64      `json:"high"`
-	Merged     *float64      `json:"merged"`     // a percentile of all runs' requests together; else null
-	MergedHalf *float64      `json:"mergedHalf"` // half of its interval of confidence; null of a single run
+	Merged     *float64      `json:"merged"`     // percentile of the requests of all runs together; null for other statistics
+	MergedHalf *float64      `json:"mergedHalf"` // half the width of its confidence interval; null for a single run
 	Values     stats.Values  `json:"values"`     // by run, in the order of the seeds
 
 	ID metric.Name `json:"-"` // Name, parsed
@@ -60,7 +61,7 @@ type Estimate struct {
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
 }
 
-// Half returns the half-width of the interval, 0 when there is none.
+// Half returns half the width of the interval, 0 if there is none.
 func (e *Estimate) Half() float64 {
 	if e.High == nil {
 		return 0
@@ -79,62 +80,62 @@ type Verdict struct {
 	Values      stats.Values `json:"values"` // by run
 }
 
-// Precision is what was asked of the intervals, and what came of it.
+// Precision is the precision that --precision asked for, and the result.
 type Precision struct {
-	Wanted     float64           `json:"wanted"` // half-width over mean, at most
+	Wanted     float64           `json:"wanted"` // greatest allowed half-width divided by the mean
 	Met        bool              `json:"met"`
 	Statistics []PrecisionResult `json:"statistics"`
 }
 
-// PrecisionResult is the half-width over mean of one statistic in the end.
+// PrecisionResult is the precision of one statistic after the last run.
 type PrecisionResult struct {
 	Name    string   `json:"name"`
-	Reached *float64 `json:"reached"` // null without an interval, or when the mean is 0
+	Reached *float64 `json:"reached"` // half-width divided by the mean; null without an interval or if the mean is 0
 }
 
-// Replicator takes the runs of one scenario together, in the order of their seeds. Memory
-// grows with the number of statistics times that of runs, by 8 bytes each; of flows there
-// may be so many that their statistics are left out.
+// Replicator combines the runs of one scenario, which are added in the order of their seeds. It keeps
+// 8 bytes for each statistic and run, and omits the statistics of flows if there are too many of them.
 type Replicator struct {
-	r         Replications
-	Order     []*estimated
-	byName    map[string]*estimated
-	parts     []measure.Part
-	precision float64
-	of        []string
-	ofFlows   []metric.Name // those of them that are of a flow
-	withFlows bool
+	r            Replications
+	statistics   []*values // in the order of the summary
+	byName       map[string]*values
+	parts        []measure.Part // durations of all runs, for merged percentiles
+	precision    float64
+	preciseNames []string      // the statistics that must be precise
+	preciseFlows []metric.Name // those of them that belong to a flow
+	withFlows    bool          // whether the statistics of all flows are kept
 }
 
-type estimated struct {
+// values are the values of one statistic by run.
+type values struct {
 	statistics.Statistic
-	Values stats.Values
+	stats.Values
 }
 
-// mostFlowRuns is how many flows times runs there are statistics of at most: their values
-// take some 400 bytes for each.
+// mostFlowRuns is the greatest number of flows times runs for which the statistics of flows are kept:
+// each flow takes approximately 400 bytes for a run.
 const mostFlowRuns = 20_000
 
-// MinPrecisionRuns is how many runs there are before the width of an interval is trusted.
+// MinPrecisionRuns is the number of runs from which on the width of an interval is reliable.
 const MinPrecisionRuns = 5
 
-// New returns a replicator of so far no runs. With a precision above 0, Precise
-// says when the intervals of the statistics named in of are narrow enough.
-func New(name string, precision float64, of []string) *Replicator {
+// New returns a replicator without runs. If precision is above 0, Precise says when the intervals of the
+// named statistics are narrow enough.
+func New(name string, precision float64, statistics []string) *Replicator {
 	a := &Replicator{
 		r:         Replications{SchemaVersion: result.SchemaVersion, Name: name, Passed: true, Confidence: stats.Confidence},
-		byName:    map[string]*estimated{},
-		precision: precision, of: of, withFlows: true,
+		byName:    map[string]*values{},
+		precision: precision, preciseNames: statistics, withFlows: true,
 	}
-	for _, name := range of {
+	for _, name := range statistics {
 		if id, err := metric.ParseName(name); err == nil && id.Tag("flow") != "" {
-			a.ofFlows = append(a.ofFlows, id)
+			a.preciseFlows = append(a.preciseFlows, id)
 		}
 	}
 	return a
 }
 
-// Add takes in the next run.
+// Add adds the next run.
 func (a *Replicator) Add(next *collect.Replication) {
 	s, r := next.Summary, &a.r
 	n := len(r.Seeds)
@@ -167,16 +168,17 @@ func (a *Replicator) Add(next *collect.Replication) {
 		}
 	}
 	if a.withFlows && len(s.Flows)*(n+1) > mostFlowRuns {
-		a.leaveFlowsOut()
+		a.omitFlows()
 	}
-	all := statistics.List(s, a.withFlows || len(a.ofFlows) > 0)
+	all := statistics.List(s, a.withFlows || len(a.preciseFlows) > 0)
 	a.AddValues(slices.DeleteFunc(all, func(s statistics.Statistic) bool { return !a.keeps(&s) }), n)
 	a.addParts(next.Parts)
 }
 
-func (a *Replicator) leaveFlowsOut() {
+// omitFlows discards the statistics of flows.
+func (a *Replicator) omitFlows() {
 	a.withFlows, a.r.FlowsLeftOut = false, true
-	a.Order = slices.DeleteFunc(a.Order, func(e *estimated) bool {
+	a.statistics = slices.DeleteFunc(a.statistics, func(e *values) bool {
 		if a.keeps(&e.Statistic) {
 			return false
 		}
@@ -185,26 +187,26 @@ func (a *Replicator) leaveFlowsOut() {
 	})
 }
 
-// keeps says whether the values of a statistic are kept: once there are too many flows, of theirs
-// only those are that the precision is about.
+// keeps says whether the values of a statistic are kept. If the statistics of flows are omitted, only
+// those that must be precise are kept.
 func (a *Replicator) keeps(s *statistics.Statistic) bool {
 	return a.withFlows || !s.OfFlow() ||
-		slices.ContainsFunc(a.ofFlows, func(want metric.Name) bool { return s.IsThatOf(&want) })
+		slices.ContainsFunc(a.preciseFlows, func(want metric.Name) bool { return s.IsThatOf(&want) })
 }
 
-// AddValues takes in the statistics of a run after n others. One that has not been there
-// before finds its place behind the one that it follows in this run.
+// AddValues adds the statistics of a run after n others. A statistic that none of the earlier runs has is
+// inserted after the statistic that precedes it in this run.
 func (a *Replicator) AddValues(all []statistics.Statistic, n int) {
-	var added map[*estimated][]*estimated // behind which; nil is the beginning
-	var last *estimated                   // of those that have a place
+	var added map[*values][]*values // new statistics by their predecessor; nil is the beginning
+	var last *values                // the last one that is not new
 	for _, s := range all {
 		name := s.Name.String()
 		e := a.byName[name]
 		if e == nil {
-			e = &estimated{Statistic: s}
+			e = &values{Statistic: s}
 			a.byName[name] = e
 			if added == nil {
-				added = map[*estimated][]*estimated{}
+				added = map[*values][]*values{}
 			}
 			added[last] = append(added[last], e)
 		} else {
@@ -217,14 +219,14 @@ func (a *Replicator) AddValues(all []statistics.Statistic, n int) {
 		return
 	}
 	order := slices.Clone(added[nil])
-	for _, e := range a.Order {
+	for _, e := range a.statistics {
 		order = append(append(order, e), added[e]...)
 	}
-	a.Order = order
+	a.statistics = order
 }
 
-// fill brings the values up to n.
-func (e *estimated) fill(n int) {
+// fill adds NaN for the runs up to n that have no samples.
+func (e *values) fill(n int) {
 	for len(e.Values) < n {
 		e.Values = append(e.Values, math.NaN())
 	}
@@ -246,12 +248,24 @@ func (a *Replicator) addParts(parts []measure.Part) {
 	}
 }
 
-// N returns how many runs there are.
+// Estimates returns the means of the statistics of the runs so far, without merged percentiles.
+func (a *Replicator) Estimates() []Estimate {
+	all := make([]Estimate, len(a.statistics))
+	for i, e := range a.statistics {
+		e.fill(len(a.r.Seeds))
+		all[i] = EstimateOf(e.Values)
+		all[i].ID, all[i].Name, all[i].Unit, all[i].Better = e.Name, e.Name.String(), string(e.Name.Unit), e.Name.Better()
+		all[i].PriorityLevel, all[i].FlowSchema = e.Level, e.Schema
+	}
+	return all
+}
+
+// N returns the number of runs so far.
 func (a *Replicator) N() int { return len(a.r.Seeds) }
 
-// Precise says whether every interval that matters is narrow enough. The error tells of a
-// name that is none of the statistics'; one without samples so far is not narrow, nor is that
-// of a flow that the first few runs do not have.
+// Precise says whether the intervals of all named statistics are narrow enough. A statistic without
+// samples is not precise, and neither is that of a flow that none of the first few runs has. The error is
+// that of a name that does not exist.
 func (a *Replicator) Precise() (bool, error) {
 	met, results, err := a.reached()
 	a.r.Precision = &Precision{Wanted: a.precision, Met: met, Statistics: results}
@@ -260,7 +274,7 @@ func (a *Replicator) Precise() (bool, error) {
 
 func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) {
 	met = true
-	for _, name := range a.of {
+	for _, name := range a.preciseNames {
 		e, err := a.find(name)
 		if err != nil {
 			return false, nil, err
@@ -274,8 +288,8 @@ func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) 
 				relative := got.Half() / got.Mean
 				result.Reached = &relative
 			}
-			// A mean of 0 has an interval without width, or none that any precision suits.
-			narrow = got.N >= MinPrecisionRuns && got.Half() <= a.precision*got.Mean // which is not negative
+			// With a mean of 0, only an interval of width 0 is narrow enough.
+			narrow = got.N >= MinPrecisionRuns && got.Half() <= a.precision*got.Mean // a mean is never negative
 		}
 		met = met && narrow
 		results = append(results, result)
@@ -283,54 +297,50 @@ func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) 
 	return met, results, nil
 }
 
-// find returns the statistic that text names, nil if it has no samples yet.
-func (a *Replicator) find(text string) (*estimated, error) {
-	all := make([]statistics.Statistic, len(a.Order))
-	for i, e := range a.Order {
+// find returns the statistic with this name, nil if it has no samples so far.
+func (a *Replicator) find(text string) (*values, error) {
+	all := make([]statistics.Statistic, len(a.statistics))
+	for i, e := range a.statistics {
 		all[i] = e.Statistic
 	}
 	i, err := statistics.Find(all, text)
 	switch {
 	case err == nil:
-		return a.Order[i], nil
+		return a.statistics[i], nil
 	case errors.Is(err, result.ErrNoSamples):
 		return nil, nil
-	case NamesFlow(text) && a.N() < MinPrecisionRuns: // it may send something yet
+	case NamesFlow(text) && a.N() < MinPrecisionRuns: // the flow may send requests in a later run
 		return nil, nil
 	}
 	return nil, err
 }
 
-// NamesFlow says whether text names a statistic of a single flow.
+// NamesFlow says whether text is the name of a statistic of a single flow.
 func NamesFlow(text string) bool {
 	id, err := metric.ParseName(text)
 	return err == nil && id.Tag("flow") != ""
 }
 
-// Replications returns what the runs so far say together.
+// Replications returns the combined result of the runs so far.
 func (a *Replicator) Replications() *Replications {
 	r := a.r
-	r.Statistics = make([]Estimate, len(a.Order))
+	r.Statistics = a.Estimates()
 	merged := map[metric.Tag]*[measure.Timings]histogram.Histogram[uint64]{}
-	for i, e := range a.Order {
-		e.fill(len(r.Seeds))
-		out := EstimateOf(e.Values)
-		out.ID, out.Name, out.Unit, out.Better = e.Name, e.Name.String(), string(e.Name.Unit), e.Name.Better()
-		out.PriorityLevel, out.FlowSchema = e.Level, e.Schema
+	for i, e := range a.statistics {
+		out := &r.Statistics[i]
 		p, isPercentile := percentile(&e.Statistic)
 		if of, timed := measure.TimingOf(e.Name.Metric); isPercentile && timed && !e.OfFlow() {
-			if h := &a.merged(merged, e.Name.Tags)[of]; h.N > 0 { // a summary alone has none
-				together := float64(h.PercentileNs(p))
-				out.Merged = &together
-				out.MergedHalf = stats.SectioningHalfWidth(together, e.Values.Present())
+			if h := &a.merged(merged, e.Name.Tags)[of]; h.N > 0 { // results read from summary.json have no histograms
+				p := float64(h.PercentileNs(p))
+				out.Merged = &p
+				out.MergedHalf = stats.SectioningHalfWidth(p, e.Values.Present())
 			}
 		}
-		r.Statistics[i] = out
 	}
 	return &r
 }
 
-// percentile returns which percentile of durations the statistic is, if it is one.
+// percentile returns which percentile the statistic is, if it is a percentile.
 func percentile(s *statistics.Statistic) (p float64, ok bool) {
 	switch {
 	case s.Name.Stat == "med":
@@ -341,31 +351,31 @@ func percentile(s *statistics.Statistic) (p float64, ok bool) {
 	return 0, false
 }
 
-// merged returns the durations of the requests that have the tag, if any.
+// merged returns the durations of the requests of all runs that have the tag; without tags, of all requests.
 func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]histogram.Histogram[uint64], tags []metric.Tag) *[measure.Timings]histogram.Histogram[uint64] {
-	var of metric.Tag
+	var tag metric.Tag
 	if len(tags) > 0 {
-		of = tags[0]
+		tag = tags[0]
 	}
-	if all := done[of]; all != nil {
+	if all := done[tag]; all != nil {
 		return all
 	}
 	all := measure.New[uint64](histogram.FinePrecision).Timed
 	for i := range a.parts {
 		p := &a.parts[i]
-		if of.Name == "" || of.Name == "workload" && of.Value == p.Workload ||
-			of.Name == "flowSchema" && of.Value == p.Schema || of.Name == "priorityLevel" && of.Value == p.Level {
+		if tag.Name == "" || tag.Name == "workload" && tag.Value == p.Workload ||
+			tag.Name == "flowSchema" && tag.Value == p.Schema || tag.Name == "priorityLevel" && tag.Value == p.Level {
 			for t := range all {
 				all[t].Merge(&p.Timed[t])
 			}
 		}
 	}
-	done[of] = &all
+	done[tag] = &all
 	return &all
 }
 
-// EstimateOf returns the mean of those values that there are, and its interval of confidence by
-// Student's t distribution,
+// EstimateOf returns the mean of the values that are not NaN, and its confidence interval by Student's t
+// distribution,
 //
 //	mean ± t(1−α/2, n−1) · s/√n
 //
@@ -377,7 +387,7 @@ func EstimateOf(values stats.Values) Estimate {
 		return e
 	}
 	var sd float64
-	if e.Mean = present[0]; !stats.Negligible(slices.Max(present)-slices.Min(present), stats.MaxAbs(present)) { // else the mean would but add rounding
+	if e.Mean = present[0]; !stats.Negligible(slices.Max(present)-slices.Min(present), stats.MaxAbs(present)) { // otherwise the mean would only add rounding errors
 		e.Mean, sd = stat.MeanStdDev(present, nil)
 	}
 	if e.N > 1 {

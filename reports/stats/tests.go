@@ -1,5 +1,5 @@
-// Package stats holds the statistical tests of comparisons and the intervals of means, on plain
-// numbers.
+// Package stats contains the statistical tests of comparisons and the confidence intervals of means, on
+// plain numbers. Values are a statistic's values by run; DifferenceOf compares those of two sides.
 package stats
 
 import (
@@ -10,14 +10,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Difference is head − factor·base.
+// Difference is the difference of two means.
 type Difference struct {
 	Mean      float64
-	Low, High *float64
-	P         *float64
-	Exact     bool // equal in every run, but for rounding
+	Low, High *float64 // ends of the confidence interval; nil with too few runs
+	P         *float64 // p value of the hypothesis that the means are equal; nil with too few runs
+	Exact     bool     // whether all runs are equal, except for rounding
 }
 
+// DifferenceOf returns the difference head − factor·base. Paired values are compared run by run
+// (Student's t), others as two samples (Welch's t).
 func DifferenceOf(base, head Values, factor float64, paired bool) Difference {
 	scaled := make(Values, len(base))
 	for i, x := range base {
@@ -29,7 +31,7 @@ func DifferenceOf(base, head Values, factor float64, paired bool) Difference {
 	return unpairedDifference(scaled.Present(), head.Present())
 }
 
-// CommonRuns returns the values of the runs in which both sides have one.
+// CommonRuns returns the values of the runs in which both sides have a value.
 func CommonRuns(base, head Values) (b, h Values) {
 	for i := range base {
 		if !math.IsNaN(base[i]) && !math.IsNaN(head[i]) {
@@ -39,7 +41,7 @@ func CommonRuns(base, head Values) (b, h Values) {
 	return b, h
 }
 
-// pairedDifference compares run by run, those in which both sides have samples.
+// pairedDifference compares the runs in which both sides have values, run by run.
 func pairedDifference(base, head Values) Difference {
 	x, y := CommonRuns(base, head)
 	if len(x) == 0 {
@@ -57,7 +59,7 @@ func pairedDifference(base, head Values) Difference {
 		return Difference{Mean: all[0]}
 	}
 	mean, sd := stat.MeanStdDev(all, nil)
-	// Differences that do not vary are as improbable as all having the same sign.
+	// Without variance, p is the probability that all differences have the same sign.
 	return test(mean, sd/math.Sqrt(n), n-1, size, math.Pow(2, 1-n))
 }
 
@@ -78,14 +80,15 @@ func unpairedDifference(base, head []float64) Difference {
 	}
 	v, w := stat.Variance(base, nil)/n, stat.Variance(head, nil)/m
 	degrees := (v + w) * (v + w) / (v*v/(n-1) + w*w/(m-1))
-	// Samples that do not vary are as improbable as one lying above the other all by chance.
+	// Without variance, p is the probability that all values of one side exceed all values of the other,
+	// on either side.
 	lgN, _ := math.Lgamma(n + 1)
 	lgM, _ := math.Lgamma(m + 1)
 	lg, _ := math.Lgamma(n + m + 1)
 	return test(mean, math.Sqrt(v+w), degrees, size, 2*math.Exp(lgN+lgM-lg))
 }
 
-// noDifference is that of equal values, with an interval if they are enough for one.
+// noDifference returns the difference of equal values, with an interval if there are enough of them.
 func noDifference(enough bool) Difference {
 	d := Difference{Exact: true}
 	if enough {
@@ -95,9 +98,9 @@ func noDifference(enough bool) Difference {
 	return d
 }
 
-// test returns the interval of a mean of so great an error, and the probability of one as
-// far from 0 by chance; ifConstant is what it is without any error, for which Student's t
-// has no answer. size is that of what was subtracted, for what rounding leaves.
+// test returns a mean with its interval and the p value of the hypothesis that it is 0. Student's t is
+// not defined for a standard error of 0; p is ifConstant then. size is the size of the numbers that
+// were subtracted, which determines the rounding errors.
 func test(mean, standardError, degrees, size, ifConstant float64) Difference {
 	if Negligible(standardError, size) {
 		if Negligible(mean, size) {

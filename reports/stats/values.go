@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Confidence is that of all intervals.
+// Confidence is the confidence level of all intervals.
 const Confidence = 0.95
 
 // Values are a statistic's values in several runs, NaN where it has no samples.
@@ -41,35 +41,35 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Present returns those that there are.
+// Present returns the values that are not NaN.
 func (v Values) Present() []float64 { return slices.DeleteFunc(slices.Clone(v), math.IsNaN) }
 
-// SectioningHalfWidth returns half of the interval of confidence of a percentile of all runs together, nil of
-// less than two runs. By the method of sectioning the runs' own percentiles vary about it, not
-// about their mean, which is that of another quantity (S. Asmussen and P. W. Glynn, Stochastic
-// Simulation, 2007, section III.5a).
-func SectioningHalfWidth(together float64, ofRuns []float64) *float64 {
+// SectioningHalfWidth returns half the width of the confidence interval of a percentile of the requests of
+// all runs, nil with fewer than two runs. The deviations of the runs' percentiles are taken from the
+// percentile of all runs instead of from their mean, because the mean of percentiles is another quantity
+// (S. Asmussen and P. W. Glynn, Stochastic Simulation, 2007, section III.5a).
+func SectioningHalfWidth(merged float64, ofRuns []float64) *float64 {
 	n := float64(len(ofRuns))
 	if n < 2 {
 		return nil
 	}
 	squares := 0.0
 	for _, x := range ofRuns {
-		squares += (x - together) * (x - together)
+		squares += (x - merged) * (x - merged)
 	}
 	half := StudentT(n-1) * math.Sqrt(squares/(n-1)/n)
 	return &half
 }
 
-// Negligible says whether numbers of such a size may differ by so much for nothing but rounding:
-// sums of the same, in another order. That is a few hundred times their last binary digit.
+// Negligible says whether a difference between numbers of this size may be caused by rounding, as between
+// sums of the same numbers in another order. The limit is a few hundred units in the last place.
 func Negligible(difference, size float64) bool { return math.Abs(difference) <= 1e-13*size }
 
-// MaxAbs returns the greatest of the absolute values.
+// MaxAbs returns the greatest absolute value.
 func MaxAbs(values []float64) float64 { return max(slices.Max(values), -slices.Min(values)) }
 
-// StudentT returns the quantile of Student's t distribution that an interval of confidence
-// reaches to, for so many degrees of freedom.
+// StudentT returns the quantile of Student's t distribution for a confidence interval with these degrees
+// of freedom.
 func StudentT(degrees float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: degrees}.Quantile(1 - (1-Confidence)/2)
 }
