@@ -39,7 +39,7 @@ func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
 		fail := func(format string, args ...any) { mistakes.Add(overPosition(text), "", format, args...) }
 		path, list, found := assign.Cut(text, '=')
 		if !found {
-			fail("want PATH=VALUE,VALUE,..., as 'spec.workload[elephants].clients=1,4,16'")
+			fail("is not PATH=VALUE,VALUE,...; use for example 'spec.workload[elephants].clients=1,4,16'")
 			continue
 		}
 		p := sweep.Parameter{Path: strings.TrimSpace(path)}
@@ -49,9 +49,9 @@ func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
 			value, rest, more = assign.Cut(rest, ',')
 			switch value = strings.TrimSpace(value); {
 			case value == "":
-				fail("a value is missing; want PATH=VALUE,VALUE,..., and null for none")
+				fail("a value is empty; use PATH=VALUE,VALUE,..., where null removes the field")
 			case slices.Contains(p.Values, value):
-				fail("%s stands twice", value)
+				fail("duplicate value %s", value)
 			}
 			p.Values = append(p.Values, value)
 		}
@@ -59,13 +59,13 @@ func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
 			fail("%v", err)
 		}
 		if document.Within(p.Path, "spec.seed") || document.Within(p.Path, "spec.replications") {
-			fail("%s is the same at every point, so that points do not differ by chance; want --seed and --replications", p.Path)
+			fail("%s must be the same at every point, so that points do not differ by chance; use --seed and --replications", p.Path)
 		}
 		if len(mistakes) > before {
 			continue
 		}
 		if len(p.Values) > mostPoints/points {
-			fail("there are more than %d points; want fewer values, or several sweeps", mostPoints)
+			fail("the grid has more than %d points; use fewer values, or several sweeps", mostPoints)
 			continue
 		}
 		points *= len(p.Values)
@@ -86,7 +86,7 @@ func resolve(all []sweep.Parameter, sc *scenario.Scenario) (valid []sweep.Parame
 		}
 		i := slices.IndexFunc(paths, func(other string) bool { return document.Within(path, other) || document.Within(other, path) })
 		if i >= 0 {
-			mistakes.Add(overPosition(p.Path), "", "is swept already by --over %s", valid[i].Path)
+			mistakes.Add(overPosition(p.Path), "", "is already swept by --over %s", valid[i].Path)
 			continue
 		}
 		valid, paths = append(valid, p), append(paths, path)

@@ -102,7 +102,7 @@ func TestOverIsTakenApart(t *testing.T) {
 		t.Errorf("mistakes %v; want (-), got (+):\n%s", mistakes, diff)
 	}
 	for _, text := range []string{"spec.seed=1,2", "spec.replications=1,2"} {
-		if all, mistakes := parseOver([]string{text}); len(all) > 0 || !strings.Contains(fmt.Sprint(mistakes), "is the same at every point") {
+		if all, mistakes := parseOver([]string{text}); len(all) > 0 || !strings.Contains(fmt.Sprint(mistakes), "must be the same at every point") {
 			t.Errorf("%s: mistakes %v", text, mistakes)
 		}
 	}

@@ -31,7 +31,7 @@ func Load(args []string, options loader.Options) ([]*scenario.Scenario, error) {
 		}
 		for _, sc := range some {
 			if other, ok := from[sc.Metadata.Name]; ok {
-				wrong.Add(document.Position{File: arg}, "metadata.name", "%q is already the name of a scenario in %s: their results would go to one folder", sc.Metadata.Name, other)
+				wrong.Add(document.Position{File: arg}, "metadata.name", "%q is also the name of the scenario in %s; the results of both would be written to the same folder", sc.Metadata.Name, other)
 			}
 			from[sc.Metadata.Name] = arg
 		}
@@ -88,7 +88,7 @@ func (f found) one(arg string, options loader.Options) (*scenario.Scenario, erro
 	case len(wrong) > 0:
 		return nil, wrong
 	case len(loaded) != 1:
-		return nil, fmt.Errorf("%s: has %d scenarios; want one in a file", arg, len(loaded))
+		return nil, fmt.Errorf("%s: contains %d scenarios; use a file with one", arg, len(loaded))
 	}
 	return loaded[0], nil
 }

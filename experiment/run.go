@@ -85,7 +85,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return nil, complete(outputs) // which says what went wrong
 	}
 	if ctx.Err() != nil { // a short run does not notice
-		return nil, fmt.Errorf("interrupted after %s of %s; nothing of it is written",
+		return nil, fmt.Errorf("interrupted after %s of %s; its results are not written",
 			reached.Round(time.Millisecond), time.Duration(durationNs))
 	}
 	if err != nil {

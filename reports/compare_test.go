@@ -641,13 +641,13 @@ func TestResultsAreRead(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{`:                                   "is not what apfsim writes",
-		`{"schemaVersion":"v9"}`:              `schemaVersion "v9": want "apfsim/v1alpha1"`,
+		`{`:                                   "is not a file that apfsim wrote",
+		`{"schemaVersion":"v9"}`:              `schemaVersion "v9" is not supported; want "apfsim/v1alpha1"`,
 		`{"schemaVersion":"apfsim/v1alpha1"}`: "seeds: is empty",
 		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1]}`:                                                                   "durationNs: 0: want more than 0",
 		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"durationNs":1,"statistics":[{"name":"x"}]}`:                        "statistics[0].name",
 		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"durationNs":1,"statistics":[{"name":"wait.mean"}]}`:                "there are 0 for 1 seeds",
-		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":3}]}`:                    "is not what apfsim writes",
+		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"statistics":[{"name":"wait.mean","values":3}]}`:                    "is not a file that apfsim wrote",
 		`{"schemaVersion":"apfsim/v1alpha1","seeds":[1],"durationNs":1,"statistics":[{"name":"wait.mean","values":[3,4]}]}`: "there are 2 for 1 seeds",
 	} {
 		writeFile(t, dir, "many/replications.json", text)
@@ -655,7 +655,7 @@ func TestResultsAreRead(t *testing.T) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}
-	if _, err := output.ReadResults(dir); !errors.Is(err, output.ErrNoResults) || !strings.Contains(err.Error(), fmt.Sprintf("there are some in %s, %s", output.Folder(dir, "many"), output.Folder(dir, "crowded"))) {
+	if _, err := output.ReadResults(dir); !errors.Is(err, output.ErrNoResults) || !strings.Contains(err.Error(), fmt.Sprintf("use one of %s, %s", output.Folder(dir, "many"), output.Folder(dir, "crowded"))) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
@@ -672,7 +672,7 @@ func TestResultsAreRead(t *testing.T) {
 	if err := os.Mkdir(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := output.ReadResults(output.Folder(dir, "crowded")); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "is not what apfsim writes") {
+	if _, err := output.ReadResults(output.Folder(dir, "crowded")); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "is not a file that apfsim wrote") {
 		t.Errorf("a folder in the place of a file: %v", err)
 	}
 }

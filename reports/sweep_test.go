@@ -281,7 +281,7 @@ func TestInterruptedMergeGoesOn(t *testing.T) {
 func TestPartsThatDifferAreRefused(t *testing.T) {
 	s := smallSweep()
 	a, b := swept(t, s, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), swept(t, s, 1, 9)
-	want := "spec.workload[mice].clients=1, level[a,b].handSize=4, seed 6: is not the same in " + a + " and in " + b
+	want := "spec.workload[mice].clients=1, level[a,b].handSize=4, seed 6: differs between " + a + " and " + b
 	if _, err := output.ReadShards([]string{a, b}, nil); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -291,7 +291,7 @@ func TestPartsThatDifferAreRefused(t *testing.T) {
 func TestMissingRunsAreTold(t *testing.T) {
 	s := smallSweep()
 	_, err := output.ReadShards([]string{swept(t, s, 1)}, nil)
-	if err == nil || strings.Count(err.Error(), "is in none of the folders") != 10 || !strings.Contains(err.Error(), "11 of 12 runs missing") {
+	if err == nil || strings.Count(err.Error(), "is missing from all folders") != 10 || !strings.Contains(err.Error(), "11 of 12 runs are missing") {
 		t.Error(err)
 	}
 }
@@ -412,16 +412,16 @@ func TestASweepOfMoreThanAMillionRunsIsRefused(t *testing.T) {
 // Every field of a sweep that its results depend on keeps another one out of its folder.
 func TestDifferencesOfSweeps(t *testing.T) {
 	for want, change := range map[string]func(s *sweep.Sweep){
-		"apfsim: v2, and v1 in ":                                                   func(s *sweep.Sweep) { s.Version = "v2" },
-		"scenario: other, and small in ":                                           func(s *sweep.Sweep) { s.Scenario = "other" },
-		"files: large.yaml, and small.yaml in ":                                    func(s *sweep.Sweep) { s.Inputs[0].Name = "large.yaml" },
-		"small.yaml: has another content than when ":                               func(s *sweep.Sweep) { s.Inputs[0].SHA256 = "11" },
-		"--set: spec.duration=1s, and none in ":                                    func(s *sweep.Sweep) { s.Set = []string{"spec.duration=1s"} },
-		"--seed: 6, and 5 in ":                                                     func(s *sweep.Sweep) { s.Seed = 6 },
-		"--replications: 3, and 2 in ":                                             func(s *sweep.Sweep) { s.Replications = 3 },
-		"--flows: true, and false in ":                                             func(s *sweep.Sweep) { s.Flows = true },
-		"--over: spec.workload[mice].clients=2,16 level[a,b].handSize=4,6,8, and ": func(s *sweep.Sweep) { s.Parameters[0].Values[0] = "2" },
-		"--over: spec.workload[mice].clients=1,16 level[a,b].queues=4,6,8, and ":   func(s *sweep.Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
+		"apfsim: v2, but v1 in ":                                                   func(s *sweep.Sweep) { s.Version = "v2" },
+		"scenario: other, but small in ":                                           func(s *sweep.Sweep) { s.Scenario = "other" },
+		"files: large.yaml, but small.yaml in ":                                    func(s *sweep.Sweep) { s.Inputs[0].Name = "large.yaml" },
+		"small.yaml: the contents differ from those with which ":                   func(s *sweep.Sweep) { s.Inputs[0].SHA256 = "11" },
+		"--set: spec.duration=1s, but none in ":                                    func(s *sweep.Sweep) { s.Set = []string{"spec.duration=1s"} },
+		"--seed: 6, but 5 in ":                                                     func(s *sweep.Sweep) { s.Seed = 6 },
+		"--replications: 3, but 2 in ":                                             func(s *sweep.Sweep) { s.Replications = 3 },
+		"--flows: true, but false in ":                                             func(s *sweep.Sweep) { s.Flows = true },
+		"--over: spec.workload[mice].clients=2,16 level[a,b].handSize=4,6,8, but ": func(s *sweep.Sweep) { s.Parameters[0].Values[0] = "2" },
+		"--over: spec.workload[mice].clients=1,16 level[a,b].queues=4,6,8, but ":   func(s *sweep.Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
 	} {
 		dir := swept(t, smallSweep())
 		s := smallSweep()

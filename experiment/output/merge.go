@@ -17,26 +17,25 @@ import (
 	"apfsim/reports/sweep"
 )
 
-// ReadShards returns the sweep whose runs are spread over several folders. The error says which
-// of them are not of one sweep, which runs are in none of them, and which are in several and
-// not the same.
+// ReadShards returns the sweep whose runs are distributed over several folders. The error names the folders
+// of another sweep, the runs that are in none of the folders, and the runs that differ between folders.
 func ReadShards(dirs []string, progress format.Progress) (*sweep.Sweep, error) {
 	s, err := sameSweep(dirs)
 	if err != nil {
 		return nil, err
 	}
-	return s, checkParts(s, dirs, progress)
+	return s, checkShards(s, dirs, progress)
 }
 
-// MergeShards puts the runs that are spread over several folders together in the folder out, where
-// the sweep has begun: the same files as if all had been run there.
+// MergeShards copies the runs from several folders to the folder out, which BeginSweep made. The result is the
+// same as if all runs had been made there.
 func MergeShards(s *sweep.Sweep, ctx context.Context, dirs []string, out string, progress format.Progress) error {
 	for run := range s.Runs() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		progress.Report(run, s.Runs())
-		text, err := find(s, dirs, run)
+		text, err := findRun(s, dirs, run)
 		if err != nil {
 			return err
 		}
@@ -47,14 +46,14 @@ func MergeShards(s *sweep.Sweep, ctx context.Context, dirs []string, out string,
 	return nil
 }
 
-// sameSweep returns the sweep that all folders are of.
+// sameSweep returns the sweep of the folders. The error lists the differences if they contain several.
 func sameSweep(dirs []string) (*sweep.Sweep, error) {
 	var all []*sweep.Sweep
 	var wrong []error
 	for _, dir := range dirs {
 		s, err := ReadSweep(dir)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			err = fmt.Errorf("%s: there is no sweep: want a folder that 'apfsim sweep -o' was given", dir)
+			err = fmt.Errorf("%s: contains no sweep; use a folder that 'apfsim sweep -o' wrote", dir)
 		}
 		if err != nil {
 			wrong = append(wrong, err)
@@ -69,43 +68,43 @@ func sameSweep(dirs []string) (*sweep.Sweep, error) {
 	for i, other := range all[1:] {
 		different := other.Differences(s, dirs[0])
 		if !slices.Equal(s.Charts, other.Charts) {
-			different = append(different, fmt.Sprintf(sweep.Unlike, "--chart", strings.Join(other.Charts, " "), strings.Join(s.Charts, " "), dirs[0]))
+			different = append(different, fmt.Sprintf(sweep.DifferenceFormat, "--chart", strings.Join(other.Charts, " "), strings.Join(s.Charts, " "), dirs[0]))
 		}
 		for _, text := range different {
-			wrong = append(wrong, fmt.Errorf("%s: %s: want shards of one sweep", dirs[i+1], text))
+			wrong = append(wrong, fmt.Errorf("%s: %s; use shards of one sweep", dirs[i+1], text))
 		}
 	}
 	return s, errors.Join(wrong...)
 }
 
-// checkParts looks at every run in every folder.
-func checkParts(s *sweep.Sweep, dirs []string, progress format.Progress) error {
+// checkShards checks every run in every folder.
+func checkShards(s *sweep.Sweep, dirs []string, progress format.Progress) error {
 	var wrong []error
 	missing := 0
 	for run := range s.Runs() {
 		progress.Report(run, s.Runs())
-		_, err := find(s, dirs, run)
+		_, err := findRun(s, dirs, run)
 		if errors.Is(err, fs.ErrNotExist) {
 			missing++
-			err = fmt.Errorf("%s: is in none of the folders", s.DescribeRun(run))
+			err = fmt.Errorf("%s: is missing from all folders", s.DescribeRun(run))
 		}
-		if err != nil && len(wrong) < mostPartsTold {
+		if err != nil && len(wrong) < mostRunsReported {
 			wrong = append(wrong, err)
 		}
 	}
 	if missing > 0 {
-		wrong = append(wrong, fmt.Errorf("%d of %d runs missing; the same sweep with the same -o does the rest", missing, s.Runs()))
+		wrong = append(wrong, fmt.Errorf("%d of %d runs are missing; repeat the sweep with the same -o to simulate them", missing, s.Runs()))
 	}
 	return errors.Join(wrong...)
 }
 
-// mostPartsTold is how many of the runs that are missing or in doubt are told.
-const mostPartsTold = 10
+// mostRunsReported is the greatest number of missing or differing runs that an error names.
+const mostRunsReported = 10
 
-// find returns the file of a run, the same in all of the folders that have it. The error is
-// fs.ErrNotExist if none has.
-func find(s *sweep.Sweep, dirs []string, run int) (text []byte, err error) {
-	var dir string // that it is from
+// findRun returns the file of a run, which must be the same in all folders that contain it. The error is
+// fs.ErrNotExist if none does.
+func findRun(s *sweep.Sweep, dirs []string, run int) (text []byte, err error) {
+	var dir string // the folder that text is from
 	for _, d := range dirs {
 		path := filepath.Join(d, SweepRunFile(s, run))
 		own, err := os.ReadFile(path)
@@ -119,7 +118,7 @@ func find(s *sweep.Sweep, dirs []string, run int) (text []byte, err error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if text != nil && !bytes.Equal(text, own) {
-			return nil, fmt.Errorf("%s: is not the same in %s and in %s", s.DescribeRun(run), dir, d)
+			return nil, fmt.Errorf("%s: differs between %s and %s", s.DescribeRun(run), dir, d)
 		}
 		if text == nil {
 			dir, text = d, own

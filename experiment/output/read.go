@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNoResults is why a folder cannot be compared.
-var ErrNoResults = errors.New("there are no results")
+var ErrNoResults = errors.New("contains no results")
 
 // ReadResults reads what an earlier command has left in the folder of a scenario: its
 // replications or, of a single run, the summary.
@@ -39,7 +39,7 @@ func ReadResults(folder string) (*replicate.Replications, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w: neither %s nor %s%s", folder, ErrNoResults, ReplicationsFile, SummaryFile, foldersWithResults(folder))
+		return nil, fmt.Errorf("%s: %w (neither %s nor %s)%s", folder, ErrNoResults, ReplicationsFile, SummaryFile, foldersWithResults(folder))
 	case err != nil:
 		return nil, err
 	}
@@ -58,10 +58,10 @@ func ReadResults(folder string) (*replicate.Replications, error) {
 
 func decodeResults(text []byte, into any, version *string) error {
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("is not what apfsim writes: %w", err)
+		return fmt.Errorf("is not a file that apfsim wrote: %w", err)
 	}
 	if *version != result.SchemaVersion {
-		return fmt.Errorf("schemaVersion %q: want %q", *version, result.SchemaVersion)
+		return fmt.Errorf("schemaVersion %q is not supported; want %q", *version, result.SchemaVersion)
 	}
 	return nil
 }
@@ -98,9 +98,9 @@ func foldersWithResults(folder string) string {
 	}
 	switch {
 	case len(found) == 0:
-		return "; want the folder of a scenario below the one that 'apfsim run -o' was given"
+		return "; use the folder of a scenario within the folder that 'apfsim run -o' wrote"
 	case len(found) > 3:
 		found = append(found[:3], "...")
 	}
-	return "; there are some in " + strings.Join(found, ", ")
+	return "; use one of " + strings.Join(found, ", ")
 }

@@ -28,8 +28,7 @@ import (
 	"apfsim/sim/metric"
 )
 
-// ReadSweep reads what the sweep in a folder consists of. The error is fs.ErrNotExist if
-// there is none.
+// ReadSweep reads the description of the sweep in a folder. The error is fs.ErrNotExist if there is none.
 func ReadSweep(dir string) (*sweep.Sweep, error) {
 	path := filepath.Join(dir, sweep.File)
 	text, err := os.ReadFile(path)
@@ -46,13 +45,13 @@ func ReadSweep(dir string) (*sweep.Sweep, error) {
 	return &s, nil
 }
 
-// CheckSweep says what is wrong with a sweep that comes from a file.
+// CheckSweep returns what is wrong with a sweep that was read from a file.
 func CheckSweep(s *sweep.Sweep) error {
 	points := 1
 	for i := range s.Parameters {
 		n := len(s.Parameters[i].Values)
 		if n == 0 || n > sweep.MaxRuns/points {
-			return fmt.Errorf("parameters[%d].values: there are %d; want at least one, and %d points at most", i, n, sweep.MaxRuns)
+			return fmt.Errorf("parameters[%d].values: %d values; want from 1 value to %d points", i, n, sweep.MaxRuns)
 		}
 		points *= n
 	}
@@ -67,8 +66,9 @@ func CheckSweep(s *sweep.Sweep) error {
 	return nil
 }
 
-// BeginSweep makes dir the folder of the sweep, unless it is that of another one. One that was
-// interrupted goes on; what it shows may be chosen anew.
+// BeginSweep writes the description of the sweep to the folder dir, which may contain runs of the same sweep
+// that was interrupted. The statistics that are shown may differ from those of the earlier one. The error
+// wraps sweep.ErrDifferentSweep if the folder contains another sweep.
 func BeginSweep(s *sweep.Sweep, dir string) error {
 	there, err := ReadSweep(dir)
 	switch {
@@ -77,7 +77,7 @@ func BeginSweep(s *sweep.Sweep, dir string) error {
 		return err
 	default:
 		if different := s.Differences(there, dir); len(different) > 0 {
-			return fmt.Errorf("%s: %w: want the arguments that it was begun with, or another folder\n%s",
+			return fmt.Errorf("%s: %w; use the arguments with which it was started, or another folder\n%s",
 				dir, sweep.ErrDifferentSweep, strings.Join(different, "\n"))
 		}
 		if slices.Equal(s.Charts, there.Charts) {
@@ -98,21 +98,22 @@ func SweepRunFile(s *sweep.Sweep, run int) string {
 	return filepath.Join(sweep.RunsFolder, fmt.Sprintf("point-%0*d-seed-%d.csv", len(strconv.Itoa(s.Points())), point+1, seed))
 }
 
-// columns returns those of results.csv, of which each run's file is a part.
+// columns returns the columns of results.csv and of the file of each run.
 func columns(s *sweep.Sweep) []string {
 	return append(s.Paths(), "seed", "statistic", "value", "unit")
 }
 
-// sumRow is what the last row of a run's file has in place of a statistic: its value is the
-// SHA-256 sum of all above it.
+// sumRow is in the last row of a run's file in the place of the statistic. The value of this row is the
+// SHA-256 sum of all rows above it.
 const sumRow = "sha256"
 
+// SumOfText returns the SHA-256 sum in hexadecimal digits.
 func SumOfText(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// WriteSweepRun keeps the statistics of a run that is over, whole or not at all.
+// WriteSweepRun writes the statistics of a run that has ended to its file.
 func WriteSweepRun(s *sweep.Sweep, dir string, run int, summary *result.Summary) error {
 	var list files.List
 	list.Add(SweepRunFile(s, run), func(w io.Writer) error {
@@ -132,7 +133,7 @@ func WriteSweepRun(s *sweep.Sweep, dir string, run int, summary *result.Summary)
 	return files.Write(dir, list)
 }
 
-// ReadSweepRun returns the statistics of a run that is over. The error is fs.ErrNotExist if it is not.
+// ReadSweepRun reads the statistics of a run. The error is fs.ErrNotExist if the run has not been made.
 func ReadSweepRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, error) {
 	path := filepath.Join(dir, SweepRunFile(s, run))
 	text, err := os.ReadFile(path)
@@ -141,7 +142,7 @@ func ReadSweepRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, 
 	}
 	all, err := parseRun(s, text, run)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; remove the file, and sweep again", path, err)
+		return nil, fmt.Errorf("%s: %w; remove the file and repeat the sweep", path, err)
 	}
 	return all, nil
 }
@@ -149,7 +150,7 @@ func ReadSweepRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, 
 func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, error) {
 	in := csv.NewReader(bytes.NewReader(text))
 	var rows [][]string
-	above := int64(0) // the bytes above the last row
+	above := int64(0) // number of bytes before the last row
 	for {
 		at := in.InputOffset()
 		row, err := in.Read()
@@ -162,11 +163,11 @@ func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, err
 		rows, above = append(rows, row), at
 	}
 	if len(rows) < 2 || !slices.Equal(rows[0], columns(s)) {
-		return nil, fmt.Errorf("want the columns %s, and rows", strings.Join(columns(s), ","))
+		return nil, fmt.Errorf("want the columns %s and at least one row", strings.Join(columns(s), ","))
 	}
 	key := s.Key(run)
 	if sum := rows[len(rows)-1][len(key):]; sum[0] != sumRow || sum[1] != SumOfText(text[:above]) {
-		return nil, errors.New("has been changed: want as last row the SHA-256 sum of all above")
+		return nil, errors.New("has been changed: the last row is not the SHA-256 sum of the rows above it")
 	}
 	all := make([]statistics.Statistic, 0, len(rows)-2)
 	for i, row := range rows[1 : len(rows)-1] {
@@ -187,10 +188,9 @@ func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, err
 	return all, nil
 }
 
-// FinishSweep writes the tables and charts of a sweep whose runs are all in dir: results.csv, a
-// row for each run and statistic; summary.csv, a row for each point and statistic, with the
-// 95 % interval of the mean; and a chart of each statistic that is shown. All of them are
-// written, or none.
+// FinishSweep writes the tables and charts of a sweep whose runs are all in dir: results.csv with a row
+// for each run and statistic, summary.csv with a row for each point and statistic and the 95 % interval
+// of the mean, and a chart of each statistic that is shown. Either all files are written or none.
 func FinishSweep(s *sweep.Sweep, ctx context.Context, dir string, progress format.Progress) (*sweep.SweepTables, error) {
 	var set atomicfile.Set
 	defer set.Discard()
@@ -219,7 +219,7 @@ func FinishSweep(s *sweep.Sweep, ctx context.Context, dir string, progress forma
 	return t, set.Commit()
 }
 
-// write reads the runs, point by point, and writes both tables.
+// write reads the runs point by point and writes both tables.
 func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summary *csv.Writer, progress format.Progress) error {
 	results.Write(columns(t.Sweep))
 	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
@@ -257,13 +257,13 @@ func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summa
 	return errors.Join(results.Error(), summary.Error())
 }
 
-// removeCharts removes the charts that the sweep has drawn in dir.
+// removeCharts removes the charts of a sweep from dir.
 func removeCharts(s *sweep.Sweep, dir string) error {
 	for _, name := range s.ChartNames() {
 		for _, ending := range []string{".svg", ".png"} {
 			err := os.Remove(filepath.Join(dir, ChartsFolder, name+ending))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("removing a chart that is not asked for any more: %w", err)
+				return fmt.Errorf("removing a chart of the earlier --chart: %w", err)
 			}
 		}
 	}

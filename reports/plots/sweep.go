@@ -62,7 +62,7 @@ func SweepWarnings(t *sweep.SweepTables) (all []string) {
 
 // sweepLine has the means over one parameter, with their 95 % intervals.
 func sweepLine(s *sweep.ShownStatistic, scale float64, over *sweep.Parameter) *Plot {
-	places, logarithmic := over.Places()
+	places, logarithmic := over.Positions()
 	p := &Plot{X: Axis{Label: format.Shorten(format.Printable(over.Path), 80), Log: logarithmic}}
 	for i, x := range places {
 		p.X.Ticks = append(p.X.Ticks, Tick{At: x, Label: over.Label(i)})

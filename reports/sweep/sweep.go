@@ -1,4 +1,5 @@
-// Package sweep describes a grid of parameters and what its runs have in common.
+// Package sweep describes a sweep: runs of one scenario over a grid of parameters. Sweep is what sweep.json
+// contains. It numbers the points of the grid and the runs at them.
 package sweep
 
 import (
@@ -24,27 +25,26 @@ const (
 	RunsFolder  = "runs"
 )
 
-// Sweep is runs of one scenario over a grid: every combination of the parameters' values is
-// a point, and every point is run under the same seeds, so that points differ by their
-// parameters and not by chance (common random numbers: Law and Kelton, Simulation Modeling
-// and Analysis, section 11.2). It is what sweep.json holds, and says all that the results
-// depend on.
+// Sweep describes runs of one scenario over a grid. Each combination of the parameters' values is a point.
+// All points are run with the same seeds, so that they differ by their parameters and not by chance
+// (common random numbers: Law and Kelton, Simulation Modeling and Analysis, section 11.2). It is what
+// sweep.json contains, and contains everything that the results depend on.
 type Sweep struct {
 	SchemaVersion string      `json:"schemaVersion"`
 	Version       string      `json:"version"`  // of the program
 	Scenario      string      `json:"scenario"` // its name
-	Inputs        []Input     `json:"inputs"`   // what it was read from
+	Inputs        []Input     `json:"inputs"`   // files that the scenario was read from
 	Set           []string    `json:"set"`      // assignments to its fields
 	Parameters    []Parameter `json:"parameters"`
 	Seed          uint64      `json:"seed"` // of the first replication
 	Replications  int         `json:"replications"`
-	Flows         bool        `json:"flows"`  // whether there are statistics of single flows
-	Charts        []string    `json:"charts"` // the statistics that are shown; no result depends on them
+	Flows         bool        `json:"flows"`  // whether the statistics of single flows are kept
+	Charts        []string    `json:"charts"` // statistics that the charts and the printed table show; the results do not depend on them
 }
 
 // Input is a file that a scenario is read from.
 type Input struct {
-	Name   string `json:"name"` // as the scenario calls it
+	Name   string `json:"name"` // as in the scenario
 	SHA256 string `json:"sha256"`
 }
 
@@ -74,7 +74,7 @@ type Parameter struct {
 	Values []string `json:"values"` // at least one, all different
 }
 
-// Points returns how many combinations of values there are.
+// Points returns the number of points: of combinations of values.
 func (s *Sweep) Points() int {
 	n := 1
 	for i := range s.Parameters {
@@ -83,11 +83,10 @@ func (s *Sweep) Points() int {
 	return n
 }
 
-// Runs returns how many runs there are at all points. They are numbered from 0, point by point.
+// Runs returns the number of runs at all points. They are numbered from 0, point by point.
 func (s *Sweep) Runs() int { return s.Points() * s.Replications }
 
-// Point returns the parameters' values at a point. That of the last parameter changes from
-// one point to the next.
+// Point returns the parameters' values at a point. The value of the last parameter changes fastest.
 func (s *Sweep) Point(point int) []string {
 	values := make([]string, len(s.Parameters))
 	for i := len(s.Parameters) - 1; i >= 0; i-- {
@@ -98,12 +97,12 @@ func (s *Sweep) Point(point int) []string {
 	return values
 }
 
-// PointOf returns the point that a run is at, and its seed.
+// PointOf returns the point and the seed of a run.
 func (s *Sweep) PointOf(run int) (point int, seed uint64) {
 	return run / s.Replications, s.Seed + uint64(run%s.Replications)
 }
 
-// Describe says which point it is, in words for messages.
+// Describe returns the parameters and values of a point, for messages.
 func (s *Sweep) Describe(point int) string {
 	texts := make([]string, len(s.Parameters))
 	for i, value := range s.Point(point) {
@@ -112,14 +111,15 @@ func (s *Sweep) Describe(point int) string {
 	return strings.Join(texts, ", ")
 }
 
+// DescribeRun returns the parameters, values and seed of a run, for messages.
 func (s *Sweep) DescribeRun(run int) string {
 	point, seed := s.PointOf(run)
 	return fmt.Sprintf("%s, seed %d", s.Describe(point), seed)
 }
 
-// SetCharts chooses the statistics that are shown; by default, for each workload the 99th
-// percentile of the wait and the share of rejections. The error says what is wrong with them,
-// for the scenarios of the points.
+// SetCharts sets the statistics that are shown. The default is the 99th percentile of the wait and the
+// share of rejections of each workload. The error names all statistics that the points' scenarios
+// do not have.
 func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 	if len(names) == 0 {
 		for i := range points[0].Spec.Workload {
@@ -137,7 +137,7 @@ func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 		case id.Tag("flow") == "":
 			err = statistics.Check(name, points...)
 		case !s.Flows:
-			err = fmt.Errorf("%s: single flows are left out; want --flows as well", id)
+			err = fmt.Errorf("%s: statistics of flows are omitted; use --flows", id)
 		}
 		switch name = id.String(); {
 		case err != nil:
@@ -149,18 +149,19 @@ func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 	return errors.Join(wrong...)
 }
 
-// MaxRuns is how many runs a sweep has at most: each leaves a file.
+// MaxRuns is the greatest number of runs of a sweep. Each run is kept in a file.
 const MaxRuns = 1_000_000
 
-// Unlike is how a difference is told: of what, this sweep's, the other one's, and whose that is.
-const Unlike = "%s: %s, and %s in %s"
+// DifferenceFormat is the format of a difference between two sweeps: of what, its value in this sweep, its
+// value in the other one, and the folder of the other one.
+const DifferenceFormat = "%s: %s, but %s in %s"
 
-// Differences returns in which ways this sweep is not the one in dir, but for what is shown.
+// Differences returns the differences to the sweep in dir, apart from the statistics that are shown.
 func (s *Sweep) Differences(other *Sweep, dir string) []string {
 	var all []string
 	differ := func(what, here, there string) {
 		if here != there {
-			all = append(all, fmt.Sprintf(Unlike, what, here, there, dir))
+			all = append(all, fmt.Sprintf(DifferenceFormat, what, here, there, dir))
 		}
 	}
 	differ("apfsim", s.Version, other.Version)
@@ -170,7 +171,7 @@ func (s *Sweep) Differences(other *Sweep, dir string) []string {
 	} else {
 		for i := range s.Inputs {
 			if s.Inputs[i] != other.Inputs[i] {
-				all = append(all, fmt.Sprintf("%s: has another content than when %s was begun", s.Inputs[i].Name, dir))
+				all = append(all, fmt.Sprintf("%s: the contents differ from those with which %s was started", s.Inputs[i].Name, dir))
 			}
 		}
 	}
@@ -205,9 +206,10 @@ func (s *Sweep) over() []string {
 	return texts
 }
 
-// ErrDifferentSweep is why a folder cannot be used.
-var ErrDifferentSweep = errors.New("is that of another sweep")
+// ErrDifferentSweep is the error of a folder that contains another sweep.
+var ErrDifferentSweep = errors.New("contains another sweep")
 
+// Paths returns the paths of the parameters.
 func (s *Sweep) Paths() []string {
 	paths := make([]string, len(s.Parameters))
 	for i := range s.Parameters {
@@ -216,7 +218,7 @@ func (s *Sweep) Paths() []string {
 	return paths
 }
 
-// Key returns what stands in front of a run's statistics: the parameters' values, and the seed.
+// Key returns the first columns of a run's statistics: the parameters' values and the seed.
 func (s *Sweep) Key(run int) []string {
 	point, seed := s.PointOf(run)
 	return append(s.Point(point), strconv.FormatUint(seed, 10))
@@ -257,10 +259,10 @@ func (of *ShownStatistic) Title(unit string) string {
 	return title
 }
 
-// Places returns where the values of a parameter stand on an axis: in proportion if they are
-// numbers of one unit, as 80ms and 100ms, else one after the other. With a factor of 16 or
-// more between them the axis is to be logarithmic.
-func (p *Parameter) Places() (at []float64, logarithmic bool) {
+// Positions returns the positions of a parameter's values on an axis: the values themselves if they are
+// numbers with the same unit, as 80ms and 100ms, otherwise 0, 1, 2, ... The axis is logarithmic if the
+// greatest value is at least 16 times the least.
+func (p *Parameter) Positions() (at []float64, logarithmic bool) {
 	unit := ""
 	for i, value := range p.Values {
 		number := strings.TrimRightFunc(value, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
@@ -273,7 +275,7 @@ func (p *Parameter) Places() (at []float64, logarithmic bool) {
 	}
 	least, most := slices.Min(at), slices.Max(at)
 	if least == most {
-		return p.ranks(), false // written differently, and still the same
+		return p.ranks(), false // the same number, written differently
 	}
 	return at, least > 0 && most/least >= 16
 }
@@ -286,7 +288,7 @@ func (p *Parameter) ranks() []float64 {
 	return at
 }
 
-// Label returns a parameter's value as it is written beside an axis.
+// Label returns the text of a parameter's value on an axis.
 func (p *Parameter) Label(i int) string {
 	return format.Shorten(format.Printable(p.Values[i]), 24)
 }
@@ -315,8 +317,8 @@ func ShortPaths(paths []string) []string {
 	return short
 }
 
-// ChartNames returns the names of the files of the charts, without ending: words of the
-// statistics' names, all different.
+// ChartNames returns the names of the charts' files without their extensions. They consist of the words of
+// the statistics' names, and are unique.
 func (s *Sweep) ChartNames() []string {
 	var names []string
 	for _, statistic := range s.Charts {

@@ -25,7 +25,7 @@ func TestPlacesOfValues(t *testing.T) {
 		"100/s 50/s 1/s": "[100 50 1] true",
 	} {
 		p := Parameter{Values: strings.Fields(values)}
-		at, logarithmic := p.Places()
+		at, logarithmic := p.Positions()
 		if got := fmt.Sprint(at, logarithmic); got != want {
 			t.Errorf("%s: %s, want %s", values, got, want)
 		}
