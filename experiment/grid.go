@@ -17,33 +17,33 @@ import (
 	"apfsim/sim/scenario/loader"
 )
 
-// mostPoints is how many points a grid has at most: all are read before the first is run.
+// mostPoints is the greatest number of points of a grid. All of them are read before the first run.
 const mostPoints = 10_000
 
-// assignOver is the assignment that an --over makes at a point.
+// assignOver returns the assignment of an --over at a point.
 func assignOver(path, value string) assign.Assignment {
 	return assign.Assignment{Option: "--over", Text: path + "=" + value}
 }
 
-// overPosition is where a mistake in an --over is.
+// overPosition returns the position of an error in an --over.
 func overPosition(text string) document.Position {
 	return document.Position{File: "--over " + document.Abridge(text)}
 }
 
-// parseOver takes the texts of --over apart: PATH=VALUE,VALUE,...
+// parseOver parses the values of --over: PATH=VALUE,VALUE,...
 func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
 	var all []sweep.Parameter
-	var mistakes document.Errors
+	var errs document.Errors
 	points := 1
 	for _, text := range texts {
-		fail := func(format string, args ...any) { mistakes.Add(overPosition(text), "", format, args...) }
+		fail := func(format string, args ...any) { errs.Add(overPosition(text), "", format, args...) }
 		path, list, found := assign.Cut(text, '=')
 		if !found {
 			fail("is not PATH=VALUE,VALUE,...; use for example 'spec.workload[elephants].clients=1,4,16'")
 			continue
 		}
 		p := sweep.Parameter{Path: strings.TrimSpace(path)}
-		before := len(mistakes)
+		before := len(errs)
 		for rest, more := list, true; more; {
 			var value string
 			value, rest, more = assign.Cut(rest, ',')
@@ -61,7 +61,7 @@ func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
 		if document.Within(p.Path, "spec.seed") || document.Within(p.Path, "spec.replications") {
 			fail("%s must be the same at every point, so that points do not differ by chance; use --seed and --replications", p.Path)
 		}
-		if len(mistakes) > before {
+		if len(errs) > before {
 			continue
 		}
 		if len(p.Values) > mostPoints/points {
@@ -71,42 +71,42 @@ func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
 		points *= len(p.Values)
 		all = append(all, p)
 	}
-	return all, mistakes
+	return all, errs
 }
 
-// resolve returns those parameters that the scenario has, each once, and what is wrong with
-// the others.
-func resolve(all []sweep.Parameter, sc *scenario.Scenario) (valid []sweep.Parameter, mistakes document.Errors) {
+// resolve returns the parameters that exist in the scenario and do not overlap with an earlier one, and the
+// errors of the others.
+func resolve(all []sweep.Parameter, sc *scenario.Scenario) (valid []sweep.Parameter, errs document.Errors) {
 	var paths []string // of the valid ones
 	for _, p := range all {
 		path, err := assign.Path(sc, p.Path)
 		if err != nil {
-			mistakes.Add(overPosition(p.Path), "", "%v", err)
+			errs.Add(overPosition(p.Path), "", "%v", err)
 			continue
 		}
 		i := slices.IndexFunc(paths, func(other string) bool { return document.Within(path, other) || document.Within(other, path) })
 		if i >= 0 {
-			mistakes.Add(overPosition(p.Path), "", "is already swept by --over %s", valid[i].Path)
+			errs.Add(overPosition(p.Path), "", "is already swept by --over %s", valid[i].Path)
 			continue
 		}
 		valid, paths = append(valid, p), append(paths, path)
 	}
-	return valid, mistakes
+	return valid, errs
 }
 
 // Grid is the points of a sweep, read and checked.
 type Grid struct {
 	Sweep  *sweep.Sweep
-	Base   *scenario.Scenario   // without the parameters
+	Base   *scenario.Scenario   // the scenario without the parameters
 	Points []*scenario.Scenario // in the order of the sweep's points
 }
 
-// NewGrid reads the scenario at every point of the grid of PATH=VALUE,VALUE,... for the program's
-// version. All mistakes are told together.
+// NewGrid reads the scenario at every point of the grid. over contains texts of the form
+// PATH=VALUE,VALUE,..., and version is that of the program. All errors are reported together.
 func NewGrid(ctx context.Context, version, arg string, over []string, options loader.Options, progress format.Progress) (*Grid, error) {
-	parameters, mistakes := parseOver(over)
+	parameters, errs := parseOver(over)
 	options.Cache = loader.NewCache()
-	// What it is read from is found once and read once: all points are of the same text.
+	// The files are read once, so that all points have the same contents if a file changes meanwhile.
 	file, wrong := find(arg)
 	err := wrong.Err()
 	var base *scenario.Scenario
@@ -114,26 +114,26 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 		base, err = file.one(arg, options)
 	}
 	if err != nil {
-		if len(mistakes) > 0 {
-			err = fmt.Errorf("%w\n%w", mistakes, err)
+		if len(errs) > 0 {
+			err = fmt.Errorf("%w\n%w", errs, err)
 		}
 		return nil, err
 	}
 	g := &Grid{Base: base, Sweep: &sweep.Sweep{
 		SchemaVersion: result.SchemaVersion,
-		Version:       version + " " + runtime.GOARCH, // floats may differ on another
+		Version:       version + " " + runtime.GOARCH, // floating-point results may differ on another architecture
 		Scenario:      base.Metadata.Name,
 		Set:           []string{},
 	}}
 	for _, a := range options.Set {
 		g.Sweep.Set = append(g.Sweep.Set, a.Text)
 	}
-	// The points show what is wrong besides.
+	// Reading the points finds the other errors.
 	g.Sweep.Parameters, wrong = resolve(parameters, g.Base)
-	mistakes = append(mistakes, wrong...)
+	errs = append(errs, wrong...)
 	type point struct {
 		*scenario.Scenario
-		mistakes document.Errors
+		errs document.Errors
 	}
 	n := g.Sweep.Points()
 	read := newInOrder(ctx, runtime.GOMAXPROCS(0), n, func(ctx context.Context, i int) (point, error) {
@@ -146,7 +146,7 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 		var wrong document.Errors
 		switch {
 		case errors.As(err, &wrong):
-			return point{mistakes: wrong}, ctx.Err()
+			return point{errs: wrong}, ctx.Err()
 		case err != nil:
 			return point{}, err
 		}
@@ -160,28 +160,28 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 		if err != nil {
 			return nil, err
 		}
-		found.add(i, p.mistakes)
+		found.add(i, p.errs)
 		g.Points = append(g.Points, p.Scenario)
 	}
-	if mistakes = append(mistakes, found.mistakes()...); len(mistakes) > 0 {
-		return nil, mistakes
+	if errs = append(errs, found.errs()...); len(errs) > 0 {
+		return nil, errs
 	}
 	g.Sweep.Inputs, err = sweep.Inputs(g.Points)
 	return g, err
 }
 
-// pointErrors are those of all points, each told once.
+// pointErrors collects the errors of all points, each once.
 type pointErrors struct {
 	sweep *sweep.Sweep
 	order []document.Error
 	at    map[document.Error]*seenAt
 }
 
-// seenAt is the first point of a mistake, and how many have it.
+// seenAt is the first point with an error, and the number of points with it.
 type seenAt struct{ first, points int }
 
-func (p *pointErrors) add(point int, mistakes document.Errors) {
-	for _, m := range mistakes {
+func (p *pointErrors) add(point int, errs document.Errors) {
+	for _, m := range errs {
 		if seen := p.at[m]; seen != nil {
 			seen.points++
 			continue
@@ -191,8 +191,8 @@ func (p *pointErrors) add(point int, mistakes document.Errors) {
 	}
 }
 
-// mistakes returns them all. One that is not in a value by itself is told with its point.
-func (p *pointErrors) mistakes() (all document.Errors) {
+// errs returns all errors. An error that is not in the text of an --over states its point.
+func (p *pointErrors) errs() (all document.Errors) {
 	for _, m := range p.order {
 		seen := p.at[m]
 		if !strings.HasPrefix(m.File, "--over ") {

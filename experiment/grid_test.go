@@ -96,14 +96,14 @@ func TestPointsDoNotMix(t *testing.T) {
 
 // Spaces beside what separates are no matter, and of points there may be so many.
 func TestOverIsTakenApart(t *testing.T) {
-	all, mistakes := parseOver([]string{" spec.workload[mice].clients = 1 , 2", "level[workload-low].queues=8"})
+	all, errs := parseOver([]string{" spec.workload[mice].clients = 1 , 2", "level[workload-low].queues=8"})
 	want := []sweep.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "2"}}, {Path: "level[workload-low].queues", Values: []string{"8"}}}
-	if diff := cmp.Diff(want, all); diff != "" || mistakes != nil {
-		t.Errorf("mistakes %v; want (-), got (+):\n%s", mistakes, diff)
+	if diff := cmp.Diff(want, all); diff != "" || errs != nil {
+		t.Errorf("errors %v; want (-), got (+):\n%s", errs, diff)
 	}
 	for _, text := range []string{"spec.seed=1,2", "spec.replications=1,2"} {
-		if all, mistakes := parseOver([]string{text}); len(all) > 0 || !strings.Contains(fmt.Sprint(mistakes), "must be the same at every point") {
-			t.Errorf("%s: mistakes %v", text, mistakes)
+		if all, errs := parseOver([]string{text}); len(all) > 0 || !strings.Contains(fmt.Sprint(errs), "must be the same at every point") {
+			t.Errorf("%s: errors %v", text, errs)
 		}
 	}
 	numbers := func(path string, n int) string {
@@ -114,14 +114,14 @@ func TestOverIsTakenApart(t *testing.T) {
 		return path + "=" + strings.Join(values, ",")
 	}
 	for mice, wrong := range map[int]bool{100: false, 101: true} {
-		all, mistakes := parseOver([]string{numbers("spec.workload[elephants].clients", 100), numbers("spec.workload[mice].clients", mice)})
-		if (mistakes != nil) != wrong || wrong && !strings.Contains(mistakes.Error(), "more than 10000 points") || len(all) == 1 != wrong {
-			t.Errorf("100 times %d points: %d parameters, mistakes %v", mice, len(all), mistakes)
+		all, errs := parseOver([]string{numbers("spec.workload[elephants].clients", 100), numbers("spec.workload[mice].clients", mice)})
+		if (errs != nil) != wrong || wrong && !strings.Contains(errs.Error(), "more than 10000 points") || len(all) == 1 != wrong {
+			t.Errorf("100 times %d points: %d parameters, errors %v", mice, len(all), errs)
 		}
 	}
 }
 
-// Whatever is given, there is a parameter or a mistake.
+// Every text gives either a parameter or an error.
 func FuzzOver(f *testing.F) {
 	for _, text := range []string{"spec.workload[mice].clients=1,2", `level["workload-low"].queues=1`, "level[workload-low].handSize={,x", "spec.workload[=1", `level["=`} {
 		f.Add(text)
@@ -131,13 +131,13 @@ func FuzzOver(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		all, mistakes := parseOver([]string{text})
-		if len(all) > 1 || len(all) == 1 == (len(mistakes) > 0) {
-			t.Errorf("%d parameters, mistakes %v", len(all), mistakes)
+		all, errs := parseOver([]string{text})
+		if len(all) > 1 || len(all) == 1 == (len(errs) > 0) {
+			t.Errorf("%d parameters, errors %v", len(all), errs)
 		}
 		valid, wrong := resolve(all, loaded[0])
 		if len(valid)+len(wrong) != len(all) {
-			t.Errorf("of %d parameters %d are valid, mistakes %v", len(all), len(valid), wrong)
+			t.Errorf("of %d parameters %d are valid, errors %v", len(all), len(valid), wrong)
 		}
 	})
 }

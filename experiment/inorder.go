@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// ahead is how many jobs a worker may be ahead of the oldest whose result has not been taken.
+// ahead is how many jobs per worker may have been started after the oldest job whose result has not been
+// taken. It bounds the number of results that are kept.
 const ahead = 8
 
-// inOrder works at jobs in parallel, and hands over their results in the order of the jobs,
-// as if they had been done one after the other. Jobs are begun in order. No more are alive
-// than there are workers, and no more results are kept than the workers may be ahead.
+// inOrder runs jobs in parallel and returns their results in the order of the jobs, as if they had been run
+// one after the other. Jobs are started in order. At most as many run at once as there are workers.
 type inOrder[T any] struct {
-	results chan chan ordered[T] // of the jobs that have been begun, or will be next
-	cancel  context.CancelFunc   // ends the jobs that are alive
-	close   func()               // begins no more jobs
-	alive   sync.WaitGroup
+	results chan chan ordered[T] // of the jobs that have been started or are next
+	cancel  context.CancelFunc   // cancels the running jobs
+	close   func()               // starts no more jobs
+	running sync.WaitGroup
 }
 
 type ordered[T any] struct {
@@ -23,9 +23,9 @@ type ordered[T any] struct {
 	err   error
 }
 
-// newInOrder begins to do job(0) to job(n-1). Their context ends with ctx. When one fails,
-// no more are begun; those before it in order go on, since one of them may fail as well and
-// would then be the first. stop must be called in the end.
+// newInOrder starts to run job(0) to job(n-1). Their context is derived from ctx. If a job fails, no more jobs
+// are started. The jobs before it continue, because the first error in the order of the jobs is the one that
+// is returned. stop must be called at the end.
 func newInOrder[T any](ctx context.Context, workers, n int, job func(ctx context.Context, i int) (T, error)) *inOrder[T] {
 	ctx, cancel := context.WithCancel(ctx)
 	closed := make(chan struct{})
@@ -36,13 +36,13 @@ func newInOrder[T any](ctx context.Context, workers, n int, job func(ctx context
 	}
 	begin := make(chan func())
 	for range min(workers, n) {
-		o.alive.Go(func() {
+		o.running.Go(func() {
 			for do := range begin {
 				do()
 			}
 		})
 	}
-	o.alive.Go(func() {
+	o.running.Go(func() {
 		defer close(begin)
 		for i := range n {
 			to := make(chan ordered[T], 1)
@@ -68,16 +68,16 @@ func newInOrder[T any](ctx context.Context, workers, n int, job func(ctx context
 	return o
 }
 
-// next waits for the result of the next job. It may be called once for each job, and not
-// after an error.
+// next waits for the result of the next job and returns it. It may be called once for each job, and not after
+// an error.
 func (o *inOrder[T]) next() (T, error) {
 	r := <-<-o.results
 	return r.value, r.err
 }
 
-// stop ends what is alive, and returns when it has ended.
+// stop cancels the running jobs and waits for their end.
 func (o *inOrder[T]) stop() {
 	o.cancel()
 	o.close()
-	o.alive.Wait()
+	o.running.Wait()
 }

@@ -1,7 +1,7 @@
-// Package experiment runs scenarios: each once or under several seeds, until its statistics are
-// precise, both sides of a comparison under the same seeds, or at every point of a grid. Runs
-// go in parallel, and what comes of them is handed over in order, as if they had not. Messages
-// are for people at a command line, and speak of apfsim's flags.
+// Package experiment runs scenarios: once, with several seeds (Begin), until statistics are precise
+// (Precision), with common seeds on both sides of a comparison (Align), or at every point of a grid (NewGrid).
+// Runs are made in parallel, and their results are returned in the same order as if they were made one
+// after the other. Errors are written for users of the command line and name its flags.
 package experiment
 
 import (
@@ -17,11 +17,11 @@ import (
 	"apfsim/sim/scenario/loader"
 )
 
-// Load reads scenarios, from files, from standard input or from the library. Their mistakes come together, as
-// document.Errors.
+// Load reads scenarios from files, from standard input or from the library. The error is document.Errors, with
+// the errors of all scenarios.
 func Load(args []string, options loader.Options) ([]*scenario.Scenario, error) {
 	var loaded []*scenario.Scenario
-	var mistakes document.Errors
+	var errs document.Errors
 	from := map[string]string{}
 	for _, arg := range args {
 		var some []*scenario.Scenario
@@ -36,12 +36,12 @@ func Load(args []string, options loader.Options) ([]*scenario.Scenario, error) {
 			from[sc.Metadata.Name] = arg
 		}
 		loaded = append(loaded, some...)
-		mistakes = append(mistakes, wrong...)
+		errs = append(errs, wrong...)
 	}
-	return loaded, mistakes.Err()
+	return loaded, errs.Err()
 }
 
-// LoadOne reads the only scenario of a file, or one of the library.
+// LoadOne reads one scenario from a file that contains no other, or from the library.
 func LoadOne(arg string, options loader.Options) (*scenario.Scenario, error) {
 	file, wrong := find(arg)
 	if len(wrong) > 0 {
@@ -50,19 +50,19 @@ func LoadOne(arg string, options loader.Options) (*scenario.Scenario, error) {
 	return file.one(arg, options)
 }
 
-// found is where a scenario is: in the host's file system, or in the library.
+// found is the place of a scenario: a file of the host, or one of the library.
 type found struct {
 	files fs.FS // nil for the host's
 	name  string
 	note  string // on a former name of a library scenario; "" otherwise
 }
 
-// find finds the file or the library's scenario that is called so.
+// find returns the file or the scenario of the library with this name.
 func find(arg string) (file found, wrong document.Errors) {
 	present, inLibrary := scenarios.Find(arg)
 	info, err := os.Stat(arg)
 	switch {
-	case arg == loader.Stdin, err == nil && !(inLibrary && info.IsDir()): // as one of results is called
+	case arg == loader.Stdin, err == nil && !(inLibrary && info.IsDir()): // a folder of results has the name of its scenario
 		return found{name: arg}, nil
 	case inLibrary:
 		return found{scenarios.Files, scenarios.File(present), scenarios.RenameNote(arg)}, nil
@@ -72,7 +72,7 @@ func find(arg string) (file found, wrong document.Errors) {
 	return file, wrong
 }
 
-// load reads the scenarios of the file. The first one has the note on a former name.
+// load reads the scenarios of the file. The note on a former name is added to the first one.
 func (f found) load(options loader.Options) ([]*scenario.Scenario, document.Errors) {
 	loaded, wrong := loader.Load(f.files, f.name, options)
 	if f.note != "" && len(loaded) > 0 {
@@ -81,7 +81,7 @@ func (f found) load(options loader.Options) ([]*scenario.Scenario, document.Erro
 	return loaded, wrong
 }
 
-// one reads the only scenario of the file that the user calls arg.
+// one reads the only scenario of the file. arg is its name on the command line.
 func (f found) one(arg string, options loader.Options) (*scenario.Scenario, error) {
 	loaded, wrong := f.load(options)
 	switch {

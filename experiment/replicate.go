@@ -10,40 +10,40 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// Precision is how narrow the 95 % intervals of some statistics are to become.
+// Precision is the wanted precision of some statistics.
 type Precision struct {
-	Wanted float64  // half-width over mean, at most; 0: nothing is wanted
+	Wanted float64  // greatest half-width of the 95 % interval divided by the mean; 0: no precision is wanted
 	Of     []string // names of statistics
 }
 
-// Runs are those of some scenarios, each as often as its replications say.
+// Runs are the runs of several scenarios, each with its number of replications.
 type Runs struct {
 	Groups []*Group // by scenario
 	*inOrder[outcome]
 }
 
-// Group is the runs of one scenario. While nobody knows how many runs it takes to be precise,
-// there may be some too many: they leave no files, an error of theirs counts only when their
-// turn has come, and they end when it turns out that they are not needed.
+// Group is the runs of one scenario. With a Precision, the number of runs is not known in advance, so that
+// more runs may be started than are necessary. For this reason, runs write no files, their errors
+// matter only when Next reaches them, and unnecessary ones are cancelled.
 type Group struct {
 	*scenario.Scenario
-	Together *replicate.Replicator // of those that Next has returned
+	Together *replicate.Replicator // of the runs that Next has returned
 
 	runs      *Runs
 	files     Outputs
 	precision Precision
-	taken     int             // of the runs, including those that are not needed
-	enough    context.Context // ends when no more runs are needed
+	taken     int             // number of runs that Next has passed, including unnecessary ones
+	enough    context.Context // is cancelled when no more runs are necessary
 	stop      context.CancelFunc
 }
 
-// outcome is what came of one run.
+// outcome is the result of one run.
 type outcome struct {
 	*collect.Replication
-	err error // of a run that may turn out not to be needed
+	err error // of a run that may be unnecessary
 }
 
-// RunError is why a run has not come to its end.
+// RunError is the error of a run that was not completed.
 type RunError struct {
 	Name string // of the run
 	Seed uint64
@@ -56,15 +56,14 @@ func (e *RunError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// Begin begins the runs of all scenarios, in their order, on all cores. Stop must be called in
-// the end.
+// Begin starts the runs of all scenarios, in their order, on all cores. Stop must be called at the end.
 func Begin(ctx context.Context, all []*scenario.Scenario, files Outputs, precision Precision, progress Progress) *Runs {
 	runs := &Runs{}
 	n := 0
 	for _, sc := range all {
 		g := &Group{Scenario: sc, runs: runs, files: files, precision: precision,
 			Together: replicate.New(sc.Metadata.Name, precision.Wanted, precision.Of)}
-		g.enough, g.stop = context.WithCancel(context.Background()) // an interruption is not it
+		g.enough, g.stop = context.WithCancel(context.Background()) // not derived from ctx: an interruption does not mean that there are enough runs
 		runs.Groups = append(runs.Groups, g)
 		n += sc.Spec.Replications
 	}
@@ -74,10 +73,10 @@ func Begin(ctx context.Context, all []*scenario.Scenario, files Outputs, precisi
 	return runs
 }
 
-// Stop ends the runs that still go on, and returns when they have ended.
+// Stop cancels the unfinished runs and waits for their end.
 func (r *Runs) Stop() { r.inOrder.stop() }
 
-// simulate does the i-th of all runs.
+// simulate makes the i-th of all runs.
 func (r *Runs) simulate(ctx context.Context, i int, progress Progress) (outcome, error) {
 	for _, g := range r.Groups {
 		if i < g.Spec.Replications {
@@ -88,7 +87,7 @@ func (r *Runs) simulate(ctx context.Context, i int, progress Progress) (outcome,
 	panic("experiment: no scenario for a run")
 }
 
-// simulate does the i-th run of the group.
+// simulate makes the i-th run of the group.
 func (g *Group) simulate(ctx context.Context, i int, progress Progress) (outcome, error) {
 	own := replication(g.Scenario, i)
 	if g.precision.Wanted == 0 {
@@ -105,22 +104,22 @@ func (g *Group) simulate(ctx context.Context, i int, progress Progress) (outcome
 	files := g.files
 	files.Dir = ""
 	run, err := simulate(running, own, files, progress)
-	if err != nil && ctx.Err() != nil { // interrupted: no more are to be begun
+	if err != nil && ctx.Err() != nil { // interrupted: start no more runs
 		return outcome{}, err
 	}
 	return outcome{run, err}, nil
 }
 
-// Next returns the next run, in the order of the seeds; nil when there are no more, as all are
-// done or enough for the precision. The groups must be gone through in their order, each to its
-// end. The error is a RunError, or says what is wrong with a name of the precision's.
+// Next returns the next run, in the order of the seeds, or nil if all runs have been returned or the precision
+// is reached. The groups must be read in their order, each to its end. The error is a RunError, or that
+// of a statistic of the Precision that does not exist.
 func (g *Group) Next() (*collect.Replication, error) {
 	for g.taken < g.Spec.Replications {
 		i := g.taken
 		g.taken++
 		run, err := g.runs.next()
 		if g.enough.Err() != nil && err == nil {
-			continue // begun ahead, and not needed
+			continue // started in advance and not necessary
 		}
 		if err == nil {
 			err = run.err
@@ -145,7 +144,7 @@ func (g *Group) Next() (*collect.Replication, error) {
 	return nil, nil
 }
 
-// All goes through the runs to their end, and returns what they say together.
+// All waits for all runs of the group and returns their combined result.
 func (g *Group) All() (*replicate.Replications, error) {
 	for {
 		run, err := g.Next()

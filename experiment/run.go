@@ -18,34 +18,35 @@ import (
 	"apfsim/sim/server"
 )
 
-// Outputs are the files that a run makes. None has results alone.
+// Outputs are the files that a run writes. The zero value writes none.
 type Outputs struct {
-	Dir      string    // below which the results go, in a folder named after the run; "": nowhere
+	Dir      string    // the results are written to the folder DIR/NAME of the run; "": not written
 	Requests bool      // the request log, in Dir
 	DumpsNs  []int64   // the times of debug dumps, in Dir
 	Start    time.Time // time of day at which the run begins, for dumps and metrics
 
 	OpenMetrics  string // file of metrics; "": none
-	Events       string // file of what happens between two times; "": none
+	Events       string // file of the events between FromNs and ToNs; "": none
 	FromNs, ToNs int64
 
-	// Inputs are the files that the runs read. One that is in a folder of results stays there.
+	// Inputs are the files that the runs read. They are not removed from a folder of results.
 	Inputs []string
 }
 
-// Progress is told how far runs are. Several may go at once.
+// Progress displays the progress of runs, of which several may be made at once.
 type Progress interface {
-	// Begin is told of a run that is to simulate so much time.
+	// Begin is called when a run of this duration starts.
 	Begin(total time.Duration) RunProgress
 }
 
-// RunProgress is told how far one run is.
+// RunProgress displays the progress of one run.
 type RunProgress interface {
 	Update(nowNs int64, events uint64) // a sim.Progress
 	Finish()
 }
 
-// simulate runs one scenario and writes its files: all of them or, if anything fails, none.
+// simulate runs one scenario: it drives clients and servers until the duration has elapsed. It writes either
+// all files of the run or, if anything fails, none.
 func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ *collect.Replication, err error) {
 	defer func() {
 		if err != nil {
@@ -58,7 +59,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	var set atomicfile.Set
 	defer set.Discard()
 	outputs, err := files.create(&set, sc, run.Server)
-	defer abandon(outputs) // before the set
+	defer discard(outputs) // before the set
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +83,9 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		}
 	})
 	if failed(outputs) {
-		return nil, complete(outputs) // which says what went wrong
+		return nil, complete(outputs) // its error names the file
 	}
-	if ctx.Err() != nil { // a short run does not notice
+	if ctx.Err() != nil { // a short run may end without noticing the interruption
 		return nil, fmt.Errorf("interrupted after %s of %s; its results are not written",
 			reached.Round(time.Millisecond), time.Duration(durationNs))
 	}
@@ -107,8 +108,8 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	return collect.NewReplication(result), nil
 }
 
-// create begins the files that are written while the run goes on, as far as it can. The error
-// says which of them cannot be written.
+// create creates the files that are written during the run. The error names those that cannot be written; the
+// others are returned.
 func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, of *server.Server) (outputs []output.Output, err error) {
 	add := func(o output.Output, failure error) {
 		if failure == nil {
@@ -128,18 +129,19 @@ func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, of *server.
 	return outputs, err
 }
 
-func abandon(outputs []output.Output) {
+// discard discards the outputs.
+func discard(outputs []output.Output) {
 	for _, o := range outputs {
 		o.Discard()
 	}
 }
 
-// failed says whether there is an output that cannot be written.
+// failed says whether one of the outputs cannot be written.
 func failed(outputs []output.Output) bool {
 	return slices.ContainsFunc(outputs, func(o output.Output) bool { return o.Err() != nil })
 }
 
-// complete writes what is left of the outputs. The error says which of them cannot be written.
+// complete writes the rest of the outputs. The error names those that cannot be written.
 func complete(outputs []output.Output) (err error) {
 	for _, o := range outputs {
 		err = errors.Join(err, o.Close())

@@ -26,7 +26,7 @@ func TestOutputsThatCannotBeBegun(t *testing.T) {
 		if isGone := metrics != "metrics.om"; err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "none")) || strings.Contains(err.Error(), filepath.Join(dir, "gone")) != isGone {
 			t.Errorf("%s: %v", metrics, err)
 		}
-		abandon(outputs)
+		discard(outputs)
 		if err := set.Discard(); err != nil {
 			t.Error(err)
 		}

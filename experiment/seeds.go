@@ -8,8 +8,8 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// RunNames returns what the runs of a scenario are called, and their results' folders: as the
-// scenario, if it is run once, else NAME-seed-SEED.
+// RunNames returns the names of the runs of a scenario, which are those of their folders of results: the name of
+// the scenario if it has one run, otherwise NAME-seed-SEED.
 func RunNames(sc *scenario.Scenario) []string {
 	names := make([]string, sc.Spec.Replications)
 	for i := range names {
@@ -18,8 +18,8 @@ func RunNames(sc *scenario.Scenario) []string {
 	return names
 }
 
-// replication returns the i-th run of a scenario: itself if it is the only one, else one with a
-// name and a seed of its own. All else they share.
+// replication returns the scenario of the i-th run: the scenario itself if it has one run, otherwise a shallow
+// copy with its own name and seed.
 func replication(sc *scenario.Scenario, i int) *scenario.Scenario {
 	if sc.Spec.Replications == 1 {
 		return sc
@@ -30,14 +30,14 @@ func replication(sc *scenario.Scenario, i int) *scenario.Scenario {
 	return &own
 }
 
-// CheckNames says which scenarios have runs of one name, and would write to one folder.
+// CheckNames returns an error if runs of two scenarios have the same name and would be written to the same folder.
 func CheckNames(all []*scenario.Scenario) error {
 	of := map[string]string{}
 	for _, sc := range all {
-		names := append(RunNames(sc), sc.Metadata.Name) // which the runs have together
+		names := append(RunNames(sc), sc.Metadata.Name) // the name of the combined result
 		for _, name := range slices.Compact(names) {
 			if other, ok := of[name]; ok {
-				return fmt.Errorf("%s and %s: each has a run called %s; want another metadata.name", other, sc.Metadata.Name, name)
+				return fmt.Errorf("%s and %s: both have a run with the name %s; use another metadata.name", other, sc.Metadata.Name, name)
 			}
 			of[name] = sc.Metadata.Name
 		}
@@ -45,17 +45,19 @@ func CheckNames(all []*scenario.Scenario) error {
 	return nil
 }
 
-// Side is one of two that are compared: results that there are, or a scenario to be run.
+// Side is one side of a comparison: existing results, or a scenario to be run.
 type Side struct {
 	Results  *replicate.Replications
 	Scenario *scenario.Scenario
-	OwnSeed  bool // the scenario's seed is what is asked for
+	OwnSeed  bool // whether the seed of the scenario was set for this side and is kept
 }
 
-// Align gives the scenarios among two sides common random numbers: replications under the same
-// seeds, from the given one on or else from that of the results of the other side, or from the
-// base's. Where there are results, there are as many runs as of them, unless replications is
-// above 0; else that is by default the given number.
+// Align gives both sides of a comparison common random numbers by setting the seeds and the numbers of runs of the
+// sides that are scenarios:
+//   - the first seed is seed if it is not nil, otherwise that of the results of the other side, otherwise
+//     that of the base;
+//   - the number of runs is replications if it is above 0, otherwise that of the results of the other side,
+//     otherwise byDefault.
 func Align(sides [2]*Side, seed *uint64, replications, byDefault int) {
 	for i, s := range sides {
 		if s.Scenario == nil {

@@ -76,8 +76,8 @@ func TestRunsOfOneName(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]*scenario.Scenario{named("b", 1, 1), named("a-seed-4", 1, 1)}, ""},
-		{[]*scenario.Scenario{named("b", 1, 1), named("a-seed-3", 1, 1)}, "a and a-seed-3: each has a run called a-seed-3"},
-		{[]*scenario.Scenario{named("a-seed-3", 1, 2)}, "a and a-seed-3: each has a run called a-seed-3"},
+		{[]*scenario.Scenario{named("b", 1, 1), named("a-seed-3", 1, 1)}, "a and a-seed-3: both have a run with the name a-seed-3"},
+		{[]*scenario.Scenario{named("a-seed-3", 1, 2)}, "a and a-seed-3: both have a run with the name a-seed-3"},
 	} {
 		err := CheckNames(append([]*scenario.Scenario{a}, c.others...))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -13,24 +13,24 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// Shard is a part of a sweep: each run whose number is Index modulo Of. Neighbours of the grid
-// take similar times, and so come to different shards.
+// Shard is a part of a sweep: the runs whose number is Index modulo Of. Neighbouring points take a similar time,
+// so they are distributed over the shards.
 type Shard struct{ Index, Of int }
 
-// Runs returns how many runs the shard has.
+// Runs returns the number of runs of the shard.
 func (p Shard) Runs(s *sweep.Sweep) int { return (s.Runs() - p.Index + p.Of - 1) / p.Of }
 
-// Rest is the runs of a shard that are not done yet.
+// Rest is the runs of a shard that have not been made yet.
 type Rest struct {
-	Done     int                  // those that are
-	AtPoints []*scenario.Scenario // with as many replications as are left
+	Done     int                  // number of runs that have been made
+	AtPoints []*scenario.Scenario // scenarios of the points, with the number of remaining runs as replications
 
 	grid *Grid
 	dir  string
-	runs []int // their numbers
+	runs []int // numbers of the remaining runs
 }
 
-// Rest looks in the folder of the sweep for what is done.
+// Rest returns the runs of a shard whose files are not in the folder of the sweep.
 func (g *Grid) Rest(dir string, part Shard, progress format.Progress) (*Rest, error) {
 	s, rest := g.Sweep, &Rest{grid: g, dir: dir}
 	for run := part.Index; run < s.Runs(); run += part.Of {
@@ -55,8 +55,8 @@ func (g *Grid) Rest(dir string, part Shard, progress format.Progress) (*Rest, er
 	return rest, nil
 }
 
-// Run does the runs, and keeps what comes of each in the folder. When it fails, Done tells how
-// many there are all the same.
+// Run makes the runs and writes the results of each to the folder. If it fails, Done includes the runs that have
+// been written.
 func (r *Rest) Run(ctx context.Context, progress Progress) error {
 	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(r.runs), func(ctx context.Context, i int) (struct{}, error) {
 		return struct{}{}, r.simulate(ctx, r.runs[i], progress)
@@ -77,7 +77,7 @@ func (r *Rest) Run(ctx context.Context, progress Progress) error {
 	return nil
 }
 
-// simulate does one run.
+// simulate makes one run and writes its results.
 func (r *Rest) simulate(ctx context.Context, run int, progress Progress) error {
 	s := r.grid.Sweep
 	point, seed := s.PointOf(run)

@@ -9,11 +9,11 @@ import (
 	"apfsim/reports/text"
 )
 
-// CompareFormats are the formats in which Comparison.Write can write.
+// CompareFormats are the formats of WriteComparisonAs.
 var CompareFormats = []string{"text", "markdown", "json", "csv"}
 
-// WriteComparisonAs writes the comparison in one of CompareFormats; all says whether to list what has
-// not changed, too, which json and csv always do.
+// WriteComparisonAs writes the comparison in one of CompareFormats. all also lists the statistics that did not
+// change, which json and csv always contain.
 func WriteComparisonAs(c *compare.Comparison, w io.Writer, as string, all bool, options format.TextOptions) error {
 	switch as {
 	case "text":
@@ -25,5 +25,5 @@ func WriteComparisonAs(c *compare.Comparison, w io.Writer, as string, all bool, 
 	case "csv":
 		return csvfile.WriteComparison(w, c)
 	}
-	panic("output: no format " + as)
+	panic("output: unknown format " + as)
 }

@@ -1,4 +1,5 @@
-// Package output writes and reads the folders of results.
+// Package output writes and reads folders of results: of a run, of replications, of a comparison, and of a sweep.
+// All files of a result are committed together.
 package output
 
 import (
@@ -35,14 +36,13 @@ const (
 	ComparisonReport  = "comparison.html"
 )
 
-// Folder returns where the results of the scenario called name go below dir.
+// Folder returns the folder of the results of a scenario within dir.
 func Folder(dir, name string) string { return filepath.Join(dir, files.Name(name)) }
 
-// WriteRun commits a set of files of a run, such as its request log, together with its summary,
-// series, charts and report, and its dumps unless they are nil. These go below dir, to the folder
-// named after the scenario, from which the files of an earlier run are removed at the same time but
-// for those that are among inputs: what the command's runs read. Either all of this is done or, with an error
-// that says why, none.
+// WriteRun writes the summary, series, charts and report of a run, and its dumps unless they are nil, to the
+// folder DIR/NAME of its scenario. It commits them together with the files in set, such as the request log, and
+// removes the files of an earlier run from the folder, except for inputs, which are files that the
+// runs of this command read. If it returns an error, nothing is changed.
 func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Recorder, inputs []string) error {
 	var files files.List
 	if dumps != nil {
@@ -53,13 +53,13 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Re
 		addChart(&files, c)
 	}
 	files.Add(ReportFile, func(w io.Writer) error { return page.WriteRun(w, r) })
-	// The summary comes last: where it is, all it goes with is.
+	// The summary is written last: if it exists, all other files exist.
 	files.Add(SummaryFile, func(w io.Writer) error { return format.WriteJSON(w, r.Summary) })
 	return replaceFiles(set, dir, r.Summary.Name, files, inputs)
 }
 
-// WriteReplications writes what several runs of a scenario say together below dir, in the
-// folder named after the scenario, in the manner of WriteRun.
+// WriteReplications writes the combined result of several runs to the folder DIR/NAME of their scenario, in the
+// same way as WriteRun.
 func WriteReplications(dir string, r *replicate.Replications, inputs []string) error {
 	var files files.List
 	files.Add(ReplicationsTable, func(w io.Writer) error { return csvfile.WriteReplications(w, r) })
@@ -69,7 +69,7 @@ func WriteReplications(dir string, r *replicate.Replications, inputs []string) e
 	return errors.Join(replaceFiles(&set, dir, r.Name, files, inputs), set.Discard())
 }
 
-// WriteComparison writes a comparison to the folder dir: all of its files, or none.
+// WriteComparison writes the files of a comparison to the folder dir: either all or none.
 func WriteComparison(dir string, c *compare.Comparison) error {
 	var list files.List
 	list.Add(ComparisonTable, func(w io.Writer) error { return csvfile.WriteComparison(w, c) })
@@ -78,7 +78,7 @@ func WriteComparison(dir string, c *compare.Comparison) error {
 	return files.Write(dir, list)
 }
 
-// WriteBench writes both sides of a comparison to the folder dir, for benchstat: both files, or none.
+// WriteBench writes the files of both sides of a comparison for benchstat to the folder dir: either both or none.
 func WriteBench(dir string, c *compare.Comparison) error {
 	var list files.List
 	list.Add("base.txt", func(w io.Writer) error { return benchstat.Write(c, w, false) })
@@ -86,11 +86,11 @@ func WriteBench(dir string, c *compare.Comparison) error {
 	return files.Write(dir, list)
 }
 
-// replaceFiles commits a set together with files in the folder of the results of a scenario, and
-// removes what an earlier run has left there besides.
+// replaceFiles commits the set together with the files in the folder of the results of a scenario, and removes the
+// other files of an earlier run from it.
 func replaceFiles(set *atomicfile.Set, dir, name string, files files.List, inputs []string) error {
 	folder := Folder(dir, name)
-	earlier := earlierFiles(folder, name) // before there is anything of this run's
+	earlier := earlierFiles(folder, name) // before files of this run are created
 	if err := files.AddTo(set, folder); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func replaceFiles(set *atomicfile.Set, dir, name string, files files.List, input
 	if err := set.Commit(); err != nil {
 		return err
 	}
-	for _, path := range stale { // their folders go with them, once they are empty
+	for _, path := range stale { // remove their folders, too, if they are empty
 		for dir := filepath.Dir(path); len(dir) > len(folder) && os.Remove(dir) == nil; {
 			dir = filepath.Dir(dir)
 		}

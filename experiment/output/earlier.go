@@ -16,11 +16,10 @@ import (
 	"apfsim/reports/result"
 )
 
-// earlierFiles returns the files that an earlier run of the scenario called name has left in its
-// folder, as far as that is certain. It takes a summary or replications of that scenario, as apfsim
-// writes them, to say that there was a run; and of the files that are there, only those that such a
-// run writes are its: by the names of the summary's priority levels, and the request log and the
-// dumps, of which the summary says nothing, by what is in them.
+// earlierFiles returns the files that certainly are of an earlier run of the scenario in its folder. There was such a
+// run if the folder contains a summary or replications of the scenario that apfsim wrote. Its files are
+// recognized by the names that the run gives them, which follow from the priority levels in the summary,
+// and the request log and the dumps by their contents, as the summary does not mention them.
 func earlierFiles(folder, name string) []string {
 	var names []string
 	for _, s := range readEarlier(folder, SummaryFile, name) {
@@ -47,7 +46,7 @@ func earlierFiles(folder, name string) []string {
 	return found
 }
 
-// EarlierRun is what summary.json and replications.json say of the files beside them.
+// EarlierRun is the part of summary.json and replications.json that determines the names of the other files.
 type EarlierRun struct {
 	SchemaVersion  string
 	Name           string
@@ -56,8 +55,8 @@ type EarlierRun struct {
 	PriorityLevels []struct{ Name string }
 }
 
-// readEarlier reads the file called base, and those under whose temporary names a run that was killed
-// has left it while its files took their places.
+// readEarlier reads the file with the name base, and the temporary files that a run left which was killed while it
+// committed this file.
 func readEarlier(folder, base, name string) (all []EarlierRun) {
 	paths := append(atomicfile.Unfinished(folder, base), filepath.Join(folder, base))
 	for _, path := range paths {
@@ -73,7 +72,7 @@ func readEarlier(folder, base, name string) (all []EarlierRun) {
 	return all
 }
 
-// ChartNames returns the names of the charts that a run may have, without ending.
+// ChartNames returns the names of the charts that a run may have, without extension.
 func (r *EarlierRun) ChartNames() []string {
 	var levels []string
 	for _, l := range r.PriorityLevels {
@@ -82,7 +81,7 @@ func (r *EarlierRun) ChartNames() []string {
 	return plots.RunNames(levels)
 }
 
-// hasLog says whether a file begins as the log of a request of one of the run's workloads.
+// hasLog says whether the first line of a file is that of a request log with one of the run's workloads.
 func (r *EarlierRun) hasLog(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return false
@@ -99,7 +98,8 @@ func (r *EarlierRun) hasLog(path string) bool {
 		slices.ContainsFunc(r.Workloads, func(w struct{ Name string }) bool { return w.Name == first.Workload })
 }
 
-// dumps returns the names of the dumps of the run: at a time of it, and in the columns of dumps.
+// dumps returns the names of the dumps of the run: files with a time of the run in their path and the columns of
+// dumps.
 func (r *EarlierRun) dumps(folder string) (names []string) {
 	moments, _ := os.ReadDir(filepath.Join(folder, dumps.Folder))
 	for _, moment := range moments {
@@ -138,7 +138,7 @@ func firstLine(path string) (line []byte, ok bool) {
 	return lines.Bytes(), ok
 }
 
-// isOneOf says whether a file is one of some others, by whatever path.
+// isOneOf says whether a file is the same as one of others, possibly under another path.
 func isOneOf(path string, others []string) bool {
 	info, err := os.Stat(path)
 	return err == nil && slices.ContainsFunc(others, func(other string) bool {

@@ -15,32 +15,31 @@ import (
 	"apfsim/sim/server"
 )
 
-// Output is an observer that makes a file of what it sees. The file is one of a atomicfile.Set: it takes
-// its place, or is taken away, together with the others. Either Close or Discard must be called,
-// after the run.
+// Output is an observer that writes a file. The file belongs to an atomicfile.Set and is committed or removed
+// together with the others. Either Close or Discard must be called after the run.
 type Output interface {
 	server.Observer
 
-	// Err returns the first error that has come up in writing. There is no use in going on then.
+	// Err returns the first error in writing. The run can be cancelled then.
 	Err() error
 
-	// Close writes what is left. The error says which file cannot be written.
+	// Close writes the rest of the file. The error names the file.
 	Close() error
 
-	// Discard ends the writing. After Close it does nothing.
+	// Discard stops the writing. After Close it does nothing.
 	Discard()
 }
 
-// Epoch is the time of day at which a run begins that is not told otherwise.
+// Epoch is the date and time at which a run starts by default.
 var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// openMetricsFile is OpenMetrics on its way into a file.
+// openMetricsFile writes OpenMetrics to a file.
 type openMetricsFile struct {
 	*openmetrics.Recorder
 	file *files.OutputFile
 }
 
-// CreateOpenMetrics begins a file of the metrics of a run of sc, as NewOpenMetrics makes them.
+// CreateOpenMetrics creates a file of the metrics of a run of sc.
 func CreateOpenMetrics(set *atomicfile.Set, path string, sc *scenario.Scenario, of observe.Levels, start time.Time, intervalNs int64) (Output, error) {
 	file, err := files.Create(set, path)
 	if err != nil {
@@ -58,14 +57,13 @@ func (f *openMetricsFile) Close() error { return f.file.Complete(f.Recorder.Writ
 // Discard implements Output.
 func (*openMetricsFile) Discard() {}
 
-// eventsFile is Events on their way into a file.
+// eventsFile writes events to a file.
 type eventsFile struct {
 	*perfetto.Recorder
 	file *files.OutputFile
 }
 
-// CreateEvents begins a file of the events of a run of sc within a window, as NewEvents
-// makes them.
+// CreateEvents creates a file of the events of a run of sc between two times.
 func CreateEvents(set *atomicfile.Set, path string, sc *scenario.Scenario, of observe.Levels, fromNs, toNs int64) (Output, error) {
 	file, err := files.Create(set, path)
 	if err != nil {
@@ -80,14 +78,13 @@ func (f *eventsFile) Close() error { return f.file.Complete(f.Recorder.Close()) 
 // Discard implements Output.
 func (*eventsFile) Discard() {}
 
-// requestLogFile is a RequestLog on its way into a file.
+// requestLogFile writes a request log to a file.
 type requestLogFile struct {
 	*requestlog.Log
 	file *files.OutputFile
 }
 
-// CreateRequestLog begins the request log of a run of sc below dir, in the folder named
-// after the scenario.
+// CreateRequestLog creates the request log of a run of sc in its folder within dir.
 func CreateRequestLog(set *atomicfile.Set, dir string, sc *scenario.Scenario) (Output, error) {
 	folder := Folder(dir, sc.Metadata.Name)
 	if err := set.MakeFolder(folder); err != nil {

@@ -15,11 +15,11 @@ import (
 	"apfsim/sim/metric"
 )
 
-// ErrNoResults is why a folder cannot be compared.
+// ErrNoResults is the error of a folder that contains no results.
 var ErrNoResults = errors.New("contains no results")
 
-// ReadResults reads what an earlier command has left in the folder of a scenario: its
-// replications or, of a single run, the summary.
+// ReadResults reads the results of an earlier command from the folder of a scenario: its replications, or the
+// summary of a single run.
 func ReadResults(folder string) (*replicate.Replications, error) {
 	path := filepath.Join(folder, ReplicationsFile)
 	text, err := os.ReadFile(path)
@@ -66,7 +66,7 @@ func decodeResults(text []byte, into any, version *string) error {
 	return nil
 }
 
-// checkReplications says what is wrong with replications that come from a file.
+// checkReplications returns what is wrong with replications that were read from a file.
 func checkReplications(r *replicate.Replications) error {
 	if len(r.Seeds) == 0 {
 		return errors.New("seeds: is empty; want one for each run")
@@ -87,7 +87,7 @@ func checkReplications(r *replicate.Replications) error {
 	return nil
 }
 
-// foldersWithResults proposes the folders below one that does not have results itself.
+// foldersWithResults returns a hint with the folders of results within a folder that contains no results itself.
 func foldersWithResults(folder string) string {
 	var found []string
 	for _, name := range []string{ReplicationsFile, SummaryFile} {
