@@ -106,7 +106,7 @@ func TestInOrderBoundsHowFarWorkersAreAhead(t *testing.T) {
 	})
 }
 
-// What fails first in order is what one core would have come upon, whoever fails first in time.
+// The error of the first job in order is returned, as with one core, even if a later job fails earlier.
 func TestInOrderFails(t *testing.T) {
 	early, late := errors.New("early"), errors.New("late")
 	for _, first := range []error{nil, early} {

@@ -11,7 +11,7 @@ import (
 	"apfsim/sim/scenario/loader"
 )
 
-// All outputs that cannot be begun are told, and no other stays behind.
+// The error names all outputs that cannot be created, and the others are removed.
 func TestOutputsThatCannotBeBegun(t *testing.T) {
 	sc, err := LoadOne("elephants-and-mice", loader.Options{})
 	if err != nil {

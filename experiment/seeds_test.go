@@ -8,8 +8,8 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// Both sides get common random numbers unless somebody wants others, and results that there are
-// decide for a scenario beside them.
+// Both sides get common random numbers unless a seed is set for one of them. Existing results determine the
+// seeds of a scenario on the other side.
 func TestSidesAreAligned(t *testing.T) {
 	results := func(seeds ...uint64) *Side { return &Side{Results: &replicate.Replications{Seeds: seeds}} }
 	scenarioOf := func(seed uint64) *Side {
@@ -44,7 +44,7 @@ func TestSidesAreAligned(t *testing.T) {
 		{"results, and fewer runs", scenarioOf(2), results(30, 31, 32), nil, 2, [2]uint64{30, none}, 2},
 		{"results, and another seed", scenarioOf(2), results(30, 31, 32), &five, 0, [2]uint64{5, none}, 3},
 		{"results, and its own seed", results(30, 31, 32), own(2), nil, 0, [2]uint64{none, 2}, 3},
-		{"results alone", results(1), results(2), nil, 0, [2]uint64{none, none}, 0},
+		{"results on both sides", results(1), results(2), nil, 0, [2]uint64{none, none}, 0},
 	} {
 		sides := [2]*Side{c.base, c.head}
 		Align(sides, c.seed, c.replications, 10)

@@ -10,7 +10,7 @@ import (
 	"apfsim/sim/metric"
 )
 
-func TestComparisonsInPlainWords(t *testing.T) {
+func TestComparison(t *testing.T) {
 	none, once, noisy := stats.Values{0, 0, 0, 0, 0}, stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}, stats.Values{4e6, 2e6, 3e6, 2e6, 4e6}
 	// The differences 4, 4, 6, 8 and 8 ms have the interval 6 ± 2.483 ms: 83 % of 3 ms, 28 % of 9 ms.
 	thrice := stats.Values{6e6, 6e6, 9e6, 12e6, 12e6}
@@ -38,8 +38,8 @@ good|wait p99, lower flows (1): s/f`},
 	}
 }
 
-// What has samples on one side alone, or on none, is said of that side.
-func TestOneSideInPlainWords(t *testing.T) {
+// Statistics may have samples on only one side, or on neither.
+func TestRequestsOnOneSide(t *testing.T) {
 	none, some := stats.Values{0, 0, 0, 0, 0}, stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}
 	part := stats.Values{0.2, 0.2, 0.2, 0.2, 0.2}
 	without := func(tag string) []replicate.Estimate { return slices.Delete(estimatesOf(tag, none, none), 2, 3) } // none dispatched
@@ -69,8 +69,8 @@ func TestOneSideInPlainWords(t *testing.T) {
 	}
 }
 
-// What flows have in common is said of one as of several.
-func TestFlowsInPlainWords(t *testing.T) {
+// Flows with the same change share a finding.
+func TestFlowsThatChanged(t *testing.T) {
 	few, many := stats.Values{0.1, 0.1, 0.2, 0.2, 0.1}, stats.Values{0.5, 0.6, 0.7, 0.8, 0.5}
 	side := func(a, b stats.Values) *replicate.Replications {
 		return replicationsOf(replicate.Estimate{Name: "rejected{flow:s/f}.rate", Better: metric.Lower, PriorityLevel: "low", Values: a},

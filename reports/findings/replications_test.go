@@ -38,7 +38,7 @@ func linesOf(all []Finding) string {
 }
 
 // Values with mean 3 and standard deviation 1 in five runs have the interval ± 2.776/√5 = 1.2.
-func TestReplicationsInPlainWords(t *testing.T) {
+func TestReplications(t *testing.T) {
 	none, part := stats.Values{0, 0, 0, 0, 0}, stats.Values{0.2, 0.2, 0.3, 0.4, 0.4}
 	all := estimatesOf("workload:a", stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}, none)
 	all = append(all, estimatesOf("workload:b", none, none)...)
@@ -61,8 +61,8 @@ bad|wait{workload:c}.p(99) no samples`
 	}
 }
 
-// Those dispatched did not wait, but others still did when the runs ended; or none was dispatched.
-func TestReplicationsTellWhoStillWaits(t *testing.T) {
+// The dispatched requests did not wait, but others were queued at the end of the runs; or none was dispatched.
+func TestRequestsQueuedAtTheEndOfReplications(t *testing.T) {
 	none := stats.Values{0, 0, 0, 0, 0}
 	all := append(estimatesOf("workload:a", none, none), estimatesOf("workload:b", none, none)...)
 	all[1].Values = stats.Values{0.6, 0.6, 0.6, 0.6, 0.6}

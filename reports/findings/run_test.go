@@ -35,7 +35,7 @@ func textOf(all []Finding, subject string) string {
 	return ""
 }
 
-func TestABecauseOnlyWhereHandsAndServicesShowIt(t *testing.T) {
+func TestCausesOfUnderservedFlows(t *testing.T) {
 	mouse := flowWith("user:mouse", 10, 10, 7.1, 1, 2, 3)
 	for _, c := range []struct {
 		story  string
@@ -51,7 +51,7 @@ func TestABecauseOnlyWhereHandsAndServicesShowIt(t *testing.T) {
 			"; every queue of its hand is shared with over-demanding flows (2): schema/user:a, schema/user:b"},
 		{"one queue is in no elephant's hand", mouse,
 			[]result.Flow{flowWith("user:a", 200, 100, 110, 1, 2, 9)}, "queue-full 10"},
-		{"who covers it asked for no more than its share, and got a little more by chance", mouse,
+		{"a flow that covers it is not over-demanding, and was served slightly more than its share by chance", mouse,
 			[]result.Flow{flowWith("user:a", 100, 100, 102, 1, 2, 3)}, "queue-full 10"},
 		{"they are at another level", mouse,
 			[]result.Flow{func() result.Flow {
@@ -91,7 +91,7 @@ func TestABecauseOnlyWhereHandsAndServicesShowIt(t *testing.T) {
 	}
 }
 
-func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
+func TestFlowFindings(t *testing.T) {
 	s := &result.Summary{PriorityLevels: []result.Level{{Group: result.Group{Name: "low"}}}, Flows: []result.Flow{
 		flowWith("user:a", 200, 100, 110, 1), flowWith("user:b", 300, 100, 96, 2), flowWith("user:c", 250, 100, 80, 3), flowWith("user:d", 10, 10, 9.9, 4)}}
 	var got []string
@@ -108,15 +108,15 @@ func TestFindingsSayWhoWasHurtAndWhoAskedForTooMuch(t *testing.T) {
 	}
 }
 
-func TestRequestsInPlainWords(t *testing.T) {
+func TestRequestsText(t *testing.T) {
 	timedOut := func(leastNs int64) *result.Distribution {
 		return &result.Distribution{MinNs: leastNs, MaxNs: 2_000_000_000}
 	}
 	waits := func(p99Ns, maxNs int64) *result.Distribution { return &result.Distribution{P99Ns: p99Ns, MaxNs: maxNs} }
 	for _, c := range []struct {
-		g    result.Group
-		want string
-		mood judge.Judgement
+		g         result.Group
+		want      string
+		judgement judge.Judgement
 	}{
 		{result.Group{}, "no request arrived after the warm-up", judge.Neutral},
 		{result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 0)}, "no wait; 0 of 5 rejected", judge.Good},
@@ -140,8 +140,8 @@ func TestRequestsInPlainWords(t *testing.T) {
 		{result.Group{Counts: result.Counts{Arrived: 100, Executed: 100}, Wait: waits(0, 0), VirtualWait: &result.VirtualWait{Probes: 1000, Rejected: 20, Wait: waits(0, 0)}},
 			"no wait; rejected at a random moment 2 %; 0 of 100 rejected", judge.Bad},
 	} {
-		if got := requestsText(&c.g); got != c.want || judge.Group(&c.g) != c.mood {
-			t.Errorf("%q %q, want %q %q", got, judge.Group(&c.g), c.want, c.mood)
+		if got := requestsText(&c.g); got != c.want || judge.Group(&c.g) != c.judgement {
+			t.Errorf("%q %q, want %q %q", got, judge.Group(&c.g), c.want, c.judgement)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func waitingOnly(f result.Flow) result.Flow {
 	return f
 }
 
-func TestFlowsThatAskedForMoreThanTheirShare(t *testing.T) {
+func TestOverDemandingFlows(t *testing.T) {
 	noWait := waitingOnly(flowWith("user:e", 300, 100, 100))
 	noWait.Wait = &result.Distribution{}
 	for _, c := range []struct {
@@ -175,15 +175,15 @@ func TestFlowsThatAskedForMoreThanTheirShare(t *testing.T) {
 	}
 }
 
-// Where nothing of a level is served, nobody has a share of it; who waits there is hurt all the same.
-func TestWhoIsHurt(t *testing.T) {
+// If a level serves no flow, there are no fair shares; flows whose requests wait are underserved nevertheless.
+func TestUnderservedFlows(t *testing.T) {
 	unserved := flowWith("user:a", 10, 10, 0)
 	unserved.Counts, unserved.Wait, unserved.Ratio, unserved.FairShareSeatSeconds = result.Counts{Arrived: 5, Waiting: 5}, nil, nil, 0
 	idle := unserved
 	idle.Counts, idle.DemandSeatSeconds = result.Counts{Arrived: 5, Executed: 5}, 0
 	short := flowWith("user:a", 10, 10, 9.4955)
-	unhurt := waitingOnly(short)
-	unhurt.Wait = &result.Distribution{}
+	withoutWait := waitingOnly(short)
+	withoutWait.Wait = &result.Distribution{}
 	for _, c := range []struct {
 		what string
 		f    result.Flow
@@ -192,7 +192,7 @@ func TestWhoIsHurt(t *testing.T) {
 		{"nothing is served", unserved, "0 of 5 dispatched; 5 of 5 (100 %) still queued at the end; 0 of 5 rejected"},
 		{"nothing is asked for", idle, ""},
 		{"nearly its share", short, "service 94.95 % of its fair share of low; wait p99 3 ms, max 5 ms; 10 of 100 (10 %) rejected: queue-full 10"},
-		{"less than its share, without a wait", unhurt, ""},
+		{"less than its share, without a wait", withoutWait, ""},
 	} {
 		s := &result.Summary{PriorityLevels: []result.Level{{Group: result.Group{Name: "low"}}}, Flows: []result.Flow{c.f}}
 		if got := textOf(flowFindings(s), "schema/user:a"); got != c.want {
@@ -201,9 +201,9 @@ func TestWhoIsHurt(t *testing.T) {
 	}
 }
 
-// Nine or ten were hurt, of which eight have a finding each. The table of flows begins with them, by
+// Nine or ten flows are underserved, of which eight have a finding each. The table of flows begins with them, by
 // their exact ratios, though elephants got less of theirs.
-func TestFlowsThatWereHurtStandFirst(t *testing.T) {
+func TestUnderservedFlowsAreListedFirst(t *testing.T) {
 	for more, want := range []string{1: "other underserved flows (1) at the top of the table of flows",
 		2: "other underserved flows (2) at the top of the table of flows"} {
 		if more == 0 {
@@ -232,7 +232,7 @@ func TestFlowsThatWereHurtStandFirst(t *testing.T) {
 	}
 }
 
-func TestLevelsInPlainWords(t *testing.T) {
+func TestLevelText(t *testing.T) {
 	mean := 0.5
 	level := func(leastRatio float64, maxWaitNs int64) *result.Level {
 		return &result.Level{Group: result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: &result.Distribution{P99Ns: maxWaitNs, MaxNs: maxWaitNs}},
@@ -245,9 +245,9 @@ func TestLevelsInPlainWords(t *testing.T) {
 	const use = "seats in use 50 % (mean), saturated 25 % of the time; "
 	const waits = use + "wait p99 1 µs, max 1 µs; 0 of 5 rejected; Jain's index 0.800 (3 flows); lowest service of a flow "
 	for _, c := range []struct {
-		l    *result.Level
-		want string
-		mood judge.Judgement
+		l         *result.Level
+		want      string
+		judgement judge.Judgement
 	}{
 		{level(0.5, 0), use + "no wait; 0 of 5 rejected", judge.Good}, // what is short of the share is served after the window
 		{level(0.5, 1000), waits + "50 % of its fair share", judge.Bad},
@@ -263,8 +263,8 @@ func TestLevelsInPlainWords(t *testing.T) {
 		{waiting, use + "no wait (dispatched requests); 2 of 5 (40 %) still queued at the end; 0 of 5 rejected; " +
 			"Jain's index 0.800 (3 flows); lowest service of a flow 0 % of its fair share", judge.Bad},
 	} {
-		if got := levelText(c.l); got != c.want || judge.Level(c.l) != c.mood {
-			t.Errorf("%q %q, want %q %q", got, judge.Level(c.l), c.want, c.mood)
+		if got := levelText(c.l); got != c.want || judge.Level(c.l) != c.judgement {
+			t.Errorf("%q %q, want %q %q", got, judge.Level(c.l), c.want, c.judgement)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"apfsim/reports/format"
 )
 
-// Each row of the table of judgements decides alone: at its good limit the verdict is good, beyond it
+// Each criterion decides alone: at its good limit the judgement is good, beyond it
 // neutral, and at its bad limit bad. The table in the documents is this one.
 func TestCriteria(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "statistics.md"))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Numbers of one unit stand where they belong, everything else side by side.
+// Numbers with the same unit are in proportion, other values at equal distances.
 func TestPlacesOfValues(t *testing.T) {
 	for values, want := range map[string]string{
 		"1 4 16":         "[1 4 16] true",
