@@ -261,7 +261,7 @@ func TestTheReportInABrowser(t *testing.T) {
 		if !open() {
 			t.Error("a click on the question mark opens nothing")
 		}
-		if got := eval[string](b, `document.querySelector("#explain").textContent`); !strings.Contains(got, "1 is even") {
+		if got := eval[string](b, `document.querySelector("#explain").textContent`); !strings.Contains(got, "1 if the ratio of all flows is the same") {
 			t.Errorf("the explanation of fairness: %q", got)
 		}
 		b.do(chromedp.KeyEvent(kb.Escape))
