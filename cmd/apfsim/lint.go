@@ -41,14 +41,15 @@ func newConfigLint() *cobra.Command {
 	var flags lintFlags
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
-		Short: "Find what is valid in FlowSchemas and PriorityLevelConfigurations and still wrong",
-		Long: `Find what is valid in FlowSchemas and PriorityLevelConfigurations and still wrong: rules that match
-no request, FlowSchemas that earlier ones leave nothing to, levels without seats, edits that the
-server undoes. Folders are read with all that is below them, and - is standard input; objects of
-other kinds are skipped.
+		Short: "Find problems in valid FlowSchemas and PriorityLevelConfigurations",
+		Long: `Find problems in valid FlowSchemas and PriorityLevelConfigurations: rules that match no request,
+FlowSchemas without effect because earlier ones match the same requests, priority levels without
+seats, edits that the server undoes. FILE can be a folder, which is read with all its subfolders,
+or - for standard input. Objects of other kinds are skipped.
 
-With the object counts of a server's metrics it looks at lists, with a scenario at load.
-The exit status is 99 if there is a finding of the severity of --fail-on or above.`,
+With --metrics, rules about the cost of lists use the object counts of a server. With --scenario,
+rules about load use the load of that scenario. The exit status is 99 if there is a finding with
+the severity of --fail-on or a higher one.`,
 		Example: `  apfsim config lint cluster.yaml
   apfsim config lint cluster.yaml --kubernetes-version 1.30 --disable overlap --format json
   apfsim config lint --rules`,
@@ -66,10 +67,10 @@ The exit status is 99 if there is a finding of the severity of --fail-on or abov
 	flags.addServer(cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.version, "kubernetes-version", rules.Latest().Version, "`VERSION` of the servers, from 1.18 to 1.37")
-	f.StringVar(&flags.failOn, "fail-on", "warning", "`SEVERITY` from which findings make the exit status 99: "+strings.Join(failOns, ", "))
-	f.StringArrayVar(&flags.disable, "disable", nil, "`RULE` that is not looked at; may be repeated")
-	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with what a kube-apiserver serves under /metrics, for its counts of objects")
-	f.StringVar(&flags.scenario, "scenario", "", "`SCENARIO` that is run with the objects, to look at their load; a file or a name of the library")
+	f.StringVar(&flags.failOn, "fail-on", "warning", "lowest `SEVERITY` of findings that gives exit status 99: "+strings.Join(failOns, ", "))
+	f.StringArrayVar(&flags.disable, "disable", nil, "`RULE` that is not checked; may be repeated")
+	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with the metrics of a kube-apiserver, for its numbers of objects")
+	f.StringVar(&flags.scenario, "scenario", "", "`SCENARIO` to run with the objects, for the load of each priority level; a file or a library name")
 	f.BoolVar(&flags.rules, "rules", false, "list the rules")
 	return cmd
 }
@@ -80,22 +81,22 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 		return err
 	}
 	if flags.scenario != "" && slices.Contains(args, loader.Stdin) {
-		return invalid(errors.New("--scenario: the objects are read twice; want a file in place of -"))
+		return invalid(errors.New("--scenario: needs the objects twice; use a file instead of -"))
 	}
 	loaded := loader.LoadConfig(flags.base, args)
-	of := 0 // mistakes in what could be read
+	inSources := 0 // errors in files that could be read
 	var mistakes document.Errors
 	for _, source := range loaded.Sources {
-		of += len(source.Errors)
+		inSources += len(source.Errors)
 		mistakes = append(mistakes, source.Errors...)
 		in.Objects = config.Merge(in.Objects, source.Objects)
 	}
-	if len(loaded.Errors) > of {
+	if len(loaded.Errors) > inSources {
 		return invalid(loaded.Errors)
 	}
 	for _, source := range loaded.Sources {
 		printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(slices.Clone(source.Notes), func(m document.Error) bool {
-			return m.Path != "" // the versions that are no longer served are findings
+			return m.Path != "" // versions that are no longer served are reported as findings
 		}))
 	}
 	if flags.metrics != "" {
@@ -127,7 +128,7 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	return nil
 }
 
-// failsOn reports whether a severity is at or above the one named.
+// failsOn reports whether a severity is at least the one with this name.
 func failsOn(s lint.Severity, name string) bool {
 	for _, limit := range []lint.Severity{lint.Note, lint.Warning, lint.Error} {
 		if limit.String() == name {
@@ -137,7 +138,7 @@ func failsOn(s lint.Severity, name string) bool {
 	return false // none
 }
 
-// input checks the flags, and returns what they say.
+// input checks the flags and returns the input for lint, without objects.
 func (f *lintFlags) input() (in lint.Input, err error) {
 	if err := oneOf("base", f.base, []string{scenario.BaseSuggested, scenario.BaseMandatory}); err != nil {
 		return in, invalid(err)
@@ -150,7 +151,7 @@ func (f *lintFlags) input() (in lint.Input, err error) {
 	}
 	for _, id := range f.disable {
 		if ids := lint.IDs(); !slices.Contains(ids, id) {
-			return in, invalid(fmt.Errorf("--disable: no rule is called %q%s; 'apfsim config lint --rules' lists them", id, document.Suggest(id, ids)))
+			return in, invalid(fmt.Errorf("--disable: there is no rule %q%s; 'apfsim config lint --rules' lists them", id, document.Suggest(id, ids)))
 		}
 	}
 	in.Off = f.disable
@@ -178,49 +179,28 @@ func readMetrics(name string) (estimate.Store, error) {
 	return store, nil
 }
 
-// measureLoad runs the scenario once with the objects of the files.
+// measureLoad runs the scenario once with the objects of the files and returns its load.
 func measureLoad(cmd *cobra.Command, name string, files []string) (*lint.Load, error) {
 	loaded, err := experiment.Load([]string{name}, loader.Options{ConfigFiles: files})
 	if err != nil {
 		return nil, invalid(err)
 	}
 	if len(loaded) != 1 {
-		return nil, invalid(fmt.Errorf("--scenario: %s has %d scenarios; want one", name, len(loaded)))
+		return nil, invalid(fmt.Errorf("--scenario: %s contains %d scenarios; want one", name, len(loaded)))
 	}
-	// The caller has printed the notes on files of objects.
+	// The caller has printed the notes about the files of objects.
 	printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(slices.Clone(loaded[0].Notes), func(m document.Error) bool {
 		return m.File != ""
 	}))
-	loaded[0].Spec.Replications = 1
+	loaded[0].Spec.Replications = 1 // also for progress
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	progress := newProgress(cmd.ErrOrStderr(), loaded, false)
 	defer progress.pause()
-	runs := experiment.Begin(ctx, loaded, experiment.Outputs{}, experiment.Precision{}, progress)
-	defer runs.Stop()
-	run, err := runs.Groups[0].Next()
-	if err != nil {
-		return nil, err
-	}
-	load := &lint.Load{Scenario: run.Summary.Name, Levels: map[string]lint.LevelLoad{}}
-	seconds := float64(run.Summary.DurationNs-run.Summary.WarmupNs) / 1e9
-	for _, l := range run.Summary.PriorityLevels {
-		if l.Arrived == 0 {
-			continue
-		}
-		level := lint.LevelLoad{Arrived: l.Arrived}
-		if l.Executed > 0 {
-			level.Demand = float64(l.Arrived) / seconds * l.ServiceSeatSeconds / float64(l.Executed)
-		}
-		if l.Execution != nil {
-			level.ExecutionSeconds = float64(l.Execution.MeanNs) / 1e9
-		}
-		load.Levels[l.Name] = level
-	}
-	return load, nil
+	return experiment.MeasureLoad(ctx, loaded[0], progress)
 }
 
-// jsonFinding is a finding as it is written.
+// jsonFinding is a finding in the format of --format json.
 type jsonFinding struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
@@ -239,7 +219,7 @@ func toJSON(findings []lint.Finding) []jsonFinding {
 	return all
 }
 
-// writeFindings writes a line for each finding, and how many there are.
+// writeFindings writes a line for each finding, and a line with their numbers.
 func writeFindings(w io.Writer, findings []lint.Finding, objects config.Objects) error {
 	counts := map[lint.Severity]int{}
 	for _, f := range findings {
@@ -260,7 +240,7 @@ func writeFindings(w io.Writer, findings []lint.Finding, objects config.Objects)
 	return err
 }
 
-// number returns a count with its noun.
+// number returns a count with its noun, in the singular or plural.
 func number(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
