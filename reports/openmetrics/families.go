@@ -4,8 +4,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// families are the metrics that OpenMetrics writes, under the names, labels and buckets of
-// k8s.io/apiserver, util/flowcontrol/metrics and endpoints/metrics.
+// families are all metrics of a run, with the names, labels and buckets of k8s.io/apiserver
+// (util/flowcontrol/metrics and endpoints/metrics).
 type families struct {
 	all []*family
 
@@ -35,57 +35,57 @@ var (
 
 func newFamilies() *families {
 	f := &families{}
-	enter := func(kind dto.MetricType, name, help string, buckets []float64, labels ...string) *family {
-		entered := &family{name: "apiserver_" + name, kind: kind, help: help, labels: labels, buckets: buckets}
-		f.all = append(f.all, entered)
-		return entered
+	add := func(kind dto.MetricType, name, help string, buckets []float64, labels ...string) *family {
+		added := &family{name: "apiserver_" + name, kind: kind, help: help, labels: labels, buckets: buckets}
+		f.all = append(f.all, added)
+		return added
 	}
 	counter := func(name, help string, labels ...string) *family {
-		return enter(dto.MetricType_COUNTER, "flowcontrol_"+name, help, nil, labels...)
+		return add(dto.MetricType_COUNTER, "flowcontrol_"+name, help, nil, labels...)
 	}
 	gauge := func(name, help string, labels ...string) *family {
-		return enter(dto.MetricType_GAUGE, "flowcontrol_"+name, help, nil, labels...)
+		return add(dto.MetricType_GAUGE, "flowcontrol_"+name, help, nil, labels...)
 	}
 	histogram := func(name, help string, buckets []float64, labels ...string) *family {
-		return enter(dto.MetricType_HISTOGRAM, "flowcontrol_"+name, help, buckets, labels...)
+		return add(dto.MetricType_HISTOGRAM, "flowcontrol_"+name, help, buckets, labels...)
 	}
 	const level, schema = "priority_level", "flow_schema"
 	f.rejected = counter("rejected_requests_total", "Requests rejected, by reason", level, schema, "reason")
-	f.dispatched = counter("dispatched_requests_total", "Requests that have begun to execute", level, schema)
-	f.heldBack = counter("request_dispatch_no_accommodation_total", "Times that a request was to leave its queue and execute, but found fewer seats free than it asks for", level, schema)
-	f.epochs = counter("epoch_advance_total", "Times that the progress meter R was wound back", level, "success")
+	f.dispatched = counter("dispatched_requests_total", "Requests dispatched", level, schema)
+	f.heldBack = counter("request_dispatch_no_accommodation_total", "Number of times that a request was next to be dispatched, but needed more seats than were free", level, schema)
+	f.epochs = counter("epoch_advance_total", "Number of times that the progress meter R was reset to a lower value", level, "success")
 
 	f.inQueueRequests = gauge("current_inqueue_requests", "Requests waiting in queues", level, schema)
-	f.inQueueSeats = gauge("current_inqueue_seats", "Seats that the requests waiting in queues ask for", level, schema)
-	f.executingRequests = gauge("current_executing_requests", "Requests executing; of watches, those being initialised", level, schema)
-	f.executingSeats = gauge("current_executing_seats", "Seats in use, by requests in additional latency too", level, schema)
+	f.inQueueSeats = gauge("current_inqueue_seats", "Seats that the requests waiting in queues need", level, schema)
+	f.executingRequests = gauge("current_executing_requests", "Requests executing; watches count until they are initialised", level, schema)
+	f.executingSeats = gauge("current_executing_seats", "Seats in use, including those in additional latency", level, schema)
 
 	f.nominalLimit = gauge("nominal_limit_seats", "Nominal concurrency limit", level)
-	f.lowerLimit = gauge("lower_limit_seats", "Concurrency limit when all is lent that may be", level)
-	f.upperLimit = gauge("upper_limit_seats", "Concurrency limit when all is borrowed that may be", level)
+	f.lowerLimit = gauge("lower_limit_seats", "Concurrency limit when the level has lent all its lendable seats", level)
+	f.upperLimit = gauge("upper_limit_seats", "Concurrency limit when the level has borrowed as many seats as it may", level)
 	f.currentLimit = gauge("current_limit_seats", "Concurrency limit in force", level)
 	f.demandHigh = gauge("demand_seats_high_watermark", "Highest seat demand of the last adjustment period", level)
 	f.demandAverage = gauge("demand_seats_average", "Time-weighted mean of the seat demand over the last adjustment period", level)
 	f.demandDeviation = gauge("demand_seats_stdev", "Time-weighted standard deviation of the seat demand over the last adjustment period", level)
-	f.demandSmoothed = gauge("demand_seats_smoothed", "Seat demand, slow to fall", level)
-	f.target = gauge("target_seats", "Seats that the last adjustment aimed at", level)
-	f.fairFraction = gauge("seat_fair_frac", "Part of its target that each priority level got at the last adjustment, but for its bounds")
+	f.demandSmoothed = gauge("demand_seats_smoothed", "Seat demand of the last adjustment, smoothed so that it decreases slowly", level)
+	f.target = gauge("target_seats", "Target of the last adjustment, in seats", level)
+	f.fairFraction = gauge("seat_fair_frac", "Fraction of its target that each priority level received at the last adjustment, before its bounds are applied")
 	f.currentR = gauge("current_r", "Progress meter R, in seat-seconds, when it last advanced", level)
-	f.dispatchR = gauge("dispatch_r", "Progress meter R, in seat-seconds, when a request last left a queue to execute", level)
-	f.latestS = gauge("latest_s", "R, in seat-seconds, at which the request that last left a queue to execute was due to start", level)
-	f.nextS = gauge("next_s_bounds", "Least and greatest R, in seat-seconds, at which the oldest request of a queue was due to start, when a request last left a queue to execute", level, "bound")
-	f.nextDiscountedS = gauge("next_discounted_s_bounds", "The same less the queue's work in progress, taken to be 0.003 seat-seconds for a seat in use; near 1.8e11 where that is negative", level, "bound")
+	f.dispatchR = gauge("dispatch_r", "Progress meter R, in seat-seconds, when a request was last dispatched from a queue", level)
+	f.latestS = gauge("latest_s", "Value of R, in seat-seconds, at which the request that was last dispatched from a queue was due to start", level)
+	f.nextS = gauge("next_s_bounds", "Minimum and maximum over the queues of the value of R, in seat-seconds, at which the oldest request was due to start, when a request was last dispatched from a queue", level, "bound")
+	f.nextDiscountedS = gauge("next_discounted_s_bounds", "The same minus the work in progress of the queue, assumed to be 0.003 seat-seconds for each seat in use; about 1.8e11 if the result is negative", level, "bound")
 
-	f.wait = histogram("request_wait_duration_seconds", "Time from arrival to the decision to execute or to reject", durationBuckets, level, schema, "execute")
-	f.execution = histogram("request_execution_seconds", "Time from dispatch to the end of execution; of watches, of their initialisation", durationBuckets, level, schema, "type")
-	f.queueLength = histogram("request_queue_length_after_enqueue", "Requests in the queue that a request has joined, itself among them", lengthBuckets, level, schema)
-	f.estimatedSeats = histogram("work_estimated_seats", "Seats that requests are estimated to take, the most of both phases", seatBuckets, level, schema)
-	f.watchers = histogram("watch_count_samples", "Watches that are interested in what a mutation changes", watcherBuckets, level, schema)
-	f.seatUtilization = histogram("priority_level_seat_utilization", "Seats in use over the current limit, at the end of every nanosecond", utilizationBuckets, level, "phase")
-	f.requestUtilization = histogram("priority_level_request_utilization", "Requests over what there is room for, at the end of every nanosecond", requestBuckets, "phase", level)
-	f.demand = histogram("demand_seats", "Seat demand over the current limit, at the end of every nanosecond", demandBuckets, level)
-	f.readsWrite = histogram("read_vs_write_current_requests", "Requests of all priority levels over what there is room for, at the end of every nanosecond", readWriteBuckets, "phase", "request_kind")
+	f.wait = histogram("request_wait_duration_seconds", "Time from the arrival of a request to its dispatch or rejection", durationBuckets, level, schema, "execute")
+	f.execution = histogram("request_execution_seconds", "Time from dispatch to the end of execution; for watches, to the end of their initialisation", durationBuckets, level, schema, "type")
+	f.queueLength = histogram("request_queue_length_after_enqueue", "Length of the queue after a request was added to it", lengthBuckets, level, schema)
+	f.estimatedSeats = histogram("work_estimated_seats", "Estimated seats of requests, the maximum of both phases", seatBuckets, level, schema)
+	f.watchers = histogram("watch_count_samples", "Number of watches that receive the event of a mutating request", watcherBuckets, level, schema)
+	f.seatUtilization = histogram("priority_level_seat_utilization", "Seats in use divided by the current limit, at the end of every nanosecond", utilizationBuckets, level, "phase")
+	f.requestUtilization = histogram("priority_level_request_utilization", "Requests divided by the capacity for them, at the end of every nanosecond", requestBuckets, "phase", level)
+	f.demand = histogram("demand_seats", "Seat demand divided by the current limit, at the end of every nanosecond", demandBuckets, level)
+	f.readsWrite = histogram("read_vs_write_current_requests", "Requests of all priority levels divided by the capacity for them, at the end of every nanosecond", readWriteBuckets, "phase", "request_kind")
 
-	f.inQueueByKind = enter(dto.MetricType_GAUGE, "current_inqueue_requests", "Most requests waiting in queues at a time during the last whole second", nil, "request_kind")
+	f.inQueueByKind = add(dto.MetricType_GAUGE, "current_inqueue_requests", "Maximum number of requests waiting in queues during the last whole second", nil, "request_kind")
 	return f
 }

@@ -1,5 +1,8 @@
-// Package openmetrics records the metrics that kube-apiserver would expose during a run, in the
-// OpenMetrics format.
+// Package openmetrics records the metrics that kube-apiserver would expose during a run, and writes
+// them in the OpenMetrics text format. docs/guides/prometheus.md lists the metrics.
+//
+// A [Recorder] samples all metrics at a fixed interval, as Prometheus does when it scrapes a server.
+// Each metric has the name, the labels and the buckets of kube-apiserver.
 package openmetrics
 
 import (
@@ -20,18 +23,14 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// Recorder keeps the metrics that kube-apiserver would have exposed in a run, sampled
-// as if it were scraped, and writes them with the time of each sample. It implements
-// server.HeldBackObserver. Memory grows with the number of changes between two samples: with
-// samples and series, not with requests.
-//
-// docs/guides/prometheus.md says which metrics there are.
+// Recorder records the metrics of a run. It implements server.HeldBackObserver. Memory grows with the
+// number of samples and time series, not with the number of requests.
 type Recorder struct {
 	scenario   *scenario.Scenario
-	of         observe.Levels
-	startMs    int64 // since 1970: the time 0 of the run
+	source     observe.Levels
+	startMs    int64 // start of the run, since 1970
 	intervalNs int64
-	atMs       []int64 // the samples
+	atMs       []int64 // the times of the samples, since 1970
 
 	families *families
 	levels   map[string]*levelMetrics
@@ -39,13 +38,14 @@ type Recorder struct {
 	schemas  map[schemaKey]*schemaMetrics
 	kinds    [2]kindMetrics // mutating, read-only
 
-	arriving int64 // number of the request that arrived last; 0 once it is queued
-	left     []int // the queues from which requests have been dispatched since its arrival
+	arriving   int64 // number of the latest request, until it is queued; then 0
+	dispatched []int // the queues of the requests dispatched since its arrival
 }
 
 type schemaKey struct{ level, schema string }
 
-// schemaMetrics are those of one FlowSchema at one priority level.
+// schemaMetrics are the metrics of one FlowSchema at one priority level. A series is nil until its
+// first value.
 type schemaMetrics struct {
 	level  *levelMetrics
 	labels []string // priority level and FlowSchema
@@ -58,35 +58,34 @@ type schemaMetrics struct {
 	rejected                                              [queueset.Rejections]*timeSeries
 }
 
-// levelMetrics are those of a priority level.
+// levelMetrics are the metrics of a priority level.
 type levelMetrics struct {
 	name   string
 	exempt bool
-	of     *flowcontrol.Level // the last one of that name, which may be gone
+	level  *flowcontrol.Level // the latest level with this name, which may have been removed
 
 	dispatchR, latestS             *timeSeries
 	minS, maxS                     *timeSeries
 	minDiscountedS, maxDiscountedS *timeSeries
 
-	queueLengthLimit int32 // the last one there was
-	inUse, wanted    int   // seats in use; seats that the server counts as waiting
+	queueLengthLimit int32 // the latest; kept if the level no longer has queues
+	inUse, wanted    int   // seats in use; seats of waiting requests, as the server counts them
 	seatRatio        ratio
 	demandRatio      ratio
 	waiting          ratio // requests
 	executing        ratio
 }
 
-// kindMetrics are those of the read-only requests of all levels, or of the mutating ones.
+// kindMetrics are the metrics of the mutating or of the read-only requests of all levels.
 type kindMetrics struct {
 	waiting, executing ratio
-	second             int64 // the second under way
-	most               int   // requests waiting in it, at any change
-	shown              *timeSeries
+	second             int64 // the current second of the run
+	maxWaiting         int   // maximum number of waiting requests in this second
+	maxInSecond        *timeSeries
 }
 
-// ratio is a number that changes over time, over one that does so now and then, as a
-// histogram of what it was at the end of every nanosecond
-// (k8s.io/apiserver, util/flowcontrol/metrics/timing_ratio_histogram.go).
+// ratio is part / whole, where part changes often and whole rarely. Its histogram counts the value at
+// the end of every nanosecond (k8s.io/apiserver, util/flowcontrol/metrics/timing_ratio_histogram.go).
 type ratio struct {
 	histogram *timeSeries
 	part      int
@@ -101,34 +100,34 @@ func (r *ratio) advance(nowNs int64) {
 	}
 }
 
-func (r *ratio) set(nowNs int64, part int) {
+func (r *ratio) setPart(nowNs int64, part int) {
 	r.advance(nowNs)
 	r.part = part
 }
 
-func (r *ratio) of(nowNs int64, whole float64) {
+func (r *ratio) setWhole(nowNs int64, whole float64) {
 	r.advance(nowNs)
 	r.whole = whole
 }
 
-// ScrapeInterval returns how far apart the samples of OpenMetrics are in a run of that
-// length: as far as the points of its series, and 10 s at most, so that usual windows of
-// rates hold several.
+// ScrapeInterval returns the time between samples for a run of this length, in nanoseconds: the
+// interval of its series, but at most 10 s, so that the usual windows of rate() contain several
+// samples.
 func ScrapeInterval(durationNs int64) int64 { return min(result.Interval(durationNs), 10_000_000_000) }
 
-// New returns the metrics of a run of sc whose time 0 is the given one. They
-// are sampled every intervalNs and at the end.
-func New(sc *scenario.Scenario, of observe.Levels, start time.Time, intervalNs int64) *Recorder {
-	m := &Recorder{scenario: sc, of: of, startMs: start.UnixMilli(), intervalNs: intervalNs,
+// New returns a recorder for a run of sc that starts at the given time of day. It takes samples every
+// intervalNs and at the end.
+func New(sc *scenario.Scenario, source observe.Levels, start time.Time, intervalNs int64) *Recorder {
+	m := &Recorder{scenario: sc, source: source, startMs: start.UnixMilli(), intervalNs: intervalNs,
 		families: newFamilies(), levels: map[string]*levelMetrics{}, schemas: map[schemaKey]*schemaMetrics{}}
 	for i, kind := range []string{"mutating", "readOnly"} {
 		m.kinds[i] = kindMetrics{
-			waiting:   ratio{histogram: m.families.readsWrite.with("waiting", kind), whole: 1},
-			executing: ratio{histogram: m.families.readsWrite.with("executing", kind), whole: 1},
-			shown:     m.families.inQueueByKind.with(kind),
+			waiting:     ratio{histogram: m.families.readsWrite.with("waiting", kind), whole: 1},
+			executing:   ratio{histogram: m.families.readsWrite.with("executing", kind), whole: 1},
+			maxInSecond: m.families.inQueueByKind.with(kind),
 		}
 	}
-	m.Adjusted(0) // the first sample comes before anything happens
+	m.Adjusted(0) // the levels must exist before the first sample
 	return m
 }
 
@@ -137,7 +136,7 @@ func (m *Recorder) Arrived(_ int64, r *server.Request) {
 	if r.Flow == nil {
 		return
 	}
-	m.arriving, m.left = r.Number, m.left[:0]
+	m.arriving, m.dispatched = r.Number, m.dispatched[:0]
 	s := m.schemaOf(r.Flow)
 	if s.estimatedSeats == nil {
 		s.estimatedSeats = m.families.estimatedSeats.with(s.labels...)
@@ -158,10 +157,10 @@ func (m *Recorder) Queued(nowNs int64, r *server.Request) {
 	m.enqueue(nowNs, r, s, r.Level.Queues().QueueLength(r.Queue()))
 }
 
-// enqueue counts a request that has joined its queue. Those that have been dispatched since
-// were still in the queue then.
+// enqueue counts a request that was added to its queue. Requests that were dispatched after that are
+// added to the length, because they were still in the queue.
 func (m *Recorder) enqueue(nowNs int64, r *server.Request, s *schemaMetrics, length int) {
-	for _, queue := range m.left {
+	for _, queue := range m.dispatched {
 		if queue == r.Queue() {
 			length++
 		}
@@ -172,21 +171,21 @@ func (m *Recorder) enqueue(nowNs int64, r *server.Request, s *schemaMetrics, len
 		s.inQueueSeats = m.families.inQueueSeats.with(s.labels...)
 	}
 	s.queueLength.observe(float64(length), 1)
-	m.waits(nowNs, r, s, +1, int(r.SeatsAsked))
+	m.addWaiting(nowNs, r, s, +1, int(r.SeatsAsked))
 }
 
-// waits counts requests and seats that begin or cease to wait.
-func (m *Recorder) waits(nowNs int64, r *server.Request, s *schemaMetrics, requests, seats int) {
+// addWaiting changes the number of waiting requests and of the seats that they need.
+func (m *Recorder) addWaiting(nowNs int64, r *server.Request, s *schemaMetrics, requests, seats int) {
 	s.inQueueRequests.add(float64(requests))
 	s.inQueueSeats.add(float64(seats))
 	l := s.level
-	l.waiting.set(nowNs, l.waiting.part+requests)
+	l.waiting.setPart(nowNs, l.waiting.part+requests)
 	l.wanted += seats
-	l.demandRatio.set(nowNs, l.inUse+l.wanted)
+	l.demandRatio.setPart(nowNs, l.inUse+l.wanted)
 	k := m.kindOf(r)
 	k.roll(nowNs)
-	k.waiting.set(nowNs, k.waiting.part+requests)
-	k.most = max(k.most, k.waiting.part)
+	k.waiting.setPart(nowNs, k.waiting.part+requests)
+	k.maxWaiting = max(k.maxWaiting, k.waiting.part)
 }
 
 // HeldBack implements server.HeldBackObserver.
@@ -207,14 +206,14 @@ func (m *Recorder) Dispatched(nowNs int64, r *server.Request) {
 	l := s.level
 	if r.Queue() >= 0 {
 		queues := r.Level.Queues()
-		if r.Number == m.arriving { // it was the last one in its queue, and left it at once
+		if r.Number == m.arriving { // it was dispatched immediately, as the last one of its queue
 			m.enqueue(nowNs, r, s, queues.QueueLength(r.Queue())+1)
 		}
-		m.left = append(m.left, r.Queue())
-		// Dispatch may have narrowed the request. The rest of what it asked for goes on
-		// waiting, here as at the server.
-		m.waits(nowNs, r, s, -1, -r.Seats())
-		m.starts(l, queues, r)
+		m.dispatched = append(m.dispatched, r.Queue())
+		// Dispatch may have reduced the seats of the request. As in the server, the difference stays in
+		// the number of waiting seats.
+		m.addWaiting(nowNs, r, s, -1, -r.Seats())
+		m.recordStarts(l, queues, r)
 	}
 	if s.dispatched == nil {
 		s.dispatched = m.families.dispatched.with(s.labels...)
@@ -223,15 +222,15 @@ func (m *Recorder) Dispatched(nowNs int64, r *server.Request) {
 	}
 	s.dispatched.add(1)
 	if !l.exempt {
-		m.waited(s, true, nowNs-r.ArrivalNs)
+		m.observeWait(s, true, nowNs-r.ArrivalNs)
 	}
-	m.executes(nowNs, r, s, +1)
-	m.holds(nowNs, s, r.Seats())
+	m.addExecuting(nowNs, r, s, +1)
+	m.addSeats(nowNs, s, r.Seats())
 }
 
-// starts shows when the request that has just been dispatched, and those it was chosen from,
-// were due to start.
-func (m *Recorder) starts(l *levelMetrics, queues flowcontrol.QueuesView, r *server.Request) {
+// recordStarts sets the gauges of R: when the request that was just dispatched, and the oldest
+// requests of the other queues, were due to start.
+func (m *Recorder) recordStarts(l *levelMetrics, queues flowcontrol.QueuesView, r *server.Request) {
 	if l.dispatchR == nil {
 		f := m.families
 		l.dispatchR, l.latestS = f.dispatchR.with(l.name), f.latestS.with(l.name)
@@ -247,8 +246,8 @@ func (m *Recorder) starts(l *levelMetrics, queues flowcontrol.QueuesView, r *ser
 	l.maxDiscountedS.setReading(starts.DiscountedMax)
 }
 
-// waited enters a wait. At the server even a time-out counts as one that ends in execution.
-func (m *Recorder) waited(s *schemaMetrics, execute bool, ns int64) {
+// observeWait counts a wait. As in the server, a time-out counts as a wait that ends with execution.
+func (m *Recorder) observeWait(s *schemaMetrics, execute bool, ns int64) {
 	h, label := &s.waitRejected, "false"
 	if execute {
 		h, label = &s.waitExecuted, "true"
@@ -261,18 +260,18 @@ func (m *Recorder) waited(s *schemaMetrics, execute bool, ns int64) {
 
 func toSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
-func (m *Recorder) executes(nowNs int64, r *server.Request, s *schemaMetrics, requests int) {
+func (m *Recorder) addExecuting(nowNs int64, r *server.Request, s *schemaMetrics, requests int) {
 	s.executingRequests.add(float64(requests))
-	s.level.executing.set(nowNs, s.level.executing.part+requests)
+	s.level.executing.setPart(nowNs, s.level.executing.part+requests)
 	k := m.kindOf(r)
-	k.executing.set(nowNs, k.executing.part+requests)
+	k.executing.setPart(nowNs, k.executing.part+requests)
 }
 
-func (m *Recorder) holds(nowNs int64, s *schemaMetrics, seats int) {
+func (m *Recorder) addSeats(nowNs int64, s *schemaMetrics, seats int) {
 	s.executingSeats.add(float64(seats))
 	s.level.inUse += seats
-	s.level.seatRatio.set(nowNs, s.level.inUse)
-	s.level.demandRatio.set(nowNs, s.level.inUse+s.level.wanted)
+	s.level.seatRatio.setPart(nowNs, s.level.inUse)
+	s.level.demandRatio.setPart(nowNs, s.level.inUse+s.level.wanted)
 }
 
 // Rejected implements server.Observer.
@@ -280,9 +279,9 @@ func (m *Recorder) Rejected(nowNs int64, r *server.Request) {
 	s := m.schemaOf(r.Flow)
 	timedOut := r.Rejection == queueset.TimedOut
 	if timedOut {
-		m.waits(nowNs, r, s, -1, -int(r.SeatsAsked))
+		m.addWaiting(nowNs, r, s, -1, -int(r.SeatsAsked))
 	}
-	m.waited(s, timedOut, nowNs-r.ArrivalNs)
+	m.observeWait(s, timedOut, nowNs-r.ArrivalNs)
 	c := &s.rejected[r.Rejection]
 	if *c == nil {
 		*c = m.families.rejected.with(append(s.labels[:2:2], r.Rejection.String())...)
@@ -296,7 +295,7 @@ func (m *Recorder) Executed(nowNs int64, r *server.Request) {
 		return
 	}
 	s := m.schemaOf(r.Flow)
-	m.executes(nowNs, r, s, -1)
+	m.addExecuting(nowNs, r, s, -1)
 	h, kind := &s.execution, "regular"
 	if r.Attributes.Verb == "watch" {
 		h, kind = &s.watchExecution, "watch"
@@ -310,35 +309,35 @@ func (m *Recorder) Executed(nowNs int64, r *server.Request) {
 // Released implements server.Observer.
 func (m *Recorder) Released(nowNs int64, r *server.Request) {
 	if r.Flow != nil {
-		m.holds(nowNs, m.schemaOf(r.Flow), -r.Seats())
+		m.addSeats(nowNs, m.schemaOf(r.Flow), -r.Seats())
 	}
 }
 
 // Adjusted implements server.Observer.
 func (m *Recorder) Adjusted(nowNs int64) {
 	waiting, executing := 0, 0
-	for _, of := range m.of.Levels() {
-		m.measure(nowNs, m.levelOf(nowNs, of), of)
+	for _, of := range m.source.Levels() {
+		m.setCapacities(nowNs, m.levelOf(nowNs, of), of)
 		executing += of.Limits().Nominal
 		if q := of.Spec().Queuing(); q != nil {
 			waiting += int(q.Queues) * int(q.QueueLengthLimit)
 		}
 	}
 	for i := range m.kinds {
-		m.kinds[i].waiting.of(nowNs, float64(waiting))
-		m.kinds[i].executing.of(nowNs, float64(executing))
+		m.kinds[i].waiting.setWhole(nowNs, float64(waiting))
+		m.kinds[i].executing.setWhole(nowNs, float64(executing))
 	}
 }
 
-// adjustment shows what the last adjustment found, and what it made of it.
-func (m *Recorder) adjustment() {
-	f, levels := m.families, m.of.Levels()
-	// The target that the server shows of the exempt level is some other one's, whichever its
-	// map of levels happens to bring first.
+// recordAdjustment sets the gauges of the last adjustment: demands, targets and limits.
+func (m *Recorder) recordAdjustment() {
+	f, levels := m.families, m.source.Levels()
+	// The server shows the target of another level for the exempt level: the first one in the order
+	// of its map. Here it is the first one by name.
 	other := levels[slices.IndexFunc(levels, func(l *flowcontrol.Level) bool { return !l.Seats().Exempt })].Seats()
 	f.fairFraction.with().set(other.FairFraction)
-	for name, l := range m.levels { // in any order: they do not touch each other
-		s, target := l.of.Seats(), other
+	for name, l := range m.levels { // in any order, because they are independent
+		s, target := l.level.Seats(), other
 		if !s.Exempt {
 			target = s
 		}
@@ -354,31 +353,31 @@ func (m *Recorder) adjustment() {
 	}
 }
 
-// measure takes in what a level's requests and seats are measured against.
-func (m *Recorder) measure(nowNs int64, l *levelMetrics, of *flowcontrol.Level) {
+// setCapacities sets the limits that the ratios of a level are relative to.
+func (m *Recorder) setCapacities(nowNs int64, l *levelMetrics, of *flowcontrol.Level) {
 	limit := float64(of.CurrentLimit())
 	if limit == 0 {
 		servers := &m.scenario.Spec.Servers
 		limit = max(1, math.Round(float64(servers.MaxRequestsInflight+servers.MaxMutatingRequestsInflight)/10))
 	}
-	l.seatRatio.of(nowNs, limit)
-	l.demandRatio.of(nowNs, limit)
-	l.executing.of(nowNs, limit)
-	queues := int32(1) // as the server has it when requests still wait at a level that ceases to queue
+	l.seatRatio.setWhole(nowNs, limit)
+	l.demandRatio.setWhole(nowNs, limit)
+	l.executing.setWhole(nowNs, limit)
+	queues := int32(1) // as in the server, for requests that still wait after the level's queues were removed
 	if q := of.Spec().Queuing(); q != nil {
 		queues, l.queueLengthLimit = q.Queues, q.QueueLengthLimit
 	}
-	l.waiting.of(nowNs, float64(max(1, l.queueLengthLimit))*float64(queues))
+	l.waiting.setWhole(nowNs, float64(max(1, l.queueLengthLimit))*float64(queues))
 }
 
 // Tick implements server.Observer.
 func (m *Recorder) Tick(nowNs int64) (nextNs int64) {
-	m.adjustment()
+	m.recordAdjustment()
 	for _, l := range m.levels {
-		queues := l.of.Queues()
+		queues := l.level.Queues()
 		m.families.currentR.with(l.name).setReading(queues.R())
-		m.wound(l.name, "true", queues.Epochs().Succeeded)
-		m.wound(l.name, "false", queues.Epochs().Failed)
+		m.setEpochs(l.name, "true", queues.Epochs().Succeeded)
+		m.setEpochs(l.name, "false", queues.Epochs().Failed)
 		for _, r := range []*ratio{&l.seatRatio, &l.demandRatio, &l.waiting, &l.executing} {
 			r.advance(nowNs)
 		}
@@ -394,31 +393,31 @@ func (m *Recorder) Tick(nowNs int64) (nextNs int64) {
 			metric.sample(len(m.atMs))
 		}
 	}
-	// A run may end within a millisecond of the sample before.
+	// Rounding up keeps the times distinct if the run ends within a millisecond of the last sample.
 	m.atMs = append(m.atMs, m.startMs+(nowNs+999_999)/1_000_000)
 	return nowNs + m.intervalNs
 }
 
-// wound shows how often R was wound back, if it was.
-func (m *Recorder) wound(level, success string, times int) {
+// setEpochs sets the number of resets of R, unless it is 0.
+func (m *Recorder) setEpochs(level, success string, times int) {
 	if times > 0 {
 		m.families.epochs.with(level, success).set(float64(times))
 	}
 }
 
-// roll shows what the second that is over has seen, and begins the next.
+// roll sets the maximum of the last second, if it has ended, and begins the next one.
 func (k *kindMetrics) roll(nowNs int64) {
 	switch now := nowNs / 1_000_000_000; now - k.second {
 	case 0:
 		return
 	case 1:
-		k.shown.set(float64(k.most))
+		k.maxInSecond.set(float64(k.maxWaiting))
 		k.second = now
-	default: // no change during the last one
-		k.shown.set(0)
+	default: // there was no change during the last second
+		k.maxInSecond.set(0)
 		k.second = now
 	}
-	k.most = 0
+	k.maxWaiting = 0
 }
 
 // Write writes all samples so far in the OpenMetrics text format.
@@ -472,6 +471,6 @@ func (m *Recorder) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics {
 		}
 		m.levels[name] = l
 	}
-	l.of = of
+	l.level = of
 	return l
 }

@@ -12,41 +12,41 @@ import (
 	"apfsim/core/estimate"
 )
 
-// family is the metrics of one name. Those of a histogram have buckets.
+// family is all time series of one metric.
 type family struct {
 	name    string
 	kind    dto.MetricType
 	help    string
 	labels  []string  // their names
-	buckets []float64 // upper bounds, without infinity
+	buckets []float64 // upper bounds of a histogram, without infinity
 
 	metrics []*timeSeries // in the order of first appearance
 }
 
-// timeSeries is one time series of a family, or in a histogram one for each bucket, with its
-// values at all samples so far.
+// timeSeries is one time series, or for a histogram the series of all its buckets, with the values at
+// all samples so far.
 type timeSeries struct {
 	family *family
 	values []string // of the labels
 	now    state
-	past   []change // of what the samples found
+	past   []change // the samples that differ from the sample before
 }
 
-// state is what a metric says at one moment. Only histograms have counts, one for each
-// bucket and one for what is beyond; they are replaced, not changed, once sampled.
+// state is the value of a time series. Histograms have counts, one for each bucket and one for
+// infinity. Invariant: counts that are part of a sample are never changed, but replaced.
 type state struct {
-	value  float64 // of a histogram, the sum
+	value  float64 // for a histogram, the sum
 	counts []uint64
 }
 
-// change is a state that a sample has found first. Most series rest for most of a run, so
-// that it takes far less to remember changes than samples.
+// change is a sample that differs from the one before. Most series rarely change, so changes need much
+// less memory than samples.
 type change struct {
 	sample int
 	state
 }
 
-// with returns the metric with these values of the labels, a new one if there is none.
+// with returns the series with these values of the labels, and makes it if there is none.
 func (f *family) with(values ...string) *timeSeries {
 	for _, m := range f.metrics {
 		if slices.Equal(m.values, values) {
@@ -77,7 +77,7 @@ func (m *timeSeries) observe(value float64, times uint64) {
 	m.now.value += value * float64(times)
 }
 
-// sample notes what the metric says now.
+// sample takes the sample with this number.
 func (m *timeSeries) sample(number int) {
 	if n := len(m.past); n > 0 {
 		last := &m.past[n-1]
@@ -92,9 +92,9 @@ func (m *timeSeries) sample(number int) {
 	m.past = append(m.past, change{number, m.now})
 }
 
-// write writes the family in the OpenMetrics text format, the metrics in the order of
-// their labels and each with all its samples, which were taken at the given times in
-// milliseconds since 1970. The extra labels go to every metric.
+// write writes the family in the OpenMetrics text format: the series sorted by labels, each with all
+// its samples. The times of the samples are in milliseconds since 1970. Each series also gets the
+// extra labels.
 func (f *family) write(w io.Writer, extra []*dto.LabelPair, atMs []int64) error {
 	metrics := slices.Clone(f.metrics)
 	slices.SortFunc(metrics, func(a, b *timeSeries) int { return slices.Compare(a.values, b.values) })
@@ -106,7 +106,7 @@ func (f *family) write(w io.Writer, extra []*dto.LabelPair, atMs []int64) error 
 			return err
 		}
 		samples := text.Bytes()
-		for i > 0 && bytes.HasPrefix(samples, []byte("#")) { // help and type go before the first only
+		for i > 0 && bytes.HasPrefix(samples, []byte("#")) { // only the first series has the lines for help and type
 			_, samples, _ = bytes.Cut(samples, []byte("\n"))
 		}
 		if _, err := w.Write(samples); err != nil {
@@ -116,7 +116,7 @@ func (f *family) write(w io.Writer, extra []*dto.LabelPair, atMs []int64) error 
 	return nil
 }
 
-// samples returns the metric once for every sample since its first.
+// samples returns one metric for each sample since the first of the series.
 func (m *timeSeries) samples(extra []*dto.LabelPair, atMs []int64) []*dto.Metric {
 	labels := slices.Clone(extra)
 	for i := range m.values {
