@@ -26,9 +26,9 @@ func newCollisions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "collisions",
 		Short: "Print the shuffle-sharding collision table",
-		Long: `Print the probability that every queue that a mouse (a flow of few requests) may use is
-also used by an elephant (a flow of many), for hands dealt independently by fair dice. The
-values are computed exactly and rounded once. Without flags it is the table of the
+		Long: `Print the probability that all queues in the hand of a mouse (a flow with few requests) are also
+in the hand of an elephant (a flow with many requests), for independent and uniformly distributed
+hands. The values are computed exactly and rounded once. Without flags, the table is that of the
 Kubernetes documentation.`,
 		Example: `  apfsim collisions
   apfsim collisions --hand-size 6,8 --queues 128 --elephants 1,2,4,8
@@ -52,7 +52,7 @@ Kubernetes documentation.`,
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			steps := newSteps(cmd.ErrOrStderr(), quiet)
-			table, err := collisions.New(ctx, decks, elephants, deals, steps.of(""))
+			table, err := collisions.New(ctx, decks, elephants, deals, steps.next(""))
 			steps.clear()
 			switch {
 			case errors.Is(err, context.Canceled):
@@ -69,17 +69,17 @@ Kubernetes documentation.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntSliceVar(&handSizes, "hand-size", nil, "hand sizes, as `N,...`; with --queues, every combination")
-	f.IntSliceVar(&queues, "queues", nil, "numbers of queues, as `N,...`")
-	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants, as `N,...`, a column each")
+	f.IntSliceVar(&handSizes, "hand-size", nil, "hand sizes `N,...`; with --queues, all combinations")
+	f.IntSliceVar(&queues, "queues", nil, "numbers of queues `N,...`")
+	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants `N,...`, one column for each")
 	f.StringVar(&format, "format", "markdown", "`FORMAT` of the table: "+strings.Join(output.CollisionFormats, ", "))
-	f.IntVar(&deals, "deals", 0, "beside each value, what came of `N` games dealt with the real flow hash and dealer")
-	f.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
-	f.StringVar(&chart, "chart", "", "also draw the table to `FILE`, by its ending SVG or PNG")
+	f.IntVar(&deals, "deals", 0, "also print the result of `N` random trials with the real flow hash and dealer")
+	f.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
+	f.StringVar(&chart, "chart", "", "also draw the table to `FILE`, as SVG or PNG according to its ending")
 	return cmd
 }
 
-// Bounds: a column of so many elephants takes seconds, and grows with their square.
+// Limits of the flags. A column with maxElephants takes seconds; the time grows with the square.
 const (
 	maxElephants = 10_000
 	maxDeals     = 100_000_000
@@ -97,8 +97,8 @@ func checkCollisions(elephants []int, deals int, format string) error {
 	return oneOf("format", format, output.CollisionFormats)
 }
 
-// decksOf returns the published decks or, when either flag is given, the combinations of
-// both; the other then has the values that a priority level has by default.
+// decksOf returns the decks of the Kubernetes documentation or, if a flag is given, all combinations
+// of both flags. If only one is given, the other one has the default value of a priority level.
 func decksOf(handSizes, queues []int) ([]dealer.Deck, error) {
 	if handSizes == nil && queues == nil {
 		return dealer.PublishedDecks(), nil

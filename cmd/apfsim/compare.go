@@ -39,24 +39,24 @@ func newCompare() *cobra.Command {
 	var flags compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare BASE [HEAD]",
-		Short: "Tell what changes from one set of runs to another",
-		Long: `Tell which statistics change from BASE to HEAD, and by how much, with 95 % intervals. Each is
-a folder with results (DIR/NAME of 'apfsim run -o DIR'), or a scenario: a file or a name
-from the library, which is then run under several seeds, both sides under the same: those of
-the results, if one side has some. With BASE alone, a scenario, the sides differ by what is
-given for one of them.
+		Short: "Compare two sets of runs",
+		Long: `List the statistics that differ between BASE and HEAD, and by how much, with 95 % intervals.
+BASE and HEAD are folders with results (DIR/NAME of 'apfsim run -o DIR') or scenarios (files or
+library names). Scenarios are run several times. Both sides use the same seeds: those of the
+results, if one side is a folder. If HEAD is missing, both sides are the scenario BASE and differ
+by --set-base, --set-head, --config-base and --config-head.
 
-Of many statistics a few would seem to change by chance: those told have passed the procedure
-of Benjamini and Hochberg, so that one in twenty of them may be a false alarm. A number that
-several statistics have is tested and told once. With --only, the statistics that match are
-tested and shown alone; limits of --fail-on are judged whether they match or not.
+Among many statistics, some differ by chance. The procedure of Benjamini and Hochberg limits the
+expected share of false alarms among the listed changes to 5 %. If several statistics have the
+same values, they are tested and listed once. With --only, only matching statistics are tested
+and listed; the limits of --fail-on apply to all statistics.
 
-Exit status: 0 all is done and no limit of --fail-on is exceeded; 1 something failed; 2 wrong
+Exit status: 0 completed, and no limit of --fail-on is exceeded; 1 an operation failed; 2 wrong
 usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 		Example: `  apfsim compare elephants-and-mice --set-head 'level[workload-low].handSize=8'
   apfsim compare incident.yaml --config-base cluster.yaml --config-head scenarios/config/cluster-flowcontrol.yaml --replications 5
   apfsim compare incident.yaml my-scenario.yaml --fail-on 'latency.p(99) > +5%' --replications 5`,
-		Args:              count(1, 2, "what to compare: two folders of results or scenarios, or one scenario with flags for its sides"),
+		Args:              count(1, 2, "two folders of results or scenarios, or one scenario with flags for its sides"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCompare(cmd, args, &flags)
@@ -64,21 +64,21 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "also write comparison.json, comparison.csv and comparison.html to `DIR`")
-	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the results' or else the base's")
-	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times, with seeds that count up; if the other side has been run, as often as that")
-	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
-	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of both scenarios' own; may be repeated")
+	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of that of the results or of the base")
+	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times with consecutive seeds; if the other side is a folder of results, as often as that")
+	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, such as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of both scenarios' own; may be repeated")
 	for i, side := range findings.SideNames {
-		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "`PATH=VALUE`: as --set, for the "+side+" alone; may be repeated")
-		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: as --config, for the "+side+" alone; may be repeated")
+		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "`PATH=VALUE`: like --set, only for the "+side+"; may be repeated")
+		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: like --config, only for the "+side+"; may be repeated")
 	}
-	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit with 99 if it is exceeded for certain; may be repeated")
-	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, as 'wait{workload:*}.*', where * stands for any text and ? for one character: test and show these alone; may be repeated")
+	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, such as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit status 99 if it is significantly exceeded; may be repeated")
+	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, such as 'wait{workload:*}.*', where * matches any text and ? one character: test and list only these; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
 	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the comparison: "+strings.Join(output.CompareFormats, ", "))
-	f.BoolVar(&flags.all, "all", false, "list the statistics that did not change, too")
-	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
-	f.BoolVar(&flags.mono, "no-color", false, "print without colour, as with NO_COLOR set")
+	f.BoolVar(&flags.all, "all", false, "also list the statistics that did not change")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	f.BoolVar(&flags.mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
 	return cmd
 }
 
@@ -92,11 +92,11 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]compare.Limit
 	}
 	for _, name := range []string{"out", "bench"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-			return nil, fmt.Errorf("--%s: is empty; want a folder", name)
+			return nil, fmt.Errorf("--%s: is empty; want the name of a folder", name)
 		}
 	}
 	if len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1]) == 0 {
-		return nil, errors.New("there is nothing to compare with: want HEAD as well, or --set-head or --config-head for a scenario")
+		return nil, errors.New("BASE has nothing to be compared with; want HEAD, or --set-head or --config-head for a scenario")
 	}
 	var limits []compare.Limit
 	for _, text := range f.failOn {
@@ -107,7 +107,7 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]compare.Limit
 		limits = append(limits, limit)
 	}
 	if len(limits) > 0 && f.replications < 2 {
-		return nil, errors.New("--fail-on: want --replications 2 at least: a single run says nothing of chance")
+		return nil, errors.New("--fail-on: needs --replications 2 or more, because a single run does not show the variation by chance")
 	}
 	return limits, nil
 }
@@ -124,8 +124,8 @@ func (f *compareFlags) globs() (all []compare.Glob, err error) {
 	return all, err
 }
 
-// load reads the i-th side, and returns what it is called. A file that both sides share is read
-// once, so that they do not differ if it changes meanwhile.
+// load reads the i-th side and returns its label. A file of both sides is read once, so that the
+// sides do not differ if the file changes in between.
 func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experiment.Side, label string, err error) {
 	s, label = &experiment.Side{OwnSeed: f.setsSeed(i)}, arg
 	for _, own := range []struct {
@@ -139,7 +139,7 @@ func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experime
 	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() && arg != loader.Stdin {
 		s.Results, err = output.ReadResults(arg)
 		if err == nil && label != arg || len(f.set)+len(f.config) > 0 && err == nil {
-			return nil, "", fmt.Errorf("%s: has been run already; --set and --config are for scenarios", arg)
+			return nil, "", fmt.Errorf("%s: is a folder of results; --set and --config need a scenario", arg)
 		}
 		_, inLibrary := scenarios.Find(arg)
 		if err == nil || !errors.Is(err, output.ErrNoResults) || !inLibrary {
@@ -178,12 +178,12 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 		}
 	}
 	if len(wrong) == 2 && wrong[0].Error() == wrong[1].Error() {
-		wrong = wrong[:1] // of the one scenario that both are
+		wrong = wrong[:1] // both sides are the same scenario
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return invalid(err)
 	}
-	for _, s := range sides { // lest it be found only after all runs
+	for _, s := range sides { // before the runs, which can take hours
 		if len(limits) > 0 && s.Results != nil && len(s.Results.Seeds) < 2 {
 			return invalid(fmt.Errorf("--fail-on: %w", compare.ErrTooFewRuns))
 		}
@@ -191,12 +191,12 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if sides[0].Results != nil && sides[1].Results != nil {
 		for _, name := range []string{"seed", "replications"} {
 			if cmd.Flags().Changed(name) {
-				return invalid(fmt.Errorf("--%s: is for scenarios, and both sides have been run already", name))
+				return invalid(fmt.Errorf("--%s: needs a scenario, but both sides are folders of results", name))
 			}
 		}
 	}
 	if base, head := sides[0].Scenario, sides[1].Scenario; base != nil && head != nil {
-		for _, l := range limits { // lest a wrong name be found only after all runs
+		for _, l := range limits { // before the runs, which can take hours
 			if err := statistics.Check(l.Name, base, head); err != nil {
 				return invalid(fmt.Errorf("--fail-on: %w", err))
 			}
@@ -226,7 +226,7 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	}
 	if flags.out != "" {
 		if err = output.WriteComparison(flags.out, c); err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: the comparison is in %s\n", flags.out)
+			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the comparison to %s\n", flags.out)
 		}
 	}
 	if flags.bench != "" {
@@ -245,8 +245,8 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	return nil
 }
 
-// setsSeed says whether the seed is set for the i-th side alone: seeds that differ are then
-// what is asked for.
+// setsSeed reports whether a flag sets the seed of the i-th side only. The seeds of the sides then
+// differ on purpose.
 func (f *compareFlags) setsSeed(i int) bool {
 	return slices.ContainsFunc(f.setOf[i], func(set string) bool {
 		path, _, _ := assign.Cut(set, '=')
@@ -254,7 +254,7 @@ func (f *compareFlags) setsSeed(i int) bool {
 	})
 }
 
-// run runs the scenarios among the sides, both under the same seeds.
+// run runs the sides that are scenarios, with the same seeds for both.
 func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides [2]*experiment.Side) error {
 	var seed *uint64
 	if cmd.Flags().Changed("seed") {

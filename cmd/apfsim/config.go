@@ -20,13 +20,13 @@ import (
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Check and look into flow-control configuration",
+		Short: "Check and print flow-control configurations",
 	}
 	cmd.AddCommand(newConfigValidate(), newConfigLint(), newConfigSeats(), newConfigDefaults())
 	return cmd
 }
 
-// configFlags are what commands that work on a configuration have in common.
+// configFlags are the common flags of commands that read a flow-control configuration.
 type configFlags struct {
 	base              string
 	requests, mutated int
@@ -35,18 +35,18 @@ type configFlags struct {
 
 func (f *configFlags) addBase(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.base, "base", scenario.BaseSuggested,
-		"`BASE`, the objects below those of the files: Suggested, as in a new cluster, or Mandatory")
+		"`BASE`: the objects that those of the files are added to or replace: Suggested (those of a new cluster) or Mandatory")
 }
 
 func (f *configFlags) addServer(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.requests, "max-requests-inflight", 400, "`N`, the server's flag of this name")
-	cmd.Flags().IntVar(&f.mutated, "max-mutating-requests-inflight", 200, "`N`, the server's flag of this name")
-	cmd.Flags().StringVar(&f.format, "format", "text", "`FORMAT` of the answer: "+strings.Join(answerFormats, ", "))
+	cmd.Flags().IntVar(&f.requests, "max-requests-inflight", 400, "`N`: value of the server's flag of the same name")
+	cmd.Flags().IntVar(&f.mutated, "max-mutating-requests-inflight", 200, "`N`: value of the server's flag of the same name")
+	cmd.Flags().StringVar(&f.format, "format", "text", "`FORMAT` of the output: "+strings.Join(answerFormats, ", "))
 }
 
 var answerFormats = []string{"text", "json"}
 
-// serverLimit returns how many seats the server has, and checks the flags that addServer adds.
+// serverLimit checks the flags of addServer and returns the number of seats of the server.
 func (f *configFlags) serverLimit() (int, error) {
 	if err := oneOf("format", f.format, answerFormats); err != nil {
 		return 0, invalid(err)
@@ -75,7 +75,7 @@ func (f *configFlags) load(cmd *cobra.Command, files []string) (*loader.Config, 
 	return loaded, nil
 }
 
-// printAll prints notes or warnings, a line each.
+// printAll prints notes or warnings, one per line.
 func printAll(stderr io.Writer, what string, all document.Errors) {
 	for _, m := range all {
 		fmt.Fprintf(stderr, "apfsim: %s: %v\n", what, m)
@@ -87,10 +87,10 @@ func newConfigValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check files of FlowSchemas and PriorityLevelConfigurations",
-		Long: `Check files of FlowSchemas and PriorityLevelConfigurations by the rules of a server, and say
-what was read of each. A file may be a folder (its .yaml, .yml and .json files, hidden ones
-left out) or - for standard input. Objects of other kinds are skipped, so that what helm
-template prints is checked as it is. A file with neither kind of object is an error.`,
+		Long: `Check files of FlowSchemas and PriorityLevelConfigurations with the rules of a server, and print
+what each file contains. FILE can be a folder (all its .yaml, .yml and .json files except hidden
+ones) or - for standard input. Objects of other kinds are skipped, so the output of helm template
+can be checked directly. A file without any of these objects is an error.`,
 		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
   apfsim config validate cluster.yaml
   apfsim config validate - < cluster.yaml`,
@@ -105,7 +105,7 @@ template prints is checked as it is. A file with neither kind of object is an er
 					return err
 				}
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "valid: with the base, %d FlowSchemas and %d priority levels\n",
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "valid: %d FlowSchemas and %d priority levels, including the base\n",
 				len(loaded.Objects.FlowSchemas), len(loaded.Objects.PriorityLevels))
 			return err
 		},
@@ -118,10 +118,9 @@ func newConfigSeats() *cobra.Command {
 	var flags configFlags
 	cmd := &cobra.Command{
 		Use:   "seats [FILE...]",
-		Short: "Print each priority level's limits, in seats",
-		Long: `Print each priority level's nominal concurrency limit, what remains when it has lent all it
-may and what it has when it has borrowed all it may, and how many seats one of its requests
-takes at most.`,
+		Short: "Print the limits of the priority levels in seats",
+		Long: `Print for each priority level the nominal concurrency limit, the lower limit after lending, the
+upper limit with borrowing, and the maximum number of seats of one request.`,
 		Example: `  apfsim config seats
   apfsim config seats cluster.yaml --max-requests-inflight 800`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -149,7 +148,7 @@ func newConfigDefaults() *cobra.Command {
 	var mandatory bool
 	cmd := &cobra.Command{
 		Use:   "defaults",
-		Short: "Print the objects of a new cluster as YAML",
+		Short: "Print the flow-control objects of a new cluster as YAML",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			objects := config.Suggested()
@@ -164,6 +163,6 @@ func newConfigDefaults() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&mandatory, "mandatory", false, "only those without which no server runs")
+	cmd.Flags().BoolVar(&mandatory, "mandatory", false, "print only the mandatory objects")
 	return cmd
 }

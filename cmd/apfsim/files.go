@@ -11,8 +11,8 @@ import (
 	"apfsim/internal/atomicfile"
 )
 
-// makeFolder makes a folder for results, if it is not there. Messages begin with the prefix. It is
-// one of a set's, which takes it away again if nothing comes to be in it.
+// makeFolder creates a folder for results, unless it exists. Error messages begin with the prefix.
+// When the set is discarded, it removes the folder if it is empty.
 func makeFolder(made *atomicfile.Set, prefix, dir string) error {
 	err := made.MakeFolder(dir)
 	var p *fs.PathError
@@ -28,8 +28,8 @@ func makeFolder(made *atomicfile.Set, prefix, dir string) error {
 	return nil
 }
 
-// checkFile finds out before a run whether the file that a flag names, if it does, can be written,
-// or will be when there is the folder out.
+// checkFile checks before a run that the file of a flag can be written, if the flag is given. The
+// file may be in the folder out, which does not exist yet.
 func checkFile(flag, name, out string) error {
 	if name == "" {
 		return nil
@@ -39,10 +39,10 @@ func checkFile(flag, name, out string) error {
 	}
 	dir := filepath.Dir(name)
 	if out != "" && absolute(dir) == absolute(out) {
-		return nil // makeFolder finds out
+		return nil // makeFolder checks it
 	}
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
-		return invalid(fmt.Errorf("--%s: %s: there is no folder %s", flag, name, dir))
+		return invalid(fmt.Errorf("--%s: %s: the folder %s does not exist", flag, name, dir))
 	}
 	if err := writable(dir); err != nil {
 		return fmt.Errorf("--%s: %s: %w", flag, name, err)
@@ -50,7 +50,8 @@ func checkFile(flag, name, out string) error {
 	return nil
 }
 
-// absolute returns a path of which files have but one, as far as can be known.
+// absolute returns an absolute path without symbolic links, so that the paths of one file are equal.
+// If links cannot be resolved, they remain.
 func absolute(path string) string {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		path = filepath.Join(dir, filepath.Base(path))
@@ -61,15 +62,15 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// writable finds out before a run, not after it, whether there can be files in dir.
+// writable checks, before a run and not after it, that files can be created in dir.
 func writable(dir string) error {
 	probe, err := os.CreateTemp(dir, ".apfsim-")
 	if err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {
-			err = p.Err // whose name nobody has given
+			err = p.Err // without the random name of the file
 		}
-		return fmt.Errorf("no file can be written in %s: %w", dir, err)
+		return fmt.Errorf("cannot write to the folder %s: %w", dir, err)
 	}
 	probe.Close()
 	return os.Remove(probe.Name())

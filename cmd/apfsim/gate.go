@@ -16,15 +16,16 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// gate keeps what the exit status of a command's runs depends on, and tells a CI system.
+// gate decides whether the runs of a command pass: thresholds and expected fingerprints. It writes the
+// verdicts for CI systems.
 type gate struct {
-	fingerprints map[string]string // expected of runs that have not ended yet, by their names
-	junitFile    string            // "" for none
+	fingerprints map[string]string // the expected fingerprints of runs that have not completed, by name
+	junitFile    string            // "" if no file is written
 	junit        *junit.Report
 	passed       bool
 }
 
-// newGate returns the gate that the flags ask for, for the runs of the scenarios loaded.
+// newGate returns the gate for the runs of the loaded scenarios, according to the flags.
 func newGate(flags *runFlags, loaded []*scenario.Scenario) (*gate, error) {
 	expected, err := expectedFingerprints(flags.fingerprints, loaded)
 	if err != nil {
@@ -35,7 +36,7 @@ func newGate(flags *runFlags, loaded []*scenario.Scenario) (*gate, error) {
 
 var fingerprintText = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// expectedFingerprints reads [NAME=]HEX for the runs of the scenarios loaded.
+// expectedFingerprints parses [NAME=]HEX for the runs of the loaded scenarios.
 func expectedFingerprints(texts []string, loaded []*scenario.Scenario) (map[string]string, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -56,25 +57,25 @@ func expectedFingerprints(texts []string, loaded []*scenario.Scenario) (map[stri
 		hex = strings.ToLower(hex)
 		switch {
 		case !fingerprintText.MatchString(hex):
-			return fail("want 16 hexadecimal digits, as a summary prints them")
+			return fail("want 16 hexadecimal digits, as in a summary")
 		case !named && len(runs) > 1:
-			return fail("there are %d runs; want NAME=HEX, as %s=%s", len(runs), runs[0], hex)
+			return fail("there are %d runs; want NAME=HEX, such as %s=%s", len(runs), runs[0], hex)
 		case !slices.Contains(runs, name):
-			return fail("no run is called %q%s", name, document.Suggest(name, runs))
+			return fail("there is no run %q%s", name, document.Suggest(name, runs))
 		case expected[name] != "":
-			return fail("there is one for %s already", name)
+			return fail("duplicate fingerprint for the run %s", name)
 		}
 		expected[name] = hex
 	}
 	return expected, nil
 }
 
-// pass judges a run that has come to its end.
+// pass adds a run that has completed.
 func (g *gate) pass(s *result.Summary, stderr io.Writer) {
 	want := g.fingerprints[s.Name]
 	delete(g.fingerprints, s.Name)
 	if want != "" && want != s.Fingerprint {
-		fmt.Fprintf(stderr, "apfsim: %s: the fingerprint is %s, expected was %s: something was decided otherwise\n", s.Name, s.Fingerprint, want)
+		fmt.Fprintf(stderr, "apfsim: %s: fingerprint mismatch: got %s, want %s; the run made different decisions\n", s.Name, s.Fingerprint, want)
 		g.passed = false
 	}
 	g.passed = g.passed && s.Passed
@@ -83,16 +84,16 @@ func (g *gate) pass(s *result.Summary, stderr io.Writer) {
 	}
 }
 
-// failed notes a run that did not come to its end.
+// failed adds a run that did not complete.
 func (g *gate) failed(why *experiment.RunError) {
 	g.junit.AddFailed(why.Name, why.Seed, why)
 }
 
-// close ends the gate when all runs have ended, or one has failed, and writes the file for
-// the CI system, whole or not at all.
+// close must be called when all runs have completed or one has failed. It writes the file for CI
+// systems; if it fails, the file is unchanged.
 func (g *gate) close(stderr io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(g.fingerprints)) {
-		fmt.Fprintf(stderr, "apfsim: %s: was not run to its end; its fingerprint was to be %s\n", name, g.fingerprints[name])
+		fmt.Fprintf(stderr, "apfsim: %s: the run did not complete, so its fingerprint could not be compared with %s\n", name, g.fingerprints[name])
 		g.passed = false
 	}
 	if g.junitFile == "" {
@@ -106,7 +107,7 @@ func (g *gate) close(stderr io.Writer) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("--junit: %s could not be written and is left as it was: %w", g.junitFile, err)
+		return fmt.Errorf("--junit: %s could not be written and is unchanged: %w", g.junitFile, err)
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
-// Command apfsim simulates how Kubernetes' API server queues, dispatches and rejects
-// requests under API Priority and Fairness.
+// Command apfsim simulates how API Priority and Fairness of kube-apiserver queues, dispatches and
+// rejects requests. Each command is in a file of its own: it reads flags, calls the packages, and
+// prints results and errors.
 package main
 
 import (
@@ -18,13 +19,13 @@ import (
 // Exit statuses.
 const (
 	statusDone      = 0
-	statusFailed    = 1  // something went wrong on the way
-	statusInvalid   = 2  // wrong usage, or invalid input
-	statusThreshold = 99 // a threshold did not hold (k6's number), or a fingerprint is not the one expected
+	statusFailed    = 1  // an operation failed
+	statusInvalid   = 2  // wrong usage or invalid input
+	statusThreshold = 99 // a threshold failed (the same status as in k6), or a fingerprint does not match
 )
 
 func main() {
-	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, which is no error on stdout
+	signal.Ignore(syscall.SIGPIPE) // writes then fail with EPIPE, which execute ignores
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -46,7 +47,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		return statusDone
 	case errors.As(err, &failure):
 		if failure.err != nil {
-			printError(stderr, err) // with all that it is joined to
+			printError(stderr, err) // err can be several joined errors
 		}
 		return failure.status
 	}
@@ -54,7 +55,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return statusFailed
 }
 
-// checkedWriter remembers the first error of writing, which the help of a command is not told of.
+// checkedWriter keeps the first error of writing, because cobra ignores errors of printing help.
 type checkedWriter struct {
 	io.Writer
 	err error
@@ -68,14 +69,14 @@ func (o *checkedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// printError prints each line of an error as one of its own.
+// printError prints an error, with the name of the program before each line.
 func printError(stderr io.Writer, err error) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintln(stderr, "apfsim:", line)
 	}
 }
 
-// failure is an error with an exit status of its own; err nil has been told already.
+// failure is an error with its exit status. If err is nil, the reason has been printed already.
 type failure struct {
 	status int
 	err    error
@@ -83,7 +84,7 @@ type failure struct {
 
 func (f *failure) Error() string {
 	if f.err == nil {
-		return "a threshold or a fingerprint is not as it was to be"
+		return "a threshold failed, or a fingerprint does not match"
 	}
 	return f.err.Error()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// newMan returns the command for packagers, which the help does not list.
+// newMan returns the command for packagers. The help does not list it.
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
@@ -24,7 +24,7 @@ func newMan() *cobra.Command {
 		Args:   exactlyOne("the folder to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] == "" {
-				return invalid(fmt.Errorf("the folder's name is empty"))
+				return invalid(fmt.Errorf("the name of the folder is empty"))
 			}
 			if err := makeFolder(&atomicfile.Set{}, "", args[0]); err != nil {
 				return err
@@ -34,10 +34,10 @@ func newMan() *cobra.Command {
 	}
 }
 
-// writeMan writes the pages of a command and of those below it.
+// writeMan writes the pages of a command and its subcommands.
 func writeMan(cmd *cobra.Command, dir string) error {
 	committed := commitTime()
-	cmd.DisableAutoGenTag = true // which would hold today's date
+	cmd.DisableAutoGenTag = true // the tag would contain the current date
 	var page bytes.Buffer
 	header := doc.GenManHeader{Section: "1", Date: &committed, Source: "apfsim " + buildVersion(), Manual: "apfsim"}
 	if err := doc.GenMan(cmd, &header, &page); err != nil {
@@ -58,8 +58,8 @@ func writeMan(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// commitTime returns when what the program was built from was committed, so that the same
-// program writes the same pages on any day; 1970 if the build does not know.
+// commitTime returns the time of the commit that the program was built from, so that the pages do not
+// depend on the current date; 1970 if the build has no such information.
 func commitTime() time.Time {
 	info, _ := debug.ReadBuildInfo()
 	if info != nil {

@@ -71,7 +71,7 @@ func TestManPagesWrongUsage(t *testing.T) {
 		want   string
 	}{
 		{statusInvalid, []string{"man"}, "apfsim: want the folder to write to\n"},
-		{statusInvalid, []string{"man", ""}, "apfsim: the folder's name is empty\n"},
+		{statusInvalid, []string{"man", ""}, "apfsim: the name of the folder is empty\n"},
 		{statusInvalid, []string{"man", filepath.Join(dir, "small.yaml", "man")}, "small.yaml is a file; want a folder\n"},
 	} {
 		var stdout, stderr bytes.Buffer

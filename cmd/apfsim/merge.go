@@ -16,21 +16,21 @@ func newMerge() *cobra.Command {
 	var quiet, mono bool
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
-		Short: "Put the shards of a sweep together",
-		Long: `Put the folders of the shards of a sweep together in one folder, which is then the same, byte
-by byte, as that of a sweep without --shard. It is an error if a run is missing, or is in
-several of them and not the same.`,
+		Short: "Merge the shards of a sweep",
+		Long: `Merge the folders of the shards of a sweep into one folder, which is then identical to the folder
+of a sweep without --shard. It is an error if a run is missing, or if a run differs between
+folders.`,
 		Example: `  apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' --shard 0/2 -o first
   apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' --shard 1/2 -o second
   apfsim merge first second -o both`,
-		Args: atLeastOne("a folder that 'apfsim sweep --shard' was given with -o"),
+		Args: atLeastOne("a folder written by 'apfsim sweep --shard'"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return invalid(errors.New("-o: the results go to a folder: want -o DIR"))
+				return invalid(errors.New("-o: is missing; want the folder for the results"))
 			}
 			steps := newSteps(cmd.ErrOrStderr(), quiet)
 			defer steps.clear()
-			s, err := output.ReadShards(args, steps.of("runs checked"))
+			s, err := output.ReadShards(args, steps.next("runs checked"))
 			if err != nil {
 				return invalid(err)
 			}
@@ -40,14 +40,14 @@ several of them and not the same.`,
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			var t *sweep.SweepTables
-			err = output.MergeShards(s, ctx, args, out, steps.of("runs merged"))
+			err = output.MergeShards(s, ctx, args, out, steps.next("runs merged"))
 			if err == nil {
-				t, err = output.FinishSweep(s, ctx, out, steps.of("runs tabulated"))
+				t, err = output.FinishSweep(s, ctx, out, steps.next("runs tabulated"))
 			}
 			steps.clear()
 			switch {
 			case errors.Is(err, context.Canceled):
-				return fmt.Errorf("interrupted: what has been merged stays in %s; the same command completes it", out)
+				return fmt.Errorf("interrupted: the runs merged so far are in %s; run the same command again to complete the merge", out)
 			case err != nil:
 				return err
 			}
@@ -56,7 +56,7 @@ several of them and not the same.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&out, "out", "o", "", "write the results to `DIR`")
-	f.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
-	f.BoolVar(&mono, "no-color", false, "print without colour, as with NO_COLOR set")
+	f.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
+	f.BoolVar(&mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
 	return cmd
 }

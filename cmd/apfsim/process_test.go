@@ -270,7 +270,7 @@ var writers = [][]string{
 func TestPipeThatClosesEarlyIsNoError(t *testing.T) {
 	noWindows(t)
 	dir := folderWithShards(t)
-	whereResultsAre := regexp.MustCompile(`^(apfsim: results of small are in \S+\n)?$`)
+	whereResultsAre := regexp.MustCompile(`^(apfsim: wrote the results of small to \S+\n)?$`)
 	for _, args := range writers {
 		p := newProcess(t, dir, "apfsim", args...)
 		p.Stdout = closedPipe(t)
@@ -428,7 +428,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 	if _, err := os.Stat("/proc/self"); err == nil {
 		folders = append(folders, "/proc/results", "/proc")
 		p := newProcess(t, dir, "apfsim", strings.Fields("run small.yaml --set spec.duration=10000h --openmetrics /proc/metrics.om")...)
-		if status := p.wait(t); status != statusFailed || !strings.HasPrefix(p.err.String(), "apfsim: --openmetrics: /proc/metrics.om: no file can be written in /proc: ") {
+		if status := p.wait(t); status != statusFailed || !strings.HasPrefix(p.err.String(), "apfsim: --openmetrics: /proc/metrics.om: cannot write to the folder /proc: ") {
 			t.Errorf("a file in /proc: exit status %d, stderr %q", status, p.err.String())
 		}
 	}

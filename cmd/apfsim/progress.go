@@ -13,24 +13,24 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// progress shows on a terminal how far all runs are: the time simulated, events per second,
-// and the time left. What is over within a second shows nothing.
+// progress shows the progress of all runs on a terminal: simulated time, events per second and time
+// left. It shows nothing in the first second.
 type progress struct {
 	runs    int
-	totalNs float64 // virtual time of all runs, which may be more than an int64 holds
+	totalNs float64 // virtual time of all runs, which can exceed an int64
 	began   time.Time
 
 	mu          sync.Mutex
-	bar         *progressbar.ProgressBar // nil when nothing is to be shown
-	done        int                      // runs
+	bar         *progressbar.ProgressBar // nil if nothing is shown
+	done        int                      // number of runs
 	simulatedNs float64                  // of totalNs
 	events      uint64
-	shown       time.Time // when last
+	shown       time.Time // time of the last update
 	visible     bool
 	paused      bool // while something else is printed
 }
 
-// runProgress is how far one of the runs is.
+// runProgress is the progress of one run.
 type runProgress struct {
 	all       *progress
 	total     time.Duration
@@ -38,10 +38,10 @@ type runProgress struct {
 	events    uint64
 }
 
-// barSteps is how finely the bar shows what share is done.
+// barSteps is the resolution of the bar.
 const barSteps = 1000
 
-// newProgress returns the progress of all replications of the scenarios.
+// newProgress returns the display for all replications of the scenarios.
 func newProgress(w io.Writer, loaded []*scenario.Scenario, quiet bool) *progress {
 	p := &progress{began: time.Now()}
 	for _, sc := range loaded {
@@ -54,7 +54,7 @@ func newProgress(w io.Writer, loaded []*scenario.Scenario, quiet bool) *progress
 	return p
 }
 
-// hasDisplay says whether progress is to be shown on w.
+// hasDisplay reports whether progress is shown on w.
 func hasDisplay(w io.Writer, quiet bool) bool {
 	columns, ok := terminalWidth(w)
 	return ok && columns > 0 && !quiet
@@ -96,7 +96,7 @@ func (r *runProgress) Finish() {
 	p.done++
 }
 
-// show refreshes the display, not too often; latest is the run that has got further.
+// show updates the display, at most ten times a second. The argument is the run that has progressed.
 func (p *progress) show(latest *runProgress) {
 	now := time.Now()
 	elapsed := now.Sub(p.began)
@@ -105,7 +105,7 @@ func (p *progress) show(latest *runProgress) {
 	}
 	share := p.simulatedNs / p.totalNs
 	if share <= 0 {
-		return // nobody knows yet how much is left
+		return // the time left is not known yet
 	}
 	p.shown, p.visible = now, true
 	state := fmt.Sprintf("%d of %d runs", p.done, p.runs)
@@ -117,7 +117,7 @@ func (p *progress) show(latest *runProgress) {
 	p.bar.Set64(int64(share * barSteps))
 }
 
-// pause takes the display away, so that something else can be printed. The runs go on.
+// pause removes the display, so that something else can be printed. The runs continue.
 func (p *progress) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,18 +128,18 @@ func (p *progress) pause() {
 	}
 }
 
-// resume lets the display come back.
+// resume shows the display again.
 func (p *progress) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paused = false
 }
 
-// steps shows on a terminal how much is done of what is no simulation, part by part. A part
-// that is over within a second shows nothing.
+// steps shows the progress of work other than simulation on a terminal, one part after another. It
+// shows nothing in the first second of a part.
 type steps struct {
-	bar     *progressbar.ProgressBar // nil when nothing is to be shown
-	shown   time.Time                // when last
+	bar     *progressbar.ProgressBar // nil if nothing is shown
+	shown   time.Time                // time of the last update
 	visible bool
 }
 
@@ -151,9 +151,9 @@ func newSteps(w io.Writer, quiet bool) *steps {
 	return s
 }
 
-// of returns the progress of the next part: so many of what, or, if that is "", how much time
-// is left.
-func (s *steps) of(what string) format.Progress {
+// next returns the progress function of the next part. It shows the number of units done, or only the
+// time left if unit is "".
+func (s *steps) next(unit string) format.Progress {
 	began := time.Now()
 	return func(done, all int) {
 		now := time.Now()
@@ -163,15 +163,15 @@ func (s *steps) of(what string) format.Progress {
 		s.shown, s.visible = now, true
 		left := time.Duration(float64(now.Sub(began)) * float64(all-done) / float64(done))
 		text := fmt.Sprintf("%s left", left.Round(time.Second))
-		if what != "" {
-			text = fmt.Sprintf("%d of %d %s, %s", done, all, what, text)
+		if unit != "" {
+			text = fmt.Sprintf("%d of %d %s, %s", done, all, unit, text)
 		}
 		s.bar.Describe(text)
 		s.bar.Set64(int64(done) * barSteps / int64(all))
 	}
 }
 
-// clear takes the display away.
+// clear removes the display.
 func (s *steps) clear() {
 	if s.visible {
 		s.bar.Clear()

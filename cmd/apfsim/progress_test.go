@@ -110,13 +110,13 @@ func TestProgressOfSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s screen
 		steps := &steps{bar: newBar(&s)}
-		part := steps.of("runs checked")
+		part := steps.next("runs checked")
 		part(0, 40)
 		time.Sleep(900 * time.Millisecond)
 		part(39, 40)
 		s.expect(t, "over within a second", "")
 
-		part = steps.of("runs merged")
+		part = steps.next("runs merged")
 		time.Sleep(2 * time.Second)
 		part(10, 40)
 		s.shows(t, "a quarter is done in 2 s", "10 of 40 runs merged, 6s left  25% |██        |  ")

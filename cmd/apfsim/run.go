@@ -40,7 +40,7 @@ type runFlags struct {
 	outputFlags
 }
 
-// runFiles are the flags that name a file to be written.
+// runFiles are the flags whose value is the name of a file to be written.
 var runFiles = []string{"junit", "openmetrics", "events"}
 
 var runFormats = []string{"text", "json", "yaml"}
@@ -49,17 +49,17 @@ func newRun() *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO...",
-		Short: "Simulate scenarios and print what came of them",
-		Long: `Simulate scenarios, files or names from the library (apfsim scenarios list), and print a
-summary of each. The file - is standard input; what it refers to is looked for in the working
-directory. With -o, DIR/NAME gets summary.json, report.html, series.csv, the charts
-and, with --requests, a log of every request.
+		Short: "Simulate scenarios and print their results",
+		Long: `Simulate scenarios and print a summary of each. A scenario is a file or the name of a library
+scenario (apfsim scenarios list). The file - is standard input; files that it names are relative
+to the working directory. With -o, summary.json, report.html, series.csv and the charts are
+written to DIR/NAME, and with --requests also a log of all requests.
 
-Scenarios and replications run in parallel on all cores, or on as many as GOMAXPROCS in the
-environment says. What is printed and written is the same on any number of them.
+Scenarios and replications run in parallel on all cores, or on as many as the environment
+variable GOMAXPROCS says. The output does not depend on the number of cores.
 
-Exit status: 0 all is done and every threshold holds; 1 something failed; 2 wrong usage or
-invalid input; 99 a threshold does not hold, or a fingerprint is not the one expected.`,
+Exit status: 0 all runs completed and all thresholds passed; 1 an operation failed; 2 wrong usage
+or invalid input; 99 a threshold failed, or a fingerprint does not match the expected one.`,
 		Example: `  apfsim run elephants-and-mice
   apfsim run incident.yaml --config cluster.yaml -o results
   apfsim run elephants-and-mice --set 'spec.workload[elephants].clients=8' --seed 7
@@ -71,18 +71,18 @@ invalid input; 99 a threshold does not hold, or a fingerprint is not the one exp
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&flags.out, "out", "o", "", "write the results below `DIR`")
-	f.BoolVar(&flags.requests, "requests", false, "with -o, also write a log of every request, requests.jsonl")
-	f.Uint64Var(&flags.seed, "seed", 0, "`N` in place of the scenarios' own seed")
-	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of every scenario or of a priority level, as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
-	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenarios' own; may be repeated")
-	f.IntVar(&flags.replications, "replications", 0, "run every scenario `N` times, with seeds that count up, in place of the scenarios' own number")
+	f.StringVarP(&flags.out, "out", "o", "", "write the results to `DIR`/NAME")
+	f.BoolVar(&flags.requests, "requests", false, "with -o, also write a log of all requests, requests.jsonl")
+	f.Uint64Var(&flags.seed, "seed", 0, "use seed `N` instead of the scenarios' own")
+	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of all scenarios or of a priority level, such as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenarios' own; may be repeated")
+	f.IntVar(&flags.replications, "replications", 0, "run each scenario `N` times with consecutive seeds, instead of the scenarios' own number")
 	flags.precision.addFlags(cmd)
 	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the summary: "+strings.Join(runFormats, ", "))
-	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
-	f.StringVar(&flags.junit, "junit", "", "write the thresholds' verdicts to `FILE`, as JUnit XML for a CI system")
-	f.StringArrayVar(&flags.fingerprints, "expect-fingerprint", nil, "`[NAME=]HEX`: want this fingerprint of the run, or of that called so; may be repeated")
-	f.BoolVar(&flags.noColor, "no-color", false, "print without colour, as with NO_COLOR set")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	f.StringVar(&flags.junit, "junit", "", "write the verdicts of the thresholds to `FILE`, as JUnit XML")
+	f.StringArrayVar(&flags.fingerprints, "expect-fingerprint", nil, "`[NAME=]HEX`: fail unless the run, or the run NAME, has this fingerprint; may be repeated")
+	f.BoolVar(&flags.noColor, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
 	flags.outputFlags.add(f)
 	return cmd
 }
@@ -90,7 +90,7 @@ invalid input; 99 a threshold does not hold, or a fingerprint is not the one exp
 func (f *runFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.requests && f.out == "":
-		return errors.New("--requests: the log goes to a folder: want -o DIR as well")
+		return errors.New("--requests: needs -o DIR, the folder for the log")
 	case cmd.Flags().Changed("replications") && (f.replications < 1 || f.replications > scenario.MostReplications):
 		return fmt.Errorf("--replications: %d: want from 1 to %d", f.replications, scenario.MostReplications)
 	}
@@ -106,9 +106,9 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		path := absolute(flag.Value.String())
 		switch other, taken := flagOf[path]; {
 		case flag.Value.String() == "":
-			return fmt.Errorf("--%s: is empty; want a file", name)
+			return fmt.Errorf("--%s: is empty; want a file name", name)
 		case taken:
-			return fmt.Errorf("--%s: %s is the file of --%s already", name, flag.Value, other)
+			return fmt.Errorf("--%s: %s is also the file of --%s; use another name", name, flag.Value, other)
 		}
 		flagOf[path] = name
 	}
@@ -123,7 +123,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 		return invalid(err)
 	}
 	if cmd.Flags().Changed("out") && flags.out == "" {
-		return invalid(errors.New("--out: is empty; want a folder"))
+		return invalid(errors.New("--out: is empty; want the name of a folder"))
 	}
 	if err := outIsFormat(cmd, flags.out); err != nil {
 		return invalid(err)
@@ -157,7 +157,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err != nil {
 		return err
 	}
-	// From here on an interrupted run takes away what it has begun to write.
+	// From here on, an interrupted run removes the files that it has begun to write.
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	for _, name := range runFiles {
@@ -183,7 +183,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 			break
 		}
 	}
-	if err == nil || ctx.Err() == nil { // an interrupted run leaves everything as it was
+	if err == nil || ctx.Err() == nil { // an interrupted run changes no files
 		err = errors.Join(err, gate.close(cmd.ErrOrStderr()))
 	}
 	if err != nil {
@@ -198,31 +198,31 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	return nil
 }
 
-// interruptible returns a context that ends with Ctrl-C or SIGTERM. The second of them ends the
-// program at once.
+// interruptible returns a context that is cancelled by Ctrl-C or SIGTERM. A second signal ends the
+// program immediately.
 func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// warn says what is odd about a scenario, and what was skipped in its files.
+// warn prints the notes and warnings of a scenario.
 func warn(stderr io.Writer, sc *scenario.Scenario) {
 	printAll(stderr, "note", sc.Notes)
 	printAll(stderr, "warning", sc.Warnings)
 }
 
-// printer prints what comes of the runs.
+// printer prints the results of the runs.
 type printer struct {
 	stdout, stderr io.Writer
 	flags          *runFlags
 	inputs         []string // files that the runs read
 	progress       *progress
 	gate           *gate
-	closed         error // what came of stdout; the files are written all the same
+	closed         error // the error of writing to stdout, after which only files are written
 }
 
-// print prints what comes of the runs of one scenario.
+// print prints the results of one scenario, as its runs complete.
 func (p *printer) print(runs *experiment.Group) error {
 	p.progress.pause()
 	defer p.progress.resume()
@@ -232,10 +232,10 @@ func (p *printer) print(runs *experiment.Group) error {
 		p.progress.resume()
 		run, err := runs.Next()
 		p.progress.pause()
-		var of *experiment.RunError
+		var failed *experiment.RunError
 		switch {
-		case errors.As(err, &of):
-			p.gate.failed(of)
+		case errors.As(err, &failed):
+			p.gate.failed(failed)
 			return err
 		case err != nil:
 			return invalid(fmt.Errorf("--of: %w", err))
@@ -252,32 +252,32 @@ func (p *printer) print(runs *experiment.Group) error {
 	if !several {
 		return nil
 	}
-	of := runs.Together.Replications()
+	together := runs.Together.Replications()
 	if p.flags.out != "" {
-		if err := output.WriteReplications(p.flags.out, of, p.inputs); err != nil {
-			return fmt.Errorf("%s: %w", of.Name, err)
+		if err := output.WriteReplications(p.flags.out, together, p.inputs); err != nil {
+			return fmt.Errorf("%s: %w", together.Name, err)
 		}
 	}
-	p.done(of.Name, true)
-	p.show(of, func(w io.Writer, o format.TextOptions) error { return text.WriteReplications(w, of, o) })
+	p.done(together.Name, true)
+	p.show(together, func(w io.Writer, o format.TextOptions) error { return text.WriteReplications(w, together, o) })
 	return nil
 }
 
-// done says where the results are.
+// done prints the name of the folder with the results.
 func (p *printer) done(name string, written bool) {
 	if p.flags.out != "" && written {
-		fmt.Fprintf(p.stderr, "apfsim: results of %s are in %s\n", name, output.Folder(p.flags.out, name))
+		fmt.Fprintf(p.stderr, "apfsim: wrote the results of %s to %s\n", name, output.Folder(p.flags.out, name))
 	}
 }
 
-// show prints what came of the runs, v, which text writes for people.
+// show prints a result v. The function text writes it for --format text.
 func (p *printer) show(v any, text func(io.Writer, format.TextOptions) error) {
 	if p.closed == nil {
 		p.closed = show(p.stdout, v, text, p.flags.format, p.flags.noColor)
 	}
 }
 
-// show writes v in the format, which is text, json or yaml.
+// show writes v in a format: text, json or yaml. The function text writes it as text.
 func show(w io.Writer, v any, text func(io.Writer, format.TextOptions) error, as string, noColor bool) error {
 	switch as {
 	case "json":
@@ -297,7 +297,7 @@ func show(w io.Writer, v any, text func(io.Writer, format.TextOptions) error, as
 	return err
 }
 
-// textOptions returns those that suit the terminal, if there is one.
+// textOptions returns the options for w: the width and colours of a terminal, or plain text.
 func textOptions(w io.Writer, noColor bool) format.TextOptions {
 	options := format.TextOptions{Colour: !noColor && os.Getenv("NO_COLOR") == ""}
 	if width, ok := terminalWidth(w); ok {
@@ -308,7 +308,7 @@ func textOptions(w io.Writer, noColor bool) format.TextOptions {
 	return options
 }
 
-// terminalWidth returns how many columns the terminal behind w has, if one is.
+// terminalWidth returns the number of columns of w, if w is a terminal.
 func terminalWidth(w io.Writer) (columns int, ok bool) {
 	if o, ok := w.(*checkedWriter); ok {
 		w = o.Writer

@@ -189,7 +189,7 @@ func TestInterruptionOfParallelRuns(t *testing.T) {
 	if status := p.wait(t); status != statusFailed {
 		t.Errorf("exit status %d, want %d", status, statusFailed)
 	}
-	message := regexp.MustCompile(`^(apfsim: results of small(-seed-\d)? are in \S+\n){3}apfsim: slow-seed-1: interrupted after \S+ of 1000h0m0s; its results are not written\n$`)
+	message := regexp.MustCompile(`^(apfsim: wrote the results of small(-seed-\d)? to \S+\n){3}apfsim: slow-seed-1: interrupted after \S+ of 1000h0m0s; its results are not written\n$`)
 	if !message.MatchString(p.err.String()) {
 		t.Errorf("stderr %q", p.err.String())
 	}

@@ -17,11 +17,11 @@ import (
 func newScenarios() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scenarios",
-		Short: "The library of scenarios",
+		Short: "List or print the scenarios of the library",
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
-		Short: "List the library's scenarios",
+		Short: "List the scenarios of the library",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -36,9 +36,9 @@ func newScenarios() *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use:   "show NAME",
-		Short: "Print a scenario's file, to start one of your own from",
-		Long: `Print a scenario's file, to start one of your own from. Files that it refers to are printed
-by their name.`,
+		Short: "Print the file of a library scenario",
+		Long: `Print the file of a library scenario, as a start for a scenario of your own. A file that the
+scenario refers to can be printed in the same way, by its name.`,
 		Example: `  apfsim scenarios show elephants-and-mice > mine.yaml
   mkdir -p config
   apfsim scenarios show config/cluster-flowcontrol.yaml > config/cluster-flowcontrol.yaml
@@ -53,7 +53,7 @@ by their name.`,
 			}
 			text, err := fs.ReadFile(scenarios.Files, file)
 			if err != nil || !known {
-				return invalid(fmt.Errorf("no scenario %q in the library%s\nsee 'apfsim scenarios list'",
+				return invalid(fmt.Errorf("the library has no scenario %q%s\nsee 'apfsim scenarios list'",
 					args[0], document.Suggest(args[0], scenarios.Names())))
 			}
 			if note := scenarios.RenameNote(args[0]); note != "" {

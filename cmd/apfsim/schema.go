@@ -10,7 +10,7 @@ func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenario files",
-		Long: `Print the JSON Schema of scenario files, for editors that complete and check by one:
+		Long: `Print the JSON Schema of scenario files, for completion and checks in an editor:
 
   # yaml-language-server: $schema=apfsim.schema.json`,
 		Example: "  apfsim schema > apfsim.schema.json",

@@ -39,13 +39,13 @@ func newSweep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep SCENARIO",
 		Short: "Simulate a scenario over a grid of parameters",
-		Long: `Simulate a scenario, a file or a name from the library, at every combination of some
-parameters' values, each under the same seeds. DIR gets results.csv, with a row for each run
-and statistic; summary.csv, with means and their 95 % intervals at each point; and a chart of
-each statistic of --chart: a line over one parameter, a heat map over two.
+		Long: `Simulate a scenario (a file or a library name) for all combinations of the values of some
+parameters, with the same seeds for each combination. The files in DIR are results.csv, with a row
+for each run and statistic; summary.csv, with the mean and its 95 % interval for each point; and a
+chart for each statistic of --chart: a line over one parameter, a heat map over two.
 
-What is done stays: after an interruption the same command goes on where it was. With --shard
-several machines share the work; 'apfsim merge' puts their folders together.`,
+Finished runs are kept: after an interruption, run the same command again to continue. With
+--shard, several machines share the work; 'apfsim merge' merges their folders.`,
 		Example: `  apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' -o clients
   apfsim sweep elephants-and-mice --set spec.duration=12s --over 'level[workload-low].handSize=4,8' --over 'level[workload-low].queues=16,128' -o hands`,
 		Args:              exactlyOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
@@ -56,20 +56,20 @@ several machines share the work; 'apfsim merge' puts their folders together.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "write the results to `DIR`")
-	f.StringArrayVar(&flags.over, "over", nil, "`PATH=VALUE,VALUE,...`: a parameter and its values, as 'spec.workload[mice].clients=10,100' or 'level[workload-low].handSize=4,6'; may be repeated")
-	f.IntVar(&flags.replications, "replications", 0, "run every point `N` times, with seeds that count up, in place of the scenario's own number")
-	f.Uint64Var(&flags.seed, "seed", 0, "first of the seeds, `N`, in place of the scenario's own")
-	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of the scenario or of a priority level at every point, as spec.duration=5m; the value is YAML; may be repeated")
-	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, in place of the scenario's own; may be repeated")
-	f.StringVar(&flags.shard, "shard", "", "`I/N`: run only the I-th of N parts, from 0/N on; the tables come with 'apfsim merge'")
-	f.StringArrayVar(&flags.charts, "chart", nil, "`STATISTIC` to show, as 'wait{workload:mice}.p(99)'; may be repeated")
-	f.BoolVar(&flags.flows, "flows", false, "keep the statistics of every single flow, too")
-	f.BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress")
-	f.BoolVar(&flags.mono, "no-color", false, "print without colour, as with NO_COLOR set")
+	f.StringArrayVar(&flags.over, "over", nil, "`PATH=VALUE,VALUE,...`: a parameter and its values, such as 'spec.workload[mice].clients=10,100' or 'level[workload-low].handSize=4,6'; may be repeated")
+	f.IntVar(&flags.replications, "replications", 0, "run each point `N` times with consecutive seeds, instead of the scenario's own number")
+	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
+	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of the scenario or of a priority level for all points, such as spec.duration=5m; the value is YAML; may be repeated")
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenario's own; may be repeated")
+	f.StringVar(&flags.shard, "shard", "", "`I/N`: run only part I of N, counted from 0; 'apfsim merge' writes the tables")
+	f.StringArrayVar(&flags.charts, "chart", nil, "`STATISTIC` to draw and print, such as 'wait{workload:mice}.p(99)'; may be repeated")
+	f.BoolVar(&flags.flows, "flows", false, "also keep the statistics of each flow")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	f.BoolVar(&flags.mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
 	return cmd
 }
 
-// parseShard reads I/N.
+// parseShard parses I/N.
 func parseShard(text string) (experiment.Shard, error) {
 	if text == "" {
 		return experiment.Shard{Of: 1}, nil
@@ -78,7 +78,7 @@ func parseShard(text string) (experiment.Shard, error) {
 	i, err := strconv.Atoi(index)
 	n, errOf := strconv.Atoi(of)
 	if err != nil || errOf != nil || n < 1 || i < 0 || i >= n {
-		return experiment.Shard{}, fmt.Errorf("--shard: %q: want I/N with I from 0 to N-1, as 0/4 for the first of four", text)
+		return experiment.Shard{}, fmt.Errorf("--shard: %q: want I/N with I from 0 to N-1, such as 0/4 for the first of four parts", text)
 	}
 	return experiment.Shard{Index: i, Of: n}, nil
 }
@@ -86,11 +86,11 @@ func parseShard(text string) (experiment.Shard, error) {
 func (f *sweepFlags) check(cmd *cobra.Command, arg string) (part experiment.Shard, err error) {
 	switch {
 	case arg == loader.Stdin:
-		return part, errors.New("-: an interrupted sweep reads its scenario again when it goes on; want a file, not standard input")
+		return part, errors.New("-: a sweep that continues after an interruption reads its scenario again; use a file instead of standard input")
 	case f.out == "":
-		return part, errors.New("-o: the results go to a folder, where an interrupted sweep goes on as well: want -o DIR")
+		return part, errors.New("-o: is missing; want the folder for the results")
 	case len(f.over) == 0:
-		return part, errors.New("--over: over what? want a parameter, as --over 'spec.workload[mice].clients=10,100'")
+		return part, errors.New("--over: is missing; want a parameter and its values, such as --over 'spec.workload[mice].clients=10,100'")
 	case cmd.Flags().Changed("replications") && (f.replications < 1 || f.replications > scenario.MostReplications):
 		return part, fmt.Errorf("--replications: %d: want from 1 to %d", f.replications, scenario.MostReplications)
 	}
@@ -109,7 +109,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	defer stop()
 	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
 	defer steps.clear()
-	g, err := experiment.NewGrid(ctx, buildVersion(), arg, flags.over, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config}, steps.of("points read"))
+	g, err := experiment.NewGrid(ctx, buildVersion(), arg, flags.over, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config}, steps.next("points read"))
 	steps.clear()
 	if err == nil {
 		err = flags.complete(cmd, g)
@@ -125,39 +125,39 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		return err
 	}
 	warn(cmd.ErrOrStderr(), g.Base)
-	rest, err := g.Rest(flags.out, part, steps.of("runs looked for"))
+	rest, err := g.Rest(flags.out, part, steps.next("runs checked"))
 	steps.clear()
 	if err != nil {
 		return err
 	}
 	if rest.Done > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs done already\n", rest.Done, part.Runs(s))
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs are already done\n", rest.Done, part.Runs(s))
 	}
 	progress := newProgress(cmd.ErrOrStderr(), rest.AtPoints, flags.quiet)
 	err = rest.Run(ctx, progress)
 	progress.pause()
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: %d of %d runs done, and kept in %s; the same command goes on from there", rest.Done, part.Runs(s), flags.out)
+		return fmt.Errorf("interrupted: %d of %d runs are done and kept in %s; run the same command again to continue", rest.Done, part.Runs(s), flags.out)
 	}
 	if err != nil {
 		return err
 	}
 	if flags.shard != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: shard %s is in %s: %d of %d runs; 'apfsim merge' puts the shards together\n", flags.shard, flags.out, part.Runs(s), s.Runs())
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote shard %s to %s: %d of %d runs; use 'apfsim merge' to merge the shards\n", flags.shard, flags.out, part.Runs(s), s.Runs())
 		return nil
 	}
-	tables, err := output.FinishSweep(s, ctx, flags.out, steps.of("runs tabulated"))
+	tables, err := output.FinishSweep(s, ctx, flags.out, steps.next("runs tabulated"))
 	steps.clear()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted: all runs are done and stay in %s; the same command makes the tables", flags.out)
+		return fmt.Errorf("interrupted: all runs are done and kept in %s; run the same command again to write the tables", flags.out)
 	case err != nil:
 		return err
 	}
 	return showTables(cmd, tables, flags.out, flags.mono)
 }
 
-// complete fills in what the flags say of the sweep.
+// complete sets the seed, the replications and the charts of the sweep from the flags.
 func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 	s := g.Sweep
 	s.Seed, s.Replications, s.Flows = g.Base.Spec.Seed, g.Base.Spec.Replications, f.flows
@@ -168,14 +168,14 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 		s.Replications = f.replications
 	}
 	if s.Replications > sweep.MaxRuns/s.Points() {
-		return fmt.Errorf("--replications: %d: at each point, that makes more than %d runs; want fewer", s.Replications, sweep.MaxRuns)
+		return fmt.Errorf("--replications: %d: the sweep would have more than %d runs; use fewer replications", s.Replications, sweep.MaxRuns)
 	}
 	return s.SetCharts(f.charts, g.Points)
 }
 
-// begin makes dir the folder of a sweep.
+// begin creates the folder of a sweep, or continues the sweep in it.
 func begin(s *sweep.Sweep, dir string) error {
-	var made atomicfile.Set // the sweep stays in it
+	var made atomicfile.Set // never discarded, so the folder remains
 	if err := makeFolder(&made, "--out: ", dir); err != nil {
 		return err
 	}
@@ -186,9 +186,9 @@ func begin(s *sweep.Sweep, dir string) error {
 	return err
 }
 
-// showTables says where the tables of a sweep are, and prints what is shown of them.
+// showTables prints the folder with the results of a sweep, warnings, and the statistics of --chart.
 func showTables(cmd *cobra.Command, t *sweep.SweepTables, dir string, mono bool) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: results of %s are in %s\n", t.Scenario, dir)
+	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the results of %s to %s\n", t.Scenario, dir)
 	for _, w := range plots.SweepWarnings(t) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}

@@ -49,9 +49,9 @@ func TestInterruptedSweepGoesOn(t *testing.T) {
 		if done() == 40 {
 			t.Fatalf("%v: came too late", signal)
 		}
-		want := fmt.Sprintf("apfsim: interrupted: %d of 40 runs done, and kept in out; the same command goes on from there\n", done())
+		want := fmt.Sprintf("apfsim: interrupted: %d of 40 runs are done and kept in out; run the same command again to continue\n", done())
 		if before > 0 {
-			want = fmt.Sprintf("apfsim: %d of 40 runs done already\n", before) + want
+			want = fmt.Sprintf("apfsim: %d of 40 runs are already done\n", before) + want
 		}
 		if p.err.String() != want {
 			t.Errorf("%v: stderr %q, want %q", signal, p.err.String(), want)
@@ -102,7 +102,7 @@ func TestProgressOfASweep(t *testing.T) {
 	dir := folderWithScenario(t)
 	p := onTerminal(t, dir, "stty cols 80; exec apfsim sweep small.yaml --set spec.duration=1000h --over 'spec.workload[w].clients=1,2' --replications 3 -o out")
 	screen := p.watch(t, func(screen string) bool { return strings.HasSuffix(screen, " left") })
-	if !regexp.MustCompile(`(?s)\r0 of 6 runs, \d+\.\d M events/s, \S+ left   0% \|.*apfsim: interrupted: 0 of 6 runs done`).MatchString(screen) {
+	if !regexp.MustCompile(`(?s)\r0 of 6 runs, \d+\.\d M events/s, \S+ left   0% \|.*apfsim: interrupted: 0 of 6 runs are done`).MatchString(screen) {
 		t.Errorf("%q", screen)
 	}
 }

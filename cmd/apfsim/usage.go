@@ -12,16 +12,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// usage marks a mistake in a command line, and says where there is help.
+// usage returns an error in a command line, with the command that prints the help.
 func usage(cmd *cobra.Command, message string) error {
 	return invalid(fmt.Errorf("%s\nsee '%s --help'", message, cmd.CommandPath()))
 }
 
-// atLeastOne and exactlyOne want positional arguments; what says which.
+// atLeastOne and exactlyOne check the number of positional arguments, which what describes.
 func atLeastOne(what string) cobra.PositionalArgs { return count(1, 1<<30, what) }
 func exactlyOne(what string) cobra.PositionalArgs { return count(1, 1, what) }
 
-// noArguments wants none.
+// noArguments checks that there are no positional arguments.
 var noArguments = count(0, 0, "")
 
 func count(least, most int, what string) cobra.PositionalArgs {
@@ -30,14 +30,14 @@ func count(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usage(cmd, "want "+what)
 		case len(args) > most:
-			return usage(cmd, fmt.Sprintf("%q: one argument too many", args[most]))
+			return usage(cmd, fmt.Sprintf("%q: too many arguments", args[most]))
 		}
 		return nil
 	}
 }
 
-// strict makes commands that only have subcommands refuse anything else, with the nearest
-// one, and those that cobra has made refuse as ours do.
+// strict makes commands with subcommands report unknown ones with a suggestion, and gives the
+// commands that cobra adds the same checks.
 func strict(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		strict(sub)
@@ -67,7 +67,7 @@ func unknownCommand(cmd *cobra.Command, name string) string {
 	return fmt.Sprintf("unknown command %q of %s%s", name, cmd.CommandPath(), document.Suggest(name, names))
 }
 
-// newHelp returns cobra's help command, but for its indulgence with unknown commands.
+// newHelp returns a help command that, unlike that of cobra, reports unknown commands.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -94,17 +94,17 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// wants says what a flag's value must be, by the type of the flag.
+// wants describes the values of flags, by the type of the flag.
 var wants = map[string]string{
 	"bool":     "true or false",
 	"int":      "a whole number",
 	"int64":    "a whole number",
 	"uint64":   "a whole number from 0 to 2^64-1",
-	"intSlice": "whole numbers with commas between them",
+	"intSlice": "whole numbers, separated by commas",
 }
 
-// flagMessage says what is wrong with a flag: its name or its value, what is expected,
-// and the nearest name there is.
+// flagMessage returns the message for an error in a flag: the name or the value, what is expected, or
+// the most similar name.
 func flagMessage(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	var wrong *pflag.InvalidValueError
@@ -127,7 +127,7 @@ func flagMessage(cmd *cobra.Command, err error) string {
 	return err.Error()
 }
 
-// oneOf checks the value of a flag that takes one of some names.
+// oneOf checks that the value of a flag is one of some names.
 func oneOf(flag, value string, names []string) error {
 	if slices.Contains(names, value) {
 		return nil

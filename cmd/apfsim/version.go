@@ -24,7 +24,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// versionLine is what version and --version print.
+// versionLine returns the line that version and --version print.
 func versionLine() string {
 	return "apfsim " + buildVersion() + " (Kubernetes " + rules.Latest().Version + ")\n"
 }
