@@ -55,7 +55,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	}()
 	run := sim.New(sc)
 	durationNs := int64(sc.Spec.Duration)
-	measurement := collect.Measure(sc, run.Server, result.Interval(durationNs))
+	measurement := collect.Measure(run, result.Interval(durationNs))
 	var set atomicfile.Set
 	defer set.Discard()
 	outputs, err := files.create(&set, sc, run.Server)
@@ -64,12 +64,12 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return nil, err
 	}
 	for _, o := range outputs {
-		run.Server.Observe(o)
+		run.Observe(o.Observer())
 	}
 	var recorder *dumps.Recorder
 	if len(files.DumpsNs) > 0 {
 		recorder = dumps.New(run.Server, files.Start, files.DumpsNs)
-		run.Server.Observe(recorder)
+		run.Observe(recorder.Observer())
 	}
 	progress := all.Begin(time.Duration(durationNs))
 	running, giveUp := context.WithCancel(ctx)

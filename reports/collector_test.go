@@ -156,16 +156,16 @@ func TestALimitOfZeroHasNoUtilisation(t *testing.T) {
 	s.dispatch(10, r)
 	s.finish(20, r)
 	s.low.current = 0
-	s.each(func(o server.Observer) { o.Adjusted(20 * second) })
+	s.each(func(o server.Observer) { o.Adjusted(20*second, nil) })
 	s.low.current = 4
-	s.each(func(o server.Observer) { o.Adjusted(25 * second) })
+	s.each(func(o server.Observer) { o.Adjusted(25*second, nil) })
 	u := s.collector.Result().Summary.PriorityLevels[1].Utilisation
 	nearNumber(t, "mean", *u.Mean, (10*0.5)/15)
 	nearNumber(t, "saturated", u.Saturated, 5.0/20)
 
 	s = newStage(sc)
 	s.low.current = 0
-	s.each(func(o server.Observer) { o.Adjusted(0) })
+	s.each(func(o server.Observer) { o.Adjusted(0, nil) })
 	got := s.collector.Result().Summary
 	if u := got.PriorityLevels[1].Utilisation; u.Mean != nil || got.Thresholds[0].Note != result.NoSamples {
 		t.Errorf("mean %v, %+v", u.Mean, got.Thresholds[0])
@@ -403,12 +403,12 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 	s.tick(10)
 	s.execute(10, r)
 	s.levels = nil
-	s.each(func(o server.Observer) { o.Adjusted(15 * second) })
+	s.each(func(o server.Observer) { o.Adjusted(15*second, nil) })
 	s.tick(20)
 	s.release(20, r)
 	s.tick(30)
 	s.levels = []*fakeLevel{s.low}
-	s.each(func(o server.Observer) { o.Adjusted(35 * second) })
+	s.each(func(o server.Observer) { o.Adjusted(35*second, nil) })
 	s.tick(40)
 
 	result := s.collector.Result()
@@ -461,7 +461,7 @@ func TestALongRunDoesNotOverflow(t *testing.T) {
 	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(seconds*second)
 	s := newStage(sc)
 	s.low.current = 1 << 30
-	s.each(func(o server.Observer) { o.Adjusted(0) })
+	s.each(func(o server.Observer) { o.Adjusted(0, nil) })
 	r := s.arrive(0, mice, flowA, seconds, func(r *server.Request) { r.Work.InitialSeats = 100 })
 	s.dispatch(0, r)
 	for i := range 400 {
@@ -501,7 +501,7 @@ func BenchmarkRequest(b *testing.B) {
 		requests[i] = &server.Request{Template: &server.Template{Workload: i % 2}, Attempt: 1, ExecutionNs: 5_000_000, Flow: &f, FlowIndex: int32(i)}
 		requests[i].Work.InitialSeats = 1
 	}
-	c := s.collector
+	c := s.collector.Observer()
 	now := int64(0)
 	life := func(i int) {
 		r := requests[i%flows]

@@ -36,12 +36,12 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	run := sim.New(sc)
 	dir := t.TempDir()
 	collector := collect.New(sc, run.Server, 5e6)
-	run.Server.Observe(collector)
+	run.Observe(collector.Observer())
 	recorder := dumps.New(run.Server, output.Epoch, atNs)
-	run.Server.Observe(recorder)
+	run.Observe(recorder.Observer())
 	var lines bytes.Buffer
 	requests := requestlog.New(&lines, sc)
-	run.Server.Observe(requests)
+	run.Observe(requests.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}

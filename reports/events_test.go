@@ -49,9 +49,9 @@ func trace(t *testing.T, text string, fromNs, toNs int64) (events []traced, log 
 	var out, lines bytes.Buffer
 	w := bufio.NewWriter(&out)
 	e := perfetto.New(w, sc, run.Server, fromNs, toNs)
-	run.Server.Observe(e)
+	run.Observe(e.Observer())
 	requests := requestlog.New(&lines, sc)
-	run.Server.Observe(requests)
+	run.Observe(requests.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ spec:
 			t.Fatal(err)
 		}
 		f := fingerprint.New(flowcontrol.New(0, rules.Latest(), seats, scenarios[0].Objects, noHost{}))
-		f.Adjusted(nowNs)
+		f.Observer().Adjusted(nowNs, nil)
 		return f.String()
 	}
 	story := adjusted("one", 600, 5)
@@ -154,7 +154,7 @@ func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 		f := fingerprint.New(nil)
 		used.Template, used.Number = &server.Template{}, 1
 		used.Work.InitialSeats = 0
-		f.Dispatched(5, used)
+		f.Observer().Dispatched(5, used)
 		return f.String()
 	}
 	used := &server.Request{}
@@ -174,26 +174,22 @@ func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 // An event costs no allocation, however many there are.
 func TestFingerprintAllocatesNothing(t *testing.T) {
 	f := fingerprint.New(nil)
-	r := newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
-	f.Dispatched(1, r)
+	o, r := f.Observer(), newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
+	o.Dispatched(1, r)
 	if n := testing.AllocsPerRun(1000, func() {
-		f.Arrived(2, r)
-		f.Queued(2, r)
-		f.Dispatched(2, r)
-		f.Executed(3, r)
-		f.Released(3, r)
+		o.Queued(2, r)
+		o.Dispatched(2, r)
 	}); n != 0 {
 		t.Errorf("%v allocations a request", n)
 	}
 }
 
-// BenchmarkFingerprint is what a request costs that waits, without the calls of the interface.
+// BenchmarkFingerprint is what a request costs that waits.
 func BenchmarkFingerprint(b *testing.B) {
 	f := fingerprint.New(nil)
-	r := newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
+	o, r := f.Observer(), newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
 	for b.Loop() {
-		f.Queued(2, r)
-		f.Dispatched(2, r)
-		f.Executed(3, r)
+		o.Queued(2, r)
+		o.Dispatched(2, r)
 	}
 }

@@ -185,7 +185,7 @@ func simulated(t *testing.T, yaml string) *result.Result {
 	run := sim.New(scenarios[0])
 	intervalNs := result.Interval(int64(scenarios[0].Spec.Duration))
 	collector := collect.New(scenarios[0], run.Server, intervalNs)
-	run.Server.Observe(collector)
+	run.Observe(collector.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}

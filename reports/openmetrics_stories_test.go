@@ -87,7 +87,7 @@ func sampled(t *testing.T, text string, trace []string, intervalNs int64) map[in
 	}
 	run := sim.New(scenarios[0])
 	m := openmetrics.New(scenarios[0], run.Server, output.Epoch, intervalNs)
-	run.Server.Observe(m)
+	run.Observe(m.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -454,18 +454,19 @@ func TestMetricsOfAnEpoch(t *testing.T) {
 		"{trace: {file: trace.jsonl}}", "{poisson: {rate: 1/s}}\n    as: {user: a}\n    request: {verb: get, path: /}\n    execution: 1ms").Replace(narrowAndWide))
 	c := flowcontrol.New(0, rules.Latest(), 1_000_000, sc.Objects, nobody{})
 	m := openmetrics.New(sc, c, output.Epoch, 50_000e9)
+	o := m.Observer()
 	route := c.Route(&classify.Attributes{User: "a", Groups: []string{"system:authenticated"}, Verb: "get", Resource: "configmaps", Name: "x"})
 	r := &flowcontrol.Request{}
 	r.Work = estimate.Work{InitialSeats: 2_000_000}
-	m.Tick(0)
+	o.Tick(0, nil)
 	c.Arrive(0, r, &route)
 	for _, at := range []int64{50_000e9, 100_000e9} {
 		c.Adjust(at)
-		m.Adjusted(at)
-		m.Tick(at)
+		o.Adjusted(at, nil)
+		o.Tick(at, nil)
 	}
 	c.Finish(150_000e9, r)
-	m.Tick(150_000e9)
+	o.Tick(150_000e9, nil)
 	samples := samplesOf(t, m)
 	const epochs, currentR = `epoch_advance_total{priority_level="level",success="false"}`, `current_r{priority_level="level"}`
 	for _, c := range []struct {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"apfsim/experiment/output"
-	"apfsim/reports/observe"
 	"apfsim/reports/openmetrics"
 	"apfsim/reports/requestlog"
 	"apfsim/sim"
@@ -53,19 +52,18 @@ func loadOne(t *testing.T, text string) *scenario.Scenario {
 
 // limits notes how the levels' current limits change.
 type limits struct {
-	server.Observer
-	of       observe.Levels
+	of       *server.Server
 	changeNs []int64
 	levels   []map[string]int // since then
 }
 
-func (l *limits) Adjusted(nowNs int64) {
+func (l *limits) adjusted(nowNs int64, s *server.Server) {
+	l.of = s
 	now := map[string]int{}
-	for _, level := range l.of.Levels() {
+	for _, level := range s.Levels() {
 		now[level.Name()] = level.CurrentLimit()
 	}
 	l.changeNs, l.levels = append(l.changeNs, nowNs), append(l.levels, now)
-	l.Observer.Adjusted(nowNs)
 }
 
 // A line is what the request log says of a request.
@@ -82,11 +80,12 @@ func runMotley(t *testing.T, intervalNs int64) (metrics string, log []line, cour
 	sc := loadOne(t, motley)
 	run := sim.New(sc)
 	m := openmetrics.New(sc, run.Server, output.Epoch, intervalNs)
-	course = &limits{Observer: m, of: run.Server}
-	run.Server.Observe(course)
+	course = &limits{}
+	run.Observe(m.Observer())
+	run.Observe(server.Observer{Adjusted: course.adjusted})
 	var lines, text bytes.Buffer
 	requests := requestlog.New(&lines, sc)
-	run.Server.Observe(requests)
+	run.Observe(requests.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *replic
 		run := sim.New(&own)
 		interval := result.Interval(int64(own.Spec.Duration))
 		collector := collect.New(&own, run.Server, interval)
-		run.Server.Observe(collector)
+		run.Observe(collector.Observer())
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,8 @@ func TestARequestThatDispatchNarrows(t *testing.T) {
 	sc := storyScenario()
 	l, w := requestlog.New(&log, sc), bufio.NewWriter(&trace)
 	e := perfetto.New(w, sc, noLevels{}, 0, 30*second)
-	s := &stage{observers: []server.Observer{l, e}}
+	s := &stage{}
+	s.attach(l, e)
 	s.tick(0)
 	r := s.arrive(1, mice, flowB, 5, func(r *server.Request) {
 		r.SeatsAsked, r.Work.InitialSeats, r.Work.FinalSeats, r.Work.AdditionalLatencyNs = 3, 1, 3, second
@@ -101,7 +102,8 @@ func TestRequestLogKeepsTheOrderOfArrival(t *testing.T) {
 		var out bytes.Buffer
 		sc := storyScenario()
 		l := requestlog.New(&out, sc)
-		s := &stage{observers: []server.Observer{l}}
+		s := &stage{}
+		s.attach(l)
 		var open []*server.Request
 		n := rapid.IntRange(1, 1000).Draw(t, "requests")
 		for range n {
@@ -168,7 +170,9 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&stage{observers: []server.Observer{given}}).arrive(1, mice, flowA, 1)
+	s := &stage{}
+	s.attach(given)
+	s.arrive(1, mice, flowA, 1)
 	given.Discard()
 	if err := set.Discard(); err != nil {
 		t.Fatal(err)

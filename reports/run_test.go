@@ -54,8 +54,6 @@ spec:
 // A census asks the queue sets themselves, at every sample, what the collector infers
 // from events.
 type census struct {
-	server.Observer
-	server  *server.Server
 	samples []sample
 }
 
@@ -64,13 +62,12 @@ type sample struct {
 	inUse, waiting map[string]int
 }
 
-func (c *census) Tick(nowNs int64) int64 {
+func (c *census) sample(nowNs int64, of *server.Server) {
 	s := sample{nowNs, map[string]int{}, map[string]int{}}
-	for _, l := range c.server.Levels() {
+	for _, l := range of.Levels() {
 		s.inUse[l.Name()], s.waiting[l.Name()] = l.Queues().SeatsInUse(), l.Queues().Waiting()
 	}
 	c.samples = append(c.samples, s)
-	return c.Observer.Tick(nowNs)
 }
 
 func simulate(t *testing.T, intervalNs int64) (*result.Result, *census, []byte) {
@@ -82,11 +79,16 @@ func simulate(t *testing.T, intervalNs int64) (*result.Result, *census, []byte) 
 	sc := scenarios[0]
 	run := sim.New(sc)
 	collector := collect.New(sc, run.Server, intervalNs)
-	watching := &census{Observer: collector, server: run.Server}
-	run.Server.Observe(watching)
+	watching, o := &census{}, collector.Observer()
+	tick := o.Tick
+	o.Tick = func(nowNs int64, servers []*server.Server) int64 {
+		watching.sample(nowNs, servers[0])
+		return tick(nowNs, servers)
+	}
+	run.Observe(o)
 	var out bytes.Buffer
 	log := requestlog.New(&out, sc)
-	run.Server.Observe(log)
+	run.Observe(log.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func TestStallOfAWorkload(t *testing.T) {
 }
 
 func adjustedAt(seconds float64) func(server.Observer) {
-	return func(o server.Observer) { o.Adjusted(ns(seconds)) }
+	return func(o server.Observer) { o.Adjusted(ns(seconds), nil) }
 }
 
 // A stall that begins with a dispatch of the workload's own does not count that among the others'.

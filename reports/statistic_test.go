@@ -28,7 +28,7 @@ func resultOf(t testing.TB, text string, set ...string) *result.Result {
 		t.Fatal(err)
 	}
 	run := sim.New(scenarios[0])
-	measurement := collect.Measure(scenarios[0], run.Server, result.Interval(int64(scenarios[0].Spec.Duration)))
+	measurement := collect.Measure(run, result.Interval(int64(scenarios[0].Spec.Duration)))
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}

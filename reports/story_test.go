@@ -65,7 +65,10 @@ func storyScenario() *scenario.Scenario {
 	return sc
 }
 
-func newStage(sc *scenario.Scenario, also ...server.Observer) *stage {
+// observing is what can be attached to a run.
+type observing interface{ Observer() server.Observer }
+
+func newStage(sc *scenario.Scenario, also ...observing) *stage {
 	limited := config.LimitedSpec{LimitResponse: config.LimitResponse{Type: config.ResponseQueue,
 		Queuing: &config.Queuing{Queues: 4, HandSize: 2, QueueLengthLimit: 1}}}
 	s := &stage{low: &fakeLevel{name: "low", current: 4, spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &limited}}}
@@ -76,10 +79,31 @@ func newStage(sc *scenario.Scenario, also ...server.Observer) *stage {
 			yield(l)
 		}
 	})
-	s.observers = append([]server.Observer{s.collector}, also...)
-	s.each(func(o server.Observer) { o.Adjusted(0) })
+	s.attach(s.collector)
+	s.attach(also...)
+	s.each(func(o server.Observer) { o.Adjusted(0, nil) })
 	s.tick(0)
 	return s
+}
+
+// attach attaches observers. What an observer is not interested in does nothing.
+func (s *stage) attach(all ...observing) {
+	request := func(int64, *server.Request) {}
+	for _, a := range all {
+		o := a.Observer()
+		for _, f := range []*func(int64, *server.Request){&o.Arrived, &o.Queued, &o.Dispatched, &o.Rejected, &o.Executed, &o.Released} {
+			if *f == nil {
+				*f = request
+			}
+		}
+		if o.Adjusted == nil {
+			o.Adjusted = func(int64, *server.Server) {}
+		}
+		if o.Tick == nil {
+			o.Tick = func(int64, []*server.Server) int64 { return 0 }
+		}
+		s.observers = append(s.observers, o)
+	}
 }
 
 func (s *stage) each(tell func(server.Observer)) {
@@ -131,10 +155,7 @@ func (s *stage) finish(at float64, r *server.Request) {
 	s.release(at, r)
 }
 
-func (s *stage) tick(at float64) {
-	s.ticked = at
-	s.each(func(o server.Observer) { o.Tick(ns(at)) })
-}
+func (s *stage) tick(at float64) { s.each(func(o server.Observer) { o.Tick(ns(at), nil) }) }
 
 func ns(seconds float64) int64 { return int64(seconds * 1e9) }
 
@@ -170,7 +191,7 @@ func (s *stage) tell() {
 	s.execute(20, e2)
 	s.finish(20, m1)
 	s.low.current = 2
-	s.each(func(o server.Observer) { o.Adjusted(20 * second) })
+	s.each(func(o server.Observer) { o.Adjusted(20*second, nil) })
 	s.release(22, e2)
 	m4 := s.arrive(29, mice, flowB, 5)
 	s.dispatch(29, m4)

@@ -33,7 +33,7 @@ func measured(t *testing.T, spec string, runs int) (all []result.Group) {
 	for i := range runs {
 		sc.Spec.Seed = uint64(i + 1)
 		r := sim.New(sc)
-		measurement := collect.Measure(sc, r.Server, result.Interval(int64(sc.Spec.Duration)))
+		measurement := collect.Measure(r, result.Interval(int64(sc.Spec.Duration)))
 		if err := r.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -243,7 +243,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 		sc.Spec.Thresholds = metric.Thresholds{th}
 
 		ws := threshold.NewWindowed(sc)
-		play(ws, lives)
+		play(ws.Observer(), lives)
 		s := &result.Summary{Thresholds: make([]result.Verdict, 1)}
 		ws.Judge(s)
 		got := s.Thresholds[0]

@@ -11,6 +11,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
 )
 
 // stallScenario is a run of 60 s in intervals of 10 s, with an event at 25 s.
@@ -68,7 +69,7 @@ func TestMarksOfEventsAndAdjustments(t *testing.T) {
 	s := newStage(stallScenario())
 	limit := func(at float64, seats int) {
 		s.low.current = seats
-		s.collector.Adjusted(ns(at))
+		s.each(func(o server.Observer) { o.Adjusted(ns(at), nil) })
 	}
 	limit(0, 100)
 	s.tick(10)

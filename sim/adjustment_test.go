@@ -15,14 +15,12 @@ import (
 
 // limits writes down when the limits are adjusted, and what that of one level then is.
 type limits struct {
-	diary
-	of    *server.Server
 	level string
 	seen  []string
 }
 
-func (l *limits) Adjusted(nowNs int64) {
-	for _, level := range l.of.Levels() {
+func (l *limits) adjusted(nowNs int64, s *server.Server) {
+	for _, level := range s.Levels() {
 		if level.Name() == l.level {
 			l.seen = append(l.seen, fmt.Sprint(time.Duration(nowNs), " ", level.CurrentLimit()))
 		}
@@ -34,8 +32,8 @@ func (l *limits) Adjusted(nowNs int64) {
 func limitsOf(t *testing.T, spec string) []string {
 	t.Helper()
 	run := New(load(t, spec))
-	l := &limits{of: run.Server, level: "workload-low"}
-	run.Server.Observe(l)
+	l := &limits{level: "workload-low"}
+	run.Observe(server.Observer{Adjusted: l.adjusted})
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +117,7 @@ func TestRandomPhase(t *testing.T) {
 		run := New(load(t, "  servers: {adjustmentPhase: "+phase+"}\n"+
 			strings.Replace(asking, "closed: {}", "poisson: {rate: 5/s}", 1)))
 		d := &diary{ignores: map[string]bool{"starts": true, "executed": true, "released": true, "rejected": true}}
-		run.Server.Observe(d)
+		run.Observe(d.observer())
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}

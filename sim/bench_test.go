@@ -16,6 +16,7 @@ import (
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
+	"apfsim/sim/server"
 )
 
 // oneLevel is a load on one priority level: Poisson arrivals, exponential service of
@@ -94,25 +95,23 @@ func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
 	return loaded[0], nil
 }
 
-// window is a Collector that says when a window of the run begins and ends. Its own ticks
-// at the two ends are outside.
-type window struct {
-	*collect.Collector
-	fromNs, toNs int64
-	begin, end   func()
-}
-
-// Tick implements server.Observer.
-func (w *window) Tick(nowNs int64) int64 {
-	if nowNs == w.toNs && w.end != nil {
-		w.end()
-		w.end = nil
+// window returns the observer of a Collector that also says when a window of the run begins and
+// ends. The Collector's ticks at the two ends are outside the window.
+func window(c *collect.Collector, fromNs, toNs int64, begin, end func()) server.Observer {
+	o := c.Observer()
+	tick := o.Tick
+	o.Tick = func(nowNs int64, servers []*server.Server) int64 {
+		if nowNs == toNs && end != nil {
+			end()
+			end = nil
+		}
+		next := tick(nowNs, servers)
+		if nowNs == fromNs {
+			begin()
+		}
+		return next
 	}
-	next := w.Collector.Tick(nowNs)
-	if nowNs == w.fromNs {
-		w.begin()
-	}
-	return next
+	return o
 }
 
 // steady simulates a warm-up, and then a window in which so many requests arrive on
@@ -129,14 +128,13 @@ func (l oneLevel) steady(warmUp, requests int, interval time.Duration, begin, en
 		return nil, err
 	}
 	run := sim.New(sc)
-	w := &window{Collector: collect.New(sc, run.Server, int64(interval)),
-		fromNs: int64(from), toNs: int64(from + length), begin: begin, end: end}
-	run.Server.Observe(w)
-	run.Server.Observe(fingerprint.New(run.Server)) // as apfsim run does
+	collector := collect.New(sc, run.Server, int64(interval))
+	run.Observe(window(collector, int64(from), int64(from+length), begin, end))
+	run.Observe(fingerprint.New(run.Server).Observer()) // as apfsim run does
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return nil, err
 	}
-	return run, l.check(w.Result(), (from + length).Seconds())
+	return run, l.check(collector.Result(), (from + length).Seconds())
 }
 
 // check says whether a run had the load that it was meant to have.

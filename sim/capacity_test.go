@@ -80,13 +80,12 @@ func (s *nextOnly) End(nowNs int64, r *server.Request, move server.Move) {
 
 // sojourns adds up how long requests are at the server.
 type sojourns struct {
-	noObserver
 	n     int64
 	sumNs float64
 	story []string
 }
 
-func (s *sojourns) Executed(nowNs int64, r *server.Request) {
+func (s *sojourns) executed(nowNs int64, r *server.Request) {
 	s.n++
 	s.sumNs += float64(nowNs - r.ArrivalNs)
 	s.story = append(s.story, fmt.Sprintf("%d ns", nowNs))
@@ -105,7 +104,7 @@ func TestCapacityMovesFinishes(t *testing.T) {
 `))
 		run.Server.SetCapacity(capacity)
 		s := &sojourns{}
-		run.Server.Observe(s)
+		run.Observe(server.Observer{Executed: s.executed})
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +128,7 @@ func TestProcessorSharing(t *testing.T) {
   servers: {flowControl: None}`+clients(1, execution, fmt.Sprintf("{poisson: {rate: %v/s}}", c.perSecond))))
 				run.Server.SetCapacity(&sharing{})
 				s := &sojourns{}
-				run.Server.Observe(s)
+				run.Observe(server.Observer{Executed: s.executed})
 				if err := run.Execute(context.Background(), nil); err != nil {
 					t.Fatal(err)
 				}

@@ -17,7 +17,6 @@ const ownQueues = `{type: Queue, queuing: {queues: 64, handSize: 1, queueLengthL
 
 // services measures what each flow gets of the seats in periods of equal length.
 type services struct {
-	noObserver
 	periodNs int64
 	seatsMs  map[string][]float64 // by flow and period: milliseconds of a seat
 	hands    map[string][]int
@@ -31,8 +30,8 @@ func serve(t *testing.T, seats int, spec string, period time.Duration) *services
 	run := New(load(t, soleLevel(seats, ownQueues, spec)))
 	s := &services{periodNs: int64(period), seatsMs: map[string][]float64{}, hands: map[string][]int{},
 		startNs: map[string]int64{}, idleNs: map[string]int64{}}
-	run.Server.Observe(&measurement{t: t, run: run, limit: seats, mayRejectFull: true})
-	run.Server.Observe(s)
+	run.Observe((&measurement{t: t, run: run, limit: seats, mayRejectFull: true}).observer())
+	run.Observe(server.Observer{Dispatched: s.dispatched, Released: s.released})
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -46,14 +45,14 @@ func serve(t *testing.T, seats int, spec string, period time.Duration) *services
 	return s
 }
 
-func (s *services) Dispatched(nowNs int64, r *server.Request) {
+func (s *services) dispatched(nowNs int64, r *server.Request) {
 	flow := r.Flow.Distinguisher
 	s.hands[flow] = r.Flow.Hand
 	s.idleNs[flow] = max(s.idleNs[flow], nowNs-s.startNs[flow])
 	s.startNs[flow] = nowNs
 }
 
-func (s *services) Released(nowNs int64, r *server.Request) {
+func (s *services) released(nowNs int64, r *server.Request) {
 	flow := r.Flow.Distinguisher
 	for from := r.DispatchNs; from < nowNs; {
 		period := int(from / s.periodNs)

@@ -4,41 +4,53 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"apfsim/core/flowcontrol"
 	"apfsim/sim/server"
 )
 
 // perServer writes down what happens at which server, and to which flow.
 type perServer struct {
-	noObserver
-	lines   []string
-	numbers []int64
-	flows   map[*server.Flow]bool
-	kept    map[int64]*server.Template // by the number of the request
+	lines    []string
+	numbers  []int64
+	flows    map[*server.Flow]bool
+	kept     map[int64]*server.Template // by the number of the request
+	adjusted map[*server.Server][]int64 // when
+	sampled  []*server.Server           // at the latest tick
 }
 
 func (p *perServer) note(nowNs int64, what string, r *server.Request) {
 	p.lines = append(p.lines, fmt.Sprintf("%d s: request %d %s at server %d", nowNs/1e9, r.Number, what, r.Server))
 }
 
-func (p *perServer) Arrived(_ int64, r *server.Request) {
-	p.numbers = append(p.numbers, r.Number)
-	p.flows[r.Flow] = true
-	p.kept[r.Number] = r.Template
-}
-func (p *perServer) Queued(nowNs int64, r *server.Request)     { p.note(nowNs, "waits", r) }
-func (p *perServer) Dispatched(nowNs int64, r *server.Request) { p.note(nowNs, "starts", r) }
-func (p *perServer) Rejected(nowNs int64, r *server.Request) {
-	p.note(nowNs, "is rejected: "+r.Rejection.String(), r)
+func (p *perServer) observer() server.Observer {
+	return server.Observer{
+		Arrived: func(_ int64, r *server.Request) {
+			p.numbers = append(p.numbers, r.Number)
+			p.flows[r.Flow] = true
+			p.kept[r.Number] = r.Template
+		},
+		Queued:     func(nowNs int64, r *server.Request) { p.note(nowNs, "waits", r) },
+		Dispatched: func(nowNs int64, r *server.Request) { p.note(nowNs, "starts", r) },
+		Rejected: func(nowNs int64, r *server.Request) {
+			p.note(nowNs, "is rejected: "+r.Rejection.String(), r)
+		},
+		Adjusted: func(nowNs int64, s *server.Server) { p.adjusted[s] = append(p.adjusted[s], nowNs) },
+		Tick: func(_ int64, servers []*server.Server) int64 {
+			p.sampled = servers
+			return 0
+		},
+	}
 }
 
 // One client sends requests of one template to two servers in turn. Each server has one seat and
 // one queue for one request, and decides by itself: the first request of each executes, the second
 // waits, and the third is rejected. The client sends that again a second later, when there is room
-// in the queues, with a server chosen anew.
+// in the queues, with a server chosen anew. The servers adjust their limits at different times.
 func TestServersShareClientsAndTemplates(t *testing.T) {
-	run := newRun(load(t, oneSeat+`
+	run := newRun(load(t, strings.Replace(oneSeat, "servers: {", "servers: {adjustmentPhase: random, ", 1)+`
   duration: 100s
   workload:
   - name: w
@@ -50,8 +62,8 @@ func TestServersShareClientsAndTemplates(t *testing.T) {
 `), 2)
 	turn := 0
 	run.clients.ChooseServer(func(int, int) int { turn++; return (turn - 1) % 2 })
-	p := &perServer{flows: map[*server.Flow]bool{}, kept: map[int64]*server.Template{}}
-	run.Server.Observe(p)
+	p := &perServer{flows: map[*server.Flow]bool{}, kept: map[int64]*server.Template{}, adjusted: map[*server.Server][]int64{}}
+	run.Observe(p.observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -87,5 +99,19 @@ func TestServersShareClientsAndTemplates(t *testing.T) {
 		if got := s.Levels()[2].Queues(); got == run.servers[1-i].Levels()[2].Queues() {
 			t.Error("the servers have the same queues")
 		}
+		phaseNs := run.Scenario.Spec.AdjustmentPhaseNs(i)
+		if i > 0 && phaseNs == run.Scenario.Spec.AdjustmentPhaseNs(0) {
+			t.Fatal("the servers have the same adjustment phase, and cannot be told apart by it")
+		}
+		at := []int64{0}
+		for ns := phaseNs; ns < int64(run.Scenario.Spec.Duration); ns += flowcontrol.AdjustmentPeriodNs {
+			at = append(at, ns)
+		}
+		if got := p.adjusted[s]; s.Index() != i || !slices.Equal(got, at) {
+			t.Errorf("server %d, of index %d, is adjusted at %v, want %v", i, s.Index(), got, at)
+		}
+	}
+	if !slices.Equal(p.sampled, run.servers) {
+		t.Error("a tick does not get the servers of the run in their order")
 	}
 }

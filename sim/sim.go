@@ -20,19 +20,22 @@ type Run struct {
 	clients *client.Clients
 }
 
-// New returns a run at time 0. Observers are attached to its Server.
+// New returns a run at time 0.
 func New(sc *scenario.Scenario) *Run { return newRun(sc, 1) }
 
 // newRun returns a run with so many servers.
 func newRun(sc *scenario.Scenario, servers int) *Run {
 	r := &Run{Scenario: sc, shared: server.NewShared()}
 	r.clients = client.New(sc, r.shared)
-	for i := range servers {
-		r.servers = append(r.servers, server.New(sc, i, r.shared, r.clients))
+	for range servers {
+		r.servers = append(r.servers, server.New(sc, r.shared, r.clients))
 	}
 	r.Server = r.servers[0]
 	return r
 }
+
+// Observe attaches an observer to all servers of the run. It must be done before Execute.
+func (r *Run) Observe(o server.Observer) { r.shared.Observe(o) }
 
 // Progress is called now and then, and at the end, with the time that a run has reached and the
 // number of events so far.

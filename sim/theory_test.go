@@ -73,7 +73,6 @@ func clients(n int, execution, arrivals string) string {
 
 // measurement is what is seen in one run of the requests that arrive after the warm-up.
 type measurement struct {
-	noObserver
 	t      *testing.T
 	run    *Run
 	limit  int
@@ -86,13 +85,17 @@ type measurement struct {
 	busyNs                                int64 // seats × time, after the warm-up
 }
 
-func (m *measurement) Arrived(nowNs int64, r *server.Request) {
+func (m *measurement) observer() server.Observer {
+	return server.Observer{Arrived: m.arrives, Dispatched: m.dispatches, Rejected: m.rejects, Released: m.releases, Adjusted: m.adjusts}
+}
+
+func (m *measurement) arrives(nowNs int64, r *server.Request) {
 	if nowNs >= m.fromNs {
 		m.arrived++
 	}
 }
 
-func (m *measurement) Dispatched(nowNs int64, r *server.Request) {
+func (m *measurement) dispatches(nowNs int64, r *server.Request) {
 	if r.ArrivalNs < m.fromNs {
 		return
 	}
@@ -103,7 +106,7 @@ func (m *measurement) Dispatched(nowNs int64, r *server.Request) {
 	}
 }
 
-func (m *measurement) Rejected(nowNs int64, r *server.Request) {
+func (m *measurement) rejects(nowNs int64, r *server.Request) {
 	if r.ArrivalNs >= m.fromNs {
 		m.rejected++
 	}
@@ -112,15 +115,15 @@ func (m *measurement) Rejected(nowNs int64, r *server.Request) {
 	}
 }
 
-func (m *measurement) Released(nowNs int64, r *server.Request) {
+func (m *measurement) releases(nowNs int64, r *server.Request) {
 	if nowNs >= m.fromNs {
 		m.busyNs += nowNs - max(m.fromNs, r.DispatchNs)
 	}
 }
 
-// Adjusted holds the level to its limit.
-func (m *measurement) Adjusted(int64) {
-	for _, l := range m.run.Server.Levels() {
+// adjusts holds the level to its limit.
+func (m *measurement) adjusts(_ int64, s *server.Server) {
+	for _, l := range s.Levels() {
 		if l.Name() == "sole" && (l.CurrentLimit() != m.limit || l.Queues().Limit() != m.limit) {
 			m.t.Fatalf("the level's limit is %d, and %d in force, want %d", l.CurrentLimit(), l.Queues().Limit(), m.limit)
 		}
@@ -133,18 +136,6 @@ func (m *measurement) meanWaitMs() float64    { return float64(m.waitNs) / float
 func (m *measurement) meanBusySeats() float64 { return float64(m.busyNs) / float64(m.spanNs()) }
 func (m *measurement) spanNs() int64          { return int64(m.run.Scenario.Spec.Duration) - m.fromNs }
 
-// noObserver hears nothing.
-type noObserver struct{}
-
-func (noObserver) Arrived(int64, *server.Request)    {}
-func (noObserver) Queued(int64, *server.Request)     {}
-func (noObserver) Dispatched(int64, *server.Request) {}
-func (noObserver) Rejected(int64, *server.Request)   {}
-func (noObserver) Executed(int64, *server.Request)   {}
-func (noObserver) Released(int64, *server.Request)   {}
-func (noObserver) Adjusted(int64)                    {}
-func (noObserver) Tick(int64) int64                  { return 0 }
-
 // replicate measures a scenario under so many seeds, from a given one on. The seeds are
 // fixed, so that the tests say the same each time. When the draws change for a good reason
 // one quantity in a hundred will miss its interval by chance: more replications tell.
@@ -154,7 +145,7 @@ func replicate(t *testing.T, seed, replications, seats int, spec string) []*meas
 	for range replications {
 		run := New(load(t, fmt.Sprintf("  seed: %d", seed)+spec))
 		m := &measurement{t: t, run: run, limit: seats, fromNs: int64(run.Scenario.Spec.Warmup)}
-		run.Server.Observe(m)
+		run.Observe(m.observer())
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}

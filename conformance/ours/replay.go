@@ -32,7 +32,7 @@ func ReplayInPhase(t *trial.Trial, phaseNs int64) (trial.Result, error) {
 	run := sim.New(sc)
 	var log bytes.Buffer
 	lines := requestlog.New(&log, sc)
-	run.Server.Observe(lines)
+	run.Observe(lines.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return trial.Result{}, err
 	}

@@ -40,9 +40,9 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 	run := sim.New(sc)
 	interval := result.Interval(int64(sc.Spec.Duration))
 	collector := collect.New(sc, run.Server, interval)
-	run.Server.Observe(collector)
+	run.Observe(collector.Observer())
 	fingerprint := fingerprint.New(run.Server)
-	run.Server.Observe(fingerprint)
+	run.Observe(fingerprint.Observer())
 	var files atomicfile.Set
 	defer files.Discard()
 	var log output.Output
@@ -51,7 +51,7 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 			return m, err
 		}
 		defer log.Discard()
-		run.Server.Observe(log)
+		run.Observe(log.Observer())
 	}
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return m, err

@@ -18,7 +18,8 @@ import (
 // Output is an observer that writes a file. The file belongs to an atomicfile.Set and is committed or removed
 // together with the others. Either Close or Discard must be called after the run.
 type Output interface {
-	server.Observer
+	// Observer returns what the output observes of the run.
+	Observer() server.Observer
 
 	// Err returns the first error in writing. The run can be cancelled then.
 	Err() error

@@ -18,7 +18,7 @@ import (
 	"apfsim/sim/server"
 )
 
-// Collector collects the statistics of one run. It implements server.Observer. The cost of an
+// Collector collects the statistics of one run. The cost of an
 // event does not depend on the length of the run; memory grows with the number of flows, not with
 // the number of requests.
 //
@@ -90,8 +90,20 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel iter.Seq[o
 	return c
 }
 
-// Arrived implements server.Observer.
-func (c *Collector) Arrived(nowNs int64, r *server.Request) {
+// Observer returns what the collector observes of a run.
+func (c *Collector) Observer() server.Observer {
+	return server.Observer{
+		Arrived:    c.arrived,
+		Dispatched: c.dispatched,
+		Rejected:   c.rejected,
+		Executed:   c.executed,
+		Released:   c.released,
+		Adjusted:   c.adjusted,
+		Tick:       c.tick,
+	}
+}
+
+func (c *Collector) arrived(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if int(f.workload) != r.Workload {
 		c.addWorkload(f, r.Workload)
@@ -110,8 +122,7 @@ func (c *Collector) Arrived(nowNs int64, r *server.Request) {
 	}
 }
 
-// Dispatched implements server.Observer.
-func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
+func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
 		cl := c.partOf(r, f)
@@ -128,8 +139,7 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 	}
 }
 
-// Rejected implements server.Observer.
-func (c *Collector) Rejected(nowNs int64, r *server.Request) {
+func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
 		cl := c.partOf(r, f)
@@ -146,11 +156,7 @@ func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 	}
 }
 
-// Queued implements server.Observer.
-func (c *Collector) Queued(int64, *server.Request) {}
-
-// Executed implements server.Observer.
-func (c *Collector) Executed(nowNs int64, r *server.Request) {
+func (c *Collector) executed(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		f := c.flowOf(r)
 		cl := c.partOf(r, f)
@@ -169,8 +175,7 @@ func (c *Collector) time(cl *part, f *flow, t measure.Timing, ns int64) {
 	f.time(t, ns)
 }
 
-// Released implements server.Observer.
-func (c *Collector) Released(nowNs int64, r *server.Request) {
+func (c *Collector) released(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	f.leave(nowNs, r)
 	f.level.leave(nowNs, observe.SeatsOf(r))
@@ -179,8 +184,7 @@ func (c *Collector) Released(nowNs int64, r *server.Request) {
 	}
 }
 
-// Adjusted implements server.Observer.
-func (c *Collector) Adjusted(nowNs int64) {
+func (c *Collector) adjusted(nowNs int64, _ *server.Server) {
 	for _, l := range c.levels {
 		l.advance(nowNs)
 		l.exists = false
@@ -203,8 +207,7 @@ func (c *Collector) Adjusted(nowNs int64) {
 	}
 }
 
-// Tick implements server.Observer.
-func (c *Collector) Tick(nowNs int64) (nextNs int64) {
+func (c *Collector) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	if c.virtual == nil {
 		c.interval(nowNs)
 		return nowNs + c.intervalNs

@@ -5,8 +5,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/reports/threshold"
 	"apfsim/reports/virtualwait"
-	"apfsim/sim/scenario"
-	"apfsim/sim/server"
+	"apfsim/sim"
 )
 
 // Measurement is the observers that a result comes from.
@@ -16,15 +15,15 @@ type Measurement struct {
 	windows     threshold.Windowed
 }
 
-// Measure attaches the observers that a result comes from to the server of a run of sc. The series
-// have a point every intervalNs.
-func Measure(sc *scenario.Scenario, of *server.Server, intervalNs int64) *Measurement {
+// Measure attaches to a run what makes its Result. The series have a point every intervalNs.
+func Measure(run *sim.Run, intervalNs int64) *Measurement {
+	sc, of := run.Scenario, run.Server
 	m := &Measurement{New(sc, of, intervalNs), fingerprint.New(of), threshold.NewWindowed(sc)}
 	m.collector.virtual = virtualwait.New(sc, of)
-	of.Observe(m.collector)
-	of.Observe(m.fingerprint)
+	run.Observe(m.collector.Observer())
+	run.Observe(m.fingerprint.Observer())
 	if m.windows != nil {
-		of.Observe(m.windows)
+		run.Observe(m.windows.Observer())
 	}
 	return m
 }

@@ -30,7 +30,6 @@ const Folder = "dumps"
 
 // Recorder makes dumps at given times of a run, with the columns and the layout of the server. Levels
 // are sorted by name, and the executing requests of a queue by age; the server sorts neither.
-// Recorder implements server.Observer.
 type Recorder struct {
 	source observe.Levels
 	start  time.Time  // of the run
@@ -55,22 +54,27 @@ func New(source observe.Levels, start time.Time, atNs []int64) *Recorder {
 		active: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*levelCounts{}}
 }
 
-// Arrived implements server.Observer.
-func (d *Recorder) Arrived(int64, *server.Request) {}
+// Observer returns what the recorder observes of a run.
+func (d *Recorder) Observer() server.Observer {
+	return server.Observer{
+		Queued:     d.queued,
+		Dispatched: d.dispatched,
+		Rejected:   d.rejected,
+		Executed:   d.executed,
+		Tick:       d.tick,
+	}
+}
 
-// Queued implements server.Observer.
-func (d *Recorder) Queued(_ int64, r *server.Request) { d.active[r] = struct{}{} }
+func (d *Recorder) queued(_ int64, r *server.Request) { d.active[r] = struct{}{} }
 
-// Dispatched implements server.Observer.
-func (d *Recorder) Dispatched(_ int64, r *server.Request) {
+func (d *Recorder) dispatched(_ int64, r *server.Request) {
 	if r.Flow != nil {
 		d.active[r] = struct{}{}
 		d.countsOf(r.Level).dispatched++
 	}
 }
 
-// Rejected implements server.Observer.
-func (d *Recorder) Rejected(_ int64, r *server.Request) {
+func (d *Recorder) rejected(_ int64, r *server.Request) {
 	delete(d.active, r)
 	c := d.countsOf(r.Level)
 	c.rejected++
@@ -79,17 +83,9 @@ func (d *Recorder) Rejected(_ int64, r *server.Request) {
 	}
 }
 
-// Executed implements server.Observer.
-func (d *Recorder) Executed(_ int64, r *server.Request) { delete(d.active, r) }
+func (d *Recorder) executed(_ int64, r *server.Request) { delete(d.active, r) }
 
-// Released implements server.Observer.
-func (d *Recorder) Released(int64, *server.Request) {}
-
-// Adjusted implements server.Observer.
-func (d *Recorder) Adjusted(int64) {}
-
-// Tick implements server.Observer.
-func (d *Recorder) Tick(nowNs int64) (nextNs int64) {
+func (d *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	switch {
 	case len(d.atNs) == 0:
 		return 0

@@ -12,7 +12,7 @@ import (
 	"apfsim/sim/server"
 )
 
-// Recorder computes the fingerprint of a run. It implements server.Observer.
+// Recorder computes the fingerprint of a run.
 //
 // The hash covers, for each request that is queued, dispatched or rejected: the number of its
 // arrival, the virtual time, the names of its priority level, FlowSchema and flow, its queue, the
@@ -72,23 +72,31 @@ func (f *Recorder) String() string {
 	return fmt.Sprintf("%016x", f.hash.Sum64())
 }
 
-// Queued implements server.Observer.
-func (f *Recorder) Queued(nowNs int64, r *server.Request) {
+// Observer returns what goes into the fingerprint. Nothing is taken of an Arrived, because Queued, Dispatched or
+// Rejected follows at the same instant, nor of what follows from the dispatch and the scenario: Executed
+// and Released.
+func (f *Recorder) Observer() server.Observer {
+	return server.Observer{
+		Queued:     f.queued,
+		Dispatched: f.dispatched,
+		Rejected:   f.rejected,
+		Adjusted:   f.adjusted,
+	}
+}
+
+func (f *Recorder) queued(nowNs int64, r *server.Request) {
 	f.request(queued, nowNs, r, r.Work.AdditionalLatencyNs)
 }
 
-// Dispatched implements server.Observer.
-func (f *Recorder) Dispatched(nowNs int64, r *server.Request) {
+func (f *Recorder) dispatched(nowNs int64, r *server.Request) {
 	f.request(dispatched, nowNs, r, r.Work.AdditionalLatencyNs)
 }
 
-// Rejected implements server.Observer.
-func (f *Recorder) Rejected(nowNs int64, r *server.Request) {
+func (f *Recorder) rejected(nowNs int64, r *server.Request) {
 	f.request(rejected+decision(r.Rejection), nowNs, r, int64(r.RetryAfterSeconds))
 }
 
-// Adjusted implements server.Observer.
-func (f *Recorder) Adjusted(nowNs int64) {
+func (f *Recorder) adjusted(nowNs int64, _ *server.Server) {
 	if f.levels == nil {
 		return
 	}
@@ -96,21 +104,6 @@ func (f *Recorder) Adjusted(nowNs int64) {
 		f.record(adjusted, 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
 	}
 }
-
-// Arrived implements server.Observer. The decision about an arrival follows at the same time, as
-// Queued, Dispatched or Rejected.
-func (f *Recorder) Arrived(int64, *server.Request) {}
-
-// Executed implements server.Observer. The end of execution follows from the dispatch and the
-// scenario.
-func (f *Recorder) Executed(int64, *server.Request) {}
-
-// Released implements server.Observer. The release follows from the end of execution and the
-// additional latency.
-func (f *Recorder) Released(int64, *server.Request) {}
-
-// Tick implements server.Observer. The fingerprint does not depend on the sampling interval.
-func (f *Recorder) Tick(int64) int64 { return 0 }
 
 func (f *Recorder) request(d decision, nowNs int64, r *server.Request, last int64) {
 	queueAndSeats := uint64(observe.QueueOf(r))<<32 | uint64(r.Work.InitialSeats)<<16 | uint64(r.Work.FinalSeats)

@@ -23,7 +23,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// Recorder records the metrics of a run. It implements server.HeldBackObserver. Memory grows with the
+// Recorder records the metrics of a run. Memory grows with the
 // number of samples and time series, not with the number of requests.
 type Recorder struct {
 	scenario   *scenario.Scenario
@@ -38,8 +38,8 @@ type Recorder struct {
 	schemas  map[schemaKey]*schemaMetrics
 	kinds    [2]kindMetrics // mutating, read-only
 
-	arriving   int64 // number of the latest request, until it is queued; then 0
-	dispatched []int // the queues of the requests dispatched since its arrival
+	arriving           int64 // number of the latest request, until it is queued; then 0
+	queuesOfDispatched []int // the queues of the requests dispatched since its arrival
 }
 
 type schemaKey struct{ level, schema string }
@@ -127,16 +127,30 @@ func New(sc *scenario.Scenario, source observe.Levels, start time.Time, interval
 			maxInSecond: m.families.inQueueByKind.with(kind),
 		}
 	}
-	m.Adjusted(0) // the levels must exist before the first sample
+	m.adjusted(0, nil) // the levels must exist before the first sample
 	return m
 }
 
-// Arrived implements server.Observer.
-func (m *Recorder) Arrived(_ int64, r *server.Request) {
+// Observer returns what the recorder observes of a run.
+func (m *Recorder) Observer() server.Observer {
+	return server.Observer{
+		Arrived:    m.arrived,
+		Queued:     m.queued,
+		Dispatched: m.dispatched,
+		Rejected:   m.rejected,
+		Executed:   m.executed,
+		Released:   m.released,
+		Adjusted:   m.adjusted,
+		Tick:       m.tick,
+		HeldBack:   m.heldBack,
+	}
+}
+
+func (m *Recorder) arrived(_ int64, r *server.Request) {
 	if r.Flow == nil {
 		return
 	}
-	m.arriving, m.dispatched = r.Number, m.dispatched[:0]
+	m.arriving, m.queuesOfDispatched = r.Number, m.queuesOfDispatched[:0]
 	s := m.schemaOf(r.Flow)
 	if s.estimatedSeats == nil {
 		s.estimatedSeats = m.families.estimatedSeats.with(s.labels...)
@@ -150,8 +164,7 @@ func (m *Recorder) Arrived(_ int64, r *server.Request) {
 	}
 }
 
-// Queued implements server.Observer.
-func (m *Recorder) Queued(nowNs int64, r *server.Request) {
+func (m *Recorder) queued(nowNs int64, r *server.Request) {
 	m.arriving = 0
 	s := m.schemaOf(r.Flow)
 	m.enqueue(nowNs, r, s, r.Level.Queues().QueueLength(r.Queue()))
@@ -160,7 +173,7 @@ func (m *Recorder) Queued(nowNs int64, r *server.Request) {
 // enqueue counts a request that was added to its queue. Requests that were dispatched after that are
 // added to the length, because they were still in the queue.
 func (m *Recorder) enqueue(nowNs int64, r *server.Request, s *schemaMetrics, length int) {
-	for _, queue := range m.dispatched {
+	for _, queue := range m.queuesOfDispatched {
 		if queue == r.Queue() {
 			length++
 		}
@@ -188,8 +201,7 @@ func (m *Recorder) addWaiting(nowNs int64, r *server.Request, s *schemaMetrics, 
 	k.maxWaiting = max(k.maxWaiting, k.waiting.part)
 }
 
-// HeldBack implements server.HeldBackObserver.
-func (m *Recorder) HeldBack(_ int64, r *server.Request) {
+func (m *Recorder) heldBack(_ int64, r *server.Request) {
 	s := m.schemaOf(r.Flow)
 	if s.heldBack == nil {
 		s.heldBack = m.families.heldBack.with(s.labels...)
@@ -197,8 +209,7 @@ func (m *Recorder) HeldBack(_ int64, r *server.Request) {
 	s.heldBack.add(1)
 }
 
-// Dispatched implements server.Observer.
-func (m *Recorder) Dispatched(nowNs int64, r *server.Request) {
+func (m *Recorder) dispatched(nowNs int64, r *server.Request) {
 	if r.Flow == nil {
 		return
 	}
@@ -209,7 +220,7 @@ func (m *Recorder) Dispatched(nowNs int64, r *server.Request) {
 		if r.Number == m.arriving { // it was dispatched immediately, as the last one of its queue
 			m.enqueue(nowNs, r, s, queues.QueueLength(r.Queue())+1)
 		}
-		m.dispatched = append(m.dispatched, r.Queue())
+		m.queuesOfDispatched = append(m.queuesOfDispatched, r.Queue())
 		// Dispatch may have reduced the seats of the request. As in the server, the difference stays in
 		// the number of waiting seats.
 		m.addWaiting(nowNs, r, s, -1, -r.Seats())
@@ -274,8 +285,7 @@ func (m *Recorder) addSeats(nowNs int64, s *schemaMetrics, seats int) {
 	s.level.demandRatio.setPart(nowNs, s.level.inUse+s.level.wanted)
 }
 
-// Rejected implements server.Observer.
-func (m *Recorder) Rejected(nowNs int64, r *server.Request) {
+func (m *Recorder) rejected(nowNs int64, r *server.Request) {
 	s := m.schemaOf(r.Flow)
 	timedOut := r.Rejection == queueset.TimedOut
 	if timedOut {
@@ -289,8 +299,7 @@ func (m *Recorder) Rejected(nowNs int64, r *server.Request) {
 	(*c).add(1)
 }
 
-// Executed implements server.Observer.
-func (m *Recorder) Executed(nowNs int64, r *server.Request) {
+func (m *Recorder) executed(nowNs int64, r *server.Request) {
 	if r.Flow == nil {
 		return
 	}
@@ -306,15 +315,13 @@ func (m *Recorder) Executed(nowNs int64, r *server.Request) {
 	(*h).observe(toSeconds(nowNs-r.DispatchNs), 1)
 }
 
-// Released implements server.Observer.
-func (m *Recorder) Released(nowNs int64, r *server.Request) {
+func (m *Recorder) released(nowNs int64, r *server.Request) {
 	if r.Flow != nil {
 		m.addSeats(nowNs, m.schemaOf(r.Flow), -r.Seats())
 	}
 }
 
-// Adjusted implements server.Observer.
-func (m *Recorder) Adjusted(nowNs int64) {
+func (m *Recorder) adjusted(nowNs int64, _ *server.Server) {
 	waiting, executing := 0, 0
 	for _, of := range m.source.Levels() {
 		m.setCapacities(nowNs, m.levelOf(nowNs, of), of)
@@ -370,8 +377,7 @@ func (m *Recorder) setCapacities(nowNs int64, l *levelMetrics, of *flowcontrol.L
 	l.waiting.setWhole(nowNs, float64(max(1, l.queueLengthLimit))*float64(queues))
 }
 
-// Tick implements server.Observer.
-func (m *Recorder) Tick(nowNs int64) (nextNs int64) {
+func (m *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	m.recordAdjustment()
 	for _, l := range m.levels {
 		queues := l.level.Queues()

@@ -21,7 +21,7 @@ import (
 	"apfsim/sim/server"
 )
 
-// Recorder writes the trace of a window of a run. It implements server.Observer. Close must be called
+// Recorder writes the trace of a window of a run. Close must be called
 // at the end. Memory grows with the number of requests that wait or execute at the same time.
 type Recorder struct {
 	scenario     *scenario.Scenario
@@ -144,11 +144,20 @@ func marshal(v any) []byte {
 	return text
 }
 
-// Arrived implements server.Observer.
-func (e *Recorder) Arrived(int64, *server.Request) {}
+// Observer returns what the recorder observes of a run.
+func (e *Recorder) Observer() server.Observer {
+	return server.Observer{
+		Queued:     e.queued,
+		Dispatched: e.dispatched,
+		Rejected:   e.rejected,
+		Executed:   e.executed,
+		Released:   e.released,
+		Adjusted:   e.adjusted,
+		Tick:       e.tick,
+	}
+}
 
-// Queued implements server.Observer.
-func (e *Recorder) Queued(nowNs int64, r *server.Request) {
+func (e *Recorder) queued(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
@@ -162,8 +171,7 @@ func (e *Recorder) Queued(nowNs int64, r *server.Request) {
 	}
 }
 
-// Dispatched implements server.Observer.
-func (e *Recorder) Dispatched(nowNs int64, r *server.Request) {
+func (e *Recorder) dispatched(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
@@ -195,8 +203,7 @@ func (e *Recorder) decided(nowNs int64, track *levelTrack, r *server.Request) *t
 	return t
 }
 
-// Rejected implements server.Observer.
-func (e *Recorder) Rejected(nowNs int64, r *server.Request) {
+func (e *Recorder) rejected(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
@@ -209,8 +216,7 @@ func (e *Recorder) Rejected(nowNs int64, r *server.Request) {
 	e.removeRequest(t)
 }
 
-// Executed implements server.Observer.
-func (e *Recorder) Executed(nowNs int64, r *server.Request) {
+func (e *Recorder) executed(nowNs int64, r *server.Request) {
 	if t := e.requests[r.Number]; t != nil {
 		t.endNs = nowNs
 		if e.phase == inWindow {
@@ -219,8 +225,7 @@ func (e *Recorder) Executed(nowNs int64, r *server.Request) {
 	}
 }
 
-// Released implements server.Observer.
-func (e *Recorder) Released(nowNs int64, r *server.Request) {
+func (e *Recorder) released(nowNs int64, r *server.Request) {
 	t := e.requests[r.Number]
 	if t == nil {
 		return
@@ -235,15 +240,13 @@ func (e *Recorder) Released(nowNs int64, r *server.Request) {
 	e.removeRequest(t)
 }
 
-// Adjusted implements server.Observer.
-func (e *Recorder) Adjusted(nowNs int64) {
+func (e *Recorder) adjusted(nowNs int64, _ *server.Server) {
 	if e.phase == inWindow {
 		e.writeLimits(nowNs)
 	}
 }
 
-// Tick implements server.Observer.
-func (e *Recorder) Tick(nowNs int64) (nextNs int64) {
+func (e *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	switch {
 	case nowNs < e.fromNs:
 		return e.fromNs

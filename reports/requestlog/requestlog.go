@@ -16,7 +16,7 @@ import (
 	"apfsim/sim/trace"
 )
 
-// Log writes the lines while a run goes on. It implements server.Observer. A line is written when its
+// Log writes the lines while a run goes on. A line is written when its
 // request has executed or was rejected and all earlier lines are written. Therefore memory grows
 // with the number of requests that arrive during the longest wait and execution.
 //
@@ -89,8 +89,18 @@ func New(w io.Writer, sc *scenario.Scenario) *Log {
 	return l
 }
 
-// Arrived implements server.Observer.
-func (l *Log) Arrived(nowNs int64, r *server.Request) {
+// Observer returns what the log observes of a run.
+func (l *Log) Observer() server.Observer {
+	return server.Observer{
+		Arrived:    l.arrived,
+		Queued:     l.queued,
+		Dispatched: l.dispatched,
+		Rejected:   l.rejected,
+		Executed:   l.executed,
+	}
+}
+
+func (l *Log) arrived(nowNs int64, r *server.Request) {
 	if r.Number-l.oldest >= int64(len(l.ring)) {
 		l.grow()
 	}
@@ -101,26 +111,22 @@ func (l *Log) Arrived(nowNs int64, r *server.Request) {
 	e.estimate(r)
 }
 
-// Queued implements server.Observer.
-func (l *Log) Queued(_ int64, r *server.Request) { l.at(r.Number).queue = int32(r.Queue()) }
+func (l *Log) queued(_ int64, r *server.Request) { l.at(r.Number).queue = int32(r.Queue()) }
 
-// Dispatched implements server.Observer.
-func (l *Log) Dispatched(nowNs int64, r *server.Request) {
+func (l *Log) dispatched(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
 	e.outcome, e.dispatchNs, e.queue = server.Executing, nowNs, int32(r.Queue())
 	e.estimate(r)
 }
 
-// Rejected implements server.Observer.
-func (l *Log) Rejected(nowNs int64, r *server.Request) {
+func (l *Log) rejected(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
 	e.outcome, e.endNs, e.reason, e.retryAfter = server.Rejected, nowNs, r.Rejection, r.RetryAfterSeconds
 	e.estimate(r)
 	l.decide(e)
 }
 
-// Executed implements server.Observer.
-func (l *Log) Executed(nowNs int64, r *server.Request) {
+func (l *Log) executed(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
 	e.outcome, e.endNs = server.Executed, nowNs
 	l.decide(e)

@@ -82,8 +82,17 @@ func NewWindowed(sc *scenario.Scenario) Windowed {
 	return all
 }
 
-// Arrived implements server.Observer.
-func (ws Windowed) Arrived(_ int64, r *server.Request) {
+// Observer returns what the thresholds observe of a run.
+func (ws Windowed) Observer() server.Observer {
+	return server.Observer{
+		Arrived:    ws.arrived,
+		Dispatched: ws.dispatched,
+		Rejected:   ws.rejected,
+		Executed:   ws.executed,
+	}
+}
+
+func (ws Windowed) arrived(_ int64, r *server.Request) {
 	for _, w := range ws {
 		if in := w.enter(r); in != nil {
 			in.Arrive(r)
@@ -92,8 +101,7 @@ func (ws Windowed) Arrived(_ int64, r *server.Request) {
 	}
 }
 
-// Dispatched implements server.Observer.
-func (ws Windowed) Dispatched(nowNs int64, r *server.Request) {
+func (ws Windowed) dispatched(nowNs int64, r *server.Request) {
 	for _, w := range ws {
 		if in := w.windowOf(r); in != nil {
 			in.Dispatched++
@@ -102,8 +110,7 @@ func (ws Windowed) Dispatched(nowNs int64, r *server.Request) {
 	}
 }
 
-// Rejected implements server.Observer.
-func (ws Windowed) Rejected(nowNs int64, r *server.Request) {
+func (ws Windowed) rejected(nowNs int64, r *server.Request) {
 	for _, w := range ws {
 		if in := w.windowOf(r); in != nil {
 			in.Rejected[r.Rejection]++
@@ -114,8 +121,7 @@ func (ws Windowed) Rejected(nowNs int64, r *server.Request) {
 	}
 }
 
-// Executed implements server.Observer.
-func (ws Windowed) Executed(nowNs int64, r *server.Request) {
+func (ws Windowed) executed(nowNs int64, r *server.Request) {
 	for _, w := range ws {
 		if in := w.windowOf(r); in != nil {
 			in.Executed++
@@ -126,18 +132,6 @@ func (ws Windowed) Executed(nowNs int64, r *server.Request) {
 		}
 	}
 }
-
-// Queued implements server.Observer.
-func (Windowed) Queued(int64, *server.Request) {}
-
-// Released implements server.Observer.
-func (Windowed) Released(int64, *server.Request) {}
-
-// Adjusted implements server.Observer.
-func (Windowed) Adjusted(int64) {}
-
-// Tick implements server.Observer.
-func (Windowed) Tick(int64) int64 { return 0 }
 
 // enter returns the window that an arriving request belongs to, nil if there is none or the
 // threshold is not about the request.

@@ -35,20 +35,20 @@ func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 	most := 0
 	for i := range int64(100_000) {
 		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: i * int64(time.Millisecond)}
-		ws.Arrived(r.ArrivalNs, r)
+		ws.arrived(r.ArrivalNs, r)
 		if i%2 == 0 {
 			r.Rejection = queueset.QueueFull
-			ws.Rejected(r.ArrivalNs, r)
+			ws.rejected(r.ArrivalNs, r)
 		} else {
-			ws.Dispatched(r.ArrivalNs, r)
-			ws.Executed(r.ArrivalNs, r)
+			ws.dispatched(r.ArrivalNs, r)
+			ws.executed(r.ArrivalNs, r)
 		}
 		most = max(most, len(ws[0].open))
 	}
 	for range 1000 {
 		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: int64(sc.Spec.Duration) - 1}
-		ws.Arrived(r.ArrivalNs, r)
-		ws.Dispatched(r.ArrivalNs, r)
+		ws.arrived(r.ArrivalNs, r)
+		ws.dispatched(r.ArrivalNs, r)
 		if n := len(ws[0].open[len(ws[0].open)-1].latest); n > maxLatest {
 			t.Fatalf("%d durations were kept", n)
 		}

@@ -9,7 +9,7 @@ type Events = clock.Queue[Event]
 type Event struct {
 	Kind    Kind
 	Server  int16 // for the kinds that are a server's: its index among those of the run
-	Index   int32 // for ClientActs: the client's index among all of the run; for Reconfigure: the scenario's event; for Sample: the observer
+	Index   int32 // for ClientActs: the client's index among all of the run; for Reconfigure: the scenario's event; for Sample: the observer's Tick
 	Request *Request
 }
 

@@ -1,40 +1,69 @@
 package server
 
-// Observer is notified of what happens at the servers of a run, as it happens. Its methods must
-// not call back. A request may be kept until it is Rejected or Released, and no longer: its memory
-// is then used for another. Until then its Work and its queue may change. Its Template and its
-// Flow may be kept for the rest of the run.
+// Observer says what is to be called when something happens at the servers of a run. A function
+// that is nil is not called and costs nothing. An observer is attached to the whole run: a request
+// says at which server it is, and Adjusted and Tick get the servers.
+//
+// The functions are called as things happen, and must not call back. A request may be kept until
+// it is Rejected or Released, and no longer: its memory is then used for another. Until then its
+// Work and its queue may change. Its Template and its Flow may be kept for the rest of the run.
 //
 // The life of a request: Arrived, then either Rejected at once, or Dispatched at once, or
 // Queued for a wait that ends with Dispatched or Rejected (a time-out). After Dispatched come
 // Executed, at the end of execution, and Released, when its seats are free again: at the
 // same instant, or the additional latency later. A watch is Executed when it is
 // initialised. There are no calls for what would happen after the end of the run.
-type Observer interface {
-	Arrived(nowNs int64, r *Request)
-	Queued(nowNs int64, r *Request)
-	Dispatched(nowNs int64, r *Request)
-	Rejected(nowNs int64, r *Request)
-	Executed(nowNs int64, r *Request)
-	Released(nowNs int64, r *Request)
-
-	// Adjusted is called when the levels of a server or their current limits may have changed: at
-	// the start, at every periodic adjustment, when the configuration changes, and when a level
-	// that is no longer configured has drained.
-	Adjusted(nowNs int64)
-
-	// Tick is called at 0, at the end of the run, and in between at the times that it returns,
-	// before anything else happens at that instant. If it returns a time that is not later than
-	// nowNs, the next Tick is that at the end.
-	Tick(nowNs int64) (nextNs int64)
-}
-
-// HeldBackObserver is an Observer that is also notified when a request does not fit.
-type HeldBackObserver interface {
-	Observer
+type Observer struct {
+	Arrived    func(nowNs int64, r *Request)
+	Queued     func(nowNs int64, r *Request)
+	Dispatched func(nowNs int64, r *Request)
+	Rejected   func(nowNs int64, r *Request)
+	Executed   func(nowNs int64, r *Request)
+	Released   func(nowNs int64, r *Request)
 
 	// HeldBack is called whenever r is the next to be Dispatched but needs more seats than are
 	// free, though some are: no other request of its level is dispatched before it. The call comes
 	// before Queued, if r has just Arrived, and before the Adjusted of the change that caused it.
-	HeldBack(nowNs int64, r *Request)
+	HeldBack func(nowNs int64, r *Request)
+
+	// Adjusted is called when the levels of a server or their current limits may have changed: at
+	// the start, at every periodic adjustment, when the configuration changes, and when a level
+	// that is no longer configured has drained.
+	Adjusted func(nowNs int64, s *Server)
+
+	// Tick is called at 0, at the end of the run, and in between at the times that it returns,
+	// before anything else happens at that instant. It gets all servers of the run, which it must
+	// not change. If it returns a time that is not later than nowNs, the next Tick is that at the
+	// end.
+	Tick func(nowNs int64, servers []*Server) (nextNs int64)
+}
+
+// observers are the functions of all observers of a run, by what calls them, each in the order in
+// which the observers were attached.
+type observers struct {
+	arrived, queued, dispatched, rejected, executed, released, heldBack []func(nowNs int64, r *Request)
+
+	adjusted []func(nowNs int64, s *Server)
+	ticks    []func(nowNs int64, servers []*Server) (nextNs int64)
+}
+
+// attach adds the functions of an observer that are not nil.
+func (all *observers) attach(o Observer) {
+	for _, f := range []struct {
+		list *[]func(int64, *Request)
+		add  func(int64, *Request)
+	}{
+		{&all.arrived, o.Arrived}, {&all.queued, o.Queued}, {&all.dispatched, o.Dispatched}, {&all.rejected, o.Rejected},
+		{&all.executed, o.Executed}, {&all.released, o.Released}, {&all.heldBack, o.HeldBack},
+	} {
+		if f.add != nil {
+			*f.list = append(*f.list, f.add)
+		}
+	}
+	if o.Adjusted != nil {
+		all.adjusted = append(all.adjusted, o.Adjusted)
+	}
+	if o.Tick != nil {
+		all.ticks = append(all.ticks, o.Tick)
+	}
 }

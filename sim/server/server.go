@@ -52,8 +52,8 @@ var modes = map[string]filter.Mode{
 	scenario.NoFlowControl:       filter.NoLimits,
 }
 
-// New returns a server of a scenario, idle at time 0. Servers count from 0.
-func New(sc *scenario.Scenario, index int, shared *Shared, clients Clients) *Server {
+// New returns the next server of a run of a scenario, idle at time 0.
+func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 	spec := &sc.Spec
 	release, err := rules.For(spec.Servers.KubernetesVersion)
 	if err != nil {
@@ -63,7 +63,8 @@ func New(sc *scenario.Scenario, index int, shared *Shared, clients Clients) *Ser
 	for _, r := range spec.Resources {
 		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
 	}
-	s := &Server{index: int16(index), shared: shared, events: &shared.Events, clients: clients, changes: spec.Events}
+	s := &Server{index: int16(len(shared.servers)), shared: shared, events: &shared.Events, clients: clients, changes: spec.Events}
+	shared.servers = append(shared.servers, s)
 	s.filter = filter.New(0, filter.Settings{
 		Rules:                       release,
 		Mode:                        modes[spec.Servers.FlowControl],
@@ -74,7 +75,7 @@ func New(sc *scenario.Scenario, index int, shared *Shared, clients Clients) *Ser
 		Store:                       store,
 	}, s)
 	if spec.Servers.FlowControl == scenario.PriorityAndFairness {
-		s.phaseNs = spec.AdjustmentPhaseNs(index)
+		s.phaseNs = spec.AdjustmentPhaseNs(s.Index())
 		s.schedule(0, Event{Kind: Adjust})
 		for i, change := range s.changes {
 			s.schedule(int64(change.At), Event{Kind: Reconfigure, Index: int32(i)})
@@ -89,8 +90,8 @@ func (s *Server) schedule(atNs int64, e Event) {
 	s.events.Schedule(atNs, uint8(e.Kind), e)
 }
 
-// Observe attaches an observer to all servers of the run. It must be done before the first event.
-func (s *Server) Observe(o Observer) { s.shared.Observe(o) }
+// Index returns the index of the server among those of the run, from 0.
+func (s *Server) Index() int { return int(s.index) }
 
 // Levels returns the priority levels by name, nil when there are none: without
 // PriorityAndFairness.
@@ -107,8 +108,8 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
 	r.Rejection, r.RetryAfterSeconds = queueset.NotRejected, 0
 	r.SeatsAsked = int32(r.Seats())
-	for _, o := range s.shared.observers {
-		o.Arrived(nowNs, r)
+	for _, arrived := range s.shared.observers.arrived {
+		arrived(nowNs, r)
 	}
 	rejection, retryAfterSeconds := s.filter.Arrive(nowNs, &r.Request)
 	switch {
@@ -116,8 +117,8 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 		s.reject(nowNs, r, rejection, retryAfterSeconds)
 	case r.Waiting():
 		r.next = s.events.Schedule(nowNs+r.Kind().WaitLimitNs(), uint8(TimeOut), Event{Kind: TimeOut, Server: s.index, Request: r})
-		for _, o := range s.shared.observers {
-			o.Queued(nowNs, r)
+		for _, queued := range s.shared.observers.queued {
+			queued(nowNs, r)
 		}
 	}
 }
@@ -135,29 +136,29 @@ func (s *Server) Dispatched(q *filter.Request) {
 	} else {
 		r.next = s.events.Schedule(nowNs+r.ExecutionNs, uint8(Finish), Event{Kind: Finish, Server: s.index, Request: r})
 	}
-	for _, o := range s.shared.observers {
-		o.Dispatched(nowNs, r)
+	for _, dispatched := range s.shared.observers.dispatched {
+		dispatched(nowNs, r)
 	}
 }
 
 // HeldBack implements filter.Observer.
 func (s *Server) HeldBack(r *filter.Request) {
-	for _, o := range s.shared.heldBack {
-		o.HeldBack(s.events.NowNs(), r.Owner().(*Request))
+	for _, heldBack := range s.shared.observers.heldBack {
+		heldBack(s.events.NowNs(), r.Owner().(*Request))
 	}
 }
 
 // Adjusted implements filter.Observer.
 func (s *Server) Adjusted(nowNs int64) {
-	for _, o := range s.shared.observers {
-		o.Adjusted(nowNs)
+	for _, adjusted := range s.shared.observers.adjusted {
+		adjusted(nowNs, s)
 	}
 }
 
 func (s *Server) reject(nowNs int64, r *Request, why queueset.Rejection, retryAfterSeconds int) {
 	r.Rejection, r.RetryAfterSeconds = why, int32(retryAfterSeconds)
-	for _, o := range s.shared.observers {
-		o.Rejected(nowNs, r)
+	for _, rejected := range s.shared.observers.rejected {
+		rejected(nowNs, r)
 	}
 	s.clients.Responded(nowNs, r, Response{Status: StatusTooManyRequests, RetryAfterSeconds: r.RetryAfterSeconds})
 	s.shared.recycle(r)
@@ -205,8 +206,8 @@ func (s *Server) finish(nowNs int64, r *Request) {
 		s.capacity.End(nowNs, r, s.move)
 	}
 	r.FinishNs = nowNs
-	for _, o := range s.shared.observers {
-		o.Executed(nowNs, r)
+	for _, executed := range s.shared.observers.executed {
+		executed(nowNs, r)
 	}
 	keepsSeats := r.KeepsSeats()
 	if !keepsSeats {
@@ -231,7 +232,7 @@ func (s *Server) succeed(nowNs int64, r *Request) {
 }
 
 func (s *Server) released(nowNs int64, r *Request) {
-	for _, o := range s.shared.observers {
-		o.Released(nowNs, r)
+	for _, released := range s.shared.observers.released {
+		released(nowNs, r)
 	}
 }

@@ -11,8 +11,8 @@ import (
 // goes to.
 type Shared struct {
 	Events    Events
-	observers []Observer
-	heldBack  []HeldBackObserver // those of them that are
+	servers   []*Server // by index
+	observers observers
 	flows     map[flowKey]*Flow
 	templates int32 // made by NewTemplate
 	arrivals  int64 // at all servers
@@ -30,24 +30,23 @@ func NewShared() *Shared { return &Shared{flows: map[flowKey]*Flow{}} }
 
 // Observe attaches an observer to all servers. It must be done before the first event.
 func (s *Shared) Observe(o Observer) {
-	s.Events.Schedule(0, uint8(Sample), Event{Kind: Sample, Index: int32(len(s.observers))})
-	s.observers = append(s.observers, o)
-	if o, ok := o.(HeldBackObserver); ok {
-		s.heldBack = append(s.heldBack, o)
+	if o.Tick != nil {
+		s.Events.Schedule(0, uint8(Sample), Event{Kind: Sample, Index: int32(len(s.observers.ticks))})
 	}
+	s.observers.attach(o)
 }
 
 // Sample carries out the event of that kind.
 func (s *Shared) Sample(nowNs int64, e Event) {
-	if nextNs := s.observers[e.Index].Tick(nowNs); nextNs > nowNs {
+	if nextNs := s.observers.ticks[e.Index](nowNs, s.servers); nextNs > nowNs {
 		s.Events.Schedule(nextNs, uint8(Sample), e)
 	}
 }
 
-// End tells the observers that the run is over.
+// End is called when the run is over: it makes the last ticks.
 func (s *Shared) End(nowNs int64) {
-	for _, o := range s.observers {
-		o.Tick(nowNs)
+	for _, tick := range s.observers.ticks {
+		tick(nowNs, s.servers)
 	}
 }
 
