@@ -255,13 +255,15 @@ func (s *QueueSet) Cancel(nowNs int64, r *Request) { s.TimeOut(nowNs, r) }
 
 func (s *QueueSet) mustBe(r *Request, want phase) {
 	if r.set != s || r.phase != want {
-		panic(notInPhase(r, want))
+		panicOfPhase(r, want)
 	}
 }
 
-// notInPhase is the message of a panic; it is apart so that the check is compiled in place.
-func notInPhase(r *Request, want phase) string {
-	return fmt.Sprintf("queueset: the request is %v; want one of this queue set that is %v", r.phase, want)
+// panicOfPhase panics. It is not inlined, so that mustBe, which every request calls, is.
+//
+//go:noinline
+func panicOfPhase(r *Request, want phase) {
+	panic(fmt.Sprintf("queueset: the request is %v; want one of this queue set that is %v", r.phase, want))
 }
 
 // advance brings R up to now. Nothing has changed since it was last called.
