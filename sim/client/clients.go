@@ -31,6 +31,7 @@ type Clients struct {
 	servers   []*server.Server
 	choose    func(workload, client int) int // see ChooseServer; nil for server 0
 	workloads []*workload
+	anyAwaits bool // one of them awaitsResponses
 	all       []Behaviour
 	err       error
 }
@@ -46,6 +47,7 @@ func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
 	for i := range sc.Spec.Workload {
 		w := newWorkload(sc, i, c, len(c.all))
 		c.workloads = append(c.workloads, w)
+		c.anyAwaits = c.anyAwaits || w.awaitsResponses
 		c.all = w.appendClients(c.all)
 	}
 	return c
@@ -85,6 +87,9 @@ func (c *Clients) Wake(nowNs int64, index int32) { c.all[index].Wake(nowNs) }
 
 // Responded implements server.Clients.
 func (c *Clients) Responded(nowNs int64, r *server.Request, response server.Response) {
+	if response.Status == server.StatusOK && !c.anyAwaits {
+		return // without a look at the request's template, which is not in the processor's cache
+	}
 	w := c.workloads[r.Workload]
 	if response.Status == server.StatusOK && !w.awaitsResponses {
 		return
