@@ -39,9 +39,9 @@ type Server struct {
 	clients  Clients
 	changes  []scenario.Event
 	filter   *filter.Filter
-	states   []*templateState // by Template.number, nil for one that the server has not seen
-	phaseNs  int64            // of the periodic adjustments
-	capacity Capacity         // nil where requests do not share one
+	states   templateStates
+	phaseNs  int64    // of the periodic adjustments
+	capacity Capacity // nil where requests do not share one
 	move     Move
 }
 

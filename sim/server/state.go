@@ -5,16 +5,31 @@ import "apfsim/core/filter"
 // templateState is what one server knows of a template: what its requests have in common at this
 // server.
 type templateState struct {
+	known     bool // false for a state that is not worked out yet
+	flowIndex int32
+	flow      *Flow // of the kind's route; flowIndex is its Index
 	filter.Kind
-	flow      *Flow // of the kind's route
-	flowIndex int32 // flow's
+}
+
+// templateStates are what a server knows of templates, by Template.number. They are in blocks, which
+// do not move: a request refers to its Kind. Within a block the address of a state follows from the
+// number. A pointer for each state would be one more read from memory for each request.
+type templateStates [][]templateState
+
+const statesPerBlock = 64
+
+// at returns the state with a number that is not negative. There must be a block for it.
+func (s templateStates) at(number int32) *templateState {
+	return &s[uint32(number)/statesPerBlock][uint32(number)%statesPerBlock]
 }
 
 // state returns what the server knows of a template, which is worked out for its first request.
 // A template of a single request, as a trace has them, gets a state that goes with the request.
 func (s *Server) state(t *Template) *templateState {
-	if n := int(t.number); n < len(s.states) && s.states[n] != nil {
-		return s.states[n]
+	if uint32(t.number)/statesPerBlock < uint32(len(s.states)) {
+		if state := s.states.at(t.number); state.known {
+			return state
+		}
 	}
 	return s.firstState(t)
 }
@@ -22,22 +37,22 @@ func (s *Server) state(t *Template) *templateState {
 // firstState is state for a template that the server has not seen.
 func (s *Server) firstState(t *Template) *templateState {
 	if t.number == 0 {
-		return s.newState(t)
+		return &templateState{Kind: s.newKind(t)}
 	}
-	for int(t.number) >= len(s.states) {
-		s.states = append(s.states, nil)
+	for int(t.number)/statesPerBlock >= len(s.states) {
+		s.states = append(s.states, make([]templateState, statesPerBlock))
 	}
-	state := s.newState(t)
-	s.states[t.number] = state
+	state := s.states.at(t.number)
+	*state = templateState{Kind: s.newKind(t), known: true}
 	return state
 }
 
-func (s *Server) newState(t *Template) *templateState {
+func (s *Server) newKind(t *Template) filter.Kind {
 	kind, err := s.filter.NewKind(&t.Attributes, t.Query)
 	if err != nil {
 		panic("server: a query that validation accepted: " + err.Error())
 	}
-	return &templateState{Kind: kind}
+	return kind
 }
 
 // receive readies a request for its arrival, and finds its flow.
