@@ -70,7 +70,7 @@ func (l *linter) subject(s *schema, path string, subject *config.Subject) {
 	}
 }
 
-// bypassing are the subresources whose requests bypass flow control (see classify.Attributes.PassesBy).
+// bypassing are the subresources whose requests bypass flow control (see classify.Attributes.Bypasses).
 var bypassing = []string{"attach", "exec", "proxy", "log", "portforward"}
 
 // resourceRule adds the findings about a resource rule. If it finds that the rule matches no request,

@@ -37,9 +37,9 @@ func (a *Attributes) ReadOnly() bool {
 	return a.Verb == "get" || a.Verb == "list" || a.Verb == "watch"
 }
 
-// PassesBy reports whether the request bypasses flow control. All long-running requests do
+// Bypasses reports whether the request bypasses flow control. All long-running requests do
 // except watches, whose initialization is subject to flow control.
-func (a *Attributes) PassesBy() bool { return a.LongRunning() && a.Verb != "watch" }
+func (a *Attributes) Bypasses() bool { return a.LongRunning() && a.Verb != "watch" }
 
 // LongRunning reports whether kube-apiserver treats the request as one that may take
 // arbitrarily long (k8s.io/kubernetes/cmd/kube-apiserver/app, BasicLongRunningRequestCheck).

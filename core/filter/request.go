@@ -37,7 +37,7 @@ func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
 	return Kind{
 		attributes:  a,
 		isWatch:     a.Verb == "watch",
-		bypasses:    a.PassesBy(),
+		bypasses:    a.Bypasses(),
 		counts:      !a.LongRunning() && !slices.Contains(a.Groups, "system:masters"),
 		readOnly:    a.ReadOnly(),
 		waitLimitNs: f.waitLimitNs(a.Verb == "watch", values.Get("timeout")),

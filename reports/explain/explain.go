@@ -111,7 +111,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 		Notes:       append([]string{}, q.Notes...),
 		FlowSchemas: controller.Explain(a),
 	}
-	if a.PassesBy() {
+	if a.Bypasses() {
 		e.Bypasses = true
 		return e, nil
 	}
