@@ -42,12 +42,12 @@ const (
 var table = concat(
 	requests("arrived", "count", func(s *subject) (float64, string) { return float64(s.requests.Arrived), "" }),
 	requests("arrived", "perSecond", func(s *subject) (float64, string) {
-		if s.seconds <= 0 {
-			return 0, result.NoSamples
-		}
-		return float64(s.requests.Arrived) / s.seconds, ""
+		return float64(s.requests.Arrived) / s.seconds, noneIf(s.seconds <= 0)
 	}),
 	counts("executed", func(c *result.Counts) int64 { return c.Executed }),
+	requests("executed", "perSecond", func(s *subject) (float64, string) {
+		return float64(s.requests.Executed) / s.seconds, noneIf(s.seconds <= 0 || s.requests.Arrived == 0)
+	}),
 	counts("rejected", func(c *result.Counts) int64 { return c.Rejected }),
 	counts("rejected", func(c *result.Counts) int64 { return c.QueueFull }, queueset.QueueFull),
 	counts("rejected", func(c *result.Counts) int64 { return c.ConcurrencyLimit }, queueset.ConcurrencyLimit),

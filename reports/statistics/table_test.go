@@ -59,6 +59,15 @@ func TestStatisticsWithoutSamples(t *testing.T) {
 	}
 }
 
+// Throughput counts requests that were executed, not those that arrived.
+func TestThroughput(t *testing.T) {
+	s := &result.Summary{DurationNs: 12e9, WarmupNs: 2e9, Workloads: []result.Group{{Name: "w", Counts: result.Counts{Arrived: 50, Executed: 40}}}}
+	all := All(s)
+	if i, err := Find(all, "executed{workload:w}.perSecond"); err != nil || all[i].Value != 4 || all[i].Name.Unit != metric.RequestsPerSecond {
+		t.Errorf("%v, error %v; want 4 requests/s", all, err)
+	}
+}
+
 // Value reads a number from the part of a summary that its tags select, and says where the
 // summary does not have the number.
 func TestValueByTags(t *testing.T) {

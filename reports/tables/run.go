@@ -31,12 +31,14 @@ func longest(d *result.Distribution) int64 { return d.MaxNs }
 func groupWait(g *result.Group) *result.Distribution    { return g.Wait }
 func groupLatency(g *result.Group) *result.Distribution { return g.Latency }
 
-// groupColumns returns the columns of groups of requests; named is the column with their names.
-func groupColumns(named Column) Definition[result.Group] {
+// groupColumns returns the columns of groups of requests; named is the column with their names, and
+// seconds the length of the window.
+func groupColumns(named Column, seconds float64) Definition[result.Group] {
 	return Definition[result.Group]{
 		{Column: named, Cell: func(g *result.Group) Cell { return Word(g.Name) }},
 		{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(g *result.Group) Cell { return countCell(g.Arrived) }},
 		{Column: Column{Title: "Executed", Short: "executed", Term: "executed"}, Cell: func(g *result.Group) Cell { return shareCell(g.Executed, g.Arrived) }},
+		{Column: Column{Title: "Executed/s", Term: "executed", Only: Page}, Cell: func(g *result.Group) Cell { return rateCell(g.Executed, seconds) }},
 		{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(g *result.Group) Cell { return shareCell(g.Rejected, g.Arrived) }},
 		distributionColumn(Column{Title: "Wait, median", Short: "wait p50", Term: "wait"}, groupWait, median),
 		distributionColumn(Column{Title: "99th", Short: "p99", Term: "percentile"}, groupWait, p99),
@@ -47,6 +49,15 @@ func groupColumns(named Column) Definition[result.Group] {
 		distributionColumn(Column{Title: "99th", Short: "p99", Term: "percentile"}, groupLatency, p99),
 		distributionColumn(Column{Title: "longest", Short: "max"}, groupLatency, longest),
 	}
+}
+
+// rateCell is a number of requests per second of the window.
+func rateCell(n int64, seconds float64) Cell {
+	if seconds <= 0 {
+		return noValue
+	}
+	rate := float64(n) / seconds
+	return Figure(rate, format.Number(rate))
 }
 
 func virtualWaitCell(g *result.Group) Cell {
@@ -63,14 +74,16 @@ func stallCell(g *result.Group) Cell {
 	return durationCell(g.Stall.MaxNs)
 }
 
+func windowSeconds(s *result.Summary) float64 { return float64(s.DurationNs-s.WarmupNs) / 1e9 }
+
 // Workloads is the table of a run's workloads and, if there are several, of all requests.
 func Workloads(s *result.Summary) *Table {
-	t := groups(s.Workloads, groupColumns(Column{Title: "Workload", Short: "workload", Left: true}))
+	t := groups(s.Workloads, groupColumns(Column{Title: "Workload", Short: "workload", Left: true}, windowSeconds(s)))
 	t.Name, t.Title, t.Caption, t.Reserved = "workloads", "Workloads", "Workloads: requests, waits and latencies", 84
 	if len(s.Workloads) > 1 {
 		total := s.Total
 		total.Name = "all"
-		t.Rows = append(t.Rows, groupColumns(Column{}).Row(&total))
+		t.Rows = append(t.Rows, groupColumns(Column{}, windowSeconds(s)).Row(&total))
 		t.Last = 1
 	}
 	return t
@@ -78,7 +91,7 @@ func Workloads(s *result.Summary) *Table {
 
 // FlowSchemas is the table of a run's FlowSchemas.
 func FlowSchemas(s *result.Summary) *Table {
-	columns := slices.DeleteFunc(groupColumns(Column{Title: "FlowSchema", Left: true}), func(c ColumnOf[result.Group]) bool {
+	columns := slices.DeleteFunc(groupColumns(Column{Title: "FlowSchema", Left: true}, windowSeconds(s)), func(c ColumnOf[result.Group]) bool {
 		return c.Term == "virtualWait" || c.Term == "stall" // these are of workloads alone
 	})
 	t := groups(s.FlowSchemas, columns)

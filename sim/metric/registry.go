@@ -59,8 +59,9 @@ var registry = []Metric{
 		Tags: requestTags, Example: "perSecond > 100",
 	}, {
 		Name: "executed", Help: "Requests that were dispatched and whose execution ended before the run did.",
-		Statistics: counts("requests that were executed", Higher),
-		Tags:       requestTags, Example: "rate > 0.99",
+		Statistics: append(counts("requests that were executed", Higher),
+			Statistic{Name: "perSecond", Help: "Throughput: number of requests that were executed, divided by the length of the window.", Unit: RequestsPerSecond, Better: Higher}),
+		Tags: requestTags, Example: "rate > 0.99",
 	}, {
 		Name: "rejected", Help: "Requests that were rejected because the queue was full, because no seat was free at a level that does not queue, or because they timed out in the queue.",
 		Statistics: counts("requests that were rejected", Lower),
