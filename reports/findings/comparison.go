@@ -103,7 +103,7 @@ func sideWith(isBase bool) string {
 
 // changeText states a change: "wait p99 3 ms → 9 ms (+200 ±83 %)".
 func changeText(label string, c *compare.Change) string {
-	text := fmt.Sprintf("%s %s → %s", label, tables.ChangeValue(c, c.Base), tables.ChangeValue(c, c.Head))
+	text := fmt.Sprintf("%s %s → %s", label, compare.ChangeValue(c, c.Base), compare.ChangeValue(c, c.Head))
 	switch {
 	case c.Outcome == compare.Exact:
 		return text + " (equal)"
@@ -112,7 +112,7 @@ func changeText(label string, c *compare.Change) string {
 	case c.Outcome == compare.Untested:
 		return text + " (significance unknown)"
 	}
-	return fmt.Sprintf("%s (%s)", text, tables.ChangeText(c))
+	return fmt.Sprintf("%s (%s)", text, compare.ChangeText(c))
 }
 
 // flowChanges returns a finding for each direction in which the waits or rejections of flows changed.

@@ -12,13 +12,13 @@ import (
 
 // Comparison returns the page of a comparison.
 func Comparison(c *compare.Comparison) Page {
-	changes, title := tables.ListedChanges(c, false)
+	changes, title := compare.ListedChanges(c, false)
 	p := Page{
-		Title: "Comparison: " + c.Base.Scenario, Description: []string{"Base: " + c.Base.Label, "Head: " + c.Head.Label}, Ran: tables.SideText(&c.Base),
+		Title: "Comparison: " + c.Base.Scenario, Description: []string{"Base: " + c.Base.Label, "Head: " + c.Head.Label}, Ran: compare.SideText(&c.Base),
 		Verdict: comparisonVerdict(c, title), Findings: findings.Comparison(c), Warnings: c.Warnings,
 		Footer: "All numbers are in comparison.json and comparison.csv.",
 	}
-	if head := tables.SideText(&c.Head); head != p.Ran {
+	if head := compare.SideText(&c.Head); head != p.Ran {
 		p.Ran = "base: " + p.Ran + "; head: " + head
 	} else {
 		p.Ran = "base and head: " + p.Ran
@@ -26,13 +26,13 @@ func Comparison(c *compare.Comparison) Page {
 	if c.Head.Scenario != c.Base.Scenario {
 		p.Title += " and " + c.Head.Scenario
 	}
-	note := tables.ComparedHow(c)
-	for _, text := range []string{tables.ComparedTests(c), "A number with several names is tested and listed once.", tables.ComparedScope(c)} {
+	note := compare.ComparedHow(c)
+	for _, text := range []string{compare.ComparedTests(c), "A number with several names is tested and listed once.", compare.ComparedScope(c)} {
 		if text != "" {
 			note += " " + text
 		}
 	}
-	if text := tables.FoldedChanges(c, ""); text != "" {
+	if text := compare.FoldedChanges(c, ""); text != "" {
 		note += " " + text + "."
 	}
 	s := Section{Name: "changes", Title: "Changes", Note: title + ". " + note}

@@ -37,7 +37,7 @@ func Collisions(c *collisions.Collisions) *Picture {
 	p.Y.Min = math.Pow(10, math.Floor(math.Log10(least)))
 	out := &Picture{Name: p.Name, Title: p.Title, Panels: []*Plot{p}}
 	for _, l := range p.Lines {
-		out.Legend = append(out.Legend, LegendEntry{Name: l.Name, Kind: l.Kind, Index: l.Index})
+		out.Legend = append(out.Legend, legendEntry{Name: l.Name, Kind: l.Kind, Index: l.Index})
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func seats(r *result.Result, series int) *Plot {
 }
 
 func seatsPicture(r *result.Result) *Picture {
-	p := &Picture{Name: "seats", Title: "Requests executing", Legend: []LegendEntry{{Name: "requests executing", Kind: SeatsInUse}}}
+	p := &Picture{Name: "seats", Title: "Requests executing", Legend: []legendEntry{{Name: "requests executing", Kind: SeatsInUse}}}
 	limited := false
 	for i, s := range r.Series {
 		if !s.Quiet() {
@@ -68,7 +68,7 @@ func seatsPicture(r *result.Result) *Picture {
 	}
 	if limited {
 		p.Title = "Seats in use and concurrency limits"
-		p.Legend = []LegendEntry{{Name: "seats in use", Kind: SeatsInUse}, {Name: "current limit", Kind: CurrentLimit}, {Name: "nominal limit", Kind: NominalLimit}}
+		p.Legend = []legendEntry{{Name: "seats in use", Kind: SeatsInUse}, {Name: "current limit", Kind: CurrentLimit}, {Name: "nominal limit", Kind: NominalLimit}}
 	}
 	return p.unlessEmpty()
 }
@@ -106,7 +106,7 @@ func requests(r *result.Result, series int) *Plot {
 const requestsTitle = "Requests arriving, dispatched and rejected"
 
 func requestsPicture(r *result.Result) *Picture {
-	p := &Picture{Name: "requests", Title: requestsTitle, Legend: []LegendEntry{{Name: "arrived", Kind: Arrived}}}
+	p := &Picture{Name: "requests", Title: requestsTitle, Legend: []legendEntry{{Name: "arrived", Kind: Arrived}}}
 	drawn := map[string]bool{}
 	for i, s := range r.Series {
 		if !s.Quiet() {
@@ -119,7 +119,7 @@ func requestsPicture(r *result.Result) *Picture {
 	}
 	for _, o := range outcomes {
 		if drawn[o.name] {
-			p.Legend = append(p.Legend, LegendEntry{Name: o.name, Kind: o.kind, Index: o.index})
+			p.Legend = append(p.Legend, legendEntry{Name: o.name, Kind: o.kind, Index: o.index})
 		}
 	}
 	return p.unlessEmpty()

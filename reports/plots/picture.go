@@ -9,14 +9,14 @@ import (
 type Picture struct {
 	Name   string // of its files, without extension
 	Title  string
-	Legend []LegendEntry
+	Legend []legendEntry
 	Panels []*Plot // one plot, or several over the same time, one below the other
 	Bars   *Bars
 	Grid   *Grid
 }
 
-// LegendEntry explains how lines or marks of one kind are drawn.
-type LegendEntry struct {
+// legendEntry explains how lines or marks of one kind are drawn.
+type legendEntry struct {
 	Name  string
 	Kind  Kind
 	Index int // of the line among those of its kind

@@ -49,7 +49,7 @@ func servicePicture(s *result.Summary, level string) *Picture {
 		b.X.Max = max(b.X.Max, bar.Service, bar.FairShare)
 	}
 	b.X.Max *= 1.05
-	return &Picture{Name: serviceName(level), Title: "Service and fair share of flows: " + result.LevelTitle(s, level), Bars: b, Legend: []LegendEntry{
+	return &Picture{Name: serviceName(level), Title: "Service and fair share of flows: " + result.LevelTitle(s, level), Bars: b, Legend: []legendEntry{
 		{Name: "service", Kind: Service}, {Name: "service below " + format.Percent(judge.UnderservedRatio) + " of fair share", Kind: UnderservedService},
 		{Name: "fair share", Kind: FairShare}}}
 }

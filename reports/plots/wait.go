@@ -37,7 +37,7 @@ func waitPicture(r *result.Result) *Picture {
 	out := &Picture{Name: p.Name, Title: p.Title, Panels: []*Plot{p}}
 	for i := range p.Lines {
 		l := &p.Lines[i]
-		out.Legend = append(out.Legend, LegendEntry{Kind: l.Kind, Index: l.Index,
+		out.Legend = append(out.Legend, legendEntry{Kind: l.Kind, Index: l.Index,
 			Name: format.Shorten(l.Name, 40) + " (" + format.Percent(shareOfZeros(&r.Waits[l.Index])) + " did not wait)"})
 	}
 	return out

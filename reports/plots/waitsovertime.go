@@ -54,9 +54,9 @@ func waitsPicture(r *result.Result) *Picture {
 	p := &Picture{Name: "wait-over-time", Title: "Waits over time", Panels: panels}
 	for i := len(panels[0].Lines) - 1; i >= 0; i-- {
 		l := &panels[0].Lines[i]
-		p.Legend = append(p.Legend, LegendEntry{Name: l.Name, Kind: l.Kind})
+		p.Legend = append(p.Legend, legendEntry{Name: l.Name, Kind: l.Kind})
 	}
-	p.Legend = append(p.Legend, LegendEntry{Name: "event", Kind: Event}, LegendEntry{Name: "limit moved by 5 % or more", Kind: Adjustment})
+	p.Legend = append(p.Legend, legendEntry{Name: "event", Kind: Event}, legendEntry{Name: "limit moved by 5 % or more", Kind: Adjustment})
 	return p
 }
 

@@ -32,29 +32,29 @@ var ChangeColumns = Definition[compare.Change]{
 		CSV: "mood", Value: func(c *compare.Change) string { return string(c.Mood) }},
 	{Column: Column{Only: Terminal}, Cell: judgementCell},
 	{Column: Column{Short: "also", Left: true, Only: Markdown},
-		Cell: func(c *compare.Change) Cell { return Cell{Text: ChangeAlso(c, alsoShown), Code: true} }},
+		Cell: func(c *compare.Change) Cell { return Cell{Text: compare.ChangeAlso(c, compare.AlsoShown), Code: true} }},
 	{CSV: "sameAs", Value: func(c *compare.Change) string { return c.SameAs }},
 	{CSV: "judgement", Value: func(c *compare.Change) string { return string(c.Judgement) }},
 }
 
 func changeNameCell(c *compare.Change) Cell {
-	return Cell{Text: c.Name, Code: true, Also: ChangeAlso(c, alsoShown)}
+	return Cell{Text: c.Name, Code: true, Also: compare.ChangeAlso(c, compare.AlsoShown)}
 }
 
 // sideCell is the value on one side. Where both sides would read the same although they differ, as
 // indices near 1 do, they get more digits.
 func sideCell(c *compare.Change, x float64) Cell {
-	if c.Outcome == compare.Changed && c.Unit == "" && ChangeValue(c, c.Base) == ChangeValue(c, c.Head) && !c.ID.PrintPercent() {
-		return Figure(x, strconv.FormatFloat(x, 'g', 6, 64))
+	if c.Outcome == compare.Changed && c.Unit == "" && compare.ChangeValue(c, c.Base) == compare.ChangeValue(c, c.Head) && !c.ID.PrintPercent() {
+		return figure(x, strconv.FormatFloat(x, 'g', 6, 64))
 	}
-	return Figure(x, ChangeValue(c, x))
+	return figure(x, compare.ChangeValue(c, x))
 }
 
 // differenceCell sorts as the list of changes does: by the size relative to the base; a change
 // from 0 is the greatest.
 func differenceCell(c *compare.Change) Cell {
-	text, margin, _ := strings.Cut(ChangeText(c), " ±")
-	cell := Figure(math.Copysign(min(c.RelativeSize(), math.MaxFloat64), c.Difference), text)
+	text, margin, _ := strings.Cut(compare.ChangeText(c), " ±")
+	cell := figure(math.Copysign(min(c.RelativeSize(), math.MaxFloat64), c.Difference), text)
 	cell.Margin = margin
 	return cell
 }

@@ -20,7 +20,7 @@ type collisionRow struct {
 func CollisionColumns(c *collisions.Collisions) Definition[collisionRow] {
 	number := func(title, short, name string, get func(*collisionRow) int) ColumnOf[collisionRow] {
 		return ColumnOf[collisionRow]{Column: Column{Title: title, Short: short},
-			Cell: func(r *collisionRow) Cell { return Figure(float64(get(r)), strconv.Itoa(get(r))) },
+			Cell: func(r *collisionRow) Cell { return figure(float64(get(r)), strconv.Itoa(get(r))) },
 			CSV:  name, Value: func(r *collisionRow) string { return strconv.Itoa(get(r)) }}
 	}
 	d := Definition[collisionRow]{
@@ -36,7 +36,7 @@ func CollisionColumns(c *collisions.Collisions) Definition[collisionRow] {
 			return strconv.FormatFloat(r.Rows[r.index].Probabilities[i], 'g', -1, 64)
 		}
 		d = append(d, ColumnOf[collisionRow]{Column: Column{Title: head, Short: head},
-			Cell: func(r *collisionRow) Cell { return Figure(r.Rows[r.index].Probabilities[i], value(r)) },
+			Cell: func(r *collisionRow) Cell { return figure(r.Rows[r.index].Probabilities[i], value(r)) },
 			CSV:  fmt.Sprintf("elephants%d", n), Value: value})
 		if c.Deals > 0 {
 			d = append(d, ColumnOf[collisionRow]{Column: Column{Title: "dealt", Short: "dealt"},
@@ -73,5 +73,5 @@ func dealtCell(hits, games int) Cell {
 		// With a probability of 3/n, n games without a hit still happen one time in twenty.
 		return Word("< " + strconv.FormatFloat(3/n, 'g', 1, 64))
 	}
-	return Figure(float64(hits)/n, strconv.FormatFloat(float64(hits)/n, 'g', 4, 64))
+	return figure(float64(hits)/n, strconv.FormatFloat(float64(hits)/n, 'g', 4, 64))
 }

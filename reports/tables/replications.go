@@ -23,7 +23,7 @@ func (g *EstimateTable) Table(r *replicate.Replications, byName map[string]*repl
 	g.Each(r, byName, func(name string, estimates []*replicate.Estimate) {
 		row := []Cell{Word(name)}
 		for _, e := range estimates {
-			row = append(row, EstimateCell(e))
+			row = append(row, estimateCell(e))
 		}
 		t.Rows = append(t.Rows, row)
 	})
@@ -33,13 +33,13 @@ func (g *EstimateTable) Table(r *replicate.Replications, byName map[string]*repl
 // capitalized returns text with its first letter, of ASCII, in upper case.
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// EstimateCell is the cell of an estimate; nil is one without samples.
-func EstimateCell(e *replicate.Estimate) Cell {
+// estimateCell is the cell of an estimate; nil is one without samples.
+func estimateCell(e *replicate.Estimate) Cell {
 	if e == nil {
 		return noValue
 	}
-	text, margin, suffix := EstimateParts(e)
-	c := Figure(e.Mean, text+suffix)
+	text, margin, suffix := estimateParts(e)
+	c := figure(e.Mean, text+suffix)
 	if e.Merged != nil {
 		c.Value = *e.Merged
 	}
@@ -57,7 +57,7 @@ var EstimateColumns = Definition[replicate.Estimate]{
 	{CSV: "better", Value: func(e *replicate.Estimate) string { return string(e.Better) }},
 	{Column: Column{Title: "Runs"}, Cell: func(e *replicate.Estimate) Cell { return countCell(int64(e.N)) },
 		CSV: "n", Value: func(e *replicate.Estimate) string { return strconv.Itoa(e.N) }},
-	{Column: Column{Title: "Mean", Term: "interval"}, Cell: func(e *replicate.Estimate) Cell { return EstimateCell(OfMean(e)) },
+	{Column: Column{Title: "Mean", Term: "interval"}, Cell: func(e *replicate.Estimate) Cell { return estimateCell(OfMean(e)) },
 		CSV: "mean", Value: func(e *replicate.Estimate) string { return format.AllDigits(&e.Mean) }},
 	{CSV: "stddev", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.StdDev) }},
 	{CSV: "low", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.Low) }},
@@ -70,7 +70,7 @@ var EstimateColumns = Definition[replicate.Estimate]{
 }
 
 func valueCell(e *replicate.Estimate, x float64) Cell {
-	return Figure(x, format.ValueText(x, e.Unit, e.ID.PrintPercent()))
+	return figure(x, format.ValueText(x, e.Unit, e.ID.PrintPercent()))
 }
 
 // extremeCell is the least or the greatest value of all runs.
@@ -109,7 +109,7 @@ func Precision(r *replicate.Replications, byName map[string]*replicate.Estimate)
 		s := &r.Precision.Statistics[i]
 		estimate := Word(result.NoSamples)
 		if e := byName[s.Name]; e != nil {
-			estimate = EstimateCell(OfMean(e))
+			estimate = estimateCell(OfMean(e))
 		}
 		t.Rows = append(t.Rows, []Cell{Word(s.Name), estimate, Word(PrecisionReached(r.Precision, s))})
 	}
@@ -205,10 +205,10 @@ func Names(r *replicate.Replications, tagName string) []string {
 	return names
 }
 
-// EstimateParts writes the estimate: of a percentile, that of all runs' requests together, else the
+// estimateParts writes the estimate: of a percentile, that of all runs' requests together, else the
 // mean of the runs; half the width of the confidence interval, "" if there is none; and the unit of
 // both.
-func EstimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
+func estimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
 	value, half := e.Mean, e.Half()
 	if e.Merged != nil {
 		value, half = *e.Merged, 0
@@ -238,7 +238,7 @@ func OfMean(e *replicate.Estimate) *replicate.Estimate {
 
 // EstimateText writes an estimate in one line, as "12 ±3 ms".
 func EstimateText(e *replicate.Estimate) string {
-	c := EstimateCell(e)
+	c := estimateCell(e)
 	return c.Line()
 }
 

@@ -57,7 +57,7 @@ func rateCell(n int64, seconds float64) Cell {
 		return noValue
 	}
 	rate := float64(n) / seconds
-	return Figure(rate, format.Number(rate))
+	return figure(rate, format.Number(rate))
 }
 
 func virtualWaitCell(g *result.Group) Cell {
@@ -113,12 +113,12 @@ var levelColumns = Definition[result.Level]{
 	{Column: Column{Title: "Nominal", Term: "nominal", Only: Page}, Cell: nominalCell},
 	{Column: Column{Title: "Bounds", Term: "bounds", Only: Page}, Cell: boundsCell},
 	{Column: Column{Title: "Peak", Term: "peak", Only: Page},
-		Cell: func(l *result.Level) Cell { return Figure(float64(l.PeakSeats), strconv.Itoa(l.PeakSeats)) }},
+		Cell: func(l *result.Level) Cell { return figure(float64(l.PeakSeats), strconv.Itoa(l.PeakSeats)) }},
 	{Column: Column{Short: "limit", Only: Terminal}, Cell: limitCell},
 	{Column: Column{Title: "In use", Short: "in use", Term: "utilisation"}, Cell: inUseCell},
 	{Column: Column{Title: "Saturated", Short: "saturated", Term: "saturated"}, Cell: saturatedCell},
 	{Column: Column{Title: "Waiting", Short: "waiting", Term: "waiting"},
-		Cell: func(l *result.Level) Cell { return Figure(l.MeanWaiting, format.Digits(l.MeanWaiting)) }},
+		Cell: func(l *result.Level) Cell { return figure(l.MeanWaiting, format.Digits(l.MeanWaiting)) }},
 	{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(l *result.Level) Cell { return countCell(l.Arrived) }},
 	{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(l *result.Level) Cell { return shareCell(l.Rejected, l.Arrived) }},
 	distributionColumn(Column{Title: "Wait, 99th", Short: "wait p99", Term: "percentile"}, func(l *result.Level) *result.Distribution { return l.Wait }, p99),
@@ -131,14 +131,14 @@ func nominalCell(l *result.Level) Cell {
 	if l.Type == config.TypeExempt {
 		return noValue
 	}
-	return Figure(float64(l.Limits.Nominal), strconv.Itoa(l.Limits.Nominal))
+	return figure(float64(l.Limits.Nominal), strconv.Itoa(l.Limits.Nominal))
 }
 
 func boundsCell(l *result.Level) Cell {
 	if l.Type == config.TypeExempt {
 		return noValue
 	}
-	return Figure(float64(l.Limits.Upper), fmt.Sprintf("%d–%d", l.Limits.Lower, l.Limits.Upper))
+	return figure(float64(l.Limits.Upper), fmt.Sprintf("%d–%d", l.Limits.Lower, l.Limits.Upper))
 }
 
 // limitCell has the nominal limit and, where they differ, the limit when the run ended.
@@ -176,7 +176,7 @@ func fairnessCell(l *result.Level) Cell {
 	if l.Fairness == nil {
 		return noValue
 	}
-	return Figure(l.Fairness.Jain, fmt.Sprintf("%.3f", l.Fairness.Jain))
+	return figure(l.Fairness.Jain, fmt.Sprintf("%.3f", l.Fairness.Jain))
 }
 
 func starvedCell(l *result.Level) Cell {
@@ -235,7 +235,7 @@ func ratioCell(f *flow) Cell {
 	if f.Ratio == nil {
 		return noValue
 	}
-	c := Figure(*f.Ratio, judge.RatioText(*f.Ratio))
+	c := figure(*f.Ratio, judge.RatioText(*f.Ratio))
 	c.Bar = &Bar{Value: *f.Ratio / max(1, f.greatestRatio), Mark: 1 / max(1, f.greatestRatio)}
 	return c
 }

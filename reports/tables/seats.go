@@ -23,7 +23,7 @@ var seatColumns = Definition[seats.Level]{
 
 func seatColumn(head string, get func(*seats.Level) int) ColumnOf[seats.Level] {
 	return ColumnOf[seats.Level]{Column: Column{Short: head}, Cell: func(l *seats.Level) Cell {
-		return Figure(float64(get(l)), strconv.Itoa(get(l)))
+		return figure(float64(get(l)), strconv.Itoa(get(l)))
 	}}
 }
 
@@ -48,7 +48,7 @@ func Seats(s *seats.Seats) *Table {
 		t.Rows = append(t.Rows, seatColumns.Row(&s.Levels[i]))
 	}
 	total := make([]Cell, len(seatColumns))
-	total[0], total[3] = Word("all"), Figure(float64(sum), strconv.Itoa(sum))
+	total[0], total[3] = Word("all"), figure(float64(sum), strconv.Itoa(sum))
 	t.Rows = append(t.Rows, total)
 	return t
 }

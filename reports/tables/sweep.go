@@ -37,7 +37,7 @@ func Sweep(s *sweep.Sweep, shown *sweep.ShownStatistic) *Table {
 			row = append(row, Word(squeezed(value)))
 		}
 		for i := range across {
-			row = append(row, EstimateCell(shown.Points[point+i]))
+			row = append(row, estimateCell(shown.Points[point+i]))
 		}
 		t.Rows = append(t.Rows, row)
 	}

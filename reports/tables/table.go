@@ -186,23 +186,23 @@ type Bar struct {
 // Word is a cell of text.
 func Word(text string) Cell { return Cell{Text: text} }
 
-// Figure is a cell with a number, which text formats.
-func Figure(value float64, text string) Cell { return Cell{Text: text, Value: value, Number: true} }
+// figure is a cell with a number, which text formats.
+func figure(value float64, text string) Cell { return Cell{Text: text, Value: value, Number: true} }
 
 // noValue is the cell of a statistic without samples.
 var noValue = Word("–")
 
-func countCell(n int64) Cell { return Figure(float64(n), format.Quantity(n)) }
+func countCell(n int64) Cell { return figure(float64(n), format.Quantity(n)) }
 
 func shareCell(part, whole int64) Cell {
 	if whole == 0 {
 		return noValue
 	}
-	return Figure(float64(part)/float64(whole), format.ShareOf(part, whole))
+	return figure(float64(part)/float64(whole), format.ShareOf(part, whole))
 }
 
-func durationCell(ns int64) Cell { return Figure(float64(ns), format.Duration(float64(ns))) }
+func durationCell(ns int64) Cell { return figure(float64(ns), format.Duration(float64(ns))) }
 
-func percentCell(share float64) Cell { return Figure(share, format.Percent(share)) }
+func percentCell(share float64) Cell { return figure(share, format.Percent(share)) }
 
-func seatSecondsCell(x float64) Cell { return Figure(x, format.Number(x)) }
+func seatSecondsCell(x float64) Cell { return figure(x, format.Number(x)) }

@@ -54,7 +54,7 @@ func foundCell(v *result.Verdict) Cell {
 	if v.Value == nil {
 		return Word(v.Found())
 	}
-	return Figure(*v.Value, v.Found())
+	return figure(*v.Value, v.Found())
 }
 
 func windowsCell(v *result.Verdict) Cell {
@@ -164,11 +164,11 @@ func limitVerdict(v *compare.LimitVerdict) Cell {
 	return passedCell(v.Passed, "not significantly exceeded", "exceeded")
 }
 
-func limitChange(v *compare.LimitVerdict) Cell { return Word(limitText(v)) }
+func limitChange(v *compare.LimitVerdict) Cell { return Word(compare.LimitText(v)) }
 
 // Limits is the table of the verdicts on a comparison's limits.
 func Limits(c *compare.Comparison) *Table {
-	t := &Table{Name: "limits", Title: LimitsTitle(c), Caption: "Limits of change", Columns: limitColumns.Columns(), NoHead: true}
+	t := &Table{Name: "limits", Title: compare.LimitsTitle(c), Caption: "Limits of change", Columns: limitColumns.Columns(), NoHead: true}
 	for i := range c.Limits {
 		t.Rows = append(t.Rows, limitColumns.Row(&c.Limits[i]))
 	}

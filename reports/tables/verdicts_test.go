@@ -22,7 +22,7 @@ func TestVerdictsDifferFromLimits(t *testing.T) {
 	}
 	change, limit := 0.0500001, compare.LimitVerdict{Relative: true, Limit: 0.05}
 	limit.Change, limit.Low, limit.High = &change, &change, &change
-	if got := limitText(&limit); got != "+5.00001 ±0 %" {
+	if got := compare.LimitText(&limit); got != "+5.00001 ±0 %" {
 		t.Error(got)
 	}
 }
@@ -56,7 +56,7 @@ func TestSameChangeInFewRuns(t *testing.T) {
 		{compare.Change{Base: 4, Low: &none, High: &none, Outcome: compare.Same}, "~ ±0 %"},
 		{compare.Change{Base: 4, Low: &none, High: &none, Outcome: compare.Exact}, "~ exact"},
 	} {
-		if got := ChangeText(&c.c); got != c.want {
+		if got := compare.ChangeText(&c.c); got != c.want {
 			t.Errorf("%+v reads %q, want %q", c.c, got, c.want)
 		}
 	}

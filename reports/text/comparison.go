@@ -16,20 +16,20 @@ import (
 func WriteComparison(w io.Writer, c *compare.Comparison, all bool, options format.TextOptions) error {
 	t := newWriter(options)
 	sides := aligned{left: []bool{true, true, true}}
-	sides.row(t.paint(bold, "base"), format.Printable(c.Base.Label), tables.SideText(&c.Base))
-	sides.row(t.paint(bold, "head"), format.Printable(c.Head.Label), tables.SideText(&c.Head))
+	sides.row(t.paint(bold, "base"), format.Printable(c.Base.Label), compare.SideText(&c.Base))
+	sides.row(t.paint(bold, "head"), format.Printable(c.Head.Label), compare.SideText(&c.Head))
 	sides.write(t, func(_ int, line string) string { return strings.TrimPrefix(line, "  ") })
-	for _, text := range []string{tables.ComparedHow(c), tables.ComparedTests(c), tables.ComparedScope(c)} {
+	for _, text := range []string{compare.ComparedHow(c), compare.ComparedTests(c), compare.ComparedScope(c)} {
 		if text != "" {
 			fmt.Fprintln(t, t.paint(dim, text))
 		}
 	}
-	changes, title := tables.ListedChanges(c, all)
+	changes, title := compare.ListedChanges(c, all)
 	t.heading(title)
 	if len(changes) > 0 {
 		t.rows(tables.Changes(changes))
 	}
-	if text := tables.FoldedChanges(c, "~ "); text != "" && !all {
+	if text := compare.FoldedChanges(c, "~ "); text != "" && !all {
 		t.note(text)
 	}
 	if len(c.Limits) > 0 {
@@ -44,18 +44,18 @@ func WriteComparison(w io.Writer, c *compare.Comparison, all bool, options forma
 // WriteMarkdown writes a comparison as Markdown; all is as for WriteComparison.
 func WriteMarkdown(w io.Writer, c *compare.Comparison, all bool) error {
 	var b bytes.Buffer
-	changes, title := tables.ListedChanges(c, all)
+	changes, title := compare.ListedChanges(c, all)
 	fmt.Fprintf(&b, "### %s\n\n", title)
 	markdownRow(&b, "", "", "")
 	markdownRow(&b, "---", "---", "---")
-	markdownRow(&b, "base", code(c.Base.Label), tables.SideText(&c.Base))
-	markdownRow(&b, "head", code(c.Head.Label), tables.SideText(&c.Head))
-	fmt.Fprintf(&b, "\n%s\n\n", strings.TrimSpace(tables.ComparedHow(c)+" "+tables.ComparedTests(c)+" "+tables.ComparedScope(c)))
+	markdownRow(&b, "base", code(c.Base.Label), compare.SideText(&c.Base))
+	markdownRow(&b, "head", code(c.Head.Label), compare.SideText(&c.Head))
+	fmt.Fprintf(&b, "\n%s\n\n", strings.TrimSpace(compare.ComparedHow(c)+" "+compare.ComparedTests(c)+" "+compare.ComparedScope(c)))
 	if len(changes) > 0 {
 		writeMarkdownTable(&b, tables.Changes(changes))
 		b.WriteString("\n")
 	}
-	if text := tables.FoldedChanges(c, "~ "); text != "" && !all {
+	if text := compare.FoldedChanges(c, "~ "); text != "" && !all {
 		fmt.Fprintf(&b, "%s\n\n", text)
 	}
 	if len(c.Limits) > 0 {

@@ -1,23 +1,22 @@
-package tables
+package compare
 
 import (
 	"fmt"
 	"math"
 	"strings"
 
-	"apfsim/reports/compare"
 	"apfsim/reports/format"
 )
 
 // changesShown is how many changes are listed unless all are asked for.
 const changesShown = 40
 
-// alsoShown is how many other names of a number are listed beside it.
-const alsoShown = 4
+// AlsoShown is how many other names of a number are listed beside it.
+const AlsoShown = 4
 
 // ListedChanges returns the changes to be listed and a title. all lists every statistic. A number with
 // several names, as of a workload that is the only one at its priority level, is counted once.
-func ListedChanges(c *compare.Comparison, all bool) (changes []compare.Change, title string) {
+func ListedChanges(c *Comparison, all bool) (changes []Change, title string) {
 	total := c.Distinct.Tested + c.Distinct.Untested + c.Exact
 	if all {
 		return c.Changes, fmt.Sprintf("%d of %d statistics changed; all are listed", c.Distinct.Changed, total)
@@ -35,7 +34,7 @@ func ListedChanges(c *compare.Comparison, all bool) (changes []compare.Change, t
 }
 
 // tooFewRuns says why nothing could be tested.
-func tooFewRuns(c *compare.Comparison) string {
+func tooFewRuns(c *Comparison) string {
 	switch n, m := len(c.Base.Seeds), len(c.Head.Seeds); {
 	case n == 1 && m == 1:
 		return "one run per side"
@@ -47,11 +46,11 @@ func tooFewRuns(c *compare.Comparison) string {
 
 // onlyUntested says whether no statistic could be tested, as with a single run per side. The differences
 // are then listed instead of the significant changes.
-func onlyUntested(c *compare.Comparison) bool { return c.Untested > 0 && c.Changed+c.Same == 0 }
+func onlyUntested(c *Comparison) bool { return c.Untested > 0 && c.Changed+c.Same == 0 }
 
 // FoldedChanges counts the statistics that are not listed. mark precedes the counts of those that did
 // not change significantly.
-func FoldedChanges(c *compare.Comparison, mark string) string {
+func FoldedChanges(c *Comparison, mark string) string {
 	var parts []string
 	add := func(format string, n int) {
 		if n > 0 {
@@ -69,7 +68,7 @@ func FoldedChanges(c *compare.Comparison, mark string) string {
 }
 
 // ComparedTests states the number of tests and their assumption; empty without tests.
-func ComparedTests(c *compare.Comparison) string {
+func ComparedTests(c *Comparison) string {
 	if c.Distinct.Tested == 0 {
 		return ""
 	}
@@ -77,7 +76,7 @@ func ComparedTests(c *compare.Comparison) string {
 }
 
 // ComparedScope states which statistics are compared; empty without --only.
-func ComparedScope(c *compare.Comparison) string {
+func ComparedScope(c *Comparison) string {
 	if len(c.Only) == 0 {
 		return ""
 	}
@@ -86,7 +85,7 @@ func ComparedScope(c *compare.Comparison) string {
 
 // ChangeAlso lists at most so many of the other names of the number; empty if it has none. Of a name that
 // differs only in its tags, only the tags are written.
-func ChangeAlso(c *compare.Change, most int) string {
+func ChangeAlso(c *Change, most int) string {
 	if len(c.Also) == 0 {
 		return ""
 	}
@@ -107,7 +106,7 @@ func ChangeAlso(c *compare.Change, most int) string {
 }
 
 // ComparedHow states how the sides are compared.
-func ComparedHow(c *compare.Comparison) string {
+func ComparedHow(c *Comparison) string {
 	switch {
 	case min(len(c.Base.Seeds), len(c.Head.Seeds)) < 2:
 		return "One run on a side: no intervals."
@@ -118,7 +117,7 @@ func ComparedHow(c *compare.Comparison) string {
 }
 
 // SideText states the scenario and the runs of a side.
-func SideText(s *compare.Side) string {
+func SideText(s *Side) string {
 	runs := fmt.Sprintf("seed %d", s.Seeds[0])
 	if n := len(s.Seeds); n > 1 {
 		runs = fmt.Sprintf("%d runs, seeds %d to %d", n, s.Seeds[0], s.Seeds[n-1])
@@ -126,14 +125,14 @@ func SideText(s *compare.Side) string {
 	return fmt.Sprintf("%s, %s, %s", s.Scenario, format.Window(s.DurationNs, s.WarmupNs, s.FlowControl), runs)
 }
 
-func ChangeValue(c *compare.Change, x float64) string {
+func ChangeValue(c *Change, x float64) string {
 	return format.ValueText(x, c.Unit, c.ID.PrintPercent())
 }
 
 // ChangeText writes the change and half the width of its interval, relative to the base or, if the base
 // is 0, in the statistic's unit.
-func ChangeText(c *compare.Change) string {
-	if c.Outcome == compare.Exact {
+func ChangeText(c *Change) string {
+	if c.Outcome == Exact {
 		return "~ exact"
 	}
 	scale, suffix := c.Base/100, " %"
@@ -145,16 +144,16 @@ func ChangeText(c *compare.Change) string {
 	}
 	figure, margin := format.Rounded(c.Difference/scale, (*c.High-c.Difference)/scale)
 	switch {
-	case c.Outcome == compare.Same && margin == "0" && c.Difference != 0: // the same change in every run, but in too few runs
+	case c.Outcome == Same && margin == "0" && c.Difference != 0: // the same change in every run, but in too few runs
 		return "~ " + format.Signed(figure) + suffix
-	case c.Outcome == compare.Same:
+	case c.Outcome == Same:
 		return "~ ±" + margin + suffix
 	}
 	return format.Signed(figure) + " ±" + margin + suffix
 }
 
-// limitText writes how far the statistic has changed.
-func limitText(v *compare.LimitVerdict) string {
+// LimitText writes how far the statistic has changed.
+func LimitText(v *LimitVerdict) string {
 	if v.Change == nil {
 		return v.Note
 	}
@@ -174,7 +173,7 @@ func limitText(v *compare.LimitVerdict) string {
 }
 
 // LimitsTitle states how many limits are exceeded.
-func LimitsTitle(c *compare.Comparison) string {
+func LimitsTitle(c *Comparison) string {
 	failed := 0
 	for _, v := range c.Limits {
 		if !v.Passed {
