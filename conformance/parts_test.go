@@ -25,6 +25,7 @@ import (
 	"apfsim/core/dealer"
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
+	"apfsim/core/rules"
 	"apfsim/core/seats"
 )
 
@@ -158,7 +159,7 @@ func TestRetryAfter(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
 			theirs := upstreamcontrol.NewDroppedRequestsTracker()
-			var ours flowcontrol.RetryAfter
+			ours := flowcontrol.NewRetryAfter(rules.Latest())
 			start := time.Now()
 			mean := 10 * math.Exp(random.Float64()*9) // milliseconds
 			for n := range 2000 {
