@@ -189,9 +189,10 @@ func (c *Collector) adjusted(nowNs int64, _ *server.Server) {
 		l.advance(nowNs)
 		l.exists = false
 	}
-	for s := range c.eachLevel {
+	c.eachLevel(func(s observe.LevelState) bool { // a loop would allocate more
 		c.levelNamed(s.Name()).adjust(nowNs, s)
-	}
+		return true
+	})
 	for _, l := range c.levels {
 		if !l.exists {
 			l.setLimits(nowNs, 0, 0)
@@ -229,9 +230,10 @@ func (c *Collector) interval(nowNs int64) {
 		c.intervalFromNs = nowNs
 	}
 	if nowNs < c.toNs {
-		for s := range c.eachLevel {
+		c.eachLevel(func(s observe.LevelState) bool { // a loop would allocate more
 			c.levelNamed(s.Name()).sample(s)
-		}
+			return true
+		})
 	}
 }
 
