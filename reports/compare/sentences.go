@@ -125,6 +125,7 @@ func SideText(s *Side) string {
 	return fmt.Sprintf("%s, %s, %s", s.Scenario, format.Window(s.DurationNs, s.WarmupNs, s.FlowControl), runs)
 }
 
+// ChangeValue writes a value of the statistic in its unit.
 func ChangeValue(c *Change, x float64) string {
 	return format.ValueText(x, c.Unit, c.ID.PrintPercent())
 }

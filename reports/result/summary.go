@@ -4,6 +4,12 @@
 package result
 
 import (
+	"errors"
+	"math"
+
+	"apfsim/core/queueset"
+	"apfsim/reports/format"
+	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 )
 
@@ -204,3 +210,114 @@ type Windows struct {
 	Failed      int64  `json:"failed"` // of those judged
 	WorstFromNs *int64 `json:"worstFromNs"`
 }
+
+// RequestCount writes a number of requests: "1 request", "24.4 k requests".
+func RequestCount(n int64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return format.Quantity(n) + " requests"
+}
+
+// Names lists the first flows by name, see listed.
+func Names(flows []*Flow, most int, before string) string {
+	var all []string
+	for _, f := range flows {
+		all = append(all, f.Name)
+	}
+	return format.Listed(all, most, before)
+}
+
+// Idle says whether no request arrived in the window and no seat was in use.
+func (l *Level) Idle() bool { return l.Arrived == 0 && l.PeakSeats == 0 }
+
+// RejectedRate is the part of the probes that would have been rejected.
+func (v *VirtualWait) RejectedRate() float64 { return float64(v.Rejected) / float64(v.Probes) }
+
+// StallNs is how long a stall is at least that counts for Stall.Count and Stall.Share: a second,
+// Kubernetes' objective for the latency of a single read or write.
+const StallNs = 1_000_000_000
+
+// Result is all that a run has left behind.
+type Result struct {
+	Summary        *Summary
+	Series         []*Series                     // by level; those of levels where nothing happened too
+	WorkloadSeries []*WorkloadSeries             // by workload
+	Waits          []histogram.Histogram[uint64] // by workload
+	Parts          []measure.Part
+}
+
+// NewGroup returns the statistics of the requests that were measured.
+func NewGroup[C histogram.Count](name string, m *measure.Measures[C]) Group {
+	g := Group{Name: name, Counts: NewCounts(&m.Tally)}
+	for t := range m.Timed {
+		*g.Distribution(measure.Timing(t)) = NewDistribution(&m.Timed[t])
+	}
+	return g
+}
+
+// Distribution returns the place of the distribution of a duration.
+func (g *Group) Distribution(t measure.Timing) **Distribution {
+	return [measure.Timings]**Distribution{
+		measure.Wait: &g.Wait, measure.Execution: &g.Execution,
+		measure.Latency: &g.Latency, measure.RejectedWait: &g.RejectedWait,
+	}[t]
+}
+
+// NewCounts returns the counts of the requests of a tally.
+func NewCounts(t *measure.Tally) Counts {
+	return Counts{
+		Arrived: t.Arrived, Executed: t.Executed, Rejected: t.RejectedTotal(),
+		QueueFull:        t.Rejected[queueset.QueueFull],
+		ConcurrencyLimit: t.Rejected[queueset.ConcurrencyLimit],
+		TimedOut:         t.Rejected[queueset.TimedOut],
+		Retries:          t.Retries, Waiting: t.Waiting(), Executing: t.Executing(),
+	}
+}
+
+// NewDistribution describes the durations in a histogram; nil if there are none.
+func NewDistribution[C histogram.Count](h *histogram.Histogram[C]) *Distribution {
+	if h.N == 0 {
+		return nil
+	}
+	var p [5]int64
+	h.PercentilesNs([]float64{50, 90, 95, 99, 99.9}, p[:])
+	return &Distribution{
+		Count: h.N, MeanNs: int64(math.Round(h.MeanNs())), MinNs: h.LeastNs,
+		P50Ns: p[0], P90Ns: p[1], P95Ns: p[2], P99Ns: p[3], P999Ns: p[4], MaxNs: h.MostNs,
+	}
+}
+
+// LevelTitle names a level in a chart; the one without a name is what flow control does not see.
+func LevelTitle(s *Summary, name string) string {
+	switch {
+	case name != "":
+		return format.Shorten(format.Printable(name), 60)
+	case s.FlowControl == "PriorityAndFairness":
+		return "past flow control"
+	default:
+		return "all requests"
+	}
+}
+
+// AsOne takes the flows that are wanted as one: their longest starvation, and the sums of their
+// services, demands and fair shares.
+func AsOne(flows []Flow, wanted func(*Flow) bool) (sum Flow, found bool) {
+	for i := range flows {
+		if f := &flows[i]; wanted(f) {
+			found = true
+			sum.StarvationNs = max(sum.StarvationNs, f.StarvationNs)
+			sum.ServiceSeatSeconds += f.ServiceSeatSeconds
+			sum.DemandSeatSeconds += f.DemandSeatSeconds
+			sum.FairShareSeatSeconds += f.FairShareSeatSeconds
+		}
+	}
+	if sum.FairShareSeatSeconds > 0 {
+		ratio := sum.ServiceSeatSeconds / sum.FairShareSeatSeconds
+		sum.Ratio = &ratio
+	}
+	return sum, found
+}
+
+// ErrNoSamples is why a run does not have a statistic that it might have had.
+var ErrNoSamples = errors.New(NoSamples)

@@ -1,6 +1,8 @@
 package result
 
 import (
+	"math"
+
 	"apfsim/core/queueset"
 )
 
@@ -55,4 +57,29 @@ func (s *WorkloadSeries) MarkTexts(interval int) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// LongestNs returns the longest wait that the points of the series show.
+func (s *WorkloadSeries) LongestNs() int64 {
+	longest := int64(0)
+	for i := range s.Points {
+		longest = max(longest, s.Points[i].WaitP99Ns, s.Points[i].OldestWaitNs)
+	}
+	return longest
+}
+
+// P50 returns the median of the waits in nanoseconds, NaN if there are none.
+func (p *WorkloadPoint) P50() float64 { return p.ofWaits(p.WaitP50Ns) }
+
+// P99 returns the 99th percentile of the waits in nanoseconds, NaN if there are none.
+func (p *WorkloadPoint) P99() float64 { return p.ofWaits(p.WaitP99Ns) }
+
+// OldestWait returns the wait of the oldest waiting request in nanoseconds, 0 if there is none.
+func (p *WorkloadPoint) OldestWait() float64 { return float64(p.OldestWaitNs) }
+
+func (p *WorkloadPoint) ofWaits(ns int64) float64 {
+	if p.Waits == 0 {
+		return math.NaN()
+	}
+	return float64(ns)
 }

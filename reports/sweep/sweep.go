@@ -234,6 +234,7 @@ func (s *Sweep) Varied() (all []*Parameter) {
 	return all
 }
 
+// Empty says whether no point of the sweep has samples of the statistic.
 func (of *ShownStatistic) Empty() bool {
 	return !slices.ContainsFunc(of.Points, func(e *replicate.Estimate) bool { return e != nil })
 }
@@ -251,6 +252,7 @@ func (of *ShownStatistic) Scale() (scale float64, unit string) {
 	return scale, strings.TrimSpace(unit)
 }
 
+// Title returns the name of the statistic with the unit, for the title of a chart or a table.
 func (of *ShownStatistic) Title(unit string) string {
 	title := format.Shorten(format.Printable(of.Name), 80)
 	if unit != "" {

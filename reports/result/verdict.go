@@ -24,9 +24,34 @@ func (v *Verdict) Found() string {
 	return text
 }
 
+// ValueText writes the value with its unit, or why there is none.
 func (v *Verdict) ValueText() string {
 	if v.Value == nil {
 		return v.Note
 	}
 	return format.BesideLimit(*v.Value, v.Limit, v.Unit, format.InPercent(v.Expression))
+}
+
+// Notes of a threshold that has no value.
+const (
+	NoSamples   = "no samples"
+	NoSuchFlow  = "no such flow appeared"
+	NoSuchLevel = "the priority level did not exist"
+	NoLimit     = "an exempt level has no limit"
+)
+
+// Text says of which windows a verdict tells.
+func (w *Windows) Text() string {
+	if w.WorstFromNs == nil {
+		return "in any window"
+	}
+	which := "the only window"
+	if w.Judged > 1 {
+		which = fmt.Sprintf("the worst of %d windows", w.Judged)
+	}
+	text := fmt.Sprintf("in %s, from %s", which, format.Duration(float64(*w.WorstFromNs)))
+	if w.Failed > 0 {
+		text += fmt.Sprintf("; %d failed", w.Failed)
+	}
+	return text
 }
