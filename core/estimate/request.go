@@ -42,8 +42,8 @@ var mutating = []string{"create", "update", "patch", "delete"}
 // all requests to one server with the same attributes and query. Estimate does not allocate
 // memory. It caches the number of watchers, so that goroutines must not share a Request.
 type Request struct {
-	scope   scope
-	watches *resourceWatches // the open watches of the resource; nil if the estimate does not depend on them
+	scope   *scope           // nil if the estimate does not depend on watches
+	watches *resourceWatches // the open watches of the resource; nil likewise
 
 	watchersAsOf uint64 // the value of watches.changes for which watchers was counted
 	watchers     int32  // of a mutation: the number of interested watches
@@ -94,7 +94,7 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 	if name == "" && (a.Verb == "list" || a.Verb == "watch") {
 		name = o.objectName()
 	}
-	r := &Request{scope: scope{a.Namespace, name}}
+	r := &Request{}
 	resource := Resource{a.APIGroup, a.Resource}
 	switch {
 	case a.Verb == "list" || a.Verb == "watch":
@@ -110,6 +110,9 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 	if a.Verb == "watch" {
 		r.watches = e.Watchers.resource(resource)
 		r.counted = o.countsForMutations(a.Resource)
+	}
+	if r.watches != nil {
+		r.scope = &scope{a.Namespace, name}
 	}
 	return r, nil
 }

@@ -70,7 +70,7 @@ func (r *Request) watch(n int) {
 		panic("estimate: WatchStarts or WatchEnds of a request that is not a watch")
 	}
 	if r.counted {
-		r.watches.add(r.scope, n)
+		r.watches.add(*r.scope, n)
 	}
 }
 
@@ -86,7 +86,7 @@ func (r *Request) Watchers() (n int, ok bool) {
 // interested returns how many open watches receive the events of the mutation r.
 func (r *Request) interested() int {
 	if r.watchersAsOf != r.watches.changes {
-		r.watchers = int32(r.watches.interested(r.scope))
+		r.watchers = int32(r.watches.interested(*r.scope))
 		r.watchersAsOf = r.watches.changes
 	}
 	return int(r.watchers)

@@ -210,12 +210,12 @@ func (f *Filter) Probe(nowNs int64, k *Kind) (p queueset.Probe, rejection queues
 type callbacks Filter
 
 // Dispatched implements queueset.Host.
-func (c *callbacks) Dispatched(q *queueset.Request) { (*Filter)(c).dispatched(q.Owner.(*Request)) }
+func (c *callbacks) Dispatched(q *queueset.Request) { (*Filter)(c).dispatched(q.Owner.(Owner).filtered()) }
 
 // HeldBack implements queueset.Observer.
 func (c *callbacks) HeldBack(q *queueset.Request) {
 	if c.observer != nil {
-		c.observer.HeldBack(q.Owner.(*Request))
+		c.observer.HeldBack(q.Owner.(Owner).filtered())
 	}
 }
 

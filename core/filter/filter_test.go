@@ -13,6 +13,12 @@ import (
 
 const second = int64(1_000_000_000)
 
+// named is a request as the host has it.
+type named struct {
+	Request
+	name string
+}
+
 // host is a server that notes by name which requests are dispatched.
 type host struct {
 	dispatched []string
@@ -20,8 +26,8 @@ type host struct {
 	adjusted   int
 }
 
-func (h *host) Dispatched(r *Request) { h.dispatched = append(h.dispatched, r.Owner().(string)) }
-func (h *host) HeldBack(r *Request)   { h.heldBack = append(h.heldBack, r.Owner().(string)) }
+func (h *host) Dispatched(r *Request) { h.dispatched = append(h.dispatched, r.Owner().(*named).name) }
+func (h *host) HeldBack(r *Request)   { h.heldBack = append(h.heldBack, r.Owner().(*named).name) }
 func (h *host) Adjusted(int64)        { h.adjusted++ }
 
 // took returns the names of the requests that were dispatched since the last call.
@@ -69,11 +75,11 @@ func kind(t testing.TB, f *Filter, a *classify.Attributes, query string) *Kind {
 
 // send lets a request of a kind arrive.
 func send(f *Filter, nowNs int64, name string, k *Kind) (*Request, queueset.Rejection, int) {
-	r := &Request{}
-	r.Bind(name)
-	f.Receive(r, k)
-	rejection, retryAfterSeconds := f.Arrive(nowNs, r)
-	return r, rejection, retryAfterSeconds
+	r := &named{name: name}
+	r.Bind(r)
+	f.Receive(&r.Request, k)
+	rejection, retryAfterSeconds := f.Arrive(nowNs, &r.Request)
+	return &r.Request, rejection, retryAfterSeconds
 }
 
 // One seat: the first request executes, the second and the third wait, the fourth finds the queue
@@ -206,7 +212,7 @@ func TestRouteIsRemembered(t *testing.T) {
 	f := New(0, settings(PriorityAndFairness, 600), h)
 	k := kind(t, f, pods("get"), "")
 	r := &Request{}
-	r.Bind("r")
+	r.Bind(r)
 	var rerouted []bool
 	receive := func() { rerouted = append(rerouted, f.Receive(r, k)) }
 	receive()
@@ -263,10 +269,7 @@ func TestMaxInFlight(t *testing.T) {
 			t.Error("a request is rejected when its client goes, though nothing waits")
 		}
 	}
-	r := &Request{}
-	r.Bind("finishes")
-	f.Receive(r, kind(t, f, admin, ""))
-	f.Arrive(0, r)
+	r, _, _ := send(f, 0, "r", kind(t, f, admin, ""))
 	f.Finish(1, r) // frees nothing: it is not counted
 	if _, rejection, _ := send(f, 1, "r", get); rejection != queueset.ConcurrencyLimit {
 		t.Errorf("rejection %q after an administrator's finish, want concurrency-limit", rejection)

@@ -13,17 +13,20 @@ import (
 // Kind is what all requests of one client that are alike have in common at one server: it is
 // worked out once, and its route again after every change of the configuration. Filters do not
 // share Kinds.
+//
+// Every request reads its Kind, which is seldom in the processor's cache: the fields that it reads
+// are neighbours, and those that it does not are at the end.
 type Kind struct {
-	attributes *classify.Attributes
+	work       estimate.Request
 	isWatch    bool
-	bypasses   bool // PriorityAndFairness does not apply: long-running, and no watch
-	counts     bool // MaxInFlight applies: neither long-running nor of system:masters
+	bypasses   bool  // PriorityAndFairness does not apply: long-running, and no watch
+	counts     bool  // MaxInFlight applies: neither long-running nor of system:masters
 	readOnly   bool
 	generation int32 // of the configuration that routed is from; 0 before the first request
 
 	waitLimitNs int64
 	routed      flowcontrol.Route
-	work        estimate.Request
+	attributes  *classify.Attributes
 }
 
 // NewKind returns the kind of the requests with the given attributes, which are kept, and URL
@@ -77,7 +80,6 @@ func (k *Kind) Watchers() (n int, ok bool) { return k.work.Watchers() }
 // PriorityAndFairness does not apply, and its Work.
 type Request struct {
 	flowcontrol.Request
-	owner    any
 	kind     *Kind
 	limit    limit
 	isWatch  bool // the kind's, as readOnly: a request need not look at its kind again
@@ -93,15 +95,17 @@ const (
 	byCount
 )
 
-// Bind makes owner what Owner returns: whatever the host wants to find again when the request is
-// dispatched. It must be called before the first Receive.
-func (r *Request) Bind(owner any) {
-	r.owner = owner
-	r.Request.Owner = r
-}
+// Bind makes owner what Owner returns: the host's request, in which r is embedded, or r itself. It
+// must be called before the first Receive.
+func (r *Request) Bind(owner Owner) { r.Request.Owner = owner }
 
 // Owner returns what Bind was given.
-func (r *Request) Owner() any { return r.owner }
+func (r *Request) Owner() any { return r.Request.Owner }
+
+// Owner is a Request, or what it is embedded in.
+type Owner interface{ filtered() *Request }
+
+func (r *Request) filtered() *Request { return r }
 
 // Kind returns the request's kind.
 func (r *Request) Kind() *Kind { return r.kind }

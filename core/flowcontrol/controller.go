@@ -140,11 +140,11 @@ func (c *Controller) level(name string) *Level {
 
 // Route is where the requests of a flow are sent: a FlowSchema, its level, and a hand of queues.
 type Route struct {
-	Schema        *config.FlowSchema
 	Level         *Level
+	Hand          queueset.Hand
+	Schema        *config.FlowSchema
 	Distinguisher string // identifies the flow among those of Schema
 	Hash          uint64 // of the flow; 0 where the level does not distinguish flows
-	Hand          queueset.Hand
 }
 
 // Route classifies a request by the current configuration.
