@@ -4,15 +4,15 @@ import (
 	"apfsim/core/queueset"
 )
 
-// Series is the course of a run at one priority level, over the whole duration with its
-// warm-up.
+// Series is what happened at one priority level over time, in intervals of equal length. It covers
+// the whole run, including the warm-up.
 type Series struct {
-	Level   string // "" for the requests that flow control does not see
-	Limited bool   // whether its points' limits mean anything
+	Level   string // "" for the requests that flow control does not limit
+	Limited bool   // whether the points have limits
 	Points  []Point
 
-	// QueueLengths are the requests waiting in each queue at the beginning of each
-	// point's interval; nil where nothing waits.
+	// QueueLengths are the numbers of requests that wait in each queue at the beginning of each
+	// point's interval; nil for a point at which nothing waits.
 	QueueLengths [][]int32
 }
 
@@ -21,7 +21,7 @@ type Series struct {
 type Point struct {
 	StartNs, EndNs      int64
 	SeatsInUse          float64
-	ExecutingRequests   float64 // those in additional latency included
+	ExecutingRequests   float64 // including those in additional latency
 	WaitingRequests     float64
 	WaitingSeats        float64
 	CurrentLimit        float64
@@ -34,7 +34,7 @@ type Point struct {
 // Seconds returns the length of the interval.
 func (p *Point) Seconds() float64 { return float64(p.EndNs-p.StartNs) / 1e9 }
 
-// RejectedTotal returns the rejections for whatever reason.
+// RejectedTotal returns the rejections for all reasons.
 func (p *Point) RejectedTotal() int64 {
 	total := int64(0)
 	for _, n := range p.Rejected {
@@ -43,7 +43,7 @@ func (p *Point) RejectedTotal() int64 {
 	return total
 }
 
-// Quiet says whether no request arrived: then none was present either, as the series begins
+// Quiet says whether no request arrived. No request was present either, because the series begins
 // with the run.
 func (s *Series) Quiet() bool {
 	for i := range s.Points {
@@ -64,8 +64,8 @@ func (s *Series) Queued() bool {
 	return false
 }
 
-// Interval returns how long the intervals of the series of a run should be: the least of
-// 1, 2, 5, 10, ... milliseconds that makes at most 400 of them.
+// Interval returns the length of the intervals for a run: the least of 1, 2, 5, 10, ...
+// milliseconds for which there are at most 400 intervals.
 func Interval(durationNs int64) int64 {
 	for unit := int64(1_000_000); ; unit *= 10 {
 		for _, factor := range []int64{1, 2, 5} {

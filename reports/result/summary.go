@@ -1,5 +1,5 @@
-// Package result holds what a run is summarized as: the content of its files.
-// docs/reference/summary.md describes the fields, docs/reference/statistics.md defines the
+// Package result has the types of the results of a run, which its files contain.
+// docs/reference/summary.md describes the fields; docs/reference/statistics.md defines the
 // statistics.
 package result
 
@@ -13,13 +13,12 @@ import (
 	"apfsim/reports/measure"
 )
 
-// SchemaVersion is the version of the format of Summary. Fields may be added to it, but
-// none changes its meaning or goes.
+// SchemaVersion is the version of the format of Summary. Within a version, fields may be added, but
+// no field is removed or changes its meaning.
 const SchemaVersion = "apfsim/v1alpha1"
 
-// Summary is the outcome of a run in numbers: what summary.json holds. Times are in
-// nanoseconds, service in seat-seconds, shares between 0 and 1. A statistic without
-// samples is null.
+// Summary is the statistics of a run. It is what summary.json contains. Times are in nanoseconds,
+// service in seat-seconds, shares between 0 and 1. A statistic without samples is null.
 type Summary struct {
 	SchemaVersion string `json:"schemaVersion"`
 	Name          string `json:"name"`
@@ -28,18 +27,18 @@ type Summary struct {
 	DurationNs    int64  `json:"durationNs"`
 	WarmupNs      int64  `json:"warmupNs"`
 	FlowControl   string `json:"flowControl"` // PriorityAndFairness, MaxInFlight or None
-	// AdjustmentPhaseNs is when the first periodic adjustment of the limits falls: the
-	// scenario's, or the one drawn. 0, with the first configuration, is left out.
+	// AdjustmentPhaseNs is the time of the first periodic adjustment of the limits, given by the
+	// scenario or drawn at random. It is omitted if it is 0.
 	AdjustmentPhaseNs int64  `json:"adjustmentPhaseNs,omitempty"`
-	Fingerprint       string `json:"fingerprint"` // of all that was decided, see Fingerprint
+	Fingerprint       string `json:"fingerprint"` // of all decisions, see package fingerprint
 
-	Passed     bool      `json:"passed"` // whether every threshold holds; true when there is none
+	Passed     bool      `json:"passed"` // whether every threshold holds; true if there is none
 	Thresholds []Verdict `json:"thresholds"`
 	Warnings   []string  `json:"warnings"`
 
 	Total          Group   `json:"total"`
 	Workloads      []Group `json:"workloads"`      // in the scenario's order
-	FlowSchemas    []Group `json:"flowSchemas"`    // by name, those that requests arrived at
+	FlowSchemas    []Group `json:"flowSchemas"`    // by name, those in which requests arrived
 	PriorityLevels []Level `json:"priorityLevels"` // by name
 	Flows          []Flow  `json:"flows"`          // by priority level and name
 }
@@ -57,22 +56,22 @@ type Group struct {
 	VirtualWait *VirtualWait `json:"virtualWait,omitempty"` // of a workload that has sent a request
 }
 
-// Stall is the time in which requests of a workload waited and none of them was dispatched. A
-// stall begins when the first request comes to wait or with the last dispatch, whichever is later,
-// and ends with the next dispatch or when nothing waits any more.
+// Stall describes the times in which requests of a workload waited and none of them was dispatched.
+// A stall begins when a request begins to wait or with the last dispatch, whichever is later, and
+// ends with the next dispatch or when no request waits any more.
 type Stall struct {
 	MaxNs  int64   `json:"maxNs"`  // the longest one within the window
-	FromNs int64   `json:"fromNs"` // when that began
-	Count  int64   `json:"count"`  // of those of a second or more
-	Share  float64 `json:"share"`  // of the window, spent in these
+	FromNs int64   `json:"fromNs"` // when it began
+	Count  int64   `json:"count"`  // of stalls of one second or longer
+	Share  float64 `json:"share"`  // of the window that these stalls take
 
-	// Where the requests waited during the longest one, and that level's limits in seats then:
-	// the current limit when it began, the nominal one, and the first rise of the current limit
-	// before it ended.
+	// The level in which the requests waited during the longest stall, and its limits in seats: the
+	// current limit at the beginning, the nominal limit, and the first increase of the current limit
+	// before the end.
 	PriorityLevel string       `json:"priorityLevel"`
 	Limit         int          `json:"limit"`
 	NominalLimit  int          `json:"nominalLimit"`
-	Raised        *LimitChange `json:"raised"`           // null when the limit was not raised until the end of the stall
+	Raised        *LimitChange `json:"raised"`           // null if the limit was not raised during the stall
 	Others        int64        `json:"othersDispatched"` // requests that the level dispatched during the stall
 }
 
@@ -82,12 +81,12 @@ type LimitChange struct {
 	Limit int   `json:"limit"` // from then on, in seats
 }
 
-// VirtualWait is what requests of a workload would have met that were sent at random moments of
-// the window.
+// VirtualWait estimates what would have happened to requests of a workload that arrived at random
+// moments of the window.
 type VirtualWait struct {
 	Probes   int64         `json:"probes"`
 	Rejected int64         `json:"rejected"` // of the probes
-	Wait     *Distribution `json:"wait"`     // of those not rejected
+	Wait     *Distribution `json:"wait"`     // of the probes that were not rejected
 }
 
 // Counts are numbers of requests. Arrived = Executed + Rejected + Waiting + Executing.
@@ -95,16 +94,16 @@ type Counts struct {
 	Arrived          int64 `json:"arrived"`
 	Executed         int64 `json:"executed"`
 	Rejected         int64 `json:"rejected"`
-	QueueFull        int64 `json:"queueFull"`        // of those rejected
-	ConcurrencyLimit int64 `json:"concurrencyLimit"` // of those rejected
-	TimedOut         int64 `json:"timedOut"`         // of those rejected
-	Retries          int64 `json:"retries"`          // of those arrived: second and later attempts
+	QueueFull        int64 `json:"queueFull"`        // of the rejected requests
+	ConcurrencyLimit int64 `json:"concurrencyLimit"` // of the rejected requests
+	TimedOut         int64 `json:"timedOut"`         // of the rejected requests
+	Retries          int64 `json:"retries"`          // of the arrived requests: second and later attempts
 	Waiting          int64 `json:"waiting"`          // when the run ended
 	Executing        int64 `json:"executing"`        // when the run ended
 }
 
-// Distribution describes durations, in nanoseconds. Percentiles are by nearest rank and at
-// most 0.1 % above the true value, for flows at most 3.2 %.
+// Distribution describes durations, in nanoseconds. Percentiles are by nearest rank. They are at
+// most 0.1 % above the true value; those of flows are at most 3.2 % above it.
 type Distribution struct {
 	Count  int64 `json:"count"`
 	MeanNs int64 `json:"meanNs"`
@@ -117,7 +116,7 @@ type Distribution struct {
 	MaxNs  int64 `json:"maxNs"`
 }
 
-// Level is the statistics of a priority level.
+// Level has the statistics of a priority level.
 type Level struct {
 	Group
 	Type               string       `json:"type"`     // Exempt or Limited
@@ -126,7 +125,7 @@ type Level struct {
 	HandSize           int          `json:"handSize"` // 0 unless it queues
 	QueueLengthLimit   int          `json:"queueLengthLimit"`
 	Limits             Limits       `json:"limits"`
-	NoSeats            *NoSeats     `json:"noSeats"`     // null unless the level queues and its current limit was 0 within the window
+	NoSeats            *NoSeats     `json:"noSeats"`     // null unless the level queues and its current limit was 0 at some time in the window
 	Utilisation        *Utilisation `json:"utilisation"` // null of an exempt level
 	PeakSeats          int          `json:"peakSeats"`   // in use at once
 	MeanWaiting        float64      `json:"meanWaiting"` // requests, time-weighted
@@ -143,18 +142,18 @@ type Limits struct {
 	Current int `json:"current"` // when the run ended
 }
 
-// NoSeats is when the current limit of a level that queues was 0, so that nothing could be
-// dispatched. (One that rejects executes a request at a time even then.)
+// NoSeats describes the times at which the current limit of a level that queues was 0, so that
+// nothing could be dispatched. A level that rejects dispatches one request at a time even then.
 type NoSeats struct {
-	MaxNs   int64  `json:"maxNs"`  // the longest such time within the window
-	FromNs  int64  `json:"fromNs"` // when that began
-	ToNs    *int64 `json:"toNs"`   // and ended; null when it lasted to the end of the run
+	MaxNs   int64  `json:"maxNs"`  // the longest such time in the window
+	FromNs  int64  `json:"fromNs"` // when it began
+	ToNs    *int64 `json:"toNs"`   // when it ended; null if it lasted until the end of the run
 	TotalNs int64  `json:"totalNs"`
 }
 
-// Utilisation says how far a level's seats were used.
+// Utilisation describes the use of a level's seats.
 type Utilisation struct {
-	Mean      *float64 `json:"mean"`      // of seats in use / current limit, time-weighted; null if the limit was always 0
+	Mean      *float64 `json:"mean"`      // seats in use / current limit, time-weighted; null if the limit was always 0
 	Saturated float64  `json:"saturated"` // share of time with all seats in use or something waiting
 }
 
@@ -167,20 +166,19 @@ type Fairness struct {
 	LeastRatioFlow string  `json:"leastRatioFlow"`
 }
 
-// Starvation is the longest time in which a flow had something waiting and nothing
-// dispatched.
+// Starvation is the longest time in which requests of a flow waited and none was dispatched.
 type Starvation struct {
 	MaxNs int64  `json:"maxNs"`
 	Flow  string `json:"flow"`
 }
 
-// Flow is the statistics of one flow.
+// Flow has the statistics of one flow.
 type Flow struct {
 	Group
 	PriorityLevel        string   `json:"priorityLevel"`
 	FlowSchema           string   `json:"flowSchema"`
-	SeveralLevels        bool     `json:"severalLevels,omitempty"` // events of the scenario move the FlowSchema from one to another
-	Hand                 []int    `json:"hand"`                    // the queues its requests are dealt; null without queues
+	SeveralLevels        bool     `json:"severalLevels,omitempty"` // events of the scenario move the FlowSchema from one level to another
+	Hand                 []int    `json:"hand"`                    // the queues in its hand; null without queues
 	ServiceSeatSeconds   float64  `json:"serviceSeatSeconds"`
 	DemandSeatSeconds    float64  `json:"demandSeatSeconds"`
 	FairShareSeatSeconds float64  `json:"fairShareSeatSeconds"`
@@ -205,9 +203,9 @@ type Verdict struct {
 // Windows says how the windows fared that a threshold must hold in, one after the other.
 type Windows struct {
 	LengthNs    int64  `json:"lengthNs"`
-	Judged      int64  `json:"judged"` // windows with something to judge
-	Empty       int64  `json:"empty"`  // windows without: they neither hold nor fail
-	Failed      int64  `json:"failed"` // of those judged
+	Judged      int64  `json:"judged"` // windows in which the threshold has samples
+	Empty       int64  `json:"empty"`  // windows without samples, in which it neither holds nor fails
+	Failed      int64  `json:"failed"` // of the judged windows
 	WorstFromNs *int64 `json:"worstFromNs"`
 }
 
@@ -219,7 +217,7 @@ func RequestCount(n int64) string {
 	return format.Quantity(n) + " requests"
 }
 
-// Names lists the first flows by name, see listed.
+// Names lists the names of the first flows, see format.Listed.
 func Names(flows []*Flow, most int, before string) string {
 	var all []string
 	for _, f := range flows {
@@ -231,17 +229,17 @@ func Names(flows []*Flow, most int, before string) string {
 // Idle says whether no request arrived in the window and no seat was in use.
 func (l *Level) Idle() bool { return l.Arrived == 0 && l.PeakSeats == 0 }
 
-// RejectedRate is the part of the probes that would have been rejected.
+// RejectedRate returns the share of the probes that would have been rejected.
 func (v *VirtualWait) RejectedRate() float64 { return float64(v.Rejected) / float64(v.Probes) }
 
-// StallNs is how long a stall is at least that counts for Stall.Count and Stall.Share: a second,
-// Kubernetes' objective for the latency of a single read or write.
+// StallNs is the least length of a stall that Stall.Count and Stall.Share include: one second, which is
+// Kubernetes' objective for the latency of a read or a write of one object.
 const StallNs = 1_000_000_000
 
-// Result is all that a run has left behind.
+// Result is everything that a run is summarized as, and what its reports are made of.
 type Result struct {
 	Summary        *Summary
-	Series         []*Series                     // by level; those of levels where nothing happened too
+	Series         []*Series                     // by level, including those without requests
 	WorkloadSeries []*WorkloadSeries             // by workload
 	Waits          []histogram.Histogram[uint64] // by workload
 	Parts          []measure.Part
@@ -256,7 +254,7 @@ func NewGroup[C histogram.Count](name string, m *measure.Measures[C]) Group {
 	return g
 }
 
-// Distribution returns the place of the distribution of a duration.
+// Distribution returns the address of the field for the distribution of a duration.
 func (g *Group) Distribution(t measure.Timing) **Distribution {
 	return [measure.Timings]**Distribution{
 		measure.Wait: &g.Wait, measure.Execution: &g.Execution,
@@ -288,19 +286,20 @@ func NewDistribution[C histogram.Count](h *histogram.Histogram[C]) *Distribution
 	}
 }
 
-// LevelTitle names a level in a chart; the one without a name is what flow control does not see.
+// LevelTitle returns the title of a level in a chart. The level without a name stands for the requests
+// that flow control does not limit.
 func LevelTitle(s *Summary, name string) string {
 	switch {
 	case name != "":
 		return format.Shorten(format.Printable(name), 60)
 	case s.FlowControl == "PriorityAndFairness":
-		return "past flow control"
+		return "requests that flow control does not limit"
 	default:
 		return "all requests"
 	}
 }
 
-// AsOne takes the flows that are wanted as one: their longest starvation, and the sums of their
+// AsOne combines the wanted flows into one, with their longest starvation and the sums of their
 // services, demands and fair shares.
 func AsOne(flows []Flow, wanted func(*Flow) bool) (sum Flow, found bool) {
 	for i := range flows {
@@ -319,5 +318,5 @@ func AsOne(flows []Flow, wanted func(*Flow) bool) (sum Flow, found bool) {
 	return sum, found
 }
 
-// ErrNoSamples is why a run does not have a statistic that it might have had.
+// ErrNoSamples says that a statistic has no samples in a run.
 var ErrNoSamples = errors.New(NoSamples)

@@ -6,7 +6,7 @@ import (
 	"apfsim/reports/format"
 )
 
-// Ran says in a few words what was simulated.
+// Ran returns a short description of what was simulated.
 func Ran(s *Summary) string {
 	text := format.Window(s.DurationNs, s.WarmupNs, s.FlowControl)
 	if s.AdjustmentPhaseNs > 0 {
@@ -15,7 +15,7 @@ func Ran(s *Summary) string {
 	return fmt.Sprintf("%s, seed %d", text, s.Seed)
 }
 
-// Found writes the value of a threshold, or why it has none.
+// Found writes the value of a threshold and its window, or why there is no value.
 func (v *Verdict) Found() string {
 	text := v.ValueText()
 	if v.Windows != nil {
@@ -40,7 +40,7 @@ const (
 	NoLimit     = "an exempt level has no limit"
 )
 
-// Text says of which windows a verdict tells.
+// Text says which windows the verdict is about.
 func (w *Windows) Text() string {
 	if w.WorstFromNs == nil {
 		return "in any window"

@@ -6,12 +6,12 @@ import (
 	"apfsim/core/queueset"
 )
 
-// WorkloadSeries is the course of a run for one workload, over the whole duration with its
-// warm-up.
+// WorkloadSeries is what happened to one workload over time, in intervals of equal length. It covers
+// the whole run, including the warm-up.
 type WorkloadSeries struct {
 	Workload string
 	Points   []WorkloadPoint
-	Marks    []Mark // in the order of time
+	Marks    []Mark // by time
 }
 
 // WorkloadPoint is one interval of a WorkloadSeries. Arrivals, dispatches and rejections are
@@ -31,10 +31,10 @@ type WorkloadPoint struct {
 	OldestWaitNs int64
 }
 
-// Mark is something that happens to the limits in the course of a run.
+// Mark is a change of the limits during a run.
 type Mark struct {
 	AtNs  int64
-	Event bool   // of the scenario; else an adjustment that moved a current limit by 5 % or more
+	Event bool   // of the scenario; otherwise an adjustment that changed a current limit by 5 % or more
 	Text  string // as "limit of workload-low: 56 → 245 seats"
 }
 
