@@ -71,11 +71,11 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 		case server.Sample:
 			r.shared.Sample(now, e)
 		case server.ClientActs:
-			r.clients.Wake(now, e.Index)
+			r.clients.Wake(now, e)
 		case server.Resend:
 			r.clients.Resend(now, e.Request)
 		default:
-			r.servers[e.Server].Handle(now, e)
+			r.servers[e.Of].Handle(now, e)
 		}
 		if events%progressEvery == 0 {
 			if err := ctx.Err(); err != nil {

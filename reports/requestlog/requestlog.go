@@ -121,7 +121,7 @@ func (l *Log) dispatched(nowNs int64, r *server.Request) {
 
 func (l *Log) rejected(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
-	e.outcome, e.endNs, e.reason, e.retryAfter = server.Rejected, nowNs, r.Rejection, r.RetryAfterSeconds
+	e.outcome, e.endNs, e.reason, e.retryAfter = server.Rejected, nowNs, r.Rejection, int32(r.RetryAfterSeconds)
 	e.estimate(r)
 	l.decide(e)
 }

@@ -22,6 +22,9 @@ type rest struct {
 	choice, watch, think, backoff random.Stream
 }
 
+// join makes the client one of a workload's.
+func (cl *client) join(w *workload, index int) { cl.workload, cl.index = w, int32(index) }
+
 // open opens the client's streams.
 func (cl *client) open() {
 	cl.stream(&cl.execution, "execution")
@@ -44,7 +47,7 @@ func (cl *client) stream(s *random.Stream, purpose string) {
 
 // wakeAt schedules the next Wake of the client.
 func (cl *client) wakeAt(atNs int64) {
-	cl.all.shared.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Index: int32(cl.first) + cl.index})
+	cl.all.shared.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Of: int16(cl.workload.index), Index: cl.index})
 }
 
 // request draws the client's next request.
@@ -57,12 +60,13 @@ func (cl *client) request() *server.Request {
 		}
 	}
 	t := &cl.templates[int(cl.index)*len(cl.Requests)+kind]
-	if *t == nil {
+	if t.Template == nil {
 		attributes, query := cl.Requests[kind].Request.Attributes(&cl.As, int(cl.index))
-		*t = cl.all.shared.NewTemplate(cl.workload.index, int(cl.index), attributes, query)
+		t.Template = cl.all.shared.NewTemplate(cl.workload.index, int(cl.index), attributes, query)
+		t.id = t.TemplateID
 	}
 	r := cl.all.shared.NewRequest()
-	r.Template, r.ID, r.Attempt = *t, server.Unnumbered, 1
+	r.Template, r.TemplateID, r.ID, r.Attempt = t.Template, t.id, server.Unnumbered, 1
 	r.ExecutionNs = cl.Requests[kind].Execution.Sample(&cl.execution.Rand)
 	r.WatchNs = 0
 	if watch := cl.Requests[kind].Watch; watch != nil {
@@ -76,7 +80,7 @@ func (cl *client) send(nowNs int64, r *server.Request) {
 	r.Server = cl.chooseServer()
 	if cl.rest != nil && cl.limiter != nil {
 		if at := cl.limiter.take(nowNs); at > nowNs {
-			cl.all.shared.Events.Schedule(at, uint8(server.Arrive), server.Event{Kind: server.Arrive, Server: r.Server, Request: r})
+			cl.all.shared.Events.Schedule(at, uint8(server.Arrive), server.Event{Kind: server.Arrive, Of: r.Server, Request: r})
 			return
 		}
 	}
@@ -109,7 +113,7 @@ func (cl *client) retry(nowNs int64, r *server.Request, response server.Response
 		waitNs = int64(min(wait, random.LongestNs))
 	}
 	again := cl.all.shared.NewRequest()
-	again.Template, again.ID, again.Attempt = r.Template, r.ID, r.Attempt+1
+	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
 	again.ExecutionNs, again.WatchNs = r.ExecutionNs, r.WatchNs
 	cl.all.shared.Events.Schedule(nowNs+waitNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
 	return true

@@ -21,7 +21,8 @@ type Behaviour interface {
 	// rejected, and otherwise if the workload is awaitsResponses. The client must not keep r.
 	Responded(nowNs int64, r *server.Request, response server.Response)
 
-	// send is client.send, which all behaviours have.
+	// join and send are those of client, which all behaviours have.
+	join(w *workload, index int)
 	send(nowNs int64, r *server.Request)
 }
 
@@ -32,23 +33,16 @@ type Clients struct {
 	choose    func(workload, client int) int // see ChooseServer; nil for server 0
 	workloads []*workload
 	anyAwaits bool // one of them awaitsResponses
-	all       []Behaviour
 	err       error
 }
 
 // New returns the clients of a scenario. Close must be called in the end.
 func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
 	c := &Clients{shared: shared}
-	total := 0
 	for i := range sc.Spec.Workload {
-		total += sc.Spec.Workload[i].Clients
-	}
-	c.all = make([]Behaviour, 0, total)
-	for i := range sc.Spec.Workload {
-		w := newWorkload(sc, i, c, len(c.all))
+		w := newWorkload(sc, i, c)
 		c.workloads = append(c.workloads, w)
 		c.anyAwaits = c.anyAwaits || w.awaitsResponses
-		c.all = w.appendClients(c.all)
 	}
 	return c
 }
@@ -60,20 +54,23 @@ func (c *Clients) ChooseServer(choose func(workload, client int) int) { c.choose
 // Begin starts the clients, which send to the servers from now on.
 func (c *Clients) Begin(servers []*server.Server) error {
 	c.servers = servers
-	for _, b := range c.all {
-		b.Start(0)
-		if c.err != nil {
-			break
+	for _, w := range c.workloads {
+		for i := range w.Clients {
+			if w.clients.at(i).Start(0); c.err != nil {
+				return c.err
+			}
 		}
 	}
-	return c.err
+	return nil
 }
 
 // Close closes the traces, and returns what went wrong in reading them.
 func (c *Clients) Close() error {
-	for _, b := range c.all {
-		if r, ok := b.(*replay); ok && r.reader != nil {
-			r.reader.Close()
+	for _, w := range c.workloads {
+		for i := range w.Clients {
+			if r, ok := w.clients.at(i).(*replay); ok && r.reader != nil {
+				r.reader.Close()
+			}
 		}
 	}
 	return c.err
@@ -82,8 +79,10 @@ func (c *Clients) Close() error {
 // Err returns what went wrong in reading a trace; the results of the run are then not valid.
 func (c *Clients) Err() error { return c.err }
 
-// Wake carries out the event server.ClientActs of a client.
-func (c *Clients) Wake(nowNs int64, index int32) { c.all[index].Wake(nowNs) }
+// Wake carries out the event server.ClientActs.
+func (c *Clients) Wake(nowNs int64, e server.Event) {
+	c.workloads[e.Of].clients.at(int(e.Index)).Wake(nowNs)
+}
 
 // Responded implements server.Clients.
 func (c *Clients) Responded(nowNs int64, r *server.Request, response server.Response) {
@@ -94,10 +93,10 @@ func (c *Clients) Responded(nowNs int64, r *server.Request, response server.Resp
 	if response.Status == server.StatusOK && !w.awaitsResponses {
 		return
 	}
-	c.all[w.first+r.Client].Responded(nowNs, r, response)
+	w.clients.at(r.Client).Responded(nowNs, r, response)
 }
 
 // Resend sends a rejected request again, by way of the client's rate limiter.
 func (c *Clients) Resend(nowNs int64, r *server.Request) {
-	c.all[c.workloads[r.Workload].first+r.Client].send(nowNs, r)
+	c.workloads[r.Workload].clients.at(r.Client).send(nowNs, r)
 }

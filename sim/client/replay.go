@@ -48,7 +48,7 @@ func (p *replay) next() {
 		Attributes: record.Attributes(),
 		Query:      record.Query,
 	}
-	r.ID, r.Attempt = record.ID, 1
+	r.TemplateID, r.ID, r.Attempt = 0, record.ID, 1
 	r.ExecutionNs, r.WatchNs = record.ExecutionNs, record.WatchNs
 	p.pending = r
 	p.wakeAt(record.ArrivalNs)

@@ -12,60 +12,69 @@ import (
 type workload struct {
 	*traffic.Workload
 	all     *Clients
+	clients clients
 	index   int
-	first   int // of its clients, among all
 	seed    uint64
 	startNs int64
 	endNs   int64
 	weights []float64 // of the requests, cumulative
 
-	awaitsResponses bool               // the clients do something upon a response that is not a rejection
-	needsRest       bool               // the clients have something in rest
-	templates       []*server.Template // by client and request, each made when first sent
+	awaitsResponses bool       // the clients do something upon a response that is not a rejection
+	needsRest       bool       // the clients have something in rest
+	templates       []template // by client and request, each made when first sent
 }
 
-func newWorkload(sc *scenario.Scenario, index int, all *Clients, first int) *workload {
+// template is a template with its ID.
+type template struct {
+	*server.Template
+	id server.TemplateID
+}
+
+func newWorkload(sc *scenario.Scenario, index int, all *Clients) *workload {
 	w := &workload{
 		Workload: &sc.Spec.Workload[index],
 		all:      all,
 		index:    index,
-		first:    first,
 		seed:     sc.Spec.Seed,
 	}
 	watches := slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return r.Watch != nil })
 	w.awaitsResponses = w.Arrivals.Closed != nil
 	w.needsRest = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || watches || w.Retry.Backoff != nil
-	w.templates = make([]*server.Template, w.Clients*len(w.Requests))
+	w.templates = make([]template, w.Clients*len(w.Requests))
 	w.startNs, w.endNs = int64(w.Start), sc.Spec.EndNs(w.Workload)
 	sum := 0.0
 	for _, r := range w.Requests {
 		sum += r.Weight
 		w.weights = append(w.weights, sum)
 	}
+	w.clients = w.newClients()
 	return w
 }
 
-// appendClients makes the workload's clients, one block of memory for all of them.
-func (w *workload) appendClients(all []Behaviour) []Behaviour {
+// clients are those of a workload, by index.
+type clients interface{ at(i int) Behaviour }
+
+// block is clients of one behaviour, side by side in memory: a list of pointers to them would be one
+// more read from memory for each request.
+type block[T any, B interface {
+	*T
+	Behaviour
+}] []T
+
+func (b block[T, B]) at(i int) Behaviour { return B(&b[i]) }
+
+// newClients makes the workload's clients.
+func (w *workload) newClients() (all clients) {
 	switch a := &w.Arrivals; {
 	case a.Trace != nil:
-		clients := make([]replay, w.Clients)
-		for i := range clients {
-			clients[i].client = client{workload: w, index: int32(i)}
-			all = append(all, &clients[i])
-		}
+		all = make(block[replay, *replay], w.Clients)
 	case a.Closed != nil:
-		clients := make([]closedLoop, w.Clients)
-		for i := range clients {
-			clients[i].client = client{workload: w, index: int32(i)}
-			all = append(all, &clients[i])
-		}
+		all = make(block[closedLoop, *closedLoop], w.Clients)
 	default:
-		clients := make([]openLoop, w.Clients)
-		for i := range clients {
-			clients[i].client = client{workload: w, index: int32(i)}
-			all = append(all, &clients[i])
-		}
+		all = make(block[openLoop, *openLoop], w.Clients)
+	}
+	for i := range w.Clients {
+		all.at(i).join(w, i)
 	}
 	return all
 }

@@ -31,6 +31,6 @@ func (s *Server) moveFinish(r *Request, finishNs int64) {
 		r.next = 0
 	}
 	if finishNs != NoFinish {
-		r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Server: s.index, Request: r})
+		r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
 	}
 }

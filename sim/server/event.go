@@ -8,8 +8,8 @@ type Events = clock.Queue[Event]
 // Event is something that is to happen: to a server, a request, a client or an observer.
 type Event struct {
 	Kind    Kind
-	Server  int16 // for the kinds that are a server's: its index among those of the run
-	Index   int32 // for ClientActs: the client's index among all of the run; for Reconfigure: the scenario's event; for Sample: the observer's Tick
+	Of      int16 // whose event it is, by index: the server's, or for ClientActs the workload's
+	Index   int32 // for ClientActs: the client's index within the workload; for Reconfigure: the scenario's event; for Sample: the observer's Tick
 	Request *Request
 }
 

@@ -10,16 +10,20 @@ import (
 
 // Template is one kind of request of one client: who asks, and for what. A client's requests of
 // that kind share it, whichever server they go to. It does not change, and holds nothing that a
-// server finds out; each server has that by the template's number.
+// server finds out; each server has that by the template's TemplateID.
 type Template struct {
 	Workload int // index into the scenario's workloads
 	Client   int // index within the workload, from 0
 
-	number int32 // from 1 in the run; 0 for the template of a single request
+	TemplateID TemplateID
 
 	Attributes classify.Attributes
 	Query      string // as in the URL, without the question mark
 }
+
+// TemplateID identifies a template among those of a run. The template of a single request has none:
+// its ID is 0.
+type TemplateID int32
 
 // Request is one attempt at a request, from its arrival at the server until its seats are free
 // again. Requests are pooled, and used again for others.
@@ -35,11 +39,12 @@ type Request struct {
 	Number      int64 // of arrivals in this run, at all servers, from 1
 	ID          int64 // a trace's own, else the Number of the first attempt
 
-	Attempt           int32 // from 1
-	FlowIndex         int32 // Flow.Index, for those who need not look at the flow itself
-	SeatsAsked        int32 // the estimate at arrival; dispatch may narrow the final phase
-	RetryAfterSeconds int32 // on a rejection
-	Server            int16 // index of the server that it was sent to
+	Attempt           int32      // from 1
+	FlowIndex         int32      // Flow.Index, for those who need not look at the flow itself
+	TemplateID        TemplateID // of Template, so that a server need not look at the template itself
+	SeatsAsked        int16      // the estimate at arrival; dispatch may narrow the final phase
+	RetryAfterSeconds int16      // on a rejection
+	Server            int16      // index of the server that it was sent to
 	Rejection         queueset.Rejection
 
 	next clock.Handle // its time-out while it waits, its finish while it executes; 0 without one

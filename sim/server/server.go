@@ -86,7 +86,7 @@ func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 
 // schedule schedules an event of this server.
 func (s *Server) schedule(atNs int64, e Event) {
-	e.Server = s.index
+	e.Of = s.index
 	s.events.Schedule(atNs, uint8(e.Kind), e)
 }
 
@@ -107,7 +107,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
 	r.Rejection, r.RetryAfterSeconds = queueset.NotRejected, 0
-	r.SeatsAsked = int32(r.Seats())
+	r.SeatsAsked = int16(r.Seats())
 	for _, arrived := range s.shared.observers.arrived {
 		arrived(nowNs, r)
 	}
@@ -116,7 +116,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	case rejection != queueset.NotRejected:
 		s.reject(nowNs, r, rejection, retryAfterSeconds)
 	case r.Waiting():
-		r.next = s.events.Schedule(nowNs+r.Kind().WaitLimitNs(), uint8(TimeOut), Event{Kind: TimeOut, Server: s.index, Request: r})
+		r.next = s.events.Schedule(nowNs+r.Kind().WaitLimitNs(), uint8(TimeOut), Event{Kind: TimeOut, Of: s.index, Request: r})
 		for _, queued := range s.shared.observers.queued {
 			queued(nowNs, r)
 		}
@@ -134,7 +134,7 @@ func (s *Server) Dispatched(q *filter.Request) {
 	if s.capacity != nil {
 		s.capacity.Begin(nowNs, r, s.move)
 	} else {
-		r.next = s.events.Schedule(nowNs+r.ExecutionNs, uint8(Finish), Event{Kind: Finish, Server: s.index, Request: r})
+		r.next = s.events.Schedule(nowNs+r.ExecutionNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
 	}
 	for _, dispatched := range s.shared.observers.dispatched {
 		dispatched(nowNs, r)
@@ -156,11 +156,11 @@ func (s *Server) Adjusted(nowNs int64) {
 }
 
 func (s *Server) reject(nowNs int64, r *Request, why queueset.Rejection, retryAfterSeconds int) {
-	r.Rejection, r.RetryAfterSeconds = why, int32(retryAfterSeconds)
+	r.Rejection, r.RetryAfterSeconds = why, int16(retryAfterSeconds)
 	for _, rejected := range s.shared.observers.rejected {
 		rejected(nowNs, r)
 	}
-	s.clients.Responded(nowNs, r, Response{Status: StatusTooManyRequests, RetryAfterSeconds: r.RetryAfterSeconds})
+	s.clients.Responded(nowNs, r, Response{Status: StatusTooManyRequests, RetryAfterSeconds: int32(r.RetryAfterSeconds)})
 	s.shared.recycle(r)
 }
 

@@ -14,8 +14,8 @@ type Shared struct {
 	servers   []*Server // by index
 	observers observers
 	flows     map[flowKey]*Flow
-	templates int32 // made by NewTemplate
-	arrivals  int64 // at all servers
+	templates TemplateID // made by NewTemplate
+	arrivals  int64      // at all servers
 	free      []*Request
 }
 
@@ -54,10 +54,10 @@ func (s *Shared) End(nowNs int64) {
 // the run what they find out about it; a template of a single request is not made here.
 func (s *Shared) NewTemplate(workload, client int, a classify.Attributes, query string) *Template {
 	s.templates++
-	return &Template{Workload: workload, Client: client, number: s.templates, Attributes: a, Query: query}
+	return &Template{Workload: workload, Client: client, TemplateID: s.templates, Attributes: a, Query: query}
 }
 
-// NewRequest returns a request to fill in: its Template, Server, times, ID and attempt.
+// NewRequest returns a request to fill in: its Template and TemplateID, Server, times, ID and attempt.
 func (s *Shared) NewRequest() *Request {
 	if n := len(s.free); n > 0 {
 		r := s.free[n-1]

@@ -11,23 +11,24 @@ type templateState struct {
 	filter.Kind
 }
 
-// templateStates are what a server knows of templates, by Template.number. They are in blocks, which
+// templateStates are what a server knows of templates, by TemplateID. They are in blocks, which
 // do not move: a request refers to its Kind. Within a block the address of a state follows from the
-// number. A pointer for each state would be one more read from memory for each request.
+// ID. A pointer for each state would be one more read from memory for each request.
 type templateStates [][]templateState
 
 const statesPerBlock = 64
 
-// at returns the state with a number that is not negative. There must be a block for it.
-func (s templateStates) at(number int32) *templateState {
-	return &s[uint32(number)/statesPerBlock][uint32(number)%statesPerBlock]
+// at returns the state of the template with an ID. There must be a block for it.
+func (s templateStates) at(id TemplateID) *templateState {
+	return &s[uint32(id)/statesPerBlock][uint32(id)%statesPerBlock]
 }
 
 // state returns what the server knows of a template, which is worked out for its first request.
 // A template of a single request, as a trace has them, gets a state that goes with the request.
-func (s *Server) state(t *Template) *templateState {
-	if uint32(t.number)/statesPerBlock < uint32(len(s.states)) {
-		if state := s.states.at(t.number); state.known {
+// The ID is the template's, which need not be read from memory for it.
+func (s *Server) state(t *Template, id TemplateID) *templateState {
+	if uint32(id)/statesPerBlock < uint32(len(s.states)) {
+		if state := s.states.at(id); state.known {
 			return state
 		}
 	}
@@ -36,13 +37,13 @@ func (s *Server) state(t *Template) *templateState {
 
 // firstState is state for a template that the server has not seen.
 func (s *Server) firstState(t *Template) *templateState {
-	if t.number == 0 {
+	if t.TemplateID == 0 {
 		return &templateState{Kind: s.newKind(t)}
 	}
-	for int(t.number)/statesPerBlock >= len(s.states) {
+	for int(t.TemplateID)/statesPerBlock >= len(s.states) {
 		s.states = append(s.states, make([]templateState, statesPerBlock))
 	}
-	state := s.states.at(t.number)
+	state := s.states.at(t.TemplateID)
 	*state = templateState{Kind: s.newKind(t), known: true}
 	return state
 }
@@ -57,7 +58,7 @@ func (s *Server) newKind(t *Template) filter.Kind {
 
 // receive readies a request for its arrival, and finds its flow.
 func (s *Server) receive(r *Request) {
-	state := s.state(r.Template)
+	state := s.state(r.Template, r.TemplateID)
 	if s.filter.Receive(&r.Request, &state.Kind) {
 		state.flow = s.shared.flow(state.Route())
 		state.flowIndex = int32(state.flow.Index)

@@ -10,9 +10,10 @@ import (
 
 // Bounds on what one run is asked to do, far beyond what any run can complete.
 const (
-	mostClients  = 10_000_000
-	mostAtOnce   = 100_000_000 // requests in progress at one time
-	mostArrivals = 1 << 40
+	mostWorkloads = 10_000
+	mostClients   = 10_000_000
+	mostAtOnce    = 100_000_000 // requests in progress at one time
+	mostArrivals  = 1 << 40
 )
 
 // checker checks workloads of a run of the given duration.
@@ -29,6 +30,10 @@ func Check(to *document.Checker, path string, all []Workload, duration quantity.
 		c.Fail(path, "is empty: want one workload at least")
 	}
 	seen := map[string]int{}
+	if len(all) > mostWorkloads {
+		c.Fail(path, "%d workloads: want at most %d; clients that are alike can be one workload", len(all), mostWorkloads)
+		return
+	}
 	clients, total, most, mostAt := 0, 0.0, 0.0, 0
 	for i := range all {
 		w := &all[i]
