@@ -210,7 +210,9 @@ func (f *Filter) Probe(nowNs int64, k *Kind) (p queueset.Probe, rejection queues
 type callbacks Filter
 
 // Dispatched implements queueset.Host.
-func (c *callbacks) Dispatched(q *queueset.Request) { (*Filter)(c).dispatched(q.Owner.(Owner).filtered()) }
+func (c *callbacks) Dispatched(q *queueset.Request) {
+	(*Filter)(c).dispatched(q.Owner.(Owner).filtered())
+}
 
 // HeldBack implements queueset.Observer.
 func (c *callbacks) HeldBack(q *queueset.Request) {

@@ -19,8 +19,8 @@ import (
 type Kind struct {
 	work       estimate.Request
 	isWatch    bool
-	bypasses   bool  // PriorityAndFairness does not apply: long-running, and no watch
-	counts     bool  // MaxInFlight applies: neither long-running nor of system:masters
+	bypasses   bool // PriorityAndFairness does not apply: long-running, and no watch
+	counts     bool // MaxInFlight applies: neither long-running nor of system:masters
 	readOnly   bool
 	generation int32 // of the configuration that routed is from; 0 before the first request
 
