@@ -47,7 +47,7 @@ func TestClassification(t *testing.T) {
 }
 
 func shown(o config.Objects) string {
-	text, err := json.Marshal(o.Manifest())
+	text, err := json.Marshal(o.Manifest(rules.Latest()))
 	return fmt.Sprint(string(text), err)
 }
 
@@ -100,10 +100,10 @@ var (
 )
 
 func (c classification) objects() config.Objects {
-	o := config.Mandatory()
+	o := config.Mandatory(rules.Latest())
 	levels := []string{config.CatchAll, config.Exempt, "missing"}
 	for i := range c.IntN(3) {
-		l := config.Suggested().PriorityLevel(c.one("system", "workload-low"))
+		l := config.Suggested(rules.Latest()).PriorityLevel(c.one("system", "workload-low"))
 		l.Name = fmt.Sprintf("level-%d", i)
 		if c.IntN(3) == 0 {
 			l.Spec.Limited.LimitResponse.Queuing.Queues, l.Spec.Limited.LimitResponse.Queuing.HandSize = 1, 1

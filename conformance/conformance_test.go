@@ -17,6 +17,7 @@ import (
 	"apfsim/conformance/ours"
 	"apfsim/conformance/trial"
 	"apfsim/conformance/upstream"
+	"apfsim/core/rules"
 )
 
 var (
@@ -45,7 +46,7 @@ func TestTrials(t *testing.T) {
 	random := rand.New(rand.NewPCG(*seed, 1))
 	for count.decisions < *decisions {
 		tr := generate.Trial(random.Uint64(), *perTrial)
-		if !settle(tr) {
+		if !settle(tr, rules.Latest()) {
 			count.clashing++
 			continue
 		}
@@ -124,9 +125,9 @@ func replay(t *testing.T, tr *trial.Trial, mine *trial.Result) []trial.Differenc
 
 // settle moves the requests of a trial by nanoseconds until no two events coincide by
 // chance: their order at kube-apiserver would be left to the scheduler of the Go runtime.
-func settle(tr *trial.Trial) bool {
+func settle(tr *trial.Trial, r *rules.Rules) bool {
 	for range 50 {
-		_, clashes := ours.Run(tr)
+		_, clashes := ours.RunAs(r, tr)
 		if len(clashes) == 0 {
 			return true
 		}
@@ -134,15 +135,15 @@ func settle(tr *trial.Trial) bool {
 			if c.Request < 0 {
 				return false
 			}
-			r := &tr.Requests[c.Request]
-			r.ExecutionNs++
+			record := &tr.Requests[c.Request]
+			record.ExecutionNs++
 			for i := range tr.HangUps {
-				if tr.HangUps[i].ID == r.ID {
+				if tr.HangUps[i].ID == record.ID {
 					tr.HangUps[i].AfterNs++
 				}
 			}
-			if c.Request+1 == len(tr.Requests) || r.ArrivalNs+1 < tr.Requests[c.Request+1].ArrivalNs {
-				r.ArrivalNs++
+			if c.Request+1 == len(tr.Requests) || record.ArrivalNs+1 < tr.Requests[c.Request+1].ArrivalNs {
+				record.ArrivalNs++
 			}
 		}
 	}

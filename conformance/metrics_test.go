@@ -13,6 +13,7 @@ import (
 	"apfsim/conformance/trial"
 	"apfsim/conformance/upstream"
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/sim/scenario"
 )
 
@@ -154,7 +155,7 @@ func TestMetrics(t *testing.T) {
 		tr := generate.Trial(random.Uint64(), 1000)
 		tr.HangUps = nil // the metrics are those of a replayed trace, which has none
 		intervalNs := sample(tr, 60)
-		if !settle(tr) {
+		if !settle(tr, rules.Latest()) {
 			continue
 		}
 		if compareMetrics(t, tr, intervalNs, count) {

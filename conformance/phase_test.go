@@ -10,13 +10,14 @@ import (
 	"apfsim/conformance/upstream"
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
+	"apfsim/core/rules"
 )
 
 // A scenario with an adjustment phase begins like a server that has been idle and is
 // written its configuration: that adjusts the limits and begins a new window of demand, and
 // leaves the timer of the periodic adjustments as it was.
 func TestAdjustmentPhase(t *testing.T) {
-	objects := config.Suggested()
+	objects := config.Suggested(rules.Latest())
 	burst := server(objects)
 	burst.MaxRequestsInflight, burst.MaxMutatingRequestsInflight = 40, 20
 	for i := range int64(2400) {
@@ -34,7 +35,7 @@ func TestAdjustmentPhase(t *testing.T) {
 				r.ArrivalNs += idleNs
 				late.Requests = append(late.Requests, r)
 			}
-			if !settle(&late) {
+			if !settle(&late, rules.Latest()) {
 				t.Fatal("events coincide")
 			}
 			settled := *burst

@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"apfsim/conformance/upstream"
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document/yaml"
 )
 
@@ -44,49 +46,57 @@ func TestVersions(t *testing.T) {
 				AssuredConcurrencyShares: shares, LendablePercent: &lendable, BorrowingLimitPercent: &borrowing,
 				LimitResponse: v1beta1.LimitResponse{Type: "Queue", Queuing: &v1beta1.QueuingConfiguration{Queues: 16, HandSize: 4, QueueLengthLimit: 9}}}}}},
 	}
-	tested := 0
-	for _, version := range config.Versions() {
-		short := version.Name[strings.IndexByte(version.Name, '/')+1:]
-		pair, ok := objects[short]
-		if !ok {
-			continue
-		}
-		tested++
+	for short, pair := range objects {
+		name := "flowcontrol.apiserver.k8s.io/" + short
+		servedFrom, removedIn := served(t, name)
 		var text strings.Builder
 		for i, kind := range []string{"FlowSchema", "PriorityLevelConfiguration"} {
 			written, err := json.Marshal(pair[i])
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(&text, "---\n{\"apiVersion\": %q, \"kind\": %q, %s\n", version.Name, kind, written[1:])
+			fmt.Fprintf(&text, "---\n{\"apiVersion\": %q, \"kind\": %q, %s\n", name, kind, written[1:])
 			if l, ok := pair[i].(lifecycle); ok {
-				if _, minor := l.APILifecycleRemoved(); minor != version.RemovedIn {
-					t.Errorf("%s: removed in 1.%d, upstream says 1.%d", version.Name, version.RemovedIn, minor)
+				if _, minor := l.APILifecycleRemoved(); minor != removedIn {
+					t.Errorf("%s: removed in 1.%d, upstream says 1.%d", name, removedIn, minor)
 				}
-			} else if version.RemovedIn != 0 {
-				t.Errorf("%s: removed in 1.%d, upstream serves it", version.Name, version.RemovedIn)
+			} else if removedIn != 0 {
+				t.Errorf("%s: removed in 1.%d, upstream serves it", name, removedIn)
 			}
-			if _, minor := pair[i].(introduced).APILifecycleIntroduced(); minor != version.ServedFrom {
-				t.Errorf("%s: served from 1.%d, upstream says 1.%d", version.Name, version.ServedFrom, minor)
+			if _, minor := pair[i].(introduced).APILifecycleIntroduced(); minor != servedFrom {
+				t.Errorf("%s: served from 1.%d, upstream says 1.%d", name, servedFrom, minor)
 			}
 		}
 		docs, mistakes := yaml.Parse("f", []byte(text.String()))
 		d := config.Decode(docs...)
 		if mistakes != nil || d.Errors != nil || len(d.Objects.FlowSchemas) != 1 || len(d.Objects.PriorityLevels) != 1 {
-			t.Errorf("%s: %v %v in\n%s", version.Name, mistakes, d.Errors, text.String())
+			t.Errorf("%s: %v %v in\n%s", name, mistakes, d.Errors, text.String())
 			continue
 		}
 		schema := d.Objects.FlowSchemas[0]
 		if schema.Spec.MatchingPrecedence != 7 || schema.Spec.PriorityLevelConfiguration.Name != "y" || schema.Origin.Generation != 3 ||
-			schema.Origin.Annotations["a"] != "b" || schema.Origin.APIVersion != version.Name {
-			t.Errorf("%s: %+v of %+v", version.Name, schema.Spec, schema.Origin)
+			schema.Origin.Annotations["a"] != "b" || schema.Origin.APIVersion != name {
+			t.Errorf("%s: %+v of %+v", name, schema.Spec, schema.Origin)
 		}
 		got, _ := json.Marshal(upstream.PriorityLevel(d.Objects.PriorityLevels[0]).Spec)
 		if want, _ := json.Marshal(wantLevel); string(got) != string(want) {
-			t.Errorf("%s: got  %s\nwant %s", version.Name, got, want)
+			t.Errorf("%s: got  %s\nwant %s", name, got, want)
 		}
 	}
-	if tested != len(objects) {
-		t.Errorf("%d versions of %d are known", tested, len(objects))
+}
+
+// served returns the first minor release that serves an API version, and the first one after it that
+// does not, 0 if there is none.
+func served(t *testing.T, name string) (from, removedIn int) {
+	for i, release := range rules.Versions() {
+		minor := 18 + i
+		is := slices.Contains(config.ServedVersions(rulesOf(t, release)), name)
+		switch {
+		case is && from == 0:
+			from = minor
+		case !is && from > 0 && removedIn == 0:
+			removedIn = minor
+		}
 	}
+	return from, removedIn
 }

@@ -68,7 +68,11 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	}
 	var recorder *dumps.Recorder
 	if len(files.DumpsNs) > 0 {
-		recorder = dumps.New(run.Server, files.Start, files.DumpsNs)
+		release, err := sc.Spec.Servers.Rules()
+		if err != nil {
+			return nil, err
+		}
+		recorder = dumps.New(run.Server, release, files.Start, files.DumpsNs)
 		run.Observe(recorder.Observer())
 	}
 	progress := all.Begin(time.Duration(durationNs))

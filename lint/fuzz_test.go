@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document/yaml"
 	"apfsim/lint"
 
@@ -34,8 +35,13 @@ func FuzzCheck(f *testing.F) {
 	f.Add(string(cluster), uint16(600), uint8(37))
 	f.Fuzz(func(t *testing.T, text string, limit uint16, minor uint8) {
 		docs, _ := yaml.Parse("fuzz.yaml", []byte(text))
-		decoded := config.Decode(docs...)
-		for _, finding := range lint.Check(lint.Input{Objects: decoded.Objects, Base: config.Suggested(), ServerLimit: 1 + int(limit), Minor: int(minor)}) {
+		versions := rules.Versions()
+		release, err := rules.For(versions[int(minor)%len(versions)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, _, _ := config.Decode(docs...).Objects.In(release)
+		for _, finding := range lint.Check(lint.Input{Objects: objects, Base: config.Suggested(release), ServerLimit: 1 + int(limit), Rules: release}) {
 			if finding.Message == "" || finding.Name == "" {
 				t.Errorf("%+v has no message or name", finding)
 			}

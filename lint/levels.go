@@ -17,13 +17,10 @@ import (
 
 // Assumptions and limits of the rules about priority levels.
 const (
-	waitLimitSeconds   = 15   // a quarter of the default deadline of a request, 60 s
-	assumedExecution   = 0.1  // execution time in seconds if there is no run; longer than that of most requests
-	mostCollisions     = 0.01 // highest acceptable probability that one elephant has all queues of a mouse
-	leastKeptFraction  = 0.05 // lowest acceptable fraction of its nominal seats that a level does not lend
-	firstWithSeatCaps  = 25   // Kubernetes 1.25 limits the seats of a request by level
-	firstWithLending   = 26
-	firstWithListBytes = 34 // Kubernetes 1.34 estimates the seats of a list by its bytes
+	waitLimitSeconds  = 15   // a quarter of the default deadline of a request, 60 s
+	assumedExecution  = 0.1  // execution time in seconds if there is no run; longer than that of most requests
+	mostCollisions    = 0.01 // highest acceptable probability that one elephant has all queues of a mouse
+	leastKeptFraction = 0.05 // lowest acceptable fraction of its nominal seats that a level does not lend
 )
 
 // priorityLevel adds the findings about a level.
@@ -139,7 +136,7 @@ func (l *linter) ownSeats(p level) {
 // lending adds a finding about a level that may have lent the seats which it needs. It gets them back
 // only at the next adjustment, because limits change every 10 s.
 func (l *linter) lending(p level, load LevelLoad) {
-	if l.in.Minor < firstWithLending || p.Spec.LendablePercent() == 0 || p.Nominal == 0 {
+	if !l.in.Rules.Lending || p.Spec.LendablePercent() == 0 || p.Nominal == 0 {
 		return
 	}
 	const field = "spec.limited.lendablePercent"
@@ -183,7 +180,7 @@ func (l *linter) longQueues(p level, q *config.Queuing, load LevelLoad) {
 
 // lists adds findings about lists that need more seats than a request of the level may occupy.
 func (l *linter) lists(p level, q *config.Queuing, users []*schema) {
-	if l.in.Minor < firstWithSeatCaps {
+	if !l.in.Rules.CapByLevel {
 		return
 	}
 	most := seats.Cap(p.Nominal, int(q.HandSize))
@@ -195,7 +192,7 @@ func (l *linter) lists(p level, q *config.Queuing, users []*schema) {
 			break
 		}
 	}
-	if l.in.Minor < firstWithListBytes {
+	if l.in.Rules.ListSeats != rules.ByBytes {
 		return
 	}
 	for _, s := range users {
@@ -230,7 +227,7 @@ func (l *linter) wideLists(p level, most int, s *schema) {
 			if a.Namespace != "" || l.schemaOf(a) != s {
 				continue // the number of objects in a namespace is unknown
 			}
-			request, err := estimate.NewEstimator(rules.Latest(), l.in.Stored).NewRequest(a, "")
+			request, err := estimate.NewEstimator(l.in.Rules, l.in.Stored).NewRequest(a, "")
 			if err != nil {
 				continue
 			}

@@ -15,6 +15,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 	"apfsim/core/seats"
 	"apfsim/document"
 	"apfsim/lint/space"
@@ -48,7 +49,7 @@ type Input struct {
 	Objects     config.Objects // the objects to check
 	Base        config.Objects // other objects of the servers; one with the kind and name of a checked object is ignored
 	ServerLimit int            // seats of a server: the sum of its two max-inflight flags
-	Minor       int            // the Kubernetes release is 1.Minor
+	Rules       *rules.Rules   // of the release
 
 	// Incomplete says that some objects could not be read. Rules that depend on the absence of an
 	// object then have no findings.
@@ -120,13 +121,16 @@ type schema struct {
 }
 
 func newLinter(in Input) *linter {
-	l := &linter{in: in, all: config.Complete(config.Merge(in.Base, in.Objects)), levels: map[string]level{}}
+	l := &linter{in: in, all: config.Complete(in.Rules, config.Merge(in.Base, in.Objects)), levels: map[string]level{}}
 	shares := 0.0
 	for _, p := range l.all.PriorityLevels {
 		shares += float64(p.Spec.Shares())
 	}
 	for _, p := range l.all.PriorityLevels {
 		borrowing, bounded := p.Spec.BorrowingLimitPercent()
+		if !in.Rules.Lending {
+			borrowing, bounded = 0, true
+		}
 		l.levels[p.Name] = level{p, seats.NewLimits(in.ServerLimit, p.Spec.Shares(), shares, p.Spec.LendablePercent(), borrowing, bounded)}
 	}
 	var active []*config.FlowSchema

@@ -3,12 +3,12 @@ package lint_test
 import (
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"apfsim/core/config"
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 	"apfsim/document/yaml"
 	"apfsim/lint"
 
@@ -23,13 +23,14 @@ func decode(t testing.TB, name, text string) (config.Objects, []lint.Finding) {
 		t.Fatal(err)
 	}
 	decoded := config.Decode(docs...)
-	return decoded.Objects, lint.Invalid(decoded.Errors)
+	held, _, refused := decoded.Objects.In(rules.Latest())
+	return held, lint.Invalid(append(decoded.Errors, refused...))
 }
 
 // input returns the input for a cluster of Kubernetes 1.37 with the default limits and the suggested
 // objects.
 func input(objects config.Objects) lint.Input {
-	return lint.Input{Objects: objects, Base: config.Suggested(), ServerLimit: 600, Minor: 37}
+	return lint.Input{Objects: objects, Base: config.Suggested(rules.Latest()), ServerLimit: 600, Rules: rules.Latest()}
 }
 
 // Each rule has a file of examples. Those with a name that begins with "bad" have findings of that
@@ -48,9 +49,8 @@ func TestExamples(t *testing.T) {
 				for line := range strings.Lines(string(archive.Comment)) {
 					key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 					switch key {
-					case "minor":
-						in.Minor, err = strconv.Atoi(value)
-						if err != nil {
+					case "version":
+						if in.Rules, err = rules.For(value); err != nil {
 							t.Fatal(err)
 						}
 					case "stored":

@@ -10,6 +10,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/lint"
 )
@@ -114,7 +115,7 @@ func TestShadowedFlowSchemasGetNoRequests(t *testing.T) {
 			objects.FlowSchemas = append(objects.FlowSchemas, g.schema(fmt.Sprintf("s%d", i)))
 		}
 		in := input(objects)
-		in.Base = config.Suggested()
+		in.Base = config.Suggested(rules.Latest())
 		findings := lint.Check(in)
 		classifier := classify.New(config.Merge(in.Base, objects).FlowSchemas)
 		wins := map[string]bool{}

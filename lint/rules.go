@@ -35,8 +35,8 @@ func Rules() []Rule {
 			"`resources: [nodes]`, `namespaces: [\"*\"]`", "`resources: [nodes]`, `clusterScope: true`", "Set `clusterScope: true`, or add `namespaces`."},
 		{"subject-form", Error, "The name of a subject is that of another kind of subject, or is incomplete, so it matches no user.",
 			"`User system:serviceaccount:ops`, `User system:nodes`, `Group system:anonymous`", "`User system:serviceaccount:ops:bot`, `Group system:nodes`", "Use the right kind, or the complete name."},
-		{"version-not-served", Error, "The Kubernetes release that `--kubernetes-version` names does not serve the object's `apiVersion`.",
-			"`v1beta2` with `--kubernetes-version 1.32`", "`v1beta2` with `--kubernetes-version 1.28`", "Use a version that the release serves."},
+		{"version-not-served", Error, "The Kubernetes release that `--version` names does not serve the object's `apiVersion`.",
+			"`v1beta2` with `--version 1.32`", "`v1beta2` with `--version 1.28`", "Use a version that the release serves."},
 
 		{"bypasses", Warning, "A rule names requests that bypass flow control: the verb `proxy`, the subresources `attach`, `exec`, `log`, `portforward` and `proxy`, and `/debug/pprof/`.",
 			"`resources: [pods/exec]`", "`resources: [pods/eviction]`", "Remove the item."},

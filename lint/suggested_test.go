@@ -1,20 +1,20 @@
 package lint_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document/yaml"
 	"apfsim/lint"
 )
 
-// exported returns objects as they are read from an export of a server: with the server's annotation
-// and generation 1.
-func exported(t *testing.T, o config.Objects) config.Objects {
+// exported returns the suggested objects of a release as they are read from an export of a server: with
+// the server's annotation and generation 1.
+func exported(t *testing.T, r *rules.Rules) config.Objects {
 	t.Helper()
-	list := o.Manifest().(map[string]any)
+	list := config.Suggested(r).Manifest(r).(map[string]any)
 	for _, item := range list["items"].([]any) {
 		metadata := item.(map[string]any)["metadata"].(map[string]any)
 		metadata["annotations"] = map[string]any{"apf.kubernetes.io/autoupdate-spec": "true"}
@@ -24,23 +24,28 @@ func exported(t *testing.T, o config.Objects) config.Objects {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, invalid := decode(t, "cluster.yaml", string(text))
-	if len(invalid) > 0 {
-		t.Fatal(invalid)
+	docs, mistakes := yaml.Parse("cluster.yaml", text)
+	held, notes, refused := config.Decode(docs...).Objects.In(r)
+	if len(mistakes)+len(notes)+len(refused) > 0 {
+		t.Fatal(mistakes, notes, refused)
 	}
-	return objects
+	return held
 }
 
 // The objects that servers create have no warnings, for any release and with any base.
 func TestSuggestedObjectsHaveNoWarnings(t *testing.T) {
-	for minor := 18; minor <= 37; minor++ {
-		objects := exported(t, lint.Suggested(minor))
+	for _, version := range rules.Versions() {
+		r, err := rules.For(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects := exported(t, r)
 		for name, base := range map[string]config.Objects{
-			"its own": lint.Suggested(minor), "those of 1.37": lint.Suggested(37), "mandatory": config.Mandatory(),
+			"its own": config.Suggested(r), "those of 1.37": config.Suggested(rules.Latest()), "mandatory": config.Mandatory(r),
 		} {
-			for _, f := range lint.Check(lint.Input{Objects: objects, Base: base, ServerLimit: 600, Minor: minor, Off: []string{"version-not-served"}}) {
+			for _, f := range lint.Check(lint.Input{Objects: objects, Base: base, ServerLimit: 600, Rules: r}) {
 				if f.Severity >= lint.Warning {
-					t.Errorf("1.%d on %s: %s: %s", minor, name, f.Rule, f.Message)
+					t.Errorf("%s on %s: %s: %s", version, name, f.Rule, f.Message)
 				}
 			}
 		}
@@ -68,12 +73,5 @@ func TestExportedClusters(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: found %q, want %q", test.file, got, test.want)
 		}
-	}
-}
-
-// The suggested objects of 1.37 are those of core/config.
-func TestSuggestedOfTheNewestRelease(t *testing.T) {
-	if got, want := fmt.Sprint(lint.Suggested(37).Manifest()), fmt.Sprint(config.Suggested().Manifest()); got != want {
-		t.Errorf("Suggested(37) is\n%s\nwant\n%s", got, want)
 	}
 }

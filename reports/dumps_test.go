@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/core/rules"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/collect"
@@ -37,7 +38,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	dir := t.TempDir()
 	collector := collect.New(sc, run.Server, 5e6)
 	run.Observe(collector.Observer())
-	recorder := dumps.New(run.Server, output.Epoch, atNs)
+	recorder := dumps.New(run.Server, rules.Latest(), output.Epoch, atNs)
 	run.Observe(recorder.Observer())
 	var lines bytes.Buffer
 	requests := requestlog.New(&lines, sc)

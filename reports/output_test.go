@@ -25,7 +25,6 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/charts"
 	"apfsim/reports/csvfile"
-	"apfsim/reports/dumps"
 	"apfsim/reports/format"
 	"apfsim/reports/page"
 	"apfsim/reports/result"
@@ -230,7 +229,7 @@ func TestFilesOfAnEarlierRunGo(t *testing.T) {
 	if err := output.WriteRun(&atomicfile.Set{}, dir, earlier, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	dump := strings.Join(dumps.Kinds[1].Columns, ", ") + "\n"
+	dump := "PriorityLevelName, Index, PendingRequests, ExecutingRequests, SeatsInUse, NextDispatchR, InitialSeatsSum, MaxSeatsSum, TotalWorkSum" + "\n"
 	place(t, folder, map[string]string{
 		"charts/queues-gone_x.svg": "", "charts/service-gone_x.png": "", "requests.jsonl": storyLine, "dumps/1s/dump_queues.csv": dump,
 		"dumps/2s/dump_queues.csv": dump,

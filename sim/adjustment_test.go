@@ -74,6 +74,22 @@ func TestAdjustmentsFallInTheirPhase(t *testing.T) {
 	}
 }
 
+// Where levels do not lend, the limit is the nominal one. In 1.26.12, whose demand can become NaN,
+// the adjustments at time 0 do not make it so.
+func TestAdjustmentsByRelease(t *testing.T) {
+	for version, want := range map[string]string{
+		"1.25":    "0s 25, 10s 25, 20s 25",
+		"1.26.12": "0s 5, 10s 29, 20s 29",
+		"1.27":    "0s 5, 10s 29, 20s 29",
+		"1.30":    "0s 5, 10s 29, 20s 29",
+	} {
+		spec := "  servers: {kubernetesVersion: \"" + version + "\", maxRequestsInflight: 40, maxMutatingRequestsInflight: 20}" + asking
+		if got := strings.Join(limitsOf(t, spec), ", "); got != want {
+			t.Errorf("%s: adjusted at %s, want %s", version, got, want)
+		}
+	}
+}
+
 // The first window of demand begins at time 0: a level that asks for seats in the second
 // half of it has asked for half of them on average.
 func TestFirstWindowOfDemandBeginsAtTheStart(t *testing.T) {

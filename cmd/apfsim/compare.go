@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
 	"apfsim/reports/findings"
+	"apfsim/reports/format"
+	"apfsim/reports/replicate"
 	"apfsim/reports/statistics"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
@@ -31,6 +34,7 @@ type compareFlags struct {
 	replications     int
 	failOn, only     []string
 	bench            string
+	over, base       string
 	format           string
 	all, quiet, mono bool
 }
@@ -46,6 +50,10 @@ library names). Scenarios are run several times. Both sides use the same seeds: 
 results, if one side is a folder. If HEAD is missing, both sides are the scenario BASE and differ
 by --set-base, --set-head, --config-base and --config-head.
 
+With --over PATH=VALUE,VALUE,..., the scenario BASE is run with each value of a parameter, and
+each value is compared with the first one, or with that of --base. The path version is the release
+of the servers: --over version=1.26,1.28,1.34 runs one load on three releases.
+
 Among many statistics, some differ by chance. The procedure of Benjamini and Hochberg limits the
 expected share of false alarms among the listed changes to 5 %. If several statistics have the
 same values, they are tested and listed once. With --only, only matching statistics are tested
@@ -55,6 +63,7 @@ Exit status: 0 completed, and no limit of --fail-on is exceeded; 1 an operation 
 usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 		Example: `  apfsim compare elephants-and-mice --set-head 'level[workload-low].handSize=8'
   apfsim compare incident.yaml --config-base cluster.yaml --config-head scenarios/config/cluster-flowcontrol.yaml --replications 5
+  apfsim compare elephants-and-mice --set spec.duration=12s --over version=1.28,1.34,1.37 --replications 3 --only 'wait{workload:*}.*'
   apfsim compare incident.yaml my-scenario.yaml --fail-on 'latency.p(99) > +5%' --replications 5`,
 		Args:              count(1, 2, "two folders of results or scenarios, or one scenario with flags for its sides"),
 		ValidArgsFunction: completeScenarios,
@@ -72,6 +81,8 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "`PATH=VALUE`: like --set, only for the "+side+"; may be repeated")
 		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: like --config, only for the "+side+"; may be repeated")
 	}
+	f.StringVar(&flags.over, "over", "", "`PATH=VALUE,VALUE,...`: compare several values of a parameter of the scenario BASE, such as version=1.26,1.34 or 'level[workload-low].handSize=4,6,8'")
+	f.StringVar(&flags.base, "base", "", "`VALUE` of --over that the others are compared with, instead of the first one")
 	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, such as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit status 99 if it is significantly exceeded; may be repeated")
 	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, such as 'wait{workload:*}.*', where * matches any text and ? one character: test and list only these; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
@@ -95,8 +106,11 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]compare.Limit
 			return nil, fmt.Errorf("--%s: is empty; want the name of a folder", name)
 		}
 	}
-	if len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1]) == 0 {
-		return nil, errors.New("BASE has nothing to be compared with; want HEAD, or --set-head or --config-head for a scenario")
+	if err := f.checkOver(cmd, args); err != nil {
+		return nil, err
+	}
+	if f.over == "" && len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1]) == 0 {
+		return nil, errors.New("BASE has nothing to be compared with; want HEAD, or --set-head, --config-head or --over for a scenario")
 	}
 	var limits []compare.Limit
 	for _, text := range f.failOn {
@@ -167,6 +181,9 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err != nil {
 		return invalid(err)
 	}
+	if flags.over != "" {
+		return compareValues(cmd, args[0], flags, limits, only)
+	}
 	var sides [2]*experiment.Side
 	var labels [2]string
 	var wrong []error
@@ -224,22 +241,32 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err := c.Judge(limits); err != nil {
 		return invalid(fmt.Errorf("--fail-on: %w", err))
 	}
-	if flags.out != "" {
-		if err = output.WriteComparison(flags.out, c); err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the comparison to %s\n", flags.out)
+	if flags.bench != "" {
+		if err := output.WriteBench(flags.bench, c); err != nil {
+			return err
 		}
 	}
-	if flags.bench != "" {
-		err = errors.Join(err, output.WriteBench(flags.bench, c))
-	}
-	if err != nil {
-		return err
+	return flags.write(cmd, c.Passed,
+		func(dir string) error { return output.WriteComparison(dir, c) },
+		func(w io.Writer, o format.TextOptions) error {
+			return output.WriteComparisonAs(c, w, flags.format, flags.all, o)
+		})
+}
+
+// write writes the files of a comparison and prints it. The error is that of an exceeded limit if
+// passed is false.
+func (f *compareFlags) write(cmd *cobra.Command, passed bool, files func(dir string) error, text func(io.Writer, format.TextOptions) error) error {
+	if f.out != "" {
+		if err := files(f.out); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the comparison to %s\n", f.out)
 	}
 	out := cmd.OutOrStdout()
-	if err := output.WriteComparisonAs(c, out, flags.format, flags.all, textOptions(out, flags.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := text(out, textOptions(out, f.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	if !c.Passed {
+	if !passed {
 		return &failure{status: statusThreshold}
 	}
 	return nil
@@ -273,16 +300,25 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides [2]*ex
 			warn(cmd.ErrOrStderr(), s.Scenario)
 		}
 	}
+	results, err := f.simulate(ctx, cmd, all)
+	for i, r := range results {
+		toRun[i].Results = r
+	}
+	return err
+}
+
+// simulate runs scenarios and returns their results.
+func (f *compareFlags) simulate(ctx context.Context, cmd *cobra.Command, all []*scenario.Scenario) (results []*replicate.Replications, err error) {
 	progress := newProgress(cmd.ErrOrStderr(), all, f.quiet)
 	defer progress.pause()
 	runs := experiment.Begin(ctx, all, experiment.Outputs{}, experiment.Precision{}, progress)
 	defer runs.Stop()
-	for i, group := range runs.Groups {
-		results, err := group.All()
+	for _, group := range runs.Groups {
+		r, err := group.All()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		toRun[i].Results = results
+		results = append(results, r)
 	}
-	return nil
+	return results, nil
 }

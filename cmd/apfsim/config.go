@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/reports/format"
@@ -22,15 +23,33 @@ func newConfig() *cobra.Command {
 		Use:   "config",
 		Short: "Check and print flow-control configurations",
 	}
-	cmd.AddCommand(newConfigValidate(), newConfigLint(), newConfigSeats(), newConfigDefaults())
+	cmd.AddCommand(newConfigValidate(), newConfigLint(), newConfigSeats(), newConfigDefaults(), newConfigDiff())
 	return cmd
 }
 
 // configFlags are the common flags of commands that read a flow-control configuration.
 type configFlags struct {
+	version           string
 	base              string
 	requests, mutated int
 	format            string
+}
+
+func (f *configFlags) addVersion(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.version, "version", rules.Latest().Version,
+		"`VERSION` of Kubernetes: a minor release such as 1.26, for its newest patch release, or 1.26.8; from "+rules.Versions()[0])
+}
+
+// release returns the rules of the release that addVersion's flag names.
+func (f *configFlags) release() (*rules.Rules, error) { return releaseOf("version", f.version) }
+
+// releaseOf returns the rules of the release that a flag names. A v before the numbers is ignored.
+func releaseOf(flag, version string) (*rules.Rules, error) {
+	r, err := rules.For(strings.TrimPrefix(version, "v"))
+	if err != nil {
+		return nil, invalid(fmt.Errorf("--%s: %w", flag, err))
+	}
+	return r, nil
 }
 
 func (f *configFlags) addBase(cmd *cobra.Command) {
@@ -59,15 +78,13 @@ func (f *configFlags) serverLimit() (int, error) {
 	return f.requests + f.mutated, nil
 }
 
-// load reads the configuration of the files and prints its notes and warnings.
-func (f *configFlags) load(cmd *cobra.Command, files []string) (*loader.Config, error) {
+// load reads the configuration of the files for a release and prints its notes and warnings.
+func (f *configFlags) load(cmd *cobra.Command, release *rules.Rules, files []string) (*loader.Config, error) {
 	if err := oneOf("base", f.base, []string{scenario.BaseSuggested, scenario.BaseMandatory}); err != nil {
 		return nil, invalid(err)
 	}
-	loaded := loader.LoadConfig(f.base, files)
-	for _, source := range loaded.Sources {
-		printAll(cmd.ErrOrStderr(), "note", source.Notes)
-	}
+	loaded := loader.LoadConfig(release, f.base, files)
+	printAll(cmd.ErrOrStderr(), "note", loaded.Notes)
 	if err := loaded.Errors.Err(); err != nil {
 		return nil, invalid(err)
 	}
@@ -88,7 +105,8 @@ func newConfigValidate() *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check files of FlowSchemas and PriorityLevelConfigurations",
 		Long: `Check files of FlowSchemas and PriorityLevelConfigurations with the rules of a server, and print
-what each file contains. FILE can be a folder (all its .yaml, .yml and .json files except hidden
+what each file contains. Notes on stderr say which API versions and fields the release does not
+know. FILE can be a folder (all its .yaml, .yml and .json files except hidden
 ones) or - for standard input. Objects of other kinds are skipped, so the output of helm template
 can be checked directly. A file without any of these objects is an error.`,
 		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
@@ -96,7 +114,11 @@ can be checked directly. A file without any of these objects is an error.`,
   apfsim config validate - < cluster.yaml`,
 		Args: atLeastOne("a file of flow-control objects, a folder of them, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			loaded, err := flags.load(cmd, args)
+			release, err := flags.release()
+			if err != nil {
+				return err
+			}
+			loaded, err := flags.load(cmd, release, args)
 			if err != nil {
 				return err
 			}
@@ -110,6 +132,7 @@ can be checked directly. A file without any of these objects is an error.`,
 			return err
 		},
 	}
+	flags.addVersion(cmd)
 	flags.addBase(cmd)
 	return cmd
 }
@@ -128,34 +151,48 @@ upper limit with borrowing, and the maximum number of seats of one request.`,
 			if err != nil {
 				return err
 			}
-			loaded, err := flags.load(cmd, args)
+			release, err := flags.release()
 			if err != nil {
 				return err
 			}
-			seats := seats.Divide(loaded.Objects, limit)
+			loaded, err := flags.load(cmd, release, args)
+			if err != nil {
+				return err
+			}
+			seats := seats.Divide(release, loaded.Objects, limit)
 			if flags.format == "json" {
 				return format.WriteJSON(cmd.OutOrStdout(), seats)
 			}
 			return text.WriteSeats(cmd.OutOrStdout(), seats)
 		},
 	}
+	flags.addVersion(cmd)
 	flags.addBase(cmd)
 	flags.addServer(cmd)
 	return cmd
 }
 
 func newConfigDefaults() *cobra.Command {
+	var flags configFlags
 	var mandatory bool
 	cmd := &cobra.Command{
 		Use:   "defaults",
 		Short: "Print the flow-control objects of a new cluster as YAML",
-		Args:  noArguments,
+		Long: `Print the flow-control objects that the servers of a release create in a new cluster, as YAML in
+the newest API version that the release serves.`,
+		Example: `  apfsim config defaults
+  apfsim config defaults --version 1.24 --mandatory`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			objects := config.Suggested()
-			if mandatory {
-				objects = config.Mandatory()
+			release, err := flags.release()
+			if err != nil {
+				return err
 			}
-			text, err := yaml.Marshal(objects.Manifest())
+			objects := config.Suggested(release)
+			if mandatory {
+				objects = config.Mandatory(release)
+			}
+			text, err := yaml.Marshal(objects.Manifest(release))
 			if err != nil {
 				return err
 			}
@@ -163,6 +200,7 @@ func newConfigDefaults() *cobra.Command {
 			return err
 		},
 	}
+	flags.addVersion(cmd)
 	cmd.Flags().BoolVar(&mandatory, "mandatory", false, "print only the mandatory objects")
 	return cmd
 }

@@ -35,7 +35,7 @@ name of the user are added and marked as implied.`,
   apfsim explain --service-account default/app --verb list --resource pods --objects 150000 --average-bytes 2000
   apfsim explain --config cluster.yaml --node node-1 --verb update --resource leases.coordination.k8s.io --namespace kube-node-lease --name node-1
   apfsim explain --user jane --path '/api/v1/namespaces/foo/pods?watch=true'
-  apfsim explain --anonymous --path /healthz`,
+  apfsim explain --anonymous --path /healthz --version 1.20.6`,
 		Args: count(0, 3, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input.Arguments, input.Given = args, cmd.Flags().Changed
@@ -47,11 +47,15 @@ name of the user are added and marked as implied.`,
 			if err != nil {
 				return err
 			}
-			loaded, err := flags.load(cmd, files)
+			release, err := flags.release()
 			if err != nil {
 				return err
 			}
-			explanation, err := explain.Explain(loaded.Objects, limit, *question)
+			loaded, err := flags.load(cmd, release, files)
+			if err != nil {
+				return err
+			}
+			explanation, err := explain.Explain(release, loaded.Objects, limit, *question)
 			if err != nil {
 				return invalid(fmt.Errorf("--query %q: %w", question.Query, err))
 			}
@@ -63,6 +67,7 @@ name of the user are added and marked as implied.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&files, "config", nil, "`FILE` of flow-control objects, a folder of them, or - for standard input; may be repeated")
+	flags.addVersion(cmd)
 	flags.addBase(cmd)
 	flags.addServer(cmd)
 	addInput(cmd, &input)

@@ -6,15 +6,14 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"apfsim/core/config"
 	"apfsim/core/estimate"
-	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/experiment"
 	"apfsim/lint"
@@ -27,7 +26,6 @@ import (
 // lintFlags are the flags of config lint.
 type lintFlags struct {
 	configFlags
-	version  string
 	failOn   string
 	disable  []string
 	metrics  string
@@ -51,7 +49,7 @@ With --metrics, rules about the cost of lists use the object counts of a server.
 rules about load use the load of that scenario. The exit status is 99 if there is a finding with
 the severity of --fail-on or a higher one.`,
 		Example: `  apfsim config lint cluster.yaml
-  apfsim config lint cluster.yaml --kubernetes-version 1.30 --disable overlap --format json
+  apfsim config lint cluster.yaml --version 1.30 --disable overlap --format json
   apfsim config lint --rules`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.rules {
@@ -63,10 +61,16 @@ the severity of --fail-on or a higher one.`,
 			return runLint(cmd, args, &flags)
 		},
 	}
+	flags.addVersion(cmd)
 	flags.addBase(cmd)
 	flags.addServer(cmd)
 	f := cmd.Flags()
-	f.StringVar(&flags.version, "kubernetes-version", rules.Latest().Version, "`VERSION` of the servers, from 1.18 to 1.37")
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "kubernetes-version" { // the name of the flag before other commands had it
+			name = "version"
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.StringVar(&flags.failOn, "fail-on", "warning", "lowest `SEVERITY` of findings that gives exit status 99: "+strings.Join(failOns, ", "))
 	f.StringArrayVar(&flags.disable, "disable", nil, "`RULE` that is not checked; may be repeated")
 	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with the metrics of a kube-apiserver, for its numbers of objects")
@@ -83,22 +87,22 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	if flags.scenario != "" && slices.Contains(args, loader.Stdin) {
 		return invalid(errors.New("--scenario: needs the objects twice; use a file instead of -"))
 	}
-	loaded := loader.LoadConfig(flags.base, args)
+	loaded := loader.LoadConfig(in.Rules, flags.base, args)
 	inSources := 0 // errors in files that could be read
-	var mistakes document.Errors
+	var mistakes, notes document.Errors
 	for _, source := range loaded.Sources {
-		inSources += len(source.Errors)
-		mistakes = append(mistakes, source.Errors...)
-		in.Objects = config.Merge(in.Objects, source.Objects)
+		held, changed, refused := source.Objects.In(in.Rules)
+		inSources += len(source.Errors) + len(refused)
+		mistakes = append(append(mistakes, source.Errors...), refused...)
+		notes = append(append(notes, source.Notes...), changed...)
+		in.Objects = config.Merge(in.Objects, held)
 	}
 	if len(loaded.Errors) > inSources {
 		return invalid(loaded.Errors)
 	}
-	for _, source := range loaded.Sources {
-		printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(slices.Clone(source.Notes), func(m document.Error) bool {
-			return m.Path != "" // versions that are no longer served are reported as findings
-		}))
-	}
+	printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(notes, func(m document.Error) bool {
+		return m.Path == "apiVersion" // versions that the release does not serve are reported as findings
+	}))
 	if flags.metrics != "" {
 		if in.Stored, err = readMetrics(flags.metrics); err != nil {
 			return invalid(fmt.Errorf("--metrics: %w", err))
@@ -155,13 +159,12 @@ func (f *lintFlags) input() (in lint.Input, err error) {
 		}
 	}
 	in.Off = f.disable
-	minor, isOne := strings.CutPrefix(strings.TrimPrefix(f.version, "v"), "1.")
-	if in.Minor, err = strconv.Atoi(minor); err != nil || !isOne || in.Minor < 18 || in.Minor > 37 {
-		return in, invalid(fmt.Errorf("--kubernetes-version: %q: want a release from 1.18 to 1.37", f.version))
+	if in.Rules, err = f.release(); err != nil {
+		return in, err
 	}
-	in.Base = config.Mandatory()
+	in.Base = config.Mandatory(in.Rules)
 	if f.base == scenario.BaseSuggested {
-		in.Base = lint.Suggested(in.Minor)
+		in.Base = config.Suggested(in.Rules)
 	}
 	return in, nil
 }

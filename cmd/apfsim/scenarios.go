@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 	"text/tabwriter"
 
@@ -46,13 +45,12 @@ scenario refers to can be printed in the same way, by its name.`,
 		Args:              exactlyOne("the name of a scenario; 'apfsim scenarios list' prints them"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, known := args[0], true
-			if path.Ext(file) == "" {
-				file, known = scenarios.Find(file)
-				file = scenarios.File(file)
+			file := args[0]
+			if name, known := scenarios.Find(file); known {
+				file = scenarios.File(name)
 			}
 			text, err := fs.ReadFile(scenarios.Files, file)
-			if err != nil || !known {
+			if err != nil {
 				return invalid(fmt.Errorf("the library has no scenario %q%s\nsee 'apfsim scenarios list'",
 					args[0], document.Suggest(args[0], scenarios.Names())))
 			}

@@ -9,13 +9,14 @@ import (
 	"apfsim/conformance/trial"
 	"apfsim/core/config"
 	"apfsim/core/dealer"
+	"apfsim/core/rules"
 )
 
 // configuration draws the objects of the trial: the suggested objects or random ones.
 func (g *generator) configuration() {
 	if g.chance(0.25) {
 		g.classes = 1 + g.IntN(3)
-		g.trial.Objects = trial.Objects{Objects: config.Suggested()}
+		g.trial.Objects = trial.Objects{Objects: config.Suggested(rules.Latest())}
 		return
 	}
 	o := g.objects()
@@ -35,7 +36,7 @@ func Levels(seed uint64) (o config.Objects, seats int) {
 
 func (g *generator) objects() config.Objects {
 	g.classes = 1 + g.IntN(6)
-	o := config.Mandatory()
+	o := config.Mandatory(rules.Latest())
 	for k := range g.classes {
 		o.PriorityLevels = append(o.PriorityLevels, g.level(k))
 		o.FlowSchemas = append(o.FlowSchemas, g.schema(k, fmt.Sprintf("schema-%d", k)))

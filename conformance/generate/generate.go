@@ -3,6 +3,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -56,6 +57,62 @@ func Trial(seed uint64, requests int) *trial.Trial {
 		g.hangUps()
 	}
 	return g.trial
+}
+
+// ForReleases returns a trial whose configuration is valid in every release, and that has no changes
+// of it and no samples: those are compared with the newest release only.
+func ForReleases(seed uint64, requests int) *trial.Trial {
+	t := Trial(seed, requests)
+	t.Changes, t.SamplesNs = nil, nil
+	for _, l := range t.Objects.PriorityLevels {
+		// Releases before 1.29 do not accept a level without shares.
+		if limited := l.Spec.Limited; limited != nil && *limited.NominalConcurrencyShares == 0 {
+			limited.NominalConcurrencyShares = ptr(int32(1))
+		}
+	}
+	for i := range t.Requests {
+		// Authentication puts every user into one of two groups. Without either, flow control panics
+		// before 1.20, because the FlowSchema catch-all does not match.
+		if r := &t.Requests[i]; len(r.Groups) == 0 {
+			r.Groups = []string{"system:authenticated"}
+		}
+	}
+	switch random := rand.New(rand.NewPCG(seed, 2)); random.IntN(8) {
+	case 0:
+		lengthen(t)
+	case 1:
+		createTokens(t, random)
+	}
+	return t
+}
+
+// lengthen makes everything in a trial last longer, so that requests wait for more than a minute,
+// which is the longest wait limit since 1.28.5.
+func lengthen(t *trial.Trial) {
+	const factor = 100
+	t.RequestTimeoutNs = int64(10 * time.Minute)
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		r.ArrivalNs, r.ExecutionNs, r.WatchNs = factor*r.ArrivalNs, factor*r.ExecutionNs, factor*r.WatchNs
+	}
+	for i := range t.HangUps {
+		t.HangUps[i].AfterNs *= factor
+	}
+}
+
+// createTokens makes all watches of a trial watches of service accounts, and half of its other requests
+// creations of tokens. Up to 1.25, the estimate of such a request depends on these watches.
+func createTokens(t *trial.Trial, random *rand.Rand) {
+	for i := range t.Requests {
+		switch r := &t.Requests[i]; {
+		case r.Resource == "":
+		case r.Verb == "watch":
+			r.APIGroup, r.Resource = "", "serviceaccounts"
+		case random.IntN(2) == 0:
+			r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Query = "create", "", "serviceaccounts", "token", ""
+			r.Namespace, r.Name = cmp.Or(r.Namespace, "ns-1"), cmp.Or(r.Name, "x-1")
+		}
+	}
 }
 
 // hangUps lets some clients go away, most of them while their requests would still wait: the

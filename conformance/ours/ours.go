@@ -46,6 +46,7 @@ type request struct {
 }
 
 type server struct {
+	rules    *rules.Rules
 	trial    *trial.Trial
 	events   clock.Queue[event]
 	filter   *filter.Filter
@@ -66,9 +67,18 @@ type Clash struct {
 	Request int // that takes part in it, -1 for none
 }
 
-// Run returns what apfsim makes of a trial, and the clashes in it.
-func Run(t *trial.Trial) (trial.Result, []Clash) {
+// endlessNs is the time at which a trial is given up: under rules with LazyWaitLimit a watch can wait
+// without end. The trial then counts as one with a clash, and cannot be compared.
+const endlessNs = int64(1e14)
+
+// Run returns what apfsim makes of a trial under the rules of the newest release, and the clashes
+// in it.
+func Run(t *trial.Trial) (trial.Result, []Clash) { return RunAs(rules.Latest(), t) }
+
+// RunAs is Run under the rules of another release.
+func RunAs(r *rules.Rules, t *trial.Trial) (trial.Result, []Clash) {
 	s := &server{
+		rules:    r,
 		trial:    t,
 		requests: make([]request, len(t.Requests)),
 		hangUps:  t.HangUpsNs(),
@@ -78,11 +88,11 @@ func Run(t *trial.Trial) (trial.Result, []Clash) {
 	s.result.Decisions = make([]trial.Decision, len(t.Requests))
 	s.result.Rejections = map[string]int{}
 	store := estimate.Store{}
-	for _, r := range t.Resources {
-		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
+	for _, o := range t.Resources {
+		store[estimate.Resource{Group: o.Group, Name: o.Resource}] = estimate.Stats{Objects: o.Objects, AverageBytes: o.AverageBytes}
 	}
 	s.filter = filter.New(0, filter.Settings{
-		Rules:                       rules.Latest(),
+		Rules:                       r,
 		MaxRequestsInFlight:         t.MaxRequestsInflight,
 		MaxMutatingRequestsInFlight: t.MaxMutatingRequestsInflight,
 		RequestTimeoutNs:            t.RequestTimeoutNs,
@@ -101,6 +111,10 @@ func Run(t *trial.Trial) (trial.Result, []Clash) {
 	}
 	for s.open > 0 {
 		e, _ := s.events.Next()
+		if s.events.NowNs() > endlessNs {
+			s.clashes = append(s.clashes, Clash{s.events.NowNs(), -1})
+			break
+		}
 		s.note(e)
 		s.handle(e)
 	}
@@ -142,13 +156,16 @@ func (s *server) handle(e event) {
 		r.timeOut = 0
 		s.endWait(r)
 		rejection, retryAfterSeconds := s.filter.TimeOut(now, &r.Request)
-		s.reject(now, r, rejection, retryAfterSeconds)
+		if s.rules.LazyWaitLimit {
+			retryAfterSeconds = 0 // this is its deadline, at which the filter of timeouts has responded
+		}
+		s.reject(now, r, s.ended(rejection), retryAfterSeconds)
 	case hangUp:
 		r := &s.requests[e.n]
 		r.hangUp = 0
 		s.endWait(r)
 		rejection, retryAfterSeconds := s.filter.Cancel(now, &r.Request)
-		s.reject(now, r, rejection, retryAfterSeconds)
+		s.reject(now, r, s.ended(rejection), retryAfterSeconds)
 	case adjust:
 		s.filter.Adjust(now)
 		s.at(now+flowcontrol.AdjustmentPeriodNs, e)
@@ -193,20 +210,43 @@ func (s *server) arrive(now int64, n int) {
 	}
 	rejection, retryAfterSeconds := s.filter.Arrive(now, &r.Request)
 	if rejection != queueset.NotRejected {
-		s.reject(now, r, rejection, retryAfterSeconds)
+		s.reject(now, r, rejection.String(), retryAfterSeconds)
 	} else if r.Waiting() {
-		r.timeOut = s.events.Schedule(now+r.kind.WaitLimitNs(), uint8(timeOut), event{timeOut, n})
+		if limitNs := r.kind.WaitLimitNs(); limitNs < filter.NoLimitNs {
+			r.timeOut = s.events.Schedule(now+limitNs, uint8(timeOut), event{timeOut, n})
+		}
 		if s.hangUps[n] > 0 {
 			r.hangUp = s.events.Schedule(now+s.hangUps[n], uint8(hangUp), event{hangUp, n})
 		}
 	}
 }
 
-func (s *server) reject(now int64, r *request, why queueset.Rejection, retryAfterSeconds int) {
+// ended returns the reason that a release counts for a request that has left its queue because its
+// context has ended, "" if it counts none.
+func (s *server) ended(rejection queueset.Rejection) string {
+	switch {
+	case s.rules.Arithmetic == rules.Float64:
+		return ""
+	case s.rules.LazyWaitLimit:
+		return "cancelled"
+	}
+	return rejection.String()
+}
+
+func (s *server) reject(now int64, r *request, reason string, retryAfterSeconds int) {
 	d := &s.result.Decisions[r.index]
 	d.Rejected, d.EndNs, d.RetryAfterSeconds = true, now, retryAfterSeconds
-	s.result.Rejections[d.PriorityLevel+"/"+d.FlowSchema+"/"+why.String()]++
+	if reason != "" {
+		s.result.Rejections[d.PriorityLevel+"/"+d.FlowSchema+"/"+reason]++
+	}
 	s.leave(r)
+}
+
+// TimedOut implements filter.LazyHost.
+func (s *server) TimedOut(q *filter.Request, retryAfterSeconds int) {
+	r := q.Owner().(*request)
+	s.endWait(r)
+	s.reject(s.events.NowNs(), r, queueset.TimedOut.String(), retryAfterSeconds)
 }
 
 // Dispatched implements filter.Host.

@@ -10,6 +10,7 @@ import (
 
 	"apfsim/conformance/trial"
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/reports/requestlog"
 	"apfsim/sim"
 	"apfsim/sim/quantity"
@@ -122,9 +123,9 @@ func scenarioEvents(t *trial.Trial) []any {
 			apply := map[string]any{}
 			switch {
 			case step.PriorityLevel != nil:
-				apply["objects"] = config.Objects{PriorityLevels: []*config.PriorityLevel{step.PriorityLevel}}.Manifest()
+				apply["objects"] = config.Objects{PriorityLevels: []*config.PriorityLevel{step.PriorityLevel}}.Manifest(rules.Latest())
 			case step.FlowSchema != nil:
-				apply["objects"] = config.Objects{FlowSchemas: []*config.FlowSchema{step.FlowSchema}}.Manifest()
+				apply["objects"] = config.Objects{FlowSchemas: []*config.FlowSchema{step.FlowSchema}}.Manifest(rules.Latest())
 			case step.Schema:
 				apply["remove"] = []any{map[string]any{"kind": "FlowSchema", "name": step.Delete}}
 			default:

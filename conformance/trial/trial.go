@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
 	"apfsim/sim/trace"
@@ -63,7 +64,7 @@ type Change struct {
 type Objects struct{ config.Objects }
 
 // MarshalJSON implements json.Marshaler.
-func (o Objects) MarshalJSON() ([]byte, error) { return json.Marshal(o.Manifest()) }
+func (o Objects) MarshalJSON() ([]byte, error) { return json.Marshal(o.Manifest(rules.Latest())) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (o *Objects) UnmarshalJSON(text []byte) error {

@@ -5,6 +5,8 @@ package classify
 import (
 	"slices"
 	"strings"
+
+	"apfsim/core/rules"
 )
 
 // Attributes describe the user and the target of a request. Classification depends on nothing
@@ -38,8 +40,10 @@ func (a *Attributes) ReadOnly() bool {
 }
 
 // Bypasses reports whether the request bypasses flow control. All long-running requests do
-// except watches, whose initialization is subject to flow control.
-func (a *Attributes) Bypasses() bool { return a.LongRunning() && a.Verb != "watch" }
+// except watches, whose initialization is subject to flow control if the rules say so.
+func (a *Attributes) Bypasses(r *rules.Rules) bool {
+	return a.LongRunning() && !(a.Verb == "watch" && r.QueueWatches)
+}
 
 // LongRunning reports whether kube-apiserver treats the request as one that may take
 // arbitrarily long (k8s.io/kubernetes/cmd/kube-apiserver/app, BasicLongRunningRequestCheck).

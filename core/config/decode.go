@@ -7,21 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/core/rules"
 	"apfsim/document"
 )
 
 // group is the API group of both kinds.
 const group = "flowcontrol.apiserver.k8s.io"
-
-// Versions of the group. They differ in the name of the field with a level's shares
-// ([Version]), and in what 0 shares mean: 0 in v1, the default in the earlier versions.
-const (
-	v1       = group + "/v1"
-	v1beta3  = group + "/v1beta3"
-	v1beta2  = group + "/v1beta2"
-	v1beta1  = group + "/v1beta1"
-	v1alpha1 = group + "/v1alpha1"
-)
 
 const (
 	kindFlowSchema    = "FlowSchema"
@@ -41,12 +32,13 @@ const keepZeroShares = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-sha
 type Decoded struct {
 	Objects Objects         // the valid objects, with their defaults
 	Skipped Kinds           // objects that are not of flow control
-	Notes   document.Errors // API versions that are read although they are no longer served
+	Notes   document.Errors // on what was read; empty until the reader of a file adds to it
 	Errors  document.Errors // why objects are invalid
 }
 
 // Decode reads the FlowSchemas and PriorityLevelConfigurations in docs, in the order of the
-// text, fills in the defaults of their API version and validates them. Each document is one
+// text, fills in the defaults of their API version and validates them by the rules that all releases
+// have in common; [Objects.In] does the rest. Each document is one
 // object or a list as kubectl prints it. Objects of other kinds are skipped and counted. The
 // fields that a server writes, status and most of metadata, are ignored. Errors has all errors
 // of all objects, and Objects has only the objects without errors. A second object of one kind
@@ -59,7 +51,7 @@ func Decode(docs ...document.Document) Decoded {
 		r.read(doc.Root, "", header{})
 		d.Errors = append(d.Errors, r.Errors...)
 	}
-	d.Objects, d.Notes = r.objects, RemovedVersions(r.objects)
+	d.Objects = r.objects
 	for kind, count := range r.skipped {
 		d.Skipped = append(d.Skipped, KindCount{kind, count})
 	}
@@ -208,11 +200,7 @@ func (r *reader) header(n *document.Node, path string, implied header) (h header
 		h.apiVersion, ok = r.oneOf(n, path, "apiVersion", "", []string{"v1"}, "v1 for a List")
 		return h, ok
 	}
-	var versions []string
-	for _, v := range Versions() {
-		versions = append(versions, v.Name)
-	}
-	h.apiVersion, ok = r.oneOf(n, path, "apiVersion", implied.apiVersion, versions, v1+" (or v1beta3, v1beta2, v1beta1, v1alpha1)")
+	h.apiVersion, ok = r.oneOf(n, path, "apiVersion", implied.apiVersion, apiVersionNames, apiVersionNames[0]+" (or v1beta3, v1beta2, v1beta1, v1alpha1)")
 	return h, ok
 }
 
@@ -282,7 +270,8 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 		v        *validator
 		level    PriorityLevel
 		metadata metadata
-		shares   = versionOf(apiVersion).Shares
+		version  = apiVersionOf(apiVersion)
+		shares   = sharesField(version)
 	)
 	if shares == assuredShares {
 		var o object[priorityLevelSpecAssured]
@@ -296,11 +285,11 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 	if r.template(v) {
 		return
 	}
-	r.explainShares(v, apiVersion)
+	r.explainShares(v, version)
 	level.Name, level.Origin = metadata.Name, v.origin(apiVersion, &metadata)
-	if apiVersion != v1 && level.Spec.Limited != nil && level.Spec.Shares() == 0 {
+	if version != rules.V1 && level.Spec.Limited != nil && level.Spec.Shares() == 0 {
 		level.Spec.Limited.NominalConcurrencyShares = nil // setDefaults replaces it
-		if apiVersion == v1beta3 && metadata.Annotations.Get(keepZeroShares) != nil {
+		if version == rules.V1beta3 && metadata.Annotations.Get(keepZeroShares) != nil {
 			level.Spec.Limited.NominalConcurrencyShares = new(int32)
 		}
 	}
@@ -323,7 +312,7 @@ func (r *reader) decodeObject(n *document.Node, path string, o any) *validator {
 
 // origin returns where the object was read.
 func (v *validator) origin(apiVersion string, m *metadata) *Origin {
-	o := &Origin{Document: v.object, APIVersion: apiVersion}
+	o := &Origin{Document: v.object, APIVersion: apiVersion, path: v.path}
 	if g := m.Generation.Node; g != nil && g.Kind == document.Number {
 		if generation, err := strconv.ParseInt(g.Text, 10, 64); err == nil {
 			o.Generation = generation
@@ -381,22 +370,24 @@ func templated(n *document.Node, path string) (*document.Node, string) {
 
 // explainShares replaces the error about an unknown field if the field is the one that other
 // API versions have for the shares: the new error names those versions and the right field.
-func (r *reader) explainShares(v *validator, apiVersion string) {
+func (r *reader) explainShares(v *validator, apiVersion rules.APIVersion) {
 	right, wrong := nominalShares, assuredShares
-	if versionOf(apiVersion).Shares == assuredShares {
+	if sharesField(apiVersion) == assuredShares {
 		right, wrong = wrong, right
 	}
 	var versions []string // those that have the wrong field
-	for _, version := range Versions() {
-		if version.Shares == wrong {
-			versions = append(versions, strings.TrimPrefix(version.Name, group+"/"))
+	for other := rules.V1; ; other-- {
+		if sharesField(other) == wrong {
+			versions = append(versions, other.String())
+		}
+		if other == rules.V1alpha1 {
+			break
 		}
 	}
 	for i := range r.Errors[v.first:v.decoded] {
 		e := &r.Errors[v.first+i]
 		if strings.HasSuffix(e.Path, "spec.limited."+wrong) && strings.HasPrefix(e.Message, "unknown field") {
-			e.Message = fmt.Sprintf("is a field of %s; use %s in %s", strings.Join(versions, ", "), right,
-				strings.TrimPrefix(apiVersion, group+"/"))
+			e.Message = fmt.Sprintf("is a field of %s; use %s in %s", strings.Join(versions, ", "), right, apiVersion)
 		}
 	}
 }

@@ -10,15 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/document/yaml"
 )
 
-// decode reads text as file f. It returns the errors of the parser and of the decoder together.
+// decode reads text as file f, for the newest release. It returns the errors of the parser, of the
+// decoder and of the release together.
 func decode(text string) (config.Objects, document.Errors) {
 	docs, errs := yaml.Parse("f", []byte(text))
 	d := config.Decode(docs...)
-	return d.Objects, append(errs, d.Errors...)
+	held, _, refused := d.Objects.In(rules.Latest())
+	return held, append(append(errs, d.Errors...), refused...)
 }
 
 // ignoreOrigin excludes from a comparison where the objects were read.
@@ -46,7 +49,7 @@ func TestSuggestedIsWhatAServerCreates(t *testing.T) {
 	if errs != nil {
 		t.Fatal(errs)
 	}
-	if diff := cmp.Diff(objects, config.Suggested(), ignoreOrigin); diff != "" {
+	if diff := cmp.Diff(objects, config.Suggested(rules.Latest()), ignoreOrigin); diff != "" {
 		t.Errorf("the export (-) and the suggested objects (+) differ:\n%s", diff)
 	}
 }
@@ -105,7 +108,7 @@ func TestDefaults(t *testing.T) {
 			limited("b", config.LimitResponse{Type: config.ResponseQueue,
 				Queuing: &config.Queuing{Queues: 64, HandSize: 8, QueueLengthLimit: 50}}),
 			limited("c", config.LimitResponse{Type: config.ResponseReject}),
-			config.Mandatory().PriorityLevel(config.Exempt),
+			config.Mandatory(rules.Latest()).PriorityLevel(config.Exempt),
 		}}
 	if diff := cmp.Diff(want, objects, ignoreOrigin); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
@@ -286,7 +289,7 @@ items:
 		schema.Annotations["apf.kubernetes.io/autoupdate-spec"] != "true" || level.Generation != 0 || level.Annotations != nil {
 		t.Errorf("got %+v and %+v", schema, level)
 	}
-	if config.Suggested().FlowSchemas[0].Origin != nil || config.Suggested().PriorityLevels[0].Origin != nil {
+	if config.Suggested(rules.Latest()).FlowSchemas[0].Origin != nil || config.Suggested(rules.Latest()).PriorityLevels[0].Origin != nil {
 		t.Error("a built-in object has an origin")
 	}
 }
@@ -297,13 +300,14 @@ func TestVersionsNoLongerServed(t *testing.T) {
 	docs, _ := yaml.Parse("f", []byte(level("v1beta3", "a", response)+level("v1beta3", "b", response)+
 		level("v1beta2", "c", response)+level("v1beta1", "d", response)+level("v1alpha1", "e", response)+level("v1", "f", response)))
 	d := config.Decode(docs...)
+	_, notes, refused := d.Objects.In(rules.Latest())
 	const prefix, group = ": apiVersion: flowcontrol.apiserver.k8s.io/", "flowcontrol.apiserver.k8s.io/v1 (served from 1.29)"
 	const shares = ", and nominalConcurrencyShares in place of assuredConcurrencyShares"
 	want := "f:1:13" + prefix + "v1beta3 (2 objects): Kubernetes 1.32 and later do not serve this version; use " + group + "\n" +
 		"f:15:13" + prefix + "v1beta2 (1 object): Kubernetes 1.29 and later do not serve this version; use " + group + shares + "\n" +
 		"f:22:13" + prefix + "v1beta1 (1 object): Kubernetes 1.26 and later do not serve this version; use " + group + shares + "\n" +
 		"f:29:13" + prefix + "v1alpha1 (1 object): Kubernetes 1.21 and later do not serve this version; use " + group + shares
-	if got := d.Notes.Error(); got != want || d.Errors != nil || len(d.Objects.PriorityLevels) != 6 {
+	if got := notes.Error(); got != want || d.Errors != nil || refused != nil || len(d.Objects.PriorityLevels) != 6 {
 		t.Errorf("%v\ngot\n%s\nwant\n%s", d.Errors, got, want)
 	}
 }
@@ -384,7 +388,7 @@ func FuzzDecode(f *testing.F) {
 		if len(errs) > 0 {
 			return
 		}
-		again, err := yaml.Marshal(objects.Manifest())
+		again, err := yaml.Marshal(objects.Manifest(rules.Latest()))
 		if err != nil {
 			t.Fatal(err)
 		}

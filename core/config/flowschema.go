@@ -28,11 +28,6 @@ func (v *validator) flowSchema(s *FlowSchema) {
 	for i := range spec.Rules {
 		v.rule(document.Index("spec.rules", i), &spec.Rules[i])
 	}
-	for _, want := range Mandatory().FlowSchemas {
-		if want.Name == s.Name {
-			v.fixed(kindFlowSchema, s.Name, s.Spec, want.Spec)
-		}
-	}
 }
 
 func (v *validator) rule(path string, r *PolicyRulesWithSubjects) {

@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"apfsim/core/rules"
+)
 
 // FlowSchema returns the FlowSchema with this name, or nil if there is none.
 func (o Objects) FlowSchema(name string) *FlowSchema {
@@ -49,10 +53,10 @@ func merge[T any](base, over []T, name func(T) string) []T {
 	return merged
 }
 
-// Complete returns o with the mandatory objects that it lacks, which a server would create:
-// exempt comes first, catch-all last. The result shares the objects with o.
-func Complete(o Objects) Objects {
-	mandatory := Mandatory()
+// Complete returns o with the mandatory objects that it lacks, which a server of the release would
+// create: exempt comes first, catch-all last. The result shares the objects with o.
+func Complete(r *rules.Rules, o Objects) Objects {
+	mandatory := Mandatory(r)
 	schemas, levels := slices.Clone(o.FlowSchemas), slices.Clone(o.PriorityLevels)
 	if o.FlowSchema(Exempt) == nil {
 		schemas = slices.Insert(schemas, 0, mandatory.FlowSchema(Exempt))
@@ -85,20 +89,34 @@ func Dangling(o Objects) []*FlowSchema {
 	return dangling
 }
 
-// Manifest returns the objects as a List of v1 for encoding/json. It consists of maps, so
-// that the fields are written in alphabetical order as kubectl prints them, and it has no
-// field that a server adds. Decoding the text yields equal objects.
-func (o Objects) Manifest() any {
+// Manifest returns the objects as a List of v1 for encoding/json, in the newest API version that a
+// server of the release serves and without fields that it does not know. It consists of maps, so
+// that the fields are written in alphabetical order as kubectl prints them, and it has no field that
+// a server adds. Decoding the text yields equal objects if the release can express them.
+func (o Objects) Manifest(r *rules.Rules) any {
 	items := []any{}
 	for _, s := range o.FlowSchemas {
-		items = append(items, manifest(kindFlowSchema, s.Name, s.Spec))
+		items = append(items, manifest(r, kindFlowSchema, s.Name, tree(s.Spec)))
 	}
 	for _, l := range o.PriorityLevels {
-		items = append(items, manifest(kindPriorityLevel, l.Name, l.Spec))
+		spec := tree(l.Spec).(map[string]any)
+		limited, _ := spec["limited"].(map[string]any)
+		if !r.Lending {
+			delete(limited, "lendablePercent")
+			delete(limited, "borrowingLimitPercent")
+		}
+		if !knowsExempt(r) {
+			delete(spec, "exempt")
+		}
+		if shares, ok := limited[nominalShares]; ok && sharesField(r.Objects.NewestAPI) != nominalShares {
+			delete(limited, nominalShares)
+			limited[assuredShares] = shares
+		}
+		items = append(items, manifest(r, kindPriorityLevel, l.Name, spec))
 	}
 	return map[string]any{"apiVersion": "v1", "kind": kindList, "items": items}
 }
 
-func manifest(kind, name string, spec any) map[string]any {
-	return map[string]any{"apiVersion": v1, "kind": kind, "metadata": map[string]any{"name": name}, "spec": tree(spec)}
+func manifest(r *rules.Rules, kind, name string, spec any) map[string]any {
+	return map[string]any{"apiVersion": fullName(r.Objects.NewestAPI), "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/document/yaml"
 )
@@ -36,14 +37,14 @@ func TestManifestReadsAsKubectlPrintsIt(t *testing.T) {
 		}
 		want.WriteString(line)
 	}
-	got, err := yaml.Marshal(config.Suggested().Manifest())
+	got, err := yaml.Marshal(config.Suggested(rules.Latest()).Manifest(rules.Latest()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
-	got, err = yaml.Marshal(config.Objects{}.Manifest())
+	got, err = yaml.Marshal(config.Objects{}.Manifest(rules.Latest()))
 	if want := "apiVersion: v1\nitems: []\nkind: List\n"; err != nil || string(got) != want {
 		t.Errorf("the manifest of no objects is %q (%v), want %q", got, err, want)
 	}
@@ -53,7 +54,7 @@ func TestManifestReadsAsKubectlPrintsIt(t *testing.T) {
 func TestDecodingAManifestYieldsTheSameObjects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		objects := drawObjects(t)
-		text, err := yaml.Marshal(objects.Manifest())
+		text, err := yaml.Marshal(objects.Manifest(rules.Latest()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +155,7 @@ func names(o config.Objects) string {
 }
 
 func TestMergeReplacesAndAppends(t *testing.T) {
-	base := config.Mandatory()
+	base := config.Mandatory(rules.Latest())
 	exempt := &config.FlowSchema{Name: config.Exempt}
 	exemptLevel := &config.PriorityLevel{Name: config.Exempt}
 	merged := config.Merge(base, config.Objects{
@@ -174,24 +175,24 @@ func TestMergeReplacesAndAppends(t *testing.T) {
 
 func TestCompleteSuppliesWhatIsMissing(t *testing.T) {
 	own := &config.FlowSchema{Name: config.CatchAll}
-	got := config.Complete(config.Objects{FlowSchemas: []*config.FlowSchema{own, {Name: "a"}}, PriorityLevels: []*config.PriorityLevel{{Name: "a"}}})
+	got := config.Complete(rules.Latest(), config.Objects{FlowSchemas: []*config.FlowSchema{own, {Name: "a"}}, PriorityLevels: []*config.PriorityLevel{{Name: "a"}}})
 	if got, want := names(got), "exempt catch-all a / exempt a catch-all"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got.FlowSchemas[1] != own {
 		t.Error("an object that was there has been replaced")
 	}
-	if diff := cmp.Diff(config.Suggested(), config.Complete(config.Suggested())); diff != "" {
+	if diff := cmp.Diff(config.Suggested(rules.Latest()), config.Complete(rules.Latest(), config.Suggested(rules.Latest()))); diff != "" {
 		t.Errorf("a complete configuration was changed:\n%s", diff)
 	}
 }
 
 func TestDangling(t *testing.T) {
-	o := config.Suggested()
+	o := config.Suggested(rules.Latest())
 	if d := config.Dangling(o); d != nil {
 		t.Errorf("the suggested %s dangles", d[0].Name)
 	}
-	o.PriorityLevels = config.Mandatory().PriorityLevels
+	o.PriorityLevels = config.Mandatory(rules.Latest()).PriorityLevels
 	var got []string
 	for _, s := range config.Dangling(o) {
 		got = append(got, s.Name)
@@ -205,7 +206,7 @@ func TestDangling(t *testing.T) {
 
 // A caller that changes the objects it was given changes no other caller's objects.
 func TestBootstrapObjectsAreTheCallers(t *testing.T) {
-	o := config.Suggested()
+	o := config.Suggested(rules.Latest())
 	for _, s := range o.FlowSchemas {
 		for _, r := range s.Spec.Rules {
 			for _, rule := range r.ResourceRules {
@@ -216,13 +217,13 @@ func TestBootstrapObjectsAreTheCallers(t *testing.T) {
 	if got := o.FlowSchemas[0].Spec.Rules[0].ResourceRules[0].Resources[0]; got != config.Wildcard {
 		t.Errorf("changing the verbs changed the resources to %s", got)
 	}
-	if d := config.Decode(document.Document{File: "f", Root: reread(t, config.Suggested())}); d.Errors != nil {
+	if d := config.Decode(document.Document{File: "f", Root: reread(t, config.Suggested(rules.Latest()))}); d.Errors != nil {
 		t.Errorf("the next caller got changed objects: %v", d.Errors)
 	}
 }
 
 func reread(t *testing.T, o config.Objects) *document.Node {
-	text, err := yaml.Marshal(o.Manifest())
+	text, err := yaml.Marshal(o.Manifest(rules.Latest()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,12 +36,6 @@ func (v *validator) priorityLevel(l *PriorityLevel, shares string) {
 		}
 		v.limited(spec.Limited, shares)
 	}
-	for _, want := range Mandatory().PriorityLevels {
-		if want.Name == l.Name {
-			want.Spec.Exempt = spec.Exempt // the operator may change this part
-			v.fixed(kindPriorityLevel, l.Name, l.Spec, want.Spec)
-		}
-	}
 }
 
 func (v *validator) limited(l *LimitedSpec, shares string) {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -91,17 +90,6 @@ func (v *validator) dnsLabel(path, name string) {
 	}
 }
 
-// fixed adds an error for the first field in which the spec of a mandatory object differs from
-// the spec that a server requires.
-func (v *validator) fixed(kind, name string, spec, want any) {
-	if !v.ok() {
-		return // the difference has an error already, or follows from one
-	}
-	if path, got, want := difference(tree(spec), tree(want), "spec"); path != "" {
-		v.fail(path, "is %s; the spec of the mandatory %s %s is fixed; want %s", got, kind, name, want)
-	}
-}
-
 // tree converts v to the maps, lists and values that its JSON decodes to.
 func tree(v any) any {
 	text, err := json.Marshal(v)
@@ -115,40 +103,46 @@ func tree(v any) any {
 	return t
 }
 
-// difference returns the first path, in alphabetical order, at which two trees differ, and the
-// values there. The path is "" if the trees are equal.
-func difference(a, b any, path string) (at, inA, inB string) {
+// Difference is a field in which two specs differ.
+type Difference struct {
+	Path   string `json:"path"`   // such as spec.limited.lendablePercent
+	Before string `json:"before"` // as JSON; "" if the field is absent
+	After  string `json:"after"`
+}
+
+// Differences returns the fields in which two specs of one type differ, in alphabetical order.
+func Differences(before, after any) []Difference {
+	return appendDifferences(nil, tree(before), tree(after), "spec")
+}
+
+// appendDifferences appends the differences of two trees at a path.
+func appendDifferences(all []Difference, a, b any, path string) []Difference {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
 		if !ok {
 			break
 		}
-		all := maps.Clone(a)
-		maps.Copy(all, b)
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if at, inA, inB = difference(a[name], b[name], document.Join(path, name)); at != "" {
-				return at, inA, inB
-			}
+		both := maps.Clone(a)
+		maps.Copy(both, b)
+		for _, name := range slices.Sorted(maps.Keys(both)) {
+			all = appendDifferences(all, a[name], b[name], document.Join(path, name))
 		}
-		return "", "", ""
+		return all
 	case []any:
 		b, ok := b.([]any)
 		if !ok || len(a) != len(b) {
 			break
 		}
 		for i := range a {
-			if at, inA, inB = difference(a[i], b[i], document.Index(path, i)); at != "" {
-				return at, inA, inB
-			}
+			all = appendDifferences(all, a[i], b[i], document.Index(path, i))
 		}
-		return "", "", ""
+		return all
 	}
-	textA, textB := compact(a), compact(b)
-	if textA == textB {
-		return "", "", ""
+	if textA, textB := compact(a), compact(b); textA != textB {
+		all = append(all, Difference{path, textA, textB})
 	}
-	return path, cmp.Or(textA, "absent"), cmp.Or(textB, "it removed")
+	return all
 }
 
 // compact returns a tree as JSON, or "" if it is absent.

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"apfsim/core/rules"
 )
 
 // options are the parameters in the URL query of a list or a watch that determine its cost
@@ -88,25 +90,43 @@ func (o *options) countsForMutations(resource string) bool {
 	return resource != "pods" || o.undecodable() || o.exactNode.value == ""
 }
 
-// startsWithList reports whether a watch begins by sending all existing objects. It does so if
-// it asks for initial events, or if it does not name the version after which it starts.
-func (o *options) startsWithList() bool {
-	return o.sendInitialEvents || o.version == "" || o.version == "0"
-}
-
-// servedFromCache reports whether the watch cache serves a list. It assumes an etcd that
-// reports the progress of watches (3.4.31, 3.5.13 or later), by which the server knows that the
-// cache is current, and a cache without snapshots of old versions
-// (k8s.io/apiserver/pkg/storage/cacher/delegator).
-func (o *options) servedFromCache() bool {
-	switch o.versionMatch {
-	case "NotOlderThan":
-		return true
-	case "":
-		exact := o.limit > 0 && o.version != "" && o.version != "0"
-		return !o.continues && !exact
+// startsWithList reports whether a watch is estimated as one that begins by sending all existing
+// objects. It does so if it asks for initial events, and also if it does not name the version after
+// which it starts, which not all releases count.
+func (o *options) startsWithList(r *rules.Rules) bool {
+	switch r.WatchLists {
+	case rules.AskedWatchLists:
+		return o.sendInitialEvents
+	case rules.AllWatchLists:
+		return o.sendInitialEvents || o.version == "" || o.version == "0"
 	}
 	return false
+}
+
+// servedFromCache reports whether the watch cache serves a list, as the estimate sees it. It assumes
+// an etcd that reports the progress of watches (3.4.31, 3.5.13 or later), by which the server knows
+// that the cache is current, and a cache without snapshots of old versions
+// (k8s.io/apiserver/pkg/storage/cacher/delegator, and shouldListFromStorage in the releases before
+// it).
+func (o *options) servedFromCache(r *rules.Rules) bool {
+	const exact, notOlderThan = "Exact", "NotOlderThan"
+	if r.CacheReads == rules.CacheByDelegation && o.versionMatch == notOlderThan {
+		return true
+	}
+	if o.version == "" && !r.CacheUnversioned || o.continues && !r.PagesIgnored {
+		return false
+	}
+	isPage := o.limit > 0 && !r.PagesIgnored
+	isKnown := o.versionMatch == "" || o.versionMatch == notOlderThan
+	switch r.CacheReads {
+	case rules.CacheUnpaged:
+		return o.versionMatch != exact && (!isPage || o.version == "0")
+	case rules.CacheUnpagedKnown:
+		return isKnown && (!isPage || o.version == "0")
+	}
+	// A page of a version other than 0 asks for exactly this version, unless it says otherwise.
+	asksExact := isPage && o.versionMatch == "" && o.version != "" && o.version != "0"
+	return isKnown && !asksExact
 }
 
 // selects reports whether there is a selector.

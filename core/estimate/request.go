@@ -3,7 +3,6 @@
 package estimate
 
 import (
-	"math"
 	"slices"
 
 	"apfsim/core/classify"
@@ -22,17 +21,11 @@ type Work struct {
 // seats.
 func (w Work) MaxSeats() int { return max(w.InitialSeats, w.FinalSeats) }
 
-// Constants of upstream's estimators.
+// Constants of upstream's estimator of mutations.
 const (
 	maxMutatingSeats = 10 // of a mutation
-
-	bytesPerSeat       = 100_000
-	maxBytesFromCache  = 1_000_000 // in memory at a time, because the cache encodes its response in parts
-	unknownObjectBytes = 1_500_000 // the largest object that etcd accepts
-	staleObjects       = 1_000_000_000
-
-	watchersPerSeat = 10
-	eventNs         = 5_000_000 // how long a seat is busy with notifying its watchers of an event
+	watchersPerSeat  = 10
+	eventNs          = 5_000_000 // how long a seat is busy with notifying its watchers of an event
 )
 
 // mutating are the verbs that cause events for watchers.
@@ -58,7 +51,7 @@ type kind uint8
 
 const (
 	other    kind = iota // one seat
-	list                 // lists and watches: by the size of the listed objects
+	list                 // lists and watches: by the listed objects
 	mutation             // by the number of watchers
 )
 
@@ -100,9 +93,9 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 	case a.Verb == "list" || a.Verb == "watch":
 		r.kind = list
 		r.seats = int32(e.listSeats(&o, a.Verb == "watch", name != "", resource))
-	case slices.Contains(mutating, a.Verb):
+	case e.Rules.FinalSeats && slices.Contains(mutating, a.Verb):
 		// The token of a service account is not stored, so that no watch sees its creation.
-		if a.Resource != "serviceaccounts" || a.Subresource != "token" {
+		if e.Rules.TokensAreObjects || a.Resource != "serviceaccounts" || a.Subresource != "token" {
 			r.kind = mutation
 			r.watches = e.Watchers.resource(resource)
 		}
@@ -152,57 +145,4 @@ func mutationWork(watchers, maxSeats int) Work {
 		FinalSeats:          seats,
 		AdditionalLatencyNs: work.DurationPerSeat(float64(seats)),
 	}
-}
-
-// listSeats estimates the seats of a list, or of a watch that begins with a list, by the number
-// of bytes that the server holds in memory for it at a time. The result does not include the
-// level's cap.
-func (e *Estimator) listSeats(o *options, watch, named bool, resource Resource) int {
-	most := e.Rules.MaxListSeats
-	if o.invalid {
-		return most
-	}
-	if watch && !o.startsWithList() {
-		return 1
-	}
-	stats, known := e.Store[resource]
-	if !known {
-		// The resource is most likely that of an aggregated server, which does the work.
-		return 1
-	}
-	if stats.Stale {
-		// A server that cannot count its objects is probably overloaded, so upstream assumes the worst.
-		stats = Stats{Objects: staleObjects, AverageBytes: unknownObjectBytes}
-	}
-	if stats.AverageBytes <= 0 && stats.Objects != 0 {
-		stats.AverageBytes = unknownObjectBytes
-	}
-	fromCache := watch || o.servedFromCache()
-	objects := stats.Objects
-	if o.limit > 0 {
-		objects = min(objects, o.limit)
-	}
-	switch {
-	case named:
-		objects = 1
-	case !fromCache && o.selects():
-		// To find limit matching objects, the server may have to read many more.
-		objects = max(objects, stats.Objects/2)
-	}
-	bytes := times(objects, stats.AverageBytes)
-	if fromCache {
-		bytes = min(bytes, maxBytesFromCache)
-	}
-	return int(max(1, min(float64(most), math.Ceil(float64(bytes)/bytesPerSeat))))
-}
-
-// times returns a·b, at most math.MaxInt64. It is 0 unless both are positive.
-func times(a, b int64) int64 {
-	switch {
-	case a <= 0 || b <= 0:
-		return 0
-	case a > math.MaxInt64/b:
-		return math.MaxInt64
-	}
-	return a * b
 }

@@ -11,7 +11,8 @@
 //	Receive   routes the request and estimates its work
 //	Arrive    rejects it, lets it wait, or dispatches it
 //	          ... a request that waits ends its wait by a call of Host.Dispatched; if there is
-//	          none within WaitLimitNs, the host owes a TimeOut; if its client goes away, a Cancel
+//	          none within WaitLimitNs, the host owes a TimeOut; if its client goes away, a Cancel;
+//	          under rules with LazyWaitLimit, a call of LazyHost.TimedOut can end it, too
 //	Finish    ends its execution; for a watch, its initialisation
 //	Release   ends its additional latency, if Finish returned one
 //	EndWatch  ends a watch
@@ -57,6 +58,15 @@ type Host interface {
 	Dispatched(r *Request)
 }
 
+// LazyHost is a Host for rules with LazyWaitLimit.
+type LazyHost interface {
+	Host
+	// TimedOut says that r has been rejected, with the number of seconds after which its client
+	// may come back: it has waited for longer than its wait limit, and another request has come to
+	// its queue. The host no longer owes its TimeOut.
+	TimedOut(r *Request, retryAfterSeconds int)
+}
+
 // Observer is a Host that is notified of more.
 type Observer interface {
 	Host
@@ -71,15 +81,20 @@ type Filter struct {
 	settings    Settings
 	host        Host
 	observer    Observer // the host if it is one, or nil
+	lazy        LazyHost // the host under rules with LazyWaitLimit, or nil
 	estimator   *estimate.Estimator
 	control     *flowcontrol.Controller  // nil unless PriorityAndFairness
 	maxInFlight *flowcontrol.MaxInFlight // nil unless MaxInFlight
 }
 
-// New returns the filter of a server that has no requests.
+// New returns the filter of a server that has no requests. With PriorityAndFairness and under rules
+// with LazyWaitLimit, the host must be a LazyHost.
 func New(nowNs int64, s Settings, host Host) *Filter {
 	f := &Filter{settings: s, host: host, estimator: estimate.NewEstimator(s.Rules, s.Store)}
 	f.observer, _ = host.(Observer)
+	if s.Mode == PriorityAndFairness && s.Rules.LazyWaitLimit {
+		f.lazy = host.(LazyHost)
+	}
 	switch s.Mode {
 	case PriorityAndFairness:
 		f.control = flowcontrol.New(nowNs, s.Rules, s.MaxRequestsInFlight+s.MaxMutatingRequestsInFlight, s.Objects, (*callbacks)(f))
@@ -114,11 +129,15 @@ func (f *Filter) Receive(r *Request, k *Kind) (rerouted bool) {
 	switch {
 	case f.control != nil && !k.bypasses:
 		if k.generation != int32(f.control.Generation()) {
-			k.route(f.control)
+			k.route(f)
 			rerouted = true
 		}
 		r.limit = byPriority
 		r.Level = k.routed.Level
+		if k.uncounted {
+			r.Work = estimate.Work{}
+			return rerouted
+		}
 		r.Work = k.work.Estimate(r.Level.SeatCap())
 		return rerouted
 	case f.maxInFlight != nil && k.counts:
@@ -136,6 +155,9 @@ func (f *Filter) Receive(r *Request, k *Kind) (rerouted bool) {
 func (f *Filter) Arrive(nowNs int64, r *Request) (rejection queueset.Rejection, retryAfterSeconds int) {
 	switch r.limit {
 	case byPriority:
+		if f.lazy != nil {
+			r.OverdueNs = nowNs + f.settings.RequestTimeoutNs/4
+		}
 		return f.control.Arrive(nowNs, &r.Request, &r.kind.routed)
 	case byCount:
 		if !f.maxInFlight.Arrive(r.readOnly) {
@@ -155,10 +177,20 @@ func (f *Filter) dispatched(r *Request) {
 	f.host.Dispatched(r)
 }
 
-// TimeOut rejects a request that is still waiting at its wait limit, and returns after how many
-// seconds its client may come back.
+// TimeOut rejects a request that is still waiting WaitLimitNs after its arrival, and returns after
+// how many seconds its client may come back. Under rules with LazyWaitLimit that is the deadline of
+// the request, so that it is Cancelled: it counts as a drop, but its client gets another response,
+// 504 of the filter for timeouts.
 func (f *Filter) TimeOut(nowNs int64, r *Request) (rejection queueset.Rejection, retryAfterSeconds int) {
-	return queueset.TimedOut, f.control.TimeOut(nowNs, &r.Request)
+	return f.endOfContext(), f.control.TimeOut(nowNs, &r.Request)
+}
+
+// endOfContext is the reason for which a request is rejected that waits until its context ends.
+func (f *Filter) endOfContext() queueset.Rejection {
+	if f.settings.Rules.LazyWaitLimit {
+		return queueset.Cancelled
+	}
+	return queueset.TimedOut
 }
 
 // Cancel is called when the client of a request has gone. A request that waits is rejected, and
@@ -168,7 +200,7 @@ func (f *Filter) Cancel(nowNs int64, r *Request) (rejection queueset.Rejection, 
 	if !r.Waiting() {
 		return queueset.NotRejected, 0
 	}
-	return queueset.TimedOut, f.control.Cancel(nowNs, &r.Request)
+	return f.endOfContext(), f.control.Cancel(nowNs, &r.Request)
 }
 
 // Finish ends a request's execution; for a watch, its initialisation. It returns for how long the
@@ -199,6 +231,9 @@ func (f *Filter) Probe(nowNs int64, k *Kind) (p queueset.Probe, rejection queues
 		if k.generation != int32(f.control.Generation()) {
 			route = f.control.Route(k.attributes) // the kind's own is left to its next request
 		}
+		if f.uncounted(&route) {
+			return p, queueset.NotRejected, false
+		}
 		return route.Level.Queues().Probe(nowNs, k.work.Estimate(route.Level.SeatCap()), &route.Hand)
 	case f.maxInFlight != nil && k.counts && f.maxInFlight.Full(k.readOnly):
 		return p, queueset.ConcurrencyLimit, false
@@ -212,6 +247,12 @@ type callbacks Filter
 // Dispatched implements queueset.Host.
 func (c *callbacks) Dispatched(q *queueset.Request) {
 	(*Filter)(c).dispatched(q.Owner.(Owner).filtered())
+}
+
+// TimedOut implements queueset.LazyHost.
+func (c *callbacks) TimedOut(nowNs int64, q *queueset.Request) {
+	r := q.Owner.(Owner).filtered()
+	c.lazy.TimedOut(r, c.control.Dropped(nowNs, &r.Request))
 }
 
 // HeldBack implements queueset.Observer.

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -41,7 +42,7 @@ func (h *host) took() []string {
 // has all seats but those of the mandatory levels.
 func oneLevel() config.Objects {
 	shares, none := int32(995), int32(0)
-	o := config.Mandatory()
+	o := config.Mandatory(rules.Latest())
 	o.PriorityLevels = append(o.PriorityLevels, &config.PriorityLevel{Name: "one", Spec: config.PriorityLevelSpec{Type: config.TypeLimited,
 		Limited: &config.LimitedSpec{NominalConcurrencyShares: &shares, LendablePercent: &none, BorrowingLimitPercent: &none,
 			LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 1, HandSize: 1, QueueLengthLimit: 2}}}}})
@@ -220,7 +221,7 @@ func TestRouteIsRemembered(t *testing.T) {
 	level := r.Level.Name()
 	f.Adjust(second)
 	receive()
-	f.Configure(second, config.Suggested())
+	f.Configure(second, config.Suggested(rules.Latest()))
 	if _, rejection, waits := f.Probe(second, k); rejection != queueset.NotRejected || waits {
 		t.Errorf("a probe by the new configuration is rejected (%q) or waits (%v), want it dispatched", rejection, waits)
 	}
@@ -331,3 +332,115 @@ func TestWayAllocatesNothing(t *testing.T) {
 type quiet struct{}
 
 func (quiet) Dispatched(*Request) {}
+
+// lazyHost is a host that also notes by name which requests time out.
+type lazyHost struct {
+	host
+	timedOut []string
+}
+
+func (h *lazyHost) TimedOut(r *Request, retryAfterSeconds int) {
+	h.timedOut = append(h.timedOut, fmt.Sprint(r.Owner().(*named).name, " ", retryAfterSeconds))
+}
+
+// of returns the settings for the rules of a release.
+func of(t *testing.T, version string) Settings {
+	t.Helper()
+	s := settings(PriorityAndFairness, 1)
+	var err error
+	if s.Rules, err = rules.For(version); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Until 1.28.4 the host's TimeOut is due at the deadline, which the parameter timeout shortens from
+// 1.21 on. A watch has none.
+func TestLazyWaitLimit(t *testing.T) {
+	for _, c := range []struct {
+		version, verb, query string
+		want                 int64
+	}{
+		{"1.20", "get", "timeout=10s", 60 * second},
+		{"1.21", "get", "timeout=10s", 10 * second},
+		{"1.21", "get", "timeout=90s", 60 * second},
+		{"1.27", "get", "", 60 * second},
+		{"1.27", "watch", "", NoLimitNs},
+		{"1.28.4", "get", "", 60 * second},
+		{"1.28.5", "get", "", 15 * second},
+	} {
+		if got := kind(t, New(0, of(t, c.version), &lazyHost{}), pods(c.verb), c.query).WaitLimitNs(); got != c.want {
+			t.Errorf("%s?%s by the rules of %s: wait limit %d ns, want %d", c.verb, c.query, c.version, got, c.want)
+		}
+	}
+}
+
+// The second request waits, and is overdue after a quarter of the request timeout. It is thrown out
+// when the third one comes, which counts as a drop: in 1.28.4 the third of a second raises Retry-After.
+func TestOverdueRequestTimesOutAtAnArrival(t *testing.T) {
+	h := &lazyHost{}
+	f := New(0, of(t, "1.28.4"), h)
+	k := kind(t, f, pods("get"), "timeout=50s")
+	send(f, 0, "first", k)
+	other, _, _ := send(f, 0, "second", k)
+	send(f, 15*second, "third", k)
+	if len(h.timedOut) > 0 || !other.Waiting() {
+		t.Fatalf("%v timed out exactly at the wait limit, want none", h.timedOut)
+	}
+	fourth, rejection, _ := send(f, 15*second+1, "fourth", k)
+	if !slices.Equal(h.timedOut, []string{"second 1"}) || other.Waiting() || !fourth.Waiting() {
+		t.Errorf("timed out: %v; the fourth is rejected as %q; want the second to make room for it", h.timedOut, rejection)
+	}
+	send(f, 15*second+2, "fifth", k)
+	send(f, 15*second+2, "sixth", k)
+	if _, _, retryAfter := send(f, 16*second, "seventh", k); retryAfter != 2 {
+		t.Errorf("Retry-After is %d after three drops in a second, want 2", retryAfter)
+	}
+	if rejection, _ := f.TimeOut(65*second+1, fourth); rejection != queueset.Cancelled || fourth.Waiting() {
+		t.Errorf("the fourth, at its deadline: rejection %q, want cancelled", rejection)
+	}
+}
+
+// Until 1.21 a watch is not subject to flow control; from 1.22 on it waits.
+func TestWatchesBypassOlderReleases(t *testing.T) {
+	for version, waits := range map[string]bool{"1.18": false, "1.21": false, "1.22": true, "1.37": true} {
+		h := &lazyHost{}
+		f := New(0, of(t, version), h)
+		send(f, 0, "get", kind(t, f, pods("get"), ""))
+		watch, rejection, _ := send(f, 0, "watch", kind(t, f, pods("watch"), ""))
+		if rejection != queueset.NotRejected || watch.Waiting() != waits || (watch.Level != nil) != waits {
+			t.Errorf("%s: the watch waits: %v, rejection %q; want %v and none", version, watch.Waiting(), rejection, waits)
+		}
+		if !waits {
+			if f.Finish(second, watch) != 0 || len(h.took()) != 2 {
+				t.Errorf("%s: the watch is not dispatched at once", version)
+			}
+			f.EndWatch(watch)
+		}
+	}
+}
+
+// Until 1.27 the requests of the exempt level take no seats, and their work is not estimated; from
+// 1.28 on they do.
+func TestExemptRequestsAreNotCountedInOlderReleases(t *testing.T) {
+	for version, seats := range map[string]int{"1.18": 0, "1.27": 0, "1.28": 1, "1.37": 1} {
+		f := New(0, of(t, version), &lazyHost{})
+		a := pods("get")
+		a.Groups = []string{"system:masters"}
+		k := kind(t, f, a, "")
+		r, rejection, _ := send(f, 0, "exempt", k)
+		level := r.Level
+		if rejection != queueset.NotRejected || r.Waiting() || level.Name() != "exempt" {
+			t.Errorf("%s: the request is not dispatched at once", version)
+		}
+		if r.Seats() != seats || level.Queues().SeatsInUse() != seats {
+			t.Errorf("%s: the request takes %d seats, and the level uses %d; want %d", version, r.Seats(), level.Queues().SeatsInUse(), seats)
+		}
+		if _, rejection, waits := f.Probe(0, k); rejection != queueset.NotRejected || waits {
+			t.Errorf("%s: a probe is rejected or waits", version)
+		}
+		if f.Finish(second, r) != 0 {
+			t.Errorf("%s: the request keeps its seats", version)
+		}
+	}
+}

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"apfsim/core/classify"
+	"apfsim/core/config"
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
+	"apfsim/core/rules"
 )
 
 // Kind is what all requests of one client that are alike have in common at one server: it is
@@ -19,9 +21,10 @@ import (
 type Kind struct {
 	work       estimate.Request
 	isWatch    bool
-	bypasses   bool // PriorityAndFairness does not apply: long-running, and no watch
+	bypasses   bool // PriorityAndFairness does not apply: long-running, and no watch that is queued
 	counts     bool // MaxInFlight applies: neither long-running nor of system:masters
 	readOnly   bool
+	uncounted  bool  // routed is to an exempt level that does not count its requests
 	generation int32 // of the configuration that routed is from; 0 before the first request
 
 	waitLimitNs int64
@@ -40,7 +43,7 @@ func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
 	return Kind{
 		attributes:  a,
 		isWatch:     a.Verb == "watch",
-		bypasses:    a.Bypasses(),
+		bypasses:    a.Bypasses(f.settings.Rules),
 		counts:      !a.LongRunning() && !slices.Contains(a.Groups, "system:masters"),
 		readOnly:    a.ReadOnly(),
 		waitLimitNs: f.waitLimitNs(a.Verb == "watch", values.Get("timeout")),
@@ -48,27 +51,49 @@ func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
 	}, nil
 }
 
+// NoLimitNs is the wait limit of a request that has none: longer than any run.
+const NoLimitNs = int64(1) << 62
+
 // waitLimitNs returns a quarter of the time from a request's receipt to its deadline, up to what
 // the rules allow. The deadline is the server's timeout, or the shorter one that the request asks
-// for. A watch has none, and the server's timeout is used.
+// for. A watch has none, and the server's timeout is used. If the rules have LazyWaitLimit, only the
+// deadline itself ends the wait for certain.
 func (f *Filter) waitLimitNs(isWatch bool, asked string) int64 {
+	r := f.settings.Rules
 	timeoutNs := f.settings.RequestTimeoutNs
-	if d, err := time.ParseDuration(asked); err == nil && d > 0 && !isWatch {
+	if d, err := time.ParseDuration(asked); err == nil && d > 0 && !isWatch && r.TimeoutParameter {
 		timeoutNs = min(timeoutNs, int64(d))
 	}
-	return min(f.settings.Rules.MaxWaitNs, timeoutNs/4)
+	switch {
+	case r.LazyWaitLimit && isWatch:
+		return NoLimitNs
+	case r.LazyWaitLimit:
+		return timeoutNs
+	case r.MaxWaitNs > 0:
+		return min(r.MaxWaitNs, timeoutNs/4)
+	}
+	return timeoutNs / 4
 }
 
 // route finds the route of the kind by the current configuration.
-func (k *Kind) route(control *flowcontrol.Controller) {
-	k.generation, k.routed = int32(control.Generation()), control.Route(k.attributes)
+func (k *Kind) route(f *Filter) {
+	k.generation, k.routed = int32(f.control.Generation()), f.control.Route(k.attributes)
+	k.uncounted = f.uncounted(&k.routed)
+}
+
+// uncounted says whether the requests of a route are dispatched without being counted: they take no
+// seats, and their work is not estimated. So are those of the exempt level where it does not take
+// part in the division of the seats.
+func (f *Filter) uncounted(route *flowcontrol.Route) bool {
+	return f.settings.Rules.Exempt == rules.ExemptAbsent && route.Level.Spec().Type == config.TypeExempt
 }
 
 // Route returns where the latest request of the kind was routed. Its Level is nil before the first
 // one, and where PriorityAndFairness does not apply.
 func (k *Kind) Route() *flowcontrol.Route { return &k.routed }
 
-// WaitLimitNs returns how long a request of the kind may wait in a queue.
+// WaitLimitNs returns how long a request of the kind may wait in a queue before the host owes its
+// TimeOut. Under rules with LazyWaitLimit that is until its deadline, and NoLimitNs for a watch.
 func (k *Kind) WaitLimitNs() int64 { return k.waitLimitNs }
 
 // Watchers returns how many open watches are interested in what requests of the kind change; ok is

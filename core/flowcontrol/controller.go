@@ -90,25 +90,47 @@ func (c *Controller) Configure(nowNs int64, objects config.Objects) {
 
 	var shares float64
 	for _, l := range levels {
-		shares += float64(l.object.Spec.Shares())
+		if l.hasSeats(c.rules) {
+			shares += float64(l.object.Spec.Shares())
+		}
 	}
 	for _, l := range levels {
-		l.derive(c.serverLimit, shares)
+		l.derive(c.rules, c.serverLimit, shares)
 	}
-	c.Adjust(nowNs)
+	if c.rules.Lending {
+		c.lend(nowNs)
+	}
+	c.enforce(nowNs)
+	c.adjusted(nowNs)
 }
 
 // Adjust lends and borrows: it sets the levels' current limits by the demand since the
-// last adjustment.
+// last adjustment. In releases in which levels do not lend, it only notifies the observer.
 func (c *Controller) Adjust(nowNs int64) {
-	division := make([]*seats.Level, len(c.levels))
-	for i, l := range c.levels {
-		if l.queues != nil {
-			l.seats.Observe(l.queues.TakeDemand(nowNs))
-		}
-		division[i] = &l.seats
+	if c.rules.Lending {
+		c.lend(nowNs)
+		c.enforce(nowNs)
 	}
-	seats.Adjust(division)
+	c.adjusted(nowNs)
+}
+
+// lend sets the levels' current limits by the demand since the last adjustment.
+func (c *Controller) lend(nowNs int64) {
+	var division []*seats.Level
+	for _, l := range c.levels {
+		if !l.hasSeats(c.rules) {
+			continue
+		}
+		if l.queues != nil {
+			l.seats.Observe(c.rules, l.queues.TakeDemand(nowNs))
+		}
+		division = append(division, &l.seats)
+	}
+	seats.Adjust(c.rules, division)
+}
+
+// enforce configures the queues of all levels, with their current limits.
+func (c *Controller) enforce(nowNs int64) {
 	for _, l := range c.levels {
 		if l.queues == nil {
 			l.queues = newQueues(nowNs, c.rules, l.queuing, l.seats.Current, c.host)
@@ -116,6 +138,10 @@ func (c *Controller) Adjust(nowNs int64) {
 		}
 		l.queues.Configure(nowNs, l.queuing, l.seats.Current)
 	}
+}
+
+// adjusted notifies the observer.
+func (c *Controller) adjusted(nowNs int64) {
 	if c.observer != nil {
 		c.observer.Adjusted(nowNs)
 	}
@@ -210,6 +236,12 @@ func (c *Controller) TimeOut(nowNs int64, r *Request) (retryAfterSeconds int) {
 func (c *Controller) Cancel(nowNs int64, r *Request) (retryAfterSeconds int) {
 	r.Level.queues.Cancel(nowNs, &r.Request)
 	return c.dropped(nowNs, r.Level)
+}
+
+// Dropped counts a request that the queues of its level have rejected while another one arrived
+// (queueset.LazyHost), and returns after how many seconds its client may come back.
+func (c *Controller) Dropped(nowNs int64, r *Request) (retryAfterSeconds int) {
+	return r.Level.retryAfter.Drop(nowNs)
 }
 
 // dropped counts a request that a level has rejected, and returns after how many seconds its

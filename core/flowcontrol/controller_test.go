@@ -50,7 +50,7 @@ func limits(c *Controller) map[string]int {
 // 602 nominal ones are divided in that proportion: workload-low, which keeps 24 for
 // itself, gets 24·602/258 = 56.
 func TestIdleLimits(t *testing.T) {
-	got := limits(New(0, rules.Latest(), 600, config.Suggested(), nil))
+	got := limits(New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), nil))
 	want := map[string]int{
 		"catch-all":       30,  // of 13
 		"exempt":          0,   // of 0
@@ -67,7 +67,7 @@ func TestIdleLimits(t *testing.T) {
 }
 
 func TestRoute(t *testing.T) {
-	c := New(0, rules.Latest(), 600, config.Suggested(), nil)
+	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), nil)
 	r := c.Route(alice())
 	if r.Schema.Name != "service-accounts" || r.Level.Name() != "workload-low" || r.Distinguisher != "system:serviceaccount:default:alice" {
 		t.Errorf("routed to %s, %s, %q", r.Schema.Name, r.Level.Name(), r.Distinguisher)
@@ -86,10 +86,10 @@ func TestRoute(t *testing.T) {
 // requests, keeps its seats until the last one has finished, and then is gone.
 func TestLevelDrains(t *testing.T) {
 	h := &host{}
-	c := New(0, rules.Latest(), 600, config.Suggested(), h)
+	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), h)
 	busy := arrive(c, 0)
 
-	without := config.Suggested()
+	without := config.Suggested(rules.Latest())
 	without.PriorityLevels = slices.DeleteFunc(without.PriorityLevels, func(l *config.PriorityLevel) bool { return l.Name == "workload-low" })
 	generation := c.Generation()
 	c.Configure(1, without)
@@ -116,7 +116,7 @@ func TestLevelDrains(t *testing.T) {
 // Demand at one level is met at the next adjustment by what the others lend.
 func TestBorrowing(t *testing.T) {
 	h := &host{}
-	c := New(0, rules.Latest(), 600, config.Suggested(), h)
+	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), h)
 	var last *Request
 	for range 300 {
 		route := c.Route(alice())
@@ -139,8 +139,8 @@ func TestBorrowing(t *testing.T) {
 // A time-out is a drop: it is answered with the level's Retry-After.
 func TestTimeOut(t *testing.T) {
 	h := &host{}
-	c := New(0, rules.Latest(), 1, config.Mandatory(), h)
-	objects := config.Suggested()
+	c := New(0, rules.Latest(), 1, config.Mandatory(rules.Latest()), h)
+	objects := config.Suggested(rules.Latest())
 	c.Configure(0, objects)
 	var waits []*Request
 	for range 4 {
@@ -165,7 +165,7 @@ func TestTimeOut(t *testing.T) {
 // What rejected clients are told depends on the drops of the last seconds, also when the
 // level has gone and come back in between.
 func TestRetryAfterOutlivesLevel(t *testing.T) {
-	full, without := config.Mandatory(), config.Mandatory()
+	full, without := config.Mandatory(rules.Latest()), config.Mandatory(rules.Latest())
 	shares := int32(0)
 	full.PriorityLevels = append(full.PriorityLevels, &config.PriorityLevel{Name: "none", Spec: config.PriorityLevelSpec{
 		Type:    config.TypeLimited,

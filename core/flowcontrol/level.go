@@ -3,6 +3,7 @@ package flowcontrol
 import (
 	"apfsim/core/config"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/core/seats"
 )
 
@@ -33,7 +34,7 @@ func (l *Level) CurrentLimit() int { return l.seats.Current }
 func (l *Level) Seats() seats.Level { return l.seats }
 
 // SeatCap returns the most seats that a request is estimated to take, 0 when only the
-// estimator's own limit holds: at levels that do not queue.
+// estimator's own limit holds: at levels that do not queue, and in releases without caps by level.
 func (l *Level) SeatCap() int { return l.seatCap }
 
 // Queues returns what can be read of the level's queues.
@@ -42,24 +43,46 @@ func (l *Level) Queues() QueuesView { return l.queues }
 // Draining says whether the level is no longer configured, but not yet idle.
 func (l *Level) Draining() bool { return l.draining }
 
+// hasSeats says whether the level has a part in the server's seats: every level but, up to 1.27, the
+// exempt one.
+func (l *Level) hasSeats(r *rules.Rules) bool {
+	return l.object.Spec.Type != config.TypeExempt || r.Exempt != rules.ExemptAbsent
+}
+
 // derive works out what follows from the level's configuration and the sum of all shares.
-func (l *Level) derive(serverLimit int, allShares float64) {
+func (l *Level) derive(r *rules.Rules, serverLimit int, allShares float64) {
 	spec := &l.object.Spec
-	borrowing, bounded := spec.BorrowingLimitPercent()
-	l.seats.Exempt = spec.Type == config.TypeExempt
-	l.seats.Limits = seats.NewLimits(serverLimit, spec.Shares(), allShares, spec.LendablePercent(), borrowing, bounded)
-	if l.queues == nil {
-		// In force should the first adjustment find no solution.
-		l.seats.Current = l.seats.Nominal - (l.seats.Nominal-l.seats.Min)/2
+	if l.hasSeats(r) {
+		l.deriveLimits(r, serverLimit, allShares)
 	}
 	switch q := spec.Queuing(); {
-	case l.seats.Exempt:
+	case spec.Type == config.TypeExempt:
 		l.queuing = queueset.Config{Queues: queueset.Unlimited}
 	case q == nil:
 		l.queuing = queueset.Config{}
 	default:
 		l.queuing = queueset.Config{Queues: int(q.Queues), HandSize: int(q.HandSize), QueueLengthLimit: int(q.QueueLengthLimit)}
-		// A level that stops queuing keeps its cap, as it does upstream.
-		l.seatCap = seats.Cap(l.seats.Nominal, int(q.HandSize))
+		if r.CapByLevel {
+			// A level that stops queuing keeps its cap, as it does upstream.
+			l.seatCap = seats.Cap(l.seats.Nominal, int(q.HandSize))
+		}
+	}
+}
+
+// deriveLimits works out the level's limits. What a configuration says about lending does not count
+// in releases without it: there the limits are fixed.
+func (l *Level) deriveLimits(r *rules.Rules, serverLimit int, allShares float64) {
+	spec := &l.object.Spec
+	l.seats.Exempt = spec.Type == config.TypeExempt && r.Exempt == rules.ExemptFirst
+	if !r.Lending {
+		l.seats.Limits = seats.NewLimits(serverLimit, spec.Shares(), allShares, 0, 0, true)
+		l.seats.Current = l.seats.Nominal
+		return
+	}
+	borrowing, bounded := spec.BorrowingLimitPercent()
+	l.seats.Limits = seats.NewLimits(serverLimit, spec.Shares(), allShares, spec.LendablePercent(), borrowing, bounded)
+	if l.queues == nil {
+		// In force should the first adjustment find no solution.
+		l.seats.Current = l.seats.Nominal - (l.seats.Nominal-l.seats.Min)/2
 	}
 }

@@ -2,8 +2,6 @@ package queueset
 
 import (
 	"testing"
-
-	"apfsim/core/estimate"
 )
 
 // FuzzOperations reads bytes as where R stands at first and what is done to the set, and
@@ -14,7 +12,7 @@ func FuzzOperations(f *testing.F) {
 		if len(text) > 0 {
 			// 0, or that many hundredths of a seat-second below the high mark.
 			if text[0] > 0 {
-				l.set.r = highMark - 1_000_000*estimate.SeatSeconds(text[0])
+				l.set.r = highMark - 1_000_000*virtual(text[0])
 			}
 			text = text[1:]
 		}

@@ -1,20 +1,16 @@
 package queueset
 
-import (
-	"math"
-
-	"apfsim/core/estimate"
-)
+import "math"
 
 // never is the virtual finish of a queue in which nothing waits.
-const never = estimate.SeatSeconds(math.MaxUint64)
+const never = virtual(math.MaxUint64)
 
 // heads holds for each queue the virtual finish of its oldest request, the R at which the request
 // would finish, and finds the least of them. It is a binary tree whose leaves are the queues and
 // in which every node holds the least of its two children.
 type heads struct {
 	leaves int // a power of 2, at least the number of queues
-	least  []estimate.SeatSeconds
+	least  []virtual
 }
 
 // reset makes room for a number of queues that are all empty.
@@ -23,13 +19,13 @@ func (h *heads) reset(queues int) {
 	for h.leaves < queues {
 		h.leaves *= 2
 	}
-	h.least = make([]estimate.SeatSeconds, 2*h.leaves)
+	h.least = make([]virtual, 2*h.leaves)
 	for i := range h.least {
 		h.least[i] = never
 	}
 }
 
-func (h *heads) set(queue int, finish estimate.SeatSeconds) {
+func (h *heads) set(queue int, finish virtual) {
 	at := h.leaves + queue
 	h.least[at] = finish
 	for at > 1 {

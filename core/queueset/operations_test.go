@@ -84,8 +84,8 @@ func operations(t *rapid.T) []operation {
 
 // startR draws where R stands at first: at 0, or so little below the high mark that it
 // will be wound back.
-func startR(t *rapid.T) estimate.SeatSeconds {
-	return rapid.SampledFrom([]estimate.SeatSeconds{0, highMark - 1, highMark - 300_000, highMark - 50_000_000}).Draw(t, "R at first")
+func startR(t *rapid.T) virtual {
+	return rapid.SampledFrom([]virtual{0, highMark - 1, highMark - 300_000, highMark - 50_000_000}).Draw(t, "R at first")
 }
 
 // ledger is a set's host. It enters what becomes of each request, and fails the test when
@@ -118,7 +118,7 @@ type entry struct {
 func (e *entry) askedSeats() int { return max(e.asked.InitialSeats, e.asked.FinalSeats) }
 
 // newLedger returns a ledger over a set of four queues and three seats.
-func newLedger(t rapid.TB, r estimate.SeatSeconds) *ledger {
+func newLedger(t rapid.TB, r virtual) *ledger {
 	l := &ledger{TB: t, counts: map[string]int{}}
 	l.set = New(0, rules.Latest(), firstConfig, firstLimit, l)
 	l.set.r = r

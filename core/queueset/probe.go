@@ -1,6 +1,9 @@
 package queueset
 
-import "apfsim/core/estimate"
+import (
+	"apfsim/core/estimate"
+	"apfsim/core/rules"
+)
 
 // Probe is a hypothetical request: it takes no seat and no place in a queue, and changes no
 // decision. It finds how long a request that arrived at its time would wait, which queueing theory
@@ -10,15 +13,16 @@ import "apfsim/core/estimate"
 // The probe is behind the requests that waited in its queue when it began, and before all that
 // arrive later. It would be dispatched when it is first in its queue, its seats are free, and no
 // other queue comes before its own. The delay that a real request would cause to others is left
-// out.
+// out, and so is, under rules with LazyWaitLimit, that its arrival would remove overdue requests:
+// they stay ahead of the probe, but do not make its queue full.
 type Probe struct {
 	set      *QueueSet
 	queue    *queue
 	seats    int
 	work     estimate.SeatSeconds
-	ahead    uint64               // it is first when this many requests have left the queue
-	arrivalR estimate.SeatSeconds // R when it began
-	epochs   int                  // how often R had been wound back
+	ahead    uint64  // it is first when this many requests have left the queue
+	arrivalR virtual // R when it began
+	epochs   int     // how often R had been wound back
 
 	// A request that waits keeps its queue active, but a probe does not. If the queue becomes
 	// inactive, its virtual start is set anew by the next arrival, and the probe keeps the one that
@@ -26,8 +30,8 @@ type Probe struct {
 	// active: the start that is kept moves on by the difference.
 	activations int
 	kept        bool
-	startR      estimate.SeatSeconds // if kept, as of seenR
-	seenR       estimate.SeatSeconds
+	startR      virtual // if kept, as of seenR
+	seenR       virtual
 }
 
 // Probe begins a probe for a request with the given work, of the flow that has the hand. The probe
@@ -41,12 +45,16 @@ func (s *QueueSet) Probe(nowNs int64, work estimate.Work, hand *Hand) (p Probe, 
 		}
 		return p, NotRejected, false
 	}
-	q := s.leastWork(hand, s.picks%int(hand.size))
-	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
+	q := s.pick(hand, s.picks)
+	overdue := 0
+	for r := q.first; r != nil && r.isOverdue(nowNs); r = r.next {
+		overdue++
+	}
+	if s.seatsInUse >= s.limit && q.waiting-overdue >= s.config.QueueLengthLimit {
 		return p, QueueFull, false
 	}
 	p = Probe{set: s, queue: q, seats: seats, work: s.totalWork(work), ahead: q.left + uint64(q.waiting),
-		arrivalR: s.r + s.progress(nowNs), epochs: s.epochs.Succeeded + s.epochs.Failed, activations: q.activations}
+		arrivalR: s.futureR(nowNs), epochs: s.epochs.Succeeded + s.epochs.Failed, activations: q.activations}
 	if !q.active() {
 		p.keep(p.arrivalR)
 	}
@@ -83,7 +91,7 @@ func (p *Probe) Precedes(r *Request, after bool) bool {
 		return true
 	}
 	free := s.limit - (s.seatsInUse - r.Seats())
-	return p.seats <= free && finish <= s.latestS+r.totalWork
+	return p.seats <= free && finish <= s.arithmetic.add(s.latestS, r.totalWork)
 }
 
 // TimedOutBehind is to be called when a request that arrived after the probe leaves its queue
@@ -98,16 +106,16 @@ func (p *Probe) TimedOutBehind(r *Request) {
 func (p *Probe) first() bool { return p.queue.left >= p.ahead }
 
 // finish is the virtual finish of the probe: the R at which it would finish.
-func (p *Probe) finish() estimate.SeatSeconds {
+func (p *Probe) finish() virtual {
 	s, q := p.set, p.queue
 	if n := s.epochs.Succeeded + s.epochs.Failed; n != p.epochs {
-		back := estimate.SeatSeconds(n-p.epochs) * epoch
+		back := virtual(n-p.epochs) * epoch
 		p.arrivalR, p.startR, p.seenR, p.epochs = p.arrivalR-back, p.startR-back, p.seenR-back, n
 	}
 	switch {
 	case p.kept:
 		if s.r > p.seenR {
-			p.startR += (s.r - p.seenR) / estimate.SeatSeconds(s.active+1)
+			p.startR = s.arithmetic.add(p.startR, s.arithmetic.between(p.seenR, s.r)/estimate.SeatSeconds(s.active+1))
 			p.seenR = s.r
 		}
 	case q.activations != p.activations:
@@ -115,11 +123,20 @@ func (p *Probe) finish() estimate.SeatSeconds {
 	case !q.active():
 		p.keep(q.nextDispatchR)
 	default:
-		return max(q.nextDispatchR, p.arrivalR) + p.work
+		return s.arithmetic.add(p.bounded(q.nextDispatchR), p.work)
 	}
-	return p.startR + p.work
+	return s.arithmetic.add(p.startR, p.work)
 }
 
-func (p *Probe) keep(startR estimate.SeatSeconds) {
-	p.kept, p.startR, p.seenR = true, max(startR, p.arrivalR), max(p.set.r, p.arrivalR)
+func (p *Probe) keep(startR virtual) {
+	p.kept, p.startR, p.seenR = true, p.bounded(startR), max(p.set.r, p.arrivalR)
+}
+
+// bounded returns what bound would make of a virtual start if the probe were the oldest request of
+// its queue.
+func (p *Probe) bounded(startR virtual) virtual {
+	if p.set.rules.Bound == rules.BoundAtArrival {
+		return max(startR, p.arrivalR)
+	}
+	return startR
 }

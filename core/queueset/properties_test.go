@@ -47,7 +47,7 @@ func (l *ledger) doInOrder(o operation) (out outcome, done bool) {
 		return out, done
 	}
 	after := l.set.R()
-	if after < before && (after+epoch < highMark || after+epoch < before) {
+	if wound := after + estimate.SeatSeconds(epoch); after < before && (wound < estimate.SeatSeconds(highMark) || wound < before) {
 		l.fail("R goes back from %d to %d", before, after)
 	}
 	l.checkSums()

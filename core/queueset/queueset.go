@@ -23,9 +23,10 @@ type Config struct {
 // Unlimited is the number of queues of the exempt level: every request is dispatched at once.
 const Unlimited = -1
 
-// R is wound back by epoch when it reaches the high mark, so that it does not overflow.
+// R is wound back by epoch when it reaches the high mark, so that it does not overflow. In float64 it
+// is not.
 const (
-	epoch    = estimate.SeatSeconds(math.MaxUint64 / 2)
+	epoch    = virtual(math.MaxUint64 / 2)
 	highMark = epoch + epoch/2
 )
 
@@ -44,30 +45,42 @@ type Observer interface {
 	HeldBack(r *Request)
 }
 
+// LazyHost is a Host that gives its requests an OverdueNs, under rules with LazyWaitLimit.
+type LazyHost interface {
+	Host
+	// TimedOut says that r, which was overdue, has left its queue: another request is just
+	// arriving at the queue.
+	TimedOut(nowNs int64, r *Request)
+}
+
 // QueueSet is one priority level: its queues, its seats and its progress meter R. While
 // any queue is active (has requests waiting or executing), R advances, in seat-seconds per
 // second, at
 //
 //	dR/dt = min(limit, seats in use + seats waiting) / active queues
 //
-// which is the rate at which fluid fair queuing would serve every active queue.
+// which is the rate at which fluid fair queuing would serve every active queue. The releases
+// differ in details of the algorithm, which the switches of rules.Rules describe: under older ones,
+// the waiting requests do not count in dR/dt.
 //
 // Every method that takes the time advances R first; times never go back. Invariants: the sums
 // equal those over the queues' requests; seatsInUse exceeds the limit only after the limit has
 // been lowered, or while one request that is wider than the limit executes.
 type QueueSet struct {
-	host    Host
-	guessNs int64 // rules.Rules.ServiceGuessNs
-	config  Config
-	dealer  *dealer.Dealer // nil without queues
-	limit   int            // concurrency limit, in seats
+	host       Host
+	rules      *rules.Rules
+	arithmetic arithmetic // the rules', as guessNs
+	guessNs    int64
+	config     Config
+	dealer     *dealer.Dealer // nil without queues
+	limit      int            // concurrency limit, in seats
 
 	queues []*queue
 	heads  heads // by queue: R at which its oldest request would finish
 	picks  int   // queues chosen from hands so far
 	robin  int   // the queue of the latest dispatch
 
-	r         estimate.SeatSeconds
+	r         virtual
 	rNs       int64 // when R was last advanced
 	active    int   // queues with requests waiting or executing
 	seatsWant int   // over the queues: seats in use and seats waiting
@@ -82,8 +95,8 @@ type QueueSet struct {
 	// for as long as the level exists.
 	demandLeak int
 
-	latestS  estimate.SeatSeconds // R at which the latest request dispatched from a queue was to start
-	observer Observer             // the host if it is one, otherwise nil
+	latestS  virtual  // R at which the latest request dispatched from a queue was to start
+	observer Observer // the host if it is one, otherwise nil
 	epochs   Epochs
 }
 
@@ -95,17 +108,19 @@ type queue struct {
 	seatsInUse    int
 	seatsWaiting  int
 	workWaiting   estimate.SeatSeconds
-	nextDispatchR estimate.SeatSeconds // R at which its oldest request is to start
-	left          uint64               // requests that have waited in it and left it
-	activations   int                  // how often it has become active
-	formerR       estimate.SeatSeconds // nextDispatchR before the latest activation, see Probe
+	nextDispatchR virtual // R at which its oldest request is to start
+	left          uint64  // requests that have waited in it and left it
+	activations   int     // how often it has become active
+	formerR       virtual // nextDispatchR before the latest activation, see Probe
 }
 
 func (q *queue) active() bool { return q.waiting > 0 || q.executing > 0 }
 
 // New returns an empty set that follows the rules of a release. The configuration must be valid.
 func New(nowNs int64, r *rules.Rules, config Config, limit int, host Host) *QueueSet {
-	s := &QueueSet{host: host, guessNs: r.ServiceGuessNs, rNs: nowNs, demand: seats.NewDemand(nowNs)}
+	s := &QueueSet{host: host, rules: r, arithmetic: arithmetic(r.Arithmetic), guessNs: r.ServiceGuessNs,
+		rNs: nowNs, demand: seats.NewDemand(nowNs)}
+	s.r = s.arithmetic.zero()
 	s.observer, _ = host.(Observer)
 	s.Configure(nowNs, config, limit)
 	return s
@@ -124,7 +139,7 @@ func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 		s.dealer = d
 		if len(s.queues) < config.Queues {
 			for len(s.queues) < config.Queues {
-				s.queues = append(s.queues, &queue{index: len(s.queues)})
+				s.queues = append(s.queues, &queue{index: len(s.queues), nextDispatchR: s.arithmetic.zero()})
 			}
 			s.restateAll()
 		}
@@ -175,6 +190,9 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 	}
 	r.totalWork = s.totalWork(r.Work)
 	q := s.shortest(hand)
+	if s.rules.LazyWaitLimit {
+		s.removeOverdue(nowNs, q)
+	}
 	if s.seatsInUse >= s.limit && q.waiting >= s.config.QueueLengthLimit {
 		return QueueFull
 	}
@@ -186,7 +204,9 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 	r.queue = q
 	if s.waiting == 0 && s.seatsInUse < s.limit && s.accommodates(r.Seats()) {
 		// It would be the only one in its queue's FIFO, and leave it at once.
-		q.nextDispatchR = max(q.nextDispatchR, r.arrivalR) // what bound would do
+		if s.rules.Bound == rules.BoundAtArrival {
+			q.nextDispatchR = max(q.nextDispatchR, r.arrivalR)
+		}
 		s.seat(nowNs, q, r)
 		return NotRejected
 	}
@@ -212,7 +232,7 @@ func (s *QueueSet) Finish(nowNs int64, r *Request) (additionalNs int64) {
 		if !q.active() {
 			s.active--
 		}
-		q.nextDispatchR -= estimate.SeatsTimesDuration(float64(r.Work.InitialSeats), s.guessNs-(nowNs-r.dispatchNs))
+		q.nextDispatchR = s.arithmetic.correct(q.nextDispatchR, r.Work.InitialSeats, s.guessNs, nowNs-r.dispatchNs)
 		s.bound(q)
 	}
 	r.phase = finalPhase
@@ -232,26 +252,55 @@ func (s *QueueSet) Release(nowNs int64, r *Request) {
 	s.dispatch(nowNs)
 }
 
-// TimeOut removes a request that is still waiting at its wait limit. Nothing is dispatched in
-// its place: it held no seat.
+// TimeOut removes a request that is still waiting at its wait limit; under rules with
+// LazyWaitLimit, at its deadline. Nothing is dispatched in its place: it held no seat.
 func (s *QueueSet) TimeOut(nowNs int64, r *Request) {
 	s.mustBe(r, waiting)
-	s.advance(nowNs)
-	q := r.queue
-	s.dequeue(q, r)
-	if !q.active() {
-		s.active--
+	if s.arithmetic.float() {
+		// The request has left when R is advanced, so that it did not count since the last event.
+		s.drop(r)
+		s.advance(nowNs)
+	} else {
+		s.advance(nowNs)
+		s.drop(r)
 	}
-	r.phase = absent
 	s.noteDemand(nowNs)
-	s.bound(q)
+	if s.rules.BoundAfterDrop {
+		s.bound(r.queue)
+	} else {
+		s.restate(r.queue)
+	}
 }
 
 // Cancel removes a request whose client has gone while the request waited. Upstream ends the
 // wait of both kinds of request by the same context, and so cannot distinguish a client that
-// has gone from a wait limit: Cancel is TimeOut in every effect. A request that executes is
-// not cancelled here; it keeps its seats until Finish.
+// has gone from a wait limit or a deadline: Cancel is TimeOut in every effect. A request that
+// executes is not cancelled here; it keeps its seats until Finish.
 func (s *QueueSet) Cancel(nowNs int64, r *Request) { s.TimeOut(nowNs, r) }
+
+// removeOverdue removes the overdue requests of a queue that another request has come to. They are
+// the oldest ones.
+func (s *QueueSet) removeOverdue(nowNs int64, q *queue) {
+	removed := false
+	for r := q.first; r != nil && r.isOverdue(nowNs); r = q.first {
+		s.drop(r)
+		s.host.(LazyHost).TimedOut(nowNs, r)
+		removed = true
+	}
+	if removed {
+		s.noteDemand(nowNs)
+		s.bound(q)
+	}
+}
+
+// drop removes a request that waits.
+func (s *QueueSet) drop(r *Request) {
+	s.dequeue(r.queue, r)
+	if !r.queue.active() {
+		s.active--
+	}
+	r.phase = absent
+}
 
 func (s *QueueSet) mustBe(r *Request, want phase) {
 	if r.set != s || r.phase != want {
@@ -276,21 +325,27 @@ func (s *QueueSet) advance(nowNs int64) {
 	if s.active == 0 {
 		return
 	}
-	s.r += estimate.SeatsTimesDuration(s.rate(), elapsedNs)
-	if s.r >= highMark {
+	s.r = s.arithmetic.advance(s.r, s.rate(), elapsedNs)
+	if s.r >= highMark && !s.arithmetic.float() {
 		s.windBack()
 	}
 }
 
 // rate is dR/dt. Some queue must be active.
-func (s *QueueSet) rate() float64 { return float64(min(s.seatsWant, s.limit)) / float64(s.active) }
-
-// progress returns by how much R will have advanced at a time before which nothing changes.
-func (s *QueueSet) progress(nowNs int64) estimate.SeatSeconds {
-	if s.active == 0 {
-		return 0
+func (s *QueueSet) rate() float64 {
+	want := s.seatsWant
+	if !s.rules.WaitingProgress {
+		want -= s.seatsWaiting
 	}
-	return estimate.SeatsTimesDuration(s.rate(), nowNs-s.rNs)
+	return float64(min(want, s.limit)) / float64(s.active)
+}
+
+// futureR returns R at a time before which nothing changes.
+func (s *QueueSet) futureR(nowNs int64) virtual {
+	if s.active == 0 {
+		return s.r
+	}
+	return s.arithmetic.advance(s.r, s.rate(), nowNs-s.rNs)
 }
 
 // windBack subtracts an epoch from R and from every reading taken of it.
@@ -317,13 +372,26 @@ func (s *QueueSet) windBack() {
 	}
 }
 
-// shortest returns the queue of a hand with the least work waiting. The first queue to be compared
-// rotates from request to request, so that flows with common queues do not all prefer the same one
-// when several are equal.
+// shortest returns the queue of a hand with the least work waiting; by the older rules, with the
+// fewest requests waiting. The first queue to be compared rotates from request to request, unless
+// the rules are older, so that flows with common queues do not all prefer the same one when several
+// are equal.
 func (s *QueueSet) shortest(h *Hand) *queue {
-	from := s.picks % int(h.size)
+	picks := s.picks
 	s.picks++
-	return s.leastWork(h, from)
+	return s.pick(h, picks)
+}
+
+// pick returns what shortest returns after a number of picks.
+func (s *QueueSet) pick(h *Hand, picks int) *queue {
+	from := 0
+	if s.rules.RotateHand {
+		from = picks % int(h.size)
+	}
+	if s.rules.JoinLeastWork {
+		return s.leastWork(h, from)
+	}
+	return s.fewest(h, from)
 }
 
 // leastWork returns the queue of a hand with the least work waiting; of several, the first from
@@ -336,6 +404,22 @@ func (s *QueueSet) leastWork(h *Hand, i int) *queue {
 			i = 0
 		}
 		if q := s.queues[hand[i]]; q.workWaiting < best.workWaiting {
+			best = q
+		}
+	}
+	return best
+}
+
+// fewest returns the queue of a hand with the fewest requests waiting; of several, the first from
+// position i on, cyclically.
+func (s *QueueSet) fewest(h *Hand, i int) *queue {
+	hand := h.queues[:h.size]
+	best := s.queues[hand[i]]
+	for range len(hand) - 1 {
+		if i++; i == len(hand) {
+			i = 0
+		}
+		if q := s.queues[hand[i]]; q.waiting < best.waiting {
 			best = q
 		}
 	}
@@ -382,13 +466,24 @@ func (s *QueueSet) dequeue(q *queue, r *Request) {
 	s.seatsWant -= r.Seats()
 }
 
-// bound is the anti-windup measure: a queue that could not use its share must not accumulate it,
-// so the virtual start of its oldest request is not before the request's arrival.
+// bound is to be called when a queue's virtual start or its oldest request has changed. With
+// BoundAtArrival it applies the anti-windup measure: a queue that could not use its share must not
+// accumulate it, so the virtual start of its oldest request is not before the request's arrival.
 func (s *QueueSet) bound(q *queue) {
-	if q.first != nil && q.nextDispatchR < q.first.arrivalR {
+	if q.first != nil && q.nextDispatchR < q.first.arrivalR && s.rules.Bound == rules.BoundAtArrival {
 		q.nextDispatchR = q.first.arrivalR
 	}
 	s.restate(q)
+}
+
+// boundAtDispatch is the anti-windup measure of the releases before: when a queue is dispatched
+// from, its virtual start, without what it has been charged for the requests that execute, is not
+// before R.
+func (s *QueueSet) boundAtDispatch(q *queue) {
+	charged := estimate.SeatsTimesDuration(float64(q.executing), s.guessNs)
+	if s.r > s.arithmetic.subtract(q.nextDispatchR, charged) {
+		q.nextDispatchR = s.arithmetic.add(s.r, charged)
+	}
 }
 
 // restate updates the queue's entry in heads.
@@ -398,7 +493,7 @@ func (s *QueueSet) restate(q *queue) {
 	case q.first == nil:
 		s.heads.set(q.index, never)
 	default:
-		s.heads.set(q.index, q.nextDispatchR+q.first.totalWork)
+		s.heads.set(q.index, s.arithmetic.add(q.nextDispatchR, q.first.totalWork))
 	}
 }
 
@@ -437,10 +532,13 @@ func (s *QueueSet) seat(nowNs int64, q *queue, r *Request) {
 	}
 	s.robin = q.index
 	s.latestS = q.nextDispatchR
+	if s.rules.Bound == rules.BoundAtDispatch {
+		s.boundAtDispatch(q)
+	}
 	q.executing++
 	q.seatsInUse += r.Seats()
 	s.seatsWant += r.Seats()
-	q.nextDispatchR += r.totalWork
+	q.nextDispatchR = s.arithmetic.add(q.nextDispatchR, r.totalWork)
 	s.bound(q)
 	s.start(nowNs, r)
 }

@@ -10,10 +10,15 @@ type Request struct {
 	Work  estimate.Work
 	Owner any // the host's: it finds it again when the request is dispatched
 
+	// OverdueNs is the host's, and used only under rules with LazyWaitLimit: if the request still
+	// waits later than that, it leaves its queue when the next request comes there, and the host
+	// is told by LazyHost.TimedOut. 0 is never.
+	OverdueNs int64
+
 	set        *QueueSet
 	queue      *queue   // nil for a request of a level without queues
 	next, prev *Request // neighbours in the queue's FIFO
-	arrivalR   estimate.SeatSeconds
+	arrivalR   virtual
 	totalWork  estimate.SeatSeconds // as computed at arrival
 	dispatchNs int64
 	phase      phase
@@ -44,6 +49,8 @@ func (r *Request) Queue() int {
 // Waiting says whether the request waits in a queue.
 func (r *Request) Waiting() bool { return r.phase == waiting }
 
+func (r *Request) isOverdue(nowNs int64) bool { return r.OverdueNs > 0 && r.OverdueNs < nowNs }
+
 // Seats returns the seats that the request holds, waits for or was rejected with: the most of
 // its two phases.
 func (r *Request) Seats() int { return r.Work.MaxSeats() }
@@ -57,12 +64,13 @@ const (
 	NotRejected      Rejection = iota
 	QueueFull                  // its queue holds the queue length limit, and no seat is free
 	ConcurrencyLimit           // no queues, and its seats are not free
-	TimedOut                   // it waited until its wait limit, or its client went away while it waited
+	TimedOut                   // it waited until its wait limit; where that is not lazy, also what is Cancelled otherwise
+	Cancelled                  // its deadline came, or its client went away, while it waited
 
 	Rejections = iota // how many values there are
 )
 
 // String returns the reason as metrics and logs write it, "" for none.
 func (r Rejection) String() string {
-	return [...]string{"", "queue-full", "concurrency-limit", "time-out"}[r]
+	return [...]string{"", "queue-full", "concurrency-limit", "time-out", "cancelled"}[r]
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestScripts plays the stories of testdata. Each command takes the time since the
+// TestScripts plays the stories of testdata, by the rules of the newest release or of the one that
+// new is given as its version. Each command takes the time since the
 // beginning, does one thing to the set, and prints what became of it: who started, who did
 // not fit, R, and every queue that is not blank. Run with -rewrite to replace what they print.
 func TestScripts(t *testing.T) {
@@ -26,7 +27,21 @@ func TestScripts(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "new" {
 				p = &player{named: map[string]*Request{}}
-				p.set = New(0, rules.Latest(), config(t, d), number(t, d, "limit", 0), p)
+				release := rules.Latest()
+				if d.HasArg("version") {
+					var version string
+					d.ScanArgs(t, "version", &version)
+					var err error
+					if release, err = rules.For(version); err != nil {
+						d.Fatalf(t, "%v", err)
+					}
+				}
+				if d.HasArg("waitLimit") {
+					var limit string
+					d.ScanArgs(t, "waitLimit", &limit)
+					p.waitLimitNs = duration(t, d, limit)
+				}
+				p.set = New(0, release, config(t, d), number(t, d, "limit", 0), p)
 				return p.state()
 			}
 			return p.play(t, d)
@@ -39,8 +54,13 @@ type player struct {
 	named   map[string]*Request
 	started []string
 	held    []string
+	removed []string // by the arrival of another request
 	nowNs   int64
+
+	waitLimitNs int64 // lazy; 0 for none
 }
+
+func (p *player) TimedOut(_ int64, r *Request) { p.removed = append(p.removed, r.Owner.(string)) }
 
 func (p *player) Dispatched(r *Request) { p.started = append(p.started, r.Owner.(string)) }
 
@@ -56,7 +76,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 		name = d.CmdArgs[0].Key
 	}
 	r := p.named[name]
-	p.started, p.held = nil, nil
+	p.started, p.held, p.removed = nil, nil, nil
 	switch d.Cmd {
 	case "arrive":
 		r = &Request{Owner: name, Work: estimate.Work{
@@ -67,6 +87,9 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 			var latency string
 			d.ScanArgs(t, "latency", &latency)
 			r.Work.AdditionalLatencyNs = duration(t, d, latency)
+		}
+		if p.waitLimitNs > 0 {
+			r.OverdueNs = p.nowNs + p.waitLimitNs
 		}
 		p.named[name] = r
 		switch rejection := arrive(p.set, p.nowNs, r, uint64(number(t, d, "hash", 0))); {
@@ -90,6 +113,9 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 	default:
 		d.Fatalf(t, "no such command")
 	}
+	for _, r := range p.removed {
+		effects = append(effects, r+" times out")
+	}
 	for _, s := range p.started {
 		effects = append(effects, s+" starts")
 	}
@@ -105,12 +131,12 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 func (p *player) state() string {
 	var b strings.Builder
 	s := p.set
-	fmt.Fprintf(&b, "R %s, seats %d of %d\n", ss(s.r), s.seatsInUse, s.limit)
+	fmt.Fprintf(&b, "R %s, seats %d of %d\n", ss(s.R()), s.seatsInUse, s.limit)
 	for _, q := range s.queues {
 		if !q.active() && q.seatsInUse == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "queue %d: next dispatch R %s, executing %d on %d seats", q.index, ss(q.nextDispatchR), q.executing, q.seatsInUse)
+		fmt.Fprintf(&b, "queue %d: next dispatch R %s, executing %d on %d seats", q.index, ss(s.Queue(q.index).NextDispatchR), q.executing, q.seatsInUse)
 		if q.waiting > 0 {
 			var names []string
 			for r := q.first; r != nil; r = r.next {
@@ -225,7 +251,7 @@ func TestEpochs(t *testing.T) {
 		if got := s.Epochs(); got != c.want {
 			t.Errorf("%s: epochs %+v, want %+v", c.story, got, c.want)
 		}
-		if want := estimate.SeatSeconds(140_000*seats*1e8) - epoch; s.R() != want {
+		if want := estimate.SeatSeconds(140_000*seats*1e8 - epoch); s.R() != want {
 			t.Errorf("%s: R is %s, want %s", c.story, ss(s.R()), ss(want))
 		}
 	}

@@ -1,13 +1,12 @@
 package queueset
 
 import (
-	"math"
-
 	"apfsim/core/estimate"
+	"apfsim/core/rules"
 )
 
 // R returns the progress meter as of the last call that took the time.
-func (s *QueueSet) R() estimate.SeatSeconds { return s.r }
+func (s *QueueSet) R() estimate.SeatSeconds { return s.arithmetic.seatSeconds(s.r) }
 
 // Epochs counts how often R has been wound back.
 type Epochs struct {
@@ -45,7 +44,7 @@ func (s *QueueSet) QueueLength(i int) int { return s.queues[i].waiting }
 // Starts is what a dispatch from a queue chose from: the R at which the oldest requests of all
 // queues were to start. The chosen one is not necessarily the earliest of them.
 type Starts struct {
-	Chosen   estimate.SeatSeconds // of the request that was dispatched
+	Chosen   estimate.SeatSeconds // of the request that was dispatched; with BoundAtDispatch, as bounded
 	Min, Max estimate.SeatSeconds // over the queues with requests waiting, the chosen one's among them
 
 	// The same less the queue's work in progress, estimated as G for each seat in use. Like
@@ -56,7 +55,7 @@ type Starts struct {
 // Starts returns what the dispatch of r chose from. It may be called while the host is notified of
 // the dispatch, for a request that has a queue. Its cost grows with the number of queues.
 func (s *QueueSet) Starts(r *Request) Starts {
-	starts := Starts{Chosen: s.latestS, Min: math.MaxUint64, DiscountedMin: math.MaxUint64}
+	least, most, discountedLeast, discountedMost := never, virtual(0), never, virtual(0)
 	for _, q := range s.queues {
 		start, inUse := q.nextDispatchR, q.seatsInUse
 		switch {
@@ -65,11 +64,16 @@ func (s *QueueSet) Starts(r *Request) Starts {
 		case q.first == nil:
 			continue
 		}
-		starts.Min, starts.Max = min(starts.Min, start), max(starts.Max, start)
-		start -= estimate.SeatsTimesDuration(float64(inUse), s.guessNs)
-		starts.DiscountedMin, starts.DiscountedMax = min(starts.DiscountedMin, start), max(starts.DiscountedMax, start)
+		least, most = min(least, start), max(most, start)
+		start = s.arithmetic.subtract(start, estimate.SeatsTimesDuration(float64(inUse), s.guessNs))
+		discountedLeast, discountedMost = min(discountedLeast, start), max(discountedMost, start)
 	}
-	return starts
+	chosen := s.latestS
+	if s.rules.Bound == rules.BoundAtDispatch {
+		chosen = s.arithmetic.subtract(r.queue.nextDispatchR, r.totalWork)
+	}
+	shown := s.arithmetic.seatSeconds
+	return Starts{shown(chosen), shown(least), shown(most), shown(discountedLeast), shown(discountedMost)}
 }
 
 // QueueState is what a queue holds, under the names of the columns of
@@ -91,7 +95,7 @@ func (s *QueueSet) Queue(i int) QueueState {
 		PendingRequests:   q.waiting,
 		ExecutingRequests: q.executing,
 		SeatsInUse:        q.seatsInUse,
-		NextDispatchR:     q.nextDispatchR,
+		NextDispatchR:     s.arithmetic.seatSeconds(q.nextDispatchR),
 		MaxSeatsSum:       q.seatsWaiting,
 		TotalWorkSum:      q.workWaiting,
 	}

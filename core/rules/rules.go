@@ -1,95 +1,125 @@
 // Package rules is what API Priority and Fairness decides differently from one release of
-// Kubernetes to the next: one row of constants and switches for each release. Everything else in
-// core is common to all releases, and no package but this one compares versions: the code that
-// depends on a release reads the field of the Rules that it was constructed with.
+// Kubernetes to the next: a struct of switches, one literal for each set of releases that decide
+// alike, and the feature gates that change a switch. Everything else in core is common to all releases, and no package but this one
+// compares versions: the code that depends on a release reads the fields of the Rules that it was
+// constructed with.
 package rules
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
-
-// Rules are the constants and switches of one release. A Rules is not changed after the
-// package's initialisation and may be shared.
+// Rules are the switches of one release. They must not be changed while they are in use.
 type Rules struct {
-	// Version is the minor release, as in "1.37".
+	// Version is the release as it was asked for: "1.26", which stands for its newest patch
+	// release, or "1.26.8".
 	Version string
 
-	// ServiceGuessNs is G, for how long a request is taken to execute before it has, in
-	// nanoseconds (util/flowcontrol/fairqueuing/queueset).
-	ServiceGuessNs int64
+	// How the queues of a level work (util/flowcontrol/fairqueuing/queueset).
 
-	// MaxListSeats is how many seats a list or a watch is estimated to take at most, before the
-	// cap of its priority level (util/flowcontrol/request, config.go).
-	MaxListSeats int
+	Arithmetic      Arithmetic // of the progress meter R and of virtual times
+	ServiceGuessNs  int64      // G: how long a request is expected to execute
+	JoinLeastWork   bool       // a request joins the queue of its hand with the least work waiting, otherwise with the fewest requests waiting
+	RotateHand      bool       // among equal queues, the one that is preferred rotates; otherwise it is the first of the hand
+	WaitingProgress bool       // R advances with the waiting requests too, otherwise only with the executing ones
+	Bound           Bound      // when the virtual start of a queue is bounded
+	BoundAfterDrop  bool       // the bound also applies after a waiting request has been cancelled
 
-	// MaxWaitNs is how long a request waits in a queue at most, in nanoseconds, whatever its
-	// deadline (server/filters/priority-and-fairness.go).
-	MaxWaitNs int64
+	// How long a request waits (server/filters/priority-and-fairness.go).
+
+	QueueWatches     bool  // watches are subject to flow control until they are initialized, otherwise they bypass it
+	TimeoutParameter bool  // the parameter timeout of a request can shorten its deadline
+	LazyWaitLimit    bool  // a request that reaches its wait limit leaves when the next one comes to its queue, or at its deadline
+	MaxWaitNs        int64 // greatest wait limit; 0 if it is only limited to a quarter of the deadline
+
+	// How many seats a request takes (util/flowcontrol/request).
+
+	ListSeats        ListSeats  // what determines the seats of a list
+	MaxListSeats     int        // of a list or a watch, before the cap of its level
+	UnknownListsWide bool       // a list of a resource with an unknown number of objects takes the most seats, otherwise 1
+	NamedListsNarrow bool       // a list of one object, by its name, takes 1 seat before anything else is considered
+	PagesIgnored     bool       // a list is estimated as if it had neither a limit nor a continue token (gate APIListChunking off)
+	CacheReads       CacheReads // which lists the watch cache serves
+	CacheUnversioned bool       // among them, those without a resourceVersion (gate ConsistentListFromCache)
+	WatchLists       WatchLists // which watches are estimated as the list that they begin with
+	FinalSeats       bool       // writes take seats after their execution, by the number of watchers
+	TokensAreObjects bool       // the creation of a token is estimated by the watchers of service accounts
+	CapByLevel       bool       // the seats of a request are limited by the nominal limit of its level
+
+	// How the levels divide the seats (util/flowcontrol/apf_controller.go).
+
+	Lending   bool   // levels lend and borrow seats
+	Exempt    Exempt // how the exempt level takes part
+	DemandNaN bool   // rounding can make the smoothed demand of a level NaN for the rest of the run
 
 	// MaxRetryAfterSeconds is the largest Retry-After that a rejected client is given, a power
 	// of two (util/flowcontrol/dropped_requests_tracker.go).
 	MaxRetryAfterSeconds int
+
+	// ExemptProbes says whether a server creates the FlowSchema probes, by which health checks are
+	// exempt.
+	ExemptProbes bool
+
+	// Objects is what a server knows of the objects of flow control. It is set by the minor release
+	// alone, unlike the switches above, which releases of one set have in common.
+	Objects Objects
 }
 
-// table has a row for each release, the oldest first.
-var table = []*Rules{
-	{
-		Version:              "1.37",
-		ServiceGuessNs:       3_000_000,
-		MaxListSeats:         100,
-		MaxWaitNs:            60_000_000_000,
-		MaxRetryAfterSeconds: 32,
-	},
-}
+// Arithmetic is how virtual time is represented.
+type Arithmetic uint8
 
-// Latest returns the rules of the newest release.
-func Latest() *Rules { return table[len(table)-1] }
+// The representations.
+const (
+	FixedPoint Arithmetic = iota // seat-seconds in 64 bits, estimate.SeatSeconds
+	Float64                      // seconds as float64; every request counts as one, whatever its seats
+)
 
-// For returns the rules of a release, which is named as in "1.37". The error names the supported
-// release that is nearest to it.
-func For(version string) (*Rules, error) {
-	for _, r := range table {
-		if r.Version == version {
-			return r, nil
-		}
-	}
-	return nil, fmt.Errorf("%q is not a supported version of Kubernetes; the nearest one is %q", version, nearest(version).Version)
-}
+// Bound is when the virtual start of a queue is prevented from staying behind R, so that a queue
+// cannot accumulate the service that it did not use (k/k 95979).
+type Bound uint8
 
-// Versions returns the names of the supported releases, the oldest first.
-func Versions() []string {
-	names := make([]string, len(table))
-	for i, r := range table {
-		names[i] = r.Version
-	}
-	return names
-}
+// The bounds.
+const (
+	Unbounded       Bound = iota
+	BoundAtDispatch       // when a request of the queue is dispatched
+	BoundAtArrival        // when the queue's oldest request changes
+)
 
-// nearest returns the rules of the release that has the nearest minor number, the newer one of
-// two, and the newest of all where the version has no minor number.
-func nearest(version string) *Rules {
-	minor, ok := minorOf(version)
-	if !ok {
-		return Latest()
-	}
-	best, least := Latest(), -1
-	for _, r := range table {
-		m, _ := minorOf(r.Version)
-		if distance := max(m-minor, minor-m); least < 0 || distance <= least {
-			best, least = r, distance
-		}
-	}
-	return best
-}
+// ListSeats is what determines the seats of a list.
+type ListSeats uint8
 
-// minorOf returns the number after the first dot: 37 of "1.37", "v1.37" and "1.37.2".
-func minorOf(version string) (minor int, ok bool) {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 || strings.TrimPrefix(parts[0], "v") != "1" {
-		return 0, false
-	}
-	minor, err := strconv.Atoi(parts[1])
-	return minor, err == nil && minor >= 0
-}
+// The estimates of lists.
+const (
+	OneSeat      ListSeats = iota
+	ByCount                // 1 seat for 100 objects
+	ByBytes                // 1 seat for 100 kB in memory
+	ByCountAlone           // 1 seat for 100 objects, and all else as ByBytes (gate SizeBasedListCostEstimate off)
+)
+
+// CacheReads says which lists are served by the watch cache and not by etcd, as the estimate sees
+// it. A list without a resourceVersion also needs CacheUnversioned.
+type CacheReads uint8
+
+// The rules, of which each replaced the former.
+const (
+	CacheUnpaged      CacheReads = iota // lists without a continue token, without a limit or with resourceVersion 0, and without resourceVersionMatch Exact
+	CacheUnpagedKnown                   // as before, but etcd serves lists with an unknown resourceVersionMatch, too
+	CacheUnlessExact                    // as before, but the cache serves the first page unless it asks for an exact version
+	CacheByDelegation                   // as before, but the cache serves NotOlderThan even with a continue token
+)
+
+// WatchLists says which watches are estimated as the list that they begin with.
+type WatchLists uint8
+
+// The watches.
+const (
+	NoWatchLists    WatchLists = iota
+	AskedWatchLists            // those that ask for initial events
+	AllWatchLists              // those without a resourceVersion, too
+)
+
+// Exempt is how the exempt level takes part in the division of the seats.
+type Exempt uint8
+
+// The ways.
+const (
+	ExemptAbsent Exempt = iota // not at all: it has no shares, and its requests are not counted
+	ExemptAlike                // as the other levels
+	ExemptFirst                // what it uses is not divided among the others
+)

@@ -6,43 +6,166 @@ import (
 	"testing"
 )
 
-// The rows are in the order of their minor numbers, which For and nearest rely on.
-func TestTableIsInOrder(t *testing.T) {
-	last := -1
-	for _, r := range table {
-		minor, ok := minorOf(r.Version)
-		if !ok || minor <= last || r.Version != fmt.Sprintf("1.%d", minor) {
-			t.Errorf("%q comes after 1.%d; want names like 1.37 in increasing order", r.Version, last)
-		}
-		last = minor
-		if n := r.MaxRetryAfterSeconds; n < 1 || n&(n-1) != 0 {
-			t.Errorf("%s: MaxRetryAfterSeconds is %d, want a power of two", r.Version, n)
-		}
-	}
-}
-
 func TestFor(t *testing.T) {
 	for _, version := range Versions() {
 		if r, err := For(version); err != nil || r.Version != version {
 			t.Errorf("For(%q) = %v, %v", version, r, err)
 		}
 	}
-	if got := Versions(); !slices.Contains(got, "1.37") || Latest().Version != got[len(got)-1] {
+	if got := Versions(); len(got) != 20 || Latest().Version != got[len(got)-1] {
 		t.Errorf("versions %v, latest %s", got, Latest().Version)
+	}
+	if a, b := Latest(), Latest(); a == b {
+		t.Error("two calls of Latest return the same rules; a change of one would change the other")
+	}
+}
+
+// The releases between two sets decide as the older one, and each set differs from the one before
+// it.
+func TestSets(t *testing.T) {
+	for version, like := range map[string]string{
+		"1.19": "1.18", "1.29": "1.28", "1.30": "1.28", "1.36": "1.35", "1.37": "1.35",
+	} {
+		if a, b := decisions(t, version), decisions(t, like); a != b {
+			t.Errorf("%s decides otherwise than %s: %+v and %+v", version, like, a, b)
+		}
+	}
+	for i, s := range sets {
+		if i > 0 && (s.minor <= sets[i-1].minor || s.Rules == sets[i-1].Rules) {
+			t.Errorf("1.%d does not differ from 1.%d, or is not after it", s.minor, sets[i-1].minor)
+		}
+		if n := s.MaxRetryAfterSeconds; n < 1 || n&(n-1) != 0 {
+			t.Errorf("1.%d: MaxRetryAfterSeconds is %d, want a power of two", s.minor, n)
+		}
+	}
+}
+
+func decisions(t *testing.T, version string) Rules {
+	t.Helper()
+	r, err := For(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Version, r.Objects = "", Objects{}
+	return *r
+}
+
+// A patch release before a correction decides as before it, and the one with the correction as the
+// newest one.
+func TestCorrections(t *testing.T) {
+	for _, c := range []struct {
+		before, in string
+		switches   []string
+	}{
+		{"1.18.18", "1.18.19", []string{"ExemptProbes"}},
+		{"1.23.5", "1.23.6", []string{"UnknownListsWide"}},
+		{"1.24.6", "1.24.7", []string{"NamedListsNarrow"}},
+		{"1.25.5", "1.25.6", []string{"BoundAfterDrop"}},
+		{"1.26.7", "1.26.8", []string{"CapByLevel"}},
+		{"1.27.9", "1.27.10", []string{"DemandNaN"}},
+		{"1.28.4", "1.28.5", []string{"LazyWaitLimit", "MaxWaitNs"}},
+	} {
+		before, in := decisions(t, c.before), decisions(t, c.in)
+		differ := differences(before, in)
+		if !slices.Equal(differ, c.switches) {
+			t.Errorf("%s and %s differ in %v, want %v", c.before, c.in, differ, c.switches)
+		}
+	}
+	for _, m := range minors {
+		newest := fmt.Sprintf("%s.%d", name(m.minor), m.patches)
+		if decisions(t, newest) != decisions(t, name(m.minor)) {
+			t.Errorf("%s decides otherwise than %s", newest, name(m.minor))
+		}
 	}
 }
 
 func TestUnknownVersions(t *testing.T) {
-	defer func(whole []*Rules) { table = whole }(table)
-	table = []*Rules{{Version: "1.20"}, {Version: "1.22"}, {Version: "1.37"}}
 	for version, want := range map[string]string{
-		"1.9": "1.20", "1.21": "1.22", "1.29": "1.22", "1.30": "1.37", "1.370": "1.37",
-		"v1.22": "1.22", "1.22.3": "1.22", "": "1.37", "2.20": "1.37", "1.x": "1.37", "latest": "1.37",
+		"1.9": "1.18", "1.17": "1.18", "1.38": "1.37", "1.370": "1.37", "1.26.99": "1.26.15", "1.26.x": "1.37",
+		"v1.22": "1.37", "1.022": "1.37", "1.22.03": "1.37", "1.22.": "1.37", "1.22.3.4": "1.37", "1.-22": "1.37",
+		"": "1.37", "2.20": "1.37", "latest": "1.37",
 	} {
 		r, err := For(version)
 		message := fmt.Sprintf("%q is not a supported version of Kubernetes; the nearest one is %q", version, want)
 		if r != nil || err == nil || err.Error() != message {
 			t.Errorf("For(%q) = %v, %v; want the error %s", version, r, err, message)
+		}
+	}
+}
+
+// The API versions are served by the releases that k8s.io/api names in APILifecycleIntroduced and
+// APILifecycleRemoved of each version, and each release serves one or two of them.
+func TestAPIVersions(t *testing.T) {
+	for v, want := range map[APIVersion][2]string{
+		V1alpha1: {"1.18", "1.21"}, V1beta1: {"1.20", "1.26"}, V1beta2: {"1.23", "1.29"}, V1beta3: {"1.26", "1.32"}, V1: {"1.29", ""},
+	} {
+		if from, removedIn := v.Served(); from != want[0] || removedIn != want[1] {
+			t.Errorf("%v is served from %s until %q, want %v", v, from, removedIn, want)
+		}
+	}
+	for version, want := range map[string][2]APIVersion{
+		"1.19": {V1alpha1, V1alpha1}, "1.22.0": {V1beta1, V1beta1}, "1.25": {V1beta1, V1beta2}, "1.28": {V1beta2, V1beta3},
+		"1.31.2": {V1beta3, V1}, "1.37": {V1, V1},
+	} {
+		r, err := For(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for v := V1alpha1; v <= V1; v++ {
+			if got := r.Objects.Serves(v); got != (v == want[0] || v == want[1]) {
+				t.Errorf("%s serves %v: %t", version, v, got)
+			}
+		}
+	}
+}
+
+func TestUpgrade(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"1.20", "1.23", "[1.21 1.22 1.23]"}, {"1.20.6", "1.21.1", "[1.21.1]"}, {"1.26.0", "1.26", "[1.26]"},
+		{"1.26", "1.26.15", "[]"}, {"1.26", "1.26.3", "[]"}, {"1.27", "1.26", "[]"}, {"1.37", "1.37", "[]"},
+	} {
+		from, err := For(c.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := For(c.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, r := range Upgrade(from, to) {
+			got = append(got, r.Version)
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("from %s to %s: %v, want %s", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// A bound without a patch begins with the first patch release of the minor one.
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		version, since, until string
+		want                  bool
+	}{
+		{"1.26", "", "", true},
+		{"1.26", "1.26", "", true},
+		{"1.26.0", "1.26", "", true},
+		{"1.25", "1.26", "", false},
+		{"1.36", "1.18", "1.37", true},
+		{"1.37.0", "1.18", "1.37", false},
+		{"1.28.4", "1.28.5", "", false},
+		{"1.28.5", "1.28.5", "", true},
+		{"1.28.4", "", "1.28.5", true},
+		{"1.28", "1.28.5", "", true},
+		{"1.28", "", "1.28.5", false},
+	} {
+		r, err := For(c.version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Within(c.since, c.until); got != c.want {
+			t.Errorf("%s from %q until %q: %v", c.version, c.since, c.until, got)
 		}
 	}
 }

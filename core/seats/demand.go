@@ -39,22 +39,23 @@ func seconds(ns int64) float64 {
 	return float64(ns/second) + float64(ns%second)/second
 }
 
-// DemandStatistics summarizes the demand during a period, in seats.
+// DemandStatistics summarizes the demand during a period, in seats. Average and Deviation are NaN
+// for a period of length 0. Deviation is also NaN if rounding makes the variance negative, which
+// happens with a demand that is constant or nearly so.
 type DemandStatistics struct {
 	Seconds   float64 // length of the period
-	Average   float64 // time-weighted; 0 for a period of length 0
-	Deviation float64 // time-weighted standard deviation of the population; 0 for a period of length 0
+	Average   float64 // time-weighted
+	Deviation float64 // time-weighted standard deviation of the population
 	Max       float64
 }
 
 // Take returns the statistics of the demand since the previous call, and begins the next period.
 func (d *Demand) Take(nowNs int64) DemandStatistics {
 	d.advance(nowNs)
-	stats := DemandStatistics{Seconds: d.elapsed, Max: d.most}
+	stats := DemandStatistics{Seconds: d.elapsed, Average: math.NaN(), Deviation: math.NaN(), Max: d.most}
 	if d.elapsed > 0 {
 		stats.Average = d.sum / d.elapsed
-		// Rounding can make the variance of a constant slightly negative.
-		stats.Deviation = math.Sqrt(max(0, d.square/d.elapsed-stats.Average*stats.Average))
+		stats.Deviation = math.Sqrt(d.square/d.elapsed - stats.Average*stats.Average)
 	}
 	*d = Demand{lastNs: nowNs, seats: d.seats, most: d.seats}
 	return stats

@@ -7,6 +7,8 @@ package seats
 import (
 	"math"
 	"sort"
+
+	"apfsim/core/rules"
 )
 
 // Limits are a priority level's fixed concurrency limits, in seats.
@@ -51,10 +53,11 @@ func Cap(nominal, handSize int) int {
 // every 10 s, the influence of a demand is halved after five minutes.
 const smoothing = 0.977
 
-// Level is the state of a priority level between adjustments: their input and their result.
+// Level is the state of a priority level between adjustments: their input and their result. The
+// averages are NaN where rules.Rules.DemandNaN says so.
 type Level struct {
 	Limits
-	Exempt bool
+	Exempt bool // the level is exempt, and gets what it uses before the others divide the rest (rules.ExemptFirst)
 
 	High               int     // highest demand in the last period, in seats
 	Average, Deviation float64 // of the demand in the last period longer than 0, in seats
@@ -67,11 +70,17 @@ type Level struct {
 	FairFraction float64
 }
 
-// Observe records the demand of the period that ends with an adjustment.
-func (l *Level) Observe(d DemandStatistics) {
+// Observe records the demand of the period that ends with an adjustment. With
+// rules.Rules.DemandNaN, a statistic that is NaN makes the smoothed demand NaN, and it stays NaN.
+func (l *Level) Observe(r *rules.Rules, d DemandStatistics) {
 	l.High = int(math.Round(d.Max))
-	if d.Seconds <= 0 {
-		return
+	if !r.DemandNaN {
+		if d.Seconds <= 0 {
+			return
+		}
+		if math.IsNaN(d.Deviation) {
+			d.Deviation = 0 // the variance was just below 0
+		}
 	}
 	l.Average, l.Deviation = d.Average, d.Deviation
 	envelope := d.Average + d.Deviation
@@ -89,18 +98,19 @@ func (l *Level) low() int {
 }
 
 // Target returns the current limit, in seats, at which the adjustment aims for a level that is
-// not exempt.
+// not Exempt.
 func (l *Level) Target() float64 { return max(float64(l.low()), l.Smoothed) }
 
-// Adjust sets the current limit of every level from its limits and its demand. An exempt level
-// gets the seats that it has used. The other levels divide the remaining seats:
+// Adjust sets the current limit of every level from its limits and its demand. The seats of all
+// levels are divided in proportion to the targets, within each level's bounds. If that is not
+// possible, the limits do not change. With rules.ExemptFirst, an exempt level gets the seats that
+// it has used, and the other levels divide the remaining seats:
 //
 //   - if the remaining seats are not enough for Min of each level, each gets Min;
 //   - otherwise, if they are not enough for the lower bound of each level, each gets Min and the
 //     same fraction of the difference to its lower bound;
-//   - otherwise they are divided in proportion to the targets, within each level's bounds. If
-//     that is not possible, the limits do not change.
-func Adjust(levels []*Level) {
+//   - otherwise they are divided in proportion to the targets, as above.
+func Adjust(r *rules.Rules, levels []*Level) {
 	var nominal, exempt, least, low int // sums over the levels
 	for _, l := range levels {
 		nominal += l.Nominal
@@ -111,28 +121,28 @@ func Adjust(levels []*Level) {
 		least += l.Min
 		low += l.low()
 	}
-	remaining := nominal - exempt
+	remaining, exemptFirst := nominal-exempt, r.Exempt == rules.ExemptFirst
 
-	var limited []*Level
+	var divided []*Level
 	for _, l := range levels {
 		l.FairFraction = 0
 		switch {
 		case l.Exempt:
 			l.Current = l.low()
-		case remaining <= least:
+		case exemptFirst && remaining <= least:
 			l.Current = l.Min
-		case remaining <= low:
+		case exemptFirst && remaining <= low:
 			part := float64(remaining-least) / float64(low-least)
 			l.Current = l.Min + int(math.Round(float64(l.low()-l.Min)*part))
 		default:
-			limited = append(limited, l)
+			divided = append(divided, l)
 		}
 	}
-	if len(limited) == 0 {
+	if len(divided) == 0 {
 		return
 	}
-	demands := make([]demand, len(limited))
-	for i, l := range limited {
+	demands := make([]demand, len(divided))
+	for i, l := range divided {
 		demands[i] = demand{
 			low:    float64(l.low()),
 			high:   float64(l.Max),
@@ -145,7 +155,7 @@ func Adjust(levels []*Level) {
 	if !ok {
 		return
 	}
-	for i, l := range limited {
+	for i, l := range divided {
 		l.Current = int(math.Round(division[i]))
 	}
 	for _, l := range levels {
@@ -167,7 +177,8 @@ const (
 //
 // and returns the parts and p; ok is false if there is no such p. If all parts are at their
 // lower bound, or all at their upper bound, many values of p are solutions; divide then returns
-// the one at which the first part would leave its bound.
+// the one at which the first part would leave its bound. A target that is NaN makes p NaN; then
+// there is a solution only where the bounds alone determine the parts.
 func divide(whole float64, demands []demand) (parts []float64, p float64, ok bool) {
 	parts = make([]float64, len(demands))
 	if whole == 0 {
@@ -206,6 +217,9 @@ func divide(whole float64, demands []demand) (parts []float64, p float64, ok boo
 	}
 	if low-whole > -tolerance || whole-high > -tolerance || free {
 		return parts, p, true
+	}
+	if math.IsNaN(p) {
+		return nil, 0, false
 	}
 
 	// Raise p from bound to bound, starting at the lowest. Between two bounds the sum is a linear

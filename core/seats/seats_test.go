@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"apfsim/core/rules"
 	"pgregory.net/rapid"
 )
 
@@ -53,8 +54,8 @@ func TestDemand(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	// The next period begins with the current demand, which is its maximum so far.
-	if got := d.Take(4_000_000_000); got != (DemandStatistics{Max: 6}) {
-		t.Errorf("an empty period: %+v", got)
+	if got := d.Take(4_000_000_000); got.Seconds != 0 || got.Max != 6 || !math.IsNaN(got.Average) || !math.IsNaN(got.Deviation) {
+		t.Errorf("an empty period: %+v, want a maximum of 6 and no average", got)
 	}
 	d.Set(5_000_000_000, 0)
 	d.Take(5_000_000_000)
@@ -63,29 +64,72 @@ func TestDemand(t *testing.T) {
 	}
 }
 
+// steady is a demand of 7 seats over 10.3 s: rounding makes its variance -4e-13, and its deviation NaN.
+func steady() DemandStatistics {
+	d := NewDemand(0)
+	d.Set(0, 7)
+	for ns := int64(100_000_000); ns < 10_300_000_000; ns += 100_000_000 {
+		d.Set(ns, 7)
+	}
+	return d.Take(10_300_000_000)
+}
+
 // The smoothed demand follows a rise at once and a fall by 2.3 % of the difference.
 func TestSmoothedDemand(t *testing.T) {
+	r := rules.Latest()
 	var l Level
-	l.Observe(DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
+	l.Observe(r, DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
 	if l.Smoothed != 100 || l.High != 130 {
 		t.Errorf("after a rise: smoothed %v, high %d; want 100, 130", l.Smoothed, l.High)
 	}
-	l.Observe(DemandStatistics{Seconds: 10})
+	l.Observe(r, DemandStatistics{Seconds: 10})
 	if l.Smoothed != 97.7 || l.High != 0 {
 		t.Errorf("after a fall: smoothed %v, high %d; want 97.7, 0", l.Smoothed, l.High)
 	}
 	if l.Average != 0 || l.Deviation != 0 {
 		t.Errorf("after a fall: average %v, deviation %v; want none", l.Average, l.Deviation)
 	}
-	l.Observe(DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
-	l.Observe(DemandStatistics{Max: 7})
+	l.Observe(r, DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
+	l.Observe(r, DemandStatistics{Average: math.NaN(), Deviation: math.NaN(), Max: 7})
 	if l.Smoothed != 100 || l.Average != 90 || l.Deviation != 10 || l.High != 7 {
 		t.Errorf("after an empty period: %+v; want a high of 7, and the rest as before", l)
 	}
+	if d := steady(); !math.IsNaN(d.Deviation) {
+		t.Fatalf("a steady demand: %+v; want a deviation that is NaN", d)
+	}
+	l = Level{}
+	l.Observe(r, steady())
+	if math.Abs(l.Smoothed-7) > 1e-9 || l.Deviation != 0 {
+		t.Errorf("after a steady period: %+v; want a smoothed demand of 7 without deviation", l)
+	}
 }
 
-func adjusted(levels ...*Level) []int {
-	Adjust(levels)
+// Before the correction, a steady demand or a period of length 0 makes the smoothed demand NaN, and
+// no later demand makes it a number again.
+func TestSmoothedDemandNaN(t *testing.T) {
+	r := &rules.Rules{DemandNaN: true}
+	for story, d := range map[string]DemandStatistics{
+		"a steady demand": steady(),
+		"an empty period": {Average: math.NaN(), Deviation: math.NaN(), Max: 3},
+	} {
+		var l Level
+		l.Observe(r, DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
+		if l.Smoothed != 100 {
+			t.Errorf("%s: smoothed %v before it, want 100", story, l.Smoothed)
+		}
+		l.Observe(r, d)
+		if l.High != int(d.Max) || !math.IsNaN(l.Deviation) || !math.IsNaN(l.Smoothed) || !math.IsNaN(l.Target()) {
+			t.Errorf("%s: %+v; want a high of %v and the rest NaN", story, l, d.Max)
+		}
+		l.Observe(r, DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
+		if l.High != 130 || l.Average != 90 || l.Deviation != 10 || !math.IsNaN(l.Smoothed) {
+			t.Errorf("%s: %+v in the period after it; want its average, but a smoothed demand that is NaN", story, l)
+		}
+	}
+}
+
+func adjusted(r *rules.Rules, levels ...*Level) []int {
+	Adjust(r, levels)
 	current := make([]int, len(levels))
 	for i, l := range levels {
 		current[i] = l.Current
@@ -121,7 +165,7 @@ func TestAdjust(t *testing.T) {
 		{"too few seats for more than Min of each level",
 			[]*Level{exempt(190), level(100, 10, 700, 100, 100), level(100, 10, 700, 0, 0)}, []int{190, 10, 10}, 0},
 	} {
-		if got := adjusted(c.levels...); !slices.Equal(got, c.want) {
+		if got := adjusted(rules.Latest(), c.levels...); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.story, got, c.want)
 		}
 		for _, l := range c.levels {
@@ -132,11 +176,74 @@ func TestAdjust(t *testing.T) {
 	}
 }
 
+// From 1.28 to 1.30, the exempt level takes part in the division as the other levels do, and before
+// 1.28 it is not there. The seats are always divided in proportion to targets.
+func TestAdjustWithExemptAlike(t *testing.T) {
+	level := func(nominal, lowest, most, high int, smoothed float64) *Level {
+		return &Level{Limits: Limits{nominal, lowest, most}, High: high, Smoothed: smoothed}
+	}
+	for _, c := range []struct {
+		story  string
+		levels []*Level
+		want   []int
+		p      float64
+	}{
+		{"exempt has no nominal limit, so that only its smoothed demand counts: 30 to 60 to 60 of 300",
+			[]*Level{level(0, 0, 600, 200, 30), level(150, 10, 700, 40, 60), level(150, 10, 700, 40, 60)}, []int{60, 120, 120}, 2},
+		{"an exempt level with a nominal limit keeps what it uses of it",
+			[]*Level{level(50, 0, 650, 200, 0), level(100, 10, 700, 0, 100)}, []int{50, 100}, 1},
+		{"what exempt takes is taken from the others: the lower bounds of 80 hold, and of 100 seats 20 are left for exempt",
+			[]*Level{level(0, 0, 600, 500, 500), level(100, 10, 700, 80, 60)}, []int{20, 80}, 0.04},
+		{"levels that lend nothing keep their seats, and the least proportion is shown",
+			[]*Level{level(0, 0, 600, 500, 500), level(100, 100, 700, 0, 200)}, []int{0, 100}, 0},
+	} {
+		for _, release := range []string{"1.26", "1.28", "1.30"} {
+			r, err := rules.For(release)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := adjusted(r, c.levels...); !slices.Equal(got, c.want) {
+				t.Errorf("%s: %s: got %v, want %v", release, c.story, got, c.want)
+			}
+			for _, l := range c.levels {
+				if math.Abs(l.FairFraction-c.p) > 1e-12 {
+					t.Errorf("%s: %s: the fair fraction is %v, want %v", release, c.story, l.FairFraction, c.p)
+				}
+			}
+		}
+	}
+	// The same seats with the rule of 1.31: 500 seats are not there, and the other level gets Min.
+	if got := adjusted(rules.Latest(), &Level{Exempt: true, High: 500}, level(100, 10, 700, 80, 60)); !slices.Equal(got, []int{500, 10}) {
+		t.Errorf("1.31: got %v, want 500 for exempt and Min of the other level", got)
+	}
+}
+
+// A single level whose smoothed demand is NaN keeps the limits of all levels as they are, except
+// where the bounds determine them.
+func TestAdjustNaN(t *testing.T) {
+	r := &rules.Rules{DemandNaN: true}
+	level := func(nominal, lowest, most, high, current int, smoothed float64) *Level {
+		return &Level{Limits: Limits{nominal, lowest, most}, High: high, Smoothed: smoothed, Current: current, FairFraction: 3}
+	}
+	stuck, other := level(100, 10, 700, 0, 55, math.NaN()), level(100, 10, 700, 190, 145, 190)
+	if got := adjusted(r, stuck, other); !slices.Equal(got, []int{55, 145}) || stuck.FairFraction != 0 || other.FairFraction != 0 {
+		t.Errorf("got %v with fractions %v and %v, want the limits 55 and 145 as before and no fractions", got, stuck.FairFraction, other.FairFraction)
+	}
+	atLow := []*Level{level(100, 10, 700, 100, 55, math.NaN()), level(100, 10, 700, 190, 145, 190)}
+	if got := adjusted(r, atLow...); !slices.Equal(got, []int{100, 100}) {
+		t.Errorf("both levels need their nominal limits: got %v, want 100 each", got)
+	}
+	atMost := []*Level{level(100, 10, 100, 0, 55, math.NaN()), level(100, 10, 100, 0, 145, 0)}
+	if got := adjusted(r, atMost...); !slices.Equal(got, []int{100, 100}) {
+		t.Errorf("no level may borrow: got %v, want 100 each", got)
+	}
+}
+
 // When even the upper bounds do not add up to all seats, the limits stay as they were.
 func TestAdjustWithoutSolution(t *testing.T) {
 	l := &Level{Limits: Limits{Nominal: 100, Min: 50, Max: 100}, High: 10, Current: 77, FairFraction: 2}
 	e := &Level{Exempt: true, Limits: Limits{Nominal: 50, Min: 50}}
-	if got := adjusted(e, l); !slices.Equal(got, []int{50, 77}) {
+	if got := adjusted(rules.Latest(), e, l); !slices.Equal(got, []int{50, 77}) {
 		t.Errorf("got %v, want the limited level's 77 unchanged", got)
 	}
 	if e.FairFraction != 0 || l.FairFraction != 0 {

@@ -17,6 +17,7 @@ const (
 var larger = map[string]string{
 	"cmd/apfsim":  "a main package, with one file for each command, which shares no names with the others",
 	"core/config": "the types and constants of one API group, whose names Kubernetes gives",
+	"core/rules":  "the values of the switches, one name for each way in which a release does something",
 }
 
 // layers are the folders of the module in the order in which they may import each other: a package

@@ -27,3 +27,19 @@ func WriteComparisonAs(c *compare.Comparison, w io.Writer, as string, all bool, 
 	}
 	panic("output: unknown format " + as)
 }
+
+// WriteValuesAs writes the comparison of several values of a parameter in one of CompareFormats. all is as for
+// WriteComparisonAs.
+func WriteValuesAs(v *compare.Values, w io.Writer, as string, all bool, options format.TextOptions) error {
+	switch as {
+	case "text":
+		return text.WriteValues(w, v, all, options)
+	case "markdown":
+		return text.WriteValuesMarkdown(w, v, all)
+	case "json":
+		return format.WriteJSON(w, v)
+	case "csv":
+		return csvfile.WriteValues(w, v)
+	}
+	panic("output: unknown format " + as)
+}

@@ -78,6 +78,16 @@ func WriteComparison(dir string, c *compare.Comparison) error {
 	return files.Write(dir, list)
 }
 
+// WriteValues writes the files of a comparison of several values of a parameter to the folder dir: either all or
+// none. They have the names of those of a comparison of two sides.
+func WriteValues(dir string, v *compare.Values) error {
+	var list files.List
+	list.Add(ComparisonTable, func(w io.Writer) error { return csvfile.WriteValues(w, v) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.Values(v)) })
+	list.Add(ComparisonFile, func(w io.Writer) error { return format.WriteJSON(w, v) })
+	return files.Write(dir, list)
+}
+
 // WriteBench writes the files of both sides of a comparison for benchstat to the folder dir: either both or none.
 func WriteBench(dir string, c *compare.Comparison) error {
 	var list files.List

@@ -107,9 +107,9 @@ func (r *EarlierRun) dumps(folder string) (names []string) {
 		if err != nil || at.String() != moment.Name() || at < 0 || int64(at) > r.DurationNs {
 			continue
 		}
-		for _, d := range dumps.Kinds {
+		for kind, d := range dumps.Kinds {
 			name := filepath.Join(dumps.Folder, moment.Name(), d.Name+".csv")
-			if line, ok := firstLine(filepath.Join(folder, name)); ok && slices.Equal(splitColumns(line), d.Columns) {
+			if line, ok := firstLine(filepath.Join(folder, name)); ok && dumps.HasHead(kind, splitColumns(line)) {
 				names = append(names, name)
 			}
 		}

@@ -287,14 +287,20 @@ func (c *Comparison) decide() {
 	slices.SortStableFunc(c.Changes, func(a, b Change) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(order, a.Outcome), slices.Index(order, b.Outcome)),
-			compareBool(a.SameAs != "", b.SameAs != ""),               // each number before the other names of numbers
-			compareBool(a.PriorityLevel != "", b.PriorityLevel != ""), // flows last, as there are many
-			// The minimum of a duration is usually close to 0, so that a negligible difference is a
-			// large relative change.
-			compareBool(a.ID.Stat == "min", b.ID.Stat == "min"),
-			-cmp.Compare(a.RelativeSize(), b.RelativeSize()),
-			cmp.Compare(a.probability(), b.probability())) // among the changes from 0, whose relative size is infinite
+			compareBool(a.SameAs != "", b.SameAs != ""), // each number before the other names of numbers
+			compareListed(&a, &b))
 	})
+}
+
+// compareListed orders the changes of one outcome as they are listed.
+func compareListed(a, b *Change) int {
+	return cmp.Or(
+		compareBool(a.PriorityLevel != "", b.PriorityLevel != ""), // flows last, as there are many
+		// The minimum of a duration is usually close to 0, so that a negligible difference is a
+		// large relative change.
+		compareBool(a.ID.Stat == "min", b.ID.Stat == "min"),
+		-cmp.Compare(a.RelativeSize(), b.RelativeSize()),
+		cmp.Compare(a.probability(), b.probability())) // among the changes from 0, whose relative size is infinite
 }
 
 // compareBool orders false before true.

@@ -17,7 +17,7 @@ const AlsoShown = 4
 // ListedChanges returns the changes to be listed and a title. all lists every statistic. A number with
 // several names, as of a workload that is the only one at its priority level, is counted once.
 func ListedChanges(c *Comparison, all bool) (changes []Change, title string) {
-	total := c.Distinct.Tested + c.Distinct.Untested + c.Exact
+	total := c.Total()
 	if all {
 		return c.Changes, fmt.Sprintf("%d of %d statistics changed; all are listed", c.Distinct.Changed, total)
 	}

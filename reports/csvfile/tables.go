@@ -20,6 +20,11 @@ func WriteComparison(w io.Writer, c *compare.Comparison) error {
 	return write(w, tables.ChangeColumns, c.Changes)
 }
 
+// WriteValues writes a row for each value and statistic that the base and the value have.
+func WriteValues(w io.Writer, v *compare.Values) error {
+	return write(w, tables.ValueColumns, tables.ValueChanges(v))
+}
+
 // WriteCollisions writes a row for each deck; probabilities have all their digits.
 func WriteCollisions(w io.Writer, c *collisions.Collisions) error {
 	return write(w, tables.CollisionColumns(c), tables.CollisionRows(c))

@@ -19,6 +19,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/reports/files"
 	"apfsim/reports/observe"
 	"apfsim/sim/server"
@@ -32,6 +33,7 @@ const Folder = "dumps"
 // are sorted by name, and the executing requests of a queue by age; the server sorts neither.
 type Recorder struct {
 	source observe.Levels
+	rules  *rules.Rules
 	start  time.Time  // of the run
 	atNs   []int64    // the times of the dumps that are not made yet, sorted
 	Files  files.List // the dumps so far
@@ -47,10 +49,10 @@ type levelCounts struct{ dispatched, rejected, timedOut int }
 
 // New returns a recorder for a run that starts at the given time of day. It makes a dump at each of
 // the times atNs, in nanoseconds since the start of the run.
-func New(source observe.Levels, start time.Time, atNs []int64) *Recorder {
+func New(source observe.Levels, r *rules.Rules, start time.Time, atNs []int64) *Recorder {
 	atNs = slices.Clone(atNs)
 	slices.Sort(atNs)
-	return &Recorder{source: source, start: start.UTC(), atNs: slices.Compact(atNs),
+	return &Recorder{source: source, rules: r, start: start.UTC(), atNs: slices.Compact(atNs),
 		active: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*levelCounts{}}
 }
 
@@ -97,20 +99,64 @@ func (d *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	}
 	folder := filepath.Join(Folder, time.Duration(nowNs).String())
 	for i, rows := range [...][][]string{d.priorityLevels(), d.queues(), d.requests()} {
-		rows = slices.Insert(rows, 0, Kinds[i].Columns)
+		rows = columnsIn(d.rules, slices.Insert(rows, 0, Kinds[i].Columns))
 		d.Files.Add(filepath.Join(folder, Kinds[i].Name+".csv"), func(w io.Writer) error { return layOut(w, rows) })
 	}
 	return nextNs
 }
 
-// Kinds are the three dumps that are made at each time, with the columns of the server.
+// Exist reports whether the servers of a release have debug dumps.
+func Exist(r *rules.Rules) bool { return r.Within("1.19", "") }
+
+// lifetimes are the releases that have a column, by its name: from since on, and not from until on.
+// The other columns are in all releases.
+var lifetimes = map[string]struct{ since, until string }{
+	"SeatsInUse":         {"1.23", ""},
+	"VirtualStart":       {"", "1.23"},
+	"NextDispatchR":      {"1.23", ""},
+	"InitialSeatsSum":    {"1.23", ""},
+	"MaxSeatsSum":        {"1.23", ""},
+	"TotalWorkSum":       {"1.23", ""},
+	"InitialSeats":       {"1.23", ""},
+	"FinalSeats":         {"1.23", ""},
+	"AdditionalLatency":  {"1.23", ""},
+	"DispatchedRequests": {"1.27", ""},
+	"RejectedRequests":   {"1.27", ""},
+	"TimedoutRequests":   {"1.27", ""},
+	"CancelledRequests":  {"1.27", ""},
+	"StartTime":          {"1.28", ""},
+}
+
+// columnsIn returns rows, of which the first one is the head, with the columns that a release has.
+func columnsIn(r *rules.Rules, rows [][]string) [][]string {
+	kept := make([][]string, len(rows))
+	for i, name := range rows[0] {
+		if in := lifetimes[name]; r.Within(in.since, in.until) {
+			for k, row := range rows {
+				kept[k] = append(kept[k], row[i])
+			}
+		}
+	}
+	return kept
+}
+
+// HasHead reports whether columns are those of a kind of dump in some release.
+func HasHead(kind int, columns []string) bool {
+	return slices.ContainsFunc(rules.Versions(), func(version string) bool {
+		r, err := rules.For(version)
+		return err == nil && slices.Equal(columnsIn(r, [][]string{Kinds[kind].Columns})[0], columns)
+	})
+}
+
+// Kinds are the three dumps that are made at each time, with the columns that the server has in some
+// release.
 var Kinds = [...]struct {
 	Name    string
 	Columns []string
 }{
 	{"dump_priority_levels", []string{"PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests", "ExecutingRequests",
 		"DispatchedRequests", "RejectedRequests", "TimedoutRequests", "CancelledRequests"}},
-	{"dump_queues", []string{"PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR",
+	{"dump_queues", []string{"PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "VirtualStart", "NextDispatchR",
 		"InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum"}},
 	{"dump_requests", []string{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher", "ArriveTime",
 		"InitialSeats", "FinalSeats", "AdditionalLatency", "StartTime"}},
@@ -147,7 +193,7 @@ func (d *Recorder) queues() [][]string {
 		for i := range l.Queues().Len() {
 			q := l.Queues().Queue(i)
 			rows = append(rows, []string{l.Name(), strconv.Itoa(i), strconv.Itoa(q.PendingRequests), strconv.Itoa(q.ExecutingRequests),
-				strconv.Itoa(q.SeatsInUse), seatSeconds(q.NextDispatchR), strconv.Itoa(q.InitialSeatsSum), strconv.Itoa(q.MaxSeatsSum),
+				strconv.Itoa(q.SeatsInUse), seconds(q.NextDispatchR), seatSeconds(q.NextDispatchR), strconv.Itoa(q.InitialSeatsSum), strconv.Itoa(q.MaxSeatsSum),
 				seatSeconds(q.TotalWorkSum)})
 		}
 	}
@@ -155,6 +201,9 @@ func (d *Recorder) queues() [][]string {
 }
 
 func seatSeconds(s estimate.SeatSeconds) string { return fmt.Sprintf("%d.%08dss", s/1e8, s%1e8) }
+
+// seconds writes a virtual time as the releases did in which it was a floating-point number.
+func seconds(s estimate.SeatSeconds) string { return strconv.FormatFloat(float64(s)/1e8, 'g', -1, 64) }
 
 func (d *Recorder) requests() [][]string {
 	var rows [][]string

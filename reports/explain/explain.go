@@ -36,8 +36,8 @@ type Explanation struct {
 	Request       Request            `json:"request"`
 	Notes         []string           `json:"notes"`       // how the request was understood
 	FlowSchemas   []classify.Verdict `json:"flowSchemas"` // in the order tried
-	// Bypasses means that the request bypasses flow control: it is long-running and not a watch.
-	// Flow and Seats are then nil.
+	// Bypasses means that the request bypasses flow control: it is long-running, and not a watch
+	// unless watches bypass flow control in the release. Flow and Seats are then nil.
 	Bypasses bool   `json:"passesBy"`
 	Flow     *Flow  `json:"flow,omitempty"`
 	Seats    *Seats `json:"seats,omitempty"`
@@ -78,16 +78,16 @@ type Seats struct {
 	NominalLimit        int   `json:"nominalLimit"`
 }
 
-// Explain says what the flow control of a server with serverLimit seats does with a request. The
-// error says what is wrong with the request.
-func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation, error) {
+// Explain says what the flow control of a server of a release, with serverLimit seats, does with a
+// request. The error says what is wrong with the request.
+func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question) (*Explanation, error) {
 	a := &q.Attributes
 	store := estimate.Store{}
 	resource := estimate.Resource{Group: a.APIGroup, Name: a.Resource}
 	if q.Stored.Objects > 0 {
 		store[resource] = q.Stored
 	}
-	estimator := estimate.NewEstimator(rules.Latest(), store)
+	estimator := estimate.NewEstimator(r, store)
 	request, err := estimator.NewRequest(a, q.Query)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 		watch.WatchStarts()
 	}
 
-	controller := flowcontrol.New(0, rules.Latest(), serverLimit, objects, nil)
+	controller := flowcontrol.New(0, r, serverLimit, objects, nil)
 	e := &Explanation{
 		SchemaVersion: result.SchemaVersion,
 		Request: Request{
@@ -111,7 +111,7 @@ func Explain(objects config.Objects, serverLimit int, q Question) (*Explanation,
 		Notes:       append([]string{}, q.Notes...),
 		FlowSchemas: controller.Explain(a),
 	}
-	if a.Bypasses() {
+	if a.Bypasses(r) {
 		e.Bypasses = true
 		return e, nil
 	}
@@ -186,7 +186,11 @@ func (e *Explanation) nearMisses() (tried int, near []classify.Verdict) {
 }
 
 func (e *Explanation) writeAnswer(b *strings.Builder) {
-	if e.Bypasses {
+	switch {
+	case e.Bypasses && e.Request.Verb == "watch":
+		b.WriteString("The request is a watch: in this release, watches bypass flow control.\n")
+		return
+	case e.Bypasses:
 		b.WriteString("The request is long-running and not a watch: it bypasses flow control.\n")
 		return
 	}

@@ -21,15 +21,15 @@ func Comparison(c *compare.Comparison) []Finding {
 	if len(c.Only) > 0 {
 		return nil
 	}
-	both := &sides{changes: map[string]*compare.Change{}, base: tables.EstimatesByName(c.BaseRuns), head: tables.EstimatesByName(c.HeadRuns)}
+	both := &sides{changes: map[string]*compare.Change{}, base: c.BaseRuns.ByName(), head: c.HeadRuns.ByName()}
 	for i := range c.Changes {
 		both.changes[c.Changes[i].Name] = &c.Changes[i]
 	}
 	var all []Finding
 	for i := range tables.EstimateTables {
 		g := &tables.EstimateTables[i]
-		names := tables.Names(c.BaseRuns, g.Tag)
-		for _, name := range tables.Names(c.HeadRuns, g.Tag) {
+		names := c.BaseRuns.Names(g.Tag)
+		for _, name := range c.HeadRuns.Names(g.Tag) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}

@@ -25,14 +25,14 @@ func Replications(r *replicate.Replications, byName map[string]*replicate.Estima
 	if r.Precision == nil {
 		return all
 	}
-	title := tables.PrecisionTitle(r)
+	title := r.PrecisionTitle()
 	for i := range r.Precision.Statistics {
 		s := &r.Precision.Statistics[i]
 		f := Finding{Group: title, Judgement: judge.Bad, Subject: s.Name, Text: "no samples"}
 		if e := byName[s.Name]; e != nil {
-			p := parts{tables.EstimateText(tables.OfMean(e))}
+			p := parts{tables.EstimateText(e.OfMean())}
 			if s.Reached != nil {
-				p.add("relative half-width %s", tables.PrecisionReached(r.Precision, s))
+				p.add("relative half-width %s", r.Precision.ReachedText(s))
 			}
 			f.Text = p.text()
 		}

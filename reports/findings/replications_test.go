@@ -8,7 +8,6 @@ import (
 
 	"apfsim/reports/replicate"
 	"apfsim/reports/stats"
-	"apfsim/reports/tables"
 	"apfsim/sim/metric"
 )
 
@@ -56,7 +55,7 @@ bad|low seats in use 30 ±12 %; wait p99 5 ms; 30 ±12 % rejected
 bad|stuck seats in use 30 ±12 %; 0 dispatched; 30 ±12 % rejected
 bad|wait{workload:a}.p(99) 3.0 ±1.2 ms; relative half-width 40 %
 bad|wait{workload:c}.p(99) no samples`
-	if got := linesOf(Replications(r, tables.EstimatesByName(r))); got != want {
+	if got := linesOf(Replications(r, r.ByName())); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
@@ -74,7 +73,7 @@ func TestRequestsQueuedAtTheEndOfReplications(t *testing.T) {
 	want := `bad|a 99 % did not wait; 60 % still queued at the end; 0 % rejected
 good|b 99 % did not wait; 1 % still queued at the end; 0 % rejected
 bad|c 0 dispatched; 100 % still queued at the end; 0 % rejected`
-	if got := linesOf(Replications(r, tables.EstimatesByName(r))); got != want {
+	if got := linesOf(Replications(r, r.ByName())); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

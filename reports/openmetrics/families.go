@@ -1,13 +1,18 @@
 package openmetrics
 
 import (
+	"slices"
+	"strings"
+
+	"apfsim/core/rules"
+
 	dto "github.com/prometheus/client_model/go"
 )
 
-// families are all metrics of a run, with the names, labels and buckets of k8s.io/apiserver
-// (util/flowcontrol/metrics and endpoints/metrics).
+// families are all metrics of a run, with the names, labels and buckets that k8s.io/apiserver of a
+// release has (util/flowcontrol/metrics and endpoints/metrics).
 type families struct {
-	all []*family
+	all []*family // those that the release has, which are written
 
 	rejected, dispatched, heldBack, epochs                  *family
 	inQueueRequests, inQueueSeats                           *family
@@ -20,6 +25,40 @@ type families struct {
 	wait, execution, queueLength, estimatedSeats, watchers  *family
 	seatUtilization, requestUtilization, demand, readsWrite *family
 	inQueueByKind                                           *family
+	limit, inUse                                            *family // of 1.18 to 1.36
+}
+
+// lifetimes are the releases that have a metric of the group flowcontrol: from since on, and not from
+// until on. Metrics that are not listed are in all releases. The metrics *_samples and *_watermarks
+// of 1.19 to 1.24, which a server samples each millisecond, are not recorded.
+var lifetimes = map[string]struct{ since, until string }{
+	"request_concurrency_limit":               {"", "1.37"},
+	"request_concurrency_in_use":              {"1.22", "1.37"},
+	"current_r":                               {"1.22", ""},
+	"dispatch_r":                              {"1.22", ""},
+	"latest_s":                                {"1.22", ""},
+	"next_s_bounds":                           {"1.22", ""},
+	"next_discounted_s_bounds":                {"1.22", ""},
+	"watch_count_samples":                     {"1.23", ""},
+	"epoch_advance_total":                     {"1.23", ""},
+	"work_estimated_seats":                    {"1.24", ""},
+	"request_dispatch_no_accommodation_total": {"1.24", ""},
+	"priority_level_seat_utilization":         {"1.25", ""},
+	"priority_level_request_utilization":      {"1.25", ""},
+	"read_vs_write_current_requests":          {"1.25", ""},
+	"nominal_limit_seats":                     {"1.26", ""},
+	"lower_limit_seats":                       {"1.26", ""},
+	"upper_limit_seats":                       {"1.26", ""},
+	"current_limit_seats":                     {"1.26", ""},
+	"demand_seats":                            {"1.26", ""},
+	"demand_seats_high_watermark":             {"1.26", ""},
+	"demand_seats_average":                    {"1.26", ""},
+	"demand_seats_stdev":                      {"1.26", ""},
+	"demand_seats_smoothed":                   {"1.26", ""},
+	"target_seats":                            {"1.26", ""},
+	"seat_fair_frac":                          {"1.26", ""},
+	"current_executing_seats":                 {"1.28", ""},
+	"current_inqueue_seats":                   {"1.28.5", ""},
 }
 
 var (
@@ -33,11 +72,13 @@ var (
 	readWriteBuckets   = []float64{0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
 )
 
-func newFamilies() *families {
+func newFamilies(r *rules.Rules) *families {
 	f := &families{}
 	add := func(kind dto.MetricType, name, help string, buckets []float64, labels ...string) *family {
 		added := &family{name: "apiserver_" + name, kind: kind, help: help, labels: labels, buckets: buckets}
-		f.all = append(f.all, added)
+		if in := lifetimes[strings.TrimPrefix(name, "flowcontrol_")]; r.Within(in.since, in.until) {
+			f.all = append(f.all, added)
+		}
 		return added
 	}
 	counter := func(name, help string, labels ...string) *family {
@@ -49,7 +90,21 @@ func newFamilies() *families {
 	histogram := func(name, help string, buckets []float64, labels ...string) *family {
 		return add(dto.MetricType_HISTOGRAM, "flowcontrol_"+name, help, buckets, labels...)
 	}
-	const level, schema = "priority_level", "flow_schema"
+	level, schema := "priority_level", "flow_schema"
+	if r.Within("", "1.20") {
+		level, schema = "priorityLevel", "flowSchema"
+	}
+	durations, seats := durationBuckets, seatBuckets
+	if r.Within("", "1.28") {
+		durations = slices.DeleteFunc(slices.Clone(durations), func(s float64) bool { return s == 15 })
+	}
+	if r.Within("", "1.34") {
+		seats = []float64{1, 2, 4, 10}
+	}
+	executed := []string{level, schema, "type"}
+	if r.Within("", "1.24") {
+		executed = executed[:2]
+	}
 	f.rejected = counter("rejected_requests_total", "Requests rejected, by reason", level, schema, "reason")
 	f.dispatched = counter("dispatched_requests_total", "Requests dispatched", level, schema)
 	f.heldBack = counter("request_dispatch_no_accommodation_total", "Number of times that a request was next to be dispatched, but needed more seats than were free", level, schema)
@@ -59,6 +114,9 @@ func newFamilies() *families {
 	f.inQueueSeats = gauge("current_inqueue_seats", "Seats that the requests waiting in queues need", level, schema)
 	f.executingRequests = gauge("current_executing_requests", "Requests executing; watches count until they are initialised", level, schema)
 	f.executingSeats = gauge("current_executing_seats", "Seats in use, including those in additional latency", level, schema)
+
+	f.limit = gauge("request_concurrency_limit", "Nominal concurrency limit", level)
+	f.inUse = gauge("request_concurrency_in_use", "Seats in use, including those in additional latency", level, schema)
 
 	f.nominalLimit = gauge("nominal_limit_seats", "Nominal concurrency limit", level)
 	f.lowerLimit = gauge("lower_limit_seats", "Concurrency limit when the level has lent all its lendable seats", level)
@@ -76,10 +134,10 @@ func newFamilies() *families {
 	f.nextS = gauge("next_s_bounds", "Minimum and maximum over the queues of the value of R, in seat-seconds, at which the oldest request was due to start, when a request was last dispatched from a queue", level, "bound")
 	f.nextDiscountedS = gauge("next_discounted_s_bounds", "The same minus the work in progress of the queue, assumed to be 0.003 seat-seconds for each seat in use; about 1.8e11 if the result is negative", level, "bound")
 
-	f.wait = histogram("request_wait_duration_seconds", "Time from the arrival of a request to its dispatch or rejection", durationBuckets, level, schema, "execute")
-	f.execution = histogram("request_execution_seconds", "Time from dispatch to the end of execution; for watches, to the end of their initialisation", durationBuckets, level, schema, "type")
+	f.wait = histogram("request_wait_duration_seconds", "Time from the arrival of a request to its dispatch or rejection", durations, level, schema, "execute")
+	f.execution = histogram("request_execution_seconds", "Time from dispatch to the end of execution; for watches, to the end of their initialisation", durations, executed...)
 	f.queueLength = histogram("request_queue_length_after_enqueue", "Length of the queue after a request was added to it", lengthBuckets, level, schema)
-	f.estimatedSeats = histogram("work_estimated_seats", "Estimated seats of requests, the maximum of both phases", seatBuckets, level, schema)
+	f.estimatedSeats = histogram("work_estimated_seats", "Estimated seats of requests, the maximum of both phases", seats, level, schema)
 	f.watchers = histogram("watch_count_samples", "Number of watches that receive the event of a mutating request", watcherBuckets, level, schema)
 	f.seatUtilization = histogram("priority_level_seat_utilization", "Seats in use divided by the current limit, at the end of every nanosecond", utilizationBuckets, level, "phase")
 	f.requestUtilization = histogram("priority_level_request_utilization", "Requests divided by the capacity for them, at the end of every nanosecond", requestBuckets, "phase", level)

@@ -9,6 +9,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/core/rules"
 	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
@@ -33,10 +34,15 @@ type Recorder struct {
 	atMs       []int64 // the times of the samples, since 1970
 
 	families *families
-	levels   map[string]*levelMetrics
-	flows    []*schemaMetrics // by server.Flow.Index
-	schemas  map[schemaKey]*schemaMetrics
-	kinds    [2]kindMetrics // mutating, read-only
+	// uncounted are series that are not written: those of the exempt level in releases that do not
+	// count its requests, apart from those of dispatched requests and of executions.
+	uncounted *families
+	rules     *rules.Rules
+
+	levels  map[string]*levelMetrics
+	flows   []*schemaMetrics // by server.Flow.Index
+	schemas map[schemaKey]*schemaMetrics
+	kinds   [2]kindMetrics // mutating, read-only
 
 	arriving           int64 // number of the latest request, until it is queued; then 0
 	queuesOfDispatched []int // the queues of the requests dispatched since its arrival
@@ -53,7 +59,7 @@ type schemaMetrics struct {
 	dispatched, heldBack                                  *timeSeries
 	estimatedSeats, watchers, queueLength                 *timeSeries
 	inQueueRequests, inQueueSeats                         *timeSeries
-	executingRequests, executingSeats                     *timeSeries
+	executingRequests, executingSeats, inUse              *timeSeries
 	waitExecuted, waitRejected, execution, watchExecution *timeSeries
 	rejected                                              [queueset.Rejections]*timeSeries
 }
@@ -118,8 +124,12 @@ func ScrapeInterval(durationNs int64) int64 { return min(result.Interval(duratio
 // New returns a recorder for a run of sc that starts at the given time of day. It takes samples every
 // intervalNs and at the end.
 func New(sc *scenario.Scenario, source observe.Levels, start time.Time, intervalNs int64) *Recorder {
-	m := &Recorder{scenario: sc, source: source, startMs: start.UnixMilli(), intervalNs: intervalNs,
-		families: newFamilies(), levels: map[string]*levelMetrics{}, schemas: map[schemaKey]*schemaMetrics{}}
+	release, err := sc.Spec.Servers.Rules()
+	if err != nil {
+		panic("openmetrics: a scenario that is not valid: " + err.Error())
+	}
+	m := &Recorder{rules: release, uncounted: newFamilies(release), scenario: sc, source: source, startMs: start.UnixMilli(), intervalNs: intervalNs,
+		families: newFamilies(release), levels: map[string]*levelMetrics{}, schemas: map[schemaKey]*schemaMetrics{}}
 	for i, kind := range []string{"mutating", "readOnly"} {
 		m.kinds[i] = kindMetrics{
 			waiting:     ratio{histogram: m.families.readsWrite.with("waiting", kind), whole: 1},
@@ -153,12 +163,12 @@ func (m *Recorder) arrived(_ int64, r *server.Request) {
 	m.arriving, m.queuesOfDispatched = r.Number, m.queuesOfDispatched[:0]
 	s := m.schemaOf(r.Flow)
 	if s.estimatedSeats == nil {
-		s.estimatedSeats = m.families.estimatedSeats.with(s.labels...)
+		s.estimatedSeats = m.familiesOf(s.level).estimatedSeats.with(s.labels...)
 	}
 	s.estimatedSeats.observe(float64(r.SeatsAsked), 1)
 	if watchers, ok := r.Watchers(); ok {
 		if s.watchers == nil {
-			s.watchers = m.families.watchers.with(s.labels...)
+			s.watchers = m.familiesOf(s.level).watchers.with(s.labels...)
 		}
 		s.watchers.observe(float64(watchers), 1)
 	}
@@ -228,8 +238,9 @@ func (m *Recorder) dispatched(nowNs int64, r *server.Request) {
 	}
 	if s.dispatched == nil {
 		s.dispatched = m.families.dispatched.with(s.labels...)
-		s.executingRequests = m.families.executingRequests.with(s.labels...)
-		s.executingSeats = m.families.executingSeats.with(s.labels...)
+		of := m.familiesOf(s.level)
+		s.executingRequests = of.executingRequests.with(s.labels...)
+		s.executingSeats, s.inUse = of.executingSeats.with(s.labels...), of.inUse.with(s.labels...)
 	}
 	s.dispatched.add(1)
 	if !l.exempt {
@@ -280,6 +291,7 @@ func (m *Recorder) addExecuting(nowNs int64, r *server.Request, s *schemaMetrics
 
 func (m *Recorder) addSeats(nowNs int64, s *schemaMetrics, seats int) {
 	s.executingSeats.add(float64(seats))
+	s.inUse.add(float64(seats))
 	s.level.inUse += seats
 	s.level.seatRatio.setPart(nowNs, s.level.inUse)
 	s.level.demandRatio.setPart(nowNs, s.level.inUse+s.level.wanted)
@@ -310,7 +322,7 @@ func (m *Recorder) executed(nowNs int64, r *server.Request) {
 		h, kind = &s.watchExecution, "watch"
 	}
 	if *h == nil {
-		*h = m.families.execution.with(append(s.labels[:2:2], kind)...)
+		*h = m.families.execution.with(append(s.labels[:2:2], kind)[:len(m.families.execution.labels)]...)
 	}
 	(*h).observe(toSeconds(nowNs-r.DispatchNs), 1)
 }
@@ -338,16 +350,18 @@ func (m *Recorder) adjusted(nowNs int64, _ *server.Server) {
 
 // recordAdjustment sets the gauges of the last adjustment: demands, targets and limits.
 func (m *Recorder) recordAdjustment() {
-	f, levels := m.families, m.source.Levels()
+	levels := m.source.Levels()
 	// The server shows the target of another level for the exempt level: the first one in the order
 	// of its map. Here it is the first one by name.
 	other := levels[slices.IndexFunc(levels, func(l *flowcontrol.Level) bool { return !l.Seats().Exempt })].Seats()
-	f.fairFraction.with().set(other.FairFraction)
+	m.families.fairFraction.with().set(other.FairFraction)
 	for name, l := range m.levels { // in any order, because they are independent
 		s, target := l.level.Seats(), other
 		if !s.Exempt {
 			target = s
 		}
+		f := m.familiesOf(l)
+		f.limit.with(name).set(float64(s.Nominal))
 		f.nominalLimit.with(name).set(float64(s.Nominal))
 		f.lowerLimit.with(name).set(float64(s.Min))
 		f.upperLimit.with(name).set(float64(s.Max))
@@ -381,7 +395,7 @@ func (m *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	m.recordAdjustment()
 	for _, l := range m.levels {
 		queues := l.level.Queues()
-		m.families.currentR.with(l.name).setReading(queues.R())
+		m.familiesOf(l).currentR.with(l.name).setReading(queues.R())
 		m.setEpochs(l.name, "true", queues.Epochs().Succeeded)
 		m.setEpochs(l.name, "false", queues.Epochs().Failed)
 		for _, r := range []*ratio{&l.seatRatio, &l.demandRatio, &l.waiting, &l.executing} {
@@ -439,6 +453,14 @@ func (m *Recorder) Write(w io.Writer) error {
 	return err
 }
 
+// familiesOf returns the metrics of a level's own series.
+func (m *Recorder) familiesOf(l *levelMetrics) *families {
+	if l.exempt && m.rules.Exempt == rules.ExemptAbsent {
+		return m.uncounted
+	}
+	return m.families
+}
+
 func (m *Recorder) kindOf(r *server.Request) *kindMetrics {
 	if r.Attributes.ReadOnly() {
 		return &m.kinds[1]
@@ -467,14 +489,13 @@ func (m *Recorder) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics {
 	l := m.levels[of.Name()]
 	if l == nil {
 		from := func(histogram *timeSeries) ratio { return ratio{histogram: histogram, whole: 1, sinceNs: nowNs} }
-		f, name := m.families, of.Name()
-		l = &levelMetrics{
-			name: name, exempt: of.Spec().Type == config.TypeExempt,
-			seatRatio:   from(f.seatUtilization.with(name, "executing")),
-			demandRatio: from(f.demand.with(name)),
-			waiting:     from(f.requestUtilization.with("waiting", name)),
-			executing:   from(f.requestUtilization.with("executing", name)),
-		}
+		name := of.Name()
+		l = &levelMetrics{name: name, exempt: of.Spec().Type == config.TypeExempt}
+		f := m.familiesOf(l)
+		l.seatRatio = from(f.seatUtilization.with(name, "executing"))
+		l.demandRatio = from(f.demand.with(name))
+		l.waiting = from(f.requestUtilization.with("waiting", name))
+		l.executing = from(f.requestUtilization.with("executing", name))
 		m.levels[name] = l
 	}
 	l.level = of

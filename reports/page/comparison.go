@@ -56,15 +56,10 @@ func Comparison(c *compare.Comparison) Page {
 // comparisonVerdict returns the verdict of the limits or, without limits, the number of changes.
 func comparisonVerdict(c *compare.Comparison, title string) *Verdict {
 	if len(c.Limits) == 0 {
-		counts := map[compare.Judgement]int{}
-		for i := range c.Changes {
-			if c.Changes[i].SameAs == "" {
-				counts[c.Changes[i].Judgement]++
-			}
-		}
 		if n := c.Distinct.Changed; n > 0 {
+			improvements, regressions := c.Judged()
 			title = fmt.Sprintf("%d of %d statistics changed (improvements: %d, regressions: %d)",
-				n, c.Distinct.Tested+c.Distinct.Untested+c.Exact, counts[compare.Improvement], counts[compare.Regression])
+				n, c.Total(), improvements, regressions)
 		}
 		return &Verdict{Text: title}
 	}

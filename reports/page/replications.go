@@ -9,9 +9,9 @@ import (
 
 // Replications returns the page of several runs.
 func Replications(r *replicate.Replications) Page {
-	byName := tables.EstimatesByName(r)
+	byName := r.ByName()
 	p := Page{
-		Title: r.Name, Description: []string{r.Description}, Ran: tables.RanReplications(r), Verdict: replicationsVerdict(r), Findings: findings.Replications(r, byName), Warnings: r.Warnings,
+		Title: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Verdict: replicationsVerdict(r), Findings: findings.Replications(r, byName), Warnings: r.Warnings,
 		Footer: "All numbers are in replications.json and replications.csv.",
 	}
 	for i := range tables.EstimateTables {

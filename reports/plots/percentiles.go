@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"apfsim/reports/replicate"
-	"apfsim/reports/tables"
 	"apfsim/sim/metric"
 )
 
@@ -36,8 +35,8 @@ func Percentiles(metricName string, sides []*replicate.Replications, names []str
 	workload := 0
 	number := map[string]int{}
 	for side, r := range sides {
-		byName := tables.EstimatesByName(r)
-		for _, name := range tables.Names(r, "workload") {
+		byName := r.ByName()
+		for _, name := range r.Names("workload") {
 			line := Line{Name: name, Kind: Percentile}
 			if names[side] != "" {
 				line.Name += ", " + names[side]

@@ -29,10 +29,11 @@ type Seats struct {
 	Levels        []Level `json:"priorityLevels"`
 }
 
-// Divide divides the seats of a server, serverLimit, among the priority levels of a configuration.
-func Divide(objects config.Objects, serverLimit int) *Seats {
+// Divide divides the seats of a server of a release, serverLimit, among the priority levels of a
+// configuration.
+func Divide(r *rules.Rules, objects config.Objects, serverLimit int) *Seats {
 	seats := &Seats{SchemaVersion: result.SchemaVersion}
-	for _, l := range flowcontrol.New(0, rules.Latest(), serverLimit, objects, nil).Levels() {
+	for _, l := range flowcontrol.New(0, r, serverLimit, objects, nil).Levels() {
 		spec, limits := l.Spec(), l.Limits()
 		s := Level{
 			Name: l.Name(), Response: config.TypeExempt, Shares: spec.Shares(),

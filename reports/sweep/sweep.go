@@ -74,6 +74,15 @@ type Parameter struct {
 	Values []string `json:"values"` // at least one, all different
 }
 
+// Ran returns a short description of what was simulated.
+func (s *Sweep) Ran() string {
+	points := format.Counted(s.Points(), "point")
+	if s.Replications == 1 {
+		return fmt.Sprintf("%s, seed %d", points, s.Seed)
+	}
+	return fmt.Sprintf("%s, %s each, seeds %d to %d", points, format.Counted(s.Replications, "run"), s.Seed, s.Seed+uint64(s.Replications-1))
+}
+
 // Points returns the number of points: of combinations of values.
 func (s *Sweep) Points() int {
 	n := 1

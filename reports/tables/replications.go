@@ -57,7 +57,7 @@ var EstimateColumns = Definition[replicate.Estimate]{
 	{CSV: "better", Value: func(e *replicate.Estimate) string { return string(e.Better) }},
 	{Column: Column{Title: "Runs"}, Cell: func(e *replicate.Estimate) Cell { return countCell(int64(e.N)) },
 		CSV: "n", Value: func(e *replicate.Estimate) string { return strconv.Itoa(e.N) }},
-	{Column: Column{Title: "Mean", Term: "interval"}, Cell: func(e *replicate.Estimate) Cell { return estimateCell(OfMean(e)) },
+	{Column: Column{Title: "Mean", Term: "interval"}, Cell: func(e *replicate.Estimate) Cell { return estimateCell(e.OfMean()) },
 		CSV: "mean", Value: func(e *replicate.Estimate) string { return format.AllDigits(&e.Mean) }},
 	{CSV: "stddev", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.StdDev) }},
 	{CSV: "low", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.Low) }},
@@ -104,14 +104,14 @@ func Statistics(r *replicate.Replications) *Table {
 
 // Precision is the table of the precision that each statistic of --precision reached.
 func Precision(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
-	t := &Table{Title: PrecisionTitle(r), NoHead: true, Columns: []Column{{Left: true}, {}, {}}}
+	t := &Table{Title: r.PrecisionTitle(), NoHead: true, Columns: []Column{{Left: true}, {}, {}}}
 	for i := range r.Precision.Statistics {
 		s := &r.Precision.Statistics[i]
 		estimate := Word(result.NoSamples)
 		if e := byName[s.Name]; e != nil {
-			estimate = estimateCell(OfMean(e))
+			estimate = estimateCell(e.OfMean())
 		}
-		t.Rows = append(t.Rows, []Cell{Word(s.Name), estimate, Word(PrecisionReached(r.Precision, s))})
+		t.Rows = append(t.Rows, []Cell{Word(s.Name), estimate, Word(r.Precision.ReachedText(s))})
 	}
 	return t
 }
@@ -154,25 +154,11 @@ var EstimateTables = []EstimateTable{
 	}},
 }
 
-// RanReplications says in a few words what was simulated.
-func RanReplications(r *replicate.Replications) string {
-	text := format.Window(r.DurationNs, r.WarmupNs, r.FlowControl)
-	if phases := r.AdjustmentPhasesNs; phases != nil {
-		first, last := slices.Min(phases), slices.Max(phases)
-		if first == last {
-			text += ", adjustment phase " + format.Duration(float64(first))
-		} else {
-			text += fmt.Sprintf(", adjustment phases from %s to %s", format.Duration(float64(first)), format.Duration(float64(last)))
-		}
-	}
-	return fmt.Sprintf("%d runs of %s, seeds %d to %d", len(r.Seeds), text, r.Seeds[0], r.Seeds[len(r.Seeds)-1])
-}
-
 // Each calls row with each group that requests arrived at, and with the estimates of its columns; an
 // estimate without samples is nil.
 func (g *EstimateTable) Each(r *replicate.Replications, byName map[string]*replicate.Estimate, row func(name string, estimates []*replicate.Estimate)) {
 	arrived := metric.Name{Metric: "arrived", Stat: "count"}
-	for _, name := range Names(r, g.Tag) {
+	for _, name := range r.Names(g.Tag) {
 		if byName[arrived.With(g.Tag, name).String()].Mean == 0 {
 			continue
 		}
@@ -182,27 +168,6 @@ func (g *EstimateTable) Each(r *replicate.Replications, byName map[string]*repli
 		}
 		row(name, estimates)
 	}
-}
-
-// EstimatesByName returns the statistics by their names.
-func EstimatesByName(r *replicate.Replications) map[string]*replicate.Estimate {
-	all := map[string]*replicate.Estimate{}
-	for i := range r.Statistics {
-		all[r.Statistics[i].Name] = &r.Statistics[i]
-	}
-	return all
-}
-
-// Names returns the values of a tag: the names of all workloads, FlowSchemas or priority levels.
-func Names(r *replicate.Replications, tagName string) []string {
-	var names []string
-	for i := range r.Statistics {
-		id := &r.Statistics[i].ID
-		if id.Metric == "arrived" && id.Stat == "count" && len(id.Tags) == 1 && id.Tags[0].Name == tagName {
-			names = append(names, id.Tags[0].Value)
-		}
-	}
-	return names
 }
 
 // estimateParts writes the estimate: of a percentile, that of all runs' requests together, else the
@@ -228,34 +193,8 @@ func estimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
 	return figure, margin, suffix
 }
 
-// OfMean returns the estimate of the mean of the runs, in place of the percentile of all runs'
-// requests together.
-func OfMean(e *replicate.Estimate) *replicate.Estimate {
-	mean := *e
-	mean.Merged, mean.MergedHalf = nil, nil
-	return &mean
-}
-
 // EstimateText writes an estimate in one line, as "12 ±3 ms".
 func EstimateText(e *replicate.Estimate) string {
 	c := estimateCell(e)
 	return c.Line()
-}
-
-// PrecisionTitle says whether the precision was reached, and in how many runs.
-func PrecisionTitle(r *replicate.Replications) string {
-	text := "reached with %d runs"
-	if !r.Precision.Met {
-		text = "not reached with %d runs, the maximum"
-	}
-	// With all digits of the precision that was asked for, no other precision is written like it.
-	return fmt.Sprintf("Precision of %s %% "+text, format.Significant(r.Precision.Wanted*100, 15), len(r.Seeds))
-}
-
-// PrecisionReached writes the precision of a statistic: half the width of its interval over its mean.
-func PrecisionReached(p *replicate.Precision, s *replicate.PrecisionResult) string {
-	if s.Reached == nil {
-		return "–"
-	}
-	return format.BesideLimit(*s.Reached, p.Wanted, "", true)
 }

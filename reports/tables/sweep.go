@@ -1,8 +1,6 @@
 package tables
 
 import (
-	"fmt"
-
 	"apfsim/reports/format"
 	"apfsim/reports/sweep"
 )
@@ -42,13 +40,4 @@ func Sweep(s *sweep.Sweep, shown *sweep.ShownStatistic) *Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
-}
-
-// RanSweep says in a few words what was simulated.
-func RanSweep(s *sweep.Sweep) string {
-	points := format.Counted(s.Points(), "point")
-	if s.Replications == 1 {
-		return fmt.Sprintf("%s, seed %d", points, s.Seed)
-	}
-	return fmt.Sprintf("%s, %s each, seeds %d to %d", points, format.Counted(s.Replications, "run"), s.Seed, s.Seed+uint64(s.Replications-1))
 }

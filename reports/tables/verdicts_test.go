@@ -37,8 +37,8 @@ func TestPrecisionDiffersFromWanted(t *testing.T) {
 		{0.02061, 0.020614, "2.0614 %"}, {0.02061, 0.0206, "2.06 %"}, {0.02061, 0.125, "12.5 %"}, {0.00005, 0.00006, "0.006 %"},
 	} {
 		r := &replicate.Replications{Seeds: []uint64{1, 2}, Precision: &replicate.Precision{Wanted: c.wanted, Statistics: []replicate.PrecisionResult{{Name: "wait.mean", Reached: &c.reached}}}}
-		got := PrecisionReached(r.Precision, &r.Precision.Statistics[0])
-		if title := PrecisionTitle(r); got != c.want || strings.Contains(title, " "+got+" ") != (c.reached == c.wanted) {
+		got := r.Precision.ReachedText(&r.Precision.Statistics[0])
+		if title := r.PrecisionTitle(); got != c.want || strings.Contains(title, " "+got+" ") != (c.reached == c.wanted) {
 			t.Errorf("%s, known to %q; want %q", title, got, c.want)
 		}
 	}

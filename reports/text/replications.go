@@ -12,8 +12,8 @@ import (
 // levels, the verdicts on thresholds, and the precision if one was asked for.
 func WriteReplications(w io.Writer, r *replicate.Replications, options format.TextOptions) error {
 	t := newWriter(options)
-	byName := tables.EstimatesByName(r)
-	t.head(r.Name, tables.RanReplications(r), r.Description)
+	byName := r.ByName()
+	t.head(r.Name, r.Ran(), r.Description)
 	for i := range tables.EstimateTables {
 		if table := tables.EstimateTables[i].Table(r, byName); len(table.Rows) > 0 {
 			t.table(table)

@@ -11,7 +11,7 @@ import (
 // WriteSweep writes a table for each statistic that the sweep shows.
 func WriteSweep(w io.Writer, s *sweep.SweepTables, options format.TextOptions) error {
 	t := newWriter(options)
-	t.head(s.Scenario, tables.RanSweep(s.Sweep), "")
+	t.head(s.Scenario, s.Sweep.Ran(), "")
 	for i := range s.Shown {
 		t.table(tables.Sweep(s.Sweep, &s.Shown[i]))
 	}

@@ -96,9 +96,10 @@ func (cl *client) chooseServer() int16 {
 }
 
 // retry sends a rejected request again, after as long as its Retry-After says or the client's own
-// back-off, unless that was the last attempt. It returns whether it does.
+// back-off, unless that was the last attempt or there is neither: client-go does not send a request
+// again whose response has no Retry-After. It returns whether it does.
 func (cl *client) retry(nowNs int64, r *server.Request, response server.Response) bool {
-	if int(r.Attempt) > cl.Retry.MaxRetries {
+	if int(r.Attempt) > cl.Retry.MaxRetries || response.RetryAfterSeconds == 0 && cl.Retry.Backoff == nil {
 		return false
 	}
 	waitNs := int64(response.RetryAfterSeconds) * second

@@ -113,7 +113,9 @@ var keys = []Key{
 func reasons() []string {
 	var all []string
 	for r := queueset.Rejection(1); r < queueset.Rejections; r++ { // 0 is no rejection
-		all = append(all, r.String())
+		if r != queueset.Cancelled { // counts as TimedOut, see server.Request.AtDeadline
+			all = append(all, r.String())
+		}
 	}
 	return all
 }

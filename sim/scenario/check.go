@@ -1,10 +1,8 @@
 package scenario
 
 import (
-	"math"
 	"regexp"
 
-	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario/traffic"
@@ -82,35 +80,6 @@ func (c *checker) name() {
 		c.Fail("metadata.name", "%q is %d characters long; want at most 63", document.Abridge(name), len(name))
 	case !nameText.MatchString(name):
 		c.Fail("metadata.name", "%q: want lower-case letters, digits and dashes, with no dash at either end", name)
-	}
-}
-
-func (c *checker) servers() {
-	s := &c.scenario.Spec.Servers
-	switch {
-	case s.Replicas < 1:
-		c.Fail("spec.servers.replicas", "%d: want 1", s.Replicas)
-	case s.Replicas > 1:
-		c.Fail("spec.servers.replicas", "%d: several replicas are not supported yet; want 1", s.Replicas)
-	}
-	if _, err := rules.For(document.Abridge(s.KubernetesVersion)); err != nil {
-		c.Fail("spec.servers.kubernetesVersion", "%v", err)
-	}
-	c.Enum("spec.servers.flowControl", s.FlowControl, PriorityAndFairness, MaxInFlight, NoFlowControl)
-	for _, limit := range []struct {
-		field string
-		value int
-	}{{"maxRequestsInflight", s.MaxRequestsInflight}, {"maxMutatingRequestsInflight", s.MaxMutatingRequestsInflight}} {
-		if limit.value < 0 || limit.value > math.MaxInt32/2 {
-			c.Fail("spec.servers."+limit.field, "%d: want 0 to %d", limit.value, math.MaxInt32/2)
-		}
-	}
-	if s.FlowControl == PriorityAndFairness && s.MaxRequestsInflight == 0 && s.MaxMutatingRequestsInflight == 0 {
-		c.Fail("spec.servers.maxRequestsInflight",
-			"is 0, and so is maxMutatingRequestsInflight; want more than 0 for one of them: PriorityAndFairness divides their sum")
-	}
-	if s.RequestTimeout <= 0 {
-		c.Fail("spec.servers.requestTimeout", "want more than 0s")
 	}
 }
 

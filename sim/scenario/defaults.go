@@ -15,7 +15,7 @@ func New() *Scenario {
 		Replications: 1,
 		Servers: Servers{
 			Replicas:                    1,
-			KubernetesVersion:           rules.Latest().Version,
+			KubernetesVersion:           Version(rules.Latest().Version),
 			MaxRequestsInflight:         400,
 			MaxMutatingRequestsInflight: 200,
 			RequestTimeout:              quantity.Duration(time.Minute),

@@ -71,25 +71,6 @@ type Spec struct {
 	Thresholds   metric.Thresholds  `json:"thresholds,omitempty"`
 }
 
-// Ways in which a server limits its requests.
-const (
-	PriorityAndFairness = "PriorityAndFairness"
-	MaxInFlight         = "MaxInFlight"
-	NoFlowControl       = "None"
-)
-
-// Servers configures the simulated API servers, which are all the same.
-type Servers struct {
-	Replicas                    int               `json:"replicas,omitempty" jsonschema:"enum=1,default=1" jsonschema_description:"Several replicas are not supported yet."`
-	KubernetesVersion           string            `json:"kubernetesVersion,omitempty"`
-	MaxRequestsInflight         int               `json:"maxRequestsInflight,omitempty" jsonschema:"default=400,minimum=0" jsonschema_description:"--max-requests-inflight; PriorityAndFairness limits by its sum with maxMutatingRequestsInflight."`
-	MaxMutatingRequestsInflight int               `json:"maxMutatingRequestsInflight,omitempty" jsonschema:"default=200,minimum=0" jsonschema_description:"--max-mutating-requests-inflight."`
-	RequestTimeout              quantity.Duration `json:"requestTimeout,omitempty" jsonschema:"default=60s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`
-	FlowControl                 string            `json:"flowControl,omitempty" jsonschema:"enum=PriorityAndFairness,enum=MaxInFlight,enum=None,default=PriorityAndFairness"`
-
-	AdjustmentPhase AdjustmentPhase `json:"adjustmentPhase,omitempty"`
-}
-
 // Resource is how much of one resource the servers store.
 type Resource struct {
 	Group        string `json:"group,omitempty" jsonschema_description:"Empty for the core group."`

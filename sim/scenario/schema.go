@@ -3,8 +3,6 @@ package scenario
 import (
 	"encoding/json"
 
-	"apfsim/core/rules"
-
 	"github.com/invopop/jsonschema"
 )
 
@@ -33,13 +31,4 @@ func (InlineObjects) JSONSchema() *jsonschema.Schema {
 		},
 		Description: "FlowSchemas and PriorityLevelConfigurations, as in a file; they replace those of the same name.",
 	}
-}
-
-// JSONSchemaExtend lists the supported releases.
-func (Servers) JSONSchemaExtend(s *jsonschema.Schema) {
-	version, _ := s.Properties.Get("kubernetesVersion")
-	for _, name := range rules.Versions() {
-		version.Enum = append(version.Enum, name)
-	}
-	version.Default = rules.Latest().Version
 }

@@ -25,7 +25,7 @@ const (
 	Finish                  // a request's execution ends
 	Release                 // its additional latency ends
 	WatchEnd                // a watch ends
-	TimeOut                 // a request has waited until its wait limit
+	TimeOut                 // a request has waited until its wait limit or, if that is lazy, until its deadline
 	Reconfigure             // the flow-control configuration of a server changes
 	Adjust                  // the current limits of a server's levels are adjusted
 	Arrive                  // a request that its client's rate limiter held back reaches the server

@@ -9,7 +9,8 @@ package server
 // Work and its queue may change. Its Template and its Flow may be kept for the rest of the run.
 //
 // The life of a request: Arrived, then either Rejected at once, or Dispatched at once, or
-// Queued for a wait that ends with Dispatched or Rejected (a time-out). After Dispatched come
+// Queued for a wait that ends with Dispatched or Rejected (a time-out; under rules with LazyWaitLimit
+// also in the middle of the arrival of another request, before that is Queued or Dispatched). After Dispatched come
 // Executed, at the end of execution, and Released, when its seats are free again: at the
 // same instant, or the additional latency later. A watch is Executed when it is
 // initialised. There are no calls for what would happen after the end of the run.

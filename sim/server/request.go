@@ -39,13 +39,13 @@ type Request struct {
 	Number      int64 // of arrivals in this run, at all servers, from 1
 	ID          int64 // a trace's own, else the Number of the first attempt
 
-	Attempt           int32      // from 1
-	FlowIndex         int32      // Flow.Index, for those who need not look at the flow itself
-	TemplateID        TemplateID // of Template, so that a server need not look at the template itself
-	SeatsAsked        int16      // the estimate at arrival; dispatch may narrow the final phase
-	RetryAfterSeconds int16      // on a rejection
-	Server            int16      // index of the server that it was sent to
-	Rejection         queueset.Rejection
+	Attempt           int32              // from 1
+	FlowIndex         int32              // Flow.Index, for those who need not look at the flow itself
+	TemplateID        TemplateID         // of Template, so that a server need not look at the template itself
+	SeatsAsked        int16              // the estimate at arrival; dispatch may narrow the final phase
+	RetryAfterSeconds int16              // on a rejection, except at the deadline
+	Server            int16              // index of the server that it was sent to
+	Rejection         queueset.Rejection // never Cancelled, see AtDeadline
 
 	next clock.Handle // its time-out while it waits, its finish while it executes; 0 without one
 }
@@ -56,6 +56,14 @@ func (r *Request) InQueue() *queueset.Request { return &r.Request.Request.Reques
 // Watchers returns how many open watches are interested in what the request changes; ok is false
 // for one that is not estimated by them.
 func (r *Request) Watchers() (n int, ok bool) { return r.Kind().Watchers() }
+
+// AtDeadline says whether the request was rejected because it was still queued at its deadline,
+// which happens only under rules with LazyWaitLimit: it was Cancelled. In statistics it is a
+// time-out, as it would be in later releases. The response is that of the server's filter for
+// timeouts and not that of flow control, and has no Retry-After.
+func (r *Request) AtDeadline() bool {
+	return r.Rejection == queueset.TimedOut && r.RetryAfterSeconds == 0
+}
 
 // Unnumbered is the ID of a request that is to be called by its Number.
 const Unnumbered = -1

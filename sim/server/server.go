@@ -29,6 +29,7 @@ type Response struct {
 const (
 	StatusOK              = 200
 	StatusTooManyRequests = 429 // rejected by flow control
+	StatusGatewayTimeout  = 504 // still queued at its deadline
 )
 
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
@@ -38,11 +39,13 @@ type Server struct {
 	events   *Events // those of shared
 	clients  Clients
 	changes  []scenario.Event
+	rules    *rules.Rules
 	filter   *filter.Filter
 	states   templateStates
 	phaseNs  int64    // of the periodic adjustments
 	capacity Capacity // nil where requests do not share one
 	move     Move
+	timedOut []*Request // by the arrival of another one, and not responded to yet
 }
 
 // modes are the modes of flow control by their names in a scenario.
@@ -55,7 +58,7 @@ var modes = map[string]filter.Mode{
 // New returns the next server of a run of a scenario, idle at time 0.
 func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 	spec := &sc.Spec
-	release, err := rules.For(spec.Servers.KubernetesVersion)
+	release, err := spec.Servers.Rules()
 	if err != nil {
 		panic("server: a scenario that is not valid: " + err.Error())
 	}
@@ -63,7 +66,7 @@ func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 	for _, r := range spec.Resources {
 		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
 	}
-	s := &Server{index: int16(len(shared.servers)), shared: shared, events: &shared.Events, clients: clients, changes: spec.Events}
+	s := &Server{index: int16(len(shared.servers)), shared: shared, events: &shared.Events, clients: clients, changes: spec.Events, rules: release}
 	shared.servers = append(shared.servers, s)
 	s.filter = filter.New(0, filter.Settings{
 		Rules:                       release,
@@ -121,6 +124,21 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 			queued(nowNs, r)
 		}
 	}
+	for len(s.timedOut) > 0 {
+		old := s.timedOut[0]
+		s.timedOut = s.timedOut[1:]
+		s.respondRejected(nowNs, old)
+	}
+}
+
+// TimedOut implements filter.LazyHost. Observers are notified at once, but the client, who may send
+// another request in response, when the present arrival has been dealt with.
+func (s *Server) TimedOut(q *filter.Request, retryAfterSeconds int) {
+	nowNs, r := s.events.NowNs(), q.Owner().(*Request)
+	s.events.Cancel(r.next) // the deadline
+	r.next = 0
+	s.noteRejection(nowNs, r, queueset.TimedOut, retryAfterSeconds)
+	s.timedOut = append(s.timedOut, r)
 }
 
 // Dispatched implements filter.Host.
@@ -148,6 +166,17 @@ func (s *Server) HeldBack(r *filter.Request) {
 	}
 }
 
+// adjust makes a periodic adjustment. That at 0 follows the adjustment by the first configuration at
+// once. At a real server, some time passes between them. A period of length 0 would make the demand
+// NaN in some releases (rules.Rules.DemandNaN), so that there it only notifies the observers.
+func (s *Server) adjust(nowNs int64) {
+	if nowNs == 0 && s.rules.DemandNaN {
+		s.Adjusted(nowNs)
+		return
+	}
+	s.filter.Adjust(nowNs)
+}
+
 // Adjusted implements filter.Observer.
 func (s *Server) Adjusted(nowNs int64) {
 	for _, adjusted := range s.shared.observers.adjusted {
@@ -156,11 +185,25 @@ func (s *Server) Adjusted(nowNs int64) {
 }
 
 func (s *Server) reject(nowNs int64, r *Request, why queueset.Rejection, retryAfterSeconds int) {
+	s.noteRejection(nowNs, r, why, retryAfterSeconds)
+	s.respondRejected(nowNs, r)
+}
+
+// noteRejection notifies the observers of a rejection.
+func (s *Server) noteRejection(nowNs int64, r *Request, why queueset.Rejection, retryAfterSeconds int) {
 	r.Rejection, r.RetryAfterSeconds = why, int16(retryAfterSeconds)
 	for _, rejected := range s.shared.observers.rejected {
 		rejected(nowNs, r)
 	}
-	s.clients.Responded(nowNs, r, Response{Status: StatusTooManyRequests, RetryAfterSeconds: int32(r.RetryAfterSeconds)})
+}
+
+// respondRejected answers a rejected request, which is then over.
+func (s *Server) respondRejected(nowNs int64, r *Request) {
+	response := Response{Status: StatusTooManyRequests, RetryAfterSeconds: int32(r.RetryAfterSeconds)}
+	if r.AtDeadline() {
+		response.Status = StatusGatewayTimeout
+	}
+	s.clients.Responded(nowNs, r, response)
 	s.shared.recycle(r)
 }
 
@@ -181,11 +224,14 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	case TimeOut:
 		r.next = 0
 		rejection, retryAfterSeconds := s.filter.TimeOut(nowNs, &r.Request)
+		if s.rules.LazyWaitLimit {
+			retryAfterSeconds = 0 // the response is not that of flow control, see AtDeadline
+		}
 		s.reject(nowNs, r, rejection, retryAfterSeconds)
 	case Reconfigure:
 		s.filter.Configure(nowNs, s.changes[e.Index].Objects)
 	case Adjust:
-		s.filter.Adjust(nowNs)
+		s.adjust(nowNs)
 		nextNs := nowNs + flowcontrol.AdjustmentPeriodNs
 		if nowNs < s.phaseNs { // the adjustment at 0, which the first configuration makes
 			nextNs = s.phaseNs

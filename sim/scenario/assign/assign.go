@@ -35,7 +35,7 @@ func (a *Assignment) position() document.Position {
 // assignment is an Assignment that has been parsed.
 type assignment struct {
 	position     document.Position
-	path         string
+	path         string // the long one
 	level, field string // of level[NAME].FIELD; "" for what stands in the scenario
 	value        string
 	line         int // of the nodes that come from it: -1, -2, ..., which no node of a file has
@@ -51,7 +51,7 @@ func Parse(all []Assignment) (List, document.Errors) {
 	for i := range all {
 		a := assignment{position: all[i].position(), line: -1 - i}
 		path, value, found := Cut(all[i].Text, '=')
-		a.path, a.value = strings.TrimSpace(path), value
+		a.path, a.value = long(strings.TrimSpace(path)), value
 		if !found {
 			errors.Add(a.position, "", "want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6")
 			continue
@@ -70,10 +70,22 @@ func Parse(all []Assignment) (List, document.Errors) {
 	return assignments, errors
 }
 
+// Version is the short path of the release of the servers.
+const Version = "version"
+
+// long returns the path that a short one stands for, and any other path unchanged.
+func long(path string) string {
+	if path == Version {
+		return "spec.servers.kubernetesVersion"
+	}
+	return path
+}
+
 // CheckPath returns an error if a path cannot be one of any scenario. A path is spec.FIELD, in which items of
-// lists stand in brackets, by index or by name, or level[NAME].FIELD, a field of a priority
-// level.
+// lists stand in brackets, by index or by name; level[NAME].FIELD, a field of a priority level; or
+// [Version].
 func CheckPath(path string) error {
+	path = long(path)
 	if isLevelPath(path) {
 		_, _, err := levelField(path)
 		return err
@@ -81,9 +93,9 @@ func CheckPath(path string) error {
 	if !strings.HasPrefix(path, "spec.") {
 		suggestion := ""
 		if head := path[:strings.IndexAny(path+".", ".[")]; head != "spec" && head != "level" {
-			suggestion = document.Suggest(head, []string{"spec", "level"})
+			suggestion = document.Suggest(head, []string{"spec", "level", Version})
 		}
-		return fmt.Errorf("%q: want spec.FIELD, spec.workload[NAME].FIELD or level[NAME].FIELD%s", document.Abridge(path), suggestion)
+		return fmt.Errorf("%q: want spec.FIELD, spec.workload[NAME].FIELD, level[NAME].FIELD or version%s", document.Abridge(path), suggestion)
 	}
 	return nil
 }
@@ -91,6 +103,7 @@ func CheckPath(path string) error {
 // Path returns the canonical spelling of a path. The error says why the scenario has no such
 // field.
 func Path(s *scenario.Scenario, path string) (string, error) {
+	path = long(path)
 	if isLevelPath(path) {
 		level, field, err := levelField(path)
 		if err == nil {

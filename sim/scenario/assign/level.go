@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
@@ -94,7 +95,8 @@ func (l List) applyToLevel(s *scenario.Scenario, name string) (errors document.E
 		return errors
 	}
 	decoded := config.Decode(doc)
-	for _, e := range decoded.Errors {
+	held, mistakes := inRelease(s, decoded.Objects)
+	for _, e := range append(decoded.Errors, mistakes...) {
 		position := l.Position(e.Position)
 		if position == e.Position { // a value that was not assigned does not agree with one that was
 			position = last
@@ -102,7 +104,7 @@ func (l List) applyToLevel(s *scenario.Scenario, name string) (errors document.E
 		errors.Add(position, e.Path[strings.LastIndexByte(e.Path, '.')+1:], "%s", e.Message)
 	}
 	if len(errors) == 0 {
-		changed := decoded.Objects.PriorityLevels[0]
+		changed := held.PriorityLevels[0]
 		changed.Origin = s.Objects.PriorityLevels[at].Origin
 		s.Objects.PriorityLevels = slices.Clone(s.Objects.PriorityLevels)
 		s.Objects.PriorityLevels[at] = changed
@@ -110,9 +112,25 @@ func (l List) applyToLevel(s *scenario.Scenario, name string) (errors document.E
 	return errors
 }
 
+// inRelease returns what the servers of the scenario hold of objects in an API version that knows all
+// fields. A value that they would replace is an error.
+func inRelease(s *scenario.Scenario, objects config.Objects) (config.Objects, document.Errors) {
+	release, err := s.Spec.Servers.Rules()
+	if err != nil {
+		return objects, nil // the check of the scenario reports the version
+	}
+	held, notes, mistakes := objects.In(release)
+	for _, n := range notes {
+		if n.Path != "apiVersion" {
+			mistakes = append(mistakes, n)
+		}
+	}
+	return held, mistakes
+}
+
 // levelDocument returns a level as kubectl prints it.
 func levelDocument(level *config.PriorityLevel) document.Document {
-	text, err := yaml.Marshal(config.Objects{PriorityLevels: []*config.PriorityLevel{level}}.Manifest())
+	text, err := yaml.Marshal(config.Objects{PriorityLevels: []*config.PriorityLevel{level}}.Manifest(rules.Latest()))
 	if err != nil {
 		panic(fmt.Sprintf("assign: priority level %s does not become YAML: %v", level.Name, err))
 	}

@@ -30,7 +30,7 @@ func TestMistakesInAssignmentsNameThem(t *testing.T) {
 		"spec.workload[0].as.user={a: 1}", "spec.workload[mcie].clients=2", "spec.workload[mice].clients=-2",
 	})})
 	wantMistakes(t, mistakes,
-		`--set seed=7: "seed": want spec.FIELD, spec.workload[NAME].FIELD or level[NAME].FIELD`,
+		`--set seed=7: "seed": want spec.FIELD, spec.workload[NAME].FIELD, level[NAME].FIELD or version`,
 		"--set spec.duration.x=1: spec.duration is a string, not an object",
 		`--set spec.sed=7: spec.sed: unknown field (did you mean "seed"?)`,
 		"--set spec.seed: want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6",
@@ -77,7 +77,7 @@ func TestMistakesInAssignmentsToLevels(t *testing.T) {
 		"level[global-default].nominalConcurrencyShares=-1", "level[catch-all].nominalConcurrencyShares=9", "lvel[exempt].lendablePercent=1",
 	})})
 	wantMistakes(t, mistakes,
-		`--set level.workload-low=7: "level.workload-low": want spec.FIELD, spec.workload[NAME].FIELD or level[NAME].FIELD`,
+		`--set level.workload-low=7: "level.workload-low": want spec.FIELD, spec.workload[NAME].FIELD, level[NAME].FIELD or version`,
 		"--set level[: want PATH=VALUE, as spec.workload[mice].clients=8 or level[workload-low].handSize=6",
 		`--set level[0].queues=7: "level[0].queues": want a name in the brackets, not an index; put quotes around a name of digits`,
 		"--set level[catch-all].nominalConcurrencyShares=9: nominalConcurrencyShares: is 9; the spec of the mandatory PriorityLevelConfiguration catch-all is fixed; want 5",
@@ -89,7 +89,7 @@ func TestMistakesInAssignmentsToLevels(t *testing.T) {
 		`--set level[workload-low].queueLengthLimit=x: queueLengthLimit: "x" is a string; want a number`,
 		`--set level[workload-low].queues.x=7: "level[workload-low].queues.x": want level[NAME].FIELD, as level[workload-low].handSize`,
 		`--set level[workload-lwo].queues=7: there is no priority level "workload-lwo" (did you mean "workload-low"?)`,
-		`--set lvel[exempt].lendablePercent=1: "lvel[exempt].lendablePercent": want spec.FIELD, spec.workload[NAME].FIELD or level[NAME].FIELD (did you mean "level"?)`,
+		`--set lvel[exempt].lendablePercent=1: "lvel[exempt].lendablePercent": want spec.FIELD, spec.workload[NAME].FIELD, level[NAME].FIELD or version (did you mean "level"?)`,
 		`s.yaml:6:3: spec.sede: unknown field (did you mean "seed"?)`)
 	_, mistakes = Load(files("s.yaml", withSpec("servers: {flowControl: None}")), "s.yaml", Options{Set: assign.New("--set-head", []string{"level[workload-low].queues=7"})})
 	wantMistakes(t, mistakes, "--set-head level[workload-low].queues=7: there are no priority levels with flowControl None")

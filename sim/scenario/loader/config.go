@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/sim/scenario"
 )
@@ -16,21 +17,22 @@ import (
 type Config struct {
 	Objects  config.Objects  // valid only if there are no errors
 	Sources  []*Source       // what was read, in the order of the arguments
+	Notes    document.Errors // on the files, and on what servers of the release make of the objects
 	Warnings document.Errors // on objects that are valid, but have no effect
 	Errors   document.Errors
 }
 
-// LoadConfig puts together the configuration that a scenario would have with the given
-// base and with files of the host, among them folders and [Stdin].
-func LoadConfig(base string, files []string) *Config {
+// LoadConfig puts together the configuration that a scenario would have with servers of a release,
+// with the given base and with files of the host, among them folders and [Stdin].
+func LoadConfig(release *rules.Rules, base string, files []string) *Config {
 	s := scenario.New()
-	s.Spec.Config.Base = base
+	s.Spec.Servers.KubernetesVersion, s.Spec.Config.Base = scenario.Version(release.Version), base
 	r := reading{fsys: host, cache: NewCache(), scenario: s, check: document.Checker{Document: &document.Document{File: "--base"}}}
 	r.config(files)
 	if r.complete {
 		scenario.WarnDangling(&r.check, "", s.Objects)
 	}
-	c := &Config{Objects: s.Objects, Warnings: r.check.Warnings.Sorted(), Errors: append(r.check.Errors, r.outside...).Sorted()}
+	c := &Config{Objects: s.Objects, Notes: distinct(r.notes.Sorted()), Warnings: r.check.Warnings.Sorted(), Errors: append(r.check.Errors, r.outside...).Sorted()}
 	for _, name := range files {
 		c.Sources = append(c.Sources, r.cache.config(host, name))
 	}
@@ -43,9 +45,13 @@ func (r *reading) config(replacement []string) {
 	s := r.scenario
 	before := len(r.outside)
 	r.check.Enum("spec.config.base", s.Spec.Config.Base, scenario.BaseSuggested, scenario.BaseMandatory)
-	objects := config.Suggested()
+	var err error
+	if r.rules, err = s.Spec.Servers.Rules(); err != nil {
+		r.rules = rules.Latest() // the check of the scenario reports the version and the gates
+	}
+	objects := config.Suggested(r.rules)
 	if s.Spec.Config.Base == scenario.BaseMandatory {
-		objects = config.Mandatory()
+		objects = config.Mandatory(r.rules)
 	}
 	if len(replacement) > 0 {
 		for _, name := range replacement {
@@ -56,7 +62,7 @@ func (r *reading) config(replacement []string) {
 	} else {
 		objects = r.overlayAll(objects, "spec.config", s.Spec.Config.Files, s.Spec.Config.Objects)
 	}
-	s.Objects = config.Complete(objects)
+	s.Objects = config.Complete(r.rules, objects)
 	// If a part of it is wrong, what else is missing only follows from that.
 	r.complete = !r.check.Failed("spec.config") && len(r.outside) == before
 }
@@ -76,8 +82,14 @@ func (r *reading) overlayAll(objects config.Objects, path string, files []string
 		}
 		objects = r.overlay(objects, r.fsys, r.resolve(name), name, func(format string, args ...any) { r.check.Fail(at, format, args...) })
 	}
-	r.notes = append(r.notes, config.RemovedVersions(inline.Objects)...)
-	return config.Merge(objects, inline.Objects)
+	return config.Merge(objects, r.held(inline.Objects))
+}
+
+// held returns what the servers hold of decoded objects.
+func (r *reading) held(objects config.Objects) config.Objects {
+	held, notes, refused := objects.In(r.rules)
+	r.notes, r.outside = append(r.notes, notes...), append(r.outside, refused...)
+	return held
 }
 
 // overlay merges the objects of a file or folder into the given ones. The scenario or the option
@@ -92,7 +104,7 @@ func (r *reading) overlay(objects config.Objects, fsys fs.FS, name, inputName st
 	}
 	r.outside = append(r.outside, source.Errors...)
 	r.notes = append(r.notes, source.Notes...)
-	return config.Merge(objects, source.Objects)
+	return config.Merge(objects, r.held(source.Objects))
 }
 
 // events puts together the configuration from each event on. Ways of limiting requests other than
@@ -111,7 +123,7 @@ func (r *reading) events() {
 		for j, name := range e.Apply.Remove {
 			objects = r.remove(objects, document.Index(path+".apply.remove", j), name)
 		}
-		objects = config.Complete(objects)
+		objects = config.Complete(r.rules, objects)
 		e.Objects = objects
 		r.complete = r.complete && !r.check.Failed(path) && len(r.outside) == before
 	}

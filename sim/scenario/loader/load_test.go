@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 )
@@ -115,7 +117,7 @@ func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 	s := mustLoad(t, withSpec(""))
 	want := scenario.Servers{Replicas: 1, KubernetesVersion: "1.37", MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200,
 		RequestTimeout: 60e9, FlowControl: scenario.PriorityAndFairness}
-	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Workload[0].Clients != 1 || s.Spec.Config.Base != scenario.BaseSuggested {
+	if s.Spec.Seed != 1 || !reflect.DeepEqual(s.Spec.Servers, want) || s.Spec.Workload[0].Clients != 1 || s.Spec.Config.Base != scenario.BaseSuggested {
 		t.Errorf("defaults are %+v", s.Spec)
 	}
 	if len(s.Objects.FlowSchemas) < 10 {
@@ -123,7 +125,7 @@ func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 	}
 	// null is the same as leaving the field out.
 	s = mustLoad(t, withSpec("seed: null\n  servers: {replicas: ~}\n  config: {base: null}"))
-	if s.Spec.Seed != 1 || s.Spec.Servers != want || s.Spec.Config.Base != scenario.BaseSuggested {
+	if s.Spec.Seed != 1 || !reflect.DeepEqual(s.Spec.Servers, want) || s.Spec.Config.Base != scenario.BaseSuggested {
 		t.Errorf("defaults with null are %+v", s.Spec)
 	}
 }
@@ -377,3 +379,38 @@ func TestConfigurationInFolders(t *testing.T) {
 // exampleLine is a line of a trace.
 const exampleLine = `{"id":17,"arrivalNs":1200450,"user":"alice","groups":["system:authenticated"],"verb":"list","resource":"pods",` +
 	`"namespace":"default","path":"/api/v1/namespaces/default/pods","query":"limit=500","executionNs":12000000}`
+
+// A release needs no quotes, although 1.20 is the same number as 1.2, which is not a release.
+func TestReleases(t *testing.T) {
+	for text, want := range map[string]string{`"1.26"`: "1.26", "1.26": "1.26", "1.20": "1.20", "1.30": "1.30", "1.26.8": "1.26.8"} {
+		s := mustLoad(t, withSpec("servers: {kubernetesVersion: "+text+"}"))
+		r, err := s.Spec.Servers.Rules()
+		if err != nil || r.Version != want {
+			t.Errorf("kubernetesVersion: %s: %v, %v; want the rules of %s", text, r, err, want)
+		}
+	}
+}
+
+// The gates change the rules of the release. An error in one of them is where it is written.
+func TestFeatureGates(t *testing.T) {
+	s := mustLoad(t, withSpec("servers: {kubernetesVersion: \"1.34\", featureGates: {WatchList: false, SizeBasedListCostEstimate: false}}"))
+	set, err := s.Spec.Servers.Rules()
+	byDefault, _ := rules.For("1.34")
+	if err != nil || set.WatchLists != rules.NoWatchLists || set.ListSeats == byDefault.ListSeats {
+		t.Errorf("rules %+v, %v; want no watch lists, and lists not by bytes", set, err)
+	}
+	const text = `servers:
+    kubernetesVersion: "1.26"
+    featureGates:
+      WatchLists: true
+      WatchList: true
+      APIListChunking: false`
+	_, mistakes := Load(files("s.yaml", withSpec(text)), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		`s.yaml:9:19: spec.servers.featureGates.WatchLists: "WatchLists" is not a feature gate that flow control depends on (did you mean "WatchList"?)`,
+		`s.yaml:10:18: spec.servers.featureGates.WatchList: Kubernetes 1.26 does not have the feature gate WatchList; it exists from 1.27 on`)
+	_, mistakes = Load(files("s.yaml", withSpec(strings.Replace(text, "1.26", "1.29", 1))), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		`s.yaml:9:19: spec.servers.featureGates.WatchLists: "WatchLists" is not a feature gate that flow control depends on (did you mean "WatchList"?)`,
+		"s.yaml:11:24: spec.servers.featureGates.APIListChunking: the feature gate APIListChunking is locked to true in Kubernetes 1.29; it can be set up to 1.28")
+}

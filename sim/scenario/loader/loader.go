@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
@@ -69,9 +70,10 @@ type reading struct {
 	fsys     fs.FS
 	cache    *Cache
 	scenario *scenario.Scenario
+	rules    *rules.Rules     // of the servers' release
 	check    document.Checker // of the document
 	outside  document.Errors  // errors in other files and in assignments
-	notes    document.Errors  // on the files of flow-control objects
+	notes    document.Errors  // on the flow-control objects and their files
 	// complete says that the whole flow-control configuration could be read. If it could not,
 	// what is missing in it is no error: it would only follow from the first one.
 	complete bool

@@ -67,7 +67,7 @@ func (c *schemaChecker) check(schema any, n *document.Node, path string) string 
 	for _, keyword := range slices.Sorted(maps.Keys(s)) {
 		problem := ""
 		switch v := s[keyword]; keyword {
-		case "$schema", "$defs", "title", "description", "default":
+		case "$schema", "$defs", "title", "description", "default", "examples":
 		case "$ref":
 			problem = c.check(c.defs[strings.TrimPrefix(v.(string), "#/$defs/")], n, path)
 		case "type":
@@ -191,6 +191,9 @@ func TestSchemaTakesScenarios(t *testing.T) {
 			"arrivals: {ramping: {stages: [{duration: 1m, rate: 5/m}]}}\nretry: {backoff: {initial: 1s}}\nrateLimit: {qps: 5, burst: 10}"),
 		"inline objects": withSpec("config:\n    objects:\n    - " + strings.ReplaceAll(strings.TrimSpace(batchLevel), "\n", "\n      ")),
 		"windows":        withSpec("thresholds: {wait: [max < 1s, {threshold: max < 1s, over: 10s}]}"),
+		"a release":      withSpec("servers: {kubernetesVersion: \"1.20\"}"),
+		"a patch":        withSpec("servers: {kubernetesVersion: 1.26.8}"),
+		"feature gates":  withSpec("servers: {featureGates: {WatchList: false}}"),
 		"a phase":        withSpec("servers: {adjustmentPhase: 3s}"),
 		"no phase":       withSpec("servers: {adjustmentPhase: 0}"),
 		"a random phase": withSpec("servers: {adjustmentPhase: random}"),
@@ -225,6 +228,9 @@ func TestSchemaRefusesWhatLoadRefuses(t *testing.T) {
 		"another flow control":   withSpec("servers: {flowControl: Some}"),
 		"a phase without unit":   withSpec("servers: {adjustmentPhase: 3}"),
 		"a phase misspelt":       withSpec("servers: {adjustmentPhase: Random}"),
+		"no release":             withSpec("servers: {kubernetesVersion: v1.26}"),
+		"an unknown gate":        withSpec("servers: {featureGates: {WatchLists: false}}"),
+		"a gate half open":       withSpec("servers: {featureGates: {WatchList: half}}"),
 		"several replicas":       withSpec("servers: {replicas: 2}"),
 		"no name":                strings.Replace(withSpec(""), "{name: smallest}", "{}", 1),
 		"a name with capitals":   strings.Replace(withSpec(""), "smallest", "Small", 1),

@@ -8,7 +8,8 @@ import (
 )
 
 // Retry says what a client does after a rejection. The zero value gives up at once.
-// Without Backoff the client waits exactly as long as the answer's Retry-After says.
+// Without Backoff the client waits exactly as long as the answer's Retry-After says, and gives up if
+// there is none: on the 504 for a request that is still queued at its deadline, before 1.28.5.
 type Retry struct {
 	MaxRetries int      `json:"maxRetries,omitempty" jsonschema:"default=10,minimum=0,maximum=1000000" jsonschema_description:"How often a request is sent again."`
 	Backoff    *Backoff `json:"backoff,omitempty"`

@@ -1,0 +1,93 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+
+	"apfsim/reports/explain"
+	"apfsim/reports/format"
+	"apfsim/reports/upgrade"
+)
+
+// WriteUpgrade writes what an upgrade changes for a configuration.
+func WriteUpgrade(w io.Writer, u *upgrade.Upgrade) error {
+	t := newWriter(format.TextOptions{})
+	fmt.Fprintf(&t, "Upgrade from Kubernetes %s to %s\n", u.From, u.To)
+
+	t.heading("Objects that the servers change")
+	if len(u.Objects) == 0 {
+		t.note("none")
+	}
+	verbs := map[string]string{upgrade.Created: "creates", upgrade.Deleted: "deletes", upgrade.PutRight: "puts right"}
+	for _, o := range u.Objects {
+		fmt.Fprintf(&t, "  %s %s %s %s\n", o.Release, verbs[o.Change], o.Kind, format.Printable(o.Name))
+		for _, d := range o.Differences {
+			fmt.Fprintf(&t, "      %s: %s\n", d.Path, format.Printable(change(cmp.Or(d.Before, "absent"), cmp.Or(d.After, "absent"))))
+		}
+	}
+
+	t.heading("API versions that the servers no longer serve")
+	if len(u.APIVersions) == 0 {
+		t.note("none")
+	}
+	for _, v := range u.APIVersions {
+		fmt.Fprintf(&t, "  %s from %s on (%d %s); use %s\n", v.Name, v.RemovedIn, v.Objects, format.Plural(v.Objects, "object"), v.Use)
+	}
+
+	t.heading("Limits of the priority levels, in seats")
+	t.rows(upgradeLevels(u))
+	if u.Request != nil {
+		t.heading("The request")
+		var rows aligned
+		rows.left = []bool{true, true}
+		for _, row := range requestRows(u.Request) {
+			rows.row(row.name, format.Printable(change(row.value(u.Request.Before), row.value(u.Request.After))))
+		}
+		if err := rows.write(&t, func(_ int, line string) string { return line }); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+// requestRow is a property of how flow control handles a request.
+type requestRow struct {
+	name  string
+	value func(*explain.Explanation) string
+}
+
+// requestRows returns the properties to print: only the first if the request bypasses flow control
+// before and after the upgrade.
+func requestRows(r *upgrade.Request) []requestRow {
+	flow := func(name string, get func(*explain.Explanation) string) requestRow {
+		return requestRow{name, func(e *explain.Explanation) string {
+			if e.Bypasses {
+				return "–"
+			}
+			return get(e)
+		}}
+	}
+	rows := []requestRow{{"flow control", func(e *explain.Explanation) string {
+		if e.Bypasses {
+			return "bypassed"
+		}
+		return "applies"
+	}}}
+	if r.Before.Bypasses && r.After.Bypasses {
+		return rows
+	}
+	return append(rows,
+		flow("FlowSchema", func(e *explain.Explanation) string { return e.Flow.FlowSchema }),
+		flow("priority level", func(e *explain.Explanation) string { return e.Flow.PriorityLevel }),
+		flow("seats while it executes", func(e *explain.Explanation) string { return strconv.Itoa(e.Seats.InitialSeats) }),
+		flow("seats afterwards", func(e *explain.Explanation) string {
+			if e.Seats.FinalSeats == 0 {
+				return "0"
+			}
+			return fmt.Sprintf("%d for %s", e.Seats.FinalSeats, format.Duration(float64(e.Seats.AdditionalLatencyNs)))
+		}),
+	)
+}

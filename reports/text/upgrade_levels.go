@@ -1,0 +1,50 @@
+package text
+
+import (
+	"strconv"
+
+	"apfsim/reports/seats"
+	"apfsim/reports/tables"
+	"apfsim/reports/upgrade"
+)
+
+// upgradeColumns are the limits of a priority level before and after an upgrade.
+var upgradeColumns = tables.Definition[upgrade.Level]{
+	{Column: tables.Column{Short: "priority level", Left: true}, Cell: func(l *upgrade.Level) tables.Cell { return tables.Word(l.Name) }},
+	changeColumn("shares", func(l *seats.Level) int { return int(l.Shares) }),
+	changeColumn("nominal", func(l *seats.Level) int { return l.Nominal }),
+	changeColumn("lower", func(l *seats.Level) int { return l.Lower }),
+	changeColumn("upper", func(l *seats.Level) int { return l.Upper }),
+	changeColumn("seat cap", func(l *seats.Level) int { return l.SeatCap }),
+}
+
+// changeColumn is a column with a value before and after an upgrade, or one value if both are equal.
+// A dash stands for a level that does not exist, and for the seat cap of a level that has none.
+func changeColumn(head string, get func(*seats.Level) int) tables.ColumnOf[upgrade.Level] {
+	value := func(l *seats.Level) string {
+		if l == nil || head == "seat cap" && get(l) == 0 {
+			return "–"
+		}
+		return strconv.Itoa(get(l))
+	}
+	return tables.ColumnOf[upgrade.Level]{Column: tables.Column{Short: head}, Cell: func(l *upgrade.Level) tables.Cell {
+		return tables.Word(change(value(l.Before), value(l.After)))
+	}}
+}
+
+// change is a value before and after a change, or one value if both are equal.
+func change(before, after string) string {
+	if before == after {
+		return before
+	}
+	return before + " → " + after
+}
+
+// upgradeLevels is the table of the limits of priority levels before and after an upgrade.
+func upgradeLevels(u *upgrade.Upgrade) *tables.Table {
+	t := &tables.Table{Columns: upgradeColumns.Columns()}
+	for i := range u.Levels {
+		t.Rows = append(t.Rows, upgradeColumns.Row(&u.Levels[i]))
+	}
+	return t
+}

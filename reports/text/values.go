@@ -1,0 +1,72 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"apfsim/reports/compare"
+	"apfsim/reports/format"
+	"apfsim/reports/tables"
+)
+
+// valuesShown is how many statistics are listed unless all are asked for. Each has a line for each
+// value.
+const valuesShown = 12
+
+// WriteValues writes a comparison of several values of a parameter: how many statistics changed at
+// each value, the statistics with the largest changes, and the verdicts on limits. With all, it lists
+// all statistics.
+func WriteValues(w io.Writer, v *compare.Values, all bool, options format.TextOptions) error {
+	t := newWriter(options)
+	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(v.BaseSide().Scenario)), t.paint(dim, compare.SideText(v.BaseSide())))
+	for _, line := range format.Wrap(format.Printable(compare.ValuesHow(v)), t.options.Width) {
+		fmt.Fprintln(t, t.paint(dim, line))
+	}
+	t.table(tables.Values(v))
+	rows, title := compare.ListedValues(v, valuesShown, all)
+	t.heading(title)
+	if len(rows) > 0 {
+		t.rows(tables.ValueList(v, rows))
+	}
+	for _, limits := range valueLimits(v) {
+		t.table(limits)
+	}
+	t.warnings(compare.ValuesWarnings(v))
+	fmt.Fprintln(t)
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+// WriteValuesMarkdown writes a comparison of several values as Markdown; all is as for WriteValues.
+func WriteValuesMarkdown(w io.Writer, v *compare.Values, all bool) error {
+	var b bytes.Buffer
+	rows, title := compare.ListedValues(v, valuesShown, all)
+	fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n\n", title, compare.SideText(v.BaseSide()), format.Printable(compare.ValuesHow(v)))
+	writeMarkdownTable(&b, tables.Values(v))
+	if len(rows) > 0 {
+		b.WriteString("\n")
+		writeMarkdownTable(&b, tables.ValueTable(v, "", "", rows))
+	}
+	for _, limits := range valueLimits(v) {
+		fmt.Fprintf(&b, "\n### %s\n\n", limits.Title)
+		writeMarkdownTable(&b, limits)
+	}
+	for _, warning := range compare.ValuesWarnings(v) {
+		fmt.Fprintf(&b, "\n> Note: %s.\n", format.Printable(warning))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// valueLimits returns the tables of the verdicts on limits, one for each value.
+func valueLimits(v *compare.Values) (all []*tables.Table) {
+	for _, c := range v.Comparisons {
+		if len(c.Limits) > 0 {
+			limits := tables.Limits(c)
+			limits.Title = c.Head.Label + ": " + limits.Title
+			all = append(all, limits)
+		}
+	}
+	return all
+}
