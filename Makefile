@@ -69,13 +69,26 @@ screenshots: ## save screenshots of all charts and pages, by headless Chromium, 
 	mkdir -p $(SHOTS)
 	go test ./reports -count=1 -run '^(TestSVGIsDrawnAsPNG|TestPagesFitTheirScreens)$$' -args -shots $(abspath $(SHOTS))
 
-# With SEED=0, the tests draw a random seed and print it.
+# With SEED=0, the tests draw a random seed and print it. VERSION on the command line is the release
+# to compare with, such as 1.24, a list of releases separated by commas, or all. Without it, that is
+# the newest one, whose state is compared, too.
 SEED      := 0
-DECISIONS := 1000000
+RELEASES  := $(if $(filter command,$(origin VERSION)),$(VERSION))
+DECISIONS := $(if $(RELEASES),100000,1000000)
 
 .PHONY: conformance
-conformance: ## compare DECISIONS (1000000) with k8s.io/apiserver, from SEED
-	cd conformance && go test -count=1 -timeout 24h -v . -seed $(SEED) -decisions $(DECISIONS)
+conformance: ## compare DECISIONS (1000000) with k8s.io/apiserver, from SEED; of another release: VERSION=1.24
+	cd conformance && go test -count=1 -timeout 24h -v . -seed $(SEED) -decisions $(DECISIONS) \
+		$(if $(RELEASES),-run '^TestReleases$$' -version $(RELEASES))
+
+.PHONY: conformance-all
+conformance-all: ## compare DECISIONS (100000) with each supported release
+	$(MAKE) conformance VERSION=all
+
+.PHONY: conformance-golden
+conformance-golden: ## draw the golden trials anew, and let each release decide them
+	cd conformance && go test -count=1 -timeout 24h -run '^TestRewriteGolden$$' -v . -seed 1 -rewrite trials
+	cd conformance && go test -count=1 -timeout 24h -run '^TestRewriteGolden$$' -v . -rewrite all
 
 .PHONY: conformance-nightly
 conformance-nightly: ## compare twenty million decisions

@@ -1,0 +1,3 @@
+module apfsim/conformance/releases/old
+
+go 1.26.0
