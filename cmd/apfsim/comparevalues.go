@@ -31,7 +31,7 @@ func (f *compareFlags) checkOver(cmd *cobra.Command, args []string) error {
 		case cmd.Flags().Changed("over"):
 			return errors.New("--over: is empty; want PATH=VALUE,VALUE,..., such as version=1.26,1.34")
 		case cmd.Flags().Changed("base"):
-			return errors.New("--base: needs --over PATH=VALUE,VALUE,...")
+			return errors.New("--base: needs --over, such as --over version=1.26,1.34")
 		}
 		return nil
 	}

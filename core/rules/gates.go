@@ -63,7 +63,7 @@ func (r *Rules) SetGate(feature string, on bool) error {
 		panic("rules: SetGate of rules that are not from For: version " + r.Version)
 	}
 	if minor < g.from || g.until > 0 && minor > g.until {
-		return fmt.Errorf("Kubernetes %s does not have the feature gate %s; %s", r.Version, g.name, g.releases())
+		return fmt.Errorf("the feature gate %s does not exist in Kubernetes %s; %s", g.name, r.Version, g.releases())
 	}
 	if g.locked > 0 && minor >= g.locked && !on {
 		return fmt.Errorf("the feature gate %s is locked to true in Kubernetes %s; it can be set up to %s", g.name, r.Version, name(g.locked-1))

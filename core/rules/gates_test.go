@@ -75,13 +75,13 @@ func TestGateErrors(t *testing.T) {
 		{"1.37", "WatchLst", true, `"WatchLst" is not a feature gate that flow control depends on (did you mean "WatchList"?)`},
 		{"1.37", "watchlist", true, `"watchlist" is not a feature gate that flow control depends on (did you mean "WatchList"?)`},
 		{"1.37", "InPlacePodVerticalScaling", true, `"InPlacePodVerticalScaling" is not a feature gate that flow control depends on`},
-		{"1.26.8", "WatchList", false, "Kubernetes 1.26.8 does not have the feature gate WatchList; it exists from 1.27 on"},
-		{"1.27", "ConsistentListFromCache", true, "Kubernetes 1.27 does not have the feature gate ConsistentListFromCache; it exists from 1.28 to 1.36"},
-		{"1.37", "ConsistentListFromCache", true, "Kubernetes 1.37 does not have the feature gate ConsistentListFromCache; it exists from 1.28 to 1.36"},
-		{"1.33", "SizeBasedListCostEstimate", true, "Kubernetes 1.33 does not have the feature gate SizeBasedListCostEstimate; it exists from 1.34 on"},
+		{"1.26.8", "WatchList", false, "the feature gate WatchList does not exist in Kubernetes 1.26.8; it exists from 1.27 on"},
+		{"1.27", "ConsistentListFromCache", true, "the feature gate ConsistentListFromCache does not exist in Kubernetes 1.27; it exists from 1.28 to 1.36"},
+		{"1.37", "ConsistentListFromCache", true, "the feature gate ConsistentListFromCache does not exist in Kubernetes 1.37; it exists from 1.28 to 1.36"},
+		{"1.33", "SizeBasedListCostEstimate", true, "the feature gate SizeBasedListCostEstimate does not exist in Kubernetes 1.33; it exists from 1.34 on"},
 		{"1.34", "ConsistentListFromCache", false, "the feature gate ConsistentListFromCache is locked to true in Kubernetes 1.34; it can be set up to 1.33"},
 		{"1.29", "APIListChunking", false, "the feature gate APIListChunking is locked to true in Kubernetes 1.29; it can be set up to 1.28"},
-		{"1.33", "APIListChunking", true, "Kubernetes 1.33 does not have the feature gate APIListChunking; it exists from 1.18 to 1.32"},
+		{"1.33", "APIListChunking", true, "the feature gate APIListChunking does not exist in Kubernetes 1.33; it exists from 1.18 to 1.32"},
 	} {
 		r := mustFor(t, c.version)
 		before := r

@@ -408,7 +408,7 @@ func TestFeatureGates(t *testing.T) {
 	_, mistakes := Load(files("s.yaml", withSpec(text)), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
 		`s.yaml:9:19: spec.servers.featureGates.WatchLists: "WatchLists" is not a feature gate that flow control depends on (did you mean "WatchList"?)`,
-		`s.yaml:10:18: spec.servers.featureGates.WatchList: Kubernetes 1.26 does not have the feature gate WatchList; it exists from 1.27 on`)
+		`s.yaml:10:18: spec.servers.featureGates.WatchList: the feature gate WatchList does not exist in Kubernetes 1.26; it exists from 1.27 on`)
 	_, mistakes = Load(files("s.yaml", withSpec(strings.Replace(text, "1.26", "1.29", 1))), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
 		`s.yaml:9:19: spec.servers.featureGates.WatchLists: "WatchLists" is not a feature gate that flow control depends on (did you mean "WatchList"?)`,
