@@ -224,8 +224,8 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	case TimeOut:
 		r.next = 0
 		rejection, retryAfterSeconds := s.filter.TimeOut(nowNs, &r.Request)
-		if s.rules.LazyWaitLimit {
-			retryAfterSeconds = 0 // the response is not that of flow control, see AtDeadline
+		if rejection == queueset.Cancelled {
+			rejection, retryAfterSeconds = queueset.TimedOut, 0 // see AtDeadline
 		}
 		s.reject(nowNs, r, rejection, retryAfterSeconds)
 	case Reconfigure:
