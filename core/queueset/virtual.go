@@ -52,7 +52,7 @@ func addSeconds(v virtual, work estimate.SeatSeconds) virtual {
 	return ofSeconds(v.seconds() + workSeconds(work))
 }
 
-// subtract is the reverse of add, but for rounding.
+// subtract is the reverse of add, apart from rounding.
 func (a arithmetic) subtract(v virtual, work estimate.SeatSeconds) virtual {
 	if a.float() {
 		return ofSeconds(v.seconds() - workSeconds(work))
