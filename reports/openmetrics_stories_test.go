@@ -398,6 +398,36 @@ spec:
 	}
 }
 
+// One seat, and a request that waits behind another until its deadline after 60 s. Up to 1.22 a server
+// does not count this as a rejection, and up to 1.28.4 it counts it as cancelled. In 1.37 the request
+// times out after 15 s.
+func TestMetricsOfARequestAtItsDeadline(t *testing.T) {
+	for _, c := range []struct{ version, reason string }{{"1.22", ""}, {"1.28.4", "cancelled"}, {"1.37", "time-out"}} {
+		samples := sampled(t, strings.NewReplacer("200ms", "70s",
+			"maxRequestsInflight: 11, maxMutatingRequestsInflight: 10",
+			fmt.Sprintf("kubernetesVersion: %q, maxRequestsInflight: 1, maxMutatingRequestsInflight: 0", c.version),
+		).Replace(narrowAndWide), []string{
+			`{"arrivalNs":0,"executionNs":100000000000,"user":"a","groups":["system:authenticated"],"verb":"get","resource":"pods","name":"x"}`,
+			`{"arrivalNs":1000000000,"executionNs":0,"user":"a","groups":["system:authenticated"],"verb":"get","resource":"pods","name":"x"}`,
+		}, 1e9)
+		end := samples[70_000]
+		for _, reason := range []string{"cancelled", "time-out", "queue-full"} {
+			want := 0.0
+			if reason == c.reason {
+				want = 1
+			}
+			series := fmt.Sprintf(`rejected_requests_total{flow_schema="narrow",priority_level="level",reason=%q}`, reason)
+			if got := end[series]; got != want {
+				t.Errorf("%s: %s is %v, want %v", c.version, series, got, want)
+			}
+		}
+		wait := `request_wait_duration_seconds_count{execute="true",flow_schema="narrow",priority_level="level"}`
+		if end[wait] != 2 {
+			t.Errorf("%s: %s is %v, want 2", c.version, wait, end[wait])
+		}
+	}
+}
+
 // Twelve watches of configmaps are open for a second. Mutations count them, an
 // administrator's too; tokens, reads and what is deleted together are not mutations.
 func TestMetricsOfWatchers(t *testing.T) {

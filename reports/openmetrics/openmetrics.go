@@ -304,9 +304,16 @@ func (m *Recorder) rejected(nowNs int64, r *server.Request) {
 		m.addWaiting(nowNs, r, s, -1, -int(r.SeatsAsked))
 	}
 	m.observeWait(s, timedOut, nowNs-r.ArrivalNs)
-	c := &s.rejected[r.Rejection]
+	why := r.Rejection
+	if r.AtDeadline() {
+		// The release says that the request was cancelled, or counts it nowhere.
+		if why = queueset.Cancelled; m.rules.Within("", "1.23") {
+			return
+		}
+	}
+	c := &s.rejected[why]
 	if *c == nil {
-		*c = m.families.rejected.with(append(s.labels[:2:2], r.Rejection.String())...)
+		*c = m.families.rejected.with(append(s.labels[:2:2], why.String())...)
 	}
 	(*c).add(1)
 }
