@@ -40,7 +40,7 @@ type Explanation struct {
 	// unless watches bypass flow control in the release. Flow and Seats are then nil.
 	Bypasses bool   `json:"passesBy"`
 	Flow     *Flow  `json:"flow,omitempty"`
-	Seats    *Seats `json:"seats,omitempty"`
+	Seats    *Seats `json:"seats,omitempty"` // also nil for an exempt request before 1.28, which takes no seats
 }
 
 // Request is the request as the server sees it.
@@ -129,6 +129,9 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 	if limited := level.Spec().Limited; limited != nil {
 		e.Flow.Response = limited.LimitResponse.Type
 	}
+	if e.Flow.Response == config.TypeExempt && r.Exempt == rules.ExemptAbsent {
+		return e, nil
+	}
 	work := request.Estimate(level.SeatCap())
 	e.Seats = &Seats{
 		InitialSeats:        work.InitialSeats,
@@ -209,6 +212,10 @@ func (e *Explanation) writeAnswer(b *strings.Builder) {
 	}
 	if f.Hand != nil {
 		fmt.Fprintf(b, "hand           queues %s of 0 to %d\n", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(f.Hand)), ", "), "[]"), f.Queues-1)
+	}
+	if s == nil {
+		b.WriteString("seats          none: in this release, requests of an exempt level take no seats\n")
+		return
 	}
 	fmt.Fprintf(b, "seats          %d while it executes", s.InitialSeats)
 	if s.FinalSeats > 0 {

@@ -5,6 +5,8 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/findings"
+	"apfsim/reports/plots"
+	"apfsim/reports/replicate"
 	"apfsim/reports/tables"
 )
 
@@ -43,7 +45,27 @@ func Values(v *compare.Values) Page {
 		p.Sections = append(p.Sections, Section{Name: "changes", Title: "Changes", Note: title + ". The mean at each value, and the change from the base with its 95 % interval.",
 			Parts: []Part{{Table: tables.ValueTable(v, "changes", "Changes, the largest first", rows)}}})
 	}
+	if parts := percentilesByValue(v); len(parts) > 0 {
+		p.Sections = append(p.Sections, Section{Name: "durations", Title: "Waits and latencies", Parts: parts})
+	}
 	all, _ := v.Rows()
 	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: tables.AllValues(v, all)}}})
 	return p
+}
+
+// percentilesByValue returns the plots of the waits and the latencies at all values, those of the first
+// workloads if there are more of them than a page has room for.
+func percentilesByValue(v *compare.Values) (parts []Part) {
+	const most = 6 // plots of each metric
+	runs, labels := []*replicate.Replications{v.Comparisons[0].BaseRuns}, []string{v.Base + " (base)"}
+	for i, value := range v.HeadValues() {
+		runs, labels = append(runs, v.Comparisons[i].HeadRuns), append(labels, value)
+	}
+	for _, metric := range []string{"wait", "latency"} {
+		all := plots.PercentilesByValue(metric, runs, v.Parameter, labels)
+		for _, plot := range all[:min(most, len(all))] {
+			parts = append(parts, Part{Plot: plot})
+		}
+	}
+	return parts
 }

@@ -1,7 +1,9 @@
 package plots
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"apfsim/reports/replicate"
 	"apfsim/sim/metric"
@@ -23,40 +25,24 @@ var durations = map[string]struct{ title, axis string }{
 	"latency": {"How long requests took", "took longer than"},
 }
 
+// percentilesCaption explains what a plot of percentiles shows; the argument is what has a line.
+const percentilesCaption = "For each %s, the share of requests above a given time. Lower and further left is better. The points are the median, p90, p95, p99 and p99.9: means of the runs, with their 95 %% intervals."
+
 // Percentiles returns for each workload the percentiles of a metric, wait or latency, with their 95 %
 // intervals; nil if all are 0 or absent. A comparison has two sides, which names tell apart.
 func Percentiles(metricName string, sides []*replicate.Replications, names []string) *Plot {
-	p := &Plot{Name: metricName, Title: durations[metricName].title,
-		Caption:    "For each workload, the share of its requests above a given time. Lower and further left is better. The points are the median, p90, p95, p99 and p99.9: means of the runs, with their 95 % intervals.",
-		Transposed: true, X: Axis{Label: durations[metricName].axis, Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true}}
-	for i := len(tailShares) - 1; i >= 0; i-- {
-		p.At = append(p.At, tailShares[i].share)
-	}
+	p := percentilePlot(metricName, metricName, durations[metricName].title, "workload")
 	workload := 0
 	number := map[string]int{}
 	for side, r := range sides {
 		byName := r.ByName()
 		for _, name := range r.Names("workload") {
-			line := Line{Name: name, Kind: Percentile}
-			if names[side] != "" {
-				line.Name += ", " + names[side]
-			}
-			positive := false
-			for i := len(tailShares) - 1; i >= 0; i-- {
-				statistic := tailShares[i].statistic
-				statistic.Metric = metricName
-				mean, low, high := math.NaN(), math.NaN(), math.NaN()
-				if e := byName[statistic.With("workload", name).String()]; e != nil {
-					mean, low, high = e.Mean, e.Mean, e.Mean
-					if e.High != nil {
-						low, high = max(*e.Low, 0), *e.High
-					}
-					positive = positive || mean > 0
-				}
-				line.Values, line.Low, line.High = append(line.Values, mean), append(line.Low, low), append(line.High, high)
-			}
+			line, positive := percentileLine(metricName, name, byName)
 			if !positive {
 				continue
+			}
+			if names[side] != "" {
+				line.Name += ", " + names[side]
 			}
 			if _, known := number[name]; !known {
 				number[name] = workload
@@ -73,4 +59,63 @@ func Percentiles(metricName string, sides []*replicate.Replications, names []str
 		return nil
 	}
 	return p
+}
+
+// PercentilesByValue returns a plot for each workload, with the percentiles of a metric, wait or
+// latency, at each value of a parameter. The values are labels, one for each of the runs. Workloads
+// whose percentiles are all 0 or absent have no plot.
+func PercentilesByValue(metricName string, runs []*replicate.Replications, parameter string, values []string) (plots []*Plot) {
+	byName := make([]map[string]*replicate.Estimate, len(runs))
+	var workloads []string
+	for i, r := range runs {
+		byName[i] = r.ByName()
+		for _, name := range r.Names("workload") {
+			if !slices.Contains(workloads, name) {
+				workloads = append(workloads, name)
+			}
+		}
+	}
+	for _, name := range workloads {
+		p := percentilePlot(fmt.Sprintf("%s-%d", metricName, len(plots)), metricName,
+			fmt.Sprintf("%s: %s", durations[metricName].title, name), "value of "+parameter)
+		for i := range runs {
+			if line, positive := percentileLine(metricName, name, byName[i]); positive {
+				line.Name, line.Index = values[i], i
+				p.Lines = append(p.Lines, line)
+			}
+		}
+		if len(p.Lines) > 0 {
+			plots = append(plots, p)
+		}
+	}
+	return plots
+}
+
+// percentilePlot returns a plot without lines.
+func percentilePlot(name, metricName, title, lines string) *Plot {
+	p := &Plot{Name: name, Title: title, Caption: fmt.Sprintf(percentilesCaption, lines), Transposed: true,
+		X: Axis{Label: durations[metricName].axis, Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true}}
+	for _, tail := range slices.Backward(tailShares) {
+		p.At = append(p.At, tail.share)
+	}
+	return p
+}
+
+// percentileLine returns the percentiles of a workload, and whether one of them is more than 0.
+func percentileLine(metricName, workload string, byName map[string]*replicate.Estimate) (line Line, positive bool) {
+	line = Line{Name: workload, Kind: Percentile}
+	for _, tail := range slices.Backward(tailShares) {
+		statistic := tail.statistic
+		statistic.Metric = metricName
+		mean, low, high := math.NaN(), math.NaN(), math.NaN()
+		if e := byName[statistic.With("workload", workload).String()]; e != nil {
+			mean, low, high = e.Mean, e.Mean, e.Mean
+			if e.High != nil {
+				low, high = max(*e.Low, 0), *e.High
+			}
+			positive = positive || mean > 0
+		}
+		line.Values, line.Low, line.High = append(line.Values, mean), append(line.Low, low), append(line.High, high)
+	}
+	return line, positive
 }

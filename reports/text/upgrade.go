@@ -82,9 +82,14 @@ func requestRows(r *upgrade.Request) []requestRow {
 	return append(rows,
 		flow("FlowSchema", func(e *explain.Explanation) string { return e.Flow.FlowSchema }),
 		flow("priority level", func(e *explain.Explanation) string { return e.Flow.PriorityLevel }),
-		flow("seats while it executes", func(e *explain.Explanation) string { return strconv.Itoa(e.Seats.InitialSeats) }),
+		flow("seats while it executes", func(e *explain.Explanation) string {
+			if e.Seats == nil {
+				return "0"
+			}
+			return strconv.Itoa(e.Seats.InitialSeats)
+		}),
 		flow("seats afterwards", func(e *explain.Explanation) string {
-			if e.Seats.FinalSeats == 0 {
+			if e.Seats == nil || e.Seats.FinalSeats == 0 {
 				return "0"
 			}
 			return fmt.Sprintf("%d for %s", e.Seats.FinalSeats, format.Duration(float64(e.Seats.AdditionalLatencyNs)))
