@@ -203,7 +203,7 @@ func (d *Recorder) queues() [][]string {
 func seatSeconds(s estimate.SeatSeconds) string { return fmt.Sprintf("%d.%08dss", s/1e8, s%1e8) }
 
 // seconds writes a virtual time as the releases did in which it was a floating-point number.
-func seconds(s estimate.SeatSeconds) string { return strconv.FormatFloat(float64(s)/1e8, 'g', -1, 64) }
+func seconds(s estimate.SeatSeconds) string { return strconv.FormatFloat(float64(s)/1e8, 'f', 4, 64) }
 
 func (d *Recorder) requests() [][]string {
 	var rows [][]string

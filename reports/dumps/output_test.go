@@ -17,6 +17,16 @@ func TestSeatSecondsInDumps(t *testing.T) {
 	}
 }
 
+// A server of 1.19 to 1.22 writes the virtual start of a queue, in seconds, with four digits after the
+// decimal point (rowForQueue in apf_controller_debug.go).
+func TestVirtualStart(t *testing.T) {
+	for value, want := range map[estimate.SeatSeconds]string{0: "0.0000", 123_456_789: "1.2346", 6_000_000_000: "60.0000"} {
+		if got := seconds(value); got != want {
+			t.Errorf("%d: %s, want %s", value, got, want)
+		}
+	}
+}
+
 // The columns are those of each release's apf_controller_debug.go.
 func TestColumnsOfEachRelease(t *testing.T) {
 	const short = "PriorityLevelName ActiveQueues IsIdle IsQuiescing WaitingRequests ExecutingRequests"
