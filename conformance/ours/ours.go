@@ -69,7 +69,7 @@ type Clash struct {
 
 // endlessNs is the time at which a trial is given up: under rules with LazyWaitLimit a watch can wait
 // without end. The trial then counts as one with a clash, and cannot be compared.
-const endlessNs = int64(1e14)
+const endlessNs = int64(1e13)
 
 // Run returns what apfsim makes of a trial under the rules of the newest release, and the clashes
 // in it.
@@ -167,7 +167,11 @@ func (s *server) handle(e event) {
 		rejection, retryAfterSeconds := s.filter.Cancel(now, &r.Request)
 		s.reject(now, r, s.ended(rejection), retryAfterSeconds)
 	case adjust:
-		s.filter.Adjust(now)
+		// With DemandNaN, an adjustment at the instant of the first configuration would end all
+		// borrowing. In a server and in its driver, some time has passed.
+		if now > 0 || !s.rules.DemandNaN {
+			s.filter.Adjust(now)
+		}
 		s.at(now+flowcontrol.AdjustmentPeriodNs, e)
 	case change:
 		s.change(now, e.n)

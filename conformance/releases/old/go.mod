@@ -1,3 +1,0 @@
-module apfsim/conformance/releases/old
-
-go 1.26.0
