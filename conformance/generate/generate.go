@@ -82,6 +82,8 @@ func ForReleases(seed uint64, requests int) *trial.Trial {
 		lengthen(t)
 	case 1:
 		createTokens(t, random)
+	case 2:
+		steady(t, random)
 	}
 	return t
 }
@@ -101,16 +103,17 @@ func lengthen(t *trial.Trial) {
 }
 
 // createTokens makes all watches of a trial watches of service accounts, and half of its other requests
-// creations of tokens. Up to 1.25, the estimate of such a request depends on these watches.
+// creations of tokens. Up to 1.25, the estimate of such a request depends on these watches. A path of
+// its own, such as a proxy's, would tell a driver another kind of request, so that it is cleared.
 func createTokens(t *trial.Trial, random *rand.Rand) {
 	for i := range t.Requests {
 		switch r := &t.Requests[i]; {
 		case r.Resource == "":
 		case r.Verb == "watch":
-			r.APIGroup, r.Resource = "", "serviceaccounts"
+			r.APIGroup, r.Resource, r.Path = "", "serviceaccounts", ""
 		case random.IntN(2) == 0:
 			r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Query = "create", "", "serviceaccounts", "token", ""
-			r.Namespace, r.Name = cmp.Or(r.Namespace, "ns-1"), cmp.Or(r.Name, "x-1")
+			r.Namespace, r.Name, r.Path = cmp.Or(r.Namespace, "ns-1"), cmp.Or(r.Name, "x-1"), ""
 		}
 	}
 }
