@@ -166,6 +166,9 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 	if errs = append(errs, found.errs()...); len(errs) > 0 {
 		return nil, errs
 	}
+	if err := CheckTraces(ctx, append([]*scenario.Scenario{g.Base}, g.Points...)); err != nil {
+		return nil, err
+	}
 	g.Sweep.Inputs, err = sweep.Inputs(g.Points)
 	return g, err
 }

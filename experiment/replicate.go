@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"apfsim/document"
 	"apfsim/reports/collect"
 	"apfsim/reports/replicate"
 	"apfsim/sim/scenario"
@@ -28,6 +29,9 @@ type Runs struct {
 type Group struct {
 	*scenario.Scenario
 	Together *replicate.Replicator // of the runs that Next has returned
+	// TraceWarnings are those of the traces that are replayed, which the first run reads. They are known when
+	// Next has returned it.
+	TraceWarnings document.Errors
 
 	runs      *Runs
 	files     Outputs
@@ -39,7 +43,7 @@ type Group struct {
 
 // outcome is the result of one run.
 type outcome struct {
-	*collect.Replication
+	completed
 	err error // of a run that may be unnecessary
 }
 
@@ -92,7 +96,7 @@ func (g *Group) simulate(ctx context.Context, i int, progress Progress) (outcome
 	own := replication(g.Scenario, i)
 	if g.precision.Wanted == 0 {
 		run, err := simulate(ctx, own, g.files, progress)
-		return outcome{Replication: run}, err
+		return outcome{completed: run}, err
 	}
 	if g.enough.Err() != nil {
 		progress.Begin(time.Duration(g.Spec.Duration)).Finish()
@@ -128,6 +132,7 @@ func (g *Group) Next() (*collect.Replication, error) {
 			own := replication(g.Scenario, i)
 			return nil, &RunError{own.Metadata.Name, own.Spec.Seed, err}
 		}
+		g.TraceWarnings = run.warnings
 		g.Together.Add(run.Replication)
 		if g.precision.Wanted > 0 {
 			precise, err := g.Together.Precise()

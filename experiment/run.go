@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"apfsim/document"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/collect"
@@ -45,11 +46,19 @@ type RunProgress interface {
 	Finish()
 }
 
+// completed is a run that was completed.
+type completed struct {
+	*collect.Replication
+	warnings document.Errors // of the traces that were replayed
+}
+
 // simulate runs one scenario: it drives clients and servers until the duration has elapsed. It writes either
-// all files of the run or, if anything fails, none.
-func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ *collect.Replication, err error) {
+// all files of the run or, if anything fails, none. The error names the run, except the errors of a trace, which
+// are document.Errors and have their positions.
+func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ completed, err error) {
 	defer func() {
-		if err != nil {
+		var wrong document.Errors
+		if err != nil && !errors.As(err, &wrong) {
 			err = fmt.Errorf("%s: %w", sc.Metadata.Name, err)
 		}
 	}()
@@ -61,7 +70,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	outputs, err := files.create(&set, sc, run.Server)
 	defer discard(outputs) // before the set
 	if err != nil {
-		return nil, err
+		return completed{}, err
 	}
 	for _, o := range outputs {
 		run.Observe(o.Observer())
@@ -70,7 +79,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	if len(files.DumpsNs) > 0 {
 		release, err := sc.Spec.Servers.Rules()
 		if err != nil {
-			return nil, err
+			return completed{}, err
 		}
 		recorder = dumps.New(run.Server, release, files.Start, files.DumpsNs)
 		run.Observe(recorder.Observer())
@@ -87,18 +96,18 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		}
 	})
 	if failed(outputs) {
-		return nil, complete(outputs) // its error names the file
+		return completed{}, complete(outputs) // its error names the file
 	}
 	if ctx.Err() != nil { // a short run may end without noticing the interruption
-		return nil, fmt.Errorf("interrupted after %s of %s; its results are not written",
+		return completed{}, fmt.Errorf("interrupted after %s of %s; its results are not written",
 			reached.Round(time.Millisecond), time.Duration(durationNs))
 	}
 	if err != nil {
-		return nil, err
+		return completed{}, err
 	}
 	result := measurement.Result()
 	if err := complete(outputs); err != nil {
-		return nil, err
+		return completed{}, err
 	}
 	if files.Dir != "" {
 		err = output.WriteRun(&set, files.Dir, result, recorder, files.Inputs)
@@ -106,10 +115,10 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		err = set.Commit()
 	}
 	if err != nil {
-		return nil, err
+		return completed{}, err
 	}
 	progress.Finish()
-	return collect.NewReplication(result), nil
+	return completed{collect.NewReplication(result), run.Warnings()}, nil
 }
 
 // create creates the files that are written during the run. The error names those that cannot be written; the

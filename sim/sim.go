@@ -5,6 +5,7 @@ package sim
 import (
 	"context"
 
+	"apfsim/document"
 	"apfsim/sim/client"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -37,6 +38,10 @@ func newRun(sc *scenario.Scenario, servers int) *Run {
 // Observe attaches an observer to all servers of the run. It must be done before Execute.
 func (r *Run) Observe(o server.Observer) { r.shared.Observe(o) }
 
+// Warnings returns what is probably not intended about the traces that were replayed. It must be called
+// after Execute has returned without an error.
+func (r *Run) Warnings() document.Errors { return r.clients.Warnings(r.Scenario.Spec.Duration) }
+
 // Progress is called now and then, and at the end, with the time that a run has reached and the
 // number of events so far.
 type Progress func(nowNs int64, events uint64)
@@ -45,15 +50,16 @@ type Progress func(nowNs int64, events uint64)
 const progressEvery = 1 << 14
 
 // Execute simulates to the end of the scenario, or until the context is cancelled. progress may
-// be nil.
+// be nil. If traces that are replayed have errors, the error is document.Errors, with all of them.
 func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 	endNs := int64(r.Scenario.Spec.Duration)
 	defer func() {
-		if closeErr := r.clients.Close(); err == nil {
+		if closeErr := r.clients.Close(); closeErr != nil {
 			err = closeErr
 		}
 	}()
-	if err := r.clients.Begin(r.servers); err != nil {
+	r.clients.Begin(ctx, r.servers)
+	if err := r.clients.Err(); err != nil {
 		return err
 	}
 	queue := &r.shared.Events

@@ -297,8 +297,13 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides [2]*ex
 	for _, s := range sides {
 		if s.Scenario != nil {
 			toRun, all = append(toRun, s), append(all, s.Scenario)
-			warn(cmd.ErrOrStderr(), s.Scenario)
 		}
+	}
+	if err := experiment.CheckTraces(ctx, all); err != nil {
+		return err
+	}
+	for _, sc := range all {
+		warn(cmd.ErrOrStderr(), sc)
 	}
 	results, err := f.simulate(ctx, cmd, all)
 	for i, r := range results {

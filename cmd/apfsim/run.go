@@ -228,7 +228,7 @@ func (p *printer) print(runs *experiment.Group) error {
 	defer p.progress.resume()
 	warn(p.stderr, runs.Scenario)
 	several := runs.Spec.Replications > 1
-	for {
+	for first := true; ; {
 		p.progress.resume()
 		run, err := runs.Next()
 		p.progress.pause()
@@ -242,6 +242,10 @@ func (p *printer) print(runs *experiment.Group) error {
 		}
 		if run == nil {
 			break
+		}
+		if first {
+			printAll(p.stderr, "warning", runs.TraceWarnings)
+			first = false
 		}
 		p.done(run.Summary.Name, p.flags.precision.Wanted == 0)
 		p.gate.pass(run.Summary, p.stderr)

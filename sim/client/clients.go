@@ -6,6 +6,13 @@
 package client
 
 import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"apfsim/document"
+	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -32,11 +39,12 @@ type Clients struct {
 	servers   []*server.Server
 	choose    func(workload, client int) int // see ChooseServer; nil for server 0
 	workloads []*workload
-	anyAwaits bool // one of them awaitsResponses
-	err       error
+	anyAwaits bool            // one of them awaitsResponses
+	ctx       context.Context // of the run, while it lasts
+	failed    bool            // a trace has an error
 }
 
-// New returns the clients of a scenario. Close must be called in the end.
+// New returns the clients of a scenario. Close must be called after Begin.
 func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
 	c := &Clients{shared: shared}
 	for i := range sc.Spec.Workload {
@@ -51,33 +59,59 @@ func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
 // the server's index. Without it, all requests go to server 0. It must be called before Begin.
 func (c *Clients) ChooseServer(choose func(workload, client int) int) { c.choose = choose }
 
-// Begin starts the clients, which send to the servers from now on.
-func (c *Clients) Begin(servers []*server.Server) error {
-	c.servers = servers
+// Begin starts the clients, which send to the servers from now on. If the context is cancelled, those
+// that replay a trace send nothing more.
+func (c *Clients) Begin(ctx context.Context, servers []*server.Server) {
+	c.ctx, c.servers = ctx, servers
 	for _, w := range c.workloads {
 		for i := range w.Clients {
-			if w.clients.at(i).Start(0); c.err != nil {
-				return c.err
-			}
+			w.clients.at(i).Start(0)
 		}
+	}
+}
+
+// errTrace is returned where the errors of a trace are not all known yet.
+var errTrace = errors.New("client: a trace has an error")
+
+// Err returns an error if a trace has one; the results of the run are then not valid. Close returns
+// which errors there are.
+func (c *Clients) Err() error {
+	if c.failed {
+		return errTrace
 	}
 	return nil
 }
 
-// Close closes the traces, and returns what went wrong in reading them.
+// Close reads the traces to their ends unless the context is cancelled, and closes them. It returns
+// their errors, as document.Errors.
 func (c *Clients) Close() error {
-	for _, w := range c.workloads {
-		for i := range w.Clients {
-			if r, ok := w.clients.at(i).(*replay); ok && r.reader != nil {
-				r.reader.Close()
+	var all document.Errors
+	for p := range c.replays() {
+		p.close()
+		all = append(all, p.errors...)
+	}
+	return slices.Compact(all.Sorted()).Err() // two workloads may replay the same trace
+}
+
+// Warnings returns what is probably not intended about the traces in a run of this duration, after
+// Close.
+func (c *Clients) Warnings(duration quantity.Duration) (all document.Errors) {
+	for p := range c.replays() {
+		all = append(all, p.Arrivals.Trace.Warnings(p.summary, duration)...)
+	}
+	return all.Sorted()
+}
+
+// replays iterates over the clients that replay a trace.
+func (c *Clients) replays() iter.Seq[*replay] {
+	return func(yield func(*replay) bool) {
+		for _, w := range c.workloads {
+			if w.Arrivals.Trace != nil && !yield(w.clients.at(0).(*replay)) { // it has one client
+				return
 			}
 		}
 	}
-	return c.err
 }
-
-// Err returns what went wrong in reading a trace; the results of the run are then not valid.
-func (c *Clients) Err() error { return c.err }
 
 // Wake carries out the event server.ClientActs.
 func (c *Clients) Wake(nowNs int64, e server.Event) {

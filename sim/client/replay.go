@@ -1,8 +1,7 @@
 package client
 
 import (
-	"fmt"
-
+	"apfsim/document"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
 )
@@ -10,8 +9,17 @@ import (
 // replay is a client that sends what a trace says.
 type replay struct {
 	client
-	reader  *trace.Reader   // of the records that are still to be sent
+	stream  *trace.Stream   // of the requests that are still to be sent
+	sent    []sentKind      // by Kind.Slot
 	pending *server.Request // the next one
+	errors  document.Errors // of the trace
+	summary trace.Summary
+}
+
+// sentKind is the template of the requests of a kind.
+type sentKind struct {
+	kind     *trace.Kind
+	template *server.Template
 }
 
 // Start implements Behaviour.
@@ -19,39 +27,41 @@ func (p *replay) Start(int64) {
 	p.open()
 	reader, err := p.Arrivals.Trace.Open()
 	if err != nil {
-		p.fail(err)
+		p.errors = append(p.errors, err.(document.Error))
+		p.all.failed = true
 		return
 	}
-	p.reader = reader
+	p.stream = reader.Stream(p.all.ctx, p.startNs, p.endNs)
 	p.next()
 }
 
-func (p *replay) fail(err error) { p.all.err = fmt.Errorf("workload %s: %w", p.Name, err) }
-
-// next reads the next record and wakes the client at its arrival.
+// next takes the next request from the trace and wakes the client at its arrival.
 func (p *replay) next() {
-	record, ok, err := p.reader.Next()
-	for err == nil && ok && record.ArrivalNs < p.startNs {
-		record, ok, err = p.reader.Next()
-	}
-	if err != nil {
-		p.fail(err)
-		return
-	}
-	if !ok || record.ArrivalNs >= p.endNs {
+	arrival, ok := p.stream.Next()
+	if !ok {
+		p.all.failed = p.all.failed || p.stream.Failed()
 		return
 	}
 	r := p.all.shared.NewRequest()
-	r.Template = &server.Template{
-		Workload:   p.workload.index,
-		Client:     int(p.index),
-		Attributes: record.Attributes(),
-		Query:      record.Query,
-	}
-	r.TemplateID, r.ID, r.Attempt = 0, record.ID, 1
-	r.ExecutionNs, r.WatchNs = record.ExecutionNs, record.WatchNs
+	r.Template = p.template(arrival.Kind)
+	r.TemplateID, r.ID, r.Attempt = r.Template.TemplateID, arrival.ID, 1
+	r.ExecutionNs, r.WatchNs = arrival.ExecutionNs, arrival.WatchNs
 	p.pending = r
-	p.wakeAt(record.ArrivalNs)
+	p.wakeAt(arrival.ArrivalNs)
+}
+
+// template returns the template of a kind, which its requests share as those of any other client
+// do. The number of templates is bounded: one that takes the slot of another replaces it.
+func (p *replay) template(k *trace.Kind) *server.Template {
+	if k.Slot >= len(p.sent) {
+		p.sent = append(p.sent, make([]sentKind, k.Slot+1-len(p.sent))...)
+	}
+	s := &p.sent[k.Slot]
+	if s.kind != k {
+		s.kind = k
+		s.template = p.all.shared.ReplaceTemplate(s.template, p.workload.index, int(p.index), k.Attributes, k.Query)
+	}
+	return s.template
 }
 
 // Wake implements Behaviour. The trace says when requests arrived at the server, so that they do
@@ -65,4 +75,13 @@ func (p *replay) Wake(nowNs int64) {
 // Responded implements Behaviour: a rejection is all that it is called for.
 func (p *replay) Responded(nowNs int64, r *server.Request, response server.Response) {
 	p.retry(nowNs, r, response)
+}
+
+// close reads the trace to its end, if the context is not cancelled, and closes it.
+func (p *replay) close() {
+	if p.stream != nil {
+		p.summary, p.errors = p.stream.Rest()
+		p.stream.Close()
+		p.stream = nil
+	}
 }

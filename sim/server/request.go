@@ -21,8 +21,8 @@ type Template struct {
 	Query      string // as in the URL, without the question mark
 }
 
-// TemplateID identifies a template among those of a run. The template of a single request has none:
-// its ID is 0.
+// TemplateID identifies a template among those of a run, from 1. Those of templates that can be
+// replaced by others of the same ID are negative.
 type TemplateID int32
 
 // Request is one attempt at a request, from its arrival at the server until its seats are free

@@ -34,18 +34,20 @@ const (
 
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
 type Server struct {
-	index    int16 // among the servers of the run
-	shared   *Shared
-	events   *Events // those of shared
-	clients  Clients
-	changes  []scenario.Event
-	rules    *rules.Rules
-	filter   *filter.Filter
-	states   templateStates
-	phaseNs  int64    // of the periodic adjustments
-	capacity Capacity // nil where requests do not share one
-	move     Move
-	timedOut []*Request // by the arrival of another one, and not responded to yet
+	index   int16 // among the servers of the run
+	shared  *Shared
+	events  *Events // those of shared
+	clients Clients
+	changes []scenario.Event
+	rules   *rules.Rules
+	filter  *filter.Filter
+	states  templateStates
+	// replaceable are the states of templates that can be replaced, by minus their ID.
+	replaceable []*replaceableState
+	phaseNs     int64    // of the periodic adjustments
+	capacity    Capacity // nil where requests do not share one
+	move        Move
+	timedOut    []*Request // by the arrival of another one, and not responded to yet
 }
 
 // modes are the modes of flow control by their names in a scenario.

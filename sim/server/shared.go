@@ -10,13 +10,14 @@ import (
 // identities of flows, templates and requests, which are the same whichever server a request
 // goes to.
 type Shared struct {
-	Events    Events
-	servers   []*Server // by index
-	observers observers
-	flows     map[flowKey]*Flow
-	templates TemplateID // made by NewTemplate
-	arrivals  int64      // at all servers
-	free      []*Request
+	Events      Events
+	servers     []*Server // by index
+	observers   observers
+	flows       map[flowKey]*Flow
+	templates   TemplateID // made by NewTemplate
+	replaceable TemplateID // the lowest ID of a replaceable template
+	arrivals    int64      // at all servers
+	free        []*Request
 }
 
 type flowKey struct {
@@ -51,10 +52,24 @@ func (s *Shared) End(nowNs int64) {
 }
 
 // NewTemplate returns a template for any number of requests. The servers remember for the rest of
-// the run what they find out about it; a template of a single request is not made here.
+// the run what they find out about it.
 func (s *Shared) NewTemplate(workload, client int, a classify.Attributes, query string) *Template {
 	s.templates++
 	return &Template{Workload: workload, Client: client, TemplateID: s.templates, Attributes: a, Query: query}
+}
+
+// ReplaceTemplate is NewTemplate where there is no bound to the number of templates. What the servers
+// remember of old is forgotten: old is what the method returned before for the same purpose, or nil.
+// Requests of old that have been sent are not affected, and a retry can still be.
+func (s *Shared) ReplaceTemplate(old *Template, workload, client int, a classify.Attributes, query string) *Template {
+	t := &Template{Workload: workload, Client: client, Attributes: a, Query: query}
+	if old != nil {
+		t.TemplateID = old.TemplateID
+	} else {
+		s.replaceable--
+		t.TemplateID = s.replaceable
+	}
+	return t
 }
 
 // NewRequest returns a request to fill in: its Template and TemplateID, Server, times, ID and attempt.

@@ -23,8 +23,14 @@ func (s templateStates) at(id TemplateID) *templateState {
 	return &s[uint32(id)/statesPerBlock][uint32(id)%statesPerBlock]
 }
 
+// replaceableState is what a server knows of a template that can be replaced. Requests in flight
+// refer to the state, also when the template has been replaced, so that it is not used for another.
+type replaceableState struct {
+	templateState
+	of *Template
+}
+
 // state returns what the server knows of a template, which is worked out for its first request.
-// A template of a single request, as a trace has them, gets a state that goes with the request.
 // The ID is the template's, which need not be read from memory for it.
 func (s *Server) state(t *Template, id TemplateID) *templateState {
 	if uint32(id)/statesPerBlock < uint32(len(s.states)) {
@@ -32,20 +38,34 @@ func (s *Server) state(t *Template, id TemplateID) *templateState {
 			return state
 		}
 	}
+	if id < 0 {
+		return s.stateOfReplaceable(t, id)
+	}
 	return s.firstState(t)
 }
 
 // firstState is state for a template that the server has not seen.
 func (s *Server) firstState(t *Template) *templateState {
-	if t.TemplateID == 0 {
-		return &templateState{Kind: s.newKind(t)}
-	}
 	for int(t.TemplateID)/statesPerBlock >= len(s.states) {
 		s.states = append(s.states, make([]templateState, statesPerBlock))
 	}
 	state := s.states.at(t.TemplateID)
 	*state = templateState{Kind: s.newKind(t), known: true}
 	return state
+}
+
+// stateOfReplaceable is state for a template that can be replaced.
+func (s *Server) stateOfReplaceable(t *Template, id TemplateID) *templateState {
+	i := int(-id)
+	if i >= len(s.replaceable) {
+		s.replaceable = append(s.replaceable, make([]*replaceableState, i+1-len(s.replaceable))...)
+	}
+	state := s.replaceable[i]
+	if state == nil || state.of != t {
+		state = &replaceableState{templateState{Kind: s.newKind(t), known: true}, t}
+		s.replaceable[i] = state
+	}
+	return &state.templateState
 }
 
 func (s *Server) newKind(t *Template) filter.Kind {

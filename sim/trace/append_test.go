@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -85,7 +86,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 			ID: rapid.Int64().Draw(t, "id"), ArrivalNs: rapid.Int64Range(0, 1<<61).Draw(t, "arrival"),
 			User: text.Draw(t, "user"), Groups: rapid.SliceOf(text).Draw(t, "groups"), Verb: "v" + text.Draw(t, "verb"),
 			APIGroup: text.Draw(t, "group"), Resource: text.Draw(t, "resource"), Subresource: text.Draw(t, "subresource"),
-			Namespace: text.Draw(t, "namespace"), Name: text.Draw(t, "name"), Path: "/" + text.Draw(t, "path"), Query: text.Draw(t, "query"),
+			Namespace: text.Draw(t, "namespace"), Name: text.Draw(t, "name"), Path: "/" + text.Draw(t, "path"), Query: url.QueryEscape(text.Draw(t, "query")),
 			ExecutionNs: rapid.Int64Range(0, 1<<60).Draw(t, "execution"), WatchNs: rapid.Int64Range(0, 1<<60).Draw(t, "watch"),
 		}
 		line := AppendRecord(nil, &want)

@@ -86,12 +86,16 @@ var starts = func() (all [allFields]string) {
 	return all
 }()
 
-// find returns the field of a name, allFields if there is none. The fields of a line usually
-// follow each other in the order of names, so that the one after the last is tried first.
-func find(name []byte, next field) field {
-	if next < allFields && names[next] == string(name) {
-		return next
+// members is how a member of each field begins: with its name and the colon.
+var members = func() (all [allFields]string) {
+	for f, name := range names {
+		all[f] = `"` + name + `":`
 	}
+	return all
+}()
+
+// find returns the field of a name, allFields if there is none.
+func find(name []byte) field {
 	for f := range allFields {
 		if names[f] == string(name) {
 			return f
@@ -99,3 +103,9 @@ func find(name []byte, next field) field {
 	}
 	return allFields
 }
+
+// kindFields has a bit for each field that makes up a Kind.
+const kindFields uint32 = 1<<(fieldQuery+1) - 1<<fieldUser
+
+// ofKind says whether the field is one of those that make up a Kind.
+func (f field) ofKind() bool { return f >= fieldUser && f <= fieldQuery }

@@ -2,34 +2,66 @@ package trace
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"apfsim/document"
-	"apfsim/sim/random"
 )
 
-// line parses one line of a trace, which is one JSON object. The first problem ends it.
+// line parses one line of a trace, which is one JSON object. The first problem ends it. The values
+// of the kind are only located, and not converted to Go strings: most lines are of a kind that is
+// known, which the text of these members shows. Where it has been parsed before, it is skipped.
 type line struct {
-	text   []byte
-	at     int
-	record Record
-	last   *Record // the record before: its strings are used again
-	seen   uint32  // bit f for field f of a trace
+	text []byte
+	at   int
+	seen uint32 // bit f for field f of a trace
+
+	numbers  [traceFields]int64  // the values of the fields that are numbers
+	kindText []byte              // the members that make up the kind, separated by commas
+	scratch  []byte              // memory for kindText where they do not follow each other
+	values   [traceFields]quoted // the values of the fields that make up the kind
+
+	// follows is the field that followed a field in the lines before. allFields is followed by the
+	// first field. A line usually has the same fields in the same order as the one before.
+	follows [allFields + 1]field
+
+	kinds      kinds
+	known      *knownKind // whose members have been skipped
+	lastOfKind field      // the last member of the kind so far
+	afterKind  field      // what followed the members of the kind in the lines before; allFields if nothing did
+	lengths    [4]int     // of the text of kinds, different ones that were found last
+	oldest     int        // index of the oldest of lengths
+	thorough   bool       // no members are skipped
 
 	problem string // "" while there is none
 	field   string // the name of the field that has it, if one does
 }
 
+// newLine returns a line that expects the fields in the order of their names.
+func newLine() *line {
+	l := &line{kinds: kinds{}, afterKind: allFields}
+	for f := range allFields {
+		l.follows[f] = (f + 1) % allFields
+	}
+	l.follows[allFields] = 0
+	return l
+}
+
+// begin readies l for another line.
+func (l *line) begin(text []byte) {
+	l.text, l.at, l.seen, l.kindText = text, 0, 0, nil
+	l.numbers[fieldID], l.numbers[fieldArrivalNs], l.numbers[fieldExecutionNs], l.numbers[fieldWatchNs] = 0, 0, 0, 0
+	l.known, l.problem, l.field = nil, "", ""
+}
+
 // column returns where the line has its problem, in characters from 1.
 func (l *line) column() int { return utf8.RuneCount(l.text[:min(l.at, len(l.text))]) + 1 }
 
-func (l *line) blank() bool { return len(bytes.TrimSpace(l.text)) == 0 }
+func (l *line) blank() bool {
+	return (len(l.text) == 0 || l.text[0] != '{') && len(bytes.TrimSpace(l.text)) == 0
+}
 
 func (l *line) fail(format string, args ...any) {
 	if l.problem == "" {
@@ -42,10 +74,10 @@ func (l *line) ok() bool { return l.problem == "" }
 // peek skips white space and returns the next byte, 0 at the end.
 func (l *line) peek() byte {
 	for ; l.at < len(l.text); l.at++ {
-		switch l.text[l.at] {
+		switch c := l.text[l.at]; c {
 		case ' ', '\t', '\r', '\n':
 		default:
-			return l.text[l.at]
+			return c
 		}
 	}
 	return 0
@@ -83,72 +115,166 @@ func (l *line) parse() {
 	if l.ok() && l.peek() == '}' {
 		l.at++
 	} else {
-		for next := field(0); l.ok(); next++ {
-			next = l.parseField(next)
-			if !l.ok() || l.expect(",}") == '}' {
-				break
-			}
-		}
+		l.parseMembers()
 	}
 	if l.peek(); l.ok() && l.at < len(l.text) {
 		l.fail("is not valid JSON: something follows the object")
 	}
 }
 
-// parseField parses a field, which is probably the one given, and returns which one it was.
-func (l *line) parseField(probably field) field {
-	l.peek()
-	start := l.at
-	name := l.parseBytes()
-	if l.expect(":"); !l.ok() {
-		return allFields
+// parseMembers parses the members of the object and its closing brace.
+func (l *line) parseMembers() {
+	from, to := -1, 0 // the members of the kind that have followed each other up to here
+	log := 0          // where the fields of a request log begin
+	for f := allFields; l.ok(); {
+		l.peek()
+		start := l.at
+		if l.follows[f].ofKind() && l.skipKind() {
+			f = l.known.last
+		} else if f < traceFields && l.follows[f] >= traceFields && l.skipDecision() {
+			f = fieldFlow
+		} else if f = l.parseMember(f); !l.ok() {
+			return
+		} else if f.ofKind() && l.known != nil { // what has been skipped is not the whole kind
+			l.parseThoroughly()
+			return
+		}
+		switch {
+		case f.ofKind():
+			l.lastOfKind = f
+			if from < 0 {
+				from = start
+			}
+		case from >= 0:
+			l.afterKind = f
+			l.addToKind(from, to)
+			from = -1
+		case f == fieldWorkload:
+			log = start
+		case f == fieldFlow && log > 0 && l.known != nil:
+			l.known.decision = append(l.known.decision[:0], l.text[log:l.at]...)
+		}
+		to = l.at
+		if l.at < len(l.text) && l.text[l.at] == ',' {
+			l.at++
+		} else if l.expect(",}") == '}' {
+			break
+		}
 	}
-	f := find(name, probably)
-	switch {
-	case f == allFields:
-		l.at, l.field = start, string(name)
-		l.fail("unknown field%s", document.Suggest(string(name), names[:traceFields]))
+	if from >= 0 {
+		l.addToKind(from, to)
+	}
+}
+
+// addToKind adds members of the kind to kindText. In many traces all follow each other, and nothing
+// is copied.
+func (l *line) addToKind(from, to int) {
+	if l.kindText == nil {
+		l.kindText = l.text[from:to]
+		return
+	}
+	l.scratch = append(append(append(l.scratch[:0], l.kindText...), ','), l.text[from:to]...)
+	l.kindText = l.scratch
+}
+
+// skipKind skips the members of the kind if these follow each other and are of a known kind. Their
+// end is found by what followed them in the line before. The same text may occur within a value, where
+// it is not their end. But if what is before it is the text of a known kind, it was parsed as whole
+// members once, and would be here.
+func (l *line) skipKind() bool {
+	if l.afterKind == allFields || l.seen&kindFields != 0 || l.thorough {
+		return false
+	}
+	rest := l.text[l.at:]
+	end := l.endOfKind(rest, starts[l.afterKind])
+	if end <= 0 {
+		return false
+	}
+	known := l.kinds[string(rest[:end])]
+	if known == nil {
+		return false
+	}
+	l.known = known
+	l.seen |= known.seen
+	l.at += end
+	return true
+}
+
+// endOfKind returns where text has what follows the kind, at a length that other kinds have had if
+// possible, because a search takes longer. It is below 0 if it is not there.
+func (l *line) endOfKind(text []byte, follows string) int {
+	for _, n := range l.lengths {
+		if n > 0 && n+len(follows) <= len(text) && string(text[n:n+len(follows)]) == follows {
+			return n
+		}
+	}
+	n := bytes.Index(text, []byte(follows))
+	l.lengths[l.oldest] = n
+	l.oldest = (l.oldest + 1) % len(l.lengths)
+	return n
+}
+
+// skipDecision skips the first members of a request log if they are those of an earlier line of the
+// kind: its requests usually have one flow.
+func (l *line) skipDecision() bool {
+	if l.known == nil || l.thorough {
+		return false
+	}
+	rest, known := l.text[l.at:], l.known.decision
+	if len(known) == 0 || len(rest) <= len(known) || rest[len(known)] != ',' || !bytes.Equal(rest[:len(known)], known) {
+		return false
+	}
+	l.at += len(known)
+	return true
+}
+
+// parseThoroughly parses the members once more, without skipping any.
+func (l *line) parseThoroughly() {
+	l.begin(l.text)
+	l.expect("{")
+	l.thorough = true
+	l.parseMembers()
+	l.thorough = false
+}
+
+// parseMember parses the member after that of the given field, allFields at the beginning of the
+// line, and returns its field.
+func (l *line) parseMember(last field) field {
+	f := l.follows[last]
+	if name := members[f]; len(l.text)-l.at >= len(name) && string(l.text[l.at:l.at+len(name)]) == name {
+		if f < traceFields && l.has(f) {
+			l.field = names[f]
+			l.fail("duplicate field")
+			return f
+		}
+		l.at += len(name)
+	} else if f = l.parseName(); !l.ok() {
 		return f
-	case f >= traceFields:
+	}
+	l.follows[last] = f
+	if f >= traceFields {
 		l.skipValue()
-		return f
-	case l.has(f):
-		l.at, l.field = start, names[f]
-		l.fail("duplicate field")
 		return f
 	}
 	l.seen |= 1 << f
+	if f.ofKind() {
+		if f != fieldGroups && l.parsePlain(&l.values[f]) {
+			return f
+		}
+	} else if n, ok := l.parseDigits(); ok {
+		l.numbers[f] = n
+		return f
+	}
 	l.field = names[f]
-	r, last := &l.record, l.last
-	switch f {
-	case fieldID:
-		l.parseInteger(&r.ID)
-	case fieldArrivalNs:
-		l.parseTime(&r.ArrivalNs)
-	case fieldUser:
-		l.parseString(&r.User, last.User)
-	case fieldGroups:
+	switch {
+	case f == fieldGroups:
 		l.parseGroups()
-	case fieldVerb:
-		l.parseString(&r.Verb, last.Verb)
-	case fieldAPIGroup:
-		l.parseString(&r.APIGroup, last.APIGroup)
-	case fieldResource:
-		l.parseString(&r.Resource, last.Resource)
-	case fieldSubresource:
-		l.parseString(&r.Subresource, last.Subresource)
-	case fieldNamespace:
-		l.parseString(&r.Namespace, last.Namespace)
-	case fieldName:
-		l.parseString(&r.Name, last.Name)
-	case fieldPath:
-		l.parseString(&r.Path, last.Path)
-	case fieldQuery:
-		l.parseString(&r.Query, last.Query)
-	case fieldExecutionNs:
-		l.parseTime(&r.ExecutionNs)
-	case fieldWatchNs:
-		l.parseTime(&r.WatchNs)
+	case f.ofKind():
+		l.values[f] = l.parseQuoted()
+	case f == fieldID:
+		l.parseInteger(&l.numbers[f])
+	default:
+		l.parseTime(&l.numbers[f])
 	}
 	if l.ok() {
 		l.field = ""
@@ -156,229 +282,49 @@ func (l *line) parseField(probably field) field {
 	return f
 }
 
+// parseName parses the name of a member and the colon after it, and returns the field.
+func (l *line) parseName() field {
+	start := l.at
+	name := l.parseBytes()
+	if l.expect(":"); !l.ok() {
+		return allFields
+	}
+	f := find(name)
+	switch {
+	case f == allFields:
+		l.at, l.field = start, string(name)
+		l.fail("unknown field%s", document.Suggest(string(name), names[:traceFields]))
+	case f < traceFields && l.has(f):
+		l.at, l.field = start, names[f]
+		l.fail("duplicate field")
+	}
+	return f
+}
+
 // has reports whether the line has a field of a trace.
 func (l *line) has(f field) bool { return l.seen&(1<<f) != 0 }
 
-// quoted returns the string at the cursor, with its quotes, and moves behind it. Plain says that
-// there is no escape in it.
-func (l *line) quoted() (text []byte, plain bool) {
-	start, plain := l.at, true
-	if l.expect(`"`); !l.ok() {
-		return nil, false
-	}
-	for ; l.at < len(l.text); l.at++ {
-		switch c := l.text[l.at]; {
-		case c == '"':
-			l.at++
-			text = l.text[start:l.at]
-			if !utf8.Valid(text) {
-				l.at = start
-				l.fail("is not UTF-8")
-			}
-			return text, plain
-		case c == '\\':
-			plain = false
-			l.at++
-		case c < ' ':
-			l.fail("is not valid JSON: a control character in a string")
-			return nil, false
-		}
-	}
-	l.at = len(l.text)
-	l.fail("the line is cut off; want \"")
-	return nil, false
-}
-
-// parseBytes returns the string at the cursor without quotes and escapes.
-func (l *line) parseBytes() []byte {
-	start := l.at
-	text, plain := l.quoted()
-	if !l.ok() {
-		return nil
-	}
-	if plain {
-		return text[1 : len(text)-1]
-	}
-	var s string
-	if err := json.Unmarshal(text, &s); err != nil {
-		l.at = start
-		l.fail("is not valid JSON: %v", err)
-	}
-	return []byte(s)
-}
-
-// parseString parses a string into s; an equal one of the record before is used again,
-// which spares a long trace most of its allocations.
-func (l *line) parseString(s *string, last string) {
-	if l.peek() != '"' {
-		l.wrong("a string")
-		return
-	}
-	text := l.parseBytes()
-	if string(text) == last {
-		*s = last
-	} else {
-		*s = string(text)
-	}
-}
-
-func (l *line) parseGroups() {
-	if l.peek() == 'n' && l.null() {
-		return
-	}
-	if l.peek() != '[' {
-		l.wrong("a list of strings")
-		return
-	}
-	l.at++
-	groups := make([]string, 0, 4)
-	for l.ok() && l.peek() != ']' {
-		var g, last string
-		if len(groups) < len(l.last.Groups) {
-			last = l.last.Groups[len(groups)]
-		}
-		l.parseString(&g, last)
-		groups = append(groups, g)
-		if !l.ok() || l.peek() == ']' {
-			break
-		}
-		if l.expect(",]"); l.ok() && l.peek() == ']' {
-			l.fail("is not valid JSON: ']' after a comma")
-		}
-	}
-	if l.ok() {
-		l.at++
-	}
-	if slices.Equal(groups, l.last.Groups) {
-		groups = l.last.Groups
-	}
-	l.record.Groups = groups
-}
-
-// null consumes a null, the empty list as encoding/json writes it.
-func (l *line) null() bool {
-	if !bytes.HasPrefix(l.text[l.at:], []byte("null")) {
-		return false
-	}
-	l.at += len("null")
-	return true
-}
-
-// token returns the number or literal at the cursor and moves behind it.
-func (l *line) token() []byte {
-	l.peek()
-	start := l.at
-	for l.at < len(l.text) && strings.IndexByte(" \t\r\n,]}[{\":", l.text[l.at]) < 0 {
-		l.at++
-	}
-	return l.text[start:l.at]
-}
-
-func (l *line) parseInteger(into *int64) {
-	c := l.peek()
-	start := l.at
-	if text := l.token(); c == '-' || '0' <= c && c <= '9' {
-		i, err := strconv.ParseInt(string(text), 10, 64)
-		digits := bytes.TrimPrefix(text, []byte("-"))
-		if err == nil && (digits[0] != '0' || len(digits) == 1) { // JSON has no leading zeros
-			*into = i
-			return
-		}
-		l.at = start
-		l.fail("%s is not a whole number of 64 bits", document.Abridge(string(text)))
-		return
-	}
-	l.at = start
-	l.wrong("a whole number")
-}
-
-// parseTime parses nanoseconds, up to the longest that a distribution can have.
-func (l *line) parseTime(into *int64) {
-	l.peek()
-	start := l.at
-	l.parseInteger(into)
-	switch {
-	case !l.ok():
-	case *into < 0:
-		l.at = start
-		l.fail("%d is negative; want nanoseconds, 0 or more", *into)
-	case *into > random.LongestNs:
-		l.at = start
-		l.fail("%d is more than %d", *into, int64(random.LongestNs))
-	}
-}
-
-// wrong reports that the value at the cursor is not of the kind wanted.
-func (l *line) wrong(want string) {
-	if l.peek() == 0 && l.at == len(l.text) {
-		l.fail("the line is cut off; want %s", want)
-		return
-	}
-	start := l.at
-	l.skipValue()
-	value := l.text[start:min(l.at, len(l.text))]
-	l.at = start
-	if l.problem = ""; json.Valid(value) {
-		l.fail("%s: want %s", document.Abridge(string(value)), want)
-	} else {
-		l.fail("is not valid JSON; want %s", want)
-	}
-}
-
-// skipValue moves behind the value at the cursor.
-func (l *line) skipValue() {
-	l.peek()
-	start := l.at
-	depth := 0
-	for l.ok() {
-		switch c := l.peek(); {
-		case l.at == len(l.text):
-			l.fail("the line is cut off")
-			return
-		case c == '"':
-			l.quoted()
-		case c == '[' || c == '{':
-			depth++
-			l.at++
-		case c == ']' || c == '}':
-			depth--
-			l.at++
-		case c == ',' || c == ':':
-			l.at++
-		default:
-			l.token()
-		}
-		if depth <= 0 {
-			break
-		}
-	}
-	if value := l.text[start:l.at]; l.ok() && !json.Valid(value) {
-		l.at = start
-		l.fail("is not valid JSON")
-	}
-}
-
-// check looks at the record as a whole.
-func (l *line) check(lastNs int64) {
-	r := &l.record
+// check looks at the line as a whole, which is of kind k and follows one of lastNs.
+func (l *line) check(k *Kind, lastNs int64) {
 	l.at = 0
+	arrivalNs, executionNs := l.numbers[fieldArrivalNs], l.numbers[fieldExecutionNs]
 	switch {
 	case !l.has(fieldArrivalNs):
 		l.field = names[fieldArrivalNs]
 		l.fail("is missing")
-	case r.Verb == "":
+	case k.Attributes.Verb == "":
 		l.field = names[fieldVerb]
 		l.fail("is missing")
 	case !l.has(fieldExecutionNs):
 		l.field = names[fieldExecutionNs]
 		l.fail("is missing")
-	case r.Resource == "" && r.Path == "":
+	case k.Attributes.Resource == "" && k.path == "":
 		l.fail("has neither resource nor path; want one of them")
-	case r.ArrivalNs < lastNs:
+	case arrivalNs < lastNs:
 		l.field = names[fieldArrivalNs]
-		l.fail("%d is before the line above, %d: want the requests in order of arrival", r.ArrivalNs, lastNs)
-	case r.ExecutionNs > math.MaxInt64-r.ArrivalNs-r.WatchNs:
+		l.fail("%d is before the line above, %d: want the requests in order of arrival", arrivalNs, lastNs)
+	case executionNs > math.MaxInt64-arrivalNs-l.numbers[fieldWatchNs]:
 		l.field = names[fieldExecutionNs]
-		l.fail("%d is too long", r.ExecutionNs)
+		l.fail("%d is too long", executionNs)
 	}
 }

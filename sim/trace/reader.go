@@ -13,17 +13,18 @@ import (
 const longestLine = 1 << 20
 
 // Reader reads a trace, one record after the other, in the order of their arrival. It holds one
-// line at a time.
+// line at a time, and a bounded number of kinds.
 type Reader struct {
-	// Changed, if it is not nil, returns an error if the source is no longer the one that was
-	// checked before the run. It is called at the end of the trace and when a line has an error,
+	// Changed, if it is not nil, returns an error if the source is no longer the one that the
+	// reader was meant for. It is called at the end of the trace and when a line has an error,
 	// which may be a consequence of the change.
 	Changed func() error
 
 	file   string
 	source io.Reader
 	lines  *bufio.Scanner
-	line   int
+	number int // of the line
+	line   *line
 	done   bool
 	record Record
 	lastNs int64 // arrival of the record before
@@ -31,9 +32,9 @@ type Reader struct {
 
 // NewReader returns a reader of the trace in r, which positions call file.
 func NewReader(r io.Reader, file string) *Reader {
-	t := &Reader{file: file, source: r, lines: bufio.NewScanner(r)}
+	t := &Reader{file: file, source: r, lines: bufio.NewScanner(r), line: newLine()}
 	// The buffer holds the line feed as well.
-	t.lines.Buffer(make([]byte, 0, 64<<10), longestLine+1)
+	t.lines.Buffer(make([]byte, 0, 256<<10), longestLine+1)
 	return t
 }
 
@@ -60,44 +61,72 @@ func (t *Reader) Close() error {
 // until the next call; a copy of it stays valid. An error is a document.Error; after one
 // in a line, the next call goes on with the line after it.
 func (t *Reader) Next() (record *Record, ok bool, err error) {
+	var a Arrival
+	if ok, err := t.next(&a); !ok {
+		return nil, false, err
+	}
+	asked := &a.Kind.Attributes
+	t.record = Record{ID: a.ID, ArrivalNs: a.ArrivalNs, User: asked.User, Groups: asked.Groups, Verb: asked.Verb,
+		APIGroup: asked.APIGroup, Resource: asked.Resource, Subresource: asked.Subresource, Namespace: asked.Namespace, Name: asked.Name,
+		Path: a.Kind.path, Query: a.Kind.Query, ExecutionNs: a.ExecutionNs, WatchNs: a.WatchNs}
+	return &t.record, true, nil
+}
+
+// Arrival is one request of a trace, as a run reads it. Times are as in Record.
+type Arrival struct {
+	Kind                            *Kind
+	ID                              int64
+	ArrivalNs, ExecutionNs, WatchNs int64
+}
+
+// next is Next, and reads into a.
+func (t *Reader) next(a *Arrival) (ok bool, err error) {
 	for !t.done {
 		if !t.lines.Scan() {
-			t.done = true
-			if err := t.Check(); err != nil {
-				return nil, false, err
-			}
-			switch err := t.lines.Err(); {
-			case errors.Is(err, bufio.ErrTooLong):
-				return nil, false, t.fail(t.line+1, 1, "", "the line is longer than 1 MiB")
-			case err != nil:
-				return nil, false, t.fail(t.line+1, 1, "", "cannot be read: "+reason(err))
-			}
-			break
+			return false, t.end()
 		}
-		t.line++
-		l := line{text: t.lines.Bytes(), last: &t.record}
-		if l.blank() {
+		t.number++
+		l := t.line
+		if l.begin(t.lines.Bytes()); l.blank() {
 			continue
 		}
-		l.parse()
-		if l.problem == "" {
-			l.check(t.lastNs)
+		if l.parse(); l.ok() {
+			a.Kind = l.kinds.of(l)
 		}
-		if l.problem != "" {
+		if l.ok() {
+			l.check(a.Kind, t.lastNs)
+		}
+		if !l.ok() {
 			if err := t.Check(); err != nil {
 				t.done = true
-				return nil, false, err // which is why the line is wrong
+				return false, err // which is why the line is wrong
 			}
-			return nil, false, t.fail(t.line, l.column(), l.field, l.problem)
+			return false, t.fail(t.number, l.column(), l.field, l.problem)
 		}
-		t.record = l.record
-		t.lastNs = t.record.ArrivalNs
+		n := &l.numbers
+		t.lastNs = n[fieldArrivalNs]
+		a.ID, a.ArrivalNs, a.ExecutionNs, a.WatchNs = n[fieldID], n[fieldArrivalNs], n[fieldExecutionNs], n[fieldWatchNs]
 		if !l.has(fieldID) {
-			t.record.ID = int64(t.line)
+			a.ID = int64(t.number)
 		}
-		return &t.record, true, nil
+		return true, nil
 	}
-	return nil, false, nil
+	return false, nil
+}
+
+// end ends the reading after the last line that could be read, and returns what is wrong there.
+func (t *Reader) end() error {
+	t.done = true
+	if err := t.Check(); err != nil {
+		return err
+	}
+	switch err := t.lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return t.fail(t.number+1, 1, "", "the line is longer than 1 MiB")
+	case err != nil:
+		return t.fail(t.number+1, 1, "", "cannot be read: "+reason(err))
+	}
+	return nil
 }
 
 func (t *Reader) fail(line, column int, name, message string) error {

@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -121,6 +123,8 @@ func TestTraceMistakesHaveTheirPlaces(t *testing.T) {
 		{"no arrival", `{"verb":"get","path":"/version","executionNs":1}`, "t.jsonl:2:1: arrivalNs: is missing"},
 		{"no verb", `{"arrivalNs":6,"path":"/version","executionNs":1}`, "t.jsonl:2:1: verb: is missing"},
 		{"no execution", `{"arrivalNs":6,"verb":"get","path":"/version"}`, "t.jsonl:2:1: executionNs: is missing"},
+		{"no URL encoding", `{"arrivalNs":6,"verb":"get","resource":"pods","query":"limit=%zz","executionNs":1}`,
+			`t.jsonl:2:55: query: "limit=%zz" is not in URL encoding: invalid URL escape "%zz"`},
 		{"nothing asked", `{"arrivalNs":6,"verb":"get","executionNs":1}`, "t.jsonl:2:1: has neither resource nor path; want one of them"},
 		{"too long", `{"user":"` + strings.Repeat("a", longestLine) + `"}`, "t.jsonl:2:1: the line is longer than 1 MiB"},
 	} {
@@ -155,7 +159,7 @@ func TestTraceReadsWhatEncodingJSONWrites(t *testing.T) {
 			Groups:    rapid.SliceOf(text).Draw(t, "groups"),
 			Verb:      "v" + text.Draw(t, "verb"),
 			APIGroup:  text.Draw(t, "group"), Resource: text.Draw(t, "resource"), Subresource: text.Draw(t, "subresource"),
-			Namespace: text.Draw(t, "namespace"), Name: text.Draw(t, "name"), Path: "/" + text.Draw(t, "path"), Query: text.Draw(t, "query"),
+			Namespace: text.Draw(t, "namespace"), Name: text.Draw(t, "name"), Path: "/" + text.Draw(t, "path"), Query: url.QueryEscape(text.Draw(t, "query")),
 			ExecutionNs: rapid.Int64Range(0, 1<<60).Draw(t, "execution"),
 			WatchNs:     rapid.Int64Range(0, 1<<60).Draw(t, "watch"),
 		}
@@ -175,12 +179,79 @@ func TestTraceReadsWhatEncodingJSONWrites(t *testing.T) {
 	})
 }
 
+// readWith reads a trace with a reader that has read others, and returns a line for each record and
+// error.
+func readWith(r *Reader, text string) (all []string) {
+	r.lines = bufio.NewScanner(strings.NewReader(text))
+	r.lines.Buffer(nil, longestLine+1)
+	r.number, r.lastNs, r.done = 0, 0, false
+	for {
+		record, ok, err := r.Next()
+		switch {
+		case err != nil:
+			all = append(all, err.Error())
+		case !ok:
+			return all
+		default:
+			all = append(all, fmt.Sprintf("%#v", *record))
+		}
+	}
+}
+
+// What a reader remembers of the lines before changes nothing: members that are skipped because their
+// kind is known, others of the kind that follow them, and another order of the fields.
+func TestLinesAreReadWhateverIsBeforeThem(t *testing.T) {
+	whole := exampleLine + "\n"
+	log := logLine(0)
+	short := strings.Replace(whole, `"subresource":"",`, "", 1)
+	for name, line := range map[string]string{
+		"another member of the kind": strings.Replace(short, `,"watchNs"`, `,"subresource":"status","watchNs"`, 1),
+		"twice":                      strings.Replace(short, `,"watchNs"`, `,"verb":"get","watchNs"`, 1),
+		"twice, once in front":       strings.Replace(short, `"id":17`, `"id":17,"user":"bob"`, 1),
+		"kind at the end":            `{"arrivalNs":5,"executionNs":1,"verb":"get","path":"/x"}`,
+		"cut off":                    short[:strings.Index(short, `,"executionNs"`)] + "\n",
+		"no comma":                   strings.Replace(short, `,"executionNs"`, `"executionNs"`, 1),
+		"the text within a value":    strings.Replace(short, `"limit=500"`, `"limit=500,\"executionNs\":"`, 1),
+		"another flow":               strings.Replace(log, `"flow":"s/alice"`, `"flow":"s/bob"`, 1),
+		"a longer flow":              strings.Replace(log, `"flow":"s/alice"`, `"flow":"s/alice,"`, 1),
+		"no comma after the flow":    strings.Replace(log, `"flow":"s/alice",`, `"flow":"s/alice"`, 1),
+		"the log's fields twice":     strings.Replace(log, `"queue":-1`, `"workload":"mice","client":3,"queue":-1`, 1),
+		"the flow without a client":  strings.Replace(log, `,"client":3`, ``, 1),
+		"a flow that is no text":     strings.Replace(log, `"flow":"s/alice"`, `"flow":{"a":[1,"flow"]}`, 1),
+	} {
+		if line == log || line == short {
+			t.Fatalf("%s: the line is as the others", name)
+		}
+		want := readWith(NewReader(nil, "t.jsonl"), line)
+		r := NewReader(nil, "t.jsonl")
+		for range 3 {
+			readWith(r, whole+strings.Replace(whole+short, "1200450", "5000000", 2)+strings.Replace(log+log+log, "1234567890", "5000000", 3))
+			if diff := cmp.Diff(want, readWith(r, line)); diff != "" {
+				t.Errorf("%s (-alone +after others):\n%s", name, diff)
+			}
+		}
+	}
+}
+
 func FuzzTrace(f *testing.F) {
 	f.Add(exampleLine + "\n" + exampleLine)
 	f.Add(`{"arrivalNs":1,"groups":null,"verb":"\u00e9\"","path":"/","executionNs":0,"seats":{"a":[1,"]"]}}`)
 	f.Add("{\"id\":")
 	f.Add("\xef\xbb\xbf{}\n\n[")
+	f.Add(logLine(1) + logLine(2) + logLine(1) + shuffled)
+	f.Add(strings.Replace(logLine(2), `"executionNs"`, `"verb":"x","executionNs"`, 1))
+	f.Add(strings.Replace(shuffled, `"groups"`, `"user": "u", "groups"`, 1) + shuffled)
+	warm := NewReader(nil, "t.jsonl")
+	for _, text := range lines() {
+		readWith(warm, text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
+		cold := readWith(NewReader(nil, "t.jsonl"), text)
+		for range 2 {
+			if diff := cmp.Diff(cold, readWith(warm, text)); diff != "" {
+				t.Fatalf("a reader that knows other lines reads others (-cold +warm):\n%s", diff)
+			}
+		}
 		records, _ := readTrace(text)
 		last := int64(0)
 		for _, r := range records {
@@ -197,16 +268,4 @@ func FuzzTrace(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkTrace(b *testing.B) {
-	text := strings.Repeat(exampleLine+"\n", b.N)
-	b.ReportAllocs()
-	b.ResetTimer()
-	t := NewReader(strings.NewReader(text), "")
-	for range b.N {
-		if _, ok, err := t.Next(); !ok {
-			b.Fatal(err)
-		}
-	}
 }

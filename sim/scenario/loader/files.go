@@ -100,9 +100,9 @@ func (s fileState) check(file fs.File) error {
 	case err != nil:
 		return errors.New("cannot be read: " + reason(err))
 	case now.size != s.size:
-		return fmt.Errorf("has changed since it was checked: it has %d bytes, and had %d; want it unchanged until the run is over", now.size, s.size)
+		return fmt.Errorf("has changed since the scenario was read: it has %d bytes, and had %d; want it unchanged until the run is over", now.size, s.size)
 	case !now.modified.Equal(s.modified):
-		return fmt.Errorf("has changed since it was checked: it was written at %v, and before at %v; want it unchanged until the run is over",
+		return fmt.Errorf("has changed since the scenario was read: it was written at %v, and before at %v; want it unchanged until the run is over",
 			now.modified.Format(time.RFC3339Nano), s.modified.Format(time.RFC3339Nano))
 	}
 	return nil
@@ -167,13 +167,13 @@ func readText(fsys fs.FS, name string) ([]byte, error) {
 type Cache struct {
 	mu      sync.Mutex
 	texts   map[cachedFile]*fileText
-	traces  map[cachedFile]*traceSummary
+	traces  map[cachedFile]*traceState
 	configs map[cachedFile]*Source
 }
 
 // NewCache returns an empty cache.
 func NewCache() *Cache {
-	return &Cache{texts: map[cachedFile]*fileText{}, traces: map[cachedFile]*traceSummary{}, configs: map[cachedFile]*Source{}}
+	return &Cache{texts: map[cachedFile]*fileText{}, traces: map[cachedFile]*traceState{}, configs: map[cachedFile]*Source{}}
 }
 
 // fileText is the result of reading a file that is to be parsed.

@@ -102,6 +102,11 @@ func (r *reading) read(name string, file *fileText, assignments assign.List, con
 			list[i].Position = assignments.Position(list[i].Position)
 		}
 	}
+	for i := range s.Spec.Workload {
+		if t := s.Spec.Workload[i].Arrivals.Trace; t != nil {
+			t.Position = assignments.Position(t.Position)
+		}
+	}
 	for i := range s.Spec.Thresholds {
 		t := &s.Spec.Thresholds[i]
 		t.Position = assignments.Position(t.Position)

@@ -13,55 +13,33 @@ import (
 	"apfsim/sim/trace"
 )
 
-// traceSummary is what one pass over a trace has found.
-type traceSummary struct {
-	err      error // why it cannot be opened
-	errors   document.Errors
-	requests int64
-	lastNs   int64
-	state    fileState // of the file that was read
+// traceState is a trace as it is when the scenario is read. Its lines are not read then, but by each
+// run.
+type traceState struct {
+	fileState
+	err error // why it cannot be opened
 }
 
-// mostTraceErrors is the number of the errors of a trace are listed.
-const mostTraceErrors = 20
-
-func (c *Cache) trace(fsys fs.FS, name string) *traceSummary {
+func (c *Cache) trace(fsys fs.FS, name string) *traceState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	file := cachedFile{fsys == host, name}
 	if known := c.traces[file]; known != nil {
 		return known
 	}
-	sum := &traceSummary{}
-	c.traces[file] = sum
+	state := &traceState{}
+	c.traces[file] = state
 	f, err := openFile(fsys, name)
-	if err == nil {
-		sum.state, err = stateOf(f)
-	}
 	if err != nil {
-		sum.err = err
-		return sum
+		state.err = err
+		return state
 	}
-	t := trace.NewReader(f, name)
-	defer t.Close()
-	for {
-		record, ok, err := t.Next()
-		switch {
-		case err != nil && len(sum.errors) == mostTraceErrors:
-			sum.errors.Add(err.(document.Error).Position, "", "has an error as well; the rest has not been read")
-			return sum
-		case err != nil:
-			sum.errors = append(sum.errors, err.(document.Error))
-		case !ok:
-			return sum
-		default:
-			sum.requests++
-			sum.lastNs = record.ArrivalNs
-		}
-	}
+	defer f.Close()
+	state.fileState, state.err = stateOf(f)
+	return state
 }
 
-// traces reads the traces of the workloads, to their ends.
+// traces opens the traces of the workloads, to see that they are there.
 func (r *reading) traces() {
 	for i := range r.scenario.Spec.Workload {
 		t := r.scenario.Spec.Workload[i].Arrivals.Trace
@@ -72,26 +50,19 @@ func (r *reading) traces() {
 	}
 }
 
-// trace reads a trace once, to the end.
 func (r *reading) trace(at string, t *traffic.TraceArrivals) {
-	file := traceFile{r.fsys, r.resolve(t.File), fileState{}}
-	sum := r.cache.trace(file.files, file.name)
-	file.state = sum.state
+	name := r.resolve(t.File)
+	state := r.cache.trace(r.fsys, name)
+	file := traceFile{r.fsys, name, state.fileState}
 	r.addInput(scenario.Input{Name: t.File, Path: file.name, SHA256: file.sha256})
-	t.Open = file.open
-	switch {
-	case sum.err != nil:
-		r.check.Fail(at, "%s: %s", file.name, unreadable(file.files, file.name, sum.err))
-	case len(sum.errors) > 0:
-		r.outside = append(r.outside, sum.errors...)
-	default:
-		t.Read = &traffic.TraceSummary{Path: file.name, Requests: sum.requests, LastNs: sum.lastNs}
+	t.Path, t.Field, t.Position, t.Open = name, at, r.check.Document.Position(at), file.open
+	if state.err != nil {
+		r.check.Fail(at, "%s: %s", file.name, unreadable(file.files, file.name, state.err))
 	}
 }
 
-// traceFile is a trace that has been checked. It is too long to be kept in memory, so that it is
-// read again for each run: if it has changed since it was checked, even while it is read, there
-// is an error.
+// traceFile is a trace that a scenario mentions. It is too long to be kept in memory, so that each run
+// reads it: if it has changed since the scenario was read, even while it is read, there is an error.
 type traceFile struct {
 	files fs.FS
 	name  string

@@ -76,17 +76,25 @@ type ClosedArrivals struct {
 type TraceArrivals struct {
 	File string `json:"file" document:"required" jsonschema:"minLength=1" jsonschema_description:"Relative to the scenario file."`
 
-	// Read is what was found when the trace was read and checked; nil if it was not.
-	Read *TraceSummary `json:"-"`
-	// Open opens the trace again for a run. The caller closes the reader.
+	// Path is the file as messages name it. Field and Position are where the scenario mentions it.
+	Path     string            `json:"-"`
+	Field    string            `json:"-"`
+	Position document.Position `json:"-"`
+	// Open opens the trace for a run. The caller closes the reader. An error is a document.Error.
 	Open func() (*trace.Reader, error) `json:"-"`
 }
 
-// TraceSummary is what reading a trace has found.
-type TraceSummary struct {
-	Path     string // of the file, as messages name it
-	Requests int64
-	LastNs   int64 // arrival of the last request
+// Warnings returns what is probably not intended about the trace in a run of this duration. read is
+// what reading it to its end has found.
+func (t *TraceArrivals) Warnings(read trace.Summary, duration quantity.Duration) (all document.Errors) {
+	switch {
+	case read.Requests == 0:
+		all.Add(t.Position, t.Field, "%s has no requests", t.Path)
+	case read.LastNs >= int64(duration):
+		all.Add(t.Position, t.Field, "%s goes on until %v; requests that arrive after the end of the run, %v, are left out",
+			t.Path, quantity.Duration(read.LastNs), duration)
+	}
+	return all
 }
 
 var arrivalKinds = []string{"constant", "poisson", "ramping", "onOff", "burst", "closed", "trace"}
