@@ -104,7 +104,7 @@ FUZZTIME := 5000x
 FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode document:FuzzPath \
 	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors document/yaml:FuzzParse \
 	sim/scenario/loader:FuzzScenario sim/trace:FuzzTrace sim/metric:FuzzThreshold \
-	sim/metric:FuzzParseName experiment:FuzzOver lint:FuzzCheck
+	sim/metric:FuzzParseName experiment:FuzzOver lint:FuzzCheck lint/metrics:FuzzRead reports/scrape:FuzzBetween
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (5000x)

@@ -19,6 +19,7 @@ import (
 	"apfsim/reports/plots"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
+	"apfsim/reports/scrape"
 	"apfsim/reports/stats"
 	"apfsim/reports/tables"
 )
@@ -142,8 +143,10 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runs, metrics := crowdedOn(t, "1.37", 2)
+	beside := scrape.Compare("crowded", runs, between(t, nil, readScrape(t, "metrics.txt", metrics)))
 	explained := map[string]bool{}
-	for _, p := range []page.Page{page.Run(queuedStory()), page.Replications(several), page.Comparison(c)} {
+	for _, p := range []page.Page{page.Run(queuedStory()), page.Replications(several), page.Comparison(c), page.Server(beside)} {
 		used := map[string]bool{}
 		for _, table := range p.Tables() {
 			for _, c := range table.Columns {

@@ -35,6 +35,7 @@ type compareFlags struct {
 	failOn, only     []string
 	bench            string
 	over, base       string
+	metrics          string
 	format           string
 	all, quiet, mono bool
 }
@@ -54,6 +55,10 @@ With --over PATH=VALUE,VALUE,..., the scenario BASE is run with each value of a 
 each value is compared with the first one, or with that of --base. The path version is the release
 of the servers: --over version=1.26,1.28,1.34 runs one load on three releases.
 
+With --metrics BEFORE,AFTER, the runs of BASE are shown beside what a kube-apiserver did between two
+scrapes of its /metrics: requests dispatched and rejected, waits, execution times and seats of each
+priority level and FlowSchema. If only AFTER is given, it is what the server did since its start.
+
 Among many statistics, some differ by chance. The procedure of Benjamini and Hochberg limits the
 expected share of false alarms among the listed changes to 5 %. If several statistics have the
 same values, they are tested and listed once. With --only, only matching statistics are tested
@@ -64,7 +69,8 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 		Example: `  apfsim compare elephants-and-mice --set-head 'level[workload-low].handSize=8'
   apfsim compare incident.yaml --config-base cluster.yaml --config-head scenarios/config/cluster-flowcontrol.yaml --replications 5
   apfsim compare elephants-and-mice --set spec.duration=12s --over version=1.28,1.34,1.37 --replications 3 --only 'wait{workload:*}.*'
-  apfsim compare incident.yaml my-scenario.yaml --fail-on 'latency.p(99) > +5%' --replications 5`,
+  apfsim compare incident.yaml my-scenario.yaml --fail-on 'latency.p(99) > +5%' --replications 5
+  apfsim compare elephants-and-mice --set spec.duration=35s --set spec.warmup=15s --metrics before.txt,after.txt --replications 3`,
 		Args:              count(1, 2, "two folders of results or scenarios, or one scenario with flags for its sides"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,6 +89,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	}
 	f.StringVar(&flags.over, "over", "", "`PATH=VALUE,VALUE,...`: compare several values of a parameter of the scenario BASE, such as version=1.26,1.34 or 'level[workload-low].handSize=4,6,8'")
 	f.StringVar(&flags.base, "base", "", "`VALUE` of --over that the others are compared with, instead of the first one")
+	f.StringVar(&flags.metrics, "metrics", "", "`BEFORE,AFTER`: show BASE beside what a kube-apiserver did between two scrapes of its /metrics, in these files; only AFTER: since the start of the server")
 	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, such as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit status 99 if it is significantly exceeded; may be repeated")
 	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, such as 'wait{workload:*}.*', where * matches any text and ? one character: test and list only these; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
@@ -109,8 +116,11 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]compare.Limit
 	if err := f.checkOver(cmd, args); err != nil {
 		return nil, err
 	}
-	if f.over == "" && len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1]) == 0 {
-		return nil, errors.New("BASE has nothing to be compared with; want HEAD, or --set-head, --config-head or --over for a scenario")
+	if err := f.checkMetrics(cmd, args); err != nil {
+		return nil, err
+	}
+	if f.over == "" && f.metrics == "" && len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1]) == 0 {
+		return nil, errors.New("BASE has nothing to be compared with; want HEAD, or --set-head, --config-head or --over for a scenario, or --metrics")
 	}
 	var limits []compare.Limit
 	for _, text := range f.failOn {
@@ -180,6 +190,9 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	only, err := flags.globs()
 	if err != nil {
 		return invalid(err)
+	}
+	if flags.metrics != "" {
+		return compareServer(cmd, args[0], flags)
 	}
 	if flags.over != "" {
 		return compareValues(cmd, args[0], flags, limits, only)

@@ -23,6 +23,8 @@ import (
 var notRun = map[string]string{
 	"kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml": "no cluster at hand",
 	"kubectl get --raw /debug/api_priority_and_fairness/dump_requests":           "no cluster at hand",
+	"kubectl get --raw /metrics > before.txt":                                    "no cluster at hand",
+	"kubectl get --raw /metrics > after.txt":                                     "no cluster at hand",
 	"export PATH=\"$PWD/bin:$PATH\"":                                             "the tests' own apfsim is on the path",
 	"prometheus --config.file=prometheus.yml --storage.tsdb.path=data":           "does not end by itself; TestPrometheusGuide has one",
 	promtoolQuery: "TestPrometheusGuide runs it",
@@ -42,6 +44,8 @@ var readersOwn = map[string]string{
 	"incident.jsonl":   "testdata/audit/incident.jsonl",
 	"incident.yaml":    "testdata/audit/incident.yaml",
 	"my-scenario.yaml": "testdata/audit/incident.yaml",
+	"before.txt":       "testdata/metrics/before.txt",
+	"after.txt":        "testdata/metrics/after.txt",
 }
 
 // others are programs that the documentation runs beside apfsim, and what fails where they,

@@ -6,6 +6,7 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/csvfile"
 	"apfsim/reports/format"
+	"apfsim/reports/scrape"
 	"apfsim/reports/text"
 )
 
@@ -40,6 +41,22 @@ func WriteValuesAs(v *compare.Values, w io.Writer, as string, all bool, options 
 		return format.WriteJSON(w, v)
 	case "csv":
 		return csvfile.WriteValues(w, v)
+	}
+	panic("output: unknown format " + as)
+}
+
+// WriteServerAs writes runs beside a server in one of CompareFormats. all also lists the priority levels without
+// requests and all FlowSchemas, which json and csv always contain.
+func WriteServerAs(c *scrape.Comparison, w io.Writer, as string, all bool, options format.TextOptions) error {
+	switch as {
+	case "text":
+		return text.WriteServer(w, c, all, options)
+	case "markdown":
+		return text.WriteServerMarkdown(w, c, all)
+	case "json":
+		return format.WriteJSON(w, c)
+	case "csv":
+		return csvfile.WriteServer(w, c)
 	}
 	panic("output: unknown format " + as)
 }

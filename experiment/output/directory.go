@@ -19,6 +19,7 @@ import (
 	"apfsim/reports/page"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
+	"apfsim/reports/scrape"
 )
 
 // File names within the folder of a scenario's results.
@@ -30,9 +31,9 @@ const (
 	ChartsFolder = "charts"
 
 	ReplicationsFile  = "replications.json"
-	ReplicationsTable = "replications.csv"
-	ComparisonFile    = "comparison.json"
-	ComparisonTable   = "comparison.csv"
+	replicationsTable = "replications.csv"
+	comparisonFile    = "comparison.json"
+	comparisonTable   = "comparison.csv"
 	ComparisonReport  = "comparison.html"
 )
 
@@ -62,7 +63,7 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Re
 // same way as WriteRun.
 func WriteReplications(dir string, r *replicate.Replications, inputs []string) error {
 	var files files.List
-	files.Add(ReplicationsTable, func(w io.Writer) error { return csvfile.WriteReplications(w, r) })
+	files.Add(replicationsTable, func(w io.Writer) error { return csvfile.WriteReplications(w, r) })
 	files.Add(ReportFile, func(w io.Writer) error { return page.Write(w, page.Replications(r)) })
 	files.Add(ReplicationsFile, func(w io.Writer) error { return format.WriteJSON(w, r) })
 	var set atomicfile.Set
@@ -72,9 +73,9 @@ func WriteReplications(dir string, r *replicate.Replications, inputs []string) e
 // WriteComparison writes the files of a comparison to the folder dir: either all or none.
 func WriteComparison(dir string, c *compare.Comparison) error {
 	var list files.List
-	list.Add(ComparisonTable, func(w io.Writer) error { return csvfile.WriteComparison(w, c) })
+	list.Add(comparisonTable, func(w io.Writer) error { return csvfile.WriteComparison(w, c) })
 	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.Comparison(c)) })
-	list.Add(ComparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
+	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
 	return files.Write(dir, list)
 }
 
@@ -82,9 +83,19 @@ func WriteComparison(dir string, c *compare.Comparison) error {
 // none. They have the names of those of a comparison of two sides.
 func WriteValues(dir string, v *compare.Values) error {
 	var list files.List
-	list.Add(ComparisonTable, func(w io.Writer) error { return csvfile.WriteValues(w, v) })
+	list.Add(comparisonTable, func(w io.Writer) error { return csvfile.WriteValues(w, v) })
 	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.Values(v)) })
-	list.Add(ComparisonFile, func(w io.Writer) error { return format.WriteJSON(w, v) })
+	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, v) })
+	return files.Write(dir, list)
+}
+
+// WriteServer writes the files of runs beside a server to the folder dir: either all or none. They have the
+// names of those of a comparison of two sides.
+func WriteServer(dir string, c *scrape.Comparison) error {
+	var list files.List
+	list.Add(comparisonTable, func(w io.Writer) error { return csvfile.WriteServer(w, c) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.Server(c)) })
+	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
 	return files.Write(dir, list)
 }
 

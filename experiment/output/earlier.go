@@ -33,7 +33,7 @@ func earlierFiles(folder, name string) []string {
 		names = append(names, s.dumps(folder)...)
 	}
 	if len(readEarlier(folder, ReplicationsFile, name)) > 0 {
-		names = append(names, ReplicationsFile, ReplicationsTable, ReportFile)
+		names = append(names, ReplicationsFile, replicationsTable, ReportFile)
 	}
 	slices.Sort(names)
 	var found []string

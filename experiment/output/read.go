@@ -56,6 +56,22 @@ func ReadResults(folder string) (*replicate.Replications, error) {
 	return r, nil
 }
 
+// ReadLimits adds the limits of the priority levels to results that were read from a folder, as far as the
+// summaries of the single runs are in the folders beside it.
+func ReadLimits(folder string, r *replicate.Replications) {
+	for i, seed := range r.Seeds {
+		path := filepath.Join(Folder(filepath.Dir(filepath.Clean(folder)), fmt.Sprintf("%s-seed-%d", r.Name, seed)), SummaryFile)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var s result.Summary
+		if decodeResults(text, &s, &s.SchemaVersion) == nil && s.Seed == seed && s.DurationNs == r.DurationNs {
+			r.SetLimits(i, s.PriorityLevels)
+		}
+	}
+}
+
 func decodeResults(text []byte, into any, version *string) error {
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("is not a file that apfsim wrote: %w", err)

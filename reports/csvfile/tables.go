@@ -7,6 +7,7 @@ import (
 	"apfsim/reports/collisions"
 	"apfsim/reports/compare"
 	"apfsim/reports/replicate"
+	"apfsim/reports/scrape"
 	"apfsim/reports/tables"
 )
 
@@ -23,6 +24,11 @@ func WriteComparison(w io.Writer, c *compare.Comparison) error {
 // WriteValues writes a row for each value and statistic that the base and the value have.
 func WriteValues(w io.Writer, v *compare.Values) error {
 	return write(w, tables.ValueColumns, tables.ValueChanges(v))
+}
+
+// WriteServer writes a row for each statistic of a run beside a server.
+func WriteServer(w io.Writer, c *scrape.Comparison) error {
+	return write(w, tables.ServerColumns, c.Statistics)
 }
 
 // WriteCollisions writes a row for each deck; probabilities have all their digits.

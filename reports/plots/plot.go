@@ -36,11 +36,11 @@ type Axis struct {
 	Unit     string  // "ns" is written as a duration, "share" as a percentage; any other unit follows the number
 	Log      bool    // values at or below 0 are not drawn
 	Min, Max float64 // what a picture shows; 0 and 0 where the values decide
-	Ticks    []Tick  // the marked values; nil for round numbers
+	Ticks    []tick  // the marked values; nil for round numbers
 }
 
-// Tick is a marked value of an axis.
-type Tick struct {
+// tick is a marked value of an axis.
+type tick struct {
 	At    float64
 	Label string
 }

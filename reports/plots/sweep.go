@@ -65,7 +65,7 @@ func sweepLine(s *sweep.ShownStatistic, scale float64, over *sweep.Parameter) *P
 	places, logarithmic := over.Positions()
 	p := &Plot{X: Axis{Label: format.Shorten(format.Printable(over.Path), 80), Log: logarithmic}}
 	for i, x := range places {
-		p.X.Ticks = append(p.X.Ticks, Tick{At: x, Label: over.Label(i)})
+		p.X.Ticks = append(p.X.Ticks, tick{At: x, Label: over.Label(i)})
 	}
 	least, most := slices.Min(places), slices.Max(places)
 	p.X.Min, p.X.Max = least-0.05*(most-least), most+0.05*(most-least)
@@ -109,7 +109,7 @@ func sweepGrid(s *sweep.ShownStatistic, scale float64, up, right *sweep.Paramete
 	axis := func(parameter *sweep.Parameter, length int) Axis {
 		a := Axis{Label: format.Shorten(format.Printable(parameter.Path), length), Min: -0.5, Max: float64(len(parameter.Values)) - 0.5}
 		for i := range parameter.Values {
-			a.Ticks = append(a.Ticks, Tick{At: float64(i), Label: parameter.Label(i)})
+			a.Ticks = append(a.Ticks, tick{At: float64(i), Label: parameter.Label(i)})
 		}
 		return a
 	}

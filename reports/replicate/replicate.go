@@ -39,6 +39,10 @@ type Replications struct {
 	Confidence   float64    `json:"confidence"`   // of the intervals
 	FlowsLeftOut bool       `json:"flowsLeftOut"` // whether the statistics of flows are omitted, as there are too many
 	Statistics   []Estimate `json:"statistics"`
+
+	// Limits are the limits of the priority levels, as far as they are known. replications.json does not
+	// contain them; those of a run are in its summary.json.
+	Limits []LevelLimits `json:"-"`
 }
 
 // Estimate is the mean of one statistic over several runs. Its numbers are in Unit.
@@ -149,6 +153,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 		}
 	}
 	r.Seeds = append(r.Seeds, s.Seed)
+	r.SetLimits(n, s.PriorityLevels)
 	if s.AdjustmentPhaseNs > 0 && r.AdjustmentPhasesNs == nil {
 		r.AdjustmentPhasesNs = make([]int64, n)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -59,6 +60,27 @@ func SectioningHalfWidth(merged float64, ofRuns []float64) *float64 {
 	}
 	half := StudentT(n-1) * math.Sqrt(squares/(n-1)/n)
 	return &half
+}
+
+// Prediction returns the mean of values, and half the width of the interval in which one more value is
+// expected with the probability [Confidence], nil with fewer than two values:
+//
+//	mean ± t(1−α/2, n−1) · s · √(1 + 1/n)
+//
+// It assumes that the values are normally distributed (G. J. Hahn and W. Q. Meeker, Statistical Intervals,
+// 1991, section 4.8). There must be a value.
+func Prediction(values []float64) (mean float64, half *float64) {
+	n := float64(len(values))
+	mean = values[0]
+	var sd float64
+	if !Negligible(slices.Max(values)-slices.Min(values), MaxAbs(values)) { // otherwise the mean would only add rounding errors
+		mean, sd = stat.MeanStdDev(values, nil)
+	}
+	if n < 2 {
+		return mean, nil
+	}
+	width := StudentT(n-1) * sd * math.Sqrt(1+1/n)
+	return mean, &width
 }
 
 // Negligible says whether a difference between numbers of this size may be caused by rounding, as between

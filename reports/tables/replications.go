@@ -14,7 +14,7 @@ import (
 )
 
 // Table returns the table of the groups that requests arrived at.
-func (g *EstimateTable) Table(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
+func (g *estimateTable) Table(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
 	t := &Table{Name: g.Tag, Title: g.Title, Caption: g.Title, Reserved: 100,
 		Columns: []Column{{Title: capitalized(g.Head), Short: g.Head, Left: true}}}
 	for _, c := range g.Columns {
@@ -116,9 +116,9 @@ func Precision(r *replicate.Replications, byName map[string]*replicate.Estimate)
 	return t
 }
 
-// EstimateTable defines a table of groups of requests: a row for each value of a tag, and a column
+// estimateTable defines a table of groups of requests: a row for each value of a tag, and a column
 // for each of some statistics.
-type EstimateTable struct {
+type estimateTable struct {
 	Tag     string // workload or priorityLevel
 	Title   string
 	Head    string // of the column with the groups' names
@@ -134,7 +134,7 @@ type estimateColumn struct {
 }
 
 // EstimateTables are the tables of the workloads and of the priority levels.
-var EstimateTables = []EstimateTable{
+var EstimateTables = []estimateTable{
 	{"workload", "Workloads", "workload", "sent", []estimateColumn{
 		{"arrived/s", "arrived", metric.Name{Metric: "arrived", Stat: "perSecond"}},
 		{"executed", "executed", metric.Name{Metric: "executed", Stat: "rate"}},
@@ -156,7 +156,7 @@ var EstimateTables = []EstimateTable{
 
 // Each calls row with each group that requests arrived at, and with the estimates of its columns; an
 // estimate without samples is nil.
-func (g *EstimateTable) Each(r *replicate.Replications, byName map[string]*replicate.Estimate, row func(name string, estimates []*replicate.Estimate)) {
+func (g *estimateTable) Each(r *replicate.Replications, byName map[string]*replicate.Estimate, row func(name string, estimates []*replicate.Estimate)) {
 	arrived := metric.Name{Metric: "arrived", Stat: "count"}
 	for _, name := range r.Names(g.Tag) {
 		if byName[arrived.With(g.Tag, name).String()].Mean == 0 {

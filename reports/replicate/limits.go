@@ -1,0 +1,40 @@
+package replicate
+
+import (
+	"math"
+	"slices"
+
+	"apfsim/reports/result"
+	"apfsim/reports/stats"
+)
+
+// LevelLimits are the concurrency limits of a priority level by run, in seats, NaN where they are unknown.
+type LevelLimits struct {
+	Level   string
+	Nominal stats.Values
+	Current stats.Values // when the run ended
+}
+
+// SetLimits sets the limits of a run, whose number is its index in Seeds.
+func (r *Replications) SetLimits(run int, levels []result.Level) {
+	for i := range levels {
+		l := &levels[i]
+		at := slices.IndexFunc(r.Limits, func(of LevelLimits) bool { return of.Level == l.Name })
+		if at < 0 {
+			at = len(r.Limits)
+			r.Limits = append(r.Limits, LevelLimits{Level: l.Name})
+		}
+		of := &r.Limits[at]
+		of.Nominal = with(of.Nominal, run, float64(l.Limits.Nominal))
+		of.Current = with(of.Current, run, float64(l.Limits.Current))
+	}
+}
+
+// with sets the value of a run. The values of runs before it that are missing are NaN.
+func with(values stats.Values, run int, value float64) stats.Values {
+	for len(values) <= run {
+		values = append(values, math.NaN())
+	}
+	values[run] = value
+	return values
+}
