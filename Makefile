@@ -169,6 +169,17 @@ performance: bench-size bench-memory bench-parts ## measure all sections of docs
 	(cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -format markdown -python $(PYTHON)) > $$tables && \
 	$(FIGURES) peers < $$tables
 
+LIVE :=
+
+.PHONY: live
+live: ## compare with a live kube-apiserver, which it builds and runs; of some cases: LIVE="-runs 1 elephant"
+	go build -C live -o ../bin/livetest ./cmd/livetest
+	bin/livetest -document docs/background/live.md $(LIVE)
+
+.PHONY: live-parts
+live-parts: ## test the parts of the live test, without a server
+	cd live && go vet ./... && go test -count=1 ./...
+
 .PHONY: layout
 layout: ## write the table of packages into docs/background/layout.md
 	go run ./docs/layout

@@ -14,8 +14,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"apfsim/document"
 )
 
 // Exit statuses.
@@ -54,10 +52,6 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		return failure.status
 	}
 	printError(stderr, err)
-	var wrong document.Errors
-	if errors.As(err, &wrong) { // in a trace, which is read during the run
-		return statusInvalid
-	}
 	return statusFailed
 }
 
@@ -121,7 +115,7 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, flagMessage(cmd, err)) })
-	root.AddCommand(newRun(), newCompare(), newSweep(), newMerge(), newCollisions(), newExplain(), newConfig(), newScenarios(), newSchema(), newVersion(), newMan())
+	root.AddCommand(newRun(), newCompare(), newSweep(), newMerge(), newCollisions(), newExplain(), newImport(), newConfig(), newScenarios(), newSchema(), newVersion(), newMan())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	strict(root)

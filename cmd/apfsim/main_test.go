@@ -38,9 +38,18 @@ func TestMain(m *testing.M) {
 //	same-values JSON YAML          compare what two texts mean
 //	fingerprint VARIABLE           set a variable to the fingerprint in the last output
 //
-// $SCENARIOS is the folder of the library.
+// $SCENARIOS is the folder of the library, $LOGS has logs of a real kube-apiserver, and $LIVE its
+// configuration and metrics.
 func TestScripts(t *testing.T) {
 	library, err := filepath.Abs("../../scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := filepath.Abs("testdata/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs, err := filepath.Abs("../../sim/trace/logfile/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +60,8 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SCENARIOS", library)
+			env.Setenv("LIVE", live)
+			env.Setenv("LOGS", logs)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

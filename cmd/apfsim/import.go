@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/document"
+	"apfsim/experiment/incident"
+	"apfsim/internal/atomicfile"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/requests"
+)
+
+// importFlags are the flags of import.
+type importFlags struct {
+	out, server, from, to string
+	logs, zone            string
+	year                  int
+	config                []string
+	metrics, version      string
+	strict                bool
+}
+
+func newImport() *cobra.Command {
+	var flags importFlags
+	cmd := &cobra.Command{
+		Use:   "import [SERVER=]FILE... -o DIR",
+		Short: "Make a trace and a scenario from the logs of a server",
+		Long: `Make a trace and a scenario from audit logs and httplogs (lines "HTTP" of kube-apiserver at
+verbosity 3). The lines of a request are joined by their audit ID. FILE can be compressed with gzip,
+and - is standard input. Files can be in any order.
+
+DIR/scenario.yaml replays DIR/trace.jsonl as it stands. DIR/import.json says what was read, derived,
+drawn and left out; the same is printed.`,
+		Example: `  apfsim import audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
+  apfsim import audit.log -o incident --from 2026-10-02T09:30:01Z --to 20s`,
+		Args: atLeastOne("a file with the log of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd, args, &flags) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&flags.out, "out", "o", "", "`DIR` for the files; it is created if it does not exist")
+	f.StringVar(&flags.server, "server", "", "`NAME` of the server whose requests are imported, if the logs are of several; default: the one with the most")
+	f.StringVar(&flags.from, "from", "", "leave out what arrived before this `TIME`: 2026-01-02T15:04:05Z, or 90s after the first arrival")
+	f.StringVar(&flags.to, "to", "", "leave out what arrived at this `TIME` or later")
+	f.StringVar(&flags.logs, "format", "auto", "`FORMAT` of the lines that are read: auto, audit, httplog")
+	f.StringVar(&flags.zone, "zone", "", "time `ZONE` of httplogs, such as Europe/Berlin or +02:00; default UTC, or what a collector's time before the line shows")
+	f.IntVar(&flags.year, "year", 0, "`YEAR` of httplogs; default: that of the audit log, or else of the file's modification")
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of the server's flow-control objects; may be repeated")
+	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with the metrics of the server: numbers and sizes of objects, limits, version")
+	f.StringVar(&flags.version, "version", "", "`VERSION` of Kubernetes; default: that of the metrics, or else the newest")
+	f.BoolVar(&flags.strict, "strict", false, "refuse logs with lines that cannot be read")
+	return cmd
+}
+
+func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
+	if flags.out == "" {
+		return usage(cmd, "want -o DIR, the folder for the files")
+	}
+	options, err := flags.options(cmd, args)
+	if err != nil {
+		return invalid(err)
+	}
+	printAll(cmd.ErrOrStderr(), "note", options.Settings.Notes)
+	printAll(cmd.ErrOrStderr(), "warning", options.Settings.Warnings)
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var made atomicfile.Set
+	defer made.Discard()
+	if err := makeFolder(&made, "--out: ", flags.out); err != nil {
+		return err
+	}
+	report, err := incident.Import(ctx, options)
+	var choice *incident.WrongChoice
+	var bad *requests.BadLines
+	var file *requests.FileError
+	switch {
+	case errors.As(err, &choice), errors.As(err, &bad), errors.As(err, &file):
+		return invalid(err)
+	case ctx.Err() != nil:
+		return errors.New("interrupted; nothing was written")
+	case err != nil:
+		return err
+	}
+	return report.WriteText(cmd.OutOrStdout(), flags.out, filepath.Join(flags.out, incident.ScenarioFile))
+}
+
+// options checks the flags, and reads the files other than the logs.
+func (f *importFlags) options(cmd *cobra.Command, args []string) (incident.Options, error) {
+	o := incident.Options{Server: f.server, Strict: f.strict, Dir: f.out}
+	var wrong []error
+	fail := func(flag string, err error) {
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	for _, m := range []struct {
+		flag, text string
+		into       **incident.Moment
+	}{{"from", f.from, &o.From}, {"to", f.to, &o.To}} {
+		if m.text != "" {
+			moment, err := incident.ParseMoment(m.text)
+			fail(m.flag, err)
+			*m.into = &moment
+		}
+	}
+	var logs logfile.Options
+	var err error
+	logs.Format, err = logfile.ParseFormat(f.logs)
+	fail("format", err)
+	logs.Zone, err = parseZone(f.zone)
+	fail("zone", err)
+	if f.year != 0 {
+		if f.year < 2014 || f.year > 2200 {
+			fail("year", fmt.Errorf("%d: want the year in which the log was written", f.year))
+		}
+		logs.Reference = time.Date(f.year, time.July, 2, 12, 0, 0, 0, time.UTC) // the middle: all days of the year are nearest in it
+	}
+	o.Sources, err = requests.Sources(args, cmd.InOrStdin(), logs)
+	if err != nil {
+		wrong = append(wrong, err)
+	}
+	o.Settings, err = incident.ReadSettings(f.version, f.config, f.metrics)
+	if err != nil {
+		wrong = append(wrong, err)
+	}
+	return o, errors.Join(wrong...)
+}
+
+// parseZone returns a time zone by its name or its offset from UTC; nil for none.
+func parseZone(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if t, err := time.Parse("-07:00", name); err == nil {
+		_, offset := t.Zone()
+		return time.FixedZone(name, offset), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("%q: want the name of a time zone such as Europe/Berlin, or an offset from UTC such as +02:00", document.Abridge(name))
+	}
+	return zone, nil
+}

@@ -1,0 +1,149 @@
+package incident
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+
+	"apfsim/core/classify"
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/rules"
+	"apfsim/reports/imported"
+	"apfsim/sim/trace/requests"
+)
+
+// mostDifferences is the number of differences that are listed.
+const mostDifferences = 10
+
+// checker compares what flow control decides here with what the server logged.
+type checker struct {
+	rules      *rules.Rules
+	controller *flowcontrol.Controller
+	estimator  *estimate.Estimator
+	parser     *estimate.Estimator // for queries alone
+	open       ends                // the ends of the open watches
+	result     *imported.Check
+}
+
+func newChecker(r *rules.Rules, objects config.Objects, serverLimit int, store estimate.Store, result *imported.Check) *checker {
+	return &checker{
+		rules:      r,
+		controller: flowcontrol.New(0, r, serverLimit, objects, nil),
+		estimator:  estimate.NewEstimator(r, store),
+		parser:     estimate.NewEstimator(r, nil),
+		result:     result,
+	}
+}
+
+// readable reports whether a request can be simulated: flow control must be able to read its query.
+func (c *checker) readable(q *requests.Request) bool {
+	if q.Query == "" {
+		return true
+	}
+	_, err := c.parser.NewRequest(&classify.Attributes{Verb: "get"}, q.Query)
+	return err == nil
+}
+
+// see compares the decisions for a request, which must come in the order of arrival. Watches count
+// as watchers from startNs to endNs. file is the name of the file that has the request's line.
+func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) error {
+	for len(c.open) > 0 && c.open[0].atNs <= startNs {
+		heap.Pop(&c.open).(ending).end()
+	}
+	a := q.Attributes()
+	work, err := c.estimator.NewRequest(&a, q.Query)
+	if err != nil {
+		return err
+	}
+	if isWatch(q) {
+		defer func() {
+			work.WatchStarts()
+			heap.Push(&c.open, ending{atNs: endNs, end: work.WatchEnds})
+		}()
+	}
+	if q.FlowSchema == "" {
+		return nil
+	}
+	if q.User == "" || strings.HasPrefix(q.User, unknownUser) {
+		c.result.WithoutUser++
+		return nil
+	}
+	c.result.Requests++
+	at := fmt.Sprintf("%s:%d", file, q.Line)
+	if a.Bypasses(c.rules) {
+		c.compare(&c.result.FlowSchema, "flowSchema", at, q.FlowSchema, "none: long-running requests bypass flow control")
+		return nil
+	}
+	route := c.controller.Route(&a)
+	c.compareNames(&c.result.FlowSchema, "flowSchema", at, q.FlowSchema, route.Schema.Name)
+	c.compareNames(&c.result.PriorityLevel, "priorityLevel", at, q.PriorityLevel, route.Level.Name())
+	if q.Seats < 0 {
+		return nil
+	}
+	e := work.Estimate(route.Level.SeatCap())
+	c.compare(&c.result.Seats, "seats", at, fmt.Sprint(q.Seats), fmt.Sprint(e.InitialSeats))
+	c.compare(&c.result.FinalSeats, "finalSeats", at, fmt.Sprint(q.FinalSeats), fmt.Sprint(e.FinalSeats))
+	return nil
+}
+
+// compareNames compares names, which kube-apiserver shortens in its log.
+func (c *checker) compareNames(n *imported.Agreement, field, at, logged, decided string) {
+	if start, cut := strings.CutSuffix(logged, "..."); cut && strings.HasPrefix(decided, start) {
+		logged = decided
+	}
+	c.compare(n, field, at, logged, decided)
+}
+
+func (c *checker) compare(n *imported.Agreement, field, at, logged, decided string) {
+	n.Compared++
+	if logged == decided {
+		n.Equal++
+		return
+	}
+	if len(c.result.Differences) < mostDifferences {
+		c.result.Differences = append(c.result.Differences, imported.Difference{At: at, Field: field, Logged: logged, Decided: decided})
+	}
+}
+
+// serverLimit returns the number of seats of a server whose levels have these nominal limits. They
+// are rounded up, so that their sum may be too high. exact is false if no number gives these limits,
+// in which case the sum is returned.
+func serverLimit(r *rules.Rules, objects config.Objects, nominal map[string]int) (limit int, exact bool) {
+	for _, n := range nominal {
+		limit += n
+	}
+	for try := limit; try > 0 && try > limit-len(nominal)-1; try-- {
+		if nominalLimitsAre(r, objects, try, nominal) {
+			return try, true
+		}
+	}
+	return max(limit, 1), false
+}
+
+func nominalLimitsAre(r *rules.Rules, objects config.Objects, limit int, nominal map[string]int) bool {
+	levels := flowcontrol.New(0, r, limit, objects, nil).Levels()
+	if len(levels) != len(nominal) {
+		return false
+	}
+	for _, l := range levels {
+		if n, ok := nominal[l.Name()]; !ok || n != l.Limits().Nominal {
+			return false
+		}
+	}
+	return true
+}
+
+// isComplete reports whether the objects are all of a server's: those of a server always include the
+// mandatory ones.
+func isComplete(o config.Objects) bool {
+	for _, name := range []string{"exempt", "catch-all"} {
+		if !slices.ContainsFunc(o.FlowSchemas, func(s *config.FlowSchema) bool { return s.Name == name }) ||
+			!slices.ContainsFunc(o.PriorityLevels, func(l *config.PriorityLevel) bool { return l.Name == name }) {
+			return false
+		}
+	}
+	return true
+}

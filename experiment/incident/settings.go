@@ -1,0 +1,294 @@
+package incident
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"apfsim/core/config"
+	"apfsim/core/estimate"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/rules"
+	"apfsim/document"
+	"apfsim/lint/metrics"
+	"apfsim/reports/format"
+	"apfsim/reports/imported"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
+)
+
+// Settings are those of the server: what the scenario says beside the requests.
+type Settings struct {
+	Seed uint64 // of what is drawn
+
+	rules       *rules.Rules
+	base        string
+	objects     config.Objects // including those of the base
+	store       estimate.Store // empty if unknown
+	serverLimit int
+	limitExact  bool // serverLimit follows from the nominal limits
+	limitKnown  bool // serverLimit follows from metrics
+	copies      []copied
+	sources     struct{ version, limit, config, metrics string }
+
+	Notes, Warnings document.Errors // on the configuration
+}
+
+// copied is a file that is copied beside the scenario.
+type copied struct {
+	name string
+	text []byte
+}
+
+// defaultServerLimit is --max-requests-inflight + --max-mutating-requests-inflight by default.
+const defaultServerLimit = 400 + 200
+
+// ReadSettings reads the files of a configuration and, unless its name is empty, a scrape of /metrics.
+// The version of Kubernetes is that of the metrics unless it is given.
+func ReadSettings(version string, configFiles []string, metricsFile string) (*Settings, error) {
+	s := &Settings{Seed: 1, serverLimit: defaultServerLimit, rules: rules.Latest(), base: scenario.BaseSuggested}
+	var wrong []string
+	nominal, found, err := s.readMetrics(metricsFile)
+	if err != nil {
+		wrong = append(wrong, "--metrics: "+err.Error())
+	}
+	switch {
+	case version != "":
+		if s.rules, err = rules.For(strings.TrimPrefix(version, "v")); err != nil {
+			wrong = append(wrong, "--version: "+err.Error())
+			s.rules = rules.Latest()
+		}
+		s.sources.version = "--version"
+	case found != "":
+		s.rules, err = rules.For(found)
+		if parts := strings.Split(found, "."); err != nil && len(parts) > 2 { // a patch release that is too new
+			s.rules, err = rules.For(parts[0] + "." + parts[1])
+		}
+		if err != nil {
+			s.rules = rules.Latest()
+			s.sources.version = "default; the metrics are of " + found + ", which is not supported"
+		} else {
+			s.sources.version = "kubernetes_build_info in " + filepath.Base(metricsFile)
+		}
+	default:
+		s.sources.version = "default; the logs do not say it"
+	}
+	if err := s.readConfig(configFiles); err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	if len(wrong) > 0 {
+		return nil, &WrongChoice{strings.Join(wrong, "\n")}
+	}
+	if len(nominal) > 0 {
+		s.limitKnown = true
+		s.serverLimit, s.limitExact = serverLimit(s.rules, s.objects, nominal)
+	}
+	return s, nil
+}
+
+// readMetrics reads the nominal limits of the levels and the version of the server.
+func (s *Settings) readMetrics(name string) (nominal map[string]int, version string, err error) {
+	if name == "" {
+		return nil, "", nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: cannot be read: %s", name, unreadable(err))
+	}
+	state, err := metrics.Stored(bytes.NewReader(text))
+	if err != nil {
+		return nil, "", fmt.Errorf("%s %w", name, err)
+	}
+	s.store, s.sources.metrics = state.Store, filepath.Base(name)
+	limits := metrics.FlowControl + "nominal_limit_seats"
+	samples, err := metrics.Read(bytes.NewReader(text), limits, "kubernetes_build_info")
+	if err != nil {
+		return nil, "", fmt.Errorf("%s %w", name, err)
+	}
+	nominal = map[string]int{}
+	for _, sample := range samples.ByName[limits] {
+		if sample.Value >= 0 && sample.Value <= 1e7 {
+			nominal[sample.Label("priority_level")] = int(sample.Value)
+		}
+	}
+	for _, sample := range samples.ByName["kubernetes_build_info"] {
+		version, _, _ = strings.Cut(strings.TrimPrefix(sample.Label("git_version"), "v"), "-")
+		version, _, _ = strings.Cut(version, "+")
+	}
+	if len(s.store) == 0 && len(nominal) == 0 && version == "" {
+		return nil, "", fmt.Errorf("%s has neither %s nor apiserver_resource_objects; use the output of 'kubectl get --raw /metrics'", name, limits)
+	}
+	return nominal, version, nil
+}
+
+// readConfig reads the configuration. If the files contain all objects of a server, the suggested
+// ones that they lack do not exist.
+func (s *Settings) readConfig(names []string) error {
+	s.objects = config.Suggested(s.rules)
+	s.sources.config = "default: the objects of a new cluster"
+	if len(names) == 0 {
+		return nil
+	}
+	taken := map[string]bool{TraceFile: true, ScenarioFile: true, ReportFile: true}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("--config: %s: cannot be read: %s; use a file", name, unreadable(err))
+		}
+		base := filepath.Base(name)
+		for taken[base] {
+			base = "config-" + base
+		}
+		taken[base] = true
+		s.copies = append(s.copies, copied{base, text})
+	}
+	loaded := loader.LoadConfig(s.rules, scenario.BaseMandatory, names)
+	if err := loaded.Errors.Err(); err != nil {
+		return err
+	}
+	s.sources.config = "--config"
+	all := config.Objects{}
+	for _, source := range loaded.Sources {
+		all = config.Merge(all, source.Objects)
+	}
+	if isComplete(all) {
+		s.base = scenario.BaseMandatory
+	} else if loaded = loader.LoadConfig(s.rules, s.base, names); len(loaded.Errors) > 0 {
+		return loaded.Errors
+	}
+	s.objects, s.Notes, s.Warnings = loaded.Objects, loaded.Notes, loaded.Warnings
+	return nil
+}
+
+// scenario returns the text of the scenario, and adds its settings to the report.
+func (s *Settings) scenario(r *imported.Report, folder string) string {
+	var b strings.Builder
+	set := func(field, value, source string) {
+		r.Settings = append(r.Settings, imported.Setting{Field: field, Value: value, Source: source})
+	}
+	fmt.Fprintf(&b, "# Written by apfsim import; %s says what was read, derived and left out.\n", ReportFile)
+	fmt.Fprintf(&b, "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata:\n  name: %s\n", scenarioName(folder))
+	of := ""
+	if r.Server != "" {
+		of = " of the server " + r.Server
+	}
+	fmt.Fprintf(&b, "  description: %s\n", strconv.Quote(fmt.Sprintf("The requests%s from %s on, as the server logged them.", of, r.Start)))
+	duration := format.Seconds(r.DurationNs) + "s"
+	fmt.Fprintf(&b, "spec:\n  duration: %s\n  servers:\n", duration)
+	set("spec.duration", duration, "the part of the logs")
+
+	fmt.Fprintf(&b, "    kubernetesVersion: %q # %s\n", s.rules.Version, s.sources.version)
+	set("spec.servers.kubernetesVersion", s.rules.Version, s.sources.version)
+	limits := []int{s.serverLimit, 0}
+	var source string
+	switch {
+	case s.limitExact:
+		source = "the nominal limits in " + s.sources.metrics + ", all of which follow from it"
+	case s.limitKnown:
+		source = "the sum of the nominal limits in " + s.sources.metrics + ", which the configuration does not give exactly: is it that of the same server?"
+	default:
+		limits, source = []int{400, 200}, "default; the logs do not say it"
+	}
+	fmt.Fprintf(&b, "    maxRequestsInflight: %d # %s\n", limits[0], source)
+	fmt.Fprintf(&b, "    maxMutatingRequestsInflight: %d # flow control divides the sum of both\n", limits[1])
+	set("spec.servers.maxRequestsInflight", strconv.Itoa(limits[0]), source)
+	set("spec.servers.maxMutatingRequestsInflight", strconv.Itoa(limits[1]), "flow control divides the sum of both")
+	if r.AdjustmentPhaseNs != nil {
+		phase := format.Seconds(*r.AdjustmentPhaseNs) + "s"
+		fmt.Fprintf(&b, "    adjustmentPhase: %s # the first adjustment in the log\n", phase)
+		set("spec.servers.adjustmentPhase", phase, "the first adjustment in the log")
+	} else {
+		b.WriteString("    # The logs do not say when the server adjusted its limits. Borrowing depends on it: use random,\n" +
+			"    # with replications, to see how much.\n    # adjustmentPhase: random\n")
+		set("spec.servers.adjustmentPhase", "0s", "default; the logs do not say it")
+	}
+	if len(s.copies) > 0 {
+		var names []string
+		for _, c := range s.copies {
+			names = append(names, strconv.Quote(c.name))
+		}
+		fmt.Fprintf(&b, "  config:\n    base: %s\n    files: [%s]\n", s.base, strings.Join(names, ", "))
+		set("spec.config.files", strings.Join(names, ", "), s.sources.config)
+	} else {
+		b.WriteString("  # Without --config, the configuration is that of a new cluster.\n")
+		set("spec.config.base", s.base, s.sources.config)
+	}
+	s.resources(&b, set)
+	fmt.Fprintf(&b, "  workload:\n  - name: recorded\n    arrivals: {trace: {file: %s}}\n", TraceFile)
+	return b.String()
+}
+
+// resources writes the numbers and sizes of the stored objects.
+func (s *Settings) resources(b *strings.Builder, set func(field, value, source string)) {
+	if len(s.store) == 0 {
+		source := "unknown, so that a list takes one seat; --metrics has them"
+		if s.sources.metrics != "" {
+			source = "unknown; " + s.sources.metrics + " has no numbers of objects"
+		}
+		fmt.Fprintf(b, "  # resources: %s.\n", source)
+		set("spec.resources", "none", source)
+		return
+	}
+	b.WriteString("  resources:\n")
+	all := slices.SortedFunc(maps.Keys(s.store), func(a, b estimate.Resource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+	})
+	for _, resource := range all {
+		stats := s.store[resource]
+		fmt.Fprintf(b, "  - {")
+		if resource.Group != "" {
+			fmt.Fprintf(b, "group: %q, ", resource.Group)
+		}
+		fmt.Fprintf(b, "resource: %q, objects: %d", resource.Name, stats.Objects)
+		if stats.AverageBytes > 0 {
+			fmt.Fprintf(b, ", averageBytes: %d", stats.AverageBytes)
+		}
+		b.WriteString("}\n")
+	}
+	set("spec.resources", fmt.Sprintf("%d %s", len(all), format.Plural(len(all), "resource")), s.sources.metrics)
+}
+
+// scenarioName returns the name of a folder as the name of a scenario: lower-case letters, digits and
+// dashes.
+func scenarioName(folder string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, folder)
+	name = strings.Trim(name[:min(63, len(name))], "-")
+	return cmp.Or(name, "incident")
+}
+
+// adjustmentPhase returns the time of the first adjustment from startNs on, within one period.
+func adjustmentPhase(adjustments []int64, startNs int64) *int64 {
+	if len(adjustments) == 0 {
+		return nil
+	}
+	i, _ := slices.BinarySearch(adjustments, startNs)
+	i = min(i, len(adjustments)-1)
+	const period = flowcontrol.AdjustmentPeriodNs
+	phase := ((adjustments[i]-startNs)%period + period) % period
+	return &phase
+}
+
+// unreadable returns why a file cannot be read, without its name.
+func unreadable(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

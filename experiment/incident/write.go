@@ -1,0 +1,257 @@
+package incident
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/files"
+	"apfsim/reports/format"
+	"apfsim/reports/imported"
+	"apfsim/sim/random"
+	"apfsim/sim/trace"
+	"apfsim/sim/trace/requests"
+)
+
+// Names of the files of an import.
+const (
+	TraceFile    = "trace.jsonl"
+	ScenarioFile = "scenario.yaml"
+	ReportFile   = "import.json"
+)
+
+// Reasons to leave a request out of the trace.
+const (
+	ofOtherServer  = "of another server"
+	beforeFrom     = "before --from"
+	acrossFrom     = "began before --from and ended after it"
+	afterTo        = "after --to"
+	withoutVerb    = "without a verb"
+	withoutTarget  = "with neither a resource nor a path"
+	undecodable    = "with a query that is not in URL encoding"
+	longerThanLine = "longer than a line of a trace can be"
+)
+
+// longestLine is the number of bytes that a line of a trace may have.
+const longestLine = 1 << 20
+
+// writing writes the requests in the order of their arrival.
+type writing struct {
+	*importing
+	window
+	samples *samples
+	retries retries
+	checker *checker
+	out     io.Writer
+	id      int64
+	line    []byte
+}
+
+// write writes all files.
+func (m *importing) write(ctx context.Context, o *Options, win window, set *atomicfile.Set) error {
+	w := &writing{importing: m, window: win, samples: newSamples(m.needed, o.Settings.Seed)}
+	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &m.report.Check)
+	err := m.Each(ctx, func(q *requests.Request) error {
+		if w.leaveOut(q) == "" {
+			w.samples.add(q, timesOf(q, w.startNs, w.endNs))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	file, err := files.Create(set, filepath.Join(o.Dir, TraceFile))
+	if err != nil {
+		return err
+	}
+	file.File.Unsynced()
+	w.out = file
+	if err := file.Complete(m.Each(ctx, w.request)); err != nil {
+		return err
+	}
+	slices.SortFunc(m.report.Levels, func(a, b imported.LevelCounts) int { return strings.Compare(a.PriorityLevel, b.PriorityLevel) })
+	slices.SortFunc(m.report.Requests.LeftOut, func(a, b imported.Count) int { return strings.Compare(a.Of, b.Of) })
+	if m.report.Requests.InTrace == 0 {
+		return &WrongChoice{"no request of the logs is between " + rfc3339(w.startNs) + " and " + rfc3339(w.endNs)}
+	}
+	var list files.List
+	for _, c := range o.Settings.copies {
+		list.Files = append(list.Files, files.File{Name: c.name, Data: c.text})
+	}
+	scenario := o.Settings.scenario(m.report, filepath.Base(o.Dir))
+	list.Add(ScenarioFile, func(w io.Writer) error {
+		_, err := io.WriteString(w, scenario)
+		return err
+	})
+	// The report is written last: if it exists, all other files exist.
+	list.Add(ReportFile, func(w io.Writer) error { return format.WriteJSON(w, m.report) })
+	if err := list.AddTo(set, o.Dir); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return set.Commit()
+}
+
+// leaveOut returns why a request is not in the trace, "" if it is.
+func (w *writing) leaveOut(q *requests.Request) string {
+	a := q.Attributes()
+	long := a.LongRunning()
+	switch {
+	case q.Server != w.server:
+		return ofOtherServer
+	case q.ArrivalNs >= w.endNs:
+		return afterTo
+	case q.ArrivalNs < w.startNs && q.EndNs >= 0 && q.EndNs <= w.startNs, q.ArrivalNs < w.startNs && !long && q.EndNs < 0:
+		return beforeFrom
+	case q.ArrivalNs < w.startNs && !long, q.ArrivalNs < w.startNs && whose429(q) == byFlowControl:
+		return acrossFrom
+	case q.Verb == "":
+		return withoutVerb
+	case q.Resource == "" && q.Path == "":
+		return withoutTarget
+	case !w.checker.readable(q):
+		return undecodable
+	}
+	return ""
+}
+
+// request writes a request, or counts why it is left out.
+func (w *writing) request(q *requests.Request) error {
+	if reason := w.leaveOut(q); reason != "" {
+		w.report.Requests.LeaveOut(reason)
+		return nil
+	}
+	t := timesOf(q, w.startNs, w.endNs)
+	from := noSample
+	if t.source == drawn {
+		t.executionNs, from = w.samples.draw(q)
+	}
+	learned := q.User == "" && w.clients.identify(q) // after the draw, since the samples have no users then
+	rejected := whose429(q) == byFlowControl
+	beginNs := max(q.ArrivalNs, w.startNs)
+	dispatchNs := beginNs + max(0, t.waitNs)
+	watchEndNs := dispatchNs + t.executionNs
+	record := trace.Record{
+		ID: w.id + 1, ArrivalNs: beginNs - w.startNs,
+		User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup, Resource: q.Resource, Subresource: q.Subresource,
+		Namespace: q.Namespace, Name: q.Name, Path: q.Path, Query: q.Query,
+		ExecutionNs: t.executionNs,
+	}
+	if isWatch(q) && !rejected {
+		end := q.EndNs
+		if !t.ended {
+			end = max(w.endNs, watchEndNs)
+		}
+		record.WatchNs = max(0, end-watchEndNs)
+		watchEndNs += record.WatchNs
+	}
+	attempt := w.retries.attempt(q)
+	logged := trace.Logged{FlowSchema: q.FlowSchema, PriorityLevel: q.PriorityLevel, Attempt: attempt,
+		DispatchNs: -1, FinishNs: -1, WaitNs: t.waitNs, Seats: q.Seats, FinalSeats: -1, AdditionalLatencyNs: -1}
+	switch {
+	case rejected:
+		logged.Outcome = trace.Rejected
+		w.retries.rejected(q, attempt)
+	case t.ended || t.source != drawn || q.Status != 0:
+		logged.Outcome = trace.Executed
+	}
+	if logged.Outcome == trace.Executed && t.waitNs >= 0 {
+		logged.DispatchNs = dispatchNs - w.startNs
+		if t.source != drawn {
+			logged.FinishNs = logged.DispatchNs + t.executionNs
+		}
+	}
+	if q.FinalSeats > 0 {
+		logged.FinalSeats, logged.AdditionalLatencyNs = q.FinalSeats, q.AdditionalNs
+	}
+	w.line = trace.AppendLogged(w.line[:0], &record, &logged)
+	if len(w.line) > longestLine || record.ArrivalNs > random.LongestNs || record.ExecutionNs > random.LongestNs || record.WatchNs > random.LongestNs {
+		w.report.Requests.LeaveOut(longerThanLine)
+		return nil
+	}
+	w.id++
+	w.count(q, t, from, learned, attempt)
+	if err := w.checker.see(q, beginNs, watchEndNs, w.report.Files[q.File].Name); err != nil {
+		return err
+	}
+	_, err := w.out.Write(w.line)
+	return err
+}
+
+// count counts a request that is in the trace.
+func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bool, attempt int) {
+	r := w.report
+	r.Requests.InTrace++
+	verb := q.Verb
+	if q.Resource == "" {
+		verb = imported.OtherVerbs
+	}
+	r.Verbs = imported.Add(r.Verbs, verb)
+
+	rejected := whose429(q) == byFlowControl
+	switch {
+	case rejected:
+		r.Outcomes.Rejected++
+	case !t.ended:
+		r.Outcomes.WithoutEnd++
+	default:
+		r.Outcomes.Executed++
+	}
+	if whose429(q) == byOthers {
+		r.Outcomes.OtherTooManyRequests++
+	}
+	if attempt > 1 {
+		r.Outcomes.Retries++
+	}
+	*[executionKinds]*int64{drawn: &r.Times.Drawn, measured: &r.Times.Measured, totalLessWait: &r.Times.TotalLessWait,
+		totalWithWait: &r.Times.TotalWithWait, untilStarted: &r.Times.UntilStarted, lifetime: &r.Times.Lifetime, openBefore: &r.Times.OpenBefore}[t.source]++
+	if t.source == drawn {
+		*[drawReasons]*int64{drawnForRejected: &r.Drawn.Rejected, drawnForNoEnd: &r.Drawn.WithoutEnd, drawnForWatch: &r.Drawn.Watches}[t.reason]++
+		*[...]*int64{byUser: &r.Drawn.FromUser, byResource: &r.Drawn.FromResource, byVerb: &r.Drawn.FromVerb, byNothing: &r.Drawn.FromAny, noSample: &r.Drawn.None}[from]++
+	}
+	switch {
+	case t.source == totalWithWait && t.executionNs <= second/2:
+		r.Waits.UnknownShort++
+	case t.source == totalWithWait:
+		r.Waits.UnknownLonger++
+	case t.waitNs >= 0 && !rejected:
+		r.Waits.Known++
+	}
+	if isWatch(q) && !rejected {
+		r.Watches.Total++
+		if t.source == openBefore {
+			r.Watches.OpenBefore++
+		}
+		if !t.ended {
+			r.Watches.WithoutEnd++
+		}
+	}
+	switch {
+	case learned:
+		r.Users.Learned++
+	case strings.HasPrefix(q.User, unknownUser):
+		r.Users.Unknown++
+	default:
+		r.Users.Known++
+		if q.GroupsUnknown {
+			r.Users.GroupsUnknown++
+		}
+	}
+	if q.PriorityLevel == "" {
+		return
+	}
+	i := slices.IndexFunc(r.Levels, func(l imported.LevelCounts) bool { return l.PriorityLevel == q.PriorityLevel })
+	if i < 0 {
+		i, r.Levels = len(r.Levels), append(r.Levels, imported.LevelCounts{PriorityLevel: q.PriorityLevel})
+	}
+	if rejected {
+		r.Levels[i].Rejected++
+	} else {
+		r.Levels[i].Dispatched++
+	}
+}

@@ -1,0 +1,204 @@
+// Package imported says what an import of the logs of servers has read, derived, drawn and not found.
+package imported
+
+import (
+	"slices"
+
+	"apfsim/reports/result"
+	"apfsim/sim/trace/requests"
+)
+
+// Report says what an import has read, derived, drawn and not found, in numbers.
+type Report struct {
+	SchemaVersion string `json:"schemaVersion"`
+
+	Files   []requests.File  `json:"files"`
+	Entries requests.Entries `json:"entries"`
+	Servers []Server         `json:"servers"` // whose requests are in the logs
+	Server  string           `json:"server"`  // whose requests are in the trace; empty if the logs name no server
+
+	Start      string `json:"start"` // time 0 of the trace, RFC 3339
+	DurationNs int64  `json:"durationNs"`
+	// AdjustmentPhaseNs is when the server first adjusted its limits after the start; nil if the log
+	// does not say it.
+	AdjustmentPhaseNs *int64 `json:"adjustmentPhaseNs"`
+
+	Requests Requests       `json:"requests"`
+	Logs     requests.Logs  `json:"logs"`
+	Verbs    []Count        `json:"verbs"`  // in the trace
+	Levels   []LevelCounts  `json:"levels"` // in the trace, as the log says it
+	Outcomes Outcomes       `json:"outcomes"`
+	Times    ExecutionTimes `json:"executionTimes"`
+	Drawn    Drawn          `json:"drawn"`
+	Waits    Waits          `json:"waits"`
+	Watches  Watches        `json:"watches"`
+	Users    Users          `json:"users"`
+	Check    Check          `json:"check"`
+	Settings []Setting      `json:"settings"` // of the scenario
+}
+
+// Server is a server whose requests are in the logs.
+type Server struct {
+	Name     string `json:"name"`
+	Requests int64  `json:"requests"`
+}
+
+// Requests are numbers of requests. Total is the sum of InTrace and of all that is left out.
+type Requests struct {
+	Total   int64   `json:"total"`
+	InTrace int64   `json:"inTrace"`
+	LeftOut []Count `json:"leftOut"` // by reason
+}
+
+// LeaveOut counts a request that is not in the trace.
+func (r *Requests) LeaveOut(reason string) { r.LeftOut = Add(r.LeftOut, reason) }
+
+// Count is a number of requests.
+type Count struct {
+	Of       string `json:"of"`
+	Requests int64  `json:"requests"`
+}
+
+// Add adds one to the count with a name.
+func Add(all []Count, of string) []Count {
+	i := slices.IndexFunc(all, func(c Count) bool { return c.Of == of })
+	if i < 0 {
+		i, all = len(all), append(all, Count{Of: of})
+	}
+	all[i].Requests++
+	return all
+}
+
+// LevelCounts are the requests of a priority level, as the log says it.
+type LevelCounts struct {
+	PriorityLevel string `json:"priorityLevel"`
+	Dispatched    int64  `json:"dispatched"`
+	Rejected      int64  `json:"rejected"`
+}
+
+// Outcomes are the numbers of requests in the trace by what became of them.
+type Outcomes struct {
+	Executed   int64 `json:"executed"`
+	Rejected   int64 `json:"rejected"` // by flow control
+	WithoutEnd int64 `json:"withoutEnd"`
+	// OtherTooManyRequests are executed requests whose handler responded 429.
+	OtherTooManyRequests int64 `json:"otherTooManyRequests"`
+	Retries              int64 `json:"retries"` // of rejected requests
+}
+
+// ExecutionTimes are the numbers of requests in the trace by the source of their execution time.
+type ExecutionTimes struct {
+	Drawn         int64 `json:"drawn"`
+	Measured      int64 `json:"measured"`
+	TotalLessWait int64 `json:"totalLessWait"`
+	TotalWithWait int64 `json:"totalWithWait"`
+	UntilStarted  int64 `json:"untilResponseStarted"`
+	Lifetime      int64 `json:"lifetime"`
+	OpenBefore    int64 `json:"openBefore"`
+}
+
+// Drawn are the numbers of requests whose execution time is drawn from those of other requests.
+type Drawn struct {
+	Rejected   int64 `json:"rejected"`
+	WithoutEnd int64 `json:"withoutEnd"`
+	Watches    int64 `json:"watches"`
+
+	FromUser     int64 `json:"fromUserVerbResource"`
+	FromResource int64 `json:"fromVerbResource"`
+	FromVerb     int64 `json:"fromVerb"`
+	FromAny      int64 `json:"fromAny"`
+	None         int64 `json:"none"` // without any other request, the execution time is 0
+}
+
+// Waits are the numbers of executed requests in the trace whose wait is known or not.
+type Waits struct {
+	Known         int64 `json:"known"`
+	UnknownShort  int64 `json:"unknownUpTo500ms"` // an audit log does not have the waits of such requests
+	UnknownLonger int64 `json:"unknownLonger"`
+}
+
+// Watches are numbers of watches in the trace.
+type Watches struct {
+	Total      int64 `json:"total"`
+	OpenBefore int64 `json:"openBefore"` // at time 0
+	WithoutEnd int64 `json:"withoutEnd"`
+}
+
+// Users are numbers of requests in the trace by what is known of their users.
+type Users struct {
+	Known         int64 `json:"known"`
+	Learned       int64 `json:"learned"` // from address and user agent
+	Unknown       int64 `json:"unknown"`
+	GroupsUnknown int64 `json:"groupsUnknown"` // of those that are known
+}
+
+// Check compares what flow control decides here with what the server logged.
+type Check struct {
+	Requests      int64        `json:"requests"`    // with a line that says what was decided
+	WithoutUser   int64        `json:"withoutUser"` // such requests that cannot be compared
+	FlowSchema    Agreement    `json:"flowSchema"`
+	PriorityLevel Agreement    `json:"priorityLevel"`
+	Seats         Agreement    `json:"seats"`
+	FinalSeats    Agreement    `json:"finalSeats"`
+	Differences   []Difference `json:"differences"` // the first ones
+}
+
+// Agreement says how often a decision was the same.
+type Agreement struct {
+	Compared int64 `json:"compared"`
+	Equal    int64 `json:"equal"`
+}
+
+// Difference is a decision that differs.
+type Difference struct {
+	At      string `json:"at"` // file:line
+	Field   string `json:"field"`
+	Logged  string `json:"logged"`
+	Decided string `json:"decided"`
+}
+
+// Setting is a setting of the scenario and where it comes from.
+type Setting struct {
+	Field  string `json:"field"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+// New returns a report without empty lists, which JSON would show as null.
+func New() *Report {
+	return &Report{SchemaVersion: result.SchemaVersion, Files: []requests.File{}, Servers: []Server{}, Requests: Requests{LeftOut: []Count{}},
+		Verbs: verbCounts(), Levels: []LevelCounts{}, Check: Check{Differences: []Difference{}}, Settings: []Setting{}}
+}
+
+// verbs are the verbs of resources.
+var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+
+// verbCounts returns a count of 0 for each verb of resources: a verb that an audit policy leaves out
+// remains 0.
+func verbCounts() (all []Count) {
+	for _, v := range verbs {
+		all = append(all, Count{Of: v})
+	}
+	return append(all, Count{Of: OtherVerbs})
+}
+
+// OtherVerbs are those of requests that are not for a resource.
+const OtherVerbs = "not for a resource"
+
+// MissingVerbs returns the verbs of which no request is in the trace.
+func (r *Report) MissingVerbs() (missing []string) {
+	for _, v := range r.Verbs {
+		if v.Requests == 0 && v.Of != OtherVerbs {
+			missing = append(missing, v.Of)
+		}
+	}
+	return missing
+}
+
+// Bad returns the number of lines that could not be read.
+func (r *Report) Bad() (n int64) {
+	for _, f := range r.Files {
+		n += f.BadLines
+	}
+	return n
+}

@@ -1,0 +1,218 @@
+package requests
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"apfsim/sim/trace/httplog"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/serverlog"
+)
+
+// Source is a file of a log.
+type Source struct {
+	Name   string // in messages
+	Server string // whose log it is; empty if the user has not said it
+	// Stream means that the file can be read only once.
+	Stream bool
+	// Open returns a reader of the file. If the reader is an io.Closer, it is closed at the end.
+	// Reference is a time in an audit log that has been read, or zero. Adjusted is called for each
+	// adjustment of the limits in the log.
+	Open func(reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error)
+}
+
+// stdin is the argument that stands for standard input.
+const stdin = "-"
+
+// Sources returns the files that arguments name: FILE, SERVER=FILE, or - for standard input.
+func Sources(args []string, in io.Reader, o logfile.Options) ([]Source, error) {
+	var all []Source
+	var wrong []string
+	for _, arg := range args {
+		s := Source{Name: arg}
+		if server, name, ok := strings.Cut(arg, "="); ok && server != "" && name != "" && !exists(arg) {
+			s.Name, s.Server = name, server
+		}
+		same := slices.IndexFunc(all, func(other Source) bool { return other.Name == s.Name })
+		switch {
+		case same >= 0:
+			wrong = append(wrong, s.Name+": is named twice")
+		case s.Name == stdin:
+			s.Name, s.Stream = "stdin", true
+			s.Open = func(reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
+				return open(in, nil, "stdin", o, reference, adjusted)
+			}
+		default:
+			if info, err := os.Stat(s.Name); err != nil {
+				wrong = append(wrong, s.Name+": cannot be read: "+reasonOf(err))
+			} else if info.IsDir() {
+				wrong = append(wrong, s.Name+": is a folder; name its files, as in "+s.Name+"/*.log")
+			}
+			name := s.Name
+			s.Open = func(reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
+				f, err := os.Open(name)
+				if err != nil {
+					return nil, err
+				}
+				if info, err := f.Stat(); err == nil && reference.IsZero() {
+					reference = info.ModTime()
+				}
+				return open(f, f, name, o, reference, adjusted)
+			}
+		}
+		all = append(all, s)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.New(strings.Join(wrong, "\n"))
+	}
+	return all, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// openFile is a reader that closes its file.
+type openFile struct {
+	*logfile.Reader
+	io.Closer
+}
+
+func open(r io.Reader, c io.Closer, name string, o logfile.Options, reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
+	if o.Reference.IsZero() {
+		o.Reference = reference
+	}
+	o.Adjusted = adjusted
+	reader, err := logfile.Open(r, name, o)
+	switch {
+	case c == nil:
+		return reader, err
+	case err != nil:
+		return nil, errors.Join(err, c.Close())
+	}
+	return &openFile{reader, c}, nil
+}
+
+// read reads all entries of all files.
+func (r *Log) read(ctx context.Context, sources []Source, strict bool) error {
+	r.Files = make([]File, len(sources))
+	problems := 0
+	for _, i := range readingOrder(sources) {
+		file := &r.Files[i]
+		*file = File{Name: sources[i].Name, Server: sources[i].Server, Problems: []Problem{}}
+		if err := r.readFile(ctx, i, sources[i], file); err != nil {
+			return err
+		}
+		problems += len(file.Problems)
+	}
+	if strict && problems > 0 {
+		return &BadLines{r.Files}
+	}
+	return nil
+}
+
+// readingOrder returns the order in which the files are read: first the audit logs, because httplogs
+// have no year; last what can be read only once.
+func readingOrder(sources []Source) []int {
+	order := make([]int, len(sources))
+	class := make([]int, len(sources))
+	for i, s := range sources {
+		order[i] = i
+		switch {
+		case s.Stream:
+			class[i] = 2
+		case !beginsAsAudit(s):
+			class[i] = 1
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(class[a], class[b]) })
+	return order
+}
+
+// beginsAsAudit reports whether the first entry of a file is of an audit log. An error is reported when
+// the file is read.
+func beginsAsAudit(s Source) bool {
+	reader, err := s.Open(time.Time{}, nil)
+	if err != nil {
+		return false
+	}
+	if c, ok := reader.(io.Closer); ok {
+		defer c.Close()
+	}
+	var e serverlog.Entry
+	for range 100 {
+		e.Reset()
+		if err := reader.Next(&e); err == nil {
+			return e.Log == serverlog.Audit
+		} else if err == io.EOF {
+			return false
+		}
+	}
+	return false
+}
+
+func (r *Log) readFile(ctx context.Context, index int, source Source, file *File) error {
+	reader, err := source.Open(r.reference, func(a httplog.Adjustment) {
+		r.adjusted(cmp.Or(source.Server, a.Server), a.TimeNs)
+	})
+	if err != nil {
+		return &FileError{source.Name, err}
+	}
+	if c, ok := reader.(io.Closer); ok {
+		defer c.Close()
+	}
+	var e serverlog.Entry
+	for {
+		e.Reset()
+		err := reader.Next(&e)
+		file.Lines = max(file.Lines, reader.Line())
+		var problem *serverlog.Problem
+		switch {
+		case err == io.EOF:
+			if s, ok := reader.(interface{ Skipped() int64 }); ok {
+				file.LeftOut = s.Skipped()
+			}
+			return nil
+		case errors.As(err, &problem):
+			file.BadLines++
+			if len(file.Problems) < mostProblems {
+				file.Problems = append(file.Problems, Problem{problem.Line, problem.Message})
+			}
+			continue
+		case err != nil:
+			return &FileError{source.Name, err}
+		}
+		if source.Server != "" {
+			e.Server = source.Server
+		}
+		if e.Log == serverlog.Audit {
+			r.reference = time.Unix(0, e.StageNs)
+		}
+		file.add(&e)
+		if file.Entries%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.add(&e, index, reader.Line()); err != nil {
+			return fmt.Errorf("sorting the lines: %w", err)
+		}
+	}
+}
+
+// mostAdjustments bounds the memory for adjustments: those of 11 days.
+const mostAdjustments = 100_000
+
+// adjusted takes an adjustment of a server's limits. There is a line for each level.
+func (r *Log) adjusted(server string, timeNs int64) {
+	all := r.adjustments[server]
+	if n := len(all); (n == 0 || timeNs-all[n-1] > time.Second.Nanoseconds() || all[n-1] > timeNs) && n < mostAdjustments {
+		r.adjustments[server] = append(all, timeNs)
+	}
+}
