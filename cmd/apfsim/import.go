@@ -23,6 +23,7 @@ type importFlags struct {
 	config                []string
 	metrics, version      string
 	strict                bool
+	fit                   fitFlags
 }
 
 func newImport() *cobra.Command {
@@ -35,9 +36,17 @@ verbosity 3). The lines of a request are joined by their audit ID. FILE can be c
 and - is standard input. Files can be in any order.
 
 DIR/scenario.yaml replays DIR/trace.jsonl as it stands. DIR/import.json says what was read, derived,
-drawn and left out; the same is printed.`,
+drawn and left out; the same is printed.
+
+With --fit, DIR/fitted/scenario.yaml has a workload for each kind of user, verb and resource, with an
+arrival process and a distribution of execution times, so that their number can be changed. Retries
+are recognised. The scenario is run several times, and its statistics are compared with the recorded
+ones; DIR/fitted/fit.json has the result. FILE can then also be a request log of 'apfsim run
+--requests', a trace, or a folder with one of them; the two files are then written to DIR.`,
 		Example: `  apfsim import audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
-  apfsim import audit.log -o incident --from 2026-10-02T09:30:01Z --to 20s`,
+  apfsim import audit.log -o incident --from 2026-10-02T09:30:01Z --to 20s
+  apfsim run kubelet-list-loop --requests -o results
+  apfsim import --fit results/kubelet-list-loop --scenario scenarios/kubelet-list-loop.yaml --replications 9 -o fitted`,
 		Args: atLeastOne("a file with the log of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd, args, &flags) },
 	}
@@ -53,12 +62,20 @@ drawn and left out; the same is printed.`,
 	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with the metrics of the server: numbers and sizes of objects, limits, version")
 	f.StringVar(&flags.version, "version", "", "`VERSION` of Kubernetes; default: that of the metrics, or else the newest")
 	f.BoolVar(&flags.strict, "strict", false, "refuse logs with lines that cannot be read")
+	addFit(cmd, &flags.fit)
 	return cmd
 }
 
 func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	if flags.out == "" {
 		return usage(cmd, "want -o DIR, the folder for the files")
+	}
+	recorded := flags.fit.fit && isRecorded(args)
+	if err := flags.fit.check(cmd, recorded); err != nil {
+		return invalid(err)
+	}
+	if recorded {
+		return fitRequests(cmd, args[0], flags.out, &flags.fit)
 	}
 	options, err := flags.options(cmd, args)
 	if err != nil {
@@ -85,7 +102,11 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	case err != nil:
 		return err
 	}
-	return report.WriteText(cmd.OutOrStdout(), flags.out, filepath.Join(flags.out, incident.ScenarioFile))
+	if err := report.WriteText(cmd.OutOrStdout(), flags.out, filepath.Join(flags.out, incident.ScenarioFile)); err != nil || !flags.fit.fit {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	return fitRequests(cmd, flags.out, filepath.Join(flags.out, "fitted"), &flags.fit)
 }
 
 // options checks the flags, and reads the files other than the logs.

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"apfsim/document"
 )
 
 // Exit statuses.
@@ -52,6 +54,10 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		return failure.status
 	}
 	printError(stderr, err)
+	var wrong document.Errors
+	if errors.As(err, &wrong) { // in a trace, which is read during the run
+		return statusInvalid
+	}
 	return statusFailed
 }
 

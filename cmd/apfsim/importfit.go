@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/experiment"
+	"apfsim/experiment/fit"
+	"apfsim/experiment/fit/check"
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/format"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
+	"apfsim/sim/trace"
+)
+
+// fitFlags are the flags of a fit.
+type fitFlags struct {
+	fit          bool
+	base         string
+	replications int
+	workloads    int
+	quiet        bool
+}
+
+// addFit adds the flags of a fit.
+func addFit(cmd *cobra.Command, flags *fitFlags) {
+	f := cmd.Flags()
+	f.BoolVar(&flags.fit, "fit", false, "also fit a scenario to the requests")
+	f.StringVar(&flags.base, "scenario", "", "with --fit, `FILE` of the scenario whose servers, configuration, events and resources the fitted scenario takes over; default: scenario.yaml beside the requests, if there is one")
+	f.IntVar(&flags.replications, "replications", check.DefaultRuns, "with --fit, number `N` of runs of the fitted scenario that are compared with the requests; 0: none")
+	f.IntVar(&flags.workloads, "max-workloads", 200, "with --fit, `N` workloads at most have users of their own, those with the most requests")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "with --fit, do not show progress")
+}
+
+// check returns an error if a flag does not make sense: without --fit the flags of a fit, and, if the
+// requests are recorded already, the flags of an import.
+func (flags *fitFlags) check(cmd *cobra.Command, recorded bool) error {
+	var wrong []error
+	for _, name := range []string{"scenario", "replications", "max-workloads", "quiet"} {
+		if !flags.fit && cmd.Flags().Changed(name) {
+			wrong = append(wrong, fmt.Errorf("--%s: needs --fit", name))
+		}
+	}
+	for _, name := range []string{"server", "from", "to", "format", "zone", "year", "config", "metrics", "version", "strict"} {
+		if recorded && cmd.Flags().Changed(name) {
+			wrong = append(wrong, fmt.Errorf("--%s: is for the logs of a server, and the requests are those of a trace", name))
+		}
+	}
+	if flags.replications < 0 || flags.replications == 1 {
+		wrong = append(wrong, fmt.Errorf("--replications: %d is out of range; want 0, or 2 or more", flags.replications))
+	}
+	if flags.workloads < 1 {
+		wrong = append(wrong, fmt.Errorf("--max-workloads: %d is out of range; want 1 or more", flags.workloads))
+	}
+	return errors.Join(wrong...)
+}
+
+// isRecorded reports whether the arguments of import are requests that are recorded already: a folder, or a
+// file that begins with a record of a trace.
+func isRecorded(args []string) bool {
+	if len(args) != 1 || args[0] == "-" {
+		return false
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return true
+	}
+	_, found, err := trace.NewReader(io.LimitReader(file, 1<<20), args[0]).Next()
+	return err == nil && found
+}
+
+// recordedFiles are the files of recorded requests in a folder: of 'apfsim run --requests' and of 'apfsim
+// import'.
+var recordedFiles = []string{"requests.jsonl", "trace.jsonl"}
+
+// fitRequests fits a scenario to the requests in a file or a folder, writes it to the folder out, compares it
+// with the requests, and prints the report.
+func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
+	options := fit.Options{BaseFile: flags.base, Dir: out, Name: fit.ScenarioName(filepath.Base(absolute(out))), MaxWorkloads: flags.workloads}
+	var err error
+	if options.File, err = recordedIn(from); err != nil {
+		return err
+	}
+	beside := filepath.Join(filepath.Dir(options.File), "scenario.yaml")
+	if _, err := os.Stat(beside); err == nil && options.BaseFile == "" {
+		options.BaseFile = beside
+	}
+	if options.BaseFile != "" {
+		if options.Base, err = os.ReadFile(options.BaseFile); err != nil {
+			return invalid(fmt.Errorf("--scenario: %w", err))
+		}
+	}
+	path := filepath.Join(out, "scenario.yaml")
+	if options.BaseFile != "" && absolute(path) == absolute(options.BaseFile) {
+		return invalid(fmt.Errorf("-o: %s is the scenario that the fitted one is based on; use another folder", path))
+	}
+	fitted, err := fit.Fit(func() (io.ReadCloser, error) { return os.Open(options.File) }, options)
+	if err != nil {
+		return invalid(err)
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var made atomicfile.Set
+	defer made.Discard()
+	if err := makeFolder(&made, "--out: ", out); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(path, fitted.Scenario); err != nil {
+		return err
+	}
+	sc, err := experiment.LoadOne(path, loader.Options{})
+	if err != nil {
+		return fmt.Errorf("the fitted scenario is not valid: %w", err)
+	}
+	warn(cmd.ErrOrStderr(), sc)
+	report := check.Report{Report: fitted.Report}
+	if flags.replications > 0 {
+		shown := *sc
+		shown.Spec.Replications = flags.replications
+		progress := newProgress(cmd.ErrOrStderr(), []*scenario.Scenario{&shown}, flags.quiet)
+		report.Check, err = check.Run(ctx, fitted, sc, flags.replications, progress)
+		progress.pause()
+		if err != nil {
+			return err
+		}
+	}
+	var text bytes.Buffer
+	if err := format.WriteJSON(&text, report); err != nil {
+		return err
+	}
+	if err := errors.Join(atomicfile.WriteFile(filepath.Join(out, "fit.json"), text.Bytes()), made.Commit()); err != nil {
+		return err
+	}
+	return report.WriteText(cmd.OutOrStdout())
+}
+
+// recordedIn returns the file of recorded requests: the file itself, or the one in a folder.
+func recordedIn(from string) (string, error) {
+	info, err := os.Stat(from)
+	switch {
+	case err != nil:
+		return "", invalid(err)
+	case !info.IsDir():
+		return from, nil
+	}
+	for _, name := range recordedFiles {
+		path := filepath.Join(from, name)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return path, err
+		}
+	}
+	return "", invalid(fmt.Errorf("%s has no %s; want a folder of 'apfsim run --requests' or 'apfsim import'", from, "requests.jsonl or trace.jsonl"))
+}

@@ -1,0 +1,272 @@
+// Package check runs a fitted scenario and compares it with the recorded requests.
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"apfsim/experiment"
+	"apfsim/experiment/fit"
+	"apfsim/reports/collect"
+	"apfsim/reports/histogram"
+	"apfsim/reports/result"
+	"apfsim/sim/scenario"
+)
+
+// Report is the report of a fit and of the check of the scenario.
+type Report struct {
+	*fit.Report
+	Check *Check `json:"check"` // null if the scenario was not run
+}
+
+// Check compares runs of the fitted scenario with the recorded requests. The interval of a statistic goes from
+// its least to its greatest value in the runs. It is a prediction interval: it holds the value of one more run
+// with the probability Coverage, (runs − 1)/(runs + 1), whatever the distribution. It is not an interval of
+// the mean, which would be narrower and say nothing about a single recording.
+type Check struct {
+	Runs     int     `json:"runs"`
+	Coverage float64 `json:"coverage"`
+	Within   int     `json:"within"`  // rows whose recorded value is in the interval
+	Rows     []Row   `json:"rows"`    // of all requests, then by priority level, then by workload
+	Moved    []Moved `json:"moved"`   // workloads whose requests went elsewhere than recorded
+	Skipped  string  `json:"skipped"` // why some statistics are not compared; "" if all are
+
+	// WaitMarginNs is how much longer than in the interval a recorded wait may be, because it cannot be
+	// measured better.
+	WaitMarginNs int64 `json:"waitMarginNs"`
+}
+
+// Row is one statistic, recorded and simulated. Durations are in nanoseconds.
+type Row struct {
+	Group     string   `json:"group"` // all, workload or priorityLevel
+	Name      string   `json:"name"`  // of the workload or the level
+	Statistic string   `json:"statistic"`
+	Unit      string   `json:"unit"` // ns, or "" of a number of requests
+	Recorded  float64  `json:"recorded"`
+	Low       *float64 `json:"low"`    // null without simulated values
+	Median    *float64 `json:"median"` // null without simulated values
+	High      *float64 `json:"high"`   // null without simulated values
+	Within    bool     `json:"within"`
+}
+
+// Moved is a workload whose requests the simulated servers classified differently.
+type Moved struct {
+	Workload  string `json:"workload"`
+	Recorded  string `json:"recorded"`  // FlowSchema and priority level
+	Simulated string `json:"simulated"` // FlowSchema and priority level
+}
+
+// DefaultRuns is the number of runs with which the intervals are 95 % prediction intervals.
+const DefaultRuns = 39
+
+// Run runs a fitted scenario, which has been loaded from its file, so many times, and compares it with the
+// recorded requests.
+func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, progress experiment.Progress) (*Check, error) {
+	own := *sc
+	own.Spec.Replications = runs
+	group := experiment.Begin(ctx, []*scenario.Scenario{&own}, experiment.Outputs{}, experiment.Precision{}, progress)
+	defer group.Stop()
+	rows := rowsOf(f)
+	moved := map[Moved]bool{}
+	for {
+		run, err := group.Groups[0].Next()
+		if err != nil {
+			return nil, err
+		}
+		if run == nil {
+			break
+		}
+		for _, r := range rows {
+			if x, ok := r.statistic.of(r.find(run.Summary)); ok {
+				r.simulated = append(r.simulated, x)
+			}
+		}
+		compareFlows(f, run, moved)
+	}
+	c := &Check{Runs: runs, Coverage: float64(runs-1) / float64(runs+1), Rows: []Row{}, Moved: []Moved{}}
+	if !f.Recorded.Outcomes {
+		c.Skipped = "the recorded requests do not say what became of them, so only arrivals and executions are compared"
+	}
+	c.WaitMarginNs = f.Recorded.WaitMarginNs
+	for _, r := range rows {
+		row := r.finish(c.WaitMarginNs)
+		if row.Within {
+			c.Within++
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	for m := range moved {
+		c.Moved = append(c.Moved, m)
+	}
+	slices.SortFunc(c.Moved, func(a, b Moved) int {
+		return cmp.Or(cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Simulated, b.Simulated))
+	})
+	return c, nil
+}
+
+// compareFlows adds the workloads of which a run classified requests differently.
+func compareFlows(f *fit.Fitted, run *collect.Replication, moved map[Moved]bool) {
+	for i := range run.Parts {
+		p := &run.Parts[i]
+		for k := range f.Report.Workloads {
+			w := &f.Report.Workloads[k]
+			if w.Name == p.Workload && w.PriorityLevel != "" && (w.FlowSchema != p.Schema || w.PriorityLevel != p.Level) {
+				moved[Moved{w.Name, w.FlowSchema + ", " + w.PriorityLevel, p.Schema + ", " + p.Level}] = true
+			}
+		}
+	}
+}
+
+// requests is what the statistics of a group of requests are read from.
+type requests struct {
+	counts          *result.Counts
+	wait, execution *result.Distribution
+}
+
+// statistic is a number of a group of requests.
+type statistic struct {
+	name, unit string
+	outcome    bool // whether it depends on the outcomes
+	get        func(requests) (float64, bool)
+}
+
+func (s *statistic) of(r requests) (float64, bool) {
+	if r.counts == nil {
+		return 0, false
+	}
+	return s.get(r)
+}
+
+// statistics are those that are compared.
+var statistics = func() (all []statistic) {
+	for _, c := range []struct {
+		name    string
+		outcome bool
+		get     func(*result.Counts) int64
+	}{
+		{"arrived", false, func(c *result.Counts) int64 { return c.Arrived }},
+		{"executed", true, func(c *result.Counts) int64 { return c.Executed }},
+		{"rejected", true, func(c *result.Counts) int64 { return c.Rejected }},
+	} {
+		all = append(all, statistic{c.name, "", c.outcome, func(r requests) (float64, bool) { return float64(c.get(r.counts)), true }})
+	}
+	for _, t := range []struct {
+		name    string
+		outcome bool
+		of      func(requests) *result.Distribution
+	}{
+		{"wait", true, func(r requests) *result.Distribution { return r.wait }},
+		{"execution", false, func(r requests) *result.Distribution { return r.execution }},
+	} {
+		for _, c := range []struct {
+			name string
+			get  func(*result.Distribution) int64
+		}{
+			{"mean", func(d *result.Distribution) int64 { return d.MeanNs }},
+			{"p50", func(d *result.Distribution) int64 { return d.P50Ns }},
+			{"p90", func(d *result.Distribution) int64 { return d.P90Ns }},
+			{"p99", func(d *result.Distribution) int64 { return d.P99Ns }},
+		} {
+			all = append(all, statistic{t.name + " " + c.name, "ns", t.outcome, func(r requests) (float64, bool) {
+				d := t.of(r)
+				if d == nil {
+					return 0, false
+				}
+				return float64(c.get(d)), true
+			}})
+		}
+	}
+	return all
+}()
+
+// row is a Row in progress.
+type row struct {
+	Row
+	statistic *statistic
+	find      func(*result.Summary) requests
+	simulated []float64
+}
+
+// rowsOf returns a row for each recorded statistic.
+func rowsOf(f *fit.Fitted) (all []*row) {
+	add := func(group, name string, t *fit.Tally, find func(*result.Summary) requests) {
+		r := ofTally(t)
+		for i := range statistics {
+			s := &statistics[i]
+			if s.outcome && !f.Recorded.Outcomes {
+				continue
+			}
+			if x, ok := s.of(r); ok {
+				all = append(all, &row{Row: Row{Group: group, Name: name, Statistic: s.name, Unit: s.unit, Recorded: x}, statistic: s, find: find})
+			}
+		}
+	}
+	add("all", "", &f.Recorded.Total, func(s *result.Summary) requests { return ofGroup(&s.Total) })
+	for _, name := range sortedNames(f.Recorded.Levels) {
+		add("priorityLevel", name, f.Recorded.Levels[name], func(s *result.Summary) requests {
+			for i := range s.PriorityLevels {
+				if s.PriorityLevels[i].Name == name {
+					return ofGroup(&s.PriorityLevels[i].Group)
+				}
+			}
+			return requests{}
+		})
+	}
+	for i, w := range f.Report.Workloads { // the scenario has them in the same order
+		add("workload", w.Name, f.Recorded.Workloads[i], func(s *result.Summary) requests { return ofGroup(&s.Workloads[i]) })
+	}
+	return all
+}
+
+func ofGroup(g *result.Group) requests { return requests{&g.Counts, g.Wait, g.Execution} }
+
+// ofTally returns the tally as a run has it.
+func ofTally(t *fit.Tally) requests {
+	of := func(h *histogram.Histogram[uint64]) *result.Distribution {
+		if h.N == 0 {
+			return nil
+		}
+		return result.NewDistribution(h)
+	}
+	return requests{&t.Counts, of(&t.Wait), of(&t.Execution)}
+}
+
+// finish returns the row with its interval. Percentiles are compared within the precision of histograms.
+func (r *row) finish(waitMarginNs int64) Row {
+	if len(r.simulated) == 0 {
+		return r.Row
+	}
+	slices.Sort(r.simulated)
+	n := len(r.simulated)
+	low, high := r.simulated[0], r.simulated[n-1]
+	median := (r.simulated[(n-1)/2] + r.simulated[n/2]) / 2
+	r.Low, r.Median, r.High = &low, &median, &high
+	margin := 0.0
+	if r.Unit != "" {
+		margin = math.Abs(r.Recorded) * 2 / (1 << histogram.FinePrecision)
+	}
+	r.Within = r.Recorded >= low-margin && r.Recorded <= high+margin
+	if strings.HasPrefix(r.Statistic, "wait ") {
+		r.Within = r.Within || r.Recorded >= low && r.Recorded <= high+float64(waitMarginNs)
+	}
+	return r.Row
+}
+
+// Outside returns the rows whose recorded value is not in the interval.
+func (c *Check) Outside() (rows []Row) {
+	for _, r := range c.Rows {
+		if !r.Within {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// summary says in one line how well the scenario agrees with the requests.
+func (c *Check) summary() string {
+	return fmt.Sprintf("%d of %d recorded statistics are within the %.0f %% prediction intervals of %d runs", c.Within, len(c.Rows), 100*c.Coverage, c.Runs)
+}

@@ -1,0 +1,153 @@
+// Package fit makes a scenario of recorded requests. Where a trace repeats every request, the scenario
+// describes them: which kinds of clients there are, how often and when they send what, and how long that
+// takes. A number of it can be changed, for example the number of clients.
+//
+// The requests are read twice. The first pass finds the streams of requests and joins those of like users
+// to workloads; the second one collects what the distributions are fitted to. Memory grows with the number
+// of streams and of requests in progress, not with the number of requests.
+package fit
+
+import (
+	"fmt"
+	"io"
+
+	"apfsim/document"
+	"apfsim/experiment/fit/retries"
+	"apfsim/experiment/fit/shape"
+)
+
+// Options say how to fit.
+type Options struct {
+	// File is what messages call the recorded requests.
+	File string
+	// Name is the name of the scenario.
+	Name string
+	// Base is the text of a scenario file whose servers, configuration and resources the fitted scenario
+	// takes over; nil for the defaults. BaseFile is its name.
+	Base     []byte
+	BaseFile string
+	// Dir is the folder of the fitted scenario, to which paths in the base are made relative.
+	Dir string
+	// MaxWorkloads limits the number of workloads; 0 stands for 200.
+	MaxWorkloads int
+}
+
+// Fitted is a fitted scenario, and what is known of the requests that it is made of.
+type Fitted struct {
+	Scenario []byte // the text of the file
+	Report   *Report
+	Recorded *Recorded
+}
+
+// Report says how the requests were described.
+type Report struct {
+	Requests   int64      `json:"requests"` // recorded
+	LeftOut    int64      `json:"leftOut"`  // of these, those that a scenario cannot have
+	Retries    int64      `json:"retries"`  // of these, those that repeat a rejected one
+	DurationNs int64      `json:"durationNs"`
+	WarmupNs   int64      `json:"warmupNs"`
+	Workloads  []Workload `json:"workloads"`
+	Notes      []string   `json:"notes"` // what the scenario does not express, and what was assumed
+}
+
+// Workload is one workload of the fitted scenario.
+type Workload struct {
+	Name          string  `json:"name"`
+	FlowSchema    string  `json:"flowSchema"`    // recorded; "" if unknown
+	PriorityLevel string  `json:"priorityLevel"` // recorded; "" if unknown
+	Clients       int     `json:"clients"`
+	Least         int64   `json:"leastRequests"` // first attempts of the client with the fewest
+	Most          int64   `json:"mostRequests"`  // first attempts of the client with the most
+	First         int64   `json:"firstAttempts"`
+	Retries       int64   `json:"retries"`
+	Rejected      int64   `json:"rejected"`
+	Retried       float64 `json:"retriedShare"` // of the rejected attempts
+
+	Arrivals   string   `json:"arrivals"`   // the process
+	Dispersion *float64 `json:"dispersion"` // squared coefficient of variation of the times between a client's requests; null if unknown
+	Counts     float64  `json:"countDispersion"`
+	Execution  string   `json:"execution"` // the distribution
+	Distance   float64  `json:"executionDistance"`
+	Notes      []string `json:"notes"`
+}
+
+// defaultWorkloads is the default of Options.MaxWorkloads.
+const defaultWorkloads = 200
+
+// Fit fits a scenario to recorded requests: a request log, or a trace. Each call of open returns them from
+// the beginning. The error is a document.Errors if lines are wrong.
+func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
+	if o.MaxWorkloads <= 0 {
+		o.MaxWorkloads = defaultWorkloads
+	}
+	base, err := readBase(o)
+	if err != nil {
+		return nil, err
+	}
+	f := &fitter{options: o, base: base, report: &Report{Notes: []string{}}}
+	if err := each(open, o.File, f.learn); err != nil {
+		return nil, err
+	}
+	switch fail := func(message string) (*Fitted, error) {
+		return nil, document.Errors{{Position: document.Position{File: o.File}, Message: message}}
+	}; {
+	case f.report.Requests == 0:
+		return fail("has no request; want at least one")
+	case len(f.inOrder) == 0:
+		return fail("a scenario can have none of the requests; the first cannot be expressed because of " + f.whyLeftOut)
+	case f.streamsLeftOut > 0:
+		f.note("%d requests of %d kinds are left out, because a scenario cannot have them, the first because of %s", f.report.LeftOut, f.streamsLeftOut, f.whyLeftOut)
+	}
+	f.setTimes()
+	f.group()
+	if err := each(open, o.File, f.collect); err != nil {
+		return nil, err
+	}
+	text, err := f.scenario()
+	if err != nil {
+		return nil, err
+	}
+	return &Fitted{Scenario: text, Report: f.report, Recorded: &f.recorded}, nil
+}
+
+// fitter is a fit in progress.
+type fitter struct {
+	options Options
+	base    *base
+	report  *Report
+
+	streams        map[string]*stream
+	inOrder        []*stream       // of first appearance
+	retries        retries.Matcher // of the first pass, then of the second
+	lastNs         int64           // arrival of the last request
+	finishNs       int64           // latest end of an execution
+	streamsLeftOut int
+	whyLeftOut     string // the first of them
+
+	real      bool // whether a line is not of a simulated server
+	decided   bool // whether any line has an outcome
+	workloads []*workload
+	recorded  Recorded
+	key       []byte
+}
+
+// setTimes sets the duration of the scenario: that of the base, or if that is too short or more than twice as long
+// as the requests, a little more than the time of the last arrival, so that the rates are not too high.
+func (f *fitter) setTimes() {
+	gap := f.lastNs / f.report.Requests
+	ownNs := max(f.lastNs+gap+1, f.finishNs)
+	f.report.DurationNs = (ownNs/1e6 + 1) * 1e6
+	switch ends := f.base.durationNs; {
+	case ends == 0:
+	case ends > f.lastNs && ends <= 2*ownNs:
+		f.report.DurationNs, f.report.WarmupNs = ends, f.base.warmupNs
+	default:
+		f.note("the scenario %s lasts %s, and the requests %s; the fitted scenario lasts as long as these and has no warm-up",
+			f.options.BaseFile, shape.Duration(float64(ends)), shape.Duration(float64(ownNs)))
+	}
+}
+
+// note adds a sentence to the report.
+func (f *fitter) note(format string, args ...any) {
+	f.report.Notes = append(f.report.Notes, fmt.Sprintf(format, args...))
+}

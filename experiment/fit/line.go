@@ -1,0 +1,124 @@
+package fit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"apfsim/document"
+	"apfsim/sim/random"
+	"apfsim/sim/trace"
+)
+
+// entry is one recorded request: what a trace says, and what a request log adds as far as it is known.
+type entry struct {
+	trace.Record
+	Workload          string        `json:"workload"` // of a simulated server
+	FlowSchema        string        `json:"flowSchema"`
+	PriorityLevel     string        `json:"priorityLevel"`
+	Outcome           trace.Outcome `json:"outcome"`
+	Attempt           int           `json:"attempt"`
+	WaitNs            int64         `json:"waitNs"` // -1 if the line does not say it
+	Seats             int           `json:"seats"`
+	RetryAfterSeconds int64         `json:"retryAfterSeconds"`
+}
+
+// endNs returns when the request was over for its client, a watch at its end.
+func (e *entry) endNs() int64 {
+	end := e.ArrivalNs + max(0, e.WaitNs)
+	if e.Outcome == trace.Rejected {
+		return end
+	}
+	return end + e.ExecutionNs + e.WatchNs
+}
+
+// Limits of what is read.
+const (
+	longestLine = 1 << 20 // bytes
+	mostErrors  = 20      // lines that are reported
+)
+
+// each calls visit with every request. The error is a document.Errors if lines are wrong, of which the
+// first ones are reported; visit is then not called any more.
+func each(open func() (io.ReadCloser, error), file string, visit func(*entry)) error {
+	source, err := open()
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	lines := bufio.NewScanner(source)
+	lines.Buffer(make([]byte, 0, 64<<10), longestLine+1)
+	var wrong document.Errors
+	var e entry
+	lastNs := int64(0)
+	for number := 1; lines.Scan(); number++ {
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		if column, field, problem := e.parse(text, lastNs); problem != "" {
+			wrong.Add(document.Position{File: file, Line: number, Column: column}, field, "%s", problem)
+			if len(wrong) == mostErrors {
+				break
+			}
+			continue
+		}
+		lastNs = e.ArrivalNs
+		if len(wrong) == 0 {
+			visit(&e)
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		wrong.Add(document.Position{File: file}, "", "a line is longer than 1 MiB")
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return wrong.Err()
+}
+
+// parse reads one line into e. If it is wrong, it returns where and why.
+func (e *entry) parse(text []byte, lastNs int64) (column int, field, problem string) {
+	*e = entry{WaitNs: -1}
+	if err := json.Unmarshal(text, e); err != nil {
+		var syntax *jsontext.SyntacticError
+		var kind *json.SemanticError
+		switch {
+		case errors.As(err, &syntax):
+			return int(syntax.ByteOffset) + 1, "", "is not valid JSON: " + syntax.Err.Error()
+		case errors.As(err, &kind):
+			want := "a " + kind.GoType.String()
+			if kind.GoType.Kind() == reflect.Int || kind.GoType.Kind() == reflect.Int64 {
+				want = "a whole number"
+			}
+			return int(kind.ByteOffset) + 1, strings.TrimPrefix(string(kind.JSONPointer), "/"), fmt.Sprintf("is a %s; want %s", kind.JSONKind, want)
+		}
+		return 1, "", err.Error()
+	}
+	for _, t := range []struct {
+		name string
+		ns   int64
+	}{{"arrivalNs", e.ArrivalNs}, {"executionNs", e.ExecutionNs}, {"watchNs", e.WatchNs}, {"waitNs", max(0, e.WaitNs)}, {"retryAfterSeconds", e.RetryAfterSeconds}} {
+		if most := int64(random.LongestNs) / 8; t.ns < 0 || t.ns > most {
+			return 1, t.name, fmt.Sprintf("%d is out of range; want 0 to %d", t.ns, most)
+		}
+	}
+	if most := int64(1e6); e.RetryAfterSeconds > most {
+		return 1, "retryAfterSeconds", fmt.Sprintf("%d is out of range; want 0 to %d", e.RetryAfterSeconds, most)
+	}
+	switch {
+	case e.ArrivalNs < lastNs:
+		return 1, "arrivalNs", fmt.Sprintf("%d is before the line above, %d; want the requests in order of arrival", e.ArrivalNs, lastNs)
+	case e.Verb == "":
+		return 1, "verb", "is missing"
+	case e.Resource == "" && e.Path == "":
+		return 1, "", "has neither resource nor path; want one of them"
+	}
+	return 0, "", ""
+}

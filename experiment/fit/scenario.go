@@ -1,0 +1,393 @@
+package fit
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"apfsim/core/classify"
+	"apfsim/core/rules"
+	"apfsim/document"
+	"apfsim/experiment/fit/shape"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
+)
+
+// base is the scenario whose servers, configuration and resources the fitted one takes over.
+type base struct {
+	document             *yaml.Node // the mapping of the scenario
+	durationNs, warmupNs int64
+	release              *rules.Rules
+}
+
+// readBase reads the base. Without one, the adjustment phase, which nobody knows then, is drawn.
+func readBase(o Options) (*base, error) {
+	text, name := o.Base, o.BaseFile
+	if text == nil {
+		text = []byte("apiVersion: " + scenario.APIVersion + "\nkind: " + scenario.Kind + "\nmetadata: {}\nspec: {servers: {adjustmentPhase: random}}\n")
+	}
+	fail := func(line int, path, message string) error {
+		return document.Errors{{Position: document.Position{File: name, Line: line}, Path: path, Message: message}}
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, more yaml.Node
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, fail(0, "", "is not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if decoder.Decode(&more) == nil {
+		return nil, fail(more.Line, "", "has more than one scenario; want one")
+	}
+	b := &base{document: doc.Content[0]}
+	b.document.Style = 0
+	spec := field(b.document, "spec")
+	if spec == nil || spec.Kind != yaml.MappingNode {
+		return nil, fail(b.document.Line, "spec", "is missing; want a scenario")
+	}
+	spec.Style = 0
+	for _, f := range []struct {
+		name string
+		ns   *int64
+	}{{"duration", &b.durationNs}, {"warmup", &b.warmupNs}} {
+		if n := field(spec, f.name); n != nil {
+			d, err := time.ParseDuration(n.Value)
+			if err != nil {
+				return nil, fail(n.Line, "spec."+f.name, document.Abridge(n.Value)+" is not a duration; use a number with a unit, such as 60s")
+			}
+			*f.ns = int64(d)
+		}
+	}
+	b.release = rules.Latest()
+	if n := field(field(spec, "servers"), "kubernetesVersion"); n != nil {
+		release, err := rules.For(n.Value)
+		if err != nil {
+			return nil, fail(n.Line, "spec.servers.kubernetesVersion", err.Error())
+		}
+		b.release = release
+	}
+	b.rebase(field(field(spec, "config"), "files"), o)
+	if events := field(spec, "events"); events != nil {
+		for _, e := range events.Content {
+			b.rebase(field(field(e, "apply"), "files"), o)
+		}
+	}
+	return b, nil
+}
+
+// rebase makes the paths in a list relative to the folder of the fitted scenario.
+func (b *base) rebase(files *yaml.Node, o Options) {
+	if files == nil || o.Dir == "" {
+		return
+	}
+	for _, n := range files.Content {
+		if filepath.IsAbs(n.Value) {
+			continue
+		}
+		path := filepath.Join(filepath.Dir(o.BaseFile), n.Value)
+		full, err := filepath.Abs(path)
+		if err != nil {
+			continue
+		}
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			continue
+		}
+		if path, err = filepath.Rel(dir, full); err != nil {
+			path = full
+		}
+		n.Value = filepath.ToSlash(path)
+	}
+}
+
+// field returns the value of a field, nil if there is none.
+func field(mapping *yaml.Node, name string) *yaml.Node {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// set replaces a field, or adds it at the end.
+func set(mapping *yaml.Node, name string, value *yaml.Node) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			mapping.Content[i+1] = value
+			return
+		}
+	}
+	mapping.Content = append(mapping.Content, text(name), value)
+}
+
+// remove removes a field.
+func remove(mapping *yaml.Node, name string) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			mapping.Content = slices.Delete(mapping.Content, i, i+2)
+			return
+		}
+	}
+}
+
+func text(s string) *yaml.Node { return value(s) }
+
+// value returns a value as a node, maps in one line.
+func value(v any) *yaml.Node {
+	var n yaml.Node
+	switch v := v.(type) {
+	case map[string]any:
+		n = yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		for _, name := range slices.SortedFunc(maps.Keys(v), byOrder) {
+			n.Content = append(n.Content, text(name), value(v[name]))
+		}
+	case []any:
+		n = yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, item := range v {
+			n.Content = append(n.Content, value(item))
+		}
+	default:
+		if err := n.Encode(v); err != nil {
+			panic(fmt.Sprintf("fit: a value that is not YAML: %v", err))
+		}
+		if n.Kind == yaml.SequenceNode {
+			n.Style = yaml.FlowStyle
+		}
+	}
+	return &n
+}
+
+// order is the order of the fields, as people write them.
+var order = []string{"user", "groups", "verb", "group", "resource", "subresource", "namespace", "name", "path", "query", "watch",
+	"at", "requests", "over", "startRate", "stages", "duration", "rate", "mean", "on", "off"}
+
+func byOrder(a, b string) int {
+	i, j := slices.Index(order, a), slices.Index(order, b)
+	if i >= 0 && j >= 0 {
+		return i - j
+	}
+	if i != j && (i < 0) != (j < 0) {
+		return j - i // those of the list first
+	}
+	return strings.Compare(a, b)
+}
+
+// scenario returns the text of the fitted scenario.
+func (f *fitter) scenario() ([]byte, error) {
+	f.base.document.HeadComment = ""
+	f.base.document.Content[0].HeadComment = "# Fitted to recorded requests; fit.json says how well. Rates are those of one client."
+	metadata := &yaml.Node{Kind: yaml.MappingNode}
+	set(metadata, "name", text(f.options.Name))
+	set(metadata, "description", text(fmt.Sprintf("Fitted to %d requests of %s. To have twice as many of the requests of a workload, double its clients.",
+		f.report.Requests, filepath.Base(f.options.File))))
+	set(f.base.document, "metadata", metadata)
+	spec := field(f.base.document, "spec")
+	for _, name := range []string{"workload", "thresholds", "replications", "seed"} {
+		remove(spec, name)
+	}
+	set(spec, "duration", text(time.Duration(f.report.DurationNs).String()))
+	if f.report.WarmupNs == 0 {
+		remove(spec, "warmup")
+	}
+	if field(spec, "resources") == nil {
+		if resources := f.resources(); len(resources) > 0 {
+			n := &yaml.Node{Kind: yaml.SequenceNode}
+			for _, r := range resources {
+				n.Content = append(n.Content, value(r))
+			}
+			set(spec, "resources", n)
+		}
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, w := range f.workloads {
+		list.Content = append(list.Content, f.workload(w))
+	}
+	set(spec, "workload", list)
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(f.base.document); err != nil {
+		return nil, fmt.Errorf("the fitted scenario cannot be written: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// workload fits a workload and returns its item of the list. It adds it to the report.
+func (f *fitter) workload(w *workload) *yaml.Node {
+	s := w.members[0].stream
+	o := w.observed
+	report := Workload{Name: w.name, FlowSchema: s.schema, PriorityLevel: s.level, Clients: len(o.Clients), First: o.First, Retries: o.Again,
+		Rejected: o.Rejected, Notes: []string{}}
+	report.Least, report.Most = o.Clients[0].First, o.Clients[0].First
+	for _, c := range o.Clients {
+		report.Least, report.Most = min(report.Least, c.First), max(report.Most, c.First)
+	}
+	if v, ok := o.GapVariation(); ok {
+		v = shape.Number(v)
+		report.Dispersion = &v
+	}
+	a := o.FitArrivals()
+	report.Arrivals, report.Counts = a.Text, shape.Number(o.Dispersion(a.StartNs, a.EndNs))
+	report.Notes = append(report.Notes, a.Notes...)
+	executions := &o.Execution
+	if executions.N == 0 {
+		report.Notes = append(report.Notes, "no request was executed; the execution times of all workloads are assumed")
+		executions = f.executions()
+	}
+	execution := shape.FitDistribution(executions)
+	report.Execution, report.Distance = execution.Text, shape.Number(execution.Distance)
+
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	set(n, "name", text(w.name))
+	if len(o.Clients) > 1 {
+		set(n, "clients", value(len(o.Clients)))
+	}
+	generalized := func(text string) string {
+		if w.word == "" {
+			return text
+		}
+		return replaceWord(text, w.members[0].word, w.word)
+	}
+	namespace := s.attributes.Namespace
+	if l := &w.members[0].likeness; w.word != "" {
+		namespace = l.inNamespace(namespace, w.index)
+	}
+	set(n, "as", value(identityValue(s.identity(generalized))))
+	request := map[string]any{"verb": s.attributes.Verb}
+	for name, text := range map[string]string{"group": s.attributes.APIGroup, "resource": s.attributes.Resource, "subresource": s.attributes.Subresource,
+		"namespace": namespace, "name": w.objectName(), "path": generalized(s.attributes.Path), "query": generalized(s.query)} {
+		if text != "" {
+			request[name] = text
+		}
+	}
+	if s.attributes.Verb == "watch" {
+		d, cut, ok := shape.FitLifetimes(o.Lifetimes.Values)
+		switch {
+		case ok:
+			request["watch"] = map[string]any{"duration": d.Value}
+			report.Notes = append(report.Notes, fmt.Sprintf("watches last: %s; %d of %d were still open at the end of the log", d.Text, cut, o.Lifetimes.N))
+		default:
+			report.Notes = append(report.Notes, fmt.Sprintf("none of %d watches ended; they last as long as is the default, 30 to 60 min", o.Lifetimes.N))
+		}
+	}
+	set(n, "request", value(request))
+	set(n, "execution", value(execution.Value))
+	set(n, "arrivals", value(a.Value))
+	if a.StartNs > 0 {
+		set(n, "start", text(shape.Duration(float64(a.StartNs))))
+	}
+	if a.EndNs > 0 {
+		set(n, "stop", text(shape.Duration(float64(a.EndNs))))
+	}
+	if w.followed.Rejected > 0 {
+		report.Retried = shape.Number(float64(o.Again) / float64(w.followed.Rejected))
+	}
+	switch {
+	case w.retries:
+		set(n, "retry", text("ClientGo"))
+	case o.Again > 0:
+		set(n, "retry", text("ClientGo"))
+		report.Notes = append(report.Notes, "the retries do not follow Retry-After; the scenario has those of client-go in their place")
+	}
+	if s.user == "" {
+		report.Notes = append(report.Notes, "the log has no user; the scenario calls it "+unknown)
+	}
+	if w.renamed {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d users have other names: %s stands for %s", len(w.members), w.word, w.some()))
+	}
+	f.report.Workloads = append(f.report.Workloads, report)
+	f.recorded.Workloads = append(f.recorded.Workloads, &w.tally)
+	return n
+}
+
+// some lists some of the members' words.
+func (w *workload) some() string {
+	var words []string
+	for _, m := range w.members[:min(3, len(w.members))] {
+		words = append(words, m.word)
+	}
+	if len(w.members) > 3 {
+		words = append(words, "…")
+	}
+	return strings.Join(words, ", ")
+}
+
+// executions returns the execution times of all workloads together.
+func (f *fitter) executions() *shape.Sample {
+	var all shape.Sample
+	for _, w := range f.workloads {
+		for _, x := range w.observed.Execution.Values {
+			all.Add(x)
+		}
+	}
+	return &all
+}
+
+// unknown is the user of requests whose log does not have one.
+const unknown = "unknown"
+
+// identity returns who sends the requests.
+func (s *stream) identity(generalized func(string) string) (as traffic.Identity) {
+	namespace, name, isAccount := classify.SplitServiceAccount(s.user)
+	node, isNode := strings.CutPrefix(s.user, classify.NodePrefix)
+	switch {
+	case s.user == classify.Anonymous && len(s.groups) == 0:
+		as.Anonymous = true
+	case isAccount && len(s.groups) == 0:
+		as.ServiceAccount = generalized(namespace) + "/" + generalized(name)
+	case isNode && node != "" && len(s.groups) == 0:
+		as.Node = generalized(node)
+	default:
+		as.User, as.Groups = cmp.Or(generalized(s.user), unknown), s.groups
+	}
+	return as
+}
+
+// identityValue returns who sends the requests, in the format of a scenario.
+func identityValue(as traffic.Identity) map[string]any {
+	fields := map[string]any{}
+	for name, text := range map[string]string{"user": as.User, "serviceAccount": as.ServiceAccount, "node": as.Node} {
+		if text != "" {
+			fields[name] = text
+		}
+	}
+	if len(as.Groups) > 0 {
+		fields["groups"] = as.Groups
+	}
+	if as.Anonymous {
+		fields["anonymous"] = true
+	}
+	return fields
+}
+
+// objectName returns the name of the object: with the index, if all members have names of their own that
+// contain the same number or word.
+func (w *workload) objectName() string {
+	first := w.members[0]
+	if name := first.objectName(); w.word == "" || name == "" {
+		return name
+	}
+	general := func(m member) string {
+		at := strings.LastIndex(m.name, m.token)
+		if at < 0 {
+			return m.name
+		}
+		return m.name[:at] + index + m.name[at+len(m.token):]
+	}
+	for _, m := range w.members {
+		if general(m) != general(first) {
+			return first.name
+		}
+	}
+	return general(first)
+}

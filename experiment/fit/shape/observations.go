@@ -1,0 +1,124 @@
+package shape
+
+import "math"
+
+const (
+	bins         = 256     // of the duration, in which arrivals are counted
+	mostArrivals = 1 << 14 // whose times are kept to look for bursts
+)
+
+// Observations are what is known of the requests of a workload, which are added in the order of their arrival.
+type Observations struct {
+	Clients   []Client
+	Rejected  int64  // attempts
+	Again     int64  // attempts that are not the first
+	First     int64  // first attempts
+	Execution Sample // of what was executed
+	Lifetimes Sample // of watches; negative if they lasted at least so long
+
+	durationNs     int64
+	bins           []int64   // first attempts
+	arrivals       []float64 // of first attempts; not all if there are too many
+	firstNs, endNs int64     // of the first and after the last first attempt
+	gaps           Sample    // times between the first attempts of a client
+	think          Sample    // from the end of a client's only request to the next one
+	stay           Sample    // from a first attempt to its end
+	most           int       // the most requests that a client had in progress
+	atMost         int64     // first attempts that found one less
+}
+
+// Client is one client of a workload.
+type Client struct {
+	First  int64 // first attempts
+	lastNs int64
+	ends   ends  // of its requests in progress
+	overNs int64 // the last end so far
+}
+
+// NewObservations returns the observations of so many clients during a time from 0.
+func NewObservations(clients int, durationNs int64) *Observations {
+	return &Observations{Clients: make([]Client, clients), durationNs: durationNs, bins: make([]int64, bins)}
+}
+
+// Never is the end of a request that has none in the log.
+const Never = math.MaxInt64
+
+// AddRetry adds an attempt of a client that is not the first and ends at a time.
+func (o *Observations) AddRetry(client int, endNs int64) {
+	o.Again++
+	o.Clients[client].ends.push(endNs)
+}
+
+// AddFirst adds a first attempt of a client, which ends at a time.
+func (o *Observations) AddFirst(client int, nowNs, endNs int64) {
+	c := &o.Clients[client]
+	for len(c.ends) > 0 && c.ends[0] <= nowNs {
+		c.overNs = c.ends.pop()
+	}
+	switch n := len(c.ends) + 1; {
+	case n > o.most:
+		o.most, o.atMost = n, 1
+	case n == o.most:
+		o.atMost++
+	}
+	if c.First > 0 {
+		o.gaps.Add(float64(nowNs - c.lastNs))
+		if len(c.ends) == 0 {
+			o.think.Add(float64(nowNs - c.overNs))
+		}
+	}
+	if endNs < Never {
+		o.stay.Add(float64(endNs - nowNs))
+	}
+	c.ends.push(endNs)
+	c.First++
+	c.lastNs = nowNs
+	if o.First == 0 {
+		o.firstNs = nowNs
+	}
+	o.First++
+	o.endNs = nowNs + 1
+	o.bins[min(bins-1, int(float64(nowNs)/float64(o.durationNs)*bins))]++
+	if len(o.arrivals) < mostArrivals {
+		o.arrivals = append(o.arrivals, float64(nowNs))
+	}
+}
+
+// GapVariation returns the squared coefficient of variation of the times between a client's first attempts; it is
+// not ok if there are none.
+func (o *Observations) GapVariation() (v float64, ok bool) { return o.gaps.variation2(), o.gaps.N > 1 }
+
+// ends is a heap of times, the least first.
+type ends []int64
+
+func (h *ends) push(ns int64) {
+	a := append(*h, ns)
+	i := len(a) - 1
+	for i > 0 && a[(i-1)/2] > a[i] {
+		a[i], a[(i-1)/2] = a[(i-1)/2], a[i]
+		i = (i - 1) / 2
+	}
+	*h = a
+}
+
+func (h *ends) pop() int64 {
+	a := *h
+	top, n := a[0], len(a)-1
+	a[0] = a[n]
+	a = a[:n]
+	for i := 0; ; {
+		least := i
+		for _, child := range [...]int{2*i + 1, 2*i + 2} {
+			if child < n && a[child] < a[least] {
+				least = child
+			}
+		}
+		if least == i {
+			break
+		}
+		a[i], a[least] = a[least], a[i]
+		i = least
+	}
+	*h = a
+	return top
+}

@@ -1,0 +1,192 @@
+package fit
+
+import (
+	"slices"
+	"strings"
+
+	"apfsim/core/classify"
+	"apfsim/document"
+	"apfsim/experiment/fit/retries"
+	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/trace"
+)
+
+// stream is the requests of one user that differ in nothing but their names and their times.
+type stream struct {
+	user       string
+	groups     []string // in addition to those that the user's name implies
+	attributes classify.Attributes
+	query      string // without what differs from request to request
+	schema     string
+	level      string
+	open       bool // watches that were open at time 0, or were opened then
+
+	leftOut  bool   // a scenario cannot express the requests
+	name     string // of the first object
+	requests int64
+	seats    int // of the first request that says so
+	followed retries.Followed
+	afterNs  int64 // Retry-After of the last rejected request; 0 if unknown
+
+	workload *workload
+	client   int // index in the workload
+}
+
+// learn takes note of a request in the first pass.
+func (f *fitter) learn(e *entry) {
+	s := f.stream(e)
+	if s == nil {
+		s = f.newStream(e)
+	}
+	f.report.Requests++
+	if s.leftOut {
+		f.report.LeftOut++
+		return
+	}
+	s.requests++
+	if s.seats == 0 {
+		s.seats = e.Seats
+	}
+	f.lastNs = e.ArrivalNs
+	if e.Outcome == trace.Executed {
+		f.finishNs = max(f.finishNs, e.ArrivalNs+max(0, e.WaitNs)+e.ExecutionNs)
+	}
+	f.real = f.real || e.Workload == ""
+	f.decided = f.decided || e.Outcome != ""
+
+	f.learnRetries(s, e)
+}
+
+// learnRetries takes note of whether the request follows a rejected one.
+func (f *fitter) learnRetries(s *stream, e *entry) {
+	key := f.withName(e.Name)
+	end := len(key)
+	key = append(key, 0)
+	due, control := key[:end], key
+	f.retries.Follow(due, e.ArrivalNs, &s.followed.Due)
+	f.retries.Follow(control, e.ArrivalNs, &s.followed.Control)
+	if e.Outcome == trace.Rejected {
+		s.followed.Rejected++
+		s.afterNs = e.RetryAfterSeconds * retries.Second
+		if s.afterNs > 0 {
+			s.followed.Asked++
+		}
+		f.retries.Reject(string(due), e.endNs(), s.afterNs, e.ArrivalNs)
+		f.retries.Reject(string(control), e.endNs()+retries.ControlNs, s.afterNs, e.ArrivalNs)
+	}
+	key[end] = 1
+	f.retries.Follow(key, e.ArrivalNs, &s.followed.Periodic)
+	if e.Outcome == trace.Executed && s.followed.Executed < s.followed.Rejected {
+		s.followed.Executed++
+		f.retries.Reject(string(key), e.ArrivalNs, s.afterNs, e.ArrivalNs)
+	}
+}
+
+// stream returns the stream of a request, nil for the first request of one. f.key is then the stream's key.
+func (f *fitter) stream(e *entry) *stream {
+	k := f.key[:0]
+	for _, text := range [...]string{e.User, e.Verb, e.APIGroup, e.Resource, e.Subresource, e.Namespace, e.FlowSchema, e.PriorityLevel} {
+		k = append(append(k, text...), 0)
+	}
+	if e.Resource == "" {
+		k = append(append(k, e.Path...), 0)
+	}
+	k = append(append(k, steady(e.Query)...), 0)
+	for _, g := range e.Groups {
+		k = append(append(k, g...), 0)
+	}
+	if opened(e) {
+		k = append(k, 1)
+	}
+	f.key = k
+	return f.streams[string(k)]
+}
+
+// opened says whether the request is a watch at time 0.
+func opened(e *entry) bool { return e.Verb == "watch" && e.ArrivalNs == 0 }
+
+// withName returns the key of the stream and of one name in it.
+func (f *fitter) withName(name string) []byte {
+	f.key = append(append(f.key, 2), name...)
+	return f.key
+}
+
+// newStream adds the stream of a request, whose key is f.key.
+func (f *fitter) newStream(e *entry) *stream {
+	s := &stream{user: e.User, attributes: e.Attributes(), query: steady(e.Query), schema: e.FlowSchema, level: e.PriorityLevel,
+		open: opened(e), name: e.Name}
+	if e.Resource != "" {
+		s.attributes.Path = ""
+	}
+	implied := classify.GroupsOf(e.User, nil)
+	for _, g := range e.Groups {
+		if !slices.Contains(implied, g) {
+			s.groups = append(s.groups, g)
+		}
+	}
+	slices.Sort(s.groups)
+	if wrong := s.wrong(); len(wrong) > 0 {
+		s.leftOut = true
+		f.leaveOut(wrong[0])
+	}
+	if f.streams == nil {
+		f.streams = map[string]*stream{}
+	}
+	f.streams[string(f.key)] = s
+	if !s.leftOut {
+		f.inOrder = append(f.inOrder, s)
+	}
+	return s
+}
+
+// wrong says why a scenario cannot express the requests of the stream.
+func (s *stream) wrong() document.Errors {
+	a := &s.attributes
+	as := s.identity(func(text string) string { return text })
+	r := traffic.Request{Verb: a.Verb, Group: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace,
+		Name: s.objectName(), Path: a.Path, Query: s.query}
+	return traffic.CheckRequest(&as, &r)
+}
+
+// objectName returns the name in the requests of a scenario. That of a created object is not part of the URL.
+func (s *stream) objectName() string {
+	if s.attributes.Resource == "" || s.attributes.Verb == "create" && s.attributes.Subresource == "" {
+		return ""
+	}
+	return s.name
+}
+
+// leaveOut takes note of a stream whose requests are left out.
+func (f *fitter) leaveOut(reason document.Error) {
+	f.streamsLeftOut++
+	if f.whyLeftOut == "" {
+		f.whyLeftOut = reason.Path + ": " + reason.Message
+	}
+}
+
+// steady returns a query without what differs between requests that are alike: the value of a version other
+// than 0, of a continue token and of the time limit of a watch.
+func steady(query string) string {
+	if query == "" || !strings.ContainsAny(query, "=%") {
+		return query
+	}
+	query = encoded.Replace(query)
+	parts := strings.Split(query, "&")
+	kept := parts[:0]
+	for _, p := range parts {
+		name, value, _ := strings.Cut(p, "=")
+		switch {
+		case name == "resourceVersion" && value != "" && value != "0":
+			p = "resourceVersion=1"
+		case name == "continue" && value != "":
+			p = "continue=token"
+		case name == "timeoutSeconds":
+			continue
+		}
+		kept = append(kept, p)
+	}
+	return strings.Join(kept, "&")
+}
+
+// encoded replaces what is written in two ways in the selectors of a query.
+var encoded = strings.NewReplacer("%3D", "=", "%3d", "=", "%2C", ",", "%2c", ",")
