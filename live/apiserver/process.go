@@ -1,0 +1,77 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a program that has been started.
+type process struct {
+	name string
+	log  string
+	kill context.CancelFunc
+	done chan struct{} // closed when it has ended
+}
+
+// startProcess starts a program that writes to a log file. It ends with stop, with the context and,
+// where the operating system can do that, with this process.
+func startProcess(ctx context.Context, log, program string, arguments ...string) (*process, error) {
+	out, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	p := &process{name: filepath.Base(program), log: log, kill: cancel, done: make(chan struct{})}
+	cmd := exec.CommandContext(ctx, program, arguments...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopTimeout
+	cmd.SysProcAttr = endWithParent()
+	started := make(chan error)
+	go func() {
+		// Linux sends the signal of endWithParent when the thread ends that started the process.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(p.done)
+		defer out.Close()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			cmd.Wait() // how it ended does not matter
+		}
+	}()
+	if err := <-started; err != nil {
+		cancel()
+		return nil, fmt.Errorf("%s could not be started: %w", program, err)
+	}
+	return p, nil
+}
+
+// stop ends the process and waits until it has ended. A process that does not end in time is killed.
+func (p *process) stop() {
+	if p == nil {
+		return
+	}
+	p.kill()
+	select {
+	case <-p.done:
+	case <-time.After(2 * stopTimeout):
+	}
+}
+
+// logEnd returns the last lines of the log.
+func (p *process) logEnd() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}

@@ -1,0 +1,175 @@
+// Livetest runs the cases of live/cases against a kube-apiserver and compares the live runs with the replay of
+// what was measured and with the prediction. See docs/background/live.md.
+//
+//	livetest [-repository DIR] [-results DIR] [-runs N] [-seeds N] [-document FILE [-document-only]] [CASE...]
+//
+// It prints each comparison, and the table of all cases. Exit status: 0 all comparisons hold; 1 one does not, or
+// a run failed; 2 wrong usage.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"apfsim/live/apiserver"
+	"apfsim/live/compare"
+	"apfsim/live/outcome"
+	"apfsim/live/report"
+	"apfsim/live/trial"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Stdout, os.Stderr, os.Args[1:])
+	stop()
+	os.Exit(status)
+}
+
+// cases are the names of the cases, in the order of the table.
+var cases = []string{"underload", "elephant", "overload", "borrowing", "lists"}
+
+type options struct {
+	repository, results, document string
+	runs, seeds                   int
+	documentOnly                  bool
+}
+
+// run is the whole program; it returns the exit status.
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	flags := flag.NewFlagSet("livetest", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	var o options
+	flags.StringVar(&o.repository, "repository", ".", "the `folder` of apfsim's repository")
+	flags.StringVar(&o.results, "results", "results/live", "the `folder` for logs, traces and figures of the runs")
+	flags.StringVar(&o.document, "document", "", "the `file` into which the measured section is written; none by default")
+	flags.BoolVar(&o.documentOnly, "document-only", false, "make no runs, and write the document from the latest results of all cases")
+	flags.IntVar(&o.runs, "runs", 3, "live runs of each case")
+	flags.IntVar(&o.seeds, "seeds", 20, "predictions with other seeds")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	chosen := flags.Args()
+	if len(chosen) == 0 {
+		chosen = cases
+	}
+	for _, name := range chosen {
+		if !slices.Contains(cases, name) {
+			fmt.Fprintf(stderr, "livetest: %q is not a case; use some of %s\n", name, strings.Join(cases, ", "))
+			return 2
+		}
+	}
+	passed, err := o.all(ctx, stdout, stderr, chosen)
+	if err != nil {
+		fmt.Fprintf(stderr, "livetest: %v\n", err)
+		return 1
+	}
+	if !passed {
+		return 1
+	}
+	return 0
+}
+
+// all makes the runs of the cases, and returns whether all comparisons hold.
+func (o *options) all(ctx context.Context, stdout, stderr io.Writer, chosen []string) (passed bool, err error) {
+	if o.documentOnly {
+		return true, o.writeDocument(stderr)
+	}
+	binaries, err := apiserver.Build(ctx, o.repository, stderr)
+	if err != nil {
+		return false, err
+	}
+	results := &report.Results{Version: apiserver.Version}
+	for _, name := range chosen {
+		c, err := o.one(ctx, stdout, binaries, name)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := c.WriteFile(o.resultsOf(name)); err != nil {
+			return false, err
+		}
+		results.Cases = append(results.Cases, *c)
+	}
+	fmt.Fprintf(stdout, "\n%s\n", results.Table())
+	if !results.Passed(stdout) {
+		return false, nil
+	}
+	return true, o.writeDocument(stderr)
+}
+
+func (o *options) resultsOf(name string) string {
+	return filepath.Join(o.results, name, "results.json")
+}
+
+// writeDocument writes the latest results of all cases into the document. If one has none, or if a comparison fails, it
+// writes nothing. The document says of which cases all runs are void.
+func (o *options) writeDocument(stderr io.Writer) error {
+	if o.document == "" {
+		return nil
+	}
+	results := &report.Results{Version: apiserver.Version}
+	for _, name := range cases {
+		c, err := report.ReadFile(o.resultsOf(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(stderr, "livetest: %s is not changed: the case %s has no results yet\n", o.document, name)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		results.Cases = append(results.Cases, *c)
+	}
+	if results.Failed(stderr) {
+		fmt.Fprintf(stderr, "livetest: %s is not changed\n", o.document)
+		return nil
+	}
+	return results.WriteDocument(o.document)
+}
+
+// one makes the runs of one case. A void run is made again once.
+func (o *options) one(ctx context.Context, stdout io.Writer, b *apiserver.Binaries, name string) (*report.Case, error) {
+	file := filepath.Join(o.repository, "live", "cases", name+".yaml")
+	c := &report.Case{Name: name}
+	for seed := range o.seeds {
+		sc, err := outcome.Load(file, fmt.Sprintf("spec.seed=%d", seed+2))
+		if err != nil {
+			return nil, err
+		}
+		r, err := outcome.Simulate(ctx, sc, filepath.Join(o.results, name, "seed.jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		c.OtherSeeds = append(c.OtherSeeds, compare.Summarize(r.Requests))
+	}
+	for n := range o.runs {
+		for attempt := range 2 {
+			id := fmt.Sprintf("%s.%d.%d", name, n+1, attempt+1)
+			began := time.Now()
+			t, err := trial.Run(ctx, b, file, id, filepath.Join(o.results, name, fmt.Sprintf("%d.%d", n+1, attempt+1)))
+			if err != nil {
+				return nil, err
+			}
+			r := report.NewRun(t)
+			c.Runs = append(c.Runs, *r)
+			c.Prediction = compare.Summarize(t.Prediction.Requests)
+			r.Print(stdout, id, time.Since(began))
+			if r.Void == "" {
+				break
+			}
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"apfsim/live/compare"
+)
+
+func results() *Results {
+	stats := func(executed int, wait time.Duration) []*compare.Stats {
+		waits := make([]time.Duration, 101)
+		for i := range waits {
+			waits[i] = time.Duration(i) * wait / 50
+		}
+		return []*compare.Stats{{Level: "live", Kind: "mice", Requests: 600, Executed: executed, QueueFull: 600 - executed,
+			WaitMean: wait, WaitP50: wait, WaitP90: 2 * wait, WaitP99: 2 * wait, Waits: waits}}
+	}
+	run := func(executed int, wait time.Duration) Run {
+		return Run{Live: stats(executed, wait), Replay: stats(500, 100*time.Millisecond),
+			Checks: []compare.Check{{What: "nothing lost", Passed: true, Detail: "600 requests"}}, Handover: time.Millisecond,
+			Adjustments: []Limits{{10 * time.Second, "live", 8, 8}, {20 * time.Second, "live", 47, 46}}}
+	}
+	void := run(1, time.Hour)
+	void.Void = "the sender was 30ms late"
+	return &Results{Version: "v1.37.1", Cases: []Case{{Name: "elephant",
+		Runs:       []Run{run(500, 90*time.Millisecond), void, run(520, 110*time.Millisecond)},
+		Prediction: stats(510, 95*time.Millisecond), OtherSeeds: [][]*compare.Stats{stats(480, 80*time.Millisecond), stats(530, 120*time.Millisecond)}}}}
+}
+
+// Means and ranges are those of the runs that are not void. Reasons for which nothing was rejected have no row.
+func TestTable(t *testing.T) {
+	want := `
+case      requests           statistic   live              replay of the measured times  prediction, same seed  other seeds
+elephant  mice: 600 at live  executed    510 [500..520]    500                           510                    480..530
+                             queue-full  90 [80..100]      100                           90                     70..120
+                             wait mean   100 ms [90..110 ms]  100 ms                        95.0 ms                80.0..120 ms
+`
+	got := "\n" + results().Table()
+	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	for line := range strings.Lines(strings.TrimSpace(want)) {
+		if !strings.Contains(squeeze(got), strings.ReplaceAll(squeeze(line), "[90..", "[90.0..")) {
+			t.Errorf("no line %q in\n%s", squeeze(line), got)
+		}
+	}
+	if strings.Contains(got, "time-out") {
+		t.Errorf("a row for time-outs, of which there are none, in\n%s", got)
+	}
+}
+
+// The document keeps what is around its section. The chart is written beside it.
+func TestWriteDocument(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"background", "images"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "background", "live.md")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("before\n" + sectionStart + "old\n" + sectionEnd + "after\n")
+	if err := results().WriteDocument(file); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"before\n", "| elephant | mice: 600 at live | executed |", "| elephant 2 | void: the sender was 30ms late |",
+		"| elephant | live | 10s, 20s | 8 / 8, 47 / 46 |", "\nafter\n"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	chart, err := os.ReadFile(filepath.Join(dir, "images", chartName))
+	if err != nil || !strings.Contains(string(chart), "elephant: mice") {
+		t.Errorf("the chart has no panel of the mice (%v)", err)
+	}
+	write("no section\n")
+	if err := results().WriteDocument(file); err == nil {
+		t.Error("a document without the section is written")
+	}
+}
+
+// A case whose runs are all void shows nothing, which is a failure; so is a comparison that fails in one run.
+func TestPassed(t *testing.T) {
+	var b strings.Builder
+	r := results()
+	if !r.Passed(&b) {
+		t.Errorf("failed: %s", b.String())
+	}
+	r.Cases[0].Runs[1].Checks = []compare.Check{{What: "users"}}
+	if !r.Passed(&b) {
+		t.Errorf("a comparison of a void run counts: %s", b.String())
+	}
+	r.Cases[0].Runs[2].Checks = []compare.Check{{What: "users"}}
+	if r.Passed(&b) {
+		t.Error("passed with a comparison that fails")
+	}
+	r = results()
+	r.Cases[0].Runs = r.Cases[0].Runs[1:2]
+	if r.Passed(&b) {
+		t.Error("passed with void runs only")
+	}
+}

@@ -1,0 +1,211 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"apfsim/live/apiserver"
+	"apfsim/live/observed"
+	"apfsim/live/outcome"
+	"apfsim/live/webhook"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// admin prepares a server before the load.
+type admin struct {
+	server *apiserver.Server
+	client *http.Client
+}
+
+// do sends a request and returns the status and the body of the answer. An answer without status 2xx is an
+// error unless the status is in allowed.
+func (a *admin) do(ctx context.Context, method, path, auditID string, object any, allowed ...int) (int, []byte, error) {
+	var body io.Reader
+	if object != nil {
+		text, err := json.Marshal(object)
+		if err != nil {
+			return 0, nil, err
+		}
+		body = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, a.server.URL+path, body)
+	if err != nil {
+		return 0, nil, err
+	}
+	if object != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if auditID != "" {
+		r.Header.Set("Audit-ID", auditID)
+	}
+	response, err := a.client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, nil, err
+	}
+	if response.StatusCode/100 != 2 && !slices.Contains(allowed, response.StatusCode) {
+		return 0, nil, fmt.Errorf("%s %s: status %d: %s", method, path, response.StatusCode, text)
+	}
+	return response.StatusCode, text, nil
+}
+
+// put creates an object of flow control or replaces it.
+func (a *admin) put(ctx context.Context, collection string, object map[string]any) error {
+	status, _, err := a.do(ctx, http.MethodPost, collection, "", object, http.StatusConflict)
+	if err != nil || status != http.StatusConflict {
+		return err
+	}
+	metadata := object["metadata"].(map[string]any)
+	path := fmt.Sprintf("%s/%s", collection, metadata["name"])
+	_, text, err := a.do(ctx, http.MethodGet, path, "", nil)
+	if err != nil {
+		return err
+	}
+	var old struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	if err := json.Unmarshal(text, &old); err != nil {
+		return err
+	}
+	metadata["resourceVersion"] = old.Metadata.ResourceVersion
+	_, _, err = a.do(ctx, http.MethodPut, path, "", object)
+	return err
+}
+
+// caseObjects returns the flow-control objects of a case and the number of ConfigMaps that it assumes.
+func caseObjects(file string) (objects []map[string]any, configMaps int, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	var sc struct {
+		Spec struct {
+			Config    struct{ Objects []map[string]any }
+			Resources []outcome.Resource
+		}
+	}
+	if err := yaml.Unmarshal(text, &sc); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, r := range sc.Spec.Resources {
+		if r.Group == "" && r.Resource == "configmaps" {
+			configMaps = int(r.Objects)
+		}
+	}
+	return sc.Spec.Config.Objects, configMaps, nil
+}
+
+// filled is the namespace of the ConfigMaps that a case assumes.
+const filled = "big"
+
+// objectBytes is the length of the data of these ConfigMaps.
+const objectBytes = 1000
+
+// prepare creates namespaces, flow-control objects and ConfigMaps, and then the webhook.
+func (a *admin) prepare(ctx context.Context, file string, requests []outcome.Outcome, hook *webhook.Server) error {
+	objects, configMaps, err := caseObjects(file)
+	if err != nil {
+		return err
+	}
+	namespaces := []string{calibration}
+	for i := range requests {
+		if n := requests[i].Namespace; n != "" && !slices.Contains(namespaces, n) {
+			namespaces = append(namespaces, n)
+		}
+	}
+	for _, n := range namespaces {
+		object := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n}}
+		if _, _, err := a.do(ctx, http.MethodPost, "/api/v1/namespaces", "", object, http.StatusConflict); err != nil {
+			return err
+		}
+	}
+	for _, o := range objects {
+		collection := fmt.Sprintf("/apis/%v/%ss", o["apiVersion"], strings.ToLower(fmt.Sprint(o["kind"])))
+		if err := a.put(ctx, collection, o); err != nil {
+			return err
+		}
+	}
+	if err := a.fill(ctx, configMaps); err != nil {
+		return err
+	}
+	_, _, err = a.do(ctx, http.MethodPost, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "", hook.Configuration())
+	return err
+}
+
+// fill creates n ConfigMaps, a few at a time, so that the level exempt has little demand.
+func (a *admin) fill(ctx context.Context, n int) error {
+	const workers = 4
+	failed := make(chan error, workers)
+	for worker := range workers {
+		go func() {
+			var err error
+			for i := worker; i < n && err == nil; i += workers {
+				_, _, err = a.do(ctx, http.MethodPost, "/api/v1/namespaces/"+filled+"/configmaps", "",
+					configMap(fmt.Sprintf("object-%d", i), map[string]string{"text": strings.Repeat("x", objectBytes)}))
+			}
+			failed <- err
+		}()
+	}
+	var err error
+	for range workers {
+		if e := <-failed; e != nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func configMap(name string, data map[string]string) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}, "data": data}
+}
+
+// calibration is the namespace, and the prefix of the audit IDs, of the requests that measure how much
+// longer a request executes than the webhook sleeps.
+const calibration = "calibration"
+
+// calibrate returns the median of that. The requests are those of an administrator, which no level queues.
+func (a *admin) calibrate(ctx context.Context) (time.Duration, error) {
+	const requests, sleep = 60, 30 * time.Millisecond
+	for i := range requests {
+		id := fmt.Sprintf("%s-%d", calibration, i)
+		_, _, err := a.do(ctx, http.MethodPost, "/api/v1/namespaces/"+calibration+"/configmaps?dryRun=All", id,
+			configMap(id, map[string]string{webhook.SleepKey: sleep.String()}))
+		if err != nil {
+			return 0, err
+		}
+	}
+	logs, err := observed.ReadLogs(a.server.HTTPLog, a.server.AuditLog, calibration+"-")
+	if err != nil {
+		return 0, err
+	}
+	var over []time.Duration
+	for _, e := range logs.HTTP {
+		if e.ExecutionNs >= 0 {
+			over = append(over, time.Duration(e.ExecutionNs)-sleep)
+		}
+	}
+	if len(over) < requests/2 {
+		return 0, fmt.Errorf("the log of kube-apiserver has %d of %d requests of the calibration", len(over), requests)
+	}
+	slices.Sort(over)
+	return max(0, over[len(over)/2]), nil
+}
+
+// scrape returns the metrics of the server.
+func (a *admin) scrape(ctx context.Context) (observed.Scrape, error) {
+	_, text, err := a.do(ctx, http.MethodGet, "/metrics", "", nil)
+	return text, err
+}
