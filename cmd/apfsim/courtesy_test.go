@@ -28,6 +28,7 @@ var long = map[string]string{
 	"run":        "apfsim run small.yaml --set spec.duration=%dh",
 	"compare":    "apfsim compare small.yaml --set-head spec.seed=7 --replications 2 --set spec.duration=%dh",
 	"sweep":      "apfsim sweep small.yaml --over spec.workload[0].clients=1,2 --set spec.duration=%dh -o $(mktemp -d -p .)",
+	"import":     "apfsim run small.yaml -q --requests -o rec > rec.txt && apfsim import --fit rec/small --scenario small.yaml --replications %d0 -o $(mktemp -d -p .)",
 	"merge":      "apfsim merge $(yes 'shards/0 shards/1' | head -n %d00) -o $(mktemp -d -p .)",
 	"collisions": "apfsim collisions --deals %d000",
 }
