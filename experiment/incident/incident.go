@@ -72,6 +72,8 @@ type importing struct {
 	needed  drawKeys
 }
 
+const second = int64(1_000_000_000)
+
 // Import reads logs and writes the files of a replay: the trace, the scenario, the configuration and
 // the report. Either all files are written or none.
 func Import(ctx context.Context, o Options) (_ *imported.Report, err error) {

@@ -108,7 +108,6 @@ type line struct {
 	ArrivalNs, ExecutionNs, WatchNs int64
 	Verb, User                      string
 	Outcome                         trace.Outcome
-	Attempt                         int
 	WaitNs                          *int64
 }
 
@@ -263,14 +262,14 @@ func TestWatches(t *testing.T) {
 	}
 	lines, r := replayed(t, Options{Sources: sources})
 	want := []line{
-		{0, 0, 20 * second, "watch", "alice", trace.Executed, 1, nil},
-		{0, 5 * ms, 0, "get", "alice", trace.Executed, 1, nil},
-		{second, 80 * ms, 10*second - 80*ms, "watch", "alice", trace.Executed, 1, nil},
-		{2 * second, 4 * ms, 10*second - 4*ms, "watch", "alice", trace.Executed, 1, nil},
-		{3 * second, 5 * ms, 57*second - 5*ms, "watch", "alice", trace.Executed, 1, nil},
-		{4 * second, lines[5].ExecutionNs, 10*second - lines[5].ExecutionNs, "watch", "alice", trace.Executed, 1, nil},
-		{5 * second, 2 * ms, 0, "watch", "alice", trace.Executed, 1, nil},
-		{60*second - ms, 0, 0, "get", "alice", trace.Executed, 1, nil},
+		{0, 0, 20 * second, "watch", "alice", trace.Executed, nil},
+		{0, 5 * ms, 0, "get", "alice", trace.Executed, nil},
+		{second, 80 * ms, 10*second - 80*ms, "watch", "alice", trace.Executed, nil},
+		{2 * second, 4 * ms, 10*second - 4*ms, "watch", "alice", trace.Executed, nil},
+		{3 * second, 5 * ms, 57*second - 5*ms, "watch", "alice", trace.Executed, nil},
+		{4 * second, lines[5].ExecutionNs, 10*second - lines[5].ExecutionNs, "watch", "alice", trace.Executed, nil},
+		{5 * second, 2 * ms, 0, "watch", "alice", trace.Executed, nil},
+		{60*second - ms, 0, 0, "get", "alice", trace.Executed, nil},
 	}
 	if diff := gocmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -338,29 +337,6 @@ func TestWhoAnswered429(t *testing.T) {
 		if lines[0].Outcome != c.want {
 			t.Errorf("%s: %s, want %s", name, lines[0].Outcome, c.want)
 		}
-	}
-}
-
-// A retry arrives a whole number of seconds after the response 429 to the same request.
-func TestRetries(t *testing.T) {
-	named := func(name string, status int) func(*serverlog.Entry) {
-		return func(e *serverlog.Entry) { e.Name, e.Path, e.Status = name, "/"+name, status }
-	}
-	lines, r := replayed(t, Options{Sources: []requests.Source{file("audit.log",
-		completed("1", 0, 10*ms, named("a", 429)),
-		completed("2", 20*ms, 30*ms, named("b", 429)),
-		completed("3", 500*ms, 510*ms, named("a", 200)),                 // too early
-		completed("4", second+12*ms, second+20*ms, named("a", 429)),     // 1.002 s after the first
-		completed("5", second+500*ms, second+510*ms, named("b", 200)),   // between whole seconds
-		completed("6", 5*second+21*ms, 5*second+30*ms, named("a", 200)), // 4.001 s after the second attempt
-		completed("7", 40*second, 41*second, named("b", 200)),           // too late
-	)}})
-	var attempts []int
-	for _, l := range lines {
-		attempts = append(attempts, l.Attempt)
-	}
-	if want := []int{1, 1, 1, 2, 1, 3, 1}; !slices.Equal(attempts, want) || r.Outcomes.Retries != 2 {
-		t.Errorf("attempts %v with %d retries, want %v", attempts, r.Outcomes.Retries, want)
 	}
 }
 

@@ -43,7 +43,6 @@ type writing struct {
 	*importing
 	window
 	samples *samples
-	retries retries
 	checker *checker
 	out     io.Writer
 	id      int64
@@ -150,13 +149,11 @@ func (w *writing) request(q *requests.Request) error {
 		record.WatchNs = max(0, end-watchEndNs)
 		watchEndNs += record.WatchNs
 	}
-	attempt := w.retries.attempt(q)
-	logged := trace.Logged{FlowSchema: q.FlowSchema, PriorityLevel: q.PriorityLevel, Attempt: attempt,
+	logged := trace.Logged{FlowSchema: q.FlowSchema, PriorityLevel: q.PriorityLevel,
 		DispatchNs: -1, FinishNs: -1, WaitNs: t.waitNs, Seats: q.Seats, FinalSeats: -1, AdditionalLatencyNs: -1}
 	switch {
 	case rejected:
 		logged.Outcome = trace.Rejected
-		w.retries.rejected(q, attempt)
 	case t.ended || t.source != drawn || q.Status != 0:
 		logged.Outcome = trace.Executed
 	}
@@ -175,7 +172,7 @@ func (w *writing) request(q *requests.Request) error {
 		return nil
 	}
 	w.id++
-	w.count(q, t, from, learned, attempt)
+	w.count(q, t, from, learned)
 	if err := w.checker.see(q, beginNs, watchEndNs, w.report.Files[q.File].Name); err != nil {
 		return err
 	}
@@ -184,7 +181,7 @@ func (w *writing) request(q *requests.Request) error {
 }
 
 // count counts a request that is in the trace.
-func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bool, attempt int) {
+func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bool) {
 	r := w.report
 	r.Requests.InTrace++
 	verb := q.Verb
@@ -204,9 +201,6 @@ func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bo
 	}
 	if whose429(q) == byOthers {
 		r.Outcomes.OtherTooManyRequests++
-	}
-	if attempt > 1 {
-		r.Outcomes.Retries++
 	}
 	*[executionKinds]*int64{drawn: &r.Times.Drawn, measured: &r.Times.Measured, totalLessWait: &r.Times.TotalLessWait,
 		totalWithWait: &r.Times.TotalWithWait, untilStarted: &r.Times.UntilStarted, lifetime: &r.Times.Lifetime, openBefore: &r.Times.OpenBefore}[t.source]++

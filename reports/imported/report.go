@@ -83,7 +83,6 @@ type Outcomes struct {
 	WithoutEnd int64 `json:"withoutEnd"`
 	// OtherTooManyRequests are executed requests whose handler responded 429.
 	OtherTooManyRequests int64 `json:"otherTooManyRequests"`
-	Retries              int64 `json:"retries"` // of rejected requests
 }
 
 // ExecutionTimes are the numbers of requests in the trace by the source of their execution time.

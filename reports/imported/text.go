@@ -96,7 +96,6 @@ func (r *Report) writeRequests(b *strings.Builder) {
 		{"  and answered 429 by the handler, not by flow control", r.Outcomes.OtherTooManyRequests, false},
 		{"rejected by flow control", r.Outcomes.Rejected, true},
 		{"without an end in the log", r.Outcomes.WithoutEnd, false},
-		{"retries of rejected requests", r.Outcomes.Retries, false},
 	})
 	b.WriteString("\nExecution times in the trace\n")
 	writeRows(b, []row{

@@ -6,7 +6,6 @@ type Logged struct {
 	FlowSchema    string
 	PriorityLevel string
 	Outcome       Outcome
-	Attempt       int
 
 	DispatchNs int64
 	FinishNs   int64
@@ -34,7 +33,7 @@ func AppendLogged(b []byte, r *Record, l *Logged) []byte {
 		field field
 		value int64
 	}{
-		{fieldAttempt, int64(l.Attempt)}, {fieldDispatchNs, l.DispatchNs}, {fieldFinishNs, l.FinishNs}, {fieldWaitNs, l.WaitNs},
+		{fieldDispatchNs, l.DispatchNs}, {fieldFinishNs, l.FinishNs}, {fieldWaitNs, l.WaitNs},
 		{fieldSeats, int64(l.Seats)}, {fieldFinalSeats, int64(l.FinalSeats)}, {fieldAdditionalLatencyNs, l.AdditionalLatencyNs},
 	} {
 		if n.value >= 0 {

@@ -11,11 +11,11 @@ func TestLinesOfALoggedRequest(t *testing.T) {
 		logged Logged
 		want   string
 	}{
-		"executed": {Logged{FlowSchema: "s", PriorityLevel: "l", Outcome: Executed, Attempt: 2, DispatchNs: 130, FinishNs: 137, WaitNs: 30, Seats: 2, FinalSeats: 3, AdditionalLatencyNs: 9},
-			`,"flowSchema":"s","priorityLevel":"l","outcome":"executed","attempt":2,"dispatchNs":130,"finishNs":137,"waitNs":30,"seats":2,"finalSeats":3,"additionalLatencyNs":9}`},
-		"rejected": {Logged{Outcome: Rejected, Attempt: 1, DispatchNs: -1, FinishNs: -1, WaitNs: 4, Seats: -1, FinalSeats: -1, AdditionalLatencyNs: -1},
-			`,"outcome":"rejected","attempt":1,"waitNs":4}`},
-		"unknown": {Logged{Attempt: -1, DispatchNs: -1, FinishNs: -1, WaitNs: -1, Seats: -1, FinalSeats: -1, AdditionalLatencyNs: -1}, `}`},
+		"executed": {Logged{FlowSchema: "s", PriorityLevel: "l", Outcome: Executed, DispatchNs: 130, FinishNs: 137, WaitNs: 30, Seats: 2, FinalSeats: 3, AdditionalLatencyNs: 9},
+			`,"flowSchema":"s","priorityLevel":"l","outcome":"executed","dispatchNs":130,"finishNs":137,"waitNs":30,"seats":2,"finalSeats":3,"additionalLatencyNs":9}`},
+		"rejected": {Logged{Outcome: Rejected, DispatchNs: -1, FinishNs: -1, WaitNs: 4, Seats: -1, FinalSeats: -1, AdditionalLatencyNs: -1},
+			`,"outcome":"rejected","waitNs":4}`},
+		"unknown": {Logged{DispatchNs: -1, FinishNs: -1, WaitNs: -1, Seats: -1, FinalSeats: -1, AdditionalLatencyNs: -1}, `}`},
 	} {
 		got := string(AppendLogged([]byte("x"), &record, &c.logged))
 		if want := "x" + asks + c.want + "\n"; got != want {
