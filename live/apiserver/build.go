@@ -23,6 +23,10 @@ type Binaries struct {
 // Build builds the programs into a folder of bin/ in the repository, unless they are there. Their
 // sources come from the Go module proxy. The first time takes 7 minutes of CPU time. log gets the output of go build.
 func Build(ctx context.Context, repository string, log io.Writer) (*Binaries, error) {
+	repository, err := filepath.Abs(repository) // go build runs in the folder of the module
+	if err != nil {
+		return nil, err
+	}
 	module := filepath.Join(repository, "live", "binaries")
 	dir := filepath.Join(repository, "bin", "live-"+Version)
 	b := &Binaries{Etcd: filepath.Join(dir, "etcd"), KubeAPIServer: filepath.Join(dir, "kube-apiserver")}
