@@ -58,7 +58,11 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 			err = closeErr
 		}
 	}()
-	r.clients.Begin(ctx, r.servers)
+	targets := make([]client.Server, len(r.servers))
+	for i, s := range r.servers {
+		targets[i] = s
+	}
+	r.clients.Begin(ctx, targets)
 	if err := r.clients.Err(); err != nil {
 		return err
 	}

@@ -71,6 +71,7 @@ type Side struct {
 	DurationNs  int64    `json:"durationNs"`
 	WarmupNs    int64    `json:"warmupNs"`
 	FlowControl string   `json:"flowControl"`
+	MeasuredBy  string   `json:"measuredBy,omitempty"` // "client" for what a client of a real server has measured
 }
 
 // Change is the change of one statistic. Its numbers are in the statistic's unit.
@@ -183,8 +184,31 @@ func Compare(baseLabel string, base *replicate.Replications, headLabel string, h
 			c.leaveUnmatched(h)
 		}
 	}
+	c.warnOfUnknown()
 	c.decide()
 	return c
+}
+
+// warnOfUnknown warns of the metrics that a client could not measure.
+func (c *Comparison) warnOfUnknown() {
+	if c.Base.MeasuredBy == c.Head.MeasuredBy {
+		return
+	}
+	var unknown []string
+	for i := range c.UnmatchedIDs {
+		id := &c.UnmatchedIDs[i]
+		name := id.Metric
+		if id.Tag(metric.TagReason) != "" {
+			name += " by reason"
+		}
+		if !statistics.MeasuredByClient(id) && !slices.Contains(unknown, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		c.Warnings = append(c.Warnings, fmt.Sprintf("a client cannot measure %s: not compared", strings.Join(unknown, ", ")))
+	}
 }
 
 func (c *Comparison) leaveUnmatched(e *replicate.Estimate) {
@@ -200,7 +224,7 @@ func (c *Comparison) compares(e *replicate.Estimate) bool {
 func (c *Comparison) flowsLeftOut() bool { return c.BaseRuns.FlowsLeftOut || c.HeadRuns.FlowsLeftOut }
 
 func sideOf(label string, r *replicate.Replications) Side {
-	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl}
+	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl, MeasuredBy: r.MeasuredBy}
 }
 
 func (c *Comparison) warn(base, head *replicate.Replications) {
@@ -210,7 +234,16 @@ func (c *Comparison) warn(base, head *replicate.Replications) {
 			format.Window(base.DurationNs, base.WarmupNs, ""), format.Window(head.DurationNs, head.WarmupNs, ""))
 	}
 	if least := min(len(base.Seeds), len(head.Seeds)); least < 2 {
-		warn("one run on a side: significance cannot be tested; use --replications")
+		advice := "; use --replications"
+		if c.Base.MeasuredBy != "" || c.Head.MeasuredBy != "" {
+			advice = "" // a measurement is one run
+		}
+		warn("one run on a side: significance cannot be tested%s", advice)
+	}
+	for _, s := range []*Side{&c.Base, &c.Head} {
+		if s.MeasuredBy == result.Client {
+			warn("%s was measured by a client of a server: its latencies include the way to the server and back, and rejectedWait is the latency of rejected requests", s.Label)
+		}
 	}
 	if c.flowsLeftOut() {
 		warn("flows are not compared: there are too many of them")

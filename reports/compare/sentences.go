@@ -122,6 +122,9 @@ func SideText(s *Side) string {
 	if n := len(s.Seeds); n > 1 {
 		runs = fmt.Sprintf("%d runs, seeds %d to %d", n, s.Seeds[0], s.Seeds[n-1])
 	}
+	if s.MeasuredBy != "" {
+		runs += ", measured by a " + s.MeasuredBy
+	}
 	return fmt.Sprintf("%s, %s, %s", s.Scenario, format.Window(s.DurationNs, s.WarmupNs, s.FlowControl), runs)
 }
 

@@ -21,7 +21,8 @@ func Comparison(c *compare.Comparison) []Finding {
 	if len(c.Only) > 0 {
 		return nil
 	}
-	both := &sides{changes: map[string]*compare.Change{}, base: c.BaseRuns.ByName(), head: c.HeadRuns.ByName()}
+	both := &sides{changes: map[string]*compare.Change{}, base: c.BaseRuns.ByName(), head: c.HeadRuns.ByName(),
+		byClient: c.Base.MeasuredBy != "" || c.Head.MeasuredBy != ""}
 	for i := range c.Changes {
 		both.changes[c.Changes[i].Name] = &c.Changes[i]
 	}
@@ -48,7 +49,11 @@ func Comparison(c *compare.Comparison) []Finding {
 type sides struct {
 	changes    map[string]*compare.Change
 	base, head map[string]*replicate.Estimate
+	byClient   bool // a client of a server has measured one of them
 }
+
+// latencyP99 is what findings state where a client has measured.
+var latencyP99 = metric.Name{Metric: "latency", Stat: "p", Percentile: 99}
 
 // finding returns the finding of a workload or a priority level, if requests arrived on a side. It is
 // bad if one of the changes that it states is a regression, and good if one is an improvement
@@ -80,6 +85,10 @@ func (s *sides) finding(tag, name string) (f Finding, found bool) {
 		p.add("requests only in the %s", sideWith(inBase))
 	} else {
 		switch inBase, inHead := has(judge.WaitP99); {
+		case s.byClient: // a client does not know the waits
+			if latency := change(latencyP99); latency != nil {
+				state("latency p99", latency)
+			}
 		case !inBase && !inHead:
 			p.add("0 dispatched on both sides")
 		case inBase != inHead:

@@ -28,6 +28,7 @@ type Replications struct {
 	DurationNs    int64    `json:"durationNs"`
 	WarmupNs      int64    `json:"warmupNs"`
 	FlowControl   string   `json:"flowControl"`
+	MeasuredBy    string   `json:"measuredBy,omitempty"` // as in the summaries
 	// AdjustmentPhasesNs has one value for each run, in the order of the seeds. It is nil if all are 0.
 	AdjustmentPhasesNs []int64 `json:"adjustmentPhasesNs,omitempty"`
 
@@ -145,7 +146,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 	n := len(r.Seeds)
 	if n == 0 {
 		r.Description, r.DurationNs, r.WarmupNs, r.FlowControl = s.Description, s.DurationNs, s.WarmupNs, s.FlowControl
-		r.Warnings = s.Warnings
+		r.Warnings, r.MeasuredBy = s.Warnings, s.MeasuredBy
 		r.Thresholds = []Verdict{}
 		for _, v := range s.Thresholds {
 			r.Thresholds = append(r.Thresholds, Verdict{Metric: v.Metric, Expression: v.Expression,
@@ -153,7 +154,9 @@ func (a *Replicator) Add(next *collect.Replication) {
 		}
 	}
 	r.Seeds = append(r.Seeds, s.Seed)
-	r.SetLimits(n, s.PriorityLevels)
+	if s.MeasuredBy == "" { // a client does not know the limits
+		r.SetLimits(n, s.PriorityLevels)
+	}
 	if s.AdjustmentPhaseNs > 0 && r.AdjustmentPhasesNs == nil {
 		r.AdjustmentPhasesNs = make([]int64, n)
 	}

@@ -17,6 +17,9 @@ import (
 // no field is removed or changes its meaning.
 const SchemaVersion = "apfsim/v1alpha1"
 
+// Client is the value of Summary.MeasuredBy for what a client of a real server has measured.
+const Client = "client"
+
 // Summary is the statistics of a run. It is what summary.json contains. Times are in nanoseconds,
 // service in seat-seconds, shares between 0 and 1. A statistic without samples is null.
 type Summary struct {
@@ -31,6 +34,9 @@ type Summary struct {
 	// scenario or drawn at random. It is omitted if it is 0.
 	AdjustmentPhaseNs int64  `json:"adjustmentPhaseNs,omitempty"`
 	Fingerprint       string `json:"fingerprint"` // of all decisions, see package fingerprint
+	// MeasuredBy is empty for a simulation, in which everything is known, and Client for what a client of a
+	// real server has measured. A summary of a client has only the fields that a client can know.
+	MeasuredBy string `json:"measuredBy,omitempty"`
 
 	Passed     bool      `json:"passed"` // whether every threshold holds; true if there is none
 	Thresholds []Verdict `json:"thresholds"`

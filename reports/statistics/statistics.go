@@ -5,6 +5,8 @@
 package statistics
 
 import (
+	"slices"
+
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
@@ -28,7 +30,7 @@ func All(s *result.Summary) []Statistic { return List(s, true) }
 
 // List returns the statistics of a run, with those of its flows or without.
 func List(s *result.Summary, withFlows bool) []Statistic {
-	var l list
+	l := list{byClient: s.MeasuredBy == result.Client}
 	all := subject{seconds: windowSeconds(s), requests: &s.Total}
 	all.addFlows(s.Flows, func(*result.Flow) bool { return true })
 	l.add(&all, nil)
@@ -74,12 +76,27 @@ func windowSeconds(s *result.Summary) float64 { return float64(s.DurationNs-s.Wa
 func Tag(name, value string) []metric.Tag { return []metric.Tag{{Name: name, Value: value}} }
 
 // list is a list of statistics under construction.
-type list struct{ all []Statistic }
+type list struct {
+	all      []Statistic
+	byClient bool // only those that a client of a server can measure
+}
+
+// measuredByClients are the metrics that a client of a server can measure. It does not see why a request is
+// rejected, nor which part of a latency is wait and which is execution.
+var measuredByClients = []string{"arrived", "executed", "rejected", "retries", "latency", "rejectedWait"}
+
+// MeasuredByClient says whether a client of a server can measure a statistic.
+func MeasuredByClient(n *metric.Name) bool {
+	return slices.Contains(measuredByClients, n.Metric) && n.Tag(metric.TagReason) == ""
+}
 
 // add adds the statistics of a part of a run that have samples.
 func (l *list) add(of *subject, tags []metric.Tag) {
 	for i := range table {
 		d := &table[i]
+		if l.byClient && !MeasuredByClient(&d.name) {
+			continue
+		}
 		value, note := d.value(of)
 		if note != "" {
 			continue

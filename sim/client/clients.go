@@ -33,10 +33,16 @@ type Behaviour interface {
 	send(nowNs int64, r *server.Request)
 }
 
+// Server is where clients send their requests: a simulated server, or a real one behind an adapter.
+type Server interface {
+	// Arrive takes a request that is sent now. What becomes of it is passed to [Clients.Responded].
+	Arrive(nowNs int64, r *server.Request)
+}
+
 // Clients are all clients of a run.
 type Clients struct {
 	shared    *server.Shared
-	servers   []*server.Server
+	servers   []Server
 	choose    func(workload, client int) int // see ChooseServer; nil for server 0
 	workloads []*workload
 	anyAwaits bool            // one of them awaitsResponses
@@ -61,7 +67,7 @@ func (c *Clients) ChooseServer(choose func(workload, client int) int) { c.choose
 
 // Begin starts the clients, which send to the servers from now on. If the context is cancelled, those
 // that replay a trace send nothing more.
-func (c *Clients) Begin(ctx context.Context, servers []*server.Server) {
+func (c *Clients) Begin(ctx context.Context, servers []Server) {
 	c.ctx, c.servers = ctx, servers
 	for _, w := range c.workloads {
 		for i := range w.Clients {

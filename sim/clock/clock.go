@@ -140,6 +140,24 @@ func (q *Queue[E]) Next() (event E, ok bool) {
 	return event, true
 }
 
+// NextNs returns the time of the event that Next would yield, and does not advance time; ok is false if
+// no event is pending. For a caller that lets events happen in real time. Its cost grows with the number of
+// events that are about to be moved to lower digits.
+func (q *Queue[E]) NextNs() (atNs int64, ok bool) {
+	if q.due != 0 {
+		return q.nowNs, true
+	}
+	if q.digits == 0 {
+		return 0, false
+	}
+	digit := bits.TrailingZeros64(q.digits)
+	i := q.lists[digit*base+bits.TrailingZeros64(q.slots[digit])].head
+	for atNs = q.nodes[i].atNs; i != 0; i = q.nodes[i].next {
+		atNs = min(atNs, q.nodes[i].atNs)
+	}
+	return atNs, true
+}
+
 // insert appends node i, to which n points, to the list for its time.
 func (q *Queue[E]) insert(i int32, n *node[E]) {
 	var to int

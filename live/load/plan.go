@@ -1,0 +1,180 @@
+// Package load sends the requests of a scenario to a cluster in real time. The clients are those of a
+// simulation, package client: with the same seed they draw the same requests, at the same times in an open
+// loop. Only the clock and the server are real.
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"apfsim/core/classify"
+	"apfsim/live/cluster"
+	"apfsim/reports/format"
+	"apfsim/sim"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// Plan is what will be sent, as far as that is known before: the requests of a simulation of the scenario.
+type Plan struct {
+	Scenario *scenario.Scenario
+	Most     int64 // requests that may be sent
+	Writes   bool
+
+	Workloads []Workload
+	Needed    []cluster.GroupResource // the resources that the server must have, in the order of the workloads
+	BoundNs   int64                   // when Most is reached; 0 if it is not
+}
+
+// Workload is what will be sent of a workload.
+type Workload struct {
+	Name     string
+	Clients  int
+	Closed   bool
+	Requests int64 // of the simulation, up to Most of all workloads
+	Users    []string
+	Lines    []string // method and path of each kind of request of the first client
+
+	known map[string]bool // users and lines
+}
+
+// usersKept is how many users of a workload a plan names.
+const usersKept = 3
+
+// NewPlan simulates a scenario to see what it sends. The error has all requests that cannot be sent.
+func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool) (*Plan, error) {
+	p := &Plan{Scenario: sc, Most: most, Writes: writes}
+	calls := &Calls{Writes: writes}
+	var wrong []error
+	seen := map[string]bool{}
+	add := func(w *Workload, a *classify.Attributes, query string) {
+		call, err := calls.Of(a, query)
+		if err != nil {
+			err = fmt.Errorf("workload %s: %w", w.Name, err)
+			if !seen[err.Error()] {
+				seen[err.Error()] = true
+				wrong = append(wrong, err)
+			}
+			return
+		}
+		if r := resourceOf(a); a.IsResource() && !slices.Contains(p.Needed, r) {
+			p.Needed = append(p.Needed, r)
+		}
+		if line := call.Method + " " + call.URL(); len(w.Lines) < 100 && !slices.Contains(w.Lines, line) {
+			w.Lines = append(w.Lines, line)
+		}
+	}
+	for i := range sc.Spec.Workload {
+		of := &sc.Spec.Workload[i]
+		w := Workload{Name: of.Name, Clients: of.Clients, Closed: of.Arrivals.Closed != nil, known: map[string]bool{}}
+		if of.Arrivals.Trace == nil {
+			for k := range of.Requests {
+				a, query := of.Requests[k].Request.Attributes(&of.As, 0)
+				add(&w, &a, query)
+			}
+			for i := range min(of.Clients, usersKept) {
+				user, _ := of.As.For(i)
+				if !slices.Contains(w.Users, user) {
+					w.Users = append(w.Users, user)
+				}
+			}
+		}
+		p.Workloads = append(p.Workloads, w)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	sent := int64(0)
+	running, enough := context.WithCancel(ctx)
+	defer enough()
+	run := sim.New(sc)
+	run.Observe(server.Observer{Arrived: func(nowNs int64, r *server.Request) {
+		if sent == most {
+			if p.BoundNs == 0 {
+				p.BoundNs = max(1, nowNs)
+				enough()
+			}
+			return
+		}
+		sent++
+		w := &p.Workloads[r.Workload]
+		w.Requests++
+		if sc.Spec.Workload[r.Workload].Arrivals.Trace != nil {
+			add(w, &r.Attributes, r.Query)
+			if len(w.Users) < usersKept && !slices.Contains(w.Users, r.Attributes.User) {
+				w.Users = append(w.Users, r.Attributes.User)
+			}
+		}
+	}})
+	if err := run.Execute(running, nil); err != nil && (ctx.Err() != nil || running.Err() == nil) {
+		return nil, err
+	}
+	return p, errors.Join(wrong...)
+}
+
+// Requests returns how many requests are expected.
+func (p *Plan) Requests() (n int64) {
+	for i := range p.Workloads {
+		n += p.Workloads[i].Requests
+	}
+	return n
+}
+
+// linesShown is how many kinds of requests of a workload are printed.
+const linesShown = 4
+
+// Print prints what will be sent, and where.
+func (p *Plan) Print(w io.Writer, c *cluster.Cluster) error {
+	sc := p.Scenario
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "server\t%s\n", c.URL)
+	fmt.Fprintf(out, "context\t%s, user %s, in %s\n", c.Context, c.User, c.File)
+	fmt.Fprintf(out, "scenario\t%s, seed %d, for %s\n", sc.Metadata.Name, sc.Spec.Seed, time.Duration(sc.Spec.Duration))
+	fmt.Fprintf(out, "requests\t%d expected, at most %d are sent\n", p.Requests(), p.Most)
+	writes := "none lasts: each has dryRun=All"
+	if p.Writes {
+		writes = "CARRIED OUT: the objects of the cluster are changed and deleted"
+	}
+	fmt.Fprintf(out, "writes\t%s\n", writes)
+	fmt.Fprintf(out, "\nworkload\trequests\tclients\timpersonated users\tsent\n")
+	for i := range p.Workloads {
+		w := &p.Workloads[i]
+		expected := fmt.Sprint(w.Requests)
+		if w.Closed {
+			expected = "about " + expected
+		}
+		more := ""
+		if n := w.Clients - len(w.Users); n > 0 && len(w.Users) == usersKept {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		for k, line := range w.Lines {
+			if k == linesShown {
+				fmt.Fprintf(out, "\t\t\t\tand %d more\n", len(w.Lines)-k)
+				break
+			}
+			if k == 0 {
+				fmt.Fprintf(out, "%s\t%s\t%d\t%s%s\t%s\n", format.Printable(w.Name), expected, w.Clients, format.Printable(strings.Join(w.Users, ", ")), more, format.Printable(line))
+			} else {
+				fmt.Fprintf(out, "\t\t\t\t%s\n", format.Printable(line))
+			}
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	if p.BoundNs > 0 {
+		fmt.Fprintf(w, "The bound of %d requests is reached after about %s. Nothing is sent after that.\n", p.Most, format.Duration(float64(p.BoundNs)))
+	}
+	_, err := fmt.Fprint(w, `The numbers of requests are those of a simulation. Retries and closed loops depend on the answers of the server.
+The execution times and the flow-control configuration of the scenario are not used: requests execute as long as
+the server needs, under its own FlowSchemas and priority levels.
+`)
+	return err
+}
