@@ -82,6 +82,9 @@ func compareServer(cmd *cobra.Command, arg string, f *compareFlags) error {
 				return invalid(fmt.Errorf("--%s: needs a scenario, but %s is a folder of results", name, arg))
 			}
 		}
+		if runs.MeasuredBy != "" {
+			return invalid(fmt.Errorf("--metrics: %s was measured by a %s, which knows no waits and limits to be compared with; use the results of 'apfsim run'", arg, runs.MeasuredBy))
+		}
 		output.ReadLimits(arg, runs)
 	}
 	kind := scenario.PriorityAndFairness

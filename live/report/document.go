@@ -65,7 +65,7 @@ func (r *Results) Markdown() string {
 			b.WriteString("| " + c.Name + " | " + strings.Join(row, " | ") + " |\n")
 		}
 	}
-	b.WriteString("\n### The runs\n\n| run | result | sender late, p90 | webhook overhead, calibrated | p50 | p90 | wait without a queue, p50 | p99 | hand-over | same outcome in the replay | load average |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("\n### The runs\n\n| run | result | sender late, p90 | webhook overhead, calibrated | p50 | p90 | wait without a queue, p50 | p99 | hand-over | same outcome in the replay | load average | spec.servers of a scenario |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n")
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		for k := range c.Runs {
@@ -74,10 +74,10 @@ func (r *Results) Markdown() string {
 			if run.Handover > 0 {
 				handover = milliseconds(float64(run.Handover))
 			}
-			fmt.Fprintf(&b, "| %s %d | %s | %s | %s | %s | %s | %s | %s | %s | %.1f %% | %s |\n", c.Name, k+1, run.verdict(), milliseconds(float64(run.LateP90)),
+			fmt.Fprintf(&b, "| %s %d | %s | %s | %s | %s | %s | %s | %s | %s | %.1f %% | %s | %s |\n", c.Name, k+1, run.verdict(), milliseconds(float64(run.LateP90)),
 				milliseconds(float64(run.Overhead)), milliseconds(float64(run.OverheadP50)), milliseconds(float64(run.OverheadP90)),
 				milliseconds(float64(run.NoiseP50)), milliseconds(float64(run.NoiseP99)),
-				handover, 100*run.SameOutcome, run.LoadAverage)
+				handover, 100*run.SameOutcome, run.LoadAverage, code(run.Servers()))
 		}
 	}
 	b.WriteString("\n### What was compared\n\n| case | comparison | of the first run |\n|---|---|---|\n")
@@ -92,6 +92,14 @@ func (r *Results) Markdown() string {
 		}
 	}
 	return b.String()
+}
+
+// code returns a text as code, if there is one.
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
 }
 
 // verdict says in a few words how a run ended.

@@ -90,6 +90,21 @@ func NewRun(t *trial.Trial) *Run {
 	return r
 }
 
+// Servers returns spec.servers of a scenario with what the run measured; "" if it measured nothing of it.
+func (r *Run) Servers() string {
+	var fields []string
+	if len(r.Adjustments) > 0 {
+		fields = append(fields, fmt.Sprintf("adjustmentPhase: %v", r.Phase.Round(time.Millisecond)))
+	}
+	if r.Handover > 0 {
+		fields = append(fields, fmt.Sprintf("handover: %v", r.Handover.Round(10*time.Microsecond)))
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
 // loadAverage returns how many processes of the machine wanted to run in the last minutes; "" where the
 // operating system does not say.
 func loadAverage() string {
@@ -113,6 +128,9 @@ func (r *Run) Print(w io.Writer, id string, took time.Duration) {
 		took.Round(time.Second), r.LateP90.Round(10*time.Microsecond), r.Overhead.Round(10*time.Microsecond),
 		r.OverheadP50.Round(10*time.Microsecond), r.OverheadP90.Round(10*time.Microsecond), r.Handover.Round(10*time.Microsecond),
 		r.NoiseP50.Round(10*time.Microsecond), r.NoiseP99.Round(10*time.Microsecond), r.LoadAverage)
+	if servers := r.Servers(); servers != "" {
+		fmt.Fprintf(w, "  measured: servers: %s\n", servers)
+	}
 	for _, c := range r.Checks {
 		mark := "ok  "
 		if !c.Passed {

@@ -21,7 +21,7 @@ func results() *Results {
 	}
 	run := func(executed int, wait time.Duration) Run {
 		return Run{Live: stats(executed, wait), Replay: stats(500, 100*time.Millisecond),
-			Checks: []compare.Check{{What: "nothing lost", Passed: true, Detail: "600 requests"}}, Handover: time.Millisecond,
+			Checks: []compare.Check{{What: "nothing lost", Passed: true, Detail: "600 requests"}}, Handover: time.Millisecond, Phase: 3100*time.Millisecond + 123*time.Microsecond,
 			Adjustments: []Limits{{10 * time.Second, "live", 8, 8}, {20 * time.Second, "live", 47, 46}}}
 	}
 	void := run(1, time.Hour)
@@ -74,7 +74,7 @@ func TestWriteDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"before\n", "| elephant | mice: 600 at live | executed |", "| elephant 2 | void: the sender was 30ms late |",
-		"| elephant | live | 10s, 20s | 8 / 8, 47 / 46 |", "\nafter\n"} {
+		" | `{adjustmentPhase: 3.1s, handover: 1ms}` |\n", "| elephant | live | 10s, 20s | 8 / 8, 47 / 46 |", "\nafter\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -81,10 +81,10 @@ func TestQueueAgreesWithASortedList(t *testing.T) {
 					slow = slices.Delete(slow, i, i+1)
 				}
 			case 3:
-				nextNs, pending := q.NextNs()
+				nextNs, more := q.NextNs()
 				got, ok := q.Next()
-				if pending != ok || ok && nextNs != q.NowNs() {
-					t.Fatalf("NextNs is %d, %v; then Next is %v at %d", nextNs, pending, ok, q.NowNs())
+				if more != ok || ok && nextNs != q.NowNs() {
+					t.Fatalf("NextNs is %d, %v; then Next is %v at %d", nextNs, more, ok, q.NowNs())
 				}
 				if ok != (len(slow) > 0) {
 					t.Fatalf("Next is %v with %d events pending", ok, len(slow))
