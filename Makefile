@@ -176,8 +176,12 @@ live: ## compare with a live kube-apiserver, which it builds and runs; of some c
 	go build -C live -o ../bin/livetest ./cmd/livetest
 	bin/livetest -document docs/background/live.md $(LIVE)
 
+.PHONY: apfsim-live
+apfsim-live: ## build bin/apfsim-live, which sends a scenario to a cluster
+	CGO_ENABLED=0 go build -C live -trimpath -ldflags "-s -w" -o ../bin/apfsim-live ./cmd/apfsim-live
+
 .PHONY: live-parts
-live-parts: ## test the parts of the live test, without a server
+live-parts: ## test the parts of the live test, and apfsim-live, without a server
 	cd live && go vet ./... && go test -count=1 ./...
 
 .PHONY: layout

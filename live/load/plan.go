@@ -45,7 +45,7 @@ type Workload struct {
 }
 
 // usersKept is how many users of a workload a plan names.
-const usersKept = 3
+const usersKept = 2
 
 // NewPlan simulates a scenario to see what it sends. The error has all requests that cannot be sent.
 func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool) (*Plan, error) {
