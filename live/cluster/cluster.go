@@ -76,11 +76,14 @@ func Open(file, contextName string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %s: %w", file, err)
 	}
+	own := *client // it may be a client that others use, too
+	// Neither credentials nor load go to where the server may refer to.
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	address, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %s: %w", file, err)
 	}
-	return &Cluster{File: file, Context: contextName, User: of.AuthInfo, URL: strings.TrimSuffix(address.String(), "/"), client: client}, nil
+	return &Cluster{File: file, Context: contextName, User: of.AuthInfo, URL: strings.TrimSuffix(address.String(), "/"), client: &own}, nil
 }
 
 // listed returns a hint at the names that there are.

@@ -174,7 +174,8 @@ func (p *Plan) Print(w io.Writer, c *cluster.Cluster) error {
 	}
 	_, err := fmt.Fprint(w, `The numbers of requests are those of a simulation. Retries and closed loops depend on the answers of the server.
 The execution times and the flow-control configuration of the scenario are not used: requests execute as long as
-the server needs, under its own FlowSchemas and priority levels.
+the server needs, under its own FlowSchemas and priority levels. The user of the context also reads /version, the
+lists of resources, the objects of flow control, and /metrics a few times.
 `)
 	return err
 }

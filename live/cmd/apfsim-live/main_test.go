@@ -583,6 +583,40 @@ func simulated(t *testing.T, file string) string {
 	return simulate(t, loaded[0])
 }
 
+// Recorded requests are sent at their times, with their users and IDs.
+func TestTrace(t *testing.T) {
+	f := startFake(t)
+	file := scenarioFile(t, "500ms", `
+  - name: recorded
+    arrivals: {trace: {file: trace.jsonl}}
+`)
+	line := `{"id": %ID%, "arrivalNs": %ID%00000000, "user": "u%ID%", "groups": ["system:authenticated"], "verb": "get", "apiGroup": "", "resource": "pods", "subresource": "", "namespace": "a", "name": "b", "path": "/api/v1/namespaces/a/pods/b", "query": "", "executionNs": 1000000, "watchNs": 0}` + "\n"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "trace.jsonl"),
+		[]byte(strings.ReplaceAll(line, "%ID%", "1")+strings.ReplaceAll(line, "%ID%", "3")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := call(t, t.Context(), file, "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
+	s.want(t, statusDone, "u1, u3", "GET /api/v1/namespaces/a/pods/b")
+	log := s.log(t)
+	if len(log) != 2 || log[0]["id"] != 1.0 || log[1]["id"] != 3.0 || log[1]["user"] != "u3" || log[1]["arrivalNs"].(float64) < 300e6 {
+		t.Errorf("the log has %v, want requests 1 and 3 at 100 and 300 ms", log)
+	}
+}
+
+// Where the server refers to another address, neither the request nor the credentials go there.
+func TestRedirect(t *testing.T) {
+	f := startFake(t)
+	other := startFake(t)
+	f.answer = func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/elsewhere", http.StatusFound)
+	}
+	s := call(t, t.Context(), scenarioFile(t, "200ms", reader), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
+	s.want(t, statusDone, "302: ")
+	if len(other.requests()) > 0 || len(other.own) > 0 {
+		t.Errorf("the other server has received %v %v, want nothing", other.requests(), other.own)
+	}
+}
+
 // The objects of flow control and the metrics are not needed. What is then unknown is said.
 func TestUserWhoMayReadLittle(t *testing.T) {
 	f := startFake(t)
