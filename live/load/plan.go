@@ -40,8 +40,6 @@ type Workload struct {
 	Requests int64 // of the simulation, up to Most of all workloads
 	Users    []string
 	Lines    []string // method and path of each kind of request of the first client
-
-	known map[string]bool // users and lines
 }
 
 // usersKept is how many users of a workload a plan names.
@@ -72,7 +70,7 @@ func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool
 	}
 	for i := range sc.Spec.Workload {
 		of := &sc.Spec.Workload[i]
-		w := Workload{Name: of.Name, Clients: of.Clients, Closed: of.Arrivals.Closed != nil, known: map[string]bool{}}
+		w := Workload{Name: of.Name, Clients: of.Clients, Closed: of.Arrivals.Closed != nil}
 		if of.Arrivals.Trace == nil {
 			for k := range of.Requests {
 				a, query := of.Requests[k].Request.Attributes(&of.As, 0)

@@ -109,9 +109,12 @@ func (r *Run) Write(dir string, s *Summary) (err error) {
 	}
 	var list files.List
 	list.Add(output.RequestsFile, r.writeLog)
-	for name, text := range map[string][]byte{MetricsBefore: r.Before, MetricsAfter: r.After} {
-		if text != nil {
-			list.Add(name, func(w io.Writer) error { _, err := w.Write(text); return err })
+	for _, scrape := range []struct {
+		name string
+		text []byte
+	}{{MetricsBefore, r.Before}, {MetricsAfter, r.After}} {
+		if scrape.text != nil {
+			list.Add(scrape.name, func(w io.Writer) error { _, err := w.Write(scrape.text); return err })
 		}
 	}
 	list.Add(MeasurementFile, func(w io.Writer) error { return format.WriteJSON(w, m) })

@@ -305,7 +305,7 @@ func TestRetries(t *testing.T) {
 			reject(w, "1")
 		}
 	}
-	s := call(t, t.Context(), scenarioFile(t, "1500ms", `
+	s := call(t, t.Context(), scenarioFile(t, "4s", `
   - name: once
     as: {user: u}
     request: {verb: get, resource: pods, namespace: a, name: b}
@@ -386,7 +386,7 @@ func TestWatches(t *testing.T) {
 		<-r.Context().Done()
 	}
 	began := time.Now()
-	s := call(t, t.Context(), scenarioFile(t, "500ms", `
+	s := call(t, t.Context(), scenarioFile(t, "1500ms", `
   - name: short
     as: {user: short}
     request: {verb: watch, resource: pods, namespace: a, watch: {duration: 100ms}}
@@ -400,7 +400,7 @@ func TestWatches(t *testing.T) {
 `), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
 	s.want(t, statusDone)
 	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("the run took %v, want little more than 500 ms", took)
+		t.Errorf("the run took %v, want little more than 1.5 s", took)
 	}
 	for _, r := range f.requests() {
 		if r.url != "/api/v1/namespaces/a/pods?watch=true" {
@@ -432,7 +432,7 @@ func TestInterrupt(t *testing.T) {
 	s := call(t, ctx, scenarioFile(t, "1h", reader), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
 	s.want(t, statusFailed, "apfsim-live: interrupted", "wrote the results")
 	sent := len(f.requests())
-	if log := s.log(t); len(log) != sent || sent < 5 || sent > 30 {
+	if log := s.log(t); len(log) != sent || sent < 5 || sent > 100 {
 		t.Errorf("%d requests were sent, and the log has %d; want about 5", sent, len(log))
 	}
 	if _, err := output.ReadResults(filepath.Join(s.dir, "story")); err != nil {
