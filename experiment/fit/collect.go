@@ -64,7 +64,7 @@ func (f *fitter) collect(e *entry) {
 	}
 	if retry {
 		f.report.Retries++
-		w.observed.AddRetry(s.client, end)
+		w.observed.AddRetry(s.client, e.ArrivalNs, end)
 		return
 	}
 	w.observed.AddFirst(s.client, e.ArrivalNs, end)

@@ -120,7 +120,7 @@ func (f *fitter) newStream(e *entry) *stream {
 	}
 	implied := classify.GroupsOf(e.User, nil)
 	for _, g := range e.Groups {
-		if !slices.Contains(implied, g) {
+		if g != "" && !slices.Contains(implied, g) { // a token file can have a group without a name, which no subject has
 			s.groups = append(s.groups, g)
 		}
 	}

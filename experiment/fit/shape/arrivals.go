@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Arrivals is a fitted arrival process.
@@ -24,13 +23,10 @@ const (
 	bursty            = 50   // least number of intervals of one
 	mostSegments      = 12   // with more changes of the rate, an on-off process is preferred
 	mostStages        = 32
-	mostConcurrency   = 16 // of a closed loop with rejections, which also limit what is in progress
-	leastMissing      = 10 // requests that an open process would have sent in the meantime
 )
 
 // FitArrivals chooses the process of a workload's first attempts: bursts if they come in groups of equal size
-// at equal distances; closed if no client ever had more than so many requests in progress, where an open
-// process would have had; and else by the variation of the intervals between a client's requests constant,
+// at equal distances; closed if a client sends the less the more of its requests are in progress; and else by the variation of the intervals between a client's requests constant,
 // on-off or Poisson, with a rate that may change.
 func (o *Observations) FitArrivals() Arrivals {
 	if o.First == 0 { // the log begins after the first attempts
@@ -43,7 +39,7 @@ func (o *Observations) FitArrivals() Arrivals {
 	}
 	local := o.localDispersion()
 	segments, startNs, endNs := o.active(max(1, local))
-	a, ok := o.fitClosed(startNs, endNs)
+	a, ok := o.fitClosed(segments, startNs, endNs)
 	if v := o.gaps.variance(); !ok || v < constantVariation*o.gaps.Mean()*o.gaps.Mean() && v < o.think.variance() {
 		a = o.fitOpen(segments, local, startNs, endNs)
 	}
@@ -198,46 +194,6 @@ func (o *Observations) fitBursts() (a Arrivals, ok bool) {
 		return a, false
 	}
 	return burst(slices.Max(sizes.Values), times[0], spans.Mean(), every)
-}
-
-// fitClosed recognises clients that wait for the response before they send the next request.
-func (o *Observations) fitClosed(startNs, endNs int64) (a Arrivals, ok bool) {
-	n, c := float64(o.First), o.most
-	seconds := o.seconds(startNs, endNs)
-	stay := o.stay.Mean() / 1e9
-	rejected := float64(o.Rejected) / float64(o.First+o.Again)
-	inProgress := n * stay / seconds // of a client, on average
-	missing := 0.0
-	if inProgress > 0 {
-		missing = n * (1 - distuv.Poisson{Lambda: inProgress}.CDF(float64(c-1)))
-	}
-	always := c > 1 && n >= 3*float64(c) && float64(o.atMost) >= 0.9*n && rejected < 0.5
-	few := c == 1 || c <= mostConcurrency && rejected < 0.05 || rejected == 0
-	if !always && !(few && missing >= leastMissing) {
-		return a, false
-	}
-	value := map[string]any{"concurrency": c}
-	a = Arrivals{Value: map[string]any{"closed": value}, Text: fmt.Sprintf("closed, concurrency %d", c)}
-	var think Distribution
-	switch {
-	case always:
-		return a, true
-	case c == 1:
-		think = FitDistribution(&o.think)
-	default: // by Little's law; which request follows which is unknown
-		mean := float64(c)*seconds/n - stay
-		if mean < 0.01*stay {
-			return a, true
-		}
-		d := Duration(mean * 1e9)
-		think = Distribution{Value: map[string]any{"exponential": map[string]any{"mean": d}}, Text: "exponential, mean " + d}
-		a.Notes = append(a.Notes, "the think time is the mean that follows from the number of requests; its distribution is unknown")
-	}
-	if think.Value != "0s" {
-		value["think"] = think.Value
-		a.Text += ", think " + think.Text
-	}
-	return a, true
 }
 
 // fitOnOff fits an interrupted Poisson process to the intervals between requests. These are hyperexponential

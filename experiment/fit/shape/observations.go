@@ -23,8 +23,7 @@ type Observations struct {
 	gaps           Sample    // times between the first attempts of a client
 	think          Sample    // from the end of a client's only request to the next one
 	stay           Sample    // from a first attempt to its end
-	most           int       // the most requests that a client had in progress
-	atMost         int64     // first attempts that found one less
+	loop           loop      // by the number of a client's requests in progress
 }
 
 // Client is one client of a workload.
@@ -33,6 +32,7 @@ type Client struct {
 	lastNs int64
 	ends   ends  // of its requests in progress
 	overNs int64 // the last end so far
+	seenNs int64 // up to when its time is counted
 }
 
 // NewObservations returns the observations of so many clients during a time from 0.
@@ -44,23 +44,18 @@ func NewObservations(clients int, durationNs int64) *Observations {
 const Never = math.MaxInt64
 
 // AddRetry adds an attempt of a client that is not the first and ends at a time.
-func (o *Observations) AddRetry(client int, endNs int64) {
+func (o *Observations) AddRetry(client int, nowNs, endNs int64) {
+	c := &o.Clients[client]
+	o.advance(c, nowNs)
 	o.Again++
-	o.Clients[client].ends.push(endNs)
+	c.ends.push(endNs)
 }
 
 // AddFirst adds a first attempt of a client, which ends at a time.
 func (o *Observations) AddFirst(client int, nowNs, endNs int64) {
 	c := &o.Clients[client]
-	for len(c.ends) > 0 && c.ends[0] <= nowNs {
-		c.overNs = c.ends.pop()
-	}
-	switch n := len(c.ends) + 1; {
-	case n > o.most:
-		o.most, o.atMost = n, 1
-	case n == o.most:
-		o.atMost++
-	}
+	o.advance(c, nowNs)
+	o.loop.find(len(c.ends))
 	if c.First > 0 {
 		o.gaps.Add(float64(nowNs - c.lastNs))
 		if len(c.ends) == 0 {
@@ -82,6 +77,17 @@ func (o *Observations) AddFirst(client int, nowNs, endNs int64) {
 	if len(o.arrivals) < mostArrivals {
 		o.arrivals = append(o.arrivals, float64(nowNs))
 	}
+}
+
+// advance counts the time of a client up to now.
+func (o *Observations) advance(c *Client, nowNs int64) {
+	for len(c.ends) > 0 && c.ends[0] <= nowNs {
+		o.loop.stay(len(c.ends), c.ends[0]-c.seenNs)
+		c.overNs = c.ends.pop()
+		c.seenNs = max(c.seenNs, c.overNs)
+	}
+	o.loop.stay(len(c.ends), nowNs-c.seenNs)
+	c.seenNs = nowNs
 }
 
 // GapVariation returns the squared coefficient of variation of the times between a client's first attempts; it is
