@@ -21,7 +21,8 @@ type workload struct {
 	retries  bool // whether clients retry as client-go does
 	rule     retries.Rule
 	observed *shape.Observations
-	tally    Tally // recorded, as that of a run
+	tally    Tally   // recorded, as that of a run
+	sender   *sender // of this and other kinds of requests; nil if there are none
 }
 
 // collect takes note of a request in the second pass.
@@ -40,6 +41,9 @@ func (f *fitter) collect(e *entry) {
 	}
 	f.record(w, s.level, e)
 	end := e.endNs()
+	if f.real { // the client had the response before the log says so
+		end = max(e.ArrivalNs, end-min(max(0, e.WaitNs), int64(f.recorded.WaitErrors.Mean())))
+	}
 	switch e.Outcome {
 	case trace.Rejected:
 		w.observed.Rejected++
@@ -65,9 +69,15 @@ func (f *fitter) collect(e *entry) {
 	if retry {
 		f.report.Retries++
 		w.observed.AddRetry(s.client, e.ArrivalNs, end)
+		if w.sender != nil {
+			w.sender.observed.AddRetry(s.client, e.ArrivalNs, end)
+		}
 		return
 	}
 	w.observed.AddFirst(s.client, e.ArrivalNs, end)
+	if w.sender != nil {
+		w.sender.observed.AddFirst(s.client, e.ArrivalNs, end)
+	}
 }
 
 // addWatch takes note of how long a watch lasted. One that ends with the log was cut off there.
@@ -86,13 +96,18 @@ type Recorded struct {
 	Workloads []*Tally          // in the order of the report
 	Outcomes  bool              // whether it is known what became of the requests
 
-	// WaitMarginNs is how much the recorded waits can be too long: those of a real server are differences
-	// of other times, and contain what it does between them.
+	// WaitErrors is how much the recorded waits are too long: those of a real server are differences of other times,
+	// and contain what it does between them. They are the waits of requests that never wait, those of the
+	// level exempt.
+	WaitErrors shape.Sample
+	// WaitMarginNs is how much the recorded waits can be too long if this is unknown.
 	WaitMarginNs int64
 }
 
-// realWaitMarginNs is what has been measured at the 99th percentile.
-const realWaitMarginNs = 3_000_000
+const (
+	realWaitMarginNs = 3_000_000 // what has been measured at the 99th percentile
+	fewestErrors     = 30        // fewer waits do not say what the error is
+)
 
 // Tally counts and times requests.
 type Tally struct {
@@ -107,7 +122,7 @@ func (f *fitter) record(w *workload, level string, e *entry) {
 	}
 	r := &f.recorded
 	r.Outcomes = f.decided
-	if f.real {
+	if f.real && r.WaitErrors.N < fewestErrors {
 		r.WaitMarginNs = realWaitMarginNs
 	}
 	tallies := []*Tally{&r.Total, &w.tally}
@@ -119,6 +134,9 @@ func (f *fitter) record(w *workload, level string, e *entry) {
 			r.Levels[level] = &Tally{}
 		}
 		tallies = append(tallies, r.Levels[level])
+	}
+	if w.sender != nil {
+		tallies = append(tallies, &w.sender.tally)
 	}
 	for _, t := range tallies {
 		t.add(e, f.decided)

@@ -53,8 +53,8 @@ type Report struct {
 // Workload is one workload of the fitted scenario.
 type Workload struct {
 	Name          string  `json:"name"`
-	FlowSchema    string  `json:"flowSchema"`    // recorded; "" if unknown
-	PriorityLevel string  `json:"priorityLevel"` // recorded; "" if unknown
+	FlowSchema    string  `json:"flowSchema"`    // recorded, of the first kind; "" if unknown
+	PriorityLevel string  `json:"priorityLevel"` // recorded, of the first kind; "" if unknown
 	Clients       int     `json:"clients"`
 	Least         int64   `json:"leastRequests"` // first attempts of the client with the fewest
 	Most          int64   `json:"mostRequests"`  // first attempts of the client with the most
@@ -66,9 +66,20 @@ type Workload struct {
 	Arrivals   string   `json:"arrivals"`   // the process
 	Dispersion *float64 `json:"dispersion"` // squared coefficient of variation of the times between a client's requests; null if unknown
 	Counts     float64  `json:"countDispersion"`
-	Execution  string   `json:"execution"` // the distribution
+	Execution  string   `json:"execution"` // the distribution; of several kinds, their number
 	Distance   float64  `json:"executionDistance"`
+	Kinds      []Kind   `json:"kinds"` // of requests: one, or several that clients send one after the other
 	Notes      []string `json:"notes"`
+}
+
+// Kind is one of the kinds of requests of a workload.
+type Kind struct {
+	Request       string  `json:"request"`       // verb and resource
+	FlowSchema    string  `json:"flowSchema"`    // recorded; "" if unknown
+	PriorityLevel string  `json:"priorityLevel"` // recorded; "" if unknown
+	First         int64   `json:"firstAttempts"`
+	Execution     string  `json:"execution"`
+	Distance      float64 `json:"executionDistance"`
 }
 
 // defaultWorkloads is the default of Options.MaxWorkloads.

@@ -189,6 +189,7 @@ func (f *fitter) group() {
 		w.assign(f.report.DurationNs)
 	}
 	f.nameWorkloads()
+	f.findSenders()
 	f.retries = retries.Matcher{}
 }
 
@@ -339,9 +340,6 @@ func (f *fitter) nameWorkloads() {
 		if w.word != "" {
 			who = replaceWord(who, w.members[0].word, w.word)
 		}
-		for _, prefix := range []string{classify.ServiceAccountPrefix, classify.NodePrefix, "system:"} {
-			who = strings.TrimPrefix(who, prefix)
-		}
 		if w.joined {
 			who = "others"
 		}
@@ -349,17 +347,30 @@ func (f *fitter) nameWorkloads() {
 		if what == "" {
 			what = s.attributes.Path
 		}
-		name := slug(who + "-" + s.attributes.Verb + "-" + what + "-" + s.attributes.Subresource)
+		name := slug(withoutPrefix(who) + "-" + s.attributes.Verb + "-" + what + "-" + s.attributes.Subresource)
 		if s.open {
 			name += "-open-at-start"
 		}
-		unique := name
-		for i := 2; taken[unique]; i++ {
-			unique = name + "-" + strconv.Itoa(i)
-		}
-		taken[unique] = true
-		w.name = unique
+		w.name = unique(name, taken)
 	}
+}
+
+// unique returns a name that is not taken, and takes it.
+func unique(name string, taken map[string]bool) string {
+	free := name
+	for i := 2; taken[free]; i++ {
+		free = name + "-" + strconv.Itoa(i)
+	}
+	taken[free] = true
+	return free
+}
+
+// withoutPrefix returns a user's name without what Kubernetes puts before it.
+func withoutPrefix(user string) string {
+	for _, prefix := range []string{classify.ServiceAccountPrefix, classify.NodePrefix, "system:"} {
+		user = strings.TrimPrefix(user, prefix)
+	}
+	return user
 }
 
 // slug returns a text as a name that needs no quotes in a path.

@@ -167,7 +167,7 @@ func value(v any) *yaml.Node {
 }
 
 // order is the order of the fields, as people write them.
-var order = []string{"user", "groups", "verb", "group", "resource", "subresource", "namespace", "name", "path", "query", "watch",
+var order = []string{"weight", "user", "groups", "verb", "group", "resource", "subresource", "namespace", "name", "path", "query", "watch",
 	"at", "requests", "over", "startRate", "stages", "duration", "rate", "mean", "on", "off"}
 
 func byOrder(a, b string) int {
@@ -209,7 +209,12 @@ func (f *fitter) scenario() ([]byte, error) {
 	}
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, w := range f.workloads {
-		list.Content = append(list.Content, f.workload(w))
+		switch s := w.sender; {
+		case s == nil || !s.closed():
+			list.Content = append(list.Content, f.workload(w.name, []*workload{w}, w.observed, &w.tally))
+		case w == s.kinds[0]:
+			list.Content = append(list.Content, f.workload(s.name, s.kinds, s.observed, &s.tally))
+		}
 	}
 	set(spec, "workload", list)
 	var b bytes.Buffer
@@ -222,12 +227,12 @@ func (f *fitter) scenario() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// workload fits a workload and returns its item of the list. It adds it to the report.
-func (f *fitter) workload(w *workload) *yaml.Node {
+// workload fits a workload of one or several kinds of requests, with the observations and the statistics of all of
+// them, and returns its item of the list. It adds it to the report.
+func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations, tally *Tally) *yaml.Node {
+	w := kinds[0]
 	s := w.members[0].stream
-	o := w.observed
-	report := Workload{Name: w.name, FlowSchema: s.schema, PriorityLevel: s.level, Clients: len(o.Clients), First: o.First, Retries: o.Again,
-		Rejected: o.Rejected, Notes: []string{}}
+	report := Workload{Name: name, FlowSchema: s.schema, PriorityLevel: s.level, Clients: len(o.Clients), First: o.First, Retries: o.Again, Notes: []string{}}
 	report.Least, report.Most = o.Clients[0].First, o.Clients[0].First
 	for _, c := range o.Clients {
 		report.Least, report.Most = min(report.Least, c.First), max(report.Most, c.First)
@@ -239,33 +244,90 @@ func (f *fitter) workload(w *workload) *yaml.Node {
 	a := o.FitArrivals()
 	report.Arrivals, report.Counts = a.Text, shape.Number(o.Dispersion(a.StartNs, a.EndNs))
 	report.Notes = append(report.Notes, a.Notes...)
+
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	set(n, "name", text(name))
+	if len(o.Clients) > 1 {
+		set(n, "clients", value(len(o.Clients)))
+	}
+	set(n, "as", value(identityValue(s.identity(w.generalized))))
+	var requests []any
+	retries, followed := false, int64(0)
+	for _, k := range kinds {
+		request, execution := f.request(k, &report)
+		report.Rejected += k.observed.Rejected
+		retries = retries || k.retries
+		followed += k.followed.Rejected
+		if len(kinds) == 1 {
+			set(n, "request", value(request))
+			set(n, "execution", value(execution))
+			continue
+		}
+		if k.observed.First == 0 {
+			continue
+		}
+		request["weight"], request["execution"] = k.observed.First, execution
+		requests = append(requests, request)
+	}
+	report.Execution, report.Distance = report.Kinds[0].Execution, report.Kinds[0].Distance
+	if len(kinds) > 1 {
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, r := range requests {
+			list.Content = append(list.Content, value(r))
+		}
+		set(n, "requests", list)
+		set(n, "execution", value(requests[0].(map[string]any)["execution"]))
+		report.Execution = fmt.Sprintf("of %d kinds", len(kinds))
+		for _, k := range report.Kinds {
+			report.Distance = max(report.Distance, k.Distance)
+			report.Notes = append(report.Notes, fmt.Sprintf("%d first attempts are %s, with executions %s", k.First, k.Request, k.Execution))
+		}
+	}
+	set(n, "arrivals", value(a.Value))
+	if a.StartNs > 0 {
+		set(n, "start", text(shape.Duration(float64(a.StartNs))))
+	}
+	if a.EndNs > 0 {
+		set(n, "stop", text(shape.Duration(float64(a.EndNs))))
+	}
+	if followed > 0 {
+		report.Retried = shape.Number(float64(o.Again) / float64(followed))
+	}
+	switch {
+	case retries:
+		set(n, "retry", text("ClientGo"))
+	case o.Again > 0:
+		set(n, "retry", text("ClientGo"))
+		report.Notes = append(report.Notes, "the retries do not follow Retry-After; the scenario has those of client-go in their place")
+	}
+	if s.user == "" {
+		report.Notes = append(report.Notes, "the log has no user; the scenario calls it "+unknown)
+	}
+	if w.renamed {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d users have other names: %s stands for %s", len(w.members), w.word, w.some()))
+	}
+	f.report.Workloads = append(f.report.Workloads, report)
+	f.recorded.Workloads = append(f.recorded.Workloads, tally)
+	return n
+}
+
+// request fits the requests of one kind, and returns them and their executions in the format of a scenario. It adds
+// them to the report.
+func (f *fitter) request(w *workload, report *Workload) (request map[string]any, execution any) {
+	s, o := w.members[0].stream, w.observed
 	executions := &o.Execution
 	if executions.N == 0 {
 		report.Notes = append(report.Notes, "no request was executed; the execution times of all workloads are assumed")
 		executions = f.executions()
 	}
-	execution := shape.FitDistribution(executions)
-	report.Execution, report.Distance = execution.Text, shape.Number(execution.Distance)
-
-	n := &yaml.Node{Kind: yaml.MappingNode}
-	set(n, "name", text(w.name))
-	if len(o.Clients) > 1 {
-		set(n, "clients", value(len(o.Clients)))
-	}
-	generalized := func(text string) string {
-		if w.word == "" {
-			return text
-		}
-		return replaceWord(text, w.members[0].word, w.word)
-	}
+	fitted := shape.FitDistribution(executions)
 	namespace := s.attributes.Namespace
 	if l := &w.members[0].likeness; w.word != "" {
 		namespace = l.inNamespace(namespace, w.index)
 	}
-	set(n, "as", value(identityValue(s.identity(generalized))))
-	request := map[string]any{"verb": s.attributes.Verb}
+	request = map[string]any{"verb": s.attributes.Verb}
 	for name, text := range map[string]string{"group": s.attributes.APIGroup, "resource": s.attributes.Resource, "subresource": s.attributes.Subresource,
-		"namespace": namespace, "name": w.objectName(), "path": generalized(s.attributes.Path), "query": generalized(s.query)} {
+		"namespace": namespace, "name": w.objectName(), "path": w.generalized(s.attributes.Path), "query": w.generalized(s.query)} {
 		if text != "" {
 			request[name] = text
 		}
@@ -280,34 +342,20 @@ func (f *fitter) workload(w *workload) *yaml.Node {
 			report.Notes = append(report.Notes, fmt.Sprintf("none of %d watches ended; they last as long as is the default, 30 to 60 min", o.Lifetimes.N))
 		}
 	}
-	set(n, "request", value(request))
-	set(n, "execution", value(execution.Value))
-	set(n, "arrivals", value(a.Value))
-	if a.StartNs > 0 {
-		set(n, "start", text(shape.Duration(float64(a.StartNs))))
+	what := s.attributes.Verb + " " + cmp.Or(s.attributes.Resource, s.attributes.Path)
+	if s.attributes.Subresource != "" {
+		what += "/" + s.attributes.Subresource
 	}
-	if a.EndNs > 0 {
-		set(n, "stop", text(shape.Duration(float64(a.EndNs))))
+	report.Kinds = append(report.Kinds, Kind{what, s.schema, s.level, o.First, fitted.Text, shape.Number(fitted.Distance)})
+	return request, fitted.Value
+}
+
+// generalized returns a text with the word of the clients in place of the first member's.
+func (w *workload) generalized(text string) string {
+	if w.word == "" {
+		return text
 	}
-	if w.followed.Rejected > 0 {
-		report.Retried = shape.Number(float64(o.Again) / float64(w.followed.Rejected))
-	}
-	switch {
-	case w.retries:
-		set(n, "retry", text("ClientGo"))
-	case o.Again > 0:
-		set(n, "retry", text("ClientGo"))
-		report.Notes = append(report.Notes, "the retries do not follow Retry-After; the scenario has those of client-go in their place")
-	}
-	if s.user == "" {
-		report.Notes = append(report.Notes, "the log has no user; the scenario calls it "+unknown)
-	}
-	if w.renamed {
-		report.Notes = append(report.Notes, fmt.Sprintf("%d users have other names: %s stands for %s", len(w.members), w.word, w.some()))
-	}
-	f.report.Workloads = append(f.report.Workloads, report)
-	f.recorded.Workloads = append(f.recorded.Workloads, &w.tally)
-	return n
+	return replaceWord(text, w.members[0].word, w.word)
 }
 
 // some lists some of the members' words.

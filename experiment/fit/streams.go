@@ -32,6 +32,9 @@ type stream struct {
 	client   int // index in the workload
 }
 
+// exempt is the priority level without queues.
+const exempt = "exempt"
+
 // learn takes note of a request in the first pass.
 func (f *fitter) learn(e *entry) {
 	s := f.stream(e)
@@ -53,7 +56,10 @@ func (f *fitter) learn(e *entry) {
 	}
 	f.real = f.real || e.Workload == ""
 	f.decided = f.decided || e.Outcome != ""
-
+	// Requests of the level exempt never wait, so that what the log says of them is its error.
+	if e.Workload == "" && e.PriorityLevel == exempt && e.WaitNs >= 0 && e.Outcome != trace.Rejected {
+		f.recorded.WaitErrors.Add(float64(e.WaitNs))
+	}
 	f.learnRetries(s, e)
 }
 

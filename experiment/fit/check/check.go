@@ -35,8 +35,10 @@ type Check struct {
 	Moved    []Moved `json:"moved"`   // workloads whose requests went elsewhere than recorded
 	Skipped  string  `json:"skipped"` // why some statistics are not compared; "" if all are
 
-	// WaitMarginNs is how much longer than in the interval a recorded wait may be, because it cannot be
-	// measured better.
+	// WaitErrors is how much the recorded waits are too long; null if this is unknown. The upper bounds of the
+	// intervals of waits contain it.
+	WaitErrors *result.Distribution `json:"waitErrors"`
+	// WaitMarginNs is what the upper bounds of the intervals of waits contain in its place.
 	WaitMarginNs int64 `json:"waitMarginNs"`
 }
 
@@ -71,6 +73,7 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 	group := experiment.Begin(ctx, []*scenario.Scenario{&own}, experiment.Outputs{}, experiment.Precision{}, progress)
 	defer group.Stop()
 	rows := rowsOf(f)
+	errors := newWaitErrors(f.Recorded)
 	moved := map[Moved]bool{}
 	for {
 		run, err := group.Groups[0].Next()
@@ -83,6 +86,7 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 		for _, r := range rows {
 			if x, ok := r.statistic.of(r.find(run.Summary)); ok {
 				r.simulated = append(r.simulated, x)
+				r.errors = append(r.errors, errors.of(r, len(r.errors)))
 			}
 		}
 		compareFlows(f, run, moved)
@@ -91,9 +95,9 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 	if !f.Recorded.Outcomes {
 		c.Skipped = "the recorded requests do not say what became of them, so only arrivals and executions are compared"
 	}
-	c.WaitMarginNs = f.Recorded.WaitMarginNs
+	c.WaitErrors, c.WaitMarginNs = errors.distribution(), int64(errors.marginNs)
 	for _, r := range rows {
-		row := r.finish(c.WaitMarginNs)
+		row := r.finish()
 		if row.Within {
 			c.Within++
 		}
@@ -114,7 +118,10 @@ func compareFlows(f *fit.Fitted, run *collect.Replication, moved map[Moved]bool)
 		p := &run.Parts[i]
 		for k := range f.Report.Workloads {
 			w := &f.Report.Workloads[k]
-			if w.Name == p.Workload && w.PriorityLevel != "" && (w.FlowSchema != p.Schema || w.PriorityLevel != p.Level) {
+			expected := func(k fit.Kind) bool {
+				return k.PriorityLevel == "" || k.FlowSchema == p.Schema && k.PriorityLevel == p.Level
+			}
+			if w.Name == p.Workload && !slices.ContainsFunc(w.Kinds, expected) {
 				moved[Moved{w.Name, w.FlowSchema + ", " + w.PriorityLevel, p.Schema + ", " + p.Level}] = true
 			}
 		}
@@ -188,7 +195,9 @@ type row struct {
 	Row
 	statistic *statistic
 	find      func(*result.Summary) requests
-	simulated []float64
+	waits     int64     // number of recorded waits, if it is a statistic of waits
+	simulated []float64 // by run
+	errors    []float64 // by run, of measurement
 }
 
 // rowsOf returns a row for each recorded statistic.
@@ -201,7 +210,11 @@ func rowsOf(f *fit.Fitted) (all []*row) {
 				continue
 			}
 			if x, ok := s.of(r); ok {
-				all = append(all, &row{Row: Row{Group: group, Name: name, Statistic: s.name, Unit: s.unit, Recorded: x}, statistic: s, find: find})
+				waits := int64(0)
+				if strings.HasPrefix(s.name, "wait ") {
+					waits = r.wait.Count
+				}
+				all = append(all, &row{Row: Row{Group: group, Name: name, Statistic: s.name, Unit: s.unit, Recorded: x}, statistic: s, find: find, waits: waits})
 			}
 		}
 	}
@@ -236,23 +249,23 @@ func ofTally(t *fit.Tally) requests {
 }
 
 // finish returns the row with its interval. Percentiles are compared within the precision of histograms.
-func (r *row) finish(waitMarginNs int64) Row {
+func (r *row) finish() Row {
 	if len(r.simulated) == 0 {
 		return r.Row
 	}
+	high := slices.Max(r.simulated)
+	for i, x := range r.simulated {
+		high = max(high, x+r.errors[i])
+	}
 	slices.Sort(r.simulated)
 	n := len(r.simulated)
-	low, high := r.simulated[0], r.simulated[n-1]
-	median := (r.simulated[(n-1)/2] + r.simulated[n/2]) / 2
+	low, median := r.simulated[0], (r.simulated[(n-1)/2]+r.simulated[n/2])/2
 	r.Low, r.Median, r.High = &low, &median, &high
 	margin := 0.0
 	if r.Unit != "" {
 		margin = math.Abs(r.Recorded) * 2 / (1 << histogram.FinePrecision)
 	}
 	r.Within = r.Recorded >= low-margin && r.Recorded <= high+margin
-	if strings.HasPrefix(r.Statistic, "wait ") {
-		r.Within = r.Within || r.Recorded >= low && r.Recorded <= high+float64(waitMarginNs)
-	}
 	return r.Row
 }
 

@@ -68,8 +68,16 @@ func (c *Check) write(w *bytes.Buffer, workloads []fit.Workload) {
 	if c.Skipped != "" {
 		fmt.Fprintf(w, "Note: %s.\n", c.Skipped)
 	}
-	if c.WaitMarginNs > 0 && c.Skipped == "" {
-		fmt.Fprintf(w, "Recorded waits may be %s longer, because logs of real servers do not have them exactly.\n", format.Duration(float64(c.WaitMarginNs)))
+	switch d := c.WaitErrors; {
+	case c.Skipped != "":
+	case d != nil:
+		fmt.Fprintf(w, `The waits in the log are longer than they were: those of level exempt, where no request waits, are %s
+on average and %s at p99. The intervals contain this error, and %s to begin an execution.
+`, format.Duration(float64(d.MeanNs)), format.Duration(float64(d.P99Ns)), format.Duration(handOverNs))
+	case c.WaitMarginNs > 0:
+		fmt.Fprintf(w, `The waits in the log of a real server can be longer than they were. The log does not say by how much, so the
+intervals of the waits are %s longer.
+`, format.Duration(float64(c.WaitMarginNs)))
 	}
 	shown := func(r *Row) bool {
 		return !r.Within || r.Group != "workload" || slices.ContainsFunc(workloads, func(f fit.Workload) bool { return f.Name == r.Name })

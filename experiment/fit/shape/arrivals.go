@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-
 )
 
 // Arrivals is a fitted arrival process.
@@ -13,7 +12,11 @@ type Arrivals struct {
 	Value          any    // in the format of a scenario
 	Text           string // for people
 	StartNs, EndNs int64  // of the workload; 0: that of the run
-	Notes          []string
+	Closed         bool   // requests are sent after responses
+	// Gain is by how much the logarithm of the likelihood of the arrivals is greater than that of a Poisson process
+	// with one rate, infinite if arrivals are not random.
+	Gain  float64
+	Notes []string
 }
 
 // What an arrival process must be to be chosen.
@@ -35,6 +38,7 @@ func (o *Observations) FitArrivals() Arrivals {
 		return a
 	}
 	if a, ok := o.fitBursts(); ok {
+		a.Gain = math.Inf(1)
 		return a
 	}
 	local := o.localDispersion()
@@ -63,7 +67,7 @@ func (o *Observations) fitOpen(segments []segment, local float64, startNs, endNs
 	switch {
 	case n >= fewest && variation < constantVariation && one && o.evenly(startNs, endNs):
 		perClient = 1e9 / o.gaps.Mean()
-		return Arrivals{Value: map[string]any{"constant": map[string]any{"rate": rate(perClient)}}, Text: "constant, " + rate(perClient)}
+		return Arrivals{Value: map[string]any{"constant": map[string]any{"rate": rate(perClient)}}, Text: "constant, " + rate(perClient), Gain: math.Inf(1)}
 	case n >= bursty && variation > burstyVariation && o.Dispersion(startNs, endNs) > burstyVariation && (one || len(segments) > mostSegments):
 		if a, ok := fitOnOff(o.gaps.Values, o.durationNs); ok {
 			return a
@@ -98,7 +102,7 @@ func (o *Observations) fitOpen(segments []segment, local float64, startNs, endNs
 	if local < 0.5 && len(o.Clients) == 1 && o.First > 2*bins {
 		ramping["process"], process = "constant", "constant"
 	}
-	return Arrivals{Value: map[string]any{"ramping": ramping},
+	return Arrivals{Value: map[string]any{"ramping": ramping}, Gain: o.changes(segments, startNs, endNs),
 		Text: fmt.Sprintf("%s, %d rates from %s to %s", process, len(segments), rate(least), rate(most))}
 }
 
@@ -235,10 +239,14 @@ func fitOnOff(gaps []float64, durationNs int64) (a Arrivals, ok bool) {
 	if !(begin > 0 && end > 0) || 1/begin > float64(durationNs) || 1/end > float64(durationNs) {
 		return a, false
 	}
+	gain := 0.0
+	for _, x := range gaps {
+		gain += math.Log(p*fast*math.Exp(-fast*x)+(1-p)*slow*math.Exp(-slow*x)) + x/mean + math.Log(mean)
+	}
 	d := func(perNs float64) any {
 		return map[string]any{"exponential": map[string]any{"mean": Duration(max(1, 1/perNs))}}
 	}
-	return Arrivals{Value: map[string]any{"onOff": map[string]any{"rate": rate(on * 1e9), "on": d(end), "off": d(begin)}},
+	return Arrivals{Value: map[string]any{"onOff": map[string]any{"rate": rate(on * 1e9), "on": d(end), "off": d(begin)}}, Gain: gain,
 		Text: fmt.Sprintf("on-off, %s for %s, pauses of %s", rate(on*1e9), Duration(1/end), Duration(1/begin))}, true
 }
 
@@ -280,6 +288,17 @@ func (o *Observations) segments(dispersion float64) []segment {
 	}
 	slices.Reverse(all)
 	return all
+}
+
+// changes returns how much greater the logarithm of the likelihood of the arrivals is with the rates of the segments
+// than with one rate.
+func (o *Observations) changes(segments []segment, startNs, endNs int64) (gain float64) {
+	for _, s := range segments {
+		if s.n > 0 {
+			gain += float64(s.n) * math.Log(float64(s.n)/float64(o.First)*float64(max(1, endNs-startNs))/float64(s.lengthNs))
+		}
+	}
+	return gain
 }
 
 // active returns the segments between the first and the last requests, and when they begin and end.

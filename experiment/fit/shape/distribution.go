@@ -20,11 +20,11 @@ type Distribution struct {
 
 // What a distribution must be to be chosen.
 const (
-	constantRange = 0.01 // a range from p1 to p99 of less than this part of the mean is constant
-	fewest        = 10   // fewer values are taken as they are
-	likely        = 1.36 // at this distance times √n, at level 5 %
-	possible      = 1.63 // at this distance times √n, a sample is not of the distribution at level 1 %
-	steps         = 100  // of an empirical distribution
+	constantRange = 0.0015 // a range from p1 to p99 of less than this part of the mean is constant, as in a histogram
+	fewest        = 10     // fewer values are taken as they are
+	likely        = 1.36   // at this distance times √n, at level 5 %
+	possible      = 1.63   // at this distance times √n, a sample is not of the distribution at level 1 %
+	steps         = 100    // of an empirical distribution
 )
 
 // FitDistribution fits a distribution. All have the mean of the values, and so the same load. An exponential

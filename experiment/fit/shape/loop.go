@@ -16,6 +16,7 @@ const (
 	mostInProgress = 1 << 12 // of a client in a closed loop
 	leastEvidence  = 10      // least gain in the logarithm of the likelihood
 	leastRounds    = 2       // requests of each of several concurrent users
+	equalThinks    = 0.01    // greatest squared coefficient of variation of constant think times
 )
 
 // find counts a first attempt.
@@ -89,23 +90,21 @@ func (o *Observations) fitClosed(segments []segment, startNs, endNs int64) (a Ar
 		}
 		c, gain, thinkNs = c+1, more, ns
 	}
-	changes := 0.0
-	for _, s := range segments {
-		if s.n > 0 {
-			changes += float64(s.n) * math.Log(float64(s.n)/n*float64(max(1, endNs-startNs))/float64(s.lengthNs))
-		}
-	}
-	if gain < leastEvidence || gain < changes {
+	if gain < leastEvidence || gain < o.changes(segments, startNs, endNs) {
 		return a, false
 	}
 	value := map[string]any{"concurrency": c}
-	a = Arrivals{Value: map[string]any{"closed": value}, Text: fmt.Sprintf("closed, concurrency %d", c)}
+	a = Arrivals{Value: map[string]any{"closed": value}, Text: fmt.Sprintf("closed, concurrency %d", c), Closed: true, Gain: gain}
 	var think Distribution
 	switch {
 	case c == 1 && o.think.N >= fewest:
 		think = FitDistribution(&o.think)
 	case thinkNs < 0.01*o.stay.Mean():
 		return a, true
+	// If all users think equally long, they send in the order in which the responses came.
+	case c > 1 && float64(o.follow.N) > 0.8*n && o.follow.variation2() < equalThinks && math.Abs(o.follow.Mean()-thinkNs) < 0.1*thinkNs:
+		d := Duration(o.follow.Mean())
+		think = Distribution{Value: d, Text: "constant " + d}
 	default:
 		d := Duration(thinkNs)
 		think = Distribution{Value: map[string]any{"exponential": map[string]any{"mean": d}}, Text: "exponential, mean " + d}

@@ -22,6 +22,7 @@ type Observations struct {
 	firstNs, endNs int64     // of the first and after the last first attempt
 	gaps           Sample    // times between the first attempts of a client
 	think          Sample    // from the end of a client's only request to the next one
+	follow         Sample    // from the ends of a client's requests, in their order, to its next ones
 	stay           Sample    // from a first attempt to its end
 	loop           loop      // by the number of a client's requests in progress
 }
@@ -30,9 +31,10 @@ type Observations struct {
 type Client struct {
 	First  int64 // first attempts
 	lastNs int64
-	ends   ends  // of its requests in progress
-	overNs int64 // the last end so far
-	seenNs int64 // up to when its time is counted
+	ends   ends    // of its requests in progress
+	overNs int64   // the last end so far
+	seenNs int64   // up to when its time is counted
+	free   []int64 // ends that no first attempt followed yet
 }
 
 // NewObservations returns the observations of so many clients during a time from 0.
@@ -56,6 +58,10 @@ func (o *Observations) AddFirst(client int, nowNs, endNs int64) {
 	c := &o.Clients[client]
 	o.advance(c, nowNs)
 	o.loop.find(len(c.ends))
+	if len(c.free) > 0 {
+		o.follow.Add(float64(nowNs - c.free[0]))
+		c.free = c.free[1:]
+	}
 	if c.First > 0 {
 		o.gaps.Add(float64(nowNs - c.lastNs))
 		if len(c.ends) == 0 {
@@ -84,6 +90,7 @@ func (o *Observations) advance(c *Client, nowNs int64) {
 	for len(c.ends) > 0 && c.ends[0] <= nowNs {
 		o.loop.stay(len(c.ends), c.ends[0]-c.seenNs)
 		c.overNs = c.ends.pop()
+		c.free = append(c.free, c.overNs)
 		c.seenNs = max(c.seenNs, c.overNs)
 	}
 	o.loop.stay(len(c.ends), nowNs-c.seenNs)
