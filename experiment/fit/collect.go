@@ -49,7 +49,7 @@ func (f *fitter) collect(e *entry) {
 		w.observed.Rejected++
 		if w.retries {
 			after := e.RetryAfterSeconds * retries.Second
-			f.retries.Reject(string(key), end, after, e.ArrivalNs)
+			f.retries.Reject(string(key), e.endNs(), after, e.ArrivalNs)
 			end += max(after, retries.Second) // while the client waits to send it again
 		}
 	case trace.Waiting:

@@ -190,7 +190,7 @@ func (f *fitter) group() {
 	}
 	f.nameWorkloads()
 	f.findSenders()
-	f.retries = retries.Matcher{}
+	f.retries = retries.Matcher{SlackNs: f.slack()}
 }
 
 // member is a stream of a class, and how it is like the others.

@@ -60,7 +60,18 @@ func (f *fitter) learn(e *entry) {
 	if e.Workload == "" && e.PriorityLevel == exempt && e.WaitNs >= 0 && e.Outcome != trace.Rejected {
 		f.recorded.WaitErrors.Add(float64(e.WaitNs))
 	}
+	f.retries.SlackNs = f.slack()
 	f.learnRetries(s, e)
+}
+
+// realSlackNs is by how much later a request may end in the log of a real server than for its client.
+const realSlackNs = 1_000_000
+
+func (f *fitter) slack() int64 {
+	if f.real {
+		return realSlackNs
+	}
+	return 0
 }
 
 // learnRetries takes note of whether the request follows a rejected one.

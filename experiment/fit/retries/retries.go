@@ -18,7 +18,7 @@ var tolerancesNs = [...]int64{20_000, 1_000_000, 5_000_000, 20_000_000, widestNs
 
 const (
 	widestNs    = 100_000_000
-	slackNs     = 10_000 // times in logs are rounded: a retry may seem to be early by this
+	leastSlack  = 10_000 // times in logs are rounded: a retry may seem to be early by this
 	leastShare  = 0.5    // of the rejected requests that must have been retried
 	leastErrors = 2.5    // standard errors by which retries after one of the times must exceed coincidences
 	sweepMargin = 1024
@@ -115,6 +115,10 @@ func count(at *[len(tolerancesNs)]int64, lateNs int64) {
 
 // Matcher finds the requests that follow rejected ones. A request is matched with at most one of them.
 type Matcher struct {
+	// SlackNs is by how much a retry may seem to be early, because the log has the end of the rejected request later
+	// than its client; at least 10 µs.
+	SlackNs int64
+
 	rejected map[string]*rejections // by stream and name
 	next     int                    // the number of keys at which outdated ones are removed
 }
@@ -122,6 +126,8 @@ type Matcher struct {
 // rejections are the times at which retries of some requests are due, or if the Retry-After is unknown, of
 // their rejections. Both are in order.
 type rejections struct{ dueNs, endNs []int64 }
+
+func (m *Matcher) slack() int64 { return max(m.SlackNs, leastSlack) }
 
 // Reject takes note that a request with the key was rejected at a time; retryAfterNs is 0 if it is unknown.
 func (m *Matcher) Reject(key string, endNs, retryAfterNs, nowNs int64) {
@@ -165,11 +171,11 @@ func (m *Matcher) Follow(key []byte, nowNs int64, at *Counts) {
 	if r == nil {
 		return
 	}
-	if lateNs, ok := r.due(nowNs, widestNs); ok {
+	if lateNs, ok := r.due(nowNs, widestNs, m.slack()); ok {
 		count(&at[0], lateNs)
 	}
 	for k, after := range retryAftersNs {
-		if _, lateNs, ok := r.before(nowNs - after); ok {
+		if _, lateNs, ok := r.before(nowNs-after, m.slack()); ok {
 			count(&at[k], lateNs)
 		}
 	}
@@ -181,12 +187,12 @@ func (m *Matcher) Match(key []byte, nowNs int64, rule Rule) bool {
 	if r == nil {
 		return false
 	}
-	if _, ok := r.due(nowNs, rule.toleranceNs); ok {
+	if _, ok := r.due(nowNs, rule.toleranceNs, m.slack()); ok {
 		return true
 	}
 	found, best, least := false, 0, int64(0)
 	for _, after := range rule.aftersNs {
-		if i, lateNs, ok := r.before(nowNs - after); ok && lateNs <= rule.toleranceNs && (!found || lateNs < least) {
+		if i, lateNs, ok := r.before(nowNs-after, m.slack()); ok && lateNs <= rule.toleranceNs && (!found || lateNs < least) {
 			found, best, least = true, i, lateNs
 		}
 	}
@@ -197,7 +203,7 @@ func (m *Matcher) Match(key []byte, nowNs int64, rule Rule) bool {
 }
 
 // due takes the first retry that is due now, and returns how late it is.
-func (r *rejections) due(nowNs, toleranceNs int64) (lateNs int64, ok bool) {
+func (r *rejections) due(nowNs, toleranceNs, slackNs int64) (lateNs int64, ok bool) {
 	r.forget(nowNs, toleranceNs)
 	if len(r.dueNs) == 0 || r.dueNs[0] > nowNs+slackNs {
 		return 0, false
@@ -208,7 +214,7 @@ func (r *rejections) due(nowNs, toleranceNs int64) (lateNs int64, ok bool) {
 }
 
 // before returns the last rejection up to a time, and how much earlier it was.
-func (r *rejections) before(ns int64) (i int, earlierNs int64, ok bool) {
+func (r *rejections) before(ns, slackNs int64) (i int, earlierNs int64, ok bool) {
 	i, found := slices.BinarySearch(r.endNs, ns+slackNs)
 	if !found {
 		i--

@@ -10,11 +10,13 @@ type loop struct {
 	found  []float64 // first attempts that found k others in progress
 	timeNs []float64 // time with k in progress; that before a client's first request is not in it
 	beyond bool      // whether k was ever too large
+	logs   []float64 // logarithms of the numbers of thinking users
 }
 
 const (
-	mostInProgress = 1 << 12 // of a client in a closed loop
+	mostInProgress = 1 << 11 // of a client in a closed loop
 	leastEvidence  = 10      // least gain in the logarithm of the likelihood
+	overlap        = 0.02    // rate of requests beyond the number of users, as a part of that of one user
 	leastRounds    = 2       // requests of each of several concurrent users
 	equalThinks    = 0.01    // greatest squared coefficient of variation of constant think times
 )
@@ -44,6 +46,14 @@ func (l *loop) grow(k int) {
 	}
 }
 
+// log returns the logarithm of a number of thinking users.
+func (l *loop) log(users int) float64 {
+	for i := len(l.logs); i <= max(0, users); i++ {
+		l.logs = append(l.logs, math.Log(max(float64(i), overlap)))
+	}
+	return l.logs[max(0, users)]
+}
+
 // evidence compares two models of the arrivals by the logarithms of their likelihoods: a closed loop of c users
 // of each client, who think for exponential times, so that the rate with k requests in progress is proportional to
 // c − k, and a Poisson process, whose rate does not depend on k. The more positive it is, the more likely is the
@@ -51,12 +61,13 @@ func (l *loop) grow(k int) {
 func (l *loop) evidence(c int, totalNs float64) (gain, thinkNs float64) {
 	n, idleNs, busyNs := 0.0, 0.0, 0.0
 	for k, found := range l.found {
+		thinking := max(float64(c-k), overlap)
 		n += found
 		if found > 0 {
-			gain += found * math.Log(float64(c-k))
+			gain += found * l.log(c-k)
 		}
 		if k > 0 {
-			idleNs += l.timeNs[k] * float64(max(0, c-k))
+			idleNs += l.timeNs[k] * thinking
 			busyNs += l.timeNs[k]
 		}
 	}
@@ -70,25 +81,17 @@ func (o *Observations) fitClosed(segments []segment, startNs, endNs int64) (a Ar
 	for i := range o.Clients {
 		o.advance(&o.Clients[i], max(o.Clients[i].seenNs, endNs))
 	}
-	c := len(o.loop.found)
-	for c > 0 && o.loop.found[c-1] == 0 {
-		c--
-	}
 	n, totalNs := float64(o.First), o.seconds(startNs, endNs)*1e9
-	if o.loop.beyond || c > 1 && n < leastRounds*float64(c*len(o.Clients)) {
-		return a, false
-	}
-	gain, thinkNs := o.loop.evidence(c, totalNs)
-	if gain <= 0 {
-		return a, false
-	}
-	// By chance, all users together may never have had requests in progress.
-	for most := 2*c + 8; c < most; {
-		more, ns := o.loop.evidence(c+1, totalNs)
-		if more <= gain {
-			break
+	c, gain, thinkNs := 0, 0.0, 0.0
+	// By chance, all users together may never have had requests in progress, and in the log of a server, which has
+	// the ends late, one more.
+	for tried := 1; tried <= 2*len(o.loop.found)+8 && !o.loop.beyond; tried++ {
+		if more, ns := o.loop.evidence(tried, totalNs); more > gain {
+			c, gain, thinkNs = tried, more, ns
 		}
-		c, gain, thinkNs = c+1, more, ns
+	}
+	if c > 1 && n < leastRounds*float64(c*len(o.Clients)) {
+		return a, false
 	}
 	if gain < leastEvidence || gain < o.changes(segments, startNs, endNs) {
 		return a, false
