@@ -115,6 +115,18 @@ type Tally struct {
 	Wait, Execution histogram.Histogram[uint64]
 }
 
+// Merge adds the requests of another tally.
+func (t *Tally) Merge(u *Tally) {
+	t.Wait.Precision, t.Execution.Precision = histogram.FinePrecision, histogram.FinePrecision
+	t.Arrived += u.Arrived
+	t.Executed += u.Executed
+	t.Rejected += u.Rejected
+	t.Waiting += u.Waiting
+	t.Executing += u.Executing
+	t.Wait.Merge(&u.Wait)
+	t.Execution.Merge(&u.Execution)
+}
+
 // record takes note of a request in the statistics.
 func (f *fitter) record(w *workload, level string, e *entry) {
 	if e.ArrivalNs < f.report.WarmupNs {
@@ -137,6 +149,11 @@ func (f *fitter) record(w *workload, level string, e *entry) {
 	}
 	if w.sender != nil {
 		tallies = append(tallies, &w.sender.tally)
+	}
+	if f.real && e.Verb == "watch" {
+		known := *e
+		known.WaitNs = -1 // a log has only those of slow watches
+		e = &known
 	}
 	for _, t := range tallies {
 		t.add(e, f.decided)

@@ -80,6 +80,7 @@ func (r *Results) Markdown() string {
 				handover, 100*run.SameOutcome, run.LoadAverage, code(run.Servers()))
 		}
 	}
+	r.writeFits(&b)
 	b.WriteString("\n### What was compared\n\n| case | comparison | of the first run |\n|---|---|---|\n")
 	for i := range r.Cases {
 		c := &r.Cases[i]
@@ -94,12 +95,20 @@ func (r *Results) Markdown() string {
 	return b.String()
 }
 
-// code returns a text as code, if there is one.
-func code(text string) string {
-	if text == "" {
-		return ""
+// writeFits writes how well scenarios predict the runs whose logs they are fitted to.
+func (r *Results) writeFits(b *bytes.Buffer) {
+	rows := ""
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		for k := range c.Runs {
+			if f := c.Runs[k].Fit; f != nil {
+				rows += fmt.Sprintf("| %s %d | %d | %d | %.1f %% | %.0f %% |\n", c.Name, k+1, f.Statistics, f.Within, 100*float64(f.Within)/float64(max(1, f.Statistics)), 100*f.Coverage)
+			}
+		}
 	}
-	return "`" + text + "`"
+	if rows != "" {
+		fmt.Fprintf(b, "\n### Scenarios fitted to the logs\n\n| run | statistics | within the intervals | share | stated |\n|---|---:|---:|---:|---:|\n%s", rows)
+	}
 }
 
 // verdict says in a few words how a run ended.

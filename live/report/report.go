@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"apfsim/live/compare"
+	"apfsim/live/fitted"
 	"apfsim/live/trial"
 )
 
@@ -49,6 +50,8 @@ type Run struct {
 	NoiseP50    time.Duration `json:"noiseP50Ns"`
 	NoiseP99    time.Duration `json:"noiseP99Ns"`
 	LoadAverage string        `json:"loadAverage,omitempty"`
+
+	Fit *fitted.Result `json:"fit,omitempty"` // of a scenario that is fitted to the logs
 }
 
 // Limits are the limits of one level after an adjustment.
@@ -71,7 +74,7 @@ func NewRun(t *trial.Trial) *Run {
 		OverheadP50: compare.Quantile(t.Overheads, 0.5), OverheadP90: compare.Quantile(t.Overheads, 0.9),
 		SameOutcome: compare.SameOutcome(t.Live.Requests, t.Replay.Requests),
 		NoiseP50:    compare.Quantile(t.Noise, 0.5), NoiseP99: compare.Quantile(t.Noise, 0.99),
-		Phase: time.Duration(t.PhaseNs), LoadAverage: loadAverage(),
+		Phase: time.Duration(t.PhaseNs), LoadAverage: loadAverage(), Fit: t.Fit,
 	}
 	levels := map[string]bool{}
 	for _, s := range r.Live {
@@ -128,8 +131,11 @@ func (r *Run) Print(w io.Writer, id string, took time.Duration) {
 		took.Round(time.Second), r.LateP90.Round(10*time.Microsecond), r.Overhead.Round(10*time.Microsecond),
 		r.OverheadP50.Round(10*time.Microsecond), r.OverheadP90.Round(10*time.Microsecond), r.Handover.Round(10*time.Microsecond),
 		r.NoiseP50.Round(10*time.Microsecond), r.NoiseP99.Round(10*time.Microsecond), r.LoadAverage)
-	if servers := r.Servers(); servers != "" {
-		fmt.Fprintf(w, "  measured: servers: %s\n", servers)
+	if f := r.Fit; f != nil {
+		fmt.Fprintf(w, "  info %-32s %d of %d statistics are within the %.0f %% prediction intervals\n", "scenario fitted to the logs", f.Within, f.Statistics, 100*f.Coverage)
+		for _, o := range f.Outside {
+			fmt.Fprintf(w, "       outside: %s\n", o)
+		}
 	}
 	for _, c := range r.Checks {
 		mark := "ok  "

@@ -16,10 +16,13 @@ import (
 
 	"apfsim/live/apiserver"
 	"apfsim/live/certificate"
+	"apfsim/live/fitted"
 	"apfsim/live/observed"
 	"apfsim/live/outcome"
 	"apfsim/live/sender"
 	"apfsim/live/webhook"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Trial is one live run.
@@ -39,6 +42,7 @@ type Trial struct {
 	Counted    map[observed.Count]int // by the server's metrics, during the run
 	Missing    []string               // what was lost: audit IDs with what is missing
 	WrongUsers []string               // audit IDs of requests that the server took for another user's
+	Fit        *fitted.Result         // of a scenario that is fitted to the logs
 }
 
 // Run makes a live run. The files of the run are written to dir. name is unique among the runs: it begins the
@@ -124,8 +128,40 @@ func Run(ctx context.Context, b *apiserver.Binaries, file, name, dir string) (_ 
 			resources = []outcome.Resource{{Resource: r.Name, Objects: s.Objects, AverageBytes: s.AverageBytes}}
 		}
 	}
-	t.Replay, err = outcome.Replay(ctx, file, dir, t.Live.Requests, t.PhaseNs, resources)
+	if t.Replay, err = outcome.Replay(ctx, file, dir, t.Live.Requests, t.PhaseNs, resources); err != nil {
+		return nil, err
+	}
+	t.Fit, err = fit(ctx, file, dir, start, start.Add(time.Duration(sc.Spec.Duration)))
 	return t, err
+}
+
+// The names of the files of a run.
+const (
+	auditLog      = "audit.log"
+	httpLog       = "kube-apiserver.log"
+	beforeMetrics = "before.metrics"
+	afterMetrics  = "after.metrics"
+	configFile    = "config.yaml"
+)
+
+// fit fits a scenario to the logs of a run, with the flow-control objects of its case.
+func fit(ctx context.Context, file, dir string, from, to time.Time) (*fitted.Result, error) {
+	objects, _, err := caseObjects(file)
+	if err != nil {
+		return nil, err
+	}
+	logs := fitted.Logs{Dir: dir, Audit: auditLog, HTTP: httpLog, Metrics: afterMetrics, From: from, To: to}
+	if len(objects) > 0 {
+		logs.Config = configFile
+		text, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, configFile), text, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return fitted.Check(ctx, logs)
 }
 
 // users returns who sends the requests.
@@ -180,7 +216,7 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 
 // keep copies the logs and the metrics of a run to its folder.
 func keep(dir string, server *apiserver.Server, before, after observed.Scrape) error {
-	for name, file := range map[string]string{"audit.log": server.AuditLog, "kube-apiserver.log": server.HTTPLog} {
+	for name, file := range map[string]string{auditLog: server.AuditLog, httpLog: server.HTTPLog} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
@@ -189,7 +225,7 @@ func keep(dir string, server *apiserver.Server, before, after observed.Scrape) e
 			return err
 		}
 	}
-	for name, text := range map[string]observed.Scrape{"before.metrics": before, "after.metrics": after} {
+	for name, text := range map[string]observed.Scrape{beforeMetrics: before, afterMetrics: after} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"apfsim/experiment"
 	"apfsim/experiment/fit"
 	"apfsim/reports/collect"
+	"apfsim/reports/format"
 	"apfsim/reports/histogram"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
@@ -72,7 +74,7 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 	own.Spec.Replications = runs
 	group := experiment.Begin(ctx, []*scenario.Scenario{&own}, experiment.Outputs{}, experiment.Precision{}, progress)
 	defer group.Stop()
-	rows := rowsOf(f)
+	var rows []*row
 	errors := newWaitErrors(f.Recorded)
 	moved := map[Moved]bool{}
 	for {
@@ -82,6 +84,9 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 		}
 		if run == nil {
 			break
+		}
+		if rows == nil {
+			rows = rowsOf(f, levelsWith(f, run))
 		}
 		for _, r := range rows {
 			if x, ok := r.statistic.of(r.find(run.Summary)); ok {
@@ -94,6 +99,9 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 	c := &Check{Runs: runs, Coverage: float64(runs-1) / float64(runs+1), Rows: []Row{}, Moved: []Moved{}}
 	if !f.Recorded.Outcomes {
 		c.Skipped = "the recorded requests do not say what became of them, so only arrivals and executions are compared"
+	} else if t := &f.Recorded.Total; float64(t.Wait.N) < leastKnown*float64(t.Executed) {
+		c.Skipped = fmt.Sprintf("the log has the waits of %s of %s executed requests, mostly of slow ones, so that the waits of all requests are not compared",
+			format.Quantity(int64(t.Wait.N)), format.Quantity(t.Executed))
 	}
 	c.WaitErrors, c.WaitMarginNs = errors.distribution(), int64(errors.marginNs)
 	for _, r := range rows {
@@ -110,6 +118,34 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 		return cmp.Or(cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Simulated, b.Simulated))
 	})
 	return c, nil
+}
+
+// levelsWith returns the recorded statistics of the priority levels. Requests whose level is not in the log, as those
+// of watches that were open at its end, are added to the level that the simulated server chose.
+func levelsWith(f *fit.Fitted, run *collect.Replication) map[string]*fit.Tally {
+	levels := maps.Clone(f.Recorded.Levels)
+	for i := range f.Report.Workloads {
+		w := &f.Report.Workloads[i]
+		known := slices.ContainsFunc(w.Kinds, func(k fit.Kind) bool { return k.PriorityLevel != "" })
+		at := map[string]bool{}
+		for k := range run.Parts {
+			if p := &run.Parts[k]; p.Workload == w.Name {
+				at[p.Level] = true
+			}
+		}
+		if known || len(at) != 1 {
+			continue
+		}
+		for level := range at {
+			if levels[level] != nil {
+				sum := &fit.Tally{}
+				sum.Merge(levels[level])
+				sum.Merge(f.Recorded.Workloads[i])
+				levels[level] = sum
+			}
+		}
+	}
+	return levels
 }
 
 // compareFlows adds the workloads of which a run classified requests differently.
@@ -200,8 +236,8 @@ type row struct {
 	errors    []float64 // by run, of measurement
 }
 
-// rowsOf returns a row for each recorded statistic.
-func rowsOf(f *fit.Fitted) (all []*row) {
+// rowsOf returns a row for each recorded statistic, of the priority levels as given.
+func rowsOf(f *fit.Fitted, levels map[string]*fit.Tally) (all []*row) {
 	add := func(group, name string, t *fit.Tally, find func(*result.Summary) requests) {
 		r := ofTally(t)
 		for i := range statistics {
@@ -219,8 +255,8 @@ func rowsOf(f *fit.Fitted) (all []*row) {
 		}
 	}
 	add("all", "", &f.Recorded.Total, func(s *result.Summary) requests { return ofGroup(&s.Total) })
-	for _, name := range sortedNames(f.Recorded.Levels) {
-		add("priorityLevel", name, f.Recorded.Levels[name], func(s *result.Summary) requests {
+	for _, name := range sortedNames(levels) {
+		add("priorityLevel", name, levels[name], func(s *result.Summary) requests {
 			for i := range s.PriorityLevels {
 				if s.PriorityLevels[i].Name == name {
 					return ofGroup(&s.PriorityLevels[i].Group)
@@ -237,6 +273,10 @@ func rowsOf(f *fit.Fitted) (all []*row) {
 
 func ofGroup(g *result.Group) requests { return requests{&g.Counts, g.Wait, g.Execution} }
 
+// leastKnown is the least part of the waits that must be known to compare them. An audit log has only those of slow
+// requests, which are the long ones.
+const leastKnown = 0.9
+
 // ofTally returns the tally as a run has it.
 func ofTally(t *fit.Tally) requests {
 	of := func(h *histogram.Histogram[uint64]) *result.Distribution {
@@ -245,7 +285,11 @@ func ofTally(t *fit.Tally) requests {
 		}
 		return result.NewDistribution(h)
 	}
-	return requests{&t.Counts, of(&t.Wait), of(&t.Execution)}
+	waits := of(&t.Wait)
+	if float64(t.Wait.N) < leastKnown*float64(t.Executed) {
+		waits = nil
+	}
+	return requests{&t.Counts, waits, of(&t.Execution)}
 }
 
 // finish returns the row with its interval. Percentiles are compared within the precision of histograms.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -12,6 +13,8 @@ import (
 // waitErrors draws how much a statistic of recorded waits is too long.
 type waitErrors struct {
 	ns       []float64 // of single waits, in order; nil if unknown
+	tail     int       // number of the greatest of them, which stand for a tail
+	index    float64   // of the tail
 	marginNs float64
 }
 
@@ -22,12 +25,43 @@ const handOverNs = 500_000
 // mostDraws limits the number of waits that are drawn for a statistic. With more, its error does not change much.
 const mostDraws = 4096
 
+// mostTail bounds the errors that are drawn, as a multiple of the greatest that is known.
+const mostTail = 10
+
 func newWaitErrors(r *fit.Recorded) *waitErrors {
 	e := &waitErrors{marginNs: float64(r.WaitMarginNs)}
 	if e.marginNs == 0 {
 		e.ns = slices.Sorted(slices.Values(r.WaitErrors.Values))
+		e.fitTail()
 	}
 	return e
+}
+
+// tailShare is the part of the errors that stands for a tail.
+const tailShare = 0.1
+
+// fitTail estimates the index of the tail: the mean of the logarithms of the greatest errors divided by the one below
+// them (Hill, "A Simple General Approach to Inference About the Tail of a Distribution", 1975). Of more waits than
+// there are errors, some would otherwise be too long.
+func (e *waitErrors) fitTail() {
+	n := len(e.ns)
+	e.tail = int(tailShare * float64(n))
+	if e.tail == 0 || e.ns[n-e.tail-1] <= 0 {
+		e.tail = 0
+		return
+	}
+	for _, ns := range e.ns[n-e.tail:] {
+		e.index += math.Log(ns/e.ns[n-e.tail-1]) / float64(e.tail)
+	}
+}
+
+// draw draws one error: one of those that are known, or from the tail.
+func (e *waitErrors) draw(random *rand.Rand) float64 {
+	i, n := random.IntN(len(e.ns)), len(e.ns)
+	if i < n-e.tail {
+		return e.ns[i]
+	}
+	return min(e.ns[n-e.tail-1]*math.Exp(e.index*random.ExpFloat64()), mostTail*e.ns[n-1])
 }
 
 // of returns the error of the row's statistic in a run: the same statistic of as many errors as there are waits. A
@@ -43,7 +77,7 @@ func (e *waitErrors) of(r *row, run int) float64 {
 	random := rand.New(rand.NewPCG(uint64(run), 0x77616974))
 	h := histogram.Histogram[uint64]{Precision: histogram.FinePrecision}
 	for range min(r.waits, mostDraws) {
-		h.Record(int64(e.ns[random.IntN(len(e.ns))]))
+		h.Record(int64(e.draw(random)))
 	}
 	x, _ := r.statistic.of(requests{&result.Counts{}, result.NewDistribution(&h), nil})
 	return x + handOverNs

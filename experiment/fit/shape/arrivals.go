@@ -15,8 +15,9 @@ type Arrivals struct {
 	Closed         bool   // requests are sent after responses
 	// Gain is by how much the logarithm of the likelihood of the arrivals is greater than that of a Poisson process
 	// with one rate, infinite if arrivals are not random.
-	Gain  float64
-	Notes []string
+	Gain     float64
+	periodNs float64 // of the requests of a client, if they are constant
+	Notes    []string
 }
 
 // What an arrival process must be to be chosen.
@@ -48,6 +49,9 @@ func (o *Observations) FitArrivals() Arrivals {
 		a = o.fitOpen(segments, local, startNs, endNs)
 	}
 	a.StartNs = startNs
+	if a.periodNs > 0 && endNs < o.durationNs { // as many requests as there are, whenever the first is sent
+		endNs = min(endNs, startNs+int64(math.Round(a.periodNs*float64(o.First)/float64(len(o.Clients)))))
+	}
 	if endNs < o.durationNs {
 		a.EndNs = endNs
 	}
@@ -67,7 +71,8 @@ func (o *Observations) fitOpen(segments []segment, local float64, startNs, endNs
 	switch {
 	case n >= fewest && variation < constantVariation && one && o.evenly(startNs, endNs):
 		perClient = 1e9 / o.gaps.Mean()
-		return Arrivals{Value: map[string]any{"constant": map[string]any{"rate": rate(perClient)}}, Text: "constant, " + rate(perClient), Gain: math.Inf(1)}
+		return Arrivals{Value: map[string]any{"constant": map[string]any{"rate": rate(perClient)}}, Text: "constant, " + rate(perClient),
+			Gain: math.Inf(1), periodNs: o.gaps.Mean()}
 	case n >= bursty && variation > burstyVariation && o.Dispersion(startNs, endNs) > burstyVariation && (one || len(segments) > mostSegments):
 		if a, ok := fitOnOff(o.gaps.Values, o.durationNs); ok {
 			return a

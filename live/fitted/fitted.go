@@ -1,0 +1,101 @@
+// Package fitted makes a scenario of the logs of a live run, as 'apfsim import --fit' does, and says how many
+// statistics of the run are within the prediction intervals of that scenario.
+package fitted
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"apfsim/experiment"
+	"apfsim/experiment/fit"
+	"apfsim/experiment/fit/check"
+	"apfsim/experiment/incident"
+	"apfsim/sim/scenario/loader"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/requests"
+)
+
+// Logs are what a live run leaves in a folder.
+type Logs struct {
+	Dir         string
+	Audit, HTTP string    // names of the logs of the server
+	Metrics     string    // name of a scrape
+	Config      string    // name of a file with flow-control objects; "" for those of a new cluster
+	From, To    time.Time // of the load
+}
+
+// Result says how the logged statistics agree with the intervals.
+type Result struct {
+	Statistics int      `json:"statistics"`
+	Within     int      `json:"within"`
+	Coverage   float64  `json:"coverage"` // of the intervals
+	Outside    []string `json:"outside"`
+}
+
+// Check imports the logs, fits a scenario, and runs it. The files are written to the folder "fitted" of the run.
+func Check(ctx context.Context, l Logs) (*Result, error) {
+	path := func(name string) string { return filepath.Join(l.Dir, name) }
+	var config []string
+	if l.Config != "" {
+		config = []string{path(l.Config)}
+	}
+	settings, err := incident.ReadSettings("", config, path(l.Metrics))
+	if err != nil {
+		return nil, err
+	}
+	sources, err := requests.Sources([]string{path(l.Audit), path(l.HTTP)}, nil, logfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	out := path("fitted")
+	if _, err := incident.Import(ctx, incident.Options{Sources: sources, Settings: settings, Dir: out,
+		From: &incident.Moment{Absolute: true, Ns: l.From.UnixNano()}, To: &incident.Moment{Absolute: true, Ns: l.To.UnixNano()}}); err != nil {
+		return nil, err
+	}
+	base := filepath.Join(out, "scenario.yaml")
+	text, err := os.ReadFile(base)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(out, "trace.jsonl")
+	f, err := fit.Fit(func() (io.ReadCloser, error) { return os.Open(file) }, fit.Options{File: file, Name: "fitted", Base: text, BaseFile: base, Dir: out})
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Join(out, "fitted.yaml")
+	if err := os.WriteFile(name, f.Scenario, 0o644); err != nil {
+		return nil, err
+	}
+	sc, err := experiment.LoadOne(name, loader.Options{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := check.Run(ctx, f, sc, check.DefaultRuns, silent{})
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Statistics: len(c.Rows), Within: c.Within, Coverage: c.Coverage}
+	for _, row := range c.Outside() {
+		r.Outside = append(r.Outside, fmt.Sprintf("%s %s %s: %s, interval %s to %s", row.Group, row.Name, row.Statistic,
+			number(row.Unit, row.Recorded), number(row.Unit, *row.Low), number(row.Unit, *row.High)))
+	}
+	return r, nil
+}
+
+func number(unit string, x float64) string {
+	if unit == "ns" {
+		return time.Duration(x).Round(time.Microsecond).String()
+	}
+	return fmt.Sprint(x)
+}
+
+// silent shows no progress.
+type silent struct{}
+
+func (silent) Begin(time.Duration) experiment.RunProgress { return silent{} }
+func (silent) Update(int64, uint64)                       {}
+func (silent) Finish()                                    {}
