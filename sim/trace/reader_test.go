@@ -2,9 +2,11 @@ package trace
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -266,6 +268,29 @@ func FuzzTrace(f *testing.F) {
 			if err := json.Unmarshal([]byte(text), &want); err != nil {
 				t.Fatalf("%q was taken: %v", text, err)
 			}
+		}
+	})
+}
+
+// Digits are counted and added up eight at a time, and where fewer follow.
+func TestDigits(t *testing.T) {
+	for text, want := range map[string]struct {
+		n     int
+		value int64
+	}{"12345678": {8, 12345678}, "00000000": {8, 0}, "99999999": {8, 99999999}, "7,123456": {1, 7}, "1234567}": {7, 1234567},
+		",1234567": {0, 0}, "12/45678": {2, 12}, "12:45678": {2, 12}, "123\xff\x00567": {3, 123}, "-1234567": {0, 0}} {
+		if n, value := digits(binary.LittleEndian.Uint64([]byte(text))); n != want.n || value != want.value {
+			t.Errorf("%q: got %d digits of the value %d, want %v", text, n, value, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[0-9]{0,20}[,}x/:].{0,12}`).Draw(t, "text")
+		l := line{text: []byte(text)}
+		end := strings.IndexFunc(text, func(c rune) bool { return c < '0' || c > '9' })
+		want, err := strconv.ParseInt(text[:end], 10, 64)
+		wanted := err == nil && end <= 18 && (end == 1 || text[0] != '0') && (text[end] == ',' || text[end] == '}')
+		if n, ok := l.parseDigits(); ok != wanted || ok && (n != want || l.at != end) || !ok && l.at != 0 {
+			t.Fatalf("%q: got %d, %v at %d; want %d, %v", text, n, ok, l.at, want, wanted)
 		}
 	})
 }

@@ -199,11 +199,35 @@ func (l *line) token() []byte {
 	return l.text[start:l.at]
 }
 
+// digits returns how many of the bytes of a word, from the lowest on, are digits, and their value. A byte that is no
+// digit is at least 10 after the exclusive or, so that its highest bit is set or the sum with 0x76 sets it. The value
+// is that of Lemire's "Quickly parsing eight digits" (2018), with the digits moved to the upper end, and zeros
+// below them.
+func digits(word uint64) (n int, value int64) {
+	word ^= lowest * '0'
+	other := (word + lowest*0x76 | word) & highest
+	n = bits.TrailingZeros64(other) / 8 // 8 if there is none
+	word <<= 64 - 8*n                   // 0 if n is 0
+	word = word*10 + word>>8
+	const pairs = 0x000000ff_000000ff
+	return n, int64((word&pairs*(100+1000000<<32) + word>>16&pairs*(1+10000<<32)) >> 32)
+}
+
+// powers are the powers of ten by the number of digits of a word.
+var powers = [...]int64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}
+
 // parseDigits parses a whole number without a sign, which a comma or brace follows, as most numbers
 // in traces are. If something else is at the cursor, ok is false and the cursor stays.
 func (l *line) parseDigits() (n int64, ok bool) {
-	at := l.at
-	for ; at < len(l.text) && at < l.at+18; at++ { // 18 digits do not overflow
+	at, most := l.at, l.at+18 // 18 digits do not overflow
+	for at+8 <= len(l.text) && at+8 <= most {
+		k, value := digits(binary.LittleEndian.Uint64(l.text[at:]))
+		n = n*powers[k] + value
+		if at += k; k < 8 {
+			most = at
+		}
+	}
+	for ; at < len(l.text) && at < most; at++ {
 		digit := l.text[at] - '0'
 		if digit > 9 {
 			break
