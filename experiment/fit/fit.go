@@ -107,7 +107,7 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	case len(f.inOrder) == 0:
 		return fail("a scenario can have none of the requests; the first cannot be expressed because of " + f.whyLeftOut)
 	case f.streamsLeftOut > 0:
-		f.note("%d requests of %d kinds are left out, because a scenario cannot have them, the first because of %s", f.report.LeftOut, f.streamsLeftOut, f.whyLeftOut)
+		f.note("%d requests of %d kinds are left out, because a scenario cannot have them; the problem of the first kind is %s", f.report.LeftOut, f.streamsLeftOut, f.whyLeftOut)
 	}
 	f.setTimes()
 	f.group()

@@ -436,7 +436,7 @@ func TestLikeUsersGetOtherNames(t *testing.T) {
 		w[1].As.ServiceAccount != "kube-system/agent" {
 		t.Errorf("%s", f.Scenario)
 	}
-	if notes := strings.Join(f.Report.Workloads[0].Notes, "\n"); !strings.Contains(notes, "4 users have other names: namespace-{i} stands for alpha, beta, delta, …") {
+	if notes := strings.Join(f.Report.Workloads[0].Notes, "\n"); !strings.Contains(notes, "4 users have other names in the scenario: namespace-{i} stands for alpha, beta, delta, …") {
 		t.Errorf("notes: %s", notes)
 	}
 	c, err := check.Run(context.Background(), f, sc, 3, silent{})

@@ -280,7 +280,7 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 		report.Execution = fmt.Sprintf("of %d kinds", len(kinds))
 		for _, k := range report.Kinds {
 			report.Distance = max(report.Distance, k.Distance)
-			report.Notes = append(report.Notes, fmt.Sprintf("%d first attempts are %s, with executions %s", k.First, k.Request, k.Execution))
+			report.Notes = append(report.Notes, fmt.Sprintf("%d of the first attempts are %s; their executions are %s", k.First, k.Request, k.Execution))
 		}
 	}
 	set(n, "arrivals", value(a.Value))
@@ -304,7 +304,7 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 		report.Notes = append(report.Notes, "the log has no user; the scenario calls it "+unknown)
 	}
 	if w.renamed {
-		report.Notes = append(report.Notes, fmt.Sprintf("%d users have other names: %s stands for %s", len(w.members), w.word, w.some()))
+		report.Notes = append(report.Notes, fmt.Sprintf("%d users have other names in the scenario: %s stands for %s", len(w.members), w.word, w.some()))
 	}
 	f.report.Workloads = append(f.report.Workloads, report)
 	f.recorded.Workloads = append(f.recorded.Workloads, tally)
@@ -337,9 +337,9 @@ func (f *fitter) request(w *workload, report *Workload) (request map[string]any,
 		switch {
 		case ok:
 			request["watch"] = map[string]any{"duration": d.Value}
-			report.Notes = append(report.Notes, fmt.Sprintf("watches last: %s; %d of %d were still open at the end of the log", d.Text, cut, o.Lifetimes.N))
+			report.Notes = append(report.Notes, fmt.Sprintf("the watches last %s; %d of %d were still open at the end of the log", d.Text, cut, o.Lifetimes.N))
 		default:
-			report.Notes = append(report.Notes, fmt.Sprintf("none of %d watches ended; they last as long as is the default, 30 to 60 min", o.Lifetimes.N))
+			report.Notes = append(report.Notes, fmt.Sprintf("none of %d watches ended in the log; in the scenario they last for the default time, 30 to 60 min", o.Lifetimes.N))
 		}
 	}
 	what := s.attributes.Verb + " " + cmp.Or(s.attributes.Resource, s.attributes.Path)

@@ -74,12 +74,12 @@ func ReadSettings(version string, configFiles []string, metricsFile string) (*Se
 		}
 		if err != nil {
 			s.rules = rules.Latest()
-			s.sources.version = "default; the metrics are of " + found + ", which is not supported"
+			s.sources.version = "the default, because the metrics are of " + found + ", which is not supported"
 		} else {
 			s.sources.version = "kubernetes_build_info in " + filepath.Base(metricsFile)
 		}
 	default:
-		s.sources.version = "default; the logs do not say it"
+		s.sources.version = "the default, because the logs do not say it"
 	}
 	if err := s.readConfig(configFiles); err != nil {
 		wrong = append(wrong, err.Error())
@@ -133,7 +133,7 @@ func (s *Settings) readMetrics(name string) (nominal map[string]int, version str
 // ones that they lack do not exist.
 func (s *Settings) readConfig(names []string) error {
 	s.objects = config.Suggested(s.rules)
-	s.sources.config = "default: the objects of a new cluster"
+	s.sources.config = "the default, the objects of a new cluster"
 	if len(names) == 0 {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (s *Settings) scenario(r *imported.Report, folder string) string {
 	fmt.Fprintf(&b, "  description: %s\n", strconv.Quote(fmt.Sprintf("The requests%s from %s on, as the server logged them.", of, r.Start)))
 	duration := format.Seconds(r.DurationNs) + "s"
 	fmt.Fprintf(&b, "spec:\n  duration: %s\n  servers:\n", duration)
-	set("spec.duration", duration, "the part of the logs")
+	set("spec.duration", duration, "the time from the first to the last line, or of --from and --to")
 
 	fmt.Fprintf(&b, "    kubernetesVersion: %q # %s\n", s.rules.Version, s.sources.version)
 	set("spec.servers.kubernetesVersion", s.rules.Version, s.sources.version)
@@ -191,16 +191,16 @@ func (s *Settings) scenario(r *imported.Report, folder string) string {
 	var source string
 	switch {
 	case s.limitExact:
-		source = "the nominal limits in " + s.sources.metrics + ", all of which follow from it"
+		source = "with it, each level has the nominal limit that it has in " + s.sources.metrics
 	case s.limitKnown:
-		source = "the sum of the nominal limits in " + s.sources.metrics + ", which the configuration does not give exactly: is it that of the same server?"
+		source = "the sum of the nominal limits in " + s.sources.metrics + "; the configuration gives other limits, so check that it is that of the same server"
 	default:
-		limits, source = []int{400, 200}, "default; the logs do not say it"
+		limits, source = []int{400, 200}, "the default, because the logs do not say it"
 	}
 	fmt.Fprintf(&b, "    maxRequestsInflight: %d # %s\n", limits[0], source)
-	fmt.Fprintf(&b, "    maxMutatingRequestsInflight: %d # flow control divides the sum of both\n", limits[1])
+	fmt.Fprintf(&b, "    maxMutatingRequestsInflight: %d # flow control uses only the sum of both limits\n", limits[1])
 	set("spec.servers.maxRequestsInflight", strconv.Itoa(limits[0]), source)
-	set("spec.servers.maxMutatingRequestsInflight", strconv.Itoa(limits[1]), "flow control divides the sum of both")
+	set("spec.servers.maxMutatingRequestsInflight", strconv.Itoa(limits[1]), "flow control uses only the sum of both limits")
 	if r.AdjustmentPhaseNs != nil {
 		phase := format.Seconds(*r.AdjustmentPhaseNs) + "s"
 		fmt.Fprintf(&b, "    adjustmentPhase: %s # the first adjustment in the log\n", phase)
@@ -208,7 +208,7 @@ func (s *Settings) scenario(r *imported.Report, folder string) string {
 	} else {
 		b.WriteString("    # The logs do not say when the server adjusted its limits. Borrowing depends on it: use random,\n" +
 			"    # with replications, to see how much.\n    # adjustmentPhase: random\n")
-		set("spec.servers.adjustmentPhase", "0s", "default; the logs do not say it")
+		set("spec.servers.adjustmentPhase", "0s", "the default, because the logs do not say it")
 	}
 	if len(s.copies) > 0 {
 		var names []string
@@ -229,9 +229,9 @@ func (s *Settings) scenario(r *imported.Report, folder string) string {
 // resources writes the numbers and sizes of the stored objects.
 func (s *Settings) resources(b *strings.Builder, set func(field, value, source string)) {
 	if len(s.store) == 0 {
-		source := "unknown, so that a list takes one seat; --metrics has them"
+		source := "unknown, so that each list takes one seat; give the metrics of the server with --metrics"
 		if s.sources.metrics != "" {
-			source = "unknown; " + s.sources.metrics + " has no numbers of objects"
+			source = "unknown, so that each list takes one seat; " + s.sources.metrics + " has no numbers of objects"
 		}
 		fmt.Fprintf(b, "  # resources: %s.\n", source)
 		set("spec.resources", "none", source)

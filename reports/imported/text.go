@@ -17,21 +17,21 @@ func (r *Report) WriteText(w io.Writer, dir, scenario string) error {
 	r.writeRequests(&b)
 	r.writeLevels(&b)
 	r.writeCheck(&b)
-	b.WriteString("\nThe scenario\n")
+	b.WriteString("\nSettings of the scenario, and where they come from\n")
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, s := range r.Settings {
 		fmt.Fprintf(table, "  %s\t%s\t%s\n", strings.TrimPrefix(s.Field, "spec."), s.Value, s.Source)
 	}
 	table.Flush()
 	if notes := r.Notes(); len(notes) > 0 {
-		b.WriteString("\nNot in the logs\n")
+		b.WriteString("\nWhat the logs do not contain\n")
 		for _, note := range notes {
 			for i, line := range format.Wrap(note, 96) {
 				b.WriteString([]string{"  - ", "    "}[min(i, 1)] + line + "\n")
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\nWritten to %s. Next:\n  apfsim run %s\n", dir, scenario)
+	fmt.Fprintf(&b, "\nThe files are in %s. The next command is:\n  apfsim run %s\n", dir, scenario)
 	_, err := io.WriteString(w, format.PrintableLines(b.String()))
 	return err
 }
@@ -80,40 +80,40 @@ func (r *Report) writeRequests(b *strings.Builder) {
 	writeRows(b, rows)
 	of := ""
 	if r.Server != "" {
-		of = "of the server " + r.Server + ", "
+		of = "has the requests of the server " + r.Server + ", "
 	}
-	fmt.Fprintf(b, "The trace: %s%v from %s\n", of, time.Duration(r.DurationNs), r.Start)
+	fmt.Fprintf(b, "The trace %sbegins at %s and lasts %v.\n", of, r.Start, time.Duration(r.DurationNs))
 
-	b.WriteString("\nVerbs in the trace\n")
+	b.WriteString("\nRequests in the trace, by verb\n")
 	rows = nil
 	for _, v := range r.Verbs {
 		rows = append(rows, row{v.Of, v.Requests, false})
 	}
 	writeRows(b, rows)
-	b.WriteString("\nOutcomes in the trace\n")
+	b.WriteString("\nRequests in the trace, by outcome\n")
 	writeRows(b, []row{
 		{"executed", r.Outcomes.Executed, true},
-		{"  and answered 429 by the handler, not by flow control", r.Outcomes.OtherTooManyRequests, false},
+		{"  with response 429 of the handler, not of flow control", r.Outcomes.OtherTooManyRequests, false},
 		{"rejected by flow control", r.Outcomes.Rejected, true},
-		{"without an end in the log", r.Outcomes.WithoutEnd, false},
+		{"their end is not in the log", r.Outcomes.WithoutEnd, false},
 	})
-	b.WriteString("\nExecution times in the trace\n")
+	b.WriteString("\nRequests in the trace, by the source of their execution time\n")
 	writeRows(b, []row{
 		{"measured by the server", r.Times.Measured, false},
-		{"total less wait", r.Times.TotalLessWait, false},
-		{"total, including the wait if there was one", r.Times.TotalWithWait, false},
-		{"watches: until the response started", r.Times.UntilStarted, false},
-		{"watches that were open at the start: 0", r.Times.OpenBefore, false},
-		{"other long-running requests, which bypass flow control: total", r.Times.Lifetime, false},
-		{"drawn", r.Times.Drawn, false},
+		{"the time until the response, less the wait", r.Times.TotalLessWait, false},
+		{"the time until the response, with the wait if there was one", r.Times.TotalWithWait, false},
+		{"of watches, the time until the response started", r.Times.UntilStarted, false},
+		{"of watches that were open at the start, 0", r.Times.OpenBefore, false},
+		{"of other long-running requests, which bypass flow control, the time until their end", r.Times.Lifetime, false},
+		{"drawn from other requests", r.Times.Drawn, false},
 		{"  for rejected requests", r.Drawn.Rejected, false},
-		{"  for requests without an end", r.Drawn.WithoutEnd, false},
+		{"  for requests whose end is not in the log", r.Drawn.WithoutEnd, false},
 		{"  for watches whose initialization is not in the log", r.Drawn.Watches, false},
 		{"  from the same user, verb and resource", r.Drawn.FromUser, false},
 		{"  from the same verb and resource", r.Drawn.FromResource, false},
 		{"  from the same verb", r.Drawn.FromVerb, false},
 		{"  from all requests that are not watches", r.Drawn.FromAny, false},
-		{"  from none, since the logs have no execution time: 0", r.Drawn.None, false},
+		{"  from none, because the logs have no execution time; it is 0", r.Drawn.None, false},
 	})
 }
 
@@ -121,7 +121,7 @@ func (r *Report) writeLevels(b *strings.Builder) {
 	if len(r.Levels) == 0 {
 		return
 	}
-	b.WriteString("\nWhat the server did with them\n")
+	b.WriteString("\nRequests in the trace, by the priority level in the log\n")
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "  priority level\tdispatched\trejected")
 	for _, l := range r.Levels {
@@ -132,9 +132,9 @@ func (r *Report) writeLevels(b *strings.Builder) {
 
 func (r *Report) writeCheck(b *strings.Builder) {
 	c := r.Check
-	b.WriteString("\nDecisions of the configuration beside those of the server\n")
+	b.WriteString("\nDecisions of the configuration, compared with those in the log\n")
 	if c.Requests == 0 {
-		b.WriteString("  the logs do not say what the server decided; lines of an httplog do\n")
+		b.WriteString("  The logs do not say what the server decided. An httplog says it.\n")
 		return
 	}
 	for _, a := range []struct {
@@ -144,7 +144,7 @@ func (r *Report) writeCheck(b *strings.Builder) {
 		fmt.Fprintf(b, "  %-14s  %d of %d are equal\n", a.name, a.Equal, a.Compared)
 	}
 	for _, d := range c.Differences {
-		fmt.Fprintf(b, "    %s: %s: the server %s, the configuration %s\n", d.At, d.Field, d.Logged, d.Decided)
+		fmt.Fprintf(b, "    %s: %s: the log has %s, the configuration gives %s\n", d.At, d.Field, d.Logged, d.Decided)
 	}
 }
 
@@ -158,48 +158,50 @@ func (r *Report) Notes() (notes []string) {
 				others = append(others, fmt.Sprintf("%s (%d)", nameOf(s.Name), s.Requests))
 			}
 		}
-		add("Each server has its own flow control, so that the trace has the requests of one server, %s. Requests of others: %s. Use --server to choose another one.",
+		add("Each server has its own flow control, so that the trace has the requests of one server only, %s. The logs also have requests of %s. Use --server to choose another server.",
 			nameOf(r.Server), format.Listed(others, 10, ""))
 	}
 	if a, b := r.overlapping(); a != "" {
 		add("%s and %s have lines of the same time. If they are logs of different servers, name the servers: a=%s b=%s.", a, b, a, b)
 	}
 	if missing := r.MissingVerbs(); len(missing) > 0 {
-		add("Verbs of which the logs have no request: %s. If the audit policy leaves them out, their load is missing.", strings.Join(missing, ", "))
+		add("The logs have no request with the verbs %s. If the audit policy leaves them out, the replay does not have their load.", strings.Join(missing, ", "))
 	}
 	if n := r.Waits.UnknownShort; n > 0 {
-		add("Executed requests of up to 500 ms whose wait is unknown: %d. An audit log has the waits of longer requests only. The replay executes "+
-			"the wait too, so that an overload looks worse than it was. Import the httplog of the server as well, which has the execution times.", n)
+		add("The waits of %s that took up to 500 ms are unknown, because an audit log has the waits of longer requests only. In the replay, these "+
+			"requests execute for that time too, so that an overload looks worse than it was. Import the httplog of the server as well, which has the execution times.",
+			format.Counted(int(n), "executed request"))
 	}
 	if n := r.Waits.UnknownLonger; n > 0 {
-		add("Executed requests of more than 500 ms whose wait is unknown: %d. The replay executes the wait too.", n)
+		add("The waits of %s that took more than 500 ms are unknown. In the replay, these requests execute for that time too.", format.Counted(int(n), "executed request"))
 	}
 	if n := r.Users.Learned; n > 0 {
-		add("Requests without a user in the logs that have the only user of the same address and user agent: %d.", n)
+		add("The logs do not have the users of %s. They have got the only user with the same address and user agent.", format.Counted(int(n), "request"))
 	}
 	if n := r.Users.Unknown; n > 0 {
-		add("Requests whose user is unknown: %d. Each address with a user agent is a user of its own, in the group system:authenticated, "+
-			"so that FlowSchemas can be wrong.", n)
+		add("The users of %s are unknown. Each address with a user agent has become a user of its own in the group system:authenticated, "+
+			"so that the FlowSchemas of these requests can be wrong.", format.Counted(int(n), "request"))
 	}
 	if n := r.Users.GroupsUnknown; n > 0 {
-		add("Requests whose groups are unknown: %d. Their FlowSchemas can be wrong.", n)
+		add("The groups of the users of %s are unknown, so that the FlowSchemas of these requests can be wrong.", format.Counted(int(n), "request"))
 	}
 	if n := r.Watches.Total; n > 0 {
-		add("Watches that were open at the start: %d of %d. Watches without any line in the logs are missing, so that writes can take too few seats.", r.Watches.OpenBefore, n)
+		add("%d of %d watches were open at the start. Watches that have no line in the logs are missing in the replay, where writes can then take too few seats.",
+			r.Watches.OpenBefore, n)
 	} else {
-		add("The logs have no watches. Without watches, all writes take one seat.")
+		add("The logs have no watches, so that all writes take one seat in the replay.")
 	}
 	if n := r.Watches.WithoutEnd; n > 0 {
-		add("Watches without an end in the logs, which last to the end of the trace: %d.", n)
+		add("The end of %d of the watches is not in the logs. In the replay they last until the trace ends.", n)
 	}
 	if n := r.Outcomes.WithoutEnd - r.Watches.WithoutEnd; n > 0 {
-		add("Other requests without an end in the logs: %d.", n)
+		add("The end of %s other than watches is not in the logs.", format.Counted(int(n), "request"))
 	}
 	if n := r.Check.FinalSeats.Compared - r.Check.FinalSeats.Equal; n > 0 {
-		add("Writes that take other final seats than on the server, where they depend on the number of watches: %d.", n)
+		add("In the replay, %s take other final seats than in the server, where they depend on the number of watches.", format.Counted(int(n), "write"))
 	}
 	if n := r.Check.WithoutUser; n > 0 {
-		add("Requests that could not be compared with what the server decided, since their user is unknown: %d.", n)
+		add("The decisions of the server for %s could not be compared, because the users are unknown.", format.Counted(int(n), "request"))
 	}
 	return notes
 }

@@ -21,7 +21,7 @@ const mostShown = 10
 // WriteText writes the report for a terminal.
 func (r *Report) WriteText(out io.Writer) error {
 	var w bytes.Buffer
-	fmt.Fprintf(&w, "%s in %s; %s are retries. %s:\n\n", format.Counted(int(r.Requests), "request"), format.Duration(float64(r.DurationNs)),
+	fmt.Fprintf(&w, "%s in %s, of which %s are retries. The fitted scenario has %s:\n\n", format.Counted(int(r.Requests), "request"), format.Duration(float64(r.DurationNs)),
 		format.Quantity(r.Retries), format.Counted(len(r.Workloads), "workload"))
 	table := [][]string{{"workload", "clients", "first", "retries", "arrivals of a client", "execution"}}
 	shown := r.Workloads[:min(mostShown, len(r.Workloads))]

@@ -82,9 +82,9 @@ func (o *Observations) fitOpen(segments []segment, local float64, startNs, endNs
 		a := poissonArrivals(perClient)
 		switch d := o.Dispersion(startNs, endNs); {
 		case o.First >= bursty && d > 2:
-			a.Notes = append(a.Notes, fmt.Sprintf("counts vary more than those of the fitted process: index of dispersion %.3g", d))
+			a.Notes = append(a.Notes, fmt.Sprintf("the counts vary more than those of the fitted process; their index of dispersion is %.3g", d))
 		case n >= bursty && variation < 0.6:
-			a.Notes = append(a.Notes, fmt.Sprintf("intervals vary less than those of a Poisson process and more than equal ones: squared coefficient of variation %.2g", variation))
+			a.Notes = append(a.Notes, fmt.Sprintf("the intervals vary less than those of a Poisson process, and more than equal ones; their squared coefficient of variation is %.2g", variation))
 		}
 		return a
 	}
