@@ -133,7 +133,11 @@ func (r *Report) writeLevels(b *strings.Builder) {
 func (r *Report) writeCheck(b *strings.Builder) {
 	c := r.Check
 	b.WriteString("\nDecisions of the configuration, compared with those in the log\n")
-	if c.Requests == 0 {
+	switch {
+	case c.Requests == 0 && c.WithoutUser > 0:
+		b.WriteString("  The decisions in the log cannot be compared, because the users are unknown.\n")
+		return
+	case c.Requests == 0:
 		b.WriteString("  The logs do not say what the server decided. An httplog says it.\n")
 		return
 	}
