@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
 	"apfsim/experiment/fit/shape"
 	"apfsim/reports/histogram"
@@ -26,7 +27,7 @@ type workload struct {
 }
 
 // collect takes note of a request in the second pass.
-func (f *fitter) collect(e *entry) {
+func (f *fitter) collect(e *recorded.Entry) {
 	s := f.stream(e)
 	if s == nil || s.leftOut { // nil if the requests have changed since the first pass
 		return
@@ -40,7 +41,7 @@ func (f *fitter) collect(e *entry) {
 		retry = e.Attempt > 1
 	}
 	f.record(w, s.level, e)
-	end := e.endNs()
+	end := e.EndNs()
 	if f.real { // the client had the response before the log says so
 		end = max(e.ArrivalNs, end-min(max(0, e.WaitNs), int64(f.recorded.WaitErrors.Mean())))
 	}
@@ -49,7 +50,7 @@ func (f *fitter) collect(e *entry) {
 		w.observed.Rejected++
 		if w.retries {
 			after := e.RetryAfterSeconds * retries.Second
-			f.retries.Reject(string(key), e.endNs(), after, e.ArrivalNs)
+			f.retries.Reject(string(key), e.EndNs(), after, e.ArrivalNs)
 			end += max(after, retries.Second) // while the client waits to send it again
 		}
 	case trace.Waiting:
@@ -81,9 +82,9 @@ func (f *fitter) collect(e *entry) {
 }
 
 // addWatch takes note of how long a watch lasted. One that ends with the log was cut off there.
-func (w *workload) addWatch(e *entry, lastNs, durationNs int64) {
+func (w *workload) addWatch(e *recorded.Entry, lastNs, durationNs int64) {
 	ns := float64(e.WatchNs)
-	if end := e.endNs(); end >= lastNs && end <= max(lastNs, durationNs)+1e9 {
+	if end := e.EndNs(); end >= lastNs && end <= max(lastNs, durationNs)+1e9 {
 		ns = -ns
 	}
 	w.observed.Lifetimes.Add(ns)
@@ -128,7 +129,7 @@ func (t *Tally) Merge(u *Tally) {
 }
 
 // record takes note of a request in the statistics.
-func (f *fitter) record(w *workload, level string, e *entry) {
+func (f *fitter) record(w *workload, level string, e *recorded.Entry) {
 	if e.ArrivalNs < f.report.WarmupNs {
 		return
 	}
@@ -161,7 +162,7 @@ func (f *fitter) record(w *workload, level string, e *entry) {
 }
 
 // add adds a request. Decided says that the log has outcomes, so that a request without one has not ended.
-func (t *Tally) add(e *entry, decided bool) {
+func (t *Tally) add(e *recorded.Entry, decided bool) {
 	t.Wait.Precision, t.Execution.Precision = histogram.FinePrecision, histogram.FinePrecision
 	t.Arrived++
 	switch {

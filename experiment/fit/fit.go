@@ -12,6 +12,7 @@ import (
 	"io"
 
 	"apfsim/document"
+	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
 	"apfsim/experiment/fit/shape"
 )
@@ -96,7 +97,7 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 		return nil, err
 	}
 	f := &fitter{options: o, base: base, report: &Report{Notes: []string{}}}
-	if err := each(open, o.File, f.learn); err != nil {
+	if err := recorded.Each(open, o.File, f.learn); err != nil {
 		return nil, err
 	}
 	switch fail := func(message string) (*Fitted, error) {
@@ -111,7 +112,7 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	}
 	f.setTimes()
 	f.group()
-	if err := each(open, o.File, f.collect); err != nil {
+	if err := recorded.Each(open, o.File, f.collect); err != nil {
 		return nil, err
 	}
 	text, err := f.scenario()

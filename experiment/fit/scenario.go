@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/core/rules"
 	"apfsim/document"
+	"apfsim/experiment/fit/node"
 	"apfsim/experiment/fit/shape"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/traffic"
@@ -46,7 +45,7 @@ func readBase(o Options) (*base, error) {
 	}
 	b := &base{document: doc.Content[0]}
 	b.document.Style = 0
-	spec := field(b.document, "spec")
+	spec := node.Field(b.document, "spec")
 	if spec == nil || spec.Kind != yaml.MappingNode {
 		return nil, fail(b.document.Line, "spec", "is missing; want a scenario")
 	}
@@ -55,7 +54,7 @@ func readBase(o Options) (*base, error) {
 		name string
 		ns   *int64
 	}{{"duration", &b.durationNs}, {"warmup", &b.warmupNs}} {
-		if n := field(spec, f.name); n != nil {
+		if n := node.Field(spec, f.name); n != nil {
 			d, err := time.ParseDuration(n.Value)
 			if err != nil {
 				return nil, fail(n.Line, "spec."+f.name, document.Abridge(n.Value)+" is not a duration; use a number with a unit, such as 60s")
@@ -64,17 +63,17 @@ func readBase(o Options) (*base, error) {
 		}
 	}
 	b.release = rules.Latest()
-	if n := field(field(spec, "servers"), "kubernetesVersion"); n != nil {
+	if n := node.Field(node.Field(spec, "servers"), "kubernetesVersion"); n != nil {
 		release, err := rules.For(n.Value)
 		if err != nil {
 			return nil, fail(n.Line, "spec.servers.kubernetesVersion", err.Error())
 		}
 		b.release = release
 	}
-	b.rebase(field(field(spec, "config"), "files"), o)
-	if events := field(spec, "events"); events != nil {
+	b.rebase(node.Field(node.Field(spec, "config"), "files"), o)
+	if events := node.Field(spec, "events"); events != nil {
 		for _, e := range events.Content {
-			b.rebase(field(field(e, "apply"), "files"), o)
+			b.rebase(node.Field(node.Field(e, "apply"), "files"), o)
 		}
 	}
 	return b, nil
@@ -105,106 +104,30 @@ func (b *base) rebase(files *yaml.Node, o Options) {
 	}
 }
 
-// field returns the value of a field, nil if there is none.
-func field(mapping *yaml.Node, name string) *yaml.Node {
-	if mapping == nil || mapping.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == name {
-			return mapping.Content[i+1]
-		}
-	}
-	return nil
-}
-
-// set replaces a field, or adds it at the end.
-func set(mapping *yaml.Node, name string, value *yaml.Node) {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == name {
-			mapping.Content[i+1] = value
-			return
-		}
-	}
-	mapping.Content = append(mapping.Content, text(name), value)
-}
-
-// remove removes a field.
-func remove(mapping *yaml.Node, name string) {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == name {
-			mapping.Content = slices.Delete(mapping.Content, i, i+2)
-			return
-		}
-	}
-}
-
-func text(s string) *yaml.Node { return value(s) }
-
-// value returns a value as a node, maps in one line.
-func value(v any) *yaml.Node {
-	var n yaml.Node
-	switch v := v.(type) {
-	case map[string]any:
-		n = yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-		for _, name := range slices.SortedFunc(maps.Keys(v), byOrder) {
-			n.Content = append(n.Content, text(name), value(v[name]))
-		}
-	case []any:
-		n = yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, item := range v {
-			n.Content = append(n.Content, value(item))
-		}
-	default:
-		if err := n.Encode(v); err != nil {
-			panic(fmt.Sprintf("fit: a value that is not YAML: %v", err))
-		}
-		if n.Kind == yaml.SequenceNode {
-			n.Style = yaml.FlowStyle
-		}
-	}
-	return &n
-}
-
-// order is the order of the fields, as people write them.
-var order = []string{"weight", "user", "groups", "verb", "group", "resource", "subresource", "namespace", "name", "path", "query", "watch",
-	"at", "requests", "over", "startRate", "stages", "duration", "rate", "mean", "on", "off"}
-
-func byOrder(a, b string) int {
-	i, j := slices.Index(order, a), slices.Index(order, b)
-	if i >= 0 && j >= 0 {
-		return i - j
-	}
-	if i != j && (i < 0) != (j < 0) {
-		return j - i // those of the list first
-	}
-	return strings.Compare(a, b)
-}
-
 // scenario returns the text of the fitted scenario.
 func (f *fitter) scenario() ([]byte, error) {
 	f.base.document.HeadComment = ""
 	f.base.document.Content[0].HeadComment = "# Fitted to recorded requests; fit.json says how well. Rates are those of one client."
 	metadata := &yaml.Node{Kind: yaml.MappingNode}
-	set(metadata, "name", text(f.options.Name))
-	set(metadata, "description", text(fmt.Sprintf("Fitted to %d requests of %s. To have twice as many of the requests of a workload, double its clients.",
+	node.Set(metadata, "name", node.Value(f.options.Name))
+	node.Set(metadata, "description", node.Value(fmt.Sprintf("Fitted to %d requests of %s. To have twice as many of the requests of a workload, double its clients.",
 		f.report.Requests, filepath.Base(f.options.File))))
-	set(f.base.document, "metadata", metadata)
-	spec := field(f.base.document, "spec")
+	node.Set(f.base.document, "metadata", metadata)
+	spec := node.Field(f.base.document, "spec")
 	for _, name := range []string{"workload", "thresholds", "replications", "seed"} {
-		remove(spec, name)
+		node.Remove(spec, name)
 	}
-	set(spec, "duration", text(time.Duration(f.report.DurationNs).String()))
+	node.Set(spec, "duration", node.Value(time.Duration(f.report.DurationNs).String()))
 	if f.report.WarmupNs == 0 {
-		remove(spec, "warmup")
+		node.Remove(spec, "warmup")
 	}
-	if field(spec, "resources") == nil {
+	if node.Field(spec, "resources") == nil {
 		if resources := f.resources(); len(resources) > 0 {
 			n := &yaml.Node{Kind: yaml.SequenceNode}
 			for _, r := range resources {
-				n.Content = append(n.Content, value(r))
+				n.Content = append(n.Content, node.Value(r))
 			}
-			set(spec, "resources", n)
+			node.Set(spec, "resources", n)
 		}
 	}
 	list := &yaml.Node{Kind: yaml.SequenceNode}
@@ -216,7 +139,7 @@ func (f *fitter) scenario() ([]byte, error) {
 			list.Content = append(list.Content, f.workload(s.name, s.kinds, s.observed, &s.tally))
 		}
 	}
-	set(spec, "workload", list)
+	node.Set(spec, "workload", list)
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
@@ -246,11 +169,11 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 	report.Notes = append(report.Notes, a.Notes...)
 
 	n := &yaml.Node{Kind: yaml.MappingNode}
-	set(n, "name", text(name))
+	node.Set(n, "name", node.Value(name))
 	if len(o.Clients) > 1 {
-		set(n, "clients", value(len(o.Clients)))
+		node.Set(n, "clients", node.Value(len(o.Clients)))
 	}
-	set(n, "as", value(identityValue(s.identity(w.generalized))))
+	node.Set(n, "as", node.Value(identityValue(s.identity(w.generalized))))
 	var requests []any
 	retries, followed := false, int64(0)
 	for _, k := range kinds {
@@ -259,8 +182,8 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 		retries = retries || k.retries
 		followed += k.followed.Rejected
 		if len(kinds) == 1 {
-			set(n, "request", value(request))
-			set(n, "execution", value(execution))
+			node.Set(n, "request", node.Value(request))
+			node.Set(n, "execution", node.Value(execution))
 			continue
 		}
 		if k.observed.First == 0 {
@@ -273,31 +196,31 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 	if len(kinds) > 1 {
 		list := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, r := range requests {
-			list.Content = append(list.Content, value(r))
+			list.Content = append(list.Content, node.Value(r))
 		}
-		set(n, "requests", list)
-		set(n, "execution", value(requests[0].(map[string]any)["execution"]))
+		node.Set(n, "requests", list)
+		node.Set(n, "execution", node.Value(requests[0].(map[string]any)["execution"]))
 		report.Execution = fmt.Sprintf("of %d kinds", len(kinds))
 		for _, k := range report.Kinds {
 			report.Distance = max(report.Distance, k.Distance)
 			report.Notes = append(report.Notes, fmt.Sprintf("%d of the first attempts are %s; their executions are %s", k.First, k.Request, k.Execution))
 		}
 	}
-	set(n, "arrivals", value(a.Value))
+	node.Set(n, "arrivals", node.Value(a.Value))
 	if a.StartNs > 0 {
-		set(n, "start", text(shape.Duration(float64(a.StartNs))))
+		node.Set(n, "start", node.Value(shape.Duration(float64(a.StartNs))))
 	}
 	if a.EndNs > 0 {
-		set(n, "stop", text(shape.Duration(float64(a.EndNs))))
+		node.Set(n, "stop", node.Value(shape.Duration(float64(a.EndNs))))
 	}
 	if followed > 0 {
 		report.Retried = shape.Number(float64(o.Again) / float64(followed))
 	}
 	switch {
 	case retries:
-		set(n, "retry", text("ClientGo"))
+		node.Set(n, "retry", node.Value("ClientGo"))
 	case o.Again > 0:
-		set(n, "retry", text("ClientGo"))
+		node.Set(n, "retry", node.Value("ClientGo"))
 		report.Notes = append(report.Notes, "the retries do not follow Retry-After; the scenario has those of client-go in their place")
 	}
 	if s.user == "" {

@@ -6,6 +6,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/document"
+	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
 	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/trace"
@@ -36,7 +37,7 @@ type stream struct {
 const exempt = "exempt"
 
 // learn takes note of a request in the first pass.
-func (f *fitter) learn(e *entry) {
+func (f *fitter) learn(e *recorded.Entry) {
 	s := f.stream(e)
 	if s == nil {
 		s = f.newStream(e)
@@ -75,7 +76,7 @@ func (f *fitter) slack() int64 {
 }
 
 // learnRetries takes note of whether the request follows a rejected one.
-func (f *fitter) learnRetries(s *stream, e *entry) {
+func (f *fitter) learnRetries(s *stream, e *recorded.Entry) {
 	key := f.withName(e.Name)
 	end := len(key)
 	key = append(key, 0)
@@ -88,8 +89,8 @@ func (f *fitter) learnRetries(s *stream, e *entry) {
 		if s.afterNs > 0 {
 			s.followed.Asked++
 		}
-		f.retries.Reject(string(due), e.endNs(), s.afterNs, e.ArrivalNs)
-		f.retries.Reject(string(control), e.endNs()+retries.ControlNs, s.afterNs, e.ArrivalNs)
+		f.retries.Reject(string(due), e.EndNs(), s.afterNs, e.ArrivalNs)
+		f.retries.Reject(string(control), e.EndNs()+retries.ControlNs, s.afterNs, e.ArrivalNs)
 	}
 	key[end] = 1
 	f.retries.Follow(key, e.ArrivalNs, &s.followed.Periodic)
@@ -100,7 +101,7 @@ func (f *fitter) learnRetries(s *stream, e *entry) {
 }
 
 // stream returns the stream of a request, nil for the first request of one. f.key is then the stream's key.
-func (f *fitter) stream(e *entry) *stream {
+func (f *fitter) stream(e *recorded.Entry) *stream {
 	k := f.key[:0]
 	for _, text := range [...]string{e.User, e.Verb, e.APIGroup, e.Resource, e.Subresource, e.Namespace, e.FlowSchema, e.PriorityLevel} {
 		k = append(append(k, text...), 0)
@@ -120,7 +121,7 @@ func (f *fitter) stream(e *entry) *stream {
 }
 
 // opened says whether the request is a watch at time 0.
-func opened(e *entry) bool { return e.Verb == "watch" && e.ArrivalNs == 0 }
+func opened(e *recorded.Entry) bool { return e.Verb == "watch" && e.ArrivalNs == 0 }
 
 // withName returns the key of the stream and of one name in it.
 func (f *fitter) withName(name string) []byte {
@@ -129,7 +130,7 @@ func (f *fitter) withName(name string) []byte {
 }
 
 // newStream adds the stream of a request, whose key is f.key.
-func (f *fitter) newStream(e *entry) *stream {
+func (f *fitter) newStream(e *recorded.Entry) *stream {
 	s := &stream{user: e.User, attributes: e.Attributes(), query: steady(e.Query), schema: e.FlowSchema, level: e.PriorityLevel,
 		open: opened(e), name: e.Name}
 	if e.Resource != "" {

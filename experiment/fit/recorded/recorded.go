@@ -1,4 +1,5 @@
-package fit
+// Package recorded reads recorded requests: a request log, or a trace.
+package recorded
 
 import (
 	"bufio"
@@ -17,8 +18,8 @@ import (
 	"apfsim/sim/trace"
 )
 
-// entry is one recorded request: what a trace says, and what a request log adds as far as it is known.
-type entry struct {
+// Entry is one recorded request: what a trace says, and what a request log adds as far as it is known.
+type Entry struct {
 	trace.Record
 	Workload          string        `json:"workload"` // of a simulated server
 	FlowSchema        string        `json:"flowSchema"`
@@ -30,8 +31,8 @@ type entry struct {
 	RetryAfterSeconds int64         `json:"retryAfterSeconds"`
 }
 
-// endNs returns when the request was over for its client, a watch at its end.
-func (e *entry) endNs() int64 {
+// EndNs returns when the request was over for its client, a watch at its end.
+func (e *Entry) EndNs() int64 {
 	end := e.ArrivalNs + max(0, e.WaitNs)
 	if e.Outcome == trace.Rejected {
 		return end
@@ -45,9 +46,9 @@ const (
 	mostErrors  = 20      // lines that are reported
 )
 
-// each calls visit with every request. The error is a document.Errors if lines are wrong, of which the
+// Each calls visit with every request. The error is a document.Errors if lines are wrong, of which the
 // first ones are reported; visit is then not called any more.
-func each(open func() (io.ReadCloser, error), file string, visit func(*entry)) error {
+func Each(open func() (io.ReadCloser, error), file string, visit func(*Entry)) error {
 	source, err := open()
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func each(open func() (io.ReadCloser, error), file string, visit func(*entry)) e
 	lines := bufio.NewScanner(source)
 	lines.Buffer(make([]byte, 0, 64<<10), longestLine+1)
 	var wrong document.Errors
-	var e entry
+	var e Entry
 	lastNs := int64(0)
 	for number := 1; lines.Scan(); number++ {
 		text := bytes.TrimSpace(lines.Bytes())
@@ -84,8 +85,8 @@ func each(open func() (io.ReadCloser, error), file string, visit func(*entry)) e
 }
 
 // parse reads one line into e. If it is wrong, it returns where and why.
-func (e *entry) parse(text []byte, lastNs int64) (column int, field, problem string) {
-	*e = entry{WaitNs: -1}
+func (e *Entry) parse(text []byte, lastNs int64) (column int, field, problem string) {
+	*e = Entry{WaitNs: -1}
 	if err := json.Unmarshal(text, e); err != nil {
 		var syntax *jsontext.SyntacticError
 		var kind *json.SemanticError

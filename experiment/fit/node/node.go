@@ -1,0 +1,85 @@
+// Package node reads and changes mappings of a YAML document.
+package node
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Field returns the value of a field, nil if there is none.
+func Field(mapping *yaml.Node, name string) *yaml.Node {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// Set replaces a field, or adds it at the end.
+func Set(mapping *yaml.Node, name string, value *yaml.Node) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			mapping.Content[i+1] = value
+			return
+		}
+	}
+	mapping.Content = append(mapping.Content, Value(name), value)
+}
+
+// Remove removes a field.
+func Remove(mapping *yaml.Node, name string) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			mapping.Content = slices.Delete(mapping.Content, i, i+2)
+			return
+		}
+	}
+}
+
+// Value returns a value as a node, maps in one line.
+func Value(v any) *yaml.Node {
+	var n yaml.Node
+	switch v := v.(type) {
+	case map[string]any:
+		n = yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		for _, name := range slices.SortedFunc(maps.Keys(v), byOrder) {
+			n.Content = append(n.Content, Value(name), Value(v[name]))
+		}
+	case []any:
+		n = yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, item := range v {
+			n.Content = append(n.Content, Value(item))
+		}
+	default:
+		if err := n.Encode(v); err != nil {
+			panic(fmt.Sprintf("node: a value that is not YAML: %v", err))
+		}
+		if n.Kind == yaml.SequenceNode {
+			n.Style = yaml.FlowStyle
+		}
+	}
+	return &n
+}
+
+// order is the order of the fields, as people write them.
+var order = []string{"weight", "user", "groups", "verb", "group", "resource", "subresource", "namespace", "name", "path", "query", "watch",
+	"at", "requests", "over", "startRate", "stages", "duration", "rate", "mean", "on", "off"}
+
+func byOrder(a, b string) int {
+	i, j := slices.Index(order, a), slices.Index(order, b)
+	if i >= 0 && j >= 0 {
+		return i - j
+	}
+	if i != j && (i < 0) != (j < 0) {
+		return j - i // those of the list first
+	}
+	return strings.Compare(a, b)
+}
