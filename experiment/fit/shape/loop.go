@@ -59,20 +59,23 @@ func (l *loop) log(users int) float64 {
 // c − k, and a Poisson process, whose rate does not depend on k. The more positive it is, the more likely is the
 // closed loop. It also returns the mean think time.
 func (l *loop) evidence(c int, totalNs float64) (gain, thinkNs float64) {
-	n, idleNs, busyNs := 0.0, 0.0, 0.0
+	n, idleNs, busyNs, overlapNs := 0.0, 0.0, 0.0, 0.0
 	for k, found := range l.found {
-		thinking := max(float64(c-k), overlap)
 		n += found
 		if found > 0 {
 			gain += found * l.log(c-k)
 		}
 		if k > 0 {
-			idleNs += l.timeNs[k] * thinking
+			if k < c {
+				idleNs += l.timeNs[k] * float64(c-k)
+			} else {
+				overlapNs += l.timeNs[k] * overlap
+			}
 			busyNs += l.timeNs[k]
 		}
 	}
 	idleNs += max(0, totalNs-busyNs) * float64(c)
-	return gain + n*math.Log(totalNs/max(1, idleNs)), idleNs / n
+	return gain + n*math.Log(totalNs/max(1, idleNs+overlapNs)), idleNs / n
 }
 
 // fitClosed recognises clients that wait for a response before they send the next request. The closed loop must
