@@ -95,6 +95,14 @@ func (r *Results) Markdown() string {
 	return b.String()
 }
 
+// code returns a text as code, if there is one.
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
 // writeFits writes how well scenarios predict the runs whose logs they are fitted to.
 func (r *Results) writeFits(b *bytes.Buffer) {
 	rows := ""

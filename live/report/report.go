@@ -131,6 +131,9 @@ func (r *Run) Print(w io.Writer, id string, took time.Duration) {
 		took.Round(time.Second), r.LateP90.Round(10*time.Microsecond), r.Overhead.Round(10*time.Microsecond),
 		r.OverheadP50.Round(10*time.Microsecond), r.OverheadP90.Round(10*time.Microsecond), r.Handover.Round(10*time.Microsecond),
 		r.NoiseP50.Round(10*time.Microsecond), r.NoiseP99.Round(10*time.Microsecond), r.LoadAverage)
+	if servers := r.Servers(); servers != "" {
+		fmt.Fprintf(w, "  measured: servers: %s\n", servers)
+	}
 	if f := r.Fit; f != nil {
 		fmt.Fprintf(w, "  info %-32s %d of %d statistics are within the %.0f %% prediction intervals\n", "scenario fitted to the logs", f.Within, f.Statistics, 100*f.Coverage)
 		for _, o := range f.Outside {
