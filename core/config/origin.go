@@ -7,6 +7,10 @@ import (
 	"apfsim/document"
 )
 
+// AutoupdateAnnotation is the annotation that says whether servers maintain the spec of an object: see
+// package maintain.
+const AutoupdateAnnotation = "apf.kubernetes.io/autoupdate-spec"
+
 // Origin says where an object was read, and holds what its text says besides the spec. Only
 // objects that were decoded have one; the built-in objects do not.
 type Origin struct {

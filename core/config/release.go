@@ -12,6 +12,20 @@ import (
 // knowsExempt reports whether a server of the release knows the field spec.exempt of a level.
 func knowsExempt(r *rules.Rules) bool { return r.Exempt != rules.ExemptAbsent }
 
+// Known returns the spec as a server of the release holds it: without the fields that it does not
+// know, which have the values that such a server acts by.
+func (s PriorityLevelSpec) Known(r *rules.Rules) PriorityLevelSpec {
+	if s.Exempt != nil && !knowsExempt(r) {
+		s.Exempt = &ExemptSpec{new(int32), new(int32)}
+	}
+	if s.Limited != nil && !r.Lending {
+		limited := *s.Limited
+		limited.LendablePercent, limited.BorrowingLimitPercent = new(int32), nil
+		s.Limited = &limited
+	}
+	return s
+}
+
 // In returns decoded objects as a server of the release holds them, if each were written in an API
 // version that the release serves: without the fields that it does not know, with its default in
 // place of 0 shares, and with its own specs of the mandatory objects. The notes say what that
@@ -119,28 +133,24 @@ func (h *holder) priorityLevel(l *PriorityLevel) *PriorityLevel {
 	if l.Origin == nil {
 		return l
 	}
-	spec := l.Spec
-	if e := spec.Exempt; e != nil && !knowsExempt(h.rules) {
-		if spec.Shares() != 0 || spec.LendablePercent() != 0 {
-			h.unknown(l.Origin, "exempt")
-		}
-		spec.Exempt = &ExemptSpec{new(int32), new(int32)}
+	if l.Spec.Exempt != nil && !knowsExempt(h.rules) && (l.Spec.Shares() != 0 || l.Spec.LendablePercent() != 0) {
+		h.unknown(l.Origin, "exempt")
 	}
-	if spec.Limited != nil {
-		limited := *spec.Limited
-		spec.Limited = &limited
-		if !h.rules.Lending {
-			if *limited.LendablePercent != 0 {
-				h.unknown(l.Origin, "limited.lendablePercent")
-			}
-			if limited.BorrowingLimitPercent != nil {
-				h.unknown(l.Origin, "limited.borrowingLimitPercent")
-			}
-			limited.LendablePercent, limited.BorrowingLimitPercent = new(int32), nil
+	if limited := l.Spec.Limited; limited != nil && !h.rules.Lending {
+		if *limited.LendablePercent != 0 {
+			h.unknown(l.Origin, "limited.lendablePercent")
 		}
-		if *limited.NominalConcurrencyShares == 0 && !h.zeroShares(l, &limited) {
+		if limited.BorrowingLimitPercent != nil {
+			h.unknown(l.Origin, "limited.borrowingLimitPercent")
+		}
+	}
+	spec := l.Spec.Known(h.rules)
+	if spec.Limited != nil && *spec.Limited.NominalConcurrencyShares == 0 {
+		limited := *spec.Limited
+		if !h.zeroShares(l, &limited) {
 			return nil
 		}
+		spec.Limited = &limited
 	}
 	if want := h.mandatory.PriorityLevel(l.Name); want != nil {
 		required := want.Spec

@@ -3,6 +3,7 @@ package estimate
 import (
 	"math"
 
+	"apfsim/core/classify"
 	"apfsim/core/rules"
 )
 
@@ -62,6 +63,28 @@ func (e *Estimator) listSeats(o *options, watch, named bool, resource Resource) 
 		seats = l.seatsByBytes()
 	}
 	return int(max(1, min(float64(r.MaxListSeats), seats)))
+}
+
+// ListBytes returns how many bytes the objects have that a list with the given attributes and URL query
+// returns: those of its page, or of all objects of the resource, since what a selector selects is not
+// known. It is 0 for other requests, and where the sizes of the objects are not known.
+func (e *Estimator) ListBytes(a *classify.Attributes, query string) int64 {
+	if a.Verb != "list" {
+		return 0
+	}
+	o, err := parseOptions(query)
+	if err != nil || o.invalid {
+		return 0
+	}
+	stats := e.Store[Resource{a.APIGroup, a.Resource}]
+	objects := stats.Objects
+	if o.limit > 0 && o.version != "0" { // the cache returns all objects of version 0
+		objects = min(objects, o.limit)
+	}
+	if a.Name != "" || o.objectName() != "" {
+		objects = min(objects, 1)
+	}
+	return times(objects, stats.AverageBytes)
 }
 
 // reading is what determines how much a server reads for a list.

@@ -30,6 +30,10 @@ type Kind struct {
 	waitLimitNs int64
 	routed      flowcontrol.Route
 	attributes  *classify.Attributes
+
+	timeoutNs int64 // from the receipt to the deadline; NoLimitNs if there is none
+	writes    bool  // the handler changes one object, see writeLimitNs
+	listBytes int64 // see estimate.Estimator.ListBytes
 }
 
 // NewKind returns the kind of the requests with the given attributes, which are kept, and URL
@@ -40,36 +44,57 @@ func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
 		return Kind{}, err
 	}
 	values, _ := url.ParseQuery(query) // without error, as the estimator has read it
+	timeoutNs := f.timeoutNs(a, values.Get("timeout"))
 	return Kind{
 		attributes:  a,
 		isWatch:     a.Verb == "watch",
 		bypasses:    a.Bypasses(f.settings.Rules),
 		counts:      !a.LongRunning() && !slices.Contains(a.Groups, "system:masters"),
 		readOnly:    a.ReadOnly(),
-		waitLimitNs: f.waitLimitNs(a.Verb == "watch", values.Get("timeout")),
+		waitLimitNs: f.waitLimitNs(a.Verb == "watch", timeoutNs),
 		work:        *work,
+		timeoutNs:   timeoutNs,
+		listBytes:   f.estimator.ListBytes(a, query),
+		writes:      a.IsResource() && slices.Contains(writing, a.Verb) && !a.LongRunning(),
 	}, nil
 }
 
-// NoLimitNs is the wait limit of a request that has none: longer than any run.
+// NoLimitNs is the limit of a request that has none: longer than any run.
 const NoLimitNs = int64(1) << 62
 
-// waitLimitNs returns a quarter of the time from a request's receipt to its deadline, up to what
-// the rules allow. The deadline is the server's timeout, or the shorter one that the request asks
-// for. A watch has none, and the server's timeout is used. If the rules have LazyWaitLimit, only the
-// deadline itself ends the wait for certain.
-func (f *Filter) waitLimitNs(isWatch bool, asked string) int64 {
-	r := f.settings.Rules
-	timeoutNs := f.settings.RequestTimeoutNs
-	if d, err := time.ParseDuration(asked); err == nil && d > 0 && !isWatch && r.TimeoutParameter {
-		timeoutNs = min(timeoutNs, int64(d))
-	}
-	switch {
-	case r.LazyWaitLimit && isWatch:
+// writeLimitNs is how long the handler of a write may take, whatever the deadline of the request
+// (k8s.io/apiserver, endpoints/handlers/rest.go, requestTimeoutUpperBound).
+const writeLimitNs = 34_000_000_000
+
+// writing are the verbs of the handlers with that limit. They wait for the storage with their context
+// (endpoints/handlers/finisher), so that they end with it. A list, a get or a deletecollection may go on
+// after its deadline, when its client has been answered.
+var writing = []string{"create", "update", "patch", "delete"}
+
+// timeoutNs returns the time from a request's receipt to its deadline: the server's timeout, or the
+// shorter one that the request asks for. A long-running request has none.
+func (f *Filter) timeoutNs(a *classify.Attributes, asked string) int64 {
+	if a.LongRunning() {
 		return NoLimitNs
+	}
+	if d, err := time.ParseDuration(asked); err == nil && d > 0 && f.settings.Rules.TimeoutParameter {
+		return min(f.settings.RequestTimeoutNs, int64(d))
+	}
+	return f.settings.RequestTimeoutNs
+}
+
+// waitLimitNs returns how long a request waits in a queue at most: a quarter of the time from its
+// receipt to its deadline, up to what the rules allow. A watch has no deadline, and the server's
+// timeout is used. If the rules have LazyWaitLimit, only the deadline itself ends the wait for certain.
+func (f *Filter) waitLimitNs(isWatch bool, timeoutNs int64) int64 {
+	r := f.settings.Rules
+	switch {
 	case r.LazyWaitLimit:
 		return timeoutNs
-	case r.MaxWaitNs > 0:
+	case isWatch:
+		timeoutNs = f.settings.RequestTimeoutNs
+	}
+	if r.MaxWaitNs > 0 {
 		return min(r.MaxWaitNs, timeoutNs/4)
 	}
 	return timeoutNs / 4
@@ -95,6 +120,32 @@ func (k *Kind) Route() *flowcontrol.Route { return &k.routed }
 // WaitLimitNs returns how long a request of the kind may wait in a queue before the host owes its
 // TimeOut. Under rules with LazyWaitLimit that is until its deadline, and NoLimitNs for a watch.
 func (k *Kind) WaitLimitNs() int64 { return k.waitLimitNs }
+
+// DeadlineNs returns when a request of the kind must have been answered that was received at receivedNs
+// and whose handler begins at handlerNs. It is NoLimitNs after the receipt if that is never.
+//
+// Before 1.21, the timeout of a request shortened that of a write's handler instead, which could also
+// exceed writeLimitNs, and up to 1.23 a deletecollection had the limit of a write. Both are as in
+// later releases here.
+func (k *Kind) DeadlineNs(receivedNs, handlerNs int64) int64 {
+	deadlineNs := receivedNs + k.timeoutNs
+	if k.writes {
+		deadlineNs = min(deadlineNs, handlerNs+writeLimitNs)
+	}
+	return deadlineNs
+}
+
+// ListBytes returns how many bytes the objects have that a request of the kind returns if it is a list, and
+// 0 if it is not.
+func (k *Kind) ListBytes() int64 { return k.listBytes }
+
+// TimeLimitNs returns the least time, from its receipt on, after which a request of the kind may be at
+// its DeadlineNs.
+func (k *Kind) TimeLimitNs() int64 { return k.DeadlineNs(0, 0) }
+
+// EndsAtDeadline says whether the handler of a request of the kind ends at its DeadlineNs, or when its
+// client goes. Another goes on, and keeps the seats, although nobody waits for it.
+func (k *Kind) EndsAtDeadline() bool { return k.writes }
 
 // Watchers returns how many open watches are interested in what requests of the kind change; ok is
 // false for those that are not estimated by them.

@@ -10,6 +10,7 @@ type Objects struct {
 	// apf.kubernetes.io/autoupdate-spec says. Otherwise it creates them once and never changes them.
 	Maintained bool
 	ZeroShares ZeroShares
+	PassOrder  PassOrder
 }
 
 // APIVersion is a version of the API group flowcontrol.apiserver.k8s.io. Each replaced the former.
@@ -73,24 +74,36 @@ const (
 	ZeroSharesKept
 )
 
+// PassOrder is the order in which a server writes the objects that it maintains. The unwanted
+// FlowSchemas are always removed before the unwanted levels.
+type PassOrder uint8
+
+// The orders.
+const (
+	SchemasFirst          PassOrder = iota // suggested and mandatory FlowSchemas before levels
+	MandatorySchemasFirst                  // suggested levels before FlowSchemas
+	LevelsFirst                            // suggested and mandatory levels before FlowSchemas
+)
+
 // objects are the Objects that differ, each under the minor release that introduced it, the oldest
 // first.
 var objects = []struct {
 	minor int
 	Objects
 }{
-	{18, Objects{V1alpha1, V1alpha1, FirstSuggested, false, ZeroSharesDefault}},
-	{19, Objects{V1alpha1, V1alpha1, GlobalDefaultOpen, false, ZeroSharesDefault}},
-	{20, Objects{V1alpha1, V1beta1, WorkloadLowLarge, false, ZeroSharesDefault}},
-	{21, Objects{V1beta1, V1beta1, WorkloadLowLarge, false, ZeroSharesDefault}},
-	{22, Objects{V1beta1, V1beta1, NodeHigh, true, ZeroSharesDefault}},
-	{23, Objects{V1beta1, V1beta2, NodeHigh, true, ZeroSharesDefault}},
-	{24, Objects{V1beta1, V1beta2, ElectionsByLeases, true, ZeroSharesDefault}},
-	{26, Objects{V1beta2, V1beta3, LendableLevels, true, ZeroSharesDefault}},
-	{29, Objects{V1beta3, V1, LendableLevels, true, ZeroSharesRefused}},
-	{30, Objects{V1beta3, V1, LendableLevels, true, ZeroSharesKept}},
-	{32, Objects{V1, V1, LendableLevels, true, ZeroSharesKept}},
-	{34, Objects{V1, V1, NoOldElections, true, ZeroSharesKept}},
+	{18, Objects{V1alpha1, V1alpha1, FirstSuggested, false, ZeroSharesDefault, SchemasFirst}},
+	{19, Objects{V1alpha1, V1alpha1, GlobalDefaultOpen, false, ZeroSharesDefault, SchemasFirst}},
+	{20, Objects{V1alpha1, V1beta1, WorkloadLowLarge, false, ZeroSharesDefault, SchemasFirst}},
+	{21, Objects{V1beta1, V1beta1, WorkloadLowLarge, false, ZeroSharesDefault, SchemasFirst}},
+	{22, Objects{V1beta1, V1beta1, NodeHigh, true, ZeroSharesDefault, SchemasFirst}},
+	{23, Objects{V1beta1, V1beta2, NodeHigh, true, ZeroSharesDefault, SchemasFirst}},
+	{24, Objects{V1beta1, V1beta2, ElectionsByLeases, true, ZeroSharesDefault, MandatorySchemasFirst}},
+	{26, Objects{V1beta2, V1beta3, LendableLevels, true, ZeroSharesDefault, MandatorySchemasFirst}},
+	{28, Objects{V1beta2, V1beta3, LendableLevels, true, ZeroSharesDefault, LevelsFirst}},
+	{29, Objects{V1beta3, V1, LendableLevels, true, ZeroSharesRefused, LevelsFirst}},
+	{30, Objects{V1beta3, V1, LendableLevels, true, ZeroSharesKept, LevelsFirst}},
+	{32, Objects{V1, V1, LendableLevels, true, ZeroSharesKept, LevelsFirst}},
+	{34, Objects{V1, V1, NoOldElections, true, ZeroSharesKept, LevelsFirst}},
 }
 
 // objectsOf returns the Objects of a minor release.
