@@ -37,7 +37,9 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 	if complete {
 		WarnDangling(to, "", s.Objects)
 		for i := range spec.Events {
-			WarnDangling(to, document.Index("spec.events", i), spec.Events[i].Objects)
+			if spec.Events[i].Apply != nil {
+				WarnDangling(to, document.Index("spec.events", i), spec.Events[i].Objects)
+			}
 		}
 	}
 	c.resources()
@@ -48,10 +50,6 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 // events checks the events, and reports whether it found nothing wrong.
 func (c *checker) events() (ok bool) {
 	s := &c.scenario.Spec
-	if len(s.Events) > 0 && s.Servers.FlowControl != PriorityAndFairness {
-		c.Fail("spec.events", "need PriorityAndFairness; want no events with flowControl %s", document.Abridge(s.Servers.FlowControl))
-		return true // the configuration at the start is whole
-	}
 	ok = true
 	last := quantity.Duration(0)
 	for i := range s.Events {
@@ -64,6 +62,17 @@ func (c *checker) events() (ok bool) {
 			c.Fail(path+".at", "%v: want less than spec.duration, %v", e.At, s.Duration)
 		}
 		last = e.At
+		if e.Apply != nil && s.Servers.FlowControl != PriorityAndFairness {
+			c.Fail(path+".apply", "needs PriorityAndFairness; there are no flow-control objects with flowControl %s", document.Abridge(s.Servers.FlowControl))
+			continue // the configuration at the start is whole
+		}
+		e.Change.Check(c.Checker, path, s.Servers.Replicas, s.Servers.Capacity != nil)
+		if r := e.Rollout; r != nil && r.KubernetesVersion != "" {
+			c.release(path+".rollout.kubernetesVersion", Version(r.KubernetesVersion))
+		}
+		if t := e.Start; t != nil && t.KubernetesVersion != "" {
+			c.release(path+".start.kubernetesVersion", Version(t.KubernetesVersion))
+		}
 		ok = ok && !c.Failed(path)
 	}
 	return ok

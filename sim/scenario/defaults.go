@@ -5,6 +5,7 @@ import (
 
 	"apfsim/core/rules"
 	"apfsim/sim/quantity"
+	"apfsim/sim/scenario/traffic"
 )
 
 // New returns a scenario with the defaults that there are before a file is decoded. The JSON Schema
@@ -15,7 +16,7 @@ func New() *Scenario {
 		Replications: 1,
 		Servers: Servers{
 			Replicas:                    1,
-			KubernetesVersion:           Version(rules.Latest().Version),
+			KubernetesVersion:           Versions{Version(rules.Latest().Version)},
 			MaxRequestsInflight:         400,
 			MaxMutatingRequestsInflight: 200,
 			RequestTimeout:              quantity.Duration(time.Minute),
@@ -30,4 +31,5 @@ func (s *Scenario) SetDefaults() {
 	for i := range s.Spec.Workload {
 		s.Spec.Workload[i].SetDefaults()
 	}
+	s.Spec.Workload = traffic.AddCallbacks(s.Spec.Workload)
 }

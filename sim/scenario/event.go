@@ -2,16 +2,39 @@ package scenario
 
 import (
 	"apfsim/core/config"
+	"apfsim/document"
 	"apfsim/sim/quantity"
+	"apfsim/sim/scenario/cluster"
+
+	"github.com/invopop/jsonschema"
 )
 
-// Event is a change of the servers during a run.
+// Event is a change during a run: of the flow-control configuration, or of servers.
 type Event struct {
 	At    quantity.Duration `json:"at" document:"required" jsonschema_description:"When it happens, from the start of the run."`
-	Apply Change            `json:"apply" document:"required" jsonschema_description:"A change of the flow-control configuration, as kubectl apply and kubectl delete make it."`
+	Apply *Change           `json:"apply,omitempty" jsonschema_description:"A change of the flow-control configuration, as kubectl apply and kubectl delete make it."`
+	cluster.Change
 
-	// Objects is the whole configuration from then on.
+	// Written are the objects that the event applies.
+	Written config.Objects `json:"-"`
+	// Objects is the whole configuration from then on. It is that of the event before where the
+	// event does not apply any. Where servers maintain the objects, it is what would be without that.
 	Objects config.Objects `json:"-"`
+}
+
+var eventKinds = append([]string{"apply"}, cluster.Kinds...)
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (e *Event) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain Event
+	d.DecodeOneOf(n, path, eventKinds, (*plain)(e))
+}
+
+// JSONSchemaExtend completes the description of the type.
+func (Event) JSONSchemaExtend(s *jsonschema.Schema) {
+	for _, kind := range eventKinds {
+		s.OneOf = append(s.OneOf, &jsonschema.Schema{Required: []string{kind}})
+	}
 }
 
 // Change replaces objects by those of the same kind and name, adds others, and removes some. A
@@ -32,7 +55,9 @@ type ObjectName struct {
 func (s *Scenario) Configurations() []config.Objects {
 	all := []config.Objects{s.Objects}
 	for i := range s.Spec.Events {
-		all = append(all, s.Spec.Events[i].Objects)
+		if s.Spec.Events[i].Apply != nil {
+			all = append(all, s.Spec.Events[i].Objects)
+		}
 	}
 	return all
 }

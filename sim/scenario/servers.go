@@ -6,9 +6,11 @@ import (
 	"math"
 	"slices"
 
+	"apfsim/core/maintain"
 	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/sim/quantity"
+	"apfsim/sim/scenario/cluster"
 
 	"github.com/invopop/jsonschema"
 )
@@ -20,10 +22,13 @@ const (
 	NoFlowControl       = "None"
 )
 
-// Servers configures the simulated API servers, which are all the same.
+// MostReplicas bounds the number of servers of a run.
+const MostReplicas = 100
+
+// Servers configures the simulated API servers, which are all the same but for their releases.
 type Servers struct {
-	Replicas                    int               `json:"replicas,omitempty" jsonschema:"enum=1,default=1" jsonschema_description:"Several replicas are not supported yet."`
-	KubernetesVersion           Version           `json:"kubernetesVersion,omitempty"`
+	Replicas                    int               `json:"replicas,omitempty" jsonschema:"default=1,minimum=1,maximum=100" jsonschema_description:"Number of servers, each with queues and seats of its own."`
+	KubernetesVersion           Versions          `json:"kubernetesVersion,omitempty"`
 	FeatureGates                FeatureGates      `json:"featureGates,omitempty"`
 	MaxRequestsInflight         int               `json:"maxRequestsInflight,omitempty" jsonschema:"default=400,minimum=0" jsonschema_description:"--max-requests-inflight; PriorityAndFairness limits by its sum with maxMutatingRequestsInflight."`
 	MaxMutatingRequestsInflight int               `json:"maxMutatingRequestsInflight,omitempty" jsonschema:"default=200,minimum=0" jsonschema_description:"--max-mutating-requests-inflight."`
@@ -31,13 +36,37 @@ type Servers struct {
 	FlowControl                 string            `json:"flowControl,omitempty" jsonschema:"enum=PriorityAndFairness,enum=MaxInFlight,enum=None,default=PriorityAndFairness"`
 
 	AdjustmentPhase AdjustmentPhase `json:"adjustmentPhase,omitempty"`
+
+	Capacity     *cluster.Capacity     `json:"capacity,omitempty" jsonschema_description:"How fast a server executes; without it, executions take as long as the workload says however many there are."`
+	Memory       *cluster.Memory       `json:"memory,omitempty" jsonschema_description:"The memory of a server."`
+	Handover     quantity.Distribution `json:"handover,omitempty" jsonschema_description:"How long a request has its seats before its execution begins; without it 0s."`
+	LoadBalancer *cluster.LoadBalancer `json:"loadBalancer,omitempty" jsonschema_description:"What chooses the server of each connection; without it, at random among the servers that listen."`
+	GoawayChance float64               `json:"goawayChance,omitempty" jsonschema:"minimum=0,maximum=0.02" jsonschema_description:"--goaway-chance: the probability that a request makes its client connect anew."`
+	Shutdown     cluster.Shutdown      `json:"shutdown,omitempty" jsonschema_description:"How a server stops."`
+	Startup      cluster.Startup       `json:"startup,omitempty" jsonschema_description:"How a server starts."`
+	Maintenance  bool                  `json:"maintenance,omitempty" jsonschema_description:"Every server maintains the flow-control objects, each minute from its own start; events with apply are an operator's writes."`
+
+	MaintenancePhases []quantity.Duration `json:"maintenancePhases,omitempty" jsonschema_description:"For each server, when it first maintains the objects, less than 1m; without it, the servers are evenly spread over the minute."`
 }
 
-// Rules returns the rules by which the servers decide: those of their release, with the feature
+// MaintenancePhaseNs returns when a server that is there from the beginning first maintains the
+// flow-control objects. Such servers have started at different times before the run; as these are not
+// known, they are evenly spread over the minute.
+func (s *Servers) MaintenancePhaseNs(server int) int64 {
+	if len(s.MaintenancePhases) > 0 {
+		return int64(s.MaintenancePhases[server])
+	}
+	return int64(server) * maintain.PeriodNs / int64(s.Replicas)
+}
+
+// Rules returns the rules by which the first server decides, see RulesOf.
+func (s *Servers) Rules() (*rules.Rules, error) { return s.RulesOf(s.KubernetesVersion.Of(0)) }
+
+// RulesOf returns the rules by which servers of a release decide, with the feature
 // gates set. The error says that the release is not supported, or which gate it does not have; a
 // valid scenario has none.
-func (s *Servers) Rules() (*rules.Rules, error) {
-	r, err := rules.For(document.Abridge(string(s.KubernetesVersion)))
+func (s *Servers) RulesOf(version Version) (*rules.Rules, error) {
+	r, err := rules.For(document.Abridge(string(version)))
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +110,42 @@ func (v *Version) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 	*v = Version(n.Text)
 }
 
+// Versions are the releases of the servers: one for all, or one for each.
+type Versions []Version
+
+// Of returns the release of a server.
+func (v Versions) Of(server int) Version {
+	if len(v) == 1 {
+		return v[0]
+	}
+	return v[server]
+}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (v *Versions) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	if n.Kind == document.List {
+		*v = nil
+		type plain []Version
+		d.Decode(n, path, (*plain)(v))
+		return
+	}
+	*v = make(Versions, 1)
+	d.Decode(n, path, &(*v)[0])
+}
+
+// JSONSchema describes the type.
+func (Versions) JSONSchema() *jsonschema.Schema {
+	one := Version("").JSONSchema()
+	each := *one
+	each.Default, each.Examples = nil, nil
+	least := uint64(1)
+	return &jsonschema.Schema{
+		OneOf:       []*jsonschema.Schema{one, {Type: "array", Items: &each, MinItems: &least}},
+		Default:     one.Default,
+		Description: "Release of all servers, or a list with one for each.",
+	}
+}
+
 // JSONSchema describes the type.
 func (Version) JSONSchema() *jsonschema.Schema {
 	releases := rules.Versions()
@@ -96,20 +161,18 @@ func (Version) JSONSchema() *jsonschema.Schema {
 
 func (c *checker) servers() {
 	s := &c.scenario.Spec.Servers
-	switch {
-	case s.Replicas < 1:
-		c.Fail("spec.servers.replicas", "%d: want 1", s.Replicas)
-	case s.Replicas > 1:
-		c.Fail("spec.servers.replicas", "%d: several replicas are not supported yet; want 1", s.Replicas)
+	if s.Replicas < 1 || s.Replicas > MostReplicas {
+		c.Fail("spec.servers.replicas", "%d: want 1 to %d", s.Replicas, MostReplicas)
 	}
-	if release, err := rules.For(document.Abridge(string(s.KubernetesVersion))); err != nil {
-		c.Fail("spec.servers.kubernetesVersion", "%v", err)
-	} else {
-		for gate, on := range s.FeatureGates { // in any order, as errors are sorted by position
-			if err := release.SetGate(document.Abridge(gate), on); err != nil {
-				c.Fail(document.Join("spec.servers.featureGates", gate), "%v", err)
-			}
+	if n := len(s.KubernetesVersion); n != 1 && n != s.Replicas {
+		c.Fail("spec.servers.kubernetesVersion", "has %d releases for %d servers; want one for all, or one for each", n, s.Replicas)
+	}
+	for i, version := range s.KubernetesVersion {
+		path := "spec.servers.kubernetesVersion"
+		if len(s.KubernetesVersion) > 1 {
+			path = document.Index(path, i)
 		}
+		c.release(path, version)
 	}
 	c.Enum("spec.servers.flowControl", s.FlowControl, PriorityAndFairness, MaxInFlight, NoFlowControl)
 	for _, limit := range []struct {
@@ -127,4 +190,70 @@ func (c *checker) servers() {
 	if s.RequestTimeout <= 0 {
 		c.Fail("spec.servers.requestTimeout", "want more than 0s")
 	}
+	if s.Capacity != nil {
+		s.Capacity.Check(c.Checker, "spec.servers.capacity")
+	}
+	if s.Memory != nil {
+		s.Memory.Check(c.Checker, "spec.servers.memory")
+	}
+	s.Shutdown.Check(c.Checker, "spec.servers.shutdown")
+	s.Startup.Check(c.Checker, "spec.servers.startup")
+	if s.Shutdown.SendRetryAfter {
+		c.since("spec.servers.shutdown.sendRetryAfter", "1.23")
+	}
+	if s.Shutdown.WatchTerminationGracePeriod > 0 {
+		c.since("spec.servers.shutdown.watchTerminationGracePeriod", "1.27")
+	}
+	if s.LoadBalancer != nil {
+		s.LoadBalancer.Check(c.Checker, "spec.servers.loadBalancer")
+	}
+	if !(s.GoawayChance >= 0 && s.GoawayChance <= 0.02) {
+		c.Fail("spec.servers.goawayChance", "%v: want 0 to 0.02, as kube-apiserver accepts", s.GoawayChance)
+	}
+	if s.Maintenance && s.FlowControl != PriorityAndFairness {
+		c.Fail("spec.servers.maintenance", "needs PriorityAndFairness, whose objects are maintained")
+	}
+	if n := len(s.MaintenancePhases); n > 0 && !s.Maintenance {
+		c.Fail("spec.servers.maintenancePhases", "needs maintenance")
+	} else if n > 0 && n != s.Replicas {
+		c.Fail("spec.servers.maintenancePhases", "has %d phases for %d servers; want one for each", n, s.Replicas)
+	}
+	for i, phase := range s.MaintenancePhases {
+		if phase < 0 || phase >= maintain.PeriodNs {
+			c.Fail(document.Index("spec.servers.maintenancePhases", i), "%v: want 0s to less than %v", phase, quantity.Duration(maintain.PeriodNs))
+		}
+	}
+}
+
+// release checks that a release is supported and has the feature gates.
+func (c *checker) release(path string, version Version) {
+	release, err := rules.For(document.Abridge(string(version)))
+	if err != nil {
+		c.Fail(path, "%v", err)
+		return
+	}
+	for gate, on := range c.scenario.Spec.Servers.FeatureGates { // in any order, as errors are sorted by position
+		if err := release.SetGate(document.Abridge(gate), on); err != nil {
+			c.Fail(document.Join("spec.servers.featureGates", gate), "%v", err)
+		}
+	}
+}
+
+// since checks that a server has, at some time, a release with a flag that older ones do not have.
+func (c *checker) since(path, version string) {
+	s := &c.scenario.Spec
+	all := slices.Clone([]Version(s.Servers.KubernetesVersion))
+	for i := range s.Events {
+		if e := &s.Events[i]; e.Rollout != nil {
+			all = append(all, Version(e.Rollout.KubernetesVersion))
+		} else if e.Start != nil {
+			all = append(all, Version(e.Start.KubernetesVersion))
+		}
+	}
+	for _, v := range all {
+		if r, err := rules.For(string(v)); err == nil && r.Within(version, "") {
+			return
+		}
+	}
+	c.Fail(path, "is a flag of servers of Kubernetes %s and later; the scenario has none of them", version)
 }

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"strconv"
+
 	"apfsim/sim/metric"
 )
 
@@ -17,6 +19,9 @@ func (c *checker) thresholds(complete bool) {
 		workloads[i] = s.Workload[i].Name
 	}
 	run.Values[metric.TagWorkload] = workloads
+	for i := range min(s.Servers.Replicas, MostReplicas) {
+		run.Values[metric.TagServer] = append(run.Values[metric.TagServer], strconv.Itoa(i))
+	}
 	if complete {
 		var schemas, levels []string
 		for _, objects := range c.scenario.Configurations() {

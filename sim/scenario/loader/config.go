@@ -26,7 +26,7 @@ type Config struct {
 // with the given base and with files of the host, among them folders and [Stdin].
 func LoadConfig(release *rules.Rules, base string, files []string) *Config {
 	s := scenario.New()
-	s.Spec.Servers.KubernetesVersion, s.Spec.Config.Base = scenario.Version(release.Version), base
+	s.Spec.Servers.KubernetesVersion, s.Spec.Config.Base = scenario.Versions{scenario.Version(release.Version)}, base
 	r := reading{fsys: host, cache: NewCache(), scenario: s, check: document.Checker{Document: &document.Document{File: "--base"}}}
 	r.config(files)
 	if r.complete {
@@ -117,9 +117,14 @@ func (r *reading) events() {
 	objects := r.scenario.Objects
 	for i := range s.Events {
 		e := &s.Events[i]
+		e.Objects = objects
+		if e.Apply == nil {
+			continue
+		}
 		path := document.Index("spec.events", i)
 		before := len(r.outside)
-		objects = r.overlayAll(objects, path+".apply", e.Apply.Files, e.Apply.Objects)
+		e.Written = r.overlayAll(config.Objects{}, path+".apply", e.Apply.Files, e.Apply.Objects)
+		objects = config.Merge(objects, e.Written)
 		for j, name := range e.Apply.Remove {
 			objects = r.remove(objects, document.Index(path+".apply.remove", j), name)
 		}
@@ -147,7 +152,8 @@ func (r *reading) remove(objects config.Objects, path string, name scenario.Obje
 		r.check.Enum(path+".kind", name.Kind, "FlowSchema", "PriorityLevelConfiguration")
 		return objects
 	}
-	if !slices.Contains(names, name.Name) {
+	// Servers of any release may create objects before the event.
+	if !slices.Contains(names, name.Name) && !r.scenario.Spec.Servers.Maintenance {
 		r.check.Fail(path+".name", "there is no %s %q by then%s", name.Kind, document.Abridge(name.Name), document.Suggest(name.Name, names))
 	}
 	return objects

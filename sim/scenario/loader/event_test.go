@@ -65,5 +65,40 @@ func TestMistakesInEvents(t *testing.T) {
 func TestEventsWantPriorityAndFairness(t *testing.T) {
 	_, mistakes := Load(files("s.yaml", withSpec("servers: {flowControl: None}\n  events: [{at: 1s, apply: {}}]")), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
-		`s.yaml:7:11: spec.events: need PriorityAndFairness; want no events with flowControl None`)
+		`s.yaml:7:28: spec.events[0].apply: needs PriorityAndFairness; there are no flow-control objects with flowControl None`)
+}
+
+// What happens to servers must be possible with those that there are.
+func TestMistakesInTheLivesOfServers(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec(`
+  servers: {replicas: 2, kubernetesVersion: "1.22", shutdown: {sendRetryAfter: true, watchTerminationGracePeriod: 3s, watchLeak: -1}, startup: {duration: 1s, objects: 2s}}
+  events:
+  - {at: 1s, crash: {server: 2}}
+  - {at: 2s, stop: {server: 0, kubernetesVersion: "1.22"}}
+  - {at: 3s, start: {server: 0, kubernetesVersion: "1.2"}}
+  - {at: 4s, rollout: {}, stop: {server: 0}}
+  - {at: 5s, speed: {factor: 2}}
+  - {at: 6s}
+`)), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		"s.yaml:7:80: spec.servers.shutdown.sendRetryAfter: is a flag of servers of Kubernetes 1.23 and later; the scenario has none of them",
+		"s.yaml:7:115: spec.servers.shutdown.watchTerminationGracePeriod: is a flag of servers of Kubernetes 1.27 and later; the scenario has none of them",
+		"s.yaml:7:130: spec.servers.shutdown.watchLeak: -1: want 0 or more",
+		"s.yaml:7:168: spec.servers.startup.objects: 2s: want at most duration, 1s, as a server is not ready before it has read the objects",
+		"s.yaml:9:30: spec.events[0].crash.server: 2: want an index from 0 to 1, as spec.servers.replicas is 2",
+		"s.yaml:10:51: spec.events[1].stop.kubernetesVersion: can be given with start or rollout only",
+		`s.yaml:11:52: spec.events[2].start.kubernetesVersion: "1.2" is not a supported version of Kubernetes; the nearest one is "1.18"`,
+		"s.yaml:12:5: spec.events[3]: has rollout and stop: want one of them",
+		"s.yaml:13:21: spec.events[4].speed: needs spec.servers.capacity; without it, executions take as long as the workload says",
+		"s.yaml:14:5: spec.events[5]: want one of apply, rollout, stop, start, crash, lose, speed",
+	)
+
+	// From the rollout on, there are servers with the flags.
+	_, mistakes = Load(files("s.yaml", withSpec(`
+  servers: {replicas: 2, kubernetesVersion: "1.22", shutdown: {sendRetryAfter: true, watchTerminationGracePeriod: 3s}}
+  events: [{at: 1s, rollout: {kubernetesVersion: "1.27"}}]
+`)), "s.yaml", Options{})
+	if err := mistakes.Err(); err != nil {
+		t.Error(err)
+	}
 }

@@ -115,7 +115,7 @@ library/s.yaml:40:46: fairness [{priorityLevel workload-low}] jain(0) > 0.95 `
 
 func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 	s := mustLoad(t, withSpec(""))
-	want := scenario.Servers{Replicas: 1, KubernetesVersion: "1.37", MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200,
+	want := scenario.Servers{Replicas: 1, KubernetesVersion: scenario.Versions{"1.37"}, MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200,
 		RequestTimeout: 60e9, FlowControl: scenario.PriorityAndFairness}
 	if s.Spec.Seed != 1 || !reflect.DeepEqual(s.Spec.Servers, want) || s.Spec.Workload[0].Clients != 1 || s.Spec.Config.Base != scenario.BaseSuggested {
 		t.Errorf("defaults are %+v", s.Spec)

@@ -17,6 +17,7 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/scenario/traffic"
 )
 
@@ -231,7 +232,7 @@ func TestSchemaRefusesWhatLoadRefuses(t *testing.T) {
 		"no release":             withSpec("servers: {kubernetesVersion: v1.26}"),
 		"an unknown gate":        withSpec("servers: {featureGates: {WatchLists: false}}"),
 		"a gate half open":       withSpec("servers: {featureGates: {WatchList: half}}"),
-		"several replicas":       withSpec("servers: {replicas: 2}"),
+		"too many replicas":      withSpec("servers: {replicas: 101}"),
 		"no name":                strings.Replace(withSpec(""), "{name: smallest}", "{}", 1),
 		"a name with capitals":   strings.Replace(withSpec(""), "smallest", "Small", 1),
 		"two processes":          withWorkload(asks + takes + "arrivals: {poisson: {rate: 1/s}, closed: {}}"),
@@ -313,10 +314,10 @@ func TestSchemaNamesTheDefaults(t *testing.T) {
 		}
 	}
 	s := scenario.New()
-	for _, v := range []any{s.Spec, s.Spec.Servers, s.Spec.Config} {
+	for _, v := range []any{s.Spec, s.Spec.Servers, s.Spec.Config, s.Spec.Servers.Startup} {
 		check(reflect.ValueOf(v))
 	}
-	for _, v := range []any{&traffic.Workload{}, &traffic.WeightedRequest{}, &traffic.RampingArrivals{}, &traffic.ClosedArrivals{},
+	for _, v := range []any{&cluster.LoadBalancer{}, &cluster.Probe{}, &traffic.Call{}, &traffic.Callback{}, &traffic.Workload{}, &traffic.WeightedRequest{}, &traffic.RampingArrivals{}, &traffic.ClosedArrivals{},
 		&traffic.Retry{}, &traffic.Backoff{}} {
 		var d document.Decoder // that required fields are missing does not matter
 		d.Decode(&document.Node{Kind: document.Object}, "", v)
@@ -331,7 +332,7 @@ func TestSchemaNamesTheDefaults(t *testing.T) {
 func tagsOfPackages(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder
-	for _, pattern := range []string{"../*.go", "../traffic/*.go"} {
+	for _, pattern := range []string{"../*.go", "../cluster/*.go", "../traffic/*.go"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

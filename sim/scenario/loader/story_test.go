@@ -75,7 +75,7 @@ spec:
   warmup: -1s
   sed: 1
   servers:
-    replicas: 3
+    replicas: 300
     kubernetesVersion: "1.26.80"
     flowControl: PriorityAndFairnes
   workload:
@@ -108,7 +108,7 @@ dir/broken.yaml:4:9: metadata.name: "Broken!": want lower-case letters, digits a
 dir/broken.yaml:6:13: spec.duration: 60 has no unit; want a duration such as 60s or 1h30m
 dir/broken.yaml:7:11: spec.warmup: -1s is negative; want a duration of 0s or more
 dir/broken.yaml:8:3: spec.sed: unknown field (did you mean "seed"?)
-dir/broken.yaml:10:15: spec.servers.replicas: 3: several replicas are not supported yet; want 1
+dir/broken.yaml:10:15: spec.servers.replicas: 300: want 1 to 100
 dir/broken.yaml:11:24: spec.servers.kubernetesVersion: "1.26.80" is not a supported version of Kubernetes; the nearest one is "1.26.15"
 dir/broken.yaml:12:18: spec.servers.flowControl: "PriorityAndFairnes": want PriorityAndFairness, MaxInFlight, None (did you mean "PriorityAndFairness"?)
 dir/broken.yaml:15:14: spec.workload[0].clients: 20000000: want 1 to 10000000

@@ -80,11 +80,11 @@ func TestThresholdsOverWindowsThatAreWrong(t *testing.T) {
 		"s.yaml:17:19: spec.thresholds.wait[8].threshold: is a list; want a string",
 		`s.yaml:18:5: spec.thresholds.wiat: unknown metric wiat (did you mean "wait"?)`,
 		"s.yaml:19:68: spec.thresholds[\"fairness{priorityLevel:system}\"][0].over: fairness is measured over the whole run alone; "+
-			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing",
+			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing, refused, lost",
 		"s.yaml:20:46: spec.thresholds.starvation[0].over: starvation is measured over the whole run alone; "+
-			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing",
+			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing, refused, lost",
 		"s.yaml:21:100: spec.thresholds[\"waiting{priorityLevel:system}\"][1].over: mean of waiting is measured over the whole run alone; "+
-			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing")
+			"want it without over, or one of wait, execution, latency, rejectedWait, arrived, executed, rejected, timedOut, retries, waiting, executing, refused, lost")
 }
 
 // What is left at the end and makes no window is told of.

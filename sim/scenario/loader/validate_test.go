@@ -88,12 +88,16 @@ func TestOneMistakeEach(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		"servers: {replicas: 0}":             "spec.servers.replicas: 0: want 1",
-		"servers: {kubernetesVersion: \"\"}": `spec.servers.kubernetesVersion: "" is not a supported version of Kubernetes; the nearest one is "1.37"`,
-		"servers: {kubernetesVersion: 1.2}":  `spec.servers.kubernetesVersion: "1.2" is not a supported version of Kubernetes; the nearest one is "1.18"`,
-		"servers: {kubernetesVersion: true}": `spec.servers.kubernetesVersion: is a boolean; want a version of Kubernetes, such as "1.37"`,
-		"servers: {maxRequestsInflight: -1}": "spec.servers.maxRequestsInflight: -1: want 0 to 1073741823",
-		"servers: {requestTimeout: 0s}":      "spec.servers.requestTimeout: want more than 0s",
+		"servers: {replicas: 0}":                                    "spec.servers.replicas: 0: want 1 to 100",
+		"servers: {kubernetesVersion: \"\"}":                        `spec.servers.kubernetesVersion: "" is not a supported version of Kubernetes; the nearest one is "1.37"`,
+		"servers: {kubernetesVersion: 1.2}":                         `spec.servers.kubernetesVersion: "1.2" is not a supported version of Kubernetes; the nearest one is "1.18"`,
+		"servers: {kubernetesVersion: true}":                        `spec.servers.kubernetesVersion: is a boolean; want a version of Kubernetes, such as "1.37"`,
+		"servers: {maxRequestsInflight: -1}":                        "spec.servers.maxRequestsInflight: -1: want 0 to 1073741823",
+		"servers: {requestTimeout: 0s}":                             "spec.servers.requestTimeout: want more than 0s",
+		"servers: {maintenance: true, flowControl: None}":           "spec.servers.maintenance: needs PriorityAndFairness, whose objects are maintained",
+		"servers: {maintenancePhases: [0s]}":                        "spec.servers.maintenancePhases: needs maintenance",
+		"servers: {maintenance: true, maintenancePhases: [0s, 1s]}": "spec.servers.maintenancePhases: has 2 phases for 1 servers; want one for each",
+		"servers: {maintenance: true, maintenancePhases: [60s]}":    "spec.servers.maintenancePhases[0]: 1m0s: want 0s to less than 1m0s",
 		"servers: {maxRequestsInflight: 0, maxMutatingRequestsInflight: 0}": "spec.servers.maxRequestsInflight: " +
 			"is 0, and so is maxMutatingRequestsInflight; want more than 0 for one of them: PriorityAndFairness divides their sum",
 		"resources: [{resource: pods, objects: -1}]":                              "spec.resources[0].objects: -1 is negative",

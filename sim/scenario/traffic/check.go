@@ -2,10 +2,10 @@ package traffic
 
 import (
 	"math"
-	"strings"
 
 	"apfsim/document"
 	"apfsim/sim/quantity"
+	"apfsim/sim/scenario/cluster"
 )
 
 // Bounds on what one run is asked to do, far beyond what any run can complete.
@@ -30,6 +30,7 @@ func Check(to *document.Checker, path string, all []Workload, duration quantity.
 		c.Fail(path, "is empty: want one workload at least")
 	}
 	seen := map[string]int{}
+	c.callbacks(path, all)
 	if len(all) > mostWorkloads {
 		c.Fail(path, "%d workloads: want at most %d; clients that are alike can be one workload", len(all), mostWorkloads)
 		return
@@ -38,6 +39,13 @@ func Check(to *document.Checker, path string, all []Workload, duration quantity.
 	for i := range all {
 		w := &all[i]
 		at := document.Index(path, i)
+		if w.Callback { // it is checked where it is described
+			if first, found := seen[w.Name]; found && !all[first].Callback {
+				c.Fail(document.Index(path, first)+".name", "%q: is the name of the workload of the callbacks of a call; want another", document.Abridge(w.Name))
+			}
+			seen[w.Name] = i
+			continue
+		}
 		if first, found := seen[w.Name]; found && w.Name != "" {
 			c.Fail(at+".name", "duplicate name %q (first used by %s)", document.Abridge(w.Name), document.Index(path, first))
 		} else {
@@ -75,12 +83,7 @@ func CheckRequest(as *Identity, r *Request) document.Errors {
 }
 
 func (c *checker) workload(path string, w *Workload) {
-	switch {
-	case strings.TrimSpace(w.Name) == "":
-		c.Fail(path+".name", "is missing")
-	case strings.ContainsAny(w.Name, "{},\"") || strings.ContainsFunc(w.Name, func(r rune) bool { return r < ' ' }):
-		c.Fail(path+".name", "%q: want no braces, commas, quotes or control characters", document.Abridge(w.Name))
-	}
+	c.workloadName(path+".name", w.Name)
 	if w.Clients < 1 || w.Clients > mostClients {
 		c.Fail(path+".clients", "%d: want 1 to %d", w.Clients, mostClients)
 	}
@@ -97,6 +100,7 @@ func (c *checker) workload(path string, w *Workload) {
 	if w.Arrivals.Trace != nil {
 		c.replay(path, w)
 	} else {
+		c.Enum(path+".connection", w.Connection, cluster.HTTP2, cluster.PerRequest)
 		c.senders(path, w)
 		c.requests(path, w)
 		c.arrivals(path+".arrivals", w)

@@ -128,6 +128,7 @@ func (c *checker) request(path string, r *Request) {
 	if r.Watch != nil && !r.isWatch() {
 		c.Fail(path+".watch", "can be set with verb watch only, not with %s", r.Verb)
 	}
+	c.calls(path+".calls", r)
 }
 
 func (c *checker) query(path string, r *Request) {

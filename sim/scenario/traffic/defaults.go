@@ -6,6 +6,7 @@ import (
 	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
+	"apfsim/sim/scenario/cluster"
 )
 
 // The defaults of fields for which zero is another value than none: they are there before a file
@@ -23,7 +24,7 @@ const (
 // UnmarshalDocument implements document.Unmarshaler.
 func (w *Workload) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Workload
-	w.Clients = defaultClients
+	w.Clients, w.Connection = defaultClients, cluster.HTTP2
 	d.Decode(n, path, (*plain)(w))
 }
 
@@ -55,6 +56,20 @@ func (b *Backoff) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 	d.Decode(n, path, (*plain)(b))
 }
 
+// UnmarshalDocument implements document.Unmarshaler.
+func (c *Call) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain Call
+	c.FailurePolicy = Fail
+	d.Decode(n, path, (*plain)(c))
+}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (c *Callback) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain Callback
+	c.WhenGivenUp = Cancel
+	d.Decode(n, path, (*plain)(c))
+}
+
 // SetDefaults fills in what a decoded workload leaves out and what follows from other fields.
 // A single request becomes a list of one.
 func (w *Workload) SetDefaults() {
@@ -79,6 +94,9 @@ func (w *Workload) SetDefaults() {
 
 // SetDefaults fills in how long a watch lasts.
 func (r *Request) SetDefaults() {
+	for i := range r.Calls {
+		r.Calls[i].setDefaults()
+	}
 	if !r.isWatch() {
 		return
 	}
@@ -87,6 +105,24 @@ func (r *Request) SetDefaults() {
 	}
 	if !r.Watch.Duration.Given() {
 		r.Watch.Duration = serverWatch
+	}
+}
+
+// setDefaults fills in the time-outs of Kubernetes (admissionregistration/v1, defaultTimeoutSeconds;
+// util/webhook/webhook.go).
+func (c *Call) setDefaults() {
+	switch {
+	case c.Timeout != 0 || c.Kind == AggregatedServer:
+	case c.Kind == Conversion:
+		c.Timeout = quantity.Duration(30 * time.Second)
+	default:
+		c.Timeout = quantity.Duration(10 * time.Second)
+	}
+	if !c.Latency.Given() {
+		c.Latency = quantity.Constant(0)
+	}
+	if c.Callback != nil {
+		c.Callback.Request.SetDefaults()
 	}
 }
 

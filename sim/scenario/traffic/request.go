@@ -18,6 +18,7 @@ type Request struct {
 	Query       string `json:"query,omitempty" jsonschema_description:"The part after the question mark, such as limit=500&resourceVersion=0."`
 	Path        string `json:"path,omitempty" jsonschema:"pattern=^/" jsonschema_description:"The path of a request that is not for a resource; instead of resource."`
 	Watch       *Watch `json:"watch,omitempty" jsonschema_description:"On verb watch."`
+	Calls       []Call `json:"calls,omitempty" jsonschema_description:"What the server calls while it executes the request, which keeps its seats and waits for the answers."`
 }
 
 // Watch says how long a watch lasts after its initialisation.

@@ -7,9 +7,11 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Retry says what a client does after a rejection. The zero value gives up at once.
-// Without Backoff the client waits exactly as long as the answer's Retry-After says, and gives up if
-// there is none: on the 504 for a request that is still queued at its deadline, before 1.28.5.
+// Retry says what a client does after a request that has failed: it was rejected, or there was no response.
+// The zero value gives up at once. Without Backoff the client does as client-go: it waits exactly as long as
+// the answer's Retry-After says, and gives up if there is none (such as on a 504); after a connection that
+// broke it sends what only reads again a second later; and a connection that cannot be opened is an error.
+// With Backoff, it sends a request again after any failure.
 type Retry struct {
 	MaxRetries int      `json:"maxRetries,omitempty" jsonschema:"default=10,minimum=0,maximum=1000000" jsonschema_description:"How often a request is sent again."`
 	Backoff    *Backoff `json:"backoff,omitempty"`
@@ -52,7 +54,7 @@ func (Retry) JSONSchemaExtend(s *jsonschema.Schema) {
 	parameters := *s
 	*s = jsonschema.Schema{
 		OneOf:       []*jsonschema.Schema{{Type: "string", Enum: []any{"None", "ClientGo"}}, &parameters},
-		Description: "What a client does after a rejection: None gives up; ClientGo sends the request again after Retry-After, up to 10 times; or the parameters.",
+		Description: "What a client does after a request that has failed: None gives up; ClientGo sends it again after Retry-After, or a second after the connection broke if it only reads, up to 10 times; or the parameters.",
 		Default:     "None",
 	}
 }

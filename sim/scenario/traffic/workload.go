@@ -18,7 +18,12 @@ type Workload struct {
 	Retry     Retry                 `json:"retry,omitempty"`
 	RateLimit *RateLimit            `json:"rateLimit,omitempty"`
 
-	single bool // Requests was filled in from Request
+	Delay         quantity.Distribution `json:"delay,omitempty" jsonschema_description:"Time that an execution takes besides, and that does not depend on how busy the server is, such as that of etcd and of the network."`
+	Connection    string                `json:"connection,omitempty" jsonschema:"enum=HTTP2,enum=PerRequest,default=HTTP2" jsonschema_description:"HTTP2: a client keeps one connection, and with it its server; PerRequest: it connects for each request."`
+	ClientTimeout quantity.Distribution `json:"clientTimeout,omitempty" jsonschema_description:"How long a client waits for the response to a request before it gives up and hangs up; without it, it does not."`
+
+	single   bool // Requests was filled in from Request
+	Callback bool `json:"-"` // the requests are callbacks of calls, which AddCallbacks has added
 }
 
 // RateLimit is the token bucket that a client's requests pass before they are sent.

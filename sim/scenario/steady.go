@@ -1,0 +1,20 @@
+package scenario
+
+import (
+	"slices"
+
+	"apfsim/sim/scenario/traffic"
+)
+
+// Steady says whether the scenario has one server that is there from the beginning to the end, executes
+// always at the same speed and calls nobody. Every request then reaches flow control, and the reports
+// need not say anything of servers.
+func (s *Spec) Steady() bool {
+	v := &s.Servers
+	changes := slices.ContainsFunc(s.Events, func(e Event) bool { return e.Apply == nil })
+	calls := slices.ContainsFunc(s.Workload, func(w traffic.Workload) bool {
+		return w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return len(r.Calls) > 0 })
+	})
+	return v.Replicas <= 1 && !changes && !calls && v.Capacity == nil && v.Memory == nil && v.LoadBalancer == nil &&
+		v.GoawayChance == 0 && v.Startup == (Servers{}).Startup && !v.Maintenance
+}
