@@ -15,7 +15,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		load oneLevel
-	}{{"A", regimeA}, {"B", regimeB}, {"C", regimeC}} {
+	}{{"A", regimeA}, {"B", regimeB}, {"C", regimeC}, {"capacity", sharing}, {"ending", ending}} {
 		t.Run(test.name, func(t *testing.T) {
 			l := test.load
 			defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
@@ -48,7 +48,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 				{"counts of the waits of an interval, when more intervals than ever before have requests that wait", "workloadseries.(*Collector).waitCounts", 2, 0},
 				{"an adjustment of limits, every 10 s", "flowcontrol.(*Controller).Adjust", 2 * adjustments, 0},
 				{"an adjustment of limits, told to observers", "collect.(*Collector).adjusted", 2 * adjustments, 0},
-				{"more requests in flight than ever before", "server.(*Shared).NewRequest", 10, 0},
+				{"more requests in flight than ever before", "server.(*Shared).NewRequest", 20, 0},
 				{"fewer requests in flight than ever before: the list of the others", "server.(*Shared).recycle", 10, 0},
 			}
 			seen := uint64(0)

@@ -28,6 +28,9 @@ type oneLevel struct {
 	queues  int
 	seats   int
 	width   int // seats a request
+
+	capacity string // of the server; "" if executions take as long as they take
+	ends     bool   // the server may end during the run
 }
 
 // The loads that conformance/peers calls A, B and C.
@@ -35,6 +38,11 @@ var (
 	regimeA = oneLevel{load: 0.9, flows: 200, queues: 128, seats: 100, width: 1}
 	regimeB = oneLevel{load: 1.2, flows: 200, queues: 128, seats: 100, width: 1}
 	regimeC = oneLevel{load: 1.05, flows: 2000, queues: 128, seats: 100, width: 1}
+	// sharing is regime A on a machine that is as fast with all seats in use as with one, and that is told
+	// of its speed and of deadlines as any other.
+	sharing = oneLevel{load: 0.9, flows: 200, queues: 128, seats: 100, width: 1, capacity: "{cores: 100}"}
+	// ending is regime A on a server that knows its requests in flight, because they could end with it.
+	ending = oneLevel{load: 0.9, flows: 200, queues: 128, seats: 100, width: 1, ends: true}
 )
 
 const meanServiceSeconds = 0.010
@@ -75,6 +83,12 @@ func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
 		fmt.Sprintf("spec.config.objects[0].spec.limited.limitResponse.queuing.queues=%d", l.queues),
 		fmt.Sprintf("spec.workload[0].clients=%d", clients),
 		fmt.Sprintf("spec.workload[0].arrivals.poisson.rate=%v/s", l.perSecond()/float64(clients)),
+	}
+	if l.capacity != "" {
+		set = append(set, "spec.servers.capacity="+l.capacity)
+	}
+	if l.ends {
+		set = append(set, "spec.events=[{at: 0s, start: {server: 0}}]") // without effect, as it is there
 	}
 	switch l.flows {
 	case clients:
@@ -130,7 +144,7 @@ func (l oneLevel) steady(warmUp, requests int, interval time.Duration, begin, en
 	run := sim.New(sc)
 	collector := collect.New(sc, run.Server, int64(interval))
 	run.Observe(window(collector, int64(from), int64(from+length), begin, end))
-	run.Observe(fingerprint.New(run.Server).Observer()) // as apfsim run does
+	run.Observe(fingerprint.New().Observer()) // as apfsim run does
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return nil, err
 	}
@@ -179,6 +193,9 @@ func (l oneLevel) measure(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }
+
+// BenchmarkCapacityRun is BenchmarkRun with requests that share a capacity.
+func BenchmarkCapacityRun(b *testing.B) { sharing.measure(b) }
 
 // BenchmarkRun simulates requests from arrival to statistics.
 func BenchmarkRun(b *testing.B) {

@@ -27,16 +27,17 @@ func TestWaitLimitsOfReleases(t *testing.T) {
 		{"1.27", "burst: {at: 0s, requests: 2, over: 0s}", "{maxRetries: 1}", []string{
 			"0 s: 1 starts", "0 s: 2 waits", "60 s: 2 is rejected: time-out, Retry-After 0",
 		}},
+		// The deadline of the first request, which executes, is an error to its client as well.
 		{"1.27", "burst: {at: 0s, requests: 2, over: 0s}", "{maxRetries: 1, backoff: {initial: 5s}}", []string{
 			"0 s: 1 starts", "0 s: 2 waits", "60 s: 2 is rejected: time-out, Retry-After 0", "65 s: 2 waits again",
-			"100 s: 2 starts",
+			"65 s: 1 is rejected: queue-full, Retry-After 1", "100 s: 2 starts",
 		}},
 		{"1.27", "burst: {at: 0s, requests: 3, over: 48s}", "{maxRetries: 1}", []string{
 			"0 s: 1 starts", "16 s: 2 waits", "32 s: 2 is rejected: time-out, Retry-After 1", "32 s: 3 waits",
 			"33 s: 2 is rejected: queue-full, Retry-After 1", "92 s: 3 is rejected: time-out, Retry-After 0",
 		}},
 	} {
-		run := newRun(load(t, strings.Replace(oneSeat, "servers: {", fmt.Sprintf("servers: {kubernetesVersion: %q, ", c.version), 1)+`
+		run := New(load(t, strings.Replace(oneSeat, "servers: {", fmt.Sprintf("servers: {kubernetesVersion: %q, ", c.version), 1)+`
   duration: 110s
   workload:
   - name: w
@@ -44,7 +45,7 @@ func TestWaitLimitsOfReleases(t *testing.T) {
     request: {verb: get, resource: pods, name: x}
     execution: 100s
     arrivals: {`+c.arrivals+`}
-    retry: `+c.retry+"\n"), 1)
+    retry: `+c.retry+"\n"))
 		var got []string
 		note := func(nowNs int64, what string, r *server.Request) {
 			got = append(got, fmt.Sprintf("%d s: %d %s", nowNs/1e9, r.ID, what))

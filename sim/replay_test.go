@@ -25,7 +25,7 @@ import (
 func ofRun(t testing.TB, sc *scenario.Scenario, log io.Writer) string {
 	t.Helper()
 	run := sim.New(sc)
-	decisions := fingerprint.New(run.Server)
+	decisions := fingerprint.New()
 	run.Observe(decisions.Observer())
 	var lines *requestlog.Log
 	if log != nil {
@@ -212,5 +212,43 @@ func BenchmarkReplay(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.N)*float64(lines)/b.Elapsed().Seconds(), "lines/s")
 		})
+	}
+}
+
+// The request log of several servers says where each request went, and its replay sends it there.
+func TestReplayOfSeveralServers(t *testing.T) {
+	const text = `apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: servers}
+spec:
+  duration: 60s
+  servers: {replicas: 3, goawayChance: 0.02, maxRequestsInflight: 30, maxMutatingRequestsInflight: 10}
+  workload:
+  - name: watchers
+    clients: 40
+    as: {serviceAccount: "a/watcher-{i}"}
+    request: {verb: watch, resource: pods, namespace: n, watch: {duration: 25s}}
+    execution: 10ms
+    arrivals: {constant: {rate: 0.1/s}}
+  - name: writers
+    clients: 50
+    as: {serviceAccount: "b/writer-{i}"}
+    request: {verb: update, resource: pods, namespace: n, name: "x-{i}"}
+    execution: {exponential: {mean: 30ms}}
+    arrivals: {poisson: {rate: 10/s}}
+`
+	loaded, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", loader.Options{})
+	if err := mistakes.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	want := ofRun(t, loaded[0], &log)
+	for i := range 3 {
+		if n := bytes.Count(log.Bytes(), []byte(`"server":`+strconv.Itoa(i))); n < 1000 {
+			t.Errorf("only %d requests went to server %d", n, i)
+		}
+	}
+	if got := ofRun(t, replayOf(t, loaded[0], func() io.Reader { return bytes.NewReader(log.Bytes()) }), nil); got != want {
+		t.Errorf("the replay has the fingerprint %s, the run %s", got, want)
 	}
 }

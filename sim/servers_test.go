@@ -50,18 +50,17 @@ func (p *perServer) observer() server.Observer {
 // waits, and the third is rejected. The client sends that again a second later, when there is room
 // in the queues, with a server chosen anew. The servers adjust their limits at different times.
 func TestServersShareClientsAndTemplates(t *testing.T) {
-	run := newRun(load(t, strings.Replace(oneSeat, "servers: {", "servers: {adjustmentPhase: random, ", 1)+`
+	run := New(load(t, strings.Replace(oneSeat, "servers: {", "servers: {replicas: 2, adjustmentPhase: random, loadBalancer: {policy: RoundRobin}, ", 1)+`
   duration: 100s
   workload:
   - name: w
     as: {user: u}
     request: {verb: get, resource: pods, name: x}
     execution: 10s
+    connection: PerRequest
     arrivals: {burst: {at: 0s, requests: 6, over: 0s}}
     retry: {maxRetries: 1, backoff: {initial: 11s, factor: 1}}
-`), 2)
-	turn := 0
-	run.clients.ChooseServer(func(int, int) int { turn++; return (turn - 1) % 2 })
+`))
 	p := &perServer{flows: map[*server.Flow]bool{}, kept: map[int64]*server.Template{}, adjusted: map[*server.Server][]int64{}}
 	run.Observe(p.observer())
 	if err := run.Execute(context.Background(), nil); err != nil {

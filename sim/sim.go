@@ -4,10 +4,17 @@ package sim
 
 import (
 	"context"
+	"slices"
 
 	"apfsim/document"
+	"apfsim/sim/calls"
+	"apfsim/sim/capacity"
 	"apfsim/sim/client"
+	"apfsim/sim/maintenance"
+	"apfsim/sim/network"
+	"apfsim/sim/operations"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
 )
 
@@ -16,27 +23,65 @@ type Run struct {
 	Scenario *scenario.Scenario
 	Server   *server.Server // the first of servers
 
-	servers []*server.Server
-	shared  *server.Shared
-	clients *client.Clients
+	servers     []*server.Server
+	shared      *server.Shared
+	clients     *client.Clients
+	network     *network.Network
+	maintenance *maintenance.Maintenance // nil without one
+	operations  *operations.Operations
 }
 
 // New returns a run at time 0.
-func New(sc *scenario.Scenario) *Run { return newRun(sc, 1) }
-
-// newRun returns a run with so many servers.
-func newRun(sc *scenario.Scenario, servers int) *Run {
+func New(sc *scenario.Scenario) *Run {
 	r := &Run{Scenario: sc, shared: server.NewShared()}
+	r.shared.Detailed = detailed(&sc.Spec)
 	r.clients = client.New(sc, r.shared)
-	for range servers {
-		r.servers = append(r.servers, server.New(sc, r.shared, r.clients))
+	var clients server.Clients = r.clients
+	if network.Needed(sc) {
+		r.network = network.New(sc, r.shared, r.clients)
+		clients = r.network
+	}
+	r.maintenance = maintenance.New(sc, r.shared)
+	for range sc.Spec.Servers.Replicas {
+		s := server.New(sc, r.shared, clients)
+		if law := sc.Spec.Servers.Capacity; law != nil {
+			s.SetCapacity(capacity.New(law))
+		}
+		r.servers = append(r.servers, s)
+	}
+	if r.network != nil {
+		r.network.Connect(sc, r.servers)
 	}
 	r.Server = r.servers[0]
+	if calls.Any(sc) {
+		calls.New(sc, r.shared, r.clients, r.servers)
+	}
+	r.operations = operations.New(sc, r.shared, r.servers)
+	if r.maintenance != nil {
+		r.maintenance.Begin(r.servers)
+	}
 	return r
+}
+
+// Servers returns the servers of the run, by index.
+func (r *Run) Servers() []*server.Server { return r.servers }
+
+// Network returns what is between the clients and the servers, nil if that is nothing: there is one
+// server, and it is always there.
+func (r *Run) Network() *network.Network { return r.network }
+
+// detailed says whether requests need server.Details.
+func detailed(spec *scenario.Spec) bool {
+	return spec.Servers.Handover.Given() || spec.Servers.Capacity != nil || spec.Servers.Memory != nil || slices.ContainsFunc(spec.Workload, func(w traffic.Workload) bool {
+		return w.Delay.Given() || w.ClientTimeout.Given()
+	})
 }
 
 // Observe attaches an observer to all servers of the run. It must be done before Execute.
 func (r *Run) Observe(o server.Observer) { r.shared.Observe(o) }
+
+// Writes returns all writes to the flow-control objects so far, if the servers maintain them.
+func (r *Run) Writes() []maintenance.Write { return r.maintenance.Writes() }
 
 // Warnings returns what is probably not intended about the traces that were replayed. It must be called
 // after Execute has returned without an error.
@@ -58,11 +103,7 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 			err = closeErr
 		}
 	}()
-	targets := make([]client.Server, len(r.servers))
-	for i, s := range r.servers {
-		targets[i] = s
-	}
-	r.clients.Begin(ctx, targets)
+	r.clients.Begin(ctx, r.servers[0], r.network)
 	if err := r.clients.Err(); err != nil {
 		return err
 	}
@@ -80,10 +121,22 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 			return nil
 		case server.Sample:
 			r.shared.Sample(now, e)
+		case server.Maintain:
+			r.maintenance.Handle(now, e)
 		case server.ClientActs:
 			r.clients.Wake(now, e)
+		case server.Connect:
+			r.network.Handle(now, e)
+		case server.Arrive:
+			r.clients.Send(now, e.Request)
 		case server.Resend:
 			r.clients.Resend(now, e.Request)
+		case server.Lifecycle:
+			if e.Of == operations.OfNoServer {
+				r.operations.Handle(now, e)
+			} else {
+				r.servers[e.Of].Handle(now, e)
+			}
 		default:
 			r.servers[e.Of].Handle(now, e)
 		}

@@ -41,7 +41,7 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 	interval := result.Interval(int64(sc.Spec.Duration))
 	collector := collect.New(sc, run.Server, interval)
 	run.Observe(collector.Observer())
-	fingerprint := fingerprint.New(run.Server)
+	fingerprint := fingerprint.New()
 	run.Observe(fingerprint.Observer())
 	var files atomicfile.Set
 	defer files.Discard()

@@ -3,6 +3,7 @@ package client
 import (
 	"math"
 
+	"apfsim/sim/clock"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
 )
@@ -20,6 +21,8 @@ type client struct {
 type rest struct {
 	limiter                       *limiter
 	choice, watch, think, backoff random.Stream
+	delay, timeout                *random.Stream // nil if the workload has none
+	reflector                     *reflector     // nil before a watch has failed
 }
 
 // join makes the client one of a workload's.
@@ -34,6 +37,14 @@ func (cl *client) open() {
 		cl.stream(&cl.watch, "watch")
 		cl.stream(&cl.think, "think")
 		cl.stream(&cl.backoff, "backoff")
+		if cl.Delay.Given() {
+			cl.delay = &random.Stream{}
+			cl.stream(cl.delay, "delay")
+		}
+		if cl.ClientTimeout.Given() {
+			cl.timeout = &random.Stream{}
+			cl.stream(cl.timeout, "clientTimeout")
+		}
 	}
 	if cl.RateLimit != nil {
 		cl.limiter = newLimiter(cl.RateLimit)
@@ -63,6 +74,7 @@ func (cl *client) request() *server.Request {
 	if t.Template == nil {
 		attributes, query := cl.Requests[kind].Request.Attributes(&cl.As, int(cl.index))
 		t.Template = cl.all.shared.NewTemplate(cl.workload.index, int(cl.index), attributes, query)
+		t.Request = kind
 		t.id = t.TemplateID
 	}
 	r := cl.all.shared.NewRequest()
@@ -72,50 +84,101 @@ func (cl *client) request() *server.Request {
 	if watch := cl.Requests[kind].Watch; watch != nil {
 		r.WatchNs = watch.Duration.Sample(&cl.watch.Rand)
 	}
+	if r.Details != nil {
+		cl.detail(r.Details)
+	}
 	return r
 }
 
-// send passes a request through the client's rate limiter to a server of the client's choice.
+// detail draws the details of the client's next request.
+func (cl *client) detail(d *server.Details) {
+	d.DelayNs, d.ClientTimeoutNs = 0, 0
+	if cl.Delay.Given() {
+		d.DelayNs = cl.Delay.Sample(&cl.delay.Rand)
+	}
+	if cl.ClientTimeout.Given() {
+		d.ClientTimeoutNs = max(1, cl.ClientTimeout.Sample(&cl.timeout.Rand))
+	}
+}
+
+// send passes a request through the client's rate limiter.
 func (cl *client) send(nowNs int64, r *server.Request) {
-	r.Server = cl.chooseServer()
 	if cl.rest != nil && cl.limiter != nil {
 		if at := cl.limiter.take(nowNs); at > nowNs {
-			cl.all.shared.Events.Schedule(at, uint8(server.Arrive), server.Event{Kind: server.Arrive, Of: r.Server, Request: r})
+			cl.all.shared.Events.Schedule(at, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
 			return
 		}
 	}
-	cl.all.servers[r.Server].Arrive(nowNs, r)
+	cl.sendNow(nowNs, r)
 }
 
-// chooseServer returns the index of the server that the client's next request goes to.
-func (cl *client) chooseServer() int16 {
-	if cl.all.choose == nil {
-		return 0
+// sendNow sends a request without its way through the rate limiter.
+func (cl *client) sendNow(nowNs int64, r *server.Request) {
+	if n := cl.all.network; n != nil {
+		n.Send(nowNs, r, cl.workload.index, int(cl.index))
+		return
 	}
-	return int16(cl.all.choose(cl.workload.index, int(cl.index)))
+	cl.all.server.Arrive(nowNs, r)
 }
 
-// retry sends a rejected request again, after as long as its Retry-After says or the client's own
-// back-off, unless that was the last attempt or there is neither: client-go does not send a request
-// again whose response has no Retry-After. It returns whether it does.
+// retry sends a request again that has failed, if again does, and returns whether it does.
 func (cl *client) retry(nowNs int64, r *server.Request, response server.Response) bool {
-	if int(r.Attempt) > cl.Retry.MaxRetries || response.RetryAfterSeconds == 0 && cl.Retry.Backoff == nil {
-		return false
+	request, _ := cl.again(nowNs, r, response)
+	return request != nil
+}
+
+// again returns the request that is sent instead of one that has failed, and the event of sending it,
+// unless that was the last attempt or the client gives up.
+func (cl *client) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
+	if int(r.Attempt) > cl.Retry.MaxRetries || ended(r, response) {
+		return nil, 0
 	}
-	waitNs := int64(response.RetryAfterSeconds) * second
-	if b := cl.Retry.Backoff; b != nil {
-		wait := float64(b.Initial) * math.Pow(b.Factor, float64(r.Attempt-1))
-		if b.Max > 0 {
-			wait = min(wait, float64(b.Max))
-		}
-		if b.Jitter > 0 {
-			wait *= 1 + b.Jitter*cl.backoff.Float64()
-		}
-		waitNs = int64(min(wait, random.LongestNs))
+	waitNs, again := cl.clientGo(r, response)
+	if cl.Retry.Backoff != nil {
+		waitNs, again = cl.backOff(r), true
 	}
+	if !again {
+		return nil, 0
+	}
+	return cl.resend(nowNs+waitNs, r)
+}
+
+// clientGo returns whether client-go sends a request again, and after which time: after Retry-After, if
+// the response has it, and after 1 s if the connection broke and the request only reads. A connection that
+// cannot be opened is an error to the caller (k8s.io/client-go, rest/request.go and rest/with_retry.go).
+func (cl *client) clientGo(r *server.Request, response server.Response) (waitNs int64, again bool) {
+	switch {
+	case response.Failure == server.BrokenConnection:
+		switch r.Attributes.Verb {
+		case "get", "list", "watch":
+			return second, true
+		}
+	case response.RetryAfterSeconds > 0:
+		return int64(response.RetryAfterSeconds) * second, true
+	}
+	return 0, false
+}
+
+// backOff returns how long the client's own back-off waits after an attempt.
+func (cl *client) backOff(r *server.Request) (waitNs int64) {
+	b := cl.Retry.Backoff
+	wait := float64(b.Initial) * math.Pow(b.Factor, float64(r.Attempt-1))
+	if b.Max > 0 {
+		wait = min(wait, float64(b.Max))
+	}
+	if b.Jitter > 0 {
+		wait *= 1 + b.Jitter*cl.backoff.Float64()
+	}
+	return int64(min(wait, random.LongestNs))
+}
+
+// resend sends a request again at a time.
+func (cl *client) resend(atNs int64, r *server.Request) (*server.Request, clock.Handle) {
 	again := cl.all.shared.NewRequest()
 	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
 	again.ExecutionNs, again.WatchNs = r.ExecutionNs, r.WatchNs
-	cl.all.shared.Events.Schedule(nowNs+waitNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
-	return true
+	if r.Details != nil {
+		again.Details.DelayNs, again.Details.ClientTimeoutNs = r.Details.DelayNs, r.Details.ClientTimeoutNs
+	}
+	return again, cl.all.shared.Events.Schedule(atNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
 }

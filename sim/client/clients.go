@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"apfsim/document"
+	"apfsim/sim/network"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -24,8 +25,8 @@ type Behaviour interface {
 	Start(nowNs int64)
 	// Wake is called at each time that the client has scheduled.
 	Wake(nowNs int64)
-	// Responded is called with the response to a request of the client: always if the request was
-	// rejected, and otherwise if the workload is awaitsResponses. The client must not keep r.
+	// Responded is called with the response to a request of the client: upon success only if the
+	// workload is awaitsResponses. The client must not keep r.
 	Responded(nowNs int64, r *server.Request, response server.Response)
 
 	// join and send are those of client, which all behaviours have.
@@ -42,9 +43,10 @@ type Server interface {
 // Clients are all clients of a run.
 type Clients struct {
 	shared    *server.Shared
-	servers   []Server
-	choose    func(workload, client int) int // see ChooseServer; nil for server 0
+	server    Server           // the only one, if there is no network
+	network   *network.Network // nil if there is none
 	workloads []*workload
+	callbacks Callbacks       // nil where there are no calls
 	anyAwaits bool            // one of them awaitsResponses
 	ctx       context.Context // of the run, while it lasts
 	failed    bool            // a trace has an error
@@ -61,14 +63,10 @@ func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
 	return c
 }
 
-// ChooseServer makes choose say to which server a client of a workload sends its next request, by
-// the server's index. Without it, all requests go to server 0. It must be called before Begin.
-func (c *Clients) ChooseServer(choose func(workload, client int) int) { c.choose = choose }
-
-// Begin starts the clients, which send to the servers from now on. If the context is cancelled, those
-// that replay a trace send nothing more.
-func (c *Clients) Begin(ctx context.Context, servers []Server) {
-	c.ctx, c.servers = ctx, servers
+// Begin starts the clients, which send to the network from now on, or directly to the server if it is
+// nil. If the context is cancelled, those that replay a trace send nothing more.
+func (c *Clients) Begin(ctx context.Context, only Server, n *network.Network) {
+	c.ctx, c.server, c.network = ctx, only, n
 	for _, w := range c.workloads {
 		for i := range w.Clients {
 			w.clients.at(i).Start(0)
@@ -136,7 +134,16 @@ func (c *Clients) Responded(nowNs int64, r *server.Request, response server.Resp
 	w.clients.at(r.Client).Responded(nowNs, r, response)
 }
 
-// Resend sends a rejected request again, by way of the client's rate limiter.
+// Send sends a request that has passed its client's rate limiter.
+func (c *Clients) Send(nowNs int64, r *server.Request) {
+	if c.network == nil {
+		c.server.Arrive(nowNs, r)
+		return
+	}
+	c.network.Send(nowNs, r, r.Workload, r.Client)
+}
+
+// Resend sends a request again that did not succeed, or a callback, by way of the client's rate limiter.
 func (c *Clients) Resend(nowNs int64, r *server.Request) {
 	c.workloads[r.Workload].clients.at(r.Client).send(nowNs, r)
 }

@@ -2,8 +2,8 @@ package client
 
 import "apfsim/sim/server"
 
-// turnaroundNs is the least time from a rejection to the next request of a closed loop: a
-// client that does not think would otherwise be rejected again and again in the same instant.
+// turnaroundNs is the least time from a failure to the next request of a closed loop: a client that does
+// not think would otherwise be rejected, or its connections refused, again and again in the same instant.
 const turnaroundNs = 1_000_000
 
 // closedLoop is a client with a number of concurrent users, each of whom thinks, sends a request
@@ -35,9 +35,12 @@ func (c *closedLoop) Wake(nowNs int64) { c.send(nowNs, c.request()) }
 // Responded implements Behaviour.
 func (c *closedLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
 	switch {
-	case response.Status == server.StatusOK:
+	case ended(r, response):
 		c.thinkFrom(nowNs, 0)
-	case !c.retry(nowNs, r, response):
+	case c.retry(nowNs, r, response):
+	case c.all.network != nil && isWatch(r):
+		c.thinkFrom(nowNs, c.opensAgainNs(nowNs))
+	default:
 		c.thinkFrom(nowNs, turnaroundNs)
 	}
 }

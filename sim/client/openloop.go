@@ -31,7 +31,7 @@ func (o *openLoop) Wake(nowNs int64) {
 	o.send(nowNs, o.request())
 }
 
-// Responded implements Behaviour: a rejection is all that it is called for.
+// Responded implements Behaviour: it is not called upon success.
 func (o *openLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
 	o.retry(nowNs, r, response)
 }

@@ -12,6 +12,7 @@ type replay struct {
 	stream  *trace.Stream   // of the requests that are still to be sent
 	sent    []sentKind      // by Kind.Slot
 	pending *server.Request // the next one
+	to      int64           // index of the server that it is for; -1 for any
 	errors  document.Errors // of the trace
 	summary trace.Summary
 }
@@ -46,7 +47,10 @@ func (p *replay) next() {
 	r.Template = p.template(arrival.Kind)
 	r.TemplateID, r.ID, r.Attempt = r.Template.TemplateID, arrival.ID, 1
 	r.ExecutionNs, r.WatchNs = arrival.ExecutionNs, arrival.WatchNs
-	p.pending = r
+	if r.Details != nil {
+		p.detail(r.Details)
+	}
+	p.pending, p.to = r, arrival.Server
 	p.wakeAt(arrival.ArrivalNs)
 }
 
@@ -65,14 +69,19 @@ func (p *replay) template(k *trace.Kind) *server.Template {
 }
 
 // Wake implements Behaviour. The trace says when requests arrived at the server, so that they do
-// not pass a rate limiter.
+// not pass a rate limiter. If it also says at which one, they go there, unless the scenario has fewer
+// servers.
 func (p *replay) Wake(nowNs int64) {
-	r := p.pending
+	r, to := p.pending, p.to
 	p.next()
-	p.all.servers[p.chooseServer()].Arrive(nowNs, r)
+	if n := p.all.network; n != nil && to >= 0 && to < int64(n.Servers()) {
+		n.SendTo(nowNs, r, p.workload.index, int(p.index), int16(to))
+		return
+	}
+	p.sendNow(nowNs, r)
 }
 
-// Responded implements Behaviour: a rejection is all that it is called for.
+// Responded implements Behaviour: it is not called upon success.
 func (p *replay) Responded(nowNs int64, r *server.Request, response server.Response) {
 	p.retry(nowNs, r, response)
 }

@@ -19,7 +19,7 @@ type workload struct {
 	endNs   int64
 	weights []float64 // of the requests, cumulative
 
-	awaitsResponses bool       // the clients do something upon a response that is not a rejection
+	awaitsResponses bool       // the clients do something upon success
 	needsRest       bool       // the clients have something in rest
 	templates       []template // by client and request, each made when first sent
 }
@@ -38,8 +38,9 @@ func newWorkload(sc *scenario.Scenario, index int, all *Clients) *workload {
 		seed:     sc.Spec.Seed,
 	}
 	watches := slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return r.Watch != nil })
-	w.awaitsResponses = w.Arrivals.Closed != nil
-	w.needsRest = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || watches || w.Retry.Backoff != nil
+	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback
+	w.needsRest = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || watches || w.Retry.Backoff != nil ||
+		w.Delay.Given() || w.ClientTimeout.Given()
 	w.templates = make([]template, w.Clients*len(w.Requests))
 	w.startNs, w.endNs = int64(w.Start), sc.Spec.EndNs(w.Workload)
 	sum := 0.0
@@ -68,6 +69,8 @@ func (w *workload) newClients() (all clients) {
 	switch a := &w.Arrivals; {
 	case a.Trace != nil:
 		all = make(block[replay, *replay], w.Clients)
+	case w.Callback:
+		all = make(block[callback, *callback], w.Clients)
 	case a.Closed != nil:
 		all = make(block[closedLoop, *closedLoop], w.Clients)
 	default:

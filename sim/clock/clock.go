@@ -28,7 +28,7 @@ type Queue[E any] struct {
 }
 
 // Classes is the number of classes of events.
-const Classes = 16
+const Classes = 24
 
 const (
 	digitBits = 6

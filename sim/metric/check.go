@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,6 +45,8 @@ func (ts Thresholds) Check(run *Run) (errors, warnings document.Errors) {
 	return errors, warnings
 }
 
+var statusText = regexp.MustCompile(`^([1-5][0-9][0-9]|` + NoAnswer + `)$`)
+
 // checkMetric checks the metric and the tags of t.
 func (t *Threshold) checkMetric(m *Metric, called string, run *Run, fail func(format string, args ...any)) {
 	if m == nil {
@@ -70,6 +73,12 @@ func (t *Threshold) checkMetric(m *Metric, called string, run *Run, fail func(fo
 		values, known := run.Values[tag.Name]
 		if key.Values != nil {
 			values, known = key.Values, true
+		}
+		if tag.Name == TagReason && m.Reasons != nil {
+			values = m.Reasons
+		}
+		if tag.Name == TagStatus && !statusText.MatchString(tag.Value) {
+			fail("%q is not a status of HTTP; want a number such as %s, or %s", document.Abridge(tag.Value), key.Example, NoAnswer)
 		}
 		if known && !slices.Contains(values, tag.Value) {
 			fail("there is no %s %q%s", tag.Name, document.Abridge(tag.Value), document.Hint(tag.Value, values))

@@ -26,6 +26,7 @@ type Metric struct {
 	Statistics []Statistic // in the order of messages; the first is the default if it is a count or the only one
 	Tags       []string    // that it takes, in the order in which names have them
 	Required   string      // the tag without which the metric has no value; "" if there is none
+	Reasons    []string    // the values of the tag reason, instead of those of Key
 	Example    string      // an expression of a threshold
 
 	// FlowControl says that only PriorityAndFairness has it.
@@ -94,7 +95,9 @@ const (
 	TagFlowSchema    = "flowSchema"
 	TagPriorityLevel = "priorityLevel"
 	TagFlow          = "flow"
+	TagServer        = "server"
 	TagReason        = "reason"
+	TagStatus        = "status"
 )
 
 // TimedOutReason is the value of the tag reason for requests that timed out in the queue.
@@ -107,8 +110,16 @@ var keys = []Key{
 	{Name: TagPriorityLevel, Help: "The priority level that the requests were assigned to.", Example: "workload-low", FlowControl: true},
 	{Name: TagFlow, Help: "The flow: its FlowSchema and, after a slash, its distinguisher.",
 		Example: "service-accounts/system:serviceaccount:team-1:default", FlowControl: true},
-	{Name: TagReason, Help: "Why the requests were rejected.", Example: queueset.QueueFull.String(), Values: reasons()},
+	{Name: TagServer, Help: "The server that the requests were sent to, by its index from 0.", Example: "1"},
+	{Name: TagReason, Help: "Why the requests were rejected or, of the metric `refused`, refused.", Example: queueset.QueueFull.String(), Values: reasons()},
+	{Name: TagStatus, Help: "The status of HTTP that the requests were answered with, " + NoAnswer + " where the client received no answer.", Example: "504"},
 }
+
+// NoAnswer is the value of the tag status of requests whose client received no answer.
+const NoAnswer = "none"
+
+// The reasons of refusals are those of sim/server.Refusal, which imports what imports this package.
+var refusals = []string{"connection-refused", "connection-reset", "shutting-down", "not-ready"}
 
 func reasons() []string {
 	var all []string

@@ -45,6 +45,11 @@ func Reference() string {
 		if k.Values != nil {
 			values = "`" + strings.Join(k.Values, "`, `") + "`"
 		}
+		for _, m := range registry {
+			if k.Name == TagReason && m.Reasons != nil {
+				values += "; of `" + m.Name + "`: `" + strings.Join(m.Reasons, "`, `") + "`"
+			}
+		}
 		row(&b, "`"+k.Name+"`", k.Help, values)
 	}
 	return b.String()

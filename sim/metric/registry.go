@@ -3,9 +3,10 @@ package metric
 import "slices"
 
 var (
-	requestTags  = []string{TagWorkload, TagFlowSchema, TagPriorityLevel, TagFlow}
+	requestTags  = []string{TagWorkload, TagFlowSchema, TagPriorityLevel, TagFlow, TagServer}
 	flowTags     = []string{TagFlowSchema, TagPriorityLevel, TagFlow}
 	levelTags    = []string{TagPriorityLevel}
+	useTags      = []string{TagPriorityLevel, TagServer}
 	workloadTags = []string{TagWorkload}
 )
 
@@ -84,11 +85,27 @@ var registry = []Metric{
 	}, {
 		Name: "waiting", Help: "Requests that are queued at a priority level.",
 		Statistics: []Statistic{{Name: "mean", Help: "Number of queued requests, averaged over time.", Unit: Requests, Better: Lower}},
-		Tags:       levelTags, Required: TagPriorityLevel, Example: "mean < 1", FlowControl: true, WholeRun: true,
+		Tags:       useTags, Required: TagPriorityLevel, Example: "mean < 1", FlowControl: true, WholeRun: true,
 	}, {
 		Name: "executing", Help: "Requests that were still executing when the run ended.",
 		Statistics: counts("requests that were still executing at the end", Neither),
 		Tags:       requestTags, Example: "count < 100",
+	}, {
+		Name: "refused", Help: "Requests that arrived and did not reach flow control, because their server did not listen, was stopping or not ready, or the connection to it broke. They belong to no FlowSchema, priority level or flow.",
+		Statistics: counts("requests that were refused", Lower),
+		Tags:       []string{TagWorkload, TagServer, TagReason}, Reasons: refusals, Example: "rate < 0.001",
+	}, {
+		Name: "lost", Help: "Requests that were queued or executing when their server ended.",
+		Statistics: counts("requests that were lost with their server", Lower),
+		Tags:       requestTags, Example: "count == 0",
+	}, {
+		Name: "responses", Help: "Requests that were answered, or of which the client knows that there will be no answer.",
+		Statistics: counts("requests that were answered", Neither),
+		Tags:       append(slices.Clone(requestTags), TagStatus), Example: "count < 100", WholeRun: true,
+	}, {
+		Name: "ready", Help: "How long a server was ready.",
+		Statistics: []Statistic{{Name: "share", Help: "Share of the window in which the server was ready.", Better: Higher, Fraction: true, Percent: true, PrintPercent: true}},
+		Tags:       []string{TagServer}, Required: TagServer, Example: "share > 0.9", WholeRun: true,
 	}, {
 		Name: "stall", Help: "Times during which requests of a workload were queued and none was dispatched.",
 		Statistics: []Statistic{
@@ -125,7 +142,7 @@ var registry = []Metric{
 			{Name: "peak", Help: "Largest number of seats in use at one time.", Unit: Seats},
 			{Name: "saturated", Help: "Share of the window during which requests were queued or all seats were in use.", Fraction: true, Percent: true, PrintPercent: true},
 		},
-		Tags: levelTags, Required: TagPriorityLevel, Example: "mean < 0.9", FlowControl: true, WholeRun: true,
+		Tags: useTags, Required: TagPriorityLevel, Example: "mean < 0.9", FlowControl: true, WholeRun: true,
 	}, {
 		Name: "starvation", Help: "Times during which a flow had requests queued and none was dispatched.",
 		Statistics: []Statistic{{Name: "max", Help: "Longest time during which a flow had requests queued and none was dispatched.", Unit: Nanoseconds, Better: Lower}},

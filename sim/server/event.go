@@ -8,8 +8,8 @@ type Events = clock.Queue[Event]
 // Event is something that is to happen: to a server, a request, a client or an observer.
 type Event struct {
 	Kind    Kind
-	Of      int16 // whose event it is, by index: the server's, or for ClientActs the workload's
-	Index   int32 // for ClientActs: the client's index within the workload; for Reconfigure: the scenario's event; for Sample: the observer's Tick
+	Of      int16 // whose event it is, by index: the server's, or for ClientActs the workload's; for Connect what happens
+	Index   int32 // for ClientActs: the client's index within the workload; for Reconfigure: the scenario's event; for Sample: the observer's Tick; for Connect: the connection; else the event's own
 	Request *Request
 }
 
@@ -26,9 +26,17 @@ const (
 	Release                 // its additional latency ends
 	WatchEnd                // a watch ends
 	TimeOut                 // a request has waited until its wait limit or, if that is lazy, until its deadline
+	Deadline                // the deadline of a request that executes
+	HangUp                  // the client of a request has waited long enough
+	Progress                // an execution goes on: what it waited for has happened
+	Lifecycle               // a server starts, stops or ends, see lifecycle.go
 	Reconfigure             // the flow-control configuration of a server changes
+	Pace                    // the speed of a server changes, see capacity.go
+	Maintain                // a server maintains the flow-control objects, or an operator writes them, see package maintenance
 	Adjust                  // the current limits of a server's levels are adjusted
-	Arrive                  // a request that its client's rate limiter held back reaches the server
+	Connect                 // something happens between the clients and the servers, see package network
+	Arrive                  // a request is sent that its client's rate limiter held back
 	Resend                  // a client sends a rejected request again
 	ClientActs              // a client's Behaviour wakes
+	CallBack                // who was called during an execution sends a request; its event is of the kind Progress
 )

@@ -14,6 +14,9 @@ package server
 // Executed, at the end of execution, and Released, when its seats are free again: at the
 // same instant, or the additional latency later. A watch is Executed when it is
 // initialised. There are no calls for what would happen after the end of the run.
+//
+// Where servers are not always there, a request may be Refused, which is then its only call, and one
+// that has Arrived may be GivenUp instead of all that would still have come.
 type Observer struct {
 	Arrived    func(nowNs int64, r *Request)
 	Queued     func(nowNs int64, r *Request)
@@ -21,6 +24,16 @@ type Observer struct {
 	Rejected   func(nowNs int64, r *Request)
 	Executed   func(nowNs int64, r *Request)
 	Released   func(nowNs int64, r *Request)
+	Refused    func(nowNs int64, r *Request) // it has not reached flow control, see Request.Refusal
+	GivenUp    func(nowNs int64, r *Request) // its server ended before it did: it is Lost, or was already Executed
+
+	// Answered is called when the client of r has received a response, which Request.Status says, or
+	// knows that there will be none. It comes after Executed, Rejected, Refused or GivenUp, or before them
+	// if the deadline of r or its client did not wait for the end of its execution.
+	Answered func(nowNs int64, r *Request)
+
+	// Changed is called when a server has another Stage.
+	Changed func(nowNs int64, s *Server)
 
 	// HeldBack is called whenever r is the next to be Dispatched but needs more seats than are
 	// free, though some are: no other request of its level is dispatched before it. The call comes
@@ -43,9 +56,10 @@ type Observer struct {
 // which the observers were attached.
 type observers struct {
 	arrived, queued, dispatched, rejected, executed, released, heldBack []func(nowNs int64, r *Request)
+	refused, givenUp, answered                                          []func(nowNs int64, r *Request)
 
-	adjusted []func(nowNs int64, s *Server)
-	ticks    []func(nowNs int64, servers []*Server) (nextNs int64)
+	adjusted, changed []func(nowNs int64, s *Server)
+	ticks             []func(nowNs int64, servers []*Server) (nextNs int64)
 }
 
 // attach adds the functions of an observer that are not nil.
@@ -56,6 +70,7 @@ func (all *observers) attach(o Observer) {
 	}{
 		{&all.arrived, o.Arrived}, {&all.queued, o.Queued}, {&all.dispatched, o.Dispatched}, {&all.rejected, o.Rejected},
 		{&all.executed, o.Executed}, {&all.released, o.Released}, {&all.heldBack, o.HeldBack},
+		{&all.refused, o.Refused}, {&all.givenUp, o.GivenUp}, {&all.answered, o.Answered},
 	} {
 		if f.add != nil {
 			*f.list = append(*f.list, f.add)
@@ -63,6 +78,9 @@ func (all *observers) attach(o Observer) {
 	}
 	if o.Adjusted != nil {
 		all.adjusted = append(all.adjusted, o.Adjusted)
+	}
+	if o.Changed != nil {
+		all.changed = append(all.changed, o.Changed)
 	}
 	if o.Tick != nil {
 		all.ticks = append(all.ticks, o.Tick)

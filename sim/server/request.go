@@ -14,6 +14,7 @@ import (
 type Template struct {
 	Workload int // index into the scenario's workloads
 	Client   int // index within the workload, from 0
+	Request  int // index among the requests of the workload
 
 	TemplateID TemplateID
 
@@ -43,11 +44,70 @@ type Request struct {
 	FlowIndex         int32              // Flow.Index, for those who need not look at the flow itself
 	TemplateID        TemplateID         // of Template, so that a server need not look at the template itself
 	SeatsAsked        int16              // the estimate at arrival; dispatch may narrow the final phase
-	RetryAfterSeconds int16              // on a rejection, except at the deadline
+	RetryAfterSeconds int16              // of the response, on a rejection except at the deadline; 0 without one
 	Server            int16              // index of the server that it was sent to
+	Status            int16              // what its client received, see Response; 0 until then
 	Rejection         queueset.Rejection // never Cancelled, see AtDeadline
+	Refusal           Refusal            // of a request that has not reached flow control
+	Lost              bool               // the server ended before the request did
 
-	next clock.Handle // its time-out while it waits, its finish while it executes; 0 without one
+	Connection int32 // its connection in package network; 0 without one
+
+	// next is the event that comes next: its time-out while it waits, the end of a step while it executes,
+	// then its release, or its end if it is a watch; 0 without one.
+	next clock.Handle
+
+	Details *Details // nil unless Shared.Detailed
+}
+
+// Details are what requests have besides in runs in which servers are not always there, or not always
+// equally fast, or make calls.
+type Details struct {
+	DelayNs         int64 // the part of the execution that does not depend on the load of the server
+	ClientTimeoutNs int64 // how long the client waits for the response; 0 for as long as it takes
+	Parent          int64 // of a callback: the ID of the request during whose execution it was sent; 0 for others
+
+	Calls int32 // the calls that are made for it, as package calls numbers them; 0 for none
+	Call  int64 // of a callback: the call that waits for it, as package calls numbers it; 0 for none
+
+	// HungUp says that the client has gone: its response is no status, but ClientTimedOut.
+	HungUp bool
+
+	Place int32 // for the Capacity that serves the demand
+
+	bytes            int64        // of memory that it takes
+	step             step         // of its execution
+	deadline, hangUp clock.Handle // what is to happen if it has not been answered before; 0 if nothing
+	answered         bool
+
+	// Of a request in flight, if its server keeps them.
+	request             *Request
+	previous, following *Details // nil otherwise
+	group               group
+}
+
+// reset readies the details for an arrival.
+func (d *Details) reset() {
+	d.HungUp, d.answered, d.deadline, d.hangUp, d.bytes = false, false, 0, 0, 0
+}
+
+// Refusal is why a request did not reach flow control.
+type Refusal uint8
+
+// The refusals.
+const (
+	NotRefused        Refusal = iota
+	ConnectionRefused         // the server does not listen
+	ConnectionReset           // the connection broke before the server had answered
+	ShuttingDown              // a stopping server has answered 429 or 503
+	NotReady                  // a starting server has answered 429 or 503
+
+	Refusals // how many there are, NotRefused included
+)
+
+// String returns the refusal as the request log writes it.
+func (r Refusal) String() string {
+	return [Refusals]string{"", "connection-refused", "connection-reset", "shutting-down", "not-ready"}[r]
 }
 
 // InQueue returns the request as its level's queues know it.
@@ -65,6 +125,14 @@ func (r *Request) AtDeadline() bool {
 	return r.Rejection == queueset.TimedOut && r.RetryAfterSeconds == 0
 }
 
+// Answered says whether the client of the request has received its response, or does not wait for one.
+func (r *Request) Answered() bool {
+	if r.Details != nil {
+		return r.Details.answered
+	}
+	return r.Status != 0
+}
+
 // Unnumbered is the ID of a request that is to be called by its Number.
 const Unnumbered = -1
 
@@ -77,18 +145,24 @@ const (
 	Executing
 	Executed
 	Rejected
+	Refused // it has not reached flow control, see Request.Refusal
+	Lost    // the server ended before the request did
 )
 
 // String returns the outcome as the request log writes it.
 func (o Outcome) String() string {
-	return [...]string{"waiting", "executing", "executed", "rejected"}[o]
+	return [...]string{"waiting", "executing", "executed", "rejected", "refused", "lost"}[o]
 }
 
 // Outcome returns what has become of the request so far.
 func (r *Request) Outcome() Outcome {
 	switch {
+	case r.Refusal != NotRefused:
+		return Refused
 	case r.Rejection != queueset.NotRejected:
 		return Rejected
+	case r.Lost:
+		return Lost
 	case r.FinishNs >= 0:
 		return Executed
 	case r.DispatchNs >= 0:

@@ -3,11 +3,11 @@
 package server
 
 import (
-	"apfsim/core/estimate"
 	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
+	"apfsim/sim/clock"
 	"apfsim/sim/scenario"
 )
 
@@ -21,33 +21,58 @@ type Clients interface {
 
 // Response is what a client receives for a request.
 type Response struct {
-	Status            int   // of HTTP
+	Status            int   // of HTTP; 0 without a response, see Failure
 	RetryAfterSeconds int32 // the header Retry-After; 0 without one
+	Failure           Failure
+	CloseConnection   bool // the header Connection: close, which is GOAWAY over HTTP/2
 }
 
 // The values of Response.Status.
 const (
-	StatusOK              = 200
-	StatusTooManyRequests = 429 // rejected by flow control
-	StatusGatewayTimeout  = 504 // still queued at its deadline
+	StatusOK                  = 200
+	StatusTooManyRequests     = 429 // rejected by flow control, or by a server that stops or is not ready
+	StatusInternalServerError = 500 // a call that must not fail has failed
+	StatusServiceUnavailable  = 503 // the server stops
+	StatusGatewayTimeout      = 504 // still queued or executing at its deadline
+)
+
+// Failure is why a client has received no response.
+type Failure uint8
+
+// The failures.
+const (
+	NoFailure        Failure = iota
+	FailedToConnect          // the server refused the connection, or there is none
+	BrokenConnection         // the connection was reset
+	ClientTimedOut           // the client has given up
 )
 
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
 type Server struct {
-	index   int16 // among the servers of the run
-	shared  *Shared
-	events  *Events // those of shared
-	clients Clients
-	changes []scenario.Event
-	rules   *rules.Rules
-	filter  *filter.Filter
-	states  templateStates
+	index    int16 // among the servers of the run
+	stage    Stage
+	scenario *scenario.Scenario
+	shared   *Shared
+	events   *Events // those of shared
+	clients  Clients
+	rules    *rules.Rules
+	life     life
+	filter   *filter.Filter
+	states   templateStates
 	// replaceable are the states of templates that can be replaced, by minus their ID.
 	replaceable []*replaceableState
-	phaseNs     int64    // of the periodic adjustments
-	capacity    Capacity // nil where requests do not share one
-	move        Move
-	timedOut    []*Request // by the arrival of another one, and not responded to yet
+	phaseNs     int64     // of the periodic adjustments
+	handover    *handover // nil where executions begin at dispatch
+	capacity    Capacity  // nil where requests do not share one
+	pace        pace      // of the capacity
+	memory      memory
+	nextEnd     clock.Handle // of the demand that the capacity serves first; 0 without one
+	// leastTimeLimitNs is the least of the time limits of all kinds: executions that end within it
+	// are not looked at more closely.
+	leastTimeLimitNs int64
+	network          Network // nil where servers are always there
+	gauges           []func(nowNs int64, g *Gauges)
+	timedOut         []*Request // by the arrival of another one, and not responded to yet
 }
 
 // modes are the modes of flow control by their names in a scenario.
@@ -60,29 +85,31 @@ var modes = map[string]filter.Mode{
 // New returns the next server of a run of a scenario, idle at time 0.
 func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 	spec := &sc.Spec
-	release, err := spec.Servers.Rules()
-	if err != nil {
-		panic("server: a scenario that is not valid: " + err.Error())
-	}
-	store := estimate.Store{}
-	for _, r := range spec.Resources {
-		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
-	}
-	s := &Server{index: int16(len(shared.servers)), shared: shared, events: &shared.Events, clients: clients, changes: spec.Events, rules: release}
+	s := &Server{index: int16(len(shared.servers)), stage: Ready, scenario: sc, shared: shared, events: &shared.Events, clients: clients, leastTimeLimitNs: filter.NoLimitNs}
 	shared.servers = append(shared.servers, s)
-	s.filter = filter.New(0, filter.Settings{
-		Rules:                       release,
-		Mode:                        modes[spec.Servers.FlowControl],
-		MaxRequestsInFlight:         spec.Servers.MaxRequestsInflight,
-		MaxMutatingRequestsInFlight: spec.Servers.MaxMutatingRequestsInflight,
-		RequestTimeoutNs:            int64(spec.Servers.RequestTimeout),
-		Objects:                     sc.Objects,
-		Store:                       store,
-	}, s)
-	if spec.Servers.FlowControl == scenario.PriorityAndFairness {
+	s.life.startup, s.life.latest = spec.Servers.Startup, -1
+	s.setVersion(spec.Servers.KubernetesVersion.Of(s.Index()))
+	if spec.ServersEnd() {
+		s.track()
+	}
+	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
+	if spec.Servers.Capacity != nil {
+		s.setPace(spec.Servers.Capacity)
+	}
+	if spec.Servers.Memory != nil {
+		s.setMemory(spec.Servers.Memory)
+	}
+	if spec.Servers.Handover.Given() {
+		s.setHandover(spec.Servers.Handover, spec.Seed)
+	}
+	if s.limits() {
+		s.life.controls = true
 		s.phaseNs = spec.AdjustmentPhaseNs(s.Index())
-		s.schedule(0, Event{Kind: Adjust})
-		for i, change := range s.changes {
+		s.adjustAt(0)
+		for i, change := range spec.Events {
+			if change.Apply == nil || shared.Stored != nil {
+				continue
+			}
 			s.schedule(int64(change.At), Event{Kind: Reconfigure, Index: int32(i)})
 		}
 	}
@@ -98,12 +125,27 @@ func (s *Server) schedule(atNs int64, e Event) {
 // Index returns the index of the server among those of the run, from 0.
 func (s *Server) Index() int { return int(s.index) }
 
-// Levels returns the priority levels by name, nil when there are none: without
-// PriorityAndFairness.
-func (s *Server) Levels() []*flowcontrol.Level { return s.filter.Levels() }
+// Rules returns the rules of the server's release.
+func (s *Server) Rules() *rules.Rules { return s.rules }
 
-// Arrive takes a request that reaches the server now.
+// Digest makes the server read the stored flow-control objects, see Shared.Stored. Its limits are
+// adjusted with them, out of the rhythm of the periodic adjustments.
+func (s *Server) Digest(nowNs int64) { s.filter.Configure(nowNs, s.shared.objects.current(s)) }
+
+// Levels returns the priority levels by name, nil when there are none: without
+// PriorityAndFairness, and while the server is Off.
+func (s *Server) Levels() []*flowcontrol.Level {
+	if s.filter == nil || s.stage == Off {
+		return nil
+	}
+	return s.filter.Levels()
+}
+
+// Arrive takes a request that reaches the server now, or would if the server were there.
 func (s *Server) Arrive(nowNs int64, r *Request) {
+	if s.stage != Ready && s.turnAway(nowNs, r) {
+		return
+	}
 	s.receive(r)
 	s.shared.arrivals++
 	r.Number, r.Server = s.shared.arrivals, s.index
@@ -111,8 +153,14 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 		r.ID = r.Number
 	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
-	r.Rejection, r.RetryAfterSeconds = queueset.NotRejected, 0
+	r.Rejection, r.RetryAfterSeconds, r.Refusal, r.Lost, r.Status = queueset.NotRejected, 0, NotRefused, false, 0
+	if r.Details != nil {
+		r.Details.reset()
+	}
 	r.SeatsAsked = int16(r.Seats())
+	if s.life.inFlight.tracked {
+		s.life.inFlight.add(r, s.groupOf(r))
+	}
 	for _, arrived := range s.shared.observers.arrived {
 		arrived(nowNs, r)
 	}
@@ -125,6 +173,9 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 		for _, queued := range s.shared.observers.queued {
 			queued(nowNs, r)
 		}
+	}
+	if rejection == queueset.NotRejected && r.Details != nil {
+		s.expectHangUp(nowNs, r)
 	}
 	for len(s.timedOut) > 0 {
 		old := s.timedOut[0]
@@ -151,10 +202,13 @@ func (s *Server) Dispatched(q *filter.Request) {
 		r.next = 0
 	}
 	r.DispatchNs = nowNs
-	if s.capacity != nil {
-		s.capacity.Begin(nowNs, r, s.move)
-	} else {
-		r.next = s.events.Schedule(nowNs+r.ExecutionNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+	switch finishNs := nowNs + r.ExecutionNs; {
+	case r.Details != nil:
+		s.beginHandover(nowNs, r)
+	case finishNs-r.ArrivalNs > s.leastTimeLimitNs:
+		s.executeLong(nowNs, r)
+	default:
+		r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
 	}
 	for _, dispatched := range s.shared.observers.dispatched {
 		dispatched(nowNs, r)
@@ -166,17 +220,6 @@ func (s *Server) HeldBack(r *filter.Request) {
 	for _, heldBack := range s.shared.observers.heldBack {
 		heldBack(s.events.NowNs(), r.Owner().(*Request))
 	}
-}
-
-// adjust makes a periodic adjustment. That at 0 follows the adjustment by the first configuration at
-// once. At a real server, some time passes between them. A period of length 0 would make the demand
-// NaN in some releases (rules.Rules.DemandNaN), so that there it only notifies the observers.
-func (s *Server) adjust(nowNs int64) {
-	if nowNs == 0 && s.rules.DemandNaN {
-		s.Adjusted(nowNs)
-		return
-	}
-	s.filter.Adjust(nowNs)
 }
 
 // Adjusted implements filter.Observer.
@@ -205,7 +248,7 @@ func (s *Server) respondRejected(nowNs int64, r *Request) {
 	if r.AtDeadline() {
 		response.Status = StatusGatewayTimeout
 	}
-	s.clients.Responded(nowNs, r, response)
+	s.answer(nowNs, r, response)
 	s.shared.recycle(r)
 }
 
@@ -214,14 +257,28 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	r := e.Request
 	switch e.Kind {
 	case Finish:
-		s.finish(nowNs, r)
+		if r.Details == nil {
+			r.next = 0
+			s.finish(nowNs, r, Response{Status: StatusOK})
+		} else {
+			s.endStep(nowNs, r)
+		}
+	case Deadline:
+		s.deadline(nowNs, r)
+	case HangUp:
+		r.Details.hangUp = 0
+		s.HangUp(nowNs, r)
+	case Progress:
+		s.progress(nowNs, e)
 	case Release:
+		r.next = 0
 		s.released(nowNs, r)
 		s.filter.Release(nowNs, &r.Request)
 		s.shared.recycle(r)
 	case WatchEnd:
+		r.next = 0
 		s.filter.EndWatch(&r.Request)
-		s.succeed(nowNs, r)
+		s.answer(nowNs, r, Response{Status: StatusOK})
 		s.shared.recycle(r)
 	case TimeOut:
 		r.next = 0
@@ -230,57 +287,15 @@ func (s *Server) Handle(nowNs int64, e Event) {
 			rejection, retryAfterSeconds = queueset.TimedOut, 0 // see AtDeadline
 		}
 		s.reject(nowNs, r, rejection, retryAfterSeconds)
+	case Lifecycle:
+		s.lifecycle(nowNs, transition(e.Index))
 	case Reconfigure:
-		s.filter.Configure(nowNs, s.changes[e.Index].Objects)
+		s.reconfigure(nowNs, int(e.Index))
+	case Pace:
+		s.changePace(nowNs, int(e.Index))
 	case Adjust:
-		s.adjust(nowNs)
-		nextNs := nowNs + flowcontrol.AdjustmentPeriodNs
-		if nowNs < s.phaseNs { // the adjustment at 0, which the first configuration makes
-			nextNs = s.phaseNs
-		}
-		s.schedule(nextNs, e)
-	case Arrive:
-		s.Arrive(nowNs, r)
+		s.adjustPeriodically(nowNs)
 	default:
 		panic("server: an event that is not the server's")
-	}
-}
-
-// finish ends a request's execution. Observers are notified of it, and of the seats it frees,
-// before they are notified of the requests that get them.
-func (s *Server) finish(nowNs int64, r *Request) {
-	r.next = 0
-	if s.capacity != nil {
-		s.capacity.End(nowNs, r, s.move)
-	}
-	r.FinishNs = nowNs
-	for _, executed := range s.shared.observers.executed {
-		executed(nowNs, r)
-	}
-	keepsSeats := r.KeepsSeats()
-	if !keepsSeats {
-		s.released(nowNs, r)
-	}
-	if additionalNs := s.filter.Finish(nowNs, &r.Request); additionalNs > 0 {
-		s.schedule(nowNs+additionalNs, Event{Kind: Release, Request: r})
-	}
-	if r.IsWatch() {
-		s.schedule(nowNs+r.WatchNs, Event{Kind: WatchEnd, Request: r})
-		return
-	}
-	s.succeed(nowNs, r)
-	if !keepsSeats { // else its seats still refer to it
-		s.shared.recycle(r)
-	}
-}
-
-// succeed answers a request.
-func (s *Server) succeed(nowNs int64, r *Request) {
-	s.clients.Responded(nowNs, r, Response{Status: StatusOK})
-}
-
-func (s *Server) released(nowNs int64, r *Request) {
-	for _, released := range s.shared.observers.released {
-		released(nowNs, r)
 	}
 }

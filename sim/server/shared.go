@@ -17,7 +17,17 @@ type Shared struct {
 	templates   TemplateID // made by NewTemplate
 	replaceable TemplateID // the lowest ID of a replaceable template
 	arrivals    int64      // at all servers
+	objects     objects
 	free        []*Request
+	calls       Calls // nil where servers call nobody
+
+	// Stored returns the flow-control objects that a server reads, where they are stored and maintained
+	// during the run; it is nil where their changes are known before. It must be set before the first
+	// server is made.
+	Stored func(*Server) config.Objects
+
+	// Detailed says that requests have Details. It must be set before the first request.
+	Detailed bool
 }
 
 type flowKey struct {
@@ -27,7 +37,7 @@ type flowKey struct {
 }
 
 // NewShared returns what the servers of a run share at time 0.
-func NewShared() *Shared { return &Shared{flows: map[flowKey]*Flow{}} }
+func NewShared() *Shared { return &Shared{flows: map[flowKey]*Flow{}, objects: objects{}} }
 
 // Observe attaches an observer to all servers. It must be done before the first event.
 func (s *Shared) Observe(o Observer) {
@@ -77,15 +87,33 @@ func (s *Shared) NewRequest() *Request {
 	if n := len(s.free); n > 0 {
 		r := s.free[n-1]
 		s.free = s.free[:n-1]
+		if r.Details != nil {
+			*r.Details = Details{}
+		}
 		return r
 	}
 	r := &Request{}
 	r.Bind(r)
+	if s.Detailed {
+		r.Details = &Details{}
+	}
 	return r
 }
 
+// Discard takes back a request that is not sent.
+func (s *Shared) Discard(r *Request) { s.recycle(r) }
+
 // recycle takes back a request that nobody refers to any more.
-func (s *Shared) recycle(r *Request) { s.free = append(s.free, r) }
+func (s *Shared) recycle(r *Request) {
+	if r.Details != nil {
+		r.Details.leaveServer()
+		if bytes := r.Details.bytes; bytes > 0 {
+			s.servers[r.Server].memory.takenBytes -= bytes
+			r.Details.bytes = 0
+		}
+	}
+	s.free = append(s.free, r)
+}
 
 // flow returns the flow of a route, the same for the same one at all servers.
 func (s *Shared) flow(route *flowcontrol.Route) *Flow {

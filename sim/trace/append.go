@@ -16,6 +16,8 @@ const (
 	Executing Outcome = "executing"
 	Executed  Outcome = "executed"
 	Rejected  Outcome = "rejected"
+	Refused   Outcome = "refused" // it did not reach flow control
+	Lost      Outcome = "lost"    // its server ended first
 )
 
 // Request is the part of a line that all requests of a client from one template have in common.
@@ -51,7 +53,7 @@ type Entry struct {
 	WatchNs     int64 // how long a watch lasts after that
 
 	Outcome Outcome
-	Reason  string // of a rejection
+	Reason  string // of a rejection or a refusal
 	Attempt int    // 1 for the first
 
 	Queue      int   // -1 if there was none
@@ -61,7 +63,13 @@ type Entry struct {
 	Seats               int
 	FinalSeats          int   // 0 if there is no final phase
 	AdditionalLatencyNs int64 // how long the final phase lasts
-	RetryAfterSeconds   int   // of a rejection
+	RetryAfterSeconds   int   // of a rejection or of another answer
+
+	// Where a run has several servers, or one that is not always there.
+	Servers bool
+	Server  int   // index of the one that it was sent to
+	Status  int   // of HTTP, that the client received; 0 for none
+	Parent  int64 // the ID of the request during whose execution it was sent; 0 for others
 }
 
 // Append appends the line of an entry to b. Fields that do not apply to it are left out.
@@ -71,6 +79,9 @@ func Append(b []byte, e *Entry) []byte {
 	b = append(b, e.Request.asked...)
 	b = appendNumber(b, fieldExecutionNs, e.ExecutionNs)
 	b = appendNumber(b, fieldWatchNs, e.WatchNs)
+	if e.Servers {
+		b = appendNumber(b, fieldServer, int64(e.Server))
+	}
 	b = append(b, e.Request.from...)
 	controlled := e.Flow.text != ""
 	if controlled {
@@ -78,7 +89,7 @@ func Append(b []byte, e *Entry) []byte {
 		b = appendNumber(b, fieldQueue, int64(e.Queue))
 	}
 	b = appendText(b, fieldOutcome, string(e.Outcome))
-	if e.Outcome == Rejected {
+	if e.Outcome == Rejected || e.Outcome == Refused {
 		b = appendText(b, fieldReason, e.Reason)
 	}
 	b = appendNumber(b, fieldAttempt, int64(e.Attempt))
@@ -89,7 +100,7 @@ func Append(b []byte, e *Entry) []byte {
 			b = appendNumber(b, fieldFinishNs, e.EndNs)
 		}
 		b = appendNumber(b, fieldWaitNs, e.DispatchNs-e.ArrivalNs)
-	case e.Outcome == Rejected:
+	case e.Outcome == Rejected || e.Outcome == Lost:
 		b = appendNumber(b, fieldWaitNs, e.EndNs-e.ArrivalNs)
 	}
 	if controlled {
@@ -99,8 +110,14 @@ func Append(b []byte, e *Entry) []byte {
 			b = appendNumber(b, fieldAdditionalLatencyNs, e.AdditionalLatencyNs)
 		}
 	}
-	if e.Outcome == Rejected {
+	if e.Outcome == Rejected || e.RetryAfterSeconds > 0 {
 		b = appendNumber(b, fieldRetryAfterSeconds, int64(e.RetryAfterSeconds))
+	}
+	if e.Servers {
+		b = appendNumber(b, fieldStatus, int64(e.Status))
+	}
+	if e.Parent > 0 {
+		b = appendNumber(b, fieldParent, e.Parent)
 	}
 	return append(b, "}\n"...)
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -37,11 +38,21 @@ func TestLinesOfARequestLog(t *testing.T) {
 			aliceFlow + `"queue":0,"outcome":"executing","attempt":1,"dispatchNs":100,"waitNs":0,"seats":1}`},
 		"without flow control": {Entry{Outcome: Executed, DispatchNs: 100, EndNs: 107},
 			`"outcome":"executed","attempt":1,"dispatchNs":100,"finishNs":107,"waitNs":0}`},
+		"refused": {Entry{Outcome: Refused, Reason: "shutting-down", DispatchNs: -1, RetryAfterSeconds: 5, Servers: true, Server: 2, Status: 429},
+			`"outcome":"refused","reason":"shutting-down","attempt":1,"retryAfterSeconds":5,"status":429}`},
+		"lost in the queue": {Entry{Flow: flow, Queue: 1, Outcome: Lost, DispatchNs: -1, EndNs: 104, Seats: 1, Servers: true},
+			aliceFlow + `"queue":1,"outcome":"lost","attempt":1,"waitNs":4,"seats":1,"status":0}`},
+		"sent during another": {Entry{Outcome: Executed, DispatchNs: 100, EndNs: 107, Servers: true, Status: 504, Parent: 9},
+			`"outcome":"executed","attempt":1,"dispatchNs":100,"finishNs":107,"waitNs":0,"status":504,"parent":9}`},
 	} {
 		e := c.entry
 		e.Request, e.ID, e.ArrivalNs, e.ExecutionNs, e.Attempt = alice, 17, 100, 7, 1
 		got := string(Append([]byte("x"), &e))
-		if want := "x" + aliceAsks + c.want + "\n"; got != want {
+		want := "x" + aliceAsks + c.want + "\n"
+		if e.Servers {
+			want = strings.Replace(want, `"workload"`, fmt.Sprintf(`"server":%d,"workload"`, e.Server), 1)
+		}
+		if got != want {
 			t.Errorf("%s:\n%swant\n%s", name, got, want)
 		}
 		if records, mistakes := readTrace(got[1:]); len(records) != 1 || len(mistakes) > 0 {
@@ -55,7 +66,7 @@ func TestLinesHaveTheFieldsOfTheList(t *testing.T) {
 	flow := NewFlow("s", "l", "f")
 	lines := []string{
 		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Executed, FinalSeats: 1})),
-		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Rejected, DispatchNs: -1})),
+		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Rejected, DispatchNs: -1, Servers: true, Parent: 1})),
 	}
 	for f, name := range names {
 		found := false

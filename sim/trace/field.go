@@ -20,6 +20,7 @@ const (
 	fieldQuery
 	fieldExecutionNs
 	fieldWatchNs
+	fieldServer
 
 	fieldWorkload
 	fieldClient
@@ -37,6 +38,8 @@ const (
 	fieldFinalSeats
 	fieldAdditionalLatencyNs
 	fieldRetryAfterSeconds
+	fieldStatus
+	fieldParent
 
 	allFields
 	traceFields = fieldWorkload // the number of fields of a trace
@@ -58,6 +61,7 @@ var names = [allFields]string{
 	fieldQuery:       "query",
 	fieldExecutionNs: "executionNs",
 	fieldWatchNs:     "watchNs",
+	fieldServer:      "server",
 
 	fieldWorkload:            "workload",
 	fieldClient:              "client",
@@ -75,6 +79,8 @@ var names = [allFields]string{
 	fieldFinalSeats:          "finalSeats",
 	fieldAdditionalLatencyNs: "additionalLatencyNs",
 	fieldRetryAfterSeconds:   "retryAfterSeconds",
+	fieldStatus:              "status",
+	fieldParent:              "parent",
 }
 
 // starts is what a line has before each value: the comma or brace, the name and the colon.

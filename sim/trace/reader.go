@@ -77,6 +77,7 @@ type Arrival struct {
 	Kind                            *Kind
 	ID                              int64
 	ArrivalNs, ExecutionNs, WatchNs int64
+	Server                          int64 // index of the server that it was sent to; -1 if the trace does not say
 }
 
 // next is Next, and reads into a.
@@ -108,6 +109,9 @@ func (t *Reader) next(a *Arrival) (ok bool, err error) {
 		a.ID, a.ArrivalNs, a.ExecutionNs, a.WatchNs = n[fieldID], n[fieldArrivalNs], n[fieldExecutionNs], n[fieldWatchNs]
 		if !l.has(fieldID) {
 			a.ID = int64(t.number)
+		}
+		if a.Server = -1; l.has(fieldServer) {
+			a.Server = n[fieldServer]
 		}
 		return true, nil
 	}

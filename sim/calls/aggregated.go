@@ -1,0 +1,185 @@
+package calls
+
+import (
+	"apfsim/core/estimate"
+	"apfsim/core/filter"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// The flags --max-requests-inflight and --max-mutating-requests-inflight of an aggregated server, which
+// has the defaults of k8s.io/apiserver (server/options).
+const (
+	aggregatedRequestsInFlight         = 400
+	aggregatedMutatingRequestsInFlight = 200
+)
+
+// aggregatedServers are the aggregated servers of a run.
+type aggregatedServers struct {
+	calls    *Calls
+	all      []*aggregated
+	settings filter.Settings
+	changes  []scenario.Event
+}
+
+// modes are the modes of flow control by their names in a scenario.
+var modes = map[string]filter.Mode{
+	scenario.PriorityAndFairness: filter.PriorityAndFairness,
+	scenario.MaxInFlight:         filter.MaxInFlight,
+	scenario.NoFlowControl:       filter.NoLimits,
+}
+
+func (a *aggregatedServers) init(sc *scenario.Scenario, c *Calls) {
+	spec := &sc.Spec
+	release, err := spec.Servers.RulesOf(spec.Servers.KubernetesVersion.Of(0))
+	if err != nil {
+		panic("calls: a scenario that is not valid: " + err.Error())
+	}
+	store := estimate.Store{}
+	for _, r := range spec.Resources {
+		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
+	}
+	a.calls, a.changes = c, spec.Events
+	a.settings = filter.Settings{
+		Rules:                       release,
+		Mode:                        modes[spec.Servers.FlowControl],
+		MaxRequestsInFlight:         aggregatedRequestsInFlight,
+		MaxMutatingRequestsInFlight: aggregatedMutatingRequestsInFlight,
+		RequestTimeoutNs:            int64(spec.Servers.RequestTimeout),
+		Objects:                     sc.Objects,
+		Store:                       store,
+	}
+}
+
+// get returns the aggregated server of a name.
+func (a *aggregatedServers) get(name string) *aggregated {
+	for _, known := range a.all {
+		if known.name == name {
+			return known
+		}
+	}
+	s := &aggregated{name: name, calls: a.calls, kinds: map[*server.Template]*filter.Kind{}}
+	s.filter = filter.New(0, a.settings, s)
+	if len(a.all) == 0 && a.settings.Mode == filter.PriorityAndFairness {
+		a.calls.schedule(flowcontrol.AdjustmentPeriodNs, server.Adjust, 0, adjust)
+		for i := range a.changes {
+			if a.changes[i].Apply != nil {
+				a.calls.schedule(int64(a.changes[i].At), server.Reconfigure, int32(i)+1, configure)
+			}
+		}
+	}
+	a.all = append(a.all, s)
+	return s
+}
+
+// adjust makes a periodic adjustment of all servers.
+func (a *aggregatedServers) adjust(nowNs int64) {
+	for _, s := range a.all {
+		s.filter.Adjust(nowNs)
+	}
+	a.calls.schedule(nowNs+flowcontrol.AdjustmentPeriodNs, server.Adjust, 0, adjust)
+}
+
+// configure puts the configuration of an event, counted from 1, into force at all servers, which read the
+// objects of the API servers.
+func (a *aggregatedServers) configure(nowNs int64, event int) {
+	for _, s := range a.all {
+		s.filter.Configure(nowNs, a.changes[event-1].Objects)
+	}
+}
+
+// aggregated is an aggregated server, which has flow control of its own, and to which all API servers pass
+// requests on. What it is besides, such as its speed, is the latency of its calls. It implements
+// filter.LazyHost.
+type aggregated struct {
+	name   string
+	calls  *Calls
+	filter *filter.Filter
+	kinds  map[*server.Template]*filter.Kind
+}
+
+// proxied is a request at an aggregated server. It is that of the client, with the client's identity.
+type proxied struct {
+	filter.Request
+	call      *call
+	executing bool
+}
+
+func (p *proxied) bind(call *call) {
+	p.call = call
+	p.Bind(p)
+}
+
+// arrive takes the request of a call.
+func (a *aggregated) arrive(nowNs int64, call *call) {
+	p := &call.proxied
+	kind := a.kind(call.of.outer.Template)
+	a.filter.Receive(&p.Request, kind)
+	rejection, retryAfterSeconds := a.filter.Arrive(nowNs, &p.Request)
+	switch {
+	case rejection != queueset.NotRejected:
+		a.calls.fail(nowNs, call, tooManyRequests(retryAfterSeconds))
+	case p.Waiting():
+		call.next = a.calls.schedule(nowNs+kind.WaitLimitNs(), server.TimeOut, call.index, timedOut)
+	}
+}
+
+func (a *aggregated) kind(t *server.Template) *filter.Kind {
+	known := a.kinds[t]
+	if known == nil {
+		kind, err := a.filter.NewKind(&t.Attributes, t.Query)
+		if err != nil {
+			panic("calls: a query that validation accepted: " + err.Error())
+		}
+		known = &kind
+		a.kinds[t] = known
+	}
+	return known
+}
+
+// Dispatched implements filter.Host.
+func (a *aggregated) Dispatched(q *filter.Request) {
+	p := q.Owner().(*proxied)
+	p.executing = true
+	if p.call.next != 0 {
+		a.calls.shared.Events.Cancel(p.call.next) // the time-out
+	}
+	p.call.next = a.calls.schedule(a.calls.shared.Events.NowNs(), server.Progress, p.call.index, passedOn)
+}
+
+// timeOut rejects a request that has waited too long.
+func (a *aggregated) timeOut(nowNs int64, p *proxied) server.Response {
+	rejection, retryAfterSeconds := a.filter.TimeOut(nowNs, &p.Request)
+	if rejection == queueset.Cancelled { // at its deadline
+		return server.Response{Status: server.StatusGatewayTimeout}
+	}
+	return tooManyRequests(retryAfterSeconds)
+}
+
+// TimedOut implements filter.LazyHost.
+func (a *aggregated) TimedOut(q *filter.Request, retryAfterSeconds int) {
+	call := q.Owner().(*proxied).call
+	a.calls.shared.Events.Cancel(call.next) // the deadline
+	a.calls.fail(a.calls.shared.Events.NowNs(), call, tooManyRequests(retryAfterSeconds))
+}
+
+// end ends a request that executes or waits, and returns for how long it keeps its seats. A watch counts
+// as a watcher until it is initialised only, because it is its API server that has it afterwards.
+func (a *aggregated) end(nowNs int64, p *proxied) (additionalNs int64) {
+	if !p.executing {
+		a.filter.Cancel(nowNs, &p.Request) // without effect if it was rejected
+		return 0
+	}
+	p.executing = false
+	additionalNs = a.filter.Finish(nowNs, &p.Request)
+	if p.IsWatch() {
+		a.filter.EndWatch(&p.Request)
+	}
+	return additionalNs
+}
+
+func tooManyRequests(retryAfterSeconds int) server.Response {
+	return server.Response{Status: server.StatusTooManyRequests, RetryAfterSeconds: int32(retryAfterSeconds)}
+}

@@ -1,0 +1,80 @@
+package calls
+
+import (
+	"slices"
+
+	"apfsim/sim/random"
+	"apfsim/sim/scenario/traffic"
+)
+
+// plan is what the requests of a workload call.
+type plan struct {
+	workload *traffic.Workload
+	requests [][]stage       // by Template.Request
+	callees  []string        // the names of who is called
+	streams  []random.Stream // of latencies: by client, and then by callee
+	opened   []bool          // the streams, by client
+}
+
+// stage is calls that are made at the same time. The next stage begins when all of them are over, also
+// if one has failed before (k8s.io/apiserver, admission/plugin/webhook/validating/dispatcher.go).
+type stage []*callee
+
+// callee is who is called.
+type callee struct {
+	*traffic.Call
+	index      int         // of the name among those of the plan
+	aggregated *aggregated // nil unless the kind is AggregatedServer
+}
+
+// newPlan returns the plan of a workload. aggregated returns the aggregated server of a name.
+func newPlan(w *traffic.Workload, aggregated func(name string) *aggregated) *plan {
+	p := &plan{workload: w, requests: make([][]stage, len(w.Requests))}
+	for i := range w.Requests {
+		for _, kind := range traffic.CallKinds {
+			var validating stage
+			for j := range w.Requests[i].Calls {
+				call := &w.Requests[i].Calls[j]
+				if call.Kind != kind {
+					continue
+				}
+				c := &callee{Call: call, index: p.callee(call.Name)}
+				switch kind {
+				case traffic.ValidatingWebhook:
+					validating = append(validating, c)
+					continue
+				case traffic.AggregatedServer:
+					c.aggregated = aggregated(call.Name)
+				}
+				p.requests[i] = append(p.requests[i], stage{c})
+			}
+			if validating != nil {
+				p.requests[i] = append(p.requests[i], validating)
+			}
+		}
+	}
+	p.streams = make([]random.Stream, w.Clients*len(p.callees))
+	p.opened = make([]bool, w.Clients)
+	return p
+}
+
+// callee returns the index of a name.
+func (p *plan) callee(name string) int {
+	if i := slices.Index(p.callees, name); i >= 0 {
+		return i
+	}
+	p.callees = append(p.callees, name)
+	return len(p.callees) - 1
+}
+
+// latencyNs draws the latency of a call that is made for a client.
+func (p *plan) latencyNs(seed uint64, client int, to *callee) int64 {
+	streams := p.streams[client*len(p.callees):][:len(p.callees)]
+	if !p.opened[client] {
+		p.opened[client] = true
+		for i, name := range p.callees {
+			streams[i].Open(seed, p.workload.Name, client, "call "+name)
+		}
+	}
+	return to.Latency.Sample(&streams[to.index].Rand)
+}

@@ -1,0 +1,54 @@
+package client
+
+import (
+	"apfsim/sim/clock"
+	"apfsim/sim/server"
+)
+
+// Callbacks are who waits for the responses to callbacks, which are sent in the course of other
+// requests. Package calls implements it.
+type Callbacks interface {
+	// Sending is called when r is about to be sent.
+	Sending(r *server.Request)
+	// Responded is called with the response to r. It must not keep r.
+	Responded(nowNs int64, r *server.Request, response server.Response)
+}
+
+// callback is a client that sends nothing by itself.
+type callback struct{ client }
+
+// Start implements Behaviour.
+func (c *callback) Start(int64) { c.open() }
+
+// Wake implements Behaviour.
+func (c *callback) Wake(int64) { panic("client: a client of callbacks wakes") }
+
+// Responded implements Behaviour.
+func (c *callback) Responded(nowNs int64, r *server.Request, response server.Response) {
+	c.all.callbacks.Responded(nowNs, r, response)
+}
+
+// send implements Behaviour.
+func (c *callback) send(nowNs int64, r *server.Request) {
+	c.all.callbacks.Sending(r)
+	c.client.send(nowNs, r)
+}
+
+// SetCallbacks makes to be notified of the responses to callbacks. It must be called before Begin if the
+// scenario has calls.
+func (c *Clients) SetCallbacks(to Callbacks) { c.callbacks = to }
+
+// Callback returns the next request of a client of callbacks, which Resend sends.
+func (c *Clients) Callback(workload, client int) *server.Request {
+	return c.callback(workload, client).request()
+}
+
+// RetryCallback returns the request that is sent instead of one that has not succeeded, and the event of
+// sending it, or nil if the client gives up.
+func (c *Clients) RetryCallback(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
+	return c.callback(r.Workload, r.Client).again(nowNs, r, response)
+}
+
+func (c *Clients) callback(workload, client int) *callback {
+	return c.workloads[workload].clients.at(client).(*callback)
+}

@@ -1,0 +1,178 @@
+// Package maintenance stores the flow-control objects of a run, and lets its servers maintain them, as
+// package core/maintain says: each server makes a pass when it starts and then each minute, and an
+// operator's writes, which are events of the scenario, may be undone.
+//
+// All servers see a write at the instant in which it is made. At real servers that takes some
+// milliseconds, in which one of them can decide by the objects before it. A pass is one instant, too: the
+// servers read the objects once after all its writes.
+package maintenance
+
+import (
+	"apfsim/core/config"
+	"apfsim/core/maintain"
+	"apfsim/sim/clock"
+	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+)
+
+// Operator is the Server of a Write that an event of the scenario made.
+const Operator = -1
+
+// Write is a write to the stored objects during a run.
+type Write struct {
+	AtNs   int64
+	Server int // its index, or Operator
+	maintain.Write
+}
+
+// Maintenance is the maintenance of the objects of a run.
+type Maintenance struct {
+	spec     *scenario.Spec
+	shared   *server.Shared
+	servers  []*server.Server
+	store    *maintain.Store
+	releases map[string]*maintain.Release // by version
+	life     []life                       // of the servers
+	writes   []Write
+}
+
+// life is what is to come of a server.
+type life struct {
+	schedule maintain.Schedule
+	next     clock.Handle // its next pass; 0 without one
+}
+
+// New returns the maintenance of a run whose servers are yet to be made, or nil if the scenario has none.
+func New(sc *scenario.Scenario, shared *server.Shared) *Maintenance {
+	if !sc.Spec.Servers.Maintenance {
+		return nil
+	}
+	m := &Maintenance{spec: &sc.Spec, shared: shared, releases: map[string]*maintain.Release{}}
+	first, err := sc.Spec.Servers.Rules()
+	if err != nil {
+		panic("maintenance: a scenario that is not valid: " + err.Error())
+	}
+	m.store = maintain.Of(maintain.For(first), sc.Objects)
+	m.store.Do(m.store.Conditions()...) // the servers have run before
+	shared.Stored = m.stored
+	return m
+}
+
+// stored returns the objects that a server reads. Mandatory ones that are missing it has all the same.
+func (m *Maintenance) stored(s *server.Server) config.Objects {
+	return config.Complete(s.Rules(), m.store.Objects())
+}
+
+// Begin schedules everything that is known at the beginning of the run.
+func (m *Maintenance) Begin(servers []*server.Server) {
+	m.servers, m.life = servers, make([]life, len(servers))
+	for i := range servers {
+		m.life[i].schedule = maintain.Running()
+		m.passAt(i, m.spec.Servers.MaintenancePhaseNs(i))
+	}
+	for i, e := range m.spec.Events {
+		if e.Apply != nil {
+			m.shared.Events.Schedule(int64(e.At), uint8(server.Reconfigure), server.Event{Kind: server.Maintain, Of: Operator, Index: int32(i)})
+		}
+	}
+	m.shared.Observe(server.Observer{Changed: m.changed})
+}
+
+// passAt schedules the next pass of a server, in place of another one.
+func (m *Maintenance) passAt(i int, atNs int64) {
+	m.cancel(i)
+	m.life[i].next = m.shared.Events.Schedule(atNs, uint8(server.Maintain), server.Event{Kind: server.Maintain, Of: int16(i)})
+}
+
+func (m *Maintenance) cancel(i int) {
+	if next := &m.life[i].next; *next != 0 {
+		m.shared.Events.Cancel(*next)
+		*next = 0
+	}
+}
+
+// changed implements server.Observer: a server that starts makes its first pass as soon as it has read
+// the objects.
+func (m *Maintenance) changed(nowNs int64, s *server.Server) {
+	switch s.Stage() {
+	case server.Starting:
+		readNs := nowNs + int64(m.spec.Servers.Startup.Objects)
+		m.life[s.Index()].schedule = m.release(s).Start(readNs)
+		m.passAt(s.Index(), readNs)
+	case server.Off:
+		m.cancel(s.Index())
+	}
+}
+
+// release returns what servers of the release of a server do.
+func (m *Maintenance) release(s *server.Server) *maintain.Release {
+	r := s.Rules()
+	if m.releases[r.Version] == nil {
+		m.releases[r.Version] = maintain.For(r)
+	}
+	return m.releases[r.Version]
+}
+
+// Handle carries out an event of the kind Maintain.
+func (m *Maintenance) Handle(nowNs int64, e server.Event) {
+	if e.Of == Operator {
+		m.operate(nowNs, &m.spec.Events[e.Index])
+		return
+	}
+	i := int(e.Of)
+	l := &m.life[i]
+	l.next = 0
+	if !m.servers[i].Controls() {
+		return
+	}
+	m.write(nowNs, i, m.release(m.servers[i]).Pass(m.store, l.schedule.Starting()))
+	nextNs, _ := l.schedule.Next(nowNs, true) // nothing makes a write fail
+	m.passAt(i, nextNs)
+}
+
+// operate makes the writes of an event.
+func (m *Maintenance) operate(nowNs int64, e *scenario.Event) {
+	writes := m.store.Apply(e.Written)
+	for _, o := range e.Apply.Remove {
+		kind := maintain.FlowSchema
+		if o.Kind == maintain.PriorityLevel.String() {
+			kind = maintain.PriorityLevel
+		}
+		if w, ok := m.store.Remove(kind, o.Name); ok {
+			writes = append(writes, w)
+		}
+	}
+	m.write(nowNs, Operator, writes)
+}
+
+// write makes writes, and lets all servers read the objects if something has changed that flow control
+// depends on. One of the servers then writes the conditions of the FlowSchemas, if they are other ones.
+func (m *Maintenance) write(nowNs int64, by int, writes []maintain.Write) {
+	changed := false
+	for _, w := range writes {
+		m.store.Do(w)
+		m.writes = append(m.writes, Write{nowNs, by, w})
+		changed = changed || w.ChangesSpec()
+	}
+	if !changed {
+		return
+	}
+	for _, s := range m.servers {
+		if !s.Controls() {
+			continue
+		}
+		s.Digest(nowNs)
+		for _, w := range m.store.Conditions() {
+			m.store.Do(w)
+			m.writes = append(m.writes, Write{nowNs, s.Index(), w})
+		}
+	}
+}
+
+// Writes returns all writes so far, in their order.
+func (m *Maintenance) Writes() []Write {
+	if m == nil {
+		return nil
+	}
+	return m.writes
+}

@@ -1,0 +1,242 @@
+// Package network is what is between the clients and the servers of a run: a load balancer, and the
+// connections that clients keep. It decides to which server each request goes, and answers those that
+// reach none.
+//
+// Nothing takes time there, except to find out that a server is gone.
+package network
+
+import (
+	"apfsim/sim/random"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/cluster"
+	"apfsim/sim/server"
+)
+
+// Network is between the clients and the servers. Its methods are called by the run's event loop, in
+// order of time.
+type Network struct {
+	shared   *server.Shared
+	clients  server.Clients
+	servers  []*server.Server
+	balancer balancer
+
+	seed         uint64
+	goawayChance float64
+	workloads    []workload
+
+	connections []connection // number 0 is no connection
+	free        int32        // first of the unused numbers, which are linked by next
+	dialled     int64        // connections so far
+	counts      []counts     // by server
+}
+
+// counts are what is counted of one server.
+type counts struct {
+	connections  int // that are open
+	dials        int64
+	refusedDials int64
+}
+
+// workload is what the clients of a workload have in common.
+type workload struct {
+	name       string
+	perRequest bool
+	clients    []client
+}
+
+// client is the network's side of a client.
+type client struct {
+	opened bool  // the streams are
+	first  int32 // of its connections that take another request, in the order in which they were dialled
+	choice random.Stream
+	goaway *random.Stream // nil without a chance of it
+}
+
+// Needed says whether a run of the scenario needs a network. Without one, all requests go to the only
+// server, which is always there.
+func Needed(sc *scenario.Scenario) bool {
+	s := &sc.Spec.Servers
+	return s.Replicas > 1 || s.LoadBalancer != nil || s.GoawayChance > 0 || sc.Spec.ServersEnd()
+}
+
+// New returns the network of a run of a scenario. Connect must be called before the first event.
+func New(sc *scenario.Scenario, shared *server.Shared, clients server.Clients) *Network {
+	n := &Network{shared: shared, clients: clients, seed: sc.Spec.Seed, goawayChance: sc.Spec.Servers.GoawayChance, connections: make([]connection, 1)}
+	for i := range sc.Spec.Workload {
+		w := &sc.Spec.Workload[i]
+		n.workloads = append(n.workloads, workload{
+			name: w.Name,
+			// A trace does not say which of its requests share a connection.
+			perRequest: w.Connection == cluster.PerRequest || w.Arrivals.Trace != nil,
+			clients:    make([]client, w.Clients),
+		})
+	}
+	return n
+}
+
+// Connect tells the network its servers, which must be all of the run.
+func (n *Network) Connect(sc *scenario.Scenario, servers []*server.Server) {
+	n.servers = servers
+	n.counts = make([]counts, len(servers))
+	n.balancer = newBalancer(sc.Spec.Servers.LoadBalancer, n)
+	for i, s := range servers {
+		s.SetNetwork(n)
+		s.AddGauges(func(_ int64, g *server.Gauges) { g.Connections = n.Connections(i) })
+	}
+}
+
+// Connections returns how many connections clients have to a server.
+func (n *Network) Connections(server int) int { return n.counts[server].connections }
+
+// Dials returns how many connections to a server clients have tried to open so far, and how many of
+// these attempts have failed.
+func (n *Network) Dials(server int) (all, failed int64) {
+	return n.counts[server].dials, n.counts[server].refusedDials
+}
+
+// Servers returns how many servers there are.
+func (n *Network) Servers() int { return len(n.servers) }
+
+// Send sends a request of a client of a workload to a server, on a connection that the client has or
+// on a new one.
+func (n *Network) Send(nowNs int64, r *server.Request, workload, index int) {
+	w := &n.workloads[workload]
+	cl := n.client(w, index)
+	id := cl.first
+	if id == 0 {
+		if id = n.dial(nowNs, r, cl, n.balancer.choose(&cl.choice), w.perRequest); id == 0 {
+			return
+		}
+	}
+	c := &n.connections[id]
+	n.begin(id, c)
+	r.Connection, r.Server = id, c.server
+	goaway := cl.goaway != nil && cl.goaway.Float64() < n.goawayChance
+	switch {
+	case c.noticeNs > 0:
+		n.lose(nowNs, r, c.noticeNs, breaks)
+		return
+	case goaway:
+		n.retire(id, c)
+	}
+	n.servers[c.server].Arrive(nowNs, r)
+}
+
+// SendTo sends a request of a client of a workload to a certain server, on a connection of its own.
+func (n *Network) SendTo(nowNs int64, r *server.Request, workload, index int, to int16) {
+	if id := n.dial(nowNs, r, n.client(&n.workloads[workload], index), to, true); id != 0 {
+		n.begin(id, &n.connections[id])
+		r.Connection, r.Server = id, to
+		n.servers[to].Arrive(nowNs, r)
+	}
+}
+
+// client returns a client of a workload, with its streams open.
+func (n *Network) client(w *workload, index int) *client {
+	cl := &w.clients[index]
+	if !cl.opened {
+		cl.opened = true
+		cl.choice.Open(n.seed, w.name, index, "connection")
+		if n.goawayChance > 0 && !w.perRequest {
+			cl.goaway = &random.Stream{}
+			cl.goaway.Open(n.seed, w.name, index, "goaway")
+		}
+	}
+	return cl
+}
+
+// dial opens a connection to a server for a request of a client, and possibly for that one only. If it
+// fails, it answers the request, and returns 0.
+func (n *Network) dial(nowNs int64, r *server.Request, cl *client, to int16, once bool) (id int32) {
+	n.counts[to].dials++
+	if n.servers[to].Listens() {
+		return n.open(nowNs, to, cl, once)
+	}
+	n.counts[to].refusedDials++
+	r.Server, r.Connection = to, 0
+	if n.servers[to].Unreachable() {
+		n.lose(nowNs, r, nowNs+dialTimeoutNs, dialTimesOut)
+	} else {
+		n.refuse(nowNs, r)
+	}
+	return 0
+}
+
+// refuse answers a request for which there is no connection.
+func (n *Network) refuse(nowNs int64, r *server.Request) {
+	n.shared.Refuse(nowNs, r, server.ConnectionRefused, n.clients, server.Response{Failure: server.FailedToConnect})
+}
+
+// Responded implements server.Clients: it passes the response on to the client.
+func (n *Network) Responded(nowNs int64, r *server.Request, response server.Response) {
+	if id := r.Connection; id != 0 {
+		c := &n.connections[id]
+		r.Connection = 0
+		n.end(nowNs, id, c, response.CloseConnection)
+	}
+	n.clients.Responded(nowNs, r, response)
+}
+
+// Disconnect implements server.Network.
+func (n *Network) Disconnect(nowNs int64, s *server.Server, how server.Disconnection) {
+	of := int16(s.Index())
+	for i := range n.connections {
+		c := &n.connections[i]
+		if !c.isOpen || c.server != of || c.noticeNs > 0 { // or of a process before
+			continue
+		}
+		switch how {
+		case server.GoAway:
+			n.goAway(nowNs, int32(i), c)
+		case server.Reset:
+			n.cut(int32(i), c)
+		case server.Silence:
+			n.silence(nowNs, int32(i), c)
+		}
+	}
+}
+
+// Open implements server.Network.
+func (n *Network) Open(_ int64, s *server.Server) int { return n.Connections(s.Index()) }
+
+// Silenced implements server.Network.
+func (n *Network) Silenced(nowNs int64, r *server.Request) {
+	atNs := n.connections[r.Connection].noticeNs
+	if givesUpNs, ok := r.GivesUpNs(); ok {
+		atNs = min(atNs, givesUpNs)
+	}
+	n.shared.Events.Schedule(max(atNs, nowNs), uint8(server.Connect), server.Event{Kind: server.Connect, Of: silenced, Request: r})
+}
+
+// What an event of the kind server.Connect is, by its Of. Its Index is the number of a connection.
+const (
+	probes       int16 = iota // the load balancer probes the servers
+	idles                     // a connection may be closed because it has been idle
+	notices                   // a client notices that a connection is silent
+	silenced                  // it gives up a request on it that was in flight
+	breaks                    // it gives up a request on it that has not reached the server
+	dialTimesOut              // it gives up a connection that cannot be opened because nobody answers
+	hangsUp                   // its time-out for one of these two is over
+)
+
+// Handle carries out an event of the kind server.Connect.
+func (n *Network) Handle(nowNs int64, e server.Event) {
+	switch e.Of {
+	case probes:
+		n.balancer.probe(nowNs)
+	case idles:
+		n.closeIdle(nowNs, e.Index)
+	case notices:
+		n.notice(e.Index)
+	case silenced:
+		n.servers[e.Request.Server].Break(nowNs, e.Request)
+	case breaks:
+		n.shared.Refuse(nowNs, e.Request, server.ConnectionReset, n, server.Response{Failure: server.BrokenConnection})
+	case hangsUp:
+		n.shared.Refuse(nowNs, e.Request, server.ConnectionReset, n, server.Response{Failure: server.ClientTimedOut})
+	case dialTimesOut:
+		n.refuse(nowNs, e.Request)
+	default:
+		panic("network: an event that is not the network's")
+	}
+}

@@ -1,0 +1,44 @@
+package network
+
+import "apfsim/sim/server"
+
+// How long a client takes to find out that the node of a server is gone, which answers nothing.
+const (
+	// An HTTP/2 client that has received nothing for the first of these sends a ping, and closes the
+	// connection when there is no answer after the second (apimachinery util/net/http.go).
+	readIdleNs    = 30_000_000_000
+	pingTimeoutNs = 15_000_000_000
+
+	// A connection of HTTP/1.1 ends when nine probes of TCP, 15 s apart, have had no answer; the first
+	// is sent after 30 s (client-go transport/cache.go; Go net/dial.go).
+	keepAliveNs = 30_000_000_000 + 9*15_000_000_000
+
+	// A connection that nobody accepts or refuses is given up (client-go transport/cache.go).
+	dialTimeoutNs = 30_000_000_000
+)
+
+// silence makes a connection silent, until its client notices it.
+func (n *Network) silence(nowNs int64, id int32, c *connection) {
+	c.noticeNs = nowNs + keepAliveNs
+	if !c.once {
+		// Idle connections have had a ping, and its answer, at every multiple of readIdleNs.
+		c.noticeNs = nowNs - (nowNs-c.answeredNs)%readIdleNs + readIdleNs + pingTimeoutNs
+	}
+	c.notice = n.schedule(c.noticeNs, notices, id)
+}
+
+// notice ends a connection whose client has noticed that it is silent.
+func (n *Network) notice(id int32) {
+	c := &n.connections[id]
+	c.notice = 0
+	n.cut(id, c)
+}
+
+// lose loses a request that a client has sent to where nobody answers, until it finds that out, by what
+// happens then, or has waited as long as it does.
+func (n *Network) lose(nowNs int64, r *server.Request, atNs int64, by int16) {
+	if d := r.Details; d != nil && d.ClientTimeoutNs > 0 && nowNs+d.ClientTimeoutNs < atNs {
+		atNs, by = nowNs+d.ClientTimeoutNs, hangsUp
+	}
+	n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Of: by, Request: r})
+}

@@ -1,0 +1,124 @@
+// Package operations carries out what the events of a scenario do to servers: it stops, starts, crashes
+// and loses them, changes their speed, and restarts them one after another.
+package operations
+
+import (
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/cluster"
+	"apfsim/sim/server"
+)
+
+// Operations are what happens to the servers of one run.
+type Operations struct {
+	events   *server.Events
+	changes  []scenario.Event
+	servers  []*server.Server
+	rollouts []*rollout // the first of them is under way, the others wait for its end
+}
+
+// OfNoServer is server.Event.Of of the events of Operations, which are of the kind server.Lifecycle.
+const OfNoServer = -1
+
+// advance is server.Event.Index of an event that is not one of the scenario: the rollout goes on.
+const advance = -1
+
+// New schedules what the events of a scenario do to servers.
+func New(sc *scenario.Scenario, shared *server.Shared, servers []*server.Server) *Operations {
+	o := &Operations{events: &shared.Events, changes: sc.Spec.Events, servers: servers}
+	for i := range o.changes {
+		e := &o.changes[i]
+		if !e.Change.Given() {
+			continue
+		}
+		o.schedule(int64(e.At), int32(i))
+	}
+	shared.Observe(server.Observer{Changed: o.changed})
+	return o
+}
+
+func (o *Operations) schedule(atNs int64, index int32) {
+	o.events.Schedule(atNs, uint8(server.Lifecycle), server.Event{Kind: server.Lifecycle, Of: OfNoServer, Index: index})
+}
+
+// Handle carries out an event that is of no server.
+func (o *Operations) Handle(nowNs int64, e server.Event) {
+	if e.Index == advance {
+		o.advance(nowNs)
+		return
+	}
+	switch c := &o.changes[e.Index].Change; {
+	case c.Rollout != nil:
+		o.rollouts = append(o.rollouts, &rollout{Rollout: c.Rollout})
+		o.advance(nowNs)
+	case c.Stop != nil:
+		o.servers[c.Stop.Server].Stop(nowNs)
+	case c.Start != nil:
+		o.servers[c.Start.Server].Start(nowNs, scenario.Version(c.Start.KubernetesVersion))
+	case c.Crash != nil:
+		o.servers[c.Crash.Server].Crash(nowNs)
+	case c.Lose != nil:
+		o.servers[c.Lose.Server].Lose(nowNs)
+	case c.Speed != nil && c.Speed.Server != nil:
+		o.servers[*c.Speed.Server].SetSpeed(nowNs, c.Speed.Factor)
+	case c.Speed != nil:
+		for _, s := range o.servers {
+			s.SetSpeed(nowNs, c.Speed.Factor)
+		}
+	}
+}
+
+// changed is called when a server has entered another stage. A rollout goes on by an event of its own,
+// because the present one is not over.
+func (o *Operations) changed(nowNs int64, s *server.Server) {
+	if len(o.rollouts) > 0 && o.rollouts[0].server == s.Index() {
+		o.schedule(nowNs, advance)
+	}
+}
+
+// rollout is the progress of a rollout.
+type rollout struct {
+	*cluster.Rollout
+	server int   // that is being restarted
+	step   step  // of its restart
+	nextNs int64 // when the next server may be told to stop
+}
+
+// step is how far the restart of a server is.
+type step uint8
+
+const (
+	toStop  step = iota
+	toStart      // as soon as its process has ended
+	toBeReady
+	toPass // it is ready, and the interval has not passed
+)
+
+// advance takes the steps of the rollouts that nothing holds back any longer.
+func (o *Operations) advance(nowNs int64) {
+	for len(o.rollouts) > 0 {
+		r := o.rollouts[0]
+		if r.server == len(o.servers) {
+			o.rollouts = o.rollouts[1:]
+			continue
+		}
+		s := o.servers[r.server]
+		switch {
+		case r.step == toStop:
+			r.step, r.nextNs = toStart, nowNs+int64(r.Interval)
+			if s.Stage() <= server.Ready { // else it stops already
+				s.Stop(nowNs)
+			}
+		case r.step == toStart && s.Stage() == server.Off:
+			r.step = toBeReady
+			s.Start(nowNs, scenario.Version(r.KubernetesVersion))
+		case r.step == toBeReady && s.Stage() == server.Ready && nowNs < r.nextNs:
+			o.schedule(r.nextNs, advance)
+			r.step = toPass
+			return
+		case r.step == toBeReady && s.Stage() == server.Ready, r.step == toPass && nowNs >= r.nextNs:
+			r.server, r.step = r.server+1, toStop
+		default:
+			return
+		}
+	}
+}

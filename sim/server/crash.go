@@ -1,0 +1,106 @@
+package server
+
+import (
+	"apfsim/core/filter"
+	"apfsim/core/queueset"
+)
+
+// Crash ends the process of the server at once, as SIGKILL or a lack of memory does: the kernel resets
+// its connections. It takes effect by an event at nowNs, so that it may be called at any time.
+func (s *Server) Crash(nowNs int64) {
+	if s.stage != Off {
+		s.transit(nowNs, kill)
+	}
+}
+
+// Lose takes the node of the server away: its connections are silent. It takes effect as Crash does.
+func (s *Server) Lose(nowNs int64) {
+	if s.stage != Off {
+		s.transit(nowNs, lose)
+	}
+}
+
+// end ends the process. What was in flight ends with it: all of its events are cancelled, and the
+// clients that wait for a response get none.
+func (s *Server) end(nowNs int64, how Disconnection) {
+	stopped := s.stage > Ready // in order, or not: it has been told to stop
+	s.freeze()
+	for t := range transitions {
+		s.drop(t)
+	}
+	s.life.stop = stop{}
+	f := &s.life.inFlight
+	var ended []*Request
+	for d := f.first.following; d != &f.first; d = d.following {
+		ended = append(ended, d.request)
+		s.cancel(nowNs, d.request)
+	}
+	f.first.previous, f.first.following = &f.first, &f.first
+	f.groups = [groups]int{}
+	for _, r := range ended {
+		r.Details.previous, r.Details.following = nil, nil
+	}
+	s.stage = Off // before observers look at its levels
+	s.newFilter(nowNs)
+	s.enter(nowNs, Off)
+	s.network.Disconnect(nowNs, s, how)
+	if after := s.life.startup.RestartAfter; after > 0 && !stopped && how != Silence {
+		s.transit(nowNs+int64(after), restart)
+	}
+	for _, r := range ended {
+		s.giveUp(nowNs, r, how)
+	}
+}
+
+// cancel takes back what a request has that ends with its server: events, memory, capacity.
+func (s *Server) cancel(nowNs int64, r *Request) {
+	s.unschedule(&r.next)
+	s.unschedule(&r.Details.deadline)
+	s.unschedule(&r.Details.hangUp)
+	s.memory.takenBytes -= r.Details.bytes // also of those whose clients do not notice the end yet
+	r.Details.bytes = 0
+	if r.DispatchNs >= 0 && r.FinishNs < 0 {
+		s.stopExecution(nowNs, r, true)
+	}
+}
+
+// giveUp ends a request whose server has ended.
+func (s *Server) giveUp(nowNs int64, r *Request, how Disconnection) {
+	r.Lost = r.FinishNs < 0 && r.Rejection == queueset.NotRejected
+	for _, givenUp := range s.shared.observers.givenUp {
+		givenUp(nowNs, r)
+	}
+	switch {
+	case r.Details.answered:
+		s.discard(r)
+	case how == Silence:
+		s.network.Silenced(nowNs, r)
+	default:
+		s.Break(nowNs, r)
+	}
+}
+
+// Break tells the client of a request that its connection is broken, after a call of Network.Silenced,
+// unless it has waited as long as it does. The request is then over.
+func (s *Server) Break(nowNs int64, r *Request) {
+	response := Response{Failure: BrokenConnection}
+	if atNs, ok := r.GivesUpNs(); ok && nowNs >= atNs {
+		response.Failure, r.Details.HungUp = ClientTimedOut, true
+	}
+	s.answer(nowNs, r, response)
+	s.discard(r)
+}
+
+// GivesUpNs returns when the client of a request gives up that gets no response; ok is false if it does
+// not.
+func (r *Request) GivesUpNs() (atNs int64, ok bool) {
+	d := r.Details
+	return r.ArrivalNs + d.ClientTimeoutNs, d.ClientTimeoutNs > 0 && !(r.IsWatch() && r.FinishNs >= 0)
+}
+
+// discard takes back a request that has ended in the middle of its way through flow control.
+func (s *Server) discard(r *Request) {
+	r.Request = filter.Request{}
+	r.Bind(r)
+	s.shared.recycle(r)
+}

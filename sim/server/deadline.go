@@ -1,0 +1,80 @@
+package server
+
+import "apfsim/core/queueset"
+
+// executeLong begins an execution without Details that may pass the deadline of its request. Its end is
+// known, so that there are events for the deadline of those only that do pass it.
+func (s *Server) executeLong(nowNs int64, r *Request) {
+	finishNs, deadlineNs := nowNs+r.ExecutionNs, r.Kind().DeadlineNs(r.ArrivalNs, nowNs)
+	if deadlineNs < finishNs {
+		deadline := s.events.Schedule(deadlineNs, uint8(Deadline), Event{Kind: Deadline, Of: s.index, Request: r})
+		if r.Kind().EndsAtDeadline() {
+			r.next = deadline
+			return
+		}
+	}
+	r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+}
+
+// deadline carries out the event of that kind. The filter for timeouts answers the client of a request that
+// executes (k8s.io/apiserver, server/filters/timeout.go), without a Retry-After.
+func (s *Server) deadline(nowNs int64, r *Request) {
+	switch {
+	case r.Details != nil:
+		r.Details.deadline = 0
+	case r.Kind().EndsAtDeadline():
+		r.next = 0
+	}
+	s.endContext(nowNs, r, Response{Status: StatusGatewayTimeout})
+}
+
+// expectHangUp schedules when the client of a request that has just arrived gives up.
+func (s *Server) expectHangUp(nowNs int64, r *Request) {
+	if timeoutNs := r.Details.ClientTimeoutNs; timeoutNs > 0 {
+		r.Details.hangUp = s.events.Schedule(nowNs+timeoutNs, uint8(HangUp), Event{Kind: HangUp, Of: s.index, Request: r})
+	}
+}
+
+// HangUp is called when the client of r has gone. A request that waits leaves its queue, and counts as a
+// time-out and as a drop (k8s.io/apiserver, util/flowcontrol/fairqueuing/queueset); nobody reads its
+// response. The client is told that it has timed out, before HangUp returns.
+func (s *Server) HangUp(nowNs int64, r *Request) {
+	r.Details.HungUp = true
+	response := Response{Failure: ClientTimedOut}
+	if !r.Waiting() {
+		s.endContext(nowNs, r, response)
+		return
+	}
+	s.unschedule(&r.next)
+	_, retryAfterSeconds := s.filter.Cancel(nowNs, &r.Request)
+	s.noteRejection(nowNs, r, queueset.TimedOut, retryAfterSeconds)
+	s.answer(nowNs, r, response)
+	s.shared.recycle(r)
+}
+
+// endContext responds to a request that executes, and ends its execution if its handler ends with the
+// request's context. Any handler does so while it waits for a call, which has the same context.
+func (s *Server) endContext(nowNs int64, r *Request, response Response) {
+	calling := r.Details != nil && r.Details.step == inCalls
+	s.answer(nowNs, r, response)
+	if !calling && !r.Kind().EndsAtDeadline() {
+		return
+	}
+	if r.Details != nil {
+		s.stopExecution(nowNs, r, false)
+	}
+	s.finish(nowNs, r, response)
+}
+
+// stopExecution stops what happens in the execution of a request with Details, when its server crashes or
+// before.
+func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
+	s.unschedule(&r.next)
+	switch r.Details.step {
+	case inCalls:
+		s.shared.calls.Abandon(nowNs, s, r, crashed)
+	case inDemand:
+		s.capacity.Cancel(nowNs, r)
+		s.moveEnd(nowNs)
+	}
+}

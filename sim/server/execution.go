@@ -1,0 +1,203 @@
+package server
+
+import (
+	"apfsim/core/filter"
+	"apfsim/sim/clock"
+	"apfsim/sim/quantity"
+	"apfsim/sim/random"
+)
+
+// An execution has four steps. A request without Details has only the third, at a fixed speed: its
+// end is known when it is dispatched.
+//
+//	handover  the seats are taken, but the handler does not run yet
+//	calls     the server waits for what it has called, see Calls
+//	demand    ExecutionNs, at the speed that the Capacity leaves to it
+//	delay     Details.DelayNs, which takes time and shares nothing
+type step uint8
+
+const (
+	inHandover step = iota
+	inCalls
+	inDemand
+	inDelay
+)
+
+// Calls are what servers call while they execute requests, such as webhooks.
+type Calls interface {
+	// Begin is called when the handler of r begins. It is called by the event loop, so that it may do
+	// anything, but not call Continue or Fail. If it waits, one of these is owed.
+	Begin(nowNs int64, s *Server, r *Request) (waits bool)
+	// Abandon is called instead of them when r no longer waits: its execution has ended, or its server has
+	// crashed, in the middle of which no server may be called.
+	Abandon(nowNs int64, s *Server, r *Request, crashed bool)
+	// Progress carries out an event of the kind Progress whose Index is not 0.
+	Progress(nowNs int64, s *Server, e Event)
+}
+
+// SetCalls makes servers call others while they execute. It must be done before the first event.
+func (s *Shared) SetCalls(c Calls) { s.calls, s.Detailed = c, true }
+
+// handover is how long requests have their seats before their handlers run.
+type handover struct {
+	quantity.Distribution
+	stream random.Stream
+}
+
+// setHandover makes executions begin later than the requests are dispatched.
+func (s *Server) setHandover(d quantity.Distribution, seed uint64) {
+	s.handover = &handover{Distribution: d}
+	s.handover.stream.Open(seed, "servers", s.Index(), "handover")
+}
+
+// beginHandover begins the execution of a request with Details. Dispatched may be called in the middle
+// of the arrival of another request, so that the calls begin by an event of their own.
+func (s *Server) beginHandover(nowNs int64, r *Request) {
+	if s.cacheDown(nowNs) && r.IsWatch() {
+		s.watchWithoutCache(nowNs, r)
+		return
+	}
+	if s.memory.counted {
+		s.takeMemory(nowNs, r)
+	}
+	handoverNs := int64(0)
+	if s.handover != nil {
+		handoverNs = s.handover.Sample(&s.handover.stream.Rand)
+	}
+	r.Details.step = inHandover
+	if deadlineNs := r.Kind().DeadlineNs(r.ArrivalNs, nowNs+handoverNs); deadlineNs < filter.NoLimitNs {
+		r.Details.deadline = s.events.Schedule(deadlineNs, uint8(Deadline), Event{Kind: Deadline, Of: s.index, Request: r})
+	}
+	if handoverNs == 0 && s.shared.calls == nil {
+		s.beginDemand(nowNs, r)
+		return
+	}
+	r.next = s.events.Schedule(nowNs+handoverNs, uint8(Progress), Event{Kind: Progress, Of: s.index, Request: r})
+}
+
+// progress carries out an event of that kind: the handover is over, or something happens to a call.
+func (s *Server) progress(nowNs int64, e Event) {
+	if e.Index != 0 {
+		s.shared.calls.Progress(nowNs, s, e)
+		return
+	}
+	r := e.Request
+	r.next = 0
+	if s.shared.calls != nil {
+		r.Details.step = inCalls
+		if s.shared.calls.Begin(nowNs, s, r) {
+			return
+		}
+	}
+	s.beginDemand(nowNs, r)
+}
+
+// Continue is called when all that the server has called for r has been answered.
+func (s *Server) Continue(nowNs int64, r *Request) { s.beginDemand(nowNs, r) }
+
+// Fail is called when the execution of r ends because what the server has called has failed: its
+// client receives a response that says so.
+func (s *Server) Fail(nowNs int64, r *Request, response Response) { s.finish(nowNs, r, response) }
+
+// beginDemand begins what the machine must do itself. At a fixed speed it is known when the whole
+// execution ends.
+func (s *Server) beginDemand(nowNs int64, r *Request) {
+	if s.capacity == nil {
+		r.Details.step = inDelay
+		r.next = s.events.Schedule(nowNs+r.ExecutionNs+r.Details.DelayNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+		return
+	}
+	r.Details.step = inDemand
+	s.capacity.Begin(nowNs, r)
+	s.moveEnd(nowNs)
+}
+
+// endStep carries out an event of the kind Finish of a request with Details: its demand has been served,
+// or its delay is over.
+func (s *Server) endStep(nowNs int64, r *Request) {
+	d := r.Details
+	if d.step == inDemand {
+		s.nextEnd = 0
+		s.capacity.End(nowNs, r)
+		s.moveEnd(nowNs)
+		if d.DelayNs > 0 {
+			d.step = inDelay
+			r.next = s.events.Schedule(nowNs+d.DelayNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+			return
+		}
+	}
+	r.next = 0
+	if s.pace.eventNs > 0 {
+		s.sendEvents(r)
+	}
+	s.finish(nowNs, r, Response{Status: StatusOK})
+}
+
+// finish ends a request's execution. Observers are notified of it, and of the seats it frees,
+// before they are notified of the requests that get them.
+func (s *Server) finish(nowNs int64, r *Request, response Response) {
+	r.FinishNs = nowNs
+	if r.Details != nil {
+		s.unschedule(&r.Details.deadline)
+	}
+	for _, executed := range s.shared.observers.executed {
+		executed(nowNs, r)
+	}
+	keepsSeats := r.KeepsSeats()
+	if !keepsSeats {
+		s.released(nowNs, r)
+	}
+	if additionalNs := s.filter.Finish(nowNs, &r.Request); additionalNs > 0 {
+		r.next = s.events.Schedule(nowNs+additionalNs, uint8(Release), Event{Kind: Release, Of: s.index, Request: r})
+	}
+	if r.IsWatch() && !r.Answered() && response.Status == StatusOK { // it has no additional latency
+		if r.Details != nil {
+			s.unschedule(&r.Details.hangUp)
+		}
+		s.watch(nowNs, r)
+		return
+	}
+	if r.IsWatch() { // it has failed
+		s.filter.EndWatch(&r.Request)
+	}
+	if !r.Answered() {
+		if s.stage != Ready && response.Status == StatusOK {
+			response.Status = s.statusOf(r)
+		}
+		s.answer(nowNs, r, response)
+	}
+	if !keepsSeats { // else its seats still refer to it
+		s.shared.recycle(r)
+	}
+}
+
+func (s *Server) released(nowNs int64, r *Request) {
+	for _, released := range s.shared.observers.released {
+		released(nowNs, r)
+	}
+}
+
+// answer gives a request's client its response, or says that there is none.
+func (s *Server) answer(nowNs int64, r *Request, response Response) {
+	r.Status = int16(response.Status)
+	if r.Details != nil {
+		s.unschedule(&r.Details.hangUp)
+		s.unschedule(&r.Details.deadline) // which would answer it again, if the client has gone
+		r.Details.answered = true
+	}
+	if s.life.inFlight.tracked {
+		s.leaveGroup(nowNs, r)
+	}
+	for _, answered := range s.shared.observers.answered {
+		answered(nowNs, r)
+	}
+	s.clients.Responded(nowNs, r, response)
+}
+
+// unschedule cancels an event if there is one.
+func (s *Server) unschedule(h *clock.Handle) {
+	if *h != 0 {
+		s.events.Cancel(*h)
+		*h = 0
+	}
+}

@@ -1,0 +1,32 @@
+package server
+
+// Gauges are readings of a server's load at one moment, besides its queues and seats. A reading that
+// the server does not have is 0.
+type Gauges struct {
+	InService   int     // requests whose demand shares the capacity: n
+	Speed       float64 // at which each of them progresses: v(n); 1 alone on an idle server
+	MemoryBytes int64
+	Connections int // of clients
+}
+
+// AddGauges makes read fill in some of the server's Gauges whenever they are read. It must be done
+// before the first event.
+func (s *Server) AddGauges(read func(nowNs int64, g *Gauges)) { s.gauges = append(s.gauges, read) }
+
+// Gauges reads the server's gauges.
+func (s *Server) Gauges(nowNs int64) (g Gauges) {
+	if c, ok := s.capacity.(interface {
+		N() int
+		Speed() float64
+	}); ok && s.stage != Off {
+		g.InService, g.Speed = c.N(), c.Speed()
+	}
+	g.MemoryBytes, _ = s.Memory()
+	for _, read := range s.gauges {
+		read(nowNs, &g)
+	}
+	return g
+}
+
+// KubernetesVersion returns the release of the server.
+func (s *Server) KubernetesVersion() string { return s.rules.Version }

@@ -1,0 +1,72 @@
+package server
+
+// inFlight is the requests that a server has received and that are not over for it. It is kept only in
+// runs in which servers end, as the requests end with them.
+type inFlight struct {
+	tracked bool
+	first   Details     // the head of a ring of the Details of the requests, in the order of their arrival; no request itself
+	groups  [groups]int // requests in each; not kept for nobody
+}
+
+// group is who waits for a request while the server stops (k8s.io/apiserver,
+// server/filters/waitgroup.go and watch_termination.go).
+type group uint8
+
+const (
+	nobody      group = iota // what runs long and is no watch, and what a server serves although it stops
+	requests                 // until they are answered
+	openWatches              // if there is a grace period for them
+
+	groups
+)
+
+// track makes the server keep its requests in flight. It must be done before the first one.
+func (s *Server) track() {
+	f := &s.life.inFlight
+	f.tracked = true
+	f.first.previous, f.first.following = &f.first, &f.first
+	s.shared.Detailed = true
+}
+
+// add adds a request that has been received.
+func (f *inFlight) add(r *Request, g group) {
+	d, last := r.Details, f.first.previous
+	d.request, d.group, d.previous, d.following = r, g, last, &f.first
+	last.following, f.first.previous = d, d
+	f.groups[g]++
+}
+
+// leaveServer takes a request out of those in flight, if it is one.
+func (d *Details) leaveServer() {
+	if d.following != nil {
+		d.previous.following, d.following.previous = d.following, d.previous
+		d.previous, d.following = nil, nil
+	}
+}
+
+// groupOf returns who waits for a request that reaches the server now, if it stops later.
+func (s *Server) groupOf(r *Request) group {
+	switch {
+	case s.stage >= NotAccepting: // of the kinds that are served nevertheless
+		return nobody
+	case r.Attributes.Verb == "watch":
+		return openWatches
+	case r.Attributes.LongRunning():
+		return nobody
+	}
+	return requests
+}
+
+// leaveGroup is called when a request is answered: nobody waits for it any more. What follows if it was
+// the last one is an event of its own, because the present one is not over.
+func (s *Server) leaveGroup(nowNs int64, r *Request) {
+	f, g := &s.life.inFlight, r.Details.group
+	if g == nobody || r.Details.following == nil { // the latter if the server has ended
+		return
+	}
+	r.Details.group = nobody
+	f.groups[g]--
+	if f.groups[g] == 0 && s.stage == NotAccepting {
+		s.transit(nowNs, settled)
+	}
+}

@@ -1,0 +1,69 @@
+package server
+
+import "apfsim/sim/scenario/cluster"
+
+// memory is what a server needs of its machine's memory:
+//
+//	base + Σ lists that execute (bytes · factor) + open watches · bytes of a watch
+//
+// A list is in memory as objects, and encoded in whole or in parts.
+type memory struct {
+	cluster.Memory
+	counted              bool
+	takenBytes, topBytes int64 // by lists and watches
+}
+
+// The defaults of cluster.Memory. Before 1.33, a response was encoded in whole, and copied
+// (Kubernetes Enhancement Proposal 3157 measures 5 times the size of the response); since then it is
+// encoded in parts (KEP-5116). What a watch takes is an order of magnitude.
+const (
+	wholeListFactor  = 5
+	streamListFactor = 1.1
+	streamsListsFrom = "1.33"
+	watchBytes       = 75_000
+)
+
+// setMemory makes the server count its memory.
+func (s *Server) setMemory(m *cluster.Memory) {
+	s.memory = memory{Memory: *m, counted: true}
+	if m.Watch == 0 {
+		s.memory.Watch = watchBytes
+	}
+}
+
+// Memory returns how much memory the server needs, and how much it needed at most since the begin of the
+// run, in bytes. Both are 0 if memory is not counted.
+func (s *Server) Memory() (usedBytes, peakBytes int64) {
+	if !s.memory.counted {
+		return 0, 0
+	}
+	base := int64(s.memory.Base)
+	if s.stage != Off {
+		usedBytes = base + s.memory.takenBytes
+	}
+	return usedBytes, base + s.memory.topBytes
+}
+
+// takeMemory takes what a request needs from its dispatch until it is over. If that is more than there is, the
+// server ends, as the kernel kills a process.
+func (s *Server) takeMemory(nowNs int64, r *Request) {
+	m := &s.memory
+	bytes := int64(m.Watch)
+	if !r.IsWatch() {
+		factor := m.ListFactor
+		switch {
+		case factor != 0:
+		case s.rules.Within(streamsListsFrom, ""):
+			factor = streamListFactor
+		default:
+			factor = wholeListFactor
+		}
+		bytes = int64(min(float64(r.Kind().ListBytes())*factor, 1<<50))
+	}
+	r.Details.bytes = bytes
+	m.takenBytes += bytes
+	m.topBytes = max(m.topBytes, m.takenBytes)
+	if m.Limit > 0 && int64(m.Base)+m.takenBytes > int64(m.Limit) {
+		s.Crash(nowNs)
+	}
+}
