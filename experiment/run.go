@@ -67,7 +67,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	measurement := collect.Measure(run, result.Interval(durationNs))
 	var set atomicfile.Set
 	defer set.Discard()
-	outputs, err := files.create(&set, sc, run.Server)
+	outputs, err := files.create(&set, sc, run.Servers())
 	defer discard(outputs) // before the set
 	if err != nil {
 		return completed{}, err
@@ -75,14 +75,12 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	for _, o := range outputs {
 		run.Observe(o.Observer())
 	}
-	var recorder *dumps.Recorder
+	var recorders dumps.Recorders
 	if len(files.DumpsNs) > 0 {
-		release, err := sc.Spec.Servers.Rules()
-		if err != nil {
+		if recorders, err = dumps.NewOfServers(sc, run.Servers(), files.Start, files.DumpsNs); err != nil {
 			return completed{}, err
 		}
-		recorder = dumps.New(run.Server, release, files.Start, files.DumpsNs)
-		run.Observe(recorder.Observer())
+		run.Observe(recorders.Observer())
 	}
 	progress := all.Begin(time.Duration(durationNs))
 	running, giveUp := context.WithCancel(ctx)
@@ -110,7 +108,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return completed{}, err
 	}
 	if files.Dir != "" {
-		err = output.WriteRun(&set, files.Dir, result, recorder, files.Inputs)
+		err = output.WriteRun(&set, files.Dir, result, recorders, files.Inputs)
 	} else {
 		err = set.Commit()
 	}
@@ -123,7 +121,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 
 // create creates the files that are written during the run. The error names those that cannot be written; the
 // others are returned.
-func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, of *server.Server) (outputs []output.Output, err error) {
+func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, servers []*server.Server) (outputs []output.Output, err error) {
 	add := func(o output.Output, failure error) {
 		if failure == nil {
 			outputs = append(outputs, o)
@@ -134,10 +132,10 @@ func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, of *server.
 		add(output.CreateRequestLog(set, f.Dir, sc))
 	}
 	if f.OpenMetrics != "" {
-		add(output.CreateOpenMetrics(set, f.OpenMetrics, sc, of, f.Start, openmetrics.ScrapeInterval(int64(sc.Spec.Duration))))
+		add(output.CreateOpenMetrics(set, f.OpenMetrics, sc, servers, f.Start, openmetrics.ScrapeInterval(int64(sc.Spec.Duration))))
 	}
 	if f.Events != "" {
-		add(output.CreateEvents(set, f.Events, sc, of, f.FromNs, f.ToNs))
+		add(output.CreateEvents(set, f.Events, sc, servers, f.FromNs, f.ToNs))
 	}
 	return outputs, err
 }

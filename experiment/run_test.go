@@ -17,12 +17,12 @@ func TestOutputsThatCannotBeBegun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := sim.New(sc).Server
+	servers := sim.New(sc).Servers()
 	dir := t.TempDir()
 	for _, metrics := range []string{"metrics.om", "gone/metrics.om"} {
 		files := Outputs{OpenMetrics: filepath.Join(dir, metrics), Events: filepath.Join(dir, "none", "events.json"), ToNs: 1}
 		var set atomicfile.Set
-		outputs, err := files.create(&set, sc, of)
+		outputs, err := files.create(&set, sc, servers)
 		if isGone := metrics != "metrics.om"; err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "none")) || strings.Contains(err.Error(), filepath.Join(dir, "gone")) != isGone {
 			t.Errorf("%s: %v", metrics, err)
 		}

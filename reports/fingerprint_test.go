@@ -5,7 +5,6 @@ import (
 	"testing/fstest"
 
 	"apfsim/core/config"
-	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
 	"apfsim/reports/fingerprint"
@@ -15,7 +14,7 @@ import (
 
 // fingerprintOf returns the fingerprint of a run told by hand.
 func fingerprintOf(tell func(s *stage)) string {
-	f := fingerprint.New(nil)
+	f := fingerprint.New()
 	tell(newStage(storyScenario(), f))
 	return f.String()
 }
@@ -110,8 +109,9 @@ spec:
 		if err := mistakes.Err(); err != nil {
 			t.Fatal(err)
 		}
-		f := fingerprint.New(flowcontrol.New(0, rules.Latest(), seats, scenarios[0].Objects, noHost{}))
-		f.Observer().Adjusted(nowNs, nil)
+		scenarios[0].Spec.Servers.MaxRequestsInflight, scenarios[0].Spec.Servers.MaxMutatingRequestsInflight = seats, 0
+		f := fingerprint.New()
+		f.Observer().Adjusted(nowNs, server.New(scenarios[0], server.NewShared(), nil))
 		return f.String()
 	}
 	story := adjusted("one", 600, 5)
@@ -131,7 +131,7 @@ func TestFingerprintIsOfDecisionsAlone(t *testing.T) {
 	want := fingerprintOf(func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.QueueFull) })
 	a, b := *flowA, *flowB
 	a.Index, b.Index = 7, 3
-	f := fingerprint.New(nil)
+	f := fingerprint.New()
 	s := newStage(storyScenario(), f)
 	for at := range 4 {
 		s.tick(float64(at) / 4)
@@ -151,7 +151,7 @@ func (noHost) Dispatched(*queueset.Request) {}
 // A request that flow control does not see has no queue, even if its memory was that of one that had.
 func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 	past := func(used *server.Request) string {
-		f := fingerprint.New(nil)
+		f := fingerprint.New()
 		used.Template, used.Number = &server.Template{}, 1
 		used.Work.InitialSeats = 0
 		f.Observer().Dispatched(5, used)
@@ -173,7 +173,7 @@ func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 
 // An event costs no allocation, however many there are.
 func TestFingerprintAllocatesNothing(t *testing.T) {
-	f := fingerprint.New(nil)
+	f := fingerprint.New()
 	o, r := f.Observer(), newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
 	o.Dispatched(1, r)
 	if n := testing.AllocsPerRun(1000, func() {
@@ -186,7 +186,7 @@ func TestFingerprintAllocatesNothing(t *testing.T) {
 
 // BenchmarkFingerprint is what a request costs that waits.
 func BenchmarkFingerprint(b *testing.B) {
-	f := fingerprint.New(nil)
+	f := fingerprint.New()
 	o, r := f.Observer(), newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
 	for b.Loop() {
 		o.Queued(2, r)

@@ -145,8 +145,9 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 	}
 	runs, metrics := crowdedOn(t, "1.37", 2)
 	beside := scrape.Compare("crowded", runs, between(t, nil, readScrape(t, "metrics.txt", metrics)))
+	servers, _ := runServers(t, strings.Replace(threeServers, "    replicas: 3\n", "    replicas: 3\n    capacity: {cores: 4}\n    memory: {base: 1GiB}\n", 1))
 	explained := map[string]bool{}
-	for _, p := range []page.Page{page.Run(queuedStory()), page.Replications(several), page.Comparison(c), page.Server(beside)} {
+	for _, p := range []page.Page{page.Run(queuedStory()), page.Run(servers), page.Replications(several), page.Comparison(c), page.Server(beside)} {
 		used := map[string]bool{}
 		for _, table := range p.Tables() {
 			for _, c := range table.Columns {

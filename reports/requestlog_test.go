@@ -184,3 +184,20 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 		t.Errorf("left behind: %v", entries)
 	}
 }
+
+// A request that was sent during the execution of another names that one.
+func TestRequestLogNamesTheParent(t *testing.T) {
+	var out bytes.Buffer
+	sc := storyScenario()
+	l := requestlog.New(&out, sc)
+	s := newStage(sc, l)
+	outer := s.arrive(1, mice, flowB, 1, func(r *server.Request) { r.ID, r.Details = 12, &server.Details{} })
+	callback := s.arrive(1, mice, flowB, 1, func(r *server.Request) { r.ID, r.Details = 13, &server.Details{Parent: outer.ID} })
+	s.reject(2, callback, queueset.ConcurrencyLimit)
+	s.reject(2, outer, queueset.ConcurrencyLimit)
+	l.Close()
+	lines := strings.Split(out.String(), "\n")
+	if strings.Contains(lines[0], `"parent"`) || !strings.HasSuffix(lines[1], `,"parent":12}`) {
+		t.Errorf("got\n%swant a parent in the second line", out.String())
+	}
+}

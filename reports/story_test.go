@@ -203,7 +203,7 @@ func (s *stage) tell() {
 func storyResult(thresholds ...metric.Threshold) *result.Result {
 	sc := storyScenario()
 	sc.Spec.Thresholds = thresholds
-	fingerprint, windows := fingerprint.New(nil), threshold.NewWindowed(sc)
+	fingerprint, windows := fingerprint.New(), threshold.NewWindowed(sc)
 	s := newStage(sc, fingerprint, windows)
 	s.tell()
 	r := s.collector.Result("the run was told by hand")

@@ -18,7 +18,7 @@ import (
 func stallScenario() *scenario.Scenario {
 	sc := storyScenario()
 	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(60*second)
-	sc.Spec.Events = []scenario.Event{{At: quantity.Duration(25 * second), Apply: scenario.Change{Remove: []scenario.ObjectName{{Kind: "FlowSchema", Name: "x"}}}}}
+	sc.Spec.Events = []scenario.Event{{At: quantity.Duration(25 * second), Apply: &scenario.Change{Remove: []scenario.ObjectName{{Kind: "FlowSchema", Name: "x"}}}}}
 	return sc
 }
 

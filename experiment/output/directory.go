@@ -26,6 +26,7 @@ import (
 const (
 	SummaryFile  = "summary.json"
 	SeriesFile   = "series.csv"
+	ServersFile  = "servers.csv"
 	ReportFile   = "report.html"
 	RequestsFile = "requests.jsonl"
 	ChartsFolder = "charts"
@@ -40,16 +41,16 @@ const (
 // Folder returns the folder of the results of a scenario within dir.
 func Folder(dir, name string) string { return filepath.Join(dir, files.Name(name)) }
 
-// WriteRun writes the summary, series, charts and report of a run, and its dumps unless they are nil, to the
+// WriteRun writes the summary, series, charts and report of a run, and its dumps, to the
 // folder DIR/NAME of its scenario. It commits them together with the files in set, such as the request log, and
 // removes the files of an earlier run from the folder, except for inputs, which are files that the
 // runs of this command read. If it returns an error, nothing is changed.
-func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps *dumps.Recorder, inputs []string) error {
-	var files files.List
-	if dumps != nil {
-		files = dumps.Files
-	}
+func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps dumps.Recorders, inputs []string) error {
+	files := dumps.Files()
 	files.Add(SeriesFile, func(w io.Writer) error { return csvfile.WriteSeries(w, r) })
+	if r.ServerSeries != nil {
+		files.Add(ServersFile, func(w io.Writer) error { return csvfile.WriteServers(w, r.ServerSeries) })
+	}
 	for _, c := range charts.Run(r) {
 		addChart(&files, c)
 	}

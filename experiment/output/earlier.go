@@ -24,6 +24,9 @@ func earlierFiles(folder, name string) []string {
 	var names []string
 	for _, s := range readEarlier(folder, SummaryFile, name) {
 		names = append(names, SummaryFile, SeriesFile, ReportFile)
+		if len(s.Servers) > 0 {
+			names = append(names, ServersFile)
+		}
 		for _, chart := range s.ChartNames() {
 			names = append(names, filepath.Join(ChartsFolder, chart+".svg"), filepath.Join(ChartsFolder, chart+".png"))
 		}
@@ -53,6 +56,7 @@ type EarlierRun struct {
 	DurationNs     int64
 	Workloads      []struct{ Name string }
 	PriorityLevels []struct{ Name string }
+	Servers        []struct{ Name string }
 }
 
 // readEarlier reads the file with the name base, and the temporary files that a run left which was killed while it
@@ -107,10 +111,16 @@ func (r *EarlierRun) dumps(folder string) (names []string) {
 		if err != nil || at.String() != moment.Name() || at < 0 || int64(at) > r.DurationNs {
 			continue
 		}
-		for kind, d := range dumps.Kinds {
-			name := filepath.Join(dumps.Folder, moment.Name(), d.Name+".csv")
-			if line, ok := firstLine(filepath.Join(folder, name)); ok && dumps.HasHead(kind, splitColumns(line)) {
-				names = append(names, name)
+		within := []string{""}
+		for i := range r.Servers {
+			within = append(within, dumps.ServerFolder(i))
+		}
+		for _, of := range within {
+			for kind, d := range dumps.Kinds {
+				name := filepath.Join(dumps.Folder, moment.Name(), of, d.Name+".csv")
+				if line, ok := firstLine(filepath.Join(folder, name)); ok && dumps.HasHead(kind, splitColumns(line)) {
+					names = append(names, name)
+				}
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/files"
-	"apfsim/reports/observe"
 	"apfsim/reports/openmetrics"
 	"apfsim/reports/perfetto"
 	"apfsim/reports/requestlog"
@@ -36,24 +35,24 @@ var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // openMetricsFile writes OpenMetrics to a file.
 type openMetricsFile struct {
-	*openmetrics.Recorder
+	openmetrics.Recorders
 	file *files.OutputFile
 }
 
 // CreateOpenMetrics creates a file of the metrics of a run of sc.
-func CreateOpenMetrics(set *atomicfile.Set, path string, sc *scenario.Scenario, of observe.Levels, start time.Time, intervalNs int64) (Output, error) {
+func CreateOpenMetrics(set *atomicfile.Set, path string, sc *scenario.Scenario, servers []*server.Server, start time.Time, intervalNs int64) (Output, error) {
 	file, err := files.Create(set, path)
 	if err != nil {
 		return nil, err
 	}
-	return &openMetricsFile{openmetrics.New(sc, of, start, intervalNs), file}, nil
+	return &openMetricsFile{openmetrics.NewOfServers(sc, servers, start, intervalNs), file}, nil
 }
 
 // Err implements Output: nothing is written before the end.
 func (*openMetricsFile) Err() error { return nil }
 
 // Close implements Output.
-func (f *openMetricsFile) Close() error { return f.file.Complete(f.Recorder.Write(f.file.Writer)) }
+func (f *openMetricsFile) Close() error { return f.file.Complete(f.Recorders.Write(f.file.Writer)) }
 
 // Discard implements Output.
 func (*openMetricsFile) Discard() {}
@@ -65,12 +64,12 @@ type eventsFile struct {
 }
 
 // CreateEvents creates a file of the events of a run of sc between two times.
-func CreateEvents(set *atomicfile.Set, path string, sc *scenario.Scenario, of observe.Levels, fromNs, toNs int64) (Output, error) {
+func CreateEvents(set *atomicfile.Set, path string, sc *scenario.Scenario, servers []*server.Server, fromNs, toNs int64) (Output, error) {
 	file, err := files.Create(set, path)
 	if err != nil {
 		return nil, err
 	}
-	return &eventsFile{perfetto.New(file.Writer, sc, of, fromNs, toNs), file}, nil
+	return &eventsFile{perfetto.NewOfServers(file.Writer, sc, servers, fromNs, toNs), file}, nil
 }
 
 // Close implements Output.

@@ -72,7 +72,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, o Options) (*Result, error)
 	}
 	l.clients = client.New(sc, l.shared)
 	l.shared.Events.Schedule(int64(sc.Spec.Duration), uint8(server.End), server.Event{Kind: server.End})
-	l.clients.Begin(ctx, []client.Server{l})
+	l.clients.Begin(ctx, l, nil)
 	l.start = time.Now()
 	if o.Begun != nil {
 		o.Begun(l.start)
@@ -145,7 +145,7 @@ func (l *loop) run(ctx context.Context) {
 		case server.Resend:
 			l.clients.Resend(nowNs, e.Request)
 		case server.Arrive:
-			l.Arrive(nowNs, e.Request)
+			l.clients.Send(nowNs, e.Request)
 		default:
 			panic(fmt.Sprintf("load: an event of kind %d, which is none of clients", e.Kind))
 		}

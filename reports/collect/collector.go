@@ -27,8 +27,8 @@ import (
 // run and clipped to the window; the series cover the whole run.
 type Collector struct {
 	scenario   *scenario.Scenario
-	eachLevel  iter.Seq[observe.LevelState]
-	fromNs     int64 // the window
+	eachLevel  []iter.Seq[observe.LevelState] // by server
+	fromNs     int64                          // the window
 	toNs       int64
 	intervalNs int64
 
@@ -43,7 +43,12 @@ type Collector struct {
 	stalls         []stall             // by workload
 	virtual        *virtualwait.Probes // nil if the run has no probes
 	unclassified   *flow               // all requests that flow control does not handle
+	refused        *group              // the requests that have not reached flow control; nil with servers nil
 	ended          bool
+
+	servers  []*serverState // by index; nil for a scenario that is Steady
+	timeline []result.Moment
+	failures []result.Failure
 }
 
 // group is the requests of one FlowSchema at one priority level.
@@ -53,11 +58,12 @@ type group struct {
 	level  *level
 }
 
-// part is the requests of one workload in one group: the finest division apart from flows. All
-// coarser divisions are merged from the parts.
+// part is the requests of one workload in one group at one server: the finest division apart from
+// flows. All coarser divisions are merged from the parts.
 type part struct {
 	workload int
 	group    *group
+	server   int
 	*measure.Measures[uint64]
 }
 
@@ -65,7 +71,29 @@ type part struct {
 // flow control. The series have a point every intervalNs, the sampling interval of the
 // observer's Tick.
 func New(sc *scenario.Scenario, of observe.Levels, intervalNs int64) *Collector {
-	return NewWithLevels(sc, intervalNs, func(yield func(observe.LevelState) bool) {
+	return NewWithLevels(sc, intervalNs, levelsOf(of))
+}
+
+// NewOfServers is New for a run on several servers, or on one that is not always there or not always
+// equally fast.
+func NewOfServers(sc *scenario.Scenario, servers []*server.Server, intervalNs int64) *Collector {
+	if sc.Spec.Steady() {
+		return New(sc, servers[0], intervalNs)
+	}
+	var each []iter.Seq[observe.LevelState]
+	for _, s := range servers {
+		each = append(each, levelsOf(s))
+	}
+	c := NewWithLevels(sc, intervalNs, each...)
+	c.refused = c.groupOf("", &level{index: noIndex})
+	for i, s := range servers {
+		c.servers = append(c.servers, &serverState{Server: s, index: i, stage: s.Stage()})
+	}
+	return c
+}
+
+func levelsOf(of observe.Levels) iter.Seq[observe.LevelState] {
+	return func(yield func(observe.LevelState) bool) {
 		if of == nil {
 			return
 		}
@@ -74,11 +102,11 @@ func New(sc *scenario.Scenario, of observe.Levels, intervalNs int64) *Collector 
 				return
 			}
 		}
-	})
+	}
 }
 
 // NewWithLevels is New with any source of priority levels.
-func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel iter.Seq[observe.LevelState]) *Collector {
+func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Seq[observe.LevelState]) *Collector {
 	c := &Collector{
 		scenario: sc, eachLevel: eachLevel, intervalNs: intervalNs,
 		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
@@ -92,7 +120,7 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel iter.Seq[o
 
 // Observer returns what the collector observes of a run.
 func (c *Collector) Observer() server.Observer {
-	return server.Observer{
+	o := server.Observer{
 		Arrived:    c.arrived,
 		Dispatched: c.dispatched,
 		Rejected:   c.rejected,
@@ -101,6 +129,11 @@ func (c *Collector) Observer() server.Observer {
 		Adjusted:   c.adjusted,
 		Tick:       c.tick,
 	}
+	if c.servers != nil {
+		o.Refused, o.GivenUp, o.Answered = c.refusedRequest, c.givenUp, c.answered
+		o.Changed = c.changed
+	}
+	return o
 }
 
 func (c *Collector) arrived(nowNs int64, r *server.Request) {
@@ -115,6 +148,9 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 	}
 	f.enter(nowNs, r)
 	f.level.enter(nowNs, observe.AskedBy(r))
+	if c.servers != nil {
+		c.atServer(r, f).enter(nowNs, observe.AskedBy(r))
+	}
 	c.stalls[r.Workload].enter(nowNs, f.level)
 	c.workloads.Arrived(r.Workload)
 	if c.virtual != nil {
@@ -133,6 +169,9 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	f.start(nowNs, r)
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
 	f.level.start(nowNs, observe.AskedBy(r), observe.SeatsOf(r))
+	if c.servers != nil {
+		c.atServer(r, f).start(nowNs, observe.AskedBy(r), observe.SeatsOf(r))
+	}
 	c.workloads.Dispatched(nowNs, r)
 	if c.virtual != nil {
 		c.virtual.Dispatched(nowNs, r)
@@ -149,6 +188,10 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	}
 	f.refuse(nowNs, r)
 	f.level.refuse(nowNs, observe.AskedBy(r), r.Rejection)
+	if c.servers != nil {
+		c.atServer(r, f).refuse(nowNs, observe.AskedBy(r), r.Rejection)
+		c.failed(nowNs).Rejected++
+	}
 	c.stalls[r.Workload].reject(nowNs, c.fromNs)
 	c.workloads.Rejected(nowNs, r)
 	if c.virtual != nil {
@@ -157,11 +200,18 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 }
 
 func (c *Collector) executed(nowNs int64, r *server.Request) {
+	if c.servers != nil {
+		c.servers[r.Server].now.Executed++
+	}
 	if c.counts(r) {
 		f := c.flowOf(r)
 		cl := c.partOf(r, f)
 		cl.Executed++
 		f.Executed++
+		if c.servers != nil && r.ExecutionNs > 0 {
+			f.stretched.add(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
+			f.level.stretched.add(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
+		}
 		c.time(cl, f, measure.Execution, nowNs-r.DispatchNs)
 		c.time(cl, f, measure.Latency, nowNs-r.ArrivalNs)
 	}
@@ -179,17 +229,27 @@ func (c *Collector) released(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	f.leave(nowNs, r)
 	f.level.leave(nowNs, observe.SeatsOf(r))
+	if c.servers != nil {
+		c.atServer(r, f).leave(nowNs, observe.SeatsOf(r))
+	}
 	if c.virtual != nil {
 		c.virtual.Ended(nowNs, r)
 	}
 }
 
-func (c *Collector) adjusted(nowNs int64, _ *server.Server) {
+func (c *Collector) adjusted(nowNs int64, s *server.Server) {
+	if c.servers != nil {
+		c.adjustedServer(nowNs, s)
+		if c.virtual != nil {
+			c.virtual.Adjusted(nowNs)
+		}
+		return
+	}
 	for _, l := range c.levels {
 		l.advance(nowNs)
 		l.exists = false
 	}
-	c.eachLevel(func(s observe.LevelState) bool { // a loop would allocate more
+	c.eachLevel[0](func(s observe.LevelState) bool { // a loop would allocate more
 		c.levelNamed(s.Name()).adjust(nowNs, s)
 		return true
 	})
@@ -200,7 +260,7 @@ func (c *Collector) adjusted(nowNs int64, _ *server.Server) {
 	}
 	for _, l := range c.levels {
 		if l.known && !l.exempt() {
-			c.workloads.SetLimit(nowNs, l.name, l.limit)
+			c.workloads.SetLimit(nowNs, l.name, 0, l.limit)
 		}
 	}
 	if c.virtual != nil {
@@ -208,12 +268,14 @@ func (c *Collector) adjusted(nowNs int64, _ *server.Server) {
 	}
 }
 
-func (c *Collector) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
+func (c *Collector) tick(nowNs int64, servers []*server.Server) (nextNs int64) {
 	if c.virtual == nil {
+		c.readGauges(nowNs, servers)
 		c.interval(nowNs)
 		return nowNs + c.intervalNs
 	}
 	if nowNs >= c.intervalToNs || nowNs >= c.toNs {
+		c.readGauges(nowNs, servers)
 		c.interval(nowNs)
 		c.intervalToNs = nowNs + c.intervalNs
 	}
@@ -226,14 +288,19 @@ func (c *Collector) interval(nowNs int64) {
 		for _, l := range c.levels {
 			l.closeInterval(c.intervalFromNs, nowNs)
 		}
+		for _, s := range c.servers {
+			s.closeInterval(c.intervalFromNs, nowNs)
+		}
 		c.workloads.CloseInterval(nowNs, nowNs >= c.toNs)
 		c.intervalFromNs = nowNs
 	}
 	if nowNs < c.toNs {
-		c.eachLevel(func(s observe.LevelState) bool { // a loop would allocate more
-			c.levelNamed(s.Name()).sample(s)
-			return true
-		})
+		for _, each := range c.eachLevel {
+			each(func(s observe.LevelState) bool { // a loop would allocate more
+				c.levelNamed(s.Name()).sample(s)
+				return true
+			})
+		}
 	}
 }
 
@@ -246,6 +313,9 @@ func (c *Collector) end() {
 	c.interval(c.toNs)
 	for _, f := range c.flows {
 		f.end(c.toNs)
+	}
+	for _, s := range c.servers {
+		s.setStage(c.toNs, c.fromNs, s.stage)
 	}
 	for i := range c.stalls {
 		c.stalls[i].end(c.toNs, c.fromNs)
@@ -266,26 +336,38 @@ func demandOf(r *server.Request) float64 {
 // addWorkload notes that a workload sends requests of a flow.
 func (c *Collector) addWorkload(f *flow, workload int) {
 	if f.workload != observe.NoWorkload {
-		f.part = nil
+		f.part, f.mixed = nil, true
 		return
 	}
-	f.workload, f.part = int32(workload), c.partAt(workload, f.group)
+	f.workload = int32(workload)
+	if len(c.eachLevel) == 1 {
+		f.part = c.partAt(workload, f.group, 0)
+	}
 }
 
 func (c *Collector) partOf(r *server.Request, f *flow) *part {
 	if f.part != nil {
 		return f.part
 	}
-	return c.partAt(r.Workload, f.group)
+	return c.partAt(r.Workload, f.group, c.serverOf(r))
 }
 
-func (c *Collector) partAt(workload int, g *group) *part {
-	for len(c.parts[workload]) <= g.index {
+// serverOf returns the index of the server that a request was sent to.
+func (c *Collector) serverOf(r *server.Request) int {
+	if c.servers == nil {
+		return 0
+	}
+	return int(r.Server)
+}
+
+func (c *Collector) partAt(workload int, g *group, at int) *part {
+	i := g.index*len(c.eachLevel) + at
+	for len(c.parts[workload]) <= i {
 		c.parts[workload] = append(c.parts[workload], nil)
 	}
-	cl := &c.parts[workload][g.index]
+	cl := &c.parts[workload][i]
 	if *cl == nil {
-		*cl = &part{workload: workload, group: g, Measures: measure.New[uint64](histogram.FinePrecision)}
+		*cl = &part{workload: workload, group: g, server: at, Measures: measure.New[uint64](histogram.FinePrecision)}
 	}
 	return *cl
 }
@@ -354,12 +436,18 @@ func (c *Collector) levelNamed(name string) *level {
 			return l
 		}
 	}
+	l := c.newLevel(name)
+	l.index = len(c.levels)
+	c.levels = append(c.levels, l)
+	return l
+}
+
+func (c *Collector) newLevel(name string) *level {
 	l := &level{name: name, fromNs: c.fromNs, byName: map[string]*flow{}}
 	// A level that is added later has empty points up to now.
 	for at := int64(0); at < c.intervalFromNs; at += c.intervalNs {
 		l.points = append(l.points, result.Point{StartNs: at, EndNs: min(at+c.intervalNs, c.intervalFromNs)})
 		l.lengths = append(l.lengths, nil)
 	}
-	c.levels = append(c.levels, l)
 	return l
 }

@@ -11,8 +11,9 @@ import (
 // share cache lines when there are many flows.
 type flow struct {
 	level      *level
-	part       *part // of its requests; nil if several workloads send them
+	part       *part // of its requests; nil if several workloads send them, or to several servers
 	workload   int32 // that sends them; the first one if there are several
+	mixed      bool  // several workloads send them
 	seatsInUse int32
 	waiting    int32
 	present    int32 // requests that have arrived and hold seats or wait for seats
@@ -38,15 +39,27 @@ type flow struct {
 	measure.Tally
 	timed *[measure.Timings]histogram.Histogram[uint32] // nil until latest has overflowed
 
-	group *group
-	name  string
-	hand  []int // the queues that its requests are dealt; nil also if the hand has changed
+	stretched stretch
+	group     *group
+	name      string
+	hand      []int // the queues that its requests are dealt; nil also if the hand has changed
 }
 
 const noIndex = -1
 
-// mixed says whether several workloads send its requests.
-func (f *flow) mixed() bool { return f.part == nil && f.workload != observe.NoWorkload }
+// stretchedDemand returns the demand of the flow, also of its rejected requests, as if all of them had been
+// stretched as those that were executed, so that it can be compared with the service. A flow of which none was
+// executed is stretched as its level.
+func (f *flow) stretchedDemand() float64 {
+	s := f.stretched
+	if s.alone == 0 {
+		s = f.level.stretched
+	}
+	if s.alone == 0 {
+		return f.demand
+	}
+	return f.demand * s.executed / s.alone
+}
 
 // maxLatest is how many durations a flow keeps before they go into the histograms.
 const maxLatest = 128
@@ -114,6 +127,9 @@ func (f *flow) refuse(nowNs int64, r *server.Request) {
 	}
 	f.remove(demandOf(r))
 }
+
+// abandon removes a request that waits, because its server has ended.
+func (f *flow) abandon(nowNs int64, r *server.Request) { f.refuse(nowNs, r) }
 
 func (f *flow) leave(nowNs int64, r *server.Request) {
 	f.advance(nowNs)

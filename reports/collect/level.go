@@ -18,7 +18,7 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 	demands, services := make([]float64, len(l.flows)), make([]float64, len(l.flows))
 	total := 0.0
 	for i, f := range l.flows {
-		demands[i], services[i] = f.demand, f.service
+		demands[i], services[i] = f.stretchedDemand(), f.service
 		total += services[i]
 	}
 	shares = l.divider.FairShares(total, demands)
@@ -41,9 +41,22 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 	return shares, fair
 }
 
+// stretch is how many times as long as on an idle machine requests have executed: those of a flow that share
+// a capacity, or that wait for calls.
+type stretch struct {
+	executed, alone float64 // seat-nanoseconds in the window, and what they would have been; 0 where these are always the same
+}
+
+// add adds an execution.
+func (s *stretch) add(seats int, executedNs, aloneNs int64) {
+	s.executed += float64(seats) * float64(executedNs)
+	s.alone += float64(seats) * float64(aloneNs)
+}
+
 // level is the state of one priority level. The level without a name has the requests that flow control
 // does not handle.
 type level struct {
+	index  int // in the order of first appearance
 	name   string
 	known  bool // to flow control: spec and limits are set
 	exists bool // known and not removed
@@ -57,6 +70,8 @@ type level struct {
 	nominalSinceNs int64 // up to when the nominal limit is integrated
 	limitSteps     []limitStep
 	dispatched     int64 // requests, since the run began
+
+	stretched stretch // of its requests
 
 	flows  []*flow // in the order of first appearance
 	byName map[string]*flow
@@ -129,6 +144,12 @@ func (l *level) refuse(nowNs int64, seats int, why queueset.Rejection) {
 	l.advance(nowNs)
 	l.stopWaiting(seats)
 	l.now.rejected[why]++
+}
+
+// abandon removes a request that waits, because its server has ended.
+func (l *level) abandon(nowNs int64, seats int) {
+	l.advance(nowNs)
+	l.stopWaiting(seats)
 }
 
 func (l *level) stopWaiting(seats int) {
@@ -207,17 +228,27 @@ func (w *windowUse) endLimit(limit int) {
 	w.seatNsAtLimit = 0
 }
 
-// sample records the lengths of the queues at the start of an interval; nil if no request is queued.
+// sample adds the lengths of the queues of a server at the start of an interval; there are none if no
+// request is queued. Queue i of one server and queue i of another are in the same hands.
 func (l *level) sample(s observe.LevelState) {
 	if q := s.Queues(); q != nil {
 		if q.Waiting() > 0 {
-			lengths := make([]int32, q.Len())
-			for i := range lengths {
-				lengths[i] = int32(q.QueueLength(i))
+			lengths := make([]int32, max(q.Len(), len(l.lengthsNow())))
+			copy(lengths, l.lengthsNow()) // those of other servers
+			for i := range q.Len() {
+				lengths[i] += int32(q.QueueLength(i))
 			}
 			l.setLengths(lengths)
 		}
 	}
+}
+
+// lengthsNow returns the lengths that have been sampled for the current interval.
+func (l *level) lengthsNow() []int32 {
+	if len(l.lengths) <= len(l.points) {
+		return nil
+	}
+	return l.lengths[len(l.points)]
 }
 
 func (l *level) setLengths(lengths []int32) {

@@ -10,6 +10,7 @@ import (
 
 // Measurement is the observers that a result comes from.
 type Measurement struct {
+	run         *sim.Run
 	collector   *Collector
 	fingerprint *fingerprint.Recorder
 	windows     threshold.Windowed
@@ -17,9 +18,9 @@ type Measurement struct {
 
 // Measure attaches to a run what makes its Result. The series have a point every intervalNs.
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
-	sc, of := run.Scenario, run.Server
-	m := &Measurement{New(sc, of, intervalNs), fingerprint.New(of), threshold.NewWindowed(sc)}
-	m.collector.virtual = virtualwait.New(sc, of)
+	sc, servers := run.Scenario, run.Servers()
+	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), fingerprint.New(), threshold.NewWindowed(sc)}
+	m.collector.virtual = virtualwait.New(sc, servers)
 	run.Observe(m.collector.Observer())
 	run.Observe(m.fingerprint.Observer())
 	if m.windows != nil {
@@ -34,6 +35,9 @@ func (m *Measurement) Result() *result.Result {
 	warnings := make([]string, len(sc.Warnings))
 	for i, w := range sc.Warnings {
 		warnings[i] = w.Error()
+	}
+	if network := m.run.Network(); network != nil {
+		m.collector.noticed(network.Noticed())
 	}
 	result := m.collector.Result(warnings...)
 	result.Summary.Fingerprint = m.fingerprint.String()

@@ -31,7 +31,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 		s.AdjustmentPhaseNs = sc.Spec.AdjustmentPhaseNs(0)
 	}
 	all := c.merged(func(*part) bool { return true })
-	out := &result.Result{Summary: s, WorkloadSeries: c.workloads.Series(sc, c.sentTo), Parts: c.measuredParts()}
+	out := &result.Result{Summary: s, Parts: c.measuredParts()}
 
 	s.Total = result.NewGroup("", all)
 	for i := range sc.Spec.Workload {
@@ -52,6 +52,10 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 			c.addLevel(s, l)
 		}
 	}
+	if c.servers != nil {
+		c.addServers(out)
+	}
+	out.WorkloadSeries = c.workloads.Series(sc, s.Timeline, c.sentTo)
 	moved := movedSchemas(sc)
 	for i := range s.Flows {
 		s.Flows[i].SeveralLevels = moved[s.Flows[i].FlowSchema]
@@ -112,31 +116,14 @@ func (c *Collector) schemaNames() []string {
 
 func (c *Collector) addLevel(s *result.Summary, l *level) {
 	all := c.merged(func(cl *part) bool { return cl.group.level == l })
-	w := &l.window
-	w.endLimit(l.limit)
-	out := result.Level{
-		Group:              result.NewGroup(l.name, all),
-		Type:               l.spec.Type,
-		Limits:             result.Limits{Nominal: l.limits.Nominal, Lower: l.limits.Min, Upper: l.limits.Max, Current: l.limit},
-		PeakSeats:          w.peak,
-		ServiceSeatSeconds: w.seatNs / 1e9,
-	}
+	out := l.use()
+	out.Group = result.NewGroup(l.name, all)
 	out.NoSeats = l.noSeats(c.fromNs, c.toNs)
 	if l.spec.Limited != nil {
 		out.Response = l.spec.Limited.LimitResponse.Type
 	}
 	if q := l.spec.Queuing(); q != nil {
 		out.Queues, out.HandSize, out.QueueLengthLimit = int(q.Queues), int(q.HandSize), int(q.QueueLengthLimit)
-	}
-	if w.spanNs > 0 {
-		out.MeanWaiting = w.waitingNs / float64(w.spanNs)
-		if l.known && !l.exempt() {
-			out.Utilisation = &result.Utilisation{Saturated: float64(w.saturatedNs) / float64(w.spanNs)}
-			if w.ratioNs > 0 {
-				mean := w.ratio / float64(w.ratioNs)
-				out.Utilisation.Mean = &mean
-			}
-		}
 	}
 	var shares []float64
 	shares, out.Fairness = l.fairness()
@@ -153,10 +140,34 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 	s.PriorityLevels = append(s.PriorityLevels, out)
 }
 
+// use returns the limits of the level and how its seats and queues were used in the window, which has
+// ended.
+func (l *level) use() result.Level {
+	w := &l.window
+	w.endLimit(l.limit)
+	out := result.Level{
+		Type:               l.spec.Type,
+		Limits:             result.Limits{Nominal: l.limits.Nominal, Lower: l.limits.Min, Upper: l.limits.Max, Current: l.limit},
+		PeakSeats:          w.peak,
+		ServiceSeatSeconds: w.seatNs / 1e9,
+	}
+	if w.spanNs > 0 {
+		out.MeanWaiting = w.waitingNs / float64(w.spanNs)
+		if l.known && !l.exempt() {
+			out.Utilisation = &result.Utilisation{Saturated: float64(w.saturatedNs) / float64(w.spanNs)}
+			if w.ratioNs > 0 {
+				mean := w.ratio / float64(w.ratioNs)
+				out.Utilisation.Mean = &mean
+			}
+		}
+	}
+	return out
+}
+
 func (f *flow) summary(m *measure.Measures[uint32], share float64) result.Flow {
 	out := result.Flow{
 		Group: result.NewGroup(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
-		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
+		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.stretchedDemand() / 1e9,
 		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, QueuedIn: f.level.queuedIn[f.index],
 	}
 	if share > 0 {

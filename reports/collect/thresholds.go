@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"strconv"
+
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/observe"
@@ -42,7 +44,7 @@ func (c *Collector) value(s *result.Summary, t *metric.Threshold) (value float64
 		return c.flowRequestsValue(t, &name)
 	}
 	m := c.merged(func(p *part) bool {
-		return (workload == observe.NoWorkload || p.workload == workload) &&
+		return (workload == observe.NoWorkload || p.workload == workload) && threshold.Tagged(t, metric.TagServer, strconv.Itoa(p.server)) &&
 			threshold.Tagged(t, metric.TagFlowSchema, p.group.schema) && threshold.Tagged(t, metric.TagPriorityLevel, p.group.level.name)
 	})
 	return threshold.Value(m, &name, c.windowSeconds())
@@ -70,7 +72,10 @@ func (c *Collector) flowRequestsValue(t *metric.Threshold, name *metric.Name) (v
 		if f.name != t.Tag(metric.TagFlow) || !threshold.Tagged(t, metric.TagFlowSchema, f.group.schema) || !threshold.Tagged(t, metric.TagPriorityLevel, f.level.name) {
 			continue
 		}
-		if f.mixed() && t.Tag(metric.TagWorkload) != "" {
+		if len(c.eachLevel) > 1 && t.Tag(metric.TagServer) != "" {
+			return 0, "the requests of a flow are not divided by server"
+		}
+		if f.mixed && t.Tag(metric.TagWorkload) != "" {
 			return 0, "the flow has requests of several workloads and is not divided by workload"
 		}
 		if !threshold.Tagged(t, metric.TagWorkload, c.scenario.Spec.Workload[f.workload].Name) {

@@ -22,6 +22,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/reports/files"
 	"apfsim/reports/observe"
+	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
@@ -33,6 +34,7 @@ const Folder = "dumps"
 // are sorted by name, and the executing requests of a queue by age; the server sorts neither.
 type Recorder struct {
 	source observe.Levels
+	folder string // within that of a time; "" with one server
 	rules  *rules.Rules
 	start  time.Time  // of the run
 	atNs   []int64    // the times of the dumps that are not made yet, sorted
@@ -56,6 +58,46 @@ func New(source observe.Levels, r *rules.Rules, start time.Time, atNs []int64) *
 		active: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*levelCounts{}}
 }
 
+// NewOfServers is New for all servers of a run of sc. Each has a recorder and, if there are several, a
+// folder within that of a time. A server without a process makes no dumps.
+func NewOfServers(sc *scenario.Scenario, servers []*server.Server, start time.Time, atNs []int64) (all Recorders, err error) {
+	for i, s := range servers {
+		release, err := sc.Spec.Servers.RulesOf(sc.Spec.Servers.KubernetesVersion.Of(i))
+		if err != nil {
+			return nil, err
+		}
+		d := New(s, release, start, atNs)
+		if len(servers) > 1 {
+			d.folder = ServerFolder(i)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// ServerFolder is the folder of the dumps of a server within that of a time, if there are several servers.
+func ServerFolder(server int) string { return "server-" + strconv.Itoa(server) }
+
+// Recorders are those of all servers of a run.
+type Recorders []*Recorder
+
+// Observer returns what the recorders observe of a run.
+func (ds Recorders) Observer() server.Observer {
+	each := make([]server.Observer, len(ds))
+	for i, d := range ds {
+		each[i] = d.Observer()
+	}
+	return observe.ByServer(each)
+}
+
+// Files returns the dumps so far.
+func (ds Recorders) Files() (all files.List) {
+	for _, d := range ds {
+		all.Append(&d.Files)
+	}
+	return all
+}
+
 // Observer returns what the recorder observes of a run.
 func (d *Recorder) Observer() server.Observer {
 	return server.Observer{
@@ -63,6 +105,7 @@ func (d *Recorder) Observer() server.Observer {
 		Dispatched: d.dispatched,
 		Rejected:   d.rejected,
 		Executed:   d.executed,
+		GivenUp:    d.executed,
 		Tick:       d.tick,
 	}
 }
@@ -97,7 +140,10 @@ func (d *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	if d.atNs = d.atNs[1:]; len(d.atNs) > 0 {
 		nextNs = d.atNs[0]
 	}
-	folder := filepath.Join(Folder, time.Duration(nowNs).String())
+	if s, ok := d.source.(*server.Server); ok && s.Stage() == server.Off {
+		return nextNs
+	}
+	folder := filepath.Join(Folder, time.Duration(nowNs).String(), d.folder)
 	for i, rows := range [...][][]string{d.priorityLevels(), d.queues(), d.requests()} {
 		rows = columnsIn(d.rules, slices.Insert(rows, 0, Kinds[i].Columns))
 		d.Files.Add(filepath.Join(folder, Kinds[i].Name+".csv"), func(w io.Writer) error { return layOut(w, rows) })

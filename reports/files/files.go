@@ -45,6 +45,12 @@ func Write(folder string, files List) error {
 	return errors.Join(err, set.Discard())
 }
 
+// Append adds the files of another list, and its error.
+func (l *List) Append(other *List) {
+	l.Files = append(l.Files, other.Files...)
+	l.err = errors.Join(l.err, other.err)
+}
+
 // AddTo adds the files to a set, which writes them when it is committed.
 func (l *List) AddTo(set *atomicfile.Set, folder string) error {
 	if l.err != nil {

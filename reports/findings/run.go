@@ -12,9 +12,9 @@ import (
 	"apfsim/reports/result"
 )
 
-// Run returns the findings of a run: stalls, workloads, priority levels, flows.
+// Run returns the findings of a run: servers, stalls, workloads, priority levels, flows.
 func Run(s *result.Summary) []Finding {
-	all := Stalls(s)
+	all := append(Servers(s), Stalls(s)...)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
 		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: requestsText(g)})

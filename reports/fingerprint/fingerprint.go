@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"apfsim/core/queueset"
 	"apfsim/reports/observe"
 	"apfsim/sim/server"
 )
@@ -17,7 +18,9 @@ import (
 // The hash covers, for each request that is queued, dispatched or rejected: the number of its
 // arrival, the virtual time, the names of its priority level, FlowSchema and flow, its queue, the
 // seats of both phases, and its additional latency; for a rejection also the reason and
-// Retry-After. For each adjustment it covers the current limits of the levels. It does not cover
+// Retry-After. For each adjustment it covers the current limits of the server's levels. Of servers that
+// are not always there it covers their stages, the requests that were refused, and those that were given up.
+// It does not cover
 // execution times, which the server does not decide, but later decisions depend on them. Observers
 // and output options do not change it. Flows enter by the hash of their names, so that it does not
 // depend on how they are numbered.
@@ -25,7 +28,6 @@ import (
 // The hash is XXH64 (Y. Collet, xxhash.com), which detects accidental differences, not intended
 // ones. Its input is words in little-endian order, so it is the same on all machines.
 type Recorder struct {
-	levels  observe.Levels
 	hash    xxhash.Digest
 	records [hashedAtOnce]byte // not yet hashed
 	filled  int                // bytes of them
@@ -34,14 +36,15 @@ type Recorder struct {
 
 // A record is five words:
 //
-//	number of the arrival << 8 | decision
+//	server << 57 | number of the arrival << 8 | decision
 //	virtual time, in nanoseconds
 //	hash of the flow's names; 0 if the request is not subject to flow control
 //	queue << 32 | seats of the initial phase << 16 | of the final phase
 //	additional latency, in nanoseconds; for a rejection, Retry-After in seconds
 //
 // A request has at most a hundred seats, so 16 bits are enough. In the record of an adjustment, the
-// third word is the hash of the level's name and the fourth word is its current limit.
+// third word is the hash of the level's name and the fourth word is its current limit; in that of a
+// changed stage, the fourth word is the stage.
 const (
 	recordBytes = 5 * 8
 
@@ -57,11 +60,17 @@ const (
 	dispatched
 	adjusted
 	rejected
+	refused decision = rejected + decision(queueset.Rejections) + iota
+	givenUp
+	changed
 )
 
-// New returns a recorder for a run of the server that has these levels.
-func New(source observe.Levels) *Recorder {
-	f := &Recorder{levels: source}
+// serverShift leaves room for scenario.MostReplicas servers, and for 2⁴⁹ requests.
+const serverShift = 57
+
+// New returns a recorder for a run.
+func New() *Recorder {
+	f := &Recorder{}
 	f.hash.Reset()
 	return f
 }
@@ -81,6 +90,9 @@ func (f *Recorder) Observer() server.Observer {
 		Dispatched: f.dispatched,
 		Rejected:   f.rejected,
 		Adjusted:   f.adjusted,
+		Refused:    f.refused,
+		GivenUp:    f.givenUp,
+		Changed:    f.changed,
 	}
 }
 
@@ -96,26 +108,41 @@ func (f *Recorder) rejected(nowNs int64, r *server.Request) {
 	f.request(rejected+decision(r.Rejection), nowNs, r, int64(r.RetryAfterSeconds))
 }
 
-func (f *Recorder) adjusted(nowNs int64, _ *server.Server) {
-	if f.levels == nil {
-		return
+func (f *Recorder) refused(nowNs int64, r *server.Request) {
+	f.record(refused, r.Server, r.Number, nowNs, 0, uint64(r.Refusal), uint64(r.Status))
+}
+
+func (f *Recorder) givenUp(nowNs int64, r *server.Request) { f.request(givenUp, nowNs, r, 0) }
+
+func (f *Recorder) changed(nowNs int64, s *server.Server) {
+	f.record(changed, int16(s.Index()), 0, nowNs, 0, uint64(s.Stage()), 0)
+}
+
+func (f *Recorder) adjusted(nowNs int64, s *server.Server) {
+	if s == nil {
+		return // of a story that is told by hand
 	}
-	for _, l := range f.levels.Levels() {
-		f.record(adjusted, 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
+	f.limits(nowNs, int16(s.Index()), s)
+}
+
+// limits records the current limits of levels.
+func (f *Recorder) limits(nowNs int64, at int16, of observe.Levels) {
+	for _, l := range of.Levels() {
+		f.record(adjusted, at, 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
 	}
 }
 
 func (f *Recorder) request(d decision, nowNs int64, r *server.Request, last int64) {
 	queueAndSeats := uint64(observe.QueueOf(r))<<32 | uint64(r.Work.InitialSeats)<<16 | uint64(r.Work.FinalSeats)
-	f.record(d, r.Number, nowNs, f.flow(r), queueAndSeats, uint64(last))
+	f.record(d, r.Server, r.Number, nowNs, f.flow(r), queueAndSeats, uint64(last))
 }
 
-func (f *Recorder) record(d decision, number, nowNs int64, name, details, last uint64) {
+func (f *Recorder) record(d decision, at int16, number, nowNs int64, name, details, last uint64) {
 	if f.filled == len(f.records) {
 		f.flush()
 	}
 	b := f.records[f.filled:][:recordBytes]
-	binary.LittleEndian.PutUint64(b, uint64(number)<<8|uint64(d))
+	binary.LittleEndian.PutUint64(b, uint64(at)<<serverShift|uint64(number)<<8|uint64(d))
 	binary.LittleEndian.PutUint64(b[8:], uint64(nowNs))
 	binary.LittleEndian.PutUint64(b[16:], name)
 	binary.LittleEndian.PutUint64(b[24:], details)

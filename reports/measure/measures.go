@@ -3,6 +3,8 @@
 package measure
 
 import (
+	"slices"
+
 	"apfsim/core/queueset"
 	"apfsim/reports/histogram"
 	"apfsim/sim/server"
@@ -12,6 +14,16 @@ import (
 type Tally struct {
 	Arrived, Dispatched, Executed, Retries int64
 	Rejected                               [queueset.Rejections]int64 // by reason; the one of NotRejected is 0
+
+	Refused                  [server.Refusals]int64 // by reason, of those that arrived; the one of NotRefused is 0
+	LostQueued, LostExecuted int64                  // whose server ended while they were queued, or executing
+	Responses                []StatusCount          // in ascending order of the status
+}
+
+// StatusCount is the number of requests that were answered with a status of HTTP, 0 without an answer.
+type StatusCount struct {
+	Status int16
+	Count  int64
 }
 
 // RejectedTotal returns the rejections for all reasons.
@@ -23,11 +35,53 @@ func (t *Tally) RejectedTotal() int64 {
 	return total
 }
 
-// Waiting returns the requests that have been neither dispatched nor rejected.
-func (t *Tally) Waiting() int64 { return t.Arrived - t.Dispatched - t.RejectedTotal() }
+// RefusedTotal returns the refusals for all reasons.
+func (t *Tally) RefusedTotal() int64 {
+	total := int64(0)
+	for _, n := range t.Refused {
+		total += n
+	}
+	return total
+}
+
+// Waiting returns the requests that are still in a queue.
+func (t *Tally) Waiting() int64 {
+	return t.Arrived - t.Dispatched - t.RejectedTotal() - t.RefusedTotal() - t.LostQueued
+}
 
 // Executing returns the requests whose execution has not ended.
-func (t *Tally) Executing() int64 { return t.Dispatched - t.Executed }
+func (t *Tally) Executing() int64 { return t.Dispatched - t.Executed - t.LostExecuted }
+
+// Refuse counts a request that has not reached flow control, as one that has arrived, too.
+func (t *Tally) Refuse(r *server.Request) {
+	t.Arrive(r)
+	t.Refused[r.Refusal]++
+}
+
+// GiveUp counts a request whose server has ended, if it is lost.
+func (t *Tally) GiveUp(r *server.Request) {
+	switch {
+	case !r.Lost:
+	case r.DispatchNs < 0:
+		t.LostQueued++
+	default:
+		t.LostExecuted++
+	}
+}
+
+// Answer counts the answer to a request.
+func (t *Tally) Answer(r *server.Request) { t.addResponses(r.Status, 1) }
+
+func (t *Tally) addResponses(status int16, n int64) {
+	at := 0
+	for at < len(t.Responses) && t.Responses[at].Status < status {
+		at++
+	}
+	if at == len(t.Responses) || t.Responses[at].Status != status {
+		t.Responses = slices.Insert(t.Responses, at, StatusCount{Status: status})
+	}
+	t.Responses[at].Count += n
+}
 
 // Merge adds the counts of another tally.
 func (t *Tally) Merge(other *Tally) {
@@ -37,6 +91,14 @@ func (t *Tally) Merge(other *Tally) {
 	t.Retries += other.Retries
 	for i, n := range other.Rejected {
 		t.Rejected[i] += n
+	}
+	for i, n := range other.Refused {
+		t.Refused[i] += n
+	}
+	t.LostQueued += other.LostQueued
+	t.LostExecuted += other.LostExecuted
+	for _, r := range other.Responses {
+		t.addResponses(r.Status, r.Count)
 	}
 }
 
@@ -91,9 +153,10 @@ func (m *Measures[C]) Merge(other *Measures[C]) {
 	}
 }
 
-// Part is the requests of one workload that belong to one FlowSchema and priority level.
+// Part is the requests of one workload that belong to one FlowSchema and priority level, at one server.
 type Part struct {
 	Workload, Schema, Level string
+	Server                  int
 	Timed                   [Timings]histogram.Histogram[uint64]
 }
 

@@ -13,6 +13,7 @@ import (
 // release has (util/flowcontrol/metrics and endpoints/metrics).
 type families struct {
 	all []*family // those that the release has, which are written
+	end int       // number of the samples up to the end of the process; set when the series are written
 
 	rejected, dispatched, heldBack, epochs                  *family
 	inQueueRequests, inQueueSeats                           *family

@@ -19,14 +19,12 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 )
 
 // Recorder records the metrics of a run. Memory grows with the
 // number of samples and time series, not with the number of requests.
 type Recorder struct {
+	instance   string
 	scenario   *scenario.Scenario
 	source     observe.Levels
 	startMs    int64 // start of the run, since 1970
@@ -34,6 +32,8 @@ type Recorder struct {
 	atMs       []int64 // the times of the samples, since 1970
 
 	families *families
+	past     []*families // of processes of the server that have ended
+	off      bool        // it has no process
 	// uncounted are series that are not written: those of the exempt level in releases that do not
 	// count its requests, apart from those of dispatched requests and of executions.
 	uncounted *families
@@ -124,21 +124,45 @@ func ScrapeInterval(durationNs int64) int64 { return min(result.Interval(duratio
 // New returns a recorder for a run of sc that starts at the given time of day. It takes samples every
 // intervalNs and at the end.
 func New(sc *scenario.Scenario, source observe.Levels, start time.Time, intervalNs int64) *Recorder {
-	release, err := sc.Spec.Servers.Rules()
+	m := &Recorder{instance: sc.Metadata.Name, scenario: sc, source: source, startMs: start.UnixMilli(), intervalNs: intervalNs}
+	m.begin(0, sc.Spec.Servers.KubernetesVersion.Of(0))
+	return m
+}
+
+// begin begins the metrics of a new process of the server, which has a release.
+func (m *Recorder) begin(nowNs int64, version scenario.Version) {
+	release, err := m.scenario.Spec.Servers.RulesOf(version)
 	if err != nil {
 		panic("openmetrics: a scenario that is not valid: " + err.Error())
 	}
-	m := &Recorder{rules: release, uncounted: newFamilies(release), scenario: sc, source: source, startMs: start.UnixMilli(), intervalNs: intervalNs,
-		families: newFamilies(release), levels: map[string]*levelMetrics{}, schemas: map[schemaKey]*schemaMetrics{}}
+	m.off = false
+	m.rules, m.families, m.uncounted = release, newFamilies(release), newFamilies(release)
+	m.levels, m.flows, m.schemas = map[string]*levelMetrics{}, nil, map[schemaKey]*schemaMetrics{}
 	for i, kind := range []string{"mutating", "readOnly"} {
 		m.kinds[i] = kindMetrics{
 			waiting:     ratio{histogram: m.families.readsWrite.with("waiting", kind), whole: 1},
 			executing:   ratio{histogram: m.families.readsWrite.with("executing", kind), whole: 1},
 			maxInSecond: m.families.inQueueByKind.with(kind),
 		}
+		for _, r := range []*ratio{&m.kinds[i].waiting, &m.kinds[i].executing} {
+			r.sinceNs = nowNs
+		}
+		m.kinds[i].second = nowNs / 1_000_000_000
 	}
-	m.adjusted(0, nil) // the levels must exist before the first sample
-	return m
+	m.adjusted(nowNs, nil) // the levels must exist before the first sample
+}
+
+// changed is called when the server has another stage. A process begins with all metrics at 0; when it
+// ends, its series end.
+func (m *Recorder) changed(nowNs int64, s *server.Server) {
+	switch {
+	case s.Stage() == server.Off && !m.off:
+		m.off = true
+		m.families.end = len(m.atMs)
+		m.past, m.families = append(m.past, m.families), nil
+	case s.Stage() != server.Off && m.off:
+		m.begin(nowNs, scenario.Version(s.KubernetesVersion()))
+	}
 }
 
 // Observer returns what the recorder observes of a run.
@@ -153,6 +177,7 @@ func (m *Recorder) Observer() server.Observer {
 		Adjusted:   m.adjusted,
 		Tick:       m.tick,
 		HeldBack:   m.heldBack,
+		Changed:    m.changed,
 	}
 }
 
@@ -341,6 +366,9 @@ func (m *Recorder) released(nowNs int64, r *server.Request) {
 }
 
 func (m *Recorder) adjusted(nowNs int64, _ *server.Server) {
+	if m.off {
+		return
+	}
 	waiting, executing := 0, 0
 	for _, of := range m.source.Levels() {
 		m.setCapacities(nowNs, m.levelOf(nowNs, of), of)
@@ -399,6 +427,16 @@ func (m *Recorder) setCapacities(nowNs int64, l *levelMetrics, of *flowcontrol.L
 }
 
 func (m *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
+	if !m.off {
+		m.scrape(nowNs)
+	}
+	// Rounding up keeps the times distinct if the run ends within a millisecond of the last sample.
+	m.atMs = append(m.atMs, m.startMs+(nowNs+999_999)/1_000_000)
+	return nowNs + m.intervalNs
+}
+
+// scrape takes a sample of all metrics.
+func (m *Recorder) scrape(nowNs int64) {
 	m.recordAdjustment()
 	for _, l := range m.levels {
 		queues := l.level.Queues()
@@ -420,9 +458,6 @@ func (m *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 			metric.sample(len(m.atMs))
 		}
 	}
-	// Rounding up keeps the times distinct if the run ends within a millisecond of the last sample.
-	m.atMs = append(m.atMs, m.startMs+(nowNs+999_999)/1_000_000)
-	return nowNs + m.intervalNs
 }
 
 // setEpochs sets the number of resets of R, unless it is 0.
@@ -448,17 +483,7 @@ func (k *kindMetrics) roll(nowNs int64) {
 }
 
 // Write writes all samples so far in the OpenMetrics text format.
-func (m *Recorder) Write(w io.Writer) error {
-	pair := func(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
-	extra := []*dto.LabelPair{pair("job", "apiserver"), pair("instance", m.scenario.Metadata.Name)}
-	for _, f := range m.families.all {
-		if err := f.write(w, extra, m.atMs); err != nil {
-			return err
-		}
-	}
-	_, err := expfmt.FinalizeOpenMetrics(w)
-	return err
-}
+func (m *Recorder) Write(w io.Writer) error { return Recorders{m}.Write(w) }
 
 // familiesOf returns the metrics of a level's own series.
 func (m *Recorder) familiesOf(l *levelMetrics) *families {

@@ -92,28 +92,23 @@ func (m *timeSeries) sample(number int) {
 	m.past = append(m.past, change{number, m.now})
 }
 
-// write writes the family in the OpenMetrics text format: the series sorted by labels, each with all
-// its samples. The times of the samples are in milliseconds since 1970. Each series also gets the
-// extra labels.
-func (f *family) write(w io.Writer, extra []*dto.LabelPair, atMs []int64) error {
-	metrics := slices.Clone(f.metrics)
-	slices.SortFunc(metrics, func(a, b *timeSeries) int { return slices.Compare(a.values, b.values) })
+// write writes the series in the OpenMetrics text format, with all its samples. The times of the samples
+// are in milliseconds since 1970. The series also gets the extra labels. The first series that is written of
+// a metric has the lines for help and type.
+func (m ended) write(w io.Writer, extra []*dto.LabelPair, headed *bool) error {
+	f := m.family
 	var text bytes.Buffer
-	for i, m := range metrics {
-		text.Reset()
-		part := &dto.MetricFamily{Name: &f.name, Type: &f.kind, Help: &f.help, Metric: m.samples(extra, atMs)}
-		if _, err := expfmt.MetricFamilyToOpenMetrics(&text, part); err != nil {
-			return err
-		}
-		samples := text.Bytes()
-		for i > 0 && bytes.HasPrefix(samples, []byte("#")) { // only the first series has the lines for help and type
-			_, samples, _ = bytes.Cut(samples, []byte("\n"))
-		}
-		if _, err := w.Write(samples); err != nil {
-			return err
-		}
+	part := &dto.MetricFamily{Name: &f.name, Type: &f.kind, Help: &f.help, Metric: m.samples(extra, m.atMs)}
+	if _, err := expfmt.MetricFamilyToOpenMetrics(&text, part); err != nil {
+		return err
 	}
-	return nil
+	samples := text.Bytes()
+	for *headed && bytes.HasPrefix(samples, []byte("#")) {
+		_, samples, _ = bytes.Cut(samples, []byte("\n"))
+	}
+	*headed = true
+	_, err := w.Write(samples)
+	return err
 }
 
 // samples returns one metric for each sample since the first of the series.

@@ -37,6 +37,26 @@ func Run(r *result.Result) Page {
 		levels = append(levels, Part{Heading: "By FlowSchema", Table: tables.FlowSchemas(s)})
 	}
 	add("levels", "Priority levels", levels...)
+	if len(s.Servers) > 0 {
+		servers := []Part{{Table: tables.Servers(s)}}
+		if len(s.Timeline) > 0 {
+			servers = append(servers, Part{Heading: "Timeline", Table: tables.Timeline(s)})
+		}
+		for i, plot := range plots.Servers(r) {
+			servers = append(servers, Part{Plot: plot})
+			if i == 0 {
+				servers[len(servers)-1].Heading = "Servers over time"
+			}
+		}
+		if t := tables.ServerLevels(s); len(t.Rows) > 0 {
+			servers = append(servers, Part{Heading: "Priority levels by server", Table: t})
+		}
+		add("servers", "Servers", servers...)
+		p.Footer = "All numbers are in summary.json, the values over time in series.csv and servers.csv."
+		if s.Fingerprint != "" {
+			p.Footer += " Fingerprint of the decisions: " + s.Fingerprint
+		}
+	}
 	var overTime []Part
 	for i, plot := range plots.WaitsOverTime(r) {
 		overTime = append(overTime, Part{Plot: plot})

@@ -4,11 +4,13 @@
 // Each priority level is a process of the trace, and each of its seats is a thread. A request is
 // shown on its seats for as long as it holds them; it takes the free seats with the lowest
 // numbers. Waits are asynchronous events, named after the queue. Rejections are instant events.
-// Counters show seats in use, waiting requests and the current limit.
+// Counters show seats in use, waiting requests and the current limit. With several servers, each level of
+// each server is a process of its own, and each server is one, too, which shows its stages.
 package perfetto
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +27,8 @@ import (
 // at the end. Memory grows with the number of requests that wait or execute at the same time.
 type Recorder struct {
 	scenario     *scenario.Scenario
-	source       observe.Levels
+	sources      []observe.Levels // by server
+	stages       []stage          // by server; nil for a scenario that is Steady
 	fromNs, toNs int64
 	phase        phase
 
@@ -35,7 +38,19 @@ type Recorder struct {
 
 	requests map[int64]*trackedRequest // those that wait or hold seats, by the number of the request
 	free     []*trackedRequest         // for reuse
-	tracks   map[string]*levelTrack    // by the name of the level
+	tracks   map[trackKey]*levelTrack
+}
+
+// trackKey names a priority level of a server.
+type trackKey struct {
+	server int16
+	level  string // "" for the requests that are not subject to flow control
+}
+
+// stage is the present stage of a server.
+type stage struct {
+	server.Stage
+	sinceNs int64
 }
 
 // phase says whether the run is before, in or after the window.
@@ -54,6 +69,7 @@ type trackedRequest struct {
 	flow                         *server.Flow
 	number, id                   int64
 	arrivalNs, dispatchNs, endNs int64 // -1 if that has not happened yet
+	server                       int16
 	queue, attempt, seats        int
 	waiting                      bool
 	seatNumbers                  []int // its seats, numbered from 0
@@ -112,9 +128,23 @@ type requestArgs struct {
 // New returns a recorder for the window from fromNs to toNs of a run of sc, in nanoseconds since its
 // start. The trace is written to w.
 func New(w *bufio.Writer, sc *scenario.Scenario, source observe.Levels, fromNs, toNs int64) *Recorder {
-	e := &Recorder{scenario: sc, source: source, fromNs: fromNs, toNs: toNs, out: w,
-		requests: map[int64]*trackedRequest{}, tracks: map[string]*levelTrack{}}
+	e := &Recorder{scenario: sc, sources: []observe.Levels{source}, fromNs: fromNs, toNs: toNs, out: w,
+		requests: map[int64]*trackedRequest{}, tracks: map[trackKey]*levelTrack{}}
 	e.writeText(`{"displayTimeUnit":"ms","traceEvents":[`)
+	return e
+}
+
+// NewOfServers is New for all servers of a run.
+func NewOfServers(w *bufio.Writer, sc *scenario.Scenario, servers []*server.Server, fromNs, toNs int64) *Recorder {
+	e := New(w, sc, servers[0], fromNs, toNs)
+	for _, s := range servers[1:] {
+		e.sources = append(e.sources, s)
+	}
+	if !sc.Spec.Steady() {
+		for _, s := range servers {
+			e.stages = append(e.stages, stage{Stage: s.Stage()})
+		}
+	}
 	return e
 }
 
@@ -154,6 +184,9 @@ func (e *Recorder) Observer() server.Observer {
 		Released:   e.released,
 		Adjusted:   e.adjusted,
 		Tick:       e.tick,
+		Refused:    e.refused,
+		GivenUp:    e.givenUp,
+		Changed:    e.changed,
 	}
 }
 
@@ -163,7 +196,7 @@ func (e *Recorder) queued(nowNs int64, r *server.Request) {
 	}
 	t := e.addRequest(r)
 	t.queue, t.waiting = r.Queue(), true
-	track := e.trackOf(levelName(r.Flow))
+	track := e.trackOf(r.Server, levelName(r.Flow))
 	track.waiting++
 	if e.phase == inWindow {
 		e.writeWait(nowNs, track, t, "b")
@@ -175,7 +208,7 @@ func (e *Recorder) dispatched(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
-	track := e.trackOf(levelName(r.Flow))
+	track := e.trackOf(r.Server, levelName(r.Flow))
 	t := e.decided(nowNs, track, r)
 	t.dispatchNs, t.seats = nowNs, observe.SeatsOf(r)
 	track.inUse += t.seats
@@ -207,7 +240,7 @@ func (e *Recorder) rejected(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
-	track := e.trackOf(levelName(r.Flow))
+	track := e.trackOf(r.Server, levelName(r.Flow))
 	t := e.decided(nowNs, track, r)
 	if e.phase == inWindow {
 		e.writeEvent(&traceEvent{Name: "rejected: " + r.Rejection.String(), Category: "rejection", Phase: "i", At: microseconds(nowNs),
@@ -230,7 +263,7 @@ func (e *Recorder) released(nowNs int64, r *server.Request) {
 	if t == nil {
 		return
 	}
-	track := e.trackOf(levelName(t.flow))
+	track := e.trackOf(t.server, levelName(t.flow))
 	track.inUse -= t.seats
 	if e.phase == inWindow {
 		e.writeAdditionalLatency(nowNs, t)
@@ -240,10 +273,70 @@ func (e *Recorder) released(nowNs int64, r *server.Request) {
 	e.removeRequest(t)
 }
 
-func (e *Recorder) adjusted(nowNs int64, _ *server.Server) {
+func (e *Recorder) adjusted(nowNs int64, s *server.Server) {
 	if e.phase == inWindow {
-		e.writeLimits(nowNs)
+		at := 0
+		if s != nil {
+			at = s.Index()
+		}
+		e.writeLimits(nowNs, at)
 	}
+}
+
+// refused writes a request that has not reached flow control.
+func (e *Recorder) refused(nowNs int64, r *server.Request) {
+	if e.phase != inWindow {
+		return
+	}
+	t := e.addRequest(r)
+	t.flow, t.queue, t.seats = nil, -1, 0
+	e.writeEvent(&traceEvent{Name: "refused: " + r.Refusal.String(), Category: "refusal", Phase: "i", At: microseconds(nowNs),
+		Process: e.trackOf(r.Server, "").process, Scope: "p"}, e.requestArgs(t))
+	e.removeRequest(t)
+}
+
+// givenUp ends a request whose server has ended.
+func (e *Recorder) givenUp(nowNs int64, r *server.Request) {
+	t := e.requests[r.Number]
+	if t == nil {
+		return
+	}
+	track := e.trackOf(t.server, levelName(t.flow))
+	switch {
+	case t.waiting:
+		e.decided(nowNs, track, r)
+		e.removeRequest(t)
+	case t.endNs < 0:
+		if t.endNs = nowNs; e.phase == inWindow {
+			e.writeExecution(nowNs, t)
+		}
+		e.released(nowNs, r)
+	default:
+		e.released(nowNs, r)
+	}
+	if e.phase == inWindow && r.Lost {
+		e.writeEvent(&traceEvent{Name: "lost", Category: "loss", Phase: "i", At: microseconds(nowNs), Process: track.process, Scope: "p"}, nil)
+	}
+}
+
+// changed ends the stage of a server and begins the next.
+func (e *Recorder) changed(nowNs int64, s *server.Server) {
+	if e.phase == inWindow {
+		e.writeStage(nowNs, s.Index())
+	}
+	e.stages[s.Index()] = stage{s.Stage(), nowNs}
+}
+
+// stageProcess is the process of the stages of server 0; those of the other servers follow. The
+// processes of levels are below it.
+const stageProcess = 1_000_000
+
+// writeStage writes the present stage of a server until now.
+func (e *Recorder) writeStage(nowNs int64, at int) {
+	of := &e.stages[at]
+	lasts := microseconds(nowNs - max(of.sinceNs, e.fromNs))
+	e.writeEvent(&traceEvent{Name: of.String(), Category: "stage", Phase: "X", At: microseconds(max(of.sinceNs, e.fromNs)), Lasts: &lasts,
+		Process: stageProcess + at, Thread: 1}, nil)
 }
 
 func (e *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
@@ -262,22 +355,32 @@ func (e *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 // hold seats.
 func (e *Recorder) begin(nowNs int64) {
 	e.phase = inWindow
-	e.eachLevel(func(l observe.LevelState) { e.trackOf(l.Name()) })
-	for _, name := range slices.Sorted(maps.Keys(e.tracks)) {
-		track := e.tracks[name]
-		e.nameProcess(track, name)
+	for at := range e.sources {
+		e.eachLevel(at, func(l observe.LevelState) { e.trackOf(int16(at), l.Name()) })
+	}
+	for at := range e.stages {
+		e.writeEvent(&traceEvent{Name: "process_name", Phase: "M", Process: stageProcess + at}, map[string]string{"name": serverName(at)})
+		e.writeEvent(&traceEvent{Name: "thread_name", Phase: "M", Process: stageProcess + at, Thread: 1}, map[string]string{"name": "stage"})
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(e.tracks), func(a, b trackKey) int {
+		return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.level, b.level))
+	}) {
+		track := e.tracks[key]
+		e.nameProcess(track, key)
 		e.writeSeatsInUse(nowNs, track)
 		e.writeWaiting(nowNs, track)
 	}
 	for _, t := range e.trackedRequests() {
-		track := e.trackOf(levelName(t.flow))
+		track := e.trackOf(t.server, levelName(t.flow))
 		if t.waiting {
 			e.writeWait(nowNs, track, t, "b")
 		} else {
 			track.occupy(t)
 		}
 	}
-	e.writeLimits(nowNs)
+	for at := range e.sources {
+		e.writeLimits(nowNs, at)
+	}
 }
 
 // end writes the ends of the waits, executions and additional latencies that are in progress when the
@@ -286,12 +389,15 @@ func (e *Recorder) end(nowNs int64) {
 	for _, t := range e.trackedRequests() {
 		switch {
 		case t.waiting:
-			e.writeWait(nowNs, e.trackOf(levelName(t.flow)), t, "e")
+			e.writeWait(nowNs, e.trackOf(t.server, levelName(t.flow)), t, "e")
 		case t.endNs < 0:
 			e.writeExecution(nowNs, t)
 		default:
 			e.writeAdditionalLatency(nowNs, t)
 		}
+	}
+	for at := range e.stages {
+		e.writeStage(nowNs, at)
 	}
 	e.phase = afterWindow
 	e.requests, e.free = nil, nil
@@ -313,7 +419,7 @@ func (e *Recorder) addRequest(r *server.Request) *trackedRequest {
 		t, e.free = e.free[n-1], e.free[:n-1]
 	}
 	*t = trackedRequest{Template: r.Template, flow: r.Flow, number: r.Number, id: r.ID, arrivalNs: r.ArrivalNs, dispatchNs: -1, endNs: -1,
-		attempt: int(r.Attempt), seats: observe.AskedBy(r), seatNumbers: t.seatNumbers[:0]}
+		server: r.Server, attempt: int(r.Attempt), seats: observe.AskedBy(r), seatNumbers: t.seatNumbers[:0]}
 	e.requests[r.Number] = t
 	return t
 }
@@ -331,32 +437,39 @@ func levelName(f *server.Flow) string {
 	return f.Level
 }
 
-func (e *Recorder) eachLevel(call func(observe.LevelState)) {
-	for _, l := range e.source.Levels() {
+func (e *Recorder) eachLevel(at int, call func(observe.LevelState)) {
+	for _, l := range e.sources[at].Levels() {
 		call(l)
 	}
 }
 
-// trackOf returns the track of a level, and makes it if there is none.
-func (e *Recorder) trackOf(level string) *levelTrack {
-	track := e.tracks[level]
+// trackOf returns the track of a level of a server, and makes it if there is none.
+func (e *Recorder) trackOf(at int16, level string) *levelTrack {
+	key := trackKey{at, level}
+	track := e.tracks[key]
 	if track == nil {
 		track = &levelTrack{process: len(e.tracks) + 1, limit: -1, named: map[string]bool{}}
-		e.tracks[level] = track
+		e.tracks[key] = track
 		if e.phase == inWindow { // otherwise begin writes the name
-			e.nameProcess(track, level)
+			e.nameProcess(track, key)
 		}
 	}
 	return track
 }
 
 // nameProcess names the process of the level, unless it has been named.
-func (e *Recorder) nameProcess(track *levelTrack, level string) {
-	if level == "" {
-		level = "not under flow control"
+func (e *Recorder) nameProcess(track *levelTrack, key trackKey) {
+	name := key.level
+	if name == "" {
+		name = "not under flow control"
 	}
-	e.nameTrack(track, "process_name", 0, level)
+	if len(e.sources) > 1 {
+		name = serverName(int(key.server)) + ": " + name
+	}
+	e.nameTrack(track, "process_name", 0, name)
 }
+
+func serverName(at int) string { return "server " + strconv.Itoa(at) }
 
 func (e *Recorder) nameTrack(track *levelTrack, kind string, thread int, name string) {
 	key := kind + strconv.Itoa(thread)
@@ -408,7 +521,7 @@ func (e *Recorder) writeAdditionalLatency(nowNs int64, t *trackedRequest) {
 
 // writeSeats writes one event for each seat that a request holds.
 func (e *Recorder) writeSeats(t *trackedRequest, name, category string, fromNs, toNs int64) {
-	track := e.trackOf(levelName(t.flow))
+	track := e.trackOf(t.server, levelName(t.flow))
 	lasts, args := microseconds(toNs-fromNs), e.requestArgs(t)
 	for _, i := range t.seatNumbers {
 		e.nameTrack(track, "thread_name", i+1, "seat "+strconv.Itoa(i+1))
@@ -445,10 +558,10 @@ func (e *Recorder) writeWaiting(nowNs int64, track *levelTrack) {
 	e.writeCounter(nowNs, track, "waiting", "requests", track.waiting)
 }
 
-// writeLimits writes the current limits that have changed.
-func (e *Recorder) writeLimits(nowNs int64) {
-	e.eachLevel(func(l observe.LevelState) {
-		if track := e.trackOf(l.Name()); track.limit != l.CurrentLimit() {
+// writeLimits writes the current limits of a server that have changed.
+func (e *Recorder) writeLimits(nowNs int64, at int) {
+	e.eachLevel(at, func(l observe.LevelState) {
+		if track := e.trackOf(int16(at), l.Name()); track.limit != l.CurrentLimit() {
 			track.limit = l.CurrentLimit()
 			e.writeCounter(nowNs, track, "current limit", "seats", track.limit)
 		}

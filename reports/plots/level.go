@@ -31,6 +31,7 @@ func levelPlot(r *result.Result, series int, name, title string, y Axis) *Plot {
 	s, t := r.Series[series], timelineOf(r.Summary)
 	p := t.plot(name+"-"+strconv.Itoa(series), title, y, t.places(len(s.Points), func(i int) (int64, int64) { return s.Points[i].StartNs, s.Points[i].EndNs }))
 	p.Subject, p.Steps = result.LevelTitle(r.Summary, s.Level), true
+	p.Marks = t.marks(result.TimelineMarks(r.Summary.Timeline))
 	return p
 }
 
@@ -165,7 +166,7 @@ func queues(r *result.Result, series int) *Plot {
 	}
 	p := levelPlot(r, series, "queues", "Requests waiting in each queue", Axis{Label: "queue"})
 	p.Caption = "Each row is a queue; its colour is the number of requests that wait in it at the beginning of the interval. A flow that sends more than its share fills the queues of its hand."
-	p.Steps = false
+	p.Steps, p.Marks = false, nil
 	p.Queues = queueMap(r.Summary, s)
 	p.Y.Max = float64(p.Queues.Queues)
 	return p

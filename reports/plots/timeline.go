@@ -53,3 +53,15 @@ func stepValues[P any](points []P, value func(*P) float64) (values []float64) {
 	}
 	return append(values, values[len(values)-1])
 }
+
+// marks returns marks of a plot over time.
+func (t timeline) marks(all []result.Mark) (marks []Mark) {
+	for _, m := range all {
+		mark := Mark{At: float64(m.AtNs) / t.unitNs, Kind: Adjustment, Text: m.Text}
+		if m.Event {
+			mark.Kind = Event
+		}
+		marks = append(marks, mark)
+	}
+	return marks
+}

@@ -31,13 +31,10 @@ func WaitsOverTime(r *result.Result) (plots []*Plot) {
 			{Name: "99th percentile", Kind: WaitP99, Values: stepValues(s.Points, (*result.WorkloadPoint).P99)},
 			{Name: "median", Kind: WaitMedian, Values: stepValues(s.Points, (*result.WorkloadPoint).P50)},
 		}
-		for _, m := range s.Marks {
-			mark := Mark{At: float64(m.AtNs) / t.unitNs, Kind: Adjustment, Text: m.Text}
-			if m.Event {
-				mark.Kind = Event
-			}
-			p.Marks = append(p.Marks, mark)
+		if len(r.Summary.Timeline) > 0 {
+			p.Caption += " They also mark what happens to servers: solid ones that they stop, end or become ready, dashed ones the other steps."
 		}
+		p.Marks = t.marks(s.Marks)
 		plots = append(plots, p)
 	}
 	if len(plots) > 0 {

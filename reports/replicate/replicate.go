@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -244,11 +245,11 @@ func (a *Replicator) addParts(parts []measure.Part) {
 	for i := range parts {
 		p := &parts[i]
 		at := slices.IndexFunc(a.parts, func(q measure.Part) bool {
-			return q.Workload == p.Workload && q.Schema == p.Schema && q.Level == p.Level
+			return q.Workload == p.Workload && q.Schema == p.Schema && q.Level == p.Level && q.Server == p.Server
 		})
 		if at < 0 {
 			at = len(a.parts)
-			a.parts = append(a.parts, measure.Part{Workload: p.Workload, Schema: p.Schema, Level: p.Level, Timed: measure.New[uint64](histogram.FinePrecision).Timed})
+			a.parts = append(a.parts, measure.Part{Workload: p.Workload, Schema: p.Schema, Level: p.Level, Server: p.Server, Timed: measure.New[uint64](histogram.FinePrecision).Timed})
 		}
 		for t := range p.Timed {
 			a.parts[at].Timed[t].Merge(&p.Timed[t])
@@ -372,7 +373,8 @@ func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]histogram.Hist
 	for i := range a.parts {
 		p := &a.parts[i]
 		if tag.Name == "" || tag.Name == "workload" && tag.Value == p.Workload ||
-			tag.Name == "flowSchema" && tag.Value == p.Schema || tag.Name == "priorityLevel" && tag.Value == p.Level {
+			tag.Name == "flowSchema" && tag.Value == p.Schema || tag.Name == "priorityLevel" && tag.Value == p.Level ||
+			tag.Name == "server" && tag.Value == strconv.Itoa(p.Server) {
 			for t := range all {
 				all[t].Merge(&p.Timed[t])
 			}

@@ -16,9 +16,12 @@ import (
 	"apfsim/sim/trace"
 )
 
-// Log writes the lines while a run goes on. A line is written when its
-// request has executed or was rejected and all earlier lines are written. Therefore memory grows
+// Log writes the lines while a run goes on. A line is written when the outcome of its
+// request is known and all earlier lines are written. Therefore memory grows
 // with the number of requests that arrive during the longest wait and execution.
+//
+// In a scenario that is not Steady, lines have the server and the status, and wait for the answer, too; that
+// of a watch does not, as its status is known when it is initialised.
 //
 // A second goroutine encodes and writes the lines, so that the run does not wait for it.
 type Log struct {
@@ -31,6 +34,7 @@ type Log struct {
 	emptied chan []record // from the writer, for reuse
 	writer  lineWriter
 	stop    func() // passes the rest to the writer and waits until it ends
+	servers bool   // lines have the server and the status
 }
 
 // record holds the content of a line. The writer's goroutine reads fields of Template and Flow that
@@ -40,6 +44,7 @@ type record struct {
 	flow     *server.Flow // nil if the request is not subject to flow control
 
 	id                  int64
+	parent              int64 // the ID of the request during whose execution it was sent; 0 for others
 	arrivalNs           int64
 	executionNs         int64
 	watchNs             int64
@@ -51,9 +56,13 @@ type record struct {
 	seats               int32
 	finalSeats          int32
 	retryAfter          int32 // seconds
+	server              int16
+	status              int16 // of HTTP; 0 without an answer
 	outcome             server.Outcome
 	reason              queueset.Rejection
-	decided             bool
+	refusal             server.Refusal
+	decided             bool // the outcome is final
+	answered            bool // the status is final
 }
 
 // batchSize is how many lines are passed to the writer at once.
@@ -63,9 +72,9 @@ const batchSize = 2048
 func New(w io.Writer, sc *scenario.Scenario) *Log {
 	const batches = 4
 	l := &Log{
-		ring: make([]record, 256), oldest: 1, next: 1,
+		ring: make([]record, 256), oldest: 1, next: 1, servers: !sc.Spec.Steady(),
 		filled: make(chan []record, batches), emptied: make(chan []record, batches),
-		writer: lineWriter{scenario: sc, out: bufio.NewWriterSize(w, 1<<18),
+		writer: lineWriter{scenario: sc, servers: !sc.Spec.Steady(), out: bufio.NewWriterSize(w, 1<<18),
 			requests: memo[*server.Template, trace.Request]{}, flows: memo[*server.Flow, trace.Flow]{}},
 	}
 	for range batches {
@@ -91,24 +100,34 @@ func New(w io.Writer, sc *scenario.Scenario) *Log {
 
 // Observer returns what the log observes of a run.
 func (l *Log) Observer() server.Observer {
-	return server.Observer{
+	o := server.Observer{
 		Arrived:    l.arrived,
 		Queued:     l.queued,
 		Dispatched: l.dispatched,
 		Rejected:   l.rejected,
 		Executed:   l.executed,
 	}
+	if l.servers {
+		o.Refused, o.GivenUp, o.Answered = l.refused, l.givenUp, l.answered
+	}
+	return o
 }
 
-func (l *Log) arrived(nowNs int64, r *server.Request) {
+func (l *Log) arrived(nowNs int64, r *server.Request) { l.add(nowNs, r).estimate(r) }
+
+// add adds the record of a request.
+func (l *Log) add(nowNs int64, r *server.Request) *record {
 	if r.Number-l.oldest >= int64(len(l.ring)) {
 		l.grow()
 	}
 	l.next = r.Number + 1
 	e := l.at(r.Number)
 	*e = record{template: r.Template, flow: r.Flow, id: r.ID, arrivalNs: nowNs, executionNs: r.ExecutionNs, watchNs: r.WatchNs,
-		attempt: r.Attempt, outcome: server.Waiting, queue: -1, dispatchNs: -1}
-	e.estimate(r)
+		attempt: r.Attempt, outcome: server.Waiting, queue: -1, dispatchNs: -1, server: r.Server}
+	if r.Details != nil {
+		e.parent = r.Details.Parent
+	}
+	return e
 }
 
 func (l *Log) queued(_ int64, r *server.Request) { l.at(r.Number).queue = int32(r.Queue()) }
@@ -129,17 +148,39 @@ func (l *Log) rejected(nowNs int64, r *server.Request) {
 func (l *Log) executed(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
 	e.outcome, e.endNs = server.Executed, nowNs
+	if r.IsWatch() && !e.answered {
+		e.status, e.answered = server.StatusOK, true
+	}
 	l.decide(e)
 }
 
-// Released implements server.Observer.
-func (l *Log) Released(int64, *server.Request) {}
+func (l *Log) refused(nowNs int64, r *server.Request) {
+	e := l.add(nowNs, r)
+	e.flow, e.outcome, e.refusal, e.retryAfter = nil, server.Refused, r.Refusal, int32(r.RetryAfterSeconds)
+	l.decide(e)
+}
 
-// Adjusted implements server.Observer.
-func (l *Log) Adjusted(int64) {}
+func (l *Log) givenUp(nowNs int64, r *server.Request) {
+	if !r.Lost {
+		return // its line says what had become of it
+	}
+	e := l.at(r.Number)
+	e.outcome, e.endNs = server.Lost, nowNs
+	l.decide(e)
+}
 
-// Tick implements server.Observer.
-func (l *Log) Tick(int64) int64 { return 0 }
+func (l *Log) answered(_ int64, r *server.Request) {
+	if r.Number < l.oldest {
+		return // a watch whose line has been passed on
+	}
+	e := l.at(r.Number)
+	if !e.answered {
+		e.status, e.answered, e.retryAfter = r.Status, true, int32(r.RetryAfterSeconds)
+	}
+	if e.decided {
+		l.passOn()
+	}
+}
 
 // Err returns the first error of writing. After an error, the log is incomplete.
 func (l *Log) Err() error {
@@ -183,8 +224,17 @@ func (l *Log) grow() {
 // decide marks the outcome of a request as final and passes on the records that are next in order.
 func (l *Log) decide(e *record) {
 	e.decided = true
-	for l.oldest < l.next && l.at(l.oldest).decided {
-		l.passToWriter(l.at(l.oldest))
+	l.passOn()
+}
+
+// passOn passes on the records that are next in order.
+func (l *Log) passOn() {
+	for l.oldest < l.next {
+		e := l.at(l.oldest)
+		if !e.decided || l.servers && !e.answered {
+			return
+		}
+		l.passToWriter(e)
 		l.oldest++
 	}
 }
@@ -211,6 +261,7 @@ type lineWriter struct {
 	out      *bufio.Writer
 	err      atomic.Pointer[error] // the first error
 	line     []byte                // buffer, reused for each line
+	servers  bool                  // see Log
 	requests memo[*server.Template, trace.Request]
 	flows    memo[*server.Flow, trace.Flow]
 }
@@ -236,6 +287,10 @@ func (w *lineWriter) write(e *record) {
 		Outcome: trace.Outcome(e.outcome.String()), Reason: e.reason.String(), Attempt: int(e.attempt),
 		Queue: int(e.queue), DispatchNs: e.dispatchNs, EndNs: e.endNs,
 		Seats: int(e.seats), FinalSeats: int(e.finalSeats), AdditionalLatencyNs: e.additionalLatencyNs, RetryAfterSeconds: int(e.retryAfter),
+		Servers: w.servers, Server: int(e.server), Status: int(e.status), Parent: e.parent,
+	}
+	if e.outcome == server.Refused {
+		line.Reason = e.refusal.String()
 	}
 	if e.flow != nil {
 		line.Flow = w.flows.get(e.flow, func() trace.Flow { return trace.NewFlow(e.flow.Schema.Name, e.flow.Level, e.flow.Name()) })

@@ -11,6 +11,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
+	"apfsim/sim/server"
 )
 
 // SchemaVersion is the version of the format of Summary. Within a version, fields may be added, but
@@ -47,6 +48,12 @@ type Summary struct {
 	FlowSchemas    []Group `json:"flowSchemas"`    // by name, those in which requests arrived
 	PriorityLevels []Level `json:"priorityLevels"` // by name
 	Flows          []Flow  `json:"flows"`          // by priority level and name
+
+	// These are omitted if the run has one server that is always there and always equally fast, see
+	// scenario.Spec.Steady.
+	Servers  []Server  `json:"servers,omitempty"`  // by index
+	Timeline []Moment  `json:"timeline,omitempty"` // by time
+	Failures []Failure `json:"failures,omitempty"` // by time
 }
 
 // Group is the statistics of a group of requests: those that arrived in the window.
@@ -57,6 +64,8 @@ type Group struct {
 	Execution    *Distribution `json:"execution"`    // dispatch to finish
 	Latency      *Distribution `json:"latency"`      // arrival to finish
 	RejectedWait *Distribution `json:"rejectedWait"` // arrival to rejection
+
+	Responses []Response `json:"responses,omitempty"` // by status; omitted where Servers is
 
 	Stall       *Stall       `json:"stall,omitempty"`       // of a workload
 	VirtualWait *VirtualWait `json:"virtualWait,omitempty"` // of a workload that has sent a request
@@ -91,11 +100,12 @@ type LimitChange struct {
 // moments of the window.
 type VirtualWait struct {
 	Probes   int64         `json:"probes"`
-	Rejected int64         `json:"rejected"` // of the probes
-	Wait     *Distribution `json:"wait"`     // of the probes that were not rejected
+	Rejected int64         `json:"rejected"`          // of the probes
+	Refused  int64         `json:"refused,omitempty"` // of the probes: no server listened
+	Wait     *Distribution `json:"wait"`              // of the other probes
 }
 
-// Counts are numbers of requests. Arrived = Executed + Rejected + Waiting + Executing.
+// Counts are numbers of requests. Arrived = Executed + Rejected + Refused + Lost + Waiting + Executing.
 type Counts struct {
 	Arrived          int64 `json:"arrived"`
 	Executed         int64 `json:"executed"`
@@ -106,6 +116,23 @@ type Counts struct {
 	Retries          int64 `json:"retries"`          // of the arrived requests: second and later attempts
 	Waiting          int64 `json:"waiting"`          // when the run ended
 	Executing        int64 `json:"executing"`        // when the run ended
+
+	// Requests that have not reached flow control, by what the client saw. They belong to no FlowSchema,
+	// priority level or flow.
+	Refused           int64 `json:"refused,omitempty"`
+	ConnectionRefused int64 `json:"connectionRefused,omitempty"`
+	ConnectionReset   int64 `json:"connectionReset,omitempty"`
+	ShuttingDown      int64 `json:"shuttingDown,omitempty"`
+	NotReady          int64 `json:"notReady,omitempty"`
+
+	Lost         int64 `json:"lost,omitempty"`         // whose server ended before they did
+	LostExecuted int64 `json:"lostExecuted,omitempty"` // of the lost requests: those that were executing
+}
+
+// Response is the number of requests that were answered with a status.
+type Response struct {
+	Status int   `json:"status"` // of HTTP; 0: the client has received no answer
+	Count  int64 `json:"count"`
 }
 
 // Distribution describes durations, in nanoseconds. Percentiles are by nearest rank. They are at
@@ -235,8 +262,10 @@ func Names(flows []*Flow, most int, before string) string {
 // Idle says whether no request arrived in the window and no seat was in use.
 func (l *Level) Idle() bool { return l.Arrived == 0 && l.PeakSeats == 0 }
 
-// RejectedRate returns the share of the probes that would have been rejected.
-func (v *VirtualWait) RejectedRate() float64 { return float64(v.Rejected) / float64(v.Probes) }
+// RejectedRate returns the share of the probes that would have been rejected or refused.
+func (v *VirtualWait) RejectedRate() float64 {
+	return float64(v.Rejected+v.Refused) / float64(v.Probes)
+}
 
 // StallNs is the least length of a stall that Stall.Count and Stall.Share include: one second, which is
 // Kubernetes' objective for the latency of a read or a write of one object.
@@ -247,6 +276,7 @@ type Result struct {
 	Summary        *Summary
 	Series         []*Series                     // by level, including those without requests
 	WorkloadSeries []*WorkloadSeries             // by workload
+	ServerSeries   []*ServerSeries               // by server; nil where Summary.Servers is
 	Waits          []histogram.Histogram[uint64] // by workload
 	Parts          []measure.Part
 }
@@ -257,7 +287,16 @@ func NewGroup[C histogram.Count](name string, m *measure.Measures[C]) Group {
 	for t := range m.Timed {
 		*g.Distribution(measure.Timing(t)) = NewDistribution(&m.Timed[t])
 	}
+	g.Responses = NewResponses(&m.Tally)
 	return g
+}
+
+// NewResponses returns the responses to the requests of a tally.
+func NewResponses(t *measure.Tally) (all []Response) {
+	for _, r := range t.Responses {
+		all = append(all, Response{int(r.Status), r.Count})
+	}
+	return all
 }
 
 // Distribution returns the address of the field for the distribution of a duration.
@@ -276,6 +315,12 @@ func NewCounts(t *measure.Tally) Counts {
 		ConcurrencyLimit: t.Rejected[queueset.ConcurrencyLimit],
 		TimedOut:         t.Rejected[queueset.TimedOut],
 		Retries:          t.Retries, Waiting: t.Waiting(), Executing: t.Executing(),
+		Refused:           t.RefusedTotal(),
+		ConnectionRefused: t.Refused[server.ConnectionRefused],
+		ConnectionReset:   t.Refused[server.ConnectionReset],
+		ShuttingDown:      t.Refused[server.ShuttingDown],
+		NotReady:          t.Refused[server.NotReady],
+		Lost:              t.LostQueued + t.LostExecuted, LostExecuted: t.LostExecuted,
 	}
 }
 

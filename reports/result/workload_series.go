@@ -22,6 +22,7 @@ type WorkloadPoint struct {
 	StartNs, EndNs      int64
 	Arrived, Dispatched int64
 	Rejected            [queueset.Rejections]int64 // by reason
+	Refused             int64                      // besides those that arrived at flow control
 
 	Waits                int64 // requests that arrived in the interval and were dispatched
 	WaitP50Ns, WaitP99Ns int64 // of these; 0 if there are none
@@ -31,10 +32,10 @@ type WorkloadPoint struct {
 	OldestWaitNs int64
 }
 
-// Mark is a change of the limits during a run.
+// Mark is a change of the limits or of a server during a run.
 type Mark struct {
 	AtNs  int64
-	Event bool   // of the scenario; otherwise an adjustment that changed a current limit by 5 % or more
+	Event bool   // of the scenario or of a server; otherwise an adjustment that changed a current limit by 5 % or more
 	Text  string // as "limit of workload-low: 56 → 245 seats"
 }
 

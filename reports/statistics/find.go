@@ -3,6 +3,7 @@ package statistics
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"apfsim/core/config"
@@ -72,6 +73,11 @@ func namesOf(scenarios []*scenario.Scenario) *result.Summary {
 		}
 	}
 	for _, sc := range scenarios {
+		if !sc.Spec.Steady() {
+			for i := len(s.Servers); i < sc.Spec.Servers.Replicas; i++ {
+				s.Servers = append(s.Servers, result.Server{Group: result.Group{Name: strconv.Itoa(i)}})
+			}
+		}
 		for i := range sc.Spec.Workload {
 			addWorkload(sc.Spec.Workload[i].Name)
 		}
@@ -106,17 +112,19 @@ func (s *Statistic) IsThatOf(want *metric.Name) bool {
 			return false
 		}
 	}
-	return s.Name.Tag("reason") == want.Tag("reason")
+	return s.Name.Tag(metric.TagReason) == want.Tag(metric.TagReason)
 }
 
 // missing says why there is no such statistic.
 func missing(all []Statistic, want *metric.Name) error {
 	groups := 0
 	for _, t := range want.Tags {
-		if t.Name == "reason" {
+		if t.Name == metric.TagReason {
 			continue
 		}
-		groups++
+		if t.Name != metric.TagStatus {
+			groups++
+		}
 		var values []string
 		seen := map[string]bool{"": true}
 		for i := range all {

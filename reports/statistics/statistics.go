@@ -30,7 +30,10 @@ func All(s *result.Summary) []Statistic { return List(s, true) }
 
 // List returns the statistics of a run, with those of its flows or without.
 func List(s *result.Summary, withFlows bool) []Statistic {
-	l := list{byClient: s.MeasuredBy == result.Client}
+	l := list{servers: len(s.Servers) > 0, byClient: s.MeasuredBy == result.Client}
+	for _, r := range s.Total.Responses {
+		l.statuses = append(l.statuses, statusText(r.Status))
+	}
 	all := subject{seconds: windowSeconds(s), requests: &s.Total}
 	all.addFlows(s.Flows, func(*result.Flow) bool { return true })
 	l.add(&all, nil)
@@ -49,6 +52,16 @@ func List(s *result.Summary, withFlows bool) []Statistic {
 		of := subject{seconds: windowSeconds(s), requests: &level.Group, level: level}
 		of.addFlows(s.Flows, func(f *result.Flow) bool { return f.PriorityLevel == level.Name })
 		l.add(&of, Tag(metric.TagPriorityLevel, level.Name))
+	}
+	for i := range s.Servers {
+		of := &s.Servers[i]
+		l.add(&subject{seconds: windowSeconds(s), requests: &of.Group, server: of}, Tag(metric.TagServer, of.Name))
+		for k := range of.Levels {
+			level := of.Levels[k].Level()
+			if !level.Idle() {
+				l.addLevel(&level, append(Tag(metric.TagPriorityLevel, level.Name), Tag(metric.TagServer, of.Name)...))
+			}
+		}
 	}
 	if !withFlows {
 		return l.all
@@ -78,7 +91,9 @@ func Tag(name, value string) []metric.Tag { return []metric.Tag{{Name: name, Val
 // list is a list of statistics under construction.
 type list struct {
 	all      []Statistic
-	byClient bool // only those that a client of a server can measure
+	servers  bool     // the summary has servers
+	statuses []string // of all responses, so that runs without one of a status count 0 of them
+	byClient bool     // only those that a client of a server can measure
 }
 
 // measuredByClients are the metrics that a client of a server can measure. It does not see why a request is
@@ -94,18 +109,41 @@ func MeasuredByClient(n *metric.Name) bool {
 func (l *list) add(of *subject, tags []metric.Tag) {
 	for i := range table {
 		d := &table[i]
-		if l.byClient && !MeasuredByClient(&d.name) {
-			continue
+		switch {
+		case l.byClient && !MeasuredByClient(&d.name):
+		case d.several && (!l.servers || !d.takes(tags)), d.source == fromServer && of.server == nil:
+		case d.name.Metric == "responses":
+			for _, status := range l.statuses {
+				with := *of
+				with.status = status
+				l.addOne(d, &with, append(tags[:len(tags):len(tags)], metric.Tag{Name: metric.TagStatus, Value: status}))
+			}
+		default:
+			l.addOne(d, of, tags)
 		}
-		value, note := d.value(of)
-		if note != "" {
-			continue
-		}
-		name := d.name
-		name.Tags = tags
-		if len(d.name.Tags) > 0 {
-			name.Tags = append(tags[:len(tags):len(tags)], d.name.Tags...)
-		}
-		l.all = append(l.all, Statistic{Name: name, Value: value})
 	}
+}
+
+// addLevel adds the statistics of a level at a server that are about seats and queues.
+func (l *list) addLevel(level *result.Level, tags []metric.Tag) {
+	of := &subject{level: level}
+	for i := range table {
+		if d := &table[i]; d.source == fromLevel && d.name.Metric != "fairness" {
+			l.addOne(d, of, tags)
+		}
+	}
+}
+
+// addOne adds a statistic if it has samples.
+func (l *list) addOne(d *definition, of *subject, tags []metric.Tag) {
+	value, note := d.value(of)
+	if note != "" {
+		return
+	}
+	name := d.name
+	name.Tags = tags
+	if len(d.name.Tags) > 0 {
+		name.Tags = append(tags[:len(tags):len(tags)], d.name.Tags...)
+	}
+	l.all = append(l.all, Statistic{Name: name, Value: value})
 }

@@ -1,18 +1,42 @@
 package statistics
 
 import (
+	"slices"
+	"strconv"
+
 	"apfsim/core/queueset"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
+	"apfsim/sim/server"
 )
 
 // subject is a part of a run that statistics are of: all requests, or those of a workload, a
 // FlowSchema, a priority level or a flow.
 type subject struct {
-	seconds  float64       // length of the window
-	requests *result.Group // never nil
-	flows    *result.Flow  // the flows of the part, combined; nil if it has none
-	level    *result.Level // nil unless the part is a priority level
+	seconds  float64        // length of the window
+	requests *result.Group  // never nil
+	flows    *result.Flow   // the flows of the part, combined; nil if it has none
+	level    *result.Level  // nil unless the part is a priority level
+	server   *result.Server // nil unless the part is a server
+	status   string         // of responses; "" for all
+}
+
+// responses returns the number of responses with the status, and whether the run has counted any.
+func (s *subject) responses() (n int64, ok bool) {
+	for _, r := range s.requests.Responses {
+		if s.status == "" || s.status == statusText(r.Status) {
+			n += r.Count
+		}
+	}
+	return n, len(s.requests.Responses) > 0
+}
+
+// statusText is the value of the tag status.
+func statusText(status int) string {
+	if status == 0 {
+		return metric.NoAnswer
+	}
+	return strconv.Itoa(status)
 }
 
 func (s *subject) addFlows(flows []result.Flow, wanted func(*result.Flow) bool) {
@@ -23,9 +47,16 @@ func (s *subject) addFlows(flows []result.Flow, wanted func(*result.Flow) bool) 
 
 // definition says how a statistic is read.
 type definition struct {
-	name   metric.Name                                 // its only tag is the reason of a rejection
-	source source                                      // the part of the subject that it is read from
-	value  func(*subject) (value float64, note string) // the note says why there is no value, and is "" if there is one
+	name    metric.Name                                 // its only tag is the reason of a rejection
+	source  source                                      // the part of the subject that it is read from
+	several bool                                        // it is listed only if the summary has servers
+	value   func(*subject) (value float64, note string) // the note says why there is no value, and is "" if there is one
+}
+
+// takes says whether the metric has all of the tags.
+func (d *definition) takes(tags []metric.Tag) bool {
+	m, _ := metric.Find(d.name.Metric, d.name.Stat)
+	return !slices.ContainsFunc(tags, func(t metric.Tag) bool { return !slices.Contains(m.Tags, t.Name) })
 }
 
 // source is the part of a subject that a statistic is read from.
@@ -35,6 +66,7 @@ const (
 	fromRequests source = iota
 	fromFlows
 	fromLevel
+	fromServer
 )
 
 // table has the statistics of a summary in the order in which lists have them. A statistic that is
@@ -55,8 +87,30 @@ var table = concat(
 	counts("retries", func(c *result.Counts) int64 { return c.Retries }),
 	counts("waiting", func(c *result.Counts) int64 { return c.Waiting }),
 	counts("executing", func(c *result.Counts) int64 { return c.Executing }),
+	ofServers(concat(
+		counts("refused", func(c *result.Counts) int64 { return c.Refused }),
+		refusals(server.ConnectionRefused, func(c *result.Counts) int64 { return c.ConnectionRefused }),
+		refusals(server.ConnectionReset, func(c *result.Counts) int64 { return c.ConnectionReset }),
+		refusals(server.ShuttingDown, func(c *result.Counts) int64 { return c.ShuttingDown }),
+		refusals(server.NotReady, func(c *result.Counts) int64 { return c.NotReady }),
+		counts("lost", func(c *result.Counts) int64 { return c.Lost }),
+		requests("responses", "count", func(s *subject) (float64, string) {
+			n, ok := s.responses()
+			return float64(n), noneIf(!ok)
+		}),
+		requests("responses", "rate", func(s *subject) (float64, string) {
+			n, ok := s.responses()
+			return float64(n) / float64(s.requests.Arrived), noneIf(!ok)
+		}),
+		define(fromServer, "ready", "share", func(s *subject) (float64, string) {
+			if s.server == nil {
+				return 1, "" // the one server, which is always there
+			}
+			return s.server.ReadyShare, ""
+		}),
+	)),
 	requests("wait", "count", func(s *subject) (float64, string) {
-		return float64(s.requests.Executed + s.requests.Executing), noneIf(s.requests.Arrived == 0)
+		return float64(s.requests.Executed + s.requests.Executing + s.requests.LostExecuted), noneIf(s.requests.Arrived == 0)
 	}),
 	durations("wait", func(g *result.Group) *result.Distribution { return g.Wait }),
 	durations("execution", func(g *result.Group) *result.Distribution { return g.Execution }),
@@ -67,7 +121,7 @@ var table = concat(
 	stall("count", func(s *result.Stall) float64 { return float64(s.Count) }),
 	stall("share", func(s *result.Stall) float64 { return s.Share }),
 	probes("virtualRejected", "rate", (*result.VirtualWait).RejectedRate),
-	probes("virtualWait", "count", func(v *result.VirtualWait) float64 { return float64(v.Probes - v.Rejected) }),
+	probes("virtualWait", "count", func(v *result.VirtualWait) float64 { return float64(v.Probes - v.Rejected - v.Refused) }),
 	durations("virtualWait", func(g *result.Group) *result.Distribution {
 		if g.VirtualWait == nil {
 			return nil
@@ -136,6 +190,23 @@ func define(from source, metricName, statistic string, value func(*subject) (flo
 
 func requests(metricName, statistic string, value func(*subject) (float64, string)) []definition {
 	return define(fromRequests, metricName, statistic, value)
+}
+
+// ofServers marks definitions that are listed only if the summary has servers.
+func ofServers(all []definition) []definition {
+	for i := range all {
+		all[i].several = true
+	}
+	return all
+}
+
+// refusals is counts of a reason of refusals.
+func refusals(why server.Refusal, n func(*result.Counts) int64) []definition {
+	all := counts("refused", n)
+	for i := range all {
+		all[i].name.Tags = Tag(metric.TagReason, why.String())
+	}
+	return all
 }
 
 // counts defines the count of a part of the requests and its rate per request that arrived. A

@@ -12,7 +12,7 @@ func InSummary(name *metric.Name) bool { return byKey[keyOf(name)] != nil }
 // OfRequests returns the value of a statistic of requests, which InSummary has, in a group of
 // requests that arrived within so many seconds. If there is none, the note says why.
 func OfRequests(g *result.Group, seconds float64, name *metric.Name) (value float64, note string) {
-	return byKey[keyOf(name)].value(&subject{seconds: seconds, requests: g})
+	return byKey[keyOf(name)].value(&subject{seconds: seconds, requests: g, status: name.Tag(metric.TagStatus)})
 }
 
 // Value returns the value of a statistic in a summary; if there is none, the note says why. It is
@@ -24,16 +24,13 @@ func Value(s *result.Summary, name *metric.Name) (value float64, note string, ok
 	if d == nil {
 		return 0, "", false
 	}
-	of := &subject{seconds: windowSeconds(s), requests: &result.Group{}}
+	of := &subject{seconds: windowSeconds(s), requests: &result.Group{}, status: name.Tag(metric.TagStatus), server: serverOf(s, name)}
 	switch d.source {
 	case fromFlows:
 		of.addFlows(s.Flows, func(f *result.Flow) bool { return matches(f, name) })
 	case fromLevel:
-		for i := range s.PriorityLevels {
-			if l := &s.PriorityLevels[i]; l.Name == name.Tag(metric.TagPriorityLevel) {
-				of.level = l
-			}
-		}
+		of.level = levelOf(s, name)
+	case fromServer:
 	case fromRequests:
 		g, found := requestsOf(s, name)
 		switch {
@@ -48,6 +45,38 @@ func Value(s *result.Summary, name *metric.Name) (value float64, note string, ok
 	return value, note, true
 }
 
+// serverOf returns the server that a name has the tag of, nil without the tag and if the summary has no
+// servers.
+func serverOf(s *result.Summary, name *metric.Name) *result.Server {
+	for i := range s.Servers {
+		if s.Servers[i].Name == name.Tag(metric.TagServer) {
+			return &s.Servers[i]
+		}
+	}
+	return nil
+}
+
+// levelOf returns the priority level that a name has the tag of, at the server of its tag if it has one;
+// nil if there is none.
+func levelOf(s *result.Summary, name *metric.Name) *result.Level {
+	wanted := name.Tag(metric.TagPriorityLevel)
+	if of := serverOf(s, name); of != nil {
+		for i := range of.Levels {
+			if of.Levels[i].Name == wanted {
+				level := of.Levels[i].Level()
+				return &level
+			}
+		}
+		return nil
+	}
+	for i := range s.PriorityLevels {
+		if l := &s.PriorityLevels[i]; l.Name == wanted {
+			return l
+		}
+	}
+	return nil
+}
+
 // matches says whether a flow has the tags of a name.
 func matches(f *result.Flow, name *metric.Name) bool {
 	has := func(tag, value string) bool { return name.Tag(tag) == "" || name.Tag(tag) == value }
@@ -59,7 +88,10 @@ func matches(f *result.Flow, name *metric.Name) bool {
 func requestsOf(s *result.Summary, name *metric.Name) (g *result.Group, found bool) {
 	var tags []metric.Tag
 	for _, t := range name.Tags {
-		if t.Name != metric.TagReason {
+		switch {
+		case t.Name == metric.TagReason, t.Name == metric.TagStatus:
+		case t.Name == metric.TagServer && len(s.Servers) == 0: // the one server
+		default:
 			tags = append(tags, t)
 		}
 	}
@@ -73,7 +105,7 @@ func requestsOf(s *result.Summary, name *metric.Name) (g *result.Group, found bo
 				g, found = &f.Group, true
 			}
 		}
-		if name.Tag(metric.TagWorkload) != "" {
+		if name.Tag(metric.TagWorkload) != "" || len(s.Servers) > 0 && name.Tag(metric.TagServer) != "" {
 			g = nil
 		}
 		return g, found
@@ -84,6 +116,11 @@ func requestsOf(s *result.Summary, name *metric.Name) (g *result.Group, found bo
 	}
 	groups := s.Workloads
 	switch tags[0].Name {
+	case metric.TagServer:
+		groups = nil
+		for i := range s.Servers {
+			groups = append(groups, s.Servers[i].Group)
+		}
 	case metric.TagFlowSchema:
 		groups = s.FlowSchemas
 	case metric.TagPriorityLevel:

@@ -32,9 +32,10 @@ func groupWait(g *result.Group) *result.Distribution    { return g.Wait }
 func groupLatency(g *result.Group) *result.Distribution { return g.Latency }
 
 // groupColumns returns the columns of groups of requests; named is the column with their names, and
-// seconds the length of the window.
-func groupColumns(named Column, seconds float64) Definition[result.Group] {
-	return Definition[result.Group]{
+// seconds the length of the window. There are columns of refused and lost requests if all requests, of
+// which the groups are parts, have any.
+func groupColumns(named Column, seconds float64, all *result.Group) Definition[result.Group] {
+	columns := Definition[result.Group]{
 		{Column: named, Cell: func(g *result.Group) Cell { return Word(g.Name) }},
 		{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(g *result.Group) Cell { return countCell(g.Arrived) }},
 		{Column: Column{Title: "Executed", Short: "executed", Term: "executed"}, Cell: func(g *result.Group) Cell { return shareCell(g.Executed, g.Arrived) }},
@@ -49,6 +50,16 @@ func groupColumns(named Column, seconds float64) Definition[result.Group] {
 		distributionColumn(Column{Title: "99th", Short: "p99", Term: "percentile"}, groupLatency, p99),
 		distributionColumn(Column{Title: "longest", Short: "max"}, groupLatency, longest),
 	}
+	rejected := slices.IndexFunc(columns, func(c ColumnOf[result.Group]) bool { return c.Term == "rejected" })
+	if all.Lost > 0 {
+		columns = slices.Insert(columns, rejected+1, ColumnOf[result.Group]{Column: Column{Title: "Lost", Short: "lost", Term: "lost"},
+			Cell: func(g *result.Group) Cell { return countCell(g.Lost) }})
+	}
+	if all.Refused > 0 {
+		columns = slices.Insert(columns, rejected+1, ColumnOf[result.Group]{Column: Column{Title: "Refused", Short: "refused", Term: "refused"},
+			Cell: func(g *result.Group) Cell { return shareCell(g.Refused, g.Arrived) }})
+	}
+	return columns
 }
 
 // rateCell is a number of requests per second of the window.
@@ -78,12 +89,18 @@ func windowSeconds(s *result.Summary) float64 { return float64(s.DurationNs-s.Wa
 
 // Workloads is the table of a run's workloads and, if there are several, of all requests.
 func Workloads(s *result.Summary) *Table {
-	t := groups(s.Workloads, groupColumns(Column{Title: "Workload", Short: "workload", Left: true}, windowSeconds(s)))
+	t := groups(s.Workloads, groupColumns(Column{Title: "Workload", Short: "workload", Left: true}, windowSeconds(s), &s.Total))
 	t.Name, t.Title, t.Caption, t.Reserved = "workloads", "Workloads", "Workloads: requests, waits and latencies", 84
+	if s.Total.Refused > 0 {
+		t.Reserved += 9
+	}
+	if s.Total.Lost > 0 {
+		t.Reserved += 7
+	}
 	if len(s.Workloads) > 1 {
 		total := s.Total
 		total.Name = "all"
-		t.Rows = append(t.Rows, groupColumns(Column{}, windowSeconds(s)).Row(&total))
+		t.Rows = append(t.Rows, groupColumns(Column{}, windowSeconds(s), &s.Total).Row(&total))
 		t.Last = 1
 	}
 	return t
@@ -91,8 +108,8 @@ func Workloads(s *result.Summary) *Table {
 
 // FlowSchemas is the table of a run's FlowSchemas.
 func FlowSchemas(s *result.Summary) *Table {
-	columns := slices.DeleteFunc(groupColumns(Column{Title: "FlowSchema", Left: true}, windowSeconds(s)), func(c ColumnOf[result.Group]) bool {
-		return c.Term == "virtualWait" || c.Term == "stall" // these are of workloads alone
+	columns := slices.DeleteFunc(groupColumns(Column{Title: "FlowSchema", Left: true}, windowSeconds(s), &s.Total), func(c ColumnOf[result.Group]) bool {
+		return c.Term == "virtualWait" || c.Term == "stall" || c.Term == "refused" // these are of workloads alone
 	})
 	t := groups(s.FlowSchemas, columns)
 	t.Name, t.Caption = "flow-schemas", "FlowSchemas: requests, waits and latencies"

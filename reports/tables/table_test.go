@@ -45,7 +45,7 @@ func checkDefinition[R any](t *testing.T, name string, d Definition[R], row *R) 
 
 func TestDefinitions(t *testing.T) {
 	// What has no samples must not stop a table from being printed.
-	checkDefinition(t, "workloads", groupColumns(Column{Title: "Workload", Short: "workload"}, 1), &result.Group{})
+	checkDefinition(t, "workloads", groupColumns(Column{Title: "Workload", Short: "workload"}, 1, &result.Group{Counts: result.Counts{Refused: 1, Lost: 1}}), &result.Group{})
 	checkDefinition(t, "levels", levelColumns, &result.Level{})
 	checkDefinition(t, "flows", flowColumns, &flow{&result.Flow{}, 0})
 	checkDefinition(t, "estimates", EstimateColumns, &replicate.Estimate{Name: "rejected.rate", Values: stats.Values{}})

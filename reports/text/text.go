@@ -34,10 +34,13 @@ const (
 // flowsShown is how many underserved flows are listed.
 const flowsShown = 8
 
+// momentsShown is how many moments of the timeline are listed.
+const momentsShown = 24
+
 // leastName is how many characters of a name are always printed, however narrow the terminal is.
 const leastName = 15
 
-// WriteRun writes a run's summary: what was run, workloads, priority levels, stalls, underserved
+// WriteRun writes a run's summary: what was run, workloads, priority levels, servers, stalls, underserved
 // flows, thresholds, warnings and the fingerprint.
 func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error {
 	t := newWriter(options)
@@ -45,6 +48,13 @@ func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error 
 	t.table(tables.Workloads(s))
 	if levels := tables.Levels(s); len(levels.Rows) > 0 {
 		t.table(levels)
+	}
+	if len(s.Servers) > 0 {
+		t.table(tables.Servers(s))
+		if len(s.Timeline) > 0 {
+			t.table(tables.Timeline(s).FirstOf(momentsShown))
+		}
+		t.found("What happened", findings.Servers(s))
 	}
 	t.stalls(s)
 	if flows := tables.WorstFlows(s, flowsShown); len(flows.Rows) > 0 {
@@ -161,12 +171,16 @@ func rowStyle(row []tables.Cell) string {
 // stalls writes the findings on stalls. The percentiles of waits may not show these, as clients
 // that wait send nothing.
 func (t *writer) stalls(s *result.Summary) {
-	stalls := findings.Stalls(s)
-	if len(stalls) == 0 {
+	t.found("Stalls", findings.Stalls(s))
+}
+
+// found writes findings under a heading.
+func (t *writer) found(heading string, all []findings.Finding) {
+	if len(all) == 0 {
 		return
 	}
-	t.heading("Stalls")
-	for _, f := range stalls {
+	t.heading(heading)
+	for _, f := range all {
 		t.marked("", f.Subject+": "+f.Text)
 	}
 }

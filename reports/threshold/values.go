@@ -30,7 +30,7 @@ func Tagged(t *metric.Threshold, name, value string) bool {
 // seconds; if there is no such value, the note says why. It serves where a summary does not have
 // the number: for the requests in a window or with several tags, and for percentiles.
 func Value[C histogram.Count](m *measure.Measures[C], name *metric.Name, seconds float64) (value float64, note string) {
-	g := result.Group{Counts: result.NewCounts(&m.Tally)}
+	g := result.Group{Counts: result.NewCounts(&m.Tally), Responses: result.NewResponses(&m.Tally)}
 	if t, timed := measure.TimingOf(name.Metric); timed {
 		if !statistics.InSummary(name) {
 			return Percentile(&m.Timed[t], name)

@@ -3,6 +3,8 @@
 package threshold
 
 import (
+	"strconv"
+
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/observe"
@@ -33,6 +35,7 @@ type windowedThreshold struct {
 	timing    measure.Timing
 	timed     bool    // whether the metric is that timing and not a count
 	workload  int     // that sent the requests; NoWorkload for any
+	server    int16   // that they were sent to; anyServer for any
 	flows     []match // by index: whether the threshold is about their requests
 	seen      bool    // whether any request was selected
 
@@ -49,6 +52,8 @@ type arrivalWindow struct {
 	undecided int     // requests that wait or execute
 	latest    []int64 // durations that are not yet in the histogram; a window with few needs none
 }
+
+const anyServer = -1
 
 // match says whether the threshold is about the requests of a flow.
 type match uint8
@@ -69,7 +74,10 @@ func NewWindowed(sc *scenario.Scenario) Windowed {
 			continue
 		}
 		w := &windowedThreshold{threshold: t, name: t.Name(), index: i, fromNs: int64(sc.Spec.Warmup), lengthNs: int64(t.Over),
-			windows: int64((sc.Spec.Duration - sc.Spec.Warmup) / t.Over), workload: observe.NoWorkload}
+			windows: int64((sc.Spec.Duration - sc.Spec.Warmup) / t.Over), workload: observe.NoWorkload, server: anyServer}
+		if at, err := strconv.Atoi(t.Tag(metric.TagServer)); err == nil {
+			w.server = int16(at)
+		}
 		w.timing, w.timed = measure.TimingOf(w.name.Metric)
 		for j := range sc.Spec.Workload {
 			if sc.Spec.Workload[j].Name == t.Tag("workload") {
@@ -89,6 +97,8 @@ func (ws Windowed) Observer() server.Observer {
 		Dispatched: ws.dispatched,
 		Rejected:   ws.rejected,
 		Executed:   ws.executed,
+		Refused:    ws.refused,
+		GivenUp:    ws.givenUp,
 	}
 }
 
@@ -133,12 +143,42 @@ func (ws Windowed) executed(nowNs int64, r *server.Request) {
 	}
 }
 
+func (ws Windowed) refused(nowNs int64, r *server.Request) {
+	for _, w := range ws {
+		if !w.aboutRefused(r) {
+			continue
+		}
+		if in := w.windowEntered(r); in != nil {
+			in.Refuse(r)
+			w.judge(nowNs)
+		}
+	}
+}
+
+func (ws Windowed) givenUp(nowNs int64, r *server.Request) {
+	for _, w := range ws {
+		if !r.Lost { // it was decided when it had executed or was rejected
+			continue
+		}
+		if in := w.windowOf(r); in != nil {
+			in.GiveUp(r)
+			in.undecided--
+			w.judge(nowNs)
+		}
+	}
+}
+
 // enter returns the window that an arriving request belongs to, nil if there is none or the
 // threshold is not about the request.
 func (w *windowedThreshold) enter(r *server.Request) *arrivalWindow {
 	if !w.about(r) {
 		return nil
 	}
+	return w.windowEntered(r)
+}
+
+// windowEntered is enter for a request that the threshold is about.
+func (w *windowedThreshold) windowEntered(r *server.Request) *arrivalWindow {
 	w.seen = true
 	at, within := w.windowAt(r)
 	if !within {
@@ -172,12 +212,12 @@ func (w *windowedThreshold) windowAt(r *server.Request) (at int64, within bool) 
 
 // about says whether the threshold is about a request.
 func (w *windowedThreshold) about(r *server.Request) bool {
-	if w.workload != observe.NoWorkload && r.Workload != w.workload {
+	if w.workload != observe.NoWorkload && r.Workload != w.workload || w.server != anyServer && r.Server != w.server {
 		return false
 	}
 	t := w.threshold
 	if r.Flow == nil {
-		return t.Tag("flow") == "" && t.Tag("flowSchema") == "" && t.Tag("priorityLevel") == ""
+		return w.ofNoFlow()
 	}
 	for len(w.flows) <= r.Flow.Index {
 		w.flows = append(w.flows, unknown)
@@ -190,6 +230,17 @@ func (w *windowedThreshold) about(r *server.Request) bool {
 		}
 	}
 	return *m == matches
+}
+
+// aboutRefused is about for a request that has not reached flow control, which has no flow.
+func (w *windowedThreshold) aboutRefused(r *server.Request) bool {
+	return (w.workload == observe.NoWorkload || r.Workload == w.workload) && (w.server == anyServer || r.Server == w.server) && w.ofNoFlow()
+}
+
+// ofNoFlow says whether the threshold has no tag that only requests with a flow have.
+func (w *windowedThreshold) ofNoFlow() bool {
+	t := w.threshold
+	return t.Tag("flow") == "" && t.Tag("flowSchema") == "" && t.Tag("priorityLevel") == ""
 }
 
 // maxLatest is how many durations a window keeps before they go into the histogram.

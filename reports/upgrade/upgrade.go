@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"apfsim/core/config"
+	"apfsim/core/maintain"
 	"apfsim/core/rules"
 	"apfsim/reports/explain"
 	"apfsim/reports/result"
@@ -122,11 +123,14 @@ func find(all []object, other object) any {
 // later release takes back is left out.
 func (u *Upgrade) objects(from *rules.Rules, path []*rules.Rules, before config.Objects) (after config.Objects) {
 	states := [][]object{objectsOf(before)} // before the upgrade, and in each release
-	after = withoutOrigin(before, config.Suggested(from))
+	store := maintain.Of(maintain.For(from), before)
 	for _, r := range path {
-		after = config.Maintain(r, after)
-		states = append(states, objectsOf(after))
+		release := maintain.For(r)
+		store.Do(release.Pass(store, true)...)
+		store.Do(release.Pass(store, false)...)
+		states = append(states, objectsOf(store.Objects()))
 	}
+	after = config.Complete(path[len(path)-1], store.Objects())
 	first, last := states[0], states[len(states)-1]
 	var all []object // each once
 	for _, state := range [][]object{first, last} {
@@ -164,30 +168,6 @@ func (u *Upgrade) objects(from *rules.Rules, path []*rules.Rules, before config.
 	slices.SortStableFunc(u.Objects, func(a, b Object) int { return cmp.Compare(order(a), order(b)) })
 	return after
 }
-
-// withoutOrigin returns the objects. Those that are not from an export, but are equal to the objects
-// that the servers create, have no origin in the result: in the cluster, they are the servers' own.
-func withoutOrigin(objects, suggested config.Objects) config.Objects {
-	var own config.Objects
-	for _, s := range objects.FlowSchemas {
-		same := suggested.FlowSchema(s.Name)
-		if exported(s.Origin) || same == nil || len(config.Differences(s.Spec, same.Spec)) > 0 {
-			continue
-		}
-		own.FlowSchemas = append(own.FlowSchemas, same)
-	}
-	for _, l := range objects.PriorityLevels {
-		same := suggested.PriorityLevel(l.Name)
-		if exported(l.Origin) || same == nil || len(config.Differences(l.Spec, same.Spec)) > 0 {
-			continue
-		}
-		own.PriorityLevels = append(own.PriorityLevels, same)
-	}
-	return config.Merge(objects, own)
-}
-
-// exported reports whether an object is from the export of a cluster.
-func exported(origin *config.Origin) bool { return origin != nil && origin.Generation > 0 }
 
 // apiVersions adds the API versions of the objects that the last release does not serve.
 func (u *Upgrade) apiVersions(path []*rules.Rules, objects config.Objects) {

@@ -22,10 +22,12 @@ const probesPerWorkload = 1000
 // on the clients. The collector calls its methods for every event.
 //
 // A probe is made for a client that is drawn from those that have sent a request, and is a copy of
-// that client's latest request. A probe that would still be queued at the end of the run counts
-// with its wait until then.
+// that client's latest request, at the server which that was sent to. If that server no longer listens,
+// the client would connect anew: the probe is at a random server that does. If there is none, the probe
+// is refused. A probe that would still be queued at the end of the run counts with its wait until then;
+// one whose server ends counts as if it had not been made.
 type Probes struct {
-	server    *server.Server
+	servers   []*server.Server
 	fromNs    int64 // the window
 	toNs      int64
 	workloads []virtualWorkload
@@ -37,18 +39,21 @@ type Probes struct {
 type virtualWorkload struct {
 	startNs, endNs int64              // within which it sends
 	latest         []*server.Template // by client; nil before its first request
+	sentTo         []int16            // by client: the server of that request
 	seen           []int32            // the clients that have sent a request
 	moments        random.Stream
 	next           int   // index of the next probe
 	nextNs         int64 // when it is due
 	probes         int64
 	rejected       int64
+	refused        int64
 	waits          histogram.Histogram[uint64]
 }
 
 type pendingProbe struct {
 	queueset.Probe
 	workload int
+	server   int16
 	fromNs   int64
 	limitNs  int64 // when it would time out
 }
@@ -60,14 +65,14 @@ type changedSet struct {
 	n    int // pending probes
 }
 
-// New returns the probes for a run of sc on the server.
-func New(sc *scenario.Scenario, of *server.Server) *Probes {
-	v := &Probes{server: of, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
+// New returns the probes for a run of sc on the servers.
+func New(sc *scenario.Scenario, servers []*server.Server) *Probes {
+	v := &Probes{servers: servers, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
 	v.workloads = make([]virtualWorkload, len(sc.Spec.Workload))
 	for i := range v.workloads {
 		w, of := &v.workloads[i], &sc.Spec.Workload[i]
 		w.startNs, w.endNs = int64(of.Start), sc.Spec.EndNs(of)
-		w.latest = make([]*server.Template, of.Clients)
+		w.latest, w.sentTo = make([]*server.Template, of.Clients), make([]int16, of.Clients)
 		w.waits.Precision = histogram.FinePrecision
 		w.moments.Open(sc.Spec.Seed, of.Name, 0, "probes")
 		v.draw(w)
@@ -103,20 +108,43 @@ func (v *Probes) probe(nowNs int64, workload int) {
 	if len(w.seen) == 0 || nowNs < w.startNs || nowNs >= w.endNs {
 		return
 	}
-	template := w.latest[w.seen[w.moments.IntN(len(w.seen))]]
-	p, rejection, waits := v.server.Probe(nowNs, template)
+	client := w.seen[w.moments.IntN(len(w.seen))]
+	template := w.latest[client]
 	w.probes++
+	at := v.serverFor(w, client)
+	if at == nil {
+		w.refused++
+		return
+	}
+	p, rejection, waits := at.Probe(nowNs, template)
 	switch {
 	case rejection != queueset.NotRejected:
 		w.rejected++
 	case !waits:
 		w.waits.Record(0)
 	default:
-		v.pending = append(v.pending, pendingProbe{p, workload, nowNs, nowNs + v.server.WaitLimitNs(template)})
+		v.pending = append(v.pending, pendingProbe{p, workload, int16(at.Index()), nowNs, nowNs + at.WaitLimitNs(template)})
 		c := v.setOf(p.Set())
 		c.n++
 		c.atNs = nowNs
 	}
+}
+
+// serverFor returns the server that a client would send a request to, nil if none listens.
+func (v *Probes) serverFor(w *virtualWorkload, client int32) *server.Server {
+	if latest := v.servers[w.sentTo[client]]; latest.Listens() {
+		return latest
+	}
+	var listening []*server.Server
+	for _, s := range v.servers {
+		if s.Listens() {
+			listening = append(listening, s)
+		}
+	}
+	if len(listening) == 0 {
+		return nil
+	}
+	return listening[w.moments.IntN(len(listening))]
 }
 
 // setOf returns the entry of a queue set, and adds one if there is none.
@@ -196,7 +224,7 @@ func (v *Probes) Arrived(nowNs int64, r *server.Request) {
 	if w.latest[r.Client] == nil {
 		w.seen = append(w.seen, int32(r.Client))
 	}
-	w.latest[r.Client] = r.Template
+	w.latest[r.Client], w.sentTo[r.Client] = r.Template, r.Server
 	if len(v.pending) > 0 {
 		v.change(nowNs, v.pendingAt(r, r.Level))
 	}
@@ -244,23 +272,41 @@ func (v *Probes) Adjusted(nowNs int64) {
 		return
 	}
 	exists := map[flowcontrol.QueuesView]bool{}
-	for _, l := range v.server.Levels() {
-		exists[l.Queues()] = true
-	}
-	kept := v.pending[:0]
-	for _, p := range v.pending {
-		if exists[p.Set()] {
-			kept = append(kept, p)
-		} else {
-			v.workloads[p.workload].probes--
+	for _, s := range v.servers {
+		for _, l := range s.Levels() {
+			exists[l.Queues()] = true
 		}
 	}
-	v.pending = kept
+	v.discard(func(p *pendingProbe) bool { return !exists[p.Set()] })
 	for i := range v.changed {
 		c := &v.changed[i]
 		v.end(nowNs, c, nil)
 		c.atNs = nowNs
 	}
+}
+
+// Changed is called when a server has another stage. The probes at one that has ended are discarded.
+func (v *Probes) Changed(_ int64, s *server.Server) {
+	if s.Stage() == server.Off {
+		v.discard(func(p *pendingProbe) bool { return int(p.server) == s.Index() })
+	}
+}
+
+// discard discards pending probes, as if they had not been made.
+func (v *Probes) discard(unwanted func(*pendingProbe) bool) {
+	kept := v.pending[:0]
+	for i := range v.pending {
+		p := &v.pending[i]
+		if !unwanted(p) {
+			kept = append(kept, *p)
+			continue
+		}
+		v.workloads[p.workload].probes--
+		if c := v.entry(p.Set()); c != nil {
+			c.n--
+		}
+	}
+	v.pending = kept
 }
 
 // Finish ends the probes that are still pending when the run ends.
@@ -294,5 +340,5 @@ func (v *Probes) Result(workload int) *result.VirtualWait {
 		return nil
 	}
 	w := &v.workloads[workload]
-	return &result.VirtualWait{Probes: w.probes, Rejected: w.rejected, Wait: result.NewDistribution(&w.waits)}
+	return &result.VirtualWait{Probes: w.probes, Rejected: w.rejected, Refused: w.refused, Wait: result.NewDistribution(&w.waits)}
 }

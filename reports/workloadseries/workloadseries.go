@@ -54,12 +54,15 @@ type waitsOfInterval struct {
 	others  *waitCounts // the other waits; nil if there are none, and after they have been summarized
 }
 
-// markedLimit is the current limit of a level and the marks of its changes.
+// markedLimit is the current limit of a level at a server and the marks of its changes.
 type markedLimit struct {
-	level string
-	limit int
-	marks []limitMark
+	level  string
+	server int
+	limit  int // unknown if the server is off
+	marks  []limitMark
 }
+
+const unknown = -1
 
 // limitMark is a change of a limit. Changes in the same interval are combined.
 type limitMark struct {
@@ -110,6 +113,14 @@ func (c *Collector) Rejected(nowNs int64, r *server.Request) {
 	w := &c.workloads[r.Workload]
 	w.points[c.current].Rejected[r.Rejection]++
 	c.dequeue(w, c.intervalOf(r.ArrivalNs))
+}
+
+// Refused is called when a request has not reached flow control.
+func (c *Collector) Refused(r *server.Request) { c.workloads[r.Workload].points[c.current].Refused++ }
+
+// GivenUp is called when the server of a request has ended while the request was queued.
+func (c *Collector) GivenUp(r *server.Request) {
+	c.dequeue(&c.workloads[r.Workload], c.intervalOf(r.ArrivalNs))
 }
 
 // dequeue counts a request that arrived in the interval and is no longer queued.
@@ -228,16 +239,16 @@ func (c *Collector) CloseInterval(nowNs int64, over bool) {
 	}
 }
 
-// SetLimit is called with the current limit of a priority level when limits have changed. A change of
-// 5 % or more is marked.
-func (c *Collector) SetLimit(nowNs int64, level string, limit int) {
-	i := slices.IndexFunc(c.limits, func(m markedLimit) bool { return m.level == level })
+// SetLimit is called with the current limit of a priority level at a server when limits have changed. A
+// change of 5 % or more is marked.
+func (c *Collector) SetLimit(nowNs int64, level string, at, limit int) {
+	i := slices.IndexFunc(c.limits, func(m markedLimit) bool { return m.level == level && m.server == at })
 	if i < 0 {
-		c.limits = append(c.limits, markedLimit{level: level, limit: limit})
+		c.limits = append(c.limits, markedLimit{level: level, server: at, limit: limit})
 		return
 	}
 	m := &c.limits[i]
-	if limit != m.limit && math.Abs(float64(limit-m.limit)) >= 0.05*float64(m.limit) {
+	if m.limit != unknown && limit != m.limit && math.Abs(float64(limit-m.limit)) >= 0.05*float64(m.limit) {
 		if n := len(m.marks); n > 0 && m.marks[n-1].interval == c.current {
 			m.marks[n-1].to = limit
 		} else {
@@ -247,21 +258,39 @@ func (c *Collector) SetLimit(nowNs int64, level string, limit int) {
 	m.limit = limit
 }
 
+// ForgetLimits is called when a server is off. The limits that it has when it starts again are no changes.
+func (c *Collector) ForgetLimits(at int) {
+	for i := range c.limits {
+		if c.limits[i].server == at {
+			c.limits[i].limit = unknown
+		}
+	}
+}
+
 // Series returns the series of all workloads. A workload that sent requests to a level has the marks
-// of its limit.
-func (c *Collector) Series(sc *scenario.Scenario, sentTo func(workload int, level string) bool) []*result.WorkloadSeries {
+// of its limit. The marks of the timeline are those of servers.
+func (c *Collector) Series(sc *scenario.Scenario, timeline []result.Moment, sentTo func(workload int, level string) bool) []*result.WorkloadSeries {
 	var all []*result.WorkloadSeries
 	for i := range c.workloads {
 		s := &result.WorkloadSeries{Workload: sc.Spec.Workload[i].Name, Points: c.workloads[i].points}
 		for k := range sc.Spec.Events {
-			s.Marks = append(s.Marks, result.Mark{AtNs: int64(sc.Spec.Events[k].At), Event: true, Text: eventText(&sc.Spec.Events[k])})
-		}
-		for k := range c.limits {
-			if !sentTo(i, c.limits[k].level) {
+			if sc.Spec.Events[k].Apply == nil {
 				continue
 			}
-			for _, m := range c.limits[k].marks {
-				s.Marks = append(s.Marks, result.Mark{AtNs: m.atNs, Text: fmt.Sprintf("limit of %s: %d → %d seats", format.Printable(c.limits[k].level), m.from, m.to)})
+			s.Marks = append(s.Marks, result.Mark{AtNs: int64(sc.Spec.Events[k].At), Event: true, Text: eventText(&sc.Spec.Events[k])})
+		}
+		s.Marks = append(s.Marks, result.TimelineMarks(timeline)...)
+		for k := range c.limits {
+			of := &c.limits[k]
+			if !sentTo(i, of.level) {
+				continue
+			}
+			name := format.Printable(of.level)
+			if sc.Spec.Servers.Replicas > 1 {
+				name += fmt.Sprintf(" at server %d", of.server)
+			}
+			for _, m := range of.marks {
+				s.Marks = append(s.Marks, result.Mark{AtNs: m.atNs, Text: fmt.Sprintf("limit of %s: %d → %d seats", name, m.from, m.to)})
 			}
 		}
 		slices.SortStableFunc(s.Marks, func(a, b result.Mark) int { return cmp.Compare(a.AtNs, b.AtNs) })

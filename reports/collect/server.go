@@ -1,0 +1,404 @@
+package collect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"apfsim/core/seats"
+	"apfsim/reports/format"
+	"apfsim/reports/observe"
+	"apfsim/reports/result"
+	"apfsim/sim/network"
+	"apfsim/sim/server"
+)
+
+// serverState is the state of one server, where the run has several or where its one server is not
+// always there or not always equally fast.
+type serverState struct {
+	*server.Server
+	index  int
+	levels []*level // by level.index; nil for one that it has not had yet. They have no flows
+
+	stage   server.Stage
+	sinceNs int64 // since when
+	readyNs int64 // how long it was ready within the window
+
+	now    result.ServerPoint // of the current interval, as far as it is known
+	points []result.ServerPoint
+
+	lost     int64 // requests that were lost at lostAtNs
+	lostAtNs int64
+}
+
+// levelAt returns the server's part of a level.
+func (c *Collector) levelAt(s *serverState, l *level) *level {
+	for len(s.levels) <= l.index {
+		s.levels = append(s.levels, nil)
+	}
+	if s.levels[l.index] == nil {
+		own := c.newLevel(l.name)
+		own.index = l.index
+		s.levels[l.index] = own
+	}
+	return s.levels[l.index]
+}
+
+// atServer returns the part of a flow's level at the server of a request.
+func (c *Collector) atServer(r *server.Request, f *flow) *level {
+	return c.levelAt(c.servers[r.Server], f.level)
+}
+
+// adjustedServer takes the levels and limits of a server. The limits of a level are the sums over the
+// servers that have it.
+func (c *Collector) adjustedServer(nowNs int64, of *server.Server) {
+	s := c.servers[of.Index()]
+	s.forgetLevels(nowNs)
+	if of.Stage() != server.Off {
+		c.eachLevel[s.index](func(state observe.LevelState) bool {
+			l := c.levelAt(s, c.levelNamed(state.Name()))
+			l.adjust(nowNs, state)
+			if !l.exempt() {
+				c.workloads.SetLimit(nowNs, l.name, s.index, l.limit)
+			}
+			return true
+		})
+	}
+	s.dropForgotten(nowNs)
+	c.sumLimits(nowNs)
+}
+
+// forgetLevels marks all levels of the server as removed, and dropForgotten removes those that are
+// still marked.
+func (s *serverState) forgetLevels(nowNs int64) {
+	for _, l := range s.levels {
+		if l != nil {
+			l.advance(nowNs)
+			l.exists = false
+		}
+	}
+}
+
+func (s *serverState) dropForgotten(nowNs int64) {
+	for _, l := range s.levels {
+		if l != nil && !l.exists {
+			l.setLimits(nowNs, 0, 0)
+		}
+	}
+}
+
+func (c *Collector) sumLimits(nowNs int64) {
+	for _, l := range c.levels {
+		l.advance(nowNs)
+		limit, sum := 0, seats.Limits{}
+		l.exists = false
+		for _, s := range c.servers {
+			if l.index >= len(s.levels) || s.levels[l.index] == nil || !s.levels[l.index].exists {
+				continue
+			}
+			own := s.levels[l.index]
+			if !l.exists {
+				l.known, l.exists, l.spec = true, true, own.spec
+			}
+			limit += own.limit
+			sum.Nominal, sum.Min, sum.Max = sum.Nominal+own.limits.Nominal, sum.Min+own.limits.Min, sum.Max+own.limits.Max
+		}
+		if l.exists {
+			l.limits = sum
+		}
+		l.setLimits(nowNs, limit, sum.Nominal)
+	}
+}
+
+// refusedRequest counts a request that has not reached flow control: as one of its workload and of the server
+// that it was sent to, and of no FlowSchema, level or flow.
+func (c *Collector) refusedRequest(nowNs int64, r *server.Request) {
+	if c.counts(r) {
+		c.partAt(r.Workload, c.refused, int(r.Server)).Refuse(r)
+	}
+	c.workloads.Refused(r)
+	c.servers[r.Server].now.Refused++
+	c.failed(nowNs).Refused++
+}
+
+// givenUp removes a request whose server has ended.
+func (c *Collector) givenUp(nowNs int64, r *server.Request) {
+	if !observe.Present(r) {
+		return
+	}
+	f := c.flowOf(r)
+	if c.counts(r) {
+		c.partOf(r, f).GiveUp(r)
+		f.GiveUp(r)
+	}
+	own := c.atServer(r, f)
+	if r.DispatchNs < 0 {
+		f.abandon(nowNs, r)
+		f.level.abandon(nowNs, observe.AskedBy(r))
+		own.abandon(nowNs, observe.AskedBy(r))
+		c.stalls[r.Workload].reject(nowNs, c.fromNs)
+		c.workloads.GivenUp(r)
+	} else {
+		f.leave(nowNs, r)
+		f.level.leave(nowNs, observe.SeatsOf(r))
+		own.leave(nowNs, observe.SeatsOf(r))
+	}
+	if r.Lost {
+		c.lost(nowNs, c.servers[r.Server])
+	}
+	if c.virtual != nil {
+		c.virtual.Ended(nowNs, r)
+	}
+}
+
+// lost counts a request that is lost, also at the moment at which its server ended.
+func (c *Collector) lost(nowNs int64, s *serverState) {
+	s.now.Lost++
+	c.failed(nowNs).Lost++
+	if s.lostAtNs != nowNs {
+		s.lost, s.lostAtNs = 0, nowNs
+	}
+	s.lost++
+	if m := c.lastMoment(s); m != nil && m.AtNs == nowNs && m.Stage == server.Off.String() {
+		m.Lost = s.lost
+	}
+}
+
+func (c *Collector) lastMoment(s *serverState) *result.Moment {
+	for i := len(c.timeline) - 1; i >= 0; i-- {
+		if c.timeline[i].Server == s.index {
+			return &c.timeline[i]
+		}
+	}
+	return nil
+}
+
+func (c *Collector) answered(_ int64, r *server.Request) {
+	if !c.counts(r) {
+		return
+	}
+	if r.Refusal != server.NotRefused {
+		c.partAt(r.Workload, c.refused, int(r.Server)).Answer(r)
+		return
+	}
+	c.partOf(r, c.flowOf(r)).Answer(r)
+}
+
+// failed returns the time of failures that now belongs to.
+func (c *Collector) failed(nowNs int64) *result.Failure {
+	if n := len(c.failures); n == 0 || nowNs-c.failures[n-1].ToNs >= result.FailurePauseNs(c.toNs) {
+		c.failures = append(c.failures, result.Failure{FromNs: nowNs})
+	}
+	f := &c.failures[len(c.failures)-1]
+	f.ToNs = nowNs
+	return f
+}
+
+// changed records that a server has another stage.
+func (c *Collector) changed(nowNs int64, of *server.Server) {
+	s := c.servers[of.Index()]
+	m := result.NewMoment(nowNs, s.index, s.stage, of.Stage())
+	if of.Stage() == server.Off && s.lostAtNs == nowNs {
+		m.Lost = s.lost
+	}
+	c.timeline = append(c.timeline, m)
+	s.setStage(nowNs, c.fromNs, of.Stage())
+	if s.stage == server.Off {
+		s.forgetLevels(nowNs)
+		s.dropForgotten(nowNs)
+		c.workloads.ForgetLimits(s.index)
+		c.sumLimits(nowNs)
+	}
+	if c.virtual != nil {
+		c.virtual.Changed(nowNs, of)
+	}
+}
+
+func (s *serverState) setStage(nowNs, windowNs int64, stage server.Stage) {
+	if s.stage == server.Ready && nowNs > windowNs {
+		s.readyNs += nowNs - max(s.sinceNs, windowNs)
+	}
+	s.stage, s.sinceNs = stage, nowNs
+}
+
+func (c *Collector) readGauges(nowNs int64, servers []*server.Server) {
+	for i, s := range c.servers {
+		s.now.Gauges = servers[i].Gauges(nowNs)
+	}
+}
+
+// closeInterval ends the current interval and begins the next.
+func (s *serverState) closeInterval(fromNs, toNs int64) {
+	p := &s.now
+	p.StartNs, p.EndNs, p.Stage = fromNs, toNs, s.stage
+	for _, l := range s.levels {
+		if l == nil {
+			continue
+		}
+		l.closeInterval(fromNs, toNs)
+		of := &l.points[len(l.points)-1]
+		p.WaitingRequests += of.WaitingRequests
+		p.ExecutingRequests += of.ExecutingRequests
+		p.Arrived += of.Arrived
+		p.Rejected += of.RejectedTotal()
+		if l.known && !l.exempt() {
+			p.SeatsInUse += of.SeatsInUse
+			p.Limit += of.CurrentLimit
+		}
+	}
+	s.points = append(s.points, *p)
+	s.now = result.ServerPoint{}
+}
+
+// addServers adds the servers, the timeline and their series to a result.
+func (c *Collector) addServers(out *result.Result) {
+	s := out.Summary
+	s.Failures = c.failures
+	s.Timeline = append(c.timeline, c.speeds()...)
+	slices.SortStableFunc(s.Timeline, func(a, b result.Moment) int { return cmp.Compare(a.AtNs, b.AtNs) })
+	for i, of := range c.servers {
+		name := fmt.Sprint(i)
+		all := result.Server{
+			Group:             result.NewGroup(name, c.merged(func(p *part) bool { return p.server == i })),
+			KubernetesVersion: of.KubernetesVersion(), Stage: of.stage.String(), ReadyShare: float64(of.readyNs) / float64(c.toNs-c.fromNs), Levels: []result.ServerLevel{},
+		}
+		series := &result.ServerSeries{Server: i, Points: of.points}
+		for _, l := range sortedLevels(of.levels) {
+			series.Levels = append(series.Levels, l.series())
+			if l.name != "" && l.window.spanNs > 0 {
+				all.Levels = append(all.Levels, c.serverLevel(i, l))
+			}
+		}
+		s.Servers, out.ServerSeries = append(s.Servers, all), append(out.ServerSeries, series)
+	}
+	c.addGauges(s.Servers)
+}
+
+// addGauges adds what the gauges of the servers were at their highest or lowest in the window.
+func (c *Collector) addGauges(all []result.Server) {
+	most := 0 // connections to all servers
+	total := make([]int, len(c.servers[0].points))
+	for i := range total {
+		for _, s := range c.servers {
+			total[i] += s.points[i].Connections
+		}
+		most = max(most, total[i])
+	}
+	for i, s := range c.servers {
+		of := &all[i]
+		for k := range s.points {
+			p := &s.points[k]
+			if p.EndNs <= c.fromNs {
+				continue
+			}
+			if p.Speed > 0 && p.Speed < result.SlowSpeed && p.InService > 0 {
+				of.SlowNs += p.EndNs - max(p.StartNs, c.fromNs)
+			}
+			of.MostInService = max(of.MostInService, p.InService)
+			of.MostMemoryBytes = max(of.MostMemoryBytes, p.MemoryBytes)
+			of.MostConnections = max(of.MostConnections, p.Connections)
+			if p.Speed > 0 && (of.LeastSpeed == 0 || p.Speed < of.LeastSpeed) {
+				of.LeastSpeed = p.Speed
+			}
+			// Shares of a few connections, while clients begin or end, say nothing.
+			if share := float64(p.Connections) / float64(total[k]); 2*total[k] >= most && total[k] > 0 && share > of.MostConnectionsShare {
+				of.MostConnectionsShare, of.MostConnectionsShareAtNs = share, p.EndNs
+			}
+		}
+		if most > 0 {
+			of.Connections = &s.points[len(s.points)-1].Connections
+		}
+		of.Collapse = collapse(s.points, c.fromNs)
+	}
+}
+
+// collapseBins is how many means of throughput and of requests in service a run is divided into, so that
+// the throughput of a mean is that of many requests.
+const collapseBins = 60
+
+// collapse returns the collapse of a server's throughput in the window, nil if there was none.
+func collapse(points []result.ServerPoint, fromNs int64) *result.Collapse {
+	type mean struct {
+		fromNs               int64
+		perSecond, inService float64
+	}
+	var means []mean
+	each := (len(points) + collapseBins - 1) / collapseBins
+	for len(points) >= each && each > 0 {
+		bin := points[:each]
+		points = points[each:]
+		if bin[0].StartNs < fromNs {
+			continue
+		}
+		m := mean{fromNs: bin[0].StartNs}
+		for i := range bin {
+			m.perSecond += float64(bin[i].Executed)
+			m.inService += float64(bin[i].InService) / float64(each)
+		}
+		m.perSecond /= float64(bin[each-1].EndNs-m.fromNs) / 1e9
+		means = append(means, m)
+	}
+	var best, worst mean
+	for _, m := range means {
+		if m.perSecond > best.perSecond {
+			best = m
+		}
+	}
+	for _, m := range means {
+		if best.inService > 0 && m.inService >= 2*best.inService && m.perSecond <= 0.75*best.perSecond && (worst.inService == 0 || m.perSecond < worst.perSecond) {
+			worst = m
+		}
+	}
+	if worst.inService == 0 {
+		return nil
+	}
+	return &result.Collapse{AtNs: worst.fromNs, ExecutedPerSecond: worst.perSecond, InService: worst.inService,
+		BestAtNs: best.fromNs, BestExecutedPerSecond: best.perSecond, BestInService: best.inService}
+}
+
+func sortedLevels(levels []*level) []*level {
+	levels = slices.DeleteFunc(slices.Clone(levels), func(l *level) bool { return l == nil })
+	slices.SortFunc(levels, func(a, b *level) int { return cmp.Compare(a.name, b.name) })
+	return levels
+}
+
+func (c *Collector) serverLevel(at int, l *level) result.ServerLevel {
+	all := c.merged(func(p *part) bool { return p.server == at && p.group.level != nil && p.group.level.index == l.index })
+	use := l.use()
+	return result.ServerLevel{Name: l.name, Counts: result.NewCounts(&all.Tally), Limits: use.Limits, Utilisation: use.Utilisation,
+		PeakSeats: use.PeakSeats, MeanWaiting: use.MeanWaiting, ServiceSeatSeconds: use.ServiceSeatSeconds}
+}
+
+// noticed adds what the load balancer has found out about servers to the timeline.
+func (c *Collector) noticed(all []network.Notice) {
+	for _, n := range all {
+		what := result.NoticedDown
+		if n.Up {
+			what = result.NoticedUp
+		}
+		c.timeline = append(c.timeline, result.Moment{AtNs: n.AtNs, Server: n.Server, What: what})
+	}
+}
+
+// speeds returns the changes of speed that the scenario makes.
+func (c *Collector) speeds() (all []result.Moment) {
+	spec := &c.scenario.Spec
+	add := func(atNs int64, index int, factor float64) {
+		all = append(all, result.Moment{AtNs: atNs, Server: index, What: "speed × " + format.Digits(factor)})
+	}
+	if spec.Servers.Capacity != nil {
+		for _, s := range spec.Servers.Capacity.Speed {
+			add(int64(s.At), result.AllServers, s.Factor)
+		}
+	}
+	for i := range spec.Events {
+		if e := &spec.Events[i]; e.Speed != nil {
+			index := result.AllServers
+			if e.Speed.Server != nil {
+				index = *e.Speed.Server
+			}
+			add(int64(e.At), index, e.Speed.Factor)
+		}
+	}
+	return all
+}
