@@ -98,6 +98,13 @@ conformance-nightly: ## compare twenty million decisions
 conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
 	cd conformance && go vet ./... && go test -count=1 ./...
 
+# It is not part of CI, because it builds a large part of Kubernetes.
+TRIALS := 20000
+
+.PHONY: conformance-maintain
+conformance-maintain: ## compare TRIALS (20000) of maintained objects with k8s.io/kubernetes, from SEED
+	cd conformance/maintain && go vet . && go test -count=1 -timeout 24h -v . -seed $(SEED) -trials $(TRIALS)
+
 # The fuzz targets, as package:target. FUZZTIME is a number of runs and not a duration, because
 # go test sometimes reports the end of a duration as a failure ("context deadline exceeded").
 FUZZTIME := 5000x

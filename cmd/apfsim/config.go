@@ -23,7 +23,7 @@ func newConfig() *cobra.Command {
 		Use:   "config",
 		Short: "Check and print flow-control configurations",
 	}
-	cmd.AddCommand(newConfigValidate(), newConfigLint(), newConfigSeats(), newConfigDefaults(), newConfigDiff())
+	cmd.AddCommand(newConfigValidate(), newConfigLint(), newConfigSeats(), newConfigDefaults(), newConfigDiff(), newConfigMaintain())
 	return cmd
 }
 

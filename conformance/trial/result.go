@@ -85,3 +85,10 @@ type Request struct {
 func (r Request) Compare(other Request) int {
 	return cmp.Or(cmp.Compare(r.Queue, other.Queue), cmp.Compare(other.Position, r.Position), cmp.Compare(r.ArrivalNs, other.ArrivalNs))
 }
+
+// Answer is what the client of a request receives, and when. To a client that has gone, the status means
+// nothing.
+type Answer struct {
+	AtNs   int64
+	Status int
+}

@@ -69,25 +69,27 @@ type server struct {
 	hangUps  []int64 // trial.HangUpsNs
 	result   trial.Result
 	sampled  func()
+	answers  []trial.Answer // by request; nil unless they are wanted
 	requests sync.WaitGroup
 }
 
 // Run returns what kube-apiserver makes of a trial.
-func Run(t *testing.T, tr *trial.Trial) trial.Result { return run(t, tr, func() {}) }
+func Run(t *testing.T, tr *trial.Trial) trial.Result { return run(t, tr, func() {}, nil) }
 
 // Metrics returns kube-apiserver's metrics of flow control at the samples of a trial.
 func Metrics(t *testing.T, tr *trial.Trial) []Series {
 	var all []Series
-	run(t, tr, func() { all = append(all, gather(t)) })
+	run(t, tr, func() { all = append(all, gather(t)) }, nil)
 	return all
 }
 
-// run lets sampled look, too, at every sample.
-func run(t *testing.T, tr *trial.Trial, sampled func()) (result trial.Result) {
+// run lets sampled look, too, at every sample. It notes the answers, with the filter for timeouts, if there is
+// a place for them.
+func run(t *testing.T, tr *trial.Trial, sampled func(), answers []trial.Answer) (result trial.Result) {
 	metrics.Reset()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, tr)
-		s.sampled = sampled
+		s.sampled, s.answers = sampled, answers
 		s.control = control(t, s.cluster, tr.MaxRequestsInflight+tr.MaxMutatingRequestsInflight)
 		s.control.Install(s.debug)
 		s.handler = s.chain()
@@ -151,7 +153,11 @@ func (s *server) chain() http.Handler {
 	estimator := workestimate.NewWorkEstimator(s.counts.Get, s.control.GetInterestedWatchCount,
 		workestimate.DefaultWorkEstimatorConfig(), s.control.GetMaxSeats)
 	timeout := time.Duration(s.trial.RequestTimeoutNs)
-	h := filters.WithPriorityAndFairness(http.HandlerFunc(s.serve), LongRunning, s.control,
+	handler := http.HandlerFunc(s.serve)
+	if s.answers != nil {
+		handler = s.execute
+	}
+	h := filters.WithPriorityAndFairness(handler, LongRunning, s.control,
 		func(r *http.Request, schema, level string) workestimate.WorkEstimate {
 			work := estimator(r, schema, level)
 			d := decisionFrom(r.Context()).decision
@@ -159,6 +165,9 @@ func (s *server) chain() http.Handler {
 			d.Seats, d.FinalSeats, d.AdditionalNs = int(work.InitialSeats), int(work.FinalSeats), int64(work.AdditionalLatency)
 			return work
 		}, timeout/4)
+	if s.answers != nil {
+		h = withTimeouts(h)
+	}
 	return endpointfilters.WithRequestDeadline(h, nil, nil, LongRunning, nil, timeout)
 }
 
@@ -243,7 +252,14 @@ func (s *server) arrive(n int) {
 		defer time.AfterFunc(time.Duration(afterNs), cancel).Stop()
 	}
 	w := httptest.NewRecorder()
-	s.handler.ServeHTTP(w, r.WithContext(ctx))
+	s.handle(w, r.WithContext(ctx))
+	if s.answers != nil {
+		s.answers[n] = trial.Answer{AtNs: s.nowNs(), Status: w.Code}
+		if w.Code == http.StatusGatewayTimeout || s.hangUps[n] > 0 {
+			d.Rejected = d.DispatchNs < 0
+			return // the handler may go on
+		}
+	}
 
 	// The UIDs of the objects are their names.
 	schema := w.Header().Get(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID)

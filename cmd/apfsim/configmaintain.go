@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/core/config"
+	"apfsim/core/rules"
+	"apfsim/reports/format"
+	"apfsim/reports/maintenance"
+	"apfsim/reports/text"
+	"apfsim/sim/scenario"
+)
+
+func newConfigMaintain() *cobra.Command {
+	var (
+		flags    configFlags
+		from, to string
+		servers  int
+	)
+	cmd := &cobra.Command{
+		Use:   "maintain FILE...",
+		Short: "Print which objects the servers will change, and why",
+		Long: `Print which flow-control objects the servers create, put right, annotate and delete, and why. Every
+server does this each minute: it undoes edits of objects that it maintains. FILE is an export of the
+cluster; if no object in it has metadata.generation, its objects are added to those of a new cluster.
+
+With --from, the objects are those of servers of that release, which are upgraded to the release of
+--to through every minor release between the two: first what the present servers do, then what the
+first server of each new release does, and what changes in turns while servers of two releases run.`,
+		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
+  apfsim config maintain cluster.yaml --to 1.36
+  apfsim config maintain cluster.yaml --from 1.33 --to 1.34 --servers 3`,
+		Args: atLeastOne("an export of the flow-control objects, a folder of files, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("format", flags.format, answerFormats); err != nil {
+				return invalid(err)
+			}
+			if servers < 1 || servers > scenario.MostReplicas {
+				return invalid(fmt.Errorf("--servers: %d: want 1 to %d", servers, scenario.MostReplicas))
+			}
+			in := maintenance.Input{Servers: servers}
+			var err error
+			if in.To, err = releaseOf("to", to); err != nil {
+				return err
+			}
+			present := in.To
+			if from != "" {
+				upgraded, err := upgradeOf(from, to)
+				if err != nil {
+					return err
+				}
+				in.From, present = upgraded.From, upgraded.From
+			}
+			loaded, err := flags.load(cmd, present, args)
+			if err != nil {
+				return err
+			}
+			in.Objects = ofCluster(loaded.Objects)
+			report := maintenance.Examine(in)
+			if flags.format == "json" {
+				return format.WriteJSON(cmd.OutOrStdout(), report)
+			}
+			return text.WriteMaintenance(cmd.OutOrStdout(), report)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "`VERSION` of Kubernetes before an upgrade, such as 1.33 or 1.33.2; without it, there is no upgrade")
+	f.StringVar(&to, "to", rules.Latest().Version, "`VERSION` of Kubernetes of the servers, after the upgrade if there is one")
+	f.IntVar(&servers, "servers", 3, "`N`: number of servers of the cluster")
+	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the output: text, json")
+	flags.base = scenario.BaseSuggested
+	return cmd
+}
+
+// ofCluster returns the objects of a cluster: if some of the objects are from an export, those that were
+// read, because an export is complete.
+func ofCluster(o config.Objects) config.Objects {
+	exported := func(origin *config.Origin) bool { return origin != nil && origin.Generation > 0 }
+	if !slices.ContainsFunc(o.FlowSchemas, func(s *config.FlowSchema) bool { return exported(s.Origin) }) &&
+		!slices.ContainsFunc(o.PriorityLevels, func(l *config.PriorityLevel) bool { return exported(l.Origin) }) {
+		return o
+	}
+	return config.Objects{
+		FlowSchemas:    slices.DeleteFunc(slices.Clone(o.FlowSchemas), func(s *config.FlowSchema) bool { return s.Origin == nil }),
+		PriorityLevels: slices.DeleteFunc(slices.Clone(o.PriorityLevels), func(l *config.PriorityLevel) bool { return l.Origin == nil }),
+	}
+}
