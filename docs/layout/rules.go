@@ -18,6 +18,13 @@ var larger = map[string]string{
 	"cmd/apfsim":  "a main package, with one file for each command, which shares no names with the others",
 	"core/config": "the types and constants of one API group, whose names Kubernetes gives",
 	"core/rules":  "the values of the switches, one name for each way in which a release does something",
+
+	"reports/collect": "everything that is counted while a run happens: one observer, so that each event is looked at once",
+	"reports/plots":   "every chart that any report shows, so that all show the same",
+	"reports/result":  "the types of all files of results, which are one format",
+	"reports/tables":  "every table that any report shows, so that all show the same",
+	"sim/server":      "the life of a server and of its requests, which end each other",
+	"sim/trace":       "one format, its reader and its writer",
 }
 
 // layers are the folders of the module in the order in which they may import each other: a package
