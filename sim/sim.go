@@ -77,6 +77,11 @@ func detailed(spec *scenario.Spec) bool {
 	})
 }
 
+// IgnoreDeadlines lets executions go on after their deadlines, as in a server that has flow control alone, and
+// not the filter for timeouts that ends them. The servers must have neither a capacity nor a handover, and
+// make no calls. It must be called before Execute.
+func (r *Run) IgnoreDeadlines() { r.shared.NoDeadlines = true }
+
 // Observe attaches an observer to all servers of the run. It must be done before Execute.
 func (r *Run) Observe(o server.Observer) { r.shared.Observe(o) }
 

@@ -25,6 +25,7 @@ func Metrics(t *trial.Trial, intervalNs int64) (map[int64]map[string]float64, er
 	}
 	sc.Spec.Duration = quantity.Duration(t.SamplesNs[len(t.SamplesNs)-1])
 	run := sim.New(sc)
+	run.IgnoreDeadlines()
 	m := openmetrics.New(sc, run.Server, output.Epoch, intervalNs)
 	run.Observe(m.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {

@@ -28,6 +28,10 @@ type Shared struct {
 
 	// Detailed says that requests have Details. It must be set before the first request.
 	Detailed bool
+
+	// NoDeadlines says that executions without Details go on after their deadlines. It must be set before
+	// the first request.
+	NoDeadlines bool
 }
 
 type flowKey struct {

@@ -73,7 +73,9 @@ func (s *Server) newKind(t *Template) filter.Kind {
 	if err != nil {
 		panic("server: a query that validation accepted: " + err.Error())
 	}
-	s.leastTimeLimitNs = min(s.leastTimeLimitNs, kind.TimeLimitNs())
+	if !s.shared.NoDeadlines {
+		s.leastTimeLimitNs = min(s.leastTimeLimitNs, kind.TimeLimitNs())
+	}
 	return kind
 }
 
