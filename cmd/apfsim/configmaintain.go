@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"apfsim/core/config"
 	"apfsim/core/rules"
 	"apfsim/reports/format"
 	"apfsim/reports/maintenance"
@@ -58,7 +56,7 @@ first server of each new release does, and what changes in turns while servers o
 			if err != nil {
 				return err
 			}
-			in.Objects = ofCluster(loaded.Objects)
+			in.Objects = loaded.Objects
 			report := maintenance.Examine(in)
 			if flags.format == "json" {
 				return format.WriteJSON(cmd.OutOrStdout(), report)
@@ -73,18 +71,4 @@ first server of each new release does, and what changes in turns while servers o
 	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the output: text, json")
 	flags.base = scenario.BaseSuggested
 	return cmd
-}
-
-// ofCluster returns the objects of a cluster: if some of the objects are from an export, those that were
-// read, because an export is complete.
-func ofCluster(o config.Objects) config.Objects {
-	exported := func(origin *config.Origin) bool { return origin != nil && origin.Generation > 0 }
-	if !slices.ContainsFunc(o.FlowSchemas, func(s *config.FlowSchema) bool { return exported(s.Origin) }) &&
-		!slices.ContainsFunc(o.PriorityLevels, func(l *config.PriorityLevel) bool { return exported(l.Origin) }) {
-		return o
-	}
-	return config.Objects{
-		FlowSchemas:    slices.DeleteFunc(slices.Clone(o.FlowSchemas), func(s *config.FlowSchema) bool { return s.Origin == nil }),
-		PriorityLevels: slices.DeleteFunc(slices.Clone(o.PriorityLevels), func(l *config.PriorityLevel) bool { return l.Origin == nil }),
-	}
 }

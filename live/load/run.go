@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"apfsim/sim/client"
@@ -247,14 +248,16 @@ func (l *loop) answered(d delivered) {
 	l.clients.Responded(nowNs, r, response(&s.Answer))
 }
 
-// response returns an answer as clients see it. They send a request again after an answer of a status of
-// which client-go does so: 429, or 5xx with Retry-After.
+// response returns an answer as clients see it. What a client has done wrong, such as a name that exists
+// already, is an answer like any other to them.
 func response(a *Answer) server.Response {
 	switch {
-	case a.Status == http.StatusTooManyRequests, a.Status >= 500 && a.RetryAfterSeconds > 0:
-		return server.Response{Status: server.StatusTooManyRequests, RetryAfterSeconds: int32(min(a.RetryAfterSeconds, 1<<30))}
-	case a.Status == 0, a.Status == http.StatusGatewayTimeout:
-		return server.Response{Status: server.StatusGatewayTimeout}
+	case errors.Is(a.Err, syscall.ECONNREFUSED):
+		return server.Response{Failure: server.FailedToConnect}
+	case a.Status == 0:
+		return server.Response{Failure: server.BrokenConnection}
+	case a.Status == http.StatusTooManyRequests, a.Status >= http.StatusInternalServerError:
+		return server.Response{Status: a.Status, RetryAfterSeconds: int32(min(a.RetryAfterSeconds, 1<<30))}
 	}
 	return server.Response{Status: server.StatusOK}
 }

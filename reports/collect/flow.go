@@ -47,19 +47,21 @@ type flow struct {
 
 const noIndex = -1
 
-// stretchedDemand returns the demand of the flow, also of its rejected requests, as if all of them had been
-// stretched as those that were executed, so that it can be compared with the service. A flow of which none was
-// executed is stretched as its level.
-func (f *flow) stretchedDemand() float64 {
-	s := f.stretched
-	if s.alone == 0 {
-		s = f.level.stretched
+// stretch returns how many times as long as on an idle machine the requests of the flow have executed so far, or
+// those of its level if none of its own has been executed.
+func (f *flow) stretch() float64 {
+	switch {
+	case f.level.stretched.alone == 0:
+		return 1
+	case f.stretched.alone == 0:
+		return f.level.stretched.factor()
 	}
-	if s.alone == 0 {
-		return f.demand
-	}
-	return f.demand * s.executed / s.alone
+	return f.stretched.factor()
 }
+
+// stretchedDemand returns the demand of the flow, also of its rejected requests, as if all of them had been
+// stretched as those that were executed, so that it can be compared with the service.
+func (f *flow) stretchedDemand() float64 { return f.demand * f.stretch() }
 
 // maxLatest is how many durations a flow keeps before they go into the histograms.
 const maxLatest = 128
@@ -104,7 +106,7 @@ func (f *flow) enter(nowNs int64, r *server.Request) {
 	}
 	f.waiting++
 	f.present++
-	demand := demandOf(r)
+	demand := demandOf(r) * f.stretch()
 	f.outstanding += demand
 	f.intervalDemand += demand
 }
@@ -125,7 +127,7 @@ func (f *flow) refuse(nowNs int64, r *server.Request) {
 	if f.waiting == 0 {
 		f.recordStarvation(nowNs)
 	}
-	f.remove(demandOf(r))
+	f.remove(demandOf(r) * f.stretch())
 }
 
 // abandon removes a request that waits, because its server has ended.

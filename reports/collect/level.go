@@ -53,6 +53,8 @@ func (s *stretch) add(seats int, executedNs, aloneNs int64) {
 	s.alone += float64(seats) * float64(aloneNs)
 }
 
+func (s *stretch) factor() float64 { return s.executed / s.alone }
+
 // level is the state of one priority level. The level without a name has the requests that flow control
 // does not handle.
 type level struct {

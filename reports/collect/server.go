@@ -260,7 +260,7 @@ func (c *Collector) addServers(out *result.Result) {
 		name := fmt.Sprint(i)
 		all := result.Server{
 			Group:             result.NewGroup(name, c.merged(func(p *part) bool { return p.server == i })),
-			KubernetesVersion: of.KubernetesVersion(), Stage: of.stage.String(), ReadyShare: float64(of.readyNs) / float64(c.toNs-c.fromNs), Levels: []result.ServerLevel{},
+			KubernetesVersion: of.Rules().Version, Stage: of.stage.String(), ReadyShare: float64(of.readyNs) / float64(c.toNs-c.fromNs), Levels: []result.ServerLevel{},
 		}
 		series := &result.ServerSeries{Server: i, Points: of.points}
 		for _, l := range sortedLevels(of.levels) {

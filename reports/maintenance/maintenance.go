@@ -4,6 +4,8 @@
 package maintenance
 
 import (
+	"slices"
+
 	"apfsim/core/config"
 	"apfsim/core/maintain"
 	"apfsim/core/rules"
@@ -75,7 +77,7 @@ type Mix struct {
 type Input struct {
 	From    *rules.Rules // the present release, or nil if only To is asked for
 	To      *rules.Rules
-	Objects config.Objects // that servers of the present release hold
+	Objects config.Objects // that servers of the present release hold: an export, or what is added to those of a new cluster
 	Servers int            // of the cluster
 }
 
@@ -87,7 +89,7 @@ func Examine(in Input) *Report {
 		path = append([]*rules.Rules{in.From}, rules.Upgrade(in.From, in.To)...)
 	}
 	var before *maintain.Release
-	store := maintain.Of(maintain.For(path[0]), in.Objects)
+	store := maintain.Of(maintain.For(path[0]), ofCluster(in.Objects))
 	for _, step := range path {
 		release := maintain.For(step)
 		pass := Pass{Release: step.Version, Writes: []Write{}, Contests: []Contest{}, Rollout: []Mix{}}
@@ -177,4 +179,18 @@ func rollout(servers int) (all []Mix) {
 		all = append(all, Mix{updated, servers - updated, old / n, 2 * old * float64(updated) / (n - 1)})
 	}
 	return all
+}
+
+// ofCluster returns the objects of a cluster: if some of the objects are from an export, those that were
+// read, because an export is complete.
+func ofCluster(o config.Objects) config.Objects {
+	exported := func(origin *config.Origin) bool { return origin != nil && origin.Generation > 0 }
+	if !slices.ContainsFunc(o.FlowSchemas, func(s *config.FlowSchema) bool { return exported(s.Origin) }) &&
+		!slices.ContainsFunc(o.PriorityLevels, func(l *config.PriorityLevel) bool { return exported(l.Origin) }) {
+		return o
+	}
+	return config.Objects{
+		FlowSchemas:    slices.DeleteFunc(slices.Clone(o.FlowSchemas), func(s *config.FlowSchema) bool { return s.Origin == nil }),
+		PriorityLevels: slices.DeleteFunc(slices.Clone(o.PriorityLevels), func(l *config.PriorityLevel) bool { return l.Origin == nil }),
+	}
 }

@@ -161,7 +161,7 @@ func (m *Recorder) changed(nowNs int64, s *server.Server) {
 		m.families.end = len(m.atMs)
 		m.past, m.families = append(m.past, m.families), nil
 	case s.Stage() != server.Off && m.off:
-		m.begin(nowNs, scenario.Version(s.KubernetesVersion()))
+		m.begin(nowNs, scenario.Version(s.Rules().Version))
 	}
 }
 

@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"apfsim/core/estimate"
 	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
@@ -24,33 +23,15 @@ type aggregatedServers struct {
 	changes  []scenario.Event
 }
 
-// modes are the modes of flow control by their names in a scenario.
-var modes = map[string]filter.Mode{
-	scenario.PriorityAndFairness: filter.PriorityAndFairness,
-	scenario.MaxInFlight:         filter.MaxInFlight,
-	scenario.NoFlowControl:       filter.NoLimits,
-}
-
 func (a *aggregatedServers) init(sc *scenario.Scenario, c *Calls) {
 	spec := &sc.Spec
-	release, err := spec.Servers.RulesOf(spec.Servers.KubernetesVersion.Of(0))
+	release, err := spec.Servers.Rules()
 	if err != nil {
 		panic("calls: a scenario that is not valid: " + err.Error())
 	}
-	store := estimate.Store{}
-	for _, r := range spec.Resources {
-		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
-	}
 	a.calls, a.changes = c, spec.Events
-	a.settings = filter.Settings{
-		Rules:                       release,
-		Mode:                        modes[spec.Servers.FlowControl],
-		MaxRequestsInFlight:         aggregatedRequestsInFlight,
-		MaxMutatingRequestsInFlight: aggregatedMutatingRequestsInFlight,
-		RequestTimeoutNs:            int64(spec.Servers.RequestTimeout),
-		Objects:                     sc.Objects,
-		Store:                       store,
-	}
+	a.settings = server.Settings(spec, release, sc.Objects)
+	a.settings.MaxRequestsInFlight, a.settings.MaxMutatingRequestsInFlight = aggregatedRequestsInFlight, aggregatedMutatingRequestsInFlight
 }
 
 // get returns the aggregated server of a name.

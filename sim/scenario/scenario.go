@@ -6,6 +6,7 @@ package scenario
 
 import (
 	"apfsim/core/config"
+	"apfsim/core/estimate"
 	"apfsim/document"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
@@ -77,6 +78,15 @@ type Resource struct {
 	Resource     string `json:"resource" document:"required"`
 	Objects      int64  `json:"objects" document:"required" jsonschema:"minimum=0"`
 	AverageBytes int64  `json:"averageBytes,omitempty" jsonschema:"minimum=0" jsonschema_description:"Size of one object; 0 when unknown."`
+}
+
+// Store returns how much the servers store, for the estimate of the seats of lists.
+func (s *Spec) Store() estimate.Store {
+	store := estimate.Store{}
+	for _, r := range s.Resources {
+		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
+	}
+	return store
 }
 
 // EndNs returns when a workload sends its last request, in nanoseconds from the start of the run.

@@ -15,11 +15,8 @@ func (s *Server) AddGauges(read func(nowNs int64, g *Gauges)) { s.gauges = appen
 
 // Gauges reads the server's gauges.
 func (s *Server) Gauges(nowNs int64) (g Gauges) {
-	if c, ok := s.capacity.(interface {
-		N() int
-		Speed() float64
-	}); ok && s.stage != Off {
-		g.InService, g.Speed = c.N(), c.Speed()
+	if s.capacity != nil && s.stage != Off {
+		g.InService, g.Speed = s.capacity.N(), s.capacity.Speed()
 	}
 	g.MemoryBytes, _ = s.Memory()
 	for _, read := range s.gauges {
@@ -27,6 +24,3 @@ func (s *Server) Gauges(nowNs int64) (g Gauges) {
 	}
 	return g
 }
-
-// KubernetesVersion returns the release of the server.
-func (s *Server) KubernetesVersion() string { return s.rules.Version }

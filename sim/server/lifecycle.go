@@ -125,12 +125,7 @@ func (s *Server) transit(atNs int64, t transition) {
 }
 
 // drop cancels a transition, if it is still to come.
-func (s *Server) drop(t transition) {
-	if h := s.life.pending[t]; h != 0 {
-		s.events.Cancel(h)
-		s.life.pending[t] = 0
-	}
-}
+func (s *Server) drop(t transition) { s.unschedule(&s.life.pending[t]) }
 
 // lifecycle carries out an event of that kind.
 func (s *Server) lifecycle(nowNs int64, t transition) {

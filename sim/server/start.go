@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"apfsim/core/config"
-	"apfsim/core/estimate"
 	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/rules"
@@ -61,19 +60,20 @@ func (s *Server) setVersion(version scenario.Version) {
 
 // settings returns those of the flow control of a process that holds some objects.
 func (s *Server) settings(held config.Objects) filter.Settings {
-	spec := &s.scenario.Spec
-	store := estimate.Store{}
-	for _, r := range spec.Resources {
-		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
-	}
+	return Settings(&s.scenario.Spec, s.rules, held)
+}
+
+// Settings returns those of the flow control of a server of a scenario that decides by some rules and holds
+// some objects.
+func Settings(spec *scenario.Spec, r *rules.Rules, held config.Objects) filter.Settings {
 	return filter.Settings{
-		Rules:                       s.rules,
+		Rules:                       r,
 		Mode:                        modes[spec.Servers.FlowControl],
 		MaxRequestsInFlight:         spec.Servers.MaxRequestsInflight,
 		MaxMutatingRequestsInFlight: spec.Servers.MaxMutatingRequestsInflight,
 		RequestTimeoutNs:            int64(spec.Servers.RequestTimeout),
 		Objects:                     held,
-		Store:                       store,
+		Store:                       spec.Store(),
 	}
 }
 
@@ -121,10 +121,7 @@ func (s *Server) reconfigure(nowNs int64, event int) {
 // freeze ends the controllers: the limits stay as they are.
 func (s *Server) freeze() {
 	s.life.controls = false
-	if s.life.adjust != 0 {
-		s.events.Cancel(s.life.adjust)
-		s.life.adjust = 0
-	}
+	s.unschedule(&s.life.adjust)
 	s.drop(readObjects)
 }
 
