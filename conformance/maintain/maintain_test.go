@@ -233,7 +233,7 @@ func ours(tr *trial) (writes []string) {
 	}
 	edits := tr.edits
 	schedule, now := release.Start(0), int64(0)
-	for ends := false; now < int64(length); {
+	for ends := false; now <= int64(length); { // the last instant included, as upstream
 		for len(edits) > 0 && edits[0].at <= time.Duration(now) {
 			operate(release, s, edits[0])
 			edits = edits[1:]

@@ -63,7 +63,7 @@ func Servers(r *result.Result) (plots []*Plot) {
 		}
 	}
 	if len(plots) > 0 && len(marks) > 0 {
-		plots[0].Caption += " Solid vertical lines mark servers that stop, end or become ready; dashed ones the other steps, such as what the load balancer notices."
+		plots[0].Caption += " Solid vertical lines mark servers that stop, end, become ready or have another speed; dashed ones the other steps, such as what the load balancer notices."
 	}
 	return plots
 }
@@ -95,7 +95,7 @@ func serversPicture(r *result.Result) *Picture {
 		p.Legend = append(p.Legend, legendEntry{Name: l.Name, Kind: l.Kind, Index: l.Index})
 	}
 	if len(panels[0].Marks) > 0 {
-		p.Legend = append(p.Legend, legendEntry{Name: "server stops, ends or is ready", Kind: Event}, legendEntry{Name: "other steps", Kind: Adjustment})
+		p.Legend = append(p.Legend, legendEntry{Name: "server stops, ends, is ready or has another speed", Kind: Event}, legendEntry{Name: "other steps", Kind: Adjustment})
 	}
 	return p
 }

@@ -32,7 +32,7 @@ func WaitsOverTime(r *result.Result) (plots []*Plot) {
 			{Name: "median", Kind: WaitMedian, Values: stepValues(s.Points, (*result.WorkloadPoint).P50)},
 		}
 		if len(r.Summary.Timeline) > 0 {
-			p.Caption += " They also mark what happens to servers: solid ones that they stop, end or become ready, dashed ones the other steps."
+			p.Caption += " They also mark what happens to servers: solid ones that they stop, end, become ready or have another speed, dashed ones the other steps."
 		}
 		p.Marks = t.marks(s.Marks)
 		plots = append(plots, p)
