@@ -57,16 +57,22 @@ func TestExamineAnUpgrade(t *testing.T) {
 func TestExamineAnExport(t *testing.T) {
 	r := rulesOf(t, "1.37")
 	objects := config.Suggested(r)
-	export := func(name, annotation string, generation int64, shares int32) {
+	for i := range objects.FlowSchemas {
+		objects.FlowSchemas[i].Origin = &config.Origin{Generation: 1, Annotations: map[string]string{config.AutoupdateAnnotation: "true"}}
+	}
+	for i := range objects.PriorityLevels {
+		objects.PriorityLevels[i].Origin = &config.Origin{Generation: 1, Annotations: map[string]string{config.AutoupdateAnnotation: "true"}}
+	}
+	edit := func(name, annotation string, generation int64, shares int32) {
 		level := objects.PriorityLevel(name)
 		limited := *level.Spec.Limited
 		limited.NominalConcurrencyShares = &shares
 		level.Spec.Limited = &limited
 		level.Origin = &config.Origin{Generation: generation, Annotations: map[string]string{config.AutoupdateAnnotation: annotation}}
 	}
-	export("workload-low", "true", 2, 7)
-	export("system", "false", 2, 7)
-	export("node-high", "true", 3, 40)
+	edit("workload-low", "true", 2, 7)
+	edit("system", "false", 2, 7)
+	edit("node-high", "true", 3, 40)
 	report := Examine(Input{To: r, Objects: objects, Servers: 3})
 	if len(report.Releases) != 1 || len(report.Releases[0].Writes) != 1 {
 		t.Fatalf("got %+v", report.Releases)
