@@ -65,6 +65,16 @@ func good() *trial.Trial {
 	return t
 }
 
+// timedOut lets requests of a run and of its replay time out, without a count in the metrics.
+func timedOut(t *trial.Trial, ids ...int) {
+	for _, i := range ids {
+		for _, r := range []*outcome.Outcome{&t.Live.Requests[i], &t.Replay.Requests[i]} {
+			r.Outcome, r.Reason = outcome.Rejected, outcome.TimeOut
+		}
+		t.Counted[observed.Count{Level: "live", Reason: observed.Dispatched}]--
+	}
+}
+
 // Each difference fails exactly the comparisons that are about it.
 func TestChecks(t *testing.T) {
 	for _, c := range []struct {
@@ -79,6 +89,9 @@ func TestChecks(t *testing.T) {
 		{"one final seat", func(t *trial.Trial) { t.Live.Requests[7].FinalSeats = 1 }, "FlowSchema, level and seats"},
 		{"one dispatch too many", func(t *trial.Trial) { t.Counted[observed.Count{Level: "live", Reason: observed.Dispatched}]++ }, "counts of the metrics"},
 		{"an unlogged rejection", func(t *trial.Trial) { t.Counted[observed.Count{Level: "live", Reason: outcome.QueueFull}]++ }, "counts of the metrics"},
+		{"a time-out that is not counted", func(t *trial.Trial) { timedOut(t, 0) }, ""},
+		{"two time-outs that are not counted", func(t *trial.Trial) { timedOut(t, 0, 1) }, "counts of the metrics"},
+		{"a time-out too many", func(t *trial.Trial) { t.Counted[observed.Count{Level: "live", Reason: outcome.TimeOut}]++ }, "counts of the metrics"},
 		{"a seat more", func(t *trial.Trial) { t.Live.Adjustments[1].Limits["live"] = 9 }, ""},
 		{"two seats more", func(t *trial.Trial) { t.Live.Adjustments[1].Limits["live"] = 10 }, "limits after each adjustment"},
 		{"waits a tenth longer", func(t *trial.Trial) {
