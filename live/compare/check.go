@@ -239,21 +239,26 @@ func distributions(t *trial.Trial, live, replay *Stats, chance time.Duration) (c
 	}
 	who := live.Kind + " at " + live.Level + ": "
 	for _, w := range []struct {
-		what         string
-		live, replay time.Duration
-		low, high    time.Duration
-		share        float64
-		noise        time.Duration
+		what                  string
+		live, replay          time.Duration
+		low, high             time.Duration // bounds of live
+		replayLow, replayHigh time.Duration
+		share                 float64
+		noise                 time.Duration
 	}{
-		{"wait mean", live.WaitMean, replay.WaitMean, live.WaitMean - chance, live.WaitMean + chance, share, meanOf(t.Noise)},
-		{"wait p90", live.WaitP90, replay.WaitP90, live.P90Low, live.P90High, p90Share, Quantile(t.Noise, 0.9)},
-		{"wait p99", live.WaitP99, replay.WaitP99, live.P99Low, live.P99High, p99Share, Quantile(t.Noise, 0.99)},
+		{"wait mean", live.WaitMean, replay.WaitMean, live.WaitMean - chance, live.WaitMean + chance, replay.WaitMean, replay.WaitMean, share, meanOf(t.Noise)},
+		{"wait p90", live.WaitP90, replay.WaitP90, live.P90Low, live.P90High, replay.P90Low, replay.P90High, p90Share, Quantile(t.Noise, 0.9)},
+		{"wait p99", live.WaitP99, replay.WaitP99, live.P99Low, live.P99High, replay.P99Low, replay.P99High, p99Share, Quantile(t.Noise, 0.99)},
 	} {
 		slack := max(leastSlack, noiseFactor*w.noise)
 		from := max(0, time.Duration((1-w.share)*float64(w.low))-slack)
 		to := time.Duration((1+w.share)*float64(w.high)) + slack
-		checks = append(checks, Check{who + w.what, from <= w.replay && w.replay <= to,
-			fmt.Sprintf("live %v, replay %v, allowed %v to %v", round(w.live), round(w.replay), round(from), round(to))})
+		detail := fmt.Sprintf("live %v, replay %v", round(w.live), round(w.replay))
+		if w.replayLow < w.replayHigh {
+			detail += fmt.Sprintf(" (%v to %v)", round(w.replayLow), round(w.replayHigh))
+		}
+		checks = append(checks, Check{who + w.what, from <= w.replayHigh && w.replayLow <= to,
+			fmt.Sprintf("%s, allowed %v to %v", detail, round(from), round(to))})
 	}
 	for _, n := range []struct {
 		what         string

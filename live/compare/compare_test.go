@@ -99,6 +99,11 @@ func TestChecks(t *testing.T) {
 				t.Live.Requests[i].WaitNs += t.Live.Requests[i].WaitNs / 10
 			}
 		}, "mice at live: wait mean"},
+		{"the longest waits twice as long", func(t *trial.Trial) {
+			for i := len(t.Live.Requests) - 12; i < len(t.Live.Requests); i++ {
+				t.Live.Requests[i].WaitNs *= 2
+			}
+		}, "mice at live: wait p99"},
 		{"waits a tenth longer at small queues", func(t *trial.Trial) {
 			t.Case = "overload"
 			for i := range t.Live.Requests {
