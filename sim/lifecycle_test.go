@@ -344,7 +344,8 @@ func TestWatchesEndInTheGracePeriod(t *testing.T) {
 	}{
 		{"3s", 0, 334, 2997},         // 1000 watches / 3 s = 333.3/s
 		{"10s", 0, 200, 4995},        // 200/s
-		{"3s", 421, 421 + 334, 1734}, // of the other 579, the last leaves after 578/333.3 s
+		{"3s", 229, 229 + 257, 2996}, // the other 771 are counted: 771/3 s = 257/s
+		{"3s", 421, 421 + 200, 2890}, // the other 579 leave at 200/s, as 579/3 s is less
 	} {
 		t.Run(fmt.Sprint(test.grace, test.leak), func(t *testing.T) {
 			spec := fmt.Sprintf("\n  servers: {shutdown: {watchTerminationGracePeriod: %s, watchLeak: %d}}", test.grace, test.leak)

@@ -144,15 +144,17 @@ func (s *Server) httpStopped(nowNs int64) {
 }
 
 // beginWatchGrace makes the open watches end, if there is a grace period for them. All of them try to
-// leave at once, and a rate lets them go. It lets go so many per second that all have left at the end of
-// the period, but at least minimumWatchRate. Some leave before the rate applies.
+// leave at once. Some have left before they are counted (watchLeak), and a rate lets go the others: so
+// many per second that all of them have left at the end of the period, but at least minimumWatchRate
+// (k8s.io/apimachinery, util/waitgroup/ratelimited_waitgroup.go: Done and Wait).
 func (s *Server) beginWatchGrace(nowNs int64) {
 	st, graceNs := &s.life.stop, int64(s.life.plan.WatchTerminationGracePeriod)
 	n := s.life.inFlight.groups[openWatches]
 	if graceNs == 0 || n == 0 {
 		return
 	}
-	rate := max(minimumWatchRate, float64(n)/(float64(graceNs)/1e9))
+	counted := max(0, n-s.life.plan.WatchLeak)
+	rate := max(minimumWatchRate, float64(counted)/(float64(graceNs)/1e9))
 	st.watchEndNs, st.watchSlotNs, st.watchSpacingNs = nowNs+graceNs, nowNs, 1e9/rate
 	s.transit(st.watchEndNs, watchGraceOver)
 	first := &s.life.inFlight.first
