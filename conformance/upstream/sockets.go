@@ -117,6 +117,13 @@ var certificate = sync.OnceValue(func() dynamiccertificates.CertKeyContentProvid
 	return c
 })
 
+// serverTLS is the certificate for a server that is none of Kubernetes'.
+func serverTLS() *tls.Config {
+	cert, err := tls.X509KeyPair(certificate().CurrentCertKeyContent())
+	must(err)
+	return &tls.Config{Certificates: []tls.Certificate{cert}}
+}
+
 func must(err error) {
 	if err != nil {
 		panic(err)
