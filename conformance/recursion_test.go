@@ -17,7 +17,6 @@ import (
 // with its filters and its admission plugin, and at apfsim. Each level has ten seats.
 func TestRecursionLikeUpstream(t *testing.T) {
 	const w, h = 100 * time.Millisecond, 50 * time.Millisecond
-	queue := config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 1, HandSize: 1, QueueLengthLimit: 100}}
 	for _, c := range []struct {
 		name     string
 		response config.LimitResponse
@@ -99,8 +98,8 @@ func TestRecursionLikeUpstream(t *testing.T) {
 10 outer: 200 at 100ms`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			shares, rec := int32(995), c.rec
-			rec.Objects.Objects = level(config.LimitedSpec{NominalConcurrencyShares: &shares, LimitResponse: c.response})
+			rec := c.rec
+			rec.Objects.Objects = oneLevel(c.response)
 			rec.Seats, rec.Callback, rec.Timeout = 10, h, 10*time.Second
 			if rec.Execution == 0 {
 				rec.Execution = w
@@ -122,6 +121,15 @@ func TestRecursionLikeUpstream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// queue is a queue with room for 100 requests.
+var queue = config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 1, HandSize: 1, QueueLengthLimit: 100}}
+
+// oneLevel returns the mandatory objects and a level for everybody, which has nearly all seats: all, if there are few.
+func oneLevel(response config.LimitResponse) config.Objects {
+	shares := int32(995)
+	return level(config.LimitedSpec{NominalConcurrencyShares: &shares, LimitResponse: response})
 }
 
 // counts writes down how many have seen the same at the same instant.

@@ -9,6 +9,7 @@ import (
 
 	"apfsim/conformance/trial"
 	"apfsim/sim"
+	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/scenario/loader"
 	simulated "apfsim/sim/server"
@@ -21,11 +22,13 @@ func Stop(st *trial.Stop) (seen []trial.Seen, err error) {
 		workloads = append(workloads, workloadOf(&st.Clients[i]))
 	}
 	document := map[string]any{
-		"apiVersion": "apfsim/v1alpha1", "kind": "Scenario", "metadata": map[string]any{"name": "stop"},
+		"apiVersion": scenario.APIVersion, "kind": scenario.Kind, "metadata": map[string]any{"name": "stop"},
 		"spec": map[string]any{
 			"duration": "300s",
 			"servers": map[string]any{
-				"requestTimeout": st.RequestTimeout.String(),
+				"requestTimeout":              st.RequestTimeout.String(),
+				"maxRequestsInflight":         st.Seats,
+				"maxMutatingRequestsInflight": 0,
 				"shutdown": map[string]any{
 					"delay":                       st.Shutdown.Delay.String(),
 					"sendRetryAfter":              st.Shutdown.SendRetryAfter,
@@ -35,6 +38,7 @@ func Stop(st *trial.Stop) (seen []trial.Seen, err error) {
 					"hookError":                   st.Shutdown.HookError,
 				},
 			},
+			"config":   map[string]any{"base": scenario.BaseMandatory, "files": []string{"config.yaml"}},
 			"events":   []any{map[string]any{"at": trial.Before.String(), "stop": map[string]any{"server": 0}}},
 			"workload": workloads,
 		},
@@ -43,7 +47,11 @@ func Stop(st *trial.Stop) (seen []trial.Seen, err error) {
 	if err != nil {
 		return nil, err
 	}
-	scenarios, mistakes := loader.Load(fstest.MapFS{"stop.yaml": &fstest.MapFile{Data: text}}, "stop.yaml", loader.Options{})
+	objects, err := json.Marshal(st.Objects)
+	if err != nil {
+		return nil, err
+	}
+	scenarios, mistakes := loader.Load(fstest.MapFS{"stop.yaml": {Data: text}, "config.yaml": {Data: objects}}, "stop.yaml", loader.Options{})
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}

@@ -9,8 +9,10 @@ import (
 // Stop is a stop of one server, and what clients send to it before and after. Times count from the signal
 // that tells the server to stop; what is before it is negative, and not earlier than [Before].
 type Stop struct {
-	Shutdown       cluster.Shutdown
+	Shutdown       cluster.Shutdown // without KillAfter and Audit
 	RequestTimeout time.Duration
+	Objects        Objects // of flow control
+	Seats          int
 	Clients        []Client
 }
 

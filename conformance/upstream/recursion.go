@@ -71,6 +71,8 @@ func Recursion(t *testing.T, rec *trial.Recursion) (seen []trial.Seen) {
 		hooks.Close()
 		listening.end()
 		all.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		seen = s.seen
 	})
 	return seen
@@ -168,7 +170,7 @@ func (s *recursive) review(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 		panic(err)
 	}
-	time.Sleep(1) // until all outers that arrive at this instant have been dispatched
+	time.Sleep(time.Nanosecond) // until all outers that arrive at this instant have been dispatched
 	ctx := r.Context()
 	if s.Continue {
 		ctx = context.WithoutCancel(ctx)

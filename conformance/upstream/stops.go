@@ -18,9 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	genericserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/util/compatibility"
+	"k8s.io/apiserver/pkg/util/flowcontrol"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 
 	"apfsim/conformance/trial"
@@ -45,6 +49,8 @@ func Stop(t *testing.T, st *trial.Stop) (seen []trial.Seen) {
 		p.listener.end()
 		p.clients.Wait()
 		time.Sleep(patience) // until all goroutines of a server whose process would be gone have ended
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		seen = p.seen
 	})
 	return seen
@@ -82,9 +88,13 @@ func start(t *testing.T, st *trial.Stop) *process {
 	c.ShutdownDelayDuration = time.Duration(st.Shutdown.Delay)
 	c.ShutdownSendRetryAfter = st.Shutdown.SendRetryAfter
 	c.ShutdownWatchTerminationGracePeriod = time.Duration(st.Shutdown.WatchTerminationGracePeriod)
+	c.Authentication.Authenticator = authenticator.RequestFunc(authenticate)
+	client := newCluster(t, st.Objects.Objects).client
+	factory := informers.NewSharedInformerFactory(client, 0)
+	c.FlowControl = flowcontrol.New(factory, client.FlowcontrolV1(), st.Seats)
 	// The check of the log has a goroutine that never ends.
 	c.HealthzChecks, c.LivezChecks, c.ReadyzChecks = nil, nil, nil
-	s, err := c.Complete(nil).New("stop", genericserver.NewEmptyDelegate())
+	s, err := c.Complete(factory).New("stop", genericserver.NewEmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +126,18 @@ func start(t *testing.T, st *trial.Stop) *process {
 	}
 	return p
 }
+
+// authenticate knows the server's own client from all others.
+func authenticate(r *http.Request) (*authenticator.Response, bool, error) {
+	who := &user.DefaultInfo{Name: "u", Groups: []string{user.AllAuthenticated}}
+	if r.UserAgent() == ownAgent {
+		who = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+	}
+	return &authenticator.Response{User: who}, true, nil
+}
+
+// ownAgent is the user agent of the server's own client. What follows the slash does not matter.
+const ownAgent = "kube-apiserver/v1.37.2"
 
 // executionHeader says how long a GET takes.
 const executionHeader = "Execution"
@@ -151,7 +173,8 @@ func resources() http.Handler {
 type silence struct{}
 
 // Watch implements rest.Watcher.
-func (silence) Watch(context.Context, *metainternalversion.ListOptions) (watch.Interface, error) {
+func (silence) Watch(ctx context.Context, _ *metainternalversion.ListOptions) (watch.Interface, error) {
+	flowcontrol.WatchInitialized(ctx)
 	return watch.NewFake(), nil
 }
 
@@ -189,7 +212,7 @@ func (p *process) get(transport *http.Transport, c *trial.Client) {
 	r.Header.Set(executionHeader, c.Execution.String())
 	r.Header.Set("User-Agent", "kubelet/v1.37.2")
 	if c.Own {
-		r.Header.Set("User-Agent", "kube-apiserver/v1.37.2")
+		r.Header.Set("User-Agent", ownAgent)
 	}
 	response, err := transport.RoundTrip(r)
 	switch {
