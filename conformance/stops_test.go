@@ -41,6 +41,8 @@ func TestStopsLikeUpstream(t *testing.T) {
 	watch := trial.Client{Name: "watch", Watch: true, At: s(-2)}
 	lateWatch := trial.Client{Name: "late watch", Watch: true, At: s(1)}
 	newWatch := trial.Client{Name: "new watch", Watch: true, At: s(2.5)}
+	// At the end of the last request it is chance whether its client sees GOAWAY before the response, and closes its
+	// connection at once, or after it. One that is idle is there for a second in any case.
 	idle := trial.Client{Name: "idle", At: s(-8), Execution: ms}
 	queued := []trial.Client{
 		{Name: "first", At: s(-1), Execution: s(4)}, {Name: "second", At: s(-0.9), Execution: s(4.9)},
@@ -133,8 +135,9 @@ watch: 200 at -2.000; broken at 1.000`},
 endless: 504 at 5.800
 process: drained at 5.800; gone at 6.212`},
 		{name: "a request ends at its deadline, with Retry-After", shutdown: cluster.Shutdown{Delay: d(2), SendRetryAfter: true},
-			clients: []trial.Client{{Name: "endless", At: -200 * ms, Execution: s(20)}}, polled: true, want: `
+			clients: []trial.Client{{Name: "endless", At: -200 * ms, Execution: s(20)}, idle}, polled: true, want: `
 endless: 504 at 5.800
+idle: 200 at -7.999
 process: drained at 5.800; gone at 6.862`},
 		{name: "nobody waits for a log", shutdown: cluster.Shutdown{Delay: d(2), SendRetryAfter: true},
 			clients: []trial.Client{{Name: "log", Log: true, At: -200 * ms, Execution: s(20)}}, want: `

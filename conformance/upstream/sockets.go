@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"sync"
 	"syscall"
+	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
@@ -63,7 +64,7 @@ func (l *listener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, syscall.ECONNREFUSED
 	default:
 	}
-	client, server := net.Pipe()
+	client, server := sockets()
 	select {
 	case l.accept <- server:
 		l.mu.Lock()
@@ -87,6 +88,80 @@ func (l *listener) end() {
 		c.Close()
 	}
 }
+
+// socket is an end of a connection. A write does not wait until the other end reads, as one to a pipe does: two ends that
+// close a TLS connection at the same instant would wait for each other.
+type socket struct {
+	net.Conn // of a pipe
+	mu       sync.Mutex
+	changed  sync.Cond
+	unsent   []byte
+	closed   bool
+}
+
+// sockets returns both ends of a connection.
+func sockets() (client, server net.Conn) {
+	a, b := net.Pipe()
+	return newSocket(a), newSocket(b)
+}
+
+func newSocket(c net.Conn) *socket {
+	s := &socket{Conn: c}
+	s.changed.L = &s.mu
+	go s.send()
+	return s
+}
+
+// send sends what is written until the socket is closed.
+func (s *socket) send() {
+	defer s.Conn.Close()
+	for {
+		s.mu.Lock()
+		for len(s.unsent) == 0 && !s.closed {
+			s.changed.Wait()
+		}
+		unsent := s.unsent
+		s.unsent = nil
+		s.mu.Unlock()
+		if len(unsent) == 0 {
+			return
+		}
+		if _, err := s.Conn.Write(unsent); err != nil {
+			return
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (s *socket) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, net.ErrClosed
+	}
+	s.unsent = append(s.unsent, p...)
+	s.changed.Signal()
+	return len(p), nil
+}
+
+// Close implements net.Conn. What is unsent has a while to be read.
+func (s *socket) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		s.changed.Signal()
+		s.Conn.SetReadDeadline(time.Now())
+		s.Conn.SetWriteDeadline(time.Now().Add(time.Second))
+	}
+	return nil
+}
+
+// SetDeadline implements net.Conn.
+func (s *socket) SetDeadline(t time.Time) error { return s.SetReadDeadline(t) }
+
+// SetWriteDeadline implements net.Conn: a write takes no time.
+func (s *socket) SetWriteDeadline(time.Time) error { return nil }
 
 // transport returns a client's transport as client-go makes it, without connections yet.
 func (l *listener) transport(http1 bool) *http.Transport {
