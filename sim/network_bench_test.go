@@ -12,17 +12,37 @@ import (
 	"apfsim/sim/server"
 )
 
-// among simulates the requests of the load A at so many servers. After a warm-up, so
-// many requests arrive on average; begin and end are called before the first of them and after the last.
-func among(servers, requests int, connection string, begin, end func()) error {
+// setup is some servers and the connections of their clients.
+type setup struct {
+	servers    int
+	connection string
+	policy     string // of the load balancer; "" without one
+	divided    bool   // the servers together have the seats of one, rounded up, and each has as many otherwise
+}
+
+// evenly are three servers that together have 102 seats, and not 100 as the one of the same load. Each gets a
+// third of the clients: with connections at random, one server would be overloaded.
+var evenly = setup{3, cluster.HTTP2, cluster.RoundRobin, true}
+
+// among simulates the requests of the load A at some servers. After a warm-up, so many requests arrive on
+// average; begin and end are called before the first of them and after the last.
+func among(c setup, requests int, begin, end func()) error {
 	l := regimeA
 	warmUp := l.lasting(min(l.warmUp(), 20*requests))
 	sc, err := l.scenario(warmUp + max(l.lasting(requests), time.Nanosecond))
 	if err != nil {
 		return err
 	}
-	sc.Spec.Servers.Replicas = servers
-	sc.Spec.Workload[0].Connection = connection
+	spec := &sc.Spec.Servers
+	spec.Replicas = c.servers
+	if c.policy != "" {
+		spec.LoadBalancer = &cluster.LoadBalancer{Policy: c.policy}
+	}
+	if c.divided {
+		spec.MaxRequestsInflight = (spec.MaxRequestsInflight + c.servers - 1) / c.servers
+		spec.MaxMutatingRequestsInflight = (spec.MaxMutatingRequestsInflight + c.servers - 1) / c.servers
+	}
+	sc.Spec.Workload[0].Connection = c.connection
 	run := sim.New(sc)
 	run.Observe(server.Observer{Tick: func(nowNs int64, _ []*server.Server) int64 {
 		switch nowNs {
@@ -37,15 +57,20 @@ func among(servers, requests int, connection string, begin, end func()) error {
 }
 
 // BenchmarkServers simulates the requests of the same clients on one server and on several, without
-// statistics. With several servers, each request also has a connection.
+// statistics. With several servers, each request also has a connection. Three servers have three times the
+// seats of one, so that hardly a request waits, or they divide those of the one.
 func BenchmarkServers(b *testing.B) {
-	for _, c := range []struct {
-		servers    int
-		connection string
-	}{{1, cluster.HTTP2}, {3, cluster.HTTP2}, {3, cluster.PerRequest}} {
-		b.Run(fmt.Sprintf("%d/%s", c.servers, c.connection), func(b *testing.B) {
+	for _, c := range []setup{
+		{servers: 1, connection: cluster.HTTP2}, {servers: 3, connection: cluster.HTTP2}, {servers: 3, connection: cluster.PerRequest},
+		evenly, {servers: 3, connection: cluster.PerRequest, divided: true},
+	} {
+		seats := 100 * c.servers
+		if c.divided {
+			seats = 102
+		}
+		b.Run(fmt.Sprintf("%d/%s/%d", c.servers, c.connection, seats), func(b *testing.B) {
 			b.ReportAllocs()
-			if err := among(c.servers, b.N, c.connection, b.ResetTimer, b.StopTimer); err != nil {
+			if err := among(c, b.N, b.ResetTimer, b.StopTimer); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -58,7 +83,7 @@ func TestConnectionsAllocateNothing(t *testing.T) {
 	const requests = 500_000
 	for _, connection := range []string{cluster.HTTP2, cluster.PerRequest} {
 		var before, after runtime.MemStats
-		if err := among(3, requests, connection, func() { runtime.ReadMemStats(&before) }, func() { runtime.ReadMemStats(&after) }); err != nil {
+		if err := among(setup{servers: 3, connection: connection}, requests, func() { runtime.ReadMemStats(&before) }, func() { runtime.ReadMemStats(&after) }); err != nil {
 			t.Fatal(err)
 		}
 		if n := after.Mallocs - before.Mallocs; n > requests/1000 {

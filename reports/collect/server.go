@@ -369,11 +369,17 @@ func (c *Collector) serverLevel(at int, l *level) result.ServerLevel {
 		PeakSeats: use.PeakSeats, MeanWaiting: use.MeanWaiting, ServiceSeatSeconds: use.ServiceSeatSeconds}
 }
 
-// noticed adds what the load balancer has found out about servers to the timeline.
+// noticed adds to the timeline what the load balancer has found out about servers, and which of them the
+// Service kubernetes lists.
 func (c *Collector) noticed(all []network.Notice) {
 	for _, n := range all {
 		what := result.NoticedDown
-		if n.Up {
+		switch {
+		case n.Service && n.Up:
+			what = result.Listed
+		case n.Service:
+			what = result.Unlisted
+		case n.Up:
 			what = result.NoticedUp
 		}
 		c.timeline = append(c.timeline, result.Moment{AtNs: n.AtNs, Server: n.Server, What: what})

@@ -145,7 +145,7 @@ func momentText(m *result.Moment) string {
 		return "its process had ended"
 	case result.Crashed:
 		return "it crashed"
-	case result.Started, result.BecameReady, result.Drained, result.NoticedDown, result.NoticedUp:
+	case result.Started, result.BecameReady, result.Drained, result.NoticedDown, result.NoticedUp, result.Listed, result.Unlisted:
 		return ""
 	}
 	return "the change to " + m.What

@@ -97,6 +97,9 @@ const (
 
 	NoticedDown = "the load balancer has noticed that it is not ready"
 	NoticedUp   = "the load balancer has noticed that it is ready"
+
+	Unlisted = "the Service kubernetes no longer lists it"
+	Listed   = "the Service kubernetes lists it"
 )
 
 // NewMoment returns the change of a server from one stage to another.
@@ -152,13 +155,17 @@ func (m *Moment) Text() string {
 	return text
 }
 
+// seen says whether the moment is not what happens to a server, but when others know of it.
+func (m *Moment) seen() bool {
+	return m.What == NoticedDown || m.What == NoticedUp || m.What == Listed || m.What == Unlisted
+}
+
 // TimelineMarks returns the marks of what happened to servers. What happens to one server at the same
 // time has one mark. The marks of servers that stop, end or become ready, and of speeds, are Events.
 func TimelineMarks(timeline []Moment) (marks []Mark) {
 	for i := range timeline {
 		m := &timeline[i]
-		event := m.Stage == "" && m.What != NoticedDown && m.What != NoticedUp ||
-			m.What == Stopped || m.What == Gone || m.What == Crashed || m.What == BecameReady
+		event := m.Stage == "" && !m.seen() || m.What == Stopped || m.What == Gone || m.What == Crashed || m.What == BecameReady
 		if i > 0 && m.AtNs == timeline[i-1].AtNs && m.Server == timeline[i-1].Server {
 			last := &marks[len(marks)-1]
 			last.Text += ", " + m.What

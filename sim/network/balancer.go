@@ -1,6 +1,8 @@
 package network
 
 import (
+	"slices"
+
 	"apfsim/sim/random"
 	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/server"
@@ -25,15 +27,22 @@ type health struct {
 	runs int // probes in a row that contradict up
 }
 
-// Notice is a change of what the load balancer takes a server for.
+// Notice is a change of what the load balancer takes a server for, or of what the Service kubernetes lists.
 type Notice struct {
-	AtNs   int64
-	Server int
-	Up     bool
+	AtNs    int64
+	Server  int
+	Up      bool // healthy, or listed
+	Service bool
 }
 
-// Noticed returns what the probes of the load balancer have found so far, in order of time.
-func (n *Network) Noticed() []Notice { return n.balancer.noticed }
+// Noticed returns what the probes of the load balancer have found so far, and how the Service has changed, each
+// in order of time.
+func (n *Network) Noticed() []Notice {
+	if n.service == nil {
+		return n.balancer.noticed
+	}
+	return slices.Concat(n.balancer.noticed, n.service.noticed)
+}
 
 // newBalancer returns the load balancer of a scenario, which may have none: then each connection is to
 // a server that listens, at random.
@@ -67,7 +76,7 @@ func (b *balancer) probe(nowNs int64) {
 		}
 		if h.runs++; h.runs == want {
 			h.up, h.runs = !h.up, 0
-			b.noticed = append(b.noticed, Notice{nowNs, i, h.up})
+			b.noticed = append(b.noticed, Notice{AtNs: nowNs, Server: i, Up: h.up})
 		}
 	}
 	b.network.schedule(nowNs+int64(b.check.Interval), probes, 0)

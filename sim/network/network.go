@@ -6,6 +6,8 @@
 package network
 
 import (
+	"slices"
+
 	"apfsim/sim/random"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/cluster"
@@ -19,6 +21,7 @@ type Network struct {
 	clients  server.Clients
 	servers  []*server.Server
 	balancer balancer
+	service  *endpoints // nil if no workload connects through it
 
 	seed         uint64
 	goawayChance float64
@@ -41,6 +44,7 @@ type counts struct {
 type workload struct {
 	name       string
 	perRequest bool
+	service    bool // connections are through the Service kubernetes, and not the load balancer
 	clients    []client
 }
 
@@ -68,6 +72,7 @@ func New(sc *scenario.Scenario, shared *server.Shared, clients server.Clients) *
 			name: w.Name,
 			// A trace does not say which of its requests share a connection.
 			perRequest: w.Connection == cluster.PerRequest || w.Arrivals.Trace != nil,
+			service:    w.Through == cluster.ThroughService,
 			clients:    make([]client, w.Clients),
 		})
 	}
@@ -79,6 +84,9 @@ func (n *Network) Connect(sc *scenario.Scenario, servers []*server.Server) {
 	n.servers = servers
 	n.counts = make([]counts, len(servers))
 	n.balancer = newBalancer(sc.Spec.Servers.LoadBalancer, n)
+	if slices.ContainsFunc(n.workloads, func(w workload) bool { return w.service }) {
+		n.service = newEndpoints(n)
+	}
 	for i, s := range servers {
 		s.SetNetwork(n)
 		s.AddGauges(func(_ int64, g *server.Gauges) { g.Connections = n.Connections(i) })
@@ -104,7 +112,7 @@ func (n *Network) Send(nowNs int64, r *server.Request, workload, index int) {
 	cl := n.client(w, index)
 	id := cl.first
 	if id == 0 {
-		if id = n.dial(nowNs, r, cl, n.balancer.choose(&cl.choice), w.perRequest); id == 0 {
+		if id = n.connect(nowNs, r, w, cl); id == 0 {
 			return
 		}
 	}
@@ -143,6 +151,23 @@ func (n *Network) client(w *workload, index int) *client {
 		}
 	}
 	return cl
+}
+
+// connect opens a connection of a client for a request, to a server that is chosen for it. If it fails, it
+// answers the request, and returns 0.
+func (n *Network) connect(nowNs int64, r *server.Request, w *workload, cl *client) (id int32) {
+	if !w.service {
+		return n.dial(nowNs, r, cl, n.balancer.choose(&cl.choice), w.perRequest)
+	}
+	to, ok := n.service.choose(&cl.choice)
+	if ok {
+		return n.dial(nowNs, r, cl, to, w.perRequest)
+	}
+	n.counts[to].dials++
+	n.counts[to].refusedDials++
+	r.Server, r.Connection = to, 0
+	n.refuse(nowNs, r)
+	return 0
 }
 
 // dial opens a connection to a server for a request of a client, and possibly for that one only. If it
@@ -211,6 +236,7 @@ func (n *Network) Silenced(nowNs int64, r *server.Request) {
 // What an event of the kind server.Connect is, by its Of. Its Index is the number of a connection.
 const (
 	probes       int16 = iota // the load balancer probes the servers
+	renews                    // a server renews its lease; the Index is that of the server
 	idles                     // a connection may be closed because it has been idle
 	notices                   // a client notices that a connection is silent
 	silenced                  // it gives up a request on it that was in flight
@@ -224,6 +250,8 @@ func (n *Network) Handle(nowNs int64, e server.Event) {
 	switch e.Of {
 	case probes:
 		n.balancer.probe(nowNs)
+	case renews:
+		n.service.renew(nowNs, int(e.Index))
 	case idles:
 		n.closeIdle(nowNs, e.Index)
 	case notices:

@@ -90,6 +90,12 @@ const (
 	PerRequest = "PerRequest"
 )
 
+// Between the clients of a workload and the servers.
+const (
+	ThroughLoadBalancer = "LoadBalancer"
+	ThroughService      = "Service" // kubernetes, to whose endpoints kube-proxy connects clients in the cluster
+)
+
 // Change is what an event does to servers besides their configuration: exactly one field is given.
 type Change struct {
 	Rollout *Rollout     `json:"rollout,omitempty" jsonschema_description:"Restarts the servers one after another."`

@@ -18,6 +18,7 @@ func TestMistakesOfConnections(t *testing.T) {
 		{"loadBalancer: {probe: {successes: 40000}}", "", "spec.servers.loadBalancer.probe.successes: 40000: want 1 to 32767"},
 		{"goawayChance: 0.5", "", "spec.servers.goawayChance: 0.5: want 0 to 0.02, as kube-apiserver accepts"},
 		{"", "connection: HTTP1", `spec.workload[0].connection: "HTTP1": want HTTP2, PerRequest (did you mean "HTTP2"?)`},
+		{"", "through: service", `spec.workload[0].through: "service": want LoadBalancer, Service (did you mean "Service"?)`},
 	} {
 		text := "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  duration: 1m\n  servers: {" + c.servers + "}\n" +
 			"  workload:\n  - name: w\n    as: {user: u}\n    request: {verb: get, path: /version}\n    execution: 1ms\n    arrivals: {closed: {}}\n    " + c.workload + "\n"

@@ -97,6 +97,7 @@ func (c *checker) workload(path string, w *Workload) {
 	case c.duration > 0 && w.Stop > c.duration:
 		c.Fail(path+".stop", "%v: want at most spec.duration, %v", w.Stop, c.duration)
 	}
+	c.Enum(path+".through", w.Through, cluster.ThroughLoadBalancer, cluster.ThroughService)
 	if w.Arrivals.Trace != nil {
 		c.replay(path, w)
 	} else {

@@ -24,7 +24,7 @@ const (
 // UnmarshalDocument implements document.Unmarshaler.
 func (w *Workload) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Workload
-	w.Clients, w.Connection = defaultClients, cluster.HTTP2
+	w.Clients, w.Connection, w.Through = defaultClients, cluster.HTTP2, cluster.ThroughLoadBalancer
 	d.Decode(n, path, (*plain)(w))
 }
 

@@ -20,6 +20,7 @@ type Workload struct {
 
 	Delay         quantity.Distribution `json:"delay,omitempty" jsonschema_description:"Time that an execution takes besides, and that does not depend on how busy the server is, such as that of etcd and of the network."`
 	Connection    string                `json:"connection,omitempty" jsonschema:"enum=HTTP2,enum=PerRequest,default=HTTP2" jsonschema_description:"HTTP2: a client keeps one connection, and with it its server; PerRequest: it connects for each request."`
+	Through       string                `json:"through,omitempty" jsonschema:"enum=LoadBalancer,enum=Service,default=LoadBalancer" jsonschema_description:"LoadBalancer: servers.loadBalancer chooses the server of a connection; Service: the Service kubernetes does, which lists a server that has crashed until its lease has ended."`
 	ClientTimeout quantity.Distribution `json:"clientTimeout,omitempty" jsonschema_description:"How long a client waits for the response to a request before it gives up and hangs up; without it, it does not."`
 
 	single   bool // Requests was filled in from Request
