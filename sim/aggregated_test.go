@@ -2,8 +2,13 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"apfsim/sim/calls"
+	"apfsim/sim/server"
 )
 
 // aggregated is a workload of so many clients, each of which sends one list that is passed on to an
@@ -71,5 +76,51 @@ func TestAggregatedServerIsConfigured(t *testing.T) {
 	h := happen(t, New(load(t, spec)))
 	if n := h.counts["w answered 429 at 1s"]; n != 103 {
 		t.Errorf("%d requests are rejected after the change, want 103\n%q", n, h.order)
+	}
+}
+
+// What happens to requests at an aggregated server: those execute at once that have seats there, and the others
+// wait until these end, or are rejected. Who is rejected may try again. Those that wait longer than they may are
+// rejected, in 1.20 only at the deadline of the request, which also ends those that execute.
+func TestPassedToAggregatedServer(t *testing.T) {
+	slow := strings.Replace(aggregated(700, ""), "20ms", "80s", 1)
+	old := strings.Replace(soleLevel(2000, oneQueue, "  duration: 500s"), "{maxRequests", `{kubernetesVersion: "1.20", maxRequests`, 1)
+	for _, c := range []struct{ spec, want string }{
+		{soleLevel(2000, oneQueue, "  duration: 100s") + aggregated(700, ""),
+			"700 arrived, 597 dispatched after 0s, 597 executed after 20ms, 103 dispatched after 20ms, 103 executed after 40ms"},
+		{soleLevel(2000, reject, "  duration: 100s") + aggregated(700, "") + "    retry: ClientGo\n",
+			"700 arrived, 700 dispatched after 0s, 103 rejected: concurrency-limit after 0s, 700 executed after 20ms, 103 arrived again"},
+		{soleLevel(2000, oneQueue, "  duration: 100s") + slow,
+			"700 arrived, 597 dispatched after 0s, 103 rejected: time-out after 1m0s, 597 executed after 1m20s"},
+		{old + strings.Replace(slow, "80s", "300s", 1),
+			"700 arrived, 597 dispatched after 0s, 103 rejected: time-out after 4m0s, 597 executed after 4m0s"},
+	} {
+		run := New(load(t, c.spec))
+		if names := run.Calls().AggregatedServers(); !slices.Equal(names, []string{"metrics"}) {
+			t.Fatalf("the aggregated servers are %q", names)
+		}
+		h := &happenings{run: run, counts: map[string]int{}}
+		run.Calls().ObservePassed(func(nowNs int64, p calls.Passed) {
+			after := " after " + time.Duration(nowNs-p.ArrivalNs).String()
+			what := map[calls.Passage]string{calls.PassedArrived: "arrived", calls.PassedDispatched: "dispatched" + after,
+				calls.PassedRejected: "rejected: " + p.Rejection.String() + after, calls.PassedExecuted: "executed" + after}[p.What]
+			if p.What == calls.PassedArrived && p.Again {
+				what += " again"
+			}
+			if p.Server != 0 || p.What == calls.PassedExecuted && (p.DispatchNs < p.ArrivalNs || p.DispatchNs >= nowNs) {
+				t.Errorf("at %d ns: %+v", nowNs, p)
+			}
+			if h.counts[what]++; h.counts[what] == 1 {
+				h.order = append(h.order, what)
+			}
+		})
+		execute(t, run, server.Observer{})
+		var got []string
+		for _, what := range h.order {
+			got = append(got, fmt.Sprint(h.counts[what], " ", what))
+		}
+		if all := strings.Join(got, ", "); all != c.want {
+			t.Errorf("%s; want %s", all, c.want)
+		}
 	}
 }

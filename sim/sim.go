@@ -27,6 +27,7 @@ type Run struct {
 	shared      *server.Shared
 	clients     *client.Clients
 	network     *network.Network
+	calls       *calls.Calls             // nil if no request has any
 	maintenance *maintenance.Maintenance // nil without one
 	operations  *operations.Operations
 }
@@ -54,7 +55,7 @@ func New(sc *scenario.Scenario) *Run {
 	}
 	r.Server = r.servers[0]
 	if calls.Any(sc) {
-		calls.New(sc, r.shared, r.clients, r.servers)
+		r.calls = calls.New(sc, r.shared, r.clients, r.servers)
 	}
 	r.operations = operations.New(sc, r.shared, r.servers)
 	if r.maintenance != nil {
@@ -69,6 +70,9 @@ func (r *Run) Servers() []*server.Server { return r.servers }
 // Network returns what is between the clients and the servers, nil if that is nothing: there is one
 // server, and it is always there.
 func (r *Run) Network() *network.Network { return r.network }
+
+// Calls returns what the servers call while they execute requests, nil if they call nobody.
+func (r *Run) Calls() *calls.Calls { return r.calls }
 
 // detailed says whether requests need server.Details.
 func detailed(spec *scenario.Spec) bool {

@@ -14,12 +14,13 @@ type Measurement struct {
 	collector   *Collector
 	fingerprint *fingerprint.Recorder
 	windows     threshold.Windowed
+	aggregated  *aggregated
 }
 
 // Measure attaches to a run what makes its Result. The series have a point every intervalNs.
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
-	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), fingerprint.New(), threshold.NewWindowed(sc)}
+	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), fingerprint.New(), threshold.NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup))}
 	m.collector.virtual = virtualwait.New(sc, servers)
 	run.Observe(m.collector.Observer())
 	run.Observe(m.fingerprint.Observer())
@@ -40,6 +41,7 @@ func (m *Measurement) Result() *result.Result {
 		m.collector.noticed(network.Noticed())
 	}
 	result := m.collector.Result(warnings...)
+	result.Summary.AggregatedServers = m.aggregated.summary()
 	result.Summary.Fingerprint = m.fingerprint.String()
 	m.windows.Judge(result.Summary)
 	return result

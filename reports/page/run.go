@@ -57,6 +57,9 @@ func Run(r *result.Result) Page {
 			p.Footer += " Fingerprint of the decisions: " + s.Fingerprint
 		}
 	}
+	if len(s.AggregatedServers) > 0 {
+		add("aggregated", "Aggregated servers", Part{Table: tables.AggregatedServers(s)})
+	}
 	var overTime []Part
 	for i, plot := range plots.WaitsOverTime(r) {
 		overTime = append(overTime, Part{Plot: plot})

@@ -54,6 +54,8 @@ type Summary struct {
 	Servers  []Server  `json:"servers,omitempty"`  // by index
 	Timeline []Moment  `json:"timeline,omitempty"` // by time
 	Failures []Failure `json:"failures,omitempty"` // by time
+
+	AggregatedServers []AggregatedServer `json:"aggregatedServers,omitempty"` // in the order in which the scenario names them
 }
 
 // Group is the statistics of a group of requests: those that arrived in the window.

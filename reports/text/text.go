@@ -56,6 +56,9 @@ func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error 
 		}
 		t.found("What happened", findings.Servers(s))
 	}
+	if len(s.AggregatedServers) > 0 {
+		t.table(tables.AggregatedServers(s))
+	}
 	t.stalls(s)
 	if flows := tables.WorstFlows(s, flowsShown); len(flows.Rows) > 0 {
 		t.table(flows)

@@ -41,7 +41,7 @@ func (a *aggregatedServers) get(name string) *aggregated {
 			return known
 		}
 	}
-	s := &aggregated{name: name, calls: a.calls, kinds: map[*server.Template]*filter.Kind{}}
+	s := &aggregated{name: name, index: len(a.all), calls: a.calls, kinds: map[*server.Template]*filter.Kind{}}
 	s.filter = filter.New(0, a.settings, s)
 	if len(a.all) == 0 && a.settings.Mode == filter.PriorityAndFairness {
 		a.calls.schedule(flowcontrol.AdjustmentPeriodNs, server.Adjust, 0, adjust)
@@ -76,6 +76,7 @@ func (a *aggregatedServers) configure(nowNs int64, event int) {
 // filter.LazyHost.
 type aggregated struct {
 	name   string
+	index  int
 	calls  *Calls
 	filter *filter.Filter
 	kinds  map[*server.Template]*filter.Kind
@@ -84,8 +85,53 @@ type aggregated struct {
 // proxied is a request at an aggregated server. It is that of the client, with the client's identity.
 type proxied struct {
 	filter.Request
-	call      *call
-	executing bool
+	call                  *call
+	executing             bool
+	arrivalNs, dispatchNs int64
+	again                 bool // it is not the client's first attempt
+}
+
+// Passed is what happens to a request that has been passed on to an aggregated server.
+type Passed struct {
+	Server     int // index of the aggregated server, see AggregatedServers
+	What       Passage
+	Rejection  queueset.Rejection // of PassedRejected: the reason
+	ArrivalNs  int64
+	DispatchNs int64 // not before PassedDispatched
+	Again      bool  // it is not the client's first attempt
+}
+
+// Passage is how far a request at an aggregated server is.
+type Passage uint8
+
+// The steps: a request arrives, and is then rejected, or dispatched and executed.
+const (
+	PassedArrived Passage = iota
+	PassedDispatched
+	PassedRejected
+	PassedExecuted
+)
+
+// AggregatedServers returns the names of the aggregated servers of the run.
+func (c *Calls) AggregatedServers() (names []string) {
+	for _, a := range c.aggregated.all {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// ObservePassed makes f be called whenever something happens to a request at an aggregated server. f must not
+// call back. It must be called before the first event.
+func (c *Calls) ObservePassed(f func(nowNs int64, p Passed)) { c.passed = append(c.passed, f) }
+
+// notify tells the observers that something has happened to a request.
+func (a *aggregated) notify(nowNs int64, p *proxied, what Passage, rejection queueset.Rejection) {
+	if rejection == queueset.Cancelled { // at its deadline, which counts as a time-out
+		rejection = queueset.TimedOut
+	}
+	for _, f := range a.calls.passed {
+		f(nowNs, Passed{a.index, what, rejection, p.arrivalNs, p.dispatchNs, p.again})
+	}
 }
 
 func (p *proxied) bind(call *call) {
@@ -96,11 +142,14 @@ func (p *proxied) bind(call *call) {
 // arrive takes the request of a call.
 func (a *aggregated) arrive(nowNs int64, call *call) {
 	p := &call.proxied
+	p.arrivalNs, p.dispatchNs, p.again = nowNs, -1, call.of.outer.Attempt > 1
+	a.notify(nowNs, p, PassedArrived, queueset.NotRejected)
 	kind := a.kind(call.of.outer.Template)
 	a.filter.Receive(&p.Request, kind)
 	rejection, retryAfterSeconds := a.filter.Arrive(nowNs, &p.Request)
 	switch {
 	case rejection != queueset.NotRejected:
+		a.notify(nowNs, p, PassedRejected, rejection)
 		a.calls.fail(nowNs, call, tooManyRequests(retryAfterSeconds))
 	case p.Waiting():
 		call.next = a.calls.schedule(nowNs+kind.WaitLimitNs(), server.TimeOut, call.index, timedOut)
@@ -123,16 +172,19 @@ func (a *aggregated) kind(t *server.Template) *filter.Kind {
 // Dispatched implements filter.Host.
 func (a *aggregated) Dispatched(q *filter.Request) {
 	p := q.Owner().(*proxied)
-	p.executing = true
+	nowNs := a.calls.shared.Events.NowNs()
+	p.executing, p.dispatchNs = true, nowNs
+	a.notify(nowNs, p, PassedDispatched, queueset.NotRejected)
 	if p.call.next != 0 {
 		a.calls.shared.Events.Cancel(p.call.next) // the time-out
 	}
-	p.call.next = a.calls.schedule(a.calls.shared.Events.NowNs(), server.Progress, p.call.index, passedOn)
+	p.call.next = a.calls.schedule(nowNs, server.Progress, p.call.index, passedOn)
 }
 
 // timeOut rejects a request that has waited too long.
 func (a *aggregated) timeOut(nowNs int64, p *proxied) server.Response {
 	rejection, retryAfterSeconds := a.filter.TimeOut(nowNs, &p.Request)
+	a.notify(nowNs, p, PassedRejected, rejection)
 	if rejection == queueset.Cancelled { // at its deadline
 		return server.Response{Status: server.StatusGatewayTimeout}
 	}
@@ -141,19 +193,25 @@ func (a *aggregated) timeOut(nowNs int64, p *proxied) server.Response {
 
 // TimedOut implements filter.LazyHost.
 func (a *aggregated) TimedOut(q *filter.Request, retryAfterSeconds int) {
-	call := q.Owner().(*proxied).call
+	p, nowNs := q.Owner().(*proxied), a.calls.shared.Events.NowNs()
+	call := p.call
+	a.notify(nowNs, p, PassedRejected, queueset.TimedOut)
 	a.calls.shared.Events.Cancel(call.next) // the deadline
-	a.calls.fail(a.calls.shared.Events.NowNs(), call, tooManyRequests(retryAfterSeconds))
+	a.calls.fail(nowNs, call, tooManyRequests(retryAfterSeconds))
 }
 
 // end ends a request that executes or waits, and returns for how long it keeps its seats. A watch counts
 // as a watcher until it is initialised only, because it is its API server that has it afterwards.
 func (a *aggregated) end(nowNs int64, p *proxied) (additionalNs int64) {
 	if !p.executing {
-		a.filter.Cancel(nowNs, &p.Request) // without effect if it was rejected
+		// Without effect if it was rejected.
+		if rejection, _ := a.filter.Cancel(nowNs, &p.Request); rejection != queueset.NotRejected {
+			a.notify(nowNs, p, PassedRejected, rejection)
+		}
 		return 0
 	}
 	p.executing = false
+	a.notify(nowNs, p, PassedExecuted, queueset.NotRejected)
 	additionalNs = a.filter.Finish(nowNs, &p.Request)
 	if p.IsWatch() {
 		a.filter.EndWatch(&p.Request)

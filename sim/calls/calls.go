@@ -26,6 +26,7 @@ type Calls struct {
 	servers    []*server.Server
 	plans      []*plan // by workload; nil for one whose requests call nobody
 	aggregated aggregatedServers
+	passed     []func(nowNs int64, p Passed)
 
 	executions     []*execution // by Details.Calls, from 1
 	calls          []*call      // by index, from 1

@@ -1,0 +1,65 @@
+package collect
+
+import (
+	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
+	"apfsim/reports/result"
+	"apfsim/sim/calls"
+)
+
+// aggregated are the measures of the aggregated servers of a run, by index.
+type aggregated struct {
+	fromNs  int64 // of the window
+	names   []string
+	measure []*measure.Measures[uint64]
+}
+
+// newAggregated returns the measures of the aggregated servers of a run, which has none if its servers call
+// nobody.
+func newAggregated(c *calls.Calls, fromNs int64) *aggregated {
+	a := &aggregated{fromNs: fromNs}
+	if c == nil {
+		return a
+	}
+	a.names = c.AggregatedServers()
+	for range a.names {
+		a.measure = append(a.measure, measure.New[uint64](histogram.FinePrecision))
+	}
+	if len(a.names) > 0 {
+		c.ObservePassed(a.passed)
+	}
+	return a
+}
+
+// passed measures what happens to a request.
+func (a *aggregated) passed(nowNs int64, p calls.Passed) {
+	if p.ArrivalNs < a.fromNs {
+		return
+	}
+	m := a.measure[p.Server]
+	switch p.What {
+	case calls.PassedArrived:
+		m.Arrived++
+		if p.Again {
+			m.Retries++
+		}
+	case calls.PassedDispatched:
+		m.Dispatched++
+		m.Timed[measure.Wait].Record(nowNs - p.ArrivalNs)
+	case calls.PassedRejected:
+		m.Rejected[p.Rejection]++
+		m.Timed[measure.RejectedWait].Record(nowNs - p.ArrivalNs)
+	case calls.PassedExecuted:
+		m.Executed++
+		m.Timed[measure.Execution].Record(nowNs - p.DispatchNs)
+		m.Timed[measure.Latency].Record(nowNs - p.ArrivalNs)
+	}
+}
+
+// summary returns the statistics of the aggregated servers.
+func (a *aggregated) summary() (all []result.AggregatedServer) {
+	for i, name := range a.names {
+		all = append(all, result.AggregatedServer{Group: result.NewGroup(name, a.measure[i])})
+	}
+	return all
+}
