@@ -3,6 +3,7 @@ package statistics
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,9 +32,36 @@ func Find(all []Statistic, text string) (int, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		if ofAll := ofOneServer(all, &want); ofAll != nil {
+			return Find(all, ofAll.String())
+		}
 		return 0, fmt.Errorf("%s: %w", want, missing(all, &want))
 	}
 	return 0, fmt.Errorf("%s: flows of several priority levels have this name; use one of %s, %s", want, all[found[0]].Name, all[found[1]].Name)
+}
+
+// ofOneServer returns the name of the same statistic without the tag of the only server, whose statistics are
+// listed as those of all servers; nil if the name has no such tag.
+func ofOneServer(all []Statistic, name *metric.Name) *metric.Name {
+	at := slices.IndexFunc(name.Tags, func(t metric.Tag) bool { return t.Name == metric.TagServer })
+	if at < 0 {
+		return nil
+	}
+	one := false
+	for i := range all {
+		switch server := all[i].Name.Tag(metric.TagServer); {
+		case server == name.Tags[at].Value:
+			one = true
+		case server != "":
+			return nil
+		}
+	}
+	if !one {
+		return nil
+	}
+	without := *name
+	without.Tags = slices.Delete(slices.Clone(name.Tags), at, at+1)
+	return &without
 }
 
 // Check says what is wrong with the name of a statistic for runs of the scenarios, as far as that is

@@ -30,7 +30,7 @@ func All(s *result.Summary) []Statistic { return List(s, true) }
 
 // List returns the statistics of a run, with those of its flows or without.
 func List(s *result.Summary, withFlows bool) []Statistic {
-	l := list{servers: len(s.Servers) > 0, byClient: s.MeasuredBy == result.Client}
+	l := list{servers: len(s.Servers) > 0, one: len(s.Servers) == 1, byClient: s.MeasuredBy == result.Client}
 	for _, r := range s.Total.Responses {
 		l.statuses = append(l.statuses, statusText(r.Status))
 	}
@@ -58,7 +58,7 @@ func List(s *result.Summary, withFlows bool) []Statistic {
 		l.add(&subject{seconds: windowSeconds(s), requests: &of.Group, server: of}, Tag(metric.TagServer, of.Name))
 		for k := range of.Levels {
 			level := of.Levels[k].Level()
-			if !level.Idle() {
+			if !l.one && !level.Idle() {
 				l.addLevel(&level, append(Tag(metric.TagPriorityLevel, level.Name), Tag(metric.TagServer, of.Name)...))
 			}
 		}
@@ -92,6 +92,7 @@ func Tag(name, value string) []metric.Tag { return []metric.Tag{{Name: name, Val
 type list struct {
 	all      []Statistic
 	servers  bool     // the summary has servers
+	one      bool     // it has one server: all requests and levels are those of the server, and not listed again
 	statuses []string // of all responses, so that runs without one of a status count 0 of them
 	byClient bool     // only those that a client of a server can measure
 }
@@ -111,6 +112,7 @@ func (l *list) add(of *subject, tags []metric.Tag) {
 		d := &table[i]
 		switch {
 		case l.byClient && !MeasuredByClient(&d.name):
+		case l.one && of.server != nil && d.source != fromServer:
 		case d.several && (!l.servers || !d.takes(tags)), d.source == fromServer && of.server == nil:
 		case d.name.Metric == "responses":
 			for _, status := range l.statuses {
