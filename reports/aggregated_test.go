@@ -62,7 +62,7 @@ func TestAggregatedServers(t *testing.T) {
 	if len(s.AggregatedServers) != 2 || s.AggregatedServers[0].Name != "metrics" || s.AggregatedServers[1].Name != "custom" {
 		t.Fatalf("aggregated servers %+v", s.AggregatedServers)
 	}
-	m := &s.AggregatedServers[0].Group
+	m := &s.AggregatedServers[0]
 	if m.Arrived != 600 || m.Executed+m.Executing != 300 || m.Executing != 100 || m.Rejected != 300 || m.ConcurrencyLimit != 300 || m.Waiting != 0 {
 		t.Errorf("%+v; want 300 of 600 dispatched and 300 rejected, and 100 executing at the end", m.Counts)
 	}

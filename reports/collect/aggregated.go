@@ -57,9 +57,9 @@ func (a *aggregated) passed(nowNs int64, p calls.Passed) {
 }
 
 // summary returns the statistics of the aggregated servers.
-func (a *aggregated) summary() (all []result.AggregatedServer) {
+func (a *aggregated) summary() (all []result.Group) {
 	for i, name := range a.names {
-		all = append(all, result.AggregatedServer{Group: result.NewGroup(name, a.measure[i])})
+		all = append(all, result.NewGroup(name, a.measure[i]))
 	}
 	return all
 }

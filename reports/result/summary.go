@@ -55,7 +55,10 @@ type Summary struct {
 	Timeline []Moment  `json:"timeline,omitempty"` // by time
 	Failures []Failure `json:"failures,omitempty"` // by time
 
-	AggregatedServers []AggregatedServer `json:"aggregatedServers,omitempty"` // in the order in which the scenario names them
+	// AggregatedServers are the requests that were passed on to each aggregated server, and what its own flow
+	// control did with them. Their execution is that there, until the end of the call. They are in the order
+	// in which the scenario names them, and omitted without any.
+	AggregatedServers []Group `json:"aggregatedServers,omitempty"`
 }
 
 // Group is the statistics of a group of requests: those that arrived in the window.

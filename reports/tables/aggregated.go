@@ -19,7 +19,7 @@ func AggregatedServers(s *result.Summary) *Table {
 	}
 	t := &Table{Name: "aggregated-servers", Title: "Aggregated servers", Caption: "Aggregated servers: requests at their own flow control", Columns: columns.Columns()}
 	for i := range s.AggregatedServers {
-		t.Rows = append(t.Rows, columns.Row(&s.AggregatedServers[i].Group))
+		t.Rows = append(t.Rows, columns.Row(&s.AggregatedServers[i]))
 	}
 	return t
 }
