@@ -1,0 +1,159 @@
+package api
+
+// Version is a resourceVersion that a request names. The zero value is that of a request that names none.
+type Version struct {
+	Given bool
+	N     int64
+	Word  string // what cannot be read as a number, literally; then N is 0
+}
+
+// At returns the version of a number.
+func At(n int64) Version { return Version{Given: true, N: n} }
+
+// Zero says whether the version is "0".
+func (v Version) Zero() bool { return v.Given && v.N == 0 && v.Word == "" }
+
+// Match is a resourceVersionMatch.
+type Match uint8
+
+// The values of resourceVersionMatch.
+const (
+	NoMatch Match = iota
+	NotOlderThan
+	Exact
+	UnknownMatch // another word
+)
+
+// Options are what the query of a request says.
+type Options struct {
+	Version   Version
+	Match     Match
+	MatchWord string // of UnknownMatch, literally
+	Limit     int64  // 0 without one
+	Continue  string
+
+	SendInitialEvents, SendInitialEventsGiven bool
+	Bookmarks                                 bool // allowWatchBookmarks
+	TimeoutSeconds                            int64
+
+	LabelSelector, FieldSelector string
+
+	DryRun       bool
+	FieldManager string
+	Force        bool
+	ForceGiven   bool // force, whether true or false, stands in the query: only an apply may have it
+
+	// Of a deletion; its body has the same, which counts if it is given.
+	Preconditions     Preconditions
+	GraceSeconds      int64
+	GraceSecondsGiven bool
+	OrphanDependents  bool // 202 instead of 200 if it is given as false and finalizers hold the object
+	OrphanGiven       bool
+	// Propagation is the propagationPolicy, if a server knows it: Background, Foreground or Orphan. The last two
+	// add a finalizer, and each removes those of the others.
+	Propagation string
+
+	// Malformed is a parameter whose value cannot be decoded, such as "limit=ten": 400. Unsupported is one with
+	// a value that the server does not accept, such as "dryRun=Some": 422. "" without one.
+	Malformed, Unsupported string
+}
+
+// Preconditions are what must hold of an object that is deleted.
+type Preconditions struct {
+	UID      int64 // 0 without one
+	Version  Version
+	Mismatch bool // a UID that no object has
+}
+
+// Patch is how a patch changes an object.
+type Patch uint8
+
+// The kinds of patches.
+const (
+	MergePatch Patch = iota // also a strategic one
+	JSONPatch
+	ApplyPatch
+)
+
+// Body is what a request carries. It does not change, and several requests may share it.
+type Body struct {
+	Name         string // of a create; "" with GenerateName
+	GenerateName string
+	Version      Version // metadata.resourceVersion
+	UID          int64   // metadata.uid; 0 without one
+	OtherUID     bool    // it has one that no object has
+
+	Fields          map[string]string // see Object.Fields
+	Stamp           int64             // see Object.Stamp; 0: as it is
+	Bytes           int64             // of the object afterwards; 0: as it is, or the resource's average
+	Finalizers      []string
+	FinalizersGiven bool // of a patch: it sets them
+
+	Patch       Patch
+	TestsFail   bool // of a JSON patch: one of its tests fails
+	OwnsNothing bool // managedFields [] or [{}]: forgets all owners
+	OwnersGiven bool // managedFields with content, which an apply must not have
+}
+
+// Call is what a request asks for beyond its attributes. It does not change once it has been sent.
+type Call struct {
+	Options Options
+	Body    *Body // nil without one
+
+	// Matches is how many of the objects that the scenario only counts match the selectors of a list or
+	// watch.
+	Matches int64
+}
+
+// Source is where a read was served from.
+type Source uint8
+
+// The sources.
+const (
+	FromNowhere Source = iota // nothing was read
+	FromEtcd
+	FromCache
+	FromSnapshot
+)
+
+// String returns the source as the request log writes it.
+func (s Source) String() string { return [...]string{"", "etcd", "cache", "snapshot"}[s] }
+
+// Cause is one of the causes in a Status.
+type Cause struct{ Reason, Field, Message string }
+
+// Failure is why a client has received no answer.
+type Failure uint8
+
+// The failures.
+const (
+	NoFailure        Failure = iota
+	FailedToConnect          // the server refused the connection, or there is none
+	BrokenConnection         // the connection was reset
+	ClientTimedOut           // the client has given up
+)
+
+// Answer is what a request is answered.
+type Answer struct {
+	Status            int // of HTTP; 0 without an answer, see Failure
+	Failure           Failure
+	Reason            string // of the Status; "" without one
+	RetryAfterSeconds int64  // 0 without one
+	Causes            []Cause
+
+	Version  int64 // of the object or list; 0 on a Status
+	UID      int64 // of the object; 0 without one
+	Items    int64 // of a list or a deletecollection; -1 of everything else
+	Bytes    int64 // of the body
+	Continue string
+	Source   Source
+	Rounds   int  // transactions tried
+	Wrote    bool // a revision was made
+
+	// Replaced is the version of the object that an update, patch or apply has replaced; 0 if there was none,
+	// or nothing was written. Servers do not tell it; it is for the statistics of lost updates.
+	Replaced int64
+
+	Object  *Object
+	Objects []*Object // of a list, those that are not only counted; nobody may change the slice
+}
