@@ -230,9 +230,11 @@ func BenchmarkSharing(b *testing.B) {
 			for range n {
 				s.Begin(0, request(exponential.Sample(source)))
 			}
+			nowNs := int64(0)
 			b.ReportAllocs()
 			for b.Loop() {
-				r, atNs := s.Next(s.lastNs)
+				r, atNs := s.Next(nowNs)
+				nowNs = atNs
 				s.End(atNs, r)
 				r.ExecutionNs = exponential.Sample(source)
 				s.Begin(atNs, r)
