@@ -1,0 +1,168 @@
+package cluster
+
+import (
+	"strings"
+	"time"
+
+	"apfsim/document"
+	"apfsim/sim/quantity"
+	"apfsim/sim/random"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Store is what keeps the objects, etcd, and what servers do to serve them.
+type Store struct {
+	Read          quantity.Distribution `json:"read,omitempty" jsonschema_description:"How long etcd takes to answer a read; without it 1ms."`
+	Write         quantity.Distribution `json:"write,omitempty" jsonschema_description:"How long etcd takes to commit a transaction; without it lognormal with mean 4ms and p99 25ms."`
+	WriteCapacity *Capacity             `json:"writeCapacity,omitempty" jsonschema_description:"How transactions slow each other down; without it they do not."`
+
+	CompactionInterval quantity.Duration `json:"compactionInterval,omitempty" jsonschema:"default=5m" jsonschema_description:"--etcd-compaction-interval, of each server; 0s for never."`
+	WatchCache         WatchCache        `json:"watchCache,omitempty"`
+	EventTTL           quantity.Duration `json:"eventTTL,omitempty" jsonschema:"default=1h" jsonschema_description:"--event-ttl: how long events are kept."`
+	Costs              Costs             `json:"costs,omitempty"`
+}
+
+// WatchCache says which resources have watch caches. Events never have one.
+type WatchCache struct {
+	Off     bool     // no resource has one
+	Without []string // these have none, such as configmaps or deployments.apps
+}
+
+// Costs are what serving a request takes of a server's processor time, besides what etcd takes. The defaults
+// are orders of magnitude, from measurements that Kubernetes has published (docs/reference/scenario.md).
+type Costs struct {
+	Request            quantity.Duration `json:"request,omitempty" jsonschema:"default=200µs" jsonschema_description:"Each request."`
+	WalkedObject       quantity.Duration `json:"walkedObject,omitempty" jsonschema:"default=300ns" jsonschema_description:"Each object that a list from a cache walks, and a page walks all that follow."`
+	MatchedObject      quantity.Duration `json:"matchedObject,omitempty" jsonschema:"default=1700ns" jsonschema_description:"Each object that is compared with selectors, besides."`
+	EncodedKilobyte    quantity.Duration `json:"encodedKilobyte,omitempty" jsonschema:"default=4500ns" jsonschema_description:"Each 1000 bytes of an answer."`
+	CompressedKilobyte quantity.Duration `json:"compressedKilobyte,omitempty" jsonschema:"default=4400ns" jsonschema_description:"Each 1000 bytes of an answer of more than 128 KiB, which is compressed."`
+	EtcdObject         quantity.Duration `json:"etcdObject,omitempty" jsonschema:"default=13µs" jsonschema_description:"Each object that is read from etcd, of any size."`
+	EtcdKilobyte       quantity.Duration `json:"etcdKilobyte,omitempty" jsonschema:"default=10µs" jsonschema_description:"Each 1000 bytes that are read from etcd, besides."`
+	RangedObject       quantity.Duration `json:"rangedObject,omitempty" jsonschema:"default=12µs" jsonschema_description:"Each object of a range: how much longer etcd takes; no processor time of the server."`
+	InitialEvent       quantity.Duration `json:"initialEvent,omitempty" jsonschema:"default=3500ns" jsonschema_description:"Each object that a watch sends at its beginning."`
+	InitialWalk        quantity.Duration `json:"initialWalk,omitempty" jsonschema:"default=700ns" jsonschema_description:"Each object that a watch walks at its beginning and does not send."`
+	WatchEvent         quantity.Duration `json:"watchEvent,omitempty" jsonschema:"default=10µs" jsonschema_description:"Each event that is sent to a watch."`
+	EventLatency       quantity.Duration `json:"eventLatency,omitempty" jsonschema:"default=2ms" jsonschema_description:"From a commit in etcd until the watch caches have the event; no processor time."`
+}
+
+// DefaultCosts returns the costs that a scenario need not give.
+func DefaultCosts() Costs {
+	return Costs{
+		Request:            200_000,
+		WalkedObject:       300,
+		MatchedObject:      1_700,
+		EncodedKilobyte:    4_500,
+		CompressedKilobyte: 4_400,
+		EtcdObject:         13_000,
+		EtcdKilobyte:       10_000,
+		RangedObject:       12_000,
+		InitialEvent:       3_500,
+		InitialWalk:        700,
+		WatchEvent:         10_000,
+		EventLatency:       2_000_000,
+	}
+}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (s *Store) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain Store
+	*s = Store{CompactionInterval: quantity.Duration(5 * time.Minute), EventTTL: quantity.Duration(time.Hour), Costs: DefaultCosts()}
+	d.Decode(n, path, (*plain)(s))
+}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (c *Costs) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	*c = DefaultCosts()
+	switch {
+	case n.Kind == document.Object:
+		type plain Costs
+		d.Decode(n, path, (*plain)(c))
+	case n.Kind != document.String:
+		d.Fail(n, path, "is %v; want Default or an object", n.Kind)
+	case n.Text != "Default":
+		d.Fail(n, path, "%q: want Default or an object%s", document.Abridge(n.Text), document.Suggest(n.Text, []string{"Default"}))
+	}
+}
+
+// JSONSchemaExtend completes the description of the type.
+func (Costs) JSONSchemaExtend(s *jsonschema.Schema) {
+	table := *s
+	*s = jsonschema.Schema{
+		OneOf:       []*jsonschema.Schema{{Type: "string", Enum: []any{"Default"}}, &table},
+		Description: "What serving a request takes of a server's processor time; Default, or the costs that differ.",
+		Default:     "Default",
+	}
+}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (w *WatchCache) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	switch n.Kind {
+	case document.List:
+		d.Decode(n, path, &w.Without)
+	case document.Bool:
+		on := true
+		d.Decode(n, path, &on)
+		w.Off = !on
+	case document.String:
+		d.Fail(n, path, "%q: want true, false or a list of the resources without one", document.Abridge(n.Text))
+	default:
+		d.Fail(n, path, "is %v; want true, false or a list of the resources without one", n.Kind)
+	}
+}
+
+// JSONSchema describes the type.
+func (WatchCache) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		OneOf: []*jsonschema.Schema{
+			{Type: "boolean"},
+			{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+		},
+		Default:     true,
+		Description: "Whether the servers have watch caches; or a list of the resources without one, such as configmaps or deployments.apps. Events never have one.",
+	}
+}
+
+// Check checks the store at path.
+func (s *Store) Check(to *document.Checker, path string) {
+	if c := s.WriteCapacity; c != nil {
+		at := path + ".writeCapacity"
+		if c.WatchEvent != 0 {
+			to.Fail(at+".watchEvent", "cannot be set here: etcd sends no events to clients; that of a server is spec.store.costs.watchEvent")
+		}
+		if c.MinimumCores != 0 {
+			to.Fail(at+".minimumCores", "cannot be set here: no watch event takes cores of etcd away")
+		}
+		c.Check(to, at)
+	}
+	if s.EventTTL <= 0 {
+		to.Fail(path+".eventTTL", "want more than 0s")
+	}
+	if s.Costs.Request <= 0 {
+		to.Fail(path+".costs.request", "want more than 0s, as a client that waits for nothing else would send without end at one time")
+	}
+	for i, name := range s.WatchCache.Without {
+		if name == "" || strings.ContainsAny(name, "/ {}") || strings.ToLower(name) != name {
+			to.Fail(document.Index(path+".watchCache", i), "%q: want the plural name of a resource, such as configmaps or deployments.apps", document.Abridge(name))
+		}
+	}
+}
+
+// SetDefaults fills in how long etcd takes.
+func (s *Store) SetDefaults() {
+	if !s.Read.Given() {
+		s.Read = quantity.Constant(quantity.Duration(time.Millisecond))
+	}
+	if !s.Write.Given() {
+		s.Write = defaultWrite
+	}
+}
+
+// defaultWrite is how long a commit takes on an SSD, with a tail.
+var defaultWrite = func() quantity.Distribution {
+	l, err := random.NewLognormalP99(4e6, 25e6)
+	if err != nil {
+		panic(err)
+	}
+	return quantity.Distribution{Distribution: l}
+}()
