@@ -1,0 +1,101 @@
+package store
+
+import (
+	"apfsim/sim/capacity/machine"
+	"apfsim/sim/clock"
+	"apfsim/sim/random"
+	"apfsim/sim/scenario/cluster"
+)
+
+// latency is how long one kind of call to etcd takes, drawn from a stream of its own.
+type latency struct {
+	stream  random.Stream
+	sampler Sampler // nil: no time
+}
+
+func (l *latency) open(seed uint64, purpose string, sampler Sampler) {
+	l.stream.Open(seed, "", 0, "etcd "+purpose)
+	l.sampler = sampler
+}
+
+func (l *latency) draw() int64 {
+	if l.sampler == nil {
+		return 0
+	}
+	return l.sampler.Sample(&l.stream.Rand)
+}
+
+// Read sends a read to etcd. The alarm rings when the server has the answer. Reads are linearizable: what is
+// read is what the store has when it rings.
+func (s *Store) Read(nowNs int64, done clock.Alarm) {
+	s.alarms.Set(nowNs+s.reads.draw(), done)
+}
+
+// Write sends a transaction to etcd. The alarm rings when the server has the answer, and its owner commits
+// then. Grants of leases take as long. With a capacity, transactions that are in progress at the same time slow
+// each other down.
+func (s *Store) Write(nowNs int64, done clock.Alarm) {
+	takesNs := s.writes.draw()
+	if s.writing != nil {
+		s.writing.begin(nowNs, takesNs, done)
+		return
+	}
+	s.alarms.Set(nowNs+takesNs, done)
+}
+
+// writing is the transactions in progress of a store with a capacity.
+type writing struct {
+	*machine.Machine
+	alarms  *clock.Alarms
+	done    []clock.Alarm // by the machine's slots
+	nextEnd clock.AlarmID // when the machine ends the next one
+}
+
+// newWriting returns the transactions of a new store.
+func newWriting(alarms *clock.Alarms, law *cluster.Capacity) *writing {
+	w := &writing{Machine: machine.New(law), alarms: alarms}
+	for _, speed := range law.Speed {
+		alarms.Set(int64(speed.At), &speedChange{w, speed.Factor})
+	}
+	return w
+}
+
+func (w *writing) begin(nowNs, demandNs int64, done clock.Alarm) {
+	slot := w.Begin(nowNs, demandNs)
+	if int(slot) == len(w.done) {
+		w.done = append(w.done, nil)
+	}
+	w.done[slot] = done
+	w.moveEnd(nowNs)
+}
+
+// moveEnd sets the alarm for the next end, after each change.
+func (w *writing) moveEnd(nowNs int64) {
+	w.alarms.Cancel(&w.nextEnd)
+	if _, atNs, ok := w.Next(nowNs); ok {
+		w.nextEnd = w.alarms.Set(atNs, w)
+	}
+}
+
+// Ring ends the transaction that ends first.
+func (w *writing) Ring(nowNs int64) {
+	w.nextEnd = clock.AlarmID{}
+	slot, _, _ := w.Next(nowNs)
+	done := w.done[slot]
+	w.done[slot] = nil
+	w.End(nowNs, slot)
+	w.moveEnd(nowNs)
+	done.Ring(nowNs)
+}
+
+// speedChange changes the speed of all transactions.
+type speedChange struct {
+	writing *writing
+	factor  float64
+}
+
+// Ring changes it.
+func (c *speedChange) Ring(nowNs int64) {
+	c.writing.SetSpeed(nowNs, c.factor)
+	c.writing.moveEnd(nowNs)
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"apfsim/sim/random"
+	"apfsim/sim/scenario/cluster"
+)
+
+type constant int64
+
+func (c constant) Sample(*rand.Rand) int64 { return int64(c) }
+
+// waits returns how long writes take to a store that is read as well, before each write.
+func waits(t *testing.T, seed uint64, reads int) []int64 {
+	read, err := random.NewExponential(1e6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write, err := random.NewLognormalP99(4e6, 25e6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(Settings{Seed: seed, Read: read, Write: write})
+	var took []int64
+	for i := range int64(100) {
+		for range reads {
+			w.Read(i*second, at(func(int64) {}))
+		}
+		w.Write(i*second, at(func(nowNs int64) { took = append(took, nowNs-i*second) }))
+		w.run((i+1)*second - 1)
+	}
+	return took
+}
+
+// Two runs with one seed are alike, and how many reads there are makes no difference to how long writes take.
+func TestLatencyIsDeterministic(t *testing.T) {
+	first := waits(t, 1, 1)
+	if len(first) != 100 || slices.Min(first) <= 0 || slices.Min(first) == slices.Max(first) {
+		t.Fatalf("writes took %d", first)
+	}
+	if again := waits(t, 1, 1); !slices.Equal(first, again) {
+		t.Errorf("a second run took %d, the first one %d", again, first)
+	}
+	if more := waits(t, 1, 3); !slices.Equal(first, more) {
+		t.Errorf("with more reads, writes took %d, before %d", more, first)
+	}
+	if other := waits(t, 2, 1); slices.Equal(first, other) {
+		t.Error("another seed makes no difference")
+	}
+}
+
+// What is read is what the store has when the read is answered, 2 ms after it was sent, and a write commits when
+// it is answered, after 1 ms.
+func TestLinearizable(t *testing.T) {
+	w := newWorld(Settings{Read: constant(2e6), Write: constant(1e6)})
+	r := w.Resource(nodes)
+	var told []string
+	w.Read(0, at(func(nowNs int64) {
+		told = append(told, fmt.Sprintf("read revision %d at %d ms", w.Revision(), nowNs/1e6))
+	}))
+	w.Write(0, at(func(nowNs int64) {
+		put(t, nowNs, r, object("", "n"))
+		told = append(told, fmt.Sprintf("wrote at %d ms", nowNs/1e6))
+	}))
+	w.run(second)
+	if want := []string{"wrote at 1 ms", "read revision 2 at 2 ms"}; !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
+	}
+}
+
+// Three transactions that take 6 ms alone share one core. The first has it for itself for 2 ms. With the second
+// one, which comes at 2 ms, both progress at half the speed, and the first would end at 2 + 2·4 = 10 ms. But at 5 ms the
+// speed falls to a half, so from then on each progresses at a quarter: the first has 2.5 ms left, until 15 ms. The
+// second has 2 ms left then, and ends at half the speed at 19 ms. The last comes when etcd is idle, at 20 ms.
+func TestWriteCapacity(t *testing.T) {
+	w := newWorld(Settings{Write: constant(6e6), WriteCapacity: &cluster.Capacity{
+		Cores: 1, Speed: []cluster.Speed{{At: 5e6, Factor: 0.5}},
+	}})
+	var told []string
+	for i, startMs := range []int64{0, 2, 20} {
+		w.alarms.Set(startMs*1e6, at(func(nowNs int64) {
+			w.Write(nowNs, at(func(nowNs int64) {
+				told = append(told, fmt.Sprintf("%d at %d µs", i, nowNs/1000))
+			}))
+		}))
+	}
+	w.run(second)
+	if want := []string{"0 at 15000 µs", "1 at 19000 µs", "2 at 32000 µs"}; !slices.Equal(told, want) {
+		t.Errorf("ended %q, want %q", told, want)
+	}
+}
