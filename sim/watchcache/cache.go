@@ -1,0 +1,329 @@
+// Package watchcache is the watch cache of one resource at one server: the recent events in a ring, what it
+// serves reads from, and the watchers to which it sends events
+// (k8s.io/apiserver pkg/storage/cacher). Direct is watches without a cache, as events have them.
+//
+// The objects themselves are not copied: the cache asks the store for its state at a version.
+package watchcache
+
+import (
+	"math"
+
+	"apfsim/core/rules"
+	"apfsim/sim/api"
+	"apfsim/sim/clock"
+	"apfsim/sim/store"
+)
+
+// Settings are what a cache is made with.
+type Settings struct {
+	Rules *rules.Rules // of the server's release
+
+	// Indexed says that watches of objects by spec.nodeName use an index: of pods and resourceslices.
+	Indexed bool
+
+	// FeedLagNs is how long after its commit an event reaches the cache.
+	FeedLagNs int64
+	// ProgressNs is how long a request for etcd's progress takes to etcd. The answer comes back as events do.
+	ProgressNs int64
+	// NotifyEveryNs is how often etcd tells a watch without events its progress unasked
+	// (--watch-progress-notify-interval); 0 for never.
+	NotifyEveryNs int64
+	// NoProgress says that etcd is too old to answer requests for its progress.
+	NoProgress bool
+
+	// Seed and Name are those of the random stream from which the ticks of bookmarks are drawn: the name is
+	// of the server and the resource.
+	Seed uint64
+	Name string
+
+	// Dispatched is told, unless it is nil, of each event that has been dispatched, and to how many watchers
+	// it was sent, 0 included, for the cost of it.
+	Dispatched func(nowNs int64, e *api.Event, watchers int)
+}
+
+// Counters are what a cache has counted since it was made.
+type Counters struct {
+	Received         int64 // events from etcd
+	Dispatched       int64 // events given to watchers, those that their selectors drop not counted
+	InitialEvents    int64 // sent to watchers before the live events (apiserver_init_events_total)
+	Expired          int64 // watches answered 410
+	TerminatedAsSlow int64 // watchers (apiserver_terminated_watchers_total)
+	Waits, TimedOut  int64 // reads that waited for freshness, and those of them that it did not come to
+	WaitedNs         int64 // by all of them
+	ProgressRequests int64
+	Initializations  int64
+}
+
+// Cache is the watch cache of one resource at one server.
+//
+// An event takes effect in this order: it is added to the ring, moves the version, makes a snapshot, ends the
+// waits of readers, and is then queued for dispatch to the watchers. So reads can be ahead of watches. While
+// dispatch waits for watchers that are full, events gather in its queue, and when that is full, too, the
+// version stays behind.
+type Cache struct {
+	Counters Counters
+
+	alarms   *clock.Alarms
+	store    *store.Store
+	resource *store.Resource
+	settings Settings
+	releases releases
+
+	state     state
+	startedNs int64
+	sinceNs   int64 // when the state began
+	initAlarm clock.AlarmID
+
+	filled  int64 // the version that the cache had when it became ready last, or will have when it does
+	version int64 // 0 before it has been ready
+	ring    ring
+
+	feed      fifo[news] // what etcd has sent and the cache has not seen
+	feeding   bool
+	feedAlarm clock.AlarmID
+
+	snapshots snapshots
+	nodes     nodes
+	fresh     fresh
+	dispatch  dispatch
+	watchers  watchers
+	bookmarks bookmarks
+}
+
+// state is whether a cache can be used.
+type state uint8
+
+const (
+	stopped state = iota
+	pending
+	ready
+)
+
+// releases is what a cache does differently from one release to the next.
+type releases struct {
+	resizes      bool // the ring fits its capacity to the rate of events
+	minutely     bool // bookmarks come every minute, otherwise only before the deadline
+	progress     bool // etcd's progress moves the version
+	asksProgress bool // it is requested for waiting reads
+	sizesByRate  bool // of channels
+	endsAtOnce   bool // the initial events end with a bookmark at once, otherwise with a tick
+	retryGrows   bool // Retry-After grows with the time that the cache has not been ready
+	snapshots    bool
+	watchLists   bool // a watch may ask for initial events
+}
+
+// news is what etcd sends to a cache.
+type news struct {
+	event   *api.Event // nil for progress
+	version int64
+	atNs    int64 // when etcd sent it
+}
+
+// queueLength is how many events the queue for dispatch holds (the channel incoming in cacher.go).
+const queueLength = 100
+
+// New returns a cache that has not been started.
+func New(alarms *clock.Alarms, s *store.Store, resource api.Resource, settings Settings) *Cache {
+	r := settings.Rules
+	lists := r.WatchLists != rules.NoWatchLists
+	c := &Cache{
+		alarms: alarms, store: s, resource: s.Resource(resource), settings: settings,
+		releases: releases{
+			resizes:      r.Within("1.19", ""),
+			minutely:     r.Within("1.19", ""),
+			progress:     r.Within("1.21", ""),
+			asksProgress: r.CacheUnversioned && !settings.NoProgress,
+			sizesByRate:  r.Within("1.25", ""),
+			endsAtOnce:   r.Within("1.32", ""),
+			retryGrows:   r.Within("1.33", ""),
+			snapshots:    r.Within("1.34", ""),
+			watchLists:   lists,
+		},
+	}
+	c.bookmarks.stream.Open(settings.Seed, settings.Name, 0, "bookmarks")
+	c.resource.OnCommit(c.committed)
+	return c
+}
+
+// Start begins to fill the cache when its server's process starts. It is ready initNs later, and then has what
+// the store has now and the events since.
+func (c *Cache) Start(nowNs, initNs int64) {
+	if c.state != stopped {
+		panic("watchcache: Start of a cache that runs")
+	}
+	c.startedNs = nowNs
+	c.version = 0
+	c.ring = ring{fixed: !c.releases.resizes}
+	c.dispatch.budget = budget{lastNs: nowNs}
+	c.fresh.lastNs = nowNs
+	c.bookmarks.start()
+	if c.settings.NotifyEveryNs > 0 && c.releases.progress {
+		c.fresh.notifyAlarm = c.alarms.Set(nowNs+c.settings.NotifyEveryNs, (*notify)(c))
+	}
+	if c.releases.snapshots {
+		c.snapshots.alarm = c.alarms.Set(nowNs+pollNs, (*poll)(c))
+	}
+	c.fill(nowNs, initNs)
+}
+
+// fill makes the cache have what the store has now, initNs later.
+func (c *Cache) fill(nowNs, initNs int64) {
+	c.state, c.sinceNs = pending, nowNs
+	c.filled = c.store.Revision()
+	c.alarms.Cancel(&c.feedAlarm)
+	c.initAlarm = c.alarms.Set(nowNs+initNs, (*filled)(c))
+}
+
+// Relist makes the cache not ready, as when its watch of etcd has failed: all watchers are closed, and it is
+// ready again initNs later, as by Start, but with the capacity of its ring. Reads of single objects by the
+// handlers of writes see its old state meanwhile. It does nothing if the cache is not ready.
+func (c *Cache) Relist(nowNs, initNs int64) {
+	if c.state != ready {
+		return
+	}
+	c.fill(nowNs, initNs)
+	c.dispatch.clear(c.alarms)
+	for _, w := range c.watchers.copy() {
+		w.close(nowNs)
+	}
+}
+
+// filled is the alarm by which a cache becomes ready.
+type filled Cache
+
+func (f *filled) Ring(nowNs int64) {
+	c := (*Cache)(f)
+	c.initAlarm = clock.AlarmID{}
+	c.state, c.sinceNs = ready, nowNs
+	c.Counters.Initializations++
+	c.version = c.filled
+	c.ring.reset()
+	c.snapshots.restart(c)
+	c.nodes.clear()
+	c.dispatch.version = c.filled
+	for c.feed.len() > 0 && c.feed.first().version <= c.filled {
+		c.feed.pop()
+	}
+	c.fresh.wake(nowNs, c)
+	for _, w := range c.fresh.takeUnready() {
+		w.Waited(nowNs, true)
+	}
+	c.drain(nowNs)
+}
+
+// Stop ends the cache when its server stops or crashes: all streams end at once, without a bookmark, and nobody
+// who waits is called any more. It does nothing if the cache does not run. It may be started again.
+func (c *Cache) Stop(nowNs int64) {
+	if c.state == stopped {
+		return
+	}
+	c.state, c.sinceNs = stopped, nowNs
+	c.alarms.Cancel(&c.initAlarm)
+	c.alarms.Cancel(&c.feedAlarm)
+	c.alarms.Cancel(&c.snapshots.alarm)
+	c.feed.clear()
+	c.fresh.clear(c.alarms)
+	c.dispatch.clear(c.alarms)
+	c.bookmarks.clear(c.alarms)
+	for _, w := range c.watchers.copy() {
+		w.abort(nowNs)
+	}
+}
+
+// Ready says whether the cache can serve reads and watches.
+func (c *Cache) Ready() bool { return c.state == ready }
+
+// RetryAfterSeconds returns the Retry-After of the answer 429 of a cache that is not ready (util.go).
+func (c *Cache) RetryAfterSeconds(nowNs int64) int64 {
+	if !c.releases.retryGrows {
+		return 1
+	}
+	seconds := float64(nowNs-c.sinceNs) / 1e9
+	return int64(min(30, max(1, math.Exp(0.06*seconds))))
+}
+
+// Version returns the version up to which the cache has seen events or etcd's progress; 0 before it has been
+// ready.
+func (c *Cache) Version() int64 { return c.version }
+
+// OldestVersion returns the oldest version that a watch can resume from, of a cache that is ready.
+func (c *Cache) OldestVersion() int64 { return c.ring.oldest(c.filled) }
+
+// LagNs returns for how long etcd's oldest event that the cache has not seen has been committed; 0 if it has
+// seen all.
+func (c *Cache) LagNs(nowNs int64) int64 {
+	for _, n := range c.feed.waiting() {
+		if n.event != nil {
+			return nowNs - n.atNs
+		}
+	}
+	return 0
+}
+
+// committed gets each event of the resource when it is committed.
+func (c *Cache) committed(nowNs int64, e *api.Event) {
+	if c.state == stopped {
+		return
+	}
+	c.fresh.quiet = false
+	c.send(news{e, e.Version, nowNs})
+}
+
+// send makes the cache see news after the lag, unless it was filled with it.
+func (c *Cache) send(n news) {
+	c.feed.push(n)
+	c.schedule(n.atNs)
+}
+
+// feeder is the alarm of the next news.
+type feeder Cache
+
+func (f *feeder) Ring(nowNs int64) {
+	f.feedAlarm = clock.AlarmID{}
+	(*Cache)(f).drain(nowNs)
+}
+
+// drain lets the cache see the news that have come, unless the queue for dispatch is full.
+func (c *Cache) drain(nowNs int64) {
+	if c.feeding {
+		return
+	}
+	c.feeding = true
+	for c.feedable() && c.feed.first().atNs+c.settings.FeedLagNs <= nowNs {
+		c.see(nowNs, c.feed.pop())
+	}
+	c.feeding = false
+	c.schedule(nowNs)
+}
+
+// feedable says whether there are news that the cache can see when their time has come.
+func (c *Cache) feedable() bool {
+	return c.state == ready && c.feed.len() > 0 && c.dispatch.queue.len() <= queueLength
+}
+
+// schedule sets the alarm of the next news. Without a lag it rings in the same instant, since those who are
+// told of events may change the store, which is not possible in the middle of a commit.
+func (c *Cache) schedule(nowNs int64) {
+	if !c.feeding && !c.feedAlarm.Pending() && c.feedable() {
+		c.feedAlarm = c.alarms.Set(max(nowNs, c.feed.first().atNs+c.settings.FeedLagNs), (*feeder)(c))
+	}
+}
+
+// see adds news to the cache.
+func (c *Cache) see(nowNs int64, n news) {
+	if e := n.event; e != nil {
+		c.Counters.Received++
+		c.ring.add(e)
+		c.version = n.version
+		c.snapshots.add(&c.ring, n.version)
+		c.nodes.add(e, &c.ring)
+	} else {
+		c.version = max(c.version, n.version)
+	}
+	c.fresh.wake(nowNs, c)
+	if c.state != ready { // one of the readers has stopped it
+		return
+	}
+	c.dispatch.queue.push(n)
+	c.dispatchQueue(nowNs)
+}
