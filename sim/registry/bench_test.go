@@ -1,0 +1,317 @@
+package registry
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"apfsim/core/rules"
+	"apfsim/sim/api"
+	"apfsim/sim/clock"
+	"apfsim/sim/store"
+)
+
+const (
+	microsecond = int64(1e3)
+	millisecond = int64(1e6)
+	second      = int64(1e9)
+)
+
+// bench is one server with a store, and clients that do one thing after another.
+type bench struct {
+	*Registry
+	t      testing.TB
+	queue  clock.Queue[int32]
+	alarms *clock.Alarms
+	store  *store.Store
+
+	hangsUp bool  // clients hang up while they get their answers
+	slow    int64 // how many times as long the machine works; 0 for once
+
+	givenNs, additionalNs int64 // of the requests that are sent next
+	seats, finalSeats     int32
+}
+
+// client is who waits for an answer.
+type client struct {
+	answer  api.Answer
+	answers int
+	open    bool
+	ended   bool
+	endedNs int64
+	doneNs  int64
+	op      *Operation
+	events  []api.Event
+	counted int64
+}
+
+type settings struct {
+	release      string
+	lagNs        int64
+	readNs       int64
+	writeNs      int64
+	counts       []store.Count
+	resources    []api.Resource
+	initNs       int64
+	compactionNs int64
+	uncached     []api.Resource
+}
+
+var (
+	configmaps = api.Resource{Name: "configmaps"}
+	pods       = api.Resource{Name: "pods"}
+	leases     = api.Resource{Group: "coordination.k8s.io", Name: "leases"}
+	roles      = api.Resource{Group: "rbac.authorization.k8s.io", Name: "roles"}
+	events     = api.Resource{Name: "events"}
+	widgets    = api.Resource{Group: "example.com", Name: "widgets"}
+)
+
+// newBench returns a server of 1.37 unless said otherwise, with a cache of configmaps, pods, leases, roles and
+// widgets that is ready, at 1 s.
+func newBench(t *testing.T, s settings) *bench { return newBenchFor(t, s) }
+
+func newBenchFor(t testing.TB, s settings) *bench {
+	t.Helper()
+	if s.release == "" {
+		s.release = "1.37"
+	}
+	v, err := rules.For(s.release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, givenNs: -1}
+	b.alarms = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle { return b.queue.Schedule(atNs, 0, slot) }, b.queue.Cancel)
+	b.store = store.New(b.alarms, store.Settings{Seed: 1, Counts: s.counts, Read: constantNs(s.readNs), Write: constantNs(s.writeNs),
+		EventTTLNs: 3600 * second, CompactionIntervalNs: s.compactionNs})
+	b.store.NewCompactor().Start(0)
+	if s.resources == nil {
+		s.resources = []api.Resource{configmaps, pods, leases, roles, widgets}
+	}
+	b.Registry = New(b.alarms, b.store, b, Settings{Rules: v, Costs: DefaultCosts(), Uncached: s.uncached, FeedLagNs: s.lagNs,
+		MinRequestTimeoutNs: 1800 * second, Seed: 1})
+	b.Open()
+	for _, r := range s.resources {
+		b.Fill(0, r, s.initNs)
+	}
+	b.runTo(second)
+	return b
+}
+
+func constantNs(ns int64) store.Sampler {
+	if ns == 0 {
+		return nil
+	}
+	return fixed{ns}
+}
+
+// served resumes an operation.
+type served struct{ op *Operation }
+
+func (s served) Ring(nowNs int64) { s.op.Served(nowNs) }
+
+func (b *bench) Serve(nowNs int64, op *Operation, demandNs int64) {
+	if demandNs < 0 {
+		b.t.Fatalf("a demand of %d ns", demandNs)
+	}
+	b.alarms.Set(nowNs+demandNs*max(b.slow, 1), served{op})
+}
+
+func (b *bench) Done(nowNs int64, op *Operation) bool {
+	c := op.Request.(*client)
+	c.answer = op.Answer
+	c.answers++
+	c.doneNs = nowNs
+	if b.hangsUp {
+		op.Abandon(nowNs)
+		return false
+	}
+	c.open = op.Verb == "watch" && op.Answer.Status == 200
+	return c.open
+}
+
+func (b *bench) Received(_ int64, op *Operation, e *api.Event) {
+	c := op.Request.(*client)
+	c.events = append(c.events, *e)
+}
+
+func (b *bench) Counted(_ int64, op *Operation, n int64) { op.Request.(*client).counted += n }
+
+func (b *bench) Ended(nowNs int64, op *Operation) {
+	c := op.Request.(*client)
+	c.ended, c.endedNs = true, nowNs
+}
+
+func (b *bench) Dispatched(int64, *api.Event, int) {}
+
+// runTo lets all happen that comes until a time.
+func (b *bench) runTo(untilNs int64) {
+	for {
+		atNs, ok := b.queue.NextNs()
+		if !ok || atNs > untilNs {
+			break
+		}
+		slot, _ := b.queue.Next()
+		b.alarms.Ring(b.queue.NowNs(), slot)
+	}
+	if b.queue.NowNs() < untilNs { // time passes although nothing happens
+		b.queue.Schedule(untilNs, 0, -1)
+		b.queue.Next()
+	}
+}
+
+// run lets ns pass.
+func (b *bench) run(ns int64) { b.runTo(b.queue.NowNs() + ns) }
+
+// request is what a client asks for. Path is namespace/name, or namespace/ for a list.
+type request struct {
+	verb     string
+	resource api.Resource
+	sub      string
+	path     string
+	query    string
+	body     *api.Body
+	matches  int64
+	pre      *api.Preconditions
+}
+
+// send sends a request, and does not wait.
+func (b *bench) send(q request) *client {
+	b.t.Helper()
+	options, err := api.ParseOptions(q.verb, q.query)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if q.pre != nil {
+		options.Preconditions = *q.pre
+	}
+	if q.resource == (api.Resource{}) {
+		q.resource = configmaps
+	}
+	c := &client{}
+	op := b.NewOperation()
+	c.op = op
+	op.Verb, op.Resource, op.Subresource = q.verb, q.resource, q.sub
+	op.Call = &api.Call{Options: options, Body: q.body, Matches: q.matches}
+	op.Request = c
+	op.GivenNs, op.Seats, op.FinalSeats, op.AdditionalNs = b.givenNs, b.seats, b.finalSeats, b.additionalNs
+	for i := range q.path {
+		if q.path[i] == '/' {
+			op.Namespace, op.Name = q.path[:i], q.path[i+1:]
+		}
+	}
+	b.Begin(b.queue.NowNs(), op)
+	return c
+}
+
+// calls are the calls to etcd so far.
+func (b *bench) calls() (gets, txns, ranges int64) {
+	for _, w := range b.Work() {
+		gets, txns, ranges = gets+w.Gets, txns+w.Txns, ranges+w.Ranges
+	}
+	return
+}
+
+// do sends a request, waits for the answer and returns it with the calls to etcd that it took, as
+// "1 get, 1 txn".
+func (b *bench) do(q request) (api.Answer, string) {
+	b.t.Helper()
+	gets, txns, ranges := b.calls()
+	c := b.send(q)
+	for c.answers == 0 {
+		slot, ok := b.queue.Next()
+		if !ok {
+			b.t.Fatalf("%+v: no answer", q)
+		}
+		b.alarms.Ring(b.queue.NowNs(), slot)
+	}
+	g, t, r := b.calls()
+	return c.answer, calls(g-gets, t-txns, r-ranges)
+}
+
+func calls(gets, txns, ranges int64) string {
+	text := ""
+	for _, n := range []struct {
+		n    int64
+		name string
+	}{{gets, "get"}, {txns, "txn"}, {ranges, "range"}} {
+		if n.n > 0 {
+			if text != "" {
+				text += ", "
+			}
+			text += fmt.Sprint(n.n, " ", n.name)
+		}
+	}
+	return text
+}
+
+// must does a request that must be answered with a status.
+func (b *bench) must(status int, q request) api.Answer {
+	b.t.Helper()
+	a, _ := b.do(q)
+	if a.Status != status {
+		b.t.Fatalf("%s %s?%s: %d %s, want %d", q.verb, q.path, q.query, a.Status, a.Reason, status)
+	}
+	return a
+}
+
+// want checks an answer: "200 101" is the status and the version, if there is one, "409 Conflict" the reason.
+func (b *bench) want(row string, q request, answer, etcd string) api.Answer {
+	b.t.Helper()
+	a, took := b.do(q)
+	if got := describe(&a); got != answer || took != etcd {
+		b.t.Errorf("%s: %s %s?%s: got %s (%s), want %s (%s)", row, q.verb, q.path, q.query, got, took, answer, etcd)
+	}
+	return a
+}
+
+func describe(a *api.Answer) string {
+	text := fmt.Sprint(a.Status)
+	if a.Reason != "" {
+		text += " " + a.Reason
+	}
+	if a.Version != 0 {
+		text += fmt.Sprint(" ", a.Version)
+	}
+	if a.RetryAfterSeconds > 0 {
+		text += fmt.Sprintf(" RA %d", a.RetryAfterSeconds)
+	}
+	return text
+}
+
+// put returns a PUT of a configmap with a version, "" for none.
+func put(path, version string, fields ...string) request {
+	return request{verb: "update", path: path, body: body(version, fields...)}
+}
+
+// body returns a body with a version and fields, name and value in turn.
+func body(version string, fields ...string) *api.Body {
+	b := &api.Body{Version: api.ParseVersion(version), Fields: map[string]string{}}
+	for i := 0; i+1 < len(fields); i += 2 {
+		b.Fields[fields[i]] = fields[i+1]
+	}
+	return b
+}
+
+func post(resource api.Resource, namespace, name string, fields ...string) request {
+	bd := body("", fields...)
+	bd.Name = name
+	return request{verb: "create", resource: resource, path: namespace + "/", body: bd}
+}
+
+// eventsOf returns the events of a resource's history as "MODIFIED 101".
+func (b *bench) eventsOf(r api.Resource, after int64) []string {
+	all, ok := b.store.Resource(r).Since(after)
+	if !ok {
+		b.t.Fatal("compacted")
+	}
+	var texts []string
+	for e := range all {
+		texts = append(texts, fmt.Sprint(e.Type, " ", e.Version))
+	}
+	return texts
+}
+
+// fixed is a latency that is always the same.
+type fixed struct{ ns int64 }
+
+func (f fixed) Sample(*rand.Rand) int64 { return f.ns }

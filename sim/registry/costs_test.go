@@ -1,0 +1,110 @@
+package registry
+
+import (
+	"fmt"
+	"testing"
+
+	"apfsim/sim/api"
+	"apfsim/sim/store"
+)
+
+// Requests take the processor as long as their parts cost, and etcd's latencies besides.
+func TestCosts(t *testing.T) {
+	const objects, size = 1000, 2000
+	counts := []store.Count{{Resource: pods, Objects: objects, AverageBytes: size}, {Resource: events, Objects: objects, AverageBytes: size}}
+	c := DefaultCosts()
+	const readNs, writeNs = 2 * millisecond, 5 * millisecond
+	encode := func(bytes int64) int64 { return bytes * 9 / 2 }
+	compress := func(bytes int64) int64 { return encode(bytes) + bytes*44/10 }
+	for _, test := range []struct {
+		what    string
+		request request
+		cpuNs   int64
+		etcdNs  int64
+	}{
+		{"an object from etcd", request{verb: "get", resource: pods, path: "default/p"}, c.FetchNs + size*10 + encode(size), readNs},
+		{"an object from the cache", request{verb: "get", resource: pods, path: "default/p", query: "resourceVersion=0"}, encode(size), 0},
+		{"a missing object", request{verb: "get", path: "default/p"}, 0, readNs},
+		{"a list", request{verb: "list", resource: pods, query: "resourceVersion=0"}, objects*c.WalkNs + compress(objects*size), 0},
+		{"a list that matches nothing", request{verb: "list", resource: pods, query: "resourceVersion=0&labelSelector=a"}, objects * (c.WalkNs + c.MatchNs), 0},
+		{"the pods of a node", request{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn", matches: 3},
+			3*(c.WalkNs+c.MatchNs) + encode(3*size), 0},
+		{"a page", request{verb: "list", resource: pods, query: "resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=10"},
+			objects*c.WalkNs + encode(10*size), 0},
+		{"a list from etcd", request{verb: "list", resource: events},
+			objects*(c.FetchNs+size*10) + compress(objects*size), readNs + objects*c.RangeNs},
+		{"a create", post(pods, "default", "p"), c.RoundNs + encode(size), writeNs},
+		{"a page that is refused", request{verb: "list", resource: pods, query: "resourceVersionMatch=Exact"}, 0, 0},
+	} {
+		b := newBench(t, settings{counts: counts, readNs: readNs, writeNs: writeNs, resources: []api.Resource{configmaps, pods}})
+		before := b.queue.NowNs()
+		cl := b.send(test.request)
+		b.run(10 * second)
+		if cl.answers != 1 {
+			t.Fatalf("%s: no answer", test.what)
+		}
+		cpuNs := test.cpuNs + c.RequestNs
+		if tookNs := cl.doneNs - before; tookNs != cpuNs+test.etcdNs {
+			t.Errorf("%s: took %d ns, want %d + %d", test.what, tookNs, cpuNs, test.etcdNs)
+		}
+		if w := b.Work()[0]; w.CPUNs != cpuNs || w.Requests != 1 || w.Answered != 1 || w.HeldNs != cpuNs+test.etcdNs {
+			t.Errorf("%s: %+v, want %d ns of the processor", test.what, *w, cpuNs)
+		}
+	}
+}
+
+// A watch walks all objects for its initial events, and encodes and sends those that match.
+func TestCostsOfWatch(t *testing.T) {
+	b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 2000}}})
+	before := b.queue.NowNs()
+	cl := b.send(request{verb: "watch", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn", matches: 30})
+	b.run(second)
+	c := DefaultCosts()
+	if want := c.RequestNs + 30*(c.InitialNs+2000*c.EncodePsPerByte/1000) + 970*c.InitialWalkNs; cl.doneNs-before != want || cl.counted != 30 {
+		t.Errorf("took %d ns, want %d; %d initial events", cl.doneNs-before, want, cl.counted)
+	}
+}
+
+// An execution time that is given is what a request takes, and its answer is the same.
+func TestGivenExecution(t *testing.T) {
+	b := newBench(t, settings{readNs: second, writeNs: second})
+	for _, q := range []request{post(configmaps, "default", "a"), {verb: "get", path: "default/a"}, put("default/a", "", "x", "1"), remove("default/a")} {
+		b.givenNs = 7 * millisecond
+		before := b.queue.NowNs()
+		cl := b.send(q)
+		b.run(second)
+		if cl.doneNs-before != 7*millisecond || cl.answer.Status/100 != 2 {
+			t.Errorf("%s: %d after %d ns", q.verb, cl.answer.Status, cl.doneNs-before)
+		}
+	}
+}
+
+// The kinds of requests are told apart by verb, resource and options, and their seats are counted.
+func TestWork(t *testing.T) {
+	b := newBench(t, settings{})
+	for _, query := range []string{"", "limit=5", "resourceVersion=0", "resourceVersion=1", "resourceVersion=1&limit=5",
+		"resourceVersion=1&resourceVersionMatch=Exact", token(1, "a"), "", "labelSelector=a"} {
+		b.do(lists(query))
+	}
+	b.do(put("default/a", "1"))
+	b.send(request{verb: "watch", path: "default/"})
+	b.send(request{verb: "watch", path: "default/", query: "resourceVersion=1"})
+	want := []string{"list latest false 2", "list latest, page false 1", "list any false 1", "list not older false 1", "list exact false 2",
+		"list continued false 1", "list latest true 1", "update  false 1", "watch initial events false 1", "watch resumed false 1"}
+	work := b.Work()
+	if len(work) != len(want) {
+		t.Fatalf("%d kinds, want %d", len(work), len(want))
+	}
+	for i, w := range work {
+		if got := fmt.Sprint(w.Verb, " ", w.Class, " ", w.Selects, " ", w.Requests); got != want[i] {
+			t.Errorf("kind %d is %q, want %q", i, got, want[i])
+		}
+	}
+	b = newBench(t, settings{})
+	b.givenNs = millisecond
+	b.seats, b.finalSeats, b.additionalNs = 3, 2, second
+	b.do(lists(""))
+	if w := b.Work()[0]; w.EstimatedSeatNs != 3*millisecond+2*second || w.MaxSeats != 3 {
+		t.Errorf("%+v", *w)
+	}
+}

@@ -1,0 +1,385 @@
+package registry
+
+import (
+	"fmt"
+	"testing"
+
+	"apfsim/sim/api"
+	"apfsim/sim/registry/change"
+	"apfsim/sim/store"
+)
+
+// history returns a server whose revision is 100, with a resource that has been written with most revisions
+// since 2 and nothing of which above 50 has been compacted.
+func history(t *testing.T, s settings, resource api.Resource) *bench {
+	t.Helper()
+	s.compactionNs = 300 * second
+	b := newBench(t, s)
+	grow := func(to int64) {
+		for b.store.Revision() < to {
+			b.must(201, post(resource, "default", fmt.Sprintf("o-%03d", b.store.Revision()+1)))
+		}
+	}
+	grow(48)
+	b.runTo(301 * second) // 49 is the compactor's, which notes it
+	grow(98)
+	b.runTo(602 * second) // 99 is its next one: compaction to 49
+	grow(100)
+	b.run(second)
+	if b.store.Revision() != 100 || b.store.Compacted() != 49 {
+		t.Fatalf("revision %d, compacted %d", b.store.Revision(), b.store.Compacted())
+	}
+	return b
+}
+
+// upTo returns how many objects of history there are at a revision.
+func upTo(revision int64) int64 {
+	n := revision - 1
+	if revision >= 49 {
+		n--
+	}
+	if revision >= 99 {
+		n--
+	}
+	return n
+}
+
+func lists(query string) request {
+	return request{verb: "list", path: "default/", query: query}
+}
+
+func token(revision int64, start string) string {
+	return "&continue=" + store.EncodeToken(revision, start)
+}
+
+// wantList checks a list: its answer as for want, how many items it has, its source, and the revision of its
+// token, 0 for none.
+func (b *bench) wantList(row string, q request, answer string, items int64, source api.Source, continues int64, etcd string) {
+	b.t.Helper()
+	a := b.want(row, q, answer, etcd)
+	if a.Status != 200 {
+		items, source = -1, a.Source
+	}
+	if a.Items != items || a.Source != source {
+		b.t.Errorf("%s: ?%s: %d items from %v, want %d from %v", row, q.query, a.Items, a.Source, items, source)
+	}
+	revision := int64(0)
+	if a.Continue != "" {
+		revision, _, _ = store.DecodeToken(a.Continue)
+	}
+	if revision != continues {
+		b.t.Errorf("%s: ?%s: token of revision %d, want %d", row, q.query, revision, continues)
+	}
+}
+
+func TestLists(t *testing.T) {
+	b := history(t, settings{}, configmaps)
+	all := upTo(100)
+	const cache, snapshot, etcd, none = api.FromCache, api.FromSnapshot, api.FromEtcd, api.FromNowhere
+	b.wantList("L1", lists(""), "200 100", all, cache, 0, "1 get")
+	b.wantList("L2", lists("limit=10"), "200 100", 10, cache, 100, "1 get")
+	b.wantList("L3", lists("resourceVersion=0"), "200 100", all, cache, 0, "")
+	b.wantList("L3", lists("resourceVersion=0&limit=10"), "200 100", all, cache, 0, "")
+	b.wantList("L4", lists("resourceVersion=90"), "200 100", all, cache, 0, "")
+	b.wantList("L5", lists("resourceVersion=90&limit=10"), "200 90", 10, snapshot, 90, "")
+	b.wantList("L5", lists("resourceVersion=90&limit=500"), "200 90", upTo(90), snapshot, 0, "")
+	b.wantList("L6", lists("resourceVersion=40"), "200 100", all, cache, 0, "")
+	b.wantList("L7", lists("resourceVersion=40&limit=10"), "410 Expired", 0, none, 0, "1 range")
+	for _, query := range []string{"resourceVersion=120", "resourceVersion=120&limit=10", "resourceVersion=120&resourceVersionMatch=Exact"} {
+		before := b.queue.NowNs()
+		b.wantList("L8", lists(query), "504 Timeout RA 1", 0, none, 0, "")
+		if waited := b.queue.NowNs() - before; waited < 3*second || waited > 4*second {
+			t.Errorf("L8: ?%s: waited %d ns", query, waited)
+		}
+	}
+	b.wantList("L9", lists("limit=10"+token(90, "o-010\x00")), "200 90", 10, snapshot, 90, "")
+	b.wantList("L10", lists("limit=10"+token(40, "o-010\x00")), "410 Expired", 0, none, -1, "1 range")
+	b.wantList("L11", lists("limit=10"+token(-1, "o-010\x00")), "200 100", 10, cache, 100, "1 get")
+	b.wantList("L12", lists("resourceVersion=0&limit=10"+token(90, "o-010\x00")), "200 90", upTo(90)-9, snapshot, 0, "")
+	b.wantList("L13", lists("resourceVersion=90"+token(90, "o-010\x00")), "400 BadRequest", 0, none, 0, "")
+	b.wantList("L14", lists("continue=nonsense"), "400 BadRequest", 0, none, 0, "")
+	b.wantList("L14", lists("limit=10"+token(0, "o-010\x00")), "400 BadRequest", 0, none, 0, "")
+	b.wantList("L14", lists("limit=10"+token(90, "../o")), "400 BadRequest", 0, none, 0, "")
+	b.wantList("L15", lists("resourceVersion=90&resourceVersionMatch=Exact"), "200 90", upTo(90), snapshot, 0, "")
+	b.wantList("L15", lists("resourceVersion=90&resourceVersionMatch=Exact&limit=10"), "200 90", 10, snapshot, 90, "")
+	b.wantList("L16", lists("resourceVersionMatch=Exact"), "422 Invalid", 0, none, 0, "")
+	b.wantList("L16", lists("resourceVersionMatch=Exact&resourceVersion=0"), "422 Invalid", 0, none, 0, "")
+	b.wantList("L17", lists("resourceVersion=0&resourceVersionMatch=NotOlderThan&limit=10"), "200 100", all, cache, 0, "")
+	b.wantList("L18", lists("resourceVersion=90&resourceVersionMatch=NotOlderThan&limit=10"), "200 100", 10, cache, 100, "")
+	b.wantList("L19", lists("resourceVersionMatch=NotOlderThan"), "422 Invalid", 0, none, 0, "")
+	b.wantList("L20", lists("resourceVersion=90&resourceVersionMatch=Exact"+token(90, "a")), "422 Invalid", 0, none, 0, "")
+	b.wantList("L20", lists("resourceVersion=0&resourceVersionMatch=NotOlderThan"+token(90, "a")), "422 Invalid", 0, none, 0, "")
+	b.wantList("L21", lists("resourceVersion=90&resourceVersionMatch=Latest"), "422 Invalid", 0, none, 0, "")
+	b.wantList("L21", lists("sendInitialEvents=true"), "422 Invalid", 0, none, 0, "")
+	b.wantList("word", lists("resourceVersion=abc"), "400 BadRequest", 0, none, 0, "")
+	b.wantList("word", lists("limit=abc"), "400 BadRequest", 0, none, 0, "")
+	b.wantList("single exact", lists("resourceVersion=90&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Do-010"), "200 90", 1, etcd, 0, "1 range")
+	b.wantList("single", lists("resourceVersion=0&fieldSelector=metadata.name%3Do-010"), "200 100", 1, cache, 0, "")
+	b.wantList("single", lists("resourceVersion=0&fieldSelector=metadata.name%3Dnone"), "200 100", 0, cache, 0, "")
+	b.wantList("single, N and limit", lists("resourceVersion=90&limit=10&fieldSelector=metadata.name%3Do-100"), "200 100", 1, etcd, 0, "1 range")
+	b.wantList("single, not yet", lists("resourceVersion=90&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Do-100"), "200 90", 0, etcd, 0, "1 range")
+	var walked int64
+	for _, w := range b.Work() {
+		if w.Class == Any && w.Selects {
+			walked += w.Walked
+		}
+	}
+	if walked != 1 {
+		t.Errorf("lists of one object have walked %d", walked)
+	}
+}
+
+// L8: the revision reaches the one that was asked for while the list waits.
+func TestListWaits(t *testing.T) {
+	b := history(t, settings{}, configmaps)
+	c := b.send(lists("resourceVersion=101"))
+	b.run(second)
+	if c.answers != 0 {
+		t.Fatal("answered before the revision existed")
+	}
+	b.must(201, post(pods, "default", "p"))
+	b.run(second)
+	if c.answers != 1 || c.answer.Status != 200 || c.answer.Version != 101 {
+		t.Errorf("%+v", c.answer)
+	}
+}
+
+// All pages of a list have the revision of the first, and together all objects once.
+func TestPages(t *testing.T) {
+	for _, release := range []string{"1.37", "1.33", "1.30", "1.18"} {
+		b := history(t, settings{release: release}, configmaps)
+		seen := map[string]bool{}
+		query, pages := "limit=10", 0
+		for {
+			a := b.must(200, lists(query))
+			pages++
+			if pages == 2 {
+				b.must(201, post(configmaps, "default", "o-050-new"))
+			}
+			for _, o := range a.Objects {
+				if seen[o.Name] {
+					t.Fatalf("%s: %s comes twice", release, o.Name)
+				}
+				seen[o.Name] = true
+			}
+			if a.Version != 100 {
+				t.Errorf("%s: page %d has the revision %d", release, pages, a.Version)
+			}
+			if a.Continue == "" {
+				break
+			}
+			query = "limit=10&continue=" + a.Continue
+		}
+		if int64(len(seen)) != upTo(100) || pages != 10 {
+			t.Errorf("%s: %d objects in %d pages", release, len(seen), pages)
+		}
+	}
+}
+
+// Events have no cache: everything comes from etcd.
+func TestListsWithoutCache(t *testing.T) {
+	for _, release := range []string{"1.37", "1.33"} {
+		b := history(t, settings{release: release, resources: []api.Resource{configmaps}}, events)
+		ahead, aheadCalls := "504 Timeout", "2 range"
+		if release == "1.33" {
+			ahead, aheadCalls = "500", "1 range"
+		}
+		list := func(query string) request {
+			return request{verb: "list", resource: events, path: "default/", query: query}
+		}
+		const etcd = api.FromEtcd
+		all := upTo(100)
+		b.wantList("", list(""), "200 100", all, etcd, 0, "1 range")
+		b.wantList("0", list("resourceVersion=0&limit=10"), "200 100", 10, etcd, 100, "1 range")
+		b.wantList("N", list("resourceVersion=90"), "200 100", all, etcd, 0, "1 range")
+		b.wantList("N ahead", list("resourceVersion=120"), "504 Timeout", 0, etcd, 0, "1 range")
+		b.wantList("N, limit", list("resourceVersion=90&limit=10"), "200 90", 10, etcd, 90, "1 range")
+		b.wantList("Exact", list("resourceVersion=90&resourceVersionMatch=Exact"), "200 90", upTo(90), etcd, 0, "1 range")
+		b.wantList("c", list("limit=10"+token(90, "o-010\x00")), "200 90", 10, etcd, 90, "1 range")
+		b.wantList("compacted", list("resourceVersion=40&limit=10"), "410 Expired", 0, etcd, 0, "1 range")
+		b.wantList("c compacted", list("limit=10"+token(40, "o-010\x00")), "410 Expired", 0, etcd, -1, "1 range")
+		b.wantList("Exact ahead", list("resourceVersion=120&resourceVersionMatch=Exact"), ahead, 0, etcd, 0, aheadCalls)
+		b.wantList("limit ahead", list("resourceVersion=120&limit=10"), ahead, 0, etcd, 0, aheadCalls)
+	}
+}
+
+// What the releases serve from the cache.
+func TestListsByRelease(t *testing.T) {
+	for _, test := range []struct {
+		query              string
+		r130, r133, r137   api.Source
+		answer130, etcd130 string
+	}{
+		{"", api.FromEtcd, api.FromCache, api.FromCache, "200 100", "1 range"},
+		{"resourceVersion=0", api.FromCache, api.FromCache, api.FromCache, "200 100", ""},
+		{"resourceVersion=90", api.FromCache, api.FromCache, api.FromCache, "200 100", ""},
+		{"resourceVersion=90&limit=10", api.FromEtcd, api.FromEtcd, api.FromSnapshot, "200 90", "1 range"},
+		{"resourceVersion=90&limit=10&resourceVersionMatch=NotOlderThan", api.FromEtcd, api.FromCache, api.FromCache, "200 100", "1 range"},
+		{"resourceVersion=90&resourceVersionMatch=Exact", api.FromEtcd, api.FromEtcd, api.FromSnapshot, "200 90", "1 range"},
+		{"limit=10" + token(90, "o-010\x00"), api.FromEtcd, api.FromEtcd, api.FromSnapshot, "200 90", "1 range"},
+		{"limit=10" + token(-1, "o-010\x00"), api.FromEtcd, api.FromEtcd, api.FromCache, "200 100", "1 range"},
+	} {
+		for i, release := range []string{"1.30", "1.33", "1.37"} {
+			b := history(t, settings{release: release}, configmaps)
+			a, etcd := b.do(lists(test.query))
+			if want := []api.Source{test.r130, test.r133, test.r137}[i]; a.Source != want || describe(&a) != test.answer130 {
+				t.Errorf("%s ?%s: %s from %v, want %s from %v", release, test.query, describe(&a), a.Source, test.answer130, want)
+			}
+			if i == 0 && etcd != test.etcd130 {
+				t.Errorf("%s ?%s: %s, want %s", release, test.query, etcd, test.etcd130)
+			}
+		}
+	}
+}
+
+// A cache that is not ready.
+func TestUnready(t *testing.T) {
+	const etcd = api.FromEtcd
+	b := newBench(t, settings{initNs: 12 * second})
+	b.must(201, post(configmaps, "default", "a"))
+	b.wantList("L1", lists(""), "429 TooManyRequests RA 1", 0, etcd, 0, "")
+	b.wantList("L4", lists("resourceVersion=1"), "429 TooManyRequests RA 1", 0, etcd, 0, "")
+	b.wantList("L2", lists("limit=500"), "200 2", 1, etcd, 0, "1 range")
+	b.wantList("reflector", lists("resourceVersion=0&limit=500"), "200 2", 1, etcd, 0, "1 range")
+	b.wantList("selector", lists("limit=500&labelSelector=app%3Dweb"), "429 TooManyRequests RA 1", 0, etcd, 0, "")
+	get := func(query string) request { return request{verb: "get", path: "default/a", query: query} }
+	b.want("GET", get("resourceVersion=0"), "200 2", "1 get")
+	b.want("GET", get("resourceVersion=120"), "504 Timeout", "1 get")
+	b.want("GET", get("resourceVersion=abc"), "400 BadRequest", "1 get")
+	b.want("write", put("default/a", "2", "x", "1"), "200 3", "1 get, 1 txn")
+	b.runTo(13 * second)
+	b.wantList("ready", lists(""), "200 3", 1, api.FromCache, 0, "1 get")
+}
+
+// Before 1.31 requests for a cache that is not ready wait for it, except those that anything will do for.
+func TestUnreadyBefore131(t *testing.T) {
+	b := newBench(t, settings{initNs: 12 * second, release: "1.30"})
+	b.must(201, post(configmaps, "default", "a"))
+	b.wantList("0", lists("resourceVersion=0"), "200 2", 1, api.FromEtcd, 0, "1 range")
+	b.wantList("N", lists("resourceVersion=2"), "200 2", 1, api.FromCache, 0, "")
+	if b.queue.NowNs() < 12*second {
+		t.Error("did not wait")
+	}
+	b = newBench(t, settings{initNs: 12 * second, release: "1.30"})
+	b.must(201, post(configmaps, "default", "a"))
+	b.want("GET", request{verb: "get", path: "default/a", query: "resourceVersion=0"}, "200 2", "1 get")
+	b.want("GET", request{verb: "get", path: "default/a", query: "resourceVersion=2"}, "200 2", "")
+}
+
+func TestGet(t *testing.T) {
+	b, _ := at100(t, settings{})
+	get := func(query string) request { return request{verb: "get", path: "default/a", query: query} }
+	b.want("GET", get(""), "200 100", "1 get")
+	b.want("GET 0", get("resourceVersion=0"), "200 100", "")
+	b.want("GET 90", get("resourceVersion=90"), "200 100", "")
+	before := b.queue.NowNs()
+	b.want("GET 120", get("resourceVersion=120"), "504 Timeout RA 1", "")
+	if b.queue.NowNs()-before < 3*second {
+		t.Error("did not wait for 3 s")
+	}
+	b.want("GET abc", get("resourceVersion=abc"), "500", "")
+	b.want("missing", request{verb: "get", path: "default/none"}, "404 NotFound", "1 get")
+	b.want("missing", request{verb: "get", path: "default/none", query: "resourceVersion=0"}, "404 NotFound", "")
+	event := func(query string) request {
+		return request{verb: "get", resource: events, path: "default/e", query: query}
+	}
+	b.must(201, post(events, "default", "e"))
+	b.want("event 0", event("resourceVersion=0"), "200 101", "1 get")
+	b.want("event 120", event("resourceVersion=120"), "504 Timeout", "1 get")
+	b.want("event abc", event("resourceVersion=abc"), "400 BadRequest", "1 get")
+}
+
+// Selectors: with a limit, etcd is asked again as long as a page is not full, for twice as many each time.
+func TestSelectors(t *testing.T) {
+	b := newBench(t, settings{uncached: []api.Resource{widgets}})
+	for _, r := range []api.Resource{pods, widgets} {
+		for i := range 100 {
+			b.must(201, post(r, "default", fmt.Sprintf("o-%03d", i), "metadata.labels.n", fmt.Sprint(i%10), change.NodeField, fmt.Sprint("n", i%20)))
+		}
+	}
+	b.run(second)
+	q := request{verb: "list", resource: pods, path: "default/", query: "labelSelector=n%3D9"}
+	b.wantList("label", q, "200 201", 10, api.FromCache, 0, "1 get")
+	q.query += "&limit=4"
+	b.wantList("label, limit", q, "200 201", 4, api.FromCache, 201, "1 get")
+	q.resource = widgets
+	b.wantList("etcd", q, "200 201", 4, api.FromEtcd, 201, "4 range") // 4 + 8 + 16 + 32
+	walked := func() (n int64) {
+		for _, w := range b.Work() {
+			n += w.Walked
+		}
+		return n
+	}
+	before := walked()
+	b.wantList("node", request{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn7"}, "200 201", 5, api.FromCache, 0, "")
+	if n := walked() - before; n != 5 {
+		t.Errorf("%d objects were walked, want those of the node", n)
+	}
+	before = walked()
+	b.wantList("page", request{verb: "list", resource: pods, path: "default/", query: "limit=10&resourceVersion=101&resourceVersionMatch=NotOlderThan"}, "200 201", 10, api.FromCache, 201, "")
+	if n := walked() - before; n != 100 {
+		t.Errorf("a page walked %d objects, want all that follow", n)
+	}
+}
+
+// Objects that are only counted are in lists by their number.
+func TestCounted(t *testing.T) {
+	b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 2000}}})
+	q := request{verb: "list", resource: pods, query: "resourceVersion=0"}
+	a := b.must(200, q)
+	if a.Items != 1000 || a.Bytes != 2_000_000 {
+		t.Errorf("all: %d items, %d bytes", a.Items, a.Bytes)
+	}
+	q.query, q.matches = "resourceVersion=0&fieldSelector=spec.nodeName%3Dn1", 30
+	if a = b.must(200, q); a.Items != 30 {
+		t.Errorf("of a node: %d items", a.Items)
+	}
+	q.query, q.matches = "resourceVersion=0&labelSelector=app%3Dweb", 40
+	if a = b.must(200, q); a.Items != 40 {
+		t.Errorf("by label: %d items", a.Items)
+	}
+	// Pages by a label come to the same sum.
+	query, sum, pages := "limit=7&labelSelector=app%3Dweb", int64(0), 0
+	for token := ""; pages == 0 || token != ""; pages++ {
+		q.query = query + token
+		a = b.must(200, q)
+		sum += a.Items
+		if token = ""; a.Continue != "" {
+			token = "&continue=" + a.Continue
+		}
+		if pages > 10 {
+			t.Fatal("it does not end")
+		}
+	}
+	if sum != 40 || pages != 6 {
+		t.Errorf("%d items in %d pages", sum, pages)
+	}
+	get := request{verb: "get", resource: pods, path: "default/p"}
+	if a = b.must(200, get); a.Version != 1 || b.store.Resource(pods).Counted() != 999 {
+		t.Errorf("%+v, %d counted", a, b.store.Resource(pods).Counted())
+	}
+	a = b.must(200, request{verb: "deletecollection", resource: pods, path: "default/", matches: 20})
+	if a.Items != 21 || b.store.Resource(pods).Len() != 979 {
+		t.Errorf("%d items deleted, %d are left", a.Items, b.store.Resource(pods).Len())
+	}
+	// Each page of a collection has others, in one request or in several ones.
+	for _, c := range []struct {
+		query       string
+		items, left int64
+	}{{"limit=500", 500, 479}, {"limit=100", 100, 379}, {"", 379, 0}} {
+		if a = b.must(200, request{verb: "deletecollection", resource: pods, query: c.query}); a.Items != c.items || b.store.Resource(pods).Len() != c.left {
+			t.Errorf("%q: %d items deleted, %d are left; want %d, %d", c.query, a.Items, b.store.Resource(pods).Len(), c.items, c.left)
+		}
+	}
+}
+
+// L1: a list of a cache that does not become fresh within 3 s goes to etcd.
+func TestListFallsBack(t *testing.T) {
+	b, _ := stale(t)
+	before := b.queue.NowNs()
+	a := b.want("L1", lists(""), "200 101", "1 get, 1 range")
+	if tookNs := b.queue.NowNs() - before; a.Source != api.FromEtcd || tookNs < 3*second || tookNs > 4*second {
+		t.Errorf("from %v after %d ns", a.Source, tookNs)
+	}
+	b.want("GET of a newer version", request{verb: "get", path: "default/a", query: "resourceVersion=101"}, "504 Timeout RA 1", "")
+}

@@ -1,0 +1,92 @@
+package registry
+
+import (
+	"testing"
+
+	"apfsim/sim/api"
+	"apfsim/sim/registry/change"
+)
+
+func pod(name string, fields ...string) request { return post(pods, "default", name, fields...) }
+
+// A list of an old version has the nodes that pods had then.
+func TestExactOfNode(t *testing.T) {
+	b := newBench(t, settings{})
+	b.must(201, pod("p"))
+	b.must(200, request{verb: "patch", resource: pods, path: "default/p", body: body("", change.NodeField, "n1")})
+	b.run(second)
+	q := request{verb: "list", resource: pods, path: "default/", query: "resourceVersion=2&resourceVersionMatch=Exact&fieldSelector=spec.nodeName%3Dn1"}
+	b.wantList("exact", q, "200 2", 0, api.FromSnapshot, 0, "")
+}
+
+// The version in the preconditions of a deletion in two steps is that before the first one.
+func TestVersionOfForcedDeletion(t *testing.T) {
+	b := newBench(t, settings{})
+	b.must(201, pod("p"))
+	b.run(second)
+	b.want("forced", request{verb: "delete", resource: pods, path: "default/p", pre: &api.Preconditions{Version: api.At(2)}}, "200 4", "2 get, 2 txn")
+}
+
+// Whoever has removed the last finalizer does not mind that another one was faster.
+func TestFinalizersRace(t *testing.T) {
+	b := newBench(t, settings{readNs: millisecond, writeNs: 5 * millisecond})
+	q := post(configmaps, "default", "a")
+	q.body.Finalizers = []string{"f"}
+	b.must(201, q)
+	b.must(200, remove("default/a"))
+	b.run(second)
+	last := request{verb: "patch", path: "default/a", body: &api.Body{FinalizersGiven: true}}
+	for i, a := range b.all(last, last) {
+		if a.Status != 200 || a.Version != 3 || a.Wrote != (i == 0) {
+			t.Errorf("patch %d: %+v", i, a)
+		}
+	}
+}
+
+// A pod that is being deleted is not assigned, stays for its grace period whatever is written, and its period may
+// be shortened, but not into the past.
+func TestTerminatingPod(t *testing.T) {
+	b := newBench(t, settings{})
+	q := pod("held")
+	q.body.Finalizers = []string{"f"}
+	b.must(201, q)
+	b.must(200, request{verb: "delete", resource: pods, path: "default/held"})
+	b.run(second)
+	b.want("binding", request{verb: "create", resource: pods, sub: "binding", path: "default/held", body: body("", change.NodeField, "n1")}, "409 Conflict", "1 get")
+
+	b.must(201, pod("p", change.NodeField, "n1"))
+	b.must(200, request{verb: "delete", resource: pods, path: "default/p"})
+	b.run(25 * second)
+	if o := b.must(200, request{verb: "patch", resource: pods, path: "default/p", body: body("", "x", "1")}).Object; !o.Deleting() || b.store.Resource(pods).Get("default", "p") == nil {
+		t.Errorf("a PATCH has removed the pod: %+v", o)
+	}
+	b.run(second)
+	now := b.queue.NowNs()
+	o := b.must(200, request{verb: "delete", resource: pods, path: "default/p", query: "gracePeriodSeconds=10"}).Object
+	if o.DeletionNs < now || o.GraceSeconds != 1 {
+		t.Errorf("at %d until %d, %d s", now, o.DeletionNs, o.GraceSeconds)
+	}
+}
+
+// A client that hangs up while it gets its answer, and a machine that works until the time of a write is over.
+func TestHost(t *testing.T) {
+	b := three(t, settings{})
+	b.hangsUp = true
+	b.watches("")
+	b.send(request{verb: "get", path: "default/a"})
+	b.run(second)
+	b.hangsUp = false
+	first, other := b.NewOperation(), b.NewOperation()
+	if first == other {
+		t.Fatal("an operation is used twice")
+	}
+	b.slow = 1_000_000
+	c := b.send(put("default/a", "", "x", "1"))
+	b.run(1000 * second)
+	if c.answers != 1 || describe(&c.answer) != "504 Timeout" {
+		t.Errorf("%d answers: %s", c.answers, describe(&c.answer))
+	}
+	if b.store.Revision() != 4 {
+		t.Error("a write that had not begun was carried out")
+	}
+}

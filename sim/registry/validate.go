@@ -1,0 +1,156 @@
+package registry
+
+import (
+	"apfsim/sim/api"
+	"apfsim/sim/registry/status"
+	"apfsim/sim/store"
+)
+
+// validate checks what can be checked before anything is read, and goes on, or answers the error.
+func (op *Operation) validate(nowNs int64) {
+	if !op.isValid() {
+		op.finish(nowNs)
+		return
+	}
+	op.dispatch(nowNs)
+}
+
+func (op *Operation) isValid() bool {
+	o := &op.Call.Options
+	if o.Malformed != "" {
+		op.refuse(status.BadRequest)
+		return false
+	}
+	switch op.kind {
+	case list, watch, collection:
+		if !op.validateList() {
+			return false
+		}
+		if o.LabelSelector == "" && o.FieldSelector == "" {
+			break
+		}
+		selector, err := api.ParseSelector(o.LabelSelector, o.FieldSelector)
+		if err != nil {
+			op.refuse(status.BadRequest)
+			return false
+		}
+		op.selector = selector
+	case patch:
+		if o.ForceGiven {
+			status.InvalidField(&op.Answer, "FieldValueForbidden", "force")
+			return false
+		}
+	case applying:
+		if o.FieldManager == "" {
+			status.InvalidField(&op.Answer, "FieldValueRequired", "fieldManager")
+			return false
+		}
+	}
+	if o.Unsupported != "" {
+		op.refuse(status.Invalid)
+		return false
+	}
+	return true
+}
+
+// validateList checks the options of lists and watches
+// (k8s.io/apimachinery, pkg/apis/meta/internalversion/validation). All that is wrong is among the causes.
+func (op *Operation) validateList() bool {
+	o := op.Call.Options
+	a := &op.Answer
+	var causes []api.Cause
+	forbidden := func(field string) { causes = append(causes, api.Cause{Reason: "FieldValueForbidden", Field: field}) }
+	unknown := func() {
+		causes = append(causes, api.Cause{Reason: "FieldValueNotSupported", Field: "resourceVersionMatch"})
+	}
+	const match, initial = "resourceVersionMatch", "sendInitialEvents"
+	if !op.registry.matches {
+		return true // the server does not know the parameters
+	}
+	if !op.registry.initials {
+		o.SendInitialEvents, o.SendInitialEventsGiven = false, false
+	}
+	if op.kind == watch {
+		op.defaultWatch(&o)
+		if o.SendInitialEventsGiven {
+			if o.Match != api.NotOlderThan {
+				forbidden(match)
+			}
+			if !op.registry.watchList {
+				forbidden(initial)
+			}
+		}
+		if o.Match != api.NoMatch {
+			if !o.SendInitialEventsGiven {
+				forbidden(match)
+			}
+			if o.Match != api.NotOlderThan {
+				unknown()
+			}
+			if o.Continue != "" {
+				forbidden(match)
+			}
+		}
+	} else {
+		if o.Match != api.NoMatch {
+			if !o.Version.Given {
+				forbidden(match)
+			}
+			if o.Continue != "" {
+				forbidden(match)
+			}
+			if o.Match == api.UnknownMatch {
+				unknown()
+			}
+			if o.Match == api.Exact && o.Version.Zero() {
+				forbidden(match)
+			}
+		}
+		if o.SendInitialEventsGiven {
+			forbidden(initial)
+		}
+	}
+	if len(causes) == 0 {
+		return true
+	}
+	status.Refuse(a, status.Invalid)
+	a.Causes = causes
+	return false
+}
+
+// defaultWatch makes a watch that does not say where it begins one that begins with the objects
+// (pkg/apis/meta/internalversion/defaults.go).
+func (op *Operation) defaultWatch(o *api.Options) {
+	if op.registry.watchList && !o.SendInitialEventsGiven && o.Match == api.NoMatch && (!o.Version.Given || o.Version.Zero()) {
+		o.SendInitialEvents, o.SendInitialEventsGiven, o.Match = true, true, api.NotOlderThan
+	}
+}
+
+// validateRange checks the version and the continue token of a list that the storage sees
+// (pkg/storage/continue.go, ValidateListOptions), and finds out which version it asks for.
+func (op *Operation) validateRange() bool {
+	l := &op.listing
+	if l.token != "" {
+		revision, start, err := store.DecodeToken(l.token)
+		if err != nil || l.version.Given && !l.version.Zero() {
+			op.refuse(status.BadRequest)
+			return false
+		}
+		l.start = start
+		l.exact = max(revision, 0)
+		l.latest = revision < 0
+		return true
+	}
+	switch {
+	case l.version.Word != "":
+		op.refuse(status.BadRequest)
+		return false
+	case !l.version.Given:
+		l.latest = true
+	case l.match == api.Exact || l.match != api.NotOlderThan && l.limit > 0 && l.version.N > 0 && l.name == "":
+		l.exact = l.version.N
+	default:
+		l.atLeast = l.version.N
+	}
+	return true
+}

@@ -1,0 +1,151 @@
+package registry
+
+import (
+	"apfsim/sim/api"
+	"apfsim/sim/clock"
+	"apfsim/sim/registry/status"
+	"apfsim/sim/watchcache"
+)
+
+// stream is an open watch, or one that is being opened.
+type stream struct {
+	watcher  *watchcache.Watcher
+	begun    bool // the cache has been asked for it
+	answered bool
+	deadline streamEnd
+}
+
+// streamEnd ends a watch at its deadline.
+type streamEnd struct {
+	op    *Operation
+	alarm clock.AlarmID
+}
+
+// beginWatch is WATCH. Whatever goes wrong after its options have been read is an event of the stream.
+func (op *Operation) beginWatch(nowNs int64) {
+	r, cache := op.registry, op.resource.cache
+	o := op.Call.Options
+	op.defaultWatch(&o)
+	if o.Version.Word != "" {
+		op.refuse(status.None)
+		op.finish(nowNs)
+		return
+	}
+	if cache != nil && !cache.Ready() && !r.resilient {
+		op.awaitReady(nowNs)
+		return
+	}
+	ns := op.Namespace
+	if value, ok := op.selector.Value("metadata.namespace"); ok && ns == "" {
+		ns = value
+	}
+	name := op.Name
+	if value, ok := op.selector.Value("metadata.name"); ok {
+		name = value
+	}
+	lastsNs := o.TimeoutSeconds * 1e9
+	if lastsNs <= 0 {
+		lastsNs = int64(float64(r.settings.MinRequestTimeoutNs) * (1 + r.timeouts.Float64()))
+	}
+	options := watchcache.WatchOptions{Options: o, Namespace: ns, Name: name, Selector: op.selector,
+		Matches: op.Call.Matches, ReadNs: op.ReadNs}
+	if ns == "" && !op.selects() {
+		options.Matches = op.resource.data.Counted() // all
+	}
+	s := &op.stream
+	s.begun = true
+	if lastsNs > 0 {
+		options.DeadlineNs = op.beganNs + lastsNs
+		s.deadline.op = op
+		s.deadline.alarm = r.alarms.Set(options.DeadlineNs, &s.deadline)
+	}
+	if cache == nil {
+		op.keep(op.resource.direct.Watch(nowNs, options, op))
+		return
+	}
+	watcher, answer := cache.Watch(nowNs, options, op)
+	if answer != nil {
+		op.Answer = *answer
+		op.Answer.Items = -1
+		r.alarms.Cancel(&s.deadline.alarm)
+		op.finish(nowNs)
+		return
+	}
+	op.keep(watcher)
+}
+
+// keep keeps the watcher, unless it has ended before its watch was returned.
+func (op *Operation) keep(w *watchcache.Watcher) {
+	if op.stream.begun {
+		op.stream.watcher = w
+	}
+}
+
+// Opened is called when the stream begins. The machine reads and encodes the initial events first.
+func (op *Operation) Opened(nowNs int64, w *watchcache.Watcher) {
+	op.stream.watcher = w
+	walked, sent := w.Initial()
+	op.work.Walked += walked
+	op.work.Initial += sent
+	if op.stream.answered { // a watch of etcd itself, which has no seats any more
+		op.registry.host.Dispatched(nowNs, nil, int(sent))
+		w.Proceed(nowNs)
+		return
+	}
+	op.step = watchOpens
+	c := op.registry.costs
+	bytes := sent * op.resource.data.AverageBytes() // each is encoded for this watcher alone
+	op.work.Bytes += bytes
+	op.serve(nowNs, sent*c.InitialNs+bytes*c.EncodePsPerByte/1000+max(walked-sent, 0)*c.InitialWalkNs)
+}
+
+func (op *Operation) proceed(nowNs int64) { op.stream.watcher.Proceed(nowNs) }
+
+// Received passes an event on.
+func (op *Operation) Received(nowNs int64, e *api.Event) { op.registry.host.Received(nowNs, op, e) }
+
+// Counted passes the number of initial events on that have no objects.
+func (op *Operation) Counted(nowNs int64, n int64) { op.registry.host.Counted(nowNs, op, n) }
+
+// Initialized answers the request: the stream goes on without seats.
+func (op *Operation) Initialized(nowNs int64) { op.open(nowNs) }
+
+// open answers the request, and returns whether its client is there.
+func (op *Operation) open(nowNs int64) bool {
+	op.stream.answered = true
+	op.Answer.Status = 200
+	op.Answer.Source = api.FromCache
+	if op.resource.cache == nil {
+		op.Answer.Source = api.FromEtcd
+	}
+	return op.done(nowNs)
+}
+
+// Ended is called when the stream has ended.
+func (op *Operation) Ended(nowNs int64) {
+	op.stream.watcher = nil
+	if !op.stream.answered && !op.open(nowNs) {
+		return
+	}
+	r := op.registry
+	r.alarms.Cancel(&op.stream.deadline.alarm)
+	r.host.Ended(nowNs, op)
+	op.release()
+}
+
+// Ring ends a watch whose time is over.
+func (e *streamEnd) Ring(nowNs int64) {
+	e.alarm = clock.AlarmID{}
+	op := e.op
+	op.closeStream(nowNs)
+	op.Ended(nowNs)
+}
+
+// closeStream ends the stream without a word.
+func (op *Operation) closeStream(nowNs int64) {
+	op.registry.alarms.Cancel(&op.stream.deadline.alarm)
+	if w := op.stream.watcher; w != nil {
+		op.stream.watcher = nil
+		w.Stop(nowNs)
+	}
+}
