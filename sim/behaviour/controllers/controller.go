@@ -1,0 +1,102 @@
+// Package controllers is controllers: an informer, a work queue and workers that reconcile (k8s.io/client-go,
+// tools/cache and util/workqueue; k8s.io/kubernetes, pkg/controller; sigs.k8s.io/controller-runtime).
+package controllers
+
+import (
+	"strings"
+
+	"apfsim/sim/api"
+	"apfsim/sim/behaviour"
+	"apfsim/sim/random"
+	"apfsim/sim/scenario/behaviours"
+)
+
+// firstWorker is the token of the first worker, behind those of the reflector.
+const firstWorker = behaviour.ReflectorTokens
+
+// controller watches objects, and reconciles each that changes.
+type controller struct {
+	client    behaviour.Client
+	settings  *behaviours.Controller
+	reflector *behaviour.Reflector
+	queue     *queue
+	workers   []worker
+	idle      []*worker // those that have nothing to do, of which the last one takes the next item
+	assigning bool      // assign is under way: what becomes idle or ready meanwhile, it sees
+	chance    random.Stream
+	work      random.Stream
+}
+
+// NewController returns a controller.
+func NewController(c behaviour.Client, s *behaviours.Controller) behaviour.Behaviour {
+	k := &controller{client: c, settings: s, workers: make([]worker, s.Workers)}
+	c.Stream(&k.chance, "reflector")
+	c.Stream(&k.work, "work")
+	resource, group, _ := strings.Cut(s.Watches, ".")
+	watched := behaviour.ReflectorSettings{Group: group, Resource: resource, WatchList: s.Start == behaviours.WatchList}
+	k.reflector = behaviour.NewReflector(watched, c, &k.chance, k)
+	k.queue = newQueue(c.Alarms(), s.Queue, k.assign)
+	for i := range k.workers {
+		w := &k.workers[i]
+		w.controller, w.token = k, firstWorker+int32(i)
+	}
+	return k
+}
+
+// Start implements Behaviour.
+func (k *controller) Start(nowNs int64) { k.reflector.Start(nowNs) }
+
+// Answered implements Behaviour.
+func (k *controller) Answered(nowNs int64, token int32, a *api.Answer) {
+	if k.reflector.Owns(token) {
+		k.reflector.Answered(nowNs, token, a)
+		return
+	}
+	k.workers[token-firstWorker].answered(nowNs, a)
+}
+
+// Received implements Behaviour.
+func (k *controller) Received(nowNs int64, token int32, e *api.Event) {
+	k.reflector.Received(nowNs, token, e)
+}
+
+// Changed implements behaviour.Handler.
+func (k *controller) Changed(nowNs int64, _ *behaviour.Reflector, _, o *api.Object) {
+	k.queue.add(nowNs, o.Key())
+}
+
+// Deleted implements behaviour.Handler.
+func (k *controller) Deleted(nowNs int64, _ *behaviour.Reflector, o *api.Object) {
+	k.queue.add(nowNs, o.Key())
+}
+
+// Listed implements behaviour.Handler: the workers begin when there are all objects for the first time
+// (tools/cache, WaitForCacheSync).
+func (k *controller) Listed(nowNs int64, _ *behaviour.Reflector) {
+	if k.idle != nil {
+		return
+	}
+	k.idle = make([]*worker, 0, len(k.workers))
+	for i := len(k.workers) - 1; i >= 0; i-- {
+		k.idle = append(k.idle, &k.workers[i])
+	}
+	k.assign(nowNs)
+}
+
+// assign gives items to workers.
+func (k *controller) assign(nowNs int64) {
+	if k.assigning {
+		return
+	}
+	k.assigning = true
+	defer func() { k.assigning = false }()
+	for n := len(k.idle); n > 0; n = len(k.idle) {
+		it := k.queue.get()
+		if it == nil {
+			return
+		}
+		w := k.idle[n-1]
+		k.idle = k.idle[:n-1]
+		w.begin(nowNs, it)
+	}
+}

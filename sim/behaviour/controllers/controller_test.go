@@ -1,0 +1,221 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"apfsim/sim/api"
+	"apfsim/sim/behaviour"
+	"apfsim/sim/behaviour/behaviourtest"
+	"apfsim/sim/quantity"
+	"apfsim/sim/scenario/behaviours"
+)
+
+// cluster is a server with a store of a few objects, which sends events after a while.
+type cluster struct {
+	*behaviourtest.Client
+	objects map[string]*api.Object
+	names   []string // in the order of creation
+	version int64
+	lagNs   int64 // of events
+	served  []string
+	serveNs int64
+	fail    func(r *behaviour.Request) int // a status with which a request fails; 0 for none
+}
+
+func newCluster(names ...string) *cluster {
+	c := &cluster{objects: map[string]*api.Object{}, version: 100, serveNs: 1e6}
+	c.Client = behaviourtest.New(c.serve)
+	for _, name := range names {
+		c.put(&api.Object{Namespace: "default", Name: name, UID: int64(len(c.names)) + 1, DeletionNs: -1, Fields: map[string]string{"spec": "1"}})
+	}
+	return c
+}
+
+func (c *cluster) put(o *api.Object) *api.Object {
+	c.version++
+	stored := *o
+	stored.Version = c.version
+	if c.objects[o.Name] == nil {
+		c.names = append(c.names, o.Name)
+	}
+	c.objects[o.Name] = &stored
+	return &stored
+}
+
+// change is what somebody else writes, of which the watch tells.
+func (c *cluster) change(nowNs int64, name, field, value string) {
+	o := *c.objects[name]
+	o.Fields = map[string]string{}
+	for f, v := range c.objects[name].Fields {
+		o.Fields[f] = v
+	}
+	o.Fields[field] = value
+	c.tell(nowNs, c.put(&o))
+}
+
+func (c *cluster) tell(nowNs int64, o *api.Object) {
+	const watch = 1
+	c.Event(nowNs+c.lagNs, watch, &api.Event{Type: api.Modified, Version: o.Version, Object: o, AtNs: nowNs})
+}
+
+func (c *cluster) serve(nowNs int64, r *behaviour.Request) {
+	if r.Verb == "watch" {
+		for _, name := range c.names {
+			c.Event(nowNs, r.Token, &api.Event{Type: api.Added, Version: c.objects[name].Version, Object: c.objects[name]})
+		}
+		c.Event(nowNs, r.Token, &api.Event{Type: api.Bookmark, InitialEnd: true, Version: c.version})
+		return
+	}
+	c.At(nowNs+c.serveNs, func(nowNs int64) {
+		a := c.do(nowNs, r)
+		name := r.Name
+		if r.Call.Body != nil && r.Call.Body.Version.Given {
+			name += fmt.Sprintf("@%d", r.Call.Body.Version.N)
+		}
+		c.served = append(c.served, fmt.Sprintf("%v %s %s: %d", time.Duration(nowNs), r.Verb, name, a.Status))
+		c.Answer(nowNs, r.Token, a)
+	})
+}
+
+func (c *cluster) do(nowNs int64, r *behaviour.Request) *api.Answer {
+	o := c.objects[r.Name]
+	if c.fail != nil {
+		if status := c.fail(r); status != 0 {
+			return &api.Answer{Status: status}
+		}
+	}
+	switch {
+	case r.Verb == "create":
+		return &api.Answer{Status: 201}
+	case o == nil:
+		return &api.Answer{Status: 404}
+	case r.Verb == "get":
+		return &api.Answer{Status: 200, Object: o, Version: o.Version}
+	case r.Verb == "update" && r.Call.Body.Version.N != o.Version:
+		return &api.Answer{Status: 409, Reason: "Conflict"}
+	case r.Verb == "update":
+		updated := *o
+		updated.Fields = r.Call.Body.Fields
+		stored := c.put(&updated)
+		c.tell(nowNs, stored)
+		return &api.Answer{Status: 200, Object: stored, Version: stored.Version}
+	}
+	return &api.Answer{Status: 200}
+}
+
+func controllerOf(c *cluster, workers int, steps ...behaviours.Step) *behaviours.Controller {
+	queue := behaviours.DefaultQueue()
+	return &behaviours.Controller{Watches: "pods", Start: behaviours.WatchList, Workers: workers, Reconcile: steps, Queue: &queue}
+}
+
+var (
+	readsIt   = behaviours.Step{Verb: "get", Resource: "pods"}
+	updatesIt = behaviours.Step{Verb: "update", Resource: "pods", Subresource: "status"}
+)
+
+func want(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// One worker reconciles all objects, one after another, and each once more because of its own write, of which
+// the watch tells. That time there is nothing to write. When somebody else changes an object, it is reconciled
+// again.
+func TestControllerReconciles(t *testing.T) {
+	c := newCluster("a", "b")
+	s := controllerOf(c, 1, updatesIt)
+	s.Work = quantity.Constant(quantity.Duration(time.Millisecond))
+	c.At(100e6, func(nowNs int64) { c.change(nowNs, "b", "spec", "2") })
+	c.Run(NewController(c.Client, s), 1e9)
+	want(t, c.served, "2ms update a@101: 200", "4ms update b@102: 200", "102ms update b@105: 200")
+	if n := c.Count(behaviour.Reconciled); n != 6 {
+		t.Errorf("%d reconciliations, want 6: three that have written, and as many of what that has changed", n)
+	}
+}
+
+// Two workers reconcile two objects at the same time, but never the same one.
+func TestWorkersShareTheQueue(t *testing.T) {
+	c := newCluster("a", "b", "c")
+	c.Run(NewController(c.Client, controllerOf(c, 2, readsIt)), 1e9)
+	want(t, c.served, "1ms get a: 200", "1ms get b: 200", "2ms get c: 200")
+}
+
+// The informer lags behind by 12 ms. Somebody else has changed the object since: updates with the version of the
+// informer conflict, at first and 5 ms later. Another 10 ms later the informer has caught up.
+func TestControllerConflictsUntilTheInformerCatchesUp(t *testing.T) {
+	c := newCluster("a")
+	c.lagNs = 12e6
+	c.At(500e3, func(nowNs int64) { c.change(nowNs, "a", "spec", "2") })
+	c.Run(NewController(c.Client, controllerOf(c, 1, updatesIt)), 14e6)
+	want(t, c.served, "1ms update a@101: 409", "7ms update a@101: 409", "13.5ms update a@102: 200")
+	if n := c.Count(behaviour.Conflicted); n != 2 {
+		t.Errorf("%d conflicts, want 2", n)
+	}
+}
+
+// With a get before the update, the informer's lag does not matter: the update carries the version that was
+// read.
+func TestControllerReadsBeforeItWrites(t *testing.T) {
+	c := newCluster("a")
+	c.lagNs = 1e9
+	c.At(500e3, func(nowNs int64) { c.change(nowNs, "a", "spec", "2") })
+	c.Run(NewController(c.Client, controllerOf(c, 1, readsIt, updatesIt)), 500e6)
+	want(t, c.served, "1ms get a: 200", "2ms update a@102: 200")
+}
+
+// A reconciliation that fails is repeated after 5, 10 and 20 ms, and then dropped, as maxRetries says.
+func TestControllerGivesUp(t *testing.T) {
+	c := newCluster("a")
+	c.fail = func(r *behaviour.Request) int { return 500 }
+	s := controllerOf(c, 1, readsIt)
+	s.MaxRetries = 3
+	c.Run(NewController(c.Client, s), 100e9)
+	want(t, c.served, "1ms get a: 500", "7ms get a: 500", "18ms get a: 500", "39ms get a: 500")
+	if n := c.Count(behaviour.ReconcileFailed); n != 4 {
+		t.Errorf("%d failures, want 4", n)
+	}
+}
+
+// What exists already need not be created, and what is gone need neither be read nor deleted.
+func TestControllerToleratesWhatIsDoneAlready(t *testing.T) {
+	c := newCluster("a")
+	c.fail = func(r *behaviour.Request) int {
+		switch r.Verb {
+		case "create":
+			return 409
+		case "delete":
+			return 404
+		}
+		return 0
+	}
+	steps := []behaviours.Step{{Verb: "create", Resource: "services"}, {Verb: "delete", Resource: "endpoints"}, {Verb: "get", Resource: "pods"}}
+	c.Run(NewController(c.Client, controllerOf(c, 1, steps...)), 1e9)
+	want(t, c.served, "1ms create : 409", "2ms delete a: 404", "3ms get a: 200")
+	if c.Count(behaviour.Reconciled) != 1 || c.Count(behaviour.ReconcileFailed) != 0 {
+		t.Error("the reconciliation has failed")
+	}
+}
+
+// An object that is deleted before its turn comes needs no request. A hundred thousand of them neither.
+func TestControllerForgetsWhatIsGone(t *testing.T) {
+	c := newCluster("a")
+	s := controllerOf(c, 1, readsIt)
+	for i := range 100_000 {
+		o := &api.Object{Namespace: "default", Name: fmt.Sprint("gone-", i), Version: 200}
+		c.At(500e3, func(nowNs int64) {
+			c.Event(nowNs, 1, &api.Event{Type: api.Added, Version: 200, Object: o})
+			c.Event(nowNs, 1, &api.Event{Type: api.Deleted, Version: 201, Object: o})
+		})
+	}
+	k := NewController(c.Client, s).(*controller)
+	c.Run(k, 1e9)
+	want(t, c.served, "1ms get a: 200")
+	if n := len(k.queue.items); n != 0 {
+		t.Errorf("the queue still knows %d items", n)
+	}
+}

@@ -1,0 +1,64 @@
+package behaviour
+
+import (
+	"strconv"
+	"strings"
+
+	"apfsim/sim/random"
+	"apfsim/sim/scenario/behaviours"
+)
+
+// informer is a behaviour that is one reflector.
+type informer struct {
+	Reflector
+	chance random.Stream
+}
+
+// NewInformer returns what keeps a copy of some objects. Nobody needs the objects, so that it only counts
+// them.
+func NewInformer(c Client, s *behaviours.Informer) Behaviour {
+	i := &informer{}
+	c.Stream(&i.chance, "reflector")
+	settings := Selected(c, &s.Selection)
+	settings.WatchList = s.Start == behaviours.WatchList
+	settings.NoBookmarks = !s.Bookmarks
+	settings.SinceLastUse = s.Backoff == behaviours.SinceLastUse
+	settings.PerEvent = s.PerEvent
+	switch s.Limit {
+	case DefaultPageSize:
+	case 0:
+		settings.PageSize = -1
+	default:
+		settings.PageSize = s.Limit
+	}
+	i.Reflector = *NewReflector(settings, c, &i.chance, nil)
+	return i
+}
+
+// Selected returns the settings of a reflector of what a scenario selects, with the client's index in the
+// place of {i}. A selection of one object by its name has this name, as its requests do (k8s.io/apiserver,
+// endpoints/request/requestinfo.go).
+func Selected(c Client, s *behaviours.Selection) ReflectorSettings {
+	settings := ReflectorSettings{
+		Group:         s.Group,
+		Resource:      s.Resource,
+		Namespace:     Expand(c, s.Namespace),
+		LabelSelector: Expand(c, s.LabelSelector),
+		FieldSelector: Expand(c, s.FieldSelector),
+	}
+	if name, ok := strings.CutPrefix(settings.FieldSelector, "metadata.name="); ok && !strings.Contains(name, ",") {
+		settings.Name, settings.FieldSelector = name, ""
+	}
+	if s.Matches != nil {
+		settings.Matches = *s.Matches
+	}
+	return settings
+}
+
+// Expand puts the client's index in the place of {i}.
+func Expand(c Client, s string) string {
+	if !strings.Contains(s, "{i}") {
+		return s
+	}
+	return strings.ReplaceAll(s, "{i}", strconv.Itoa(c.Index()))
+}

@@ -1,0 +1,330 @@
+package writers
+
+import (
+	"fmt"
+	"slices"
+
+	"apfsim/sim/api"
+	"apfsim/sim/behaviour"
+	"apfsim/sim/random"
+)
+
+const (
+	podNamespace = "default"
+	nodeField    = "spec.nodeName"
+	phaseField   = "status.phase"
+	running      = "Running"
+	ended        = "Succeeded"
+
+	podSyncNs = 10 * second // pkg/kubelet/status/status_manager.go, syncPeriod
+)
+
+// podManager is what a kubelet does about its pods. A pod's status changes when the kubelet sees the pod for
+// the first time, since it starts without any time, and when it ends: by itself, or because somebody deletes
+// it. Each change is a GET (from etcd) and a PATCH, one after another for all pods. Those that have failed are
+// repeated with the next change of any pod, or with the full pass every 10 s
+// (k8s.io/kubernetes, pkg/kubelet/status/status_manager.go, syncBatch and syncPod).
+type podManager struct {
+	*kubelet
+	reflector *behaviour.Reflector
+	received  *api.Event // that the reflector is about to apply
+	all       []*pod     // in the order in which they have come
+	byName    map[string]*pod
+	named     int // pods so far
+
+	batch     []*pod // whose status is being reported; the first one is under way
+	triggered bool   // another batch is to follow
+	patching  bool   // the request under way is the PATCH
+
+	owner podOwner
+}
+
+// pod is a pod of the node.
+type pod struct {
+	name    string
+	uid     int64 // 0 until it is known
+	counted bool  // among the objects that a scenario only counts
+	seen    bool  // by the kubelet
+	phase   string
+	pending bool    // its phase is to be reported
+	ending  bool    // it ends, or has ended
+	replace bool    // another one comes when it is gone
+	stamps  []int64 // of the kubelet's own writes that its watch has not delivered yet
+	wroteNs int64   // when the owner has created or deleted it
+}
+
+func (m *podManager) start(k *kubelet) {
+	m.kubelet, m.byName = k, map[string]*pod{}
+	m.owner.podManager = m
+	for range k.settings.Pods {
+		p := m.add(m.newName())
+		p.counted, p.seen, p.phase = true, true, running
+	}
+}
+
+func (m *podManager) newName() string {
+	m.named++
+	return fmt.Sprintf("%s-%d", m.node, m.named-1)
+}
+
+func (m *podManager) add(name string) *pod {
+	p := &pod{name: name}
+	m.all = append(m.all, p)
+	m.byName[name] = p
+	return p
+}
+
+func (m *podManager) remove(p *pod) {
+	if m.byName[p.name] == p {
+		delete(m.byName, p.name)
+	}
+	m.all = slices.DeleteFunc(m.all, func(other *pod) bool { return other == p })
+}
+
+// waitForEnd waits until one of the running pods ends by itself.
+func (m *podManager) waitForEnd(nowNs int64) {
+	if m.settings.Churn <= 0 {
+		return
+	}
+	gapNs := m.chance.ExpFloat64() / float64(m.settings.Churn) * float64(second)
+	m.after(nowNs, int64(min(gapNs, random.LongestNs/2)), func(nowNs int64) {
+		m.waitForEnd(nowNs)
+		var candidates []*pod
+		for _, p := range m.all {
+			if p.phase == running && !p.ending {
+				candidates = append(candidates, p)
+			}
+		}
+		if len(candidates) == 0 {
+			return
+		}
+		p := candidates[m.chance.IntN(len(candidates))]
+		p.ending, p.replace = true, true
+		if p.counted {
+			m.owner.do(nowNs, chore{p, namePod})
+			return
+		}
+		m.change(nowNs, p, ended)
+	})
+}
+
+// change changes the phase of a pod.
+func (m *podManager) change(nowNs int64, p *pod, phase string) {
+	p.phase, p.pending = phase, true
+	m.trigger(nowNs)
+}
+
+// tick is the full pass.
+func (m *podManager) tick(nowNs int64) {
+	m.trigger(nowNs)
+	m.after(nowNs, podSyncNs, m.tick)
+}
+
+// trigger begins a batch, now or after the one that is under way.
+func (m *podManager) trigger(nowNs int64) {
+	if len(m.batch) > 0 {
+		m.triggered = true
+		return
+	}
+	for _, p := range m.all {
+		if p.pending {
+			m.batch = append(m.batch, p)
+		}
+	}
+	m.report(nowNs)
+}
+
+// report reports the status of the next pod of the batch, unless it is gone.
+func (m *podManager) report(nowNs int64) {
+	m.batch = slices.DeleteFunc(m.batch, func(p *pod) bool { return !p.pending })
+	if len(m.batch) > 0 {
+		m.patching = false
+		m.client.Send(nowNs, m.request("get", m.batch[0], podToken))
+	}
+}
+
+func (m *podManager) request(verb string, p *pod, token int32) *behaviour.Request {
+	return &behaviour.Request{Verb: verb, Resource: "pods", Namespace: podNamespace, Name: p.name, Token: token}
+}
+
+func (m *podManager) answered(nowNs int64, a *api.Answer) {
+	p := m.batch[0]
+	switch {
+	case !m.patching && succeeded(a) && (p.uid == 0 || p.uid == a.UID):
+		m.patching = true
+		p.uid = a.UID
+		p.stamps = append(p.stamps, nowNs+1)
+		r := m.request("patch", p, podToken)
+		r.Subresource = "status"
+		r.Call.Body = &api.Body{UID: p.uid, Fields: map[string]string{phaseField: p.phase}, Stamp: nowNs + 1}
+		m.client.Send(nowNs, r)
+		return
+	case !m.patching && (succeeded(a) || a.Status == 404):
+		p.pending = false // it is gone, or another one has its name
+	case m.patching && succeeded(a):
+		p.pending = false
+		if p.phase == ended {
+			m.owner.do(nowNs, chore{p, deletePod})
+		}
+	}
+	m.batch = m.batch[1:]
+	m.report(nowNs)
+	if len(m.batch) == 0 && m.triggered {
+		m.triggered = false
+		m.trigger(nowNs)
+	}
+}
+
+// Changed implements behaviour.Handler.
+func (m *podManager) Changed(nowNs int64, _ *behaviour.Reflector, previous, o *api.Object) {
+	p := m.byName[o.Name]
+	if p == nil || o.Namespace != podNamespace {
+		return // a pod that somebody else has assigned to the node, who may report its status
+	}
+	switch {
+	case !p.seen:
+		p.seen, p.uid = true, o.UID
+		m.noteSeen(nowNs, p, o)
+		m.change(nowNs, p, running)
+	case p.counted || previous == nil || p.writtenByKubelet(previous, o):
+	default:
+		m.noteSeen(nowNs, p, o)
+	}
+	if o.Deleting() && !p.ending {
+		p.ending, p.replace = true, true
+		m.change(nowNs, p, ended)
+	}
+}
+
+// writtenByKubelet says whether a new version of a pod is a PATCH of its status by the kubelet.
+func (p *pod) writtenByKubelet(previous, o *api.Object) bool {
+	if o.Stamp == previous.Stamp {
+		return false
+	}
+	i := slices.Index(p.stamps, o.Stamp)
+	p.stamps = p.stamps[i+1:]
+	return i >= 0
+}
+
+// Deleted implements behaviour.Handler.
+func (m *podManager) Deleted(nowNs int64, _ *behaviour.Reflector, o *api.Object) {
+	p := m.byName[o.Name]
+	if p == nil || o.Namespace != podNamespace {
+		return
+	}
+	m.noteSeen(nowNs, p, o)
+	p.pending = false
+	m.remove(p)
+	if !p.ending { // somebody else has deleted it at once
+		m.owner.do(nowNs, chore{nil, createPod})
+	}
+}
+
+// Listed implements behaviour.Handler.
+func (m *podManager) Listed(int64, *behaviour.Reflector) {}
+
+// noteSeen notes that the kubelet has seen what somebody else has written: how late, if the watch says when it
+// was written, or if it was the pods' owner.
+func (m *podManager) noteSeen(nowNs int64, p *pod, o *api.Object) {
+	switch e := m.received; {
+	case e != nil && e.Object == o && e.Type <= api.Deleted:
+		m.client.Note(nowNs, behaviour.Note{Kind: behaviour.PodSeen, Object: m.node, Ns: nowNs - e.AtNs})
+	case p.wroteNs > 0:
+		m.client.Note(nowNs, behaviour.Note{Kind: behaviour.PodSeen, Object: m.node, Ns: nowNs - p.wroteNs})
+	}
+}
+
+// podOwner writes what others than the kubelet do to the pods of a node: a controller deletes pods that have
+// ended and creates others, and a scheduler assigns these. Here the kubelet's client does this, outside its
+// rate limit, as a kubelet may for mirror pods: a POST with the node's name, and a DELETE without a grace
+// period.
+//
+// A pod that is only counted has no node that a selector could find. Before it ends a PATCH gives it the
+// node's name, which nobody sends in a real cluster.
+type podOwner struct {
+	*podManager
+	chores []chore // the first one is under way
+	name   string  // of the pod that is being created
+}
+
+// chore is what the owner does to a pod.
+type chore struct {
+	pod  *pod // nil of a creation
+	kind choreKind
+}
+
+type choreKind uint8
+
+const (
+	namePod choreKind = iota
+	deletePod
+	createPod
+)
+
+// choreAgainNs is after how long a chore that has failed is tried again.
+const choreAgainNs = second
+
+func (o *podOwner) do(nowNs int64, c chore) {
+	o.chores = append(o.chores, c)
+	if len(o.chores) == 1 {
+		o.send(nowNs)
+	}
+}
+
+func (o *podOwner) send(nowNs int64) {
+	c := o.chores[0]
+	var r *behaviour.Request
+	switch c.kind {
+	case namePod:
+		r = o.request("patch", c.pod, ownerToken)
+		r.Call.Body = &api.Body{Fields: map[string]string{nodeField: o.node}, Stamp: nowNs + 1}
+	case deletePod:
+		r = o.request("delete", c.pod, ownerToken)
+		r.Call.Options.GraceSecondsGiven = true
+		r.Call.Options.Preconditions.UID = c.pod.uid
+	case createPod:
+		if o.name == "" {
+			o.name = o.newName()
+			o.add(o.name)
+		}
+		r = o.request("create", o.byName[o.name], ownerToken)
+		r.Name = ""
+		r.Call.Body = &api.Body{Name: o.name, Fields: map[string]string{nodeField: o.node, phaseField: "Pending"}, Stamp: nowNs + 1}
+	}
+	r.Unlimited = true
+	o.client.Send(nowNs, r)
+}
+
+func (o *podOwner) answered(nowNs int64, a *api.Answer) {
+	c := o.chores[0]
+	if !succeeded(a) && a.Status != 404 && a.Status != 409 {
+		o.after(nowNs, choreAgainNs, o.send)
+		return
+	}
+	o.chores = o.chores[1:]
+	gone := a.Status == 404
+	switch c.kind {
+	case namePod:
+		c.pod.counted, c.pod.uid = false, a.UID
+		o.reflector.Matches--
+		if !gone {
+			o.change(nowNs, c.pod, ended)
+			break
+		}
+		o.remove(c.pod) // the scenario counts less pods than the node has
+		o.chores = append(o.chores, chore{nil, createPod})
+	case deletePod:
+		c.pod.wroteNs = nowNs
+		if c.pod.replace {
+			o.chores = append(o.chores, chore{nil, createPod})
+		}
+	case createPod:
+		if p := o.byName[o.name]; p != nil {
+			p.wroteNs = nowNs
+		}
+		o.name = ""
+	}
+	if len(o.chores) > 0 {
+		o.send(nowNs)
+	}
+}

@@ -1,0 +1,186 @@
+package writers
+
+import (
+	"fmt"
+	"maps"
+
+	"apfsim/sim/api"
+	"apfsim/sim/behaviour"
+	"apfsim/sim/random"
+	"apfsim/sim/scenario/behaviours"
+)
+
+// writer changes objects again and again. A write is
+//
+//	Put     a GET (from etcd), and a PUT of the whole object with one field changed
+//	Patch   a merge patch of one field
+//	Apply   a server-side apply of one field
+//
+// and the same again after a conflict, as long as RetryOnConflict says. An object that does not exist is
+// created.
+type writer struct {
+	client    behaviour.Client
+	settings  *behaviours.Writer
+	workload  string
+	namespace string
+	field     string
+
+	choice, every, backoff random.Stream
+
+	object  string // of the present write
+	beganNs int64
+	nextNs  int64 // when the next one may begin
+	written int64 // writes so far, which make the values
+	tries   tries
+	tried   int64
+	step    writerStep
+	read    *api.Object // by the GET of this try
+	readNs  int64
+}
+
+// writerStep is what the request of a writer is for.
+type writerStep uint8
+
+const (
+	writerReads writerStep = iota
+	writerWrites
+	writerCreates
+)
+
+// NewWriter returns a writer of a workload, after which the objects are named.
+func NewWriter(c behaviour.Client, s *behaviours.Writer, workload string) behaviour.Behaviour {
+	w := &writer{client: c, settings: s, workload: workload, field: s.Field}
+	if w.field == "" {
+		w.field = "f{i}"
+	}
+	w.field, w.namespace = behaviour.Expand(c, w.field), behaviour.Expand(c, s.Namespace)
+	c.Stream(&w.choice, "object")
+	c.Stream(&w.every, "every")
+	c.Stream(&w.backoff, "backoff")
+	return w
+}
+
+// Start implements Behaviour. The first write begins anywhere within the first interval.
+func (w *writer) Start(nowNs int64) {
+	w.wakeAt(nowNs+int64(w.every.Float64()*float64(w.settings.Every.Sample(&w.every.Rand))), w.begin)
+}
+
+func (w *writer) wakeAt(atNs int64, do func(nowNs int64)) {
+	w.client.Alarms().Set(atNs, alarm(func(nowNs int64) {
+		if nowNs < w.client.EndNs() {
+			do(nowNs)
+		}
+	}))
+}
+
+// begin begins a write.
+func (w *writer) begin(nowNs int64) {
+	w.object = fmt.Sprintf("%s-%d", w.workload, w.choice.IntN(w.settings.Objects))
+	w.beganNs, w.nextNs = nowNs, nowNs+w.settings.Every.Sample(&w.every.Rand)
+	w.written++
+	w.tries, w.tried = newTries(w.settings.RetryOnConflict), 0
+	w.try(nowNs)
+}
+
+// try begins a try of the write.
+func (w *writer) try(nowNs int64) {
+	w.tried++
+	if w.settings.With == behaviours.Put {
+		w.get(nowNs)
+		return
+	}
+	w.step = writerWrites
+	r := w.request("patch", w.body())
+	if w.settings.With == behaviours.Apply {
+		r.Call.Body.Patch = api.ApplyPatch
+		r.Call.Options.FieldManager = fmt.Sprintf("%s-%d", w.workload, w.client.Index())
+		r.Call.Options.Force = w.settings.Force
+	}
+	w.client.Send(nowNs, r)
+}
+
+// get reads the object, without its subresource: clients get the whole object by either.
+func (w *writer) get(nowNs int64) {
+	w.step = writerReads
+	r := w.request("get", nil)
+	r.Subresource = ""
+	w.client.Send(nowNs, r)
+}
+
+func (w *writer) request(verb string, body *api.Body) *behaviour.Request {
+	return &behaviour.Request{Verb: verb, Group: w.settings.Group, Resource: w.settings.Resource, Subresource: w.settings.Subresource,
+		Namespace: w.namespace, Name: w.object, Call: api.Call{Body: body}}
+}
+
+// body returns a body with the field of the present write.
+func (w *writer) body() *api.Body {
+	value := fmt.Sprintf("%d.%d", w.client.Index(), w.written)
+	return &api.Body{Fields: map[string]string{w.field: value}}
+}
+
+// Answered implements Behaviour.
+func (w *writer) Answered(nowNs int64, _ int32, a *api.Answer) {
+	switch {
+	case a.Status == 404 && w.step != writerCreates:
+		w.step = writerCreates
+		r := w.request("create", w.body())
+		r.Name, r.Subresource, r.Call.Body.Name = "", "", w.object
+		w.client.Send(nowNs, r)
+	case w.step == writerReads && succeeded(a):
+		w.read, w.readNs = a.Object, nowNs
+		w.put(nowNs)
+	case w.step == writerCreates && a.Status == 409:
+		w.tried--
+		w.try(nowNs) // another one has created it
+	case w.step != writerReads && succeeded(a):
+		w.noteOverwritten(nowNs, a)
+		w.end(nowNs, behaviour.WriteDone)
+	case conflicted(a):
+		w.note(nowNs, behaviour.Conflicted, nowNs-w.beganNs)
+		if waitNs, again := w.tries.next(&w.backoff.Rand); again {
+			w.wakeAt(nowNs+waitNs, w.try)
+			return
+		}
+		w.end(nowNs, behaviour.WriteLost)
+	default:
+		w.end(nowNs, behaviour.WriteLost)
+	}
+}
+
+// put writes the object that was read, with the field changed.
+func (w *writer) put(nowNs int64) {
+	w.step = writerWrites
+	body := w.body()
+	fields := maps.Clone(w.read.Fields)
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	maps.Copy(fields, body.Fields)
+	body.Fields, body.UID = fields, w.read.UID
+	body.Finalizers, body.FinalizersGiven = w.read.Finalizers, true
+	if w.settings.Version {
+		body.Version = api.At(w.read.Version)
+	}
+	w.client.Send(nowNs, w.request("update", body))
+}
+
+// noteOverwritten notes a lost update: an update without a version has replaced not what it was made of, but
+// what somebody else had written since. The note says how long before it was read.
+func (w *writer) noteOverwritten(nowNs int64, a *api.Answer) {
+	if w.step == writerWrites && w.settings.With == behaviours.Put && a.Replaced > w.read.Version {
+		w.note(nowNs, behaviour.Overwritten, nowNs-w.readNs)
+	}
+}
+
+// end ends a write.
+func (w *writer) end(nowNs int64, k behaviour.Kind) {
+	w.note(nowNs, k, nowNs-w.beganNs)
+	w.wakeAt(max(nowNs, w.nextNs), w.begin)
+}
+
+func (w *writer) note(nowNs int64, k behaviour.Kind, ns int64) {
+	w.client.Note(nowNs, behaviour.Note{Kind: k, Object: api.Key(w.namespace, w.object), Ns: ns, N: w.tried})
+}
+
+// Received implements Behaviour. A writer does not watch.
+func (w *writer) Received(int64, int32, *api.Event) {}
