@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"apfsim/core/classify"
+	"apfsim/sim/api"
 )
 
 // Outcome is what became of a request, as flow control sees it.
@@ -49,7 +50,7 @@ type Entry struct {
 	Flow        Flow
 	ID          int64
 	ArrivalNs   int64
-	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
+	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation; -1 if it follows from the request
 	WatchNs     int64 // how long a watch lasts after that
 
 	Outcome Outcome
@@ -65,7 +66,12 @@ type Entry struct {
 	AdditionalLatencyNs int64 // how long the final phase lasts
 	RetryAfterSeconds   int   // of a rejection or of another answer
 
-	// Where a run has several servers, or one that is not always there.
+	// Of a request that a store has answered: what it asked for beyond its attributes and query, and the answer;
+	// nil of others.
+	Asked  *api.Call
+	Answer *api.Answer
+
+	// Where a run has several servers, or one that is not always there, or a store.
 	Servers bool
 	Server  int   // index of the one that it was sent to
 	Status  int   // of HTTP, that the client received; 0 for none
@@ -77,10 +83,15 @@ func Append(b []byte, e *Entry) []byte {
 	b = appendNumber(b, fieldID, e.ID)
 	b = appendNumber(b, fieldArrivalNs, e.ArrivalNs)
 	b = append(b, e.Request.asked...)
-	b = appendNumber(b, fieldExecutionNs, e.ExecutionNs)
+	if e.ExecutionNs >= 0 {
+		b = appendNumber(b, fieldExecutionNs, e.ExecutionNs)
+	}
 	b = appendNumber(b, fieldWatchNs, e.WatchNs)
 	if e.Servers {
 		b = appendNumber(b, fieldServer, int64(e.Server))
+	}
+	if e.Asked != nil {
+		b = appendAskedFor(b, e.Asked)
 	}
 	b = append(b, e.Request.from...)
 	controlled := e.Flow.text != ""
@@ -116,10 +127,39 @@ func Append(b []byte, e *Entry) []byte {
 	if e.Servers {
 		b = appendNumber(b, fieldStatus, int64(e.Status))
 	}
+	if e.Answer != nil {
+		b = appendAnswer(b, e.Answer)
+	}
 	if e.Parent > 0 {
 		b = appendNumber(b, fieldParent, e.Parent)
 	}
 	return append(b, "}\n"...)
+}
+
+// appendAnswer appends what a store has answered.
+func appendAnswer(b []byte, a *api.Answer) []byte {
+	if a.Reason != "" {
+		b = appendText(b, fieldStatusReason, a.Reason)
+	}
+	if a.Version > 0 {
+		b = appendNumber(b, fieldResourceVersion, a.Version)
+	}
+	if a.Items >= 0 {
+		b = appendNumber(b, fieldItems, a.Items)
+	}
+	if a.Continue != "" {
+		b = appendText(b, fieldContinue, a.Continue)
+	}
+	if a.Source != api.FromNowhere {
+		b = appendText(b, fieldServedFrom, a.Source.String())
+	}
+	if a.Rounds > 0 {
+		b = appendNumber(b, fieldRounds, int64(a.Rounds))
+	}
+	if a.Wrote {
+		b = append(append(b, starts[fieldWrote]...), "true"...)
+	}
+	return b
 }
 
 // AppendRecord appends the line of a record of a trace to b, with all of its fields.

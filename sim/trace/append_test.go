@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"apfsim/core/classify"
+	"apfsim/sim/api"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -61,12 +62,16 @@ func TestLinesOfARequestLog(t *testing.T) {
 	}
 }
 
-// The lines of two entries have all fields between them, and in the order of the list.
+// The lines of some entries have all fields between them, and in the order of the list.
 func TestLinesHaveTheFieldsOfTheList(t *testing.T) {
 	flow := NewFlow("s", "l", "f")
 	lines := []string{
 		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Executed, FinalSeats: 1})),
 		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Rejected, DispatchNs: -1, Servers: true, Parent: 1})),
+		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Executed, Servers: true,
+			Asked: &api.Call{Options: api.Options{DryRun: true, FieldManager: "m", Preconditions: api.Preconditions{UID: 3}},
+				Body: &api.Body{Version: api.At(5), UID: 6, Finalizers: []string{"f"}, FinalizersGiven: true, Fields: map[string]string{"a": "1"}, Patch: api.ApplyPatch}},
+			Answer: &api.Answer{Reason: "Conflict", Version: 7, Items: 8, Continue: "c", Source: api.FromCache, Rounds: 2, Wrote: true}})),
 	}
 	for f, name := range names {
 		found := false

@@ -21,6 +21,14 @@ const (
 	fieldExecutionNs
 	fieldWatchNs
 	fieldServer
+	fieldBodyResourceVersion
+	fieldBodyUID
+	fieldFinalizers
+	fieldDryRun
+	fieldFieldManager
+	fieldFields
+	fieldPreconditions
+	fieldPatchType
 
 	fieldWorkload
 	fieldClient
@@ -39,6 +47,13 @@ const (
 	fieldAdditionalLatencyNs
 	fieldRetryAfterSeconds
 	fieldStatus
+	fieldStatusReason
+	fieldResourceVersion
+	fieldItems
+	fieldContinue
+	fieldServedFrom
+	fieldRounds
+	fieldWrote
 	fieldParent
 
 	allFields
@@ -63,6 +78,15 @@ var names = [allFields]string{
 	fieldWatchNs:     "watchNs",
 	fieldServer:      "server",
 
+	fieldBodyResourceVersion: "bodyResourceVersion",
+	fieldBodyUID:             "bodyUID",
+	fieldFinalizers:          "finalizers",
+	fieldDryRun:              "dryRun",
+	fieldFieldManager:        "fieldManager",
+	fieldFields:              "fields",
+	fieldPreconditions:       "preconditions",
+	fieldPatchType:           "patchType",
+
 	fieldWorkload:            "workload",
 	fieldClient:              "client",
 	fieldFlowSchema:          "flowSchema",
@@ -80,6 +104,13 @@ var names = [allFields]string{
 	fieldAdditionalLatencyNs: "additionalLatencyNs",
 	fieldRetryAfterSeconds:   "retryAfterSeconds",
 	fieldStatus:              "status",
+	fieldStatusReason:        "statusReason",
+	fieldResourceVersion:     "resourceVersion",
+	fieldItems:               "items",
+	fieldContinue:            "continue",
+	fieldServedFrom:          "servedFrom",
+	fieldRounds:              "rounds",
+	fieldWrote:               "wrote",
 	fieldParent:              "parent",
 }
 
@@ -112,6 +143,12 @@ func find(name []byte) field {
 
 // kindFields has a bit for each field that makes up a Kind.
 const kindFields uint32 = 1<<(fieldQuery+1) - 1<<fieldUser
+
+// askedFields has a bit for each field that makes up an Asked.
+const askedFields uint32 = 1<<(fieldPatchType+1) - 1<<fieldBodyResourceVersion
+
+// ofAsked says whether the field is one of those that make up an Asked.
+func (f field) ofAsked() bool { return f >= fieldBodyResourceVersion && f <= fieldPatchType }
 
 // ofKind says whether the field is one of those that make up a Kind.
 func (f field) ofKind() bool { return f >= fieldUser && f <= fieldQuery }

@@ -257,6 +257,13 @@ func (l *line) parseMember(last field) field {
 		return f
 	}
 	l.seen |= 1 << f
+	if f.ofAsked() {
+		l.peek()
+		from := l.at
+		l.skipValue()
+		l.values[f] = quoted{from: int32(from), to: int32(l.at)}
+		return f
+	}
 	if f.ofKind() {
 		if f != fieldGroups && l.parsePlain(&l.values[f]) {
 			return f
@@ -304,8 +311,9 @@ func (l *line) parseName() field {
 // has reports whether the line has a field of a trace.
 func (l *line) has(f field) bool { return l.seen&(1<<f) != 0 }
 
-// check looks at the line as a whole, which is of kind k and follows one of lastNs.
-func (l *line) check(k *Kind, lastNs int64) {
+// check looks at the line as a whole, which is of kind k and follows one of lastNs. With a store, an
+// execution takes as long as it follows from the request, unless the line says otherwise.
+func (l *line) check(k *Kind, lastNs int64, stored bool) {
 	l.at = 0
 	arrivalNs, executionNs := l.numbers[fieldArrivalNs], l.numbers[fieldExecutionNs]
 	switch {
@@ -315,7 +323,7 @@ func (l *line) check(k *Kind, lastNs int64) {
 	case k.Attributes.Verb == "":
 		l.field = names[fieldVerb]
 		l.fail("is missing")
-	case !l.has(fieldExecutionNs):
+	case !l.has(fieldExecutionNs) && !stored:
 		l.field = names[fieldExecutionNs]
 		l.fail("is missing")
 	case k.Attributes.Resource == "" && k.path == "":

@@ -20,6 +20,10 @@ type Reader struct {
 	// which may be a consequence of the change.
 	Changed func() error
 
+	// Stored says that the requests are for servers with a store, so that lines need not say how long the
+	// execution takes.
+	Stored bool
+
 	file   string
 	source io.Reader
 	lines  *bufio.Scanner
@@ -77,7 +81,9 @@ type Arrival struct {
 	Kind                            *Kind
 	ID                              int64
 	ArrivalNs, ExecutionNs, WatchNs int64
-	Server                          int64 // index of the server that it was sent to; -1 if the trace does not say
+	Execution                       bool   // the line has an ExecutionNs
+	Asked                           *Asked // nil if the line asks for nothing beyond its Kind
+	Server                          int64  // index of the server that it was sent to; -1 if the trace does not say
 }
 
 // next is Next, and reads into a.
@@ -95,7 +101,11 @@ func (t *Reader) next(a *Arrival) (ok bool, err error) {
 			a.Kind = l.kinds.of(l)
 		}
 		if l.ok() {
-			l.check(a.Kind, t.lastNs)
+			l.check(a.Kind, t.lastNs, t.Stored)
+		}
+		a.Asked = nil
+		if l.ok() && l.seen&askedFields != 0 {
+			a.Asked = l.parseAsked()
 		}
 		if !l.ok() {
 			if err := t.Check(); err != nil {
@@ -107,6 +117,7 @@ func (t *Reader) next(a *Arrival) (ok bool, err error) {
 		n := &l.numbers
 		t.lastNs = n[fieldArrivalNs]
 		a.ID, a.ArrivalNs, a.ExecutionNs, a.WatchNs = n[fieldID], n[fieldArrivalNs], n[fieldExecutionNs], n[fieldWatchNs]
+		a.Execution = l.has(fieldExecutionNs)
 		if !l.has(fieldID) {
 			a.ID = int64(t.number)
 		}
