@@ -7,9 +7,11 @@ import (
 	"slices"
 
 	"apfsim/document"
+	"apfsim/sim/behaviour"
 	"apfsim/sim/calls"
 	"apfsim/sim/capacity"
 	"apfsim/sim/client"
+	"apfsim/sim/handlers"
 	"apfsim/sim/maintenance"
 	"apfsim/sim/network"
 	"apfsim/sim/operations"
@@ -30,6 +32,7 @@ type Run struct {
 	calls       *calls.Calls             // nil if no request has any
 	maintenance *maintenance.Maintenance // nil without one
 	operations  *operations.Operations
+	handlers    *handlers.Handlers // nil without a store
 }
 
 // New returns a run at time 0.
@@ -57,6 +60,9 @@ func New(sc *scenario.Scenario) *Run {
 	if calls.Any(sc) {
 		r.calls = calls.New(sc, r.shared, r.clients, r.servers)
 	}
+	if sc.Spec.Store != nil {
+		r.handlers = handlers.New(sc, r.shared, r.clients, r.servers)
+	}
 	r.operations = operations.New(sc, r.shared, r.servers)
 	if r.maintenance != nil {
 		r.maintenance.Begin(r.servers)
@@ -67,6 +73,14 @@ func New(sc *scenario.Scenario) *Run {
 // Servers returns the servers of the run, by index.
 func (r *Run) Servers() []*server.Server { return r.servers }
 
+// Handlers returns what executes requests by what they ask for, nil without a store.
+func (r *Run) Handlers() *handlers.Handlers { return r.handlers }
+
+// OnNote makes f be called with what happens to clients that behave. It must be called before Execute.
+func (r *Run) OnNote(f func(nowNs int64, workload, client int, n behaviour.Note)) {
+	r.clients.OnNote(f)
+}
+
 // Network returns what is between the clients and the servers, nil if that is nothing: there is one
 // server, and it is always there.
 func (r *Run) Network() *network.Network { return r.network }
@@ -76,7 +90,7 @@ func (r *Run) Calls() *calls.Calls { return r.calls }
 
 // detailed says whether requests need server.Details.
 func detailed(spec *scenario.Spec) bool {
-	return spec.Servers.Handover.Given() || spec.Servers.Capacity != nil || spec.Servers.Memory != nil || slices.ContainsFunc(spec.Workload, func(w traffic.Workload) bool {
+	return spec.Store != nil || spec.Servers.Handover.Given() || spec.Servers.Capacity != nil || spec.Servers.Memory != nil || slices.ContainsFunc(spec.Workload, func(w traffic.Workload) bool {
 		return w.Delay.Given() || w.ClientTimeout.Given()
 	})
 }
@@ -134,6 +148,8 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 			r.maintenance.Handle(now, e)
 		case server.ClientActs:
 			r.clients.Wake(now, e)
+		case server.StoreAlarm, server.ClientAlarm:
+			r.shared.Alarm(now, e)
 		case server.Connect:
 			r.network.Handle(now, e)
 		case server.Arrive:

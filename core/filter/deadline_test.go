@@ -25,7 +25,7 @@ func TestDeadlines(t *testing.T) {
 		{"before 1.21, a request cannot ask for one", "1.20", pods("get"), "timeout=8s", 70, false},
 		{"a write's handler has 34 s", newest, pods("update"), "", 49, true},
 		{"or less", newest, pods("patch"), "timeout=8s", 18, true},
-		{"a collection is deleted like a list", newest, pods("deletecollection"), "", 70, false},
+		{"a collection is deleted for as long as a list may take, and not longer", newest, pods("deletecollection"), "", 70, true},
 		{"a path has the server's", newest, &classify.Attributes{User: "u", Verb: "post", Path: "/x"}, "", 70, false},
 	} {
 		s := settings(PriorityAndFairness, 10)

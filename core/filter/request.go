@@ -33,6 +33,7 @@ type Kind struct {
 
 	timeoutNs int64 // from the receipt to the deadline; NoLimitNs if there is none
 	writes    bool  // the handler changes one object, see writeLimitNs
+	deletes   bool  // the handler deletes a collection
 	listBytes int64 // see estimate.Estimator.ListBytes
 }
 
@@ -56,6 +57,7 @@ func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
 		timeoutNs:   timeoutNs,
 		listBytes:   f.estimator.ListBytes(a, query),
 		writes:      a.IsResource() && slices.Contains(writing, a.Verb) && !a.LongRunning(),
+		deletes:     a.IsResource() && a.Verb == "deletecollection" && !a.LongRunning(),
 	}, nil
 }
 
@@ -67,8 +69,9 @@ const NoLimitNs = int64(1) << 62
 const writeLimitNs = 34_000_000_000
 
 // writing are the verbs of the handlers with that limit. They wait for the storage with their context
-// (endpoints/handlers/finisher), so that they end with it. A list, a get or a deletecollection may go on
-// after its deadline, when its client has been answered.
+// (endpoints/handlers/finisher), so that they end with it. A deletecollection does the same, without that
+// limit (endpoints/handlers/delete.go): the rest of its objects stays. A list or a get may go on after its
+// deadline, when its client has been answered.
 var writing = []string{"create", "update", "patch", "delete"}
 
 // timeoutNs returns the time from a request's receipt to its deadline: the server's timeout, or the
@@ -145,7 +148,7 @@ func (k *Kind) TimeLimitNs() int64 { return k.DeadlineNs(0, 0) }
 
 // EndsAtDeadline says whether the handler of a request of the kind ends at its DeadlineNs, or when its
 // client goes. Another goes on, and keeps the seats, although nobody waits for it.
-func (k *Kind) EndsAtDeadline() bool { return k.writes }
+func (k *Kind) EndsAtDeadline() bool { return k.writes || k.deletes }
 
 // Watchers returns how many open watches are interested in what requests of the kind change; ok is
 // false for those that are not estimated by them.

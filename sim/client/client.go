@@ -3,6 +3,7 @@ package client
 import (
 	"math"
 
+	"apfsim/sim/bucket"
 	"apfsim/sim/clock"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
@@ -19,7 +20,7 @@ type client struct {
 
 // rest is what only some clients need.
 type rest struct {
-	limiter                       *limiter
+	limiter                       *bucket.Bucket
 	choice, watch, think, backoff random.Stream
 	delay, timeout                *random.Stream // nil if the workload has none
 	reflector                     *reflector     // nil before a watch has failed
@@ -47,7 +48,7 @@ func (cl *client) open() {
 		}
 	}
 	if cl.RateLimit != nil {
-		cl.limiter = newLimiter(cl.RateLimit)
+		cl.limiter = bucket.New(cl.RateLimit.QPS, cl.RateLimit.Burst)
 	}
 }
 
@@ -79,13 +80,17 @@ func (cl *client) request() *server.Request {
 	}
 	r := cl.all.shared.NewRequest()
 	r.Template, r.TemplateID, r.ID, r.Attempt = t.Template, t.id, server.Unnumbered, 1
-	r.ExecutionNs = cl.Requests[kind].Execution.Sample(&cl.execution.Rand)
+	execution := cl.Requests[kind].Execution
+	if r.ExecutionNs = 0; execution.Given() {
+		r.ExecutionNs = execution.Sample(&cl.execution.Rand)
+	}
 	r.WatchNs = 0
 	if watch := cl.Requests[kind].Watch; watch != nil {
 		r.WatchNs = watch.Duration.Sample(&cl.watch.Rand)
 	}
 	if r.Details != nil {
 		cl.detail(r.Details)
+		r.Details.Execution = execution.Given()
 	}
 	return r
 }
@@ -104,7 +109,7 @@ func (cl *client) detail(d *server.Details) {
 // send passes a request through the client's rate limiter.
 func (cl *client) send(nowNs int64, r *server.Request) {
 	if cl.rest != nil && cl.limiter != nil {
-		if at := cl.limiter.take(nowNs); at > nowNs {
+		if at := cl.limiter.Take(nowNs); at > nowNs {
 			cl.all.shared.Events.Schedule(at, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
 			return
 		}
@@ -130,17 +135,22 @@ func (cl *client) retry(nowNs int64, r *server.Request, response server.Response
 // again returns the request that is sent instead of one that has failed, and the event of sending it,
 // unless that was the last attempt or the client gives up.
 func (cl *client) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
-	if int(r.Attempt) > cl.Retry.MaxRetries || ended(r, response) {
-		return nil, 0
-	}
-	waitNs, again := cl.clientGo(r, response)
-	if cl.Retry.Backoff != nil {
-		waitNs, again = cl.backOff(r), true
-	}
+	waitNs, again := cl.waits(r, response)
 	if !again {
 		return nil, 0
 	}
 	return cl.resend(nowNs+waitNs, r)
+}
+
+// waits returns after which time a request that has failed is sent again, if it is.
+func (cl *client) waits(r *server.Request, response server.Response) (waitNs int64, again bool) {
+	if int(r.Attempt) > cl.Retry.MaxRetries || ended(r, response) {
+		return 0, false
+	}
+	if cl.Retry.Backoff != nil {
+		return cl.backOff(r), true
+	}
+	return cl.clientGo(r, response)
 }
 
 // clientGo returns whether client-go sends a request again, and after which time: after Retry-After, if

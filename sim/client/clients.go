@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"apfsim/document"
+	"apfsim/sim/behaviour"
 	"apfsim/sim/network"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
@@ -50,15 +51,19 @@ type Clients struct {
 	anyAwaits bool            // one of them awaitsResponses
 	ctx       context.Context // of the run, while it lasts
 	failed    bool            // a trace has an error
+	stored    bool            // the servers have a store
+
+	noted func(nowNs int64, workload, client int, n behaviour.Note) // nil where nobody listens
 }
 
 // New returns the clients of a scenario. Close must be called after Begin.
 func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
-	c := &Clients{shared: shared}
+	c := &Clients{shared: shared, stored: sc.Spec.Store != nil}
 	for i := range sc.Spec.Workload {
 		w := newWorkload(sc, i, c)
 		c.workloads = append(c.workloads, w)
 		c.anyAwaits = c.anyAwaits || w.awaitsResponses
+		shared.Detailed = shared.Detailed || w.Workload.Behaviour != nil
 	}
 	return c
 }
@@ -146,4 +151,17 @@ func (c *Clients) Send(nowNs int64, r *server.Request) {
 // Resend sends a request again that did not succeed, or a callback, by way of the client's rate limiter.
 func (c *Clients) Resend(nowNs int64, r *server.Request) {
 	c.workloads[r.Workload].clients.at(r.Client).send(nowNs, r)
+}
+
+// hangUp ends a request that a server has or that is lost on its way, if that makes a difference.
+func (c *Clients) hangUp(nowNs int64, r *server.Request) {
+	if c.network != nil {
+		c.network.HangUp(nowNs, r)
+		return
+	}
+	if s, ok := c.server.(interface {
+		HangUp(nowNs int64, r *server.Request)
+	}); ok {
+		s.HangUp(nowNs, r)
+	}
 }

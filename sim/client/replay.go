@@ -12,8 +12,10 @@ type replay struct {
 	stream  *trace.Stream   // of the requests that are still to be sent
 	sent    []sentKind      // by Kind.Slot
 	pending *server.Request // the next one
+	asked   *trace.Asked    // of the next one
 	to      int64           // index of the server that it is for; -1 for any
 	errors  document.Errors // of the trace
+	answers answers         // to references in the trace
 	summary trace.Summary
 }
 
@@ -32,6 +34,7 @@ func (p *replay) Start(int64) {
 		p.all.failed = true
 		return
 	}
+	reader.Stored = p.all.stored
 	p.stream = reader.Stream(p.all.ctx, p.startNs, p.endNs)
 	p.next()
 }
@@ -49,7 +52,9 @@ func (p *replay) next() {
 	r.ExecutionNs, r.WatchNs = arrival.ExecutionNs, arrival.WatchNs
 	if r.Details != nil {
 		p.detail(r.Details)
+		r.Details.Execution = arrival.Execution
 	}
+	p.asked = arrival.Asked
 	p.pending, p.to = r, arrival.Server
 	p.wakeAt(arrival.ArrivalNs)
 }
@@ -73,6 +78,9 @@ func (p *replay) template(k *trace.Kind) *server.Template {
 // servers.
 func (p *replay) Wake(nowNs int64) {
 	r, to := p.pending, p.to
+	if p.all.stored {
+		r.Details.Asked = p.answers.call(r.Template, p.asked)
+	}
 	p.next()
 	if n := p.all.network; n != nil && to >= 0 && to < int64(n.Servers()) {
 		n.SendTo(nowNs, r, p.workload.index, int(p.index), int16(to))
@@ -81,8 +89,11 @@ func (p *replay) Wake(nowNs int64) {
 	p.sendNow(nowNs, r)
 }
 
-// Responded implements Behaviour: it is not called upon success.
+// Responded implements Behaviour: upon success it is called only if the servers have a store.
 func (p *replay) Responded(nowNs int64, r *server.Request, response server.Response) {
+	if p.all.stored {
+		p.answers.keep(r.ID, &r.Details.Answer)
+	}
 	p.retry(nowNs, r, response)
 }
 

@@ -17,6 +17,7 @@ type workload struct {
 	seed    uint64
 	startNs int64
 	endNs   int64
+	runNs   int64     // the duration of the run
 	weights []float64 // of the requests, cumulative
 
 	awaitsResponses bool       // the clients do something upon success
@@ -38,11 +39,11 @@ func newWorkload(sc *scenario.Scenario, index int, all *Clients) *workload {
 		seed:     sc.Spec.Seed,
 	}
 	watches := slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return r.Watch != nil })
-	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback
+	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.stored || w.Workload.Behaviour != nil
 	w.needsRest = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || watches || w.Retry.Backoff != nil ||
-		w.Delay.Given() || w.ClientTimeout.Given()
+		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
 	w.templates = make([]template, w.Clients*len(w.Requests))
-	w.startNs, w.endNs = int64(w.Start), sc.Spec.EndNs(w.Workload)
+	w.startNs, w.endNs, w.runNs = int64(w.Start), sc.Spec.EndNs(w.Workload), int64(sc.Spec.Duration)
 	sum := 0.0
 	for _, r := range w.Requests {
 		sum += r.Weight
@@ -69,6 +70,8 @@ func (w *workload) newClients() (all clients) {
 	switch a := &w.Arrivals; {
 	case a.Trace != nil:
 		all = make(block[replay, *replay], w.Clients)
+	case w.Workload.Behaviour != nil:
+		all = make(block[behaving, *behaving], w.Clients)
 	case w.Callback:
 		all = make(block[callback, *callback], w.Clients)
 	case a.Closed != nil:

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"regexp"
+	"slices"
 
 	"apfsim/document"
 	"apfsim/sim/quantity"
@@ -43,8 +44,31 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 		}
 	}
 	c.resources()
-	traffic.Check(to, "spec.workload", spec.Workload, spec.Duration)
+	traffic.Check(to, "spec.workload", spec.Workload, spec.Duration, spec.Store != nil)
+	if spec.Store != nil {
+		c.store()
+	}
 	c.thresholds(complete)
+}
+
+// store checks the store, and what it says beside the servers and the workload.
+func (c *checker) store() {
+	spec := &c.scenario.Spec
+	store := spec.Store
+	store.Check(c.Checker, "spec.store")
+	if servers := spec.Servers.Capacity; servers != nil && servers.WatchEvent != 0 && servers.WatchEvent != store.Costs.WatchEvent {
+		c.Fail("spec.servers.capacity.watchEvent", "%v: cannot be set with spec.store, whose costs.watchEvent it is", servers.WatchEvent)
+	}
+	used, all := traffic.Resources(spec.Workload)
+	for _, r := range spec.Resources {
+		used = append(used, r.name())
+	}
+	for i, name := range store.WatchCache.Without {
+		path := document.Index("spec.store.watchCache", i)
+		if all && !c.Failed(path) && name != "events" && name != "events.events.k8s.io" && !slices.Contains(used, name) {
+			c.Warn(path, "%q: no workload uses it, and spec.resources does not have it%s", document.Abridge(name), document.Suggest(name, used))
+		}
+	}
 }
 
 // events checks the events, and reports whether it found nothing wrong.

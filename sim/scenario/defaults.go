@@ -28,6 +28,12 @@ func New() *Scenario {
 
 // SetDefaults fills in what a decoded scenario leaves out and what follows from other fields.
 func (s *Scenario) SetDefaults() {
+	if store := s.Spec.Store; store != nil {
+		store.SetDefaults()
+		if c := s.Spec.Servers.Capacity; c != nil && c.Cores > 0 && c.WatchEvent == 0 {
+			c.WatchEvent = store.Costs.WatchEvent
+		}
+	}
 	for i := range s.Spec.Workload {
 		s.Spec.Workload[i].SetDefaults()
 	}

@@ -10,6 +10,7 @@ import (
 	"apfsim/document"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
+	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/scenario/traffic"
 )
 
@@ -66,6 +67,7 @@ type Spec struct {
 	Warmup       quantity.Duration  `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics."`
 	Servers      Servers            `json:"servers,omitempty"`
 	Config       Config             `json:"config,omitempty"`
+	Store        *cluster.Store     `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`
 	Events       []Event            `json:"events,omitempty" jsonschema_description:"Changes of the configuration during the run, in order of time."`
 	Resources    []Resource         `json:"resources,omitempty" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
 	Workload     []traffic.Workload `json:"workload" document:"required" jsonschema:"minItems=1"`
@@ -80,8 +82,16 @@ type Resource struct {
 	AverageBytes int64  `json:"averageBytes,omitempty" jsonschema:"minimum=0" jsonschema_description:"Size of one object; 0 when unknown."`
 }
 
-// Store returns how much the servers store, for the estimate of the seats of lists.
-func (s *Spec) Store() estimate.Store {
+// name writes the resource like deployments.apps.
+func (r *Resource) name() string {
+	if r.Group == "" {
+		return r.Resource
+	}
+	return r.Resource + "." + r.Group
+}
+
+// Counts returns how much the servers store at the start, for the estimate of the seats of lists.
+func (s *Spec) Counts() estimate.Store {
 	store := estimate.Store{}
 	for _, r := range s.Resources {
 		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}

@@ -7,7 +7,7 @@ import (
 )
 
 // Steady says whether the scenario has one server that is there from the beginning to the end, executes
-// always at the same speed and calls nobody. Every request then reaches flow control, and the reports
+// always at the same speed, has no store and calls nobody. Every request then reaches flow control, and the reports
 // need not say anything of servers.
 func (s *Spec) Steady() bool {
 	v := &s.Servers
@@ -15,6 +15,6 @@ func (s *Spec) Steady() bool {
 	calls := slices.ContainsFunc(s.Workload, func(w traffic.Workload) bool {
 		return w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return len(r.Calls) > 0 })
 	})
-	return v.Replicas <= 1 && !changes && !calls && v.Capacity == nil && v.Memory == nil && v.LoadBalancer == nil &&
+	return v.Replicas <= 1 && s.Store == nil && !changes && !calls && v.Capacity == nil && v.Memory == nil && v.LoadBalancer == nil &&
 		v.GoawayChance == 0 && v.Startup == (Servers{}).Startup && !v.Maintenance
 }

@@ -62,9 +62,13 @@ const watchSecond = -1 // a second has passed
 
 const second = 1_000_000_000
 
-// setPace schedules what a scenario says of the speed.
-func (s *Server) setPace(law *cluster.Capacity) {
+// setPace schedules what a scenario says of the speed. With a store, events cost what its table says unless
+// the capacity says otherwise.
+func (s *Server) setPace(law *cluster.Capacity, store *cluster.Store) {
 	s.pace = pace{speeds: law.Speed, eventNs: int64(law.WatchEvent)}
+	if s.pace.eventNs == 0 && store != nil && law.Cores > 0 {
+		s.pace.eventNs = int64(store.Costs.WatchEvent)
+	}
 	for i, speed := range law.Speed {
 		s.schedule(int64(speed.At), Event{Kind: Pace, Index: int32(i)})
 	}

@@ -40,6 +40,9 @@ func (s *Server) end(nowNs int64, how Disconnection) {
 	for _, r := range ended {
 		r.Details.previous, r.Details.following = nil, nil
 	}
+	if h := s.shared.handlers; h != nil {
+		h.Ended(nowNs, s)
+	}
 	s.stage = Off // before observers look at its levels
 	s.newFilter(nowNs)
 	s.enter(nowNs, Off)
@@ -61,6 +64,8 @@ func (s *Server) cancel(nowNs int64, r *Request) {
 	r.Details.bytes = 0
 	if r.DispatchNs >= 0 && r.FinishNs < 0 {
 		s.stopExecution(nowNs, r, true)
+	} else if r.Details.step == inWatch {
+		s.shared.handlers.Abandon(nowNs, s, r, true)
 	}
 }
 

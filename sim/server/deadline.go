@@ -40,6 +40,10 @@ func (s *Server) expectHangUp(nowNs int64, r *Request) {
 // response. The client is told that it has timed out, before HangUp returns.
 func (s *Server) HangUp(nowNs int64, r *Request) {
 	r.Details.HungUp = true
+	if r.Details.step == inWatch {
+		s.leave(nowNs, r)
+		return
+	}
 	response := Response{Failure: ClientTimedOut}
 	if !r.Waiting() {
 		s.endContext(nowNs, r, response)
@@ -74,6 +78,18 @@ func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
 	case inCalls:
 		s.shared.calls.Abandon(nowNs, s, r, crashed)
 	case inDemand:
+		s.leaveCapacity(nowNs, r)
+	case inService:
+		s.leaveCapacity(nowNs, r)
+		s.shared.handlers.Abandon(nowNs, s, r, crashed)
+	case inHandler:
+		s.shared.handlers.Abandon(nowNs, s, r, crashed)
+	}
+}
+
+// leaveCapacity takes a request from the capacity that serves it, if there is one.
+func (s *Server) leaveCapacity(nowNs int64, r *Request) {
+	if s.capacity != nil {
 		s.capacity.Cancel(nowNs, r)
 		s.moveEnd(nowNs)
 	}

@@ -29,6 +29,7 @@ const (
 	Deadline                // the deadline of a request that executes
 	HangUp                  // the client of a request has waited long enough
 	Progress                // an execution goes on: what it waited for has happened
+	StoreAlarm              // an alarm of what stores and serves objects rings
 	Lifecycle               // a server starts, stops or ends, see lifecycle.go
 	Reconfigure             // the flow-control configuration of a server changes
 	Pace                    // the speed of a server changes, see capacity.go
@@ -38,5 +39,6 @@ const (
 	Arrive                  // a request is sent that its client's rate limiter held back
 	Resend                  // a client sends a rejected request again
 	ClientActs              // a client's Behaviour wakes
+	ClientAlarm             // an alarm of a client rings
 	CallBack                // who was called during an execution sends a request; its event is of the kind Progress
 )

@@ -21,6 +21,11 @@ const (
 	inCalls
 	inDemand
 	inDelay
+
+	// Of a request that Handlers execute:
+	inHandler // it waits, for the store or for a version
+	inService // the machine works for it
+	inWatch   // it is an open watch
 )
 
 // Calls are what servers call while they execute requests, such as webhooks.
@@ -53,7 +58,7 @@ func (s *Server) setHandover(d quantity.Distribution, seed uint64) {
 // beginHandover begins the execution of a request with Details. Dispatched may be called in the middle
 // of the arrival of another request, so that the calls begin by an event of their own.
 func (s *Server) beginHandover(nowNs int64, r *Request) {
-	if s.cacheDown(nowNs) && r.IsWatch() {
+	if s.shared.handlers == nil && s.cacheDown(nowNs) && r.IsWatch() {
 		s.watchWithoutCache(nowNs, r)
 		return
 	}
@@ -68,7 +73,7 @@ func (s *Server) beginHandover(nowNs int64, r *Request) {
 	if deadlineNs := r.Kind().DeadlineNs(r.ArrivalNs, nowNs+handoverNs); deadlineNs < filter.NoLimitNs {
 		r.Details.deadline = s.events.Schedule(deadlineNs, uint8(Deadline), Event{Kind: Deadline, Of: s.index, Request: r})
 	}
-	if handoverNs == 0 && s.shared.calls == nil {
+	if handoverNs == 0 && s.shared.calls == nil && s.shared.handlers == nil {
 		s.beginDemand(nowNs, r)
 		return
 	}
@@ -102,6 +107,9 @@ func (s *Server) Fail(nowNs int64, r *Request, response Response) { s.finish(now
 // beginDemand begins what the machine must do itself. At a fixed speed it is known when the whole
 // execution ends.
 func (s *Server) beginDemand(nowNs int64, r *Request) {
+	if s.handle(nowNs, r) {
+		return
+	}
 	if s.capacity == nil {
 		r.Details.step = inDelay
 		r.next = s.events.Schedule(nowNs+r.ExecutionNs+r.Details.DelayNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
@@ -116,10 +124,17 @@ func (s *Server) beginDemand(nowNs int64, r *Request) {
 // or its delay is over.
 func (s *Server) endStep(nowNs int64, r *Request) {
 	d := r.Details
-	if d.step == inDemand {
+	if s.capacity != nil && (d.step == inDemand || d.step == inService) {
 		s.nextEnd = 0
 		s.capacity.End(nowNs, r)
 		s.moveEnd(nowNs)
+	}
+	switch d.step {
+	case inService:
+		r.next = 0
+		s.served(nowNs, r)
+		return
+	case inDemand:
 		if d.DelayNs > 0 {
 			d.step = inDelay
 			r.next = s.events.Schedule(nowNs+d.DelayNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})

@@ -5,6 +5,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/filter"
 	"apfsim/core/queueset"
+	"apfsim/sim/api"
 	"apfsim/sim/clock"
 )
 
@@ -73,6 +74,19 @@ type Details struct {
 	// HungUp says that the client has gone: its response is no status, but ClientTimedOut.
 	HungUp bool
 
+	// Asked is what the request asks for beyond its attributes; nil if its query says it all. Execution says
+	// that it takes ExecutionNs nevertheless, and Handling is its number among those that are handled. Answer
+	// is what it is answered, with status 0 until then, and if flow control has rejected it.
+	Asked     *api.Call
+	Execution bool
+	Handling  int32
+	Answer    api.Answer
+
+	// Of a request of a client that behaves: its token, and how long the client takes to read an event of a
+	// watch.
+	Token  int32
+	ReadNs int64
+
 	Place int32 // for the Capacity that serves the demand
 
 	bytes            int64        // of memory that it takes
@@ -89,6 +103,7 @@ type Details struct {
 // reset readies the details for an arrival.
 func (d *Details) reset() {
 	d.HungUp, d.answered, d.deadline, d.hangUp, d.bytes = false, false, 0, 0, 0
+	d.step, d.Handling, d.Answer = inHandover, 0, api.Answer{}
 }
 
 // Refusal is why a request did not reach flow control.

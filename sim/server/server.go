@@ -7,6 +7,7 @@ import (
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
+	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/scenario"
 )
@@ -37,14 +38,14 @@ const (
 )
 
 // Failure is why a client has received no response.
-type Failure uint8
+type Failure = api.Failure
 
 // The failures.
 const (
-	NoFailure        Failure = iota
-	FailedToConnect          // the server refused the connection, or there is none
-	BrokenConnection         // the connection was reset
-	ClientTimedOut           // the client has given up
+	NoFailure        = api.NoFailure
+	FailedToConnect  = api.FailedToConnect  // the server refused the connection, or there is none
+	BrokenConnection = api.BrokenConnection // the connection was reset
+	ClientTimedOut   = api.ClientTimedOut   // the client has given up
 )
 
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
@@ -94,7 +95,7 @@ func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 	}
 	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
 	if spec.Servers.Capacity != nil {
-		s.setPace(spec.Servers.Capacity)
+		s.setPace(spec.Servers.Capacity, spec.Store)
 	}
 	if spec.Servers.Memory != nil {
 		s.setMemory(spec.Servers.Memory)
@@ -277,6 +278,9 @@ func (s *Server) Handle(nowNs int64, e Event) {
 		s.shared.recycle(r)
 	case WatchEnd:
 		r.next = 0
+		if r.Details != nil && r.Details.step == inWatch {
+			s.shared.handlers.Abandon(nowNs, s, r, false)
+		}
 		s.filter.EndWatch(&r.Request)
 		s.answer(nowNs, r, Response{Status: StatusOK})
 		s.shared.recycle(r)

@@ -4,6 +4,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
+	"apfsim/sim/clock"
 )
 
 // Shared is what all servers of a run have in common: the events, the observers, and the
@@ -19,7 +20,9 @@ type Shared struct {
 	arrivals    int64      // at all servers
 	objects     objects
 	free        []*Request
-	calls       Calls // nil where servers call nobody
+	calls       Calls    // nil where servers call nobody
+	handlers    Handlers // nil where there is no store
+	alarms      [2]*clock.Alarms
 
 	// Stored returns the flow-control objects that a server reads, where they are stored and maintained
 	// during the run; it is nil where their changes are known before. It must be set before the first
@@ -41,7 +44,24 @@ type flowKey struct {
 }
 
 // NewShared returns what the servers of a run share at time 0.
-func NewShared() *Shared { return &Shared{flows: map[flowKey]*Flow{}, objects: objects{}} }
+func NewShared() *Shared {
+	s := &Shared{flows: map[flowKey]*Flow{}, objects: objects{}}
+	for i, kind := range [...]Kind{StoreAlarm, ClientAlarm} {
+		s.alarms[i] = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle {
+			return s.Events.Schedule(atNs, uint8(kind), Event{Kind: kind, Of: int16(i), Index: slot})
+		}, s.Events.Cancel)
+	}
+	return s
+}
+
+// StoreAlarms are the alarms of what stores and serves objects, and ClientAlarms those of clients.
+func (s *Shared) StoreAlarms() *clock.Alarms { return s.alarms[0] }
+
+// ClientAlarms are the alarms of clients, see StoreAlarms.
+func (s *Shared) ClientAlarms() *clock.Alarms { return s.alarms[1] }
+
+// Alarm carries out an event of the kind StoreAlarm or ClientAlarm.
+func (s *Shared) Alarm(nowNs int64, e Event) { s.alarms[e.Of].Ring(nowNs, e.Index) }
 
 // Observe attaches an observer to all servers. It must be done before the first event.
 func (s *Shared) Observe(o Observer) {

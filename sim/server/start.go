@@ -29,7 +29,11 @@ func (s *Server) Start(nowNs int64, version scenario.Version) {
 	if s.limits() {
 		s.transit(nowNs+int64(l.startup.Objects), readObjects)
 	}
-	l.cachesNs = nowNs + int64(l.startup.Caches)
+	cachesNs := int64(l.startup.Caches)
+	if h := s.shared.handlers; h != nil {
+		cachesNs = max(cachesNs, h.Started(nowNs, s))
+	}
+	l.cachesNs = nowNs + cachesNs
 	readyNs := nowNs + int64(max(l.startup.Duration, l.startup.Objects))
 	if s.rules.Within("1.36", "") {
 		// From 1.36 on, a hook waits for the caches, though not forever (feature gate
@@ -73,7 +77,7 @@ func Settings(spec *scenario.Spec, r *rules.Rules, held config.Objects) filter.S
 		MaxMutatingRequestsInFlight: spec.Servers.MaxMutatingRequestsInflight,
 		RequestTimeoutNs:            int64(spec.Servers.RequestTimeout),
 		Objects:                     held,
-		Store:                       spec.Store(),
+		Store:                       spec.Counts(),
 	}
 }
 
@@ -224,6 +228,7 @@ func (s *Server) watch(nowNs int64, r *Request) {
 		s.shared.recycle(r)
 	case s.endsWatches(r):
 		s.endWatch(nowNs, r)
+	case r.Details != nil && r.Details.step == inWatch && r.WatchNs == 0: // which its handler ends
 	default:
 		r.next = s.events.Schedule(nowNs+r.WatchNs, uint8(WatchEnd), Event{Kind: WatchEnd, Of: s.index, Request: r})
 	}

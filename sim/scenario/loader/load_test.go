@@ -308,6 +308,9 @@ func FuzzScenario(f *testing.F) {
 	f.Add(withSpec("thresholds: {wait: [{threshold: max < 1s, over: 7s}]}"), "spec.thresholds.wait[0].over=1ns")
 	f.Add(withWorkload("as: null\nrequests: [null]\narrivals: {onOff: {on: null, off: 1s, rate: 1/s}}"), "spec.thresholds={wait: [null]}")
 	f.Add("a: &a [*a]", "spec=")
+	f.Add(behaving("{kubelet: {pods: 1}}"), "spec.workload[0].as={node: a}")
+	f.Add(behaving("{writer: {resource: a, every: 1s, retryOnConflict: {}}}"), "spec.store.watchCache=[a, b.c]")
+	f.Add(withSpec("store: {costs: {request: 1ns}}"), "spec.workload[0].execution=")
 	f.Add(withSpec(""), "level[workload-low].handSize=3")
 	f.Add(withSpec(""), `level["exempt"].lendablePercent={x: [`)
 	f.Fuzz(func(t *testing.T, text, set string) {
@@ -327,7 +330,7 @@ func FuzzScenario(f *testing.F) {
 				}
 				for _, r := range w.Requests {
 					r.Attributes(&w.As, 3)
-					if r.Weight <= 0 || !r.Execution.Given() {
+					if r.Weight <= 0 || !r.Execution.Given() && s.Spec.Store == nil {
 						t.Fatalf("an incomplete request: %+v", r)
 					}
 				}

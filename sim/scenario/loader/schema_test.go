@@ -17,6 +17,7 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/behaviours"
 	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/scenario/traffic"
 )
@@ -318,7 +319,8 @@ func TestSchemaNamesTheDefaults(t *testing.T) {
 		check(reflect.ValueOf(v))
 	}
 	for _, v := range []any{&cluster.LoadBalancer{}, &cluster.Probe{}, &traffic.Call{}, &traffic.Callback{}, &traffic.Workload{}, &traffic.WeightedRequest{}, &traffic.RampingArrivals{}, &traffic.ClosedArrivals{},
-		&traffic.Retry{}, &traffic.Backoff{}} {
+		&traffic.Retry{}, &traffic.Backoff{}, &cluster.Store{}, &cluster.Costs{}, &behaviours.Informer{}, &behaviours.Queue{}, &behaviours.Controller{},
+		&behaviours.LeaderElection{}, &behaviours.Kubelet{}, &behaviours.Writer{}, &behaviours.Conflict{}, &behaviours.EventRecorder{}, &behaviours.Lister{}} {
 		var d document.Decoder // that required fields are missing does not matter
 		d.Decode(&document.Node{Kind: document.Object}, "", v)
 		check(reflect.ValueOf(v).Elem())
@@ -332,7 +334,7 @@ func TestSchemaNamesTheDefaults(t *testing.T) {
 func tagsOfPackages(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder
-	for _, pattern := range []string{"../*.go", "../cluster/*.go", "../traffic/*.go"} {
+	for _, pattern := range []string{"../*.go", "../cluster/*.go", "../traffic/*.go", "../behaviours/*.go"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -62,7 +62,7 @@ func TestOneMistakeEach(t *testing.T) {
 			"as.groups: can be set with user only; the others imply their groups"},
 		{`as: {user: "u{j}"}` + "\nrequest: {verb: get, path: /version}\n" + takes + arrives,
 			`as.user: "u{j}": want no braces except {i}, which is replaced by the client's index`},
-		{"as: {user: a}\n" + takes + arrives, "request: is missing; want a request, or requests with weights"},
+		{"as: {user: a}\n" + takes + arrives, "request: is missing; want a request, requests with weights, or a behaviour"},
 		{"as: {user: a}\nrequests: []\n" + takes + arrives, "requests: is empty: want one request at least"},
 		{asks + "requests: [{verb: get, path: /version}]\n" + takes + arrives, "requests: cannot be set with request; want one of the two"},
 		{"as: {user: a}\nrequest: {verb: get}\n" + takes + arrives, "request.resource: is missing; want a resource, or a path"},

@@ -2,6 +2,8 @@ package traffic
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"apfsim/document"
 	"apfsim/sim/quantity"
@@ -20,12 +22,14 @@ const (
 type checker struct {
 	*document.Checker
 	duration quantity.Duration // 0 or less if that is an error of its own
+	stored   bool              // the servers have a store, from which executions follow
 }
 
-// Check checks the workloads of a run of the given duration, after [Workload.SetDefaults]. It
-// reads no files: errors in a trace are found when the trace is read.
-func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration) {
-	c := checker{to, duration}
+// Check checks the workloads of a run of the given duration, after [Workload.SetDefaults]. With a store,
+// executions follow from the requests. It reads no files: errors in a trace are found when the trace is
+// read.
+func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration, stored bool) {
+	c := checker{to, duration, stored}
 	if len(all) == 0 {
 		c.Fail(path, "is empty: want one workload at least")
 	}
@@ -98,13 +102,24 @@ func (c *checker) workload(path string, w *Workload) {
 		c.Fail(path+".stop", "%v: want at most spec.duration, %v", w.Stop, c.duration)
 	}
 	c.Enum(path+".through", w.Through, cluster.ThroughLoadBalancer, cluster.ThroughService)
-	if w.Arrivals.Trace != nil {
+	switch {
+	case w.Arrivals.Trace != nil:
 		c.replay(path, w)
-	} else {
+	case w.Behaviour == nil && w.Requests == nil && w.Arrivals == Arrivals{}:
+		// A misspelt behaviour leaves nothing, too: that is one mistake.
+		c.Enum(path+".connection", w.Connection, cluster.HTTP2, cluster.PerRequest)
+		c.senders(path, w)
+		c.Fail(path, "has neither request nor behaviour; want request or requests, with arrivals, or a behaviour")
+	case w.Behaviour != nil:
+		c.behaviour(path, w)
+	default:
 		c.Enum(path+".connection", w.Connection, cluster.HTTP2, cluster.PerRequest)
 		c.senders(path, w)
 		c.requests(path, w)
 		c.arrivals(path+".arrivals", w)
+	}
+	if c.stored && w.Delay.Given() && (w.Behaviour != nil || slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Resource != "" })) {
+		c.Warn(path+".delay", "has no effect on requests for resources: how long they wait for etcd follows from spec.store")
 	}
 	c.retry(path+".retry", &w.Retry)
 	if l := w.RateLimit; l != nil {
@@ -139,6 +154,38 @@ func (c *checker) retry(path string, r *Retry) {
 	}
 }
 
+// behaviour checks a workload whose clients behave.
+func (c *checker) behaviour(path string, w *Workload) {
+	c.Enum(path+".connection", w.Connection, cluster.HTTP2, cluster.PerRequest)
+	c.senders(path, w)
+	if !c.stored {
+		c.Fail(path+".behaviour", "needs spec.store, which has the objects that the clients read and write")
+	}
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{
+		{"request", w.Request != nil},
+		{"requests", w.Requests != nil && !w.single},
+		{"arrivals", w.Arrivals != Arrivals{}},
+	} {
+		if field.given {
+			c.Fail(path+"."+field.name, "cannot be set with behaviour, which takes its place")
+		}
+	}
+	if w.Behaviour.Kubelet != nil && w.As.given() {
+		// Its node, and the pods that it watches, are those of its name.
+		switch {
+		case w.As.Node == "":
+			c.Fail(path+".as", "want a node, such as {node: \"node-{i}\"}, as a kubelet acts as its node")
+		case w.Clients > 1 && !strings.Contains(w.As.Node, "{i}"):
+			c.Fail(path+".as.node", "%q: is the node of all %d clients; want one for each, such as %q", document.Abridge(w.As.Node), w.Clients,
+				document.Abridge(w.As.Node+"-{i}"))
+		}
+	}
+	w.Behaviour.Check(c.Checker, path+".behaviour")
+}
+
 // replay checks a workload whose arrivals are a trace.
 func (c *checker) replay(path string, w *Workload) {
 	for _, field := range []struct {
@@ -150,6 +197,7 @@ func (c *checker) replay(path string, w *Workload) {
 		{"requests", w.Requests != nil},
 		{"execution", w.Execution.Given()},
 		{"rateLimit", w.RateLimit != nil},
+		{"behaviour", w.Behaviour != nil},
 	} {
 		if field.given {
 			c.Fail(path+"."+field.name, "cannot be set with a trace, which contains it")

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"math"
+	"slices"
 
 	"apfsim/document"
 	"apfsim/sim/quantity"
@@ -72,7 +73,7 @@ func (c *checker) closed(path string, a *ClosedArrivals, w *Workload) {
 		c.Fail(path+".concurrency", "%d times %d clients: want at most %d requests at once",
 			a.Concurrency, w.Clients, mostAtOnce)
 	}
-	if a.Think.MeanNs() == 0 && len(w.Requests) > 0 && w.meanExecutionNs() == 0 {
+	if a.Think.MeanNs() == 0 && len(w.Requests) > 0 && w.meanExecutionNs() == 0 && leastCycleNs(w) == 0 {
 		c.Fail(path, "execution and think both take 0s, so that a client would send without end at one time; want more than 0s for one of them")
 	}
 }
@@ -118,7 +119,7 @@ func (w *Workload) ExpectedArrivals(duration quantity.Duration) float64 {
 		}
 		n = float64(a.Burst.Requests) * bursts
 	case a.Closed != nil:
-		n = float64(a.Closed.Concurrency) * (1 + seconds*1e9/(a.Closed.Think.MeanNs()+w.meanExecutionNs()))
+		n = float64(a.Closed.Concurrency) * (1 + seconds*1e9/max(a.Closed.Think.MeanNs()+w.meanExecutionNs(), leastCycleNs(w)))
 	}
 	return n * float64(w.Clients)
 }
@@ -140,6 +141,19 @@ func (r *RampingArrivals) expected(seconds float64) float64 {
 		rate = float64(stage.Rate)
 	}
 	return n + rate*seconds
+}
+
+// storedNs is about how long a request takes at least whose execution follows from the store: the default of
+// spec.store.costs.request.
+const storedNs = 200_000
+
+// leastCycleNs returns a lower bound of the time between two requests of a closed workload if executions follow
+// from the store, 0 if they are given.
+func leastCycleNs(w *Workload) float64 {
+	if slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return !r.Execution.Given() }) {
+		return storedNs
+	}
+	return 0
 }
 
 // meanExecutionNs returns the expectation over the workload's requests, by their weights.

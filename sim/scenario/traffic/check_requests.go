@@ -62,7 +62,7 @@ func (c *checker) requests(path string, w *Workload) {
 	case w.Requests != nil && len(w.Requests) == 0:
 		c.Fail(path+".requests", "is empty: want one request at least")
 	case w.Requests == nil:
-		c.Fail(path+".request", "is missing; want a request, or requests with weights")
+		c.Fail(path+".request", "is missing; want a request, requests with weights, or a behaviour")
 	}
 	for i := range w.Requests {
 		r, at := &w.Requests[i], path+".request"
@@ -73,10 +73,18 @@ func (c *checker) requests(path string, w *Workload) {
 		if !(r.Weight > 0 && r.Weight <= 1e12) {
 			c.Fail(at+".weight", "%v: want more than 0 and at most 1e12", r.Weight)
 		}
-		if !r.Execution.Given() {
-			c.Fail(path+".execution", "is missing; want how long the server takes to handle a request")
+		if !r.Execution.Given() && !(c.stored && r.Resource != "") {
+			c.Fail(path+".execution", "is missing; want how long the server takes to handle a request%s", c.orStore(r))
 		}
 	}
+}
+
+// orStore says what would let a request do without an execution time.
+func (c *checker) orStore(r *WeightedRequest) string {
+	if c.stored || r.Resource == "" {
+		return ""
+	}
+	return ", or spec.store, from which it follows"
 }
 
 func (c *checker) request(path string, r *Request) {

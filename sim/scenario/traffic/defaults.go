@@ -26,6 +26,7 @@ func (w *Workload) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 	type plain Workload
 	w.Clients, w.Connection, w.Through = defaultClients, cluster.HTTP2, cluster.ThroughLoadBalancer
 	d.Decode(n, path, (*plain)(w))
+	w.retryGiven = n.Get("retry") != nil
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
@@ -73,6 +74,9 @@ func (c *Callback) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 // SetDefaults fills in what a decoded workload leaves out and what follows from other fields.
 // A single request becomes a list of one.
 func (w *Workload) SetDefaults() {
+	if w.Behaviour != nil && !w.retryGiven {
+		w.Retry = Retry{MaxRetries: defaultRetries} // the clients are client-go's
+	}
 	if w.Arrivals.Trace != nil {
 		return
 	}

@@ -44,5 +44,9 @@ func (Workload) JSONSchemaExtend(s *jsonschema.Schema) {
 	trace.Set("arrivals", &jsonschema.Schema{Required: []string{"trace"}})
 	s.If = &jsonschema.Schema{Properties: trace}
 	s.Then = &jsonschema.Schema{Not: &jsonschema.Schema{AnyOf: requireOneOf("as", "request", "requests", "execution")}}
-	s.Else = &jsonschema.Schema{Required: []string{"as"}, OneOf: requireOneOf("request", "requests")}
+	requests := requireOneOf("request", "requests")
+	for _, r := range requests {
+		r.Required = append(r.Required, "arrivals")
+	}
+	s.Else = &jsonschema.Schema{Required: []string{"as"}, OneOf: append(requests, requireOneOf("behaviour")...)}
 }

@@ -2,7 +2,10 @@
 // take and what a client does about a rejection. It has their types, defaults and checks.
 package traffic
 
-import "apfsim/sim/quantity"
+import (
+	"apfsim/sim/quantity"
+	"apfsim/sim/scenario/behaviours"
+)
 
 // Workload is a number of clients that are all the same.
 type Workload struct {
@@ -12,19 +15,22 @@ type Workload struct {
 	Request   *Request              `json:"request,omitempty" jsonschema_description:"What is asked; {i} is replaced by the client's index, from 0."`
 	Requests  []WeightedRequest     `json:"requests,omitempty" jsonschema_description:"Several requests instead of one; each is drawn with a probability in proportion to its weight."`
 	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"How long the server takes to handle a request; for a watch, to initialise it."`
-	Arrivals  Arrivals              `json:"arrivals" document:"required"`
+	Arrivals  Arrivals              `json:"arrivals,omitempty"`
 	Start     quantity.Duration     `json:"start,omitempty" jsonschema_description:"When the clients begin."`
 	Stop      quantity.Duration     `json:"stop,omitempty" jsonschema_description:"When the clients send their last request; without it, at the end of the run."`
 	Retry     Retry                 `json:"retry,omitempty"`
 	RateLimit *RateLimit            `json:"rateLimit,omitempty"`
 
-	Delay         quantity.Distribution `json:"delay,omitempty" jsonschema_description:"Time that an execution takes besides, and that does not depend on how busy the server is, such as that of etcd and of the network."`
-	Connection    string                `json:"connection,omitempty" jsonschema:"enum=HTTP2,enum=PerRequest,default=HTTP2" jsonschema_description:"HTTP2: a client keeps one connection, and with it its server; PerRequest: it connects for each request."`
-	Through       string                `json:"through,omitempty" jsonschema:"enum=LoadBalancer,enum=Service,default=LoadBalancer" jsonschema_description:"LoadBalancer: servers.loadBalancer chooses the server of a connection; Service: the Service kubernetes does, which lists a server that has crashed until its lease has ended."`
+	Delay      quantity.Distribution `json:"delay,omitempty" jsonschema_description:"Time that an execution takes besides, and that does not depend on how busy the server is, such as that of etcd and of the network."`
+	Connection string                `json:"connection,omitempty" jsonschema:"enum=HTTP2,enum=PerRequest,default=HTTP2" jsonschema_description:"HTTP2: a client keeps one connection, and with it its server; PerRequest: it connects for each request."`
+	Through    string                `json:"through,omitempty" jsonschema:"enum=LoadBalancer,enum=Service,default=LoadBalancer" jsonschema_description:"LoadBalancer: servers.loadBalancer chooses the server of a connection; Service: the Service kubernetes does, which lists a server that has crashed until its lease has ended."`
+	Behaviour  *behaviours.Behaviour `json:"behaviour,omitempty"`
+
 	ClientTimeout quantity.Distribution `json:"clientTimeout,omitempty" jsonschema_description:"How long a client waits for the response to a request before it gives up and hangs up; without it, it does not."`
 
-	single   bool // Requests was filled in from Request
-	Callback bool `json:"-"` // the requests are callbacks of calls, which AddCallbacks has added
+	retryGiven bool
+	single     bool // Requests was filled in from Request
+	Callback   bool `json:"-"` // the requests are callbacks of calls, which AddCallbacks has added
 }
 
 // RateLimit is the token bucket that a client's requests pass before they are sent.

@@ -1,0 +1,205 @@
+package client
+
+import (
+	"strings"
+
+	"apfsim/sim/api"
+	"apfsim/sim/behaviour"
+	"apfsim/sim/behaviour/commands"
+	"apfsim/sim/behaviour/controllers"
+	"apfsim/sim/behaviour/writers"
+	"apfsim/sim/bucket"
+	"apfsim/sim/clock"
+	"apfsim/sim/random"
+	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/server"
+)
+
+// behaving is a client whose workload has a behaviour, for which it is the behaviour.Client: the client-go
+// below a controller or a kubelet. It passes requests through the rate limiter and sends them again.
+//
+// What the behaviour wants is done by events at the same instant: it may be called in the middle of what a
+// server does, when no server may be called.
+type behaving struct {
+	client
+	does      behaviour.Behaviour
+	begun     bool
+	user      string
+	groups    []string
+	exchanges []*exchange // that are under way, by token; nil for none
+	left      []*exchange // that the client has hung up, but a server still knows
+	templates templates
+}
+
+// Start implements Behaviour.
+func (c *behaving) Start(int64) {
+	c.open()
+	if l := c.ownRateLimit(); c.limiter == nil && l != nil {
+		c.limiter = bucket.New(l.QPS, l.Burst)
+	}
+	c.user, c.groups = c.As.For(int(c.index))
+	c.does = newBehaviour(c)
+	c.wakeAt(c.startNs)
+}
+
+// The limits of clients whose code has some of its own.
+const (
+	kubeletQPS, kubeletBurst = 50, 100 // k8s.io/kubernetes, pkg/kubelet/apis/config/v1beta1/defaults.go
+	defaultQPS, defaultBurst = 5, 10   // k8s.io/client-go, rest/config.go: also those of kubectl's requests
+)
+
+// ownRateLimit returns the rate limiter that the behaviour has if the workload gives none, nil for none.
+func (c *behaving) ownRateLimit() *traffic.RateLimit {
+	limit := func(qps float64, burst int) *traffic.RateLimit {
+		switch {
+		case qps < 0:
+			return nil
+		case qps == 0:
+			return &traffic.RateLimit{QPS: defaultQPS, Burst: defaultBurst}
+		}
+		return &traffic.RateLimit{QPS: qps, Burst: burst}
+	}
+	switch b := c.Workload.Behaviour; {
+	case b.Controller != nil:
+		return limit(b.Controller.QPS, b.Controller.Burst)
+	case b.EventRecorder != nil:
+		return limit(b.EventRecorder.QPS, b.EventRecorder.Burst)
+	case b.Kubelet != nil:
+		return limit(kubeletQPS, kubeletBurst)
+	case b.Kubectl != nil:
+		return limit(defaultQPS, defaultBurst)
+	}
+	return nil
+}
+
+// Wake implements Behaviour: the workload begins, or ends before the run does.
+func (c *behaving) Wake(nowNs int64) {
+	if !c.begun {
+		c.begun = true
+		if c.endNs < c.runNs {
+			c.wakeAt(c.endNs)
+		}
+		c.does.Start(nowNs)
+		return
+	}
+	for token := range c.exchanges {
+		c.HangUp(nowNs, int32(token))
+	}
+}
+
+// Responded implements Behaviour.
+func (c *behaving) Responded(nowNs int64, r *server.Request, response server.Response) {
+	if x := c.exchange(r); x != nil {
+		x.responded(nowNs, r, response)
+		return
+	}
+	for _, x := range c.left {
+		if x.sent == r {
+			x.sent = nil
+		}
+	}
+}
+
+// received passes an event on to the behaviour.
+func (c *behaving) received(nowNs int64, r *server.Request, e *api.Event) {
+	if x := c.exchange(r); x != nil {
+		c.does.Received(nowNs, x.asked.Token, e)
+	}
+}
+
+// exchange returns what a request is an attempt of, nil if the client has hung it up.
+func (c *behaving) exchange(r *server.Request) *exchange {
+	if x := c.exchanges[r.Details.Token]; x != nil && x.sent == r {
+		return x
+	}
+	return nil
+}
+
+// Send implements behaviour.Client.
+func (c *behaving) Send(nowNs int64, q *behaviour.Request) {
+	if nowNs >= c.endNs {
+		return
+	}
+	for int(q.Token) >= len(c.exchanges) {
+		c.exchanges = append(c.exchanges, nil)
+	}
+	if c.exchanges[q.Token] != nil {
+		panic("client: a behaviour has two requests of one token")
+	}
+	x := &exchange{client: c, asked: q, id: server.Unnumbered, throttled: !q.Unlimited}
+	c.exchanges[q.Token] = x
+	x.wakeAt(nowNs)
+}
+
+// HangUp implements behaviour.Client.
+func (c *behaving) HangUp(nowNs int64, token int32) {
+	if int(token) >= len(c.exchanges) || c.exchanges[token] == nil {
+		return
+	}
+	x := c.exchanges[token]
+	c.exchanges[token] = nil
+	c.Alarms().Cancel(&x.wake)
+	if x.sent != nil {
+		x.hungUp = true
+		c.left = append(c.left, x)
+		x.wakeAt(nowNs)
+	}
+}
+
+// Alarms implements behaviour.Client.
+func (c *behaving) Alarms() *clock.Alarms { return c.all.shared.ClientAlarms() }
+
+// Stream implements behaviour.Client.
+func (c *behaving) Stream(s *random.Stream, purpose string) { c.stream(s, purpose) }
+
+// Index implements behaviour.Client.
+func (c *behaving) Index() int { return int(c.index) }
+
+// EndNs implements behaviour.Client.
+func (c *behaving) EndNs() int64 { return c.endNs }
+
+// Note implements behaviour.Client.
+func (c *behaving) Note(nowNs int64, n behaviour.Note) {
+	if c.all.noted != nil {
+		c.all.noted(nowNs, c.workload.index, int(c.index), n)
+	}
+}
+
+// OnNote makes f be called with what happens to clients that behave, and to which client of which workload. It
+// must be called before Begin.
+func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n behaviour.Note)) { c.noted = f }
+
+// Received implements server.Receiver.
+func (c *Clients) Received(nowNs int64, r *server.Request, e *api.Event) {
+	if b, ok := c.workloads[r.Workload].clients.at(r.Client).(*behaving); ok {
+		b.received(nowNs, r, e)
+	}
+}
+
+// newBehaviour returns what the clients of a workload do.
+func newBehaviour(c *behaving) behaviour.Behaviour {
+	switch b := c.Workload.Behaviour; {
+	case b.Informer != nil:
+		return behaviour.NewInformer(c, b.Informer)
+	case b.Controller != nil:
+		return controllers.NewController(c, b.Controller)
+	case b.Lister != nil:
+		return commands.NewLister(c, b.Lister)
+	case b.Kubectl != nil:
+		return commands.NewKubectl(c, b.Kubectl)
+	case b.Kubelet != nil:
+		return writers.NewKubelet(c, b.Kubelet, nodeOf(c.user))
+	case b.LeaderElection != nil:
+		return writers.NewLeaderElection(c, b.LeaderElection)
+	case b.EventRecorder != nil:
+		return writers.NewEventRecorder(c, b.EventRecorder)
+	case b.Writer != nil:
+		return writers.NewWriter(c, b.Writer, c.Name)
+	}
+	panic("client: a workload has no behaviour")
+}
+
+// nodeOf returns the name of a kubelet's node: the one that it acts as, or its user's.
+func nodeOf(user string) string {
+	return strings.NewReplacer("system:node:", "", ":", "-", "/", "-").Replace(user)
+}

@@ -1,0 +1,295 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"apfsim/sim/api"
+	"apfsim/sim/behaviour"
+	"apfsim/sim/quantity"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/behaviours"
+	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/server"
+)
+
+// played is a run with one client that behaves, and a server of the test.
+type played struct {
+	clients *Clients
+	shared  *server.Shared
+	client  *behaving
+	begin   func(nowNs int64)                    // what the client does at the start
+	serve   func(nowNs int64, r *server.Request) // what the server does
+	log     []string
+}
+
+// rings is an alarm that calls a function.
+type rings func(nowNs int64)
+
+func (f rings) Ring(nowNs int64) { f(nowNs) }
+
+// play makes a run of one minute with the workload; change may change the workload before.
+func play(change func(w *traffic.Workload)) *played {
+	sc := &scenario.Scenario{}
+	sc.Spec.Duration = quantity.Duration(time.Minute)
+	w := traffic.Workload{Name: "one", Clients: 1, As: traffic.Identity{User: "ann"}, Behaviour: &behaviours.Behaviour{Informer: &behaviours.Informer{}}, Retry: traffic.Retry{MaxRetries: 10}}
+	if change != nil {
+		change(&w)
+	}
+	sc.Spec.Workload = []traffic.Workload{w}
+	p := &played{shared: server.NewShared()}
+	p.clients = New(sc, p.shared)
+	p.client = p.clients.workloads[0].clients.at(0).(*behaving)
+	return p
+}
+
+func (p *played) run() {
+	p.clients.Begin(context.Background(), p, nil)
+	p.client.does = p
+	for {
+		e, ok := p.shared.Events.Next()
+		now := p.shared.Events.NowNs()
+		switch {
+		case !ok || now > int64(time.Minute):
+			return
+		case e.Kind == server.ClientActs:
+			p.clients.Wake(now, e)
+		default:
+			p.shared.Alarm(now, e)
+		}
+	}
+}
+
+func (p *played) note(nowNs int64, format string, a ...any) {
+	p.log = append(p.log, fmt.Sprintf("%v ", time.Duration(nowNs))+fmt.Sprintf(format, a...))
+}
+
+func (p *played) at(atNs int64, do func(nowNs int64)) { p.shared.StoreAlarms().Set(atNs, rings(do)) }
+
+// The behaviour of the client.
+
+func (p *played) Start(nowNs int64) { p.begin(nowNs) }
+
+func (p *played) Answered(nowNs int64, token int32, a *api.Answer) {
+	p.note(nowNs, "answer %d: %d %v", token, a.Status, a.Failure)
+}
+
+func (p *played) Received(nowNs int64, token int32, e *api.Event) {
+	p.note(nowNs, "event %d: %v %d", token, e.Type, e.Version)
+}
+
+// Arrive and HangUp are those of the server.
+
+func (p *played) Arrive(nowNs int64, r *server.Request) {
+	r.FinishNs = -1
+	p.note(nowNs, "attempt %d of %s %s", r.Attempt, r.Attributes.Verb, r.Attributes.Path)
+	p.serve(nowNs, r)
+}
+
+func (p *played) HangUp(nowNs int64, r *server.Request) { p.note(nowNs, "hung up") }
+
+// answer returns a server that answers each request at once.
+func (p *played) answer(response server.Response) func(int64, *server.Request) {
+	return func(nowNs int64, r *server.Request) {
+		r.Details.Answer = api.Answer{Status: response.Status}
+		p.clients.Responded(nowNs, r, response)
+	}
+}
+
+func (p *played) want(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(p.log, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(p.log, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func get(name string) *behaviour.Request {
+	return &behaviour.Request{Verb: "get", Resource: "pods", Namespace: "default", Name: name}
+}
+
+// A rejected request is sent again after each Retry-After; the answer is that of the last attempt.
+func TestBehavingClientRetries(t *testing.T) {
+	p := play(func(w *traffic.Workload) { w.Retry.MaxRetries = 2 })
+	p.begin = func(nowNs int64) { p.client.Send(nowNs, get("a")) }
+	p.serve = p.answer(server.Response{Status: 429, RetryAfterSeconds: 1})
+	p.run()
+	p.want(t,
+		"0s attempt 1 of get /api/v1/namespaces/default/pods/a",
+		"1s attempt 2 of get /api/v1/namespaces/default/pods/a",
+		"2s attempt 3 of get /api/v1/namespaces/default/pods/a",
+		"2s answer 0: 429 0")
+}
+
+// A conflict is an answer, and so is a failure without Retry-After.
+func TestBehavingClientDoesNotRetryAnswers(t *testing.T) {
+	for _, status := range []int{409, 410, 500, 504} {
+		p := play(nil)
+		p.begin = func(nowNs int64) { p.client.Send(nowNs, get("a")) }
+		p.serve = p.answer(server.Response{Status: status})
+		p.run()
+		p.want(t, "0s attempt 1 of get /api/v1/namespaces/default/pods/a", fmt.Sprintf("0s answer 0: %d 0", status))
+	}
+}
+
+// The client's own time-out spans all attempts, begins with the first one, and is sent along.
+func TestBehavingClientTimesOut(t *testing.T) {
+	p := play(func(w *traffic.Workload) { w.RateLimit = &traffic.RateLimit{QPS: 0.5, Burst: 1} })
+	p.begin = func(nowNs int64) {
+		p.client.Send(nowNs, &behaviour.Request{Verb: "get", Resource: "nodes", Token: 1})
+		q := get("a")
+		q.TimeoutNs = 10e9
+		p.client.Send(nowNs, q)
+	}
+	p.serve = func(nowNs int64, r *server.Request) {
+		if r.Attributes.Resource == "nodes" {
+			p.answer(server.Response{Status: 200})(nowNs, r)
+			return
+		}
+		p.note(nowNs, "%s, waits %v", r.Query, time.Duration(r.Details.ClientTimeoutNs))
+		p.answer(server.Response{Status: 429, RetryAfterSeconds: 4})(nowNs, r)
+	}
+	p.run()
+	p.want(t,
+		"0s attempt 1 of get /api/v1/nodes",
+		"0s answer 1: 200 0",
+		"2s attempt 1 of get /api/v1/namespaces/default/pods/a",
+		"2s timeout=10s, waits 10s",
+		"6s attempt 2 of get /api/v1/namespaces/default/pods/a",
+		"6s timeout=10s, waits 6s",
+		"10s attempt 3 of get /api/v1/namespaces/default/pods/a",
+		"10s timeout=10s, waits 2s",
+		"12s answer 0: 0 3")
+}
+
+// A bucket of 10 that gains 5 a second lets 10 of 20 requests pass at once, and then one each 200 ms. Watches do
+// not pass it.
+func TestBehavingClientIsThrottled(t *testing.T) {
+	p := play(func(w *traffic.Workload) { w.RateLimit = &traffic.RateLimit{QPS: 5, Burst: 10} })
+	p.begin = func(nowNs int64) {
+		for i := range int32(20) {
+			q := get("a")
+			q.Token = i
+			p.client.Send(nowNs, q)
+		}
+		p.client.Send(nowNs, &behaviour.Request{Verb: "watch", Resource: "pods", Token: 20, Unlimited: true})
+	}
+	var times []time.Duration
+	p.serve = func(nowNs int64, r *server.Request) { times = append(times, time.Duration(nowNs)) }
+	p.run()
+	if len(times) != 21 || times[10] != 0 || times[11] != 200*time.Millisecond || times[20] != 2*time.Second {
+		t.Errorf("requests are sent at %v", times)
+	}
+}
+
+// A request can be hung up while it waits for the rate limiter, while the server has it, and while it waits for
+// its next attempt. Nothing is heard of it again, and its token is free.
+func TestBehavingClientHangsUp(t *testing.T) {
+	p := play(func(w *traffic.Workload) { w.RateLimit = &traffic.RateLimit{QPS: 1, Burst: 2} })
+	p.begin = func(nowNs int64) {
+		for i := range int32(3) {
+			q := get(string(rune('a' + i)))
+			q.Token = i
+			p.client.Send(nowNs, q)
+		}
+		p.at(5e8, func(nowNs int64) {
+			for i := range int32(3) {
+				p.client.HangUp(nowNs, i)
+			}
+			p.client.Send(nowNs, get("d"))
+		})
+	}
+	p.serve = func(nowNs int64, r *server.Request) {
+		switch r.Attributes.Name {
+		case "a": // is answered too late
+			p.at(6e8, func(nowNs int64) { p.answer(server.Response{Status: 200})(nowNs, r) })
+		default:
+			p.answer(server.Response{Status: 429, RetryAfterSeconds: 1})(nowNs, r)
+		}
+	}
+	p.clients.workloads[0].Retry.MaxRetries = 1
+	p.run()
+	p.want(t,
+		"0s attempt 1 of get /api/v1/namespaces/default/pods/a",
+		"0s attempt 1 of get /api/v1/namespaces/default/pods/b",
+		"500ms hung up",
+		"2s attempt 1 of get /api/v1/namespaces/default/pods/d",
+		"3s attempt 2 of get /api/v1/namespaces/default/pods/d",
+		"3s answer 0: 429 0")
+}
+
+// The connection of a watch breaks before it has begun: it is sent again. Afterwards it has ended, and its client
+// knows that it had begun.
+func TestBehavingClientWatches(t *testing.T) {
+	p := play(nil)
+	p.begin = func(nowNs int64) {
+		p.client.Send(nowNs, &behaviour.Request{Verb: "watch", Resource: "pods", Unlimited: true, Call: api.Call{Options: api.Options{Version: api.At(7)}}})
+	}
+	p.serve = func(nowNs int64, r *server.Request) {
+		if r.Attempt == 1 {
+			p.answer(server.Response{Failure: server.BrokenConnection})(nowNs, r)
+			return
+		}
+		r.FinishNs, r.Details.Answer.Status = nowNs, 200
+		p.at(nowNs+1e9, func(nowNs int64) { p.clients.Received(nowNs, r, &api.Event{Type: api.Modified, Version: 8}) })
+		p.at(nowNs+2e9, func(nowNs int64) {
+			p.clients.Responded(nowNs, r, server.Response{Failure: server.BrokenConnection})
+		})
+	}
+	p.run()
+	p.want(t,
+		"0s attempt 1 of watch /api/v1/pods",
+		"1s attempt 2 of watch /api/v1/pods",
+		"2s event 0: MODIFIED 8",
+		"3s answer 0: 200 2")
+}
+
+// When the workload ends before the run does, its client hangs up and sends no more.
+func TestBehavingClientEnds(t *testing.T) {
+	p := play(func(w *traffic.Workload) {
+		w.Start, w.Stop = quantity.Duration(5*time.Second), quantity.Duration(20*time.Second)
+	})
+	p.begin = func(nowNs int64) {
+		p.client.Send(nowNs, get("a"))
+		p.at(30e9, func(nowNs int64) {
+			q := get("b")
+			q.Token = 1
+			p.client.Send(nowNs, q)
+		})
+	}
+	p.serve = func(int64, *server.Request) {}
+	p.run()
+	p.want(t, "5s attempt 1 of get /api/v1/namespaces/default/pods/a", "20s hung up")
+}
+
+// Requests that are alike share their template. When the query changes, or the names are too many, templates
+// are replaced, and there are no more IDs than before.
+func TestBehavingClientReusesTemplates(t *testing.T) {
+	p := play(nil)
+	var ids []server.TemplateID
+	send := func(q *behaviour.Request) *server.Template {
+		tp := p.client.templates.of(p.client, q)
+		if !slices.Contains(ids, tp.TemplateID) {
+			ids = append(ids, tp.TemplateID)
+		}
+		return tp
+	}
+	first := send(get("a"))
+	if send(get("a")) != first {
+		t.Error("the same request has another template")
+	}
+	versioned := get("a")
+	versioned.Call.Options.Version = api.At(5)
+	if again := send(versioned); again == first || again.TemplateID != first.TemplateID || again.Query != "resourceVersion=5" {
+		t.Errorf("a request with another query has the template %+v", again)
+	}
+	for i := range 1000 {
+		send(get(fmt.Sprint(i)))
+	}
+	if len(ids) != mostTemplates {
+		t.Errorf("%d templates, want %d", len(ids), mostTemplates)
+	}
+}

@@ -1,0 +1,71 @@
+package handlers
+
+import (
+	"iter"
+
+	"apfsim/sim/api"
+	"apfsim/sim/registry"
+	"apfsim/sim/watchcache"
+)
+
+// Sent is what a server has sent to watches within the window, initial events not included.
+type Sent struct {
+	Events, Bytes int64
+	// Received are the events that have reached the watch caches, and Delay how long after their commits.
+	Received, DelaySumNs, DelayMaxNs int64
+}
+
+// add adds an event that was sent to so many watchers.
+func (s *Sent) add(nowNs int64, e *api.Event, watchers int) {
+	s.Events += int64(watchers)
+	if e.Object == nil {
+		return
+	}
+	s.Bytes += int64(watchers) * e.Object.Bytes
+	s.Received++
+	s.DelaySumNs += nowNs - e.AtNs
+	s.DelayMaxNs = max(s.DelayMaxNs, nowNs-e.AtNs)
+}
+
+// windowBegins forgets what was counted before the window.
+type windowBegins Handlers
+
+// Ring implements clock.Alarm.
+func (h *windowBegins) Ring(int64) {
+	for _, of := range h.hosts {
+		of.sent = Sent{}
+		of.ended = nil
+		for _, r := range of.registries() {
+			r.Reset()
+		}
+	}
+}
+
+// Work returns what the requests at a server were estimated and have caused, by kind.
+func (h *Handlers) Work(server int) []*registry.Work { return h.hosts[server].registry.Work() }
+
+// SlowWatchers returns how many watches of each resource a server has closed as slow. A resource may come twice.
+func (h *Handlers) SlowWatchers(server int) iter.Seq2[api.Resource, int64] {
+	return func(yield func(api.Resource, int64) bool) {
+		for _, r := range h.hosts[server].registries() {
+			for resource, n := range r.SlowWatchers() {
+				if !yield(resource, n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Counters returns what the watch caches of a server have counted.
+func (h *Handlers) Counters(server int) (sum watchcache.Counters) {
+	for _, r := range h.hosts[server].registries() {
+		c := r.Counters()
+		sum.Expired += c.Expired
+		sum.TerminatedAsSlow += c.TerminatedAsSlow
+		sum.InitialEvents += c.InitialEvents
+		sum.Waits += c.Waits
+		sum.TimedOut += c.TimedOut
+	}
+	return sum
+}

@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"apfsim/sim/server"
+)
+
+// withStore gives the servers of a soleLevel a store, whose reads take 1 ms and writes 4 ms.
+const withStore = "\n  store: {read: 1ms, write: 4ms}"
+
+const storedWorkload = `
+  workload:
+  - {name: create, as: {user: u}, request: {verb: update, group: coordination.k8s.io, resource: leases, namespace: n, name: a}, arrivals: {burst: {at: 0s, requests: 1, over: 0s}}}
+  - {name: other, as: {user: u}, request: {verb: create, resource: configmaps, namespace: n}, arrivals: {burst: {at: 210ms, requests: 1, over: 0s}}}
+  - {name: get, as: {user: u}, request: {verb: get, group: coordination.k8s.io, resource: leases, namespace: n, name: a}, arrivals: {burst: {at: 220ms, requests: 1, over: 0s}}}
+  - {name: list, as: {user: u}, request: {verb: list, group: coordination.k8s.io, resource: leases, namespace: n, query: limit=500}, arrivals: {burst: {at: 230ms, requests: 1, over: 0s}}}
+  - {name: bad, as: {user: u}, request: {verb: list, group: coordination.k8s.io, resource: leases, namespace: n, query: resourceVersionMatch=Exact}, arrivals: {burst: {at: 240ms, requests: 1, over: 0s}}}
+  - {name: watch, as: {user: u}, request: {verb: watch, group: coordination.k8s.io, resource: leases, namespace: n, watch: {duration: 100ms}}, arrivals: {burst: {at: 250ms, requests: 1, over: 0s}}}
+  - {name: update, as: {user: u}, request: {verb: update, group: coordination.k8s.io, resource: leases, namespace: n, name: a}, arrivals: {burst: {at: 260ms, requests: 1, over: 0s}}}
+  - {name: delete, as: {user: u}, request: {verb: delete, group: coordination.k8s.io, resource: leases, namespace: n, name: a}, arrivals: {burst: {at: 270ms, requests: 1, over: 0s}}}
+  - {name: healthz, as: {user: u}, request: {verb: get, path: /healthz}, execution: 5ms, arrivals: {burst: {at: 280ms, requests: 1, over: 0s}}}
+`
+
+// A server with a store executes requests by what they ask for: their times follow from etcd and the costs, and
+// their answers from what is stored. With a capacity it is the same, as each has the server for itself.
+func TestStoredRequests(t *testing.T) {
+	for _, capacity := range []server.Capacity{nil, &sharing{}} {
+		run := New(load(t, soleLevel(10, oneQueue, "  duration: 1s"+withStore)+storedWorkload))
+		if capacity != nil {
+			run.Server.SetCapacity(capacity)
+		}
+		var got []string
+		run.Observe(server.Observer{
+			Executed: func(nowNs int64, r *server.Request) {
+				a := &r.Details.Answer
+				name := run.Scenario.Spec.Workload[r.Workload].Name
+				got = append(got, fmt.Sprintf("%s %d %s %d items %d after %d µs", name, a.Status, a.Reason, a.Version, a.Items, (nowNs-r.ArrivalNs)/1000))
+			},
+			Answered: func(nowNs int64, r *server.Request) {
+				if r.IsWatch() {
+					got = append(got, fmt.Sprintf("watch ends at %d ms with %d", nowNs/1e6, r.Status))
+				}
+			},
+		})
+		if err := run.Execute(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			"create 201  2 items -1 after 5250 µs",
+			"other 201  3 items -1 after 4250 µs",
+			"get 200  2 items -1 after 1213 µs",
+			"list 200  3 items 1 after 5200 µs", // 1 ms for the revision of the configmap, and 4 ms until the cache knows it
+			"bad 422 Invalid 0 items -1 after 200 µs",
+			"watch 200  0 items -1 after 1203 µs",
+			"update 200  4 items -1 after 4250 µs",
+			"delete 200  0 items -1 after 5213 µs",
+			"healthz 0  0 items 0 after 5000 µs",
+			"watch ends at 351 ms with 200",
+		}
+		for i := range max(len(got), len(want)) {
+			if i >= len(got) || i >= len(want) || got[i] != want[i] {
+				t.Errorf("capacity %v: got\n%q\nwant\n%q", capacity != nil, got, want)
+				break
+			}
+		}
+		if n := len(run.Handlers().Work(0)); n != 7 {
+			t.Errorf("%d kinds of requests", n)
+		}
+	}
+}
+
+// A server that crashes while it executes requests takes nothing with it but what it has not sent to etcd.
+func TestStoredRequestsAtACrash(t *testing.T) {
+	spec := soleLevel(10, oneQueue, "  duration: 20s\n  events: [{at: 2s, crash: {server: 0}}]"+withStore) + `
+  workload:
+  - {name: w, clients: 20, as: {user: u}, request: {verb: create, resource: configmaps, namespace: n}, arrivals: {closed: {concurrency: 1, think: 10ms}}}
+  - {name: watch, clients: 20, as: {user: u}, request: {verb: watch, group: coordination.k8s.io, resource: leases, namespace: n, watch: {duration: 300ms}}, arrivals: {closed: {concurrency: 1, think: 10ms}}}
+`
+	run := New(load(t, spec))
+	outcomes := map[server.Outcome]int{}
+	run.Observe(server.Observer{Answered: func(nowNs int64, r *server.Request) { outcomes[r.Outcome()]++ }})
+	if err := run.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if outcomes[server.Lost] == 0 || outcomes[server.Executed] < 1000 {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}
+
+// A watch that is closed as slow while the machine encodes its initial events leaves the machine, which then serves
+// others.
+func TestWatchClosedBeforeItsInitialEvents(t *testing.T) {
+	const workload = `
+  workload:
+  - {name: watch, as: {user: w}, request: {verb: watch, resource: services, query: "resourceVersion=0", watch: {duration: 10s}}, arrivals: {burst: {at: 0s, requests: 1, over: 0s}}}
+  - {name: update, clients: 10, as: {user: u}, request: {verb: update, resource: services, namespace: n, name: "s-{i}"}, arrivals: {closed: {concurrency: 1, think: 1ms}}}
+  resources:
+  - {resource: services, objects: 100, averageBytes: 1000}
+`
+	for _, capacity := range []string{"", "capacity: {cores: 4}, "} {
+		spec := soleLevel(20, oneQueue, "  duration: 11s\n  store: {read: 1ms, write: 4ms, costs: {initialEvent: 100ms}}") + workload
+		spec = strings.Replace(spec, "servers: {", "servers: {"+capacity, 1)
+		run := New(load(t, spec))
+		endedNs := int64(-1)
+		updates := 0
+		run.Observe(server.Observer{
+			Executed: func(nowNs int64, r *server.Request) {
+				if !r.IsWatch() {
+					updates++
+				}
+			},
+			Answered: func(nowNs int64, r *server.Request) {
+				if r.IsWatch() {
+					endedNs = nowNs
+				}
+			},
+		})
+		if err := run.Execute(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if endedNs < 0 || endedNs > 5e9 {
+			t.Errorf("%q: the watch ends at %d ns, want before 5 s; its initial events take 10 s", capacity, endedNs)
+		}
+		if updates < 8_000 {
+			t.Errorf("%q: %d updates", capacity, updates)
+		}
+	}
+}
+
+// The events that are sent to watches take what the store's costs say from the capacity.
+func TestEventsTakeCapacity(t *testing.T) {
+	const workload = `
+  workload:
+  - {name: watch, clients: 100, as: {user: w}, behaviour: {informer: {resource: services}}}
+  - {name: update, clients: 10, as: {user: u}, request: {verb: update, resource: services, namespace: n, name: "s-{i}"}, arrivals: {poisson: {rate: 1/s}}}
+  - {name: get, as: {user: g}, start: 2s, request: {verb: list, resource: configmaps, query: "resourceVersion=0"}, arrivals: {poisson: {rate: 20/s}}}
+`
+	var longest [2]int64
+	for i, costs := range []string{"watchEvent: 1us", "watchEvent: 1500us"} { // of 1000 events a second
+		spec := strings.Replace(soleLevel(200, oneQueue, "  duration: 10s\n  store: {costs: {"+costs+"}}"), "servers: {", "servers: {capacity: {cores: 1}, ", 1)
+		run := New(load(t, spec+workload))
+		run.Observe(server.Observer{Executed: func(nowNs int64, r *server.Request) {
+			if r.Workload == 2 {
+				longest[i] = max(longest[i], nowNs-r.DispatchNs)
+			}
+		}})
+		if err := run.Execute(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if longest[0] > 1_000_000 || longest[1] < 1_500_000 { // 0.2 ms of the processor each
+		t.Errorf("lists take up to %d and %d ns", longest[0], longest[1])
+	}
+}
