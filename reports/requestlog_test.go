@@ -3,12 +3,14 @@ package reports_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"pgregory.net/rapid"
 
@@ -18,6 +20,8 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/perfetto"
 	"apfsim/reports/requestlog"
+	"apfsim/sim"
+	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
 )
 
@@ -199,5 +203,35 @@ func TestRequestLogNamesTheParent(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	if strings.Contains(lines[0], `"parent"`) || !strings.HasSuffix(lines[1], `,"parent":12}`) {
 		t.Errorf("got\n%swant a parent in the second line", out.String())
+	}
+}
+
+// A watch is answered 429 while the caches of a server that has restarted are not complete, and its line says
+// so; one that comes later is answered 200.
+func TestRequestLogOfARefusedWatch(t *testing.T) {
+	scenarios, err := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(`
+apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: cold}
+spec:
+  duration: 30s
+  servers: {startup: {duration: 1s, caches: 12s}}
+  events: [{at: 1s, crash: {server: 0}}, {at: 2s, start: {server: 0}}]
+  workload:
+  - {name: watches, as: {user: u}, request: {verb: watch, resource: pods, watch: {duration: 1s}}, execution: 1ms, start: 5s, arrivals: {constant: {rate: 0.2/s}}}
+`)}}, "s.yaml", loader.Options{})
+	if len(err) > 0 {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	run, l := sim.New(scenarios[0]), requestlog.New(&out, scenarios[0])
+	run.Observe(l.Observer())
+	if err := run.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) < 3 || !strings.Contains(lines[0], `"retryAfterSeconds":1,"status":429`) || !strings.Contains(lines[len(lines)-1], `"status":200`) {
+		t.Errorf("got\n%s", out.String())
 	}
 }

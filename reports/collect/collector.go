@@ -14,6 +14,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/reports/virtualwait"
 	"apfsim/reports/workloadseries"
+	"apfsim/sim/handlers"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -49,6 +50,8 @@ type Collector struct {
 	servers  []*serverState // by index; nil for a scenario that is Steady
 	timeline []result.Moment
 	failures []result.Failure
+	handlers *handlers.Handlers // nil without a store
+	notes    []notes            // of clients that behave, by workload, and of all
 }
 
 // group is the requests of one FlowSchema at one priority level.
@@ -113,6 +116,9 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 		parts:     make([][]*part, len(sc.Spec.Workload)),
 		stalls:    make([]stall, len(sc.Spec.Workload)),
 		workloads: workloadseries.New(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
+	}
+	for range len(sc.Spec.Workload) + 1 {
+		c.notes = append(c.notes, notes{})
 	}
 	c.unclassified = c.newFlow(nil)
 	return c

@@ -6,6 +6,7 @@ import (
 	"apfsim/reports/threshold"
 	"apfsim/reports/virtualwait"
 	"apfsim/sim"
+	"apfsim/sim/behaviour"
 )
 
 // Measurement is the observers that a result comes from.
@@ -22,6 +23,8 @@ func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
 	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), fingerprint.New(), threshold.NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup))}
 	m.collector.virtual = virtualwait.New(sc, servers)
+	m.collector.handlers = run.Handlers()
+	run.OnNote(func(nowNs int64, workload, _ int, n behaviour.Note) { m.collector.Note(nowNs, workload, &n) })
 	run.Observe(m.collector.Observer())
 	run.Observe(m.fingerprint.Observer())
 	if m.windows != nil {

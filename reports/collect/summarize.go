@@ -41,6 +41,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 		s.Workloads = append(s.Workloads, g)
 		out.Waits = append(out.Waits, m.Timed[measure.Wait])
 	}
+	c.addNotes(s)
 	for _, name := range c.schemaNames() {
 		m := c.merged(func(cl *part) bool { return cl.group.schema == name })
 		s.FlowSchemas = append(s.FlowSchemas, result.NewGroup(name, m))
@@ -54,6 +55,9 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	}
 	if c.servers != nil {
 		c.addServers(out)
+	}
+	if c.handlers != nil {
+		c.addStored(s, c.handlers)
 	}
 	out.WorkloadSeries = c.workloads.Series(sc, s.Timeline, c.sentTo)
 	moved := movedSchemas(sc)

@@ -12,9 +12,10 @@ import (
 	"apfsim/reports/result"
 )
 
-// Run returns the findings of a run: servers, stalls, workloads, priority levels, flows.
+// Run returns the findings of a run: servers, clients of the store, stalls, workloads, priority levels, flows.
 func Run(s *result.Summary) []Finding {
-	all := append(Servers(s), Stalls(s)...)
+	all := append(Servers(s), Stored(s)...)
+	all = append(all, Stalls(s)...)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
 		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: requestsText(g)})

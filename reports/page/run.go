@@ -57,6 +57,17 @@ func Run(r *result.Result) Page {
 			p.Footer += " Fingerprint of the decisions: " + s.Fingerprint
 		}
 	}
+	var stored []Part
+	if t := tables.Clients(s); len(t.Rows) > 0 {
+		stored = append(stored, Part{Table: t})
+	}
+	if t := tables.Caches(s); len(t.Rows) > 0 {
+		stored = append(stored, Part{Heading: "Watch caches", Table: t})
+	}
+	if t := tables.RequestKinds(s); len(t.Rows) > 0 {
+		stored = append(stored, Part{Heading: "Seats and work", Table: t})
+	}
+	add("store", "Clients and the store", stored...)
 	if len(s.AggregatedServers) > 0 {
 		add("aggregated", "Aggregated servers", Part{Table: tables.AggregatedServers(s)})
 	}

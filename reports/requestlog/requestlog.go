@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"apfsim/core/queueset"
+	"apfsim/sim/api"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
@@ -20,7 +21,7 @@ import (
 // request is known and all earlier lines are written. Therefore memory grows
 // with the number of requests that arrive during the longest wait and execution.
 //
-// In a scenario that is not Steady, lines have the server and the status, and wait for the answer, too; that
+// In a scenario with a store, lines have what was asked for and answered. In one that is not Steady, lines have the server and the status, and wait for the answer, too; that
 // of a watch does not, as its status is known when it is initialised.
 //
 // A second goroutine encodes and writes the lines, so that the run does not wait for it.
@@ -35,6 +36,7 @@ type Log struct {
 	writer  lineWriter
 	stop    func() // passes the rest to the writer and waits until it ends
 	servers bool   // lines have the server and the status
+	stored  bool   // there is a store
 }
 
 // record holds the content of a line. The writer's goroutine reads fields of Template and Flow that
@@ -61,8 +63,10 @@ type record struct {
 	outcome             server.Outcome
 	reason              queueset.Rejection
 	refusal             server.Refusal
-	decided             bool // the outcome is final
-	answered            bool // the status is final
+	asked               *api.Call  // beyond the attributes, of a request to a store; nil of others
+	answer              api.Answer // of a store; with status 0 of others
+	decided             bool       // the outcome is final
+	answered            bool       // the status is final
 }
 
 // batchSize is how many lines are passed to the writer at once.
@@ -72,7 +76,7 @@ const batchSize = 2048
 func New(w io.Writer, sc *scenario.Scenario) *Log {
 	const batches = 4
 	l := &Log{
-		ring: make([]record, 256), oldest: 1, next: 1, servers: !sc.Spec.Steady(),
+		ring: make([]record, 256), oldest: 1, next: 1, servers: !sc.Spec.Steady(), stored: sc.Spec.Store != nil,
 		filled: make(chan []record, batches), emptied: make(chan []record, batches),
 		writer: lineWriter{scenario: sc, servers: !sc.Spec.Steady(), out: bufio.NewWriterSize(w, 1<<18),
 			requests: memo[*server.Template, trace.Request]{}, flows: memo[*server.Flow, trace.Flow]{}},
@@ -125,7 +129,10 @@ func (l *Log) add(nowNs int64, r *server.Request) *record {
 	*e = record{template: r.Template, flow: r.Flow, id: r.ID, arrivalNs: nowNs, executionNs: r.ExecutionNs, watchNs: r.WatchNs,
 		attempt: r.Attempt, outcome: server.Waiting, queue: -1, dispatchNs: -1, server: r.Server}
 	if r.Details != nil {
-		e.parent = r.Details.Parent
+		e.parent, e.asked = r.Details.Parent, r.Details.Asked
+		if l.stored && !r.Details.Execution && r.Attributes.IsResource() {
+			e.executionNs = -1
+		}
 	}
 	return e
 }
@@ -148,7 +155,12 @@ func (l *Log) rejected(nowNs int64, r *server.Request) {
 func (l *Log) executed(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
 	e.outcome, e.endNs = server.Executed, nowNs
-	if r.IsWatch() && !e.answered {
+	if r.Details != nil && r.Details.Answer.Status != 0 {
+		e.answer = r.Details.Answer
+		e.answer.Object, e.answer.Objects = nil, nil
+	}
+	refused := r.RetryAfterSeconds > 0 || e.answer.Status != 0 && e.answer.Status != server.StatusOK
+	if r.IsWatch() && !e.answered && !refused {
 		e.status, e.answered = server.StatusOK, true
 	}
 	l.decide(e)
@@ -176,6 +188,9 @@ func (l *Log) answered(_ int64, r *server.Request) {
 	e := l.at(r.Number)
 	if !e.answered {
 		e.status, e.answered, e.retryAfter = r.Status, true, int32(r.RetryAfterSeconds)
+		if e.answer.Status != 0 {
+			e.retryAfter = int32(e.answer.RetryAfterSeconds)
+		}
 	}
 	if e.decided {
 		l.passOn()
@@ -278,16 +293,20 @@ func (w *lineWriter) write(e *record) {
 	if w.err.Load() != nil {
 		return
 	}
-	t := e.template
 	line := trace.Entry{
-		Request: w.requests.get(t, func() trace.Request {
-			return trace.NewRequest(&t.Attributes, t.Query, w.scenario.Spec.Workload[t.Workload].Name, t.Client)
-		}),
-		ID: e.id, ArrivalNs: e.arrivalNs, ExecutionNs: e.executionNs, WatchNs: e.watchNs,
+		Request: w.request(e),
+		ID:      e.id, ArrivalNs: e.arrivalNs, ExecutionNs: e.executionNs, WatchNs: e.watchNs,
 		Outcome: trace.Outcome(e.outcome.String()), Reason: e.reason.String(), Attempt: int(e.attempt),
 		Queue: int(e.queue), DispatchNs: e.dispatchNs, EndNs: e.endNs,
 		Seats: int(e.seats), FinalSeats: int(e.finalSeats), AdditionalLatencyNs: e.additionalLatencyNs, RetryAfterSeconds: int(e.retryAfter),
 		Servers: w.servers, Server: int(e.server), Status: int(e.status), Parent: e.parent,
+	}
+	line.Asked = e.asked
+	if e.answer.Status != 0 {
+		line.Answer = &e.answer
+		if e.answer.Status == int(e.status) {
+			line.RetryAfterSeconds = int(e.answer.RetryAfterSeconds)
+		}
 	}
 	if e.outcome == server.Refused {
 		line.Reason = e.refusal.String()
@@ -298,6 +317,16 @@ func (w *lineWriter) write(e *record) {
 	w.line = trace.Append(w.line[:0], &line)
 	_, err := w.out.Write(w.line)
 	w.setError(err)
+}
+
+// request returns the part of a line that requests of a template have in common. Those with an Asked have
+// queries of their own.
+func (w *lineWriter) request(e *record) trace.Request {
+	t, name := e.template, w.scenario.Spec.Workload[e.template.Workload].Name
+	if e.asked != nil {
+		return trace.NewRequest(&t.Attributes, e.asked.Options.Query(), name, t.Client)
+	}
+	return w.requests.get(t, func() trace.Request { return trace.NewRequest(&t.Attributes, t.Query, name, t.Client) })
 }
 
 // memo keeps encoded parts of lines. Its size is bounded, because there may be millions of clients.

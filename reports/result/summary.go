@@ -55,6 +55,8 @@ type Summary struct {
 	Timeline []Moment  `json:"timeline,omitempty"` // by time
 	Failures []Failure `json:"failures,omitempty"` // by time
 
+	// RequestKinds is omitted if the servers have no store. They are ordered by the seat-seconds, descending.
+	RequestKinds []RequestKind `json:"requestKinds,omitempty"`
 	// AggregatedServers are the requests that were passed on to each aggregated server, and what its own flow
 	// control did with them. Their execution is that there, until the end of the call. They are in the order
 	// in which the scenario names them, and omitted without any.
@@ -74,6 +76,9 @@ type Group struct {
 
 	Stall       *Stall       `json:"stall,omitempty"`       // of a workload
 	VirtualWait *VirtualWait `json:"virtualWait,omitempty"` // of a workload that has sent a request
+
+	Clients *Clients `json:"clients,omitempty"` // of a workload whose clients behave, and of all
+	Stored  *Stored  `json:"stored,omitempty"`  // of a server with a store, and of all
 }
 
 // Stall describes the times in which requests of a workload waited and none of them was dispatched.

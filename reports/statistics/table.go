@@ -162,6 +162,9 @@ var table = concat(
 		}
 		return l.Utilisation.Saturated, ""
 	}),
+
+	clientStatistics(),
+	storedStatistics(),
 )
 
 func concat(parts ...[]definition) (all []definition) {

@@ -37,6 +37,9 @@ const flowsShown = 8
 // momentsShown is how many moments of the timeline are listed.
 const momentsShown = 24
 
+// kindsShown is how many rows of what happened to clients, and of kinds of requests, are listed.
+const kindsShown = 30
+
 // leastName is how many characters of a name are always printed, however narrow the terminal is.
 const leastName = 15
 
@@ -56,6 +59,12 @@ func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error 
 		}
 		t.found("What happened", findings.Servers(s))
 	}
+	for _, table := range []*tables.Table{tables.Clients(s), tables.Caches(s), tables.RequestKinds(s)} {
+		if len(table.Rows) > 0 {
+			t.table(table.FirstOf(kindsShown))
+		}
+	}
+	t.found("What happened to clients", findings.Stored(s))
 	if len(s.AggregatedServers) > 0 {
 		t.table(tables.AggregatedServers(s))
 	}

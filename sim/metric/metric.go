@@ -10,6 +10,7 @@ package metric
 
 import (
 	"slices"
+	"strings"
 
 	"apfsim/core/queueset"
 )
@@ -65,6 +66,12 @@ const (
 	Flows             Unit = "flows"
 	Seats             Unit = "seats"
 	SeatSeconds       Unit = "seat-seconds"
+	Times             Unit = "times"
+	Lists             Unit = "lists"
+	Watches           Unit = "watches"
+	Events            Unit = "events"
+	Writes            Unit = "writes"
+	Bytes             Unit = "bytes"
 )
 
 // Better is the direction in which a change of a statistic is an improvement.
@@ -151,6 +158,11 @@ func Find(metric, statistic string) (*Metric, *Statistic) {
 		}
 	}
 	return nil, nil
+}
+
+// Counts says in a few words what a count counts.
+func (s *Statistic) Counts() string {
+	return strings.TrimSuffix(strings.TrimPrefix(s.Help, "Number of "), ".")
 }
 
 // Text is what the glossary says of the metric.

@@ -47,7 +47,7 @@ func TestReferenceDescribesStatistics(t *testing.T) {
 		"| `stall` | Times during which requests of a workload were queued and none was dispatched. | " +
 			"`max`: duration; `count`: number of stalls; `share`: fraction from 0 to 1 | workload (required) | not with `over` |\n",
 		"| `retries` | Requests that are the second or a later attempt. | `count`: number of requests; `rate`: number | workload, flowSchema, priorityLevel, flow, server |  |\n",
-		"| `reason` | Why the requests were rejected or, of the metric `refused`, refused. | `queue-full`, `concurrency-limit`, `time-out`; of `refused`: `connection-refused`, `connection-reset`, `shutting-down`, `not-ready` |\n",
+		"| `reason` | Why the requests were rejected or, of the metric `refused`, refused. | `queue-full`, `concurrency-limit`, `time-out`; of `refused`: `connection-refused`, `connection-reset`, `shutting-down`, `not-ready`; of `relists`: `expired`, `too-large`, `failure` |\n",
 		"| `utilisation.mean` |  |  | Seats in use divided by the current limit, averaged over time. " +
 			"It may exceed 100 %, because a limit can fall below the number of seats in use. |\n",
 		"| `rejected.rate` |  | lower | Number of requests that were rejected as a share of those that arrived. |\n",

@@ -34,7 +34,10 @@ func counts(of string, better Better) []Statistic {
 }
 
 // registry has the metrics in the order of messages.
-var registry = []Metric{
+var registry = slices.Concat(requestMetrics, clientMetrics, serverMetrics)
+
+// requestMetrics are those of requests, priority levels and servers.
+var requestMetrics = []Metric{
 	{
 		Name: "wait", Help: "The time from a request's arrival to its dispatch; a rejected request has none.",
 		Statistics: durations("wait", Lower, "requests that were dispatched", Neither),
