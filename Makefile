@@ -183,6 +183,16 @@ live: ## compare with a live kube-apiserver, which it builds and runs; of some c
 	go build -C live -o ../bin/livetest ./cmd/livetest
 	bin/livetest -document docs/background/live.md $(LIVE)
 
+# With SEED=0, the sequences are random, and the seeds are printed. CALLS are those of each of SEQUENCES.
+SEQUENCES := 10
+CALLS     := 1000
+
+.PHONY: live-store
+live-store: ## compare the simulated store with a live kube-apiserver, in SEQUENCES (10) of CALLS (1000), from SEED
+	go build -C live -o ../bin/apicalls ./cmd/apicalls
+	bin/apicalls -replay scenarios/traces/*.jsonl
+	bin/apicalls -seed $(SEED) -sequences $(SEQUENCES) -calls $(CALLS)
+
 .PHONY: apfsim-live
 apfsim-live: ## build bin/apfsim-live, which sends a scenario to a cluster
 	CGO_ENABLED=0 go build -C live -trimpath -ldflags "-s -w" -o ../bin/apfsim-live ./cmd/apfsim-live

@@ -27,11 +27,15 @@ type Options struct {
 	MaxMutatingRequestsInflight int
 	RequestTimeout              time.Duration
 	Users                       []User // who may authenticate, besides Administrator
+
+	// Arguments are further ones of kube-apiserver. They come last, so that they replace others.
+	Arguments []string
 }
 
 // Server is a running kube-apiserver.
 type Server struct {
 	URL      string
+	EtcdURL  string // of its etcd, without TLS
 	AuditLog string // file
 	HTTPLog  string // file: what the server writes to stderr
 
@@ -75,6 +79,7 @@ func Start(ctx context.Context, b *Binaries, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	etcdURL, peerURL := fmt.Sprintf("http://127.0.0.1:%d", ports[1]), fmt.Sprintf("http://127.0.0.1:%d", ports[2])
+	s.EtcdURL = etcdURL
 	s.etcd, err = startProcess(ctx, filepath.Join(dir, "etcd.log"), b.Etcd,
 		"--data-dir="+filepath.Join(dir, "etcd"),
 		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
@@ -91,7 +96,7 @@ func Start(ctx context.Context, b *Binaries, o Options) (_ *Server, err error) {
 }
 
 func (s *Server) arguments(etcdURL string, port int, o Options) []string {
-	return []string{
+	return append([]string{
 		"--etcd-servers=" + etcdURL,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
@@ -106,7 +111,7 @@ func (s *Server) arguments(etcdURL string, port int, o Options) []string {
 		"--http2-max-streams-per-connection=10000", // else a client holds back what is over the limit
 		"--etcd-count-metric-poll-period=5s",       // of the objects, on which the seats of a list depend
 		"--v=3", "--vmodule=apf_controller=4",      // 3: httplog; 4: each adjustment of a limit
-	}
+	}, o.Arguments...)
 }
 
 func (s *Server) file(name string) string { return filepath.Join(s.dir, name) }

@@ -58,17 +58,17 @@ const reader = `
     arrivals: {poisson: {rate: 20/s}}
 `
 
-// session is a call of the program.
-type session struct {
+// invocation is a call of the program.
+type invocation struct {
 	status         int
 	stdout, stderr string
 	dir            string // of the results
 }
 
-func call(t *testing.T, ctx context.Context, args ...string) session {
+func call(t *testing.T, ctx context.Context, args ...string) invocation {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	s := session{dir: filepath.Join(t.TempDir(), "live")}
+	s := invocation{dir: filepath.Join(t.TempDir(), "live")}
 	if !slices.Contains(args, "-o") {
 		args = append(args, "-o", s.dir)
 	}
@@ -78,7 +78,7 @@ func call(t *testing.T, ctx context.Context, args ...string) session {
 }
 
 // want fails the test unless the program ended with the status and printed the texts.
-func (s *session) want(t *testing.T, status int, texts ...string) {
+func (s *invocation) want(t *testing.T, status int, texts ...string) {
 	t.Helper()
 	all := s.stdout + s.stderr
 	for _, text := range texts {
@@ -95,7 +95,7 @@ func (s *session) want(t *testing.T, status int, texts ...string) {
 }
 
 // log returns the lines of requests.jsonl.
-func (s *session) log(t *testing.T) (lines []map[string]any) {
+func (s *invocation) log(t *testing.T) (lines []map[string]any) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(s.dir, "story", "requests.jsonl"))
 	if err != nil {
