@@ -13,7 +13,7 @@ import (
 
 // Files contains NAME.yaml for each scenario, and the files to which the scenarios refer.
 //
-//go:embed *.yaml config
+//go:embed *.yaml config traces/finalizer-story.jsonl
 var Files embed.FS
 
 // Names returns the names of the scenarios in alphabetical order.
