@@ -23,8 +23,14 @@ var larger = map[string]string{
 	"reports/plots":   "every chart that any report shows, so that all show the same",
 	"reports/result":  "the types of all files of results, which are one format",
 	"reports/tables":  "every table that any report shows, so that all show the same",
+	"sim/api":         "the terms of the API, which all share that store, serve or ask for objects",
+	"sim/registry":    "the way of each kind of request through etcd and the cache, which is one state machine",
 	"sim/server":      "the life of a server and of its requests, which end each other",
+	"sim/metric":      "the units and tags of all metrics, one name each",
 	"sim/trace":       "one format, its reader and its writer",
+	"sim/watchcache":  "one cache: its events reach readers and watchers in one order",
+
+	"sim/behaviour/writers": "the components that write, which share how they send and retry",
 }
 
 // layers are the folders of the module in the order in which they may import each other: a package
