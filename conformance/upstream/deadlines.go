@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,8 +21,8 @@ import (
 )
 
 // Deadlines returns what kube-apiserver makes of a trial, and what it answers, with the filter that answers at
-// deadlines. A delete goes through kube-apiserver's handler to a storage that takes as long as the trace
-// says; any other request goes to a handler that ignores its context.
+// deadlines. A delete and a deletecollection go through kube-apiserver's handlers to a storage that takes as
+// long as the trace says; any other request goes to a handler that ignores its context.
 func Deadlines(t *testing.T, tr *trial.Trial) (trial.Result, []trial.Answer) {
 	answers := make([]trial.Answer, len(tr.Requests))
 	return run(t, tr, func() {}, answers), answers
@@ -42,28 +43,34 @@ func (s *server) execute(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	defer s.requests.Done()
 	d := decisionFrom(r.Context())
-	if d.record.Verb != "delete" {
+	var handler http.Handler
+	switch d.record.Verb {
+	case "delete":
+		handler = handlers.DeleteResource(slowStorage(d.record.ExecutionNs), false, scope(), nil)
+	case "deletecollection":
+		handler = handlers.DeleteCollection(slowStorage(d.record.ExecutionNs), false, scope(), nil)
+	default:
 		s.serve(w, r)
 		w.WriteHeader(http.StatusOK) // through the filter, with the headers
 		return
 	}
 	d.decision.DispatchNs = s.nowNs()
-	deletion(d.record.ExecutionNs).ServeHTTP(w, r)
+	handler.ServeHTTP(w, r)
 	d.decision.EndNs = s.nowNs()
 }
 
-// deletion returns kube-apiserver's handler of a delete that takes so long in the storage.
-func deletion(ns int64) http.Handler {
+// scope returns what kube-apiserver's handlers know of a resource.
+func scope() *handlers.RequestScope {
 	scheme := runtime.NewScheme()
 	version := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, version)
-	return handlers.DeleteResource(slowStorage(ns), false, &handlers.RequestScope{
+	return &handlers.RequestScope{
 		Namer:            byRequestInfo{},
 		Serializer:       serializer.NewCodecFactory(scheme),
 		Kind:             version.WithKind("Pod"),
 		Resource:         version.WithResource("pods"),
 		MetaGroupVersion: version,
-	}, nil)
+	}
 }
 
 // slowStorage takes some nanoseconds for each deletion. Like etcd's client, it ends with its context.
@@ -77,6 +84,12 @@ func (s slowStorage) Delete(ctx context.Context, name string, _ rest.ValidateObj
 	case <-time.After(time.Duration(s)):
 		return &metav1.Status{Status: metav1.StatusSuccess}, true, nil
 	}
+}
+
+// DeleteCollection implements rest.CollectionDeleter.
+func (s slowStorage) DeleteCollection(ctx context.Context, _ rest.ValidateObjectFunc, _ *metav1.DeleteOptions, _ *metainternalversion.ListOptions) (runtime.Object, error) {
+	o, _, err := s.Delete(ctx, "", nil, nil)
+	return o, err
 }
 
 // byRequestInfo takes names from the RequestInfo.
