@@ -118,12 +118,12 @@ func TestClientLeavesDuringExecution(t *testing.T) {
 		"7000 ms: 3 answered 200")
 }
 
-// A long-running request has no deadline, and a deletecollection that of a read.
+// A long-running request has no deadline, and a deletecollection that of a read, with which it ends.
 func TestWhoHasADeadline(t *testing.T) {
 	for request, want := range map[string]string{
 		"{verb: get, resource: pods, subresource: log, name: x}": "[100000 ms: 1 executed 100000 ms: 1 answered 200]",
 		"{verb: watch, resource: pods, watch: {duration: 1s}}":   "[100000 ms: 1 executed 101000 ms: 1 answered 200]",
-		"{verb: deletecollection, resource: pods}":               "[60000 ms: 1 answered 504 100000 ms: 1 executed]",
+		"{verb: deletecollection, resource: pods}":               "[60000 ms: 1 answered 504 60000 ms: 1 executed]",
 		"{verb: get, path: /metrics}":                            "[60000 ms: 1 answered 504 100000 ms: 1 executed]",
 		"{verb: delete, resource: pods, name: x}":                "[34000 ms: 1 answered 504 34000 ms: 1 executed]",
 	} {

@@ -77,8 +77,7 @@ func TestMistakesAroundBehaviours(t *testing.T) {
 	const copies = "behaviour: {informer: {resource: pods}}\n"
 	kubelets := func(as string) string { return as + "\nclients: 2\nbehaviour: {kubelet: {pods: 3}}\n" }
 	for _, c := range []struct{ workload, want string }{
-		{"as: {user: a}\nbehavior: {informer: {resource: pods}}", `.behavior: unknown field (did you mean "behaviour"?)`},
-		{"as: {user: a}\nexecution: 1ms", ": has neither request nor behaviour; want request or requests, with arrivals, or a behaviour"},
+		{"as: {user: a}\nexecution: 1ms", ".request: is missing; want a request, or requests with weights, and arrivals; or a behaviour"},
 		{copies, ".as: is missing or empty; want one of user, serviceAccount, node, anonymous"},
 		{"as: {user: a}\nrequest: {verb: get, resource: pods}\n" + copies, ".request: cannot be set with behaviour, which takes its place"},
 		{"as: {user: a}\nrequests: [{verb: get, resource: pods}]\n" + copies, ".requests: cannot be set with behaviour, which takes its place"},

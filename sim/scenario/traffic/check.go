@@ -106,10 +106,9 @@ func (c *checker) workload(path string, w *Workload) {
 	case w.Arrivals.Trace != nil:
 		c.replay(path, w)
 	case w.Behaviour == nil && w.Requests == nil && w.Arrivals == Arrivals{}:
-		// A misspelt behaviour leaves nothing, too: that is one mistake.
 		c.Enum(path+".connection", w.Connection, cluster.HTTP2, cluster.PerRequest)
 		c.senders(path, w)
-		c.Fail(path, "has neither request nor behaviour; want request or requests, with arrivals, or a behaviour")
+		c.Fail(path+".request", "is missing; want a request, or requests with weights, and arrivals; or a behaviour")
 	case w.Behaviour != nil:
 		c.behaviour(path, w)
 	default:
