@@ -61,11 +61,7 @@ func (h *Handlers) SlowWatchers(server int) iter.Seq2[api.Resource, int64] {
 func (h *Handlers) Counters(server int) (sum watchcache.Counters) {
 	for _, r := range h.hosts[server].registries() {
 		c := r.Counters()
-		sum.Expired += c.Expired
-		sum.TerminatedAsSlow += c.TerminatedAsSlow
-		sum.InitialEvents += c.InitialEvents
-		sum.Waits += c.Waits
-		sum.TimedOut += c.TimedOut
+		sum.Add(&c)
 	}
 	return sum
 }

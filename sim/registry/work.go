@@ -129,12 +129,7 @@ func (r *Registry) Reset() {
 // Counters returns what the caches of all resources have counted.
 func (r *Registry) Counters() (sum watchcache.Counters) {
 	for _, res := range r.resources {
-		c := res.counters()
-		sum.Expired += c.Expired
-		sum.TerminatedAsSlow += c.TerminatedAsSlow
-		sum.InitialEvents += c.InitialEvents
-		sum.Waits += c.Waits
-		sum.TimedOut += c.TimedOut
+		sum.Add(res.counters())
 	}
 	return sum
 }

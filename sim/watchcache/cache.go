@@ -54,6 +54,20 @@ type Counters struct {
 	Initializations  int64
 }
 
+// Add adds what another cache has counted.
+func (c *Counters) Add(other *Counters) {
+	c.Received += other.Received
+	c.Dispatched += other.Dispatched
+	c.InitialEvents += other.InitialEvents
+	c.Expired += other.Expired
+	c.TerminatedAsSlow += other.TerminatedAsSlow
+	c.Waits += other.Waits
+	c.TimedOut += other.TimedOut
+	c.WaitedNs += other.WaitedNs
+	c.ProgressRequests += other.ProgressRequests
+	c.Initializations += other.Initializations
+}
+
 // Cache is the watch cache of one resource at one server.
 //
 // An event takes effect in this order: it is added to the ring, moves the version, makes a snapshot, ends the
