@@ -192,7 +192,7 @@ var certificate = sync.OnceValue(func() dynamiccertificates.CertKeyContentProvid
 	return c
 })
 
-// serverTLS is the certificate for a server that is none of Kubernetes'.
+// serverTLS is the certificate of a server that does not belong to Kubernetes.
 func serverTLS() *tls.Config {
 	cert, err := tls.X509KeyPair(certificate().CurrentCertKeyContent())
 	must(err)

@@ -52,6 +52,7 @@ type Request struct {
 	Version int64 // of the body, 0 without one
 }
 
+// String returns the request as the logs of both sides write it.
 func (r Request) String() string {
 	s := fmt.Sprintf("%v client %d %s", time.Duration(r.AtNs), r.Client, r.Verb)
 	if r.Version != 0 {

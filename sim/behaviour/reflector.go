@@ -44,7 +44,6 @@ type Reflector struct {
 	backoff reflectorBackoff
 
 	copied      copied
-	synced      bool // it has had all objects
 	stopped     bool
 	version     int64
 	unavailable bool // the version is too old or too new for the server: the next list is of the latest
@@ -84,9 +83,6 @@ const (
 func (r *Reflector) Owns(token int32) bool {
 	return token >= r.FirstToken && token < r.FirstToken+ReflectorTokens
 }
-
-// Synced says whether the reflector has had all objects at least once.
-func (r *Reflector) Synced() bool { return r.synced }
 
 // Version returns the version of the copy, 0 before the first list.
 func (r *Reflector) Version() int64 { return r.version }
@@ -153,7 +149,7 @@ func (r *Reflector) after(nowNs int64, do func(nowNs int64)) {
 
 // caughtUp notes that the copy has all objects of a version.
 func (r *Reflector) caughtUp(nowNs, version int64) {
-	r.version, r.unavailable, r.synced = version, false, true
+	r.version, r.unavailable = version, false
 	r.client.Note(nowNs, Note{Kind: Listed, Object: r.Resource, N: r.Len(), Ns: nowNs - r.behindSinceNs, Cause: r.cause})
 	r.behind = false
 	if r.handler != nil {

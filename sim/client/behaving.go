@@ -1,8 +1,6 @@
 package client
 
 import (
-	"strings"
-
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/behaviour/commands"
@@ -188,7 +186,7 @@ func newBehaviour(c *behaving) behaviour.Behaviour {
 	case b.Kubectl != nil:
 		return commands.NewKubectl(c, b.Kubectl)
 	case b.Kubelet != nil:
-		return writers.NewKubelet(c, b.Kubelet, nodeOf(c.user))
+		return writers.NewKubelet(c, b.Kubelet, c.As.NodeOf(int(c.index)))
 	case b.LeaderElection != nil:
 		return writers.NewLeaderElection(c, b.LeaderElection)
 	case b.EventRecorder != nil:
@@ -197,9 +195,4 @@ func newBehaviour(c *behaving) behaviour.Behaviour {
 		return writers.NewWriter(c, b.Writer, c.Name)
 	}
 	panic("client: a workload has no behaviour")
-}
-
-// nodeOf returns the name of a kubelet's node: the one that it acts as, or its user's.
-func nodeOf(user string) string {
-	return strings.NewReplacer("system:node:", "", ":", "-", "/", "-").Replace(user)
 }

@@ -33,7 +33,6 @@ type Handlers struct {
 type handling struct {
 	index   int32
 	op      *registry.Operation
-	of      *host
 	request *server.Request
 	counted int64 // initial events of objects that are only counted
 }
@@ -172,7 +171,7 @@ func (h *Handlers) Begin(nowNs int64, s *server.Server, r *server.Request) (hand
 	of := h.hosts[s.Index()]
 	h.know(nowNs, estimate.Resource{Group: a.APIGroup, Name: a.Resource})
 	x := h.newHandling()
-	x.of, x.request = of, r
+	x.request = r
 	r.Details.Handling = x.index
 	op := of.registry.NewOperation()
 	x.op = op

@@ -7,7 +7,7 @@ var clientMetrics = []Metric{
 		Statistics: []Statistic{happened("relists", Lists)},
 		Tags:       []string{TagWorkload, TagReason}, Reasons: []string{"expired", "too-large", "failure"}, Example: "count < 10", WholeRun: true,
 	},
-	timed("listTime", "The time in which an informer got all its objects, the first time or again, with all its tries.", "time to get all objects", "lists of informers and listers", Neither),
+	timed("listTime", "The time in which an informer got all its objects, the first time or again, from when it had no valid copy, with all its tries and the waits between them.", "time to get all objects", "lists of informers and listers", Neither),
 	counted("expired", "Answers that a version was too old (410), to lists and watches.", "answers 410", Times, Lower),
 	counted("watchEnds", "Watches of informers that ended in order and were opened again.", "watches that ended in order", Watches, Neither),
 	counted("watchFailures", "Watches of informers that were refused, or whose connection broke.", "watches that failed", Watches, Lower),
@@ -34,10 +34,10 @@ var clientMetrics = []Metric{
 // serverMetrics are those of watch caches, of scenarios with a store.
 var serverMetrics = []Metric{
 	{
-		Name: "staleness", Help: "How far the watch caches of a server are behind the store: the time from a write until the cache has its event.",
+		Name: "staleness", Help: "How far the watches of a server are behind the store: the time from a write until the watch cache has passed its event on.",
 		Statistics: []Statistic{
-			{Name: "mean", Help: "Mean delay of the events at the watch caches.", Unit: Nanoseconds, Better: Lower},
-			{Name: "max", Help: "Longest delay of an event at the watch caches.", Unit: Nanoseconds, Better: Lower},
+			{Name: "mean", Help: "Mean delay of the events that watch caches have passed on.", Unit: Nanoseconds, Better: Lower},
+			{Name: "max", Help: "Longest delay of an event that a watch cache has passed on.", Unit: Nanoseconds, Better: Lower},
 		},
 		Tags: []string{TagServer}, Example: "max < 1s", WholeRun: true,
 	},

@@ -195,40 +195,6 @@ func (c *checker) writer(path string, w *Writer) {
 	}
 }
 
-// For returns the behaviour of one client: {i} is replaced by its index.
-func (b *Behaviour) For(client int) *Behaviour {
-	i := strconv.Itoa(client)
-	set := func(fields ...*string) {
-		for _, f := range fields {
-			*f = strings.ReplaceAll(*f, "{i}", i)
-		}
-	}
-	own := *b
-	switch {
-	case b.Informer != nil:
-		o := *b.Informer
-		set(&o.Namespace, &o.LabelSelector, &o.FieldSelector)
-		own.Informer = &o
-	case b.LeaderElection != nil:
-		o := *b.LeaderElection
-		set(&o.Lease)
-		own.LeaderElection = &o
-	case b.Writer != nil:
-		o := *b.Writer
-		set(&o.Namespace, &o.Field)
-		own.Writer = &o
-	case b.Lister != nil:
-		o := *b.Lister
-		set(&o.Namespace, &o.LabelSelector, &o.FieldSelector)
-		own.Lister = &o
-	case b.Kubectl != nil:
-		o := *b.Kubectl
-		set(&o.Namespace, &o.Name)
-		own.Kubectl = &o
-	}
-	return &own
-}
-
 // Name writes a resource like deployments.apps.
 func Name(group, resource string) string {
 	if group == "" {

@@ -37,6 +37,9 @@ func (id Identity) For(client int) (user string, groups []string) {
 	return user, classify.GroupsOf(user, groups)
 }
 
+// NodeOf returns the name of the node as which a client acts; "" if it is none.
+func (id *Identity) NodeOf(client int) string { return expand(id.Node, client) }
+
 // expand puts a client's index in place of {i}.
 func expand(s string, client int) string {
 	if !strings.Contains(s, "{i}") {
