@@ -30,6 +30,8 @@ type Object struct {
 	// -1 of one that is not being deleted.
 	DeletionNs   int64
 	GraceSeconds int64 // given with the deletion
+
+	key string // of an object in a store
 }
 
 // Owner is who has set fields (an entry of metadata.managedFields).
@@ -45,7 +47,16 @@ func (o *Object) Deleting() bool { return o.DeletionNs >= 0 }
 
 // Key returns what objects of a resource are ordered by, as the store has it: the namespace, a slash if there
 // is one, and the name.
-func (o *Object) Key() string { return Key(o.Namespace, o.Name) }
+func (o *Object) Key() string {
+	if o.key != "" {
+		return o.key
+	}
+	return Key(o.Namespace, o.Name)
+}
+
+// Keep makes Key return a key that the caller has, which must be that of the object: otherwise each call makes
+// another copy of it.
+func (o *Object) Keep(key string) { o.key = key }
 
 // Key returns the key of an object among those of its resource.
 func Key(namespace, name string) string {

@@ -15,6 +15,8 @@ type Resource struct {
 	views   []*view // see viewAt
 	leases  *leases // nil of a resource whose objects do not expire
 
+	namespaced bool // a named object has had a namespace
+
 	bytes                 int64           // of the named objects
 	counted, countedBytes int64           // the objects that are only counted, and the size of each
 	deleted               map[id]struct{} // the names of objects that were deleted while some were only counted
@@ -68,6 +70,9 @@ func (r *Resource) Adopt(nowNs int64, namespace, name string) *api.Object {
 	}
 	return o
 }
+
+// Namespaced says whether an object has been named that has a namespace.
+func (r *Resource) Namespaced() bool { return r.namespaced }
 
 // Len returns the number of objects.
 func (r *Resource) Len() int64 { return r.counted + int64(len(r.objects)) }
@@ -123,6 +128,7 @@ func (r *Resource) Put(nowNs int64, o *api.Object, expected int64) (stored *api.
 		if stored.UID == 0 {
 			stored.UID = previous.UID
 		}
+		stored.Keep(e.key)
 		r.bytes += stored.Bytes - previous.Bytes
 		e.object = stored
 	}
@@ -152,6 +158,8 @@ func (r *Resource) OnCommit(f func(nowNs int64, e *api.Event)) { r.listeners = a
 // add adds an object whose name is new.
 func (r *Resource) add(key id, o *api.Object) *entry {
 	e := &entry{key: o.Key(), object: o}
+	r.namespaced = r.namespaced || o.Namespace != ""
+	o.Keep(e.key)
 	r.objects[key] = e
 	r.order.insert(e)
 	r.bytes += o.Bytes

@@ -174,7 +174,7 @@ func (c *Cache) stateFor(w *Watcher) source {
 		// A name selects one object in its namespace, or among objects that are in none.
 		if w.scope.namespace != "" || len(objects) > 0 {
 			s.walked = 1
-		} else {
+		} else if c.resource.Namespaced() {
 			objects = c.Page("", "", 0, 0).Objects
 		}
 	} else if w.byNode {
