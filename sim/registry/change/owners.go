@@ -78,6 +78,11 @@ func ownersAfterUpdate(owners []api.Owner, d difference, manager string, nowNs i
 	if len(d.set) == 0 && len(d.removed) == 0 {
 		return owners
 	}
+	if i := owner(owners, manager, false); i >= 0 && len(d.removed) == 0 && ownsAlone(owners, i, d.set) {
+		after := slices.Clone(owners)
+		after[i].AtNs = nowNs
+		return after
+	}
 	after := take(owners, -1, d.set, d.removed)
 	if len(d.set) == 0 {
 		return after
@@ -89,6 +94,18 @@ func ownersAfterUpdate(owners []api.Owner, d difference, manager string, nowNs i
 	}
 	// take may have dropped the manager's entry because it has set all of its fields again.
 	return capUpdaters(append(after, api.Owner{Manager: manager, Fields: d.set, AtNs: nowNs}))
+}
+
+// ownsAlone says whether the owner of an index has all of some fields, and no other one has any of them.
+func ownsAlone(owners []api.Owner, index int, fields []string) bool {
+	for i, o := range owners {
+		for _, field := range fields {
+			if _, owns := slices.BinarySearch(o.Fields, field); owns != (i == index) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // owner returns the index of an owner, −1 for none.
