@@ -110,6 +110,16 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 	return r, nil
 }
 
+// Named returns the request that is like r, but names another object. It must not be a list or a watch.
+func (r *Request) Named(namespace, name string) Request {
+	named := *r
+	if named.scope != nil {
+		named.scope = &scope{namespace, name}
+		named.watchersAsOf, named.watchers = 0, 0
+	}
+	return named
+}
+
 // Estimate returns the work of the request at a priority level whose requests may occupy at
 // most maxSeats seats each. If maxSeats is 0, only the limits of the estimator apply.
 func (r *Request) Estimate(maxSeats int) Work {

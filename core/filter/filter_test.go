@@ -123,6 +123,45 @@ func TestWayOfARequest(t *testing.T) {
 	}
 }
 
+// The kind of the requests for another object is the one that it would have alone: with a change of the object that
+// eleven clients watch it keeps two seats, of the other one only its own.
+func TestNamedKind(t *testing.T) {
+	f := New(0, settings(PriorityAndFairness, 10), &host{})
+	end := func(r *Request) {
+		if f.Finish(0, r) > 0 {
+			f.Release(0, r)
+		}
+	}
+	watched := pods("watch")
+	watched.Name = "watched"
+	for range 11 {
+		w, _, _ := send(f, 0, "watch", kind(t, f, watched, ""))
+		f.Finish(0, w)
+	}
+	for _, verb := range []string{"get", "create", "update", "patch", "delete"} {
+		for _, from := range []string{"watched", "other"} {
+			for to, want := range map[string]int{"watched": 2, "other": 0} {
+				a, b := pods(verb), pods(verb)
+				a.Name, b.Name = from, to
+				k := kind(t, f, a, "timeout=10s")
+				before, _, _ := send(f, 0, "before", k) // which has counted the watches of the first name
+				end(before)
+				named := k.Named(b)
+				got, _, _ := send(f, 0, "named", &named)
+				alone, _, _ := send(f, 0, "alone", kind(t, f, b, "timeout=10s"))
+				if verb == "get" {
+					want = 0
+				}
+				if got.Work != alone.Work || got.Work.FinalSeats != want || named.DeadlineNs(0, 0) != 10*second {
+					t.Errorf("%s %s after %s: %+v, alone %+v, want %d final seats; deadline %d", verb, to, from, got.Work, alone.Work, want, named.DeadlineNs(0, 0))
+				}
+				end(got)
+				end(alone)
+			}
+		}
+	}
+}
+
 // A quarter of the time until the deadline, a minute at most; a watch has no deadline.
 func TestWaitLimit(t *testing.T) {
 	for _, c := range []struct {

@@ -61,6 +61,16 @@ func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
 	}, nil
 }
 
+// Named returns the kind of the requests that are like those of k but name another object. It has the attributes a,
+// which may differ from those of k in the name and the path only, of a request for a resource that is neither a list
+// nor a watch. The name is only read for the estimate.
+func (k *Kind) Named(a *classify.Attributes) Kind {
+	named := *k
+	named.attributes = a
+	named.work = k.work.Named(a.Namespace, a.Name)
+	return named
+}
+
 // NoLimitNs is the limit of a request that has none: longer than any run.
 const NoLimitNs = int64(1) << 62
 
