@@ -44,8 +44,12 @@ type Request struct {
 
 // Client is in whose name a behaviour acts.
 type Client interface {
-	// Send sends a request, now or when the rate limiter allows. What is sent must not be changed.
+	// Send sends a request, now or when the rate limiter allows. The request and its body are copied, and the
+	// caller may use them again. What they refer to besides, such as fields, must not be changed.
 	Send(nowNs int64, r *Request)
+	// Scratch returns an empty request and an empty body for the next Send. Thousands of clients share them, and what
+	// is shared is in the processor's cache.
+	Scratch() (*Request, *api.Body)
 	// HangUp ends a request or a watch: there will be neither an answer nor an event.
 	HangUp(nowNs int64, token int32)
 	// Alarms wake the behaviour.

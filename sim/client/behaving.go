@@ -124,10 +124,13 @@ func (c *behaving) Send(nowNs int64, q *behaviour.Request) {
 	if c.exchanges[q.Token] != nil {
 		panic("client: a behaviour has two requests of one token")
 	}
-	x := &exchange{client: c, asked: q, id: server.Unnumbered, throttled: !q.Unlimited}
+	x := c.all.exchanges.open(c, q)
 	c.exchanges[q.Token] = x
 	x.wakeAt(nowNs)
 }
+
+// Scratch implements behaviour.Client.
+func (c *behaving) Scratch() (*behaviour.Request, *api.Body) { return c.all.exchanges.scratch() }
 
 // HangUp implements behaviour.Client.
 func (c *behaving) HangUp(nowNs int64, token int32) {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"apfsim/sim/scenario/behaviours"
 	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/trace"
 )
 
 // played is a run with one client that behaves, and a server of the test.
@@ -86,7 +88,7 @@ func (p *played) Received(nowNs int64, token int32, e *api.Event) {
 
 func (p *played) Arrive(nowNs int64, r *server.Request) {
 	r.FinishNs = -1
-	p.note(nowNs, "attempt %d of %s %s", r.Attempt, r.Attributes.Verb, r.Attributes.Path)
+	p.note(nowNs, "attempt %d of %s %s", r.Attempt, r.Attributes.Verb, cmp.Or(r.Attributes.Path, trace.ResourcePath(&r.Attributes)))
 	p.serve(nowNs, r)
 }
 
@@ -122,6 +124,45 @@ func TestBehavingClientRetries(t *testing.T) {
 		"1s attempt 2 of get /api/v1/namespaces/default/pods/a",
 		"2s attempt 3 of get /api/v1/namespaces/default/pods/a",
 		"2s answer 0: 429 0")
+}
+
+// An exchange is used again for the next request when it has been answered, unless a server can still be at work on
+// one of its attempts. What is sent is a copy: the behaviour uses its request and body again at once.
+func TestExchangesAreUsedAgain(t *testing.T) {
+	for _, test := range []struct {
+		first server.Response // of the first attempt, if it is not the last one
+		last  int
+		again bool
+	}{
+		{last: 200, again: true},
+		{last: 409, again: true},
+		{last: 504},
+		{first: server.Response{Status: 504, RetryAfterSeconds: 1}, last: 200},
+		{first: server.Response{Failure: server.BrokenConnection}, last: 200},
+	} {
+		p := play(nil)
+		p.begin = func(nowNs int64) {
+			q, body := p.client.Scratch()
+			*q = *get("a")
+			q.Call.Body, body.Stamp = body, 7
+			p.client.Send(nowNs, q)
+			p.client.Scratch()
+		}
+		p.serve = func(nowNs int64, r *server.Request) {
+			if r.Details.Asked.Body.Stamp != 7 {
+				t.Errorf("the body has changed: %+v", r.Details.Asked.Body)
+			}
+			response := server.Response{Status: test.last}
+			if r.Attempt == 1 && test.first != (server.Response{}) {
+				response = test.first
+			}
+			p.answer(response)(nowNs, r)
+		}
+		p.run()
+		if again := len(p.clients.exchanges.free) == 1; again != test.again || !strings.Contains(p.log[len(p.log)-1], fmt.Sprint("answer 0: ", test.last)) {
+			t.Errorf("%+v: used again %v; %v", test, again, p.log)
+		}
+	}
 }
 
 // A conflict is an answer, and so is a failure without Retry-After.
@@ -265,8 +306,8 @@ func TestBehavingClientEnds(t *testing.T) {
 	p.want(t, "5s attempt 1 of get /api/v1/namespaces/default/pods/a", "20s hung up")
 }
 
-// Requests that are alike share their template. When the query changes, or the names are too many, templates
-// are replaced, and there are no more IDs than before.
+// Requests that are alike share their template. When the query or the name changes, or the kinds are too many,
+// templates are replaced, and there are no more IDs than before.
 func TestBehavingClientReusesTemplates(t *testing.T) {
 	p := play(nil)
 	var ids []server.TemplateID
@@ -286,8 +327,13 @@ func TestBehavingClientReusesTemplates(t *testing.T) {
 	if again := send(versioned); again == first || again.TemplateID != first.TemplateID || again.Query != "resourceVersion=5" {
 		t.Errorf("a request with another query has the template %+v", again)
 	}
+	if named := send(get("b")); named.TemplateID != first.TemplateID || named.Attributes.Name != "b" {
+		t.Errorf("a request with another name has the template %+v", named)
+	}
 	for i := range 1000 {
-		send(get(fmt.Sprint(i)))
+		q := get("a")
+		q.Namespace = fmt.Sprint(i)
+		send(q)
 	}
 	if len(ids) != mostTemplates {
 		t.Errorf("%d templates, want %d", len(ids), mostTemplates)

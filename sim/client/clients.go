@@ -52,6 +52,8 @@ type Clients struct {
 	ctx       context.Context // of the run, while it lasts
 	failed    bool            // a trace has an error
 	stored    bool            // the servers have a store
+	exchanges exchanges
+	queries   queries
 
 	noted func(nowNs int64, workload, client int, n behaviour.Note) // nil where nobody listens
 }

@@ -13,7 +13,8 @@ import (
 // (k8s.io/client-go, rest/request.go).
 type exchange struct {
 	client    *behaving
-	asked     *behaviour.Request
+	asked     behaviour.Request
+	body      api.Body // of asked, if it has one
 	template  *server.Template
 	id        int64 // of its requests
 	attempt   int32 // from 1; 0 before the first
@@ -23,6 +24,44 @@ type exchange struct {
 	throttled bool            // the next attempt passes the rate limiter
 	hungUp    bool
 	wake      clock.AlarmID
+}
+
+// exchanges are those that have ended, and can be used again, and what the next one is made of.
+type exchanges struct {
+	free    []*exchange
+	request behaviour.Request
+	body    api.Body
+}
+
+// scratch returns an empty request and an empty body.
+func (all *exchanges) scratch() (*behaviour.Request, *api.Body) {
+	all.request, all.body = behaviour.Request{}, api.Body{}
+	return &all.request, &all.body
+}
+
+// open returns an exchange for a request, of which it has a copy.
+func (all *exchanges) open(c *behaving, q *behaviour.Request) *exchange {
+	var x *exchange
+	if n := len(all.free); n > 0 {
+		x = all.free[n-1]
+		all.free = all.free[:n-1]
+	} else {
+		x = new(exchange)
+	}
+	*x = exchange{client: c, asked: *q, id: server.Unnumbered, throttled: !q.Unlimited}
+	if q.Call.Body != nil {
+		x.body = *q.Call.Body
+		x.asked.Call.Body = &x.body
+	}
+	return x
+}
+
+// close takes back an exchange that has been answered, unless a server can still be at work on what was asked: on an
+// earlier attempt, or on one that has taken too long.
+func (all *exchanges) close(x *exchange, a *api.Answer) {
+	if a.Failure == api.NoFailure && a.Status < 500 && x.attempt == 1 && x.asked.Verb != "watch" {
+		all.free = append(all.free, x)
+	}
 }
 
 func (x *exchange) wakeAt(atNs int64) { x.wake = x.client.Alarms().Set(atNs, x) }
@@ -63,7 +102,7 @@ func (x *exchange) before(atNs int64) int64 {
 
 // transmit sends the next attempt. The client's own time begins to run with the first one.
 func (x *exchange) transmit(nowNs int64) {
-	c, q := x.client, x.asked
+	c, q := x.client, &x.asked
 	if x.attempt == 0 {
 		x.template = c.templates.of(c, q)
 		if q.TimeoutNs > 0 {
@@ -115,7 +154,8 @@ func answered(r *server.Request, response server.Response) *api.Answer {
 
 // end passes the answer on to the behaviour.
 func (x *exchange) end(nowNs int64, a *api.Answer) {
-	c := x.client
-	c.exchanges[x.asked.Token] = nil
-	c.does.Answered(nowNs, x.asked.Token, a)
+	c, token := x.client, x.asked.Token
+	c.exchanges[token] = nil
+	c.all.exchanges.close(x, a)
+	c.does.Answered(nowNs, token, a)
 }

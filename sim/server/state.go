@@ -1,6 +1,10 @@
 package server
 
-import "apfsim/core/filter"
+import (
+	"slices"
+
+	"apfsim/core/filter"
+)
 
 // templateState is what one server knows of a template: what its requests have in common at this
 // server.
@@ -61,11 +65,28 @@ func (s *Server) stateOfReplaceable(t *Template, id TemplateID) *templateState {
 		s.replaceable = append(s.replaceable, make([]*replaceableState, i+1-len(s.replaceable))...)
 	}
 	state := s.replaceable[i]
-	if state == nil || state.of != t {
+	switch {
+	case state == nil || !state.of.isLike(t):
 		state = &replaceableState{templateState{Kind: s.newKind(t), known: true}, t}
-		s.replaceable[i] = state
+	case state.of != t:
+		named := *state
+		named.Kind, named.of = state.Named(&t.Attributes), t
+		state = &named
+	default:
+		return &state.templateState
 	}
+	s.replaceable[i] = state
 	return &state.templateState
+}
+
+// isLike says whether the requests of two templates differ at most in the name of the object that they are for.
+func (t *Template) isLike(other *Template) bool {
+	if t == other {
+		return true
+	}
+	a, b := &t.Attributes, &other.Attributes
+	return a.Verb == b.Verb && a.Verb != "list" && a.Verb != "watch" && a.IsResource() && a.Resource == b.Resource && a.Subresource == b.Subresource &&
+		a.Namespace == b.Namespace && a.APIGroup == b.APIGroup && a.User == b.User && slices.Equal(a.Groups, b.Groups) && t.Query == other.Query
 }
 
 func (s *Server) newKind(t *Template) filter.Kind {

@@ -24,8 +24,14 @@ const (
 // Request is the part of a line that all requests of a client from one template have in common.
 type Request struct{ asked, from string }
 
-// NewRequest returns the part for what is asked by whom, and for which client of which workload.
+// NewRequest returns the part for what is asked by whom, and for which client of which workload. The attributes of a
+// request for a resource may have no path.
 func NewRequest(a *classify.Attributes, query, workload string, client int) Request {
+	if a.Path == "" && a.IsResource() {
+		withPath := *a
+		withPath.Path = ResourcePath(a)
+		a = &withPath
+	}
 	from := appendText(nil, fieldWorkload, workload)
 	return Request{
 		asked: string(appendAsked(nil, a, query)),
