@@ -5,6 +5,7 @@ import (
 
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
+	"apfsim/sim/clock"
 	"apfsim/sim/random"
 	"apfsim/sim/scenario/behaviours"
 )
@@ -36,6 +37,7 @@ type kubelet struct {
 	client     behaviour.Client
 	settings   *behaviours.Kubelet
 	node       string
+	endNs      int64 // of the workload
 	chance     random.Stream
 	lease      nodeLease
 	status     nodeStatus
@@ -46,9 +48,10 @@ type kubelet struct {
 
 // NewKubelet returns the kubelet of a node.
 func NewKubelet(c behaviour.Client, s *behaviours.Kubelet, node string) behaviour.Behaviour {
-	k := &kubelet{client: c, settings: s, node: node}
+	k := &kubelet{client: c, settings: s, node: node, endNs: c.EndNs()}
 	c.Stream(&k.chance, "kubelet")
-	k.lease.kubelet, k.status.kubelet, k.health.kubelet = k, k, k
+	k.lease.start(k)
+	k.status.kubelet, k.health.kubelet = k, k
 	watched := &k.pods
 	watched.start(k)
 	k.watch(behaviour.ReflectorSettings{Resource: "nodes", Name: node, Matches: 1}, nil)
@@ -79,18 +82,57 @@ func (k *kubelet) Start(nowNs int64) {
 		}
 		k.lease.sync(nowNs)
 		k.status.start(nowNs)
-		k.pods.tick(nowNs)
+		k.pods.passNs = nowNs
 		k.pods.waitForEnd(nowNs)
 	})
 }
 
-// after does something later, unless the workload ends before.
+// ends says whether the workload has ended, so that nothing more is done.
+func (k *kubelet) ends(nowNs int64) bool { return nowNs >= k.endNs }
+
+// The alarms of what each kubelet does all the time. As other types of what they belong to, they need no memory, of
+// which thousands of timers would have too much for the processor's cache.
+type (
+	leaseAlarm  nodeLease
+	statusAlarm nodeStatus
+	healthAlarm nodeHealth
+	podsAlarm   podManager
+)
+
+// Ring renews the lease.
+func (a *leaseAlarm) Ring(nowNs int64) {
+	if !a.ends(nowNs) {
+		(*nodeLease)(a).sync(nowNs)
+	}
+}
+
+// Ring looks whether the status is to be reported.
+func (a *statusAlarm) Ring(nowNs int64) {
+	if !a.ends(nowNs) {
+		(*nodeStatus)(a).look(nowNs)
+	}
+}
+
+// Ring looks whether the node is ready.
+func (a *healthAlarm) Ring(nowNs int64) {
+	if !a.ends(nowNs) {
+		(*nodeHealth)(a).look(nowNs)
+	}
+}
+
+// Ring makes the full pass over the pods.
+func (a *podsAlarm) Ring(nowNs int64) {
+	if !a.ends(nowNs) {
+		(*podManager)(a).tick(nowNs)
+	}
+}
+
+// wakeIn makes an alarm ring after a wait.
+func (k *kubelet) wakeIn(nowNs, waitNs int64, a clock.Alarm) { k.client.Alarms().Set(nowNs+waitNs, a) }
+
+// after does something once, after a wait, unless the workload ends before.
 func (k *kubelet) after(nowNs, waitNs int64, do func(nowNs int64)) {
-	k.client.Alarms().Set(nowNs+waitNs, alarm(func(nowNs int64) {
-		if nowNs < k.client.EndNs() {
-			do(nowNs)
-		}
-	}))
+	newTimer(k.client, do).in(nowNs, waitNs)
 }
 
 // Answered implements Behaviour.
@@ -118,6 +160,13 @@ func (k *kubelet) Received(nowNs int64, token int32, e *api.Event) {
 
 func (k *kubelet) reflectorOf(token int32) *behaviour.Reflector {
 	return k.reflectors[(token-reflectorTokens)/behaviour.ReflectorTokens]
+}
+
+// ask returns a request for an object, to be completed and sent, and its body, which it does not have yet.
+func (k *kubelet) ask(token int32, verb, group, resource, namespace, name string) (*behaviour.Request, *api.Body) {
+	r, body := k.client.Scratch()
+	r.Token, r.Verb, r.Group, r.Resource, r.Namespace, r.Name = token, verb, group, resource, namespace, name
+	return r, body
 }
 
 // heartbeat sends a request of the heartbeats' client.

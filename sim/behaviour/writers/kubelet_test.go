@@ -273,7 +273,7 @@ func TestPodsAreReplaced(t *testing.T) {
 		for key, o := range s.objects {
 			if strings.HasPrefix(key, "pods/") {
 				pods++
-				if phase := o.Fields["status.phase"]; phase != "Running" && !b.pods.byName[o.Name].counted {
+				if phase := o.Fields["status.phase"]; phase != "Running" && !b.pods.find(o.Name).counted {
 					t.Errorf("seed %d: %s is %q", seed, key, phase)
 				}
 			}
@@ -290,7 +290,8 @@ func TestPodIsDeleted(t *testing.T) {
 	b := NewKubelet(s.Client, aKubelet(), "node-1").(*kubelet)
 	var created *pod
 	s.At(20*second, func(nowNs int64) {
-		created = b.pods.add("node-1-new")
+		created = &pod{name: "node-1-new"}
+		b.pods.all, b.pods.byName["node-1-new"] = append(b.pods.all, created), created
 		s.put(nowNs, "pods/default/node-1-new", nil, api.Object{Namespace: "default", Name: "node-1-new", DeletionNs: -1, Fields: map[string]string{nodeField: "node-1"}})
 	})
 	s.At(40*second, func(nowNs int64) {

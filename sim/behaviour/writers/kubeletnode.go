@@ -23,6 +23,10 @@ type nodeLease struct {
 	fields   map[string]string // of the lease, which all its versions share
 }
 
+func (l *nodeLease) start(k *kubelet) {
+	l.kubelet, l.fields = k, map[string]string{holderField: k.node}
+}
+
 // leaseStep is what the request of a lease is for.
 type leaseStep uint8
 
@@ -50,19 +54,14 @@ func (l *nodeLease) ensure(nowNs int64, conflict bool) {
 
 func (l *nodeLease) send(nowNs int64, step leaseStep) {
 	l.step = step
-	r := &behaviour.Request{Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: l.node, Token: leaseToken}
-	if l.fields == nil {
-		l.fields = map[string]string{holderField: l.node}
-	}
-	body := &api.Body{Fields: l.fields, Stamp: nowNs + 1}
+	r, body := l.ask(leaseToken, "get", "coordination.k8s.io", "leases", "kube-node-lease", l.node)
 	switch step {
-	case leaseReads:
-		r.Verb = "get"
 	case leaseCreates:
-		r.Verb, r.Name, body.Name, r.Call.Body = "create", "", l.node, body
-	default:
+		r.Verb, r.Name, r.Call.Body = "create", "", body
+		body.Name, body.Fields, body.Stamp = l.node, l.fields, nowNs+1
+	case leaseRenews:
 		r.Verb, r.Call.Body = "update", body
-		body.Version = api.At(l.version)
+		body.Version, body.Fields, body.Stamp = api.At(l.version), l.fields, nowNs+1
 	}
 	l.heartbeat(nowNs, r)
 }
@@ -136,7 +135,7 @@ func (l *nodeLease) again(nowNs int64) {
 }
 
 func (l *nodeLease) end(nowNs int64) {
-	l.after(nowNs, jittered(heartbeatNs, heartbeatJitter, &l.chance.Rand), l.sync)
+	l.wakeIn(nowNs, jittered(heartbeatNs, heartbeatJitter, &l.chance.Rand), (*leaseAlarm)(l))
 }
 
 // The constants of a node's status.
@@ -171,11 +170,13 @@ func (n *nodeStatus) start(nowNs int64) {
 
 func (n *nodeStatus) register(nowNs int64) {
 	n.verb = "get"
-	n.client.Send(nowNs, n.request())
+	r, _ := n.ask()
+	n.client.Send(nowNs, r)
 }
 
-func (n *nodeStatus) request() *behaviour.Request {
-	return &behaviour.Request{Verb: n.verb, Resource: "nodes", Name: n.node, Token: nodeToken}
+// ask returns a request for the node, and a body.
+func (n *nodeStatus) ask() (*behaviour.Request, *api.Body) {
+	return n.kubelet.ask(nodeToken, n.verb, "", "nodes", "", n.node)
 }
 
 func (n *nodeStatus) registration(nowNs int64, a *api.Answer) {
@@ -185,8 +186,9 @@ func (n *nodeStatus) registration(nowNs int64, a *api.Answer) {
 		n.look(nowNs)
 	case n.verb == "get" && a.Status == 404:
 		n.verb = "create"
-		r := n.request()
-		r.Name, r.Call.Body = "", &api.Body{Name: n.node, Stamp: nowNs + 1}
+		r, body := n.ask()
+		r.Name, r.Call.Body = "", body
+		body.Name, body.Stamp = n.node, nowNs+1
 		n.client.Send(nowNs, r)
 	default:
 		n.waitNs = min(2*n.waitNs, slowestNs)
@@ -209,7 +211,8 @@ func (n *nodeStatus) try(nowNs int64) {
 	}
 	if n.tries > 0 {
 		n.verb = "get"
-		n.heartbeat(nowNs, n.request())
+		r, _ := n.ask()
+		n.heartbeat(nowNs, r)
 		return
 	}
 	n.patch(nowNs)
@@ -221,8 +224,9 @@ func (n *nodeStatus) patch(nowNs int64) {
 		n.delayNs = int64(float64(reportNs) * (n.chance.Float64() - reportSpread))
 	}
 	n.verb = "patch"
-	r := n.request()
-	r.Subresource, r.Call.Body = "status", &api.Body{Stamp: nowNs + 1}
+	r, body := n.ask()
+	r.Subresource, r.Call.Body = "status", body
+	body.Stamp = nowNs + 1
 	n.heartbeat(nowNs, r)
 }
 
@@ -248,7 +252,7 @@ func (n *nodeStatus) answered(nowNs int64, a *api.Answer) {
 }
 
 func (n *nodeStatus) end(nowNs int64) {
-	n.after(nowNs, jittered(heartbeatNs, heartbeatJitter, &n.chance.Rand), n.look)
+	n.wakeIn(nowNs, jittered(heartbeatNs, heartbeatJitter, &n.chance.Rand), (*statusAlarm)(n))
 }
 
 // lookNs is how often nodes are looked at (k8s.io/kubernetes, cmd/kube-controller-manager, nodeMonitorPeriod).
@@ -277,17 +281,22 @@ func (h *nodeHealth) renewed(nowNs int64) { h.renewedNs = nowNs }
 // nextLook returns the first look at a time or after it.
 func nextLook(atNs int64) int64 { return (atNs + lookNs - 1) / lookNs * lookNs }
 
+// dueNs returns the look at which the node is not ready if nothing is renewed by then.
+func (h *nodeHealth) dueNs() int64 {
+	return nextLook(nextLook(h.renewedNs) + int64(h.settings.NotReady))
+}
+
 // wait waits until the node is not ready, if nothing is renewed by then.
-func (h *nodeHealth) wait(nowNs int64) {
-	dueNs := nextLook(nextLook(h.renewedNs) + int64(h.settings.NotReady))
-	h.after(nowNs, dueNs-nowNs, func(nowNs int64) {
-		if nextLook(nextLook(h.renewedNs)+int64(h.settings.NotReady)) > nowNs {
-			h.wait(nowNs)
-			return
-		}
-		h.notReady, h.notReadyNs = true, nowNs
-		h.client.Note(nowNs, behaviour.Note{Kind: behaviour.NodeNotReady, Object: h.node, Ns: nowNs - h.renewedNs})
-	})
+func (h *nodeHealth) wait(nowNs int64) { h.wakeIn(nowNs, h.dueNs()-nowNs, (*healthAlarm)(h)) }
+
+// look looks whether the node is not ready.
+func (h *nodeHealth) look(nowNs int64) {
+	if h.dueNs() > nowNs {
+		h.wait(nowNs)
+		return
+	}
+	h.notReady, h.notReadyNs = true, nowNs
+	h.client.Note(nowNs, behaviour.Note{Kind: behaviour.NodeNotReady, Object: h.node, Ns: nowNs - h.renewedNs})
 }
 
 // ready ends that the node is not ready.

@@ -1,8 +1,9 @@
 package writers
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
@@ -27,24 +28,31 @@ const (
 type podManager struct {
 	*kubelet
 	reflector *behaviour.Reflector
-	received  *api.Event // that the reflector is about to apply
-	all       []*pod     // in the order in which they have come
-	byName    map[string]*pod
-	named     int // pods so far
+	received  *api.Event      // that the reflector is about to apply
+	all       []*pod          // in the order in which they have come
+	byName    map[string]*pod // those that have a name
+	numbered  int             // pods so far
+	pending   int             // of all
 
-	batch     []*pod // whose status is being reported; the first one is under way
-	triggered bool   // another batch is to follow
-	patching  bool   // the request under way is the PATCH
+	passNs     int64 // when the full passes began
+	awaitsPass bool  // the next one, since a pod is pending
+
+	nextEnd              *timer
+	ofNode, whilePending map[string]string // the fields that all its pods have, and that new ones have
+	batch                []*pod            // whose status is being reported; the first one is under way
+	triggered            bool              // another batch is to follow
+	patching             bool              // the request under way is the PATCH
 
 	owner podOwner
 }
 
 // pod is a pod of the node.
 type pod struct {
-	name    string
-	uid     int64 // 0 until it is known
-	counted bool  // among the objects that a scenario only counts
-	seen    bool  // by the kubelet
+	name    string // "" of one that nobody has needed to name yet; see podManager.nameOf
+	number  int    // of the kubelet's pods
+	uid     int64  // 0 until it is known
+	counted bool   // among the objects that a scenario only counts
+	seen    bool   // by the kubelet
 	phase   string
 	pending bool    // its phase is to be reported
 	ending  bool    // it ends, or has ended
@@ -56,22 +64,48 @@ type pod struct {
 func (m *podManager) start(k *kubelet) {
 	m.kubelet, m.byName = k, map[string]*pod{}
 	m.owner.podManager = m
-	for range k.settings.Pods {
-		p := m.add(m.newName())
+	m.nextEnd = newTimer(k.client, m.endOne)
+	m.ofNode = map[string]string{nodeField: k.node}
+	m.whilePending = map[string]string{nodeField: k.node, phaseField: "Pending"}
+	first := make([]pod, k.settings.Pods)
+	for i := range first {
+		p := &first[i]
 		p.counted, p.seen, p.phase = true, true, running
+		m.add(p)
 	}
 }
 
-func (m *podManager) newName() string {
-	m.named++
-	return fmt.Sprintf("%s-%d", m.node, m.named-1)
+// add adds a pod, whose name comes later.
+func (m *podManager) add(p *pod) {
+	p.number = m.numbered
+	m.numbered++
+	m.all = append(m.all, p)
 }
 
-func (m *podManager) add(name string) *pod {
-	p := &pod{name: name}
-	m.all = append(m.all, p)
-	m.byName[name] = p
-	return p
+// nameOf returns the name of a pod.
+func (m *podManager) nameOf(p *pod) string {
+	if p.name == "" {
+		p.name = m.node + "-" + strconv.Itoa(p.number)
+		m.byName[p.name] = p
+	}
+	return p.name
+}
+
+// find returns the pod of a name, nil if there is none.
+func (m *podManager) find(name string) *pod {
+	if p := m.byName[name]; p != nil {
+		return p
+	}
+	suffix, ok := strings.CutPrefix(name, m.node+"-")
+	number, err := strconv.Atoi(suffix)
+	if !ok || err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(m.all, func(p *pod) bool { return p.name == "" && p.number == number })
+	if i < 0 || m.nameOf(m.all[i]) != name {
+		return nil
+	}
+	return m.all[i]
 }
 
 func (m *podManager) remove(p *pod) {
@@ -87,43 +121,85 @@ func (m *podManager) waitForEnd(nowNs int64) {
 		return
 	}
 	gapNs := m.chance.ExpFloat64() / float64(m.settings.Churn) * float64(second)
-	m.after(nowNs, int64(min(gapNs, random.LongestNs/2)), func(nowNs int64) {
-		m.waitForEnd(nowNs)
-		var candidates []*pod
-		for _, p := range m.all {
-			if p.phase == running && !p.ending {
-				candidates = append(candidates, p)
-			}
-		}
-		if len(candidates) == 0 {
-			return
-		}
-		p := candidates[m.chance.IntN(len(candidates))]
-		p.ending, p.replace = true, true
-		if p.counted {
-			m.owner.do(nowNs, chore{p, namePod})
-			return
-		}
-		m.change(nowNs, p, ended)
-	})
+	m.nextEnd.in(nowNs, int64(min(gapNs, random.LongestNs/2)))
 }
+
+// endOne ends one of the running pods.
+func (m *podManager) endOne(nowNs int64) {
+	m.waitForEnd(nowNs)
+	n := 0
+	for _, p := range m.all {
+		if p.runs() {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	left := m.chance.IntN(n)
+	i := slices.IndexFunc(m.all, func(p *pod) bool {
+		if p.runs() {
+			left--
+		}
+		return left < 0
+	})
+	p := m.all[i]
+	p.ending, p.replace = true, true
+	if p.counted {
+		m.owner.do(nowNs, chore{p, namePod})
+		return
+	}
+	m.change(nowNs, p, ended)
+}
+
+// runs says whether a pod runs and will go on.
+func (p *pod) runs() bool { return p.phase == running && !p.ending }
 
 // change changes the phase of a pod.
 func (m *podManager) change(nowNs int64, p *pod, phase string) {
-	p.phase, p.pending = phase, true
+	p.phase = phase
+	m.setPending(nowNs, p, true)
 	m.trigger(nowNs)
 }
 
-// tick is the full pass.
+// setPending sets whether a pod's phase is to be reported.
+func (m *podManager) setPending(nowNs int64, p *pod, pending bool) {
+	if p.pending == pending {
+		return
+	}
+	p.pending = pending
+	if !pending {
+		m.pending--
+		return
+	}
+	m.pending++
+	if m.pending == 1 && !m.awaitsPass {
+		m.waitForPass(nowNs)
+	}
+}
+
+// waitForPass waits until the next full pass.
+func (m *podManager) waitForPass(nowNs int64) {
+	m.awaitsPass = true
+	m.wakeIn(nowNs, podSyncNs-(nowNs-m.passNs)%podSyncNs, (*podsAlarm)(m))
+}
+
+// tick is the full pass. One that would find nothing pending is left out.
 func (m *podManager) tick(nowNs int64) {
+	m.awaitsPass = false
 	m.trigger(nowNs)
-	m.after(nowNs, podSyncNs, m.tick)
+	if m.pending > 0 {
+		m.waitForPass(nowNs)
+	}
 }
 
 // trigger begins a batch, now or after the one that is under way.
 func (m *podManager) trigger(nowNs int64) {
 	if len(m.batch) > 0 {
 		m.triggered = true
+		return
+	}
+	if m.pending == 0 {
 		return
 	}
 	for _, p := range m.all {
@@ -139,13 +215,18 @@ func (m *podManager) report(nowNs int64) {
 	m.batch = slices.DeleteFunc(m.batch, func(p *pod) bool { return !p.pending })
 	if len(m.batch) > 0 {
 		m.patching = false
-		m.client.Send(nowNs, m.request("get", m.batch[0], podToken))
+		r, _ := m.askFor("get", m.batch[0], podToken)
+		m.client.Send(nowNs, r)
 	}
 }
 
-func (m *podManager) request(verb string, p *pod, token int32) *behaviour.Request {
-	return &behaviour.Request{Verb: verb, Resource: "pods", Namespace: podNamespace, Name: p.name, Token: token}
+// askFor returns a request for a pod, and a body.
+func (m *podManager) askFor(verb string, p *pod, token int32) (*behaviour.Request, *api.Body) {
+	return m.ask(token, verb, "", "pods", podNamespace, m.nameOf(p))
 }
+
+// phases are the fields of the pods that a kubelet reports, by their phase.
+var phases = map[string]map[string]string{running: {phaseField: running}, ended: {phaseField: ended}}
 
 func (m *podManager) answered(nowNs int64, a *api.Answer) {
 	p := m.batch[0]
@@ -154,20 +235,20 @@ func (m *podManager) answered(nowNs int64, a *api.Answer) {
 		m.patching = true
 		p.uid = a.UID
 		p.stamps = append(p.stamps, nowNs+1)
-		r := m.request("patch", p, podToken)
-		r.Subresource = "status"
-		r.Call.Body = &api.Body{UID: p.uid, Fields: map[string]string{phaseField: p.phase}, Stamp: nowNs + 1}
+		r, body := m.askFor("patch", p, podToken)
+		r.Subresource, r.Call.Body = "status", body
+		body.UID, body.Fields, body.Stamp = p.uid, phases[p.phase], nowNs+1
 		m.client.Send(nowNs, r)
 		return
 	case !m.patching && (succeeded(a) || a.Status == 404):
-		p.pending = false // it is gone, or another one has its name
+		m.setPending(nowNs, p, false) // it is gone, or another one has its name
 	case m.patching && succeeded(a):
-		p.pending = false
+		m.setPending(nowNs, p, false)
 		if p.phase == ended {
 			m.owner.do(nowNs, chore{p, deletePod})
 		}
 	}
-	m.batch = m.batch[1:]
+	m.batch = slices.Delete(m.batch, 0, 1)
 	m.report(nowNs)
 	if len(m.batch) == 0 && m.triggered {
 		m.triggered = false
@@ -177,7 +258,7 @@ func (m *podManager) answered(nowNs int64, a *api.Answer) {
 
 // Changed implements behaviour.Handler.
 func (m *podManager) Changed(nowNs int64, _ *behaviour.Reflector, previous, o *api.Object) {
-	p := m.byName[o.Name]
+	p := m.find(o.Name)
 	if p == nil || o.Namespace != podNamespace {
 		return // a pod that somebody else has assigned to the node, who may report its status
 	}
@@ -208,12 +289,12 @@ func (p *pod) writtenByKubelet(previous, o *api.Object) bool {
 
 // Deleted implements behaviour.Handler.
 func (m *podManager) Deleted(nowNs int64, _ *behaviour.Reflector, o *api.Object) {
-	p := m.byName[o.Name]
+	p := m.find(o.Name)
 	if p == nil || o.Namespace != podNamespace {
 		return
 	}
 	m.noteSeen(nowNs, p, o)
-	p.pending = false
+	m.setPending(nowNs, p, false)
 	m.remove(p)
 	if !p.ending { // somebody else has deleted it at once
 		m.owner.do(nowNs, chore{nil, createPod})
@@ -243,8 +324,8 @@ func (m *podManager) noteSeen(nowNs int64, p *pod, o *api.Object) {
 // node's name, which nobody sends in a real cluster.
 type podOwner struct {
 	*podManager
-	chores []chore // the first one is under way
-	name   string  // of the pod that is being created
+	chores  []chore // the first one is under way
+	creates *pod    // that is being created, nil for none
 }
 
 // chore is what the owner does to a pod.
@@ -274,22 +355,25 @@ func (o *podOwner) do(nowNs int64, c chore) {
 func (o *podOwner) send(nowNs int64) {
 	c := o.chores[0]
 	var r *behaviour.Request
+	var body *api.Body
 	switch c.kind {
 	case namePod:
-		r = o.request("patch", c.pod, ownerToken)
-		r.Call.Body = &api.Body{Fields: map[string]string{nodeField: o.node}, Stamp: nowNs + 1}
+		r, body = o.askFor("patch", c.pod, ownerToken)
+		r.Call.Body = body
+		body.Fields, body.Stamp = o.ofNode, nowNs+1
 	case deletePod:
-		r = o.request("delete", c.pod, ownerToken)
+		r, _ = o.askFor("delete", c.pod, ownerToken)
 		r.Call.Options.GraceSecondsGiven = true
 		r.Call.Options.Preconditions.UID = c.pod.uid
 	case createPod:
-		if o.name == "" {
-			o.name = o.newName()
-			o.add(o.name)
+		if o.creates == nil {
+			o.creates = &pod{}
+			o.add(o.creates)
 		}
-		r = o.request("create", o.byName[o.name], ownerToken)
+		r, body = o.askFor("create", o.creates, ownerToken)
+		r.Call.Body = body
+		body.Name, body.Fields, body.Stamp = r.Name, o.whilePending, nowNs+1
 		r.Name = ""
-		r.Call.Body = &api.Body{Name: o.name, Fields: map[string]string{nodeField: o.node, phaseField: "Pending"}, Stamp: nowNs + 1}
 	}
 	r.Unlimited = true
 	o.client.Send(nowNs, r)
@@ -301,7 +385,7 @@ func (o *podOwner) answered(nowNs int64, a *api.Answer) {
 		o.after(nowNs, choreAgainNs, o.send)
 		return
 	}
-	o.chores = o.chores[1:]
+	o.chores = slices.Delete(o.chores, 0, 1)
 	gone := a.Status == 404
 	switch c.kind {
 	case namePod:
@@ -319,10 +403,8 @@ func (o *podOwner) answered(nowNs int64, a *api.Answer) {
 			o.chores = append(o.chores, chore{nil, createPod})
 		}
 	case createPod:
-		if p := o.byName[o.name]; p != nil {
-			p.wroteNs = nowNs
-		}
-		o.name = ""
+		o.creates.wroteNs = nowNs
+		o.creates = nil
 	}
 	if len(o.chores) > 0 {
 		o.send(nowNs)

@@ -1,8 +1,8 @@
 package writers
 
 import (
-	"fmt"
 	"maps"
+	"strconv"
 
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
@@ -26,6 +26,9 @@ type writer struct {
 	field     string
 
 	choice, every, backoff random.Stream
+
+	next, again *timer // of the next write, and of its next try
+	manager     string // of the fields that it applies
 
 	object  string // of the present write
 	beganNs int64
@@ -54,6 +57,8 @@ func NewWriter(c behaviour.Client, s *behaviours.Writer, workload string) behavi
 		w.field = "f{i}"
 	}
 	w.field, w.namespace = behaviour.Expand(c, w.field), behaviour.Expand(c, s.Namespace)
+	w.next, w.again = newTimer(c, w.begin), newTimer(c, w.try)
+	w.manager = numbered(workload, c.Index())
 	c.Stream(&w.choice, "object")
 	c.Stream(&w.every, "every")
 	c.Stream(&w.backoff, "backoff")
@@ -62,20 +67,15 @@ func NewWriter(c behaviour.Client, s *behaviours.Writer, workload string) behavi
 
 // Start implements Behaviour. The first write begins anywhere within the first interval.
 func (w *writer) Start(nowNs int64) {
-	w.wakeAt(nowNs+int64(w.every.Float64()*float64(w.settings.Every.Sample(&w.every.Rand))), w.begin)
+	w.next.in(nowNs, int64(w.every.Float64()*float64(w.settings.Every.Sample(&w.every.Rand))))
 }
 
-func (w *writer) wakeAt(atNs int64, do func(nowNs int64)) {
-	w.client.Alarms().Set(atNs, alarm(func(nowNs int64) {
-		if nowNs < w.client.EndNs() {
-			do(nowNs)
-		}
-	}))
-}
+// numbered returns the name of one of several.
+func numbered(name string, number int) string { return name + "-" + strconv.Itoa(number) }
 
 // begin begins a write.
 func (w *writer) begin(nowNs int64) {
-	w.object = fmt.Sprintf("%s-%d", w.workload, w.choice.IntN(w.settings.Objects))
+	w.object = numbered(w.workload, w.choice.IntN(w.settings.Objects))
 	w.beganNs, w.nextNs = nowNs, nowNs+w.settings.Every.Sample(&w.every.Rand)
 	w.written++
 	w.tries, w.tried = newTries(w.settings.RetryOnConflict), 0
@@ -90,10 +90,10 @@ func (w *writer) try(nowNs int64) {
 		return
 	}
 	w.step = writerWrites
-	r := w.request("patch", w.body())
+	r := w.request("patch", w.change())
 	if w.settings.With == behaviours.Apply {
 		r.Call.Body.Patch = api.ApplyPatch
-		r.Call.Options.FieldManager = fmt.Sprintf("%s-%d", w.workload, w.client.Index())
+		r.Call.Options.FieldManager = w.manager
 		r.Call.Options.Force = w.settings.Force
 	}
 	w.client.Send(nowNs, r)
@@ -107,15 +107,26 @@ func (w *writer) get(nowNs int64) {
 	w.client.Send(nowNs, r)
 }
 
-func (w *writer) request(verb string, body *api.Body) *behaviour.Request {
-	return &behaviour.Request{Verb: verb, Group: w.settings.Group, Resource: w.settings.Resource, Subresource: w.settings.Subresource,
-		Namespace: w.namespace, Name: w.object, Call: api.Call{Body: body}}
+// request returns a request for the object, with fields in its body, or nil for one without a body.
+func (w *writer) request(verb string, fields map[string]string) *behaviour.Request {
+	r, body := w.client.Scratch()
+	r.Verb, r.Group, r.Resource, r.Subresource = verb, w.settings.Group, w.settings.Resource, w.settings.Subresource
+	r.Namespace, r.Name = w.namespace, w.object
+	if fields != nil {
+		r.Call.Body = body
+		body.Fields = fields
+	}
+	return r
 }
 
-// body returns a body with the field of the present write.
-func (w *writer) body() *api.Body {
-	value := fmt.Sprintf("%d.%d", w.client.Index(), w.written)
-	return &api.Body{Fields: map[string]string{w.field: value}}
+// change returns the field of the present write.
+func (w *writer) change() map[string]string { return map[string]string{w.field: w.value()} }
+
+// value returns what the present write writes.
+func (w *writer) value() string {
+	b := make([]byte, 0, 24)
+	b = append(strconv.AppendInt(b, int64(w.client.Index()), 10), '.')
+	return string(strconv.AppendInt(b, w.written, 10))
 }
 
 // Answered implements Behaviour.
@@ -123,7 +134,7 @@ func (w *writer) Answered(nowNs int64, _ int32, a *api.Answer) {
 	switch {
 	case a.Status == 404 && w.step != writerCreates:
 		w.step = writerCreates
-		r := w.request("create", w.body())
+		r := w.request("create", w.change())
 		r.Name, r.Subresource, r.Call.Body.Name = "", "", w.object
 		w.client.Send(nowNs, r)
 	case w.step == writerReads && succeeded(a):
@@ -138,7 +149,7 @@ func (w *writer) Answered(nowNs int64, _ int32, a *api.Answer) {
 	case conflicted(a):
 		w.note(nowNs, behaviour.Conflicted, nowNs-w.beganNs)
 		if waitNs, again := w.tries.next(&w.backoff.Rand); again {
-			w.wakeAt(nowNs+waitNs, w.try)
+			w.again.in(nowNs, waitNs)
 			return
 		}
 		w.end(nowNs, behaviour.WriteLost)
@@ -150,18 +161,19 @@ func (w *writer) Answered(nowNs int64, _ int32, a *api.Answer) {
 // put writes the object that was read, with the field changed.
 func (w *writer) put(nowNs int64) {
 	w.step = writerWrites
-	body := w.body()
 	fields := maps.Clone(w.read.Fields)
 	if fields == nil {
 		fields = map[string]string{}
 	}
-	maps.Copy(fields, body.Fields)
-	body.Fields, body.UID = fields, w.read.UID
+	fields[w.field] = w.value()
+	r := w.request("update", fields)
+	body := r.Call.Body
+	body.UID = w.read.UID
 	body.Finalizers, body.FinalizersGiven = w.read.Finalizers, true
 	if w.settings.Version {
 		body.Version = api.At(w.read.Version)
 	}
-	w.client.Send(nowNs, w.request("update", body))
+	w.client.Send(nowNs, r)
 }
 
 // noteOverwritten notes a lost update: an update without a version has replaced not what it was made of, but
@@ -175,7 +187,7 @@ func (w *writer) noteOverwritten(nowNs int64, a *api.Answer) {
 // end ends a write.
 func (w *writer) end(nowNs int64, k behaviour.Kind) {
 	w.note(nowNs, k, nowNs-w.beganNs)
-	w.wakeAt(max(nowNs, w.nextNs), w.begin)
+	w.next.in(nowNs, max(0, w.nextNs-nowNs))
 }
 
 func (w *writer) note(nowNs int64, k behaviour.Kind, ns int64) {
