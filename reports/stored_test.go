@@ -43,10 +43,11 @@ spec:
     "staleness{server:1}": ["mean >= 2ms"]
 `
 
-// What has happened to clients, and what servers have sent, has the same value in the summary and as a
-// statistic.
+// What has happened to clients, and what servers have sent, has the same value in the summary, as a statistic, and
+// summed up over time.
 func TestStatisticsOfClientsAndCaches(t *testing.T) {
-	s := resultOf(t, storming).Summary
+	run := resultOf(t, storming)
+	s := run.Summary
 	if !s.Passed {
 		t.Errorf("thresholds: %+v", s.Thresholds)
 	}
@@ -90,6 +91,30 @@ func TestStatisticsOfClientsAndCaches(t *testing.T) {
 	}
 	if sum := s.Servers[0].Stored.BytesSent + s.Servers[1].Stored.BytesSent; sum != s.Total.Stored.BytesSent || sum == 0 {
 		t.Errorf("the servers have sent %d bytes, and all %d", sum, s.Total.Stored.BytesSent)
+	}
+	for _, n := range s.Total.Clients.Notes {
+		count, maxNs := int64(0), int64(0)
+		for _, series := range run.ClientSeries {
+			for i := range series.Points {
+				if p := &series.Points[i]; series.Metric == n.Metric && p.StartNs >= s.WarmupNs {
+					count, maxNs = count+p.Count, max(maxNs, p.MaxNs)
+				}
+			}
+		}
+		if count != n.Count || n.Time != nil && maxNs != n.Time.MaxNs {
+			t.Errorf("%s over time: %d, longest %d; in the summary %d, %+v", n.Metric, count, maxNs, n.Count, n.Time)
+		}
+	}
+	for i, series := range run.ServerSeries {
+		events, stalest := int64(0), int64(0)
+		for k := range series.Points {
+			if p := &series.Points[k]; p.StartNs >= s.WarmupNs {
+				events, stalest = events+p.WatchEvents, max(stalest, p.StalenessNs)
+			}
+		}
+		if of := s.Servers[i].Stored; events != of.WatchEvents || stalest < of.StalenessMeanNs || stalest > of.StalenessMaxNs {
+			t.Errorf("server %d over time: %d events, staleness up to %d ns; in the summary %+v", i, events, stalest, of)
+		}
 	}
 	if s.Workloads[3].Clients != nil {
 		t.Error("readers do not behave")

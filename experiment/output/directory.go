@@ -27,6 +27,7 @@ const (
 	SummaryFile  = "summary.json"
 	SeriesFile   = "series.csv"
 	ServersFile  = "servers.csv"
+	ClientsFile  = "clients.csv"
 	ReportFile   = "report.html"
 	RequestsFile = "requests.jsonl"
 	ChartsFolder = "charts"
@@ -50,6 +51,9 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps dumps.Rec
 	files.Add(SeriesFile, func(w io.Writer) error { return csvfile.WriteSeries(w, r) })
 	if r.ServerSeries != nil {
 		files.Add(ServersFile, func(w io.Writer) error { return csvfile.WriteServers(w, r.ServerSeries) })
+	}
+	if len(r.ClientSeries) > 0 {
+		files.Add(ClientsFile, func(w io.Writer) error { return csvfile.WriteClients(w, r.ClientSeries) })
 	}
 	for _, c := range charts.Run(r) {
 		addChart(&files, c)

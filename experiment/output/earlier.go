@@ -27,6 +27,9 @@ func earlierFiles(folder, name string) []string {
 		if len(s.Servers) > 0 {
 			names = append(names, ServersFile)
 		}
+		if s.Total.Clients != nil {
+			names = append(names, ClientsFile)
+		}
 		for _, chart := range s.ChartNames() {
 			names = append(names, filepath.Join(ChartsFolder, chart+".svg"), filepath.Join(ChartsFolder, chart+".png"))
 		}
@@ -57,6 +60,7 @@ type EarlierRun struct {
 	Workloads      []struct{ Name string }
 	PriorityLevels []struct{ Name string }
 	Servers        []struct{ Name string }
+	Total          struct{ Clients *struct{} }
 }
 
 // readEarlier reads the file with the name base, and the temporary files that a run left which was killed while it

@@ -52,6 +52,8 @@ type Collector struct {
 	failures []result.Failure
 	handlers *handlers.Handlers // nil without a store
 	notes    []notes            // of clients that behave, by workload, and of all
+
+	noteSeries noteSeries
 }
 
 // group is the requests of one FlowSchema at one priority level.
@@ -297,6 +299,7 @@ func (c *Collector) interval(nowNs int64) {
 		for _, s := range c.servers {
 			s.closeInterval(c.intervalFromNs, nowNs)
 		}
+		c.noteSeries.closeInterval(c.intervalFromNs, nowNs)
 		c.workloads.CloseInterval(nowNs, nowNs >= c.toNs)
 		c.intervalFromNs = nowNs
 	}

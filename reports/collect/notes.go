@@ -104,6 +104,7 @@ func (all notes) result() *result.Clients {
 
 // Note counts what happens to a client of a workload.
 func (c *Collector) Note(nowNs int64, workload int, n *behaviour.Note) {
+	c.noteSeries.add(n)
 	if nowNs < c.fromNs {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/observe"
 	"apfsim/reports/result"
+	"apfsim/sim/handlers"
 	"apfsim/sim/network"
 	"apfsim/sim/server"
 )
@@ -24,6 +25,7 @@ type serverState struct {
 	sinceNs int64 // since when
 	readyNs int64 // how long it was ready within the window
 
+	sent   handlers.Sent      // at the start of the current interval
 	now    result.ServerPoint // of the current interval, as far as it is known
 	points []result.ServerPoint
 
@@ -224,7 +226,19 @@ func (s *serverState) setStage(nowNs, windowNs int64, stage server.Stage) {
 func (c *Collector) readGauges(nowNs int64, servers []*server.Server) {
 	for i, s := range c.servers {
 		s.now.Gauges = servers[i].Gauges(nowNs)
+		if c.handlers != nil {
+			s.readSent(c.handlers.SentSoFar(i))
+		}
 	}
+}
+
+// readSent takes what the server has sent to watches within the current interval.
+func (s *serverState) readSent(soFar handlers.Sent) {
+	s.now.WatchEvents = soFar.Events - s.sent.Events
+	if received := soFar.Received - s.sent.Received; received > 0 {
+		s.now.StalenessNs = (soFar.DelaySumNs - s.sent.DelaySumNs) / received
+	}
+	s.sent = soFar
 }
 
 // closeInterval ends the current interval and begins the next.

@@ -59,6 +59,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	if c.handlers != nil {
 		c.addStored(s, c.handlers)
 	}
+	out.ClientSeries = c.noteSeries.series()
 	out.WorkloadSeries = c.workloads.Series(sc, s.Timeline, c.sentTo)
 	moved := movedSchemas(sc)
 	for i := range s.Flows {

@@ -13,7 +13,7 @@ import (
 var serverColumns = []string{
 	"server", "priorityLevel", "startSeconds", "endSeconds", "stage", "seatsInUse", "currentLimitSeats",
 	"executingRequests", "waitingRequests", "arrived", "dispatched", "executed", "rejected", "refused", "lost",
-	"inService", "speed", "memoryBytes", "connections",
+	"inService", "speed", "memoryBytes", "connections", "watchEvents", "stalenessSeconds",
 }
 
 // WriteServers writes the series of the servers as CSV: for each server a row for each interval, and
@@ -29,7 +29,8 @@ func WriteServers(w io.Writer, all []*result.ServerSeries) error {
 			out.Write([]string{name, "", seconds(p.StartNs), seconds(p.EndNs), p.Stage.String(),
 				format.Decimal(p.SeatsInUse), format.Decimal(p.Limit), format.Decimal(p.ExecutingRequests), format.Decimal(p.WaitingRequests),
 				count(p.Arrived), "", count(p.Executed), count(p.Rejected), count(p.Refused), count(p.Lost),
-				gauge(float64(p.InService)), gauge(p.Speed), gauge(float64(p.MemoryBytes)), gauge(float64(p.Connections))})
+				gauge(float64(p.InService)), gauge(p.Speed), gauge(float64(p.MemoryBytes)), gauge(float64(p.Connections)),
+				gauge(float64(p.WatchEvents)), gauge(float64(p.StalenessNs) / 1e9)})
 		}
 		for _, l := range s.Levels {
 			if l.Quiet() {
@@ -43,7 +44,7 @@ func WriteServers(w io.Writer, all []*result.ServerSeries) error {
 				}
 				out.Write([]string{name, l.Level, seconds(p.StartNs), seconds(p.EndNs), "",
 					format.Decimal(p.SeatsInUse), limit, format.Decimal(p.ExecutingRequests), format.Decimal(p.WaitingRequests),
-					count(p.Arrived), count(p.Dispatched), "", count(p.RejectedTotal()), "", "", "", "", "", ""})
+					count(p.Arrived), count(p.Dispatched), "", count(p.RejectedTotal()), "", "", "", "", "", "", "", ""})
 			}
 		}
 	}

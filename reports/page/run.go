@@ -61,6 +61,12 @@ func Run(r *result.Result) Page {
 	if t := tables.Clients(s); len(t.Rows) > 0 {
 		stored = append(stored, Part{Table: t})
 	}
+	for i, plot := range plots.Clients(r) {
+		stored = append(stored, Part{Plot: plot})
+		if i == 0 {
+			stored[len(stored)-1].Heading = "Clients over time"
+		}
+	}
 	if t := tables.Caches(s); len(t.Rows) > 0 {
 		stored = append(stored, Part{Heading: "Watch caches", Table: t})
 	}

@@ -41,6 +41,7 @@ func Run(r *result.Result) (pictures []*Picture) {
 	add(seatsPicture(r))
 	add(requestsPicture(r))
 	add(serversPicture(r))
+	add(clientsPicture(r))
 	for i, s := range r.Series {
 		if p := queues(r, i); p != nil {
 			add(&Picture{Name: queuesName(s.Level), Title: p.Title + ": " + p.Subject, Panels: []*Plot{p}})
@@ -54,7 +55,7 @@ func Run(r *result.Result) (pictures []*Picture) {
 
 // RunNames returns the names of the pictures that a run may have, given its priority levels.
 func RunNames(levels []string) []string {
-	names := []string{"wait", "wait-over-time", "seats", "requests", "servers"}
+	names := []string{"wait", "wait-over-time", "seats", "requests", "servers", "clients"}
 	for _, level := range levels {
 		names = append(names, queuesName(level), serviceName(level))
 	}

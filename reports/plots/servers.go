@@ -36,6 +36,10 @@ var serverValues = []struct {
 		func(p *result.ServerPoint) float64 { return float64(p.MemoryBytes) / (1 << 30) }},
 	{"connections", "Connections", Axis{Label: "connections"}, "Open connections of clients, at the ends of intervals of %s.",
 		func(p *result.ServerPoint) float64 { return float64(p.Connections) }},
+	{"watch-events", "Events sent to watches", Axis{Label: "per second", Unit: "/s"}, "Events per second, without the initial ones, in intervals of %s.",
+		func(p *result.ServerPoint) float64 { return float64(p.WatchEvents) / p.Seconds() }},
+	{"staleness", "Delay of events at the watch caches", Axis{Label: "delay", Unit: "ns"}, "From the commit until the watch cache of the server has the event; mean of intervals of %s.",
+		func(p *result.ServerPoint) float64 { return float64(p.StalenessNs) }},
 }
 
 // Servers returns the plots over time that compare the servers, with a line for each; none if the run

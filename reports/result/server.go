@@ -137,6 +137,11 @@ type ServerPoint struct {
 	Executed          int64
 	Rejected          int64
 	Refused, Lost     int64
+
+	// Of a run with a store: the events that were sent to watches, without the initial ones, and how long after
+	// their commits those of the interval have reached the watch caches, on average.
+	WatchEvents int64
+	StalenessNs int64
 }
 
 // Seconds returns the length of the interval.

@@ -76,3 +76,21 @@ type RequestKind struct {
 	ObjectsReturned  int64   `json:"objectsReturned"`
 	Bytes            int64   `json:"bytes"`
 }
+
+// ClientSeries is what happened to the clients that behave over time, in intervals of equal length. It covers the
+// whole run, including the warm-up.
+type ClientSeries struct {
+	Metric string // by which statistics call it
+	Timed  bool   // the points have times
+	Points []ClientPoint
+}
+
+// ClientPoint is one interval of a ClientSeries: how often it happened, and how long it took on average and at most.
+type ClientPoint struct {
+	StartNs, EndNs int64
+	Count          int64
+	MeanNs, MaxNs  int64
+}
+
+// Seconds returns the length of the interval.
+func (p *ClientPoint) Seconds() float64 { return float64(p.EndNs-p.StartNs) / 1e9 }

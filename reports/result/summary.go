@@ -287,6 +287,7 @@ type Result struct {
 	Series         []*Series                     // by level, including those without requests
 	WorkloadSeries []*WorkloadSeries             // by workload
 	ServerSeries   []*ServerSeries               // by server; nil where Summary.Servers is
+	ClientSeries   []*ClientSeries               // of what happened to clients that behave, by metric
 	Waits          []histogram.Histogram[uint64] // by workload
 	Parts          []measure.Part
 }

@@ -44,7 +44,8 @@ type host struct {
 	registry  *registry.Registry
 	compactor *store.Compactor
 	ended     []*registry.Registry // those of processes that have ended
-	sent      Sent
+	before    Sent                 // the window
+	sent      Sent                 // within it
 }
 
 // New returns the handlers of a run of a scenario, which must have a store, and lets the servers use them. The

@@ -27,13 +27,30 @@ func (s *Sent) add(nowNs int64, e *api.Event, watchers int) {
 	s.DelayMaxNs = max(s.DelayMaxNs, nowNs-e.AtNs)
 }
 
+// sum adds what was sent at another time.
+func (s *Sent) sum(other *Sent) {
+	s.Events += other.Events
+	s.Bytes += other.Bytes
+	s.Received += other.Received
+	s.DelaySumNs += other.DelaySumNs
+	s.DelayMaxNs = max(s.DelayMaxNs, other.DelayMaxNs)
+}
+
+// SentSoFar returns what a server has sent to watches since the start of the run.
+func (h *Handlers) SentSoFar(server int) Sent {
+	of := h.hosts[server]
+	all := of.before
+	all.sum(&of.sent)
+	return all
+}
+
 // windowBegins forgets what was counted before the window.
 type windowBegins Handlers
 
 // Ring implements clock.Alarm.
 func (h *windowBegins) Ring(int64) {
 	for _, of := range h.hosts {
-		of.sent = Sent{}
+		of.before, of.sent = of.sent, Sent{}
 		of.ended = nil
 		for _, r := range of.registries() {
 			r.Reset()
