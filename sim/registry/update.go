@@ -66,7 +66,7 @@ func (op *Operation) try(nowNs int64) {
 		op.read(nowNs, updateConfirmsError)
 		return
 	}
-	if op.state != nil && change.Same(&op.write.Next, op.state) {
+	if op.state != nil && op.write.Same(op.state) {
 		if op.fresh {
 			op.unchanged(nowNs)
 			return

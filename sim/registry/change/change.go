@@ -211,7 +211,7 @@ func (w *Write) own(live *api.Object, nowNs int64) {
 	if live != nil && len(next.Owners) == 0 {
 		return
 	}
-	if live != nil && sameContent(live, next) {
+	if live != nil && isSameMap(live.Fields, next.Fields) && slices.Equal(live.Finalizers, next.Finalizers) {
 		return
 	}
 	d := differ(live, next)
@@ -257,6 +257,9 @@ func (w *Write) putFields(live *api.Object, given map[string]string) map[string]
 			fields[name] = value
 		}
 	}
+	if maps.Equal(live.Fields, fields) {
+		return live.Fields
+	}
 	return fields
 }
 
@@ -297,8 +300,22 @@ func sameContent(a, b *api.Object) bool {
 
 // Same says whether two states of an object are stored as the same bytes.
 func Same(a, b *api.Object) bool {
-	return a.Stamp == b.Stamp && a.Bytes == b.Bytes && a.DeletionNs == b.DeletionNs && a.GraceSeconds == b.GraceSeconds &&
-		sameContent(a, b) && sameOwners(a.Owners, b.Owners)
+	return sameBeside(a, b) && sameContent(a, b) && sameOwners(a.Owners, b.Owners)
+}
+
+// sameBeside says whether all is the same but fields, finalizers and owners.
+func sameBeside(a, b *api.Object) bool {
+	return a.Stamp == b.Stamp && a.Bytes == b.Bytes && a.DeletionNs == b.DeletionNs && a.GraceSeconds == b.GraceSeconds
+}
+
+// Same says whether Next is stored as the same bytes as the state that it was computed from. An update or a patch that
+// changes no field keeps the fields of that state, so that they need not be compared again.
+func (w *Write) Same(state *api.Object) bool {
+	if w.Kind != Update && w.Kind != Patch {
+		return Same(&w.Next, state)
+	}
+	return sameBeside(&w.Next, state) && isSameMap(w.Next.Fields, state.Fields) && slices.Equal(w.Next.Finalizers, state.Finalizers) &&
+		sameOwners(w.Next.Owners, state.Owners)
 }
 
 // changeForBinding assigns a pod to a node (pkg/registry/core/pod/storage/storage.go of k8s.io/kubernetes).

@@ -40,14 +40,21 @@ func differ(old, next *api.Object) (d difference) {
 		oldFields, oldFinalizers = old.Fields, old.Finalizers
 	}
 	if !isSameMap(oldFields, next.Fields) {
+		kept := 0
 		for name, value := range next.Fields {
-			if was, ok := oldFields[name]; !ok || was != value {
+			was, ok := oldFields[name]
+			if !ok || was != value {
 				d.set = append(d.set, name)
 			}
+			if ok {
+				kept++
+			}
 		}
-		for name := range oldFields {
-			if _, ok := next.Fields[name]; !ok {
-				d.removed = append(d.removed, name)
+		if kept < len(oldFields) {
+			for name := range oldFields {
+				if _, ok := next.Fields[name]; !ok {
+					d.removed = append(d.removed, name)
+				}
 			}
 		}
 	}
