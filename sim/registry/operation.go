@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"apfsim/sim/api"
-	"apfsim/sim/clock"
 	"apfsim/sim/registry/change"
 	"apfsim/sim/registry/status"
 	"apfsim/sim/watchcache"
@@ -72,9 +71,6 @@ const (
 	watchOpens
 )
 
-// writeLimitNs is the longest time of a write (requestTimeoutUpperBound, pkg/endpoints/handlers/rest.go).
-const writeLimitNs = 34e9
-
 // Operation is one request that is executed, or an open watch. Registry.New returns one, its host fills in
 // what is exported but Answer, and gives it to Begin. Operations are used again.
 type Operation struct {
@@ -106,10 +102,7 @@ type Operation struct {
 
 	pending   bool // etcd or the cache owes a call
 	abandoned bool // nobody waits for the answer
-	serving   bool // the machine works for it
-	late      bool // its time is over, and it is answered when the machine has worked
 	ending    bool // the host takes the answer
-	limit     limit
 
 	selector *api.Selector
 
@@ -123,12 +116,6 @@ type Operation struct {
 	deletion deletionState
 	listing  listing
 	stream   stream
-}
-
-// limit ends a write that takes too long.
-type limit struct {
-	op    *Operation
-	alarm clock.AlarmID
 }
 
 // none is a body without content.
@@ -168,14 +155,9 @@ func (r *Registry) Begin(nowNs int64, op *Operation) {
 	}
 	op.work = r.workOf(op)
 	op.work.Requests++
-	if op.kind >= create && op.kind != collection {
-		op.limit.op = op
-		op.limit.alarm = r.alarms.Set(nowNs+writeLimitNs, &op.limit)
-	}
 	op.step = validating
 	if op.GivenNs >= 0 {
 		op.work.CPUNs += op.GivenNs
-		op.serving = true
 		r.host.Serve(nowNs, op, op.GivenNs)
 		return
 	}
@@ -217,19 +199,12 @@ func (op *Operation) serve(nowNs, demandNs int64) {
 	if op.GivenNs >= 0 {
 		demandNs = 0
 	}
-	op.serving = true
 	op.work.CPUNs += demandNs
 	op.registry.host.Serve(nowNs, op, demandNs)
 }
 
 // Served is called by the host when the machine has worked.
 func (op *Operation) Served(nowNs int64) {
-	op.serving = false
-	if op.late {
-		op.refuse(status.Timeout)
-		op.done(nowNs)
-		return
-	}
 	op.resume(nowNs)
 }
 
@@ -264,24 +239,11 @@ func (op *Operation) Waited(nowNs int64, fresh bool) {
 // Abandon ends an operation that nobody waits for any more: its client has gone, its deadline has passed, or
 // the server has crashed. What it has sent to etcd is carried out nevertheless.
 func (op *Operation) Abandon(nowNs int64) {
-	op.registry.alarms.Cancel(&op.limit.alarm)
 	op.closeStream(nowNs)
 	op.abandoned = true
 	if !op.pending && !op.ending {
 		op.release()
 	}
-}
-
-// Ring answers a write that has taken too long. It may still be committed.
-func (l *limit) Ring(nowNs int64) {
-	l.alarm = clock.AlarmID{}
-	op := l.op
-	if op.serving {
-		op.late = true
-		return
-	}
-	op.refuse(status.Timeout)
-	op.done(nowNs)
 }
 
 // resume goes on.
@@ -408,7 +370,6 @@ func (op *Operation) finish(nowNs int64) {
 // done gives the answer to the host, and returns whether a watch is open.
 func (op *Operation) done(nowNs int64) (open bool) {
 	r := op.registry
-	r.alarms.Cancel(&op.limit.alarm)
 	op.work.count(op, nowNs)
 	op.ending = true
 	open = r.host.Done(nowNs, op)

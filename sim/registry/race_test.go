@@ -68,7 +68,7 @@ func TestTerminatingPod(t *testing.T) {
 	}
 }
 
-// A client that hangs up while it gets its answer, and a machine that works until the time of a write is over.
+// A client that hangs up while it gets its answer, and a write whose time is over before the machine has begun it.
 func TestHost(t *testing.T) {
 	b := three(t, settings{})
 	b.hangsUp = true
@@ -82,8 +82,10 @@ func TestHost(t *testing.T) {
 	}
 	b.slow = 1_000_000
 	c := b.send(put("default/a", "", "x", "1"))
-	b.run(1000 * second)
-	if c.answers != 1 || describe(&c.answer) != "504 Timeout" {
+	b.run(34 * second)
+	c.op.Abandon(b.queue.NowNs())
+	b.run(100 * second)
+	if c.answers != 0 {
 		t.Errorf("%d answers: %s", c.answers, describe(&c.answer))
 	}
 	if b.store.Revision() != 4 {

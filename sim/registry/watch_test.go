@@ -223,14 +223,15 @@ func TestAbandonedWrites(t *testing.T) {
 	}
 }
 
-// A write that takes longer than 34 s is answered, and written nevertheless.
-func TestWriteLimit(t *testing.T) {
+// A write that the server gives up after 34 s is written nevertheless.
+func TestWriteThatTakesTooLong(t *testing.T) {
 	b := newBench(t, settings{writeNs: 40 * second})
 	c := b.send(post(configmaps, "default", "a"))
-	sent := b.queue.NowNs()
+	b.run(34 * second)
+	c.op.Abandon(b.queue.NowNs())
 	b.run(60 * second)
-	if c.answers != 1 || describe(&c.answer) != "504 Timeout" || c.doneNs != sent+34*second {
-		t.Errorf("%s after %d ns", describe(&c.answer), c.doneNs-sent)
+	if c.answers != 0 {
+		t.Errorf("it is answered: %s", describe(&c.answer))
 	}
 	if b.store.Resource(configmaps).Get("default", "a") == nil {
 		t.Error("it has not been written")
