@@ -76,9 +76,10 @@ type QueueSet struct {
 	limit      int            // concurrency limit, in seats
 
 	queues []*queue
-	heads  heads // by queue: R at which its oldest request would finish
-	picks  int   // queues chosen from hands so far
-	robin  int   // the queue of the latest dispatch
+	work   []estimate.SeatSeconds // by queue: that of its waiting requests; side by side, because each arrival compares a hand
+	heads  heads                  // by queue: R at which its oldest request would finish
+	picks  int                    // queues chosen from hands so far
+	robin  int                    // the queue of the latest dispatch
 
 	r         virtual
 	rNs       int64 // when R was last advanced
@@ -107,7 +108,6 @@ type queue struct {
 	executing     int
 	seatsInUse    int
 	seatsWaiting  int
-	workWaiting   estimate.SeatSeconds
 	nextDispatchR virtual // R at which its oldest request is to start
 	left          uint64  // requests that have waited in it and left it
 	activations   int     // how often it has become active
@@ -140,6 +140,7 @@ func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 		if len(s.queues) < config.Queues {
 			for len(s.queues) < config.Queues {
 				s.queues = append(s.queues, &queue{index: len(s.queues), nextDispatchR: s.arithmetic.zero()})
+				s.work = append(s.work, 0)
 			}
 			s.restateAll()
 		}
@@ -398,16 +399,17 @@ func (s *QueueSet) pick(h *Hand, picks int) *queue {
 // position i on, cyclically.
 func (s *QueueSet) leastWork(h *Hand, i int) *queue {
 	hand := h.queues[:h.size]
-	best := s.queues[hand[i]]
+	best := hand[i]
+	least := s.work[best]
 	for range len(hand) - 1 {
 		if i++; i == len(hand) {
 			i = 0
 		}
-		if q := s.queues[hand[i]]; q.workWaiting < best.workWaiting {
-			best = q
+		if q := hand[i]; s.work[q] < least {
+			best, least = q, s.work[q]
 		}
 	}
-	return best
+	return s.queues[best]
 }
 
 // fewest returns the queue of a hand with the fewest requests waiting; of several, the first from
@@ -437,7 +439,7 @@ func (s *QueueSet) enqueue(nowNs int64, q *queue, r *Request) {
 	q.last = r
 	q.waiting++
 	q.seatsWaiting += r.Seats()
-	q.workWaiting += r.totalWork
+	s.work[q.index] += r.totalWork
 	s.waiting++
 	s.seatsWaiting += r.Seats()
 	s.seatsWant += r.Seats()
@@ -460,7 +462,7 @@ func (s *QueueSet) dequeue(q *queue, r *Request) {
 	q.left++
 	q.waiting--
 	q.seatsWaiting -= r.Seats()
-	q.workWaiting -= r.totalWork
+	s.work[q.index] -= r.totalWork
 	s.waiting--
 	s.seatsWaiting -= r.Seats()
 	s.seatsWant -= r.Seats()
@@ -586,6 +588,7 @@ func (s *QueueSet) release(nowNs int64, r *Request) {
 // index if it is not below it.
 func (s *QueueSet) remove(q *queue) {
 	s.queues = append(s.queues[:q.index], s.queues[q.index+1:]...)
+	s.work = append(s.work[:q.index], s.work[q.index+1:]...)
 	for _, above := range s.queues[q.index:] {
 		above.index--
 	}

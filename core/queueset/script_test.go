@@ -142,7 +142,7 @@ func (p *player) state() string {
 			for r := q.first; r != nil; r = r.next {
 				names = append(names, r.Owner.(string))
 			}
-			fmt.Fprintf(&b, ", waiting %s on %d seats, work %s", strings.Join(names, " "), q.seatsWaiting, ss(q.workWaiting))
+			fmt.Fprintf(&b, ", waiting %s on %d seats, work %s", strings.Join(names, " "), q.seatsWaiting, ss(s.work[q.index]))
 		}
 		b.WriteByte('\n')
 	}

@@ -97,7 +97,7 @@ func (s *QueueSet) Queue(i int) QueueState {
 		SeatsInUse:        q.seatsInUse,
 		NextDispatchR:     s.arithmetic.seatSeconds(q.nextDispatchR),
 		MaxSeatsSum:       q.seatsWaiting,
-		TotalWorkSum:      q.workWaiting,
+		TotalWorkSum:      s.work[i],
 	}
 	for r := q.first; r != nil; r = r.next {
 		state.InitialSeatsSum += r.Work.InitialSeats
