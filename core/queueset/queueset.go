@@ -218,8 +218,11 @@ func (s *QueueSet) Arrive(nowNs int64, r *Request, hand *Hand) Rejection {
 
 // totalWork is the work that a queue is charged for a request before the request has executed.
 func (s *QueueSet) totalWork(w estimate.Work) estimate.SeatSeconds {
-	return estimate.SeatsTimesDuration(float64(w.InitialSeats), s.guessNs) +
-		estimate.SeatsTimesDuration(float64(w.FinalSeats), w.AdditionalLatencyNs)
+	work := estimate.SeatsTimesDuration(float64(w.InitialSeats), s.guessNs)
+	if w.AdditionalLatencyNs != 0 { // most requests have none
+		work += estimate.SeatsTimesDuration(float64(w.FinalSeats), w.AdditionalLatencyNs)
+	}
+	return work
 }
 
 // Finish ends the execution of a dispatched request. It returns for how long the request

@@ -36,6 +36,9 @@ func (d *Demand) advance(nowNs int64) {
 // remainder converted separately. Another conversion would round differently from upstream.
 func seconds(ns int64) float64 {
 	const second = 1_000_000_000
+	if uint64(ns) < second { // the same, as the whole seconds are 0
+		return float64(ns) / second
+	}
 	return float64(ns/second) + float64(ns%second)/second
 }
 
