@@ -109,15 +109,15 @@ func (q *Queue[E]) Next() (event E, ok bool) {
 			n := &q.nodes[i]
 			q.nowNs, event = n.atNs, n.event
 			*l = list{}
-			q.vacate(at)
+			q.vacateSlot(digit, slot)
 			q.release(i, n)
 			return event, true
 		}
 		// Advance time to the beginning of the slot, and move its events to lower digits.
 		beyond := digitBits * (digit + 1)
-		q.nowNs = q.nowNs>>beyond<<beyond | int64(slot)<<(digitBits*digit)
+		q.nowNs = q.nowNs>>beyond<<beyond | int64(slot)<<(digitBits*digit%64)
 		*l = list{}
-		q.vacate(at)
+		q.vacateSlot(digit, slot)
 		for i != 0 {
 			n := &q.nodes[i]
 			next := n.next
@@ -132,7 +132,7 @@ func (q *Queue[E]) Next() (event E, ok bool) {
 	l.head = n.next
 	if l.head == 0 {
 		l.tail = 0
-		q.vacate(int(n.list))
+		q.due &= q.due - 1 // the lowest bit
 	} else {
 		q.nodes[l.head].prev = 0
 	}
@@ -163,12 +163,12 @@ func (q *Queue[E]) insert(i int32, n *node[E]) {
 	var to int
 	if differ := uint64(n.atNs ^ q.nowNs); differ == 0 {
 		to = dueNow + int(n.class)
-		q.due |= 1 << n.class
+		q.due |= 1 << (n.class % 64)
 	} else {
 		digit := uint(bits.Len64(differ)-1) / digitBits
-		slot := uint(n.atNs>>(digitBits*digit)) % base
+		slot := uint(n.atNs>>(digitBits*digit%64)) % base
 		to = int(digit*base + slot)
-		q.digits |= 1 << digit
+		q.digits |= 1 << (digit % 64)
 		q.slots[digit] |= 1 << slot
 	}
 	l := &q.lists[to]
@@ -184,13 +184,17 @@ func (q *Queue[E]) insert(i int32, n *node[E]) {
 // vacate clears the bits of a list that has become empty.
 func (q *Queue[E]) vacate(at int) {
 	if at >= dueNow {
-		q.due &^= 1 << (at - dueNow)
+		q.due &^= 1 << ((at - dueNow) % 64)
 		return
 	}
-	digit := at / base
-	q.slots[digit] &^= 1 << (at % base)
+	q.vacateSlot(at/base, at%base)
+}
+
+// vacateSlot clears the bits of a slot of a digit that has become empty.
+func (q *Queue[E]) vacateSlot(digit, slot int) {
+	q.slots[digit] &^= 1 << (slot % base)
 	if q.slots[digit] == 0 {
-		q.digits &^= 1 << digit
+		q.digits &^= 1 << (digit % 64)
 	}
 }
 
