@@ -9,12 +9,13 @@ import (
 type openLoop struct {
 	client
 	process process
+	poisson poisson // room for the process that most clients have, beside the client in memory
 }
 
 // Start implements Behaviour.
 func (o *openLoop) Start(int64) {
 	o.open()
-	o.process = newProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs)
+	o.process = newProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
 	o.next()
 }
 

@@ -19,8 +19,9 @@ var never = math.Inf(1)
 const second = 1e9
 
 // newProcess returns an open-loop process of which nobody wants to hear after endNs, nil
-// for arrivals of another kind. The process calls open for the stream it draws from.
-func newProcess(a *traffic.Arrivals, open func(*random.Stream), endNs int64) process {
+// for arrivals of another kind. The process calls open for the stream it draws from. A Poisson process is
+// in the room that is given.
+func newProcess(a *traffic.Arrivals, open func(*random.Stream), endNs int64, room *poisson) process {
 	switch {
 	case a.Constant != nil:
 		// One unit of expected arrivals apart, beginning anywhere within the first.
@@ -29,9 +30,9 @@ func newProcess(a *traffic.Arrivals, open func(*random.Stream), endNs int64) pro
 		p.level = p.random.Float64()
 		return p
 	case a.Poisson != nil:
-		p := &poisson{meanNs: second / float64(a.Poisson.Rate)}
-		open(&p.random)
-		return p
+		room.meanNs = second / float64(a.Poisson.Rate)
+		open(&room.random)
+		return room
 	case a.Ramping != nil:
 		p := &ramping{rate: float64(a.Ramping.StartRate) / second, stages: a.Ramping.Stages}
 		open(&p.random)

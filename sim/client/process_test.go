@@ -14,7 +14,7 @@ func open(s *random.Stream) { s.Open(1, "tested", 0, "arrivals") }
 
 // times returns the arrivals before end, in seconds.
 func times(a traffic.Arrivals, end float64) []float64 {
-	p := newProcess(&a, open, int64(end*second))
+	p := newProcess(&a, open, int64(end*second), &poisson{})
 	var all []float64
 	for {
 		at := p.next() / second
