@@ -27,6 +27,9 @@ func (h *heads) reset(queues int) {
 
 func (h *heads) set(queue int, finish virtual) {
 	at := h.leaves + queue
+	if h.least[at] == finish {
+		return // in most cases the queue was empty, and is
+	}
 	h.least[at] = finish
 	for at > 1 {
 		finish = min(finish, h.least[at^1])
