@@ -37,7 +37,6 @@ type Collector struct {
 	intervalToNs   int64 // end of the current interval; used if probes cause more ticks
 	levels         []*level
 	groups         []*group
-	flows          []*flow   // in the order of first appearance
 	byIndex        []*flow   // by server.Flow.Index
 	parts          [][]*part // by workload and group
 	workloads      *workloadseries.Collector
@@ -151,8 +150,7 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 	}
 	if c.counts(r) {
 		c.partOf(r, f).Arrive(r)
-		f.Arrive(r)
-		f.demand += demandOf(r)
+		f.arrive(r)
 	}
 	f.enter(nowNs, r)
 	f.level.enter(nowNs, observe.AskedBy(r))
@@ -171,8 +169,8 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		cl := c.partOf(r, f)
 		cl.Dispatched++
-		f.Dispatched++
-		c.time(cl, f, measure.Wait, nowNs-r.ArrivalNs)
+		cl.Timed[measure.Wait].Record(nowNs - r.ArrivalNs)
+		f.dispatch(nowNs - r.ArrivalNs)
 	}
 	f.start(nowNs, r)
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
@@ -191,8 +189,8 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		cl := c.partOf(r, f)
 		cl.Rejected[r.Rejection]++
-		f.Rejected[r.Rejection]++
-		c.time(cl, f, measure.RejectedWait, nowNs-r.ArrivalNs)
+		cl.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
+		f.reject(r.Rejection, nowNs-r.ArrivalNs)
 	}
 	f.refuse(nowNs, r)
 	f.level.refuse(nowNs, observe.AskedBy(r), r.Rejection)
@@ -215,22 +213,17 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 		f := c.flowOf(r)
 		cl := c.partOf(r, f)
 		cl.Executed++
-		f.Executed++
 		if c.servers != nil && r.ExecutionNs > 0 {
-			f.stretched.add(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
+			f.addStretch(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
 			f.level.stretched.add(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
 		}
-		c.time(cl, f, measure.Execution, nowNs-r.DispatchNs)
-		c.time(cl, f, measure.Latency, nowNs-r.ArrivalNs)
+		cl.Timed[measure.Execution].Record(nowNs - r.DispatchNs)
+		cl.Timed[measure.Latency].Record(nowNs - r.ArrivalNs)
+		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 	}
 	if c.virtual != nil {
 		c.virtual.Ended(nowNs, r)
 	}
-}
-
-func (c *Collector) time(cl *part, f *flow, t measure.Timing, ns int64) {
-	cl.Timed[t].Record(ns)
-	f.time(t, ns)
 }
 
 func (c *Collector) released(nowNs int64, r *server.Request) {
@@ -320,7 +313,7 @@ func (c *Collector) end() {
 	}
 	c.ended = true
 	c.interval(c.toNs)
-	for _, f := range c.flows {
+	for f := range c.flows() {
 		f.end(c.toNs)
 	}
 	for _, s := range c.servers {
@@ -397,7 +390,7 @@ func (c *Collector) addFlow(of *server.Flow) *flow {
 	for len(c.byIndex) <= of.Index {
 		c.byIndex = append(c.byIndex, nil)
 	}
-	name := of.Name()
+	name := flowNameOf(of)
 	l := c.levelNamed(of.Level)
 	f := l.byName[name]
 	if f == nil {
@@ -408,20 +401,31 @@ func (c *Collector) addFlow(of *server.Flow) *flow {
 		}
 		l.byName[name] = f
 		l.flows, l.queuedIn = append(l.flows, f), append(l.queuedIn, nil)
-		c.flows = append(c.flows, f)
-	} else if !slices.Equal(f.hand, of.Hand) {
-		f.hand = nil
+	} else if !slices.Equal(f.of.Hand, of.Hand) {
+		f.handChanged = true
 	}
 	c.byIndex[of.Index] = f
 	return f
 }
 
+// flows iterates over the flows that flow control handles, by level and in the order of first appearance.
+func (c *Collector) flows() iter.Seq[*flow] {
+	return func(yield func(*flow) bool) {
+		for _, l := range c.levels {
+			for _, f := range l.flows {
+				if !yield(f) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (c *Collector) newFlow(of *server.Flow) *flow {
-	f := &flow{index: noIndex, workload: observe.NoWorkload}
+	f := &flow{index: noIndex, workload: observe.NoWorkload, of: of}
 	if of == nil {
 		f.group = c.groupOf("", c.levelNamed(""))
 	} else {
-		f.name, f.hand = of.Name(), of.Hand
 		f.group = c.groupOf(of.Schema.Name, c.levelNamed(of.Level))
 	}
 	f.level = f.group.level
@@ -452,7 +456,7 @@ func (c *Collector) levelNamed(name string) *level {
 }
 
 func (c *Collector) newLevel(name string) *level {
-	l := &level{name: name, fromNs: c.fromNs, byName: map[string]*flow{}}
+	l := &level{name: name, fromNs: c.fromNs, byName: map[flowName]*flow{}}
 	// A level that is added later has empty points up to now.
 	for at := int64(0); at < c.intervalFromNs; at += c.intervalNs {
 		l.points = append(l.points, result.Point{StartNs: at, EndNs: min(at+c.intervalNs, c.intervalFromNs)})

@@ -1,24 +1,25 @@
 package collect
 
 import (
-	"apfsim/reports/histogram"
+	"apfsim/core/queueset"
 	"apfsim/reports/measure"
 	"apfsim/reports/observe"
 	"apfsim/sim/server"
 )
 
-// flow is the state of one flow. The fields that every request changes come first, so that they
-// share cache lines when there are many flows.
+// flow is the state of one flow, in three cache lines of 64 bytes: there may be hundreds of thousands. The
+// first two have what every request changes.
 type flow struct {
-	level      *level
-	part       *part // of its requests; nil if several workloads send them, or to several servers
-	workload   int32 // that sends them; the first one if there are several
-	mixed      bool  // several workloads send them
-	seatsInUse int32
-	waiting    int32
-	present    int32 // requests that have arrived and hold seats or wait for seats
-	index      int32 // among the level's flows; noIndex for the unclassified flow
-	queued     bool  // in the current interval a request was in a queue or was rejected
+	level       *level
+	part        *part // of its requests; nil if several workloads send them, or to several servers
+	workload    int32 // that sends them; the first one if there are several
+	seatsInUse  int32
+	waiting     int32
+	present     int32 // requests that have arrived and hold seats or wait for seats
+	index       int32 // among the level's flows; noIndex for the unclassified flow
+	mixed       bool  // several workloads send them
+	queued      bool  // in the current interval a request was in a queue or was rejected
+	handChanged bool  // a change of the configuration has given it another hand
 
 	sinceNs int64   // up to when the integrals are complete
 	service float64 // seat-nanoseconds within the window
@@ -33,16 +34,42 @@ type flow struct {
 	starvingSinceNs int64 // since when requests are queued and none was dispatched
 	starvedNs       int64 // the longest such time within the window
 
-	// The latest durations, which are not yet in the histograms: the timing in the top 2 bits,
-	// nanoseconds in the others.
-	latest []uint64
-	measure.Tally
-	timed *[measure.Timings]histogram.Histogram[uint32] // nil until latest has overflowed
+	arrived, dispatched, executed int64 // requests that arrived within the window
 
-	stretched stretch
+	durations
+	rare      *rare    // nil until there is one
+	stretched *stretch // nil until there is one
 	group     *group
-	name      string
-	hand      []int // the queues that its requests are dealt; nil also if the hand has changed
+	of        *server.Flow // as it first was; nil for the unclassified flow
+}
+
+// rare counts what does not happen to the requests of most flows.
+type rare struct {
+	retries                  int64
+	rejected                 [queueset.Rejections]int64
+	lostQueued, lostExecuted int64
+}
+
+func (f *flow) rarely() *rare {
+	if f.rare == nil {
+		f.rare = &rare{}
+	}
+	return f.rare
+}
+
+func (f *flow) name() string {
+	if f.of == nil {
+		return ""
+	}
+	return f.of.Name()
+}
+
+// hand returns the queues that the flow's requests are dealt; nil also if the hand has changed.
+func (f *flow) hand() []int {
+	if f.of == nil || f.handChanged {
+		return nil
+	}
+	return f.of.Hand
 }
 
 const noIndex = -1
@@ -53,48 +80,81 @@ func (f *flow) stretch() float64 {
 	switch {
 	case f.level.stretched.alone == 0:
 		return 1
-	case f.stretched.alone == 0:
+	case f.stretched == nil || f.stretched.alone == 0:
 		return f.level.stretched.factor()
 	}
 	return f.stretched.factor()
+}
+
+// addStretch adds an execution to those that the flow has been stretched by.
+func (f *flow) addStretch(seats int, executedNs, aloneNs int64) {
+	if f.stretched == nil {
+		f.stretched = &stretch{}
+	}
+	f.stretched.add(seats, executedNs, aloneNs)
 }
 
 // stretchedDemand returns the demand of the flow, also of its rejected requests, as if all of them had been
 // stretched as those that were executed, so that it can be compared with the service.
 func (f *flow) stretchedDemand() float64 { return f.demand * f.stretch() }
 
-// maxLatest is how many durations a flow keeps before they go into the histograms.
-const maxLatest = 128
-
-func (f *flow) time(t measure.Timing, ns int64) {
-	if len(f.latest) == maxLatest {
-		if f.timed == nil {
-			f.timed = &measure.New[uint32](histogram.CoarsePrecision).Timed
-		}
-		f.countLatest(f.timed)
-		f.latest = f.latest[:0]
+// arrive counts a request that arrives within the window.
+func (f *flow) arrive(r *server.Request) {
+	f.arrived++
+	if r.Attempt > 1 {
+		f.rarely().retries++
 	}
-	if len(f.latest) == cap(f.latest) {
-		f.latest = append(make([]uint64, 0, min(4*len(f.latest)+8, maxLatest)), f.latest...)
-	}
-	f.latest = append(f.latest, uint64(t)<<62|uint64(ns))
+	f.demand += demandOf(r)
 }
 
-func (f *flow) countLatest(into *[measure.Timings]histogram.Histogram[uint32]) {
-	for _, d := range f.latest {
-		into[d>>62].Record(int64(d << 2 >> 2))
+// dispatch counts a dispatched request.
+func (f *flow) dispatch(waitNs int64) {
+	f.dispatched++
+	if waitNs > 0 {
+		f.add(waited, waitNs, 0)
 	}
+}
+
+// reject counts a rejected request.
+func (f *flow) reject(why queueset.Rejection, waitNs int64) {
+	f.rarely().rejected[why]++
+	f.add(waitRejected, waitNs, 0)
+}
+
+// execute counts an executed request.
+func (f *flow) execute(executionNs, latencyNs int64) {
+	f.executed++
+	if more := latencyNs - executionNs; more > 0 {
+		f.add(waitExecuted, executionNs, more)
+	} else {
+		f.add(executed, executionNs, 0)
+	}
+}
+
+// giveUp counts a request whose server has ended, if it is lost.
+func (f *flow) giveUp(r *server.Request) {
+	var t measure.Tally
+	t.GiveUp(r)
+	if t.LostQueued+t.LostExecuted > 0 {
+		rare := f.rarely()
+		rare.lostQueued, rare.lostExecuted = rare.lostQueued+t.LostQueued, rare.lostExecuted+t.LostExecuted
+	}
+}
+
+// tally returns the counts of the flow.
+func (f *flow) tally() measure.Tally {
+	t := measure.Tally{Arrived: f.arrived, Dispatched: f.dispatched, Executed: f.executed}
+	if f.rare != nil {
+		t.Retries, t.Rejected, t.LostQueued, t.LostExecuted = f.rare.retries, f.rare.rejected, f.rare.lostQueued, f.rare.lostExecuted
+	}
+	return t
 }
 
 // addTo adds the flow's measures to others.
 func (f *flow) addTo(m *measure.Measures[uint32]) {
-	m.Tally.Merge(&f.Tally)
-	if f.timed != nil {
-		for t := range f.timed {
-			m.Timed[t].Merge(&f.timed[t])
-		}
-	}
-	f.countLatest(&m.Timed)
+	t := f.tally()
+	m.Tally.Merge(&t)
+	f.durations.addTo(&m.Timed, f.dispatched)
 }
 
 func (f *flow) enter(nowNs int64, r *server.Request) {

@@ -10,6 +10,7 @@ import (
 	"apfsim/reports/measure"
 	"apfsim/reports/observe"
 	"apfsim/reports/result"
+	"apfsim/sim/server"
 )
 
 // fairness returns the fair shares of a level's flows over the window, in seat-nanoseconds and in
@@ -34,7 +35,7 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 		ratio := services[i] / shares[i]
 		fair.MaxMinError = max(fair.MaxMinError, fairness.Abs(services[i]-shares[i])/shares[i])
 		if fair.Flows == 0 || ratio < fair.LeastRatio {
-			fair.LeastRatio, fair.LeastRatioFlow = ratio, f.name
+			fair.LeastRatio, fair.LeastRatioFlow = ratio, f.name()
 		}
 		fair.Flows++
 	}
@@ -76,7 +77,7 @@ type level struct {
 	stretched stretch // of its requests
 
 	flows  []*flow // in the order of first appearance
-	byName map[string]*flow
+	byName map[flowName]*flow
 	active []uint64 // bit by flow: it has had requests in the current interval
 
 	// By flow: the points in which it had queued requests, without those of the warm-up. They are not part of
@@ -99,6 +100,11 @@ type level struct {
 	demands []float64 // scratch
 	serves  []float64 // scratch
 }
+
+// flowName is the name of a flow, in parts that exist anyway.
+type flowName struct{ schema, distinguisher string }
+
+func flowNameOf(f *server.Flow) flowName { return flowName{f.Schema.Name, f.Distinguisher} }
 
 // windowUse integrates over the window. Three hundred seats in use for a year would overflow
 // an int64; up to 2⁵³ the sums are exact.

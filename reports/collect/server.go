@@ -131,7 +131,7 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
 		c.partOf(r, f).GiveUp(r)
-		f.GiveUp(r)
+		f.giveUp(r)
 	}
 	own := c.atServer(r, f)
 	if r.DispatchNs < 0 {

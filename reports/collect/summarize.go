@@ -135,7 +135,7 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 	m := measure.New[uint32](histogram.CoarsePrecision)
 	for i, f := range l.flows {
 		if out.Starvation == nil || f.starvedNs > out.Starvation.MaxNs {
-			out.Starvation = &result.Starvation{MaxNs: f.starvedNs, Flow: f.name}
+			out.Starvation = &result.Starvation{MaxNs: f.starvedNs, Flow: f.name()}
 		}
 		m.Reset()
 		f.addTo(m)
@@ -171,7 +171,7 @@ func (l *level) use() result.Level {
 
 func (f *flow) summary(m *measure.Measures[uint32], share float64) result.Flow {
 	out := result.Flow{
-		Group: result.NewGroup(f.name, m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand,
+		Group: result.NewGroup(f.name(), m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand(),
 		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.stretchedDemand() / 1e9,
 		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, QueuedIn: f.level.queuedIn[f.index],
 	}

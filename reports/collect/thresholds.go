@@ -68,8 +68,8 @@ func (c *Collector) workloadNamed(name string) int {
 func (c *Collector) flowRequestsValue(t *metric.Threshold, name *metric.Name) (value float64, note string) {
 	m := measure.New[uint32](histogram.CoarsePrecision)
 	found := false
-	for _, f := range c.flows {
-		if f.name != t.Tag(metric.TagFlow) || !threshold.Tagged(t, metric.TagFlowSchema, f.group.schema) || !threshold.Tagged(t, metric.TagPriorityLevel, f.level.name) {
+	for f := range c.flows() {
+		if f.name() != t.Tag(metric.TagFlow) || !threshold.Tagged(t, metric.TagFlowSchema, f.group.schema) || !threshold.Tagged(t, metric.TagPriorityLevel, f.level.name) {
 			continue
 		}
 		if len(c.eachLevel) > 1 && t.Tag(metric.TagServer) != "" {

@@ -59,6 +59,23 @@ func (h *Histogram[C]) Record(ns int64) {
 	h.sumHigh += carry
 }
 
+// RecordN counts n durations of the same length.
+func (h *Histogram[C]) RecordN(ns, n int64) {
+	if n <= 0 {
+		return
+	}
+	h.Record(ns)
+	n--
+	octave, offset := h.place(uint64(max(ns, 0)))
+	b := &h.buckets[(int(h.pages[octave])-1)<<h.Precision+offset]
+	*b = C(min(uint64(*b)+uint64(n), uint64(^C(0))))
+	h.N += n
+	high, low := bits.Mul64(uint64(max(ns, 0)), uint64(n))
+	var carry uint64
+	h.sumLow, carry = bits.Add64(h.sumLow, low, 0)
+	h.sumHigh += high + carry
+}
+
 // place returns the octave of a value, from 0 for the values below 2^precision, and the
 // bucket within its page.
 func (h *Histogram[C]) place(v uint64) (octave, offset int) {

@@ -1,0 +1,117 @@
+package collect
+
+import (
+	"encoding/binary"
+
+	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
+)
+
+// durations are those of the requests of one flow. There may be hundreds of thousands of flows with
+// a few requests each, for which histograms would take kilobytes: a flow has none until its requests
+// fill a list of mostBytes, and then they take what is in the list from time to time.
+//
+// The list has one uvarint for a wait or an execution, with its kind in the two lowest bits. Most flows
+// have many requests that do not wait; such a request takes four bytes. A wait of 0 is not in the list:
+// a flow has had as many of them as it has dispatched more requests than it has other waits. As the
+// latency of a request is its wait and its execution, only what it waited stands behind the execution.
+type durations struct {
+	list  []byte
+	timed *[measure.Timings]histogram.Histogram[uint32] // nil until the list was full
+}
+
+// The kinds of what is in the list.
+const (
+	waited       = iota // a request was dispatched, after more than 0 ns
+	executed            // a request was executed whose latency was its execution
+	waitExecuted        // likewise, but what its latency was longer follows, as a uvarint
+	waitRejected        // a request was rejected
+
+	kindBits = 2
+)
+
+const (
+	mostBytes   = 2048 // of the list of a flow without histograms
+	mostPending = 512  // of the list of a flow with histograms
+	mostOfOne   = 2 * binary.MaxVarintLen64
+)
+
+// add adds a duration of a kind; moreNs is that of waitExecuted, and 0 for other kinds.
+func (d *durations) add(kind, ns, moreNs int64) {
+	if len(d.list)+mostOfOne > cap(d.list) {
+		d.makeRoom()
+	}
+	d.list = binary.AppendUvarint(d.list, uint64(ns)<<kindBits|uint64(kind))
+	if kind == waitExecuted {
+		d.list = binary.AppendUvarint(d.list, uint64(moreNs))
+	}
+}
+
+// makeRoom makes room in the list for one more.
+func (d *durations) makeRoom() {
+	switch {
+	case d.timed != nil:
+		d.count(d.timed)
+		d.list = d.list[:0]
+	case cap(d.list) < mostBytes:
+		d.list = append(make([]byte, 0, min(max(32, cap(d.list)*3/2), mostBytes)), d.list...)
+	default:
+		d.timed = &measure.New[uint32](histogram.CoarsePrecision).Timed
+		d.count(d.timed)
+		d.list = make([]byte, 0, mostPending)
+	}
+}
+
+// count counts the durations of the list in histograms.
+func (d *durations) count(into *[measure.Timings]histogram.Histogram[uint32]) {
+	for list := d.list; len(list) > 0; {
+		v, n := binary.Uvarint(list)
+		list = list[n:]
+		ns := int64(v >> kindBits)
+		switch v & (1<<kindBits - 1) {
+		case waited:
+			into[measure.Wait].Record(ns)
+		case executed:
+			into[measure.Execution].Record(ns)
+			into[measure.Latency].Record(ns)
+		case waitExecuted:
+			more, n := binary.Uvarint(list)
+			list = list[n:]
+			into[measure.Execution].Record(ns)
+			into[measure.Latency].Record(ns + int64(more))
+		case waitRejected:
+			into[measure.RejectedWait].Record(ns)
+		}
+	}
+}
+
+// addTo adds all durations to histograms; waits is how many of them are waits, with those of 0.
+func (d *durations) addTo(into *[measure.Timings]histogram.Histogram[uint32], waits int64) {
+	before := into[measure.Wait].N
+	if d.timed != nil {
+		for t := range d.timed {
+			into[t].Merge(&d.timed[t])
+		}
+	}
+	d.count(into)
+	into[measure.Wait].RecordN(0, waits-(into[measure.Wait].N-before))
+}
+
+// longestNs returns the longest wait of a request that was dispatched, 0 if none waited.
+func (d *durations) longestNs() (ns int64) {
+	if d.timed != nil {
+		ns = d.timed[measure.Wait].MostNs
+	}
+	for list := d.list; len(list) > 0; {
+		v, n := binary.Uvarint(list)
+		list = list[n:]
+		switch v & (1<<kindBits - 1) {
+		case waited:
+			ns = max(ns, int64(v>>kindBits))
+		case waitExecuted:
+			_, n := binary.Uvarint(list)
+			list = list[n:]
+		}
+	}
+	return ns
+}
