@@ -23,12 +23,17 @@ import (
 type Outputs struct {
 	Dir      string    // the results are written to the folder DIR/NAME of the run; "": not written
 	Requests bool      // the request log, in Dir
+	Flows    bool      // the statistics of all flows, in Dir
 	DumpsNs  []int64   // the times of debug dumps, in Dir
 	Start    time.Time // time of day at which the run begins, for dumps and metrics
 
 	OpenMetrics  string // file of metrics; "": none
 	Events       string // file of the events between FromNs and ToNs; "": none
 	FromNs, ToNs int64
+
+	// EveryFlow says that the summary must list all flows, for those who read the statistics of flows from it. It is not
+	// for summaries that are written to a file.
+	EveryFlow bool
 
 	// Inputs are the files that the runs read. They are not removed from a folder of results.
 	Inputs []string
@@ -65,6 +70,9 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	run := sim.New(sc)
 	durationNs := int64(sc.Spec.Duration)
 	measurement := collect.Measure(run, result.Interval(durationNs))
+	if files.EveryFlow {
+		measurement.ListEveryFlow()
+	}
 	var set atomicfile.Set
 	defer set.Discard()
 	outputs, err := files.create(&set, sc, run.Servers())
@@ -106,6 +114,11 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	result := measurement.Result()
 	if err := complete(outputs); err != nil {
 		return completed{}, err
+	}
+	if files.Flows {
+		if err := output.WriteFlows(&set, files.Dir, sc, measurement.Flows()); err != nil {
+			return completed{}, err
+		}
 	}
 	if files.Dir != "" {
 		err = output.WriteRun(&set, files.Dir, result, recorders, files.Inputs)

@@ -84,7 +84,7 @@ func (r *Rest) simulate(ctx context.Context, run int, progress Progress) error {
 	sc := *r.grid.Points[point]
 	sc.Spec.Seed = seed
 	sc.Metadata.Name = fmt.Sprintf("%s (%s, seed %d)", s.Scenario, s.Describe(point), seed)
-	result, err := simulate(ctx, &sc, Outputs{}, progress)
+	result, err := simulate(ctx, &sc, Outputs{EveryFlow: s.Flows}, progress)
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (f *runFlags) files(loaded []*scenario.Scenario) experiment.Outputs {
 	}
 	return experiment.Outputs{
 		Inputs: inputs,
-		Dir:    f.out, Requests: f.requests, DumpsNs: f.dumpsNs, Start: f.start,
+		Dir:    f.out, Requests: f.requests, Flows: f.flows, DumpsNs: f.dumpsNs, Start: f.start,
 		OpenMetrics: f.openMetrics, Events: f.events, FromNs: f.fromNs, ToNs: f.toNs,
 	}
 }

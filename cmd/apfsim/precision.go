@@ -52,8 +52,8 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 	switch least := replicate.MinPrecisionRuns; {
 	case cmd.Flags().Changed("replications") && flags.replications < least:
 		return fmt.Errorf("--replications: %d: want at least %d with --precision", flags.replications, least)
-	case flags.requests || len(flags.dumpAt) > 0:
-		return errors.New("--precision: the files of single runs are not kept; for --requests and --dump-at, run one of them with --seed")
+	case flags.requests || flags.flows || len(flags.dumpAt) > 0:
+		return errors.New("--precision: the files of single runs are not kept; for --requests, --flows and --dump-at, run one of them with --seed")
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ import (
 type runFlags struct {
 	out          string
 	requests     bool
+	flows        bool
 	seed         uint64
 	set          []string
 	config       []string
@@ -53,7 +54,8 @@ func newRun() *cobra.Command {
 		Long: `Simulate scenarios and print a summary of each. A scenario is a file or the name of a library
 scenario (apfsim scenarios list). The file - is standard input; files that it names are relative
 to the working directory. With -o, summary.json, report.html, series.csv and the charts are
-written to DIR/NAME, and with --requests also a log of all requests.
+written to DIR/NAME, with --requests also a log of all requests, and with --flows a table of all
+flows.
 
 Scenarios and replications run in parallel on all cores, or on as many as the environment
 variable GOMAXPROCS says. The output does not depend on the number of cores.
@@ -73,6 +75,7 @@ or invalid input; 99 a threshold failed, or a fingerprint does not match the exp
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "write the results to `DIR`/NAME")
 	f.BoolVar(&flags.requests, "requests", false, "with -o, also write a log of all requests, requests.jsonl")
+	f.BoolVar(&flags.flows, "flows", false, "with -o, also write the statistics of all flows, flows.csv; summary.json lists at most 10 000 of them")
 	f.Uint64Var(&flags.seed, "seed", 0, "use seed `N` instead of the scenarios' own")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of all scenarios or of a priority level, such as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenarios' own; may be repeated")
@@ -91,6 +94,8 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.requests && f.out == "":
 		return errors.New("--requests: needs -o DIR, the folder for the log")
+	case f.flows && f.out == "":
+		return errors.New("--flows: needs -o DIR, the folder for the table")
 	case cmd.Flags().Changed("replications") && (f.replications < 1 || f.replications > scenario.MostReplications):
 		return fmt.Errorf("--replications: %d: want from 1 to %d", f.replications, scenario.MostReplications)
 	}

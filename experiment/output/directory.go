@@ -28,6 +28,7 @@ const (
 	SeriesFile   = "series.csv"
 	ServersFile  = "servers.csv"
 	ClientsFile  = "clients.csv"
+	FlowsFile    = "flows.csv"
 	ReportFile   = "report.html"
 	RequestsFile = "requests.jsonl"
 	ChartsFolder = "charts"

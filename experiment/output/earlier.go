@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/csvfile"
 	"apfsim/reports/dumps"
 	"apfsim/reports/plots"
 	"apfsim/reports/result"
@@ -32,6 +33,9 @@ func earlierFiles(folder, name string) []string {
 		}
 		for _, chart := range s.ChartNames() {
 			names = append(names, filepath.Join(ChartsFolder, chart+".svg"), filepath.Join(ChartsFolder, chart+".png"))
+		}
+		if line, ok := firstLine(filepath.Join(folder, FlowsFile)); ok && csvfile.IsFlows(string(line)) {
+			names = append(names, FlowsFile)
 		}
 		if s.hasLog(filepath.Join(folder, RequestsFile)) {
 			names = append(names, RequestsFile)

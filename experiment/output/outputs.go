@@ -2,14 +2,17 @@ package output
 
 import (
 	"fmt"
+	"iter"
 	"path/filepath"
 	"time"
 
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/csvfile"
 	"apfsim/reports/files"
 	"apfsim/reports/openmetrics"
 	"apfsim/reports/perfetto"
 	"apfsim/reports/requestlog"
+	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -96,6 +99,19 @@ func CreateRequestLog(set *atomicfile.Set, dir string, sc *scenario.Scenario) (O
 	}
 	file.File.Unsynced()
 	return &requestLogFile{requestlog.New(file.Writer, sc), file}, nil
+}
+
+// WriteFlows writes the statistics of all flows of a run of sc to its folder within dir.
+func WriteFlows(set *atomicfile.Set, dir string, sc *scenario.Scenario, flows iter.Seq[*result.Flow]) error {
+	folder := Folder(dir, sc.Metadata.Name)
+	if err := set.MakeFolder(folder); err != nil {
+		return fmt.Errorf("making the folder for the flows: %w", err)
+	}
+	file, err := files.Create(set, filepath.Join(folder, FlowsFile))
+	if err != nil {
+		return err
+	}
+	return file.Complete(csvfile.WriteFlows(file.Writer, flows))
 }
 
 // Close implements Output.

@@ -45,6 +45,7 @@ type Collector struct {
 	unclassified   *flow               // all requests that flow control does not handle
 	refused        *group              // the requests that have not reached flow control; nil with servers nil
 	ended          bool
+	everyFlow      bool // the summary lists every flow
 
 	servers  []*serverState // by index; nil for a scenario that is Steady
 	timeline []result.Moment

@@ -78,7 +78,8 @@ type level struct {
 
 	flows  []*flow // in the order of first appearance
 	byName map[flowName]*flow
-	active []uint64 // bit by flow: it has had requests in the current interval
+	shares []float64 // their fair shares, once they are known; seat-nanoseconds
+	active []uint64  // bit by flow: it has had requests in the current interval
 
 	// By flow: the points in which it had queued requests, without those of the warm-up. They are not part of
 	// the flow, because events do not need them.

@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"iter"
+
 	"apfsim/reports/fingerprint"
 	"apfsim/reports/result"
 	"apfsim/reports/threshold"
@@ -32,6 +34,13 @@ func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	}
 	return m
 }
+
+// ListEveryFlow makes the summary list all flows one by one, however many there are.
+func (m *Measurement) ListEveryFlow() { m.collector.everyFlow = true }
+
+// Flows iterates over the statistics of all flows, by priority level and name, after Result. Each is valid until the
+// next.
+func (m *Measurement) Flows() iter.Seq[*result.Flow] { return m.collector.Flows() }
 
 // Result returns the result of the run, which has ended.
 func (m *Measurement) Result() *result.Result {

@@ -61,10 +61,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	}
 	out.ClientSeries = c.noteSeries.series()
 	out.WorkloadSeries = c.workloads.Series(sc, s.Timeline, c.sentTo)
-	moved := movedSchemas(sc)
-	for i := range s.Flows {
-		s.Flows[i].SeveralLevels = moved[s.Flows[i].FlowSchema]
-	}
+	c.addFlows(s)
 	for i := range sc.Spec.Thresholds {
 		v := c.judge(s, &sc.Spec.Thresholds[i])
 		s.Passed = s.Passed && v.Passed
@@ -130,18 +127,12 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 	if q := l.spec.Queuing(); q != nil {
 		out.Queues, out.HandSize, out.QueueLengthLimit = int(q.Queues), int(q.HandSize), int(q.QueueLengthLimit)
 	}
-	var shares []float64
-	shares, out.Fairness = l.fairness()
-	m := measure.New[uint32](histogram.CoarsePrecision)
-	for i, f := range l.flows {
+	l.shares, out.Fairness = l.fairness()
+	for _, f := range l.flows {
 		if out.Starvation == nil || f.starvedNs > out.Starvation.MaxNs {
 			out.Starvation = &result.Starvation{MaxNs: f.starvedNs, Flow: f.name()}
 		}
-		m.Reset()
-		f.addTo(m)
-		s.Flows = append(s.Flows, f.summary(m, shares[i]))
 	}
-	slices.SortFunc(s.Flows[len(s.Flows)-len(l.flows):], func(a, b result.Flow) int { return cmp.Compare(a.Name, b.Name) })
 	s.PriorityLevels = append(s.PriorityLevels, out)
 }
 
@@ -169,7 +160,9 @@ func (l *level) use() result.Level {
 	return out
 }
 
-func (f *flow) summary(m *measure.Measures[uint32], share float64) result.Flow {
+// summary returns the statistics of a flow with the measures m.
+func (f *flow) summary(m *measure.Measures[uint32]) result.Flow {
+	share := f.share()
 	out := result.Flow{
 		Group: result.NewGroup(f.name(), m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand(),
 		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.stretchedDemand() / 1e9,

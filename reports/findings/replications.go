@@ -19,7 +19,14 @@ func Replications(r *replicate.Replications, byName map[string]*replicate.Estima
 		g := &tables.EstimateTables[i]
 		g.Each(r, byName, func(name string, _ []*replicate.Estimate) {
 			estimate := func(s metric.Name) *replicate.Estimate { return byName[s.With(g.Tag, name).String()] }
-			all = append(all, Finding{Group: g.Title, Judgement: judge.Replications(estimate), Subject: name, Text: estimatesText(estimate)})
+			judgement := judge.Replications(func(s metric.Name) (mean, most float64, ok bool) {
+				e := estimate(s)
+				if e == nil {
+					return 0, 0, false
+				}
+				return e.Mean, slices.Max(append(e.Values.Present(), e.Mean)), true
+			})
+			all = append(all, Finding{Group: g.Title, Judgement: judgement, Subject: name, Text: estimatesText(estimate)})
 		})
 	}
 	if r.Precision == nil {

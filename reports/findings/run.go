@@ -211,7 +211,9 @@ func flowFindings(s *result.Summary) []Finding {
 	for _, f := range flows[:min(len(flows), mostUnderserved)] {
 		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: f.Name, Text: flowText(s, f)})
 	}
-	if more := len(flows) - mostUnderserved; more > 0 {
+	_, more := s.Others("") // of the flows that are not listed
+	more += max(0, len(flows)-mostUnderserved)
+	if more > 0 {
 		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: fmt.Sprintf("other underserved flows (%d)", more), Text: "at the top of the table of flows"})
 	}
 	for i := range s.PriorityLevels {
@@ -223,7 +225,7 @@ func flowFindings(s *result.Summary) []Finding {
 			}
 		}
 		if len(served) > 0 {
-			all = append(all, Finding{Group: "Over-demanding flows that are not underserved", Subject: level, Text: overDemandingText(served)})
+			all = append(all, Finding{Group: "Over-demanding flows that are not underserved", Subject: level, Text: overDemandingText(s, level, served)})
 		}
 	}
 	return all
@@ -250,14 +252,18 @@ func flowText(s *result.Summary, f *result.Flow) string {
 	return p.text()
 }
 
-func overDemandingText(flows []*result.Flow) string {
+func overDemandingText(s *result.Summary, level string, flows []*result.Flow) string {
 	var demand, service []float64
 	var sum result.Group
 	for _, f := range flows {
 		demand, service = append(demand, f.DemandSeatSeconds/f.FairShareSeatSeconds), append(service, judge.Ratio(f))
 		sum.Rejected, sum.Arrived = sum.Rejected+f.Rejected, sum.Arrived+f.Arrived
 	}
-	return fmt.Sprintf("flows %s; demand %s times the fair share; service %s of the fair share; %s rejected", listed(flowNames(flows), mostListed),
+	among := ""
+	if others, _ := s.Others(level); others > 0 {
+		among = fmt.Sprintf(" (%s of the level are not listed and not counted here)", format.Counted(others, "flow"))
+	}
+	return fmt.Sprintf("flows %s%s; demand %s times the fair share; service %s of the fair share; %s rejected", listed(flowNames(flows), mostListed), among,
 		rangeText(demand, format.Number), rangeText(service, judge.RatioText), countText(sum.Rejected, sum.Arrived))
 }
 

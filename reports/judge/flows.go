@@ -75,25 +75,49 @@ func QueuedTogether(f, other *result.Flow) bool {
 	return n > 0 && 2*f.QueuedIn.Shared(other.QueuedIn) >= n
 }
 
-// WorstFlows returns at most so many of the flows that are underserved or had requests rejected. The
-// underserved flows come first, by increasing ratio (all ratios from UnderservedRatio on count as
-// equal) and then by decreasing starvation.
-func WorstFlows(s *result.Summary, most int) []*result.Flow {
-	var flows []*result.Flow
-	for i := range s.Flows {
-		if f := &s.Flows[i]; Underserved(f) || f.Rejected > 0 {
-			flows = append(flows, f)
-		}
-	}
-	underservedFirst := func(f *result.Flow) int {
-		if Underserved(f) {
-			return 0
+// Standing is what flows are ordered by, worst first.
+type Standing struct {
+	underserved         bool
+	ratio               float64
+	starvedNs, rejected int64
+}
+
+// StandingOf returns the standing of a flow. It is bad if the flow is underserved or had requests rejected.
+func StandingOf(f *result.Flow) (s Standing, bad bool) {
+	s = Standing{Underserved(f), Ratio(f), starvedLong(f), f.Rejected}
+	return s, s.underserved || s.rejected > 0
+}
+
+// Compare compares two standings. The underserved flows come first, by increasing ratio (all ratios from
+// UnderservedRatio on count as equal) and then by decreasing starvation.
+func (s Standing) Compare(other Standing) int {
+	if s.underserved != other.underserved {
+		if s.underserved {
+			return -1
 		}
 		return 1
 	}
-	slices.SortStableFunc(flows, func(a, b *result.Flow) int {
-		return cmp.Or(cmp.Compare(underservedFirst(a), underservedFirst(b)), cmp.Compare(min(Ratio(a), UnderservedRatio), min(Ratio(b), UnderservedRatio)),
-			-cmp.Compare(starvedLong(a), starvedLong(b)), cmp.Compare(Ratio(a), Ratio(b)), -cmp.Compare(a.Rejected, b.Rejected))
-	})
-	return flows[:min(most, len(flows))]
+	return cmp.Or(cmp.Compare(min(s.ratio, UnderservedRatio), min(other.ratio, UnderservedRatio)),
+		-cmp.Compare(s.starvedNs, other.starvedNs), cmp.Compare(s.ratio, other.ratio), -cmp.Compare(s.rejected, other.rejected))
+}
+
+// WorstFlows returns at most so many of the listed flows that are underserved or had requests rejected, in the
+// order of their standings.
+func WorstFlows(s *result.Summary, most int) []*result.Flow {
+	type standing struct {
+		Standing
+		flow *result.Flow
+	}
+	var bad []standing
+	for i := range s.Flows {
+		if of, is := StandingOf(&s.Flows[i]); is {
+			bad = append(bad, standing{of, &s.Flows[i]})
+		}
+	}
+	slices.SortStableFunc(bad, func(a, b standing) int { return a.Compare(b.Standing) })
+	var flows []*result.Flow
+	for _, f := range bad[:min(most, len(bad))] {
+		flows = append(flows, f.flow)
+	}
+	return flows
 }

@@ -1,11 +1,6 @@
 package judge
 
-import (
-	"slices"
-
-	"apfsim/reports/replicate"
-	"apfsim/sim/metric"
-)
+import "apfsim/sim/metric"
 
 // The statistics that replications are judged by, besides the tag of a workload or a priority level.
 var (
@@ -22,9 +17,9 @@ var (
 )
 
 // Replications returns the judgement of a workload or a priority level over several runs: of the
-// means of its statistics, and of the longest stall of all runs. estimate returns the group's
-// statistic, nil if it has no samples.
-func Replications(estimate func(metric.Name) *replicate.Estimate) Judgement {
+// means of its statistics, and of the longest stall of all runs. statistic returns the mean of the group's
+// statistic and its greatest value, not ok if it has no samples.
+func Replications(statistic func(metric.Name) (mean, most float64, ok bool)) Judgement {
 	f := noFigures()
 	f.undispatched = 1
 	for _, s := range []struct {
@@ -32,19 +27,19 @@ func Replications(estimate func(metric.Name) *replicate.Estimate) Judgement {
 		to   *float64
 	}{{WaitP99, &f.waitP99}, {WaitMax, &f.waitMax}, {Rejected, &f.rejected}, {Waiting, &f.waiting}, {virtualP99, &f.virtualP99},
 		{virtualRejected, &f.virtualRejected}, {starvationMax, &f.starvation}} {
-		if e := estimate(s.name); e != nil {
-			*s.to = e.Mean
+		if mean, _, ok := statistic(s.name); ok {
+			*s.to = mean
 		}
 	}
-	if estimate(WaitP99) != nil {
+	if _, _, ok := statistic(WaitP99); ok {
 		f.undispatched = 0
 	}
 	// As in Level: the shortfall counts only if requests waited or were rejected.
-	if least := estimate(leastRatio); least != nil && (f.rejected > 0 || f.waitMax > 0) {
-		f.shortfall = 1 - least.Mean
+	if least, _, ok := statistic(leastRatio); ok && (f.rejected > 0 || f.waitMax > 0) {
+		f.shortfall = 1 - least
 	}
-	if stall := estimate(StallMax); stall != nil {
-		f.stall = slices.Max(stall.Values.Present())
+	if _, stall, ok := statistic(StallMax); ok {
+		f.stall = stall
 	}
 	return f.judgement()
 }

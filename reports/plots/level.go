@@ -1,10 +1,10 @@
 package plots
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"apfsim/core/queueset"
 	"apfsim/reports/format"
@@ -177,7 +177,7 @@ func queueMap(s *result.Summary, series *result.Series) *QueueMap {
 	for _, lengths := range series.QueueLengths {
 		m.Queues = max(m.Queues, len(lengths))
 	}
-	holders := make([][]*result.Flow, m.Queues)
+	holders := make([]holders, m.Queues)
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		if f.PriorityLevel != series.Level {
@@ -185,13 +185,47 @@ func queueMap(s *result.Summary, series *result.Series) *QueueMap {
 		}
 		for _, q := range f.Hand {
 			if q < m.Queues {
-				holders[q] = append(holders[q], f)
+				holders[q].add(f)
 			}
 		}
 	}
-	for _, flows := range holders {
-		slices.SortStableFunc(flows, func(a, b *result.Flow) int { return -cmp.Compare(a.DemandSeatSeconds, b.DemandSeatSeconds) })
-		m.DealtTo = append(m.DealtTo, result.Names(flows, 2, ""))
+	others, _ := s.Others(series.Level)
+	for i := range holders {
+		m.DealtTo = append(m.DealtTo, holders[i].text(others > 0))
 	}
 	return m
+}
+
+// holders are the flows that have a queue in their hands.
+type holders struct {
+	first []*result.Flow // those with the greatest demands, at most one more than are named
+	n     int
+}
+
+const mostHolders = 2 // that are named, if there are more than one more
+
+func (h *holders) add(f *result.Flow) {
+	h.n++
+	at := len(h.first)
+	for at > 0 && h.first[at-1].DemandSeatSeconds < f.DemandSeatSeconds {
+		at--
+	}
+	if h.first = slices.Insert(h.first, at, f); len(h.first) > mostHolders+1 {
+		h.first = h.first[:mostHolders+1]
+	}
+}
+
+// text names the first flows. If there are more that are not listed, it is not known how many of them have the queue.
+func (h *holders) text(more bool) string {
+	var names []string
+	for _, f := range h.first {
+		names = append(names, f.Name)
+	}
+	switch named := min(len(names), mostHolders); {
+	case more:
+		return strings.Join(append(names[:named], "others"), ", ")
+	case h.n > mostHolders+1:
+		return strings.Join(names[:named], ", ") + " and " + format.Counted(h.n-mostHolders, "other")
+	}
+	return format.Listed(names, mostHolders, "")
 }

@@ -32,7 +32,8 @@ const (
 )
 
 // servicePicture compares the service of the flows of a level with their fair shares, nil if fewer
-// than two had a demand. The flows with the greatest demands have bars, all others one for their mean.
+// than two had a demand. The flows with the greatest demands have bars, all others one for their mean, also those that
+// the summary does not list.
 func servicePicture(s *result.Summary, level string) *Picture {
 	var flows []*result.Flow
 	for i := range s.Flows {
@@ -44,7 +45,7 @@ func servicePicture(s *result.Summary, level string) *Picture {
 		return nil
 	}
 	slices.SortStableFunc(flows, func(a, b *result.Flow) int { return -cmp.Compare(a.DemandSeatSeconds, b.DemandSeatSeconds) })
-	b := &Bars{X: Axis{Label: "seat-seconds"}, Bars: serviceBars(flows)}
+	b := &Bars{X: Axis{Label: "seat-seconds"}, Bars: serviceBars(flows, othersOf(s, level))}
 	for _, bar := range b.Bars {
 		b.X.Max = max(b.X.Max, bar.Service, bar.FairShare)
 	}
@@ -54,7 +55,19 @@ func servicePicture(s *result.Summary, level string) *Picture {
 		{Name: "fair share", Kind: FairShare}}}
 }
 
-func serviceBars(flows []*result.Flow) (bars []Bar) {
+// othersOf returns the sum of the flows of a level that the summary does not list.
+func othersOf(s *result.Summary, level string) (sum result.OtherFlows) {
+	for i := range s.OtherFlows {
+		if o := &s.OtherFlows[i]; o.PriorityLevel == level {
+			sum.Number += o.Number
+			sum.ServiceSeatSeconds += o.ServiceSeatSeconds
+			sum.FairShareSeatSeconds += o.FairShareSeatSeconds
+		}
+	}
+	return sum
+}
+
+func serviceBars(flows []*result.Flow, others result.OtherFlows) (bars []Bar) {
 	shown := flows
 	if len(flows) > maxFlowBars+1 {
 		shown = flows[:maxFlowBars]
@@ -66,9 +79,10 @@ func serviceBars(flows []*result.Flow) (bars []Bar) {
 	for _, f := range shown {
 		bars = append(bars, Bar{Name: format.Squeeze(format.Printable(f.Name), 40), Service: f.ServiceSeatSeconds, FairShare: f.FairShareSeatSeconds})
 	}
-	if rest := flows[len(shown):]; len(rest) > 0 {
-		n := float64(len(rest))
-		bar := Bar{Name: "mean of " + strings.ReplaceAll(format.Number(n), " ", "") + " others"}
+	if rest := flows[len(shown):]; len(rest)+others.Number > 0 {
+		n := float64(len(rest) + others.Number)
+		bar := Bar{Name: "mean of " + strings.ReplaceAll(format.Number(n), " ", "") + " others",
+			Service: others.ServiceSeatSeconds / n, FairShare: others.FairShareSeatSeconds / n}
 		for _, f := range rest {
 			bar.Service += f.ServiceSeatSeconds / n
 			bar.FairShare += f.FairShareSeatSeconds / n

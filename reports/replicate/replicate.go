@@ -176,7 +176,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 			t.FailedSeeds = append(t.FailedSeeds, s.Seed)
 		}
 	}
-	if a.withFlows && len(s.Flows)*(n+1) > mostFlowRuns {
+	if a.withFlows && (len(s.OtherFlows) > 0 || len(s.Flows)*(n+1) > mostFlowRuns) {
 		a.omitFlows()
 	}
 	all := statistics.List(s, a.withFlows || len(a.preciseFlows) > 0)

@@ -18,6 +18,9 @@ import (
 // no field is removed or changes its meaning.
 const SchemaVersion = "apfsim/v1alpha1"
 
+// MostFlows is how many flows a summary lists one by one: at about 1.4 kB each, summary.json has then about 14 MB.
+const MostFlows = 10_000
+
 // Client is the value of Summary.MeasuredBy for what a client of a real server has measured.
 const Client = "client"
 
@@ -47,7 +50,11 @@ type Summary struct {
 	Workloads      []Group `json:"workloads"`      // in the scenario's order
 	FlowSchemas    []Group `json:"flowSchemas"`    // by name, those in which requests arrived
 	PriorityLevels []Level `json:"priorityLevels"` // by name
-	Flows          []Flow  `json:"flows"`          // by priority level and name
+	Flows          []Flow  `json:"flows"`          // by priority level and name; at most MostFlows
+
+	// OtherFlows are those that Flows does not list, combined. It is omitted if Flows lists all. They are ordered by
+	// priority level and FlowSchema.
+	OtherFlows []OtherFlows `json:"otherFlows,omitempty"`
 
 	// These are omitted if the run has one server that is always there and always equally fast, see
 	// scenario.Spec.Steady.
@@ -231,6 +238,14 @@ type Flow struct {
 	QueuedIn measure.Bitset `json:"-"` // the points of the level's series in which a request was in a queue, or rejected
 }
 
+// OtherFlows are the flows of a FlowSchema at a priority level that are not listed one by one, combined: sums, the
+// distributions of all requests and the longest starvation. The name is empty, and there is no hand.
+type OtherFlows struct {
+	Number      int `json:"flows"`       // how many flows
+	Underserved int `json:"underserved"` // how many of them are underserved
+	Flow
+}
+
 // Verdict says whether a threshold holds.
 type Verdict struct {
 	Metric     string   `json:"metric"`     // with its tags, as in the scenario
@@ -258,15 +273,6 @@ func RequestCount(n int64) string {
 		return "1 request"
 	}
 	return format.Quantity(n) + " requests"
-}
-
-// Names lists the names of the first flows, see format.Listed.
-func Names(flows []*Flow, most int, before string) string {
-	var all []string
-	for _, f := range flows {
-		all = append(all, f.Name)
-	}
-	return format.Listed(all, most, before)
 }
 
 // Idle says whether no request arrived in the window and no seat was in use.
@@ -361,11 +367,11 @@ func LevelTitle(s *Summary, name string) string {
 	}
 }
 
-// AsOne combines the wanted flows into one, with their longest starvation and the sums of their
-// services, demands and fair shares.
-func AsOne(flows []Flow, wanted func(*Flow) bool) (sum Flow, found bool) {
-	for i := range flows {
-		if f := &flows[i]; wanted(f) {
+// AsOne combines the wanted flows into one, with their longest starvation and the sums of their services, demands
+// and fair shares. OtherFlows are flows without a name.
+func (s *Summary) AsOne(wanted func(*Flow) bool) (sum Flow, found bool) {
+	add := func(f *Flow) {
+		if wanted(f) {
 			found = true
 			sum.StarvationNs = max(sum.StarvationNs, f.StarvationNs)
 			sum.ServiceSeatSeconds += f.ServiceSeatSeconds
@@ -373,11 +379,33 @@ func AsOne(flows []Flow, wanted func(*Flow) bool) (sum Flow, found bool) {
 			sum.FairShareSeatSeconds += f.FairShareSeatSeconds
 		}
 	}
-	if sum.FairShareSeatSeconds > 0 {
-		ratio := sum.ServiceSeatSeconds / sum.FairShareSeatSeconds
-		sum.Ratio = &ratio
+	for i := range s.Flows {
+		add(&s.Flows[i])
 	}
+	for i := range s.OtherFlows {
+		add(&s.OtherFlows[i].Flow)
+	}
+	sum.SetRatio()
 	return sum, found
+}
+
+// SetRatio computes the ratio from the service and the fair share.
+func (f *Flow) SetRatio() {
+	if f.FairShareSeatSeconds > 0 {
+		ratio := f.ServiceSeatSeconds / f.FairShareSeatSeconds
+		f.Ratio = &ratio
+	}
+}
+
+// Others returns how many flows of a priority level, or of all if the level is "", are not listed one by one, and how
+// many of them are underserved.
+func (s *Summary) Others(level string) (n, underserved int) {
+	for i := range s.OtherFlows {
+		if o := &s.OtherFlows[i]; level == "" || o.PriorityLevel == level {
+			n, underserved = n+o.Number, underserved+o.Underserved
+		}
+	}
+	return n, underserved
 }
 
 // ErrNoSamples says that a statistic has no samples in a run.

@@ -35,7 +35,7 @@ func List(s *result.Summary, withFlows bool) []Statistic {
 		l.statuses = append(l.statuses, statusText(r.Status))
 	}
 	all := subject{seconds: windowSeconds(s), requests: &s.Total}
-	all.addFlows(s.Flows, func(*result.Flow) bool { return true })
+	all.addFlows(s, func(*result.Flow) bool { return true })
 	l.add(&all, nil)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
@@ -44,13 +44,13 @@ func List(s *result.Summary, withFlows bool) []Statistic {
 	for i := range s.FlowSchemas {
 		g := &s.FlowSchemas[i]
 		of := subject{seconds: windowSeconds(s), requests: g}
-		of.addFlows(s.Flows, func(f *result.Flow) bool { return f.FlowSchema == g.Name })
+		of.addFlows(s, func(f *result.Flow) bool { return f.FlowSchema == g.Name })
 		l.add(&of, Tag(metric.TagFlowSchema, g.Name))
 	}
 	for i := range s.PriorityLevels {
 		level := &s.PriorityLevels[i]
 		of := subject{seconds: windowSeconds(s), requests: &level.Group, level: level}
-		of.addFlows(s.Flows, func(f *result.Flow) bool { return f.PriorityLevel == level.Name })
+		of.addFlows(s, func(f *result.Flow) bool { return f.PriorityLevel == level.Name })
 		l.add(&of, Tag(metric.TagPriorityLevel, level.Name))
 	}
 	for i := range s.Servers {
@@ -73,7 +73,7 @@ func List(s *result.Summary, withFlows bool) []Statistic {
 			tags = append(Tag(metric.TagPriorityLevel, f.PriorityLevel), tags...)
 		}
 		of := subject{seconds: windowSeconds(s), requests: &f.Group}
-		of.addFlows(s.Flows[i:i+1], func(*result.Flow) bool { return true })
+		of.flows = f
 		from := len(l.all)
 		l.add(&of, tags)
 		for k := range l.all[from:] {

@@ -39,8 +39,8 @@ func statusText(status int) string {
 	return strconv.Itoa(status)
 }
 
-func (s *subject) addFlows(flows []result.Flow, wanted func(*result.Flow) bool) {
-	if sum, found := result.AsOne(flows, wanted); found {
+func (s *subject) addFlows(of *result.Summary, wanted func(*result.Flow) bool) {
+	if sum, found := of.AsOne(wanted); found {
 		s.flows = &sum
 	}
 }

@@ -27,7 +27,7 @@ func Value(s *result.Summary, name *metric.Name) (value float64, note string, ok
 	of := &subject{seconds: windowSeconds(s), requests: &result.Group{}, status: name.Tag(metric.TagStatus), server: serverOf(s, name)}
 	switch d.source {
 	case fromFlows:
-		of.addFlows(s.Flows, func(f *result.Flow) bool { return matches(f, name) })
+		of.addFlows(s, func(f *result.Flow) bool { return matches(f, name) })
 	case fromLevel:
 		of.level = levelOf(s, name)
 	case fromServer:

@@ -267,7 +267,7 @@ func handCell(f *flow) Cell {
 	return Word(strings.Trim(strings.Join(strings.Fields(fmt.Sprint(queues)), ", "), "[]"))
 }
 
-// Flows is the table of all flows: the underserved ones first, then the others by demand.
+// Flows is the table of the listed flows: the underserved ones first, then the others by demand.
 func Flows(s *result.Summary) *Table {
 	flows := judge.WorstFlows(s, len(s.Flows))
 	isWorst := map[*result.Flow]bool{}
@@ -282,9 +282,13 @@ func Flows(s *result.Summary) *Table {
 	}
 	slices.SortStableFunc(flows[worst:], func(a, b *result.Flow) int { return -cmp.Compare(a.DemandSeatSeconds, b.DemandSeatSeconds) })
 	missing := ""
-	if len(flows) > mostRows {
-		missing = fmt.Sprintf("Left out: %s, all in summary.json.", format.Counted(len(flows)-mostRows, "flow"))
-		flows = flows[:mostRows]
+	left := max(0, len(flows)-mostRows)
+	flows = flows[:len(flows)-left]
+	if others, _ := s.Others(""); others > 0 {
+		missing = fmt.Sprintf("Left out: %s. summary.json has %s, and sums of the others; apfsim run --flows writes all to flows.csv.",
+			format.Counted(left+others, "flow"), format.Counted(len(s.Flows), "flow"))
+	} else if left > 0 {
+		missing = fmt.Sprintf("Left out: %s, all in summary.json.", format.Counted(left, "flow"))
 	}
 	t := flowTable(flows)
 	t.Name, t.Caption = "flows", "Flows, underserved ones first; demand, fair share and service in seat-seconds"

@@ -1,0 +1,233 @@
+package collect
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"apfsim/reports/histogram"
+	"apfsim/reports/judge"
+	"apfsim/reports/measure"
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// Flows iterates over the statistics of all flows, by priority level and name, after Result. Each is
+// valid until the next.
+func (c *Collector) Flows() iter.Seq[*result.Flow] {
+	return func(yield func(*result.Flow) bool) {
+		m := measure.New[uint32](histogram.CoarsePrecision)
+		for _, l := range c.levels { // by name since Result
+			if l.name == "" {
+				continue
+			}
+			type named struct {
+				flow *flow
+				name string
+			}
+			var flows []named
+			for _, f := range l.flows {
+				flows = append(flows, named{f, f.name()})
+			}
+			slices.SortFunc(flows, func(a, b named) int { return strings.Compare(a.name, b.name) })
+			for _, f := range flows {
+				m.Reset()
+				f.flow.addTo(m)
+				if of := f.flow.summary(m); !yield(&of) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// addFlows adds the flows of all levels to the summary. If there are too many, it lists those that chosen returns, and
+// combines the others.
+func (c *Collector) addFlows(s *result.Summary) {
+	listed := func(*flow) bool { return true }
+	if n := c.flowCount(); n > result.MostFlows && !c.everyFlow {
+		listed = c.chosen(result.MostFlows)
+	}
+	moved := movedSchemas(c.scenario)
+	m := measure.New[uint32](histogram.CoarsePrecision)
+	for _, l := range c.levels {
+		if l.name == "" {
+			continue
+		}
+		first, others := len(s.Flows), map[string]*otherFlows{}
+		for _, f := range l.flows {
+			if !listed(f) {
+				of := others[f.group.schema]
+				if of == nil {
+					of = &otherFlows{measures: measure.New[uint32](histogram.CoarsePrecision)}
+					others[f.group.schema] = of
+				}
+				of.add(f)
+				continue
+			}
+			m.Reset()
+			f.addTo(m)
+			of := f.summary(m)
+			of.SeveralLevels = moved[of.FlowSchema]
+			s.Flows = append(s.Flows, of)
+		}
+		slices.SortFunc(s.Flows[first:], func(a, b result.Flow) int { return cmp.Compare(a.Name, b.Name) })
+		for _, g := range c.groups { // not by the map, whose order is random
+			if of := others[g.schema]; of != nil && g.level == l {
+				s.OtherFlows = append(s.OtherFlows, of.summary(g, moved[g.schema]))
+			}
+		}
+	}
+	slices.SortFunc(s.OtherFlows, func(a, b result.OtherFlows) int {
+		return cmp.Or(cmp.Compare(a.PriorityLevel, b.PriorityLevel), cmp.Compare(a.FlowSchema, b.FlowSchema))
+	})
+}
+
+func (c *Collector) flowCount() (n int) {
+	for _, l := range c.levels {
+		n += len(l.flows)
+	}
+	return n
+}
+
+// otherFlows combines flows of a FlowSchema at a level.
+type otherFlows struct {
+	measures            *measure.Measures[uint32]
+	number, underserved int
+	sum                 result.Flow
+}
+
+func (o *otherFlows) add(f *flow) {
+	o.number++
+	brief := f.brief()
+	if judge.Underserved(&brief) {
+		o.underserved++
+	}
+	f.addTo(o.measures)
+	o.sum.ServiceSeatSeconds += brief.ServiceSeatSeconds
+	o.sum.DemandSeatSeconds += brief.DemandSeatSeconds
+	o.sum.FairShareSeatSeconds += brief.FairShareSeatSeconds
+	o.sum.StarvationNs = max(o.sum.StarvationNs, brief.StarvationNs)
+}
+
+func (o *otherFlows) summary(g *group, severalLevels bool) result.OtherFlows {
+	out := result.OtherFlows{Number: o.number, Underserved: o.underserved, Flow: o.sum}
+	out.Group = result.NewGroup("", o.measures)
+	out.PriorityLevel, out.FlowSchema, out.SeveralLevels = g.level.name, g.schema, severalLevels
+	out.SetRatio()
+	return out
+}
+
+// chosen returns which flows are listed if there are more than the greatest number: those that the thresholds name,
+// and then in turns the first of each list of ranked, the second of each, and so on.
+func (c *Collector) chosen(most int) func(*flow) bool {
+	is := map[*flow]bool{}
+	named := map[string]bool{}
+	for i := range c.scenario.Spec.Thresholds {
+		named[c.scenario.Spec.Thresholds[i].Tag(metric.TagFlow)] = true
+	}
+	for f := range c.flows() {
+		if len(is) < most && named[f.name()] {
+			is[f] = true
+		}
+	}
+	lists := c.ranked(most)
+	for place, more := 0, true; more; place++ {
+		more = false
+		for _, list := range lists {
+			if place < len(list) && len(is) < most {
+				is[list[place]] = true
+				more = true
+			}
+		}
+	}
+	return func(f *flow) bool { return is[f] }
+}
+
+// ranked returns the lists that flows are chosen from, each of at most so many flows:
+//
+//   - of each level the worst flows, as package judge orders them, and those with the greatest demand and service;
+//   - of each workload the flows with the greatest service, the longest wait, and the most rejections.
+//
+// A flow that several workloads send requests of belongs to the first. A flow with the value 0 is in no list.
+func (c *Collector) ranked(most int) (lists [][]*flow) {
+	rank := func(of []*flow, value func(*flow) float64) {
+		type valued struct {
+			value float64
+			flow  *flow
+		}
+		var all []valued
+		for _, f := range of {
+			if v := value(f); v > 0 {
+				all = append(all, valued{v, f})
+			}
+		}
+		slices.SortStableFunc(all, func(a, b valued) int { return -cmp.Compare(a.value, b.value) })
+		var list []*flow
+		for _, v := range all[:min(most, len(all))] {
+			list = append(list, v.flow)
+		}
+		lists = append(lists, list)
+	}
+	byWorkload := make([][]*flow, len(c.scenario.Spec.Workload))
+	for _, l := range c.levels {
+		lists = append(lists, worst(l.flows, most))
+		rank(l.flows, func(f *flow) float64 { return f.stretchedDemand() })
+		rank(l.flows, func(f *flow) float64 { return f.service })
+		for _, f := range l.flows {
+			byWorkload[f.workload] = append(byWorkload[f.workload], f)
+		}
+	}
+	for _, flows := range byWorkload {
+		rank(flows, func(f *flow) float64 { return f.service })
+		rank(flows, func(f *flow) float64 { return float64(f.longestNs()) })
+		rank(flows, func(f *flow) float64 { return float64(f.rejections()) })
+	}
+	return lists
+}
+
+func worst(flows []*flow, most int) (list []*flow) {
+	type standing struct {
+		judge.Standing
+		flow *flow
+	}
+	var all []standing
+	for _, f := range flows {
+		brief := f.brief()
+		if of, bad := judge.StandingOf(&brief); bad {
+			all = append(all, standing{of, f})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b standing) int { return a.Compare(b.Standing) })
+	for _, s := range all[:min(most, len(all))] {
+		list = append(list, s.flow)
+	}
+	return list
+}
+
+// brief returns what package judge reads of a flow.
+func (f *flow) brief() result.Flow {
+	tally := f.tally()
+	out := result.Flow{
+		Group:              result.Group{Counts: result.NewCounts(&tally)},
+		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.stretchedDemand() / 1e9,
+		FairShareSeatSeconds: f.share() / 1e9, StarvationNs: f.starvedNs,
+	}
+	if share := f.share(); share > 0 {
+		ratio := f.service / share
+		out.Ratio = &ratio
+	}
+	if f.dispatched > 0 {
+		out.Wait = &result.Distribution{MaxNs: f.longestNs()}
+	}
+	return out
+}
+
+func (f *flow) rejections() int64 {
+	t := f.tally()
+	return t.RejectedTotal()
+}
+
+// share returns the fair share of the flow in seat-nanoseconds, after Result.
+func (f *flow) share() float64 { return f.level.shares[f.index] }
