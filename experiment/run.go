@@ -67,6 +67,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 			err = fmt.Errorf("%s: %w", sc.Metadata.Name, err)
 		}
 	}()
+	boundHeap(sc)
 	run := sim.New(sc)
 	durationNs := int64(sc.Spec.Duration)
 	measurement := collect.Measure(run, result.Interval(durationNs))
@@ -111,11 +112,11 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	if err != nil {
 		return completed{}, err
 	}
-	result := measurement.Result()
+	result, warnings := measurement.Result(), run.Warnings()
 	if err := complete(outputs); err != nil {
 		return completed{}, err
 	}
-	if files.Flows {
+	if files.Flows { // before the charts, which can then use the memory of the run
 		if err := output.WriteFlows(&set, files.Dir, sc, measurement.Flows()); err != nil {
 			return completed{}, err
 		}
@@ -129,7 +130,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return completed{}, err
 	}
 	progress.Finish()
-	return completed{collect.NewReplication(result), run.Warnings()}, nil
+	return completed{collect.NewReplication(result), warnings}, nil
 }
 
 // create creates the files that are written during the run. The error names those that cannot be written; the

@@ -152,21 +152,22 @@ func (c *Collector) chosen(most int) func(*flow) bool {
 //
 // A flow that several workloads send requests of belongs to the first. A flow with the value 0 is in no list.
 func (c *Collector) ranked(most int) (lists [][]*flow) {
+	type valued struct {
+		value float64
+		flow  *flow
+	}
+	var all []valued // scratch
 	rank := func(of []*flow, value func(*flow) float64) {
-		type valued struct {
-			value float64
-			flow  *flow
-		}
-		var all []valued
+		all = all[:0]
 		for _, f := range of {
 			if v := value(f); v > 0 {
 				all = append(all, valued{v, f})
 			}
 		}
 		slices.SortStableFunc(all, func(a, b valued) int { return -cmp.Compare(a.value, b.value) })
-		var list []*flow
-		for _, v := range all[:min(most, len(all))] {
-			list = append(list, v.flow)
+		list := make([]*flow, min(most, len(all)))
+		for i := range list {
+			list[i] = all[i].flow
 		}
 		lists = append(lists, list)
 	}

@@ -18,12 +18,11 @@ type client struct {
 	execution random.Stream
 }
 
-// rest is what only some clients need.
+// rest is what only some clients need. Streams that the workload does not need are nil.
 type rest struct {
-	limiter                       *bucket.Bucket
-	choice, watch, think, backoff random.Stream
-	delay, timeout                *random.Stream // nil if the workload has none
-	reflector                     *reflector     // nil before a watch has failed
+	limiter                                       *bucket.Bucket
+	choice, watch, think, backoff, delay, timeout *random.Stream
+	reflector                                     *reflector // nil before a watch has failed
 }
 
 // join makes the client one of a workload's.
@@ -34,17 +33,22 @@ func (cl *client) open() {
 	cl.stream(&cl.execution, "execution")
 	if cl.needsRest {
 		cl.rest = &rest{}
-		cl.stream(&cl.choice, "request")
-		cl.stream(&cl.watch, "watch")
-		cl.stream(&cl.think, "think")
-		cl.stream(&cl.backoff, "backoff")
-		if cl.Delay.Given() {
-			cl.delay = &random.Stream{}
-			cl.stream(cl.delay, "delay")
-		}
-		if cl.ClientTimeout.Given() {
-			cl.timeout = &random.Stream{}
-			cl.stream(cl.timeout, "clientTimeout")
+		for _, s := range []struct {
+			stream  **random.Stream
+			purpose string
+			needed  bool
+		}{
+			{&cl.choice, "request", len(cl.Requests) > 1},
+			{&cl.watch, "watch", cl.watches},
+			{&cl.think, "think", cl.Arrivals.Closed != nil},
+			{&cl.backoff, "backoff", cl.Retry.Backoff != nil},
+			{&cl.delay, "delay", cl.Delay.Given()},
+			{&cl.timeout, "clientTimeout", cl.ClientTimeout.Given()},
+		} {
+			if s.needed {
+				*s.stream = &random.Stream{}
+				cl.stream(*s.stream, s.purpose)
+			}
 		}
 	}
 	if cl.RateLimit != nil {
@@ -73,7 +77,8 @@ func (cl *client) request() *server.Request {
 	}
 	t := &cl.templates[int(cl.index)*len(cl.Requests)+kind]
 	if t.Template == nil {
-		attributes, query := cl.Requests[kind].Request.Attributes(&cl.As, int(cl.index))
+		user, groups := cl.identity()
+		attributes, query := cl.Requests[kind].Request.AttributesWithoutPath(user, groups, int(cl.index))
 		t.Template = cl.all.shared.NewTemplate(cl.workload.index, int(cl.index), attributes, query)
 		t.Request = kind
 		t.id = t.TemplateID
@@ -93,6 +98,17 @@ func (cl *client) request() *server.Request {
 		r.Details.Execution = execution.Given()
 	}
 	return r
+}
+
+// identity returns who the client is: the strings of one of its templates, if there is one.
+func (cl *client) identity() (user string, groups []string) {
+	n := len(cl.Requests)
+	for _, t := range cl.templates[int(cl.index)*n : (int(cl.index)+1)*n] {
+		if t.Template != nil {
+			return t.Attributes.User, t.Attributes.Groups
+		}
+	}
+	return cl.As.For(int(cl.index))
 }
 
 // detail draws the details of the client's next request.

@@ -21,6 +21,7 @@ type workload struct {
 	weights []float64 // of the requests, cumulative
 
 	awaitsResponses bool       // the clients do something upon success
+	watches         bool       // some of the requests are watches
 	needsRest       bool       // the clients have something in rest
 	templates       []template // by client and request, each made when first sent
 }
@@ -38,9 +39,9 @@ func newWorkload(sc *scenario.Scenario, index int, all *Clients) *workload {
 		index:    index,
 		seed:     sc.Spec.Seed,
 	}
-	watches := slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return r.Watch != nil })
+	w.watches = slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return r.Watch != nil })
 	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.stored || w.Workload.Behaviour != nil
-	w.needsRest = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || watches || w.Retry.Backoff != nil ||
+	w.needsRest = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
 		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
 	w.templates = make([]template, w.Clients*len(w.Requests))
 	w.startNs, w.endNs, w.runNs = int64(w.Start), sc.Spec.EndNs(w.Workload), int64(sc.Spec.Duration)

@@ -196,7 +196,11 @@ func appendAsked(b []byte, a *classify.Attributes, query string) []byte {
 	b = appendText(b, fieldSubresource, a.Subresource)
 	b = appendText(b, fieldNamespace, a.Namespace)
 	b = appendText(b, fieldName, a.Name)
-	b = appendText(b, fieldPath, a.Path)
+	path := a.Path
+	if path == "" && a.IsResource() {
+		path = ResourcePath(a)
+	}
+	b = appendText(b, fieldPath, path)
 	return appendText(b, fieldQuery, query)
 }
 

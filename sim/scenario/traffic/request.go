@@ -37,7 +37,20 @@ type WeightedRequest struct {
 // path of a request for a resource is the one under which Kubernetes serves version v1 of
 // its group.
 func (r *Request) Attributes(as *Identity, client int) (a classify.Attributes, query string) {
+	user, groups := as.For(client)
+	a, query = r.AttributesWithoutPath(user, groups, client)
+	if a.IsResource() {
+		a.Path = trace.ResourcePath(&a)
+	}
+	return a, query
+}
+
+// AttributesWithoutPath is Attributes for a client of a known identity. The path of a request for a resource is
+// empty: it follows from the other attributes, and would be one more string for each client.
+func (r *Request) AttributesWithoutPath(user string, groups []string, client int) (a classify.Attributes, query string) {
 	a = classify.Attributes{
+		User:        user,
+		Groups:      groups,
 		Verb:        r.Verb,
 		APIGroup:    r.Group,
 		Resource:    r.Resource,
@@ -45,10 +58,6 @@ func (r *Request) Attributes(as *Identity, client int) (a classify.Attributes, q
 		Namespace:   expand(r.Namespace, client),
 		Name:        expand(r.Name, client),
 		Path:        expand(r.Path, client),
-	}
-	a.User, a.Groups = as.For(client)
-	if a.IsResource() {
-		a.Path = trace.ResourcePath(&a)
 	}
 	return a, expand(r.Query, client)
 }
