@@ -12,7 +12,7 @@ import (
 // costs little, because it has most to do while the clients send their first requests.
 const (
 	manyClients     = 20_000
-	growthInPercent = 25
+	growthInPercent = 15
 )
 
 // boundHeap lets the garbage collector run more often if the scenario has many clients, unless the environment

@@ -391,17 +391,16 @@ func (c *Collector) addFlow(of *server.Flow) *flow {
 	for len(c.byIndex) <= of.Index {
 		c.byIndex = append(c.byIndex, nil)
 	}
-	name := flowNameOf(of)
 	l := c.levelNamed(of.Level)
-	f := l.byName[name]
+	f := l.names.find(l.flows, of)
 	if f == nil {
 		f = c.newFlow(of)
 		f.index = int32(len(l.flows))
 		if f.index%64 == 0 {
 			l.active = append(l.active, 0)
 		}
-		l.byName[name] = f
 		l.flows, l.queuedIn = append(l.flows, f), append(l.queuedIn, nil)
+		l.names.add(l.flows)
 	} else if !slices.Equal(f.of.Hand, of.Hand) {
 		f.handChanged = true
 	}
@@ -457,7 +456,7 @@ func (c *Collector) levelNamed(name string) *level {
 }
 
 func (c *Collector) newLevel(name string) *level {
-	l := &level{name: name, fromNs: c.fromNs, byName: map[flowName]*flow{}}
+	l := &level{name: name, fromNs: c.fromNs}
 	// A level that is added later has empty points up to now.
 	for at := int64(0); at < c.intervalFromNs; at += c.intervalNs {
 		l.points = append(l.points, result.Point{StartNs: at, EndNs: min(at+c.intervalNs, c.intervalFromNs)})

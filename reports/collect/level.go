@@ -10,7 +10,6 @@ import (
 	"apfsim/reports/measure"
 	"apfsim/reports/observe"
 	"apfsim/reports/result"
-	"apfsim/sim/server"
 )
 
 // fairness returns the fair shares of a level's flows over the window, in seat-nanoseconds and in
@@ -77,7 +76,7 @@ type level struct {
 	stretched stretch // of its requests
 
 	flows  []*flow // in the order of first appearance
-	byName map[flowName]*flow
+	names  names
 	shares []float64 // their fair shares, once they are known; seat-nanoseconds
 	active []uint64  // bit by flow: it has had requests in the current interval
 
@@ -101,11 +100,6 @@ type level struct {
 	demands []float64 // scratch
 	serves  []float64 // scratch
 }
-
-// flowName is the name of a flow, in parts that exist anyway.
-type flowName struct{ schema, distinguisher string }
-
-func flowNameOf(f *server.Flow) flowName { return flowName{f.Schema.Name, f.Distinguisher} }
 
 // windowUse integrates over the window. Three hundred seats in use for a year would overflow
 // an int64; up to 2⁵³ the sums are exact.

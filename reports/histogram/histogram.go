@@ -5,6 +5,7 @@ package histogram
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Count is the counter of a bucket. Where there are many histograms, it is the narrow one.
@@ -178,6 +179,13 @@ func (h *Histogram[C]) Merge(other *Histogram[C]) {
 	if h.Precision != other.Precision {
 		panic("histogram: precisions differ")
 	}
+	missing := 0
+	for octave, page := range other.pages {
+		if page != 0 && h.pages[octave] == 0 {
+			missing++
+		}
+	}
+	h.buckets = slices.Grow(h.buckets, missing<<h.Precision)
 	for octave, page := range other.pages {
 		if page == 0 {
 			continue
