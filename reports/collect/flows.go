@@ -46,9 +46,11 @@ func (c *Collector) Flows() iter.Seq[*result.Flow] {
 // combines the others.
 func (c *Collector) addFlows(s *result.Summary) {
 	listed := func(*flow) bool { return true }
-	if n := c.flowCount(); n > result.MostFlows && !c.everyFlow {
-		listed = c.chosen(result.MostFlows)
+	n := c.flowCount()
+	if n > result.MostFlows && !c.everyFlow {
+		n, listed = result.MostFlows, c.chosen(result.MostFlows)
 	}
+	s.Flows = slices.Grow(s.Flows, n)
 	moved := movedSchemas(c.scenario)
 	m := measure.New[uint32](histogram.CoarsePrecision)
 	for _, l := range c.levels {
@@ -96,12 +98,14 @@ type otherFlows struct {
 	measures            *measure.Measures[uint32]
 	number, underserved int
 	sum                 result.Flow
+	brief               brief
 }
 
 func (o *otherFlows) add(f *flow) {
 	o.number++
-	brief := f.brief()
-	if judge.Underserved(&brief) {
+	brief := &o.brief
+	brief.set(f)
+	if judge.Underserved(&brief.Flow) {
 		o.underserved++
 	}
 	f.addTo(o.measures)
@@ -125,11 +129,15 @@ func (c *Collector) chosen(most int) func(*flow) bool {
 	is := map[*flow]bool{}
 	named := map[string]bool{}
 	for i := range c.scenario.Spec.Thresholds {
-		named[c.scenario.Spec.Thresholds[i].Tag(metric.TagFlow)] = true
+		if name := c.scenario.Spec.Thresholds[i].Tag(metric.TagFlow); name != "" {
+			named[name] = true
+		}
 	}
-	for f := range c.flows() {
-		if len(is) < most && named[f.name()] {
-			is[f] = true
+	if len(named) > 0 {
+		for f := range c.flows() {
+			if len(is) < most && named[f.name()] {
+				is[f] = true
+			}
 		}
 	}
 	lists := c.ranked(most)
@@ -158,7 +166,7 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 	}
 	var all []valued // scratch
 	rank := func(of []*flow, value func(*flow) float64) {
-		all = all[:0]
+		all = slices.Grow(all[:0], len(of))
 		for _, f := range of {
 			if v := value(f); v > 0 {
 				all = append(all, valued{v, f})
@@ -172,13 +180,13 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 		lists = append(lists, list)
 	}
 	byWorkload := make([][]*flow, len(c.scenario.Spec.Workload))
+	for f := range c.flows() {
+		byWorkload[f.workload] = append(byWorkload[f.workload], f)
+	}
 	for _, l := range c.levels {
 		lists = append(lists, worst(l.flows, most))
 		rank(l.flows, func(f *flow) float64 { return f.stretchedDemand() })
 		rank(l.flows, func(f *flow) float64 { return f.service })
-		for _, f := range l.flows {
-			byWorkload[f.workload] = append(byWorkload[f.workload], f)
-		}
 	}
 	for _, flows := range byWorkload {
 		rank(flows, func(f *flow) float64 { return f.service })
@@ -194,9 +202,10 @@ func worst(flows []*flow, most int) (list []*flow) {
 		flow *flow
 	}
 	var all []standing
+	var brief brief
 	for _, f := range flows {
-		brief := f.brief()
-		if of, bad := judge.StandingOf(&brief); bad {
+		brief.set(f)
+		if of, bad := judge.StandingOf(&brief.Flow); bad {
 			all = append(all, standing{of, f})
 		}
 	}
@@ -207,22 +216,28 @@ func worst(flows []*flow, most int) (list []*flow) {
 	return list
 }
 
-// brief returns what package judge reads of a flow.
-func (f *flow) brief() result.Flow {
-	tally := f.tally()
-	out := result.Flow{
+// brief is what package judge reads of a flow. It is used for one flow after the other.
+type brief struct {
+	result.Flow
+	wait  result.Distribution
+	ratio float64
+}
+
+func (b *brief) set(f *flow) {
+	tally, share := f.tally(), f.share()
+	b.Flow = result.Flow{
 		Group:              result.Group{Counts: result.NewCounts(&tally)},
 		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.stretchedDemand() / 1e9,
-		FairShareSeatSeconds: f.share() / 1e9, StarvationNs: f.starvedNs,
+		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs,
 	}
-	if share := f.share(); share > 0 {
-		ratio := f.service / share
-		out.Ratio = &ratio
+	if share > 0 {
+		b.ratio = f.service / share
+		b.Ratio = &b.ratio
 	}
 	if f.dispatched > 0 {
-		out.Wait = &result.Distribution{MaxNs: f.longestNs()}
+		b.wait.MaxNs = f.longestNs()
+		b.Wait = &b.wait
 	}
-	return out
 }
 
 func (f *flow) rejections() int64 {

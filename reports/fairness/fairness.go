@@ -21,7 +21,7 @@ type claim struct {
 // (water-filling; Bertsekas and Gallager, Data Networks, section 6.5.2; Demers, Keshav and
 // Shenker 1989). The shares are valid until the next call.
 func (d *Divider) FairShares(service float64, demands []float64) []float64 {
-	claims := d.claims[:0]
+	claims := slices.Grow(d.claims[:0], len(demands))
 	for i, demand := range demands {
 		claims = append(claims, claim{demand, i})
 	}
