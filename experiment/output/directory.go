@@ -26,9 +26,9 @@ import (
 const (
 	SummaryFile  = "summary.json"
 	SeriesFile   = "series.csv"
-	ServersFile  = "servers.csv"
-	ClientsFile  = "clients.csv"
-	FlowsFile    = "flows.csv"
+	serversFile  = "servers.csv"
+	clientsFile  = "clients.csv"
+	flowsFile    = "flows.csv"
 	ReportFile   = "report.html"
 	RequestsFile = "requests.jsonl"
 	ChartsFolder = "charts"
@@ -51,10 +51,10 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps dumps.Rec
 	files := dumps.Files()
 	files.Add(SeriesFile, func(w io.Writer) error { return csvfile.WriteSeries(w, r) })
 	if r.ServerSeries != nil {
-		files.Add(ServersFile, func(w io.Writer) error { return csvfile.WriteServers(w, r.ServerSeries) })
+		files.Add(serversFile, func(w io.Writer) error { return csvfile.WriteServers(w, r.ServerSeries) })
 	}
 	if len(r.ClientSeries) > 0 {
-		files.Add(ClientsFile, func(w io.Writer) error { return csvfile.WriteClients(w, r.ClientSeries) })
+		files.Add(clientsFile, func(w io.Writer) error { return csvfile.WriteClients(w, r.ClientSeries) })
 	}
 	for _, c := range charts.Run(r) {
 		addChart(&files, c)

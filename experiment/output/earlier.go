@@ -26,16 +26,16 @@ func earlierFiles(folder, name string) []string {
 	for _, s := range readEarlier(folder, SummaryFile, name) {
 		names = append(names, SummaryFile, SeriesFile, ReportFile)
 		if len(s.Servers) > 0 {
-			names = append(names, ServersFile)
+			names = append(names, serversFile)
 		}
 		if s.Total.Clients != nil {
-			names = append(names, ClientsFile)
+			names = append(names, clientsFile)
 		}
 		for _, chart := range s.ChartNames() {
 			names = append(names, filepath.Join(ChartsFolder, chart+".svg"), filepath.Join(ChartsFolder, chart+".png"))
 		}
-		if line, ok := firstLine(filepath.Join(folder, FlowsFile)); ok && csvfile.IsFlows(string(line)) {
-			names = append(names, FlowsFile)
+		if line, ok := firstLine(filepath.Join(folder, flowsFile)); ok && csvfile.IsFlows(string(line)) {
+			names = append(names, flowsFile)
 		}
 		if s.hasLog(filepath.Join(folder, RequestsFile)) {
 			names = append(names, RequestsFile)

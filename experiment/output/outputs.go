@@ -107,7 +107,7 @@ func WriteFlows(set *atomicfile.Set, dir string, sc *scenario.Scenario, flows it
 	if err := set.MakeFolder(folder); err != nil {
 		return fmt.Errorf("making the folder for the flows: %w", err)
 	}
-	file, err := files.Create(set, filepath.Join(folder, FlowsFile))
+	file, err := files.Create(set, filepath.Join(folder, flowsFile))
 	if err != nil {
 		return err
 	}
