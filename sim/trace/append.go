@@ -24,17 +24,15 @@ const (
 // Request is the part of a line that all requests of a client from one template have in common.
 type Request struct{ asked, from string }
 
-// NewRequest returns the part for what is asked by whom, and for which client of which workload. The attributes of a
-// request for a resource may have no path.
+// NewRequest returns the part for what is asked by whom, and for which client of which workload. A request for a
+// resource whose path is empty has the path that Kubernetes serves it under.
 func NewRequest(a *classify.Attributes, query, workload string, client int) Request {
-	if a.Path == "" && a.IsResource() {
-		withPath := *a
-		withPath.Path = ResourcePath(a)
-		a = &withPath
+	from, asked := appendText(nil, fieldWorkload, workload), *a
+	if asked.Path == "" && asked.IsResource() {
+		asked.Path = ResourcePath(a)
 	}
-	from := appendText(nil, fieldWorkload, workload)
 	return Request{
-		asked: string(appendAsked(nil, a, query)),
+		asked: string(appendAsked(nil, &asked, query)),
 		from:  string(appendNumber(from, fieldClient, int64(client))),
 	}
 }
@@ -196,11 +194,7 @@ func appendAsked(b []byte, a *classify.Attributes, query string) []byte {
 	b = appendText(b, fieldSubresource, a.Subresource)
 	b = appendText(b, fieldNamespace, a.Namespace)
 	b = appendText(b, fieldName, a.Name)
-	path := a.Path
-	if path == "" && a.IsResource() {
-		path = ResourcePath(a)
-	}
-	b = appendText(b, fieldPath, path)
+	b = appendText(b, fieldPath, a.Path)
 	return appendText(b, fieldQuery, query)
 }
 
