@@ -136,14 +136,16 @@ profile: ## record the profile for profile-guided optimization
 bench: ## run the benchmarks, except those of several minutes, for benchstat
 	go test $(PGO) -short -run '^$$' -bench . -benchmem ./...
 
-ROUNDS  := 5
-REGIMES := A,B,C,D,E
-FORMAT  := text
-PYTHON  := python3
+# REQUESTS is the number of requests in a measurement of bench-peers; 0 stands for as many as take seconds.
+ROUNDS   := 5
+REQUESTS := 0
+REGIMES  := A,B,C,D,E,F,G,H
+FORMAT   := text
+PYTHON   := python3
 
 .PHONY: bench-peers
 bench-peers: ## compare the speed of apfsim with upstream's queue set and others, in ROUNDS (5)
-	cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -regimes $(REGIMES) -format $(FORMAT) -python $(PYTHON)
+	cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -requests $(REQUESTS) -regimes $(REGIMES) -format $(FORMAT) -python $(PYTHON)
 
 # The targets below measure the sections of docs/background/performance.md. FIGURES does not change
 # the document if its input is incomplete, for example because a benchmark has failed.

@@ -8,8 +8,10 @@
 // their service times are exponential with a mean of 10 ms. (A) has 200 flows at load 0.9, (B)
 // 200 flows at load 1.2, and (C) 2,000 flows at load 1.05. D is the default configuration with
 // all its levels, in a cluster of 5,000 nodes and 150,000 pods, with lists and mutations of
-// several seats. E is the level of A in a closed loop of 100,000 clients. Each is a
-// scenario file in this folder.
+// several seats. E is the level of A in a closed loop of 100,000 clients. F is three servers that each
+// have the level and the load of A, on machines whose cores the requests share. G is a store: two servers of 8 cores
+// with 5,000 kubelets, 400 informers and some controllers, from the start of all of them. H is the replay of a
+// request log of A. Each is a scenario file in this folder.
 //
 // # Peers
 //
@@ -20,13 +22,15 @@
 //     request has two events. It has a binary heap of typed events in the order of time and
 //     sequence number, two PCG streams and one pending arrival for each client, and reuses the
 //     slots of requests. In D, requests neither wait nor occupy seats, and a watch is a request
-//     like the others, which is sent at the rate at which watches are renewed.
+//     like the others, which is sent at the rate at which watches are renewed. In G, the clients have the
+//     rate of the run with a store in the mean, and services of 5 ms. In H, nothing is read.
 //   - bare loop with apfsim's clock: the same with the event queue of sim/clock.
 //   - SimPy: an M/M/c queue with the rate and the seats of the regime and one Poisson process.
 //     Its queue is unlimited, so that in B and C it grows until the run ends.
 //   - apfsim core/queueset: apfsim's queue set in place of upstream's, in the same loop with the
 //     same arrivals and services.
-//   - apfsim: a whole run, from the text of a scenario to all its statistics.
+//   - apfsim: a whole run, from the text of a scenario to all its statistics. In H, this includes reading the
+//     trace, but not the run that has written it, which is another process.
 //   - apfsim with request log: the same, with a line for each request in a file.
 //
 // # Method
@@ -70,8 +74,12 @@ func main() {
 
 // run is the whole program; it returns the exit status.
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
-	if len(args) > 0 && args[0] == childCommand {
-		if err := child(stdout, args[1:]); err != nil {
+	if isChild(args) {
+		act := func() error { return child(stdout, args[1:]) }
+		if args[0] == recordCommand {
+			act = func() error { return record(args[1:]) }
+		}
+		if err := act(); err != nil {
 			fmt.Fprintln(stderr, err)
 			return 1
 		}
@@ -96,6 +104,7 @@ type options struct {
 	regimes  []*regime
 	peers    []*peer
 	rounds   int
+	requests int // in each measurement; 0 means peer.requestsIn
 	markdown bool
 }
 
@@ -113,6 +122,7 @@ func parseOptions(stderr io.Writer, args []string) (*options, error) {
 	chosenRegimes := flags.String("regimes", strings.Join(regimeNames, ","), "`list` of regimes, separated by commas")
 	chosenPeers := flags.String("peers", strings.Join(peerNames, ","), "`list` of peers, separated by commas")
 	flags.IntVar(&o.rounds, "rounds", 5, "measurements of each peer in each regime")
+	flags.IntVar(&o.requests, "requests", 0, "requests in each measurement, to try the tool out; 0: as many as each peer simulates in seconds")
 	format := flags.String("format", "text", "text or markdown")
 	flags.StringVar(&python, "python", python, "the Python `interpreter` with the module simpy")
 	if err := flags.Parse(args); err != nil {
@@ -123,6 +133,9 @@ func parseOptions(stderr io.Writer, args []string) (*options, error) {
 	}
 	if o.rounds < 1 {
 		return nil, fmt.Errorf("-rounds: %d: want at least 1", o.rounds)
+	}
+	if o.requests < 0 {
+		return nil, fmt.Errorf("-requests: %d: want at least 0", o.requests)
 	}
 	switch *format {
 	case "text":
@@ -197,7 +210,11 @@ func bench(ctx context.Context, stdout, stderr io.Writer, o *options) error {
 		for round := range o.rounds {
 			for _, s := range results {
 				fmt.Fprintf(stderr, "%s: round %d of %d: %s\n", r.name, round+1, o.rounds, s.peer.name)
-				m, err := inChild(ctx, s.peer, r, s.peer.requestsIn(r))
+				requests := o.requests
+				if requests == 0 {
+					requests = s.peer.requestsIn(r)
+				}
+				m, err := inChild(ctx, s.peer, r, requests)
 				if err != nil {
 					return err
 				}
@@ -218,6 +235,11 @@ func bench(ctx context.Context, stdout, stderr io.Writer, o *options) error {
 // arguments are the name of the peer, the name of the regime, the number of requests, and the
 // Python interpreter.
 const childCommand = "measure"
+
+// isChild reports whether the arguments are those of a process that the program has started.
+func isChild(args []string) bool {
+	return len(args) > 0 && (args[0] == childCommand || args[0] == recordCommand)
+}
 
 // inChild returns a measurement by a child process.
 func inChild(ctx context.Context, p *peer, r *regime, requests int) (m measurement, err error) {

@@ -36,11 +36,11 @@ const (
 var peers = []peer{
 	{peerUpstream, "ABC", 400_000, true, true, withoutRegime(runUpstream)},
 	{peerSimPy, "ABC", 50_000, true, false, runSimPy},
-	{peerBare, "ABCDE", 10_000_000, false, false, withoutRegime(bare)},
-	{"bare loop with apfsim's clock", "ABCDE", 10_000_000, false, false, withoutRegime(bareByClock)},
+	{peerBare, "ABCDEFGH", 10_000_000, false, false, withoutRegime(bare)},
+	{"bare loop with apfsim's clock", "ABCDEFGH", 10_000_000, false, false, withoutRegime(bareByClock)},
 	{peerQueueSet, "ABC", 5_000_000, true, true, withoutRegime(runQueueSet)},
-	{peerApfsim, "ABCDE", 4_000_000, true, true, runApfsim},
-	{peerLogging, "ABCDE", 4_000_000, true, true, runApfsimLogging},
+	{peerApfsim, "ABCDEFGH", 4_000_000, true, true, runApfsim},
+	{peerLogging, "ABCDEFGH", 4_000_000, true, true, runApfsimLogging},
 }
 
 // withoutRegime adapts a function that needs only the load of a regime and cannot fail.
@@ -76,6 +76,16 @@ func (p *peer) measure(r *regime, requests int) (measurement, error) {
 	l, err := r.load()
 	if err != nil {
 		return measurement{}, err
+	}
+	if r.replay && p.queues {
+		dir, err := os.MkdirTemp("", "bench-peers-")
+		if err != nil {
+			return measurement{}, err
+		}
+		defer os.RemoveAll(dir)
+		if r, err = recorded(r, requests, dir); err != nil {
+			return measurement{}, err
+		}
 	}
 	start := time.Now()
 	m, err := p.run(r, l, requests)

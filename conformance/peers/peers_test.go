@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestMain makes the test binary behave like the program if inChild starts it.
+// TestMain makes the test binary behave like the program if inChild or recorded starts it.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == childCommand {
+	if isChild(os.Args[1:]) {
 		os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:]))
 	}
 	os.Exit(m.Run())
@@ -83,6 +83,22 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
+// The replay of a request log makes the decisions of the run that has written it.
+func TestReplay(t *testing.T) {
+	apfsim := find(peers, peerApfsim, func(p *peer) string { return p.name })
+	var results []measurement
+	for _, name := range []string{"A", "H"} {
+		m, err := apfsim.measure(find(regimes, name, func(r *regime) string { return r.name }), 10_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, m)
+	}
+	if run, replay := results[0], results[1]; !run.sameWork(&replay) {
+		t.Errorf("the run has the result %+v, its replay %+v", run, replay)
+	}
+}
+
 // TestCheck changes plausible results in one way at a time, so that check must find it.
 func TestCheck(t *testing.T) {
 	r := short()
@@ -145,6 +161,9 @@ func TestChild(t *testing.T) {
 	if _, err := inChild(t.Context(), bare, &regime{name: "X"}, 1000); err == nil || !strings.Contains(err.Error(), "is not a peer, a regime") {
 		t.Errorf("for an unknown regime, the error is %v", err)
 	}
+	if _, err := recorded(&regime{name: "X"}, 1000, t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not a regime, a number of requests") {
+		t.Errorf("for a request log of an unknown regime, the error is %v", err)
+	}
 }
 
 func TestTable(t *testing.T) {
@@ -196,9 +215,10 @@ X: example
 
 func TestUsage(t *testing.T) {
 	for _, test := range []struct{ flags, want string }{
-		{"-regimes A,F", `-regimes: "F": want some of A, B, C, D, E`},
+		{"-regimes A,X", `-regimes: "X": want some of A, B, C, D, E, F, G, H`},
 		{"-peers upstreams", `-peers: "upstreams": want some of upstream, `},
 		{"-rounds 0", "-rounds: 0: want at least 1"},
+		{"-requests -1", "-requests: -1: want at least 0"},
 		{"-format html", `-format: "html": want text or markdown`},
 		{"A", `"A": want no arguments other than flags`},
 	} {

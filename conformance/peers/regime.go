@@ -3,6 +3,7 @@ package main
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"apfsim/core/queueset"
@@ -21,6 +22,11 @@ type regime struct {
 	file     string
 	set      []string // assignments of fields, as for apfsim run --set
 	requests int      // in a measurement; 0 means peer.requests
+	replay   bool     // what is measured is the replay of a request log of the scenario
+	// perSecond is the rate of the requests, if that does not follow from the scenario because its clients have
+	// behaviours. It is that of a run with the number of requests above.
+	perSecond float64
+	files     fs.FS // with the file; nil: scenarios
 }
 
 var regimes = []regime{
@@ -29,6 +35,9 @@ var regimes = []regime{
 	{name: "C", about: "one level, 2,000 flows, load 1.05", file: "one-level.yaml", set: oneLevel(2000, 1.05)},
 	{name: "D", about: "default configuration, 155,000 clients", file: "default-configuration.yaml", requests: 4_000_000},
 	{name: "E", about: "one level, closed loop of 100,000 clients", file: "closed-loop.yaml", requests: 4_000_000},
+	{name: "F", about: "three servers with capacity, 200 flows each, load 0.9", file: "one-level.yaml", set: servers(3), requests: 4_000_000},
+	{name: "G", about: "a store, 5,000 kubelets and 400 informers", file: "store.yaml", requests: 750_000, perSecond: 1244},
+	{name: "H", about: "replay of a request log of A", file: "one-level.yaml", set: oneLevel(200, 0.9), requests: 1_000_000, replay: true},
 }
 
 // oneLevel returns the assignments for a number of flows at a load, where 1 is the capacity of 100
@@ -40,12 +49,22 @@ func oneLevel(flows int, load float64) []string {
 	}
 }
 
+// servers returns the assignments for a number of servers that each have the clients of A. A server has as many cores
+// as seats, so that its requests share a capacity and take as long as without one.
+func servers(n int) []string {
+	return append(oneLevel(200*n, 0.9*float64(n)),
+		fmt.Sprintf("spec.servers.replicas=%d", n),
+		"spec.servers.capacity={cores: 100}",
+		"spec.servers.loadBalancer={policy: RoundRobin}")
+}
+
 // load is the description of a regime for the peers that do not read scenarios.
 type load struct {
 	groups  []group
 	closed  bool            // a client sends its next request only after the response to the previous one
 	queuing queueset.Config // of the level named level; zero if the scenario has no such level
-	seats   int
+	servers int             // each has the level, and a part of the clients
+	seats   int             // of all servers
 	seed    uint64
 }
 
@@ -85,7 +104,11 @@ func (r *regime) scenario(duration time.Duration) (*scenario.Scenario, error) {
 	if duration > 0 {
 		set = append(set[:len(set):len(set)], fmt.Sprintf("spec.duration=%v", duration))
 	}
-	loaded, errs := loader.Load(scenarios, r.file, loader.Options{Set: assign.New("--set", set)})
+	files := r.files
+	if files == nil {
+		files = scenarios
+	}
+	loaded, errs := loader.Load(files, r.file, loader.Options{Set: assign.New("--set", set)})
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
@@ -98,11 +121,21 @@ func (r *regime) load() (load, error) {
 	if err != nil {
 		return load{}, err
 	}
-	l := load{seed: sc.Spec.Seed, closed: true,
-		seats: sc.Spec.Servers.MaxRequestsInflight + sc.Spec.Servers.MaxMutatingRequestsInflight}
+	spec := &sc.Spec.Servers
+	l := load{seed: sc.Spec.Seed, closed: true, servers: spec.Replicas,
+		seats: spec.Replicas * (spec.MaxRequestsInflight + spec.MaxMutatingRequestsInflight)}
 	if level := sc.Objects.PriorityLevel("level"); level != nil {
 		q := level.Spec.Queuing()
 		l.queuing = queueset.Config{Queues: int(q.Queues), HandSize: int(q.HandSize), QueueLengthLimit: int(q.QueueLengthLimit)}
+	}
+	if r.perSecond > 0 {
+		clients := 0
+		for i := range sc.Spec.Workload {
+			clients += sc.Spec.Workload[i].Clients
+		}
+		l.closed = false
+		l.groups = []group{{clients: clients, gapNs: float64(clients) / r.perSecond * 1e9, serviceNs: 5e6}}
+		return l, nil
 	}
 	for i := range sc.Spec.Workload {
 		l.closed = l.closed && sc.Spec.Workload[i].Arrivals.Closed != nil
