@@ -109,46 +109,59 @@ func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
 	return loaded[0], nil
 }
 
-// window returns the observer of a Collector that also says when a window of the run begins and
-// ends. The Collector's ticks at the two ends are outside the window.
-func window(c *collect.Collector, fromNs, toNs int64, begin, end func()) server.Observer {
-	o := c.Observer()
+// window is the part of a run that is measured, up to its end.
+type window struct{ from, length, interval time.Duration }
+
+// windowAfter returns the window after a warm-up, which is rounded up to whole sampling intervals. The interval is given,
+// or 0: the usual one.
+func windowAfter(warmUp, length, interval time.Duration) window {
+	length = max(length, time.Nanosecond)
+	if interval == 0 {
+		interval = time.Duration(result.Interval(int64(warmUp + length)))
+	}
+	return window{(warmUp + interval - 1) / interval * interval, length, interval}
+}
+
+// run runs a scenario that lasts until the end of the window, with the observers of apfsim run. It calls begin and end
+// when the window begins and ends. The Collector's ticks at the two ends are outside the window.
+func (w window) run(sc *scenario.Scenario, begin, end func()) (*sim.Run, *result.Result, error) {
+	run := sim.New(sc)
+	collector := collect.New(sc, run.Server, int64(w.interval))
+	o := collector.Observer()
 	tick := o.Tick
 	o.Tick = func(nowNs int64, servers []*server.Server) int64 {
-		if nowNs == toNs && end != nil {
+		if nowNs == int64(w.from+w.length) && end != nil {
 			end()
 			end = nil
 		}
 		next := tick(nowNs, servers)
-		if nowNs == fromNs {
+		if nowNs == int64(w.from) {
 			begin()
 		}
 		return next
 	}
-	return o
+	run.Observe(o)
+	run.Observe(fingerprint.New().Observer())
+	if err := run.Execute(context.Background(), nil); err != nil {
+		return nil, nil, err
+	}
+	return run, collector.Result(), nil
 }
 
 // steady simulates a warm-up, and then a window in which so many requests arrive on
 // average; begin and end are called at its ends. The sampling interval is given, or 0: the
 // usual one. The warm-up is rounded up to whole intervals.
 func (l oneLevel) steady(warmUp, requests int, interval time.Duration, begin, end func()) (*sim.Run, error) {
-	length := max(l.lasting(requests), time.Nanosecond)
-	if interval == 0 {
-		interval = time.Duration(result.Interval(int64(l.lasting(warmUp) + length)))
-	}
-	from := (l.lasting(warmUp) + interval - 1) / interval * interval
-	sc, err := l.scenario(from + length)
+	w := windowAfter(l.lasting(warmUp), l.lasting(requests), interval)
+	sc, err := l.scenario(w.from + w.length)
 	if err != nil {
 		return nil, err
 	}
-	run := sim.New(sc)
-	collector := collect.New(sc, run.Server, int64(interval))
-	run.Observe(window(collector, int64(from), int64(from+length), begin, end))
-	run.Observe(fingerprint.New().Observer()) // as apfsim run does
-	if err := run.Execute(context.Background(), nil); err != nil {
+	run, result, err := w.run(sc, begin, end)
+	if err != nil {
 		return nil, err
 	}
-	return run, l.check(collector.Result(), (from + length).Seconds())
+	return run, l.check(result, (w.from + w.length).Seconds())
 }
 
 // check says whether a run had the load that it was meant to have.
@@ -196,10 +209,3 @@ func (l oneLevel) measure(b *testing.B) {
 
 // BenchmarkCapacityRun is BenchmarkRun with requests that share a capacity.
 func BenchmarkCapacityRun(b *testing.B) { sharing.measure(b) }
-
-// BenchmarkRun simulates requests from arrival to statistics.
-func BenchmarkRun(b *testing.B) {
-	for _, l := range []oneLevel{regimeA, regimeB, regimeC} {
-		b.Run(fmt.Sprintf("load=%v/flows=%d", l.load, l.flows), l.measure)
-	}
-}
