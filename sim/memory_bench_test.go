@@ -25,8 +25,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 	for _, requests := range []int{1_000_000, 10_000_000, 100_000_000} {
 		b.Run(fmt.Sprintf("requests=%d", requests), func(b *testing.B) {
-			if requests > 10_000_000 && testing.Short() {
-				b.Skip("takes a minute")
+			if requests > 1_000_000 && testing.Short() {
+				b.Skip("takes up to a minute")
 			}
 			measureMemory(b, memoryRun{Requests: requests, Clients: regimeC.flows, Flows: regimeC.flows})
 		})
@@ -34,6 +34,9 @@ func BenchmarkMemory(b *testing.B) {
 	for _, clients := range []int{1000, 10_000, 100_000} {
 		for _, kind := range []string{"clients", "flows"} {
 			b.Run(fmt.Sprintf("%s=%d", kind, clients), func(b *testing.B) {
+				if clients > 10_000 && testing.Short() {
+					b.Skip("takes half a minute")
+				}
 				// As many for each client, so that no run is ahead in what it has counted.
 				m := memoryRun{Requests: 70 * clients, Clients: clients, Flows: 1}
 				if kind == "flows" {
