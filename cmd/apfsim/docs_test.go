@@ -29,10 +29,11 @@ var notRun = map[string]string{
 	"export PATH=\"$PWD/bin:$PATH\"":                                             "the tests' own apfsim is on the path",
 	"prometheus --config.file=prometheus.yml --storage.tsdb.path=data":           "does not end by itself; TestPrometheusGuide has one",
 	promtoolQuery: "TestPrometheusGuide runs it",
-	"apfsim completion bash > /etc/bash_completion.d/apfsim": "not into the machine's own; testdata/script/completion.txt has it",
-	"apfsim merge shards/* -o sweep":                         "the shards are those of the Job above",
-	"apfsim compare results/load live/load":                  "the folder is that of a live run; testdata/script/compare_client.txt has one",
-	liveMetrics:                                              "the folder is that of a live run; testdata/script/compare_metrics.txt has metrics",
+	"apfsim completion bash > /etc/bash_completion.d/apfsim":                             "not into the machine's own; testdata/script/completion.txt has it",
+	"apfsim merge shards/* -o sweep":                                                     "the shards are those of the Job above",
+	"apfsim compare results/load live/load":                                              "the folder is that of a live run; testdata/script/compare_client.txt has one",
+	"GOMAXPROCS=1 /usr/bin/time -v apfsim run day-of-5000-nodes --set spec.duration=24h": "takes seven minutes; TestLibrary has ten minutes of the day",
+	liveMetrics: "the folder is that of a live run; testdata/script/compare_metrics.txt has metrics",
 }
 
 // liveMetrics holds a run beside the metrics of a server that apfsim-live has loaded.
