@@ -61,7 +61,7 @@ func (l oneLevel) lasting(requests int) time.Duration {
 // so many durations that they are counted in histograms, every seat was taken some thirty
 // times, and under overload the queues are full.
 func (l oneLevel) warmUp() int {
-	requests := max(70*l.flows, 30*l.seats/l.width, 100_000)
+	requests := max(200*l.flows, 30*l.seats/l.width, 100_000)
 	if l.load > 1 {
 		fill := 1.5 * float64(l.queues*50) * l.load / (l.load - 1)
 		requests = max(requests, int(fill))
