@@ -17,7 +17,18 @@ import (
 // latency of a request is its wait and its execution, only what it waited stands behind the execution.
 type durations struct {
 	list  []byte
-	timed *[measure.Timings]histogram.Histogram[uint32] // nil until the list was full
+	timed *timed // nil until the list was full
+}
+
+// timed is the histograms of one flow. An execution whose latency it is, too, is only in alone: many flows have no
+// others, and need one histogram for both.
+type timed struct {
+	alone histogram.Histogram[uint32]
+	of    [measure.Timings]histogram.Histogram[uint32]
+}
+
+func newTimed() *timed {
+	return &timed{alone: histogram.Histogram[uint32]{Precision: histogram.CoarsePrecision}, of: measure.New[uint32](histogram.CoarsePrecision).Timed}
 }
 
 // The kinds of what is in the list.
@@ -51,19 +62,20 @@ func (d *durations) add(kind, ns, moreNs int64) {
 func (d *durations) makeRoom() {
 	switch {
 	case d.timed != nil:
-		d.count(d.timed)
+		d.count(&d.timed.of, &d.timed.alone)
 		d.list = d.list[:0]
 	case cap(d.list) < mostBytes:
 		d.list = append(make([]byte, 0, min(max(32, cap(d.list)*3/2), mostBytes)), d.list...)
 	default:
-		d.timed = &measure.New[uint32](histogram.CoarsePrecision).Timed
-		d.count(d.timed)
+		d.timed = newTimed()
+		d.count(&d.timed.of, &d.timed.alone)
 		d.list = make([]byte, 0, mostPending)
 	}
 }
 
-// count counts the durations of the list in histograms.
-func (d *durations) count(into *[measure.Timings]histogram.Histogram[uint32]) {
+// count counts the durations of the list in histograms: executions whose latencies they are in alone, or without it
+// as both.
+func (d *durations) count(into *[measure.Timings]histogram.Histogram[uint32], alone *histogram.Histogram[uint32]) {
 	for list := d.list; len(list) > 0; {
 		v, n := binary.Uvarint(list)
 		list = list[n:]
@@ -72,6 +84,10 @@ func (d *durations) count(into *[measure.Timings]histogram.Histogram[uint32]) {
 		case waited:
 			into[measure.Wait].Record(ns)
 		case executed:
+			if alone != nil {
+				alone.Record(ns)
+				break
+			}
 			into[measure.Execution].Record(ns)
 			into[measure.Latency].Record(ns)
 		case waitExecuted:
@@ -89,18 +105,20 @@ func (d *durations) count(into *[measure.Timings]histogram.Histogram[uint32]) {
 func (d *durations) addTo(into *[measure.Timings]histogram.Histogram[uint32], waits int64) {
 	before := into[measure.Wait].N
 	if d.timed != nil {
-		for t := range d.timed {
-			into[t].Merge(&d.timed[t])
+		for t := range d.timed.of {
+			into[t].Merge(&d.timed.of[t])
 		}
+		into[measure.Execution].Merge(&d.timed.alone)
+		into[measure.Latency].Merge(&d.timed.alone)
 	}
-	d.count(into)
+	d.count(into, nil)
 	into[measure.Wait].RecordN(0, waits-(into[measure.Wait].N-before))
 }
 
 // longestNs returns the longest wait of a request that was dispatched, 0 if none waited.
 func (d *durations) longestNs() (ns int64) {
 	if d.timed != nil {
-		ns = d.timed[measure.Wait].MostNs
+		ns = d.timed.of[measure.Wait].MostNs
 	}
 	for list := d.list; len(list) > 0; {
 		v, n := binary.Uvarint(list)
