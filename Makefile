@@ -128,8 +128,9 @@ PGO     := -pgo=$(CURDIR)/$(PROFILE)
 profile: ## record the profile for profile-guided optimization
 	mkdir -p bin
 	go test ./sim -run '^$$' -bench '^BenchmarkRun$$/^[ABC]$$' -benchtime 5000000x -o bin/sim.test -cpuprofile bin/sim.pprof
+	go test ./sim -run '^$$' -bench '^BenchmarkRun$$/^G$$' -benchtime 500000x -o bin/sim.test -cpuprofile bin/store.pprof
 	go test ./cmd/apfsim -run '^TestLibrary$$' -count 5 -o bin/library.test -cpuprofile bin/library.pprof
-	go tool pprof -proto bin/sim.pprof bin/library.pprof > $(PROFILE)
+	go tool pprof -proto bin/sim.pprof bin/store.pprof bin/library.pprof > $(PROFILE)
 	rm bin/*.test bin/*.pprof
 
 .PHONY: bench
