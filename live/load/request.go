@@ -113,7 +113,7 @@ func (c *Calls) Of(a *classify.Attributes, query string) (*Call, error) {
 	if a.Verb == "create" && a.Subresource == "" {
 		target.Name = "" // it is in the body
 	}
-	if call.Path == trace.ResourcePath(a) { // a recorded request has the path that it had
+	if call.Path == "" || call.Path == trace.ResourcePath(a) { // a recorded request has the path that it had
 		call.Path = trace.ResourcePath(&target)
 		if known && a.APIGroup != "" {
 			call.Path = strings.Replace(call.Path, "/apis/"+a.APIGroup+"/v1/", "/apis/"+served.Group+"/"+served.Version+"/", 1)
