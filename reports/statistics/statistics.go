@@ -73,7 +73,9 @@ func List(s *result.Summary, withFlows bool) []Statistic {
 			tags = append(Tag(metric.TagPriorityLevel, f.PriorityLevel), tags...)
 		}
 		of := subject{seconds: windowSeconds(s), requests: &f.Group}
-		of.flows = f
+		one := *f
+		one.SetRatio() // by the rounded values in the summary, as those of several flows
+		of.flows = &one
 		from := len(l.all)
 		l.add(&of, tags)
 		for k := range l.all[from:] {
