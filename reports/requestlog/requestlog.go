@@ -129,25 +129,12 @@ func (l *Log) add(nowNs int64, r *server.Request) *record {
 	*e = record{template: r.Template, flow: r.Flow, id: r.ID, arrivalNs: nowNs, executionNs: r.ExecutionNs, watchNs: r.WatchNs,
 		attempt: r.Attempt, outcome: server.Waiting, queue: -1, dispatchNs: -1, server: r.Server}
 	if r.Details != nil {
-		e.parent, e.asked = r.Details.Parent, copyOf(r.Details.Asked)
+		e.parent, e.asked = r.Details.Parent, r.Details.Asked.Clone() // the client uses it again
 		if l.stored && !r.Details.Execution && r.Attributes.IsResource() {
 			e.executionNs = -1
 		}
 	}
 	return e
-}
-
-// copyOf returns a copy of a call, which its client uses for another one when it is answered.
-func copyOf(c *api.Call) *api.Call {
-	if c == nil {
-		return nil
-	}
-	copied := *c
-	if c.Body != nil {
-		body := *c.Body
-		copied.Body = &body
-	}
-	return &copied
 }
 
 func (l *Log) queued(_ int64, r *server.Request) { l.at(r.Number).queue = int32(r.Queue()) }

@@ -105,6 +105,19 @@ type Call struct {
 	Matches int64
 }
 
+// Clone returns a copy of the call with a copy of its body, nil for nil. It shares what these refer to.
+func (c *Call) Clone() *Call {
+	if c == nil {
+		return nil
+	}
+	clone := *c
+	if c.Body != nil {
+		body := *c.Body
+		clone.Body = &body
+	}
+	return &clone
+}
+
 // Source is where a read was served from.
 type Source uint8
 

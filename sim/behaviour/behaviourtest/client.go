@@ -112,7 +112,9 @@ func (c *Client) Send(nowNs int64, r *behaviour.Request) {
 	if c.open[r.Token] != nil {
 		panic(fmt.Sprintf("behaviourtest: a second request with token %d", r.Token))
 	}
-	r = copyOf(r)
+	sent := *r
+	sent.Call = *r.Call.Clone()
+	r = &sent
 	c.open[r.Token] = r
 	c.Sent = append(c.Sent, Sent{nowNs, r})
 	c.Serve(nowNs, r)
@@ -120,16 +122,6 @@ func (c *Client) Send(nowNs int64, r *behaviour.Request) {
 
 // Scratch implements behaviour.Client.
 func (c *Client) Scratch() (*behaviour.Request, *api.Body) { return &behaviour.Request{}, &api.Body{} }
-
-// copyOf returns a copy of a request, which the behaviour may use again.
-func copyOf(r *behaviour.Request) *behaviour.Request {
-	copied := *r
-	if r.Call.Body != nil {
-		body := *r.Call.Body
-		copied.Call.Body = &body
-	}
-	return &copied
-}
 
 // HangUp implements behaviour.Client.
 func (c *Client) HangUp(nowNs int64, token int32) { delete(c.open, token) }
