@@ -98,14 +98,11 @@ func (r *recorder) wait(nowNs int64) {
 		return
 	}
 	gapNs := r.arrivals.ExpFloat64() / float64(r.settings.Rate) * float64(second)
-	r.client.Alarms().Set(nowNs+int64(min(gapNs, random.LongestNs/2)), alarm(r.happen))
+	newTimer(r.client, r.happen).in(nowNs, int64(min(gapNs, random.LongestNs/2)))
 }
 
 // happen lets one event happen.
 func (r *recorder) happen(nowNs int64) {
-	if nowNs >= r.client.EndNs() {
-		return
-	}
 	r.wait(nowNs)
 	r.record(happening{nowNs, r.arrivals.IntN(r.settings.Objects), r.arrivals.IntN(r.settings.Reasons)})
 }
@@ -219,11 +216,7 @@ func (r *recorder) again(nowNs int64) bool {
 	if r.tried == 1 {
 		waitNs = int64(float64(waitNs) * r.chance.Float64())
 	}
-	r.client.Alarms().Set(nowNs+waitNs, alarm(func(nowNs int64) {
-		if nowNs < r.client.EndNs() {
-			r.send(nowNs, r.count == 1)
-		}
-	}))
+	newTimer(r.client, func(nowNs int64) { r.send(nowNs, r.count == 1) }).in(nowNs, waitNs)
 	return true
 }
 

@@ -16,12 +16,6 @@ const (
 	second      = int64(time.Second)
 )
 
-// alarm is a clock.Alarm that calls a function.
-type alarm func(nowNs int64)
-
-// Ring implements clock.Alarm.
-func (a alarm) Ring(nowNs int64) { a(nowNs) }
-
 // succeeded says whether a request was answered well.
 func succeeded(a *api.Answer) bool { return a.Status >= 200 && a.Status < 300 }
 

@@ -19,3 +19,9 @@ func (t *timer) Ring(nowNs int64) {
 
 // in makes the timer ring after a wait.
 func (t *timer) in(nowNs, waitNs int64) { t.client.Alarms().Set(nowNs+waitNs, t) }
+
+// alarm is a clock.Alarm that calls a function, for those that are cancelled.
+type alarm func(nowNs int64)
+
+// Ring implements clock.Alarm.
+func (a alarm) Ring(nowNs int64) { a(nowNs) }
