@@ -53,6 +53,9 @@ func Run(r *result.Result) Page {
 		}
 		add("servers", "Servers", servers...)
 		p.Footer = "All numbers are in summary.json, the values over time in series.csv and servers.csv."
+		if len(r.ClientSeries) > 0 {
+			p.Footer = "All numbers are in summary.json, the values over time in series.csv, servers.csv and clients.csv."
+		}
 		if s.Fingerprint != "" {
 			p.Footer += " Fingerprint of the decisions: " + s.Fingerprint
 		}
