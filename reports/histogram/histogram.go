@@ -46,7 +46,7 @@ func (h *Histogram[C]) Record(ns int64) {
 	if page == 0 {
 		page = h.allocate(octave)
 	}
-	b := &h.buckets[(int(page)-1)<<h.Precision+offset]
+	b := &h.buckets[h.start(page)+offset]
 	if *b+1 != 0 { // a counter that is full stays full, and the quantiles are those of its first 2³² values
 		*b++
 	}
@@ -68,7 +68,7 @@ func (h *Histogram[C]) RecordN(ns, n int64) {
 	h.Record(ns)
 	n--
 	octave, offset := h.place(uint64(max(ns, 0)))
-	b := &h.buckets[(int(h.pages[octave])-1)<<h.Precision+offset]
+	b := &h.buckets[h.start(h.pages[octave])+offset]
 	*b = C(min(uint64(*b)+uint64(n), uint64(^C(0))))
 	h.N += n
 	high, low := bits.Mul64(uint64(max(ns, 0)), uint64(n))
@@ -80,14 +80,17 @@ func (h *Histogram[C]) RecordN(ns, n int64) {
 // place returns the octave of a value, from 0 for the values below 2^precision, and the
 // bucket within its page.
 func (h *Histogram[C]) place(v uint64) (octave, offset int) {
-	octave = max(0, bits.Len64(v)-int(h.Precision))
-	if octave == 0 {
-		return 0, int(v)
-	}
-	return octave, int(v>>(octave-1)) - 1<<h.Precision
+	within := uint64(1)<<(h.Precision%64) - 1
+	octave = bits.Len64(v|within) - int(h.Precision)
+	return octave, int(v >> (max(octave-1, 0) % 64) & within)
 }
 
-// allocate allocates the page of an octave.
+// start returns where a page begins in buckets.
+func (h *Histogram[C]) start(page uint8) int { return (int(page) - 1) << (h.Precision % 64) }
+
+// allocate allocates the page of an octave. Record would be slower with its code inlined.
+//
+//go:noinline
 func (h *Histogram[C]) allocate(octave int) uint8 {
 	n := len(h.buckets) + 1<<h.Precision
 	if n > cap(h.buckets) {
@@ -116,7 +119,7 @@ func (h *Histogram[C]) Each(visit func(leastNs, mostNs int64, n int64)) {
 		if page == 0 {
 			continue
 		}
-		from := (int(page) - 1) << h.Precision
+		from := h.start(page)
 		for offset, n := range h.buckets[from : from+1<<h.Precision] {
 			if n == 0 {
 				continue
@@ -193,8 +196,8 @@ func (h *Histogram[C]) Merge(other *Histogram[C]) {
 		if h.pages[octave] == 0 {
 			h.allocate(octave)
 		}
-		into := h.buckets[(int(h.pages[octave])-1)<<h.Precision:]
-		from := (int(page) - 1) << h.Precision
+		into := h.buckets[h.start(h.pages[octave]):]
+		from := h.start(page)
 		for i, n := range other.buckets[from : from+1<<h.Precision] {
 			if into[i]+n < n {
 				into[i] = ^C(0)
