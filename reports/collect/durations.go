@@ -11,10 +11,11 @@ import (
 // a few requests each, for which histograms would take kilobytes: a flow has none until its requests
 // fill a list of mostBytes, and then they take what is in the list from time to time.
 //
-// The list has one uvarint for a wait or an execution, with its kind in the two lowest bits. Most flows
+// The list has one number for a wait or an execution, with its kind in the two lowest bits. Most flows
 // have many requests that do not wait; such a request takes four bytes. A wait of 0 is not in the list:
 // a flow has had as many of them as it has dispatched more requests than it has other waits. As the
 // latency of a request is its wait and its execution, only what it waited stands behind the execution.
+// Numbers are uvarints until the flow has histograms, and then have 64 bits, which takes less time.
 type durations struct {
 	list  []byte
 	timed *timed // nil until the list was full
@@ -35,16 +36,16 @@ func newTimed() *timed {
 const (
 	waited       = iota // a request was dispatched, after more than 0 ns
 	executed            // a request was executed whose latency was its execution
-	waitExecuted        // likewise, but what its latency was longer follows, as a uvarint
+	waitExecuted        // likewise, but what its latency was longer follows
 	waitRejected        // a request was rejected
 
 	kindBits = 2
 )
 
 const (
-	mostBytes   = 2048 // of the list of a flow without histograms
-	mostPending = 512  // of the list of a flow with histograms
-	mostOfOne   = 2 * binary.MaxVarintLen64
+	mostBytes   = 2048                      // of the list of a flow without histograms
+	mostPending = 512                       // of the list of a flow with histograms
+	mostOfOne   = 2 * binary.MaxVarintLen64 // more than two numbers of 64 bits
 )
 
 // add adds a duration of a kind; moreNs is that of waitExecuted, and 0 for other kinds.
@@ -52,10 +53,28 @@ func (d *durations) add(kind, ns, moreNs int64) {
 	if len(d.list)+mostOfOne > cap(d.list) {
 		d.makeRoom()
 	}
-	d.list = binary.AppendUvarint(d.list, uint64(ns)<<kindBits|uint64(kind))
+	d.put(uint64(ns)<<kindBits | uint64(kind))
 	if kind == waitExecuted {
-		d.list = binary.AppendUvarint(d.list, uint64(moreNs))
+		d.put(uint64(moreNs))
 	}
+}
+
+// put appends a number to the list.
+func (d *durations) put(v uint64) {
+	if d.timed == nil {
+		d.list = binary.AppendUvarint(d.list, v)
+		return
+	}
+	d.list = binary.LittleEndian.AppendUint64(d.list, v)
+}
+
+// take returns the first number of a list and what follows it.
+func (d *durations) take(list []byte) (v uint64, rest []byte) {
+	if d.timed == nil {
+		v, n := binary.Uvarint(list)
+		return v, list[n:]
+	}
+	return binary.LittleEndian.Uint64(list), list[8:]
 }
 
 // makeRoom makes room in the list for one more.
@@ -67,9 +86,9 @@ func (d *durations) makeRoom() {
 	case cap(d.list) < mostBytes:
 		d.list = append(make([]byte, 0, min(max(32, cap(d.list)*3/2), mostBytes)), d.list...)
 	default:
-		d.timed = newTimed()
-		d.count(&d.timed.of, &d.timed.alone)
-		d.list = make([]byte, 0, mostPending)
+		t := newTimed()
+		d.count(&t.of, &t.alone)
+		d.timed, d.list = t, make([]byte, 0, mostPending)
 	}
 }
 
@@ -77,8 +96,8 @@ func (d *durations) makeRoom() {
 // as both.
 func (d *durations) count(into *[measure.Timings]histogram.Histogram[uint32], alone *histogram.Histogram[uint32]) {
 	for list := d.list; len(list) > 0; {
-		v, n := binary.Uvarint(list)
-		list = list[n:]
+		var v, more uint64
+		v, list = d.take(list)
 		ns := int64(v >> kindBits)
 		switch v & (1<<kindBits - 1) {
 		case waited:
@@ -91,8 +110,7 @@ func (d *durations) count(into *[measure.Timings]histogram.Histogram[uint32], al
 			into[measure.Execution].Record(ns)
 			into[measure.Latency].Record(ns)
 		case waitExecuted:
-			more, n := binary.Uvarint(list)
-			list = list[n:]
+			more, list = d.take(list)
 			into[measure.Execution].Record(ns)
 			into[measure.Latency].Record(ns + int64(more))
 		case waitRejected:
@@ -121,14 +139,13 @@ func (d *durations) longestNs() (ns int64) {
 		ns = d.timed.of[measure.Wait].MostNs
 	}
 	for list := d.list; len(list) > 0; {
-		v, n := binary.Uvarint(list)
-		list = list[n:]
+		var v uint64
+		v, list = d.take(list)
 		switch v & (1<<kindBits - 1) {
 		case waited:
 			ns = max(ns, int64(v>>kindBits))
 		case waitExecuted:
-			_, n := binary.Uvarint(list)
-			list = list[n:]
+			_, list = d.take(list)
 		}
 	}
 	return ns
