@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/observe"
 	"apfsim/reports/result"
@@ -61,15 +60,6 @@ type group struct {
 	index  int
 	schema string // "" if flow control does not handle the requests
 	level  *level
-}
-
-// part is the requests of one workload in one group at one server: the finest division apart from
-// flows. All coarser divisions are merged from the parts.
-type part struct {
-	workload int
-	group    *group
-	server   int
-	*measure.Measures[uint64]
 }
 
 // New returns a collector for a run of sc on the server whose levels are given; nil if it has no
@@ -168,9 +158,7 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
-		cl := c.partOf(r, f)
-		cl.Dispatched++
-		cl.Timed[measure.Wait].Record(nowNs - r.ArrivalNs)
+		c.partOf(r, f).dispatch(nowNs - r.ArrivalNs)
 		f.dispatch(nowNs - r.ArrivalNs)
 	}
 	f.start(nowNs, r)
@@ -212,14 +200,11 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 	}
 	if c.counts(r) {
 		f := c.flowOf(r)
-		cl := c.partOf(r, f)
-		cl.Executed++
+		c.partOf(r, f).execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 		if c.servers != nil && r.ExecutionNs > 0 {
 			f.addStretch(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
 			f.level.stretched.add(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
 		}
-		cl.Timed[measure.Execution].Record(nowNs - r.DispatchNs)
-		cl.Timed[measure.Latency].Record(nowNs - r.ArrivalNs)
 		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 	}
 	if c.virtual != nil {
@@ -314,6 +299,13 @@ func (c *Collector) end() {
 	}
 	c.ended = true
 	c.interval(c.toNs)
+	for _, byGroup := range c.parts {
+		for _, p := range byGroup {
+			if p != nil {
+				p.end()
+			}
+		}
+	}
 	for f := range c.flows() {
 		f.end(c.toNs)
 	}
@@ -348,31 +340,12 @@ func (c *Collector) addWorkload(f *flow, workload int) {
 	}
 }
 
-func (c *Collector) partOf(r *server.Request, f *flow) *part {
-	if f.part != nil {
-		return f.part
-	}
-	return c.partAt(r.Workload, f.group, c.serverOf(r))
-}
-
 // serverOf returns the index of the server that a request was sent to.
 func (c *Collector) serverOf(r *server.Request) int {
 	if c.servers == nil {
 		return 0
 	}
 	return int(r.Server)
-}
-
-func (c *Collector) partAt(workload int, g *group, at int) *part {
-	i := g.index*len(c.eachLevel) + at
-	for len(c.parts[workload]) <= i {
-		c.parts[workload] = append(c.parts[workload], nil)
-	}
-	cl := &c.parts[workload][i]
-	if *cl == nil {
-		*cl = &part{workload: workload, group: g, server: at, Measures: measure.New[uint64](histogram.FinePrecision)}
-	}
-	return *cl
 }
 
 func (c *Collector) flowOf(r *server.Request) *flow {
