@@ -312,7 +312,11 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides [2]*ex
 			toRun, all = append(toRun, s), append(all, s.Scenario)
 		}
 	}
-	if err := experiment.CheckTraces(ctx, all); err != nil {
+	err := experiment.CheckTraces(ctx, all)
+	if ctx.Err() != nil {
+		return errors.New("interrupted before the first run")
+	}
+	if err != nil {
 		return err
 	}
 	for _, sc := range all {
