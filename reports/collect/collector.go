@@ -233,7 +233,7 @@ func (c *Collector) adjusted(nowNs int64, s *server.Server) {
 		return
 	}
 	for _, l := range c.levels {
-		l.advance(nowNs)
+		l.settle(nowNs)
 		l.exists = false
 	}
 	c.eachLevel[0](func(s observe.LevelState) bool { // a loop would allocate more

@@ -69,9 +69,8 @@ type level struct {
 	limit   int // the current one
 	nominal int
 
-	nominalSinceNs int64 // up to when the nominal limit is integrated
-	limitSteps     []limitStep
-	dispatched     int64 // requests, since the run began
+	limitSteps []limitStep
+	dispatched int64 // requests, since the run began
 
 	stretched stretch // of its requests
 
@@ -84,12 +83,13 @@ type level struct {
 	// the flow, because events do not need them.
 	queuedIn []measure.Bitset
 
-	fromNs       int64 // start of the window
-	sinceNs      int64 // up to when the integrals are complete
-	seatsInUse   int
-	seatsWaiting int
-	waiting      int
-	executing    int
+	fromNs    int64 // start of the window
+	sinceNs   int64 // up to when the window's peak and saturation are complete
+	settledNs int64 // up to when all integrals of the window and of the interval are complete
+
+	// Of the current interval.
+	seatsInUse, seatsWaiting integral
+	waiting, executing       integral // requests
 
 	window windowUse
 	now    intervalUse
@@ -105,7 +105,7 @@ type level struct {
 // an int64; up to 2⁵³ the sums are exact.
 type windowUse struct {
 	seatNs      float64 // seats in use
-	waitingNs   float64 // requests waiting
+	waitingNs   float64 // requests waiting, while the level existed
 	saturatedNs int64
 	spanNs      int64 // while the level existed
 	peak        int   // seats in use
@@ -115,65 +115,67 @@ type windowUse struct {
 	ratio         float64
 	ratioNs       int64 // how long the limit was greater than 0
 	seatNsAtLimit float64
+
+	// What seatsInUse and waiting of the level were when the window began, or at settledNs.
+	seatNsBefore, waitingNsBefore int64
 }
 
 // intervalUse integrates over the current interval.
 type intervalUse struct {
-	seatNs, waitingNs, seatsWaitingNs, executingNs int64
-	limitNs, nominalNs                             float64 // a limit may be 10⁹ seats
-	arrived, dispatched                            int64
-	rejected                                       [queueset.Rejections]int64
+	limitNs, nominalNs  float64 // a limit may be 10⁹ seats
+	arrived, dispatched int64
+	rejected            [queueset.Rejections]int64
 }
 
 func (l *level) exempt() bool { return l.spec.Type == config.TypeExempt }
 
 func (l *level) enter(nowNs int64, seats int) {
 	l.advance(nowNs)
-	l.waiting++
-	l.seatsWaiting += seats
+	l.waiting.add(nowNs, 1)
+	l.seatsWaiting.add(nowNs, seats)
 	l.now.arrived++
 }
 
 func (l *level) start(nowNs int64, asked, seats int) {
 	l.advance(nowNs)
-	l.stopWaiting(asked)
-	l.seatsInUse += seats
-	l.executing++
+	l.stopWaiting(nowNs, asked)
+	l.seatsInUse.add(nowNs, seats)
+	l.executing.add(nowNs, 1)
 	l.dispatched++
 	l.now.dispatched++
 }
 
 func (l *level) refuse(nowNs int64, seats int, why queueset.Rejection) {
 	l.advance(nowNs)
-	l.stopWaiting(seats)
+	l.stopWaiting(nowNs, seats)
 	l.now.rejected[why]++
 }
 
 // abandon removes a request that waits, because its server has ended.
 func (l *level) abandon(nowNs int64, seats int) {
 	l.advance(nowNs)
-	l.stopWaiting(seats)
+	l.stopWaiting(nowNs, seats)
 }
 
-func (l *level) stopWaiting(seats int) {
-	l.waiting--
-	l.seatsWaiting -= seats
+func (l *level) stopWaiting(nowNs int64, seats int) {
+	l.waiting.add(nowNs, -1)
+	l.seatsWaiting.add(nowNs, -seats)
 }
 
 func (l *level) leave(nowNs int64, seats int) {
 	l.advance(nowNs)
-	l.seatsInUse -= seats
-	l.executing--
+	l.seatsInUse.add(nowNs, -seats)
+	l.executing.add(nowNs, -1)
 }
 
 func (l *level) adjust(nowNs int64, s observe.LevelState) {
-	l.advance(nowNs)
+	l.settle(nowNs)
 	l.known, l.exists, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
 	l.setLimits(nowNs, s.CurrentLimit(), l.limits.Nominal)
 }
 
+// setLimits changes the limits of a level that is settled.
 func (l *level) setLimits(nowNs int64, limit, nominal int) {
-	l.integrateNominal()
 	l.nominal = nominal
 	if limit != l.limit {
 		l.window.endLimit(l.limit)
@@ -182,44 +184,52 @@ func (l *level) setLimits(nowNs int64, limit, nominal int) {
 	l.recordLimits(nowNs)
 }
 
-// integrateNominal advances the integral of the nominal limit to the time of the others. The limit
-// changes rarely, so this is not done at every event.
-func (l *level) integrateNominal() {
-	l.now.nominalNs += float64(l.nominal) * float64(l.sinceNs-l.nominalSinceNs)
-	l.nominalSinceNs = l.sinceNs
-}
-
+// advance is to be called before the requests or the limits of the level change.
 func (l *level) advance(nowNs int64) {
 	d := nowNs - l.sinceNs
 	if d == 0 {
 		return
 	}
-	l.now.seatNs += int64(l.seatsInUse) * d
-	l.now.limitNs += float64(l.limit) * float64(d)
-	l.now.waitingNs += int64(l.waiting) * d
-	l.now.seatsWaitingNs += int64(l.seatsWaiting) * d
-	l.now.executingNs += int64(l.executing) * d
 	if nowNs > l.fromNs {
-		l.window.add(l, nowNs-max(l.sinceNs, l.fromNs))
+		w := &l.window
+		if l.sinceNs < l.fromNs {
+			d = nowNs - l.fromNs
+			w.seatNsBefore, w.waitingNsBefore = l.seatsInUse.at(l.fromNs), l.waiting.at(l.fromNs)
+		}
+		w.peak = max(w.peak, l.seatsInUse.value)
+		if l.exists && (l.waiting.value > 0 || l.seatsInUse.value >= l.limit) {
+			w.saturatedNs += d
+		}
 	}
 	l.sinceNs = nowNs
 }
 
-func (w *windowUse) add(l *level, d int64) {
-	seatNs := float64(int64(l.seatsInUse) * d)
-	w.seatNs += seatNs
-	w.peak = max(w.peak, l.seatsInUse)
+// settle is to be called before the limits change, and at the end of an interval.
+func (l *level) settle(nowNs int64) {
+	l.advance(nowNs)
+	d := float64(nowNs - l.settledNs)
+	l.now.limitNs += float64(l.limit) * d
+	l.now.nominalNs += float64(l.nominal) * d
+	if nowNs > l.fromNs {
+		l.window.add(l, nowNs)
+	}
+	l.settledNs = nowNs
+}
+
+func (w *windowUse) add(l *level, nowNs int64) {
+	seatNs, waitingNs := l.seatsInUse.at(nowNs), l.waiting.at(nowNs)
+	usedNs, waitedNs := float64(seatNs-w.seatNsBefore), float64(waitingNs-w.waitingNsBefore)
+	w.seatNsBefore, w.waitingNsBefore = seatNs, waitingNs
+	w.seatNs += usedNs
 	if !l.exists { // seats may still be occupied for additional latency
 		return
 	}
+	d := nowNs - max(l.settledNs, l.fromNs)
 	w.spanNs += d
-	w.waitingNs += float64(int64(l.waiting) * d)
-	if l.waiting > 0 || l.seatsInUse >= l.limit {
-		w.saturatedNs += d
-	}
+	w.waitingNs += waitedNs
 	if l.limit > 0 {
 		w.ratioNs += d
-		w.seatNsAtLimit += seatNs
+		w.seatNsAtLimit += usedNs
 	}
 }
 
@@ -262,15 +272,15 @@ func (l *level) setLengths(lengths []int32) {
 }
 
 func (l *level) closeInterval(fromNs, toNs int64) {
-	l.advance(toNs)
-	l.integrateNominal()
+	l.settle(toNs)
+	l.window.seatNsBefore, l.window.waitingNsBefore = 0, 0
 	span := float64(toNs - fromNs)
 	p := result.Point{
 		StartNs: fromNs, EndNs: toNs,
-		SeatsInUse:        float64(l.now.seatNs) / span,
-		ExecutingRequests: float64(l.now.executingNs) / span,
-		WaitingRequests:   float64(l.now.waitingNs) / span,
-		WaitingSeats:      float64(l.now.seatsWaitingNs) / span,
+		SeatsInUse:        float64(l.seatsInUse.restart(toNs)) / span,
+		ExecutingRequests: float64(l.executing.restart(toNs)) / span,
+		WaitingRequests:   float64(l.waiting.restart(toNs)) / span,
+		WaitingSeats:      float64(l.seatsWaiting.restart(toNs)) / span,
 		CurrentLimit:      l.now.limitNs / span,
 		NominalLimit:      l.now.nominalNs / span,
 		Arrived:           l.now.arrived, Dispatched: l.now.dispatched,

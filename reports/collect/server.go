@@ -75,7 +75,7 @@ func (c *Collector) adjustedServer(nowNs int64, of *server.Server) {
 func (s *serverState) forgetLevels(nowNs int64) {
 	for _, l := range s.levels {
 		if l != nil {
-			l.advance(nowNs)
+			l.settle(nowNs)
 			l.exists = false
 		}
 	}
@@ -91,7 +91,7 @@ func (s *serverState) dropForgotten(nowNs int64) {
 
 func (c *Collector) sumLimits(nowNs int64) {
 	for _, l := range c.levels {
-		l.advance(nowNs)
+		l.settle(nowNs)
 		limit, sum := 0, seats.Limits{}
 		l.exists = false
 		for _, s := range c.servers {
