@@ -404,12 +404,14 @@ func (s *QueueSet) leastWork(h *Hand, i int) *queue {
 	hand := h.queues[:h.size]
 	best := hand[i]
 	least := s.work[best]
-	for range len(hand) - 1 {
-		if i++; i == len(hand) {
-			i = 0
+	for _, q := range hand[i+1:] {
+		if work := s.work[q]; work < least {
+			best, least = q, work
 		}
-		if q := hand[i]; s.work[q] < least {
-			best, least = q, s.work[q]
+	}
+	for _, q := range hand[:i] {
+		if work := s.work[q]; work < least {
+			best, least = q, work
 		}
 	}
 	return s.queues[best]

@@ -18,7 +18,9 @@ func NewDemand(nowNs int64) Demand { return Demand{lastNs: nowNs} }
 func (d *Demand) Set(nowNs int64, seats int) {
 	d.advance(nowNs)
 	d.seats = float64(seats)
-	d.most = max(d.most, d.seats)
+	if d.seats > d.most { // max of floating point would also care for NaN
+		d.most = d.seats
+	}
 }
 
 func (d *Demand) advance(nowNs int64) {

@@ -159,7 +159,8 @@ func (f *flow) addTo(m *measure.Measures[uint32]) {
 
 func (f *flow) enter(nowNs int64, r *server.Request) {
 	if f.index != noIndex {
-		f.level.active[f.index/64] |= 1 << (f.index % 64)
+		i := uint32(f.index)
+		f.level.active[i/64] |= 1 << (i % 64)
 	}
 	if f.waiting == 0 {
 		f.starvingSinceNs = nowNs
@@ -204,10 +205,18 @@ func (f *flow) leave(nowNs int64, r *server.Request) {
 // has none.
 func (f *flow) remove(unserved float64) {
 	f.present--
-	f.outstanding = max(0, f.outstanding-unserved)
+	f.outstanding = positive(f.outstanding - unserved)
 	if f.present == 0 {
 		f.outstanding = 0
 	}
+}
+
+// positive returns x if it is positive, and otherwise 0. It is faster than max, which also cares for NaN.
+func positive(x float64) float64 {
+	if x > 0 {
+		return x
+	}
+	return 0
 }
 
 func (f *flow) advance(nowNs int64) {
@@ -218,7 +227,7 @@ func (f *flow) advance(nowNs int64) {
 		seats := int64(f.seatsInUse)
 		served := seats * (nowNs - f.sinceNs)
 		f.intervalService += served
-		f.outstanding = max(0, f.outstanding-float64(served))
+		f.outstanding = positive(f.outstanding - float64(served))
 		if nowNs > f.level.fromNs {
 			f.service += float64(seats * (nowNs - max(f.sinceNs, f.level.fromNs)))
 		}
