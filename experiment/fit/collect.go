@@ -113,7 +113,7 @@ const (
 // Tally counts and times requests.
 type Tally struct {
 	result.Counts
-	Wait, Execution histogram.Histogram[uint64]
+	Wait, Execution histogram.Histogram
 }
 
 // Merge adds the requests of another tally.

@@ -129,7 +129,7 @@ func (r *Run) Write(dir string, s *Summary) (err error) {
 
 // Lateness returns how much later requests were sent than the clients wanted.
 func Lateness(r *load.Result) *result.Distribution {
-	h := histogram.Histogram[uint64]{Precision: histogram.FinePrecision}
+	h := histogram.Histogram{Precision: histogram.FinePrecision}
 	for _, s := range r.Requests {
 		h.Record(int64(max(0, s.At-s.Planned)))
 	}

@@ -11,7 +11,7 @@ import (
 type aggregated struct {
 	fromNs  int64 // of the window
 	names   []string
-	measure []*measure.Measures[uint64]
+	measure []*measure.Measures
 }
 
 // newAggregated returns the measures of the aggregated servers of a run, which has none if its servers call
@@ -23,7 +23,7 @@ func newAggregated(c *calls.Calls, fromNs int64) *aggregated {
 	}
 	a.names = c.AggregatedServers()
 	for range a.names {
-		a.measure = append(a.measure, measure.New[uint64](histogram.FinePrecision))
+		a.measure = append(a.measure, measure.New(histogram.FinePrecision))
 	}
 	if len(a.names) > 0 {
 		c.ObservePassed(a.passed)

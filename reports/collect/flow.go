@@ -151,7 +151,7 @@ func (f *flow) tally() measure.Tally {
 }
 
 // addTo adds the flow's measures to others.
-func (f *flow) addTo(m *measure.Measures[uint32]) {
+func (f *flow) addTo(m *measure.Measures) {
 	t := f.tally()
 	m.Tally.Merge(&t)
 	f.durations.addTo(&m.Timed, f.dispatched)

@@ -17,7 +17,7 @@ import (
 // valid until the next.
 func (c *Collector) Flows() iter.Seq[*result.Flow] {
 	return func(yield func(*result.Flow) bool) {
-		m := measure.New[uint32](histogram.CoarsePrecision)
+		m := measure.New(histogram.CoarsePrecision)
 		for _, l := range c.levels { // by name since Result
 			if l.name == "" {
 				continue
@@ -52,7 +52,7 @@ func (c *Collector) addFlows(s *result.Summary) {
 	}
 	s.Flows = slices.Grow(s.Flows, n)
 	moved := movedSchemas(c.scenario)
-	m := measure.New[uint32](histogram.CoarsePrecision)
+	m := measure.New(histogram.CoarsePrecision)
 	for _, l := range c.levels {
 		if l.name == "" {
 			continue
@@ -62,7 +62,7 @@ func (c *Collector) addFlows(s *result.Summary) {
 			if !listed(f) {
 				of := others[f.group.schema]
 				if of == nil {
-					of = &otherFlows{measures: measure.New[uint32](histogram.CoarsePrecision)}
+					of = &otherFlows{measures: measure.New(histogram.CoarsePrecision)}
 					others[f.group.schema] = of
 				}
 				of.add(f)
@@ -95,7 +95,7 @@ func (c *Collector) flowCount() (n int) {
 
 // otherFlows combines flows of a FlowSchema at a level.
 type otherFlows struct {
-	measures            *measure.Measures[uint32]
+	measures            *measure.Measures
 	number, underserved int
 	sum                 result.Flow
 	brief               brief

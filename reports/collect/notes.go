@@ -47,7 +47,7 @@ type notes map[behaviour.Kind]*noted
 // noted is one kind of it.
 type noted struct {
 	count, sum int64
-	times      histogram.Histogram[uint64]
+	times      histogram.Histogram
 	causes     [behaviour.AfterFailure + 1]int64
 
 	// Of the interval of result.BusiestNs that the last one was in, and of the one that had most.
@@ -57,7 +57,7 @@ type noted struct {
 func (all notes) add(nowNs int64, n *behaviour.Note) {
 	one := all[n.Kind]
 	if one == nil {
-		one = &noted{times: histogram.Histogram[uint64]{Precision: histogram.FinePrecision}}
+		one = &noted{times: histogram.Histogram{Precision: histogram.FinePrecision}}
 		all[n.Kind] = one
 	}
 	one.count++

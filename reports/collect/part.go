@@ -12,11 +12,11 @@ type part struct {
 	workload int
 	group    *group
 	server   int
-	*measure.Measures[uint64]
+	*measure.Measures
 
 	// Not in the measures before the end: the waits of 0, and the executions whose latency they are, too.
 	noWaits int64
-	alone   histogram.Histogram[uint64]
+	alone   histogram.Histogram
 }
 
 // dispatch counts a dispatched request.
@@ -61,7 +61,7 @@ func (c *Collector) partAt(workload int, g *group, at int) *part {
 	}
 	cl := &c.parts[workload][i]
 	if *cl == nil {
-		*cl = &part{workload: workload, group: g, server: at, Measures: measure.New[uint64](histogram.FinePrecision)}
+		*cl = &part{workload: workload, group: g, server: at, Measures: measure.New(histogram.FinePrecision)}
 		(*cl).alone.Precision = histogram.FinePrecision
 	}
 	return *cl

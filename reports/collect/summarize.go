@@ -93,8 +93,8 @@ func (l *level) series() *result.Series {
 }
 
 // merged returns the measures of all parts that are wanted.
-func (c *Collector) merged(wanted func(*part) bool) *measure.Measures[uint64] {
-	m := measure.New[uint64](histogram.FinePrecision)
+func (c *Collector) merged(wanted func(*part) bool) *measure.Measures {
+	m := measure.New(histogram.FinePrecision)
 	for _, byGroup := range c.parts {
 		for _, cl := range byGroup {
 			if cl != nil && wanted(cl) {
@@ -161,7 +161,7 @@ func (l *level) use() result.Level {
 }
 
 // summary returns the statistics of a flow with the measures m.
-func (f *flow) summary(m *measure.Measures[uint32]) result.Flow {
+func (f *flow) summary(m *measure.Measures) result.Flow {
 	share := f.share()
 	out := result.Flow{
 		Group: result.NewGroup(f.name(), m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand(),

@@ -66,7 +66,7 @@ func (c *Collector) workloadNamed(name string) int {
 // flow are not divided by workload, so a threshold that has the tag workload, too, has a value only
 // if all requests of the flow come from one workload.
 func (c *Collector) flowRequestsValue(t *metric.Threshold, name *metric.Name) (value float64, note string) {
-	m := measure.New[uint32](histogram.CoarsePrecision)
+	m := measure.New(histogram.CoarsePrecision)
 	found := false
 	for f := range c.flows() {
 		if f.name() != t.Tag(metric.TagFlow) || !threshold.Tagged(t, metric.TagFlowSchema, f.group.schema) || !threshold.Tagged(t, metric.TagPriorityLevel, f.level.name) {

@@ -3,29 +3,35 @@
 package histogram
 
 import (
+	"cmp"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
 )
 
-// Count is the counter of a bucket. Where there are many histograms, it is the narrow one.
-type Count interface{ uint32 | uint64 }
-
 // Histogram counts durations in nanoseconds in the log-linear layout of HdrHistogram: an
 // octave [2^k, 2^(k+1)) is a page of 2^precision buckets of equal width, and values below
 // 2^precision have a bucket each. A page is allocated when a value first falls into it.
 //
+// Most buckets of most histograms have small counts. A bucket therefore has 16 bits, and counts modulo 2¹⁶; how often it
+// has reached 2¹⁶ is in a list. A bucket counts up to 2⁴⁸ values.
+//
 // A quantile is at least the true one and exceeds it by less than the fraction
 // 2^-precision. Count, sum, least and most are exact.
-type Histogram[C Count] struct {
+type Histogram struct {
 	Precision       uint8
 	pages           [64]uint8 // by octave: one more than the page's place in buckets; 0 when untouched
-	buckets         []C       // page after page, in the order of their first use
+	buckets         []uint16  // page after page, in the order of their first use
+	carries         []carry   // in the order of their buckets
 	N               int64
 	sumHigh         uint64 // the sum is 128 bits wide: 10⁹ waits of a minute overflow 64
 	sumLow          uint64
 	LeastNs, MostNs int64
 }
+
+// carry is how often a bucket has reached 2¹⁶.
+type carry struct{ bucket, times uint32 }
 
 // The precisions: quantiles are within 0.1 % for groups of requests, and within 3.2 % for flows, because
 // there may be tens of thousands of flows.
@@ -39,16 +45,17 @@ const (
 const minGrowth = 256
 
 // Record counts one duration. A negative one counts as 0; there should be none.
-func (h *Histogram[C]) Record(ns int64) {
+func (h *Histogram) Record(ns int64) {
 	ns = max(ns, 0)
 	octave, offset := h.place(uint64(ns))
 	page := h.pages[octave]
 	if page == 0 {
 		page = h.allocate(octave)
 	}
-	b := &h.buckets[h.start(page)+offset]
-	if *b+1 != 0 { // a counter that is full stays full, and the quantiles are those of its first 2³² values
-		*b++
+	bucket := h.start(page) + offset
+	h.buckets[bucket]++
+	if h.buckets[bucket] == 0 {
+		h.carry(bucket, 1)
 	}
 	if h.N == 0 || ns < h.LeastNs {
 		h.LeastNs = ns
@@ -61,15 +68,14 @@ func (h *Histogram[C]) Record(ns int64) {
 }
 
 // RecordN counts n durations of the same length.
-func (h *Histogram[C]) RecordN(ns, n int64) {
+func (h *Histogram) RecordN(ns, n int64) {
 	if n <= 0 {
 		return
 	}
 	h.Record(ns)
 	n--
 	octave, offset := h.place(uint64(max(ns, 0)))
-	b := &h.buckets[h.start(h.pages[octave])+offset]
-	*b = C(min(uint64(*b)+uint64(n), uint64(^C(0))))
+	h.add(h.start(h.pages[octave])+offset, n)
 	h.N += n
 	high, low := bits.Mul64(uint64(max(ns, 0)), uint64(n))
 	var carry uint64
@@ -77,24 +83,68 @@ func (h *Histogram[C]) RecordN(ns, n int64) {
 	h.sumHigh += high + carry
 }
 
+// add adds n values to the count of a bucket.
+func (h *Histogram) add(bucket int, n int64) {
+	n += int64(h.buckets[bucket])
+	h.buckets[bucket] = uint16(n)
+	if times := n >> 16; times > 0 {
+		h.carry(bucket, times)
+	}
+}
+
+// carry notes that a bucket has reached 2¹⁶ so many times.
+//
+//go:noinline
+func (h *Histogram) carry(bucket int, times int64) {
+	i, found := h.carriesFrom(bucket)
+	if !found {
+		h.carries = slices.Insert(h.carries, i, carry{bucket: uint32(bucket)})
+	}
+	c := &h.carries[i]
+	c.times = uint32(min(int64(c.times)+times, math.MaxUint32))
+}
+
+// carriesFrom returns the place of the first carry of a bucket or of one after it.
+func (h *Histogram) carriesFrom(bucket int) (i int, found bool) {
+	return slices.BinarySearchFunc(h.carries, uint32(bucket), func(c carry, bucket uint32) int { return cmp.Compare(c.bucket, bucket) })
+}
+
+// counts iterates over the buckets of a page that are not empty, by their offset.
+func (h *Histogram) counts(page uint8) iter.Seq2[int, int64] {
+	return func(yield func(offset int, n int64) bool) {
+		from := h.start(page)
+		next, _ := h.carriesFrom(from)
+		for offset, low := range h.buckets[from : from+1<<h.Precision] {
+			n := int64(low)
+			if next < len(h.carries) && int(h.carries[next].bucket) == from+offset {
+				n += int64(h.carries[next].times) << 16
+				next++
+			}
+			if n > 0 && !yield(offset, n) {
+				return
+			}
+		}
+	}
+}
+
 // place returns the octave of a value, from 0 for the values below 2^precision, and the
 // bucket within its page.
-func (h *Histogram[C]) place(v uint64) (octave, offset int) {
+func (h *Histogram) place(v uint64) (octave, offset int) {
 	within := uint64(1)<<(h.Precision%64) - 1
 	octave = bits.Len64(v|within) - int(h.Precision)
 	return octave, int(v >> (max(octave-1, 0) % 64) & within)
 }
 
 // start returns where a page begins in buckets.
-func (h *Histogram[C]) start(page uint8) int { return (int(page) - 1) << (h.Precision % 64) }
+func (h *Histogram) start(page uint8) int { return (int(page) - 1) << (h.Precision % 64) }
 
 // allocate allocates the page of an octave. Record would be slower with its code inlined.
 //
 //go:noinline
-func (h *Histogram[C]) allocate(octave int) uint8 {
+func (h *Histogram) allocate(octave int) uint8 {
 	n := len(h.buckets) + 1<<h.Precision
 	if n > cap(h.buckets) {
-		grown := make([]C, len(h.buckets), len(h.buckets)+max(1<<h.Precision, minGrowth))
+		grown := make([]uint16, len(h.buckets), len(h.buckets)+max(1<<h.Precision, minGrowth))
 		copy(grown, h.buckets)
 		h.buckets = grown
 	}
@@ -104,14 +154,15 @@ func (h *Histogram[C]) allocate(octave int) uint8 {
 }
 
 // Reset removes all values and keeps the pages.
-func (h *Histogram[C]) Reset() {
+func (h *Histogram) Reset() {
 	clear(h.buckets)
+	h.carries = h.carries[:0]
 	h.N, h.sumHigh, h.sumLow, h.LeastNs, h.MostNs = 0, 0, 0, 0, 0
 }
 
 // Each calls visit with every bucket that is not empty, in increasing order of its values:
 // from leastNs to mostNs, inclusive.
-func (h *Histogram[C]) Each(visit func(leastNs, mostNs int64, n int64)) {
+func (h *Histogram) Each(visit func(leastNs, mostNs int64, n int64)) {
 	first, _ := h.place(uint64(h.LeastNs))
 	last, _ := h.place(uint64(h.MostNs))
 	for octave := first; octave <= last; octave++ {
@@ -119,17 +170,13 @@ func (h *Histogram[C]) Each(visit func(leastNs, mostNs int64, n int64)) {
 		if page == 0 {
 			continue
 		}
-		from := h.start(page)
-		for offset, n := range h.buckets[from : from+1<<h.Precision] {
-			if n == 0 {
-				continue
-			}
+		for offset, n := range h.counts(page) {
 			if octave == 0 {
-				visit(int64(offset), int64(offset), int64(n))
+				visit(int64(offset), int64(offset), n)
 				continue
 			}
 			least := (uint64(1)<<h.Precision + uint64(offset)) << (octave - 1)
-			visit(int64(least), int64(least+1<<(octave-1)-1), int64(n))
+			visit(int64(least), int64(least+1<<(octave-1)-1), n)
 		}
 	}
 }
@@ -137,7 +184,7 @@ func (h *Histogram[C]) Each(visit func(leastNs, mostNs int64, n int64)) {
 // PercentilesNs sets ns to percentiles by nearest rank, in one pass: to the least value
 // that at least p percent of the values do not exceed, for each of ps, which increase. There must
 // be at least one value.
-func (h *Histogram[C]) PercentilesNs(ps []float64, ns []int64) {
+func (h *Histogram) PercentilesNs(ps []float64, ns []int64) {
 	for i := range ns {
 		ns[i] = h.MostNs
 	}
@@ -157,25 +204,25 @@ func (h *Histogram[C]) PercentilesNs(ps []float64, ns []int64) {
 }
 
 // rank returns the place of the p-th percentile among the sorted values, from 1.
-func (h *Histogram[C]) rank(p float64) int64 {
+func (h *Histogram) rank(p float64) int64 {
 	// The factor keeps 99.9 % of 1000, which floating point puts just above 999, at 999.
 	return int64(math.Ceil(p / 100 * float64(h.N) * (1 - 1e-12)))
 }
 
 // PercentileNs returns one percentile. There must be at least one value.
-func (h *Histogram[C]) PercentileNs(p float64) int64 {
+func (h *Histogram) PercentileNs(p float64) int64 {
 	var ns [1]int64
 	h.PercentilesNs([]float64{p}, ns[:])
 	return ns[0]
 }
 
 // MeanNs returns the mean. There must be at least one value.
-func (h *Histogram[C]) MeanNs() float64 {
+func (h *Histogram) MeanNs() float64 {
 	return (float64(h.sumHigh)*(1<<64) + float64(h.sumLow)) / float64(h.N)
 }
 
 // Merge adds the values of another histogram of the same precision.
-func (h *Histogram[C]) Merge(other *Histogram[C]) {
+func (h *Histogram) Merge(other *Histogram) {
 	if other.N == 0 {
 		return
 	}
@@ -196,14 +243,9 @@ func (h *Histogram[C]) Merge(other *Histogram[C]) {
 		if h.pages[octave] == 0 {
 			h.allocate(octave)
 		}
-		into := h.buckets[h.start(h.pages[octave]):]
-		from := h.start(page)
-		for i, n := range other.buckets[from : from+1<<h.Precision] {
-			if into[i]+n < n {
-				into[i] = ^C(0)
-				continue
-			}
-			into[i] += n
+		into := h.start(h.pages[octave])
+		for offset, n := range other.counts(page) {
+			h.add(into+offset, n)
 		}
 	}
 	if h.N == 0 || other.LeastNs < h.LeastNs {

@@ -19,9 +19,9 @@ func exact(sorted []int64, p float64) int64 {
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
-func testPercentiles[C Count](t *rapid.T, precision uint8) {
+func testPercentiles(t *rapid.T, precision uint8) {
 	values := durations.Draw(t, "durations")
-	h := Histogram[C]{Precision: precision}
+	h := Histogram{Precision: precision}
 	sum := new(big.Float)
 	for _, v := range values {
 		h.Record(v)
@@ -51,13 +51,13 @@ func testPercentiles[C Count](t *rapid.T, precision uint8) {
 }
 
 func TestPercentilesAreWithinTheirBound(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { testPercentiles[uint64](t, FinePrecision) })
-	rapid.Check(t, func(t *rapid.T) { testPercentiles[uint32](t, CoarsePrecision) })
+	rapid.Check(t, func(t *rapid.T) { testPercentiles(t, FinePrecision) })
+	rapid.Check(t, func(t *rapid.T) { testPercentiles(t, CoarsePrecision) })
 }
 
 func TestMergingIsRecordingBoth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b, both := Histogram[uint32]{Precision: 5}, Histogram[uint32]{Precision: 5}, Histogram[uint32]{Precision: 5}
+		a, b, both := Histogram{Precision: 5}, Histogram{Precision: 5}, Histogram{Precision: 5}
 		for _, v := range durations.Draw(t, "a") {
 			a.Record(v)
 			both.Record(v)
@@ -80,7 +80,7 @@ func TestMergingIsRecordingBoth(t *testing.T) {
 
 // Three of the longest durations sum to more than 64 bits hold, and so do three and two merged.
 func TestSumsOfMoreThan64Bits(t *testing.T) {
-	var parts [2]Histogram[uint32]
+	var parts [2]Histogram
 	for i := range parts {
 		parts[i].Precision = CoarsePrecision
 		for range 3 - i {
@@ -98,7 +98,7 @@ func TestSumsOfMoreThan64Bits(t *testing.T) {
 
 // Floating point makes 99.9 % of 1000 a little more than 999.
 func TestRankOfARoundPercentile(t *testing.T) {
-	h := Histogram[uint64]{Precision: FinePrecision}
+	h := Histogram{Precision: FinePrecision}
 	for v := range int64(1000) {
 		h.Record(v + 1)
 	}
@@ -109,14 +109,33 @@ func TestRankOfARoundPercentile(t *testing.T) {
 	}
 }
 
-func TestAFullCounterStaysFull(t *testing.T) {
-	h := Histogram[uint32]{Precision: CoarsePrecision}
-	h.Record(7)
-	h.buckets[7] = math.MaxUint32
-	h.Record(7)
-	other := h
-	h.Merge(&other)
-	if h.buckets[7] != math.MaxUint32 {
-		t.Errorf("the counter is at %d", h.buckets[7])
+// Buckets have 16 bits. Some get more values than that, one by one, at once, and when histograms are merged.
+func TestBucketsWithManyValues(t *testing.T) {
+	values := map[int64]int64{7: 3 << 16, 90_000: 5<<16 - 1, 100_000: 1 << 16, 100_001: 70_000, 5_000_000_000: 1}
+	one, once := Histogram{Precision: CoarsePrecision}, Histogram{Precision: CoarsePrecision}
+	for ns, n := range values {
+		for range n {
+			one.Record(ns)
+		}
+		once.RecordN(ns, n)
 	}
+	merged := one
+	merged.buckets, merged.carries = slices.Clone(one.buckets), slices.Clone(one.carries)
+	merged.Merge(&once)
+	for i, h := range []*Histogram{&one, &once, &merged} {
+		times := int64(1 + i/2)
+		want := []int64{3 << 16, 5<<16 - 1, 1<<16 + 70_000, 1} // 100 000 and 100 001 have one bucket
+		var got []int64
+		h.Each(func(_, _, n int64) { got = append(got, n/times) })
+		if !slices.Equal(got, want) || h.N != times*(9<<16+70_000) {
+			t.Errorf("histogram %d: %d values in buckets of %d; want %d", i, h.N, got, want)
+		}
+	}
+	one.Reset()
+	one.Record(7)
+	one.Each(func(_, _, n int64) {
+		if n != 1 {
+			t.Errorf("after Reset, a bucket of one value counts %d", n)
+		}
+	})
 }

@@ -103,9 +103,9 @@ func (t *Tally) Merge(other *Tally) {
 }
 
 // Measures are the counts and the durations of a group of requests.
-type Measures[C histogram.Count] struct {
+type Measures struct {
 	Tally
-	Timed [Timings]histogram.Histogram[C]
+	Timed [Timings]histogram.Histogram
 }
 
 // Timing is one of the durations that are measured for a request.
@@ -121,8 +121,8 @@ const (
 )
 
 // New returns empty measures whose histograms have the precision.
-func New[C histogram.Count](precision uint8) *Measures[C] {
-	m := &Measures[C]{}
+func New(precision uint8) *Measures {
+	m := &Measures{}
 	for t := range m.Timed {
 		m.Timed[t].Precision = precision
 	}
@@ -130,7 +130,7 @@ func New[C histogram.Count](precision uint8) *Measures[C] {
 }
 
 // Reset removes all counts and durations and keeps the memory.
-func (m *Measures[C]) Reset() {
+func (m *Measures) Reset() {
 	m.Tally = Tally{}
 	for t := range m.Timed {
 		m.Timed[t].Reset()
@@ -146,7 +146,7 @@ func (t *Tally) Arrive(r *server.Request) {
 }
 
 // Merge adds other measures of the same precision.
-func (m *Measures[C]) Merge(other *Measures[C]) {
+func (m *Measures) Merge(other *Measures) {
 	m.Tally.Merge(&other.Tally)
 	for d := range m.Timed {
 		m.Timed[d].Merge(&other.Timed[d])
@@ -157,7 +157,7 @@ func (m *Measures[C]) Merge(other *Measures[C]) {
 type Part struct {
 	Workload, Schema, Level string
 	Server                  int
-	Timed                   [Timings]histogram.Histogram[uint64]
+	Timed                   [Timings]histogram.Histogram
 }
 
 // TimingOf returns the duration that a metric is about, if it is about one.

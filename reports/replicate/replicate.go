@@ -249,7 +249,7 @@ func (a *Replicator) addParts(parts []measure.Part) {
 		})
 		if at < 0 {
 			at = len(a.parts)
-			a.parts = append(a.parts, measure.Part{Workload: p.Workload, Schema: p.Schema, Level: p.Level, Server: p.Server, Timed: measure.New[uint64](histogram.FinePrecision).Timed})
+			a.parts = append(a.parts, measure.Part{Workload: p.Workload, Schema: p.Schema, Level: p.Level, Server: p.Server, Timed: measure.New(histogram.FinePrecision).Timed})
 		}
 		for t := range p.Timed {
 			a.parts[at].Timed[t].Merge(&p.Timed[t])
@@ -334,7 +334,7 @@ func NamesFlow(text string) bool {
 func (a *Replicator) Replications() *Replications {
 	r := a.r
 	r.Statistics = a.Estimates()
-	merged := map[metric.Tag]*[measure.Timings]histogram.Histogram[uint64]{}
+	merged := map[metric.Tag]*[measure.Timings]histogram.Histogram{}
 	for i, e := range a.statistics {
 		out := &r.Statistics[i]
 		p, isPercentile := percentile(&e.Statistic)
@@ -361,7 +361,7 @@ func percentile(s *statistics.Statistic) (p float64, ok bool) {
 }
 
 // merged returns the durations of the requests of all runs that have the tag; without tags, of all requests.
-func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]histogram.Histogram[uint64], tags []metric.Tag) *[measure.Timings]histogram.Histogram[uint64] {
+func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]histogram.Histogram, tags []metric.Tag) *[measure.Timings]histogram.Histogram {
 	var tag metric.Tag
 	if len(tags) > 0 {
 		tag = tags[0]
@@ -369,7 +369,7 @@ func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]histogram.Hist
 	if all := done[tag]; all != nil {
 		return all
 	}
-	all := measure.New[uint64](histogram.FinePrecision).Timed
+	all := measure.New(histogram.FinePrecision).Timed
 	for i := range a.parts {
 		p := &a.parts[i]
 		if tag.Name == "" || tag.Name == "workload" && tag.Value == p.Workload ||

@@ -290,16 +290,16 @@ const StallNs = 1_000_000_000
 // Result is everything that a run is summarized as, and what its reports are made of.
 type Result struct {
 	Summary        *Summary
-	Series         []*Series                     // by level, including those without requests
-	WorkloadSeries []*WorkloadSeries             // by workload
-	ServerSeries   []*ServerSeries               // by server; nil where Summary.Servers is
-	ClientSeries   []*ClientSeries               // of what happened to clients that behave, by metric
-	Waits          []histogram.Histogram[uint64] // by workload
+	Series         []*Series             // by level, including those without requests
+	WorkloadSeries []*WorkloadSeries     // by workload
+	ServerSeries   []*ServerSeries       // by server; nil where Summary.Servers is
+	ClientSeries   []*ClientSeries       // of what happened to clients that behave, by metric
+	Waits          []histogram.Histogram // by workload
 	Parts          []measure.Part
 }
 
 // NewGroup returns the statistics of the requests that were measured.
-func NewGroup[C histogram.Count](name string, m *measure.Measures[C]) Group {
+func NewGroup(name string, m *measure.Measures) Group {
 	g := Group{Name: name, Counts: NewCounts(&m.Tally)}
 	for t := range m.Timed {
 		*g.Distribution(measure.Timing(t)) = NewDistribution(&m.Timed[t])
@@ -342,7 +342,7 @@ func NewCounts(t *measure.Tally) Counts {
 }
 
 // NewDistribution describes the durations in a histogram; nil if there are none.
-func NewDistribution[C histogram.Count](h *histogram.Histogram[C]) *Distribution {
+func NewDistribution(h *histogram.Histogram) *Distribution {
 	if h.N == 0 {
 		return nil
 	}

@@ -29,7 +29,7 @@ func Tagged(t *metric.Threshold, name, value string) bool {
 // Value returns what a threshold is compared with on requests that were measured within so many
 // seconds; if there is no such value, the note says why. It serves where a summary does not have
 // the number: for the requests in a window or with several tags, and for percentiles.
-func Value[C histogram.Count](m *measure.Measures[C], name *metric.Name, seconds float64) (value float64, note string) {
+func Value(m *measure.Measures, name *metric.Name, seconds float64) (value float64, note string) {
 	g := result.Group{Counts: result.NewCounts(&m.Tally), Responses: result.NewResponses(&m.Tally)}
 	if t, timed := measure.TimingOf(name.Metric); timed {
 		if !statistics.InSummary(name) {
@@ -41,7 +41,7 @@ func Value[C histogram.Count](m *measure.Measures[C], name *metric.Name, seconds
 }
 
 // Percentile returns the percentile of durations that a name names, which summaries do not have.
-func Percentile[C histogram.Count](h *histogram.Histogram[C], name *metric.Name) (value float64, note string) {
+func Percentile(h *histogram.Histogram, name *metric.Name) (value float64, note string) {
 	if h.N == 0 {
 		return 0, result.NoSamples
 	}

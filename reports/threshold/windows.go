@@ -48,7 +48,7 @@ type windowedThreshold struct {
 
 // arrivalWindow is the requests that arrived in one window.
 type arrivalWindow struct {
-	measure.Measures[uint64]
+	measure.Measures
 	undecided int     // requests that wait or execute
 	latest    []int64 // durations that are not yet in the histogram; a window with few needs none
 }
@@ -189,7 +189,7 @@ func (w *windowedThreshold) windowEntered(r *server.Request) *arrivalWindow {
 	}
 	in := &w.open[at-w.judged]
 	if *in == nil {
-		*in = &arrivalWindow{Measures: *measure.New[uint64](histogram.FinePrecision)}
+		*in = &arrivalWindow{Measures: *measure.New(histogram.FinePrecision)}
 	}
 	return *in
 }
@@ -275,7 +275,7 @@ func (w *windowedThreshold) judge(nowNs int64) {
 	}
 }
 
-var empty = &arrivalWindow{Measures: *measure.New[uint64](histogram.FinePrecision)}
+var empty = &arrivalWindow{Measures: *measure.New(histogram.FinePrecision)}
 
 // judgeNext judges the first window that is not judged yet; in is nil if no request arrived in it.
 func (w *windowedThreshold) judgeNext(in *arrivalWindow) {

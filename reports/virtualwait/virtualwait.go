@@ -47,7 +47,7 @@ type virtualWorkload struct {
 	probes         int64
 	rejected       int64
 	refused        int64
-	waits          histogram.Histogram[uint64]
+	waits          histogram.Histogram
 }
 
 type pendingProbe struct {
@@ -327,9 +327,9 @@ func (v *Probes) Finish() {
 }
 
 // Waits returns the waits that were measured for a workload. There are none if v is nil.
-func (v *Probes) Waits(workload int) *histogram.Histogram[uint64] {
+func (v *Probes) Waits(workload int) *histogram.Histogram {
 	if v == nil {
-		return &histogram.Histogram[uint64]{}
+		return &histogram.Histogram{}
 	}
 	return &v.workloads[workload].waits
 }

@@ -279,7 +279,7 @@ const leastKnown = 0.9
 
 // ofTally returns the tally as a run has it.
 func ofTally(t *fit.Tally) requests {
-	of := func(h *histogram.Histogram[uint64]) *result.Distribution {
+	of := func(h *histogram.Histogram) *result.Distribution {
 		if h.N == 0 {
 			return nil
 		}
