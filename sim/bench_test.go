@@ -174,8 +174,12 @@ func (l oneLevel) check(r *result.Result, seconds float64) error {
 	if want < float64(l.warmUp()) {
 		return nil // too short for the rest
 	}
-	if got := len(r.Summary.Flows); got != l.flows {
-		return fmt.Errorf("there were %d flows; want %d", got, l.flows)
+	flows := len(r.Summary.Flows)
+	for i := range r.Summary.OtherFlows {
+		flows += r.Summary.OtherFlows[i].Number
+	}
+	if flows != l.flows {
+		return fmt.Errorf("there were %d flows; want %d", flows, l.flows)
 	}
 	for i := range r.Summary.PriorityLevels {
 		level := &r.Summary.PriorityLevels[i]

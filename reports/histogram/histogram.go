@@ -23,15 +23,15 @@ type Histogram struct {
 	Precision       uint8
 	pages           [64]uint8 // by octave: one more than the page's place in buckets; 0 when untouched
 	buckets         []uint16  // page after page, in the order of their first use
-	carries         []carry   // in the order of their buckets
+	carries         []carried // in the order of their buckets
 	N               int64
 	sumHigh         uint64 // the sum is 128 bits wide: 10⁹ waits of a minute overflow 64
 	sumLow          uint64
 	LeastNs, MostNs int64
 }
 
-// carry is how often a bucket has reached 2¹⁶.
-type carry struct{ bucket, times uint32 }
+// carried is how often a bucket has reached 2¹⁶.
+type carried struct{ bucket, times uint32 }
 
 // The precisions: quantiles are within 0.1 % for groups of requests, and within 3.2 % for flows, because
 // there may be tens of thousands of flows.
@@ -98,7 +98,7 @@ func (h *Histogram) add(bucket int, n int64) {
 func (h *Histogram) carry(bucket int, times int64) {
 	i, found := h.carriesFrom(bucket)
 	if !found {
-		h.carries = slices.Insert(h.carries, i, carry{bucket: uint32(bucket)})
+		h.carries = slices.Insert(h.carries, i, carried{bucket: uint32(bucket)})
 	}
 	c := &h.carries[i]
 	c.times = uint32(min(int64(c.times)+times, math.MaxUint32))
@@ -106,7 +106,7 @@ func (h *Histogram) carry(bucket int, times int64) {
 
 // carriesFrom returns the place of the first carry of a bucket or of one after it.
 func (h *Histogram) carriesFrom(bucket int) (i int, found bool) {
-	return slices.BinarySearchFunc(h.carries, uint32(bucket), func(c carry, bucket uint32) int { return cmp.Compare(c.bucket, bucket) })
+	return slices.BinarySearchFunc(h.carries, uint32(bucket), func(c carried, bucket uint32) int { return cmp.Compare(c.bucket, bucket) })
 }
 
 // counts iterates over the buckets of a page that are not empty, by their offset.
