@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // The units of BenchmarkMemory.
 const (
@@ -38,10 +41,10 @@ func memory(input string) (section, error) {
 	}
 	first, last := &requests.points[0], &requests.points[len(requests.points)-1]
 	text := fmt.Sprintf("%s; rounds: %d.\n\n%s\n"+
-		"Resident memory of a run of %s requests, compared with one of %s: %+.0f %%. By the slope over the sizes, a client takes %s bytes "+
+		"Resident memory of a run of %s requests, compared with one of %s: %+d %%. By the slope over the sizes, a client takes %s bytes "+
 		"of live memory (%s resident), and a client with its own flow %s (%s resident).\n",
 		machine(input), rounds, table(rows),
-		grouped(float64(last.size)), grouped(float64(first.size)), 100*(last.median(peakBytes)/first.median(peakBytes)-1),
+		grouped(float64(last.size)), grouped(float64(first.size)), int(math.Round(100*(last.median(peakBytes)/first.median(peakBytes)-1))),
 		grouped(clients.slope(liveBytes)), grouped(clients.slope(peakBytes)),
 		grouped(flows.slope(liveBytes)), grouped(flows.slope(peakBytes)))
 	return section{text: text}, nil
