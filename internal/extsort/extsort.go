@@ -20,6 +20,12 @@ import (
 // the number of open files stays small.
 const mostRuns = 256
 
+// The size of the buffer through which a run is read, in bytes.
+const (
+	leastBuffer = 4 << 10
+	mostBuffer  = 64 << 10
+)
+
 // Sorter sorts records by their keys, and records of one key by their values. Either Close must be
 // called at the end, or temporary files can remain.
 type Sorter struct {
@@ -73,7 +79,7 @@ func (s *Sorter) Each(f func(key, value []byte) error) error {
 		}
 	}
 	s.arena, s.refs = nil, nil
-	return merge(slices.Concat(s.levels...), f)
+	return merge(slices.Concat(s.levels...), s.memory, f)
 }
 
 // Close removes the temporary files.
@@ -126,7 +132,7 @@ func (s *Sorter) addRun(level int, each func(func(key, value []byte) error) erro
 	}
 	s.levels[level] = append(s.levels[level], r)
 	if full := s.levels[level]; len(full) == mostRuns {
-		s.addRun(level+1, func(f func(key, value []byte) error) error { return merge(full, f) })
+		s.addRun(level+1, func(f func(key, value []byte) error) error { return merge(full, s.memory, f) })
 		if s.err != nil {
 			return
 		}
@@ -235,11 +241,13 @@ func (h *cursors) Pop() any {
 	return c
 }
 
-// merge calls f for the records of all runs in order.
-func merge(runs []*run, f func(key, value []byte) error) error {
+// merge calls f for the records of all runs in order. The buffers of the runs together take about the given number of bytes,
+// unless there are very many runs.
+func merge(runs []*run, memory int, f func(key, value []byte) error) error {
 	var h cursors
+	buffer := min(max(memory/max(len(runs), 1), leastBuffer), mostBuffer)
 	for i, r := range runs {
-		c := &cursor{r: bufio.NewReaderSize(io.NewSectionReader(r.file, 0, r.size), 1<<16), position: i}
+		c := &cursor{r: bufio.NewReaderSize(io.NewSectionReader(r.file, 0, r.size), buffer), position: i}
 		ok, err := c.next()
 		if err != nil {
 			return err
