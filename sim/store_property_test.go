@@ -34,7 +34,8 @@ type ledger struct {
 type watched struct {
 	history  []*api.Event // at the time when it was last looked at
 	at       int          // index in the history of what comes next
-	began    bool         // it sends events, which begin behind a version
+	began    bool         // it sends events
+	behind   int64        // the version behind which they begin, which may be a later one than that of the store
 	unknown  bool         // which one that is does not follow from what the client has seen
 	initial  bool         // the initial events have not ended
 	ended    bool
@@ -178,10 +179,7 @@ func (l *ledger) newWatched(r *server.Request) *watched {
 
 // begins makes events be expected behind a version.
 func (w *watched) begins(history []*api.Event, version int64) {
-	w.began, w.history = true, history
-	for w.at < len(history) && history[w.at].Version <= version {
-		w.at++
-	}
+	w.began, w.history, w.behind = true, history, version
 }
 
 // next returns the next event up to a version that the watch has to send, nil if there is none.
@@ -189,6 +187,9 @@ func (w *watched) next(r *server.Request, upTo int64) *api.Event {
 	for w.at < len(w.history) && w.history[w.at].Version <= upTo {
 		e := w.history[w.at]
 		w.at++
+		if e.Version <= w.behind {
+			continue
+		}
 		is := e.Type != api.Deleted && selects(r, w.selector, e.Object)
 		was := e.Previous != nil && selects(r, w.selector, e.Previous)
 		switch {
