@@ -3,7 +3,6 @@ package estimate
 import (
 	"math"
 
-	"apfsim/core/classify"
 	"apfsim/core/rules"
 )
 
@@ -18,73 +17,106 @@ const (
 	staleObjects = 1_000_000_000
 )
 
-// listSeats estimates the seats of a list, or of a watch that begins with a list, by what the server
-// reads for it. The result does not include the level's cap. Named says that the request is for one
-// object (k8s.io/apiserver, util/flowcontrol/request/list_work_estimator.go).
-func (e *Estimator) listSeats(o *options, watch, named bool, resource Resource) int {
+// listing is what the seats and the size of a list, or of a watch that begins with a list, depend on.
+type listing struct {
+	of       *Estimator
+	resource Resource
+
+	limit     int64 // the most objects that the request asks for; 0 for all
+	watch     bool
+	named     bool // it is for one object
+	fromCache bool // the watch cache serves it
+	selects   bool // it has a selector
+	invalid   bool // the server cannot read its options
+	version0  bool // it asks for any version
+
+	counts bool   // the seats depend on what the server knows of its objects
+	seats  int32  // without the cap of the level
+	asOf   uint64 // the value of of.updates for which seats was computed
+}
+
+// newListing returns the list of a request with some options. Named says that the request is for one object.
+func (e *Estimator) newListing(o *options, watch, named bool, resource Resource) *listing {
 	r := e.Rules
+	l := &listing{
+		of: e, resource: resource, limit: o.limit, watch: watch, named: named,
+		fromCache: watch || o.servedFromCache(r), selects: o.selects(), invalid: o.invalid, version0: o.version == "0",
+		seats: 1,
+	}
 	switch {
 	case r.ListSeats == rules.OneSeat || watch && r.WatchLists == rules.NoWatchLists:
-		return 1
 	case named && r.NamedListsNarrow:
-		return 1
 	case o.invalid:
-		return r.MaxListSeats
+		l.seats = int32(r.MaxListSeats)
 	case watch && !o.startsWithList(r):
-		return 1
+	default:
+		l.counts = true
+		l.estimate()
 	}
-	stats, known := e.Store[resource]
+	return l
+}
+
+// initialSeats returns the seats of the list, by what the server knows now, without the cap of the level.
+func (l *listing) initialSeats() int {
+	if l.counts && l.asOf != l.of.updates {
+		l.estimate()
+	}
+	return int(l.seats)
+}
+
+// estimate estimates the seats by what the server reads for the list (k8s.io/apiserver,
+// util/flowcontrol/request/list_work_estimator.go).
+func (l *listing) estimate() {
+	l.asOf = l.of.updates
+	r := l.of.Rules
+	stats, known := l.of.store[l.resource]
 	if !known {
-		if r.UnknownListsWide {
-			return r.MaxListSeats
-		}
 		// The resource is most likely that of an aggregated server, which does the work.
-		return 1
+		l.seats = 1
+		if r.UnknownListsWide {
+			l.seats = int32(r.MaxListSeats)
+		}
+		return
 	}
 	if stats.Stale {
 		// A server that cannot count its objects is probably overloaded, so upstream assumes the worst.
 		if r.ListSeats == rules.ByCount {
-			return r.MaxListSeats
+			l.seats = int32(r.MaxListSeats)
+			return
 		}
 		stats = Stats{Objects: staleObjects, AverageBytes: unknownObjectBytes}
 	}
-	l := reading{
+	read := reading{
 		Stats:     stats,
 		page:      stats.Objects,
-		named:     named && r.ListSeats != rules.ByCount, // by count, a name matters only to NamedListsNarrow
-		fromCache: watch || o.servedFromCache(r),
-		selects:   o.selects(),
+		named:     l.named && r.ListSeats != rules.ByCount, // by count, a name matters only to NamedListsNarrow
+		fromCache: l.fromCache,
+		selects:   l.selects,
 	}
-	if o.limit > 0 && !r.PagesIgnored {
-		l.page = min(l.page, o.limit)
+	if l.limit > 0 && !r.PagesIgnored {
+		read.page = min(read.page, l.limit)
 	}
-	seats := l.seatsByCount()
+	seats := read.seatsByCount()
 	if r.ListSeats == rules.ByBytes {
-		seats = l.seatsByBytes()
+		seats = read.seatsByBytes()
 	}
-	return int(max(1, min(float64(r.MaxListSeats), seats)))
+	l.seats = int32(max(1, min(float64(r.MaxListSeats), seats)))
 }
 
-// ListBytes returns how many bytes the objects have that a list with the given attributes and URL query
-// returns: those of its page, or of all objects of the resource, since what a selector selects is not
-// known. It is 0 for other requests, and where the sizes of the objects are not known.
-func (e *Estimator) ListBytes(a *classify.Attributes, query string) int64 {
-	if a.Verb != "list" {
+// bytes returns how many bytes the objects have that the list returns: those of its page, or of all objects of the
+// resource, since what a selector selects is not known. It is 0 for a watch, and where the sizes are not known.
+func (l *listing) bytes(stored Stats) int64 {
+	if l.watch || l.invalid {
 		return 0
 	}
-	o, err := parseOptions(query)
-	if err != nil || o.invalid {
-		return 0
+	objects := stored.Objects
+	if l.limit > 0 && !l.version0 { // the cache returns all objects of version 0
+		objects = min(objects, l.limit)
 	}
-	stats := e.Store[Resource{a.APIGroup, a.Resource}]
-	objects := stats.Objects
-	if o.limit > 0 && o.version != "0" { // the cache returns all objects of version 0
-		objects = min(objects, o.limit)
-	}
-	if a.Name != "" || o.objectName() != "" {
+	if l.named {
 		objects = min(objects, 1)
 	}
-	return times(objects, stats.AverageBytes)
+	return times(objects, stored.AverageBytes)
 }
 
 // reading is what determines how much a server reads for a list.

@@ -9,7 +9,8 @@ import (
 
 // 1 000 pods have 2 kB each.
 func TestListBytes(t *testing.T) {
-	e := NewEstimator(rules.Latest(), Store{{Name: "pods"}: {Objects: 1000, AverageBytes: 2000}})
+	e := NewEstimator(rules.Latest(), nil)
+	stored := Store{{Name: "pods"}: {Objects: 1000, AverageBytes: 2000}}
 	for _, c := range []struct {
 		verb, resource, query string
 		want                  int64
@@ -25,9 +26,45 @@ func TestListBytes(t *testing.T) {
 		{"get", "pods", "", 0},
 		{"watch", "pods", "sendInitialEvents=true", 0},
 	} {
-		a := &classify.Attributes{User: "u", Verb: c.verb, Resource: c.resource}
-		if got := e.ListBytes(a, c.query); got != c.want {
+		r, err := e.NewRequest(&classify.Attributes{User: "u", Verb: c.verb, Resource: c.resource}, c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.ListBytes(stored[Resource{Name: c.resource}]); got != c.want {
 			t.Errorf("%s %s?%s has %d bytes, want %d", c.verb, c.resource, c.query, got, c.want)
 		}
+	}
+}
+
+// A server learns that there are more pods than before, of which each is larger, and then fails to count them.
+func TestUpdate(t *testing.T) {
+	before := Store{{Name: "pods"}: {Objects: 100, AverageBytes: 2000}}
+	e := NewEstimator(rules.Latest(), before)
+	requests := map[string]*Request{}
+	for _, query := range []string{"", "limit=50", "fieldSelector=metadata.name%3Dx", "limit=many"} {
+		r, err := e.NewRequest(&classify.Attributes{User: "u", Verb: "list", Resource: "pods"}, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests[query] = r
+	}
+	want := func(when string, whole, page, named, invalid int) {
+		t.Helper()
+		for query, seats := range map[string]int{"": whole, "limit=50": page, "fieldSelector=metadata.name%3Dx": named, "limit=many": invalid} {
+			if got := requests[query].Estimate(0).InitialSeats; got != seats {
+				t.Errorf("%s: %q takes %d seats, want %d", when, query, got, seats)
+			}
+		}
+	}
+	pods := Resource{Name: "pods"}
+	want("at first", 2, 1, 1, 100)
+	e.Update(pods, Stats{Objects: 400, AverageBytes: 15_000})
+	want("more pods", 10, 8, 1, 100)
+	e.Update(Resource{Name: "nodes"}, Stats{Objects: 1, AverageBytes: 1})
+	want("another resource", 10, 8, 1, 100)
+	e.Update(pods, Stats{Objects: 1, AverageBytes: 1, Stale: true})
+	want("a stale count", 10, 10, 10, 100)
+	if before[pods].Objects != 100 {
+		t.Error("the update has changed the store that the server began with")
 	}
 }

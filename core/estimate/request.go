@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"maps"
 	"slices"
 
 	"apfsim/core/classify"
@@ -41,9 +42,10 @@ type Request struct {
 	watchersAsOf uint64 // the value of watches.changes for which watchers was counted
 	watchers     int32  // of a mutation: the number of interested watches
 
-	seats   int32 // of a list or a watch: the estimate before the level's cap, from 1 to rules.Rules.MaxListSeats
 	kind    kind
 	counted bool // of a watch: it counts as a watcher in the estimate of mutations
+
+	listing *listing // of a list, or of a watch whose seats may be more than one
 }
 
 // kind is the rule by which a request is estimated.
@@ -59,18 +61,32 @@ const (
 // knows of its stored objects, and its watches.
 type Estimator struct {
 	Rules    *rules.Rules
-	Store    Store
 	Watchers *Watchers
+
+	store   Store
+	updates uint64 // of store
 }
 
-// NewEstimator returns the estimator of a server that has no watch open.
+// NewEstimator returns the estimator of a server that has no watch open. The store is what the
+// server knows at first; it is copied.
 func NewEstimator(r *rules.Rules, store Store) *Estimator {
-	return &Estimator{Rules: r, Store: store, Watchers: NewWatchers()}
+	return &Estimator{Rules: r, Watchers: NewWatchers(), store: maps.Clone(store)}
+}
+
+// Update makes the server know other statistics of a resource, for the estimates from now on.
+func (e *Estimator) Update(resource Resource, stats Stats) {
+	if e.store == nil {
+		e.store = Store{}
+	}
+	if known, ok := e.store[resource]; ok && known == stats {
+		return
+	}
+	e.store[resource] = stats
+	e.updates++
 }
 
 // NewRequest returns the request with the given attributes and URL query. The query is the text
-// after the question mark, for example limit=500&resourceVersion=0. NewRequest reads the
-// estimator's Store once.
+// after the question mark, for example limit=500&resourceVersion=0.
 //
 // If a list or a watch selects one object with the field selector metadata.name, that name
 // counts as the name of the request. All other attributes are used as given, including the name
@@ -92,7 +108,10 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 	switch {
 	case a.Verb == "list" || a.Verb == "watch":
 		r.kind = list
-		r.seats = int32(e.listSeats(&o, a.Verb == "watch", name != "", resource))
+		r.listing = e.newListing(&o, a.Verb == "watch", name != "", resource)
+		if a.Verb == "watch" && !r.listing.counts && r.listing.seats == 1 {
+			r.listing = nil
+		}
 	case e.Rules.FinalSeats && slices.Contains(mutating, a.Verb):
 		// The token of a service account is not stored, so that no watch sees its creation.
 		if e.Rules.TokensAreObjects || a.Resource != "serviceaccounts" || a.Subresource != "token" {
@@ -125,11 +144,23 @@ func (r *Request) Named(namespace, name string) Request {
 func (r *Request) Estimate(maxSeats int) Work {
 	switch r.kind {
 	case list:
-		return Work{InitialSeats: seatCap(maxSeats, int(r.seats))}
+		if r.listing != nil {
+			return Work{InitialSeats: seatCap(maxSeats, r.listing.initialSeats())}
+		}
 	case mutation:
 		return mutationWork(r.interested(), seatCap(maxSeats, maxMutatingSeats))
 	}
 	return Work{InitialSeats: 1}
+}
+
+// ListBytes returns how many bytes the objects have that a list returns if these objects are stored of the resource,
+// whatever the server knows of them: those of its page, or all, since what a selector selects is not known. It is 0 for
+// other requests.
+func (r *Request) ListBytes(stored Stats) int64 {
+	if r.listing == nil {
+		return 0
+	}
+	return r.listing.bytes(stored)
 }
 
 // seatCap returns the lower of the two caps, where 0 means that the level has none.

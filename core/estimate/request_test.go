@@ -24,7 +24,7 @@ var store = Store{
 
 // estimator returns an estimator of the latest release over the watches.
 func estimator(store Store, w *Watchers) *Estimator {
-	return &Estimator{Rules: rules.Latest(), Store: store, Watchers: w}
+	return &Estimator{Rules: rules.Latest(), Watchers: w, store: store}
 }
 
 func request(t testing.TB, a classify.Attributes, query string, w *Watchers) *Request {

@@ -48,7 +48,7 @@ type Settings struct {
 
 	RequestTimeoutNs int64          // deadline of a request that asks for none, after its receipt
 	Objects          config.Objects // as flowcontrol.Controller.Configure wants them; PriorityAndFairness only
-	Store            estimate.Store
+	Store            estimate.Store // what the server knows at first of its stored objects
 }
 
 // Host is the server around a Filter. Its methods are called in the middle of a Filter's method
@@ -110,6 +110,9 @@ func (f *Filter) Configure(nowNs int64, objects config.Objects) { f.control.Conf
 // Adjust adjusts the levels' current limits, which is due every flowcontrol.AdjustmentPeriodNs.
 // The server must have PriorityAndFairness.
 func (f *Filter) Adjust(nowNs int64) { f.control.Adjust(nowNs) }
+
+// Update makes the server know other statistics of a resource, for the estimates from now on.
+func (f *Filter) Update(r estimate.Resource, stats estimate.Stats) { f.estimator.Update(r, stats) }
 
 // Levels returns the priority levels by name, nil without PriorityAndFairness. The slice is valid
 // until the next call of Configure.

@@ -34,7 +34,6 @@ type Kind struct {
 	timeoutNs int64 // from the receipt to the deadline; NoLimitNs if there is none
 	writes    bool  // the handler changes one object, see writeLimitNs
 	deletes   bool  // the handler deletes a collection
-	listBytes int64 // see estimate.Estimator.ListBytes
 }
 
 // NewKind returns the kind of the requests with the given attributes, which are kept, and URL
@@ -55,7 +54,6 @@ func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
 		waitLimitNs: f.waitLimitNs(a.Verb == "watch", timeoutNs),
 		work:        *work,
 		timeoutNs:   timeoutNs,
-		listBytes:   f.estimator.ListBytes(a, query),
 		writes:      a.IsResource() && slices.Contains(writing, a.Verb) && !a.LongRunning(),
 		deletes:     a.IsResource() && a.Verb == "deletecollection" && !a.LongRunning(),
 	}, nil
@@ -148,9 +146,8 @@ func (k *Kind) DeadlineNs(receivedNs, handlerNs int64) int64 {
 	return deadlineNs
 }
 
-// ListBytes returns how many bytes the objects have that a request of the kind returns if it is a list, and
-// 0 if it is not.
-func (k *Kind) ListBytes() int64 { return k.listBytes }
+// ListBytes is estimate.Request's.
+func (k *Kind) ListBytes(stored estimate.Stats) int64 { return k.work.ListBytes(stored) }
 
 // TimeLimitNs returns the least time, from its receipt on, after which a request of the kind may be at
 // its DeadlineNs.

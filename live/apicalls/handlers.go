@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"apfsim/core/estimate"
 	"apfsim/core/rules"
 	"apfsim/live/apiserver"
 	"apfsim/sim/api"
@@ -205,6 +206,9 @@ func (h *handlers) Ended(_ int64, op *registry.Operation) { op.Request.(*handled
 
 // Dispatched implements registry.Host.
 func (h *handlers) Dispatched(int64, *api.Event, int) {}
+
+// Known implements registry.Host.
+func (h *handlers) Known(api.Resource, estimate.Stats) {}
 
 // result returns the answer to a call.
 func (c *handled) result() Answer {

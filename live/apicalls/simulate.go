@@ -41,6 +41,7 @@ spec:
     read: %v
     write: %v
     compactionInterval: %v
+    countInterval: 0s
   workload:
   - name: calls
     arrivals: {trace: {file: %s}}

@@ -111,8 +111,8 @@ func (h *Handlers) newRegistry(of *host) *registry.Registry {
 	s := registry.Settings{
 		Rules: of.server.Rules(), Costs: h.costs, NoCache: cache.Off,
 		FeedLagNs: h.costs.EventLatencyNs, ProgressNs: h.costs.EventLatencyNs, NotifyEveryNs: notifyNs,
-		MinRequestTimeoutNs: minRequestTimeoutNs,
-		Seed:                h.spec.Seed, Server: of.server.Index(),
+		MinRequestTimeoutNs: minRequestTimeoutNs, CountEveryNs: int64(h.spec.Store.CountInterval),
+		Seed: h.spec.Seed, Server: of.server.Index(),
 	}
 	for _, name := range cache.Without {
 		group, resource := behaviours.Resource(name)
@@ -137,6 +137,12 @@ func (h *Handlers) know(nowNs int64, r api.Resource) {
 	for _, of := range h.hosts {
 		of.registry.Know(nowNs, r)
 	}
+}
+
+// Stored implements server.Handlers.
+func (h *Handlers) Stored(r api.Resource) estimate.Stats {
+	data := h.store.Resource(r)
+	return estimate.Stats{Objects: data.Len(), AverageBytes: data.AverageBytes()}
 }
 
 // Started implements server.Handlers.
@@ -260,6 +266,9 @@ func (of *host) Ended(nowNs int64, op *registry.Operation) {
 	of.all.release(x)
 	of.server.EndWatch(nowNs, r)
 }
+
+// Known implements registry.Host.
+func (of *host) Known(r api.Resource, stats estimate.Stats) { of.server.Know(r, stats) }
 
 // Dispatched implements registry.Host.
 func (of *host) Dispatched(nowNs int64, e *api.Event, watchers int) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"apfsim/core/estimate"
 	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
@@ -30,6 +31,9 @@ type bench struct {
 
 	givenNs, additionalNs int64 // of the requests that are sent next
 	seats, finalSeats     int32
+
+	known    map[api.Resource]estimate.Stats // by the counts of the server
+	countsNs []int64                         // when it counted
 }
 
 // client is who waits for an answer.
@@ -88,7 +92,7 @@ func newBenchFor(t testing.TB, s settings) *bench {
 		s.resources = []api.Resource{configmaps, pods, leases, roles, widgets}
 	}
 	b.Registry = New(b.alarms, b.store, b, Settings{Rules: v, Costs: DefaultCosts(), Uncached: s.uncached, FeedLagNs: s.lagNs,
-		MinRequestTimeoutNs: 1800 * second, Seed: 1})
+		MinRequestTimeoutNs: 1800 * second, CountEveryNs: 60 * second, Seed: 1})
 	b.Open()
 	for _, r := range s.resources {
 		b.Fill(0, r, s.initNs)
@@ -142,6 +146,14 @@ func (b *bench) Ended(nowNs int64, op *Operation) {
 }
 
 func (b *bench) Dispatched(int64, *api.Event, int) {}
+
+func (b *bench) Known(r api.Resource, stats estimate.Stats) {
+	if b.known == nil {
+		b.known = map[api.Resource]estimate.Stats{}
+	}
+	b.known[r] = stats
+	b.countsNs = append(b.countsNs, b.queue.NowNs())
+}
 
 // runTo lets all happen that comes until a time.
 func (b *bench) runTo(untilNs int64) {

@@ -6,6 +6,7 @@
 package registry
 
 import (
+	"apfsim/core/estimate"
 	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
@@ -30,6 +31,8 @@ type Host interface {
 	Counted(nowNs int64, op *Operation, n int64)
 	// Ended is called when an open watch ends. The operation is not used afterwards.
 	Ended(nowNs int64, op *Operation)
+	// Known is called when the server learns how many objects a resource has, and how large they are.
+	Known(resource api.Resource, stats estimate.Stats)
 	// Dispatched is called when an event is sent to so many watchers; it may be none. The event, which is nil for
 	// initial events, must not be kept.
 	Dispatched(nowNs int64, e *api.Event, watchers int)
@@ -53,6 +56,9 @@ type Settings struct {
 	// MinRequestTimeoutNs is the shortest time after which the server ends a watch that does not say how long
 	// it lasts; the longest is twice as long (--min-request-timeout, 1800 s).
 	MinRequestTimeoutNs int64
+	// CountEveryNs is the least time between two counts of the objects of a resource, 0 for none; the longest is 2.2
+	// times as long (--etcd-count-metric-poll-period, 60 s).
+	CountEveryNs int64
 
 	Seed   uint64
 	Server int // index
@@ -115,25 +121,39 @@ func (r *Registry) Stop(nowNs int64) {
 		if res.direct != nil {
 			res.direct.Stop(nowNs)
 		}
+		if res.counter != nil {
+			res.counter.stop()
+			res.counter = nil
+		}
 	}
 }
 
 // Open begins a process of the server, whose caches are filled by Fill or Know.
 func (r *Registry) Open() { r.running = true }
 
-// Know makes the cache of a resource ready, as if it had been filled before.
+// Know makes the cache of a resource ready, and counts its objects, as if it had been filled and they had been counted
+// before.
 func (r *Registry) Know(nowNs int64, name api.Resource) {
 	res := r.resource(name)
-	if r.running && res.cache != nil && !res.filled {
+	if !r.running {
+		return
+	}
+	if res.cache != nil && !res.filled {
 		res.filled = true
 		res.cache.Start(nowNs, 0)
 	}
+	if res.counter == nil {
+		r.startCounting(nowNs, res, true)
+	}
 }
 
-// Fill begins to fill the cache of a resource, and returns how long that takes: leastNs, or longer if the objects
-// take longer.
+// Fill begins to fill the cache of a resource and to count its objects, and returns how long the first takes: leastNs,
+// or longer if the objects take longer.
 func (r *Registry) Fill(nowNs int64, name api.Resource, leastNs int64) (ns int64) {
 	res := r.resource(name)
+	if res.counter == nil {
+		defer r.startCounting(nowNs, res, false)
+	}
 	if res.cache == nil || res.filled {
 		return 0
 	}
@@ -154,12 +174,13 @@ func (r *Registry) Cache(name api.Resource) *watchcache.Cache {
 // resource is the objects of a resource as one server sees them.
 type resource struct {
 	change.Strategy
-	name   api.Resource
-	data   *store.Resource
-	cache  *watchcache.Cache  // nil without one
-	direct *watchcache.Direct // of a resource without a cache
-	filled bool               // the cache has been started
-	work   [classes][]*Work   // by verb
+	name    api.Resource
+	data    *store.Resource
+	cache   *watchcache.Cache  // nil without one
+	direct  *watchcache.Direct // of a resource without a cache
+	filled  bool               // the cache has been started
+	counter *counter           // nil if the resource is not counted
+	work    [classes][]*Work   // by verb
 }
 
 // resource returns a resource, with a cache that has not been started if it is new.

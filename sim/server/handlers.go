@@ -1,6 +1,9 @@
 package server
 
-import "apfsim/sim/api"
+import (
+	"apfsim/core/estimate"
+	"apfsim/sim/api"
+)
 
 // Handlers execute requests by what they ask for, where servers have a store. Without them, an execution
 // takes as long as the request says.
@@ -17,6 +20,8 @@ type Handlers interface {
 	// Started is called when a process of a server starts during the run. It returns how long its watch
 	// caches need until they are complete.
 	Started(nowNs int64, s *Server) (cachesNs int64)
+	// Stored returns how many objects of a resource are stored, and how large they are.
+	Stored(r api.Resource) estimate.Stats
 	// Ended is called when a process of a server has ended, after Abandon for all of its requests.
 	Ended(nowNs int64, s *Server)
 }

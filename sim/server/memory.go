@@ -1,6 +1,9 @@
 package server
 
-import "apfsim/sim/scenario/cluster"
+import (
+	"apfsim/core/estimate"
+	"apfsim/sim/scenario/cluster"
+)
 
 // memory is what a server needs of its machine's memory:
 //
@@ -10,7 +13,8 @@ import "apfsim/sim/scenario/cluster"
 type memory struct {
 	cluster.Memory
 	counted              bool
-	takenBytes, topBytes int64 // by lists and watches
+	stored               estimate.Store // without a store that says it
+	takenBytes, topBytes int64          // by lists and watches
 }
 
 // The defaults of cluster.Memory. Before 1.33, a response was encoded in whole, and copied
@@ -25,7 +29,7 @@ const (
 
 // setMemory makes the server count its memory.
 func (s *Server) setMemory(m *cluster.Memory) {
-	s.memory = memory{Memory: *m, counted: true}
+	s.memory = memory{Memory: *m, counted: true, stored: s.scenario.Spec.Counts()}
 	if m.Watch == 0 {
 		s.memory.Watch = watchBytes
 	}
@@ -58,7 +62,7 @@ func (s *Server) takeMemory(nowNs int64, r *Request) {
 		default:
 			factor = wholeListFactor
 		}
-		bytes = int64(min(float64(r.Kind().ListBytes())*factor, 1<<50))
+		bytes = int64(min(float64(r.Kind().ListBytes(s.stored(r)))*factor, 1<<50))
 	}
 	r.Details.bytes = bytes
 	m.takenBytes += bytes
@@ -66,4 +70,13 @@ func (s *Server) takeMemory(nowNs int64, r *Request) {
 	if m.Limit > 0 && int64(m.Base)+m.takenBytes > int64(m.Limit) {
 		s.Crash(nowNs)
 	}
+}
+
+// stored returns how many objects of the resource that a request is for are stored, whatever the server knows of them.
+func (s *Server) stored(r *Request) estimate.Stats {
+	resource := estimate.Resource{Group: r.Attributes.APIGroup, Name: r.Attributes.Resource}
+	if h := s.shared.handlers; h != nil && r.Attributes.IsResource() {
+		return h.Stored(resource)
+	}
+	return s.memory.stored[resource]
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"apfsim/core/config"
+	"apfsim/core/estimate"
 	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/rules"
@@ -62,9 +63,16 @@ func (s *Server) setVersion(version scenario.Version) {
 	s.life.plan = planOf(&s.scenario.Spec.Servers.Shutdown, release)
 }
 
+// Know makes the server know how many objects of a resource are stored, and how large they are.
+func (s *Server) Know(r estimate.Resource, stats estimate.Stats) { s.filter.Update(r, stats) }
+
 // settings returns those of the flow control of a process that holds some objects.
 func (s *Server) settings(held config.Objects) filter.Settings {
-	return Settings(&s.scenario.Spec, s.rules, held)
+	settings := Settings(&s.scenario.Spec, s.rules, held)
+	if s.scenario.Spec.Store != nil {
+		settings.Store = nil // the server counts what is stored, see Know
+	}
+	return settings
 }
 
 // Settings returns those of the flow control of a server of a scenario that decides by some rules and holds

@@ -31,6 +31,16 @@ func (s *Store) Read(nowNs int64, done clock.Alarm) {
 	s.alarms.Set(nowNs+s.reads.draw(), done)
 }
 
+// ReadAside is Read for what a server does besides its requests. It draws the latency from a stream of the caller, so
+// that those of the requests do not depend on it. The caller may cancel the alarm.
+func (s *Store) ReadAside(nowNs int64, stream *random.Stream, done clock.Alarm) clock.AlarmID {
+	ns := int64(0)
+	if sampler := s.reads.sampler; sampler != nil {
+		ns = sampler.Sample(&stream.Rand)
+	}
+	return s.alarms.Set(nowNs+ns, done)
+}
+
 // Write sends a transaction to etcd. The alarm rings when the server has the answer, and its owner commits
 // then. Grants of leases take as long. With a capacity, transactions that are in progress at the same time slow
 // each other down.

@@ -68,6 +68,14 @@ func (c *Counters) Add(other *Counters) {
 	c.Initializations += other.Initializations
 }
 
+// count counts a read that has waited.
+func (c *Counters) count(waitedNs int64, fresh bool) {
+	c.WaitedNs += waitedNs
+	if !fresh {
+		c.TimedOut++
+	}
+}
+
 // Cache is the watch cache of one resource at one server.
 //
 // An event takes effect in this order: it is added to the ring, moves the version, makes a snapshot, ends the

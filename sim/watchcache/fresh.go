@@ -37,22 +37,35 @@ type fresh struct {
 type wait struct {
 	version, sinceNs int64
 	waiter           Waiter
+	aside            bool // see WaitFreshAside
 }
 
 // WaitFresh returns true if the cache has a version or a newer one, or the version is 0. Otherwise it returns
 // false, and calls the waiter when it has, or after 3 s. Nobody can end the wait earlier. While anyone waits,
 // the cache asks etcd for its progress, every 100 ms at most.
 func (c *Cache) WaitFresh(nowNs, version int64, w Waiter) bool {
-	if version <= c.version {
+	return c.waitFresh(nowNs, wait{version: version, waiter: w})
+}
+
+// WaitFreshAside is WaitFresh for what a server does besides its requests. The Counters do not include it.
+func (c *Cache) WaitFreshAside(nowNs, version int64, w Waiter) bool {
+	return c.waitFresh(nowNs, wait{version: version, waiter: w, aside: true})
+}
+
+func (c *Cache) waitFresh(nowNs int64, w wait) bool {
+	if w.version <= c.version {
 		return true
 	}
-	c.Counters.Waits++
+	if !w.aside {
+		c.Counters.Waits++
+	}
 	f := &c.fresh
-	f.waits = append(f.waits, wait{version, nowNs, w})
+	w.sinceNs = nowNs
+	f.waits = append(f.waits, w)
 	if len(f.waits) == 1 {
 		f.wanted = math.MaxInt64
 	}
-	f.wanted = min(f.wanted, version)
+	f.wanted = min(f.wanted, w.version)
 	if !f.deadline.Pending() {
 		f.deadline = c.alarms.Set(nowNs+waitNs, (*deadline)(c))
 	}
@@ -106,7 +119,9 @@ func (f *fresh) end(nowNs int64, c *Cache, over func(wait) bool, fresh bool) {
 	for _, w := range f.waits {
 		if over(w) {
 			woken = append(woken, w)
-			c.Counters.WaitedNs += nowNs - w.sinceNs
+			if !w.aside {
+				c.Counters.count(nowNs-w.sinceNs, fresh)
+			}
 		} else {
 			kept = append(kept, w)
 			f.wanted = min(f.wanted, w.version)
@@ -114,9 +129,6 @@ func (f *fresh) end(nowNs int64, c *Cache, over func(wait) bool, fresh bool) {
 	}
 	clear(f.waits[len(kept):])
 	f.waits = kept
-	if !fresh {
-		c.Counters.TimedOut += int64(len(woken))
-	}
 	for _, w := range woken {
 		if c.state == stopped { // one of them has stopped it
 			break

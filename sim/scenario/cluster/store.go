@@ -20,6 +20,7 @@ type Store struct {
 	CompactionInterval quantity.Duration `json:"compactionInterval,omitempty" jsonschema:"default=5m" jsonschema_description:"--etcd-compaction-interval, of each server; 0s for never."`
 	WatchCache         WatchCache        `json:"watchCache,omitempty"`
 	EventTTL           quantity.Duration `json:"eventTTL,omitempty" jsonschema:"default=1h" jsonschema_description:"--event-ttl: how long events are kept."`
+	CountInterval      quantity.Duration `json:"countInterval,omitempty" jsonschema:"default=1m" jsonschema_description:"--etcd-count-metric-poll-period, of each server, by which it knows how many objects there are; 0s for never."`
 	Costs              Costs             `json:"costs,omitempty"`
 }
 
@@ -67,7 +68,7 @@ func DefaultCosts() Costs {
 // UnmarshalDocument implements document.Unmarshaler.
 func (s *Store) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Store
-	*s = Store{CompactionInterval: quantity.Duration(5 * time.Minute), EventTTL: quantity.Duration(time.Hour), Costs: DefaultCosts()}
+	*s = Store{CompactionInterval: quantity.Duration(5 * time.Minute), EventTTL: quantity.Duration(time.Hour), CountInterval: quantity.Duration(time.Minute), Costs: DefaultCosts()}
 	d.Decode(n, path, (*plain)(s))
 }
 
