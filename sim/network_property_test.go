@@ -25,7 +25,7 @@ func TestConnectionsWhateverHappens(t *testing.T) {
 		}
 		spec := fmt.Sprintf(`
   seed: %d
-  duration: 140s
+  duration: 400s
   servers: {replicas: %d, goawayChance: %v, shutdown: {sendRetryAfter: %v}, loadBalancer: {policy: %s%s}}
   events: [%s]
   workload:
@@ -70,7 +70,8 @@ func TestConnectionsWhateverHappens(t *testing.T) {
 			answered[r.Number] = true
 			check(nowNs)
 		}})
-		// The last requests come at 70 s. Watches last 20 s, and silence is noticed within 45 s.
+		// The last requests come at 70 s. Each is tried four times at most: watches last 20 s, and silence is noticed
+		// within 45 s.
 		if n := len(began) - len(answered); n > 0 && !strings.Contains(spec, "PerRequest") {
 			rt.Fatalf("%d of %d requests were never answered", n, len(began))
 		}
