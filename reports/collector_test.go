@@ -176,8 +176,8 @@ func TestALimitOfZeroHasNoUtilisation(t *testing.T) {
 // another. Flows are in the order of their names; of those that fare the same, the first to
 // come is named.
 func TestAFlowSchemaAtTwoLevels(t *testing.T) {
-	exempt := &server.Flow{Index: 2, Schema: schema, Level: "exempt", Distinguisher: "a"}
-	first := &server.Flow{Index: 3, Schema: &config.FlowSchema{Name: "first"}, Level: "exempt", Distinguisher: "d"}
+	exempt := server.NewFlow(2, schema, "exempt", "a", nil)
+	first := server.NewFlow(3, &config.FlowSchema{Name: "first"}, "exempt", "d", nil)
 	s := newStage(storyScenario())
 	b := s.arrive(11, mice, flowB, 5)
 	s.dispatch(14, b)
@@ -440,9 +440,8 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 // A flow that a change of the configuration deals other queues stays one flow, of no one hand.
 func TestAFlowThatIsDealtAnew(t *testing.T) {
 	s := newStage(storyScenario())
-	anew := *flowA
-	anew.Index, anew.Hand = 7, []int{1, 3}
-	for _, flow := range []*server.Flow{flowA, flowB, &anew} {
+	anew := server.NewFlow(7, flowA.Schema, flowA.Level, flowA.Distinguisher, []int{1, 3})
+	for _, flow := range []*server.Flow{flowA, flowB, anew} {
 		s.reject(12, s.arrive(12, mice, flow, 1), queueset.QueueFull)
 	}
 	var got []string
@@ -496,9 +495,8 @@ func BenchmarkRequest(b *testing.B) {
 	const flows = 200
 	var requests [flows]*server.Request
 	for i := range requests {
-		f := *flowA
-		f.Index, f.Distinguisher = i, string(rune('a'+i))
-		requests[i] = &server.Request{Template: &server.Template{Workload: i % 2}, Attempt: 1, ExecutionNs: 5_000_000, Flow: &f, FlowIndex: int32(i)}
+		requests[i] = &server.Request{Template: &server.Template{Workload: i % 2}, Attempt: 1, ExecutionNs: 5_000_000}
+		requests[i].SetFlow(server.NewFlow(i, schema, "low", string(rune('a'+i)), flowA.Hand))
 		requests[i].Work.InitialSeats = 1
 	}
 	c := s.collector.Observer()

@@ -33,8 +33,8 @@ func shortStory(s *stage, first, second *server.Flow, dispatchAt float64, why qu
 }
 
 func TestFingerprintTellsDecisionsApart(t *testing.T) {
-	elsewhere, otherwise := *flowB, *flowB
-	elsewhere.Level, otherwise.Schema = "high", &config.FlowSchema{Name: "others"}
+	elsewhere := server.NewFlow(flowB.Index, flowB.Schema, "high", flowB.Distinguisher, flowB.Hand)
+	otherwise := server.NewFlow(flowB.Index, &config.FlowSchema{Name: "others"}, flowB.Level, flowB.Distinguisher, flowB.Hand)
 	seen := map[string]string{}
 	for _, c := range []struct {
 		name string
@@ -45,8 +45,8 @@ func TestFingerprintTellsDecisionsApart(t *testing.T) {
 		{"another reason", func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.TimedOut) }},
 		{"the flows exchanged", func(s *stage) { shortStory(s, flowB, flowA, 3, queueset.QueueFull) }},
 		{"one flow", func(s *stage) { shortStory(s, flowA, flowA, 3, queueset.QueueFull) }},
-		{"another level", func(s *stage) { shortStory(s, flowA, &elsewhere, 3, queueset.QueueFull) }},
-		{"another FlowSchema", func(s *stage) { shortStory(s, flowA, &otherwise, 3, queueset.QueueFull) }},
+		{"another level", func(s *stage) { shortStory(s, flowA, elsewhere, 3, queueset.QueueFull) }},
+		{"another FlowSchema", func(s *stage) { shortStory(s, flowA, otherwise, 3, queueset.QueueFull) }},
 		{"past flow control", func(s *stage) { shortStory(s, flowA, nil, 3, queueset.QueueFull) }},
 		{"final seats", func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.QueueFull, twoFinalSeats) }},
 		{"more seats", func(s *stage) {

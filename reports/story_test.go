@@ -46,8 +46,8 @@ type stage struct {
 
 var (
 	schema = &config.FlowSchema{Name: "service-accounts"}
-	flowA  = &server.Flow{Index: 0, Schema: schema, Level: "low", Distinguisher: "a", Hand: []int{0, 2}}
-	flowB  = &server.Flow{Index: 1, Schema: schema, Level: "low", Distinguisher: "b", Hand: []int{1, 3}}
+	flowA  = server.NewFlow(0, schema, "low", "a", []int{0, 2})
+	flowB  = server.NewFlow(1, schema, "low", "b", []int{1, 3})
 )
 
 const (
@@ -116,9 +116,9 @@ func (s *stage) each(tell func(server.Observer)) {
 func (s *stage) arrive(at float64, workload int, f *server.Flow, executes float64, but ...func(*server.Request)) *server.Request {
 	s.number++
 	r := &server.Request{Template: &server.Template{Workload: workload}, Number: s.number, ID: s.number, Attempt: 1,
-		ExecutionNs: ns(executes), ArrivalNs: ns(at), DispatchNs: -1, FinishNs: -1, Flow: f}
+		ExecutionNs: ns(executes), ArrivalNs: ns(at), DispatchNs: -1, FinishNs: -1}
 	if f != nil {
-		r.FlowIndex = int32(f.Index)
+		r.SetFlow(f)
 		r.Work.InitialSeats = 1
 	}
 	for _, change := range but {

@@ -130,9 +130,8 @@ func events(r *load.Result, endNs int64, f flows) (all []event) {
 			// A request at the very end belongs to the run.
 			ArrivalNs: min(int64(s.At), endNs-1), DispatchNs: -1, FinishNs: -1, SeatsAsked: 1}
 		q.Bind(q)
-		q.Flow = f.of(s)
-		if q.Flow != nil {
-			q.FlowIndex = int32(q.Flow.Index)
+		if flow := f.of(s); flow != nil {
+			q.SetFlow(flow)
 		}
 		all = append(all, event{q.ArrivalNs, false, q})
 		if atNs := int64(s.At + s.Latency); s.Answered && s.Status > 0 && atNs <= endNs {
@@ -183,7 +182,7 @@ func (f flows) of(s *load.Sent) *server.Flow {
 	}
 	flow := f.known[key]
 	if flow == nil {
-		flow = &server.Flow{Index: len(f.known), Schema: &config.FlowSchema{Name: key.schema}, Level: key.level, Distinguisher: key.distinguisher}
+		flow = server.NewFlow(len(f.known), &config.FlowSchema{Name: key.schema}, key.level, key.distinguisher, nil)
 		f.known[key] = flow
 	}
 	return flow

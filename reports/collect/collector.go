@@ -36,8 +36,9 @@ type Collector struct {
 	intervalToNs   int64 // end of the current interval; used if probes cause more ticks
 	levels         []*level
 	groups         []*group
-	byIndex        []*flow   // by server.Flow.Index
-	parts          [][]*part // by workload and group
+	byIndex        [][]flow      // in blocks, by server.Flow.Index; a pointer for each flow would be one more read from memory
+	renumbered     map[int]*flow // the flows that have another index, too
+	parts          [][]*part     // by workload and group
 	workloads      *workloadseries.Collector
 	stalls         []stall             // by workload
 	virtual        *virtualwait.Probes // nil if the run has no probes
@@ -112,7 +113,8 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 	for range len(sc.Spec.Workload) + 1 {
 		c.notes = append(c.notes, notes{})
 	}
-	c.unclassified = c.newFlow(nil)
+	c.unclassified = &flow{}
+	c.beginFlow(c.unclassified, nil)
 	return c
 }
 
@@ -348,12 +350,16 @@ func (c *Collector) serverOf(r *server.Request) int {
 	return int(r.Server)
 }
 
+const flowsPerBlock = 64
+
 func (c *Collector) flowOf(r *server.Request) *flow {
 	if r.Flow == nil {
 		return c.unclassified
 	}
-	if i := int(r.FlowIndex); i < len(c.byIndex) && c.byIndex[i] != nil {
-		return c.byIndex[i]
+	if i := uint32(r.FlowIndex); i/flowsPerBlock < uint32(len(c.byIndex)) {
+		if f := &c.byIndex[i/flowsPerBlock][i%flowsPerBlock]; f.level != nil {
+			return f
+		}
 	}
 	return c.addFlow(r.Flow)
 }
@@ -361,23 +367,32 @@ func (c *Collector) flowOf(r *server.Request) *flow {
 // addFlow adds a flow at its first request. If a change of the configuration gives a flow another
 // index, it remains the same flow.
 func (c *Collector) addFlow(of *server.Flow) *flow {
-	for len(c.byIndex) <= of.Index {
-		c.byIndex = append(c.byIndex, nil)
+	if f := c.renumbered[of.Index]; f != nil {
+		return f
 	}
 	l := c.levelNamed(of.Level)
 	f := l.names.find(l.flows, of)
 	if f == nil {
-		f = c.newFlow(of)
+		for len(c.byIndex) <= of.Index/flowsPerBlock {
+			c.byIndex = append(c.byIndex, make([]flow, flowsPerBlock))
+		}
+		f = &c.byIndex[of.Index/flowsPerBlock][of.Index%flowsPerBlock]
+		c.beginFlow(f, of)
 		f.index = int32(len(l.flows))
 		if f.index%64 == 0 {
 			l.active = append(l.active, 0)
 		}
 		l.flows, l.queuedIn = append(l.flows, f), append(l.queuedIn, nil)
 		l.names.add(l.flows)
-	} else if !slices.Equal(f.of.Hand, of.Hand) {
+		return f
+	}
+	if !slices.Equal(f.of.Hand, of.Hand) {
 		f.handChanged = true
 	}
-	c.byIndex[of.Index] = f
+	if c.renumbered == nil {
+		c.renumbered = map[int]*flow{}
+	}
+	c.renumbered[of.Index] = f
 	return f
 }
 
@@ -394,15 +409,15 @@ func (c *Collector) flows() iter.Seq[*flow] {
 	}
 }
 
-func (c *Collector) newFlow(of *server.Flow) *flow {
-	f := &flow{index: noIndex, workload: observe.NoWorkload, of: of}
+// beginFlow makes f a flow without requests; of is nil for the unclassified one.
+func (c *Collector) beginFlow(f *flow, of *server.Flow) {
+	*f = flow{index: noIndex, workload: observe.NoWorkload, of: of}
 	if of == nil {
 		f.group = c.groupOf("", c.levelNamed(""))
 	} else {
 		f.group = c.groupOf(of.Schema.Name, c.levelNamed(of.Level))
 	}
 	f.level = f.group.level
-	return f
 }
 
 func (c *Collector) groupOf(schema string, l *level) *group {

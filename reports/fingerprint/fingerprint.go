@@ -31,7 +31,6 @@ type Recorder struct {
 	hash    xxhash.Digest
 	records [hashedAtOnce]byte // not yet hashed
 	filled  int                // bytes of them
-	flows   []uint64           // hashes of the flows' names by server.Flow.Index; 0 if not computed yet
 }
 
 // A record is five words:
@@ -160,21 +159,5 @@ func (f *Recorder) flow(r *server.Request) uint64 {
 	if r.Flow == nil {
 		return 0
 	}
-	if i := int(r.FlowIndex); i < len(f.flows) && f.flows[i] != 0 {
-		return f.flows[i]
-	}
-	return f.addFlow(r.Flow)
-}
-
-func (f *Recorder) addFlow(flow *server.Flow) uint64 {
-	for len(f.flows) <= flow.Index {
-		f.flows = append(f.flows, 0)
-	}
-	names := xxhash.New()
-	for _, name := range []string{flow.Level, flow.Schema.Name, flow.Distinguisher} {
-		names.WriteString(name)
-		names.Write([]byte{0}) // ends the name, so that ("ab", "c") differs from ("a", "bc")
-	}
-	f.flows[flow.Index] = names.Sum64()
-	return f.flows[flow.Index]
+	return r.FlowHash
 }

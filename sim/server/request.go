@@ -7,6 +7,8 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Template is one kind of request of one client: who asks, and for what. A client's requests of
@@ -38,11 +40,12 @@ type Request struct {
 	DispatchNs  int64 // -1 until then
 	FinishNs    int64 // end of execution; -1 until then
 	WatchNs     int64 // how long a watch lasts after its initialisation
+	FlowHash    uint64
 	Number      int64 // of arrivals in this run, at all servers, from 1
 	ID          int64 // a trace's own, else the Number of the first attempt
 
 	Attempt           int32              // from 1
-	FlowIndex         int32              // Flow.Index, for those who need not look at the flow itself
+	FlowIndex         int32              // Flow.Index, for those who need not look at the flow itself, and FlowHash likewise
 	TemplateID        TemplateID         // of Template, so that a server need not look at the template itself
 	SeatsAsked        int16              // the estimate at arrival; dispatch may narrow the final phase
 	RetryAfterSeconds int16              // of the response, on a rejection except at the deadline; 0 without one
@@ -194,6 +197,22 @@ type Flow struct {
 	Level         string // the priority level's name
 	Distinguisher string
 	Hand          []int // the queues its requests are dealt, nil without queues
+
+	// Hash is the XXH64 of the names of level, FlowSchema and distinguisher, each with a byte 0 behind it.
+	Hash uint64
+}
+
+// SetFlow makes r a request of a flow.
+func (r *Request) SetFlow(f *Flow) { r.Flow, r.FlowIndex, r.FlowHash = f, int32(f.Index), f.Hash }
+
+// NewFlow returns the flow with an index and its names.
+func NewFlow(index int, schema *config.FlowSchema, level, distinguisher string, hand []int) *Flow {
+	names := xxhash.New()
+	for _, name := range []string{level, schema.Name, distinguisher} {
+		names.WriteString(name)
+		names.Write([]byte{0}) // so that ("ab", "c") differs from ("a", "bc")
+	}
+	return &Flow{Index: index, Schema: schema, Level: level, Distinguisher: distinguisher, Hand: hand, Hash: names.Sum64()}
 }
 
 // Name returns the flow as statistics and logs write it: the schema and, where there is

@@ -144,13 +144,7 @@ func (s *Shared) flow(route *flowcontrol.Route) *Flow {
 	key := flowKey{route.Schema, route.Level.Spec(), route.Distinguisher}
 	f := s.flows[key]
 	if f == nil {
-		f = &Flow{
-			Index:         len(s.flows),
-			Schema:        route.Schema,
-			Level:         route.Level.Name(),
-			Distinguisher: route.Distinguisher,
-			Hand:          route.Hand.Queues(),
-		}
+		f = NewFlow(len(s.flows), route.Schema, route.Level.Name(), route.Distinguisher, route.Hand.Queues())
 		s.flows[key] = f
 	}
 	return f

@@ -11,7 +11,8 @@ import (
 type templateState struct {
 	known     bool // false for a state that is not worked out yet
 	flowIndex int32
-	flow      *Flow // of the kind's route; flowIndex is its Index
+	flow      *Flow // of the kind's route; flowIndex is its Index and flowHash its Hash
+	flowHash  uint64
 	filter.Kind
 }
 
@@ -105,10 +106,10 @@ func (s *Server) receive(r *Request) {
 	state := s.state(r.Template, r.TemplateID)
 	if s.filter.Receive(&r.Request, &state.Kind) {
 		state.flow = s.shared.flow(state.Route())
-		state.flowIndex = int32(state.flow.Index)
+		state.flowIndex, state.flowHash = int32(state.flow.Index), state.flow.Hash
 	}
 	r.Flow = nil
 	if r.Level != nil {
-		r.Flow, r.FlowIndex = state.flow, state.flowIndex
+		r.Flow, r.FlowIndex, r.FlowHash = state.flow, state.flowIndex, state.flowHash
 	}
 }
