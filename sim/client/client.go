@@ -20,9 +20,10 @@ type client struct {
 
 // rest is what only some clients need. Streams that the workload does not need are nil.
 type rest struct {
-	limiter                                       *bucket.Bucket
-	choice, watch, think, backoff, delay, timeout *random.Stream
-	reflector                                     *reflector // nil before a watch has failed
+	choice                                random.Stream // of one of several kinds of requests; here, because most that have a rest need it
+	limiter                               *bucket.Bucket
+	watch, think, backoff, delay, timeout *random.Stream
+	reflector                             *reflector // nil before a watch has failed
 }
 
 // join makes the client one of a workload's.
@@ -33,12 +34,14 @@ func (cl *client) open() {
 	cl.stream(&cl.execution, "execution")
 	if cl.needsRest {
 		cl.rest = &rest{}
+		if len(cl.Requests) > 1 {
+			cl.stream(&cl.choice, "request")
+		}
 		for _, s := range []struct {
 			stream  **random.Stream
 			purpose string
 			needed  bool
 		}{
-			{&cl.choice, "request", len(cl.Requests) > 1},
 			{&cl.watch, "watch", cl.watches},
 			{&cl.think, "think", cl.Arrivals.Closed != nil},
 			{&cl.backoff, "backoff", cl.Retry.Backoff != nil},
