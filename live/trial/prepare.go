@@ -85,11 +85,11 @@ func (a *admin) put(ctx context.Context, collection string, object map[string]an
 	return err
 }
 
-// caseObjects returns the flow-control objects of a case and the number of ConfigMaps that it assumes.
-func caseObjects(file string) (objects []map[string]any, configMaps int, err error) {
+// caseObjects returns the flow-control objects of a case, and what it assumes to be stored.
+func caseObjects(file string) (objects []map[string]any, stored []outcome.Resource, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	var sc struct {
 		Spec struct {
@@ -98,25 +98,20 @@ func caseObjects(file string) (objects []map[string]any, configMaps int, err err
 		}
 	}
 	if err := yaml.Unmarshal(text, &sc); err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", file, err)
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	for _, r := range sc.Spec.Resources {
-		if r.Group == "" && r.Resource == "configmaps" {
-			configMaps = int(r.Objects)
-		}
-	}
-	return sc.Spec.Config.Objects, configMaps, nil
+	return sc.Spec.Config.Objects, sc.Spec.Resources, nil
 }
 
-// filled is the namespace of the ConfigMaps that a case assumes.
+// filled is the namespace of the objects that a case assumes.
 const filled = "big"
 
 // objectBytes is the length of the data of these ConfigMaps.
 const objectBytes = 1000
 
-// prepare creates namespaces, flow-control objects and ConfigMaps, and then the webhook.
+// prepare creates namespaces, flow-control objects, and the objects that the case assumes, and then the webhook.
 func (a *admin) prepare(ctx context.Context, file string, requests []outcome.Outcome, hook *webhook.Server) error {
-	objects, configMaps, err := caseObjects(file)
+	objects, stored, err := caseObjects(file)
 	if err != nil {
 		return err
 	}
@@ -138,23 +133,28 @@ func (a *admin) prepare(ctx context.Context, file string, requests []outcome.Out
 			return err
 		}
 	}
-	if err := a.fill(ctx, configMaps); err != nil {
-		return err
+	for _, r := range stored {
+		if err := a.fill(ctx, r); err != nil {
+			return err
+		}
 	}
 	_, _, err = a.do(ctx, http.MethodPost, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "", hook.Configuration())
 	return err
 }
 
-// fill creates n ConfigMaps, a few at a time, so that the level exempt has little demand.
-func (a *admin) fill(ctx context.Context, n int) error {
+// fill creates the objects of a resource, a few at a time, so that the level exempt has little demand.
+func (a *admin) fill(ctx context.Context, r outcome.Resource) error {
+	newObject := objectsOf[r.Resource]
+	if newObject == nil || r.Group != "" {
+		return fmt.Errorf("a case assumes objects of the resource %s; want configmaps or events", r.Resource)
+	}
 	const workers = 4
 	failed := make(chan error, workers)
 	for worker := range workers {
 		go func() {
 			var err error
-			for i := worker; i < n && err == nil; i += workers {
-				_, _, err = a.do(ctx, http.MethodPost, "/api/v1/namespaces/"+filled+"/configmaps", "",
-					configMap(fmt.Sprintf("object-%d", i), map[string]string{"text": strings.Repeat("x", objectBytes)}))
+			for i := worker; i < int(r.Objects) && err == nil; i += workers {
+				_, _, err = a.do(ctx, http.MethodPost, "/api/v1/namespaces/"+filled+"/"+r.Resource, "", newObject(fmt.Sprintf("object-%d", i)))
 			}
 			failed <- err
 		}()
@@ -166,6 +166,20 @@ func (a *admin) fill(ctx context.Context, n int) error {
 		}
 	}
 	return err
+}
+
+// objectsOf returns a new object with a name, by resource.
+var objectsOf = map[string]func(name string) map[string]any{
+	"configmaps": func(name string) map[string]any {
+		return configMap(name, map[string]string{"text": strings.Repeat("x", objectBytes)})
+	},
+	"events": func(name string) map[string]any {
+		return map[string]any{
+			"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"name": name},
+			"involvedObject": map[string]any{"kind": "ConfigMap", "namespace": filled, "name": name},
+			"reason":         "Filled", "message": strings.Repeat("x", objectBytes),
+		}
+	},
 }
 
 func configMap(name string, data map[string]string) map[string]any {

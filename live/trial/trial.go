@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/core/estimate"
 	"apfsim/live/apiserver"
 	"apfsim/live/certificate"
 	"apfsim/live/fitted"
@@ -122,11 +123,14 @@ func Run(ctx context.Context, b *apiserver.Binaries, file, name, dir string) (_ 
 	if err != nil {
 		return nil, err
 	}
-	var resources []outcome.Resource
-	for r, s := range store {
-		if r.Group == "" && r.Name == "configmaps" {
-			resources = []outcome.Resource{{Resource: r.Name, Objects: s.Objects, AverageBytes: s.AverageBytes}}
-		}
+	_, resources, err := caseObjects(file)
+	if err != nil {
+		return nil, err
+	}
+	for i := range resources {
+		r := &resources[i]
+		known := store[estimate.Resource{Group: r.Group, Name: r.Resource}]
+		r.Objects, r.AverageBytes = known.Objects, known.AverageBytes
 	}
 	if t.Replay, err = outcome.Replay(ctx, file, dir, t.Live.Requests, t.PhaseNs, resources); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,15 +89,16 @@ func TestUsers(t *testing.T) {
 
 // The objects of a case are read with their aliases resolved.
 func TestCaseObjects(t *testing.T) {
-	objects, configMaps, err := caseObjects("../cases/borrowing.yaml")
-	if err != nil || len(objects) != 4 || configMaps != 0 {
-		t.Fatalf("%d objects, %d ConfigMaps (%v); want 4 and 0", len(objects), configMaps, err)
+	objects, stored, err := caseObjects("../cases/borrowing.yaml")
+	if err != nil || len(objects) != 4 || len(stored) != 0 {
+		t.Fatalf("%d objects, stored %v (%v); want 4 and nothing", len(objects), stored, err)
 	}
 	a, b := objects[0]["spec"].(map[string]any), objects[1]["spec"].(map[string]any)
 	if d := cmp.Diff(a, b); d != "" || len(a) == 0 {
 		t.Errorf("the levels differ:\n%s", d)
 	}
-	if _, configMaps, err = caseObjects("../cases/lists.yaml"); err != nil || configMaps != 2000 {
-		t.Errorf("%d ConfigMaps (%v), want 2000", configMaps, err)
+	want := []outcome.Resource{{Resource: "configmaps", Objects: 2000, AverageBytes: 1300}, {Resource: "events", Objects: 200}}
+	if _, stored, err = caseObjects("../cases/lists.yaml"); err != nil || !slices.Equal(stored, want) {
+		t.Errorf("stored %v (%v), want %v", stored, err, want)
 	}
 }
