@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"maps"
 	"testing"
 
 	"apfsim/core/classify"
@@ -66,5 +67,17 @@ func TestUpdate(t *testing.T) {
 	want("a stale count", 10, 10, 10, 100)
 	if before[pods].Objects != 100 {
 		t.Error("the update has changed the store that the server began with")
+	}
+}
+
+// Of what is stored, servers know neither the sizes of events nor that there are events in events.k8s.io.
+func TestKnown(t *testing.T) {
+	pods, events, grouped := Resource{Name: "pods"}, Resource{Name: "events"}, Resource{Group: "events.k8s.io", Name: "events"}
+	own := Resource{Group: "example.com", Name: "events"}
+	stats := Stats{Objects: 10, AverageBytes: 500}
+	got := Known(Store{pods: stats, events: stats, grouped: stats, own: stats})
+	want := Store{pods: stats, events: {Objects: 10}, own: stats}
+	if !maps.Equal(got, want) {
+		t.Errorf("known is %v, want %v", got, want)
 	}
 }

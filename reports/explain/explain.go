@@ -87,7 +87,8 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 	if q.Stored.Objects > 0 {
 		store[resource] = q.Stored
 	}
-	estimator := estimate.NewEstimator(r, store)
+	known := estimate.Known(store)
+	estimator := estimate.NewEstimator(r, known)
 	request, err := estimator.NewRequest(a, q.Query)
 	if err != nil {
 		return nil, err
@@ -110,6 +111,9 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 		},
 		Notes:       append([]string{}, q.Notes...),
 		FlowSchemas: controller.Explain(a),
+	}
+	if known[resource] != store[resource] {
+		e.Notes = append(e.Notes, "servers do not know the size of events, nor how many there are in the API group events.k8s.io")
 	}
 	if a.Bypasses(r) {
 		e.Bypasses = true

@@ -90,8 +90,8 @@ func (r *Resource) name() string {
 	return r.Resource + "." + r.Group
 }
 
-// Counts returns how much the servers store at the start, for the estimate of the seats of lists.
-func (s *Spec) Counts() estimate.Store {
+// Stored returns what the servers store at the start.
+func (s *Spec) Stored() estimate.Store {
 	store := estimate.Store{}
 	for _, r := range s.Resources {
 		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}

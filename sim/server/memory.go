@@ -29,7 +29,7 @@ const (
 
 // setMemory makes the server count its memory.
 func (s *Server) setMemory(m *cluster.Memory) {
-	s.memory = memory{Memory: *m, counted: true, stored: s.scenario.Spec.Counts()}
+	s.memory = memory{Memory: *m, counted: true, stored: s.scenario.Spec.Stored()}
 	if m.Watch == 0 {
 		s.memory.Watch = watchBytes
 	}

@@ -85,7 +85,7 @@ func Settings(spec *scenario.Spec, r *rules.Rules, held config.Objects) filter.S
 		MaxMutatingRequestsInFlight: spec.Servers.MaxMutatingRequestsInflight,
 		RequestTimeoutNs:            int64(spec.Servers.RequestTimeout),
 		Objects:                     held,
-		Store:                       spec.Counts(),
+		Store:                       estimate.Known(spec.Stored()),
 	}
 }
 
