@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,5 +155,37 @@ func TestEventsTakeCapacity(t *testing.T) {
 	}
 	if longest[0] > 1_000_000 || longest[1] < 1_500_000 { // 0.2 ms of the processor each
 		t.Errorf("lists take up to %d and %d ns", longest[0], longest[1])
+	}
+}
+
+// The seats of a list follow from the objects that the server has counted: 300 of 1 kB at first, twice as many at most 132 s
+// after others are created, and nothing if it never counts. Objects of unknown size that are created are small.
+func TestSeatsFollowTheCounts(t *testing.T) {
+	for _, c := range []struct {
+		store string
+		want  []int32
+	}{
+		{withStore + "\n  resources: [{resource: configmaps, objects: 300, averageBytes: 1000}]", []int32{3, 6}},
+		{withStore, []int32{1, 1}},
+		{"\n  store: {read: 1ms, write: 4ms, countInterval: 0s}\n  resources: [{resource: configmaps, objects: 300, averageBytes: 1000}]", []int32{1, 1}},
+	} {
+		run := New(load(t, soleLevel(100, oneQueue, "  duration: 3m"+c.store)+`
+  workload:
+  - {name: fill, as: {user: u}, request: {verb: create, resource: configmaps, namespace: n}, arrivals: {burst: {at: 2s, requests: 300, over: 3s}}}
+  - {name: first, as: {user: u}, request: {verb: list, resource: configmaps, namespace: n}, arrivals: {burst: {at: 1s, requests: 1, over: 0s}}}
+  - {name: second, as: {user: u}, request: {verb: list, resource: configmaps, namespace: n}, arrivals: {burst: {at: 150s, requests: 1, over: 0s}}}
+`))
+		var got []int32
+		run.Observe(server.Observer{Executed: func(_ int64, r *server.Request) {
+			if r.Attributes.Verb == "list" {
+				got = append(got, int32(r.Work.InitialSeats))
+			}
+		}})
+		if err := run.Execute(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the lists take %v seats, want %v", c.store, got, c.want)
+		}
 	}
 }

@@ -90,6 +90,9 @@ func (c *counter) succeed(nowNs int64) {
 	c.known = estimate.Stats{Objects: data.Len()}
 	if c.countsInCache() && c.known.Objects > 0 {
 		c.known.AverageBytes = data.AverageBytes()
+		if data.Counted() == 0 {
+			c.known.AverageBytes = max(1, c.known.AverageBytes) // where nobody has said how large they are, they are small
+		}
 	}
 	c.registry.alarms.Cancel(&c.stale)
 	c.stale = c.registry.alarms.Set(nowNs+staleNs+1, (*staleCount)(c))

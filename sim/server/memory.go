@@ -13,7 +13,7 @@ import (
 type memory struct {
 	cluster.Memory
 	counted              bool
-	stored               estimate.Store // without a store that says it
+	stored               estimate.Store // by the scenario; not used if it has a store
 	takenBytes, topBytes int64          // by lists and watches
 }
 

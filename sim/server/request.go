@@ -37,15 +37,15 @@ type Request struct {
 	Flow        *Flow // nil where flow control does not see the request
 	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
 	ArrivalNs   int64
-	DispatchNs  int64 // -1 until then
-	FinishNs    int64 // end of execution; -1 until then
-	WatchNs     int64 // how long a watch lasts after its initialisation
-	FlowHash    uint64
-	Number      int64 // of arrivals in this run, at all servers, from 1
-	ID          int64 // a trace's own, else the Number of the first attempt
+	DispatchNs  int64  // -1 until then
+	FinishNs    int64  // end of execution; -1 until then
+	WatchNs     int64  // how long a watch lasts after its initialisation
+	FlowHash    uint64 // Flow.Hash, as FlowIndex is Flow.Index
+	Number      int64  // of arrivals in this run, at all servers, from 1
+	ID          int64  // a trace's own, else the Number of the first attempt
 
 	Attempt           int32              // from 1
-	FlowIndex         int32              // Flow.Index, for those who need not look at the flow itself, and FlowHash likewise
+	FlowIndex         int32              // Flow.Index, for those who need not look at the flow itself
 	TemplateID        TemplateID         // of Template, so that a server need not look at the template itself
 	SeatsAsked        int16              // the estimate at arrival; dispatch may narrow the final phase
 	RetryAfterSeconds int16              // of the response, on a rejection except at the deadline; 0 without one
@@ -205,7 +205,7 @@ type Flow struct {
 // SetFlow makes r a request of a flow.
 func (r *Request) SetFlow(f *Flow) { r.Flow, r.FlowIndex, r.FlowHash = f, int32(f.Index), f.Hash }
 
-// NewFlow returns the flow with an index and its names.
+// NewFlow returns a flow; the arguments are its fields.
 func NewFlow(index int, schema *config.FlowSchema, level, distinguisher string, hand []int) *Flow {
 	names := xxhash.New()
 	for _, name := range []string{level, schema.Name, distinguisher} {
