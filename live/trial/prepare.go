@@ -106,7 +106,7 @@ func caseObjects(file string) (objects []map[string]any, stored []outcome.Resour
 // filled is the namespace of the objects that a case assumes.
 const filled = "big"
 
-// objectBytes is the length of the data of these ConfigMaps.
+// objectBytes is the length of the text in each of them.
 const objectBytes = 1000
 
 // prepare creates namespaces, flow-control objects, and the objects that the case assumes, and then the webhook.

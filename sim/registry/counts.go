@@ -47,9 +47,8 @@ func (r *Registry) startCounting(nowNs int64, res *resource, hasCounted bool) {
 		c.Ring(nowNs)
 		return
 	}
-	c.succeed(nowNs)
-	r.alarms.Cancel(&c.next)
-	c.next = r.alarms.Set(nowNs+int64(c.random.Float64()*float64(c.periodNs())), c)
+	c.learn(nowNs)
+	c.sleep(nowNs, int64(c.random.Float64()*float64(c.periodNs())))
 }
 
 func (c *counter) periodNs() int64 {
@@ -67,25 +66,24 @@ func (c *counter) Ring(nowNs int64) {
 		return
 	}
 	if !c.countsInCache() || c.resource.cache.WaitFreshAside(nowNs, r.store.Revision(), c) {
-		c.succeed(nowNs)
+		c.Waited(nowNs, true)
 	}
 }
 
 // Waited implements watchcache.Waiter.
 func (c *counter) Waited(nowNs int64, fresh bool) {
 	if fresh {
-		c.succeed(nowNs)
-		return
+		c.learn(nowNs)
 	}
-	c.sleep(nowNs)
+	c.sleep(nowNs, c.periodNs())
 }
 
 func (c *counter) countsInCache() bool {
 	return c.resource.cache != nil && c.registry.settings.Rules.ListSeats == rules.ByBytes
 }
 
-// succeed makes the server know what it has counted.
-func (c *counter) succeed(nowNs int64) {
+// learn makes the server know what is there now.
+func (c *counter) learn(nowNs int64) {
 	data := c.resource.data
 	c.known = estimate.Stats{Objects: data.Len()}
 	if c.countsInCache() && c.known.Objects > 0 {
@@ -97,12 +95,11 @@ func (c *counter) succeed(nowNs int64) {
 	c.registry.alarms.Cancel(&c.stale)
 	c.stale = c.registry.alarms.Set(nowNs+staleNs+1, (*staleCount)(c))
 	c.registry.host.Known(c.resource.name, c.known)
-	c.sleep(nowNs)
 }
 
-func (c *counter) sleep(nowNs int64) {
+func (c *counter) sleep(nowNs, ns int64) {
 	c.counting = false
-	c.next = c.registry.alarms.Set(nowNs+c.periodNs(), c)
+	c.next = c.registry.alarms.Set(nowNs+ns, c)
 }
 
 // stop ends the counts with the process of the server.

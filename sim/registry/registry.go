@@ -152,7 +152,7 @@ func (r *Registry) Know(nowNs int64, name api.Resource) {
 func (r *Registry) Fill(nowNs int64, name api.Resource, leastNs int64) (ns int64) {
 	res := r.resource(name)
 	if res.counter == nil {
-		defer r.startCounting(nowNs, res, false)
+		r.startCounting(nowNs, res, false)
 	}
 	if res.cache == nil || res.filled {
 		return 0
