@@ -183,7 +183,7 @@ func TestRowsOfQueuesAreWhereTheAxisSays(t *testing.T) {
 			c := queuesChart(t, filledQueue(test.queues, test.queue, -1))
 			svg := b.drawnSVG(c)
 			x, y := b.axes(t)
-			top, bottom := int(y.at(float64(test.queues)))-20, int(y.at(0))-1
+			top, bottom := int(y.at(float64(test.queues)))-2, int(y.at(0))-1
 			want, high := y.at(float64(test.queue)+0.5), -y.each
 			for name, picture := range map[string]image.Image{"SVG": svg, "PNG": drawnPNG(t, c)} {
 				got, length := middleOf(top, bottom, func(row int) float64 {
