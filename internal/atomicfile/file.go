@@ -31,11 +31,14 @@ type File struct {
 
 // Create creates a temporary file that Commit will rename to path.
 func Create(path string) (*File, error) {
+	changing.RLock()
+	defer changing.RUnlock()
 	// os.CreateTemp would create a file that only its owner can read.
 	f, err := os.OpenFile(temporaryName(path, "tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
 	}
+	began(f.Name())
 	return &File{file: f, path: path}, nil
 }
 
@@ -49,6 +52,9 @@ func temporaryName(path, ending string) string {
 func (f *File) Write(data []byte) (int, error) {
 	return f.file.Write(data)
 }
+
+// Open opens what has been written so far for reading. The caller closes it, before Commit on Windows.
+func (f *File) Open() (*os.File, error) { return os.Open(f.file.Name()) }
 
 // Path returns the final name of the file.
 func (f *File) Path() string { return f.path }
@@ -90,10 +96,13 @@ func (f *File) Commit() error {
 	if err := f.finish(); err != nil {
 		return err
 	}
+	changing.RLock()
+	defer changing.RUnlock()
 	if err := os.Rename(f.file.Name(), f.path); err != nil {
 		return err
 	}
 	f.done = true
+	ended(f.file.Name())
 	return nil
 }
 
@@ -103,6 +112,7 @@ func (f *File) Discard() error {
 		return nil
 	}
 	f.done = true
+	defer ended(f.file.Name())
 	if err := f.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
 		os.Remove(f.file.Name())
 		return err

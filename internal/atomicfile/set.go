@@ -65,7 +65,10 @@ func (s *Set) MakeFolder(dir string) error {
 		missing = append(missing, at)
 	}
 	slices.Reverse(missing)
+	changing.RLock()
+	defer changing.RUnlock()
 	s.made = append(s.made, missing...)
+	beganFolders(missing)
 	return os.MkdirAll(dir, 0o777)
 }
 
@@ -85,6 +88,8 @@ func (s *Set) Commit() (err error) {
 	if len(failures) > 0 {
 		return errors.Join(failures...)
 	}
+	changing.RLock()
+	defer changing.RUnlock()
 	var undo []func() error // one for each rename, in the order of the renames
 	defer func() {
 		if err == nil {
@@ -131,7 +136,9 @@ func (s *Set) Commit() (err error) {
 	}
 	for _, f := range s.files {
 		f.done = true
+		ended(f.file.Name())
 	}
+	endedFolders(s.made)
 	for _, old := range replaced {
 		if failure := os.Remove(old); failure != nil && err == nil {
 			// The set is complete, so that nothing is to be undone.
@@ -152,6 +159,7 @@ func (s *Set) Discard() error {
 	for _, dir := range slices.Backward(s.made) {
 		os.Remove(dir) // fails if the folder is not empty
 	}
+	endedFolders(s.made)
 	s.files, s.stale, s.made = nil, nil, nil
 	return errors.Join(failures...)
 }
