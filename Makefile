@@ -58,9 +58,13 @@ release: build ## build archives for all PLATFORMS, and SHA256SUMS, in dist/
 run: build ## build, and simulate elephants and mice into results/
 	bin/apfsim run elephants-and-mice -o results
 
+# The time for the tests of one package. No test depends on time, so that a slow machine only takes longer.
+TIMEOUT := 3h
+
 .PHONY: test
 test: ## run all tests
-	go test ./...
+	go build -o bin/testprogress ./internal/testprogress
+	go test -json -timeout $(TIMEOUT) ./... | bin/testprogress
 
 SHOTS := bin/screenshots
 
@@ -118,6 +122,13 @@ fuzz: ## run every fuzz target for FUZZTIME (5000x)
 	@for f in $(FUZZ); do \
 		go test ./$${f%%:*} -run '^$$' -fuzz "^$${f##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	done
+
+# N is how many scenarios are run. With SEED=0, the first seed is random, and printed.
+N := 1000
+
+.PHONY: random
+random: ## run N (1000) random scenarios, from SEED, and recompute their sums from their logs
+	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^TestRandomScenarios$$' -args -n $(N) -seed $(SEED)
 
 # The profile for profile-guided optimization. Go uses it without a flag when it builds
 # cmd/apfsim. Benchmarks of other packages need the flag, to measure the same code.
@@ -221,7 +232,7 @@ lint: ## check formatting, go vet and staticcheck
 
 .PHONY: rewrite
 rewrite: ## rewrite the golden files of all tests; review the diff before committing
-	go test ./core/queueset ./reports ./cmd/apfsim ./lint -rewrite
+	go test ./core/queueset ./reports ./cmd/apfsim ./lint ./experiment/fit -rewrite
 
 .PHONY: clean
 clean: ## remove the output of the other targets

@@ -47,7 +47,7 @@ func TestRecursionLikeUpstream(t *testing.T) {
 10 callback: dispatched at 0s
 10 outer: dispatched at 0s
 10 callback: 200 at 50ms
-10 outer: 200 at 150ms`},
+10 outer: 201 at 150ms`},
 		{"R3: one seat is left", queue, trial.Recursion{Outers: 9, Execution: time.Second}, false, `
 1 callback: dispatched at 0s
 9 outer: dispatched at 0s
@@ -68,19 +68,19 @@ func TestRecursionLikeUpstream(t *testing.T) {
 1 callback: 200 at 400ms
 1 callback: dispatched at 400ms
 1 callback: 200 at 450ms
-1 outer: 200 at 1.05s
-1 outer: 200 at 1.1s
-1 outer: 200 at 1.15s
-1 outer: 200 at 1.2s
-1 outer: 200 at 1.25s
-1 outer: 200 at 1.3s
-1 outer: 200 at 1.35s
-1 outer: 200 at 1.4s
-1 outer: 200 at 1.45s`},
+1 outer: 201 at 1.05s
+1 outer: 201 at 1.1s
+1 outer: 201 at 1.15s
+1 outer: 201 at 1.2s
+1 outer: 201 at 1.25s
+1 outer: 201 at 1.3s
+1 outer: 201 at 1.35s
+1 outer: 201 at 1.4s
+1 outer: 201 at 1.45s`},
 		{"R4: failures are ignored", queue, trial.Recursion{Outers: 10, Ignore: true}, false, `
 10 outer: dispatched at 0s
 10 callback: left at 10s
-10 outer: 200 at 10.1s`},
+10 outer: 201 at 10.1s`},
 		{"creations are exempt, and callbacks are not", queue, trial.Recursion{Outers: 24, Exempt: trial.Outer}, false, `
 10 callback: dispatched at 0s
 24 outer: dispatched at 0s
@@ -89,13 +89,13 @@ func TestRecursionLikeUpstream(t *testing.T) {
 10 callback: 200 at 100ms
 4 callback: dispatched at 100ms
 4 callback: 200 at 150ms
-10 outer: 200 at 150ms
-10 outer: 200 at 200ms
-4 outer: 200 at 250ms`},
+10 outer: 201 at 150ms
+10 outer: 201 at 200ms
+4 outer: 201 at 250ms`},
 		{"callbacks are rejected, which is ignored", config.LimitResponse{Type: config.ResponseReject}, trial.Recursion{Outers: 10, Ignore: true}, false, `
 10 callback: left at 0s
 10 outer: dispatched at 0s
-10 outer: 200 at 100ms`},
+10 outer: 201 at 100ms`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := c.rec

@@ -8,21 +8,20 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/endpoints/request"
+	upstream "k8s.io/apiserver/pkg/endpoints/request"
 
-	"apfsim/core/classify"
-	"apfsim/core/estimate"
+	"apfsim/core/request"
 )
 
-var requestInfos = request.RequestInfoFactory{
+var requestInfos = upstream.RequestInfoFactory{
 	APIPrefixes:          sets.NewString("api", "apis"),
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
 // readAlike compares what is read out of one URL, and returns the attributes.
-func readAlike(t *testing.T, method, path, query string) (ours classify.Attributes, ok bool) {
+func readAlike(t *testing.T, method, path, query string) (ours request.Info, ok bool) {
 	info, errTheirs := requestInfos.NewRequestInfo(&http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}})
-	ours, errOurs := estimate.ReadURL(method, path, query)
+	ours, errOurs := request.ReadURL(method, path, query)
 	if errTheirs != nil || errOurs != nil {
 		if (errTheirs == nil) != (errOurs == nil) {
 			t.Errorf("%s %s?%s: ours %v, upstream's %v", method, path, query, errOurs, errTheirs)

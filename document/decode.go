@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -176,12 +177,8 @@ func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
 	for _, f := range d.distinct(n, path) {
 		i := slices.IndexFunc(known, func(sf structField) bool { return sf.name == f.Name })
 		if i < 0 {
-			names := make([]string, len(known))
-			for j, sf := range known {
-				names[j] = sf.name
-			}
 			d.Errors.Add(Position{d.File, f.Line, f.Column}, Join(path, f.Name),
-				"unknown field%s", Hint(f.Name, names))
+				"unknown field%s", fieldHint(f.Name, v.Type(), known))
 			continue
 		}
 		d.decode(f.Value, Join(path, f.Name), v.FieldByIndex(known[i].index))
@@ -205,11 +202,68 @@ func Hint(name string, names []string) string {
 	return "; want one of " + strings.Join(names, ", ")
 }
 
+// fieldHint returns text that suggests the field that is meant by an unknown one: a field that has the word in its
+// tag also, a field of a part, the most similar name, or all names.
+func fieldHint(word string, of reflect.Type, known []structField) string {
+	if path := FieldPath(of, word); path != "" {
+		return fmt.Sprintf(" (did you mean %q?)", path)
+	}
+	names := make([]string, len(known))
+	for i, sf := range known {
+		names[i] = sf.name
+	}
+	return Hint(word, names)
+}
+
+// FieldPath returns the path of the field that people mean by a word, in a struct or in the structs that it
+// contains, lists excepted: "" if there is none. A field is known by its name and by the words of its tag also,
+// which are separated by commas; case, dashes and underscores do not count. Of several fields the one with the
+// shortest path is meant, then the first of the struct.
+//
+//	Group string `json:"group" also:"apiGroup"`
+func FieldPath(of reflect.Type, word string) string {
+	word = plainWord(word)
+	type part struct {
+		of   reflect.Type
+		path string
+	}
+	seen := map[reflect.Type]bool{}
+	for parts := []part{{of, ""}}; len(parts) > 0; parts = parts[1:] {
+		p := parts[0]
+		if seen[p.of] {
+			continue
+		}
+		seen[p.of] = true
+		fields := structFields(p.of)
+		for _, f := range fields {
+			if slices.ContainsFunc(append(f.also, f.name), func(w string) bool { return plainWord(w) == word }) {
+				return Join(p.path, f.name)
+			}
+		}
+		for _, f := range fields {
+			t := p.of.FieldByIndex(f.index).Type
+			if t.Kind() == reflect.Pointer {
+				t = t.Elem()
+			}
+			if t.Kind() == reflect.Struct {
+				parts = append(parts, part{t, Join(p.path, f.name)})
+			}
+		}
+	}
+	return ""
+}
+
+// plainWord returns a name as names are compared that people write differently.
+func plainWord(name string) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
+}
+
 // structField is a field of a Go struct that a document can set.
 type structField struct {
 	name     string
 	index    []int // for reflect.Value.FieldByIndex
 	required bool
+	also     []string // what people call it
 }
 
 // structFields returns the fields that a document can set, in the order of the struct.
@@ -220,7 +274,11 @@ func structFields(t reflect.Type) []structField {
 		if f.Anonymous || name == "" || name == "-" {
 			continue
 		}
-		fields = append(fields, structField{name, f.Index, f.Tag.Get("document") == "required"})
+		var also []string
+		if words := f.Tag.Get("also"); words != "" {
+			also = strings.Split(words, ",")
+		}
+		fields = append(fields, structField{name, f.Index, f.Tag.Get("document") == "required", also})
 	}
 	return fields
 }

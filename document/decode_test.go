@@ -1,11 +1,9 @@
 package document
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 type timing struct {
@@ -122,21 +120,26 @@ func TestMessagesAbridgeLongValues(t *testing.T) {
 	}
 }
 
-// The time for a map grows linearly with the number of its fields, not quadratically.
-func TestMapsAreDecodedInLinearTime(t *testing.T) {
-	root := &Node{Kind: Object}
-	for i := range 200_000 {
-		root.Fields = append(root.Fields, field(fmt.Sprint("k", i), text("v", i+1, 11)))
+// A word that people use for a field, whatever its case and dashes, and a field of a part are found.
+func TestFieldPath(t *testing.T) {
+	type cores struct {
+		Cores int `json:"cores"`
 	}
-	start := time.Now()
-	var m map[string]string
-	d := Decoder{}
-	d.Decode(root, "", &m)
-	if len(m) != 200_000 || d.Errors != nil {
-		t.Errorf("%d of 200000 fields were decoded, errors %v", len(m), d.Errors)
+	type servers struct {
+		Version  string `json:"kubernetesVersion" also:"version,release"`
+		Capacity *cores `json:"capacity"`
 	}
-	// A quadratic algorithm takes more than half a minute.
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("took %v", took)
+	type spec struct {
+		Servers servers   `json:"servers"`
+		Several []servers `json:"several"`
+		Cores   int       `json:"maxCores"`
+	}
+	for word, want := range map[string]string{
+		"servers": "servers", "release": "servers.kubernetesVersion", "kubernetes-version": "servers.kubernetesVersion",
+		"KubernetesVersion": "servers.kubernetesVersion", "cores": "servers.capacity.cores", "max_cores": "maxCores", "versions": "", "": "",
+	} {
+		if got := FieldPath(reflect.TypeFor[spec](), word); got != want {
+			t.Errorf("%q is %q, want %q", word, got, want)
+		}
 	}
 }

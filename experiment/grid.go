@@ -169,6 +169,13 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 	if err := CheckTraces(ctx, append([]*scenario.Scenario{g.Base}, g.Points...)); err != nil {
 		return nil, err
 	}
+	g.Sweep.Releases = result.NewReleases(g.Points[0].Spec.Servers.Releases())
+	for _, p := range g.Points {
+		if at := result.NewReleases(p.Spec.Servers.Releases()); at.Text() != g.Sweep.Text() {
+			g.Sweep.Releases = result.Releases{}
+			break
+		}
+	}
 	g.Sweep.Inputs, err = sweep.Inputs(g.Points)
 	return g, err
 }

@@ -47,7 +47,7 @@ func newInOrder[T any](ctx context.Context, workers, n int, job func(ctx context
 		for i := range n {
 			to := make(chan ordered[T], 1)
 			do := func() {
-				value, err := job(ctx, i)
+				value, err := attempt(ctx, i, job)
 				if err != nil {
 					o.close()
 				}
@@ -66,6 +66,12 @@ func newInOrder[T any](ctx context.Context, workers, n int, job func(ctx context
 		}
 	})
 	return o
+}
+
+// attempt runs a job. The error is a Panic if the job panics.
+func attempt[T any](ctx context.Context, i int, job func(ctx context.Context, i int) (T, error)) (value T, err error) {
+	defer Recover(&err)
+	return job(ctx, i)
 }
 
 // next waits for the result of the next job and returns it. It may be called once for each job, and not after

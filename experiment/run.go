@@ -35,8 +35,28 @@ type Outputs struct {
 	// for summaries that are written to a file.
 	EveryFlow bool
 
+	// Observer returns what observes a run besides; nil: nothing. Several runs may call it at once, each with its own seed
+	// in the scenario.
+	Observer func(*scenario.Scenario) server.Observer
+
 	// Inputs are the files that the runs read. They are not removed from a folder of results.
 	Inputs []string
+}
+
+// Names returns the names of the files that are written to the folder of a run, and to that of several runs
+// together. A name that ends with a slash stands for all files in that folder.
+func (f *Outputs) Names() []string {
+	names := slices.Clone(output.Written.Run)
+	if f.Requests {
+		names = append(names, output.RequestsFile)
+	}
+	if f.Flows {
+		names = append(names, output.Written.Flows...)
+	}
+	if len(f.DumpsNs) > 0 {
+		names = append(names, output.Written.Dumps...)
+	}
+	return names
 }
 
 // Progress displays the progress of runs, of which several may be made at once.
@@ -63,10 +83,16 @@ type completed struct {
 func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ completed, err error) {
 	defer func() {
 		var wrong document.Errors
+		var defect *Panic
+		if errors.As(err, &defect) {
+			defect.Run, defect.Seed = sc.Metadata.Name, sc.Spec.Seed
+			return
+		}
 		if err != nil && !errors.As(err, &wrong) {
 			err = fmt.Errorf("%s: %w", sc.Metadata.Name, err)
 		}
 	}()
+	defer Recover(&err) // before the files of the run are discarded
 	boundHeap(sc)
 	run := sim.New(sc)
 	durationNs := int64(sc.Spec.Duration)
@@ -83,6 +109,9 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	}
 	for _, o := range outputs {
 		run.Observe(o.Observer())
+	}
+	if files.Observer != nil {
+		run.Observe(files.Observer(sc))
 	}
 	var recorders dumps.Recorders
 	if len(files.DumpsNs) > 0 {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/classify"
 	"apfsim/core/config"
+	"apfsim/core/request"
 	"apfsim/lint/space"
 )
 
@@ -17,7 +17,7 @@ var closedGroups = []string{"", "apps", "batch", "autoscaling", "policy", "coord
 
 // otherResources are resources that classify does not have, because a server of 1.37 serves them
 // not at all or not by default.
-var otherResources = []classify.Resource{
+var otherResources = []request.Resource{
 	{Group: "policy", Name: "podsecuritypolicies", Cluster: true},
 	{Group: "coordination.k8s.io", Name: "leasecandidates"},
 	{Group: "certificates.k8s.io", Name: "podcertificaterequests"},
@@ -34,7 +34,7 @@ const (
 
 // scopeOf returns the scope of a resource.
 func scopeOf(group, resource string) kindScope {
-	r := classify.Builtin(group, resource)
+	r := request.Builtin(group, resource)
 	for i := range otherResources {
 		if o := &otherResources[i]; o.Group == group && o.Name == resource {
 			r = o
@@ -52,7 +52,7 @@ func scopeOf(group, resource string) kindScope {
 // plural returns the resource that is meant by a name in the singular or in the wrong case, or "" if
 // there is none. It does not resolve short names, because a custom resource may have such a name.
 func plural(name string) string {
-	if r := classify.FindResource(name, ""); r != nil && (strings.EqualFold(name, r.Name) || strings.EqualFold(name, r.Kind)) {
+	if r := request.FindResource(name, ""); r != nil && (strings.EqualFold(name, r.Name) || strings.EqualFold(name, r.Kind)) {
 		return r.Name
 	}
 	return ""
@@ -67,7 +67,7 @@ func scope(r *config.ResourceRule) kindScope {
 		resource, _, _ := strings.Cut(item, "/")
 		found := unknownScope
 		for _, group := range r.APIGroups {
-			if !classify.BuiltinGroup(group) {
+			if !request.BuiltinGroup(group) {
 				return unknownScope
 			}
 			s := scopeOf(group, resource)

@@ -8,6 +8,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
+	"apfsim/core/request"
 	"apfsim/document"
 	"apfsim/lint/space"
 )
@@ -142,7 +143,7 @@ func inGroups(groups []string, resource string) bool {
 
 // groupHint returns text that says which groups of Kubernetes have a resource.
 func groupHint(resource string) string {
-	groups := classify.GroupsWith(resource)
+	groups := request.GroupsWith(resource)
 	if len(groups) == 0 {
 		return "kubectl api-resources prints the groups"
 	}

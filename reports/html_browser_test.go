@@ -56,10 +56,9 @@ func newBrowser(t *testing.T) *browser {
 	if program == "" || testing.Short() {
 		t.Skip("there is no Chromium, or no time")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
 	// Without the sandbox, which root cannot have: the page is our own.
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU))
+	ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(24*time.Hour)))
 	t.Cleanup(cancel)
 	b := &browser{t: t, ctx: ctx}
 	if err := chromedp.Listen(ctx, b.hear); err != nil {
@@ -70,6 +69,9 @@ func newBrowser(t *testing.T) *browser {
 	}
 	return b
 }
+
+// untilItHolds waits for a condition without end: how long a page takes says nothing about it.
+var untilItHolds = chromedp.WithPollingTimeout(0)
 
 func (b *browser) hear(event any) {
 	complaint := ""
@@ -134,7 +136,7 @@ func (b *browser) open(write func(io.Writer) error) {
 	}
 	b.prefer("light")
 	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+filepath.ToSlash(file)))
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelectorAll("figure canvas").length === document.querySelectorAll("figure").length`)); err != nil {
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelectorAll("figure canvas").length === document.querySelectorAll("figure").length`, untilItHolds)); err != nil {
 		b.t.Fatalf("the plots are not all drawn: %v", err)
 	}
 }
@@ -447,7 +449,7 @@ func TestNumbersOfChartsInABrowser(t *testing.T) {
 		"seats": {"9999", "10 k", "19.5 k"},
 	} {
 		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s .values").open = true`, name)))
-		if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector("#plot-%s .values td") !== null`, name), chromedp.WithPollingTimeout(5*time.Second))); err != nil {
+		if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector("#plot-%s .values td") !== null`, name), untilItHolds)); err != nil {
 			t.Fatal(err)
 		}
 		if got := eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#plot-%s .values td")].map(e => e.textContent)`, name)); !slices.Equal(got, want) {
@@ -461,7 +463,7 @@ func TestNumbersOfChartsInABrowser(t *testing.T) {
 // moment later.
 func (b *browser) fits(t *testing.T, name string, width int64) {
 	t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width), chromedp.WithPollingTimeout(5*time.Second))); err != nil {
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width), untilItHolds)); err != nil {
 		t.Errorf("%s: at %d px the page is %d px wide (%v)", name, width, eval[int64](b, `document.documentElement.scrollWidth`), err)
 	}
 }
@@ -637,7 +639,7 @@ func TestMarksAreRead(t *testing.T) {
 	r := simulated(t, eventful)
 	b.open(func(w io.Writer) error { return page.WriteRun(w, r) })
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#plot-waits-0 .values").open = true`))
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#plot-waits-0 .values td") !== null`, chromedp.WithPollingTimeout(5*time.Second))); err != nil {
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#plot-waits-0 .values td") !== null`, untilItHolds)); err != nil {
 		t.Fatal(err)
 	}
 	got := eval[[]string](b, `[...document.querySelectorAll("#plot-waits-0 .values tbody th")].map(e => e.textContent).filter(t => t.includes(";"))`)
@@ -666,7 +668,7 @@ func TestNumbersBesideAxes(t *testing.T) {
 				};
 			}`))
 			b.do(chromedp.EmulateViewport(390, 900))
-			if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`new Set(window.written.map(t => t.plot)).size === document.querySelectorAll("figure").length`, chromedp.WithPollingTimeout(10*time.Second))); err != nil {
+			if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`new Set(window.written.map(t => t.plot)).size === document.querySelectorAll("figure").length`, untilItHolds)); err != nil {
 				t.Fatalf("not all plots are drawn anew: %v", err)
 			}
 			type text struct {

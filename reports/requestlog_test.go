@@ -61,7 +61,7 @@ func TestRequestLogWritesARequestsAttributes(t *testing.T) {
 		`"apiGroup":"apps","resource":"deployments","subresource":"status","namespace":"default","name":"web",` +
 		`"path":"/apis/apps/v1/namespaces/default/deployments/web/status","query":"limit=500","executionNs":1000000000,"watchNs":7,` +
 		`"workload":"mice","client":3,"flowSchema":"service-accounts","priorityLevel":"low","flow":"service-accounts/b","queue":-1,` +
-		`"outcome":"rejected","reason":"concurrency-limit","attempt":1,"waitNs":1000000000,"seats":1,"retryAfterSeconds":1}` + "\n"
+		`"outcome":"rejected","reason":"concurrency-limit","attempt":1,"waitNs":1000000000,"seats":1,"retryAfterSeconds":1,"status":429}` + "\n"
 	if out.String() != want {
 		t.Errorf("got  %swant %s", out.String(), want)
 	}
@@ -87,7 +87,7 @@ func TestARequestThatDispatchNarrows(t *testing.T) {
 	l.Close()
 	e.Close()
 	w.Flush()
-	if text := log.String(); !strings.Contains(text, `"seats":1}`) || strings.Contains(text, "finalSeats") {
+	if text := log.String(); !strings.Contains(text, `"seats":1,`) || strings.Contains(text, "finalSeats") {
 		t.Error(text)
 	}
 	if text := trace.String(); !strings.Contains(text, `{"seats":1}`) || strings.Contains(text, `{"seats":3}`) || strings.Contains(text, "seat 2") {

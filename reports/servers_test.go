@@ -393,6 +393,7 @@ func TestStatisticsOfServers(t *testing.T) {
 		{`"rejected{reason:not-ready}": ["count == 0"]`, `there is no reason "not-ready"`},
 		{`"responses{status:5xx}": ["count == 0"]`, `"5xx" is not a status`},
 		{`"refused{priorityLevel:workload-low}": ["count == 0"]`, `refused has no tag priorityLevel`},
+		{`"responses{flow:global-default/u}": ["count > 0"]`, `responses has no tag flow`},
 		{`"responses": [{threshold: "count < 1", over: 1s}]`, `measured over the whole run alone`},
 	} {
 		_, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(threeServers + "  thresholds:\n    " + c.threshold + "\n")}}, "s.yaml", loader.Options{})
@@ -495,7 +496,7 @@ spec:
 			t.Errorf("%s is in the summary", word)
 		}
 	}
-	if bytes.Contains(log, []byte(`"server"`)) || bytes.Contains(log, []byte(`"status"`)) || r.ServerSeries != nil {
+	if bytes.Contains(log, []byte(`"server"`)) || !bytes.Contains(log, []byte(`"status":200`)) || r.ServerSeries != nil {
 		t.Errorf("the log: %.200s", log)
 	}
 	for _, one := range []func(*scenario.Spec){

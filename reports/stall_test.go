@@ -1,6 +1,8 @@
 package reports_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,11 +98,41 @@ func TestALimitOfNoSeats(t *testing.T) {
 	s.arrive(16, mice, flowB, 1)
 	sum := s.collector.Result().Summary
 	to := 20 * second
-	if d := cmp.Diff(&result.NoSeats{MaxNs: 5 * second, FromNs: 15 * second, ToNs: &to, TotalNs: 6 * second}, sum.PriorityLevels[1].NoSeats); d != "" {
+	if d := cmp.Diff(&result.NoSeats{MaxNs: 5 * second, FromNs: 15 * second, ToNs: &to, TotalNs: 6 * second, NominalLimit: 3}, sum.PriorityLevels[1].NoSeats); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	want := "the limit was 0 seats from 15 s to 20 s (nominal 3), so that no request was dispatched; total time with a limit of 0: 6 s"
 	if got := findings.Stalls(sum); len(got) != 2 || got[1].Subject != "low" || got[1].Text != want || got[1].Judgement != judge.Bad {
 		t.Errorf("%+v, want one of the level: %s", got, want)
+	}
+}
+
+// The limit of a level is 0 because its nominal limit is, from an apply event on. What a later one gives it is no nominal
+// limit of that time, and what it raises is not raised by an adjustment.
+func TestLimitsThatEventsChange(t *testing.T) {
+	level := func(shares int) string {
+		return fmt.Sprintf("{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, metadata: {name: workload-low}, spec: {type: Limited, "+
+			"limited: {nominalConcurrencyShares: %d, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: {type: Queue, queuing: {queues: 1, handSize: 1, queueLengthLimit: 50}}}}}", shares)
+	}
+	spec := strings.Replace(failing(60, "", "request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {constant: {rate: 1/s}}"), "as: {user: u}", "as: {serviceAccount: a/b}", 1)
+	spec = strings.Replace(spec, "  workload:", "  events: [{at: 21s, apply: {objects: ["+level(0)+"]}}, {at: 27500ms, apply: {objects: ["+level(100)+"]}}]\n  workload:", 1)
+	r, _ := runServers(t, spec)
+	var texts []string
+	for _, f := range findings.Stalls(r.Summary) {
+		texts = append(texts, f.Text)
+	}
+	all := strings.Join(texts, "\n")
+	if !strings.Contains(all, "the limit was 0 seats from 21 s to 27.5 s (nominal 0)") || !strings.Contains(all, "by the change of the configuration at 27.5 s") || strings.Contains(all, "adjustment") {
+		t.Errorf("got\n%s", all)
+	}
+}
+
+// On an idle server nothing collapses, whatever the seed.
+func TestNothingCollapsesOnAnIdleServer(t *testing.T) {
+	for seed := range 20 {
+		r, _ := runServers(t, fmt.Sprintf("%s  seed: %d\n", failing(120, "capacity: {cores: 4}", "request: {verb: get, resource: pods, name: x}, execution: {exponential: {mean: 20ms}}, arrivals: {poisson: {rate: 5/s}}"), seed+1))
+		for _, f := range findings.Servers(r.Summary) {
+			t.Errorf("seed %d: %s: %s", seed+1, f.Subject, f.Text)
+		}
 	}
 }

@@ -85,11 +85,17 @@ var noStatistics = map[string]string{
 	"durationNs":                        "what was run",
 	"warmupNs":                          "what was run",
 	"adjustmentPhaseNs":                 "what was run",
+	"catchAll":                          "of the workloads' requests, for the warning",
 	"thresholds":                        "what statistics are compared with",
+	"replay":                            "a comparison with a log, of one run",
 	"priorityLevels[].queues":           "the configuration's",
 	"priorityLevels[].handSize":         "the configuration's",
 	"priorityLevels[].queueLengthLimit": "the configuration's",
 	"priorityLevels[].limits":           "what follows from the configuration, and where the last adjustment left it",
+	"total.freeze":                      "never there",
+	"flowSchemas[].freeze":              "never there",
+	"flows[].freeze":                    "never there",
+	"otherFlows[].freeze":               "never there",
 	"flows[].hand":                      "numbers of queues",
 	"priorityLevels[].noSeats":          "what the limits were",
 	"total.stall":                       "never there",
@@ -116,6 +122,9 @@ var noStatistics = map[string]string{
 var noStatisticFields = map[string]string{
 	"stall.fromNs": "when", "stall.limit": "why", "stall.nominalLimit": "why", "stall.raised.atNs": "why", "stall.raised.limit": "why",
 	"stall.othersDispatched": "why", "virtualWait.probes": "how it was measured", "virtualWait.rejected": "its rate is one",
+	"notServed.rejected": "a part of notServed", "notServed.refused": "a part of notServed", "notServed.lost": "a part of notServed",
+	"notServed.deadline": "a part of notServed", "notServed.error": "a part of notServed", "notServed.unfinished": "a part of notServed",
+	"freeze.maxNs": "freeze.max, where executions follow from what servers do", "freeze.fromNs": "when", "freeze.count": "those of 1 s", "open": "the rest", "stillQueued.waitP99Ns": "what is known of wait.p(99)",
 	"virtualWait.refused": "a part of the rejected", "lostExecuted": "a part of the lost", "responses[].status": "a tag", "responses[].count": "by status",
 }
 
@@ -127,7 +136,7 @@ func statisticOf() map[string]string {
 		"queueFull": "rejected{reason:queue-full}.count", "concurrencyLimit": "rejected{reason:concurrency-limit}.count",
 		"timedOut": "timedOut.count", "retries": "retries.count", "waiting": "waiting.count", "executing": "executing.count",
 		"refused": "refused.count", "connectionRefused": "refused{reason:connection-refused}.count", "connectionReset": "refused{reason:connection-reset}.count",
-		"shuttingDown": "refused{reason:shutting-down}.count", "notReady": "refused{reason:not-ready}.count", "lost": "lost.count",
+		"shuttingDown": "refused{reason:shutting-down}.count", "notReady": "refused{reason:not-ready}.count", "lost": "lost.count", "stillQueued.maxNs": "waiting.max",
 		// of priority levels
 		"utilisation.mean": "utilisation.mean", "utilisation.saturated": "utilisation.saturated", "peakSeats": "utilisation.peak",
 		"meanWaiting": "waiting.mean", "fairness.flows": "fairness.flows", "fairness.jain": "fairness.jain",
@@ -297,7 +306,7 @@ func TestWhichChangeIsForTheBetter(t *testing.T) {
 			return metric.Higher
 		case (name == "wait" || name == "virtualWait") && stat == "count", name == "fairness" && stat == "flows":
 			return metric.Neither
-		case slices.Contains([]string{"rejected", "timedOut", "retries", "waiting", "wait", "latency", "rejectedWait", "starvation", "stall", "virtualWait", "virtualRejected", "fairness"}, name):
+		case slices.Contains([]string{"rejected", "notServed", "timedOut", "retries", "waiting", "wait", "latency", "rejectedWait", "starvation", "stall", "freeze", "virtualWait", "virtualRejected", "fairness"}, name):
 			return metric.Lower
 		}
 		return metric.Neither

@@ -91,7 +91,7 @@ func (s *stage) attach(all ...observing) {
 	request := func(int64, *server.Request) {}
 	for _, a := range all {
 		o := a.Observer()
-		for _, f := range []*func(int64, *server.Request){&o.Arrived, &o.Queued, &o.Dispatched, &o.Rejected, &o.Executed, &o.Released} {
+		for _, f := range []*func(int64, *server.Request){&o.Arrived, &o.Queued, &o.Dispatched, &o.Rejected, &o.Executed, &o.Released, &o.Answered} {
 			if *f == nil {
 				*f = request
 			}
@@ -139,11 +139,19 @@ func (s *stage) dispatch(at float64, r *server.Request) {
 func (s *stage) reject(at float64, r *server.Request, why queueset.Rejection) {
 	r.Rejection, r.RetryAfterSeconds = why, 1
 	s.each(func(o server.Observer) { o.Rejected(ns(at), r) })
+	s.answer(at, r, server.StatusTooManyRequests)
 }
 
 func (s *stage) execute(at float64, r *server.Request) {
 	r.FinishNs = ns(at)
 	s.each(func(o server.Observer) { o.Executed(ns(at), r) })
+	s.answer(at, r, server.StatusOK)
+}
+
+// answer gives a request's client its answer.
+func (s *stage) answer(at float64, r *server.Request, status int16) {
+	r.Status = status
+	s.each(func(o server.Observer) { o.Answered(ns(at), r) })
 }
 
 func (s *stage) release(at float64, r *server.Request) {

@@ -3,9 +3,11 @@ package reports_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"io/fs"
@@ -367,7 +369,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		`line 2: value "NaN": want a number`: strings.ReplaceAll(rows, "arrived.count,10,", "arrived.count,NaN,"),
 		`line 2: value "Inf": want a number`: strings.ReplaceAll(rows, "arrived.count,10,", "arrived.count,Inf,"),
 	} {
-		if err := os.WriteFile(path, []byte(spoilt+"1,4,6,sha256,"+output.SumOfText([]byte(spoilt))+",\n"), 0o666); err != nil {
+		if err := os.WriteFile(path, []byte(spoilt+"1,4,6,sha256,"+fmt.Sprintf("%x", sha256.Sum256([]byte(spoilt)))+",\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := output.ReadSweepRun(s, dir, 1); err == nil || !strings.Contains(err.Error(), want) {

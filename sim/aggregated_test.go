@@ -34,7 +34,7 @@ func TestAggregatedServerCallsBack(t *testing.T) {
 	review := `, callback: {as: {serviceAccount: kube-system/metrics-server}, request: {verb: create, group: authorization.k8s.io, resource: subjectaccessreviews}, execution: 5ms}`
 	happen(t, New(load(t, soleLevel(2, oneQueue, "  duration: 100s")+aggregated(1, review)))).want(t,
 		"1 w dispatched at 0s",
-		"1 w/metrics dispatched at 0s", "1 w/metrics answered 200 at 5ms",
+		"1 w/metrics dispatched at 0s", "1 w/metrics answered 201 at 5ms",
 		"1 w answered 200 at 35ms")
 }
 

@@ -33,29 +33,37 @@ func drawCalls(t *rapid.T) string {
 	return strings.Join(calls, ", ")
 }
 
-// Whatever is called, and whichever server crashes, each request is answered once, and has no seats at the
+// Whatever is called, and whatever happens to the servers, each request is answered once, and has no seats at the
 // end, when all have had the time to end.
 func TestEachRequestWithCallsEndsOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		response := rapid.SampledFrom([]string{reject, oneQueue, `{type: Queue, queuing: {queues: 1, handSize: 1, queueLengthLimit: 3}}`}).Draw(rt, "response")
-		spec := withServers(soleLevel(rapid.IntRange(1, 6).Draw(rt, "seats"), response, "  duration: 400s\n"), fmt.Sprintf("replicas: %d", rapid.IntRange(1, 2).Draw(rt, "replicas")))
-		if rapid.Bool().Draw(rt, "crash") {
-			spec += fmt.Sprintf("  events: [{at: %dms, crash: {server: 0}}]\n", rapid.IntRange(1, 20000).Draw(rt, "at"))
+		servers := rapid.IntRange(1, 3).Draw(rt, "replicas")
+		spec := withServers(soleLevel(rapid.IntRange(1, 6).Draw(rt, "seats"), response, "  duration: 400s\n"), fmt.Sprintf("replicas: %d", servers))
+		var events []string
+		at := 0
+		for range rapid.IntRange(0, 4).Draw(rt, "events") {
+			at += rapid.IntRange(1, 8000).Draw(rt, "after")
+			what := rapid.SampledFrom([]string{"stop", "start", "crash", "lose"}).Draw(rt, "what")
+			events = append(events, fmt.Sprintf("{at: %dms, %s: {server: %d}}", at, what, rapid.IntRange(0, servers-1).Draw(rt, "server")))
 		}
 		spec += fmt.Sprintf(`
+  events: [%s]
   workload:
   - name: w
     clients: 3
     as: {user: "u{i}"}
     request: {verb: %s, calls: [%s]}
     execution: 20ms
+    clientTimeout: %s
     arrivals: {burst: {requests: %d, over: %dms}}
-`, rapid.SampledFrom([]string{"create, resource: pods", "list, resource: pods", "watch, resource: pods, watch: {duration: 5s}"}).Draw(rt, "verb"),
-			drawCalls(rt), rapid.IntRange(1, 12).Draw(rt, "requests"), rapid.SampledFrom([]int{0, 100, 5000}).Draw(rt, "over"))
+`, strings.Join(events, ", "), rapid.SampledFrom([]string{"create, resource: pods", "list, resource: pods", "watch, resource: pods, watch: {duration: 5s}"}).Draw(rt, "verb"),
+			drawCalls(rt), rapid.SampledFrom([]string{"1s", "10s", "3m"}).Draw(rt, "client timeout"), rapid.IntRange(1, 12).Draw(rt, "requests"), rapid.SampledFrom([]int{0, 100, 5000}).Draw(rt, "over"))
 		run := New(load(t, spec))
 		answers, seats := map[int64]int{}, map[int64]int{}
+		begin := func(_ int64, r *server.Request) { answers[r.Number] = 0 }
 		run.Observe(server.Observer{
-			Arrived:    func(_ int64, r *server.Request) { answers[r.Number] = 0 },
+			Arrived: begin, Refused: begin,
 			Dispatched: func(_ int64, r *server.Request) { seats[r.Number]++ },
 			Released:   func(_ int64, r *server.Request) { seats[r.Number]-- },
 			GivenUp: func(_ int64, r *server.Request) {

@@ -120,7 +120,7 @@ func TestR2ExemptCallbacks(t *testing.T) {
 		"10 outers dispatched at 0s",
 		"10 outers/policy dispatched at 0s",
 		"10 outers/policy answered 200 at 50ms",
-		"10 outers answered 200 at 150ms")
+		"10 outers answered 201 at 150ms")
 }
 
 // With nine outers the callbacks go through the tenth seat, and through those of the outers that are
@@ -137,7 +137,7 @@ func TestR3OneSeatIsLeft(t *testing.T) {
 		want = append(want, fmt.Sprintf("1 outers/policy answered 200 at %v", at))
 	}
 	for k := 1; k <= 9; k++ {
-		want = append(want, fmt.Sprintf("1 outers answered 200 at %v", time.Second+time.Duration(k)*50*time.Millisecond))
+		want = append(want, fmt.Sprintf("1 outers answered 201 at %v", time.Second+time.Duration(k)*50*time.Millisecond))
 	}
 	happen(t, New(load(t, tenSeats+spec))).want(t, want...)
 }
@@ -148,7 +148,7 @@ func TestR4Ignore(t *testing.T) {
 		"10 outers dispatched at 0s",
 		"10 outers/policy rejected: time-out at 10s",
 		"10 outers/policy answered 0 at 10s",
-		"10 outers answered 200 at 10.1s")
+		"10 outers answered 201 at 10.1s")
 }
 
 // Mutating webhooks are called one after another, then validating ones in parallel, whatever their order in
@@ -173,7 +173,7 @@ func TestOrderOfCalls(t *testing.T) {
     execution: 100ms
     arrivals: {burst: {requests: 1}}
 `
-	happen(t, New(load(t, spec))).want(t, "1 w dispatched at 0s", "1 w answered 200 at 174ms")
+	happen(t, New(load(t, spec))).want(t, "1 w dispatched at 0s", "1 w answered 201 at 174ms")
 }
 
 // Of validating webhooks one fails at once, as its callback is rejected; the request waits for the
@@ -204,7 +204,7 @@ func TestFailureWaitsForParallelCalls(t *testing.T) {
 func TestCallbacksRetry(t *testing.T) {
 	for _, c := range []struct{ retry, ends string }{
 		{"", "1 outers answered 500 at 0s"},
-		{", retry: ClientGo", "1 outers answered 200 at 1.15s"},
+		{", retry: ClientGo", "1 outers answered 201 at 1.15s"},
 	} {
 		spec := soleLevel(2, reject, "  duration: 100s") + `
   workload:
@@ -247,7 +247,7 @@ func TestThroughputInDeadlock(t *testing.T) {
 		return strings.Replace(spec, "burst: {requests: 1}", "closed: {think: 1ms}", 1)
 	}
 	h := happen(t, New(load(t, tenSeats+loop(webhook(40, "", "")))))
-	failed, succeeded := h.answers("outers", 500), h.answers("outers", 200)
+	failed, succeeded := h.answers("outers", 500), h.answers("outers", 201)
 	// 100 s in rounds of 10 s, of which the run does not see the end of the last one.
 	if failed < 90 || failed > 100 || succeeded > 0 {
 		t.Errorf("%d outers fail and %d succeed in 100 s, want 90 to 100 and none\n%q", failed, succeeded, h.order)
@@ -278,7 +278,7 @@ func TestStability(t *testing.T) {
 		spec := soleLevel(seats, oneQueue, "  duration: 200s") +
 			strings.Replace(webhook(1, "", ""), "burst: {requests: 1}", fmt.Sprintf("poisson: {rate: %v/s}", c.load*most), 1)
 		h := happen(t, New(load(t, spec)))
-		failed, succeeded := h.answers("outers", 500), h.answers("outers", 200)
+		failed, succeeded := h.answers("outers", 500), h.answers("outers", 201)
 		carried := float64(succeeded) / 200 / most
 		if c.stable && (failed > 0 || math.Abs(carried-c.load) > 0.05) || !c.stable && (failed == 0 || carried > 1) {
 			t.Errorf("load %v: %d outers fail, and those that succeed are %v of what the level can carry", c.load, failed, carried)
@@ -381,8 +381,8 @@ func TestCallbacksGoToAnyServer(t *testing.T) {
 	if at["outers0"]+at["outers1"] != 20 || at["outers0"]*at["outers1"] != 0 {
 		t.Errorf("requests arrive at %v, want all of outers at one server", at)
 	}
-	if at["outers/policy0"] < 4 || at["outers/policy1"] < 4 || h.answers("outers", 200) == 0 {
-		t.Errorf("requests arrive at %v, and %d of outers succeed; want callbacks at both servers", at, h.answers("outers", 200))
+	if at["outers/policy0"] < 4 || at["outers/policy1"] < 4 || h.answers("outers", 201) == 0 {
+		t.Errorf("requests arrive at %v, and %d of outers succeed; want callbacks at both servers", at, h.answers("outers", 201))
 	}
 }
 

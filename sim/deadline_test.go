@@ -153,3 +153,39 @@ func TestClosedLoopGoesOnAfterADeadline(t *testing.T) {
 		wantStory(t, run, "0 ms: 1 dispatched", "1000 ms: 1 answered 504", "1001 ms: 2 dispatched")
 	})
 }
+
+// A create that succeeds is answered 201, a connection that is used for something else from then on 101, and what
+// else succeeds 200; a store answers the same.
+func TestStatusesOfSuccess(t *testing.T) {
+	for request, want := range map[string]string{
+		"{verb: get, resource: pods, name: x}":                                            "200",
+		"{verb: create, resource: pods}":                                                  "201",
+		"{verb: create, resource: pods, subresource: eviction, name: x}":                  "201",
+		"{verb: create, resource: pods, subresource: exec, name: x}":                      "101",
+		"{verb: get, resource: pods, subresource: portforward, name: x}":                  "101",
+		"{verb: get, resource: pods, subresource: log, name: x}":                          "200",
+		"{verb: create, resource: services, subresource: proxy, name: x}":                 "200",
+		"{verb: patch, resource: pods, name: x}":                                          "200",
+		"{verb: delete, resource: pods, name: x}":                                         "200",
+		"{verb: watch, resource: pods, watch: {duration: 1s}}":                            "200",
+		"{verb: post, path: /reviews}":                                                    "200",
+		"{verb: create, group: authorization.k8s.io, resource: selfsubjectaccessreviews}": "201",
+	} {
+		for _, more := range []string{"", "  servers: {capacity: {cores: 1}}\n", "  store: {}\n"} {
+			spec := "  duration: 10s\n" + more + `  workload:
+  - {name: w, as: {user: u}, request: ` + request + `, execution: 10ms, arrivals: {burst: {requests: 1}}}
+`
+			if more == "  store: {}\n" && (strings.Contains(request, "name: x") && !strings.Contains(request, "subresource") || strings.Contains(request, "eviction")) {
+				continue // there is no such object
+			}
+			run, got := New(load(t, spec)), ""
+			run.Observe(server.Observer{Answered: func(_ int64, r *server.Request) { got = how(r) }})
+			if err := run.Execute(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Errorf("%s %s is answered %s, want %s", more, request, got, want)
+			}
+		}
+	}
+}

@@ -74,6 +74,70 @@ func TestStoredRequests(t *testing.T) {
 	}
 }
 
+// The second list is rejected, because the first one has the only seat, and sent again after a second. It then takes
+// the execution that the scenario gives it, and not what the store would need.
+func TestRetryKeepsItsExecution(t *testing.T) {
+	run := New(load(t, soleLevel(1, reject, "  duration: 5s"+withStore)+`
+  workload:
+  - {name: list, as: {user: u}, request: {verb: list, resource: configmaps, namespace: n}, execution: 300ms, retry: {maxRetries: 1, backoff: {initial: 1s, jitter: 0}},
+    arrivals: {burst: {at: 0s, requests: 2, over: 0s}}}
+`))
+	var got []string
+	run.Observe(server.Observer{Executed: func(nowNs int64, r *server.Request) {
+		got = append(got, fmt.Sprintf("attempt %d from %d to %d ms", r.Attempt, r.DispatchNs/1e6, nowNs/1e6))
+	}})
+	if err := run.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"attempt 1 from 0 to 300 ms", "attempt 2 from 1000 to 1300 ms"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The requests of a client that behaves take the execution that the scenario gives them, too.
+func TestBehavingClientsHaveGivenExecutions(t *testing.T) {
+	run := New(load(t, soleLevel(10, oneQueue, "  duration: 2500ms"+withStore)+`
+  workload:
+  - {name: lister, as: {user: u}, behaviour: {lister: {resource: configmaps, every: 1s}}, execution: 300ms}
+`))
+	lists := 0
+	run.Observe(server.Observer{Executed: func(nowNs int64, r *server.Request) {
+		if lists++; nowNs-r.DispatchNs != 300_000_000 {
+			t.Errorf("a list took %d µs", (nowNs-r.DispatchNs)/1000)
+		}
+	}})
+	if err := run.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if lists < 2 {
+		t.Errorf("%d lists", lists)
+	}
+}
+
+// The object does not exist, and the client asks again. Its first attempt shares the only core with a list, and takes
+// about twice the time. The second one has the core for itself.
+func TestRetryOfAnExecutedRequestKeepsItsExecution(t *testing.T) {
+	spec := strings.Replace(soleLevel(10, oneQueue, "  duration: 5s"+withStore), "servers: {", "servers: {capacity: {cores: 1}, ", 1)
+	run := New(load(t, spec+`
+  workload:
+  - {name: get, as: {user: u}, request: {verb: get, resource: configmaps, namespace: n, name: a}, execution: 300ms, retry: {maxRetries: 1, backoff: {initial: 1s, jitter: 0}},
+    arrivals: {burst: {at: 0s, requests: 1, over: 0s}}}
+  - {name: list, as: {user: u}, request: {verb: list, resource: configmaps, namespace: n}, execution: 300ms, arrivals: {burst: {at: 0s, requests: 1, over: 0s}}}
+`))
+	var got []int64
+	run.Observe(server.Observer{Executed: func(nowNs int64, r *server.Request) {
+		if r.Attributes.Verb == "get" {
+			got = append(got, (nowNs-r.DispatchNs)/1e6)
+		}
+	}})
+	if err := run.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got[0] < 500 || got[1] > 310 {
+		t.Errorf("executions of %d ms, want one of more than 500 ms and one of 300 ms", got)
+	}
+}
+
 // A server that crashes while it executes requests takes nothing with it but what it has not sent to etcd.
 func TestStoredRequestsAtACrash(t *testing.T) {
 	spec := soleLevel(10, oneQueue, "  duration: 20s\n  events: [{at: 2s, crash: {server: 0}}]"+withStore) + `

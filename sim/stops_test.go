@@ -27,7 +27,7 @@ type measuredStop struct {
 // answers are the answers of the measurement as a simulated client has them.
 var answers = []struct{ prefix, answer string }{
 	{"200", "200"},
-	{"201", "200"}, // the simulation has one status for success
+	{"201", "201"},
 	{"429 Retry-After: 5", "429 Retry-After 5"},
 	{"500", "500"},
 	{"error : connect: connection refused", "refused"},

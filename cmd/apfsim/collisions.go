@@ -11,6 +11,7 @@ import (
 
 	"apfsim/core/dealer"
 	"apfsim/experiment/output"
+	"apfsim/internal/atomicfile"
 	"apfsim/reports/charts"
 	"apfsim/reports/collisions"
 )
@@ -46,7 +47,9 @@ Kubernetes documentation.`,
 			if cmd.Flags().Changed("chart") && ending != ".svg" && ending != ".png" {
 				return invalid(fmt.Errorf("--chart: %q: want a name that ends in .svg or .png", chart))
 			}
-			if err := checkFile("chart", chart, ""); err != nil {
+			var p paths
+			p.file("chart", chart)
+			if err := p.prepare(cmd, &atomicfile.Set{}); err != nil {
 				return err
 			}
 			ctx, stop := interruptible(cmd)

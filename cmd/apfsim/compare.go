@@ -31,6 +31,8 @@ type compareFlags struct {
 	seed             uint64
 	set, config      []string // of both sides
 	setOf, configOf  [2][]string
+	addConfig        []string // of both sides
+	addConfigOf      [2][]string
 	replications     int
 	failOn, only     []string
 	bench            string
@@ -49,7 +51,8 @@ func newCompare() *cobra.Command {
 BASE and HEAD are folders with results (DIR/NAME of 'apfsim run -o DIR') or scenarios (files or
 library names). Scenarios are run several times. Both sides use the same seeds: those of the
 results, if one side is a folder. If HEAD is missing, both sides are the scenario BASE and differ
-by --set-base, --set-head, --config-base and --config-head.
+by --set-base, --set-head, --add-config-base, --add-config-head, --config-base and --config-head.
+--config replaces the whole configuration of a scenario, --add-config adds to it.
 
 With --over PATH=VALUE,VALUE,..., the scenario BASE is run with each value of a parameter, and
 each value is compared with the first one, or with that of --base. The path version is the release
@@ -83,9 +86,11 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	f.IntVar(&flags.replications, "replications", 10, "run each scenario `N` times with consecutive seeds; if the other side is a folder of results, as often as that")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, such as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of both scenarios' own; may be repeated")
+	f.StringArrayVar(&flags.addConfig, "add-config", nil, "`FILE` of flow-control objects that are added to the configuration of both sides; one of the same kind and name takes the place of the scenario's; may be repeated")
 	for i, side := range findings.SideNames {
 		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "`PATH=VALUE`: like --set, only for the "+side+"; may be repeated")
 		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: like --config, only for the "+side+"; may be repeated")
+		f.StringArrayVar(&flags.addConfigOf[i], "add-config-"+side, nil, "`FILE`: like --add-config, only for the "+side+"; may be repeated")
 	}
 	f.StringVar(&flags.over, "over", "", "`PATH=VALUE,VALUE,...`: compare several values of a parameter of the scenario BASE, such as version=1.26,1.34 or 'level[workload-low].handSize=4,6,8'")
 	f.StringVar(&flags.base, "base", "", "`VALUE` of --over that the others are compared with, instead of the first one")
@@ -119,8 +124,8 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]compare.Limit
 	if err := f.checkMetrics(cmd, args); err != nil {
 		return nil, err
 	}
-	if f.over == "" && f.metrics == "" && len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1]) == 0 {
-		return nil, errors.New("BASE has nothing to be compared with; want HEAD, or --set-head, --config-head or --over for a scenario, or --metrics")
+	if f.over == "" && f.metrics == "" && len(args) == 1 && len(f.setOf[0])+len(f.setOf[1])+len(f.configOf[0])+len(f.configOf[1])+len(f.addConfigOf[0])+len(f.addConfigOf[1]) == 0 {
+		return nil, errors.New("BASE has nothing to be compared with; want HEAD, or --set-head, --add-config-head, --config-head or --over for a scenario, or --metrics")
 	}
 	var limits []compare.Limit
 	for _, text := range f.failOn {
@@ -155,15 +160,15 @@ func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experime
 	for _, own := range []struct {
 		flag   string
 		values []string
-	}{{"set", f.setOf[i]}, {"config", f.configOf[i]}} {
+	}{{"set", f.setOf[i]}, {"config", f.configOf[i]}, {"add-config", f.addConfigOf[i]}} {
 		for _, value := range own.values {
 			label += " --" + own.flag + " " + value
 		}
 	}
 	if info, statErr := os.Stat(arg); statErr == nil && info.IsDir() && arg != loader.Stdin {
 		s.Results, err = output.ReadResults(arg)
-		if err == nil && label != arg || len(f.set)+len(f.config) > 0 && err == nil {
-			return nil, "", fmt.Errorf("%s: is a folder of results; --set and --config need a scenario", arg)
+		if err == nil && label != arg || len(f.set)+len(f.config)+len(f.addConfig) > 0 && err == nil {
+			return nil, "", fmt.Errorf("%s: is a folder of results; --set, --config and --add-config need a scenario", arg)
 		}
 		_, inLibrary := scenarios.Find(arg)
 		if err == nil || !errors.Is(err, output.ErrNoResults) || !inLibrary {
@@ -175,7 +180,7 @@ func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experime
 		config = f.config
 	}
 	set := slices.Concat(assign.New("--set", f.set), assign.New("--set-"+findings.SideNames[i], f.setOf[i]))
-	s.Scenario, err = experiment.LoadOne(arg, loader.Options{Set: set, ConfigFiles: config, Cache: files})
+	s.Scenario, err = experiment.LoadOne(arg, loader.Options{Set: set, ConfigFiles: config, AddConfigFiles: slices.Concat(f.addConfig, f.addConfigOf[i]), Cache: files})
 	return s, label, err
 }
 
@@ -236,13 +241,10 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	defer stop()
 	var made atomicfile.Set
 	defer made.Discard()
-	for _, folder := range []struct{ flag, dir string }{{"out", flags.out}, {"bench", flags.bench}} {
-		if folder.dir == "" {
-			continue
-		}
-		if err := makeFolder(&made, "--"+folder.flag+": ", folder.dir); err != nil {
-			return err
-		}
+	p := flags.paths(sides[0].Scenario, sides[1].Scenario)
+	p.readResults(args...)
+	if err := p.prepare(cmd, &made); err != nil {
+		return err
 	}
 	if err := flags.run(ctx, cmd, sides); err != nil {
 		return err
@@ -264,6 +266,19 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 		func(w io.Writer, o format.TextOptions) error {
 			return output.WriteComparisonAs(c, w, flags.format, flags.all, o)
 		})
+}
+
+// paths returns the files that a comparison reads and writes, except folders of results. Scenarios may be nil.
+func (f *compareFlags) paths(of ...*scenario.Scenario) *paths {
+	var p paths
+	for _, sc := range of {
+		if sc != nil {
+			p.readScenarios(sc)
+		}
+	}
+	p.folder("--out: ", f.out, output.Written.Comparison...)
+	p.folder("--bench: ", f.bench, output.Written.Bench...)
+	return &p
 }
 
 // write writes the files of a comparison and prints it. The error is that of an exceeded limit if

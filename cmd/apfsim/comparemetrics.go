@@ -30,7 +30,7 @@ func (f *compareFlags) checkMetrics(cmd *cobra.Command, args []string) error {
 	if files := strings.Split(f.metrics, ","); len(files) > 2 || files[len(files)-1] == "" {
 		wrong = append(wrong, fmt.Errorf("--metrics: %q: want BEFORE,AFTER, two files with what the server serves under /metrics, or only AFTER", f.metrics))
 	}
-	for _, name := range []string{"set-base", "set-head", "config-base", "config-head", "over", "base", "bench", "fail-on", "only"} {
+	for _, name := range []string{"set-base", "set-head", "config-base", "config-head", "add-config-base", "add-config-head", "over", "base", "bench", "fail-on", "only"} {
 		if cmd.Flags().Changed(name) {
 			wrong = append(wrong, fmt.Errorf("--%s: is for a comparison of runs, and cannot be used with --metrics", name))
 		}
@@ -100,10 +100,11 @@ func compareServer(cmd *cobra.Command, arg string, f *compareFlags) error {
 	defer stop()
 	var made atomicfile.Set
 	defer made.Discard()
-	if f.out != "" {
-		if err := makeFolder(&made, "--out: ", f.out); err != nil {
-			return err
-		}
+	p := f.paths(side.Scenario)
+	p.readResults(arg)
+	p.read(strings.Split(f.metrics, ",")...)
+	if err := p.prepare(cmd, &made); err != nil {
+		return err
 	}
 	if runs == nil {
 		sides := [2]*experiment.Side{side, {}}

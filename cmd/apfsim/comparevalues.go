@@ -38,7 +38,7 @@ func (f *compareFlags) checkOver(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		return errors.New("--over: compares the values of one scenario; want no HEAD")
 	}
-	for _, name := range []string{"set-base", "set-head", "config-base", "config-head", "bench"} {
+	for _, name := range []string{"set-base", "set-head", "config-base", "config-head", "add-config-base", "add-config-head", "bench"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s: is for a comparison of two sides, and cannot be used with --over", name)
 		}
@@ -51,7 +51,7 @@ func compareValues(cmd *cobra.Command, arg string, f *compareFlags, limits []com
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	steps := newSteps(cmd.ErrOrStderr(), f.quiet)
-	g, err := experiment.NewGrid(ctx, buildVersion(), arg, []string{f.over}, loader.Options{Set: assign.New("--set", f.set), ConfigFiles: f.config}, steps.next("values read"))
+	g, err := experiment.NewGrid(ctx, buildVersion(), arg, []string{f.over}, loader.Options{Set: assign.New("--set", f.set), ConfigFiles: f.config, AddConfigFiles: f.addConfig}, steps.next("values read"))
 	steps.clear()
 	if ctx.Err() != nil {
 		return errors.New("interrupted before the first run")
@@ -77,10 +77,8 @@ func compareValues(cmd *cobra.Command, arg string, f *compareFlags, limits []com
 	}
 	var made atomicfile.Set
 	defer made.Discard()
-	if f.out != "" {
-		if err := makeFolder(&made, "--out: ", f.out); err != nil {
-			return err
-		}
+	if err := f.paths(g.Points...).prepare(cmd, &made); err != nil {
+		return err
 	}
 	warn(cmd.ErrOrStderr(), g.Points[base])
 	results, err := f.simulate(ctx, cmd, g.Points)

@@ -24,8 +24,8 @@ func newConfigDiff() *cobra.Command {
 		Use:   "diff [FILE...]",
 		Short: "Print what an upgrade of Kubernetes changes for a configuration",
 		Long: `Print what an upgrade of Kubernetes changes for the objects of a cluster: the objects that the
-servers of the new releases create, delete or put right, the API versions that are no longer served,
-and the limits of the priority levels before and after. FILE is an export of the cluster, or a file
+servers of the new releases create, delete or put right, the rules that change, the API versions
+that are no longer served, and the limits of the priority levels before and after. FILE is an export of the cluster, or a file
 of objects that are added to those of a new cluster; without files, only the latter are compared.
 The upgrade passes through every minor release.
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ func newExplain() *cobra.Command {
 	var (
 		flags configFlags
 		files []string
+		added []string
 		input explain.Input
 		all   bool
 	)
@@ -51,7 +53,7 @@ name of the user are added and marked as implied.`,
 			if err != nil {
 				return err
 			}
-			loaded, err := flags.load(cmd, release, files)
+			loaded, err := flags.load(cmd, release, slices.Concat(files, added))
 			if err != nil {
 				return err
 			}
@@ -67,6 +69,7 @@ name of the user are added and marked as implied.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&files, "config", nil, "`FILE` of flow-control objects, a folder of them, or - for standard input; may be repeated")
+	f.StringArrayVar(&added, "add-config", nil, "`FILE` of flow-control objects that are added after those of --config; one of the same kind and name takes the place of theirs; may be repeated")
 	flags.addVersion(cmd)
 	flags.addBase(cmd)
 	flags.addServer(cmd)

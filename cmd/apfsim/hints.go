@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"apfsim/document"
+	"apfsim/sim/scenario"
 )
 
 // commandHints are the hints for unknown subcommands, by the path of the command and the name of the
@@ -73,12 +77,13 @@ func flagHint(cmd *cobra.Command, name string) string {
 		return "files are arguments: " + cmd.CommandPath() + " FILE"
 	case slices.Contains([]string{"n", "seeds", "runs", "repeat", "count"}, name) && has("replications"):
 		return "use --replications N for the number of runs, --seed N for the first seed"
-	case slices.Contains([]string{"duration", "warmup", "replicas"}, name) && has("set"):
-		path := "spec." + name
-		if name == "replicas" {
-			path = "spec.servers." + name
+	case has("version") && document.FieldPath(reflect.TypeFor[scenario.Servers](), name) == "kubernetesVersion":
+		return "use --version VERSION"
+	case has("set"):
+		// What is said of a scenario in its file can be set by its path.
+		if path := document.FieldPath(reflect.TypeFor[scenario.Spec](), name); path != "" {
+			return "use --set spec." + path + "=VALUE, or write it in the scenario"
 		}
-		return "use --set " + path + "=VALUE"
 	}
 	return ""
 }

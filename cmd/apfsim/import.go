@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,7 +88,7 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	defer stop()
 	var made atomicfile.Set
 	defer made.Discard()
-	if err := makeFolder(&made, "--out: ", flags.out); err != nil {
+	if err := flags.paths(args, options.Settings).prepare(cmd, &made); err != nil {
 		return err
 	}
 	report, err := incident.Import(ctx, options)
@@ -95,10 +96,10 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	var bad *requests.BadLines
 	var file *requests.FileError
 	switch {
+	case ctx.Err() != nil && err != nil:
+		return errors.New("interrupted; nothing was written")
 	case errors.As(err, &choice), errors.As(err, &bad), errors.As(err, &file):
 		return invalid(err)
-	case ctx.Err() != nil:
-		return errors.New("interrupted; nothing was written")
 	case err != nil:
 		return err
 	}
@@ -106,7 +107,25 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
-	return fitRequests(cmd, flags.out, filepath.Join(flags.out, "fitted"), &flags.fit)
+	return fitRequests(cmd, flags.out, filepath.Join(flags.out, fittedFolder), &flags.fit)
+}
+
+// paths returns the files that an import reads and writes.
+func (f *importFlags) paths(args []string, settings *incident.Settings) *paths {
+	var p paths
+	for _, arg := range args {
+		p.read(arg)
+		if _, file, named := strings.Cut(arg, "="); named { // SERVER=FILE
+			p.read(file)
+		}
+	}
+	p.read(f.config...)
+	p.read(f.metrics, f.fit.base)
+	p.folder("--out: ", f.out, settings.Written()...)
+	if f.fit.fit {
+		p.WriteFolder("--out", filepath.Join(f.out, fittedFolder), fitFiles...)
+	}
+	return &p
 }
 
 // options checks the flags, and reads the files other than the logs.

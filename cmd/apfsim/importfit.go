@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"apfsim/document/yaml"
 	"apfsim/experiment"
 	"apfsim/experiment/fit"
 	"apfsim/experiment/fit/check"
 	"apfsim/internal/atomicfile"
+	"apfsim/internal/input"
+	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/loader"
 	"apfsim/sim/trace"
 )
 
@@ -81,6 +84,12 @@ func isRecorded(args []string) bool {
 	return err == nil && found
 }
 
+// fitFiles are the files that a fit writes to its folder, and fittedFolder is this folder within that of an
+// import.
+var fitFiles = []string{"scenario.yaml", "fit.json"}
+
+const fittedFolder = "fitted"
+
 // recordedFiles are the files of recorded requests in a folder: of 'apfsim run --requests' and of 'apfsim
 // import'.
 var recordedFiles = []string{"requests.jsonl", "trace.jsonl"}
@@ -88,7 +97,7 @@ var recordedFiles = []string{"requests.jsonl", "trace.jsonl"}
 // fitRequests fits a scenario to the requests in a file or a folder, writes it to the folder out, compares it
 // with the requests, and prints the report.
 func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
-	options := fit.Options{BaseFile: flags.base, Dir: out, Name: fit.ScenarioName(filepath.Base(absolute(out))), MaxWorkloads: flags.workloads}
+	options := fit.Options{BaseFile: flags.base, Dir: out, Name: fit.ScenarioName(filepath.Base(files.Canonical(out))), MaxWorkloads: flags.workloads}
 	var err error
 	if options.File, err = recordedIn(from); err != nil {
 		return err
@@ -98,52 +107,68 @@ func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
 		options.BaseFile = beside
 	}
 	if options.BaseFile != "" {
-		if options.Base, err = os.ReadFile(options.BaseFile); err != nil {
+		if options.Base, err = input.ReadFile(options.BaseFile, yaml.MaxBytes); err != nil {
 			return invalid(fmt.Errorf("--scenario: %w", err))
 		}
 	}
-	path := filepath.Join(out, "scenario.yaml")
-	if options.BaseFile != "" && absolute(path) == absolute(options.BaseFile) {
-		return invalid(fmt.Errorf("-o: %s is the scenario that the fitted one is based on; use another folder", path))
+	if traces := filepath.Join(out, fit.TracesFolder); files.Canonical(filepath.Dir(options.File)) == files.Canonical(traces) {
+		return invalid(fmt.Errorf("-o: requests may be written to %s, from which they are read; use another folder", traces))
 	}
-	fitted, err := fit.Fit(func() (io.ReadCloser, error) { return os.Open(options.File) }, options)
-	if err != nil {
-		return invalid(err)
-	}
+	path := filepath.Join(out, fitFiles[0])
+	var p paths
+	p.read(options.File, options.BaseFile)
+	p.folder("--out: ", out, fitFiles...)
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	var made atomicfile.Set
 	defer made.Discard()
-	if err := makeFolder(&made, "--out: ", out); err != nil {
+	if err := p.prepare(cmd, &made); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(path, fitted.Scenario); err != nil {
-		return err
+	fitted, err := fit.Fit(func() (io.ReadCloser, error) { return openUntil(ctx, options.File) }, options)
+	if ctx.Err() != nil {
+		return errors.New("interrupted; nothing was written")
 	}
-	sc, err := experiment.LoadOne(path, loader.Options{})
 	if err != nil {
-		return fmt.Errorf("the fitted scenario is not valid: %w", err)
+		return invalid(err)
+	}
+	var shown *progress
+	report, sc, err := check.Complete(ctx, fitted, path, flags.replications, func(sc *scenario.Scenario) experiment.Progress {
+		if shown != nil {
+			shown.pause()
+		}
+		repeated := *sc
+		repeated.Spec.Replications = flags.replications
+		shown = newProgress(cmd.ErrOrStderr(), []*scenario.Scenario{&repeated}, flags.quiet)
+		return shown
+	})
+	if shown != nil {
+		shown.pause()
+	}
+	if err != nil {
+		return err
 	}
 	warn(cmd.ErrOrStderr(), sc)
-	report := check.Report{Report: fitted.Report}
-	if flags.replications > 0 {
-		shown := *sc
-		shown.Spec.Replications = flags.replications
-		progress := newProgress(cmd.ErrOrStderr(), []*scenario.Scenario{&shown}, flags.quiet)
-		report.Check, err = check.Run(ctx, fitted, sc, flags.replications, progress)
-		progress.pause()
-		if err != nil {
-			return err
-		}
-	}
 	var text bytes.Buffer
 	if err := format.WriteJSON(&text, report); err != nil {
 		return err
 	}
-	if err := errors.Join(atomicfile.WriteFile(filepath.Join(out, "fit.json"), text.Bytes()), made.Commit()); err != nil {
+	if err := errors.Join(atomicfile.WriteFile(filepath.Join(out, fitFiles[1]), text.Bytes()), made.Commit()); err != nil {
 		return err
 	}
 	return report.WriteText(cmd.OutOrStdout())
+}
+
+// openUntil opens a file that can be read until the context is cancelled.
+func openUntil(ctx context.Context, name string) (io.ReadCloser, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{input.Reader(ctx, file), file}, nil
 }
 
 // recordedIn returns the file of recorded requests: the file itself, or the one in a folder.

@@ -10,12 +10,17 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
+	_ "time/tzdata" // for --zone where the system has no time zones, as in a container image of the program alone
 
 	"github.com/spf13/cobra"
 
 	"apfsim/document"
+	"apfsim/experiment"
+	"apfsim/reports/format"
 )
 
 // Exit statuses.
@@ -34,17 +39,25 @@ func main() {
 // execute runs one command line and returns the exit status. Results go to stdout,
 // everything else to stderr.
 func execute(args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	return executeRoot(newRoot(), args, stdout, stderr)
+}
+
+func executeRoot(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
-	out := &checkedWriter{Writer: stdout}
+	out, errOut := newCheckedWriter(stdout), newCheckedWriter(stderr)
+	stderr = errOut
 	root.SetOut(out)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(context.Background())
+	root.SetErr(errOut)
+	err := withoutPanic(func() error { return root.ExecuteContext(context.Background()) })
 	if err == nil {
 		err = out.err
 	}
 	var failure *failure
+	var defect *experiment.Panic
 	switch {
+	case errors.As(err, &defect):
+		printDefect(stderr, args, defect)
+		return statusFailed
 	case err == nil, errors.Is(err, syscall.EPIPE):
 		return statusDone
 	case errors.As(err, &failure):
@@ -61,14 +74,43 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return statusFailed
 }
 
-// checkedWriter keeps the first error of writing, because cobra ignores errors of printing help.
+// withoutPanic calls f. If it panics, the error is an experiment.Panic.
+func withoutPanic(f func() error) (err error) {
+	defer experiment.Recover(&err)
+	return f()
+}
+
+// printDefect prints what a user can report about a defect of the program.
+func printDefect(stderr io.Writer, args []string, p *experiment.Panic) {
+	printError(stderr, p)
+	fmt.Fprintln(stderr, `apfsim: This is a defect of apfsim. Files that were written before are complete, and no others remain.
+Please report it where you got apfsim from, with the files that the command reads and these lines:`)
+	fmt.Fprintf(stderr, "version: %s, %s/%s\ncommand: apfsim %q\n", buildVersion(), runtime.GOOS, runtime.GOARCH, args)
+	if p.Run != "" {
+		fmt.Fprintf(stderr, "run: %s, seed %d\n", p.Run, p.Seed)
+	}
+	fmt.Fprintf(stderr, "error: %v\n%s", p.Value, p.Stack)
+}
+
+// checkedWriter is standard output or standard error. Whatever is written there, such as the names of a
+// configuration or the messages of a server, cannot do more to a terminal than the styles of this program. It
+// keeps the first error of writing, because cobra ignores errors of printing help. Several goroutines may write.
 type checkedWriter struct {
-	io.Writer
-	err error
+	io.Writer // the file; for the display of progress, which moves the cursor
+
+	mu        sync.Mutex
+	printable format.PrintableWriter
+	err       error
+}
+
+func newCheckedWriter(w io.Writer) *checkedWriter {
+	return &checkedWriter{Writer: w, printable: format.PrintableWriter{Next: w, Styles: true}}
 }
 
 func (o *checkedWriter) Write(b []byte) (int, error) {
-	n, err := o.Writer.Write(b)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.printable.Write(b)
 	if o.err == nil {
 		o.err = err
 	}

@@ -181,7 +181,7 @@ func trafficCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 func sameFiles(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2)
-	a, b := files(ts, args[0]), files(ts, args[1])
+	a, b := filesIn(ts, args[0]), filesIn(ts, args[1])
 	if !slices.Equal(sorted(a), sorted(b)) {
 		ts.Fatalf("the files differ:\n%q\n%q", sorted(a), sorted(b))
 	}
@@ -193,7 +193,7 @@ func sameFiles(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func files(ts *testscript.TestScript, dir string) map[string][]byte {
+func filesIn(ts *testscript.TestScript, dir string) map[string][]byte {
 	all := map[string][]byte{}
 	root := ts.MkAbs(dir)
 	ts.Check(filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -26,7 +26,9 @@ func newMan() *cobra.Command {
 			if args[0] == "" {
 				return invalid(fmt.Errorf("the name of the folder is empty"))
 			}
-			if err := makeFolder(&atomicfile.Set{}, "", args[0]); err != nil {
+			var p paths
+			p.folder("", args[0])
+			if err := p.prepare(cmd, &atomicfile.Set{}); err != nil {
 				return err
 			}
 			return writeMan(cmd.Root(), args[0])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,11 @@ folders.`,
 			if err != nil {
 				return invalid(err)
 			}
-			if err := begin(s, out); err != nil {
+			var p paths
+			for _, dir := range args {
+				p.read(filepath.Join(dir, sweep.File))
+			}
+			if err := begin(cmd, s, &p, out); err != nil {
 				return err
 			}
 			ctx, stop := interruptible(cmd)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,12 +134,37 @@ func (f *outputFlags) fit(loaded []*scenario.Scenario) error {
 	return nil
 }
 
+// paths returns the files that the runs of the scenarios read and write.
+func (f *runFlags) paths(cmd *cobra.Command, loaded []*scenario.Scenario, out *experiment.Outputs) *paths {
+	var p paths
+	p.readScenarios(loaded...)
+	for _, name := range runFiles {
+		p.file(name, cmd.Flags().Lookup(name).Value.String())
+	}
+	if f.out == "" {
+		return &p
+	}
+	p.folder("--out: ", f.out)
+	for _, sc := range loaded {
+		folders := []string{sc.Metadata.Name} // of the runs together
+		if f.precision.Wanted == 0 {
+			folders = append(folders, experiment.RunNames(sc)...)
+		}
+		for _, name := range slices.Compact(folders) {
+			p.WriteFolder("--out", output.Folder(f.out, name), out.Names()...)
+		}
+	}
+	return &p
+}
+
 // files returns the files that the runs of the scenarios write and read.
 func (f *runFlags) files(loaded []*scenario.Scenario) experiment.Outputs {
 	var inputs []string
 	for _, sc := range loaded {
 		for _, in := range sc.Inputs {
-			inputs = append(inputs, in.Path)
+			if in.Host {
+				inputs = append(inputs, in.Path)
+			}
 		}
 	}
 	return experiment.Outputs{

@@ -61,6 +61,9 @@ func hasDisplay(w io.Writer, quiet bool) bool {
 }
 
 func newBar(w io.Writer) *progressbar.ProgressBar {
+	if o, ok := w.(*checkedWriter); ok {
+		w = o.Writer
+	}
 	return progressbar.NewOptions64(barSteps,
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetPredictTime(false),

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 
@@ -31,6 +29,7 @@ type runFlags struct {
 	seed         uint64
 	set          []string
 	config       []string
+	addConfig    []string
 	replications int
 	format       string
 	quiet        bool
@@ -79,6 +78,7 @@ or invalid input; 99 a threshold failed, or a fingerprint does not match the exp
 	f.Uint64Var(&flags.seed, "seed", 0, "use seed `N` instead of the scenarios' own")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of all scenarios or of a priority level, such as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenarios' own; may be repeated")
+	f.StringArrayVar(&flags.addConfig, "add-config", nil, "`FILE` of flow-control objects that are added to the configuration; one of the same kind and name takes the place of the scenario's; may be repeated")
 	f.IntVar(&flags.replications, "replications", 0, "run each scenario `N` times with consecutive seeds, instead of the scenarios' own number")
 	flags.precision.addFlags(cmd)
 	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the summary: "+strings.Join(runFormats, ", "))
@@ -102,20 +102,10 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	if err := f.precision.check(cmd, f); err != nil {
 		return err
 	}
-	flagOf := map[string]string{}
 	for _, name := range runFiles {
-		flag := cmd.Flags().Lookup(name)
-		if !flag.Changed {
-			continue
-		}
-		path := absolute(flag.Value.String())
-		switch other, taken := flagOf[path]; {
-		case flag.Value.String() == "":
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return fmt.Errorf("--%s: is empty; want a file name", name)
-		case taken:
-			return fmt.Errorf("--%s: %s is also the file of --%s; use another name", name, flag.Value, other)
 		}
-		flagOf[path] = name
 	}
 	if err := f.outputFlags.check(cmd, f.out); err != nil {
 		return err
@@ -133,7 +123,7 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err := outIsFormat(cmd, flags.out); err != nil {
 		return invalid(err)
 	}
-	loaded, err := experiment.Load(args, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config})
+	loaded, err := experiment.Load(args, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config, AddConfigFiles: flags.addConfig})
 	if err != nil {
 		return invalid(err)
 	}
@@ -165,21 +155,14 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	// From here on, an interrupted run removes the files that it has begun to write.
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	for _, name := range runFiles {
-		if err := checkFile(name, cmd.Flags().Lookup(name).Value.String(), flags.out); err != nil {
-			return err
-		}
-	}
+	files := flags.files(loaded)
 	var made atomicfile.Set
 	defer made.Discard()
-	if flags.out != "" {
-		if err := makeFolder(&made, "--out: ", flags.out); err != nil {
-			return err
-		}
+	if err := flags.paths(cmd, loaded, &files).prepare(cmd, &made); err != nil {
+		return err
 	}
 	progress := newProgress(cmd.ErrOrStderr(), loaded, flags.quiet)
 	defer progress.pause()
-	files := flags.files(loaded)
 	runs := experiment.Begin(ctx, loaded, files, flags.precision.Precision, progress)
 	defer runs.Stop()
 	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, inputs: files.Inputs, progress: progress, gate: gate}
@@ -201,14 +184,6 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 		return &failure{status: statusThreshold}
 	}
 	return nil
-}
-
-// interruptible returns a context that is cancelled by Ctrl-C or SIGTERM. A second signal ends the
-// program immediately.
-func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
 }
 
 // warn prints the notes and warnings of a scenario.

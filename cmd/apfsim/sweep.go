@@ -28,6 +28,7 @@ type sweepFlags struct {
 	replications int
 	seed         uint64
 	set, config  []string
+	addConfig    []string
 	shard        string
 	charts       []string
 	flows        bool
@@ -61,6 +62,7 @@ Finished runs are kept: after an interruption, run the same command again to con
 	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of the scenario or of a priority level for all points, such as spec.duration=5m; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenario's own; may be repeated")
+	f.StringArrayVar(&flags.addConfig, "add-config", nil, "`FILE` of flow-control objects that are added to the configuration; one of the same kind and name takes the place of the scenario's; may be repeated")
 	f.StringVar(&flags.shard, "shard", "", "`I/N`: run only part I of N, counted from 0; 'apfsim merge' writes the tables")
 	f.StringArrayVar(&flags.charts, "chart", nil, "`STATISTIC` to draw and print, such as 'wait{workload:mice}.p(99)'; may be repeated")
 	f.BoolVar(&flags.flows, "flows", false, "also keep the statistics of each flow")
@@ -109,7 +111,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	defer stop()
 	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
 	defer steps.clear()
-	g, err := experiment.NewGrid(ctx, buildVersion(), arg, flags.over, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config}, steps.next("points read"))
+	g, err := experiment.NewGrid(ctx, buildVersion(), arg, flags.over, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config, AddConfigFiles: flags.addConfig}, steps.next("points read"))
 	steps.clear()
 	if err == nil {
 		err = flags.complete(cmd, g)
@@ -121,7 +123,9 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		return invalid(err)
 	}
 	s := g.Sweep
-	if err := begin(s, flags.out); err != nil {
+	var p paths
+	p.readScenarios(g.Points...)
+	if err := begin(cmd, s, &p, flags.out); err != nil {
 		return err
 	}
 	warn(cmd.ErrOrStderr(), g.Base)
@@ -173,10 +177,12 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 	return s.SetCharts(f.charts, g.Points)
 }
 
-// begin creates the folder of a sweep, or continues the sweep in it.
-func begin(s *sweep.Sweep, dir string) error {
+// begin creates the folder of a sweep, or continues the sweep in it. The paths are those that the command
+// reads.
+func begin(cmd *cobra.Command, s *sweep.Sweep, p *paths, dir string) error {
+	p.folder("--out: ", dir, output.Written.Sweep...)
 	var made atomicfile.Set // never discarded, so the folder remains
-	if err := makeFolder(&made, "--out: ", dir); err != nil {
+	if err := p.prepare(cmd, &made); err != nil {
 		return err
 	}
 	err := output.BeginSweep(s, dir)

@@ -21,6 +21,7 @@ import (
 	clientfeatures "k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour/behaviourtest"
 )
@@ -77,8 +78,8 @@ func (s *scripted) log() string {
 func (s *scripted) next(verb string, o metav1.ListOptions) (r behaviourtest.Reply, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	options := api.Options{
-		Match:     map[metav1.ResourceVersionMatch]api.Match{"": api.NoMatch, "NotOlderThan": api.NotOlderThan, "Exact": api.Exact}[o.ResourceVersionMatch],
+	options := request.Options{
+		Match:     map[metav1.ResourceVersionMatch]request.Match{"": request.NoMatch, "NotOlderThan": request.NotOlderThan, "Exact": request.Exact}[o.ResourceVersionMatch],
 		Bookmarks: o.AllowWatchBookmarks,
 		Limit:     o.Limit,
 		Continue:  o.Continue,
@@ -88,7 +89,7 @@ func (s *scripted) next(verb string, o metav1.ListOptions) (r behaviourtest.Repl
 		if err != nil {
 			panic(err)
 		}
-		options.Version = api.At(n)
+		options.Version = request.At(n)
 	}
 	if o.SendInitialEvents != nil {
 		options.SendInitialEventsGiven, options.SendInitialEvents = true, *o.SendInitialEvents

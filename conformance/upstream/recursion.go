@@ -153,7 +153,7 @@ func (s *recursive) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	time.Sleep(s.Execution)
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(http.StatusCreated) // as handlers.CreateResource
 }
 
 // admit asks the webhooks.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/core/request"
 	"apfsim/core/rules"
 )
 
@@ -21,6 +22,18 @@ type Attributes struct {
 	Namespace   string // "" for a cluster-scoped resource, and for a request across all namespaces
 	Name        string
 	Path        string // matched only for requests that are not for a resource
+}
+
+// Info returns the target of the request, with the path of a request that is not for a resource.
+func (a *Attributes) Info() request.Info {
+	return request.Info{Verb: a.Verb, APIGroup: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace,
+		Name: a.Name, Path: a.Path}
+}
+
+// For returns the attributes of a user's request with a target.
+func For(user string, groups []string, r request.Info) Attributes {
+	return Attributes{User: user, Groups: groups, Verb: r.Verb, APIGroup: r.APIGroup, Resource: r.Resource, Subresource: r.Subresource,
+		Namespace: r.Namespace, Name: r.Name, Path: r.Path}
 }
 
 // IsResource reports whether the request is for a resource of the API.

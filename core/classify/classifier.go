@@ -43,6 +43,19 @@ func (c *Classifier) Match(a *Attributes) *config.FlowSchema {
 	return c.catchAll
 }
 
+// Named returns the schema with a name, or nil.
+func (c *Classifier) Named(name string) *config.FlowSchema {
+	if name == "" {
+		return nil
+	}
+	for _, s := range c.schemas {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
 // Distinguisher returns the flow distinguisher of a request that belongs to s: its user, its
 // namespace, or "" if s makes one flow of all its requests.
 func Distinguisher(s *config.FlowSchema, a *Attributes) string {

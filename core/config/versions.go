@@ -42,3 +42,10 @@ func ServedVersions(r *rules.Rules) (names []string) {
 	}
 	return names
 }
+
+// RemovedIn returns the first release that does not serve the API version with a full name any more; "" if the newest
+// release serves it.
+func RemovedIn(fullName string) string {
+	_, removedIn := apiVersionOf(fullName).Served()
+	return removedIn
+}

@@ -39,14 +39,14 @@ type listing struct {
 func (e *Estimator) newListing(o *options, watch, named bool, resource Resource) *listing {
 	r := e.Rules
 	l := &listing{
-		of: e, resource: resource, limit: o.limit, watch: watch, named: named,
-		fromCache: watch || o.servedFromCache(r), selects: o.selects(), invalid: o.invalid, version0: o.version == "0",
+		of: e, resource: resource, limit: o.Limit, watch: watch, named: named,
+		fromCache: watch || o.servedFromCache(r), selects: o.Selects(), invalid: o.Malformed != "", version0: o.Version.Zero(),
 		seats: 1,
 	}
 	switch {
 	case r.ListSeats == rules.OneSeat || watch && r.WatchLists == rules.NoWatchLists:
 	case named && r.NamedListsNarrow:
-	case o.invalid:
+	case o.Malformed != "":
 		l.seats = int32(r.MaxListSeats)
 	case watch && !o.startsWithList(r):
 	default:

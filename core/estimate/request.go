@@ -4,9 +4,9 @@ package estimate
 
 import (
 	"maps"
-	"slices"
 
 	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/core/rules"
 )
 
@@ -28,9 +28,6 @@ const (
 	watchersPerSeat  = 10
 	eventNs          = 5_000_000 // how long a seat is busy with notifying its watchers of an event
 )
-
-// mutating are the verbs that cause events for watchers.
-var mutating = []string{"create", "update", "patch", "delete"}
 
 // Request holds everything that the estimate of a request depends on. One Request serves for
 // all requests to one server with the same attributes and query. Estimate does not allocate
@@ -95,13 +92,19 @@ func (e *Estimator) Update(resource Resource, stats Stats) {
 // The error says that the query is not in URL encoding. A query with an invalid value, such as
 // limit=many, is not an error: as in kube-apiserver, such a list is estimated at the maximum.
 func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, error) {
-	o, err := parseOptions(query)
+	parsed, err := request.ParseOptions(a.Verb, query)
 	if err != nil {
 		return nil, err
 	}
+	return e.NewParsedRequest(a, parsed), nil
+}
+
+// NewParsedRequest is NewRequest for a query that has been parsed for the verb of the request.
+func (e *Estimator) NewParsedRequest(a *classify.Attributes, parsed request.Options) *Request {
+	o := options{parsed}
 	name := a.Name
 	if name == "" && (a.Verb == "list" || a.Verb == "watch") {
-		name = o.objectName()
+		name = o.ObjectName()
 	}
 	r := &Request{}
 	resource := Resource{a.APIGroup, a.Resource}
@@ -112,7 +115,7 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 		if a.Verb == "watch" && !r.listing.counts && r.listing.seats == 1 {
 			r.listing = nil
 		}
-	case e.Rules.FinalSeats && slices.Contains(mutating, a.Verb):
+	case e.Rules.FinalSeats && request.ChangesObject(a.Verb):
 		// The token of a service account is not stored, so that no watch sees its creation.
 		if e.Rules.TokensAreObjects || a.Resource != "serviceaccounts" || a.Subresource != "token" {
 			r.kind = mutation
@@ -126,7 +129,7 @@ func (e *Estimator) NewRequest(a *classify.Attributes, query string) (*Request, 
 	if r.watches != nil {
 		r.scope = &scope{a.Namespace, name}
 	}
-	return r, nil
+	return r
 }
 
 // Named returns the request that is like r, but names another object. It must not be a list or a watch.

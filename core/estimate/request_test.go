@@ -27,7 +27,7 @@ func estimator(store Store, w *Watchers) *Estimator {
 	return &Estimator{Rules: rules.Latest(), Watchers: w, store: store}
 }
 
-func request(t testing.TB, a classify.Attributes, query string, w *Watchers) *Request {
+func requestOf(t testing.TB, a classify.Attributes, query string, w *Watchers) *Request {
 	t.Helper()
 	r, err := estimator(store, w).NewRequest(&a, query)
 	if err != nil {
@@ -111,7 +111,7 @@ func TestLists(t *testing.T) {
 		{"an invalid limit with a name", leases, "limit=many&fieldSelector=metadata.name%3Da", 0, 100},
 		{"the first of two limits counts", leases, "limit=1000&limit=many", 0, 3},
 	} {
-		got := request(t, test.request, test.query, NewWatchers()).Estimate(test.maxSeats)
+		got := requestOf(t, test.request, test.query, NewWatchers()).Estimate(test.maxSeats)
 		if got != (Work{InitialSeats: test.want}) {
 			t.Errorf("%s: list %s?%s: %+v, want %d seats", test.story, test.request.Resource, test.query, got, test.want)
 		}
@@ -135,7 +135,7 @@ func TestWatches(t *testing.T) {
 		{"limited to 50 pods", "limit=50", 1},
 		{"options that cannot be decoded", "resourceVersion=123&limit=many", 100},
 	} {
-		got := request(t, classify.Attributes{Verb: "watch", Resource: "pods"}, test.query, NewWatchers()).Estimate(0)
+		got := requestOf(t, classify.Attributes{Verb: "watch", Resource: "pods"}, test.query, NewWatchers()).Estimate(0)
 		if got != (Work{InitialSeats: test.want}) {
 			t.Errorf("%s: watch pods?%s: %+v, want %d seats", test.story, test.query, got, test.want)
 		}
@@ -150,7 +150,7 @@ func TestEverythingElseTakesOneSeat(t *testing.T) {
 		{Verb: "post", Path: "/version"},
 	} {
 		for _, maxSeats := range []int{0, 1, 20} {
-			if got := request(t, a, "limit=many", watched(t, 500)).Estimate(maxSeats); got != (Work{InitialSeats: 1}) {
+			if got := requestOf(t, a, "limit=many", watched(t, 500)).Estimate(maxSeats); got != (Work{InitialSeats: 1}) {
 				t.Errorf("%s: %+v, want 1 seat", a.Verb, got)
 			}
 		}
@@ -160,7 +160,7 @@ func TestEverythingElseTakesOneSeat(t *testing.T) {
 // watched returns the watchers of a server with a number of watches of all pods.
 func watched(t testing.TB, watches int) *Watchers {
 	w := NewWatchers()
-	r := request(t, classify.Attributes{Verb: "watch", Resource: "pods"}, "", w)
+	r := requestOf(t, classify.Attributes{Verb: "watch", Resource: "pods"}, "", w)
 	for range watches {
 		r.WatchStarts()
 	}
@@ -189,7 +189,7 @@ func TestMutations(t *testing.T) {
 	} {
 		w := watched(t, test.watchers)
 		for _, verb := range []string{"create", "update", "patch", "delete"} {
-			r := request(t, classify.Attributes{Verb: verb, Resource: "pods", Namespace: "shop"}, "", w)
+			r := requestOf(t, classify.Attributes{Verb: verb, Resource: "pods", Namespace: "shop"}, "", w)
 			if got := r.Estimate(test.maxSeats); got != test.want {
 				t.Errorf("%s with %d watchers, at most %d seats: %+v, want %+v", verb, test.watchers, test.maxSeats, got, test.want)
 			}
@@ -199,16 +199,16 @@ func TestMutations(t *testing.T) {
 
 func TestTokensNotifyNoWatchers(t *testing.T) {
 	w := NewWatchers()
-	watch := request(t, classify.Attributes{Verb: "watch", Resource: "serviceaccounts"}, "", w)
+	watch := requestOf(t, classify.Attributes{Verb: "watch", Resource: "serviceaccounts"}, "", w)
 	for range 50 {
 		watch.WatchStarts()
 	}
 	a := classify.Attributes{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "shop", Name: "till"}
-	if got := request(t, a, "", w).Estimate(0); got != (Work{InitialSeats: 1}) {
+	if got := requestOf(t, a, "", w).Estimate(0); got != (Work{InitialSeats: 1}) {
 		t.Errorf("a token: %+v, want 1 seat", got)
 	}
 	a.Subresource = ""
-	if got, want := request(t, a, "", w).Estimate(0), (Work{1, 5, 5_000_000}); got != want {
+	if got, want := requestOf(t, a, "", w).Estimate(0), (Work{1, 5, 5_000_000}); got != want {
 		t.Errorf("the account itself: %+v, want %+v", got, want)
 	}
 }
@@ -306,9 +306,9 @@ func TestEstimateIsBounded(t *testing.T) {
 
 func TestEstimateDoesNotAllocate(t *testing.T) {
 	w := watched(t, 20)
-	watch := request(t, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "shop"}, "", w)
-	list := request(t, classify.Attributes{Verb: "list", Resource: "pods"}, "limit=500", w)
-	patch := request(t, classify.Attributes{Verb: "patch", Resource: "pods", Namespace: "shop", Name: "web"}, "", w)
+	watch := requestOf(t, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "shop"}, "", w)
+	list := requestOf(t, classify.Attributes{Verb: "list", Resource: "pods"}, "limit=500", w)
+	patch := requestOf(t, classify.Attributes{Verb: "patch", Resource: "pods", Namespace: "shop", Name: "web"}, "", w)
 	seats := 0
 	if n := testing.AllocsPerRun(100, func() {
 		watch.WatchStarts()
@@ -337,9 +337,9 @@ func FuzzNewRequest(f *testing.F) {
 
 func BenchmarkEstimate(b *testing.B) {
 	w := watched(b, 200)
-	watch := request(b, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "shop"}, "", w)
-	list := request(b, classify.Attributes{Verb: "list", Resource: "pods"}, "limit=500", w)
-	patch := request(b, classify.Attributes{Verb: "patch", Resource: "pods", Namespace: "shop", Name: "web"}, "", w)
+	watch := requestOf(b, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "shop"}, "", w)
+	list := requestOf(b, classify.Attributes{Verb: "list", Resource: "pods"}, "limit=500", w)
+	patch := requestOf(b, classify.Attributes{Verb: "patch", Resource: "pods", Namespace: "shop", Name: "web"}, "", w)
 	b.Run("list", func(b *testing.B) {
 		for b.Loop() {
 			list.Estimate(10)

@@ -12,10 +12,10 @@ import (
 func TestWatchersOpenAndClose(t *testing.T) {
 	w := NewWatchers()
 	watch := func(namespace, query string) *Request {
-		return request(t, classify.Attributes{Verb: "watch", Resource: "configmaps", Namespace: namespace}, query, w)
+		return requestOf(t, classify.Attributes{Verb: "watch", Resource: "configmaps", Namespace: namespace}, query, w)
 	}
 	patch := func(namespace, name string) *Request {
-		return request(t, classify.Attributes{Verb: "patch", Resource: "configmaps", Namespace: namespace, Name: name}, "", w)
+		return requestOf(t, classify.Attributes{Verb: "patch", Resource: "configmaps", Namespace: namespace, Name: name}, "", w)
 	}
 	all, shop, till := watch("", ""), watch("shop", ""), watch("shop", "fieldSelector=metadata.name%3Dtill")
 	inShop, inWeb, ofTill := patch("shop", "shelf"), patch("web", "till"), patch("shop", "till")
@@ -47,7 +47,7 @@ func TestWatchersOpenAndClose(t *testing.T) {
 	till.WatchEnds()
 	expect("after all have ended", ofTill, 0)
 	for _, verb := range []string{"get", "list", "watch", "deletecollection"} {
-		if n, ok := request(t, classify.Attributes{Verb: verb, Resource: "configmaps"}, "", w).Watchers(); n != 0 || ok {
+		if n, ok := requestOf(t, classify.Attributes{Verb: verb, Resource: "configmaps"}, "", w).Watchers(); n != 0 || ok {
 			t.Errorf("a %s has %d watchers; want none, because it is not a mutation", verb, n)
 		}
 	}
@@ -56,12 +56,12 @@ func TestWatchersOpenAndClose(t *testing.T) {
 // Cluster-scoped objects have no namespace, so that a watch of one is found by its name alone.
 func TestWatchersOfClusterObjects(t *testing.T) {
 	w := NewWatchers()
-	kubelet := request(t, classify.Attributes{Verb: "watch", Resource: "nodes"}, "fieldSelector=metadata.name%3Dn1", w)
-	controller := request(t, classify.Attributes{Verb: "watch", Resource: "nodes"}, "", w)
+	kubelet := requestOf(t, classify.Attributes{Verb: "watch", Resource: "nodes"}, "fieldSelector=metadata.name%3Dn1", w)
+	controller := requestOf(t, classify.Attributes{Verb: "watch", Resource: "nodes"}, "", w)
 	kubelet.WatchStarts()
 	controller.WatchStarts()
 	for name, want := range map[string]int{"n1": 2, "n2": 1} {
-		status := request(t, classify.Attributes{Verb: "patch", Resource: "nodes", Subresource: "status", Name: name}, "", w)
+		status := requestOf(t, classify.Attributes{Verb: "patch", Resource: "nodes", Subresource: "status", Name: name}, "", w)
 		if got, _ := status.Watchers(); got != want {
 			t.Errorf("%s: %d watchers, want %d", name, got, want)
 		}
@@ -87,8 +87,8 @@ func TestWatchesOfANodesPods(t *testing.T) {
 		{"replicasets", "fieldSelector=spec.nodeName%3Dn1", 1},
 	} {
 		w := NewWatchers()
-		request(t, classify.Attributes{Verb: "watch", Resource: test.resource}, test.query, w).WatchStarts()
-		r := request(t, classify.Attributes{Verb: "create", Resource: test.resource, Namespace: "shop"}, "", w)
+		requestOf(t, classify.Attributes{Verb: "watch", Resource: test.resource}, test.query, w).WatchStarts()
+		r := requestOf(t, classify.Attributes{Verb: "create", Resource: test.resource, Namespace: "shop"}, "", w)
 		if got := r.interested(); got != test.want {
 			t.Errorf("watch %s?%s: %d watchers, want %d", test.resource, test.query, got, test.want)
 		}
@@ -157,10 +157,10 @@ func TestWatchersDoNotGrow(t *testing.T) {
 	w := NewWatchers()
 	for i := range 100 {
 		name := string(rune('a' + i))
-		request(t, classify.Attributes{Verb: "get", Resource: "secrets", Name: name}, "", w)
-		request(t, classify.Attributes{Verb: "list", Resource: "secrets", Namespace: name}, "", w)
-		request(t, classify.Attributes{Verb: "patch", Resource: "pods", Namespace: name, Name: name}, "", w).Estimate(0)
-		watch := request(t, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: name}, "", w)
+		requestOf(t, classify.Attributes{Verb: "get", Resource: "secrets", Name: name}, "", w)
+		requestOf(t, classify.Attributes{Verb: "list", Resource: "secrets", Namespace: name}, "", w)
+		requestOf(t, classify.Attributes{Verb: "patch", Resource: "pods", Namespace: name, Name: name}, "", w).Estimate(0)
+		watch := requestOf(t, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: name}, "", w)
 		watch.WatchStarts()
 		watch.WatchEnds()
 	}
@@ -172,10 +172,10 @@ func TestWatchersDoNotGrow(t *testing.T) {
 func TestWatchPanics(t *testing.T) {
 	w := NewWatchers()
 	for story, f := range map[string]func(){
-		"a list is not a watch":                       request(t, classify.Attributes{Verb: "list", Resource: "pods"}, "", w).WatchStarts,
-		"a mutation is not a watch":                   request(t, classify.Attributes{Verb: "patch", Resource: "pods"}, "", w).WatchStarts,
-		"the watch has not started":                   request(t, classify.Attributes{Verb: "watch", Resource: "pods"}, "", w).WatchEnds,
-		"the watch has not started in this namespace": request(t, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "a"}, "", w).WatchEnds,
+		"a list is not a watch":                       requestOf(t, classify.Attributes{Verb: "list", Resource: "pods"}, "", w).WatchStarts,
+		"a mutation is not a watch":                   requestOf(t, classify.Attributes{Verb: "patch", Resource: "pods"}, "", w).WatchStarts,
+		"the watch has not started":                   requestOf(t, classify.Attributes{Verb: "watch", Resource: "pods"}, "", w).WatchEnds,
+		"the watch has not started in this namespace": requestOf(t, classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "a"}, "", w).WatchEnds,
 	} {
 		func() {
 			defer func() {

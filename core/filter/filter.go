@@ -232,7 +232,7 @@ func (f *Filter) Probe(nowNs int64, k *Kind) (p queueset.Probe, rejection queues
 	case f.control != nil && !k.bypasses:
 		route := k.routed
 		if k.generation != int32(f.control.Generation()) {
-			route = f.control.Route(k.attributes) // the kind's own is left to its next request
+			route = f.control.RouteBy(k.FlowSchema, k.attributes) // the kind's own is left to its next request
 		}
 		if f.uncounted(&route) {
 			return p, queueset.NotRejected, false

@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"net/url"
 	"slices"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
+	"apfsim/core/request"
 	"apfsim/core/rules"
 )
 
@@ -31,6 +31,10 @@ type Kind struct {
 	routed      flowcontrol.Route
 	attributes  *classify.Attributes
 
+	// FlowSchema is the name of the one that the requests have if it exists, whatever the configuration would say. It
+	// must be set before the first request; "" for what the configuration says.
+	FlowSchema string
+
 	timeoutNs int64 // from the receipt to the deadline; NoLimitNs if there is none
 	writes    bool  // the handler changes one object, see writeLimitNs
 	deletes   bool  // the handler deletes a collection
@@ -39,12 +43,11 @@ type Kind struct {
 // NewKind returns the kind of the requests with the given attributes, which are kept, and URL
 // query. The error is that the query is not URL encoding.
 func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
-	work, err := f.estimator.NewRequest(a, query)
+	options, err := request.ParseOptions(a.Verb, query)
 	if err != nil {
 		return Kind{}, err
 	}
-	values, _ := url.ParseQuery(query) // without error, as the estimator has read it
-	timeoutNs := f.timeoutNs(a, values.Get("timeout"))
+	timeoutNs := f.timeoutNs(a, options.Timeout)
 	return Kind{
 		attributes:  a,
 		isWatch:     a.Verb == "watch",
@@ -52,9 +55,9 @@ func (f *Filter) NewKind(a *classify.Attributes, query string) (Kind, error) {
 		counts:      !a.LongRunning() && !slices.Contains(a.Groups, "system:masters"),
 		readOnly:    a.ReadOnly(),
 		waitLimitNs: f.waitLimitNs(a.Verb == "watch", timeoutNs),
-		work:        *work,
+		work:        *f.estimator.NewParsedRequest(a, options),
 		timeoutNs:   timeoutNs,
-		writes:      a.IsResource() && slices.Contains(writing, a.Verb) && !a.LongRunning(),
+		writes:      a.IsResource() && request.ChangesObject(a.Verb) && !a.LongRunning(),
 		deletes:     a.IsResource() && a.Verb == "deletecollection" && !a.LongRunning(),
 	}, nil
 }
@@ -72,15 +75,12 @@ func (k *Kind) Named(a *classify.Attributes) Kind {
 // NoLimitNs is the limit of a request that has none: longer than any run.
 const NoLimitNs = int64(1) << 62
 
-// writeLimitNs is how long the handler of a write may take, whatever the deadline of the request
-// (k8s.io/apiserver, endpoints/handlers/rest.go, requestTimeoutUpperBound).
+// writeLimitNs is how long the handler of a request that changes one object may take, whatever the deadline of
+// the request (k8s.io/apiserver, endpoints/handlers/rest.go, requestTimeoutUpperBound). These handlers wait for
+// the storage with their context (endpoints/handlers/finisher), so that they end with it. A deletecollection does
+// the same, without that limit (endpoints/handlers/delete.go): the rest of its objects stays. A list or a get may
+// go on after its deadline, when its client has been answered.
 const writeLimitNs = 34_000_000_000
-
-// writing are the verbs of the handlers with that limit. They wait for the storage with their context
-// (endpoints/handlers/finisher), so that they end with it. A deletecollection does the same, without that
-// limit (endpoints/handlers/delete.go): the rest of its objects stays. A list or a get may go on after its
-// deadline, when its client has been answered.
-var writing = []string{"create", "update", "patch", "delete"}
 
 // timeoutNs returns the time from a request's receipt to its deadline: the server's timeout, or the
 // shorter one that the request asks for. A long-running request has none.
@@ -113,7 +113,7 @@ func (f *Filter) waitLimitNs(isWatch bool, timeoutNs int64) int64 {
 
 // route finds the route of the kind by the current configuration.
 func (k *Kind) route(f *Filter) {
-	k.generation, k.routed = int32(f.control.Generation()), f.control.Route(k.attributes)
+	k.generation, k.routed = int32(f.control.Generation()), f.control.RouteBy(k.FlowSchema, k.attributes)
 	k.uncounted = f.uncounted(&k.routed)
 }
 

@@ -174,8 +174,15 @@ type Route struct {
 }
 
 // Route classifies a request by the current configuration.
-func (c *Controller) Route(a *classify.Attributes) Route {
-	r := Route{Schema: c.classifier.Match(a)}
+func (c *Controller) Route(a *classify.Attributes) Route { return c.RouteBy("", a) }
+
+// RouteBy is Route for a request that is known to belong to the FlowSchema with this name. If there is none, or
+// the name is empty, the request is classified.
+func (c *Controller) RouteBy(schema string, a *classify.Attributes) Route {
+	r := Route{Schema: c.classifier.Named(schema)}
+	if r.Schema == nil {
+		r.Schema = c.classifier.Match(a)
+	}
 	r.Level = c.level(r.Schema.Spec.PriorityLevelConfiguration.Name)
 	if r.Level.queuing.Queues > 1 {
 		r.Distinguisher = classify.Distinguisher(r.Schema, a)

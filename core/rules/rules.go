@@ -123,3 +123,11 @@ const (
 	ExemptAlike                // as the other levels
 	ExemptFirst                // what it uses is not divided among the others
 )
+
+// EstimatesAs reports whether two releases estimate the same seats for every request.
+func (r *Rules) EstimatesAs(other *Rules) bool {
+	return r.ListSeats == other.ListSeats && r.MaxListSeats == other.MaxListSeats && r.UnknownListsWide == other.UnknownListsWide &&
+		r.NamedListsNarrow == other.NamedListsNarrow && r.PagesIgnored == other.PagesIgnored && r.CacheReads == other.CacheReads &&
+		r.CacheUnversioned == other.CacheUnversioned && r.WatchLists == other.WatchLists && r.FinalSeats == other.FinalSeats &&
+		r.TokensAreObjects == other.TokensAreObjects && r.CapByLevel == other.CapByLevel && r.QueueWatches == other.QueueWatches
+}

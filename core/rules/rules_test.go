@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -81,14 +82,30 @@ func TestCorrections(t *testing.T) {
 
 func TestUnknownVersions(t *testing.T) {
 	for version, want := range map[string]string{
-		"1.9": "1.18", "1.17": "1.18", "1.38": "1.37", "1.370": "1.37", "1.26.99": "1.26.15", "1.26.x": "1.37",
-		"v1.22": "1.37", "1.022": "1.37", "1.22.03": "1.37", "1.22.": "1.37", "1.22.3.4": "1.37", "1.-22": "1.37",
-		"": "1.37", "2.20": "1.37", "latest": "1.37",
+		"1.9": "1.18", "1.17": "1.18", "1.38": "1.37", "1.370": "1.37", "1.26.99": "1.26.15", "v1.99.1": "1.37",
 	} {
 		r, err := For(version)
-		message := fmt.Sprintf("%q is not a supported version of Kubernetes; the nearest one is %q", version, want)
+		message := fmt.Sprintf("%q is not a supported version of Kubernetes; the nearest one is %q", strings.TrimPrefix(version, "v"), want)
 		if r != nil || err == nil || err.Error() != message {
 			t.Errorf("For(%q) = %v, %v; want the error %s", version, r, err, message)
+		}
+	}
+	for _, version := range []string{"1.26.x", "1.022", "1.22.03", "1.22.", "1.22.3.4", "1.-22", "", "v", "vv1.22", "2.20", "latest", "33"} {
+		r, err := For(version)
+		message := fmt.Sprintf(`%q is not a version of Kubernetes; want one from "1.18" to "1.37"`, version)
+		if r != nil || err == nil || err.Error() != message {
+			t.Errorf("For(%q) = %v, %v; want the error %s", version, r, err, message)
+		}
+	}
+}
+
+// A release is read as kubectl and servers print it.
+func TestPrintedVersions(t *testing.T) {
+	for printed, want := range map[string]string{
+		"v1.33": "1.33", "1.33.4": "1.33.4", "v1.33.4-gke.100": "1.33.4", "v1.33.4-eks-113cf36": "1.33.4", "v1.33.4+k3s1": "1.33.4", "1.33+": "1.33",
+	} {
+		if r, err := For(printed); err != nil || r.Version != want {
+			t.Errorf("For(%q) = %v, %v; want the rules of %s", printed, r, err, want)
 		}
 	}
 }

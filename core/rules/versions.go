@@ -37,12 +37,30 @@ var corrections = []correction{
 // Latest returns the rules of the newest release.
 func Latest() *Rules { return of(minors[len(minors)-1].minor) }
 
+// Canonical returns the name of a release as "1.26" or "1.26.8", given as kubectl and servers print it: with a v
+// before it, and with what a provider adds behind it, as in v1.26.8-gke.100, v1.26.8+k3s1 or 1.26+. A text that
+// names no release is returned as it is.
+func Canonical(version string) string {
+	short := strings.TrimPrefix(strings.TrimPrefix(version, "v"), "V")
+	if i := strings.IndexAny(short, "-+"); i >= 0 {
+		short = short[:i]
+	}
+	if _, _, ok := parse(short); !ok {
+		return version
+	}
+	return short
+}
+
 // For returns the rules of a release, which is named as "1.26", for the newest patch release, or as
-// "1.26.8". The error names the supported release that is nearest to it.
+// "1.26.8", or as [Canonical] reads it. The error names the supported release that is nearest to it.
 func For(version string) (*Rules, error) {
+	version = Canonical(version)
 	minor, patch, ok := parse(version)
+	if !ok {
+		return nil, fmt.Errorf("%q is not a version of Kubernetes; want one from %q to %q", version, name(minors[0].minor), Latest().Version)
+	}
 	i := slices.IndexFunc(minors, func(m struct{ minor, patches int }) bool { return m.minor == minor })
-	if !ok || i < 0 || patch > minors[i].patches {
+	if i < 0 || patch > minors[i].patches {
 		return nil, fmt.Errorf("%q is not a supported version of Kubernetes; the nearest one is %q", version, nearest(version))
 	}
 	r := of(minor)
@@ -132,13 +150,9 @@ func compareVersions(a, b string) int {
 	return cmp.Or(cmp.Compare(minor, boundMinor), cmp.Compare(patch, max(boundPatch, 0)))
 }
 
-// nearest returns the name of the supported release that is nearest to a version, the newest one
-// where the text is not a version.
+// nearest returns the name of the supported release that is nearest to a version.
 func nearest(version string) string {
-	minor, patch, ok := parse(version)
-	if !ok {
-		return Latest().Version
-	}
+	minor, patch, _ := parse(version)
 	for _, m := range minors {
 		if m.minor == minor && patch > m.patches {
 			return fmt.Sprintf("1.%d.%d", m.minor, m.patches)

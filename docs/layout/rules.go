@@ -7,32 +7,6 @@ import (
 	"strings"
 )
 
-// The sizes that a package should not exceed, so that it has one subject and can be read at once.
-const (
-	maxLines    = 1500 // without tests and generated files
-	maxExported = 40   // names
-)
-
-// larger lists the packages that may exceed maxLines or maxExported, with the reason.
-var larger = map[string]string{
-	"cmd/apfsim":  "a main package, with one file for each command, which shares no names with the others",
-	"core/config": "the types and constants of one API group, whose names Kubernetes gives",
-	"core/rules":  "the values of the switches, one name for each way in which a release does something",
-
-	"reports/collect": "everything that is counted while a run happens: one observer, so that each event is looked at once",
-	"reports/plots":   "every chart that any report shows, so that all show the same",
-	"reports/result":  "the types of all files of results, which are one format",
-	"reports/tables":  "every table that any report shows, so that all show the same",
-	"sim/api":         "the terms of the API, which all share that store, serve or ask for objects",
-	"sim/registry":    "the way of each kind of request through etcd and the cache, which is one state machine",
-	"sim/server":      "the life of a server and of its requests, which end each other",
-	"sim/metric":      "the units and tags of all metrics, one name each",
-	"sim/trace":       "one format, its reader and its writer",
-	"sim/watchcache":  "one cache: its events reach readers and watchers in one order",
-
-	"sim/behaviour/writers": "the components that write, which share how they send and retry",
-}
-
 // layers are the folders of the module in the order in which they may import each other: a package
 // imports only packages of its own layer and of layers after it. The folders that no layer
 // contains, such as docs, are programs that nothing imports.
@@ -86,12 +60,6 @@ func violations(all []*pkg) []string {
 		}
 		if p.subject == "" && len(p.imports)+p.lines > 0 {
 			add("has no package comment")
-		}
-		if _, ok := larger[p.name]; !ok && p.lines > maxLines {
-			add("has %d lines without tests; the limit is %d", p.lines, maxLines)
-		}
-		if _, ok := larger[p.name]; !ok && p.exported > maxExported {
-			add("exports %d names; the limit is %d", p.exported, maxExported)
 		}
 		for _, imported := range slices.Concat(p.imports, p.tests) {
 			if in(path.Clean(imported), "k8s.io") || strings.HasPrefix(imported, "sigs.k8s.io/") {

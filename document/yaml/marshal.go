@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 )
@@ -84,6 +85,8 @@ var oldScalar = regexp.MustCompile(`^((?i:y|yes|n|no|on|off)|[-+]?[0-9][0-9_]*(:
 func stringNode(s string) *yamlv3.Node {
 	n := &yamlv3.Node{Kind: yamlv3.ScalarNode, Tag: "!!str", Value: s}
 	switch {
+	case strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }):
+		n.Style = yamlv3.DoubleQuotedStyle // the only one with escapes, which output may have for these marks
 	case !strings.Contains(s, "\n"):
 		if oldScalar.MatchString(s) {
 			n.Style = yamlv3.DoubleQuotedStyle

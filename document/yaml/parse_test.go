@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"apfsim/document"
 )
@@ -201,13 +200,9 @@ func TestTextsBeyondTheLimits(t *testing.T) {
 		"only comments":   {"# a\n---\n# b\n", "f: is empty"},
 		"an escape alone": {`{"a": "\ud83d"}`, "f:1: is not valid YAML: found invalid Unicode character escape code"},
 	} {
-		start := time.Now()
 		docs, errs := Parse("f", []byte(c.text))
 		if len(docs) != 0 || len(errs) != 1 || !strings.HasPrefix(errs.Error(), c.want) {
 			t.Errorf("%s: %d documents, %.200v\nwant %s", name, len(docs), errs, c.want)
-		}
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%s took %v", name, took)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
 	"apfsim/experiment/fit/shape"
-	"apfsim/reports/histogram"
-	"apfsim/reports/result"
 	"apfsim/sim/trace"
 )
 
@@ -21,9 +19,11 @@ type workload struct {
 	followed retries.Followed
 	retries  bool // whether clients retry as client-go does
 	rule     retries.Rule
+	backoff  *retries.Chains // of clients that retry otherwise; nil if they do not
+	attempts bool            // whether the log says which requests are retries
 	observed *shape.Observations
-	tally    Tally   // recorded, as that of a run
-	sender   *sender // of this and other kinds of requests; nil if there are none
+	tally    recorded.Tally // recorded, as that of a run
+	sender   *sender        // of this and other kinds of requests; nil if there are none
 }
 
 // collect takes note of a request in the second pass.
@@ -34,11 +34,11 @@ func (f *fitter) collect(e *recorded.Entry) {
 	}
 	w := s.workload
 	key := f.withName(e.Name)
-	retry := w.retries && f.retries.Match(key, e.ArrivalNs, w.rule)
+	retry := w.retries && f.retries.Match(key, e.ArrivalNs, w.rule) || w.backoff != nil && w.backoff.Arrive(key, e.ArrivalNs)
 	// The attempt in the log of a simulated server is certain. Other logs have neither a Retry-After nor more
 	// than a guess at the attempt.
 	if w.followed.Asked > 0 && e.Attempt > 0 {
-		retry = e.Attempt > 1
+		retry, w.attempts = e.Attempt > 1, true
 	}
 	f.record(w, s.level, e)
 	end := e.EndNs()
@@ -48,7 +48,11 @@ func (f *fitter) collect(e *recorded.Entry) {
 	switch e.Outcome {
 	case trace.Rejected:
 		w.observed.Rejected++
-		if w.retries {
+		switch {
+		case w.backoff != nil:
+			w.backoff.Reject(key, e.EndNs(), e.ArrivalNs)
+			end += int64(w.backoff.Backoff.LowNs)
+		case w.retries:
 			after := e.RetryAfterSeconds * retries.Second
 			f.retries.Reject(string(key), e.EndNs(), after, e.ArrivalNs)
 			end += max(after, retries.Second) // while the client waits to send it again
@@ -90,43 +94,10 @@ func (w *workload) addWatch(e *recorded.Entry, lastNs, durationNs int64) {
 	w.observed.Lifetimes.Add(ns)
 }
 
-// Recorded is the statistics of the recorded requests that arrived after the warm-up, as those of a run.
-type Recorded struct {
-	Total     Tally
-	Levels    map[string]*Tally // by priority level, if it is known
-	Workloads []*Tally          // in the order of the report
-	Outcomes  bool              // whether it is known what became of the requests
-
-	// WaitErrors is how much the recorded waits are too long: those of a real server are differences of other times,
-	// and contain what it does between them. They are the waits of requests that never wait, those of the
-	// level exempt.
-	WaitErrors shape.Sample
-	// WaitMarginNs is how much the recorded waits can be too long if this is unknown.
-	WaitMarginNs int64
-}
-
 const (
 	realWaitMarginNs = 3_000_000 // what has been measured at the 99th percentile
 	fewestErrors     = 30        // fewer waits do not say what the error is
 )
-
-// Tally counts and times requests.
-type Tally struct {
-	result.Counts
-	Wait, Execution histogram.Histogram
-}
-
-// Merge adds the requests of another tally.
-func (t *Tally) Merge(u *Tally) {
-	t.Wait.Precision, t.Execution.Precision = histogram.FinePrecision, histogram.FinePrecision
-	t.Arrived += u.Arrived
-	t.Executed += u.Executed
-	t.Rejected += u.Rejected
-	t.Waiting += u.Waiting
-	t.Executing += u.Executing
-	t.Wait.Merge(&u.Wait)
-	t.Execution.Merge(&u.Execution)
-}
 
 // record takes note of a request in the statistics.
 func (f *fitter) record(w *workload, level string, e *recorded.Entry) {
@@ -138,18 +109,24 @@ func (f *fitter) record(w *workload, level string, e *recorded.Entry) {
 	if f.real && r.WaitErrors.N < fewestErrors {
 		r.WaitMarginNs = realWaitMarginNs
 	}
-	tallies := []*Tally{&r.Total, &w.tally}
-	if level != "" {
-		if r.Levels == nil {
-			r.Levels = map[string]*Tally{}
-		}
-		if r.Levels[level] == nil {
-			r.Levels[level] = &Tally{}
-		}
-		tallies = append(tallies, r.Levels[level])
-	}
+	tallies := []*recorded.Tally{&r.Total, &w.tally}
 	if w.sender != nil {
 		tallies = append(tallies, &w.sender.tally)
+	}
+	for _, t := range tallies {
+		if t.Arrivals == nil {
+			t.Arrivals = shape.NewCounts(f.report.WarmupNs, f.report.DurationNs)
+		}
+		t.Arrivals.Add(e.ArrivalNs)
+	}
+	if level != "" {
+		if r.Levels == nil {
+			r.Levels = map[string]*recorded.Tally{}
+		}
+		if r.Levels[level] == nil {
+			r.Levels[level] = &recorded.Tally{}
+		}
+		tallies = append(tallies, r.Levels[level])
 	}
 	if f.real && e.Verb == "watch" {
 		known := *e
@@ -157,28 +134,6 @@ func (f *fitter) record(w *workload, level string, e *recorded.Entry) {
 		e = &known
 	}
 	for _, t := range tallies {
-		t.add(e, f.decided)
-	}
-}
-
-// add adds a request. Decided says that the log has outcomes, so that a request without one has not ended.
-func (t *Tally) add(e *recorded.Entry, decided bool) {
-	t.Wait.Precision, t.Execution.Precision = histogram.FinePrecision, histogram.FinePrecision
-	t.Arrived++
-	switch {
-	case e.Outcome == trace.Rejected:
-		t.Rejected++
-		return
-	case e.Outcome == trace.Waiting:
-		t.Waiting++
-		return
-	case e.Outcome == trace.Executing, e.Outcome == "" && decided:
-		t.Executing++
-	default:
-		t.Executed++
-		t.Execution.Record(e.ExecutionNs)
-	}
-	if e.WaitNs >= 0 {
-		t.Wait.Record(e.WaitNs)
+		t.Add(e, f.decided)
 	}
 }

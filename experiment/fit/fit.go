@@ -12,6 +12,7 @@ import (
 	"io"
 
 	"apfsim/document"
+	"apfsim/experiment/fit/node"
 	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
 	"apfsim/experiment/fit/shape"
@@ -37,7 +38,10 @@ type Options struct {
 type Fitted struct {
 	Scenario []byte // the text of the file
 	Report   *Report
-	Recorded *Recorded
+	Recorded *recorded.Statistics
+
+	fitter *fitter
+	open   func() (io.ReadCloser, error)
 }
 
 // Report says how the requests were described.
@@ -69,9 +73,13 @@ type Workload struct {
 	Counts     float64  `json:"countDispersion"`
 	Execution  string   `json:"execution"` // the distribution; of several kinds, their number
 	Distance   float64  `json:"executionDistance"`
-	Kinds      []Kind   `json:"kinds"` // of requests: one, or several that clients send one after the other
+	Kinds      []Kind   `json:"kinds"`     // of requests: one, or several that clients send one after the other
+	NotFitted  []string `json:"notFitted"` // what no process expresses, so that the requests are replayed: Bursts
 	Notes      []string `json:"notes"`
 }
+
+// Bursts is what is not fitted if the counts of arrivals vary otherwise than those of the fitted process.
+const Bursts = "bursts"
 
 // Kind is one of the kinds of requests of a workload.
 type Kind struct {
@@ -92,7 +100,7 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	if o.MaxWorkloads <= 0 {
 		o.MaxWorkloads = defaultWorkloads
 	}
-	base, err := readBase(o)
+	base, err := node.ReadBase(o.Base, o.BaseFile, o.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +120,7 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	}
 	f.setTimes()
 	f.group()
+	f.learnBackoffs()
 	if err := recorded.Each(open, o.File, f.collect); err != nil {
 		return nil, err
 	}
@@ -119,27 +128,30 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fitted{Scenario: text, Report: f.report, Recorded: &f.recorded}, nil
+	return &Fitted{Scenario: text, Report: f.report, Recorded: &f.recorded, fitter: f, open: open}, nil
 }
 
 // fitter is a fit in progress.
 type fitter struct {
 	options Options
-	base    *base
+	base    *node.Base
 	report  *Report
 
 	streams        map[string]*stream
 	inOrder        []*stream       // of first appearance
 	retries        retries.Matcher // of the first pass, then of the second
-	lastNs         int64           // arrival of the last request
-	finishNs       int64           // latest end of an execution
+	followers      retries.Followers
+	delays         map[string]*retries.Delays // by what is requested
+	lastNs         int64                      // arrival of the last request
+	finishNs       int64                      // latest end of an execution
 	streamsLeftOut int
 	whyLeftOut     string // the first of them
 
 	real      bool // whether a line is not of a simulated server
 	decided   bool // whether any line has an outcome
 	workloads []*workload
-	recorded  Recorded
+	items     []*item // of the scenario, in the order of the report
+	recorded  recorded.Statistics
 	key       []byte
 }
 
@@ -149,10 +161,10 @@ func (f *fitter) setTimes() {
 	gap := f.lastNs / f.report.Requests
 	ownNs := max(f.lastNs+gap+1, f.finishNs)
 	f.report.DurationNs = (ownNs/1e6 + 1) * 1e6
-	switch ends := f.base.durationNs; {
+	switch ends := f.base.DurationNs; {
 	case ends == 0:
 	case ends > f.lastNs && ends <= 2*ownNs:
-		f.report.DurationNs, f.report.WarmupNs = ends, f.base.warmupNs
+		f.report.DurationNs, f.report.WarmupNs = ends, f.base.WarmupNs
 	default:
 		f.note("the scenario %s lasts %s, and the requests %s; the fitted scenario lasts as long as these and has no warm-up",
 			f.options.BaseFile, shape.Duration(float64(ends)), shape.Duration(float64(ownNs)))

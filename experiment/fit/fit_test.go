@@ -63,7 +63,11 @@ func record(t testing.TB, workloads string) string {
 // recordSeed is record with a seed.
 func recordSeed(t testing.TB, workloads string, seed uint64) string {
 	t.Helper()
-	sc := load(t, base+workloads)
+	text := base + workloads
+	if strings.HasPrefix(workloads, "  duration:") {
+		text = strings.Replace(text, "  duration: 60s\n", "", 1)
+	}
+	sc := load(t, text)
 	sc.Spec.Seed = seed
 	run := sim.New(sc)
 	var b bytes.Buffer

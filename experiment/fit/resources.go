@@ -53,7 +53,7 @@ func (f *fitter) resources() (all []any) {
 
 // difference returns how many seats the estimates of lists differ from what they took.
 func (f *fitter) difference(lists []*stream, r estimate.Resource, stats estimate.Stats) (sum int) {
-	e := estimate.NewEstimator(f.base.release, estimate.Known(estimate.Store{r: stats}))
+	e := estimate.NewEstimator(f.base.Release, estimate.Known(estimate.Store{r: stats}))
 	for _, s := range lists[:min(len(lists), 20)] {
 		request, err := e.NewRequest(&s.attributes, s.query)
 		if err != nil {

@@ -11,109 +11,22 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"apfsim/core/classify"
-	"apfsim/core/rules"
-	"apfsim/document"
 	"apfsim/experiment/fit/node"
+	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/shape"
-	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/traffic"
 )
 
-// base is the scenario whose servers, configuration and resources the fitted one takes over.
-type base struct {
-	document             *yaml.Node // the mapping of the scenario
-	durationNs, warmupNs int64
-	release              *rules.Rules
-}
-
-// readBase reads the base. Without one, the adjustment phase, which nobody knows then, is drawn.
-func readBase(o Options) (*base, error) {
-	text, name := o.Base, o.BaseFile
-	if text == nil {
-		text = []byte("apiVersion: " + scenario.APIVersion + "\nkind: " + scenario.Kind + "\nmetadata: {}\nspec: {servers: {adjustmentPhase: random}}\n")
-	}
-	fail := func(line int, path, message string) error {
-		return document.Errors{{Position: document.Position{File: name, Line: line}, Path: path, Message: message}}
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var doc, more yaml.Node
-	if err := decoder.Decode(&doc); err != nil {
-		return nil, fail(0, "", "is not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	if decoder.Decode(&more) == nil {
-		return nil, fail(more.Line, "", "has more than one scenario; want one")
-	}
-	b := &base{document: doc.Content[0]}
-	b.document.Style = 0
-	spec := node.Field(b.document, "spec")
-	if spec == nil || spec.Kind != yaml.MappingNode {
-		return nil, fail(b.document.Line, "spec", "is missing; want a scenario")
-	}
-	spec.Style = 0
-	for _, f := range []struct {
-		name string
-		ns   *int64
-	}{{"duration", &b.durationNs}, {"warmup", &b.warmupNs}} {
-		if n := node.Field(spec, f.name); n != nil {
-			d, err := time.ParseDuration(n.Value)
-			if err != nil {
-				return nil, fail(n.Line, "spec."+f.name, document.Abridge(n.Value)+" is not a duration; use a number with a unit, such as 60s")
-			}
-			*f.ns = int64(d)
-		}
-	}
-	b.release = rules.Latest()
-	if n := node.Field(node.Field(spec, "servers"), "kubernetesVersion"); n != nil {
-		release, err := rules.For(n.Value)
-		if err != nil {
-			return nil, fail(n.Line, "spec.servers.kubernetesVersion", err.Error())
-		}
-		b.release = release
-	}
-	b.rebase(node.Field(node.Field(spec, "config"), "files"), o)
-	if events := node.Field(spec, "events"); events != nil {
-		for _, e := range events.Content {
-			b.rebase(node.Field(node.Field(e, "apply"), "files"), o)
-		}
-	}
-	return b, nil
-}
-
-// rebase makes the paths in a list relative to the folder of the fitted scenario.
-func (b *base) rebase(files *yaml.Node, o Options) {
-	if files == nil || o.Dir == "" {
-		return
-	}
-	for _, n := range files.Content {
-		if filepath.IsAbs(n.Value) {
-			continue
-		}
-		path := filepath.Join(filepath.Dir(o.BaseFile), n.Value)
-		full, err := filepath.Abs(path)
-		if err != nil {
-			continue
-		}
-		dir, err := filepath.Abs(o.Dir)
-		if err != nil {
-			continue
-		}
-		if path, err = filepath.Rel(dir, full); err != nil {
-			path = full
-		}
-		n.Value = filepath.ToSlash(path)
-	}
-}
-
 // scenario returns the text of the fitted scenario.
 func (f *fitter) scenario() ([]byte, error) {
-	f.base.document.HeadComment = ""
-	f.base.document.Content[0].HeadComment = "# Fitted to recorded requests; fit.json says how well. Rates are those of one client."
+	f.base.Document.HeadComment = ""
+	f.base.Document.Content[0].HeadComment = "# Fitted to recorded requests; fit.json says how well. Rates are those of one client."
 	metadata := &yaml.Node{Kind: yaml.MappingNode}
 	node.Set(metadata, "name", node.Value(f.options.Name))
 	node.Set(metadata, "description", node.Value(fmt.Sprintf("Fitted to %d requests of %s. To have twice as many of the requests of a workload, double its clients.",
 		f.report.Requests, filepath.Base(f.options.File))))
-	node.Set(f.base.document, "metadata", metadata)
-	spec := node.Field(f.base.document, "spec")
+	node.Set(f.base.Document, "metadata", metadata)
+	spec := node.Field(f.base.Document, "spec")
 	for _, name := range []string{"workload", "thresholds", "replications", "seed"} {
 		node.Remove(spec, name)
 	}
@@ -140,11 +53,16 @@ func (f *fitter) scenario() ([]byte, error) {
 		}
 	}
 	node.Set(spec, "workload", list)
+	return f.text()
+}
+
+// text returns the text of the scenario as it is.
+func (f *fitter) text() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
-	if err := encoder.Encode(f.base.document); err != nil {
+	if err := encoder.Encode(f.base.Document); err != nil {
 		return nil, fmt.Errorf("the fitted scenario cannot be written: %w", err)
 	}
 	return b.Bytes(), nil
@@ -152,10 +70,10 @@ func (f *fitter) scenario() ([]byte, error) {
 
 // workload fits a workload of one or several kinds of requests, with the observations and the statistics of all of
 // them, and returns its item of the list. It adds it to the report.
-func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations, tally *Tally) *yaml.Node {
+func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations, tally *recorded.Tally) *yaml.Node {
 	w := kinds[0]
 	s := w.members[0].stream
-	report := Workload{Name: name, FlowSchema: s.schema, PriorityLevel: s.level, Clients: len(o.Clients), First: o.First, Retries: o.Again, Notes: []string{}}
+	report := Workload{Name: name, FlowSchema: s.schema, PriorityLevel: s.level, Clients: len(o.Clients), First: o.First, Retries: o.Again, NotFitted: []string{}, Notes: []string{}}
 	report.Least, report.Most = o.Clients[0].First, o.Clients[0].First
 	for _, c := range o.Clients {
 		report.Least, report.Most = min(report.Least, c.First), max(report.Most, c.First)
@@ -175,11 +93,10 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 	}
 	node.Set(n, "as", node.Value(identityValue(s.identity(w.generalized))))
 	var requests []any
-	retries, followed := false, int64(0)
+	followed := int64(0)
 	for _, k := range kinds {
 		request, execution := f.request(k, &report)
 		report.Rejected += k.observed.Rejected
-		retries = retries || k.retries
 		followed += k.followed.Rejected
 		if len(kinds) == 1 {
 			node.Set(n, "request", node.Value(request))
@@ -216,12 +133,8 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 	if followed > 0 {
 		report.Retried = shape.Number(float64(o.Again) / float64(followed))
 	}
-	switch {
-	case retries:
-		node.Set(n, "retry", node.Value("ClientGo"))
-	case o.Again > 0:
-		node.Set(n, "retry", node.Value("ClientGo"))
-		report.Notes = append(report.Notes, "the retries do not follow Retry-After; the scenario has those of client-go in their place")
+	if retry := retryValue(kinds, o.Again, &report); retry != nil {
+		node.Set(n, "retry", node.Value(retry))
 	}
 	if s.user == "" {
 		report.Notes = append(report.Notes, "the log has no user; the scenario calls it "+unknown)
@@ -231,6 +144,7 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 	}
 	f.report.Workloads = append(f.report.Workloads, report)
 	f.recorded.Workloads = append(f.recorded.Workloads, tally)
+	f.items = append(f.items, &item{node: n, kinds: kinds})
 	return n
 }
 

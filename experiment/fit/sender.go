@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/shape"
 )
 
@@ -14,7 +15,7 @@ type sender struct {
 	name     string
 	kinds    []*workload // the one with the most requests first
 	observed *shape.Observations
-	tally    Tally
+	tally    recorded.Tally
 
 	decided, isClosed bool
 }

@@ -27,7 +27,8 @@ type stream struct {
 	requests int64
 	seats    int // of the first request that says so
 	followed retries.Followed
-	afterNs  int64 // Retry-After of the last rejected request; 0 if unknown
+	delays   *retries.Delays // of the requests of this kind
+	afterNs  int64           // Retry-After of the last rejected request; 0 if unknown
 
 	workload *workload
 	client   int // index in the workload
@@ -92,6 +93,8 @@ func (f *fitter) learnRetries(s *stream, e *recorded.Entry) {
 		f.retries.Reject(string(due), e.EndNs(), s.afterNs, e.ArrivalNs)
 		f.retries.Reject(string(control), e.EndNs()+retries.ControlNs, s.afterNs, e.ArrivalNs)
 	}
+	f.followers.Arrive(due, e.ArrivalNs, s.delays)
+	f.followers.Follow(due, e.EndNs(), e.ArrivalNs, e.Outcome == trace.Rejected, s.delays)
 	key[end] = 1
 	f.retries.Follow(key, e.ArrivalNs, &s.followed.Periodic)
 	if e.Outcome == trace.Executed && s.followed.Executed < s.followed.Rejected {
@@ -109,7 +112,7 @@ func (f *fitter) stream(e *recorded.Entry) *stream {
 	if e.Resource == "" {
 		k = append(append(k, e.Path...), 0)
 	}
-	k = append(append(k, steady(e.Query)...), 0)
+	k = append(append(k, recorded.Steady(e.Query)...), 0)
 	for _, g := range e.Groups {
 		k = append(append(k, g...), 0)
 	}
@@ -131,7 +134,7 @@ func (f *fitter) withName(name string) []byte {
 
 // newStream adds the stream of a request, whose key is f.key.
 func (f *fitter) newStream(e *recorded.Entry) *stream {
-	s := &stream{user: e.User, attributes: e.Attributes(), query: steady(e.Query), schema: e.FlowSchema, level: e.PriorityLevel,
+	s := &stream{user: e.User, attributes: e.Attributes(), query: recorded.Steady(e.Query), schema: e.FlowSchema, level: e.PriorityLevel,
 		open: opened(e), name: e.Name}
 	if e.Resource != "" {
 		s.attributes.Path = ""
@@ -154,6 +157,14 @@ func (f *fitter) newStream(e *recorded.Entry) *stream {
 	if !s.leftOut {
 		f.inOrder = append(f.inOrder, s)
 	}
+	kind := strings.Join([]string{e.Verb, e.APIGroup, e.Resource, e.Subresource, e.FlowSchema, e.PriorityLevel}, "\x00")
+	if f.delays[kind] == nil {
+		if f.delays == nil {
+			f.delays = map[string]*retries.Delays{}
+		}
+		f.delays[kind] = &retries.Delays{}
+	}
+	s.delays = f.delays[kind]
 	return s
 }
 
@@ -181,30 +192,3 @@ func (f *fitter) leaveOut(reason document.Error) {
 		f.whyLeftOut = reason.Path + ": " + reason.Message
 	}
 }
-
-// steady returns a query without what differs between requests that are alike: the value of a version other
-// than 0, of a continue token and of the time limit of a watch.
-func steady(query string) string {
-	if query == "" || !strings.ContainsAny(query, "=%") {
-		return query
-	}
-	query = encoded.Replace(query)
-	parts := strings.Split(query, "&")
-	kept := parts[:0]
-	for _, p := range parts {
-		name, value, _ := strings.Cut(p, "=")
-		switch {
-		case name == "resourceVersion" && value != "" && value != "0":
-			p = "resourceVersion=1"
-		case name == "continue" && value != "":
-			p = "continue=token"
-		case name == "timeoutSeconds":
-			continue
-		}
-		kept = append(kept, p)
-	}
-	return strings.Join(kept, "&")
-}
-
-// encoded replaces what is written in two ways in the selectors of a query.
-var encoded = strings.NewReplacer("%3D", "=", "%3d", "=", "%2C", ",", "%2c", ",")

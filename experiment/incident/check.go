@@ -21,16 +21,20 @@ const mostDifferences = 10
 // checker compares what flow control decides here with what the server logged.
 type checker struct {
 	rules      *rules.Rules
+	objects    config.Objects
 	controller *flowcontrol.Controller
 	estimator  *estimate.Estimator
 	parser     *estimate.Estimator // for queries alone
 	open       ends                // the ends of the open watches
+	arrived    map[string]int64    // requests by priority level
 	result     *imported.Check
 }
 
 func newChecker(r *rules.Rules, objects config.Objects, serverLimit int, store estimate.Store, result *imported.Check) *checker {
 	return &checker{
 		rules:      r,
+		objects:    objects,
+		arrived:    map[string]int64{},
 		controller: flowcontrol.New(0, r, serverLimit, objects, nil),
 		estimator:  estimate.NewEstimator(r, store),
 		parser:     estimate.NewEstimator(r, nil),
@@ -87,6 +91,59 @@ func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) er
 	c.compare(&c.result.Seats, "seats", at, fmt.Sprint(q.Seats), fmt.Sprint(e.InitialSeats))
 	c.compare(&c.result.FinalSeats, "finalSeats", at, fmt.Sprint(q.FinalSeats), fmt.Sprint(e.FinalSeats))
 	return nil
+}
+
+// fullAtStart reports whether the queues of a level were already full when the trace begins. It must be called for each
+// request of the trace; rejected says that the log has it as rejected at once. This is done if all queues of the hand of
+// its flow are full, which takes as many requests of the level as these queues hold.
+func (c *checker) fullAtStart(q *requests.Request, level string, rejected bool) bool {
+	if level == "" {
+		a := q.Attributes()
+		if a.Bypasses(c.rules) {
+			return false
+		}
+		level = c.controller.Route(&a).Level.Name()
+	}
+	c.arrived[level]++
+	if !rejected {
+		return false
+	}
+	for _, l := range c.objects.PriorityLevels {
+		if limited := l.Spec.Limited; l.Name == level && limited != nil && limited.LimitResponse.Queuing != nil {
+			queues := limited.LimitResponse.Queuing
+			return c.arrived[level] <= int64(min(queues.HandSize, queues.Queues))*int64(queues.QueueLengthLimit)
+		}
+	}
+	return false
+}
+
+// fullSchema returns the name of the only FlowSchema that the server can have shortened to this name in its log, or else
+// the name itself.
+func (c *checker) fullSchema(logged string) string {
+	return full(logged, c.objects.FlowSchemas, func(s *config.FlowSchema) string { return s.Name })
+}
+
+// fullLevel is fullSchema for a priority level.
+func (c *checker) fullLevel(logged string) string {
+	return full(logged, c.objects.PriorityLevels, func(l *config.PriorityLevel) string { return l.Name })
+}
+
+func full[T any](logged string, objects []T, nameOf func(T) string) string {
+	start, cut := strings.CutSuffix(logged, "...")
+	if !cut {
+		return logged
+	}
+	found := logged
+	for _, o := range objects {
+		switch name := nameOf(o); {
+		case !strings.HasPrefix(name, start):
+		case found != logged:
+			return logged // several
+		default:
+			found = name
+		}
+	}
+	return found
 }
 
 // compareNames compares names, which kube-apiserver shortens in its log.

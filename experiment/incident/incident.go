@@ -83,6 +83,7 @@ func Import(ctx context.Context, o Options) (_ *imported.Report, err error) {
 		return nil, err
 	}
 	m := &importing{report: imported.New(), needed: drawKeys{}}
+	m.report.KubernetesVersion = o.Settings.rules.Version
 	m.Log, err = requests.Read(ctx, requests.Options{Sources: o.Sources, Strict: o.Strict, Dir: o.Dir, Memory: o.Memory,
 		Joined: func(q *requests.Request) {
 			m.clients.learn(q)

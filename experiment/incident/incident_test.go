@@ -55,7 +55,7 @@ func (r *tells) Next(e *serverlog.Entry) error {
 
 // file is a log with these entries.
 func file(name string, entries ...serverlog.Entry) requests.Source {
-	return requests.Source{Name: name, Open: func(time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
+	return requests.Source{Name: name, Open: func(context.Context, time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
 		return &tells{entries: entries}, nil
 	}}
 }
@@ -572,10 +572,10 @@ func TestMemoryDoesNotGrowWithTheLog(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	const memory, lines = 200_000, 60_000
+	const memory, lines = 200_000, 120_000
 	begin, most := heap(), uint64(0)
 	look := func() { most = max(most, heap()) }
-	source := requests.Source{Name: "long.log", Stream: true, Open: func(time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
+	source := requests.Source{Name: "long.log", Stream: true, Open: func(context.Context, time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
 		return &long{n: lines / 2, look: look}, nil
 	}}
 	ctx := &looking{Context: context.Background(), look: look}
@@ -588,8 +588,9 @@ func TestMemoryDoesNotGrowWithTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	const records = lines * 150 // bytes, at least
-	if grown := int64(most) - int64(begin); grown > records/4 || r.Entries.Total != lines {
-		t.Errorf("the heap grew by %d bytes for %d lines, want less than %d", grown, r.Entries.Total, records/4)
+	const queued = 9_000_000    // bytes of a replay whose queues are full, however long the log is
+	if grown := int64(most) - int64(begin); grown > records/4+queued || r.Entries.Total != lines {
+		t.Errorf("the heap grew by %d bytes for %d lines, want less than %d", grown, r.Entries.Total, records/4+queued)
 	}
 	if ctx.looks < 10 {
 		t.Errorf("the heap was measured %d times after reading, want at least 10", ctx.looks)
@@ -609,7 +610,7 @@ func BenchmarkImport(b *testing.B) {
 		runtime.ReadMemStats(&m)
 		most = max(most, m.HeapInuse)
 	}
-	source := requests.Source{Name: "long.log", Stream: true, Open: func(time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
+	source := requests.Source{Name: "long.log", Stream: true, Open: func(context.Context, time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
 		return &long{n: n / 2, look: look}, nil
 	}}
 	settings, err := ReadSettings("", nil, "")

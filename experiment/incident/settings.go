@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,11 +17,14 @@ import (
 	"apfsim/core/flowcontrol"
 	"apfsim/core/rules"
 	"apfsim/document"
+	"apfsim/document/yaml"
+	"apfsim/internal/input"
 	"apfsim/lint/metrics"
 	"apfsim/reports/format"
 	"apfsim/reports/imported"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
+	"apfsim/sim/trace"
 )
 
 // Settings are those of the server: what the scenario says beside the requests.
@@ -36,8 +38,10 @@ type Settings struct {
 	serverLimit int
 	limitExact  bool // serverLimit follows from the nominal limits
 	limitKnown  bool // serverLimit follows from metrics
-	copies      []copied
-	sources     struct{ version, limit, config, metrics string }
+	// limitEstimated says that serverLimit is the one with which the replay is most like the log.
+	limitEstimated bool
+	copies         []copied
+	sources        struct{ version, limit, config, metrics string }
 
 	Notes, Warnings document.Errors // on the configuration
 }
@@ -46,6 +50,15 @@ type Settings struct {
 type copied struct {
 	name string
 	text []byte
+}
+
+// Written returns the names of the files that an import writes to its folder.
+func (s *Settings) Written() []string {
+	names := []string{TraceFile, ScenarioFile, ReportFile}
+	for _, c := range s.copies {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // defaultServerLimit is --max-requests-inflight + --max-mutating-requests-inflight by default.
@@ -94,12 +107,15 @@ func ReadSettings(version string, configFiles []string, metricsFile string) (*Se
 	return s, nil
 }
 
+// longestMetrics bounds what is read of a scrape, in bytes. The largest servers have some 100 MB.
+const longestMetrics = 256 << 20
+
 // readMetrics reads the nominal limits of the levels and the version of the server.
 func (s *Settings) readMetrics(name string) (nominal map[string]int, version string, err error) {
 	if name == "" {
 		return nil, "", nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := input.ReadFile(name, longestMetrics)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: cannot be read: %s", name, unreadable(err))
 	}
@@ -139,7 +155,7 @@ func (s *Settings) readConfig(names []string) error {
 	}
 	taken := map[string]bool{TraceFile: true, ScenarioFile: true, ReportFile: true}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
+		text, err := input.ReadFile(name, yaml.MaxBytes)
 		if err != nil {
 			return fmt.Errorf("--config: %s: cannot be read: %s; use a file", name, unreadable(err))
 		}
@@ -168,14 +184,15 @@ func (s *Settings) readConfig(names []string) error {
 	return nil
 }
 
-// scenario returns the text of the scenario, and adds its settings to the report.
-func (s *Settings) scenario(r *imported.Report, folder string) string {
+// scenario returns the text of the scenario and its settings.
+func (s *Settings) scenario(r *imported.Report, folder string) (text string, settings []imported.Setting) {
 	var b strings.Builder
+	settings = []imported.Setting{}
 	set := func(field, value, source string) {
-		r.Settings = append(r.Settings, imported.Setting{Field: field, Value: value, Source: source})
+		settings = append(settings, imported.Setting{Field: field, Value: value, Source: source})
 	}
 	fmt.Fprintf(&b, "# Written by apfsim import; %s says what was read, derived and left out.\n", ReportFile)
-	fmt.Fprintf(&b, "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata:\n  name: %s\n", scenarioName(folder))
+	fmt.Fprintf(&b, "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata:\n  name: %q\n", scenarioName(folder)) // 7 and true need the quotes
 	of := ""
 	if r.Server != "" {
 		of = " of the server " + r.Server
@@ -194,6 +211,8 @@ func (s *Settings) scenario(r *imported.Report, folder string) string {
 		source = "with it, each level has the nominal limit that it has in " + s.sources.metrics
 	case s.limitKnown:
 		source = "the sum of the nominal limits in " + s.sources.metrics + "; the configuration gives other limits, so check that it is that of the same server"
+	case s.limitEstimated:
+		source = "estimated: with it, the replay is most like the log"
 	default:
 		limits, source = []int{400, 200}, "the default, because the logs do not say it"
 	}
@@ -222,8 +241,42 @@ func (s *Settings) scenario(r *imported.Report, folder string) string {
 		set("spec.config.base", s.base, s.sources.config)
 	}
 	s.resources(&b, set)
-	fmt.Fprintf(&b, "  workload:\n  - name: recorded\n    arrivals: {trace: {file: %s}}\n", TraceFile)
-	return b.String()
+	b.WriteString("  workload:\n  - name: recorded\n    arrivals:\n      trace:\n")
+	fmt.Fprintf(&b, "        file: %s\n        decided: %s # FlowSchemas, levels and seats are those of the log, with which the run is compared\n", TraceFile, trace.DecidedByLog)
+	fmt.Fprintf(&b, "        server: {kubernetesVersion: %q, configuration: %q", s.rules.Version, s.objects.Digest())
+	if r.CompleteUntilNs < r.DurationNs {
+		fmt.Fprintf(&b, ", completeUntil: %ss", format.Seconds(r.CompleteUntilNs))
+	}
+	if unknown := s.unknown(r); len(unknown) > 0 {
+		fmt.Fprintf(&b, ", unknown: [%s]", strings.Join(unknown, ", "))
+	}
+	b.WriteString("}\n")
+	return b.String(), settings
+}
+
+// unknown returns what the logs do not say, as far as a replay can differ from its log for that reason.
+func (s *Settings) unknown(r *imported.Report) (all []string) {
+	add := func(what string, n, of int64) {
+		if 10*n > of { // less explains no more than the tolerance of the comparison
+			all = append(all, what)
+		}
+	}
+	n := r.Requests.InTrace
+	if !s.limitKnown {
+		all = append(all, trace.UnknownLimits)
+	}
+	if r.AdjustmentPhaseNs == nil {
+		all = append(all, trace.UnknownPhase)
+	}
+	executed := n - r.Outcomes.Rejected - r.Watches.Total
+	add(trace.UnknownExecutions, r.Drawn.WithoutEnd, executed)
+	add(trace.UnknownSeats, r.SeatsUnknown, n)
+	add(trace.UnknownUsers, r.Users.Unknown+r.Users.GroupsUnknown, n)
+	if r.QueuesFull {
+		all = append(all, trace.UnknownQueues)
+	}
+	add(trace.UnknownWaits, r.Waits.UnknownShort+r.Waits.UnknownLonger, executed)
+	return all
 }
 
 // resources writes the numbers and sizes of the stored objects.

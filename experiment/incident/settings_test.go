@@ -68,7 +68,7 @@ func TestVersionOfTheMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := s.scenario(imported.New(), "x")
+		text, _ := s.scenario(imported.New(), "x")
 		if !strings.Contains(text, `kubernetesVersion: "`+want+`" # `) || strings.Contains(text, "not supported") != (version == "v1.99.0") {
 			t.Errorf("%s: %s", version, text)
 		}
@@ -95,9 +95,9 @@ func TestCopiesOfTheConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := s.scenario(imported.New(), "Incident 7!")
+	text, _ := s.scenario(imported.New(), "Incident 7!")
 	if !strings.Contains(text, `files: ["config-scenario.yaml", "c.yaml", "config-c.yaml"]`) || !strings.Contains(text, "base: Suggested") ||
-		!strings.Contains(text, "  name: incident-7\n") {
+		!strings.Contains(text, "  name: \"incident-7\"\n") {
 		t.Error(text)
 	}
 	if _, err := ReadSettings("1.99", []string{dir}, filepath.Join(dir, "none")); err == nil || strings.Count(err.Error(), "\n") != 2 {

@@ -3,6 +3,7 @@ package incident
 import (
 	"context"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/reports/imported"
+	"apfsim/reports/result"
 	"apfsim/sim/random"
 	"apfsim/sim/trace"
 	"apfsim/sim/trace/requests"
@@ -47,6 +49,8 @@ type writing struct {
 	out     io.Writer
 	id      int64
 	line    []byte
+
+	longestWaitNs int64 // of requests in the trace
 }
 
 // write writes all files.
@@ -80,7 +84,14 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	for _, c := range o.Settings.copies {
 		list.Files = append(list.Files, files.File{Name: c.name, Data: c.text})
 	}
-	scenario := o.Settings.scenario(m.report, filepath.Base(o.Dir))
+	texts := map[string][]byte{}
+	for _, c := range o.Settings.copies {
+		texts[c.name] = c.text
+	}
+	scenario, err := w.replay(ctx, o, &replayFiles{texts, file.File})
+	if err != nil {
+		return err
+	}
 	list.Add(ScenarioFile, func(w io.Writer) error {
 		_, err := io.WriteString(w, scenario)
 		return err
@@ -94,6 +105,42 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 		return err
 	}
 	return set.Commit()
+}
+
+// replay runs the scenario, adds the comparison with the log to the report, and returns the text of the scenario. If
+// the limits of the server are unknown, and the replay disagrees with the log, it looks for those with which it is
+// most like it, unless something hides them.
+func (w *writing) replay(ctx context.Context, o *Options, files *replayFiles) (text string, err error) {
+	w.report.CompleteUntilNs = w.report.DurationNs
+	if ended := w.Servers[w.server].EndNs; ended <= w.endNs {
+		w.report.CompleteUntilNs = max(ended-w.startNs-w.longestWaitNs, w.report.DurationNs/2)
+	}
+	run := func(limit int, estimated bool) (*result.Replay, error) {
+		s := o.Settings
+		s.serverLimit, s.limitEstimated = limit, estimated
+		text, w.report.Settings = s.scenario(w.report, filepath.Base(o.Dir))
+		sc, err := files.load(text)
+		if err != nil {
+			return nil, err
+		}
+		w.report.Replay, err = replay(ctx, sc)
+		return w.report.Replay, err
+	}
+	r, err := run(o.Settings.serverLimit, false)
+	if err != nil || o.Settings.limitKnown || !r.Disagrees() || slices.ContainsFunc(r.Unknown, hidesLimit) {
+		return text, err
+	}
+	limit, err := estimateLimit(o.Settings.serverLimit, r, func(limit int) (*result.Replay, error) { return run(limit, true) })
+	if err == nil && limit > 0 {
+		_, err = run(limit, true)
+	}
+	return text, err
+}
+
+// hidesLimit reports whether the limit of a server cannot be found by a log that does not say something: it would only
+// make up for executions that are missing, for waits that are executed, and for requests that were queued before.
+func hidesLimit(unknown string) bool {
+	return unknown == trace.UnknownExecutions || unknown == trace.UnknownWaits || unknown == trace.UnknownQueues
 }
 
 // leaveOut returns why a request is not in the trace, "" if it is.
@@ -149,7 +196,7 @@ func (w *writing) request(q *requests.Request) error {
 		record.WatchNs = max(0, end-watchEndNs)
 		watchEndNs += record.WatchNs
 	}
-	logged := trace.Logged{FlowSchema: q.FlowSchema, PriorityLevel: q.PriorityLevel,
+	logged := trace.Logged{FlowSchema: w.checker.fullSchema(q.FlowSchema), PriorityLevel: w.checker.fullLevel(q.PriorityLevel),
 		DispatchNs: -1, FinishNs: -1, WaitNs: t.waitNs, Seats: q.Seats, FinalSeats: -1, AdditionalLatencyNs: -1}
 	switch {
 	case rejected:
@@ -166,12 +213,22 @@ func (w *writing) request(q *requests.Request) error {
 	if q.FinalSeats > 0 {
 		logged.FinalSeats, logged.AdditionalLatencyNs = q.FinalSeats, q.AdditionalNs
 	}
+	if logged.Seats > math.MaxInt16 || logged.FinalSeats > math.MaxInt16 { // which no server takes: the line is damaged
+		logged.Seats, logged.FinalSeats, logged.AdditionalLatencyNs = -1, -1, -1
+	}
 	w.line = trace.AppendLogged(w.line[:0], &record, &logged)
-	if len(w.line) > longestLine || record.ArrivalNs > random.LongestNs || record.ExecutionNs > random.LongestNs || record.WatchNs > random.LongestNs {
+	if len(w.line) > longestLine || max(record.ArrivalNs, record.ExecutionNs, record.WatchNs, logged.DispatchNs, logged.FinishNs, logged.WaitNs, logged.AdditionalLatencyNs) > random.LongestNs {
 		w.report.Requests.LeaveOut(longerThanLine)
 		return nil
 	}
 	w.id++
+	const atOnceNs = second // a request that times out has waited for longer
+	if w.checker.fullAtStart(q, logged.PriorityLevel, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
+		w.report.QueuesFull = true
+	}
+	if t.waitNs > w.longestWaitNs {
+		w.longestWaitNs = t.waitNs
+	}
 	w.count(q, t, from, learned)
 	if err := w.checker.see(q, beginNs, watchEndNs, w.report.Files[q.File].Name); err != nil {
 		return err
@@ -235,6 +292,9 @@ func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bo
 		if q.GroupsUnknown {
 			r.Users.GroupsUnknown++
 		}
+	}
+	if a := q.Attributes(); q.Seats <= 0 && t.source != openBefore && !a.Bypasses(w.checker.rules) {
+		r.SeatsUnknown++
 	}
 	if q.PriorityLevel == "" {
 		return

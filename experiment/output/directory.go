@@ -20,6 +20,7 @@ import (
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/reports/scrape"
+	"apfsim/reports/sweep"
 )
 
 // File names within the folder of a scenario's results.
@@ -38,7 +39,23 @@ const (
 	comparisonFile    = "comparison.json"
 	comparisonTable   = "comparison.csv"
 	ComparisonReport  = "comparison.html"
+
+	benchBase = "base.txt"
+	benchHead = "head.txt"
 )
+
+// Written has the names of the files that results write to their folders. A name that ends with a slash
+// stands for all files in that folder. A run writes those of Run, and RequestsFile, Flows and Dumps if they
+// are asked for.
+var Written = struct{ Run, Flows, Dumps, Comparison, Bench, Sweep []string }{
+	Run: []string{SummaryFile, SeriesFile, serversFile, clientsFile, ReportFile, ChartsFolder + "/",
+		ReplicationsFile, replicationsTable},
+	Flows:      []string{flowsFile},
+	Dumps:      []string{dumps.Folder + "/"},
+	Comparison: []string{comparisonFile, comparisonTable, ComparisonReport},
+	Bench:      []string{benchBase, benchHead},
+	Sweep:      []string{sweep.File, sweep.ResultsFile, sweep.SummaryFile, sweep.RunsFolder + "/", ChartsFolder + "/"},
+}
 
 // Folder returns the folder of the results of a scenario within dir.
 func Folder(dir, name string) string { return filepath.Join(dir, files.Name(name)) }
@@ -108,8 +125,8 @@ func WriteServer(dir string, c *scrape.Comparison) error {
 // WriteBench writes the files of both sides of a comparison for benchstat to the folder dir: either both or none.
 func WriteBench(dir string, c *compare.Comparison) error {
 	var list files.List
-	list.Add("base.txt", func(w io.Writer) error { return benchstat.Write(c, w, false) })
-	list.Add("head.txt", func(w io.Writer) error { return benchstat.Write(c, w, true) })
+	list.Add(benchBase, func(w io.Writer) error { return benchstat.Write(c, w, false) })
+	list.Add(benchHead, func(w io.Writer) error { return benchstat.Write(c, w, true) })
 	return files.Write(dir, list)
 }
 

@@ -9,11 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"apfsim/internal/input"
 	"apfsim/reports/collect"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
+
+// longestResult bounds what is read of a file of results, in bytes.
+const longestResult = 1 << 30
 
 // ErrNoResults is the error of a folder that contains no results.
 var ErrNoResults = errors.New("contains no results")
@@ -22,7 +26,7 @@ var ErrNoResults = errors.New("contains no results")
 // summary of a single run.
 func ReadResults(folder string) (*replicate.Replications, error) {
 	path := filepath.Join(folder, ReplicationsFile)
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, longestResult)
 	if err == nil {
 		var r replicate.Replications
 		if err = decodeResults(text, &r, &r.SchemaVersion); err == nil {
@@ -35,7 +39,7 @@ func ReadResults(folder string) (*replicate.Replications, error) {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		path = filepath.Join(folder, SummaryFile)
-		text, err = os.ReadFile(path)
+		text, err = input.ReadFile(path, longestResult)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -61,7 +65,7 @@ func ReadResults(folder string) (*replicate.Replications, error) {
 func ReadLimits(folder string, r *replicate.Replications) {
 	for i, seed := range r.Seeds {
 		path := filepath.Join(Folder(filepath.Dir(filepath.Clean(folder)), fmt.Sprintf("%s-seed-%d", r.Name, seed)), SummaryFile)
-		text, err := os.ReadFile(path)
+		text, err := input.ReadFile(path, longestResult)
 		if err != nil {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"apfsim/internal/atomicfile"
+	"apfsim/internal/input"
 	"apfsim/reports/charts"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
@@ -31,7 +32,7 @@ import (
 // ReadSweep reads the description of the sweep in a folder. The error is fs.ErrNotExist if there is none.
 func ReadSweep(dir string) (*sweep.Sweep, error) {
 	path := filepath.Join(dir, sweep.File)
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, longestResult)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +108,8 @@ func columns(s *sweep.Sweep) []string {
 // SHA-256 sum of all rows above it.
 const sumRow = "sha256"
 
-// SumOfText returns the SHA-256 sum in hexadecimal digits.
-func SumOfText(text []byte) string {
+// sumOfText returns the SHA-256 sum in hexadecimal digits.
+func sumOfText(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
@@ -125,7 +126,7 @@ func WriteSweepRun(s *sweep.Sweep, dir string, run int, summary *result.Summary)
 			out.Write(append(slices.Clone(key), statistic.Name.String(), format.AllDigits(&statistic.Value), string(statistic.Name.Unit)))
 		}
 		out.Flush()
-		out.Write(append(slices.Clone(key), sumRow, SumOfText(text.Bytes()), ""))
+		out.Write(append(slices.Clone(key), sumRow, sumOfText(text.Bytes()), ""))
 		out.Flush()
 		_, err := text.WriteTo(w)
 		return err
@@ -136,7 +137,7 @@ func WriteSweepRun(s *sweep.Sweep, dir string, run int, summary *result.Summary)
 // ReadSweepRun reads the statistics of a run. The error is fs.ErrNotExist if the run has not been made.
 func ReadSweepRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, error) {
 	path := filepath.Join(dir, SweepRunFile(s, run))
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, longestResult)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, err
 		return nil, fmt.Errorf("want the columns %s and at least one row", strings.Join(columns(s), ","))
 	}
 	key := s.Key(run)
-	if sum := rows[len(rows)-1][len(key):]; sum[0] != sumRow || sum[1] != SumOfText(text[:above]) {
+	if sum := rows[len(rows)-1][len(key):]; sum[0] != sumRow || sum[1] != sumOfText(text[:above]) {
 		return nil, errors.New("has been changed: the last row is not the SHA-256 sum of the rows above it")
 	}
 	all := make([]statistics.Statistic, 0, len(rows)-2)

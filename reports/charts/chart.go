@@ -220,7 +220,7 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 	// An image has to fill its rectangle. By default a viewer keeps the proportions of the image, and
 	// leaves empty bands beside it.
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
-	_, err := w.Write(svg)
+	_, err := (&format.PrintableWriter{Next: w}).Write(svg)
 	return err
 }
 

@@ -41,11 +41,14 @@ type Collector struct {
 	parts          [][]*part     // by workload and group
 	workloads      *workloadseries.Collector
 	stalls         []stall             // by workload
+	freezes        []freeze            // by workload
 	virtual        *virtualwait.Probes // nil if the run has no probes
 	unclassified   *flow               // all requests that flow control does not handle
 	refused        *group              // the requests that have not reached flow control; nil with servers nil
+	kinds          *kinds              // of requests; nil where the demand is not measured
 	ended          bool
-	everyFlow      bool // the summary lists every flow
+	lastly         []*server.Server // those of the run, at its end
+	everyFlow      bool             // the summary lists every flow
 
 	servers  []*serverState // by index; nil for a scenario that is Steady
 	timeline []result.Moment
@@ -108,10 +111,14 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
 		parts:     make([][]*part, len(sc.Spec.Workload)),
 		stalls:    make([]stall, len(sc.Spec.Workload)),
+		freezes:   make([]freeze, len(sc.Spec.Workload)),
 		workloads: workloadseries.New(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
 	}
 	for range len(sc.Spec.Workload) + 1 {
 		c.notes = append(c.notes, notes{})
+	}
+	if measuresDemand(&sc.Spec) {
+		c.kinds = &kinds{}
 	}
 	c.unclassified = &flow{}
 	c.beginFlow(c.unclassified, nil)
@@ -128,9 +135,10 @@ func (c *Collector) Observer() server.Observer {
 		Released:   c.released,
 		Adjusted:   c.adjusted,
 		Tick:       c.tick,
+		Answered:   c.answered,
 	}
 	if c.servers != nil {
-		o.Refused, o.GivenUp, o.Answered = c.refusedRequest, c.givenUp, c.answered
+		o.Refused, o.GivenUp = c.refusedRequest, c.givenUp
 		o.Changed = c.changed
 	}
 	return o
@@ -144,13 +152,17 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		c.partOf(r, f).Arrive(r)
 		f.arrive(r)
+		if c.kinds != nil {
+			f.ofKind(c.kinds.of(r)).arrived++
+		}
 	}
-	f.enter(nowNs, r)
+	f.enter(nowNs, c.expected(r, f))
 	f.level.enter(nowNs, observe.AskedBy(r))
 	if c.servers != nil {
 		c.atServer(r, f).enter(nowNs, observe.AskedBy(r))
 	}
 	c.stalls[r.Workload].enter(nowNs, f.level)
+	c.opened(nowNs, r, f.level)
 	c.workloads.Arrived(r.Workload)
 	if c.virtual != nil {
 		c.virtual.Arrived(nowNs, r)
@@ -183,7 +195,7 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 		cl.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
 		f.reject(r.Rejection, nowNs-r.ArrivalNs)
 	}
-	f.refuse(nowNs, r)
+	f.refuse(nowNs, c.expected(r, f))
 	f.level.refuse(nowNs, observe.AskedBy(r), r.Rejection)
 	if c.servers != nil {
 		c.atServer(r, f).refuse(nowNs, observe.AskedBy(r), r.Rejection)
@@ -200,14 +212,14 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 	if c.servers != nil {
 		c.servers[r.Server].now.Executed++
 	}
+	f := c.flowOf(r)
 	if c.counts(r) {
-		f := c.flowOf(r)
-		c.partOf(r, f).execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
-		if c.servers != nil && r.ExecutionNs > 0 {
-			f.addStretch(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
-			f.level.stretched.add(observe.SeatsOf(r), nowNs-r.DispatchNs, r.ExecutionNs)
-		}
-		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
+		c.partOf(r, f).execute(r, nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
+		c.occupy(nowNs, r, f)
+		f.execute(r, nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
+	}
+	if r.Opened {
+		c.closed(nowNs, r, f.level, true) // after it has been counted as one of its kind
 	}
 	if c.virtual != nil {
 		c.virtual.Ended(nowNs, r)
@@ -227,6 +239,7 @@ func (c *Collector) released(nowNs int64, r *server.Request) {
 }
 
 func (c *Collector) adjusted(nowNs int64, s *server.Server) {
+	by := changedBy(s)
 	if c.servers != nil {
 		c.adjustedServer(nowNs, s)
 		if c.virtual != nil {
@@ -239,12 +252,12 @@ func (c *Collector) adjusted(nowNs int64, s *server.Server) {
 		l.exists = false
 	}
 	c.eachLevel[0](func(s observe.LevelState) bool { // a loop would allocate more
-		c.levelNamed(s.Name()).adjust(nowNs, s)
+		c.levelNamed(s.Name()).adjust(nowNs, s, by)
 		return true
 	})
 	for _, l := range c.levels {
 		if !l.exists {
-			l.setLimits(nowNs, 0, 0)
+			l.setLimits(nowNs, 0, 0, by)
 		}
 	}
 	for _, l := range c.levels {
@@ -257,7 +270,21 @@ func (c *Collector) adjusted(nowNs int64, s *server.Server) {
 	}
 }
 
+// changedBy says why the limits of a server change: see result.LimitChange.
+func changedBy(s *server.Server) string {
+	switch {
+	case s == nil || s.AdjustsPeriodically():
+		return ""
+	case s.Stage() == server.Ready:
+		return result.ByConfiguration
+	}
+	return result.ByServer
+}
+
 func (c *Collector) tick(nowNs int64, servers []*server.Server) (nextNs int64) {
+	if nowNs >= c.toNs {
+		c.lastly = servers
+	}
 	if c.virtual == nil {
 		c.readGauges(nowNs, servers)
 		c.interval(nowNs)
@@ -308,6 +335,9 @@ func (c *Collector) end() {
 			}
 		}
 	}
+	c.endOpen(c.lastly)
+	c.endFreezes()
+	c.endDemand(c.lastly)
 	for f := range c.flows() {
 		f.end(c.toNs)
 	}
@@ -324,11 +354,6 @@ func (c *Collector) end() {
 
 // counts says whether the request belongs to the window. No request arrives at its end or later.
 func (c *Collector) counts(r *server.Request) bool { return r.ArrivalNs >= c.fromNs }
-
-// demandOf returns the seat-nanoseconds that a request occupies, or would have occupied.
-func demandOf(r *server.Request) float64 {
-	return float64(observe.SeatsOf(r)) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
-}
 
 // addWorkload notes that a workload sends requests of a flow.
 func (c *Collector) addWorkload(f *flow, workload int) {

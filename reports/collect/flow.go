@@ -37,10 +37,10 @@ type flow struct {
 	arrived, dispatched, executed int64 // requests that arrived within the window
 
 	durations
-	rare      *rare    // nil until there is one
-	stretched *stretch // nil until there is one
-	group     *group
-	of        *server.Flow // as it first was; nil for the unclassified flow
+	rare  *rare      // nil until there is one
+	kinds *flowKinds // nil where the demand is not measured
+	group *group
+	of    *server.Flow // as it first was; nil for the unclassified flow
 }
 
 // rare counts what does not happen to the requests of most flows.
@@ -48,6 +48,8 @@ type rare struct {
 	retries                  int64
 	rejected                 [queueset.Rejections]int64
 	lostQueued, lostExecuted int64
+	failures                 measure.Failures
+	queued                   []int64 // how long those that were still queued at the end had waited
 }
 
 func (f *flow) rarely() *rare {
@@ -74,30 +76,6 @@ func (f *flow) hand() []int {
 
 const noIndex = -1
 
-// stretch returns how many times as long as on an idle machine the requests of the flow have executed so far, or
-// those of its level if none of its own has been executed.
-func (f *flow) stretch() float64 {
-	switch {
-	case f.level.stretched.alone == 0:
-		return 1
-	case f.stretched == nil || f.stretched.alone == 0:
-		return f.level.stretched.factor()
-	}
-	return f.stretched.factor()
-}
-
-// addStretch adds an execution to those that the flow has been stretched by.
-func (f *flow) addStretch(seats int, executedNs, aloneNs int64) {
-	if f.stretched == nil {
-		f.stretched = &stretch{}
-	}
-	f.stretched.add(seats, executedNs, aloneNs)
-}
-
-// stretchedDemand returns the demand of the flow, also of its rejected requests, as if all of them had been
-// stretched as those that were executed, so that it can be compared with the service.
-func (f *flow) stretchedDemand() float64 { return f.demand * f.stretch() }
-
 // arrive counts a request that arrives within the window.
 func (f *flow) arrive(r *server.Request) {
 	f.arrived++
@@ -122,8 +100,11 @@ func (f *flow) reject(why queueset.Rejection, waitNs int64) {
 }
 
 // execute counts an executed request.
-func (f *flow) execute(executionNs, latencyNs int64) {
+func (f *flow) execute(r *server.Request, executionNs, latencyNs int64) {
 	f.executed++
+	if f.rare != nil {
+		f.rare.failures.EndEarly(r)
+	}
 	if more := latencyNs - executionNs; more > 0 {
 		f.add(waitExecuted, executionNs, more)
 	} else {
@@ -145,6 +126,7 @@ func (f *flow) giveUp(r *server.Request) {
 func (f *flow) tally() measure.Tally {
 	t := measure.Tally{Arrived: f.arrived, Dispatched: f.dispatched, Executed: f.executed}
 	if f.rare != nil {
+		t.AddFailures(&f.rare.failures)
 		t.Retries, t.Rejected, t.LostQueued, t.LostExecuted = f.rare.retries, f.rare.rejected, f.rare.lostQueued, f.rare.lostExecuted
 	}
 	return t
@@ -155,9 +137,15 @@ func (f *flow) addTo(m *measure.Measures) {
 	t := f.tally()
 	m.Tally.Merge(&t)
 	f.durations.addTo(&m.Timed, f.dispatched)
+	if f.rare != nil {
+		for _, ns := range f.rare.queued {
+			m.Queued.Record(ns)
+		}
+	}
 }
 
-func (f *flow) enter(nowNs int64, r *server.Request) {
+// enter counts a request that arrives, which is expected to occupy so many seat-nanoseconds.
+func (f *flow) enter(nowNs int64, demand float64) {
 	if f.index != noIndex {
 		i := uint32(f.index)
 		f.level.active[i/64] |= 1 << (i % 64)
@@ -167,7 +155,6 @@ func (f *flow) enter(nowNs int64, r *server.Request) {
 	}
 	f.waiting++
 	f.present++
-	demand := demandOf(r) * f.stretch()
 	f.outstanding += demand
 	f.intervalDemand += demand
 }
@@ -181,18 +168,17 @@ func (f *flow) start(nowNs int64, r *server.Request) {
 	f.waiting--
 }
 
-func (f *flow) refuse(nowNs int64, r *server.Request) {
+// refuse removes a request that waits: it is rejected, or its server has ended. It was expected to occupy so many
+// seat-nanoseconds.
+func (f *flow) refuse(nowNs int64, demand float64) {
 	f.advance(nowNs)
 	f.queued = true
 	f.waiting--
 	if f.waiting == 0 {
 		f.recordStarvation(nowNs)
 	}
-	f.remove(demandOf(r) * f.stretch())
+	f.remove(demand)
 }
-
-// abandon removes a request that waits, because its server has ended.
-func (f *flow) abandon(nowNs int64, r *server.Request) { f.refuse(nowNs, r) }
 
 func (f *flow) leave(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
@@ -246,6 +232,9 @@ func (f *flow) closeInterval(nowNs int64) (service, demand float64, queued bool)
 	queued = f.queued || f.waiting > 0
 	f.queued = f.waiting > 0
 	service, demand = float64(f.intervalService), f.intervalDemand
+	if f.kinds != nil {
+		demand = max(demand, service) // a request may take longer than was expected
+	}
 	f.intervalService, f.intervalDemand = 0, f.outstanding
 	return service, demand, queued
 }

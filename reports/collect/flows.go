@@ -185,7 +185,7 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 	}
 	for _, l := range c.levels {
 		lists = append(lists, worst(l.flows, most))
-		rank(l.flows, func(f *flow) float64 { return f.stretchedDemand() })
+		rank(l.flows, func(f *flow) float64 { return f.demand })
 		rank(l.flows, func(f *flow) float64 { return f.service })
 	}
 	for _, flows := range byWorkload {
@@ -227,7 +227,7 @@ func (b *brief) set(f *flow) {
 	tally, share := f.tally(), f.share()
 	b.Flow = result.Flow{
 		Group:              result.Group{Counts: result.NewCounts(&tally)},
-		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.stretchedDemand() / 1e9,
+		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
 		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs,
 	}
 	if share > 0 {

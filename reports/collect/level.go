@@ -18,7 +18,7 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 	demands, services := make([]float64, len(l.flows)), make([]float64, len(l.flows))
 	total := 0.0
 	for i, f := range l.flows {
-		demands[i], services[i] = f.stretchedDemand(), f.service
+		demands[i], services[i] = f.demand, f.service
 		total += services[i]
 	}
 	shares = l.divider.FairShares(total, demands)
@@ -41,20 +41,6 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 	return shares, fair
 }
 
-// stretch is how many times as long as on an idle machine requests have executed: those of a flow that share
-// a capacity, or that wait for calls.
-type stretch struct {
-	executed, alone float64 // seat-nanoseconds in the window, and what they would have been; 0 where these are always the same
-}
-
-// add adds an execution.
-func (s *stretch) add(seats int, executedNs, aloneNs int64) {
-	s.executed += float64(seats) * float64(executedNs)
-	s.alone += float64(seats) * float64(aloneNs)
-}
-
-func (s *stretch) factor() float64 { return s.executed / s.alone }
-
 // level is the state of one priority level. The level without a name has the requests that flow control
 // does not handle.
 type level struct {
@@ -72,7 +58,9 @@ type level struct {
 	limitSteps []limitStep
 	dispatched int64 // requests, since the run began
 
-	stretched stretch // of its requests
+	kinds    []occupied // by kind, where the demand is measured
+	allKinds occupied
+	freeze   freeze
 
 	flows  []*flow // in the order of first appearance
 	names  names
@@ -168,20 +156,20 @@ func (l *level) leave(nowNs int64, seats int) {
 	l.executing.add(nowNs, -1)
 }
 
-func (l *level) adjust(nowNs int64, s observe.LevelState) {
+func (l *level) adjust(nowNs int64, s observe.LevelState, by string) {
 	l.settle(nowNs)
 	l.known, l.exists, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
-	l.setLimits(nowNs, s.CurrentLimit(), l.limits.Nominal)
+	l.setLimits(nowNs, s.CurrentLimit(), l.limits.Nominal, by)
 }
 
-// setLimits changes the limits of a level that is settled.
-func (l *level) setLimits(nowNs int64, limit, nominal int) {
+// setLimits changes the limits of a level that is settled; by says why, see result.LimitChange.
+func (l *level) setLimits(nowNs int64, limit, nominal int, by string) {
 	l.nominal = nominal
 	if limit != l.limit {
 		l.window.endLimit(l.limit)
 		l.limit = limit
 	}
-	l.recordLimits(nowNs)
+	l.recordLimits(nowNs, by)
 }
 
 // advance is to be called before the requests or the limits of the level change.

@@ -18,17 +18,21 @@ type Measurement struct {
 	fingerprint *fingerprint.Recorder
 	windows     threshold.Windowed
 	aggregated  *aggregated
+	replayed    *replayed // nil without a log to compare with
 }
 
 // Measure attaches to a run what makes its Result. The series have a point every intervalNs.
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
-	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), fingerprint.New(), threshold.NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup))}
+	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), fingerprint.New(), threshold.NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup)), newReplayed(run)}
 	m.collector.virtual = virtualwait.New(sc, servers)
 	m.collector.handlers = run.Handlers()
 	run.OnNote(func(nowNs int64, workload, _ int, n behaviour.Note) { m.collector.Note(nowNs, workload, &n) })
 	run.Observe(m.collector.Observer())
 	run.Observe(m.fingerprint.Observer())
+	if m.replayed != nil {
+		run.Observe(m.replayed.Observer())
+	}
 	if m.windows != nil {
 		run.Observe(m.windows.Observer())
 	}
@@ -54,6 +58,7 @@ func (m *Measurement) Result() *result.Result {
 	}
 	result := m.collector.Result(warnings...)
 	result.Summary.AggregatedServers = m.aggregated.summary()
+	result.Summary.Replay = m.replayed.summary()
 	result.Summary.Fingerprint = m.fingerprint.String()
 	m.windows.Judge(result.Summary)
 	return result

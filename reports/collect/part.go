@@ -30,8 +30,8 @@ func (p *part) dispatch(waitNs int64) {
 }
 
 // execute counts an executed request.
-func (p *part) execute(executionNs, latencyNs int64) {
-	p.Executed++
+func (p *part) execute(r *server.Request, executionNs, latencyNs int64) {
+	p.Execute(r)
 	if latencyNs == executionNs {
 		p.alone.Record(executionNs)
 		return

@@ -9,6 +9,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/observe"
 	"apfsim/reports/result"
+	"apfsim/reports/stats"
 	"apfsim/sim/handlers"
 	"apfsim/sim/network"
 	"apfsim/sim/server"
@@ -59,7 +60,7 @@ func (c *Collector) adjustedServer(nowNs int64, of *server.Server) {
 	if of.Stage() != server.Off {
 		c.eachLevel[s.index](func(state observe.LevelState) bool {
 			l := c.levelAt(s, c.levelNamed(state.Name()))
-			l.adjust(nowNs, state)
+			l.adjust(nowNs, state, changedBy(of))
 			if !l.exempt() {
 				c.workloads.SetLimit(nowNs, l.name, s.index, l.limit)
 			}
@@ -67,7 +68,7 @@ func (c *Collector) adjustedServer(nowNs int64, of *server.Server) {
 		})
 	}
 	s.dropForgotten(nowNs)
-	c.sumLimits(nowNs)
+	c.sumLimits(nowNs, changedBy(of))
 }
 
 // forgetLevels marks all levels of the server as removed, and dropForgotten removes those that are
@@ -84,12 +85,12 @@ func (s *serverState) forgetLevels(nowNs int64) {
 func (s *serverState) dropForgotten(nowNs int64) {
 	for _, l := range s.levels {
 		if l != nil && !l.exists {
-			l.setLimits(nowNs, 0, 0)
+			l.setLimits(nowNs, 0, 0, result.ByServer)
 		}
 	}
 }
 
-func (c *Collector) sumLimits(nowNs int64) {
+func (c *Collector) sumLimits(nowNs int64, by string) {
 	for _, l := range c.levels {
 		l.settle(nowNs)
 		limit, sum := 0, seats.Limits{}
@@ -108,7 +109,7 @@ func (c *Collector) sumLimits(nowNs int64) {
 		if l.exists {
 			l.limits = sum
 		}
-		l.setLimits(nowNs, limit, sum.Nominal)
+		l.setLimits(nowNs, limit, sum.Nominal, by)
 	}
 }
 
@@ -132,10 +133,11 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		c.partOf(r, f).GiveUp(r)
 		f.giveUp(r)
+		c.withdraw(f, r)
 	}
 	own := c.atServer(r, f)
 	if r.DispatchNs < 0 {
-		f.abandon(nowNs, r)
+		f.refuse(nowNs, c.expected(r, f))
 		f.level.abandon(nowNs, observe.AskedBy(r))
 		own.abandon(nowNs, observe.AskedBy(r))
 		c.stalls[r.Workload].reject(nowNs, c.fromNs)
@@ -175,17 +177,6 @@ func (c *Collector) lastMoment(s *serverState) *result.Moment {
 	return nil
 }
 
-func (c *Collector) answered(_ int64, r *server.Request) {
-	if !c.counts(r) {
-		return
-	}
-	if r.Refusal != server.NotRefused {
-		c.partAt(r.Workload, c.refused, int(r.Server)).Answer(r)
-		return
-	}
-	c.partOf(r, c.flowOf(r)).Answer(r)
-}
-
 // failed returns the time of failures that now belongs to.
 func (c *Collector) failed(nowNs int64) *result.Failure {
 	if n := len(c.failures); n == 0 || nowNs-c.failures[n-1].ToNs >= result.FailurePauseNs(c.toNs) {
@@ -209,7 +200,7 @@ func (c *Collector) changed(nowNs int64, of *server.Server) {
 		s.forgetLevels(nowNs)
 		s.dropForgotten(nowNs)
 		c.workloads.ForgetLimits(s.index)
-		c.sumLimits(nowNs)
+		c.sumLimits(nowNs, result.ByServer)
 	}
 	if c.virtual != nil {
 		c.virtual.Changed(nowNs, of)
@@ -279,8 +270,9 @@ func (c *Collector) addServers(out *result.Result) {
 		series := &result.ServerSeries{Server: i, Points: of.points}
 		for _, l := range sortedLevels(of.levels) {
 			series.Levels = append(series.Levels, l.series())
-			if l.name != "" && l.window.spanNs > 0 {
-				all.Levels = append(all.Levels, c.serverLevel(i, l))
+			// A level that was there for an instant only, because the server has ended then, may have got requests.
+			if of := c.serverLevel(i, l); l.name != "" && (l.window.spanNs > 0 || of.Arrived > 0) {
+				all.Levels = append(all.Levels, of)
 			}
 		}
 		s.Servers, out.ServerSeries = append(s.Servers, all), append(out.ServerSeries, series)
@@ -326,48 +318,72 @@ func (c *Collector) addGauges(all []result.Server) {
 	}
 }
 
-// collapseBins is how many means of throughput and of requests in service a run is divided into, so that
-// the throughput of a mean is that of many requests.
-const collapseBins = 60
+// collapseParts is how many parts a run is divided into, so that the throughput of each is that of many requests.
+const collapseParts = 60
 
-// collapse returns the collapse of a server's throughput in the window, nil if there was none.
-func collapse(points []result.ServerPoint, fromNs int64) *result.Collapse {
-	type mean struct {
-		fromNs               int64
-		perSecond, inService float64
-	}
-	var means []mean
-	each := (len(points) + collapseBins - 1) / collapseBins
+// collapseLevel is the probability that a run in which the throughput is the same all the time has a collapse.
+const collapseLevel = 0.01
+
+// loadPart is what a server did in a part of the run.
+type loadPart struct {
+	fromNs            int64
+	seconds           float64
+	executed, offered int64   // requests that were executed, and that came
+	inService         float64 // on average
+	busy              bool    // requests were in service at the end of each interval
+}
+
+func (p *loadPart) perSecond() float64 { return float64(p.executed) / p.seconds }
+
+// loadParts divides the window into parts; what does not fill a part at the end is left out.
+func loadParts(points []result.ServerPoint, fromNs int64) (parts []loadPart) {
+	each := (len(points) + collapseParts - 1) / collapseParts
 	for len(points) >= each && each > 0 {
-		bin := points[:each]
+		of := points[:each]
 		points = points[each:]
-		if bin[0].StartNs < fromNs {
+		if of[0].StartNs < fromNs {
 			continue
 		}
-		m := mean{fromNs: bin[0].StartNs}
-		for i := range bin {
-			m.perSecond += float64(bin[i].Executed)
-			m.inService += float64(bin[i].InService) / float64(each)
+		p := loadPart{fromNs: of[0].StartNs, seconds: float64(of[each-1].EndNs-of[0].StartNs) / 1e9, busy: true}
+		for i := range of {
+			p.executed += of[i].Executed
+			p.offered += of[i].Arrived + of[i].Refused
+			p.inService += float64(of[i].InService) / float64(each)
+			p.busy = p.busy && of[i].InService > 0
 		}
-		m.perSecond /= float64(bin[each-1].EndNs-m.fromNs) / 1e9
-		means = append(means, m)
+		parts = append(parts, p)
 	}
-	var best, worst mean
-	for _, m := range means {
-		if m.perSecond > best.perSecond {
-			best = m
+	return parts
+}
+
+// collapsed says whether the throughput has collapsed between an earlier part and a later one, of so many pairs that are
+// compared. It has not if it is lower because fewer requests came.
+func collapsed(before, after *loadPart, pairs int) bool {
+	offered := after.busy || float64(after.offered)/after.seconds >= float64(before.offered)/before.seconds
+	return offered && before.inService > 0 && after.inService >= 2*before.inService && after.perSecond() <= 0.75*before.perSecond() &&
+		stats.FewerP(after.executed, after.seconds, before.executed, before.seconds) < collapseLevel/float64(pairs)
+}
+
+// collapse returns the collapse of a server's throughput in the window, nil if there was none: of each part, the one before
+// it with the highest throughput is compared, and of several collapses, that to the lowest throughput counts.
+func collapse(points []result.ServerPoint, fromNs int64) *result.Collapse {
+	parts := loadParts(points, fromNs)
+	pairs := len(parts) * (len(parts) - 1) / 2
+	best, before, after := 0, -1, -1
+	for i := 1; i < len(parts); i++ {
+		if collapsed(&parts[best], &parts[i], pairs) && (after < 0 || parts[i].perSecond() < parts[after].perSecond()) {
+			before, after = best, i
+		}
+		if parts[i].perSecond() > parts[best].perSecond() {
+			best = i
 		}
 	}
-	for _, m := range means {
-		if best.inService > 0 && m.inService >= 2*best.inService && m.perSecond <= 0.75*best.perSecond && (worst.inService == 0 || m.perSecond < worst.perSecond) {
-			worst = m
-		}
-	}
-	if worst.inService == 0 {
+	if after < 0 {
 		return nil
 	}
-	return &result.Collapse{AtNs: worst.fromNs, ExecutedPerSecond: worst.perSecond, InService: worst.inService,
-		BestAtNs: best.fromNs, BestExecutedPerSecond: best.perSecond, BestInService: best.inService}
+	b, a := &parts[before], &parts[after]
+	return &result.Collapse{AtNs: a.fromNs, ExecutedPerSecond: a.perSecond(), InService: a.inService,
+		BestAtNs: b.fromNs, BestExecutedPerSecond: b.perSecond(), BestInService: b.inService}
 }
 
 func sortedLevels(levels []*level) []*level {

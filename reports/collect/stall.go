@@ -74,23 +74,26 @@ func (s *stall) summary(windowNs int64) *result.Stall {
 type limitStep struct {
 	atNs           int64
 	limit, nominal int
-	removed        bool // the configuration has removed the level
+	removed        bool   // the configuration has removed the level
+	queues         bool   // the level queues requests
+	by             string // see result.LimitChange
 }
 
 // recordLimits records the limits from now on. Memory grows by a few bytes for each adjustment that
 // changes them.
-func (l *level) recordLimits(nowNs int64) {
+func (l *level) recordLimits(nowNs int64, by string) {
+	step := limitStep{nowNs, l.limit, l.nominal, !l.exists, l.spec.Queuing() != nil, by}
 	if n := len(l.limitSteps); n > 0 {
 		last := &l.limitSteps[n-1]
-		if last.limit == l.limit && last.nominal == l.nominal && last.removed != l.exists {
+		if last.limit == step.limit && last.nominal == step.nominal && last.removed == step.removed && last.queues == step.queues {
 			return
 		}
 		if last.atNs == nowNs {
-			last.limit, last.nominal, last.removed = l.limit, l.nominal, !l.exists
+			*last = step
 			return
 		}
 	}
-	l.limitSteps = append(l.limitSteps, limitStep{nowNs, l.limit, l.nominal, !l.exists})
+	l.limitSteps = append(l.limitSteps, step)
 }
 
 // limitsDuring returns the limits at the start of a period, and the first increase of the current
@@ -101,7 +104,7 @@ func (l *level) limitsDuring(fromNs, toNs int64) (limit, nominal int, raised *re
 		case step.atNs <= fromNs:
 			limit, nominal = step.limit, step.nominal
 		case step.atNs <= toNs && step.limit > limit:
-			return limit, nominal, &result.LimitChange{AtNs: step.atNs, Limit: step.limit}
+			return limit, nominal, &result.LimitChange{AtNs: step.atNs, Limit: step.limit, By: step.by}
 		}
 	}
 	return limit, nominal, nil
@@ -111,17 +114,21 @@ func (l *level) limitsDuring(fromNs, toNs int64) (limit, nominal int, raised *re
 // a level that queues dispatches nothing then: one of type Reject executes one request at a time,
 // and an exempt level executes all requests.
 func (l *level) noSeats(fromNs, toNs int64) *result.NoSeats {
-	if l.spec.Queuing() == nil {
-		return nil
-	}
 	var out *result.NoSeats
-	for i, step := range l.limitSteps {
+	for i := 0; i < len(l.limitSteps); i++ {
+		step := &l.limitSteps[i]
+		if !step.noSeats() {
+			continue
+		}
+		for i+1 < len(l.limitSteps) && l.limitSteps[i+1].noSeats() {
+			i++ // only the nominal limit changes
+		}
 		endNs := toNs
 		if i+1 < len(l.limitSteps) {
 			endNs = l.limitSteps[i+1].atNs
 		}
 		startNs := max(step.atNs, fromNs)
-		if step.limit > 0 || step.removed || endNs <= startNs {
+		if endNs <= startNs {
 			continue
 		}
 		if out == nil {
@@ -129,7 +136,7 @@ func (l *level) noSeats(fromNs, toNs int64) *result.NoSeats {
 		}
 		out.TotalNs += endNs - startNs
 		if endNs-startNs > out.MaxNs {
-			out.MaxNs, out.FromNs, out.ToNs = endNs-startNs, startNs, nil
+			out.MaxNs, out.FromNs, out.ToNs, out.NominalLimit = endNs-startNs, startNs, nil, step.nominal
 			if endNs < toNs {
 				out.ToNs = &endNs
 			}
@@ -137,3 +144,5 @@ func (l *level) noSeats(fromNs, toNs int64) *result.NoSeats {
 	}
 	return out
 }
+
+func (s *limitStep) noSeats() bool { return s.limit == 0 && s.queues && !s.removed }

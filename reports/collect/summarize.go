@@ -23,6 +23,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 		Name:          sc.Metadata.Name, Description: sc.Metadata.Description,
 		Seed: sc.Spec.Seed, DurationNs: c.toNs, WarmupNs: c.fromNs,
 		FlowControl: sc.Spec.Servers.FlowControl,
+		Releases:    result.NewReleases(sc.Spec.Servers.Releases()),
 		Passed:      true,
 		Thresholds:  []result.Verdict{}, Warnings: append([]string{}, warnings...),
 		FlowSchemas: []result.Group{}, PriorityLevels: []result.Level{}, Flows: []result.Flow{},
@@ -38,7 +39,14 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 		m := c.merged(func(cl *part) bool { return cl.workload == i })
 		g := result.NewGroup(sc.Spec.Workload[i].Name, m)
 		g.Stall, g.VirtualWait = c.stalls[i].summary(c.toNs-c.fromNs), c.virtual.Result(i)
+		if c.kinds != nil {
+			g.Freeze = c.freezes[i].summary()
+		}
 		s.Workloads = append(s.Workloads, g)
+		caught := c.merged(func(cl *part) bool { return cl.workload == i && cl.group.schema == config.CatchAll })
+		if n := result.NewGroup("", caught).Arrived; n > 0 {
+			s.CatchAll = append(s.CatchAll, result.CaughtAll{Workload: g.Name, Requests: n, Arrived: g.Arrived})
+		}
 		out.Waits = append(out.Waits, m.Timed[measure.Wait])
 	}
 	c.addNotes(s)
@@ -120,6 +128,9 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 	all := c.merged(func(cl *part) bool { return cl.group.level == l })
 	out := l.use()
 	out.Group = result.NewGroup(l.name, all)
+	if c.kinds != nil {
+		out.Freeze = l.freeze.summary()
+	}
 	out.NoSeats = l.noSeats(c.fromNs, c.toNs)
 	if l.spec.Limited != nil {
 		out.Response = l.spec.Limited.LimitResponse.Type
@@ -165,7 +176,7 @@ func (f *flow) summary(m *measure.Measures) result.Flow {
 	share := f.share()
 	out := result.Flow{
 		Group: result.NewGroup(f.name(), m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand(),
-		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.stretchedDemand() / 1e9,
+		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
 		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, QueuedIn: f.level.queuedIn[f.index],
 	}
 	if share > 0 {
@@ -189,7 +200,7 @@ func (c *Collector) addWarnings(s *result.Summary) {
 	}
 	for i := range s.FlowSchemas {
 		if f := &s.FlowSchemas[i]; f.Name == config.CatchAll && f.Arrived > 0 {
-			warn("%s matched no FlowSchema other than catch-all", format.Counted(int(f.Arrived), "request"))
+			warn("%s matched no FlowSchema other than catch-all: %s", format.Counted(int(f.Arrived), "request"), result.CaughtAllText(s.CatchAll))
 		}
 	}
 }

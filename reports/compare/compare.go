@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/core/config"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/replicate"
@@ -71,7 +72,8 @@ type Side struct {
 	DurationNs  int64    `json:"durationNs"`
 	WarmupNs    int64    `json:"warmupNs"`
 	FlowControl string   `json:"flowControl"`
-	MeasuredBy  string   `json:"measuredBy,omitempty"` // "client" for what a client of a real server has measured
+	result.Releases
+	MeasuredBy string `json:"measuredBy,omitempty"` // "client" for what a client of a real server has measured
 }
 
 // Change is the change of one statistic. Its numbers are in the statistic's unit.
@@ -224,7 +226,7 @@ func (c *Comparison) compares(e *replicate.Estimate) bool {
 func (c *Comparison) flowsLeftOut() bool { return c.BaseRuns.FlowsLeftOut || c.HeadRuns.FlowsLeftOut }
 
 func sideOf(label string, r *replicate.Replications) Side {
-	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl, MeasuredBy: r.MeasuredBy}
+	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl, Releases: r.Releases, MeasuredBy: r.MeasuredBy}
 }
 
 func (c *Comparison) warn(base, head *replicate.Replications) {
@@ -245,9 +247,38 @@ func (c *Comparison) warn(base, head *replicate.Replications) {
 			warn("%s was measured by a client of a server: its latencies include the way to the server and back, and rejectedWait is the latency of rejected requests", s.Label)
 		}
 	}
+	if caught := newlyCaught(base, head); caught != "" {
+		warn("catch-all: more requests of the head than of the base match no other FlowSchema: %s", caught)
+	}
 	if c.flowsLeftOut() {
 		warn("flows are not compared: there are too many of them")
 	}
+}
+
+// newlyCaught names the workloads of both sides more of whose requests match catch-all in the head, with both shares. A
+// side that does not know it, because an older program has written it, is not compared.
+func newlyCaught(base, head *replicate.Replications) string {
+	of := func(r *replicate.Replications, workload string) (share float64) {
+		for i := range r.CatchAll {
+			if c := &r.CatchAll[i]; c.Workload == workload {
+				share = c.Share()
+			}
+		}
+		return share
+	}
+	if len(base.CatchAll) == 0 && slices.Contains(base.Names("flowSchema"), config.CatchAll) {
+		return ""
+	}
+	const least = 0.005 // less than this may be chance
+	var all []string
+	for i := range head.CatchAll {
+		name := head.CatchAll[i].Workload
+		before, after := of(base, name), of(head, name)
+		if slices.Contains(base.Names("workload"), name) && (before == 0 || after-before > least) {
+			all = append(all, fmt.Sprintf("%s (%s → %s)", name, format.Percent(before), format.Percent(after)))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // changeOf compares one statistic. Its outcome is Same if it can be tested; decide makes it Changed if

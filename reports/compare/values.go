@@ -49,6 +49,17 @@ func (v *Values) Judge(limits []Limit) error {
 	return nil
 }
 
+// Ran states the scenario and the runs that all values have in common.
+func (v *Values) Ran() string {
+	base := *v.BaseSide()
+	for _, c := range v.Comparisons {
+		if c.Head.Text() != base.Text() { // the parameter is the release
+			base.Releases = result.Releases{}
+		}
+	}
+	return SideText(&base)
+}
+
 // BaseSide returns the side that the others are compared with.
 func (v *Values) BaseSide() *Side { return &v.Comparisons[0].Base }
 

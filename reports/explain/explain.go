@@ -13,6 +13,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
+	"apfsim/core/request"
 	"apfsim/core/rules"
 	"apfsim/reports/format"
 	"apfsim/reports/result"
@@ -32,10 +33,11 @@ type Question struct {
 
 // Explanation is what flow control does with a request.
 type Explanation struct {
-	SchemaVersion string             `json:"schemaVersion"`
-	Request       Request            `json:"request"`
-	Notes         []string           `json:"notes"`       // how the request was understood
-	FlowSchemas   []classify.Verdict `json:"flowSchemas"` // in the order tried
+	SchemaVersion     string             `json:"schemaVersion"`
+	KubernetesVersion string             `json:"kubernetesVersion"` // the release of the server
+	Request           Request            `json:"request"`
+	Notes             []string           `json:"notes"`       // how the request was understood
+	FlowSchemas       []classify.Verdict `json:"flowSchemas"` // in the order tried
 	// Bypasses means that the request bypasses flow control: it is long-running, and not a watch
 	// unless watches bypass flow control in the release. Flow and Seats are then nil.
 	Bypasses bool   `json:"passesBy"`
@@ -103,7 +105,8 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 
 	controller := flowcontrol.New(0, r, serverLimit, objects, nil)
 	e := &Explanation{
-		SchemaVersion: result.SchemaVersion,
+		SchemaVersion:     result.SchemaVersion,
+		KubernetesVersion: r.Version,
 		Request: Request{
 			User: a.User, Groups: append([]string{}, a.Groups...), ImpliedGroups: append([]string{}, q.ImpliedGroups...),
 			Verb: a.Verb, APIGroup: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource,
@@ -248,7 +251,7 @@ func (e *Explanation) writeRequest(b *strings.Builder) {
 		if r.Name != "" {
 			text += " " + r.Name
 		}
-		switch builtin := classify.Builtin(r.APIGroup, r.Resource); {
+		switch builtin := request.Builtin(r.APIGroup, r.Resource); {
 		case r.Namespace != "":
 			text += ", namespace " + r.Namespace
 		case builtin != nil && builtin.Cluster:

@@ -8,6 +8,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/estimate"
+	"apfsim/core/request"
 	"apfsim/document"
 	"apfsim/sim/scenario/traffic"
 )
@@ -26,13 +27,6 @@ type Input struct {
 	Watchers int              // number of clients that watch all objects of the resource
 }
 
-// methods maps verbs, and HTTP methods in lower case, to HTTP methods.
-var methods = map[string]string{
-	"get": "GET", "list": "GET", "watch": "GET", "create": "POST", "update": "PUT", "patch": "PATCH",
-	"delete": "DELETE", "deletecollection": "DELETE",
-	"head": "HEAD", "post": "POST", "put": "PUT", "options": "OPTIONS", "connect": "CONNECT", "trace": "TRACE",
-}
-
 // Parse returns the request that the input describes, as the server would read it. Notes of the
 // question say what was added or interpreted. The error has all mistakes of the input, each with its
 // flag or argument. Parse changes the input.
@@ -41,8 +35,8 @@ func Parse(in *Input) (*Question, error) {
 	p.arguments(in.Arguments)
 	p.sender()
 	p.question.Stored, p.question.Watchers = in.Stored, in.Watchers
-	request, q := &in.Request, &p.question
-	byPath := request.Path != "" && in.Resource == ""
+	asked, q := &in.Request, &p.question
+	byPath := asked.Path != "" && in.Resource == ""
 	if byPath {
 		p.path()
 	} else {
@@ -52,7 +46,7 @@ func Parse(in *Input) (*Question, error) {
 	if in.As != "" {
 		as.User = in.As
 	}
-	for _, m := range traffic.CheckRequest(&as, request) {
+	for _, m := range traffic.CheckRequest(&as, asked) {
 		p.translate(m)
 	}
 	for _, number := range []struct {
@@ -70,7 +64,7 @@ func Parse(in *Input) (*Question, error) {
 	if len(p.mistakes) > 0 {
 		return nil, p.mistakes.Err()
 	}
-	q.Attributes, q.Query = request.Attributes(&as, 0)
+	q.Attributes, q.Query = asked.Attributes(&as, 0)
 	if byPath {
 		if err := p.readURL(); err != nil {
 			return nil, fmt.Errorf("--path: %w", err)
@@ -119,7 +113,7 @@ func (p *parser) arguments(args []string) {
 			p.Request.Path = args[1]
 		} else {
 			p.Resource = args[1]
-			if kind, name, ok := strings.Cut(args[1], "/"); ok && len(args) == 2 && p.Request.Name == "" && !classify.IsSubresource(name) {
+			if kind, name, ok := strings.Cut(args[1], "/"); ok && len(args) == 2 && p.Request.Name == "" && !request.IsSubresource(name) {
 				p.Resource, p.Request.Name = kind, name
 			}
 		}
@@ -188,36 +182,35 @@ func (p *parser) path() {
 		return
 	}
 	r.Path = path
-	if method := methods[strings.ToLower(r.Verb)]; method != "" {
+	if method := request.Method(strings.ToLower(r.Verb)); method != "" {
 		r.Verb = strings.ToLower(method)
 	}
 }
 
 // readURL parses the path as the server does, and adds a note if the result differs from the input.
 func (p *parser) readURL() error {
-	user, groups := p.question.Attributes.User, p.question.Attributes.Groups
-	a, err := estimate.ReadURL(methods[p.Request.Verb], p.Request.Path, p.Request.Query)
+	read, err := request.ReadURL(request.Method(p.Request.Verb), p.Request.Path, p.Request.Query)
 	if err != nil {
 		return err
 	}
 	asked := strings.ToLower(p.verb)
-	if asked == "watch" && a.Verb == "list" {
-		a.Verb = "watch" // the same as watch=true
+	if asked == "watch" && read.Verb == "list" {
+		read.Verb = "watch" // the same as watch=true
 	}
-	if a.IsResource() {
-		p.note("the path is that of a resource; %s %s has the verb %s", methods[p.Request.Verb], p.Request.Path, a.Verb)
-	} else if asked == "list" || asked == "watch" || asked == "deletecollection" {
-		p.note("the path is not that of a resource; its verb is the HTTP method, %s", a.Verb)
+	if read.IsResource() {
+		p.note("the path is that of a resource; %s %s has the verb %s", request.Method(p.Request.Verb), p.Request.Path, read.Verb)
+	} else if request.OfCollection(asked) {
+		p.note("the path is not that of a resource; its verb is the HTTP method, %s", read.Verb)
 	}
-	a.User, a.Groups = user, groups
-	p.question.Attributes = a
+	a := &p.question.Attributes
+	*a = classify.For(a.User, a.Groups, read)
 	return nil
 }
 
 // kind parses --resource as kubectl does, and completes the request as the server would read it.
 func (p *parser) kind() {
 	r := &p.Request
-	asked := classify.ParseResource(p.Resource)
+	asked := request.ParseResource(p.Resource)
 	r.Resource, r.Group, p.version = asked.Name, asked.Group, asked.Version
 	if asked.Subresource != "" {
 		if r.Subresource != "" && r.Subresource != asked.Subresource {
@@ -228,7 +221,7 @@ func (p *parser) kind() {
 	if r.Resource == "" {
 		return
 	}
-	builtin := classify.FindResource(asked.Name, asked.Group)
+	builtin := request.FindResource(asked.Name, asked.Group)
 	if builtin == nil {
 		p.unknown()
 	} else {
@@ -240,7 +233,7 @@ func (p *parser) kind() {
 		case p.version != "":
 			p.note("the resource is interpreted as %s; FlowSchemas do not distinguish API versions", read)
 		}
-		if r.Subresource != "" && !classify.IsSubresource(r.Subresource) {
+		if r.Subresource != "" && !request.IsSubresource(r.Subresource) {
 			p.note("%q is not a subresource of Kubernetes itself", r.Subresource)
 		}
 	}
@@ -272,9 +265,9 @@ func (p *parser) unknown() {
 	switch {
 	case r.Group == "":
 		p.note("%q is not a resource of Kubernetes itself%s; for a custom resource, add its group, such as %s.example.com",
-			r.Resource, classify.SuggestResource(r.Resource), r.Resource)
-	case classify.BuiltinGroup(r.Group):
-		p.note("%q is not a resource of the API group %s%s", r.Resource, r.Group, classify.SuggestResource(r.Resource))
+			r.Resource, document.Suggest(r.Resource, request.ResourceNames()), r.Resource)
+	case request.BuiltinGroup(r.Group):
+		p.note("%q is not a resource of the API group %s%s", r.Resource, r.Group, document.Suggest(r.Resource, request.ResourceNames()))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/format"
 )
 
 // Name returns the file name for a priority level or another name from a configuration. Characters
@@ -75,8 +76,9 @@ type List struct {
 	err   error // the first error of a write function
 }
 
-// Add adds a file with the content that write writes. After the first error of such a function, Add
-// does nothing, and writing the list returns the error.
+// Add adds a file with the content that write writes; in text, which is all but PNG, with escapes for what
+// is not printable (see [format.Printable]). After the first error of such a function, Add does nothing, and
+// writing the list returns the error.
 func (l *List) Add(name string, write func(io.Writer) error) {
 	if l.err != nil {
 		return
@@ -86,5 +88,9 @@ func (l *List) Add(name string, write func(io.Writer) error) {
 		l.err = fmt.Errorf("creating %s: %w", name, err)
 		return
 	}
-	l.Files = append(l.Files, File{Name: name, Data: b.Bytes()})
+	data := b.Bytes()
+	if filepath.Ext(name) != ".png" {
+		data = []byte(format.PrintableLines(b.String()))
+	}
+	l.Files = append(l.Files, File{Name: name, Data: data})
 }

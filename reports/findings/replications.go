@@ -76,6 +76,10 @@ func estimatesText(estimate func(metric.Name) *replicate.Estimate) string {
 	if waiting := estimate(judge.Waiting); waiting.Mean > 0 {
 		p.add("%s still queued at the end", tables.EstimateText(waiting))
 	}
-	p.add("%s rejected", tables.EstimateText(estimate(judge.Rejected)))
+	rejected := estimate(judge.Rejected)
+	p.add("%s rejected", tables.EstimateText(rejected))
+	if n := estimate(judge.NotServed); n != nil && n.Mean > rejected.Mean {
+		p.add("%s not served, with these", tables.EstimateText(n))
+	}
 	return p.text()
 }

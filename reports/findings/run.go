@@ -28,8 +28,8 @@ func Run(s *result.Summary) []Finding {
 	return append(all, flowFindings(s)...)
 }
 
-// Stalls returns a finding for each workload that stalled for a second or longer, and for each level
-// whose limit fell to 0.
+// Stalls returns a finding for each workload that stalled for a second or longer, for each workload and level that was
+// frozen for as long, and for each level whose limit fell to 0.
 func Stalls(s *result.Summary) []Finding {
 	const group = "Stalls"
 	var all []Finding
@@ -37,6 +37,17 @@ func Stalls(s *result.Summary) []Finding {
 		if g := &s.Workloads[i]; judge.Stalled(g) {
 			all = append(all, Finding{Group: group, Judgement: judge.Group(g), Subject: g.Name, Text: stallText(g.Stall)})
 		}
+	}
+	freezes := func(g *result.Group, how judge.Judgement) {
+		if z := g.Freeze; z != nil && z.Count > 0 {
+			all = append(all, Finding{Group: group, Judgement: how, Subject: g.Name, Text: freezeText(z)})
+		}
+	}
+	for i := range s.Workloads {
+		freezes(&s.Workloads[i], judge.Group(&s.Workloads[i]))
+	}
+	for i := range s.PriorityLevels {
+		freezes(&s.PriorityLevels[i].Group, judge.Level(&s.PriorityLevels[i]))
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; l.Arrived > 0 && l.NoSeats != nil {
@@ -64,7 +75,8 @@ func stallText(st *result.Stall) string {
 	}
 	limit += ")"
 	if st.Raised != nil {
-		limit += fmt.Sprintf(", raised to %d by the adjustment at %s", st.Raised.Limit, format.Moment(st.Raised.AtNs))
+		by := map[string]string{"": "adjustment", result.ByConfiguration: "change of the configuration", result.ByServer: "start of a server"}[st.Raised.By]
+		limit += fmt.Sprintf(", raised to %d by the %s at %s", st.Raised.Limit, by, format.Moment(st.Raised.AtNs))
 	}
 	p.add("%s", limit)
 	others := "requests of other workloads dispatched during the stall: " + format.Quantity(st.Others)
@@ -79,6 +91,17 @@ func stallText(st *result.Stall) string {
 	return p.text()
 }
 
+// freezeText states the longest freeze.
+func freezeText(z *result.Freeze) string {
+	var p parts
+	p.add("no request was served for %s, from %s to %s, while requests were late", format.Duration(float64(z.MaxNs)),
+		format.Moment(z.FromNs), format.Moment(z.FromNs+z.MaxNs))
+	if z.Count > 1 {
+		p.add("such times of 1 s or longer: %d", z.Count)
+	}
+	return p.text()
+}
+
 // noSeatsText states when a level's limit was 0.
 func noSeatsText(l *result.Level) string {
 	n := l.NoSeats
@@ -87,7 +110,7 @@ func noSeatsText(l *result.Level) string {
 		end = format.Moment(*n.ToNs)
 	}
 	var p parts
-	p.add("the limit was 0 seats from %s to %s (nominal %d), so that no request was dispatched", format.Moment(n.FromNs), end, l.Limits.Nominal)
+	p.add("the limit was 0 seats from %s to %s (nominal %d), so that no request was dispatched", format.Moment(n.FromNs), end, n.NominalLimit)
 	if n.TotalNs > n.MaxNs {
 		p.add("total time with a limit of 0: %s", format.Duration(float64(n.TotalNs)))
 	}
@@ -112,9 +135,35 @@ func requestsText(g *result.Group) string {
 		}
 	}
 	if g.Waiting > 0 {
-		p.add("%s still queued at the end", countText(g.Waiting, g.Arrived))
+		text := countText(g.Waiting, g.Arrived) + " still queued at the end"
+		if q := g.StillQueued; q != nil && q.MaxNs > 0 {
+			text += fmt.Sprintf(" (for %s at most)", format.Duration(float64(q.MaxNs)))
+		}
+		p = append(p, text)
 	}
-	return append(p, rejectedText(g)).text()
+	p = append(p, rejectedText(g))
+	if text := failedText(g); text != "" {
+		p = append(p, text)
+	}
+	return p.text()
+}
+
+// failedText states how many requests were not served and not rejected either, and why; "" if there were none.
+func failedText(g *result.Group) string {
+	n := g.NotServed
+	if n == nil || n.Total() == n.Rejected {
+		return ""
+	}
+	var reasons []string
+	for _, k := range []struct {
+		name string
+		n    int64
+	}{{"refused", n.Refused}, {"lost", n.Lost}, {"deadline", n.Deadline}, {"error", n.Error}, {"unfinished", n.Unfinished}} {
+		if k.n > 0 {
+			reasons = append(reasons, k.name+" "+format.Quantity(k.n))
+		}
+	}
+	return fmt.Sprintf("%s not served otherwise: %s", countText(n.Total()-n.Rejected, g.Arrived), strings.Join(reasons, ", "))
 }
 
 // countText writes a number of requests as a part of all.
@@ -129,7 +178,7 @@ func waitText(g *result.Group) string {
 	}
 	text := fmt.Sprintf("wait p99 %s, max %s", format.Duration(float64(d.P99Ns)), format.Duration(float64(d.MaxNs)))
 	switch {
-	case d.MaxNs == 0:
+	case d.MaxNs == 0 && (g.StillQueued == nil || g.StillQueued.MaxNs == 0):
 		text = "no wait"
 	case d.P99Ns == 0:
 		text = fmt.Sprintf("99 %% did not wait, max %s", format.Duration(float64(d.MaxNs)))

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// WriteJSON writes a value as indented JSON, with each list of numbers on one line. The same value
-// gives the same bytes.
+// WriteJSON writes a value as indented JSON, with each list of numbers on one line, and with escapes for
+// what is not [Printable]. The same value gives the same bytes.
 func WriteJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -16,7 +16,7 @@ func WriteJSON(w io.Writer, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(onOneLine(b.Bytes()))
+	_, err := (&PrintableWriter{Next: w}).Write(onOneLine(b.Bytes()))
 	return err
 }
 

@@ -44,23 +44,3 @@ func Squeeze(s string, columns int) string {
 	}
 	return start.String() + "…" + end.String()
 }
-
-// Printable replaces control characters and line separators, which would move a terminal's cursor
-// or change its state.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 {
-			return '�'
-		}
-		return r
-	}, s)
-}
-
-// PrintableLines is Printable for text of several lines.
-func PrintableLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = Printable(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}

@@ -4,13 +4,15 @@ package imported
 import (
 	"slices"
 
+	"apfsim/core/request"
 	"apfsim/reports/result"
 	"apfsim/sim/trace/requests"
 )
 
 // Report says what an import has read, derived, drawn and not found, in numbers.
 type Report struct {
-	SchemaVersion string `json:"schemaVersion"`
+	SchemaVersion     string `json:"schemaVersion"`
+	KubernetesVersion string `json:"kubernetesVersion"` // the release of the servers of the scenario
 
 	Files   []requests.File  `json:"files"`
 	Entries requests.Entries `json:"entries"`
@@ -33,8 +35,17 @@ type Report struct {
 	Waits    Waits          `json:"waits"`
 	Watches  Watches        `json:"watches"`
 	Users    Users          `json:"users"`
-	Check    Check          `json:"check"`
-	Settings []Setting      `json:"settings"` // of the scenario
+	// CompleteUntilNs is the time of the trace up to which every request that arrived has ended in the log, as far as its
+	// waits show. Others that arrived later may not be in the log.
+	CompleteUntilNs int64 `json:"completeUntilNs"`
+	// QueuesFull says that queues were already full when the trace begins, with requests that are not in it.
+	QueuesFull bool `json:"queuesFull"`
+	// SeatsUnknown are the requests under flow control whose seats the log does not have.
+	SeatsUnknown int64     `json:"seatsUnknown"`
+	Check        Check     `json:"check"`
+	Settings     []Setting `json:"settings"` // of the scenario
+	// Replay compares a run of the scenario with the logs.
+	Replay *result.Replay `json:"replay"`
 }
 
 // Server is a server whose requests are in the logs.
@@ -169,13 +180,10 @@ func New() *Report {
 		Verbs: verbCounts(), Levels: []LevelCounts{}, Check: Check{Differences: []Difference{}}, Settings: []Setting{}}
 }
 
-// verbs are the verbs of resources.
-var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
-
 // verbCounts returns a count of 0 for each verb of resources: a verb that an audit policy leaves out
 // remains 0.
 func verbCounts() (all []Count) {
-	for _, v := range verbs {
+	for _, v := range request.Verbs {
 		all = append(all, Count{Of: v})
 	}
 	return append(all, Count{Of: OtherVerbs})

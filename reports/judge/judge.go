@@ -25,13 +25,13 @@ const (
 // Durations are in nanoseconds, shares between 0 and 1.
 type figures struct {
 	undispatched    float64 // 1 if requests arrived and none was dispatched, else 0
-	rejected        float64 // share of the requests that arrived
+	notServed       float64 // share of the requests that arrived, see result.NotServed
 	waiting         float64 // share of the requests that arrived and were still queued at the end
-	waitP99         float64
+	waitP99         float64 // of these with what they had waited, see result.StillQueued
 	waitMax         float64
 	virtualP99      float64 // workloads only
 	virtualRejected float64 // workloads only: share of the random moments
-	stall           float64 // the longest stall; workloads only
+	stall           float64 // the longest stall of a workload, or the longest freeze
 	starvation      float64 // the longest starvation of a flow; levels only
 	shortfall       float64 // 1 − lowest service/fair share of a flow; only levels in which requests waited or were rejected
 	noSeats         float64 // how long the limit was 0; levels only
@@ -50,13 +50,13 @@ type criterion struct {
 // objects, 10 s the time between two adjustments of the limits.
 var criteria = []criterion{
 	{"none dispatched", 0, 1, "", func(f *figures) float64 { return f.undispatched }},
-	{"rejected", 0, 0.001, "", func(f *figures) float64 { return f.rejected }},
+	{"not served", 0, 0.001, "", func(f *figures) float64 { return f.notServed }},
 	{"still queued at the end", 0.01, 0.1, "", func(f *figures) float64 { return f.waiting }},
 	{"wait p99", 100e6, 1e9, "ns", func(f *figures) float64 { return f.waitP99 }},
 	{"wait max", 1e9, 10e9, "ns", func(f *figures) float64 { return f.waitMax }},
 	{"virtual wait p99", 100e6, 1e9, "ns", func(f *figures) float64 { return f.virtualP99 }},
 	{"rejected at a random moment", 0, 0.01, "", func(f *figures) float64 { return f.virtualRejected }},
-	{"longest stall", 1e9, 5e9, "ns", func(f *figures) float64 { return f.stall }},
+	{"longest stall or freeze", 1e9, 5e9, "ns", func(f *figures) float64 { return f.stall }},
 	{"longest starvation of a flow", 1e9, 5e9, "ns", func(f *figures) float64 { return f.starvation }},
 	{"least service of a flow below its fair share", 0.05, 0.5, "", func(f *figures) float64 { return f.shortfall }},
 	{"limit of 0 seats", 0, 1e9, "ns", func(f *figures) float64 { return f.noSeats }},
@@ -88,9 +88,15 @@ func noFigures() figures {
 func figuresOf(g *result.Group) figures {
 	f := noFigures()
 	share := func(n int64) float64 { return float64(n) / float64(g.Arrived) }
-	f.rejected, f.waiting, f.undispatched = share(g.Rejected), share(g.Waiting), 1
+	f.notServed, f.waiting, f.undispatched = share(g.NotServedTotal()), share(g.Waiting), 1
 	if g.Wait != nil {
-		f.undispatched, f.waitP99, f.waitMax = 0, float64(g.Wait.P99Ns), float64(g.Wait.MaxNs)
+		f.undispatched = 0
+	}
+	if ns, ok := g.WaitP99Ns(); ok {
+		f.waitP99 = float64(ns)
+	}
+	if ns, ok := g.WaitMaxNs(); ok {
+		f.waitMax = float64(ns)
 	}
 	if v := g.VirtualWait; v != nil {
 		f.virtualRejected = v.RejectedRate()
@@ -100,6 +106,9 @@ func figuresOf(g *result.Group) figures {
 	}
 	if g.Stall != nil {
 		f.stall = float64(g.Stall.MaxNs)
+	}
+	if g.Freeze != nil && !(float64(g.Freeze.MaxNs) <= f.stall) {
+		f.stall = float64(g.Freeze.MaxNs)
 	}
 	return f
 }

@@ -19,7 +19,7 @@ func TestCriteria(t *testing.T) {
 	}
 	set := func(i int, x float64) figures {
 		f := noFigures()
-		*[]*float64{&f.undispatched, &f.rejected, &f.waiting, &f.waitP99, &f.waitMax, &f.virtualP99, &f.virtualRejected, &f.stall,
+		*[]*float64{&f.undispatched, &f.notServed, &f.waiting, &f.waitP99, &f.waitMax, &f.virtualP99, &f.virtualRejected, &f.stall,
 			&f.starvation, &f.shortfall, &f.noSeats}[i] = x
 		return f
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jstemmer/go-junit-report/v2/junit"
 
+	"apfsim/reports/format"
 	"apfsim/reports/result"
 )
 
@@ -84,12 +85,13 @@ func valueAndLimit(v *result.Verdict) string {
 	return fmt.Sprintf("value %s, limit %s%s", value, strconv.FormatFloat(v.Limit, 'f', -1, 64), unit)
 }
 
-// Write writes the report. Characters in names and messages that XML does not allow become U+FFFD.
+// Write writes the report. Characters in names and messages that XML does not allow become U+FFFD,
+// and others that are not printable are escaped (see [format.Printable]).
 func (r *Report) Write(w io.Writer) error {
 	text, err := xml.MarshalIndent(&r.suites, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	_, err = fmt.Fprintf(&format.PrintableWriter{Next: w}, "%s%s\n", xml.Header, text)
 	return err
 }

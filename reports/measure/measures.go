@@ -17,7 +17,8 @@ type Tally struct {
 
 	Refused                  [server.Refusals]int64 // by reason, of those that arrived; the one of NotRefused is 0
 	LostQueued, LostExecuted int64                  // whose server ended while they were queued, or executing
-	Responses                []StatusCount          // in ascending order of the status
+	Failures
+	Responses []StatusCount // in ascending order of the status
 }
 
 // StatusCount is the number of requests that were answered with a status of HTTP, 0 without an answer.
@@ -58,6 +59,52 @@ func (t *Tally) Refuse(r *server.Request) {
 	t.Refused[r.Refusal]++
 }
 
+// Open returns the requests that were not over when the run ended and that are not [Unfinished].
+func (t *Tally) Open() int64 {
+	return t.Waiting() + t.Executing() - t.answeredEarly - t.Failed[Unfinished]
+}
+
+// Failure is how a request was not served that was neither rejected nor refused nor lost.
+type Failure uint8
+
+// The failures.
+const (
+	NoFailure  Failure = iota
+	Deadline           // answered 504, by the server's deadline or otherwise, or the client has given up
+	Error              // answered another 5xx, or 429 by the handler
+	Unfinished         // open at the end, and older than the latency p99 of the workload, or than UnfinishedNs without one
+
+	failures // how many there are, NoFailure included
+)
+
+// Failures counts the requests that failed and were neither rejected nor refused nor lost.
+type Failures struct {
+	Failed        [failures]int64 // by failure
+	answeredEarly int64           // of them: that still execute
+}
+
+// UnfinishedNs is the age from which on a request that is open at the end is Unfinished if no request of its workload has
+// a latency.
+const UnfinishedNs = 10_000_000_000
+
+// FailureOf returns how a request failed that has been answered, or whose client knows that there will be no answer.
+func FailureOf(r *server.Request) Failure {
+	switch {
+	case r.Status < server.StatusTooManyRequests && r.Status != 0, r.Opened:
+	case r.Rejection != queueset.NotRejected, r.Refusal != server.NotRefused, r.Lost: // which counts as such
+	case r.Status == 0 || r.Status == server.StatusGatewayTimeout:
+		return Deadline
+	case r.Status == server.StatusTooManyRequests || r.Status >= server.StatusInternalServerError:
+		return Error
+	}
+	return NoFailure
+}
+
+// IsOpen says whether a request is in flight and its client waits for the answer.
+func IsOpen(r *server.Request) bool {
+	return !r.Answered() && !r.Opened && !r.Lost && r.Rejection == queueset.NotRejected && r.Refusal == server.NotRefused
+}
+
 // GiveUp counts a request whose server has ended, if it is lost.
 func (t *Tally) GiveUp(r *server.Request) {
 	switch {
@@ -66,6 +113,34 @@ func (t *Tally) GiveUp(r *server.Request) {
 		t.LostQueued++
 	default:
 		t.LostExecuted++
+	}
+}
+
+// Fail counts a request that has been answered, and in a way that is a failure.
+func (f *Failures) Fail(r *server.Request, how Failure) {
+	f.Failed[how]++
+	if r.FinishNs < 0 {
+		f.answeredEarly++
+	}
+}
+
+// Withdraw takes back what Fail has counted of a request that still executed and has been lost since, as it counts as
+// lost.
+func (f *Failures) Withdraw(how Failure) {
+	f.Failed[how]--
+	f.answeredEarly--
+}
+
+// Execute counts a request that has been executed.
+func (t *Tally) Execute(r *server.Request) {
+	t.Executed++
+	t.EndEarly(r)
+}
+
+// EndEarly counts a request that has been executed: if it was answered before, it does not execute any more.
+func (f *Failures) EndEarly(r *server.Request) {
+	if r.Answered() {
+		f.answeredEarly--
 	}
 }
 
@@ -97,15 +172,25 @@ func (t *Tally) Merge(other *Tally) {
 	}
 	t.LostQueued += other.LostQueued
 	t.LostExecuted += other.LostExecuted
+	t.AddFailures(&other.Failures)
 	for _, r := range other.Responses {
 		t.addResponses(r.Status, r.Count)
 	}
 }
 
+// AddFailures adds those that others count.
+func (f *Failures) AddFailures(other *Failures) {
+	for i, n := range other.Failed {
+		f.Failed[i] += n
+	}
+	f.answeredEarly += other.answeredEarly
+}
+
 // Measures are the counts and the durations of a group of requests.
 type Measures struct {
 	Tally
-	Timed [Timings]histogram.Histogram
+	Timed  [Timings]histogram.Histogram
+	Queued histogram.Histogram // how long those that were still queued at the end had waited
 }
 
 // Timing is one of the durations that are measured for a request.
@@ -126,6 +211,7 @@ func New(precision uint8) *Measures {
 	for t := range m.Timed {
 		m.Timed[t].Precision = precision
 	}
+	m.Queued.Precision = precision
 	return m
 }
 
@@ -135,6 +221,7 @@ func (m *Measures) Reset() {
 	for t := range m.Timed {
 		m.Timed[t].Reset()
 	}
+	m.Queued.Reset()
 }
 
 // Arrive counts a request that arrives.
@@ -151,6 +238,7 @@ func (m *Measures) Merge(other *Measures) {
 	for d := range m.Timed {
 		m.Timed[d].Merge(&other.Timed[d])
 	}
+	m.Queued.Merge(&other.Queued)
 }
 
 // Part is the requests of one workload that belong to one FlowSchema and priority level, at one server.

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"apfsim/core/estimate"
+	"apfsim/reports/format"
 )
 
 // family is all time series of one metric.
@@ -115,7 +116,8 @@ func (m ended) write(w io.Writer, extra []*dto.LabelPair, headed *bool) error {
 func (m *timeSeries) samples(extra []*dto.LabelPair, atMs []int64) []*dto.Metric {
 	labels := slices.Clone(extra)
 	for i := range m.values {
-		labels = append(labels, &dto.LabelPair{Name: &m.family.labels[i], Value: &m.values[i]})
+		value := format.Printable(m.values[i]) // escapes of this format are for backslashes, quotes and line ends only
+		labels = append(labels, &dto.LabelPair{Name: &m.family.labels[i], Value: &value})
 	}
 	slices.SortFunc(labels, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	var all []*dto.Metric

@@ -15,6 +15,7 @@ type Page struct {
 	Description []string // paragraphs
 	Ran         string   // what was simulated: scenario, duration, runs
 
+	Replay   *Verdict // whether a replay agrees with its log; nil if nothing was replayed
 	Verdict  *Verdict // nil without thresholds or limits
 	Findings []findings.Finding
 	Warnings []string

@@ -11,7 +11,7 @@ import (
 func Replications(r *replicate.Replications) Page {
 	byName := r.ByName()
 	p := Page{
-		Title: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Verdict: replicationsVerdict(r), Findings: findings.Replications(r, byName), Warnings: r.Warnings,
+		Title: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Replay: replayed(r.Replay), Verdict: replicationsVerdict(r), Findings: findings.Replications(r, byName), Warnings: r.Warnings,
 		Footer: "All numbers are in replications.json and replications.csv.",
 	}
 	for i := range tables.EstimateTables {

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"strings"
+
 	"apfsim/reports/findings"
 	"apfsim/reports/judge"
 	"apfsim/reports/plots"
@@ -12,7 +14,7 @@ import (
 func Run(r *result.Result) Page {
 	s := r.Summary
 	p := Page{
-		Title: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s),
+		Title: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s), Replay: replayed(s.Replay),
 		Findings: findings.Run(s), Warnings: s.Warnings,
 		Footer: "All numbers are in summary.json, the values over time in series.csv.",
 	}
@@ -23,6 +25,9 @@ func Run(r *result.Result) Page {
 		if len(parts) > 0 {
 			p.Sections = append(p.Sections, Section{Name: name, Title: title, Parts: parts})
 		}
+	}
+	if s.Replay != nil {
+		add("replay", "Log and replay", Part{Table: tables.Replay(s.Replay)})
 	}
 	workloads := []Part{{Table: tables.Workloads(s)}}
 	if wait := plots.Wait(r); wait != nil {
@@ -101,6 +106,18 @@ func Run(r *result.Result) Page {
 		add("flows", "Flows", Part{Table: tables.Flows(s)})
 	}
 	return p
+}
+
+// replayed says whether a replay agrees with its log; nil if the run is not a replay.
+func replayed(r *result.Replay) *Verdict {
+	if r == nil {
+		return nil
+	}
+	how := judge.Neutral
+	if r.Matches != nil {
+		how = passed(*r.Matches)
+	}
+	return &Verdict{Judgement: how, Text: strings.Join(findings.Replay(r), " ")}
 }
 
 func thresholdsVerdict(s *result.Summary) *Verdict {

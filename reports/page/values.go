@@ -18,7 +18,7 @@ func Values(v *compare.Values) Page {
 	rows, title := compare.ListedValues(v, valuesShown, false)
 	base := v.BaseSide()
 	p := Page{
-		Title: fmt.Sprintf("Comparison: %s over %s", base.Scenario, v.Parameter), Description: []string{compare.ValuesHow(v)}, Ran: compare.SideText(base),
+		Title: fmt.Sprintf("Comparison: %s over %s", base.Scenario, v.Parameter), Description: []string{compare.ValuesHow(v)}, Ran: v.Ran(),
 		Verdict: &Verdict{Text: title, Table: tables.Values(v)}, Warnings: compare.ValuesWarnings(v),
 		Footer: "All numbers are in comparison.json and comparison.csv.",
 	}

@@ -29,7 +29,9 @@ type Replications struct {
 	DurationNs    int64    `json:"durationNs"`
 	WarmupNs      int64    `json:"warmupNs"`
 	FlowControl   string   `json:"flowControl"`
-	MeasuredBy    string   `json:"measuredBy,omitempty"` // as in the summaries
+	result.Releases
+	CatchAll   []result.CaughtAll `json:"catchAll,omitempty"`   // of all runs together, as in the summaries
+	MeasuredBy string             `json:"measuredBy,omitempty"` // as in the summaries
 	// AdjustmentPhasesNs has one value for each run, in the order of the seeds. It is nil if all are 0.
 	AdjustmentPhasesNs []int64 `json:"adjustmentPhasesNs,omitempty"`
 
@@ -37,6 +39,9 @@ type Replications struct {
 	Thresholds []Verdict  `json:"thresholds"`
 	Warnings   []string   `json:"warnings"` // of the first run
 	Precision  *Precision `json:"precision"`
+	// Replay is that of the first run that does not agree with its log, or else of the first run. It is omitted if
+	// no trace has decided: Log.
+	Replay *result.Replay `json:"replay,omitempty"`
 
 	Confidence   float64    `json:"confidence"`   // of the intervals
 	FlowsLeftOut bool       `json:"flowsLeftOut"` // whether the statistics of flows are omitted, as there are too many
@@ -110,6 +115,8 @@ type Replicator struct {
 	preciseNames []string      // the statistics that must be precise
 	preciseFlows []metric.Name // those of them that belong to a flow
 	withFlows    bool          // whether the statistics of all flows are kept
+
+	arrived map[string]int64 // requests of all runs, by workload
 }
 
 // values are the values of one statistic by run.
@@ -129,8 +136,8 @@ const MinPrecisionRuns = 5
 // named statistics are narrow enough.
 func New(name string, precision float64, statistics []string) *Replicator {
 	a := &Replicator{
-		r:         Replications{SchemaVersion: result.SchemaVersion, Name: name, Passed: true, Confidence: stats.Confidence},
-		byName:    map[string]*values{},
+		r:      Replications{SchemaVersion: result.SchemaVersion, Name: name, Passed: true, Confidence: stats.Confidence},
+		byName: map[string]*values{}, arrived: map[string]int64{},
 		precision: precision, preciseNames: statistics, withFlows: true,
 	}
 	for _, name := range statistics {
@@ -147,14 +154,19 @@ func (a *Replicator) Add(next *collect.Replication) {
 	n := len(r.Seeds)
 	if n == 0 {
 		r.Description, r.DurationNs, r.WarmupNs, r.FlowControl = s.Description, s.DurationNs, s.WarmupNs, s.FlowControl
-		r.Warnings, r.MeasuredBy = s.Warnings, s.MeasuredBy
+		r.Releases = s.Releases
+		r.Warnings, r.MeasuredBy, r.Replay = s.Warnings, s.MeasuredBy, s.Replay
 		r.Thresholds = []Verdict{}
 		for _, v := range s.Thresholds {
 			r.Thresholds = append(r.Thresholds, Verdict{Metric: v.Metric, Expression: v.Expression,
 				Limit: v.Limit, Unit: v.Unit, Passed: true, FailedSeeds: []uint64{}})
 		}
 	}
+	if s.Replay.Disagrees() && !r.Replay.Disagrees() {
+		r.Replay = s.Replay
+	}
 	r.Seeds = append(r.Seeds, s.Seed)
+	a.addCatchAll(s)
 	if s.MeasuredBy == "" { // a client does not know the limits
 		r.SetLimits(n, s.PriorityLevels)
 	}
@@ -182,6 +194,26 @@ func (a *Replicator) Add(next *collect.Replication) {
 	all := statistics.List(s, a.withFlows || len(a.preciseFlows) > 0)
 	a.AddValues(slices.DeleteFunc(all, func(s statistics.Statistic) bool { return !a.keeps(&s) }), n)
 	a.addParts(next.Parts)
+}
+
+// addCatchAll adds the requests of a run that matched catch-all.
+func (a *Replicator) addCatchAll(s *result.Summary) {
+	for _, w := range s.Workloads {
+		at := slices.IndexFunc(a.r.CatchAll, func(c result.CaughtAll) bool { return c.Workload == w.Name })
+		of := slices.IndexFunc(s.CatchAll, func(c result.CaughtAll) bool { return c.Workload == w.Name })
+		a.arrived[w.Name] += w.Arrived
+		if at < 0 && of >= 0 {
+			at = len(a.r.CatchAll)
+			a.r.CatchAll = append(a.r.CatchAll, result.CaughtAll{Workload: w.Name})
+		}
+		if at < 0 {
+			continue
+		}
+		a.r.CatchAll[at].Arrived = a.arrived[w.Name]
+		if of >= 0 {
+			a.r.CatchAll[at].Requests += s.CatchAll[of].Requests
+		}
+	}
 }
 
 // omitFlows discards the statistics of flows.

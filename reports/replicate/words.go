@@ -18,7 +18,7 @@ func (r *Replications) Ran() string {
 			text += fmt.Sprintf(", adjustment phases from %s to %s", format.Duration(float64(first)), format.Duration(float64(last)))
 		}
 	}
-	return fmt.Sprintf("%d runs of %s, seeds %d to %d", len(r.Seeds), text, r.Seeds[0], r.Seeds[len(r.Seeds)-1])
+	return r.After(fmt.Sprintf("%d runs of %s, seeds %d to %d", len(r.Seeds), text, r.Seeds[0], r.Seeds[len(r.Seeds)-1]))
 }
 
 // ByName returns the statistics by their names.

@@ -21,8 +21,8 @@ import (
 // request is known and all earlier lines are written. Therefore memory grows
 // with the number of requests that arrive during the longest wait and execution.
 //
-// In a scenario with a store, lines have what was asked for and answered. In one that is not Steady, lines have the server and the status, and wait for the answer, too; that
-// of a watch does not, as its status is known when it is initialised.
+// A line waits for the answer, too; that of a watch does not, as its status is known when it is initialised.
+// In a scenario with a store, lines have what was asked for and answered. In one that is not Steady, they have the server.
 //
 // A second goroutine encodes and writes the lines, so that the run does not wait for it.
 type Log struct {
@@ -35,7 +35,7 @@ type Log struct {
 	emptied chan []record // from the writer, for reuse
 	writer  lineWriter
 	stop    func() // passes the rest to the writer and waits until it ends
-	servers bool   // lines have the server and the status
+	servers bool   // lines have the server
 	stored  bool   // there is a store
 }
 
@@ -52,6 +52,7 @@ type record struct {
 	watchNs             int64
 	dispatchNs          int64 // -1 before dispatch
 	endNs               int64 // end of execution, or rejection
+	answeredNs          int64 // when the client was answered, or gave up, before the end of the execution; else 0
 	additionalLatencyNs int64
 	queue               int32
 	attempt             int32
@@ -110,9 +111,10 @@ func (l *Log) Observer() server.Observer {
 		Dispatched: l.dispatched,
 		Rejected:   l.rejected,
 		Executed:   l.executed,
+		Answered:   l.answered,
 	}
 	if l.servers {
-		o.Refused, o.GivenUp, o.Answered = l.refused, l.givenUp, l.answered
+		o.Refused, o.GivenUp = l.refused, l.givenUp
 	}
 	return o
 }
@@ -159,8 +161,7 @@ func (l *Log) executed(nowNs int64, r *server.Request) {
 		e.answer = r.Details.Answer
 		e.answer.Object, e.answer.Objects = nil, nil
 	}
-	refused := r.RetryAfterSeconds > 0 || e.answer.Status != 0 && e.answer.Status != server.StatusOK
-	if r.IsWatch() && !e.answered && !refused {
+	if r.Opened && !e.answered {
 		e.status, e.answered = server.StatusOK, true
 	}
 	l.decide(e)
@@ -181,13 +182,16 @@ func (l *Log) givenUp(nowNs int64, r *server.Request) {
 	l.decide(e)
 }
 
-func (l *Log) answered(_ int64, r *server.Request) {
+func (l *Log) answered(nowNs int64, r *server.Request) {
 	if r.Number < l.oldest {
 		return // a watch whose line has been passed on
 	}
 	e := l.at(r.Number)
 	if !e.answered {
 		e.status, e.answered, e.retryAfter = r.Status, true, int32(r.RetryAfterSeconds)
+		if e.outcome == server.Executing {
+			e.answeredNs = nowNs
+		}
 		if e.answer.Status != 0 {
 			e.retryAfter = int32(e.answer.RetryAfterSeconds)
 		}
@@ -246,7 +250,7 @@ func (l *Log) decide(e *record) {
 func (l *Log) passOn() {
 	for l.oldest < l.next {
 		e := l.at(l.oldest)
-		if !e.decided || l.servers && !e.answered {
+		if !e.decided || !e.answered {
 			return
 		}
 		l.passToWriter(e)
@@ -299,7 +303,7 @@ func (w *lineWriter) write(e *record) {
 		Outcome: trace.Outcome(e.outcome.String()), Reason: e.reason.String(), Attempt: int(e.attempt),
 		Queue: int(e.queue), DispatchNs: e.dispatchNs, EndNs: e.endNs,
 		Seats: int(e.seats), FinalSeats: int(e.finalSeats), AdditionalLatencyNs: e.additionalLatencyNs, RetryAfterSeconds: int(e.retryAfter),
-		Servers: w.servers, Server: int(e.server), Status: int(e.status), Parent: e.parent,
+		Status: int(e.status), AnsweredNs: e.answeredNs, Servers: w.servers, Server: int(e.server), Parent: e.parent,
 	}
 	line.Asked = e.asked
 	if e.answer.Status != 0 {

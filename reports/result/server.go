@@ -33,12 +33,13 @@ type Server struct {
 const SlowSpeed = 0.5
 
 // Collapse says that a server executed at least a quarter fewer requests per second while at least twice
-// as many were in service as when its throughput was highest. Both are means over some intervals.
+// as many were in service as when its throughput had been highest before, though as many requests came or it was never
+// idle. Both are means over some intervals, and differ significantly.
 type Collapse struct {
 	AtNs                  int64   `json:"atNs"` // the lower throughput
 	ExecutedPerSecond     float64 `json:"executedPerSecond"`
 	InService             float64 `json:"inService"`
-	BestAtNs              int64   `json:"bestAtNs"` // the highest throughput
+	BestAtNs              int64   `json:"bestAtNs"` // the highest throughput before
 	BestExecutedPerSecond float64 `json:"bestExecutedPerSecond"`
 	BestInService         float64 `json:"bestInService"`
 }

@@ -34,6 +34,7 @@ type Summary struct {
 	DurationNs    int64  `json:"durationNs"`
 	WarmupNs      int64  `json:"warmupNs"`
 	FlowControl   string `json:"flowControl"` // PriorityAndFairness, MaxInFlight or None
+	Releases
 	// AdjustmentPhaseNs is the time of the first periodic adjustment of the limits, given by the
 	// scenario or drawn at random. It is omitted if it is 0.
 	AdjustmentPhaseNs int64  `json:"adjustmentPhaseNs,omitempty"`
@@ -46,11 +47,14 @@ type Summary struct {
 	Thresholds []Verdict `json:"thresholds"`
 	Warnings   []string  `json:"warnings"`
 
-	Total          Group   `json:"total"`
-	Workloads      []Group `json:"workloads"`      // in the scenario's order
-	FlowSchemas    []Group `json:"flowSchemas"`    // by name, those in which requests arrived
-	PriorityLevels []Level `json:"priorityLevels"` // by name
-	Flows          []Flow  `json:"flows"`          // by priority level and name; at most MostFlows
+	Total     Group   `json:"total"`
+	Workloads []Group `json:"workloads"` // in the scenario's order
+	// CatchAll has the workloads with requests that matched no FlowSchema other than catch-all. It is omitted if there
+	// are none.
+	CatchAll       []CaughtAll `json:"catchAll,omitempty"`
+	FlowSchemas    []Group     `json:"flowSchemas"`    // by name, those in which requests arrived
+	PriorityLevels []Level     `json:"priorityLevels"` // by name
+	Flows          []Flow      `json:"flows"`          // by priority level and name; at most MostFlows
 
 	// OtherFlows are those that Flows does not list, combined. It is omitted if Flows lists all. They are ordered by
 	// priority level and FlowSchema.
@@ -61,6 +65,9 @@ type Summary struct {
 	Servers  []Server  `json:"servers,omitempty"`  // by index
 	Timeline []Moment  `json:"timeline,omitempty"` // by time
 	Failures []Failure `json:"failures,omitempty"` // by time
+
+	// Replay compares the run with the log that it replays. It is omitted if no trace has decided: Log.
+	Replay *Replay `json:"replay,omitempty"`
 
 	// RequestKinds is omitted if the servers have no store. They are ordered by the seat-seconds, descending.
 	RequestKinds []RequestKind `json:"requestKinds,omitempty"`
@@ -74,18 +81,85 @@ type Summary struct {
 type Group struct {
 	Name string `json:"name"`
 	Counts
+	NotServed *NotServed `json:"notServed,omitempty"` // omitted if there are none
+	Open      int64      `json:"open,omitempty"`      // neither over when the run ended nor NotServed.Unfinished
+
 	Wait         *Distribution `json:"wait"`         // arrival to dispatch
 	Execution    *Distribution `json:"execution"`    // dispatch to finish
 	Latency      *Distribution `json:"latency"`      // arrival to finish
 	RejectedWait *Distribution `json:"rejectedWait"` // arrival to rejection
 
+	StillQueued *StillQueued `json:"stillQueued,omitempty"` // omitted if Waiting is 0
+
 	Responses []Response `json:"responses,omitempty"` // by status; omitted where Servers is
 
 	Stall       *Stall       `json:"stall,omitempty"`       // of a workload
+	Freeze      *Freeze      `json:"freeze,omitempty"`      // of a workload or a level, where executions follow from what servers do
 	VirtualWait *VirtualWait `json:"virtualWait,omitempty"` // of a workload that has sent a request
 
 	Clients *Clients `json:"clients,omitempty"` // of a workload whose clients behave, and of all
 	Stored  *Stored  `json:"stored,omitempty"`  // of a server with a store, and of all
+}
+
+// NotServed counts the requests that were not served, each in the first of the fields that applies.
+type NotServed struct {
+	Rejected   int64 `json:"rejected"`
+	Refused    int64 `json:"refused"`
+	Lost       int64 `json:"lost"`
+	Deadline   int64 `json:"deadline"`   // answered 504, or the client gave up
+	Error      int64 `json:"error"`      // answered another 5xx, or 429 by the handler
+	Unfinished int64 `json:"unfinished"` // open at the end, and older than the latency p99 of the workload, or without one than measure.UnfinishedNs
+}
+
+// Total returns how many they are.
+func (n *NotServed) Total() int64 {
+	if n == nil {
+		return 0
+	}
+	return n.Rejected + n.Refused + n.Lost + n.Deadline + n.Error + n.Unfinished
+}
+
+// NotServedTotal returns how many requests were not served. Results that were written before NotServed was counted have
+// at least the rejected, refused and lost ones.
+func (g *Group) NotServedTotal() int64 {
+	if g.NotServed == nil {
+		return g.Rejected + g.Refused + g.Lost
+	}
+	return g.NotServed.Total()
+}
+
+// Served returns the requests that were served: Arrived = Served + NotServedTotal + Open.
+func (g *Group) Served() int64 { return g.Arrived - g.NotServedTotal() - g.Open }
+
+// StillQueued describes the waits of the requests that were still queued when the run ended.
+type StillQueued struct {
+	MaxNs int64 `json:"maxNs"` // the longest, up to the end
+	// WaitP99Ns is the percentile of the waits of these and of the requests that were dispatched, where these count with
+	// what they have waited: a lower bound.
+	WaitP99Ns int64 `json:"waitP99Ns"`
+}
+
+// WaitP99Ns returns the percentile of the waits, as far as they are known: also of the requests that were still queued when
+// the run ended. It is not ok if no request was dispatched or queued.
+func (g *Group) WaitP99Ns() (ns int64, ok bool) {
+	switch {
+	case g.StillQueued != nil:
+		return g.StillQueued.WaitP99Ns, true
+	case g.Wait != nil:
+		return g.Wait.P99Ns, true
+	}
+	return 0, false
+}
+
+// WaitMaxNs is WaitP99Ns of the longest wait.
+func (g *Group) WaitMaxNs() (ns int64, ok bool) {
+	if g.Wait != nil {
+		ns, ok = g.Wait.MaxNs, true
+	}
+	if g.StillQueued != nil {
+		ns, ok = max(ns, g.StillQueued.MaxNs), true
+	}
+	return ns, ok
 }
 
 // Stall describes the times in which requests of a workload waited and none of them was dispatched.
@@ -107,11 +181,28 @@ type Stall struct {
 	Others        int64        `json:"othersDispatched"` // requests that the level dispatched during the stall
 }
 
+// Freeze describes the times in which requests of a workload or a level were open, of which at least one was late, and none
+// was served.
+type Freeze struct {
+	MaxNs  int64 `json:"maxNs"`  // the longest one within the window; 0 if none lasted StallNs
+	FromNs int64 `json:"fromNs"` // when it began
+	Count  int64 `json:"count"`  // of those of StallNs or longer
+}
+
 // LimitChange is a change of a level's current limit.
 type LimitChange struct {
 	AtNs  int64 `json:"atNs"`
 	Limit int   `json:"limit"` // from then on, in seats
+
+	// By is ByConfiguration or ByServer, and empty if a periodic adjustment has changed the limit.
+	By string `json:"by,omitempty"`
 }
+
+// What changes a limit other than a periodic adjustment.
+const (
+	ByConfiguration = "configuration" // flow-control objects have changed
+	ByServer        = "server"        // a server starts or ends
+)
 
 // VirtualWait estimates what would have happened to requests of a workload that arrived at random
 // moments of the window.
@@ -199,6 +290,8 @@ type NoSeats struct {
 	FromNs  int64  `json:"fromNs"` // when it began
 	ToNs    *int64 `json:"toNs"`   // when it ended; null if it lasted until the end of the run
 	TotalNs int64  `json:"totalNs"`
+
+	NominalLimit int `json:"nominalLimit"` // when the longest time began
 }
 
 // Utilisation describes the use of a level's seats.
@@ -304,8 +397,30 @@ func NewGroup(name string, m *measure.Measures) Group {
 	for t := range m.Timed {
 		*g.Distribution(measure.Timing(t)) = NewDistribution(&m.Timed[t])
 	}
+	if n := NewNotServed(&m.Tally); n.Total() > 0 {
+		g.NotServed = n
+	}
+	g.Open = m.Open()
+	g.StillQueued = NewStillQueued(m)
 	g.Responses = NewResponses(&m.Tally)
 	return g
+}
+
+// NewStillQueued describes the waits of the requests that were still queued at the end; nil if there are none.
+func NewStillQueued(m *measure.Measures) *StillQueued {
+	if m.Queued.N == 0 {
+		return nil
+	}
+	waits := histogram.Histogram{Precision: m.Queued.Precision}
+	waits.Merge(&m.Timed[measure.Wait])
+	waits.Merge(&m.Queued)
+	return &StillQueued{MaxNs: m.Queued.MostNs, WaitP99Ns: waits.PercentileNs(99)}
+}
+
+// NewNotServed returns how many requests of a tally were not served.
+func NewNotServed(t *measure.Tally) *NotServed {
+	return &NotServed{Rejected: t.RejectedTotal(), Refused: t.RefusedTotal(), Lost: t.LostQueued + t.LostExecuted,
+		Deadline: t.Failed[measure.Deadline], Error: t.Failed[measure.Error], Unfinished: t.Failed[measure.Unfinished]}
 }
 
 // NewResponses returns the responses to the requests of a tally.

@@ -12,7 +12,7 @@ func Ran(s *Summary) string {
 	if s.AdjustmentPhaseNs > 0 {
 		text += ", adjustment phase " + format.Duration(float64(s.AdjustmentPhaseNs))
 	}
-	return fmt.Sprintf("%s, seed %d", text, s.Seed)
+	return s.After(fmt.Sprintf("%s, seed %d", text, s.Seed))
 }
 
 // Found writes the value of a threshold and its window, or why there is no value.

@@ -96,7 +96,7 @@ type comparer struct {
 func Compare(label string, runs *replicate.Replications, server *Interval) *Comparison {
 	c := &comparer{
 		Comparison: &Comparison{SchemaVersion: result.SchemaVersion, Confidence: stats.Confidence,
-			Run:    compare.Side{Label: label, Scenario: runs.Name, Seeds: runs.Seeds, DurationNs: runs.DurationNs, WarmupNs: runs.WarmupNs, FlowControl: runs.FlowControl},
+			Run:    compare.Side{Label: label, Scenario: runs.Name, Seeds: runs.Seeds, DurationNs: runs.DurationNs, WarmupNs: runs.WarmupNs, FlowControl: runs.FlowControl, Releases: runs.Releases},
 			Server: Server{Before: server.Before, After: server.After, LengthNs: server.LengthNs}, Statistics: []Statistic{}},
 		runs: len(runs.Seeds), values: map[string]stats.Values{}, limits: map[string]*replicate.LevelLimits{},
 		oldTimeOuts: server.oldTimeOuts,

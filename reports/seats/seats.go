@@ -25,14 +25,15 @@ type Level struct {
 
 // Seats is how a server's seats are divided among its priority levels.
 type Seats struct {
-	SchemaVersion string  `json:"schemaVersion"`
-	Levels        []Level `json:"priorityLevels"`
+	SchemaVersion     string  `json:"schemaVersion"`
+	KubernetesVersion string  `json:"kubernetesVersion"` // the release of the server
+	Levels            []Level `json:"priorityLevels"`
 }
 
 // Divide divides the seats of a server of a release, serverLimit, among the priority levels of a
 // configuration.
 func Divide(r *rules.Rules, objects config.Objects, serverLimit int) *Seats {
-	seats := &Seats{SchemaVersion: result.SchemaVersion}
+	seats := &Seats{SchemaVersion: result.SchemaVersion, KubernetesVersion: r.Version}
 	for _, l := range flowcontrol.New(0, r, serverLimit, objects, nil).Levels() {
 		spec, limits := l.Spec(), l.Limits()
 		s := Level{

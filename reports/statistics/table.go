@@ -83,9 +83,16 @@ var table = concat(
 	counts("rejected", func(c *result.Counts) int64 { return c.Rejected }),
 	counts("rejected", func(c *result.Counts) int64 { return c.QueueFull }, queueset.QueueFull),
 	counts("rejected", func(c *result.Counts) int64 { return c.ConcurrencyLimit }, queueset.ConcurrencyLimit),
+	groupCounts("notServed", (*result.Group).NotServedTotal),
 	counts("timedOut", func(c *result.Counts) int64 { return c.TimedOut }),
 	counts("retries", func(c *result.Counts) int64 { return c.Retries }),
 	counts("waiting", func(c *result.Counts) int64 { return c.Waiting }),
+	requests("waiting", "max", func(s *subject) (float64, string) {
+		if s.requests.StillQueued == nil {
+			return 0, noneIf(s.requests.Arrived == 0)
+		}
+		return float64(s.requests.StillQueued.MaxNs), ""
+	}),
 	counts("executing", func(c *result.Counts) int64 { return c.Executing }),
 	ofServers(concat(
 		counts("refused", func(c *result.Counts) int64 { return c.Refused }),
@@ -120,6 +127,12 @@ var table = concat(
 	stall("max", func(s *result.Stall) float64 { return float64(s.MaxNs) }),
 	stall("count", func(s *result.Stall) float64 { return float64(s.Count) }),
 	stall("share", func(s *result.Stall) float64 { return s.Share }),
+	requests("freeze", "max", func(s *subject) (float64, string) {
+		if s.requests.Freeze == nil || s.requests.Arrived == 0 {
+			return 0, result.NoSamples
+		}
+		return float64(s.requests.Freeze.MaxNs), ""
+	}),
 	probes("virtualRejected", "rate", (*result.VirtualWait).RejectedRate),
 	probes("virtualWait", "count", func(v *result.VirtualWait) float64 { return float64(v.Probes - v.Rejected - v.Refused) }),
 	durations("virtualWait", func(g *result.Group) *result.Distribution {
@@ -212,16 +225,20 @@ func refusals(why server.Refusal, n func(*result.Counts) int64) []definition {
 	return all
 }
 
-// counts defines the count of a part of the requests and its rate per request that arrived. A
-// reason narrows rejections down.
-func counts(metricName string, n func(*result.Counts) int64, reason ...queueset.Rejection) []definition {
-	all := concat(
+// groupCounts defines the count of a part of the requests and its rate per request that arrived.
+func groupCounts(metricName string, n func(*result.Group) int64) []definition {
+	return concat(
 		requests(metricName, "count", func(s *subject) (float64, string) {
-			return float64(n(&s.requests.Counts)), noneIf(s.requests.Arrived == 0)
+			return float64(n(s.requests)), noneIf(s.requests.Arrived == 0)
 		}),
 		requests(metricName, "rate", func(s *subject) (float64, string) {
-			return float64(n(&s.requests.Counts)) / float64(s.requests.Arrived), noneIf(s.requests.Arrived == 0)
+			return float64(n(s.requests)) / float64(s.requests.Arrived), noneIf(s.requests.Arrived == 0)
 		}))
+}
+
+// counts is groupCounts of a part that the counts have. A reason narrows rejections down.
+func counts(metricName string, n func(*result.Counts) int64, reason ...queueset.Rejection) []definition {
+	all := groupCounts(metricName, func(g *result.Group) int64 { return n(&g.Counts) })
 	for i := range all {
 		for _, r := range reason {
 			all[i].name.Tags = Tag(metric.TagReason, r.String())

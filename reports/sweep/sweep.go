@@ -12,6 +12,7 @@ import (
 
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
+	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
@@ -30,16 +31,17 @@ const (
 // (common random numbers: Law and Kelton, Simulation Modeling and Analysis, section 11.2). It is what
 // sweep.json contains, and contains everything that the results depend on.
 type Sweep struct {
-	SchemaVersion string      `json:"schemaVersion"`
-	Version       string      `json:"version"`  // of the program
-	Scenario      string      `json:"scenario"` // its name
-	Inputs        []Input     `json:"inputs"`   // files that the scenario was read from
-	Set           []string    `json:"set"`      // assignments to its fields
-	Parameters    []Parameter `json:"parameters"`
-	Seed          uint64      `json:"seed"` // of the first replication
-	Replications  int         `json:"replications"`
-	Flows         bool        `json:"flows"`  // whether the statistics of single flows are kept
-	Charts        []string    `json:"charts"` // statistics that the charts and the printed table show; the results do not depend on them
+	SchemaVersion   string      `json:"schemaVersion"`
+	Version         string      `json:"version"`  // of the program
+	Scenario        string      `json:"scenario"` // its name
+	Inputs          []Input     `json:"inputs"`   // files that the scenario was read from
+	Set             []string    `json:"set"`      // assignments to its fields
+	Parameters      []Parameter `json:"parameters"`
+	Seed            uint64      `json:"seed"` // of the first replication
+	Replications    int         `json:"replications"`
+	result.Releases             // of the servers; empty if they are not the same at all points, which the parameters then say
+	Flows           bool        `json:"flows"`  // whether the statistics of single flows are kept
+	Charts          []string    `json:"charts"` // statistics that the charts and the printed table show; the results do not depend on them
 }
 
 // Input is a file that a scenario is read from.
@@ -78,9 +80,9 @@ type Parameter struct {
 func (s *Sweep) Ran() string {
 	points := format.Counted(s.Points(), "point")
 	if s.Replications == 1 {
-		return fmt.Sprintf("%s, seed %d", points, s.Seed)
+		return s.After(fmt.Sprintf("%s, seed %d", points, s.Seed))
 	}
-	return fmt.Sprintf("%s, %s each, seeds %d to %d", points, format.Counted(s.Replications, "run"), s.Seed, s.Seed+uint64(s.Replications-1))
+	return s.After(fmt.Sprintf("%s, %s each, seeds %d to %d", points, format.Counted(s.Replications, "run"), s.Seed, s.Seed+uint64(s.Replications-1)))
 }
 
 // Points returns the number of points: of combinations of values.

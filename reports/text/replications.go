@@ -3,6 +3,7 @@ package text
 import (
 	"io"
 
+	"apfsim/reports/findings"
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
 	"apfsim/reports/tables"
@@ -13,7 +14,11 @@ import (
 func WriteReplications(w io.Writer, r *replicate.Replications, options format.TextOptions) error {
 	t := newWriter(options)
 	byName := r.ByName()
+	disagrees := t.disagreement(r.Replay)
 	t.head(r.Name, r.Ran(), r.Description)
+	if r.Replay != nil && !disagrees {
+		t.sentences("", findings.Replay(r.Replay))
+	}
 	for i := range tables.EstimateTables {
 		if table := tables.EstimateTables[i].Table(r, byName); len(table.Rows) > 0 {
 			t.table(table)

@@ -47,7 +47,14 @@ const leastName = 15
 // flows, thresholds, warnings and the fingerprint.
 func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error {
 	t := newWriter(options)
+	disagrees := t.disagreement(s.Replay)
 	t.head(s.Name, result.Ran(s), s.Description)
+	if s.Replay != nil {
+		if !disagrees {
+			t.sentences("", findings.Replay(s.Replay))
+		}
+		t.table(tables.Replay(s.Replay))
+	}
 	t.table(tables.Workloads(s))
 	if levels := tables.Levels(s); len(levels.Rows) > 0 {
 		t.table(levels)
@@ -82,6 +89,28 @@ func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error 
 	}
 	_, err := w.Write(t.Bytes())
 	return err
+}
+
+// disagreement writes, before anything else, that a replay does not agree with its log and why it may not. It reports
+// whether that is so.
+func (t *writer) disagreement(r *result.Replay) bool {
+	if !r.Disagrees() {
+		return false
+	}
+	t.sentences(red, findings.Replay(r))
+	return true
+}
+
+// sentences writes a paragraph for each of them, the first in a style.
+func (t *writer) sentences(style string, all []string) {
+	for i, sentence := range all {
+		for _, line := range format.Wrap(sentence, t.options.Width) {
+			if i == 0 {
+				line = t.paint(style, line)
+			}
+			fmt.Fprintln(t, line)
+		}
+	}
 }
 
 // writer collects what is written to a terminal.

@@ -16,16 +16,22 @@ func WriteUpgrade(w io.Writer, u *upgrade.Upgrade) error {
 	t := newWriter(format.TextOptions{})
 	fmt.Fprintf(&t, "Upgrade from Kubernetes %s to %s\n", u.From, u.To)
 
+	if len(u.Maintained) > 0 {
+		t.heading("Objects that the servers of " + u.From + " do not leave as they are given")
+		writeObjects(&t, u.Maintained)
+	}
 	t.heading("Objects that the servers change")
 	if len(u.Objects) == 0 {
 		t.note("none")
 	}
-	verbs := map[string]string{upgrade.Created: "creates", upgrade.Deleted: "deletes", upgrade.PutRight: "puts right"}
-	for _, o := range u.Objects {
-		fmt.Fprintf(&t, "  %s %s %s %s\n", o.Release, verbs[o.Change], o.Kind, format.Printable(o.Name))
-		for _, d := range o.Differences {
-			fmt.Fprintf(&t, "      %s: %s\n", d.Path, format.Printable(change(cmp.Or(d.Before, "absent"), cmp.Or(d.After, "absent"))))
-		}
+	writeObjects(&t, u.Objects)
+
+	t.heading("Rules that change")
+	if len(u.Rules) == 0 {
+		t.note("none")
+	}
+	for _, r := range u.Rules {
+		fmt.Fprintf(&t, "  %s %s\n      before: %s\n      after:  %s\n", r.Release, r.Rule, r.Before, r.After)
 	}
 
 	t.heading("API versions that the servers no longer serve")
@@ -51,6 +57,17 @@ func WriteUpgrade(w io.Writer, u *upgrade.Upgrade) error {
 	}
 	_, err := w.Write(t.Bytes())
 	return err
+}
+
+// writeObjects writes objects that servers change, each with the release that does so.
+func writeObjects(t *writer, objects []upgrade.Object) {
+	verbs := map[string]string{upgrade.Created: "creates", upgrade.Deleted: "deletes", upgrade.PutRight: "puts right"}
+	for _, o := range objects {
+		fmt.Fprintf(t, "  %s %s %s %s\n", o.Release, verbs[o.Change], o.Kind, format.Printable(o.Name))
+		for _, d := range o.Differences {
+			fmt.Fprintf(t, "      %s: %s\n", d.Path, format.Printable(change(cmp.Or(d.Before, "absent"), cmp.Or(d.After, "absent"))))
+		}
+	}
 }
 
 // requestRow is a property of how flow control handles a request.

@@ -19,7 +19,7 @@ const valuesShown = 12
 // all statistics.
 func WriteValues(w io.Writer, v *compare.Values, all bool, options format.TextOptions) error {
 	t := newWriter(options)
-	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(v.BaseSide().Scenario)), t.paint(dim, compare.SideText(v.BaseSide())))
+	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(v.BaseSide().Scenario)), t.paint(dim, v.Ran()))
 	for _, line := range format.Wrap(format.Printable(compare.ValuesHow(v)), t.options.Width) {
 		fmt.Fprintln(t, t.paint(dim, line))
 	}
@@ -42,7 +42,7 @@ func WriteValues(w io.Writer, v *compare.Values, all bool, options format.TextOp
 func WriteValuesMarkdown(w io.Writer, v *compare.Values, all bool) error {
 	var b bytes.Buffer
 	rows, title := compare.ListedValues(v, valuesShown, all)
-	fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n\n", title, compare.SideText(v.BaseSide()), format.Printable(compare.ValuesHow(v)))
+	fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n\n", title, v.Ran(), format.Printable(compare.ValuesHow(v)))
 	writeMarkdownTable(&b, tables.Values(v))
 	if len(rows) > 0 {
 		b.WriteString("\n")

@@ -30,7 +30,8 @@ func Tagged(t *metric.Threshold, name, value string) bool {
 // seconds; if there is no such value, the note says why. It serves where a summary does not have
 // the number: for the requests in a window or with several tags, and for percentiles.
 func Value(m *measure.Measures, name *metric.Name, seconds float64) (value float64, note string) {
-	g := result.Group{Counts: result.NewCounts(&m.Tally), Responses: result.NewResponses(&m.Tally)}
+	g := result.Group{Counts: result.NewCounts(&m.Tally), NotServed: result.NewNotServed(&m.Tally), Responses: result.NewResponses(&m.Tally),
+		StillQueued: result.NewStillQueued(m)}
 	if t, timed := measure.TimingOf(name.Metric); timed {
 		if !statistics.InSummary(name) {
 			return Percentile(&m.Timed[t], name)

@@ -1,7 +1,7 @@
 // Package upgrade says what an upgrade of Kubernetes changes for a flow-control configuration, as
 // 'apfsim config diff' prints it: the objects that the servers of the new releases create, delete or
-// put right, the limits of the levels, the API versions that are no longer served, and the route and
-// the seats of a request.
+// put right, the rules that change, the limits of the levels, the API versions that are no longer served, and the
+// route and the seats of a request.
 package upgrade
 
 import (
@@ -18,13 +18,17 @@ import (
 
 // Upgrade is what an upgrade changes.
 type Upgrade struct {
-	SchemaVersion string       `json:"schemaVersion"`
-	From          string       `json:"from"` // releases of Kubernetes
-	To            string       `json:"to"`
-	Objects       []Object     `json:"objects"`     // that the servers change, in the order of the releases
-	APIVersions   []APIVersion `json:"apiVersions"` // of objects in the files, which the new release does not serve
-	Levels        []Level      `json:"priorityLevels"`
-	Request       *Request     `json:"request,omitempty"` // nil if none is given
+	SchemaVersion string `json:"schemaVersion"`
+	From          string `json:"from"` // releases of Kubernetes
+	To            string `json:"to"`
+	// Maintained are the objects that the servers of the release before the upgrade do not leave as they are given:
+	// they change them within a minute, and hold them otherwise when the upgrade begins.
+	Maintained  []Object       `json:"maintained"`
+	Objects     []Object       `json:"objects"`     // that the servers of the new releases change, in the order of the releases
+	Rules       []rules.Change `json:"rules"`       // by which requests are decided otherwise, in the order of the releases
+	APIVersions []APIVersion   `json:"apiVersions"` // of objects in the files, which the new release does not serve
+	Levels      []Level        `json:"priorityLevels"`
+	Request     *Request       `json:"request,omitempty"` // nil if none is given
 }
 
 // Object is an object that the servers of the new releases change.
@@ -47,7 +51,7 @@ const (
 type APIVersion struct {
 	Name      string `json:"apiVersion"`
 	Objects   int    `json:"objects"`
-	RemovedIn string `json:"removedIn"` // the first release of the upgrade that does not serve it
+	RemovedIn string `json:"removedIn"` // the first release that does not serve it, also if it is older than the upgrade
 	Use       string `json:"use"`       // the newest version that the new release serves
 }
 
@@ -76,17 +80,17 @@ type Input struct {
 // says what is wrong with the request.
 func Compare(in Input) (*Upgrade, error) {
 	u := &Upgrade{SchemaVersion: result.SchemaVersion, From: in.From.Version, To: in.To.Version,
-		Objects: []Object{}, APIVersions: []APIVersion{}}
+		Maintained: []Object{}, Objects: []Object{}, Rules: append([]rules.Change{}, rules.Changes(in.From, in.To)...), APIVersions: []APIVersion{}}
 	path := rules.Upgrade(in.From, in.To)
-	after := u.objects(in.From, path, in.Objects)
+	before, after := u.objects(in.From, path, in.Objects)
 	u.apiVersions(path, in.Objects)
-	u.levels(seats.Divide(in.From, in.Objects, in.ServerLimit), seats.Divide(in.To, after, in.ServerLimit))
+	u.levels(seats.Divide(in.From, before, in.ServerLimit), seats.Divide(in.To, after, in.ServerLimit))
 	if in.Question == nil {
 		return u, nil
 	}
 	u.Request = &Request{}
 	var err error
-	if u.Request.Before, err = explain.Explain(in.From, in.Objects, in.ServerLimit, *in.Question); err != nil {
+	if u.Request.Before, err = explain.Explain(in.From, before, in.ServerLimit, *in.Question); err != nil {
 		return nil, err
 	}
 	u.Request.After, err = explain.Explain(in.To, after, in.ServerLimit, *in.Question)
@@ -119,18 +123,29 @@ func find(all []object, other object) any {
 	return nil
 }
 
-// objects adds the objects that change, and returns all objects after the upgrade. A change that a
-// later release takes back is left out.
-func (u *Upgrade) objects(from *rules.Rules, path []*rules.Rules, before config.Objects) (after config.Objects) {
-	states := [][]object{objectsOf(before)} // before the upgrade, and in each release
-	store := maintain.Of(maintain.For(from), before)
-	for _, r := range path {
+// objects adds the objects that change, and returns all objects before and after the upgrade. The servers before it
+// have done their maintenance too. A change that a later release takes back is left out.
+func (u *Upgrade) objects(from *rules.Rules, path []*rules.Rules, given config.Objects) (before, after config.Objects) {
+	store := maintain.Of(maintain.For(from), given)
+	states := [][]object{objectsOf(given)} // as given, before the upgrade, and in each release
+	for _, r := range append([]*rules.Rules{from}, path...) {
 		release := maintain.For(r)
 		store.Do(release.Pass(store, true)...)
 		store.Do(release.Pass(store, false)...)
 		states = append(states, objectsOf(store.Objects()))
+		if r == from {
+			before = config.Complete(from, store.Objects())
+		}
 	}
 	after = config.Complete(path[len(path)-1], store.Objects())
+	u.Maintained = append(u.Maintained, changesOf(states[:2], []*rules.Rules{from})...)
+	u.Objects = append(u.Objects, changesOf(states[1:], path)...)
+	return before, after
+}
+
+// changesOf returns the objects that differ between the first and the last of some states, in the order of the
+// releases that changed them. Each state but the first is what a release has made of the one before it.
+func changesOf(states [][]object, releases []*rules.Rules) (changes []Object) {
 	first, last := states[0], states[len(states)-1]
 	var all []object // each once
 	for _, state := range [][]object{first, last} {
@@ -153,20 +168,20 @@ func (u *Upgrade) objects(from *rules.Rules, path []*rules.Rules, before config.
 				continue
 			}
 		}
-		for i, r := range path {
+		for i, r := range releases {
 			old, now := find(states[i], o), find(states[i+1], o)
 			if (old == nil) != (now == nil) || old != nil && len(config.Differences(old, now)) > 0 {
 				change.Release = r.Version
 				break
 			}
 		}
-		u.Objects = append(u.Objects, change)
+		changes = append(changes, change)
 	}
 	order := func(o Object) int {
-		return slices.IndexFunc(path, func(r *rules.Rules) bool { return r.Version == o.Release })
+		return slices.IndexFunc(releases, func(r *rules.Rules) bool { return r.Version == o.Release })
 	}
-	slices.SortStableFunc(u.Objects, func(a, b Object) int { return cmp.Compare(order(a), order(b)) })
-	return after
+	slices.SortStableFunc(changes, func(a, b Object) int { return cmp.Compare(order(a), order(b)) })
+	return changes
 }
 
 // apiVersions adds the API versions of the objects that the last release does not serve.
@@ -181,11 +196,8 @@ func (u *Upgrade) apiVersions(path []*rules.Rules, objects config.Objects) {
 		}
 		i := slices.IndexFunc(u.APIVersions, func(v APIVersion) bool { return v.Name == origin.APIVersion })
 		if i < 0 {
-			removed := slices.IndexFunc(path, func(r *rules.Rules) bool {
-				return !slices.Contains(config.ServedVersions(r), origin.APIVersion)
-			})
 			i = len(u.APIVersions)
-			u.APIVersions = append(u.APIVersions, APIVersion{Name: origin.APIVersion, RemovedIn: path[removed].Version, Use: served[0]})
+			u.APIVersions = append(u.APIVersions, APIVersion{Name: origin.APIVersion, RemovedIn: config.RemovedIn(origin.APIVersion), Use: served[0]})
 		}
 		u.APIVersions[i].Objects++
 	}

@@ -2,12 +2,16 @@ package upgrade
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"apfsim/core/config"
 	"apfsim/core/rules"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/loader"
 )
 
 // changes returns the objects that change when a new cluster of a release is upgraded, one on each line.
@@ -84,5 +88,80 @@ func TestLevelsThatAnUpgradeChanges(t *testing.T) {
 	i = slices.IndexFunc(u.Levels, func(l Level) bool { return l.Name == "node-high" })
 	if before, after := u.Levels[i].Before, u.Levels[i].After; before != nil || after.Nominal != 98 {
 		t.Errorf("node-high has %+v before and %+v after the upgrade", before, after)
+	}
+}
+
+// loaded returns the objects of a file beside those of a new cluster.
+func loaded(t *testing.T, release *rules.Rules, text string) config.Objects {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "cluster.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := loader.LoadConfig(release, scenario.BaseSuggested, []string{file})
+	if err := c.Errors.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return c.Objects
+}
+
+const level = `
+apiVersion: flowcontrol.apiserver.k8s.io/%s
+kind: PriorityLevelConfiguration
+metadata: {name: %s}
+spec: {type: Limited, limited: {%sConcurrencyShares: 50, limitResponse: {type: Queue, queuing: {queues: 64, handSize: 6, queueLengthLimit: 50}}}}
+`
+
+// The release that stopped serving a version is named, whether it is part of the upgrade or older.
+func TestReleaseThatStoppedServing(t *testing.T) {
+	for _, c := range []struct{ from, to, version, shares, removedIn string }{
+		{"1.33", "1.34", "v1beta3", "nominal", "1.32"},
+		{"1.30", "1.37", "v1beta3", "nominal", "1.32"},
+		{"1.28", "1.29", "v1beta2", "assured", "1.29"},
+		{"1.33", "1.37", "v1beta2", "assured", "1.29"},
+		{"1.24", "1.28", "v1beta1", "assured", "1.26"},
+		{"1.34", "1.35", "v1beta1", "assured", "1.26"},
+		{"1.20", "1.30", "v1alpha1", "assured", "1.21"},
+	} {
+		from := rulesOf(t, c.from)
+		u, err := Compare(Input{From: from, To: rulesOf(t, c.to), Objects: loaded(t, from, fmt.Sprintf(level, c.version, "mine", c.shares)), ServerLimit: 600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(u.APIVersions) != 1 || u.APIVersions[0].RemovedIn != c.removedIn {
+			t.Errorf("%s to %s with %s: %+v; want removed in %s", c.from, c.to, c.version, u.APIVersions, c.removedIn)
+		}
+	}
+}
+
+// What the servers before the upgrade already put right each minute is not what the new release does, and the limits
+// before the upgrade are those that last.
+func TestObjectsThatAreMaintainedAlready(t *testing.T) {
+	from := rulesOf(t, "1.33")
+	u, err := Compare(Input{From: from, To: rulesOf(t, "1.34"), Objects: loaded(t, from, fmt.Sprintf(level, "v1", "workload-low", "nominal")), ServerLimit: 600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(u.Maintained) != 1 || u.Maintained[0].Release != "1.33" || u.Maintained[0].Change != PutRight || u.Maintained[0].Name != "workload-low" {
+		t.Errorf("1.33 maintains %+v, want workload-low put right", u.Maintained)
+	}
+	for _, o := range u.Objects {
+		if o.Name == "workload-low" {
+			t.Errorf("1.34 changes %+v, which 1.33 has put right already", o)
+		}
+	}
+	for _, l := range u.Levels {
+		if l.Name == "workload-low" && (l.Before.Nominal != 245 || l.After.Nominal != 245) {
+			t.Errorf("workload-low has %d seats before and %d after the upgrade, want 245", l.Before.Nominal, l.After.Nominal)
+		}
+	}
+	rules := map[string]bool{}
+	for _, r := range u.Rules {
+		rules[r.Rule] = r.Release == "1.34"
+	}
+	for _, rule := range []string{"seats of a list", "most seats of a list", "seats of a watch"} {
+		if !rules[rule] {
+			t.Errorf("the upgrade to 1.34 does not name the change of %s: %+v", rule, u.Rules)
+		}
 	}
 }

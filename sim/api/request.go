@@ -1,69 +1,10 @@
 package api
 
-// Version is a resourceVersion that a request names. The zero value is that of a request that names none.
-type Version struct {
-	Given bool
-	N     int64
-	Word  string // what cannot be read as a number, literally; then N is 0
-}
+import (
+	"slices"
 
-// At returns the version of a number.
-func At(n int64) Version { return Version{Given: true, N: n} }
-
-// Zero says whether the version is "0".
-func (v Version) Zero() bool { return v.Given && v.N == 0 && v.Word == "" }
-
-// Match is a resourceVersionMatch.
-type Match uint8
-
-// The values of resourceVersionMatch.
-const (
-	NoMatch Match = iota
-	NotOlderThan
-	Exact
-	UnknownMatch // another word
+	"apfsim/core/request"
 )
-
-// Options are what the query of a request says.
-type Options struct {
-	Version   Version
-	Match     Match
-	MatchWord string // of UnknownMatch, literally
-	Limit     int64  // 0 without one
-	Continue  string
-
-	SendInitialEvents, SendInitialEventsGiven bool
-	Bookmarks                                 bool // allowWatchBookmarks
-	TimeoutSeconds                            int64
-
-	LabelSelector, FieldSelector string
-
-	DryRun       bool
-	FieldManager string
-	Force        bool
-	ForceGiven   bool // force, whether true or false, stands in the query: only an apply may have it
-
-	// Of a deletion; its body has the same, which counts if it is given.
-	Preconditions     Preconditions
-	GraceSeconds      int64
-	GraceSecondsGiven bool
-	OrphanDependents  bool // 202 instead of 200 if it is given as false and finalizers hold the object
-	OrphanGiven       bool
-	// Propagation is the propagationPolicy, if a server knows it: Background, Foreground or Orphan. The last two
-	// add a finalizer, and each removes those of the others.
-	Propagation string
-
-	// Malformed is a parameter whose value cannot be decoded, such as "limit=ten": 400. Unsupported is one with
-	// a value that the server does not accept, such as "dryRun=Some": 422. "" without one.
-	Malformed, Unsupported string
-}
-
-// Preconditions are what must hold of an object that is deleted.
-type Preconditions struct {
-	UID      int64 // 0 without one
-	Version  Version
-	Mismatch bool // a UID that no object has
-}
 
 // Patch is how a patch changes an object.
 type Patch uint8
@@ -79,9 +20,9 @@ const (
 type Body struct {
 	Name         string // of a create; "" with GenerateName
 	GenerateName string
-	Version      Version // metadata.resourceVersion
-	UID          int64   // metadata.uid; 0 without one
-	OtherUID     bool    // it has one that no object has
+	Version      request.Version // metadata.resourceVersion
+	UID          int64           // metadata.uid; 0 without one
+	OtherUID     bool            // it has one that no object has
 
 	Fields          map[string]string // see Object.Fields
 	Stamp           int64             // see Object.Stamp; 0: as it is
@@ -97,7 +38,7 @@ type Body struct {
 
 // Call is what a request asks for beyond its attributes. It does not change once it has been sent.
 type Call struct {
-	Options Options
+	Options request.Options
 	Body    *Body // nil without one
 
 	// Matches is how many of the objects that the scenario only counts match the selectors of a list or
@@ -169,4 +110,20 @@ type Answer struct {
 
 	Object  *Object
 	Objects []*Object // of a list, those that are not only counted; nobody may change the slice
+}
+
+// upgraded are the subresources of which a request makes the connection one for something else.
+var upgraded = []string{"attach", "exec", "portforward"}
+
+// SuccessOf returns the status of HTTP of the answer to a request for a resource, or one of its subresources, that
+// succeeds, unless what is stored decides it (k8s.io/apiserver, endpoints/handlers/create.go; k8s.io/kubernetes,
+// pkg/registry/core/pod/rest/subresources.go).
+func SuccessOf(verb, subresource string) int {
+	switch {
+	case slices.Contains(upgraded, subresource):
+		return 101
+	case verb == "create" && subresource != "proxy":
+		return 201
+	}
+	return 200
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/core/request"
 	"apfsim/sim/random"
 	"apfsim/sim/scenario/behaviours"
 )
@@ -46,9 +47,8 @@ func Selected(c Client, s *behaviours.Selection) ReflectorSettings {
 		LabelSelector: Expand(c, s.LabelSelector),
 		FieldSelector: Expand(c, s.FieldSelector),
 	}
-	if name, ok := strings.CutPrefix(settings.FieldSelector, "metadata.name="); ok && !strings.Contains(name, ",") {
-		settings.Name, settings.FieldSelector = name, ""
-	}
+	selection := request.Options{FieldSelector: settings.FieldSelector, LabelSelector: settings.LabelSelector}
+	settings.Name = selection.ObjectName()
 	if s.Matches != nil {
 		settings.Matches = *s.Matches
 	}

@@ -1,6 +1,9 @@
 package behaviour
 
-import "apfsim/sim/api"
+import (
+	"apfsim/core/request"
+	"apfsim/sim/api"
+)
 
 // DefaultPageSize is how many objects a page of a list has unless the caller says otherwise
 // (k8s.io/client-go, tools/pager/pager.go; k8s.io/kubectl, pkg/cmd/util/helpers.go, DefaultChunkSize).
@@ -8,8 +11,8 @@ const DefaultPageSize = 500
 
 // Pager is one list that is asked for page by page (k8s.io/client-go, tools/pager/pager.go).
 type Pager struct {
-	First api.Version // that the first page asks for; the others have a token instead
-	Limit int64       // of each page; 0 for the whole list at once
+	First request.Version // that the first page asks for; the others have a token instead
+	Limit int64           // of each page; 0 for the whole list at once
 
 	Pages          int   // that have come
 	Version, Items int64 // of the first page, and of all pages
@@ -19,14 +22,14 @@ type Pager struct {
 }
 
 // Options returns what the next page asks for.
-func (p *Pager) Options() api.Options {
+func (p *Pager) Options() request.Options {
 	switch {
 	case p.continued != "":
-		return api.Options{Limit: p.Limit, Continue: p.continued}
+		return request.Options{Limit: p.Limit, Continue: p.continued}
 	case p.whole:
-		return api.Options{Version: p.First}
+		return request.Options{Version: p.First}
 	}
-	return api.Options{Version: p.First, Limit: p.Limit}
+	return request.Options{Version: p.First, Limit: p.Limit}
 }
 
 // Add adds a page, and returns whether there are more.

@@ -1,6 +1,7 @@
 package behaviour
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/quantity"
@@ -181,10 +182,10 @@ func (r *Reflector) send(nowNs int64, token int32, q *Request) {
 }
 
 // Request returns a list or watch of what is selected, with options.
-func (s *ReflectorSettings) Request(verb string, o api.Options) *Request {
+func (s *ReflectorSettings) Request(verb string, o request.Options) *Request {
 	o.LabelSelector, o.FieldSelector = s.LabelSelector, s.FieldSelector
-	if s.Name != "" {
-		o.FieldSelector = "metadata.name=" + s.Name
+	if s.FieldSelector == "" && s.Name != "" {
+		o.FieldSelector = "metadata.name=" + request.EscapeFieldValue(s.Name)
 	}
 	return &Request{
 		Verb: verb, Group: s.Group, Resource: s.Resource, Namespace: s.Namespace, Name: s.Name,

@@ -1,12 +1,15 @@
 package behaviour
 
-import "apfsim/sim/api"
+import (
+	"apfsim/core/request"
+	"apfsim/sim/api"
+)
 
 // list is the list of a reflector.
 type list struct {
 	Pager
-	asked   api.Version // by the first list of the round
-	again   bool        // it is the second one of the round, because that version cannot be used
+	asked   request.Version // by the first list of the round
+	again   bool            // it is the second one of the round, because that version cannot be used
 	objects []*api.Object
 }
 
@@ -28,14 +31,14 @@ func (r *Reflector) beginList(nowNs int64) {
 
 // relistVersion returns the version that a list asks for (relistResourceVersion): at first any, then no older
 // one than that of the copy, and the latest if that cannot be used.
-func (r *Reflector) relistVersion() api.Version {
+func (r *Reflector) relistVersion() request.Version {
 	switch {
 	case r.unavailable:
-		return api.Version{}
+		return request.Version{}
 	case r.version == 0:
-		return api.At(0)
+		return request.At(0)
 	}
-	return api.At(r.version)
+	return request.At(r.version)
 }
 
 func (r *Reflector) sendPage(nowNs int64) {

@@ -1,6 +1,9 @@
 package behaviour
 
-import "apfsim/sim/api"
+import (
+	"apfsim/core/request"
+	"apfsim/sim/api"
+)
 
 const (
 	// minWatchSeconds is the least time-out that a reflector gives to a watch, and maxWatchSeconds the
@@ -15,19 +18,19 @@ const (
 // sendWatchList opens a watch that sends all objects first (Reflector.watchList). The first one is for the
 // latest version, unlike the first list.
 func (r *Reflector) sendWatchList(nowNs int64) {
-	o := api.Options{Match: api.NotOlderThan, SendInitialEvents: true, SendInitialEventsGiven: true, Bookmarks: true}
+	o := request.Options{Match: request.NotOlderThan, SendInitialEvents: true, SendInitialEventsGiven: true, Bookmarks: true}
 	if r.version != 0 && !r.unavailable { // rewatchResourceVersion
-		o.Version = api.At(r.version)
+		o.Version = request.At(r.version)
 	}
 	r.openWatch(nowNs, o, newInitial(r.handler != nil))
 }
 
 // sendWatch opens a watch from the version of the copy (Reflector.watch).
 func (r *Reflector) sendWatch(nowNs int64) {
-	r.openWatch(nowNs, api.Options{Version: api.At(r.version), Bookmarks: !r.NoBookmarks}, nil)
+	r.openWatch(nowNs, request.Options{Version: request.At(r.version), Bookmarks: !r.NoBookmarks}, nil)
 }
 
-func (r *Reflector) openWatch(nowNs int64, o api.Options, i *initial) {
+func (r *Reflector) openWatch(nowNs int64, o request.Options, i *initial) {
 	o.TimeoutSeconds = minWatchSeconds + int64(r.chance.Float64()*(maxWatchSeconds-minWatchSeconds))
 	r.watch = watch{sentNs: nowNs, initial: i}
 	q := r.Request("watch", o)

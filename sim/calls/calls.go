@@ -9,8 +9,6 @@
 package calls
 
 import (
-	"math"
-
 	"apfsim/sim/client"
 	"apfsim/sim/clock"
 	"apfsim/sim/scenario"
@@ -32,6 +30,7 @@ type Calls struct {
 	calls          []*call      // by index, from 1
 	freeExecutions []*execution
 	freeCalls      []*call
+	leaving        []server.Ref // the callbacks that are left by the events hangUp, in their order
 }
 
 // execution is a request that waits for its calls.
@@ -54,10 +53,10 @@ type call struct {
 	to    *callee
 
 	latencyNs int64
-	callback  *server.Request // that is sent or is to be sent again; nil without one
-	resend    clock.Handle    // of the callback, before it is sent again
-	giveUp    clock.Handle    // at the timeout
-	next      clock.Handle    // the answer, or what comes next at the aggregated server
+	callback  server.Ref   // that is sent or is to be sent again; none without one
+	resend    clock.Handle // of the callback, before it is sent again
+	giveUp    clock.Handle // at the timeout
+	next      clock.Handle // the answer, or what comes next at the aggregated server
 	failed    bool
 	failure   server.Response // of one that has failed
 	proxied   proxied         // at the aggregated server
@@ -141,9 +140,12 @@ func (c *Calls) Abandon(nowNs int64, _ *server.Server, r *server.Request, crashe
 	}
 	x := c.executions[r.Details.Calls]
 	for _, call := range x.open {
-		if left := c.stop(call); left != nil && crashed {
-			c.shared.Events.Schedule(nowNs, uint8(server.HangUp), server.Event{Kind: server.Progress, Index: int32(hangUp), Request: left})
-		} else if left != nil {
+		switch left := c.stop(call); {
+		case left.Request() == nil:
+		case crashed:
+			c.leaving = append(c.leaving, left)
+			c.schedule(nowNs, server.HangUp, 0, hangUp)
+		default:
 			c.leave(nowNs, left)
 		}
 		c.end(nowNs, call)
@@ -163,7 +165,9 @@ func (c *Calls) Progress(nowNs int64, _ *server.Server, e server.Event) {
 		c.aggregated.configure(nowNs, int(index))
 		return
 	case hangUp:
-		c.leave(nowNs, e.Request)
+		left := c.leaving[0]
+		c.leaving = c.leaving[1:]
+		c.leave(nowNs, left)
 		return
 	}
 	call := c.calls[index]
@@ -173,9 +177,7 @@ func (c *Calls) Progress(nowNs int64, _ *server.Server, e server.Event) {
 		c.over(nowNs, call)
 	case givenUp:
 		call.giveUp = 0
-		if left := c.stop(call); left != nil {
-			c.leave(nowNs, left)
-		}
+		c.leave(nowNs, c.stop(call))
 		c.fail(nowNs, call, server.Response{Status: server.StatusInternalServerError})
 	case passedOn:
 		call.next = 0
@@ -227,7 +229,7 @@ func (c *Calls) send(nowNs int64, call *call) {
 	outer := call.of.outer
 	r := c.clients.Callback(call.to.Callback.Workload, outer.Client)
 	r.Details.Call, r.Details.Parent = call.id, outer.ID
-	call.callback = r
+	call.callback = r.Ref()
 	c.clients.Resend(nowNs, r)
 }
 
@@ -256,15 +258,15 @@ func (c *Calls) Responded(nowNs int64, r *server.Request, response server.Respon
 	failed := response.Status == 0 || response.Status == server.StatusTooManyRequests || response.Status >= server.StatusInternalServerError
 	call := c.waiting(r)
 	if call == nil {
-		if failed && r.Details.Call == 0 { // who was called goes on
+		if failed && r.Details.Call != left { // who was called goes on
 			c.again(nowNs, r, response)
 		}
-		r.Details.Call = 0 // for a hangUp that comes too late
 		return
 	}
-	call.callback = nil
+	call.callback = server.Ref{}
 	if failed {
-		if call.callback, call.resend = c.again(nowNs, r, response); call.callback != nil {
+		if again, resend := c.again(nowNs, r, response); again != nil {
+			call.callback, call.resend = again.Ref(), resend
 			return
 		}
 		call.failed, call.failure = true, server.Response{Status: server.StatusInternalServerError}
@@ -294,38 +296,38 @@ func (c *Calls) fail(nowNs int64, call *call, failure server.Response) {
 	call.next = c.schedule(nowNs, server.Progress, call.index, answered)
 }
 
-// stop ends what a call waits for. It returns the callback that its sender is to leave, if there is one.
-func (c *Calls) stop(call *call) *server.Request {
+// stop ends what a call waits for. It returns the callback that its sender is to leave, or none.
+func (c *Calls) stop(call *call) server.Ref {
 	for _, event := range []*clock.Handle{&call.giveUp, &call.next} {
 		if *event != 0 {
 			c.shared.Events.Cancel(*event)
 			*event = 0
 		}
 	}
-	r, resend := call.callback, call.resend
-	call.callback, call.resend = nil, 0
+	callback, resend := call.callback, call.resend
+	call.callback, call.resend = server.Ref{}, 0
+	r := callback.Request()
 	switch {
-	case r == nil || r.Details.Call != call.id: // or the server has ended, and the client will find out
+	case r == nil:
 	case call.to.Callback.WhenGivenUp == traffic.Continue:
 		r.Details.Call = 0
 	case resend != 0:
 		c.shared.Events.Cancel(resend)
 		c.shared.Discard(r)
 	default:
-		r.Details.Call = -call.id
-		return r
+		r.Details.Call = left
+		return callback
 	}
-	return nil
+	return server.Ref{}
 }
 
 // left is the Details.Call of a callback that nobody waits for, not even its sender.
-const left = math.MinInt64
+const left = -1
 
-// leave makes who was called hang up, unless the response has come at the same instant: the memory of r
-// may then be another request's.
-func (c *Calls) leave(nowNs int64, r *server.Request) {
-	if r.Details.Call < 0 && r.Details.Call != left {
-		r.Details.Call = left
+// leave makes who was called hang up. The callback may be over by then, or its server may have ended, so that its
+// client finds out later.
+func (c *Calls) leave(nowNs int64, callback server.Ref) {
+	if r := callback.Request(); r != nil {
 		c.servers[r.Server].HangUp(nowNs, r)
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
@@ -38,14 +39,14 @@ func (as *answers) call(t *server.Template, asked *trace.Asked) *api.Call {
 		return nil
 	}
 	answered := func(id int64) trace.Answered { return as.byID[id] }
-	options, _ := api.ParseOptions(t.Attributes.Verb, trace.Query(t.Query, answered)) // the reader has seen that it is in URL encoding
+	options, _ := request.ParseOptions(t.Attributes.Verb, trace.Query(t.Query, answered)) // the reader has seen that it is in URL encoding
 	c := &api.Call{Options: options}
 	if asked == nil {
 		return c
 	}
-	var p api.Preconditions
+	var p request.Preconditions
 	c.Body, p = asked.Body(t.Attributes.Verb, t.Attributes.Name, answered)
-	if p != (api.Preconditions{}) {
+	if p != (request.Preconditions{}) {
 		c.Options.Preconditions = p
 	}
 	c.Options.DryRun = c.Options.DryRun || asked.DryRun

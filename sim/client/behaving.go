@@ -161,14 +161,16 @@ func (c *behaving) EndNs() int64 { return c.endNs }
 
 // Note implements behaviour.Client.
 func (c *behaving) Note(nowNs int64, n behaviour.Note) {
-	if c.all.noted != nil {
-		c.all.noted(nowNs, c.workload.index, int(c.index), n)
+	for _, noted := range c.all.noted {
+		noted(nowNs, c.workload.index, int(c.index), n)
 	}
 }
 
 // OnNote makes f be called with what happens to clients that behave, and to which client of which workload. It
 // must be called before Begin.
-func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n behaviour.Note)) { c.noted = f }
+func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n behaviour.Note)) {
+	c.noted = append(c.noted, f)
+}
 
 // Received implements server.Receiver.
 func (c *Clients) Received(nowNs int64, r *server.Request, e *api.Event) {

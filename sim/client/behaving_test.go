@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/quantity"
@@ -267,7 +268,7 @@ func TestBehavingClientHangsUp(t *testing.T) {
 func TestBehavingClientWatches(t *testing.T) {
 	p := play(nil)
 	p.begin = func(nowNs int64) {
-		p.client.Send(nowNs, &behaviour.Request{Verb: "watch", Resource: "pods", Unlimited: true, Call: api.Call{Options: api.Options{Version: api.At(7)}}})
+		p.client.Send(nowNs, &behaviour.Request{Verb: "watch", Resource: "pods", Unlimited: true, Call: api.Call{Options: request.Options{Version: request.At(7)}}})
 	}
 	p.serve = func(nowNs int64, r *server.Request) {
 		if r.Attempt == 1 {
@@ -323,7 +324,7 @@ func TestBehavingClientReusesTemplates(t *testing.T) {
 		t.Error("the same request has another template")
 	}
 	versioned := get("a")
-	versioned.Call.Options.Version = api.At(5)
+	versioned.Call.Options.Version = request.At(5)
 	if again := send(versioned); again == first || again.TemplateID != first.TemplateID || again.Query != "resourceVersion=5" {
 		t.Errorf("a request with another query has the template %+v", again)
 	}

@@ -15,6 +15,7 @@ type client struct {
 	*workload
 	*rest           // nil where it is not needed
 	index     int32 // within the workload
+	searches  bool  // of an open loop: the next Wake sends nothing, see arrivals.Process
 	execution random.Stream
 }
 
@@ -98,7 +99,7 @@ func (cl *client) request() *server.Request {
 	}
 	if r.Details != nil {
 		cl.detail(r.Details)
-		r.Details.Execution = execution.Given()
+		r.GiveExecution(execution.Given())
 	}
 	return r
 }
@@ -172,6 +173,8 @@ func (cl *client) waits(r *server.Request, response server.Response) (waitNs int
 	return cl.clientGo(r, response)
 }
 
+const second = 1e9 // ns
+
 // clientGo returns whether client-go sends a request again, and after which time: after Retry-After, if
 // the response has it, and after 1 s if the connection broke and the request only reads. A connection that
 // cannot be opened is an error to the caller (k8s.io/client-go, rest/request.go and rest/with_retry.go).
@@ -208,6 +211,11 @@ func (cl *client) resend(atNs int64, r *server.Request) (*server.Request, clock.
 	again.ExecutionNs, again.WatchNs = r.ExecutionNs, r.WatchNs
 	if r.Details != nil {
 		again.Details.DelayNs, again.Details.ClientTimeoutNs = r.Details.DelayNs, r.Details.ClientTimeoutNs
+		again.Details.Asked, again.Details.Execution, again.Details.GivenNs = r.Details.Asked, r.Details.Execution, r.Details.GivenNs
+		if again.Details.Execution { // the other says how long it has executed, perhaps beside others
+			again.ExecutionNs = again.Details.GivenNs
+		}
+		again.Details.Logged, again.Details.LoggedSeats = r.Details.Logged, r.Details.LoggedSeats
 	}
 	return again, cl.all.shared.Events.Schedule(atNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
 }

@@ -47,15 +47,17 @@ type Clients struct {
 	server    Server           // the only one, if there is no network
 	network   *network.Network // nil if there is none
 	workloads []*workload
-	callbacks Callbacks       // nil where there are no calls
-	anyAwaits bool            // one of them awaitsResponses
-	ctx       context.Context // of the run, while it lasts
-	failed    bool            // a trace has an error
-	stored    bool            // the servers have a store
+	decided   []scenario.Decided // by workload
+	callbacks Callbacks          // nil where there are no calls
+	anyAwaits bool               // one of them awaitsResponses
+	ctx       context.Context    // of the run, while it lasts
+	failed    bool               // a trace has an error
+	cut       error              // why not all clients have started: the context is cancelled
+	stored    bool               // the servers have a store
 	exchanges exchanges
 	queries   queries
 
-	noted func(nowNs int64, workload, client int, n behaviour.Note) // nil where nobody listens
+	noted []func(nowNs int64, workload, client int, n behaviour.Note) // in the order in which they listen
 }
 
 // New returns the clients of a scenario. Close must be called after Begin.
@@ -64,29 +66,46 @@ func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
 	for i := range sc.Spec.Workload {
 		w := newWorkload(sc, i, c)
 		c.workloads = append(c.workloads, w)
+		c.decided = append(c.decided, sc.Decided(w.Arrivals.Trace))
 		c.anyAwaits = c.anyAwaits || w.awaitsResponses
-		shared.Detailed = shared.Detailed || w.Workload.Behaviour != nil
+		shared.Detailed = shared.Detailed || w.Workload.Behaviour != nil || w.Arrivals.Trace != nil && w.Arrivals.Trace.Decided != ""
 	}
 	return c
 }
 
 // Begin starts the clients, which send to the network from now on, or directly to the server if it is
-// nil. If the context is cancelled, those that replay a trace send nothing more.
+// nil. If the context is cancelled, the rest does not start, which Err tells, and those that replay a trace send
+// nothing more.
 func (c *Clients) Begin(ctx context.Context, only Server, n *network.Network) {
 	c.ctx, c.server, c.network = ctx, only, n
 	for _, w := range c.workloads {
 		for i := range w.Clients {
+			if i%startedTogether == startedTogether-1 && c.isCut() {
+				return
+			}
 			w.clients.at(i).Start(0)
 		}
 	}
 }
 
+// startedTogether is how many clients, or users of a client, start between two looks at the context.
+const startedTogether = 1024
+
+// isCut reports whether the context is cancelled, and keeps that for Err.
+func (c *Clients) isCut() bool {
+	c.cut = c.ctx.Err()
+	return c.cut != nil
+}
+
 // errTrace is returned where the errors of a trace are not all known yet.
 var errTrace = errors.New("client: a trace has an error")
 
-// Err returns an error if a trace has one; the results of the run are then not valid. Close returns
+// Err returns an error if a trace has one, or if not all clients have started; the results of the run are then not valid. Close returns
 // which errors there are.
 func (c *Clients) Err() error {
+	if c.cut != nil {
+		return c.cut
+	}
 	if c.failed {
 		return errTrace
 	}
@@ -131,11 +150,11 @@ func (c *Clients) Wake(nowNs int64, e server.Event) {
 
 // Responded implements server.Clients.
 func (c *Clients) Responded(nowNs int64, r *server.Request, response server.Response) {
-	if response.Status == server.StatusOK && !c.anyAwaits {
+	if response.Succeeded() && !c.anyAwaits {
 		return // without a look at the request's template, which is not in the processor's cache
 	}
 	w := c.workloads[r.Workload]
-	if response.Status == server.StatusOK && !w.awaitsResponses {
+	if response.Succeeded() && !w.awaitsResponses {
 		return
 	}
 	w.clients.at(r.Client).Responded(nowNs, r, response)

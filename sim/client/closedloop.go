@@ -13,7 +13,10 @@ type closedLoop struct{ client }
 // Start implements Behaviour.
 func (c *closedLoop) Start(int64) {
 	c.open()
-	for range c.Arrivals.Closed.Concurrency {
+	for i := range c.Arrivals.Closed.Concurrency {
+		if i%startedTogether == startedTogether-1 && c.all.isCut() {
+			return
+		}
 		c.thinkFrom(c.startNs, 0)
 	}
 }

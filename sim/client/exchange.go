@@ -124,7 +124,8 @@ func (x *exchange) transmit(nowNs int64) {
 	if x.givesUpNs > 0 {
 		d.ClientTimeoutNs = x.givesUpNs - nowNs
 	}
-	d.Asked, d.Token, d.Execution, d.ReadNs = &q.Call, q.Token, c.Execution.Given(), q.ReadNs
+	d.Asked, d.Token, d.ReadNs = &q.Call, q.Token, q.ReadNs
+	r.GiveExecution(c.Execution.Given())
 	x.sent = r
 	c.sendNow(nowNs, r)
 }

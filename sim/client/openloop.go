@@ -1,6 +1,7 @@
 package client
 
 import (
+	"apfsim/sim/arrivals"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
 )
@@ -8,28 +9,33 @@ import (
 // openLoop is a client that sends at the times of a process, whatever becomes of its requests.
 type openLoop struct {
 	client
-	process process
-	poisson poisson // room for the process that most clients have, beside the client in memory
+	process arrivals.Process
+	poisson arrivals.Poisson // room for the process that most clients have, beside the client in memory
 }
 
 // Start implements Behaviour.
 func (o *openLoop) Start(int64) {
 	o.open()
-	o.process = newProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
+	o.process = arrivals.New(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
 	o.next()
 }
 
 // next schedules the next arrival of the process.
 func (o *openLoop) next() {
-	if at := float64(o.startNs) + o.process.next(); at < float64(o.endNs) {
+	at, sends := o.process.Next()
+	if at += float64(o.startNs); at < float64(o.endNs) {
+		o.searches = !sends
 		o.wakeAt(int64(at))
 	}
 }
 
 // Wake implements Behaviour.
 func (o *openLoop) Wake(nowNs int64) {
+	sends := !o.searches
 	o.next()
-	o.send(nowNs, o.request())
+	if sends {
+		o.send(nowNs, o.request())
+	}
 }
 
 // Responded implements Behaviour: it is not called upon success.

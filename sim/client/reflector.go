@@ -64,6 +64,5 @@ func isWatch(r *server.Request) bool {
 // ended says whether a request has ended as its client wants: it was executed, or it was a watch that had
 // begun. For a reflector, a watch of which the connection breaks has ended like any other.
 func ended(r *server.Request, response server.Response) bool {
-	return response.Status >= server.StatusOK && response.Status < 300 ||
-		response.Failure == server.BrokenConnection && r.FinishNs >= 0 && isWatch(r)
+	return response.Succeeded() || response.Failure == server.BrokenConnection && r.FinishNs >= 0 && isWatch(r)
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"apfsim/document"
+	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
 )
@@ -16,6 +17,7 @@ type replay struct {
 	to      int64           // index of the server that it is for; -1 for any
 	errors  document.Errors // of the trace
 	answers answers         // to references in the trace
+	decided scenario.Decided
 	summary trace.Summary
 }
 
@@ -28,13 +30,14 @@ type sentKind struct {
 // Start implements Behaviour.
 func (p *replay) Start(int64) {
 	p.open()
+	p.decided = p.all.decided[p.workload.index]
 	reader, err := p.Arrivals.Trace.Open()
 	if err != nil {
 		p.errors = append(p.errors, err.(document.Error))
 		p.all.failed = true
 		return
 	}
-	reader.Stored = p.all.stored
+	reader.Stored, reader.Decided = p.all.stored, p.Arrivals.Trace.Decided != ""
 	p.stream = reader.Stream(p.all.ctx, p.startNs, p.endNs)
 	p.next()
 }
@@ -47,28 +50,35 @@ func (p *replay) next() {
 		return
 	}
 	r := p.all.shared.NewRequest()
-	r.Template = p.template(arrival.Kind)
+	schema := ""
+	if arrival.Logged != nil && p.decided.Routes {
+		schema = arrival.Logged.FlowSchema
+	}
+	r.Template = p.template(arrival.Kind, schema)
 	r.TemplateID, r.ID, r.Attempt = r.Template.TemplateID, arrival.ID, 1
 	r.ExecutionNs, r.WatchNs = arrival.ExecutionNs, arrival.WatchNs
 	if r.Details != nil {
 		p.detail(r.Details)
-		r.Details.Execution = arrival.Execution
+		r.GiveExecution(arrival.Execution)
+		r.Details.Logged = arrival.Logged
+		r.Details.LoggedSeats = arrival.Logged != nil && p.decided.Seats && arrival.Logged.Seats > 0
 	}
 	p.asked = arrival.Asked
 	p.pending, p.to = r, arrival.Server
 	p.wakeAt(arrival.ArrivalNs)
 }
 
-// template returns the template of a kind, which its requests share as those of any other client
+// template returns the template of a kind with a FlowSchema, "" for what the configuration says, which its requests share as those of any other client
 // do. The number of templates is bounded: one that takes the slot of another replaces it.
-func (p *replay) template(k *trace.Kind) *server.Template {
+func (p *replay) template(k *trace.Kind, schema string) *server.Template {
 	if k.Slot >= len(p.sent) {
 		p.sent = append(p.sent, make([]sentKind, k.Slot+1-len(p.sent))...)
 	}
 	s := &p.sent[k.Slot]
-	if s.kind != k {
+	if s.kind != k || schema != "" && s.template.FlowSchema != schema { // one that is unknown is that of the request before
 		s.kind = k
 		s.template = p.all.shared.ReplaceTemplate(s.template, p.workload.index, int(p.index), k.Attributes, k.Query)
+		s.template.FlowSchema = schema
 	}
 	return s.template
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/server"
 	"apfsim/sim/store"
@@ -21,7 +22,7 @@ const generatedPrefix = "apfsim-"
 func (all *calls) of(nowNs int64, r *server.Request, s *store.Store) *api.Call {
 	shared := (*all)[r.Template]
 	if shared == nil {
-		options, _ := api.ParseOptions(r.Attributes.Verb, r.Query) // the estimate has found that it is in URL encoding
+		options, _ := request.ParseOptions(r.Attributes.Verb, r.Query) // the estimate has found that it is in URL encoding
 		shared = &api.Call{Options: options}
 		if *all == nil || len(*all) == mostCalls {
 			*all = calls{}
@@ -45,7 +46,7 @@ func (all *calls) of(nowNs int64, r *server.Request, s *store.Store) *api.Call {
 			o = of.Adopt(nowNs, a.Namespace, a.Name)
 		}
 		if o != nil {
-			body.Version, body.Fields, body.Finalizers, body.FinalizersGiven = api.At(o.Version), o.Fields, o.Finalizers, true
+			body.Version, body.Fields, body.Finalizers, body.FinalizersGiven = request.At(o.Version), o.Fields, o.Finalizers, true
 		}
 	}
 	return &api.Call{Options: shared.Options, Body: body}

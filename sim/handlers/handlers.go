@@ -189,7 +189,7 @@ func (h *Handlers) Begin(nowNs int64, s *server.Server, r *server.Request) (hand
 	}
 	op.Call, op.ReadNs, op.GivenNs = r.Details.Asked, r.Details.ReadNs, -1
 	if r.Details.Execution {
-		op.GivenNs = r.ExecutionNs
+		op.GivenNs = r.Details.GivenNs
 	}
 	op.Seats, op.FinalSeats, op.AdditionalNs = int32(r.Work.InitialSeats), int32(r.Work.FinalSeats), r.Work.AdditionalLatencyNs
 	op.Request = x

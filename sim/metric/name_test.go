@@ -56,7 +56,7 @@ func TestParseName(t *testing.T) {
 		"utilisation{workload:a}.peak": "has no tag workload",
 		"waiting.mean":                 "mean of waiting requires the tag priorityLevel, as in waiting{priorityLevel:workload-low}",
 		"waiting{workload:a,priorityLevel:low}.mean": "mean of waiting has no tag workload; want one of priorityLevel",
-		"waiting.max": "waiting has no statistic max; want one of count, rate, mean",
+		"waiting.min": "waiting has no statistic min; want one of count, rate, mean, max",
 		"fairShare":   "want a dot and one of its statistics: seatSeconds, ratio",
 	} {
 		if s, err := ParseName(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -71,6 +71,11 @@ var requestMetrics = []Metric{
 		Statistics: counts("requests that were rejected", Lower),
 		Tags:       append(slices.Clone(requestTags), TagReason), Example: "rate == 0",
 	}, {
+		Name: "notServed", Help: "Requests that were rejected, refused or lost, that were answered 504 or another 5xx, or 429 by a handler, whose client gave up, or that were unfinished.",
+		Details:    "A request is unfinished if it is open at the end and older than the 99th percentile of the latencies of its workload, or than 10 s without one.",
+		Statistics: counts("requests that were not served", Lower),
+		Tags:       requestTags, Example: "rate == 0", WholeRun: true,
+	}, {
 		Name: "timedOut", Help: "Requests that were rejected because they timed out in the queue.",
 		Statistics: counts("requests that timed out in the queue", Lower),
 		Tags:       requestTags, Example: "rate == 0",
@@ -90,6 +95,10 @@ var requestMetrics = []Metric{
 		Statistics: []Statistic{{Name: "mean", Help: "Number of queued requests, averaged over time.", Unit: Requests, Better: Lower}},
 		Tags:       useTags, Required: TagPriorityLevel, Example: "mean < 1", FlowControl: true, WholeRun: true,
 	}, {
+		Name: "waiting", Help: "Requests that were still queued when the run ended.",
+		Statistics: []Statistic{{Name: "max", Help: "Longest time for which a request that was still queued at the end had been queued, 0 without one.", Unit: Nanoseconds, Better: Lower}},
+		Tags:       requestTags, Example: "max < 1s", WholeRun: true,
+	}, {
 		Name: "executing", Help: "Requests that were still executing when the run ended.",
 		Statistics: counts("requests that were still executing at the end", Neither),
 		Tags:       requestTags, Example: "count < 100",
@@ -104,7 +113,7 @@ var requestMetrics = []Metric{
 	}, {
 		Name: "responses", Help: "Requests that were answered, or of which the client knows that there will be no answer.",
 		Statistics: counts("requests that were answered", Neither),
-		Tags:       append(slices.Clone(requestTags), TagStatus), Example: "count < 100", WholeRun: true,
+		Tags:       []string{TagWorkload, TagFlowSchema, TagPriorityLevel, TagServer, TagStatus}, Example: "count < 100", WholeRun: true,
 	}, {
 		Name: "ready", Help: "How long a server was ready.",
 		Statistics: []Statistic{{Name: "share", Help: "Share of the window in which the server was ready.", Better: Higher, Fraction: true, Percent: true, PrintPercent: true}},
@@ -117,6 +126,11 @@ var requestMetrics = []Metric{
 			{Name: "share", Help: "Share of the window that these stalls take up.", Better: Lower, Fraction: true, Percent: true},
 		},
 		Tags: workloadTags, Required: TagWorkload, Example: "max < 1s", WholeRun: true,
+	}, {
+		Name: "freeze", Help: "Times during which requests of a workload or a priority level were open, at least one of them was late, and none was served.",
+		Details:    "A request is late after ten times the mean time that requests of its kind have taken.",
+		Statistics: []Statistic{{Name: "max", Help: "Longest time during which requests were late and none was served, 0 if that is less than 1 s.", Unit: Nanoseconds, Better: Lower}},
+		Tags:       []string{TagWorkload, TagPriorityLevel}, Example: "max < 1s", WholeRun: true,
 	}, {
 		Name: "virtualWait", Help: "The wait that a request would have had if it had been sent at a random moment of the window.",
 		Details: "It is measured with 1000 probes for each workload, which change no decision. A client that waits for a response sends nothing meanwhile, " +

@@ -141,11 +141,7 @@ func (n *Network) SendTo(nowNs int64, r *server.Request, workload, index int, to
 
 // HangUp is called when the client of a request has gone that has not been answered. If no server has it, the
 // client still notices later what has become of the connection.
-func (n *Network) HangUp(nowNs int64, r *server.Request) {
-	if s := n.servers[r.Server]; s.Has(r) {
-		s.HangUp(nowNs, r)
-	}
-}
+func (n *Network) HangUp(nowNs int64, r *server.Request) { n.servers[r.Server].HangUp(nowNs, r) }
 
 // client returns a client of a workload, with its streams open.
 func (n *Network) client(w *workload, index int) *client {

@@ -5,17 +5,18 @@ import (
 	"slices"
 	"testing"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 )
 
 // applyOf is an apply of the field r, nothing if the value is "".
-func applyOf(manager, value string, query string) request {
+func applyOf(manager, value string, query string) apiRequest {
 	b := body("")
 	b.Patch = api.ApplyPatch
 	if value != "" {
 		b.Fields["r"] = value
 	}
-	return request{verb: "patch", path: "default/a", query: "fieldManager=" + manager + query, body: b}
+	return apiRequest{verb: "patch", path: "default/a", query: "fieldManager=" + manager + query, body: b}
 }
 
 // The sequence of applies in the facts, in its order: what each is answered, the value of r afterwards, and who
@@ -23,7 +24,7 @@ func applyOf(manager, value string, query string) request {
 func TestApplySequence(t *testing.T) {
 	b := newBench(t, settings{})
 	for i, test := range []struct {
-		request request
+		request apiRequest
 		status  int
 		r       string
 		with    string // whom the conflict is with
@@ -64,7 +65,7 @@ func TestApplySequence(t *testing.T) {
 	}
 }
 
-func putBy(manager, value string) request {
+func putBy(manager, value string) apiRequest {
 	q := put("default/a", "")
 	q.query = "fieldManager=" + manager
 	if value != "" {
@@ -84,13 +85,13 @@ func TestApply(t *testing.T) {
 	b.run(second)
 	without := applyOf("", "1", "")
 	b.want("no manager", without, "422 Invalid", "")
-	forced := request{verb: "patch", path: "default/a", query: "force=true", body: body("")}
+	forced := apiRequest{verb: "patch", path: "default/a", query: "force=true", body: body("")}
 	b.want("force of a merge patch", forced, "422 Invalid", "")
 	old := applyOf("A", "1", "")
-	old.body.Version = api.At(2)
+	old.body.Version = request.At(2)
 	b.want("version that is not current", old, "409 Conflict", "1 get")
 	zero := applyOf("A", "1", "")
-	zero.body.Version = api.At(0)
+	zero.body.Version = request.At(0)
 	b.want("version 0", zero, "200 3", "1 get")
 	owned := applyOf("A", "1", "")
 	owned.body.OwnersGiven = true
@@ -111,7 +112,7 @@ func TestApply(t *testing.T) {
 	b.must(201, lease)
 	b.run(second)
 	lease = applyOf("B", "2", "")
-	lease.resource, lease.body.Version = leases, api.At(0)
+	lease.resource, lease.body.Version = leases, request.At(0)
 	b.want("conflict first", lease, "409 Conflict", "1 get")
 	lease.query += "&force=true"
 	b.want("then the version", lease, "422 Invalid", "1 get")
@@ -135,7 +136,7 @@ func TestUntracked(t *testing.T) {
 	b := newBench(t, settings{})
 	b.must(201, post(configmaps, "default", "a", "r", "1"))
 	b.run(second)
-	forget := request{verb: "patch", path: "default/a", body: &api.Body{OwnsNothing: true}}
+	forget := apiRequest{verb: "patch", path: "default/a", body: &api.Body{OwnsNothing: true}}
 	if o := b.must(200, forget).Object; len(o.Owners) != 0 {
 		t.Errorf("owners %v", o.Owners)
 	}
@@ -157,7 +158,7 @@ func TestAncientChanges(t *testing.T) {
 	var o *api.Object
 	for i := range 12 {
 		b.run(2 * second)
-		q := request{verb: "patch", path: "default/a", query: fmt.Sprintf("fieldManager=m%02d", i), body: body("", fmt.Sprint("f", i), "1")}
+		q := apiRequest{verb: "patch", path: "default/a", query: fmt.Sprintf("fieldManager=m%02d", i), body: body("", fmt.Sprint("f", i), "1")}
 		if i == 0 { // an object without fields is not tracked
 			q.body.Patch, q.query = api.ApplyPatch, "fieldManager=first"
 		}

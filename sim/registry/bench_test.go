@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"apfsim/core/estimate"
+	"apfsim/core/request"
 	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
@@ -45,6 +46,7 @@ type client struct {
 	endedNs int64
 	doneNs  int64
 	op      *Operation
+	serving clock.AlarmID // the machine works for the operation
 	events  []api.Event
 	counted int64
 }
@@ -111,13 +113,16 @@ func constantNs(ns int64) store.Sampler {
 // served resumes an operation.
 type served struct{ op *Operation }
 
-func (s served) Ring(nowNs int64) { s.op.Served(nowNs) }
+func (s served) Ring(nowNs int64) {
+	s.op.Request.(*client).serving = clock.AlarmID{}
+	s.op.Served(nowNs)
+}
 
 func (b *bench) Serve(nowNs int64, op *Operation, demandNs int64) {
 	if demandNs < 0 {
 		b.t.Fatalf("a demand of %d ns", demandNs)
 	}
-	b.alarms.Set(nowNs+demandNs*max(b.slow, 1), served{op})
+	op.Request.(*client).serving = b.alarms.Set(nowNs+demandNs*max(b.slow, 1), served{op})
 }
 
 func (b *bench) Done(nowNs int64, op *Operation) bool {
@@ -125,6 +130,7 @@ func (b *bench) Done(nowNs int64, op *Operation) bool {
 	c.answer = op.Answer
 	c.answers++
 	c.doneNs = nowNs
+	b.alarms.Cancel(&c.serving) // of a watch that ends before its initial events are encoded
 	if b.hangsUp {
 		op.Abandon(nowNs)
 		return false
@@ -174,8 +180,8 @@ func (b *bench) runTo(untilNs int64) {
 // run lets ns pass.
 func (b *bench) run(ns int64) { b.runTo(b.queue.NowNs() + ns) }
 
-// request is what a client asks for. Path is namespace/name, or namespace/ for a list.
-type request struct {
+// apiRequest is what a client asks for. Path is namespace/name, or namespace/ for a list.
+type apiRequest struct {
 	verb     string
 	resource api.Resource
 	sub      string
@@ -183,13 +189,13 @@ type request struct {
 	query    string
 	body     *api.Body
 	matches  int64
-	pre      *api.Preconditions
+	pre      *request.Preconditions
 }
 
 // send sends a request, and does not wait.
-func (b *bench) send(q request) *client {
+func (b *bench) send(q apiRequest) *client {
 	b.t.Helper()
-	options, err := api.ParseOptions(q.verb, q.query)
+	options, err := request.ParseOptions(q.verb, q.query)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -225,7 +231,7 @@ func (b *bench) calls() (gets, txns, ranges int64) {
 
 // do sends a request, waits for the answer and returns it with the calls to etcd that it took, as
 // "1 get, 1 txn".
-func (b *bench) do(q request) (api.Answer, string) {
+func (b *bench) do(q apiRequest) (api.Answer, string) {
 	b.t.Helper()
 	gets, txns, ranges := b.calls()
 	c := b.send(q)
@@ -257,7 +263,7 @@ func calls(gets, txns, ranges int64) string {
 }
 
 // must does a request that must be answered with a status.
-func (b *bench) must(status int, q request) api.Answer {
+func (b *bench) must(status int, q apiRequest) api.Answer {
 	b.t.Helper()
 	a, _ := b.do(q)
 	if a.Status != status {
@@ -267,7 +273,7 @@ func (b *bench) must(status int, q request) api.Answer {
 }
 
 // want checks an answer: "200 101" is the status and the version, if there is one, "409 Conflict" the reason.
-func (b *bench) want(row string, q request, answer, etcd string) api.Answer {
+func (b *bench) want(row string, q apiRequest, answer, etcd string) api.Answer {
 	b.t.Helper()
 	a, took := b.do(q)
 	if got := describe(&a); got != answer || took != etcd {
@@ -291,23 +297,23 @@ func describe(a *api.Answer) string {
 }
 
 // put returns a PUT of a configmap with a version, "" for none.
-func put(path, version string, fields ...string) request {
-	return request{verb: "update", path: path, body: body(version, fields...)}
+func put(path, version string, fields ...string) apiRequest {
+	return apiRequest{verb: "update", path: path, body: body(version, fields...)}
 }
 
 // body returns a body with a version and fields, name and value in turn.
 func body(version string, fields ...string) *api.Body {
-	b := &api.Body{Version: api.ParseVersion(version), Fields: map[string]string{}}
+	b := &api.Body{Version: request.ParseVersion(version), Fields: map[string]string{}}
 	for i := 0; i+1 < len(fields); i += 2 {
 		b.Fields[fields[i]] = fields[i+1]
 	}
 	return b
 }
 
-func post(resource api.Resource, namespace, name string, fields ...string) request {
+func post(resource api.Resource, namespace, name string, fields ...string) apiRequest {
 	bd := body("", fields...)
 	bd.Name = name
-	return request{verb: "create", resource: resource, path: namespace + "/", body: bd}
+	return apiRequest{verb: "create", resource: resource, path: namespace + "/", body: bd}
 }
 
 // eventsOf returns the events of a resource's history as "MODIFIED 101".

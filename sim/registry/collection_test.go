@@ -20,7 +20,9 @@ func five(t *testing.T, s settings) *bench {
 // The version in the query of a deletecollection without a body is that of the list, and a precondition of each
 // deletion as well.
 func TestCollectionVersions(t *testing.T) {
-	collection := func(query string) request { return request{verb: "deletecollection", path: "default/", query: query} }
+	collection := func(query string) apiRequest {
+		return apiRequest{verb: "deletecollection", path: "default/", query: query}
+	}
 	b := five(t, settings{})
 	b.want("0", collection("resourceVersion=0"), "409 Conflict", "1 get")
 	b.want("N", collection("resourceVersion=2"), "200 2", "1 get, 1 txn") // c0 alone, which has it
@@ -47,7 +49,7 @@ func TestCollectionVersions(t *testing.T) {
 // An object that another request deletes in between is ignored, and counts.
 func TestCollectionRace(t *testing.T) {
 	b := five(t, settings{readNs: millisecond, writeNs: millisecond})
-	c := b.send(request{verb: "deletecollection", path: "default/"})
+	c := b.send(apiRequest{verb: "deletecollection", path: "default/"})
 	b.run(3 * millisecond)
 	b.must(200, remove("default/c4"))
 	b.run(second)
@@ -59,7 +61,7 @@ func TestCollectionRace(t *testing.T) {
 // Objects with finalizers stay.
 func TestCollectionOfFinalized(t *testing.T) {
 	b := finalized(t)
-	a := b.must(200, request{verb: "deletecollection", path: "default/"})
+	a := b.must(200, apiRequest{verb: "deletecollection", path: "default/"})
 	if o := b.store.Resource(configmaps).Get("default", "a"); a.Items != 1 || o == nil || !o.Deleting() {
 		t.Errorf("%+v, %+v", a, o)
 	}
@@ -90,7 +92,7 @@ func TestGrants(t *testing.T) {
 // Dry runs of updates that would create, and of those that meet a missing object.
 func TestDryUpdates(t *testing.T) {
 	b := newBench(t, settings{})
-	q := request{verb: "update", resource: leases, path: "default/l", query: "dryRun=All", body: body("77", "x", "1")}
+	q := apiRequest{verb: "update", resource: leases, path: "default/l", query: "dryRun=All", body: body("77", "x", "1")}
 	a := b.want("creates", q, "201 77", "1 get")
 	if a.UID != noUID || b.store.Revision() != 1 {
 		t.Errorf("%+v", a)
@@ -106,10 +108,10 @@ func TestDryUpdates(t *testing.T) {
 // An update that creates loses against a create.
 func TestCreateRace(t *testing.T) {
 	b := newBench(t, settings{readNs: millisecond, writeNs: 5 * millisecond})
-	answers := b.all(request{verb: "update", resource: roles, path: "default/r", body: body("", "x", "1")},
-		request{verb: "update", resource: roles, path: "default/r", body: body("", "x", "2")},
-		request{verb: "update", resource: leases, path: "default/l", body: body("", "x", "1")},
-		request{verb: "update", resource: leases, path: "default/l", body: body("", "x", "2")})
+	answers := b.all(apiRequest{verb: "update", resource: roles, path: "default/r", body: body("", "x", "1")},
+		apiRequest{verb: "update", resource: roles, path: "default/r", body: body("", "x", "2")},
+		apiRequest{verb: "update", resource: leases, path: "default/l", body: body("", "x", "1")},
+		apiRequest{verb: "update", resource: leases, path: "default/l", body: body("", "x", "2")})
 	var got []string
 	for i := range answers {
 		got = append(got, fmt.Sprint(describe(&answers[i]), " ", answers[i].Rounds))

@@ -18,23 +18,23 @@ func TestCosts(t *testing.T) {
 	compress := func(bytes int64) int64 { return encode(bytes) + bytes*44/10 }
 	for _, test := range []struct {
 		what    string
-		request request
+		request apiRequest
 		cpuNs   int64
 		etcdNs  int64
 	}{
-		{"an object from etcd", request{verb: "get", resource: pods, path: "default/p"}, c.FetchNs + size*10 + encode(size), readNs},
-		{"an object from the cache", request{verb: "get", resource: pods, path: "default/p", query: "resourceVersion=0"}, encode(size), 0},
-		{"a missing object", request{verb: "get", path: "default/p"}, 0, readNs},
-		{"a list", request{verb: "list", resource: pods, query: "resourceVersion=0"}, objects*c.WalkNs + compress(objects*size), 0},
-		{"a list that matches nothing", request{verb: "list", resource: pods, query: "resourceVersion=0&labelSelector=a"}, objects * (c.WalkNs + c.MatchNs), 0},
-		{"the pods of a node", request{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn", matches: 3},
+		{"an object from etcd", apiRequest{verb: "get", resource: pods, path: "default/p"}, c.FetchNs + size*10 + encode(size), readNs},
+		{"an object from the cache", apiRequest{verb: "get", resource: pods, path: "default/p", query: "resourceVersion=0"}, encode(size), 0},
+		{"a missing object", apiRequest{verb: "get", path: "default/p"}, 0, readNs},
+		{"a list", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0"}, objects*c.WalkNs + compress(objects*size), 0},
+		{"a list that matches nothing", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&labelSelector=a"}, objects * (c.WalkNs + c.MatchNs), 0},
+		{"the pods of a node", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn", matches: 3},
 			3*(c.WalkNs+c.MatchNs) + encode(3*size), 0},
-		{"a page", request{verb: "list", resource: pods, query: "resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=10"},
+		{"a page", apiRequest{verb: "list", resource: pods, query: "resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=10"},
 			objects*c.WalkNs + encode(10*size), 0},
-		{"a list from etcd", request{verb: "list", resource: events},
+		{"a list from etcd", apiRequest{verb: "list", resource: events},
 			objects*(c.FetchNs+size*10) + compress(objects*size), readNs + objects*c.RangeNs},
 		{"a create", post(pods, "default", "p"), c.RoundNs + encode(size), writeNs},
-		{"a page that is refused", request{verb: "list", resource: pods, query: "resourceVersionMatch=Exact"}, 0, 0},
+		{"a page that is refused", apiRequest{verb: "list", resource: pods, query: "resourceVersionMatch=Exact"}, 0, 0},
 	} {
 		b := newBench(t, settings{counts: counts, readNs: readNs, writeNs: writeNs, resources: []api.Resource{configmaps, pods}})
 		before := b.queue.NowNs()
@@ -57,7 +57,7 @@ func TestCosts(t *testing.T) {
 func TestCostsOfWatch(t *testing.T) {
 	b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 2000}}})
 	before := b.queue.NowNs()
-	cl := b.send(request{verb: "watch", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn", matches: 30})
+	cl := b.send(apiRequest{verb: "watch", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn", matches: 30})
 	b.run(second)
 	c := DefaultCosts()
 	if want := c.RequestNs + 30*(c.InitialNs+2000*c.EncodePsPerByte/1000) + 970*c.InitialWalkNs; cl.doneNs-before != want || cl.counted != 30 {
@@ -68,7 +68,7 @@ func TestCostsOfWatch(t *testing.T) {
 // An execution time that is given is what a request takes, and its answer is the same.
 func TestGivenExecution(t *testing.T) {
 	b := newBench(t, settings{readNs: second, writeNs: second})
-	for _, q := range []request{post(configmaps, "default", "a"), {verb: "get", path: "default/a"}, put("default/a", "", "x", "1"), remove("default/a")} {
+	for _, q := range []apiRequest{post(configmaps, "default", "a"), {verb: "get", path: "default/a"}, put("default/a", "", "x", "1"), remove("default/a")} {
 		b.givenNs = 7 * millisecond
 		before := b.queue.NowNs()
 		cl := b.send(q)
@@ -87,8 +87,8 @@ func TestWork(t *testing.T) {
 		b.do(lists(query))
 	}
 	b.do(put("default/a", "1"))
-	b.send(request{verb: "watch", path: "default/"})
-	b.send(request{verb: "watch", path: "default/", query: "resourceVersion=1"})
+	b.send(apiRequest{verb: "watch", path: "default/"})
+	b.send(apiRequest{verb: "watch", path: "default/", query: "resourceVersion=1"})
 	want := []string{"list latest false 2", "list latest, page false 1", "list any false 1", "list not older false 1", "list exact false 2",
 		"list continued false 1", "list latest true 1", "update  false 1", "watch initial events false 1", "watch resumed false 1"}
 	work := b.Work()

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
 	"apfsim/sim/registry/status"
@@ -82,7 +83,7 @@ func (op *Operation) marked(nowNs int64, o change.Outcome) {
 			return
 		}
 		if op.write.Preconditions.Version.Given {
-			op.write.Preconditions.Version = api.At(d.updated.Version)
+			op.write.Preconditions.Version = request.At(d.updated.Version)
 		}
 		op.remove(nowNs)
 	}

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"testing"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
 )
 
-func remove(path string) request { return request{verb: "delete", path: path} }
+func remove(path string) apiRequest { return apiRequest{verb: "delete", path: path} }
 
 func (b *bench) wantEvents(row string, r api.Resource, after int64, want ...string) {
 	b.t.Helper()
@@ -21,14 +22,14 @@ func (b *bench) wantEvents(row string, r api.Resource, after int64, want ...stri
 func TestDelete(t *testing.T) {
 	t.Run("D1", func(t *testing.T) {
 		b, o := at100(t, settings{})
-		for _, p := range []api.Preconditions{{UID: o.UID + 1}, {Mismatch: true}, {Version: api.At(90)}, {Version: api.ParseVersion("abc")}} {
+		for _, p := range []request.Preconditions{{UID: o.UID + 1}, {Mismatch: true}, {Version: request.At(90)}, {Version: request.ParseVersion("abc")}} {
 			q := remove("default/a")
 			q.pre = &p
 			b.want("D1", q, "409 Conflict", "1 get")
 		}
 		b.want("D1", remove("default/none"), "404 NotFound", "1 get")
 		q := remove("default/a")
-		q.pre = &api.Preconditions{UID: o.UID, Version: api.At(100)}
+		q.pre = &request.Preconditions{UID: o.UID, Version: request.At(100)}
 		b.want("D1 holds", q, "200", "1 get, 1 txn")
 	})
 	t.Run("D2", func(t *testing.T) {
@@ -46,15 +47,15 @@ func TestDelete(t *testing.T) {
 		b.want("D3 again", remove("default/a"), "200 101", "2 get")
 		b.wantEvents("D3", configmaps, 100, "MODIFIED 101")
 		b.want("D5", post(configmaps, "default", "a"), "409 AlreadyExists", "1 get, 1 txn")
-		another := request{verb: "patch", path: "default/a", body: &api.Body{Finalizers: []string{"f", "g"}, FinalizersGiven: true}}
+		another := apiRequest{verb: "patch", path: "default/a", body: &api.Body{Finalizers: []string{"f", "g"}, FinalizersGiven: true}}
 		b.want("new finalizer", another, "422 Invalid", "1 get")
-		last := request{verb: "patch", path: "default/a", body: &api.Body{FinalizersGiven: true}}
+		last := apiRequest{verb: "patch", path: "default/a", body: &api.Body{FinalizersGiven: true}}
 		a := b.want("D4", last, "200 101", "1 get, 1 txn")
 		if !a.Wrote {
 			t.Errorf("D4: %+v", a)
 		}
 		b.wantEvents("D4", configmaps, 101, "DELETED 102")
-		b.want("D4 gone", request{verb: "get", path: "default/a"}, "404 NotFound", "1 get")
+		b.want("D4 gone", apiRequest{verb: "get", path: "default/a"}, "404 NotFound", "1 get")
 	})
 	t.Run("202", func(t *testing.T) {
 		b := finalized(t)
@@ -74,7 +75,7 @@ func TestDelete(t *testing.T) {
 	t.Run("D6", func(t *testing.T) {
 		b := newBench(t, settings{})
 		b.must(201, post(pods, "default", "p", change.NodeField, "n1", "status.phase", "Running"))
-		q := request{verb: "delete", resource: pods, path: "default/p"}
+		q := apiRequest{verb: "delete", resource: pods, path: "default/p"}
 		a := b.want("D6", q, "200 3", "1 get, 1 txn")
 		if a.Object.GraceSeconds != 30 || a.Object.DeletionNs < b.queue.NowNs()+29*second {
 			t.Errorf("D6: %+v", a.Object)
@@ -96,11 +97,11 @@ func TestDelete(t *testing.T) {
 		b := newBench(t, settings{})
 		b.must(201, post(pods, "default", "p"))
 		b.run(second)
-		b.want("D7", request{verb: "delete", resource: pods, path: "default/p"}, "200 4", "1 get, 3 txn")
+		b.want("D7", apiRequest{verb: "delete", resource: pods, path: "default/p"}, "200 4", "1 get, 3 txn")
 		b.wantEvents("D7", pods, 2, "MODIFIED 3", "DELETED 4")
 		b.must(201, post(pods, "default", "q", change.NodeField, "n1"))
 		b.run(second)
-		q := request{verb: "delete", resource: pods, path: "default/q", query: "gracePeriodSeconds=-5"}
+		q := apiRequest{verb: "delete", resource: pods, path: "default/q", query: "gracePeriodSeconds=-5"}
 		if a := b.must(200, q); a.Object.GraceSeconds != 1 {
 			t.Errorf("a negative period is %d s", a.Object.GraceSeconds)
 		}
@@ -112,7 +113,7 @@ func TestDelete(t *testing.T) {
 		}
 		b.must(201, post(configmaps, "other", "c"))
 		b.run(second)
-		q := request{verb: "deletecollection", path: "default/"}
+		q := apiRequest{verb: "deletecollection", path: "default/"}
 		a := b.want("D8", q, "200 7", "6 get, 5 txn")
 		if a.Items != 5 || a.Continue != "" || !a.Wrote {
 			t.Errorf("D8: %+v", a)
@@ -122,13 +123,13 @@ func TestDelete(t *testing.T) {
 	t.Run("D9", func(t *testing.T) {
 		// The delete commits first: the PUT has lost. The PUT commits first: the delete is repeated.
 		b, _ := at100(t, settings{writeNs: 5 * millisecond, readNs: millisecond})
-		answers := b.all(remove("default/a"), request{verb: "patch", path: "default/a", body: body("", "x", "2")})
+		answers := b.all(remove("default/a"), apiRequest{verb: "patch", path: "default/a", body: body("", "x", "2")})
 		if answers[1].Status != 200 || answers[0].Status != 200 || answers[0].Rounds != 2 {
 			t.Errorf("D9: %+v", answers)
 		}
 		b, _ = at100(t, settings{writeNs: 5 * millisecond, readNs: millisecond})
 		withVersion := remove("default/a")
-		withVersion.pre = &api.Preconditions{Version: api.At(100)}
+		withVersion.pre = &request.Preconditions{Version: request.At(100)}
 		if a := b.all(withVersion, put("default/a", "100", "x", "2")); a[0].Status != 409 || a[1].Status != 200 {
 			t.Errorf("D9 with version: %+v", a)
 		}
@@ -142,20 +143,20 @@ func TestDelete(t *testing.T) {
 		}
 	})
 	t.Run("D10", func(t *testing.T) {
-		for _, v := range []api.Version{{}, api.At(100)} {
+		for _, v := range []request.Version{{}, request.At(100)} {
 			b, _ := at100(t, settings{writeNs: millisecond, readNs: millisecond})
 			q := remove("default/a")
-			q.pre = &api.Preconditions{Version: v}
-			all := slices.Repeat([]request{q}, 10)
+			q.pre = &request.Preconditions{Version: v}
+			all := slices.Repeat([]apiRequest{q}, 10)
 			want := append([]string{"200"}, slices.Repeat([]string{"404 NotFound"}, 9)...)
 			b.together("D10", want, all...)
 		}
 	})
 	t.Run("D11", func(t *testing.T) {
 		b, _ := at100(t, settings{writeNs: millisecond, readNs: millisecond})
-		var all []request
+		var all []apiRequest
 		for i := range 20 {
-			all = append(all, request{verb: "patch", path: "default/a", body: body("", "f", fmt.Sprint(i))})
+			all = append(all, apiRequest{verb: "patch", path: "default/a", body: body("", "f", fmt.Sprint(i))})
 		}
 		_, before, _ := b.calls()
 		for _, a := range b.all(all...) {
@@ -173,9 +174,9 @@ func TestDelete(t *testing.T) {
 		q := remove("default/a")
 		q.query = "dryRun=All"
 		b.want("dry", q, "200", "2 get")
-		q.pre = &api.Preconditions{Version: api.At(90)}
+		q.pre = &request.Preconditions{Version: request.At(90)}
 		b.want("dry", q, "409 Conflict", "1 get")
-		b.want("dry", request{verb: "delete", path: "default/none", query: "dryRun=All"}, "404 NotFound", "1 get")
+		b.want("dry", apiRequest{verb: "delete", path: "default/none", query: "dryRun=All"}, "404 NotFound", "1 get")
 		if b.store.Revision() != 100 {
 			t.Error("a revision was made")
 		}
@@ -183,7 +184,7 @@ func TestDelete(t *testing.T) {
 	t.Run("event", func(t *testing.T) {
 		b := newBench(t, settings{})
 		b.must(201, post(events, "default", "e"))
-		b.want("event", request{verb: "delete", resource: events, path: "default/e"}, "200", "2 get, 1 txn")
+		b.want("event", apiRequest{verb: "delete", resource: events, path: "default/e"}, "200", "2 get, 1 txn")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
 	"apfsim/sim/registry/status"
@@ -19,8 +20,8 @@ const maxPage = 10_000
 type listing struct {
 	namespace string
 	token     string // continue
-	version   api.Version
-	match     api.Match
+	version   request.Version
+	match     request.Match
 	limit     int64 // 0 for none
 	start     string
 	name      string // of the only object that it asks for; "" for all
@@ -59,7 +60,7 @@ func (op *Operation) beginList(nowNs int64) {
 		op.listing.limit = maxPage
 	}
 	if !op.registry.matches {
-		op.listing.match = api.NoMatch // the server does not know it
+		op.listing.match = request.NoMatch // the server does not know it
 	}
 	op.beginPage(nowNs)
 }
@@ -76,7 +77,7 @@ func (op *Operation) beginPage(nowNs int64) {
 	case cache == nil,
 		l.token != "" && (!r.snapshots || isSingle),
 		l.exact > 0 && (!r.snapshots || isSingle),
-		isSingle && l.limit > 0 && l.atLeast > 0 && l.match == api.NoMatch,
+		isSingle && l.limit > 0 && l.atLeast > 0 && l.match == request.NoMatch,
 		l.latest && !r.consistent,
 		l.limit > 0 && l.atLeast > 0 && !r.resilient,
 		l.exact > 0 && l.exact <= cache.Version() && !cache.HasSnapshot(l.exact):
@@ -155,10 +156,12 @@ func (op *Operation) listFromCache(nowNs int64) {
 		limit = 0 // computeListLimit, pkg/storage/cacher/cacher.go
 	}
 	var p store.Page
+	indexed := false
 	op.Answer.Source = api.FromCache
 	if l.name != "" {
 		p = op.pageOfOne(nowNs, op.resource.cached(l.namespace, l.name), cache.Version())
 	} else if node, ok := op.selector.Value(change.NodeField); ok && op.resource.Index != "" && l.exact == 0 {
+		indexed = true
 		p = op.pageOfNode(node)
 	} else {
 		pageLimit := limit
@@ -178,6 +181,10 @@ func (op *Operation) listFromCache(nowNs int64) {
 		}
 	}
 	walked := p.Counted + int64(len(p.Objects)) + p.Remaining
+	if indexed {
+		before := countedBefore(l.start, op.resource.data.Counted())
+		walked += op.matching(before+p.Counted) - op.matching(before) - p.Counted
+	}
 	op.owedNs += op.registry.costs.walk(walked, op.selects())
 	op.work.Walked += walked
 	l.revision = p.Revision
@@ -198,13 +205,15 @@ func (op *Operation) pageOfOne(nowNs int64, o *api.Object, revision int64) store
 	return p
 }
 
-// pageOfNode returns the objects of one node, which the cache has an index for.
+// pageOfNode returns the objects of one node, which the cache has an index for. Of those that are only counted, it has
+// all that any other page would have, because the next page may be read without the index.
 func (op *Operation) pageOfNode(node string) store.Page {
 	l, cache := &op.listing, op.resource.cache
-	p := store.Page{Revision: cache.Version(), Counted: min(op.Call.Matches, op.resource.data.Counted())}
-	if l.start != "" {
-		p.Counted = max(0, p.Counted-countedBefore(l.start, p.Counted))
+	p := store.Page{Revision: cache.Version(), Counted: op.resource.data.Counted()}
+	if l.namespace != "" {
+		p.Counted = min(op.Call.Matches, p.Counted)
 	}
+	p.Counted -= countedBefore(l.start, p.Counted)
 	for _, o := range cache.ByNode(node) {
 		if (l.namespace == "" || o.Namespace == l.namespace) && op.key(o) >= l.start {
 			p.Objects = append(p.Objects, o)
@@ -241,9 +250,6 @@ func countedBefore(start string, n int64) int64 {
 func (op *Operation) matching(n int64) int64 {
 	total := op.resource.data.Counted()
 	if !op.selects() || op.listing.namespace != "" || total == 0 {
-		return n
-	}
-	if _, indexed := op.selector.Value(change.NodeField); indexed && op.resource.Index != "" {
 		return n
 	}
 	return int64(float64(n) / float64(total) * float64(min(op.Call.Matches, total)))

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"apfsim/core/classify"
+	"apfsim/core/estimate"
+	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
 	"apfsim/sim/store"
@@ -44,8 +47,8 @@ func upTo(revision int64) int64 {
 	return n
 }
 
-func lists(query string) request {
-	return request{verb: "list", path: "default/", query: query}
+func lists(query string) apiRequest {
+	return apiRequest{verb: "list", path: "default/", query: query}
 }
 
 func token(revision int64, start string) string {
@@ -54,7 +57,7 @@ func token(revision int64, start string) string {
 
 // wantList checks a list: its answer as for want, how many items it has, its source, and the revision of its
 // token, 0 for none.
-func (b *bench) wantList(row string, q request, answer string, items int64, source api.Source, continues int64, etcd string) {
+func (b *bench) wantList(row string, q apiRequest, answer string, items int64, source api.Source, continues int64, etcd string) {
 	b.t.Helper()
 	a := b.want(row, q, answer, etcd)
 	if a.Status != 200 {
@@ -184,8 +187,8 @@ func TestListsWithoutCache(t *testing.T) {
 		if release == "1.33" {
 			ahead, aheadCalls = "500", "1 range"
 		}
-		list := func(query string) request {
-			return request{verb: "list", resource: events, path: "default/", query: query}
+		list := func(query string) apiRequest {
+			return apiRequest{verb: "list", resource: events, path: "default/", query: query}
 		}
 		const etcd = api.FromEtcd
 		all := upTo(100)
@@ -242,7 +245,7 @@ func TestUnready(t *testing.T) {
 	b.wantList("L2", lists("limit=500"), "200 2", 1, etcd, 0, "1 range")
 	b.wantList("reflector", lists("resourceVersion=0&limit=500"), "200 2", 1, etcd, 0, "1 range")
 	b.wantList("selector", lists("limit=500&labelSelector=app%3Dweb"), "429 TooManyRequests RA 1", 0, etcd, 0, "")
-	get := func(query string) request { return request{verb: "get", path: "default/a", query: query} }
+	get := func(query string) apiRequest { return apiRequest{verb: "get", path: "default/a", query: query} }
 	b.want("GET", get("resourceVersion=0"), "200 2", "1 get")
 	b.want("GET", get("resourceVersion=120"), "504 Timeout", "1 get")
 	b.want("GET", get("resourceVersion=abc"), "400 BadRequest", "1 get")
@@ -262,13 +265,13 @@ func TestUnreadyBefore131(t *testing.T) {
 	}
 	b = newBench(t, settings{initNs: 12 * second, release: "1.30"})
 	b.must(201, post(configmaps, "default", "a"))
-	b.want("GET", request{verb: "get", path: "default/a", query: "resourceVersion=0"}, "200 2", "1 get")
-	b.want("GET", request{verb: "get", path: "default/a", query: "resourceVersion=2"}, "200 2", "")
+	b.want("GET", apiRequest{verb: "get", path: "default/a", query: "resourceVersion=0"}, "200 2", "1 get")
+	b.want("GET", apiRequest{verb: "get", path: "default/a", query: "resourceVersion=2"}, "200 2", "")
 }
 
 func TestGet(t *testing.T) {
 	b, _ := at100(t, settings{})
-	get := func(query string) request { return request{verb: "get", path: "default/a", query: query} }
+	get := func(query string) apiRequest { return apiRequest{verb: "get", path: "default/a", query: query} }
 	b.want("GET", get(""), "200 100", "1 get")
 	b.want("GET 0", get("resourceVersion=0"), "200 100", "")
 	b.want("GET 90", get("resourceVersion=90"), "200 100", "")
@@ -278,10 +281,10 @@ func TestGet(t *testing.T) {
 		t.Error("did not wait for 3 s")
 	}
 	b.want("GET abc", get("resourceVersion=abc"), "500", "")
-	b.want("missing", request{verb: "get", path: "default/none"}, "404 NotFound", "1 get")
-	b.want("missing", request{verb: "get", path: "default/none", query: "resourceVersion=0"}, "404 NotFound", "")
-	event := func(query string) request {
-		return request{verb: "get", resource: events, path: "default/e", query: query}
+	b.want("missing", apiRequest{verb: "get", path: "default/none"}, "404 NotFound", "1 get")
+	b.want("missing", apiRequest{verb: "get", path: "default/none", query: "resourceVersion=0"}, "404 NotFound", "")
+	event := func(query string) apiRequest {
+		return apiRequest{verb: "get", resource: events, path: "default/e", query: query}
 	}
 	b.must(201, post(events, "default", "e"))
 	b.want("event 0", event("resourceVersion=0"), "200 101", "1 get")
@@ -298,7 +301,7 @@ func TestSelectors(t *testing.T) {
 		}
 	}
 	b.run(second)
-	q := request{verb: "list", resource: pods, path: "default/", query: "labelSelector=n%3D9"}
+	q := apiRequest{verb: "list", resource: pods, path: "default/", query: "labelSelector=n%3D9"}
 	b.wantList("label", q, "200 201", 10, api.FromCache, 0, "1 get")
 	q.query += "&limit=4"
 	b.wantList("label, limit", q, "200 201", 4, api.FromCache, 201, "1 get")
@@ -311,21 +314,49 @@ func TestSelectors(t *testing.T) {
 		return n
 	}
 	before := walked()
-	b.wantList("node", request{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn7"}, "200 201", 5, api.FromCache, 0, "")
+	b.wantList("node", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn7"}, "200 201", 5, api.FromCache, 0, "")
 	if n := walked() - before; n != 5 {
 		t.Errorf("%d objects were walked, want those of the node", n)
 	}
 	before = walked()
-	b.wantList("page", request{verb: "list", resource: pods, path: "default/", query: "limit=10&resourceVersion=101&resourceVersionMatch=NotOlderThan"}, "200 201", 10, api.FromCache, 201, "")
+	b.wantList("page", apiRequest{verb: "list", resource: pods, path: "default/", query: "limit=10&resourceVersion=101&resourceVersionMatch=NotOlderThan"}, "200 201", 10, api.FromCache, 201, "")
 	if n := walked() - before; n != 100 {
 		t.Errorf("a page walked %d objects, want all that follow", n)
 	}
 }
 
 // Objects that are only counted are in lists by their number.
+// The handlers read selectors as the estimate does: a list that is estimated as one for a single object is one, and one
+// that the estimate cannot read is answered 400.
+func TestSelectorsAreReadAsTheyAreEstimated(t *testing.T) {
+	store := estimate.Store{{Name: "pods"}: {Objects: 40_000, AverageBytes: 1000}}
+	for query, want := range map[string]struct {
+		seats, status int
+	}{
+		`fieldSelector=metadata.name%3Da%5C%2Cb`: {1, 200},
+		`fieldSelector=metadata.name%3D`:         {10, 200},
+		`fieldSelector=metadata.name%3Da%2Cx`:    {10, 400},
+		`labelSelector=a%3E5`:                    {10, 200},
+		`labelSelector=a%3Ex`:                    {10, 400},
+	} {
+		r, err := estimate.NewEstimator(rules.Latest(), store).NewRequest(&classify.Attributes{Verb: "list", Resource: "pods"}, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Estimate(0).InitialSeats; got != want.seats {
+			t.Errorf("%s: %d seats, want %d", query, got, want.seats)
+		}
+		b := newBench(t, settings{})
+		client := b.send(lists(query))
+		if b.run(second); client.answer.Status != want.status {
+			t.Errorf("%s: status %d, want %d", query, client.answer.Status, want.status)
+		}
+	}
+}
+
 func TestCounted(t *testing.T) {
 	b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 2000}}})
-	q := request{verb: "list", resource: pods, query: "resourceVersion=0"}
+	q := apiRequest{verb: "list", resource: pods, query: "resourceVersion=0"}
 	a := b.must(200, q)
 	if a.Items != 1000 || a.Bytes != 2_000_000 {
 		t.Errorf("all: %d items, %d bytes", a.Items, a.Bytes)
@@ -354,11 +385,11 @@ func TestCounted(t *testing.T) {
 	if sum != 40 || pages != 6 {
 		t.Errorf("%d items in %d pages", sum, pages)
 	}
-	get := request{verb: "get", resource: pods, path: "default/p"}
+	get := apiRequest{verb: "get", resource: pods, path: "default/p"}
 	if a = b.must(200, get); a.Version != 1 || b.store.Resource(pods).Counted() != 999 {
 		t.Errorf("%+v, %d counted", a, b.store.Resource(pods).Counted())
 	}
-	a = b.must(200, request{verb: "deletecollection", resource: pods, path: "default/", matches: 20})
+	a = b.must(200, apiRequest{verb: "deletecollection", resource: pods, path: "default/", matches: 20})
 	if a.Items != 21 || b.store.Resource(pods).Len() != 979 {
 		t.Errorf("%d items deleted, %d are left", a.Items, b.store.Resource(pods).Len())
 	}
@@ -367,7 +398,7 @@ func TestCounted(t *testing.T) {
 		query       string
 		items, left int64
 	}{{"limit=500", 500, 479}, {"limit=100", 100, 379}, {"", 379, 0}} {
-		if a = b.must(200, request{verb: "deletecollection", resource: pods, query: c.query}); a.Items != c.items || b.store.Resource(pods).Len() != c.left {
+		if a = b.must(200, apiRequest{verb: "deletecollection", resource: pods, query: c.query}); a.Items != c.items || b.store.Resource(pods).Len() != c.left {
 			t.Errorf("%q: %d items deleted, %d are left; want %d, %d", c.query, a.Items, b.store.Resource(pods).Len(), c.items, c.left)
 		}
 	}
@@ -381,5 +412,39 @@ func TestListFallsBack(t *testing.T) {
 	if tookNs := b.queue.NowNs() - before; a.Source != api.FromEtcd || tookNs < 3*second || tookNs > 4*second {
 		t.Errorf("from %v after %d ns", a.Source, tookNs)
 	}
-	b.want("GET of a newer version", request{verb: "get", path: "default/a", query: "resourceVersion=101"}, "504 Timeout RA 1", "")
+	b.want("GET of a newer version", apiRequest{verb: "get", path: "default/a", query: "resourceVersion=101"}, "504 Timeout RA 1", "")
+}
+
+// How many objects a list answers does not depend on where it is read: of those that are only counted, as many as its
+// selector matches. A watch cache has an index of the pods of a node, and etcd and its snapshots have none.
+func TestCountedObjectsAreSelectedInOneWay(t *testing.T) {
+	for _, release := range []string{"1.18", "1.24", "1.30", "1.31", "1.34", "1.37"} {
+		for _, uncached := range [][]api.Resource{nil, {pods}} {
+			b := newBench(t, settings{release: release, counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 100}}, uncached: uncached})
+			b.must(201, post(pods, "default", "p"))
+			b.run(second)
+			for _, version := range []string{"", "resourceVersion=0&", "resourceVersion=1&", "resourceVersionMatch=Exact&resourceVersion=2&"} {
+				for _, selector := range []string{"fieldSelector=spec.nodeName%3Dn1", "labelSelector=app%3Dweb"} {
+					for _, limit := range []string{"", "&limit=7"} {
+						q := apiRequest{verb: "list", resource: pods, query: version + selector + limit, matches: 30}
+						items := int64(0)
+						for pages := 0; ; pages++ {
+							a := b.must(200, q)
+							items += a.Items
+							if a.Continue == "" {
+								break
+							}
+							if pages == 10 {
+								t.Fatalf("%s ?%s: more than ten pages", release, q.query)
+							}
+							q.query = selector + limit + "&continue=" + a.Continue
+						}
+						if items != 30 {
+							t.Errorf("%s, without a cache: %v, ?%s: %d objects, want 30", release, uncached, q.query, items)
+						}
+					}
+				}
+			}
+		}
+	}
 }

@@ -288,7 +288,7 @@ func (op *Operation) dispatch(nowNs int64) {
 	case deletion:
 		op.beginDeletion(nowNs)
 	default:
-		op.Answer.Status = 200
+		op.Answer.Status = api.SuccessOf(op.Verb, op.Subresource)
 		op.finish(nowNs)
 	}
 }

@@ -3,19 +3,20 @@ package registry
 import (
 	"testing"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
 )
 
-func pod(name string, fields ...string) request { return post(pods, "default", name, fields...) }
+func pod(name string, fields ...string) apiRequest { return post(pods, "default", name, fields...) }
 
 // A list of an old version has the nodes that pods had then.
 func TestExactOfNode(t *testing.T) {
 	b := newBench(t, settings{})
 	b.must(201, pod("p"))
-	b.must(200, request{verb: "patch", resource: pods, path: "default/p", body: body("", change.NodeField, "n1")})
+	b.must(200, apiRequest{verb: "patch", resource: pods, path: "default/p", body: body("", change.NodeField, "n1")})
 	b.run(second)
-	q := request{verb: "list", resource: pods, path: "default/", query: "resourceVersion=2&resourceVersionMatch=Exact&fieldSelector=spec.nodeName%3Dn1"}
+	q := apiRequest{verb: "list", resource: pods, path: "default/", query: "resourceVersion=2&resourceVersionMatch=Exact&fieldSelector=spec.nodeName%3Dn1"}
 	b.wantList("exact", q, "200 2", 0, api.FromSnapshot, 0, "")
 }
 
@@ -24,7 +25,7 @@ func TestVersionOfForcedDeletion(t *testing.T) {
 	b := newBench(t, settings{})
 	b.must(201, pod("p"))
 	b.run(second)
-	b.want("forced", request{verb: "delete", resource: pods, path: "default/p", pre: &api.Preconditions{Version: api.At(2)}}, "200 4", "2 get, 2 txn")
+	b.want("forced", apiRequest{verb: "delete", resource: pods, path: "default/p", pre: &request.Preconditions{Version: request.At(2)}}, "200 4", "2 get, 2 txn")
 }
 
 // Whoever has removed the last finalizer does not mind that another one was faster.
@@ -35,7 +36,7 @@ func TestFinalizersRace(t *testing.T) {
 	b.must(201, q)
 	b.must(200, remove("default/a"))
 	b.run(second)
-	last := request{verb: "patch", path: "default/a", body: &api.Body{FinalizersGiven: true}}
+	last := apiRequest{verb: "patch", path: "default/a", body: &api.Body{FinalizersGiven: true}}
 	for i, a := range b.all(last, last) {
 		if a.Status != 200 || a.Version != 3 || a.Wrote != (i == 0) {
 			t.Errorf("patch %d: %+v", i, a)
@@ -50,19 +51,19 @@ func TestTerminatingPod(t *testing.T) {
 	q := pod("held")
 	q.body.Finalizers = []string{"f"}
 	b.must(201, q)
-	b.must(200, request{verb: "delete", resource: pods, path: "default/held"})
+	b.must(200, apiRequest{verb: "delete", resource: pods, path: "default/held"})
 	b.run(second)
-	b.want("binding", request{verb: "create", resource: pods, sub: "binding", path: "default/held", body: body("", change.NodeField, "n1")}, "409 Conflict", "1 get")
+	b.want("binding", apiRequest{verb: "create", resource: pods, sub: "binding", path: "default/held", body: body("", change.NodeField, "n1")}, "409 Conflict", "1 get")
 
 	b.must(201, pod("p", change.NodeField, "n1"))
-	b.must(200, request{verb: "delete", resource: pods, path: "default/p"})
+	b.must(200, apiRequest{verb: "delete", resource: pods, path: "default/p"})
 	b.run(25 * second)
-	if o := b.must(200, request{verb: "patch", resource: pods, path: "default/p", body: body("", "x", "1")}).Object; !o.Deleting() || b.store.Resource(pods).Get("default", "p") == nil {
+	if o := b.must(200, apiRequest{verb: "patch", resource: pods, path: "default/p", body: body("", "x", "1")}).Object; !o.Deleting() || b.store.Resource(pods).Get("default", "p") == nil {
 		t.Errorf("a PATCH has removed the pod: %+v", o)
 	}
 	b.run(second)
 	now := b.queue.NowNs()
-	o := b.must(200, request{verb: "delete", resource: pods, path: "default/p", query: "gracePeriodSeconds=10"}).Object
+	o := b.must(200, apiRequest{verb: "delete", resource: pods, path: "default/p", query: "gracePeriodSeconds=10"}).Object
 	if o.DeletionNs < now || o.GraceSeconds != 1 {
 		t.Errorf("at %d until %d, %d s", now, o.DeletionNs, o.GraceSeconds)
 	}
@@ -73,7 +74,7 @@ func TestHost(t *testing.T) {
 	b := three(t, settings{})
 	b.hangsUp = true
 	b.watches("")
-	b.send(request{verb: "get", path: "default/a"})
+	b.send(apiRequest{verb: "get", path: "default/a"})
 	b.run(second)
 	b.hangsUp = false
 	first, other := b.NewOperation(), b.NewOperation()

@@ -19,7 +19,7 @@ import (
 // Host is the server around a registry.
 type Host interface {
 	// Serve makes the machine work for an operation, for demandNs if it is alone, and then calls
-	// Operation.Served, in another event.
+	// Operation.Served, in another event, unless Done comes before: a watch may end while it is served.
 	Serve(nowNs int64, op *Operation, demandNs int64)
 	// Done is called when an operation is answered, with Operation.Answer. It returns whether a watch whose
 	// status is 200 is open now: then Ended follows, unless Operation.Abandon is called before. Otherwise

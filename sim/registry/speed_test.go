@@ -3,12 +3,13 @@ package registry
 import (
 	"testing"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 )
 
 // The cost of requests, without a server around them.
 func BenchmarkRequests(b *testing.B) {
-	requests := map[string]request{
+	requests := map[string]apiRequest{
 		"get":   {verb: "get", path: "default/a"},
 		"cache": {verb: "get", path: "default/a", query: "resourceVersion=0"},
 		"list":  {verb: "list", path: "default/", query: "resourceVersion=0"},
@@ -20,7 +21,7 @@ func BenchmarkRequests(b *testing.B) {
 			t := newBenchFor(b, settings{readNs: millisecond, writeNs: 4 * millisecond, lagNs: millisecond})
 			t.must(201, post(configmaps, "default", "a"))
 			t.run(second)
-			options, err := api.ParseOptions(q.verb, q.query)
+			options, err := request.ParseOptions(q.verb, q.query)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
 	"apfsim/sim/registry/status"
@@ -11,9 +12,9 @@ func (op *Operation) beginUpdate(nowNs int64) {
 	b := op.body
 	switch op.kind {
 	case update:
-		op.write.Preconditions = api.Preconditions{UID: b.UID, Mismatch: b.OtherUID}
+		op.write.Preconditions = request.Preconditions{UID: b.UID, Mismatch: b.OtherUID}
 	case binding:
-		op.write.Preconditions = api.Preconditions{UID: b.UID, Mismatch: b.OtherUID, Version: b.Version}
+		op.write.Preconditions = request.Preconditions{UID: b.UID, Mismatch: b.OtherUID, Version: b.Version}
 	}
 	op.transact(nowNs)
 }

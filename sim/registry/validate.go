@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/status"
 	"apfsim/sim/store"
@@ -73,18 +74,18 @@ func (op *Operation) validateList() bool {
 	if op.kind == watch {
 		op.defaultWatch(&o)
 		if o.SendInitialEventsGiven {
-			if o.Match != api.NotOlderThan {
+			if o.Match != request.NotOlderThan {
 				forbidden(match)
 			}
 			if !op.registry.watchList {
 				forbidden(initial)
 			}
 		}
-		if o.Match != api.NoMatch {
+		if o.Match != request.NoMatch {
 			if !o.SendInitialEventsGiven {
 				forbidden(match)
 			}
-			if o.Match != api.NotOlderThan {
+			if o.Match != request.NotOlderThan {
 				unknown()
 			}
 			if o.Continue != "" {
@@ -92,17 +93,17 @@ func (op *Operation) validateList() bool {
 			}
 		}
 	} else {
-		if o.Match != api.NoMatch {
+		if o.Match != request.NoMatch {
 			if !o.Version.Given {
 				forbidden(match)
 			}
 			if o.Continue != "" {
 				forbidden(match)
 			}
-			if o.Match == api.UnknownMatch {
+			if o.Match == request.UnknownMatch {
 				unknown()
 			}
-			if o.Match == api.Exact && o.Version.Zero() {
+			if o.Match == request.Exact && o.Version.Zero() {
 				forbidden(match)
 			}
 		}
@@ -120,9 +121,9 @@ func (op *Operation) validateList() bool {
 
 // defaultWatch makes a watch that does not say where it begins one that begins with the objects
 // (pkg/apis/meta/internalversion/defaults.go).
-func (op *Operation) defaultWatch(o *api.Options) {
-	if op.registry.watchList && !o.SendInitialEventsGiven && o.Match == api.NoMatch && (!o.Version.Given || o.Version.Zero()) {
-		o.SendInitialEvents, o.SendInitialEventsGiven, o.Match = true, true, api.NotOlderThan
+func (op *Operation) defaultWatch(o *request.Options) {
+	if op.registry.watchList && !o.SendInitialEventsGiven && o.Match == request.NoMatch && (!o.Version.Given || o.Version.Zero()) {
+		o.SendInitialEvents, o.SendInitialEventsGiven, o.Match = true, true, request.NotOlderThan
 	}
 }
 
@@ -147,7 +148,7 @@ func (op *Operation) validateRange() bool {
 		return false
 	case !l.version.Given:
 		l.latest = true
-	case l.match == api.Exact || l.match != api.NotOlderThan && l.limit > 0 && l.version.N > 0 && l.name == "":
+	case l.match == request.Exact || l.match != request.NotOlderThan && l.limit > 0 && l.version.N > 0 && l.name == "":
 		l.exact = l.version.N
 	default:
 		l.atLeast = l.version.N

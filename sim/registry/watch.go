@@ -9,8 +9,7 @@ import (
 
 // stream is an open watch, or one that is being opened.
 type stream struct {
-	watcher  *watchcache.Watcher
-	begun    bool // the cache has been asked for it
+	watcher  *watchcache.Watcher // nil before the cache has been asked for it
 	answered bool
 	deadline streamEnd
 }
@@ -52,38 +51,29 @@ func (op *Operation) beginWatch(nowNs int64) {
 	if ns == "" && !op.selects() {
 		options.Matches = op.resource.data.Counted() // all
 	}
+	if lastsNs > 0 { // it may be over already, if the server has been slow or the cache was not ready
+		options.DeadlineNs = max(nowNs, op.beganNs+lastsNs)
+	}
 	s := &op.stream
-	s.begun = true
-	if lastsNs > 0 {
-		options.DeadlineNs = op.beganNs + lastsNs
-		s.deadline.op = op
-		s.deadline.alarm = r.alarms.Set(options.DeadlineNs, &s.deadline)
-	}
 	if cache == nil {
-		op.keep(op.resource.direct.Watch(nowNs, options, op))
-		return
-	}
-	watcher, answer := cache.Watch(nowNs, options, op)
-	if answer != nil {
+		s.watcher = op.resource.direct.Watch(options, op)
+	} else if watcher, answer := cache.Watch(nowNs, options, op); answer == nil {
+		s.watcher = watcher
+	} else {
 		op.Answer = *answer
 		op.Answer.Items = -1
-		r.alarms.Cancel(&s.deadline.alarm)
 		op.finish(nowNs)
 		return
 	}
-	op.keep(watcher)
-}
-
-// keep keeps the watcher, unless it has ended before its watch was returned.
-func (op *Operation) keep(w *watchcache.Watcher) {
-	if op.stream.begun {
-		op.stream.watcher = w
+	if options.DeadlineNs > 0 {
+		s.deadline.op = op
+		s.deadline.alarm = r.alarms.Set(options.DeadlineNs, &s.deadline)
 	}
+	s.watcher.Begin(nowNs) // the operation may be over when it returns
 }
 
 // Opened is called when the stream begins. The machine reads and encodes the initial events first.
 func (op *Operation) Opened(nowNs int64, w *watchcache.Watcher) {
-	op.stream.watcher = w
 	walked, sent := w.Initial()
 	op.work.Walked += walked
 	op.work.Initial += sent

@@ -13,7 +13,7 @@ import (
 
 // watches opens a watch of configmaps.
 func (b *bench) watches(query string) *client {
-	return b.send(request{verb: "watch", path: "default/", query: query})
+	return b.send(apiRequest{verb: "watch", path: "default/", query: query})
 }
 
 // eventTexts returns what a client has received: "ADDED o-002 2", "BOOKMARK 100 end", "ERROR 410".
@@ -96,9 +96,9 @@ func TestWatches(t *testing.T) {
 		if strings.Contains(query, "continue") {
 			row = "W10"
 		}
-		b.want(row, request{verb: "watch", path: "default/", query: query}, "422 Invalid", "")
+		b.want(row, apiRequest{verb: "watch", path: "default/", query: query}, "422 Invalid", "")
 	}
-	b.want("word", request{verb: "watch", path: "default/", query: "resourceVersion=abc"}, "500", "")
+	b.want("word", apiRequest{verb: "watch", path: "default/", query: "resourceVersion=abc"}, "500", "")
 }
 
 // W4: a version that the cache does not have any more is an event, and the end.
@@ -108,7 +108,7 @@ func TestWatchExpired(t *testing.T) {
 	b.Open()
 	b.Fill(b.queue.NowNs(), pods, 0)
 	b.run(second)
-	c := b.send(request{verb: "watch", resource: pods, path: "default/", query: "resourceVersion=90"})
+	c := b.send(apiRequest{verb: "watch", resource: pods, path: "default/", query: "resourceVersion=90"})
 	b.run(second)
 	c.wantEvents(t, "W4", "ERROR 410")
 	if !c.ended || c.answer.Status != 200 || c.events[0].Failure.Reason != status.Expired {
@@ -120,24 +120,24 @@ func TestWatchExpired(t *testing.T) {
 func TestWatchUnready(t *testing.T) {
 	b := newBench(t, settings{initNs: 60 * second})
 	b.runTo(20 * second)
-	b.want("W11", request{verb: "watch", path: "default/"}, "429 TooManyRequests RA 3", "")
+	b.want("W11", apiRequest{verb: "watch", path: "default/"}, "429 TooManyRequests RA 3", "")
 }
 
 // W13: events come from etcd, and expire with its history.
 func TestWatchWithoutCache(t *testing.T) {
 	b := history(t, settings{resources: []api.Resource{configmaps}}, events)
-	old := b.send(request{verb: "watch", resource: events, path: "default/", query: "resourceVersion=40"})
+	old := b.send(apiRequest{verb: "watch", resource: events, path: "default/", query: "resourceVersion=40"})
 	b.run(second)
 	old.wantEvents(t, "W13", "ERROR 410")
 	if !old.ended || old.answer.Status != 200 {
 		t.Errorf("W13: %+v", old.answer)
 	}
-	c := b.send(request{verb: "watch", resource: events, path: "default/", query: "resourceVersion=98"})
+	c := b.send(apiRequest{verb: "watch", resource: events, path: "default/", query: "resourceVersion=98"})
 	b.run(second)
 	b.must(201, post(events, "default", "new"))
 	b.run(second)
 	c.wantEvents(t, "events", "ADDED o-100 100", "ADDED new 101")
-	all := b.send(request{verb: "watch", resource: events, path: "default/"})
+	all := b.send(apiRequest{verb: "watch", resource: events, path: "default/"})
 	b.run(second)
 	if len(all.events) != int(upTo(100)+1) {
 		t.Errorf("%d initial events", len(all.events))
@@ -204,6 +204,44 @@ func TestAbandonedWatch(t *testing.T) {
 	}
 }
 
+// A watch of etcd is answered before it opens. If its client has gone by then, it does not open.
+func TestWatchWithoutCacheOfClientThatHasGone(t *testing.T) {
+	for _, query := range []string{"", "resourceVersion=2", "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=90"} {
+		b := newBench(t, settings{readNs: 5 * millisecond})
+		b.must(201, post(events, "default", "a"))
+		b.hangsUp = true
+		c := b.send(apiRequest{verb: "watch", resource: events, path: "default/", query: query})
+		b.run(second)
+		b.hangsUp = false
+		b.must(201, post(events, "default", "b"))
+		b.run(5000 * second)
+		if c.answers != 1 || c.ended || len(c.events) != 0 {
+			t.Errorf("?%s: %d answers, ended %v, received %v", query, c.answers, c.ended, c.eventTexts())
+		}
+	}
+}
+
+// A watch whose time is over when it can open begins, and ends at once: here up to 1.30, because the cache was not
+// ready, and without a cache, because the machine was slow.
+func TestWatchThatOpensAfterItsTime(t *testing.T) {
+	b := newBench(t, settings{release: "1.30", initNs: 60 * second})
+	late := b.watches("timeoutSeconds=5")
+	b.run(58 * second)
+	if late.answers != 0 {
+		t.Errorf("it is answered %d before the cache is ready", late.answer.Status)
+	}
+	b.run(2 * second)
+	direct := newBench(t, settings{})
+	direct.slow = 6 * second / DefaultCosts().RequestNs
+	slow := direct.send(apiRequest{verb: "watch", resource: events, path: "default/", query: "timeoutSeconds=5"})
+	direct.run(7 * second)
+	for _, c := range []*client{late, slow} {
+		if c.answers != 1 || c.answer.Status != 200 || !c.ended || c.endedNs != c.doneNs {
+			t.Errorf("%d answers, status %d, ended %v at %d, answered at %d", c.answers, c.answer.Status, c.ended, c.endedNs, c.doneNs)
+		}
+	}
+}
+
 // What has been sent to etcd is written although nobody waits for it, but nothing is done after that.
 func TestAbandonedWrites(t *testing.T) {
 	b, _ := at100(t, settings{writeNs: 5 * millisecond, readNs: 5 * millisecond})
@@ -242,8 +280,8 @@ func TestBinding(t *testing.T) {
 	b := newBench(t, settings{})
 	p := b.must(201, post(pods, "default", "p")).Object
 	b.run(second)
-	bind := func(node string) request {
-		return request{verb: "create", resource: pods, sub: "binding", path: "default/p", body: body("", change.NodeField, node)}
+	bind := func(node string) apiRequest {
+		return apiRequest{verb: "create", resource: pods, sub: "binding", path: "default/p", body: body("", change.NodeField, node)}
 	}
 	wrong := bind("n1")
 	wrong.body.UID = p.UID + 1

@@ -3,6 +3,7 @@ package registry
 import (
 	"iter"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/watchcache"
 )
@@ -74,7 +75,7 @@ func classOf(op *Operation) Class {
 	o := &op.Call.Options
 	switch op.kind {
 	case watch:
-		if o.SendInitialEvents || !o.SendInitialEventsGiven && o.Match == api.NoMatch && (!o.Version.Given || o.Version.Zero()) {
+		if o.SendInitialEvents || !o.SendInitialEventsGiven && o.Match == request.NoMatch && (!o.Version.Given || o.Version.Zero()) {
 			return SendInitial
 		}
 		return Resumed
@@ -82,7 +83,7 @@ func classOf(op *Operation) Class {
 		switch {
 		case o.Continue != "":
 			return Continued
-		case o.Match == api.Exact:
+		case o.Match == request.Exact:
 			return ExactPage
 		case o.Version.Zero():
 			return Any
@@ -90,7 +91,7 @@ func classOf(op *Operation) Class {
 			return LatestPage
 		case !o.Version.Given:
 			return Latest
-		case o.Limit > 0 && o.Match == api.NoMatch:
+		case o.Limit > 0 && o.Match == request.NoMatch:
 			return ExactPage
 		}
 		return NotOlder

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 )
 
@@ -57,8 +58,8 @@ func TestConflicts(t *testing.T) {
 		}
 		for _, r := range []api.Resource{leases, widgets} {
 			b.must(201, post(r, "default", "l"))
-			b.want("C6", request{verb: "update", resource: r, path: "default/l", body: body("", "x", "1")}, "422 Invalid", "1 get")
-			b.want("C6", request{verb: "patch", resource: r, path: "default/l", body: body("0", "x", "1")}, "422 Invalid", "1 get")
+			b.want("C6", apiRequest{verb: "update", resource: r, path: "default/l", body: body("", "x", "1")}, "422 Invalid", "1 get")
+			b.want("C6", apiRequest{verb: "patch", resource: r, path: "default/l", body: body("0", "x", "1")}, "422 Invalid", "1 get")
 		}
 	})
 	t.Run("C7", func(t *testing.T) {
@@ -67,22 +68,22 @@ func TestConflicts(t *testing.T) {
 		if a.Wrote || b.store.Revision() != 100 {
 			t.Errorf("a revision was made: %+v", a)
 		}
-		b.want("no-op PATCH", request{verb: "patch", path: "default/a", body: body("", "x", "1")}, "200 100", "1 get")
+		b.want("no-op PATCH", apiRequest{verb: "patch", path: "default/a", body: body("", "x", "1")}, "200 100", "1 get")
 	})
 	t.Run("C8", func(t *testing.T) {
 		b, _ := at100(t, settings{})
 		b.want("C8", put("default/b", "", "x", "1"), "404 NotFound", "1 get")
-		b.want("C8", request{verb: "update", resource: leases, path: "default/b", body: body("77")}, "201 101", "1 get, 1 txn")
-		b.want("C8", request{verb: "update", resource: roles, path: "default/b", body: body("")}, "201 102", "1 get, 1 txn")
-		b.want("C8", request{verb: "patch", resource: leases, path: "default/c", body: body("")}, "404 NotFound", "1 get")
-		b.want("C8 with UID", request{verb: "update", resource: leases, path: "default/d", body: &api.Body{UID: 5}}, "409 Conflict", "1 get")
+		b.want("C8", apiRequest{verb: "update", resource: leases, path: "default/b", body: body("77")}, "201 101", "1 get, 1 txn")
+		b.want("C8", apiRequest{verb: "update", resource: roles, path: "default/b", body: body("")}, "201 102", "1 get, 1 txn")
+		b.want("C8", apiRequest{verb: "patch", resource: leases, path: "default/c", body: body("")}, "404 NotFound", "1 get")
+		b.want("C8 with UID", apiRequest{verb: "update", resource: leases, path: "default/d", body: &api.Body{UID: 5}}, "409 Conflict", "1 get")
 	})
 	t.Run("C9", func(t *testing.T) {
 		b, o := at100(t, settings{})
-		b.want("C9", request{verb: "update", path: "default/a", body: &api.Body{UID: o.UID + 1000}}, "409 Conflict", "1 get")
-		b.want("C9", request{verb: "update", path: "default/a", body: &api.Body{OtherUID: true}}, "409 Conflict", "1 get")
-		b.want("C9", request{verb: "update", path: "default/a", body: &api.Body{UID: o.UID}}, "200 101", "1 txn")
-		b.want("PATCH", request{verb: "patch", path: "default/a", body: &api.Body{UID: o.UID + 1000}}, "422 Invalid", "1 get")
+		b.want("C9", apiRequest{verb: "update", path: "default/a", body: &api.Body{UID: o.UID + 1000}}, "409 Conflict", "1 get")
+		b.want("C9", apiRequest{verb: "update", path: "default/a", body: &api.Body{OtherUID: true}}, "409 Conflict", "1 get")
+		b.want("C9", apiRequest{verb: "update", path: "default/a", body: &api.Body{UID: o.UID}}, "200 101", "1 txn")
+		b.want("PATCH", apiRequest{verb: "patch", path: "default/a", body: &api.Body{UID: o.UID + 1000}}, "422 Invalid", "1 get")
 	})
 	t.Run("C10", func(t *testing.T) {
 		b, _ := at100(t, settings{writeNs: millisecond, readNs: millisecond})
@@ -91,10 +92,10 @@ func TestConflicts(t *testing.T) {
 	t.Run("C11", func(t *testing.T) {
 		b, _ := at100(t, settings{writeNs: millisecond, readNs: millisecond})
 		const k = 7
-		var all []request
+		var all []apiRequest
 		var want []string
 		for i := range k {
-			all = append(all, request{verb: "patch", path: "default/a", body: body("", "f", fmt.Sprint(i))})
+			all = append(all, apiRequest{verb: "patch", path: "default/a", body: body("", "f", fmt.Sprint(i))})
 			want = append(want, fmt.Sprint("200 ", 101+i))
 		}
 		answers := b.together("C11", want, all...)
@@ -104,12 +105,12 @@ func TestConflicts(t *testing.T) {
 	})
 	t.Run("C12", func(t *testing.T) {
 		b, _ := at100(t, settings{})
-		b.want("C12", request{verb: "patch", path: "default/a", body: body("90", "x", "2")}, "409 Conflict", "1 get")
-		b.want("C12", request{verb: "patch", path: "default/a", body: body("100", "x", "2")}, "200 101", "1 txn")
+		b.want("C12", apiRequest{verb: "patch", path: "default/a", body: body("90", "x", "2")}, "409 Conflict", "1 get")
+		b.want("C12", apiRequest{verb: "patch", path: "default/a", body: body("100", "x", "2")}, "200 101", "1 txn")
 	})
 	t.Run("C13", func(t *testing.T) {
 		b, _ := at100(t, settings{})
-		b.want("C13", request{verb: "patch", path: "default/a", body: &api.Body{Patch: api.JSONPatch, TestsFail: true}}, "422 Invalid", "1 get")
+		b.want("C13", apiRequest{verb: "patch", path: "default/a", body: &api.Body{Patch: api.JSONPatch, TestsFail: true}}, "422 Invalid", "1 get")
 	})
 	t.Run("C14", func(t *testing.T) {
 		b, _ := at100(t, settings{})
@@ -118,11 +119,11 @@ func TestConflicts(t *testing.T) {
 	t.Run("C15", func(t *testing.T) {
 		b, _ := at100(t, settings{})
 		withVersion := post(configmaps, "default", "new")
-		withVersion.body.Version = api.At(77)
+		withVersion.body.Version = request.At(77)
 		b.want("C15", withVersion, "500", "")
 		withVersion.query = "dryRun=All"
 		b.want("C15 dry", withVersion, "201 77", "1 get")
-		withVersion.query, withVersion.body.Version = "", api.At(0)
+		withVersion.query, withVersion.body.Version = "", request.At(0)
 		b.want("C15 RV 0", withVersion, "201 101", "1 txn")
 		again := post(configmaps, "default", "new")
 		again.query = "dryRun=All"
@@ -130,7 +131,7 @@ func TestConflicts(t *testing.T) {
 	})
 	t.Run("C16", func(t *testing.T) {
 		b, _ := at100(t, settings{})
-		a := b.must(200, request{verb: "get", path: "default/a"})
+		a := b.must(200, apiRequest{verb: "get", path: "default/a"})
 		status := put("default/a", "100", "status.phase", "Ready", "x", "9")
 		status.sub = "status"
 		b.want("C16", status, "200 101", "1 txn")
@@ -144,8 +145,8 @@ func TestConflicts(t *testing.T) {
 		b, _ := at100(t, settings{writeNs: millisecond, readNs: millisecond})
 		clients, written := 10, 0
 		for range 5 {
-			v := b.must(200, request{verb: "get", path: "default/a"}).Version
-			var all []request
+			v := b.must(200, apiRequest{verb: "get", path: "default/a"}).Version
+			var all []apiRequest
 			for i := range clients - written {
 				all = append(all, put("default/a", text(v), "x", fmt.Sprint(v, "-", i)))
 			}
@@ -180,7 +181,7 @@ func stale(t *testing.T) (*bench, *api.Object) {
 }
 
 // all sends requests at the same time and returns their answers, in that order.
-func (b *bench) all(requests ...request) []api.Answer {
+func (b *bench) all(requests ...apiRequest) []api.Answer {
 	b.t.Helper()
 	var clients []*client
 	for _, q := range requests {
@@ -198,7 +199,7 @@ func (b *bench) all(requests ...request) []api.Answer {
 }
 
 // together sends requests at the same time and checks the answers, in the order of their versions.
-func (b *bench) together(row string, want []string, requests ...request) []api.Answer {
+func (b *bench) together(row string, want []string, requests ...apiRequest) []api.Answer {
 	b.t.Helper()
 	answers := b.all(requests...)
 	var got []string
@@ -214,7 +215,7 @@ func (b *bench) together(row string, want []string, requests ...request) []api.A
 
 func TestGenerateName(t *testing.T) {
 	b := newBench(t, settings{})
-	q := request{verb: "create", path: "default/", body: &api.Body{GenerateName: "x-"}}
+	q := apiRequest{verb: "create", path: "default/", body: &api.Body{GenerateName: "x-"}}
 	a := b.must(201, q)
 	if len(a.Object.Name) != len("x-")+5 {
 		t.Errorf("the name is %q", a.Object.Name)
@@ -222,7 +223,7 @@ func TestGenerateName(t *testing.T) {
 	if second := b.must(201, q); second.Object.Name == a.Object.Name {
 		t.Errorf("both names are %q", a.Object.Name)
 	}
-	b.want("neither", request{verb: "create", path: "default/", body: &api.Body{}}, "422 Invalid", "")
+	b.want("neither", apiRequest{verb: "create", path: "default/", body: &api.Body{}}, "422 Invalid", "")
 }
 
 // A name that is taken is tried again under another one: 8 times since 1.31, once before.
@@ -239,6 +240,6 @@ func TestGenerateNameTries(t *testing.T) {
 		for _, name := range names {
 			b.must(201, post(configmaps, "default", name))
 		}
-		b.want(test.release, request{verb: "create", path: "default/", body: &api.Body{GenerateName: "x-"}}, test.want, test.calls)
+		b.want(test.release, apiRequest{verb: "create", path: "default/", body: &api.Body{GenerateName: "x-"}}, test.want, test.calls)
 	}
 }

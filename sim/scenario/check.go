@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"apfsim/core/classify"
 	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario/traffic"
@@ -44,11 +45,20 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 		}
 	}
 	c.resources()
+	for i := range spec.Workload {
+		if !spec.Workload[i].Callback {
+			c.texts(document.Index("spec.workload", i), &spec.Workload[i])
+		}
+	}
 	traffic.Check(to, "spec.workload", spec.Workload, spec.Duration, spec.Store != nil)
+	c.lockstep()
 	if spec.Store != nil {
 		c.store()
 	}
 	c.thresholds(complete)
+	if complete && len(c.Errors) == 0 {
+		c.memory()
+	}
 }
 
 // store checks the store, and what it says beside the servers and the workload.
@@ -126,6 +136,9 @@ func (c *checker) resources() {
 		} else if seen[[2]string{r.Group, r.Resource}] {
 			c.Fail(path+".resource", "duplicate resource %s", r.Resource)
 		}
+		if problem := classify.UnknownResource(r.Group, r.Resource); problem != "" {
+			c.Warn(path+".resource", "%s", problem)
+		}
 		seen[[2]string{r.Group, r.Resource}] = true
 		if r.Objects < 0 {
 			c.Fail(path+".objects", "%d is negative", r.Objects)
@@ -133,5 +146,6 @@ func (c *checker) resources() {
 		if r.AverageBytes < 0 {
 			c.Fail(path+".averageBytes", "%d is negative", r.AverageBytes)
 		}
+		c.listed(path, r)
 	}
 }

@@ -34,6 +34,15 @@ func (s *Scenario) SetDefaults() {
 			c.WatchEvent = store.Costs.WatchEvent
 		}
 	}
+	for i := range s.Spec.Events {
+		e := &s.Spec.Events[i]
+		if e.Rollout != nil {
+			e.Rollout.KubernetesVersion = rules.Canonical(e.Rollout.KubernetesVersion)
+		}
+		if e.Start != nil {
+			e.Start.KubernetesVersion = rules.Canonical(e.Start.KubernetesVersion)
+		}
+	}
 	for i := range s.Spec.Workload {
 		s.Spec.Workload[i].SetDefaults()
 	}

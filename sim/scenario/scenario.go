@@ -47,6 +47,8 @@ type Scenario struct {
 type Input struct {
 	Name string // as the scenario or the option calls it, wherever they are
 	Path string
+	// Host says that Path is a file of the host, or "-" for standard input, and not a file of the library.
+	Host bool
 	// SHA256 returns the SHA-256 sum of what was read, in hexadecimal digits. A trace, which is
 	// too long to be kept, is read again for it; the error then says that it has changed, or why
 	// it cannot be read.
@@ -61,25 +63,25 @@ type Metadata struct {
 
 // Spec is the content of a scenario.
 type Spec struct {
-	Seed         uint64             `json:"seed,omitempty" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
-	Replications int                `json:"replications,omitempty" jsonschema:"default=1,minimum=1,maximum=100000" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
-	Duration     quantity.Duration  `json:"duration" document:"required" jsonschema_description:"Length of the run in virtual time."`
+	Seed         uint64             `json:"seed,omitempty" also:"randomSeed" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
+	Replications int                `json:"replications,omitempty" also:"runs,repetitions" jsonschema:"default=1,minimum=1,maximum=100000" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
+	Duration     quantity.Duration  `json:"duration" also:"length,runtime" document:"required" jsonschema_description:"Length of the run in virtual time."`
 	Warmup       quantity.Duration  `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics."`
-	Servers      Servers            `json:"servers,omitempty"`
-	Config       Config             `json:"config,omitempty"`
+	Servers      Servers            `json:"servers,omitempty" also:"server,apiServer"`
+	Config       Config             `json:"config,omitempty" also:"configuration"`
 	Store        *cluster.Store     `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`
 	Events       []Event            `json:"events,omitempty" jsonschema_description:"Changes of the configuration during the run, in order of time."`
-	Resources    []Resource         `json:"resources,omitempty" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
-	Workload     []traffic.Workload `json:"workload" document:"required" jsonschema:"minItems=1"`
-	Thresholds   metric.Thresholds  `json:"thresholds,omitempty"`
+	Resources    []Resource         `json:"resources,omitempty" also:"objects" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
+	Workload     []traffic.Workload `json:"workload" also:"workloads,clients" document:"required" jsonschema:"minItems=1"`
+	Thresholds   metric.Thresholds  `json:"thresholds,omitempty" also:"goals,assertions"`
 }
 
 // Resource is how much of one resource the servers store.
 type Resource struct {
-	Group        string `json:"group,omitempty" jsonschema_description:"Empty for the core group."`
+	Group        string `json:"group,omitempty" also:"apiGroup" jsonschema_description:"Empty for the core group."`
 	Resource     string `json:"resource" document:"required"`
-	Objects      int64  `json:"objects" document:"required" jsonschema:"minimum=0"`
-	AverageBytes int64  `json:"averageBytes,omitempty" jsonschema:"minimum=0" jsonschema_description:"Size of one object; 0 when unknown."`
+	Objects      int64  `json:"objects" also:"count,number" document:"required" jsonschema:"minimum=0"`
+	AverageBytes int64  `json:"averageBytes,omitempty" also:"bytes,size,averageSize" jsonschema:"minimum=0" jsonschema_description:"Size of one object; 0 when unknown."`
 }
 
 // name writes the resource like deployments.apps.

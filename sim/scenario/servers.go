@@ -27,12 +27,12 @@ const MostReplicas = 100
 
 // Servers configures the simulated API servers, which are all the same but for their releases.
 type Servers struct {
-	Replicas                    int               `json:"replicas,omitempty" jsonschema:"default=1,minimum=1,maximum=100" jsonschema_description:"Number of servers, each with queues and seats of its own."`
-	KubernetesVersion           Versions          `json:"kubernetesVersion,omitempty"`
-	FeatureGates                FeatureGates      `json:"featureGates,omitempty"`
-	MaxRequestsInflight         int               `json:"maxRequestsInflight,omitempty" jsonschema:"default=400,minimum=0" jsonschema_description:"--max-requests-inflight; PriorityAndFairness limits by its sum with maxMutatingRequestsInflight."`
-	MaxMutatingRequestsInflight int               `json:"maxMutatingRequestsInflight,omitempty" jsonschema:"default=200,minimum=0" jsonschema_description:"--max-mutating-requests-inflight."`
-	RequestTimeout              quantity.Duration `json:"requestTimeout,omitempty" jsonschema:"default=60s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`
+	Replicas                    int               `json:"replicas,omitempty" also:"count,instances" jsonschema:"default=1,minimum=1,maximum=100" jsonschema_description:"Number of servers, each with queues and seats of its own."`
+	KubernetesVersion           Versions          `json:"kubernetesVersion,omitempty" also:"version,release,k8sVersion"`
+	FeatureGates                FeatureGates      `json:"featureGates,omitempty" also:"gates"`
+	MaxRequestsInflight         int               `json:"maxRequestsInflight,omitempty" also:"maxInflight" jsonschema:"default=400,minimum=0" jsonschema_description:"--max-requests-inflight; PriorityAndFairness limits by its sum with maxMutatingRequestsInflight."`
+	MaxMutatingRequestsInflight int               `json:"maxMutatingRequestsInflight,omitempty" also:"maxMutatingInflight" jsonschema:"default=200,minimum=0" jsonschema_description:"--max-mutating-requests-inflight."`
+	RequestTimeout              quantity.Duration `json:"requestTimeout,omitempty" also:"timeout" jsonschema:"default=60s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`
 	FlowControl                 string            `json:"flowControl,omitempty" jsonschema:"enum=PriorityAndFairness,enum=MaxInFlight,enum=None,default=PriorityAndFairness"`
 
 	AdjustmentPhase AdjustmentPhase `json:"adjustmentPhase,omitempty"`
@@ -57,6 +57,17 @@ func (s *Servers) MaintenancePhaseNs(server int) int64 {
 		return int64(s.MaintenancePhases[server])
 	}
 	return int64(server) * maintain.PeriodNs / int64(s.Replicas)
+}
+
+// Releases returns the releases of the servers at the start, by their index.
+func (s *Servers) Releases() (versions []string) {
+	if len(s.KubernetesVersion) == 0 { // of a scenario that has not been loaded
+		return nil
+	}
+	for i := range s.Replicas {
+		versions = append(versions, string(s.KubernetesVersion.Of(i)))
+	}
+	return versions
 }
 
 // Rules returns the rules by which the first server decides, see RulesOf.
@@ -97,7 +108,7 @@ func (FeatureGates) JSONSchema() *jsonschema.Schema {
 }
 
 // Version is a release of Kubernetes: "1.26", which stands for its newest patch release, or
-// "1.26.8".
+// "1.26.8". A file may also name it as kubectl prints it, see rules.Canonical.
 type Version string
 
 // UnmarshalDocument implements document.Unmarshaler. A release without quotes is a number in YAML,
@@ -107,7 +118,7 @@ func (v *Version) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 		d.Fail(n, path, "is %v; want a version of Kubernetes, such as %q", n.Kind, rules.Latest().Version)
 		return
 	}
-	*v = Version(n.Text)
+	*v = Version(rules.Canonical(n.Text))
 }
 
 // Versions are the releases of the servers: one for all, or one for each.
@@ -151,10 +162,10 @@ func (Version) JSONSchema() *jsonschema.Schema {
 	releases := rules.Versions()
 	return &jsonschema.Schema{
 		Type:     "string",
-		Pattern:  `^1\.[1-9][0-9]*(\.(0|[1-9][0-9]*))?$`,
+		Pattern:  `^v?1\.[1-9][0-9]*(\.(0|[1-9][0-9]*))?([-+].*)?$`,
 		Default:  rules.Latest().Version,
 		Examples: []any{releases[len(releases)-1], releases[0]},
-		Description: fmt.Sprintf("Release of the servers: a minor release from %s to %s, which stands for its newest patch release, or a patch release.",
+		Description: fmt.Sprintf("Release of the servers: a minor release from %s to %s, which stands for its newest patch release, or a patch release; also as kubectl prints it, such as v1.33.4-gke.100.",
 			releases[0], releases[len(releases)-1]),
 	}
 }

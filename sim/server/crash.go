@@ -57,6 +57,7 @@ func (s *Server) end(nowNs int64, how Disconnection) {
 
 // cancel takes back what a request has that ends with its server: events, memory, capacity.
 func (s *Server) cancel(nowNs int64, r *Request) {
+	r.place = abandoned
 	s.unschedule(&r.next)
 	s.unschedule(&r.Details.deadline)
 	s.unschedule(&r.Details.hangUp)
@@ -86,8 +87,12 @@ func (s *Server) giveUp(nowNs int64, r *Request, how Disconnection) {
 }
 
 // Break tells the client of a request that its connection is broken, after a call of Network.Silenced,
-// unless it has waited as long as it does. The request is then over.
+// unless it has waited as long as it does. The request is then over. It does nothing unless the server has ended
+// before the request, and the client does not know.
 func (s *Server) Break(nowNs int64, r *Request) {
+	if r.place != abandoned {
+		return
+	}
 	response := Response{Failure: BrokenConnection}
 	if atNs, ok := r.GivesUpNs(); ok && nowNs >= atNs {
 		response.Failure, r.Details.HungUp = ClientTimedOut, true

@@ -38,9 +38,15 @@ func (s *Server) expectHangUp(nowNs int64, r *Request) {
 // HangUp is called when the client of r has gone. A request that waits leaves its queue, and counts as a
 // time-out and as a drop (k8s.io/apiserver, util/flowcontrol/fairqueuing/queueset); nobody reads its
 // response. The client is told that it has timed out, before HangUp returns.
+//
+// Nothing happens if the server does not have the request: it has not reached it, the server has ended before, or the
+// client has its response. A client whose connection is lost finds out later, by way of the network.
 func (s *Server) HangUp(nowNs int64, r *Request) {
+	if r.place != atServer || r.Server != s.index || r.Answered() {
+		return
+	}
 	r.Details.HungUp = true
-	if r.Details.step == inWatch {
+	if r.IsWatch() && r.FinishNs >= 0 {
 		s.leave(nowNs, r)
 		return
 	}

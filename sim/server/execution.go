@@ -145,7 +145,7 @@ func (s *Server) endStep(nowNs int64, r *Request) {
 	if s.pace.eventNs > 0 {
 		s.sendEvents(r)
 	}
-	s.finish(nowNs, r, Response{Status: StatusOK})
+	s.finish(nowNs, r, Response{Status: int(r.success)})
 }
 
 // finish ends a request's execution. Observers are notified of it, and of the seats it frees,
@@ -155,6 +155,8 @@ func (s *Server) finish(nowNs int64, r *Request, response Response) {
 	if r.Details != nil {
 		s.unschedule(&r.Details.deadline)
 	}
+	opens := r.IsWatch() && !r.Answered() && response.Status == StatusOK // it has no additional latency
+	r.Opened = opens && r.RetryAfterSeconds == 0                         // else the watch cache refuses it
 	for _, executed := range s.shared.observers.executed {
 		executed(nowNs, r)
 	}
@@ -165,7 +167,7 @@ func (s *Server) finish(nowNs int64, r *Request, response Response) {
 	if additionalNs := s.filter.Finish(nowNs, &r.Request); additionalNs > 0 {
 		r.next = s.events.Schedule(nowNs+additionalNs, uint8(Release), Event{Kind: Release, Of: s.index, Request: r})
 	}
-	if r.IsWatch() && !r.Answered() && response.Status == StatusOK { // it has no additional latency
+	if opens {
 		if r.Details != nil {
 			s.unschedule(&r.Details.hangUp)
 		}
@@ -175,12 +177,10 @@ func (s *Server) finish(nowNs int64, r *Request, response Response) {
 	if r.IsWatch() { // it has failed
 		s.filter.EndWatch(&r.Request)
 	}
-	if !r.Answered() {
-		if s.stage != Ready && response.Status == StatusOK {
-			response.Status = s.statusOf(r)
-		}
-		s.answer(nowNs, r, response)
+	if s.stage != Ready && response.Status == StatusOK {
+		response.Status = s.statusOf(r)
 	}
+	s.answer(nowNs, r, response)
 	if !keepsSeats { // else its seats still refer to it
 		s.shared.recycle(r)
 	}
@@ -192,12 +192,15 @@ func (s *Server) released(nowNs int64, r *Request) {
 	}
 }
 
-// answer gives a request's client its response, or says that there is none.
+// answer gives a request's client its response, or says that there is none. The first response is the only one.
 func (s *Server) answer(nowNs int64, r *Request, response Response) {
+	if r.Answered() {
+		return
+	}
 	r.Status = int16(response.Status)
 	if r.Details != nil {
 		s.unschedule(&r.Details.hangUp)
-		s.unschedule(&r.Details.deadline) // which would answer it again, if the client has gone
+		s.unschedule(&r.Details.deadline) // which would end the execution of one whose client has gone
 		r.Details.answered = true
 	}
 	if s.life.inFlight.tracked {

@@ -94,7 +94,9 @@ func (s *Server) CountEvents(n int64) { s.pace.events += n }
 // leave ends an open watch whose client has gone.
 func (s *Server) leave(nowNs int64, r *Request) {
 	s.unschedule(&r.next)
-	s.shared.handlers.Abandon(nowNs, s, r, false)
+	if r.Details.step == inWatch {
+		s.shared.handlers.Abandon(nowNs, s, r, false)
+	}
 	s.filter.EndWatch(&r.Request)
 	s.answer(nowNs, r, Response{Failure: ClientTimedOut})
 	s.shared.recycle(r)

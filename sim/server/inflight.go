@@ -36,12 +36,6 @@ func (f *inFlight) add(r *Request, g group) {
 	f.groups[g]++
 }
 
-// Has says whether the server still works on a request that it has received and that has not been answered: it
-// has not ended since.
-func (s *Server) Has(r *Request) bool {
-	return !s.life.inFlight.tracked || r.Details.following != nil
-}
-
 // leaveServer takes a request out of those in flight, if it is one.
 func (d *Details) leaveServer() {
 	if d.following != nil {

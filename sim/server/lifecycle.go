@@ -196,7 +196,7 @@ func (s *Shared) Refuse(nowNs int64, r *Request, why Refusal, clients Clients, r
 	r.Bind(r)
 	r.Flow = nil
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
-	r.Rejection, r.Lost, r.SeatsAsked = queueset.NotRejected, false, 0
+	r.Rejection, r.Lost, r.Opened, r.SeatsAsked = queueset.NotRejected, false, false, 0
 	r.Refusal, r.Status, r.RetryAfterSeconds = why, int16(response.Status), int16(response.RetryAfterSeconds)
 	for _, refused := range s.observers.refused {
 		refused(nowNs, r)

@@ -7,6 +7,7 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/trace"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -23,6 +24,7 @@ type Template struct {
 
 	Attributes classify.Attributes
 	Query      string // as in the URL, without the question mark
+	FlowSchema string // the name of the one that they have, whatever the configuration would say; "" for that
 }
 
 // TemplateID identifies a template among those of a run, from 1. Those of templates that can be
@@ -51,9 +53,13 @@ type Request struct {
 	RetryAfterSeconds int16              // of the response, on a rejection except at the deadline; 0 without one
 	Server            int16              // index of the server that it was sent to
 	Status            int16              // what its client received, see Response; 0 until then
+	success           int16              // the status that it is answered if it succeeds
 	Rejection         queueset.Rejection // never Cancelled, see AtDeadline
 	Refusal           Refusal            // of a request that has not reached flow control
 	Lost              bool               // the server ended before the request did
+	place             place
+	use               uint32 // how many requests have had this memory before, see Ref
+	Opened            bool   // it is a watch that has been initialised: its client has what it wants
 
 	Connection int32 // its connection in package network; 0 without one
 
@@ -78,12 +84,18 @@ type Details struct {
 	HungUp bool
 
 	// Asked is what the request asks for beyond its attributes; nil if its query says it all. Execution says
-	// that it takes ExecutionNs nevertheless, and Handling is its number among those that are handled. Answer
+	// that it takes GivenNs nevertheless, and Handling is its number among those that are handled. Answer
 	// is what it is answered, with status 0 until then, and if flow control has rejected it.
 	Asked     *api.Call
 	Execution bool
+	GivenNs   int64
 	Handling  int32
 	Answer    api.Answer
+
+	// Logged is what the log of the trace says of a request that is replayed; nil without. LoggedSeats says that the
+	// request takes the seats that it took there.
+	Logged      *trace.Logged
+	LoggedSeats bool
 
 	// Of a request of a client that behaves: its token, and how long the client takes to read an event of a
 	// watch.
@@ -200,6 +212,12 @@ type Flow struct {
 
 	// Hash is the XXH64 of the names of level, FlowSchema and distinguisher, each with a byte 0 behind it.
 	Hash uint64
+}
+
+// GiveExecution says whether ExecutionNs is what the scenario gives, also for a request that handlers execute by what it
+// asks for.
+func (r *Request) GiveExecution(given bool) {
+	r.Details.Execution, r.Details.GivenNs = given, r.ExecutionNs
 }
 
 // SetFlow makes r a request of a flow.

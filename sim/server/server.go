@@ -30,12 +30,19 @@ type Response struct {
 
 // The values of Response.Status.
 const (
+	StatusSwitchingProtocols  = 101 // a connection that is used for something else from then on
 	StatusOK                  = 200
+	StatusCreated             = 201
 	StatusTooManyRequests     = 429 // rejected by flow control, or by a server that stops or is not ready
 	StatusInternalServerError = 500 // a call that must not fail has failed
 	StatusServiceUnavailable  = 503 // the server stops
 	StatusGatewayTimeout      = 504 // still queued or executing at its deadline
 )
+
+// Succeeded says whether the server has done what it was asked for.
+func (r *Response) Succeeded() bool {
+	return r.Status >= StatusOK && r.Status < 300 || r.Status == StatusSwitchingProtocols
+}
 
 // Failure is why a client has received no response.
 type Failure = api.Failure
@@ -63,6 +70,7 @@ type Server struct {
 	// replaceable are the states of templates that can be replaced, by minus their ID.
 	replaceable []*replaceableState
 	phaseNs     int64     // of the periodic adjustments
+	adjusting   bool      // one is under way
 	handover    *handover // nil where executions begin at dispatch
 	capacity    Capacity  // nil where requests do not share one
 	pace        pace      // of the capacity
@@ -147,6 +155,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	if s.stage != Ready && s.turnAway(nowNs, r) {
 		return
 	}
+	r.place = atServer
 	s.receive(r)
 	s.shared.arrivals++
 	r.Number, r.Server = s.shared.arrivals, s.index
@@ -154,7 +163,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 		r.ID = r.Number
 	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
-	r.Rejection, r.RetryAfterSeconds, r.Refusal, r.Lost, r.Status = queueset.NotRejected, 0, NotRefused, false, 0
+	r.Rejection, r.RetryAfterSeconds, r.Refusal, r.Lost, r.Opened, r.Status = queueset.NotRejected, 0, NotRefused, false, false, 0
 	if r.Details != nil {
 		r.Details.reset()
 	}
@@ -260,7 +269,7 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	case Finish:
 		if r.Details == nil {
 			r.next = 0
-			s.finish(nowNs, r, Response{Status: StatusOK})
+			s.finish(nowNs, r, Response{Status: int(r.success)})
 		} else {
 			s.endStep(nowNs, r)
 		}

@@ -20,8 +20,9 @@ type Shared struct {
 	arrivals    int64      // at all servers
 	objects     objects
 	free        []*Request
-	calls       Calls    // nil where servers call nobody
-	handlers    Handlers // nil where there is no store
+	all         []*Request // that there ever were, each once
+	calls       Calls      // nil where servers call nobody
+	handlers    Handlers   // nil where there is no store
 	alarms      [2]*clock.Alarms
 
 	// Stored returns the flow-control objects that a server reads, where they are stored and maintained
@@ -111,6 +112,8 @@ func (s *Shared) NewRequest() *Request {
 	if n := len(s.free); n > 0 {
 		r := s.free[n-1]
 		s.free = s.free[:n-1]
+		r.place = outside
+		r.use++
 		if r.Details != nil {
 			*r.Details = Details{}
 		}
@@ -121,23 +124,23 @@ func (s *Shared) NewRequest() *Request {
 	if s.Detailed {
 		r.Details = &Details{}
 	}
+	s.all = append(s.all, r)
 	return r
+}
+
+// InFlight calls f with each request that has arrived at the server and is not over: also with those that hold
+// seats for additional latency, with open watches, and with those whose clients have been answered before the end
+// of the execution.
+func (s *Server) InFlight(f func(r *Request)) {
+	for _, r := range s.shared.all {
+		if (r.place == atServer || r.place == abandoned) && r.Server == s.index {
+			f(r)
+		}
+	}
 }
 
 // Discard takes back a request that is not sent.
 func (s *Shared) Discard(r *Request) { s.recycle(r) }
-
-// recycle takes back a request that nobody refers to any more.
-func (s *Shared) recycle(r *Request) {
-	if r.Details != nil {
-		r.Details.leaveServer()
-		if bytes := r.Details.bytes; bytes > 0 {
-			s.servers[r.Server].memory.takenBytes -= bytes
-			r.Details.bytes = 0
-		}
-	}
-	s.free = append(s.free, r)
-}
 
 // flow returns the flow of a route, the same for the same one at all servers.
 func (s *Shared) flow(route *flowcontrol.Route) *Flow {

@@ -109,17 +109,22 @@ func (s *Server) adjustAt(atNs int64) {
 // period of length 0 would make the demand NaN in some releases (rules.Rules.DemandNaN), so that there
 // it only notifies the observers.
 func (s *Server) adjustPeriodically(nowNs int64) {
+	s.adjusting = true
 	if nowNs == s.life.readNs && s.rules.DemandNaN {
 		s.Adjusted(nowNs)
 	} else {
 		s.filter.Adjust(nowNs)
 	}
+	s.adjusting = false
 	if nowNs < s.phaseNs { // the adjustment when the controllers began
 		s.adjustAt(s.phaseNs)
 	} else {
 		s.adjustAt(nowNs + flowcontrol.AdjustmentPeriodNs)
 	}
 }
+
+// AdjustsPeriodically says, to an observer that is notified of Adjusted, whether a periodic adjustment is the reason.
+func (s *Server) AdjustsPeriodically() bool { return s.adjusting }
 
 // reconfigure carries out an event of the kind Reconfigure: the objects have changed, which only a
 // server notices of which the controllers run.

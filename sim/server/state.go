@@ -3,13 +3,17 @@ package server
 import (
 	"slices"
 
+	"apfsim/core/classify"
+	"apfsim/core/estimate"
 	"apfsim/core/filter"
+	"apfsim/sim/api"
 )
 
 // templateState is what one server knows of a template: what its requests have in common at this
 // server.
 type templateState struct {
-	known     bool // false for a state that is not worked out yet
+	known     bool  // false for a state that is not worked out yet
+	success   int16 // see successOf
 	flowIndex int32
 	flow      *Flow // of the kind's route; flowIndex is its Index and flowHash its Hash
 	flowHash  uint64
@@ -55,7 +59,7 @@ func (s *Server) firstState(t *Template) *templateState {
 		s.states = append(s.states, make([]templateState, statesPerBlock))
 	}
 	state := s.states.at(t.TemplateID)
-	*state = templateState{Kind: s.newKind(t), known: true}
+	*state = s.newState(t)
 	return state
 }
 
@@ -68,7 +72,7 @@ func (s *Server) stateOfReplaceable(t *Template, id TemplateID) *templateState {
 	state := s.replaceable[i]
 	switch {
 	case state == nil || !state.of.isLike(t):
-		state = &replaceableState{templateState{Kind: s.newKind(t), known: true}, t}
+		state = &replaceableState{s.newState(t), t}
 	case state.of != t:
 		named := *state
 		named.Kind, named.of = state.Named(&t.Attributes), t
@@ -87,7 +91,19 @@ func (t *Template) isLike(other *Template) bool {
 	}
 	a, b := &t.Attributes, &other.Attributes
 	return a.Verb == b.Verb && a.Verb != "list" && a.Verb != "watch" && a.IsResource() && a.Resource == b.Resource && a.Subresource == b.Subresource &&
-		a.Namespace == b.Namespace && a.APIGroup == b.APIGroup && a.User == b.User && slices.Equal(a.Groups, b.Groups) && t.Query == other.Query
+		a.Namespace == b.Namespace && a.APIGroup == b.APIGroup && a.User == b.User && slices.Equal(a.Groups, b.Groups) && t.Query == other.Query && t.FlowSchema == other.FlowSchema
+}
+
+func (s *Server) newState(t *Template) templateState {
+	return templateState{Kind: s.newKind(t), known: true, success: successOf(&t.Attributes)}
+}
+
+// successOf returns the status of the answer to a request that succeeds where no store answers it.
+func successOf(a *classify.Attributes) int16 {
+	if !a.IsResource() {
+		return StatusOK
+	}
+	return int16(api.SuccessOf(a.Verb, a.Subresource))
 }
 
 func (s *Server) newKind(t *Template) filter.Kind {
@@ -95,6 +111,7 @@ func (s *Server) newKind(t *Template) filter.Kind {
 	if err != nil {
 		panic("server: a query that validation accepted: " + err.Error())
 	}
+	kind.FlowSchema = t.FlowSchema
 	if !s.shared.NoDeadlines {
 		s.leastTimeLimitNs = min(s.leastTimeLimitNs, kind.TimeLimitNs())
 	}
@@ -104,9 +121,13 @@ func (s *Server) newKind(t *Template) filter.Kind {
 // receive readies a request for its arrival, and finds its flow.
 func (s *Server) receive(r *Request) {
 	state := s.state(r.Template, r.TemplateID)
+	r.success = state.success
 	if s.filter.Receive(&r.Request, &state.Kind) {
 		state.flow = s.shared.flow(state.Route())
 		state.flowIndex, state.flowHash = int32(state.flow.Index), state.flow.Hash
+	}
+	if d := r.Details; d != nil && d.LoggedSeats && r.Work.InitialSeats > 0 {
+		r.Work = estimate.Work{InitialSeats: d.Logged.Seats, FinalSeats: max(0, d.Logged.FinalSeats), AdditionalLatencyNs: max(0, d.Logged.AdditionalLatencyNs)}
 	}
 	r.Flow = nil
 	if r.Level != nil {

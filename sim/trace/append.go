@@ -70,6 +70,9 @@ type Entry struct {
 	AdditionalLatencyNs int64 // how long the final phase lasts
 	RetryAfterSeconds   int   // of a rejection or of another answer
 
+	Status     int   // of HTTP, that the client received; 0 for none
+	AnsweredNs int64 // when the client was answered, or gave up, before the end of the execution; 0 if it was not
+
 	// Of a request that a store has answered: what it asked for beyond its attributes and query, and the answer;
 	// nil of others.
 	Asked  *api.Call
@@ -78,7 +81,6 @@ type Entry struct {
 	// Where a run has several servers, or one that is not always there, or a store.
 	Servers bool
 	Server  int   // index of the one that it was sent to
-	Status  int   // of HTTP, that the client received; 0 for none
 	Parent  int64 // the ID of the request during whose execution it was sent; 0 for others
 }
 
@@ -128,9 +130,10 @@ func Append(b []byte, e *Entry) []byte {
 	if e.Outcome == Rejected || e.RetryAfterSeconds > 0 {
 		b = appendNumber(b, fieldRetryAfterSeconds, int64(e.RetryAfterSeconds))
 	}
-	if e.Servers {
-		b = appendNumber(b, fieldStatus, int64(e.Status))
+	if e.AnsweredNs > 0 {
+		b = appendNumber(b, fieldAnsweredNs, e.AnsweredNs)
 	}
+	b = appendNumber(b, fieldStatus, int64(e.Status))
 	if e.Answer != nil {
 		b = appendAnswer(b, e.Answer)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/sim/api"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,16 +30,18 @@ func TestLinesOfARequestLog(t *testing.T) {
 		entry Entry
 		want  string
 	}{
-		"executed": {Entry{Flow: flow, Queue: 5, Outcome: Executed, DispatchNs: 130, EndNs: 137, Seats: 2, FinalSeats: 3, AdditionalLatencyNs: 9},
-			aliceFlow + `"queue":5,"outcome":"executed","attempt":1,"dispatchNs":130,"finishNs":137,"waitNs":30,"seats":2,"finalSeats":3,"additionalLatencyNs":9}`},
+		"executed": {Entry{Flow: flow, Queue: 5, Outcome: Executed, DispatchNs: 130, EndNs: 137, Seats: 2, FinalSeats: 3, AdditionalLatencyNs: 9, Status: 200},
+			aliceFlow + `"queue":5,"outcome":"executed","attempt":1,"dispatchNs":130,"finishNs":137,"waitNs":30,"seats":2,"finalSeats":3,"additionalLatencyNs":9,"status":200}`},
 		"rejected": {Entry{Flow: flow, Queue: -1, Outcome: Rejected, Reason: "queue-full", DispatchNs: -1, EndNs: 104, Seats: 1, RetryAfterSeconds: 1},
-			aliceFlow + `"queue":-1,"outcome":"rejected","reason":"queue-full","attempt":1,"waitNs":4,"seats":1,"retryAfterSeconds":1}`},
+			aliceFlow + `"queue":-1,"outcome":"rejected","reason":"queue-full","attempt":1,"waitNs":4,"seats":1,"retryAfterSeconds":1,"status":0}`},
 		"waiting": {Entry{Flow: flow, Queue: 1, Outcome: Waiting, DispatchNs: -1, Seats: 1},
-			aliceFlow + `"queue":1,"outcome":"waiting","attempt":1,"seats":1}`},
+			aliceFlow + `"queue":1,"outcome":"waiting","attempt":1,"seats":1,"status":0}`},
 		"executing": {Entry{Flow: flow, Queue: 0, Outcome: Executing, DispatchNs: 100, Seats: 1},
-			aliceFlow + `"queue":0,"outcome":"executing","attempt":1,"dispatchNs":100,"waitNs":0,"seats":1}`},
+			aliceFlow + `"queue":0,"outcome":"executing","attempt":1,"dispatchNs":100,"waitNs":0,"seats":1,"status":0}`},
+		"answered at its deadline, while it executes": {Entry{Flow: flow, Queue: 0, Outcome: Executing, DispatchNs: 100, Seats: 1, Status: 504, AnsweredNs: 160},
+			aliceFlow + `"queue":0,"outcome":"executing","attempt":1,"dispatchNs":100,"waitNs":0,"seats":1,"answeredNs":160,"status":504}`},
 		"without flow control": {Entry{Outcome: Executed, DispatchNs: 100, EndNs: 107},
-			`"outcome":"executed","attempt":1,"dispatchNs":100,"finishNs":107,"waitNs":0}`},
+			`"outcome":"executed","attempt":1,"dispatchNs":100,"finishNs":107,"waitNs":0,"status":0}`},
 		"refused": {Entry{Outcome: Refused, Reason: "shutting-down", DispatchNs: -1, RetryAfterSeconds: 5, Servers: true, Server: 2, Status: 429},
 			`"outcome":"refused","reason":"shutting-down","attempt":1,"retryAfterSeconds":5,"status":429}`},
 		"lost in the queue": {Entry{Flow: flow, Queue: 1, Outcome: Lost, DispatchNs: -1, EndNs: 104, Seats: 1, Servers: true},
@@ -67,10 +70,10 @@ func TestLinesHaveTheFieldsOfTheList(t *testing.T) {
 	flow := NewFlow("s", "l", "f")
 	lines := []string{
 		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Executed, FinalSeats: 1})),
-		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Rejected, DispatchNs: -1, Servers: true, Parent: 1})),
+		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Rejected, DispatchNs: -1, Servers: true, AnsweredNs: 1, Parent: 1})),
 		string(Append(nil, &Entry{Request: alice, Flow: flow, Outcome: Executed, Servers: true,
-			Asked: &api.Call{Options: api.Options{DryRun: true, FieldManager: "m", Preconditions: api.Preconditions{UID: 3}},
-				Body: &api.Body{Version: api.At(5), UID: 6, Finalizers: []string{"f"}, FinalizersGiven: true, Fields: map[string]string{"a": "1"}, Patch: api.ApplyPatch}},
+			Asked: &api.Call{Options: request.Options{DryRun: true, FieldManager: "m", Preconditions: request.Preconditions{UID: 3}},
+				Body: &api.Body{Version: request.At(5), UID: 6, Finalizers: []string{"f"}, FinalizersGiven: true, Fields: map[string]string{"a": "1"}, Patch: api.ApplyPatch}},
 			Answer: &api.Answer{Reason: "Conflict", Version: 7, Items: 8, Continue: "c", Source: api.FromCache, Rounds: 2, Wrote: true}})),
 	}
 	for f, name := range names {

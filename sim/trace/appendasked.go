@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 )
 
@@ -88,7 +89,7 @@ func appendAskedFor(b []byte, c *api.Call) []byte {
 	return b
 }
 
-func versionText(v api.Version) string {
+func versionText(v request.Version) string {
 	if v.Word != "" {
 		return v.Word
 	}

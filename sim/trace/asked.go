@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/core/request"
 	"apfsim/document"
 	"apfsim/sim/api"
 )
@@ -138,12 +139,12 @@ func version(n, plus int64) string {
 }
 
 // Body returns the body of a request of a verb, and what its deletion asks for, with the references replaced.
-func (a *Asked) Body(verb, name string, answered func(id int64) Answered) (*api.Body, api.Preconditions) {
+func (a *Asked) Body(verb, name string, answered func(id int64) Answered) (*api.Body, request.Preconditions) {
 	b := &api.Body{Name: name, Fields: a.Fields, Finalizers: a.Finalizers, FinalizersGiven: a.finalizersGiven() || verb == "create" || verb == "update",
 		Patch: patchTypes[a.PatchType]}
 	b.Version = versionOf(a.BodyResourceVersion, answered)
 	b.UID, b.OtherUID = uidOf(a.BodyUID, answered)
-	var p api.Preconditions
+	var p request.Preconditions
 	p.Version = versionOf(a.Preconditions.ResourceVersion, answered)
 	p.UID, p.Mismatch = uidOf(a.Preconditions.UID, answered)
 	if stamp, ok := a.Fields[stampField]; ok {
@@ -155,21 +156,21 @@ func (a *Asked) Body(verb, name string, answered func(id int64) Answered) (*api.
 }
 
 // versionOf returns a version as a line writes it.
-func versionOf(text string, answered func(id int64) Answered) api.Version {
+func versionOf(text string, answered func(id int64) Answered) request.Version {
 	if text == "" {
-		return api.Version{}
+		return request.Version{}
 	}
 	if id, plus, ok := reference(text); ok {
 		if a := answered(id); a.Version != 0 {
-			return api.At(a.Version + plus)
+			return request.At(a.Version + plus)
 		}
-		return api.Version{}
+		return request.Version{}
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return api.Version{Given: true, Word: text}
+		return request.Version{Given: true, Word: text}
 	}
-	return api.At(n)
+	return request.At(n)
 }
 
 // uidOf returns a UID as a line writes it; other says that no object has it.

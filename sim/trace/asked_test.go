@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/sim/api"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,11 +47,11 @@ func TestReferences(t *testing.T) {
 		t.Errorf("got %+v", all)
 	}
 	body, preconditions := all[0].Asked.Body("update", "x", answered)
-	want := &api.Body{Name: "x", Version: api.At(40), UID: 9, Fields: map[string]string{"a": "1"}, FinalizersGiven: true}
+	want := &api.Body{Name: "x", Version: request.At(40), UID: 9, Fields: map[string]string{"a": "1"}, FinalizersGiven: true}
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
-	if want := (api.Preconditions{Version: api.At(43), Mismatch: true}); preconditions != want {
+	if want := (request.Preconditions{Version: request.At(43), Mismatch: true}); preconditions != want {
 		t.Errorf("preconditions %+v, want %+v", preconditions, want)
 	}
 	if got := Query(all[1].Kind.Query, answered); got != "resourceVersion=1040&limit=5&continue=token" {
@@ -83,9 +84,9 @@ func TestMistakesInWhatIsAsked(t *testing.T) {
 
 // What a request log has of a body is read again as it was.
 func TestBodiesOfARequestLog(t *testing.T) {
-	call := &api.Call{Body: &api.Body{Name: "d", Version: api.At(5), UID: 6, Finalizers: []string{"f", "g"}, FinalizersGiven: true,
+	call := &api.Call{Body: &api.Body{Name: "d", Version: request.At(5), UID: 6, Finalizers: []string{"f", "g"}, FinalizersGiven: true,
 		Fields: map[string]string{"a": "1", "b": `"`}, Stamp: 77, Patch: api.ApplyPatch},
-		Options: api.Options{FieldManager: "m", DryRun: true, Preconditions: api.Preconditions{UID: 8, Version: api.Version{Given: true, Word: "abc"}}}}
+		Options: request.Options{FieldManager: "m", DryRun: true, Preconditions: request.Preconditions{UID: 8, Version: request.Version{Given: true, Word: "abc"}}}}
 	request := NewRequest(&classify.Attributes{User: "alice", Verb: "patch", Resource: "configmaps", Namespace: "n", Name: "d"}, "", "w", 0)
 	line := string(Append(nil, &Entry{Request: request, ExecutionNs: -1, Outcome: Executed, Servers: true, Asked: call}))
 	all, mistakes := arrivals(t, line)

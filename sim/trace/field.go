@@ -46,6 +46,7 @@ const (
 	fieldFinalSeats
 	fieldAdditionalLatencyNs
 	fieldRetryAfterSeconds
+	fieldAnsweredNs
 	fieldStatus
 	fieldStatusReason
 	fieldResourceVersion
@@ -103,6 +104,7 @@ var names = [allFields]string{
 	fieldFinalSeats:          "finalSeats",
 	fieldAdditionalLatencyNs: "additionalLatencyNs",
 	fieldRetryAfterSeconds:   "retryAfterSeconds",
+	fieldAnsweredNs:          "answeredNs",
 	fieldStatus:              "status",
 	fieldStatusReason:        "statusReason",
 	fieldResourceVersion:     "resourceVersion",

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"apfsim/document"
+	"apfsim/internal/intern"
 )
 
 // line parses one line of a trace, which is one JSON object. The first problem ends it. The values
@@ -22,6 +23,11 @@ type line struct {
 	kindText []byte              // the members that make up the kind, separated by commas
 	scratch  []byte              // memory for kindText where they do not follow each other
 	values   [traceFields]quoted // the values of the fields that make up the kind
+
+	// decided says that what a log says of the requests is wanted as well: logged is where the line has it.
+	decided bool
+	logged  [allFields - traceFields]quoted
+	texts   intern.Table // of the values of a log
 
 	// follows is the field that followed a field in the lines before. allFields is followed by the
 	// first field. A line usually has the same fields in the same order as the one before.
@@ -54,6 +60,9 @@ func (l *line) begin(text []byte) {
 	l.text, l.at, l.seen, l.kindText = text, 0, 0, nil
 	l.numbers[fieldID], l.numbers[fieldArrivalNs], l.numbers[fieldExecutionNs], l.numbers[fieldWatchNs] = 0, 0, 0, 0
 	l.known, l.problem, l.field = nil, "", ""
+	if l.decided {
+		l.logged = [allFields - traceFields]quoted{}
+	}
 }
 
 // column returns where the line has its problem, in characters from 1.
@@ -217,7 +226,7 @@ func (l *line) endOfKind(text []byte, follows string) int {
 // skipDecision skips the first members of a request log if they are those of an earlier line of the
 // kind: its requests usually have one flow.
 func (l *line) skipDecision() bool {
-	if l.known == nil || l.thorough {
+	if l.known == nil || l.thorough || l.decided {
 		return false
 	}
 	rest, known := l.text[l.at:], l.known.decision
@@ -253,7 +262,12 @@ func (l *line) parseMember(last field) field {
 	}
 	l.follows[last] = f
 	if f >= traceFields {
+		l.peek()
+		from := l.at
 		l.skipValue()
+		if l.decided {
+			l.logged[f-traceFields] = quoted{from: int32(from), to: int32(l.at)}
+		}
 		return f
 	}
 	l.seen |= 1 << f

@@ -1,5 +1,14 @@
 package trace
 
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"apfsim/document"
+	"apfsim/sim/random"
+)
+
 // Logged is what the log of a real server says of a request, beside what is in its Record. Numbers
 // that the log does not say are negative, and texts are empty.
 type Logged struct {
@@ -42,3 +51,48 @@ func AppendLogged(b []byte, r *Record, l *Logged) []byte {
 	}
 	return append(b, "}\n"...)
 }
+
+// parseLogged decodes what the line says of the request beside its Record. The line may have a problem then.
+func (l *line) parseLogged() *Logged {
+	g := &Logged{
+		FlowSchema: l.loggedText(fieldFlowSchema), PriorityLevel: l.loggedText(fieldPriorityLevel), Outcome: Outcome(l.loggedText(fieldOutcome)),
+		DispatchNs: l.loggedNumber(fieldDispatchNs, random.LongestNs), FinishNs: l.loggedNumber(fieldFinishNs, random.LongestNs),
+		WaitNs: l.loggedNumber(fieldWaitNs, random.LongestNs), AdditionalLatencyNs: l.loggedNumber(fieldAdditionalLatencyNs, random.LongestNs),
+		Seats: int(l.loggedNumber(fieldSeats, math.MaxInt16)), FinalSeats: int(l.loggedNumber(fieldFinalSeats, math.MaxInt16)),
+	}
+	if l.ok() && g.Outcome != "" && !slices.Contains(outcomes, string(g.Outcome)) {
+		l.at, l.field = int(l.logged[fieldOutcome-traceFields].from), names[fieldOutcome]
+		l.fail("%q is not an outcome%s", document.Abridge(string(g.Outcome)), document.Suggest(string(g.Outcome), outcomes))
+	}
+	return g
+}
+
+// loggedText returns the value of a field of a log, "" if the line does not have it.
+func (l *line) loggedText(f field) (text string) {
+	at := l.logged[f-traceFields]
+	if at.to == 0 || !l.ok() {
+		return ""
+	}
+	l.at, l.field = int(at.from), names[f]
+	if value := l.parseBytes(); l.ok() {
+		text, l.field = l.texts.String(value), ""
+	}
+	return text
+}
+
+// loggedNumber returns the value of a field of a log, -1 if the line does not have it.
+func (l *line) loggedNumber(f field, most int64) int64 {
+	at := l.logged[f-traceFields]
+	if at.to == 0 || !l.ok() {
+		return -1
+	}
+	n, err := strconv.ParseInt(string(l.text[at.from:at.to]), 10, 64)
+	if err != nil || n < 0 || n > most {
+		l.at, l.field = int(at.from), names[f]
+		l.fail("%s: want a whole number from 0 to %d", document.Abridge(string(l.text[at.from:at.to])), most)
+	}
+	return n
+}
+
+// outcomes are the values of outcome.
+var outcomes = []string{string(Waiting), string(Executing), string(Executed), string(Rejected), string(Refused), string(Lost)}

@@ -24,6 +24,9 @@ type Reader struct {
 	// execution takes.
 	Stored bool
 
+	// Decided says that what a log says of the requests is read as well, see Arrival.Logged.
+	Decided bool
+
 	file   string
 	source io.Reader
 	lines  *bufio.Scanner
@@ -61,6 +64,9 @@ func (t *Reader) Close() error {
 	return nil
 }
 
+// Line returns the number of the last line that was read, from 1.
+func (t *Reader) Line() int { return t.number }
+
 // Next returns the next record; ok is false at the end of the trace. The record is valid
 // until the next call; a copy of it stays valid. An error is a document.Error; after one
 // in a line, the next call goes on with the line after it.
@@ -81,9 +87,10 @@ type Arrival struct {
 	Kind                            *Kind
 	ID                              int64
 	ArrivalNs, ExecutionNs, WatchNs int64
-	Execution                       bool   // the line has an ExecutionNs
-	Asked                           *Asked // nil if the line asks for nothing beyond its Kind
-	Server                          int64  // index of the server that it was sent to; -1 if the trace does not say
+	Execution                       bool    // the line has an ExecutionNs
+	Asked                           *Asked  // nil if the line asks for nothing beyond its Kind
+	Server                          int64   // index of the server that it was sent to; -1 if the trace does not say
+	Logged                          *Logged // nil unless Reader.Decided; it stays valid
 }
 
 // next is Next, and reads into a.
@@ -94,6 +101,7 @@ func (t *Reader) next(a *Arrival) (ok bool, err error) {
 		}
 		t.number++
 		l := t.line
+		l.decided = t.Decided
 		if l.begin(t.lines.Bytes()); l.blank() {
 			continue
 		}
@@ -103,9 +111,12 @@ func (t *Reader) next(a *Arrival) (ok bool, err error) {
 		if l.ok() {
 			l.check(a.Kind, t.lastNs, t.Stored)
 		}
-		a.Asked = nil
+		a.Asked, a.Logged = nil, nil
 		if l.ok() && l.seen&askedFields != 0 {
 			a.Asked = l.parseAsked()
+		}
+		if l.ok() && t.Decided {
+			a.Logged = l.parseLogged()
 		}
 		if !l.ok() {
 			if err := t.Check(); err != nil {

@@ -55,19 +55,6 @@ func (r *Record) Attributes() classify.Attributes {
 // ResourcePath returns the path under which Kubernetes serves a resource in version v1 of its
 // API group.
 func ResourcePath(a *classify.Attributes) string {
-	path := "/api/v1"
-	if a.APIGroup != "" {
-		path = "/apis/" + a.APIGroup + "/v1"
-	}
-	// A namespace itself is at /api/v1/namespaces/NAME, though its requests carry the
-	// namespace as an attribute.
-	if a.Namespace != "" && !(a.APIGroup == "" && a.Resource == "namespaces") {
-		path += "/namespaces/" + a.Namespace
-	}
-	for _, part := range []string{a.Resource, a.Name, a.Subresource} {
-		if part != "" {
-			path += "/" + part
-		}
-	}
-	return path
+	info := a.Info()
+	return info.ResourcePath()
 }

@@ -37,9 +37,10 @@ type Stream struct {
 	whole           []Arrival // the whole of it
 	failed          atomic.Bool
 
-	read    chan struct{} // is closed when the reading has ended: then the rest is valid
-	summary Summary
-	errors  document.Errors
+	read     chan struct{} // is closed when the reading has ended: then the rest is valid
+	summary  Summary
+	errors   document.Errors
+	panicked any // what the goroutine panicked with; the panic goes on where the arrivals are read
 }
 
 // Stream starts to read the arrivals between two times, the latter exclusive, until the context is
@@ -53,6 +54,7 @@ func (t *Reader) Stream(ctx context.Context, fromNs, toNs int64) *Stream {
 	}
 	go func() {
 		defer close(s.read)
+		defer func() { s.panicked = recover() }()
 		s.pass(ctx)
 		for s.failed.Load() && ctx.Err() == nil && s.skip() {
 		}
@@ -162,5 +164,8 @@ func (s *Stream) Rest() (Summary, document.Errors) {
 func (s *Stream) Close() error {
 	s.cancel()
 	<-s.read
+	if s.panicked != nil {
+		panic(s.panicked)
+	}
 	return s.reader.Close()
 }

@@ -30,10 +30,10 @@ func cluster(t testing.TB, informers, kubelets int, selector string) (*world, *C
 	for range informers {
 		o := options(itoa(from))
 		o.Selector, _ = api.ParseSelector("", selector)
-		cache.Watch(w.now(), o, total)
+		begin(w, cache, o, total)
 	}
 	for i := range kubelets {
-		cache.Watch(w.now(), options(itoa(from), "fields:spec.nodeName=node-"+itoa(int64(i))), total)
+		begin(w, cache, options(itoa(from), "fields:spec.nodeName=node-"+itoa(int64(i))), total)
 	}
 	var events []*api.Event
 	for i := range 100 {
@@ -118,8 +118,7 @@ func BenchmarkResume(b *testing.B) {
 	total := &counter{}
 	b.ReportAllocs()
 	for b.Loop() {
-		watcher, _ := cache.Watch(w.now(), o, total)
-		watcher.Stop(w.now())
+		begin(w, cache, o, total).Stop(w.now())
 	}
 	if total.events != 10*b.N {
 		b.Errorf("%d events in %d watches, want 10 in each", total.events, b.N)

@@ -42,26 +42,33 @@ func NewDirect(alarms *clock.Alarms, s *store.Store, resource api.Resource, sett
 	return d
 }
 
-// Watch opens a watch, as Cache.Watch. It is initialized at once, and opens when etcd has been read.
-func (d *Direct) Watch(nowNs int64, o WatchOptions, sink Sink) *Watcher {
+// Watch returns the watcher of a new watch, as Cache.Watch. When it begins, it is initialized at once, and opens
+// when etcd has been read.
+func (d *Direct) Watch(o WatchOptions, sink Sink) *Watcher {
 	w := newWatcher(d, d.alarms, &d.shared, o, sink)
 	w.indexInAll = len(d.watchers)
 	d.watchers = append(d.watchers, w)
-	s := &directSetup{direct: d, watcher: w, begin: beginning(&o.Options, d.watchLists)}
-	sink.Initialized(nowNs)
-	if s.initial || s.version == 0 {
-		d.store.Read(nowNs, s)
-	} else {
-		s.open(nowNs)
-	}
+	w.setup = &directSetup{direct: d, watcher: w, asked: beginning(&o.Options, d.watchLists)}
 	return w
 }
 
 // directSetup is a watch that is being opened.
 type directSetup struct {
-	begin
+	asked
 	direct  *Direct
 	watcher *Watcher
+}
+
+// begin implements opening. A client that has gone meanwhile stops its watch when that is initialized.
+func (s *directSetup) begin(nowNs int64) {
+	s.watcher.sink.Initialized(nowNs)
+	switch {
+	case s.watcher.over:
+	case s.initial || s.version == 0:
+		s.direct.store.Read(nowNs, s)
+	default:
+		s.open(nowNs)
+	}
 }
 
 // Ring says that etcd has been read.

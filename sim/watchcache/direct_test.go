@@ -20,7 +20,8 @@ func direct(t *testing.T, s store.Settings) (*world, *Direct) {
 
 func (w *world) watchDirectly(d *Direct, o WatchOptions) *client {
 	cl := &client{w: w}
-	cl.watcher = d.Watch(w.now(), o, cl)
+	cl.watcher = d.Watch(o, cl)
+	cl.watcher.Begin(w.now())
 	return cl
 }
 

@@ -198,7 +198,7 @@ func TestWatchIsClosedBeforeItsInitialEventsAreSent(t *testing.T) {
 	w.run(w.now())
 	open := func(o WatchOptions) *client {
 		cl := &client{w: w, hesitate: true}
-		cl.watcher, _ = cache.Watch(w.now(), o, cl)
+		cl.watcher = begin(w, cache, o, cl)
 		return cl
 	}
 	plain, marked := open(options("0")), open(options("0", "bookmarks"))
@@ -257,7 +257,7 @@ func TestHistoryIsOvertaken(t *testing.T) {
 	o.ReadNs = 10 * ms
 	slow := w.watch(cache, o)
 	hesitant := &client{w: w, hesitate: true}
-	cache.Watch(w.now(), o, hesitant)
+	begin(w, cache, o, hesitant)
 	for range 201 { // the ring has 400 places, and drops 101 of the old events
 		w.put("other", "b")
 	}
@@ -353,6 +353,7 @@ func TestWatchersGetTheHistory(t *testing.T) {
 					continue // it is not ready
 				}
 				cl.watcher = watcher
+				watcher.Begin(w.now())
 				w.at(w.now()+random.Int64N(second), watcher.Proceed)
 				clients, asked = append(clients, cl), append(asked, o)
 			}

@@ -1,6 +1,7 @@
 package watchcache
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 )
@@ -9,7 +10,7 @@ import (
 type WatchOptions struct {
 	// Options are those of the request, which the server has found valid: Version, SendInitialEvents and
 	// Bookmarks are looked at.
-	Options api.Options
+	Options request.Options
 
 	Namespace, Name string // of the request's path; "" for all
 	Selector        *api.Selector
@@ -19,8 +20,8 @@ type WatchOptions struct {
 	DeadlineNs int64 // when the server will end the watch by Watcher.Stop; 0 for never
 }
 
-// begin is what a watch begins with.
-type begin struct {
+// asked is what a watch is to begin with.
+type asked struct {
 	initial  bool  // the state, otherwise the events after a version
 	latest   bool  // at least of etcd's current revision, which has to be read
 	list     bool  // it has asked for initial events, so that it waits for freshness, and can have the bookmark
@@ -31,9 +32,9 @@ type begin struct {
 // beginning returns what the options of a watch ask for. A watch from no version or from "0" that says no more
 // begins with the state. Where servers know of initial events, that is asked for by default
 // (apis/meta/internalversion/defaults.go).
-func beginning(o *api.Options, watchLists bool) begin {
+func beginning(o *request.Options, watchLists bool) asked {
 	anywhere := !o.Version.Given || o.Version.N == 0
-	b := begin{version: o.Version.N}
+	b := asked{version: o.Version.N}
 	switch {
 	case !watchLists:
 		b.initial = anywhere
@@ -47,9 +48,9 @@ func beginning(o *api.Options, watchLists bool) begin {
 	return b
 }
 
-// Watch opens a watch, at once or after it has read etcd's current revision or waited for freshness; the sink
-// is told. The answer is not nil if the cache is not ready: then it is 429, with Retry-After, and nothing else
-// happens.
+// Watch returns the watcher of a new watch, which Watcher.Begin opens: at once or after it has read etcd's current
+// revision or waited for freshness; the sink is told. The answer is not nil if the cache is not ready: then it is
+// 429, with Retry-After, and there is no watcher.
 func (c *Cache) Watch(nowNs int64, o WatchOptions, sink Sink) (*Watcher, *api.Answer) {
 	if c.state != ready {
 		return nil, &api.Answer{Status: 429, Reason: "TooManyRequests", RetryAfterSeconds: c.RetryAfterSeconds(nowNs), Items: -1}
@@ -61,15 +62,7 @@ func (c *Cache) Watch(nowNs int64, o WatchOptions, sink Sink) (*Watcher, *api.An
 	w.size = c.ring.channelSize(c.releases.sizesByRate, c.settings.Indexed, w.byNode)
 	c.watchers.add(w)
 
-	s := &setup{cache: c, watcher: w, begin: beginning(&o.Options, c.releases.watchLists)}
-	switch {
-	case s.bookmark && c.settings.NoProgress:
-		w.fail(nowNs, &api.Answer{Status: 500, Reason: "InternalError", Items: -1})
-	case s.latest:
-		c.store.Read(nowNs, s)
-	default:
-		s.await(nowNs)
-	}
+	w.setup = &setup{cache: c, watcher: w, asked: beginning(&o.Options, c.releases.watchLists)}
 	return w, nil
 }
 
@@ -91,9 +84,22 @@ func newWatcher(owner owner, alarms *clock.Alarms, shared *transitions, o WatchO
 
 // setup is a watch that is being opened. Its watcher is over when the cache has failed or stopped meanwhile.
 type setup struct {
-	begin
+	asked
 	cache   *Cache
 	watcher *Watcher
+}
+
+// begin implements opening.
+func (s *setup) begin(nowNs int64) {
+	c := s.cache
+	switch {
+	case s.bookmark && c.settings.NoProgress:
+		s.watcher.fail(nowNs, &api.Answer{Status: 500, Reason: "InternalError", Items: -1})
+	case s.latest:
+		c.store.Read(nowNs, s)
+	default:
+		s.await(nowNs)
+	}
 }
 
 // Ring says that etcd's current revision has been read.

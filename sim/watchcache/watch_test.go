@@ -3,6 +3,7 @@ package watchcache
 import (
 	"testing"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/random"
 	"apfsim/sim/store"
@@ -285,7 +286,7 @@ func TestWatchScopes(t *testing.T) {
 	}
 	for name, want := range state {
 		o := scopes[name]
-		o.Options.Version = api.At(0)
+		o.Options.Version = request.At(0)
 		w.watch(cache, o).expect("opened, " + want + "initialized")
 	}
 }

@@ -9,7 +9,8 @@ import (
 //
 // A watch that opens calls Opened, then Initialized once and the events, and Ended at the end unless
 // Watcher.Stop ended it. A watch that cannot open calls Received with an Error event and Ended, its HTTP status
-// being 200, or only Ended. Each of them may be called before Watch returns.
+// being 200, or only Ended. None of them is called before Watcher.Begin, so that whoever asks for a watch has its
+// watcher, and can stop it, whenever it is told something.
 type Sink interface {
 	// Opened says that the stream begins. Nothing is sent until Watcher.Proceed, which the server calls after
 	// the CPU time that Watcher.Initial takes. Meanwhile live events gather in the watcher's input channel.
@@ -38,6 +39,7 @@ type Watcher struct {
 	alarms *clock.Alarms
 	sink   Sink
 	shared *transitions
+	setup  opening // nil after Begin
 
 	scope      scope // whose objects it watches
 	byNode     bool  // it uses the index
@@ -85,6 +87,21 @@ type owner interface {
 	freed(nowNs int64, w *Watcher)
 	// initialized counts its initial events, and says that they are in the result channel.
 	initialized(nowNs int64, w *Watcher)
+}
+
+// opening is how a watch opens.
+type opening interface {
+	// begin opens it, at once or later.
+	begin(nowNs int64)
+}
+
+// Begin opens a watch that the cache has returned. It does nothing the second time, or if the watch has ended.
+func (w *Watcher) Begin(nowNs int64) {
+	s := w.setup
+	w.setup = nil
+	if s != nil && !w.over {
+		s.begin(nowNs)
+	}
 }
 
 // marks is whether a watcher has got the bookmark that ends its initial events.

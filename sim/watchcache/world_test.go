@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"apfsim/core/request"
 	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
@@ -192,10 +193,10 @@ func options(version string, rest ...string) WatchOptions {
 		switch key, value, _ := strings.Cut(word, ":"); key {
 		case "initial":
 			o.Options.SendInitialEventsGiven, o.Options.SendInitialEvents = true, true
-			o.Options.Match = api.NotOlderThan
+			o.Options.Match = request.NotOlderThan
 		case "live":
 			o.Options.SendInitialEventsGiven = true
-			o.Options.Match = api.NotOlderThan
+			o.Options.Match = request.NotOlderThan
 		case "bookmarks":
 			o.Options.Bookmarks = true
 		case "namespace":
@@ -217,12 +218,19 @@ func options(version string, rest ...string) WatchOptions {
 func (w *world) watch(c *Cache, o WatchOptions) *client {
 	w.t.Helper()
 	cl := &client{w: w}
-	watcher, answer := c.Watch(w.now(), o, cl)
+	cl.watcher = begin(w, c, o, cl)
+	return cl
+}
+
+// begin begins a watch of a cache that is ready.
+func begin(w *world, c *Cache, o WatchOptions, sink Sink) *Watcher {
+	w.t.Helper()
+	watcher, answer := c.Watch(w.now(), o, sink)
 	if answer != nil {
 		w.t.Fatalf("the watch is answered %d", answer.Status)
 	}
-	cl.watcher = watcher
-	return cl
+	watcher.Begin(w.now())
+	return watcher
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

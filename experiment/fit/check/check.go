@@ -12,6 +12,8 @@ import (
 
 	"apfsim/experiment"
 	"apfsim/experiment/fit"
+	"apfsim/experiment/fit/recorded"
+	"apfsim/experiment/fit/shape"
 	"apfsim/reports/collect"
 	"apfsim/reports/format"
 	"apfsim/reports/histogram"
@@ -32,16 +34,21 @@ type Report struct {
 type Check struct {
 	Runs     int     `json:"runs"`
 	Coverage float64 `json:"coverage"`
-	Within   int     `json:"within"`  // rows whose recorded value is in the interval
-	Rows     []Row   `json:"rows"`    // of all requests, then by priority level, then by workload
-	Moved    []Moved `json:"moved"`   // workloads whose requests went elsewhere than recorded
-	Skipped  string  `json:"skipped"` // why some statistics are not compared; "" if all are
+	Within   int     `json:"within"` // rows whose recorded value is in the interval
+	Rows     []Row   `json:"rows"`   // of all requests, then by priority level, then by workload
+	Moved    []Moved `json:"moved"`  // workloads whose requests went elsewhere than recorded
+	// NotFitted is what the scenario as a whole does not have: fit.Bursts, if the counts of all requests vary otherwise
+	// than recorded though those of the workloads do not, because these send at the same times.
+	NotFitted []string `json:"notFitted"`
+	Skipped   string   `json:"skipped"` // why some statistics are not compared; "" if all are
 
 	// WaitErrors is how much the recorded waits are too long; null if this is unknown. The upper bounds of the
 	// intervals of waits contain it.
 	WaitErrors *result.Distribution `json:"waitErrors"`
 	// WaitMarginNs is what the upper bounds of the intervals of waits contain in its place.
 	WaitMarginNs int64 `json:"waitMarginNs"`
+
+	missed map[int]string // of the workloads whose bursts are not those of the scenario, the first statistic that says so
 }
 
 // Row is one statistic, recorded and simulated. Durations are in nanoseconds.
@@ -49,7 +56,7 @@ type Row struct {
 	Group     string   `json:"group"` // all, workload or priorityLevel
 	Name      string   `json:"name"`  // of the workload or the level
 	Statistic string   `json:"statistic"`
-	Unit      string   `json:"unit"` // ns, or "" of a number of requests
+	Unit      string   `json:"unit"` // ns, "" of a number of requests, or 1 of a number without a unit
 	Recorded  float64  `json:"recorded"`
 	Low       *float64 `json:"low"`    // null without simulated values
 	Median    *float64 `json:"median"` // null without simulated values
@@ -72,42 +79,51 @@ const DefaultRuns = 39
 func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, progress experiment.Progress) (*Check, error) {
 	own := *sc
 	own.Spec.Replications = runs
-	group := experiment.Begin(ctx, []*scenario.Scenario{&own}, experiment.Outputs{}, experiment.Precision{}, progress)
+	seen := &arrivals{bySeed: map[uint64]*run{}}
+	group := experiment.Begin(ctx, []*scenario.Scenario{&own}, experiment.Outputs{Observer: seen.observer}, experiment.Precision{}, progress)
 	defer group.Stop()
 	var rows []*row
 	errors := newWaitErrors(f.Recorded)
 	moved := map[Moved]bool{}
 	for {
-		run, err := group.Groups[0].Next()
+		next, err := group.Groups[0].Next()
 		if err != nil {
 			return nil, err
 		}
-		if run == nil {
+		if next == nil {
 			break
 		}
+		run := seen.take(next)
 		if rows == nil {
-			rows = rowsOf(f, levelsWith(f, run))
+			rows = rowsOf(f, levelsWith(f, run.Replication))
 		}
 		for _, r := range rows {
-			if x, ok := r.statistic.of(r.find(run.Summary)); ok {
+			if x, ok := r.statistic.of(r.find(run)); ok {
 				r.simulated = append(r.simulated, x)
 				r.errors = append(r.errors, errors.of(r, len(r.errors)))
 			}
 		}
-		compareFlows(f, run, moved)
+		compareFlows(f, run.Replication, moved)
 	}
-	c := &Check{Runs: runs, Coverage: float64(runs-1) / float64(runs+1), Rows: []Row{}, Moved: []Moved{}}
+	c := &Check{Runs: runs, Coverage: float64(runs-1) / float64(runs+1), Rows: []Row{}, Moved: []Moved{}, NotFitted: []string{}}
 	if !f.Recorded.Outcomes {
 		c.Skipped = "the recorded requests do not say what became of them, so only arrivals and executions are compared"
 	} else if t := &f.Recorded.Total; float64(t.Wait.N) < leastKnown*float64(t.Executed) {
 		c.Skipped = fmt.Sprintf("the log has the waits of %s of %s executed requests, mostly of slow ones, so that the waits of all requests are not compared",
 			format.Quantity(int64(t.Wait.N)), format.Quantity(t.Executed))
 	}
+	c.missed = map[int]string{}
 	c.WaitErrors, c.WaitMarginNs = errors.distribution(), int64(errors.marginNs)
 	for _, r := range rows {
 		row := r.finish()
 		if row.Within {
 			c.Within++
+		}
+		if r.missed && row.Group == "all" {
+			c.NotFitted = []string{fit.Bursts}
+		}
+		if r.missed && row.Group == "workload" && c.missed[r.workload] == "" {
+			c.missed[r.workload] = row.sentence()
 		}
 		c.Rows = append(c.Rows, row)
 	}
@@ -122,7 +138,7 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 
 // levelsWith returns the recorded statistics of the priority levels. Requests whose level is not in the log, as those
 // of watches that were open at its end, are added to the level that the simulated server chose.
-func levelsWith(f *fit.Fitted, run *collect.Replication) map[string]*fit.Tally {
+func levelsWith(f *fit.Fitted, run *collect.Replication) map[string]*recorded.Tally {
 	levels := maps.Clone(f.Recorded.Levels)
 	for i := range f.Report.Workloads {
 		w := &f.Report.Workloads[i]
@@ -138,7 +154,7 @@ func levelsWith(f *fit.Fitted, run *collect.Replication) map[string]*fit.Tally {
 		}
 		for level := range at {
 			if levels[level] != nil {
-				sum := &fit.Tally{}
+				sum := &recorded.Tally{}
 				sum.Merge(levels[level])
 				sum.Merge(f.Recorded.Workloads[i])
 				levels[level] = sum
@@ -168,12 +184,14 @@ func compareFlows(f *fit.Fitted, run *collect.Replication, moved map[Moved]bool)
 type requests struct {
 	counts          *result.Counts
 	wait, execution *result.Distribution
+	arrivals        *shape.Counts
 }
 
 // statistic is a number of a group of requests.
 type statistic struct {
 	name, unit string
 	outcome    bool // whether it depends on the outcomes
+	bursts     bool // whether it says how much the counts of arrivals vary
 	get        func(requests) (float64, bool)
 }
 
@@ -195,8 +213,9 @@ var statistics = func() (all []statistic) {
 		{"executed", true, func(c *result.Counts) int64 { return c.Executed }},
 		{"rejected", true, func(c *result.Counts) int64 { return c.Rejected }},
 	} {
-		all = append(all, statistic{c.name, "", c.outcome, func(r requests) (float64, bool) { return float64(c.get(r.counts)), true }})
+		all = append(all, statistic{c.name, "", c.outcome, false, func(r requests) (float64, bool) { return float64(c.get(r.counts)), true }})
 	}
+	all = append(all, burstStatistics()...)
 	for _, t := range []struct {
 		name    string
 		outcome bool
@@ -214,7 +233,7 @@ var statistics = func() (all []statistic) {
 			{"p90", func(d *result.Distribution) int64 { return d.P90Ns }},
 			{"p99", func(d *result.Distribution) int64 { return d.P99Ns }},
 		} {
-			all = append(all, statistic{t.name + " " + c.name, "ns", t.outcome, func(r requests) (float64, bool) {
+			all = append(all, statistic{t.name + " " + c.name, "ns", t.outcome, false, func(r requests) (float64, bool) {
 				d := t.of(r)
 				if d == nil {
 					return 0, false
@@ -230,15 +249,18 @@ var statistics = func() (all []statistic) {
 type row struct {
 	Row
 	statistic *statistic
-	find      func(*result.Summary) requests
+	find      func(*run) requests
+	workload  int       // index, of a row of a workload
+	missed    bool      // it is a statistic of bursts, and the recorded value is far from those of the runs
 	waits     int64     // number of recorded waits, if it is a statistic of waits
 	simulated []float64 // by run
 	errors    []float64 // by run, of measurement
 }
 
 // rowsOf returns a row for each recorded statistic, of the priority levels as given.
-func rowsOf(f *fit.Fitted, levels map[string]*fit.Tally) (all []*row) {
-	add := func(group, name string, t *fit.Tally, find func(*result.Summary) requests) {
+func rowsOf(f *fit.Fitted, levels map[string]*recorded.Tally) (all []*row) {
+	workload := 0
+	add := func(group, name string, t *recorded.Tally, find func(*run) requests) {
 		r := ofTally(t)
 		for i := range statistics {
 			s := &statistics[i]
@@ -250,35 +272,38 @@ func rowsOf(f *fit.Fitted, levels map[string]*fit.Tally) (all []*row) {
 				if strings.HasPrefix(s.name, "wait ") {
 					waits = r.wait.Count
 				}
-				all = append(all, &row{Row: Row{Group: group, Name: name, Statistic: s.name, Unit: s.unit, Recorded: x}, statistic: s, find: find, waits: waits})
+				all = append(all, &row{Row: Row{Group: group, Name: name, Statistic: s.name, Unit: s.unit, Recorded: x}, statistic: s, find: find, workload: workload, waits: waits})
 			}
 		}
 	}
-	add("all", "", &f.Recorded.Total, func(s *result.Summary) requests { return ofGroup(&s.Total) })
+	add("all", "", &f.Recorded.Total, func(r *run) requests { return ofGroup(&r.Summary.Total, r.total) })
 	for _, name := range sortedNames(levels) {
-		add("priorityLevel", name, levels[name], func(s *result.Summary) requests {
-			for i := range s.PriorityLevels {
-				if s.PriorityLevels[i].Name == name {
-					return ofGroup(&s.PriorityLevels[i].Group)
+		add("priorityLevel", name, levels[name], func(r *run) requests {
+			for i := range r.Summary.PriorityLevels {
+				if l := &r.Summary.PriorityLevels[i]; l.Name == name {
+					return ofGroup(&l.Group, nil)
 				}
 			}
 			return requests{}
 		})
 	}
 	for i, w := range f.Report.Workloads { // the scenario has them in the same order
-		add("workload", w.Name, f.Recorded.Workloads[i], func(s *result.Summary) requests { return ofGroup(&s.Workloads[i]) })
+		workload = i
+		add("workload", w.Name, f.Recorded.Workloads[i], func(r *run) requests { return ofGroup(&r.Summary.Workloads[i], r.workloads[i]) })
 	}
 	return all
 }
 
-func ofGroup(g *result.Group) requests { return requests{&g.Counts, g.Wait, g.Execution} }
+func ofGroup(g *result.Group, arrivals *shape.Counts) requests {
+	return requests{&g.Counts, g.Wait, g.Execution, arrivals}
+}
 
 // leastKnown is the least part of the waits that must be known to compare them. An audit log has only those of slow
 // requests, which are the long ones.
 const leastKnown = 0.9
 
 // ofTally returns the tally as a run has it.
-func ofTally(t *fit.Tally) requests {
+func ofTally(t *recorded.Tally) requests {
 	of := func(h *histogram.Histogram) *result.Distribution {
 		if h.N == 0 {
 			return nil
@@ -289,7 +314,7 @@ func ofTally(t *fit.Tally) requests {
 	if float64(t.Wait.N) < leastKnown*float64(t.Executed) {
 		waits = nil
 	}
-	return requests{&t.Counts, waits, of(&t.Execution)}
+	return requests{&t.Counts, waits, of(&t.Execution), t.Arrivals}
 }
 
 // finish returns the row with its interval. Percentiles are compared within the precision of histograms.
@@ -306,7 +331,11 @@ func (r *row) finish() Row {
 	low, median := r.simulated[0], (r.simulated[(n-1)/2]+r.simulated[n/2])/2
 	r.Low, r.Median, r.High = &low, &median, &high
 	margin := 0.0
-	if r.Unit != "" {
+	switch {
+	case r.statistic.bursts:
+		margin = burstMargin(r.Recorded)
+		r.missed = missed(r.Recorded, low, median, high)
+	case r.Unit != "":
 		margin = math.Abs(r.Recorded) * 2 / (1 << histogram.FinePrecision)
 	}
 	r.Within = r.Recorded >= low-margin && r.Recorded <= high+margin
@@ -325,5 +354,9 @@ func (c *Check) Outside() (rows []Row) {
 
 // summary says in one line how well the scenario agrees with the requests.
 func (c *Check) summary() string {
-	return fmt.Sprintf("%d of %d recorded statistics are within the %.0f %% prediction intervals of %d runs", c.Within, len(c.Rows), 100*c.Coverage, c.Runs)
+	text := fmt.Sprintf("%d of %d recorded statistics are within the %.0f %% prediction intervals of %d runs", c.Within, len(c.Rows), 100*c.Coverage, c.Runs)
+	if len(c.NotFitted) > 0 {
+		text += ". Not fitted: bursts of all requests together, because the workloads are independent of each other in the scenario"
+	}
+	return text
 }

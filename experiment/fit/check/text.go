@@ -116,6 +116,8 @@ func (r *Row) text(x *float64) string {
 		return "–"
 	case r.Unit == "ns":
 		return format.Duration(*x)
+	case r.Unit == "1":
+		return strconv.FormatFloat(*x, 'f', 2, 64)
 	}
 	return format.Quantity(int64(*x))
 }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"apfsim/experiment/fit"
+	"apfsim/experiment/fit/recorded"
 	"apfsim/reports/histogram"
 	"apfsim/reports/result"
 )
@@ -28,7 +28,7 @@ const mostDraws = 4096
 // mostTail bounds the errors that are drawn, as a multiple of the greatest that is known.
 const mostTail = 10
 
-func newWaitErrors(r *fit.Recorded) *waitErrors {
+func newWaitErrors(r *recorded.Statistics) *waitErrors {
 	e := &waitErrors{marginNs: float64(r.WaitMarginNs)}
 	if e.marginNs == 0 {
 		e.ns = slices.Sorted(slices.Values(r.WaitErrors.Values))
@@ -79,7 +79,7 @@ func (e *waitErrors) of(r *row, run int) float64 {
 	for range min(r.waits, mostDraws) {
 		h.Record(int64(e.draw(random)))
 	}
-	x, _ := r.statistic.of(requests{&result.Counts{}, result.NewDistribution(&h), nil})
+	x, _ := r.statistic.of(requests{counts: &result.Counts{}, wait: result.NewDistribution(&h)})
 	return x + handOverNs
 }
 

@@ -1,4 +1,4 @@
-// Package node reads and changes mappings of a YAML document.
+// Package node reads and changes mappings of a YAML document, and the scenario that a fitted one is based on.
 package node
 
 import (
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"apfsim/reports/format"
 )
 
 // Field returns the value of a field, nil if there is none.
@@ -62,8 +64,11 @@ func Value(v any) *yaml.Node {
 		if err := n.Encode(v); err != nil {
 			panic(fmt.Sprintf("node: a value that is not YAML: %v", err))
 		}
-		if n.Kind == yaml.SequenceNode {
+		switch s, isText := v.(string); {
+		case n.Kind == yaml.SequenceNode:
 			n.Style = yaml.FlowStyle
+		case isText && format.Printable(s) != s:
+			n.Style = yaml.DoubleQuotedStyle // the only one with escapes
 		}
 	}
 	return &n

@@ -1,4 +1,4 @@
-// Package recorded reads recorded requests: a request log, or a trace.
+// Package recorded reads recorded requests, a request log or a trace, and counts and times them.
 package recorded
 
 import (

@@ -16,8 +16,8 @@ type Arrivals struct {
 	// Gain is by how much the logarithm of the likelihood of the arrivals is greater than that of a Poisson process
 	// with one rate, infinite if arrivals are not random.
 	Gain     float64
-	periodNs float64 // of the requests of a client, if they are constant
 	Notes    []string
+	periodNs float64 // of the requests of a client, if they are constant
 }
 
 // What an arrival process must be to be chosen.
@@ -26,28 +26,51 @@ const (
 	burstyVariation   = 1.5  // least one, and least index of dispersion, of an on-off process
 	bursty            = 50   // least number of intervals of one
 	mostSegments      = 12   // with more changes of the rate, an on-off process is preferred
-	mostStages        = 32
+	mostStages        = 32   // with more, those of the finest changes are as good
 )
 
 // FitArrivals chooses the process of a workload's first attempts: bursts if they come in groups of equal size
-// at equal distances; closed if a client sends the less the more of its requests are in progress; and else by the variation of the intervals between a client's requests constant,
-// on-off or Poisson, with a rate that may change.
+// at equal distances; closed if a client sends the less the more of its requests are in progress; constant if the intervals
+// between a client's requests are nearly equal. The others are random: Poisson, on-off, or with a rate that changes. Of
+// these, it is the first whose counts vary as those of the first attempts do.
 func (o *Observations) FitArrivals() Arrivals {
+	if o.fitted == nil {
+		a := o.fit()
+		o.fitted = &a
+	}
+	a := *o.fitted
+	a.Notes = slices.Clone(a.Notes)
+	return a
+}
+
+func (o *Observations) fit() Arrivals {
 	if o.First == 0 { // the log begins after the first attempts
 		a := poissonArrivals(float64(o.Again) / o.seconds(0, o.durationNs))
 		a.Notes = append(a.Notes, "no first attempt is in the log; every attempt counts as one")
 		return a
 	}
+	var candidates []Arrivals
 	if a, ok := o.fitBursts(); ok {
 		a.Gain = math.Inf(1)
-		return a
+		if o.distance(&a) <= acceptable {
+			return a
+		}
+		candidates = append(candidates, a)
 	}
 	local := o.localDispersion()
 	segments, startNs, endNs := o.active(max(1, local))
 	a, ok := o.fitClosed(segments, startNs, endNs)
-	if v := o.gaps.variance(); !ok || v < constantVariation*o.gaps.Mean()*o.gaps.Mean() && v < o.think.variance() {
-		a = o.fitOpen(segments, local, startNs, endNs)
+	if v := o.gaps.variance(); ok && !(v < constantVariation*o.gaps.Mean()*o.gaps.Mean() && v < o.think.variance()) {
+		return o.between(a, startNs, endNs)
 	}
+	for _, a := range o.fitOpen(segments, local, startNs, endNs) {
+		candidates = append(candidates, o.between(a, startNs, endNs))
+	}
+	return o.choose(candidates)
+}
+
+// between sets when the workload begins and ends.
+func (o *Observations) between(a Arrivals, startNs, endNs int64) Arrivals {
 	a.StartNs = startNs
 	if a.periodNs > 0 && endNs < o.durationNs { // as many requests as there are, whenever the first is sent
 		endNs = min(endNs, startNs+int64(math.Round(a.periodNs*float64(o.First)/float64(len(o.Clients)))))
@@ -63,20 +86,15 @@ func (o *Observations) seconds(startNs, endNs int64) float64 {
 	return float64(len(o.Clients)) * float64(max(1, endNs-startNs)) / 1e9
 }
 
-// fitOpen fits a process that does not depend on the responses.
-func (o *Observations) fitOpen(segments []segment, local float64, startNs, endNs int64) Arrivals {
+// fitOpen fits the processes that do not depend on the responses, the simpler ones first.
+func (o *Observations) fitOpen(segments []segment, local float64, startNs, endNs int64) (all []Arrivals) {
 	perClient := float64(o.First) / o.seconds(startNs, endNs)
 	variation, n := o.gaps.variation2(), o.gaps.N
 	one := len(segments) == 1
-	switch {
-	case n >= fewest && variation < constantVariation && one && o.evenly(startNs, endNs):
+	if n >= fewest && variation < constantVariation && one && o.evenly(startNs, endNs) {
 		perClient = 1e9 / o.gaps.Mean()
-		return Arrivals{Value: map[string]any{"constant": map[string]any{"rate": rate(perClient)}}, Text: "constant, " + rate(perClient),
-			Gain: math.Inf(1), periodNs: o.gaps.Mean()}
-	case n >= bursty && variation > burstyVariation && o.Dispersion(startNs, endNs) > burstyVariation && (one || len(segments) > mostSegments):
-		if a, ok := fitOnOff(o.gaps.Values, o.durationNs); ok {
-			return a
-		}
+		return []Arrivals{{Value: map[string]any{"constant": map[string]any{"rate": rate(perClient)}}, Text: "constant, " + rate(perClient),
+			Gain: math.Inf(1), periodNs: o.gaps.Mean()}}
 	}
 	if one {
 		a := poissonArrivals(perClient)
@@ -86,28 +104,53 @@ func (o *Observations) fitOpen(segments []segment, local float64, startNs, endNs
 		case n >= bursty && variation < 0.6:
 			a.Notes = append(a.Notes, fmt.Sprintf("the intervals vary less than those of a Poisson process, and more than equal ones; their squared coefficient of variation is %.2g", variation))
 		}
-		return a
+		all = append(all, a)
 	}
-	for penalty := 2 * max(1, local); len(segments) > mostStages; penalty *= 2 {
-		segments, _, _ = o.active(penalty)
+	if n >= bursty && variation > burstyVariation && o.Dispersion(startNs, endNs) > burstyVariation {
+		all = append(all, o.fitOnOff(startNs, endNs)...)
 	}
+	coarse := o.ramping(segments, local, startNs, endNs)
+	if simple := len(segments) <= mostSegments; !one && simple {
+		all = append([]Arrivals{coarse}, all...)
+	} else if !one && len(segments) <= mostStages {
+		all = append(all, coarse)
+	}
+	blocks, changes := o.blocks(startNs, endNs), 1
+	for _, significance := range []float64{1, 1. / 2, 1. / 4} { // a rate that changes all the time needs more than is significant
+		if parts := partition(blocks, startNs, significance*changePenalty); len(parts) > changes {
+			all, changes = append(all, o.ramping(parts, local, startNs, endNs)), len(parts)
+		}
+	}
+	if len(all) == 0 { // many changes that are not significant one by one
+		all = append(all, poissonArrivals(perClient))
+	}
+	return all
+}
+
+// ramping returns the process whose rate changes from segment to segment.
+func (o *Observations) ramping(segments []segment, local float64, startNs, endNs int64) Arrivals {
 	var stages []any
+	ramping := map[string]any{}
 	least, most := math.Inf(1), 0.0
+	beginNs := startNs
 	for i, s := range segments {
 		r := float64(s.n) / o.seconds(0, s.lengthNs)
-		least, most = min(least, r), max(most, r)
+		change := r * s.slope(beginNs) / 2 // from the middle
+		beginNs += s.lengthNs
+		least, most = min(least, r-math.Abs(change)), max(most, r+math.Abs(change))
 		if i > 0 {
-			stages = append(stages, map[string]any{"duration": "0s", "rate": rate(r)})
+			stages = append(stages, map[string]any{"duration": "0s", "rate": rate(r - change)})
+		} else {
+			ramping["startRate"] = rate(r - change)
 		}
-		stages = append(stages, map[string]any{"duration": Duration(float64(s.lengthNs)), "rate": rate(r)})
+		stages = append(stages, map[string]any{"duration": Duration(float64(s.lengthNs)), "rate": rate(r + change)})
 	}
-	first := stages[0].(map[string]any)["rate"]
-	ramping := map[string]any{"startRate": first, "stages": stages}
+	ramping["stages"] = stages
 	process := "Poisson"
 	if local < 0.5 && len(o.Clients) == 1 && o.First > 2*bins {
 		ramping["process"], process = "constant", "constant"
 	}
-	return Arrivals{Value: map[string]any{"ramping": ramping}, Gain: o.changes(segments, startNs, endNs),
+	return Arrivals{Value: map[string]any{"ramping": ramping}, Gain: o.changes(segments, startNs, endNs) - changePenalty*float64(len(segments)-1),
 		Text: fmt.Sprintf("%s, %d rates from %s to %s", process, len(segments), rate(least), rate(most))}
 }
 
@@ -205,94 +248,149 @@ func (o *Observations) fitBursts() (a Arrivals, ok bool) {
 	return burst(slices.Max(sizes.Values), times[0], spans.Mean(), every)
 }
 
-// fitOnOff fits an interrupted Poisson process to the intervals between requests. These are hyperexponential
-// with two phases, from which the rates of the process follow (Kuczura, "The Interrupted Poisson Process as an
-// Overflow Process", 1973). The phases are found by expectation maximization.
-func fitOnOff(gaps []float64, durationNs int64) (a Arrivals, ok bool) {
-	mean := 0.0
-	for _, x := range gaps {
-		mean += x / float64(len(gaps))
-	}
-	if mean <= 0 {
-		return a, false
-	}
-	p, fast, slow := 0.9, 5/mean, 0.2/mean
-	for range 300 {
-		weight, inFast, inSlow := 0.0, 0.0, 0.0
-		for _, x := range gaps {
-			f, s := p*fast*math.Exp(-fast*x), (1-p)*slow*math.Exp(-slow*x)
-			r := 0.0
-			if f > 0 {
-				r = f / (f + s)
-			}
-			weight += r
-			inFast += r * x
-			inSlow += (1 - r) * x
-		}
-		rest := float64(len(gaps)) - weight
-		if weight < 1 || rest < 1 || inFast <= 0 || inSlow <= 0 {
-			return a, false
-		}
-		p, fast, slow = weight/float64(len(gaps)), weight/inFast, rest/inSlow
-	}
-	if fast < 3*slow {
-		return a, false
-	}
-	on := p*fast + (1-p)*slow
-	begin := fast * slow / on
-	end := fast + slow - on - begin
-	if !(begin > 0 && end > 0) || 1/begin > float64(durationNs) || 1/end > float64(durationNs) {
-		return a, false
-	}
-	gain := 0.0
-	for _, x := range gaps {
-		gain += math.Log(p*fast*math.Exp(-fast*x)+(1-p)*slow*math.Exp(-slow*x)) + x/mean + math.Log(mean)
-	}
-	d := func(perNs float64) any {
-		return map[string]any{"exponential": map[string]any{"mean": Duration(max(1, 1/perNs))}}
-	}
-	return Arrivals{Value: map[string]any{"onOff": map[string]any{"rate": rate(on * 1e9), "on": d(end), "off": d(begin)}}, Gain: gain,
-		Text: fmt.Sprintf("on-off, %s for %s, pauses of %s", rate(on*1e9), Duration(1/end), Duration(1/begin))}, true
-}
-
 // segment is a part of the time in which the rate is constant.
 type segment struct {
 	lengthNs int64
-	n        int64 // first attempts
+	n        int64   // first attempts
+	sumNs    float64 // of their times, by the middles of fine bins; 0 if it is not known
 }
 
-// segments divides the time into parts of constant rates. Each change must increase the logarithm of the
-// likelihood of the counts, if they were those of a Poisson process, by 2·ln(bins) times the dispersion
-// (optimal partitioning: Jackson and others, "An Algorithm for Optimal Partitioning of Data on an Interval",
-// 2005).
-func (o *Observations) segments(dispersion float64) []segment {
-	penalty := 2 * math.Log(bins) * dispersion
-	before := make([]float64, bins+1) // cumulative counts
-	for i, n := range o.bins {
-		before[i+1] = before[i] + float64(n)
+// slope returns how much the rate of the segment, which begins at a time, changes from its begin to its end, as a part of
+// its mean; 0 if that may be by chance. It follows from the mean of the times, which has a standard deviation of length/√12n
+// at a constant rate.
+func (s *segment) slope(beginNs int64) float64 {
+	if s.n == 0 {
+		return 0
 	}
-	cost := make([]float64, bins+1)
-	from := make([]int, bins+1)
+	const significant = 2
+	late := s.late(beginNs)
+	if math.Abs(late) < significant/math.Sqrt(12*float64(s.n)) {
+		return 0
+	}
+	return 12 * late
+}
+
+// late returns by which part of the length the mean of the times is behind the middle of the segment, at most 1/6: that
+// of a rate that increases from 0.
+func (s *segment) late(beginNs int64) float64 {
+	if s.n == 0 || s.sumNs == 0 {
+		return 0
+	}
+	late := (s.sumNs/float64(s.n)-float64(beginNs))/float64(s.lengthNs) - 0.5
+	return max(-1./6, min(1./6, late))
+}
+
+// changePenalty is by how much a change of the rate must increase the logarithm of the likelihood of the counts.
+var changePenalty = 2 * math.Log(bins)
+
+// segments divides the time into parts of constant rates. Each change must increase the logarithm of the
+// likelihood of the counts, if they were those of a Poisson process, by changePenalty times the dispersion.
+func (o *Observations) segments(dispersion float64) []segment {
+	blocks := make([]segment, bins)
+	at := func(i int) int64 { return int64(math.Round(float64(o.durationNs) * float64(i) / bins)) }
+	for i, n := range o.bins {
+		blocks[i] = segment{lengthNs: at(i+1) - at(i), n: n}
+	}
+	return partition(blocks, 0, changePenalty*dispersion)
+}
+
+// partition joins neighbouring blocks, the first of which begins at a time, so that the logarithm of the likelihood of their counts less the penalty of each
+// change is greatest (optimal partitioning: Jackson and others, "An Algorithm for Optimal Partitioning of Data on an
+// Interval", 2005).
+func partition(blocks []segment, beginNs int64, penalty float64) (all []segment) {
+	n := len(blocks)
+	before := make([]segment, n+1) // the sums of the blocks before each
+	for i, b := range blocks {
+		before[i+1] = segment{before[i].lengthNs + b.lengthNs, before[i].n + b.n, before[i].sumNs + b.sumNs}
+	}
+	cost := make([]float64, n+1)
+	from := make([]int, n+1)
 	cost[0] = -penalty
-	for j := 1; j <= bins; j++ {
+	for j := 1; j <= n; j++ {
 		cost[j] = math.Inf(1)
 		for i := range j {
-			c := cost[i] + penalty
-			if n := before[j] - before[i]; n > 0 {
-				c -= n * math.Log(n/float64(j-i))
-			}
-			if c < cost[j] {
+			s := segment{before[j].lengthNs - before[i].lengthNs, before[j].n - before[i].n, before[j].sumNs - before[i].sumNs}
+			if c := cost[i] + penalty - s.likelihood(beginNs+before[i].lengthNs); c < cost[j] {
 				cost[j], from[j] = c, i
 			}
 		}
 	}
-	var all []segment
-	at := func(i int) int64 { return int64(math.Round(float64(o.durationNs) * float64(i) / bins)) }
-	for j := bins; j > 0; j = from[j] {
-		all = append(all, segment{at(j) - at(from[j]), int64(before[j] - before[from[j]])})
+	for j := n; j > 0; j = from[j] {
+		var joined segment
+		for _, b := range blocks[from[j]:j] {
+			joined.lengthNs += b.lengthNs
+			joined.n += b.n
+			joined.sumNs += b.sumNs
+		}
+		all = append(all, joined)
 	}
 	slices.Reverse(all)
 	return all
+}
+
+// likelihood returns the logarithm of the likelihood of a segment that begins at a time, in which the rate changes linearly
+// if the times of its requests are known.
+func (s *segment) likelihood(beginNs int64) float64 {
+	late := s.late(beginNs)
+	return likelihood(float64(s.n), float64(s.lengthNs)) + 6*float64(s.n)*late*late
+}
+
+// likelihood returns the logarithm of the greatest likelihood of a count of a Poisson process, without the terms that do
+// not depend on how the time is divided.
+func likelihood(n, length float64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return n * math.Log(n/length)
+}
+
+// Of blocks: their number, and the first penalty of a division.
+const (
+	mostBlocks   = 1024
+	blockPenalty = 2.0
+)
+
+// blocks returns parts of the time between two moments in which the rate is constant, of lengths that are as short as the
+// arrivals show: a burst of a few requests is one. The time is divided into halves as long as this increases the likelihood
+// (Kolaczyk and Nowak, "Multiscale Likelihood Analysis and Complexity Penalized Estimation", 2004). There are few where
+// the rate is steady, so that it does not take long to join those that differ by chance.
+func (o *Observations) blocks(startNs, endNs int64) (all []segment) {
+	var ends []int
+	for penalty := blockPenalty; ends == nil || len(ends) > mostBlocks; penalty *= 2 {
+		_, _, ends = o.halves(0, fineBins, penalty)
+	}
+	from := 0
+	at := func(i int) int64 { return int64(math.Round(float64(o.durationNs) * float64(i) / fineBins)) }
+	for _, to := range ends {
+		b := segment{lengthNs: min(at(to), endNs) - max(at(from), startNs)}
+		for i, n := range o.fine[from:to] {
+			b.n += int64(n)
+			b.sumNs += float64(n) * (float64(from+i) + 0.5) / fineBins * float64(o.durationNs)
+		}
+		from = to
+		if b.lengthNs > 0 {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// halves divides a part of the fine bins. It returns the count, the logarithm of the likelihood less the penalties, and
+// where the parts end.
+func (o *Observations) halves(from, to int, penalty float64) (n, gain float64, ends []int) {
+	if to-from == 1 {
+		n = float64(o.fine[from])
+		return n, likelihood(n, 1), []int{to}
+	}
+	middle := (from + to) / 2
+	left, leftGain, ends := o.halves(from, middle, penalty)
+	right, rightGain, more := o.halves(middle, to, penalty)
+	n = left + right
+	whole := likelihood(n, float64(to-from))
+	if divided := leftGain + rightGain - penalty; n > 1 && divided > whole {
+		return n, divided, append(ends, more...)
+	}
+	return n, whole, []int{to}
 }
 
 // changes returns how much greater the logarithm of the likelihood of the arrivals is with the rates of the segments

@@ -3,8 +3,9 @@ package shape
 import "math"
 
 const (
-	bins         = 256     // of the duration, in which arrivals are counted
-	mostArrivals = 1 << 14 // whose times are kept to look for bursts
+	bins         = 256       // of the duration, in which arrivals are counted
+	fineBins     = 64 * bins // of the duration, in which they are counted to look for changes of the rate
+	mostArrivals = 1 << 14   // whose times are kept to look for bursts
 )
 
 // Observations are what is known of the requests of a workload, which are added in the order of their arrival.
@@ -18,7 +19,11 @@ type Observations struct {
 
 	durationNs     int64
 	bins           []int64   // first attempts
+	fine           []uint32  // first attempts
+	counts         *Counts   // of first attempts
 	arrivals       []float64 // of first attempts; not all if there are too many
+	senders        []int32   // their clients
+	fitted         *Arrivals // nil until they are
 	firstNs, endNs int64     // of the first and after the last first attempt
 	gaps           Sample    // times between the first attempts of a client
 	think          Sample    // from the end of a client's only request to the next one
@@ -39,7 +44,8 @@ type Client struct {
 
 // NewObservations returns the observations of so many clients during a time from 0.
 func NewObservations(clients int, durationNs int64) *Observations {
-	return &Observations{Clients: make([]Client, clients), durationNs: durationNs, bins: make([]int64, bins)}
+	return &Observations{Clients: make([]Client, clients), durationNs: durationNs,
+		bins: make([]int64, bins), fine: make([]uint32, fineBins), counts: NewCounts(0, durationNs)}
 }
 
 // Never is the end of a request that has none in the log.
@@ -79,9 +85,13 @@ func (o *Observations) AddFirst(client int, nowNs, endNs int64) {
 	}
 	o.First++
 	o.endNs = nowNs + 1
-	o.bins[min(bins-1, int(float64(nowNs)/float64(o.durationNs)*bins))]++
+	fine := min(fineBins-1, int(float64(nowNs)/float64(o.durationNs)*fineBins))
+	o.fine[fine]++
+	o.bins[fine*bins/fineBins]++
+	o.counts.Add(nowNs)
 	if len(o.arrivals) < mostArrivals {
 		o.arrivals = append(o.arrivals, float64(nowNs))
+		o.senders = append(o.senders, int32(client))
 	}
 }
 

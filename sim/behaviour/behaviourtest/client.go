@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/clock"
@@ -185,15 +186,15 @@ func (s Sent) String() string {
 }
 
 // Options writes the options of a list or watch that are given, each after a space.
-func Options(o *api.Options) string {
+func Options(o *request.Options) string {
 	var b strings.Builder
 	if o.Version.Given {
 		fmt.Fprintf(&b, " rv=%d", o.Version.N)
 	}
 	switch o.Match {
-	case api.NotOlderThan:
+	case request.NotOlderThan:
 		b.WriteString(" match=NotOlderThan")
-	case api.Exact:
+	case request.Exact:
 		b.WriteString(" match=Exact")
 	}
 	if o.SendInitialEventsGiven {

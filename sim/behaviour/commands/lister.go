@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/scenario/behaviours"
@@ -11,7 +12,7 @@ import (
 type lister struct {
 	repeated
 	selected behaviour.ReflectorSettings
-	version  api.Version
+	version  request.Version
 	limit    int64
 	pager    behaviour.Pager
 	beganNs  int64
@@ -20,7 +21,7 @@ type lister struct {
 
 // NewLister returns a client that lists.
 func NewLister(c behaviour.Client, s *behaviours.Lister) behaviour.Behaviour {
-	l := &lister{selected: behaviour.Selected(c, &s.Selection), version: api.ParseVersion(s.ResourceVersion), limit: s.Limit}
+	l := &lister{selected: behaviour.Selected(c, &s.Selection), version: request.ParseVersion(s.ResourceVersion), limit: s.Limit}
 	l.open(c, s.Every, l.list)
 	return l
 }

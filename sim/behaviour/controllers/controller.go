@@ -25,16 +25,42 @@ type controller struct {
 	assigning bool      // assign is under way: what becomes idle or ready meanwhile, it sees
 	chance    random.Stream
 	work      random.Stream
+
+	// done is what each item was like when it was last reconciled, by its key. An item that asks for the same needs
+	// nothing, although its object has changed: by the controller's own write, for example.
+	done   map[string]reconciled
+	writes bool // a reconciliation writes something besides events
+
+	events      behaviour.EventCorrelator[eventOf]
+	eventChance random.Stream
+}
+
+// reconciled is what an object asked for, see seen.
+type reconciled struct {
+	uid   int64
+	asked string
+}
+
+// eventOf is what an event of a reconciliation is about.
+type eventOf struct {
+	key string
+	uid int64
 }
 
 // NewController returns a controller.
 func NewController(c behaviour.Client, s *behaviours.Controller) behaviour.Behaviour {
-	k := &controller{client: c, settings: s, workers: make([]worker, s.Workers)}
+	k := &controller{client: c, settings: s, workers: make([]worker, s.Workers), done: map[string]reconciled{}}
 	c.Stream(&k.chance, "reflector")
 	c.Stream(&k.work, "work")
 	resource, group, _ := strings.Cut(s.Watches, ".")
 	watched := behaviour.ReflectorSettings{Group: group, Resource: resource, WatchList: s.Start == behaviours.WatchList}
 	k.reflector = behaviour.NewReflector(watched, c, &k.chance, k)
+	c.Stream(&k.eventChance, "event recorder")
+	k.events.Chance = &k.eventChance
+	for i := range s.Reconcile {
+		step := &s.Reconcile[i]
+		k.writes = k.writes || step.Verb != "get" && step.Verb != "list" && !recordsEvent(step)
+	}
 	k.queue = newQueue(c.Alarms(), s.Queue, k.assign)
 	for i := range k.workers {
 		w := &k.workers[i]
@@ -67,6 +93,7 @@ func (k *controller) Changed(nowNs int64, _ *behaviour.Reflector, _, o *api.Obje
 
 // Deleted implements behaviour.Handler.
 func (k *controller) Deleted(nowNs int64, _ *behaviour.Reflector, o *api.Object) {
+	delete(k.done, o.Key())
 	k.queue.add(nowNs, o.Key())
 }
 

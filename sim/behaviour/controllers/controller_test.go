@@ -138,6 +138,73 @@ func TestControllerReconciles(t *testing.T) {
 	}
 }
 
+// A controller's own writes come back as events, and it finds nothing to do: it neither reads nor writes. It creates what
+// belongs to an object once. When somebody else changes what the object asks for, it goes through its steps again, and so it
+// does when somebody else overwrites its status.
+func TestControllerFindsItsWorkDone(t *testing.T) {
+	c := newCluster("a")
+	creates := behaviours.Step{Verb: "create", Resource: "services"}
+	c.At(100e6, func(nowNs int64) { c.change(nowNs, "a", "spec", "2") })
+	c.At(200e6, func(nowNs int64) { c.change(nowNs, "a", "status.phase", "Running") })
+	c.At(300e6, func(nowNs int64) { c.change(nowNs, "a", "status.reconciled", "overwritten") })
+	c.Run(NewController(c.Client, controllerOf(c, 1, readsIt, creates, updatesIt)), 1e9)
+	want(t, c.served, "1ms get a: 200", "2ms create : 201", "3ms update a@101: 200",
+		"101ms get a: 200", "102ms update a@103: 200",
+		"301ms get a: 200", "302ms update a@106: 200")
+	if n := c.Count(behaviour.Reconciled); n != 7 {
+		t.Errorf("%d reconciliations, want 7: one for each change of the object, three of which were the controller's", n)
+	}
+}
+
+// Events of a reconciliation are recorded as client-go does: each has a name of its own, in the namespace of its object or
+// in default, and one more of the same is a PATCH of its count. One that is no longer there is created again. No
+// reconciliation fails because of its event.
+func TestControllerRecordsEvents(t *testing.T) {
+	c := newCluster("a")
+	var asked []string
+	c.fail = func(r *behaviour.Request) int {
+		if r.Resource != "events" {
+			return 0
+		}
+		name, status := r.Name, 200
+		if r.Verb == "create" {
+			name, status = r.Call.Body.Name, 201
+		}
+		switch len(asked) {
+		case 2:
+			status = 404
+		case 4:
+			status = 500
+		}
+		asked = append(asked, fmt.Sprintf("%s %s/%s x%d: %d", r.Verb, r.Namespace, name, r.Call.Body.Stamp, status))
+		return status
+	}
+	for i := range int64(3) {
+		c.At((i+1)*100e6, func(nowNs int64) { c.change(nowNs, "a", "spec", fmt.Sprint(i)) })
+	}
+	steps := []behaviours.Step{{Verb: "create", Resource: "events"}, updatesIt}
+	c.Run(NewController(c.Client, controllerOf(c, 1, steps...)), 1e9)
+	want(t, asked, "create default/a.0 x1: 201", "patch default/a.0 x2: 200", "patch default/a.0 x3: 404", "create default/a.0 x3: 201", "patch default/a.0 x4: 500")
+	if c.Count(behaviour.EventDropped) != 1 || c.Count(behaviour.ReconcileFailed) != 0 {
+		t.Errorf("%d events dropped, %d reconciliations failed, want 1 and 0", c.Count(behaviour.EventDropped), c.Count(behaviour.ReconcileFailed))
+	}
+}
+
+// An event of an object that is in no namespace is in default.
+func TestEventOfANode(t *testing.T) {
+	c := newCluster()
+	c.put(&api.Object{Name: "n", UID: 1, DeletionNs: -1})
+	var namespaces []string
+	c.fail = func(r *behaviour.Request) int {
+		namespaces = append(namespaces, r.Namespace)
+		return 201
+	}
+	s := controllerOf(c, 1, behaviours.Step{Verb: "create", Resource: "events", Group: "events.k8s.io"})
+	s.Watches = "nodes"
+	c.Run(NewController(c.Client, s), 1e9)
+	want(t, namespaces, "default")
+}
+
 // Two workers reconcile two objects at the same time, but never the same one.
 func TestWorkersShareTheQueue(t *testing.T) {
 	c := newCluster("a", "b", "c")

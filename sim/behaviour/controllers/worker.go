@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/clock"
@@ -22,7 +23,10 @@ type worker struct {
 	item *item
 	step int         // the next one
 	own  *api.Object // the object that is reconciled, as the worker knows it
-	read []read      // by steps get, of other objects
+
+	recorded behaviour.EventWrite // the event of the present step
+	patches  bool                 // it was there before
+	read     []read               // by steps get, of other objects
 }
 
 // read is an object that a step has read.
@@ -53,13 +57,35 @@ func (w *worker) begin(nowNs int64, it *item) {
 			return
 		}
 	}
-	w.next(nowNs)
+	w.compare(nowNs)
 }
 
 // Ring implements clock.Alarm: the worker has computed what to do.
 func (w *worker) Ring(nowNs int64) {
 	w.wake = clock.AlarmID{}
+	w.compare(nowNs)
+}
+
+// compare compares what the object asks for with what has been done for it. Controllers do so with the copies that their
+// informers keep, without a request, so that the event of a controller's own write causes none.
+func (w *worker) compare(nowNs int64) {
+	k := w.controller
+	if k.writes && k.done[w.item.key] == (reconciled{w.own.UID, seen(w.own)}) && w.written() {
+		w.end(nowNs, false)
+		return
+	}
 	w.next(nowNs)
+}
+
+// written says whether the object has what the steps write into it.
+func (w *worker) written() bool {
+	for i := range w.controller.settings.Reconcile {
+		s := &w.controller.settings.Reconcile[i]
+		if (s.Verb == "update" || s.Verb == "patch") && w.isOwn(w.target(s)) && w.own.Fields[fieldOf(s)] != seen(w.own) {
+			return false
+		}
+	}
+	return true
 }
 
 // next sends the request of the next step that needs one.
@@ -67,12 +93,17 @@ func (w *worker) next(nowNs int64) {
 	k := w.controller
 	for w.step < len(k.settings.Reconcile) {
 		s := &k.settings.Reconcile[w.step]
-		if q := w.request(s); q != nil {
+		q := w.request(s)
+		if recordsEvent(s) {
+			q = w.event(nowNs, s)
+		}
+		if q != nil {
 			k.client.Send(nowNs, q)
 			return
 		}
 		w.step++
 	}
+	k.done[w.item.key] = reconciled{w.own.UID, seen(w.own)}
 	w.end(nowNs, false)
 }
 
@@ -152,6 +183,9 @@ func (w *worker) request(s *behaviours.Step) *behaviour.Request {
 	case "list":
 		q.Name = ""
 	case "create":
+		if w.exists(t) {
+			return nil
+		}
 		q.Name = ""
 		q.Call.Body = &api.Body{Name: t.name, Fields: map[string]string{fieldOf(s): seen(w.own)}}
 	case "update", "patch":
@@ -166,12 +200,67 @@ func (w *worker) request(s *behaviours.Step) *behaviour.Request {
 					b.Fields[name] = value
 				}
 			}
-			b.Version, b.UID, b.Stamp = api.At(known.Version), known.UID, known.Stamp
+			b.Version, b.UID, b.Stamp = request.At(known.Version), known.UID, known.Stamp
 			b.Finalizers, b.FinalizersGiven = known.Finalizers, len(known.Finalizers) > 0
 		}
 		q.Call.Body = b
 	}
 	return q
+}
+
+// exists says whether the controller knows that what a step creates is there: the informer has it, or it was created when
+// the object was reconciled before, and no step has deleted it since.
+func (w *worker) exists(t target) bool {
+	k := w.controller
+	if t.group == k.reflector.Group && t.resource == k.reflector.Resource && k.reflector.Get(t.namespace, t.name) != nil {
+		return true
+	}
+	before, ok := k.done[w.item.key]
+	if !ok || before.uid != w.own.UID {
+		return false
+	}
+	for i := range w.step {
+		if s := &k.settings.Reconcile[i]; s.Verb == "delete" && w.target(s) == t {
+			return false
+		}
+	}
+	return true
+}
+
+// recordsEvent says whether a step records an event.
+func recordsEvent(s *behaviours.Step) bool {
+	return s.Verb == "create" && s.Resource == "events" && (s.Group == "" || s.Group == "events.k8s.io")
+}
+
+// event returns the request with which the event of a step is recorded: a new one, or one more of the same. It is nil if
+// the event is dropped.
+func (w *worker) event(nowNs int64, s *behaviours.Step) *behaviour.Request {
+	write, ok := w.controller.events.Correlate(nowNs, nowNs, eventOf{w.item.key, w.own.UID}, w.target(s).name, w.step)
+	if !ok {
+		w.dropEvent(nowNs)
+		return nil
+	}
+	return w.record(s, write, write.Count > 1)
+}
+
+// record returns the request that writes an event. It is in the namespace of the object that it is about, or in default
+// if that has none (tools/record/event.go, makeEvent).
+func (w *worker) record(s *behaviours.Step, write behaviour.EventWrite, patches bool) *behaviour.Request {
+	t := w.target(s)
+	if t.namespace == "" {
+		t.namespace = "default"
+	}
+	w.recorded, w.patches = write, patches
+	q := &behaviour.Request{Verb: "create", Group: t.group, Resource: t.resource, Namespace: t.namespace, Token: w.token,
+		Call: api.Call{Body: &api.Body{Name: write.Name, Stamp: write.Count}}}
+	if patches {
+		q.Verb, q.Name, q.Call.Body.Name = "patch", write.Name, ""
+	}
+	return q
+}
+
+func (w *worker) dropEvent(nowNs int64) {
+	w.controller.client.Note(nowNs, behaviour.Note{Kind: behaviour.EventDropped, Object: w.item.key})
 }
 
 // answered is called with the answer to the step's request.
@@ -181,6 +270,12 @@ func (w *worker) answered(nowNs int64, a *api.Answer) {
 	t := w.target(s)
 	ok := a.Status >= 200 && a.Status < 300
 	switch {
+	case ok && recordsEvent(s):
+	case recordsEvent(s) && a.Status == 404 && w.patches: // it is no longer there
+		k.client.Send(nowNs, w.record(s, w.recorded, false))
+		return
+	case recordsEvent(s): // no reconciliation fails because of its event
+		w.dropEvent(nowNs)
 	case ok && s.Verb == "get" && a.Object != nil:
 		w.learn(t, a.Object)
 	case ok && (s.Verb == "update" || s.Verb == "patch") && a.Object != nil:
@@ -228,6 +323,7 @@ func (w *worker) end(nowNs int64, failed bool) {
 		k.client.Note(nowNs, behaviour.Note{Kind: behaviour.Reconciled, Object: resource, Ns: nowNs - it.startedNs, N: int64(it.failures) + 1})
 		k.queue.forget(it)
 	default:
+		delete(k.done, it.key)
 		k.client.Note(nowNs, behaviour.Note{Kind: behaviour.ReconcileFailed, Object: resource, Ns: nowNs - it.startedNs, N: int64(it.failures) + 1})
 		if most := k.settings.MaxRetries; most > 0 && it.failures >= most {
 			k.queue.forget(it)

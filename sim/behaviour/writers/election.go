@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/clock"
@@ -163,7 +164,7 @@ func (c *candidate) send(nowNs int64, step electionStep, verb string) {
 	}
 	switch verb {
 	case "update":
-		r.Call.Body.Version = api.At(c.version)
+		r.Call.Body.Version = request.At(c.version)
 	case "create":
 		r.Name, r.Call.Body.Name = "", c.name
 	}

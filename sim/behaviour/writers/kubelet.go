@@ -3,6 +3,7 @@ package writers
 import (
 	"fmt"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/clock"
@@ -55,7 +56,7 @@ func NewKubelet(c behaviour.Client, s *behaviours.Kubelet, node string) behaviou
 	watched := &k.pods
 	watched.start(k)
 	k.watch(behaviour.ReflectorSettings{Resource: "nodes", Name: node, Matches: 1}, nil)
-	k.pods.reflector = k.watch(behaviour.ReflectorSettings{Resource: "pods", FieldSelector: "spec.nodeName=" + node, Matches: int64(s.Pods)}, watched)
+	k.pods.reflector = k.watch(behaviour.ReflectorSettings{Resource: "pods", FieldSelector: "spec.nodeName=" + request.EscapeFieldValue(node), Matches: int64(s.Pods)}, watched)
 	k.watch(behaviour.ReflectorSettings{Resource: "services"}, nil)
 	for i := range s.Secrets {
 		resource := [...]string{"secrets", "configmaps"}[i%2]

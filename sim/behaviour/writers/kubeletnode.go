@@ -1,6 +1,7 @@
 package writers
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 )
@@ -61,7 +62,7 @@ func (l *nodeLease) send(nowNs int64, step leaseStep) {
 		body.Name, body.Fields, body.Stamp = l.node, l.fields, nowNs+1
 	case leaseRenews:
 		r.Verb, r.Call.Body = "update", body
-		body.Version, body.Fields, body.Stamp = api.At(l.version), l.fields, nowNs+1
+		body.Version, body.Fields, body.Stamp = request.At(l.version), l.fields, nowNs+1
 	}
 	l.heartbeat(nowNs, r)
 }

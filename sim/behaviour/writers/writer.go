@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strconv"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/random"
@@ -171,7 +172,7 @@ func (w *writer) put(nowNs int64) {
 	body.UID = w.read.UID
 	body.Finalizers, body.FinalizersGiven = w.read.Finalizers, true
 	if w.settings.Version {
-		body.Version = api.At(w.read.Version)
+		body.Version = request.At(w.read.Version)
 	}
 	w.client.Send(nowNs, r)
 }

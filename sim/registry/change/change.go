@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/status"
 )
@@ -42,10 +43,10 @@ type Write struct {
 	Kind                         Kind
 	Strategy                     Strategy
 	Subresource, Namespace, Name string
-	Options                      *api.Options
+	Options                      *request.Options
 	Body                         *api.Body
 	Bytes                        int64 // of an object whose size nobody has given
-	Preconditions                api.Preconditions
+	Preconditions                request.Preconditions
 
 	Next   api.Object  // the new state
 	Answer *api.Answer // gets the Status of what has failed

@@ -3,6 +3,7 @@ package change
 import (
 	"slices"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/status"
 )
@@ -58,7 +59,7 @@ func (w *Write) podGrace(pod *api.Object) int64 {
 	seconds := int64(defaultGraceSeconds)
 	if w.GraceGiven {
 		seconds = w.GraceSeconds
-	} else if v := api.ParseVersion(pod.Fields[graceField]); v.Given && v.Word == "" {
+	} else if v := request.ParseVersion(pod.Fields[graceField]); v.Given && v.Word == "" {
 		seconds = v.N
 	}
 	phase := pod.Fields[phaseField]

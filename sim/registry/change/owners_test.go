@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 )
 
@@ -111,7 +112,7 @@ func TestOwnersAgainstModel(t *testing.T) {
 				}
 			}
 			var answer api.Answer
-			w := Write{Kind: Update, Strategy: Strategy{Unconditional: true}, Options: &api.Options{FieldManager: manager, Force: r.IntN(3) == 0},
+			w := Write{Kind: Update, Strategy: Strategy{Unconditional: true}, Options: &request.Options{FieldManager: manager, Force: r.IntN(3) == 0},
 				Body: &api.Body{Fields: given}, Answer: &answer}
 			var want []string
 			if r.IntN(2) == 0 || live == nil {
@@ -172,7 +173,7 @@ func TestOwnersAgainstModel(t *testing.T) {
 // What is applied again changes nothing.
 func TestApplyAgain(t *testing.T) {
 	var answer api.Answer
-	w := Write{Kind: Apply, Options: &api.Options{FieldManager: "a"}, Body: &api.Body{Fields: map[string]string{"x": "1"}}, Answer: &answer}
+	w := Write{Kind: Apply, Options: &request.Options{FieldManager: "a"}, Body: &api.Body{Fields: map[string]string{"x": "1"}}, Answer: &answer}
 	if o := w.Change(0, nil); o != Computed {
 		t.Fatal(o)
 	}

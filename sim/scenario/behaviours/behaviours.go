@@ -21,9 +21,9 @@ type Behaviour struct {
 
 // Selection is which objects are listed and watched.
 type Selection struct {
-	Group         string `json:"group,omitempty" jsonschema_description:"API group; empty for the core group."`
-	Resource      string `json:"resource" document:"required"`
-	Namespace     string `json:"namespace,omitempty" jsonschema_description:"Empty for all."`
+	Group         string `json:"group,omitempty" also:"apiGroup" jsonschema_description:"API group; empty for the core group."`
+	Resource      string `json:"resource" also:"kind" document:"required"`
+	Namespace     string `json:"namespace,omitempty" also:"ns" jsonschema_description:"Empty for all."`
 	LabelSelector string `json:"labelSelector,omitempty"`
 	FieldSelector string `json:"fieldSelector,omitempty"`
 	Matches       *int64 `json:"matches,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many of the objects that are only counted in spec.resources match the selectors and the namespace; without selectors and namespace all do, otherwise none."`

@@ -1,9 +1,12 @@
 package behaviours
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
+	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/document"
 	"apfsim/sim/quantity"
 )
@@ -54,7 +57,7 @@ func (b *Behaviour) Check(to *document.Checker, path string) {
 	case b.Kubectl != nil:
 		k, at := b.Kubectl, path+".kubectl"
 		c.Enum(at+".command", k.Command, Get, ApplyClient, ApplyServer, Delete)
-		c.resource(at+".resource", k.Resource)
+		c.resource(at+".resource", k.Group, k.Resource)
 		c.every(at+".every", k.Every)
 		c.templates(at, field{"namespace", k.Namespace}, field{"name", k.Name})
 		if k.Name == "" && (k.Command == ApplyClient || k.Command == ApplyServer || k.Command == Delete) {
@@ -78,15 +81,24 @@ func (c *checker) least(path string, n, least int64) {
 	}
 }
 
-func (c *checker) resource(path, name string) {
-	group, resource := Resource(name)
+func (c *checker) resource(path, group, name string) {
+	ofName, resource := Resource(name)
 	switch {
 	case name == "":
 		c.Fail(path, "is missing")
-	case group != "" && resource != "":
-		c.Fail(path, "%q: want %s, and group: %s beside it", document.Abridge(name), document.Abridge(resource), document.Abridge(group))
+	case ofName != "" && resource != "":
+		c.Fail(path, "%q: want %s, and group: %s beside it", document.Abridge(name), document.Abridge(resource), document.Abridge(ofName))
 	case strings.ContainsAny(name, "/. {}"):
 		c.Fail(path, "%q: want no slashes, dots, spaces or braces", document.Abridge(name))
+	default:
+		c.known(path, group, name)
+	}
+}
+
+// known warns of a resource that no server has.
+func (c *checker) known(path, group, name string) {
+	if problem := classify.UnknownResource(group, name); problem != "" {
+		c.Warn(path, "%s", problem)
 	}
 }
 
@@ -119,8 +131,16 @@ func (c *checker) every(path string, d quantity.Distribution) {
 }
 
 func (c *checker) selection(path string, s *Selection) {
-	c.resource(path+".resource", s.Resource)
+	c.resource(path+".resource", s.Group, s.Resource)
 	c.templates(path, field{"namespace", s.Namespace}, field{"labelSelector", s.LabelSelector}, field{"fieldSelector", s.FieldSelector})
+	for _, f := range []struct{ name, labels, fields string }{
+		{"labelSelector", strings.ReplaceAll(s.LabelSelector, "{i}", "0"), ""},
+		{"fieldSelector", "", strings.ReplaceAll(s.FieldSelector, "{i}", "0")},
+	} {
+		if _, err := request.ParseSelector(f.labels, f.fields); err != nil {
+			c.Fail(path+"."+f.name, "%q: %v; a server answers 400", document.Abridge(f.labels+f.fields), errors.Unwrap(err))
+		}
+	}
 	if s.Matches != nil {
 		c.least(path+".matches", *s.Matches, 0)
 	}
@@ -131,13 +151,16 @@ func (c *checker) controller(path string, k *Controller) {
 		c.Fail(path+".watches", "is missing")
 	} else if strings.ContainsAny(k.Watches, "/ {}") {
 		c.Fail(path+".watches", "%q: want a resource, such as pods or deployments.apps", document.Abridge(k.Watches))
+	} else {
+		group, resource := Resource(k.Watches)
+		c.known(path+".watches", group, resource)
 	}
 	c.between(path+".workers", k.Workers, 1, 10_000)
 	c.Enum(path+".start", k.Start, List, WatchList)
 	for i := range k.Reconcile {
 		s, at := &k.Reconcile[i], document.Index(path+".reconcile", i)
 		c.Enum(at+".verb", s.Verb, "get", "list", "create", "update", "patch", "delete")
-		c.resource(at+".resource", s.Resource)
+		c.resource(at+".resource", s.Group, s.Resource)
 	}
 	if q := k.Queue; q.Max < q.Base {
 		c.Fail(path+".queue.max", "%v: want at least base, %v", q.Max, q.Base)
@@ -172,7 +195,7 @@ func (c *checker) election(path string, l *LeaderElection) {
 }
 
 func (c *checker) writer(path string, w *Writer) {
-	c.resource(path+".resource", w.Resource)
+	c.resource(path+".resource", w.Group, w.Resource)
 	c.Enum(path+".with", w.With, Put, Patch, Apply)
 	c.between(path+".objects", w.Objects, 1, 10_000_000)
 	c.every(path+".every", w.Every)

@@ -142,6 +142,19 @@ func (s *Store) Check(to *document.Checker, path string) {
 	if s.Costs.Request <= 0 {
 		to.Fail(path+".costs.request", "want more than 0s, as a client that waits for nothing else would send without end at one time")
 	}
+	k := &s.Costs
+	for _, field := range []struct {
+		name string
+		cost quantity.Duration
+	}{
+		{"walkedObject", k.WalkedObject}, {"matchedObject", k.MatchedObject}, {"encodedKilobyte", k.EncodedKilobyte}, {"compressedKilobyte", k.CompressedKilobyte},
+		{"etcdObject", k.EtcdObject}, {"etcdKilobyte", k.EtcdKilobyte}, {"rangedObject", k.RangedObject}, {"initialEvent", k.InitialEvent},
+		{"initialWalk", k.InitialWalk}, {"watchEvent", k.WatchEvent},
+	} {
+		if field.cost > quantity.Duration(time.Second) {
+			to.Fail(path+".costs."+field.name, "%v: want at most 1s, as it is multiplied by numbers of objects, bytes and watches", field.cost)
+		}
+	}
 	for i, name := range s.WatchCache.Without {
 		if name == "" || strings.ContainsAny(name, "/ {}") || strings.ToLower(name) != name {
 			to.Fail(document.Index(path+".watchCache", i), "%q: want the plural name of a resource, such as configmaps or deployments.apps", document.Abridge(name))

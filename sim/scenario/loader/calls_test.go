@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +147,26 @@ spec:
 		if got := all[0].Requests[i].Calls[0].Callback.Workload; got != want {
 			t.Errorf("request %d has its callbacks in workload %d, want %d", i, got, want)
 		}
+	}
+}
+
+// Two requests may call one webhook, whose callback calls another one that has a callback, too.
+func TestCallbacksOfCallbacksAreTheSame(t *testing.T) {
+	nested := "[{name: b, kind: Conversion, callback: {as: {user: b}, execution: 1ms, request: {verb: create, resource: configmaps, calls: [{name: c, kind: MutatingWebhook, callback: {" +
+		getsNamespace + ", execution: %s}}]}}}]"
+	text := func(first, second string) string {
+		return strings.Replace(withCalls("[]"), "    request:\n      verb: create\n      resource: pods\n      namespace: n\n      calls: []\n",
+			"    requests:\n    - {verb: create, resource: pods, calls: "+fmt.Sprintf(nested, first)+"}\n    - {verb: create, resource: secrets, calls: "+fmt.Sprintf(nested, second)+"}\n", 1)
+	}
+	loaded, mistakes := Load(files("s.yaml", text("1ms", "1ms")), "s.yaml", Options{})
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	if all := loaded[0].Spec.Workload; len(all) != 3 || all[0].Requests[1].Calls[0].Callback.Workload != 1 || all[2].Name != "w/b/c" {
+		t.Errorf("workloads are %+v", all)
+	}
+	if _, mistakes := Load(files("s.yaml", text("1ms", "2ms")), "s.yaml", Options{}); len(mistakes) != 1 {
+		t.Errorf("callbacks of different callbacks: got %v, want one error", mistakes)
 	}
 }
 

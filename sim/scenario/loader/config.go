@@ -28,7 +28,7 @@ func LoadConfig(release *rules.Rules, base string, files []string) *Config {
 	s := scenario.New()
 	s.Spec.Servers.KubernetesVersion, s.Spec.Config.Base = scenario.Versions{scenario.Version(release.Version)}, base
 	r := reading{fsys: host, cache: NewCache(), scenario: s, check: document.Checker{Document: &document.Document{File: "--base"}}}
-	r.config(files)
+	r.config(files, nil)
 	if r.complete {
 		scenario.WarnDangling(&r.check, "", s.Objects)
 	}
@@ -40,8 +40,9 @@ func LoadConfig(release *rules.Rules, base string, files []string) *Config {
 }
 
 // config puts the flow-control configuration together. Replacement files, which are those of the
-// host, replace everything except the base.
-func (r *reading) config(replacement []string) {
+// host, replace everything except the base; those of added are put above the result. If there is a
+// replacement, it returns the objects of the scenario that have been replaced.
+func (r *reading) config(replacement, added []string) (own *config.Objects) {
 	s := r.scenario
 	before := len(r.outside)
 	r.check.Enum("spec.config.base", s.Spec.Config.Base, scenario.BaseSuggested, scenario.BaseMandatory)
@@ -53,18 +54,24 @@ func (r *reading) config(replacement []string) {
 	if s.Spec.Config.Base == scenario.BaseMandatory {
 		objects = config.Mandatory(r.rules)
 	}
-	if len(replacement) > 0 {
-		for _, name := range replacement {
-			objects = r.overlay(objects, host, name, "--config "+filepath.Base(name), func(format string, args ...any) {
+	ofFlag := func(flag string, names []string) {
+		for _, name := range names {
+			objects = r.overlay(objects, host, name, flag+" "+filepath.Base(name), func(format string, args ...any) {
 				r.outside.Add(document.Position{}, "", format, args...)
 			})
 		}
+	}
+	if len(replacement) > 0 {
+		own = r.replaced()
+		ofFlag("--config", replacement)
 	} else {
 		objects = r.overlayAll(objects, "spec.config", s.Spec.Config.Files, s.Spec.Config.Objects)
 	}
+	ofFlag("--add-config", added)
 	s.Objects = config.Complete(r.rules, objects)
 	// If a part of it is wrong, what else is missing only follows from that.
 	r.complete = !r.check.Failed("spec.config") && len(r.outside) == before
+	return own
 }
 
 // overlayAll merges the objects of files, in their order, and then inline ones into the given
@@ -100,7 +107,7 @@ func (r *reading) overlay(objects config.Objects, fsys fs.FS, name, inputName st
 		fail("%s: %s", cmp.Or(name, `""`), unreadable(fsys, name, source.err))
 	}
 	for _, file := range source.Files {
-		r.addInput(scenario.Input{Name: inputName + strings.TrimPrefix(file, name), Path: file, SHA256: r.cache.text(fsys, file).sha256})
+		r.addInput(scenario.Input{Name: inputName + strings.TrimPrefix(file, name), Path: file, Host: fsys == host, SHA256: r.cache.text(fsys, file).sha256})
 	}
 	r.outside = append(r.outside, source.Errors...)
 	r.notes = append(r.notes, source.Notes...)

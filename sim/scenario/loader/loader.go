@@ -22,6 +22,9 @@ type Options struct {
 	// ConfigFiles, if any, replace spec.config.files and spec.config.objects; the base
 	// stays. They are files of the host, relative to its working directory.
 	ConfigFiles []string
+	// AddConfigFiles are files of the host whose objects are added to those of the scenario, or to those
+	// of ConfigFiles. One of the same kind and name takes the place of theirs.
+	AddConfigFiles []string
 	// Cache, if any, lets several loads with one file system read each file once: they agree on
 	// what it holds, even if it changes meanwhile.
 	Cache *Cache
@@ -53,8 +56,8 @@ func Load(fsys fs.FS, name string, options Options) ([]*scenario.Scenario, docum
 	errors = append(errors, wrong...)
 	var scenarios []*scenario.Scenario
 	for i := range docs {
-		r := reading{fsys: fsys, cache: cache, check: document.Checker{Document: &docs[i]}}
-		wrong := r.read(shown, file, assignments, options.ConfigFiles)
+		r := reading{fsys: fsys, path: name, cache: cache, check: document.Checker{Document: &docs[i]}}
+		wrong := r.read(shown, file, assignments, &options)
 		scenarios = append(scenarios, r.scenario)
 		errors = append(errors, wrong...)
 	}
@@ -68,6 +71,7 @@ func Load(fsys fs.FS, name string, options Options) ([]*scenario.Scenario, docum
 // reading is the reading of one document and of all that it refers to.
 type reading struct {
 	fsys     fs.FS
+	path     string // of the file with the document; Stdin for standard input
 	cache    *Cache
 	scenario *scenario.Scenario
 	rules    *rules.Rules     // of the servers' release
@@ -80,13 +84,13 @@ type reading struct {
 }
 
 // read reads the document of the checker, which is from a file, and returns all errors.
-func (r *reading) read(name string, file *fileText, assignments assign.List, configFiles []string) document.Errors {
+func (r *reading) read(name string, file *fileText, assignments assign.List, options *Options) document.Errors {
 	r.outside = assignments.Apply(r.check.Document)
 	s, errors, ok := scenario.Decode(r.check.Document)
 	r.scenario, r.check.Errors = s, errors
-	r.addInput(scenario.Input{Name: filepath.Base(name), Path: name, SHA256: file.sha256})
+	r.addInput(scenario.Input{Name: filepath.Base(name), Path: r.path, Host: r.fsys == host, SHA256: file.sha256})
 	if ok {
-		r.config(configFiles)
+		own := r.config(options.ConfigFiles, options.AddConfigFiles)
 		if r.complete {
 			r.outside = append(r.outside, assignments.ApplyToLevels(s)...)
 		}
@@ -94,6 +98,9 @@ func (r *reading) read(name string, file *fileText, assignments assign.List, con
 		r.traces()
 		s.SetDefaults()
 		s.Check(&r.check, r.complete)
+		if own != nil && len(r.check.Errors)+len(r.outside) == 0 {
+			r.warnReplaced(*own)
+		}
 	}
 	s.Warnings, s.Notes = r.check.Warnings.Sorted(), distinct(r.notes.Sorted())
 	all := append(r.check.Errors, r.outside...)

@@ -230,7 +230,7 @@ func TestSchemaRefusesWhatLoadRefuses(t *testing.T) {
 		"another flow control":   withSpec("servers: {flowControl: Some}"),
 		"a phase without unit":   withSpec("servers: {adjustmentPhase: 3}"),
 		"a phase misspelt":       withSpec("servers: {adjustmentPhase: Random}"),
-		"no release":             withSpec("servers: {kubernetesVersion: v1.26}"),
+		"no release":             withSpec("servers: {kubernetesVersion: x1.26}"),
 		"an unknown gate":        withSpec("servers: {featureGates: {WatchLists: false}}"),
 		"a gate half open":       withSpec("servers: {featureGates: {WatchList: half}}"),
 		"too many replicas":      withSpec("servers: {replicas: 101}"),

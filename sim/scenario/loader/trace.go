@@ -54,7 +54,7 @@ func (r *reading) trace(at string, t *traffic.TraceArrivals) {
 	name := r.resolve(t.File)
 	state := r.cache.trace(r.fsys, name)
 	file := traceFile{r.fsys, name, state.fileState}
-	r.addInput(scenario.Input{Name: t.File, Path: file.name, SHA256: file.sha256})
+	r.addInput(scenario.Input{Name: t.File, Path: file.name, Host: r.fsys == host, SHA256: file.sha256})
 	t.Path, t.Field, t.Position, t.Open = name, at, r.check.Document.Position(at), file.open
 	if state.err != nil {
 		r.check.Fail(at, "%s: %s", file.name, unreadable(file.files, file.name, state.err))

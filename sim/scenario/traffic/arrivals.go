@@ -76,6 +76,9 @@ type ClosedArrivals struct {
 type TraceArrivals struct {
 	File string `json:"file" document:"required" jsonschema:"minLength=1" jsonschema_description:"Relative to the scenario file."`
 
+	Decided string        `json:"decided,omitempty" jsonschema:"enum=Log" jsonschema_description:"Log: FlowSchema, priority level and seats are those of the trace, as the server that logged it decided, and the replay is compared with the outcomes and waits in the trace. Without it, the simulated servers decide."`
+	Server  *trace.Server `json:"server,omitempty" jsonschema_description:"The server that logged the trace."`
+
 	// Path is the file as messages name it. Field and Position are where the scenario mentions it.
 	Path     string            `json:"-"`
 	Field    string            `json:"-"`

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"reflect"
+	"slices"
 
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario/cluster"
@@ -96,9 +97,22 @@ func (c *Callback) equals(other *Callback) bool {
 	if c == nil {
 		return false
 	}
-	a, b := *c, *other
-	a.Workload, b.Workload = 0, 0
-	return reflect.DeepEqual(a, b)
+	return reflect.DeepEqual(c.described(), other.described())
+}
+
+// described returns the callback as it is described: without the workloads that AddCallbacks has made of it and of
+// the callbacks of its own request.
+func (c *Callback) described() Callback {
+	d := *c
+	d.Workload = 0
+	d.Request.Calls = slices.Clone(d.Request.Calls)
+	for i := range d.Request.Calls {
+		if call := &d.Request.Calls[i]; call.Callback != nil {
+			nested := call.Callback.described()
+			call.Callback = &nested
+		}
+	}
+	return d
 }
 
 // HasCalls says whether requests of the workload have calls.

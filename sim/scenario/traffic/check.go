@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario/cluster"
+	"apfsim/sim/trace"
 )
 
 // Bounds on what one run is asked to do, far beyond what any run can complete.
@@ -16,6 +18,7 @@ const (
 	mostClients   = 10_000_000
 	mostAtOnce    = 100_000_000 // requests in progress at one time
 	mostArrivals  = 1 << 40
+	mostCalls     = 1000 // of a request; clusters have some tens of webhooks
 )
 
 // checker checks workloads of a run of the given duration.
@@ -207,5 +210,18 @@ func (c *checker) replay(path string, w *Workload) {
 	}
 	if w.Arrivals.Trace.File == "" {
 		c.Fail(path+".arrivals.trace.file", "is missing")
+	}
+	if t := w.Arrivals.Trace; t.Decided != "" {
+		c.Enum(path+".arrivals.trace.decided", t.Decided, trace.DecidedByLog)
+	}
+	if s := w.Arrivals.Trace.Server; s != nil {
+		if s.KubernetesVersion != "" {
+			if _, err := rules.For(document.Abridge(s.KubernetesVersion)); err != nil {
+				c.Fail(path+".arrivals.trace.server.kubernetesVersion", "%v", err)
+			}
+		}
+		for i, what := range s.Unknown {
+			c.Enum(document.Index(path+".arrivals.trace.server.unknown", i), what, trace.Unknowns...)
+		}
 	}
 }

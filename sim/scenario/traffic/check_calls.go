@@ -11,6 +11,10 @@ import (
 
 // calls checks the calls that servers make while they execute a request.
 func (c *checker) calls(path string, r *Request) {
+	if len(r.Calls) > mostCalls {
+		c.Fail(path, "%d calls: want at most %d", len(r.Calls), mostCalls)
+		return
+	}
 	first := map[string]int{}
 	aggregated := -1
 	for i := range r.Calls {

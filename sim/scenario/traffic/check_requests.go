@@ -1,16 +1,13 @@
 package traffic
 
 import (
-	"net/url"
+	"errors"
 	"strings"
 	"time"
 
+	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/document"
-)
-
-var (
-	resourceVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
-	pathVerbs     = []string{"get", "head", "post", "put", "patch", "delete", "options", "connect", "trace"}
 )
 
 func (id *Identity) given() bool {
@@ -73,7 +70,7 @@ func (c *checker) requests(path string, w *Workload) {
 		if !(r.Weight > 0 && r.Weight <= 1e12) {
 			c.Fail(at+".weight", "%v: want more than 0 and at most 1e12", r.Weight)
 		}
-		if !r.Execution.Given() && !(c.stored && r.Resource != "") {
+		if !r.Execution.Given() && !(c.stored && r.isStored()) {
 			c.Fail(path+".execution", "is missing; want how long the server takes to handle a request%s", c.orStore(r))
 		}
 	}
@@ -81,21 +78,21 @@ func (c *checker) requests(path string, w *Workload) {
 
 // orStore says what would let a request do without an execution time.
 func (c *checker) orStore(r *WeightedRequest) string {
-	if c.stored || r.Resource == "" {
+	if c.stored || !r.isStored() {
 		return ""
 	}
 	return ", or spec.store, from which it follows"
 }
 
 func (c *checker) request(path string, r *Request) {
-	verbs := resourceVerbs
+	verbs := request.Verbs
 	switch {
 	case r.Path != "" && r.Resource != "":
 		c.Fail(path+".path", "cannot be set with resource; want one of the two")
 	case r.Path == "" && r.Resource == "":
 		c.Fail(path+".resource", "is missing; want a resource, or a path")
 	case r.Path != "":
-		verbs = pathVerbs
+		verbs = request.PathVerbs
 		if r.Path[0] != '/' {
 			c.Fail(path+".path", "%q: want a slash at the beginning", document.Abridge(r.Path))
 		}
@@ -127,6 +124,11 @@ func (c *checker) request(path string, r *Request) {
 			c.Fail(path+"."+field.name, "%q: want no slashes, spaces or braces", document.Abridge(field.value))
 		}
 	}
+	if r.Path == "" && !c.Failed(path+".resource") && !c.Failed(path+".group") {
+		if problem := classify.UnknownResource(r.Group, r.Resource); problem != "" {
+			c.Warn(path+".resource", "%s", problem)
+		}
+	}
 	if r.Verb == "create" && r.Name != "" && r.Subresource == "" {
 		// The estimate would count the watchers of the named object, but the URL of a create does not
 		// have the name from which a server would know that object.
@@ -140,12 +142,12 @@ func (c *checker) request(path string, r *Request) {
 }
 
 func (c *checker) query(path string, r *Request) {
-	values, err := url.ParseQuery(expand(r.Query, 0))
+	options, err := request.ParseOptions(r.Verb, expand(r.Query, 0))
 	if err != nil {
-		c.Fail(path, "%q: %v", document.Abridge(r.Query), err)
+		c.Fail(path, "%q: %v", document.Abridge(r.Query), errors.Unwrap(err))
 		return
 	}
-	if timeout := values.Get("timeout"); timeout != "" {
+	if timeout := options.Timeout; timeout != "" {
 		if t, err := time.ParseDuration(timeout); err != nil || t < 0 {
 			c.Fail(path, "timeout=%s: want a duration such as 10s", document.Abridge(timeout))
 		}

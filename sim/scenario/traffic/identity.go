@@ -11,10 +11,10 @@ import (
 // Identity is who sends requests: exactly one of user, service account, node, and nobody
 // in particular. In each of them {i} is replaced by the client's index.
 type Identity struct {
-	User           string   `json:"user,omitempty" jsonschema:"minLength=1"`
-	Groups         []string `json:"groups,omitempty" jsonschema_description:"The user's groups in addition to those that the name implies, such as system:authenticated."`
-	ServiceAccount string   `json:"serviceAccount,omitempty" jsonschema:"pattern=^[^/]+/[^/]+$" jsonschema_description:"namespace/name"`
-	Node           string   `json:"node,omitempty" jsonschema:"minLength=1" jsonschema_description:"The kubelet of the node of this name."`
+	User           string   `json:"user,omitempty" also:"username" jsonschema:"minLength=1"`
+	Groups         []string `json:"groups,omitempty" also:"group" jsonschema_description:"The user's groups in addition to those that the name implies, such as system:authenticated."`
+	ServiceAccount string   `json:"serviceAccount,omitempty" also:"sa" jsonschema:"pattern=^[^/]+/[^/]+$" jsonschema_description:"namespace/name"`
+	Node           string   `json:"node,omitempty" also:"nodeName,kubelet" jsonschema:"minLength=1" jsonschema_description:"The kubelet of the node of this name."`
 	Anonymous      bool     `json:"anonymous,omitempty" jsonschema:"enum=true"`
 }
 

@@ -9,14 +9,14 @@ import (
 // Request is a template of requests: for a resource, or for a path. In each of its
 // strings {i} is replaced by the client's index.
 type Request struct {
-	Verb        string `json:"verb" document:"required" jsonschema:"minLength=1" jsonschema_description:"get, list, watch, create, update, patch, delete or deletecollection; for a path, the HTTP method in lower case."`
-	Group       string `json:"group,omitempty" jsonschema_description:"API group; empty for the core group."`
-	Resource    string `json:"resource,omitempty"`
+	Verb        string `json:"verb" also:"method,operation" document:"required" jsonschema:"minLength=1" jsonschema_description:"get, list, watch, create, update, patch, delete or deletecollection; for a path, the HTTP method in lower case."`
+	Group       string `json:"group,omitempty" also:"apiGroup,apiGroups" jsonschema_description:"API group; empty for the core group."`
+	Resource    string `json:"resource,omitempty" also:"kind,resources"`
 	Subresource string `json:"subresource,omitempty"`
-	Namespace   string `json:"namespace,omitempty"`
-	Name        string `json:"name,omitempty"`
-	Query       string `json:"query,omitempty" jsonschema_description:"The part after the question mark, such as limit=500&resourceVersion=0."`
-	Path        string `json:"path,omitempty" jsonschema:"pattern=^/" jsonschema_description:"The path of a request that is not for a resource; instead of resource."`
+	Namespace   string `json:"namespace,omitempty" also:"ns"`
+	Name        string `json:"name,omitempty" also:"objectName,resourceName"`
+	Query       string `json:"query,omitempty" also:"queryString,parameters,options" jsonschema_description:"The part after the question mark, such as limit=500&resourceVersion=0."`
+	Path        string `json:"path,omitempty" also:"url,uri,nonResourceURL" jsonschema:"pattern=^/" jsonschema_description:"The path of a request that is not for a resource; instead of resource."`
 	Watch       *Watch `json:"watch,omitempty" jsonschema_description:"On verb watch."`
 	Calls       []Call `json:"calls,omitempty" jsonschema_description:"What the server calls while it executes the request, which keeps its seats and waits for the answers."`
 }
@@ -63,4 +63,11 @@ func (r *Request) AttributesWithoutPath(user string, groups []string, client int
 }
 
 // isWatch reports whether the request is a watch of a resource.
+// isStored says whether a store executes the request: it is for a resource, and neither for its log nor for a stream such
+// as exec, which a kubelet serves.
+func (r *Request) isStored() bool {
+	a := classify.Attributes{Verb: r.Verb, Resource: r.Resource, Subresource: r.Subresource}
+	return r.Resource != "" && (r.isWatch() || !a.LongRunning())
+}
+
 func (r *Request) isWatch() bool { return r.Verb == "watch" && r.Resource != "" }

@@ -10,21 +10,21 @@ import (
 // Workload is a number of clients that are all the same.
 type Workload struct {
 	Name      string                `json:"name" document:"required" jsonschema:"minLength=1"`
-	Clients   int                   `json:"clients,omitempty" jsonschema:"default=1,minimum=1,maximum=10000000" jsonschema_description:"Number of clients; each has its own identity, random streams and arrivals."`
-	As        Identity              `json:"as,omitempty" jsonschema_description:"Who sends the requests; {i} is replaced by the client's index, from 0."`
+	Clients   int                   `json:"clients,omitempty" also:"count,replicas,users,vus" jsonschema:"default=1,minimum=1,maximum=10000000" jsonschema_description:"Number of clients; each has its own identity, random streams and arrivals."`
+	As        Identity              `json:"as,omitempty" also:"identity,user,sender" jsonschema_description:"Who sends the requests; {i} is replaced by the client's index, from 0."`
 	Request   *Request              `json:"request,omitempty" jsonschema_description:"What is asked; {i} is replaced by the client's index, from 0."`
 	Requests  []WeightedRequest     `json:"requests,omitempty" jsonschema_description:"Several requests instead of one; each is drawn with a probability in proportion to its weight."`
-	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"How long the server takes to handle a request; for a watch, to initialise it."`
-	Arrivals  Arrivals              `json:"arrivals,omitempty"`
-	Start     quantity.Duration     `json:"start,omitempty" jsonschema_description:"When the clients begin."`
-	Stop      quantity.Duration     `json:"stop,omitempty" jsonschema_description:"When the clients send their last request; without it, at the end of the run."`
-	Retry     Retry                 `json:"retry,omitempty"`
-	RateLimit *RateLimit            `json:"rateLimit,omitempty"`
+	Execution quantity.Distribution `json:"execution,omitempty" also:"latency,duration,serviceTime,executionTime" jsonschema_description:"How long the server takes to handle a request; for a watch, to initialise it."`
+	Arrivals  Arrivals              `json:"arrivals,omitempty" also:"arrival,load"`
+	Start     quantity.Duration     `json:"start,omitempty" also:"begin,from" jsonschema_description:"When the clients begin."`
+	Stop      quantity.Duration     `json:"stop,omitempty" also:"end,until" jsonschema_description:"When the clients send their last request; without it, at the end of the run."`
+	Retry     Retry                 `json:"retry,omitempty" also:"retries"`
+	RateLimit *RateLimit            `json:"rateLimit,omitempty" also:"rateLimiter"`
 
 	Delay      quantity.Distribution `json:"delay,omitempty" jsonschema_description:"Time that an execution takes besides, and that does not depend on how busy the server is, such as that of etcd and of the network."`
 	Connection string                `json:"connection,omitempty" jsonschema:"enum=HTTP2,enum=PerRequest,default=HTTP2" jsonschema_description:"HTTP2: a client keeps one connection, and with it its server; PerRequest: it connects for each request."`
 	Through    string                `json:"through,omitempty" jsonschema:"enum=LoadBalancer,enum=Service,default=LoadBalancer" jsonschema_description:"LoadBalancer: servers.loadBalancer chooses the server of a connection; Service: the Service kubernetes does, which lists a server that has crashed until its lease has ended."`
-	Behaviour  *behaviours.Behaviour `json:"behaviour,omitempty"`
+	Behaviour  *behaviours.Behaviour `json:"behaviour,omitempty" also:"behavior"`
 
 	ClientTimeout quantity.Distribution `json:"clientTimeout,omitempty" jsonschema_description:"How long a client waits for the response to a request before it gives up and hangs up; without it, it does not."`
 

@@ -2,9 +2,10 @@ package auditlog
 
 import (
 	"errors"
+	"math"
 	"strings"
 
-	"apfsim/core/estimate"
+	"apfsim/core/request"
 	"apfsim/sim/trace/serverlog"
 )
 
@@ -21,7 +22,8 @@ type cloudEntry struct {
 // DecodeCloud reads an entry of Cloud Audit Logs about a cluster of GKE, which is one JSON object, into e:
 //
 //	operation.id, or insertId             AuditID
-//	timestamp                             ArrivalNs; StageUnknown is set
+//	timestamp                             ArrivalNs
+//	latency, or httpRequest.latency       TotalNs and StageNs; StageUnknown is set without either, as usual
 //	operation.first without .last         Stage: Started, otherwise Complete
 //	protoPayload.authenticationInfo
 //	  .principalEmail                     User; GroupsUnknown is set
@@ -43,6 +45,16 @@ func (d *Decoder) DecodeCloud(value []byte, e *serverlog.Entry) (bool, error) {
 		switch string(s.Name) {
 		case "insertId":
 			c.insertID = strings.ToValidUTF8(string(s.Text()), "\uFFFD")
+		case "latency":
+			e.TotalNs = duration(s.Text())
+		case "httpRequest":
+			for open := s.Object(); open && s.Key(); {
+				if string(s.Name) == "latency" {
+					e.TotalNs = duration(s.Text())
+				} else {
+					s.Skip()
+				}
+			}
 		case "timestamp":
 			c.timestamp = append(c.timestamp, s.Text()...)
 		case "operation":
@@ -104,6 +116,8 @@ func (d *Decoder) payload(e *serverlog.Entry) {
 					s.Skip()
 				}
 			}
+		case "latency":
+			e.TotalNs = duration(s.Text())
 		case "status":
 			e.Status = 200
 			for open := s.Object(); open && s.Key(); {
@@ -162,6 +176,12 @@ func (d *Decoder) finishCloud(e *serverlog.Entry) error {
 		return err
 	}
 	e.StageNs, e.Stage, e.StageUnknown, e.GroupsUnknown = e.ArrivalNs, serverlog.Complete, true, true
+	if e.TotalNs > math.MaxInt64-e.ArrivalNs {
+		e.TotalNs = serverlog.Unknown
+	}
+	if e.TotalNs >= 0 {
+		e.StageNs, e.StageUnknown = e.ArrivalNs+e.TotalNs, false
+	}
 	if c.first && !c.last {
 		e.Stage = serverlog.Started
 	}
@@ -175,7 +195,7 @@ func (d *Decoder) finishCloud(e *serverlog.Entry) error {
 	e.Verb = d.texts.Of(verb)
 	e.Path = d.texts.Of(cloudPath(c.resource))
 	// With the method POST, the verb does not depend on the query, which is not in the log.
-	a, err := estimate.ReadURL("POST", e.Path, "")
+	a, err := request.ReadURL("POST", e.Path, "")
 	if err != nil {
 		return err
 	}

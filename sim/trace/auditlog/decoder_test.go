@@ -212,6 +212,23 @@ func TestCloud(t *testing.T) {
 	}
 }
 
+// Some entries say how long the request took.
+func TestCloudLatency(t *testing.T) {
+	for text, want := range map[string]int64{
+		strings.Replace(cloud, `"insertId"`, `"latency":"0.25s","insertId"`, 1):                 250_000_000,
+		strings.Replace(cloud, `"insertId"`, `"httpRequest":{"latency":"0.25s"},"insertId"`, 1): 250_000_000,
+		strings.Replace(cloud, `"serviceName"`, `"latency":"0.25s","serviceName"`, 1):           250_000_000,
+		strings.Replace(cloud, `"insertId"`, `"latency":"long","insertId"`, 1):                  serverlog.Unknown,
+		strings.Replace(cloud, `"insertId"`, `"latency":"2500000h","insertId"`, 1):              serverlog.Unknown,
+	} {
+		var e serverlog.Entry
+		ok, err := NewDecoder(new(intern.Table)).DecodeCloud([]byte(text), &e)
+		if !ok || err != nil || e.TotalNs != want || e.StageUnknown != (want < 0) || e.StageNs != e.ArrivalNs+max(0, want) {
+			t.Errorf("%s: entry %t, error %v: %+v", text, ok, err, e)
+		}
+	}
+}
+
 // The attributes of a request to GKE come from methodName and resourceName.
 func TestCloudResources(t *testing.T) {
 	for _, c := range [][3]string{ // methodName, resourceName; verb path group/resource/subresource namespace name

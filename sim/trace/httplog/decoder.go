@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"apfsim/core/estimate"
+	"apfsim/core/request"
 	"apfsim/internal/intern"
 	"apfsim/internal/jsonobject"
 	"apfsim/sim/trace/serverlog"
@@ -322,7 +322,7 @@ func (d *Decoder) attributes(e *serverlog.Entry) {
 	if !ok {
 		method = d.verb
 	}
-	a, err := estimate.ReadURL(method, e.Path, e.Query)
+	a, err := request.ReadURL(method, e.Path, e.Query)
 	e.Verb = d.texts.Of(a.Verb)
 	e.APIGroup, e.Resource, e.Subresource = d.texts.Of(a.APIGroup), d.texts.Of(a.Resource), d.texts.Of(a.Subresource)
 	e.Namespace, e.Name = d.texts.Of(a.Namespace), d.texts.Of(a.Name)

@@ -40,7 +40,7 @@ func (r *tells) Next(e *serverlog.Entry) error {
 func read(t *testing.T, entries ...serverlog.Entry) (all []Request, log *Log) {
 	t.Helper()
 	log, err := Read(context.Background(), Options{Dir: t.TempDir(), Sources: []Source{{Name: "a.log",
-		Open: func(time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
+		Open: func(context.Context, time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
 			return &tells{entries: entries}, nil
 		}}}})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestLinesWithoutAuditID(t *testing.T) {
 // Adjustments belong to the server of the file; there is a line for each level.
 func TestAdjustments(t *testing.T) {
 	log, err := Read(context.Background(), Options{Dir: t.TempDir(), Sources: []Source{{Name: "a.log", Server: "a",
-		Open: func(_ time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
+		Open: func(_ context.Context, _ time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
 			for _, at := range []int64{20_000 * ms, 20_001 * ms, 10_000 * ms} {
 				if adjusted != nil {
 					adjusted(httplog.Adjustment{TimeNs: at})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/internal/input"
 	"apfsim/sim/trace/httplog"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/serverlog"
@@ -22,10 +23,10 @@ type Source struct {
 	Server string // whose log it is; empty if the user has not said it
 	// Stream means that the file can be read only once.
 	Stream bool
-	// Open returns a reader of the file. If the reader is an io.Closer, it is closed at the end.
+	// Open returns a reader of the file. When the context is cancelled, the reader returns its error. If the reader is an io.Closer, it is closed at the end.
 	// Reference is a time in an audit log that has been read, or zero. Adjusted is called for each
 	// adjustment of the limits in the log.
-	Open func(reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error)
+	Open func(ctx context.Context, reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error)
 }
 
 // stdin is the argument that stands for standard input.
@@ -46,8 +47,8 @@ func Sources(args []string, in io.Reader, o logfile.Options) ([]Source, error) {
 			wrong = append(wrong, s.Name+": is named twice")
 		case s.Name == stdin:
 			s.Name, s.Stream = "stdin", true
-			s.Open = func(reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
-				return open(in, nil, "stdin", o, reference, adjusted)
+			s.Open = func(ctx context.Context, reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
+				return open(input.Reader(ctx, in), nil, "stdin", o, reference, adjusted)
 			}
 		default:
 			if info, err := os.Stat(s.Name); err != nil {
@@ -56,7 +57,7 @@ func Sources(args []string, in io.Reader, o logfile.Options) ([]Source, error) {
 				wrong = append(wrong, s.Name+": is a folder; name its files, as in "+s.Name+"/*.log")
 			}
 			name := s.Name
-			s.Open = func(reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
+			s.Open = func(ctx context.Context, reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
 				f, err := os.Open(name)
 				if err != nil {
 					return nil, err
@@ -64,7 +65,7 @@ func Sources(args []string, in io.Reader, o logfile.Options) ([]Source, error) {
 				if info, err := f.Stat(); err == nil && reference.IsZero() {
 					reference = info.ModTime()
 				}
-				return open(f, f, name, o, reference, adjusted)
+				return open(input.Reader(ctx, f), f, name, o, reference, adjusted)
 			}
 		}
 		all = append(all, s)
@@ -105,7 +106,7 @@ func open(r io.Reader, c io.Closer, name string, o logfile.Options, reference ti
 func (r *Log) read(ctx context.Context, sources []Source, strict bool) error {
 	r.Files = make([]File, len(sources))
 	problems := 0
-	for _, i := range readingOrder(sources) {
+	for _, i := range readingOrder(ctx, sources) {
 		file := &r.Files[i]
 		*file = File{Name: sources[i].Name, Server: sources[i].Server, Problems: []Problem{}}
 		if err := r.readFile(ctx, i, sources[i], file); err != nil {
@@ -121,7 +122,7 @@ func (r *Log) read(ctx context.Context, sources []Source, strict bool) error {
 
 // readingOrder returns the order in which the files are read: first the audit logs, because httplogs
 // have no year; last what can be read only once.
-func readingOrder(sources []Source) []int {
+func readingOrder(ctx context.Context, sources []Source) []int {
 	order := make([]int, len(sources))
 	class := make([]int, len(sources))
 	for i, s := range sources {
@@ -129,7 +130,7 @@ func readingOrder(sources []Source) []int {
 		switch {
 		case s.Stream:
 			class[i] = 2
-		case !beginsAsAudit(s):
+		case !beginsAsAudit(ctx, s):
 			class[i] = 1
 		}
 	}
@@ -139,8 +140,8 @@ func readingOrder(sources []Source) []int {
 
 // beginsAsAudit reports whether the first entry of a file is of an audit log. An error is reported when
 // the file is read.
-func beginsAsAudit(s Source) bool {
-	reader, err := s.Open(time.Time{}, nil)
+func beginsAsAudit(ctx context.Context, s Source) bool {
+	reader, err := s.Open(ctx, time.Time{}, nil)
 	if err != nil {
 		return false
 	}
@@ -160,7 +161,7 @@ func beginsAsAudit(s Source) bool {
 }
 
 func (r *Log) readFile(ctx context.Context, index int, source Source, file *File) error {
-	reader, err := source.Open(r.reference, func(a httplog.Adjustment) {
+	reader, err := source.Open(ctx, r.reference, func(a httplog.Adjustment) {
 		r.adjusted(cmp.Or(source.Server, a.Server), a.TimeNs)
 	})
 	if err != nil {

@@ -1,10 +1,8 @@
-package classify
+package request
 
 import (
 	"slices"
 	"strings"
-
-	"apfsim/document"
 )
 
 // Resource is a resource that Kubernetes 1.37 serves by itself, without a custom resource
@@ -152,14 +150,12 @@ func FindResource(name, group string) *Resource {
 	return nil
 }
 
-// SuggestResource suggests the built-in resource whose name is closest to a misspelt one, with
-// the words of document.Suggest.
-func SuggestResource(name string) string {
-	var names []string
+// ResourceNames returns the names of the built-in resources, in the order of their groups.
+func ResourceNames() (names []string) {
 	for i := range builtin {
 		names = append(names, builtin[i].Name)
 	}
-	return document.Suggest(name, names)
+	return names
 }
 
 // ResourceArgument holds the parts of a resource as it is given to kubectl:

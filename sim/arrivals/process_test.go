@@ -1,4 +1,4 @@
-package client
+package arrivals
 
 import (
 	"math"
@@ -14,14 +14,15 @@ func open(s *random.Stream) { s.Open(1, "tested", 0, "arrivals") }
 
 // times returns the arrivals before end, in seconds.
 func times(a traffic.Arrivals, end float64) []float64 {
-	p := newProcess(&a, open, int64(end*second), &poisson{})
+	p := New(&a, open, int64(end*second), &Poisson{})
 	var all []float64
 	for {
-		at := p.next() / second
-		if at >= end {
+		ns, sends := p.Next()
+		if at := ns / second; at >= end {
 			return all
+		} else if sends {
+			all = append(all, at)
 		}
-		all = append(all, at)
 	}
 }
 
@@ -151,7 +152,7 @@ func TestBurst(t *testing.T) {
 func TestRampingFromZeroAtLevelZero(t *testing.T) {
 	p := &ramping{stages: []traffic.Stage{{Duration: quantity.Duration(second), Rate: 1}}}
 	open(&p.random)
-	if at := p.next(); at != 0 {
+	if at, _ := p.Next(); at != 0 {
 		t.Errorf("the first arrival is at %v, want 0", at)
 	}
 }
@@ -163,4 +164,31 @@ func constant(t *testing.T, d time.Duration) quantity.Distribution {
 		t.Fatal(err)
 	}
 	return quantity.Distribution{Distribution: c}
+}
+
+// Periods without an arrival are looked at some at a time, however many there are, and the arrivals are those of
+// the rate.
+func TestSearchesOfOnOffEnd(t *testing.T) {
+	a := traffic.Arrivals{OnOff: &traffic.OnOffArrivals{Rate: 100_000, On: quantity.Constant(1), Off: quantity.Constant(0)}}
+	p := New(&a, open, second, &Poisson{})
+	sent, searches, last := 0, 0, 0.0
+	for sent < 100 {
+		at, sends := p.Next()
+		if at < last || !sends && at-last > 2*mostPeriods {
+			t.Fatalf("after %v ns it went on until %v ns", last, at)
+		}
+		if last = at; sends {
+			sent++
+		} else {
+			searches++
+		}
+	}
+	// An arrival is 10 µs after the one before on average, which is ten searches.
+	if mean := last / 100; searches < 300 || mean < 7_000 || mean > 14_000 {
+		t.Errorf("100 arrivals after %d searches, %.0f ns apart", searches, mean)
+	}
+	for range Times(&a, 1, "w", 0, 1_000_000) {
+		return
+	}
+	t.Error("Times yields nothing")
 }

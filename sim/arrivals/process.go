@@ -1,27 +1,31 @@
-package client
+// Package arrivals says when the clients of open-loop workloads send requests, whatever becomes of these: at equal
+// distances, at random, at a rate that changes, with pauses or in bursts.
+package arrivals
 
 import (
+	"iter"
 	"math"
 
 	"apfsim/sim/random"
 	"apfsim/sim/scenario/traffic"
 )
 
-// process yields the times at which one client sends a request by itself, in
+// Process yields the times at which one client sends a request by itself, in
 // nanoseconds since its workload's start and never decreasing. After the last, and after
-// the workload's end if it likes, it yields never.
-type process interface {
-	next() (ns float64)
+// the workload's end if it likes, it yields infinity. If it has searched for long, it yields a time at
+// which nothing is sent, and from which it goes on: a search must not keep the event loop busy.
+type Process interface {
+	Next() (ns float64, sends bool)
 }
 
 var never = math.Inf(1)
 
 const second = 1e9
 
-// newProcess returns an open-loop process of which nobody wants to hear after endNs, nil
+// New returns an open-loop process of which nobody wants to hear after endNs, nil
 // for arrivals of another kind. The process calls open for the stream it draws from. A Poisson process is
 // in the room that is given.
-func newProcess(a *traffic.Arrivals, open func(*random.Stream), endNs int64, room *poisson) process {
+func New(a *traffic.Arrivals, open func(*random.Stream), endNs int64, room *Poisson) Process {
 	switch {
 	case a.Constant != nil:
 		// One unit of expected arrivals apart, beginning anywhere within the first.
@@ -53,16 +57,32 @@ func newProcess(a *traffic.Arrivals, open func(*random.Stream), endNs int64, roo
 	return nil
 }
 
-// poisson is a Poisson process of constant rate.
-type poisson struct {
+// Times yields the times at which a client of an open-loop workload sends requests by itself, in nanoseconds since the
+// start of the workload and before an end: those of the client with this index of a workload of this name, in a run with
+// this seed. It yields nothing for arrivals that depend on responses, or on a trace.
+func Times(a *traffic.Arrivals, seed uint64, workload string, index int, endNs int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		p := New(a, func(s *random.Stream) { s.Open(seed, workload, index, "arrivals") }, endNs, &Poisson{})
+		for p != nil {
+			at, sends := p.Next()
+			if at >= float64(endNs) || sends && !yield(int64(at)) {
+				return
+			}
+		}
+	}
+}
+
+// Poisson is a Poisson process of constant rate.
+type Poisson struct {
 	random random.Stream
 	meanNs float64 // between arrivals
 	at     float64
 }
 
-func (p *poisson) next() float64 {
+// Next returns the time of the next arrival, in nanoseconds. There is always one.
+func (p *Poisson) Next() (float64, bool) {
 	p.at += p.random.ExpFloat64() * p.meanNs
-	return p.at
+	return p.at, true
 }
 
 // ramping has a rate that changes linearly within stages and stays at the last one's. It
@@ -81,7 +101,7 @@ type ramping struct {
 	rate     float64 // at its beginning, per ns
 }
 
-func (p *ramping) next() float64 {
+func (p *ramping) Next() (float64, bool) {
 	for len(p.stages) > 0 {
 		s := p.stages[0]
 		length, end := float64(s.Duration), float64(s.Rate)/second
@@ -95,18 +115,18 @@ func (p *ramping) next() float64 {
 		p.stages = p.stages[1:]
 	}
 	if p.rate == 0 {
-		return never
+		return never, false
 	}
 	return p.take(p.begin + (p.level-p.expected)/p.rate)
 }
 
-func (p *ramping) take(at float64) float64 {
+func (p *ramping) take(at float64) (float64, bool) {
 	if p.poisson {
 		p.level += p.random.ExpFloat64()
 	} else {
 		p.level++
 	}
-	return at
+	return at, true
 }
 
 // invert returns the t ≥ 0 at which rate·t + slope·t²/2 reaches n, in the form that loses
@@ -129,17 +149,23 @@ type onOff struct {
 	end      float64
 }
 
-func (p *onOff) next() float64 {
-	for p.at <= p.end {
+func (p *onOff) Next() (float64, bool) {
+	for periods := 0; p.at <= p.end; periods++ {
+		if periods == mostPeriods {
+			return p.at, false
+		}
 		p.at += p.random.ExpFloat64() * p.meanNs
 		if p.at < p.onUntil {
-			return p.at
+			return p.at, true
 		}
 		p.at = p.onUntil + float64(p.arrivals.Off.Sample(&p.random.Rand))
 		p.onUntil = p.at + float64(p.arrivals.On.Sample(&p.random.Rand))
 	}
-	return never
+	return never, false
 }
+
+// mostPeriods is how many on periods without an arrival are looked at before other events have their turn.
+const mostPeriods = 1024
 
 // burst sends a number of requests evenly over a while, again and again.
 type burst struct {
@@ -148,16 +174,16 @@ type burst struct {
 	bursts   int // complete
 }
 
-func (p *burst) next() float64 {
+func (p *burst) Next() (float64, bool) {
 	a := p.arrivals
 	if p.sent == a.Requests {
 		if a.Every == 0 {
-			return never
+			return never, false
 		}
 		p.sent = 0
 		p.bursts++
 	}
 	at := float64(a.At) + float64(p.bursts)*float64(a.Every) + float64(a.Over)*float64(p.sent)/float64(a.Requests)
 	p.sent++
-	return at
+	return at, true
 }

@@ -1,27 +1,81 @@
-package api
+package request
 
 import (
-	"math"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
 )
 
+// Match is a resourceVersionMatch.
+type Match uint8
+
+// The values of resourceVersionMatch.
+const (
+	NoMatch Match = iota
+	NotOlderThan
+	Exact
+	UnknownMatch // another word
+)
+
+// Options are what the query of a request says (k8s.io/apimachinery/pkg/apis/meta/v1, ListOptions and the others).
+type Options struct {
+	Version   Version
+	Match     Match
+	MatchWord string // of UnknownMatch, literally
+	Limit     int64  // 0 without one
+	Continue  string
+
+	SendInitialEvents, SendInitialEventsGiven bool
+	Bookmarks                                 bool // allowWatchBookmarks
+	TimeoutSeconds                            int64
+
+	LabelSelector, FieldSelector string
+
+	// Timeout is how long the client gives the server, as it is written, such as 10s; "" without one.
+	Timeout string
+
+	DryRun       bool
+	FieldManager string
+	Force        bool
+	ForceGiven   bool // force, whether true or false, stands in the query: only an apply may have it
+
+	// Of a deletion; its body has the same, which counts if it is given.
+	Preconditions     Preconditions
+	GraceSeconds      int64
+	GraceSecondsGiven bool
+	OrphanDependents  bool // 202 instead of 200 if it is given as false and finalizers hold the object
+	OrphanGiven       bool
+	// Propagation is the propagationPolicy, if a server knows it: Background, Foreground or Orphan. The last two
+	// add a finalizer, and each removes those of the others.
+	Propagation string
+
+	// Malformed is a parameter whose value cannot be decoded, such as "limit=ten": 400. Unsupported is one with
+	// a value that the server does not accept, such as "dryRun=Some": 422. "" without one.
+	Malformed, Unsupported string
+}
+
+// Preconditions are what must hold of an object that is deleted.
+type Preconditions struct {
+	UID      int64 // 0 without one
+	Version  Version
+	Mismatch bool // a UID that no object has
+}
+
 // ParseOptions reads the query of a request, without the question mark. Parameters that the verb does not
 // have are ignored, and of a repeated one the first counts, as in kube-apiserver. What a server answers with
 // an error is no error here: it is in the options, as it was written. The error says that the text is not in
 // URL encoding.
 func ParseOptions(verb, query string) (Options, error) {
-	var o Options
 	if query == "" {
-		return o, nil
+		return Options{}, nil
 	}
-	values, err := url.ParseQuery(query)
+	p, err := newParser(query)
 	if err != nil {
-		return o, err
+		return Options{}, err
 	}
-	p := parser{Options: &o, values: values}
+	o := p.Options
 	switch verb {
 	case "get":
 		o.Version = p.version("resourceVersion")
@@ -35,7 +89,7 @@ func ParseOptions(verb, query string) (Options, error) {
 		if !validManager(o.FieldManager) {
 			p.unsupported("fieldManager")
 		}
-		if verb == "patch" && values.Has("force") {
+		if verb == "patch" && p.values.Has("force") {
 			o.Force = p.is("force")
 			o.ForceGiven = true
 		}
@@ -47,13 +101,23 @@ func ParseOptions(verb, query string) (Options, error) {
 	case "delete", "deletecollection":
 		p.deletion()
 	}
-	return o, nil
+	return *o, nil
 }
 
 // parser reads parameters into options.
 type parser struct {
 	*Options
 	values url.Values
+}
+
+// newParser returns a parser of a query that has read what requests with all verbs have. The error says that the
+// text is not in URL encoding.
+func newParser(query string) (*parser, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, fmt.Errorf("query: %q: %w", query, err)
+	}
+	return &parser{Options: &Options{Timeout: values.Get("timeout")}, values: values}, nil
 }
 
 func (p *parser) word(name string) string { return p.values.Get(name) }
@@ -83,19 +147,6 @@ func (p *parser) unsupported(name string) {
 }
 
 func (p *parser) version(name string) Version { return ParseVersion(p.values.Get(name)) }
-
-// ParseVersion reads a resourceVersion; "" is that of none. One that is larger than what this program counts
-// to is the largest that it does.
-func ParseVersion(s string) Version {
-	if s == "" {
-		return Version{}
-	}
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return Version{Given: true, Word: s}
-	}
-	return At(int64(min(n, math.MaxInt64)))
-}
 
 func (p *parser) list() {
 	o := p.Options
@@ -158,17 +209,6 @@ func validManager(s string) bool {
 	return len(s) <= 128 && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// String returns the version as a query has it; "" for that of none.
-func (v Version) String() string {
-	switch {
-	case !v.Given:
-		return ""
-	case v.Word != "":
-		return v.Word
-	}
-	return strconv.FormatInt(v.N, 10)
-}
-
 // Query returns the options as a query, in an order that is always the same. The parameters that a server
 // takes from a body instead, such as the preconditions of a deletion, are not in it, unless Version is given.
 func (o *Options) Query() string {
@@ -199,6 +239,7 @@ func (o *Options) Query() string {
 		q.word("resourceVersionMatch", o.MatchWord)
 	}
 	q.given("sendInitialEvents", o.SendInitialEventsGiven, truth(o.SendInitialEvents))
+	q.word("timeout", o.Timeout)
 	q.given("timeoutSeconds", o.TimeoutSeconds != 0, strconv.FormatInt(o.TimeoutSeconds, 10))
 	for _, literal := range [...]string{o.Malformed, o.Unsupported} {
 		if name, value, found := strings.Cut(literal, "="); found && !strings.HasPrefix(literal, "fieldManager=") {

@@ -1,0 +1,89 @@
+// Package request implements the grammar of API requests: their URLs, verbs and resources, the options in
+// their queries, and the selectors among these options. Whatever reads or writes a request uses it, so that the
+// estimate of seats, the handlers, the readers of logs and the commands take the same text for the same
+// request. It follows k8s.io/apiserver/pkg/endpoints/request and k8s.io/apimachinery (pkg/apis/meta,
+// pkg/labels, pkg/fields).
+//
+//  1. [ReadURL] reads a method and a URL into an [Info].
+//  2. [ParseOptions] reads the query of a request with a verb into [Options].
+//  3. [Options.Selector] reads the two selectors of a list or a watch into a [Selector].
+//  4. [FindResource] and [Builtin] know the resources of Kubernetes itself, with their short names.
+package request
+
+import "strings"
+
+// Info is what a server reads from the method and the URL of a request: who asks is not part of it.
+type Info struct {
+	Verb        string // of the API (get, list, watch, create, ...), or the HTTP method in lower case if Resource is ""
+	APIGroup    string // "" is the core group
+	Resource    string // "" for a request that is not for a resource
+	Subresource string
+	Namespace   string // "" for a cluster-scoped resource, and for a request across all namespaces
+	Name        string
+	Path        string
+}
+
+// IsResource reports whether the request is for a resource of the API.
+func (i *Info) IsResource() bool { return i.Resource != "" }
+
+// ResourcePath returns the path under which Kubernetes serves the resource of the request in version v1 of its
+// API group. The parts are not escaped.
+func (i *Info) ResourcePath() string {
+	path := "/api/v1"
+	if i.APIGroup != "" {
+		path = "/apis/" + i.APIGroup + "/v1"
+	}
+	// A namespace itself is at /api/v1/namespaces/NAME, though its requests carry the
+	// namespace as an attribute.
+	if i.Namespace != "" && !(i.APIGroup == "" && i.Resource == "namespaces") {
+		path += "/namespaces/" + i.Namespace
+	}
+	for _, part := range []string{i.Resource, i.Name, i.Subresource} {
+		if part != "" {
+			path += "/" + part
+		}
+	}
+	return path
+}
+
+var (
+	// Verbs are the verbs of requests for resources.
+	Verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+	// PathVerbs are the verbs of requests that are not for a resource: the HTTP methods in lower case.
+	PathVerbs = []string{"get", "head", "post", "put", "patch", "delete", "options", "connect", "trace"}
+)
+
+// verbs are the verbs of the HTTP methods, for one object of a resource.
+var verbs = map[string]string{"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+// Method returns the HTTP method by which requests with a verb are sent; "" if the verb is neither in Verbs nor
+// in PathVerbs. The verb is in lower case.
+func Method(verb string) string {
+	switch verb {
+	case "get", "list", "watch":
+		return "GET"
+	case "create":
+		return "POST"
+	case "update":
+		return "PUT"
+	case "delete", "deletecollection":
+		return "DELETE"
+	case "head", "post", "put", "patch", "options", "connect", "trace":
+		return strings.ToUpper(verb)
+	}
+	return ""
+}
+
+// ChangesObject reports whether requests with a verb change one object of a resource.
+func ChangesObject(verb string) bool {
+	switch verb {
+	case "create", "update", "patch", "delete":
+		return true
+	}
+	return false
+}
+
+// OfCollection reports whether requests with a verb are for all objects of a resource rather than for one.
+func OfCollection(verb string) bool {
+	return verb == "list" || verb == "watch" || verb == "deletecollection"
+}

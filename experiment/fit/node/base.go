@@ -1,0 +1,99 @@
+package node
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"apfsim/core/rules"
+	"apfsim/document"
+	"apfsim/sim/scenario"
+)
+
+// Base is the scenario whose servers, configuration and resources the fitted one takes over.
+type Base struct {
+	Document             *yaml.Node // the mapping of the scenario
+	DurationNs, WarmupNs int64
+	Release              *rules.Rules
+}
+
+// ReadBase reads the base from the text of a file with a name, whose paths are made relative to a folder. Without a text,
+// the adjustment phase, which is then unknown, is drawn.
+func ReadBase(text []byte, name, dir string) (*Base, error) {
+	if text == nil {
+		text = []byte("apiVersion: " + scenario.APIVersion + "\nkind: " + scenario.Kind + "\nmetadata: {}\nspec: {servers: {adjustmentPhase: random}}\n")
+	}
+	fail := func(line int, path, message string) error {
+		return document.Errors{{Position: document.Position{File: name, Line: line}, Path: path, Message: message}}
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, more yaml.Node
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, fail(0, "", "is not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if decoder.Decode(&more) == nil {
+		return nil, fail(more.Line, "", "has more than one scenario; want one")
+	}
+	b := &Base{Document: doc.Content[0]}
+	b.Document.Style = 0
+	spec := Field(b.Document, "spec")
+	if spec == nil || spec.Kind != yaml.MappingNode {
+		return nil, fail(b.Document.Line, "spec", "is missing; want a scenario")
+	}
+	spec.Style = 0
+	for _, f := range []struct {
+		name string
+		ns   *int64
+	}{{"duration", &b.DurationNs}, {"warmup", &b.WarmupNs}} {
+		if n := Field(spec, f.name); n != nil {
+			d, err := time.ParseDuration(n.Value)
+			if err != nil {
+				return nil, fail(n.Line, "spec."+f.name, document.Abridge(n.Value)+" is not a duration; use a number with a unit, such as 60s")
+			}
+			*f.ns = int64(d)
+		}
+	}
+	b.Release = rules.Latest()
+	if n := Field(Field(spec, "servers"), "kubernetesVersion"); n != nil {
+		release, err := rules.For(n.Value)
+		if err != nil {
+			return nil, fail(n.Line, "spec.servers.kubernetesVersion", err.Error())
+		}
+		b.Release = release
+	}
+	rebase(Field(Field(spec, "config"), "files"), name, dir)
+	if events := Field(spec, "events"); events != nil {
+		for _, e := range events.Content {
+			rebase(Field(Field(e, "apply"), "files"), name, dir)
+		}
+	}
+	return b, nil
+}
+
+// rebase makes the paths in a list relative to the folder of the fitted scenario.
+func rebase(files *yaml.Node, name, dir string) {
+	if files == nil || dir == "" {
+		return
+	}
+	for _, n := range files.Content {
+		if filepath.IsAbs(n.Value) {
+			continue
+		}
+		path := filepath.Join(filepath.Dir(name), n.Value)
+		full, err := filepath.Abs(path)
+		if err != nil {
+			continue
+		}
+		to, err := filepath.Abs(dir)
+		if err != nil {
+			continue
+		}
+		if path, err = filepath.Rel(to, full); err != nil {
+			path = full
+		}
+		n.Value = filepath.ToSlash(path)
+	}
+}

@@ -1,0 +1,228 @@
+package collect
+
+import (
+	"slices"
+
+	"apfsim/core/classify"
+	"apfsim/reports/observe"
+	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/server"
+)
+
+// The demand of a flow is the seat-seconds that its requests occupy. Where the scenario gives the executions, each request
+// says when it arrives what it will occupy. Where executions follow from what the servers do, because they have a store or
+// share a machine, or because of calls, delays or clients that give up, that is only known of a request that has been
+// executed: demand is then measured, and the other requests count with the mean of their kind.
+
+// measuresDemand says whether executions take other times in a run of the scenario than it gives.
+func measuresDemand(spec *scenario.Spec) bool {
+	return spec.Store != nil || spec.Servers.Capacity != nil || spec.Servers.Handover.Given() || slices.ContainsFunc(spec.Workload, func(w traffic.Workload) bool {
+		return w.Delay.Given() || w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return len(r.Calls) > 0 })
+	})
+}
+
+// kindKey is what requests of a kind have in common: the workload, and what is done to which resource, which are "" of
+// other requests.
+type kindKey struct {
+	workload                           int
+	verb, group, resource, subresource string
+}
+
+func kindKeyOf(t *server.Template) kindKey {
+	a := &t.Attributes
+	if !a.IsResource() {
+		return kindKey{workload: t.Workload, verb: a.Verb}
+	}
+	return kindKey{t.Workload, a.Verb, a.APIGroup, a.Resource, a.Subresource}
+}
+
+// kinds numbers the kinds of requests, from 1.
+type kinds struct {
+	numbers     map[kindKey]int32
+	byTemplate  []int32         // by TemplateID; 0 if not known
+	replaceable []numberedOfOne // by minus the TemplateID
+}
+
+// numberedOfOne is the kind of a template that can be replaced by others of its ID.
+type numberedOfOne struct {
+	of   *classify.Attributes
+	kind int32
+}
+
+// of returns the kind of a request.
+func (ks *kinds) of(r *server.Request) int32 {
+	if id := int(r.TemplateID); id >= 0 {
+		for len(ks.byTemplate) <= id {
+			ks.byTemplate = append(ks.byTemplate, 0)
+		}
+		if id == 0 || ks.byTemplate[id] == 0 { // the former of a template that is not of a run
+			ks.byTemplate[id] = ks.number(kindKeyOf(r.Template))
+		}
+		return ks.byTemplate[id]
+	}
+	id := -int(r.TemplateID)
+	for len(ks.replaceable) <= id {
+		ks.replaceable = append(ks.replaceable, numberedOfOne{})
+	}
+	known, a := &ks.replaceable[id], &r.Attributes
+	if b := known.of; b == nil || b != a && (a.Verb != b.Verb || a.Resource != b.Resource || a.Subresource != b.Subresource || a.APIGroup != b.APIGroup) {
+		known.kind = ks.number(kindKeyOf(r.Template))
+	}
+	known.of = a
+	return known.kind
+}
+
+func (ks *kinds) number(key kindKey) int32 {
+	n, ok := ks.numbers[key]
+	if !ok {
+		if ks.numbers == nil {
+			ks.numbers = map[kindKey]int32{}
+		}
+		n = int32(len(ks.numbers) + 1)
+		ks.numbers[key] = n
+	}
+	return n
+}
+
+// occupied is what requests that arrived in the window have occupied, of one kind or of several.
+type occupied struct {
+	measured int64   // requests that have been executed
+	seatNs   float64 // that these have occupied
+	serveNs  float64 // from their arrivals to the ends of their executions, summed
+}
+
+func (o *occupied) add(seatNs float64, serveNs int64) {
+	o.measured++
+	o.seatNs += seatNs
+	o.serveNs += float64(serveNs)
+}
+
+func (o *occupied) mean() float64 { return o.seatNs / float64(o.measured) }
+
+// flowKind is what a flow has of a kind of requests.
+type flowKind struct {
+	occupied
+	kind    int32
+	arrived int64   // in the window
+	holding []int64 // what those that hold seats at the end of the run have occupied, in seat-nanoseconds
+}
+
+// ofKind returns what the flow has of a kind.
+func (f *flow) ofKind(kind int32) *flowKind {
+	if f.kinds == nil {
+		f.kinds = &flowKinds{}
+	}
+	all := f.kinds.all
+	if f.kinds.latest < len(all) && all[f.kinds.latest].kind == kind {
+		return &all[f.kinds.latest]
+	}
+	i := slices.IndexFunc(all, func(k flowKind) bool { return k.kind == kind })
+	if i < 0 {
+		i = len(all)
+		f.kinds.all = append(all, flowKind{kind: kind})
+	}
+	f.kinds.latest = i
+	return &f.kinds.all[i]
+}
+
+// flowKinds are the kinds of requests of a flow. Most flows have one.
+type flowKinds struct {
+	all    []flowKind
+	latest int // index of the one that was looked for at last
+}
+
+// ofKind returns what requests of a kind have occupied at the level.
+func (l *level) ofKind(kind int32) *occupied {
+	for len(l.kinds) <= int(kind) {
+		l.kinds = append(l.kinds, occupied{})
+	}
+	return &l.kinds[kind]
+}
+
+// demandOf returns the seat-nanoseconds that a request will occupy if its execution takes what the scenario gives.
+func demandOf(r *server.Request) float64 {
+	return float64(observe.SeatsOf(r)) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
+}
+
+// expected returns the seat-nanoseconds that a request will probably occupy: where demand is measured, the mean of its kind
+// at its level so far.
+func (c *Collector) expected(r *server.Request, f *flow) float64 {
+	if c.kinds != nil {
+		if of := f.level.ofKind(c.kinds.of(r)); of.measured > 0 {
+			return of.mean()
+		}
+	}
+	return demandOf(r)
+}
+
+// occupy counts what a request has occupied that has been executed and counts.
+func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
+	heldNs := nowNs - r.DispatchNs
+	if c.kinds == nil {
+		if heldNs != r.ExecutionNs { // the execution ended at its deadline, or waited for a cache
+			f.demand += float64(observe.SeatsOf(r)) * float64(heldNs-r.ExecutionNs)
+		}
+		return
+	}
+	if r.KeepsSeats() {
+		heldNs += r.Work.AdditionalLatencyNs
+	}
+	seatNs, kind := float64(observe.SeatsOf(r))*float64(heldNs), c.kinds.of(r)
+	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
+	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
+	f.level.allKinds.add(seatNs, nowNs-r.ArrivalNs)
+}
+
+// endDemand completes the demands of the flows where they are measured.
+func (c *Collector) endDemand(servers []*server.Server) {
+	if c.kinds == nil {
+		return
+	}
+	for _, s := range servers {
+		s.InFlight(func(r *server.Request) {
+			if c.counts(r) && r.DispatchNs >= 0 && r.FinishNs < 0 && !r.Lost {
+				k := c.flowOf(r).ofKind(c.kinds.of(r))
+				k.holding = append(k.holding, int64(observe.SeatsOf(r))*(c.toNs-r.DispatchNs))
+			}
+		})
+	}
+	for f := range c.flows() {
+		f.endDemand()
+	}
+}
+
+// endDemand computes the demand: what was measured, and of each other request the mean of its kind in the flow; without
+// one at the level, then in all kinds of the flow, then in those of the level. A request that holds seats at the end counts
+// with what it has occupied if that is more. If nothing was measured at all, f.demand stays what the scenario gives, or
+// what is occupied.
+func (f *flow) endDemand() {
+	if f.kinds == nil {
+		return
+	}
+	given, sum := f.demand, 0.0
+	var all occupied
+	for i := range f.kinds.all {
+		k := &f.kinds.all[i]
+		all.measured, all.seatNs = all.measured+k.measured, all.seatNs+k.seatNs
+	}
+	known := all.measured > 0 || f.level.allKinds.measured > 0
+	for i := range f.kinds.all {
+		k := &f.kinds.all[i]
+		mean := 0.0
+		for _, of := range []*occupied{&k.occupied, f.level.ofKind(k.kind), &all, &f.level.allKinds} {
+			if of.measured > 0 {
+				mean = of.mean()
+				break
+			}
+		}
+		sum += k.seatNs + float64(k.arrived-k.measured)*mean
+		for _, seatNs := range k.holding {
+			sum += positive(float64(seatNs) - mean)
+		}
+	}
+	f.demand = sum
+	if !known {
+		f.demand = max(given, sum)
+	}
+}

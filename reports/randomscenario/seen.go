@@ -1,0 +1,109 @@
+package randomscenario
+
+import (
+	"apfsim/reports/observe"
+	"apfsim/sim"
+	"apfsim/sim/behaviour"
+	"apfsim/sim/server"
+)
+
+// Seen is what happened in a run that its request log does not say, in the order in which it happened.
+type Seen struct {
+	Requests []RequestEvent
+	Notes    []NoteEvent
+	Limits   []LimitsEvent
+	Stages   []StageEvent
+
+	SlowWatches []int64 // by server, that were closed in the window as slow; nil without a store
+}
+
+// RequestEvent is something that happened to a request.
+type RequestEvent struct {
+	What    RequestEventKind
+	AtNs    int64
+	Line    int64 // of the request log, from 0
+	Status  int   // of an answer; 0 without a response
+	DelayNs int64 // of an arrival: the part of the execution that the scenario gives as its delay
+	Stored  bool  // a store has answered the request
+}
+
+// RequestEventKind is what a RequestEvent says.
+type RequestEventKind int
+
+// The kinds of a RequestEvent.
+const (
+	Arrived RequestEventKind = iota
+	Dispatched
+	Rejected
+	Executed
+	Initialised // a watch, whose client then has what it wants; it has been executed, too
+	Answered
+	Lost // its server has ended
+)
+
+// NoteEvent is something that happened to a client of a workload.
+type NoteEvent struct {
+	AtNs     int64
+	Workload int
+	behaviour.Note
+}
+
+// LimitsEvent is the priority levels of a server from a time on.
+type LimitsEvent struct {
+	AtNs   int64
+	Server int
+	Levels map[string]LevelLimit
+}
+
+// LevelLimit is a level at a server.
+type LevelLimit struct {
+	Limit, Nominal int
+	Queues         bool // it queues requests
+}
+
+// StageEvent is a change of the stage of a server.
+type StageEvent struct {
+	AtNs   int64
+	Server int
+	Stage  server.Stage
+}
+
+// observe records what happens in a run.
+func (s *Seen) observe(run *sim.Run) {
+	request := func(what RequestEventKind) func(int64, *server.Request) {
+		return func(nowNs int64, r *server.Request) {
+			e := RequestEvent{What: what, AtNs: nowNs, Line: r.Number - 1, Stored: r.Details != nil && r.Details.Answer.Status != 0}
+			switch {
+			case what == Executed && r.Opened:
+				e.What = Initialised
+			case what == Answered:
+				e.Status = int(r.Status)
+			case what == Lost && !r.Lost:
+				return // it was executed, and only held its seats
+			case what == Arrived && r.Details != nil:
+				e.DelayNs = r.Details.DelayNs
+			}
+			s.Requests = append(s.Requests, e)
+		}
+	}
+	limits := func(nowNs int64, of *server.Server) {
+		e := LimitsEvent{AtNs: nowNs, Server: of.Index(), Levels: map[string]LevelLimit{}}
+		for _, l := range of.Levels() {
+			e.Levels[l.Name()] = LevelLimit{l.CurrentLimit(), l.Limits().Nominal, observe.LevelState(l).Spec().Queuing() != nil}
+		}
+		s.Limits = append(s.Limits, e)
+	}
+	run.Observe(server.Observer{
+		Arrived: request(Arrived), Dispatched: request(Dispatched), Rejected: request(Rejected), Executed: request(Executed), Answered: request(Answered), GivenUp: request(Lost),
+		Adjusted: limits,
+		Changed: func(nowNs int64, of *server.Server) {
+			s.Stages = append(s.Stages, StageEvent{nowNs, of.Index(), of.Stage()})
+			if of.Stage() == server.Off {
+				limits(nowNs, of)
+			}
+		},
+	})
+	run.OnNote(func(nowNs int64, workload, _ int, n behaviour.Note) {
+		s.Notes = append(s.Notes, NoteEvent{nowNs, workload, n})
+	})
+}
