@@ -6,8 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+
+	"apfsim/live/guard"
 )
 
 // history is what etcd says of the writes of a sequence. Answers do not tell all: not the revisions of
@@ -103,7 +106,7 @@ func (h *history) revision(ctx context.Context) (int64, error) {
 			Revision int64 `json:"revision,string"`
 		}
 	}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+	if err := json.NewDecoder(io.LimitReader(response.Body, guard.MostAnswer)).Decode(&answer); err != nil {
 		return 0, fmt.Errorf("etcd: %w", err)
 	}
 	return answer.Header.Revision, nil

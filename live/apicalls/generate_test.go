@@ -2,9 +2,12 @@ package apicalls
 
 import (
 	"math/rand/v2"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
+
+	"apfsim/live/guard"
 )
 
 // generate makes calls that a server answers at random.
@@ -86,6 +89,32 @@ func TestGenerator(t *testing.T) {
 	for _, what := range []string{"patchType apply", "no finalizers", "all namespaces"} {
 		if has[what] < 10 {
 			t.Errorf("%s occurs %d times in 10000 calls", what, has[what])
+		}
+	}
+}
+
+// The guard of a server's clients lets all calls pass.
+func TestGuardLetsCallsPass(t *testing.T) {
+	server, err := guard.Server("https://127.0.0.1:6443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := guard.Transport{Server: server, Writes: true}
+	for seed := range uint64(20) {
+		calls := generate(seed, 500)
+		for i := range calls {
+			c := &calls[i]
+			address := server.String() + c.Path
+			if c.Query != "" {
+				address += "?" + c.Query
+			}
+			r, err := http.NewRequest(methods[c.Verb], address, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := transport.Check(r); err != nil {
+				t.Errorf("seed %d: %s: %v", seed, c, err)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"apfsim/core/estimate"
+	"apfsim/core/request"
 	"apfsim/core/rules"
 	"apfsim/live/apiserver"
 	"apfsim/sim/api"
@@ -126,7 +127,7 @@ func (h *handlers) send(calls []Call) error {
 // begin sends a call, as a replay of a trace does.
 func (h *handlers) begin(c *Call) (*handled, error) {
 	answered := func(id int64) trace.Answered { return h.answered[id] }
-	options, err := api.ParseOptions(c.Verb, trace.Query(c.Query, answered))
+	options, err := request.ParseOptions(c.Verb, trace.Query(c.Query, answered))
 	if err != nil {
 		return nil, fmt.Errorf("call %d: %w", c.ID, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"apfsim/live/apiserver"
+	"apfsim/live/guard"
 )
 
 // Namespaces are those that the sequences use.
@@ -101,7 +102,7 @@ func (s *Server) must(ctx context.Context, method, path, body string) error {
 		return err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	text, err := guard.ReadAll(response.Body, guard.MostAnswer)
 	if err == nil && response.StatusCode > 299 {
 		err = fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text)
 	}
@@ -136,7 +137,7 @@ func (s *Server) empty(ctx context.Context) error {
 			var list struct {
 				Items []struct{ Metadata objectMeta }
 			}
-			err = json.NewDecoder(response.Body).Decode(&list)
+			err = json.NewDecoder(io.LimitReader(response.Body, guard.MostAnswer)).Decode(&list)
 			response.Body.Close()
 			if err != nil {
 				return err
@@ -309,7 +310,7 @@ func (s *Sequence) send(ctx context.Context, c *Call) (a Answer, raw answered, e
 		a.Events = readEvents(response.Body)
 		return a, raw, nil
 	}
-	text, err := io.ReadAll(response.Body)
+	text, err := guard.ReadAll(response.Body, guard.MostAnswer)
 	if err != nil {
 		return a, raw, err
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"apfsim/live/guard"
 )
 
 // User is someone who can authenticate at the server.
@@ -43,18 +45,23 @@ func WriteTokens(w io.Writer, users []User) error {
 	return out.Error()
 }
 
-// Client returns a client that authenticates as the user, over connections of its own with HTTP/2.
+// Client returns a client that authenticates as the user, over connections of its own with HTTP/2. It sends
+// requests to this server only, and the writes among them last.
 func (s *Server) Client(u User) *http.Client {
-	return &http.Client{Transport: &bearer{token: u.Token(), next: &http.Transport{
+	address, err := guard.Server(s.URL)
+	if err != nil {
+		panic("apiserver: the address of the server " + err.Error())
+	}
+	return &http.Client{Transport: &bearer{token: u.Token(), next: &guard.Transport{Server: address, Writes: true, Next: &http.Transport{
 		TLSClientConfig:   &tls.Config{RootCAs: s.certificate.Pool(), MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2: true,
-	}}}
+	}}}}
 }
 
 // bearer adds a token to each request.
 type bearer struct {
 	token string
-	next  *http.Transport
+	next  *guard.Transport
 }
 
 // RoundTrip implements http.RoundTripper.

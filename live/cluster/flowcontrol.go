@@ -27,10 +27,10 @@ const (
 // FlowControl reads the names of the FlowSchemas and priority levels.
 func (c *Cluster) FlowControl(ctx context.Context) (*FlowControl, error) {
 	var group apiVersions
-	if err := c.getJSON(ctx, "/apis/"+flowcontrol.GroupName, &group); err != nil {
+	if err := c.getJSON(ctx, &group, "apis", flowcontrol.GroupName); err != nil {
 		return nil, err
 	}
-	base := "/apis/" + flowcontrol.GroupName + "/" + group.PreferredVersion.Version
+	version := group.PreferredVersion.Version
 	var schemas struct {
 		Items []struct {
 			Metadata struct{ Name, UID string }
@@ -39,7 +39,7 @@ func (c *Cluster) FlowControl(ctx context.Context) (*FlowControl, error) {
 			}
 		}
 	}
-	if err := c.getJSON(ctx, base+"/flowschemas", &schemas); err != nil {
+	if err := c.getJSON(ctx, &schemas, "apis", flowcontrol.GroupName, version, "flowschemas"); err != nil {
 		return nil, err
 	}
 	var levels struct {
@@ -47,7 +47,7 @@ func (c *Cluster) FlowControl(ctx context.Context) (*FlowControl, error) {
 			Metadata struct{ Name, UID string }
 		}
 	}
-	if err := c.getJSON(ctx, base+"/prioritylevelconfigurations", &levels); err != nil {
+	if err := c.getJSON(ctx, &levels, "apis", flowcontrol.GroupName, version, "prioritylevelconfigurations"); err != nil {
 		return nil, err
 	}
 	f := &FlowControl{Schemas: map[string]Schema{}, Levels: map[string]string{}}

@@ -76,11 +76,11 @@ func (c *Cluster) Resources(ctx context.Context, wanted []GroupResource) (map[Gr
 
 // served adds what a group serves to found. A resource is found in the first of its versions that has it.
 func (c *Cluster) served(ctx context.Context, group string, found map[GroupResource]Resource) (served []GroupResource, err error) {
-	versions, base := []string{"v1"}, "/api/"
+	versions, base := []string{"v1"}, []string{"api"}
 	if group != "" {
-		base = "/apis/" + group + "/"
+		base = []string{"apis", group}
 		var of apiVersions
-		switch err := c.getJSON(ctx, "/apis/"+group, &of); {
+		switch err := c.getJSON(ctx, &of, base...); {
 		case HasStatus(err, http.StatusNotFound):
 			return nil, nil
 		case err != nil:
@@ -95,7 +95,7 @@ func (c *Cluster) served(ctx context.Context, group string, found map[GroupResou
 	}
 	for _, version := range versions {
 		var list apiResources
-		if err := c.getJSON(ctx, base+version, &list); err != nil {
+		if err := c.getJSON(ctx, &list, append(slices.Clip(base), version)...); err != nil {
 			return nil, err
 		}
 		for _, r := range list.Resources {

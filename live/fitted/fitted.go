@@ -14,7 +14,7 @@ import (
 	"apfsim/experiment/fit"
 	"apfsim/experiment/fit/check"
 	"apfsim/experiment/incident"
-	"apfsim/sim/scenario/loader"
+	"apfsim/sim/scenario"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
 )
@@ -66,18 +66,11 @@ func Check(ctx context.Context, l Logs) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := filepath.Join(out, "fitted.yaml")
-	if err := os.WriteFile(name, f.Scenario, 0o644); err != nil {
-		return nil, err
-	}
-	sc, err := experiment.LoadOne(name, loader.Options{})
+	report, _, err := check.Complete(ctx, f, filepath.Join(out, "fitted.yaml"), check.DefaultRuns, func(*scenario.Scenario) experiment.Progress { return silent{} })
 	if err != nil {
 		return nil, err
 	}
-	c, err := check.Run(ctx, f, sc, check.DefaultRuns, silent{})
-	if err != nil {
-		return nil, err
-	}
+	c := report.Check
 	r := &Result{Statistics: len(c.Rows), Within: c.Within, Coverage: c.Coverage}
 	for _, row := range c.Outside() {
 		r.Outside = append(r.Outside, fmt.Sprintf("%s %s %s: %s, interval %s to %s", row.Group, row.Name, row.Statistic,

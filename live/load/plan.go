@@ -8,16 +8,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"apfsim/core/classify"
+	"apfsim/document"
 	"apfsim/live/cluster"
 	"apfsim/reports/format"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
 )
 
@@ -30,6 +33,11 @@ type Plan struct {
 	Workloads []Workload
 	Needed    []cluster.GroupResource // the resources that the server must have, in the order of the workloads
 	BoundNs   int64                   // when Most is reached; 0 if it is not
+
+	// Extensions are the API groups of resources that are written and are not part of Kubernetes: those of custom
+	// resources, for which kube-apiserver carries out a dry run, and of aggregated API servers.
+	Extensions []string
+	written    bool // whether there are writes of resources
 }
 
 // Workload is what will be sent of a workload.
@@ -49,32 +57,19 @@ const usersKept = 2
 func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool) (*Plan, error) {
 	p := &Plan{Scenario: sc, Most: most, Writes: writes}
 	calls := &Calls{Writes: writes}
-	var wrong []error
-	seen := map[string]bool{}
-	add := func(w *Workload, a *classify.Attributes, query string) {
-		call, err := calls.Of(a, query)
-		if err != nil {
-			err = fmt.Errorf("workload %s: %w", w.Name, err)
-			if !seen[err.Error()] {
-				seen[err.Error()] = true
-				wrong = append(wrong, err)
-			}
-			return
-		}
-		if r := resourceOf(a); a.IsResource() && !slices.Contains(p.Needed, r) {
-			p.Needed = append(p.Needed, r)
-		}
-		if line := call.Method + " " + call.URL(); len(w.Lines) < 100 && !slices.Contains(w.Lines, line) {
-			w.Lines = append(w.Lines, line)
-		}
-	}
+	var wrong document.Errors
 	for i := range sc.Spec.Workload {
 		of := &sc.Spec.Workload[i]
 		w := Workload{Name: of.Name, Clients: of.Clients, Closed: of.Arrivals.Closed != nil}
 		if of.Arrivals.Trace == nil {
 			for k := range of.Requests {
 				a, query := of.Requests[k].Request.Attributes(&of.As, 0)
-				add(&w, &a, query)
+				if call, err := calls.Of(&a, query); err != nil {
+					at := requestPath(sc, i, k)
+					wrong.Add(position(sc, at), at, "%v", err)
+				} else {
+					p.add(&w, &a, call)
+				}
 			}
 			for i := range min(of.Clients, usersKept) {
 				user, _ := of.As.For(i)
@@ -82,15 +77,18 @@ func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool
 					w.Users = append(w.Users, user)
 				}
 			}
+		} else if err := p.readTrace(ctx, of.Arrivals.Trace, calls, &wrong); err != nil {
+			return nil, err
 		}
 		p.Workloads = append(p.Workloads, w)
 	}
 	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...)
+		return nil, shortened(wrong)
 	}
 	sent := int64(0)
 	running, enough := context.WithCancel(ctx)
 	defer enough()
+	checked := map[*server.Template]bool{}
 	run := sim.New(sc)
 	run.Observe(server.Observer{Arrived: func(nowNs int64, r *server.Request) {
 		if sent == most {
@@ -103,17 +101,112 @@ func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool
 		sent++
 		w := &p.Workloads[r.Workload]
 		w.Requests++
-		if sc.Spec.Workload[r.Workload].Arrivals.Trace != nil {
-			add(w, &r.Attributes, r.Query)
-			if len(w.Users) < usersKept && !slices.Contains(w.Users, r.Attributes.User) {
-				w.Users = append(w.Users, r.Attributes.User)
-			}
+		if checked[r.Template] {
+			return
+		}
+		if len(checked) == callsKept {
+			clear(checked)
+		}
+		checked[r.Template] = true
+		call, err := calls.Of(&r.Attributes, r.Query)
+		if err != nil { // of a behaviour, or of a client other than the first one
+			at := document.Index("spec.workload", r.Workload)
+			wrong.Add(position(sc, at), at, "%v", err)
+			return
+		}
+		p.add(w, &r.Attributes, call)
+		if len(w.Users) < usersKept && !slices.Contains(w.Users, r.Attributes.User) {
+			w.Users = append(w.Users, r.Attributes.User)
 		}
 	}})
 	if err := run.Execute(running, nil); err != nil && (ctx.Err() != nil || running.Err() == nil) {
 		return nil, err
 	}
-	return p, errors.Join(wrong...)
+	if len(wrong) > 0 {
+		return nil, shortened(wrong)
+	}
+	return p, nil
+}
+
+// add adds a kind of request to what is sent of a workload.
+func (p *Plan) add(w *Workload, a *classify.Attributes, call *Call) {
+	if r := resourceOf(a); a.IsResource() && !slices.Contains(p.Needed, r) {
+		p.Needed = append(p.Needed, r)
+	}
+	if a.IsResource() && call.Method != http.MethodGet {
+		p.written = true
+		if g := a.APIGroup; strings.Contains(g, ".") && !strings.HasSuffix(g, ".k8s.io") && !slices.Contains(p.Extensions, g) {
+			p.Extensions = append(p.Extensions, g)
+		}
+	}
+	if line := call.Method + " " + call.URL(); len(w.Lines) < 100 && !slices.Contains(w.Lines, line) {
+		w.Lines = append(w.Lines, line)
+	}
+}
+
+// readTrace adds an error for each line of a trace whose request is not sent, up to as many lines as may be sent.
+func (p *Plan) readTrace(ctx context.Context, t *traffic.TraceArrivals, calls *Calls, wrong *document.Errors) error {
+	reader, err := t.Open()
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	reader.Stored = p.Scenario.Spec.Store != nil
+	type kind struct{ user, groups, verb, group, resource, subresource, namespace, name, path, query string }
+	checked := map[kind]bool{}
+	for n := int64(0); n < p.Most && ctx.Err() == nil; n++ {
+		r, ok, err := reader.Next()
+		var line document.Error
+		switch {
+		case errors.As(err, &line):
+			*wrong = append(*wrong, line)
+			continue
+		case err != nil:
+			return err
+		case !ok || r.ArrivalNs >= int64(p.Scenario.Spec.Duration):
+			return nil
+		}
+		k := kind{r.User, strings.Join(r.Groups, "\n"), r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name, r.Path, r.Query}
+		if checked[k] {
+			continue
+		}
+		if len(checked) == callsKept {
+			clear(checked)
+		}
+		checked[k] = true
+		a := r.Attributes()
+		if _, err := calls.Of(&a, r.Query); err != nil {
+			wrong.Add(document.Position{File: t.Path, Line: reader.Line()}, "", "%v", err)
+		}
+	}
+	return ctx.Err()
+}
+
+// requestPath returns the path of a workload's request in the scenario file.
+func requestPath(sc *scenario.Scenario, workload, request int) string {
+	at := document.Index("spec.workload", workload)
+	if one := at + ".request"; sc.Document != nil && position(sc, one) != position(sc, at) {
+		return one
+	}
+	return document.Index(at+".requests", request)
+}
+
+func position(sc *scenario.Scenario, path string) document.Position {
+	if sc.Document == nil {
+		return document.Position{File: sc.File}
+	}
+	return sc.Document.Position(path)
+}
+
+// mostErrors is how many errors of a plan are listed.
+const mostErrors = 20
+
+func shortened(wrong document.Errors) error {
+	wrong = wrong.Sorted()
+	if more := len(wrong) - mostErrors; more > 0 {
+		return fmt.Errorf("%w\nand %d more", wrong[:mostErrors], more)
+	}
+	return wrong
 }
 
 // Requests returns how many requests are expected.
@@ -131,13 +224,21 @@ const linesShown = 4
 func (p *Plan) Print(w io.Writer, c *cluster.Cluster) error {
 	sc := p.Scenario
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "server\t%s\n", c.URL)
+	fmt.Fprintf(out, "server\t%s\n", c.Server)
+	if c.Proxy != "" {
+		fmt.Fprintf(out, "proxy\t%s\n", c.Proxy)
+	}
 	fmt.Fprintf(out, "context\t%s, user %s, in %s\n", c.Context, c.User, c.File)
 	fmt.Fprintf(out, "scenario\t%s, seed %d, for %s\n", sc.Metadata.Name, sc.Spec.Seed, time.Duration(sc.Spec.Duration))
 	fmt.Fprintf(out, "requests\t%d expected, at most %d are sent\n", p.Requests(), p.Most)
 	writes := "none lasts: each has dryRun=All"
-	if p.Writes {
+	switch {
+	case p.Writes:
 		writes = "CARRIED OUT: the objects of the cluster are changed and deleted"
+	case !p.written:
+		writes = "there are none"
+	case len(p.Extensions) > 0:
+		writes = fmt.Sprintf("each has dryRun=All; none lasts, unless an aggregated API server serves %s and ignores dryRun", strings.Join(p.Extensions, ", "))
 	}
 	fmt.Fprintf(out, "writes\t%s\n", writes)
 	fmt.Fprintf(out, "\nworkload\trequests\tclients\timpersonated users\tsent\n")

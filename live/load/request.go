@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,34 +9,31 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	authentication "k8s.io/api/authentication/v1"
 
 	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/live/cluster"
+	"apfsim/live/guard"
 	"apfsim/sim/trace"
 )
 
 // Call is a request as it is sent: what a kind of request of one client has in common.
 type Call struct {
-	Method string
-	Path   string
-	Query  string
-	Body   []byte // nil for none
-	Type   string // the media type of the body
-	Watch  bool
+	Method  string
+	Address *url.URL // relative to the server
+	Body    []byte   // nil for none
+	Type    string   // the media type of the body
+	Watch   bool
 
 	User   string
 	Groups []string // besides those that the server adds to the impersonated user
 }
 
 // URL returns the part of the URL behind the server's address.
-func (c *Call) URL() string {
-	if c.Query == "" {
-		return c.Path
-	}
-	return c.Path + "?" + c.Query
-}
+func (c *Call) URL() string { return c.Address.RequestURI() }
 
 // Header returns the header of the request.
 func (c *Call) Header() http.Header {
@@ -49,16 +47,6 @@ func (c *Call) Header() http.Header {
 	return h
 }
 
-// methods are the methods of the verbs for resources.
-var methods = map[string]string{
-	"get": http.MethodGet, "list": http.MethodGet, "watch": http.MethodGet,
-	"create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch,
-	"delete": http.MethodDelete, "deletecollection": http.MethodDelete,
-}
-
-// connecting are subresources that reach into a pod, a node or a service, on whose behaviour nothing here has a hold.
-var connecting = []string{"exec", "attach", "portforward", "proxy"}
-
 // Calls turns the requests of a scenario into requests of a server. Without resources, which are those that
 // the server serves, paths have the version v1 and writes have no body: it is enough to show what would be sent.
 type Calls struct {
@@ -66,72 +54,125 @@ type Calls struct {
 	Resources map[cluster.GroupResource]cluster.Resource
 }
 
-// Check returns why requests with these attributes are not sent; nil if they are.
-func (c *Calls) Check(a *classify.Attributes) error {
-	switch {
-	case a.User == "":
-		return errors.New("has no user to be impersonated")
-	case !a.IsResource() && strings.HasPrefix(a.Path, "/debug/"):
-		return fmt.Errorf("%s %s: reads the inside of the server, which is not sent", a.Verb, a.Path)
-	case !a.IsResource() && slices.ContainsFunc(strings.Split(a.Path, "/"), func(part string) bool { return slices.Contains(connecting, part) }):
-		return fmt.Errorf("%s %s: connects to a pod, a node or a service, which is not sent", a.Verb, a.Path)
-	case !a.IsResource():
-		switch method := strings.ToUpper(a.Verb); method {
-		case http.MethodGet, http.MethodHead, http.MethodOptions:
-			return nil
-		case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
-			if !c.Writes {
-				return fmt.Errorf("%s %s: is a write without a resource, for which there is no dry run; use --writes if it may be carried out", a.Verb, a.Path)
-			}
-			return nil
+// Of returns the request with these attributes, as it is sent: what the server understands of it is what the
+// attributes say. The error says why it is not sent.
+func (c *Calls) Of(a *classify.Attributes, query string) (*Call, error) {
+	call, err := c.build(a, query)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", guard.Describe(a.Info()), err)
+	}
+	understood, err := guard.Read(call.Method, call.Address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", guard.Describe(a.Info()), err)
+	}
+	if err := understood.Refused(c.Writes); err != nil {
+		return nil, err
+	}
+	return call, understood.Fits(a)
+}
+
+func (c *Calls) build(a *classify.Attributes, query string) (*Call, error) {
+	if err := checkIdentity(a); err != nil {
+		return nil, err
+	}
+	call := &Call{Method: strings.ToUpper(a.Verb), User: a.User, Groups: impersonated(a.User, a.Groups)}
+	if !a.IsResource() {
+		var err error
+		if call.Address, err = recorded(a.Path); err == nil {
+			call.Address.RawQuery = encoded(query)
 		}
-		return fmt.Errorf("%s %s: %q is not an HTTP method", a.Verb, a.Path, a.Verb)
-	case methods[a.Verb] == "":
-		return fmt.Errorf("%s %s: the verb cannot be sent; use get, list, watch, create, update, patch, delete or deletecollection", a.Verb, a.Resource)
-	case slices.Contains(connecting, a.Subresource):
-		return fmt.Errorf("%s %s/%s: connects to a pod, a node or a service, which is not sent", a.Verb, a.Resource, a.Subresource)
+		return call, err
+	}
+	if !slices.Contains(request.Verbs, a.Verb) {
+		return nil, fmt.Errorf("the verb cannot be sent; use one of %s", strings.Join(request.Verbs, ", "))
+	}
+	call.Method = request.Method(a.Verb)
+	call.Watch = a.Verb == "watch"
+	served, known := c.Resources[resourceOf(a)]
+	switch {
+	case c.Resources != nil && !known:
+		return nil, fmt.Errorf("%w %s", cluster.ErrNoResources, resourceOf(a))
+	case a.Path == "" || a.Path == trace.ResourcePath(a):
+		call.Address = resourcePath(a, served.Version)
+	default: // a recorded request has the path that it had
+		var err error
+		if call.Address, err = recorded(a.Path); err != nil {
+			return nil, err
+		}
+	}
+	query = encoded(query)
+	if call.Watch {
+		query = with(query, "watch", "true")
+	}
+	if call.Method != http.MethodGet {
+		if !c.Writes {
+			query = with(query, "dryRun", "All")
+		}
+		if known {
+			call.Type, call.Body = body(a, &served)
+		}
+	}
+	call.Address.RawQuery = query
+	return call, nil
+}
+
+// checkIdentity returns an error if a user or a group cannot be sent in a header as it is.
+func checkIdentity(a *classify.Attributes) error {
+	if a.User == "" {
+		return errors.New("has no user to be impersonated")
+	}
+	for _, name := range append([]string{a.User}, a.Groups...) {
+		if strings.TrimSpace(name) != name || strings.ContainsFunc(name, unicode.IsControl) {
+			return fmt.Errorf("%q cannot be impersonated: a header has no control characters, and no spaces at its ends", name)
+		}
 	}
 	return nil
 }
 
-// Of returns the request with these attributes.
-func (c *Calls) Of(a *classify.Attributes, query string) (*Call, error) {
-	if err := c.Check(a); err != nil {
-		return nil, err
+// recorded returns the address of a path as scenarios and traces have it: decoded, and without a query.
+func recorded(path string) (*url.URL, error) {
+	rest, found := strings.CutPrefix(path, "/")
+	switch {
+	case !found:
+		return nil, fmt.Errorf("the path %q does not begin with a slash, and would be a part of the host", path)
+	case strings.ContainsAny(path, "?#"):
+		return nil, fmt.Errorf("the path %q ends at the first ? or #; want the query in query", path)
 	}
-	call := &Call{Method: strings.ToUpper(a.Verb), Path: a.Path, Query: query, User: a.User, Groups: impersonated(a.User, a.Groups)}
-	if !a.IsResource() {
-		return call, nil
-	}
-	call.Method = methods[a.Verb]
-	call.Watch = a.Verb == "watch"
-	served, known := c.Resources[resourceOf(a)]
-	if c.Resources != nil && !known {
-		return nil, fmt.Errorf("%s %s: %w %s", a.Verb, a.Resource, cluster.ErrNoResources, resourceOf(a))
-	}
-	target := *a
-	if a.Verb == "create" && a.Subresource == "" {
-		target.Name = "" // it is in the body
-	}
-	if call.Path == "" || call.Path == trace.ResourcePath(a) { // a recorded request has the path that it had
-		call.Path = trace.ResourcePath(&target)
-		if known && a.APIGroup != "" {
-			call.Path = strings.Replace(call.Path, "/apis/"+a.APIGroup+"/v1/", "/apis/"+served.Group+"/"+served.Version+"/", 1)
+	return guard.Path(strings.Split(rest, "/")...), nil
+}
+
+// encoded returns a query in which characters that cannot be in an address are in URL encoding. It leaves # as it
+// is, which cannot be sent: whether it belongs to a value is not known.
+func encoded(query string) string {
+	var b strings.Builder
+	for _, c := range []byte(query) {
+		if c <= ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
 		}
 	}
-	if call.Watch {
-		call.Query = with(call.Query, "watch", "true")
+	return b.String()
+}
+
+// resourcePath returns the address of a resource. An empty version is v1.
+func resourcePath(a *classify.Attributes, version string) *url.URL {
+	version = cmp.Or(version, "v1")
+	segments := []string{"api", version}
+	if a.APIGroup != "" {
+		segments = []string{"apis", a.APIGroup, version}
 	}
-	if call.Method == http.MethodGet {
-		return call, nil
+	if a.Namespace != "" && !(a.APIGroup == "" && a.Resource == "namespaces") {
+		segments = append(segments, "namespaces", a.Namespace)
 	}
-	if !c.Writes {
-		call.Query = with(call.Query, "dryRun", "All")
+	segments = append(segments, a.Resource)
+	if a.Name != "" && !(a.Verb == "create" && a.Subresource == "") { // whose name is in the body
+		segments = append(segments, a.Name)
 	}
-	if known {
-		call.Type, call.Body = body(a, &served)
+	if a.Subresource != "" {
+		segments = append(segments, a.Subresource)
 	}
-	return call, nil
+	return guard.Path(segments...)
 }
 
 // with returns a query in which a parameter has one value and the others have theirs.

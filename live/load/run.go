@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"syscall"
 	"time"
@@ -17,7 +18,7 @@ import (
 // Options say how the requests of a scenario are sent.
 type Options struct {
 	Client *http.Client // authenticates as a user who may impersonate
-	Server string       // its URL, without a slash at the end
+	Server *url.URL
 	Calls  Calls
 	Most   int64 // requests that may be sent
 

@@ -6,11 +6,13 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"apfsim/live/cluster"
+	"apfsim/live/guard"
 )
 
 // Answer is what the client sees of the answer to a request. Times are since the call of send.
@@ -35,15 +37,15 @@ type Answer struct {
 const mostMessage = 1 << 14
 
 // send sends a request and reads the answer to its end. A watch ends after watchFor, or with the channel.
-func send(ctx context.Context, client *http.Client, server string, call *Call, watchFor time.Duration, endWatches <-chan struct{}) (a Answer) {
+func send(ctx context.Context, client *http.Client, server *url.URL, call *Call, watchFor time.Duration, endWatches <-chan struct{}) (a Answer) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, call.Method, server+call.URL(), bytes.NewReader(call.Body))
+	request, err := http.NewRequestWithContext(ctx, call.Method, server.String(), bytes.NewReader(call.Body))
 	if err != nil {
 		a.Err = err
 		return a
 	}
-	request.Header = call.Header()
+	request.URL, request.Header = guard.Under(server, call.Address), call.Header()
 	began := time.Now()
 	response, err := client.Do(request)
 	a.Latency = time.Since(began)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"apfsim/live/apiserver"
+	"apfsim/live/guard"
 	"apfsim/live/observed"
 	"apfsim/live/outcome"
 	"apfsim/live/webhook"
@@ -52,7 +53,7 @@ func (a *admin) do(ctx context.Context, method, path, auditID string, object any
 		return 0, nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	text, err := guard.ReadAll(response.Body, guard.MostAnswer)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"apfsim/reports/format"
 )
 
 // Exit statuses. They are those of apfsim.
@@ -39,6 +41,8 @@ func (e invalid) Unwrap() error { return e.error }
 
 // run is the whole program; it returns the exit status.
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	// Whatever a server or a kubeconfig file says cannot change the state of a terminal.
+	stdout, stderr = &format.PrintableWriter{Next: stdout}, &format.PrintableWriter{Next: stderr}
 	cmd := newCommand()
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,7 +119,7 @@ func TestNothingIsSentWithoutYes(t *testing.T) {
 	f := startFake(t)
 	s := call(t, t.Context(), scenarioFile(t, "500ms", reader), "--kubeconfig", f.kubeconfig(t, "secret"))
 	s.want(t, statusInvalid, f.URL, "test, user loader", "story, seed", "at most 10000 are sent", "reader-0, reader-1",
-		"GET /api/v1/namespaces/ns-0/configmaps?limit=5", "dryRun=All", "execution times", "nothing was sent; use --yes")
+		"GET /api/v1/namespaces/ns-0/configmaps?limit=5", "there are none", "execution times", "nothing was sent; use --yes")
 	if len(f.requests()) > 0 || len(f.own) > 0 {
 		t.Errorf("the server has received %v %v, want nothing", f.requests(), f.own)
 	}
@@ -236,7 +237,7 @@ func TestWrites(t *testing.T) {
 	} {
 		f := startFake(t)
 		s := call(t, t.Context(), scenarioFile(t, "400ms", workloads), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes", c.flag)
-		text := "none lasts: each has dryRun=All"
+		text := "each has dryRun=All; none lasts, unless an aggregated API server serves example.com and ignores dryRun"
 		if c.flag == "--writes" {
 			text = "CARRIED OUT"
 		}
@@ -268,7 +269,7 @@ func TestRequestsThatAreNotSent(t *testing.T) {
     arrivals: {constant: {rate: 10/s}}
 `
 	s := call(t, t.Context(), scenarioFile(t, "100ms", workloads), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
-	s.want(t, statusInvalid, "workload odd: create pods/exec: connects to a pod", "post /openapi: is a write without a resource", "services/b/proxy/: connects")
+	s.want(t, statusInvalid, "story.yaml:13:7: spec.workload[0].requests[0]: create pods/exec: connects to a pod", "post /openapi: is a write without a resource", "get services/proxy: connects")
 	if len(f.requests()) > 0 || len(f.own) > 0 {
 		t.Errorf("the server has received %v %v, want nothing", f.requests(), f.own)
 	}
@@ -351,23 +352,29 @@ func TestOtherTooManyRequests(t *testing.T) {
 func TestClosedLoop(t *testing.T) {
 	f := startFake(t)
 	const service, think = 30 * time.Millisecond, 40 * time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var answered atomic.Int32
 	f.answer = func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(service):
 		case <-r.Context().Done():
 		}
+		if answered.Add(1) == 4 {
+			cancel()
+		}
 	}
-	s := call(t, t.Context(), scenarioFile(t, "600ms", `
+	s := call(t, ctx, scenarioFile(t, "1h", `
   - name: users
     as: {user: u}
     request: {verb: get, resource: pods, namespace: a, name: b}
     execution: 1ms
     arrivals: {closed: {concurrency: 1, think: 40ms}}
 `), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
-	s.want(t, statusDone, "about ")
+	s.want(t, statusFailed, "about ")
 	got := f.requests()
-	if len(got) < 2 || len(got) > 9 {
-		t.Errorf("%d requests; want at most one in 70 ms", len(got))
+	if len(got) != 4 {
+		t.Errorf("%d requests; want 4, and none after the interruption", len(got))
 	}
 	for i := 1; i < len(got); i++ {
 		if d := got[i].at.Sub(got[i-1].at); d < service+think-time.Millisecond {
@@ -385,7 +392,6 @@ func TestWatches(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}
-	began := time.Now()
 	s := call(t, t.Context(), scenarioFile(t, "1500ms", `
   - name: short
     as: {user: short}
@@ -399,9 +405,6 @@ func TestWatches(t *testing.T) {
     arrivals: {burst: {at: 20ms, requests: 1}}
 `), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
 	s.want(t, statusDone)
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("the run took %v, want little more than 1.5 s", took)
-	}
 	for _, r := range f.requests() {
 		if r.url != "/api/v1/namespaces/a/pods?watch=true" {
 			t.Errorf("the server has received %s", r.url)
@@ -412,7 +415,7 @@ func TestWatches(t *testing.T) {
 		t.Fatalf("the log has %v, want two watches", log)
 	}
 	short, long := time.Duration(log[0]["watchNs"].(float64)), time.Duration(log[1]["watchNs"].(float64))
-	if short < 95*time.Millisecond || long < 300*time.Millisecond || long > 20*time.Second {
+	if short < 95*time.Millisecond || long < 300*time.Millisecond {
 		t.Errorf("the watches were open for %v and %v, want 100 ms and until the end of the run", short, long)
 	}
 	if log[0]["outcome"] != "executed" || log[1]["outcome"] != "executed" {

@@ -51,7 +51,7 @@ func (f *flags) run(cmd *cobra.Command, arg string) error {
 	if cmd.Flags().Changed("seed") {
 		sc.Spec.Seed = f.seed
 	}
-	c, err := cluster.Open(f.kubeconfig, f.context)
+	c, err := cluster.Open(f.kubeconfig, f.context, f.writes)
 	if err != nil {
 		return invalid{err}
 	}
@@ -75,12 +75,12 @@ func (f *flags) run(cmd *cobra.Command, arg string) error {
 func (f *flags) send(ctx context.Context, stdout, stderr io.Writer, sc *scenario.Scenario, c *cluster.Cluster, plan *load.Plan) error {
 	r := &measured.Run{Scenario: sc}
 	m := &r.Measurement
-	m.Server, m.Context, m.MostRequests, m.DryRun = c.URL, c.Context, f.most, !f.writes
+	m.Server, m.Context, m.MostRequests, m.DryRun = c.Server.String(), c.Context, f.most, !f.writes
 	var err error
 	if m.Version, err = c.Version(ctx); err != nil {
 		return err
 	}
-	options := load.Options{Client: c.Client(), Server: c.URL, Most: f.most, Drain: time.Duration(sc.Spec.Servers.RequestTimeout),
+	options := load.Options{Client: c.Client(), Server: c.Server, Most: f.most, Drain: time.Duration(sc.Spec.Servers.RequestTimeout),
 		Calls: load.Calls{Writes: f.writes}}
 	if options.Calls.Resources, err = c.Resources(ctx, plan.Needed); err != nil {
 		return err
