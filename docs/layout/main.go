@@ -1,6 +1,5 @@
-// Layout writes the table of packages into docs/background/layout.md: what each package is for,
-// its size, and which packages of the project it imports. Its test checks that the table is
-// current, and that the packages follow the rules of that page.
+// Layout writes the table of packages into docs/background/layout.md: what each package is for. Its test
+// checks that the table is current, and that the packages follow the rules of that page.
 package main
 
 import (
@@ -69,47 +68,15 @@ func split(text string) (before, table, after string, err error) {
 	return before, table, after, nil
 }
 
-// row is a package in the table.
-type row struct{ pkg, subject, lines, exported, imports string }
-
-// rows returns the rows of the table.
-func rows(all []*pkg) []row {
-	var rows []row
-	for _, p := range all {
-		if p.lines == 0 {
-			continue // only tests
-		}
-		subject := strings.ReplaceAll(p.subject, "|", `\|`)
-		rows = append(rows, row{"`" + p.name + "`", subject, fmt.Sprint(roundUp(p.lines, 50)), fmt.Sprint(p.exported),
-			strings.Join(inProject(p.imports), ", ")})
-	}
-	return rows
-}
-
-// roundUp returns the smallest multiple of unit that is at least n. Lines are rounded, so that the
-// table does not change with every commit.
-func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
-
-// table returns the table of packages in Markdown.
+// table returns the table of packages in Markdown. It has no imports and no sizes: these change with most
+// commits, and nobody would read them here.
 func table(all []*pkg) string {
 	var b strings.Builder
-	b.WriteString("| Package | Subject | Lines | Exported | Imports |\n|---|---|--:|--:|---|\n")
-	for _, r := range rows(all) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.pkg, r.subject, r.lines, r.exported, r.imports)
-	}
-	return b.String()
-}
-
-// structure returns a table without its numbers, which change more often than packages and their
-// imports do.
-func structure(table string) string {
-	var b strings.Builder
-	for line := range strings.Lines(table) {
-		cells := strings.Split(line, " | ")
-		if len(cells) == 5 {
-			cells = []string{cells[0], cells[1], cells[4]}
+	b.WriteString("| Package | Subject |\n|---|---|\n")
+	for _, p := range all {
+		if p.lines > 0 { // otherwise there are only tests
+			fmt.Fprintf(&b, "| `%s` | %s |\n", p.name, strings.ReplaceAll(p.subject, "|", `\|`))
 		}
-		b.WriteString(strings.Join(cells, " | "))
 	}
 	return b.String()
 }

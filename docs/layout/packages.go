@@ -22,25 +22,12 @@ const module = "apfsim"
 
 // pkg is a package of the main module.
 type pkg struct {
-	name     string   // its folder, relative to the root of the module: core/seats
-	subject  string   // the first sentence of the package comment
-	lines    int      // of its source files, without tests and generated files
-	exported int      // names that the package declares as exported; methods and fields do not count
-	imports  []string // of its source files without tests, as import paths, sorted
-	tests    []string // of its tests, as import paths, sorted
-	effects  []string // calls that read the clock or wait, and go statements, in its code without tests
-}
-
-// inProject returns those of the imports that are packages of the main module, without the path of
-// the module.
-func inProject(imports []string) []string {
-	var names []string
-	for _, path := range imports {
-		if name, ok := strings.CutPrefix(path, module+"/"); ok {
-			names = append(names, name)
-		}
-	}
-	return names
+	name    string   // its folder, relative to the root of the module: core/seats
+	subject string   // the first sentence of the package comment
+	lines   int      // of its source files, without tests and generated files
+	imports []string // of its source files without tests, as import paths, sorted
+	tests   []string // of its tests, as import paths, sorted
+	effects []string // calls that read the clock or wait, and go statements, in its code without tests
 }
 
 // readPackages returns all packages of the main module, sorted by name. It reads the files
@@ -121,7 +108,6 @@ func (p *pkg) addFile(file string) error {
 	p.addEffects(parsed)
 	if !ast.IsGenerated(parsed) {
 		p.lines += bytes.Count(text, []byte("\n"))
-		p.exported += exportedNames(parsed)
 	}
 	return nil
 }
@@ -159,34 +145,3 @@ func subject(base, comment string) string {
 
 // titled returns a name with its first letter in upper case, as the comment of a program begins.
 func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
-
-// exportedNames counts the exported names that a file declares: functions, types, constants and
-// variables. Methods and fields do not count, because a reader finds them through their type.
-func exportedNames(file *ast.File) int {
-	n := 0
-	count := func(name *ast.Ident) {
-		if name.IsExported() {
-			n++
-		}
-	}
-	for _, declared := range file.Decls {
-		switch declared := declared.(type) {
-		case *ast.FuncDecl:
-			if declared.Recv == nil {
-				count(declared.Name)
-			}
-		case *ast.GenDecl:
-			for _, spec := range declared.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					count(spec.Name)
-				case *ast.ValueSpec:
-					for _, name := range spec.Names {
-						count(name)
-					}
-				}
-			}
-		}
-	}
-	return n
-}
