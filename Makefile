@@ -22,7 +22,7 @@ licenses: ## copy the licenses of all modules in bin/apfsim to bin/licenses
 	rm -rf bin/licenses
 	mkdir -p bin/licenses/go bin/licenses/uplot
 	cp LICENSE bin/licenses
-	cp reports/page/uplot/LICENSE bin/licenses/uplot
+	cp reports/render/uplot/LICENSE bin/licenses/uplot
 	cp "$$(go env GOROOT)/LICENSE" bin/licenses/go
 	$(MODULES) | while read -r name dir; do \
 		mkdir -p "bin/licenses/$$name" && \

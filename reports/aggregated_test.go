@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"apfsim/reports/format"
-	"apfsim/reports/text"
+	"apfsim/reports/render"
 )
 
 // passedOn is a list each 10 ms, which an API server of many seats passes on to an aggregated server. There the level has
@@ -76,7 +76,7 @@ func TestAggregatedServers(t *testing.T) {
 		t.Errorf("%+v in all, %+v of the other", s.Total.Counts, s.AggregatedServers[1].Counts)
 	}
 	var out strings.Builder
-	if err := text.WriteRun(&out, s, format.TextOptions{Width: 150}); err != nil {
+	if err := render.TextRun(&out, s, format.TextOptions{Width: 150}); err != nil {
 		t.Fatal(err)
 	}
 	if row := regexp.MustCompile(`\n  metrics +600 +300 +50 % +0 +300 +0 +0 +0 +0\n`); !row.MatchString(out.String()) {

@@ -15,10 +15,10 @@ import (
 
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/page"
+	"apfsim/reports/render"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -175,7 +175,7 @@ func TestManyFlowsAreListedAndSummed(t *testing.T) {
 		t.Errorf("%d bytes, %v", text.Len(), err)
 	}
 	text.Reset()
-	if err := page.WriteRun(&text, got); err != nil || text.Len() > 4_000_000 {
+	if err := render.HTML(&text, page.Run(got)); err != nil || text.Len() > 4_000_000 {
 		t.Errorf("a report of %d bytes, %v", text.Len(), err)
 	}
 	total := format.Counted(len(every.Flows)-5000, "flow")
@@ -208,11 +208,11 @@ func TestManyFlowsAreNotCompared(t *testing.T) {
 func TestAllFlowsAsTable(t *testing.T) {
 	r, m := measureFlows(t, 12_000, nil)
 	var text bytes.Buffer
-	if err := csvfile.WriteFlows(&text, m.Flows()); err != nil {
+	if err := render.CSVFlows(&text, m.Flows()); err != nil {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(text.String(), "\n")
-	if !csvfile.IsFlows(head) {
+	if !render.IsCSVFlows(head) {
 		t.Errorf("head %s", head)
 	}
 	rows, err := csv.NewReader(&text).ReadAll()

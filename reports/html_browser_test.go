@@ -30,6 +30,7 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/page"
 	"apfsim/reports/plots"
+	"apfsim/reports/render"
 	"apfsim/reports/result"
 	"apfsim/reports/tables"
 	"apfsim/sim"
@@ -197,7 +198,7 @@ func simulated(t *testing.T, yaml string) *result.Result {
 func TestTheReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	r := simulated(t, strings.Replace(crowded, "clients: 20", "clients: 80", 1))
-	b.open(func(w io.Writer) error { return page.WriteRun(w, r) })
+	b.open(func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
 
 	// The level with the elephants, and its number in the names of plots.
 	level := slices.IndexFunc(r.Series, func(s *result.Series) bool { return s.Queued() })
@@ -412,7 +413,7 @@ func TestIntervalsInABrowser(t *testing.T) {
 				{Name: "base", Kind: plots.Percentile, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},
 				{Name: "head", Kind: plots.BasePercentile, Index: 1, Values: []float64{5e6, 6e6, 7e6}},
 			}}}}}}}
-	b.open(func(w io.Writer) error { return page.Write(w, p) })
+	b.open(func(w io.Writer) error { return render.HTML(w, p) })
 	b.do(chromedp.Focus(chromedp.CSS("#plot-p .plot")), chromedp.KeyEvent(kb.End))
 	shown := eval[[]string](b, `[...document.querySelectorAll("#plot-p .u-series")].filter(e => e.offsetParent).map(e => e.textContent)`)
 	if want := []string{"time2 s", "base4 ms (3 ms–5 ms)", "head7 ms"}; !slices.Equal(shown, want) {
@@ -437,7 +438,7 @@ func TestNumbersOfChartsInABrowser(t *testing.T) {
 			At: at, Lines: []plots.Line{{Name: "a", Values: values}}}}
 	}
 	b.open(func(w io.Writer) error {
-		return page.Write(w, page.Page{Title: "numbers", Sections: []page.Section{{Name: "s", Title: "s", Parts: []page.Part{
+		return render.HTML(w, page.Page{Title: "numbers", Sections: []page.Section{{Name: "s", Title: "s", Parts: []page.Part{
 			plot("wait", "ns", 0, 12.3456e6, 59.96e9, 119.4e9, 119.6e9, 250e9, 3599.9e9, 7199.4e9, 7259e9, 10799e9, math.NaN()),
 			plot("share", "share", 0, 0.00002, 0.4567, 0.999, 0.9995, 0.99999, 1, 1.234),
 			plot("seats", "", 9999.4, 9999.6, 19451),
@@ -541,7 +542,7 @@ func pages(t *testing.T) map[string]func(io.Writer) error {
   workload:
 `, 1))
 	return map[string]func(io.Writer) error{
-		"run":          func(w io.Writer) error { return page.WriteRun(w, run) },
+		"run":          func(w io.Writer) error { return render.HTML(w, page.Run(run)) },
 		"replications": written(filepath.Join("crowded", output.ReportFile)),
 		"comparison":   written(output.ComparisonReport),
 	}
@@ -637,7 +638,7 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 func TestMarksAreRead(t *testing.T) {
 	b := newBrowser(t)
 	r := simulated(t, eventful)
-	b.open(func(w io.Writer) error { return page.WriteRun(w, r) })
+	b.open(func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#plot-waits-0 .values").open = true`))
 	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#plot-waits-0 .values td") !== null`, untilItHolds)); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/page"
 	"apfsim/reports/plots"
+	"apfsim/reports/render"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/reports/scrape"
@@ -26,7 +27,7 @@ import (
 
 func rendersAs(t *testing.T, p page.Page) string {
 	t.Helper()
-	return string(rendered(t, func(w io.Writer) error { return page.Write(w, p) }))
+	return string(rendered(t, func(w io.Writer) error { return render.HTML(w, p) }))
 }
 
 // What does not change from page to page is left out of the golden file.
@@ -34,15 +35,15 @@ var constant = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|<
 
 func TestTheStoryAsAPage(t *testing.T) {
 	r := queuedStory()
-	text := rendered(t, func(w io.Writer) error { return page.WriteRun(w, r) })
+	text := rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
 	golden(t, "story.html", constant.ReplaceAll(text, []byte("…")))
 }
 
 func TestReportNeedsNothingButItself(t *testing.T) {
 	r := queuedStory()
-	text := string(rendered(t, func(w io.Writer) error { return page.WriteRun(w, r) }))
+	text := string(rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) }))
 	for _, want := range []string{"Thresholds: 2 of 3 failed", "&lt;share&gt;", "no request arrived after the warm-up",
-		"default-src 'none'", "(v1.6.32)", page.UplotLicence} {
+		"default-src 'none'", "(v1.6.32)", render.UplotLicence} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -107,7 +108,7 @@ func manyFlows(flows, points, queues int) *result.Result {
 
 func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 	r := manyFlows(2000, 5000, 512)
-	text := rendered(t, func(w io.Writer) error { return page.WriteRun(w, r) })
+	text := rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
 	if len(text) > 3<<20 {
 		t.Errorf("%d bytes for 2000 flows", len(text))
 	}
@@ -121,7 +122,7 @@ func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 		}
 	}
 	r = manyFlows(5001, 10, 4)
-	if text := rendered(t, func(w io.Writer) error { return page.WriteRun(w, r) }); !bytes.Contains(text, []byte("Left out: 1 flow, all in summary.json.")) {
+	if text := rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) }); !bytes.Contains(text, []byte("Left out: 1 flow, all in summary.json.")) {
 		t.Error("a flow is left out without a word")
 	}
 }

@@ -12,15 +12,15 @@ import (
 
 	gojunit "github.com/jstemmer/go-junit-report/v2/junit"
 
-	"apfsim/reports/junit"
+	"apfsim/reports/render"
 	"apfsim/sim/metric"
 )
 
 var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.xsd"), "XML Schema for JUnit output, as an absolute path")
 
 // junitStory has a run whose thresholds pass, one whose thresholds fail, and one that did not complete.
-func junitStory() *junit.Report {
-	j := junit.New()
+func junitStory() *render.JUnit {
+	j := render.NewJUnit()
 	holds := storyResult(thresholdOf("arrived", "arrived", nil, "count", ">", 1, metric.NoUnit)).Summary
 	holds.Name = "holds"
 	j.Add(holds, holds.Fingerprint)

@@ -24,11 +24,10 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/charts"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/format"
 	"apfsim/reports/page"
+	"apfsim/reports/render"
 	"apfsim/reports/result"
-	"apfsim/reports/text"
 	"apfsim/sim/metric"
 )
 
@@ -69,9 +68,9 @@ func rendered(t *testing.T, write func(io.Writer) error) []byte {
 
 func TestTheStoryInEveryFormat(t *testing.T) {
 	r := judgedStory()
-	golden(t, "story.txt", rendered(t, func(w io.Writer) error { return text.WriteRun(w, r.Summary, format.TextOptions{}) }))
+	golden(t, "story.txt", rendered(t, func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{}) }))
 	golden(t, "story.json", rendered(t, func(w io.Writer) error { return format.WriteJSON(w, r.Summary) }))
-	golden(t, "story.csv", rendered(t, func(w io.Writer) error { return csvfile.WriteSeries(w, r) }))
+	golden(t, "story.csv", rendered(t, func(w io.Writer) error { return render.CSVSeries(w, r) }))
 }
 
 func TestSummaryReadsBack(t *testing.T) {
@@ -90,8 +89,8 @@ func TestSummaryReadsBack(t *testing.T) {
 
 func TestColourOnlyWhereAsked(t *testing.T) {
 	s := judgedStory().Summary
-	plain := rendered(t, func(w io.Writer) error { return text.WriteRun(w, s, format.TextOptions{}) })
-	coloured := rendered(t, func(w io.Writer) error { return text.WriteRun(w, s, format.TextOptions{Colour: true}) })
+	plain := rendered(t, func(w io.Writer) error { return render.TextRun(w, s, format.TextOptions{}) })
+	coloured := rendered(t, func(w io.Writer) error { return render.TextRun(w, s, format.TextOptions{Colour: true}) })
 	if bytes.Contains(plain, []byte("\x1b")) {
 		t.Error("an escape sequence in plain text")
 	}
@@ -108,7 +107,7 @@ func TestTextFitsItsWidthWhateverTheNames(t *testing.T) {
 	r := judgedStory()
 	long := strings.Repeat("測試-very-long-", 20) + "\x1b[31mend"
 	r.Summary.Workloads[0].Name, r.Summary.Flows[1].Name, r.Summary.PriorityLevels[1].Name = long, long, long
-	for line := range strings.Lines(string(rendered(t, func(w io.Writer) error { return text.WriteRun(w, r.Summary, format.TextOptions{Width: 120}) }))) {
+	for line := range strings.Lines(string(rendered(t, func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{Width: 120}) }))) {
 		if width := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); width > 120 {
 			t.Errorf("%d columns: %s", width, line)
 		}
@@ -165,8 +164,8 @@ func TestARunInWhichNothingHappensHasNoCharts(t *testing.T) {
 	if charts := charts.Run(r); len(charts) != 0 {
 		t.Errorf("%d charts of nothing", len(charts))
 	}
-	rendered(t, func(w io.Writer) error { return page.WriteRun(w, r) })
-	rendered(t, func(w io.Writer) error { return text.WriteRun(w, r.Summary, format.TextOptions{}) })
+	rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
+	rendered(t, func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{}) })
 }
 
 // below returns the files below a folder, with slashes.
@@ -428,10 +427,10 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 func TestWritersReturnWhatGoesWrong(t *testing.T) {
 	r := judgedStory()
 	for name, write := range map[string]func(io.Writer) error{
-		"text": func(w io.Writer) error { return text.WriteRun(w, r.Summary, format.TextOptions{}) },
+		"text": func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{}) },
 		"json": func(w io.Writer) error { return format.WriteJSON(w, r.Summary) },
-		"csv":  func(w io.Writer) error { return csvfile.WriteSeries(w, r) },
-		"html": func(w io.Writer) error { return page.WriteRun(w, r) },
+		"csv":  func(w io.Writer) error { return render.CSVSeries(w, r) },
+		"html": func(w io.Writer) error { return render.HTML(w, page.Run(r)) },
 	} {
 		if err := write(&brokenPipe{}); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v", name, fmt.Sprint(err))

@@ -7,9 +7,9 @@ import (
 	"testing/fstest"
 
 	"apfsim/reports/collect"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/format"
 	"apfsim/reports/page"
+	"apfsim/reports/render"
 	"apfsim/reports/requestlog"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -180,8 +180,8 @@ func TestTheSameRunGivesTheSameBytes(t *testing.T) {
 		r, _, log := simulate(t, result.Interval(40e9))
 		var summary, series, html bytes.Buffer
 		format.WriteJSON(&summary, r.Summary)
-		csvfile.WriteSeries(&series, r)
-		page.WriteRun(&html, r)
+		render.CSVSeries(&series, r)
+		render.HTML(&html, page.Run(r))
 		all := [][]byte{summary.Bytes(), series.Bytes(), html.Bytes(), log}
 		for i := range first {
 			if !bytes.Equal(first[i], all[i]) {

@@ -14,17 +14,16 @@ import (
 
 	"apfsim/document"
 	"apfsim/reports/collect"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/dumps"
 	"apfsim/reports/findings"
 	"apfsim/reports/format"
 	"apfsim/reports/openmetrics"
 	"apfsim/reports/perfetto"
 	"apfsim/reports/plots"
+	"apfsim/reports/render"
 	"apfsim/reports/requestlog"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
-	"apfsim/reports/text"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -328,7 +327,7 @@ func TestTimelineOfServers(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := text.WriteRun(&page, s, format.TextOptions{}); err != nil {
+	if err := render.TextRun(&page, s, format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"\nServers\n", "\nTimeline\n", "refused", "lost"} {
@@ -347,7 +346,7 @@ func TestTimelineOfServers(t *testing.T) {
 		t.Errorf("drawn: %v", drawn)
 	}
 	var series bytes.Buffer
-	if err := csvfile.WriteServers(&series, r.ServerSeries); err != nil || bytes.Count(series.Bytes(), []byte("\n")) < 3*len(r.ServerSeries[0].Points) {
+	if err := render.CSVServers(&series, r.ServerSeries); err != nil || bytes.Count(series.Bytes(), []byte("\n")) < 3*len(r.ServerSeries[0].Points) {
 		t.Errorf("servers.csv: %v\n%.300s", err, series.String())
 	}
 }

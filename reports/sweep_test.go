@@ -26,10 +26,10 @@ import (
 	"apfsim/reports/charts"
 	"apfsim/reports/format"
 	"apfsim/reports/plots"
+	"apfsim/reports/render"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/reports/sweep"
-	"apfsim/reports/text"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/traffic"
 )
@@ -159,7 +159,7 @@ rejected.rate
   16             20 %        20 %        20 %
   Means of the runs ± half of their 95 % intervals.
 `
-	got := string(rendered(t, func(w io.Writer) error { return text.WriteSweep(w, tables, format.TextOptions{}) }))
+	got := string(rendered(t, func(w io.Writer) error { return render.TextSweep(w, tables, format.TextOptions{}) }))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -12,8 +12,8 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/reports/format"
+	"apfsim/reports/render"
 	"apfsim/reports/seats"
-	"apfsim/reports/text"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 )
@@ -163,7 +163,7 @@ upper limit with borrowing, and the maximum number of seats of one request.`,
 			if flags.format == "json" {
 				return format.WriteJSON(cmd.OutOrStdout(), seats)
 			}
-			return text.WriteSeats(cmd.OutOrStdout(), seats)
+			return render.TextSeats(cmd.OutOrStdout(), seats)
 		},
 	}
 	flags.addVersion(cmd)

@@ -10,7 +10,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/reports/explain"
 	"apfsim/reports/format"
-	"apfsim/reports/text"
+	"apfsim/reports/render"
 	"apfsim/reports/upgrade"
 )
 
@@ -59,7 +59,7 @@ level and seats before and after.`,
 			if flags.format == "json" {
 				return format.WriteJSON(cmd.OutOrStdout(), changes)
 			}
-			return text.WriteUpgrade(cmd.OutOrStdout(), changes)
+			return render.TextUpgrade(cmd.OutOrStdout(), changes)
 		},
 	}
 	f := cmd.Flags()

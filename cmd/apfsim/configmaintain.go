@@ -8,7 +8,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/reports/format"
 	"apfsim/reports/maintenance"
-	"apfsim/reports/text"
+	"apfsim/reports/render"
 	"apfsim/sim/scenario"
 )
 
@@ -61,7 +61,7 @@ first server of each new release does, and what changes in turns while servers o
 			if flags.format == "json" {
 				return format.WriteJSON(cmd.OutOrStdout(), report)
 			}
-			return text.WriteMaintenance(cmd.OutOrStdout(), report)
+			return render.TextMaintenance(cmd.OutOrStdout(), report)
 		},
 	}
 	f := cmd.Flags()

@@ -11,7 +11,7 @@ import (
 	"apfsim/document"
 	"apfsim/experiment"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/junit"
+	"apfsim/reports/render"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
@@ -21,7 +21,7 @@ import (
 type gate struct {
 	fingerprints map[string]string // the expected fingerprints of runs that have not completed, by name
 	junitFile    string            // "" if no file is written
-	junit        *junit.Report
+	junit        *render.JUnit
 	passed       bool
 }
 
@@ -31,7 +31,7 @@ func newGate(flags *runFlags, loaded []*scenario.Scenario) (*gate, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	return &gate{fingerprints: expected, junitFile: flags.junit, junit: junit.New(), passed: true}, nil
+	return &gate{fingerprints: expected, junitFile: flags.junit, junit: render.NewJUnit(), passed: true}, nil
 }
 
 var fingerprintText = regexp.MustCompile(`^[0-9a-f]{16}$`)

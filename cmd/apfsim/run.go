@@ -16,7 +16,7 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
-	"apfsim/reports/text"
+	"apfsim/reports/render"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
@@ -230,7 +230,7 @@ func (p *printer) print(runs *experiment.Group) error {
 		p.done(run.Summary.Name, p.flags.precision.Wanted == 0)
 		p.gate.pass(run.Summary, p.stderr)
 		if !several {
-			p.show(run.Summary, func(w io.Writer, o format.TextOptions) error { return text.WriteRun(w, run.Summary, o) })
+			p.show(run.Summary, func(w io.Writer, o format.TextOptions) error { return render.TextRun(w, run.Summary, o) })
 		}
 	}
 	if !several {
@@ -243,7 +243,7 @@ func (p *printer) print(runs *experiment.Group) error {
 		}
 	}
 	p.done(together.Name, true)
-	p.show(together, func(w io.Writer, o format.TextOptions) error { return text.WriteReplications(w, together, o) })
+	p.show(together, func(w io.Writer, o format.TextOptions) error { return render.TextReplications(w, together, o) })
 	return nil
 }
 

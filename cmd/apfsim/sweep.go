@@ -15,8 +15,8 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
 	"apfsim/reports/plots"
+	"apfsim/reports/render"
 	"apfsim/reports/sweep"
-	"apfsim/reports/text"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
@@ -199,5 +199,5 @@ func showTables(cmd *cobra.Command, t *sweep.SweepTables, dir string, mono bool)
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
 	out := cmd.OutOrStdout()
-	return show(out, nil, func(w io.Writer, o format.TextOptions) error { return text.WriteSweep(w, t, o) }, "text", mono)
+	return show(out, nil, func(w io.Writer, o format.TextOptions) error { return render.TextSweep(w, t, o) }, "text", mono)
 }

@@ -21,8 +21,8 @@ var layers = [][]string{
 
 // outputFormats are the packages that write one output format each.
 var outputFormats = []string{
-	"reports/benchstat", "reports/charts", "reports/csvfile", "reports/dumps", "reports/fingerprint", "reports/junit",
-	"reports/openmetrics", "reports/page", "reports/perfetto", "reports/requestlog", "reports/text",
+	"reports/charts", "reports/dumps", "reports/fingerprint",
+	"reports/openmetrics", "reports/perfetto", "reports/requestlog", "reports/render",
 }
 
 // notInCore are packages of the standard library that core must not import: core does no input or

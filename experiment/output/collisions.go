@@ -4,9 +4,8 @@ import (
 	"io"
 
 	"apfsim/reports/collisions"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/format"
-	"apfsim/reports/text"
+	"apfsim/reports/render"
 )
 
 // CollisionFormats are the formats of WriteCollisions.
@@ -17,11 +16,11 @@ var CollisionFormats = []string{"markdown", "text", "csv", "json"}
 func WriteCollisions(w io.Writer, c *collisions.Collisions, as string) error {
 	switch as {
 	case "markdown":
-		return text.WriteCollisionsMarkdown(w, c)
+		return render.MarkdownCollisions(w, c)
 	case "text":
-		return text.WriteCollisions(w, c)
+		return render.TextCollisions(w, c)
 	case "csv":
-		return csvfile.WriteCollisions(w, c)
+		return render.CSVCollisions(w, c)
 	case "json":
 		return format.WriteJSON(w, c)
 	}

@@ -4,10 +4,9 @@ import (
 	"io"
 
 	"apfsim/reports/compare"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/format"
+	"apfsim/reports/render"
 	"apfsim/reports/scrape"
-	"apfsim/reports/text"
 )
 
 // CompareFormats are the formats of WriteComparisonAs.
@@ -18,13 +17,13 @@ var CompareFormats = []string{"text", "markdown", "json", "csv"}
 func WriteComparisonAs(c *compare.Comparison, w io.Writer, as string, all bool, options format.TextOptions) error {
 	switch as {
 	case "text":
-		return text.WriteComparison(w, c, all, options)
+		return render.TextComparison(w, c, all, options)
 	case "markdown":
-		return text.WriteMarkdown(w, c, all)
+		return render.MarkdownComparison(w, c, all)
 	case "json":
 		return format.WriteJSON(w, c)
 	case "csv":
-		return csvfile.WriteComparison(w, c)
+		return render.CSVComparison(w, c)
 	}
 	panic("output: unknown format " + as)
 }
@@ -34,13 +33,13 @@ func WriteComparisonAs(c *compare.Comparison, w io.Writer, as string, all bool, 
 func WriteValuesAs(v *compare.Values, w io.Writer, as string, all bool, options format.TextOptions) error {
 	switch as {
 	case "text":
-		return text.WriteValues(w, v, all, options)
+		return render.TextValues(w, v, all, options)
 	case "markdown":
-		return text.WriteValuesMarkdown(w, v, all)
+		return render.MarkdownValues(w, v, all)
 	case "json":
 		return format.WriteJSON(w, v)
 	case "csv":
-		return csvfile.WriteValues(w, v)
+		return render.CSVValues(w, v)
 	}
 	panic("output: unknown format " + as)
 }
@@ -50,13 +49,13 @@ func WriteValuesAs(v *compare.Values, w io.Writer, as string, all bool, options 
 func WriteServerAs(c *scrape.Comparison, w io.Writer, as string, all bool, options format.TextOptions) error {
 	switch as {
 	case "text":
-		return text.WriteServer(w, c, all, options)
+		return render.TextServer(w, c, all, options)
 	case "markdown":
-		return text.WriteServerMarkdown(w, c, all)
+		return render.MarkdownServer(w, c, all)
 	case "json":
 		return format.WriteJSON(w, c)
 	case "csv":
-		return csvfile.WriteServer(w, c)
+		return render.CSVServer(w, c)
 	}
 	panic("output: unknown format " + as)
 }

@@ -9,14 +9,13 @@ import (
 	"path/filepath"
 
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/benchstat"
 	"apfsim/reports/charts"
 	"apfsim/reports/compare"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/dumps"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/reports/page"
+	"apfsim/reports/render"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/reports/scrape"
@@ -66,17 +65,17 @@ func Folder(dir, name string) string { return filepath.Join(dir, files.Name(name
 // runs of this command read. If it returns an error, nothing is changed.
 func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps dumps.Recorders, inputs []string) error {
 	files := dumps.Files()
-	files.Add(SeriesFile, func(w io.Writer) error { return csvfile.WriteSeries(w, r) })
+	files.Add(SeriesFile, func(w io.Writer) error { return render.CSVSeries(w, r) })
 	if r.ServerSeries != nil {
-		files.Add(serversFile, func(w io.Writer) error { return csvfile.WriteServers(w, r.ServerSeries) })
+		files.Add(serversFile, func(w io.Writer) error { return render.CSVServers(w, r.ServerSeries) })
 	}
 	if len(r.ClientSeries) > 0 {
-		files.Add(clientsFile, func(w io.Writer) error { return csvfile.WriteClients(w, r.ClientSeries) })
+		files.Add(clientsFile, func(w io.Writer) error { return render.CSVClients(w, r.ClientSeries) })
 	}
 	for _, c := range charts.Run(r) {
 		addChart(&files, c)
 	}
-	files.Add(ReportFile, func(w io.Writer) error { return page.WriteRun(w, r) })
+	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
 	// The summary is written last: if it exists, all other files exist.
 	files.Add(SummaryFile, func(w io.Writer) error { return format.WriteJSON(w, r.Summary) })
 	return replaceFiles(set, dir, r.Summary.Name, files, inputs)
@@ -86,8 +85,8 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps dumps.Rec
 // same way as WriteRun.
 func WriteReplications(dir string, r *replicate.Replications, inputs []string) error {
 	var files files.List
-	files.Add(replicationsTable, func(w io.Writer) error { return csvfile.WriteReplications(w, r) })
-	files.Add(ReportFile, func(w io.Writer) error { return page.Write(w, page.Replications(r)) })
+	files.Add(replicationsTable, func(w io.Writer) error { return render.CSVReplications(w, r) })
+	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, page.Replications(r)) })
 	files.Add(ReplicationsFile, func(w io.Writer) error { return format.WriteJSON(w, r) })
 	var set atomicfile.Set
 	return errors.Join(replaceFiles(&set, dir, r.Name, files, inputs), set.Discard())
@@ -96,8 +95,8 @@ func WriteReplications(dir string, r *replicate.Replications, inputs []string) e
 // WriteComparison writes the files of a comparison to the folder dir: either all or none.
 func WriteComparison(dir string, c *compare.Comparison) error {
 	var list files.List
-	list.Add(comparisonTable, func(w io.Writer) error { return csvfile.WriteComparison(w, c) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.Comparison(c)) })
+	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVComparison(w, c) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, page.Comparison(c)) })
 	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
 	return files.Write(dir, list)
 }
@@ -106,8 +105,8 @@ func WriteComparison(dir string, c *compare.Comparison) error {
 // none. They have the names of those of a comparison of two sides.
 func WriteValues(dir string, v *compare.Values) error {
 	var list files.List
-	list.Add(comparisonTable, func(w io.Writer) error { return csvfile.WriteValues(w, v) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.Values(v)) })
+	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVValues(w, v) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, page.Values(v)) })
 	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, v) })
 	return files.Write(dir, list)
 }
@@ -116,8 +115,8 @@ func WriteValues(dir string, v *compare.Values) error {
 // names of those of a comparison of two sides.
 func WriteServer(dir string, c *scrape.Comparison) error {
 	var list files.List
-	list.Add(comparisonTable, func(w io.Writer) error { return csvfile.WriteServer(w, c) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return page.Write(w, page.Server(c)) })
+	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVServer(w, c) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, page.Server(c)) })
 	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
 	return files.Write(dir, list)
 }
@@ -125,8 +124,8 @@ func WriteServer(dir string, c *scrape.Comparison) error {
 // WriteBench writes the files of both sides of a comparison for benchstat to the folder dir: either both or none.
 func WriteBench(dir string, c *compare.Comparison) error {
 	var list files.List
-	list.Add(benchBase, func(w io.Writer) error { return benchstat.Write(c, w, false) })
-	list.Add(benchHead, func(w io.Writer) error { return benchstat.Write(c, w, true) })
+	list.Add(benchBase, func(w io.Writer) error { return render.Benchstat(c, w, false) })
+	list.Add(benchHead, func(w io.Writer) error { return render.Benchstat(c, w, true) })
 	return files.Write(dir, list)
 }
 

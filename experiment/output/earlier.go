@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/dumps"
 	"apfsim/reports/plots"
+	"apfsim/reports/render"
 	"apfsim/reports/result"
 )
 
@@ -34,7 +34,7 @@ func earlierFiles(folder, name string) []string {
 		for _, chart := range s.ChartNames() {
 			names = append(names, filepath.Join(ChartsFolder, chart+".svg"), filepath.Join(ChartsFolder, chart+".png"))
 		}
-		if line, ok := firstLine(filepath.Join(folder, flowsFile)); ok && csvfile.IsFlows(string(line)) {
+		if line, ok := firstLine(filepath.Join(folder, flowsFile)); ok && render.IsCSVFlows(string(line)) {
 			names = append(names, flowsFile)
 		}
 		if s.hasLog(filepath.Join(folder, RequestsFile)) {

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/csvfile"
 	"apfsim/reports/files"
 	"apfsim/reports/openmetrics"
 	"apfsim/reports/perfetto"
+	"apfsim/reports/render"
 	"apfsim/reports/requestlog"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
@@ -111,7 +111,7 @@ func WriteFlows(set *atomicfile.Set, dir string, sc *scenario.Scenario, flows it
 	if err != nil {
 		return err
 	}
-	return file.Complete(csvfile.WriteFlows(file.Writer, flows))
+	return file.Complete(render.CSVFlows(file.Writer, flows))
 }
 
 // Close implements Output.

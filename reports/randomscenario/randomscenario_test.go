@@ -22,7 +22,7 @@ import (
 
 	"apfsim/reports/format"
 	"apfsim/reports/page"
-	"apfsim/reports/text"
+	"apfsim/reports/render"
 )
 
 var (
@@ -99,7 +99,7 @@ func try(s *Scenario, twice bool) ([]Line, error) {
 		err = ran.checkVerdicts()
 	}
 	if err == nil && twice {
-		err = errors.Join(again(s, ran), render(ran), replications(s, ran))
+		err = errors.Join(again(s, ran), writeReports(ran), replications(s, ran))
 	}
 	if err != nil {
 		return nil, err
@@ -107,14 +107,14 @@ func try(s *Scenario, twice bool) ([]Line, error) {
 	return ran.Lines()
 }
 
-// render writes what apfsim run prints, and the page, which must be possible of each result.
-func render(ran *Ran) (err error) {
+// writeReports writes what apfsim run prints, and the page, which must be possible of each result.
+func writeReports(ran *Ran) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return errors.Join(text.WriteRun(io.Discard, ran.Result.Summary, format.TextOptions{}), page.WriteRun(io.Discard, ran.Result))
+	return errors.Join(render.TextRun(io.Discard, ran.Result.Summary, format.TextOptions{}), render.HTML(io.Discard, page.Run(ran.Result)))
 }
 
 // again runs a scenario again, on one thread or on several.

@@ -1,12 +1,4 @@
-// Package junit writes the verdicts of runs as JUnit XML, which CI systems show as test results. Each
-// run is a test suite. Its test cases are the run itself, its fingerprint if one is expected, and
-// each of its thresholds.
-//
-// The types are those of go-junit-report. The result is valid according to both schemas in wide
-// use: that of Ant (windyroad/JUnit-Schema) and that of the xUnit plugin of Jenkins
-// (junit-10.xsd). Ant requires a date, times and a host name. They are constant, so that the same
-// runs give the same bytes.
-package junit
+package render
 
 import (
 	"encoding/xml"
@@ -20,18 +12,25 @@ import (
 	"apfsim/reports/result"
 )
 
-// Report holds the verdicts of any number of runs.
-type Report struct {
+// JUnit holds the verdicts of any number of runs, for CI systems, which show them as test results. Each
+// run is a test suite. Its test cases are the run itself, its fingerprint if one is expected, and
+// each of its thresholds.
+//
+// The types are those of go-junit-report. The result is valid according to both schemas in wide
+// use: that of Ant (windyroad/JUnit-Schema) and that of the xUnit plugin of Jenkins
+// (junit-10.xsd). Ant requires a date, times and a host name. They are constant, so that the same
+// runs give the same bytes.
+type JUnit struct {
 	// The totals of all suites stay 0 and are not written, because Ant's schema does not allow them.
 	suites junit.Testsuites
 }
 
-// New returns a report without runs.
-func New() *Report { return &Report{} }
+// NewJUnit returns a report without runs.
+func NewJUnit() *JUnit { return &JUnit{} }
 
 // Add adds a run that has completed. If fingerprint is not empty, the run must have that
 // fingerprint, and a test case compares them.
-func (r *Report) Add(s *result.Summary, fingerprint string) {
+func (r *JUnit) Add(s *result.Summary, fingerprint string) {
 	cases := []junit.Testcase{{Name: "run"}}
 	if fingerprint != "" {
 		c := junit.Testcase{Name: "fingerprint"}
@@ -53,12 +52,12 @@ func (r *Report) Add(s *result.Summary, fingerprint string) {
 }
 
 // AddFailed adds a run that did not complete, with the error that stopped it.
-func (r *Report) AddFailed(name string, seed uint64, err error) {
+func (r *JUnit) AddFailed(name string, seed uint64, err error) {
 	r.addSuite(name, []junit.Testcase{{Name: "run", Error: &junit.Result{Type: "run", Message: err.Error()}}},
 		junit.Property{Name: "seed", Value: strconv.FormatUint(seed, 10)})
 }
 
-func (r *Report) addSuite(name string, cases []junit.Testcase, properties ...junit.Property) {
+func (r *JUnit) addSuite(name string, cases []junit.Testcase, properties ...junit.Property) {
 	s := junit.Testsuite{
 		Package: "apfsim", ID: len(r.suites.Suites), Name: name,
 		Timestamp: "1970-01-01T00:00:00", Hostname: "localhost", Time: "0",
@@ -87,7 +86,7 @@ func valueAndLimit(v *result.Verdict) string {
 
 // Write writes the report. Characters in names and messages that XML does not allow become U+FFFD,
 // and others that are not printable are escaped (see [format.Printable]).
-func (r *Report) Write(w io.Writer) error {
+func (r *JUnit) Write(w io.Writer) error {
 	text, err := xml.MarshalIndent(&r.suites, "", "  ")
 	if err != nil {
 		return err

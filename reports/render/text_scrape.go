@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 	"apfsim/reports/tables"
 )
 
-// WriteServer writes runs beside what a server did: both sides, what the outcomes mean, and a table for
+// TextServer writes runs beside what a server did: both sides, what the outcomes mean, and a table for
 // each priority level and FlowSchema. With all, it also writes those that [scrape.Comparison.Listed]
 // leaves out.
-func WriteServer(w io.Writer, c *scrape.Comparison, all bool, options format.TextOptions) error {
-	t := newWriter(options)
+func TextServer(w io.Writer, c *scrape.Comparison, all bool, options format.TextOptions) error {
+	t := newTextWriter(options)
 	files, length := c.ServerText()
 	sides := aligned{left: []bool{true, true, true}}
 	sides.row(t.paint(bold, "run"), format.Printable(c.Run.Label), c.RunText())
@@ -34,8 +34,8 @@ func WriteServer(w io.Writer, c *scrape.Comparison, all bool, options format.Tex
 	return err
 }
 
-// WriteServerMarkdown writes runs beside what a server did as Markdown; all is as for WriteServer.
-func WriteServerMarkdown(w io.Writer, c *scrape.Comparison, all bool) error {
+// MarkdownServer writes runs beside what a server did as Markdown; all is as for TextServer.
+func MarkdownServer(w io.Writer, c *scrape.Comparison, all bool) error {
 	var b bytes.Buffer
 	files, length := c.ServerText()
 	fmt.Fprintf(&b, "### %s\n\n", c.Title())

@@ -1,4 +1,4 @@
-package csvfile
+package render
 
 import (
 	"encoding/csv"
@@ -36,11 +36,11 @@ func flowHead() []string {
 	return head
 }
 
-// IsFlows says whether a line is the first of a file of flows.
-func IsFlows(line string) bool { return line == strings.Join(flowHead(), ",") }
+// IsCSVFlows says whether a line is the first of a file of flows.
+func IsCSVFlows(line string) bool { return line == strings.Join(flowHead(), ",") }
 
-// WriteFlows writes a row for each flow of a run.
-func WriteFlows(w io.Writer, flows iter.Seq[*result.Flow]) error {
+// CSVFlows writes a row for each flow of a run.
+func CSVFlows(w io.Writer, flows iter.Seq[*result.Flow]) error {
 	out := csv.NewWriter(w)
 	row := flowHead()
 	out.Write(row) // Error returns the first error of all writes

@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"io"
@@ -8,6 +8,12 @@ import (
 )
 
 // aligned is text in aligned columns, two spaces before each.
+//
+// text/tabwriter gives every character one column, so that a table with Chinese names is not aligned.
+// jedib0t/go-pretty aligns them correctly, but it brings three more modules and its borders, padding and
+// capitals must be switched off; olekukonko/tablewriter is a library of the same kind. All that is specific
+// here would remain: names are shortened in the middle to the width of the terminal, a line has the colour
+// of the judgement in its row, and a line with the other names of a statistic may follow a row.
 type aligned struct {
 	left []bool // by column: flush left; columns beyond the slice are flush right
 	rows [][]string

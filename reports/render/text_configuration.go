@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"bytes"
@@ -11,16 +11,16 @@ import (
 	"apfsim/reports/tables"
 )
 
-// WriteSeats writes how a server's seats are divided among its priority levels.
-func WriteSeats(w io.Writer, s *seats.Seats) error { return writeTable(w, tables.Seats(s)) }
+// TextSeats writes how a server's seats are divided among its priority levels.
+func TextSeats(w io.Writer, s *seats.Seats) error { return writeTable(w, tables.Seats(s)) }
 
-// WriteCollisions writes a collision table in aligned columns.
-func WriteCollisions(w io.Writer, c *collisions.Collisions) error {
+// TextCollisions writes a collision table in aligned columns.
+func TextCollisions(w io.Writer, c *collisions.Collisions) error {
 	return writeTable(w, tables.Collisions(c))
 }
 
-// WriteCollisionsMarkdown writes a collision table as the Kubernetes documentation has it.
-func WriteCollisionsMarkdown(w io.Writer, c *collisions.Collisions) error {
+// MarkdownCollisions writes a collision table as the Kubernetes documentation has it.
+func MarkdownCollisions(w io.Writer, c *collisions.Collisions) error {
 	var b bytes.Buffer
 	table := tables.Collisions(c)
 	var head []string
@@ -42,7 +42,7 @@ func WriteCollisionsMarkdown(w io.Writer, c *collisions.Collisions) error {
 
 // writeTable writes a table alone, without colours.
 func writeTable(w io.Writer, table *tables.Table) error {
-	t := newWriter(format.TextOptions{})
+	t := newTextWriter(format.TextOptions{})
 	t.rows(table)
 	_, err := w.Write(t.Bytes())
 	return err

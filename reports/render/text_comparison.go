@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 	"apfsim/reports/tables"
 )
 
-// WriteComparison writes a comparison: both sides, how they were compared, the changes, and the
+// TextComparison writes a comparison: both sides, how they were compared, the changes, and the
 // verdicts on limits. With all, it lists the statistics that did not change as well.
-func WriteComparison(w io.Writer, c *compare.Comparison, all bool, options format.TextOptions) error {
-	t := newWriter(options)
+func TextComparison(w io.Writer, c *compare.Comparison, all bool, options format.TextOptions) error {
+	t := newTextWriter(options)
 	sides := aligned{left: []bool{true, true, true}}
 	sides.row(t.paint(bold, "base"), format.Printable(c.Base.Label), compare.SideText(&c.Base))
 	sides.row(t.paint(bold, "head"), format.Printable(c.Head.Label), compare.SideText(&c.Head))
@@ -41,8 +41,8 @@ func WriteComparison(w io.Writer, c *compare.Comparison, all bool, options forma
 	return err
 }
 
-// WriteMarkdown writes a comparison as Markdown; all is as for WriteComparison.
-func WriteMarkdown(w io.Writer, c *compare.Comparison, all bool) error {
+// MarkdownComparison writes a comparison as Markdown; all is as for TextComparison.
+func MarkdownComparison(w io.Writer, c *compare.Comparison, all bool) error {
 	var b bytes.Buffer
 	changes, title := compare.ListedChanges(c, all)
 	fmt.Fprintf(&b, "### %s\n\n", title)

@@ -1,13 +1,4 @@
-// Package text prints results on a terminal, and comparisons and collision tables as Markdown. The
-// columns and rows are those of package tables; this package aligns, colours and shortens them.
-//
-// It aligns columns itself (type aligned). text/tabwriter gives every character one
-// column, so that a table with Chinese names is not aligned. jedib0t/go-pretty aligns them correctly,
-// but it brings three more modules and its borders, padding and capitals must be switched off;
-// olekukonko/tablewriter is a library of the same kind. All that is specific here would remain: names are
-// shortened in the middle to the width of the terminal, a line has the colour of the judgement in its
-// row, and a line with the other names of a statistic may follow a row.
-package text
+package render
 
 import (
 	"bytes"
@@ -43,10 +34,10 @@ const kindsShown = 30
 // leastName is how many characters of a name are always printed, however narrow the terminal is.
 const leastName = 15
 
-// WriteRun writes a run's summary: what was run, workloads, priority levels, servers, stalls, underserved
+// TextRun writes a run's summary: what was run, workloads, priority levels, servers, stalls, underserved
 // flows, thresholds, warnings and the fingerprint.
-func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error {
-	t := newWriter(options)
+func TextRun(w io.Writer, s *result.Summary, options format.TextOptions) error {
+	t := newTextWriter(options)
 	disagrees := t.disagreement(s.Replay)
 	t.head(s.Name, result.Ran(s), s.Description)
 	if s.Replay != nil {
@@ -93,7 +84,7 @@ func WriteRun(w io.Writer, s *result.Summary, options format.TextOptions) error 
 
 // disagreement writes, before anything else, that a replay does not agree with its log and why it may not. It reports
 // whether that is so.
-func (t *writer) disagreement(r *result.Replay) bool {
+func (t *textWriter) disagreement(r *result.Replay) bool {
 	if !r.Disagrees() {
 		return false
 	}
@@ -102,7 +93,7 @@ func (t *writer) disagreement(r *result.Replay) bool {
 }
 
 // sentences writes a paragraph for each of them, the first in a style.
-func (t *writer) sentences(style string, all []string) {
+func (t *textWriter) sentences(style string, all []string) {
 	for i, sentence := range all {
 		for _, line := range format.Wrap(sentence, t.options.Width) {
 			if i == 0 {
@@ -113,32 +104,32 @@ func (t *writer) sentences(style string, all []string) {
 	}
 }
 
-// writer collects what is written to a terminal.
-type writer struct {
+// textWriter collects what is written to a terminal.
+type textWriter struct {
 	*bytes.Buffer
 	options format.TextOptions
 }
 
-func newWriter(options format.TextOptions) writer {
+func newTextWriter(options format.TextOptions) textWriter {
 	if options.Width == 0 {
 		options.Width = 110
 	}
-	return writer{new(bytes.Buffer), options}
+	return textWriter{new(bytes.Buffer), options}
 }
 
-func (t *writer) paint(style, text string) string {
+func (t *textWriter) paint(style, text string) string {
 	if !t.options.Colour || style == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-func (t *writer) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, text)) }
+func (t *textWriter) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, text)) }
 
 // note writes a sentence about the table above it.
-func (t *writer) note(text string) { fmt.Fprintln(t, t.paint(dim, "  "+text)) }
+func (t *textWriter) note(text string) { fmt.Fprintln(t, t.paint(dim, "  "+text)) }
 
-func (t *writer) head(name, ran, description string) {
+func (t *textWriter) head(name, ran, description string) {
 	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(name)), t.paint(dim, ran))
 	for _, line := range format.Wrap(format.Printable(strings.Join(strings.Fields(description), " ")), t.options.Width) {
 		fmt.Fprintln(t, line)
@@ -147,7 +138,7 @@ func (t *writer) head(name, ran, description string) {
 
 // table writes a table under its title: the heads of the columns, the rows, coloured by
 // the judgement that one of their cells states; and what is left out.
-func (t *writer) table(table *tables.Table) {
+func (t *textWriter) table(table *tables.Table) {
 	t.heading(table.Title)
 	t.rows(table)
 	if table.Missing != "" {
@@ -157,7 +148,7 @@ func (t *writer) table(table *tables.Table) {
 	}
 }
 
-func (t *writer) rows(table *tables.Table) {
+func (t *textWriter) rows(table *tables.Table) {
 	table = table.In(tables.Terminal)
 	var out aligned
 	var head []string
@@ -211,12 +202,12 @@ func rowStyle(row []tables.Cell) string {
 
 // stalls writes the findings on stalls. The percentiles of waits may not show these, as clients
 // that wait send nothing.
-func (t *writer) stalls(s *result.Summary) {
+func (t *textWriter) stalls(s *result.Summary) {
 	t.found("Stalls", findings.Stalls(s))
 }
 
 // found writes findings under a heading.
-func (t *writer) found(heading string, all []findings.Finding) {
+func (t *textWriter) found(heading string, all []findings.Finding) {
 	if len(all) == 0 {
 		return
 	}
@@ -226,7 +217,7 @@ func (t *writer) found(heading string, all []findings.Finding) {
 	}
 }
 
-func (t *writer) warnings(warnings []string) {
+func (t *textWriter) warnings(warnings []string) {
 	if len(warnings) == 0 {
 		return
 	}
@@ -237,7 +228,7 @@ func (t *writer) warnings(warnings []string) {
 }
 
 // marked writes a paragraph behind an exclamation mark.
-func (t *writer) marked(style, text string) {
+func (t *textWriter) marked(style, text string) {
 	mark := "! "
 	for _, line := range format.Wrap(format.Printable(text), t.options.Width-4) {
 		fmt.Fprintln(t, t.paint(style, "  "+mark+line))

@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"io"
@@ -9,10 +9,10 @@ import (
 	"apfsim/reports/tables"
 )
 
-// WriteReplications writes what several runs say together: estimates for workloads and priority
+// TextReplications writes what several runs say together: estimates for workloads and priority
 // levels, the verdicts on thresholds, and the precision if one was asked for.
-func WriteReplications(w io.Writer, r *replicate.Replications, options format.TextOptions) error {
-	t := newWriter(options)
+func TextReplications(w io.Writer, r *replicate.Replications, options format.TextOptions) error {
+	t := newTextWriter(options)
 	byName := r.ByName()
 	disagrees := t.disagreement(r.Replay)
 	t.head(r.Name, r.Ran(), r.Description)

@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	"apfsim/reports/upgrade"
 )
 
-// WriteUpgrade writes what an upgrade changes for a configuration.
-func WriteUpgrade(w io.Writer, u *upgrade.Upgrade) error {
-	t := newWriter(format.TextOptions{})
+// TextUpgrade writes what an upgrade changes for a configuration.
+func TextUpgrade(w io.Writer, u *upgrade.Upgrade) error {
+	t := newTextWriter(format.TextOptions{})
 	fmt.Fprintf(&t, "Upgrade from Kubernetes %s to %s\n", u.From, u.To)
 
 	if len(u.Maintained) > 0 {
@@ -60,7 +60,7 @@ func WriteUpgrade(w io.Writer, u *upgrade.Upgrade) error {
 }
 
 // writeObjects writes objects that servers change, each with the release that does so.
-func writeObjects(t *writer, objects []upgrade.Object) {
+func writeObjects(t *textWriter, objects []upgrade.Object) {
 	verbs := map[string]string{upgrade.Created: "creates", upgrade.Deleted: "deletes", upgrade.PutRight: "puts right"}
 	for _, o := range objects {
 		fmt.Fprintf(t, "  %s %s %s %s\n", o.Release, verbs[o.Change], o.Kind, format.Printable(o.Name))

@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"cmp"
@@ -14,9 +14,9 @@ import (
 // maintenanceVerbs say what a server does, by the action.
 var maintenanceVerbs = map[string]string{"create": "creates", "restore": "puts right", "annotate": "annotates", "delete": "deletes"}
 
-// WriteMaintenance writes what servers do to the flow-control objects of a cluster.
-func WriteMaintenance(w io.Writer, r *maintenance.Report) error {
-	t := newWriter(format.TextOptions{})
+// TextMaintenance writes what servers do to the flow-control objects of a cluster.
+func TextMaintenance(w io.Writer, r *maintenance.Report) error {
+	t := newTextWriter(format.TextOptions{})
 	for i := range r.Releases {
 		var before *maintenance.Pass
 		if i > 0 {
@@ -48,14 +48,14 @@ func maintainedObject(o *maintenance.Object) string {
 }
 
 // paragraph writes text in lines of the width of the terminal.
-func (t *writer) paragraph(text string) {
+func (t *textWriter) paragraph(text string) {
 	for _, line := range format.Wrap(text, t.options.Width-2) {
 		fmt.Fprintf(t, "  %s\n", line)
 	}
 }
 
 // maintenancePass writes what the servers of one release do.
-func (t *writer) maintenancePass(r *maintenance.Report, before, p *maintenance.Pass) error {
+func (t *textWriter) maintenancePass(r *maintenance.Report, before, p *maintenance.Pass) error {
 	if before == nil {
 		fmt.Fprintf(t, "Each server of Kubernetes %s, in a pass each minute\n", p.Release)
 	} else {
@@ -99,7 +99,7 @@ func (t *writer) maintenancePass(r *maintenance.Report, before, p *maintenance.P
 }
 
 // maintenanceWrite writes a write.
-func (t *writer) maintenanceWrite(w *maintenance.Write) {
+func (t *textWriter) maintenanceWrite(w *maintenance.Write) {
 	fmt.Fprintf(t, "  %s %s: %s\n", maintenanceVerbs[w.Action], maintainedObject(&w.Object), w.Reason)
 	t.differences(w.Differences)
 	if w.Keep != "" {
@@ -108,7 +108,7 @@ func (t *writer) maintenanceWrite(w *maintenance.Write) {
 }
 
 // differences writes the fields in which two specs differ.
-func (t *writer) differences(all []config.Difference) {
+func (t *textWriter) differences(all []config.Difference) {
 	for _, d := range all {
 		fmt.Fprintf(t, "      %s: %s\n", d.Path, format.Printable(change(cmp.Or(d.Before, "absent"), cmp.Or(d.After, "absent"))))
 	}

@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"io"
@@ -8,9 +8,9 @@ import (
 	"apfsim/reports/tables"
 )
 
-// WriteSweep writes a table for each statistic that the sweep shows.
-func WriteSweep(w io.Writer, s *sweep.SweepTables, options format.TextOptions) error {
-	t := newWriter(options)
+// TextSweep writes a table for each statistic that the sweep shows.
+func TextSweep(w io.Writer, s *sweep.SweepTables, options format.TextOptions) error {
+	t := newTextWriter(options)
 	t.head(s.Scenario, s.Sweep.Ran(), "")
 	for i := range s.Shown {
 		t.table(tables.Sweep(s.Sweep, &s.Shown[i]))

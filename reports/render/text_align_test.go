@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 func TestAlignsWideNames(t *testing.T) {
 	table := &tables.Table{Title: "Flows", Columns: []tables.Column{{Short: "flow", Left: true}, {Short: "wait"}},
 		Rows: [][]tables.Cell{{tables.Word("日本語"), tables.Word("3 ms")}, {tables.Word("mice"), tables.Word("779 µs")}}}
-	w := newWriter(format.TextOptions{})
+	w := newTextWriter(format.TextOptions{})
 	w.table(table)
 	const want = `
 Flows
@@ -29,7 +29,7 @@ Flows
 func TestColoursRows(t *testing.T) {
 	table := &tables.Table{Columns: []tables.Column{{Short: "name", Left: true}, {Short: "verdict"}},
 		Rows: [][]tables.Cell{{tables.Word("a"), {Text: "better", Judgement: "good"}}, {tables.Word("b"), {Text: "worse", Judgement: "bad"}}, {tables.Word("c"), {Text: "?"}}}}
-	w := newWriter(format.TextOptions{Colour: true})
+	w := newTextWriter(format.TextOptions{Colour: true})
 	w.rows(table)
 	var styles []string
 	for line := range strings.Lines(w.String()) {

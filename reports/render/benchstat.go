@@ -1,6 +1,4 @@
-// Package benchstat writes the statistics of a comparison in the Go benchmark format, which
-// benchstat reads.
-package benchstat
+package render
 
 import (
 	"bytes"
@@ -16,10 +14,10 @@ import (
 	"apfsim/reports/stats"
 )
 
-// Write writes the values of one side, base or head, with a line for each run and statistic. benchstat
+// Benchstat writes the values of one side, base or head, with a line for each run and statistic. benchstat
 // compares the files of both sides. A statistic whose value is the same in all runs of each side has
 // a unit that ends in -exact, for which benchstat computes no intervals.
-func Write(c *compare.Comparison, w io.Writer, head bool) error {
+func Benchstat(c *compare.Comparison, w io.Writer, head bool) error {
 	var b bytes.Buffer
 	exact := map[string]bool{}
 	var lines bytes.Buffer

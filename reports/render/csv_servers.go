@@ -1,4 +1,4 @@
-package csvfile
+package render
 
 import (
 	"encoding/csv"
@@ -16,21 +16,21 @@ var serverColumns = []string{
 	"inService", "speed", "memoryBytes", "connections", "watchEvents", "stalenessSeconds",
 }
 
-// WriteServers writes the series of the servers as CSV: for each server a row for each interval, and
+// CSVServers writes the series of the servers as CSV: for each server a row for each interval, and
 // below them one for each of its priority levels and interval. Fields that do not apply to a row are
 // empty, and so are gauges that the run does not have.
-func WriteServers(w io.Writer, all []*result.ServerSeries) error {
+func CSVServers(w io.Writer, all []*result.ServerSeries) error {
 	out := csv.NewWriter(w)
 	out.Write(serverColumns) // Error returns the first error of all writes
 	for _, s := range all {
 		name := strconv.Itoa(s.Server)
 		for i := range s.Points {
 			p := &s.Points[i]
-			out.Write([]string{name, "", seconds(p.StartNs), seconds(p.EndNs), p.Stage.String(),
+			out.Write([]string{name, "", secondsField(p.StartNs), secondsField(p.EndNs), p.Stage.String(),
 				format.Decimal(p.SeatsInUse), format.Decimal(p.Limit), format.Decimal(p.ExecutingRequests), format.Decimal(p.WaitingRequests),
-				count(p.Arrived), "", count(p.Executed), count(p.Rejected), count(p.Refused), count(p.Lost),
-				gauge(float64(p.InService)), gauge(p.Speed), gauge(float64(p.MemoryBytes)), gauge(float64(p.Connections)),
-				gauge(float64(p.WatchEvents)), gauge(float64(p.StalenessNs) / 1e9)})
+				countField(p.Arrived), "", countField(p.Executed), countField(p.Rejected), countField(p.Refused), countField(p.Lost),
+				gaugeField(float64(p.InService)), gaugeField(p.Speed), gaugeField(float64(p.MemoryBytes)), gaugeField(float64(p.Connections)),
+				gaugeField(float64(p.WatchEvents)), gaugeField(float64(p.StalenessNs) / 1e9)})
 		}
 		for _, l := range s.Levels {
 			if l.Quiet() {
@@ -42,9 +42,9 @@ func WriteServers(w io.Writer, all []*result.ServerSeries) error {
 				if l.Limited {
 					limit = format.Decimal(p.CurrentLimit)
 				}
-				out.Write([]string{name, l.Level, seconds(p.StartNs), seconds(p.EndNs), "",
+				out.Write([]string{name, l.Level, secondsField(p.StartNs), secondsField(p.EndNs), "",
 					format.Decimal(p.SeatsInUse), limit, format.Decimal(p.ExecutingRequests), format.Decimal(p.WaitingRequests),
-					count(p.Arrived), count(p.Dispatched), "", count(p.RejectedTotal()), "", "", "", "", "", "", "", ""})
+					countField(p.Arrived), countField(p.Dispatched), "", countField(p.RejectedTotal()), "", "", "", "", "", "", "", ""})
 			}
 		}
 	}
@@ -52,11 +52,11 @@ func WriteServers(w io.Writer, all []*result.ServerSeries) error {
 	return out.Error()
 }
 
-func seconds(ns int64) string { return format.Decimal(float64(ns) / 1e9) }
-func count(n int64) string    { return strconv.FormatInt(n, 10) }
+func secondsField(ns int64) string { return format.Decimal(float64(ns) / 1e9) }
+func countField(n int64) string    { return strconv.FormatInt(n, 10) }
 
-// gauge writes a reading that is 0 where there is none.
-func gauge(x float64) string {
+// gaugeField writes a reading that is 0 where there is none.
+func gaugeField(x float64) string {
 	if x == 0 {
 		return ""
 	}

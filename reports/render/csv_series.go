@@ -1,7 +1,4 @@
-// Package csvfile writes series, statistics, comparisons and collision tables as CSV for programs:
-// numbers have all their digits, units have columns or are in the names of columns, and a field
-// without a value is empty.
-package csvfile
+package render
 
 import (
 	"encoding/csv"
@@ -22,9 +19,9 @@ var seriesColumns = []string{
 	"workload", "waitP50Seconds", "waitP99Seconds", "oldestWaitSeconds", "marks",
 }
 
-// WriteSeries writes the series of a run as CSV: one row for each priority level and interval,
+// CSVSeries writes the series of a run as CSV: one row for each priority level and interval,
 // and below them one for each workload and interval. Fields that do not apply to a row are empty.
-func WriteSeries(w io.Writer, r *result.Result) error {
+func CSVSeries(w io.Writer, r *result.Result) error {
 	out := csv.NewWriter(w)
 	row := append([]string(nil), seriesColumns...)
 	if err := out.Write(row); err != nil {

@@ -1,4 +1,4 @@
-package page
+package render
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
-	"apfsim/reports/result"
+	"apfsim/reports/page"
 	"apfsim/reports/tables"
 )
 
@@ -51,10 +51,10 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	},
 }).Parse(reportTemplate))
 
-// Write writes a page as one HTML file that needs no other file and no network. The same page gives
+// HTML writes a page as one HTML file that needs no other file and no network. The same page gives
 // the same bytes.
-func Write(w io.Writer, p Page) error {
-	p = p.inForm(tables.Page)
+func HTML(w io.Writer, p page.Page) error {
+	p = onPage(p)
 	p.Sections = thinned(p.Sections)
 	drawings := []drawing{}
 	for _, plot := range plotsOf(p.Sections) {
@@ -64,20 +64,17 @@ func Write(w io.Writer, p Page) error {
 	if err != nil {
 		return err
 	}
-	var page bytes.Buffer
-	if err := reportPage.Execute(&page, struct {
-		Page
-		Glossary []Term
+	var text bytes.Buffer
+	if err := reportPage.Execute(&text, struct {
+		page.Page
+		Glossary []page.Term
 		Plots    template.JS // json.Marshal escapes what could end the script element
 	}{p, p.Glossary(), template.JS(plots)}); err != nil {
 		return err
 	}
-	_, err = w.Write(page.Bytes())
+	_, err = w.Write(text.Bytes())
 	return err
 }
-
-// WriteRun writes the report of a run.
-func WriteRun(w io.Writer, r *result.Result) error { return Write(w, Run(r)) }
 
 // breakable returns text as HTML in which a line may end behind the separators in names.
 func breakable(text string) template.HTML {
@@ -90,11 +87,11 @@ var separators = strings.NewReplacer(":", ":<wbr>", "/", "/<wbr>", "{", "{<wbr>"
 // unit.
 var beforeUnit = regexp.MustCompile(`(\d) ((?:%|[nµm]?s|min|h|[kMG])(?:\W|$))`)
 
-// inForm returns the page with tables that have only the columns of a form.
-func (p Page) inForm(form tables.Form) Page {
+// onPage returns the page with tables that have only the columns of pages.
+func onPage(p page.Page) page.Page {
 	if p.Verdict != nil && p.Verdict.Table != nil {
 		verdict := *p.Verdict
-		verdict.Table = verdict.Table.In(form)
+		verdict.Table = verdict.Table.In(tables.Page)
 		p.Verdict = &verdict
 	}
 	p.Sections = slices.Clone(p.Sections)
@@ -103,7 +100,7 @@ func (p Page) inForm(form tables.Form) Page {
 		s.Parts = slices.Clone(s.Parts)
 		for k := range s.Parts {
 			if t := s.Parts[k].Table; t != nil {
-				s.Parts[k].Table = t.In(form)
+				s.Parts[k].Table = t.In(tables.Page)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package text
+package render
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 // value.
 const valuesShown = 12
 
-// WriteValues writes a comparison of several values of a parameter: how many statistics changed at
+// TextValues writes a comparison of several values of a parameter: how many statistics changed at
 // each value, the statistics with the largest changes, and the verdicts on limits. With all, it lists
 // all statistics.
-func WriteValues(w io.Writer, v *compare.Values, all bool, options format.TextOptions) error {
-	t := newWriter(options)
+func TextValues(w io.Writer, v *compare.Values, all bool, options format.TextOptions) error {
+	t := newTextWriter(options)
 	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(v.BaseSide().Scenario)), t.paint(dim, v.Ran()))
 	for _, line := range format.Wrap(format.Printable(compare.ValuesHow(v)), t.options.Width) {
 		fmt.Fprintln(t, t.paint(dim, line))
@@ -38,8 +38,8 @@ func WriteValues(w io.Writer, v *compare.Values, all bool, options format.TextOp
 	return err
 }
 
-// WriteValuesMarkdown writes a comparison of several values as Markdown; all is as for WriteValues.
-func WriteValuesMarkdown(w io.Writer, v *compare.Values, all bool) error {
+// MarkdownValues writes a comparison of several values as Markdown; all is as for TextValues.
+func MarkdownValues(w io.Writer, v *compare.Values, all bool) error {
 	var b bytes.Buffer
 	rows, title := compare.ListedValues(v, valuesShown, all)
 	fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n\n", title, v.Ran(), format.Printable(compare.ValuesHow(v)))

@@ -1,4 +1,4 @@
-package page
+package render
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"apfsim/reports/format"
+	"apfsim/reports/page"
 	"apfsim/reports/plots"
 )
 
@@ -16,7 +17,7 @@ const (
 	maxLengths = 400_000
 )
 
-func plotsOf(sections []Section) []*plots.Plot {
+func plotsOf(sections []page.Section) []*plots.Plot {
 	plots := []*plots.Plot{}
 	for _, s := range sections {
 		for _, part := range s.Parts {
@@ -30,7 +31,7 @@ func plotsOf(sections []Section) []*plots.Plot {
 
 // thinned returns the sections with plots that are not too large. The caption of a plot says what was
 // left out of it.
-func thinned(sections []Section) []Section {
+func thinned(sections []page.Section) []page.Section {
 	maps := 0
 	for _, p := range plotsOf(sections) {
 		if p.Queues != nil {
