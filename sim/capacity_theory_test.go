@@ -6,8 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"apfsim/sim/capacity"
-	"apfsim/sim/scenario/cluster"
+	"apfsim/sim/machine"
 	"apfsim/sim/server"
 )
 
@@ -38,7 +37,7 @@ func (e *executions) observer() server.Observer {
 				return
 			}
 			e.arrived++
-			if e.run.Server.Capacity().N() == 0 {
+			if e.run.Server.Gauges(nowNs).InService == 0 {
 				e.foundIdle++
 			}
 		},
@@ -102,8 +101,8 @@ func equal(t *testing.T, what string, of []*executions, quantity func(*execution
 	within(t, what, x, want)
 }
 
-// machine is the servers of a scenario that have a capacity and no flow control.
-func machine(law string) string {
+// served is the servers of a scenario that have a capacity and no flow control.
+func served(law string) string {
 	return fmt.Sprintf("\n  servers: {flowControl: None, capacity: %s}\n", law)
 }
 
@@ -116,18 +115,18 @@ func lasting(warmup, measured float64) string {
 // of d.
 func TestClosedLoopThroughput(t *testing.T) {
 	for i, c := range []struct {
-		law       cluster.Capacity
+		law       machine.Capacity
 		execution string
 	}{
-		{cluster.Capacity{Contention: 0.035741}, "{exponential: {mean: 8ms}}"},
-		{cluster.Capacity{Contention: 0.02, Coherency: 4e-5}, "{lognormal: {mean: 8ms, sigma: 1}}"},
-		{cluster.Capacity{Cores: 24, Contention: 0.001, Coherency: 1e-6}, "{uniform: {min: 0s, max: 16ms}}"},
+		{machine.Capacity{Contention: 0.035741}, "{exponential: {mean: 8ms}}"},
+		{machine.Capacity{Contention: 0.02, Coherency: 4e-5}, "{lognormal: {mean: 8ms, sigma: 1}}"},
+		{machine.Capacity{Cores: 24, Contention: 0.001, Coherency: 1e-6}, "{uniform: {min: 0s, max: 16ms}}"},
 	} {
 		law := fmt.Sprintf("{cores: %v, contention: %v, coherency: %v}", c.law.Cores, c.law.Contention, c.law.Coherency)
 		for j, n := range []int{1, 50, 100, 200, 400, 600} {
-			x := capacity.Throughput(&c.law, n) / 0.008
+			x := machine.New(&c.law).Throughput(n) / 0.008
 			// The throughput is that of the steady state when every client has sent some ten requests.
-			spec := lasting(10*float64(n)/x, 30_000/x) + machine(law) + clients(n, c.execution, "{closed: {}}")
+			spec := lasting(10*float64(n)/x, 30_000/x) + served(law) + clients(n, c.execution, "{closed: {}}")
 			got := observeExecutions(t, 5000+100*i+10*j, 10, spec)
 			equal(t, fmt.Sprintf("throughput of %d, %s", n, law), got, (*executions).throughput, x)
 		}
@@ -140,7 +139,7 @@ func TestClosedLoopThroughput(t *testing.T) {
 func TestProcessorSharing(t *testing.T) {
 	for i, execution := range []string{"{exponential: {mean: 5ms}}", "{lognormal: {mean: 5ms, sigma: 1}}", "{uniform: {min: 0s, max: 10ms}}", "5ms"} {
 		for j, perSecond := range []float64{100, 160} {
-			spec := lasting(20, 60_000/(200-perSecond)) + machine("{cores: 1}") + clients(1, execution, fmt.Sprintf("{poisson: {rate: %v/s}}", perSecond))
+			spec := lasting(20, 60_000/(200-perSecond)) + served("{cores: 1}") + clients(1, execution, fmt.Sprintf("{poisson: {rate: %v/s}}", perSecond))
 			got := observeExecutions(t, 6000+100*i+20*j, replications, spec)
 			slow := 1 / (1 - perSecond*0.005)
 			what := fmt.Sprintf("%s at %v/s: ", execution, perSecond)
@@ -156,10 +155,10 @@ func TestProcessorSharing(t *testing.T) {
 
 // lost is the part of the arrivals that a level of N seats turns away, offered load a in mean demands:
 // p(n) ~ a^n / Π k·v(k), which is Erlang's formula if v is 1.
-func lost(law *cluster.Capacity, seats int, a float64) float64 {
+func lost(law *machine.Capacity, seats int, a float64) float64 {
 	term, sum := 1.0, 1.0
 	for k := 1; k <= seats; k++ {
-		term *= a / capacity.Throughput(law, k)
+		term *= a / machine.New(law).Throughput(k)
 		sum += term
 	}
 	return term / sum
@@ -167,10 +166,10 @@ func lost(law *cluster.Capacity, seats int, a float64) float64 {
 
 // By hand: with one seat, a/(1 + a). With v = 1, Erlang's formula.
 func TestLost(t *testing.T) {
-	if got, want := lost(&cluster.Capacity{Contention: 1}, 1, 0.5), 1./3; math.Abs(got-want) > 1e-15 {
+	if got, want := lost(&machine.Capacity{Contention: 1}, 1, 0.5), 1./3; math.Abs(got-want) > 1e-15 {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got, want := lost(&cluster.Capacity{}, 10, 8), erlangB(10, 8); math.Abs(got-want) > 1e-15 {
+	if got, want := lost(&machine.Capacity{}, 10, 8), erlangB(10, 8); math.Abs(got-want) > 1e-15 {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -178,14 +177,14 @@ func TestLost(t *testing.T) {
 // A level that rejects on a machine with a capacity is a loss system.
 func TestLossSystemWithCapacity(t *testing.T) {
 	for i, c := range []struct {
-		law       cluster.Capacity
+		law       machine.Capacity
 		rate      float64 // per ms, with a mean demand of 1 ms
 		execution string
 	}{
-		{cluster.Capacity{}, 8, "{exponential: {mean: 1ms}}"},
-		{cluster.Capacity{Cores: 4}, 4, "{lognormal: {mean: 1ms, sigma: 1}}"},
-		{cluster.Capacity{Contention: 0.1, Coherency: 0.01}, 3, "{exponential: {mean: 1ms}}"},
-		{cluster.Capacity{Contention: 0.1, Coherency: 0.01}, 3, "1ms"},
+		{machine.Capacity{}, 8, "{exponential: {mean: 1ms}}"},
+		{machine.Capacity{Cores: 4}, 4, "{lognormal: {mean: 1ms, sigma: 1}}"},
+		{machine.Capacity{Contention: 0.1, Coherency: 0.01}, 3, "{exponential: {mean: 1ms}}"},
+		{machine.Capacity{Contention: 0.1, Coherency: 0.01}, 3, "1ms"},
 	} {
 		law := fmt.Sprintf("capacity: {cores: %v, contention: %v, coherency: %v}", c.law.Cores, c.law.Contention, c.law.Coherency)
 		spec := withServers(soleLevel(10, reject, lasting(1, 40)), law) + clients(1, c.execution, poisson(c.rate))
@@ -203,23 +202,23 @@ func TestClosedLoopWithDelay(t *testing.T) {
 	const demandMs, delayMs = 2, 10.
 	for i, c := range []struct {
 		n     int
-		law   cluster.Capacity
+		law   machine.Capacity
 		delay string
 	}{
-		{8, cluster.Capacity{Cores: 1}, "{exponential: {mean: 10ms}}"},
-		{30, cluster.Capacity{Cores: 4, Contention: 0.05, Coherency: 0.001}, "10ms"},
+		{8, machine.Capacity{Cores: 1}, "{exponential: {mean: 10ms}}"},
+		{30, machine.Capacity{Cores: 4, Contention: 0.05, Coherency: 0.001}, "10ms"},
 	} {
 		p, sum := []float64{1}, 1.0
 		for n := 1; n <= c.n; n++ {
-			p = append(p, p[n-1]*demandMs/capacity.Throughput(&c.law, n)*float64(c.n-n+1)/delayMs)
+			p = append(p, p[n-1]*demandMs/machine.New(&c.law).Throughput(n)*float64(c.n-n+1)/delayMs)
 			sum += p[n]
 		}
 		throughput := 0.0
 		for n := 1; n <= c.n; n++ {
-			throughput += p[n] / sum * capacity.Throughput(&c.law, n) / (demandMs * 1e-3)
+			throughput += p[n] / sum * machine.New(&c.law).Throughput(n) / (demandMs * 1e-3)
 		}
 		law := fmt.Sprintf("{cores: %v, contention: %v, coherency: %v}", c.law.Cores, c.law.Contention, c.law.Coherency)
-		spec := lasting(5, 60) + machine(law) + clients(c.n, "{exponential: {mean: 2ms}}", "{closed: {}}") + "    delay: " + c.delay + "\n"
+		spec := lasting(5, 60) + served(law) + clients(c.n, "{exponential: {mean: 2ms}}", "{closed: {}}") + "    delay: " + c.delay + "\n"
 		got := observeExecutions(t, 8000+100*i, replications, spec)
 		equal(t, fmt.Sprintf("throughput of %d, %s", c.n, law), got, (*executions).throughput, throughput)
 		equal(t, "mean time, ms", got, (*executions).meanMs, float64(c.n)/throughput*1e3) // Little's law
@@ -237,7 +236,7 @@ func TestC1HealthyAndC2Slow(t *testing.T) {
 	}{
 		{"1", 482, 3312, 145.5}, {"0.4009", 446, 1322, 337.4},
 	} {
-		spec := lasting(5, 30) + machine("{contention: 0.035741, speed: [{at: 0s, factor: "+c.factor+"}]}") +
+		spec := lasting(5, 30) + served("{contention: 0.035741, speed: [{at: 0s, factor: "+c.factor+"}]}") +
 			clients(c.clients, "{exponential: {mean: 8ms}}", "{closed: {}}")
 		got := observeExecutions(t, 9000+100*i, 10, spec)
 		equal(t, "throughput", got, (*executions).throughput, c.throughput)
@@ -260,7 +259,7 @@ func TestC3QueueFills(t *testing.T) {
 		executed, rejected, dispatched, waitNs := 0., 0., 0., 0.
 		run.Observe(server.Observer{
 			Queued: func(nowNs int64, r *server.Request) {
-				if n := run.Server.Capacity().N(); n != 460 {
+				if n := run.Server.Gauges(nowNs).InService; n != 460 {
 					t.Fatalf("a request waits while %d execute", n)
 				}
 				if firstWaitNs == 0 {
@@ -313,7 +312,7 @@ func TestC3QueueFills(t *testing.T) {
 // idle half of the time. The distribution of the demand does not matter.
 func TestC4OneCore(t *testing.T) {
 	for i, execution := range []string{"{exponential: {mean: 10ms}}", "10ms"} {
-		got := observeExecutions(t, 9500+100*i, replications, lasting(20, 800)+machine("{cores: 1}")+clients(1, execution, "{poisson: {rate: 50/s}}"))
+		got := observeExecutions(t, 9500+100*i, replications, lasting(20, 800)+served("{cores: 1}")+clients(1, execution, "{poisson: {rate: 50/s}}"))
 		equal(t, "mean time, ms, of "+execution, got, (*executions).meanMs, 20)
 		equal(t, "idle at arrival", got, (*executions).idlePart, 0.5)
 	}
@@ -334,7 +333,7 @@ func TestC5MoreSeatsLessThroughput(t *testing.T) {
 			clients(800, "{exponential: {mean: 8ms}}", "{closed: {}}")
 		got := observeExecutions(t, 9700+100*i, 10, spec)
 		for _, e := range got {
-			if n := e.run.Server.Capacity().N(); n != c.seats {
+			if n := e.run.Server.Gauges(0).InService; n != c.seats {
 				t.Errorf("%d execute at the end, want %d", n, c.seats)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"apfsim/core/queueset"
+	"apfsim/sim/machine"
 	"apfsim/sim/server"
 )
 
@@ -18,9 +19,7 @@ import (
 func eachWay(t *testing.T, spec string, test func(t *testing.T, run *Run)) {
 	t.Run("fixed", func(t *testing.T) { test(t, New(load(t, spec))) })
 	t.Run("capacity", func(t *testing.T) {
-		run := New(load(t, spec))
-		run.Server.SetCapacity(&alone{})
-		test(t, run)
+		test(t, New(on(machine.Capacity{}, load(t, spec))))
 	})
 }
 
@@ -102,14 +101,13 @@ func TestL15ClientsLeaveTheQueue(t *testing.T) {
 // A client that leaves while its request executes ends a write, but not a read. A watch is not affected once
 // it is initialized; before, it ends when it would have been.
 func TestClientLeavesDuringExecution(t *testing.T) {
-	run := New(load(t, soleLevel(4, oneQueue, "  duration: 20s")+`
+	run := New(on(machine.Capacity{}, load(t, soleLevel(4, oneQueue, "  duration: 20s")+`
   workload:
   - {name: read, as: {user: u}, request: {verb: list, resource: pods}, execution: 3s, clientTimeout: 1s, arrivals: {burst: {at: 0s, requests: 1}}}
   - {name: write, as: {user: u}, request: {verb: create, resource: pods}, execution: 3s, clientTimeout: 1s, arrivals: {burst: {at: 0s, requests: 1}}}
   - {name: short, as: {user: u}, request: {verb: watch, resource: pods, watch: {duration: 5s}}, execution: 2s, clientTimeout: 3s, arrivals: {burst: {at: 0s, requests: 1}}}
   - {name: long, as: {user: u}, request: {verb: watch, resource: pods, watch: {duration: 5s}}, execution: 4s, clientTimeout: 3s, arrivals: {burst: {at: 0s, requests: 1}}}
-`))
-	run.Server.SetCapacity(&alone{})
+`)))
 	wantStory(t, run, "0 ms: 1 dispatched", "0 ms: 2 dispatched", "0 ms: 3 dispatched", "0 ms: 4 dispatched",
 		"1000 ms: 1 answered 0", "1000 ms: 2 answered 0", "1000 ms: 2 executed", "1000 ms: 2 released",
 		"2000 ms: 3 executed", "2000 ms: 3 released",

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"apfsim/sim/machine"
+	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
@@ -55,12 +57,8 @@ const stepsWorkload = `
 // after it, all with the seat.
 func TestStepsOfAnExecution(t *testing.T) {
 	spec := withServers(soleLevel(1, oneQueue, "  duration: 1s"), "handover: 10ms") + stepsWorkload
-	for _, capacity := range []server.Capacity{nil, &sharing{}} {
-		run := New(load(t, spec))
-		if capacity != nil {
-			run.Server.SetCapacity(capacity)
-		}
-		wantStory(t, run,
+	for _, sc := range []*scenario.Scenario{load(t, spec), on(machine.Capacity{Cores: 1}, load(t, spec))} {
+		wantStory(t, New(sc),
 			"0 ms: 1 dispatched",
 			"35 ms: 1 executed", "35 ms: 1 released", "35 ms: 2 dispatched", "35 ms: 1 answered 200",
 			"70 ms: 2 executed", "70 ms: 2 released", "70 ms: 2 answered 200")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"apfsim/sim/machine"
 	"apfsim/sim/server"
 )
 
@@ -29,11 +30,12 @@ const storedWorkload = `
 // A server with a store executes requests by what they ask for: their times follow from etcd and the costs, and
 // their answers from what is stored. With a capacity it is the same, as each has the server for itself.
 func TestStoredRequests(t *testing.T) {
-	for _, capacity := range []server.Capacity{nil, &sharing{}} {
-		run := New(load(t, soleLevel(10, oneQueue, "  duration: 1s"+withStore)+storedWorkload))
-		if capacity != nil {
-			run.Server.SetCapacity(capacity)
+	for _, capacity := range []bool{false, true} {
+		sc := load(t, soleLevel(10, oneQueue, "  duration: 1s"+withStore)+storedWorkload)
+		if capacity {
+			on(machine.Capacity{}, sc)
 		}
+		run := New(sc)
 		var got []string
 		run.Observe(server.Observer{
 			Executed: func(nowNs int64, r *server.Request) {
@@ -64,7 +66,7 @@ func TestStoredRequests(t *testing.T) {
 		}
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || got[i] != want[i] {
-				t.Errorf("capacity %v: got\n%q\nwant\n%q", capacity != nil, got, want)
+				t.Errorf("capacity %v: got\n%q\nwant\n%q", capacity, got, want)
 				break
 			}
 		}

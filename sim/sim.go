@@ -9,12 +9,9 @@ import (
 	"apfsim/document"
 	"apfsim/sim/behaviour"
 	"apfsim/sim/calls"
-	"apfsim/sim/capacity"
 	"apfsim/sim/client"
 	"apfsim/sim/handlers"
-	"apfsim/sim/maintenance"
 	"apfsim/sim/network"
-	"apfsim/sim/operations"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
@@ -29,9 +26,9 @@ type Run struct {
 	shared      *server.Shared
 	clients     *client.Clients
 	network     *network.Network
-	calls       *calls.Calls             // nil if no request has any
-	maintenance *maintenance.Maintenance // nil without one
-	operations  *operations.Operations
+	calls       *calls.Calls // nil if no request has any
+	maintenance *maintenance // nil without one
+	operations  *operations
 	handlers    *handlers.Handlers // nil without a store
 }
 
@@ -45,13 +42,9 @@ func New(sc *scenario.Scenario) *Run {
 		r.network = network.New(sc, r.shared, r.clients)
 		clients = r.network
 	}
-	r.maintenance = maintenance.New(sc, r.shared)
+	r.maintenance = newMaintenance(sc, r.shared)
 	for range sc.Spec.Servers.Replicas {
-		s := server.New(sc, r.shared, clients)
-		if law := sc.Spec.Servers.Capacity; law != nil {
-			s.SetCapacity(capacity.New(law))
-		}
-		r.servers = append(r.servers, s)
+		r.servers = append(r.servers, server.New(sc, r.shared, clients))
 	}
 	if r.network != nil {
 		r.network.Connect(sc, r.servers)
@@ -63,9 +56,9 @@ func New(sc *scenario.Scenario) *Run {
 	if sc.Spec.Store != nil {
 		r.handlers = handlers.New(sc, r.shared, r.clients, r.servers)
 	}
-	r.operations = operations.New(sc, r.shared, r.servers)
+	r.operations = newOperations(sc, r.shared, r.servers)
 	if r.maintenance != nil {
-		r.maintenance.Begin(r.servers)
+		r.maintenance.begin(r.servers)
 	}
 	return r
 }
@@ -104,7 +97,12 @@ func (r *Run) IgnoreDeadlines() { r.shared.NoDeadlines = true }
 func (r *Run) Observe(o server.Observer) { r.shared.Observe(o) }
 
 // Writes returns all writes to the flow-control objects so far, if the servers maintain them.
-func (r *Run) Writes() []maintenance.Write { return r.maintenance.Writes() }
+func (r *Run) Writes() []Write {
+	if r.maintenance == nil {
+		return nil
+	}
+	return r.maintenance.writes
+}
 
 // Warnings returns what is probably not intended about the traces that were replayed. It must be called
 // after Execute has returned without an error.
@@ -145,7 +143,7 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 		case server.Sample:
 			r.shared.Sample(now, e)
 		case server.Maintain:
-			r.maintenance.Handle(now, e)
+			r.maintenance.handle(now, e)
 		case server.ClientActs:
 			r.clients.Wake(now, e)
 		case server.StoreAlarm, server.ClientAlarm:
@@ -157,8 +155,8 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 		case server.Resend:
 			r.clients.Resend(now, e.Request)
 		case server.Lifecycle:
-			if e.Of == operations.OfNoServer {
-				r.operations.Handle(now, e)
+			if e.Of == ofNoServer {
+				r.operations.handle(now, e)
 			} else {
 				r.servers[e.Of].Handle(now, e)
 			}

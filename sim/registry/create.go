@@ -2,7 +2,6 @@ package registry
 
 import (
 	"apfsim/sim/api"
-	"apfsim/sim/registry/status"
 )
 
 // The names that are generated (k8s.io/apiserver, pkg/storage/names).
@@ -17,7 +16,7 @@ func (op *Operation) beginCreate(nowNs int64) {
 	body := op.body
 	op.Name = body.Name
 	if op.Name == "" && body.GenerateName == "" {
-		status.InvalidField(&op.Answer, "FieldValueRequired", "metadata.name")
+		op.Answer.RefuseField("FieldValueRequired", "metadata.name")
 		op.finish(nowNs)
 		return
 	}
@@ -39,7 +38,7 @@ func (op *Operation) tryName(nowNs int64) {
 		return
 	}
 	if v := body.Version; v.Given && v.N != 0 { // one that is not a number is ignored
-		op.refuse(status.None)
+		op.refuse(api.NoReason)
 		op.finish(nowNs)
 		return
 	}
@@ -74,7 +73,7 @@ func (op *Operation) resumeCreate(nowNs int64) {
 		op.succeed(201, stored)
 		op.finish(nowNs)
 	case creatingExists:
-		op.refuse(status.AlreadyExists)
+		op.refuse(api.AlreadyExists)
 		if op.body.Name == "" {
 			if op.tries < op.registry.nameTries {
 				op.tryName(nowNs)

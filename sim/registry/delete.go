@@ -4,7 +4,6 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
-	"apfsim/sim/registry/status"
 )
 
 // deletionState is what a deletion keeps: of one object, of those of a collection one after another, and of an
@@ -35,7 +34,7 @@ func (op *Operation) deletionRead(nowNs int64) {
 	d := &op.deletion
 	d.live = op.fetched(nowNs)
 	if d.live == nil {
-		op.refuse(status.NotFound)
+		op.refuse(api.NotFound)
 		op.deleted(nowNs)
 		return
 	}
@@ -43,7 +42,7 @@ func (op *Operation) deletionRead(nowNs int64) {
 	graceful, isPending, ok := op.write.BeforeDelete(nowNs, d.live)
 	switch {
 	case !ok:
-		op.refuse(status.Conflict)
+		op.refuse(api.Conflict)
 		op.deleted(nowNs)
 	case isPending:
 		op.answerDeletion(d.live, false)
@@ -120,7 +119,7 @@ func (op *Operation) tryRemoval(nowNs int64) {
 			op.read(nowNs, deleteRefreshes)
 			return
 		}
-		op.refuse(status.Conflict)
+		op.refuse(api.Conflict)
 		op.deleted(nowNs)
 		return
 	}
@@ -135,9 +134,9 @@ func (op *Operation) resumeDelete(nowNs int64) {
 		o := op.fetched(nowNs)
 		switch {
 		case o == nil:
-			op.refuse(status.NotFound)
+			op.refuse(api.NotFound)
 		case !op.write.Holds(o):
-			op.refuse(status.Conflict)
+			op.refuse(api.Conflict)
 		default:
 			op.removed(o)
 		}
@@ -173,7 +172,7 @@ func (op *Operation) refreshRemoval(nowNs int64, o *api.Object) {
 	case d.updated != nil:
 		op.removed(d.updated)
 	default:
-		op.refuse(status.NotFound)
+		op.refuse(api.NotFound)
 	}
 	op.deleted(nowNs)
 }

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"apfsim/sim/api"
-	"apfsim/sim/registry/status"
 )
 
 // beginGet is GET (pkg/storage/cacher/delegator.go, Get).
@@ -18,7 +17,7 @@ func (op *Operation) beginGet(nowNs int64) {
 		}
 		op.read(nowNs, getting)
 	case v.Word != "":
-		op.refuse(status.None)
+		op.refuse(api.NoReason)
 		op.finish(nowNs)
 	default:
 		op.step = gettingFresh
@@ -46,11 +45,11 @@ func (op *Operation) getFromEtcd(nowNs int64) {
 	o := op.fetched(nowNs)
 	switch {
 	case v.Word != "":
-		op.refuse(status.BadRequest)
+		op.refuse(api.BadRequest)
 	case v.N > op.registry.store.Revision():
-		status.TooLarge(a, false)
+		a.RefuseTooLarge(false)
 	case o == nil:
-		op.refuse(status.NotFound)
+		op.refuse(api.NotFound)
 	default:
 		op.succeed(200, o)
 	}
@@ -61,7 +60,7 @@ func (op *Operation) getFromCache(nowNs int64) {
 	a := &op.Answer
 	a.Source = api.FromCache
 	if !op.listing.fresh {
-		status.TooLarge(a, true)
+		a.RefuseTooLarge(true)
 		op.finish(nowNs)
 		return
 	}
@@ -70,7 +69,7 @@ func (op *Operation) getFromCache(nowNs int64) {
 		o = op.resource.data.Adopt(nowNs, op.Namespace, op.Name)
 	}
 	if o == nil {
-		op.refuse(status.NotFound)
+		op.refuse(api.NotFound)
 	} else {
 		op.succeed(200, o)
 	}

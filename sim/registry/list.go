@@ -8,7 +8,6 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
-	"apfsim/sim/registry/status"
 	"apfsim/sim/store"
 )
 
@@ -109,7 +108,7 @@ func (op *Operation) listUnready(nowNs int64) {
 	case !op.registry.resilient:
 		op.awaitReady(nowNs)
 	default:
-		op.refuse(status.TooManyRequests)
+		op.refuse(api.TooManyRequests)
 		op.Answer.RetryAfterSeconds = op.resource.cache.RetryAfterSeconds(nowNs)
 		op.listed(nowNs)
 	}
@@ -129,7 +128,7 @@ func (op *Operation) resumeList(nowNs int64) {
 		op.listFromCache(nowNs)
 	case listingVersion:
 		if !l.fresh {
-			status.TooLarge(&op.Answer, true)
+			op.Answer.RefuseTooLarge(true)
 			op.listed(nowNs)
 			return
 		}
@@ -139,7 +138,7 @@ func (op *Operation) resumeList(nowNs int64) {
 	case rangeArrives:
 		op.rangeArrived(nowNs)
 	case rangeAhead:
-		status.TooLarge(&op.Answer, false)
+		op.Answer.RefuseTooLarge(false)
 		op.listed(nowNs)
 	}
 }
@@ -329,7 +328,7 @@ func (op *Operation) rangeRead(nowNs int64) {
 	}
 	switch {
 	case errors.Is(err, store.ErrCompacted):
-		op.refuse(status.Expired)
+		op.refuse(api.Expired)
 		if l.token != "" {
 			op.Answer.Continue = store.EncodeToken(-1, l.start)
 		}
@@ -342,11 +341,11 @@ func (op *Operation) rangeRead(nowNs int64) {
 			op.ask(nowNs)
 			return
 		}
-		op.refuse(status.None)
+		op.refuse(api.NoReason)
 		op.listed(nowNs)
 		return
 	case l.atLeast > p.Revision:
-		status.TooLarge(&op.Answer, false)
+		op.Answer.RefuseTooLarge(false)
 		op.listed(nowNs)
 		return
 	}

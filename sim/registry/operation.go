@@ -7,7 +7,6 @@ import (
 
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
-	"apfsim/sim/registry/status"
 	"apfsim/sim/watchcache"
 )
 
@@ -337,7 +336,7 @@ func (op *Operation) fetched(nowNs int64) *api.Object {
 }
 
 // refuse answers a Status with a reason.
-func (op *Operation) refuse(reason string) { status.Refuse(&op.Answer, reason) }
+func (op *Operation) refuse(reason string) { op.Answer.Refuse(reason) }
 
 // succeed answers with an object.
 func (op *Operation) succeed(status int, o *api.Object) {

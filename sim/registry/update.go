@@ -4,7 +4,6 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
-	"apfsim/sim/registry/status"
 )
 
 // beginUpdate is PUT, PATCH, apply and the binding of a pod.
@@ -40,7 +39,7 @@ func (op *Operation) transact(nowNs int64) {
 func (op *Operation) refresh(nowNs int64, o *api.Object) bool {
 	op.state, op.fresh = o, true
 	if o == nil && !op.write.Creates() {
-		op.refuse(status.NotFound)
+		op.refuse(api.NotFound)
 		op.transacted(nowNs, change.Failed)
 		return false
 	}
@@ -54,7 +53,7 @@ func (op *Operation) try(nowNs int64) {
 			op.read(nowNs, updateRefreshes)
 			return
 		}
-		op.refuse(status.Conflict)
+		op.refuse(api.Conflict)
 		op.transacted(nowNs, change.Failed)
 		return
 	}
@@ -147,7 +146,7 @@ func (op *Operation) unchanged(nowNs int64) {
 // tryDry makes the one round of a dry run.
 func (op *Operation) tryDry(nowNs int64) {
 	if !op.write.Holds(op.state) {
-		op.refuse(status.Conflict)
+		op.refuse(api.Conflict)
 		op.transacted(nowNs, change.Failed)
 		return
 	}

@@ -3,7 +3,6 @@ package registry
 import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
-	"apfsim/sim/registry/status"
 	"apfsim/sim/store"
 )
 
@@ -19,7 +18,7 @@ func (op *Operation) validate(nowNs int64) {
 func (op *Operation) isValid() bool {
 	o := &op.Call.Options
 	if o.Malformed != "" {
-		op.refuse(status.BadRequest)
+		op.refuse(api.BadRequest)
 		return false
 	}
 	switch op.kind {
@@ -32,23 +31,23 @@ func (op *Operation) isValid() bool {
 		}
 		selector, err := api.ParseSelector(o.LabelSelector, o.FieldSelector)
 		if err != nil {
-			op.refuse(status.BadRequest)
+			op.refuse(api.BadRequest)
 			return false
 		}
 		op.selector = selector
 	case patch:
 		if o.ForceGiven {
-			status.InvalidField(&op.Answer, "FieldValueForbidden", "force")
+			op.Answer.RefuseField("FieldValueForbidden", "force")
 			return false
 		}
 	case applying:
 		if o.FieldManager == "" {
-			status.InvalidField(&op.Answer, "FieldValueRequired", "fieldManager")
+			op.Answer.RefuseField("FieldValueRequired", "fieldManager")
 			return false
 		}
 	}
 	if o.Unsupported != "" {
-		op.refuse(status.Invalid)
+		op.refuse(api.Invalid)
 		return false
 	}
 	return true
@@ -114,7 +113,7 @@ func (op *Operation) validateList() bool {
 	if len(causes) == 0 {
 		return true
 	}
-	status.Refuse(a, status.Invalid)
+	a.Refuse(api.Invalid)
 	a.Causes = causes
 	return false
 }
@@ -134,7 +133,7 @@ func (op *Operation) validateRange() bool {
 	if l.token != "" {
 		revision, start, err := store.DecodeToken(l.token)
 		if err != nil || l.version.Given && !l.version.Zero() {
-			op.refuse(status.BadRequest)
+			op.refuse(api.BadRequest)
 			return false
 		}
 		l.start = start
@@ -144,7 +143,7 @@ func (op *Operation) validateRange() bool {
 	}
 	switch {
 	case l.version.Word != "":
-		op.refuse(status.BadRequest)
+		op.refuse(api.BadRequest)
 		return false
 	case !l.version.Given:
 		l.latest = true

@@ -3,7 +3,6 @@ package registry
 import (
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
-	"apfsim/sim/registry/status"
 	"apfsim/sim/watchcache"
 )
 
@@ -26,7 +25,7 @@ func (op *Operation) beginWatch(nowNs int64) {
 	o := op.Call.Options
 	op.defaultWatch(&o)
 	if o.Version.Word != "" {
-		op.refuse(status.None)
+		op.refuse(api.NoReason)
 		op.finish(nowNs)
 		return
 	}

@@ -8,7 +8,6 @@ import (
 
 	"apfsim/sim/api"
 	"apfsim/sim/registry/change"
-	"apfsim/sim/registry/status"
 )
 
 // watches opens a watch of configmaps.
@@ -111,7 +110,7 @@ func TestWatchExpired(t *testing.T) {
 	c := b.send(apiRequest{verb: "watch", resource: pods, path: "default/", query: "resourceVersion=90"})
 	b.run(second)
 	c.wantEvents(t, "W4", "ERROR 410")
-	if !c.ended || c.answer.Status != 200 || c.events[0].Failure.Reason != status.Expired {
+	if !c.ended || c.answer.Status != 200 || c.events[0].Failure.Reason != api.Expired {
 		t.Errorf("W4: %+v", c)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"apfsim/core/maintain"
 	"apfsim/core/rules"
 	"apfsim/document"
+	"apfsim/sim/machine"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario/cluster"
 
@@ -37,7 +38,7 @@ type Servers struct {
 
 	AdjustmentPhase AdjustmentPhase `json:"adjustmentPhase,omitempty"`
 
-	Capacity     *cluster.Capacity     `json:"capacity,omitempty" jsonschema_description:"How fast a server executes; without it, executions take as long as the workload says however many there are."`
+	Capacity     *machine.Capacity     `json:"capacity,omitempty" jsonschema_description:"How fast a server executes; without it, executions take as long as the workload says however many there are."`
 	Memory       *cluster.Memory       `json:"memory,omitempty" jsonschema_description:"The memory of a server."`
 	Handover     quantity.Distribution `json:"handover,omitempty" jsonschema_description:"How long a request has its seats before its execution begins; without it 0s."`
 	LoadBalancer *cluster.LoadBalancer `json:"loadBalancer,omitempty" jsonschema_description:"What chooses the server of each connection; without it, at random among the servers that listen."`

@@ -1,37 +1,51 @@
 package server
 
-import "apfsim/sim/scenario/cluster"
+import (
+	"apfsim/sim/machine"
+	"apfsim/sim/scenario/cluster"
+)
 
-// Capacity decides when executions end on a machine whose requests share it, or that changes
-// its speed. A server without one ends an execution after the request's ExecutionNs, which is
-// otherwise its demand: how long it would execute alone on an idle machine of speed 1.
-//
-// Only the request that ends first has an end, which Next returns and every other method may move.
-type Capacity interface {
-	// Begin is called when the demand of r begins to be served.
-	Begin(nowNs int64, r *Request)
-	// Next returns the request whose demand is served first if nothing happens before, and when that
-	// is, now or later. It returns nil if no demand is being served.
-	Next(nowNs int64) (r *Request, atNs int64)
-	// End is called at the time that Next has returned, for the request that it has returned.
-	End(nowNs int64, r *Request)
-	// Cancel is called for a request whose demand is no longer to be served.
-	Cancel(nowNs int64, r *Request)
-	// SetSpeed multiplies the speed of the machine by a factor from now on, in place of the one before.
-	SetSpeed(nowNs int64, factor float64)
-	// SetBusy says how many cores do something else than to serve requests.
-	SetBusy(nowNs int64, cores float64)
-	// N returns how many demands are being served, and Speed the speed of each.
-	N() int
-	Speed() float64
+// sharing is a machine whose jobs are requests. It decides when executions end that share a capacity. A server without one
+// ends an execution after the request's ExecutionNs, which is otherwise its demand: how long it would execute alone on
+// an idle machine of speed 1.
+type sharing struct {
+	*machine.Machine
+	requests []*Request // by their slots
 }
 
-// SetCapacity makes the server's requests share a capacity. It must be done before the first
-// event.
-func (s *Server) SetCapacity(c Capacity) { s.capacity, s.shared.Detailed = c, true }
+// newSharing returns an idle machine of speed 1. The server tells it of the speed over time and of watch events.
+func newSharing(law *machine.Capacity) *sharing { return &sharing{Machine: machine.New(law)} }
 
-// Capacity returns what the server's requests share, nil if they share nothing.
-func (s *Server) Capacity() Capacity { return s.capacity }
+// Begin begins to serve the demand of r.
+func (s *sharing) Begin(nowNs int64, r *Request) {
+	slot := s.Machine.Begin(nowNs, r.ExecutionNs)
+	if int(slot) == len(s.requests) {
+		s.requests = append(s.requests, nil)
+	}
+	s.requests[slot], r.Details.capacitySlot = r, slot
+}
+
+// Next returns the request whose demand is served first if nothing happens before, and when that is, now or later. It
+// returns nil if no demand is being served. Every other method may move that end.
+func (s *sharing) Next(nowNs int64) (r *Request, atNs int64) {
+	slot, atNs, ok := s.Machine.Next(nowNs)
+	if !ok {
+		return nil, 0
+	}
+	return s.requests[slot], atNs
+}
+
+// End ends the demand of the request that Next has returned, at the time that it has returned.
+func (s *sharing) End(nowNs int64, r *Request) {
+	s.Machine.End(nowNs, r.Details.capacitySlot)
+	s.requests[r.Details.capacitySlot] = nil
+}
+
+// Cancel takes back a demand that is no longer to be served.
+func (s *sharing) Cancel(nowNs int64, r *Request) {
+	s.Machine.Cancel(nowNs, r.Details.capacitySlot)
+	s.requests[r.Details.capacitySlot] = nil
+}
 
 // moveEnd schedules the end of the demand that is served first, after each change of the capacity.
 func (s *Server) moveEnd(nowNs int64) {
@@ -49,7 +63,7 @@ func (s *Server) SetSpeed(nowNs int64, factor float64) {
 
 // pace is what changes the speed of a server besides events of the scenario.
 type pace struct {
-	speeds []cluster.Speed // over time
+	speeds []machine.Speed // over time
 
 	// eventNs is how long one core takes for one event to one watch. The events of one second take their
 	// time from the requests of the next.
@@ -64,7 +78,7 @@ const second = 1_000_000_000
 
 // setPace schedules what a scenario says of the speed. With a store, events cost what its table says unless
 // the capacity says otherwise.
-func (s *Server) setPace(law *cluster.Capacity, store *cluster.Store) {
+func (s *Server) setPace(law *machine.Capacity, store *cluster.Store) {
 	s.pace = pace{speeds: law.Speed, eventNs: int64(law.WatchEvent)}
 	if s.pace.eventNs == 0 && store != nil && law.Cores > 0 {
 		s.pace.eventNs = int64(store.Costs.WatchEvent)

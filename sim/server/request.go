@@ -102,8 +102,7 @@ type Details struct {
 	Token  int32
 	ReadNs int64
 
-	Place int32 // for the Capacity that serves the demand
-
+	capacitySlot     int32        // its slot in the capacity that serves the demand
 	bytes            int64        // of memory that it takes
 	step             step         // of its execution
 	deadline, hangUp clock.Handle // what is to happen if it has not been answered before; 0 if nothing

@@ -72,7 +72,7 @@ type Server struct {
 	phaseNs     int64     // of the periodic adjustments
 	adjusting   bool      // one is under way
 	handover    *handover // nil where executions begin at dispatch
-	capacity    Capacity  // nil where requests do not share one
+	capacity    *sharing  // nil where requests do not share one
 	pace        pace      // of the capacity
 	memory      memory
 	nextEnd     clock.Handle // of the demand that the capacity serves first; 0 without one
@@ -103,6 +103,7 @@ func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 	}
 	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
 	if spec.Servers.Capacity != nil {
+		s.capacity, shared.Detailed = newSharing(spec.Servers.Capacity), true
 		s.setPace(spec.Servers.Capacity, spec.Store)
 	}
 	if spec.Servers.Memory != nil {

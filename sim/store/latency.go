@@ -1,10 +1,9 @@
 package store
 
 import (
-	"apfsim/sim/capacity/machine"
 	"apfsim/sim/clock"
+	"apfsim/sim/machine"
 	"apfsim/sim/random"
-	"apfsim/sim/scenario/cluster"
 )
 
 // latency is how long one kind of call to etcd takes, drawn from a stream of its own.
@@ -62,7 +61,7 @@ type writing struct {
 }
 
 // newWriting returns the transactions of a new store.
-func newWriting(alarms *clock.Alarms, law *cluster.Capacity) *writing {
+func newWriting(alarms *clock.Alarms, law *machine.Capacity) *writing {
 	w := &writing{Machine: machine.New(law), alarms: alarms}
 	for _, speed := range law.Speed {
 		alarms.Set(int64(speed.At), &speedChange{w, speed.Factor})

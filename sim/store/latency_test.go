@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"apfsim/sim/machine"
 	"apfsim/sim/random"
-	"apfsim/sim/scenario/cluster"
 )
 
 type constant int64
@@ -77,8 +77,8 @@ func TestLinearizable(t *testing.T) {
 // speed falls to a half, so from then on each progresses at a quarter: the first has 2.5 ms left, until 15 ms. The
 // second has 2 ms left then, and ends at half the speed at 19 ms. The last comes when etcd is idle, at 20 ms.
 func TestWriteCapacity(t *testing.T) {
-	w := newWorld(Settings{Write: constant(6e6), WriteCapacity: &cluster.Capacity{
-		Cores: 1, Speed: []cluster.Speed{{At: 5e6, Factor: 0.5}},
+	w := newWorld(Settings{Write: constant(6e6), WriteCapacity: &machine.Capacity{
+		Cores: 1, Speed: []machine.Speed{{At: 5e6, Factor: 0.5}},
 	}})
 	var told []string
 	for i, startMs := range []int64{0, 2, 20} {

@@ -12,7 +12,7 @@ import (
 
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
-	"apfsim/sim/scenario/cluster"
+	"apfsim/sim/machine"
 )
 
 // The errors of reads at a revision.
@@ -50,7 +50,7 @@ type Settings struct {
 	Read, Write Sampler
 	// WriteCapacity is how transactions slow each other down; nil: they do not. Write is then how long a
 	// transaction takes alone. Cores that watch events take have no meaning here.
-	WriteCapacity *cluster.Capacity
+	WriteCapacity *machine.Capacity
 
 	EventTTLNs           int64 // --event-ttl; 0: events do not expire
 	CompactionIntervalNs int64 // --etcd-compaction-interval; 0: history is kept

@@ -9,7 +9,6 @@ import (
 
 	"apfsim/core/request"
 	"apfsim/sim/api"
-	"apfsim/sim/registry/status"
 )
 
 // Kind is the kind of a write.
@@ -100,7 +99,7 @@ func (w *Write) New(nowNs int64) {
 func (w *Write) changeByRequest(nowNs int64, live *api.Object) Outcome {
 	body, a := w.Body, w.Answer
 	if live == nil && !w.Creates() {
-		status.Refuse(a, status.NotFound)
+		a.Refuse(api.NotFound)
 		return Failed
 	}
 	w.Next = api.Object{Namespace: w.Namespace, Name: w.Name, DeletionNs: -1, Bytes: w.Bytes}
@@ -117,18 +116,18 @@ func (w *Write) changeByRequest(nowNs int64, live *api.Object) Outcome {
 	switch w.Kind {
 	case Apply:
 		if body.OwnersGiven || body.OwnsNothing {
-			status.Refuse(a, status.BadRequest)
+			a.Refuse(api.BadRequest)
 			return Failed
 		}
 		result := apply(live, body.Fields, w.manager(), w.Options.Force, nowNs)
 		if len(result.conflicts) > 0 {
-			status.Refuse(a, status.Conflict)
+			a.Refuse(api.Conflict)
 			a.Causes = result.conflicts
 			return Failed
 		}
 		next.Fields, next.Owners = result.fields, result.owners
 		if live == nil && (body.UID != 0 || body.OtherUID) {
-			status.Refuse(a, status.Conflict)
+			a.Refuse(api.Conflict)
 			return Failed
 		}
 	case Update:
@@ -138,7 +137,7 @@ func (w *Write) changeByRequest(nowNs int64, live *api.Object) Outcome {
 		}
 	default:
 		if body.Patch == api.JSONPatch && body.TestsFail {
-			status.Refuse(a, status.Invalid)
+			a.Refuse(api.Invalid)
 			return Failed
 		}
 		next.Fields = w.mergeFields(live, body.Fields)
@@ -156,13 +155,13 @@ func (w *Write) changeByRequest(nowNs int64, live *api.Object) Outcome {
 		return o
 	}
 	if w.Kind != Update && (body.OtherUID || body.UID != 0 && body.UID != live.UID) {
-		status.InvalidField(a, "FieldValueInvalid", "metadata.uid")
+		a.RefuseField("FieldValueInvalid", "metadata.uid")
 		return Failed
 	}
 	if live.Deleting() {
 		for _, f := range next.Finalizers {
 			if !slices.Contains(live.Finalizers, f) {
-				status.InvalidField(a, "FieldValueForbidden", "metadata.finalizers")
+				a.RefuseField("FieldValueForbidden", "metadata.finalizers")
 				return Failed
 			}
 		}
@@ -178,16 +177,16 @@ func (w *Write) checkVersion(live *api.Object) Outcome {
 	v, a := w.Body.Version, w.Answer
 	switch {
 	case v.Word != "":
-		status.Refuse(a, status.None)
+		a.Refuse(api.NoReason)
 	case !v.Given && w.Kind != Update:
 		return Computed
 	case v.N == 0:
 		if w.Strategy.Unconditional {
 			return Computed
 		}
-		status.InvalidField(a, "FieldValueInvalid", "metadata.resourceVersion")
+		a.RefuseField("FieldValueInvalid", "metadata.resourceVersion")
 	case v.N != live.Version:
-		status.Refuse(a, status.Conflict)
+		a.Refuse(api.Conflict)
 	default:
 		return Computed
 	}
@@ -322,11 +321,11 @@ func (w *Write) Same(state *api.Object) bool {
 // changeForBinding assigns a pod to a node (pkg/registry/core/pod/storage/storage.go of k8s.io/kubernetes).
 func (w *Write) changeForBinding(live *api.Object) Outcome {
 	if live == nil {
-		status.Refuse(w.Answer, status.NotFound)
+		w.Answer.Refuse(api.NotFound)
 		return Failed
 	}
 	if live.Deleting() || live.Fields[NodeField] != "" {
-		status.Refuse(w.Answer, status.Conflict)
+		w.Answer.Refuse(api.Conflict)
 		return Failed
 	}
 	w.Next = *live

@@ -5,7 +5,6 @@ import (
 
 	"apfsim/core/request"
 	"apfsim/sim/api"
-	"apfsim/sim/registry/status"
 )
 
 const (
@@ -107,7 +106,7 @@ func (w *Write) changeForDeletion(nowNs int64, live *api.Object) Outcome {
 	w.Next = *live
 	graceful, isPending, ok := w.BeforeDelete(nowNs, live)
 	if !ok {
-		status.Refuse(w.Answer, status.Conflict)
+		w.Answer.Refuse(api.Conflict)
 		return Failed
 	}
 	if isPending {

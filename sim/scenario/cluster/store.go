@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"apfsim/document"
+	"apfsim/sim/machine"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 
@@ -15,7 +16,7 @@ import (
 type Store struct {
 	Read          quantity.Distribution `json:"read,omitempty" jsonschema_description:"How long etcd takes to answer a read; without it 1ms."`
 	Write         quantity.Distribution `json:"write,omitempty" jsonschema_description:"How long etcd takes to commit a transaction; without it lognormal with mean 4ms and p99 25ms."`
-	WriteCapacity *Capacity             `json:"writeCapacity,omitempty" jsonschema_description:"How transactions slow each other down; without it they do not."`
+	WriteCapacity *machine.Capacity     `json:"writeCapacity,omitempty" jsonschema_description:"How transactions slow each other down; without it they do not."`
 
 	CompactionInterval quantity.Duration `json:"compactionInterval,omitempty" jsonschema:"default=5m" jsonschema_description:"--etcd-compaction-interval, of each server; 0s for never."`
 	WatchCache         WatchCache        `json:"watchCache,omitempty"`

@@ -1,4 +1,4 @@
-package capacity
+package server
 
 import (
 	"cmp"
@@ -8,22 +8,21 @@ import (
 	"slices"
 	"testing"
 
+	"apfsim/sim/machine"
 	"apfsim/sim/random"
-	"apfsim/sim/scenario/cluster"
-	"apfsim/sim/server"
 
 	"pgregory.net/rapid"
 )
 
-func request(demandNs int64) *server.Request {
-	return &server.Request{ExecutionNs: demandNs, Details: &server.Details{}}
+func request(demandNs int64) *Request {
+	return &Request{ExecutionNs: demandNs, Details: &Details{}}
 }
 
 // By hand: σ = 0.1, κ = 0.01, 4 cores. One request alone has speed 1. Of two, each has 1/(1 + 0.1 + 0.02);
 // of eight on four cores, each 4/8 · 1/(1 + 0.7 + 0.56). At factor 0.5 it is half of that, and with two cores
 // busy also a half.
 func TestSpeed(t *testing.T) {
-	s := New(&cluster.Capacity{Cores: 4, Contention: 0.1, Coherency: 0.01, MinimumCores: 1})
+	s := newSharing(&machine.Capacity{Cores: 4, Contention: 0.1, Coherency: 0.01, MinimumCores: 1})
 	expect := func(want float64) {
 		t.Helper()
 		if got := s.Speed(); math.Abs(got-want) > 1e-15 {
@@ -51,14 +50,14 @@ func TestSpeed(t *testing.T) {
 
 // model is the same machine as plainly as possible: it knows what is left of each demand.
 type model struct {
-	law           cluster.Capacity
+	law           machine.Capacity
 	factor, cores float64
 	jobs          []*modelJob
 	doneNs        float64 // of all demands
 }
 
 type modelJob struct {
-	r     *server.Request
+	r     *Request
 	order int
 	left  float64 // ns
 }
@@ -79,7 +78,7 @@ func (m *model) advance(ns int64) {
 	}
 }
 
-func (m *model) remove(r *server.Request) *modelJob {
+func (m *model) remove(r *Request) *modelJob {
 	i := slices.IndexFunc(m.jobs, func(j *modelJob) bool { return j.r == r })
 	j := m.jobs[i]
 	m.jobs = slices.Delete(m.jobs, i, i+1)
@@ -91,12 +90,12 @@ func (m *model) remove(r *server.Request) *modelJob {
 // throughput n·v(n) over time.
 func TestSharingAgreesWithAPlainMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		law := cluster.Capacity{
+		law := machine.Capacity{
 			Cores:      rapid.SampledFrom([]float64{0, 0.5, 1, 3, 16}).Draw(t, "cores"),
 			Contention: rapid.SampledFrom([]float64{0, 0.03, 1}).Draw(t, "contention"),
 			Coherency:  rapid.SampledFrom([]float64{0, 4e-5, 0.1}).Draw(t, "coherency"),
 		}
-		fast, slow := New(&law), &model{law: law, factor: 1, cores: law.Cores}
+		fast, slow := newSharing(&law), &model{law: law, factor: 1, cores: law.Cores}
 		if law.Cores == 0 {
 			slow.cores = math.Inf(1)
 		}
@@ -170,8 +169,8 @@ func TestSharingAgreesWithAPlainMachine(t *testing.T) {
 // Equal demands that begin together end in the order in which they began, also after others were
 // cancelled; and what is done after the end of the last is not carried over.
 func TestTiesEndInOrder(t *testing.T) {
-	s := New(&cluster.Capacity{Cores: 1})
-	var all []*server.Request
+	s := newSharing(&machine.Capacity{Cores: 1})
+	var all []*Request
 	for range 20 {
 		all = append(all, request(1000))
 		s.Begin(5, all[len(all)-1])
@@ -198,9 +197,9 @@ func TestTiesEndInOrder(t *testing.T) {
 
 // Without a limit to anything, ends are exact: what is served is a whole number of nanoseconds.
 func TestUnboundedCapacityIsExact(t *testing.T) {
-	s := New(&cluster.Capacity{})
+	s := newSharing(&machine.Capacity{})
 	source := rand.New(rand.NewPCG(1, 2))
-	ends := map[*server.Request]int64{}
+	ends := map[*Request]int64{}
 	nowNs := int64(0)
 	for i := range 100_000 {
 		if r, atNs := s.Next(nowNs); i%2 == 1 && r != nil {
@@ -221,7 +220,7 @@ func TestUnboundedCapacityIsExact(t *testing.T) {
 func BenchmarkSharing(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			s := New(&cluster.Capacity{Cores: 96, Contention: 0.035741})
+			s := newSharing(&machine.Capacity{Cores: 96, Contention: 0.035741})
 			exponential, err := random.NewExponential(8_000_000)
 			if err != nil {
 				b.Fatal(err)

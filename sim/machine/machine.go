@@ -1,15 +1,15 @@
-// Package machine is how fast a machine works on several jobs at a time, which share its speed. The jobs are
-// the requests that a server executes, or the transactions of a store.
+// Package machine simulates a machine that works on several jobs at a time, which share its speed (processor
+// sharing). A server gives it the requests that it executes, and a store its transactions; each asks for the job that
+// ends next, and schedules that end.
 package machine
 
 import (
 	"math"
 
 	"apfsim/sim/random"
-	"apfsim/sim/scenario/cluster"
 )
 
-// Machine works on n jobs at a time, each with the speed of cluster.Capacity
+// Machine works on n jobs at a time, each with the speed of Capacity
 //
 //	v(n) = s · min(1, c/n) / (1 + σ·(n-1) + κ·n·(n-1))
 //
@@ -24,7 +24,7 @@ import (
 // Only the job that ends first has an end, which Next returns and every other method may move. Jobs are known
 // by slots, small numbers that are used again when a job is over.
 type Machine struct {
-	law       cluster.Capacity
+	law       Capacity
 	factor    float64 // s
 	cores     float64 // what is left of c, +Inf if there is no bound
 	leastLeft float64 // of c
@@ -51,9 +51,9 @@ func (j *job) before(other *job) bool {
 	return j.end < other.end || j.end == other.end && j.order < other.order
 }
 
-// New returns an idle machine of speed 1. What cluster.Capacity says of the speed over time and of watch
+// New returns an idle machine of speed 1. What Capacity says of the speed over time and of watch
 // events is its owner's to tell it, by SetSpeed and SetBusy.
-func New(law *cluster.Capacity) *Machine {
+func New(law *Capacity) *Machine {
 	m := &Machine{law: *law, factor: 1, cores: law.Cores, leastLeft: law.MinimumCores}
 	if law.Cores == 0 {
 		m.cores = math.Inf(1)

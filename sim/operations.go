@@ -1,6 +1,4 @@
-// Package operations carries out what the events of a scenario do to servers: it stops, starts, crashes
-// and loses them, changes their speed, and restarts them one after another.
-package operations
+package sim
 
 import (
 	"apfsim/sim/scenario"
@@ -8,23 +6,24 @@ import (
 	"apfsim/sim/server"
 )
 
-// Operations are what happens to the servers of one run.
-type Operations struct {
+// operations carries out what the events of a scenario do to servers: it stops, starts, crashes
+// and loses them, changes their speed, and restarts them one after another.
+type operations struct {
 	events   *server.Events
 	changes  []scenario.Event
 	servers  []*server.Server
 	rollouts []*rollout // the first of them is under way, the others wait for its end
 }
 
-// OfNoServer is server.Event.Of of the events of Operations, which are of the kind server.Lifecycle.
-const OfNoServer = -1
+// ofNoServer is server.Event.Of of the events of operations, which are of the kind server.Lifecycle.
+const ofNoServer = -1
 
 // advance is server.Event.Index of an event that is not one of the scenario: the rollout goes on.
 const advance = -1
 
-// New schedules what the events of a scenario do to servers.
-func New(sc *scenario.Scenario, shared *server.Shared, servers []*server.Server) *Operations {
-	o := &Operations{events: &shared.Events, changes: sc.Spec.Events, servers: servers}
+// newOperations schedules what the events of a scenario do to servers.
+func newOperations(sc *scenario.Scenario, shared *server.Shared, servers []*server.Server) *operations {
+	o := &operations{events: &shared.Events, changes: sc.Spec.Events, servers: servers}
 	for i := range o.changes {
 		e := &o.changes[i]
 		if !e.Change.Given() {
@@ -36,12 +35,12 @@ func New(sc *scenario.Scenario, shared *server.Shared, servers []*server.Server)
 	return o
 }
 
-func (o *Operations) schedule(atNs int64, index int32) {
-	o.events.Schedule(atNs, uint8(server.Lifecycle), server.Event{Kind: server.Lifecycle, Of: OfNoServer, Index: index})
+func (o *operations) schedule(atNs int64, index int32) {
+	o.events.Schedule(atNs, uint8(server.Lifecycle), server.Event{Kind: server.Lifecycle, Of: ofNoServer, Index: index})
 }
 
-// Handle carries out an event that is of no server.
-func (o *Operations) Handle(nowNs int64, e server.Event) {
+// handle carries out an event that is of no server.
+func (o *operations) handle(nowNs int64, e server.Event) {
 	if e.Index == advance {
 		o.advance(nowNs)
 		return
@@ -69,7 +68,7 @@ func (o *Operations) Handle(nowNs int64, e server.Event) {
 
 // changed is called when a server has entered another stage. A rollout goes on by an event of its own,
 // because the present one is not over.
-func (o *Operations) changed(nowNs int64, s *server.Server) {
+func (o *operations) changed(nowNs int64, s *server.Server) {
 	if len(o.rollouts) > 0 && o.rollouts[0].server == s.Index() {
 		o.schedule(nowNs, advance)
 	}
@@ -94,7 +93,7 @@ const (
 )
 
 // advance takes the steps of the rollouts that nothing holds back any longer.
-func (o *Operations) advance(nowNs int64) {
+func (o *operations) advance(nowNs int64) {
 	for len(o.rollouts) > 0 {
 		r := o.rollouts[0]
 		if r.server == len(o.servers) {

@@ -1,11 +1,4 @@
-// Package maintenance stores the flow-control objects of a run, and lets its servers maintain them, as
-// package core/maintain says: each server makes a pass when it starts and then each minute, and an
-// operator's writes, which are events of the scenario, may be undone.
-//
-// All servers see a write at the instant in which it is made. At real servers that takes some
-// milliseconds, in which one of them can decide by the objects before it. A pass is one instant, too: the
-// servers read the objects once after all its writes.
-package maintenance
+package sim
 
 import (
 	"apfsim/core/config"
@@ -25,8 +18,14 @@ type Write struct {
 	maintain.Write
 }
 
-// Maintenance is the maintenance of the objects of a run.
-type Maintenance struct {
+// maintenance stores the flow-control objects of a run, and lets its servers maintain them, as
+// package core/maintain says: each server makes a pass when it starts and then each minute, and an
+// operator's writes, which are events of the scenario, may be undone.
+//
+// All servers see a write at the instant in which it is made. At real servers that takes some
+// milliseconds, in which one of them can decide by the objects before it. A pass is one instant, too: the
+// servers read the objects once after all its writes.
+type maintenance struct {
 	spec     *scenario.Spec
 	shared   *server.Shared
 	servers  []*server.Server
@@ -42,15 +41,15 @@ type life struct {
 	next     clock.Handle // its next pass; 0 without one
 }
 
-// New returns the maintenance of a run whose servers are yet to be made, or nil if the scenario has none.
-func New(sc *scenario.Scenario, shared *server.Shared) *Maintenance {
+// newMaintenance returns the maintenance of a run whose servers are yet to be made, or nil if the scenario has none.
+func newMaintenance(sc *scenario.Scenario, shared *server.Shared) *maintenance {
 	if !sc.Spec.Servers.Maintenance {
 		return nil
 	}
-	m := &Maintenance{spec: &sc.Spec, shared: shared, releases: map[string]*maintain.Release{}}
+	m := &maintenance{spec: &sc.Spec, shared: shared, releases: map[string]*maintain.Release{}}
 	first, err := sc.Spec.Servers.Rules()
 	if err != nil {
-		panic("maintenance: a scenario that is not valid: " + err.Error())
+		panic("sim: a scenario that is not valid: " + err.Error())
 	}
 	m.store = maintain.Of(maintain.For(first), sc.Objects)
 	m.store.Do(m.store.Conditions()...) // the servers have run before
@@ -59,12 +58,12 @@ func New(sc *scenario.Scenario, shared *server.Shared) *Maintenance {
 }
 
 // stored returns the objects that a server reads. Mandatory ones that are missing it has all the same.
-func (m *Maintenance) stored(s *server.Server) config.Objects {
+func (m *maintenance) stored(s *server.Server) config.Objects {
 	return config.Complete(s.Rules(), m.store.Objects())
 }
 
-// Begin schedules everything that is known at the beginning of the run.
-func (m *Maintenance) Begin(servers []*server.Server) {
+// begin schedules everything that is known at the beginning of the run.
+func (m *maintenance) begin(servers []*server.Server) {
 	m.servers, m.life = servers, make([]life, len(servers))
 	for i := range servers {
 		m.life[i].schedule = maintain.Running()
@@ -79,12 +78,12 @@ func (m *Maintenance) Begin(servers []*server.Server) {
 }
 
 // passAt schedules the next pass of a server, in place of another one.
-func (m *Maintenance) passAt(i int, atNs int64) {
+func (m *maintenance) passAt(i int, atNs int64) {
 	m.cancel(i)
 	m.life[i].next = m.shared.Events.Schedule(atNs, uint8(server.Maintain), server.Event{Kind: server.Maintain, Of: int16(i)})
 }
 
-func (m *Maintenance) cancel(i int) {
+func (m *maintenance) cancel(i int) {
 	if next := &m.life[i].next; *next != 0 {
 		m.shared.Events.Cancel(*next)
 		*next = 0
@@ -93,7 +92,7 @@ func (m *Maintenance) cancel(i int) {
 
 // changed implements server.Observer: a server that starts makes its first pass as soon as it has read
 // the objects.
-func (m *Maintenance) changed(nowNs int64, s *server.Server) {
+func (m *maintenance) changed(nowNs int64, s *server.Server) {
 	switch s.Stage() {
 	case server.Starting:
 		readNs := nowNs + int64(m.spec.Servers.Startup.Objects)
@@ -105,7 +104,7 @@ func (m *Maintenance) changed(nowNs int64, s *server.Server) {
 }
 
 // release returns what servers of the release of a server do.
-func (m *Maintenance) release(s *server.Server) *maintain.Release {
+func (m *maintenance) release(s *server.Server) *maintain.Release {
 	r := s.Rules()
 	if m.releases[r.Version] == nil {
 		m.releases[r.Version] = maintain.For(r)
@@ -113,8 +112,8 @@ func (m *Maintenance) release(s *server.Server) *maintain.Release {
 	return m.releases[r.Version]
 }
 
-// Handle carries out an event of the kind Maintain.
-func (m *Maintenance) Handle(nowNs int64, e server.Event) {
+// handle carries out an event of the kind Maintain.
+func (m *maintenance) handle(nowNs int64, e server.Event) {
 	if e.Of == Operator {
 		m.operate(nowNs, &m.spec.Events[e.Index])
 		return
@@ -131,7 +130,7 @@ func (m *Maintenance) Handle(nowNs int64, e server.Event) {
 }
 
 // operate makes the writes of an event.
-func (m *Maintenance) operate(nowNs int64, e *scenario.Event) {
+func (m *maintenance) operate(nowNs int64, e *scenario.Event) {
 	writes := m.store.Apply(e.Written)
 	for _, o := range e.Apply.Remove {
 		kind := maintain.FlowSchema
@@ -147,7 +146,7 @@ func (m *Maintenance) operate(nowNs int64, e *scenario.Event) {
 
 // write makes writes, and lets all servers read the objects if something has changed that flow control
 // depends on. One of the servers then writes the conditions of the FlowSchemas, if they are other ones.
-func (m *Maintenance) write(nowNs int64, by int, writes []maintain.Write) {
+func (m *maintenance) write(nowNs int64, by int, writes []maintain.Write) {
 	changed := false
 	for _, w := range writes {
 		m.store.Do(w)
@@ -167,12 +166,4 @@ func (m *Maintenance) write(nowNs int64, by int, writes []maintain.Write) {
 			m.writes = append(m.writes, Write{nowNs, s.Index(), w})
 		}
 	}
-}
-
-// Writes returns all writes so far, in their order.
-func (m *Maintenance) Writes() []Write {
-	if m == nil {
-		return nil
-	}
-	return m.writes
 }
