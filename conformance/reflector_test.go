@@ -12,15 +12,15 @@ import (
 
 	"apfsim/conformance/behaviours"
 	"apfsim/sim/api"
-	"apfsim/sim/behaviour"
-	"apfsim/sim/behaviour/behaviourtest"
 	"apfsim/sim/random"
+	"apfsim/sim/workload"
+	"apfsim/sim/workload/workloadtest"
 )
 
-// client-go's reflector, given the scripts of package behaviour, sends the same lists and watches at the same
-// times: package behaviour compares its own with the files .golden, which begin with the requests.
+// client-go's reflector, given the scripts of package workload, sends the same lists and watches at the same
+// times: package workload compares its own with the files .golden, which begin with the requests.
 func TestReflectorOfClientGo(t *testing.T) {
-	scripts, err := filepath.Glob("../sim/behaviour/testdata/reflector/*.txt")
+	scripts, err := filepath.Glob("../sim/workload/testdata/reflector/*.txt")
 	if err != nil || len(scripts) == 0 {
 		t.Fatal("no scripts: ", err)
 	}
@@ -30,7 +30,7 @@ func TestReflectorOfClientGo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := behaviourtest.ParseScript(string(text))
+			s, err := workloadtest.ParseScript(string(text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func TestReflectorOfClientGo(t *testing.T) {
 	}
 }
 
-// The same with servers that answer by chance: package behaviour's reflector runs first, and what it was
+// The same with servers that answer by chance: package workload's reflector runs first, and what it was
 // answered is the script for client-go's.
 func TestReflectorsAgreeOnRandomAnswers(t *testing.T) {
 	for seed := range uint64(400) {
@@ -68,12 +68,12 @@ func TestReflectorsAgreeOnRandomAnswers(t *testing.T) {
 }
 
 // randomScript returns what a server has answered to apfsim's reflector, and what that has sent.
-func randomScript(r *rand.Rand) (*behaviourtest.Script, string) {
-	s := &behaviourtest.Script{WatchList: r.IntN(2) == 0, UntilNs: int64(time.Hour)}
-	c := behaviourtest.New(nil)
+func randomScript(r *rand.Rand) (*workloadtest.Script, string) {
+	s := &workloadtest.Script{WatchList: r.IntN(2) == 0, UntilNs: int64(time.Hour)}
+	c := workloadtest.New(nil)
 	c.NoJitter = true
 	version := int64(100)
-	c.Serve = func(nowNs int64, q *behaviour.Request) {
+	c.Serve = func(nowNs int64, q *workload.APIRequest) {
 		if len(s.Replies) == 60 {
 			return
 		}
@@ -86,7 +86,7 @@ func randomScript(r *rand.Rand) (*behaviourtest.Script, string) {
 	return s, c.Log()
 }
 
-func randomReply(r *rand.Rand, q *behaviour.Request, version int64) (reply behaviourtest.Reply) {
+func randomReply(r *rand.Rand, q *workload.APIRequest, version int64) (reply workloadtest.Reply) {
 	status := func() *api.Answer {
 		a := &api.Answer{Status: []int{410, 422, 429, 500, 504}[r.IntN(5)], Items: -1}
 		if a.Status == 504 && r.IntN(2) == 0 {
@@ -96,19 +96,19 @@ func randomReply(r *rand.Rand, q *behaviour.Request, version int64) (reply behav
 	}
 	switch {
 	case r.IntN(8) == 0:
-		return behaviourtest.Reply{Answer: &api.Answer{Failure: api.FailedToConnect}}
+		return workloadtest.Reply{Answer: &api.Answer{Failure: api.FailedToConnect}}
 	case r.IntN(4) == 0:
-		return behaviourtest.Reply{Answer: status()}
+		return workloadtest.Reply{Answer: status()}
 	case q.Verb == "list":
 		a := &api.Answer{Status: 200, Version: version}
 		if q.Call.Options.Limit > 0 && r.IntN(3) == 0 {
 			a.Continue = "more"
 		}
-		return behaviourtest.Reply{Answer: a}
+		return workloadtest.Reply{Answer: a}
 	}
 	step := func(e *api.Event) {
 		afterNs := []int64{0, 0, 400, 1000, 90_000}[r.IntN(5)] * 1_000_000
-		reply.Watch = append(reply.Watch, behaviourtest.Step{AfterNs: afterNs, Event: e})
+		reply.Watch = append(reply.Watch, workloadtest.Step{AfterNs: afterNs, Event: e})
 	}
 	object := func() *api.Object {
 		return &api.Object{Namespace: "default", Name: string('a' + rune(r.IntN(3))), Version: version, DeletionNs: -1}
@@ -133,8 +133,8 @@ func randomReply(r *rand.Rand, q *behaviour.Request, version int64) (reply behav
 }
 
 // newReflecting returns a behaviour that is one reflector.
-func newReflecting(c *behaviourtest.Client, s *behaviourtest.Script) behaviour.Behaviour {
+func newReflecting(c *workloadtest.Client, s *workloadtest.Script) workload.Machine {
 	var chance random.Stream
 	c.Stream(&chance, "reflector")
-	return behaviour.NewReflector(behaviour.ReflectorSettings{Resource: "pods", WatchList: s.WatchList}, c, &chance, nil)
+	return workload.NewReflector(workload.ReflectorSettings{Resource: "pods", WatchList: s.WatchList}, c, &chance, nil)
 }

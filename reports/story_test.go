@@ -15,8 +15,8 @@ import (
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 const second = int64(1_000_000_000)
@@ -61,7 +61,7 @@ func storyScenario() *scenario.Scenario {
 	sc.Spec.Seed = 7
 	sc.Spec.Warmup, sc.Spec.Duration = quantity.Duration(10*second), quantity.Duration(30*second)
 	sc.Spec.Servers.FlowControl = scenario.PriorityAndFairness
-	sc.Spec.Workload = []traffic.Workload{{Name: "elephants"}, {Name: "mice"}, {Name: "unheard"}}
+	sc.Spec.Workload = []workload.Workload{{Name: "elephants"}, {Name: "mice"}, {Name: "unheard"}}
 	return sc
 }
 

@@ -31,7 +31,7 @@ import (
 	"apfsim/reports/statistics"
 	"apfsim/reports/sweep"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // smallSweep is a grid of two by three points, two runs each.
@@ -445,7 +445,7 @@ func TestDifferencesOfSweeps(t *testing.T) {
 
 func TestChosenCharts(t *testing.T) {
 	sc := &scenario.Scenario{}
-	sc.Spec.Workload = []traffic.Workload{{Name: "mice"}, {Name: "a,b"}}
+	sc.Spec.Workload = []workload.Workload{{Name: "mice"}, {Name: "a,b"}}
 	s := smallSweep()
 	if err := s.SetCharts(nil, []*scenario.Scenario{sc}); err != nil {
 		t.Fatal(err)

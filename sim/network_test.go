@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"apfsim/sim/network"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
+	"apfsim/sim/workload"
 )
 
 // execute runs a scenario to its end, with an observer.
@@ -611,7 +611,7 @@ func TestReplayWithServers(t *testing.T) {
     execution: 100ms
     arrivals: {constant: {rate: 1/s}}
 `)
-	sc.Spec.Workload[0].Arrivals = traffic.Arrivals{Trace: &traffic.TraceArrivals{Open: func() (*trace.Reader, error) {
+	sc.Spec.Workload[0].Arrivals = workload.Arrivals{Trace: &workload.TraceArrivals{Open: func() (*trace.Reader, error) {
 		const line = `{"arrivalNs":1000000000,"user":"u","verb":"get","resource":"pods","namespace":"n","name":"x","executionNs":1000000%s}` + "\n"
 		var lines strings.Builder
 		for _, more := range []string{"", "", "", `,"server":0`, `,"server":0`, `,"server":1`, `,"server":2`} {

@@ -7,14 +7,13 @@ import (
 	"slices"
 
 	"apfsim/document"
-	"apfsim/sim/behaviour"
 	"apfsim/sim/calls"
 	"apfsim/sim/client"
 	"apfsim/sim/handlers"
 	"apfsim/sim/network"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // Run is a scenario about to be simulated.
@@ -70,7 +69,7 @@ func (r *Run) Servers() []*server.Server { return r.servers }
 func (r *Run) Handlers() *handlers.Handlers { return r.handlers }
 
 // OnNote makes f be called with what happens to clients that behave. It must be called before Execute.
-func (r *Run) OnNote(f func(nowNs int64, workload, client int, n behaviour.Note)) {
+func (r *Run) OnNote(f func(nowNs int64, workload, client int, n workload.Note)) {
 	r.clients.OnNote(f)
 }
 
@@ -83,7 +82,7 @@ func (r *Run) Calls() *calls.Calls { return r.calls }
 
 // detailed says whether requests need server.Details.
 func detailed(spec *scenario.Spec) bool {
-	return spec.Store != nil || spec.Servers.Handover.Given() || spec.Servers.Capacity != nil || spec.Servers.Memory != nil || slices.ContainsFunc(spec.Workload, func(w traffic.Workload) bool {
+	return spec.Store != nil || spec.Servers.Handover.Given() || spec.Servers.Capacity != nil || spec.Servers.Memory != nil || slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
 		return w.Delay.Given() || w.ClientTimeout.Given()
 	})
 }

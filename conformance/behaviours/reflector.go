@@ -1,4 +1,4 @@
-// Package behaviours runs what clients do in Kubernetes' own code, so that package behaviour of apfsim can be
+// Package behaviours runs what clients do in Kubernetes' own code, so that package workload of apfsim can be
 // compared with it. It must run in a bubble of testing/synctest, where time is virtual.
 package behaviours
 
@@ -23,7 +23,7 @@ import (
 
 	"apfsim/core/request"
 	"apfsim/sim/api"
-	"apfsim/sim/behaviour/behaviourtest"
+	"apfsim/sim/workload/workloadtest"
 )
 
 // features says whether reflectors begin with a watch that sends the objects first.
@@ -41,8 +41,8 @@ func (f features) Enabled(key clientfeatures.Feature) bool {
 }
 
 // RunReflector runs client-go's reflector against a script, and returns the lists and watches that it has sent,
-// as behaviourtest.Sent writes them. Its back-off is client-go's own, but without jitter.
-func RunReflector(s *behaviourtest.Script) string {
+// as workloadtest.Sent writes them. Its back-off is client-go's own, but without jitter.
+func RunReflector(s *workloadtest.Script) string {
 	before := clientfeatures.FeatureGates()
 	clientfeatures.ReplaceFeatureGates(features{before, s.WatchList})
 	defer clientfeatures.ReplaceFeatureGates(before)
@@ -62,7 +62,7 @@ func RunReflector(s *behaviourtest.Script) string {
 // scripted is a cache.ListerWatcher that answers by a script.
 type scripted struct {
 	mu      sync.Mutex
-	replies []behaviourtest.Reply
+	replies []workloadtest.Reply
 	began   time.Time
 	sent    string
 	invalid string // timeoutSeconds that are out of bounds
@@ -75,7 +75,7 @@ func (s *scripted) log() string {
 }
 
 // next writes a request down and returns the reply to it, or false after the last.
-func (s *scripted) next(verb string, o metav1.ListOptions) (r behaviourtest.Reply, ok bool) {
+func (s *scripted) next(verb string, o metav1.ListOptions) (r workloadtest.Reply, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	options := request.Options{
@@ -94,7 +94,7 @@ func (s *scripted) next(verb string, o metav1.ListOptions) (r behaviourtest.Repl
 	if o.SendInitialEvents != nil {
 		options.SendInitialEventsGiven, options.SendInitialEvents = true, *o.SendInitialEvents
 	}
-	s.sent += fmt.Sprintf("%v %s pods%s\n", time.Since(s.began), verb, behaviourtest.Options(&options))
+	s.sent += fmt.Sprintf("%v %s pods%s\n", time.Since(s.began), verb, workloadtest.Options(&options))
 	if verb == "watch" && (o.TimeoutSeconds == nil || *o.TimeoutSeconds < 300 || *o.TimeoutSeconds >= 600) {
 		s.invalid += "timeoutSeconds is out of bounds\n"
 	}

@@ -12,8 +12,8 @@ import (
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
-	"apfsim/sim/scenario/traffic"
 	simulated "apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // Recursion returns what becomes of creations and of the callbacks that they wait for, as apfsim simulates it,
@@ -27,15 +27,15 @@ func Recursion(rec *trial.Recursion) (seen []trial.Seen, err error) {
 		webhook["groups"] = []string{"system:masters"}
 	}
 	back := map[string]any{
-		"as": webhook, "execution": rec.Callback.String(), "whenGivenUp": traffic.Cancel,
+		"as": webhook, "execution": rec.Callback.String(), "whenGivenUp": workload.Cancel,
 		"request": map[string]any{"verb": "get", "resource": "namespaces", "name": "n"},
 	}
 	if rec.Continue {
-		back["whenGivenUp"] = traffic.Continue
+		back["whenGivenUp"] = workload.Continue
 	}
-	call := map[string]any{"name": "policy", "kind": "ValidatingWebhook", "timeout": rec.Timeout.String(), "failurePolicy": traffic.Fail, "callback": back}
+	call := map[string]any{"name": "policy", "kind": "ValidatingWebhook", "timeout": rec.Timeout.String(), "failurePolicy": workload.Fail, "callback": back}
 	if rec.Ignore {
-		call["failurePolicy"] = traffic.Ignore
+		call["failurePolicy"] = workload.Ignore
 	}
 	document, err := json.Marshal(map[string]any{
 		"apiVersion": scenario.APIVersion, "kind": scenario.Kind, "metadata": map[string]any{"name": "recursion"},

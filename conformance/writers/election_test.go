@@ -11,10 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"apfsim/sim/behaviour/behaviourtest"
-	"apfsim/sim/behaviour/writers"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario/behaviours"
+	"apfsim/sim/workload"
+	"apfsim/sim/workload/workloadtest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -136,9 +135,9 @@ func theirElection(t *testing.T, story electionStory) *Server {
 // ourElection runs apfsim's candidates.
 func ourElection(story electionStory) *Server {
 	server := NewServer(story.rules)
-	c := Client{behaviourtest.New(nil), electionSeed}
+	c := Client{workloadtest.New(nil), electionSeed}
 	server.Serve(c.Client)
-	c.Run(writers.NewLeaderElection(c, &behaviours.LeaderElection{
+	c.Run(workload.NewLeaderElection(c, &workload.LeaderElection{
 		Lease: "kube-system/scheduler", Candidates: story.candidates,
 		LeaseDuration: quantity.Duration(15 * time.Second), RenewDeadline: quantity.Duration(story.renewDeadline), RetryPeriod: quantity.Duration(2 * time.Second),
 		Restart: quantity.Duration(story.restart),

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	_ "unsafe" // for linkname
 
-	"apfsim/sim/behaviour/behaviourtest"
 	"apfsim/sim/random"
+	"apfsim/sim/workload/workloadtest"
 
 	_ "k8s.io/apimachinery/pkg/util/wait"
 )
@@ -37,9 +37,9 @@ func (half) Uint64() uint64 { return 1 << 52 }
 
 // Client is a client of apfsim whose streams are each the one that seedJitter gives to client-go.
 type Client struct {
-	*behaviourtest.Client
+	*workloadtest.Client
 	Seed uint64
 }
 
-// Stream implements behaviour.Client.
+// Stream implements workload.Client.
 func (c Client) Stream(s *random.Stream, _ string) { s.Rand = *stream(c.Seed) }

@@ -6,9 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"apfsim/sim/behaviour/behaviourtest"
-	"apfsim/sim/behaviour/writers"
-	"apfsim/sim/scenario/behaviours"
+	"apfsim/sim/workload"
+	"apfsim/sim/workload/workloadtest"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -21,7 +20,7 @@ import (
 // recorderStory is how often what happens, and how the server answers.
 type recorderStory struct {
 	name string
-	behaviours.EventRecorder
+	workload.EventRecorder
 	until time.Duration
 	rules Rules
 }
@@ -32,21 +31,21 @@ const recorderSeed = 11
 const always = 1 << 40
 
 var recorderStories = []recorderStory{
-	{name: "N14: 100 identical events in a minute", until: time.Minute, EventRecorder: behaviours.EventRecorder{Rate: 100. / 60, Objects: 1, Reasons: 1}},
-	{name: "the bucket is refilled", until: 3000 * time.Second, EventRecorder: behaviours.EventRecorder{Rate: 0.05, Objects: 1, Reasons: 1}},
-	{name: "different messages are combined", until: 100 * time.Second, EventRecorder: behaviours.EventRecorder{Rate: 1, Objects: 3, Reasons: always}},
-	{name: "few messages are not", until: 300 * time.Second, EventRecorder: behaviours.EventRecorder{Rate: 1, Objects: 3, Reasons: 9}},
-	{name: "silence of more than 600 s", until: 30_000 * time.Second, EventRecorder: behaviours.EventRecorder{Rate: 1. / 400, Objects: 1, Reasons: always}},
-	{name: "more than one at a time", until: 10 * time.Second, EventRecorder: behaviours.EventRecorder{Rate: 1000, Objects: 500, Reasons: 3}},
-	{name: "more objects than are remembered", until: 150 * time.Second, EventRecorder: behaviours.EventRecorder{Rate: 99, Objects: 6000, Reasons: 2}},
-	{name: "refused events", until: 300 * time.Second, EventRecorder: behaviours.EventRecorder{Rate: 0.5, Objects: 4, Reasons: 2},
+	{name: "N14: 100 identical events in a minute", until: time.Minute, EventRecorder: workload.EventRecorder{Rate: 100. / 60, Objects: 1, Reasons: 1}},
+	{name: "the bucket is refilled", until: 3000 * time.Second, EventRecorder: workload.EventRecorder{Rate: 0.05, Objects: 1, Reasons: 1}},
+	{name: "different messages are combined", until: 100 * time.Second, EventRecorder: workload.EventRecorder{Rate: 1, Objects: 3, Reasons: always}},
+	{name: "few messages are not", until: 300 * time.Second, EventRecorder: workload.EventRecorder{Rate: 1, Objects: 3, Reasons: 9}},
+	{name: "silence of more than 600 s", until: 30_000 * time.Second, EventRecorder: workload.EventRecorder{Rate: 1. / 400, Objects: 1, Reasons: always}},
+	{name: "more than one at a time", until: 10 * time.Second, EventRecorder: workload.EventRecorder{Rate: 1000, Objects: 500, Reasons: 3}},
+	{name: "more objects than are remembered", until: 150 * time.Second, EventRecorder: workload.EventRecorder{Rate: 99, Objects: 6000, Reasons: 2}},
+	{name: "refused events", until: 300 * time.Second, EventRecorder: workload.EventRecorder{Rate: 0.5, Objects: 4, Reasons: 2},
 		rules: Rules{Fails: func(r Request) int {
 			if r.between(5*time.Second, 60*time.Second) {
 				return 500
 			}
 			return 0
 		}}},
-	{name: "refused at first", until: 300 * time.Second, EventRecorder: behaviours.EventRecorder{Rate: 0.5, Objects: 4, Reasons: 2},
+	{name: "refused at first", until: 300 * time.Second, EventRecorder: workload.EventRecorder{Rate: 0.5, Objects: 4, Reasons: 2},
 		rules: Rules{Fails: func(r Request) int {
 			if r.between(0, 30*time.Second) {
 				return 403
@@ -98,9 +97,9 @@ func theirRecorder(t *testing.T, story recorderStory) *Server {
 // ourRecorder runs apfsim's recorder.
 func ourRecorder(story recorderStory) *Server {
 	server := NewServer(story.rules)
-	c := Client{behaviourtest.New(nil), recorderSeed}
+	c := Client{workloadtest.New(nil), recorderSeed}
 	server.Serve(c.Client)
-	c.Run(writers.NewEventRecorder(c, &story.EventRecorder), int64(story.until))
+	c.Run(workload.NewEventRecorder(c, &story.EventRecorder), int64(story.until))
 	return server
 }
 

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"apfsim/sim/api"
-	"apfsim/sim/behaviour"
-	"apfsim/sim/behaviour/behaviourtest"
-	"apfsim/sim/behaviour/writers"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario/behaviours"
+	"apfsim/sim/workload"
+	"apfsim/sim/workload/workloadtest"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,14 +101,14 @@ func theirRetries(t *testing.T, story retryStory) (*Server, []bool) {
 func ourRetries(story retryStory) (*Server, []bool) {
 	server := NewServer(story.rules)
 	server.Put("counters-0", &api.Body{})
-	c := Client{behaviourtest.New(nil), story.seed}
+	c := Client{workloadtest.New(nil), story.seed}
 	server.Serve(c.Client)
-	settings := &behaviours.Writer{Resource: "configmaps", Namespace: "shared", Objects: 1, With: behaviours.Put, Version: true,
-		RetryOnConflict: &behaviours.Conflict{Steps: story.backoff.Steps, Duration: quantity.Duration(story.backoff.Duration), Factor: story.backoff.Factor, Jitter: story.backoff.Jitter},
+	settings := &workload.Writer{Resource: "configmaps", Namespace: "shared", Objects: 1, With: workload.Put, Version: true,
+		RetryOnConflict: &workload.Conflict{Steps: story.backoff.Steps, Duration: quantity.Duration(story.backoff.Duration), Factor: story.backoff.Factor, Jitter: story.backoff.Jitter},
 		Every:           quantity.Constant(quantity.Duration(time.Hour))}
-	all := NewSeveral(c, story.clients, func(c behaviour.Client) behaviour.Behaviour { return writers.NewWriter(c, settings, "counters") })
+	all := NewSeveral(c, story.clients, func(c workload.Client) workload.Machine { return workload.NewWriter(c, settings, "counters") })
 	serve := c.Serve
-	c.Serve = func(nowNs int64, r *behaviour.Request) {
+	c.Serve = func(nowNs int64, r *workload.APIRequest) {
 		if len(server.Log) == 0 {
 			firstNs = nowNs
 		}
@@ -124,7 +122,7 @@ func ourRetries(story retryStory) (*Server, []bool) {
 	wrote := make([]bool, story.clients)
 	done := 0
 	for _, n := range c.Noted {
-		if n.Kind == behaviour.WriteDone {
+		if n.Kind == workload.WriteDone {
 			wrote[done] = true
 			done++
 		}

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"apfsim/sim/api"
-	"apfsim/sim/behaviour"
-	"apfsim/sim/behaviour/behaviourtest"
+	"apfsim/sim/workload"
+	"apfsim/sim/workload/workloadtest"
 )
 
 // Rules are how a server answers.
@@ -220,9 +220,9 @@ func response(q *http.Request, status int, reason string, o object) *http.Respon
 }
 
 // Serve makes the server answer a client of apfsim. Each request's token is its client's number in the log.
-func (s *Server) Serve(c *behaviourtest.Client) {
-	current := map[int32]*behaviour.Request{}
-	c.Serve = func(nowNs int64, r *behaviour.Request) {
+func (s *Server) Serve(c *workloadtest.Client) {
+	current := map[int32]*workload.APIRequest{}
+	c.Serve = func(nowNs int64, r *workload.APIRequest) {
 		current[r.Token] = r
 		key, version, content := r.Name, int64(0), any(nil)
 		if b := r.Call.Body; b != nil {

@@ -2,15 +2,15 @@ package writers
 
 import (
 	"apfsim/sim/api"
-	"apfsim/sim/behaviour"
+	"apfsim/sim/workload"
 )
 
 // Several runs several behaviours beside each other, each with one token. Their numbers are the tokens that the
 // server sees.
-type Several []behaviour.Behaviour
+type Several []workload.Machine
 
 // NewSeveral returns n behaviours that share a client.
-func NewSeveral(c behaviour.Client, n int, make func(c behaviour.Client) behaviour.Behaviour) Several {
+func NewSeveral(c workload.Client, n int, make func(c workload.Client) workload.Machine) Several {
 	var all Several
 	for i := range n {
 		all = append(all, make(member{c, int32(i)}))
@@ -20,35 +20,35 @@ func NewSeveral(c behaviour.Client, n int, make func(c behaviour.Client) behavio
 
 // member is the client of one of several behaviours.
 type member struct {
-	behaviour.Client
+	workload.Client
 	number int32
 }
 
-// Index implements behaviour.Client.
+// Index implements workload.Client.
 func (m member) Index() int { return int(m.number) }
 
-// Send implements behaviour.Client.
-func (m member) Send(nowNs int64, r *behaviour.Request) {
+// Send implements workload.Client.
+func (m member) Send(nowNs int64, r *workload.APIRequest) {
 	r.Token = m.number
 	m.Client.Send(nowNs, r)
 }
 
-// HangUp implements behaviour.Client.
+// HangUp implements workload.Client.
 func (m member) HangUp(nowNs int64, _ int32) { m.Client.HangUp(nowNs, m.number) }
 
-// Start implements behaviour.Behaviour.
+// Start implements workload.Machine.
 func (all Several) Start(nowNs int64) {
 	for _, b := range all {
 		b.Start(nowNs)
 	}
 }
 
-// Answered implements behaviour.Behaviour.
+// Answered implements workload.Machine.
 func (all Several) Answered(nowNs int64, token int32, a *api.Answer) {
 	all[token].Answered(nowNs, 0, a)
 }
 
-// Received implements behaviour.Behaviour.
+// Received implements workload.Machine.
 func (all Several) Received(nowNs int64, token int32, e *api.Event) {
 	all[token].Received(nowNs, 0, e)
 }

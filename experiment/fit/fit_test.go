@@ -20,7 +20,7 @@ import (
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // silent displays no progress.
@@ -120,11 +120,11 @@ const (
 var stories = []struct {
 	name      string
 	workloads string // of the spec
-	check     func(*testing.T, []traffic.Workload, *fit.Report)
+	check     func(*testing.T, []workload.Workload, *fit.Report)
 }{
 	{"tenants send independently of each other",
 		"  workload:\n  - name: tenants\n    clients: 10" + app + "    execution: {exponential: {mean: 20ms}}\n    arrivals: {poisson: {rate: 20/s}}\n",
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Clients != 10 || w[0].Arrivals.Poisson == nil || w[0].As.ServiceAccount != "tenant-{i}/app" {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -144,7 +144,7 @@ var stories = []struct {
     execution: 8ms
     arrivals: {constant: {rate: 0.5/s}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Clients != 50 || w[0].Arrivals.Constant == nil || w[0].As.Node != "node-{i}" || w[0].Arrivals.Constant.Rate != 0.5 {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -154,7 +154,7 @@ var stories = []struct {
 		}},
 	{"a job creates 40 pods within 2 s, every 10 s",
 		"  workload:\n  - name: job" + job + "    execution: {lognormal: {mean: 50ms, p99: 250ms}}\n    arrivals: {burst: {at: 3s, requests: 40, over: 2s, every: 10s}}\n",
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Arrivals.Burst == nil {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -174,7 +174,7 @@ var stories = []struct {
     execution: {uniform: {min: 100ms, max: 300ms}}
     arrivals: {burst: {requests: 1}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Clients != 80 || w[0].Arrivals.Burst == nil || w[0].Arrivals.Burst.At != 30e9 || w[0].Arrivals.Burst.Requests != 1 {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -188,7 +188,7 @@ var stories = []struct {
     execution: {gamma: {mean: 4ms, shape: 4}}
     arrivals: {onOff: {rate: 50/s, on: {exponential: {mean: 200ms}}, off: {exponential: {mean: 1800ms}}}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Arrivals.OnOff == nil {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -202,7 +202,7 @@ var stories = []struct {
 		"  workload:\n  - name: tenants\n    clients: 5\n    stop: 50s" + app + `    execution: {exponential: {mean: 10ms}}
     arrivals: {ramping: {startRate: 10/s, stages: [{duration: 20s, rate: 10/s}, {duration: 0s, rate: 30/s}, {duration: 20s, rate: 30/s}, {duration: 0s, rate: 10/s}]}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Arrivals.Ramping == nil || len(w[0].Arrivals.Ramping.Stages) != 5 {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -215,7 +215,7 @@ var stories = []struct {
 		}},
 	{"clients wait for the response before they think and send again",
 		"  workload:\n  - name: closed\n    clients: 20" + app + "    execution: {exponential: {mean: 80ms}}\n    arrivals: {closed: {think: {exponential: {mean: 100ms}}}}\n",
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Arrivals.Closed == nil || w[0].Arrivals.Closed.Concurrency != 1 {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -223,7 +223,7 @@ var stories = []struct {
 		}},
 	{"a job always has 6 requests in progress",
 		"  workload:\n  - name: closed" + job + "    execution: {exponential: {mean: 80ms}}\n    arrivals: {closed: {concurrency: 6}}\n",
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Arrivals.Closed == nil || w[0].Arrivals.Closed.Concurrency != 6 {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -242,7 +242,7 @@ var stories = []struct {
     execution: {exponential: {mean: 5ms}}
     arrivals: {poisson: {rate: 40/s}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 2 || w[0].Clients != 29 || w[1].Clients != 1 || w[1].As.ServiceAccount != "noisy/app-29" || w[0].As.ServiceAccount != "noisy/app-{i}" {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -258,7 +258,7 @@ var stories = []struct {
     execution: {weibull: {mean: 60ms, shape: 2}}
     arrivals: {poisson: {rate: 6/s}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Clients != 3 || !strings.Contains(w[0].Requests[0].Query, "limit=150") {
 				t.Fatalf("%+v", r.Workloads)
 			}
@@ -276,7 +276,7 @@ var stories = []struct {
     execution: 5ms
     arrivals: {closed: {think: 1s}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if len(w) != 1 || w[0].Clients != 30 || w[0].Arrivals.Closed == nil {
 				t.Fatalf("%+v", r.Workloads)
 			}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"apfsim/experiment/fit"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // asLogged returns a request log as the import of the logs of a real server would have it: without what only a
@@ -68,7 +68,7 @@ func asLogged(t *testing.T, log string) string {
 var logged = []struct {
 	name      string
 	workloads string
-	check     func(*testing.T, []traffic.Workload, *fit.Report)
+	check     func(*testing.T, []workload.Workload, *fit.Report)
 }{
 	{"an overload without retries",
 		`  workload:
@@ -79,7 +79,7 @@ var logged = []struct {
     execution: {lognormal: {mean: 150ms, p99: 450ms}}
     arrivals: {poisson: {rate: 12/s}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if r.Workloads[0].Rejected < 500 {
 				t.Errorf("only %d rejected", r.Workloads[0].Rejected)
 			}
@@ -102,7 +102,7 @@ var logged = []struct {
     arrivals: {poisson: {rate: 6/s}}
     retry: ClientGo
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if r.Retries < 400 || w[0].Retry.MaxRetries == 0 {
 				t.Errorf("%d retries", r.Retries)
 			}
@@ -122,7 +122,7 @@ var logged = []struct {
     execution: {lognormal: {mean: 1200ms, sigma: 0.32}}
     arrivals: {poisson: {rate: 12/s}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			if p := w[0].Arrivals.Poisson; p == nil {
 				t.Errorf("arrivals: %s", r.Workloads[0].Arrivals)
 			} else {
@@ -143,7 +143,7 @@ var logged = []struct {
     execution: {lognormal: {mean: 240ms, p99: 700ms}}
     arrivals: {poisson: {rate: 0.4/s}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			a := w[0].Arrivals.Ramping
 			if a == nil || len(a.Stages) != 5 || w[1].Clients != 20 || w[1].Arrivals.Poisson == nil {
 				t.Fatalf("%+v", r.Workloads)
@@ -170,7 +170,7 @@ var logged = []struct {
     execution: {exponential: {mean: 5ms}}
     arrivals: {poisson: {rate: 2/s}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			c := w[0].Arrivals.Closed
 			if len(w) != 4 || c == nil || len(w[0].Requests) != 2 || w[0].Name != "doom-controller" {
 				t.Fatalf("%+v", r.Workloads)
@@ -202,7 +202,7 @@ var logged = []struct {
     execution: 0s
     arrivals: {closed: {think: {exponential: {mean: 150ms}}}}
 `,
-		func(t *testing.T, w []traffic.Workload, r *fit.Report) {
+		func(t *testing.T, w []workload.Workload, r *fit.Report) {
 			c := w[0].Arrivals.Closed
 			if c == nil || c.Concurrency != 1 || w[0].Clients != 5 || len(w[0].Requests) != 3 {
 				t.Fatalf("%+v", r.Workloads)

@@ -14,7 +14,7 @@ import (
 	"apfsim/experiment/fit/node"
 	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/shape"
-	"apfsim/sim/scenario/traffic"
+	scripted "apfsim/sim/workload"
 )
 
 // scenario returns the text of the fitted scenario.
@@ -222,7 +222,7 @@ func (f *fitter) executions() *shape.Sample {
 const unknown = "unknown"
 
 // identity returns who sends the requests.
-func (s *stream) identity(generalized func(string) string) (as traffic.Identity) {
+func (s *stream) identity(generalized func(string) string) (as scripted.Identity) {
 	namespace, name, isAccount := classify.SplitServiceAccount(s.user)
 	node, isNode := strings.CutPrefix(s.user, classify.NodePrefix)
 	switch {
@@ -239,7 +239,7 @@ func (s *stream) identity(generalized func(string) string) (as traffic.Identity)
 }
 
 // identityValue returns who sends the requests, in the format of a scenario.
-func identityValue(as traffic.Identity) map[string]any {
+func identityValue(as scripted.Identity) map[string]any {
 	fields := map[string]any{}
 	for name, text := range map[string]string{"user": as.User, "serviceAccount": as.ServiceAccount, "node": as.Node} {
 		if text != "" {

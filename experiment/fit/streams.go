@@ -8,8 +8,8 @@ import (
 	"apfsim/document"
 	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/trace"
+	scripted "apfsim/sim/workload"
 )
 
 // stream is the requests of one user that differ in nothing but their names and their times.
@@ -172,9 +172,9 @@ func (f *fitter) newStream(e *recorded.Entry) *stream {
 func (s *stream) wrong() document.Errors {
 	a := &s.attributes
 	as := s.identity(func(text string) string { return text })
-	r := traffic.Request{Verb: a.Verb, Group: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace,
+	r := scripted.Request{Verb: a.Verb, Group: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace,
 		Name: s.objectName(), Path: a.Path, Query: s.query}
-	return traffic.CheckRequest(&as, &r)
+	return scripted.CheckRequest(&as, &r)
 }
 
 // objectName returns the name in the requests of a scenario. That of a created object is not part of the URL.

@@ -20,8 +20,8 @@ import (
 	"apfsim/reports/format"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // Plan is what will be sent, as far as that is known before: the requests of a simulation of the scenario.
@@ -145,7 +145,7 @@ func (p *Plan) add(w *Workload, a *classify.Attributes, call *Call) {
 }
 
 // readTrace adds an error for each line of a trace whose request is not sent, up to as many lines as may be sent.
-func (p *Plan) readTrace(ctx context.Context, t *traffic.TraceArrivals, calls *Calls, wrong *document.Errors) error {
+func (p *Plan) readTrace(ctx context.Context, t *workload.TraceArrivals, calls *Calls, wrong *document.Errors) error {
 	reader, err := t.Open()
 	if err != nil {
 		return err

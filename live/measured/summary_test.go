@@ -11,8 +11,8 @@ import (
 	"apfsim/live/load"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 const ms = time.Millisecond
@@ -34,7 +34,7 @@ func TestSummarize(t *testing.T) {
 	sc.Metadata.Name = "story"
 	sc.Spec.Duration, sc.Spec.Warmup = quantity.Duration(10*time.Second), quantity.Duration(time.Second)
 	sc.Spec.Servers.FlowControl = scenario.PriorityAndFairness
-	sc.Spec.Workload = []traffic.Workload{{Name: "w", Clients: 1}}
+	sc.Spec.Workload = []workload.Workload{{Name: "w", Clients: 1}}
 	silent, broken, retry := sent(9*time.Second, 0, 0), sent(9500*ms, ms, 0), sent(5*time.Second, 30*ms, 200)
 	silent.Answered, broken.Err, retry.Attempt = false, errors.New("connection reset"), 2
 	r := &load.Result{Length: 10 * time.Second, Requests: []*load.Sent{
@@ -66,7 +66,7 @@ func TestSummarize(t *testing.T) {
 func TestStoppedRun(t *testing.T) {
 	sc := &scenario.Scenario{}
 	sc.Spec.Duration, sc.Spec.Warmup = quantity.Duration(time.Hour), quantity.Duration(time.Minute)
-	sc.Spec.Workload = []traffic.Workload{{Name: "w", Clients: 1}}
+	sc.Spec.Workload = []workload.Workload{{Name: "w", Clients: 1}}
 	r := &load.Result{Length: 20 * time.Second, Stopped: load.ErrInterrupted, Requests: []*load.Sent{sent(time.Second, ms, 200)}}
 	s := Summarize(sc, r, nil, Warnings(r, nil))
 	if s.DurationNs != int64(20*time.Second) || s.WarmupNs != s.DurationNs || s.Total.Arrived != 0 {

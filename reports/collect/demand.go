@@ -6,8 +6,8 @@ import (
 	"apfsim/core/classify"
 	"apfsim/reports/observe"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // The demand of a flow is the seat-seconds that its requests occupy. Where the scenario gives the executions, each request
@@ -17,8 +17,8 @@ import (
 
 // measuresDemand says whether executions take other times in a run of the scenario than it gives.
 func measuresDemand(spec *scenario.Spec) bool {
-	return spec.Store != nil || spec.Servers.Capacity != nil || spec.Servers.Handover.Given() || slices.ContainsFunc(spec.Workload, func(w traffic.Workload) bool {
-		return w.Delay.Given() || w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return len(r.Calls) > 0 })
+	return spec.Store != nil || spec.Servers.Capacity != nil || spec.Servers.Handover.Given() || slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
+		return w.Delay.Given() || w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
 	})
 }
 

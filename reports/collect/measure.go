@@ -8,7 +8,7 @@ import (
 	"apfsim/reports/threshold"
 	"apfsim/reports/virtualwait"
 	"apfsim/sim"
-	"apfsim/sim/behaviour"
+	"apfsim/sim/workload"
 )
 
 // Measurement is the observers that a result comes from.
@@ -27,7 +27,7 @@ func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), fingerprint.New(), threshold.NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup)), newReplayed(run)}
 	m.collector.virtual = virtualwait.New(sc, servers)
 	m.collector.handlers = run.Handlers()
-	run.OnNote(func(nowNs int64, workload, _ int, n behaviour.Note) { m.collector.Note(nowNs, workload, &n) })
+	run.OnNote(func(nowNs int64, workload, _ int, n workload.Note) { m.collector.Note(nowNs, workload, &n) })
 	run.Observe(m.collector.Observer())
 	run.Observe(m.fingerprint.Observer())
 	if m.replayed != nil {

@@ -6,55 +6,55 @@ import (
 
 	"apfsim/reports/histogram"
 	"apfsim/reports/result"
-	"apfsim/sim/behaviour"
+	"apfsim/sim/workload"
 )
 
 // noteMetrics are the metrics by which statistics call what happens to clients. The times of those with
 // timed are measured.
-var noteMetrics = map[behaviour.Kind]struct {
+var noteMetrics = map[workload.NoteKind]struct {
 	metric string
 	timed  bool
 }{
-	behaviour.Listed:          {"listTime", true},
-	behaviour.Expired:         {"expired", false},
-	behaviour.WatchEnded:      {"watchEnds", false},
-	behaviour.WatchFailed:     {"watchFailures", false},
-	behaviour.EventLate:       {"eventDelay", true},
-	behaviour.Conflicted:      {"conflicts", false},
-	behaviour.WriteDone:       {"writeTime", true},
-	behaviour.WriteLost:       {"lostWrites", false},
-	behaviour.LeaderLost:      {"leaderLost", false},
-	behaviour.LeaderGained:    {"leaderless", true},
-	behaviour.NodeNotReady:    {"nodesNotReady", false},
-	behaviour.NodeReady:       {"notReady", true},
-	behaviour.PodSeen:         {"podSeen", true},
-	behaviour.EventDropped:    {"droppedEvents", false},
-	behaviour.Reconciled:      {"reconcileTime", true},
-	behaviour.ReconcileFailed: {"reconcileFailures", false},
-	behaviour.Overwritten:     {"overwritten", false},
+	workload.Listed:          {"listTime", true},
+	workload.Expired:         {"expired", false},
+	workload.WatchEnded:      {"watchEnds", false},
+	workload.WatchFailed:     {"watchFailures", false},
+	workload.EventLate:       {"eventDelay", true},
+	workload.Conflicted:      {"conflicts", false},
+	workload.WriteDone:       {"writeTime", true},
+	workload.WriteLost:       {"lostWrites", false},
+	workload.LeaderLost:      {"leaderLost", false},
+	workload.LeaderGained:    {"leaderless", true},
+	workload.NodeNotReady:    {"nodesNotReady", false},
+	workload.NodeReady:       {"notReady", true},
+	workload.PodSeen:         {"podSeen", true},
+	workload.EventDropped:    {"droppedEvents", false},
+	workload.Reconciled:      {"reconcileTime", true},
+	workload.ReconcileFailed: {"reconcileFailures", false},
+	workload.Overwritten:     {"overwritten", false},
 }
 
 // relistReasons are the values of the tag reason of relists.
-var relistReasons = map[behaviour.Cause]string{
-	behaviour.AfterExpired:  "expired",
-	behaviour.AfterTooLarge: "too-large",
-	behaviour.AfterFailure:  "failure",
+var relistReasons = map[workload.Cause]string{
+	workload.AfterExpired:  "expired",
+	workload.AfterTooLarge: "too-large",
+	workload.AfterFailure:  "failure",
 }
 
 // notes is what has happened to the clients of a workload, or to all.
-type notes map[behaviour.Kind]*noted
+type notes map[workload.NoteKind]*noted
 
 // noted is one kind of it.
 type noted struct {
 	count, sum int64
 	times      histogram.Histogram
-	causes     [behaviour.AfterFailure + 1]int64
+	causes     [workload.AfterFailure + 1]int64
 
 	// Of the interval of result.BusiestNs that the last one was in, and of the one that had most.
 	latest, most result.Busiest
 }
 
-func (all notes) add(nowNs int64, n *behaviour.Note) {
+func (all notes) add(nowNs int64, n *workload.Note) {
 	one := all[n.Kind]
 	if one == nil {
 		one = &noted{times: histogram.Histogram{Precision: histogram.FinePrecision}}
@@ -66,7 +66,7 @@ func (all notes) add(nowNs int64, n *behaviour.Note) {
 		one.times.Record(n.Ns)
 	}
 	one.causes[n.Cause]++
-	if n.Kind == behaviour.Listed && n.Cause == behaviour.FirstList {
+	if n.Kind == workload.Listed && n.Cause == workload.FirstList {
 		return
 	}
 	if fromNs := nowNs - nowNs%result.BusiestNs; one.latest.FromNs != fromNs {
@@ -86,9 +86,9 @@ func (all notes) result() *result.Clients {
 			r.Most = &n.most
 		}
 		c.Notes = append(c.Notes, r)
-		if kind == behaviour.Listed {
-			relists := result.Noted{Metric: "relists", Count: n.count - n.causes[behaviour.FirstList], Sum: n.sum, Most: &n.most}
-			for cause := behaviour.AfterExpired; cause <= behaviour.AfterFailure; cause++ {
+		if kind == workload.Listed {
+			relists := result.Noted{Metric: "relists", Count: n.count - n.causes[workload.FirstList], Sum: n.sum, Most: &n.most}
+			for cause := workload.AfterExpired; cause <= workload.AfterFailure; cause++ {
 				if count := n.causes[cause]; count > 0 {
 					relists.Reasons = append(relists.Reasons, result.ReasonCount{Reason: relistReasons[cause], Count: count})
 				}
@@ -103,7 +103,7 @@ func (all notes) result() *result.Clients {
 }
 
 // Note counts what happens to a client of a workload.
-func (c *Collector) Note(nowNs int64, workload int, n *behaviour.Note) {
+func (c *Collector) Note(nowNs int64, workload int, n *workload.Note) {
 	c.noteSeries.add(n)
 	if nowNs < c.fromNs {
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"apfsim/reports/result"
-	"apfsim/sim/behaviour"
+	"apfsim/sim/workload"
 )
 
 // noteSeries is what happens to all clients that behave, over time.
@@ -22,17 +22,17 @@ type noteValues struct {
 	past  []result.ClientPoint // nil if nothing has happened
 }
 
-func (s *noteSeries) add(n *behaviour.Note) {
+func (s *noteSeries) add(n *workload.Note) {
 	for len(s.kinds) <= int(n.Kind) {
 		s.kinds = append(s.kinds, noteValues{})
 	}
 	s.kinds[n.Kind].add(n)
-	if n.Kind == behaviour.Listed && n.Cause != behaviour.FirstList {
+	if n.Kind == workload.Listed && n.Cause != workload.FirstList {
 		s.relisted.add(n)
 	}
 }
 
-func (v *noteValues) add(n *behaviour.Note) {
+func (v *noteValues) add(n *workload.Note) {
 	v.now.Count++
 	v.now.MeanNs += n.Ns
 	v.now.MaxNs = max(v.now.MaxNs, n.Ns)
@@ -78,7 +78,7 @@ func (s *noteSeries) series() (all []*result.ClientSeries) {
 		all = append(all, &result.ClientSeries{Metric: metric, Timed: timed, Points: points})
 	}
 	for kind := range s.kinds {
-		m := noteMetrics[behaviour.Kind(kind)]
+		m := noteMetrics[workload.NoteKind(kind)]
 		add(m.metric, m.timed, &s.kinds[kind])
 	}
 	add("relists", false, &s.relisted)

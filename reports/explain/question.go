@@ -10,7 +10,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/request"
 	"apfsim/document"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // Input describes a request as the user of a command line does, in the terms of kubectl.
@@ -18,13 +18,13 @@ type Input struct {
 	Arguments []string               // VERB RESOURCE [NAME], VERB TYPE/NAME, VERB PATH, or none
 	Given     func(flag string) bool // reports whether a flag, such as "user", is given
 
-	Sender   traffic.Identity // who sends the request
-	As       string           // the user to impersonate; "" for none
-	AsGroups []string         // the groups to impersonate
-	Request  traffic.Request  // without Resource and Group
-	Resource string           // RESOURCE[.VERSION][.GROUP][/SUBRESOURCE]
-	Stored   estimate.Stats   // the stored objects of the resource; 0 if unknown
-	Watchers int              // number of clients that watch all objects of the resource
+	Sender   workload.Identity // who sends the request
+	As       string            // the user to impersonate; "" for none
+	AsGroups []string          // the groups to impersonate
+	Request  workload.Request  // without Resource and Group
+	Resource string            // RESOURCE[.VERSION][.GROUP][/SUBRESOURCE]
+	Stored   estimate.Stats    // the stored objects of the resource; 0 if unknown
+	Watchers int               // number of clients that watch all objects of the resource
 }
 
 // Parse returns the request that the input describes, as the server would read it. Notes of the
@@ -46,7 +46,7 @@ func Parse(in *Input) (*Question, error) {
 	if in.As != "" {
 		as.User = in.As
 	}
-	for _, m := range traffic.CheckRequest(&as, asked) {
+	for _, m := range workload.CheckRequest(&as, asked) {
 		p.translate(m)
 	}
 	for _, number := range []struct {
@@ -279,7 +279,7 @@ func fullName(resource, group string) string {
 }
 
 // groups adds the groups that follow from the user's name.
-func (p *parser) groups(as *traffic.Identity) {
+func (p *parser) groups(as *workload.Identity) {
 	a, given := &p.question.Attributes, as.Groups
 	if p.As != "" {
 		given = p.AsGroups

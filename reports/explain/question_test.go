@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"apfsim/core/classify"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // given returns the function that reports these flags as given.
@@ -17,7 +17,7 @@ func given(flags ...string) func(string) bool {
 }
 
 func TestParse(t *testing.T) {
-	jane := traffic.Identity{User: "jane"}
+	jane := workload.Identity{User: "jane"}
 	for _, c := range []struct {
 		name  string
 		input Input
@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 	}{
 		{
 			"resource as in kubectl",
-			Input{Arguments: []string{"get", "deploy/web"}, Given: given("user"), Sender: jane, Request: traffic.Request{Namespace: "shop"}},
+			Input{Arguments: []string{"get", "deploy/web"}, Given: given("user"), Sender: jane, Request: workload.Request{Namespace: "shop"}},
 			classify.Attributes{Verb: "get", APIGroup: "apps", Resource: "deployments", Namespace: "shop", Name: "web",
 				Path: "/apis/apps/v1/namespaces/shop/deployments/web"},
 			[]string{`the resource "deploy" is interpreted as deployments.apps`},
@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 // All mistakes are reported together.
 func TestParseReportsAllMistakes(t *testing.T) {
 	_, err := Parse(&Input{Arguments: []string{"list", "pods"}, Given: given("user", "node", "verb"),
-		Sender: traffic.Identity{User: "jane"}, AsGroups: []string{"ops"}, Watchers: -1})
+		Sender: workload.Identity{User: "jane"}, AsGroups: []string{"ops"}, Watchers: -1})
 	if err == nil {
 		t.Fatal("no error")
 	}

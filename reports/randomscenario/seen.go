@@ -3,8 +3,8 @@ package randomscenario
 import (
 	"apfsim/reports/observe"
 	"apfsim/sim"
-	"apfsim/sim/behaviour"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // Seen is what happened in a run that its request log does not say, in the order in which it happened.
@@ -45,7 +45,7 @@ const (
 type NoteEvent struct {
 	AtNs     int64
 	Workload int
-	behaviour.Note
+	workload.Note
 }
 
 // LimitsEvent is the priority levels of a server from a time on.
@@ -103,7 +103,7 @@ func (s *Seen) observe(run *sim.Run) {
 			}
 		},
 	})
-	run.OnNote(func(nowNs int64, workload, _ int, n behaviour.Note) {
+	run.OnNote(func(nowNs int64, workload, _ int, n workload.Note) {
 		s.Notes = append(s.Notes, NoteEvent{nowNs, workload, n})
 	})
 }

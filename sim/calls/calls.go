@@ -12,8 +12,8 @@ import (
 	"apfsim/sim/client"
 	"apfsim/sim/clock"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // Calls are the calls of a run. It implements server.Calls and client.Callbacks.
@@ -309,7 +309,7 @@ func (c *Calls) stop(call *call) server.Ref {
 	r := callback.Request()
 	switch {
 	case r == nil:
-	case call.to.Callback.WhenGivenUp == traffic.Continue:
+	case call.to.Callback.WhenGivenUp == workload.Continue:
 		r.Details.Call = 0
 	case resend != 0:
 		c.shared.Events.Cancel(resend)
@@ -335,7 +335,7 @@ func (c *Calls) leave(nowNs int64, callback server.Ref) {
 // over goes on with a request when one of its calls is over.
 func (c *Calls) over(nowNs int64, call *call) {
 	x := call.of
-	if call.failed && call.to.FailurePolicy == traffic.Fail && x.failure.Status == 0 {
+	if call.failed && call.to.FailurePolicy == workload.Fail && x.failure.Status == 0 {
 		x.failure = call.failure
 	}
 	if call.giveUp != 0 {

@@ -4,12 +4,12 @@ import (
 	"slices"
 
 	"apfsim/sim/random"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // plan is what the requests of a workload call.
 type plan struct {
-	workload *traffic.Workload
+	workload *workload.Workload
 	requests [][]stage       // by Template.Request
 	callees  []string        // the names of who is called
 	streams  []random.Stream // of latencies: by client, and then by callee
@@ -22,16 +22,16 @@ type stage []*callee
 
 // callee is who is called.
 type callee struct {
-	*traffic.Call
+	*workload.Call
 	index      int         // of the name among those of the plan
 	aggregated *aggregated // nil unless the kind is AggregatedServer
 }
 
 // newPlan returns the plan of a workload. aggregated returns the aggregated server of a name.
-func newPlan(w *traffic.Workload, aggregated func(name string) *aggregated) *plan {
+func newPlan(w *workload.Workload, aggregated func(name string) *aggregated) *plan {
 	p := &plan{workload: w, requests: make([][]stage, len(w.Requests))}
 	for i := range w.Requests {
-		for _, kind := range traffic.CallKinds {
+		for _, kind := range workload.CallKinds {
 			var validating stage
 			for j := range w.Requests[i].Calls {
 				call := &w.Requests[i].Calls[j]
@@ -40,10 +40,10 @@ func newPlan(w *traffic.Workload, aggregated func(name string) *aggregated) *pla
 				}
 				c := &callee{Call: call, index: p.callee(call.Name)}
 				switch kind {
-				case traffic.ValidatingWebhook:
+				case workload.ValidatingWebhook:
 					validating = append(validating, c)
 					continue
-				case traffic.AggregatedServer:
+				case workload.AggregatedServer:
 					c.aggregated = aggregated(call.Name)
 				}
 				p.requests[i] = append(p.requests[i], stage{c})

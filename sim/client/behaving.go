@@ -2,25 +2,20 @@ package client
 
 import (
 	"apfsim/sim/api"
-	"apfsim/sim/behaviour"
-	"apfsim/sim/behaviour/commands"
-	"apfsim/sim/behaviour/controllers"
-	"apfsim/sim/behaviour/writers"
-	"apfsim/sim/bucket"
 	"apfsim/sim/clock"
 	"apfsim/sim/random"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
-// behaving is a client whose workload has a behaviour, for which it is the behaviour.Client: the client-go
+// behaving is a client whose workload has a behaviour, for which it is the workload.Client: the client-go
 // below a controller or a kubelet. It passes requests through the rate limiter and sends them again.
 //
 // What the behaviour wants is done by events at the same instant: it may be called in the middle of what a
 // server does, when no server may be called.
 type behaving struct {
 	client
-	does      behaviour.Behaviour
+	does      workload.Machine
 	begun     bool
 	user      string
 	groups    []string
@@ -33,7 +28,7 @@ type behaving struct {
 func (c *behaving) Start(int64) {
 	c.open()
 	if l := c.ownRateLimit(); c.limiter == nil && l != nil {
-		c.limiter = bucket.New(l.QPS, l.Burst)
+		c.limiter = workload.NewBucket(l.QPS, l.Burst)
 	}
 	c.user, c.groups = c.As.For(int(c.index))
 	c.does = newBehaviour(c)
@@ -47,15 +42,15 @@ const (
 )
 
 // ownRateLimit returns the rate limiter that the behaviour has if the workload gives none, nil for none.
-func (c *behaving) ownRateLimit() *traffic.RateLimit {
-	limit := func(qps float64, burst int) *traffic.RateLimit {
+func (c *behaving) ownRateLimit() *workload.RateLimit {
+	limit := func(qps float64, burst int) *workload.RateLimit {
 		switch {
 		case qps < 0:
 			return nil
 		case qps == 0:
-			return &traffic.RateLimit{QPS: defaultQPS, Burst: defaultBurst}
+			return &workload.RateLimit{QPS: defaultQPS, Burst: defaultBurst}
 		}
-		return &traffic.RateLimit{QPS: qps, Burst: burst}
+		return &workload.RateLimit{QPS: qps, Burst: burst}
 	}
 	switch b := c.Workload.Behaviour; {
 	case b.Controller != nil:
@@ -113,8 +108,8 @@ func (c *behaving) exchange(r *server.Request) *exchange {
 	return nil
 }
 
-// Send implements behaviour.Client.
-func (c *behaving) Send(nowNs int64, q *behaviour.Request) {
+// Send implements workload.Client.
+func (c *behaving) Send(nowNs int64, q *workload.APIRequest) {
 	if nowNs >= c.endNs {
 		return
 	}
@@ -129,10 +124,10 @@ func (c *behaving) Send(nowNs int64, q *behaviour.Request) {
 	x.wakeAt(nowNs)
 }
 
-// Scratch implements behaviour.Client.
-func (c *behaving) Scratch() (*behaviour.Request, *api.Body) { return c.all.exchanges.scratch() }
+// Scratch implements workload.Client.
+func (c *behaving) Scratch() (*workload.APIRequest, *api.Body) { return c.all.exchanges.scratch() }
 
-// HangUp implements behaviour.Client.
+// HangUp implements workload.Client.
 func (c *behaving) HangUp(nowNs int64, token int32) {
 	if int(token) >= len(c.exchanges) || c.exchanges[token] == nil {
 		return
@@ -147,28 +142,28 @@ func (c *behaving) HangUp(nowNs int64, token int32) {
 	}
 }
 
-// Alarms implements behaviour.Client.
+// Alarms implements workload.Client.
 func (c *behaving) Alarms() *clock.Alarms { return c.all.shared.ClientAlarms() }
 
-// Stream implements behaviour.Client.
+// Stream implements workload.Client.
 func (c *behaving) Stream(s *random.Stream, purpose string) { c.stream(s, purpose) }
 
-// Index implements behaviour.Client.
+// Index implements workload.Client.
 func (c *behaving) Index() int { return int(c.index) }
 
-// EndNs implements behaviour.Client.
+// EndNs implements workload.Client.
 func (c *behaving) EndNs() int64 { return c.endNs }
 
-// Note implements behaviour.Client.
-func (c *behaving) Note(nowNs int64, n behaviour.Note) {
+// Note implements workload.Client.
+func (c *behaving) Note(nowNs int64, n workload.Note) {
 	for _, noted := range c.all.noted {
-		noted(nowNs, c.workload.index, int(c.index), n)
+		noted(nowNs, c.group.index, int(c.index), n)
 	}
 }
 
 // OnNote makes f be called with what happens to clients that behave, and to which client of which workload. It
 // must be called before Begin.
-func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n behaviour.Note)) {
+func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n workload.Note)) {
 	c.noted = append(c.noted, f)
 }
 
@@ -180,24 +175,24 @@ func (c *Clients) Received(nowNs int64, r *server.Request, e *api.Event) {
 }
 
 // newBehaviour returns what the clients of a workload do.
-func newBehaviour(c *behaving) behaviour.Behaviour {
+func newBehaviour(c *behaving) workload.Machine {
 	switch b := c.Workload.Behaviour; {
 	case b.Informer != nil:
-		return behaviour.NewInformer(c, b.Informer)
+		return workload.NewInformer(c, b.Informer)
 	case b.Controller != nil:
-		return controllers.NewController(c, b.Controller)
+		return workload.NewController(c, b.Controller)
 	case b.Lister != nil:
-		return commands.NewLister(c, b.Lister)
+		return workload.NewLister(c, b.Lister)
 	case b.Kubectl != nil:
-		return commands.NewKubectl(c, b.Kubectl)
+		return workload.NewKubectl(c, b.Kubectl)
 	case b.Kubelet != nil:
-		return writers.NewKubelet(c, b.Kubelet, c.As.NodeOf(int(c.index)))
+		return workload.NewKubelet(c, b.Kubelet, c.As.NodeOf(int(c.index)))
 	case b.LeaderElection != nil:
-		return writers.NewLeaderElection(c, b.LeaderElection)
+		return workload.NewLeaderElection(c, b.LeaderElection)
 	case b.EventRecorder != nil:
-		return writers.NewEventRecorder(c, b.EventRecorder)
+		return workload.NewEventRecorder(c, b.EventRecorder)
 	case b.Writer != nil:
-		return writers.NewWriter(c, b.Writer, c.Name)
+		return workload.NewWriter(c, b.Writer, c.Name)
 	}
 	panic("client: a workload has no behaviour")
 }

@@ -11,13 +11,11 @@ import (
 
 	"apfsim/core/request"
 	"apfsim/sim/api"
-	"apfsim/sim/behaviour"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/behaviours"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
+	"apfsim/sim/workload"
 )
 
 // played is a run with one client that behaves, and a server of the test.
@@ -36,14 +34,14 @@ type rings func(nowNs int64)
 func (f rings) Ring(nowNs int64) { f(nowNs) }
 
 // play makes a run of one minute with the workload; change may change the workload before.
-func play(change func(w *traffic.Workload)) *played {
+func play(change func(w *workload.Workload)) *played {
 	sc := &scenario.Scenario{}
 	sc.Spec.Duration = quantity.Duration(time.Minute)
-	w := traffic.Workload{Name: "one", Clients: 1, As: traffic.Identity{User: "ann"}, Behaviour: &behaviours.Behaviour{Informer: &behaviours.Informer{}}, Retry: traffic.Retry{MaxRetries: 10}}
+	w := workload.Workload{Name: "one", Clients: 1, As: workload.Identity{User: "ann"}, Behaviour: &workload.Behaviour{Informer: &workload.Informer{}}, Retry: workload.Retry{MaxRetries: 10}}
 	if change != nil {
 		change(&w)
 	}
-	sc.Spec.Workload = []traffic.Workload{w}
+	sc.Spec.Workload = []workload.Workload{w}
 	p := &played{shared: server.NewShared()}
 	p.clients = New(sc, p.shared)
 	p.client = p.clients.workloads[0].clients.at(0).(*behaving)
@@ -110,13 +108,13 @@ func (p *played) want(t *testing.T, want ...string) {
 	}
 }
 
-func get(name string) *behaviour.Request {
-	return &behaviour.Request{Verb: "get", Resource: "pods", Namespace: "default", Name: name}
+func get(name string) *workload.APIRequest {
+	return &workload.APIRequest{Verb: "get", Resource: "pods", Namespace: "default", Name: name}
 }
 
 // A rejected request is sent again after each Retry-After; the answer is that of the last attempt.
 func TestBehavingClientRetries(t *testing.T) {
-	p := play(func(w *traffic.Workload) { w.Retry.MaxRetries = 2 })
+	p := play(func(w *workload.Workload) { w.Retry.MaxRetries = 2 })
 	p.begin = func(nowNs int64) { p.client.Send(nowNs, get("a")) }
 	p.serve = p.answer(server.Response{Status: 429, RetryAfterSeconds: 1})
 	p.run()
@@ -179,9 +177,9 @@ func TestBehavingClientDoesNotRetryAnswers(t *testing.T) {
 
 // The client's own time-out spans all attempts, begins with the first one, and is sent along.
 func TestBehavingClientTimesOut(t *testing.T) {
-	p := play(func(w *traffic.Workload) { w.RateLimit = &traffic.RateLimit{QPS: 0.5, Burst: 1} })
+	p := play(func(w *workload.Workload) { w.RateLimit = &workload.RateLimit{QPS: 0.5, Burst: 1} })
 	p.begin = func(nowNs int64) {
-		p.client.Send(nowNs, &behaviour.Request{Verb: "get", Resource: "nodes", Token: 1})
+		p.client.Send(nowNs, &workload.APIRequest{Verb: "get", Resource: "nodes", Token: 1})
 		q := get("a")
 		q.TimeoutNs = 10e9
 		p.client.Send(nowNs, q)
@@ -210,14 +208,14 @@ func TestBehavingClientTimesOut(t *testing.T) {
 // A bucket of 10 that gains 5 a second lets 10 of 20 requests pass at once, and then one each 200 ms. Watches do
 // not pass it.
 func TestBehavingClientIsThrottled(t *testing.T) {
-	p := play(func(w *traffic.Workload) { w.RateLimit = &traffic.RateLimit{QPS: 5, Burst: 10} })
+	p := play(func(w *workload.Workload) { w.RateLimit = &workload.RateLimit{QPS: 5, Burst: 10} })
 	p.begin = func(nowNs int64) {
 		for i := range int32(20) {
 			q := get("a")
 			q.Token = i
 			p.client.Send(nowNs, q)
 		}
-		p.client.Send(nowNs, &behaviour.Request{Verb: "watch", Resource: "pods", Token: 20, Unlimited: true})
+		p.client.Send(nowNs, &workload.APIRequest{Verb: "watch", Resource: "pods", Token: 20, Unlimited: true})
 	}
 	var times []time.Duration
 	p.serve = func(nowNs int64, r *server.Request) { times = append(times, time.Duration(nowNs)) }
@@ -230,7 +228,7 @@ func TestBehavingClientIsThrottled(t *testing.T) {
 // A request can be hung up while it waits for the rate limiter, while the server has it, and while it waits for
 // its next attempt. Nothing is heard of it again, and its token is free.
 func TestBehavingClientHangsUp(t *testing.T) {
-	p := play(func(w *traffic.Workload) { w.RateLimit = &traffic.RateLimit{QPS: 1, Burst: 2} })
+	p := play(func(w *workload.Workload) { w.RateLimit = &workload.RateLimit{QPS: 1, Burst: 2} })
 	p.begin = func(nowNs int64) {
 		for i := range int32(3) {
 			q := get(string(rune('a' + i)))
@@ -268,7 +266,7 @@ func TestBehavingClientHangsUp(t *testing.T) {
 func TestBehavingClientWatches(t *testing.T) {
 	p := play(nil)
 	p.begin = func(nowNs int64) {
-		p.client.Send(nowNs, &behaviour.Request{Verb: "watch", Resource: "pods", Unlimited: true, Call: api.Call{Options: request.Options{Version: request.At(7)}}})
+		p.client.Send(nowNs, &workload.APIRequest{Verb: "watch", Resource: "pods", Unlimited: true, Call: api.Call{Options: request.Options{Version: request.At(7)}}})
 	}
 	p.serve = func(nowNs int64, r *server.Request) {
 		if r.Attempt == 1 {
@@ -291,7 +289,7 @@ func TestBehavingClientWatches(t *testing.T) {
 
 // When the workload ends before the run does, its client hangs up and sends no more.
 func TestBehavingClientEnds(t *testing.T) {
-	p := play(func(w *traffic.Workload) {
+	p := play(func(w *workload.Workload) {
 		w.Start, w.Stop = quantity.Duration(5*time.Second), quantity.Duration(20*time.Second)
 	})
 	p.begin = func(nowNs int64) {
@@ -312,7 +310,7 @@ func TestBehavingClientEnds(t *testing.T) {
 func TestBehavingClientReusesTemplates(t *testing.T) {
 	p := play(nil)
 	var ids []server.TemplateID
-	send := func(q *behaviour.Request) *server.Template {
+	send := func(q *workload.APIRequest) *server.Template {
 		tp := p.client.templates.of(p.client, q)
 		if !slices.Contains(ids, tp.TemplateID) {
 			ids = append(ids, tp.TemplateID)

@@ -3,16 +3,16 @@ package client
 import (
 	"math"
 
-	"apfsim/sim/bucket"
 	"apfsim/sim/clock"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // client is what the clients of all behaviours have, in as few bytes as possible: there may be
 // hundreds of thousands, and each is read from main memory when its turn comes.
 type client struct {
-	*workload
+	*group
 	*rest           // nil where it is not needed
 	index     int32 // within the workload
 	searches  bool  // of an open loop: the next Wake sends nothing, see arrivals.Process
@@ -22,13 +22,13 @@ type client struct {
 // rest is what only some clients need. Streams that the workload does not need are nil.
 type rest struct {
 	choice                                random.Stream // of one of several kinds of requests; here, because most that have a rest need it
-	limiter                               *bucket.Bucket
+	limiter                               *workload.Bucket
 	watch, think, backoff, delay, timeout *random.Stream
 	reflector                             *reflector // nil before a watch has failed
 }
 
 // join makes the client one of a workload's.
-func (cl *client) join(w *workload, index int) { cl.workload, cl.index = w, int32(index) }
+func (cl *client) join(w *group, index int) { cl.group, cl.index = w, int32(index) }
 
 // open opens the client's streams.
 func (cl *client) open() {
@@ -56,7 +56,7 @@ func (cl *client) open() {
 		}
 	}
 	if cl.RateLimit != nil {
-		cl.limiter = bucket.New(cl.RateLimit.QPS, cl.RateLimit.Burst)
+		cl.limiter = workload.NewBucket(cl.RateLimit.QPS, cl.RateLimit.Burst)
 	}
 }
 
@@ -67,7 +67,7 @@ func (cl *client) stream(s *random.Stream, purpose string) {
 
 // wakeAt schedules the next Wake of the client.
 func (cl *client) wakeAt(atNs int64) {
-	cl.all.shared.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Of: int16(cl.workload.index), Index: cl.index})
+	cl.all.shared.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Of: int16(cl.group.index), Index: cl.index})
 }
 
 // request draws the client's next request.
@@ -83,7 +83,7 @@ func (cl *client) request() *server.Request {
 	if t.Template == nil {
 		user, groups := cl.identity()
 		attributes, query := cl.Requests[kind].Request.AttributesWithoutPath(user, groups, int(cl.index))
-		t.Template = cl.all.shared.NewTemplate(cl.workload.index, int(cl.index), attributes, query)
+		t.Template = cl.all.shared.NewTemplate(cl.group.index, int(cl.index), attributes, query)
 		t.Request = kind
 		t.id = t.TemplateID
 	}
@@ -140,7 +140,7 @@ func (cl *client) send(nowNs int64, r *server.Request) {
 // sendNow sends a request without its way through the rate limiter.
 func (cl *client) sendNow(nowNs int64, r *server.Request) {
 	if n := cl.all.network; n != nil {
-		n.Send(nowNs, r, cl.workload.index, int(cl.index))
+		n.Send(nowNs, r, cl.group.index, int(cl.index))
 		return
 	}
 	cl.all.server.Arrive(nowNs, r)

@@ -12,11 +12,11 @@ import (
 	"slices"
 
 	"apfsim/document"
-	"apfsim/sim/behaviour"
 	"apfsim/sim/network"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // Behaviour is what one client does of itself, and upon the responses to its requests.
@@ -31,7 +31,7 @@ type Behaviour interface {
 	Responded(nowNs int64, r *server.Request, response server.Response)
 
 	// join and send are those of client, which all behaviours have.
-	join(w *workload, index int)
+	join(w *group, index int)
 	send(nowNs int64, r *server.Request)
 }
 
@@ -46,7 +46,7 @@ type Clients struct {
 	shared    *server.Shared
 	server    Server           // the only one, if there is no network
 	network   *network.Network // nil if there is none
-	workloads []*workload
+	workloads []*group
 	decided   []scenario.Decided // by workload
 	callbacks Callbacks          // nil where there are no calls
 	anyAwaits bool               // one of them awaitsResponses
@@ -57,7 +57,7 @@ type Clients struct {
 	exchanges exchanges
 	queries   queries
 
-	noted []func(nowNs int64, workload, client int, n behaviour.Note) // in the order in which they listen
+	noted []func(nowNs int64, workload, client int, n workload.Note) // in the order in which they listen
 }
 
 // New returns the clients of a scenario. Close must be called after Begin.

@@ -4,16 +4,16 @@ import (
 	"slices"
 
 	"apfsim/sim/api"
-	"apfsim/sim/behaviour"
 	"apfsim/sim/clock"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // exchange is a request of a behaviour with all its attempts, until it is answered for good or hung up
 // (k8s.io/client-go, rest/request.go).
 type exchange struct {
 	client    *behaving
-	asked     behaviour.Request
+	asked     workload.APIRequest
 	body      api.Body // of asked, if it has one
 	template  *server.Template
 	id        int64 // of its requests
@@ -29,18 +29,18 @@ type exchange struct {
 // exchanges are those that have ended, and can be used again, and what the next one is made of.
 type exchanges struct {
 	free    []*exchange
-	request behaviour.Request
+	request workload.APIRequest
 	body    api.Body
 }
 
 // scratch returns an empty request and an empty body.
-func (all *exchanges) scratch() (*behaviour.Request, *api.Body) {
-	all.request, all.body = behaviour.Request{}, api.Body{}
+func (all *exchanges) scratch() (*workload.APIRequest, *api.Body) {
+	all.request, all.body = workload.APIRequest{}, api.Body{}
 	return &all.request, &all.body
 }
 
 // open returns an exchange for a request, of which it has a copy.
-func (all *exchanges) open(c *behaving, q *behaviour.Request) *exchange {
+func (all *exchanges) open(c *behaving, q *workload.APIRequest) *exchange {
 	var x *exchange
 	if n := len(all.free); n > 0 {
 		x = all.free[n-1]

@@ -1,22 +1,22 @@
 package client
 
 import (
-	"apfsim/sim/arrivals"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // openLoop is a client that sends at the times of a process, whatever becomes of its requests.
 type openLoop struct {
 	client
-	process arrivals.Process
-	poisson arrivals.Poisson // room for the process that most clients have, beside the client in memory
+	process workload.Process
+	poisson workload.PoissonProcess // room for the process that most clients have, beside the client in memory
 }
 
 // Start implements Behaviour.
 func (o *openLoop) Start(int64) {
 	o.open()
-	o.process = arrivals.New(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
+	o.process = workload.NewProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
 	o.next()
 }
 

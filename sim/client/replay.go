@@ -30,7 +30,7 @@ type sentKind struct {
 // Start implements Behaviour.
 func (p *replay) Start(int64) {
 	p.open()
-	p.decided = p.all.decided[p.workload.index]
+	p.decided = p.all.decided[p.group.index]
 	reader, err := p.Arrivals.Trace.Open()
 	if err != nil {
 		p.errors = append(p.errors, err.(document.Error))
@@ -77,7 +77,7 @@ func (p *replay) template(k *trace.Kind, schema string) *server.Template {
 	s := &p.sent[k.Slot]
 	if s.kind != k || schema != "" && s.template.FlowSchema != schema { // one that is unknown is that of the request before
 		s.kind = k
-		s.template = p.all.shared.ReplaceTemplate(s.template, p.workload.index, int(p.index), k.Attributes, k.Query)
+		s.template = p.all.shared.ReplaceTemplate(s.template, p.group.index, int(p.index), k.Attributes, k.Query)
 		s.template.FlowSchema = schema
 	}
 	return s.template
@@ -93,7 +93,7 @@ func (p *replay) Wake(nowNs int64) {
 	}
 	p.next()
 	if n := p.all.network; n != nil && to >= 0 && to < int64(n.Servers()) {
-		n.SendTo(nowNs, r, p.workload.index, int(p.index), int16(to))
+		n.SendTo(nowNs, r, p.group.index, int(p.index), int16(to))
 		return
 	}
 	p.sendNow(nowNs, r)

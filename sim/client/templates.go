@@ -2,10 +2,10 @@ package client
 
 import (
 	"apfsim/core/classify"
-	"apfsim/sim/behaviour"
 	"apfsim/sim/quantity"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
+	"apfsim/sim/workload"
 )
 
 // mostTemplates is how many templates a client keeps. Most clients that behave send few kinds of requests, and
@@ -32,14 +32,14 @@ type keptTemplate struct {
 
 // of returns the template of a request. Where the query changes each time, as that of a watch from the latest
 // version, the template is replaced each time: flow control reads the query, too.
-func (ts *templates) of(c *behaving, q *behaviour.Request) *server.Template {
+func (ts *templates) of(c *behaving, q *workload.APIRequest) *server.Template {
 	k := kind{resource: q.Resource, verb: q.Verb, subresource: q.Subresource, namespace: q.Namespace, group: q.Group}
 	if ofCollection(q.Verb) {
 		k.name = q.Name
 	}
 	t, known := ts.slot(k)
 	if query := c.all.queries.of(q); !known || t.Query != query || t.Attributes.Name != q.Name {
-		t.Template = c.all.shared.ReplaceTemplate(t.Template, c.workload.index, int(c.index), c.attributes(q), query)
+		t.Template = c.all.shared.ReplaceTemplate(t.Template, c.group.index, int(c.index), c.attributes(q), query)
 	}
 	return t.Template
 }
@@ -77,7 +77,7 @@ type queries struct {
 
 // of returns the query of a request. client-go sends how long it waits, so that the server does not work for longer
 // (rest/request.go). Most requests that say that, such as heartbeats, say nothing else, and share their query.
-func (qs *queries) of(q *behaviour.Request) string {
+func (qs *queries) of(q *workload.APIRequest) string {
 	query := q.Call.Options.Query()
 	if q.TimeoutNs == 0 {
 		return query
@@ -103,7 +103,7 @@ func ofCollection(verb string) bool {
 
 // attributes returns what a server sees of a request. The path of a request for an object follows from the others,
 // and flow control does not look at it.
-func (c *behaving) attributes(q *behaviour.Request) classify.Attributes {
+func (c *behaving) attributes(q *workload.APIRequest) classify.Attributes {
 	a := classify.Attributes{
 		User: c.user, Groups: c.groups,
 		Verb: q.Verb, APIGroup: q.Group, Resource: q.Resource, Subresource: q.Subresource, Namespace: q.Namespace,

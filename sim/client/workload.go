@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
-// workload is what its clients have in common.
-type workload struct {
-	*traffic.Workload
+// group is what its clients have in common.
+type group struct {
+	*workload.Workload
 	all     *Clients
 	clients clients
 	index   int
@@ -32,14 +32,14 @@ type template struct {
 	id server.TemplateID
 }
 
-func newWorkload(sc *scenario.Scenario, index int, all *Clients) *workload {
-	w := &workload{
+func newWorkload(sc *scenario.Scenario, index int, all *Clients) *group {
+	w := &group{
 		Workload: &sc.Spec.Workload[index],
 		all:      all,
 		index:    index,
 		seed:     sc.Spec.Seed,
 	}
-	w.watches = slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return r.Watch != nil })
+	w.watches = slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return r.Watch != nil })
 	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.stored || w.Workload.Behaviour != nil
 	w.needsRest = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
 		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
@@ -67,7 +67,7 @@ type block[T any, B interface {
 func (b block[T, B]) at(i int) Behaviour { return B(&b[i]) }
 
 // newClients makes the workload's clients.
-func (w *workload) newClients() (all clients) {
+func (w *group) newClients() (all clients) {
 	switch a := &w.Arrivals; {
 	case a.Trace != nil:
 		all = make(block[replay, *replay], w.Clients)

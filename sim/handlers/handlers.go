@@ -9,10 +9,10 @@ import (
 	"apfsim/sim/api"
 	"apfsim/sim/registry"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/behaviours"
 	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/server"
 	"apfsim/sim/store"
+	"apfsim/sim/workload"
 )
 
 // Handlers execute the requests for resources of the servers of a run. It implements server.Handlers.
@@ -115,7 +115,7 @@ func (h *Handlers) newRegistry(of *host) *registry.Registry {
 		Seed: h.spec.Seed, Server: of.server.Index(),
 	}
 	for _, name := range cache.Without {
-		group, resource := behaviours.Resource(name)
+		group, resource := workload.SplitResource(name)
 		s.Uncached = append(s.Uncached, api.Resource{Group: group, Name: resource})
 	}
 	return registry.New(h.shared.StoreAlarms(), h.store, of, s)

@@ -7,7 +7,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/document"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // MostReplications bounds the number of independent runs of a scenario.
@@ -50,7 +50,7 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 			c.texts(document.Index("spec.workload", i), &spec.Workload[i])
 		}
 	}
-	traffic.Check(to, "spec.workload", spec.Workload, spec.Duration, spec.Store != nil)
+	workload.Check(to, "spec.workload", spec.Workload, spec.Duration, spec.Store != nil)
 	c.lockstep()
 	if spec.Store != nil {
 		c.store()
@@ -69,7 +69,7 @@ func (c *checker) store() {
 	if servers := spec.Servers.Capacity; servers != nil && servers.WatchEvent != 0 && servers.WatchEvent != store.Costs.WatchEvent {
 		c.Fail("spec.servers.capacity.watchEvent", "%v: cannot be set with spec.store, whose costs.watchEvent it is", servers.WatchEvent)
 	}
-	used, all := traffic.Resources(spec.Workload)
+	used, all := workload.Resources(spec.Workload)
 	for _, r := range spec.Resources {
 		used = append(used, r.name())
 	}

@@ -1,8 +1,8 @@
 package scenario
 
 import (
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/trace"
+	"apfsim/sim/workload"
 )
 
 // Decided says which decisions a replay takes from the log that its trace is of. The others are made by the
@@ -17,7 +17,7 @@ type Decided struct {
 }
 
 // Decided returns what the replay of a trace takes from its log.
-func (s *Scenario) Decided(t *traffic.TraceArrivals) (d Decided) {
+func (s *Scenario) Decided(t *workload.TraceArrivals) (d Decided) {
 	if t == nil || t.Decided != trace.DecidedByLog {
 		return d
 	}

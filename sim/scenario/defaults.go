@@ -5,11 +5,11 @@ import (
 
 	"apfsim/core/rules"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // New returns a scenario with the defaults that there are before a file is decoded. The JSON Schema
-// says them as well; a test compares the two. Those of workloads are in package traffic.
+// says them as well; a test compares the two. Those of workloads are in package workload.
 func New() *Scenario {
 	return &Scenario{Spec: Spec{
 		Seed:         1,
@@ -46,5 +46,5 @@ func (s *Scenario) SetDefaults() {
 	for i := range s.Spec.Workload {
 		s.Spec.Workload[i].SetDefaults()
 	}
-	s.Spec.Workload = traffic.AddCallbacks(s.Spec.Workload)
+	s.Spec.Workload = workload.AddCallbacks(s.Spec.Workload)
 }

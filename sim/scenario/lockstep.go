@@ -2,7 +2,7 @@ package scenario
 
 import (
 	"apfsim/document"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // lockstep warns of closed loops without think time that fill the places of servers that have no queues. A client of such
@@ -38,7 +38,7 @@ func (c *checker) lockstep() {
 }
 
 // sends says whether a workload sends requests that only read, or others.
-func sends(w *traffic.Workload, readOnly bool) bool {
+func sends(w *workload.Workload, readOnly bool) bool {
 	if w.Behaviour != nil || w.Arrivals.Trace != nil {
 		return true
 	}

@@ -6,7 +6,7 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/document"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // MostMemory is how much memory a run may take, by an estimate before it starts. It does not depend on the
@@ -66,7 +66,7 @@ func (c *checker) memory() {
 }
 
 // workload adds the clients of a workload.
-func (d *demand) workload(path string, w *traffic.Workload) {
+func (d *demand) workload(path string, w *workload.Workload) {
 	clients := float64(w.Clients)
 	texts := textBytes(w.As.User, w.As.ServiceAccount, w.As.Node)
 	texts += textBytes(w.As.Groups...)
@@ -159,7 +159,7 @@ const (
 )
 
 // texts checks how long the texts of a workload are.
-func (c *checker) texts(path string, w *traffic.Workload) {
+func (c *checker) texts(path string, w *workload.Workload) {
 	check := func(field, text string, most int) {
 		if len(text) > most {
 			c.Fail(path+field, "%q is %d characters long; want at most %d", document.Abridge(text), utf8.RuneCountInString(text), most)

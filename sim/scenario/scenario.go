@@ -11,7 +11,7 @@ import (
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario/cluster"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // APIVersion and Kind are what a scenario document says it is.
@@ -63,17 +63,17 @@ type Metadata struct {
 
 // Spec is the content of a scenario.
 type Spec struct {
-	Seed         uint64             `json:"seed,omitempty" also:"randomSeed" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
-	Replications int                `json:"replications,omitempty" also:"runs,repetitions" jsonschema:"default=1,minimum=1,maximum=100000" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
-	Duration     quantity.Duration  `json:"duration" also:"length,runtime" document:"required" jsonschema_description:"Length of the run in virtual time."`
-	Warmup       quantity.Duration  `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics."`
-	Servers      Servers            `json:"servers,omitempty" also:"server,apiServer"`
-	Config       Config             `json:"config,omitempty" also:"configuration"`
-	Store        *cluster.Store     `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`
-	Events       []Event            `json:"events,omitempty" jsonschema_description:"Changes of the configuration during the run, in order of time."`
-	Resources    []Resource         `json:"resources,omitempty" also:"objects" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
-	Workload     []traffic.Workload `json:"workload" also:"workloads,clients" document:"required" jsonschema:"minItems=1"`
-	Thresholds   metric.Thresholds  `json:"thresholds,omitempty" also:"goals,assertions"`
+	Seed         uint64              `json:"seed,omitempty" also:"randomSeed" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
+	Replications int                 `json:"replications,omitempty" also:"runs,repetitions" jsonschema:"default=1,minimum=1,maximum=100000" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
+	Duration     quantity.Duration   `json:"duration" also:"length,runtime" document:"required" jsonschema_description:"Length of the run in virtual time."`
+	Warmup       quantity.Duration   `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics."`
+	Servers      Servers             `json:"servers,omitempty" also:"server,apiServer"`
+	Config       Config              `json:"config,omitempty" also:"configuration"`
+	Store        *cluster.Store      `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`
+	Events       []Event             `json:"events,omitempty" jsonschema_description:"Changes of the configuration during the run, in order of time."`
+	Resources    []Resource          `json:"resources,omitempty" also:"objects" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
+	Workload     []workload.Workload `json:"workload" also:"workloads,clients" document:"required" jsonschema:"minItems=1"`
+	Thresholds   metric.Thresholds   `json:"thresholds,omitempty" also:"goals,assertions"`
 }
 
 // Resource is how much of one resource the servers store.
@@ -102,4 +102,4 @@ func (s *Spec) Stored() estimate.Store {
 }
 
 // EndNs returns when a workload sends its last request, in nanoseconds from the start of the run.
-func (s *Spec) EndNs(w *traffic.Workload) int64 { return w.EndNs(s.Duration) }
+func (s *Spec) EndNs(w *workload.Workload) int64 { return w.EndNs(s.Duration) }

@@ -3,7 +3,7 @@ package scenario
 import (
 	"slices"
 
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // Steady says whether the scenario has one server that is there from the beginning to the end, executes
@@ -12,8 +12,8 @@ import (
 func (s *Spec) Steady() bool {
 	v := &s.Servers
 	changes := slices.ContainsFunc(s.Events, func(e Event) bool { return e.Apply == nil })
-	calls := slices.ContainsFunc(s.Workload, func(w traffic.Workload) bool {
-		return w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r traffic.WeightedRequest) bool { return len(r.Calls) > 0 })
+	calls := slices.ContainsFunc(s.Workload, func(w workload.Workload) bool {
+		return w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
 	})
 	return v.Replicas <= 1 && s.Store == nil && !changes && !calls && v.Capacity == nil && v.Memory == nil && v.LoadBalancer == nil &&
 		v.GoawayChance == 0 && v.Startup == (Servers{}).Startup && !v.Maintenance

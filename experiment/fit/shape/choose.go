@@ -9,8 +9,7 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/experiment/fit/node"
-	"apfsim/sim/arrivals"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // How processes are compared with the counts of first attempts.
@@ -92,7 +91,7 @@ func (o *Observations) draw(a *Arrivals, seed uint64) *Counts {
 	begin := windowOffsetNs % short // of the second of the short windows
 	counts := make([]int64, o.durationNs/short+2)
 	for i := range o.Clients {
-		for ns := range arrivals.Times(process, seed, trialName, i, endNs-a.StartNs) {
+		for ns := range workload.ArrivalTimes(process, seed, trialName, i, endNs-a.StartNs) {
 			counts[(a.StartNs+ns-begin+short)/short]++
 		}
 	}
@@ -106,13 +105,13 @@ func (o *Observations) draw(a *Arrivals, seed uint64) *Counts {
 }
 
 // process returns the arrivals as a run has them.
-func (a *Arrivals) process() *traffic.Arrivals {
+func (a *Arrivals) process() *workload.Arrivals {
 	text, err := yamlv3.Marshal(node.Value(a.Value))
 	if err != nil {
 		panic(fmt.Sprintf("shape: arrivals that are not YAML: %v", err))
 	}
 	docs, wrong := yaml.Parse("arrivals", text)
-	var into traffic.Arrivals
+	var into workload.Arrivals
 	var d document.Decoder
 	if len(wrong) == 0 {
 		d.Decode(docs[0].Root, "arrivals", &into)

@@ -46,7 +46,7 @@ func TestReferenceHasEveryField(t *testing.T) {
 		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 			typ = typ.Elem()
 		}
-		if typ.Kind() != reflect.Struct || seen[typ] || !strings.HasPrefix(typ.PkgPath(), "apfsim/sim/scenario") {
+		if typ.Kind() != reflect.Struct || seen[typ] || !strings.HasPrefix(typ.PkgPath(), "apfsim/sim/") {
 			return
 		}
 		seen[typ] = true

@@ -9,7 +9,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/document"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // replaced returns the objects of the scenario's own configuration without the base, which a replacement leaves
@@ -88,7 +88,7 @@ func classifier(o config.Objects) *classify.Classifier {
 // newlyCaughtAll returns the share of the requests of a workload that match catch-all by one classifier and not by
 // another, by the weights of the requests and over its first clients. It is 0 for behaviours and traces, whose requests
 // are not known before the run.
-func newlyCaughtAll(w *traffic.Workload, before, after *classify.Classifier) float64 {
+func newlyCaughtAll(w *workload.Workload, before, after *classify.Classifier) float64 {
 	const mostClients = 1000
 	var all, moved float64
 	for i := range w.Requests {

@@ -17,9 +17,8 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/behaviours"
 	"apfsim/sim/scenario/cluster"
-	"apfsim/sim/scenario/traffic"
+	"apfsim/sim/workload"
 )
 
 // schemaChecker knows as much of JSON Schema as the scenario's schema uses, and refuses
@@ -272,7 +271,7 @@ func TestTagsAgreeOnWhatIsRequired(t *testing.T) {
 		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 			typ = typ.Elem()
 		}
-		if typ.Kind() != reflect.Struct || seen[typ] || !strings.HasPrefix(typ.PkgPath(), "apfsim/sim/scenario") {
+		if typ.Kind() != reflect.Struct || seen[typ] || !strings.HasPrefix(typ.PkgPath(), "apfsim/sim/") {
 			return
 		}
 		seen[typ] = true
@@ -318,9 +317,9 @@ func TestSchemaNamesTheDefaults(t *testing.T) {
 	for _, v := range []any{s.Spec, s.Spec.Servers, s.Spec.Config, s.Spec.Servers.Startup} {
 		check(reflect.ValueOf(v))
 	}
-	for _, v := range []any{&cluster.LoadBalancer{}, &cluster.Probe{}, &traffic.Call{}, &traffic.Callback{}, &traffic.Workload{}, &traffic.WeightedRequest{}, &traffic.RampingArrivals{}, &traffic.ClosedArrivals{},
-		&traffic.Retry{}, &traffic.Backoff{}, &cluster.Store{}, &cluster.Costs{}, &behaviours.Informer{}, &behaviours.Queue{}, &behaviours.Controller{},
-		&behaviours.LeaderElection{}, &behaviours.Kubelet{}, &behaviours.Writer{}, &behaviours.Conflict{}, &behaviours.EventRecorder{}, &behaviours.Lister{}} {
+	for _, v := range []any{&cluster.LoadBalancer{}, &cluster.Probe{}, &workload.Call{}, &workload.Callback{}, &workload.Workload{}, &workload.WeightedRequest{}, &workload.RampingArrivals{}, &workload.ClosedArrivals{},
+		&workload.Retry{}, &workload.Backoff{}, &cluster.Store{}, &cluster.Costs{}, &workload.Informer{}, &workload.Queue{}, &workload.Controller{},
+		&workload.LeaderElection{}, &workload.Kubelet{}, &workload.Writer{}, &workload.Conflict{}, &workload.EventRecorder{}, &workload.Lister{}} {
 		var d document.Decoder // that required fields are missing does not matter
 		d.Decode(&document.Node{Kind: document.Object}, "", v)
 		check(reflect.ValueOf(v).Elem())
@@ -334,7 +333,7 @@ func TestSchemaNamesTheDefaults(t *testing.T) {
 func tagsOfPackages(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder
-	for _, pattern := range []string{"../*.go", "../cluster/*.go", "../traffic/*.go", "../behaviours/*.go"} {
+	for _, pattern := range []string{"../*.go", "../cluster/*.go", "../../workload/*.go"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 	"apfsim/document"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/traffic"
 	"apfsim/sim/trace"
+	"apfsim/sim/workload"
 )
 
 // traceState is a trace as it is when the scenario is read. Its lines are not read then, but by each
@@ -50,7 +50,7 @@ func (r *reading) traces() {
 	}
 }
 
-func (r *reading) trace(at string, t *traffic.TraceArrivals) {
+func (r *reading) trace(at string, t *workload.TraceArrivals) {
 	name := r.resolve(t.File)
 	state := r.cache.trace(r.fsys, name)
 	file := traceFile{r.fsys, name, state.fileState}

@@ -1,0 +1,175 @@
+package workload
+
+import (
+	"fmt"
+
+	"apfsim/core/request"
+	"apfsim/sim/api"
+	"apfsim/sim/clock"
+	"apfsim/sim/random"
+)
+
+// The tokens of a kubelet. Those of its reflectors follow.
+const (
+	leaseToken int32 = iota
+	nodeToken
+	podToken
+	ownerToken
+	reflectorTokens
+)
+
+// The constants of a node's heartbeats (k8s.io/kubernetes, pkg/kubelet/apis/config/v1beta1/defaults.go and
+// cmd/kubelet/app/server.go, where heartbeats get a client without a rate limit).
+const (
+	heartbeatNs      = 10 * second // nodeStatusUpdateFrequency; a quarter of nodeLeaseDurationSeconds
+	heartbeatJitter  = 0.04        // pkg/kubelet/kubelet.go, and component-helpers, apimachinery/lease/controller.go
+	heartbeatTimeout = 10 * second // the smaller one of the interval and of the lease's duration
+	heartbeatTries   = 5           // nodeStatusUpdateRetry, maxUpdateRetries
+	slowestNs        = 7 * second  // maxBackoff; pkg/kubelet/kubelet_node_status.go, registerWithAPIServer
+)
+
+// kubelet is a node (k8s.io/kubernetes, pkg/kubelet). It keeps its lease and its status, reports the status of
+// its pods, and watches its node, its pods, the services, and each secret and configmap that its pods use.
+//
+// It begins anywhere within the first 10 s, as nodes do not start together. Its pods are running then.
+type kubelet struct {
+	client     Client
+	settings   *Kubelet
+	node       string
+	endNs      int64 // of the workload
+	chance     random.Stream
+	lease      nodeLease
+	status     nodeStatus
+	health     nodeHealth
+	pods       podManager
+	reflectors []*Reflector
+}
+
+// NewKubelet returns the kubelet of a node.
+func NewKubelet(c Client, s *Kubelet, node string) Machine {
+	k := &kubelet{client: c, settings: s, node: node, endNs: c.EndNs()}
+	c.Stream(&k.chance, "kubelet")
+	k.lease.start(k)
+	k.status.kubelet, k.health.kubelet = k, k
+	watched := &k.pods
+	watched.start(k)
+	k.watch(ReflectorSettings{Resource: "nodes", Name: node, Matches: 1}, nil)
+	k.pods.reflector = k.watch(ReflectorSettings{Resource: "pods", FieldSelector: "spec.nodeName=" + request.EscapeFieldValue(node), Matches: int64(s.Pods)}, watched)
+	k.watch(ReflectorSettings{Resource: "services"}, nil)
+	for i := range s.Secrets {
+		resource := [...]string{"secrets", "configmaps"}[i%2]
+		k.watch(ReflectorSettings{Resource: resource, Namespace: podNamespace, Name: fmt.Sprintf("of-pods-%d", i/2), Matches: 1}, nil)
+	}
+	return k
+}
+
+// watch adds a reflector.
+func (k *kubelet) watch(s ReflectorSettings, h Handler) *Reflector {
+	s.WatchList = k.settings.Start == WatchList
+	s.FirstToken = reflectorTokens + int32(len(k.reflectors))*ReflectorTokens
+	r := NewReflector(s, k.client, &k.chance, h)
+	k.reflectors = append(k.reflectors, r)
+	return r
+}
+
+// Start implements Machine.
+func (k *kubelet) Start(nowNs int64) {
+	k.after(nowNs, int64(k.chance.Float64()*float64(heartbeatNs)), func(nowNs int64) {
+		k.health.start(nowNs)
+		for _, r := range k.reflectors {
+			r.Start(nowNs)
+		}
+		k.lease.sync(nowNs)
+		k.status.start(nowNs)
+		k.pods.passNs = nowNs
+		k.pods.waitForEnd(nowNs)
+	})
+}
+
+// ends says whether the workload has ended, so that nothing more is done.
+func (k *kubelet) ends(nowNs int64) bool { return nowNs >= k.endNs }
+
+// The alarms of what each kubelet does all the time. As other types of what they belong to, they need no memory, of
+// which thousands of timers would have too much for the processor's cache.
+type (
+	leaseAlarm  nodeLease
+	statusAlarm nodeStatus
+	healthAlarm nodeHealth
+	podsAlarm   podManager
+)
+
+// Ring renews the lease.
+func (a *leaseAlarm) Ring(nowNs int64) {
+	if !a.ends(nowNs) {
+		(*nodeLease)(a).sync(nowNs)
+	}
+}
+
+// Ring looks whether the status is to be reported.
+func (a *statusAlarm) Ring(nowNs int64) {
+	if !a.ends(nowNs) {
+		(*nodeStatus)(a).look(nowNs)
+	}
+}
+
+// Ring looks whether the node is ready.
+func (a *healthAlarm) Ring(nowNs int64) {
+	if !a.ends(nowNs) {
+		(*nodeHealth)(a).look(nowNs)
+	}
+}
+
+// Ring makes the full pass over the pods.
+func (a *podsAlarm) Ring(nowNs int64) {
+	if !a.ends(nowNs) {
+		(*podManager)(a).tick(nowNs)
+	}
+}
+
+// wakeIn makes an alarm ring after a wait.
+func (k *kubelet) wakeIn(nowNs, waitNs int64, a clock.Alarm) { k.client.Alarms().Set(nowNs+waitNs, a) }
+
+// after does something once, after a wait, unless the workload ends before.
+func (k *kubelet) after(nowNs, waitNs int64, do func(nowNs int64)) {
+	newTimer(k.client, do).in(nowNs, waitNs)
+}
+
+// Answered implements Machine.
+func (k *kubelet) Answered(nowNs int64, token int32, a *api.Answer) {
+	switch token {
+	case leaseToken:
+		k.lease.answered(nowNs, a)
+	case nodeToken:
+		k.status.answered(nowNs, a)
+	case podToken:
+		k.pods.answered(nowNs, a)
+	case ownerToken:
+		k.pods.owner.answered(nowNs, a)
+	default:
+		k.reflectorOf(token).Answered(nowNs, token, a)
+	}
+}
+
+// Received implements Machine.
+func (k *kubelet) Received(nowNs int64, token int32, e *api.Event) {
+	k.pods.received = e
+	k.reflectorOf(token).Received(nowNs, token, e)
+	k.pods.received = nil
+}
+
+func (k *kubelet) reflectorOf(token int32) *Reflector {
+	return k.reflectors[(token-reflectorTokens)/ReflectorTokens]
+}
+
+// ask returns a request for an object, to be completed and sent, and its body, which it does not have yet.
+func (k *kubelet) ask(token int32, verb, group, resource, namespace, name string) (*APIRequest, *api.Body) {
+	r, body := k.client.Scratch()
+	r.Token, r.Verb, r.Group, r.Resource, r.Namespace, r.Name = token, verb, group, resource, namespace, name
+	return r, body
+}
+
+// heartbeat sends a request of the heartbeats' client.
+func (k *kubelet) heartbeat(nowNs int64, r *APIRequest) {
+	r.Unlimited, r.TimeoutNs = true, heartbeatTimeout
+	k.client.Send(nowNs, r)
+}

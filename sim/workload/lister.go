@@ -1,0 +1,54 @@
+package workload
+
+import (
+	"apfsim/core/request"
+	"apfsim/sim/api"
+)
+
+// lister lists objects, and page by page if there is a limit. When a page has expired, it asks for the whole list
+// at once, as client-go's pager does.
+type lister struct {
+	repeated
+	selected ReflectorSettings
+	version  request.Version
+	limit    int64
+	pager    Pager
+	beganNs  int64
+	nextNs   int64 // when the next list begins, if this one has ended by then
+}
+
+// NewLister returns a client that lists.
+func NewLister(c Client, s *Lister) Machine {
+	l := &lister{selected: Selected(c, &s.Selection), version: request.ParseVersion(s.ResourceVersion), limit: s.Limit}
+	l.open(c, s.Every, l.list)
+	return l
+}
+
+func (l *lister) list(nowNs int64) {
+	l.beganNs, l.nextNs = nowNs, nowNs+l.interval()
+	l.pager = Pager{First: l.version, Limit: l.limit}
+	l.page(nowNs)
+}
+
+// page asks for the next page.
+func (l *lister) page(nowNs int64) {
+	l.client.Send(nowNs, l.selected.Request("list", l.pager.Options()))
+}
+
+// Answered implements Machine.
+func (l *lister) Answered(nowNs int64, _ int32, a *api.Answer) {
+	if a.Status == 410 {
+		l.client.Note(nowNs, Note{Kind: Expired, Object: l.selected.Resource})
+	}
+	switch {
+	case a.Status == 200 && l.pager.Add(a) || a.Status == 410 && l.pager.Expire():
+		l.page(nowNs)
+		return
+	case a.Status == 200:
+		l.client.Note(nowNs, Note{Kind: Listed, Object: l.selected.Resource, N: l.pager.Items, Ns: nowNs - l.beganNs})
+	}
+	l.at(max(nowNs, l.nextNs))
+}
+
+// Received implements Machine. A lister does not watch.
+func (l *lister) Received(int64, int32, *api.Event) {}

@@ -1,0 +1,108 @@
+package workload
+
+import (
+	"apfsim/sim/api"
+	"apfsim/sim/clock"
+	"apfsim/sim/random"
+)
+
+// Behaviour is what one client does. Its methods are called in order of time, and never in the middle of a
+// call of Client's.
+type Machine interface {
+	// Start is called once, when the workload begins.
+	Start(nowNs int64)
+	// Answered is called when a request is over: with the token that it was sent with, and its answer. A
+	// watch that has begun is over when it ends. Retries of the REST client are not seen here: the answer is
+	// that of the last attempt. The answer must not be kept, but the objects in it may be.
+	Answered(nowNs int64, token int32, a *api.Answer)
+	// Received is called with each event of a watch.
+	Received(nowNs int64, token int32, e *api.Event)
+}
+
+// Request is what a behaviour asks for.
+type APIRequest struct {
+	Verb, Group, Resource, Subresource, Namespace, Name string
+	Call                                                api.Call
+
+	// Token comes back with the answer and the events. A behaviour has at most one request of a token at a
+	// time; tokens are small numbers from 0.
+	Token int32
+
+	// Unlimited requests do not pass the client's rate limiter, such as the first attempt of a watch.
+	Unlimited bool
+
+	// TimeoutNs is how long the client waits for the answer (also sent as ?timeout=); 0 for as long as it
+	// takes.
+	TimeoutNs int64
+	// ReadNs is how long the client takes to read each event of a watch.
+	ReadNs int64
+}
+
+// Client is in whose name a behaviour acts.
+type Client interface {
+	// Send sends a request, now or when the rate limiter allows. The request and its body are copied, and the
+	// caller may use them again. What they refer to besides, such as fields, must not be changed.
+	Send(nowNs int64, r *APIRequest)
+	// Scratch returns an empty request and an empty body for the next Send. Thousands of clients share them, and what
+	// is shared is in the processor's cache.
+	Scratch() (*APIRequest, *api.Body)
+	// HangUp ends a request or a watch: there will be neither an answer nor an event.
+	HangUp(nowNs int64, token int32)
+	// Alarms wake the behaviour.
+	Alarms() *clock.Alarms
+	// Stream opens a random stream of the client for a purpose.
+	Stream(s *random.Stream, purpose string)
+	// Index is the client's number within its workload, from 0, and EndNs when the workload ends.
+	Index() int
+	EndNs() int64
+	// Note tells what happens to the client, for the statistics.
+	Note(nowNs int64, n Note)
+}
+
+// Note is something that happens to a client.
+type Note struct {
+	Kind NoteKind
+	// Object is what it happens to, such as a resource, a lease or a node.
+	Object string
+	// Ns is how long it has lasted, or how late it is; 0 where that has no meaning.
+	Ns int64
+	// N is how many, such as the objects of a list or the tries of a write; 0 where that has no meaning.
+	N int64
+	// Cause is why an informer lists.
+	Cause Cause
+}
+
+// Cause is why an informer gets all its objects.
+type Cause uint8
+
+// The causes of lists.
+const (
+	FirstList     Cause = iota // it has none yet
+	AfterExpired               // its version was too old: 410
+	AfterTooLarge              // its version was newer than what the server has: 504
+	AfterFailure               // its list or watch has failed otherwise
+)
+
+// Kind is the kind of a Note.
+type NoteKind uint8
+
+// The kinds of notes.
+const (
+	Listed          NoteKind = iota // an informer has its objects again: N of them, Ns after it began to ask; Cause says why
+	Expired                         // a version was too old: 410
+	WatchEnded                      // an informer's watch has ended in order, and is opened again
+	WatchFailed                     // an informer's watch was refused or broke
+	EventLate                       // an event was received Ns after it was committed
+	Conflicted                      // a write was refused because of another one: 409
+	WriteDone                       // a write has ended well, after N tries and Ns
+	WriteLost                       // a write was given up after N tries and Ns
+	LeaderLost                      // a leader could not renew its lease in time
+	LeaderGained                    // a candidate leads; Ns is how long there was no leader
+	NodeNotReady                    // a node's lease and status have not been renewed in time
+	NodeReady                       // they are again; Ns is for how long they were not
+	PodSeen                         // the kubelet has seen a change of a pod, Ns after it was written
+	EventDropped                    // an event was not recorded
+	Reconciled                      // a controller has reconciled an item, Ns after it was added to its queue
+	ReconcileFailed                 // a reconciliation has failed, and is repeated later
+	Overwritten                     // a write has replaced what another one had written since it was read
+)

@@ -1,0 +1,147 @@
+package workload
+
+import (
+	"fmt"
+
+	"apfsim/sim/api"
+	"apfsim/sim/random"
+)
+
+// The constants of recorders (k8s.io/client-go, tools/record/event.go).
+const (
+	recorderQueue   = 1000        // maxQueuedEvents
+	recorderTries   = 12          // maxTriesPerEvent
+	recorderSleepNs = 10 * second // defaultSleepDuration
+)
+
+// recorder records events of core/v1 (k8s.io/client-go, tools/record). What happens goes into a queue, which
+// drops it when it is full. One at a time is taken from the queue, and written as an EventCorrelator says. An answer other
+// than success drops it. Without an answer it is tried again, while the queue waits.
+type recorder struct {
+	client   Client
+	settings *EventRecorder
+	arrivals random.Stream
+	chance   random.Stream
+
+	queue   []happening // not yet taken
+	present happening
+	busy    bool
+	tried   int
+	posts   bool // the present request is the POST
+	write   EventWrite
+
+	correlator EventCorrelator[int] // by the index of the object
+}
+
+// happening is one occurrence of an event.
+type happening struct {
+	atNs            int64
+	object, message int
+}
+
+// NewEventRecorder returns a recorder.
+func NewEventRecorder(c Client, s *EventRecorder) Machine {
+	r := &recorder{client: c, settings: s}
+	c.Stream(&r.arrivals, "events")
+	c.Stream(&r.chance, "event recorder")
+	r.correlator.Chance = &r.chance
+	return r
+}
+
+// Start implements Machine.
+func (r *recorder) Start(nowNs int64) { r.wait(nowNs) }
+
+// wait waits for the next event to happen.
+func (r *recorder) wait(nowNs int64) {
+	if r.settings.Rate <= 0 {
+		return
+	}
+	gapNs := r.arrivals.ExpFloat64() / float64(r.settings.Rate) * float64(second)
+	newTimer(r.client, r.happen).in(nowNs, int64(min(gapNs, random.LongestNs/2)))
+}
+
+// happen lets one event happen.
+func (r *recorder) happen(nowNs int64) {
+	r.wait(nowNs)
+	r.record(happening{nowNs, r.arrivals.IntN(r.settings.Objects), r.arrivals.IntN(r.settings.Reasons)})
+}
+
+// record puts an event into the queue.
+func (r *recorder) record(h happening) {
+	if len(r.queue) == recorderQueue {
+		r.drop(h.atNs, h)
+		return
+	}
+	r.queue = append(r.queue, h)
+	r.work(h.atNs)
+}
+
+// work takes events from the queue until one of them needs a request.
+func (r *recorder) work(nowNs int64) {
+	for !r.busy && len(r.queue) > 0 {
+		r.present = r.queue[0]
+		r.queue = r.queue[1:]
+		write, ok := r.correlator.Correlate(nowNs, r.present.atNs, r.present.object, r.objectName(r.present.object), r.present.message)
+		if !ok {
+			r.drop(nowNs, r.present)
+			continue
+		}
+		r.busy, r.tried, r.write = true, 0, write
+		r.send(nowNs, write.Count == 1)
+	}
+}
+
+// send writes the present event. It belongs to the namespace default, as events of objects without one do.
+func (r *recorder) send(nowNs int64, post bool) {
+	r.posts = post
+	q := &APIRequest{Verb: "patch", Resource: "events", Namespace: "default", Name: r.write.Name,
+		Call: api.Call{Body: &api.Body{Stamp: r.write.Count}}}
+	if post {
+		q.Verb, q.Name, q.Call.Body.Name = "create", "", r.write.Name
+	}
+	r.client.Send(nowNs, q)
+}
+
+// Answered implements Machine (recordEvent and recordToSink).
+func (r *recorder) Answered(nowNs int64, _ int32, a *api.Answer) {
+	switch {
+	case succeeded(a):
+		r.client.Note(nowNs, Note{Kind: WriteDone, Object: r.objectName(r.present.object), Ns: nowNs - r.present.atNs, N: int64(r.tried) + 1})
+	case !r.posts && a.Status == 404:
+		r.send(nowNs, true)
+		return
+	case a.Status != 0:
+		r.drop(nowNs, r.present)
+	default:
+		if r.again(nowNs) {
+			return
+		}
+		r.drop(nowNs, r.present)
+	}
+	r.busy = false
+	r.work(nowNs)
+}
+
+// again tries the present event again later, unless that was the last time. The first wait is shorter by
+// chance, so that recorders do not come back together.
+func (r *recorder) again(nowNs int64) bool {
+	r.tried++
+	if r.tried >= recorderTries {
+		return false
+	}
+	waitNs := int64(recorderSleepNs)
+	if r.tried == 1 {
+		waitNs = int64(float64(waitNs) * r.chance.Float64())
+	}
+	newTimer(r.client, func(nowNs int64) { r.send(nowNs, r.write.Count == 1) }).in(nowNs, waitNs)
+	return true
+}
+
+func (r *recorder) drop(nowNs int64, h happening) {
+	r.client.Note(nowNs, Note{Kind: EventDropped, Object: r.objectName(h.object), Ns: nowNs - h.atNs})
+}
+
+func (r *recorder) objectName(i int) string { return fmt.Sprintf("object-%d-%d", r.client.Index(), i) }
+
+// Received implements Machine. A recorder does not watch.
+func (r *recorder) Received(int64, int32, *api.Event) {}
