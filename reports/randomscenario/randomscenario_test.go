@@ -82,6 +82,18 @@ func TestRandomScenarios(t *testing.T) {
 	}
 }
 
+// Scenarios in which something was once wrong that few others show.
+func TestScenariosThatHaveFailed(t *testing.T) {
+	for seed, what := range map[uint64]string{
+		24862: "a request that a store executes at the end of the run is late after the time that it will take",
+	} {
+		s := New(seed)
+		if _, err := try(s, true); err != nil {
+			t.Errorf("%s: seed %d: %v\n%s", what, seed, err, reproduce(t, s))
+		}
+	}
+}
+
 // failure is a scenario in which something is wrong.
 type failure struct {
 	scenario *Scenario
