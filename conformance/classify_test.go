@@ -17,7 +17,6 @@ import (
 	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
-	"apfsim/core/queueset"
 	"apfsim/core/rules"
 )
 
@@ -29,7 +28,7 @@ func TestClassification(t *testing.T) {
 	compared := 0
 	for range 60 {
 		objects := c.objects()
-		ours := flowcontrol.New(0, rules.Latest(), 1_000_000, objects, nobody{})
+		ours := flowcontrol.New(0, rules.Latest(), 1_000_000, objects, nil, nil)
 		upstream.Control(t, objects, 1_000_000, func(theirs upstreamcontrol.Interface) {
 			for range 300 {
 				a := c.attributes()
@@ -50,10 +49,6 @@ func shown(o config.Objects) string {
 	text, err := json.Marshal(o.Manifest(rules.Latest()))
 	return fmt.Sprint(string(text), err)
 }
-
-type nobody struct{}
-
-func (nobody) Dispatched(*queueset.Request) {}
 
 // classified lets upstream classify, queue and execute a request in no time.
 func classified(control upstreamcontrol.Interface, a *classify.Attributes) (result string) {

@@ -94,7 +94,10 @@ func repeated[T any](try func() T, times int) (all []T) {
 }
 
 // starter starts requests whose end it does not know.
-type starter struct{ started []*flowcontrol.Request }
+type starter struct {
+	queueset.Host // of which nothing else is called
+	started       []*flowcontrol.Request
+}
 
 func (s *starter) Dispatched(q *queueset.Request) {
 	s.started = append(s.started, q.Owner.(*flowcontrol.Request))
@@ -108,7 +111,7 @@ func occupy(objects config.Objects, seats int, stays []stay, periods int) (limit
 	}
 	var events clock.Queue[event]
 	host := &starter{}
-	control := flowcontrol.New(0, rules.Latest(), seats, objects, host)
+	control := flowcontrol.New(0, rules.Latest(), seats, objects, host, nil)
 	events.Schedule(0, 0, event{})
 	lengths := map[*flowcontrol.Request]int64{}
 	for i := range stays {

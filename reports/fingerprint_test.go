@@ -144,10 +144,6 @@ func TestFingerprintIsOfDecisionsAlone(t *testing.T) {
 	}
 }
 
-type noHost struct{}
-
-func (noHost) Dispatched(*queueset.Request) {}
-
 // A request that flow control does not see has no queue, even if its memory was that of one that had.
 func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 	past := func(used *server.Request) string {
@@ -159,7 +155,7 @@ func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 	}
 	used := &server.Request{}
 	used.Work.InitialSeats = 1
-	queues := queueset.New(0, rules.Latest(), queueset.Config{Queues: 4, HandSize: 1, QueueLengthLimit: 1}, 4, noHost{})
+	queues := queueset.New(0, rules.Latest(), queueset.Config{Queues: 4, HandSize: 1, QueueLengthLimit: 1}, 4, ignoring{})
 	hand := queues.Hand(7)
 	queues.Arrive(0, used.InQueue(), &hand)
 	queues.Finish(1, used.InQueue())

@@ -471,10 +471,10 @@ spec:
 	}
 }
 
-// nobody hosts levels and hears nothing.
-type nobody struct{}
+// ignoring hosts levels that hold no request back, and ignores what is dispatched.
+type ignoring struct{ queueset.Host }
 
-func (nobody) Dispatched(*queueset.Request) {}
+func (ignoring) Dispatched(*queueset.Request) {}
 
 // A request of more seats than a level's 950 000 executes for 150 000 s: R reaches 1.425e11,
 // past the high mark, and is wound back. The queue is where it was at the dispatch, which is
@@ -482,7 +482,7 @@ func (nobody) Dispatched(*queueset.Request) {}
 func TestMetricsOfAnEpoch(t *testing.T) {
 	sc := loadOne(t, strings.NewReplacer("maxRequestsInflight: 11", "maxRequestsInflight: 500000", "maxMutatingRequestsInflight: 10", "maxMutatingRequestsInflight: 500000",
 		"{trace: {file: trace.jsonl}}", "{poisson: {rate: 1/s}}\n    as: {user: a}\n    request: {verb: get, path: /}\n    execution: 1ms").Replace(narrowAndWide))
-	c := flowcontrol.New(0, rules.Latest(), 1_000_000, sc.Objects, nobody{})
+	c := flowcontrol.New(0, rules.Latest(), 1_000_000, sc.Objects, ignoring{}, nil)
 	m := openmetrics.New(sc, c, output.Epoch, 50_000e9)
 	o := m.Observer()
 	route := c.Route(&classify.Attributes{User: "a", Groups: []string{"system:authenticated"}, Verb: "get", Resource: "configmaps", Name: "x"})

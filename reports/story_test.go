@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"apfsim/core/config"
-	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/seats"
 	"apfsim/reports/collect"
@@ -32,7 +31,7 @@ func (f *fakeLevel) Name() string                    { return f.name }
 func (f *fakeLevel) Spec() *config.PriorityLevelSpec { return &f.spec }
 func (f *fakeLevel) Limits() seats.Limits            { return seats.Limits{Nominal: 3, Min: 1, Max: 6} }
 func (f *fakeLevel) CurrentLimit() int               { return f.current }
-func (f *fakeLevel) Queues() flowcontrol.QueuesView  { return nil }
+func (f *fakeLevel) Queues() *queueset.QueueSet      { return nil }
 
 // stage is a run told by hand: the test says what happens, the observers listen.
 type stage struct {

@@ -246,16 +246,20 @@ func (s *server) reject(now int64, r *request, reason string, retryAfterSeconds 
 	s.leave(r)
 }
 
-// TimedOut implements filter.LazyHost.
-func (s *server) TimedOut(q *filter.Request, retryAfterSeconds int) {
-	r := q.Owner().(*request)
+// HeldBack implements queueset.Host. Upstream does not tell it.
+func (s *server) HeldBack(*queueset.Request) {}
+
+// TimedOut implements queueset.Host.
+func (s *server) TimedOut(nowNs int64, q *queueset.Request) {
+	r := q.Owner.(*request)
+	retryAfterSeconds := s.filter.Dropped(nowNs, &r.Request)
 	s.endWait(r)
-	s.reject(s.events.NowNs(), r, queueset.TimedOut.String(), retryAfterSeconds)
+	s.reject(nowNs, r, queueset.TimedOut.String(), retryAfterSeconds)
 }
 
-// Dispatched implements filter.Host.
-func (s *server) Dispatched(q *filter.Request) {
-	now, r := s.events.NowNs(), q.Owner().(*request)
+// Dispatched implements queueset.Host.
+func (s *server) Dispatched(q *queueset.Request) {
+	now, r := s.events.NowNs(), q.Owner.(*request)
 	s.endWait(r)
 	record := &s.trial.Requests[r.index]
 	s.result.Decisions[r.index].DispatchNs = now

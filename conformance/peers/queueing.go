@@ -114,6 +114,12 @@ func runQueueSet(l load, requests int) measurement {
 // Dispatched implements queueset.Host.
 func (v *level) Dispatched(r *queueset.Request) { v.loop.dispatched(r.Owner.(*levelRequest).slot) }
 
+// HeldBack implements queueset.Host.
+func (v *level) HeldBack(*queueset.Request) {}
+
+// TimedOut implements queueset.Host. No request has an OverdueNs.
+func (v *level) TimedOut(int64, *queueset.Request) {}
+
 func (v *level) arrive(nowNs int64, slot, client int32) bool {
 	if int(slot) == len(v.requests) {
 		r := &levelRequest{slot: slot}

@@ -33,7 +33,7 @@ func TestDeadlines(t *testing.T) {
 		if s.Rules, err = rules.For(c.version); err != nil {
 			t.Fatal(err)
 		}
-		k := kind(t, New(0, s, &lazyHost{}), c.request, c.query)
+		k := kind(t, New(0, s, &host{}), c.request, c.query)
 		if got := k.DeadlineNs(10*second, 15*second); got != c.want*second || k.EndsAtDeadline() != c.endsTheWork {
 			t.Errorf("%s: the deadline is %v s and ends the work: %v; want %v s, %v", c.what, float64(got)/1e9, k.EndsAtDeadline(), c.want, c.endsTheWork)
 		}

@@ -1,5 +1,5 @@
-// Package filter is one request's way through a server's flow control, from its receipt until
-// its seats are free again (k8s.io/apiserver, server/filters/priority-and-fairness.go and
+// Package filter implements one request's way through a server's flow control, from its receipt
+// until its seats are free again (k8s.io/apiserver, server/filters/priority-and-fairness.go and
 // maxinflight.go): which requests are limited at all, where they are routed, how many seats they
 // take, how long they wait, when a watch counts as a watcher, what becomes of a request whose
 // client has gone, and when a rejected client may come back.
@@ -10,9 +10,9 @@
 //
 //	Receive   routes the request and estimates its work
 //	Arrive    rejects it, lets it wait, or dispatches it
-//	          ... a request that waits ends its wait by a call of Host.Dispatched; if there is
+//	          ... a request that waits ends its wait by a call of queueset.Host.Dispatched; if there is
 //	          none within WaitLimitNs, the host owes a TimeOut; if its client goes away, a Cancel;
-//	          under rules with LazyWaitLimit, a call of LazyHost.TimedOut can end it, too
+//	          under rules with LazyWaitLimit, a call of Host.TimedOut can end it, too
 //	Finish    ends its execution; for a watch, its initialisation
 //	Release   ends its additional latency, if Finish returned one
 //	EndWatch  ends a watch
@@ -49,55 +49,28 @@ type Settings struct {
 	RequestTimeoutNs int64          // deadline of a request that asks for none, after its receipt
 	Objects          config.Objects // as flowcontrol.Controller.Configure wants them; PriorityAndFairness only
 	Store            estimate.Store // what the server knows at first of its stored objects
-}
 
-// Host is the server around a Filter. Its methods are called in the middle of a Filter's method
-// and must not call back.
-type Host interface {
-	// Dispatched says that r executes from now on, and that the host owes a Finish.
-	Dispatched(r *Request)
-}
-
-// LazyHost is a Host for rules with LazyWaitLimit.
-type LazyHost interface {
-	Host
-	// TimedOut says that r has been rejected, with the number of seconds after which its client
-	// may come back: it has waited for longer than its wait limit, and another request has come to
-	// its queue. The host no longer owes its TimeOut.
-	TimedOut(r *Request, retryAfterSeconds int)
-}
-
-// Observer is a Host that is notified of more.
-type Observer interface {
-	Host
-	// HeldBack is queueset.Observer's.
-	HeldBack(r *Request)
-	// Adjusted is flowcontrol.Observer's. The first call is made by New.
-	Adjusted(nowNs int64)
+	// Adjusted is called when the levels or their current limits may have changed, see
+	// flowcontrol.New; nil if nobody needs to know.
+	Adjusted func(nowNs int64)
 }
 
 // Filter is the flow control of one server.
 type Filter struct {
 	settings    Settings
-	host        Host
-	observer    Observer // the host if it is one, or nil
-	lazy        LazyHost // the host under rules with LazyWaitLimit, or nil
+	host        queueset.Host
 	estimator   *estimate.Estimator
 	control     *flowcontrol.Controller  // nil unless PriorityAndFairness
 	maxInFlight *flowcontrol.MaxInFlight // nil unless MaxInFlight
 }
 
-// New returns the filter of a server that has no requests. With PriorityAndFairness and under rules
-// with LazyWaitLimit, the host must be a LazyHost.
-func New(nowNs int64, s Settings, host Host) *Filter {
+// New returns the filter of a server that has no requests. The host is told of the requests that are
+// dispatched, whatever limits them; each has as its Owner what [Request.Bind] was given.
+func New(nowNs int64, s Settings, host queueset.Host) *Filter {
 	f := &Filter{settings: s, host: host, estimator: estimate.NewEstimator(s.Rules, s.Store)}
-	f.observer, _ = host.(Observer)
-	if s.Mode == PriorityAndFairness && s.Rules.LazyWaitLimit {
-		f.lazy = host.(LazyHost)
-	}
 	switch s.Mode {
 	case PriorityAndFairness:
-		f.control = flowcontrol.New(nowNs, s.Rules, s.MaxRequestsInFlight+s.MaxMutatingRequestsInFlight, s.Objects, (*callbacks)(f))
+		f.control = flowcontrol.New(nowNs, s.Rules, s.MaxRequestsInFlight+s.MaxMutatingRequestsInFlight, s.Objects, (*queueHost)(f), s.Adjusted)
 	case MaxInFlight:
 		f.maxInFlight = &flowcontrol.MaxInFlight{ReadOnlyLimit: s.MaxRequestsInFlight, MutatingLimit: s.MaxMutatingRequestsInFlight}
 	}
@@ -158,7 +131,7 @@ func (f *Filter) Receive(r *Request, k *Kind) (rerouted bool) {
 func (f *Filter) Arrive(nowNs int64, r *Request) (rejection queueset.Rejection, retryAfterSeconds int) {
 	switch r.limit {
 	case byPriority:
-		if f.lazy != nil {
+		if f.settings.Rules.LazyWaitLimit {
 			r.OverdueNs = nowNs + f.settings.RequestTimeoutNs/4
 		}
 		return f.control.Arrive(nowNs, &r.Request, &r.kind.routed)
@@ -177,7 +150,7 @@ func (f *Filter) dispatched(r *Request) {
 	if r.isWatch {
 		r.kind.work.WatchStarts()
 	}
-	f.host.Dispatched(r)
+	f.host.Dispatched(&r.Request.Request)
 }
 
 // TimeOut rejects a request that is still waiting WaitLimitNs after its arrival, and returns after
@@ -186,6 +159,13 @@ func (f *Filter) dispatched(r *Request) {
 // 504 of the filter for timeouts.
 func (f *Filter) TimeOut(nowNs int64, r *Request) (rejection queueset.Rejection, retryAfterSeconds int) {
 	return f.endOfContext(), f.control.TimeOut(nowNs, &r.Request)
+}
+
+// Dropped counts a request that has left its queue because it was overdue, of which queueset.Host.TimedOut
+// has told, and returns after how many seconds its client may come back. The host owes the call, and no longer
+// owes the request's TimeOut.
+func (f *Filter) Dropped(nowNs int64, r *Request) (retryAfterSeconds int) {
+	return f.control.Dropped(nowNs, &r.Request)
 }
 
 // endOfContext is the reason for which a request is rejected that waits until its context ends.
@@ -244,30 +224,16 @@ func (f *Filter) Probe(nowNs int64, k *Kind) (p queueset.Probe, rejection queues
 	return p, queueset.NotRejected, false
 }
 
-// callbacks is what the controller calls: the Filter, without making its callbacks public.
-type callbacks Filter
+// queueHost is the Filter as the host of the queues. It passes on to the server's what it is told.
+type queueHost Filter
 
 // Dispatched implements queueset.Host.
-func (c *callbacks) Dispatched(q *queueset.Request) {
-	(*Filter)(c).dispatched(q.Owner.(Owner).filtered())
+func (h *queueHost) Dispatched(q *queueset.Request) {
+	(*Filter)(h).dispatched(q.Owner.(Owner).filtered())
 }
 
-// TimedOut implements queueset.LazyHost.
-func (c *callbacks) TimedOut(nowNs int64, q *queueset.Request) {
-	r := q.Owner.(Owner).filtered()
-	c.lazy.TimedOut(r, c.control.Dropped(nowNs, &r.Request))
-}
+// HeldBack implements queueset.Host.
+func (h *queueHost) HeldBack(q *queueset.Request) { h.host.HeldBack(q) }
 
-// HeldBack implements queueset.Observer.
-func (c *callbacks) HeldBack(q *queueset.Request) {
-	if c.observer != nil {
-		c.observer.HeldBack(q.Owner.(Owner).filtered())
-	}
-}
-
-// Adjusted implements flowcontrol.Observer.
-func (c *callbacks) Adjusted(nowNs int64) {
-	if c.observer != nil {
-		c.observer.Adjusted(nowNs)
-	}
-}
+// TimedOut implements queueset.Host.
+func (h *queueHost) TimedOut(nowNs int64, q *queueset.Request) { h.host.TimedOut(nowNs, q) }

@@ -22,14 +22,24 @@ type named struct {
 
 // host is a server that notes by name which requests are dispatched.
 type host struct {
+	filter     *Filter // for those that time out in a queue
 	dispatched []string
 	heldBack   []string
-	adjusted   int
+	timedOut   []string // with their Retry-After
 }
 
-func (h *host) Dispatched(r *Request) { h.dispatched = append(h.dispatched, r.Owner().(*named).name) }
-func (h *host) HeldBack(r *Request)   { h.heldBack = append(h.heldBack, r.Owner().(*named).name) }
-func (h *host) Adjusted(int64)        { h.adjusted++ }
+func (h *host) Dispatched(r *queueset.Request) {
+	h.dispatched = append(h.dispatched, r.Owner.(*named).name)
+}
+
+func (h *host) HeldBack(r *queueset.Request) {
+	h.heldBack = append(h.heldBack, r.Owner.(*named).name)
+}
+
+func (h *host) TimedOut(nowNs int64, q *queueset.Request) {
+	r := q.Owner.(*named)
+	h.timedOut = append(h.timedOut, fmt.Sprint(r.name, " ", h.filter.Dropped(nowNs, &r.Request)))
+}
 
 // took returns the names of the requests that were dispatched since the last call.
 func (h *host) took() []string {
@@ -87,9 +97,11 @@ func send(f *Filter, nowNs int64, name string, k *Kind) (*Request, queueset.Reje
 // full. The client of the second hangs up, and so does the first's: only the former is rejected.
 func TestWayOfARequest(t *testing.T) {
 	h := &host{}
-	f := New(0, settings(PriorityAndFairness, 1), h)
-	if h.adjusted != 1 {
-		t.Errorf("the host is notified of %d adjustments by New, want 1", h.adjusted)
+	adjusted, s := 0, settings(PriorityAndFairness, 1)
+	s.Adjusted = func(int64) { adjusted++ }
+	f := New(0, s, h)
+	if adjusted != 1 {
+		t.Errorf("New notifies of %d adjustments, want 1", adjusted)
 	}
 	k := kind(t, f, pods("get"), "")
 	first, _, _ := send(f, 0, "first", k)
@@ -368,22 +380,12 @@ func TestWayAllocatesNothing(t *testing.T) {
 	}
 }
 
-type quiet struct{}
+type quiet struct{ queueset.Host }
 
-func (quiet) Dispatched(*Request) {}
+func (quiet) Dispatched(*queueset.Request) {}
 
-// lazyHost is a host that also notes by name which requests time out.
-type lazyHost struct {
-	host
-	timedOut []string
-}
-
-func (h *lazyHost) TimedOut(r *Request, retryAfterSeconds int) {
-	h.timedOut = append(h.timedOut, fmt.Sprint(r.Owner().(*named).name, " ", retryAfterSeconds))
-}
-
-// of returns the settings for the rules of a release.
-func of(t *testing.T, version string) Settings {
+// settingsOf returns the settings for the rules of a release.
+func settingsOf(t *testing.T, version string) Settings {
 	t.Helper()
 	s := settings(PriorityAndFairness, 1)
 	var err error
@@ -408,7 +410,7 @@ func TestLazyWaitLimit(t *testing.T) {
 		{"1.28.4", "get", "", 60 * second},
 		{"1.28.5", "get", "", 15 * second},
 	} {
-		if got := kind(t, New(0, of(t, c.version), &lazyHost{}), pods(c.verb), c.query).WaitLimitNs(); got != c.want {
+		if got := kind(t, New(0, settingsOf(t, c.version), &host{}), pods(c.verb), c.query).WaitLimitNs(); got != c.want {
 			t.Errorf("%s?%s by the rules of %s: wait limit %d ns, want %d", c.verb, c.query, c.version, got, c.want)
 		}
 	}
@@ -417,8 +419,9 @@ func TestLazyWaitLimit(t *testing.T) {
 // The second request waits, and is overdue after a quarter of the request timeout. It is thrown out
 // when the third one comes, which counts as a drop: in 1.28.4 the third of a second raises Retry-After.
 func TestOverdueRequestTimesOutAtAnArrival(t *testing.T) {
-	h := &lazyHost{}
-	f := New(0, of(t, "1.28.4"), h)
+	h := &host{}
+	f := New(0, settingsOf(t, "1.28.4"), h)
+	h.filter = f
 	k := kind(t, f, pods("get"), "timeout=50s")
 	send(f, 0, "first", k)
 	other, _, _ := send(f, 0, "second", k)
@@ -443,8 +446,8 @@ func TestOverdueRequestTimesOutAtAnArrival(t *testing.T) {
 // Until 1.21 a watch is not subject to flow control; from 1.22 on it waits.
 func TestWatchesBypassOlderReleases(t *testing.T) {
 	for version, waits := range map[string]bool{"1.18": false, "1.21": false, "1.22": true, "1.37": true} {
-		h := &lazyHost{}
-		f := New(0, of(t, version), h)
+		h := &host{}
+		f := New(0, settingsOf(t, version), h)
 		send(f, 0, "get", kind(t, f, pods("get"), ""))
 		watch, rejection, _ := send(f, 0, "watch", kind(t, f, pods("watch"), ""))
 		if rejection != queueset.NotRejected || watch.Waiting() != waits || (watch.Level != nil) != waits {
@@ -463,7 +466,7 @@ func TestWatchesBypassOlderReleases(t *testing.T) {
 // 1.28 on they do.
 func TestExemptRequestsAreNotCountedInOlderReleases(t *testing.T) {
 	for version, seats := range map[string]int{"1.18": 0, "1.27": 0, "1.28": 1, "1.37": 1} {
-		f := New(0, of(t, version), &lazyHost{})
+		f := New(0, settingsOf(t, version), &host{})
 		a := pods("get")
 		a.Groups = []string{"system:masters"}
 		k := kind(t, f, a, "")

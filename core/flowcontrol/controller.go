@@ -1,6 +1,6 @@
-// Package flowcontrol is API Priority and Fairness as a server calls it: it classifies requests,
-// keeps queues for every priority level, divides the server's seats among the levels, and says
-// when a rejected client may come back (k8s.io/apiserver, util/flowcontrol/apf_controller.go).
+// Package flowcontrol implements API Priority and Fairness as a server calls it: it classifies
+// requests, keeps queues for every priority level, divides the server's seats among the levels, and
+// says when a rejected client may come back (k8s.io/apiserver, util/flowcontrol/apf_controller.go).
 //
 // The server owns time: every call takes the time, and times never go back. The server makes the
 // calls that are due later: Finish and Release as their comments say, TimeOut when a request has
@@ -21,20 +21,12 @@ import (
 // AdjustmentPeriodNs is how often the levels' current limits are adjusted.
 const AdjustmentPeriodNs = 10_000_000_000
 
-// Observer is a queueset.Host that is also notified of adjustments.
-type Observer interface {
-	queueset.Host
-	// Adjusted says that the levels or their current limits may have changed: by Adjust, by
-	// Configure, and when a level that was draining has gone.
-	Adjusted(nowNs int64)
-}
-
 // Controller decides about the requests to one server.
 type Controller struct {
 	rules       *rules.Rules
 	host        queueset.Host
-	observer    Observer // the host if it is one, otherwise nil
-	serverLimit int      // seats of the whole server
+	adjusted    func(nowNs int64)
+	serverLimit int // seats of the whole server
 	objects     config.Objects
 	classifier  *classify.Classifier
 	levels      []*Level               // by name
@@ -44,10 +36,11 @@ type Controller struct {
 
 // New returns a controller for a server with serverLimit seats (max-requests-inflight +
 // max-mutating-requests-inflight) and the rules of its release, configured with objects as
-// Configure wants them.
-func New(nowNs int64, r *rules.Rules, serverLimit int, objects config.Objects, host queueset.Host) *Controller {
-	c := &Controller{rules: r, host: host, serverLimit: serverLimit, retryAfter: map[string]*RetryAfter{}}
-	c.observer, _ = host.(Observer)
+// Configure wants them. The queues of all levels have the host. The function adjusted, which may be
+// nil, is called when the levels or their current limits may have changed: by New, by Adjust, by
+// Configure, and when a level that was draining has gone.
+func New(nowNs int64, r *rules.Rules, serverLimit int, objects config.Objects, host queueset.Host, adjusted func(nowNs int64)) *Controller {
+	c := &Controller{rules: r, host: host, adjusted: adjusted, serverLimit: serverLimit, retryAfter: map[string]*RetryAfter{}}
 	c.Configure(nowNs, objects)
 	return c
 }
@@ -101,17 +94,17 @@ func (c *Controller) Configure(nowNs int64, objects config.Objects) {
 		c.lend(nowNs)
 	}
 	c.enforce(nowNs)
-	c.adjusted(nowNs)
+	c.notify(nowNs)
 }
 
 // Adjust lends and borrows: it sets the levels' current limits by the demand since the
-// last adjustment. In releases in which levels do not lend, it only notifies the observer.
+// last adjustment. In releases in which levels do not lend, it only calls the function adjusted.
 func (c *Controller) Adjust(nowNs int64) {
 	if c.rules.Lending {
 		c.lend(nowNs)
 		c.enforce(nowNs)
 	}
-	c.adjusted(nowNs)
+	c.notify(nowNs)
 }
 
 // lend sets the levels' current limits by the demand since the last adjustment.
@@ -133,17 +126,16 @@ func (c *Controller) lend(nowNs int64) {
 func (c *Controller) enforce(nowNs int64) {
 	for _, l := range c.levels {
 		if l.queues == nil {
-			l.queues = newQueues(nowNs, c.rules, l.queuing, l.seats.Current, c.host)
+			l.queues = queueset.New(nowNs, c.rules, l.queuing, l.seats.Current, c.host)
 			continue
 		}
 		l.queues.Configure(nowNs, l.queuing, l.seats.Current)
 	}
 }
 
-// adjusted notifies the observer.
-func (c *Controller) adjusted(nowNs int64) {
-	if c.observer != nil {
-		c.observer.Adjusted(nowNs)
+func (c *Controller) notify(nowNs int64) {
+	if c.adjusted != nil {
+		c.adjusted(nowNs)
 	}
 }
 
@@ -246,7 +238,7 @@ func (c *Controller) Cancel(nowNs int64, r *Request) (retryAfterSeconds int) {
 }
 
 // Dropped counts a request that the queues of its level have rejected while another one arrived
-// (queueset.LazyHost), and returns after how many seconds its client may come back.
+// (queueset.Host.TimedOut), and returns after how many seconds its client may come back.
 func (c *Controller) Dropped(nowNs int64, r *Request) (retryAfterSeconds int) {
 	return r.Level.retryAfter.Drop(nowNs)
 }

@@ -13,7 +13,12 @@ import (
 )
 
 // host notes who starts.
-type host struct{ started []string }
+type host struct {
+	queueset.Host // TimedOut is not called
+	started       []string
+}
+
+func (h *host) HeldBack(*queueset.Request) {}
 
 func (h *host) Dispatched(r *queueset.Request) { h.started = append(h.started, r.Owner.(string)) }
 
@@ -50,7 +55,7 @@ func limits(c *Controller) map[string]int {
 // 602 nominal ones are divided in that proportion: workload-low, which keeps 24 for
 // itself, gets 24·602/258 = 56.
 func TestIdleLimits(t *testing.T) {
-	got := limits(New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), nil))
+	got := limits(New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), nil, nil))
 	want := map[string]int{
 		"catch-all":       30,  // of 13
 		"exempt":          0,   // of 0
@@ -67,7 +72,7 @@ func TestIdleLimits(t *testing.T) {
 }
 
 func TestRoute(t *testing.T) {
-	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), nil)
+	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), nil, nil)
 	r := c.Route(alice())
 	if r.Schema.Name != "service-accounts" || r.Level.Name() != "workload-low" || r.Distinguisher != "system:serviceaccount:default:alice" {
 		t.Errorf("routed to %s, %s, %q", r.Schema.Name, r.Level.Name(), r.Distinguisher)
@@ -86,7 +91,7 @@ func TestRoute(t *testing.T) {
 // requests, keeps its seats until the last one has finished, and then is gone.
 func TestLevelDrains(t *testing.T) {
 	h := &host{}
-	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), h)
+	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), h, nil)
 	busy := arrive(c, 0)
 
 	without := config.Suggested(rules.Latest())
@@ -116,7 +121,7 @@ func TestLevelDrains(t *testing.T) {
 // Demand at one level is met at the next adjustment by what the others lend.
 func TestBorrowing(t *testing.T) {
 	h := &host{}
-	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), h)
+	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), h, nil)
 	var last *Request
 	for range 300 {
 		route := c.Route(alice())
@@ -139,7 +144,7 @@ func TestBorrowing(t *testing.T) {
 // A time-out is a drop: it is answered with the level's Retry-After.
 func TestTimeOut(t *testing.T) {
 	h := &host{}
-	c := New(0, rules.Latest(), 1, config.Mandatory(rules.Latest()), h)
+	c := New(0, rules.Latest(), 1, config.Mandatory(rules.Latest()), h, nil)
 	objects := config.Suggested(rules.Latest())
 	c.Configure(0, objects)
 	var waits []*Request
@@ -172,7 +177,7 @@ func TestRetryAfterOutlivesLevel(t *testing.T) {
 		Limited: &config.LimitedSpec{NominalConcurrencyShares: &shares, BorrowingLimitPercent: &shares, LimitResponse: config.LimitResponse{Type: config.ResponseReject}},
 	}})
 	h := &host{}
-	c := New(0, rules.Latest(), 10, full, h)
+	c := New(0, rules.Latest(), 10, full, h, nil)
 	// The level has no seats: a lone request is admitted, as one that is wider than the
 	// limit is, and all others are dropped.
 	arrive := func(nowNs int64) (r *Request, retryAfterSeconds int) {

@@ -13,7 +13,7 @@ type Level struct {
 	queuing    queueset.Config
 	seats      seats.Level
 	seatCap    int
-	queues     Queues // nil until the first adjustment
+	queues     *queueset.QueueSet // nil until the first adjustment
 	retryAfter *RetryAfter
 	draining   bool // no longer configured, but not yet idle
 }
@@ -37,8 +37,9 @@ func (l *Level) Seats() seats.Level { return l.seats }
 // estimator's own limit holds: at levels that do not queue, and in releases without caps by level.
 func (l *Level) SeatCap() int { return l.seatCap }
 
-// Queues returns what can be read of the level's queues.
-func (l *Level) Queues() QueuesView { return l.queues }
+// Queues returns the level's queues, for reading: only the Controller calls the methods that take the
+// time.
+func (l *Level) Queues() *queueset.QueueSet { return l.queues }
 
 // Draining says whether the level is no longer configured, but not yet idle.
 func (l *Level) Draining() bool { return l.draining }

@@ -19,20 +19,12 @@ func release(t *testing.T, version string) *rules.Rules {
 	return r
 }
 
-// adjustments counts how often the levels may have changed.
-type adjustments struct {
-	host
-	count int
-}
-
-func (a *adjustments) Adjusted(int64) { a.count++ }
-
 // Up to 1.25 levels do not lend: what a configuration says about it does not count, the limits are
 // the nominal ones, and load does not move them.
 func TestFixedLimits(t *testing.T) {
 	for _, version := range []string{"1.18", "1.22", "1.25"} {
-		h := &adjustments{}
-		c := New(0, release(t, version), 600, config.Suggested(rules.Latest()), h)
+		h, adjustments := &host{}, 0
+		c := New(0, release(t, version), 600, config.Suggested(rules.Latest()), h, func(int64) { adjustments++ })
 		want := map[string]int{
 			"catch-all": 13, "exempt": 0, "global-default": 49, "leader-election": 25, "node-high": 98,
 			"system": 74, "workload-high": 98, "workload-low": 245,
@@ -59,8 +51,8 @@ func TestFixedLimits(t *testing.T) {
 		}
 		c.Adjust(AdjustmentPeriodNs)
 		check("after an adjustment under load")
-		if got := len(h.started); got != 245 || h.count != 2 {
-			t.Errorf("%s: after an adjustment %d of 300 have started, and the observer was notified %d times; want 245, and 2", version, got, h.count)
+		if got := len(h.started); got != 245 || adjustments != 2 {
+			t.Errorf("%s: after an adjustment %d of 300 have started, and the observer was notified %d times; want 245, and 2", version, got, adjustments)
 		}
 		// A configuration without node-high divides the seats again: ⌈600·100/205⌉ = 293.
 		without := config.Suggested(rules.Latest())
@@ -92,7 +84,7 @@ func TestExemptShares(t *testing.T) {
 		"1.28": {110, 200}, // ⌈600·55/300⌉ and ⌈600·100/300⌉
 		"1.31": {110, 200},
 	} {
-		c := New(0, release(t, version), 600, objects, nil)
+		c := New(0, release(t, version), 600, objects, nil, nil)
 		exempt, low := c.level("exempt").Limits(), c.level("workload-low").Limits()
 		if exempt.Nominal != want[0] || low.Nominal != want[1] {
 			t.Errorf("%s: nominal limits of exempt %d and of workload-low %d, want %v", version, exempt.Nominal, low.Nominal, want)
@@ -107,9 +99,9 @@ func TestExemptShares(t *testing.T) {
 // with limits. From 1.28 to 1.30 the exempt level has a demand of 100 seats and takes part in the
 // division. From 1.31 on it gets its 100 seats, but they are still divided among the others as well.
 func TestExemptDemand(t *testing.T) {
-	idle := limits(New(0, release(t, "1.26"), 600, config.Suggested(rules.Latest()), nil))
+	idle := limits(New(0, release(t, "1.26"), 600, config.Suggested(rules.Latest()), nil, nil))
 	for _, version := range []string{"1.26", "1.28", "1.31"} {
-		c := New(0, release(t, version), 600, config.Suggested(rules.Latest()), &host{})
+		c := New(0, release(t, version), 600, config.Suggested(rules.Latest()), &host{}, nil)
 		admin := &classify.Attributes{User: "admin", Groups: []string{"system:masters"}, Verb: "get", Resource: "pods"}
 		for range 100 {
 			r, route := request("r"), c.Route(admin)
@@ -145,7 +137,7 @@ func TestSeatCapByRelease(t *testing.T) {
 	for version, want := range map[string]int{
 		"1.24": 0, "1.25.12": 0, "1.25.13": 37, "1.26.7": 0, "1.26.8": 37, "1.27.4": 0, "1.27.5": 37, "1.28.0": 37, "1.37": 37,
 	} {
-		c := New(0, release(t, version), 600, config.Suggested(rules.Latest()), nil)
+		c := New(0, release(t, version), 600, config.Suggested(rules.Latest()), nil, nil)
 		if got := c.level("workload-low").SeatCap(); got != want {
 			t.Errorf("%s: the seat cap of workload-low is %d, want %d", version, got, want)
 		}
@@ -160,7 +152,7 @@ func TestSeatCapByRelease(t *testing.T) {
 func TestBorrowingStops(t *testing.T) {
 	for version, stops := range map[string]bool{"1.26.12": true, "1.26.13": false, "1.28.5": true, "1.28.6": false} {
 		h := &host{}
-		c := New(0, release(t, version), 600, config.Suggested(rules.Latest()), h)
+		c := New(0, release(t, version), 600, config.Suggested(rules.Latest()), h, nil)
 		idle := c.level("workload-low").CurrentLimit()
 		last := [7]*Request{}
 		for i := range last {
@@ -198,7 +190,7 @@ func TestConfiguredAtOneInstant(t *testing.T) {
 		"1.26.0": {"catch-all": 600, "workload-low": 245 - 221/2, "leader-election": 25},
 		"1.26":   {"catch-all": 30, "workload-low": 56, "leader-election": 58},
 	} {
-		c := New(0, release(t, version), 600, config.Mandatory(rules.Latest()), &host{})
+		c := New(0, release(t, version), 600, config.Mandatory(rules.Latest()), &host{}, nil)
 		c.Configure(0, config.Suggested(rules.Latest()))
 		c.Adjust(0)
 		c.Adjust(AdjustmentPeriodNs)

@@ -72,6 +72,7 @@ func (s *score) averageOf(half, client int) float64 {
 
 // match is a contest under way.
 type match struct {
+	Host // TimedOut is not called
 	contest
 	score  score
 	set    *QueueSet
@@ -162,6 +163,9 @@ func (m *match) Dispatched(r *Request) {
 	m.schedule(int64(cl.execution+cl.think), func() { m.send(c.client, c.left) })
 	m.schedule(int64(cl.execution), func() { m.finish(c) })
 }
+
+// HeldBack implements Host.
+func (m *match) HeldBack(*Request) {}
 
 func (m *match) finish(c *call) {
 	halfNs := int64(m.duration / 2)

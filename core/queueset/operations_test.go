@@ -93,6 +93,7 @@ func startR(t *rapid.T) virtual {
 // queue, or where there are no seats for it.
 type ledger struct {
 	rapid.TB
+	Host  // TimedOut is not called
 	set   *QueueSet
 	nowNs int64
 
@@ -159,7 +160,7 @@ func (l *ledger) Dispatched(r *Request) {
 	}
 }
 
-// HeldBack implements Observer.
+// HeldBack implements Host.
 func (l *ledger) HeldBack(r *Request) { l.held = append(l.held, r.Owner.(*entry).number) }
 
 // phased returns the requests in a phase, in the order of arrival.

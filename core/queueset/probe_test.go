@@ -12,6 +12,7 @@ var oneSeat = estimate.Work{InitialSeats: 1}
 
 // dispatches is a host that asks a probe about every dispatch, as a simulation does.
 type dispatches struct {
+	Host     // TimedOut is not called
 	probe    *Probe
 	later    map[*Request]bool
 	answered string // the request instead of which the probe would have been dispatched
@@ -22,6 +23,8 @@ func (d *dispatches) Dispatched(r *Request) {
 		d.answered = r.Owner.(string)
 	}
 }
+
+func (d *dispatches) HeldBack(*Request) {}
 
 func (d *dispatches) request(name string) *Request {
 	r := &Request{Owner: name, Work: oneSeat}

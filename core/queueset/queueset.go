@@ -1,6 +1,8 @@
-// Package queueset is the queues and the seats of one priority level, and the order in which
+// Package queueset implements the queues and the seats of one priority level, and the order in which
 // waiting requests get the seats: the algorithm "Fair Queuing for Server Requests" of KEP-1040 as
-// k8s.io/apiserver implements it (util/flowcontrol/fairqueuing/queueset).
+// k8s.io/apiserver implements it (util/flowcontrol/fairqueuing/queueset). A caller makes a [QueueSet]
+// with its [Host], which it calls with the arrivals and the ends of requests and which tells the host
+// what has started.
 package queueset
 
 import (
@@ -30,26 +32,17 @@ const (
 	highMark = epoch + epoch/2
 )
 
-// Host is notified of the requests that are dispatched. It is called in the middle of a
-// QueueSet's method and must not call back.
+// Host is the server around a QueueSet, to which it tells what becomes of requests that wait. Its
+// methods are called in the middle of a QueueSet's method and must not call back.
 type Host interface {
 	// Dispatched says that r executes from now on, and that the host owes a Finish.
 	Dispatched(r *Request)
-}
-
-// Observer is a Host that is also notified of what keeps requests from being dispatched.
-type Observer interface {
-	Host
 	// HeldBack says that r is the next to be dispatched, and that some seats are free but fewer
 	// than it needs. No other request is dispatched before it. It may be the one that arrives.
 	HeldBack(r *Request)
-}
-
-// LazyHost is a Host that gives its requests an OverdueNs, under rules with LazyWaitLimit.
-type LazyHost interface {
-	Host
 	// TimedOut says that r, which was overdue, has left its queue: another request is just
-	// arriving at the queue.
+	// arriving at the queue. It is called under rules with LazyWaitLimit only, and for requests
+	// that have an OverdueNs.
 	TimedOut(nowNs int64, r *Request)
 }
 
@@ -96,9 +89,8 @@ type QueueSet struct {
 	// for as long as the level exists.
 	demandLeak int
 
-	latestS  virtual  // R at which the latest request dispatched from a queue was to start
-	observer Observer // the host if it is one, otherwise nil
-	epochs   Epochs
+	latestS virtual // R at which the latest request dispatched from a queue was to start
+	epochs  Epochs
 }
 
 type queue struct {
@@ -121,7 +113,6 @@ func New(nowNs int64, r *rules.Rules, config Config, limit int, host Host) *Queu
 	s := &QueueSet{host: host, rules: r, arithmetic: arithmetic(r.Arithmetic), guessNs: r.ServiceGuessNs,
 		rNs: nowNs, demand: seats.NewDemand(nowNs)}
 	s.r = s.arithmetic.zero()
-	s.observer, _ = host.(Observer)
 	s.Configure(nowNs, config, limit)
 	return s
 }
@@ -288,7 +279,7 @@ func (s *QueueSet) removeOverdue(nowNs int64, q *queue) {
 	removed := false
 	for r := q.first; r != nil && r.isOverdue(nowNs); r = q.first {
 		s.drop(r)
-		s.host.(LazyHost).TimedOut(nowNs, r)
+		s.host.TimedOut(nowNs, r)
 		removed = true
 	}
 	if removed {
@@ -518,9 +509,7 @@ func (s *QueueSet) dispatch(nowNs int64) {
 		q := s.queues[s.heads.first(s.robin+1)]
 		r := q.first
 		if !s.accommodates(r.Seats()) {
-			if s.observer != nil {
-				s.observer.HeldBack(r)
-			}
+			s.host.HeldBack(r)
 			return
 		}
 		s.dequeue(q, r)

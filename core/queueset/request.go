@@ -12,7 +12,7 @@ type Request struct {
 
 	// OverdueNs is the host's, and used only under rules with LazyWaitLimit: if the request still
 	// waits later than that, it leaves its queue when the next request comes there, and the host
-	// is told by LazyHost.TimedOut. 0 is never.
+	// is told by Host.TimedOut. 0 is never.
 	OverdueNs int64
 
 	set        *QueueSet

@@ -35,7 +35,7 @@ func newChecker(r *rules.Rules, objects config.Objects, serverLimit int, store e
 		rules:      r,
 		objects:    objects,
 		arrived:    map[string]int64{},
-		controller: flowcontrol.New(0, r, serverLimit, objects, nil),
+		controller: flowcontrol.New(0, r, serverLimit, objects, nil, nil),
 		estimator:  estimate.NewEstimator(r, store),
 		parser:     estimate.NewEstimator(r, nil),
 		result:     result,
@@ -181,7 +181,7 @@ func serverLimit(r *rules.Rules, objects config.Objects, nominal map[string]int)
 }
 
 func nominalLimitsAre(r *rules.Rules, objects config.Objects, limit int, nominal map[string]int) bool {
-	levels := flowcontrol.New(0, r, limit, objects, nil).Levels()
+	levels := flowcontrol.New(0, r, limit, objects, nil, nil).Levels()
 	if len(levels) != len(nominal) {
 		return false
 	}

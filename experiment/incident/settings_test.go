@@ -20,13 +20,13 @@ func TestServerLimit(t *testing.T) {
 	objects := config.Suggested(r)
 	for _, limit := range []int{1, 37, 200, 600, 3001} {
 		nominal, sum := map[string]int{}, 0
-		for _, l := range flowcontrol.New(0, r, limit, objects, nil).Levels() {
+		for _, l := range flowcontrol.New(0, r, limit, objects, nil, nil).Levels() {
 			nominal[l.Name()] = l.Limits().Nominal
 			sum += l.Limits().Nominal
 		}
 		got, exact := serverLimit(r, objects, nominal)
 		again := map[string]int{}
-		for _, l := range flowcontrol.New(0, r, got, objects, nil).Levels() {
+		for _, l := range flowcontrol.New(0, r, got, objects, nil, nil).Levels() {
 			again[l.Name()] = l.Limits().Nominal
 		}
 		if !exact || got < limit || fmt.Sprint(again) != fmt.Sprint(nominal) {

@@ -103,7 +103,7 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 		watch.WatchStarts()
 	}
 
-	controller := flowcontrol.New(0, r, serverLimit, objects, nil)
+	controller := flowcontrol.New(0, r, serverLimit, objects, nil, nil)
 	e := &Explanation{
 		SchemaVersion:     result.SchemaVersion,
 		KubernetesVersion: r.Version,

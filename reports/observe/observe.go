@@ -21,7 +21,7 @@ type LevelState interface {
 	Spec() *config.PriorityLevelSpec
 	Limits() seats.Limits
 	CurrentLimit() int
-	Queues() flowcontrol.QueuesView
+	Queues() *queueset.QueueSet
 }
 
 // SeatsOf returns the seats that a request occupies or would have occupied; 1 if flow control did not

@@ -277,7 +277,7 @@ func (m *Recorder) dispatched(nowNs int64, r *server.Request) {
 
 // recordStarts sets the gauges of R: when the request that was just dispatched, and the oldest
 // requests of the other queues, were due to start.
-func (m *Recorder) recordStarts(l *levelMetrics, queues flowcontrol.QueuesView, r *server.Request) {
+func (m *Recorder) recordStarts(l *levelMetrics, queues *queueset.QueueSet, r *server.Request) {
 	if l.dispatchR == nil {
 		f := m.families
 		l.dispatchR, l.latestS = f.dispatchR.with(l.name), f.latestS.with(l.name)

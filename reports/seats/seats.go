@@ -34,7 +34,7 @@ type Seats struct {
 // configuration.
 func Divide(r *rules.Rules, objects config.Objects, serverLimit int) *Seats {
 	seats := &Seats{SchemaVersion: result.SchemaVersion, KubernetesVersion: r.Version}
-	for _, l := range flowcontrol.New(0, r, serverLimit, objects, nil).Levels() {
+	for _, l := range flowcontrol.New(0, r, serverLimit, objects, nil, nil).Levels() {
 		spec, limits := l.Spec(), l.Limits()
 		s := Level{
 			Name: l.Name(), Response: config.TypeExempt, Shares: spec.Shares(),

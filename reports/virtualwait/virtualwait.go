@@ -60,7 +60,7 @@ type pendingProbe struct {
 
 // changedSet is the time of the latest event at a queue set.
 type changedSet struct {
-	set  flowcontrol.QueuesView
+	set  *queueset.QueueSet
 	atNs int64
 	n    int // pending probes
 }
@@ -148,7 +148,7 @@ func (v *Probes) serverFor(w *virtualWorkload, client int32) *server.Server {
 }
 
 // setOf returns the entry of a queue set, and adds one if there is none.
-func (v *Probes) setOf(set flowcontrol.QueuesView) *changedSet {
+func (v *Probes) setOf(set *queueset.QueueSet) *changedSet {
 	if c := v.entry(set); c != nil {
 		return c
 	}
@@ -156,7 +156,7 @@ func (v *Probes) setOf(set flowcontrol.QueuesView) *changedSet {
 	return &v.changed[len(v.changed)-1]
 }
 
-func (v *Probes) entry(set flowcontrol.QueuesView) *changedSet {
+func (v *Probes) entry(set *queueset.QueueSet) *changedSet {
 	for i := range v.changed {
 		if v.changed[i].set == set {
 			return &v.changed[i]
@@ -271,7 +271,7 @@ func (v *Probes) Adjusted(nowNs int64) {
 	if len(v.pending) == 0 {
 		return
 	}
-	exists := map[flowcontrol.QueuesView]bool{}
+	exists := map[*queueset.QueueSet]bool{}
 	for _, s := range v.servers {
 		for _, l := range s.Levels() {
 			exists[l.Queues()] = true

@@ -73,7 +73,7 @@ func (a *aggregatedServers) configure(nowNs int64, event int) {
 
 // aggregated is an aggregated server, which has flow control of its own, and to which all API servers pass
 // requests on. What it is besides, such as its speed, is the latency of its calls. It implements
-// filter.LazyHost.
+// queueset.Host.
 type aggregated struct {
 	name   string
 	index  int
@@ -169,9 +169,12 @@ func (a *aggregated) kind(t *server.Template) *filter.Kind {
 	return known
 }
 
-// Dispatched implements filter.Host.
-func (a *aggregated) Dispatched(q *filter.Request) {
-	p := q.Owner().(*proxied)
+// HeldBack implements queueset.Host. Nobody observes it.
+func (a *aggregated) HeldBack(*queueset.Request) {}
+
+// Dispatched implements queueset.Host.
+func (a *aggregated) Dispatched(q *queueset.Request) {
+	p := q.Owner.(*proxied)
 	nowNs := a.calls.shared.Events.NowNs()
 	p.executing, p.dispatchNs = true, nowNs
 	a.notify(nowNs, p, PassedDispatched, queueset.NotRejected)
@@ -191,10 +194,10 @@ func (a *aggregated) timeOut(nowNs int64, p *proxied) server.Response {
 	return tooManyRequests(retryAfterSeconds)
 }
 
-// TimedOut implements filter.LazyHost.
-func (a *aggregated) TimedOut(q *filter.Request, retryAfterSeconds int) {
-	p, nowNs := q.Owner().(*proxied), a.calls.shared.Events.NowNs()
-	call := p.call
+// TimedOut implements queueset.Host.
+func (a *aggregated) TimedOut(nowNs int64, q *queueset.Request) {
+	p := q.Owner.(*proxied)
+	call, retryAfterSeconds := p.call, a.filter.Dropped(nowNs, &p.Request)
 	a.notify(nowNs, p, PassedRejected, queueset.TimedOut)
 	a.calls.shared.Events.Cancel(call.next) // the deadline
 	a.calls.fail(nowNs, call, tooManyRequests(retryAfterSeconds))

@@ -181,7 +181,7 @@ func (s *Server) enter(nowNs int64, stage Stage) {
 func (s *Server) newFilter(nowNs int64) {
 	s.filter, s.states, s.replaceable = nil, nil, nil
 	s.filter = filter.New(nowNs, s.settings(s.shared.objects.mandatory(s)), s)
-	s.Adjusted(nowNs) // which has been called, too, when there were no levels to look at
+	s.noteAdjusted(nowNs) // which has been called, too, when there were no levels to look at
 }
 
 // Refuse answers a request, which is then over, that has not reached the flow control of the server

@@ -195,19 +195,20 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	}
 }
 
-// TimedOut implements filter.LazyHost. Observers are notified at once, but the client, who may send
+// TimedOut implements queueset.Host. Observers are notified at once, but the client, who may send
 // another request in response, when the present arrival has been dealt with.
-func (s *Server) TimedOut(q *filter.Request, retryAfterSeconds int) {
-	nowNs, r := s.events.NowNs(), q.Owner().(*Request)
+func (s *Server) TimedOut(nowNs int64, q *queueset.Request) {
+	r := q.Owner.(*Request)
+	retryAfterSeconds := s.filter.Dropped(nowNs, &r.Request)
 	s.events.Cancel(r.next) // the deadline
 	r.next = 0
 	s.noteRejection(nowNs, r, queueset.TimedOut, retryAfterSeconds)
 	s.timedOut = append(s.timedOut, r)
 }
 
-// Dispatched implements filter.Host.
-func (s *Server) Dispatched(q *filter.Request) {
-	nowNs, r := s.events.NowNs(), q.Owner().(*Request)
+// Dispatched implements queueset.Host.
+func (s *Server) Dispatched(q *queueset.Request) {
+	nowNs, r := s.events.NowNs(), q.Owner.(*Request)
 	if r.next != 0 {
 		s.events.Cancel(r.next) // the time-out
 		r.next = 0
@@ -226,15 +227,15 @@ func (s *Server) Dispatched(q *filter.Request) {
 	}
 }
 
-// HeldBack implements filter.Observer.
-func (s *Server) HeldBack(r *filter.Request) {
+// HeldBack implements queueset.Host.
+func (s *Server) HeldBack(q *queueset.Request) {
 	for _, heldBack := range s.shared.observers.heldBack {
-		heldBack(s.events.NowNs(), r.Owner().(*Request))
+		heldBack(s.events.NowNs(), q.Owner.(*Request))
 	}
 }
 
-// Adjusted implements filter.Observer.
-func (s *Server) Adjusted(nowNs int64) {
+// noteAdjusted notifies the observers that the levels or their limits may have changed.
+func (s *Server) noteAdjusted(nowNs int64) {
 	for _, adjusted := range s.shared.observers.adjusted {
 		adjusted(nowNs, s)
 	}

@@ -69,6 +69,7 @@ func (s *Server) Know(r estimate.Resource, stats estimate.Stats) { s.filter.Upda
 // settings returns those of the flow control of a process that holds some objects.
 func (s *Server) settings(held config.Objects) filter.Settings {
 	settings := Settings(&s.scenario.Spec, s.rules, held)
+	settings.Adjusted = s.noteAdjusted
 	if s.scenario.Spec.Store != nil {
 		settings.Store = nil // the server counts what is stored, see Know
 	}
@@ -111,7 +112,7 @@ func (s *Server) adjustAt(atNs int64) {
 func (s *Server) adjustPeriodically(nowNs int64) {
 	s.adjusting = true
 	if nowNs == s.life.readNs && s.rules.DemandNaN {
-		s.Adjusted(nowNs)
+		s.noteAdjusted(nowNs)
 	} else {
 		s.filter.Adjust(nowNs)
 	}
