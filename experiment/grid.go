@@ -10,8 +10,8 @@ import (
 
 	"apfsim/document"
 	"apfsim/reports/format"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/sweep"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
@@ -31,8 +31,8 @@ func overPosition(text string) document.Position {
 }
 
 // parseOver parses the values of --over: PATH=VALUE,VALUE,...
-func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
-	var all []sweep.Parameter
+func parseOver(texts []string) ([]report.Parameter, document.Errors) {
+	var all []report.Parameter
 	var errs document.Errors
 	points := 1
 	for _, text := range texts {
@@ -42,7 +42,7 @@ func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
 			fail("is not PATH=VALUE,VALUE,...; use for example 'spec.workload[elephants].clients=1,4,16'")
 			continue
 		}
-		p := sweep.Parameter{Path: strings.TrimSpace(path)}
+		p := report.Parameter{Path: strings.TrimSpace(path)}
 		before := len(errs)
 		for rest, more := list, true; more; {
 			var value string
@@ -76,7 +76,7 @@ func parseOver(texts []string) ([]sweep.Parameter, document.Errors) {
 
 // resolve returns the parameters that exist in the scenario and do not overlap with an earlier one, and the
 // errors of the others.
-func resolve(all []sweep.Parameter, sc *scenario.Scenario) (valid []sweep.Parameter, errs document.Errors) {
+func resolve(all []report.Parameter, sc *scenario.Scenario) (valid []report.Parameter, errs document.Errors) {
 	var paths []string // of the valid ones
 	for _, p := range all {
 		path, err := assign.Path(sc, p.Path)
@@ -96,7 +96,7 @@ func resolve(all []sweep.Parameter, sc *scenario.Scenario) (valid []sweep.Parame
 
 // Grid is the points of a sweep, read and checked.
 type Grid struct {
-	Sweep  *sweep.Sweep
+	Sweep  *report.Sweep
 	Base   *scenario.Scenario   // the scenario without the parameters
 	Points []*scenario.Scenario // in the order of the sweep's points
 }
@@ -119,7 +119,7 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 		}
 		return nil, err
 	}
-	g := &Grid{Base: base, Sweep: &sweep.Sweep{
+	g := &Grid{Base: base, Sweep: &report.Sweep{
 		SchemaVersion: result.SchemaVersion,
 		Version:       version + " " + runtime.GOARCH, // floating-point results may differ on another architecture
 		Scenario:      base.Metadata.Name,
@@ -176,13 +176,13 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 			break
 		}
 	}
-	g.Sweep.Inputs, err = sweep.Inputs(g.Points)
+	g.Sweep.Inputs, err = report.SweepInputs(g.Points)
 	return g, err
 }
 
 // pointErrors collects the errors of all points, each once.
 type pointErrors struct {
-	sweep *sweep.Sweep
+	sweep *report.Sweep
 	order []document.Error
 	at    map[document.Error]*seenAt
 }

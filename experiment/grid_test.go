@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"apfsim/core/config"
-	"apfsim/reports/sweep"
+	"apfsim/reports/report"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
 )
@@ -97,7 +97,7 @@ func TestPointsDoNotMix(t *testing.T) {
 // Spaces beside what separates are no matter, and of points there may be so many.
 func TestOverIsTakenApart(t *testing.T) {
 	all, errs := parseOver([]string{" spec.workload[mice].clients = 1 , 2", "level[workload-low].queues=8"})
-	want := []sweep.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "2"}}, {Path: "level[workload-low].queues", Values: []string{"8"}}}
+	want := []report.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "2"}}, {Path: "level[workload-low].queues", Values: []string{"8"}}}
 	if diff := cmp.Diff(want, all); diff != "" || errs != nil {
 		t.Errorf("errors %v; want (-), got (+):\n%s", errs, diff)
 	}
@@ -180,7 +180,7 @@ func TestFilesThatChangeWhilePointsAreRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
-			want := []sweep.Input{{Name: "s.yaml", SHA256: sum(small)}, {Name: "--config c.yaml", SHA256: sum(level)}}
+			want := []report.SweepInput{{Name: "s.yaml", SHA256: sum(small)}, {Name: "--config c.yaml", SHA256: sum(level)}}
 			if diff := cmp.Diff(want, g.Sweep.Inputs); diff != "" || len(g.Points) != points {
 				t.Errorf("%d points of (-want +got)\n%s", len(g.Points), diff)
 			}

@@ -9,7 +9,7 @@ import (
 
 	"apfsim/experiment/output"
 	"apfsim/reports/format"
-	"apfsim/reports/sweep"
+	"apfsim/reports/report"
 	"apfsim/sim/scenario"
 )
 
@@ -18,7 +18,7 @@ import (
 type Shard struct{ Index, Of int }
 
 // Runs returns the number of runs of the shard.
-func (p Shard) Runs(s *sweep.Sweep) int { return (s.Runs() - p.Index + p.Of - 1) / p.Of }
+func (p Shard) Runs(s *report.Sweep) int { return (s.Runs() - p.Index + p.Of - 1) / p.Of }
 
 // Rest is the runs of a shard that have not been made yet.
 type Rest struct {

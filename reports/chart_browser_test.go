@@ -19,8 +19,8 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/reports/charts"
 	"apfsim/reports/collisions"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/sweep"
 )
 
 // pngScale is how many pixels a chart's PNG file has for one of its SVG file's: 144 dots an
@@ -238,8 +238,8 @@ func everyKindOfChart(t *testing.T) []*charts.Chart {
 	t.Helper()
 	made := charts.Run(simulated(t, eventful))
 	for _, values := range [][]string{{"4"}, {"4", "6", "8"}} {
-		s := &sweep.Sweep{SchemaVersion: result.SchemaVersion, Scenario: "small", Inputs: []sweep.Input{}, Set: []string{},
-			Parameters: []sweep.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
+		s := &report.Sweep{SchemaVersion: result.SchemaVersion, Scenario: "small", Inputs: []report.SweepInput{}, Set: []string{},
+			Parameters: []report.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
 			Seed:       1, Replications: 2, Charts: []string{"wait.max"}}
 		dir := t.TempDir()
 		if err := output.BeginSweep(s, dir); err != nil {

@@ -10,8 +10,8 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/reports/collect"
 	"apfsim/reports/measure"
-	"apfsim/reports/plots"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
@@ -417,7 +417,7 @@ func TestARemovedLevelHasNoLimit(t *testing.T) {
 		nearNumber(t, "nominal limit", result.Series[2].Points[i].NominalLimit, want*3/4)
 	}
 	// Both are drawn as they were, not as they are in the end.
-	lines := plots.Level(result, 2)[0].Lines
+	lines := report.LevelPlots(result, 2)[0].Lines
 	if got, want := lines[2].Values, ([]float64{3, 1.5, 0, 1.5, 1.5}); lines[2].Name != "nominal limit" || !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", lines[2].Name, got, want)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
-	"apfsim/reports/findings"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 )
@@ -49,7 +49,7 @@ func TestComparisonWithAClient(t *testing.T) {
 	if strings.Contains(text, "--replications") {
 		t.Errorf("--replications is advised, and there can be none:\n%s", text)
 	}
-	for _, f := range findings.Comparison(c) {
+	for _, f := range report.ComparisonFindings(c) {
 		if strings.Contains(f.Text, "dispatched") || f.Group == "Workloads" && !strings.Contains(f.Text, "latency p99") {
 			t.Errorf("%s: %q; want the latency, and nothing of dispatches", f.Subject, f.Text)
 		}

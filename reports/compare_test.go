@@ -19,12 +19,11 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/page"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/reports/stats"
-	"apfsim/reports/tables"
 	"apfsim/sim/metric"
 )
 
@@ -705,7 +704,7 @@ func TestChangesSortAsListed(t *testing.T) {
 	c := compare.Compare("base", side(1, 0, 2, 4, 0), "head", side(3, 0.001, 1, 5, 0))
 	sortValues := map[string]float64{}
 	last := math.Inf(1)
-	table := tables.Changes(c.Changes)
+	table := report.ChangeTable(c.Changes)
 	for _, row := range table.Rows {
 		sortValues[row[0].Text] = row[3].Value
 		if size := math.Abs(row[3].Value); size > last {
@@ -719,7 +718,7 @@ func TestChangesSortAsListed(t *testing.T) {
 			t.Errorf("w-%s sorts by %v, want %v", name, got, want)
 		}
 	}
-	if text := rendersAs(t, page.Comparison(c)); !strings.Contains(text, `data-v="1.79769e+308"`) {
+	if text := rendersAs(t, report.ComparisonDocument(c)); !strings.Contains(text, `data-v="1.79769e+308"`) {
 		t.Error("the page has another value to sort by")
 	}
 }

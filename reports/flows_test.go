@@ -17,9 +17,9 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
-	"apfsim/reports/page"
 	"apfsim/reports/render"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
@@ -175,7 +175,7 @@ func TestManyFlowsAreListedAndSummed(t *testing.T) {
 		t.Errorf("%d bytes, %v", text.Len(), err)
 	}
 	text.Reset()
-	if err := render.HTML(&text, page.Run(got)); err != nil || text.Len() > 4_000_000 {
+	if err := render.HTML(&text, report.RunDocument(got)); err != nil || text.Len() > 4_000_000 {
 		t.Errorf("a report of %d bytes, %v", text.Len(), err)
 	}
 	total := format.Counted(len(every.Flows)-5000, "flow")

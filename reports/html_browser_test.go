@@ -28,11 +28,9 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
-	"apfsim/reports/page"
-	"apfsim/reports/plots"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/tables"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
 )
@@ -198,7 +196,7 @@ func simulated(t *testing.T, yaml string) *result.Result {
 func TestTheReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	r := simulated(t, strings.Replace(crowded, "clients: 20", "clients: 80", 1))
-	b.open(func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
+	b.open(func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
 
 	// The level with the elephants, and its number in the names of plots.
 	level := slices.IndexFunc(r.Series, func(s *result.Series) bool { return s.Queued() })
@@ -405,13 +403,13 @@ func TestTheReportInABrowser(t *testing.T) {
 // What comparisons and replications show: values with intervals.
 func TestIntervalsInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	p := page.Page{Title: "intervals", Sections: []page.Section{{Name: "s", Title: "s", Parts: []page.Part{
-		{Table: &tables.Table{Name: "t", Columns: []tables.Column{{Title: "what", Left: true}, {Title: "wait"}},
-			Rows: [][]tables.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "2 ms", Number: true, Value: 10}}}}},
-		{Plot: &plots.Plot{Name: "p", Title: "p", X: plots.Axis{Label: "time", Unit: "s"}, Y: plots.Axis{Label: "wait", Unit: "ns"},
-			At: []float64{0, 1, 2}, Lines: []plots.Line{
-				{Name: "base", Kind: plots.Percentile, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},
-				{Name: "head", Kind: plots.BasePercentile, Index: 1, Values: []float64{5e6, 6e6, 7e6}},
+	p := report.Document{Title: "intervals", Sections: []report.Section{{Name: "s", Title: "s", Parts: []report.Part{
+		{Table: &report.Table{Name: "t", Columns: []report.Column{{Title: "what", Left: true}, {Title: "wait"}},
+			Rows: [][]report.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "2 ms", Number: true, Value: 10}}}}},
+		{Plot: &report.Plot{Name: "p", Title: "p", X: report.Axis{Label: "time", Unit: "s"}, Y: report.Axis{Label: "wait", Unit: "ns"},
+			At: []float64{0, 1, 2}, Lines: []report.Line{
+				{Name: "base", Kind: report.KindPercentile, Values: []float64{2e6, 3e6, 4e6}, Low: []float64{1e6, 2e6, 3e6}, High: []float64{3e6, 4e6, 5e6}},
+				{Name: "head", Kind: report.KindBasePercentile, Index: 1, Values: []float64{5e6, 6e6, 7e6}},
 			}}}}}}}
 	b.open(func(w io.Writer) error { return render.HTML(w, p) })
 	b.do(chromedp.Focus(chromedp.CSS("#plot-p .plot")), chromedp.KeyEvent(kb.End))
@@ -429,16 +427,16 @@ func TestIntervalsInABrowser(t *testing.T) {
 // A chart reads as the tables do.
 func TestNumbersOfChartsInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	plot := func(name, unit string, values ...float64) page.Part {
+	plot := func(name, unit string, values ...float64) report.Part {
 		at := make([]float64, len(values))
 		for i := range at {
 			at[i] = float64(i)
 		}
-		return page.Part{Plot: &plots.Plot{Name: name, Title: name, X: plots.Axis{Label: "time", Unit: "s"}, Y: plots.Axis{Label: name, Unit: unit},
-			At: at, Lines: []plots.Line{{Name: "a", Values: values}}}}
+		return report.Part{Plot: &report.Plot{Name: name, Title: name, X: report.Axis{Label: "time", Unit: "s"}, Y: report.Axis{Label: name, Unit: unit},
+			At: at, Lines: []report.Line{{Name: "a", Values: values}}}}
 	}
 	b.open(func(w io.Writer) error {
-		return render.HTML(w, page.Page{Title: "numbers", Sections: []page.Section{{Name: "s", Title: "s", Parts: []page.Part{
+		return render.HTML(w, report.Document{Title: "numbers", Sections: []report.Section{{Name: "s", Title: "s", Parts: []report.Part{
 			plot("wait", "ns", 0, 12.3456e6, 59.96e9, 119.4e9, 119.6e9, 250e9, 3599.9e9, 7199.4e9, 7259e9, 10799e9, math.NaN()),
 			plot("share", "share", 0, 0.00002, 0.4567, 0.999, 0.9995, 0.99999, 1, 1.234),
 			plot("seats", "", 9999.4, 9999.6, 19451),
@@ -542,7 +540,7 @@ func pages(t *testing.T) map[string]func(io.Writer) error {
   workload:
 `, 1))
 	return map[string]func(io.Writer) error{
-		"run":          func(w io.Writer) error { return render.HTML(w, page.Run(run)) },
+		"run":          func(w io.Writer) error { return render.HTML(w, report.RunDocument(run)) },
 		"replications": written(filepath.Join("crowded", output.ReportFile)),
 		"comparison":   written(output.ComparisonReport),
 	}
@@ -638,7 +636,7 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 func TestMarksAreRead(t *testing.T) {
 	b := newBrowser(t)
 	r := simulated(t, eventful)
-	b.open(func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
+	b.open(func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#plot-waits-0 .values").open = true`))
 	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#plot-waits-0 .values td") !== null`, untilItHolds)); err != nil {
 		t.Fatal(err)

@@ -13,19 +13,16 @@ import (
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
 	"apfsim/reports/explain"
-	"apfsim/reports/findings"
 	"apfsim/reports/format"
-	"apfsim/reports/page"
-	"apfsim/reports/plots"
 	"apfsim/reports/render"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/reports/scrape"
 	"apfsim/reports/stats"
-	"apfsim/reports/tables"
 )
 
-func rendersAs(t *testing.T, p page.Page) string {
+func rendersAs(t *testing.T, p report.Document) string {
 	t.Helper()
 	return string(rendered(t, func(w io.Writer) error { return render.HTML(w, p) }))
 }
@@ -35,13 +32,13 @@ var constant = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|<
 
 func TestTheStoryAsAPage(t *testing.T) {
 	r := queuedStory()
-	text := rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
+	text := rendered(t, func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
 	golden(t, "story.html", constant.ReplaceAll(text, []byte("…")))
 }
 
 func TestReportNeedsNothingButItself(t *testing.T) {
 	r := queuedStory()
-	text := string(rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) }))
+	text := string(rendered(t, func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) }))
 	for _, want := range []string{"Thresholds: 2 of 3 failed", "&lt;share&gt;", "no request arrived after the warm-up",
 		"default-src 'none'", "(v1.6.32)", render.UplotLicence} {
 		if !strings.Contains(text, want) {
@@ -58,13 +55,13 @@ func TestReportNeedsNothingButItself(t *testing.T) {
 
 func TestAPageSurvivesAnyText(t *testing.T) {
 	const evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\x1b[31m\u2028"
-	c := tables.Cell{Text: evil, Margin: evil, Code: true}
-	table := &tables.Table{Name: "t", Caption: evil, Columns: []tables.Column{{Title: evil, Left: true}, {Title: "b"}}, Rows: [][]tables.Cell{{c, c}, {c, c}}, First: 1, Missing: evil}
-	plot := &plots.Plot{Name: "p", Title: evil, Caption: evil, X: plots.Axis{Label: evil}, At: []float64{0, 1},
-		Lines: []plots.Line{{Name: evil, Values: []float64{1, math.NaN()}, Low: []float64{0, math.NaN()}, High: []float64{2, math.Inf(1)}}}}
-	text := rendersAs(t, page.Page{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &page.Verdict{Text: evil, Table: table},
-		Findings: []findings.Finding{{Group: evil, Subject: evil, Text: evil}}, Warnings: []string{evil}, Footer: evil,
-		Sections: []page.Section{{Name: "s", Title: evil, Note: evil, Parts: []page.Part{{Heading: evil, Table: table}, {Plot: plot}}}}})
+	c := report.Cell{Text: evil, Margin: evil, Code: true}
+	table := &report.Table{Name: "t", Caption: evil, Columns: []report.Column{{Title: evil, Left: true}, {Title: "b"}}, Rows: [][]report.Cell{{c, c}, {c, c}}, First: 1, Missing: evil}
+	plot := &report.Plot{Name: "p", Title: evil, Caption: evil, X: report.Axis{Label: evil}, At: []float64{0, 1},
+		Lines: []report.Line{{Name: evil, Values: []float64{1, math.NaN()}, Low: []float64{0, math.NaN()}, High: []float64{2, math.Inf(1)}}}}
+	text := rendersAs(t, report.Document{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &report.Verdict{Text: evil, Table: table},
+		Findings: []report.Finding{{Group: evil, Subject: evil, Text: evil}}, Warnings: []string{evil}, Footer: evil,
+		Sections: []report.Section{{Name: "s", Title: evil, Note: evil, Parts: []report.Part{{Heading: evil, Table: table}, {Plot: plot}}}}})
 	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
 		t.Error("a name became an element")
 	}
@@ -108,7 +105,7 @@ func manyFlows(flows, points, queues int) *result.Result {
 
 func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 	r := manyFlows(2000, 5000, 512)
-	text := rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
+	text := rendered(t, func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
 	if len(text) > 3<<20 {
 		t.Errorf("%d bytes for 2000 flows", len(text))
 	}
@@ -122,7 +119,7 @@ func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 		}
 	}
 	r = manyFlows(5001, 10, 4)
-	if text := rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) }); !bytes.Contains(text, []byte("Left out: 1 flow, all in summary.json.")) {
+	if text := rendered(t, func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) }); !bytes.Contains(text, []byte("Left out: 1 flow, all in summary.json.")) {
 		t.Error("a flow is left out without a word")
 	}
 }
@@ -148,7 +145,7 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 	beside := scrape.Compare("crowded", runs, between(t, nil, readScrape(t, "metrics.txt", metrics)))
 	servers, _ := runServers(t, strings.Replace(threeServers, "    replicas: 3\n", "    replicas: 3\n    capacity: {cores: 4}\n    memory: {base: 1GiB}\n", 1))
 	explained := map[string]bool{}
-	for _, p := range []page.Page{page.Run(queuedStory()), page.Run(servers), page.Replications(several), page.Comparison(c), page.Server(beside)} {
+	for _, p := range []report.Document{report.RunDocument(queuedStory()), report.RunDocument(servers), report.ReplicationsDocument(several), report.ComparisonDocument(c), report.BesideServerDocument(beside)} {
 		used := map[string]bool{}
 		for _, table := range p.Tables() {
 			for _, c := range table.Columns {
@@ -169,7 +166,7 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 			t.Errorf("%s is not explained", key)
 		}
 	}
-	for _, term := range page.Glossary {
+	for _, term := range report.Glossary {
 		if !explained[term.Key] {
 			t.Errorf("%s is explained and nowhere used", term.Key)
 		}
@@ -185,7 +182,7 @@ func TestVerdictOnSeveralRuns(t *testing.T) {
 		{true, "Thresholds: all hold in every run"}, {true, "Thresholds: all hold in every run"}, {false, "Thresholds: 1 of 3 failed"},
 	} {
 		r.Thresholds = append(r.Thresholds, replicate.Verdict{Metric: "rejected", Expression: "rate == 0", Passed: c.passed, Values: stats.Values{0, 0}})
-		if got := page.Replications(r).Verdict.Text; got != c.want {
+		if got := report.ReplicationsDocument(r).Verdict.Text; got != c.want {
 			t.Errorf("%d thresholds: %q, want %q", len(r.Thresholds), got, c.want)
 		}
 	}
@@ -206,7 +203,7 @@ func TestPlural(t *testing.T) {
 
 // A hand's queues are compared by the work in them, as the server does (core/queueset).
 func TestGlossaryOnHands(t *testing.T) {
-	for _, term := range page.Glossary {
+	for _, term := range report.Glossary {
 		if term.Key == "hand" && !strings.Contains(term.Text, "least work waiting, in seat-seconds") {
 			t.Error(term.Text)
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/findings"
 	"apfsim/reports/judge"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 )
 
@@ -64,7 +64,7 @@ func TestWhatIsNotServedIsNotGood(t *testing.T) {
 		if got != c.want || judge.Group(g) != c.judgement {
 			t.Errorf("%s: not served %+v, judged %q; want %+v, %q", c.what, got, judge.Group(g), c.want, c.judgement)
 		}
-		for _, f := range findings.Run(r.Summary) {
+		for _, f := range report.RunFindings(r.Summary) {
 			if f.Group == "Workloads" && !strings.Contains(f.Text, c.text) {
 				t.Errorf("%s: %s; want %q in it", c.what, f.Text, c.text)
 			}
@@ -85,7 +85,7 @@ func TestABurstThatStillWaitsHasWaited(t *testing.T) {
 	if d := float64(g.StillQueued.WaitP99Ns) / 1.5e9; d < 1 || d > 1.001 {
 		t.Errorf("wait p99 %d, want that of those who still wait", g.StillQueued.WaitP99Ns)
 	}
-	for _, f := range findings.Run(s) {
+	for _, f := range report.RunFindings(s) {
 		if strings.Contains(f.Text, "no wait") || f.Judgement == judge.Good {
 			t.Errorf("%s is %q: %s", f.Subject, f.Judgement, f.Text)
 		}
@@ -111,13 +111,13 @@ func TestAFreezeOfAClosedLoopIsNotGood(t *testing.T) {
 		t.Errorf("the freeze is %+v", z)
 	}
 	found := 0
-	for _, f := range findings.Stalls(s) {
+	for _, f := range report.StallFindings(s) {
 		if strings.HasPrefix(f.Text, "no request was served for 49.") && strings.HasSuffix(f.Text, "while requests were late") && f.Judgement == judge.Bad {
 			found++
 		}
 	}
 	if found != 2 {
-		t.Errorf("%+v; want one of the workload and one of the level", findings.Stalls(s))
+		t.Errorf("%+v; want one of the workload and one of the level", report.StallFindings(s))
 	}
 }
 

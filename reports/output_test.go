@@ -25,8 +25,8 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/charts"
 	"apfsim/reports/format"
-	"apfsim/reports/page"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
@@ -164,7 +164,7 @@ func TestARunInWhichNothingHappensHasNoCharts(t *testing.T) {
 	if charts := charts.Run(r); len(charts) != 0 {
 		t.Errorf("%d charts of nothing", len(charts))
 	}
-	rendered(t, func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
+	rendered(t, func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
 	rendered(t, func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{}) })
 }
 
@@ -430,7 +430,7 @@ func TestWritersReturnWhatGoesWrong(t *testing.T) {
 		"text": func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{}) },
 		"json": func(w io.Writer) error { return format.WriteJSON(w, r.Summary) },
 		"csv":  func(w io.Writer) error { return render.CSVSeries(w, r) },
-		"html": func(w io.Writer) error { return render.HTML(w, page.Run(r)) },
+		"html": func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) },
 	} {
 		if err := write(&brokenPipe{}); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v", name, fmt.Sprint(err))

@@ -8,8 +8,8 @@ import (
 
 	"apfsim/reports/collect"
 	"apfsim/reports/format"
-	"apfsim/reports/page"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/requestlog"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -181,7 +181,7 @@ func TestTheSameRunGivesTheSameBytes(t *testing.T) {
 		var summary, series, html bytes.Buffer
 		format.WriteJSON(&summary, r.Summary)
 		render.CSVSeries(&series, r)
-		render.HTML(&html, page.Run(r))
+		render.HTML(&html, report.RunDocument(r))
 		all := [][]byte{summary.Bytes(), series.Bytes(), html.Bytes(), log}
 		for i := range first {
 			if !bytes.Equal(first[i], all[i]) {

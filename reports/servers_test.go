@@ -15,12 +15,11 @@ import (
 	"apfsim/document"
 	"apfsim/reports/collect"
 	"apfsim/reports/dumps"
-	"apfsim/reports/findings"
 	"apfsim/reports/format"
 	"apfsim/reports/openmetrics"
 	"apfsim/reports/perfetto"
-	"apfsim/reports/plots"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/requestlog"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
@@ -317,7 +316,7 @@ func TestTimelineOfServers(t *testing.T) {
 		t.Errorf("server 0 at the end: %s, ready %v, %d connections", end.Stage, end.ReadyShare, *end.Connections)
 	}
 	var texts []string
-	for _, f := range findings.Servers(s) {
+	for _, f := range report.ServerFindings(s) {
 		texts = append(texts, f.Subject+": "+f.Text)
 	}
 	all := strings.Join(texts, "\n")
@@ -336,7 +335,7 @@ func TestTimelineOfServers(t *testing.T) {
 		}
 	}
 	drawn := map[string]bool{}
-	for _, p := range plots.Servers(r) {
+	for _, p := range report.ServerPlots(r) {
 		drawn[p.Name] = true
 		if len(p.Lines) != 3 || len(p.Marks) == 0 {
 			t.Errorf("%s: %d lines, %d marks", p.Name, len(p.Lines), len(p.Marks))

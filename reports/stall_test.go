@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"apfsim/core/queueset"
-	"apfsim/reports/findings"
 	"apfsim/reports/judge"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/server"
 )
@@ -43,10 +43,10 @@ func TestStallOfAWorkload(t *testing.T) {
 	text := "no request was dispatched for 13 s, from 12 s to 25 s, while requests were queued; stalls of 1 s or longer: 2, 72.5 % of the time; " +
 		"limit of low at the start of the stall: 2 seats (nominal 3, 1 lent), raised to 4 by the adjustment at 20 s; " +
 		"requests of other workloads dispatched during the stall: 1"
-	if got := findings.Stalls(sum); len(got) != 1 || got[0].Subject != "mice" || got[0].Text != text || got[0].Judgement != judge.Bad {
+	if got := report.StallFindings(sum); len(got) != 1 || got[0].Subject != "mice" || got[0].Text != text || got[0].Judgement != judge.Bad {
 		t.Errorf("%+v, want one about the mice: %s", got, text)
 	}
-	for _, f := range findings.Run(sum) {
+	for _, f := range report.RunFindings(sum) {
 		if f.Judgement == judge.Good && (f.Subject == "mice" || f.Subject == "low") {
 			t.Errorf("%s is good in spite of a stall of 13 s: %s", f.Subject, f.Text)
 		}
@@ -102,7 +102,7 @@ func TestALimitOfNoSeats(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	want := "the limit was 0 seats from 15 s to 20 s (nominal 3), so that no request was dispatched; total time with a limit of 0: 6 s"
-	if got := findings.Stalls(sum); len(got) != 2 || got[1].Subject != "low" || got[1].Text != want || got[1].Judgement != judge.Bad {
+	if got := report.StallFindings(sum); len(got) != 2 || got[1].Subject != "low" || got[1].Text != want || got[1].Judgement != judge.Bad {
 		t.Errorf("%+v, want one of the level: %s", got, want)
 	}
 }
@@ -118,7 +118,7 @@ func TestLimitsThatEventsChange(t *testing.T) {
 	spec = strings.Replace(spec, "  workload:", "  events: [{at: 21s, apply: {objects: ["+level(0)+"]}}, {at: 27500ms, apply: {objects: ["+level(100)+"]}}]\n  workload:", 1)
 	r, _ := runServers(t, spec)
 	var texts []string
-	for _, f := range findings.Stalls(r.Summary) {
+	for _, f := range report.StallFindings(r.Summary) {
 		texts = append(texts, f.Text)
 	}
 	all := strings.Join(texts, "\n")
@@ -131,7 +131,7 @@ func TestLimitsThatEventsChange(t *testing.T) {
 func TestNothingCollapsesOnAnIdleServer(t *testing.T) {
 	for seed := range 20 {
 		r, _ := runServers(t, fmt.Sprintf("%s  seed: %d\n", failing(120, "capacity: {cores: 4}", "request: {verb: get, resource: pods, name: x}, execution: {exponential: {mean: 20ms}}, arrivals: {poisson: {rate: 5/s}}"), seed+1))
-		for _, f := range findings.Servers(r.Summary) {
+		for _, f := range report.ServerFindings(r.Summary) {
 			t.Errorf("seed %d: %s: %s", seed+1, f.Subject, f.Text)
 		}
 	}

@@ -25,20 +25,19 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/reports/charts"
 	"apfsim/reports/format"
-	"apfsim/reports/plots"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
-	"apfsim/reports/sweep"
 	"apfsim/sim/scenario"
 	"apfsim/sim/workload"
 )
 
 // smallSweep is a grid of two by three points, two runs each.
-func smallSweep() *sweep.Sweep {
-	return &sweep.Sweep{SchemaVersion: result.SchemaVersion, Version: "v1", Scenario: "small", Set: []string{},
-		Inputs: []sweep.Input{{Name: "small.yaml", SHA256: "00"}},
-		Parameters: []sweep.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "16"}},
+func smallSweep() *report.Sweep {
+	return &report.Sweep{SchemaVersion: result.SchemaVersion, Version: "v1", Scenario: "small", Set: []string{},
+		Inputs: []report.SweepInput{{Name: "small.yaml", SHA256: "00"}},
+		Parameters: []report.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "16"}},
 			{Path: "level[a,b].handSize", Values: []string{"4", "6", "8"}}},
 		Seed: 5, Replications: 2, Charts: []string{"wait.max", "rejected.rate"}}
 }
@@ -53,7 +52,7 @@ func summaryOf(us int64) *result.Summary {
 }
 
 // swept returns the folder of a sweep, each run of which has the wait that waits says.
-func swept(t *testing.T, s *sweep.Sweep, waits ...int64) string {
+func swept(t *testing.T, s *report.Sweep, waits ...int64) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := output.BeginSweep(s, dir); err != nil {
@@ -113,10 +112,10 @@ func TestTablesOfASweep(t *testing.T) {
 			results = append(results, append(s.Point(point), strconv.FormatUint(seed, 10), "wait.max", strconv.FormatInt(us*1000, 10), "ns"))
 		}
 	}
-	if diff := cmp.Diff(results, table(sweep.ResultsFile)); diff != "" {
+	if diff := cmp.Diff(results, table(report.SweepResultsFile)); diff != "" {
 		t.Error(diff)
 	}
-	summary := table(sweep.SummaryFile)
+	summary := table(report.SweepSummaryFile)
 	for i, point := range []int{0, 1, 2, 4, 5} { // of two values a and b
 		a, b := float64(waits[2*point])*1000, float64(waits[2*point+1])*1000
 		n, mean, sd := "2", (a+b)/2, math.Abs(a-b)/math.Sqrt2
@@ -168,7 +167,7 @@ rejected.rate
 func TestChartsOfASweep(t *testing.T) {
 	for dimensions := range 4 {
 		s := smallSweep()
-		s.Parameters = append(s.Parameters, sweep.Parameter{Path: "spec.c", Values: []string{"x", "y"}})
+		s.Parameters = append(s.Parameters, report.Parameter{Path: "spec.c", Values: []string{"x", "y"}})
 		runs := []int64{1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 		for i := range s.Parameters {
 			if i >= dimensions {
@@ -186,7 +185,7 @@ func TestChartsOfASweep(t *testing.T) {
 		if len(made) != drawn {
 			t.Errorf("%d dimensions: %d charts, want %d", dimensions, len(made), drawn)
 		}
-		if warnings := plots.SweepWarnings(tables); len(warnings) != 1 {
+		if warnings := report.SweepWarnings(tables); len(warnings) != 1 {
 			t.Errorf("%d dimensions: warnings %q", dimensions, warnings)
 		}
 		for _, c := range made {
@@ -262,13 +261,13 @@ func TestInterruptedMergeGoesOn(t *testing.T) {
 	if err := output.MergeShards(s, ctx, []string{whole}, out, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
-	if _, err := os.Stat(filepath.Join(out, sweep.RunsFolder)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(out, report.SweepRunsFolder)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something has been merged: %v", err)
 	}
 	if _, err := output.FinishSweep(s, ctx, whole, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v of the tables, want that of the context", err)
 	}
-	if _, err := os.Stat(filepath.Join(whole, sweep.ResultsFile)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(whole, report.SweepResultsFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there are tables: %v", err)
 	}
 	if err := output.MergeShards(s, t.Context(), []string{whole}, out, nil); err != nil {
@@ -300,12 +299,12 @@ func TestMissingRunsAreTold(t *testing.T) {
 
 // The files of ten points, from 1 to 10, have numbers of two digits, and so an order.
 func TestFilesOfRunsAreInOrder(t *testing.T) {
-	s := &sweep.Sweep{Parameters: []sweep.Parameter{{Path: "spec.duration", Values: strings.Fields("1s 2s 3s 4s 5s 6s 7s 8s 9s 10s")}}, Replications: 1}
+	s := &report.Sweep{Parameters: []report.Parameter{{Path: "spec.duration", Values: strings.Fields("1s 2s 3s 4s 5s 6s 7s 8s 9s 10s")}}, Replications: 1}
 	var names []string
 	for run := range s.Runs() {
 		names = append(names, output.SweepRunFile(s, run))
 	}
-	if !slices.IsSorted(names) || names[9] != filepath.Join(sweep.RunsFolder, "point-10-seed-0.csv") {
+	if !slices.IsSorted(names) || names[9] != filepath.Join(report.SweepRunsFolder, "point-10-seed-0.csv") {
 		t.Errorf("%q", names)
 	}
 }
@@ -376,7 +375,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	manifest := filepath.Join(dir, sweep.File)
+	manifest := filepath.Join(dir, report.SweepFile)
 	text, err := os.ReadFile(manifest)
 	if err != nil {
 		t.Fatal(err)
@@ -413,22 +412,22 @@ func TestASweepOfMoreThanAMillionRunsIsRefused(t *testing.T) {
 
 // Every field of a sweep that its results depend on keeps another one out of its folder.
 func TestDifferencesOfSweeps(t *testing.T) {
-	for want, change := range map[string]func(s *sweep.Sweep){
-		"apfsim: v2, but v1 in ":                                                   func(s *sweep.Sweep) { s.Version = "v2" },
-		"scenario: other, but small in ":                                           func(s *sweep.Sweep) { s.Scenario = "other" },
-		"files: large.yaml, but small.yaml in ":                                    func(s *sweep.Sweep) { s.Inputs[0].Name = "large.yaml" },
-		"small.yaml: the contents differ from those with which ":                   func(s *sweep.Sweep) { s.Inputs[0].SHA256 = "11" },
-		"--set: spec.duration=1s, but none in ":                                    func(s *sweep.Sweep) { s.Set = []string{"spec.duration=1s"} },
-		"--seed: 6, but 5 in ":                                                     func(s *sweep.Sweep) { s.Seed = 6 },
-		"--replications: 3, but 2 in ":                                             func(s *sweep.Sweep) { s.Replications = 3 },
-		"--flows: true, but false in ":                                             func(s *sweep.Sweep) { s.Flows = true },
-		"--over: spec.workload[mice].clients=2,16 level[a,b].handSize=4,6,8, but ": func(s *sweep.Sweep) { s.Parameters[0].Values[0] = "2" },
-		"--over: spec.workload[mice].clients=1,16 level[a,b].queues=4,6,8, but ":   func(s *sweep.Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
+	for want, change := range map[string]func(s *report.Sweep){
+		"apfsim: v2, but v1 in ":                                                   func(s *report.Sweep) { s.Version = "v2" },
+		"scenario: other, but small in ":                                           func(s *report.Sweep) { s.Scenario = "other" },
+		"files: large.yaml, but small.yaml in ":                                    func(s *report.Sweep) { s.Inputs[0].Name = "large.yaml" },
+		"small.yaml: the contents differ from those with which ":                   func(s *report.Sweep) { s.Inputs[0].SHA256 = "11" },
+		"--set: spec.duration=1s, but none in ":                                    func(s *report.Sweep) { s.Set = []string{"spec.duration=1s"} },
+		"--seed: 6, but 5 in ":                                                     func(s *report.Sweep) { s.Seed = 6 },
+		"--replications: 3, but 2 in ":                                             func(s *report.Sweep) { s.Replications = 3 },
+		"--flows: true, but false in ":                                             func(s *report.Sweep) { s.Flows = true },
+		"--over: spec.workload[mice].clients=2,16 level[a,b].handSize=4,6,8, but ": func(s *report.Sweep) { s.Parameters[0].Values[0] = "2" },
+		"--over: spec.workload[mice].clients=1,16 level[a,b].queues=4,6,8, but ":   func(s *report.Sweep) { s.Parameters[1].Path = "level[a,b].queues" },
 	} {
 		dir := swept(t, smallSweep())
 		s := smallSweep()
 		change(s)
-		if err := output.BeginSweep(s, dir); !errors.Is(err, sweep.ErrDifferentSweep) || !strings.Contains(err.Error(), want) {
+		if err := output.BeginSweep(s, dir); !errors.Is(err, report.ErrDifferentSweep) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %s; error: %v", want, err)
 		}
 	}

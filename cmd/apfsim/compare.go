@@ -16,9 +16,9 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
-	"apfsim/reports/findings"
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/statistics"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
@@ -87,7 +87,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of both scenarios or of a priority level, such as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of both scenarios' own; may be repeated")
 	f.StringArrayVar(&flags.addConfig, "add-config", nil, "`FILE` of flow-control objects that are added to the configuration of both sides; one of the same kind and name takes the place of the scenario's; may be repeated")
-	for i, side := range findings.SideNames {
+	for i, side := range report.SideNames {
 		f.StringArrayVar(&flags.setOf[i], "set-"+side, nil, "`PATH=VALUE`: like --set, only for the "+side+"; may be repeated")
 		f.StringArrayVar(&flags.configOf[i], "config-"+side, nil, "`FILE`: like --config, only for the "+side+"; may be repeated")
 		f.StringArrayVar(&flags.addConfigOf[i], "add-config-"+side, nil, "`FILE`: like --add-config, only for the "+side+"; may be repeated")
@@ -179,7 +179,7 @@ func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experime
 	if len(config) == 0 {
 		config = f.config
 	}
-	set := slices.Concat(assign.New("--set", f.set), assign.New("--set-"+findings.SideNames[i], f.setOf[i]))
+	set := slices.Concat(assign.New("--set", f.set), assign.New("--set-"+report.SideNames[i], f.setOf[i]))
 	s.Scenario, err = experiment.LoadOne(arg, loader.Options{Set: set, ConfigFiles: config, AddConfigFiles: slices.Concat(f.addConfig, f.addConfigOf[i]), Cache: files})
 	return s, label, err
 }

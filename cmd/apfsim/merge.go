@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"apfsim/experiment/output"
-	"apfsim/reports/sweep"
+	"apfsim/reports/report"
 )
 
 func newMerge() *cobra.Command {
@@ -37,14 +37,14 @@ folders.`,
 			}
 			var p paths
 			for _, dir := range args {
-				p.read(filepath.Join(dir, sweep.File))
+				p.read(filepath.Join(dir, report.SweepFile))
 			}
 			if err := begin(cmd, s, &p, out); err != nil {
 				return err
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var t *sweep.SweepTables
+			var t *report.SweepTables
 			err = output.MergeShards(s, ctx, args, out, steps.next("runs merged"))
 			if err == nil {
 				t, err = output.FinishSweep(s, ctx, out, steps.next("runs tabulated"))

@@ -14,9 +14,8 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
-	"apfsim/reports/plots"
 	"apfsim/reports/render"
-	"apfsim/reports/sweep"
+	"apfsim/reports/report"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
@@ -171,31 +170,31 @@ func (f *sweepFlags) complete(cmd *cobra.Command, g *experiment.Grid) error {
 	if f.replications > 0 {
 		s.Replications = f.replications
 	}
-	if s.Replications > sweep.MaxRuns/s.Points() {
-		return fmt.Errorf("--replications: %d: the sweep would have more than %d runs; use fewer replications", s.Replications, sweep.MaxRuns)
+	if s.Replications > report.MaxSweepRuns/s.Points() {
+		return fmt.Errorf("--replications: %d: the sweep would have more than %d runs; use fewer replications", s.Replications, report.MaxSweepRuns)
 	}
 	return s.SetCharts(f.charts, g.Points)
 }
 
 // begin creates the folder of a sweep, or continues the sweep in it. The paths are those that the command
 // reads.
-func begin(cmd *cobra.Command, s *sweep.Sweep, p *paths, dir string) error {
+func begin(cmd *cobra.Command, s *report.Sweep, p *paths, dir string) error {
 	p.folder("--out: ", dir, output.Written.Sweep...)
 	var made atomicfile.Set // never discarded, so the folder remains
 	if err := p.prepare(cmd, &made); err != nil {
 		return err
 	}
 	err := output.BeginSweep(s, dir)
-	if errors.Is(err, sweep.ErrDifferentSweep) {
+	if errors.Is(err, report.ErrDifferentSweep) {
 		err = invalid(fmt.Errorf("--out: %w", err))
 	}
 	return err
 }
 
 // showTables prints the folder with the results of a sweep, warnings, and the statistics of --chart.
-func showTables(cmd *cobra.Command, t *sweep.SweepTables, dir string, mono bool) error {
+func showTables(cmd *cobra.Command, t *report.SweepTables, dir string, mono bool) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the results of %s to %s\n", t.Scenario, dir)
-	for _, w := range plots.SweepWarnings(t) {
+	for _, w := range report.SweepWarnings(t) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
 	out := cmd.OutOrStdout()

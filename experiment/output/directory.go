@@ -14,12 +14,11 @@ import (
 	"apfsim/reports/dumps"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
-	"apfsim/reports/page"
 	"apfsim/reports/render"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/reports/scrape"
-	"apfsim/reports/sweep"
 )
 
 // File names within the folder of a scenario's results.
@@ -53,7 +52,7 @@ var Written = struct{ Run, Flows, Dumps, Comparison, Bench, Sweep []string }{
 	Dumps:      []string{dumps.Folder + "/"},
 	Comparison: []string{comparisonFile, comparisonTable, ComparisonReport},
 	Bench:      []string{benchBase, benchHead},
-	Sweep:      []string{sweep.File, sweep.ResultsFile, sweep.SummaryFile, sweep.RunsFolder + "/", ChartsFolder + "/"},
+	Sweep:      []string{report.SweepFile, report.SweepResultsFile, report.SweepSummaryFile, report.SweepRunsFolder + "/", ChartsFolder + "/"},
 }
 
 // Folder returns the folder of the results of a scenario within dir.
@@ -75,7 +74,7 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps dumps.Rec
 	for _, c := range charts.Run(r) {
 		addChart(&files, c)
 	}
-	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, page.Run(r)) })
+	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
 	// The summary is written last: if it exists, all other files exist.
 	files.Add(SummaryFile, func(w io.Writer) error { return format.WriteJSON(w, r.Summary) })
 	return replaceFiles(set, dir, r.Summary.Name, files, inputs)
@@ -86,7 +85,7 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps dumps.Rec
 func WriteReplications(dir string, r *replicate.Replications, inputs []string) error {
 	var files files.List
 	files.Add(replicationsTable, func(w io.Writer) error { return render.CSVReplications(w, r) })
-	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, page.Replications(r)) })
+	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, report.ReplicationsDocument(r)) })
 	files.Add(ReplicationsFile, func(w io.Writer) error { return format.WriteJSON(w, r) })
 	var set atomicfile.Set
 	return errors.Join(replaceFiles(&set, dir, r.Name, files, inputs), set.Discard())
@@ -96,7 +95,7 @@ func WriteReplications(dir string, r *replicate.Replications, inputs []string) e
 func WriteComparison(dir string, c *compare.Comparison) error {
 	var list files.List
 	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVComparison(w, c) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, page.Comparison(c)) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, report.ComparisonDocument(c)) })
 	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
 	return files.Write(dir, list)
 }
@@ -106,7 +105,7 @@ func WriteComparison(dir string, c *compare.Comparison) error {
 func WriteValues(dir string, v *compare.Values) error {
 	var list files.List
 	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVValues(w, v) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, page.Values(v)) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, report.ValuesDocument(v)) })
 	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, v) })
 	return files.Write(dir, list)
 }
@@ -116,7 +115,7 @@ func WriteValues(dir string, v *compare.Values) error {
 func WriteServer(dir string, c *scrape.Comparison) error {
 	var list files.List
 	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVServer(w, c) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, page.Server(c)) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, report.BesideServerDocument(c)) })
 	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
 	return files.Write(dir, list)
 }

@@ -12,8 +12,8 @@ import (
 
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/dumps"
-	"apfsim/reports/plots"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 )
 
@@ -90,7 +90,7 @@ func (r *EarlierRun) ChartNames() []string {
 	for _, l := range r.PriorityLevels {
 		levels = append(levels, l.Name)
 	}
-	return plots.RunNames(levels)
+	return report.RunPictureNames(levels)
 }
 
 // hasLog says whether the first line of a file is that of a request log with one of the run's workloads.

@@ -14,12 +14,12 @@ import (
 
 	"apfsim/reports/files"
 	"apfsim/reports/format"
-	"apfsim/reports/sweep"
+	"apfsim/reports/report"
 )
 
 // ReadShards returns the sweep whose runs are distributed over several folders. The error names the folders
 // of another sweep, the runs that are in none of the folders, and the runs that differ between folders.
-func ReadShards(dirs []string, progress format.Progress) (*sweep.Sweep, error) {
+func ReadShards(dirs []string, progress format.Progress) (*report.Sweep, error) {
 	s, err := sameSweep(dirs)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func ReadShards(dirs []string, progress format.Progress) (*sweep.Sweep, error) {
 
 // MergeShards copies the runs from several folders to the folder out, which BeginSweep made. The result is the
 // same as if all runs had been made there.
-func MergeShards(s *sweep.Sweep, ctx context.Context, dirs []string, out string, progress format.Progress) error {
+func MergeShards(s *report.Sweep, ctx context.Context, dirs []string, out string, progress format.Progress) error {
 	for run := range s.Runs() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -47,8 +47,8 @@ func MergeShards(s *sweep.Sweep, ctx context.Context, dirs []string, out string,
 }
 
 // sameSweep returns the sweep of the folders. The error lists the differences if they contain several.
-func sameSweep(dirs []string) (*sweep.Sweep, error) {
-	var all []*sweep.Sweep
+func sameSweep(dirs []string) (*report.Sweep, error) {
+	var all []*report.Sweep
 	var wrong []error
 	for _, dir := range dirs {
 		s, err := ReadSweep(dir)
@@ -68,7 +68,7 @@ func sameSweep(dirs []string) (*sweep.Sweep, error) {
 	for i, other := range all[1:] {
 		different := other.Differences(s, dirs[0])
 		if !slices.Equal(s.Charts, other.Charts) {
-			different = append(different, fmt.Sprintf(sweep.DifferenceFormat, "--chart", strings.Join(other.Charts, " "), strings.Join(s.Charts, " "), dirs[0]))
+			different = append(different, fmt.Sprintf(report.DifferenceFormat, "--chart", strings.Join(other.Charts, " "), strings.Join(s.Charts, " "), dirs[0]))
 		}
 		for _, text := range different {
 			wrong = append(wrong, fmt.Errorf("%s: %s; use shards of one sweep", dirs[i+1], text))
@@ -78,7 +78,7 @@ func sameSweep(dirs []string) (*sweep.Sweep, error) {
 }
 
 // checkShards checks every run in every folder.
-func checkShards(s *sweep.Sweep, dirs []string, progress format.Progress) error {
+func checkShards(s *report.Sweep, dirs []string, progress format.Progress) error {
 	var wrong []error
 	missing := 0
 	for run := range s.Runs() {
@@ -103,7 +103,7 @@ const mostRunsReported = 10
 
 // findRun returns the file of a run, which must be the same in all folders that contain it. The error is
 // fs.ErrNotExist if none does.
-func findRun(s *sweep.Sweep, dirs []string, run int) (text []byte, err error) {
+func findRun(s *report.Sweep, dirs []string, run int) (text []byte, err error) {
 	var dir string // the folder that text is from
 	for _, d := range dirs {
 		path := filepath.Join(d, SweepRunFile(s, run))

@@ -23,20 +23,20 @@ import (
 	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
-	"apfsim/reports/sweep"
 	"apfsim/sim/metric"
 )
 
 // ReadSweep reads the description of the sweep in a folder. The error is fs.ErrNotExist if there is none.
-func ReadSweep(dir string) (*sweep.Sweep, error) {
-	path := filepath.Join(dir, sweep.File)
+func ReadSweep(dir string) (*report.Sweep, error) {
+	path := filepath.Join(dir, report.SweepFile)
 	text, err := input.ReadFile(path, longestResult)
 	if err != nil {
 		return nil, err
 	}
-	var s sweep.Sweep
+	var s report.Sweep
 	if err := decodeResults(text, &s, &s.SchemaVersion); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -47,17 +47,17 @@ func ReadSweep(dir string) (*sweep.Sweep, error) {
 }
 
 // CheckSweep returns what is wrong with a sweep that was read from a file.
-func CheckSweep(s *sweep.Sweep) error {
+func CheckSweep(s *report.Sweep) error {
 	points := 1
 	for i := range s.Parameters {
 		n := len(s.Parameters[i].Values)
-		if n == 0 || n > sweep.MaxRuns/points {
-			return fmt.Errorf("parameters[%d].values: %d values; want from 1 value to %d points", i, n, sweep.MaxRuns)
+		if n == 0 || n > report.MaxSweepRuns/points {
+			return fmt.Errorf("parameters[%d].values: %d values; want from 1 value to %d points", i, n, report.MaxSweepRuns)
 		}
 		points *= n
 	}
-	if s.Replications < 1 || s.Replications > sweep.MaxRuns/points {
-		return fmt.Errorf("replications: %d: want from 1 to %d, for %d %s", s.Replications, sweep.MaxRuns/points, points, format.Plural(points, "point"))
+	if s.Replications < 1 || s.Replications > report.MaxSweepRuns/points {
+		return fmt.Errorf("replications: %d: want from 1 to %d, for %d %s", s.Replications, report.MaxSweepRuns/points, points, format.Plural(points, "point"))
 	}
 	for i, name := range s.Charts {
 		if _, err := metric.ParseName(name); err != nil {
@@ -70,7 +70,7 @@ func CheckSweep(s *sweep.Sweep) error {
 // BeginSweep writes the description of the sweep to the folder dir, which may contain runs of the same sweep
 // that was interrupted. The statistics that are shown may differ from those of the earlier one. The error
 // wraps sweep.ErrDifferentSweep if the folder contains another sweep.
-func BeginSweep(s *sweep.Sweep, dir string) error {
+func BeginSweep(s *report.Sweep, dir string) error {
 	there, err := ReadSweep(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -79,7 +79,7 @@ func BeginSweep(s *sweep.Sweep, dir string) error {
 	default:
 		if different := s.Differences(there, dir); len(different) > 0 {
 			return fmt.Errorf("%s: %w; use the arguments with which it was started, or another folder\n%s",
-				dir, sweep.ErrDifferentSweep, strings.Join(different, "\n"))
+				dir, report.ErrDifferentSweep, strings.Join(different, "\n"))
 		}
 		if slices.Equal(s.Charts, there.Charts) {
 			return nil
@@ -89,18 +89,18 @@ func BeginSweep(s *sweep.Sweep, dir string) error {
 		}
 	}
 	var list files.List
-	list.Add(sweep.File, func(w io.Writer) error { return format.WriteJSON(w, s) })
+	list.Add(report.SweepFile, func(w io.Writer) error { return format.WriteJSON(w, s) })
 	return files.Write(dir, list)
 }
 
 // SweepRunFile returns the name of a run's file.
-func SweepRunFile(s *sweep.Sweep, run int) string {
+func SweepRunFile(s *report.Sweep, run int) string {
 	point, seed := s.PointOf(run)
-	return filepath.Join(sweep.RunsFolder, fmt.Sprintf("point-%0*d-seed-%d.csv", len(strconv.Itoa(s.Points())), point+1, seed))
+	return filepath.Join(report.SweepRunsFolder, fmt.Sprintf("point-%0*d-seed-%d.csv", len(strconv.Itoa(s.Points())), point+1, seed))
 }
 
 // columns returns the columns of results.csv and of the file of each run.
-func columns(s *sweep.Sweep) []string {
+func columns(s *report.Sweep) []string {
 	return append(s.Paths(), "seed", "statistic", "value", "unit")
 }
 
@@ -115,7 +115,7 @@ func sumOfText(text []byte) string {
 }
 
 // WriteSweepRun writes the statistics of a run that has ended to its file.
-func WriteSweepRun(s *sweep.Sweep, dir string, run int, summary *result.Summary) error {
+func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary) error {
 	var list files.List
 	list.Add(SweepRunFile(s, run), func(w io.Writer) error {
 		var text bytes.Buffer
@@ -135,7 +135,7 @@ func WriteSweepRun(s *sweep.Sweep, dir string, run int, summary *result.Summary)
 }
 
 // ReadSweepRun reads the statistics of a run. The error is fs.ErrNotExist if the run has not been made.
-func ReadSweepRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, error) {
+func ReadSweepRun(s *report.Sweep, dir string, run int) ([]statistics.Statistic, error) {
 	path := filepath.Join(dir, SweepRunFile(s, run))
 	text, err := input.ReadFile(path, longestResult)
 	if err != nil {
@@ -148,7 +148,7 @@ func ReadSweepRun(s *sweep.Sweep, dir string, run int) ([]statistics.Statistic, 
 	return all, nil
 }
 
-func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, error) {
+func parseRun(s *report.Sweep, text []byte, run int) ([]statistics.Statistic, error) {
 	in := csv.NewReader(bytes.NewReader(text))
 	var rows [][]string
 	above := int64(0) // number of bytes before the last row
@@ -192,20 +192,20 @@ func parseRun(s *sweep.Sweep, text []byte, run int) ([]statistics.Statistic, err
 // FinishSweep writes the tables and charts of a sweep whose runs are all in dir: results.csv with a row
 // for each run and statistic, summary.csv with a row for each point and statistic and the 95 % interval
 // of the mean, and a chart of each statistic that is shown. Either all files are written or none.
-func FinishSweep(s *sweep.Sweep, ctx context.Context, dir string, progress format.Progress) (*sweep.SweepTables, error) {
+func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress format.Progress) (*report.SweepTables, error) {
 	var set atomicfile.Set
 	defer set.Discard()
-	results, err := files.Create(&set, filepath.Join(dir, sweep.ResultsFile))
+	results, err := files.Create(&set, filepath.Join(dir, report.SweepResultsFile))
 	if err != nil {
 		return nil, err
 	}
-	summary, err := files.Create(&set, filepath.Join(dir, sweep.SummaryFile))
+	summary, err := files.Create(&set, filepath.Join(dir, report.SweepSummaryFile))
 	if err != nil {
 		return nil, err
 	}
-	t := &sweep.SweepTables{Sweep: s}
+	t := &report.SweepTables{Sweep: s}
 	for _, name := range s.Charts {
-		t.Shown = append(t.Shown, sweep.ShownStatistic{Name: name, Points: make([]*replicate.Estimate, s.Points())})
+		t.Shown = append(t.Shown, report.ShownStatistic{Name: name, Points: make([]*replicate.Estimate, s.Points())})
 	}
 	if err := write(t, ctx, dir, csv.NewWriter(results), csv.NewWriter(summary), progress); err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func FinishSweep(s *sweep.Sweep, ctx context.Context, dir string, progress forma
 }
 
 // write reads the runs point by point and writes both tables.
-func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summary *csv.Writer, progress format.Progress) error {
+func write(t *report.SweepTables, ctx context.Context, dir string, results, summary *csv.Writer, progress format.Progress) error {
 	results.Write(columns(t.Sweep))
 	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
 	for point := range t.Points() {
@@ -259,7 +259,7 @@ func write(t *sweep.SweepTables, ctx context.Context, dir string, results, summa
 }
 
 // removeCharts removes the charts of a sweep from dir.
-func removeCharts(s *sweep.Sweep, dir string) error {
+func removeCharts(s *report.Sweep, dir string) error {
 	for _, name := range s.ChartNames() {
 		for _, ending := range []string{".svg", ".png"} {
 			err := os.Remove(filepath.Join(dir, ChartsFolder, name+ending))

@@ -5,11 +5,11 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
 // barsChart draws a horizontal bar for each flow, with a mark at its fair share.
-func barsChart(picture *plots.Picture) *Chart {
+func barsChart(picture *report.Picture) *Chart {
 	bars := picture.Bars.Bars
 	p := newPlot(picture.Bars.X.Label, "")
 	p.Y.Min, p.Y.Max = -0.6, float64(len(bars))-0.4
@@ -31,20 +31,20 @@ func barsChart(picture *plots.Picture) *Chart {
 }
 
 // serviceBars are drawn from the top to the bottom.
-type serviceBars []plots.Bar
+type serviceBars []report.Bar
 
 // Plot implements plot.Plotter.
 func (bars serviceBars) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
 	for i, bar := range bars {
 		y := trY(float64(len(bars) - 1 - i))
-		kind := plots.Service
+		kind := report.KindService
 		if bar.Underserved {
-			kind = plots.UnderservedService
+			kind = report.KindUnderservedService
 		}
 		c.SetColor(styleOf(kind, 0).fill)
 		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - 4}, Max: vg.Point{X: trX(bar.Service), Y: y + 4}}.Path())
-		c.StrokeLine2(styleOf(plots.FairShare, 0).line, trX(bar.FairShare), y-6, trX(bar.FairShare), y+6)
+		c.StrokeLine2(styleOf(report.KindFairShare, 0).line, trX(bar.FairShare), y-6, trX(bar.FairShare), y+6)
 	}
 }
 

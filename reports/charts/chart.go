@@ -1,5 +1,5 @@
-// Package charts draws the pictures that package plots defines as SVG and PNG, with gonum/plot. It
-// chooses sizes, fonts, colours and strokes; package plots decides what is shown.
+// Package charts draws the pictures that package report defines as SVG and PNG, with gonum/plot. It
+// chooses sizes, fonts, colours and strokes; package report decides what is shown.
 package charts
 
 import (
@@ -23,9 +23,8 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/collisions"
 	"apfsim/reports/format"
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/sweep"
 )
 
 // Chart is one picture, ready to be drawn.
@@ -38,7 +37,7 @@ type Chart struct {
 	draw   func(draw.Canvas) // below title and legend
 }
 
-func newChart(p *plots.Picture) *Chart {
+func newChart(p *report.Picture) *Chart {
 	c := &Chart{Name: p.Name, Title: p.Title}
 	for _, e := range p.Legend {
 		c.legend = append(c.legend, legendEntry{e.Name, styleOf(e.Kind, e.Index)})
@@ -46,9 +45,9 @@ func newChart(p *plots.Picture) *Chart {
 	return c
 }
 
-// Run returns the charts of a run, as plots.Run defines them.
+// Run returns the charts of a run, as report.RunPictures defines them.
 func Run(r *result.Result) (charts []*Chart) {
-	for _, p := range plots.Run(r) {
+	for _, p := range report.RunPictures(r) {
 		switch {
 		case p.Bars != nil:
 			charts = append(charts, barsChart(p))
@@ -63,9 +62,9 @@ func Run(r *result.Result) (charts []*Chart) {
 	return charts
 }
 
-// Sweep returns the charts of a sweep, as plots.Sweep defines them.
-func Sweep(t *sweep.SweepTables) (charts []*Chart) {
-	for _, p := range plots.Sweep(t) {
+// Sweep returns the charts of a sweep, as report.SweepPictures defines them.
+func Sweep(t *report.SweepTables) (charts []*Chart) {
+	for _, p := range report.SweepPictures(t) {
 		if p.Grid != nil {
 			charts = append(charts, gridChart(p))
 		} else {
@@ -75,9 +74,9 @@ func Sweep(t *sweep.SweepTables) (charts []*Chart) {
 	return charts
 }
 
-// Collisions returns the chart of a collision table, as plots.Collisions defines it.
+// Collisions returns the chart of a collision table, as report.CollisionPicture defines it.
 func Collisions(c *collisions.Collisions) *Chart {
-	return curvesChart(plots.Collisions(c), 3.6*vg.Inch)
+	return curvesChart(report.CollisionPicture(c), 3.6*vg.Inch)
 }
 
 // chartWidth fits the width of a page.

@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"apfsim/reports/format"
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
 // curvesChart draws lines over a logarithmic y axis.
-func curvesChart(picture *plots.Picture, height vg.Length) *Chart {
+func curvesChart(picture *report.Picture, height vg.Length) *Chart {
 	spec := picture.Panels[0]
 	p := newPlot(spec.X.Label, "")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = spec.X.Min, spec.X.Max, spec.Y.Min, spec.Y.Max

@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"apfsim/reports/format"
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
-func ticksOf(a plots.Axis) (marks ticks) {
+func ticksOf(a report.Axis) (marks ticks) {
 	for _, t := range a.Ticks {
 		marks = append(marks, plot.Tick{Value: t.At, Label: t.Label})
 	}
@@ -21,7 +21,7 @@ func ticksOf(a plots.Axis) (marks ticks) {
 }
 
 // meansChart draws means over a parameter, with their intervals.
-func meansChart(picture *plots.Picture) *Chart {
+func meansChart(picture *report.Picture) *Chart {
 	spec := picture.Panels[0]
 	line := &spec.Lines[0]
 	p := newPlot(spec.X.Label, "")
@@ -46,7 +46,7 @@ func meansChart(picture *plots.Picture) *Chart {
 // intervals draws a dot for each value of a line, and its bounds.
 type intervals struct {
 	at   []float64
-	line *plots.Line
+	line *report.Line
 }
 
 // Plot implements plot.Plotter.
@@ -67,7 +67,7 @@ func (in intervals) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // gridChart draws means over two parameters as colours, with their numbers.
-func gridChart(picture *plots.Picture) *Chart {
+func gridChart(picture *report.Picture) *Chart {
 	g := picture.Grid
 	p := newPlot(g.X.Label, g.Y.Label)
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticksOf(g.X), ticksOf(g.Y)
@@ -98,7 +98,7 @@ func gridChart(picture *plots.Picture) *Chart {
 
 // gridCells draws the cells of a grid.
 type gridCells struct {
-	*plots.Grid
+	*report.Grid
 	least, most float64 // of the means
 }
 

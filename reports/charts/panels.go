@@ -10,14 +10,14 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
 // panelHeight is the height of a panel with its title.
 const panelHeight = 1.35 * vg.Inch
 
 // panelsChart draws plots of steps over the same time, one below the other.
-func panelsChart(picture *plots.Picture) *Chart {
+func panelsChart(picture *report.Picture) *Chart {
 	c := newChart(picture)
 	c.height = headHeight(c.legend) + vg.Length(len(picture.Panels))*panelHeight + 16
 	panels := make([][]*plot.Plot, len(picture.Panels))
@@ -40,7 +40,7 @@ func panelsChart(picture *plots.Picture) *Chart {
 }
 
 // stepsPlot draws lines of steps over time, with the marks above the areas and below the lines.
-func stepsPlot(spec *plots.Plot) *plot.Plot {
+func stepsPlot(spec *report.Plot) *plot.Plot {
 	highest := 0.0
 	for _, l := range spec.Lines {
 		for _, y := range l.Values {
@@ -104,9 +104,9 @@ func unitOf(ns float64) (unitNs float64, unit string) {
 	return unitNs, unit
 }
 
-func timeLabel(x plots.Axis) string { return x.Label + " (" + x.Unit + ")" }
+func timeLabel(x report.Axis) string { return x.Label + " (" + x.Unit + ")" }
 
-func setTimeAxis(p *plot.Plot, spec *plots.Plot) {
+func setTimeAxis(p *plot.Plot, spec *report.Plot) {
 	p.X.Min, p.X.Max = 0, spec.X.Max
 	p.X.Tick.Marker = roundTicks(spec.X.Max, 7, plainLabel)
 }

@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
 // queuesChart draws the lengths of the queues of a level over time as colours. Flows that keep the
 // queues of their hands full appear as horizontal lines.
-func queuesChart(picture *plots.Picture) *Chart {
+func queuesChart(picture *report.Picture) *Chart {
 	spec := picture.Panels[0]
 	m := lengthMap{spec, spec.Queues.Longest()}
 	queues := spec.Queues.Queues
@@ -45,7 +45,7 @@ func queuesChart(picture *plots.Picture) *Chart {
 // lengthMap draws queue lengths as an image: a shape for each queue and interval would make files of
 // many megabytes.
 type lengthMap struct {
-	plot    *plots.Plot
+	plot    *report.Plot
 	longest int32
 }
 

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
 // The palette is Paul Tol's "bright". Its colours can be told apart by colour-blind readers and in
@@ -46,35 +46,35 @@ type style struct {
 	vertical bool // whether the line is vertical
 }
 
-func styleOf(kind plots.Kind, index int) style {
+func styleOf(kind report.PlotKind, index int) style {
 	switch kind {
-	case plots.SeatsInUse:
+	case report.KindSeatsInUse:
 		return style{line: stroke(blue, 0.9, nil), fill: paleBlue}
-	case plots.CurrentLimit:
+	case report.KindCurrentLimit:
 		return style{line: stroke(ink, 1, nil)}
-	case plots.NominalLimit:
+	case report.KindNominalLimit:
 		return style{line: stroke(soft, 0.8, []vg.Length{4, 3}), below: true}
-	case plots.Arrived:
+	case report.KindArrived:
 		return style{fill: paleGrey}
-	case plots.Dispatched:
+	case report.KindDispatched:
 		return style{line: stroke(blue, 1.3, nil)}
-	case plots.Rejected:
+	case report.KindRejected:
 		return style{line: []draw.LineStyle{stroke(rose, 1.3, nil), stroke(purple, 1.3, nil), stroke(sand, 1.3, []vg.Length{5, 2})}[index]}
-	case plots.OldestWait:
+	case report.KindOldestWait:
 		return style{fill: paleBlue}
-	case plots.WaitP99:
+	case report.KindWaitP99:
 		return style{line: stroke(rose, 1.3, nil), gaps: true}
-	case plots.WaitMedian:
+	case report.KindWaitMedian:
 		return style{line: stroke(blue, 1.3, nil), gaps: true}
-	case plots.Service:
+	case report.KindService:
 		return style{fill: blue}
-	case plots.UnderservedService:
+	case report.KindUnderservedService:
 		return style{fill: rose}
-	case plots.FairShare:
+	case report.KindFairShare:
 		return style{line: stroke(ink, 1.6, nil), vertical: true}
-	case plots.Event:
+	case report.KindEvent:
 		return style{line: stroke(soft, 0.9, nil), vertical: true}
-	case plots.Adjustment:
+	case report.KindAdjustment:
 		return style{line: stroke(soft, 0.7, []vg.Length{2, 2}), vertical: true}
 	}
 	return style{line: stroke(palette[index%len(palette)], 1.6, dashes[index/len(palette)%len(dashes)])}

@@ -4,21 +4,21 @@ import (
 	"reflect"
 	"testing"
 
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
 // What is drawn in one chart can be told apart.
 func TestStylesOfAChartDiffer(t *testing.T) {
 	type line struct {
-		kind  plots.Kind
+		kind  report.PlotKind
 		index int
 	}
 	for _, chart := range [][]line{
-		{{kind: plots.SeatsInUse}, {kind: plots.CurrentLimit}, {kind: plots.NominalLimit}},
-		{{kind: plots.Arrived}, {kind: plots.Dispatched}, {plots.Rejected, 0}, {plots.Rejected, 1}, {plots.Rejected, 2}},
-		{{kind: plots.OldestWait}, {kind: plots.WaitP99}, {kind: plots.WaitMedian}, {kind: plots.Event}, {kind: plots.Adjustment}},
-		{{kind: plots.Service}, {kind: plots.UnderservedService}, {kind: plots.FairShare}},
-		{{plots.Category, 0}, {plots.Category, 5}, {plots.Category, 6}, {plots.Category, 12}, {plots.Category, 23}},
+		{{kind: report.KindSeatsInUse}, {kind: report.KindCurrentLimit}, {kind: report.KindNominalLimit}},
+		{{kind: report.KindArrived}, {kind: report.KindDispatched}, {report.KindRejected, 0}, {report.KindRejected, 1}, {report.KindRejected, 2}},
+		{{kind: report.KindOldestWait}, {kind: report.KindWaitP99}, {kind: report.KindWaitMedian}, {kind: report.KindEvent}, {kind: report.KindAdjustment}},
+		{{kind: report.KindService}, {kind: report.KindUnderservedService}, {kind: report.KindFairShare}},
+		{{report.KindCategory, 0}, {report.KindCategory, 5}, {report.KindCategory, 6}, {report.KindCategory, 12}, {report.KindCategory, 23}},
 	} {
 		for i, a := range chart {
 			for _, b := range chart[:i] {

@@ -7,14 +7,14 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"apfsim/reports/findings"
 	"apfsim/reports/format"
+	"apfsim/reports/report"
 )
 
 // WriteText writes the report in words. The files are in the folder dir, and scenario is one of them.
 func (r *Report) WriteText(w io.Writer, dir, scenario string) error {
 	var b strings.Builder
-	for _, sentence := range findings.Replay(r.Replay) {
+	for _, sentence := range report.ReplaySentences(r.Replay) {
 		b.WriteString(strings.Join(format.Wrap(sentence, 100), "\n") + "\n")
 	}
 	b.WriteString("\n")

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"apfsim/reports/findings"
 	"apfsim/reports/format"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/workload"
 )
@@ -90,7 +90,7 @@ func (c *check) clients(all *claims) {
 
 // busiest checks that the ten seconds are named in which at least half of something happened, if it happened three
 // times, and the last moment up to their end that clients notice and that is not long before.
-func (c *check) busiest(f *findings.Finding, of noted) {
+func (c *check) busiest(f *report.Finding, of noted) {
 	if f == nil {
 		return
 	}

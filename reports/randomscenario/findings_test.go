@@ -3,24 +3,24 @@ package randomscenario
 import (
 	"strings"
 
-	"apfsim/reports/findings"
+	"apfsim/reports/report"
 )
 
 // claims are the findings of a run, of which each must be claimed by a property that says when there is one.
 type claims struct {
 	*check
-	all     []findings.Finding
+	all     []report.Finding
 	claimed []bool
 }
 
 func claimsOf(c *check) *claims {
-	all := findings.Run(c.ran.Result.Summary)
+	all := report.RunFindings(c.ran.Result.Summary)
 	return &claims{c, all, make([]bool, len(all))}
 }
 
 // expect claims the finding of a subject whose text contains a part, which must be there if and only if it is wanted, and
 // returns it, nil if there is none.
-func (a *claims) expect(want bool, group, subject, part string) (found *findings.Finding) {
+func (a *claims) expect(want bool, group, subject, part string) (found *report.Finding) {
 	n := 0
 	for i := range a.all {
 		if f := &a.all[i]; f.Group == group && f.Subject == subject && strings.Contains(f.Text, part) {

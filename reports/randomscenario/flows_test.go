@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/reports/findings"
 	"apfsim/reports/judge"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
@@ -88,7 +88,7 @@ func (c *check) underserved(all *claims) {
 }
 
 // cause checks that a finding names the hands of other flows as the cause if and only if they cover that of the flow.
-func (c *check) cause(f *result.Flow, finding findings.Finding) {
+func (c *check) cause(f *result.Flow, finding report.Finding) {
 	// Where a level gets fewer queues, those that are left have other numbers.
 	changed := slices.ContainsFunc(c.ran.Scenario.Spec.Events, func(e scenario.Event) bool { return e.Apply != nil })
 	for i := range c.lines {

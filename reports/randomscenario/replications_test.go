@@ -5,9 +5,9 @@ import (
 	"regexp"
 
 	"apfsim/reports/collect"
-	"apfsim/reports/findings"
 	"apfsim/reports/judge"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 )
 
 var seedLine = regexp.MustCompile(`(?m)^  seed: .*$`)
@@ -35,14 +35,14 @@ func replications(s *Scenario, first *Ran) error {
 	}
 	r := both.Replications()
 	a := &check{}
-	for _, f := range findings.Replications(r, r.ByName()) {
+	for _, f := range report.ReplicationFindings(r, r.ByName()) {
 		a.together(f, checks)
 	}
 	return errors.Join(a.found...)
 }
 
 // together checks one finding of several runs.
-func (a *check) together(f findings.Finding, runs []*check) {
+func (a *check) together(f report.Finding, runs []*check) {
 	var lost, queued, p99, longest, virtualP99, virtualRejected, starved, shortfall mean
 	var stallNs int64
 	dispatched := false

@@ -7,36 +7,36 @@ import (
 	"apfsim/reports/collisions"
 	"apfsim/reports/compare"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/scrape"
-	"apfsim/reports/tables"
 )
 
 // CSVReplications writes a row for each statistic of several runs.
 func CSVReplications(w io.Writer, r *replicate.Replications) error {
-	return csvTable(w, tables.EstimateColumns, r.Statistics)
+	return csvTable(w, report.EstimateColumns, r.Statistics)
 }
 
 // CSVComparison writes a row for each statistic that both sides have.
 func CSVComparison(w io.Writer, c *compare.Comparison) error {
-	return csvTable(w, tables.ChangeColumns, c.Changes)
+	return csvTable(w, report.ChangeColumns, c.Changes)
 }
 
 // CSVValues writes a row for each value and statistic that the base and the value have.
 func CSVValues(w io.Writer, v *compare.Values) error {
-	return csvTable(w, tables.ValueColumns, tables.ValueChanges(v))
+	return csvTable(w, report.ValueColumns, report.ValueChanges(v))
 }
 
 // CSVServer writes a row for each statistic of a run beside a server.
 func CSVServer(w io.Writer, c *scrape.Comparison) error {
-	return csvTable(w, tables.ServerColumns, c.Statistics)
+	return csvTable(w, report.ServerColumns, c.Statistics)
 }
 
 // CSVCollisions writes a row for each deck; probabilities have all their digits.
 func CSVCollisions(w io.Writer, c *collisions.Collisions) error {
-	return csvTable(w, tables.CollisionColumns(c), tables.CollisionRows(c))
+	return csvTable(w, report.CollisionColumns(c), report.CollisionRows(c))
 }
 
-func csvTable[R any](w io.Writer, columns tables.Definition[R], rows []R) error {
+func csvTable[R any](w io.Writer, columns report.Definition[R], rows []R) error {
 	out := csv.NewWriter(w)
 	out.Write(columns.Head()) // Error returns the first error of all writes
 	for i := range rows {

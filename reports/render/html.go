@@ -13,8 +13,7 @@ import (
 
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
-	"apfsim/reports/page"
-	"apfsim/reports/tables"
+	"apfsim/reports/report"
 )
 
 //go:embed report.html.tmpl
@@ -53,7 +52,7 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 
 // HTML writes a page as one HTML file that needs no other file and no network. The same page gives
 // the same bytes.
-func HTML(w io.Writer, p page.Page) error {
+func HTML(w io.Writer, p report.Document) error {
 	p = onPage(p)
 	p.Sections = thinned(p.Sections)
 	drawings := []drawing{}
@@ -66,8 +65,8 @@ func HTML(w io.Writer, p page.Page) error {
 	}
 	var text bytes.Buffer
 	if err := reportPage.Execute(&text, struct {
-		page.Page
-		Glossary []page.Term
+		report.Document
+		Glossary []report.Term
 		Plots    template.JS // json.Marshal escapes what could end the script element
 	}{p, p.Glossary(), template.JS(plots)}); err != nil {
 		return err
@@ -88,10 +87,10 @@ var separators = strings.NewReplacer(":", ":<wbr>", "/", "/<wbr>", "{", "{<wbr>"
 var beforeUnit = regexp.MustCompile(`(\d) ((?:%|[nµm]?s|min|h|[kMG])(?:\W|$))`)
 
 // onPage returns the page with tables that have only the columns of pages.
-func onPage(p page.Page) page.Page {
+func onPage(p report.Document) report.Document {
 	if p.Verdict != nil && p.Verdict.Table != nil {
 		verdict := *p.Verdict
-		verdict.Table = verdict.Table.In(tables.Page)
+		verdict.Table = verdict.Table.In(report.HTML)
 		p.Verdict = &verdict
 	}
 	p.Sections = slices.Clone(p.Sections)
@@ -100,7 +99,7 @@ func onPage(p page.Page) page.Page {
 		s.Parts = slices.Clone(s.Parts)
 		for k := range s.Parts {
 			if t := s.Parts[k].Table; t != nil {
-				s.Parts[k].Table = t.In(tables.Page)
+				s.Parts[k].Table = t.In(report.HTML)
 			}
 		}
 	}
@@ -108,14 +107,14 @@ func onPage(p page.Page) page.Page {
 }
 
 // shownRows returns the rows that are visible from the beginning, as HTML.
-func shownRows(t *tables.Table) template.HTML { return rows(t, 0, t.Shown()) }
+func shownRows(t *report.Table) template.HTML { return rows(t, 0, t.Shown()) }
 
 // hiddenRows returns the rows that are visible once the reader asks for all rows, as HTML.
-func hiddenRows(t *tables.Table) template.HTML { return rows(t, t.Shown(), len(t.Rows)) }
+func hiddenRows(t *report.Table) template.HTML { return rows(t, t.Shown(), len(t.Rows)) }
 
 // rows returns rows as HTML. It is no template, as templates are slow for the tens of thousands of
 // cells that a table may have.
-func rows(t *tables.Table, from, to int) template.HTML {
+func rows(t *report.Table, from, to int) template.HTML {
 	var b strings.Builder
 	for i, row := range t.Rows[from:to] {
 		b.WriteString("<tr")
@@ -132,7 +131,7 @@ func rows(t *tables.Table, from, to int) template.HTML {
 }
 
 // writeCell writes a cell; names says whether it names its row, left whether its column is flush left.
-func writeCell(b *strings.Builder, c *tables.Cell, names, left bool) {
+func writeCell(b *strings.Builder, c *report.Cell, names, left bool) {
 	element := "td"
 	if names {
 		element = "th"

@@ -6,8 +6,7 @@ import (
 	"strconv"
 
 	"apfsim/reports/format"
-	"apfsim/reports/page"
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
 // A page opens at once only if it is not too large. These limit the places of a plot, and the lengths
@@ -17,8 +16,8 @@ const (
 	maxLengths = 400_000
 )
 
-func plotsOf(sections []page.Section) []*plots.Plot {
-	plots := []*plots.Plot{}
+func plotsOf(sections []report.Section) []*report.Plot {
+	plots := []*report.Plot{}
 	for _, s := range sections {
 		for _, part := range s.Parts {
 			if part.Plot != nil {
@@ -31,7 +30,7 @@ func plotsOf(sections []page.Section) []*plots.Plot {
 
 // thinned returns the sections with plots that are not too large. The caption of a plot says what was
 // left out of it.
-func thinned(sections []page.Section) []page.Section {
+func thinned(sections []report.Section) []report.Section {
 	maps := 0
 	for _, p := range plotsOf(sections) {
 		if p.Queues != nil {
@@ -104,8 +103,8 @@ type drawnMark struct {
 }
 
 // drawingOf returns a plot as report.js reads it. The plot's lines have common places.
-func drawingOf(p *plots.Plot) drawing {
-	axis := func(a plots.Axis) drawnAxis { return drawnAxis{a.Label, a.Unit, a.Log} }
+func drawingOf(p *report.Plot) drawing {
+	axis := func(a report.Axis) drawnAxis { return drawnAxis{a.Label, a.Unit, a.Log} }
 	d := drawing{Name: p.Name, Title: p.Title, X: axis(p.X), Y: axis(p.Y), Linked: p.Linked, Steps: p.Steps, Shaded: p.Warmup, At: p.At, Transposed: p.Transposed}
 	for i := range p.Lines {
 		l := &p.Lines[i]
@@ -115,7 +114,7 @@ func drawingOf(p *plots.Plot) drawing {
 		d.Queues = &drawnQueueMap{m.Queues, m.Lengths, m.DealtTo}
 	}
 	for _, m := range p.Marks {
-		d.Marks = append(d.Marks, drawnMark{m.At, m.Text, m.Kind == plots.Adjustment})
+		d.Marks = append(d.Marks, drawnMark{m.At, m.Text, m.Kind == report.KindAdjustment})
 	}
 	return d
 }
@@ -123,30 +122,30 @@ func drawingOf(p *plots.Plot) drawing {
 // lineColours is how many colours lines have beside that of text.
 const lineColours = 6
 
-func styleOf(l *plots.Line) drawnStyle {
+func styleOf(l *report.Line) drawnStyle {
 	category := 1 + l.Index%lineColours
 	switch l.Kind {
-	case plots.Category:
+	case report.KindCategory:
 		return drawnStyle{Colour: category, Dashed: l.Index/lineColours%2 == 1}
-	case plots.Percentile:
+	case report.KindPercentile:
 		return drawnStyle{Colour: category}
-	case plots.BasePercentile:
+	case report.KindBasePercentile:
 		return drawnStyle{Colour: category, Dashed: true}
-	case plots.SeatsInUse:
+	case report.KindSeatsInUse:
 		return drawnStyle{Colour: 1, Filled: true}
-	case plots.NominalLimit:
+	case report.KindNominalLimit:
 		return drawnStyle{Dashed: true}
-	case plots.Arrived, plots.OldestWait:
+	case report.KindArrived, report.KindOldestWait:
 		return drawnStyle{Filled: true}
-	case plots.Dispatched, plots.WaitMedian:
+	case report.KindDispatched, report.KindWaitMedian:
 		return drawnStyle{Colour: 1}
-	case plots.Rejected:
+	case report.KindRejected:
 		return drawnStyle{Colour: 2 + l.Index}
-	case plots.Waiting:
+	case report.KindWaiting:
 		return drawnStyle{Colour: 4, Filled: true}
-	case plots.JainIndex:
+	case report.KindJainIndex:
 		return drawnStyle{Colour: 3}
-	case plots.WaitP99:
+	case report.KindWaitP99:
 		return drawnStyle{Colour: 2}
 	}
 	return drawnStyle{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/plots"
+	"apfsim/reports/report"
 )
 
 // The contrast that WCAG 2.1 wants for level AA: 4.5 for text, 3 for what else carries meaning.
@@ -68,12 +68,12 @@ func contrast(t *testing.T, a, b string) float64 {
 
 // What is drawn in one plot can be told apart.
 func TestStylesOfAPlotDiffer(t *testing.T) {
-	for _, plot := range [][]plots.Line{
-		{{Kind: plots.SeatsInUse}, {Kind: plots.CurrentLimit}, {Kind: plots.NominalLimit}},
-		{{Kind: plots.Arrived}, {Kind: plots.Dispatched}, {Kind: plots.Rejected}, {Kind: plots.Rejected, Index: 1}, {Kind: plots.Rejected, Index: 2}},
-		{{Kind: plots.OldestWait}, {Kind: plots.WaitP99}, {Kind: plots.WaitMedian}},
-		{{Kind: plots.Category}, {Kind: plots.Category, Index: 5}, {Kind: plots.Category, Index: 6}, {Kind: plots.Category, Index: 11}},
-		{{Kind: plots.Percentile}, {Kind: plots.BasePercentile}, {Kind: plots.Percentile, Index: 1}, {Kind: plots.BasePercentile, Index: 1}},
+	for _, plot := range [][]report.Line{
+		{{Kind: report.KindSeatsInUse}, {Kind: report.KindCurrentLimit}, {Kind: report.KindNominalLimit}},
+		{{Kind: report.KindArrived}, {Kind: report.KindDispatched}, {Kind: report.KindRejected}, {Kind: report.KindRejected, Index: 1}, {Kind: report.KindRejected, Index: 2}},
+		{{Kind: report.KindOldestWait}, {Kind: report.KindWaitP99}, {Kind: report.KindWaitMedian}},
+		{{Kind: report.KindCategory}, {Kind: report.KindCategory, Index: 5}, {Kind: report.KindCategory, Index: 6}, {Kind: report.KindCategory, Index: 11}},
+		{{Kind: report.KindPercentile}, {Kind: report.KindBasePercentile}, {Kind: report.KindPercentile, Index: 1}, {Kind: report.KindBasePercentile, Index: 1}},
 	} {
 		for i := range plot {
 			for k := range plot[:i] {

@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"apfsim/reports/format"
-	"apfsim/reports/tables"
+	"apfsim/reports/report"
 )
 
 // writeMarkdownTable writes a table as GitHub's Markdown has it.
-func writeMarkdownTable(b *bytes.Buffer, table *tables.Table) {
-	table = table.In(tables.Markdown)
+func writeMarkdownTable(b *bytes.Buffer, table *report.Table) {
+	table = table.In(report.Markdown)
 	var head, rule []string
 	for _, c := range table.Columns {
 		head = append(head, c.Short)

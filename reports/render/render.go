@@ -2,5 +2,5 @@
 // file: text for terminals, HTML pages that need no other file and no network, Markdown, CSV, JUnit XML and the
 // Go benchmark format that benchstat reads. Package charts, which needs large libraries, draws SVG and PNG.
 //
-// What a report contains is decided in package tables, plots, findings and page; a file here only lays it out.
+// What a report contains is decided in package report; a file here only lays it out.
 package render

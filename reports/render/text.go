@@ -6,11 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"apfsim/reports/findings"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/tables"
 )
 
 // Styles of ANSI terminals: attributes, and colours of the user's palette.
@@ -42,37 +41,37 @@ func TextRun(w io.Writer, s *result.Summary, options format.TextOptions) error {
 	t.head(s.Name, result.Ran(s), s.Description)
 	if s.Replay != nil {
 		if !disagrees {
-			t.sentences("", findings.Replay(s.Replay))
+			t.sentences("", report.ReplaySentences(s.Replay))
 		}
-		t.table(tables.Replay(s.Replay))
+		t.table(report.ReplayTable(s.Replay))
 	}
-	t.table(tables.Workloads(s))
-	if levels := tables.Levels(s); len(levels.Rows) > 0 {
+	t.table(report.WorkloadTable(s))
+	if levels := report.LevelTable(s); len(levels.Rows) > 0 {
 		t.table(levels)
 	}
 	if len(s.Servers) > 0 {
-		t.table(tables.Servers(s))
+		t.table(report.ServerTable(s))
 		if len(s.Timeline) > 0 {
-			t.table(tables.Timeline(s).FirstOf(momentsShown))
+			t.table(report.TimelineTable(s).FirstOf(momentsShown))
 		}
-		t.found("What happened", findings.Servers(s))
+		t.found("What happened", report.ServerFindings(s))
 	}
-	for _, table := range []*tables.Table{tables.Clients(s), tables.Caches(s), tables.RequestKinds(s)} {
+	for _, table := range []*report.Table{report.ClientTable(s), report.CacheTable(s), report.RequestKindTable(s)} {
 		if len(table.Rows) > 0 {
 			t.table(table.FirstOf(kindsShown))
 		}
 	}
-	t.found("What happened to clients", findings.Stored(s))
+	t.found("What happened to clients", report.StoredFindings(s))
 	if len(s.AggregatedServers) > 0 {
-		t.table(tables.AggregatedServers(s))
+		t.table(report.AggregatedServerTable(s))
 	}
 	t.stalls(s)
-	if flows := tables.WorstFlows(s, flowsShown); len(flows.Rows) > 0 {
+	if flows := report.WorstFlowTable(s, flowsShown); len(flows.Rows) > 0 {
 		t.table(flows)
 		t.note("Demand, share, service in seat-seconds; starved: the longest time with requests waiting, none dispatched.")
 	}
 	if len(s.Thresholds) > 0 {
-		t.table(tables.Thresholds(s))
+		t.table(report.ThresholdTable(s))
 	}
 	t.warnings(s.Warnings)
 	if s.Fingerprint != "" {
@@ -88,7 +87,7 @@ func (t *textWriter) disagreement(r *result.Replay) bool {
 	if !r.Disagrees() {
 		return false
 	}
-	t.sentences(red, findings.Replay(r))
+	t.sentences(red, report.ReplaySentences(r))
 	return true
 }
 
@@ -138,7 +137,7 @@ func (t *textWriter) head(name, ran, description string) {
 
 // table writes a table under its title: the heads of the columns, the rows, coloured by
 // the judgement that one of their cells states; and what is left out.
-func (t *textWriter) table(table *tables.Table) {
+func (t *textWriter) table(table *report.Table) {
 	t.heading(table.Title)
 	t.rows(table)
 	if table.Missing != "" {
@@ -148,8 +147,8 @@ func (t *textWriter) table(table *tables.Table) {
 	}
 }
 
-func (t *textWriter) rows(table *tables.Table) {
-	table = table.In(tables.Terminal)
+func (t *textWriter) rows(table *report.Table) {
+	table = table.In(report.Terminal)
 	var out aligned
 	var head []string
 	for _, c := range table.Columns {
@@ -188,7 +187,7 @@ func (t *textWriter) rows(table *tables.Table) {
 }
 
 // rowStyle returns the style of the judgement in a row, "" for none.
-func rowStyle(row []tables.Cell) string {
+func rowStyle(row []report.Cell) string {
 	for i := range row {
 		switch row[i].Judgement {
 		case judge.Good:
@@ -203,11 +202,11 @@ func rowStyle(row []tables.Cell) string {
 // stalls writes the findings on stalls. The percentiles of waits may not show these, as clients
 // that wait send nothing.
 func (t *textWriter) stalls(s *result.Summary) {
-	t.found("Stalls", findings.Stalls(s))
+	t.found("Stalls", report.StallFindings(s))
 }
 
 // found writes findings under a heading.
-func (t *textWriter) found(heading string, all []findings.Finding) {
+func (t *textWriter) found(heading string, all []report.Finding) {
 	if len(all) == 0 {
 		return
 	}

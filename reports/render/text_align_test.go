@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"apfsim/reports/format"
-	"apfsim/reports/tables"
+	"apfsim/reports/report"
 )
 
 // Characters of two columns, and those of several code points, are aligned by their width.
 func TestAlignsWideNames(t *testing.T) {
-	table := &tables.Table{Title: "Flows", Columns: []tables.Column{{Short: "flow", Left: true}, {Short: "wait"}},
-		Rows: [][]tables.Cell{{tables.Word("日本語"), tables.Word("3 ms")}, {tables.Word("mice"), tables.Word("779 µs")}}}
+	table := &report.Table{Title: "Flows", Columns: []report.Column{{Short: "flow", Left: true}, {Short: "wait"}},
+		Rows: [][]report.Cell{{report.Word("日本語"), report.Word("3 ms")}, {report.Word("mice"), report.Word("779 µs")}}}
 	w := newTextWriter(format.TextOptions{})
 	w.table(table)
 	const want = `
@@ -27,8 +27,8 @@ Flows
 
 // A row has the colour of its judgement, whichever cell states it, and the heads have none.
 func TestColoursRows(t *testing.T) {
-	table := &tables.Table{Columns: []tables.Column{{Short: "name", Left: true}, {Short: "verdict"}},
-		Rows: [][]tables.Cell{{tables.Word("a"), {Text: "better", Judgement: "good"}}, {tables.Word("b"), {Text: "worse", Judgement: "bad"}}, {tables.Word("c"), {Text: "?"}}}}
+	table := &report.Table{Columns: []report.Column{{Short: "name", Left: true}, {Short: "verdict"}},
+		Rows: [][]report.Cell{{report.Word("a"), {Text: "better", Judgement: "good"}}, {report.Word("b"), {Text: "worse", Judgement: "bad"}}, {report.Word("c"), {Text: "?"}}}}
 	w := newTextWriter(format.TextOptions{Colour: true})
 	w.rows(table)
 	var styles []string

@@ -8,7 +8,7 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/tables"
+	"apfsim/reports/report"
 )
 
 // TextComparison writes a comparison: both sides, how they were compared, the changes, and the
@@ -27,13 +27,13 @@ func TextComparison(w io.Writer, c *compare.Comparison, all bool, options format
 	changes, title := compare.ListedChanges(c, all)
 	t.heading(title)
 	if len(changes) > 0 {
-		t.rows(tables.Changes(changes))
+		t.rows(report.ChangeTable(changes))
 	}
 	if text := compare.FoldedChanges(c, "~ "); text != "" && !all {
 		t.note(text)
 	}
 	if len(c.Limits) > 0 {
-		t.table(tables.Limits(c))
+		t.table(report.LimitTable(c))
 	}
 	t.warnings(c.Warnings)
 	fmt.Fprintln(t)
@@ -52,14 +52,14 @@ func MarkdownComparison(w io.Writer, c *compare.Comparison, all bool) error {
 	markdownRow(&b, "head", code(c.Head.Label), compare.SideText(&c.Head))
 	fmt.Fprintf(&b, "\n%s\n\n", strings.TrimSpace(compare.ComparedHow(c)+" "+compare.ComparedTests(c)+" "+compare.ComparedScope(c)))
 	if len(changes) > 0 {
-		writeMarkdownTable(&b, tables.Changes(changes))
+		writeMarkdownTable(&b, report.ChangeTable(changes))
 		b.WriteString("\n")
 	}
 	if text := compare.FoldedChanges(c, "~ "); text != "" && !all {
 		fmt.Fprintf(&b, "%s\n\n", text)
 	}
 	if len(c.Limits) > 0 {
-		limits := tables.Limits(c)
+		limits := report.LimitTable(c)
 		fmt.Fprintf(&b, "### %s\n\n", limits.Title)
 		writeMarkdownTable(&b, limits)
 		b.WriteString("\n")

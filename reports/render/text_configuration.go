@@ -7,22 +7,22 @@ import (
 
 	"apfsim/reports/collisions"
 	"apfsim/reports/format"
+	"apfsim/reports/report"
 	"apfsim/reports/seats"
-	"apfsim/reports/tables"
 )
 
 // TextSeats writes how a server's seats are divided among its priority levels.
-func TextSeats(w io.Writer, s *seats.Seats) error { return writeTable(w, tables.Seats(s)) }
+func TextSeats(w io.Writer, s *seats.Seats) error { return writeTable(w, report.SeatTable(s)) }
 
 // TextCollisions writes a collision table in aligned columns.
 func TextCollisions(w io.Writer, c *collisions.Collisions) error {
-	return writeTable(w, tables.Collisions(c))
+	return writeTable(w, report.CollisionTable(c))
 }
 
 // MarkdownCollisions writes a collision table as the Kubernetes documentation has it.
 func MarkdownCollisions(w io.Writer, c *collisions.Collisions) error {
 	var b bytes.Buffer
-	table := tables.Collisions(c)
+	table := report.CollisionTable(c)
 	var head []string
 	for _, column := range table.Columns {
 		head = append(head, column.Title)
@@ -41,7 +41,7 @@ func MarkdownCollisions(w io.Writer, c *collisions.Collisions) error {
 }
 
 // writeTable writes a table alone, without colours.
-func writeTable(w io.Writer, table *tables.Table) error {
+func writeTable(w io.Writer, table *report.Table) error {
 	t := newTextWriter(format.TextOptions{})
 	t.rows(table)
 	_, err := w.Write(t.Bytes())

@@ -3,10 +3,9 @@ package render
 import (
 	"io"
 
-	"apfsim/reports/findings"
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
-	"apfsim/reports/tables"
+	"apfsim/reports/report"
 )
 
 // TextReplications writes what several runs say together: estimates for workloads and priority
@@ -17,19 +16,19 @@ func TextReplications(w io.Writer, r *replicate.Replications, options format.Tex
 	disagrees := t.disagreement(r.Replay)
 	t.head(r.Name, r.Ran(), r.Description)
 	if r.Replay != nil && !disagrees {
-		t.sentences("", findings.Replay(r.Replay))
+		t.sentences("", report.ReplaySentences(r.Replay))
 	}
-	for i := range tables.EstimateTables {
-		if table := tables.EstimateTables[i].Table(r, byName); len(table.Rows) > 0 {
+	for i := range report.EstimateTables {
+		if table := report.EstimateTables[i].Table(r, byName); len(table.Rows) > 0 {
 			t.table(table)
 		}
 	}
 	t.note("Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals.")
 	if len(r.Thresholds) > 0 {
-		t.table(tables.ReplicatedThresholds(r))
+		t.table(report.ReplicatedThresholdTable(r))
 	}
 	if r.Precision != nil {
-		t.table(tables.Precision(r, byName))
+		t.table(report.PrecisionTable(r, byName))
 	}
 	t.warnings(r.Warnings)
 	_, err := w.Write(t.Bytes())

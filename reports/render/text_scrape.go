@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"apfsim/reports/format"
+	"apfsim/reports/report"
 	"apfsim/reports/scrape"
-	"apfsim/reports/tables"
 )
 
 // TextServer writes runs beside what a server did: both sides, what the outcomes mean, and a table for
@@ -25,7 +25,7 @@ func TextServer(w io.Writer, c *scrape.Comparison, all bool, options format.Text
 		fmt.Fprintln(t, t.paint(dim, line))
 	}
 	t.heading(c.Title())
-	for _, table := range tables.Server(c, all) {
+	for _, table := range report.BesideServerTables(c, all) {
 		t.table(table)
 	}
 	t.warnings(c.Warnings)
@@ -44,7 +44,7 @@ func MarkdownServer(w io.Writer, c *scrape.Comparison, all bool) error {
 	markdownRow(&b, "run", code(c.Run.Label), c.RunText())
 	markdownRow(&b, "server", code(files), length)
 	fmt.Fprintf(&b, "\n%s\n", c.How())
-	for _, table := range tables.Server(c, all) {
+	for _, table := range report.BesideServerTables(c, all) {
 		fmt.Fprintf(&b, "\n### %s\n\n", table.Title)
 		writeMarkdownTable(&b, table)
 		if table.Missing != "" {

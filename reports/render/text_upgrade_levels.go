@@ -3,14 +3,14 @@ package render
 import (
 	"strconv"
 
+	"apfsim/reports/report"
 	"apfsim/reports/seats"
-	"apfsim/reports/tables"
 	"apfsim/reports/upgrade"
 )
 
 // upgradeColumns are the limits of a priority level before and after an upgrade.
-var upgradeColumns = tables.Definition[upgrade.Level]{
-	{Column: tables.Column{Short: "priority level", Left: true}, Cell: func(l *upgrade.Level) tables.Cell { return tables.Word(l.Name) }},
+var upgradeColumns = report.Definition[upgrade.Level]{
+	{Column: report.Column{Short: "priority level", Left: true}, Cell: func(l *upgrade.Level) report.Cell { return report.Word(l.Name) }},
 	changeColumn("shares", func(l *seats.Level) int { return int(l.Shares) }),
 	changeColumn("nominal", func(l *seats.Level) int { return l.Nominal }),
 	changeColumn("lower", func(l *seats.Level) int { return l.Lower }),
@@ -20,15 +20,15 @@ var upgradeColumns = tables.Definition[upgrade.Level]{
 
 // changeColumn is a column with a value before and after an upgrade, or one value if both are equal.
 // A dash stands for a level that does not exist, and for the seat cap of a level that has none.
-func changeColumn(head string, get func(*seats.Level) int) tables.ColumnOf[upgrade.Level] {
+func changeColumn(head string, get func(*seats.Level) int) report.ColumnOf[upgrade.Level] {
 	value := func(l *seats.Level) string {
 		if l == nil || head == "seat cap" && get(l) == 0 {
 			return "–"
 		}
 		return strconv.Itoa(get(l))
 	}
-	return tables.ColumnOf[upgrade.Level]{Column: tables.Column{Short: head}, Cell: func(l *upgrade.Level) tables.Cell {
-		return tables.Word(change(value(l.Before), value(l.After)))
+	return report.ColumnOf[upgrade.Level]{Column: report.Column{Short: head}, Cell: func(l *upgrade.Level) report.Cell {
+		return report.Word(change(value(l.Before), value(l.After)))
 	}}
 }
 
@@ -41,8 +41,8 @@ func change(before, after string) string {
 }
 
 // upgradeLevels is the table of the limits of priority levels before and after an upgrade.
-func upgradeLevels(u *upgrade.Upgrade) *tables.Table {
-	t := &tables.Table{Columns: upgradeColumns.Columns()}
+func upgradeLevels(u *upgrade.Upgrade) *report.Table {
+	t := &report.Table{Columns: upgradeColumns.Columns()}
 	for i := range u.Levels {
 		t.Rows = append(t.Rows, upgradeColumns.Row(&u.Levels[i]))
 	}

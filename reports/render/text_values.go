@@ -7,7 +7,7 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/tables"
+	"apfsim/reports/report"
 )
 
 // valuesShown is how many statistics are listed unless all are asked for. Each has a line for each
@@ -23,11 +23,11 @@ func TextValues(w io.Writer, v *compare.Values, all bool, options format.TextOpt
 	for _, line := range format.Wrap(format.Printable(compare.ValuesHow(v)), t.options.Width) {
 		fmt.Fprintln(t, t.paint(dim, line))
 	}
-	t.table(tables.Values(v))
+	t.table(report.ValueCountTable(v))
 	rows, title := compare.ListedValues(v, valuesShown, all)
 	t.heading(title)
 	if len(rows) > 0 {
-		t.rows(tables.ValueList(v, rows))
+		t.rows(report.ValueListTable(v, rows))
 	}
 	for _, limits := range valueLimits(v) {
 		t.table(limits)
@@ -43,10 +43,10 @@ func MarkdownValues(w io.Writer, v *compare.Values, all bool) error {
 	var b bytes.Buffer
 	rows, title := compare.ListedValues(v, valuesShown, all)
 	fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n\n", title, v.Ran(), format.Printable(compare.ValuesHow(v)))
-	writeMarkdownTable(&b, tables.Values(v))
+	writeMarkdownTable(&b, report.ValueCountTable(v))
 	if len(rows) > 0 {
 		b.WriteString("\n")
-		writeMarkdownTable(&b, tables.ValueTable(v, "", "", rows))
+		writeMarkdownTable(&b, report.ValueTable(v, "", "", rows))
 	}
 	for _, limits := range valueLimits(v) {
 		fmt.Fprintf(&b, "\n### %s\n\n", limits.Title)
@@ -60,10 +60,10 @@ func MarkdownValues(w io.Writer, v *compare.Values, all bool) error {
 }
 
 // valueLimits returns the tables of the verdicts on limits, one for each value.
-func valueLimits(v *compare.Values) (all []*tables.Table) {
+func valueLimits(v *compare.Values) (all []*report.Table) {
 	for _, c := range v.Comparisons {
 		if len(c.Limits) > 0 {
-			limits := tables.Limits(c)
+			limits := report.LimitTable(c)
 			limits.Title = c.Head.Label + ": " + limits.Title
 			all = append(all, limits)
 		}

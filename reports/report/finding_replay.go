@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+	"apfsim/sim/trace"
+)
+
+// ReplaySentences says in one sentence whether a replay agrees with its log, and in the following ones why it may not.
+func ReplaySentences(r *result.Replay) []string {
+	all := func(n int64) string { return format.Percent(float64(n) / float64(max(1, r.Requests))) }
+	if r.Matches == nil {
+		return []string{fmt.Sprintf("The configuration or the workload is not that of the log, in which %s of %s were rejected; %s are in this run.",
+			all(r.RejectedInLog), result.RequestCount(r.Requests), all(r.RejectedInReplay))}
+	}
+	if *r.Matches {
+		text := fmt.Sprintf("The replay agrees with its log: %s of %s are rejected, %s in the log", all(r.RejectedInReplay), result.RequestCount(r.Requests), all(r.RejectedInLog))
+		if r.OutcomeEqual != nil {
+			text += fmt.Sprintf("; %s have the same outcome", format.Percent(*r.OutcomeEqual))
+		}
+		return []string{text + "."}
+	}
+	if r.Requests == 0 {
+		return append([]string{"The replay cannot be compared with its log, which does not say what became of the requests."}, replayReasons(r)...)
+	}
+	return append([]string{"The replay does not agree with its log: " + disagreement(r) + "."}, replayReasons(r)...)
+}
+
+// disagreement says in which figure a replay differs most: rejections, then waits, then seats; else that executions
+// are missing.
+func disagreement(r *result.Replay) string {
+	worst := func(what string) *result.ReplayedLevel {
+		var found *result.ReplayedLevel
+		for i := range r.Levels {
+			if l := &r.Levels[i]; slices.Contains(l.Disagrees, what) && (found == nil || l.Requests > found.Requests) {
+				found = l
+			}
+		}
+		return found
+	}
+	if l := worst("rejected"); l != nil {
+		of, inReplay, inLog, where := r.Requests, r.RejectedInReplay, r.RejectedInLog, ""
+		if len(r.Levels) > 1 {
+			of, inReplay, inLog, where = l.Requests, l.RejectedInReplay, l.RejectedInLog, " of "+format.Printable(l.PriorityLevel)
+		}
+		return fmt.Sprintf("%s of %s%s are rejected, %s in the log", format.Percent(float64(inReplay)/float64(of)), result.RequestCount(of), where, format.Percent(float64(inLog)/float64(of)))
+	}
+	for _, p := range []struct {
+		what, name string
+		of         func(*result.Distribution) int64
+	}{{"waitP99", "wait p99", func(d *result.Distribution) int64 { return d.P99Ns }}, {"waitP90", "wait p90", func(d *result.Distribution) int64 { return d.P90Ns }},
+		{"waitP50", "wait p50", func(d *result.Distribution) int64 { return d.P50Ns }}} {
+		if l := worst(p.what); l != nil {
+			return fmt.Sprintf("the %s of %s is %s, %s in the log", p.name, format.Printable(l.PriorityLevel), format.Duration(float64(p.of(l.WaitInReplay))), format.Duration(float64(p.of(l.WaitInLog))))
+		}
+	}
+	if l := worst("seatSeconds"); l != nil {
+		return fmt.Sprintf("executed requests of %s occupy %s seat-seconds, %s in the log", format.Printable(l.PriorityLevel), format.Number(l.SeatSecondsInReplay), format.Number(l.SeatSecondsInLog))
+	}
+	return fmt.Sprintf("the log does not say how long %s executed, so that they occupy no seats or drawn ones", unknownExecutions(r))
+}
+
+func unknownExecutions(r *result.Replay) string {
+	if n := r.DifferenceOf("executions"); n > 0 {
+		return result.RequestCount(n)
+	}
+	return "requests"
+}
+
+// replayReasons are why a replay may differ from its log, as a sentence, or none.
+func replayReasons(r *result.Replay) []string {
+	var all []string
+	unknown := func(what string) bool { return slices.Contains(r.Unknown, what) }
+	if unknown(trace.UnknownQueues) {
+		all = append(all, "the log begins while queues were already full: begin earlier")
+	}
+	if unknown(trace.UnknownExecutions) {
+		all = append(all, fmt.Sprintf("the execution times of %s are not in the log", unknownExecutions(r)))
+	}
+	if n := r.DifferenceOf("seats"); n > 0 {
+		all = append(all, fmt.Sprintf("%s take other seats than in the log", result.RequestCount(n)))
+	} else if unknown(trace.UnknownSeats) {
+		all = append(all, "the seats of the requests are not in the log, and are estimated")
+	}
+	if n := max(r.DifferenceOf("flowSchema"), r.DifferenceOf("priorityLevel")); n > 0 {
+		all = append(all, fmt.Sprintf("%s have another FlowSchema or priority level than in the log", result.RequestCount(n)))
+	}
+	for _, u := range []struct{ what, text string }{
+		{trace.UnknownLimits, "the limits of the priority levels are not in the log, and are estimated or assumed"},
+		{trace.UnknownWaits, "waits that the log does not have are executed as if they were execution"},
+		{trace.UnknownUsers, "users or groups are not in the log, so that flows are a guess"},
+		{trace.UnknownPhase, "when the server adjusted its limits is not in the log"},
+	} {
+		if unknown(u.what) {
+			all = append(all, u.text)
+		}
+	}
+	if len(all) == 0 {
+		return []string{"The reason is not known: a part of the log may be missing, or its beginning, when queues were already full."}
+	}
+	return []string{"Possible reasons: " + strings.Join(all, "; ") + "."}
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"slices"
+
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// ReplicationFindings returns the findings of several runs: workloads, priority levels, and how precise the
+// statistics are that --precision names.
+func ReplicationFindings(r *replicate.Replications, byName map[string]*replicate.Estimate) []Finding {
+	var all []Finding
+	for i := range EstimateTables {
+		g := &EstimateTables[i]
+		g.Each(r, byName, func(name string, _ []*replicate.Estimate) {
+			estimate := func(s metric.Name) *replicate.Estimate { return byName[s.With(g.Tag, name).String()] }
+			judgement := judge.Replications(func(s metric.Name) (mean, most float64, ok bool) {
+				e := estimate(s)
+				if e == nil {
+					return 0, 0, false
+				}
+				return e.Mean, slices.Max(append(e.Values.Present(), e.Mean)), true
+			})
+			all = append(all, Finding{Group: g.Title, Judgement: judgement, Subject: name, Text: estimatesText(estimate)})
+		})
+	}
+	if r.Precision == nil {
+		return all
+	}
+	title := r.PrecisionTitle()
+	for i := range r.Precision.Statistics {
+		s := &r.Precision.Statistics[i]
+		f := Finding{Group: title, Judgement: judge.Bad, Subject: s.Name, Text: "no samples"}
+		if e := byName[s.Name]; e != nil {
+			p := parts{EstimateText(e.OfMean())}
+			if s.Reached != nil {
+				p.add("relative half-width %s", r.Precision.ReachedText(s))
+			}
+			f.Text = p.text()
+		}
+		if s.Reached != nil && *s.Reached <= r.Precision.Wanted {
+			f.Judgement = judge.Good
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+var utilisationMean = metric.Name{Metric: "utilisation", Stat: "mean"}
+
+// estimatesText states the figures of a workload or a priority level over all runs. estimate returns
+// a statistic, nil if it has no samples.
+func estimatesText(estimate func(metric.Name) *replicate.Estimate) string {
+	var p parts
+	if use := estimate(utilisationMean); use != nil {
+		p.add("seats in use %s", EstimateText(use))
+	}
+	switch wait := estimate(judge.WaitP99); {
+	case wait == nil:
+		p.add("0 dispatched")
+	case wait.Mean == 0:
+		p.add("99 %% did not wait")
+	default:
+		p.add("wait p99 %s", EstimateText(wait))
+	}
+	if stall := estimate(judge.StallMax); stall != nil {
+		if longest := slices.Max(stall.Values.Present()); longest >= result.StallNs {
+			p.add("longest stall of all runs %s", format.Duration(longest))
+		}
+	}
+	if waiting := estimate(judge.Waiting); waiting.Mean > 0 {
+		p.add("%s still queued at the end", EstimateText(waiting))
+	}
+	rejected := estimate(judge.Rejected)
+	p.add("%s rejected", EstimateText(rejected))
+	if n := estimate(judge.NotServed); n != nil && n.Mean > rejected.Mean {
+		p.add("%s not served, with these", EstimateText(n))
+	}
+	return p.text()
+}

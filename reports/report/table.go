@@ -1,0 +1,202 @@
+package report
+
+import (
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+
+	"github.com/rivo/uniseg"
+)
+
+// Form is a form in which a table is printed, or a set of them.
+type Form uint8
+
+// The forms. CSV has columns of its own names: see ColumnOf.
+const (
+	HTML     Form = 1 << iota // an HTML page: the long form
+	Terminal                  // the short form
+	Markdown
+)
+
+// Column is the head of a column, and how it is printed.
+type Column struct {
+	Title string // the head on a page
+	Short string // the head on a terminal and in Markdown
+	Term  string // the key of its explanation in the glossary; may be empty
+	Left  bool   // flush left, as words are; numbers are flush right
+	Only  Form   // the forms that have the column; 0 for all
+	Width int    // on a terminal, longer text is cut to this many characters; 0: it is not
+}
+
+// ColumnOf is a column of a table whose rows are made from values of type R.
+type ColumnOf[R any] struct {
+	Column
+	Cell func(*R) Cell // nil when only CSV has the column
+
+	CSV   string          // the column's name in CSV; empty when CSV does not have it
+	Value func(*R) string // what CSV has in the column
+}
+
+// Definition is the columns of a table, in order.
+type Definition[R any] []ColumnOf[R]
+
+// Columns returns the columns for all forms but CSV.
+func (d Definition[R]) Columns() []Column {
+	var columns []Column
+	for i := range d {
+		if d[i].Cell != nil {
+			columns = append(columns, d[i].Column)
+		}
+	}
+	return columns
+}
+
+// Row returns a row's cells, one for each of Columns.
+func (d Definition[R]) Row(r *R) []Cell {
+	cells := make([]Cell, 0, len(d))
+	for i := range d {
+		if d[i].Cell != nil {
+			cells = append(cells, d[i].Cell(r))
+		}
+	}
+	return cells
+}
+
+// Head returns the names of the columns in CSV.
+func (d Definition[R]) Head() []string {
+	var names []string
+	for i := range d {
+		if d[i].CSV != "" {
+			names = append(names, d[i].CSV)
+		}
+	}
+	return names
+}
+
+// Record returns a row in CSV, one field for each name of Head.
+func (d Definition[R]) Record(r *R) []string {
+	fields := make([]string, 0, len(d))
+	for i := range d {
+		if d[i].CSV != "" {
+			fields = append(fields, d[i].Value(r))
+		}
+	}
+	return fields
+}
+
+// Table is a table that is ready to be printed. On a page the reader can sort its rows, and
+// filter them if there are many.
+type Table struct {
+	Name    string // in links: letters, digits and hyphens
+	Title   string // the heading above it on a terminal and in Markdown
+	Caption string // on a page
+	Columns []Column
+	Rows    [][]Cell // each begins with the cell that names it
+	First   int      // a page shows this many rows until the reader asks for the others; 0: all
+	Last    int      // this many rows at the end are totals, which sorting does not move
+	Missing string   // a sentence that says what is left out; may be empty
+	NoHead  bool     // a terminal prints the rows without the heads of the columns
+
+	// Reserved is how many characters of a terminal's line the columns after the first need. Names
+	// in the first column are cut to the rest. 0: they are not cut.
+	Reserved int
+}
+
+// In returns the table with only the columns of a form.
+func (t *Table) In(form Form) *Table {
+	in := *t
+	in.Columns, in.Rows = nil, make([][]Cell, len(t.Rows))
+	for i, c := range t.Columns {
+		if c.Only == 0 || c.Only&form != 0 {
+			in.Columns = append(in.Columns, c)
+			for k, row := range t.Rows {
+				in.Rows[k] = append(in.Rows[k], row[i])
+			}
+		}
+	}
+	return &in
+}
+
+// A long table has mostRows rows at most, so that the page opens at once, and shows firstRows of them
+// at first.
+const (
+	mostRows  = 5000
+	firstRows = 50
+)
+
+// Long reports whether a page hides some rows at first.
+func (t *Table) Long() bool { return t.Shown() < len(t.Rows) }
+
+// Shown returns how many rows a page shows at first.
+func (t *Table) Shown() int {
+	if t.First == 0 || t.First >= len(t.Rows) {
+		return len(t.Rows)
+	}
+	return t.First
+}
+
+// Named reports whether the rows are named by code, as statistics are. Such names are long: a
+// narrow page shows them above their rows.
+func (t *Table) Named() bool { return len(t.Rows) > 0 && t.Rows[0][0].Code }
+
+// Figures returns how many columns there are after the one with the names.
+func (t *Table) Figures() int { return len(t.Columns) - 1 }
+
+// Measure returns how wide a page makes the column with the names, in characters. Longer names
+// are broken into lines.
+func (t *Table) Measure() int {
+	measure := 0
+	for _, row := range t.Rows {
+		measure = max(measure, uniseg.StringWidth(row[0].Text))
+	}
+	return min(measure, 34)
+}
+
+// Cell is one cell of a table.
+type Cell struct {
+	Text      string
+	Margin    string          // half the width of the value's confidence interval, as "3 ms"; may be empty
+	Also      string          // other names of the row, in its first cell; may be empty
+	Value     float64         // the number that rows are sorted by, if Number is set
+	Number    bool            // whether Value is set
+	Code      bool            // Text is from a file or a command line
+	Judgement judge.Judgement // the judgement that the cell states: a terminal colours the row by it
+	Bar       *CellBar        // a page draws it below the text; may be nil
+}
+
+// Line returns the text and the margin in one line, as "12 ±3 ms".
+func (c *Cell) Line() string {
+	if c.Margin == "" {
+		return c.Text
+	}
+	return c.Text + " ±" + c.Margin
+}
+
+// CellBar is a quantity and the one that it is compared with, both as shares of the greatest in
+// their column.
+type CellBar struct {
+	Value, Mark float64
+}
+
+// Word is a cell of text.
+func Word(text string) Cell { return Cell{Text: text} }
+
+// figure is a cell with a number, which text formats.
+func figure(value float64, text string) Cell { return Cell{Text: text, Value: value, Number: true} }
+
+// noValue is the cell of a statistic without samples.
+var noValue = Word("–")
+
+func countCell(n int64) Cell { return figure(float64(n), format.Quantity(n)) }
+
+func shareCell(part, whole int64) Cell {
+	if whole == 0 {
+		return noValue
+	}
+	return figure(float64(part)/float64(whole), format.ShareOf(part, whole))
+}
+
+func durationCell(ns int64) Cell { return figure(float64(ns), format.Duration(float64(ns))) }
+
+func percentCell(share float64) Cell { return figure(share, format.Percent(share)) }
+
+func seatSecondsCell(x float64) Cell { return figure(x, format.Number(x)) }

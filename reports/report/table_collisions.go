@@ -1,0 +1,77 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"apfsim/reports/collisions"
+)
+
+// collisionRow is a deck: a row of the table with the games dealt.
+type collisionRow struct {
+	*collisions.Collisions
+	index int
+}
+
+// CollisionColumns returns the columns of a collision table: one for each number of elephants
+// and, if games were dealt, one for what came of them beside it. In CSV that is the number of games
+// in which the mouse's hand was occupied, elsewhere their share.
+func CollisionColumns(c *collisions.Collisions) Definition[collisionRow] {
+	number := func(title, short, name string, get func(*collisionRow) int) ColumnOf[collisionRow] {
+		return ColumnOf[collisionRow]{Column: Column{Title: title, Short: short},
+			Cell: func(r *collisionRow) Cell { return figure(float64(get(r)), strconv.Itoa(get(r))) },
+			CSV:  name, Value: func(r *collisionRow) string { return strconv.Itoa(get(r)) }}
+	}
+	d := Definition[collisionRow]{
+		number("HandSize", "hand size", "handSize", func(r *collisionRow) int { return r.Rows[r.index].HandSize }),
+		number("Queues", "queues", "queues", func(r *collisionRow) int { return r.Rows[r.index].Queues }),
+	}
+	for i, n := range c.Elephants {
+		head := fmt.Sprintf("%d elephants", n)
+		if n == 1 {
+			head = strings.TrimSuffix(head, "s")
+		}
+		value := func(r *collisionRow) string {
+			return strconv.FormatFloat(r.Rows[r.index].Probabilities[i], 'g', -1, 64)
+		}
+		d = append(d, ColumnOf[collisionRow]{Column: Column{Title: head, Short: head},
+			Cell: func(r *collisionRow) Cell { return figure(r.Rows[r.index].Probabilities[i], value(r)) },
+			CSV:  fmt.Sprintf("elephants%d", n), Value: value})
+		if c.Deals > 0 {
+			d = append(d, ColumnOf[collisionRow]{Column: Column{Title: "dealt", Short: "dealt"},
+				Cell: func(r *collisionRow) Cell { return dealtCell(r.Hits[r.index][i], r.Deals) },
+				CSV:  fmt.Sprintf("hits%d", n), Value: func(r *collisionRow) string { return strconv.Itoa(r.Hits[r.index][i]) }})
+		}
+	}
+	return d
+}
+
+// CollisionRows returns the rows of a collision table, for CollisionColumns.
+func CollisionRows(c *collisions.Collisions) []collisionRow {
+	rows := make([]collisionRow, len(c.Rows))
+	for i := range rows {
+		rows[i] = collisionRow{c, i}
+	}
+	return rows
+}
+
+// CollisionTable is the collision table.
+func CollisionTable(c *collisions.Collisions) *Table {
+	columns := CollisionColumns(c)
+	t := &Table{Columns: columns.Columns()}
+	for _, r := range CollisionRows(c) {
+		t.Rows = append(t.Rows, columns.Row(&r))
+	}
+	return t
+}
+
+// dealtCell is the share of the games in which the mouse's hand was occupied.
+func dealtCell(hits, games int) Cell {
+	n := float64(games)
+	if hits == 0 {
+		// With a probability of 3/n, n games without a hit still happen one time in twenty.
+		return Word("< " + strconv.FormatFloat(3/n, 'g', 1, 64))
+	}
+	return figure(float64(hits)/n, strconv.FormatFloat(float64(hits)/n, 'g', 4, 64))
+}

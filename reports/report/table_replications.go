@@ -1,0 +1,200 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"apfsim/reports/format"
+	"apfsim/reports/replicate"
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// Table returns the table of the groups that requests arrived at.
+func (g *estimateTable) Table(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
+	t := &Table{Name: g.Tag, Title: g.Title, Caption: g.Title, Reserved: 100,
+		Columns: []Column{{Title: capitalized(g.Head), Short: g.Head, Left: true}}}
+	for _, c := range g.Columns {
+		t.Columns = append(t.Columns, Column{Title: capitalized(c.Title), Short: c.Title, Term: c.term})
+	}
+	g.Each(r, byName, func(name string, estimates []*replicate.Estimate) {
+		row := []Cell{Word(name)}
+		for _, e := range estimates {
+			row = append(row, estimateCell(e))
+		}
+		t.Rows = append(t.Rows, row)
+	})
+	return t
+}
+
+// capitalized returns text with its first letter, of ASCII, in upper case.
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// estimateCell is the cell of an estimate; nil is one without samples.
+func estimateCell(e *replicate.Estimate) Cell {
+	if e == nil {
+		return noValue
+	}
+	text, margin, suffix := estimateParts(e)
+	c := figure(e.Mean, text+suffix)
+	if e.Merged != nil {
+		c.Value = *e.Merged
+	}
+	if margin != "" {
+		c.Text, c.Margin = text, margin+suffix
+	}
+	return c
+}
+
+// EstimateColumns are the columns of the statistics of several runs.
+var EstimateColumns = Definition[replicate.Estimate]{
+	{Column: Column{Title: "Statistic", Left: true}, Cell: func(e *replicate.Estimate) Cell { return Cell{Text: e.Name, Code: true} },
+		CSV: "statistic", Value: func(e *replicate.Estimate) string { return e.Name }},
+	{CSV: "unit", Value: func(e *replicate.Estimate) string { return e.Unit }},
+	{CSV: "better", Value: func(e *replicate.Estimate) string { return string(e.Better) }},
+	{Column: Column{Title: "Runs"}, Cell: func(e *replicate.Estimate) Cell { return countCell(int64(e.N)) },
+		CSV: "n", Value: func(e *replicate.Estimate) string { return strconv.Itoa(e.N) }},
+	{Column: Column{Title: "Mean", Term: "interval"}, Cell: func(e *replicate.Estimate) Cell { return estimateCell(e.OfMean()) },
+		CSV: "mean", Value: func(e *replicate.Estimate) string { return format.AllDigits(&e.Mean) }},
+	{CSV: "stddev", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.StdDev) }},
+	{CSV: "low", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.Low) }},
+	{CSV: "high", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.High) }},
+	{Column: Column{Title: "Least"}, Cell: func(e *replicate.Estimate) Cell { return extremeCell(e, slices.Min) }},
+	{Column: Column{Title: "Most"}, Cell: func(e *replicate.Estimate) Cell { return extremeCell(e, slices.Max) }},
+	{Column: Column{Title: "Merged", Term: "merged"}, Cell: mergedCell,
+		CSV: "merged", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.Merged) }},
+	{CSV: "mergedHalf", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.MergedHalf) }},
+}
+
+func valueCell(e *replicate.Estimate, x float64) Cell {
+	return figure(x, format.ValueText(x, e.Unit, e.ID.PrintPercent()))
+}
+
+// extremeCell is the least or the greatest value of all runs.
+func extremeCell(e *replicate.Estimate, extreme func([]float64) float64) Cell {
+	present := e.Values.Present()
+	if len(present) == 0 {
+		return noValue
+	}
+	return valueCell(e, extreme(present))
+}
+
+func mergedCell(e *replicate.Estimate) Cell {
+	if e.Merged == nil {
+		return noValue
+	}
+	return valueCell(e, *e.Merged)
+}
+
+// StatisticsTable is the table of all statistics of several runs.
+func StatisticsTable(r *replicate.Replications) *Table {
+	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: firstRows, Columns: EstimateColumns.Columns()}
+	shown := r.Statistics[:min(mostRows, len(r.Statistics))]
+	for i := range shown {
+		t.Rows = append(t.Rows, EstimateColumns.Row(&shown[i]))
+	}
+	if more := len(r.Statistics) - len(shown); more > 0 {
+		t.Missing = fmt.Sprintf("Left out: %s, all in replications.json.", format.Counted(more, "statistic"))
+	}
+	return t
+}
+
+// PrecisionTable is the table of the precision that each statistic of --precision reached.
+func PrecisionTable(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
+	t := &Table{Title: r.PrecisionTitle(), NoHead: true, Columns: []Column{{Left: true}, {}, {}}}
+	for i := range r.Precision.Statistics {
+		s := &r.Precision.Statistics[i]
+		estimate := Word(result.NoSamples)
+		if e := byName[s.Name]; e != nil {
+			estimate = estimateCell(e.OfMean())
+		}
+		t.Rows = append(t.Rows, []Cell{Word(s.Name), estimate, Word(r.Precision.ReachedText(s))})
+	}
+	return t
+}
+
+// estimateTable defines a table of groups of requests: a row for each value of a tag, and a column
+// for each of some statistics.
+type estimateTable struct {
+	Tag     string // workload or priorityLevel
+	Title   string
+	Head    string // of the column with the groups' names
+	Sent    string // the verb for what a group does with requests: sent or got
+	Columns []estimateColumn
+}
+
+// estimateColumn is a statistic in a table of groups.
+type estimateColumn struct {
+	Title     string
+	term      string      // its key in the glossary
+	statistic metric.Name // without the group's tag
+}
+
+// EstimateTables are the tables of the workloads and of the priority levels.
+var EstimateTables = []estimateTable{
+	{"workload", "Workloads", "workload", "sent", []estimateColumn{
+		{"arrived/s", "arrived", metric.Name{Metric: "arrived", Stat: "perSecond"}},
+		{"executed", "executed", metric.Name{Metric: "executed", Stat: "rate"}},
+		{"rejected", "rejected", metric.Name{Metric: "rejected", Stat: "rate"}},
+		{"wait p50", "wait", metric.Name{Metric: "wait", Stat: "med"}},
+		{"wait p99", "percentile", metric.Name{Metric: "wait", Stat: "p", Percentile: 99}},
+		{"latency p50", "latency", metric.Name{Metric: "latency", Stat: "med"}},
+		{"latency p99", "percentile", metric.Name{Metric: "latency", Stat: "p", Percentile: 99}},
+	}},
+	{"priorityLevel", "Priority levels", "priority level", "got", []estimateColumn{
+		{"in use", "utilisation", metric.Name{Metric: "utilisation", Stat: "mean"}},
+		{"saturated", "saturated", metric.Name{Metric: "utilisation", Stat: "saturated"}},
+		{"rejected", "rejected", metric.Name{Metric: "rejected", Stat: "rate"}},
+		{"wait p99", "percentile", metric.Name{Metric: "wait", Stat: "p", Percentile: 99}},
+		{"fairness", "jain", metric.Name{Metric: "fairness", Stat: "jain"}},
+		{"starved", "starved", metric.Name{Metric: "starvation", Stat: "max"}},
+	}},
+}
+
+// Each calls row with each group that requests arrived at, and with the estimates of its columns; an
+// estimate without samples is nil.
+func (g *estimateTable) Each(r *replicate.Replications, byName map[string]*replicate.Estimate, row func(name string, estimates []*replicate.Estimate)) {
+	arrived := metric.Name{Metric: "arrived", Stat: "count"}
+	for _, name := range r.Names(g.Tag) {
+		if byName[arrived.With(g.Tag, name).String()].Mean == 0 {
+			continue
+		}
+		estimates := make([]*replicate.Estimate, len(g.Columns))
+		for i, c := range g.Columns {
+			estimates[i] = byName[c.statistic.With(g.Tag, name).String()]
+		}
+		row(name, estimates)
+	}
+}
+
+// estimateParts writes the estimate: of a percentile, that of all runs' requests together, else the
+// mean of the runs; half the width of the confidence interval, "" if there is none; and the unit of
+// both.
+func estimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
+	value, half := e.Mean, e.Half()
+	if e.Merged != nil {
+		value, half = *e.Merged, 0
+		if e.MergedHalf != nil {
+			half = *e.MergedHalf
+		}
+	}
+	share := e.ID.PrintPercent()
+	scale, suffix := format.ScaleOf(max(math.Abs(value), half), e.Unit, share)
+	switch {
+	case value == 0 && half == 0 && !share:
+		return "0", "", ""
+	case half == 0:
+		return format.Digits(value / scale), "", suffix
+	}
+	figure, margin = format.Rounded(value/scale, half/scale)
+	return figure, margin, suffix
+}
+
+// EstimateText writes an estimate in one line, as "12 ±3 ms".
+func EstimateText(e *replicate.Estimate) string {
+	c := estimateCell(e)
+	return c.Line()
+}
