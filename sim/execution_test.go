@@ -65,33 +65,11 @@ func TestStepsOfAnExecution(t *testing.T) {
 	}
 }
 
-// callOut is a server.Calls in which the first request waits for 3 ms, and the second for half as long, and then
-// fails.
-type callOut struct{ shared *server.Shared }
-
-func (c *callOut) Begin(nowNs int64, s *server.Server, r *server.Request) (waits bool) {
-	c.shared.Events.Schedule(nowNs+3e6/r.Number, uint8(server.Progress),
-		server.Event{Kind: server.Progress, Of: int16(s.Index()), Index: 1, Request: r})
-	return true
-}
-
-func (c *callOut) Progress(nowNs int64, s *server.Server, e server.Event) {
-	if e.Request.Number == 1 {
-		s.Continue(nowNs, e.Request)
-	} else {
-		s.Fail(nowNs, e.Request, server.Response{Status: server.StatusInternalServerError})
-	}
-}
-
-func (c *callOut) Abandon(int64, *server.Server, *server.Request, bool) {}
-
-// The seat is held while the server waits for a call. The second request has none left to do when its
-// call has failed.
+// The seat is held while the server waits for a call of 3 ms, which comes before the demand.
 func TestCallsBeforeTheDemand(t *testing.T) {
-	run := New(load(t, soleLevel(1, oneQueue, "  duration: 1s")+stepsWorkload))
-	run.shared.SetCalls(&callOut{run.shared})
-	wantStory(t, run,
+	spec := strings.Replace(stepsWorkload, "resource: pods}", "resource: pods, calls: [{name: c, kind: MutatingWebhook, latency: 3ms}]}", 1)
+	wantStory(t, New(load(t, soleLevel(1, oneQueue, "  duration: 1s")+spec)),
 		"0 ms: 1 dispatched",
 		"28 ms: 1 executed", "28 ms: 1 released", "28 ms: 2 dispatched", "28 ms: 1 answered 200",
-		"29.5 ms: 2 executed", "29.5 ms: 2 released", "29.5 ms: 2 answered 500")
+		"56 ms: 2 executed", "56 ms: 2 released", "56 ms: 2 answered 200")
 }

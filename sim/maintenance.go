@@ -41,30 +41,30 @@ type life struct {
 	next     clock.Handle // its next pass; 0 without one
 }
 
-// newMaintenance returns the maintenance of a run whose servers are yet to be made, or nil if the scenario has none.
-func newMaintenance(sc *scenario.Scenario, shared *server.Shared) *maintenance {
-	if !sc.Spec.Servers.Maintenance {
-		return nil
-	}
-	m := &maintenance{spec: &sc.Spec, shared: shared, releases: map[string]*maintain.Release{}}
+// storedObjects are the flow-control objects of a run, where its servers maintain them.
+type storedObjects struct {
+	*maintain.Store
+}
+
+// newStoredObjects returns the objects of a scenario, as servers leave them that have run before.
+func newStoredObjects(sc *scenario.Scenario) storedObjects {
 	first, err := sc.Spec.Servers.Rules()
 	if err != nil {
 		panic("sim: a scenario that is not valid: " + err.Error())
 	}
-	m.store = maintain.Of(maintain.For(first), sc.Objects)
-	m.store.Do(m.store.Conditions()...) // the servers have run before
-	shared.Stored = m.stored
-	return m
+	store := maintain.Of(maintain.For(first), sc.Objects)
+	store.Do(store.Conditions()...)
+	return storedObjects{store}
 }
 
-// stored returns the objects that a server reads. Mandatory ones that are missing it has all the same.
-func (m *maintenance) stored(s *server.Server) config.Objects {
-	return config.Complete(s.Rules(), m.store.Objects())
+// read returns the objects that a server reads. Mandatory ones that are missing it has all the same.
+func (o storedObjects) read(s *server.Server) config.Objects {
+	return config.Complete(s.Rules(), o.Objects())
 }
 
-// begin schedules everything that is known at the beginning of the run.
-func (m *maintenance) begin(servers []*server.Server) {
-	m.servers, m.life = servers, make([]life, len(servers))
+// newMaintenance schedules what is known at the beginning of a run of the maintenance of its objects.
+func newMaintenance(spec *scenario.Spec, shared *server.Shared, objects storedObjects, servers []*server.Server) *maintenance {
+	m := &maintenance{spec: spec, shared: shared, store: objects.Store, releases: map[string]*maintain.Release{}, servers: servers, life: make([]life, len(servers))}
 	for i := range servers {
 		m.life[i].schedule = maintain.Running()
 		m.passAt(i, m.spec.Servers.MaintenancePhaseNs(i))
@@ -75,6 +75,7 @@ func (m *maintenance) begin(servers []*server.Server) {
 		}
 	}
 	m.shared.Observe(server.Observer{Changed: m.changed})
+	return m
 }
 
 // passAt schedules the next pass of a server, in place of another one.
@@ -160,7 +161,7 @@ func (m *maintenance) write(nowNs int64, by int, writes []maintain.Write) {
 		if !s.Controls() {
 			continue
 		}
-		s.Digest(nowNs)
+		s.ReloadConfig(nowNs)
 		for _, w := range m.store.Conditions() {
 			m.store.Do(w)
 			m.writes = append(m.writes, Write{nowNs, s.Index(), w})

@@ -9,7 +9,6 @@ import (
 	"apfsim/document"
 	"apfsim/sim/calls"
 	"apfsim/sim/client"
-	"apfsim/sim/handlers"
 	"apfsim/sim/network"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -28,48 +27,75 @@ type Run struct {
 	calls       *calls.Calls // nil if no request has any
 	maintenance *maintenance // nil without one
 	operations  *operations
-	handlers    *handlers.Handlers // nil without a store
+	executing   bool
 }
 
+// Option is a property of a run that a scenario does not have.
+type Option uint8
+
+// IgnoreDeadlines lets executions go on after their deadlines, as in a server that has flow control alone, and
+// not the filter for timeouts that ends them. The servers must have neither a capacity nor a handover, and
+// make no calls.
+const IgnoreDeadlines Option = 1
+
 // New returns a run at time 0.
-func New(sc *scenario.Scenario) *Run {
-	r := &Run{Scenario: sc, shared: server.NewShared()}
-	r.shared.Detailed = detailed(&sc.Spec)
+func New(sc *scenario.Scenario, options ...Option) *Run {
+	return newRun(sc, func(c *client.Clients) server.Receiver { return c }, options...)
+}
+
+// newRun is New, with what receives the events of watches.
+func newRun(sc *scenario.Scenario, receiver func(*client.Clients) server.Receiver, options ...Option) *Run {
+	spec := &sc.Spec
+	r := &Run{Scenario: sc, shared: server.NewShared(server.Options{Detailed: Detailed(sc), NoDeadlines: slices.Contains(options, IgnoreDeadlines)})}
 	r.clients = client.New(sc, r.shared)
-	var clients server.Clients = r.clients
+	deps := server.Deps{Scenario: sc, Shared: r.shared, Clients: r.clients, Receiver: receiver(r.clients)}
+	var objects storedObjects
+	if spec.Servers.Maintenance {
+		objects = newStoredObjects(sc)
+		deps.Stored = objects.read
+	}
+	if calls.Any(sc) {
+		deps.Calls = func(servers []*server.Server) server.Calls {
+			r.calls = calls.New(sc, r.shared, r.clients, servers)
+			return r.calls
+		}
+	}
 	if network.Needed(sc) {
-		r.network = network.New(sc, r.shared, r.clients)
-		clients = r.network
-	}
-	r.maintenance = newMaintenance(sc, r.shared)
-	for range sc.Spec.Servers.Replicas {
-		r.servers = append(r.servers, server.New(sc, r.shared, clients))
-	}
-	if r.network != nil {
-		r.network.Connect(sc, r.servers)
+		r.network = network.New(network.Deps{Scenario: sc, Shared: r.shared, Clients: r.clients, Servers: func(n *network.Network) []*server.Server {
+			deps.Clients, deps.Network = n, n
+			return server.New(deps)
+		}})
+		r.servers = r.network.Servers()
+	} else {
+		r.servers = server.New(deps)
 	}
 	r.Server = r.servers[0]
-	if calls.Any(sc) {
-		r.calls = calls.New(sc, r.shared, r.clients, r.servers)
-	}
-	if sc.Spec.Store != nil {
-		r.handlers = handlers.New(sc, r.shared, r.clients, r.servers)
-	}
 	r.operations = newOperations(sc, r.shared, r.servers)
-	if r.maintenance != nil {
-		r.maintenance.begin(r.servers)
+	if spec.Servers.Maintenance {
+		r.maintenance = newMaintenance(spec, r.shared, objects, r.servers)
 	}
 	return r
+}
+
+// Detailed says whether the requests of a scenario need server.Details.
+func Detailed(sc *scenario.Scenario) bool {
+	spec := &sc.Spec
+	s := &spec.Servers
+	return spec.Store != nil || s.Handover.Given() || s.Capacity != nil || s.Memory != nil || spec.ServersEnd() || calls.Any(sc) ||
+		slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
+			return w.Delay.Given() || w.ClientTimeout.Given() || w.Behaviour != nil || w.Arrivals.Trace != nil && w.Arrivals.Trace.Decided != ""
+		})
 }
 
 // Servers returns the servers of the run, by index.
 func (r *Run) Servers() []*server.Server { return r.servers }
 
 // Handlers returns what executes requests by what they ask for, nil without a store.
-func (r *Run) Handlers() *handlers.Handlers { return r.handlers }
+func (r *Run) Handlers() *server.Handlers { return r.shared.Handlers() }
 
-// OnNote makes f be called with what happens to clients that behave. It must be called before Execute.
+// OnNote makes f be called with what happens to clients that behave. It panics once the run executes.
 func (r *Run) OnNote(f func(nowNs int64, workload, client int, n workload.Note)) {
+	r.mustNotExecute()
 	r.clients.OnNote(f)
 }
 
@@ -80,20 +106,18 @@ func (r *Run) Network() *network.Network { return r.network }
 // Calls returns what the servers call while they execute requests, nil if they call nobody.
 func (r *Run) Calls() *calls.Calls { return r.calls }
 
-// detailed says whether requests need server.Details.
-func detailed(spec *scenario.Spec) bool {
-	return spec.Store != nil || spec.Servers.Handover.Given() || spec.Servers.Capacity != nil || spec.Servers.Memory != nil || slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
-		return w.Delay.Given() || w.ClientTimeout.Given()
-	})
+// Observe attaches an observer to all servers of the run. It panics once the run executes, as the observer would not know
+// what has happened before.
+func (r *Run) Observe(o server.Observer) {
+	r.mustNotExecute()
+	r.shared.Observe(o)
 }
 
-// IgnoreDeadlines lets executions go on after their deadlines, as in a server that has flow control alone, and
-// not the filter for timeouts that ends them. The servers must have neither a capacity nor a handover, and
-// make no calls. It must be called before Execute.
-func (r *Run) IgnoreDeadlines() { r.shared.NoDeadlines = true }
-
-// Observe attaches an observer to all servers of the run. It must be done before Execute.
-func (r *Run) Observe(o server.Observer) { r.shared.Observe(o) }
+func (r *Run) mustNotExecute() {
+	if r.executing {
+		panic("sim: an observer is attached to a run that executes")
+	}
+}
 
 // Writes returns all writes to the flow-control objects so far, if the servers maintain them.
 func (r *Run) Writes() []Write {
@@ -117,6 +141,7 @@ const progressEvery = 1 << 14
 // Execute simulates to the end of the scenario, or until the context is cancelled. progress may
 // be nil. If traces that are replayed have errors, the error is document.Errors, with all of them.
 func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
+	r.executing = true
 	endNs := int64(r.Scenario.Spec.Duration)
 	defer func() {
 		if closeErr := r.clients.Close(); closeErr != nil {

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"apfsim/sim/api"
-	"apfsim/sim/handlers"
+	"apfsim/sim/client"
+	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 
 	"pgregory.net/rapid"
@@ -43,16 +44,20 @@ type watched struct {
 	selector *api.Selector
 }
 
-// newLedger makes the store of a run be checked. It has to be the first thing that is done with the run.
-func newLedger(t *rapid.T, run *Run) *ledger {
-	l := &ledger{T: t, run: run, clients: run.clients, history: map[api.Resource][]*api.Event{}, writers: map[int64]int64{}, watches: map[int64]*watched{}, began: map[int64]bool{}}
-	run.handlers = handlers.New(run.Scenario, run.shared, l, run.servers) // as New does, but with another receiver
+// newLedger returns a run whose store is checked.
+func newLedger(t *rapid.T, sc *scenario.Scenario) *ledger {
+	l := &ledger{T: t, history: map[api.Resource][]*api.Event{}, writers: map[int64]int64{}, watches: map[int64]*watched{}, began: map[int64]bool{}}
+	run := newRun(sc, func(c *client.Clients) server.Receiver {
+		l.clients = c
+		return l
+	})
+	l.run = run
 	for _, name := range []api.Resource{{Name: "configmaps"}, {Name: "pods"}, {Name: "nodes"}, {Name: "services"}, {Name: "secrets"}, {Name: "events"}, {Group: "coordination.k8s.io", Name: "leases"}} {
-		r := run.handlers.Store().Resource(name)
+		r := run.Handlers().Store().Resource(name)
 		r.OnCommit(func(_ int64, e *api.Event) {
 			all := l.history[name]
-			if n := len(all); e.Version != run.handlers.Store().Revision() || n > 0 && all[n-1].Version >= e.Version {
-				t.Fatalf("%v: an event of version %d at revision %d", name, e.Version, run.handlers.Store().Revision())
+			if n := len(all); e.Version != run.Handlers().Store().Revision() || n > 0 && all[n-1].Version >= e.Version {
+				t.Fatalf("%v: an event of version %d at revision %d", name, e.Version, run.Handlers().Store().Revision())
 			}
 			l.history[name] = append(all, e)
 			l.events++
@@ -300,11 +305,11 @@ func TestStoreWhateverHappens(t *testing.T) {
 %s`, rapid.IntRange(1, 1000).Draw(rt, "seed"), rapid.SampledFrom([]string{"1.24", "1.30", "1.33", "1.37"}).Draw(rt, "release"), servers,
 			rapid.SampledFrom([]string{"", ", capacity: {cores: 2}"}).Draw(rt, "capacity"), interval, strings.Join(events, ", "), start(), start(), start(), start(), start(), start(), start(),
 			rapid.SampledFrom([]string{"1ms", "400ms"}).Draw(rt, "slow"), start(), &plain)
-		run := New(load(t, spec))
-		l := newLedger(rt, run)
+		l := newLedger(rt, load(t, spec))
+		run := l.run
 		execute(t, run, server.Observer{})
 
-		store := run.handlers.Store()
+		store := run.Handlers().Store()
 		markers := int(store.Revision()) - 1 - l.events
 		rounds := 110 / interval // a round also takes as long as its transaction
 		if most := rounds * servers; markers > most || markers < 0 || len(events) == 0 && (markers > rounds || markers < rounds-1) {

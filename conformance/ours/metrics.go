@@ -24,8 +24,7 @@ func Metrics(t *trial.Trial, intervalNs int64) (map[int64]map[string]float64, er
 		return nil, err
 	}
 	sc.Spec.Duration = quantity.Duration(t.SamplesNs[len(t.SamplesNs)-1])
-	run := sim.New(sc)
-	run.IgnoreDeadlines()
+	run := sim.New(sc, sim.IgnoreDeadlines)
 	m := openmetrics.New(sc, run.Server, output.Epoch, intervalNs)
 	run.Observe(m.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {

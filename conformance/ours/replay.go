@@ -30,8 +30,7 @@ func ReplayInPhase(t *trial.Trial, phaseNs int64) (trial.Result, error) {
 		return trial.Result{}, err
 	}
 	sc.Spec.Servers.AdjustmentPhase.After = quantity.Duration(phaseNs)
-	run := sim.New(sc)
-	run.IgnoreDeadlines() // upstream's flow control is run without the filter for timeouts
+	run := sim.New(sc, sim.IgnoreDeadlines) // upstream's flow control is run without the filter for timeouts
 	var log bytes.Buffer
 	lines := requestlog.New(&log, sc)
 	run.Observe(lines.Observer())

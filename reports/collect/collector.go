@@ -13,7 +13,6 @@ import (
 	"apfsim/reports/result"
 	"apfsim/reports/virtualwait"
 	"apfsim/reports/workloadseries"
-	"apfsim/sim/handlers"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -53,8 +52,8 @@ type Collector struct {
 	servers  []*serverState // by index; nil for a scenario that is Steady
 	timeline []result.Moment
 	failures []result.Failure
-	handlers *handlers.Handlers // nil without a store
-	notes    []notes            // of clients that behave, by workload, and of all
+	handlers *server.Handlers // nil without a store
+	notes    []notes          // of clients that behave, by workload, and of all
 
 	noteSeries noteSeries
 }

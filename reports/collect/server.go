@@ -10,7 +10,6 @@ import (
 	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/reports/stats"
-	"apfsim/sim/handlers"
 	"apfsim/sim/network"
 	"apfsim/sim/server"
 )
@@ -26,8 +25,8 @@ type serverState struct {
 	sinceNs int64 // since when
 	readyNs int64 // how long it was ready within the window
 
-	sent   handlers.Sent      // at the start of the current interval
-	now    result.ServerPoint // of the current interval, as far as it is known
+	sent   server.WatchTraffic // at the start of the current interval
+	now    result.ServerPoint  // of the current interval, as far as it is known
 	points []result.ServerPoint
 
 	lost     int64 // requests that were lost at lostAtNs
@@ -224,7 +223,7 @@ func (c *Collector) readGauges(nowNs int64, servers []*server.Server) {
 }
 
 // readSent takes what the server has sent to watches within the current interval.
-func (s *serverState) readSent(soFar handlers.Sent) {
+func (s *serverState) readSent(soFar server.WatchTraffic) {
 	s.now.WatchEvents = soFar.Events - s.sent.Events
 	if received := soFar.Received - s.sent.Received; received > 0 {
 		s.now.StalenessNs = (soFar.DelaySumNs - s.sent.DelaySumNs) / received

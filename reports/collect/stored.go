@@ -6,12 +6,12 @@ import (
 
 	"apfsim/reports/result"
 	"apfsim/sim/api"
-	"apfsim/sim/handlers"
 	"apfsim/sim/registry"
+	"apfsim/sim/server"
 )
 
 // addStored adds what the servers have done for the clients of the store.
-func (c *Collector) addStored(s *result.Summary, h *handlers.Handlers) {
+func (c *Collector) addStored(s *result.Summary, h *server.Handlers) {
 	total, delayNs, received := &result.Stored{}, int64(0), int64(0)
 	kinds := map[registry.Work]*result.RequestKind{}
 	var order []registry.Work

@@ -92,7 +92,7 @@ func Any(sc *scenario.Scenario) bool {
 	return false
 }
 
-// New returns the calls of a run, and makes the servers and the clients use them.
+// New returns the calls of the servers of a run, and makes the clients use them.
 func New(sc *scenario.Scenario, shared *server.Shared, clients *client.Clients, servers []*server.Server) *Calls {
 	c := &Calls{
 		seed: sc.Spec.Seed, shared: shared, clients: clients, servers: servers,
@@ -105,7 +105,6 @@ func New(sc *scenario.Scenario, shared *server.Shared, clients *client.Clients, 
 			c.plans[i] = newPlan(w, c.aggregated.get)
 		}
 	}
-	shared.SetCalls(c)
 	clients.SetCallbacks(c)
 	return c
 }

@@ -42,7 +42,7 @@ func play(change func(w *workload.Workload)) *played {
 		change(&w)
 	}
 	sc.Spec.Workload = []workload.Workload{w}
-	p := &played{shared: server.NewShared()}
+	p := &played{shared: server.NewShared(server.Options{Detailed: true})}
 	p.clients = New(sc, p.shared)
 	p.client = p.clients.workloads[0].clients.at(0).(*behaving)
 	return p

@@ -68,7 +68,6 @@ func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
 		c.workloads = append(c.workloads, w)
 		c.decided = append(c.decided, sc.Decided(w.Arrivals.Trace))
 		c.anyAwaits = c.anyAwaits || w.awaitsResponses
-		shared.Detailed = shared.Detailed || w.Workload.Behaviour != nil || w.Arrivals.Trace != nil && w.Arrivals.Trace.Decided != ""
 	}
 	return c
 }

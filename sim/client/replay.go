@@ -92,7 +92,7 @@ func (p *replay) Wake(nowNs int64) {
 		r.Details.Asked = p.answers.call(r.Template, p.asked)
 	}
 	p.next()
-	if n := p.all.network; n != nil && to >= 0 && to < int64(n.Servers()) {
+	if n := p.all.network; n != nil && to >= 0 && to < int64(len(n.Servers())) {
 		n.SendTo(nowNs, r, p.group.index, int(p.index), int16(to))
 		return
 	}

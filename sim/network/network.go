@@ -63,11 +63,21 @@ func Needed(sc *scenario.Scenario) bool {
 	return s.Replicas > 1 || s.LoadBalancer != nil || s.GoawayChance > 0 || sc.Spec.ServersEnd()
 }
 
-// New returns the network of a run of a scenario. Connect must be called before the first event.
-func New(sc *scenario.Scenario, shared *server.Shared, clients server.Clients) *Network {
-	n := &Network{shared: shared, clients: clients, seed: sc.Spec.Seed, goawayChance: sc.Spec.Servers.GoawayChance, connections: make([]connection, 1)}
-	for i := range sc.Spec.Workload {
-		w := &sc.Spec.Workload[i]
+// Deps are what a network is made with.
+type Deps struct {
+	Scenario *scenario.Scenario
+	Shared   *server.Shared
+	Clients  server.Clients
+	// Servers makes the servers of the run, whose server.Deps.Clients and Network are n.
+	Servers func(n *Network) []*server.Server
+}
+
+// New returns the network of a run, and its servers.
+func New(d Deps) *Network {
+	spec := &d.Scenario.Spec
+	n := &Network{shared: d.Shared, clients: d.Clients, seed: spec.Seed, goawayChance: spec.Servers.GoawayChance, connections: make([]connection, 1)}
+	for i := range spec.Workload {
+		w := &spec.Workload[i]
 		n.workloads = append(n.workloads, workload{
 			name: w.Name,
 			// A trace does not say which of its requests share a connection.
@@ -76,22 +86,17 @@ func New(sc *scenario.Scenario, shared *server.Shared, clients server.Clients) *
 			clients:    make([]client, w.Clients),
 		})
 	}
-	return n
-}
-
-// Connect tells the network its servers, which must be all of the run.
-func (n *Network) Connect(sc *scenario.Scenario, servers []*server.Server) {
-	n.servers = servers
-	n.counts = make([]counts, len(servers))
-	n.balancer = newBalancer(sc.Spec.Servers.LoadBalancer, n)
+	n.servers = d.Servers(n)
+	n.counts = make([]counts, len(n.servers))
+	n.balancer = newBalancer(spec.Servers.LoadBalancer, n)
 	if slices.ContainsFunc(n.workloads, func(w workload) bool { return w.service }) {
 		n.service = newEndpoints(n)
 	}
-	for i, s := range servers {
-		s.SetNetwork(n)
-		s.AddGauges(func(_ int64, g *server.Gauges) { g.Connections = n.Connections(i) })
-	}
+	return n
 }
+
+// Servers returns the servers of the run, by index.
+func (n *Network) Servers() []*server.Server { return n.servers }
 
 // Connections returns how many connections clients have to a server.
 func (n *Network) Connections(server int) int { return n.counts[server].connections }
@@ -101,9 +106,6 @@ func (n *Network) Connections(server int) int { return n.counts[server].connecti
 func (n *Network) Dials(server int) (all, failed int64) {
 	return n.counts[server].dials, n.counts[server].refusedDials
 }
-
-// Servers returns how many servers there are.
-func (n *Network) Servers() int { return len(n.servers) }
 
 // Send sends a request of a client of a workload to a server, on a connection that the client has or
 // on a new one.

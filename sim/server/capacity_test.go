@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func request(demandNs int64) *Request {
+func demanding(demandNs int64) *Request {
 	return &Request{ExecutionNs: demandNs, Details: &Details{}}
 }
 
@@ -31,11 +31,11 @@ func TestSpeed(t *testing.T) {
 	}
 	expect(1)
 	for range 2 {
-		s.Begin(0, request(1))
+		s.Begin(0, demanding(1))
 	}
 	expect(1 / 1.12)
 	for range 6 {
-		s.Begin(0, request(1))
+		s.Begin(0, demanding(1))
 	}
 	expect(0.5 / 2.26)
 	s.SetSpeed(0, 0.5)
@@ -111,7 +111,7 @@ func TestSharingAgreesWithAPlainMachine(t *testing.T) {
 			switch rapid.IntRange(0, 6).Draw(t, "operation") {
 			case 0, 1, 2:
 				demand := rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, 1e9)).Draw(t, "demand")
-				r := request(demand)
+				r := demanding(demand)
 				fast.Begin(nowNs, r)
 				slow.jobs = append(slow.jobs, &modelJob{r, order, float64(demand)})
 				order++
@@ -172,7 +172,7 @@ func TestTiesEndInOrder(t *testing.T) {
 	s := newSharing(&machine.Capacity{Cores: 1})
 	var all []*Request
 	for range 20 {
-		all = append(all, request(1000))
+		all = append(all, demanding(1000))
 		s.Begin(5, all[len(all)-1])
 	}
 	for i := 0; i < 20; i += 3 {
@@ -188,7 +188,7 @@ func TestTiesEndInOrder(t *testing.T) {
 		}
 		s.End(atNs, r)
 	}
-	late := request(7)
+	late := demanding(7)
 	s.Begin(1_000_000, late)
 	if r, atNs := s.Next(1_000_000); r != late || atNs != 1_000_007 {
 		t.Errorf("a request of 7 ns alone ends at %d ns", atNs)
@@ -210,7 +210,7 @@ func TestUnboundedCapacityIsExact(t *testing.T) {
 			s.End(nowNs, r)
 			continue
 		}
-		r := request(source.Int64N(1e12))
+		r := demanding(source.Int64N(1e12))
 		ends[r] = nowNs + r.ExecutionNs
 		s.Begin(nowNs, r)
 	}
@@ -227,7 +227,7 @@ func BenchmarkSharing(b *testing.B) {
 			}
 			source := rand.New(rand.NewPCG(1, 2))
 			for range n {
-				s.Begin(0, request(exponential.Sample(source)))
+				s.Begin(0, demanding(exponential.Sample(source)))
 			}
 			nowNs := int64(0)
 			b.ReportAllocs()

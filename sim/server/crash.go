@@ -41,7 +41,7 @@ func (s *Server) end(nowNs int64, how Disconnection) {
 		r.Details.previous, r.Details.following = nil, nil
 	}
 	if h := s.shared.handlers; h != nil {
-		h.Ended(nowNs, s)
+		h.ended(nowNs, s)
 	}
 	s.stage = Off // before observers look at its levels
 	s.newFilter(nowNs)
@@ -66,7 +66,7 @@ func (s *Server) cancel(nowNs int64, r *Request) {
 	if r.DispatchNs >= 0 && r.FinishNs < 0 {
 		s.stopExecution(nowNs, r, true)
 	} else if r.Details.step == inWatch {
-		s.shared.handlers.Abandon(nowNs, s, r, true)
+		s.shared.handlers.abandon(nowNs, r)
 	}
 }
 

@@ -87,9 +87,9 @@ func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
 		s.leaveCapacity(nowNs, r)
 	case inService:
 		s.leaveCapacity(nowNs, r)
-		s.shared.handlers.Abandon(nowNs, s, r, crashed)
+		s.shared.handlers.abandon(nowNs, r)
 	case inHandler:
-		s.shared.handlers.Abandon(nowNs, s, r, crashed)
+		s.shared.handlers.abandon(nowNs, r)
 	}
 }
 

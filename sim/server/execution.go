@@ -40,9 +40,6 @@ type Calls interface {
 	Progress(nowNs int64, s *Server, e Event)
 }
 
-// SetCalls makes servers call others while they execute. It must be done before the first event.
-func (s *Shared) SetCalls(c Calls) { s.calls, s.Detailed = c, true }
-
 // handover is how long requests have their seats before their handlers run.
 type handover struct {
 	quantity.Distribution

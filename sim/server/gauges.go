@@ -9,18 +9,14 @@ type Gauges struct {
 	Connections int // of clients
 }
 
-// AddGauges makes read fill in some of the server's Gauges whenever they are read. It must be done
-// before the first event.
-func (s *Server) AddGauges(read func(nowNs int64, g *Gauges)) { s.gauges = append(s.gauges, read) }
-
 // Gauges reads the server's gauges.
 func (s *Server) Gauges(nowNs int64) (g Gauges) {
 	if s.capacity != nil && s.stage != Off {
 		g.InService, g.Speed = s.capacity.N(), s.capacity.Speed()
 	}
 	g.MemoryBytes, _ = s.Memory()
-	for _, read := range s.gauges {
-		read(nowNs, &g)
+	if s.network != nil {
+		g.Connections = s.network.Open(nowNs, s)
 	}
 	return g
 }

@@ -20,12 +20,11 @@ const (
 	groups
 )
 
-// track makes the server keep its requests in flight. It must be done before the first one.
+// track makes the server keep its requests in flight.
 func (s *Server) track() {
 	f := &s.life.inFlight
 	f.tracked = true
 	f.first.previous, f.first.following = &f.first, &f.first
-	s.shared.Detailed = true
 }
 
 // add adds a request that has been received.

@@ -76,10 +76,6 @@ const (
 	Silence
 )
 
-// SetNetwork makes the server tell n how its connections end. It must be done before the first event
-// where servers end during the run.
-func (s *Server) SetNetwork(n Network) { s.network = n }
-
 // life is what a server knows of its own life.
 type life struct {
 	plan     cluster.Shutdown // of the release

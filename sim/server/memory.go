@@ -76,7 +76,7 @@ func (s *Server) takeMemory(nowNs int64, r *Request) {
 func (s *Server) stored(r *Request) estimate.Stats {
 	resource := estimate.Resource{Group: r.Attributes.APIGroup, Name: r.Attributes.Resource}
 	if h := s.shared.handlers; h != nil && r.Attributes.IsResource() {
-		return h.Stored(resource)
+		return h.stored(resource)
 	}
 	return s.memory.stored[resource]
 }

@@ -67,7 +67,7 @@ type Request struct {
 	// then its release, or its end if it is a watch; 0 without one.
 	next clock.Handle
 
-	Details *Details // nil unless Shared.Detailed
+	Details *Details // nil unless Options.Detailed
 }
 
 // Details are what requests have besides in runs in which servers are not always there, or not always

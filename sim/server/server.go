@@ -3,6 +3,7 @@
 package server
 
 import (
+	"apfsim/core/config"
 	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
@@ -79,8 +80,7 @@ type Server struct {
 	// leastTimeLimitNs is the least of the time limits of all kinds: executions that end within it
 	// are not looked at more closely.
 	leastTimeLimitNs int64
-	network          Network // nil where servers are always there
-	gauges           []func(nowNs int64, g *Gauges)
+	network          Network    // nil where servers are always there
 	timedOut         []*Request // by the arrival of another one, and not responded to yet
 }
 
@@ -91,11 +91,56 @@ var modes = map[string]filter.Mode{
 	scenario.NoFlowControl:       filter.NoLimits,
 }
 
-// New returns the next server of a run of a scenario, idle at time 0.
-func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
-	spec := &sc.Spec
-	s := &Server{index: int16(len(shared.servers)), stage: Ready, scenario: sc, shared: shared, events: &shared.Events, clients: clients, leastTimeLimitNs: filter.NoLimitNs}
-	shared.servers = append(shared.servers, s)
+// Deps are what the servers of a run are made with.
+type Deps struct {
+	Scenario *scenario.Scenario
+	Shared   *Shared
+	Clients  Clients  // receive the responses: the network, if there is one
+	Network  Network  // knows the connections; nil where servers are always there
+	Receiver Receiver // receives the events of watches; nil without a store
+
+	// Stored returns the flow-control objects that a server reads, where they are stored and maintained
+	// during the run; it is nil where their changes are known before.
+	Stored func(*Server) config.Objects
+	// Calls returns what the servers call while they execute requests; it is nil where they call nobody.
+	Calls func([]*Server) Calls
+}
+
+// check panics if something is missing.
+func (d *Deps) check() {
+	spec := &d.Scenario.Spec
+	detailed := spec.Store != nil || spec.Servers.Capacity != nil || spec.Servers.Memory != nil || spec.Servers.Handover.Given() || spec.ServersEnd() || d.Calls != nil
+	switch {
+	case detailed && !d.Shared.options.Detailed:
+		panic("server: requests need Details for a store, a capacity, a memory, a handover, calls, or servers that end")
+	case spec.ServersEnd() && d.Network == nil:
+		panic("server: no network knows of the ends of servers")
+	case spec.Store != nil && d.Receiver == nil:
+		panic("server: nobody receives the events of watches")
+	}
+}
+
+// New returns the servers of a run, by index, idle at time 0.
+func New(d Deps) []*Server {
+	d.check()
+	shared := d.Shared
+	shared.stored = d.Stored
+	for range d.Scenario.Spec.Servers.Replicas {
+		shared.servers = append(shared.servers, newServer(&d))
+	}
+	if d.Calls != nil {
+		shared.calls = d.Calls(shared.servers)
+	}
+	if d.Scenario.Spec.Store != nil {
+		shared.handlers = newHandlers(d.Scenario, shared, d.Receiver)
+	}
+	return shared.servers
+}
+
+// newServer returns the next server.
+func newServer(d *Deps) *Server {
+	shared, spec := d.Shared, &d.Scenario.Spec
+	s := &Server{index: int16(len(shared.servers)), stage: Ready, scenario: d.Scenario, shared: shared, events: &shared.Events, clients: d.Clients, network: d.Network, leastTimeLimitNs: filter.NoLimitNs}
 	s.life.startup, s.life.latest = spec.Servers.Startup, -1
 	s.setVersion(spec.Servers.KubernetesVersion.Of(s.Index()))
 	if spec.ServersEnd() {
@@ -103,7 +148,7 @@ func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 	}
 	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
 	if spec.Servers.Capacity != nil {
-		s.capacity, shared.Detailed = newSharing(spec.Servers.Capacity), true
+		s.capacity = newSharing(spec.Servers.Capacity)
 		s.setPace(spec.Servers.Capacity, spec.Store)
 	}
 	if spec.Servers.Memory != nil {
@@ -117,7 +162,7 @@ func New(sc *scenario.Scenario, shared *Shared, clients Clients) *Server {
 		s.phaseNs = spec.AdjustmentPhaseNs(s.Index())
 		s.adjustAt(0)
 		for i, change := range spec.Events {
-			if change.Apply == nil || shared.Stored != nil {
+			if change.Apply == nil || shared.stored != nil {
 				continue
 			}
 			s.schedule(int64(change.At), Event{Kind: Reconfigure, Index: int32(i)})
@@ -138,9 +183,9 @@ func (s *Server) Index() int { return int(s.index) }
 // Rules returns the rules of the server's release.
 func (s *Server) Rules() *rules.Rules { return s.rules }
 
-// Digest makes the server read the stored flow-control objects, see Shared.Stored. Its limits are
+// ReloadConfig makes the server read the stored flow-control objects, see Deps.Stored. Its limits are
 // adjusted with them, out of the rhythm of the periodic adjustments.
-func (s *Server) Digest(nowNs int64) { s.filter.Configure(nowNs, s.shared.objects.current(s)) }
+func (s *Server) ReloadConfig(nowNs int64) { s.filter.Configure(nowNs, s.shared.objects.current(s)) }
 
 // Levels returns the priority levels by name, nil when there are none: without
 // PriorityAndFairness, and while the server is Off.
@@ -290,7 +335,7 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	case WatchEnd:
 		r.next = 0
 		if r.Details != nil && r.Details.step == inWatch {
-			s.shared.handlers.Abandon(nowNs, s, r, false)
+			s.shared.handlers.abandon(nowNs, r)
 		}
 		s.filter.EndWatch(&r.Request)
 		s.answer(nowNs, r, Response{Status: StatusOK})

@@ -22,19 +22,24 @@ type Shared struct {
 	free        []*Request
 	all         []*Request // that there ever were, each once
 	calls       Calls      // nil where servers call nobody
-	handlers    Handlers   // nil where there is no store
+	handlers    *Handlers  // nil where there is no store
 	alarms      [2]*clock.Alarms
 
-	// Stored returns the flow-control objects that a server reads, where they are stored and maintained
-	// during the run; it is nil where their changes are known before. It must be set before the first
-	// server is made.
-	Stored func(*Server) config.Objects
+	options Options
 
-	// Detailed says that requests have Details. It must be set before the first request.
+	// stored returns the flow-control objects that a server reads, where they are stored and maintained
+	// during the run; it is nil where their changes are known before.
+	stored func(*Server) config.Objects
+}
+
+// Options say what the requests of a run have, and what servers do with them.
+type Options struct {
+	// Detailed says that requests have Details. They need them where there is a store, a capacity, a memory, a handover or
+	// calls, where servers may end, and where clients behave, give up or have a part of the execution that shares nothing.
 	Detailed bool
 
-	// NoDeadlines says that executions without Details go on after their deadlines. It must be set before
-	// the first request.
+	// NoDeadlines says that executions without Details go on after their deadlines, as in a server that has flow control
+	// alone, and not the filter for timeouts that ends them.
 	NoDeadlines bool
 }
 
@@ -45,8 +50,8 @@ type flowKey struct {
 }
 
 // NewShared returns what the servers of a run share at time 0.
-func NewShared() *Shared {
-	s := &Shared{flows: map[flowKey]*Flow{}, objects: objects{}}
+func NewShared(o Options) *Shared {
+	s := &Shared{flows: map[flowKey]*Flow{}, objects: objects{}, options: o}
 	for i, kind := range [...]Kind{StoreAlarm, ClientAlarm} {
 		s.alarms[i] = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle {
 			return s.Events.Schedule(atNs, uint8(kind), Event{Kind: kind, Of: int16(i), Index: slot})
@@ -64,7 +69,8 @@ func (s *Shared) ClientAlarms() *clock.Alarms { return s.alarms[1] }
 // Alarm carries out an event of the kind StoreAlarm or ClientAlarm.
 func (s *Shared) Alarm(nowNs int64, e Event) { s.alarms[e.Of].Ring(nowNs, e.Index) }
 
-// Observe attaches an observer to all servers. It must be done before the first event.
+// Observe attaches an observer to all servers. One that is attached after the first event does not know what has happened
+// before.
 func (s *Shared) Observe(o Observer) {
 	if o.Tick != nil {
 		s.Events.Schedule(0, uint8(Sample), Event{Kind: Sample, Index: int32(len(s.observers.ticks))})
@@ -121,7 +127,7 @@ func (s *Shared) NewRequest() *Request {
 	}
 	r := &Request{}
 	r.Bind(r)
-	if s.Detailed {
+	if s.options.Detailed {
 		r.Details = &Details{}
 	}
 	s.all = append(s.all, r)

@@ -32,7 +32,7 @@ func (s *Server) Start(nowNs int64, version scenario.Version) {
 	}
 	cachesNs := int64(l.startup.Caches)
 	if h := s.shared.handlers; h != nil {
-		cachesNs = max(cachesNs, h.Started(nowNs, s))
+		cachesNs = max(cachesNs, h.started(nowNs, s))
 	}
 	l.cachesNs = nowNs + cachesNs
 	readyNs := nowNs + int64(max(l.startup.Duration, l.startup.Objects))
@@ -63,15 +63,12 @@ func (s *Server) setVersion(version scenario.Version) {
 	s.life.plan = planOf(&s.scenario.Spec.Servers.Shutdown, release)
 }
 
-// Know makes the server know how many objects of a resource are stored, and how large they are.
-func (s *Server) Know(r estimate.Resource, stats estimate.Stats) { s.filter.Update(r, stats) }
-
 // settings returns those of the flow control of a process that holds some objects.
 func (s *Server) settings(held config.Objects) filter.Settings {
 	settings := Settings(&s.scenario.Spec, s.rules, held)
 	settings.Adjusted = s.noteAdjusted
 	if s.scenario.Spec.Store != nil {
-		settings.Store = nil // the server counts what is stored, see Know
+		settings.Store = nil // the registry counts what is stored
 	}
 	return settings
 }
@@ -156,7 +153,7 @@ type heldBy struct {
 
 // current returns the objects that the server holds when it has read them.
 func (o objects) current(s *Server) config.Objects {
-	if stored := s.shared.Stored; stored != nil {
+	if stored := s.shared.stored; stored != nil {
 		return stored(s)
 	}
 	key := heldBy{s.life.version, s.life.latest, false}

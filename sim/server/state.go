@@ -112,7 +112,7 @@ func (s *Server) newKind(t *Template) filter.Kind {
 		panic("server: a query that validation accepted: " + err.Error())
 	}
 	kind.FlowSchema = t.FlowSchema
-	if !s.shared.NoDeadlines {
+	if !s.shared.options.NoDeadlines {
 		s.leastTimeLimitNs = min(s.leastTimeLimitNs, kind.TimeLimitNs())
 	}
 	return kind

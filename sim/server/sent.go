@@ -1,4 +1,4 @@
-package handlers
+package server
 
 import (
 	"iter"
@@ -8,15 +8,15 @@ import (
 	"apfsim/sim/watchcache"
 )
 
-// Sent is what a server has sent to watches within the window, initial events not included.
-type Sent struct {
+// WatchTraffic is what a server has sent to watches within the window, initial events not included.
+type WatchTraffic struct {
 	Events, Bytes int64
 	// Received are the events that have reached the watch caches, and Delay how long after their commits.
 	Received, DelaySumNs, DelayMaxNs int64
 }
 
 // add adds an event that was sent to so many watchers.
-func (s *Sent) add(nowNs int64, e *api.Event, watchers int) {
+func (s *WatchTraffic) add(nowNs int64, e *api.Event, watchers int) {
 	s.Events += int64(watchers)
 	if e.Object == nil {
 		return
@@ -28,7 +28,7 @@ func (s *Sent) add(nowNs int64, e *api.Event, watchers int) {
 }
 
 // sum adds what was sent at another time.
-func (s *Sent) sum(other *Sent) {
+func (s *WatchTraffic) sum(other *WatchTraffic) {
 	s.Events += other.Events
 	s.Bytes += other.Bytes
 	s.Received += other.Received
@@ -37,10 +37,10 @@ func (s *Sent) sum(other *Sent) {
 }
 
 // SentSoFar returns what a server has sent to watches since the start of the run.
-func (h *Handlers) SentSoFar(server int) Sent {
-	of := h.hosts[server]
-	all := of.before
-	all.sum(&of.sent)
+func (h *Handlers) SentSoFar(server int) WatchTraffic {
+	host := h.hosts[server]
+	all := host.before
+	all.sum(&host.sent)
 	return all
 }
 
@@ -49,10 +49,10 @@ type windowBegins Handlers
 
 // Ring implements clock.Alarm.
 func (h *windowBegins) Ring(int64) {
-	for _, of := range h.hosts {
-		of.before, of.sent = of.sent, Sent{}
-		of.ended = nil
-		for _, r := range of.registries() {
+	for _, host := range h.hosts {
+		host.before, host.sent = host.sent, WatchTraffic{}
+		host.ended = nil
+		for _, r := range host.registries() {
 			r.Reset()
 		}
 	}

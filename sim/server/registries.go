@@ -1,29 +1,27 @@
-// Package handlers connects simulated servers to the store: each server has a registry, which executes its
-// requests for resources.
-package handlers
+package server
 
 import (
 	"slices"
+	"strings"
 
 	"apfsim/core/estimate"
 	"apfsim/sim/api"
 	"apfsim/sim/registry"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/cluster"
-	"apfsim/sim/server"
 	"apfsim/sim/store"
-	"apfsim/sim/workload"
 )
 
-// Handlers execute the requests for resources of the servers of a run. It implements server.Handlers.
+// Handlers execute the requests for resources of the servers of a run by what they ask for, where there is a store: each
+// server has a registry. Without a store, an execution takes as long as the request says.
 type Handlers struct {
 	spec     *scenario.Spec
-	shared   *server.Shared
-	receiver server.Receiver
+	shared   *Shared
+	receiver Receiver
 	store    *store.Store
 	costs    registry.Costs
-	hosts    []*host // by server
-	calls    calls
+	hosts    []*registryHost // by server
+	calls    templateCalls
 	known    map[api.Resource]bool // which some request has asked for
 	handling []*handling           // by Details.Handling, from 1
 	free     []*handling
@@ -33,24 +31,30 @@ type Handlers struct {
 type handling struct {
 	index   int32
 	op      *registry.Operation
-	request *server.Request
+	request *Request
 	counted int64 // initial events of objects that are only counted
 }
 
-// host is one server, as its registry sees it.
-type host struct {
+// registryHost is one server, as its registry sees it. It implements registry.Host.
+type registryHost struct {
 	all       *Handlers
-	server    *server.Server
+	server    *Server
 	registry  *registry.Registry
 	compactor *store.Compactor
 	ended     []*registry.Registry // those of processes that have ended
-	before    Sent                 // the window
-	sent      Sent                 // within it
+	before    WatchTraffic         // the window
+	sent      WatchTraffic         // within it
 }
 
-// New returns the handlers of a run of a scenario, which must have a store, and lets the servers use them. The
-// receiver receives the events of watches.
-func New(sc *scenario.Scenario, shared *server.Shared, receiver server.Receiver, servers []*server.Server) *Handlers {
+// Receiver receives the events of watches in the name of clients.
+type Receiver interface {
+	// Received is called with an event of an open watch, or of one that is about to be open. It must keep
+	// neither, but may keep the objects.
+	Received(nowNs int64, r *Request, e *api.Event)
+}
+
+// newHandlers returns the handlers of the servers of a run, whose scenario has a store.
+func newHandlers(sc *scenario.Scenario, shared *Shared, receiver Receiver) *Handlers {
 	spec := &sc.Spec
 	h := &Handlers{spec: spec, shared: shared, receiver: receiver, costs: costsOf(&spec.Store.Costs), known: map[api.Resource]bool{}, handling: []*handling{nil}}
 	settings := store.Settings{
@@ -61,37 +65,39 @@ func New(sc *scenario.Scenario, shared *server.Shared, receiver server.Receiver,
 		settings.Counts = append(settings.Counts, store.Count{Resource: api.Resource{Group: r.Group, Name: r.Resource}, Objects: r.Objects, AverageBytes: r.AverageBytes})
 	}
 	h.store = store.New(shared.StoreAlarms(), settings)
-	for _, s := range servers {
-		of := &host{all: h, server: s, compactor: h.store.NewCompactor()}
-		of.registry = h.newRegistry(of)
-		of.registry.Open()
-		of.compactor.Start(0)
-		h.hosts = append(h.hosts, of)
+	for _, s := range shared.servers {
+		host := &registryHost{all: h, server: s, compactor: h.store.NewCompactor()}
+		host.registry = h.newRegistry(host)
+		host.registry.Open()
+		host.compactor.Start(0)
+		h.hosts = append(h.hosts, host)
 	}
 	for _, r := range spec.Resources {
 		h.know(0, api.Resource{Group: r.Group, Name: r.Resource})
 	}
-	shared.SetHandlers(h)
 	if spec.Warmup > 0 {
 		shared.StoreAlarms().Set(int64(spec.Warmup), (*windowBegins)(h))
 	}
 	return h
 }
 
+// Handlers returns what executes requests by what they ask for, nil without a store.
+func (s *Shared) Handlers() *Handlers { return s.handlers }
+
 // Store returns the store of the run.
 func (h *Handlers) Store() *store.Store { return h.store }
 
 // registries returns the registries that a server has had, the present one last.
-func (of *host) registries() []*registry.Registry {
-	all := slices.Clone(of.ended)
-	if n := len(all); n == 0 || all[n-1] != of.registry {
-		all = append(all, of.registry)
+func (host *registryHost) registries() []*registry.Registry {
+	all := slices.Clone(host.ended)
+	if n := len(all); n == 0 || all[n-1] != host.registry {
+		all = append(all, host.registry)
 	}
 	return all
 }
 
-// Sent returns what a server has sent to watches.
-func (h *Handlers) Sent(server int) Sent { return h.hosts[server].sent }
+// Sent returns what a server has sent to watches within the window.
+func (h *Handlers) Sent(server int) WatchTraffic { return h.hosts[server].sent }
 
 func costsOf(c *cluster.Costs) registry.Costs {
 	costs := registry.DefaultCosts()
@@ -106,19 +112,19 @@ func costsOf(c *cluster.Costs) registry.Costs {
 }
 
 // newRegistry returns the registry of a process of a server.
-func (h *Handlers) newRegistry(of *host) *registry.Registry {
+func (h *Handlers) newRegistry(host *registryHost) *registry.Registry {
 	cache := &h.spec.Store.WatchCache
 	s := registry.Settings{
-		Rules: of.server.Rules(), Costs: h.costs, NoCache: cache.Off,
+		Rules: host.server.Rules(), Costs: h.costs, NoCache: cache.Off,
 		FeedLagNs: h.costs.EventLatencyNs, ProgressNs: h.costs.EventLatencyNs, NotifyEveryNs: notifyNs,
 		MinRequestTimeoutNs: minRequestTimeoutNs, CountEveryNs: int64(h.spec.Store.CountInterval),
-		Seed: h.spec.Seed, Server: of.server.Index(),
+		Seed: h.spec.Seed, Server: host.server.Index(),
 	}
 	for _, name := range cache.Without {
-		group, resource := workload.SplitResource(name)
+		resource, group, _ := strings.Cut(name, ".")
 		s.Uncached = append(s.Uncached, api.Resource{Group: group, Name: resource})
 	}
-	return registry.New(h.shared.StoreAlarms(), h.store, of, s)
+	return registry.New(h.shared.StoreAlarms(), h.store, host, s)
 }
 
 const (
@@ -134,58 +140,60 @@ func (h *Handlers) know(nowNs int64, r api.Resource) {
 		return
 	}
 	h.known[r] = true
-	for _, of := range h.hosts {
-		of.registry.Know(nowNs, r)
+	for _, host := range h.hosts {
+		host.registry.Know(nowNs, r)
 	}
 }
 
-// Stored implements server.Handlers.
-func (h *Handlers) Stored(r api.Resource) estimate.Stats {
+// stored returns how many objects of a resource are stored, and how large they are.
+func (h *Handlers) stored(r api.Resource) estimate.Stats {
 	data := h.store.Resource(r)
 	return estimate.Stats{Objects: data.Len(), AverageBytes: data.AverageBytes()}
 }
 
-// Started implements server.Handlers.
-func (h *Handlers) Started(nowNs int64, s *server.Server) (cachesNs int64) {
-	of := h.hosts[s.Index()]
-	before := of.registry
-	of.registry = h.newRegistry(of)
-	of.registry.KeepWork(before)
-	of.registry.Open()
+// started is called when a process of a server starts during the run. It returns how long its watch caches need until they
+// are complete.
+func (h *Handlers) started(nowNs int64, s *Server) (cachesNs int64) {
+	host := h.hosts[s.Index()]
+	before := host.registry
+	host.registry = h.newRegistry(host)
+	host.registry.KeepWork(before)
+	host.registry.Open()
 	for _, r := range h.store.Resources() {
 		if h.known[r.Name()] {
-			cachesNs = max(cachesNs, of.registry.Fill(nowNs, r.Name(), int64(h.spec.Servers.Startup.Caches)))
+			cachesNs = max(cachesNs, host.registry.Fill(nowNs, r.Name(), int64(h.spec.Servers.Startup.Caches)))
 		}
 	}
-	of.compactor.Start(nowNs)
+	host.compactor.Start(nowNs)
 	return cachesNs
 }
 
-// Ended implements server.Handlers.
-func (h *Handlers) Ended(nowNs int64, s *server.Server) {
-	of := h.hosts[s.Index()]
-	of.registry.Stop(nowNs)
-	of.compactor.Stop()
-	of.ended = append(of.ended, of.registry)
+// ended is called when a process of a server has ended, after abandon for all of its requests.
+func (h *Handlers) ended(nowNs int64, s *Server) {
+	host := h.hosts[s.Index()]
+	host.registry.Stop(nowNs)
+	host.compactor.Stop()
+	host.ended = append(host.ended, host.registry)
 }
 
-// Begin implements server.Handlers.
-func (h *Handlers) Begin(nowNs int64, s *server.Server, r *server.Request) (handled bool) {
+// begin is called when the handler of r begins, and returns whether r is one that the registry executes. If so, a call of
+// Server.complete is owed, unless abandon comes before. It is called by the event loop, so that it may do anything.
+func (h *Handlers) begin(nowNs int64, s *Server, r *Request) (handled bool) {
 	a := &r.Attributes
 	if !a.IsResource() || a.LongRunning() && a.Verb != "watch" {
 		return false
 	}
-	of := h.hosts[s.Index()]
+	host := h.hosts[s.Index()]
 	h.know(nowNs, estimate.Resource{Group: a.APIGroup, Name: a.Resource})
 	x := h.newHandling()
 	x.request = r
 	r.Details.Handling = x.index
-	op := of.registry.NewOperation()
+	op := host.registry.NewOperation()
 	x.op = op
 	op.Verb, op.Subresource, op.Namespace, op.Name = a.Verb, a.Subresource, a.Namespace, a.Name
 	op.Resource = api.Resource{Group: a.APIGroup, Name: a.Resource}
 	if r.Details.Asked == nil {
-		r.Details.Asked = h.calls.of(nowNs, r, h.store)
+		r.Details.Asked = h.calls.call(nowNs, r, h.store)
 	}
 	op.Call, op.ReadNs, op.GivenNs = r.Details.Asked, r.Details.ReadNs, -1
 	if r.Details.Execution {
@@ -193,7 +201,7 @@ func (h *Handlers) Begin(nowNs int64, s *server.Server, r *server.Request) (hand
 	}
 	op.Seats, op.FinalSeats, op.AdditionalNs = int32(r.Work.InitialSeats), int32(r.Work.FinalSeats), r.Work.AdditionalLatencyNs
 	op.Request = x
-	of.registry.Begin(nowNs, op)
+	host.registry.Begin(nowNs, op)
 	return true
 }
 
@@ -214,13 +222,14 @@ func (h *Handlers) release(x *handling) {
 	h.free = append(h.free, x)
 }
 
-// Served implements server.Handlers.
-func (h *Handlers) Served(nowNs int64, _ *server.Server, r *server.Request) {
+// served is called when what Server.serve has begun is done.
+func (h *Handlers) served(nowNs int64, r *Request) {
 	h.handling[r.Details.Handling].op.Served(nowNs)
 }
 
-// Abandon implements server.Handlers.
-func (h *Handlers) Abandon(nowNs int64, _ *server.Server, r *server.Request, _ bool) {
+// abandon is called when the execution of r ends before a call of Server.complete, or an open watch before a call of
+// Server.closeWatch. The server may have crashed, so that it is not called back.
+func (h *Handlers) abandon(nowNs int64, r *Request) {
 	x := h.handling[r.Details.Handling]
 	op := x.op
 	h.release(x)
@@ -228,52 +237,54 @@ func (h *Handlers) Abandon(nowNs int64, _ *server.Server, r *server.Request, _ b
 }
 
 // Serve implements registry.Host.
-func (of *host) Serve(nowNs int64, op *registry.Operation, demandNs int64) {
-	of.server.Serve(nowNs, op.Request.(*handling).request, demandNs)
+func (host *registryHost) Serve(nowNs int64, op *registry.Operation, demandNs int64) {
+	host.server.serve(nowNs, op.Request.(*handling).request, demandNs)
 }
 
 // Done implements registry.Host.
-func (of *host) Done(nowNs int64, op *registry.Operation) (open bool) {
+func (host *registryHost) Done(nowNs int64, op *registry.Operation) (open bool) {
 	x := op.Request.(*handling)
 	r := x.request
 	r.Details.Answer = op.Answer
-	if open = of.server.Complete(nowNs, r); !open {
-		of.all.release(x)
+	if open = host.server.complete(nowNs, r); !open {
+		host.all.release(x)
 	}
 	return open
 }
 
 // Received implements registry.Host.
-func (of *host) Received(nowNs int64, op *registry.Operation, e *api.Event) {
+func (host *registryHost) Received(nowNs int64, op *registry.Operation, e *api.Event) {
 	x := op.Request.(*handling)
 	if e.InitialEnd && x.counted > 0 {
 		with := *e
 		with.Counted, x.counted = x.counted, 0
 		e = &with
 	}
-	of.all.receiver.Received(nowNs, x.request, e)
+	host.all.receiver.Received(nowNs, x.request, e)
 }
 
 // Counted implements registry.Host.
-func (of *host) Counted(_ int64, op *registry.Operation, n int64) {
+func (host *registryHost) Counted(_ int64, op *registry.Operation, n int64) {
 	op.Request.(*handling).counted += n
 }
 
 // Ended implements registry.Host.
-func (of *host) Ended(nowNs int64, op *registry.Operation) {
+func (host *registryHost) Ended(nowNs int64, op *registry.Operation) {
 	x := op.Request.(*handling)
 	r := x.request
-	of.all.release(x)
-	of.server.EndWatch(nowNs, r)
+	host.all.release(x)
+	host.server.closeWatch(nowNs, r)
 }
 
 // Known implements registry.Host.
-func (of *host) Known(r api.Resource, stats estimate.Stats) { of.server.Know(r, stats) }
+func (host *registryHost) Known(r api.Resource, stats estimate.Stats) {
+	host.server.filter.Update(r, stats)
+}
 
 // Dispatched implements registry.Host.
-func (of *host) Dispatched(nowNs int64, e *api.Event, watchers int) {
-	of.server.CountEvents(int64(watchers))
+func (host *registryHost) Dispatched(nowNs int64, e *api.Event, watchers int) {
+	host.server.pace.events += int64(watchers)
 	if e != nil {
-		of.sent.add(nowNs, e, watchers)
+		host.sent.add(nowNs, e, watchers)
 	}
 }
