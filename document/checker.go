@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,11 @@ func (c *Checker) Warn(path, format string, args ...any) {
 // Enum fails unless value is one of names.
 func (c *Checker) Enum(path, value string, names ...string) {
 	if !slices.Contains(names, value) {
-		c.Fail(path, "%q: want %s%s", Abridge(value), strings.Join(names, ", "), Suggest(value, names))
+		c.Fail(path, "%s", notOneOf(value, names))
 	}
+}
+
+// notOneOf returns the message for a value that is none of names.
+func notOneOf(value string, names []string) string {
+	return fmt.Sprintf("%q: want %s%s", Abridge(value), strings.Join(names, ", "), Suggest(value, names))
 }

@@ -30,7 +30,9 @@ func (d *Decoder) Fail(n *Node, path, format string, args ...any) {
 // name in the document, the fields of an embedded struct belong to the outer struct, and a field
 // with the tag `document:"required"` must be present. Unknown fields, duplicate fields, wrong
 // types, null items of lists and numbers out of range are errors. A null field has the same
-// effect as an absent one: the Go value does not change.
+// effect as an absent one: the Go value does not change. The tags jsonschema and document of a field
+// also say its default, which it gets if the document leaves it out, and which values are valid, see
+// the type limits.
 func (d *Decoder) Decode(n *Node, path string, into any) {
 	d.decode(n, path, reflect.ValueOf(into).Elem())
 }
@@ -170,6 +172,7 @@ func (d *Decoder) distinct(n *Node, path string) []Field {
 }
 
 func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
+	setDefaults(v)
 	if !d.expect(n, path, Object) {
 		return
 	}
@@ -181,7 +184,11 @@ func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
 				"unknown field%s", fieldHint(f.Name, v.Type(), known))
 			continue
 		}
-		d.decode(f.Value, Join(path, f.Name), v.FieldByIndex(known[i].index))
+		value, at, before := v.FieldByIndex(known[i].index), Join(path, f.Name), len(d.Errors)
+		d.decode(f.Value, at, value)
+		if f.Value.Kind != Null && len(d.Errors) == before {
+			known[i].limits.check(d, f.Value, at, value)
+		}
 	}
 	for _, sf := range known {
 		if !sf.required {
@@ -264,6 +271,8 @@ type structField struct {
 	index    []int // for reflect.Value.FieldByIndex
 	required bool
 	also     []string // what people call it
+	fallback string   // the default as a document would have it; "" for the zero value
+	limits   limits
 }
 
 // structFields returns the fields that a document can set, in the order of the struct.
@@ -274,11 +283,12 @@ func structFields(t reflect.Type) []structField {
 		if f.Anonymous || name == "" || name == "-" {
 			continue
 		}
-		var also []string
+		field := structField{name: name, index: f.Index}
 		if words := f.Tag.Get("also"); words != "" {
-			also = strings.Split(words, ",")
+			field.also = strings.Split(words, ",")
 		}
-		fields = append(fields, structField{name, f.Index, f.Tag.Get("document") == "required", also})
+		field.readTags(f.Tag)
+		fields = append(fields, field)
 	}
 	return fields
 }

@@ -13,31 +13,23 @@ import (
 // of a request that is alone on an idle server, which is the Universal Scalability Law (Gunther,
 // "Guerrilla Capacity Planning", 2007). Without cores, min(1, c/n) is 1.
 type Capacity struct {
-	Cores      float64 `json:"cores,omitempty" jsonschema:"minimum=0" jsonschema_description:"c: requests that are in service without slowing each other; without it there is no bound."`
-	Contention float64 `json:"contention,omitempty" jsonschema:"minimum=0" jsonschema_description:"σ: the part of the work that only one request at a time can do."`
-	Coherency  float64 `json:"coherency,omitempty" jsonschema:"minimum=0" jsonschema_description:"κ: what each pair of requests costs; above 0, throughput falls when more requests are in service."`
+	Cores      float64 `json:"cores,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"c: requests that are in service without slowing each other; without it there is no bound."`
+	Contention float64 `json:"contention,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"σ: the part of the work that only one request at a time can do."`
+	Coherency  float64 `json:"coherency,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"κ: what each pair of requests costs; above 0, throughput falls when more requests are in service."`
 	Speed      []Speed `json:"speed,omitempty" jsonschema_description:"s: factors of the speed over time, in order of time; 1 before the first."`
 
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
-	MinimumCores float64           `json:"minimumCores,omitempty" jsonschema:"minimum=0" jsonschema_description:"Cores that are left to requests however many events are sent; without it a tenth of cores."`
+	MinimumCores float64           `json:"minimumCores,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Cores that are left to requests however many events are sent; without it a tenth of cores."`
 }
 
 // Speed is a factor of the speed from a time on.
 type Speed struct {
 	At     quantity.Duration `json:"at" document:"required" jsonschema_description:"From the start of the run."`
-	Factor float64           `json:"factor" document:"required" jsonschema:"exclusiveMinimum=0"`
+	Factor float64           `json:"factor" document:"required,maximum=1e6" jsonschema:"exclusiveMinimum=0" message:"{value}: want {want}; to take a server away, use stop or crash"`
 }
 
 // Check checks the capacity at path.
 func (c *Capacity) Check(to *document.Checker, path string) {
-	for _, field := range []struct {
-		name  string
-		value float64
-	}{{"cores", c.Cores}, {"contention", c.Contention}, {"coherency", c.Coherency}, {"minimumCores", c.MinimumCores}} {
-		if !(field.value >= 0 && field.value <= 1e6) {
-			to.Fail(path+"."+field.name, "%v: want 0 to 1e6", field.value)
-		}
-	}
 	if c.MinimumCores > 0 && c.MinimumCores > c.Cores {
 		to.Fail(path+".minimumCores", "%v: want at most cores, %v", c.MinimumCores, c.Cores)
 	}
@@ -51,13 +43,5 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 			to.Fail(at+".at", "%v: want more than that of the one before, %v", s.At, last)
 		}
 		last = s.At
-		CheckFactor(to, at+".factor", s.Factor)
-	}
-}
-
-// CheckFactor checks a factor of the speed at path.
-func CheckFactor(to *document.Checker, path string, factor float64) {
-	if !(factor > 0 && factor <= 1e6) {
-		to.Fail(path, "%v: want more than 0 and at most 1e6; to take a server away, use stop or crash", factor)
 	}
 }

@@ -1,29 +1,17 @@
 package scenario
 
 import (
-	"time"
-
 	"apfsim/core/rules"
-	"apfsim/sim/quantity"
+	"apfsim/document"
 	"apfsim/sim/workload"
 )
 
-// New returns a scenario with the defaults that there are before a file is decoded. The JSON Schema
-// says them as well; a test compares the two. Those of workloads are in package workload.
+// New returns a scenario with the defaults that there are before a file is decoded. That of the release is the
+// latest one; the tags of the fields say the others.
 func New() *Scenario {
-	return &Scenario{Spec: Spec{
-		Seed:         1,
-		Replications: 1,
-		Servers: Servers{
-			Replicas:                    1,
-			KubernetesVersion:           Versions{Version(rules.Latest().Version)},
-			MaxRequestsInflight:         400,
-			MaxMutatingRequestsInflight: 200,
-			RequestTimeout:              quantity.Duration(time.Minute),
-			FlowControl:                 PriorityAndFairness,
-		},
-		Config: Config{Base: BaseSuggested},
-	}}
+	s := &Scenario{Spec: Spec{Servers: Servers{KubernetesVersion: Versions{Version(rules.Latest().Version)}}}}
+	document.SetDefaults(s)
+	return s
 }
 
 // SetDefaults fills in what a decoded scenario leaves out and what follows from other fields.

@@ -64,8 +64,8 @@ type Metadata struct {
 // Spec is the content of a scenario.
 type Spec struct {
 	Seed         uint64              `json:"seed,omitempty" also:"randomSeed" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
-	Replications int                 `json:"replications,omitempty" also:"runs,repetitions" jsonschema:"default=1,minimum=1,maximum=100000" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
-	Duration     quantity.Duration   `json:"duration" also:"length,runtime" document:"required" jsonschema_description:"Length of the run in virtual time."`
+	Replications int                 `json:"replications,omitempty" also:"runs,repetitions" jsonschema:"default=1,minimum=1,maximum=100000" message:"{value}: want from {want}" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
+	Duration     quantity.Duration   `json:"duration" also:"length,runtime" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"Length of the run in virtual time."`
 	Warmup       quantity.Duration   `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics."`
 	Servers      Servers             `json:"servers,omitempty" also:"server,apiServer"`
 	Config       Config              `json:"config,omitempty" also:"configuration"`
@@ -80,8 +80,8 @@ type Spec struct {
 type Resource struct {
 	Group        string `json:"group,omitempty" also:"apiGroup" jsonschema_description:"Empty for the core group."`
 	Resource     string `json:"resource" document:"required"`
-	Objects      int64  `json:"objects" also:"count,number" document:"required" jsonschema:"minimum=0"`
-	AverageBytes int64  `json:"averageBytes,omitempty" also:"bytes,size,averageSize" jsonschema:"minimum=0" jsonschema_description:"Size of one object; 0 when unknown."`
+	Objects      int64  `json:"objects" also:"count,number" document:"required" jsonschema:"minimum=0" message:"{value} is negative"`
+	AverageBytes int64  `json:"averageBytes,omitempty" also:"bytes,size,averageSize" jsonschema:"minimum=0" message:"{value} is negative" jsonschema_description:"Size of one object; 0 when unknown."`
 }
 
 // name writes the resource like deployments.apps.

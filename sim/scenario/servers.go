@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"apfsim/core/maintain"
@@ -31,9 +30,9 @@ type Servers struct {
 	Replicas                    int               `json:"replicas,omitempty" also:"count,instances" jsonschema:"default=1,minimum=1,maximum=100" jsonschema_description:"Number of servers, each with queues and seats of its own."`
 	KubernetesVersion           Versions          `json:"kubernetesVersion,omitempty" also:"version,release,k8sVersion"`
 	FeatureGates                FeatureGates      `json:"featureGates,omitempty" also:"gates"`
-	MaxRequestsInflight         int               `json:"maxRequestsInflight,omitempty" also:"maxInflight" jsonschema:"default=400,minimum=0" jsonschema_description:"--max-requests-inflight; PriorityAndFairness limits by its sum with maxMutatingRequestsInflight."`
-	MaxMutatingRequestsInflight int               `json:"maxMutatingRequestsInflight,omitempty" also:"maxMutatingInflight" jsonschema:"default=200,minimum=0" jsonschema_description:"--max-mutating-requests-inflight."`
-	RequestTimeout              quantity.Duration `json:"requestTimeout,omitempty" also:"timeout" jsonschema:"default=60s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`
+	MaxRequestsInflight         int               `json:"maxRequestsInflight,omitempty" also:"maxInflight" jsonschema:"default=400,minimum=0" document:"maximum=1073741823" jsonschema_description:"--max-requests-inflight; PriorityAndFairness limits by its sum with maxMutatingRequestsInflight."`
+	MaxMutatingRequestsInflight int               `json:"maxMutatingRequestsInflight,omitempty" also:"maxMutatingInflight" jsonschema:"default=200,minimum=0" document:"maximum=1073741823" jsonschema_description:"--max-mutating-requests-inflight."`
+	RequestTimeout              quantity.Duration `json:"requestTimeout,omitempty" also:"timeout" jsonschema:"default=60s,exclusiveMinimum=0s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`
 	FlowControl                 string            `json:"flowControl,omitempty" jsonschema:"enum=PriorityAndFairness,enum=MaxInFlight,enum=None,default=PriorityAndFairness"`
 
 	AdjustmentPhase AdjustmentPhase `json:"adjustmentPhase,omitempty"`
@@ -42,7 +41,7 @@ type Servers struct {
 	Memory       *cluster.Memory       `json:"memory,omitempty" jsonschema_description:"The memory of a server."`
 	Handover     quantity.Distribution `json:"handover,omitempty" jsonschema_description:"How long a request has its seats before its execution begins; without it 0s."`
 	LoadBalancer *cluster.LoadBalancer `json:"loadBalancer,omitempty" jsonschema_description:"What chooses the server of each connection; without it, at random among the servers that listen."`
-	GoawayChance float64               `json:"goawayChance,omitempty" jsonschema:"minimum=0,maximum=0.02" jsonschema_description:"--goaway-chance: the probability that a request makes its client connect anew."`
+	GoawayChance float64               `json:"goawayChance,omitempty" jsonschema:"minimum=0,maximum=0.02" message:"{value}: want {want}, as kube-apiserver accepts" jsonschema_description:"--goaway-chance: the probability that a request makes its client connect anew."`
 	Shutdown     cluster.Shutdown      `json:"shutdown,omitempty" jsonschema_description:"How a server stops."`
 	Startup      cluster.Startup       `json:"startup,omitempty" jsonschema_description:"How a server starts."`
 	Maintenance  bool                  `json:"maintenance,omitempty" jsonschema_description:"Every server maintains the flow-control objects, each minute from its own start; events with apply are an operator's writes."`
@@ -173,9 +172,6 @@ func (Version) JSONSchema() *jsonschema.Schema {
 
 func (c *checker) servers() {
 	s := &c.scenario.Spec.Servers
-	if s.Replicas < 1 || s.Replicas > MostReplicas {
-		c.Fail("spec.servers.replicas", "%d: want 1 to %d", s.Replicas, MostReplicas)
-	}
 	if n := len(s.KubernetesVersion); n != 1 && n != s.Replicas {
 		c.Fail("spec.servers.kubernetesVersion", "has %d releases for %d servers; want one for all, or one for each", n, s.Replicas)
 	}
@@ -186,21 +182,9 @@ func (c *checker) servers() {
 		}
 		c.release(path, version)
 	}
-	c.Enum("spec.servers.flowControl", s.FlowControl, PriorityAndFairness, MaxInFlight, NoFlowControl)
-	for _, limit := range []struct {
-		field string
-		value int
-	}{{"maxRequestsInflight", s.MaxRequestsInflight}, {"maxMutatingRequestsInflight", s.MaxMutatingRequestsInflight}} {
-		if limit.value < 0 || limit.value > math.MaxInt32/2 {
-			c.Fail("spec.servers."+limit.field, "%d: want 0 to %d", limit.value, math.MaxInt32/2)
-		}
-	}
 	if s.FlowControl == PriorityAndFairness && s.MaxRequestsInflight == 0 && s.MaxMutatingRequestsInflight == 0 {
 		c.Fail("spec.servers.maxRequestsInflight",
 			"is 0, and so is maxMutatingRequestsInflight; want more than 0 for one of them: PriorityAndFairness divides their sum")
-	}
-	if s.RequestTimeout <= 0 {
-		c.Fail("spec.servers.requestTimeout", "want more than 0s")
 	}
 	if s.Capacity != nil {
 		s.Capacity.Check(c.Checker, "spec.servers.capacity")
@@ -208,19 +192,12 @@ func (c *checker) servers() {
 	if s.Memory != nil {
 		s.Memory.Check(c.Checker, "spec.servers.memory")
 	}
-	s.Shutdown.Check(c.Checker, "spec.servers.shutdown")
 	s.Startup.Check(c.Checker, "spec.servers.startup")
 	if s.Shutdown.SendRetryAfter {
 		c.since("spec.servers.shutdown.sendRetryAfter", "1.23")
 	}
 	if s.Shutdown.WatchTerminationGracePeriod > 0 {
 		c.since("spec.servers.shutdown.watchTerminationGracePeriod", "1.27")
-	}
-	if s.LoadBalancer != nil {
-		s.LoadBalancer.Check(c.Checker, "spec.servers.loadBalancer")
-	}
-	if !(s.GoawayChance >= 0 && s.GoawayChance <= 0.02) {
-		c.Fail("spec.servers.goawayChance", "%v: want 0 to 0.02, as kube-apiserver accepts", s.GoawayChance)
 	}
 	if s.Maintenance && s.FlowControl != PriorityAndFairness {
 		c.Fail("spec.servers.maintenance", "needs PriorityAndFairness, whose objects are maintained")

@@ -24,6 +24,3 @@ const (
 	UnknownWaits      = "waits"           // of the executed requests
 	UnknownQueues     = "queues"          // what was in the queues when the log begins: they were full
 )
-
-// Unknowns are the values of Server.Unknown.
-var Unknowns = []string{UnknownLimits, UnknownPhase, UnknownExecutions, UnknownSeats, UnknownUsers, UnknownWaits, UnknownQueues}

@@ -20,12 +20,12 @@ type Arrivals struct {
 
 // ConstantArrivals are 1/rate apart.
 type ConstantArrivals struct {
-	Rate quantity.Rate `json:"rate" document:"required"`
+	Rate quantity.Rate `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s"`
 }
 
 // PoissonArrivals are apart by exponentially distributed times with mean 1/rate.
 type PoissonArrivals struct {
-	Rate quantity.Rate `json:"rate" document:"required"`
+	Rate quantity.Rate `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s"`
 }
 
 // Processes of RampingArrivals.
@@ -51,7 +51,7 @@ type Stage struct {
 // OnOffArrivals are Poisson arrivals while a client is on, and none while it is off. A
 // client begins on.
 type OnOffArrivals struct {
-	Rate quantity.Rate         `json:"rate" document:"required"`
+	Rate quantity.Rate         `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s"`
 	On   quantity.Distribution `json:"on" document:"required" jsonschema_description:"How long the client sends."`
 	Off  quantity.Distribution `json:"off" document:"required" jsonschema_description:"How long it then pauses."`
 }
@@ -59,7 +59,7 @@ type OnOffArrivals struct {
 // BurstArrivals are many at one time, or evenly spread over some time, once or periodically.
 type BurstArrivals struct {
 	At       quantity.Duration `json:"at,omitempty" jsonschema_description:"When the first burst begins, from the workload's start."`
-	Requests int               `json:"requests" document:"required" jsonschema:"minimum=1" jsonschema_description:"Number of requests that a client sends in one burst."`
+	Requests int               `json:"requests" document:"required,maximum=100000000" jsonschema:"minimum=1" jsonschema_description:"Number of requests that a client sends in one burst."`
 	Over     quantity.Duration `json:"over,omitempty" jsonschema_description:"The time over which they are spread evenly; 0 for all at once."`
 	Every    quantity.Duration `json:"every,omitempty" jsonschema_description:"From the beginning of one burst to that of the next; 0 for a single burst."`
 }
@@ -67,8 +67,8 @@ type BurstArrivals struct {
 // ClosedArrivals keep a number of requests in progress: when one is answered, the client sends the
 // next after the think time.
 type ClosedArrivals struct {
-	Concurrency int                   `json:"concurrency,omitempty" jsonschema:"default=1,minimum=1" jsonschema_description:"Number of requests of one client that are in progress or in their think time."`
-	Think       quantity.Distribution `json:"think,omitempty" jsonschema_description:"Time from an answer to the next request; without it, 0s."`
+	Concurrency int                   `json:"concurrency,omitempty" jsonschema:"default=1,minimum=1" document:"maximum=100000000" jsonschema_description:"Number of requests of one client that are in progress or in their think time."`
+	Think       quantity.Distribution `json:"think,omitempty" jsonschema:"default=0s" jsonschema_description:"Time from an answer to the next request; without it, 0s."`
 }
 
 // TraceArrivals are read from a file, JSON Lines with one trace.Record each. Who asks what, and

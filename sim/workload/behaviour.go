@@ -63,7 +63,7 @@ type Step struct {
 type Queue struct {
 	Base  quantity.Duration `json:"base,omitempty" jsonschema:"default=5ms"`
 	Max   quantity.Duration `json:"max,omitempty" jsonschema:"default=1000s"`
-	QPS   float64           `json:"qps,omitempty" jsonschema:"default=10,minimum=0" jsonschema_description:"0 for no bucket, as controller-runtime."`
+	QPS   float64           `json:"qps,omitempty" jsonschema:"default=10,minimum=0" document:"maximum=1e9" message:"{value}: want {want}; 0 for no bucket" jsonschema_description:"0 for no bucket, as controller-runtime."`
 	Burst int               `json:"burst,omitempty" jsonschema:"default=100,minimum=0"`
 }
 
@@ -74,9 +74,9 @@ type Controller struct {
 	Workers    int                   `json:"workers,omitempty" jsonschema:"default=1,minimum=1,maximum=10000"`
 	Reconcile  []Step                `json:"reconcile,omitempty" jsonschema_description:"The requests of a reconciliation, one after another. An update carries the version of what was read before: by a step get, or from the informer."`
 	Work       quantity.Distribution `json:"work,omitempty" jsonschema_description:"How long a worker computes, before the first request."`
-	Queue      *Queue                `json:"queue,omitempty" jsonschema_description:"Default, or its parameters."`
-	MaxRetries int                   `json:"maxRetries,omitempty" jsonschema:"minimum=0" jsonschema_description:"Failures after which an item is dropped; 0 for never."`
-	QPS        float64               `json:"qps,omitempty" jsonschema:"default=20" jsonschema_description:"Of the client's rate limiter; negative for none."`
+	Queue      *Queue                `json:"queue,omitempty" jsonschema:"default=Default" jsonschema_description:"Default, or its parameters."`
+	MaxRetries int                   `json:"maxRetries,omitempty" jsonschema:"minimum=0" message:"{value}: want {want}; 0 for no limit" jsonschema_description:"Failures after which an item is dropped; 0 for never."`
+	QPS        float64               `json:"qps,omitempty" jsonschema:"default=20" document:"maximum=1e9" message:"{value}: want {want}, or less than 0 for no limit" jsonschema_description:"Of the client's rate limiter; negative for none."`
 	Burst      int                   `json:"burst,omitempty" jsonschema:"default=30"`
 }
 
@@ -86,7 +86,7 @@ type LeaderElection struct {
 	Candidates    int               `json:"candidates,omitempty" jsonschema:"default=2,minimum=1,maximum=1000"`
 	LeaseDuration quantity.Duration `json:"leaseDuration,omitempty" jsonschema:"default=15s"`
 	RenewDeadline quantity.Duration `json:"renewDeadline,omitempty" jsonschema:"default=10s"`
-	RetryPeriod   quantity.Duration `json:"retryPeriod,omitempty" jsonschema:"default=2s"`
+	RetryPeriod   quantity.Duration `json:"retryPeriod,omitempty" jsonschema:"default=2s,exclusiveMinimum=0s"`
 	Restart       quantity.Duration `json:"restart,omitempty" jsonschema:"default=10s" jsonschema_description:"From the loss of the lease, which ends the process of the leader, until it is a candidate again."`
 }
 
@@ -96,7 +96,7 @@ type Kubelet struct {
 	Churn    quantity.Rate     `json:"churn,omitempty" jsonschema_description:"Pods of the node that end, and are replaced, in a second."`
 	Secrets  int               `json:"secrets,omitempty" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Secrets and configmaps of its pods; it watches each one by its name."`
 	Start    string            `json:"start,omitempty" jsonschema:"enum=List,enum=WatchList,default=WatchList" jsonschema_description:"Of its informers."`
-	NotReady quantity.Duration `json:"notReadyAfter,omitempty" jsonschema:"default=50s" jsonschema_description:"How long without its lease and its status until the node is not ready; 40s before 1.32."`
+	NotReady quantity.Duration `json:"notReadyAfter,omitempty" jsonschema:"default=50s,exclusiveMinimum=0s" jsonschema_description:"How long without its lease and its status until the node is not ready; 40s before 1.32."`
 }
 
 // The ways in which a writer writes.
@@ -111,8 +111,8 @@ const (
 type Conflict struct {
 	Steps    int               `json:"steps,omitempty" jsonschema:"default=5,minimum=1,maximum=1000000" jsonschema_description:"Tries, the first included."`
 	Duration quantity.Duration `json:"duration,omitempty" jsonschema:"default=10ms"`
-	Factor   float64           `json:"factor,omitempty" jsonschema:"default=1,minimum=0"`
-	Jitter   float64           `json:"jitter,omitempty" jsonschema:"default=0.1,minimum=0"`
+	Factor   float64           `json:"factor,omitempty" jsonschema:"default=1,minimum=0" document:"maximum=1000"`
+	Jitter   float64           `json:"jitter,omitempty" jsonschema:"default=0.1,minimum=0" document:"maximum=1000"`
 }
 
 // Writer changes objects again and again.
@@ -121,21 +121,21 @@ type Writer struct {
 	Resource        string                `json:"resource" document:"required"`
 	Subresource     string                `json:"subresource,omitempty"`
 	Namespace       string                `json:"namespace,omitempty"`
-	Objects         int                   `json:"objects,omitempty" jsonschema:"default=1,minimum=1" jsonschema_description:"How many objects all clients of the workload write, named NAME-0, NAME-1 and so on by the workload; each write is for one of them by chance."`
+	Objects         int                   `json:"objects,omitempty" jsonschema:"default=1,minimum=1" document:"maximum=10000000" jsonschema_description:"How many objects all clients of the workload write, named NAME-0, NAME-1 and so on by the workload; each write is for one of them by chance."`
 	With            string                `json:"with,omitempty" jsonschema:"enum=Put,enum=Patch,enum=Apply,default=Put" jsonschema_description:"Put: get, then update. Patch: a merge patch of one field. Apply: server-side apply of a field that the client owns."`
 	Version         bool                  `json:"version,omitempty" jsonschema:"default=true" jsonschema_description:"Of Put: whether the update carries the version that was read; without it, it overwrites what others have written in between."`
 	Force           bool                  `json:"force,omitempty" jsonschema_description:"Of Apply: takes fields away from other owners."`
 	Field           string                `json:"field,omitempty" jsonschema_description:"The field that is written; {i} is replaced by the client's index. Without it f{i}, a field of its own for each client."`
-	RetryOnConflict *Conflict             `json:"retryOnConflict,omitempty" jsonschema_description:"None, Default (5 tries, 10ms apart), Backoff (4 tries, 10ms, 50ms and 250ms apart), or the parameters."`
+	RetryOnConflict *Conflict             `json:"retryOnConflict,omitempty" jsonschema:"default=None" jsonschema_description:"None, Default (5 tries, 10ms apart), Backoff (4 tries, 10ms, 50ms and 250ms apart), or the parameters."`
 	Every           quantity.Distribution `json:"every" document:"required" jsonschema_description:"From the beginning of a write to that of the next, or until the one before has ended."`
 }
 
 // EventRecorder records events of objects (k8s.io/client-go, tools/record).
 type EventRecorder struct {
-	Rate    quantity.Rate `json:"rate" document:"required" jsonschema_description:"Events that the component has, a second, by a Poisson process."`
-	Objects int           `json:"objects,omitempty" jsonschema:"default=1,minimum=1" jsonschema_description:"How many objects they are about, evenly by chance."`
-	Reasons int           `json:"reasons,omitempty" jsonschema:"default=1,minimum=1" jsonschema_description:"How many different messages there are for one object, evenly by chance."`
-	QPS     float64       `json:"qps,omitempty" jsonschema:"default=5" jsonschema_description:"Of the client's rate limiter; negative for none."`
+	Rate    quantity.Rate `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s" jsonschema_description:"Events that the component has, a second, by a Poisson process."`
+	Objects int           `json:"objects,omitempty" jsonschema:"default=1,minimum=1" document:"maximum=1000000" jsonschema_description:"How many objects they are about, evenly by chance."`
+	Reasons int           `json:"reasons,omitempty" jsonschema:"default=1,minimum=1" document:"maximum=1000000" jsonschema_description:"How many different messages there are for one object, evenly by chance."`
+	QPS     float64       `json:"qps,omitempty" jsonschema:"default=5" document:"maximum=1e9" message:"{value}: want {want}, or less than 0 for no limit" jsonschema_description:"Of the client's rate limiter; negative for none."`
 	Burst   int           `json:"burst,omitempty" jsonschema:"default=10"`
 }
 

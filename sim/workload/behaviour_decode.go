@@ -26,24 +26,12 @@ func (Behaviour) JSONSchemaExtend(s *jsonschema.Schema) {
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
-func (i *Informer) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Informer
-	*i = Informer{Start: WatchList, Bookmarks: true, Limit: 500, Backoff: SinceReset}
-	d.Decode(n, path, (*plain)(i))
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
 func (q *Queue) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	*q = DefaultQueue()
+	document.SetDefaults(q)
 	named(d, n, path, []string{"Default"}, func(string) {}, func() {
 		type plain Queue
 		d.Decode(n, path, (*plain)(q))
 	})
-}
-
-// DefaultQueue is client-go's (util/workqueue/default_rate_limiters.go).
-func DefaultQueue() Queue {
-	return Queue{Base: quantity.Duration(5 * time.Millisecond), Max: quantity.Duration(1000 * time.Second), QPS: 10, Burst: 100}
 }
 
 // JSONSchemaExtend completes the description of the type.
@@ -78,56 +66,20 @@ func orNamed(s *jsonschema.Schema, byDefault string, names ...any) {
 	*s = jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Enum: names}, &parameters}, Description: parameters.Description, Default: byDefault}
 }
 
-// UnmarshalDocument implements document.Unmarshaler.
-func (c *Controller) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Controller
-	queue := DefaultQueue()
-	*c = Controller{Start: WatchList, Workers: 1, Queue: &queue, QPS: 20, Burst: 30}
-	d.Decode(n, path, (*plain)(c))
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (l *LeaderElection) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain LeaderElection
-	*l = LeaderElection{Candidates: 2, LeaseDuration: quantity.Duration(15 * time.Second), RenewDeadline: quantity.Duration(10 * time.Second),
-		RetryPeriod: quantity.Duration(2 * time.Second), Restart: quantity.Duration(10 * time.Second)}
-	d.Decode(n, path, (*plain)(l))
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (k *Kubelet) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Kubelet
-	*k = Kubelet{Pods: 30, Start: WatchList, NotReady: quantity.Duration(50 * time.Second)}
-	d.Decode(n, path, (*plain)(k))
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (w *Writer) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Writer
-	once := Conflict{Steps: 1}
-	*w = Writer{Objects: 1, With: Put, Version: true, RetryOnConflict: &once}
-	d.Decode(n, path, (*plain)(w))
-}
-
-// DefaultRetry is client-go's retry.DefaultRetry, and DefaultBackoff its retry.DefaultBackoff.
-func DefaultRetry() Conflict {
-	return Conflict{Steps: 5, Duration: quantity.Duration(10 * time.Millisecond), Factor: 1, Jitter: 0.1}
-}
-
-// DefaultBackoff is client-go's retry.DefaultBackoff.
-func DefaultBackoff() Conflict {
+// defaultBackoff is client-go's retry.DefaultBackoff. Its retry.DefaultRetry is what the tags of Conflict say.
+func defaultBackoff() Conflict {
 	return Conflict{Steps: 4, Duration: quantity.Duration(10 * time.Millisecond), Factor: 5, Jitter: 0.1}
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (c *Conflict) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	*c = DefaultRetry()
+	document.SetDefaults(c)
 	named(d, n, path, []string{"None", "Default", "Backoff"}, func(name string) {
 		switch name {
 		case "None":
 			*c = Conflict{Steps: 1}
 		case "Backoff":
-			*c = DefaultBackoff()
+			*c = defaultBackoff()
 		}
 	}, func() {
 		type plain Conflict
@@ -138,18 +90,4 @@ func (c *Conflict) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 // JSONSchemaExtend completes the description of the type.
 func (Conflict) JSONSchemaExtend(s *jsonschema.Schema) {
 	orNamed(s, "None", "None", "Default", "Backoff")
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (e *EventRecorder) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain EventRecorder
-	*e = EventRecorder{Objects: 1, Reasons: 1, QPS: 5, Burst: 10}
-	d.Decode(n, path, (*plain)(e))
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (l *Lister) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Lister
-	*l = Lister{Limit: 500}
-	d.Decode(n, path, (*plain)(l))
 }

@@ -38,7 +38,7 @@ const (
 type Call struct {
 	Name          string                `json:"name" document:"required" jsonschema:"minLength=1" jsonschema_description:"Name of the webhook or of the server that is called. Callbacks have the workload WORKLOAD/NAME in the results."`
 	Kind          string                `json:"kind" document:"required" jsonschema:"enum=Authorization,enum=AggregatedServer,enum=MutatingWebhook,enum=ValidatingWebhook,enum=Conversion"`
-	Latency       quantity.Distribution `json:"latency,omitempty" jsonschema_description:"How long the answer takes, besides the callback; without it 0s."`
+	Latency       quantity.Distribution `json:"latency,omitempty" jsonschema:"default=0s" jsonschema_description:"How long the answer takes, besides the callback; without it 0s."`
 	Timeout       quantity.Duration     `json:"timeout,omitempty" jsonschema_description:"When the server gives the call up; without it 10s, and 30s for Conversion. Not for AggregatedServer, for which the server waits until the deadline of the request."`
 	FailurePolicy string                `json:"failurePolicy,omitempty" jsonschema:"enum=Fail,enum=Ignore,default=Fail" jsonschema_description:"What a call that failed does to the request: Fail answers 500; Ignore goes on."`
 	Callback      *Callback             `json:"callback,omitempty" jsonschema_description:"A request that who is called sends to the API servers, and whose response it waits for."`
@@ -81,7 +81,7 @@ func AddCallbacks(all []Workload) []Workload {
 					Name:       all[i].Name + "/" + call.Name,
 					Clients:    all[i].Clients,
 					As:         back.As,
-					Requests:   []WeightedRequest{{Request: back.Request, Weight: defaultWeight, Execution: back.Execution}},
+					Requests:   []WeightedRequest{{Request: back.Request, Weight: evenWeight, Execution: back.Execution}},
 					Retry:      back.Retry,
 					Connection: cluster.PerRequest, // webhooks are several processes, with connections to any server
 					Callback:   true,

@@ -12,16 +12,11 @@ import (
 func (c *checker) arrivals(path string, w *Workload) {
 	a := &w.Arrivals
 	switch {
-	case a.Constant != nil:
-		c.rate(path+".constant.rate", a.Constant.Rate)
-	case a.Poisson != nil:
-		c.rate(path+".poisson.rate", a.Poisson.Rate)
+	case a.Constant != nil, a.Poisson != nil: // any rate is valid
 	case a.Ramping != nil:
 		c.ramping(path+".ramping", a.Ramping)
 	case a.OnOff != nil:
-		c.rate(path+".onOff.rate", a.OnOff.Rate)
-		c.given(path+".onOff.off", a.OnOff.Off)
-		if c.given(path+".onOff.on", a.OnOff.On) && a.OnOff.On.MeanNs() == 0 {
+		if a.OnOff.On.Given() && a.OnOff.On.MeanNs() == 0 {
 			c.Fail(path+".onOff.on", "is always 0s; want more than 0s, as the client would never send")
 		}
 	case a.Burst != nil:
@@ -33,22 +28,7 @@ func (c *checker) arrivals(path string, w *Workload) {
 	}
 }
 
-func (c *checker) rate(path string, r quantity.Rate) {
-	if r <= 0 {
-		c.Fail(path, "want more than 0/s")
-	}
-}
-
-// given reports whether the distribution is there, and fails if it is not.
-func (c *checker) given(path string, d quantity.Distribution) bool {
-	if !d.Given() {
-		c.Fail(path, "is missing")
-	}
-	return d.Given()
-}
-
 func (c *checker) ramping(path string, r *RampingArrivals) {
-	c.Enum(path+".process", r.Process, ProcessPoisson, ProcessConstant)
 	if len(r.Stages) == 0 {
 		c.Fail(path+".stages", "is empty: want one stage at least")
 	}
@@ -67,9 +47,7 @@ func (c *checker) ramping(path string, r *RampingArrivals) {
 }
 
 func (c *checker) closed(path string, a *ClosedArrivals, w *Workload) {
-	if a.Concurrency < 1 || a.Concurrency > mostAtOnce {
-		c.Fail(path+".concurrency", "%d: want 1 to %d", a.Concurrency, mostAtOnce)
-	} else if w.Clients > mostAtOnce/a.Concurrency {
+	if a.Concurrency > 0 && w.Clients > mostAtOnce/a.Concurrency {
 		c.Fail(path+".concurrency", "%d times %d clients: want at most %d requests at once",
 			a.Concurrency, w.Clients, mostAtOnce)
 	}
@@ -79,10 +57,7 @@ func (c *checker) closed(path string, a *ClosedArrivals, w *Workload) {
 }
 
 func (c *checker) burst(path string, b *BurstArrivals, w *Workload) {
-	switch {
-	case b.Requests < 1 || b.Requests > mostAtOnce:
-		c.Fail(path+".requests", "%d: want 1 to %d", b.Requests, mostAtOnce)
-	case w.Clients > mostAtOnce/b.Requests:
+	if b.Requests > 0 && w.Clients > mostAtOnce/b.Requests {
 		c.Fail(path+".requests", "%d times %d clients: want at most %d requests at once", b.Requests, w.Clients, mostAtOnce)
 	}
 	if b.Requests == 1 && b.Over > 0 {

@@ -38,8 +38,6 @@ func (c *checker) calls(path string, r *Request) {
 // call checks a call that is made during the execution of r.
 func (c *checker) call(path string, r *Request, call *Call) {
 	c.workloadName(path+".name", call.Name)
-	c.Enum(path+".kind", call.Kind, CallKinds...)
-	c.Enum(path+".failurePolicy", call.FailurePolicy, Fail, Ignore)
 	switch call.Kind {
 	case AggregatedServer:
 		if call.Timeout != 0 {
@@ -64,9 +62,7 @@ func (c *checker) call(path string, r *Request, call *Call) {
 	path += ".callback"
 	c.senders(path, &Workload{As: back.As})
 	c.request(path+".request", &back.Request)
-	c.given(path+".execution", back.Execution)
 	c.retry(path+".retry", &back.Retry)
-	c.Enum(path+".whenGivenUp", back.WhenGivenUp, Cancel, Continue)
 	if back.Request.isWatch() {
 		c.Fail(path+".request.verb", "watch: who is called would wait until the watch ends; want another verb")
 	}

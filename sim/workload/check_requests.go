@@ -67,9 +67,6 @@ func (c *checker) requests(path string, w *Workload) {
 			at = document.Index(path+".requests", i)
 		}
 		c.request(at, &r.Request)
-		if !(r.Weight > 0 && r.Weight <= 1e12) {
-			c.Fail(at+".weight", "%v: want more than 0 and at most 1e12", r.Weight)
-		}
 		if !r.Execution.Given() && !(c.stored && r.isStored()) {
 			c.Fail(path+".execution", "is missing; want how long the server takes to handle a request%s", c.orStore(r))
 		}

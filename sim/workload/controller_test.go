@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/document"
 	"apfsim/sim/api"
 	"apfsim/sim/quantity"
 	"apfsim/sim/workload"
@@ -106,7 +107,8 @@ func (c *cluster) do(nowNs int64, r *workload.APIRequest) *api.Answer {
 }
 
 func controllerOf(c *cluster, workers int, steps ...workload.Step) *workload.Controller {
-	queue := workload.DefaultQueue()
+	var queue workload.Queue
+	document.SetDefaults(&queue)
 	return &workload.Controller{Watches: "pods", Start: workload.WatchList, Workers: workers, Reconcile: steps, Queue: &queue}
 }
 

@@ -29,7 +29,7 @@ type Watch struct {
 // WeightedRequest is one of the requests among which a client draws.
 type WeightedRequest struct {
 	Request
-	Weight    float64               `json:"weight,omitempty" jsonschema:"default=1,exclusiveMinimum=0"`
+	Weight    float64               `json:"weight,omitempty" jsonschema:"default=1,exclusiveMinimum=0" document:"maximum=1e12"`
 	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"Instead of the workload's execution."`
 }
 

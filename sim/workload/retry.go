@@ -23,10 +23,16 @@ type Retry struct {
 //
 // (k8s.io/apimachinery/pkg/util/wait.Backoff). A Max of 0 is no bound.
 type Backoff struct {
-	Initial quantity.Duration `json:"initial" document:"required" jsonschema_description:"The wait before the first retry."`
-	Factor  float64           `json:"factor,omitempty" jsonschema:"default=2,minimum=1" jsonschema_description:"What each further wait is multiplied by."`
+	Initial quantity.Duration `json:"initial" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"The wait before the first retry."`
+	Factor  float64           `json:"factor,omitempty" jsonschema:"default=2,minimum=1" document:"maximum=1000" jsonschema_description:"What each further wait is multiplied by."`
 	Max     quantity.Duration `json:"max,omitempty" jsonschema_description:"The longest wait, before jitter; 0 for no bound."`
-	Jitter  float64           `json:"jitter,omitempty" jsonschema:"minimum=0" jsonschema_description:"A wait is drawn from itself to itself times 1 + jitter."`
+	Jitter  float64           `json:"jitter,omitempty" jsonschema:"minimum=0" document:"maximum=1000" jsonschema_description:"A wait is drawn from itself to itself times 1 + jitter."`
+}
+
+// clientGo returns what client-go does.
+func clientGo() (r Retry) {
+	document.SetDefaults(&r)
+	return r
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
@@ -35,14 +41,13 @@ func (r *Retry) UnmarshalDocument(d *document.Decoder, n *document.Node, path st
 	switch {
 	case n.Kind == document.Object:
 		type plain Retry
-		r.MaxRetries = defaultRetries
 		d.Decode(n, path, (*plain)(r))
 	case n.Kind != document.String:
 		d.Fail(n, path, "is %v; want None, ClientGo or an object with maxRetries and backoff", n.Kind)
 	case n.Text == "None":
 		*r = Retry{}
 	case n.Text == "ClientGo":
-		*r = Retry{MaxRetries: defaultRetries}
+		*r = clientGo()
 	default:
 		d.Fail(n, path, "%q: want None, ClientGo or an object with maxRetries and backoff%s",
 			document.Abridge(n.Text), document.Suggest(n.Text, names))

@@ -39,8 +39,8 @@ type Workload struct {
 
 // RateLimit is the token bucket that a client's requests pass before they are sent.
 type RateLimit struct {
-	QPS   float64 `json:"qps" document:"required" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Tokens that arrive per second."`
-	Burst int     `json:"burst" document:"required" jsonschema:"minimum=1" jsonschema_description:"Tokens that the bucket holds."`
+	QPS   float64 `json:"qps" document:"required,maximum=1e9" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Tokens that arrive per second."`
+	Burst int     `json:"burst" document:"required,maximum=2147483647" jsonschema:"minimum=1" jsonschema_description:"Tokens that the bucket holds."`
 }
 
 // EndNs returns when the workload sends its last request, in nanoseconds from the start of the run:

@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/document"
 	"apfsim/sim/clock"
 )
 
 // An item waits 5 ms after its first failure, twice as long after each further one, and 1000 s at most.
 func TestItemsWaitLongerWithEachFailure(t *testing.T) {
-	s := DefaultQueue()
+	var s Queue
+	document.SetDefaults(&s)
 	s.QPS = 0
 	l := newLimiter(&s)
 	for failures, want := range map[int]time.Duration{
@@ -27,7 +29,8 @@ func TestItemsWaitLongerWithEachFailure(t *testing.T) {
 
 // Of 120 items that fail at once, the first 100 wait 5 ms; then the bucket of 10 a second makes the others wait.
 func TestFailuresShareABucket(t *testing.T) {
-	s := DefaultQueue()
+	var s Queue
+	document.SetDefaults(&s)
 	l := newLimiter(&s)
 	for i := range 120 {
 		want := max(5*time.Millisecond, time.Duration(i-99)*100*time.Millisecond)
@@ -47,7 +50,8 @@ type bench struct {
 func newBench() *bench {
 	b := &bench{}
 	alarms := clock.NewAlarms(func(atNs int64, slot int32) clock.Handle { return b.events.Schedule(atNs, 0, slot) }, b.events.Cancel)
-	s := DefaultQueue()
+	var s Queue
+	document.SetDefaults(&s)
 	b.queue = newQueue(alarms, &s, func(int64) { b.ready++ })
 	return b
 }

@@ -4,11 +4,7 @@
 package cluster
 
 import (
-	"math"
-	"time"
-
 	"apfsim/document"
-	"apfsim/sim/machine"
 	"apfsim/sim/quantity"
 )
 
@@ -17,7 +13,7 @@ import (
 type Memory struct {
 	Limit      quantity.Bytes `json:"limit,omitempty" jsonschema_description:"Without it, memory is counted and never ends the server."`
 	Base       quantity.Bytes `json:"base,omitempty" jsonschema_description:"What the server takes without requests."`
-	ListFactor float64        `json:"listFactor,omitempty" jsonschema:"minimum=0" jsonschema_description:"Bytes that a list takes while it executes, for each byte of its objects; without it 5 before 1.33 and 1.1 from then on."`
+	ListFactor float64        `json:"listFactor,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Bytes that a list takes while it executes, for each byte of its objects; without it 5 before 1.33 and 1.1 from then on."`
 	Watch      quantity.Bytes `json:"watch,omitempty" jsonschema_description:"What an open watch takes; without it 75kB."`
 }
 
@@ -37,9 +33,9 @@ type LoadBalancer struct {
 // Probe is a load balancer's health check.
 type Probe struct {
 	Path      string            `json:"path,omitempty" jsonschema:"enum=/readyz,enum=/healthz,enum=/livez,default=/readyz" jsonschema_description:"/healthz and /livez stay healthy while a server stops, until it no longer listens."`
-	Interval  quantity.Duration `json:"interval,omitempty" jsonschema:"default=10s"`
-	Failures  int               `json:"failures,omitempty" jsonschema:"default=2,minimum=1" jsonschema_description:"Probes in a row that must fail before the server gets no more connections."`
-	Successes int               `json:"successes,omitempty" jsonschema:"default=2,minimum=1" jsonschema_description:"Probes in a row that must succeed before it gets connections again."`
+	Interval  quantity.Duration `json:"interval,omitempty" jsonschema:"default=10s,exclusiveMinimum=0s"`
+	Failures  int               `json:"failures,omitempty" jsonschema:"default=2,minimum=1" document:"maximum=32767" jsonschema_description:"Probes in a row that must fail before the server gets no more connections."`
+	Successes int               `json:"successes,omitempty" jsonschema:"default=2,minimum=1" document:"maximum=32767" jsonschema_description:"Probes in a row that must succeed before it gets connections again."`
 }
 
 // Shutdown is how a server stops. The fields are the flags of kube-apiserver, except hooks and killAfter.
@@ -104,7 +100,7 @@ type Rollout struct {
 // SpeedChange gives a server another speed.
 type SpeedChange struct {
 	Server *int    `json:"server,omitempty" jsonschema_description:"Index of the server, from 0; without it, all servers."`
-	Factor float64 `json:"factor" document:"required" jsonschema:"exclusiveMinimum=0" jsonschema_description:"From then on, instead of that of the capacity."`
+	Factor float64 `json:"factor" document:"required,maximum=1e6" jsonschema:"exclusiveMinimum=0" message:"{value}: want {want}; to take a server away, use stop or crash" jsonschema_description:"From then on, instead of that of the capacity."`
 }
 
 // Given says whether the change has a field.
@@ -115,53 +111,12 @@ func (m *Memory) Check(to *document.Checker, path string) {
 	if m.Limit > 0 && m.Base >= m.Limit {
 		to.Fail(path+".base", "%d bytes: want less than limit, %d bytes", m.Base, m.Limit)
 	}
-	if !(m.ListFactor >= 0 && m.ListFactor <= 1e6) {
-		to.Fail(path+".listFactor", "%v: want 0 to 1e6", m.ListFactor)
-	}
-}
-
-// Check checks the shutdown at path.
-func (s *Shutdown) Check(to *document.Checker, path string) {
-	if s.WatchLeak < 0 {
-		to.Fail(path+".watchLeak", "%d: want 0 or more", s.WatchLeak)
-	}
 }
 
 // Check checks the startup at path.
 func (s *Startup) Check(to *document.Checker, path string) {
 	if s.Objects > s.Duration {
 		to.Fail(path+".objects", "%v: want at most duration, %v, as a server is not ready before it has read the objects", s.Objects, s.Duration)
-	}
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (b *LoadBalancer) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain LoadBalancer
-	b.Policy = Random
-	d.Decode(n, path, (*plain)(b))
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (p *Probe) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Probe
-	*p = Probe{Path: "/readyz", Interval: quantity.Duration(10 * time.Second), Failures: 2, Successes: 2}
-	d.Decode(n, path, (*plain)(p))
-}
-
-// Check checks the load balancer at path.
-func (b *LoadBalancer) Check(to *document.Checker, path string) {
-	to.Enum(path+".policy", b.Policy, Random, RoundRobin, LeastConnections)
-	if p := b.Probe; p != nil {
-		if p.Interval <= 0 {
-			to.Fail(path+".probe.interval", "want more than 0s")
-		}
-		to.Enum(path+".probe.path", p.Path, "/readyz", "/healthz", "/livez")
-		if p.Failures < 1 || p.Failures > math.MaxInt16 {
-			to.Fail(path+".probe.failures", "%d: want 1 to %d", p.Failures, math.MaxInt16)
-		}
-		if p.Successes < 1 || p.Successes > math.MaxInt16 {
-			to.Fail(path+".probe.successes", "%d: want 1 to %d", p.Successes, math.MaxInt16)
-		}
 	}
 }
 
@@ -183,7 +138,6 @@ func (c *Change) Check(to *document.Checker, path string, servers int, capacity 
 		if s.Server != nil {
 			checkServer(to, path+".speed.server", *s.Server, servers)
 		}
-		machine.CheckFactor(to, path+".speed.factor", s.Factor)
 		if !capacity {
 			to.Fail(path+".speed", "needs spec.servers.capacity; without it, executions take as long as the workload says")
 		}

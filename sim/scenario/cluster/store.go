@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"strings"
-	"time"
 
 	"apfsim/document"
 	"apfsim/sim/machine"
@@ -14,15 +13,15 @@ import (
 
 // Store is what keeps the objects, etcd, and what servers do to serve them.
 type Store struct {
-	Read          quantity.Distribution `json:"read,omitempty" jsonschema_description:"How long etcd takes to answer a read; without it 1ms."`
+	Read          quantity.Distribution `json:"read,omitempty" jsonschema:"default=1ms" jsonschema_description:"How long etcd takes to answer a read; without it 1ms."`
 	Write         quantity.Distribution `json:"write,omitempty" jsonschema_description:"How long etcd takes to commit a transaction; without it lognormal with mean 4ms and p99 25ms."`
 	WriteCapacity *machine.Capacity     `json:"writeCapacity,omitempty" jsonschema_description:"How transactions slow each other down; without it they do not."`
 
 	CompactionInterval quantity.Duration `json:"compactionInterval,omitempty" jsonschema:"default=5m" jsonschema_description:"--etcd-compaction-interval, of each server; 0s for never."`
 	WatchCache         WatchCache        `json:"watchCache,omitempty"`
-	EventTTL           quantity.Duration `json:"eventTTL,omitempty" jsonschema:"default=1h" jsonschema_description:"--event-ttl: how long events are kept."`
+	EventTTL           quantity.Duration `json:"eventTTL,omitempty" jsonschema:"default=1h,exclusiveMinimum=0s" jsonschema_description:"--event-ttl: how long events are kept."`
 	CountInterval      quantity.Duration `json:"countInterval,omitempty" jsonschema:"default=1m" jsonschema_description:"--etcd-count-metric-poll-period, of each server, by which it knows how many objects there are; 0s for never."`
-	Costs              Costs             `json:"costs,omitempty"`
+	Costs              Costs             `json:"costs,omitempty" jsonschema:"default=Default"`
 }
 
 // WatchCache says which resources have watch caches. Events never have one.
@@ -34,48 +33,23 @@ type WatchCache struct {
 // Costs are what serving a request takes of a server's processor time, besides what etcd takes. The defaults
 // are orders of magnitude, from measurements that Kubernetes has published (docs/reference/scenario.md).
 type Costs struct {
-	Request            quantity.Duration `json:"request,omitempty" jsonschema:"default=200µs" jsonschema_description:"Each request."`
-	WalkedObject       quantity.Duration `json:"walkedObject,omitempty" jsonschema:"default=300ns" jsonschema_description:"Each object that a list from a cache walks, and a page walks all that follow."`
-	MatchedObject      quantity.Duration `json:"matchedObject,omitempty" jsonschema:"default=1700ns" jsonschema_description:"Each object that is compared with selectors, besides."`
-	EncodedKilobyte    quantity.Duration `json:"encodedKilobyte,omitempty" jsonschema:"default=4500ns" jsonschema_description:"Each 1000 bytes of an answer."`
-	CompressedKilobyte quantity.Duration `json:"compressedKilobyte,omitempty" jsonschema:"default=4400ns" jsonschema_description:"Each 1000 bytes of an answer of more than 128 KiB, which is compressed."`
-	EtcdObject         quantity.Duration `json:"etcdObject,omitempty" jsonschema:"default=13µs" jsonschema_description:"Each object that is read from etcd, of any size."`
-	EtcdKilobyte       quantity.Duration `json:"etcdKilobyte,omitempty" jsonschema:"default=10µs" jsonschema_description:"Each 1000 bytes that are read from etcd, besides."`
-	RangedObject       quantity.Duration `json:"rangedObject,omitempty" jsonschema:"default=12µs" jsonschema_description:"Each object of a range: how much longer etcd takes; no processor time of the server."`
-	InitialEvent       quantity.Duration `json:"initialEvent,omitempty" jsonschema:"default=3500ns" jsonschema_description:"Each object that a watch sends at its beginning."`
-	InitialWalk        quantity.Duration `json:"initialWalk,omitempty" jsonschema:"default=700ns" jsonschema_description:"Each object that a watch walks at its beginning and does not send."`
-	WatchEvent         quantity.Duration `json:"watchEvent,omitempty" jsonschema:"default=10µs" jsonschema_description:"Each event that is sent to a watch."`
+	Request            quantity.Duration `json:"request,omitempty" jsonschema:"default=200µs,exclusiveMinimum=0s" message:"want {want}, as a client that waits for nothing else would send without end at one time" jsonschema_description:"Each request."`
+	WalkedObject       quantity.Duration `json:"walkedObject,omitempty" jsonschema:"default=300ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a list from a cache walks, and a page walks all that follow."`
+	MatchedObject      quantity.Duration `json:"matchedObject,omitempty" jsonschema:"default=1700ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that is compared with selectors, besides."`
+	EncodedKilobyte    quantity.Duration `json:"encodedKilobyte,omitempty" jsonschema:"default=4500ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer."`
+	CompressedKilobyte quantity.Duration `json:"compressedKilobyte,omitempty" jsonschema:"default=4400ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer of more than 128 KiB, which is compressed."`
+	EtcdObject         quantity.Duration `json:"etcdObject,omitempty" jsonschema:"default=13µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that is read from etcd, of any size."`
+	EtcdKilobyte       quantity.Duration `json:"etcdKilobyte,omitempty" jsonschema:"default=10µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes that are read from etcd, besides."`
+	RangedObject       quantity.Duration `json:"rangedObject,omitempty" jsonschema:"default=12µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object of a range: how much longer etcd takes; no processor time of the server."`
+	InitialEvent       quantity.Duration `json:"initialEvent,omitempty" jsonschema:"default=3500ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a watch sends at its beginning."`
+	InitialWalk        quantity.Duration `json:"initialWalk,omitempty" jsonschema:"default=700ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a watch walks at its beginning and does not send."`
+	WatchEvent         quantity.Duration `json:"watchEvent,omitempty" jsonschema:"default=10µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each event that is sent to a watch."`
 	EventLatency       quantity.Duration `json:"eventLatency,omitempty" jsonschema:"default=2ms" jsonschema_description:"From a commit in etcd until the watch caches have the event; no processor time."`
-}
-
-// DefaultCosts returns the costs that a scenario need not give.
-func DefaultCosts() Costs {
-	return Costs{
-		Request:            200_000,
-		WalkedObject:       300,
-		MatchedObject:      1_700,
-		EncodedKilobyte:    4_500,
-		CompressedKilobyte: 4_400,
-		EtcdObject:         13_000,
-		EtcdKilobyte:       10_000,
-		RangedObject:       12_000,
-		InitialEvent:       3_500,
-		InitialWalk:        700,
-		WatchEvent:         10_000,
-		EventLatency:       2_000_000,
-	}
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (s *Store) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Store
-	*s = Store{CompactionInterval: quantity.Duration(5 * time.Minute), EventTTL: quantity.Duration(time.Hour), CountInterval: quantity.Duration(time.Minute), Costs: DefaultCosts()}
-	d.Decode(n, path, (*plain)(s))
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (c *Costs) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	*c = DefaultCosts()
+	document.SetDefaults(c)
 	switch {
 	case n.Kind == document.Object:
 		type plain Costs
@@ -137,25 +111,6 @@ func (s *Store) Check(to *document.Checker, path string) {
 		}
 		c.Check(to, at)
 	}
-	if s.EventTTL <= 0 {
-		to.Fail(path+".eventTTL", "want more than 0s")
-	}
-	if s.Costs.Request <= 0 {
-		to.Fail(path+".costs.request", "want more than 0s, as a client that waits for nothing else would send without end at one time")
-	}
-	k := &s.Costs
-	for _, field := range []struct {
-		name string
-		cost quantity.Duration
-	}{
-		{"walkedObject", k.WalkedObject}, {"matchedObject", k.MatchedObject}, {"encodedKilobyte", k.EncodedKilobyte}, {"compressedKilobyte", k.CompressedKilobyte},
-		{"etcdObject", k.EtcdObject}, {"etcdKilobyte", k.EtcdKilobyte}, {"rangedObject", k.RangedObject}, {"initialEvent", k.InitialEvent},
-		{"initialWalk", k.InitialWalk}, {"watchEvent", k.WatchEvent},
-	} {
-		if field.cost > quantity.Duration(time.Second) {
-			to.Fail(path+".costs."+field.name, "%v: want at most 1s, as it is multiplied by numbers of objects, bytes and watches", field.cost)
-		}
-	}
 	for i, name := range s.WatchCache.Without {
 		if name == "" || strings.ContainsAny(name, "/ {}") || strings.ToLower(name) != name {
 			to.Fail(document.Index(path+".watchCache", i), "%q: want the plural name of a resource, such as configmaps or deployments.apps", document.Abridge(name))
@@ -163,11 +118,8 @@ func (s *Store) Check(to *document.Checker, path string) {
 	}
 }
 
-// SetDefaults fills in how long etcd takes.
+// SetDefaults fills in how long a commit takes.
 func (s *Store) SetDefaults() {
-	if !s.Read.Given() {
-		s.Read = quantity.Constant(quantity.Duration(time.Millisecond))
-	}
 	if !s.Write.Given() {
 		s.Write = defaultWrite
 	}

@@ -28,6 +28,7 @@ func LoadConfig(release *rules.Rules, base string, files []string) *Config {
 	s := scenario.New()
 	s.Spec.Servers.KubernetesVersion, s.Spec.Config.Base = scenario.Versions{scenario.Version(release.Version)}, base
 	r := reading{fsys: host, cache: NewCache(), scenario: s, check: document.Checker{Document: &document.Document{File: "--base"}}}
+	r.check.Enum("spec.config.base", base, scenario.BaseSuggested, scenario.BaseMandatory)
 	r.config(files, nil)
 	if r.complete {
 		scenario.WarnDangling(&r.check, "", s.Objects)
@@ -45,7 +46,6 @@ func LoadConfig(release *rules.Rules, base string, files []string) *Config {
 func (r *reading) config(replacement, added []string) (own *config.Objects) {
 	s := r.scenario
 	before := len(r.outside)
-	r.check.Enum("spec.config.base", s.Spec.Config.Base, scenario.BaseSuggested, scenario.BaseMandatory)
 	var err error
 	if r.rules, err = s.Spec.Servers.Rules(); err != nil {
 		r.rules = rules.Latest() // the check of the scenario reports the version and the gates
@@ -155,8 +155,7 @@ func (r *reading) remove(objects config.Objects, path string, name scenario.Obje
 			names = append(names, l.Name)
 		}
 		objects.PriorityLevels = slices.DeleteFunc(slices.Clone(objects.PriorityLevels), func(l *config.PriorityLevel) bool { return l.Name == name.Name })
-	default:
-		r.check.Enum(path+".kind", name.Kind, "FlowSchema", "PriorityLevelConfiguration")
+	default: // which is an error
 		return objects
 	}
 	// Servers of any release may create objects before the event.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/document"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/cluster"
 )
@@ -74,7 +75,9 @@ func TestReferenceHasEveryField(t *testing.T) {
 func TestReferenceHasTheCosts(t *testing.T) {
 	_, table, _ := strings.Cut(reference(t), "| Field of `costs` |")
 	table, _, _ = strings.Cut(table, "\n\n")
-	costs := reflect.ValueOf(cluster.DefaultCosts())
+	var defaults cluster.Costs
+	document.SetDefaults(&defaults)
+	costs := reflect.ValueOf(defaults)
 	for i := range costs.NumField() {
 		name, _, _ := strings.Cut(costs.Type().Field(i).Tag.Get("json"), ",")
 		_, row, found := strings.Cut(table, "\n| `"+name+"` | ")

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,6 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/cluster"
-	"apfsim/sim/workload"
 )
 
 // schemaChecker knows as much of JSON Schema as the scenario's schema uses, and refuses
@@ -280,7 +279,7 @@ func TestTagsAgreeOnWhatIsRequired(t *testing.T) {
 			if name == "" || name == "-" {
 				continue
 			}
-			if required := f.Tag.Get("document") == "required"; required == (options == "omitempty") {
+			if required := strings.HasPrefix(f.Tag.Get("document"), "required"); required == (options == "omitempty") {
 				t.Errorf("%v.%s: the tags disagree", typ, f.Name)
 			}
 			walk(f.Type)
@@ -292,59 +291,105 @@ func TestTagsAgreeOnWhatIsRequired(t *testing.T) {
 	}
 }
 
-// The defaults that the schema names are those that a field has when the file leaves it out.
-func TestSchemaNamesTheDefaults(t *testing.T) {
-	checked := 0
-	check := func(value reflect.Value) {
-		for _, f := range reflect.VisibleFields(value.Type()) {
-			for _, part := range strings.Split(f.Tag.Get("jsonschema"), ",") {
-				want, given := strings.CutPrefix(part, "default=")
-				if !given {
-					continue
+// What a tag says of a field holds when a document is decoded: a field that is left out has the default, and a value
+// that is out of bounds or not among those of an enumeration is an error.
+func TestDecodingHonoursEveryTag(t *testing.T) {
+	checked := map[string]int{}
+	seen := map[reflect.Type]bool{}
+	var walk func(reflect.Type)
+	walk = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] || !strings.HasPrefix(typ.PkgPath(), "apfsim/sim/") {
+			return
+		}
+		seen[typ] = true
+		for _, f := range reflect.VisibleFields(typ) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+				for _, tag := range strings.Split(f.Tag.Get("jsonschema")+","+f.Tag.Get("document"), ",") {
+					keyword, value, _ := strings.Cut(tag, "=")
+					if !f.Type.AssignableTo(reflect.TypeFor[bool]()) || keyword != "enum" { // anonymous: true is for editors
+						checkTag(t, typ, f, name, keyword, value)
+						checked[keyword]++
+					}
 				}
-				checked++
-				got := fmt.Sprint(value.FieldByIndex(f.Index))
-				if a, err := time.ParseDuration(want); err == nil {
-					want = a.String()
-				}
-				if got != want {
-					t.Errorf("%v.%s: the default is %s, the schema says %s", value.Type(), f.Name, got, want)
-				}
+				walk(f.Type)
 			}
 		}
 	}
-	s := scenario.New()
-	for _, v := range []any{s.Spec, s.Spec.Servers, s.Spec.Config, s.Spec.Servers.Startup} {
-		check(reflect.ValueOf(v))
-	}
-	for _, v := range []any{&cluster.LoadBalancer{}, &cluster.Probe{}, &workload.Call{}, &workload.Callback{}, &workload.Workload{}, &workload.WeightedRequest{}, &workload.RampingArrivals{}, &workload.ClosedArrivals{},
-		&workload.Retry{}, &workload.Backoff{}, &cluster.Store{}, &cluster.Costs{}, &workload.Informer{}, &workload.Queue{}, &workload.Controller{},
-		&workload.LeaderElection{}, &workload.Kubelet{}, &workload.Writer{}, &workload.Conflict{}, &workload.EventRecorder{}, &workload.Lister{}} {
-		var d document.Decoder // that required fields are missing does not matter
-		d.Decode(&document.Node{Kind: document.Object}, "", v)
-		check(reflect.ValueOf(v).Elem())
-	}
-	if all := strings.Count(tagsOfPackages(t), "default="); checked != all {
-		t.Errorf("%d defaults are checked, and %d are in tags", checked, all)
+	walk(reflect.TypeFor[scenario.Scenario]())
+	for keyword, least := range map[string]int{"default": 70, "enum": 40, "minimum": 25, "exclusiveMinimum": 15, "maximum": 40} {
+		if checked[keyword] < least {
+			t.Errorf("%d tags with %s were checked, want %d or more", checked[keyword], keyword, least)
+		}
 	}
 }
 
-// tagsOfPackages returns the source of the types whose defaults the test checks.
-func tagsOfPackages(t *testing.T) string {
+// checkTag checks that decoding honours one keyword of the tag of a field.
+func checkTag(t *testing.T, typ reflect.Type, f reflect.StructField, name, keyword, value string) {
 	t.Helper()
-	var text strings.Builder
-	for _, pattern := range []string{"../*.go", "../cluster/*.go", "../../workload/*.go"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
+	// decode returns the field of a value of the type that has the field only, or nothing.
+	decode := func(given *document.Node) (field reflect.Value, failed bool) {
+		n := &document.Node{Kind: document.Object}
+		if given != nil {
+			n.Fields = []document.Field{{Name: name, Value: given}}
 		}
-		for _, name := range names {
-			source, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text.Write(source)
+		into := reflect.New(typ)
+		var d document.Decoder // that required fields are missing does not matter
+		d.Decode(n, "", into.Interface())
+		return reflect.Indirect(into.Elem().FieldByIndex(f.Index)), slices.ContainsFunc(d.Errors, func(e document.Error) bool {
+			return document.Within(e.Path, name) && e.Message != "is missing"
+		})
+	}
+	// node returns a value of the field's type, moved by a step if it is a number.
+	node := func(text string, step float64) *document.Node {
+		if rate, is := strings.CutSuffix(text, "/s"); is {
+			x, _ := strconv.ParseFloat(rate, 64)
+			return &document.Node{Kind: document.String, Text: fmt.Sprintf("%g/s", x+step)}
+		}
+		if x, err := strconv.ParseFloat(text, 64); err == nil {
+			return &document.Node{Kind: document.Number, Text: strconv.FormatFloat(x+step, 'f', -1, 64)}
+		}
+		if d, err := time.ParseDuration(text); err == nil {
+			text = (d + time.Duration(step*1e9)).String()
+		}
+		return &document.Node{Kind: document.String, Text: text}
+	}
+	refused := func(n *document.Node, want bool) {
+		if _, failed := decode(n); failed != want {
+			t.Errorf("%v.%s: %s=%s: that %s is refused is %v", typ, f.Name, keyword, value, n.Text, failed)
 		}
 	}
-	return text.String()
+	switch keyword {
+	case "default":
+		given := node(value, 0)
+		if value == "true" {
+			given.Kind = document.Bool
+		}
+		want, failed := decode(given)
+		if got, _ := decode(nil); failed || !reflect.DeepEqual(got.Interface(), want.Interface()) {
+			t.Errorf("%v.%s: the default is %v, the tag says %s", typ, f.Name, got, value)
+		}
+	case "enum":
+		one, another := node(value, 0), node(value+"x", 0)
+		if f.Type.Kind() == reflect.Slice {
+			one = &document.Node{Kind: document.List, Items: []*document.Node{one}}
+			another = &document.Node{Kind: document.List, Items: []*document.Node{another}}
+		}
+		refused(one, false)
+		refused(another, true)
+	case "minimum":
+		refused(node(value, 0), false)
+		refused(node(value, -1), true)
+	case "exclusiveMinimum":
+		refused(node(value, 0), true)
+		refused(node(value, 1e-9), false)
+	case "maximum":
+		refused(node(value, 0), false)
+		refused(node(value, 1), true)
+	case "", "required", "pattern", "minLength", "maxLength", "minItems": // code checks them
+	default:
+		t.Errorf("%v.%s: nobody reads the keyword %s", typ, f.Name, keyword)
+	}
 }

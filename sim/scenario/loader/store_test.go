@@ -57,7 +57,7 @@ func TestMistakesInBehaviours(t *testing.T) {
 		"{writer: {resource: a, every: 1s, force: true}}":                   ".writer.force: needs with: Apply",
 		"{writer: {resource: a, every: 1s, with: Patch, version: false}}":   ".writer.version: needs with: Put; a patch and an apply carry none",
 		"{writer: {resource: a, every: 1s, retryOnConflict: Defualt}}":      `.writer.retryOnConflict: "Defualt": want None, Default, Backoff, or an object (did you mean "Default"?)`,
-		"{writer: {resource: a, every: 1s, retryOnConflict: {steps: 0}}}":   ".writer.retryOnConflict.steps: 0: want 1 or more",
+		"{writer: {resource: a, every: 1s, retryOnConflict: {steps: 0}}}":   ".writer.retryOnConflict.steps: 0: want 1 to 1000000",
 		"{writer: {resource: a, every: 1s, retryOnConflict: {factor: -1}}}": ".writer.retryOnConflict.factor: -1: want 0 to 1000",
 		"{writer: {resource: a, every: 1s, retryOnConflict: {jitter: -1}}}": ".writer.retryOnConflict.jitter: -1: want 0 to 1000",
 
