@@ -167,7 +167,7 @@ func TestALimitOfZeroHasNoUtilisation(t *testing.T) {
 	s.low.current = 0
 	s.each(func(o server.Observer) { o.Adjusted(0, nil) })
 	got := s.collector.Result().Summary
-	if u := got.PriorityLevels[1].Utilisation; u.Mean != nil || got.Thresholds[0].Note != result.NoSamples {
+	if u := got.PriorityLevels[1].Utilisation; u.Mean != nil || got.Thresholds[0].Note != metric.NoSamples {
 		t.Errorf("mean %v, %+v", u.Mean, got.Thresholds[0])
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -161,7 +160,7 @@ func TestWithoutAFairShareThereIsNoRatio(t *testing.T) {
 		t.Errorf("ratio %v", *r)
 	}
 	verdicts := summary.Thresholds
-	if !verdicts[0].Passed || !verdicts[1].Passed || verdicts[2].Passed || verdicts[2].Note != result.NoSamples {
+	if !verdicts[0].Passed || !verdicts[1].Passed || verdicts[2].Passed || verdicts[2].Note != metric.NoSamples {
 		t.Errorf("%+v", verdicts)
 	}
 }

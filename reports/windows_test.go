@@ -284,7 +284,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 			}
 			switch {
 			case !ok:
-				want.Value, want.Note = nil, result.NoSamples
+				want.Value, want.Note = nil, metric.NoSamples
 			case want.Value != nil && !threshold.Worse(&th, value, *want.Value):
 				continue
 			default:
@@ -294,7 +294,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 		}
 		want.Passed = want.Windows.Judged > 0 && want.Windows.Failed == 0
 		if want.Windows.Judged == 0 {
-			want.Note = result.NoSamples
+			want.Note = metric.NoSamples
 		}
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Fatalf("-want +got:\n%s", diff)

@@ -9,6 +9,7 @@ import (
 
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
 
@@ -28,7 +29,7 @@ func (l *lives) note(nowNs int64, format string, args ...any) {
 // how says how a request has ended for its client.
 func how(r *server.Request) string {
 	switch {
-	case r.Refusal == server.ConnectionRefused:
+	case r.Refusal == metric.ConnectionRefused:
 		return "refused"
 	case r.Rejection != queueset.NotRejected:
 		return fmt.Sprintf("%d %v at %s", r.Status, r.Rejection, r.Level.Name())
@@ -355,7 +356,7 @@ func TestWatchesEndInTheGracePeriod(t *testing.T) {
 				func(*Run) server.Observer {
 					return server.Observer{
 						Answered: func(nowNs int64, r *server.Request) {
-							if r.Refusal == server.NotRefused && r.Status == server.StatusOK {
+							if r.Refusal == metric.NotRefused && r.Status == server.StatusOK {
 								ends = append(ends, nowNs-10e9)
 							}
 						},

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/sim/metric"
 	"apfsim/sim/network"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
@@ -134,7 +135,7 @@ func TestDelayOfAStopAndProbes(t *testing.T) {
 			arrived := make([]int64, 3) // the last time
 			execute(t, run, server.Observer{
 				Refused: func(nowNs int64, r *server.Request) {
-					if r.Server != 1 || r.Refusal != server.ConnectionRefused || r.Status != 0 {
+					if r.Server != 1 || r.Refusal != metric.ConnectionRefused || r.Status != 0 {
 						t.Errorf("%d ns: %v at server %d, status %d", nowNs, r.Refusal, r.Server, r.Status)
 					}
 					refused = append(refused, nowNs)

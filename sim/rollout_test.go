@@ -8,6 +8,7 @@ import (
 
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
+	"apfsim/sim/metric"
 	"apfsim/sim/server"
 
 	"pgregory.net/rapid"
@@ -288,7 +289,7 @@ func TestNoRequestIsForgotten(t *testing.T) {
 				if answers[r.Number]++; answers[r.Number] > 1 {
 					rt.Fatalf("request %d is answered twice", r.Number)
 				}
-				if r.Rejection == queueset.NotRejected && r.Refusal == server.NotRefused && r.Status == server.StatusTooManyRequests && !r.IsWatch() {
+				if r.Rejection == queueset.NotRejected && r.Refusal == metric.NotRefused && r.Status == server.StatusTooManyRequests && !r.IsWatch() {
 					rt.Fatalf("request %d is answered 429 for no reason", r.Number)
 				}
 			},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/sim/metric"
 	"apfsim/sim/network"
 	"apfsim/sim/server"
 )
@@ -157,7 +158,7 @@ func TestServiceInTheLifeOfServers(t *testing.T) {
   events: [`+c.events+`]`+strings.Replace(independent, "connection:", "through: Service\n    connection:", 1)))
 			failures := 0
 			execute(t, run, server.Observer{Refused: func(nowNs int64, r *server.Request) {
-				if failures++; nowNs < c.fromNs || nowNs > c.toNs || r.Refusal != server.ConnectionRefused {
+				if failures++; nowNs < c.fromNs || nowNs > c.toNs || r.Refusal != metric.ConnectionRefused {
 					t.Errorf("%v: %v at server %d", time.Duration(nowNs), r.Refusal, r.Server)
 				}
 			}})

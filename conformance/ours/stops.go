@@ -9,6 +9,7 @@ import (
 
 	"apfsim/conformance/trial"
 	"apfsim/sim"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/scenario/loader"
@@ -114,7 +115,7 @@ func workloadOf(c *trial.Client) map[string]any {
 // answerTo says what the client of a request has received.
 func answerTo(r *simulated.Request) string {
 	switch {
-	case r.Refusal == simulated.ConnectionRefused:
+	case r.Refusal == metric.ConnectionRefused:
 		return trial.Refused
 	case r.Status == 0:
 		return trial.Broken

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/workload"
 	"apfsim/sim/workload/workloadtest"
@@ -122,7 +123,7 @@ func ourRetries(story retryStory) (*Server, []bool) {
 	wrote := make([]bool, story.clients)
 	done := 0
 	for _, n := range c.Noted {
-		if n.Kind == workload.WriteDone {
+		if n.Event == metric.WriteDone {
 			wrote[done] = true
 			done++
 		}

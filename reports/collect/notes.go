@@ -6,68 +6,50 @@ import (
 
 	"apfsim/reports/histogram"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/workload"
 )
 
-// noteMetrics are the metrics by which statistics call what happens to clients. The times of those with
-// timed are measured.
-var noteMetrics = map[workload.NoteKind]struct {
-	metric string
-	timed  bool
-}{
-	workload.Listed:          {"listTime", true},
-	workload.Expired:         {"expired", false},
-	workload.WatchEnded:      {"watchEnds", false},
-	workload.WatchFailed:     {"watchFailures", false},
-	workload.EventLate:       {"eventDelay", true},
-	workload.Conflicted:      {"conflicts", false},
-	workload.WriteDone:       {"writeTime", true},
-	workload.WriteLost:       {"lostWrites", false},
-	workload.LeaderLost:      {"leaderLost", false},
-	workload.LeaderGained:    {"leaderless", true},
-	workload.NodeNotReady:    {"nodesNotReady", false},
-	workload.NodeReady:       {"notReady", true},
-	workload.PodSeen:         {"podSeen", true},
-	workload.EventDropped:    {"droppedEvents", false},
-	workload.Reconciled:      {"reconcileTime", true},
-	workload.ReconcileFailed: {"reconcileFailures", false},
-	workload.Overwritten:     {"overwritten", false},
-}
+// notes is what has happened to the clients of a workload, or to all, in the order of its first appearance.
+type notes []*noted
 
-// relistReasons are the values of the tag reason of relists.
-var relistReasons = map[workload.Cause]string{
-	workload.AfterExpired:  "expired",
-	workload.AfterTooLarge: "too-large",
-	workload.AfterFailure:  "failure",
-}
-
-// notes is what has happened to the clients of a workload, or to all.
-type notes map[workload.NoteKind]*noted
-
-// noted is one kind of it.
+// noted is what a metric has counted.
 type noted struct {
+	metric     *metric.Metric
 	count, sum int64
 	times      histogram.Histogram
-	causes     [workload.AfterFailure + 1]int64
+	reasons    []int64 // by the reasons of the metric
 
 	// Of the interval of result.BusiestNs that the last one was in, and of the one that had most.
 	latest, most result.Busiest
 }
 
-func (all notes) add(nowNs int64, n *workload.Note) {
-	one := all[n.Kind]
-	if one == nil {
-		one = &noted{times: histogram.Histogram{Precision: histogram.FinePrecision}}
-		all[n.Kind] = one
+func (all *notes) add(nowNs int64, n *workload.Note) {
+	for _, m := range metric.CountedBy(n.Event) {
+		all.of(m).add(nowNs, n)
+	}
+}
+
+// of returns what a metric has counted so far.
+func (all *notes) of(m *metric.Metric) *noted {
+	for _, one := range *all {
+		if one.metric == m {
+			return one
+		}
+	}
+	one := &noted{metric: m, times: histogram.Histogram{Precision: histogram.FinePrecision}, reasons: make([]int64, len(m.Reasons))}
+	*all = append(*all, one)
+	return one
+}
+
+func (one *noted) add(nowNs int64, n *workload.Note) {
+	one.sum += n.N
+	if one.metric.Reasons != nil && !one.addReason(n.Reason) {
+		return
 	}
 	one.count++
-	one.sum += n.N
-	if noteMetrics[n.Kind].timed {
+	if one.metric.Timed {
 		one.times.Record(n.Ns)
-	}
-	one.causes[n.Cause]++
-	if n.Kind == workload.Listed && n.Cause == workload.FirstList {
-		return
 	}
 	if fromNs := nowNs - nowNs%result.BusiestNs; one.latest.FromNs != fromNs {
 		one.latest = result.Busiest{FromNs: fromNs}
@@ -77,26 +59,32 @@ func (all notes) add(nowNs int64, n *workload.Note) {
 	}
 }
 
-// result describes the notes, by metric.
+// addReason counts the reason of an event; there may be none.
+func (one *noted) addReason(name string) bool {
+	i := one.metric.ReasonIndex(name)
+	if i >= 0 {
+		one.reasons[i]++
+	}
+	return i >= 0
+}
+
+// result describes the notes, by the names of the metrics.
 func (all notes) result() *result.Clients {
 	c := &result.Clients{Notes: []result.Noted{}}
-	for kind, n := range all {
-		r := result.Noted{Metric: noteMetrics[kind].metric, Count: n.count, Sum: n.sum, Time: result.NewDistribution(&n.times)}
-		if !noteMetrics[kind].timed {
+	for _, n := range all {
+		if n.count == 0 {
+			continue
+		}
+		r := result.Noted{Metric: n.metric.Name, Count: n.count, Sum: n.sum, Time: result.NewDistribution(&n.times)}
+		if !n.metric.Timed {
 			r.Most = &n.most
 		}
-		c.Notes = append(c.Notes, r)
-		if kind == workload.Listed {
-			relists := result.Noted{Metric: "relists", Count: n.count - n.causes[workload.FirstList], Sum: n.sum, Most: &n.most}
-			for cause := workload.AfterExpired; cause <= workload.AfterFailure; cause++ {
-				if count := n.causes[cause]; count > 0 {
-					relists.Reasons = append(relists.Reasons, result.ReasonCount{Reason: relistReasons[cause], Count: count})
-				}
-			}
-			if relists.Count > 0 {
-				c.Notes = append(c.Notes, relists)
+		for i, count := range n.reasons {
+			if count > 0 {
+				r.Reasons = append(r.Reasons, result.ReasonCount{Reason: n.metric.Reasons[i].Name, Count: count})
 			}
 		}
+		c.Notes = append(c.Notes, r)
 	}
 	slices.SortFunc(c.Notes, func(a, b result.Noted) int { return cmp.Compare(a.Metric, b.Metric) })
 	return c

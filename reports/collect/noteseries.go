@@ -5,31 +5,41 @@ import (
 	"strings"
 
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/workload"
 )
 
 // noteSeries is what happens to all clients that behave, over time.
 type noteSeries struct {
-	ends     []int64      // of the intervals
-	kinds    []noteValues // by kind, as long as what has happened needs
-	relisted noteValues
+	ends   []int64       // of the intervals
+	values []*noteValues // by metric, in the order of their first events
 }
 
-// noteValues are the values of one kind of notes.
+// noteValues are what a metric counts.
 type noteValues struct {
-	now   result.ClientPoint   // of the present interval, with the sum of the times for their mean
-	began int                  // the index of the interval of the first point
-	past  []result.ClientPoint // nil if nothing has happened
+	metric *metric.Metric
+	now    result.ClientPoint   // of the present interval, with the sum of the times for their mean
+	began  int                  // the index of the interval of the first point
+	past   []result.ClientPoint // nil if nothing has happened
 }
 
 func (s *noteSeries) add(n *workload.Note) {
-	for len(s.kinds) <= int(n.Kind) {
-		s.kinds = append(s.kinds, noteValues{})
+	for _, m := range metric.CountedBy(n.Event) {
+		if m.Reasons == nil || m.ReasonIndex(n.Reason) >= 0 {
+			s.valuesOf(m).add(n)
+		}
 	}
-	s.kinds[n.Kind].add(n)
-	if n.Kind == workload.Listed && n.Cause != workload.FirstList {
-		s.relisted.add(n)
+}
+
+func (s *noteSeries) valuesOf(m *metric.Metric) *noteValues {
+	for _, v := range s.values {
+		if v.metric == m {
+			return v
+		}
 	}
+	v := &noteValues{metric: m}
+	s.values = append(s.values, v)
+	return v
 }
 
 func (v *noteValues) add(n *workload.Note) {
@@ -40,10 +50,9 @@ func (v *noteValues) add(n *workload.Note) {
 
 // closeInterval ends the present interval.
 func (s *noteSeries) closeInterval(fromNs, toNs int64) {
-	for i := range s.kinds {
-		s.kinds[i].closeInterval(len(s.ends), fromNs, toNs)
+	for _, v := range s.values {
+		v.closeInterval(len(s.ends), fromNs, toNs)
 	}
-	s.relisted.closeInterval(len(s.ends), fromNs, toNs)
 	s.ends = append(s.ends, toNs)
 }
 
@@ -64,9 +73,9 @@ func (v *noteValues) closeInterval(index int, fromNs, toNs int64) {
 
 // series returns the series of what has happened, by metric.
 func (s *noteSeries) series() (all []*result.ClientSeries) {
-	add := func(metric string, timed bool, v *noteValues) {
+	for _, v := range s.values {
 		if v.past == nil {
-			return
+			continue
 		}
 		points := make([]result.ClientPoint, len(s.ends))
 		startNs := int64(0)
@@ -75,13 +84,8 @@ func (s *noteSeries) series() (all []*result.ClientSeries) {
 			startNs = endNs
 		}
 		copy(points[v.began:], v.past)
-		all = append(all, &result.ClientSeries{Metric: metric, Timed: timed, Points: points})
+		all = append(all, &result.ClientSeries{Metric: v.metric.Name, Timed: v.metric.Timed, Points: points})
 	}
-	for kind := range s.kinds {
-		m := noteMetrics[workload.NoteKind(kind)]
-		add(m.metric, m.timed, &s.kinds[kind])
-	}
-	add("relists", false, &s.relisted)
 	slices.SortFunc(all, func(a, b *result.ClientSeries) int { return strings.Compare(a.Metric, b.Metric) })
 	return all
 }

@@ -3,20 +3,21 @@ package collect
 import (
 	"apfsim/core/queueset"
 	"apfsim/reports/measure"
+	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
 
 // answered counts the answer to a request, which is a failure or not.
 func (c *Collector) answered(nowNs int64, r *server.Request) {
 	how := measure.FailureOf(r)
-	if c.kinds != nil && r.Refusal == server.NotRefused && !r.Opened {
+	if c.kinds != nil && r.Refusal == metric.NotRefused && !r.Opened {
 		served := how == measure.NoFailure && !r.Lost && r.Rejection == queueset.NotRejected
 		c.closed(nowNs, r, c.flowOf(r).level, served)
 	}
 	if !c.counts(r) {
 		return
 	}
-	if r.Refusal != server.NotRefused {
+	if r.Refusal != metric.NotRefused {
 		c.partAt(r.Workload, c.refused, int(r.Server)).Answer(r)
 		return
 	}

@@ -589,7 +589,7 @@ func (c *Comparison) Judge(limits []Limit) error {
 		v := LimitVerdict{Expression: l.Text, Name: l.Name, Relative: l.Relative, Limit: l.Change}
 		switch {
 		case err != nil:
-			v.Note = result.NoSamples
+			v.Note = metric.NoSamples
 		case i >= len(changes):
 			v.Name, v.Note = all[i].Name.String(), "no samples on one side"
 		case changes[i].P == nil:

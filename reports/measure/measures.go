@@ -7,6 +7,7 @@ import (
 
 	"apfsim/core/queueset"
 	"apfsim/reports/histogram"
+	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
 
@@ -15,7 +16,7 @@ type Tally struct {
 	Arrived, Dispatched, Executed, Retries int64
 	Rejected                               [queueset.Rejections]int64 // by reason; the one of NotRejected is 0
 
-	Refused                  [server.Refusals]int64 // by reason, of those that arrived; the one of NotRefused is 0
+	Refused                  [metric.Refusals]int64 // by reason, of those that arrived; the one of NotRefused is 0
 	LostQueued, LostExecuted int64                  // whose server ended while they were queued, or executing
 	Failures
 	Responses []StatusCount // in ascending order of the status
@@ -91,7 +92,7 @@ const UnfinishedNs = 10_000_000_000
 func FailureOf(r *server.Request) Failure {
 	switch {
 	case r.Status < server.StatusTooManyRequests && r.Status != 0, r.Opened:
-	case r.Rejection != queueset.NotRejected, r.Refusal != server.NotRefused, r.Lost: // which counts as such
+	case r.Rejection != queueset.NotRejected, r.Refusal != metric.NotRefused, r.Lost: // which counts as such
 	case r.Status == 0 || r.Status == server.StatusGatewayTimeout:
 		return Deadline
 	case r.Status == server.StatusTooManyRequests || r.Status >= server.StatusInternalServerError:
@@ -102,7 +103,7 @@ func FailureOf(r *server.Request) Failure {
 
 // IsOpen says whether a request is in flight and its client waits for the answer.
 func IsOpen(r *server.Request) bool {
-	return !r.Answered() && !r.Opened && !r.Lost && r.Rejection == queueset.NotRejected && r.Refusal == server.NotRefused
+	return !r.Answered() && !r.Opened && !r.Lost && r.Rejection == queueset.NotRejected && r.Refusal == metric.NotRefused
 }
 
 // GiveUp counts a request whose server has ended, if it is lost.

@@ -7,7 +7,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/sim/workload"
+	"apfsim/sim/metric"
 )
 
 // noted is how often something happened to the clients of a workload in the window, and in each ten seconds.
@@ -43,14 +43,14 @@ func (c *check) clients(all *claims) {
 		if i >= len(c.ran.Scenario.Spec.Workload) {
 			break // callbacks do not behave
 		}
-		of := func(kind workload.NoteKind) noted {
-			return c.notedOf(i, func(e *NoteEvent) bool { return e.Kind == kind })
+		of := func(kind metric.Event) noted {
+			return c.notedOf(i, func(e *NoteEvent) bool { return e.Event == kind })
 		}
-		relists := c.notedOf(i, func(e *NoteEvent) bool { return e.Kind == workload.Listed && e.Cause != workload.FirstList })
+		relists := c.notedOf(i, func(e *NoteEvent) bool { return e.Event == metric.Listed && e.Reason != "" })
 		f := all.expect(relists.n > 0, "Clients", name, "informers listed all their objects again ")
 		c.busiest(f, relists)
-		for cause, why := range map[workload.Cause]string{workload.AfterExpired: "too old", workload.AfterTooLarge: "too new for the server", workload.AfterFailure: "list or watch had failed"} {
-			n := c.notedOf(i, func(e *NoteEvent) bool { return e.Kind == workload.Listed && e.Cause == cause }).n
+		for cause, why := range map[string]string{metric.AfterExpired: "too old", metric.AfterTooLarge: "too new for the server", metric.AfterFailure: "list or watch had failed"} {
+			n := c.notedOf(i, func(e *NoteEvent) bool { return e.Event == metric.Listed && e.Reason == cause }).n
 			if n > 0 {
 				why = often(n) + " because their " + strings.Replace("version was "+why, "version was list", "list", 1)
 			}
@@ -58,12 +58,12 @@ func (c *check) clients(all *claims) {
 				c.fail("workload %s: %d lists because of %q: %s", name, n, why, f.Text)
 			}
 		}
-		lost := of(workload.LeaderLost)
+		lost := of(metric.LeaderLost)
 		c.busiest(all.expect(lost.n > 0, "Clients", name, "leaders lost their leases "+often(lost.n)), lost)
-		nodes := of(workload.NodeNotReady)
+		nodes := of(metric.NodeNotReady)
 		c.busiest(all.expect(nodes.n > 0, "Clients", name, "nodes became not ready "+often(nodes.n)), nodes)
 
-		given, done, replaced := of(workload.WriteLost), of(workload.WriteDone).n, of(workload.Overwritten).n
+		given, done, replaced := of(metric.WriteLost), of(metric.WriteDone).n, of(metric.Overwritten).n
 		share := func(n, of int64) string { return format.Quantity(n) + " of " + format.Quantity(of) + " " }
 		if given.n > 0 {
 			f := all.expect(true, "Clients", name, " writes were given up")

@@ -7,6 +7,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // shareOfMost is the part of what happened to clients above which the interval that had most of it is named.
@@ -35,21 +36,15 @@ func StoredFindings(s *result.Summary) []Finding {
 	return all
 }
 
-// relistReasons are the reasons of relists in words.
-var relistReasons = map[string]string{
-	"expired":   "their version was too old",
-	"too-large": "their version was too new for the server",
-	"failure":   "their list or watch had failed",
-}
-
 func relistsText(s *result.Summary, w *result.Group) (p parts) {
 	n := w.Clients.Noted("relists")
 	if n == nil {
 		return nil
 	}
 	var reasons []string
+	relists := metric.Named("relists")
 	for _, r := range n.Reasons {
-		reasons = append(reasons, fmt.Sprintf("%s because %s", times(r.Count), relistReasons[r.Reason]))
+		reasons = append(reasons, fmt.Sprintf("%s because %s", times(r.Count), relists.Reasons[relists.ReasonIndex(r.Reason)].Help))
 	}
 	p.add("informers listed all their objects again %s", strings.Join(reasons, ", "))
 	return append(p, mostText(s, n)...)

@@ -88,10 +88,8 @@ var Glossary = []Term{
 
 // metricTerm returns the term of a metric of the registry.
 func metricTerm(key, name, of string) Term {
-	for _, m := range metric.All() {
-		if m.Name == of {
-			return Term{key, name, m.Text()}
-		}
+	if m := metric.Named(of); m != nil {
+		return Term{key, name, m.Text()}
 	}
 	panic("page: the registry has no metric " + of)
 }

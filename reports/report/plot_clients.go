@@ -8,13 +8,6 @@ import (
 	"apfsim/sim/metric"
 )
 
-// clientFailures are the metrics of what fails of clients that behave, in the order of their lines.
-var clientFailures = []string{"relists", "expired", "watchFailures", "conflicts", "lostWrites", "overwritten", "reconcileFailures", "droppedEvents",
-	"leaderLost", "nodesNotReady"}
-
-// clientTimes are the metrics of what clients that behave wait for.
-var clientTimes = []string{"eventDelay", "podSeen", "listTime", "writeTime", "reconcileTime", "leaderless", "notReady"}
-
 // ClientPlots returns the plots over time of what happens to clients that behave; none of what has not happened.
 func ClientPlots(r *result.Result) (plots []*Plot) {
 	if len(r.ClientSeries) == 0 {
@@ -25,14 +18,14 @@ func ClientPlots(r *result.Result) (plots []*Plot) {
 	interval := format.Duration(float64(first[0].EndNs - first[0].StartNs))
 	places := t.places(len(first), func(i int) (int64, int64) { return first[i].StartNs, first[i].EndNs })
 	lines := 0 // each has a colour of its own, as one legend is for all plots
-	add := func(name, title, caption string, y Axis, metrics []string, value func(*result.ClientPoint) float64) {
+	add := func(name, title, caption string, y Axis, timed bool, value func(*result.ClientPoint) float64) {
 		p := t.plot("clients-"+name, title, y, places)
 		p.Subject, p.Steps, p.Caption = title, true, fmt.Sprintf(caption, interval)
 		p.Marks = t.marks(result.TimelineMarks(r.Summary.Timeline))
-		for _, m := range metrics {
+		for _, m := range metric.Lines(timed) {
 			for _, s := range r.ClientSeries {
-				if s.Metric == m {
-					p.Lines = append(p.Lines, Line{Name: clientMetric(m), Kind: KindCategory, Index: lines, Values: stepValues(s.Points, value)})
+				if s.Metric == m.Name {
+					p.Lines = append(p.Lines, Line{Name: m.Counts(), Kind: KindCategory, Index: lines, Values: stepValues(s.Points, value)})
 					lines++
 				}
 			}
@@ -41,19 +34,11 @@ func ClientPlots(r *result.Result) (plots []*Plot) {
 			plots = append(plots, p)
 		}
 	}
-	add("failures", "Failures of clients", "Failures of all clients that behave, per second, in intervals of %s.", Axis{Label: "per second", Unit: "/s"}, clientFailures,
+	add("failures", "Failures of clients", "Failures of all clients that behave, per second, in intervals of %s.", Axis{Label: "per second", Unit: "/s"}, false,
 		func(p *result.ClientPoint) float64 { return float64(p.Count) / p.Seconds() })
-	add("times", "Longest times of clients", "The longest time of all clients that behave, by the interval of %s in which it ended.", Axis{Label: "longest", Unit: "ns"}, clientTimes,
+	add("times", "Longest times of clients", "The longest time of all clients that behave, by the interval of %s in which it ended.", Axis{Label: "longest", Unit: "ns"}, true,
 		func(p *result.ClientPoint) float64 { return float64(p.MaxNs) })
 	return plots
-}
-
-// clientMetric says in words what a metric of clients counts.
-func clientMetric(name string) string {
-	if _, s := metric.Find(name, "count"); s != nil {
-		return s.Counts()
-	}
-	return name
 }
 
 func clientsPicture(r *result.Result) *Picture {

@@ -9,7 +9,6 @@ import (
 
 	"apfsim/reports/format"
 	"apfsim/reports/replicate"
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -107,7 +106,7 @@ func PrecisionTable(r *replicate.Replications, byName map[string]*replicate.Esti
 	t := &Table{Title: r.PrecisionTitle(), NoHead: true, Columns: []Column{{Left: true}, {}, {}}}
 	for i := range r.Precision.Statistics {
 		s := &r.Precision.Statistics[i]
-		estimate := Word(result.NoSamples)
+		estimate := Word(metric.NoSamples)
 		if e := byName[s.Name]; e != nil {
 			estimate = estimateCell(e.OfMean())
 		}

@@ -40,8 +40,8 @@ func clientTime(r *clientRow) *result.Distribution { return r.Time }
 // whatHappened says in words what a metric of clients counts, and for which reasons it happened.
 func whatHappened(n *result.Noted) string {
 	text := n.Metric
-	if _, s := metric.Find(n.Metric, "count"); s != nil {
-		text = s.Counts()
+	if m := metric.Named(n.Metric); m != nil {
+		text = m.Counts()
 	}
 	for i, r := range n.Reasons {
 		before := ", "

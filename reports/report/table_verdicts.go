@@ -11,6 +11,7 @@ import (
 	"apfsim/reports/judge"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // A table of verdicts begins with a mark on a terminal and in Markdown; on a page it has a column
@@ -127,7 +128,7 @@ func ReplicatedThresholdTable(r *replicate.Replications) *Table {
 
 // foundInRuns writes the least and the greatest value, and the first seeds of the runs that failed.
 func foundInRuns(v *replicate.Verdict) string {
-	text := result.NoSamples
+	text := metric.NoSamples
 	if present := v.Values.Present(); len(present) > 0 {
 		share := format.InPercent(v.Expression)
 		low, high := format.BesideLimit(slices.Min(present), v.Limit, v.Unit, share), format.BesideLimit(slices.Max(present), v.Limit, v.Unit, share)

@@ -12,6 +12,7 @@ import (
 
 	"apfsim/core/queueset"
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
@@ -63,7 +64,7 @@ type record struct {
 	status              int16 // of HTTP; 0 without an answer
 	outcome             server.Outcome
 	reason              queueset.Rejection
-	refusal             server.Refusal
+	refusal             metric.Refusal
 	asked               *api.Call  // beyond the attributes, of a request to a store; nil of others
 	answer              api.Answer // of a store; with status 0 of others
 	decided             bool       // the outcome is final

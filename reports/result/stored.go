@@ -46,6 +46,18 @@ func (c *Clients) Noted(metric string) *Noted {
 	return nil
 }
 
+// Because returns how often it has happened for a reason.
+func (c *Clients) Because(metric, reason string) float64 {
+	if n := c.Noted(metric); n != nil {
+		for _, r := range n.Reasons {
+			if r.Reason == reason {
+				return float64(r.Count)
+			}
+		}
+	}
+	return 0
+}
+
 // Stored is what a server, or all, have done for the store's clients, within the window.
 type Stored struct {
 	StalenessMeanNs int64 `json:"stalenessMeanNs"` // delay of events at the watch caches

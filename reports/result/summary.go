@@ -11,7 +11,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
-	"apfsim/sim/server"
+	"apfsim/sim/metric"
 )
 
 // SchemaVersion is the version of the format of Summary. Within a version, fields may be added, but
@@ -448,10 +448,10 @@ func NewCounts(t *measure.Tally) Counts {
 		TimedOut:         t.Rejected[queueset.TimedOut],
 		Retries:          t.Retries, Waiting: t.Waiting(), Executing: t.Executing(),
 		Refused:           t.RefusedTotal(),
-		ConnectionRefused: t.Refused[server.ConnectionRefused],
-		ConnectionReset:   t.Refused[server.ConnectionReset],
-		ShuttingDown:      t.Refused[server.ShuttingDown],
-		NotReady:          t.Refused[server.NotReady],
+		ConnectionRefused: t.Refused[metric.ConnectionRefused],
+		ConnectionReset:   t.Refused[metric.ConnectionReset],
+		ShuttingDown:      t.Refused[metric.ShuttingDown],
+		NotReady:          t.Refused[metric.NotReady],
 		Lost:              t.LostQueued + t.LostExecuted, LostExecuted: t.LostExecuted,
 	}
 }
@@ -524,4 +524,4 @@ func (s *Summary) Others(level string) (n, underserved int) {
 }
 
 // ErrNoSamples says that a statistic has no samples in a run.
-var ErrNoSamples = errors.New(NoSamples)
+var ErrNoSamples = errors.New(metric.NoSamples)

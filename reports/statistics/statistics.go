@@ -1,6 +1,6 @@
-// Package statistics lists the numbers of a summary by the names that thresholds give them. The
-// metrics, their statistics, units and tags are those of package metric; the table in this
-// package says how each statistic is read from a summary. Tables, replications, comparisons
+// Package statistics reads the numbers of a summary by the names that thresholds give them. The
+// metrics, their statistics, units and tags are those of package metric, which also says where a summary has
+// their numbers. Tables, replications, comparisons
 // and thresholds all read statistics through it, so that they agree on every number.
 package statistics
 
@@ -99,48 +99,45 @@ type list struct {
 	byClient bool     // only those that a client of a server can measure
 }
 
-// measuredByClients are the metrics that a client of a server can measure. It does not see why a request is
-// rejected, nor which part of a latency is wait and which is execution.
-var measuredByClients = []string{"arrived", "executed", "rejected", "retries", "latency", "rejectedWait"}
-
 // MeasuredByClient says whether a client of a server can measure a statistic.
 func MeasuredByClient(n *metric.Name) bool {
-	return slices.Contains(measuredByClients, n.Metric) && n.Tag(metric.TagReason) == ""
+	m, _ := metric.Find(n.Metric, n.Stat)
+	return m.ByClient && n.Tag(metric.TagReason) == ""
 }
 
 // add adds the statistics of a part of a run that have samples.
-func (l *list) add(of *subject, tags []metric.Tag) {
+func (l *list) add(part *subject, tags []metric.Tag) {
 	for i := range table {
 		d := &table[i]
 		switch {
 		case l.byClient && !MeasuredByClient(&d.name):
-		case l.one && of.server != nil && d.source != fromServer:
-		case d.several && (!l.servers || !d.takes(tags)), d.source == fromServer && of.server == nil:
-		case d.name.Metric == "responses":
+		case l.one && part.server != nil && d.metric.Source != metric.FromServer:
+		case d.metric.ByServer && (!l.servers || !d.takes(tags)), d.metric.Source == metric.FromServer && part.server == nil:
+		case slices.Contains(d.metric.Tags, metric.TagStatus):
 			for _, status := range l.statuses {
-				with := *of
+				with := *part
 				with.status = status
 				l.addOne(d, &with, append(tags[:len(tags):len(tags)], metric.Tag{Name: metric.TagStatus, Value: status}))
 			}
 		default:
-			l.addOne(d, of, tags)
+			l.addOne(d, part, tags)
 		}
 	}
 }
 
 // addLevel adds the statistics of a level at a server that are about seats and queues.
 func (l *list) addLevel(level *result.Level, tags []metric.Tag) {
-	of := &subject{level: level}
+	part := &subject{level: level}
 	for i := range table {
-		if d := &table[i]; d.source == fromLevel && d.name.Metric != "fairness" {
-			l.addOne(d, of, tags)
+		if d := &table[i]; d.metric.Source == metric.FromLevel {
+			l.addOne(d, part, tags)
 		}
 	}
 }
 
 // addOne adds a statistic if it has samples.
-func (l *list) addOne(d *definition, of *subject, tags []metric.Tag) {
-	value, note := d.value(of)
+func (l *list) addOne(d *definition, part *subject, tags []metric.Tag) {
+	value, note := d.value(part)
 	if note != "" {
 		return
 	}

@@ -1,13 +1,14 @@
 package statistics
 
 import (
+	"cmp"
+	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
-	"apfsim/core/queueset"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
-	"apfsim/sim/server"
 )
 
 // subject is a part of a run that statistics are of: all requests, or those of a workload, a
@@ -21,16 +22,6 @@ type subject struct {
 	status   string         // of responses; "" for all
 }
 
-// responses returns the number of responses with the status, and whether the run has counted any.
-func (s *subject) responses() (n int64, ok bool) {
-	for _, r := range s.requests.Responses {
-		if s.status == "" || s.status == statusText(r.Status) {
-			n += r.Count
-		}
-	}
-	return n, len(s.requests.Responses) > 0
-}
-
 // statusText is the value of the tag status.
 func statusText(status int) string {
 	if status == 0 {
@@ -39,287 +30,175 @@ func statusText(status int) string {
 	return strconv.Itoa(status)
 }
 
-func (s *subject) addFlows(of *result.Summary, wanted func(*result.Flow) bool) {
-	if sum, found := of.AsOne(wanted); found {
+func (s *subject) addFlows(summary *result.Summary, wanted func(*result.Flow) bool) {
+	if sum, found := summary.AsOne(wanted); found {
 		s.flows = &sum
 	}
 }
 
 // definition says how a statistic is read.
 type definition struct {
-	name    metric.Name                                 // its only tag is the reason of a rejection
-	source  source                                      // the part of the subject that it is read from
-	several bool                                        // it is listed only if the summary has servers
-	value   func(*subject) (value float64, note string) // the note says why there is no value, and is "" if there is one
+	name     metric.Name // its only tag is the reason
+	metric   *metric.Metric
+	field    sum
+	per      sum  // nil for 1
+	seconds  bool // it is per second
+	zero     bool // a field that the summary omits is 0
+	computed func(*subject) (x float64, ok bool)
 }
 
 // takes says whether the metric has all of the tags.
 func (d *definition) takes(tags []metric.Tag) bool {
-	m, _ := metric.Find(d.name.Metric, d.name.Stat)
-	return !slices.ContainsFunc(tags, func(t metric.Tag) bool { return !slices.Contains(m.Tags, t.Name) })
+	return !slices.ContainsFunc(tags, func(t metric.Tag) bool { return !slices.Contains(d.metric.Tags, t.Name) })
 }
 
-// source is the part of a subject that a statistic is read from.
-type source uint8
-
-const (
-	fromRequests source = iota
-	fromFlows
-	fromLevel
-	fromServer
-)
-
-// table has the statistics of a summary in the order in which lists have them. A statistic that is
-// another name of one in the table is not in it: see metric.ParseName.
-var table = concat(
-	requests("arrived", "count", func(s *subject) (float64, string) { return float64(s.requests.Arrived), "" }),
-	requests("arrived", "perSecond", func(s *subject) (float64, string) {
-		return float64(s.requests.Arrived) / s.seconds, noneIf(s.seconds <= 0)
-	}),
-	counts("executed", func(c *result.Counts) int64 { return c.Executed }),
-	requests("executed", "perSecond", func(s *subject) (float64, string) {
-		return float64(s.requests.Executed) / s.seconds, noneIf(s.seconds <= 0 || s.requests.Arrived == 0)
-	}),
-	counts("rejected", func(c *result.Counts) int64 { return c.Rejected }),
-	counts("rejected", func(c *result.Counts) int64 { return c.QueueFull }, queueset.QueueFull),
-	counts("rejected", func(c *result.Counts) int64 { return c.ConcurrencyLimit }, queueset.ConcurrencyLimit),
-	groupCounts("notServed", (*result.Group).NotServedTotal),
-	counts("timedOut", func(c *result.Counts) int64 { return c.TimedOut }),
-	counts("retries", func(c *result.Counts) int64 { return c.Retries }),
-	counts("waiting", func(c *result.Counts) int64 { return c.Waiting }),
-	requests("waiting", "max", func(s *subject) (float64, string) {
-		if s.requests.StillQueued == nil {
-			return 0, noneIf(s.requests.Arrived == 0)
+// value returns the value of the statistic in a part of a run. If there is none, the note says why.
+func (d *definition) value(s *subject) (value float64, note string) {
+	from, note := d.source(s)
+	if note != "" {
+		return 0, note
+	}
+	divisor := 1.0
+	if d.seconds {
+		if divisor = s.seconds; divisor <= 0 {
+			return 0, metric.NoSamples
 		}
-		return float64(s.requests.StillQueued.MaxNs), ""
-	}),
-	counts("executing", func(c *result.Counts) int64 { return c.Executing }),
-	ofServers(concat(
-		counts("refused", func(c *result.Counts) int64 { return c.Refused }),
-		refusals(server.ConnectionRefused, func(c *result.Counts) int64 { return c.ConnectionRefused }),
-		refusals(server.ConnectionReset, func(c *result.Counts) int64 { return c.ConnectionReset }),
-		refusals(server.ShuttingDown, func(c *result.Counts) int64 { return c.ShuttingDown }),
-		refusals(server.NotReady, func(c *result.Counts) int64 { return c.NotReady }),
-		counts("lost", func(c *result.Counts) int64 { return c.Lost }),
-		requests("responses", "count", func(s *subject) (float64, string) {
-			n, ok := s.responses()
-			return float64(n), noneIf(!ok)
-		}),
-		requests("responses", "rate", func(s *subject) (float64, string) {
-			n, ok := s.responses()
-			return float64(n) / float64(s.requests.Arrived), noneIf(!ok)
-		}),
-		define(fromServer, "ready", "share", func(s *subject) (float64, string) {
-			if s.server == nil {
-				return 1, "" // the one server, which is always there
+	}
+	ok, absent := true, false
+	if d.computed != nil {
+		value, ok = d.computed(s)
+	} else {
+		value, ok, absent = d.field.read(from)
+	}
+	if ok && d.per != nil {
+		divisor, ok, absent = d.per.read(from)
+	}
+	switch {
+	case ok:
+		return value / divisor, ""
+	case d.zero:
+		return 0, ""
+	case absent:
+		return 0, cmp.Or(d.metric.Absent, metric.NoSamples)
+	}
+	return 0, metric.NoSamples
+}
+
+// source returns what the statistic is read from. The note says why there is no such thing.
+func (d *definition) source(s *subject) (from reflect.Value, note string) {
+	found := any(s.requests)
+	switch d.metric.Source {
+	case metric.FromRequests:
+		if s.requests.Arrived == 0 {
+			return from, metric.NoSamples
+		}
+	case metric.FromFlows:
+		if found = s.flows; s.flows == nil {
+			return from, result.NoSuchFlow
+		}
+	case metric.FromLevel:
+		if found = s.level; s.level == nil {
+			return from, result.NoSuchLevel
+		}
+	case metric.FromServer:
+		if found = s.server; s.server == nil {
+			found = &alwaysReady
+		}
+	case metric.FromClients:
+		if s.requests.Clients == nil {
+			return from, metric.NoSamples
+		}
+		found = s.requests.Clients.Noted(cmp.Or(d.metric.ReadOf, d.metric.Name))
+	}
+	return reflect.ValueOf(found), ""
+}
+
+// alwaysReady is the one server of a run that has no others.
+var alwaysReady = result.Server{ReadyShare: 1}
+
+// computed are the fields that no summary has, by their names.
+var computed = map[string]func(*subject) (float64, bool){
+	"notServed": func(s *subject) (float64, bool) { return float64(s.requests.NotServedTotal()), true },
+	"responses": func(s *subject) (n float64, ok bool) {
+		for _, r := range s.requests.Responses {
+			if s.status == "" || s.status == statusText(r.Status) {
+				n += float64(r.Count)
 			}
-			return s.server.ReadyShare, ""
-		}),
-	)),
-	requests("wait", "count", func(s *subject) (float64, string) {
-		return float64(s.requests.Executed + s.requests.Executing + s.requests.LostExecuted), noneIf(s.requests.Arrived == 0)
-	}),
-	durations("wait", func(g *result.Group) *result.Distribution { return g.Wait }),
-	durations("execution", func(g *result.Group) *result.Distribution { return g.Execution }),
-	durations("latency", func(g *result.Group) *result.Distribution { return g.Latency }),
-	durations("rejectedWait", func(g *result.Group) *result.Distribution { return g.RejectedWait }),
-
-	stall("max", func(s *result.Stall) float64 { return float64(s.MaxNs) }),
-	stall("count", func(s *result.Stall) float64 { return float64(s.Count) }),
-	stall("share", func(s *result.Stall) float64 { return s.Share }),
-	requests("freeze", "max", func(s *subject) (float64, string) {
-		if s.requests.Freeze == nil || s.requests.Arrived == 0 {
-			return 0, result.NoSamples
 		}
-		return float64(s.requests.Freeze.MaxNs), ""
-	}),
-	probes("virtualRejected", "rate", (*result.VirtualWait).RejectedRate),
-	probes("virtualWait", "count", func(v *result.VirtualWait) float64 { return float64(v.Probes - v.Rejected - v.Refused) }),
-	durations("virtualWait", func(g *result.Group) *result.Distribution {
-		if g.VirtualWait == nil {
+		return n, len(s.requests.Responses) > 0
+	},
+}
+
+// table has the statistics of a summary in the order in which lists have them: by section, and then in the order of the
+// registry. A statistic that is another name of one in the table is not in it: see metric.ParseName.
+var table = func() (all []definition) {
+	sections := map[metric.Section][]definition{}
+	for _, m := range metric.All() {
+		for _, reason := range append([]metric.Reason{{}}, m.Reasons...) {
+			for _, s := range listed(&m) {
+				section := cmp.Or(s.Section, m.Section)
+				if reason.Name != "" && section == metric.SectionClients {
+					section = metric.SectionReasons
+				}
+				sections[section] = append(sections[section], define(&m, s, reason.Name)...)
+			}
+		}
+	}
+	for _, section := range slices.Sorted(maps.Keys(sections)) {
+		all = append(all, sections[section]...)
+	}
+	return all
+}()
+
+// listed returns the statistics of a metric that are read from summaries, in the order of lists: the count of durations
+// is before them, and behind those of clients.
+func listed(m *metric.Metric) []metric.Statistic {
+	all := slices.DeleteFunc(slices.Clone(m.Statistics), func(s metric.Statistic) bool { return s.Field == "" || s.Alias != "" })
+	if _, percentile := metric.Find(m.Name, "p"); percentile == nil {
+		return all
+	}
+	order := []string{"count", "mean", "min", "med", "p", "max"}
+	if m.Timed {
+		order = append(order[1:], "count")
+	}
+	slices.SortStableFunc(all, func(a, b metric.Statistic) int {
+		return cmp.Compare(slices.Index(order, a.Name), slices.Index(order, b.Name))
+	})
+	return all
+}
+
+// define returns the definitions of a statistic, for a reason if that is not "". There are none of a name that another
+// one is canonical of.
+func define(m *metric.Metric, s metric.Statistic, reason string) (all []definition) {
+	one := definition{name: metric.Name{Metric: m.Name, Stat: s.Name, Unit: s.Unit}, metric: m, zero: s.Zero, seconds: s.Per == metric.PerSecond}
+	from := sources[m.Source]
+	if s.Per != "" && !one.seconds {
+		one.per = parseSum(from, s.Per)
+	}
+	if s.Name == "p" {
+		for _, p := range metric.Percentiles {
+			of := one
+			of.name.Percentile, of.field = p.Percent, parseSum(from, s.Field+"."+p.Field)
+			all = append(all, of)
+		}
+		return all
+	}
+	field := s.Field
+	if reason != "" {
+		if m.Name == "rejected" && reason == metric.TimedOutReason { // see metric.ParseName
 			return nil
 		}
-		return g.VirtualWait.Wait
-	}),
-
-	flows("starvation", "max", func(f *result.Flow) float64 { return float64(f.StarvationNs) }),
-	flows("service", "seatSeconds", func(f *result.Flow) float64 { return f.ServiceSeatSeconds }),
-	flows("demand", "seatSeconds", func(f *result.Flow) float64 { return f.DemandSeatSeconds }),
-	flows("fairShare", "seatSeconds", func(f *result.Flow) float64 { return f.FairShareSeatSeconds }),
-	define(fromFlows, "fairShare", "ratio", func(s *subject) (float64, string) {
-		if s.flows == nil || s.flows.Ratio == nil {
-			return 0, result.NoSamples
-		}
-		return *s.flows.Ratio, ""
-	}),
-
-	level("waiting", "mean", func(l *result.Level) (float64, string) { return l.MeanWaiting, "" }),
-	fairness("jain", func(f *result.Fairness) float64 { return f.Jain }),
-	fairness("maxMinError", func(f *result.Fairness) float64 { return f.MaxMinError }),
-	fairness("leastRatio", func(f *result.Fairness) float64 { return f.LeastRatio }),
-	fairness("flows", func(f *result.Fairness) float64 { return float64(f.Flows) }),
-	level("utilisation", "peak", func(l *result.Level) (float64, string) { return float64(l.PeakSeats), "" }),
-	level("utilisation", "mean", func(l *result.Level) (float64, string) {
-		switch u := l.Utilisation; {
-		case u == nil:
-			return 0, result.NoLimit
-		case u.Mean == nil:
-			return 0, result.NoSamples
-		default:
-			return *u.Mean, ""
-		}
-	}),
-	level("utilisation", "saturated", func(l *result.Level) (float64, string) {
-		if l.Utilisation == nil {
-			return 0, result.NoLimit
-		}
-		return l.Utilisation.Saturated, ""
-	}),
-
-	clientStatistics(),
-	storedStatistics(),
-)
-
-func concat(parts ...[]definition) (all []definition) {
-	for _, part := range parts {
-		all = append(all, part...)
+		one.name.Tags = Tag(metric.TagReason, reason)
+		field = metric.ReasonField(reason)
 	}
-	return all
-}
-
-// noneIf returns the note of a statistic that has no samples if a condition is true.
-func noneIf(condition bool) string {
-	if condition {
-		return result.NoSamples
+	one.computed = computed[field]
+	switch {
+	case reason != "" && m.Source == metric.FromClients:
+		one.computed = func(s *subject) (float64, bool) { return s.requests.Clients.Because(m.Name, reason), true }
+	case one.computed == nil:
+		one.field = parseSum(from, field)
 	}
-	return ""
-}
-
-// define returns the definition of a statistic of the registry.
-func define(from source, metricName, statistic string, value func(*subject) (float64, string)) []definition {
-	_, s := metric.Find(metricName, statistic)
-	if s == nil {
-		panic("statistics: the registry has no " + metricName + "." + statistic)
-	}
-	return []definition{{name: metric.Name{Metric: metricName, Stat: statistic, Unit: s.Unit}, source: from, value: value}}
-}
-
-func requests(metricName, statistic string, value func(*subject) (float64, string)) []definition {
-	return define(fromRequests, metricName, statistic, value)
-}
-
-// ofServers marks definitions that are listed only if the summary has servers.
-func ofServers(all []definition) []definition {
-	for i := range all {
-		all[i].several = true
-	}
-	return all
-}
-
-// refusals is counts of a reason of refusals.
-func refusals(why server.Refusal, n func(*result.Counts) int64) []definition {
-	all := counts("refused", n)
-	for i := range all {
-		all[i].name.Tags = Tag(metric.TagReason, why.String())
-	}
-	return all
-}
-
-// groupCounts defines the count of a part of the requests and its rate per request that arrived.
-func groupCounts(metricName string, n func(*result.Group) int64) []definition {
-	return concat(
-		requests(metricName, "count", func(s *subject) (float64, string) {
-			return float64(n(s.requests)), noneIf(s.requests.Arrived == 0)
-		}),
-		requests(metricName, "rate", func(s *subject) (float64, string) {
-			return float64(n(s.requests)) / float64(s.requests.Arrived), noneIf(s.requests.Arrived == 0)
-		}))
-}
-
-// counts is groupCounts of a part that the counts have. A reason narrows rejections down.
-func counts(metricName string, n func(*result.Counts) int64, reason ...queueset.Rejection) []definition {
-	all := groupCounts(metricName, func(g *result.Group) int64 { return n(&g.Counts) })
-	for i := range all {
-		for _, r := range reason {
-			all[i].name.Tags = Tag(metric.TagReason, r.String())
-		}
-	}
-	return all
-}
-
-// durations defines the statistics of a distribution. Statistics of metrics that have them all have
-// the percentiles that summaries have.
-func durations(metricName string, of func(*result.Group) *result.Distribution) (all []definition) {
-	for _, d := range []struct {
-		statistic  string
-		percentile float64
-		ns         func(*result.Distribution) int64
-	}{
-		{"mean", 0, func(d *result.Distribution) int64 { return d.MeanNs }},
-		{"min", 0, func(d *result.Distribution) int64 { return d.MinNs }},
-		{"med", 0, func(d *result.Distribution) int64 { return d.P50Ns }},
-		{"p", 90, func(d *result.Distribution) int64 { return d.P90Ns }},
-		{"p", 95, func(d *result.Distribution) int64 { return d.P95Ns }},
-		{"p", 99, func(d *result.Distribution) int64 { return d.P99Ns }},
-		{"p", 99.9, func(d *result.Distribution) int64 { return d.P999Ns }},
-		{"max", 0, func(d *result.Distribution) int64 { return d.MaxNs }},
-	} {
-		one := requests(metricName, d.statistic, func(s *subject) (float64, string) {
-			found := of(s.requests)
-			if found == nil {
-				return 0, result.NoSamples
-			}
-			return float64(d.ns(found)), ""
-		})
-		one[0].name.Percentile = d.percentile
-		all = append(all, one...)
-	}
-	return all
-}
-
-func stall(statistic string, value func(*result.Stall) float64) []definition {
-	return requests("stall", statistic, func(s *subject) (float64, string) {
-		if s.requests.Stall == nil || s.requests.Arrived == 0 {
-			return 0, result.NoSamples
-		}
-		return value(s.requests.Stall), ""
-	})
-}
-
-func probes(metricName, statistic string, value func(*result.VirtualWait) float64) []definition {
-	return requests(metricName, statistic, func(s *subject) (float64, string) {
-		if s.requests.VirtualWait == nil {
-			return 0, result.NoSamples
-		}
-		return value(s.requests.VirtualWait), ""
-	})
-}
-
-func flows(metricName, statistic string, value func(*result.Flow) float64) []definition {
-	return define(fromFlows, metricName, statistic, func(s *subject) (float64, string) {
-		if s.flows == nil {
-			return 0, result.NoSuchFlow
-		}
-		return value(s.flows), ""
-	})
-}
-
-func level(metricName, statistic string, value func(*result.Level) (float64, string)) []definition {
-	return define(fromLevel, metricName, statistic, func(s *subject) (float64, string) {
-		if s.level == nil {
-			return 0, result.NoSuchLevel
-		}
-		return value(s.level)
-	})
-}
-
-func fairness(statistic string, value func(*result.Fairness) float64) []definition {
-	return level("fairness", statistic, func(l *result.Level) (float64, string) {
-		if l.Fairness == nil {
-			return 0, result.NoSamples
-		}
-		return value(l.Fairness), ""
-	})
+	return []definition{one}
 }
 
 // key identifies a definition.

@@ -93,7 +93,7 @@ func TestValueByTags(t *testing.T) {
 		{"arrived{workload:w}.count", 9, "", true},
 		{"arrived{flowSchema:s}.count", 8, "", true},
 		{"arrived{flowSchema:other}.count", 0, "", true},
-		{"wait{flowSchema:other}.mean", 0, result.NoSamples, true},
+		{"wait{flowSchema:other}.mean", 0, metric.NoSamples, true},
 		{"arrived{priorityLevel:low}.count", 7, "", true},
 		{"arrived{flow:s/a}.count", 1, "", true},
 		{"arrived{flow:s/a,flowSchema:other}.count", 0, result.NoSuchFlow, true},
@@ -106,7 +106,7 @@ func TestValueByTags(t *testing.T) {
 		{"starvation{flowSchema:s,priorityLevel:low}.max", 6, "", true},
 		{"starvation{flow:s/c}.max", 0, result.NoSuchFlow, true},
 		{"utilisation{priorityLevel:low}.peak", 3, "", true},
-		{"utilisation{priorityLevel:low}.mean", 0, result.NoLimit, true},
+		{"utilisation{priorityLevel:low}.mean", 0, metric.NoLimit, true},
 		{"utilisation{priorityLevel:gone}.peak", 0, result.NoSuchLevel, true},
 	} {
 		name := metric.MustParseName(c.name)

@@ -25,13 +25,13 @@ func Value(s *result.Summary, name *metric.Name) (value float64, note string, ok
 		return 0, "", false
 	}
 	of := &subject{seconds: windowSeconds(s), requests: &result.Group{}, status: name.Tag(metric.TagStatus), server: serverOf(s, name)}
-	switch d.source {
-	case fromFlows:
+	switch d.metric.Source {
+	case metric.FromFlows:
 		of.addFlows(s, func(f *result.Flow) bool { return matches(f, name) })
-	case fromLevel:
+	case metric.FromLevel:
 		of.level = levelOf(s, name)
-	case fromServer:
-	case fromRequests:
+	case metric.FromServer:
+	default:
 		g, found := requestsOf(s, name)
 		switch {
 		case !found:

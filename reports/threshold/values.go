@@ -44,7 +44,7 @@ func Value(m *measure.Measures, name *metric.Name, seconds float64) (value float
 // Percentile returns the percentile of durations that a name names, which summaries do not have.
 func Percentile(h *histogram.Histogram, name *metric.Name) (value float64, note string) {
 	if h.N == 0 {
-		return 0, result.NoSamples
+		return 0, metric.NoSamples
 	}
 	return float64(h.PercentileNs(name.Percentile)), ""
 }

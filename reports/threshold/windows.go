@@ -347,7 +347,7 @@ func (w *windowedThreshold) verdict() result.Verdict {
 	case w.threshold.Tag("flow") != "" && !w.seen:
 		v.Value, v.Note, v.Windows = nil, result.NoSuchFlow, nil
 	case w.found.Judged == 0:
-		v.Note = result.NoSamples
+		v.Note = metric.NoSamples
 	default:
 		v.Passed = w.found.Failed == 0
 	}

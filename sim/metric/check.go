@@ -25,7 +25,7 @@ type Run struct {
 // not exist, and windows that do not fit. Warnings are about thresholds that are valid.
 func (ts Thresholds) Check(run *Run) (errors, warnings document.Errors) {
 	for i := range ts {
-		if t := &ts[i]; t.overPath != "" && first(t.Metric) != nil {
+		if t := &ts[i]; t.overPath != "" && Named(t.Metric) != nil {
 			t.checkWindows(run, &errors, &warnings)
 		}
 	}
@@ -71,11 +71,8 @@ func (t *Threshold) checkMetric(m *Metric, called string, run *Run, fail func(fo
 			continue
 		}
 		values, known := run.Values[tag.Name]
-		if key.Values != nil {
-			values, known = key.Values, true
-		}
-		if tag.Name == TagReason && m.Reasons != nil {
-			values = m.Reasons
+		if tag.Name == TagReason {
+			values, known = m.reasonNames(), true
 		}
 		if tag.Name == TagStatus && !statusText.MatchString(tag.Value) {
 			fail("%q is not a status of HTTP; want a number such as %s, or %s", document.Abridge(tag.Value), key.Example, NoAnswer)

@@ -1,8 +1,8 @@
 // Package metric is the registry of what a run measures: each metric with its statistics, their
 // units and tags. Thresholds, the names of statistics on the command line, error messages,
-// suggestions, the lists of statistics, the glossary, the JSON Schema and the reference
-// documentation all read it, so that a metric or a statistic is added by one entry here and one
-// in package statistics, which says how it is read from the result of a run.
+// suggestions, the collection, the lists of statistics, the tables and charts of clients and servers, the
+// glossary, the JSON Schema and the reference documentation all read it, so that a metric or a statistic is
+// added by one entry here and by what counts it.
 //
 // The package knows no scenario. What only a scenario can tell, such as the names of its
 // workloads, comes in as a [Run].
@@ -27,8 +27,27 @@ type Metric struct {
 	Statistics []Statistic // in the order of messages; the first is the default if it is a count or the only one
 	Tags       []string    // that it takes, in the order in which names have them
 	Required   string      // the tag without which the metric has no value; "" if there is none
-	Reasons    []string    // the values of the tag reason, instead of those of Key
+	Reasons    []Reason    // the values of the tag reason; nil without the tag
 	Example    string      // an expression of a threshold
+
+	// Event is what happens to clients that the metric counts, or times if Timed; one with Reasons counts the
+	// events that have a reason. ReadOf is the metric whose counter the statistics are read from instead.
+	Event  Event
+	Timed  bool
+	ReadOf string
+	// Line is the place of its line in the chart of the failures or, if Timed, of the times of clients, from 1; 0 if
+	// the chart does not show it.
+	Line int
+
+	// Source is the part of a summary that the statistics are read from, and Section the part of the lists of
+	// statistics that has them.
+	Source  Source
+	Section Section
+	// Absent says why there is no value where the summary lacks the fields; NoSamples if it is "".
+	Absent string
+	// ByServer says that lists have it only if the summary has servers, ByClient that a client of a server can measure it:
+	// it sees neither why a request is rejected, nor which part of a latency is wait and which is execution.
+	ByServer, ByClient bool
 
 	// FlowControl says that only PriorityAndFairness has it.
 	FlowControl bool
@@ -49,9 +68,72 @@ type Statistic struct {
 	Percent bool
 	// PrintPercent says that tables of any statistics print the value in percent.
 	PrintPercent bool
+	// Field is where the summary has the number, in its Source: the name of the field in JSON, with dots between nested
+	// ones, or a sum or a difference of several. It is divided by Per: the field of a count, PerSecond, or "" for 1.
+	Field, Per string
+	// Zero says that a field that the summary omits is 0.
+	Zero bool
+	// Section is the part of the lists that has the statistic, if it is not that of its metric.
+	Section Section
 	// Alias is the statistic of the same metric that this is another name of; "" if it is none.
 	Alias string
 }
+
+// Reason is a value of the tag reason.
+type Reason struct {
+	Name string
+	Help string // in words, as what follows "because"; "" if no text needs it
+}
+
+// Source is the part of a summary that a metric is read from.
+type Source uint8
+
+// The sources.
+const (
+	FromRequests Source = iota // a group of requests, at least one of which has arrived
+	FromGroup                  // a group of requests, even if none has arrived
+	FromFlows                  // the flows of a group, combined
+	FromLevel                  // a priority level
+	FromServer                 // a server
+	FromClients                // what has happened to the clients of a group
+)
+
+// Section is a part of the lists of statistics. Within a section, the order is that of the registry.
+type Section uint8
+
+// The sections, in their order.
+const (
+	SectionCounts Section = iota
+	SectionTimings
+	SectionStalls
+	SectionRejectedProbes
+	SectionProbes
+	SectionFlows
+	SectionLevels
+	SectionUse
+	SectionClients
+	SectionReasons // of what happens to clients
+	SectionTries
+	SectionServers
+)
+
+// PerSecond is the value of Statistic.Per for the length of the window.
+const PerSecond = "seconds"
+
+// NoSamples says that a statistic has no value because nothing was measured.
+const NoSamples = "no samples"
+
+// NoLimit says that a priority level has no statistic because it has no limit.
+const NoLimit = "an exempt level has no limit"
+
+// Percentile is a percentile of durations that summaries have, and the field that has it.
+type Percentile struct {
+	Percent float64
+	Field   string
+}
+
+// Percentiles are those that summaries have besides the median.
+var Percentiles = []Percentile{{90, "p90Ns"}, {95, "p95Ns"}, {99, "p99Ns"}, {99.9, "p99_9Ns"}}
 
 // Unit is what a statistic is measured in.
 type Unit string
@@ -90,8 +172,6 @@ type Key struct {
 	Help string // one sentence
 	// Example is a value that messages show.
 	Example string
-	// Values are the values that there are in every run; nil if they depend on the scenario.
-	Values []string
 	// FlowControl says that only PriorityAndFairness has it.
 	FlowControl bool
 }
@@ -107,9 +187,6 @@ const (
 	TagStatus        = "status"
 )
 
-// TimedOutReason is the value of the tag reason for requests that timed out in the queue.
-var TimedOutReason = queueset.TimedOut.String()
-
 // keys are the tags in the order of the reference documentation.
 var keys = []Key{
 	{Name: TagWorkload, Help: "The workload of the scenario that sent the requests.", Example: "mice"},
@@ -118,25 +195,12 @@ var keys = []Key{
 	{Name: TagFlow, Help: "The flow: its FlowSchema and, after a slash, its distinguisher.",
 		Example: "service-accounts/system:serviceaccount:team-1:default", FlowControl: true},
 	{Name: TagServer, Help: "The server that the requests were sent to, by its index from 0.", Example: "1"},
-	{Name: TagReason, Help: "Why the requests were rejected or, of the metric `refused`, refused.", Example: queueset.QueueFull.String(), Values: reasons()},
+	{Name: TagReason, Help: "Why the requests were rejected or, of the metric `refused`, refused.", Example: queueset.QueueFull.String()},
 	{Name: TagStatus, Help: "The status of HTTP that the requests were answered with, " + NoAnswer + " where the client received no answer.", Example: "504"},
 }
 
 // NoAnswer is the value of the tag status of requests whose client received no answer.
 const NoAnswer = "none"
-
-// The reasons of refusals are those of sim/server.Refusal, which imports what imports this package.
-var refusals = []string{"connection-refused", "connection-reset", "shutting-down", "not-ready"}
-
-func reasons() []string {
-	var all []string
-	for r := queueset.Rejection(1); r < queueset.Rejections; r++ { // 0 is no rejection
-		if r != queueset.Cancelled { // counts as TimedOut, see server.Request.AtDeadline
-			all = append(all, r.String())
-		}
-	}
-	return all
-}
 
 // All returns the metrics in the order of messages and of the reference documentation.
 func All() []Metric { return slices.Clone(registry) }
@@ -160,9 +224,24 @@ func Find(metric, statistic string) (*Metric, *Statistic) {
 	return nil, nil
 }
 
-// Counts says in a few words what a count counts.
-func (s *Statistic) Counts() string {
-	return strings.TrimSuffix(strings.TrimPrefix(s.Help, "Number of "), ".")
+// Counts says in a few words what the metric counts; its name if it counts nothing.
+func (m *Metric) Counts() string {
+	for i := range m.Statistics {
+		if s := &m.Statistics[i]; s.Name == "count" {
+			return strings.TrimSuffix(strings.TrimPrefix(s.Help, "Number of "), ".")
+		}
+	}
+	return m.Name
+}
+
+// Named returns the metric of a name, the first one if several have it; nil if there is none.
+func Named(name string) *Metric {
+	for i := range registry {
+		if registry[i].Name == name {
+			return &registry[i]
+		}
+	}
+	return nil
 }
 
 // Text is what the glossary says of the metric.
@@ -178,20 +257,10 @@ func joined(help, details string) string {
 	return help + " " + details
 }
 
-// first returns the first entry of a name, nil if there is none.
-func first(name string) *Metric {
-	for i := range registry {
-		if registry[i].Name == name {
-			return &registry[i]
-		}
-	}
-	return nil
-}
-
 // entryOf returns the entry that a statistic belongs to, or the first entry of the metric if it
 // has no such statistic, and what messages call the entry. It is nil for an unknown metric.
 func entryOf(metric, statistic string) (m *Metric, called string) {
-	main := first(metric)
+	main := Named(metric)
 	if m, _ = Find(metric, statistic); m == nil || m == main {
 		return main, metric
 	}
@@ -246,7 +315,7 @@ func keyOf(name string) *Key {
 
 // example returns an expression for a metric, or for the first one if it is unknown.
 func example(metric string) string {
-	if m := first(metric); m != nil {
+	if m := Named(metric); m != nil {
 		return m.Example
 	}
 	return registry[0].Example

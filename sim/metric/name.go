@@ -39,7 +39,7 @@ func ParseName(text string) (Name, error) {
 		return Name{}, fmt.Errorf("%q: %w", document.Abridge(text), err)
 	}
 	n := Name{Metric: metric, Tags: tags}
-	if first(metric) == nil {
+	if Named(metric) == nil {
 		return n, fmt.Errorf("%q: unknown metric %s%s", document.Abridge(text), metric, document.Hint(metric, names()))
 	}
 	if err := n.parseStatistic(parts[2]); err != nil {
@@ -108,7 +108,7 @@ func MustParseName(text string) Name {
 func (n *Name) parseStatistic(text string) error {
 	all := statisticNames(n.Metric)
 	if text == "" {
-		alone := first(n.Metric).Statistics
+		alone := Named(n.Metric).Statistics
 		if alone[0].Name != "count" && len(alone) > 1 {
 			return fmt.Errorf("want a dot and one of its statistics: %s", strings.Join(all, ", "))
 		}

@@ -42,17 +42,27 @@ func Reference() string {
 	for i := range keys {
 		k := &keys[i]
 		values := "such as `" + k.Example + "`"
-		if k.Values != nil {
-			values = "`" + strings.Join(k.Values, "`, `") + "`"
-		}
-		for _, m := range registry {
-			if k.Name == TagReason && m.Reasons != nil {
-				values += "; of `" + m.Name + "`: `" + strings.Join(m.Reasons, "`, `") + "`"
-			}
+		if k.Name == TagReason {
+			values = reasonsReference()
 		}
 		row(&b, "`"+k.Name+"`", k.Help, values)
 	}
 	return b.String()
+}
+
+// reasonsReference lists the values of the tag reason.
+func reasonsReference() string {
+	var all []string
+	for i := range registry {
+		if m := &registry[i]; m.Reasons != nil {
+			names := "`" + strings.Join(m.reasonNames(), "`, `") + "`"
+			if len(all) > 0 { // the first are those of rejected
+				names = "of `" + m.Name + "`: " + names
+			}
+			all = append(all, names)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 func row(b *strings.Builder, cells ...string) {

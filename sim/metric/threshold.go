@@ -163,7 +163,7 @@ func (t *Threshold) parseExpression(text string) error {
 	if !slices.Contains(operators, t.Op) {
 		return fmt.Errorf("operator %s: want one of %s", t.Op, strings.Join(operators, " "))
 	}
-	if first(t.Metric) == nil {
+	if Named(t.Metric) == nil {
 		return nil
 	}
 	_, s := Find(t.Metric, t.Stat)

@@ -8,6 +8,7 @@ package network
 import (
 	"slices"
 
+	"apfsim/sim/metric"
 	"apfsim/sim/random"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/cluster"
@@ -195,7 +196,7 @@ func (n *Network) dial(nowNs int64, r *server.Request, cl *client, to int16, onc
 
 // refuse answers a request for which there is no connection.
 func (n *Network) refuse(nowNs int64, r *server.Request) {
-	n.shared.Refuse(nowNs, r, server.ConnectionRefused, n.clients, server.Response{Failure: server.FailedToConnect})
+	n.shared.Refuse(nowNs, r, metric.ConnectionRefused, n.clients, server.Response{Failure: server.FailedToConnect})
 }
 
 // Responded implements server.Clients: it passes the response on to the client.
@@ -265,9 +266,9 @@ func (n *Network) Handle(nowNs int64, e server.Event) {
 	case silenced:
 		n.servers[e.Request.Server].Break(nowNs, e.Request)
 	case breaks:
-		n.shared.Refuse(nowNs, e.Request, server.ConnectionReset, n, server.Response{Failure: server.BrokenConnection})
+		n.shared.Refuse(nowNs, e.Request, metric.ConnectionReset, n, server.Response{Failure: server.BrokenConnection})
 	case hangsUp:
-		n.shared.Refuse(nowNs, e.Request, server.ConnectionReset, n, server.Response{Failure: server.ClientTimedOut})
+		n.shared.Refuse(nowNs, e.Request, metric.ConnectionReset, n, server.Response{Failure: server.ClientTimedOut})
 	case dialTimesOut:
 		n.refuse(nowNs, e.Request)
 	default:

@@ -4,6 +4,7 @@ import (
 	"apfsim/core/filter"
 	"apfsim/core/queueset"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/cluster"
 )
@@ -182,7 +183,7 @@ func (s *Server) newFilter(nowNs int64) {
 
 // Refuse answers a request, which is then over, that has not reached the flow control of the server
 // with the index r.Server.
-func (s *Shared) Refuse(nowNs int64, r *Request, why Refusal, clients Clients, response Response) {
+func (s *Shared) Refuse(nowNs int64, r *Request, why metric.Refusal, clients Clients, response Response) {
 	s.arrivals++
 	r.Number = s.arrivals
 	if r.ID == Unnumbered {

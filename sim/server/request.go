@@ -7,6 +7,7 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/trace"
 
 	"github.com/cespare/xxhash/v2"
@@ -55,7 +56,7 @@ type Request struct {
 	Status            int16              // what its client received, see Response; 0 until then
 	success           int16              // the status that it is answered if it succeeds
 	Rejection         queueset.Rejection // never Cancelled, see AtDeadline
-	Refusal           Refusal            // of a request that has not reached flow control
+	Refusal           metric.Refusal     // of a request that has not reached flow control
 	Lost              bool               // the server ended before the request did
 	place             place
 	use               uint32 // how many requests have had this memory before, see Ref
@@ -120,25 +121,6 @@ func (d *Details) reset() {
 	d.step, d.Handling, d.Answer = inHandover, 0, api.Answer{}
 }
 
-// Refusal is why a request did not reach flow control.
-type Refusal uint8
-
-// The refusals.
-const (
-	NotRefused        Refusal = iota
-	ConnectionRefused         // the server does not listen
-	ConnectionReset           // the connection broke before the server had answered
-	ShuttingDown              // a stopping server has answered 429 or 503
-	NotReady                  // a starting server has answered 429 or 503
-
-	Refusals // how many there are, NotRefused included
-)
-
-// String returns the refusal as the request log writes it.
-func (r Refusal) String() string {
-	return [Refusals]string{"", "connection-refused", "connection-reset", "shutting-down", "not-ready"}[r]
-}
-
 // InQueue returns the request as its level's queues know it.
 func (r *Request) InQueue() *queueset.Request { return &r.Request.Request.Request }
 
@@ -186,7 +168,7 @@ func (o Outcome) String() string {
 // Outcome returns what has become of the request so far.
 func (r *Request) Outcome() Outcome {
 	switch {
-	case r.Refusal != NotRefused:
+	case r.Refusal != metric.NotRefused:
 		return Refused
 	case r.Rejection != queueset.NotRejected:
 		return Rejected

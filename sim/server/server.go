@@ -10,6 +10,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 )
 
@@ -209,7 +210,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 		r.ID = r.Number
 	}
 	r.ArrivalNs, r.DispatchNs, r.FinishNs = nowNs, -1, -1
-	r.Rejection, r.RetryAfterSeconds, r.Refusal, r.Lost, r.Opened, r.Status = queueset.NotRejected, 0, NotRefused, false, false, 0
+	r.Rejection, r.RetryAfterSeconds, r.Refusal, r.Lost, r.Opened, r.Status = queueset.NotRejected, 0, metric.NotRefused, false, false, 0
 	if r.Details != nil {
 		r.Details.reset()
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"apfsim/core/rules"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario/cluster"
 )
 
@@ -196,7 +197,7 @@ const loopbackUser = "system:apiserver"
 // whether it does.
 func (s *Server) turnAway(nowNs int64, r *Request) bool {
 	plan := &s.life.plan
-	response, why := Response{Failure: FailedToConnect}, ConnectionRefused
+	response, why := Response{Failure: FailedToConnect}, metric.ConnectionRefused
 	switch a := &r.Attributes; {
 	case !s.Listens():
 	case s.stage < NotAccepting:
@@ -204,12 +205,12 @@ func (s *Server) turnAway(nowNs int64, r *Request) bool {
 	case a.User == loopbackUser || !a.IsResource() && slices.ContainsFunc(served, func(path string) bool { return strings.HasPrefix(a.Path, path) }):
 		return false
 	case plan.SendRetryAfter:
-		why = ShuttingDown
+		why = metric.ShuttingDown
 		response = Response{Status: StatusTooManyRequests, RetryAfterSeconds: stoppingRetryAfterSeconds, CloseConnection: true}
 	case a.LongRunning() && (a.Verb != "watch" || plan.WatchTerminationGracePeriod == 0):
 		return false
 	default:
-		why = ShuttingDown
+		why = metric.ShuttingDown
 		response = Response{Status: StatusServiceUnavailable, RetryAfterSeconds: waitGroupRetryAfterSeconds}
 	}
 	r.Server = s.index

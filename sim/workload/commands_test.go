@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/workload"
 	"apfsim/sim/workload/workloadtest"
@@ -60,7 +61,7 @@ func TestListerPages(t *testing.T) {
 		"100ms list pods team-3/ limit=500 continue=two",
 		"200ms list pods team-3/ limit=500 continue=three",
 		"10s list pods team-3/ rv=0 limit=500")
-	if n := s.Noted[0]; n.Kind != workload.Listed || n.N != 1012 || n.Ns != 300e6 {
+	if n := s.Noted[0]; n.Event != metric.Listed || n.N != 1012 || n.Ns != 300e6 {
 		t.Errorf("the first list is noted as %+v", n)
 	}
 }
@@ -79,7 +80,7 @@ func TestListerStartsOverWhenAPageExpires(t *testing.T) {
 		"2s list pods limit=500",
 		"2.1s list pods limit=500 continue=two",
 		"3s list pods limit=500")
-	if s.Count(workload.Expired) != 2 || s.Noted[1].Kind != workload.Listed || s.Noted[1].N != 600 {
+	if s.Count(metric.Expired) != 2 || s.Noted[1].Event != metric.Listed || s.Noted[1].N != 600 {
 		t.Errorf("noted %+v", s.Noted)
 	}
 }
@@ -124,7 +125,7 @@ func TestKubectlApply(t *testing.T) {
 	if first, second := s.Sent[1].Call.Body.Fields["spec.applied"], s.Sent[3].Call.Body.Fields["spec.applied"]; first == second {
 		t.Error("the second apply does not change anything")
 	}
-	if n := s.Count(workload.WriteDone); n != 2 {
+	if n := s.Count(metric.WriteDone); n != 2 {
 		t.Errorf("%d writes are done, want 2", n)
 	}
 }
@@ -145,7 +146,7 @@ func TestKubectlApplyConflicts(t *testing.T) {
 			s.want(t, want...)
 		}
 	}
-	if s.Count(workload.Conflicted) != 6 || s.Count(workload.WriteLost) != 1 {
+	if s.Count(metric.Conflicted) != 6 || s.Count(metric.WriteLost) != 1 {
 		t.Errorf("noted %+v", s.Noted)
 	}
 }
@@ -158,7 +159,7 @@ func TestKubectlServerSideApply(t *testing.T) {
 	if c := s.Sent[0].Call; c.Body.Patch != api.ApplyPatch || c.Options.FieldManager != "kubectl" || c.Options.Force {
 		t.Errorf("it sends %+v", c)
 	}
-	if s.Count(workload.WriteDone) != 2 || s.Count(workload.WriteLost) != 1 {
+	if s.Count(metric.WriteDone) != 2 || s.Count(metric.WriteLost) != 1 {
 		t.Errorf("noted %+v", s.Noted)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"apfsim/document"
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/workload"
 	"apfsim/sim/workload/workloadtest"
@@ -134,7 +135,7 @@ func TestControllerReconciles(t *testing.T) {
 	c.At(100e6, func(nowNs int64) { c.change(nowNs, "b", "spec", "2") })
 	c.Run(workload.NewController(c.Client, s), 1e9)
 	want(t, c.served, "2ms update a@101: 200", "4ms update b@102: 200", "102ms update b@105: 200")
-	if n := c.Count(workload.Reconciled); n != 6 {
+	if n := c.Count(metric.Reconciled); n != 6 {
 		t.Errorf("%d reconciliations, want 6: three that have written, and as many of what that has changed", n)
 	}
 }
@@ -152,7 +153,7 @@ func TestControllerFindsItsWorkDone(t *testing.T) {
 	want(t, c.served, "1ms get a: 200", "2ms create : 201", "3ms update a@101: 200",
 		"101ms get a: 200", "102ms update a@103: 200",
 		"301ms get a: 200", "302ms update a@106: 200")
-	if n := c.Count(workload.Reconciled); n != 7 {
+	if n := c.Count(metric.Reconciled); n != 7 {
 		t.Errorf("%d reconciliations, want 7: one for each change of the object, three of which were the controller's", n)
 	}
 }
@@ -186,8 +187,8 @@ func TestControllerRecordsEvents(t *testing.T) {
 	steps := []workload.Step{{Verb: "create", Resource: "events"}, updatesIt}
 	c.Run(workload.NewController(c.Client, controllerOf(c, 1, steps...)), 1e9)
 	want(t, asked, "create default/a.0 x1: 201", "patch default/a.0 x2: 200", "patch default/a.0 x3: 404", "create default/a.0 x3: 201", "patch default/a.0 x4: 500")
-	if c.Count(workload.EventDropped) != 1 || c.Count(workload.ReconcileFailed) != 0 {
-		t.Errorf("%d events dropped, %d reconciliations failed, want 1 and 0", c.Count(workload.EventDropped), c.Count(workload.ReconcileFailed))
+	if c.Count(metric.EventDropped) != 1 || c.Count(metric.ReconcileFailed) != 0 {
+		t.Errorf("%d events dropped, %d reconciliations failed, want 1 and 0", c.Count(metric.EventDropped), c.Count(metric.ReconcileFailed))
 	}
 }
 
@@ -221,7 +222,7 @@ func TestControllerConflictsUntilTheInformerCatchesUp(t *testing.T) {
 	c.At(500e3, func(nowNs int64) { c.change(nowNs, "a", "spec", "2") })
 	c.Run(workload.NewController(c.Client, controllerOf(c, 1, updatesIt)), 14e6)
 	want(t, c.served, "1ms update a@101: 409", "7ms update a@101: 409", "13.5ms update a@102: 200")
-	if n := c.Count(workload.Conflicted); n != 2 {
+	if n := c.Count(metric.Conflicted); n != 2 {
 		t.Errorf("%d conflicts, want 2", n)
 	}
 }
@@ -244,7 +245,7 @@ func TestControllerGivesUp(t *testing.T) {
 	s.MaxRetries = 3
 	c.Run(workload.NewController(c.Client, s), 100e9)
 	want(t, c.served, "1ms get a: 500", "7ms get a: 500", "18ms get a: 500", "39ms get a: 500")
-	if n := c.Count(workload.ReconcileFailed); n != 4 {
+	if n := c.Count(metric.ReconcileFailed); n != 4 {
 		t.Errorf("%d failures, want 4", n)
 	}
 }
@@ -264,7 +265,7 @@ func TestControllerToleratesWhatIsDoneAlready(t *testing.T) {
 	steps := []workload.Step{{Verb: "create", Resource: "services"}, {Verb: "delete", Resource: "endpoints"}, {Verb: "get", Resource: "pods"}}
 	c.Run(workload.NewController(c.Client, controllerOf(c, 1, steps...)), 1e9)
 	want(t, c.served, "1ms create : 409", "2ms delete a: 404", "3ms get a: 200")
-	if c.Count(workload.Reconciled) != 1 || c.Count(workload.ReconcileFailed) != 0 {
+	if c.Count(metric.Reconciled) != 1 || c.Count(metric.ReconcileFailed) != 0 {
 		t.Error("the reconciliation has failed")
 	}
 }

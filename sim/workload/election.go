@@ -7,6 +7,7 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/random"
 )
 
@@ -211,7 +212,7 @@ func (c *candidate) tried(nowNs int64, success bool) {
 		c.wakeAt(nowNs + waitNs)
 	case !c.leads:
 		c.leads, c.leadsNs = true, nowNs
-		c.client.Note(nowNs, Note{Kind: LeaderGained, Object: c.lease(), Ns: nowNs - c.noneSinceNs(nowNs)})
+		c.client.Note(nowNs, Note{Event: metric.LeaderGained, Object: c.lease(), Ns: nowNs - c.noneSinceNs(nowNs)})
 		c.round(nowNs)
 	case success:
 		c.client.Alarms().Cancel(&c.end)
@@ -255,7 +256,7 @@ func (c *candidate) late(nowNs int64) {
 		c.client.HangUp(nowNs, c.token)
 	}
 	c.leads, c.identity, c.lostNs = false, "", nowNs
-	c.client.Note(nowNs, Note{Kind: LeaderLost, Object: c.lease(), Ns: nowNs - c.leadsNs})
+	c.client.Note(nowNs, Note{Event: metric.LeaderLost, Object: c.lease(), Ns: nowNs - c.leadsNs})
 	c.wakeAt(nowNs + int64(c.settings.Restart))
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/workload"
 )
@@ -20,7 +21,7 @@ func candidates(n int) *workload.LeaderElection {
 func TestOneLeads(t *testing.T) {
 	s := newServer()
 	s.Run(workload.NewLeaderElection(s.Client, candidates(5)), 100*second)
-	if n := s.Count(workload.LeaderGained); n != 1 {
+	if n := s.Count(metric.LeaderGained); n != 1 {
 		t.Fatalf("%d leaders", n)
 	}
 	// The first PUT follows the POST at once; then there is one each 2.01 s.
@@ -67,7 +68,7 @@ func TestLeaderCannotRenew(t *testing.T) {
 	s.Run(workload.NewLeaderElection(s.Client, candidates(3)), 120*second)
 	var lost, gained []int64
 	for _, n := range s.Noted {
-		if n.Kind == workload.LeaderLost {
+		if n.Event == metric.LeaderLost {
 			lost = append(lost, n.AtNs)
 		} else {
 			gained = append(gained, n.AtNs)
@@ -94,7 +95,7 @@ func TestTwoTakeOver(t *testing.T) {
 	s.put(0, "leases/kube-system/controller-0", nil, api.Object{Namespace: "kube-system", Name: "controller-0", DeletionNs: -1,
 		Fields: map[string]string{"spec.holderIdentity": "gone"}})
 	s.Run(workload.NewLeaderElection(s.Client, candidates(2)), 20*second)
-	if n := s.Count(workload.LeaderGained); n != 1 {
+	if n := s.Count(metric.LeaderGained); n != 1 {
 		t.Fatalf("%d leaders", n)
 	}
 	first := s.Noted[0]
@@ -113,7 +114,7 @@ func TestLeaseWithoutHolder(t *testing.T) {
 	s := newServer()
 	s.put(0, "leases/kube-system/controller-0", nil, api.Object{Namespace: "kube-system", Name: "controller-0", DeletionNs: -1})
 	s.Run(workload.NewLeaderElection(s.Client, candidates(1)), second)
-	if s.Count(workload.LeaderGained) != 1 || s.Noted[0].AtNs != 20*millisecond {
+	if s.Count(metric.LeaderGained) != 1 || s.Noted[0].AtNs != 20*millisecond {
 		t.Errorf("notes %+v", s.Noted)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 )
 
 const (
@@ -118,7 +119,7 @@ func (k *kubectl) Answered(nowNs int64, token int32, a *api.Answer) {
 	case k.step == lists && ok && k.pager.Add(a):
 		k.list(nowNs)
 	case k.step == lists && a.Status == 410: // kubectl says that the list is inconsistent, and ends
-		k.client.Note(nowNs, Note{Kind: Expired, Object: k.selected.Resource})
+		k.client.Note(nowNs, Note{Event: metric.Expired, Object: k.selected.Resource})
 		k.end(nowNs)
 	case k.step == gets && k.settings.Command == ApplyClient && ok:
 		k.send(nowNs, patches, "patch", api.Call{Body: k.body()})
@@ -127,7 +128,7 @@ func (k *kubectl) Answered(nowNs int64, token int32, a *api.Answer) {
 	case k.step == patches && a.Status == 409:
 		k.conflict(nowNs)
 	case (k.step == patches || k.step == creates) && ok:
-		k.client.Note(nowNs, Note{Kind: WriteDone, Object: k.selected.Resource, N: int64(k.conflicts) + 1, Ns: nowNs - k.beganNs})
+		k.client.Note(nowNs, Note{Event: metric.WriteDone, Object: k.selected.Resource, N: int64(k.conflicts) + 1, Ns: nowNs - k.beganNs})
 		k.end(nowNs)
 	case k.step == deletes && ok:
 		k.send(nowNs, looks, "get", api.Call{})
@@ -143,7 +144,7 @@ func (k *kubectl) Answered(nowNs int64, token int32, a *api.Answer) {
 
 // conflict repeats a client-side apply after a conflict; a server-side one has to be forced by its user.
 func (k *kubectl) conflict(nowNs int64) {
-	k.client.Note(nowNs, Note{Kind: Conflicted, Object: k.selected.Resource})
+	k.client.Note(nowNs, Note{Event: metric.Conflicted, Object: k.selected.Resource})
 	k.conflicts++
 	switch {
 	case k.settings.Command == ApplyServer || k.conflicts > mostPatchRetries:
@@ -166,7 +167,7 @@ func (r retry) Ring(nowNs int64) {
 }
 
 func (k *kubectl) lose(nowNs int64) {
-	k.client.Note(nowNs, Note{Kind: WriteLost, Object: k.selected.Resource, N: int64(max(1, k.conflicts)), Ns: nowNs - k.beganNs})
+	k.client.Note(nowNs, Note{Event: metric.WriteLost, Object: k.selected.Resource, N: int64(max(1, k.conflicts)), Ns: nowNs - k.beganNs})
 }
 
 // wait watches an object until it is gone (pkg/cmd/wait/delete.go, IsDeleted).

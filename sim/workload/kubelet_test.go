@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/workload"
 )
@@ -168,12 +169,12 @@ func TestNotReady(t *testing.T) {
 		return nil
 	}
 	s.Run(workload.NewKubelet(s.Client, aKubelet(), "node-1"), 500*second)
-	notes := s.notes(workload.NodeNotReady, workload.NodeReady)
+	notes := s.notes(metric.NodeNotReady, metric.NodeReady)
 	if len(notes) != 2 || notes[0] != "2m35s NodeNotReady node-1 54.88s" {
 		t.Fatalf("notes %q", notes)
 	}
 	for _, n := range s.Noted {
-		if n.Kind == workload.NodeReady {
+		if n.Event == metric.NodeReady {
 			within(t, "ready again", n.AtNs, 200*second, 211*second)
 			if n.Ns != n.AtNs-155*second {
 				t.Errorf("it was not ready for %v", time.Duration(n.Ns))
@@ -192,7 +193,7 @@ func TestStaysReady(t *testing.T) {
 		return nil
 	}
 	s.Run(workload.NewKubelet(s.Client, aKubelet(), "node-1"), 500*second)
-	if notes := s.notes(workload.NodeNotReady); len(notes) > 0 {
+	if notes := s.notes(metric.NodeNotReady); len(notes) > 0 {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -236,12 +237,12 @@ func TestPodEnds(t *testing.T) {
 40ms create /
 150ms get node-1-1/
 160ms patch node-1-1/status`)
-	for _, note := range s.notes(workload.PodSeen) {
+	for _, note := range s.notes(metric.PodSeen) {
 		if !strings.HasSuffix(note, " node-1 100ms") {
 			t.Errorf("note %q, want 100ms", note)
 		}
 	}
-	if n := s.Count(workload.PodSeen); n < 2 {
+	if n := s.Count(metric.PodSeen); n < 2 {
 		t.Errorf("%d changes of pods were seen, want that of each deletion and creation", n)
 	}
 }

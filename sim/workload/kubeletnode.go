@@ -3,6 +3,7 @@ package workload
 import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 )
 
 // nodeLease renews the lease of a node (k8s.io/component-helpers, apimachinery/lease/controller.go).
@@ -296,7 +297,7 @@ func (h *nodeHealth) look(nowNs int64) {
 		return
 	}
 	h.notReady, h.notReadyNs = true, nowNs
-	h.client.Note(nowNs, Note{Kind: NodeNotReady, Object: h.node, Ns: nowNs - h.renewedNs})
+	h.client.Note(nowNs, Note{Event: metric.NodeNotReady, Object: h.node, Ns: nowNs - h.renewedNs})
 }
 
 // ready ends that the node is not ready.
@@ -305,6 +306,6 @@ func (h *nodeHealth) ready(nowNs int64) {
 		return
 	}
 	h.notReady = false
-	h.client.Note(nowNs, Note{Kind: NodeReady, Object: h.node, Ns: nowNs - h.notReadyNs})
+	h.client.Note(nowNs, Note{Event: metric.NodeReady, Object: h.node, Ns: nowNs - h.notReadyNs})
 	h.wait(nowNs)
 }

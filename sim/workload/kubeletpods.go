@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/random"
 )
 
@@ -308,9 +309,9 @@ func (m *podManager) Listed(int64, *Reflector) {}
 func (m *podManager) noteSeen(nowNs int64, p *pod, o *api.Object) {
 	switch e := m.received; {
 	case e != nil && e.Object == o && e.Type <= api.Deleted:
-		m.client.Note(nowNs, Note{Kind: PodSeen, Object: m.node, Ns: nowNs - e.AtNs})
+		m.client.Note(nowNs, Note{Event: metric.PodSeen, Object: m.node, Ns: nowNs - e.AtNs})
 	case p.wroteNs > 0:
-		m.client.Note(nowNs, Note{Kind: PodSeen, Object: m.node, Ns: nowNs - p.wroteNs})
+		m.client.Note(nowNs, Note{Event: metric.PodSeen, Object: m.node, Ns: nowNs - p.wroteNs})
 	}
 }
 

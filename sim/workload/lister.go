@@ -3,6 +3,7 @@ package workload
 import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 )
 
 // lister lists objects, and page by page if there is a limit. When a page has expired, it asks for the whole list
@@ -38,14 +39,14 @@ func (l *lister) page(nowNs int64) {
 // Answered implements Machine.
 func (l *lister) Answered(nowNs int64, _ int32, a *api.Answer) {
 	if a.Status == 410 {
-		l.client.Note(nowNs, Note{Kind: Expired, Object: l.selected.Resource})
+		l.client.Note(nowNs, Note{Event: metric.Expired, Object: l.selected.Resource})
 	}
 	switch {
 	case a.Status == 200 && l.pager.Add(a) || a.Status == 410 && l.pager.Expire():
 		l.page(nowNs)
 		return
 	case a.Status == 200:
-		l.client.Note(nowNs, Note{Kind: Listed, Object: l.selected.Resource, N: l.pager.Items, Ns: nowNs - l.beganNs})
+		l.client.Note(nowNs, Note{Event: metric.Listed, Object: l.selected.Resource, N: l.pager.Items, Ns: nowNs - l.beganNs})
 	}
 	l.at(max(nowNs, l.nextNs))
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/random"
 )
 
@@ -61,48 +62,13 @@ type Client interface {
 
 // Note is something that happens to a client.
 type Note struct {
-	Kind NoteKind
+	Event metric.Event
 	// Object is what it happens to, such as a resource, a lease or a node.
 	Object string
 	// Ns is how long it has lasted, or how late it is; 0 where that has no meaning.
 	Ns int64
 	// N is how many, such as the objects of a list or the tries of a write; 0 where that has no meaning.
 	N int64
-	// Cause is why an informer lists.
-	Cause Cause
+	// Reason is why it happens: one of the reasons of a metric that counts the event, or "".
+	Reason string
 }
-
-// Cause is why an informer gets all its objects.
-type Cause uint8
-
-// The causes of lists.
-const (
-	FirstList     Cause = iota // it has none yet
-	AfterExpired               // its version was too old: 410
-	AfterTooLarge              // its version was newer than what the server has: 504
-	AfterFailure               // its list or watch has failed otherwise
-)
-
-// Kind is the kind of a Note.
-type NoteKind uint8
-
-// The kinds of notes.
-const (
-	Listed          NoteKind = iota // an informer has its objects again: N of them, Ns after it began to ask; Cause says why
-	Expired                         // a version was too old: 410
-	WatchEnded                      // an informer's watch has ended in order, and is opened again
-	WatchFailed                     // an informer's watch was refused or broke
-	EventLate                       // an event was received Ns after it was committed
-	Conflicted                      // a write was refused because of another one: 409
-	WriteDone                       // a write has ended well, after N tries and Ns
-	WriteLost                       // a write was given up after N tries and Ns
-	LeaderLost                      // a leader could not renew its lease in time
-	LeaderGained                    // a candidate leads; Ns is how long there was no leader
-	NodeNotReady                    // a node's lease and status have not been renewed in time
-	NodeReady                       // they are again; Ns is for how long they were not
-	PodSeen                         // the kubelet has seen a change of a pod, Ns after it was written
-	EventDropped                    // an event was not recorded
-	Reconciled                      // a controller has reconciled an item, Ns after it was added to its queue
-	ReconcileFailed                 // a reconciliation has failed, and is repeated later
-	Overwritten                     // a write has replaced what another one had written since it was read
-)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/random"
 )
 
@@ -106,7 +107,7 @@ func (r *recorder) send(nowNs int64, post bool) {
 func (r *recorder) Answered(nowNs int64, _ int32, a *api.Answer) {
 	switch {
 	case succeeded(a):
-		r.client.Note(nowNs, Note{Kind: WriteDone, Object: r.objectName(r.present.object), Ns: nowNs - r.present.atNs, N: int64(r.tried) + 1})
+		r.client.Note(nowNs, Note{Event: metric.WriteDone, Object: r.objectName(r.present.object), Ns: nowNs - r.present.atNs, N: int64(r.tried) + 1})
 	case !r.posts && a.Status == 404:
 		r.send(nowNs, true)
 		return
@@ -138,7 +139,7 @@ func (r *recorder) again(nowNs int64) bool {
 }
 
 func (r *recorder) drop(nowNs int64, h happening) {
-	r.client.Note(nowNs, Note{Kind: EventDropped, Object: r.objectName(h.object), Ns: nowNs - h.atNs})
+	r.client.Note(nowNs, Note{Event: metric.EventDropped, Object: r.objectName(h.object), Ns: nowNs - h.atNs})
 }
 
 func (r *recorder) objectName(i int) string { return fmt.Sprintf("object-%d-%d", r.client.Index(), i) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/workload"
 )
 
@@ -30,7 +31,7 @@ func TestSpam(t *testing.T) {
 	s.let(r, 290*second, 0, 0)
 	s.let(r, 310*second, 0, 0)
 	s.Run(r, 400*second)
-	if posts, patches, dropped := s.count("create", "events"), s.count("patch", "events"), s.Count(workload.EventDropped); posts != 2 || patches != 25 || dropped != 76 {
+	if posts, patches, dropped := s.count("create", "events"), s.count("patch", "events"), s.Count(metric.EventDropped); posts != 2 || patches != 25 || dropped != 76 {
 		t.Errorf("%d POSTs, %d PATCHes and %d dropped events, want 2, 25 and 76", posts, patches, dropped)
 	}
 	if last := s.Sent[len(s.Sent)-1]; last.AtNs != 310*second {
@@ -74,7 +75,7 @@ func TestEventIsGone(t *testing.T) {
 0s create /
 2s patch object-0-0.0/
 2.01s create /`)
-	if s.Count(workload.WriteDone) != 2 {
+	if s.Count(metric.WriteDone) != 2 {
 		t.Errorf("notes %+v", s.Noted)
 	}
 }
@@ -96,7 +97,7 @@ func TestRefusedEvent(t *testing.T) {
 0s create /
 2s patch object-0-0.0/
 2.01s create /`)
-	if s.Count(workload.EventDropped) != 1 {
+	if s.Count(metric.EventDropped) != 1 {
 		t.Errorf("notes %+v", s.Noted)
 	}
 }
@@ -113,7 +114,7 @@ func TestNoConnection(t *testing.T) {
 		s.let(r, second, i, 0)
 	}
 	s.Run(r, 104*second) // before the twelfth try
-	if n := s.Count(workload.EventDropped); n != 100 {
+	if n := s.Count(metric.EventDropped); n != 100 {
 		t.Errorf("%d events were dropped, want those that do not fit into the queue, 100", n)
 	}
 	if n := len(s.Sent); n != 11 {
@@ -135,7 +136,7 @@ func TestRate(t *testing.T) {
 	s.UntilNs = 1000 * second
 	r := workload.NewEventRecorder(s.Client, &workload.EventRecorder{Rate: 1, Objects: 1_000_000, Reasons: 1})
 	s.Run(r, 2000*second)
-	within(t, "events", int64(s.Count(workload.WriteDone)), 1000-120, 1000+120)
+	within(t, "events", int64(s.Count(metric.WriteDone)), 1000-120, 1000+120)
 	if last := s.Sent[len(s.Sent)-1]; last.AtNs >= 1000*second {
 		t.Errorf("sent %v after the end", last)
 	}

@@ -4,6 +4,7 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
@@ -53,7 +54,7 @@ type Reflector struct {
 	// While the copy is not up to date, since when, and why.
 	behind        bool
 	behindSinceNs int64
-	cause         Cause
+	reason        string
 
 	list  list
 	watch watch
@@ -100,7 +101,7 @@ func (r *Reflector) Len() int64 { return r.copied.len() }
 // Start begins the first round.
 func (r *Reflector) Start(nowNs int64) {
 	r.backoff = newReflectorBackoff(nowNs)
-	r.fallBehind(nowNs, FirstList)
+	r.fallBehind(nowNs, "")
 	r.round(nowNs)
 }
 
@@ -122,20 +123,20 @@ func (r *Reflector) round(nowNs int64) {
 }
 
 // leave ends a round that has failed. The next one begins after the back-off (RunWithContext).
-func (r *Reflector) leave(nowNs int64, c Cause) {
-	r.fallBehind(nowNs, c)
+func (r *Reflector) leave(nowNs int64, reason string) {
+	r.fallBehind(nowNs, reason)
 	r.after(nowNs, r.round)
 }
 
 // fallBehind notes that the copy is not up to date any more. A version that cannot be used is a better
 // explanation than a failure.
-func (r *Reflector) fallBehind(nowNs int64, c Cause) {
+func (r *Reflector) fallBehind(nowNs int64, reason string) {
 	switch {
 	case !r.behind:
 		r.behind, r.behindSinceNs = true, nowNs
-		r.cause = c
-	case r.cause == AfterFailure:
-		r.cause = c
+		r.reason = reason
+	case r.reason == metric.AfterFailure:
+		r.reason = reason
 	}
 }
 
@@ -151,7 +152,7 @@ func (r *Reflector) after(nowNs int64, do func(nowNs int64)) {
 // caughtUp notes that the copy has all objects of a version.
 func (r *Reflector) caughtUp(nowNs, version int64) {
 	r.version, r.unavailable = version, false
-	r.client.Note(nowNs, Note{Kind: Listed, Object: r.Resource, N: r.Len(), Ns: nowNs - r.behindSinceNs, Cause: r.cause})
+	r.client.Note(nowNs, Note{Event: metric.Listed, Object: r.Resource, N: r.Len(), Ns: nowNs - r.behindSinceNs, Reason: r.reason})
 	r.behind = false
 	if r.handler != nil {
 		r.handler.Listed(nowNs, r)
@@ -162,10 +163,10 @@ func (r *Reflector) caughtUp(nowNs, version int64) {
 func (r *Reflector) expired(nowNs int64, a *api.Answer) bool {
 	switch {
 	case a.Status == statusGone:
-		r.client.Note(nowNs, Note{Kind: Expired, Object: r.Resource})
-		r.fallBehind(nowNs, AfterExpired)
+		r.client.Note(nowNs, Note{Event: metric.Expired, Object: r.Resource})
+		r.fallBehind(nowNs, metric.AfterExpired)
 	case tooLarge(a):
-		r.fallBehind(nowNs, AfterTooLarge)
+		r.fallBehind(nowNs, metric.AfterTooLarge)
 	default:
 		return false
 	}

@@ -3,6 +3,7 @@ package workload
 import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 )
 
 // list is the list of a reflector.
@@ -60,13 +61,13 @@ func (r *Reflector) listAnswered(nowNs int64, a *api.Answer) {
 		}
 		r.endList(nowNs)
 	case !r.expired(nowNs, a):
-		r.leave(nowNs, AfterFailure)
+		r.leave(nowNs, metric.AfterFailure)
 	case a.Status == statusGone && l.Expire():
 		l.objects = nil
 		r.sendPage(nowNs)
 	case l.again:
 		r.unavailable = true
-		r.leave(nowNs, r.cause)
+		r.leave(nowNs, r.reason)
 	default:
 		r.unavailable = true
 		*l = list{asked: l.asked, again: true, Pager: Pager{First: r.relistVersion(), Limit: l.Limit}}

@@ -3,6 +3,7 @@ package workload
 import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 )
 
 const (
@@ -58,7 +59,7 @@ func (r *Reflector) Received(nowNs int64, token int32, e *api.Event) {
 	case w.initial == nil:
 		r.version = e.Version
 		if e.Type != api.Bookmark {
-			r.client.Note(nowNs, Note{Kind: EventLate, Object: r.Resource, Ns: nowNs - e.AtNs})
+			r.client.Note(nowNs, Note{Event: metric.EventLate, Object: r.Resource, Ns: nowNs - e.AtNs})
 			r.apply(nowNs, e)
 		}
 	}
@@ -87,11 +88,11 @@ func (r *Reflector) watchEnded(nowNs int64, a *api.Answer) {
 	case a.Status != statusOK && a.Failure != api.BrokenConnection && a.Failure != api.ClientTimedOut:
 		r.watchFailed(nowNs, a)
 	case r.watch.events == 0 && nowNs-r.watch.sentNs < shortWatchNs:
-		r.giveWatchUp(nowNs, AfterFailure)
+		r.giveWatchUp(nowNs, metric.AfterFailure)
 	default:
 		// A connection that breaks, or times out, is no error but the end of a watch: rest/request.go, Watch,
 		// and apimachinery's watch/streamwatcher.go, receive.
-		r.client.Note(nowNs, Note{Kind: WatchEnded, Object: r.Resource, Ns: nowNs - r.watch.sentNs})
+		r.client.Note(nowNs, Note{Event: metric.WatchEnded, Object: r.Resource, Ns: nowNs - r.watch.sentNs})
 		r.watchAgain(nowNs)
 	}
 }
@@ -101,7 +102,7 @@ func (r *Reflector) watchEnded(nowNs int64, a *api.Answer) {
 func (r *Reflector) watchFailed(nowNs int64, a *api.Answer) {
 	switch {
 	case a.Failure == api.FailedToConnect || a.Status == statusTooManyRequests:
-		r.client.Note(nowNs, Note{Kind: WatchFailed, Object: r.Resource})
+		r.client.Note(nowNs, Note{Event: metric.WatchFailed, Object: r.Resource})
 		r.after(nowNs, r.watchAgain)
 	case r.expired(nowNs, a):
 		if r.watch.initial != nil {
@@ -109,20 +110,20 @@ func (r *Reflector) watchFailed(nowNs int64, a *api.Answer) {
 			r.sendWatchList(nowNs)
 			return
 		}
-		r.leave(nowNs, r.cause)
+		r.leave(nowNs, r.reason)
 	default:
-		r.giveWatchUp(nowNs, AfterFailure)
+		r.giveWatchUp(nowNs, metric.AfterFailure)
 	}
 }
 
 // giveWatchUp is called when a watch has failed otherwise: if it was to send all objects first, a list
 // follows in the same round.
-func (r *Reflector) giveWatchUp(nowNs int64, c Cause) {
-	r.client.Note(nowNs, Note{Kind: WatchFailed, Object: r.Resource})
+func (r *Reflector) giveWatchUp(nowNs int64, reason string) {
+	r.client.Note(nowNs, Note{Event: metric.WatchFailed, Object: r.Resource})
 	if r.watch.initial != nil {
-		r.fallBehind(nowNs, c)
+		r.fallBehind(nowNs, reason)
 		r.beginList(nowNs)
 		return
 	}
-	r.leave(nowNs, c)
+	r.leave(nowNs, reason)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/workload"
 	"apfsim/sim/workload/workloadtest"
 )
@@ -174,12 +175,12 @@ func (c one) HangUp(nowNs int64, token int32) {
 }
 
 // notes returns the notes of some kinds, one a line.
-func (s *server) notes(kinds ...workload.NoteKind) (lines []string) {
-	names := map[workload.NoteKind]string{workload.LeaderLost: "LeaderLost", workload.LeaderGained: "LeaderGained",
-		workload.NodeNotReady: "NodeNotReady", workload.NodeReady: "NodeReady", workload.PodSeen: "PodSeen"}
+func (s *server) notes(kinds ...metric.Event) (lines []string) {
+	names := map[metric.Event]string{metric.LeaderLost: "LeaderLost", metric.LeaderGained: "LeaderGained",
+		metric.NodeNotReady: "NodeNotReady", metric.NodeReady: "NodeReady", metric.PodSeen: "PodSeen"}
 	for _, n := range s.Noted {
 		for _, k := range kinds {
-			if n.Kind == k {
+			if n.Event == k {
 				lines = append(lines, fmt.Sprintf("%v %s %s %v", time.Duration(n.AtNs), names[k], n.Object, time.Duration(n.Ns)))
 			}
 		}

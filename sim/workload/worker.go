@@ -10,6 +10,7 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 )
 
 // worker reconciles one item after another.
@@ -258,7 +259,7 @@ func (w *worker) record(s *Step, write EventWrite, patches bool) *APIRequest {
 }
 
 func (w *worker) dropEvent(nowNs int64) {
-	w.controller.client.Note(nowNs, Note{Kind: EventDropped, Object: w.item.key})
+	w.controller.client.Note(nowNs, Note{Event: metric.EventDropped, Object: w.item.key})
 }
 
 // answered is called with the answer to the step's request.
@@ -288,7 +289,7 @@ func (w *worker) answered(nowNs int64, a *api.Answer) {
 	case a.Status == 409 && s.Verb == "create": // it exists already
 	default:
 		if a.Status == 409 {
-			k.client.Note(nowNs, Note{Kind: Conflicted, Object: s.Resource})
+			k.client.Note(nowNs, Note{Event: metric.Conflicted, Object: s.Resource})
 		}
 		w.end(nowNs, true)
 		return
@@ -318,11 +319,11 @@ func (w *worker) end(nowNs int64, failed bool) {
 	resource := k.reflector.Resource
 	switch {
 	case !failed:
-		k.client.Note(nowNs, Note{Kind: Reconciled, Object: resource, Ns: nowNs - it.startedNs, N: int64(it.failures) + 1})
+		k.client.Note(nowNs, Note{Event: metric.Reconciled, Object: resource, Ns: nowNs - it.startedNs, N: int64(it.failures) + 1})
 		k.queue.forget(it)
 	default:
 		delete(k.done, it.key)
-		k.client.Note(nowNs, Note{Kind: ReconcileFailed, Object: resource, Ns: nowNs - it.startedNs, N: int64(it.failures) + 1})
+		k.client.Note(nowNs, Note{Event: metric.ReconcileFailed, Object: resource, Ns: nowNs - it.startedNs, N: int64(it.failures) + 1})
 		if most := k.settings.MaxRetries; most > 0 && it.failures >= most {
 			k.queue.forget(it)
 		} else {

@@ -6,6 +6,7 @@ import (
 
 	"apfsim/core/request"
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/random"
 )
 
@@ -144,16 +145,16 @@ func (w *writer) Answered(nowNs int64, _ int32, a *api.Answer) {
 		w.try(nowNs) // another one has created it
 	case w.step != writerReads && succeeded(a):
 		w.noteOverwritten(nowNs, a)
-		w.end(nowNs, WriteDone)
+		w.end(nowNs, metric.WriteDone)
 	case conflicted(a):
-		w.note(nowNs, Conflicted, nowNs-w.beganNs)
+		w.note(nowNs, metric.Conflicted, nowNs-w.beganNs)
 		if waitNs, again := w.tries.next(&w.backoff.Rand); again {
 			w.again.in(nowNs, waitNs)
 			return
 		}
-		w.end(nowNs, WriteLost)
+		w.end(nowNs, metric.WriteLost)
 	default:
-		w.end(nowNs, WriteLost)
+		w.end(nowNs, metric.WriteLost)
 	}
 }
 
@@ -179,18 +180,18 @@ func (w *writer) put(nowNs int64) {
 // what somebody else had written since. The note says how long before it was read.
 func (w *writer) noteOverwritten(nowNs int64, a *api.Answer) {
 	if w.step == writerWrites && w.settings.With == Put && a.Replaced > w.read.Version {
-		w.note(nowNs, Overwritten, nowNs-w.readNs)
+		w.note(nowNs, metric.Overwritten, nowNs-w.readNs)
 	}
 }
 
 // end ends a write.
-func (w *writer) end(nowNs int64, k NoteKind) {
+func (w *writer) end(nowNs int64, k metric.Event) {
 	w.note(nowNs, k, nowNs-w.beganNs)
 	w.next.in(nowNs, max(0, w.nextNs-nowNs))
 }
 
-func (w *writer) note(nowNs int64, k NoteKind, ns int64) {
-	w.client.Note(nowNs, Note{Kind: k, Object: api.Key(w.namespace, w.object), Ns: ns, N: w.tried})
+func (w *writer) note(nowNs int64, k metric.Event, ns int64) {
+	w.client.Note(nowNs, Note{Event: k, Object: api.Key(w.namespace, w.object), Ns: ns, N: w.tried})
 }
 
 // Received implements Machine. A writer does not watch.

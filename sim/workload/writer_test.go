@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/workload"
 )
@@ -36,18 +37,18 @@ func TestLockstep(t *testing.T) {
 	s := newServer()
 	s.NoJitter = true
 	together(s, 10, settings(func(w *workload.Writer) { w.RetryOnConflict = &lockstep }))
-	if done, lost, conflicts := s.Count(workload.WriteDone), s.Count(workload.WriteLost), s.Count(workload.Conflicted); done != 5 || lost != 5 || conflicts != 9+8+7+6+5 {
+	if done, lost, conflicts := s.Count(metric.WriteDone), s.Count(metric.WriteLost), s.Count(metric.Conflicted); done != 5 || lost != 5 || conflicts != 9+8+7+6+5 {
 		t.Errorf("%d have written and %d given up after %d conflicts, want 5, 5 and 35", done, lost, conflicts)
 	}
 	next := int64(1)
 	for _, n := range s.Noted {
-		switch n.Kind {
-		case workload.WriteDone: // GET and PUT take 20 ms, the wait 10 ms
+		switch n.Event {
+		case metric.WriteDone: // GET and PUT take 20 ms, the wait 10 ms
 			if want := 20*millisecond + (next-1)*30*millisecond; n.N != next || n.Ns != want {
 				t.Errorf("write %d took %d tries and %v, want %v", next, n.N, time.Duration(n.Ns), time.Duration(want))
 			}
 			next++
-		case workload.WriteLost:
+		case metric.WriteLost:
 			if n.N != 5 || n.Ns != 140*millisecond {
 				t.Errorf("given up after %d tries and %v, want 5 and 140ms", n.N, time.Duration(n.Ns))
 			}
@@ -63,7 +64,7 @@ func TestNotInLockstep(t *testing.T) {
 			s := newServer()
 			s.NoJitter, s.latencyNs = true, scattered(seed)
 			together(s, test.clients, settings(func(w *workload.Writer) { w.RetryOnConflict = &defaultRetry }))
-			if done := s.Count(workload.WriteDone); done < test.least || done > test.most {
+			if done := s.Count(metric.WriteDone); done < test.least || done > test.most {
 				t.Errorf("seed %d: %d of %d have written, want from %d to %d", seed, done, test.clients, test.least, test.most)
 			}
 		}
@@ -76,7 +77,7 @@ func TestLostUpdates(t *testing.T) {
 	s := newServer()
 	s.NoJitter = true
 	together(s, 10, settings(func(w *workload.Writer) { w.Version = false }))
-	if done, lost := s.Count(workload.WriteDone), s.Count(workload.Overwritten); done != 10 || lost != 9 {
+	if done, lost := s.Count(metric.WriteDone), s.Count(metric.Overwritten); done != 10 || lost != 9 {
 		t.Errorf("%d writes, %d of which have overwritten others, want 10 and 9", done, lost)
 	}
 	if o := s.objects["configmaps/shared/counters-0"]; len(o.Fields) != 1 || o.Fields["f9"] != "9.1" {
@@ -89,8 +90,8 @@ func TestPatches(t *testing.T) {
 	s := newServer()
 	s.NoJitter = true
 	together(s, 10, settings(func(w *workload.Writer) { w.With = workload.Patch }))
-	if o := s.objects["configmaps/shared/counters-0"]; len(o.Fields) != 10 || s.Count(workload.WriteDone) != 10 || s.count("get", "configmaps") != 0 {
-		t.Errorf("the object has %v after %d writes", o.Fields, s.Count(workload.WriteDone))
+	if o := s.objects["configmaps/shared/counters-0"]; len(o.Fields) != 10 || s.Count(metric.WriteDone) != 10 || s.count("get", "configmaps") != 0 {
+		t.Errorf("the object has %v after %d writes", o.Fields, s.Count(metric.WriteDone))
 	}
 }
 
@@ -112,7 +113,7 @@ func TestCreation(t *testing.T) {
 	s := newServer()
 	s.NoJitter = true
 	s.Run(newSeveral(s, 2, func(c workload.Client) workload.Machine { return workload.NewWriter(c, settings(nil), "counters") }), 1800*second)
-	if o := s.objects["configmaps/shared/counters-0"]; o == nil || len(o.Fields) != 2 || s.Count(workload.WriteDone) != 2 || s.Count(workload.Conflicted) != 0 {
+	if o := s.objects["configmaps/shared/counters-0"]; o == nil || len(o.Fields) != 2 || s.Count(metric.WriteDone) != 2 || s.Count(metric.Conflicted) != 0 {
 		t.Errorf("object %+v, notes %+v", o, s.Noted)
 	}
 }
@@ -133,7 +134,7 @@ func TestEvery(t *testing.T) {
 	})
 	together(s, 1, w)
 	// Tries at 0, 30 and 60 ms; the next writes at 80, 110, … ms; none from 1 s on.
-	if done := s.Count(workload.WriteDone); done != 1+(1000-80+29)/30 {
+	if done := s.Count(metric.WriteDone); done != 1+(1000-80+29)/30 {
 		t.Errorf("%d writes", done)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/random"
 	"apfsim/sim/workload"
 )
@@ -160,9 +161,9 @@ func (c *Client) EndNs() int64 {
 func (c *Client) Note(nowNs int64, n workload.Note) { c.Noted = append(c.Noted, Noted{nowNs, n}) }
 
 // Count returns how many notes of a kind there are.
-func (c *Client) Count(k workload.NoteKind) (n int) {
+func (c *Client) Count(k metric.Event) (n int) {
 	for _, noted := range c.Noted {
-		if noted.Kind == k {
+		if noted.Event == k {
 			n++
 		}
 	}

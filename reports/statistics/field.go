@@ -1,0 +1,88 @@
+package statistics
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// sources are the types that statistics are read from.
+var sources = map[metric.Source]reflect.Type{
+	metric.FromRequests: reflect.TypeFor[result.Group](), metric.FromGroup: reflect.TypeFor[result.Group](), metric.FromFlows: reflect.TypeFor[result.Flow](),
+	metric.FromLevel: reflect.TypeFor[result.Level](), metric.FromServer: reflect.TypeFor[result.Server](), metric.FromClients: reflect.TypeFor[result.Noted](),
+}
+
+// sum is the sum of numbers of a summary, as metric.Statistic.Field has it.
+type sum []term
+
+// term is one number of a sum: a field of a field and so on, each as reflect.StructField.Index has it.
+type term struct {
+	sign   float64
+	fields [][]int
+}
+
+// parseSum parses the names of fields of a type. It panics if there is no such field.
+func parseSum(from reflect.Type, text string) (all sum) {
+	sign := 1.0
+	for _, word := range strings.Fields(text) {
+		switch word {
+		case "+":
+			sign = 1
+		case "-":
+			sign = -1
+		default:
+			all = append(all, term{sign, fieldsNamed(from, word)})
+		}
+	}
+	return all
+}
+
+// fieldsNamed returns the fields of a type that a path of their names in JSON names.
+func fieldsNamed(from reflect.Type, path string) (fields [][]int) {
+	for _, name := range strings.Split(path, ".") {
+		if from.Kind() == reflect.Pointer {
+			from = from.Elem()
+		}
+		all := reflect.VisibleFields(from)
+		i := slices.IndexFunc(all, func(f reflect.StructField) bool {
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			return tag == name
+		})
+		if i < 0 {
+			panic("statistics: " + from.String() + " has no field " + name + " of " + path)
+		}
+		fields, from = append(fields, all[i].Index), all[i].Type
+	}
+	return fields
+}
+
+// read returns the sum. It is not ok if a pointer on the way is nil; absent says that the first one is.
+func (s sum) read(from reflect.Value) (value float64, ok, absent bool) {
+	for _, t := range s {
+		v := from
+		for i, index := range t.fields {
+			if v.Kind() == reflect.Pointer {
+				if v.IsNil() {
+					return 0, false, i <= 1
+				}
+				v = v.Elem()
+			}
+			v = v.FieldByIndex(index)
+		}
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return 0, false, len(t.fields) == 1
+			}
+			v = v.Elem()
+		}
+		if v.CanInt() {
+			value += t.sign * float64(v.Int())
+		} else {
+			value += t.sign * v.Float()
+		}
+	}
+	return value, true, false
+}
