@@ -8,7 +8,6 @@ import (
 	"apfsim/core/seats"
 	"apfsim/reports/collect"
 	"apfsim/reports/fingerprint"
-	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/reports/threshold"
 	"apfsim/sim/metric"
@@ -73,7 +72,7 @@ func newStage(sc *scenario.Scenario, also ...observing) *stage {
 	s := &stage{low: &fakeLevel{name: "low", current: 4, spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &limited}}}
 	exempt := &fakeLevel{name: "exempt", spec: config.PriorityLevelSpec{Type: config.TypeExempt, Exempt: &config.ExemptSpec{}}}
 	s.levels = []*fakeLevel{exempt, s.low}
-	s.collector = collect.NewWithLevels(sc, 10*second, func(yield func(observe.LevelState) bool) {
+	s.collector = collect.NewWithLevels(sc, 10*second, func(yield func(server.LevelState) bool) {
 		for _, l := range s.levels {
 			yield(l)
 		}

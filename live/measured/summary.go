@@ -11,7 +11,6 @@ import (
 	"apfsim/live/load"
 	"apfsim/reports/collect"
 	"apfsim/reports/format"
-	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
@@ -80,7 +79,7 @@ func Summarize(sc *scenario.Scenario, r *load.Result, names *cluster.FlowControl
 	ended.Spec.Duration, ended.Spec.Thresholds = quantity.Duration(max(1, r.Length)), nil
 	ended.Spec.Warmup = min(ended.Spec.Warmup, ended.Spec.Duration)
 	endNs := int64(ended.Spec.Duration)
-	c := collect.NewWithLevels(&ended, result.Interval(endNs), func(func(observe.LevelState) bool) {})
+	c := collect.NewWithLevels(&ended, result.Interval(endNs), func(func(server.LevelState) bool) {})
 	observer := c.Observer()
 	for _, e := range events(r, endNs, newFlows(names)) {
 		q := e.request

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"apfsim/reports/measure"
-	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/reports/virtualwait"
 	"apfsim/reports/workloadseries"
@@ -26,8 +25,8 @@ import (
 // run and clipped to the window; the series cover the whole run.
 type Collector struct {
 	scenario   *scenario.Scenario
-	eachLevel  []iter.Seq[observe.LevelState] // by server
-	fromNs     int64                          // the window
+	eachLevel  []iter.Seq[server.LevelState] // by server
+	fromNs     int64                         // the window
 	toNs       int64
 	intervalNs int64
 
@@ -68,7 +67,7 @@ type group struct {
 // New returns a collector for a run of sc on the server whose levels are given; nil if it has no
 // flow control. The series have a point every intervalNs, the sampling interval of the
 // observer's Tick.
-func New(sc *scenario.Scenario, of observe.Levels, intervalNs int64) *Collector {
+func New(sc *scenario.Scenario, of server.Levels, intervalNs int64) *Collector {
 	return NewWithLevels(sc, intervalNs, levelsOf(of))
 }
 
@@ -78,7 +77,7 @@ func NewOfServers(sc *scenario.Scenario, servers []*server.Server, intervalNs in
 	if sc.Spec.Steady() {
 		return New(sc, servers[0], intervalNs)
 	}
-	var each []iter.Seq[observe.LevelState]
+	var each []iter.Seq[server.LevelState]
 	for _, s := range servers {
 		each = append(each, levelsOf(s))
 	}
@@ -90,8 +89,8 @@ func NewOfServers(sc *scenario.Scenario, servers []*server.Server, intervalNs in
 	return c
 }
 
-func levelsOf(of observe.Levels) iter.Seq[observe.LevelState] {
-	return func(yield func(observe.LevelState) bool) {
+func levelsOf(of server.Levels) iter.Seq[server.LevelState] {
+	return func(yield func(server.LevelState) bool) {
 		if of == nil {
 			return
 		}
@@ -104,7 +103,7 @@ func levelsOf(of observe.Levels) iter.Seq[observe.LevelState] {
 }
 
 // NewWithLevels is New with any source of priority levels.
-func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Seq[observe.LevelState]) *Collector {
+func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Seq[server.LevelState]) *Collector {
 	c := &Collector{
 		scenario: sc, eachLevel: eachLevel, intervalNs: intervalNs,
 		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
@@ -156,9 +155,9 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 		}
 	}
 	f.enter(nowNs, c.expected(r, f))
-	f.level.enter(nowNs, observe.AskedBy(r))
+	f.level.enter(nowNs, r.SeatsWanted())
 	if c.servers != nil {
-		c.atServer(r, f).enter(nowNs, observe.AskedBy(r))
+		c.atServer(r, f).enter(nowNs, r.SeatsWanted())
 	}
 	c.stalls[r.Workload].enter(nowNs, f.level)
 	c.opened(nowNs, r, f.level)
@@ -176,9 +175,9 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	}
 	f.start(nowNs, r)
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
-	f.level.start(nowNs, observe.AskedBy(r), observe.SeatsOf(r))
+	f.level.start(nowNs, r.SeatsWanted(), r.SeatsHeld())
 	if c.servers != nil {
-		c.atServer(r, f).start(nowNs, observe.AskedBy(r), observe.SeatsOf(r))
+		c.atServer(r, f).start(nowNs, r.SeatsWanted(), r.SeatsHeld())
 	}
 	c.workloads.Dispatched(nowNs, r)
 	if c.virtual != nil {
@@ -195,9 +194,9 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 		f.reject(r.Rejection, nowNs-r.ArrivalNs)
 	}
 	f.refuse(nowNs, c.expected(r, f))
-	f.level.refuse(nowNs, observe.AskedBy(r), r.Rejection)
+	f.level.refuse(nowNs, r.SeatsWanted(), r.Rejection)
 	if c.servers != nil {
-		c.atServer(r, f).refuse(nowNs, observe.AskedBy(r), r.Rejection)
+		c.atServer(r, f).refuse(nowNs, r.SeatsWanted(), r.Rejection)
 		c.failed(nowNs).Rejected++
 	}
 	c.stalls[r.Workload].reject(nowNs, c.fromNs)
@@ -228,9 +227,9 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 func (c *Collector) released(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	f.leave(nowNs, r)
-	f.level.leave(nowNs, observe.SeatsOf(r))
+	f.level.leave(nowNs, r.SeatsHeld())
 	if c.servers != nil {
-		c.atServer(r, f).leave(nowNs, observe.SeatsOf(r))
+		c.atServer(r, f).leave(nowNs, r.SeatsHeld())
 	}
 	if c.virtual != nil {
 		c.virtual.Ended(nowNs, r)
@@ -250,7 +249,7 @@ func (c *Collector) adjusted(nowNs int64, s *server.Server) {
 		l.settle(nowNs)
 		l.exists = false
 	}
-	c.eachLevel[0](func(s observe.LevelState) bool { // a loop would allocate more
+	c.eachLevel[0](func(s server.LevelState) bool { // a loop would allocate more
 		c.levelNamed(s.Name()).adjust(nowNs, s, by)
 		return true
 	})
@@ -312,7 +311,7 @@ func (c *Collector) interval(nowNs int64) {
 	}
 	if nowNs < c.toNs {
 		for _, each := range c.eachLevel {
-			each(func(s observe.LevelState) bool { // a loop would allocate more
+			each(func(s server.LevelState) bool { // a loop would allocate more
 				c.levelNamed(s.Name()).sample(s)
 				return true
 			})
@@ -356,7 +355,7 @@ func (c *Collector) counts(r *server.Request) bool { return r.ArrivalNs >= c.fro
 
 // addWorkload notes that a workload sends requests of a flow.
 func (c *Collector) addWorkload(f *flow, workload int) {
-	if f.workload != observe.NoWorkload {
+	if f.workload != server.NoWorkload {
 		f.part, f.mixed = nil, true
 		return
 	}
@@ -435,7 +434,7 @@ func (c *Collector) flows() iter.Seq[*flow] {
 
 // beginFlow makes f a flow without requests; of is nil for the unclassified one.
 func (c *Collector) beginFlow(f *flow, of *server.Flow) {
-	*f = flow{index: noIndex, workload: observe.NoWorkload, of: of}
+	*f = flow{index: noIndex, workload: server.NoWorkload, of: of}
 	if of == nil {
 		f.group = c.groupOf("", c.levelNamed(""))
 	} else {

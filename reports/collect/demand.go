@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"apfsim/core/classify"
-	"apfsim/reports/observe"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
@@ -142,7 +141,7 @@ func (l *level) ofKind(kind int32) *occupied {
 
 // demandOf returns the seat-nanoseconds that a request will occupy if its execution takes what the scenario gives.
 func demandOf(r *server.Request) float64 {
-	return float64(observe.SeatsOf(r)) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
+	return float64(r.SeatsHeld()) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
 }
 
 // expected returns the seat-nanoseconds that a request will probably occupy: where demand is measured, the mean of its kind
@@ -161,14 +160,14 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	heldNs := nowNs - r.DispatchNs
 	if c.kinds == nil {
 		if heldNs != r.ExecutionNs { // the execution ended at its deadline, or waited for a cache
-			f.demand += float64(observe.SeatsOf(r)) * float64(heldNs-r.ExecutionNs)
+			f.demand += float64(r.SeatsHeld()) * float64(heldNs-r.ExecutionNs)
 		}
 		return
 	}
 	if r.KeepsSeats() {
 		heldNs += r.Work.AdditionalLatencyNs
 	}
-	seatNs, kind := float64(observe.SeatsOf(r))*float64(heldNs), c.kinds.of(r)
+	seatNs, kind := float64(r.SeatsHeld())*float64(heldNs), c.kinds.of(r)
 	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.allKinds.add(seatNs, nowNs-r.ArrivalNs)
@@ -183,7 +182,7 @@ func (c *Collector) endDemand(servers []*server.Server) {
 		s.InFlight(func(r *server.Request) {
 			if c.counts(r) && r.DispatchNs >= 0 && r.FinishNs < 0 && !r.Lost {
 				k := c.flowOf(r).ofKind(c.kinds.of(r))
-				k.holding = append(k.holding, int64(observe.SeatsOf(r))*(c.toNs-r.DispatchNs))
+				k.holding = append(k.holding, int64(r.SeatsHeld())*(c.toNs-r.DispatchNs))
 			}
 		})
 	}

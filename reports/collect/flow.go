@@ -3,7 +3,6 @@ package collect
 import (
 	"apfsim/core/queueset"
 	"apfsim/reports/measure"
-	"apfsim/reports/observe"
 	"apfsim/sim/server"
 )
 
@@ -162,7 +161,7 @@ func (f *flow) enter(nowNs int64, demand float64) {
 func (f *flow) start(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
 	f.queued = f.queued || nowNs > r.ArrivalNs
-	f.seatsInUse += int32(observe.SeatsOf(r))
+	f.seatsInUse += int32(r.SeatsHeld())
 	f.recordStarvation(nowNs)
 	f.starvingSinceNs = nowNs
 	f.waiting--
@@ -182,7 +181,7 @@ func (f *flow) refuse(nowNs int64, demand float64) {
 
 func (f *flow) leave(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
-	f.seatsInUse -= int32(observe.SeatsOf(r))
+	f.seatsInUse -= int32(r.SeatsHeld())
 	f.remove(0)
 }
 

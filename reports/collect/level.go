@@ -8,8 +8,8 @@ import (
 	"apfsim/core/seats"
 	"apfsim/reports/fairness"
 	"apfsim/reports/measure"
-	"apfsim/reports/observe"
 	"apfsim/reports/result"
+	"apfsim/sim/server"
 )
 
 // fairness returns the fair shares of a level's flows over the window, in seat-nanoseconds and in
@@ -156,7 +156,7 @@ func (l *level) leave(nowNs int64, seats int) {
 	l.executing.add(nowNs, -1)
 }
 
-func (l *level) adjust(nowNs int64, s observe.LevelState, by string) {
+func (l *level) adjust(nowNs int64, s server.LevelState, by string) {
 	l.settle(nowNs)
 	l.known, l.exists, l.spec, l.limits = true, true, *s.Spec(), s.Limits()
 	l.setLimits(nowNs, s.CurrentLimit(), l.limits.Nominal, by)
@@ -231,7 +231,7 @@ func (w *windowUse) endLimit(limit int) {
 
 // sample adds the lengths of the queues of a server at the start of an interval; there are none if no
 // request is queued. Queue i of one server and queue i of another are in the same hands.
-func (l *level) sample(s observe.LevelState) {
+func (l *level) sample(s server.LevelState) {
 	if q := s.Queues(); q != nil {
 		if q.Waiting() > 0 {
 			lengths := make([]int32, max(q.Len(), len(l.lengthsNow())))

@@ -7,7 +7,6 @@ import (
 
 	"apfsim/core/seats"
 	"apfsim/reports/format"
-	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/reports/stats"
 	"apfsim/sim/network"
@@ -57,7 +56,7 @@ func (c *Collector) adjustedServer(nowNs int64, of *server.Server) {
 	s := c.servers[of.Index()]
 	s.forgetLevels(nowNs)
 	if of.Stage() != server.Off {
-		c.eachLevel[s.index](func(state observe.LevelState) bool {
+		c.eachLevel[s.index](func(state server.LevelState) bool {
 			l := c.levelAt(s, c.levelNamed(state.Name()))
 			l.adjust(nowNs, state, changedBy(of))
 			if !l.exempt() {
@@ -125,7 +124,7 @@ func (c *Collector) refusedRequest(nowNs int64, r *server.Request) {
 
 // givenUp removes a request whose server has ended.
 func (c *Collector) givenUp(nowNs int64, r *server.Request) {
-	if !observe.Present(r) {
+	if !r.InFlight() {
 		return
 	}
 	f := c.flowOf(r)
@@ -137,14 +136,14 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 	own := c.atServer(r, f)
 	if r.DispatchNs < 0 {
 		f.refuse(nowNs, c.expected(r, f))
-		f.level.abandon(nowNs, observe.AskedBy(r))
-		own.abandon(nowNs, observe.AskedBy(r))
+		f.level.abandon(nowNs, r.SeatsWanted())
+		own.abandon(nowNs, r.SeatsWanted())
 		c.stalls[r.Workload].reject(nowNs, c.fromNs)
 		c.workloads.GivenUp(r)
 	} else {
 		f.leave(nowNs, r)
-		f.level.leave(nowNs, observe.SeatsOf(r))
-		own.leave(nowNs, observe.SeatsOf(r))
+		f.level.leave(nowNs, r.SeatsHeld())
+		own.leave(nowNs, r.SeatsHeld())
 	}
 	if r.Lost {
 		c.lost(nowNs, c.servers[r.Server])

@@ -5,11 +5,11 @@ import (
 
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
-	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/reports/threshold"
 	"apfsim/sim/metric"
+	"apfsim/sim/server"
 )
 
 // judge evaluates a threshold on the finished statistics. A threshold over windows is evaluated by
@@ -44,7 +44,7 @@ func (c *Collector) value(s *result.Summary, t *metric.Threshold) (value float64
 		return c.flowRequestsValue(t, &name)
 	}
 	m := c.merged(func(p *part) bool {
-		return (workload == observe.NoWorkload || p.workload == workload) && threshold.Tagged(t, metric.TagServer, strconv.Itoa(p.server)) &&
+		return (workload == server.NoWorkload || p.workload == workload) && threshold.Tagged(t, metric.TagServer, strconv.Itoa(p.server)) &&
 			threshold.Tagged(t, metric.TagFlowSchema, p.group.schema) && threshold.Tagged(t, metric.TagPriorityLevel, p.group.level.name)
 	})
 	return threshold.Value(m, &name, c.windowSeconds())
@@ -59,7 +59,7 @@ func (c *Collector) workloadNamed(name string) int {
 			return i
 		}
 	}
-	return observe.NoWorkload
+	return server.NoWorkload
 }
 
 // flowRequestsValue evaluates a threshold on the requests of all flows of a name. The requests of a

@@ -21,7 +21,6 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
 	"apfsim/reports/files"
-	"apfsim/reports/observe"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -33,7 +32,7 @@ const Folder = "dumps"
 // Recorder makes dumps at given times of a run, with the columns and the layout of the server. Levels
 // are sorted by name, and the executing requests of a queue by age; the server sorts neither.
 type Recorder struct {
-	source observe.Levels
+	source server.Levels
 	folder string // within that of a time; "" with one server
 	rules  *rules.Rules
 	start  time.Time  // of the run
@@ -51,7 +50,7 @@ type levelCounts struct{ dispatched, rejected, timedOut int }
 
 // New returns a recorder for a run that starts at the given time of day. It makes a dump at each of
 // the times atNs, in nanoseconds since the start of the run.
-func New(source observe.Levels, r *rules.Rules, start time.Time, atNs []int64) *Recorder {
+func New(source server.Levels, r *rules.Rules, start time.Time, atNs []int64) *Recorder {
 	atNs = slices.Clone(atNs)
 	slices.Sort(atNs)
 	return &Recorder{source: source, rules: r, start: start.UTC(), atNs: slices.Compact(atNs),
@@ -87,7 +86,7 @@ func (ds Recorders) Observer() server.Observer {
 	for i, d := range ds {
 		each[i] = d.Observer()
 	}
-	return observe.ByServer(each)
+	return server.PerServer(each)
 }
 
 // Files returns the dumps so far.

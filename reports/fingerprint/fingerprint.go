@@ -9,7 +9,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"apfsim/core/queueset"
-	"apfsim/reports/observe"
 	"apfsim/sim/server"
 )
 
@@ -125,14 +124,14 @@ func (f *Recorder) adjusted(nowNs int64, s *server.Server) {
 }
 
 // limits records the current limits of levels.
-func (f *Recorder) limits(nowNs int64, at int16, of observe.Levels) {
+func (f *Recorder) limits(nowNs int64, at int16, of server.Levels) {
 	for _, l := range of.Levels() {
 		f.record(adjusted, at, 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
 	}
 }
 
 func (f *Recorder) request(d decision, nowNs int64, r *server.Request, last int64) {
-	queueAndSeats := uint64(observe.QueueOf(r))<<32 | uint64(r.Work.InitialSeats)<<16 | uint64(r.Work.FinalSeats)
+	queueAndSeats := uint64(r.QueueIndex())<<32 | uint64(r.Work.InitialSeats)<<16 | uint64(r.Work.FinalSeats)
 	f.record(d, r.Server, r.Number, nowNs, f.flow(r), queueAndSeats, uint64(last))
 }
 

@@ -10,7 +10,6 @@ import (
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
-	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -26,7 +25,7 @@ import (
 type Recorder struct {
 	instance   string
 	scenario   *scenario.Scenario
-	source     observe.Levels
+	source     server.Levels
 	startMs    int64 // start of the run, since 1970
 	intervalNs int64
 	atMs       []int64 // the times of the samples, since 1970
@@ -123,7 +122,7 @@ func ScrapeInterval(durationNs int64) int64 { return min(result.Interval(duratio
 
 // New returns a recorder for a run of sc that starts at the given time of day. It takes samples every
 // intervalNs and at the end.
-func New(sc *scenario.Scenario, source observe.Levels, start time.Time, intervalNs int64) *Recorder {
+func New(sc *scenario.Scenario, source server.Levels, start time.Time, intervalNs int64) *Recorder {
 	m := &Recorder{instance: sc.Metadata.Name, scenario: sc, source: source, startMs: start.UnixMilli(), intervalNs: intervalNs}
 	m.begin(0, sc.Spec.Servers.KubernetesVersion.Of(0))
 	return m

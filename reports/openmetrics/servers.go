@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"apfsim/reports/observe"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 
@@ -37,7 +36,7 @@ func (ms Recorders) Observer() server.Observer {
 	for i, m := range ms {
 		each[i] = m.Observer()
 	}
-	return observe.ByServer(each)
+	return server.PerServer(each)
 }
 
 // Write writes all samples so far in the OpenMetrics text format: the metrics in the order of the first

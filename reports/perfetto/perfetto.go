@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strconv"
 
-	"apfsim/reports/observe"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -27,8 +26,8 @@ import (
 // at the end. Memory grows with the number of requests that wait or execute at the same time.
 type Recorder struct {
 	scenario     *scenario.Scenario
-	sources      []observe.Levels // by server
-	stages       []stage          // by server; nil for a scenario that is Steady
+	sources      []server.Levels // by server
+	stages       []stage         // by server; nil for a scenario that is Steady
 	fromNs, toNs int64
 	phase        phase
 
@@ -127,8 +126,8 @@ type requestArgs struct {
 
 // New returns a recorder for the window from fromNs to toNs of a run of sc, in nanoseconds since its
 // start. The trace is written to w.
-func New(w *bufio.Writer, sc *scenario.Scenario, source observe.Levels, fromNs, toNs int64) *Recorder {
-	e := &Recorder{scenario: sc, sources: []observe.Levels{source}, fromNs: fromNs, toNs: toNs, out: w,
+func New(w *bufio.Writer, sc *scenario.Scenario, source server.Levels, fromNs, toNs int64) *Recorder {
+	e := &Recorder{scenario: sc, sources: []server.Levels{source}, fromNs: fromNs, toNs: toNs, out: w,
 		requests: map[int64]*trackedRequest{}, tracks: map[trackKey]*levelTrack{}}
 	e.writeText(`{"displayTimeUnit":"ms","traceEvents":[`)
 	return e
@@ -210,7 +209,7 @@ func (e *Recorder) dispatched(nowNs int64, r *server.Request) {
 	}
 	track := e.trackOf(r.Server, levelName(r.Flow))
 	t := e.decided(nowNs, track, r)
-	t.dispatchNs, t.seats = nowNs, observe.SeatsOf(r)
+	t.dispatchNs, t.seats = nowNs, r.SeatsHeld()
 	track.inUse += t.seats
 	if e.phase == inWindow {
 		track.occupy(t)
@@ -224,7 +223,7 @@ func (e *Recorder) decided(nowNs int64, track *levelTrack, r *server.Request) *t
 	t := e.requests[r.Number]
 	if t == nil {
 		t = e.addRequest(r)
-		t.queue = observe.QueueOf(r)
+		t.queue = r.QueueIndex()
 		return t
 	}
 	t.waiting = false
@@ -356,7 +355,7 @@ func (e *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 func (e *Recorder) begin(nowNs int64) {
 	e.phase = inWindow
 	for at := range e.sources {
-		e.eachLevel(at, func(l observe.LevelState) { e.trackOf(int16(at), l.Name()) })
+		e.eachLevel(at, func(l server.LevelState) { e.trackOf(int16(at), l.Name()) })
 	}
 	for at := range e.stages {
 		e.writeEvent(&traceEvent{Name: "process_name", Phase: "M", Process: stageProcess + at}, map[string]string{"name": serverName(at)})
@@ -419,7 +418,7 @@ func (e *Recorder) addRequest(r *server.Request) *trackedRequest {
 		t, e.free = e.free[n-1], e.free[:n-1]
 	}
 	*t = trackedRequest{Template: r.Template, flow: r.Flow, number: r.Number, id: r.ID, arrivalNs: r.ArrivalNs, dispatchNs: -1, endNs: -1,
-		server: r.Server, attempt: int(r.Attempt), seats: observe.AskedBy(r), seatNumbers: t.seatNumbers[:0]}
+		server: r.Server, attempt: int(r.Attempt), seats: r.SeatsWanted(), seatNumbers: t.seatNumbers[:0]}
 	e.requests[r.Number] = t
 	return t
 }
@@ -437,7 +436,7 @@ func levelName(f *server.Flow) string {
 	return f.Level
 }
 
-func (e *Recorder) eachLevel(at int, call func(observe.LevelState)) {
+func (e *Recorder) eachLevel(at int, call func(server.LevelState)) {
 	for _, l := range e.sources[at].Levels() {
 		call(l)
 	}
@@ -560,7 +559,7 @@ func (e *Recorder) writeWaiting(nowNs int64, track *levelTrack) {
 
 // writeLimits writes the current limits of a server that have changed.
 func (e *Recorder) writeLimits(nowNs int64, at int) {
-	e.eachLevel(at, func(l observe.LevelState) {
+	e.eachLevel(at, func(l server.LevelState) {
 		if track := e.trackOf(int16(at), l.Name()); track.limit != l.CurrentLimit() {
 			track.limit = l.CurrentLimit()
 			e.writeCounter(nowNs, track, "current limit", "seats", track.limit)

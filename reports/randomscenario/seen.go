@@ -1,7 +1,6 @@
 package randomscenario
 
 import (
-	"apfsim/reports/observe"
 	"apfsim/sim"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
@@ -89,7 +88,7 @@ func (s *Seen) observe(run *sim.Run) {
 	limits := func(nowNs int64, of *server.Server) {
 		e := LimitsEvent{AtNs: nowNs, Server: of.Index(), Levels: map[string]LevelLimit{}}
 		for _, l := range of.Levels() {
-			e.Levels[l.Name()] = LevelLimit{l.CurrentLimit(), l.Limits().Nominal, observe.LevelState(l).Spec().Queuing() != nil}
+			e.Levels[l.Name()] = LevelLimit{l.CurrentLimit(), l.Limits().Nominal, server.LevelState(l).Spec().Queuing() != nil}
 		}
 		s.Limits = append(s.Limits, e)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
-	"apfsim/reports/observe"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
@@ -74,7 +73,7 @@ func NewWindowed(sc *scenario.Scenario) Windowed {
 			continue
 		}
 		w := &windowedThreshold{threshold: t, name: t.Name(), index: i, fromNs: int64(sc.Spec.Warmup), lengthNs: int64(t.Over),
-			windows: int64((sc.Spec.Duration - sc.Spec.Warmup) / t.Over), workload: observe.NoWorkload, server: anyServer}
+			windows: int64((sc.Spec.Duration - sc.Spec.Warmup) / t.Over), workload: server.NoWorkload, server: anyServer}
 		if at, err := strconv.Atoi(t.Tag(metric.TagServer)); err == nil {
 			w.server = int16(at)
 		}
@@ -212,7 +211,7 @@ func (w *windowedThreshold) windowAt(r *server.Request) (at int64, within bool) 
 
 // about says whether the threshold is about a request.
 func (w *windowedThreshold) about(r *server.Request) bool {
-	if w.workload != observe.NoWorkload && r.Workload != w.workload || w.server != anyServer && r.Server != w.server {
+	if w.workload != server.NoWorkload && r.Workload != w.workload || w.server != anyServer && r.Server != w.server {
 		return false
 	}
 	t := w.threshold
@@ -234,7 +233,7 @@ func (w *windowedThreshold) about(r *server.Request) bool {
 
 // aboutRefused is about for a request that has not reached flow control, which has no flow.
 func (w *windowedThreshold) aboutRefused(r *server.Request) bool {
-	return (w.workload == observe.NoWorkload || r.Workload == w.workload) && (w.server == anyServer || r.Server == w.server) && w.ofNoFlow()
+	return (w.workload == server.NoWorkload || r.Workload == w.workload) && (w.server == anyServer || r.Server == w.server) && w.ofNoFlow()
 }
 
 // ofNoFlow says whether the threshold has no tag that only requests with a flow have.

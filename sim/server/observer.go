@@ -1,5 +1,12 @@
 package server
 
+import (
+	"apfsim/core/config"
+	"apfsim/core/flowcontrol"
+	"apfsim/core/queueset"
+	"apfsim/core/seats"
+)
+
 // Observer says what is to be called when something happens at the servers of a run. A function
 // that is nil is not called and costs nothing. An observer is attached to the whole run: a request
 // says at which server it is, and Adjusted and Tick get the servers.
@@ -85,4 +92,88 @@ func (all *observers) attach(o Observer) {
 	if o.Tick != nil {
 		all.ticks = append(all.ticks, o.Tick)
 	}
+}
+
+// PerServer returns an observer of all servers that passes what happens at each server to the observer with its
+// index. All of them must have the same functions: one that is nil in the first is not called in the others.
+func PerServer(each []Observer) Observer {
+	if len(each) == 1 {
+		return each[0]
+	}
+	ofRequest := func(get func(*Observer) func(int64, *Request)) func(int64, *Request) {
+		if get(&each[0]) == nil {
+			return nil
+		}
+		return func(nowNs int64, r *Request) { get(&each[r.Server])(nowNs, r) }
+	}
+	ofServer := func(get func(*Observer) func(int64, *Server)) func(int64, *Server) {
+		if get(&each[0]) == nil {
+			return nil
+		}
+		return func(nowNs int64, s *Server) { get(&each[s.Index()])(nowNs, s) }
+	}
+	all := Observer{
+		Arrived:    ofRequest(func(o *Observer) func(int64, *Request) { return o.Arrived }),
+		Queued:     ofRequest(func(o *Observer) func(int64, *Request) { return o.Queued }),
+		Dispatched: ofRequest(func(o *Observer) func(int64, *Request) { return o.Dispatched }),
+		Rejected:   ofRequest(func(o *Observer) func(int64, *Request) { return o.Rejected }),
+		Executed:   ofRequest(func(o *Observer) func(int64, *Request) { return o.Executed }),
+		Released:   ofRequest(func(o *Observer) func(int64, *Request) { return o.Released }),
+		Refused:    ofRequest(func(o *Observer) func(int64, *Request) { return o.Refused }),
+		GivenUp:    ofRequest(func(o *Observer) func(int64, *Request) { return o.GivenUp }),
+		Answered:   ofRequest(func(o *Observer) func(int64, *Request) { return o.Answered }),
+		HeldBack:   ofRequest(func(o *Observer) func(int64, *Request) { return o.HeldBack }),
+		Adjusted:   ofServer(func(o *Observer) func(int64, *Server) { return o.Adjusted }),
+		Changed:    ofServer(func(o *Observer) func(int64, *Server) { return o.Changed }),
+	}
+	if each[0].Tick != nil {
+		all.Tick = func(nowNs int64, servers []*Server) (nextNs int64) {
+			for i := range each {
+				if next := each[i].Tick(nowNs, servers); next > nowNs && (nextNs == 0 || next < nextNs) {
+					nextNs = next
+				}
+			}
+			return nextNs
+		}
+	}
+	return all
+}
+
+// Levels returns the priority levels of a server; none if it has no flow control.
+type Levels interface {
+	Levels() []*flowcontrol.Level
+}
+
+// LevelState is the part of a priority level that observers read.
+type LevelState interface {
+	Name() string
+	Spec() *config.PriorityLevelSpec
+	Limits() seats.Limits
+	CurrentLimit() int
+	Queues() *queueset.QueueSet
+}
+
+// SeatsHeld returns the seats that a request occupies or would have occupied; 1 if flow control did not
+// estimate any.
+func (r *Request) SeatsHeld() int { return max(1, r.Seats()) }
+
+// SeatsWanted returns the seats that a request waits for; 1 if flow control did not estimate any.
+func (r *Request) SeatsWanted() int { return max(1, int(r.SeatsAsked)) }
+
+// QueueIndex returns the index of a request's queue; -1 if it has none. A request that flow control does
+// not handle may still have the queue of an earlier request that used the same memory.
+func (r *Request) QueueIndex() int {
+	if r.Flow == nil {
+		return -1
+	}
+	return r.Queue()
+}
+
+// NoWorkload is the index of no workload, in Request.Workload.
+const NoWorkload = -1
+
+// InFlight says whether a request that is given up was queued or held seats. One that was rejected was
+// not, and neither was a watch that had been initialised.
+func (r *Request) InFlight() bool {
+	return r.Rejection == queueset.NotRejected && (r.FinishNs < 0 || r.KeepsSeats() && !r.IsWatch())
 }
