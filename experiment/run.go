@@ -11,8 +11,7 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/collect"
-	"apfsim/reports/dumps"
-	"apfsim/reports/openmetrics"
+	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -113,9 +112,9 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	if files.Observer != nil {
 		run.Observe(files.Observer(sc))
 	}
-	var recorders dumps.Recorders
+	var recorders record.Dumps
 	if len(files.DumpsNs) > 0 {
-		if recorders, err = dumps.NewOfServers(sc, run.Servers(), files.Start, files.DumpsNs); err != nil {
+		if recorders, err = record.NewDumps(sc, run.Servers(), files.Start, files.DumpsNs); err != nil {
 			return completed{}, err
 		}
 		run.Observe(recorders.Observer())
@@ -164,8 +163,8 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 
 // create creates the files that are written during the run. The error names those that cannot be written; the
 // others are returned.
-func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, servers []*server.Server) (outputs []output.Output, err error) {
-	add := func(o output.Output, failure error) {
+func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, servers []*server.Server) (outputs []record.Recorder, err error) {
+	add := func(o record.Recorder, failure error) {
 		if failure == nil {
 			outputs = append(outputs, o)
 		}
@@ -175,7 +174,7 @@ func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, servers []*
 		add(output.CreateRequestLog(set, f.Dir, sc))
 	}
 	if f.OpenMetrics != "" {
-		add(output.CreateOpenMetrics(set, f.OpenMetrics, sc, servers, f.Start, openmetrics.ScrapeInterval(int64(sc.Spec.Duration))))
+		add(output.CreateOpenMetrics(set, f.OpenMetrics, sc, servers, f.Start, record.ScrapeInterval(int64(sc.Spec.Duration))))
 	}
 	if f.Events != "" {
 		add(output.CreateEvents(set, f.Events, sc, servers, f.FromNs, f.ToNs))
@@ -184,19 +183,19 @@ func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, servers []*
 }
 
 // discard discards the outputs.
-func discard(outputs []output.Output) {
+func discard(outputs []record.Recorder) {
 	for _, o := range outputs {
 		o.Discard()
 	}
 }
 
 // failed says whether one of the outputs cannot be written.
-func failed(outputs []output.Output) bool {
-	return slices.ContainsFunc(outputs, func(o output.Output) bool { return o.Err() != nil })
+func failed(outputs []record.Recorder) bool {
+	return slices.ContainsFunc(outputs, func(o record.Recorder) bool { return o.Err() != nil })
 }
 
 // complete writes the rest of the outputs. The error names those that cannot be written.
-func complete(outputs []output.Output) (err error) {
+func complete(outputs []record.Recorder) (err error) {
 	for _, o := range outputs {
 		err = errors.Join(err, o.Close())
 	}

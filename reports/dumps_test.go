@@ -14,12 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"apfsim/core/rules"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/collect"
-	"apfsim/reports/dumps"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/sim"
 )
 
@@ -38,10 +36,13 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	dir := t.TempDir()
 	collector := collect.New(sc, run.Server, 5e6)
 	run.Observe(collector.Observer())
-	recorder := dumps.New(run.Server, rules.Latest(), output.Epoch, atNs)
+	recorder, err := record.NewDumps(sc, run.Servers(), output.Epoch, atNs)
+	if err != nil {
+		t.Fatal(err)
+	}
 	run.Observe(recorder.Observer())
 	var lines bytes.Buffer
-	requests := requestlog.New(&lines, sc)
+	requests := record.NewRequestLog(&lines, sc)
 	run.Observe(requests.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	if found, _ := os.ReadDir(dir); len(found) > 0 {
 		t.Errorf("%v is there before the run is over", found)
 	}
-	if err := output.WriteRun(&atomicfile.Set{}, dir, collector.Result(), dumps.Recorders{recorder}, nil); err != nil {
+	if err := output.WriteRun(&atomicfile.Set{}, dir, collector.Result(), recorder, nil); err != nil {
 		t.Fatal(err)
 	}
 	for one := range bytes.Lines(lines.Bytes()) {
@@ -62,7 +63,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 		}
 		log = append(log, l)
 	}
-	return log, filepath.Join(dir, "crowded", dumps.Folder)
+	return log, filepath.Join(dir, "crowded", record.DumpFolder)
 }
 
 // rows reads a dump as any program reads CSV, without its header.

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/perfetto"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/sim"
 )
 
@@ -48,9 +47,9 @@ func trace(t *testing.T, text string, fromNs, toNs int64) (events []traced, log 
 	run := sim.New(sc)
 	var out, lines bytes.Buffer
 	w := bufio.NewWriter(&out)
-	e := perfetto.New(w, sc, run.Server, fromNs, toNs)
+	e := record.NewPerfetto(w, sc, run.Servers(), fromNs, toNs)
 	run.Observe(e.Observer())
-	requests := requestlog.New(&lines, sc)
+	requests := record.NewRequestLog(&lines, sc)
 	run.Observe(requests.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)

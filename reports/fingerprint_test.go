@@ -7,14 +7,14 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
-	"apfsim/reports/fingerprint"
+	"apfsim/reports/record"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
 )
 
 // fingerprintOf returns the fingerprint of a run told by hand.
 func fingerprintOf(tell func(s *stage)) string {
-	f := fingerprint.New()
+	f := record.NewFingerprint()
 	tell(newStage(storyScenario(), f))
 	return f.String()
 }
@@ -110,7 +110,7 @@ spec:
 			t.Fatal(err)
 		}
 		scenarios[0].Spec.Servers.MaxRequestsInflight, scenarios[0].Spec.Servers.MaxMutatingRequestsInflight = seats, 0
-		f := fingerprint.New()
+		f := record.NewFingerprint()
 		f.Observer().Adjusted(nowNs, server.New(server.Deps{Scenario: scenarios[0], Shared: server.NewShared(server.Options{})})[0])
 		return f.String()
 	}
@@ -131,7 +131,7 @@ func TestFingerprintIsOfDecisionsAlone(t *testing.T) {
 	want := fingerprintOf(func(s *stage) { shortStory(s, flowA, flowB, 3, queueset.QueueFull) })
 	a, b := *flowA, *flowB
 	a.Index, b.Index = 7, 3
-	f := fingerprint.New()
+	f := record.NewFingerprint()
 	s := newStage(storyScenario(), f)
 	for at := range 4 {
 		s.tick(float64(at) / 4)
@@ -147,7 +147,7 @@ func TestFingerprintIsOfDecisionsAlone(t *testing.T) {
 // A request that flow control does not see has no queue, even if its memory was that of one that had.
 func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 	past := func(used *server.Request) string {
-		f := fingerprint.New()
+		f := record.NewFingerprint()
 		used.Template, used.Number = &server.Template{}, 1
 		used.Work.InitialSeats = 0
 		f.Observer().Dispatched(5, used)
@@ -169,7 +169,7 @@ func TestFingerprintSaysNothingOfTheRequestBefore(t *testing.T) {
 
 // An event costs no allocation, however many there are.
 func TestFingerprintAllocatesNothing(t *testing.T) {
-	f := fingerprint.New()
+	f := record.NewFingerprint()
 	o, r := f.Observer(), newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
 	o.Dispatched(1, r)
 	if n := testing.AllocsPerRun(1000, func() {
@@ -182,7 +182,7 @@ func TestFingerprintAllocatesNothing(t *testing.T) {
 
 // BenchmarkFingerprint is what a request costs that waits.
 func BenchmarkFingerprint(b *testing.B) {
-	f := fingerprint.New()
+	f := record.NewFingerprint()
 	o, r := f.Observer(), newStage(storyScenario(), f).arrive(1, mice, flowB, 1)
 	for b.Loop() {
 		o.Queued(2, r)

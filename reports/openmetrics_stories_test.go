@@ -21,7 +21,7 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
 	"apfsim/experiment/output"
-	"apfsim/reports/openmetrics"
+	"apfsim/reports/record"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
 )
@@ -86,20 +86,20 @@ func sampled(t *testing.T, text string, trace []string, intervalNs int64) map[in
 		t.Fatal(err)
 	}
 	run := sim.New(scenarios[0])
-	m := openmetrics.New(scenarios[0], run.Server, output.Epoch, intervalNs)
+	var samples bytes.Buffer
+	m := record.NewOpenMetrics(&samples, scenarios[0], run.Servers(), output.Epoch, intervalNs)
 	run.Observe(m.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	return samplesOf(t, m)
+	return samplesOf(t, m, &samples)
 }
 
 var ownLabels = regexp.MustCompile(`(job|instance)="[^"]*",?`)
 
-func samplesOf(t *testing.T, m *openmetrics.Recorder) map[int64]map[string]float64 {
+func samplesOf(t *testing.T, m *record.OpenMetrics, text *bytes.Buffer) map[int64]map[string]float64 {
 	t.Helper()
-	var text bytes.Buffer
-	if err := m.Write(&text); err != nil {
+	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 	all := map[int64]map[string]float64{}
@@ -483,7 +483,8 @@ func TestMetricsOfAnEpoch(t *testing.T) {
 	sc := loadOne(t, strings.NewReplacer("maxRequestsInflight: 11", "maxRequestsInflight: 500000", "maxMutatingRequestsInflight: 10", "maxMutatingRequestsInflight: 500000",
 		"{trace: {file: trace.jsonl}}", "{poisson: {rate: 1/s}}\n    as: {user: a}\n    request: {verb: get, path: /}\n    execution: 1ms").Replace(narrowAndWide))
 	c := flowcontrol.New(0, rules.Latest(), 1_000_000, sc.Objects, ignoring{}, nil)
-	m := openmetrics.New(sc, c, output.Epoch, 50_000e9)
+	var text bytes.Buffer
+	m := record.NewOpenMetrics(&text, sc, []*flowcontrol.Controller{c}, output.Epoch, 50_000e9)
 	o := m.Observer()
 	route := c.Route(&classify.Attributes{User: "a", Groups: []string{"system:authenticated"}, Verb: "get", Resource: "configmaps", Name: "x"})
 	r := &flowcontrol.Request{}
@@ -497,7 +498,7 @@ func TestMetricsOfAnEpoch(t *testing.T) {
 	}
 	c.Finish(150_000e9, r)
 	o.Tick(150_000e9, nil)
-	samples := samplesOf(t, m)
+	samples := samplesOf(t, m, &text)
 	const epochs, currentR = `epoch_advance_total{priority_level="level",success="false"}`, `current_r{priority_level="level"}`
 	for _, c := range []struct {
 		ms     int64

@@ -16,8 +16,7 @@ import (
 	"time"
 
 	"apfsim/experiment/output"
-	"apfsim/reports/openmetrics"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -79,12 +78,12 @@ func runMotley(t *testing.T, intervalNs int64) (metrics string, log []line, cour
 	t.Helper()
 	sc := loadOne(t, motley)
 	run := sim.New(sc)
-	m := openmetrics.New(sc, run.Server, output.Epoch, intervalNs)
+	var lines, text bytes.Buffer
+	m := record.NewOpenMetrics(&text, sc, run.Servers(), output.Epoch, intervalNs)
 	course = &limits{}
 	run.Observe(m.Observer())
 	run.Observe(server.Observer{Adjusted: course.adjusted})
-	var lines, text bytes.Buffer
-	requests := requestlog.New(&lines, sc)
+	requests := record.NewRequestLog(&lines, sc)
 	run.Observe(requests.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -92,7 +91,7 @@ func runMotley(t *testing.T, intervalNs int64) (metrics string, log []line, cour
 	if err := requests.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Write(&text); err != nil {
+	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for one := range bytes.Lines(lines.Bytes()) {
@@ -302,7 +301,7 @@ func mostWaiting(log []line, fromNs, toNs int64) int {
 // The metrics at the end are what the request log says, computed anew and without regard
 // to cost.
 func TestMetricsAreWhatTheRequestLogSays(t *testing.T) {
-	metrics, log, course := runMotley(t, openmetrics.ScrapeInterval(40e9))
+	metrics, log, course := runMotley(t, record.ScrapeInterval(40e9))
 	got, want := last(t, metrics), model{}
 	want.count(log)
 	end := int64(40e9)
@@ -376,7 +375,7 @@ func TestMetricsAreWhatTheRequestLogSays(t *testing.T) {
 
 // A request finds in its queue those that arrived before it and wait.
 func TestQueueLengthsAreThoseOfTheRequestLog(t *testing.T) {
-	metrics, log, _ := runMotley(t, openmetrics.ScrapeInterval(40e9))
+	metrics, log, _ := runMotley(t, record.ScrapeInterval(40e9))
 	got, want := last(t, metrics), model{}
 	type present struct {
 		queue   int
@@ -417,7 +416,7 @@ func TestQueueLengthsAreThoseOfTheRequestLog(t *testing.T) {
 // Long runs are sampled as often as rates over a minute or so want it.
 func TestScrapeInterval(t *testing.T) {
 	for durationNs, want := range map[int64]int64{40e9: 100e6, 3600e9: 10e9, 86400e9: 10e9} {
-		if got := openmetrics.ScrapeInterval(durationNs); got != want {
+		if got := record.ScrapeInterval(durationNs); got != want {
 			t.Errorf("of %v every %v, want %v", time.Duration(durationNs), time.Duration(got), time.Duration(want))
 		}
 	}

@@ -14,12 +14,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/perfetto"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
@@ -30,7 +28,7 @@ import (
 func TestRequestLogOfTheStory(t *testing.T) {
 	var out bytes.Buffer
 	sc := storyScenario()
-	l := requestlog.New(&out, sc)
+	l := record.NewRequestLog(&out, sc)
 	newStage(sc, l).tell()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -46,7 +44,7 @@ func TestRequestLogOfTheStory(t *testing.T) {
 func TestRequestLogWritesARequestsAttributes(t *testing.T) {
 	var out bytes.Buffer
 	sc := storyScenario()
-	l := requestlog.New(&out, sc)
+	l := record.NewRequestLog(&out, sc)
 	s := newStage(sc, l)
 	r := s.arrive(1, mice, flowB, 1, func(r *server.Request) {
 		r.Client, r.Query, r.WatchNs = 3, "limit=500", 7
@@ -71,8 +69,8 @@ func TestRequestLogWritesARequestsAttributes(t *testing.T) {
 func TestARequestThatDispatchNarrows(t *testing.T) {
 	var log, trace bytes.Buffer
 	sc := storyScenario()
-	l, w := requestlog.New(&log, sc), bufio.NewWriter(&trace)
-	e := perfetto.New(w, sc, noLevels{}, 0, 30*second)
+	l, w := record.NewRequestLog(&log, sc), bufio.NewWriter(&trace)
+	e := record.NewPerfetto(w, sc, []*server.Server{{}}, 0, 30*second)
 	s := &stage{}
 	s.attach(l, e)
 	s.tick(0)
@@ -95,17 +93,12 @@ func TestARequestThatDispatchNarrows(t *testing.T) {
 	}
 }
 
-// noLevels is a server without any.
-type noLevels struct{}
-
-func (noLevels) Levels() []*flowcontrol.Level { return nil }
-
 // However fates are decided, there is a line for every request, in the order of arrival.
 func TestRequestLogKeepsTheOrderOfArrival(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var out bytes.Buffer
 		sc := storyScenario()
-		l := requestlog.New(&out, sc)
+		l := record.NewRequestLog(&out, sc)
 		s := &stage{}
 		s.attach(l)
 		var open []*server.Request
@@ -142,7 +135,7 @@ func TestRequestLogKeepsTheOrderOfArrival(t *testing.T) {
 
 func TestRequestLogKeepsTheFirstError(t *testing.T) {
 	sc := storyScenario()
-	l := requestlog.New(&brokenPipe{}, sc)
+	l := record.NewRequestLog(&brokenPipe{}, sc)
 	newStage(sc, l).tell()
 	if err := l.Close(); !errors.Is(err, errBroken) {
 		t.Errorf("error %v, want that of the writer", err)
@@ -193,7 +186,7 @@ func TestRequestLogFileIsWholeOrNotThere(t *testing.T) {
 func TestRequestLogNamesTheParent(t *testing.T) {
 	var out bytes.Buffer
 	sc := storyScenario()
-	l := requestlog.New(&out, sc)
+	l := record.NewRequestLog(&out, sc)
 	s := newStage(sc, l)
 	outer := s.arrive(1, mice, flowB, 1, func(r *server.Request) { r.ID, r.Details = 12, &server.Details{} })
 	callback := s.arrive(1, mice, flowB, 1, func(r *server.Request) { r.ID, r.Details = 13, &server.Details{Parent: outer.ID} })
@@ -224,7 +217,7 @@ spec:
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	run, l := sim.New(scenarios[0]), requestlog.New(&out, scenarios[0])
+	run, l := sim.New(scenarios[0]), record.NewRequestLog(&out, scenarios[0])
 	run.Observe(l.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 
 	"apfsim/reports/collect"
 	"apfsim/reports/format"
+	"apfsim/reports/record"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
-	"apfsim/reports/requestlog"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
@@ -87,7 +87,7 @@ func simulate(t *testing.T, intervalNs int64) (*result.Result, *census, []byte) 
 	}
 	run.Observe(o)
 	var out bytes.Buffer
-	log := requestlog.New(&out, sc)
+	log := record.NewRequestLog(&out, sc)
 	run.Observe(log.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 	"apfsim/experiment/output"
 	"apfsim/reports/collect"
-	"apfsim/reports/openmetrics"
+	"apfsim/reports/record"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/reports/scrape"
@@ -26,7 +26,7 @@ import (
 func crowdedOn(t *testing.T, version string, n int) (*replicate.Replications, string) {
 	t.Helper()
 	all := replicate.New("crowded", 0, nil)
-	var text bytes.Buffer
+	text := ""
 	for i := range n {
 		spec := strings.Replace(crowded, "  warmup: 5s\n", fmt.Sprintf("  seed: %d\n", i+1), 1)
 		spec = strings.Replace(spec, "servers: {", "servers: {kubernetesVersion: \""+version+"\", ", 1)
@@ -38,19 +38,21 @@ func crowdedOn(t *testing.T, version string, n int) (*replicate.Replications, st
 		run := sim.New(sc)
 		c := collect.New(sc, run.Server, result.Interval(int64(sc.Spec.Duration)))
 		run.Observe(c.Observer())
-		m := openmetrics.New(sc, run.Server, output.Epoch, 10_000_000_000)
+		metrics := &bytes.Buffer{}
+		m := record.NewOpenMetrics(metrics, sc, run.Servers(), output.Epoch, 10_000_000_000)
 		run.Observe(m.Observer())
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
 		all.Add(&collect.Replication{Summary: c.Result().Summary})
 		if i == 0 {
-			if err := m.Write(&text); err != nil {
+			if err := m.Close(); err != nil {
 				t.Fatal(err)
 			}
+			text = metrics.String()
 		}
 	}
-	return all.Replications(), text.String()
+	return all.Replications(), text
 }
 
 // scrapeAt returns the samples of one time of a run, as a server serves them.

@@ -13,21 +13,17 @@ import (
 	"testing/fstest"
 
 	"apfsim/document"
+	"apfsim/experiment/output"
 	"apfsim/reports/collect"
-	"apfsim/reports/dumps"
 	"apfsim/reports/format"
-	"apfsim/reports/openmetrics"
-	"apfsim/reports/perfetto"
+	"apfsim/reports/record"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
-	"apfsim/reports/requestlog"
 	"apfsim/reports/result"
 	"apfsim/reports/statistics"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
-
-	"apfsim/experiment/output"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -82,7 +78,7 @@ func runServers(t interface {
 	run := sim.New(scenarios[0])
 	measurement := collect.Measure(run, result.Interval(int64(scenarios[0].Spec.Duration)))
 	var lines bytes.Buffer
-	log := requestlog.New(&lines, scenarios[0])
+	log := record.NewRequestLog(&lines, scenarios[0])
 	run.Observe(log.Observer())
 	for _, attach := range also {
 		attach(run)
@@ -404,24 +400,24 @@ func TestStatisticsOfServers(t *testing.T) {
 
 // Files for other programs tell the servers apart.
 func TestFilesOfServers(t *testing.T) {
-	var om openmetrics.Recorders
-	var ds dumps.Recorders
+	var metrics bytes.Buffer
+	var om *record.OpenMetrics
+	var ds record.Dumps
 	var events bytes.Buffer
 	out := bufio.NewWriter(&events)
-	var trace *perfetto.Recorder
+	var trace *record.Perfetto
 	runServers(t, threeServers, func(run *sim.Run) {
-		om = openmetrics.NewOfServers(run.Scenario, run.Servers(), output.Epoch, 10*second)
-		trace = perfetto.NewOfServers(out, run.Scenario, run.Servers(), 119*second, 121*second)
+		om = record.NewOpenMetrics(&metrics, run.Scenario, run.Servers(), output.Epoch, 10*second)
+		trace = record.NewPerfetto(out, run.Scenario, run.Servers(), 119*second, 121*second)
 		var err error
-		if ds, err = dumps.NewOfServers(run.Scenario, run.Servers(), output.Epoch, []int64{10 * second, 130 * second}); err != nil {
+		if ds, err = record.NewDumps(run.Scenario, run.Servers(), output.Epoch, []int64{10 * second, 130 * second}); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range []observing{om, trace, ds} {
 			run.Observe(o.Observer())
 		}
 	})
-	var metrics bytes.Buffer
-	if err := om.Write(&metrics); err != nil {
+	if err := om.Close(); err != nil {
 		t.Fatal(err)
 	}
 	samples := func(server int, metric string) (n int) {

@@ -7,7 +7,7 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/core/seats"
 	"apfsim/reports/collect"
-	"apfsim/reports/fingerprint"
+	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/reports/threshold"
 	"apfsim/sim/metric"
@@ -209,7 +209,7 @@ func (s *stage) tell() {
 func storyResult(thresholds ...metric.Threshold) *result.Result {
 	sc := storyScenario()
 	sc.Spec.Thresholds = thresholds
-	fingerprint, windows := fingerprint.New(), threshold.NewWindowed(sc)
+	fingerprint, windows := record.NewFingerprint(), threshold.NewWindowed(sc)
 	s := newStage(sc, fingerprint, windows)
 	s.tell()
 	r := s.collector.Result("the run was told by hand")

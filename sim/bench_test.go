@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"apfsim/reports/collect"
-	"apfsim/reports/fingerprint"
+	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -141,7 +141,7 @@ func (w window) run(sc *scenario.Scenario, begin, end func()) (*sim.Run, *result
 		return next
 	}
 	run.Observe(o)
-	run.Observe(fingerprint.New().Observer())
+	run.Observe(record.NewFingerprint().Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return nil, nil, err
 	}

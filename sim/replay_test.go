@@ -10,8 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"apfsim/reports/fingerprint"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/scenarios"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -25,11 +24,11 @@ import (
 func ofRun(t testing.TB, sc *scenario.Scenario, log io.Writer) string {
 	t.Helper()
 	run := sim.New(sc)
-	decisions := fingerprint.New()
+	decisions := record.NewFingerprint()
 	run.Observe(decisions.Observer())
-	var lines *requestlog.Log
+	var lines *record.RequestLog
 	if log != nil {
-		lines = requestlog.New(log, sc)
+		lines = record.NewRequestLog(log, sc)
 		run.Observe(lines.Observer())
 	}
 	if err := run.Execute(context.Background(), nil); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"apfsim/reports/collect"
-	"apfsim/reports/fingerprint"
+	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/api"
@@ -26,7 +26,7 @@ func BenchmarkStoreRun(b *testing.B) {
 		}
 		run := sim.New(loaded[0])
 		run.Observe(collect.New(loaded[0], run.Server, result.Interval(int64(loaded[0].Spec.Duration))).Observer())
-		run.Observe(fingerprint.New().Observer()) // as apfsim run does
+		run.Observe(record.NewFingerprint().Observer()) // as apfsim run does
 		run.Observe(server.Observer{Arrived: func(int64, *server.Request) { requests++ }})
 		for _, r := range []api.Resource{{Name: "pods"}, {Name: "configmaps"}} {
 			run.Handlers().Store().Resource(r).OnCommit(func(int64, *api.Event) { events++ })

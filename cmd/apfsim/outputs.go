@@ -12,7 +12,7 @@ import (
 
 	"apfsim/experiment"
 	"apfsim/experiment/output"
-	"apfsim/reports/dumps"
+	"apfsim/reports/record"
 	"apfsim/sim/scenario"
 )
 
@@ -116,7 +116,7 @@ func (f *outputFlags) fit(loaded []*scenario.Scenario) error {
 		if f.toNs > duration {
 			return fmt.Errorf("--events-window: %s: ends after the end of %s, which lasts %s", f.window, name, sc.Spec.Duration)
 		}
-		if release, err := sc.Spec.Servers.Rules(); err == nil && len(f.dumpsNs) > 0 && !dumps.Exist(release) {
+		if release, err := sc.Spec.Servers.Rules(); err == nil && len(f.dumpsNs) > 0 && !record.HasDumps(release) {
 			return fmt.Errorf("--dump-at: the servers of %s are of Kubernetes %s, which has no debug dumps", name, release.Version)
 		}
 		if kind := sc.Spec.Servers.FlowControl; kind != scenario.PriorityAndFairness {

@@ -10,7 +10,7 @@ import (
 
 	"apfsim/conformance/trial"
 	"apfsim/experiment/output"
-	"apfsim/reports/openmetrics"
+	"apfsim/reports/record"
 	"apfsim/sim"
 	"apfsim/sim/quantity"
 )
@@ -25,13 +25,13 @@ func Metrics(t *trial.Trial, intervalNs int64) (map[int64]map[string]float64, er
 	}
 	sc.Spec.Duration = quantity.Duration(t.SamplesNs[len(t.SamplesNs)-1])
 	run := sim.New(sc, sim.IgnoreDeadlines)
-	m := openmetrics.New(sc, run.Server, output.Epoch, intervalNs)
+	var text bytes.Buffer
+	m := record.NewOpenMetrics(&text, sc, run.Servers(), output.Epoch, intervalNs)
 	run.Observe(m.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	if err := m.Write(&text); err != nil {
+	if err := m.Close(); err != nil {
 		return nil, err
 	}
 	samples := map[int64]map[string]float64{}

@@ -11,7 +11,7 @@ import (
 	"apfsim/conformance/trial"
 	"apfsim/core/config"
 	"apfsim/core/rules"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/sim"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
@@ -32,7 +32,7 @@ func ReplayInPhase(t *trial.Trial, phaseNs int64) (trial.Result, error) {
 	sc.Spec.Servers.AdjustmentPhase.After = quantity.Duration(phaseNs)
 	run := sim.New(sc, sim.IgnoreDeadlines) // upstream's flow control is run without the filter for timeouts
 	var log bytes.Buffer
-	lines := requestlog.New(&log, sc)
+	lines := record.NewRequestLog(&log, sc)
 	run.Observe(lines.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		return trial.Result{}, err

@@ -9,7 +9,7 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/collect"
-	"apfsim/reports/fingerprint"
+	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/sim"
 )
@@ -41,11 +41,11 @@ func simulate(r *regime, l load, requests int, logDir string) (m measurement, er
 	interval := result.Interval(int64(sc.Spec.Duration))
 	collector := collect.New(sc, run.Server, interval)
 	run.Observe(collector.Observer())
-	fingerprint := fingerprint.New()
+	fingerprint := record.NewFingerprint()
 	run.Observe(fingerprint.Observer())
 	var files atomicfile.Set
 	defer files.Discard()
-	var log output.Output
+	var log record.Recorder
 	if logDir != "" {
 		if log, err = output.CreateRequestLog(&files, logDir, sc); err != nil {
 			return m, err

@@ -77,7 +77,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	if isChild(args) {
 		act := func() error { return child(stdout, args[1:]) }
 		if args[0] == recordCommand {
-			act = func() error { return record(args[1:]) }
+			act = func() error { return recordRequests(args[1:]) }
 		}
 		if err := act(); err != nil {
 			fmt.Fprintln(stderr, err)

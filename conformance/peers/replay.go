@@ -32,8 +32,8 @@ func recorded(r *regime, requests int, dir string) (*regime, error) {
 	return &again, nil
 }
 
-// record is the process that writes the request log, and the scenario file beside it.
-func record(args []string) error {
+// recordRequests is the process that writes the request log, and the scenario file beside it.
+func recordRequests(args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("%s: want regime, requests, folder", recordCommand)
 	}

@@ -21,8 +21,7 @@ var layers = [][]string{
 
 // outputFormats are the packages that write one output format each.
 var outputFormats = []string{
-	"reports/charts", "reports/dumps", "reports/fingerprint",
-	"reports/openmetrics", "reports/perfetto", "reports/requestlog", "reports/render",
+	"reports/charts", "reports/record", "reports/render",
 }
 
 // notInCore are packages of the standard library that core must not import: core does no input or

@@ -29,7 +29,7 @@ func TestBackoffsOfClients(t *testing.T) {
 		{"{maxRetries: 5, backoff: {initial: 600ms, factor: 1, jitter: 0.5}}", 0, 0, 0, 0},
 	} {
 		t.Run(c.retry, func(t *testing.T) {
-			log := record(t, `  workload:
+			log := recordRun(t, `  workload:
   - name: hasty
     clients: 20
     as: {user: "hasty-{i}"}
@@ -70,7 +70,7 @@ func TestBackoffsOfClients(t *testing.T) {
 // distances.
 func TestNoBackoffWithoutRetries(t *testing.T) {
 	for _, arrivals := range []string{"{poisson: {rate: 45/s}}", "{constant: {rate: 40/s}}", "{onOff: {rate: 90/s, on: {exponential: {mean: 1s}}, off: {exponential: {mean: 1s}}}}"} {
-		log := record(t, `  workload:
+		log := recordRun(t, `  workload:
   - name: hasty
     clients: 20
     as: {user: "hasty-{i}"}

@@ -16,7 +16,7 @@ import (
 	"apfsim/experiment"
 	"apfsim/experiment/fit"
 	"apfsim/experiment/fit/check"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -54,8 +54,8 @@ spec:
   servers: {maxRequestsInflight: 25, maxMutatingRequestsInflight: 5}
 `
 
-// record returns the request log of a run of the base with workloads.
-func record(t testing.TB, workloads string) string {
+// recordRun returns the request log of a run of the base with workloads.
+func recordRun(t testing.TB, workloads string) string {
 	t.Helper()
 	return recordSeed(t, workloads, 7)
 }
@@ -71,7 +71,7 @@ func recordSeed(t testing.TB, workloads string, seed uint64) string {
 	sc.Spec.Seed = seed
 	run := sim.New(sc)
 	var b bytes.Buffer
-	log := requestlog.New(&b, sc)
+	log := record.NewRequestLog(&b, sc)
 	run.Observe(log.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func isKind(t *testing.T, r *fit.Report, kind string) {
 func TestStories(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
-			f := fitTo(t, record(t, s.workloads))
+			f := fitTo(t, recordRun(t, s.workloads))
 			sc := load(t, string(f.Scenario))
 			s.check(t, sc.Spec.Workload, f.Report)
 			if t.Failed() {
@@ -338,7 +338,7 @@ func TestPredictsAnotherRecording(t *testing.T) {
 	}
 	within, all := 0, 0
 	for _, s := range stories[:7] {
-		f := fitTo(t, record(t, s.workloads))
+		f := fitTo(t, recordRun(t, s.workloads))
 		other := fitTo(t, recordSeed(t, s.workloads, 8))
 		if len(f.Report.Workloads) != len(other.Report.Workloads) {
 			t.Fatalf("%s: %+v, and with another seed %+v", s.name, f.Report.Workloads, other.Report.Workloads)
@@ -361,7 +361,7 @@ func TestPredictsAnotherRecording(t *testing.T) {
 // fitted scenario is that of first attempts. The log is fitted as it is, without the number of the attempt, and as
 // the log of a real server is, which does not say the Retry-After either.
 func TestRetriesAreNotArrivals(t *testing.T) {
-	log := record(t, `  workload:
+	log := recordRun(t, `  workload:
   - name: elephants
     clients: 4
     as: {serviceAccount: "tenant-{i}/default"}
@@ -411,7 +411,7 @@ func TestRetriesAreNotArrivals(t *testing.T) {
 // Clients that do not retry are not taken for ones that do, however often they are rejected: their next requests
 // come as often at any other time as when a retry would be due.
 func TestBusyClientsDoNotRetry(t *testing.T) {
-	log := record(t, "  workload:\n  - name: busy"+job+"    execution: {exponential: {mean: 200ms}}\n    arrivals: {poisson: {rate: 400/s}}\n")
+	log := recordRun(t, "  workload:\n  - name: busy"+job+"    execution: {exponential: {mean: 200ms}}\n    arrivals: {poisson: {rate: 400/s}}\n")
 	if rejected := strings.Count(log, `"outcome":"rejected"`); rejected < 3000 {
 		t.Fatalf("only %d rejected", rejected)
 	}
@@ -540,7 +540,7 @@ requests.jsonl:8:14: is not valid JSON: unexpected EOF`},
 
 // The same log gives the same bytes.
 func TestDeterministic(t *testing.T) {
-	log := record(t, stories[4].workloads)
+	log := recordRun(t, stories[4].workloads)
 	first, second := fitTo(t, log), fitTo(t, log)
 	if !bytes.Equal(first.Scenario, second.Scenario) {
 		t.Errorf("%s\n%s", first.Scenario, second.Scenario)

@@ -214,7 +214,7 @@ var logged = []struct {
 func TestLogsOfServers(t *testing.T) {
 	for _, s := range logged {
 		t.Run(s.name, func(t *testing.T) {
-			log := record(t, s.workloads)
+			log := recordRun(t, s.workloads)
 			f := fitTo(t, asLogged(t, log))
 			if first := strings.Count(log, `"attempt":1,`); first > 0 {
 				near(t, "retries", float64(f.Report.Retries), float64(strings.Count(log, "\n")-first), 0.15)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"apfsim/core/estimate"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -40,7 +40,7 @@ func runLogged(t *testing.T, sc *scenario.Scenario) (lines []recordedLine) {
 	t.Helper()
 	var log bytes.Buffer
 	run := sim.New(sc)
-	writer := requestlog.New(&log, sc)
+	writer := record.NewRequestLog(&log, sc)
 	run.Observe(writer.Observer())
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)

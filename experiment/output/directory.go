@@ -11,9 +11,9 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/charts"
 	"apfsim/reports/compare"
-	"apfsim/reports/dumps"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
+	"apfsim/reports/record"
 	"apfsim/reports/render"
 	"apfsim/reports/replicate"
 	"apfsim/reports/report"
@@ -49,7 +49,7 @@ var Written = struct{ Run, Flows, Dumps, Comparison, Bench, Sweep []string }{
 	Run: []string{SummaryFile, SeriesFile, serversFile, clientsFile, ReportFile, ChartsFolder + "/",
 		ReplicationsFile, replicationsTable},
 	Flows:      []string{flowsFile},
-	Dumps:      []string{dumps.Folder + "/"},
+	Dumps:      []string{record.DumpFolder + "/"},
 	Comparison: []string{comparisonFile, comparisonTable, ComparisonReport},
 	Bench:      []string{benchBase, benchHead},
 	Sweep:      []string{report.SweepFile, report.SweepResultsFile, report.SweepSummaryFile, report.SweepRunsFolder + "/", ChartsFolder + "/"},
@@ -62,7 +62,7 @@ func Folder(dir, name string) string { return filepath.Join(dir, files.Name(name
 // folder DIR/NAME of its scenario. It commits them together with the files in set, such as the request log, and
 // removes the files of an earlier run from the folder, except for inputs, which are files that the
 // runs of this command read. If it returns an error, nothing is changed.
-func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps dumps.Recorders, inputs []string) error {
+func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps record.Dumps, inputs []string) error {
 	files := dumps.Files()
 	files.Add(SeriesFile, func(w io.Writer) error { return render.CSVSeries(w, r) })
 	if r.ServerSeries != nil {

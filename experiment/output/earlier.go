@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/dumps"
+	"apfsim/reports/record"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -113,7 +113,7 @@ func (r *EarlierRun) hasLog(path string) bool {
 // dumps returns the names of the dumps of the run: files with a time of the run in their path and the columns of
 // dumps.
 func (r *EarlierRun) dumps(folder string) (names []string) {
-	moments, _ := os.ReadDir(filepath.Join(folder, dumps.Folder))
+	moments, _ := os.ReadDir(filepath.Join(folder, record.DumpFolder))
 	for _, moment := range moments {
 		at, err := time.ParseDuration(moment.Name())
 		if err != nil || at.String() != moment.Name() || at < 0 || int64(at) > r.DurationNs {
@@ -121,12 +121,12 @@ func (r *EarlierRun) dumps(folder string) (names []string) {
 		}
 		within := []string{""}
 		for i := range r.Servers {
-			within = append(within, dumps.ServerFolder(i))
+			within = append(within, record.DumpServerFolder(i))
 		}
 		for _, of := range within {
-			for kind, d := range dumps.Kinds {
-				name := filepath.Join(dumps.Folder, moment.Name(), of, d.Name+".csv")
-				if line, ok := firstLine(filepath.Join(folder, name)); ok && dumps.HasHead(kind, splitColumns(line)) {
+			for kind, d := range record.DumpKinds {
+				name := filepath.Join(record.DumpFolder, moment.Name(), of, d.Name+".csv")
+				if line, ok := firstLine(filepath.Join(folder, name)); ok && record.IsDumpHead(kind, splitColumns(line)) {
 					names = append(names, name)
 				}
 			}

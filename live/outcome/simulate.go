@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
@@ -39,7 +39,7 @@ func Simulate(ctx context.Context, sc *scenario.Scenario, file string) (*Run, er
 	}
 	defer f.Close()
 	run, result := sim.New(sc), &Run{}
-	log := requestlog.New(f, sc)
+	log := record.NewRequestLog(f, sc)
 	run.Observe(log.Observer())
 	run.Observe(server.Observer{Adjusted: func(nowNs int64, s *server.Server) {
 		if nowNs <= int64(AfterStart) {
@@ -52,7 +52,7 @@ func Simulate(ctx context.Context, sc *scenario.Scenario, file string) (*Run, er
 		result.Adjustments = append(result.Adjustments, a)
 	}})
 	if err := run.Execute(ctx, nil); err != nil {
-		log.Abandon()
+		log.Discard()
 		return nil, err
 	}
 	if err := log.Close(); err != nil {

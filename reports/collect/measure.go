@@ -3,7 +3,7 @@ package collect
 import (
 	"iter"
 
-	"apfsim/reports/fingerprint"
+	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/reports/threshold"
 	"apfsim/reports/virtualwait"
@@ -15,7 +15,7 @@ import (
 type Measurement struct {
 	run         *sim.Run
 	collector   *Collector
-	fingerprint *fingerprint.Recorder
+	fingerprint *record.Fingerprint
 	windows     threshold.Windowed
 	aggregated  *aggregated
 	replayed    *replayed // nil without a log to compare with
@@ -24,7 +24,7 @@ type Measurement struct {
 // Measure attaches to a run what makes its Result. The series have a point every intervalNs.
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
-	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), fingerprint.New(), threshold.NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup)), newReplayed(run)}
+	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), threshold.NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup)), newReplayed(run)}
 	m.collector.virtual = virtualwait.New(sc, servers)
 	m.collector.handlers = run.Handlers()
 	run.OnNote(func(nowNs int64, workload, _ int, n workload.Note) { m.collector.Note(nowNs, workload, &n) })

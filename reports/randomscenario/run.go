@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 
 	"apfsim/reports/collect"
-	"apfsim/reports/requestlog"
+	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -53,8 +53,8 @@ func (s *Scenario) Run() (ran *Ran, err error) {
 	}()
 	var log bytes.Buffer
 	run := sim.New(sc)
-	lines := requestlog.New(&log, sc)
-	defer lines.Abandon()
+	lines := record.NewRequestLog(&log, sc)
+	defer lines.Discard()
 	run.Observe(lines.Observer())
 	seen := &Seen{}
 	seen.observe(run)

@@ -1,4 +1,4 @@
-package openmetrics
+package record
 
 import (
 	"bytes"
@@ -29,22 +29,22 @@ type family struct {
 type timeSeries struct {
 	family *family
 	values []string // of the labels
-	now    state
-	past   []change // the samples that differ from the sample before
+	now    seriesState
+	past   []seriesChange // the samples that differ from the sample before
 }
 
-// state is the value of a time series. Histograms have counts, one for each bucket and one for
+// seriesState is the value of a time series. Histograms have counts, one for each bucket and one for
 // infinity. Invariant: counts that are part of a sample are never changed, but replaced.
-type state struct {
+type seriesState struct {
 	value  float64 // for a histogram, the sum
 	counts []uint64
 }
 
-// change is a sample that differs from the one before. Most series rarely change, so changes need much
+// seriesChange is a sample that differs from the one before. Most series rarely change, so changes need much
 // less memory than samples.
-type change struct {
+type seriesChange struct {
 	sample int
-	state
+	seriesState
 }
 
 // with returns the series with these values of the labels, and makes it if there is none.
@@ -90,13 +90,13 @@ func (m *timeSeries) sample(number int) {
 			return
 		}
 	}
-	m.past = append(m.past, change{number, m.now})
+	m.past = append(m.past, seriesChange{number, m.now})
 }
 
 // write writes the series in the OpenMetrics text format, with all its samples. The times of the samples
 // are in milliseconds since 1970. The series also gets the extra labels. The first series that is written of
 // a metric has the lines for help and type.
-func (m ended) write(w io.Writer, extra []*dto.LabelPair, headed *bool) error {
+func (m endedSeries) write(w io.Writer, extra []*dto.LabelPair, headed *bool) error {
 	f := m.family
 	var text bytes.Buffer
 	part := &dto.MetricFamily{Name: &f.name, Type: &f.kind, Help: &f.help, Metric: m.samples(extra, m.atMs)}
@@ -126,7 +126,7 @@ func (m *timeSeries) samples(extra []*dto.LabelPair, atMs []int64) []*dto.Metric
 		if i+1 < len(m.past) {
 			end = m.past[i+1].sample
 		}
-		shown := m.show(&m.past[i].state)
+		shown := m.show(&m.past[i].seriesState)
 		for sample := m.past[i].sample; sample < end; sample++ {
 			all = append(all, &dto.Metric{Label: labels, TimestampMs: &atMs[sample],
 				Counter: shown.Counter, Gauge: shown.Gauge, Histogram: shown.Histogram})
@@ -135,7 +135,7 @@ func (m *timeSeries) samples(extra []*dto.LabelPair, atMs []int64) []*dto.Metric
 	return all
 }
 
-func (m *timeSeries) show(s *state) *dto.Metric {
+func (m *timeSeries) show(s *seriesState) *dto.Metric {
 	switch m.family.kind {
 	case dto.MetricType_COUNTER:
 		return &dto.Metric{Counter: &dto.Counter{Value: &s.value}}

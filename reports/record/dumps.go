@@ -1,9 +1,4 @@
-// Package dumps writes the state of a simulated server in the format of kube-apiserver's debug dumps:
-// dump_priority_levels, dump_queues and dump_requests below
-// /debug/api_priority_and_fairness/ (k8s.io/apiserver, util/flowcontrol/apf_controller_debug.go).
-// So the state in a simulation can be compared with that of a real server
-// (docs/guides/dumps.md).
-package dumps
+package record
 
 import (
 	"cmp"
@@ -25,19 +20,24 @@ import (
 	"apfsim/sim/server"
 )
 
-// Folder is the folder for dumps within the folder of a run's results. It has one folder for each
+// DumpFolder is the folder for dumps within the folder of a run's results. It has one folder for each
 // time of a dump.
-const Folder = "dumps"
+const DumpFolder = "dumps"
 
-// Recorder makes dumps at given times of a run, with the columns and the layout of the server. Levels
+// Dumps write the state of the servers of a run at given times of a run, in the format of kube-apiserver's debug
+// endpoints dump_priority_levels, dump_queues and dump_requests below /debug/api_priority_and_fairness/
+// (k8s.io/apiserver, util/flowcontrol/apf_controller_debug.go), with the columns and the layout of the server. Levels
 // are sorted by name, and the executing requests of a queue by age; the server sorts neither.
-type Recorder struct {
-	source server.Levels
+type Dumps []*serverDumps
+
+// serverDumps are the dumps of one server.
+type serverDumps struct {
+	source *server.Server
 	folder string // within that of a time; "" with one server
 	rules  *rules.Rules
 	start  time.Time  // of the run
 	atNs   []int64    // the times of the dumps that are not made yet, sorted
-	Files  files.List // the dumps so far
+	files  files.List // the dumps so far
 
 	// The requests that wait or execute. Invariant: a request is removed when it is rejected or
 	// executed, because the server then uses it again.
@@ -48,57 +48,47 @@ type Recorder struct {
 // levelCounts counts the requests of a level since it was created.
 type levelCounts struct{ dispatched, rejected, timedOut int }
 
-// New returns a recorder for a run that starts at the given time of day. It makes a dump at each of
-// the times atNs, in nanoseconds since the start of the run.
-func New(source server.Levels, r *rules.Rules, start time.Time, atNs []int64) *Recorder {
-	atNs = slices.Clone(atNs)
-	slices.Sort(atNs)
-	return &Recorder{source: source, rules: r, start: start.UTC(), atNs: slices.Compact(atNs),
-		active: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*levelCounts{}}
-}
-
-// NewOfServers is New for all servers of a run of sc. Each has a recorder and, if there are several, a
-// folder within that of a time. A server without a process makes no dumps.
-func NewOfServers(sc *scenario.Scenario, servers []*server.Server, start time.Time, atNs []int64) (all Recorders, err error) {
+// NewDumps returns a recorder for the servers of a run of sc that starts at the given time of day. It makes a dump at
+// each of the times atNs, in nanoseconds since the start of the run. With several servers, each has a folder within that
+// of a time. A server without a process makes no dumps.
+func NewDumps(sc *scenario.Scenario, servers []*server.Server, start time.Time, atNs []int64) (all Dumps, err error) {
+	atNs = slices.Compact(slices.Sorted(slices.Values(atNs)))
 	for i, s := range servers {
 		release, err := sc.Spec.Servers.RulesOf(sc.Spec.Servers.KubernetesVersion.Of(i))
 		if err != nil {
 			return nil, err
 		}
-		d := New(s, release, start, atNs)
+		d := &serverDumps{source: s, rules: release, start: start.UTC(), atNs: atNs,
+			active: map[*server.Request]struct{}{}, counts: map[*flowcontrol.Level]*levelCounts{}}
 		if len(servers) > 1 {
-			d.folder = ServerFolder(i)
+			d.folder = DumpServerFolder(i)
 		}
 		all = append(all, d)
 	}
 	return all, nil
 }
 
-// ServerFolder is the folder of the dumps of a server within that of a time, if there are several servers.
-func ServerFolder(server int) string { return "server-" + strconv.Itoa(server) }
-
-// Recorders are those of all servers of a run.
-type Recorders []*Recorder
+// DumpServerFolder is the folder of the dumps of a server within that of a time, if there are several servers.
+func DumpServerFolder(server int) string { return "server-" + strconv.Itoa(server) }
 
 // Observer returns what the recorders observe of a run.
-func (ds Recorders) Observer() server.Observer {
+func (ds Dumps) Observer() server.Observer {
 	each := make([]server.Observer, len(ds))
 	for i, d := range ds {
-		each[i] = d.Observer()
+		each[i] = d.observer()
 	}
 	return server.PerServer(each)
 }
 
 // Files returns the dumps so far.
-func (ds Recorders) Files() (all files.List) {
+func (ds Dumps) Files() (all files.List) {
 	for _, d := range ds {
-		all.Append(&d.Files)
+		all.Append(&d.files)
 	}
 	return all
 }
 
-// Observer returns what the recorder observes of a run.
-func (d *Recorder) Observer() server.Observer {
+func (d *serverDumps) observer() server.Observer {
 	return server.Observer{
 		Queued:     d.queued,
 		Dispatched: d.dispatched,
@@ -109,16 +99,16 @@ func (d *Recorder) Observer() server.Observer {
 	}
 }
 
-func (d *Recorder) queued(_ int64, r *server.Request) { d.active[r] = struct{}{} }
+func (d *serverDumps) queued(_ int64, r *server.Request) { d.active[r] = struct{}{} }
 
-func (d *Recorder) dispatched(_ int64, r *server.Request) {
+func (d *serverDumps) dispatched(_ int64, r *server.Request) {
 	if r.Flow != nil {
 		d.active[r] = struct{}{}
 		d.countsOf(r.Level).dispatched++
 	}
 }
 
-func (d *Recorder) rejected(_ int64, r *server.Request) {
+func (d *serverDumps) rejected(_ int64, r *server.Request) {
 	delete(d.active, r)
 	c := d.countsOf(r.Level)
 	c.rejected++
@@ -127,9 +117,9 @@ func (d *Recorder) rejected(_ int64, r *server.Request) {
 	}
 }
 
-func (d *Recorder) executed(_ int64, r *server.Request) { delete(d.active, r) }
+func (d *serverDumps) executed(_ int64, r *server.Request) { delete(d.active, r) }
 
-func (d *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
+func (d *serverDumps) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	switch {
 	case len(d.atNs) == 0:
 		return 0
@@ -139,23 +129,23 @@ func (d *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	if d.atNs = d.atNs[1:]; len(d.atNs) > 0 {
 		nextNs = d.atNs[0]
 	}
-	if s, ok := d.source.(*server.Server); ok && s.Stage() == server.Off {
+	if d.source.Stage() == server.Off {
 		return nextNs
 	}
-	folder := filepath.Join(Folder, time.Duration(nowNs).String(), d.folder)
+	folder := filepath.Join(DumpFolder, time.Duration(nowNs).String(), d.folder)
 	for i, rows := range [...][][]string{d.priorityLevels(), d.queues(), d.requests()} {
-		rows = columnsIn(d.rules, slices.Insert(rows, 0, Kinds[i].Columns))
-		d.Files.Add(filepath.Join(folder, Kinds[i].Name+".csv"), func(w io.Writer) error { return layOut(w, rows) })
+		rows = dumpColumns(d.rules, slices.Insert(rows, 0, DumpKinds[i].Columns))
+		d.files.Add(filepath.Join(folder, DumpKinds[i].Name+".csv"), func(w io.Writer) error { return writeAligned(w, rows) })
 	}
 	return nextNs
 }
 
-// Exist reports whether the servers of a release have debug dumps.
-func Exist(r *rules.Rules) bool { return r.Within("1.19", "") }
+// HasDumps reports whether the servers of a release have debug dumps.
+func HasDumps(r *rules.Rules) bool { return r.Within("1.19", "") }
 
-// lifetimes are the releases that have a column, by its name: from since on, and not from until on.
+// columnLifetimes are the releases that have a column, by its name: from since on, and not from until on.
 // The other columns are in all releases.
-var lifetimes = map[string]struct{ since, until string }{
+var columnLifetimes = map[string]struct{ since, until string }{
 	"SeatsInUse":         {"1.23", ""},
 	"VirtualStart":       {"", "1.23"},
 	"NextDispatchR":      {"1.23", ""},
@@ -172,11 +162,11 @@ var lifetimes = map[string]struct{ since, until string }{
 	"StartTime":          {"1.28", ""},
 }
 
-// columnsIn returns rows, of which the first one is the head, with the columns that a release has.
-func columnsIn(r *rules.Rules, rows [][]string) [][]string {
+// dumpColumns returns rows, of which the first one is the head, with the columns that a release has.
+func dumpColumns(r *rules.Rules, rows [][]string) [][]string {
 	kept := make([][]string, len(rows))
 	for i, name := range rows[0] {
-		if in := lifetimes[name]; r.Within(in.since, in.until) {
+		if in := columnLifetimes[name]; r.Within(in.since, in.until) {
 			for k, row := range rows {
 				kept[k] = append(kept[k], row[i])
 			}
@@ -185,17 +175,17 @@ func columnsIn(r *rules.Rules, rows [][]string) [][]string {
 	return kept
 }
 
-// HasHead reports whether columns are those of a kind of dump in some release.
-func HasHead(kind int, columns []string) bool {
+// IsDumpHead reports whether columns are those of a kind of dump in some release.
+func IsDumpHead(kind int, columns []string) bool {
 	return slices.ContainsFunc(rules.Versions(), func(version string) bool {
 		r, err := rules.For(version)
-		return err == nil && slices.Equal(columnsIn(r, [][]string{Kinds[kind].Columns})[0], columns)
+		return err == nil && slices.Equal(dumpColumns(r, [][]string{DumpKinds[kind].Columns})[0], columns)
 	})
 }
 
-// Kinds are the three dumps that are made at each time, with the columns that the server has in some
+// DumpKinds are the three dumps that are made at each time, with the columns that the server has in some
 // release.
-var Kinds = [...]struct {
+var DumpKinds = [...]struct {
 	Name    string
 	Columns []string
 }{
@@ -207,7 +197,7 @@ var Kinds = [...]struct {
 		"InitialSeats", "FinalSeats", "AdditionalLatency", "StartTime"}},
 }
 
-func (d *Recorder) countsOf(l *flowcontrol.Level) *levelCounts {
+func (d *serverDumps) countsOf(l *flowcontrol.Level) *levelCounts {
 	c := d.counts[l]
 	if c == nil {
 		c = &levelCounts{}
@@ -216,7 +206,7 @@ func (d *Recorder) countsOf(l *flowcontrol.Level) *levelCounts {
 	return c
 }
 
-func (d *Recorder) priorityLevels() [][]string {
+func (d *serverDumps) priorityLevels() [][]string {
 	var rows [][]string
 	for _, l := range d.source.Levels() {
 		q, c, active := l.Queues(), d.countsOf(l), 0
@@ -232,13 +222,13 @@ func (d *Recorder) priorityLevels() [][]string {
 	return rows
 }
 
-func (d *Recorder) queues() [][]string {
+func (d *serverDumps) queues() [][]string {
 	var rows [][]string
 	for _, l := range d.source.Levels() {
 		for i := range l.Queues().Len() {
 			q := l.Queues().Queue(i)
 			rows = append(rows, []string{l.Name(), strconv.Itoa(i), strconv.Itoa(q.PendingRequests), strconv.Itoa(q.ExecutingRequests),
-				strconv.Itoa(q.SeatsInUse), seconds(q.NextDispatchR), seatSeconds(q.NextDispatchR), strconv.Itoa(q.InitialSeatsSum), strconv.Itoa(q.MaxSeatsSum),
+				strconv.Itoa(q.SeatsInUse), virtualSeconds(q.NextDispatchR), seatSeconds(q.NextDispatchR), strconv.Itoa(q.InitialSeatsSum), strconv.Itoa(q.MaxSeatsSum),
 				seatSeconds(q.TotalWorkSum)})
 		}
 	}
@@ -247,10 +237,12 @@ func (d *Recorder) queues() [][]string {
 
 func seatSeconds(s estimate.SeatSeconds) string { return fmt.Sprintf("%d.%08dss", s/1e8, s%1e8) }
 
-// seconds writes a virtual time as the releases did in which it was a floating-point number.
-func seconds(s estimate.SeatSeconds) string { return strconv.FormatFloat(float64(s)/1e8, 'f', 4, 64) }
+// virtualSeconds writes a virtual time as the releases did in which it was a floating-point number.
+func virtualSeconds(s estimate.SeatSeconds) string {
+	return strconv.FormatFloat(float64(s)/1e8, 'f', 4, 64)
+}
 
-func (d *Recorder) requests() [][]string {
+func (d *serverDumps) requests() [][]string {
 	var rows [][]string
 	for _, l := range d.source.Levels() {
 		var requests []*server.Request
@@ -297,8 +289,8 @@ func compareWaiting(a, b *server.Request) int {
 	return 1
 }
 
-// layOut writes rows in the layout of the server: separated by commas and aligned in columns.
-func layOut(out io.Writer, rows [][]string) error {
+// writeAligned writes rows in the layout of the server: separated by commas and aligned in columns.
+func writeAligned(out io.Writer, rows [][]string) error {
 	w := tabwriter.NewWriter(out, 8, 0, 1, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(w, strings.Join(row, ",\t"))

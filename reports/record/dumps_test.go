@@ -1,4 +1,4 @@
-package dumps
+package record
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ func TestSeatSecondsInDumps(t *testing.T) {
 // decimal point (rowForQueue in apf_controller_debug.go).
 func TestVirtualStart(t *testing.T) {
 	for value, want := range map[estimate.SeatSeconds]string{0: "0.0000", 123_456_789: "1.2346", 6_000_000_000: "60.0000"} {
-		if got := seconds(value); got != want {
+		if got := virtualSeconds(value); got != want {
 			t.Errorf("%d: %s, want %s", value, got, want)
 		}
 	}
@@ -46,10 +46,10 @@ func TestColumnsOfEachRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range Kinds {
-			columns := columnsIn(r, [][]string{Kinds[i].Columns})[0]
-			if got := strings.Join(columns, " "); got != want[i] || !HasHead(i, columns) {
-				t.Errorf("%s, %s: %s, want %s", version, Kinds[i].Name, got, want[i])
+		for i := range DumpKinds {
+			columns := dumpColumns(r, [][]string{DumpKinds[i].Columns})[0]
+			if got := strings.Join(columns, " "); got != want[i] || !IsDumpHead(i, columns) {
+				t.Errorf("%s, %s: %s, want %s", version, DumpKinds[i].Name, got, want[i])
 			}
 		}
 	}

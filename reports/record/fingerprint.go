@@ -1,6 +1,4 @@
-// Package fingerprint computes a hash of all decisions of a run. Two runs with the same fingerprint
-// made the same decisions for the same requests in the same order.
-package fingerprint
+package record
 
 import (
 	"encoding/binary"
@@ -12,7 +10,8 @@ import (
 	"apfsim/sim/server"
 )
 
-// Recorder computes the fingerprint of a run.
+// Fingerprint computes a hash of all decisions of a run. Two runs with the same fingerprint made the same
+// decisions for the same requests in the same order.
 //
 // The hash covers, for each request that is queued, dispatched or rejected: the number of its
 // arrival, the virtual time, the names of its priority level, FlowSchema and flow, its queue, the
@@ -26,7 +25,7 @@ import (
 //
 // The hash is XXH64 (Y. Collet, xxhash.com), which detects accidental differences, not intended
 // ones. Its input is words in little-endian order, so it is the same on all machines.
-type Recorder struct {
+type Fingerprint struct {
 	hash    xxhash.Digest
 	records [hashedAtOnce]byte // not yet hashed
 	filled  int                // bytes of them
@@ -54,27 +53,27 @@ const (
 type decision uint64
 
 const (
-	queued decision = iota + 1
-	dispatched
-	adjusted
-	rejected
-	refused decision = rejected + decision(queueset.Rejections) + iota
-	givenUp
-	changed
+	queuedDecision decision = iota + 1
+	dispatchedDecision
+	adjustedDecision
+	rejectedDecision
+	refusedDecision decision = rejectedDecision + decision(queueset.Rejections) + iota
+	givenUpDecision
+	changedDecision
 )
 
 // serverShift leaves room for scenario.MostReplicas servers, and for 2⁴⁹ requests.
 const serverShift = 57
 
-// New returns a recorder for a run.
-func New() *Recorder {
-	f := &Recorder{}
+// NewFingerprint returns a recorder for a run.
+func NewFingerprint() *Fingerprint {
+	f := &Fingerprint{}
 	f.hash.Reset()
 	return f
 }
 
 // String returns the fingerprint of the decisions so far, as 16 hexadecimal digits.
-func (f *Recorder) String() string {
+func (f *Fingerprint) String() string {
 	f.flush()
 	return fmt.Sprintf("%016x", f.hash.Sum64())
 }
@@ -82,7 +81,7 @@ func (f *Recorder) String() string {
 // Observer returns what goes into the fingerprint. Nothing is taken of an Arrived, because Queued, Dispatched or
 // Rejected follows at the same instant, nor of what follows from the dispatch and the scenario: Executed
 // and Released.
-func (f *Recorder) Observer() server.Observer {
+func (f *Fingerprint) Observer() server.Observer {
 	return server.Observer{
 		Queued:     f.queued,
 		Dispatched: f.dispatched,
@@ -94,29 +93,31 @@ func (f *Recorder) Observer() server.Observer {
 	}
 }
 
-func (f *Recorder) queued(nowNs int64, r *server.Request) {
-	f.request(queued, nowNs, r, r.Work.AdditionalLatencyNs)
+func (f *Fingerprint) queued(nowNs int64, r *server.Request) {
+	f.request(queuedDecision, nowNs, r, r.Work.AdditionalLatencyNs)
 }
 
-func (f *Recorder) dispatched(nowNs int64, r *server.Request) {
-	f.request(dispatched, nowNs, r, r.Work.AdditionalLatencyNs)
+func (f *Fingerprint) dispatched(nowNs int64, r *server.Request) {
+	f.request(dispatchedDecision, nowNs, r, r.Work.AdditionalLatencyNs)
 }
 
-func (f *Recorder) rejected(nowNs int64, r *server.Request) {
-	f.request(rejected+decision(r.Rejection), nowNs, r, int64(r.RetryAfterSeconds))
+func (f *Fingerprint) rejected(nowNs int64, r *server.Request) {
+	f.request(rejectedDecision+decision(r.Rejection), nowNs, r, int64(r.RetryAfterSeconds))
 }
 
-func (f *Recorder) refused(nowNs int64, r *server.Request) {
-	f.record(refused, r.Server, r.Number, nowNs, 0, uint64(r.Refusal), uint64(r.Status))
+func (f *Fingerprint) refused(nowNs int64, r *server.Request) {
+	f.record(refusedDecision, r.Server, r.Number, nowNs, 0, uint64(r.Refusal), uint64(r.Status))
 }
 
-func (f *Recorder) givenUp(nowNs int64, r *server.Request) { f.request(givenUp, nowNs, r, 0) }
-
-func (f *Recorder) changed(nowNs int64, s *server.Server) {
-	f.record(changed, int16(s.Index()), 0, nowNs, 0, uint64(s.Stage()), 0)
+func (f *Fingerprint) givenUp(nowNs int64, r *server.Request) {
+	f.request(givenUpDecision, nowNs, r, 0)
 }
 
-func (f *Recorder) adjusted(nowNs int64, s *server.Server) {
+func (f *Fingerprint) changed(nowNs int64, s *server.Server) {
+	f.record(changedDecision, int16(s.Index()), 0, nowNs, 0, uint64(s.Stage()), 0)
+}
+
+func (f *Fingerprint) adjusted(nowNs int64, s *server.Server) {
 	if s == nil {
 		return // of a story that is told by hand
 	}
@@ -124,18 +125,18 @@ func (f *Recorder) adjusted(nowNs int64, s *server.Server) {
 }
 
 // limits records the current limits of levels.
-func (f *Recorder) limits(nowNs int64, at int16, of server.Levels) {
+func (f *Fingerprint) limits(nowNs int64, at int16, of server.Levels) {
 	for _, l := range of.Levels() {
-		f.record(adjusted, at, 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
+		f.record(adjustedDecision, at, 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
 	}
 }
 
-func (f *Recorder) request(d decision, nowNs int64, r *server.Request, last int64) {
+func (f *Fingerprint) request(d decision, nowNs int64, r *server.Request, last int64) {
 	queueAndSeats := uint64(r.QueueIndex())<<32 | uint64(r.Work.InitialSeats)<<16 | uint64(r.Work.FinalSeats)
 	f.record(d, r.Server, r.Number, nowNs, f.flow(r), queueAndSeats, uint64(last))
 }
 
-func (f *Recorder) record(d decision, at int16, number, nowNs int64, name, details, last uint64) {
+func (f *Fingerprint) record(d decision, at int16, number, nowNs int64, name, details, last uint64) {
 	if f.filled == len(f.records) {
 		f.flush()
 	}
@@ -148,13 +149,13 @@ func (f *Recorder) record(d decision, at int16, number, nowNs int64, name, detai
 	f.filled += recordBytes
 }
 
-func (f *Recorder) flush() {
+func (f *Fingerprint) flush() {
 	f.hash.Write(f.records[:f.filled]) // never fails
 	f.filled = 0
 }
 
 // flow returns the hash of the names of a request's flow, 0 if it has none.
-func (f *Recorder) flow(r *server.Request) uint64 {
+func (f *Fingerprint) flow(r *server.Request) uint64 {
 	if r.Flow == nil {
 		return 0
 	}

@@ -1,7 +1,4 @@
-// Package requestlog writes the request log of a run: a line of JSON for each request, in the order of
-// arrival. docs/reference/traces.md describes the fields. Package trace encodes the lines, and a
-// request log can be replayed as a trace.
-package requestlog
+package record
 
 import (
 	"bufio"
@@ -18,7 +15,7 @@ import (
 	"apfsim/sim/trace"
 )
 
-// Log writes the lines while a run goes on. A line is written when the outcome of its
+// RequestLog writes the lines while a run goes on. A line is written when the outcome of its
 // request is known and all earlier lines are written. Therefore memory grows
 // with the number of requests that arrive during the longest wait and execution.
 //
@@ -26,23 +23,23 @@ import (
 // In a scenario with a store, lines have what was asked for and answered. In one that is not Steady, they have the server.
 //
 // A second goroutine encodes and writes the lines, so that the run does not wait for it.
-type Log struct {
-	ring   []record // by the request's number modulo the length, which is a power of 2
-	oldest int64    // number of the first request that has not been passed to the writer
-	next   int64    // the number that the next request will have
+type RequestLog struct {
+	ring   []requestRecord // by the request's number modulo the length, which is a power of 2
+	oldest int64           // number of the first request that has not been passed to the writer
+	next   int64           // the number that the next request will have
 
-	filling []record      // passed to the writer when full
-	filled  chan []record // to the writer
-	emptied chan []record // from the writer, for reuse
+	filling []requestRecord      // passed to the writer when full
+	filled  chan []requestRecord // to the writer
+	emptied chan []requestRecord // from the writer, for reuse
 	writer  lineWriter
 	stop    func() // passes the rest to the writer and waits until it ends
 	servers bool   // lines have the server
 	stored  bool   // there is a store
 }
 
-// record holds the content of a line. The writer's goroutine reads fields of Template and Flow that
+// requestRecord holds the content of a line. The writer's goroutine reads fields of Template and Flow that
 // never change, while the server may write other fields of Template.
-type record struct {
+type requestRecord struct {
 	template *server.Template
 	flow     *server.Flow // nil if the request is not subject to flow control
 
@@ -74,17 +71,17 @@ type record struct {
 // batchSize is how many lines are passed to the writer at once.
 const batchSize = 2048
 
-// New returns a log of a run of sc that is written to w. Close or Abandon must be called at the end.
-func New(w io.Writer, sc *scenario.Scenario) *Log {
+// NewRequestLog returns a log of a run of sc that is written to w. Close or Discard must be called at the end.
+func NewRequestLog(w io.Writer, sc *scenario.Scenario) *RequestLog {
 	const batches = 4
-	l := &Log{
-		ring: make([]record, 256), oldest: 1, next: 1, servers: !sc.Spec.Steady(), stored: sc.Spec.Store != nil,
-		filled: make(chan []record, batches), emptied: make(chan []record, batches),
+	l := &RequestLog{
+		ring: make([]requestRecord, 256), oldest: 1, next: 1, servers: !sc.Spec.Steady(), stored: sc.Spec.Store != nil,
+		filled: make(chan []requestRecord, batches), emptied: make(chan []requestRecord, batches),
 		writer: lineWriter{scenario: sc, servers: !sc.Spec.Steady(), out: bufio.NewWriterSize(w, 1<<18),
 			requests: memo[*server.Template, trace.Request]{}, flows: memo[*server.Flow, trace.Flow]{}},
 	}
 	for range batches {
-		l.emptied <- make([]record, 0, batchSize)
+		l.emptied <- make([]requestRecord, 0, batchSize)
 	}
 	l.filling = <-l.emptied
 	var writing sync.WaitGroup
@@ -105,7 +102,7 @@ func New(w io.Writer, sc *scenario.Scenario) *Log {
 }
 
 // Observer returns what the log observes of a run.
-func (l *Log) Observer() server.Observer {
+func (l *RequestLog) Observer() server.Observer {
 	o := server.Observer{
 		Arrived:    l.arrived,
 		Queued:     l.queued,
@@ -120,16 +117,16 @@ func (l *Log) Observer() server.Observer {
 	return o
 }
 
-func (l *Log) arrived(nowNs int64, r *server.Request) { l.add(nowNs, r).estimate(r) }
+func (l *RequestLog) arrived(nowNs int64, r *server.Request) { l.add(nowNs, r).estimate(r) }
 
 // add adds the record of a request.
-func (l *Log) add(nowNs int64, r *server.Request) *record {
+func (l *RequestLog) add(nowNs int64, r *server.Request) *requestRecord {
 	if r.Number-l.oldest >= int64(len(l.ring)) {
 		l.grow()
 	}
 	l.next = r.Number + 1
 	e := l.at(r.Number)
-	*e = record{template: r.Template, flow: r.Flow, id: r.ID, arrivalNs: nowNs, executionNs: r.ExecutionNs, watchNs: r.WatchNs,
+	*e = requestRecord{template: r.Template, flow: r.Flow, id: r.ID, arrivalNs: nowNs, executionNs: r.ExecutionNs, watchNs: r.WatchNs,
 		attempt: r.Attempt, outcome: server.Waiting, queue: -1, dispatchNs: -1, server: r.Server}
 	if r.Details != nil {
 		e.parent, e.asked = r.Details.Parent, r.Details.Asked.Clone() // the client uses it again
@@ -140,22 +137,22 @@ func (l *Log) add(nowNs int64, r *server.Request) *record {
 	return e
 }
 
-func (l *Log) queued(_ int64, r *server.Request) { l.at(r.Number).queue = int32(r.Queue()) }
+func (l *RequestLog) queued(_ int64, r *server.Request) { l.at(r.Number).queue = int32(r.Queue()) }
 
-func (l *Log) dispatched(nowNs int64, r *server.Request) {
+func (l *RequestLog) dispatched(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
 	e.outcome, e.dispatchNs, e.queue = server.Executing, nowNs, int32(r.Queue())
 	e.estimate(r)
 }
 
-func (l *Log) rejected(nowNs int64, r *server.Request) {
+func (l *RequestLog) rejected(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
 	e.outcome, e.endNs, e.reason, e.retryAfter = server.Rejected, nowNs, r.Rejection, int32(r.RetryAfterSeconds)
 	e.estimate(r)
 	l.decide(e)
 }
 
-func (l *Log) executed(nowNs int64, r *server.Request) {
+func (l *RequestLog) executed(nowNs int64, r *server.Request) {
 	e := l.at(r.Number)
 	e.outcome, e.endNs = server.Executed, nowNs
 	if r.Details != nil && r.Details.Answer.Status != 0 {
@@ -168,13 +165,13 @@ func (l *Log) executed(nowNs int64, r *server.Request) {
 	l.decide(e)
 }
 
-func (l *Log) refused(nowNs int64, r *server.Request) {
+func (l *RequestLog) refused(nowNs int64, r *server.Request) {
 	e := l.add(nowNs, r)
 	e.flow, e.outcome, e.refusal, e.retryAfter = nil, server.Refused, r.Refusal, int32(r.RetryAfterSeconds)
 	l.decide(e)
 }
 
-func (l *Log) givenUp(nowNs int64, r *server.Request) {
+func (l *RequestLog) givenUp(nowNs int64, r *server.Request) {
 	if !r.Lost {
 		return // its line says what had become of it
 	}
@@ -183,7 +180,7 @@ func (l *Log) givenUp(nowNs int64, r *server.Request) {
 	l.decide(e)
 }
 
-func (l *Log) answered(nowNs int64, r *server.Request) {
+func (l *RequestLog) answered(nowNs int64, r *server.Request) {
 	if r.Number < l.oldest {
 		return // a watch whose line has been passed on
 	}
@@ -203,7 +200,7 @@ func (l *Log) answered(nowNs int64, r *server.Request) {
 }
 
 // Err returns the first error of writing. After an error, the log is incomplete.
-func (l *Log) Err() error {
+func (l *RequestLog) Err() error {
 	if err := l.writer.err.Load(); err != nil {
 		return *err
 	}
@@ -212,7 +209,7 @@ func (l *Log) Err() error {
 
 // Close writes the remaining lines, including those of requests that still wait or execute, and
 // returns the first error of writing.
-func (l *Log) Close() error {
+func (l *RequestLog) Close() error {
 	for ; l.oldest < l.next; l.oldest++ {
 		l.passToWriter(l.at(l.oldest))
 	}
@@ -221,20 +218,20 @@ func (l *Log) Close() error {
 	return l.Err()
 }
 
-// Abandon ends the log without writing the remaining lines. After Close it does nothing.
-func (l *Log) Abandon() {
-	l.writer.setError(errAbandoned)
+// Discard ends the log without writing the remaining lines. After Close it does nothing.
+func (l *RequestLog) Discard() {
+	l.writer.setError(errDiscarded)
 	l.stop()
 }
 
-var errAbandoned = errors.New("the log was abandoned")
+var errDiscarded = errors.New("the log was discarded")
 
 // at returns the record of the request with this number.
-func (l *Log) at(number int64) *record { return &l.ring[number&int64(len(l.ring)-1)] }
+func (l *RequestLog) at(number int64) *requestRecord { return &l.ring[number&int64(len(l.ring)-1)] }
 
 // grow doubles the ring.
-func (l *Log) grow() {
-	bigger := make([]record, 2*len(l.ring))
+func (l *RequestLog) grow() {
+	bigger := make([]requestRecord, 2*len(l.ring))
 	for n := l.oldest; n < l.next; n++ {
 		bigger[n&int64(len(bigger)-1)] = *l.at(n)
 	}
@@ -242,13 +239,13 @@ func (l *Log) grow() {
 }
 
 // decide marks the outcome of a request as final and passes on the records that are next in order.
-func (l *Log) decide(e *record) {
+func (l *RequestLog) decide(e *requestRecord) {
 	e.decided = true
 	l.passOn()
 }
 
 // passOn passes on the records that are next in order.
-func (l *Log) passOn() {
+func (l *RequestLog) passOn() {
 	for l.oldest < l.next {
 		e := l.at(l.oldest)
 		if !e.decided || !e.answered {
@@ -260,7 +257,7 @@ func (l *Log) passOn() {
 }
 
 // passToWriter adds a record to the batch for the writer.
-func (l *Log) passToWriter(e *record) {
+func (l *RequestLog) passToWriter(e *requestRecord) {
 	if len(l.filling) == cap(l.filling) {
 		l.filled <- l.filling
 		l.filling = <-l.emptied
@@ -269,7 +266,7 @@ func (l *Log) passToWriter(e *record) {
 }
 
 // estimate copies the estimated work, which may change at dispatch.
-func (e *record) estimate(r *server.Request) {
+func (e *requestRecord) estimate(r *server.Request) {
 	if e.flow != nil {
 		e.seats, e.finalSeats, e.additionalLatencyNs = int32(r.Work.InitialSeats), int32(r.Work.FinalSeats), r.Work.AdditionalLatencyNs
 	}
@@ -294,7 +291,7 @@ func (w *lineWriter) setError(err error) {
 	}
 }
 
-func (w *lineWriter) write(e *record) {
+func (w *lineWriter) write(e *requestRecord) {
 	if w.err.Load() != nil {
 		return
 	}
@@ -326,7 +323,7 @@ func (w *lineWriter) write(e *record) {
 
 // request returns the part of a line that requests of a template have in common. Those with an Asked have
 // queries of their own.
-func (w *lineWriter) request(e *record) trace.Request {
+func (w *lineWriter) request(e *requestRecord) trace.Request {
 	t, name := e.template, w.scenario.Spec.Workload[e.template.Workload].Name
 	if e.asked != nil {
 		return trace.NewRequest(&t.Attributes, e.asked.Options.Query(), name, t.Client)

@@ -1,4 +1,4 @@
-package openmetrics
+package record
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // What each release added (+), removed (-) and changed (~), with labels and buckets, as in its
 // util/flowcontrol/metrics. The samples and watermarks of 1.19 to 1.24 are missing on purpose.
-const history = `
+const metricHistory = `
 1.18 + rejected_requests_total priorityLevel,flowSchema,reason
 1.18 + dispatched_requests_total priorityLevel,flowSchema
 1.18 + current_inqueue_requests priorityLevel,flowSchema
@@ -96,7 +96,7 @@ func TestMetricsOfEachRelease(t *testing.T) {
 		}
 		before = names
 	}
-	want := strings.Split(strings.TrimSpace(history), "\n")
+	want := strings.Split(strings.TrimSpace(metricHistory), "\n")
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

@@ -1,4 +1,4 @@
-package openmetrics
+package record
 
 import (
 	"slices"
@@ -29,10 +29,10 @@ type families struct {
 	limit, inUse                                            *family // of 1.18 to 1.36
 }
 
-// lifetimes are the releases that have a metric of the group flowcontrol: from since on, and not from
+// metricLifetimes are the releases that have a metric of the group flowcontrol: from since on, and not from
 // until on. Metrics that are not listed are in all releases. The metrics *_samples and *_watermarks
 // of 1.19 to 1.24, which a server samples each millisecond, are not recorded.
-var lifetimes = map[string]struct{ since, until string }{
+var metricLifetimes = map[string]struct{ since, until string }{
 	"request_concurrency_limit":               {"", "1.37"},
 	"request_concurrency_in_use":              {"1.22", "1.37"},
 	"current_r":                               {"1.22", ""},
@@ -77,7 +77,7 @@ func newFamilies(r *rules.Rules) *families {
 	f := &families{}
 	add := func(kind dto.MetricType, name, help string, buckets []float64, labels ...string) *family {
 		added := &family{name: "apiserver_" + name, kind: kind, help: help, labels: labels, buckets: buckets}
-		if in := lifetimes[strings.TrimPrefix(name, "flowcontrol_")]; r.Within(in.since, in.until) {
+		if in := metricLifetimes[strings.TrimPrefix(name, "flowcontrol_")]; r.Within(in.since, in.until) {
 			f.all = append(f.all, added)
 		}
 		return added

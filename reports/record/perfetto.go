@@ -1,12 +1,4 @@
-// Package perfetto records the requests of a part of a run as a trace for Perfetto and Chrome: JSON
-// in the Trace Event Format (docs/guides/perfetto.md).
-//
-// Each priority level is a process of the trace, and each of its seats is a thread. A request is
-// shown on its seats for as long as it holds them; it takes the free seats with the lowest
-// numbers. Waits are asynchronous events, named after the queue. Rejections are instant events.
-// Counters show seats in use, waiting requests and the current limit. With several servers, each level of
-// each server is a process of its own, and each server is one, too, which shows its stages.
-package perfetto
+package record
 
 import (
 	"bufio"
@@ -22,14 +14,22 @@ import (
 	"apfsim/sim/server"
 )
 
-// Recorder writes the trace of a window of a run. Close must be called
-// at the end. Memory grows with the number of requests that wait or execute at the same time.
-type Recorder struct {
+// Perfetto writes the requests of a window of a run as a trace for Perfetto and Chrome: JSON in the Trace Event
+// Format. Close must be called at the end.
+//
+// Each priority level is a process of the trace, and each of its seats is a thread. A request is shown on its seats
+// for as long as it holds them; it takes the free seats with the lowest numbers. Waits are asynchronous events,
+// named after the queue. Rejections are instant events. Counters show seats in use, waiting requests and the current
+// limit. With several servers, each level of each server is a process of its own, and each server is one, too, which
+// shows its stages.
+//
+// Memory grows with the number of requests that wait or execute at the same time.
+type Perfetto struct {
 	scenario     *scenario.Scenario
-	sources      []server.Levels // by server
-	stages       []stage         // by server; nil for a scenario that is Steady
+	servers      []*server.Server
+	stages       []serverStage // by server; nil for a scenario that is Steady
 	fromNs, toNs int64
-	phase        phase
+	phase        windowPhase
 
 	out       *bufio.Writer
 	err       error
@@ -46,17 +46,17 @@ type trackKey struct {
 	level  string // "" for the requests that are not subject to flow control
 }
 
-// stage is the present stage of a server.
-type stage struct {
+// serverStage is the present stage of a server.
+type serverStage struct {
 	server.Stage
 	sinceNs int64
 }
 
-// phase says whether the run is before, in or after the window.
-type phase uint8
+// windowPhase says whether the run is before, in or after the window.
+type windowPhase uint8
 
 const (
-	beforeWindow phase = iota
+	beforeWindow windowPhase = iota
 	inWindow
 	afterWindow
 )
@@ -124,36 +124,27 @@ type requestArgs struct {
 	WaitNs    *int64 `json:"waitNs,omitempty"`
 }
 
-// New returns a recorder for the window from fromNs to toNs of a run of sc, in nanoseconds since its
+// NewPerfetto returns a recorder for the window from fromNs to toNs of a run of sc, in nanoseconds since its
 // start. The trace is written to w.
-func New(w *bufio.Writer, sc *scenario.Scenario, source server.Levels, fromNs, toNs int64) *Recorder {
-	e := &Recorder{scenario: sc, sources: []server.Levels{source}, fromNs: fromNs, toNs: toNs, out: w,
+func NewPerfetto(w *bufio.Writer, sc *scenario.Scenario, servers []*server.Server, fromNs, toNs int64) *Perfetto {
+	e := &Perfetto{scenario: sc, servers: servers, fromNs: fromNs, toNs: toNs, out: w,
 		requests: map[int64]*trackedRequest{}, tracks: map[trackKey]*levelTrack{}}
+	if !sc.Spec.Steady() {
+		for _, s := range servers {
+			e.stages = append(e.stages, serverStage{Stage: s.Stage()})
+		}
+	}
 	e.writeText(`{"displayTimeUnit":"ms","traceEvents":[`)
 	return e
 }
 
-// NewOfServers is New for all servers of a run.
-func NewOfServers(w *bufio.Writer, sc *scenario.Scenario, servers []*server.Server, fromNs, toNs int64) *Recorder {
-	e := New(w, sc, servers[0], fromNs, toNs)
-	for _, s := range servers[1:] {
-		e.sources = append(e.sources, s)
-	}
-	if !sc.Spec.Steady() {
-		for _, s := range servers {
-			e.stages = append(e.stages, stage{Stage: s.Stage()})
-		}
-	}
-	return e
-}
-
-func (e *Recorder) writeText(s string) {
+func (e *Perfetto) writeText(s string) {
 	if e.err == nil {
 		_, e.err = io.WriteString(e.out, s)
 	}
 }
 
-func (e *Recorder) writeEvent(event *traceEvent, args any) {
+func (e *Perfetto) writeEvent(event *traceEvent, args any) {
 	if args != nil {
 		event.Args = marshal(args)
 	}
@@ -168,13 +159,13 @@ func (e *Recorder) writeEvent(event *traceEvent, args any) {
 func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic("perfetto: a trace event cannot be encoded as JSON: " + err.Error())
+		panic("record: a trace event cannot be encoded as JSON: " + err.Error())
 	}
 	return text
 }
 
 // Observer returns what the recorder observes of a run.
-func (e *Recorder) Observer() server.Observer {
+func (e *Perfetto) Observer() server.Observer {
 	return server.Observer{
 		Queued:     e.queued,
 		Dispatched: e.dispatched,
@@ -189,7 +180,7 @@ func (e *Recorder) Observer() server.Observer {
 	}
 }
 
-func (e *Recorder) queued(nowNs int64, r *server.Request) {
+func (e *Perfetto) queued(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
@@ -203,7 +194,7 @@ func (e *Recorder) queued(nowNs int64, r *server.Request) {
 	}
 }
 
-func (e *Recorder) dispatched(nowNs int64, r *server.Request) {
+func (e *Perfetto) dispatched(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
@@ -219,7 +210,7 @@ func (e *Recorder) dispatched(nowNs int64, r *server.Request) {
 
 // decided returns the tracked request of one that is dispatched or rejected, and ends its wait if it
 // has waited.
-func (e *Recorder) decided(nowNs int64, track *levelTrack, r *server.Request) *trackedRequest {
+func (e *Perfetto) decided(nowNs int64, track *levelTrack, r *server.Request) *trackedRequest {
 	t := e.requests[r.Number]
 	if t == nil {
 		t = e.addRequest(r)
@@ -235,7 +226,7 @@ func (e *Recorder) decided(nowNs int64, track *levelTrack, r *server.Request) *t
 	return t
 }
 
-func (e *Recorder) rejected(nowNs int64, r *server.Request) {
+func (e *Perfetto) rejected(nowNs int64, r *server.Request) {
 	if e.phase == afterWindow {
 		return
 	}
@@ -248,7 +239,7 @@ func (e *Recorder) rejected(nowNs int64, r *server.Request) {
 	e.removeRequest(t)
 }
 
-func (e *Recorder) executed(nowNs int64, r *server.Request) {
+func (e *Perfetto) executed(nowNs int64, r *server.Request) {
 	if t := e.requests[r.Number]; t != nil {
 		t.endNs = nowNs
 		if e.phase == inWindow {
@@ -257,7 +248,7 @@ func (e *Recorder) executed(nowNs int64, r *server.Request) {
 	}
 }
 
-func (e *Recorder) released(nowNs int64, r *server.Request) {
+func (e *Perfetto) released(nowNs int64, r *server.Request) {
 	t := e.requests[r.Number]
 	if t == nil {
 		return
@@ -272,7 +263,7 @@ func (e *Recorder) released(nowNs int64, r *server.Request) {
 	e.removeRequest(t)
 }
 
-func (e *Recorder) adjusted(nowNs int64, s *server.Server) {
+func (e *Perfetto) adjusted(nowNs int64, s *server.Server) {
 	if e.phase == inWindow {
 		at := 0
 		if s != nil {
@@ -283,7 +274,7 @@ func (e *Recorder) adjusted(nowNs int64, s *server.Server) {
 }
 
 // refused writes a request that has not reached flow control.
-func (e *Recorder) refused(nowNs int64, r *server.Request) {
+func (e *Perfetto) refused(nowNs int64, r *server.Request) {
 	if e.phase != inWindow {
 		return
 	}
@@ -295,7 +286,7 @@ func (e *Recorder) refused(nowNs int64, r *server.Request) {
 }
 
 // givenUp ends a request whose server has ended.
-func (e *Recorder) givenUp(nowNs int64, r *server.Request) {
+func (e *Perfetto) givenUp(nowNs int64, r *server.Request) {
 	t := e.requests[r.Number]
 	if t == nil {
 		return
@@ -319,11 +310,11 @@ func (e *Recorder) givenUp(nowNs int64, r *server.Request) {
 }
 
 // changed ends the stage of a server and begins the next.
-func (e *Recorder) changed(nowNs int64, s *server.Server) {
+func (e *Perfetto) changed(nowNs int64, s *server.Server) {
 	if e.phase == inWindow {
 		e.writeStage(nowNs, s.Index())
 	}
-	e.stages[s.Index()] = stage{s.Stage(), nowNs}
+	e.stages[s.Index()] = serverStage{s.Stage(), nowNs}
 }
 
 // stageProcess is the process of the stages of server 0; those of the other servers follow. The
@@ -331,14 +322,14 @@ func (e *Recorder) changed(nowNs int64, s *server.Server) {
 const stageProcess = 1_000_000
 
 // writeStage writes the present stage of a server until now.
-func (e *Recorder) writeStage(nowNs int64, at int) {
+func (e *Perfetto) writeStage(nowNs int64, at int) {
 	of := &e.stages[at]
 	lasts := microseconds(nowNs - max(of.sinceNs, e.fromNs))
 	e.writeEvent(&traceEvent{Name: of.String(), Category: "stage", Phase: "X", At: microseconds(max(of.sinceNs, e.fromNs)), Lasts: &lasts,
 		Process: stageProcess + at, Thread: 1}, nil)
 }
 
-func (e *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
+func (e *Perfetto) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	switch {
 	case nowNs < e.fromNs:
 		return e.fromNs
@@ -352,9 +343,9 @@ func (e *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 
 // begin writes the state at the start of the window: names, counters, and the requests that wait or
 // hold seats.
-func (e *Recorder) begin(nowNs int64) {
+func (e *Perfetto) begin(nowNs int64) {
 	e.phase = inWindow
-	for at := range e.sources {
+	for at := range e.servers {
 		e.eachLevel(at, func(l server.LevelState) { e.trackOf(int16(at), l.Name()) })
 	}
 	for at := range e.stages {
@@ -377,14 +368,14 @@ func (e *Recorder) begin(nowNs int64) {
 			track.occupy(t)
 		}
 	}
-	for at := range e.sources {
+	for at := range e.servers {
 		e.writeLimits(nowNs, at)
 	}
 }
 
 // end writes the ends of the waits, executions and additional latencies that are in progress when the
 // window ends.
-func (e *Recorder) end(nowNs int64) {
+func (e *Perfetto) end(nowNs int64) {
 	for _, t := range e.trackedRequests() {
 		switch {
 		case t.waiting:
@@ -403,7 +394,7 @@ func (e *Recorder) end(nowNs int64) {
 }
 
 // trackedRequests returns the requests that wait or hold seats, in the order of arrival.
-func (e *Recorder) trackedRequests() []*trackedRequest {
+func (e *Perfetto) trackedRequests() []*trackedRequest {
 	var all []*trackedRequest
 	for _, number := range slices.Sorted(maps.Keys(e.requests)) {
 		all = append(all, e.requests[number])
@@ -412,7 +403,7 @@ func (e *Recorder) trackedRequests() []*trackedRequest {
 }
 
 // addRequest begins to keep a request that waits or holds seats.
-func (e *Recorder) addRequest(r *server.Request) *trackedRequest {
+func (e *Perfetto) addRequest(r *server.Request) *trackedRequest {
 	t := &trackedRequest{}
 	if n := len(e.free); n > 0 {
 		t, e.free = e.free[n-1], e.free[:n-1]
@@ -424,7 +415,7 @@ func (e *Recorder) addRequest(r *server.Request) *trackedRequest {
 }
 
 // removeRequest forgets a request that is rejected or has released its seats.
-func (e *Recorder) removeRequest(t *trackedRequest) {
+func (e *Perfetto) removeRequest(t *trackedRequest) {
 	delete(e.requests, t.number)
 	e.free = append(e.free, t)
 }
@@ -436,14 +427,14 @@ func levelName(f *server.Flow) string {
 	return f.Level
 }
 
-func (e *Recorder) eachLevel(at int, call func(server.LevelState)) {
-	for _, l := range e.sources[at].Levels() {
+func (e *Perfetto) eachLevel(at int, call func(server.LevelState)) {
+	for _, l := range e.servers[at].Levels() {
 		call(l)
 	}
 }
 
 // trackOf returns the track of a level of a server, and makes it if there is none.
-func (e *Recorder) trackOf(at int16, level string) *levelTrack {
+func (e *Perfetto) trackOf(at int16, level string) *levelTrack {
 	key := trackKey{at, level}
 	track := e.tracks[key]
 	if track == nil {
@@ -457,12 +448,12 @@ func (e *Recorder) trackOf(at int16, level string) *levelTrack {
 }
 
 // nameProcess names the process of the level, unless it has been named.
-func (e *Recorder) nameProcess(track *levelTrack, key trackKey) {
+func (e *Perfetto) nameProcess(track *levelTrack, key trackKey) {
 	name := key.level
 	if name == "" {
 		name = "not under flow control"
 	}
-	if len(e.sources) > 1 {
+	if len(e.servers) > 1 {
 		name = serverName(int(key.server)) + ": " + name
 	}
 	e.nameTrack(track, "process_name", 0, name)
@@ -470,7 +461,7 @@ func (e *Recorder) nameProcess(track *levelTrack, key trackKey) {
 
 func serverName(at int) string { return "server " + strconv.Itoa(at) }
 
-func (e *Recorder) nameTrack(track *levelTrack, kind string, thread int, name string) {
+func (e *Perfetto) nameTrack(track *levelTrack, kind string, thread int, name string) {
 	key := kind + strconv.Itoa(thread)
 	if track.named[key] {
 		return
@@ -500,26 +491,26 @@ func (track *levelTrack) free(t *trackedRequest) {
 }
 
 // writeWait writes the begin (phase "b") or the end (phase "e") of a wait.
-func (e *Recorder) writeWait(nowNs int64, track *levelTrack, t *trackedRequest, phase string) {
+func (e *Perfetto) writeWait(nowNs int64, track *levelTrack, t *trackedRequest, phase string) {
 	e.writeEvent(&traceEvent{Name: "queue " + strconv.Itoa(t.queue), Category: "wait", Phase: phase, At: microseconds(nowNs),
 		Process: track.process, ID: strconv.FormatInt(t.number, 10)}, e.requestArgs(t))
 }
 
 // writeExecution writes the execution of a request until now.
-func (e *Recorder) writeExecution(nowNs int64, t *trackedRequest) {
+func (e *Perfetto) writeExecution(nowNs int64, t *trackedRequest) {
 	name := e.scenario.Spec.Workload[t.Workload].Name + " " + strconv.Itoa(t.Client)
 	e.writeSeats(t, name, "execution", max(t.dispatchNs, e.fromNs), nowNs)
 }
 
 // writeAdditionalLatency writes the additional latency of a request until now, unless it is 0.
-func (e *Recorder) writeAdditionalLatency(nowNs int64, t *trackedRequest) {
+func (e *Perfetto) writeAdditionalLatency(nowNs int64, t *trackedRequest) {
 	if from := max(t.endNs, e.fromNs); nowNs > from {
 		e.writeSeats(t, "additional latency", "additional latency", from, nowNs)
 	}
 }
 
 // writeSeats writes one event for each seat that a request holds.
-func (e *Recorder) writeSeats(t *trackedRequest, name, category string, fromNs, toNs int64) {
+func (e *Perfetto) writeSeats(t *trackedRequest, name, category string, fromNs, toNs int64) {
 	track := e.trackOf(t.server, levelName(t.flow))
 	lasts, args := microseconds(toNs-fromNs), e.requestArgs(t)
 	for _, i := range t.seatNumbers {
@@ -529,7 +520,7 @@ func (e *Recorder) writeSeats(t *trackedRequest, name, category string, fromNs, 
 	}
 }
 
-func (e *Recorder) requestArgs(t *trackedRequest) *requestArgs {
+func (e *Perfetto) requestArgs(t *trackedRequest) *requestArgs {
 	a := &t.Attributes
 	args := &requestArgs{ID: t.id, User: a.User, Verb: a.Verb, Resource: a.Resource, Namespace: a.Namespace, Name: a.Name,
 		Attempt: t.attempt, Queue: t.queue, Seats: t.seats, ArrivalNs: t.arrivalNs}
@@ -546,19 +537,19 @@ func (e *Recorder) requestArgs(t *trackedRequest) *requestArgs {
 	return args
 }
 
-func (e *Recorder) writeCounter(nowNs int64, track *levelTrack, what, unit string, n int) {
+func (e *Perfetto) writeCounter(nowNs int64, track *levelTrack, what, unit string, n int) {
 	e.writeEvent(&traceEvent{Name: what, Phase: "C", At: microseconds(nowNs), Process: track.process}, map[string]int{unit: n})
 }
 
-func (e *Recorder) writeSeatsInUse(nowNs int64, track *levelTrack) {
+func (e *Perfetto) writeSeatsInUse(nowNs int64, track *levelTrack) {
 	e.writeCounter(nowNs, track, "seats in use", "seats", track.inUse)
 }
-func (e *Recorder) writeWaiting(nowNs int64, track *levelTrack) {
+func (e *Perfetto) writeWaiting(nowNs int64, track *levelTrack) {
 	e.writeCounter(nowNs, track, "waiting", "requests", track.waiting)
 }
 
 // writeLimits writes the current limits of a server that have changed.
-func (e *Recorder) writeLimits(nowNs int64, at int) {
+func (e *Perfetto) writeLimits(nowNs int64, at int) {
 	e.eachLevel(at, func(l server.LevelState) {
 		if track := e.trackOf(int16(at), l.Name()); track.limit != l.CurrentLimit() {
 			track.limit = l.CurrentLimit()
@@ -568,10 +559,13 @@ func (e *Recorder) writeLimits(nowNs int64, at int) {
 }
 
 // Err returns the first error of writing.
-func (e *Recorder) Err() error { return e.err }
+func (e *Perfetto) Err() error { return e.err }
 
 // Close ends the trace and returns the first error of writing.
-func (e *Recorder) Close() error {
+func (e *Perfetto) Close() error {
 	e.writeText("\n]}\n")
 	return e.err
 }
+
+// Discard implements Recorder.
+func (*Perfetto) Discard() {}

@@ -1,9 +1,4 @@
-// Package openmetrics records the metrics that kube-apiserver would expose during a run, and writes
-// them in the OpenMetrics text format. docs/guides/prometheus.md lists the metrics.
-//
-// A [Recorder] samples all metrics at a fixed interval, as Prometheus does when it scrapes a server.
-// Each metric has the name, the labels and the buckets of kube-apiserver.
-package openmetrics
+package record
 
 import (
 	"apfsim/core/config"
@@ -14,15 +9,14 @@ import (
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 
-	"io"
 	"math"
 	"slices"
 	"time"
 )
 
-// Recorder records the metrics of a run. Memory grows with the
-// number of samples and time series, not with the number of requests.
-type Recorder struct {
+// serverMetrics are the metrics of one server. Memory grows with the number of samples and time series, not with the
+// number of requests.
+type serverMetrics struct {
 	instance   string
 	scenario   *scenario.Scenario
 	source     server.Levels
@@ -120,19 +114,11 @@ func (r *ratio) setWhole(nowNs int64, whole float64) {
 // samples.
 func ScrapeInterval(durationNs int64) int64 { return min(result.Interval(durationNs), 10_000_000_000) }
 
-// New returns a recorder for a run of sc that starts at the given time of day. It takes samples every
-// intervalNs and at the end.
-func New(sc *scenario.Scenario, source server.Levels, start time.Time, intervalNs int64) *Recorder {
-	m := &Recorder{instance: sc.Metadata.Name, scenario: sc, source: source, startMs: start.UnixMilli(), intervalNs: intervalNs}
-	m.begin(0, sc.Spec.Servers.KubernetesVersion.Of(0))
-	return m
-}
-
 // begin begins the metrics of a new process of the server, which has a release.
-func (m *Recorder) begin(nowNs int64, version scenario.Version) {
+func (m *serverMetrics) begin(nowNs int64, version scenario.Version) {
 	release, err := m.scenario.Spec.Servers.RulesOf(version)
 	if err != nil {
-		panic("openmetrics: a scenario that is not valid: " + err.Error())
+		panic("record: a scenario that is not valid: " + err.Error())
 	}
 	m.off = false
 	m.rules, m.families, m.uncounted = release, newFamilies(release), newFamilies(release)
@@ -153,7 +139,7 @@ func (m *Recorder) begin(nowNs int64, version scenario.Version) {
 
 // changed is called when the server has another stage. A process begins with all metrics at 0; when it
 // ends, its series end.
-func (m *Recorder) changed(nowNs int64, s *server.Server) {
+func (m *serverMetrics) changed(nowNs int64, s *server.Server) {
 	switch {
 	case s.Stage() == server.Off && !m.off:
 		m.off = true
@@ -164,8 +150,7 @@ func (m *Recorder) changed(nowNs int64, s *server.Server) {
 	}
 }
 
-// Observer returns what the recorder observes of a run.
-func (m *Recorder) Observer() server.Observer {
+func (m *serverMetrics) observer() server.Observer {
 	return server.Observer{
 		Arrived:    m.arrived,
 		Queued:     m.queued,
@@ -180,7 +165,7 @@ func (m *Recorder) Observer() server.Observer {
 	}
 }
 
-func (m *Recorder) arrived(_ int64, r *server.Request) {
+func (m *serverMetrics) arrived(_ int64, r *server.Request) {
 	if r.Flow == nil {
 		return
 	}
@@ -198,7 +183,7 @@ func (m *Recorder) arrived(_ int64, r *server.Request) {
 	}
 }
 
-func (m *Recorder) queued(nowNs int64, r *server.Request) {
+func (m *serverMetrics) queued(nowNs int64, r *server.Request) {
 	m.arriving = 0
 	s := m.schemaOf(r.Flow)
 	m.enqueue(nowNs, r, s, r.Level.Queues().QueueLength(r.Queue()))
@@ -206,7 +191,7 @@ func (m *Recorder) queued(nowNs int64, r *server.Request) {
 
 // enqueue counts a request that was added to its queue. Requests that were dispatched after that are
 // added to the length, because they were still in the queue.
-func (m *Recorder) enqueue(nowNs int64, r *server.Request, s *schemaMetrics, length int) {
+func (m *serverMetrics) enqueue(nowNs int64, r *server.Request, s *schemaMetrics, length int) {
 	for _, queue := range m.queuesOfDispatched {
 		if queue == r.Queue() {
 			length++
@@ -222,7 +207,7 @@ func (m *Recorder) enqueue(nowNs int64, r *server.Request, s *schemaMetrics, len
 }
 
 // addWaiting changes the number of waiting requests and of the seats that they need.
-func (m *Recorder) addWaiting(nowNs int64, r *server.Request, s *schemaMetrics, requests, seats int) {
+func (m *serverMetrics) addWaiting(nowNs int64, r *server.Request, s *schemaMetrics, requests, seats int) {
 	s.inQueueRequests.add(float64(requests))
 	s.inQueueSeats.add(float64(seats))
 	l := s.level
@@ -235,7 +220,7 @@ func (m *Recorder) addWaiting(nowNs int64, r *server.Request, s *schemaMetrics, 
 	k.maxWaiting = max(k.maxWaiting, k.waiting.part)
 }
 
-func (m *Recorder) heldBack(_ int64, r *server.Request) {
+func (m *serverMetrics) heldBack(_ int64, r *server.Request) {
 	s := m.schemaOf(r.Flow)
 	if s.heldBack == nil {
 		s.heldBack = m.families.heldBack.with(s.labels...)
@@ -243,7 +228,7 @@ func (m *Recorder) heldBack(_ int64, r *server.Request) {
 	s.heldBack.add(1)
 }
 
-func (m *Recorder) dispatched(nowNs int64, r *server.Request) {
+func (m *serverMetrics) dispatched(nowNs int64, r *server.Request) {
 	if r.Flow == nil {
 		return
 	}
@@ -276,7 +261,7 @@ func (m *Recorder) dispatched(nowNs int64, r *server.Request) {
 
 // recordStarts sets the gauges of R: when the request that was just dispatched, and the oldest
 // requests of the other queues, were due to start.
-func (m *Recorder) recordStarts(l *levelMetrics, queues *queueset.QueueSet, r *server.Request) {
+func (m *serverMetrics) recordStarts(l *levelMetrics, queues *queueset.QueueSet, r *server.Request) {
 	if l.dispatchR == nil {
 		f := m.families
 		l.dispatchR, l.latestS = f.dispatchR.with(l.name), f.latestS.with(l.name)
@@ -293,7 +278,7 @@ func (m *Recorder) recordStarts(l *levelMetrics, queues *queueset.QueueSet, r *s
 }
 
 // observeWait counts a wait. As in the server, a time-out counts as a wait that ends with execution.
-func (m *Recorder) observeWait(s *schemaMetrics, execute bool, ns int64) {
+func (m *serverMetrics) observeWait(s *schemaMetrics, execute bool, ns int64) {
 	h, label := &s.waitRejected, "false"
 	if execute {
 		h, label = &s.waitExecuted, "true"
@@ -301,19 +286,19 @@ func (m *Recorder) observeWait(s *schemaMetrics, execute bool, ns int64) {
 	if *h == nil {
 		*h = m.families.wait.with(append(s.labels[:2:2], label)...)
 	}
-	(*h).observe(toSeconds(ns), 1)
+	(*h).observe(metricSeconds(ns), 1)
 }
 
-func toSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
+func metricSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
-func (m *Recorder) addExecuting(nowNs int64, r *server.Request, s *schemaMetrics, requests int) {
+func (m *serverMetrics) addExecuting(nowNs int64, r *server.Request, s *schemaMetrics, requests int) {
 	s.executingRequests.add(float64(requests))
 	s.level.executing.setPart(nowNs, s.level.executing.part+requests)
 	k := m.kindOf(r)
 	k.executing.setPart(nowNs, k.executing.part+requests)
 }
 
-func (m *Recorder) addSeats(nowNs int64, s *schemaMetrics, seats int) {
+func (m *serverMetrics) addSeats(nowNs int64, s *schemaMetrics, seats int) {
 	s.executingSeats.add(float64(seats))
 	s.inUse.add(float64(seats))
 	s.level.inUse += seats
@@ -321,7 +306,7 @@ func (m *Recorder) addSeats(nowNs int64, s *schemaMetrics, seats int) {
 	s.level.demandRatio.setPart(nowNs, s.level.inUse+s.level.wanted)
 }
 
-func (m *Recorder) rejected(nowNs int64, r *server.Request) {
+func (m *serverMetrics) rejected(nowNs int64, r *server.Request) {
 	s := m.schemaOf(r.Flow)
 	timedOut := r.Rejection == queueset.TimedOut
 	if timedOut {
@@ -342,7 +327,7 @@ func (m *Recorder) rejected(nowNs int64, r *server.Request) {
 	(*c).add(1)
 }
 
-func (m *Recorder) executed(nowNs int64, r *server.Request) {
+func (m *serverMetrics) executed(nowNs int64, r *server.Request) {
 	if r.Flow == nil {
 		return
 	}
@@ -355,16 +340,16 @@ func (m *Recorder) executed(nowNs int64, r *server.Request) {
 	if *h == nil {
 		*h = m.families.execution.with(append(s.labels[:2:2], kind)[:len(m.families.execution.labels)]...)
 	}
-	(*h).observe(toSeconds(nowNs-r.DispatchNs), 1)
+	(*h).observe(metricSeconds(nowNs-r.DispatchNs), 1)
 }
 
-func (m *Recorder) released(nowNs int64, r *server.Request) {
+func (m *serverMetrics) released(nowNs int64, r *server.Request) {
 	if r.Flow != nil {
 		m.addSeats(nowNs, m.schemaOf(r.Flow), -r.Seats())
 	}
 }
 
-func (m *Recorder) adjusted(nowNs int64, _ *server.Server) {
+func (m *serverMetrics) adjusted(nowNs int64, _ *server.Server) {
 	if m.off {
 		return
 	}
@@ -383,7 +368,7 @@ func (m *Recorder) adjusted(nowNs int64, _ *server.Server) {
 }
 
 // recordAdjustment sets the gauges of the last adjustment: demands, targets and limits.
-func (m *Recorder) recordAdjustment() {
+func (m *serverMetrics) recordAdjustment() {
 	levels := m.source.Levels()
 	// The server shows the target of another level for the exempt level: the first one in the order
 	// of its map. Here it is the first one by name.
@@ -409,7 +394,7 @@ func (m *Recorder) recordAdjustment() {
 }
 
 // setCapacities sets the limits that the ratios of a level are relative to.
-func (m *Recorder) setCapacities(nowNs int64, l *levelMetrics, of *flowcontrol.Level) {
+func (m *serverMetrics) setCapacities(nowNs int64, l *levelMetrics, of *flowcontrol.Level) {
 	limit := float64(of.CurrentLimit())
 	if limit == 0 {
 		servers := &m.scenario.Spec.Servers
@@ -425,7 +410,7 @@ func (m *Recorder) setCapacities(nowNs int64, l *levelMetrics, of *flowcontrol.L
 	l.waiting.setWhole(nowNs, float64(max(1, l.queueLengthLimit))*float64(queues))
 }
 
-func (m *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
+func (m *serverMetrics) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	if !m.off {
 		m.scrape(nowNs)
 	}
@@ -435,7 +420,7 @@ func (m *Recorder) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 }
 
 // scrape takes a sample of all metrics.
-func (m *Recorder) scrape(nowNs int64) {
+func (m *serverMetrics) scrape(nowNs int64) {
 	m.recordAdjustment()
 	for _, l := range m.levels {
 		queues := l.level.Queues()
@@ -460,7 +445,7 @@ func (m *Recorder) scrape(nowNs int64) {
 }
 
 // setEpochs sets the number of resets of R, unless it is 0.
-func (m *Recorder) setEpochs(level, success string, times int) {
+func (m *serverMetrics) setEpochs(level, success string, times int) {
 	if times > 0 {
 		m.families.epochs.with(level, success).set(float64(times))
 	}
@@ -481,25 +466,22 @@ func (k *kindMetrics) roll(nowNs int64) {
 	k.maxWaiting = 0
 }
 
-// Write writes all samples so far in the OpenMetrics text format.
-func (m *Recorder) Write(w io.Writer) error { return Recorders{m}.Write(w) }
-
 // familiesOf returns the metrics of a level's own series.
-func (m *Recorder) familiesOf(l *levelMetrics) *families {
+func (m *serverMetrics) familiesOf(l *levelMetrics) *families {
 	if l.exempt && m.rules.Exempt == rules.ExemptAbsent {
 		return m.uncounted
 	}
 	return m.families
 }
 
-func (m *Recorder) kindOf(r *server.Request) *kindMetrics {
+func (m *serverMetrics) kindOf(r *server.Request) *kindMetrics {
 	if r.Attributes.ReadOnly() {
 		return &m.kinds[1]
 	}
 	return &m.kinds[0]
 }
 
-func (m *Recorder) schemaOf(f *server.Flow) *schemaMetrics {
+func (m *serverMetrics) schemaOf(f *server.Flow) *schemaMetrics {
 	if f.Index < len(m.flows) && m.flows[f.Index] != nil {
 		return m.flows[f.Index]
 	}
@@ -516,7 +498,7 @@ func (m *Recorder) schemaOf(f *server.Flow) *schemaMetrics {
 	return s
 }
 
-func (m *Recorder) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics {
+func (m *serverMetrics) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics {
 	l := m.levels[of.Name()]
 	if l == nil {
 		from := func(histogram *timeSeries) ratio { return ratio{histogram: histogram, whole: 1, sinceNs: nowNs} }
