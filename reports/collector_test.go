@@ -495,7 +495,7 @@ func BenchmarkRequest(b *testing.B) {
 	const flows = 200
 	var requests [flows]*server.Request
 	for i := range requests {
-		requests[i] = &server.Request{Template: &server.Template{Workload: i % 2}, Attempt: 1, ExecutionNs: 5_000_000}
+		requests[i] = &server.Request{Sent: server.Sent{Template: &server.Template{Workload: i % 2}, Attempt: 1, ExecutionNs: 5_000_000}}
 		requests[i].SetFlow(server.NewFlow(i, schema, "low", string(rune('a'+i)), flowA.Hand))
 		requests[i].Work.InitialSeats = 1
 	}

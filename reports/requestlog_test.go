@@ -189,7 +189,9 @@ func TestRequestLogNamesTheParent(t *testing.T) {
 	l := record.NewRequestLog(&out, sc)
 	s := newStage(sc, l)
 	outer := s.arrive(1, mice, flowB, 1, func(r *server.Request) { r.ID, r.Details = 12, &server.Details{} })
-	callback := s.arrive(1, mice, flowB, 1, func(r *server.Request) { r.ID, r.Details = 13, &server.Details{Parent: outer.ID} })
+	callback := s.arrive(1, mice, flowB, 1, func(r *server.Request) {
+		r.ID, r.Details = 13, &server.Details{CallDetails: server.CallDetails{Parent: outer.ID}}
+	})
 	s.reject(2, callback, queueset.ConcurrencyLimit)
 	s.reject(2, outer, queueset.ConcurrencyLimit)
 	l.Close()

@@ -113,8 +113,11 @@ func (s *stage) each(tell func(server.Observer)) {
 // arrive lets a request of one seat arrive, changed as the story wants.
 func (s *stage) arrive(at float64, workload int, f *server.Flow, executes float64, but ...func(*server.Request)) *server.Request {
 	s.number++
-	r := &server.Request{Template: &server.Template{Workload: workload}, Number: s.number, ID: s.number, Attempt: 1,
-		ExecutionNs: ns(executes), ArrivalNs: ns(at), DispatchNs: -1, FinishNs: -1}
+	r := &server.Request{
+		Sent:       server.Sent{Template: &server.Template{Workload: workload}, ID: s.number, Attempt: 1, ExecutionNs: ns(executes)},
+		Decision:   server.Decision{Number: s.number, ArrivalNs: ns(at), DispatchNs: -1},
+		Completion: server.Completion{FinishNs: -1},
+	}
 	if f != nil {
 		r.SetFlow(f)
 		r.Work.InitialSeats = 1

@@ -151,7 +151,7 @@ func play(o server.Observer, lives []life) {
 	}
 	var events []event
 	for _, l := range lives {
-		r := &server.Request{Template: &server.Template{Workload: l.workload}, Flow: l.flow, Attempt: 1, ArrivalNs: l.arrival, DispatchNs: -1}
+		r := &server.Request{Sent: server.Sent{Template: &server.Template{Workload: l.workload}, Attempt: 1}, Decision: server.Decision{Flow: l.flow, ArrivalNs: l.arrival, DispatchNs: -1}}
 		events = append(events, event{l.arrival, func() { o.Arrived(l.arrival, r) }})
 		if l.dispatch > 0 {
 			events = append(events, event{l.dispatch, func() { r.DispatchNs = l.dispatch; o.Dispatched(l.dispatch, r) }})

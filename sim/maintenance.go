@@ -71,7 +71,7 @@ func newMaintenance(spec *scenario.Spec, shared *server.Shared, objects storedOb
 	}
 	for i, e := range m.spec.Events {
 		if e.Apply != nil {
-			m.shared.Events.Schedule(int64(e.At), uint8(server.Reconfigure), server.Event{Kind: server.Maintain, Of: Operator, Index: int32(i)})
+			m.shared.Events.Schedule(int64(e.At), uint8(server.Reconfigure), server.Event{Kind: server.Maintain, Owner: Operator, Index: int32(i)})
 		}
 	}
 	m.shared.Observe(server.Observer{Changed: m.changed})
@@ -81,7 +81,7 @@ func newMaintenance(spec *scenario.Spec, shared *server.Shared, objects storedOb
 // passAt schedules the next pass of a server, in place of another one.
 func (m *maintenance) passAt(i int, atNs int64) {
 	m.cancel(i)
-	m.life[i].next = m.shared.Events.Schedule(atNs, uint8(server.Maintain), server.Event{Kind: server.Maintain, Of: int16(i)})
+	m.life[i].next = m.shared.Events.Schedule(atNs, uint8(server.Maintain), server.Event{Kind: server.Maintain, Owner: int16(i)})
 }
 
 func (m *maintenance) cancel(i int) {
@@ -115,11 +115,11 @@ func (m *maintenance) release(s *server.Server) *maintain.Release {
 
 // handle carries out an event of the kind Maintain.
 func (m *maintenance) handle(nowNs int64, e server.Event) {
-	if e.Of == Operator {
+	if e.Owner == Operator {
 		m.operate(nowNs, &m.spec.Events[e.Index])
 		return
 	}
-	i := int(e.Of)
+	i := int(e.Owner)
 	l := &m.life[i]
 	l.next = 0
 	if !m.servers[i].Controls() {

@@ -15,7 +15,7 @@ type operations struct {
 	rollouts []*rollout // the first of them is under way, the others wait for its end
 }
 
-// ofNoServer is server.Event.Of of the events of operations, which are of the kind server.Lifecycle.
+// ofNoServer is server.Event.Owner of the events of operations, which are of the kind server.Lifecycle.
 const ofNoServer = -1
 
 // advance is server.Event.Index of an event that is not one of the scenario: the rollout goes on.
@@ -36,7 +36,7 @@ func newOperations(sc *scenario.Scenario, shared *server.Shared, servers []*serv
 }
 
 func (o *operations) schedule(atNs int64, index int32) {
-	o.events.Schedule(atNs, uint8(server.Lifecycle), server.Event{Kind: server.Lifecycle, Of: ofNoServer, Index: index})
+	o.events.Schedule(atNs, uint8(server.Lifecycle), server.Event{Kind: server.Lifecycle, Owner: ofNoServer, Index: index})
 }
 
 // handle carries out an event that is of no server.

@@ -179,13 +179,13 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 		case server.Resend:
 			r.clients.Resend(now, e.Request)
 		case server.Lifecycle:
-			if e.Of == ofNoServer {
+			if e.Owner == ofNoServer {
 				r.operations.handle(now, e)
 			} else {
-				r.servers[e.Of].Handle(now, e)
+				r.servers[e.Owner].Handle(now, e)
 			}
 		default:
-			r.servers[e.Of].Handle(now, e)
+			r.servers[e.Owner].Handle(now, e)
 		}
 		if events%progressEvery == 0 {
 			if err := ctx.Err(); err != nil {

@@ -125,9 +125,12 @@ func Summarize(sc *scenario.Scenario, r *load.Result, names *cluster.FlowControl
 // as in a simulation.
 func events(r *load.Result, endNs int64, f flows) (all []event) {
 	for _, s := range r.Requests {
-		q := &server.Request{Template: s.Template, TemplateID: s.TemplateID, ID: s.ID, Number: s.Number, Attempt: int32(s.Attempt),
+		q := &server.Request{
+			Sent: server.Sent{Template: s.Template, TemplateID: s.TemplateID, ID: s.ID, Attempt: int32(s.Attempt)},
 			// A request at the very end belongs to the run.
-			ArrivalNs: min(int64(s.At), endNs-1), DispatchNs: -1, FinishNs: -1, SeatsAsked: 1}
+			Decision:   server.Decision{Number: s.Number, ArrivalNs: min(int64(s.At), endNs-1), DispatchNs: -1, SeatsAsked: 1},
+			Completion: server.Completion{FinishNs: -1},
+		}
 		q.Bind(q)
 		if flow := f.of(s); flow != nil {
 			q.SetFlow(flow)

@@ -34,7 +34,7 @@ func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 	ws := NewWindowed(sc)
 	most := 0
 	for i := range int64(100_000) {
-		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: i * int64(time.Millisecond)}
+		r := &server.Request{Sent: server.Sent{Template: &server.Template{}, Attempt: 1}, Decision: server.Decision{ArrivalNs: i * int64(time.Millisecond)}}
 		ws.arrived(r.ArrivalNs, r)
 		if i%2 == 0 {
 			r.Rejection = queueset.QueueFull
@@ -46,7 +46,7 @@ func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 		most = max(most, len(ws[0].open))
 	}
 	for range 1000 {
-		r := &server.Request{Template: &server.Template{}, Attempt: 1, ArrivalNs: int64(sc.Spec.Duration) - 1}
+		r := &server.Request{Sent: server.Sent{Template: &server.Template{}, Attempt: 1}, Decision: server.Decision{ArrivalNs: int64(sc.Spec.Duration) - 1}}
 		ws.arrived(r.ArrivalNs, r)
 		ws.dispatched(r.ArrivalNs, r)
 		if n := len(ws[0].open[len(ws[0].open)-1].latest); n > maxLatest {

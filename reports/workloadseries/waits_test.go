@@ -33,7 +33,7 @@ func TestWaitCountsAreReused(t *testing.T) {
 	const second = int64(1e9)
 	c := New(1, second, 1000*second)
 	for i := range int64(1000) {
-		r := &server.Request{Template: &server.Template{}, ArrivalNs: i * second}
+		r := &server.Request{Sent: server.Sent{Template: &server.Template{}}, Decision: server.Decision{ArrivalNs: i * second}}
 		c.Arrived(0)
 		c.Dispatched(r.ArrivalNs+second/2, r)
 		c.CloseInterval(r.ArrivalNs+second, i == 999)

@@ -142,9 +142,9 @@ func (p *proxied) bind(call *call) {
 // arrive takes the request of a call.
 func (a *aggregated) arrive(nowNs int64, call *call) {
 	p := &call.proxied
-	p.arrivalNs, p.dispatchNs, p.again = nowNs, -1, call.of.outer.Attempt > 1
+	p.arrivalNs, p.dispatchNs, p.again = nowNs, -1, call.execution.outer.Attempt > 1
 	a.notify(nowNs, p, PassedArrived, queueset.NotRejected)
-	kind := a.kind(call.of.outer.Template)
+	kind := a.kind(call.execution.outer.Template)
 	a.filter.Receive(&p.Request, kind)
 	rejection, retryAfterSeconds := a.filter.Arrive(nowNs, &p.Request)
 	switch {

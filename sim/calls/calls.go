@@ -47,10 +47,10 @@ type execution struct {
 
 // call is one that is not over. Its memory is used again for others.
 type call struct {
-	index int32
-	id    int64      // Details.Call of its callback: other calls of the same index have another
-	of    *execution // nil when nobody waits for it any more
-	to    *callee
+	index     int32
+	id        int64      // Details.Call of its callback: other calls of the same index have another
+	execution *execution // nil when nobody waits for it any more
+	to        *callee
 
 	latencyNs int64
 	callback  server.Ref   // that is sent or is to be sent again; none without one
@@ -199,7 +199,7 @@ func (c *Calls) beginStage(nowNs int64, x *execution) {
 	x.stages = x.stages[1:]
 	for _, to := range now {
 		call := c.newCall()
-		call.of, call.to, call.failed = x, to, false
+		call.execution, call.to, call.failed = x, to, false
 		call.latencyNs = x.plan.latencyNs(c.seed, x.outer.Client, to)
 		x.open = append(x.open, call)
 		if to.Timeout > 0 {
@@ -225,7 +225,7 @@ func (c *Calls) handle(nowNs int64, call *call) {
 
 // send sends the callback of a call.
 func (c *Calls) send(nowNs int64, call *call) {
-	outer := call.of.outer
+	outer := call.execution.outer
 	r := c.clients.Callback(call.to.Callback.Workload, outer.Client)
 	r.Details.Call, r.Details.Parent = call.id, outer.ID
 	call.callback = r.Ref()
@@ -333,7 +333,7 @@ func (c *Calls) leave(nowNs int64, callback server.Ref) {
 
 // over goes on with a request when one of its calls is over.
 func (c *Calls) over(nowNs int64, call *call) {
-	x := call.of
+	x := call.execution
 	if call.failed && call.to.FailurePolicy == workload.Fail && x.failure.Status == 0 {
 		x.failure = call.failure
 	}
@@ -360,7 +360,7 @@ func (c *Calls) over(nowNs int64, call *call) {
 
 // end ends a call, and what it holds at an aggregated server.
 func (c *Calls) end(nowNs int64, call *call) {
-	call.of = nil
+	call.execution = nil
 	if call.to.aggregated != nil {
 		if additionalNs := call.to.aggregated.end(nowNs, &call.proxied); additionalNs > 0 {
 			c.schedule(nowNs+additionalNs, server.Release, call.index, released)

@@ -67,7 +67,7 @@ func (cl *client) stream(s *random.Stream, purpose string) {
 
 // wakeAt schedules the next Wake of the client.
 func (cl *client) wakeAt(atNs int64) {
-	cl.all.shared.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Of: int16(cl.group.index), Index: cl.index})
+	cl.all.shared.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Owner: int16(cl.group.index), Index: cl.index})
 }
 
 // request draws the client's next request.

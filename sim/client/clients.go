@@ -144,7 +144,7 @@ func (c *Clients) replays() iter.Seq[*replay] {
 
 // Wake carries out the event server.ClientActs.
 func (c *Clients) Wake(nowNs int64, e server.Event) {
-	c.workloads[e.Of].clients.at(int(e.Index)).Wake(nowNs)
+	c.workloads[e.Owner].clients.at(int(e.Index)).Wake(nowNs)
 }
 
 // Responded implements server.Clients.

@@ -56,7 +56,7 @@ func (n *Network) open(nowNs int64, to int16, cl *client, once bool) (id int32) 
 
 // schedule schedules an event of a connection.
 func (n *Network) schedule(atNs int64, what int16, id int32) clock.Handle {
-	return n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Of: what, Index: id})
+	return n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Owner: what, Index: id})
 }
 
 // begin begins a request on a connection.

@@ -211,10 +211,10 @@ func (n *Network) Responded(nowNs int64, r *server.Request, response server.Resp
 
 // Disconnect implements server.Network.
 func (n *Network) Disconnect(nowNs int64, s *server.Server, how server.Disconnection) {
-	of := int16(s.Index())
+	index := int16(s.Index())
 	for i := range n.connections {
 		c := &n.connections[i]
-		if !c.isOpen || c.server != of || c.noticeNs > 0 { // or of a process before
+		if !c.isOpen || c.server != index || c.noticeNs > 0 { // or of a process before
 			continue
 		}
 		switch how {
@@ -237,10 +237,10 @@ func (n *Network) Silenced(nowNs int64, r *server.Request) {
 	if givesUpNs, ok := r.GivesUpNs(); ok {
 		atNs = min(atNs, givesUpNs)
 	}
-	n.shared.Events.Schedule(max(atNs, nowNs), uint8(server.Connect), server.Event{Kind: server.Connect, Of: silenced, Request: r})
+	n.shared.Events.Schedule(max(atNs, nowNs), uint8(server.Connect), server.Event{Kind: server.Connect, Owner: silenced, Request: r})
 }
 
-// What an event of the kind server.Connect is, by its Of. Its Index is the number of a connection.
+// What an event of the kind server.Connect is, by its Owner. Its Index is the number of a connection.
 const (
 	probes       int16 = iota // the load balancer probes the servers
 	renews                    // a server renews its lease; the Index is that of the server
@@ -254,7 +254,7 @@ const (
 
 // Handle carries out an event of the kind server.Connect.
 func (n *Network) Handle(nowNs int64, e server.Event) {
-	switch e.Of {
+	switch e.Owner {
 	case probes:
 		n.balancer.probe(nowNs)
 	case renews:

@@ -40,5 +40,5 @@ func (n *Network) lose(nowNs int64, r *server.Request, atNs int64, by int16) {
 	if d := r.Details; d != nil && d.ClientTimeoutNs > 0 && nowNs+d.ClientTimeoutNs < atNs {
 		atNs, by = nowNs+d.ClientTimeoutNs, hangsUp
 	}
-	n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Of: by, Request: r})
+	n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Owner: by, Request: r})
 }

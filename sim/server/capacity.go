@@ -51,7 +51,7 @@ func (s *sharing) Cancel(nowNs int64, r *Request) {
 func (s *Server) moveEnd(nowNs int64) {
 	s.unschedule(&s.nextEnd)
 	if r, atNs := s.capacity.Next(nowNs); r != nil {
-		s.nextEnd = s.events.Schedule(atNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+		s.nextEnd = s.events.Schedule(atNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 func demanding(demandNs int64) *Request {
-	return &Request{ExecutionNs: demandNs, Details: &Details{}}
+	return &Request{Sent: Sent{ExecutionNs: demandNs}, Details: &Details{}}
 }
 
 // By hand: σ = 0.1, κ = 0.01, 4 cores. One request alone has speed 1. Of two, each has 1/(1 + 0.1 + 0.02);

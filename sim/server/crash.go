@@ -57,7 +57,7 @@ func (s *Server) end(nowNs int64, how Disconnection) {
 
 // cancel takes back what a request has that ends with its server: events, memory, capacity.
 func (s *Server) cancel(nowNs int64, r *Request) {
-	r.place = abandoned
+	r.phase = abandoned
 	s.unschedule(&r.next)
 	s.unschedule(&r.Details.deadline)
 	s.unschedule(&r.Details.hangUp)
@@ -90,7 +90,7 @@ func (s *Server) giveUp(nowNs int64, r *Request, how Disconnection) {
 // unless it has waited as long as it does. The request is then over. It does nothing unless the server has ended
 // before the request, and the client does not know.
 func (s *Server) Break(nowNs int64, r *Request) {
-	if r.place != abandoned {
+	if r.phase != abandoned {
 		return
 	}
 	response := Response{Failure: BrokenConnection}

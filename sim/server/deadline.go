@@ -7,13 +7,13 @@ import "apfsim/core/queueset"
 func (s *Server) executeLong(nowNs int64, r *Request) {
 	finishNs, deadlineNs := nowNs+r.ExecutionNs, r.Kind().DeadlineNs(r.ArrivalNs, nowNs)
 	if deadlineNs < finishNs {
-		deadline := s.events.Schedule(deadlineNs, uint8(Deadline), Event{Kind: Deadline, Of: s.index, Request: r})
+		deadline := s.events.Schedule(deadlineNs, uint8(Deadline), Event{Kind: Deadline, Owner: s.index, Request: r})
 		if r.Kind().EndsAtDeadline() {
 			r.next = deadline
 			return
 		}
 	}
-	r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+	r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 }
 
 // deadline carries out the event of that kind. The filter for timeouts answers the client of a request that
@@ -31,7 +31,7 @@ func (s *Server) deadline(nowNs int64, r *Request) {
 // expectHangUp schedules when the client of a request that has just arrived gives up.
 func (s *Server) expectHangUp(nowNs int64, r *Request) {
 	if timeoutNs := r.Details.ClientTimeoutNs; timeoutNs > 0 {
-		r.Details.hangUp = s.events.Schedule(nowNs+timeoutNs, uint8(HangUp), Event{Kind: HangUp, Of: s.index, Request: r})
+		r.Details.hangUp = s.events.Schedule(nowNs+timeoutNs, uint8(HangUp), Event{Kind: HangUp, Owner: s.index, Request: r})
 	}
 }
 
@@ -42,7 +42,7 @@ func (s *Server) expectHangUp(nowNs int64, r *Request) {
 // Nothing happens if the server does not have the request: it has not reached it, the server has ended before, or the
 // client has its response. A client whose connection is lost finds out later, by way of the network.
 func (s *Server) HangUp(nowNs int64, r *Request) {
-	if r.place != atServer || r.Server != s.index || r.Answered() {
+	if r.phase != atServer || r.Server != s.index || r.Answered() {
 		return
 	}
 	r.Details.HungUp = true

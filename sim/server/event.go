@@ -8,7 +8,7 @@ type Events = clock.Queue[Event]
 // Event is something that is to happen: to a server, a request, a client or an observer.
 type Event struct {
 	Kind    Kind
-	Of      int16 // whose event it is, by index: the server's, or for ClientActs the workload's; for Connect what happens
+	Owner   int16 // whose event it is, by index: the server's, or for ClientActs the workload's; for Connect what happens
 	Index   int32 // for ClientActs: the client's index within the workload; for Reconfigure: the scenario's event; for Sample: the observer's Tick; for Connect: the connection; else the event's own
 	Request *Request
 }

@@ -68,13 +68,13 @@ func (s *Server) beginHandover(nowNs int64, r *Request) {
 	}
 	r.Details.step = inHandover
 	if deadlineNs := r.Kind().DeadlineNs(r.ArrivalNs, nowNs+handoverNs); deadlineNs < filter.NoLimitNs {
-		r.Details.deadline = s.events.Schedule(deadlineNs, uint8(Deadline), Event{Kind: Deadline, Of: s.index, Request: r})
+		r.Details.deadline = s.events.Schedule(deadlineNs, uint8(Deadline), Event{Kind: Deadline, Owner: s.index, Request: r})
 	}
 	if handoverNs == 0 && s.shared.calls == nil && s.shared.handlers == nil {
 		s.beginDemand(nowNs, r)
 		return
 	}
-	r.next = s.events.Schedule(nowNs+handoverNs, uint8(Progress), Event{Kind: Progress, Of: s.index, Request: r})
+	r.next = s.events.Schedule(nowNs+handoverNs, uint8(Progress), Event{Kind: Progress, Owner: s.index, Request: r})
 }
 
 // progress carries out an event of that kind: the handover is over, or something happens to a call.
@@ -109,7 +109,7 @@ func (s *Server) beginDemand(nowNs int64, r *Request) {
 	}
 	if s.capacity == nil {
 		r.Details.step = inDelay
-		r.next = s.events.Schedule(nowNs+r.ExecutionNs+r.Details.DelayNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+		r.next = s.events.Schedule(nowNs+r.ExecutionNs+r.Details.DelayNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 		return
 	}
 	r.Details.step = inDemand
@@ -134,7 +134,7 @@ func (s *Server) endStep(nowNs int64, r *Request) {
 	case inDemand:
 		if d.DelayNs > 0 {
 			d.step = inDelay
-			r.next = s.events.Schedule(nowNs+d.DelayNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+			r.next = s.events.Schedule(nowNs+d.DelayNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 			return
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Server) finish(nowNs int64, r *Request, response Response) {
 		s.released(nowNs, r)
 	}
 	if additionalNs := s.filter.Finish(nowNs, &r.Request); additionalNs > 0 {
-		r.next = s.events.Schedule(nowNs+additionalNs, uint8(Release), Event{Kind: Release, Of: s.index, Request: r})
+		r.next = s.events.Schedule(nowNs+additionalNs, uint8(Release), Event{Kind: Release, Owner: s.index, Request: r})
 	}
 	if opens {
 		if r.Details != nil {

@@ -13,7 +13,7 @@ func (s *Server) handle(nowNs int64, r *Request) bool {
 func (s *Server) serve(nowNs int64, r *Request, demandNs int64) {
 	r.Details.step = inService
 	if s.capacity == nil {
-		r.next = s.events.Schedule(nowNs+demandNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+		r.next = s.events.Schedule(nowNs+demandNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 		return
 	}
 	r.ExecutionNs = demandNs

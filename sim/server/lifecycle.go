@@ -118,7 +118,7 @@ const (
 // transit makes a transition happen at a time, in place of an earlier or later one of its kind.
 func (s *Server) transit(atNs int64, t transition) {
 	s.drop(t)
-	s.life.pending[t] = s.events.Schedule(atNs, uint8(Lifecycle), Event{Kind: Lifecycle, Of: s.index, Index: int32(t)})
+	s.life.pending[t] = s.events.Schedule(atNs, uint8(Lifecycle), Event{Kind: Lifecycle, Owner: s.index, Index: int32(t)})
 }
 
 // drop cancels a transition, if it is still to come.

@@ -34,74 +34,84 @@ type TemplateID int32
 
 // Request is one attempt at a request, from its arrival at the server until its seats are free
 // again. Requests are pooled, and used again for others.
+//
+// Each part has one writer, which the part names; others only read it. The parts are in one piece of memory, and the
+// fields of each are in the order of their size, so that a request takes few lines of the processor's cache.
 type Request struct {
+	// Request is the request as flow control knows it. Server.Arrive binds it to a kind, and core/filter writes it from then
+	// on.
 	filter.Request
-	*Template
-	Flow        *Flow // nil where flow control does not see the request
-	ExecutionNs int64 // how long the handler takes; for a watch, its initialisation
-	ArrivalNs   int64
-	DispatchNs  int64  // -1 until then
-	FinishNs    int64  // end of execution; -1 until then
-	WatchNs     int64  // how long a watch lasts after its initialisation
-	FlowHash    uint64 // Flow.Hash, as FlowIndex is Flow.Index
-	Number      int64  // of arrivals in this run, at all servers, from 1
-	ID          int64  // a trace's own, else the Number of the first attempt
 
-	Attempt           int32              // from 1
-	FlowIndex         int32              // Flow.Index, for those who need not look at the flow itself
-	TemplateID        TemplateID         // of Template, so that a server need not look at the template itself
-	SeatsAsked        int16              // the estimate at arrival; dispatch may narrow the final phase
-	RetryAfterSeconds int16              // of the response, on a rejection except at the deadline; 0 without one
-	Server            int16              // index of the server that it was sent to
-	Status            int16              // what its client received, see Response; 0 until then
-	success           int16              // the status that it is answered if it succeeds
-	Rejection         queueset.Rejection // never Cancelled, see AtDeadline
-	Refusal           metric.Refusal     // of a request that has not reached flow control
-	Lost              bool               // the server ended before the request did
-	place             place
-	use               uint32 // how many requests have had this memory before, see Ref
-	Opened            bool   // it is a watch that has been initialised: its client has what it wants
-
-	Connection int32 // its connection in package network; 0 without one
-
-	// next is the event that comes next: its time-out while it waits, the end of a step while it executes,
-	// then its release, or its end if it is a watch; 0 without one.
-	next clock.Handle
+	Sent
+	Decision
+	Completion
+	Transport
+	serving
 
 	Details *Details // nil unless Options.Detailed
 }
 
+// Sent is what a client asks for. The client writes it before it sends the request; a server replaces an ID that is
+// Unnumbered, and the ExecutionNs of a request that it handles.
+type Sent struct {
+	*Template
+	ExecutionNs int64      // how long the handler takes; for a watch, its initialisation
+	WatchNs     int64      // how long a watch lasts after its initialisation
+	ID          int64      // a trace's own, else the Number of the first attempt
+	Attempt     int32      // from 1
+	TemplateID  TemplateID // of Template, so that a server need not look at the template itself
+}
+
+// Decision is what flow control has decided of a request. Its server writes it: at the arrival, at the dispatch, and at a
+// rejection.
+type Decision struct {
+	Flow       *Flow  // nil where flow control does not see the request
+	FlowHash   uint64 // Flow.Hash, as FlowIndex is Flow.Index
+	Number     int64  // of arrivals in this run, at all servers, from 1
+	ArrivalNs  int64
+	DispatchNs int64              // -1 until then
+	FlowIndex  int32              // Flow.Index, for those who need not look at the flow itself
+	SeatsAsked int16              // the estimate at arrival; dispatch may narrow the final phase
+	Rejection  queueset.Rejection // never Cancelled, see AtDeadline
+}
+
+// Completion is how a request ended. Its server writes it when the execution ends, when the client is answered, and when
+// the server itself ends; for a request that reaches no server, Shared.Refuse does.
+type Completion struct {
+	FinishNs          int64          // end of execution; -1 until then
+	Status            int16          // what its client received, see Response; 0 until then
+	RetryAfterSeconds int16          // of the response, on a rejection except at the deadline; 0 without one
+	Refusal           metric.Refusal // of a request that has not reached flow control
+	Lost              bool           // the server ended before the request did
+	Opened            bool           // it is a watch that has been initialised: its client has what it wants
+}
+
+// Transport is the way that a request takes to its server. The network writes it when it sends the request; without a
+// network, the server writes its own index.
+type Transport struct {
+	Connection int32 // its connection in package network; 0 without one
+	Server     int16 // index of the server that it was sent to
+}
+
+// serving is what only servers know of a request.
+type serving struct {
+	// next is the event that comes next: its time-out while it waits, the end of a step while it executes,
+	// then its release, or its end if it is a watch; 0 without one.
+	next    clock.Handle
+	use     uint32 // how many requests have had this memory before, see Ref
+	success int16  // the status that it is answered if it succeeds
+	phase   phase
+}
+
 // Details are what requests have besides in runs in which servers are not always there, or not always
-// equally fast, or make calls.
+// equally fast, or make calls. As in Request, each part has one writer.
 type Details struct {
-	DelayNs         int64 // the part of the execution that does not depend on the load of the server
-	ClientTimeoutNs int64 // how long the client waits for the response; 0 for as long as it takes
-	Parent          int64 // of a callback: the ID of the request during whose execution it was sent; 0 for others
+	SentDetails
+	CallDetails
+	Handled
 
-	Calls int32 // the calls that are made for it, as package calls numbers them; 0 for none
-	Call  int64 // of a callback: the call that waits for it, as package calls numbers it; 0 for none
-
-	// HungUp says that the client has gone: its response is no status, but ClientTimedOut.
+	// HungUp says that the client has gone: its response is no status, but ClientTimedOut. The server writes it.
 	HungUp bool
-
-	// Asked is what the request asks for beyond its attributes; nil if its query says it all. Execution says
-	// that it takes GivenNs nevertheless, and Handling is its number among those that are handled. Answer
-	// is what it is answered, with status 0 until then, and if flow control has rejected it.
-	Asked     *api.Call
-	Execution bool
-	GivenNs   int64
-	Handling  int32
-	Answer    api.Answer
-
-	// Logged is what the log of the trace says of a request that is replayed; nil without. LoggedSeats says that the
-	// request takes the seats that it took there.
-	Logged      *trace.Logged
-	LoggedSeats bool
-
-	// Of a request of a client that behaves: its token, and how long the client takes to read an event of a
-	// watch.
-	Token  int32
-	ReadNs int64
 
 	capacitySlot     int32        // its slot in the capacity that serves the demand
 	bytes            int64        // of memory that it takes
@@ -113,6 +123,42 @@ type Details struct {
 	request             *Request
 	previous, following *Details // nil otherwise
 	group               group
+}
+
+// SentDetails are what a client asks for besides Sent. The client writes them before it sends the request; if Asked is nil
+// then, the handlers write it.
+type SentDetails struct {
+	DelayNs         int64 // the part of the execution that does not depend on the load of the server
+	ClientTimeoutNs int64 // how long the client waits for the response; 0 for as long as it takes
+
+	// Asked is what the request asks for beyond its attributes; nil if its query says it all. Execution says
+	// that it takes GivenNs nevertheless.
+	Asked     *api.Call
+	Execution bool
+	GivenNs   int64
+
+	// Logged is what the log of the trace says of a request that is replayed; nil without. LoggedSeats says that the
+	// request takes the seats that it took there.
+	Logged      *trace.Logged
+	LoggedSeats bool
+
+	// Of a request of a client that behaves: its token, and how long the client takes to read an event of a
+	// watch.
+	Token  int32
+	ReadNs int64
+}
+
+// CallDetails relate a request to the calls that are made while it or another one executes. Package calls writes them.
+type CallDetails struct {
+	Calls  int32 // the calls that are made for it, as package calls numbers them; 0 for none
+	Call   int64 // of a callback: the call that waits for it, as package calls numbers it; 0 for none
+	Parent int64 // of a callback: the ID of the request during whose execution it was sent; 0 for others
+}
+
+// Handled is what the registry of its server has made of a request. Handlers write it.
+type Handled struct {
+	Handling int32      // its number among those that are handled; 0 for none
+	Answer   api.Answer // with status 0 until then, and if flow control has rejected it
 }
 
 // reset readies the details for an arrival.

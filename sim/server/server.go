@@ -174,7 +174,7 @@ func newServer(d *Deps) *Server {
 
 // schedule schedules an event of this server.
 func (s *Server) schedule(atNs int64, e Event) {
-	e.Of = s.index
+	e.Owner = s.index
 	s.events.Schedule(atNs, uint8(e.Kind), e)
 }
 
@@ -202,7 +202,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	if s.stage != Ready && s.turnAway(nowNs, r) {
 		return
 	}
-	r.place = atServer
+	r.phase = atServer
 	s.receive(r)
 	s.shared.arrivals++
 	r.Number, r.Server = s.shared.arrivals, s.index
@@ -226,7 +226,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	case rejection != queueset.NotRejected:
 		s.reject(nowNs, r, rejection, retryAfterSeconds)
 	case r.Waiting():
-		r.next = s.events.Schedule(nowNs+r.Kind().WaitLimitNs(), uint8(TimeOut), Event{Kind: TimeOut, Of: s.index, Request: r})
+		r.next = s.events.Schedule(nowNs+r.Kind().WaitLimitNs(), uint8(TimeOut), Event{Kind: TimeOut, Owner: s.index, Request: r})
 		for _, queued := range s.shared.observers.queued {
 			queued(nowNs, r)
 		}
@@ -266,7 +266,7 @@ func (s *Server) Dispatched(q *queueset.Request) {
 	case finishNs-r.ArrivalNs > s.leastTimeLimitNs:
 		s.executeLong(nowNs, r)
 	default:
-		r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+		r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 	}
 	for _, dispatched := range s.shared.observers.dispatched {
 		dispatched(nowNs, r)

@@ -54,7 +54,7 @@ func NewShared(o Options) *Shared {
 	s := &Shared{flows: map[flowKey]*Flow{}, objects: objects{}, options: o}
 	for i, kind := range [...]Kind{StoreAlarm, ClientAlarm} {
 		s.alarms[i] = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle {
-			return s.Events.Schedule(atNs, uint8(kind), Event{Kind: kind, Of: int16(i), Index: slot})
+			return s.Events.Schedule(atNs, uint8(kind), Event{Kind: kind, Owner: int16(i), Index: slot})
 		}, s.Events.Cancel)
 	}
 	return s
@@ -67,7 +67,7 @@ func (s *Shared) StoreAlarms() *clock.Alarms { return s.alarms[0] }
 func (s *Shared) ClientAlarms() *clock.Alarms { return s.alarms[1] }
 
 // Alarm carries out an event of the kind StoreAlarm or ClientAlarm.
-func (s *Shared) Alarm(nowNs int64, e Event) { s.alarms[e.Of].Ring(nowNs, e.Index) }
+func (s *Shared) Alarm(nowNs int64, e Event) { s.alarms[e.Owner].Ring(nowNs, e.Index) }
 
 // Observe attaches an observer to all servers. One that is attached after the first event does not know what has happened
 // before.
@@ -112,41 +112,6 @@ func (s *Shared) ReplaceTemplate(old *Template, workload, client int, a classify
 	}
 	return t
 }
-
-// NewRequest returns a request to fill in: its Template and TemplateID, Server, times, ID and attempt.
-func (s *Shared) NewRequest() *Request {
-	if n := len(s.free); n > 0 {
-		r := s.free[n-1]
-		s.free = s.free[:n-1]
-		r.place = outside
-		r.use++
-		if r.Details != nil {
-			*r.Details = Details{}
-		}
-		return r
-	}
-	r := &Request{}
-	r.Bind(r)
-	if s.options.Detailed {
-		r.Details = &Details{}
-	}
-	s.all = append(s.all, r)
-	return r
-}
-
-// InFlight calls f with each request that has arrived at the server and is not over: also with those that hold
-// seats for additional latency, with open watches, and with those whose clients have been answered before the end
-// of the execution.
-func (s *Server) InFlight(f func(r *Request)) {
-	for _, r := range s.shared.all {
-		if (r.place == atServer || r.place == abandoned) && r.Server == s.index {
-			f(r)
-		}
-	}
-}
-
-// Discard takes back a request that is not sent.
-func (s *Shared) Discard(r *Request) { s.recycle(r) }
 
 // flow returns the flow of a route, the same for the same one at all servers.
 func (s *Shared) flow(route *flowcontrol.Route) *Flow {

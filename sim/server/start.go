@@ -99,7 +99,7 @@ func (s *Server) control(nowNs int64) {
 
 // adjustAt schedules the next periodic adjustment.
 func (s *Server) adjustAt(atNs int64) {
-	s.life.adjust = s.events.Schedule(atNs, uint8(Adjust), Event{Kind: Adjust, Of: s.index})
+	s.life.adjust = s.events.Schedule(atNs, uint8(Adjust), Event{Kind: Adjust, Owner: s.index})
 }
 
 // adjustPeriodically carries out an event of the kind Adjust. The adjustment when the controllers begin
@@ -220,7 +220,7 @@ func (s *Server) watchWithoutCache(nowNs int64, r *Request) {
 		r.RetryAfterSeconds = cacheRetryAfterSeconds(nowNs - s.life.startNs)
 	}
 	r.Details.step = inDelay
-	r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Of: s.index, Request: r})
+	r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 }
 
 // cacheRetryAfterSeconds returns after how many seconds a client may ask a watch cache again that has
@@ -241,6 +241,6 @@ func (s *Server) watch(nowNs int64, r *Request) {
 		s.endWatch(nowNs, r)
 	case r.Details != nil && r.Details.step == inWatch && r.WatchNs == 0: // which its handler ends
 	default:
-		r.next = s.events.Schedule(nowNs+r.WatchNs, uint8(WatchEnd), Event{Kind: WatchEnd, Of: s.index, Request: r})
+		r.next = s.events.Schedule(nowNs+r.WatchNs, uint8(WatchEnd), Event{Kind: WatchEnd, Owner: s.index, Request: r})
 	}
 }

@@ -36,7 +36,7 @@ func (s templateStates) at(id TemplateID) *templateState {
 // refer to the state, also when the template has been replaced, so that it is not used for another.
 type replaceableState struct {
 	templateState
-	of *Template
+	template *Template
 }
 
 // state returns what the server knows of a template, which is worked out for its first request.
@@ -71,11 +71,11 @@ func (s *Server) stateOfReplaceable(t *Template, id TemplateID) *templateState {
 	}
 	state := s.replaceable[i]
 	switch {
-	case state == nil || !state.of.isLike(t):
+	case state == nil || !state.template.isLike(t):
 		state = &replaceableState{s.newState(t), t}
-	case state.of != t:
+	case state.template != t:
 		named := *state
-		named.Kind, named.of = state.Named(&t.Attributes), t
+		named.Kind, named.template = state.Named(&t.Attributes), t
 		state = &named
 	default:
 		return &state.templateState

@@ -178,7 +178,7 @@ func (s *Server) endWatch(nowNs int64, r *Request) {
 		}
 	}
 	st.watchesEnded++
-	r.next = s.events.Schedule(atNs, uint8(WatchEnd), Event{Kind: WatchEnd, Of: s.index, Request: r})
+	r.next = s.events.Schedule(atNs, uint8(WatchEnd), Event{Kind: WatchEnd, Owner: s.index, Request: r})
 }
 
 // endsWatches says whether a watch that is initialized now ends by the grace period of a stop.

@@ -362,7 +362,7 @@ func (w *Watcher) nextInitial(nowNs int64) *api.Event {
 }
 
 // transitions is what watchers whose selectors an object enters or leaves get of an event, which they share.
-type transitions struct{ of, entered, left *api.Event }
+type transitions struct{ change, entered, left *api.Event }
 
 // event returns an event of the store as a watcher gets it; nil if it does not.
 func (t *transitions) event(e *api.Event, w *Watcher) *api.Event {
@@ -380,8 +380,8 @@ func (t *transitions) event(e *api.Event, w *Watcher) *api.Event {
 	case is == was, e.Type != api.Modified:
 		return e
 	}
-	if t.of != e {
-		*t = transitions{of: e}
+	if t.change != e {
+		*t = transitions{change: e}
 	}
 	if is {
 		if t.entered == nil {
