@@ -137,11 +137,11 @@ func ourElection(story electionStory) *Server {
 	server := NewServer(story.rules)
 	c := Client{workloadtest.New(nil), electionSeed}
 	server.Serve(c.Client)
-	c.Run(workload.NewLeaderElection(c, &workload.LeaderElection{
+	c.Run((&workload.LeaderElection{
 		Lease: "kube-system/scheduler", Candidates: story.candidates,
 		LeaseDuration: quantity.Duration(15 * time.Second), RenewDeadline: quantity.Duration(story.renewDeadline), RetryPeriod: quantity.Duration(2 * time.Second),
 		Restart: quantity.Duration(story.restart),
-	}), int64(story.until))
+	}).Machine(c), int64(story.until))
 	return server
 }
 

@@ -99,7 +99,7 @@ func ourRecorder(story recorderStory) *Server {
 	server := NewServer(story.rules)
 	c := Client{workloadtest.New(nil), recorderSeed}
 	server.Serve(c.Client)
-	c.Run(workload.NewEventRecorder(c, &story.EventRecorder), int64(story.until))
+	c.Run((&story.EventRecorder).Machine(c), int64(story.until))
 	return server
 }
 

@@ -103,11 +103,12 @@ func ourRetries(story retryStory) (*Server, []bool) {
 	server := NewServer(story.rules)
 	server.Put("counters-0", &api.Body{})
 	c := Client{workloadtest.New(nil), story.seed}
+	c.Name = "counters"
 	server.Serve(c.Client)
 	settings := &workload.Writer{Resource: "configmaps", Namespace: "shared", Objects: 1, With: workload.Put, Version: true,
 		RetryOnConflict: &workload.Conflict{Steps: story.backoff.Steps, Duration: quantity.Duration(story.backoff.Duration), Factor: story.backoff.Factor, Jitter: story.backoff.Jitter},
 		Every:           quantity.Constant(quantity.Duration(time.Hour))}
-	all := NewSeveral(c, story.clients, func(c workload.Client) workload.Machine { return workload.NewWriter(c, settings, "counters") })
+	all := NewSeveral(c, story.clients, func(c workload.Client) workload.Machine { return settings.Machine(c) })
 	serve := c.Serve
 	c.Serve = func(nowNs int64, r *workload.APIRequest) {
 		if len(server.Log) == 0 {

@@ -15,7 +15,7 @@ import (
 // server does, when no server may be called.
 type behaving struct {
 	client
-	does      workload.Machine
+	machine   workload.Machine
 	begun     bool
 	user      string
 	groups    []string
@@ -27,42 +27,12 @@ type behaving struct {
 // Start implements Behaviour.
 func (c *behaving) Start(int64) {
 	c.open()
-	if l := c.ownRateLimit(); c.limiter == nil && l != nil {
+	if l := c.group.Behaviour.RateLimit(); c.limiter == nil && l != nil {
 		c.limiter = workload.NewBucket(l.QPS, l.Burst)
 	}
 	c.user, c.groups = c.As.For(int(c.index))
-	c.does = newBehaviour(c)
+	c.machine = c.group.Behaviour.Machine(c)
 	c.wakeAt(c.startNs)
-}
-
-// The limits of clients whose code has some of its own.
-const (
-	kubeletQPS, kubeletBurst = 50, 100 // k8s.io/kubernetes, pkg/kubelet/apis/config/v1beta1/defaults.go
-	defaultQPS, defaultBurst = 5, 10   // k8s.io/client-go, rest/config.go: also those of kubectl's requests
-)
-
-// ownRateLimit returns the rate limiter that the behaviour has if the workload gives none, nil for none.
-func (c *behaving) ownRateLimit() *workload.RateLimit {
-	limit := func(qps float64, burst int) *workload.RateLimit {
-		switch {
-		case qps < 0:
-			return nil
-		case qps == 0:
-			return &workload.RateLimit{QPS: defaultQPS, Burst: defaultBurst}
-		}
-		return &workload.RateLimit{QPS: qps, Burst: burst}
-	}
-	switch b := c.Workload.Behaviour; {
-	case b.Controller != nil:
-		return limit(b.Controller.QPS, b.Controller.Burst)
-	case b.EventRecorder != nil:
-		return limit(b.EventRecorder.QPS, b.EventRecorder.Burst)
-	case b.Kubelet != nil:
-		return limit(kubeletQPS, kubeletBurst)
-	case b.Kubectl != nil:
-		return limit(defaultQPS, defaultBurst)
-	}
-	return nil
 }
 
 // Wake implements Behaviour: the workload begins, or ends before the run does.
@@ -72,7 +42,7 @@ func (c *behaving) Wake(nowNs int64) {
 		if c.endNs < c.runNs {
 			c.wakeAt(c.endNs)
 		}
-		c.does.Start(nowNs)
+		c.machine.Start(nowNs)
 		return
 	}
 	for token := range c.exchanges {
@@ -96,7 +66,7 @@ func (c *behaving) Responded(nowNs int64, r *server.Request, response server.Res
 // received passes an event on to the behaviour.
 func (c *behaving) received(nowNs int64, r *server.Request, e *api.Event) {
 	if x := c.exchange(r); x != nil {
-		c.does.Received(nowNs, x.asked.Token, e)
+		c.machine.Received(nowNs, x.asked.Token, e)
 	}
 }
 
@@ -148,6 +118,12 @@ func (c *behaving) Alarms() *clock.Alarms { return c.all.shared.ClientAlarms() }
 // Stream implements workload.Client.
 func (c *behaving) Stream(s *random.Stream, purpose string) { c.stream(s, purpose) }
 
+// Workload implements workload.Client.
+func (c *behaving) Workload() string { return c.Name }
+
+// Node implements workload.Client.
+func (c *behaving) Node() string { return c.As.NodeOf(int(c.index)) }
+
 // Index implements workload.Client.
 func (c *behaving) Index() int { return int(c.index) }
 
@@ -172,27 +148,4 @@ func (c *Clients) Received(nowNs int64, r *server.Request, e *api.Event) {
 	if b, ok := c.workloads[r.Workload].clients.at(r.Client).(*behaving); ok {
 		b.received(nowNs, r, e)
 	}
-}
-
-// newBehaviour returns what the clients of a workload do.
-func newBehaviour(c *behaving) workload.Machine {
-	switch b := c.Workload.Behaviour; {
-	case b.Informer != nil:
-		return workload.NewInformer(c, b.Informer)
-	case b.Controller != nil:
-		return workload.NewController(c, b.Controller)
-	case b.Lister != nil:
-		return workload.NewLister(c, b.Lister)
-	case b.Kubectl != nil:
-		return workload.NewKubectl(c, b.Kubectl)
-	case b.Kubelet != nil:
-		return workload.NewKubelet(c, b.Kubelet, c.As.NodeOf(int(c.index)))
-	case b.LeaderElection != nil:
-		return workload.NewLeaderElection(c, b.LeaderElection)
-	case b.EventRecorder != nil:
-		return workload.NewEventRecorder(c, b.EventRecorder)
-	case b.Writer != nil:
-		return workload.NewWriter(c, b.Writer, c.Name)
-	}
-	panic("client: a workload has no behaviour")
 }

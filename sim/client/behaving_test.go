@@ -50,7 +50,7 @@ func play(change func(w *workload.Workload)) *played {
 
 func (p *played) run() {
 	p.clients.Begin(context.Background(), p, nil)
-	p.client.does = p
+	p.client.machine = p
 	for {
 		e, ok := p.shared.Events.Next()
 		now := p.shared.Events.NowNs()

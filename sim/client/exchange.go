@@ -158,5 +158,5 @@ func (x *exchange) end(nowNs int64, a *api.Answer) {
 	c, token := x.client, x.asked.Token
 	c.exchanges[token] = nil
 	c.all.exchanges.close(x, a)
-	c.does.Answered(nowNs, token, a)
+	c.machine.Answered(nowNs, token, a)
 }

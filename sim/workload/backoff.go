@@ -6,7 +6,7 @@ import (
 	"apfsim/sim/random"
 )
 
-// reflectorBackoff is how long a reflector waits after a failure: 0.8 s, twice as long each time and 30 s at
+// ReflectorBackoff is how long a reflector waits after a failure: 0.8 s, twice as long each time and 30 s at
 // most, and each time up to twice as long by chance (k8s.io/client-go, tools/cache/reflector.go:
 // defaultBackoffInit, defaultBackoffMax, defaultBackoffFactor and defaultBackoffJitter).
 //
@@ -15,9 +15,14 @@ import (
 //   - it last started over, since client-go 0.36 (k8s.io/apimachinery, util/wait/backoff.go, DelayWithReset).
 //     In a long outage, each reflector falls back to 0.8 s again and again;
 //   - its last use, up to client-go 0.35 (the same file, NewExponentialBackoffManager).
-type reflectorBackoff struct {
-	markNs int64 // when it last started over, or its last use
-	nextNs int64 // the next wait before chance
+//
+// Several watches of one client may share it, which are reflectors of their own in reality: while one of them
+// waits, the wait of another is no longer than that, but for chance.
+type ReflectorBackoff struct {
+	sinceLastUse bool
+	markNs       int64 // when it last started over, or its last use
+	waitNs       int64 // the latest wait before chance; 0 before the first
+	untilNs      int64 // the end of the latest wait
 }
 
 const (
@@ -26,22 +31,25 @@ const (
 	reflectorResetNs   = 120_000_000_000
 )
 
-// newReflectorBackoff returns the back-off of a reflector that is made now.
-func newReflectorBackoff(nowNs int64) reflectorBackoff {
-	return reflectorBackoff{markNs: nowNs, nextNs: reflectorInitialNs}
+// NewReflectorBackoff returns the back-off of a reflector that is made at a time.
+func NewReflectorBackoff(nowNs int64, sinceLastUse bool) ReflectorBackoff {
+	return ReflectorBackoff{markNs: nowNs, sinceLastUse: sinceLastUse}
 }
 
-// next returns how long to wait now.
-func (b *reflectorBackoff) next(nowNs int64, sinceLastUse bool, r *rand.Rand) (waitNs int64) {
+// Next returns how long to wait now.
+func (b *ReflectorBackoff) Next(nowNs int64, r *rand.Rand) (waitNs int64) {
 	startsOver := nowNs-b.markNs > reflectorResetNs
-	if startsOver {
-		b.nextNs = reflectorInitialNs
+	switch {
+	case startsOver || b.waitNs == 0:
+		b.waitNs = reflectorInitialNs
+	case nowNs >= b.untilNs:
+		b.waitNs = min(2*b.waitNs, reflectorMaxNs)
 	}
-	if startsOver || sinceLastUse {
+	if startsOver || b.sinceLastUse {
 		b.markNs = nowNs
 	}
-	waitNs = jittered(b.nextNs, 1, r)
-	b.nextNs = min(2*b.nextNs, reflectorMaxNs)
+	waitNs = jittered(b.waitNs, 1, r)
+	b.untilNs = max(b.untilNs, nowNs+waitNs)
 	return waitNs
 }
 

@@ -55,7 +55,7 @@ func TestListerPages(t *testing.T) {
 	s := newShell(page(7, 500, "two"), page(7, 500, "three"), page(7, 12, ""), page(9, 3, ""))
 	l := &workload.Lister{Selection: workload.Selection{Resource: "pods", Namespace: "team-{i}"}, Limit: 500, ResourceVersion: "0", Every: every(10 * time.Second)}
 	s.Number = 3
-	s.Run(workload.NewLister(s, l), 12e9)
+	s.Run(l.Machine(s), 12e9)
 	s.want(t,
 		"0s list pods team-3/ rv=0 limit=500",
 		"100ms list pods team-3/ limit=500 continue=two",
@@ -71,7 +71,7 @@ func TestListerPages(t *testing.T) {
 func TestListerStartsOverWhenAPageExpires(t *testing.T) {
 	s := newShell(page(7, 500, "two"), status(410), page(9, 600, ""), status(410), page(9, 500, "two"), status(500))
 	l := &workload.Lister{Selection: workload.Selection{Resource: "pods"}, Limit: 500, Every: every(time.Second)}
-	s.Run(workload.NewLister(s, l), 3e9)
+	s.Run(l.Machine(s), 3e9)
 	s.want(t,
 		"0s list pods limit=500",
 		"100ms list pods limit=500 continue=two",
@@ -88,12 +88,12 @@ func TestListerStartsOverWhenAPageExpires(t *testing.T) {
 // A list that takes longer than the interval is followed by the next one at once.
 func TestListerIsLate(t *testing.T) {
 	s := newShell(page(7, 1, "two"), page(7, 1, ""), page(8, 1, ""))
-	s.Run(workload.NewLister(s, &workload.Lister{Selection: workload.Selection{Resource: "pods"}, Every: every(150 * time.Millisecond)}), 250e6)
+	s.Run((&workload.Lister{Selection: workload.Selection{Resource: "pods"}, Every: every(150 * time.Millisecond)}).Machine(s), 250e6)
 	s.want(t, "0s list pods", "100ms list pods continue=two", "200ms list pods")
 }
 
 func kubectlOf(s *shell, command, name string) workload.Machine {
-	return workload.NewKubectl(s, &workload.Kubectl{Command: command, Resource: "configmaps", Namespace: "default", Name: name, Every: every(10 * time.Second)})
+	return (&workload.Kubectl{Command: command, Resource: "configmaps", Namespace: "default", Name: name, Every: every(10 * time.Second)}).Machine(s)
 }
 
 // kubectl get lists in chunks of 500, and gets a single object by its name. When a chunk has expired, it ends.

@@ -43,8 +43,8 @@ type eventOf struct {
 	uid int64
 }
 
-// NewController returns a controller.
-func NewController(c Client, s *Controller) Machine {
+// Machine returns a controller.
+func (s *Controller) Machine(c Client) Machine {
 	k := &controller{client: c, settings: s, workers: make([]worker, s.Workers), done: map[string]reconciled{}}
 	c.Stream(&k.chance, "reflector")
 	c.Stream(&k.work, "work")
@@ -123,3 +123,13 @@ func (k *controller) assign(nowNs int64) {
 		w.begin(nowNs, it)
 	}
 }
+
+func (s *Controller) resources() []string {
+	names := []string{s.Watches}
+	for _, step := range s.Reconcile {
+		names = append(names, ResourceName(step.Group, step.Resource))
+	}
+	return names
+}
+
+func (s *Controller) rateLimit() *RateLimit { return clientGoLimit(s.QPS, s.Burst) }

@@ -133,7 +133,7 @@ func TestControllerReconciles(t *testing.T) {
 	s := controllerOf(c, 1, updatesIt)
 	s.Work = quantity.Constant(quantity.Duration(time.Millisecond))
 	c.At(100e6, func(nowNs int64) { c.change(nowNs, "b", "spec", "2") })
-	c.Run(workload.NewController(c.Client, s), 1e9)
+	c.Run(s.Machine(c.Client), 1e9)
 	want(t, c.served, "2ms update a@101: 200", "4ms update b@102: 200", "102ms update b@105: 200")
 	if n := c.Count(metric.Reconciled); n != 6 {
 		t.Errorf("%d reconciliations, want 6: three that have written, and as many of what that has changed", n)
@@ -149,7 +149,7 @@ func TestControllerFindsItsWorkDone(t *testing.T) {
 	c.At(100e6, func(nowNs int64) { c.change(nowNs, "a", "spec", "2") })
 	c.At(200e6, func(nowNs int64) { c.change(nowNs, "a", "status.phase", "Running") })
 	c.At(300e6, func(nowNs int64) { c.change(nowNs, "a", "status.reconciled", "overwritten") })
-	c.Run(workload.NewController(c.Client, controllerOf(c, 1, readsIt, creates, updatesIt)), 1e9)
+	c.Run(controllerOf(c, 1, readsIt, creates, updatesIt).Machine(c.Client), 1e9)
 	want(t, c.served, "1ms get a: 200", "2ms create : 201", "3ms update a@101: 200",
 		"101ms get a: 200", "102ms update a@103: 200",
 		"301ms get a: 200", "302ms update a@106: 200")
@@ -185,7 +185,7 @@ func TestControllerRecordsEvents(t *testing.T) {
 		c.At((i+1)*100e6, func(nowNs int64) { c.change(nowNs, "a", "spec", fmt.Sprint(i)) })
 	}
 	steps := []workload.Step{{Verb: "create", Resource: "events"}, updatesIt}
-	c.Run(workload.NewController(c.Client, controllerOf(c, 1, steps...)), 1e9)
+	c.Run(controllerOf(c, 1, steps...).Machine(c.Client), 1e9)
 	want(t, asked, "create default/a.0 x1: 201", "patch default/a.0 x2: 200", "patch default/a.0 x3: 404", "create default/a.0 x3: 201", "patch default/a.0 x4: 500")
 	if c.Count(metric.EventDropped) != 1 || c.Count(metric.ReconcileFailed) != 0 {
 		t.Errorf("%d events dropped, %d reconciliations failed, want 1 and 0", c.Count(metric.EventDropped), c.Count(metric.ReconcileFailed))
@@ -203,14 +203,14 @@ func TestEventOfANode(t *testing.T) {
 	}
 	s := controllerOf(c, 1, workload.Step{Verb: "create", Resource: "events", Group: "events.k8s.io"})
 	s.Watches = "nodes"
-	c.Run(workload.NewController(c.Client, s), 1e9)
+	c.Run(s.Machine(c.Client), 1e9)
 	want(t, namespaces, "default")
 }
 
 // Two workers reconcile two objects at the same time, but never the same one.
 func TestWorkersShareTheQueue(t *testing.T) {
 	c := newCluster("a", "b", "c")
-	c.Run(workload.NewController(c.Client, controllerOf(c, 2, readsIt)), 1e9)
+	c.Run(controllerOf(c, 2, readsIt).Machine(c.Client), 1e9)
 	want(t, c.served, "1ms get a: 200", "1ms get b: 200", "2ms get c: 200")
 }
 
@@ -220,7 +220,7 @@ func TestControllerConflictsUntilTheInformerCatchesUp(t *testing.T) {
 	c := newCluster("a")
 	c.lagNs = 12e6
 	c.At(500e3, func(nowNs int64) { c.change(nowNs, "a", "spec", "2") })
-	c.Run(workload.NewController(c.Client, controllerOf(c, 1, updatesIt)), 14e6)
+	c.Run(controllerOf(c, 1, updatesIt).Machine(c.Client), 14e6)
 	want(t, c.served, "1ms update a@101: 409", "7ms update a@101: 409", "13.5ms update a@102: 200")
 	if n := c.Count(metric.Conflicted); n != 2 {
 		t.Errorf("%d conflicts, want 2", n)
@@ -233,7 +233,7 @@ func TestControllerReadsBeforeItWrites(t *testing.T) {
 	c := newCluster("a")
 	c.lagNs = 1e9
 	c.At(500e3, func(nowNs int64) { c.change(nowNs, "a", "spec", "2") })
-	c.Run(workload.NewController(c.Client, controllerOf(c, 1, readsIt, updatesIt)), 500e6)
+	c.Run(controllerOf(c, 1, readsIt, updatesIt).Machine(c.Client), 500e6)
 	want(t, c.served, "1ms get a: 200", "2ms update a@102: 200")
 }
 
@@ -243,7 +243,7 @@ func TestControllerGivesUp(t *testing.T) {
 	c.fail = func(r *workload.APIRequest) int { return 500 }
 	s := controllerOf(c, 1, readsIt)
 	s.MaxRetries = 3
-	c.Run(workload.NewController(c.Client, s), 100e9)
+	c.Run(s.Machine(c.Client), 100e9)
 	want(t, c.served, "1ms get a: 500", "7ms get a: 500", "18ms get a: 500", "39ms get a: 500")
 	if n := c.Count(metric.ReconcileFailed); n != 4 {
 		t.Errorf("%d failures, want 4", n)
@@ -263,7 +263,7 @@ func TestControllerToleratesWhatIsDoneAlready(t *testing.T) {
 		return 0
 	}
 	steps := []workload.Step{{Verb: "create", Resource: "services"}, {Verb: "delete", Resource: "endpoints"}, {Verb: "get", Resource: "pods"}}
-	c.Run(workload.NewController(c.Client, controllerOf(c, 1, steps...)), 1e9)
+	c.Run(controllerOf(c, 1, steps...).Machine(c.Client), 1e9)
 	want(t, c.served, "1ms create : 409", "2ms delete a: 404", "3ms get a: 200")
 	if c.Count(metric.Reconciled) != 1 || c.Count(metric.ReconcileFailed) != 0 {
 		t.Error("the reconciliation has failed")
@@ -281,7 +281,7 @@ func TestControllerForgetsWhatIsGone(t *testing.T) {
 			c.Event(nowNs, 1, &api.Event{Type: api.Deleted, Version: 201, Object: o})
 		})
 	}
-	k := workload.NewController(c.Client, s)
+	k := s.Machine(c.Client)
 	c.Run(k, 1e9)
 	want(t, c.served, "1ms get a: 200")
 	if n := workload.QueueLen(k); n != 0 {

@@ -29,9 +29,9 @@ type election struct {
 	candidates      []candidate
 }
 
-// NewLeaderElection returns the candidates of one client. The namespace and the name of the lease are
+// Machine returns the candidates of one client. The namespace and the name of the lease are
 // separated by a slash.
-func NewLeaderElection(c Client, s *LeaderElection) Machine {
+func (s *LeaderElection) Machine(c Client) Machine {
 	e := &election{client: c, settings: s, candidates: make([]candidate, s.Candidates)}
 	e.namespace, e.name, _ = strings.Cut(Expand(c, s.Lease), "/")
 	c.Stream(&e.chance, "leader election")
@@ -263,3 +263,5 @@ func (c *candidate) late(nowNs int64) {
 func (c *candidate) wakeAt(atNs int64) { c.wake = c.client.Alarms().Set(atNs, c.onWake) }
 
 func (c *candidate) lease() string { return api.Key(c.namespace, c.name) }
+
+func (s *LeaderElection) resources() []string { return []string{"leases.coordination.k8s.io"} }

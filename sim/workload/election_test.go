@@ -20,7 +20,7 @@ func candidates(n int) *workload.LeaderElection {
 // it, each every 2 s × [1, 2.2) plus the time of its GET.
 func TestOneLeads(t *testing.T) {
 	s := newServer()
-	s.Run(workload.NewLeaderElection(s.Client, candidates(5)), 100*second)
+	s.Run(candidates(5).Machine(s.Client), 100*second)
 	if n := s.Count(metric.LeaderGained); n != 1 {
 		t.Fatalf("%d leaders", n)
 	}
@@ -65,7 +65,7 @@ func TestLeaderCannotRenew(t *testing.T) {
 		}
 		return nil
 	}
-	s.Run(workload.NewLeaderElection(s.Client, candidates(3)), 120*second)
+	s.Run(candidates(3).Machine(s.Client), 120*second)
 	var lost, gained []int64
 	for _, n := range s.Noted {
 		if n.Event == metric.LeaderLost {
@@ -94,7 +94,7 @@ func TestTwoTakeOver(t *testing.T) {
 	s.NoJitter = true // all candidates wait for the same time
 	s.put(0, "leases/kube-system/controller-0", nil, api.Object{Namespace: "kube-system", Name: "controller-0", DeletionNs: -1,
 		Fields: map[string]string{"spec.holderIdentity": "gone"}})
-	s.Run(workload.NewLeaderElection(s.Client, candidates(2)), 20*second)
+	s.Run(candidates(2).Machine(s.Client), 20*second)
 	if n := s.Count(metric.LeaderGained); n != 1 {
 		t.Fatalf("%d leaders", n)
 	}
@@ -113,7 +113,7 @@ func TestTwoTakeOver(t *testing.T) {
 func TestLeaseWithoutHolder(t *testing.T) {
 	s := newServer()
 	s.put(0, "leases/kube-system/controller-0", nil, api.Object{Namespace: "kube-system", Name: "controller-0", DeletionNs: -1})
-	s.Run(workload.NewLeaderElection(s.Client, candidates(1)), second)
+	s.Run(candidates(1).Machine(s.Client), second)
 	if s.Count(metric.LeaderGained) != 1 || s.Noted[0].AtNs != 20*millisecond {
 		t.Errorf("notes %+v", s.Noted)
 	}
@@ -130,7 +130,7 @@ func TestLeaderComesBack(t *testing.T) {
 		}
 		return nil
 	}
-	s.Run(workload.NewLeaderElection(s.Client, candidates(1)), 200*second)
+	s.Run(candidates(1).Machine(s.Client), 200*second)
 	// The last success ends at 8.07 s. Lost at 20.07 s, back at 30.07 s, and 15 s later at the earliest.
 	if len(s.Noted) != 3 || s.Noted[1].AtNs != 20070*millisecond {
 		t.Fatalf("notes %+v", s.Noted)

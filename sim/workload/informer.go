@@ -14,9 +14,8 @@ type informer struct {
 	chance random.Stream
 }
 
-// NewInformer returns what keeps a copy of some objects. Nobody needs the objects, so that it only counts
-// them.
-func NewInformer(c Client, s *Informer) Machine {
+// Machine returns what keeps a copy of some objects. Nobody needs the objects, so that it only counts them.
+func (s *Informer) Machine(c Client) Machine {
 	i := &informer{}
 	c.Stream(&i.chance, "reflector")
 	settings := Selected(c, &s.Selection)
@@ -61,3 +60,5 @@ func Expand(c Client, s string) string {
 	}
 	return strings.ReplaceAll(s, "{i}", strconv.Itoa(c.Index()))
 }
+
+func (s *Informer) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }

@@ -54,8 +54,8 @@ type kubectl struct {
 // commandToken is the token of all requests but those of the reflector.
 const commandToken = ReflectorTokens
 
-// NewKubectl returns a client that runs a command.
-func NewKubectl(c Client, s *Kubectl) Machine {
+// Machine returns a client that runs a command.
+func (s *Kubectl) Machine(c Client) Machine {
 	k := &kubectl{settings: s}
 	k.selected = ReflectorSettings{Group: s.Group, Resource: s.Resource, Namespace: Expand(c, s.Namespace), Name: Expand(c, s.Name), WatchList: true}
 	k.open(c, s.Every, k.run)
@@ -208,3 +208,7 @@ func (k *kubectl) end(nowNs int64) {
 	k.step = lists
 	k.at(nowNs + k.interval())
 }
+
+func (s *Kubectl) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
+
+func (s *Kubectl) rateLimit() *RateLimit { return clientGoLimit(0, 0) }

@@ -45,8 +45,9 @@ type kubelet struct {
 	reflectors []*Reflector
 }
 
-// NewKubelet returns the kubelet of a node.
-func NewKubelet(c Client, s *Kubelet, node string) Machine {
+// Machine returns the kubelet of the client's node.
+func (s *Kubelet) Machine(c Client) Machine {
+	node := c.Node()
 	k := &kubelet{client: c, settings: s, node: node, endNs: c.EndNs()}
 	c.Stream(&k.chance, "kubelet")
 	k.lease.start(k)
@@ -173,3 +174,10 @@ func (k *kubelet) heartbeat(nowNs int64, r *APIRequest) {
 	r.Unlimited, r.TimeoutNs = true, heartbeatTimeout
 	k.client.Send(nowNs, r)
 }
+
+func (s *Kubelet) resources() []string {
+	return []string{"nodes", "leases.coordination.k8s.io", "pods", "services", "secrets", "configmaps"}
+}
+
+// rateLimit returns that of kubelets (k8s.io/kubernetes, pkg/kubelet/apis/config/v1beta1/defaults.go).
+func (s *Kubelet) rateLimit() *RateLimit { return &RateLimit{QPS: 50, Burst: 100} }

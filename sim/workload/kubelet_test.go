@@ -74,7 +74,7 @@ func same(t *testing.T, what, got, want string) {
 // none of these requests passes its rate limiter, and each has a time-out of 10 s.
 func TestLease(t *testing.T) {
 	s := newNode(0)
-	s.Run(workload.NewKubelet(s.Client, aKubelet(), "node-1"), 31*second)
+	s.Run(aKubelet().Machine(s.Client), 31*second)
 	same(t, "lease", s.sent(0, 100*second, "leases"), `
 0s get node-1/
 10ms create /
@@ -102,7 +102,7 @@ func TestLeaseFails(t *testing.T) {
 		key := "leases/kube-node-lease/node-1"
 		s.put(nowNs, key, s.objects[key], *s.objects[key])
 	})
-	s.Run(workload.NewKubelet(s.Client, aKubelet(), "node-1"), 30*second)
+	s.Run(aKubelet().Machine(s.Client), 30*second)
 	same(t, "lease", s.sent(second, 100*second, "leases"), `
 10.02s update node-1/
 10.03s get node-1/
@@ -124,7 +124,7 @@ func TestLeaseFails(t *testing.T) {
 // later, here without the chance, and the others at the first look after another 5 min.
 func TestNodeStatus(t *testing.T) {
 	s := newNode(0)
-	s.Run(workload.NewKubelet(s.Client, aKubelet(), "node-1"), 500*second)
+	s.Run(aKubelet().Machine(s.Client), 500*second)
 	same(t, "node", s.sent(0, 500*second, "nodes"), `
 100ms get node-1/
 110ms create /
@@ -142,7 +142,7 @@ func TestNodeStatusFails(t *testing.T) {
 		}
 		return nil
 	}
-	s.Run(workload.NewKubelet(s.Client, aKubelet(), "node-1"), 20*second)
+	s.Run(aKubelet().Machine(s.Client), 20*second)
 	same(t, "node", s.sent(0, 500*second, "nodes"), `
 100ms get node-1/
 110ms create /
@@ -168,7 +168,7 @@ func TestNotReady(t *testing.T) {
 		}
 		return nil
 	}
-	s.Run(workload.NewKubelet(s.Client, aKubelet(), "node-1"), 500*second)
+	s.Run(aKubelet().Machine(s.Client), 500*second)
 	notes := s.notes(metric.NodeNotReady, metric.NodeReady)
 	if len(notes) != 2 || notes[0] != "2m35s NodeNotReady node-1 54.88s" {
 		t.Fatalf("notes %q", notes)
@@ -192,7 +192,7 @@ func TestStaysReady(t *testing.T) {
 		}
 		return nil
 	}
-	s.Run(workload.NewKubelet(s.Client, aKubelet(), "node-1"), 500*second)
+	s.Run(aKubelet().Machine(s.Client), 500*second)
 	if notes := s.notes(metric.NodeNotReady); len(notes) > 0 {
 		t.Errorf("notes %q", notes)
 	}
@@ -211,7 +211,7 @@ func TestPodEnds(t *testing.T) {
 	s := newNode(100 * millisecond)
 	s.NoJitter = false
 	s.put(0, "pods/default/node-1-0", nil, api.Object{Namespace: "default", Name: "node-1-0", DeletionNs: -1})
-	s.Run(workload.NewKubelet(s.Client, churning(1), "node-1"), 100*second)
+	s.Run(churning(1).Machine(s.Client), 100*second)
 	var first int64
 	for _, q := range s.Sent {
 		if q.Resource == "pods" && q.Verb == "patch" {
@@ -266,7 +266,7 @@ func TestPodsAreReplaced(t *testing.T) {
 		}
 		k := churning(5)
 		s.UntilNs = 540 * second
-		b := workload.NewKubelet(s.Client, k, "node-1")
+		b := k.Machine(s.Client)
 		s.At(500*second, func(int64) { k.Churn = 0 })
 		s.Run(b, 600*second)
 		pods := 0
@@ -287,7 +287,7 @@ func TestPodsAreReplaced(t *testing.T) {
 // A pod that somebody else deletes with a grace period is ended, reported, deleted at last, and replaced.
 func TestPodIsDeleted(t *testing.T) {
 	s := newNode(100 * millisecond)
-	b := workload.NewKubelet(s.Client, aKubelet(), "node-1")
+	b := aKubelet().Machine(s.Client)
 	s.At(20*second, func(nowNs int64) {
 		workload.AddPod(b, "node-1-new")
 		s.put(nowNs, "pods/default/node-1-new", nil, api.Object{Namespace: "default", Name: "node-1-new", DeletionNs: -1, Fields: map[string]string{"spec.nodeName": "node-1"}})
@@ -318,7 +318,7 @@ func TestWatches(t *testing.T) {
 	s := newNode(0)
 	k := aKubelet()
 	k.Pods, k.Secrets = 30, 3
-	s.Run(workload.NewKubelet(s.Client, k, "node-1"), second)
+	s.Run(k.Machine(s.Client), second)
 	var got []string
 	for _, q := range s.Sent {
 		if q.Verb == "watch" {

@@ -18,8 +18,8 @@ type lister struct {
 	nextNs   int64 // when the next list begins, if this one has ended by then
 }
 
-// NewLister returns a client that lists.
-func NewLister(c Client, s *Lister) Machine {
+// Machine returns a client that lists.
+func (s *Lister) Machine(c Client) Machine {
 	l := &lister{selected: Selected(c, &s.Selection), version: request.ParseVersion(s.ResourceVersion), limit: s.Limit}
 	l.open(c, s.Every, l.list)
 	return l
@@ -53,3 +53,5 @@ func (l *lister) Answered(nowNs int64, _ int32, a *api.Answer) {
 
 // Received implements Machine. A lister does not watch.
 func (l *lister) Received(int64, int32, *api.Event) {}
+
+func (s *Lister) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }

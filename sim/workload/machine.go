@@ -1,13 +1,15 @@
 package workload
 
 import (
+	"reflect"
+
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/metric"
 	"apfsim/sim/random"
 )
 
-// Behaviour is what one client does. Its methods are called in order of time, and never in the middle of a
+// Machine is what one client does that behaves, as a state machine. Its methods are called in order of time, and never in the middle of a
 // call of Client's.
 type Machine interface {
 	// Start is called once, when the workload begins.
@@ -20,7 +22,53 @@ type Machine interface {
 	Received(nowNs int64, token int32, e *api.Event)
 }
 
-// Request is what a behaviour asks for.
+// A kind is one of the kinds of clients that behave. The fields of [Behaviour] are the kinds that there are: their
+// names in a scenario file, and what such a client is made of.
+type kind interface {
+	// Machine returns what a client of this kind does.
+	Machine(c Client) Machine
+	// resources returns the resources that it reads and writes, written like deployments.apps.
+	resources() []string
+}
+
+// A limited kind has a rate limiter also where the workload gives none; rateLimit returns nil for none.
+type limited interface{ rateLimit() *RateLimit }
+
+// kind returns the kind of the clients, nil if none is given.
+func (b *Behaviour) kind() kind {
+	v := reflect.ValueOf(b).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); !f.IsNil() {
+			return f.Interface().(kind)
+		}
+	}
+	return nil
+}
+
+// Machine returns what a client does.
+func (b *Behaviour) Machine(c Client) Machine { return b.kind().Machine(c) }
+
+// RateLimit returns the rate limiter that such clients have if their workload gives none; nil for none.
+func (b *Behaviour) RateLimit() *RateLimit {
+	if k, ok := b.kind().(limited); ok {
+		return k.rateLimit()
+	}
+	return nil
+}
+
+// clientGoLimit returns a limit as client-go has it (k8s.io/client-go, rest/config.go): its defaults where qps is 0,
+// none where it is negative.
+func clientGoLimit(qps float64, burst int) *RateLimit {
+	switch {
+	case qps < 0:
+		return nil
+	case qps == 0:
+		return &RateLimit{QPS: 5, Burst: 10}
+	}
+	return &RateLimit{QPS: qps, Burst: burst}
+}
+
+// APIRequest is a request that a machine sends to the API servers.
 type APIRequest struct {
 	Verb, Group, Resource, Subresource, Namespace, Name string
 	Call                                                api.Call
@@ -53,9 +101,12 @@ type Client interface {
 	Alarms() *clock.Alarms
 	// Stream opens a random stream of the client for a purpose.
 	Stream(s *random.Stream, purpose string)
-	// Index is the client's number within its workload, from 0, and EndNs when the workload ends.
+	// Workload is the name of the client's workload, Index its number there, from 0, and EndNs when the workload ends.
+	Workload() string
 	Index() int
 	EndNs() int64
+	// Node is the name of the node as which the client acts; "" if it is none.
+	Node() string
 	// Note tells what happens to the client, for the statistics.
 	Note(nowNs int64, n Note)
 }

@@ -40,8 +40,8 @@ type happening struct {
 	object, message int
 }
 
-// NewEventRecorder returns a recorder.
-func NewEventRecorder(c Client, s *EventRecorder) Machine {
+// Machine returns a recorder.
+func (s *EventRecorder) Machine(c Client) Machine {
 	r := &recorder{client: c, settings: s}
 	c.Stream(&r.arrivals, "events")
 	c.Stream(&r.chance, "event recorder")
@@ -146,3 +146,7 @@ func (r *recorder) objectName(i int) string { return fmt.Sprintf("object-%d-%d",
 
 // Received implements Machine. A recorder does not watch.
 func (r *recorder) Received(int64, int32, *api.Event) {}
+
+func (s *EventRecorder) resources() []string { return []string{"events"} }
+
+func (s *EventRecorder) rateLimit() *RateLimit { return clientGoLimit(s.QPS, s.Burst) }

@@ -11,7 +11,7 @@ import (
 
 // aRecorder returns a recorder of which nothing happens by itself.
 func aRecorder(s *server, objects, reasons int) *workload.Recorder {
-	return workload.NewEventRecorder(s.Client, &workload.EventRecorder{Objects: objects, Reasons: reasons}).(*workload.Recorder)
+	return (&workload.EventRecorder{Objects: objects, Reasons: reasons}).Machine(s.Client).(*workload.Recorder)
 }
 
 // let lets an event happen at a time.
@@ -134,7 +134,7 @@ func TestNoConnection(t *testing.T) {
 func TestRate(t *testing.T) {
 	s := newServer()
 	s.UntilNs = 1000 * second
-	r := workload.NewEventRecorder(s.Client, &workload.EventRecorder{Rate: 1, Objects: 1_000_000, Reasons: 1})
+	r := (&workload.EventRecorder{Rate: 1, Objects: 1_000_000, Reasons: 1}).Machine(s.Client)
 	s.Run(r, 2000*second)
 	within(t, "events", int64(s.Count(metric.WriteDone)), 1000-120, 1000+120)
 	if last := s.Sent[len(s.Sent)-1]; last.AtNs >= 1000*second {

@@ -43,7 +43,7 @@ type Reflector struct {
 	client  Client
 	handler Handler
 	chance  *random.Stream
-	backoff reflectorBackoff
+	backoff ReflectorBackoff
 
 	copied      copied
 	stopped     bool
@@ -100,7 +100,7 @@ func (r *Reflector) Len() int64 { return r.copied.len() }
 
 // Start begins the first round.
 func (r *Reflector) Start(nowNs int64) {
-	r.backoff = newReflectorBackoff(nowNs)
+	r.backoff = NewReflectorBackoff(nowNs, r.SinceLastUse)
 	r.fallBehind(nowNs, "")
 	r.round(nowNs)
 }
@@ -142,7 +142,7 @@ func (r *Reflector) fallBehind(nowNs int64, reason string) {
 
 // after does something after the back-off.
 func (r *Reflector) after(nowNs int64, do func(nowNs int64)) {
-	waitNs := r.backoff.next(nowNs, r.SinceLastUse, &r.chance.Rand)
+	waitNs := r.backoff.Next(nowNs, &r.chance.Rand)
 	r.wake = r.client.Alarms().Set(nowNs+waitNs, alarm(func(nowNs int64) {
 		r.wake = clock.AlarmID{}
 		do(nowNs)

@@ -8,7 +8,9 @@ func Resources(workloads []Workload) (names []string, all bool) {
 		w := &workloads[i]
 		all = all && w.Arrivals.Trace == nil
 		if w.Behaviour != nil {
-			names = append(names, w.Behaviour.Resources()...)
+			if k := w.Behaviour.kind(); k != nil {
+				names = append(names, k.resources()...)
+			}
 		}
 		for k := range w.Requests {
 			if r := &w.Requests[k]; r.Resource != "" {

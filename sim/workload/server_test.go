@@ -35,6 +35,7 @@ type server struct {
 func newServer() *server {
 	s := &server{objects: map[string]*api.Object{}, version: 100, current: map[int32]*workload.APIRequest{}}
 	s.Client = workloadtest.New(s.serve)
+	s.Name, s.NodeName = "counters", "node-1"
 	return s
 }
 

@@ -21,7 +21,6 @@ import (
 type writer struct {
 	client    Client
 	settings  *Writer
-	workload  string
 	namespace string
 	field     string
 
@@ -50,15 +49,15 @@ const (
 	writerCreates
 )
 
-// NewWriter returns a writer of a workload, after which the objects are named.
-func NewWriter(c Client, s *Writer, workload string) Machine {
-	w := &writer{client: c, settings: s, workload: workload, field: s.Field}
+// Machine returns a writer. Its objects are named after the workload.
+func (s *Writer) Machine(c Client) Machine {
+	w := &writer{client: c, settings: s, field: s.Field}
 	if w.field == "" {
 		w.field = "f{i}"
 	}
 	w.field, w.namespace = Expand(c, w.field), Expand(c, s.Namespace)
 	w.next, w.again = newTimer(c, w.begin), newTimer(c, w.try)
-	w.manager = numbered(workload, c.Index())
+	w.manager = numbered(c.Workload(), c.Index())
 	c.Stream(&w.choice, "object")
 	c.Stream(&w.every, "every")
 	c.Stream(&w.backoff, "backoff")
@@ -75,7 +74,7 @@ func numbered(name string, number int) string { return name + "-" + strconv.Itoa
 
 // begin begins a write.
 func (w *writer) begin(nowNs int64) {
-	w.object = numbered(w.workload, w.choice.IntN(w.settings.Objects))
+	w.object = numbered(w.client.Workload(), w.choice.IntN(w.settings.Objects))
 	w.beganNs, w.nextNs = nowNs, nowNs+w.settings.Every.Sample(&w.every.Rand)
 	w.written++
 	w.tries, w.tried = newTries(w.settings.RetryOnConflict), 0
@@ -196,3 +195,5 @@ func (w *writer) note(nowNs int64, k metric.Event, ns int64) {
 
 // Received implements Machine. A writer does not watch.
 func (w *writer) Received(int64, int32, *api.Event) {}
+
+func (s *Writer) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }

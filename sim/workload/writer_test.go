@@ -28,7 +28,7 @@ func settings(change func(w *workload.Writer)) *workload.Writer {
 // together runs writers whose first writes begin at the same time, if the server's client has no jitter.
 func together(s *server, n int, w *workload.Writer) {
 	s.put(0, "configmaps/shared/counters-0", nil, api.Object{Namespace: "shared", Name: "counters-0", DeletionNs: -1})
-	s.Run(newSeveral(s, n, func(c workload.Client) workload.Machine { return workload.NewWriter(c, w, "counters") }), 1800*second)
+	s.Run(newSeveral(s, n, func(c workload.Client) workload.Machine { return w.Machine(c) }), 1800*second)
 }
 
 // Row C17: ten clients get and update one object in lockstep. One of them succeeds each time; after five tries
@@ -112,7 +112,7 @@ func TestApply(t *testing.T) {
 func TestCreation(t *testing.T) {
 	s := newServer()
 	s.NoJitter = true
-	s.Run(newSeveral(s, 2, func(c workload.Client) workload.Machine { return workload.NewWriter(c, settings(nil), "counters") }), 1800*second)
+	s.Run(newSeveral(s, 2, func(c workload.Client) workload.Machine { return settings(nil).Machine(c) }), 1800*second)
 	if o := s.objects["configmaps/shared/counters-0"]; o == nil || len(o.Fields) != 2 || s.Count(metric.WriteDone) != 2 || s.Count(metric.Conflicted) != 0 {
 		t.Errorf("object %+v, notes %+v", o, s.Noted)
 	}

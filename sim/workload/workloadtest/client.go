@@ -26,8 +26,10 @@ type Client struct {
 	// NoJitter makes all random numbers 0.
 	NoJitter bool
 	Seed     uint64
-	Number   int   // what Index returns
-	UntilNs  int64 // what EndNs returns; 0 for never
+	Number   int    // what Index returns
+	Name     string // what Workload returns
+	NodeName string // what Node returns
+	UntilNs  int64  // what EndNs returns; 0 for never
 
 	Sent   []Sent
 	Noted  []Noted
@@ -148,6 +150,12 @@ func (zero) Uint64() uint64 { return 0 }
 
 // Index implements workload.Client.
 func (c *Client) Index() int { return c.Number }
+
+// Workload implements workload.Client.
+func (c *Client) Workload() string { return c.Name }
+
+// Node implements workload.Client.
+func (c *Client) Node() string { return c.NodeName }
 
 // EndNs implements workload.Client.
 func (c *Client) EndNs() int64 {
