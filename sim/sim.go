@@ -47,7 +47,7 @@ func New(sc *scenario.Scenario, options ...Option) *Run {
 func newRun(sc *scenario.Scenario, receiver func(*client.Clients) server.Receiver, options ...Option) *Run {
 	spec := &sc.Spec
 	r := &Run{Scenario: sc, shared: server.NewShared(server.Options{Detailed: Detailed(sc), NoDeadlines: slices.Contains(options, IgnoreDeadlines)})}
-	r.clients = client.New(sc, r.shared)
+	r.clients = client.New(sc.Clients(), r.shared)
 	deps := server.Deps{Scenario: sc, Shared: r.shared, Clients: r.clients, Receiver: receiver(r.clients)}
 	var objects storedObjects
 	if spec.Servers.Maintenance {
@@ -129,7 +129,7 @@ func (r *Run) Writes() []Write {
 
 // Warnings returns what is probably not intended about the traces that were replayed. It must be called
 // after Execute has returned without an error.
-func (r *Run) Warnings() document.Errors { return r.clients.Warnings(r.Scenario.Spec.Duration) }
+func (r *Run) Warnings() document.Errors { return r.clients.Warnings() }
 
 // Progress is called now and then, and at the end, with the time that a run has reached and the
 // number of events so far.

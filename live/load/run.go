@@ -73,7 +73,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, o Options) (*Result, error)
 		answers: make(chan delivered, 256), endWatches: make(chan struct{}), calls: map[*server.Template]*Call{},
 		result: &Result{Length: time.Duration(sc.Spec.Duration)},
 	}
-	l.clients = client.New(sc, l.shared)
+	l.clients = client.New(sc.Clients(), l.shared)
 	l.shared.Events.Schedule(int64(sc.Spec.Duration), uint8(server.End), server.Event{Kind: server.End})
 	l.clients.Begin(ctx, l, nil)
 	l.start = time.Now()

@@ -39,7 +39,7 @@ func (c *behaving) Start(int64) {
 func (c *behaving) Wake(nowNs int64) {
 	if !c.begun {
 		c.begun = true
-		if c.endNs < c.runNs {
+		if c.endNs < int64(c.all.Duration) {
 			c.wakeAt(c.endNs)
 		}
 		c.machine.Start(nowNs)

@@ -12,7 +12,6 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
 	"apfsim/sim/workload"
@@ -35,15 +34,12 @@ func (f rings) Ring(nowNs int64) { f(nowNs) }
 
 // play makes a run of one minute with the workload; change may change the workload before.
 func play(change func(w *workload.Workload)) *played {
-	sc := &scenario.Scenario{}
-	sc.Spec.Duration = quantity.Duration(time.Minute)
 	w := workload.Workload{Name: "one", Clients: 1, As: workload.Identity{User: "ann"}, Behaviour: &workload.Behaviour{Informer: &workload.Informer{}}, Retry: workload.Retry{MaxRetries: 10}}
 	if change != nil {
 		change(&w)
 	}
-	sc.Spec.Workload = []workload.Workload{w}
 	p := &played{shared: server.NewShared(server.Options{Detailed: true})}
-	p.clients = New(sc, p.shared)
+	p.clients = New(workload.Settings{Duration: quantity.Duration(time.Minute), Workloads: []workload.Workload{w}, Decided: make([]workload.Decided, 1)}, p.shared)
 	p.client = p.clients.workloads[0].clients.at(0).(*behaving)
 	return p
 }

@@ -1,9 +1,6 @@
 package client
 
 import (
-	"math"
-
-	"apfsim/sim/clock"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
@@ -13,15 +10,15 @@ import (
 // hundreds of thousands, and each is read from main memory when its turn comes.
 type client struct {
 	*group
-	*rest           // nil where it is not needed
+	*optional       // nil where it is not needed
 	index     int32 // within the workload
 	searches  bool  // of an open loop: the next Wake sends nothing, see arrivals.Process
 	execution random.Stream
 }
 
-// rest is what only some clients need. Streams that the workload does not need are nil.
-type rest struct {
-	choice                                random.Stream // of one of several kinds of requests; here, because most that have a rest need it
+// optional is what only some clients need. Streams that the workload does not need are nil.
+type optional struct {
+	choice                                random.Stream // of one of several kinds of requests; here, because most that have something optional need it
 	limiter                               *workload.Bucket
 	watch, think, backoff, delay, timeout *random.Stream
 	reflector                             *reflector // nil before a watch has failed
@@ -33,8 +30,8 @@ func (cl *client) join(w *group, index int) { cl.group, cl.index = w, int32(inde
 // open opens the client's streams.
 func (cl *client) open() {
 	cl.stream(&cl.execution, "execution")
-	if cl.needsRest {
-		cl.rest = &rest{}
+	if cl.needsOptional {
+		cl.optional = &optional{}
 		if len(cl.Requests) > 1 {
 			cl.stream(&cl.choice, "request")
 		}
@@ -62,7 +59,7 @@ func (cl *client) open() {
 
 // stream opens one of the client's streams.
 func (cl *client) stream(s *random.Stream, purpose string) {
-	s.Open(cl.seed, cl.Name, int(cl.index), purpose)
+	s.Open(cl.all.Seed, cl.Name, int(cl.index), purpose)
 }
 
 // wakeAt schedules the next Wake of the client.
@@ -87,19 +84,9 @@ func (cl *client) request() *server.Request {
 		t.Request = kind
 		t.id = t.TemplateID
 	}
-	r := cl.all.shared.NewRequest()
-	r.Template, r.TemplateID, r.ID, r.Attempt = t.Template, t.id, server.Unnumbered, 1
-	execution := cl.Requests[kind].Execution
-	if r.ExecutionNs = 0; execution.Given() {
-		r.ExecutionNs = execution.Sample(&cl.execution.Rand)
-	}
-	r.WatchNs = 0
+	r := cl.attempt(t.Template, t.id, cl.Requests[kind].Execution)
 	if watch := cl.Requests[kind].Watch; watch != nil {
 		r.WatchNs = watch.Duration.Sample(&cl.watch.Rand)
-	}
-	if r.Details != nil {
-		cl.detail(r.Details)
-		r.GiveExecution(execution.Given())
 	}
 	return r
 }
@@ -113,109 +100,4 @@ func (cl *client) identity() (user string, groups []string) {
 		}
 	}
 	return cl.As.For(int(cl.index))
-}
-
-// detail draws the details of the client's next request.
-func (cl *client) detail(d *server.Details) {
-	d.DelayNs, d.ClientTimeoutNs = 0, 0
-	if cl.Delay.Given() {
-		d.DelayNs = cl.Delay.Sample(&cl.delay.Rand)
-	}
-	if cl.ClientTimeout.Given() {
-		d.ClientTimeoutNs = max(1, cl.ClientTimeout.Sample(&cl.timeout.Rand))
-	}
-}
-
-// send passes a request through the client's rate limiter.
-func (cl *client) send(nowNs int64, r *server.Request) {
-	if cl.rest != nil && cl.limiter != nil {
-		if at := cl.limiter.Take(nowNs); at > nowNs {
-			cl.all.shared.Events.Schedule(at, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
-			return
-		}
-	}
-	cl.sendNow(nowNs, r)
-}
-
-// sendNow sends a request without its way through the rate limiter.
-func (cl *client) sendNow(nowNs int64, r *server.Request) {
-	if n := cl.all.network; n != nil {
-		n.Send(nowNs, r, cl.group.index, int(cl.index))
-		return
-	}
-	cl.all.server.Arrive(nowNs, r)
-}
-
-// retry sends a request again that has failed, if again does, and returns whether it does.
-func (cl *client) retry(nowNs int64, r *server.Request, response server.Response) bool {
-	request, _ := cl.again(nowNs, r, response)
-	return request != nil
-}
-
-// again returns the request that is sent instead of one that has failed, and the event of sending it,
-// unless that was the last attempt or the client gives up.
-func (cl *client) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
-	waitNs, again := cl.waits(r, response)
-	if !again {
-		return nil, 0
-	}
-	return cl.resend(nowNs+waitNs, r)
-}
-
-// waits returns after which time a request that has failed is sent again, if it is.
-func (cl *client) waits(r *server.Request, response server.Response) (waitNs int64, again bool) {
-	if int(r.Attempt) > cl.Retry.MaxRetries || ended(r, response) {
-		return 0, false
-	}
-	if cl.Retry.Backoff != nil {
-		return cl.backOff(r), true
-	}
-	return cl.clientGo(r, response)
-}
-
-const second = 1e9 // ns
-
-// clientGo returns whether client-go sends a request again, and after which time: after Retry-After, if
-// the response has it, and after 1 s if the connection broke and the request only reads. A connection that
-// cannot be opened is an error to the caller (k8s.io/client-go, rest/request.go and rest/with_retry.go).
-func (cl *client) clientGo(r *server.Request, response server.Response) (waitNs int64, again bool) {
-	switch {
-	case response.Failure == server.BrokenConnection:
-		switch r.Attributes.Verb {
-		case "get", "list", "watch":
-			return second, true
-		}
-	case response.RetryAfterSeconds > 0:
-		return int64(response.RetryAfterSeconds) * second, true
-	}
-	return 0, false
-}
-
-// backOff returns how long the client's own back-off waits after an attempt.
-func (cl *client) backOff(r *server.Request) (waitNs int64) {
-	b := cl.Retry.Backoff
-	wait := float64(b.Initial) * math.Pow(b.Factor, float64(r.Attempt-1))
-	if b.Max > 0 {
-		wait = min(wait, float64(b.Max))
-	}
-	if b.Jitter > 0 {
-		wait *= 1 + b.Jitter*cl.backoff.Float64()
-	}
-	return int64(min(wait, random.LongestNs))
-}
-
-// resend sends a request again at a time.
-func (cl *client) resend(atNs int64, r *server.Request) (*server.Request, clock.Handle) {
-	again := cl.all.shared.NewRequest()
-	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
-	again.ExecutionNs, again.WatchNs = r.ExecutionNs, r.WatchNs
-	if r.Details != nil {
-		again.Details.DelayNs, again.Details.ClientTimeoutNs = r.Details.DelayNs, r.Details.ClientTimeoutNs
-		again.Details.Asked, again.Details.Execution, again.Details.GivenNs = r.Details.Asked, r.Details.Execution, r.Details.GivenNs
-		if again.Details.Execution { // the other says how long it has executed, perhaps beside others
-			again.ExecutionNs = again.Details.GivenNs
-		}
-		again.Details.Logged, again.Details.LoggedSeats = r.Details.Logged, r.Details.LoggedSeats
-	}
-	return again, cl.all.shared.Events.Schedule(atNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
 }

@@ -13,8 +13,6 @@ import (
 
 	"apfsim/document"
 	"apfsim/sim/network"
-	"apfsim/sim/quantity"
-	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
@@ -43,30 +41,28 @@ type Server interface {
 
 // Clients are all clients of a run.
 type Clients struct {
+	workload.Settings
 	shared    *server.Shared
 	server    Server           // the only one, if there is no network
 	network   *network.Network // nil if there is none
 	workloads []*group
-	decided   []scenario.Decided // by workload
-	callbacks Callbacks          // nil where there are no calls
-	anyAwaits bool               // one of them awaitsResponses
-	ctx       context.Context    // of the run, while it lasts
-	failed    bool               // a trace has an error
-	cut       error              // why not all clients have started: the context is cancelled
-	stored    bool               // the servers have a store
+	callbacks Callbacks       // nil where there are no calls
+	anyAwaits bool            // one of them awaitsResponses
+	ctx       context.Context // of the run, while it lasts
+	failed    bool            // a trace has an error
+	cut       error           // why not all clients have started: the context is cancelled
 	exchanges exchanges
 	queries   queries
 
 	noted []func(nowNs int64, workload, client int, n workload.Note) // in the order in which they listen
 }
 
-// New returns the clients of a scenario. Close must be called after Begin.
-func New(sc *scenario.Scenario, shared *server.Shared) *Clients {
-	c := &Clients{shared: shared, stored: sc.Spec.Store != nil}
-	for i := range sc.Spec.Workload {
-		w := newWorkload(sc, i, c)
+// New returns the clients of a run. Close must be called after Begin.
+func New(s workload.Settings, shared *server.Shared) *Clients {
+	c := &Clients{Settings: s, shared: shared}
+	for i := range s.Workloads {
+		w := newGroup(i, c)
 		c.workloads = append(c.workloads, w)
-		c.decided = append(c.decided, sc.Decided(w.Arrivals.Trace))
 		c.anyAwaits = c.anyAwaits || w.awaitsResponses
 	}
 	return c
@@ -122,11 +118,10 @@ func (c *Clients) Close() error {
 	return slices.Compact(all.Sorted()).Err() // two workloads may replay the same trace
 }
 
-// Warnings returns what is probably not intended about the traces in a run of this duration, after
-// Close.
-func (c *Clients) Warnings(duration quantity.Duration) (all document.Errors) {
+// Warnings returns what is probably not intended about the traces of the run, after Close.
+func (c *Clients) Warnings() (all document.Errors) {
 	for p := range c.replays() {
-		all = append(all, p.Arrivals.Trace.Warnings(p.summary, duration)...)
+		all = append(all, p.Arrivals.Trace.Warnings(p.summary, c.Duration)...)
 	}
 	return all.Sorted()
 }

@@ -1,16 +1,152 @@
 package client
 
 import (
+	"math"
 	"slices"
 
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/quantity"
+	"apfsim/sim/random"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
 
-// exchange is a request of a behaviour with all its attempts, until it is answered for good or hung up
-// (k8s.io/client-go, rest/request.go).
+// An exchange is a request with all its attempts, until it is answered for good (k8s.io/client-go, rest/request.go):
+//
+//  1. It passes the client's rate limiter (pass).
+//  2. An attempt is sent (attempt, sendNow).
+//  3. The response ends the exchange, or another attempt follows after a while, from 1 on (retryAfter).
+//
+// Those of loops, replays and callbacks are not more than their requests, of which again makes the next attempt.
+
+// send passes a request through the client's rate limiter.
+func (cl *client) send(nowNs int64, r *server.Request) {
+	if atNs := cl.pass(nowNs); atNs > nowNs {
+		cl.all.shared.Events.Schedule(atNs, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
+		return
+	}
+	cl.sendNow(nowNs, r)
+}
+
+// pass takes a token from the client's rate limiter, and returns when what it is for may be sent.
+func (cl *client) pass(nowNs int64) (atNs int64) {
+	if cl.optional == nil || cl.limiter == nil {
+		return nowNs
+	}
+	return cl.limiter.Take(nowNs)
+}
+
+// attempt returns the first attempt of an exchange, with what is drawn for it.
+func (cl *client) attempt(t *server.Template, id server.TemplateID, execution quantity.Distribution) *server.Request {
+	r := cl.all.shared.NewRequest()
+	r.Template, r.TemplateID, r.ID, r.Attempt = t, id, server.Unnumbered, 1
+	r.ExecutionNs, r.WatchNs = 0, 0
+	if execution.Given() {
+		r.ExecutionNs = execution.Sample(&cl.execution.Rand)
+	}
+	if r.Details != nil {
+		cl.detail(r.Details)
+		r.GiveExecution(execution.Given())
+	}
+	return r
+}
+
+// detail draws the details of the client's next request.
+func (cl *client) detail(d *server.Details) {
+	d.DelayNs, d.ClientTimeoutNs = 0, 0
+	if cl.Delay.Given() {
+		d.DelayNs = cl.Delay.Sample(&cl.delay.Rand)
+	}
+	if cl.ClientTimeout.Given() {
+		d.ClientTimeoutNs = max(1, cl.ClientTimeout.Sample(&cl.timeout.Rand))
+	}
+}
+
+// sendNow sends a request without its way through the rate limiter.
+func (cl *client) sendNow(nowNs int64, r *server.Request) {
+	if n := cl.all.network; n != nil {
+		n.Send(nowNs, r, cl.group.index, int(cl.index))
+		return
+	}
+	cl.all.server.Arrive(nowNs, r)
+}
+
+// retry sends a request again that has failed, if again does, and returns whether it does.
+func (cl *client) retry(nowNs int64, r *server.Request, response server.Response) bool {
+	request, _ := cl.again(nowNs, r, response)
+	return request != nil
+}
+
+// again returns the request that is sent instead of one that has failed, and the event of sending it,
+// unless that was the last attempt or the client gives up.
+func (cl *client) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
+	waitNs, again := cl.retryAfter(r, response)
+	if !again {
+		return nil, 0
+	}
+	return cl.resend(nowNs+waitNs, r)
+}
+
+// retryAfter returns after which time a request that has failed is sent again, if it is.
+func (cl *client) retryAfter(r *server.Request, response server.Response) (waitNs int64, again bool) {
+	if int(r.Attempt) > cl.Retry.MaxRetries || ended(r, response) {
+		return 0, false
+	}
+	if cl.Retry.Backoff != nil {
+		return cl.backOff(r), true
+	}
+	return cl.clientGo(r, response)
+}
+
+const second = 1e9 // ns
+
+// clientGo returns whether client-go sends a request again, and after which time: after Retry-After, if
+// the response has it, and after 1 s if the connection broke and the request only reads. A connection that
+// cannot be opened is an error to the caller (k8s.io/client-go, rest/request.go and rest/with_retry.go).
+func (cl *client) clientGo(r *server.Request, response server.Response) (waitNs int64, again bool) {
+	switch {
+	case response.Failure == server.BrokenConnection:
+		switch r.Attributes.Verb {
+		case "get", "list", "watch":
+			return second, true
+		}
+	case response.RetryAfterSeconds > 0:
+		return int64(response.RetryAfterSeconds) * second, true
+	}
+	return 0, false
+}
+
+// backOff returns how long the client's own back-off waits after an attempt.
+func (cl *client) backOff(r *server.Request) (waitNs int64) {
+	b := cl.Retry.Backoff
+	wait := float64(b.Initial) * math.Pow(b.Factor, float64(r.Attempt-1))
+	if b.Max > 0 {
+		wait = min(wait, float64(b.Max))
+	}
+	if b.Jitter > 0 {
+		wait *= 1 + b.Jitter*cl.backoff.Float64()
+	}
+	return int64(min(wait, random.LongestNs))
+}
+
+// resend sends a request again at a time.
+func (cl *client) resend(atNs int64, r *server.Request) (*server.Request, clock.Handle) {
+	again := cl.all.shared.NewRequest()
+	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
+	again.ExecutionNs, again.WatchNs = r.ExecutionNs, r.WatchNs
+	if r.Details != nil {
+		again.Details.DelayNs, again.Details.ClientTimeoutNs = r.Details.DelayNs, r.Details.ClientTimeoutNs
+		again.Details.Asked, again.Details.Execution, again.Details.GivenNs = r.Details.Asked, r.Details.Execution, r.Details.GivenNs
+		if again.Details.Execution { // the other says how long it has executed, perhaps beside others
+			again.ExecutionNs = again.Details.GivenNs
+		}
+		again.Details.Logged, again.Details.LoggedSeats = r.Details.Logged, r.Details.LoggedSeats
+	}
+	return again, cl.all.shared.Events.Schedule(atNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
+}
+
+// exchange is that of a machine, which waits for the answer for some time over all attempts, and may hang up before.
 type exchange struct {
 	client    *behaving
 	asked     workload.APIRequest
@@ -82,11 +218,9 @@ func (x *exchange) Ring(nowNs int64) {
 		return
 	case x.throttled:
 		x.throttled = false
-		if c.limiter != nil {
-			if atNs := c.limiter.Take(nowNs); atNs > nowNs {
-				x.wakeAt(x.before(atNs))
-				return
-			}
+		if atNs := c.pass(nowNs); atNs > nowNs {
+			x.wakeAt(x.before(atNs))
+			return
 		}
 	}
 	x.transmit(nowNs)
@@ -110,14 +244,9 @@ func (x *exchange) transmit(nowNs int64) {
 		}
 	}
 	x.attempt++
-	r := c.all.shared.NewRequest()
-	r.Template, r.TemplateID, r.ID, r.Attempt = x.template, x.template.TemplateID, x.id, x.attempt
-	r.ExecutionNs, r.WatchNs = 0, 0
-	if c.Execution.Given() {
-		r.ExecutionNs = c.Execution.Sample(&c.execution.Rand)
-	}
+	r := c.client.attempt(x.template, x.template.TemplateID, c.Execution)
+	r.ID, r.Attempt = x.id, x.attempt
 	d := r.Details
-	c.detail(d)
 	if q.Verb == "watch" { // a time-out would end it
 		d.ClientTimeoutNs = 0
 	}
@@ -125,7 +254,6 @@ func (x *exchange) transmit(nowNs int64) {
 		d.ClientTimeoutNs = x.givesUpNs - nowNs
 	}
 	d.Asked, d.Token, d.ReadNs = &q.Call, q.Token, q.ReadNs
-	r.GiveExecution(c.Execution.Given())
 	x.sent = r
 	c.sendNow(nowNs, r)
 }
@@ -133,7 +261,7 @@ func (x *exchange) transmit(nowNs int64) {
 // responded is called when an attempt is over: the client sends another one, or the request is.
 func (x *exchange) responded(nowNs int64, r *server.Request, response server.Response) {
 	x.sent, x.id = nil, r.ID
-	if waitNs, again := x.client.waits(r, response); again {
+	if waitNs, again := x.client.retryAfter(r, response); again {
 		x.throttled = true
 		x.wakeAt(x.before(nowNs + waitNs))
 		return
@@ -153,7 +281,7 @@ func answered(r *server.Request, response server.Response) *api.Answer {
 	return &api.Answer{Status: response.Status, Failure: response.Failure, RetryAfterSeconds: int64(response.RetryAfterSeconds), Items: -1}
 }
 
-// end passes the answer on to the behaviour.
+// end passes the answer on to the machine.
 func (x *exchange) end(nowNs int64, a *api.Answer) {
 	c, token := x.client, x.asked.Token
 	c.exchanges[token] = nil

@@ -2,9 +2,9 @@ package client
 
 import (
 	"apfsim/document"
-	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
+	"apfsim/sim/workload"
 )
 
 // replay is a client that sends what a trace says.
@@ -17,7 +17,7 @@ type replay struct {
 	to      int64           // index of the server that it is for; -1 for any
 	errors  document.Errors // of the trace
 	answers answers         // to references in the trace
-	decided scenario.Decided
+	decided workload.Decided
 	summary trace.Summary
 }
 
@@ -30,14 +30,14 @@ type sentKind struct {
 // Start implements Behaviour.
 func (p *replay) Start(int64) {
 	p.open()
-	p.decided = p.all.decided[p.group.index]
+	p.decided = p.all.Decided[p.group.index]
 	reader, err := p.Arrivals.Trace.Open()
 	if err != nil {
 		p.errors = append(p.errors, err.(document.Error))
 		p.all.failed = true
 		return
 	}
-	reader.Stored, reader.Decided = p.all.stored, p.Arrivals.Trace.Decided != ""
+	reader.Stored, reader.Decided = p.all.Stored, p.Arrivals.Trace.Decided != ""
 	p.stream = reader.Stream(p.all.ctx, p.startNs, p.endNs)
 	p.next()
 }
@@ -88,7 +88,7 @@ func (p *replay) template(k *trace.Kind, schema string) *server.Template {
 // servers.
 func (p *replay) Wake(nowNs int64) {
 	r, to := p.pending, p.to
-	if p.all.stored {
+	if p.all.Stored {
 		r.Details.Asked = p.answers.call(r.Template, p.asked)
 	}
 	p.next()
@@ -101,7 +101,7 @@ func (p *replay) Wake(nowNs int64) {
 
 // Responded implements Behaviour: upon success it is called only if the servers have a store.
 func (p *replay) Responded(nowNs int64, r *server.Request, response server.Response) {
-	if p.all.stored {
+	if p.all.Stored {
 		p.answers.keep(r.ID, &r.Details.Answer)
 	}
 	p.retry(nowNs, r, response)

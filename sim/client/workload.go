@@ -3,7 +3,6 @@ package client
 import (
 	"slices"
 
-	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
@@ -14,15 +13,13 @@ type group struct {
 	all     *Clients
 	clients clients
 	index   int
-	seed    uint64
 	startNs int64
 	endNs   int64
-	runNs   int64     // the duration of the run
 	weights []float64 // of the requests, cumulative
 
 	awaitsResponses bool       // the clients do something upon success
 	watches         bool       // some of the requests are watches
-	needsRest       bool       // the clients have something in rest
+	needsOptional   bool       // the clients have something in optional
 	templates       []template // by client and request, each made when first sent
 }
 
@@ -32,19 +29,18 @@ type template struct {
 	id server.TemplateID
 }
 
-func newWorkload(sc *scenario.Scenario, index int, all *Clients) *group {
+func newGroup(index int, all *Clients) *group {
 	w := &group{
-		Workload: &sc.Spec.Workload[index],
+		Workload: &all.Workloads[index],
 		all:      all,
 		index:    index,
-		seed:     sc.Spec.Seed,
 	}
 	w.watches = slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return r.Watch != nil })
-	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.stored || w.Workload.Behaviour != nil
-	w.needsRest = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
+	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.Stored || w.Workload.Behaviour != nil
+	w.needsOptional = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
 		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
 	w.templates = make([]template, w.Clients*len(w.Requests))
-	w.startNs, w.endNs, w.runNs = int64(w.Start), sc.Spec.EndNs(w.Workload), int64(sc.Spec.Duration)
+	w.startNs, w.endNs = int64(w.Start), w.EndNs(all.Duration)
 	sum := 0.0
 	for _, r := range w.Requests {
 		sum += r.Weight

@@ -5,23 +5,21 @@ import (
 	"apfsim/sim/workload"
 )
 
-// Decided says which decisions a replay takes from the log that its trace is of. The others are made by the
-// simulated servers.
-type Decided struct {
-	// Routes are FlowSchema and priority level: if the servers have the configuration that the server of the log had
-	// and keep it.
-	Routes bool
-	// Seats are those of the execution and those after it: if the releases of the servers estimate them as the release
-	// of the server of the log.
-	Seats bool
+// Clients returns what the clients of a run are made with.
+func (s *Scenario) Clients() workload.Settings {
+	c := workload.Settings{Seed: s.Spec.Seed, Duration: s.Spec.Duration, Workloads: s.Spec.Workload, Stored: s.Spec.Store != nil}
+	for i := range s.Spec.Workload {
+		c.Decided = append(c.Decided, s.Decided(s.Spec.Workload[i].Arrivals.Trace))
+	}
+	return c
 }
 
 // Decided returns what the replay of a trace takes from its log.
-func (s *Scenario) Decided(t *workload.TraceArrivals) (d Decided) {
+func (s *Scenario) Decided(t *workload.TraceArrivals) (d workload.Decided) {
 	if t == nil || t.Decided != trace.DecidedByLog {
 		return d
 	}
-	d = Decided{Routes: true, Seats: true}
+	d = workload.Decided{Routes: true, Seats: true}
 	of := t.Server
 	if of == nil {
 		of = &trace.Server{}
