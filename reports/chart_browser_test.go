@@ -17,8 +17,8 @@ import (
 
 	"apfsim/core/dealer"
 	"apfsim/experiment/output"
+	"apfsim/reports/advice"
 	"apfsim/reports/charts"
-	"apfsim/reports/collisions"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 )
@@ -262,7 +262,7 @@ func everyKindOfChart(t *testing.T) []*charts.Chart {
 		drawn[0].Name = fmt.Sprintf("sweep-over-%d", 1+len(values)/2)
 		made = append(made, drawn...)
 	}
-	table, err := collisions.New(t.Context(), []dealer.Deck{{Queues: 32, HandSize: 8}, {Queues: 128, HandSize: 6}, {Queues: 512, HandSize: 6}}, []int{1, 4, 16}, 0, nil)
+	table, err := advice.NewCollisions(t.Context(), []dealer.Deck{{Queues: 32, HandSize: 8}, {Queues: 128, HandSize: 6}, {Queues: 512, HandSize: 6}}, []int{1, 4, 16}, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"apfsim/core/queueset"
+	"apfsim/reports/advice"
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
-	"apfsim/reports/explain"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/reports/replicate"
@@ -195,7 +195,7 @@ func TestPlural(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	e := explain.Explanation{Flow: &explain.Flow{}, Seats: &explain.Seats{NominalLimit: 1}}
+	e := advice.Explanation{Flow: &advice.ExplainedFlow{}, Seats: &advice.ExplainedSeats{NominalLimit: 1}}
 	if err := e.WriteText(&text, false); err != nil || !strings.Contains(text.String(), "nominal limit  1 seat\n") {
 		t.Errorf("%v: %s", err, text.String())
 	}

@@ -12,8 +12,8 @@ import (
 	"apfsim/core/dealer"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/advice"
 	"apfsim/reports/charts"
-	"apfsim/reports/collisions"
 )
 
 func newCollisions() *cobra.Command {
@@ -55,7 +55,7 @@ Kubernetes documentation.`,
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			steps := newSteps(cmd.ErrOrStderr(), quiet)
-			table, err := collisions.New(ctx, decks, elephants, deals, steps.next(""))
+			table, err := advice.NewCollisions(ctx, decks, elephants, deals, steps.next(""))
 			steps.clear()
 			switch {
 			case errors.Is(err, context.Canceled):

@@ -11,9 +11,9 @@ import (
 	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/document/yaml"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
-	"apfsim/reports/seats"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 )
@@ -159,7 +159,7 @@ upper limit with borrowing, and the maximum number of seats of one request.`,
 			if err != nil {
 				return err
 			}
-			seats := seats.Divide(release, loaded.Objects, limit)
+			seats := advice.DivideSeats(release, loaded.Objects, limit)
 			if flags.format == "json" {
 				return format.WriteJSON(cmd.OutOrStdout(), seats)
 			}

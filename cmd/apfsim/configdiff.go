@@ -8,17 +8,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"apfsim/core/rules"
-	"apfsim/reports/explain"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
-	"apfsim/reports/upgrade"
 )
 
 func newConfigDiff() *cobra.Command {
 	var (
 		flags    configFlags
 		from, to string
-		input    explain.Input
+		input    advice.QuestionInput
 	)
 	cmd := &cobra.Command{
 		Use:   "diff [FILE...]",
@@ -43,7 +42,7 @@ level and seats before and after.`,
 			}
 			if requestGiven(cmd) {
 				input.Given = cmd.Flags().Changed
-				if in.Question, err = explain.Parse(&input); err != nil {
+				if in.Question, err = advice.ParseQuestion(&input); err != nil {
 					return invalid(err)
 				}
 			}
@@ -52,7 +51,7 @@ level and seats before and after.`,
 				return err
 			}
 			in.Objects = loaded.Objects
-			changes, err := upgrade.Compare(*in)
+			changes, err := advice.CompareReleases(*in)
 			if err != nil {
 				return invalid(fmt.Errorf("--query %q: %w", in.Question.Query, err))
 			}
@@ -72,11 +71,11 @@ level and seats before and after.`,
 }
 
 // upgradeOf returns the releases of an upgrade.
-func upgradeOf(from, to string) (*upgrade.Input, error) {
+func upgradeOf(from, to string) (*advice.UpgradeInput, error) {
 	if from == "" {
 		return nil, invalid(errors.New("--from: is missing; want the release before the upgrade, such as 1.28"))
 	}
-	var in upgrade.Input
+	var in advice.UpgradeInput
 	var err error
 	if in.From, err = releaseOf("from", from); err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func upgradeOf(from, to string) (*upgrade.Input, error) {
 // requestGiven reports whether one of the flags of addInput is given.
 func requestGiven(cmd *cobra.Command) (given bool) {
 	request := &cobra.Command{}
-	addInput(request, &explain.Input{})
+	addInput(request, &advice.QuestionInput{})
 	cmd.Flags().Visit(func(f *pflag.Flag) { given = given || request.Flags().Lookup(f.Name) != nil })
 	return given
 }

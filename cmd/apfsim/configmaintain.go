@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"apfsim/core/rules"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
-	"apfsim/reports/maintenance"
 	"apfsim/reports/render"
 	"apfsim/sim/scenario"
 )
@@ -39,7 +39,7 @@ first server of each new release does, and what changes in turns while servers o
 			if servers < 1 || servers > scenario.MostReplicas {
 				return invalid(fmt.Errorf("--servers: %d: want 1 to %d", servers, scenario.MostReplicas))
 			}
-			in := maintenance.Input{Servers: servers}
+			in := advice.MaintenanceInput{Servers: servers}
 			var err error
 			if in.To, err = releaseOf("to", to); err != nil {
 				return err
@@ -57,7 +57,7 @@ first server of each new release does, and what changes in turns while servers o
 				return err
 			}
 			in.Objects = loaded.Objects
-			report := maintenance.Examine(in)
+			report := advice.ExamineMaintenance(in)
 			if flags.format == "json" {
 				return format.WriteJSON(cmd.OutOrStdout(), report)
 			}

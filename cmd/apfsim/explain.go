@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"apfsim/reports/explain"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
 )
 
@@ -15,7 +15,7 @@ func newExplain() *cobra.Command {
 		flags configFlags
 		files []string
 		added []string
-		input explain.Input
+		input advice.QuestionInput
 		all   bool
 	)
 	cmd := &cobra.Command{
@@ -41,7 +41,7 @@ name of the user are added and marked as implied.`,
 		Args: count(0, 3, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input.Arguments, input.Given = args, cmd.Flags().Changed
-			question, err := explain.Parse(&input)
+			question, err := advice.ParseQuestion(&input)
 			if err != nil {
 				return invalid(err)
 			}
@@ -57,7 +57,7 @@ name of the user are added and marked as implied.`,
 			if err != nil {
 				return err
 			}
-			explanation, err := explain.Explain(release, loaded.Objects, limit, *question)
+			explanation, err := advice.Explain(release, loaded.Objects, limit, *question)
 			if err != nil {
 				return invalid(fmt.Errorf("--query %q: %w", question.Query, err))
 			}
@@ -79,7 +79,7 @@ name of the user are added and marked as implied.`,
 }
 
 // addInput adds the flags that describe a request.
-func addInput(cmd *cobra.Command, in *explain.Input) {
+func addInput(cmd *cobra.Command, in *advice.QuestionInput) {
 	f := cmd.Flags()
 	f.StringVar(&in.Sender.User, "user", "", "`NAME` of the user who sends the request")
 	f.StringArrayVar(&in.Sender.Groups, "group", nil, "with --user, `NAME` of a group in addition to those that the user's name implies; may be repeated")

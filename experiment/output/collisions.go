@@ -3,7 +3,7 @@ package output
 import (
 	"io"
 
-	"apfsim/reports/collisions"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 )
@@ -13,7 +13,7 @@ var CollisionFormats = []string{"markdown", "text", "csv", "json"}
 
 // WriteCollisions writes a collision table in one of CollisionFormats. Exact values have all their
 // digits.
-func WriteCollisions(w io.Writer, c *collisions.Collisions, as string) error {
+func WriteCollisions(w io.Writer, c *advice.Collisions, as string) error {
 	switch as {
 	case "markdown":
 		return render.MarkdownCollisions(w, c)

@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/collisions"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -75,7 +75,7 @@ func Sweep(t *report.SweepTables) (charts []*Chart) {
 }
 
 // Collisions returns the chart of a collision table, as report.CollisionPicture defines it.
-func Collisions(c *collisions.Collisions) *Chart {
+func Collisions(c *advice.Collisions) *Chart {
 	return curvesChart(report.CollisionPicture(c), 3.6*vg.Inch)
 }
 

@@ -4,7 +4,7 @@ import (
 	"encoding/csv"
 	"io"
 
-	"apfsim/reports/collisions"
+	"apfsim/reports/advice"
 	"apfsim/reports/compare"
 	"apfsim/reports/replicate"
 	"apfsim/reports/report"
@@ -32,7 +32,7 @@ func CSVServer(w io.Writer, c *scrape.Comparison) error {
 }
 
 // CSVCollisions writes a row for each deck; probabilities have all their digits.
-func CSVCollisions(w io.Writer, c *collisions.Collisions) error {
+func CSVCollisions(w io.Writer, c *advice.Collisions) error {
 	return csvTable(w, report.CollisionColumns(c), report.CollisionRows(c))
 }
 

@@ -5,22 +5,21 @@ import (
 	"io"
 	"strings"
 
-	"apfsim/reports/collisions"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/report"
-	"apfsim/reports/seats"
 )
 
 // TextSeats writes how a server's seats are divided among its priority levels.
-func TextSeats(w io.Writer, s *seats.Seats) error { return writeTable(w, report.SeatTable(s)) }
+func TextSeats(w io.Writer, s *advice.SeatDivision) error { return writeTable(w, report.SeatTable(s)) }
 
 // TextCollisions writes a collision table in aligned columns.
-func TextCollisions(w io.Writer, c *collisions.Collisions) error {
+func TextCollisions(w io.Writer, c *advice.Collisions) error {
 	return writeTable(w, report.CollisionTable(c))
 }
 
 // MarkdownCollisions writes a collision table as the Kubernetes documentation has it.
-func MarkdownCollisions(w io.Writer, c *collisions.Collisions) error {
+func MarkdownCollisions(w io.Writer, c *advice.Collisions) error {
 	var b bytes.Buffer
 	table := report.CollisionTable(c)
 	var head []string

@@ -7,18 +7,18 @@ import (
 	"strconv"
 
 	"apfsim/core/config"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
-	"apfsim/reports/maintenance"
 )
 
 // maintenanceVerbs say what a server does, by the action.
 var maintenanceVerbs = map[string]string{"create": "creates", "restore": "puts right", "annotate": "annotates", "delete": "deletes"}
 
 // TextMaintenance writes what servers do to the flow-control objects of a cluster.
-func TextMaintenance(w io.Writer, r *maintenance.Report) error {
+func TextMaintenance(w io.Writer, r *advice.Maintenance) error {
 	t := newTextWriter(format.TextOptions{})
 	for i := range r.Releases {
-		var before *maintenance.Pass
+		var before *advice.MaintenancePass
 		if i > 0 {
 			before = &r.Releases[i-1]
 		}
@@ -39,7 +39,7 @@ func TextMaintenance(w io.Writer, r *maintenance.Report) error {
 }
 
 // maintainedObject names an object, with its place if it was read from a file.
-func maintainedObject(o *maintenance.Object) string {
+func maintainedObject(o *advice.MaintainedObject) string {
 	text := o.Kind + " " + format.Printable(o.Name)
 	if o.File != "" {
 		text += " (" + format.Printable(o.Position.String()) + ")"
@@ -55,7 +55,7 @@ func (t *textWriter) paragraph(text string) {
 }
 
 // maintenancePass writes what the servers of one release do.
-func (t *textWriter) maintenancePass(r *maintenance.Report, before, p *maintenance.Pass) error {
+func (t *textWriter) maintenancePass(r *advice.Maintenance, before, p *advice.MaintenancePass) error {
 	if before == nil {
 		fmt.Fprintf(t, "Each server of Kubernetes %s, in a pass each minute\n", p.Release)
 	} else {
@@ -99,8 +99,8 @@ func (t *textWriter) maintenancePass(r *maintenance.Report, before, p *maintenan
 }
 
 // maintenanceWrite writes a write.
-func (t *textWriter) maintenanceWrite(w *maintenance.Write) {
-	fmt.Fprintf(t, "  %s %s: %s\n", maintenanceVerbs[w.Action], maintainedObject(&w.Object), w.Reason)
+func (t *textWriter) maintenanceWrite(w *advice.MaintenanceWrite) {
+	fmt.Fprintf(t, "  %s %s: %s\n", maintenanceVerbs[w.Action], maintainedObject(&w.MaintainedObject), w.Reason)
 	t.differences(w.Differences)
 	if w.Keep != "" {
 		fmt.Fprintf(t, "      to keep it: %s\n", w.Keep)

@@ -6,13 +6,12 @@ import (
 	"io"
 	"strconv"
 
-	"apfsim/reports/explain"
+	"apfsim/reports/advice"
 	"apfsim/reports/format"
-	"apfsim/reports/upgrade"
 )
 
 // TextUpgrade writes what an upgrade changes for a configuration.
-func TextUpgrade(w io.Writer, u *upgrade.Upgrade) error {
+func TextUpgrade(w io.Writer, u *advice.Upgrade) error {
 	t := newTextWriter(format.TextOptions{})
 	fmt.Fprintf(&t, "Upgrade from Kubernetes %s to %s\n", u.From, u.To)
 
@@ -60,8 +59,8 @@ func TextUpgrade(w io.Writer, u *upgrade.Upgrade) error {
 }
 
 // writeObjects writes objects that servers change, each with the release that does so.
-func writeObjects(t *textWriter, objects []upgrade.Object) {
-	verbs := map[string]string{upgrade.Created: "creates", upgrade.Deleted: "deletes", upgrade.PutRight: "puts right"}
+func writeObjects(t *textWriter, objects []advice.UpgradedObject) {
+	verbs := map[string]string{advice.Created: "creates", advice.Deleted: "deletes", advice.PutRight: "puts right"}
 	for _, o := range objects {
 		fmt.Fprintf(t, "  %s %s %s %s\n", o.Release, verbs[o.Change], o.Kind, format.Printable(o.Name))
 		for _, d := range o.Differences {
@@ -73,21 +72,21 @@ func writeObjects(t *textWriter, objects []upgrade.Object) {
 // requestRow is a property of how flow control handles a request.
 type requestRow struct {
 	name  string
-	value func(*explain.Explanation) string
+	value func(*advice.Explanation) string
 }
 
 // requestRows returns the properties to print: only the first if the request bypasses flow control
 // before and after the upgrade.
-func requestRows(r *upgrade.Request) []requestRow {
-	flow := func(name string, get func(*explain.Explanation) string) requestRow {
-		return requestRow{name, func(e *explain.Explanation) string {
+func requestRows(r *advice.UpgradedRequest) []requestRow {
+	flow := func(name string, get func(*advice.Explanation) string) requestRow {
+		return requestRow{name, func(e *advice.Explanation) string {
 			if e.Bypasses {
 				return "–"
 			}
 			return get(e)
 		}}
 	}
-	rows := []requestRow{{"flow control", func(e *explain.Explanation) string {
+	rows := []requestRow{{"flow control", func(e *advice.Explanation) string {
 		if e.Bypasses {
 			return "bypassed"
 		}
@@ -97,15 +96,15 @@ func requestRows(r *upgrade.Request) []requestRow {
 		return rows
 	}
 	return append(rows,
-		flow("FlowSchema", func(e *explain.Explanation) string { return e.Flow.FlowSchema }),
-		flow("priority level", func(e *explain.Explanation) string { return e.Flow.PriorityLevel }),
-		flow("seats while it executes", func(e *explain.Explanation) string {
+		flow("FlowSchema", func(e *advice.Explanation) string { return e.Flow.FlowSchema }),
+		flow("priority level", func(e *advice.Explanation) string { return e.Flow.PriorityLevel }),
+		flow("seats while it executes", func(e *advice.Explanation) string {
 			if e.Seats == nil {
 				return "0"
 			}
 			return strconv.Itoa(e.Seats.InitialSeats)
 		}),
-		flow("seats afterwards", func(e *explain.Explanation) string {
+		flow("seats afterwards", func(e *advice.Explanation) string {
 			if e.Seats == nil || e.Seats.FinalSeats == 0 {
 				return "0"
 			}

@@ -5,19 +5,19 @@ import (
 	"strconv"
 	"strings"
 
-	"apfsim/reports/collisions"
+	"apfsim/reports/advice"
 )
 
 // collisionRow is a deck: a row of the table with the games dealt.
 type collisionRow struct {
-	*collisions.Collisions
+	*advice.Collisions
 	index int
 }
 
 // CollisionColumns returns the columns of a collision table: one for each number of elephants
 // and, if games were dealt, one for what came of them beside it. In CSV that is the number of games
 // in which the mouse's hand was occupied, elsewhere their share.
-func CollisionColumns(c *collisions.Collisions) Definition[collisionRow] {
+func CollisionColumns(c *advice.Collisions) Definition[collisionRow] {
 	number := func(title, short, name string, get func(*collisionRow) int) ColumnOf[collisionRow] {
 		return ColumnOf[collisionRow]{Column: Column{Title: title, Short: short},
 			Cell: func(r *collisionRow) Cell { return figure(float64(get(r)), strconv.Itoa(get(r))) },
@@ -48,7 +48,7 @@ func CollisionColumns(c *collisions.Collisions) Definition[collisionRow] {
 }
 
 // CollisionRows returns the rows of a collision table, for CollisionColumns.
-func CollisionRows(c *collisions.Collisions) []collisionRow {
+func CollisionRows(c *advice.Collisions) []collisionRow {
 	rows := make([]collisionRow, len(c.Rows))
 	for i := range rows {
 		rows[i] = collisionRow{c, i}
@@ -57,7 +57,7 @@ func CollisionRows(c *collisions.Collisions) []collisionRow {
 }
 
 // CollisionTable is the collision table.
-func CollisionTable(c *collisions.Collisions) *Table {
+func CollisionTable(c *advice.Collisions) *Table {
 	columns := CollisionColumns(c)
 	t := &Table{Columns: columns.Columns()}
 	for _, r := range CollisionRows(c) {

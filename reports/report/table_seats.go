@@ -3,34 +3,34 @@ package report
 import (
 	"strconv"
 
-	"apfsim/reports/seats"
+	"apfsim/reports/advice"
 )
 
 // seatColumns are the columns of the seats of priority levels. What a level does not have is 0 in
 // the data: seats of one request, queues.
-var seatColumns = Definition[seats.Level]{
-	{Column: Column{Short: "priority level", Left: true}, Cell: func(l *seats.Level) Cell { return Word(l.Name) }},
-	{Column: Column{Short: "response", Left: true}, Cell: func(l *seats.Level) Cell { return Word(l.Response) }},
-	seatColumn("shares", func(l *seats.Level) int { return int(l.Shares) }),
-	seatColumn("nominal", func(l *seats.Level) int { return l.Nominal }),
-	seatColumn("lower", func(l *seats.Level) int { return l.Lower }),
-	seatColumn("upper", func(l *seats.Level) int { return l.Upper }),
-	optionalSeatColumn("seat cap", func(l *seats.Level) int { return l.SeatCap }),
-	optionalSeatColumn("queues", func(l *seats.Level) int { return int(l.Queues) }),
-	optionalSeatColumn("hand size", func(l *seats.Level) int { return int(l.HandSize) }),
-	optionalSeatColumn("queue length limit", func(l *seats.Level) int { return int(l.QueueLengthLimit) }),
+var seatColumns = Definition[advice.LevelSeats]{
+	{Column: Column{Short: "priority level", Left: true}, Cell: func(l *advice.LevelSeats) Cell { return Word(l.Name) }},
+	{Column: Column{Short: "response", Left: true}, Cell: func(l *advice.LevelSeats) Cell { return Word(l.Response) }},
+	seatColumn("shares", func(l *advice.LevelSeats) int { return int(l.Shares) }),
+	seatColumn("nominal", func(l *advice.LevelSeats) int { return l.Nominal }),
+	seatColumn("lower", func(l *advice.LevelSeats) int { return l.Lower }),
+	seatColumn("upper", func(l *advice.LevelSeats) int { return l.Upper }),
+	optionalSeatColumn("seat cap", func(l *advice.LevelSeats) int { return l.SeatCap }),
+	optionalSeatColumn("queues", func(l *advice.LevelSeats) int { return int(l.Queues) }),
+	optionalSeatColumn("hand size", func(l *advice.LevelSeats) int { return int(l.HandSize) }),
+	optionalSeatColumn("queue length limit", func(l *advice.LevelSeats) int { return int(l.QueueLengthLimit) }),
 }
 
-func seatColumn(head string, get func(*seats.Level) int) ColumnOf[seats.Level] {
-	return ColumnOf[seats.Level]{Column: Column{Short: head}, Cell: func(l *seats.Level) Cell {
+func seatColumn(head string, get func(*advice.LevelSeats) int) ColumnOf[advice.LevelSeats] {
+	return ColumnOf[advice.LevelSeats]{Column: Column{Short: head}, Cell: func(l *advice.LevelSeats) Cell {
 		return figure(float64(get(l)), strconv.Itoa(get(l)))
 	}}
 }
 
-func optionalSeatColumn(head string, get func(*seats.Level) int) ColumnOf[seats.Level] {
+func optionalSeatColumn(head string, get func(*advice.LevelSeats) int) ColumnOf[advice.LevelSeats] {
 	column := seatColumn(head, get)
 	always := column.Cell
-	column.Cell = func(l *seats.Level) Cell {
+	column.Cell = func(l *advice.LevelSeats) Cell {
 		if get(l) == 0 {
 			return noValue
 		}
@@ -40,7 +40,7 @@ func optionalSeatColumn(head string, get func(*seats.Level) int) ColumnOf[seats.
 }
 
 // SeatTable is the table of the seats of priority levels, and below them their sum.
-func SeatTable(s *seats.Seats) *Table {
+func SeatTable(s *advice.SeatDivision) *Table {
 	t := &Table{Columns: seatColumns.Columns(), Last: 1}
 	sum := 0
 	for i := range s.Levels {

@@ -4,11 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"apfsim/reports/collisions"
+	"apfsim/reports/advice"
 	"apfsim/reports/compare"
 	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/seats"
 	"apfsim/reports/stats"
 )
 
@@ -78,7 +77,7 @@ func TestCellLine(t *testing.T) {
 }
 
 func TestSeatsAddUp(t *testing.T) {
-	table := SeatTable(&seats.Seats{Levels: []seats.Level{{Name: "a", Nominal: 3}, {Name: "b", Nominal: 4, Queues: 8}}})
+	table := SeatTable(&advice.SeatDivision{Levels: []advice.LevelSeats{{Name: "a", Nominal: 3}, {Name: "b", Nominal: 4, Queues: 8}}})
 	var got []string
 	for _, row := range table.Rows {
 		got = append(got, row[0].Text+" "+row[3].Text+" "+row[7].Text)
@@ -90,7 +89,7 @@ func TestSeatsAddUp(t *testing.T) {
 
 // Without a single hit, the share is below what would rarely give none.
 func TestDealtShare(t *testing.T) {
-	c := &collisions.Collisions{Deals: 3000}
+	c := &advice.Collisions{Deals: 3000}
 	for hits, want := range map[int]string{0: "< 0.001", 1: "0.0003333", 3000: "1"} {
 		if got := dealtCell(hits, c.Deals).Text; got != want {
 			t.Errorf("%d hits: %q, want %q", hits, got, want)

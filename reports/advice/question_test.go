@@ -1,4 +1,4 @@
-package explain
+package advice
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 )
 
 // given returns the function that reports these flags as given.
-func given(flags ...string) func(string) bool {
+func givenFlags(flags ...string) func(string) bool {
 	return func(flag string) bool { return slices.Contains(flags, flag) }
 }
 
@@ -20,32 +20,32 @@ func TestParse(t *testing.T) {
 	jane := workload.Identity{User: "jane"}
 	for _, c := range []struct {
 		name  string
-		input Input
+		input QuestionInput
 		want  classify.Attributes
 		notes []string
 	}{
 		{
 			"resource as in kubectl",
-			Input{Arguments: []string{"get", "deploy/web"}, Given: given("user"), Sender: jane, Request: workload.Request{Namespace: "shop"}},
+			QuestionInput{Arguments: []string{"get", "deploy/web"}, Given: givenFlags("user"), Sender: jane, Request: workload.Request{Namespace: "shop"}},
 			classify.Attributes{Verb: "get", APIGroup: "apps", Resource: "deployments", Namespace: "shop", Name: "web",
 				Path: "/apis/apps/v1/namespaces/shop/deployments/web"},
 			[]string{`the resource "deploy" is interpreted as deployments.apps`},
 		},
 		{
 			"path of a resource",
-			Input{Arguments: []string{"get", "/api/v1/namespaces/shop/pods?watch=true"}, Given: given("user"), Sender: jane},
+			QuestionInput{Arguments: []string{"get", "/api/v1/namespaces/shop/pods?watch=true"}, Given: givenFlags("user"), Sender: jane},
 			classify.Attributes{Verb: "watch", Resource: "pods", Namespace: "shop", Path: "/api/v1/namespaces/shop/pods"},
 			[]string{"the path is that of a resource; GET /api/v1/namespaces/shop/pods has the verb watch"},
 		},
 		{
 			"path of no resource",
-			Input{Arguments: []string{"get", "/healthz"}, Given: given("user"), Sender: jane},
+			QuestionInput{Arguments: []string{"get", "/healthz"}, Given: givenFlags("user"), Sender: jane},
 			classify.Attributes{Verb: "get", Path: "/healthz"},
 			nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q, err := Parse(&c.input)
+			q, err := ParseQuestion(&c.input)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 
 // All mistakes are reported together.
 func TestParseReportsAllMistakes(t *testing.T) {
-	_, err := Parse(&Input{Arguments: []string{"list", "pods"}, Given: given("user", "node", "verb"),
+	_, err := ParseQuestion(&QuestionInput{Arguments: []string{"list", "pods"}, Given: givenFlags("user", "node", "verb"),
 		Sender: workload.Identity{User: "jane"}, AsGroups: []string{"ops"}, Watchers: -1})
 	if err == nil {
 		t.Fatal("no error")

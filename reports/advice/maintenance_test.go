@@ -1,4 +1,4 @@
-package maintenance
+package advice
 
 import (
 	"fmt"
@@ -9,22 +9,12 @@ import (
 	"testing"
 
 	"apfsim/core/config"
-	"apfsim/core/rules"
 )
-
-func rulesOf(t *testing.T, version string) *rules.Rules {
-	t.Helper()
-	r, err := rules.For(version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 // A rolling upgrade of a new cluster: what each release writes first, and what is contested on the way.
 func TestExamineAnUpgrade(t *testing.T) {
 	from := rulesOf(t, "1.22")
-	r := Examine(Input{From: from, To: rulesOf(t, "1.34"), Objects: config.Suggested(from), Servers: 3})
+	r := ExamineMaintenance(MaintenanceInput{From: from, To: rulesOf(t, "1.34"), Objects: config.Suggested(from), Servers: 3})
 	var writes, contests []string
 	for _, p := range r.Releases {
 		for _, w := range p.Writes {
@@ -73,7 +63,7 @@ func TestExamineAnExport(t *testing.T) {
 	edit("workload-low", "true", 2, 7)
 	edit("system", "false", 2, 7)
 	edit("node-high", "true", 3, 40)
-	report := Examine(Input{To: r, Objects: objects, Servers: 3})
+	report := ExamineMaintenance(MaintenanceInput{To: r, Objects: objects, Servers: 3})
 	if len(report.Releases) != 1 || len(report.Releases[0].Writes) != 1 {
 		t.Fatalf("got %+v", report.Releases)
 	}
@@ -90,7 +80,7 @@ func TestExamineAnExport(t *testing.T) {
 func TestRolloutByDraws(t *testing.T) {
 	const draws = 20000
 	r := rand.New(rand.NewPCG(1, 0))
-	for _, m := range rollout(4) {
+	for _, m := range rolloutMixes(4) {
 		var share, changes float64
 		for range draws {
 			type pass struct {
@@ -119,7 +109,7 @@ func TestRolloutByDraws(t *testing.T) {
 			t.Errorf("%d new servers: %v changes in a minute, want %v", m.NewServers, got, m.Changes)
 		}
 	}
-	if len(rollout(1)) != 0 {
+	if len(rolloutMixes(1)) != 0 {
 		t.Error("one server has no moment with servers of both releases")
 	}
 }

@@ -1,4 +1,4 @@
-package explain
+package advice
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"apfsim/sim/workload"
 )
 
-// Input describes a request as the user of a command line does, in the terms of kubectl.
-type Input struct {
+// QuestionInput describes a request as the user of a command line does, in the terms of kubectl.
+type QuestionInput struct {
 	Arguments []string               // VERB RESOURCE [NAME], VERB TYPE/NAME, VERB PATH, or none
 	Given     func(flag string) bool // reports whether a flag, such as "user", is given
 
@@ -27,11 +27,11 @@ type Input struct {
 	Watchers int               // number of clients that watch all objects of the resource
 }
 
-// Parse returns the request that the input describes, as the server would read it. Notes of the
+// ParseQuestion returns the request that the input describes, as the server would read it. Notes of the
 // question say what was added or interpreted. The error has all mistakes of the input, each with its
 // flag or argument. Parse changes the input.
-func Parse(in *Input) (*Question, error) {
-	p := &parser{Input: in}
+func ParseQuestion(in *QuestionInput) (*Question, error) {
+	p := &parser{QuestionInput: in}
 	p.arguments(in.Arguments)
 	p.sender()
 	p.question.Stored, p.question.Watchers = in.Stored, in.Watchers
@@ -78,7 +78,7 @@ func Parse(in *Input) (*Question, error) {
 
 // parser makes a question of an input.
 type parser struct {
-	*Input
+	*QuestionInput
 	question Question
 	mistakes document.Errors
 	verb     string // as given

@@ -1,7 +1,4 @@
-// Package maintenance says what servers do to the flow-control objects of a cluster, as 'apfsim config
-// maintain' prints it: what they write before an upgrade and during it, what servers of two releases
-// change in turns while both run, and how an operator prevents it.
-package maintenance
+package advice
 
 import (
 	"slices"
@@ -13,25 +10,25 @@ import (
 	"apfsim/reports/result"
 )
 
-// Report is what servers do.
-type Report struct {
-	SchemaVersion string   `json:"schemaVersion"`
-	Servers       int      `json:"servers"`  // of the cluster
-	Releases      []Pass   `json:"releases"` // in the order of the upgrade; the first one is the present release
-	Changed       []Object `json:"changed"`  // maintained objects whose spec has changed before and is that of the release
+// Maintenance is what servers do to the flow-control objects of a cluster.
+type Maintenance struct {
+	SchemaVersion string             `json:"schemaVersion"`
+	Servers       int                `json:"servers"`  // of the cluster
+	Releases      []MaintenancePass  `json:"releases"` // in the order of the upgrade; the first one is the present release
+	Changed       []MaintainedObject `json:"changed"`  // maintained objects whose spec has changed before and is that of the release
 }
 
-// Pass is what the servers of one release do to the objects that those of the release before have left.
-type Pass struct {
-	Release string  `json:"release"`
-	Writes  []Write `json:"writes"` // of the first pass of the first server, in its order
+// MaintenancePass is what the servers of one release do to the objects that those of the release before have left.
+type MaintenancePass struct {
+	Release string             `json:"release"`
+	Writes  []MaintenanceWrite `json:"writes"` // of the first pass of the first server, in its order
 	// Contests are what changes in turns while servers of this release and of the one before run.
-	Contests []Contest `json:"contests"`
-	Rollout  []Mix     `json:"rollout"` // while it is rolled out; empty without contests
+	Contests []Contest    `json:"contests"`
+	Rollout  []ReleaseMix `json:"rollout"` // while it is rolled out; empty without contests
 }
 
-// Object is an object of the cluster.
-type Object struct {
+// MaintainedObject is an object of the cluster.
+type MaintainedObject struct {
 	Kind       string            `json:"kind"`
 	Name       string            `json:"name"`
 	Position   document.Position `json:"-"`
@@ -41,12 +38,12 @@ type Object struct {
 	Generation int64             `json:"generation"`
 }
 
-// Write is a write of a server.
-type Write struct {
-	Object                          // before the write, or after it if it is created
-	Action      string              `json:"action"`
-	Reason      string              `json:"reason"`
-	Differences []config.Difference `json:"differences"` // of the spec
+// MaintenanceWrite is a write of a server.
+type MaintenanceWrite struct {
+	MaintainedObject                     // before the write, or after it if it is created
+	Action           string              `json:"action"`
+	Reason           string              `json:"reason"`
+	Differences      []config.Difference `json:"differences"` // of the spec
 	// Keep is the command by which an operator keeps the object as it is; "" if there is none.
 	Keep string `json:"keep"`
 }
@@ -61,8 +58,8 @@ type Contest struct {
 	Keep        string              `json:"keep"`
 }
 
-// Mix is a moment of a rollout, with servers of both releases.
-type Mix struct {
+// ReleaseMix is a moment of a rollout, with servers of both releases.
+type ReleaseMix struct {
 	NewServers int `json:"newServers"`
 	OldServers int `json:"oldServers"`
 	// OldShare is the mean part of a minute in which a contested object is as the old servers leave it, for
@@ -73,40 +70,40 @@ type Mix struct {
 	Changes float64 `json:"changesPerMinute"`
 }
 
-// Input is what is asked.
-type Input struct {
+// MaintenanceInput is what is asked.
+type MaintenanceInput struct {
 	From    *rules.Rules // the present release, or nil if only To is asked for
 	To      *rules.Rules
 	Objects config.Objects // that servers of the present release hold: an export, or what is added to those of a new cluster
 	Servers int            // of the cluster
 }
 
-// Examine returns what the servers do. To must be newer than From: see [rules.Upgrade].
-func Examine(in Input) *Report {
-	r := &Report{SchemaVersion: result.SchemaVersion, Servers: in.Servers, Releases: []Pass{}, Changed: []Object{}}
+// ExamineMaintenance returns what the servers do. To must be newer than From: see [rules.Upgrade].
+func ExamineMaintenance(in MaintenanceInput) *Maintenance {
+	r := &Maintenance{SchemaVersion: result.SchemaVersion, Servers: in.Servers, Releases: []MaintenancePass{}, Changed: []MaintainedObject{}}
 	path := []*rules.Rules{in.To}
 	if in.From != nil {
 		path = append([]*rules.Rules{in.From}, rules.Upgrade(in.From, in.To)...)
 	}
 	var before *maintain.Release
-	store := maintain.Of(maintain.For(path[0]), ofCluster(in.Objects))
+	store := maintain.Of(maintain.For(path[0]), clusterObjects(in.Objects))
 	for _, step := range path {
 		release := maintain.For(step)
-		pass := Pass{Release: step.Version, Writes: []Write{}, Contests: []Contest{}, Rollout: []Mix{}}
+		pass := MaintenancePass{Release: step.Version, Writes: []MaintenanceWrite{}, Contests: []Contest{}, Rollout: []ReleaseMix{}}
 		if before == nil {
 			r.changed(release, store)
 		} else {
 			for _, c := range maintain.Contests(before, release, store) {
-				pass.Contests = append(pass.Contests, contest(c))
+				pass.Contests = append(pass.Contests, newContest(c))
 			}
 			if len(pass.Contests) > 0 {
-				pass.Rollout = rollout(in.Servers)
+				pass.Rollout = rolloutMixes(in.Servers)
 			}
 		}
 		// A server that starts does what one that runs does, and before 1.22 what only happens then.
 		for _, starting := range []bool{before != nil, false} {
 			for _, w := range release.Pass(store, starting) {
-				pass.Writes = append(pass.Writes, write(w))
+				pass.Writes = append(pass.Writes, maintenanceWrite(w))
 				store.Do(w)
 			}
 		}
@@ -118,42 +115,42 @@ func Examine(in Input) *Report {
 
 // changed adds the objects that servers maintain, whose specs are those of the release, and whose
 // generations say that they have been others.
-func (r *Report) changed(release *maintain.Release, store *maintain.Store) {
+func (r *Maintenance) changed(release *maintain.Release, store *maintain.Store) {
 	restored := map[*maintain.Object]bool{}
 	for _, w := range release.Pass(store, false) {
 		restored[w.Before] = true
 	}
 	for _, o := range store.All() {
 		if o.Generation > 1 && release.Maintains(o) && !restored[o] {
-			r.Changed = append(r.Changed, object(o))
+			r.Changed = append(r.Changed, maintainedObject(o))
 		}
 	}
 }
 
-func object(o *maintain.Object) Object {
+func maintainedObject(o *maintain.Object) MaintainedObject {
 	at := o.Origin().Position("")
-	return Object{o.Kind().String(), o.Name(), at, at.File, at.Line, o.Annotation, o.Generation}
+	return MaintainedObject{o.Kind().String(), o.Name(), at, at.File, at.Line, o.Annotation, o.Generation}
 }
 
-func write(w maintain.Write) Write {
-	described := Write{Action: w.Action.String(), Reason: w.Reason.String(), Differences: []config.Difference{}}
+func maintenanceWrite(w maintain.Write) MaintenanceWrite {
+	described := MaintenanceWrite{Action: w.Action.String(), Reason: w.Reason.String(), Differences: []config.Difference{}}
 	if w.Before == nil {
-		described.Object = object(w.After)
+		described.MaintainedObject = maintainedObject(w.After)
 		return described
 	}
-	described.Object = object(w.Before)
+	described.MaintainedObject = maintainedObject(w.Before)
 	if w.Action == maintain.Restore {
 		described.Differences = config.Differences(w.Before.Spec(), w.After.Spec())
 	}
 	if w.Reason == maintain.Annotated || w.Reason == maintain.NeverEdited && w.Action == maintain.Restore || w.Reason == maintain.Unwanted {
-		described.Keep = keep(w.Before.Kind(), w.Before.Name())
+		described.Keep = keepCommand(w.Before.Kind(), w.Before.Name())
 	}
 	return described
 }
 
-func contest(c maintain.Contest) Contest {
+func newContest(c maintain.Contest) Contest {
 	described := Contest{Kind: c.Kind.String(), Name: c.Name, ExistsOld: c.First != nil, ExistsNew: c.Second != nil,
-		Differences: []config.Difference{}, Keep: keep(c.Kind, c.Name)}
+		Differences: []config.Difference{}, Keep: keepCommand(c.Kind, c.Name)}
 	if c.First != nil && c.Second != nil {
 		described.Differences = config.Differences(c.First.Spec(), c.Second.Spec())
 	}
@@ -161,7 +158,7 @@ func contest(c maintain.Contest) Contest {
 }
 
 // keep returns the command by which servers stop to maintain an object.
-func keep(k maintain.Kind, name string) string {
+func keepCommand(k maintain.Kind, name string) string {
 	resource := "flowschema"
 	if k == maintain.PriorityLevel {
 		resource = "prioritylevelconfiguration"
@@ -173,17 +170,17 @@ func keep(k maintain.Kind, name string) string {
 // leaves it, which is with equal probability any of them. Among n passes in an order that is random,
 // each pair of subsequent ones is one of an old and a new server with the probability
 // 2·old·new/(n·(n-1)), and there are n such pairs in a minute.
-func rollout(servers int) (all []Mix) {
+func rolloutMixes(servers int) (all []ReleaseMix) {
 	for updated := 1; updated < servers; updated++ {
 		old, n := float64(servers-updated), float64(servers)
-		all = append(all, Mix{updated, servers - updated, old / n, 2 * old * float64(updated) / (n - 1)})
+		all = append(all, ReleaseMix{updated, servers - updated, old / n, 2 * old * float64(updated) / (n - 1)})
 	}
 	return all
 }
 
 // ofCluster returns the objects of a cluster: if some of the objects are from an export, those that were
 // read, because an export is complete.
-func ofCluster(o config.Objects) config.Objects {
+func clusterObjects(o config.Objects) config.Objects {
 	exported := func(origin *config.Origin) bool { return origin != nil && origin.Generation > 0 }
 	if !slices.ContainsFunc(o.FlowSchemas, func(s *config.FlowSchema) bool { return exported(s.Origin) }) &&
 		!slices.ContainsFunc(o.PriorityLevels, func(l *config.PriorityLevel) bool { return exported(l.Origin) }) {

@@ -1,6 +1,4 @@
-// Package seats divides a server's seats among the priority levels of a configuration, as
-// 'apfsim config seats' prints it.
-package seats
+package advice
 
 import (
 	"apfsim/core/config"
@@ -9,8 +7,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// Level is a priority level: how it is configured, and the limits in seats that follow from it.
-type Level struct {
+// LevelSeats is a priority level: how it is configured, and the limits in seats that follow from it.
+type LevelSeats struct {
 	Name             string `json:"name"`
 	Response         string `json:"response"` // Exempt, Queue or Reject
 	Shares           int32  `json:"nominalConcurrencyShares"`
@@ -23,20 +21,20 @@ type Level struct {
 	QueueLengthLimit int32  `json:"queueLengthLimit"`
 }
 
-// Seats is how a server's seats are divided among its priority levels.
-type Seats struct {
-	SchemaVersion     string  `json:"schemaVersion"`
-	KubernetesVersion string  `json:"kubernetesVersion"` // the release of the server
-	Levels            []Level `json:"priorityLevels"`
+// SeatDivision is how a server's seats are divided among its priority levels.
+type SeatDivision struct {
+	SchemaVersion     string       `json:"schemaVersion"`
+	KubernetesVersion string       `json:"kubernetesVersion"` // the release of the server
+	Levels            []LevelSeats `json:"priorityLevels"`
 }
 
-// Divide divides the seats of a server of a release, serverLimit, among the priority levels of a
+// DivideSeats divides the seats of a server of a release, serverLimit, among the priority levels of a
 // configuration.
-func Divide(r *rules.Rules, objects config.Objects, serverLimit int) *Seats {
-	seats := &Seats{SchemaVersion: result.SchemaVersion, KubernetesVersion: r.Version}
+func DivideSeats(r *rules.Rules, objects config.Objects, serverLimit int) *SeatDivision {
+	seats := &SeatDivision{SchemaVersion: result.SchemaVersion, KubernetesVersion: r.Version}
 	for _, l := range flowcontrol.New(0, r, serverLimit, objects, nil, nil).Levels() {
 		spec, limits := l.Spec(), l.Limits()
-		s := Level{
+		s := LevelSeats{
 			Name: l.Name(), Response: config.TypeExempt, Shares: spec.Shares(),
 			Nominal: limits.Nominal, Lower: limits.Min, Upper: limits.Max, SeatCap: l.SeatCap(),
 		}

@@ -1,4 +1,4 @@
-package upgrade
+package advice
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 func changes(t *testing.T, from, to string) string {
 	t.Helper()
 	before, after := rulesOf(t, from), rulesOf(t, to)
-	u, err := Compare(Input{From: before, To: after, Objects: config.Suggested(before), ServerLimit: 600})
+	u, err := CompareReleases(UpgradeInput{From: before, To: after, Objects: config.Suggested(before), ServerLimit: 600})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,15 +77,15 @@ func TestObjectsThatAnUpgradeChanges(t *testing.T) {
 // 90 % of them from 1.26 on.
 func TestLevelsThatAnUpgradeChanges(t *testing.T) {
 	from, to := rulesOf(t, "1.18"), rulesOf(t, "1.26")
-	u, err := Compare(Input{From: from, To: to, Objects: config.Suggested(from), ServerLimit: 600})
+	u, err := CompareReleases(UpgradeInput{From: from, To: to, Objects: config.Suggested(from), ServerLimit: 600})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(u.Levels, func(l Level) bool { return l.Name == "workload-low" })
+	i := slices.IndexFunc(u.Levels, func(l UpgradedLevel) bool { return l.Name == "workload-low" })
 	if before, after := u.Levels[i].Before, u.Levels[i].After; before.Nominal != 60 || after.Nominal != 245 || after.Lower != 24 {
 		t.Errorf("workload-low has %+v before and %+v after the upgrade", before, after)
 	}
-	i = slices.IndexFunc(u.Levels, func(l Level) bool { return l.Name == "node-high" })
+	i = slices.IndexFunc(u.Levels, func(l UpgradedLevel) bool { return l.Name == "node-high" })
 	if before, after := u.Levels[i].Before, u.Levels[i].After; before != nil || after.Nominal != 98 {
 		t.Errorf("node-high has %+v before and %+v after the upgrade", before, after)
 	}
@@ -124,7 +124,7 @@ func TestReleaseThatStoppedServing(t *testing.T) {
 		{"1.20", "1.30", "v1alpha1", "assured", "1.21"},
 	} {
 		from := rulesOf(t, c.from)
-		u, err := Compare(Input{From: from, To: rulesOf(t, c.to), Objects: loaded(t, from, fmt.Sprintf(level, c.version, "mine", c.shares)), ServerLimit: 600})
+		u, err := CompareReleases(UpgradeInput{From: from, To: rulesOf(t, c.to), Objects: loaded(t, from, fmt.Sprintf(level, c.version, "mine", c.shares)), ServerLimit: 600})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestReleaseThatStoppedServing(t *testing.T) {
 // before the upgrade are those that last.
 func TestObjectsThatAreMaintainedAlready(t *testing.T) {
 	from := rulesOf(t, "1.33")
-	u, err := Compare(Input{From: from, To: rulesOf(t, "1.34"), Objects: loaded(t, from, fmt.Sprintf(level, "v1", "workload-low", "nominal")), ServerLimit: 600})
+	u, err := CompareReleases(UpgradeInput{From: from, To: rulesOf(t, "1.34"), Objects: loaded(t, from, fmt.Sprintf(level, "v1", "workload-low", "nominal")), ServerLimit: 600})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,4 @@
-// Package collisions computes how probable it is that elephants (flows of many requests) occupy
-// every queue of the hand of a mouse (a flow of few): exactly, and by dealing hands with the real
-// flow hash and dealer. Collisions is the table of these probabilities.
-package collisions
+package advice
 
 import (
 	"context"
@@ -26,9 +23,9 @@ type Collisions struct {
 // dealsAtOnce is how many games are dealt between two reports of progress.
 const dealsAtOnce = 1000
 
-// New computes a collision table exactly and, unless deals is 0, deals that many games for each row
+// NewCollisions computes a collision table exactly and, unless deals is 0, deals that many games for each row
 // and column. The error is that of ctx if ctx is done first, or says what is wrong with a deck.
-func New(ctx context.Context, decks []dealer.Deck, elephants []int, deals int, progress format.Progress) (*Collisions, error) {
+func NewCollisions(ctx context.Context, decks []dealer.Deck, elephants []int, deals int, progress format.Progress) (*Collisions, error) {
 	c := &Collisions{SchemaVersion: result.SchemaVersion, Elephants: elephants, Deals: deals}
 	for i, deck := range decks {
 		if err := ctx.Err(); err != nil {

@@ -1,7 +1,4 @@
-// Package explain says what flow control does with one request, and why: the FlowSchemas that are
-// tried and why each matches or does not, the flow and the hand of queues, and the seats. A
-// Question is the request; Explain returns the Explanation, which is printed as text or as JSON.
-package explain
+package advice
 
 import (
 	"fmt"
@@ -35,18 +32,18 @@ type Question struct {
 type Explanation struct {
 	SchemaVersion     string             `json:"schemaVersion"`
 	KubernetesVersion string             `json:"kubernetesVersion"` // the release of the server
-	Request           Request            `json:"request"`
+	Request           ExplainedRequest   `json:"request"`
 	Notes             []string           `json:"notes"`       // how the request was understood
 	FlowSchemas       []classify.Verdict `json:"flowSchemas"` // in the order tried
 	// Bypasses means that the request bypasses flow control: it is long-running, and not a watch
 	// unless watches bypass flow control in the release. Flow and Seats are then nil.
-	Bypasses bool   `json:"passesBy"`
-	Flow     *Flow  `json:"flow,omitempty"`
-	Seats    *Seats `json:"seats,omitempty"` // also nil for an exempt request before 1.28, which takes no seats
+	Bypasses bool            `json:"passesBy"`
+	Flow     *ExplainedFlow  `json:"flow,omitempty"`
+	Seats    *ExplainedSeats `json:"seats,omitempty"` // also nil for an exempt request before 1.28, which takes no seats
 }
 
-// Request is the request as the server sees it.
-type Request struct {
+// ExplainedRequest is the request as the server sees it.
+type ExplainedRequest struct {
 	User          string   `json:"user"`
 	Groups        []string `json:"groups"`
 	ImpliedGroups []string `json:"impliedGroups"` // the groups that follow from the user's name
@@ -60,8 +57,8 @@ type Request struct {
 	Query         string   `json:"query"`
 }
 
-// Flow is how a request is classified and where it may wait.
-type Flow struct {
+// ExplainedFlow is how a request is classified and where it may wait.
+type ExplainedFlow struct {
 	FlowSchema    string `json:"flowSchema"`
 	PriorityLevel string `json:"priorityLevel"`
 	Response      string `json:"response"` // Exempt, Queue or Reject
@@ -71,8 +68,8 @@ type Flow struct {
 	Queues        int    `json:"queues"` // of the level
 }
 
-// Seats is how many seats a request takes, and for how long.
-type Seats struct {
+// ExplainedSeats is how many seats a request takes, and for how long.
+type ExplainedSeats struct {
 	InitialSeats        int   `json:"initialSeats"`
 	FinalSeats          int   `json:"finalSeats"`
 	AdditionalLatencyNs int64 `json:"additionalLatencyNs"`
@@ -107,7 +104,7 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 	e := &Explanation{
 		SchemaVersion:     result.SchemaVersion,
 		KubernetesVersion: r.Version,
-		Request: Request{
+		Request: ExplainedRequest{
 			User: a.User, Groups: append([]string{}, a.Groups...), ImpliedGroups: append([]string{}, q.ImpliedGroups...),
 			Verb: a.Verb, APIGroup: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource,
 			Namespace: a.Namespace, Name: a.Name, Path: a.Path, Query: q.Query,
@@ -124,7 +121,7 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 	}
 	route := controller.Route(a)
 	level := route.Level
-	e.Flow = &Flow{
+	e.Flow = &ExplainedFlow{
 		FlowSchema:    route.Schema.Name,
 		PriorityLevel: level.Name(),
 		Response:      config.TypeExempt,
@@ -140,7 +137,7 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 		return e, nil
 	}
 	work := request.Estimate(level.SeatCap())
-	e.Seats = &Seats{
+	e.Seats = &ExplainedSeats{
 		InitialSeats:        work.InitialSeats,
 		FinalSeats:          work.FinalSeats,
 		AdditionalLatencyNs: work.AdditionalLatencyNs,
