@@ -60,7 +60,7 @@ func TestEachReleaseThatDiffersHasARow(t *testing.T) {
 		if err != nil {
 			return rules.Rules{}, false
 		}
-		r.Version, r.Objects = "", rules.Objects{} // what it knows of the objects is no decision
+		r.Version, r.Objects, r.Server, r.Storage = "", rules.Objects{}, rules.Server{}, rules.Storage{} // which are no decisions
 		return *r, true
 	}
 	var before rules.Rules

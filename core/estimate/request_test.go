@@ -226,7 +226,7 @@ func TestInvalidURLEncoding(t *testing.T) {
 func TestListSeatsAreBoundedByTheRules(t *testing.T) {
 	for _, most := range []int{10, 100} {
 		for _, query := range []string{"limit=500", "limit=x"} { // too many bytes, and no number
-			e := NewEstimator(&rules.Rules{ListSeats: rules.ByBytes, MaxListSeats: most}, Store{{"", "pods"}: {Objects: 1e6, AverageBytes: 1e6}})
+			e := NewEstimator(&rules.Rules{Estimation: rules.Estimation{ListSeats: rules.ByBytes, MaxListSeats: most}}, Store{{"", "pods"}: {Objects: 1e6, AverageBytes: 1e6}})
 			r, err := e.NewRequest(&classify.Attributes{Verb: "list", Resource: "pods"}, query+"&resourceVersion=1&resourceVersionMatch=Exact")
 			if err != nil {
 				t.Fatal(err)

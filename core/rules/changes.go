@@ -38,11 +38,10 @@ func Changes(from, to *Rules) (all []Change) {
 	return all
 }
 
-// statement says in a sentence what a release decides by one field of its rules.
+// statement says in a sentence what a release decides by one of its rules.
 type statement struct {
-	field string // of Rules
-	rule  string
-	say   func(*Rules) string
+	rule string
+	say  func(*Rules) string
 }
 
 // either returns one of two sentences.
@@ -61,70 +60,70 @@ func duration(ns int64) string {
 	return fmt.Sprintf("%d ms", ns/1_000_000)
 }
 
-// statements are what the rules decide: one for each field of Rules, in their order.
+// statements are what the rules of flow control and its objects decide: one for each field, in their order.
 var statements = []statement{
-	{"Arithmetic", "unit of fair queuing", func(r *Rules) string {
+	{"unit of fair queuing", func(r *Rules) string {
 		return [...]string{FixedPoint: "Flows are compared by their seat-seconds, in fixed point.",
 			Float64: "Flows are compared by the seconds of their requests, whatever their seats, in floating point."}[r.Arithmetic]
 	}},
-	{"ServiceGuessNs", "expected execution", func(r *Rules) string {
+	{"expected execution", func(r *Rules) string {
 		return fmt.Sprintf("A request counts as one that executes for %s until it ends.", duration(r.ServiceGuessNs))
 	}},
-	{"JoinLeastWork", "queue that a request joins", func(r *Rules) string {
+	{"queue that a request joins", func(r *Rules) string {
 		return either(r.JoinLeastWork, "A request joins the queue of its hand with the least work waiting.",
 			"A request joins the queue of its hand with the fewest requests waiting.")
 	}},
-	{"RotateHand", "choice among equal queues", func(r *Rules) string {
+	{"choice among equal queues", func(r *Rules) string {
 		return either(r.RotateHand, "Among equal queues of a hand, the preferred one rotates.", "Among equal queues of a hand, the first one is preferred.")
 	}},
-	{"WaitingProgress", "progress of fair queuing", func(r *Rules) string {
+	{"progress of fair queuing", func(r *Rules) string {
 		return either(r.WaitingProgress, "The progress of fair queuing follows from the executing and the waiting requests.",
 			"The progress of fair queuing follows from the executing requests only.")
 	}},
-	{"Bound", "service of a queue that was idle", func(r *Rules) string {
+	{"service of a queue that was idle", func(r *Rules) string {
 		return [...]string{Unbounded: "A queue that was idle may catch up all the service that it did not use.",
 			BoundAtDispatch: "What a queue that was idle may catch up is bounded when a request of it is dispatched.",
 			BoundAtArrival:  "What a queue that was idle may catch up is bounded when its oldest request changes."}[r.Bound]
 	}},
-	{"BoundAfterDrop", "service of a queue after a cancellation", func(r *Rules) string {
+	{"service of a queue after a cancellation", func(r *Rules) string {
 		return either(r.BoundAfterDrop, "The bound of what a queue may catch up also applies after a waiting request has been cancelled.",
 			"The bound of what a queue may catch up does not apply after a waiting request has been cancelled.")
 	}},
-	{"QueueWatches", "watches", func(r *Rules) string {
+	{"watches", func(r *Rules) string {
 		return either(r.QueueWatches, "Watches are subject to flow control until they are initialized.", "Watches bypass flow control.")
 	}},
-	{"TimeoutParameter", "parameter timeout", func(r *Rules) string {
+	{"parameter timeout", func(r *Rules) string {
 		return either(r.TimeoutParameter, "The parameter timeout of a request can shorten its deadline, and with it its wait limit.",
 			"The parameter timeout of a request does not change its deadline.")
 	}},
-	{"LazyWaitLimit", "end of a wait", func(r *Rules) string {
+	{"end of a wait", func(r *Rules) string {
 		return either(r.LazyWaitLimit, "A request that has reached its wait limit leaves when the next one comes to its queue, or at its deadline.",
 			"A request leaves its queue when it has reached its wait limit.")
 	}},
-	{"MaxWaitNs", "wait limit", func(r *Rules) string {
+	{"wait limit", func(r *Rules) string {
 		return either(r.MaxWaitNs == 0, "The wait limit is a quarter of the deadline.",
 			fmt.Sprintf("The wait limit is a quarter of the deadline, and at most %s.", duration(r.MaxWaitNs)))
 	}},
-	{"ListSeats", "seats of a list", func(r *Rules) string {
+	{"seats of a list", func(r *Rules) string {
 		return [...]string{OneSeat: "Every list takes 1 seat.", ByCount: "A list takes 1 seat for 100 objects that the server processes.",
 			ByBytes:      "A list takes 1 seat for 100 kB that the server holds in memory for it.",
 			ByCountAlone: "A list takes 1 seat for 100 objects that the server processes, and a list of one object 1 seat."}[r.ListSeats]
 	}},
-	{"MaxListSeats", "most seats of a list", func(r *Rules) string {
+	{"most seats of a list", func(r *Rules) string {
 		return fmt.Sprintf("A list takes at most %d %s, and no more than its level allows.", r.MaxListSeats, either(r.MaxListSeats == 1, "seat", "seats"))
 	}},
-	{"UnknownListsWide", "lists of resources that are not counted", func(r *Rules) string {
+	{"lists of resources that are not counted", func(r *Rules) string {
 		return either(r.UnknownListsWide, "A list of a resource whose objects the server does not count, such as one of an aggregated server, takes the most seats.",
 			"A list of a resource whose objects the server does not count takes 1 seat.")
 	}},
-	{"NamedListsNarrow", "lists of one object", func(r *Rules) string {
+	{"lists of one object", func(r *Rules) string {
 		return either(r.NamedListsNarrow, "A list of one object by its name takes 1 seat, whatever else it asks for.",
 			"A list of one object by its name is estimated as other lists are.")
 	}},
-	{"PagesIgnored", "pages", func(r *Rules) string {
+	{"pages", func(r *Rules) string {
 		return either(r.PagesIgnored, "A list is estimated as if it had no limit and no continue token.", "A list with a limit is estimated by its page.")
 	}},
-	{"CacheReads", "lists from the watch cache", func(r *Rules) string {
+	{"lists from the watch cache", func(r *Rules) string {
 		return [...]string{
 			CacheUnpaged:      "The watch cache serves lists without a continue token that have no limit or resourceVersion 0, unless resourceVersionMatch is Exact.",
 			CacheUnpagedKnown: "The watch cache serves lists without a continue token that have no limit or resourceVersion 0, unless resourceVersionMatch is Exact or unknown.",
@@ -132,50 +131,50 @@ var statements = []statement{
 			CacheByDelegation: "The watch cache serves lists unless they have a continue token or ask for an exact version, and all with NotOlderThan.",
 		}[r.CacheReads]
 	}},
-	{"CacheUnversioned", "lists without a resourceVersion", func(r *Rules) string {
+	{"lists without a resourceVersion", func(r *Rules) string {
 		return either(r.CacheUnversioned, "The watch cache serves lists without a resourceVersion.", "etcd serves lists without a resourceVersion.")
 	}},
-	{"WatchLists", "seats of a watch", func(r *Rules) string {
+	{"seats of a watch", func(r *Rules) string {
 		return [...]string{NoWatchLists: "A watch takes 1 seat.",
 			AskedWatchLists: "A watch that asks for initial events takes the seats of the list that it begins with (feature gate WatchList).",
 			AllWatchLists:   "A watch that asks for initial events, or has no resourceVersion or 0, takes the seats of the list that it begins with (feature gate WatchList)."}[r.WatchLists]
 	}},
-	{"FinalSeats", "seats of a write after its execution", func(r *Rules) string {
+	{"seats of a write after its execution", func(r *Rules) string {
 		return either(r.FinalSeats, "A write takes seats after its execution, 1 for 10 watchers of the object.", "A write takes no seats after its execution.")
 	}},
-	{"TokensAreObjects", "creation of a token", func(r *Rules) string {
+	{"creation of a token", func(r *Rules) string {
 		return either(r.TokensAreObjects, "The creation of a token takes seats by the watchers of service accounts.",
 			"The creation of a token takes no seats after its execution.")
 	}},
-	{"CapByLevel", "most seats of a request", func(r *Rules) string {
+	{"most seats of a request", func(r *Rules) string {
 		return either(r.CapByLevel, "The seats of a request are limited by the nominal limit of its level.",
 			"The seats of a request do not depend on the size of its level.")
 	}},
-	{"Lending", "limits of the levels", func(r *Rules) string {
+	{"limits of the levels", func(r *Rules) string {
 		return either(r.Lending, "Levels lend and borrow seats: their limits are adjusted every 10 s.", "The limits of the levels do not change with the load.")
 	}},
-	{"Exempt", "exempt level", func(r *Rules) string {
+	{"exempt level", func(r *Rules) string {
 		return [...]string{ExemptAbsent: "The exempt level has no seats, and its requests are not counted.",
 			ExemptAlike: "The exempt level takes part in the division of the seats as the other levels do.",
 			ExemptFirst: "What the exempt level uses is set aside, and the other levels divide the rest."}[r.Exempt]
 	}},
-	{"DemandNaN", "smoothed demand", func(r *Rules) string {
+	{"smoothed demand", func(r *Rules) string {
 		return either(r.DemandNaN, "A rounding error can end lending and borrowing until the server is restarted.", "Rounding errors do not end lending and borrowing.")
 	}},
-	{"MaxRetryAfterSeconds", "Retry-After", func(r *Rules) string {
+	{"Retry-After", func(r *Rules) string {
 		return either(r.MaxRetryAfterSeconds == 1, "Rejected clients are told to retry after 1 s.",
 			fmt.Sprintf("Rejected clients are told to retry after 1 s to %d s, longer while more are rejected.", r.MaxRetryAfterSeconds))
 	}},
-	{"ExemptProbes", "health checks", func(r *Rules) string {
+	{"health checks", func(r *Rules) string {
 		return either(r.ExemptProbes, "Health checks are exempt, by the FlowSchema probes.", "Servers create no FlowSchema for health checks, which are queued.")
 	}},
-	{"Objects.OldestAPI", "oldest API version", func(r *Rules) string {
+	{"oldest API version", func(r *Rules) string {
 		return "The oldest version of flow-control objects that is served is " + r.Objects.OldestAPI.String() + "."
 	}},
-	{"Objects.NewestAPI", "newest API version", func(r *Rules) string {
+	{"newest API version", func(r *Rules) string {
 		return "The newest version of flow-control objects that is served is " + r.Objects.NewestAPI.String() + "."
 	}},
-	{"Objects.Suggested", "suggested objects", func(r *Rules) string {
+	{"suggested objects", func(r *Rules) string {
 		return [...]string{FirstSuggested: "The suggested FlowSchema global-default is for service accounts only.",
 			GlobalDefaultOpen: "The suggested FlowSchema global-default is for all users.",
 			WorkloadLowLarge:  "The suggested levels have 100 shares for workload-low and 20 for global-default.",
@@ -184,15 +183,15 @@ var statements = []statement{
 			LendableLevels:    "The suggested levels lend seats.",
 			NoOldElections:    "The suggested objects have neither workload-leader-election nor endpoint-controller."}[r.Objects.Suggested]
 	}},
-	{"Objects.Maintained", "maintenance of the suggested objects", func(r *Rules) string {
+	{"maintenance of the suggested objects", func(r *Rules) string {
 		return either(r.Objects.Maintained, "Servers put their suggested objects right every minute, unless the annotation apf.kubernetes.io/autoupdate-spec is false.",
 			"Servers create their suggested objects once, and do not change them.")
 	}},
-	{"Objects.ZeroShares", "levels with 0 shares", func(r *Rules) string {
+	{"levels with 0 shares", func(r *Rules) string {
 		return [...]string{ZeroSharesDefault: "A Limited level with 0 shares has the default, 30.", ZeroSharesRefused: "Servers refuse a Limited level with 0 shares.",
 			ZeroSharesKept: "A Limited level may have 0 shares."}[r.Objects.ZeroShares]
 	}},
-	{"Objects.PassOrder", "order of maintenance", func(r *Rules) string {
+	{"order of maintenance", func(r *Rules) string {
 		return [...]string{SchemasFirst: "Servers write FlowSchemas before priority levels.", MandatorySchemasFirst: "Servers write suggested priority levels before suggested FlowSchemas, and mandatory FlowSchemas before mandatory levels.",
 			LevelsFirst: "Servers write priority levels before FlowSchemas."}[r.Objects.PassOrder]
 	}},

@@ -108,10 +108,12 @@ func mustFor(t *testing.T, version string) Rules {
 
 // differences returns the names of the fields in which two rules differ.
 func differences(a, b Rules) (names []string) {
-	for i := range reflect.TypeFor[Rules]().NumField() {
-		if reflect.ValueOf(a).Field(i).Interface() != reflect.ValueOf(b).Field(i).Interface() {
-			names = append(names, reflect.TypeFor[Rules]().Field(i).Name)
+	before, after := fieldsOf(reflect.ValueOf(a), ""), fieldsOf(reflect.ValueOf(b), "")
+	for name := range before {
+		if before[name] != after[name] {
+			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }

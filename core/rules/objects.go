@@ -34,16 +34,8 @@ func (v APIVersion) String() string {
 // not, or "" if the newest release serves it (k8s.io/api/flowcontrol, APILifecycleIntroduced and
 // APILifecycleRemoved).
 func (v APIVersion) Served() (from, removedIn string) {
-	for _, o := range objects {
-		serves := o.Serves(v)
-		switch {
-		case serves && from == "":
-			from = name(o.minor)
-		case !serves && from != "":
-			return from, name(o.minor)
-		}
-	}
-	return from, ""
+	from = Since(func(r *Rules) bool { return r.Objects.Serves(v) })
+	return from, Since(func(r *Rules) bool { return r.Objects.OldestAPI > v })
 }
 
 // Serves reports whether a server of the release serves the version.
@@ -84,33 +76,3 @@ const (
 	MandatorySchemasFirst                  // suggested levels before FlowSchemas
 	LevelsFirst                            // suggested and mandatory levels before FlowSchemas
 )
-
-// objects are the Objects that differ, each under the minor release that introduced it, the oldest
-// first.
-var objects = []struct {
-	minor int
-	Objects
-}{
-	{18, Objects{V1alpha1, V1alpha1, FirstSuggested, false, ZeroSharesDefault, SchemasFirst}},
-	{19, Objects{V1alpha1, V1alpha1, GlobalDefaultOpen, false, ZeroSharesDefault, SchemasFirst}},
-	{20, Objects{V1alpha1, V1beta1, WorkloadLowLarge, false, ZeroSharesDefault, SchemasFirst}},
-	{21, Objects{V1beta1, V1beta1, WorkloadLowLarge, false, ZeroSharesDefault, SchemasFirst}},
-	{22, Objects{V1beta1, V1beta1, NodeHigh, true, ZeroSharesDefault, SchemasFirst}},
-	{23, Objects{V1beta1, V1beta2, NodeHigh, true, ZeroSharesDefault, SchemasFirst}},
-	{24, Objects{V1beta1, V1beta2, ElectionsByLeases, true, ZeroSharesDefault, MandatorySchemasFirst}},
-	{26, Objects{V1beta2, V1beta3, LendableLevels, true, ZeroSharesDefault, MandatorySchemasFirst}},
-	{28, Objects{V1beta2, V1beta3, LendableLevels, true, ZeroSharesDefault, LevelsFirst}},
-	{29, Objects{V1beta3, V1, LendableLevels, true, ZeroSharesRefused, LevelsFirst}},
-	{30, Objects{V1beta3, V1, LendableLevels, true, ZeroSharesKept, LevelsFirst}},
-	{32, Objects{V1, V1, LendableLevels, true, ZeroSharesKept, LevelsFirst}},
-	{34, Objects{V1, V1, NoOldElections, true, ZeroSharesKept, LevelsFirst}},
-}
-
-// objectsOf returns the Objects of a minor release.
-func objectsOf(minor int) Objects {
-	i := len(objects) - 1
-	for objects[i].minor > minor {
-		i--
-	}
-	return objects[i].Objects
-}

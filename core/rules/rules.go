@@ -1,8 +1,7 @@
-// Package rules is what API Priority and Fairness decides differently from one release of
-// Kubernetes to the next: a struct of switches, one literal for each set of releases that decide
-// alike, and the feature gates that change a switch. Everything else in core is common to all releases, and no package but this one
-// compares versions: the code that depends on a release reads the fields of the Rules that it was
-// constructed with.
+// Package rules implements the differences between the releases of Kubernetes from 1.18 on: a struct of switches, [Rules],
+// and for each release what it changes in those of the release before it, and the feature gates that change a switch.
+// Everything else in core is common to all releases, and no package but this one compares versions: a caller looks up
+// the rules of a release with [For], and what depends on the release reads their fields.
 package rules
 
 // Rules are the switches of one release. They must not be changed while they are in use.
@@ -23,24 +22,11 @@ type Rules struct {
 
 	// How long a request waits (server/filters/priority-and-fairness.go).
 
-	QueueWatches     bool  // watches are subject to flow control until they are initialized, otherwise they bypass it
 	TimeoutParameter bool  // the parameter timeout of a request can shorten its deadline
 	LazyWaitLimit    bool  // a request that reaches its wait limit leaves when the next one comes to its queue, or at its deadline
 	MaxWaitNs        int64 // greatest wait limit; 0 if it is only limited to a quarter of the deadline
 
-	// How many seats a request takes (util/flowcontrol/request).
-
-	ListSeats        ListSeats  // what determines the seats of a list
-	MaxListSeats     int        // of a list or a watch, before the cap of its level
-	UnknownListsWide bool       // a list of a resource with an unknown number of objects takes the most seats, otherwise 1
-	NamedListsNarrow bool       // a list of one object, by its name, takes 1 seat before anything else is considered
-	PagesIgnored     bool       // a list is estimated as if it had neither a limit nor a continue token (gate APIListChunking off)
-	CacheReads       CacheReads // which lists the watch cache serves
-	CacheUnversioned bool       // among them, those without a resourceVersion (gate ConsistentListFromCache)
-	WatchLists       WatchLists // which watches are estimated as the list that they begin with
-	FinalSeats       bool       // writes take seats after their execution, by the number of watchers
-	TokensAreObjects bool       // the creation of a token is estimated by the watchers of service accounts
-	CapByLevel       bool       // the seats of a request are limited by the nominal limit of its level
+	Estimation
 
 	// How the levels divide the seats (util/flowcontrol/apf_controller.go).
 
@@ -56,10 +42,29 @@ type Rules struct {
 	// exempt.
 	ExemptProbes bool
 
-	// Objects is what a server knows of the objects of flow control. It is set by the minor release
-	// alone, unlike the switches above, which releases of one set have in common.
-	Objects Objects
+	Objects Objects // what a server knows of the objects of flow control
+	Server  Server  // how the process of a server starts, stops and answers
+	Storage Storage // what the storage and the watch caches of a server do
 }
+
+// Estimation is the rules by which the seats of a request are estimated (util/flowcontrol/request).
+type Estimation struct {
+	QueueWatches     bool       // watches are subject to flow control until they are initialized, otherwise they bypass it
+	ListSeats        ListSeats  // what determines the seats of a list
+	MaxListSeats     int        // of a list or a watch, before the cap of its level
+	UnknownListsWide bool       // a list of a resource with an unknown number of objects takes the most seats, otherwise 1
+	NamedListsNarrow bool       // a list of one object, by its name, takes 1 seat before anything else is considered
+	PagesIgnored     bool       // a list is estimated as if it had neither a limit nor a continue token (gate APIListChunking off)
+	CacheReads       CacheReads // which lists the watch cache serves
+	CacheUnversioned bool       // among them, those without a resourceVersion (gate ConsistentListFromCache)
+	WatchLists       WatchLists // which watches are estimated as the list that they begin with
+	FinalSeats       bool       // writes take seats after their execution, by the number of watchers
+	TokensAreObjects bool       // the creation of a token is estimated by the watchers of service accounts
+	CapByLevel       bool       // the seats of a request are limited by the nominal limit of its level
+}
+
+// EstimatesAs reports whether two releases estimate the same seats for every request.
+func (r *Rules) EstimatesAs(other *Rules) bool { return r.Estimation == other.Estimation }
 
 // Arithmetic is how virtual time is represented.
 type Arithmetic uint8
@@ -123,11 +128,3 @@ const (
 	ExemptAlike                // as the other levels
 	ExemptFirst                // what it uses is not divided among the others
 )
-
-// EstimatesAs reports whether two releases estimate the same seats for every request.
-func (r *Rules) EstimatesAs(other *Rules) bool {
-	return r.ListSeats == other.ListSeats && r.MaxListSeats == other.MaxListSeats && r.UnknownListsWide == other.UnknownListsWide &&
-		r.NamedListsNarrow == other.NamedListsNarrow && r.PagesIgnored == other.PagesIgnored && r.CacheReads == other.CacheReads &&
-		r.CacheUnversioned == other.CacheUnversioned && r.WatchLists == other.WatchLists && r.FinalSeats == other.FinalSeats &&
-		r.TokensAreObjects == other.TokensAreObjects && r.CapByLevel == other.CapByLevel && r.QueueWatches == other.QueueWatches
-}

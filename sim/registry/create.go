@@ -75,7 +75,7 @@ func (op *Operation) resumeCreate(nowNs int64) {
 	case creatingExists:
 		op.refuse(api.AlreadyExists)
 		if op.body.Name == "" {
-			if op.tries < op.registry.nameTries {
+			if op.tries < op.registry.rules.NameTries {
 				op.tryName(nowNs)
 				return
 			}

@@ -11,7 +11,7 @@ func (op *Operation) beginGet(nowNs int64) {
 	case cache == nil || !v.Given:
 		op.read(nowNs, getting)
 	case !cache.Ready():
-		if !r.resilient && !v.Zero() {
+		if !r.rules.RefuseWithoutCache && !v.Zero() {
 			op.awaitReady(nowNs)
 			return
 		}

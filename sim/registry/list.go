@@ -58,7 +58,7 @@ func (op *Operation) beginList(nowNs int64) {
 	if op.kind == collection && op.listing.limit == 0 {
 		op.listing.limit = maxPage
 	}
-	if !op.registry.matches {
+	if !op.registry.rules.Match {
 		op.listing.match = request.NoMatch // the server does not know it
 	}
 	op.beginPage(nowNs)
@@ -74,11 +74,11 @@ func (op *Operation) beginPage(nowNs int64) {
 	isSingle := l.name != ""
 	switch {
 	case cache == nil,
-		l.token != "" && (!r.snapshots || isSingle),
-		l.exact > 0 && (!r.snapshots || isSingle),
+		l.token != "" && (!r.rules.Snapshots || isSingle),
+		l.exact > 0 && (!r.rules.Snapshots || isSingle),
 		isSingle && l.limit > 0 && l.atLeast > 0 && l.match == request.NoMatch,
 		l.latest && !r.consistent,
-		l.limit > 0 && l.atLeast > 0 && !r.resilient,
+		l.limit > 0 && l.atLeast > 0 && !r.rules.CachedPages,
 		l.exact > 0 && l.exact <= cache.Version() && !cache.HasSnapshot(l.exact):
 		op.readRange(nowNs)
 		return
@@ -103,9 +103,9 @@ func (op *Operation) beginPage(nowNs int64) {
 func (op *Operation) listUnready(nowNs int64) {
 	l := &op.listing
 	switch {
-	case !op.registry.resilient && l.atLeast == 0 || op.registry.resilient && l.limit > 0 && !op.selects():
+	case !op.registry.rules.RefuseWithoutCache && l.atLeast == 0 || op.registry.rules.RefuseWithoutCache && l.limit > 0 && !op.selects():
 		op.readRange(nowNs)
-	case !op.registry.resilient:
+	case !op.registry.rules.RefuseWithoutCache:
 		op.awaitReady(nowNs)
 	default:
 		op.refuse(api.TooManyRequests)
@@ -335,7 +335,7 @@ func (op *Operation) rangeRead(nowNs int64) {
 		op.listed(nowNs)
 		return
 	case errors.Is(err, store.ErrFuture):
-		if r.snapshots { // 1.34, too
+		if r.rules.FutureTooLarge {
 			op.work.Ranges++
 			op.step = rangeAhead
 			op.ask(nowNs)
@@ -391,7 +391,7 @@ func (op *Operation) rangeArrived(nowNs int64) {
 		return
 	}
 	l.start = p.Next
-	if r.doublePages {
+	if r.rules.GrowingPages {
 		l.chunk = min(2*l.chunk, maxPage)
 	}
 	op.nextRange(nowNs)

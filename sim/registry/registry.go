@@ -80,30 +80,18 @@ type Registry struct {
 	names     random.Stream // of generated names
 	timeouts  random.Stream // of watches
 
-	matches     bool // servers know resourceVersionMatch (1.19)
-	initials    bool // servers know sendInitialEvents (1.27)
-	snapshots   bool // the caches serve old versions (1.34)
-	consistent  bool // lists without a version come from the cache (1.31)
-	resilient   bool // a cache that is not ready answers 429 (1.31)
-	watchList   bool
-	nameTries   int
-	doublePages bool // ranges of a list with a selector grow (1.24)
+	rules      rules.Storage // of the release
+	consistent bool          // lists without a version come from the cache
+	watchList  bool
 }
 
 // New returns the registry of one process of a server, which begins with Open and ends with Stop.
 func New(alarms *clock.Alarms, s *store.Store, host Host, settings Settings) *Registry {
-	r := &Registry{alarms: alarms, store: s, settings: settings, host: host, byName: map[api.Resource]*resource{}, nameTries: 1}
+	r := &Registry{alarms: alarms, store: s, settings: settings, host: host, byName: map[api.Resource]*resource{}}
 	r.costs = &r.settings.Costs
-	v := settings.Rules
-	r.matches, r.initials = v.Within("1.19", ""), v.Within("1.27", "")
-	r.snapshots = v.Within("1.34", "")
-	r.consistent = v.CacheUnversioned && !settings.NoProgress
-	r.resilient = v.Within("1.31", "")
-	r.watchList = v.WatchLists != rules.NoWatchLists
-	r.doublePages = v.Within("1.24", "")
-	if v.Within("1.31", "") {
-		r.nameTries = 8
-	}
+	r.rules = settings.Rules.Storage
+	r.consistent = settings.Rules.CacheUnversioned && !settings.NoProgress
+	r.watchList = settings.Rules.WatchLists != rules.NoWatchLists
 	r.names.Open(settings.Seed, "servers", settings.Server, "names")
 	r.timeouts.Open(settings.Seed, "servers", settings.Server, "watch timeouts")
 	return r

@@ -64,10 +64,10 @@ func (op *Operation) validateList() bool {
 		causes = append(causes, api.Cause{Reason: "FieldValueNotSupported", Field: "resourceVersionMatch"})
 	}
 	const match, initial = "resourceVersionMatch", "sendInitialEvents"
-	if !op.registry.matches {
+	if !op.registry.rules.Match {
 		return true // the server does not know the parameters
 	}
-	if !op.registry.initials {
+	if !op.registry.rules.InitialEvents {
 		o.SendInitialEvents, o.SendInitialEventsGiven = false, false
 	}
 	if op.kind == watch {

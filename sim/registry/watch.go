@@ -29,7 +29,7 @@ func (op *Operation) beginWatch(nowNs int64) {
 		op.finish(nowNs)
 		return
 	}
-	if cache != nil && !cache.Ready() && !r.resilient {
+	if cache != nil && !cache.Ready() && !r.rules.RefuseWithoutCache {
 		op.awaitReady(nowNs)
 		return
 	}

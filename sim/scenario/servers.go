@@ -194,10 +194,10 @@ func (c *checker) servers() {
 	}
 	s.Startup.Check(c.Checker, "spec.servers.startup")
 	if s.Shutdown.SendRetryAfter {
-		c.since("spec.servers.shutdown.sendRetryAfter", "1.23")
+		c.flag("spec.servers.shutdown.sendRetryAfter", func(r *rules.Rules) bool { return r.Server.SendRetryAfter })
 	}
 	if s.Shutdown.WatchTerminationGracePeriod > 0 {
-		c.since("spec.servers.shutdown.watchTerminationGracePeriod", "1.27")
+		c.flag("spec.servers.shutdown.watchTerminationGracePeriod", func(r *rules.Rules) bool { return r.Server.WatchGracePeriod })
 	}
 	if s.Maintenance && s.FlowControl != PriorityAndFairness {
 		c.Fail("spec.servers.maintenance", "needs PriorityAndFairness, whose objects are maintained")
@@ -228,8 +228,8 @@ func (c *checker) release(path string, version Version) {
 	}
 }
 
-// since checks that a server has, at some time, a release with a flag that older ones do not have.
-func (c *checker) since(path, version string) {
+// flag checks that a server has, at some time, a release with a flag that older ones do not have.
+func (c *checker) flag(path string, exists func(*rules.Rules) bool) {
 	s := &c.scenario.Spec
 	all := slices.Clone([]Version(s.Servers.KubernetesVersion))
 	for i := range s.Events {
@@ -240,9 +240,9 @@ func (c *checker) since(path, version string) {
 		}
 	}
 	for _, v := range all {
-		if r, err := rules.For(string(v)); err == nil && r.Within(version, "") {
+		if r, err := rules.For(string(v)); err == nil && exists(r) {
 			return
 		}
 	}
-	c.Fail(path, "is a flag of servers of Kubernetes %s and later; the scenario has none of them", version)
+	c.Fail(path, "is a flag of servers of Kubernetes %s and later; the scenario has none of them", rules.Since(exists))
 }

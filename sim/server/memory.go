@@ -23,7 +23,6 @@ type memory struct {
 const (
 	wholeListFactor  = 5
 	streamListFactor = 1.1
-	streamsListsFrom = "1.33"
 	watchBytes       = 75_000
 )
 
@@ -57,7 +56,7 @@ func (s *Server) takeMemory(nowNs int64, r *Request) {
 		factor := m.ListFactor
 		switch {
 		case factor != 0:
-		case s.rules.Within(streamsListsFrom, ""):
+		case s.rules.Server.StreamedLists:
 			factor = streamListFactor
 		default:
 			factor = wholeListFactor

@@ -280,6 +280,10 @@ func (s *Server) HeldBack(q *queueset.Request) {
 	}
 }
 
+// MaxStreams returns how many requests the server lets a client have in progress on one HTTP/2 connection. An
+// open watch is one of them.
+func (s *Server) MaxStreams() int { return s.rules.Server.MaxStreams }
+
 // noteAdjusted notifies the observers that the levels or their limits may have changed.
 func (s *Server) noteAdjusted(nowNs int64) {
 	for _, adjusted := range s.shared.observers.adjusted {

@@ -36,9 +36,8 @@ func (s *Server) Start(nowNs int64, version scenario.Version) {
 	}
 	l.cachesNs = nowNs + cachesNs
 	readyNs := nowNs + int64(max(l.startup.Duration, l.startup.Objects))
-	if s.rules.Within("1.36", "") {
-		// From 1.36 on, a hook waits for the caches, though not forever (feature gate
-		// WatchCacheInitializationPostStartHook).
+	if s.rules.Server.CachesBeforeReady {
+		// A hook waits for the caches, though not forever.
 		readyNs = max(readyNs, min(l.cachesNs, nowNs+cachesLimitNs))
 	}
 	s.transit(readyNs, becomeReady)
@@ -215,7 +214,7 @@ func (s *Server) cacheDown(nowNs int64) bool { return nowNs < s.life.cachesNs }
 // to 1.30 it waits for the caches, with its seats.
 func (s *Server) watchWithoutCache(nowNs int64, r *Request) {
 	finishNs := s.life.cachesNs + r.ExecutionNs
-	if s.rules.Within("1.31", "") {
+	if s.rules.Storage.RefuseWithoutCache {
 		finishNs = nowNs
 		r.RetryAfterSeconds = cacheRetryAfterSeconds(nowNs - s.life.startNs)
 	}

@@ -48,8 +48,8 @@ const minimumWatchRate = 200
 // planOf returns how servers of a release stop: they do not have the flags of later ones.
 func planOf(s *cluster.Shutdown, r *rules.Rules) cluster.Shutdown {
 	plan := *s
-	plan.SendRetryAfter = plan.SendRetryAfter && r.Within("1.23", "")
-	if !r.Within("1.27", "") {
+	plan.SendRetryAfter = plan.SendRetryAfter && r.Server.SendRetryAfter
+	if !r.Server.WatchGracePeriod {
 		plan.WatchTerminationGracePeriod = 0
 	}
 	return plan
@@ -78,7 +78,7 @@ func (s *Server) Stop(nowNs int64) {
 // advance takes the steps of a stop that nothing holds back any longer.
 func (s *Server) advance(nowNs int64) {
 	st, plan, f := &s.life.stop, &s.life.plan, &s.life.inFlight
-	if s.stage == Stopping && st.delayOver && (st.hooksOver || !s.rules.Within("1.25", "")) {
+	if s.stage == Stopping && st.delayOver && (st.hooksOver || !s.rules.Server.HooksHoldRequests) {
 		// Up to 1.24, new requests are refused when the delay is over, whatever the hooks do.
 		if !plan.SendRetryAfter && s.hooksLetClose() {
 			s.closeListener(nowNs)
@@ -105,7 +105,9 @@ func (s *Server) advance(nowNs int64) {
 
 // hooksLetClose says whether the hooks before the shutdown allow the listener to close: up to 1.22 they
 // do not matter.
-func (s *Server) hooksLetClose() bool { return s.life.stop.hooksOver || !s.rules.Within("1.23", "") }
+func (s *Server) hooksLetClose() bool {
+	return s.life.stop.hooksOver || !s.rules.Server.HooksHoldListener
+}
 
 // closeListener closes the listener and ends the connections in order. The context of the controllers
 // ends, too.

@@ -40,7 +40,7 @@ func (c *Cache) plan(nowNs int64, w *Watcher) {
 	bucket := b.first
 	if w.marks != marksAwaited {
 		atNs := nowNs + bookmarkNs
-		if !c.releases.minutely {
+		if !c.rules.MinuteBookmarks {
 			if w.deadlineNs == 0 {
 				return
 			}

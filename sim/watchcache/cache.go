@@ -89,7 +89,10 @@ type Cache struct {
 	store    *store.Store
 	resource *store.Resource
 	settings Settings
-	releases releases
+	rules    rules.Storage // of the release
+
+	asksProgress bool // of etcd, for waiting reads
+	watchLists   bool // a watch may ask for initial events
 
 	state     state
 	startedNs int64
@@ -121,19 +124,6 @@ const (
 	ready
 )
 
-// releases is what a cache does differently from one release to the next.
-type releases struct {
-	resizes      bool // the ring fits its capacity to the rate of events
-	minutely     bool // bookmarks come every minute, otherwise only before the deadline
-	progress     bool // etcd's progress moves the version
-	asksProgress bool // it is requested for waiting reads
-	sizesByRate  bool // of channels
-	endsAtOnce   bool // the initial events end with a bookmark at once, otherwise with a tick
-	retryGrows   bool // Retry-After grows with the time that the cache has not been ready
-	snapshots    bool
-	watchLists   bool // a watch may ask for initial events
-}
-
 // news is what etcd sends to a cache.
 type news struct {
 	event   *api.Event // nil for progress
@@ -147,20 +137,9 @@ const queueLength = 100
 // New returns a cache that has not been started.
 func New(alarms *clock.Alarms, s *store.Store, resource api.Resource, settings Settings) *Cache {
 	r := settings.Rules
-	lists := r.WatchLists != rules.NoWatchLists
 	c := &Cache{
 		alarms: alarms, store: s, resource: s.Resource(resource), settings: settings,
-		releases: releases{
-			resizes:      r.Within("1.19", ""),
-			minutely:     r.Within("1.19", ""),
-			progress:     r.Within("1.21", ""),
-			asksProgress: r.CacheUnversioned && !settings.NoProgress,
-			sizesByRate:  r.Within("1.25", ""),
-			endsAtOnce:   r.Within("1.32", ""),
-			retryGrows:   r.Within("1.33", ""),
-			snapshots:    r.Within("1.34", ""),
-			watchLists:   lists,
-		},
+		rules: r.Storage, asksProgress: r.CacheUnversioned && !settings.NoProgress, watchLists: r.WatchLists != rules.NoWatchLists,
 	}
 	c.bookmarks.stream.Open(settings.Seed, settings.Name, 0, "bookmarks")
 	c.resource.OnCommit(c.committed)
@@ -175,14 +154,14 @@ func (c *Cache) Start(nowNs, initNs int64) {
 	}
 	c.startedNs = nowNs
 	c.version = 0
-	c.ring = ring{fixed: !c.releases.resizes}
+	c.ring = ring{fixed: !c.rules.FittedRing}
 	c.dispatch.budget = budget{lastNs: nowNs}
 	c.fresh.lastNs = nowNs
 	c.bookmarks.start()
-	if c.settings.NotifyEveryNs > 0 && c.releases.progress {
+	if c.settings.NotifyEveryNs > 0 && c.rules.ProgressEvents {
 		c.fresh.notifyAlarm = c.alarms.Set(nowNs+c.settings.NotifyEveryNs, (*notify)(c))
 	}
-	if c.releases.snapshots {
+	if c.rules.Snapshots {
 		c.snapshots.alarm = c.alarms.Set(nowNs+pollNs, (*poll)(c))
 	}
 	c.fill(nowNs, initNs)
@@ -257,7 +236,7 @@ func (c *Cache) Ready() bool { return c.state == ready }
 
 // RetryAfterSeconds returns the Retry-After of the answer 429 of a cache that is not ready (util.go).
 func (c *Cache) RetryAfterSeconds(nowNs int64) int64 {
-	if !c.releases.retryGrows {
+	if !c.rules.GrowingRetryAfter {
 		return 1
 	}
 	seconds := float64(nowNs-c.sinceNs) / 1e9

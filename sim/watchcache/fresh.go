@@ -150,7 +150,7 @@ func (f *fresh) clear(alarms *clock.Alarms) {
 
 // ask requests etcd's progress as soon as it may be requested.
 func (c *Cache) ask(nowNs int64) {
-	if f := &c.fresh; c.releases.asksProgress && !f.askAlarm.Pending() {
+	if f := &c.fresh; c.asksProgress && !f.askAlarm.Pending() {
 		f.askAlarm = c.alarms.Set(max(nowNs, f.lastNs+progressNs), (*asker)(c))
 	}
 }

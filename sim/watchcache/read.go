@@ -76,7 +76,7 @@ type snapshots struct {
 
 // restart begins with the snapshot of a cache that has been filled.
 func (s *snapshots) restart(c *Cache) {
-	s.on, s.oldest = c.releases.snapshots, 0
+	s.on, s.oldest = c.rules.Snapshots, 0
 	if s.on {
 		s.oldest = c.filled
 	}

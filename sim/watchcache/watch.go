@@ -59,10 +59,10 @@ func (c *Cache) Watch(nowNs int64, o WatchOptions, sink Sink) (*Watcher, *api.An
 	if c.settings.Indexed {
 		w.node, w.byNode = o.Selector.Value(nodeName)
 	}
-	w.size = c.ring.channelSize(c.releases.sizesByRate, c.settings.Indexed, w.byNode)
+	w.size = c.ring.channelSize(c.rules.SizesByRate, c.settings.Indexed, w.byNode)
 	c.watchers.add(w)
 
-	w.setup = &setup{cache: c, watcher: w, asked: beginning(&o.Options, c.releases.watchLists)}
+	w.setup = &setup{cache: c, watcher: w, asked: beginning(&o.Options, c.watchLists)}
 	return w, nil
 }
 
@@ -143,7 +143,7 @@ func (s *setup) open(nowNs int64) {
 			if s.version == 0 {
 				w.marksAfter = c.version
 			}
-			if c.releases.endsAtOnce {
+			if c.rules.PromptBookmark {
 				w.source.endVersion = c.version
 			}
 		}

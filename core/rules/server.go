@@ -1,0 +1,31 @@
+package rules
+
+// Server is what the process of a server does, apart from flow control.
+type Server struct {
+	MaxStreams        int  // requests that a client may have in progress on one HTTP/2 connection (server/secure_serving.go)
+	StreamedLists     bool // a list is encoded in parts as it is sent, otherwise in whole before (KEP-5116)
+	CachesBeforeReady bool // a server is not ready until its watch caches are, up to a limit (gate WatchCacheInitializationPostStartHook)
+	SendRetryAfter    bool // the flag --shutdown-send-retry-after exists
+	WatchGracePeriod  bool // the flag --shutdown-watch-termination-grace-period exists
+	HooksHoldRequests bool // new requests are accepted until the hooks before the shutdown have ended, not only until the delay is over
+	HooksHoldListener bool // the listener is open until the hooks before the shutdown have ended
+}
+
+// Storage is what the storage and the watch caches of a server do (storage/cacher, storage/etcd3,
+// registry/generic/registry).
+type Storage struct {
+	Match              bool // requests may have a resourceVersionMatch
+	InitialEvents      bool // watches may have the parameter sendInitialEvents
+	RefuseWithoutCache bool // requests that need a cache that is not ready are answered 429, otherwise they wait (gate ResilientWatchCacheInitialization)
+	Snapshots          bool // the caches serve lists at old versions (gate ListFromCacheSnapshot)
+	CachedPages        bool // the caches serve the first page of a list that is at least at a version, otherwise etcd does
+	FutureTooLarge     bool // a list at a version that etcd does not have yet is answered that the version is too large, otherwise with an error without a reason
+	GrowingPages       bool // the ranges that a list with a selector reads from etcd grow
+	NameTries          int  // how often a generated name is tried
+	FittedRing         bool // a cache fits the capacity of its events to their rate
+	MinuteBookmarks    bool // bookmarks come every minute, otherwise only before the deadline of a watch
+	ProgressEvents     bool // the progress that etcd reports moves the version of a cache
+	SizesByRate        bool // the channels of watchers are as long as the rate of events demands
+	PromptBookmark     bool // the initial events end with a bookmark at once, otherwise with the next tick
+	GrowingRetryAfter  bool // Retry-After grows with the time that a cache has not been ready
+}
