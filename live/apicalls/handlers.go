@@ -8,6 +8,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/request"
 	"apfsim/core/rules"
+	"apfsim/document"
 	"apfsim/live/apiserver"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
@@ -78,8 +79,9 @@ func newHandlers(calls []Call) (*handlers, error) {
 		resources = append(resources, resource)
 		s.Resource(resource).OnCommit(func(_ int64, e *api.Event) { h.made = append(h.made, e.Version) })
 	}
-	h.registry = registry.New(h.alarms, s, h, registry.Settings{Rules: v, Costs: registry.DefaultCosts(),
-		ProgressNs: int64(readLatency), MinRequestTimeoutNs: 1800e9, Seed: 1})
+	settings := registry.Settings{Rules: v, ProgressNs: int64(readLatency), MinRequestTimeoutNs: 1800e9, Seed: 1}
+	document.SetDefaults(&settings.Costs)
+	h.registry = registry.New(h.alarms, s, h, settings)
 	h.registry.Open()
 	for _, r := range resources {
 		h.registry.Fill(0, r, 0)

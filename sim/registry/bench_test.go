@@ -93,7 +93,7 @@ func newBenchFor(t testing.TB, s settings) *bench {
 	if s.resources == nil {
 		s.resources = []api.Resource{configmaps, pods, leases, roles, widgets}
 	}
-	b.Registry = New(b.alarms, b.store, b, Settings{Rules: v, Costs: DefaultCosts(), Uncached: s.uncached, FeedLagNs: s.lagNs,
+	b.Registry = New(b.alarms, b.store, b, Settings{Rules: v, Costs: defaultCosts(), Uncached: s.uncached, FeedLagNs: s.lagNs,
 		MinRequestTimeoutNs: 1800 * second, CountEveryNs: 60 * second, Seed: 1})
 	b.Open()
 	for _, r := range s.resources {

@@ -1,79 +1,102 @@
 package registry
 
-// Costs is what the parts of requests cost a server's CPU, alone on an idle server, and how much later etcd
-// answers when it has much to read. Those that have no source are assumptions.
+import (
+	"apfsim/document"
+	"apfsim/sim/quantity"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Costs are what serving a request takes of a server's processor time, alone on an idle server, besides what etcd takes,
+// and how much later etcd answers when it has much to read. The defaults are orders of magnitude, from measurements
+// that Kubernetes has published (docs/reference/scenario.md); those without a source are assumptions.
 type Costs struct {
-	// RequestNs is that of any request: TLS, authentication, authorization, audit, decoding. An assumption:
+	// Request is that of any request: TLS, authentication, authorization, audit, decoding. An assumption:
 	// 23 800 writes a second of a server with 16 cores (kubernetes/kubernetes PR 139440) are 670 µs·core each,
 	// of which the watchers and garbage collection take a part.
-	RequestNs int64 `json:"requestNs"`
-	// RoundNs is that of a transaction: admission, validation and encoding are repeated in each. An assumption.
-	RoundNs int64 `json:"roundNs"`
+	Request quantity.Duration `json:"request,omitempty" jsonschema:"default=200µs,exclusiveMinimum=0s" message:"want {want}, as a client that waits for nothing else would send without end at one time" jsonschema_description:"Each request."`
 
-	// WalkNs is that of an object of a cached list that is looked at, whether it is returned or not: the tree
+	// WalkedObject is that of an object of a cached list that is looked at, whether it is returned or not: the tree
 	// is flattened (PR 140896: pages of 500 of 1 000 000 pods, 60/s, take 20.2 cores).
-	WalkNs int64 `json:"walkNs"`
-	// MatchNs is that of a selector for an object, in addition (KEP-2340: one list a second of 300 000 objects
+	WalkedObject quantity.Duration `json:"walkedObject,omitempty" jsonschema:"default=300ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a list from a cache walks, and a page walks all that follow."`
+	// MatchedObject is that of a selector for an object, in addition (KEP-2340: one list a second of 300 000 objects
 	// that matches none takes 0.63 cores).
-	MatchNs int64 `json:"matchNs"`
-	// EncodePsPerByte is that of writing JSON, in picoseconds (PR 141586, 141809: 1000 pods, 14.4 MB, take
-	// 60 to 72 ms).
-	EncodePsPerByte int64 `json:"encodePsPerByte"`
-	// CompressPsPerByte is that of gzip at level 1, in picoseconds (PR 134155: 2.63 MB take 11.7 ms), for
-	// answers of more than CompressFrom bytes (pkg/endpoints/handlers/responsewriters); 0: no client accepts it.
-	CompressPsPerByte int64 `json:"compressPsPerByte"`
-	CompressFrom      int64 `json:"compressFrom"`
+	MatchedObject quantity.Duration `json:"matchedObject,omitempty" jsonschema:"default=1700ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that is compared with selectors, besides."`
+	// EncodedKilobyte is that of writing JSON (PR 141586, 141809: 1000 pods, 14.4 MB, take 60 to 72 ms).
+	EncodedKilobyte quantity.Duration `json:"encodedKilobyte,omitempty" jsonschema:"default=4500ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer."`
+	// CompressedKilobyte is that of gzip at level 1 (PR 134155: 2.63 MB take 11.7 ms), for answers of more than
+	// compressFrom bytes; 0: no client accepts it.
+	CompressedKilobyte quantity.Duration `json:"compressedKilobyte,omitempty" jsonschema:"default=4400ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer of more than 128 KiB, which is compressed."`
 
-	// FetchNs and FetchPsPerByte are those of an object that is received from etcd and decoded (KEP-2340:
+	// EtcdObject and EtcdKilobyte are those of an object that is received from etcd and decoded (KEP-2340:
 	// 300 000 objects of 1 kB a second take 6.9 cores, 23 µs each; 300 of 1 MB 3.1 cores, 10 ms each).
-	FetchNs        int64 `json:"fetchNs"`
-	FetchPsPerByte int64 `json:"fetchPsPerByte"`
-	// RangeNs is how much longer etcd takes for each object of a range (the same: 3.6 cores of etcd, 12 µs
+	EtcdObject   quantity.Duration `json:"etcdObject,omitempty" jsonschema:"default=13µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that is read from etcd, of any size."`
+	EtcdKilobyte quantity.Duration `json:"etcdKilobyte,omitempty" jsonschema:"default=10µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes that are read from etcd, besides."`
+	// RangedObject is how much longer etcd takes for each object of a range (the same: 3.6 cores of etcd, 12 µs
 	// each). It is a delay and no work of the server.
-	RangeNs int64 `json:"rangeNs"`
+	RangedObject quantity.Duration `json:"rangedObject,omitempty" jsonschema:"default=12µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object of a range: how much longer etcd takes; no processor time of the server."`
 
-	// InitialNs is that of an initial event that is sent (PR 138307: 260 000 to 318 000 objects a second), and
-	// InitialWalkNs that of an object that is looked at and not sent (the same: 9.8 filtered calls a second
+	// InitialEvent is that of an initial event that is sent (PR 138307: 260 000 to 318 000 objects a second), and
+	// InitialWalk that of an object that is looked at and not sent (the same: 9.8 filtered calls a second
 	// over 150 000 pods).
-	InitialNs     int64 `json:"initialNs"`
-	InitialWalkNs int64 `json:"initialWalkNs"`
+	InitialEvent quantity.Duration `json:"initialEvent,omitempty" jsonschema:"default=3500ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a watch sends at its beginning."`
+	InitialWalk  quantity.Duration `json:"initialWalk,omitempty" jsonschema:"default=700ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a watch walks at its beginning and does not send."`
 
-	// EventNs is that of an event that is sent to a watcher (PR 120300: 10.6 µs with an encoding that all
-	// share), and EventLatencyNs is how long it takes to the client, which is no work.
-	EventNs        int64 `json:"eventNs"`
-	EventLatencyNs int64 `json:"eventLatencyNs"`
+	// WatchEvent is that of an event that is sent to a watcher (PR 120300: 10.6 µs with an encoding that all
+	// share), and EventLatency is how long it takes to the client, which is no work.
+	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema:"default=10µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each event that is sent to a watch."`
+	EventLatency quantity.Duration `json:"eventLatency,omitempty" jsonschema:"default=2ms" jsonschema_description:"From a commit in etcd until the watch caches have the event; no processor time."`
 }
 
-// DefaultCosts are the costs of a server on common hardware.
-func DefaultCosts() Costs {
-	return Costs{
-		RequestNs: 200_000, RoundNs: 50_000,
-		WalkNs: 300, MatchNs: 1_700,
-		EncodePsPerByte: 4_500, CompressPsPerByte: 4_400, CompressFrom: 128 << 10,
-		FetchNs: 13_000, FetchPsPerByte: 10_000, RangeNs: 12_000,
-		InitialNs: 3_500, InitialWalkNs: 700,
-		EventNs: 10_000, EventLatencyNs: 2_000_000,
+const (
+	// roundNs is what a transaction costs: admission, validation and encoding are repeated in each. An assumption.
+	roundNs = 50_000
+	// compressFrom is the size above which answers are compressed (pkg/endpoints/handlers/responsewriters).
+	compressFrom = 128 << 10
+)
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (c *Costs) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	document.SetDefaults(c)
+	switch {
+	case n.Kind == document.Object:
+		type plain Costs
+		d.Decode(n, path, (*plain)(c))
+	case n.Kind != document.String:
+		d.Fail(n, path, "is %v; want Default or an object", n.Kind)
+	case n.Text != "Default":
+		d.Fail(n, path, "%q: want Default or an object%s", document.Abridge(n.Text), document.Suggest(n.Text, []string{"Default"}))
 	}
 }
 
-// encode returns what an answer of so many bytes costs.
+// JSONSchemaExtend completes the description of the type.
+func (Costs) JSONSchemaExtend(s *jsonschema.Schema) {
+	table := *s
+	*s = jsonschema.Schema{
+		OneOf:       []*jsonschema.Schema{{Type: "string", Enum: []any{"Default"}}, &table},
+		Description: "What serving a request takes of a server's processor time; Default, or the costs that differ.",
+		Default:     "Default",
+	}
+}
+
+// encode returns what an answer of so many bytes costs, in nanoseconds.
 func (c *Costs) encode(bytes int64) int64 {
-	ps := c.EncodePsPerByte
-	if bytes > c.CompressFrom {
-		ps += c.CompressPsPerByte
+	perKilobyte := c.EncodedKilobyte
+	if bytes > compressFrom {
+		perKilobyte += c.CompressedKilobyte
 	}
-	return bytes * ps / 1000
+	return bytes * int64(perKilobyte) / 1000
 }
 
-// fetch returns what it costs to receive objects from etcd, together of so many bytes.
+// fetch returns what it costs to receive objects from etcd, together of so many bytes, in nanoseconds.
 func (c *Costs) fetch(objects, bytes int64) int64 {
-	return objects*c.FetchNs + bytes*c.FetchPsPerByte/1000
+	return objects*int64(c.EtcdObject) + bytes*int64(c.EtcdKilobyte)/1000
 }
 
-// walk returns what it costs to look at objects of a cache, with a selector or without.
+// walk returns what it costs to look at objects of a cache, with a selector or without, in nanoseconds.
 func (c *Costs) walk(objects int64, selects bool) int64 {
 	if selects {
-		return objects * (c.WalkNs + c.MatchNs)
+		return objects * int64(c.WalkedObject+c.MatchedObject)
 	}
-	return objects * c.WalkNs
+	return objects * int64(c.WalkedObject)
 }

@@ -4,15 +4,21 @@ import (
 	"fmt"
 	"testing"
 
+	"apfsim/document"
 	"apfsim/sim/api"
 	"apfsim/sim/store"
 )
+
+func defaultCosts() (c Costs) {
+	document.SetDefaults(&c)
+	return c
+}
 
 // Requests take the processor as long as their parts cost, and etcd's latencies besides.
 func TestCosts(t *testing.T) {
 	const objects, size = 1000, 2000
 	counts := []store.Count{{Resource: pods, Objects: objects, AverageBytes: size}, {Resource: events, Objects: objects, AverageBytes: size}}
-	c := DefaultCosts()
+	c := defaultCosts()
 	const readNs, writeNs = 2 * millisecond, 5 * millisecond
 	encode := func(bytes int64) int64 { return bytes * 9 / 2 }
 	compress := func(bytes int64) int64 { return encode(bytes) + bytes*44/10 }
@@ -22,18 +28,18 @@ func TestCosts(t *testing.T) {
 		cpuNs   int64
 		etcdNs  int64
 	}{
-		{"an object from etcd", apiRequest{verb: "get", resource: pods, path: "default/p"}, c.FetchNs + size*10 + encode(size), readNs},
+		{"an object from etcd", apiRequest{verb: "get", resource: pods, path: "default/p"}, int64(c.EtcdObject) + size*10 + encode(size), readNs},
 		{"an object from the cache", apiRequest{verb: "get", resource: pods, path: "default/p", query: "resourceVersion=0"}, encode(size), 0},
 		{"a missing object", apiRequest{verb: "get", path: "default/p"}, 0, readNs},
-		{"a list", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0"}, objects*c.WalkNs + compress(objects*size), 0},
-		{"a list that matches nothing", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&labelSelector=a"}, objects * (c.WalkNs + c.MatchNs), 0},
+		{"a list", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0"}, objects*int64(c.WalkedObject) + compress(objects*size), 0},
+		{"a list that matches nothing", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&labelSelector=a"}, objects * int64(c.WalkedObject+c.MatchedObject), 0},
 		{"the pods of a node", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn", matches: 3},
-			3*(c.WalkNs+c.MatchNs) + encode(3*size), 0},
+			3*int64(c.WalkedObject+c.MatchedObject) + encode(3*size), 0},
 		{"a page", apiRequest{verb: "list", resource: pods, query: "resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=10"},
-			objects*c.WalkNs + encode(10*size), 0},
+			objects*int64(c.WalkedObject) + encode(10*size), 0},
 		{"a list from etcd", apiRequest{verb: "list", resource: events},
-			objects*(c.FetchNs+size*10) + compress(objects*size), readNs + objects*c.RangeNs},
-		{"a create", post(pods, "default", "p"), c.RoundNs + encode(size), writeNs},
+			objects*(int64(c.EtcdObject)+size*10) + compress(objects*size), readNs + objects*int64(c.RangedObject)},
+		{"a create", post(pods, "default", "p"), roundNs + encode(size), writeNs},
 		{"a page that is refused", apiRequest{verb: "list", resource: pods, query: "resourceVersionMatch=Exact"}, 0, 0},
 	} {
 		b := newBench(t, settings{counts: counts, readNs: readNs, writeNs: writeNs, resources: []api.Resource{configmaps, pods}})
@@ -43,7 +49,7 @@ func TestCosts(t *testing.T) {
 		if cl.answers != 1 {
 			t.Fatalf("%s: no answer", test.what)
 		}
-		cpuNs := test.cpuNs + c.RequestNs
+		cpuNs := test.cpuNs + int64(c.Request)
 		if tookNs := cl.doneNs - before; tookNs != cpuNs+test.etcdNs {
 			t.Errorf("%s: took %d ns, want %d + %d", test.what, tookNs, cpuNs, test.etcdNs)
 		}
@@ -59,8 +65,8 @@ func TestCostsOfWatch(t *testing.T) {
 	before := b.queue.NowNs()
 	cl := b.send(apiRequest{verb: "watch", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn", matches: 30})
 	b.run(second)
-	c := DefaultCosts()
-	if want := c.RequestNs + 30*(c.InitialNs+2000*c.EncodePsPerByte/1000) + 970*c.InitialWalkNs; cl.doneNs-before != want || cl.counted != 30 {
+	c := defaultCosts()
+	if want := int64(c.Request + 30*(c.InitialEvent+2*c.EncodedKilobyte) + 970*c.InitialWalk); cl.doneNs-before != want || cl.counted != 30 {
 		t.Errorf("took %d ns, want %d; %d initial events", cl.doneNs-before, want, cl.counted)
 	}
 }

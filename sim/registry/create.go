@@ -63,7 +63,7 @@ func (op *Operation) resumeCreate(nowNs int64) {
 			op.finish(nowNs)
 			return
 		}
-		op.owedNs += op.registry.costs.RoundNs
+		op.owedNs += roundNs
 		stored, ok := op.resource.data.Put(nowNs, &op.write.Next, 0)
 		if !ok {
 			op.read(nowNs, creatingExists)

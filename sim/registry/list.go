@@ -350,7 +350,7 @@ func (op *Operation) rangeRead(nowNs int64) {
 		return
 	}
 	l.revision, l.page = p.Revision, p
-	if delayNs := (p.Counted + int64(len(p.Objects))) * r.costs.RangeNs; delayNs > 0 && op.GivenNs < 0 {
+	if delayNs := (p.Counted + int64(len(p.Objects))) * int64(r.costs.RangedObject); delayNs > 0 && op.GivenNs < 0 {
 		op.pending, op.step = true, rangeArrives
 		r.alarms.Set(nowNs+delayNs, op)
 		return
@@ -384,7 +384,7 @@ func (op *Operation) rangeArrived(nowNs int64) {
 	op.work.Fetched += n
 	op.owedNs += r.costs.fetch(n, bytes)
 	if op.selects() {
-		op.owedNs += n * r.costs.MatchNs
+		op.owedNs += n * int64(r.costs.MatchedObject)
 	}
 	if op.collect(&p, l.limit) || !p.More {
 		op.listed(nowNs)

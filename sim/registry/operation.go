@@ -160,7 +160,7 @@ func (r *Registry) Begin(nowNs int64, op *Operation) {
 		r.host.Serve(nowNs, op, op.GivenNs)
 		return
 	}
-	op.serve(nowNs, r.costs.RequestNs)
+	op.serve(nowNs, int64(r.costs.Request))
 }
 
 func (op *Operation) kindOf() kind {

@@ -114,7 +114,7 @@ func (op *Operation) resumeUpdate(nowNs int64) {
 	case updateLease:
 		op.commit(nowNs, updateCommits)
 	case updateCommits:
-		op.owedNs += op.registry.costs.RoundNs
+		op.owedNs += roundNs
 		expected := op.expected()
 		if expected == 0 {
 			op.write.Next.UID = 0

@@ -85,7 +85,7 @@ func (op *Operation) Opened(nowNs int64, w *watchcache.Watcher) {
 	c := op.registry.costs
 	bytes := sent * op.resource.data.AverageBytes() // each is encoded for this watcher alone
 	op.work.Bytes += bytes
-	op.serve(nowNs, sent*c.InitialNs+bytes*c.EncodePsPerByte/1000+max(walked-sent, 0)*c.InitialWalkNs)
+	op.serve(nowNs, sent*int64(c.InitialEvent)+bytes*int64(c.EncodedKilobyte)/1000+max(walked-sent, 0)*int64(c.InitialWalk))
 }
 
 func (op *Operation) proceed(nowNs int64) { op.stream.watcher.Proceed(nowNs) }

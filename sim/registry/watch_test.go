@@ -231,7 +231,7 @@ func TestWatchThatOpensAfterItsTime(t *testing.T) {
 	}
 	b.run(2 * second)
 	direct := newBench(t, settings{})
-	direct.slow = 6 * second / DefaultCosts().RequestNs
+	direct.slow = 6 * second / int64(defaultCosts().Request)
 	slow := direct.send(apiRequest{verb: "watch", resource: events, path: "default/", query: "timeoutSeconds=5"})
 	direct.run(7 * second)
 	for _, c := range []*client{late, slow} {

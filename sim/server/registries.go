@@ -8,7 +8,6 @@ import (
 	"apfsim/sim/api"
 	"apfsim/sim/registry"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/store"
 )
 
@@ -19,7 +18,6 @@ type Handlers struct {
 	shared   *Shared
 	receiver Receiver
 	store    *store.Store
-	costs    registry.Costs
 	hosts    []*registryHost // by server
 	calls    templateCalls
 	known    map[api.Resource]bool // which some request has asked for
@@ -56,7 +54,7 @@ type Receiver interface {
 // newHandlers returns the handlers of the servers of a run, whose scenario has a store.
 func newHandlers(sc *scenario.Scenario, shared *Shared, receiver Receiver) *Handlers {
 	spec := &sc.Spec
-	h := &Handlers{spec: spec, shared: shared, receiver: receiver, costs: costsOf(&spec.Store.Costs), known: map[api.Resource]bool{}, handling: []*handling{nil}}
+	h := &Handlers{spec: spec, shared: shared, receiver: receiver, known: map[api.Resource]bool{}, handling: []*handling{nil}}
 	settings := store.Settings{
 		Seed: spec.Seed, Read: spec.Store.Read, Write: spec.Store.Write, WriteCapacity: spec.Store.WriteCapacity,
 		EventTTLNs: int64(spec.Store.EventTTL), CompactionIntervalNs: int64(spec.Store.CompactionInterval),
@@ -99,24 +97,13 @@ func (host *registryHost) registries() []*registry.Registry {
 // Sent returns what a server has sent to watches within the window.
 func (h *Handlers) Sent(server int) WatchTraffic { return h.hosts[server].sent }
 
-func costsOf(c *cluster.Costs) registry.Costs {
-	costs := registry.DefaultCosts()
-	costs.RequestNs = int64(c.Request)
-	costs.WalkNs, costs.MatchNs = int64(c.WalkedObject), int64(c.MatchedObject)
-	costs.EncodePsPerByte, costs.CompressPsPerByte = int64(c.EncodedKilobyte), int64(c.CompressedKilobyte)
-	costs.FetchNs, costs.FetchPsPerByte = int64(c.EtcdObject), int64(c.EtcdKilobyte)
-	costs.InitialNs, costs.InitialWalkNs = int64(c.InitialEvent), int64(c.InitialWalk)
-	costs.RangeNs = int64(c.RangedObject)
-	costs.EventNs, costs.EventLatencyNs = int64(c.WatchEvent), int64(c.EventLatency)
-	return costs
-}
-
 // newRegistry returns the registry of a process of a server.
 func (h *Handlers) newRegistry(host *registryHost) *registry.Registry {
 	cache := &h.spec.Store.WatchCache
+	feedLagNs := int64(h.spec.Store.Costs.EventLatency)
 	s := registry.Settings{
-		Rules: host.server.Rules(), Costs: h.costs, NoCache: cache.Off,
-		FeedLagNs: h.costs.EventLatencyNs, ProgressNs: h.costs.EventLatencyNs, NotifyEveryNs: notifyNs,
+		Rules: host.server.Rules(), Costs: h.spec.Store.Costs, NoCache: cache.Off,
+		FeedLagNs: feedLagNs, ProgressNs: feedLagNs, NotifyEveryNs: notifyNs,
 		MinRequestTimeoutNs: minRequestTimeoutNs, CountEveryNs: int64(h.spec.Store.CountInterval),
 		Seed: h.spec.Seed, Server: host.server.Index(),
 	}

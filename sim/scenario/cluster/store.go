@@ -7,6 +7,7 @@ import (
 	"apfsim/sim/machine"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
+	"apfsim/sim/registry"
 
 	"github.com/invopop/jsonschema"
 )
@@ -21,54 +22,13 @@ type Store struct {
 	WatchCache         WatchCache        `json:"watchCache,omitempty"`
 	EventTTL           quantity.Duration `json:"eventTTL,omitempty" jsonschema:"default=1h,exclusiveMinimum=0s" jsonschema_description:"--event-ttl: how long events are kept."`
 	CountInterval      quantity.Duration `json:"countInterval,omitempty" jsonschema:"default=1m" jsonschema_description:"--etcd-count-metric-poll-period, of each server, by which it knows how many objects there are; 0s for never."`
-	Costs              Costs             `json:"costs,omitempty" jsonschema:"default=Default"`
+	Costs              registry.Costs    `json:"costs,omitempty" jsonschema:"default=Default"`
 }
 
 // WatchCache says which resources have watch caches. Events never have one.
 type WatchCache struct {
 	Off     bool     // no resource has one
 	Without []string // these have none, such as configmaps or deployments.apps
-}
-
-// Costs are what serving a request takes of a server's processor time, besides what etcd takes. The defaults
-// are orders of magnitude, from measurements that Kubernetes has published (docs/reference/scenario.md).
-type Costs struct {
-	Request            quantity.Duration `json:"request,omitempty" jsonschema:"default=200µs,exclusiveMinimum=0s" message:"want {want}, as a client that waits for nothing else would send without end at one time" jsonschema_description:"Each request."`
-	WalkedObject       quantity.Duration `json:"walkedObject,omitempty" jsonschema:"default=300ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a list from a cache walks, and a page walks all that follow."`
-	MatchedObject      quantity.Duration `json:"matchedObject,omitempty" jsonschema:"default=1700ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that is compared with selectors, besides."`
-	EncodedKilobyte    quantity.Duration `json:"encodedKilobyte,omitempty" jsonschema:"default=4500ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer."`
-	CompressedKilobyte quantity.Duration `json:"compressedKilobyte,omitempty" jsonschema:"default=4400ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer of more than 128 KiB, which is compressed."`
-	EtcdObject         quantity.Duration `json:"etcdObject,omitempty" jsonschema:"default=13µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that is read from etcd, of any size."`
-	EtcdKilobyte       quantity.Duration `json:"etcdKilobyte,omitempty" jsonschema:"default=10µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes that are read from etcd, besides."`
-	RangedObject       quantity.Duration `json:"rangedObject,omitempty" jsonschema:"default=12µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object of a range: how much longer etcd takes; no processor time of the server."`
-	InitialEvent       quantity.Duration `json:"initialEvent,omitempty" jsonschema:"default=3500ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a watch sends at its beginning."`
-	InitialWalk        quantity.Duration `json:"initialWalk,omitempty" jsonschema:"default=700ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that a watch walks at its beginning and does not send."`
-	WatchEvent         quantity.Duration `json:"watchEvent,omitempty" jsonschema:"default=10µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each event that is sent to a watch."`
-	EventLatency       quantity.Duration `json:"eventLatency,omitempty" jsonschema:"default=2ms" jsonschema_description:"From a commit in etcd until the watch caches have the event; no processor time."`
-}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (c *Costs) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	document.SetDefaults(c)
-	switch {
-	case n.Kind == document.Object:
-		type plain Costs
-		d.Decode(n, path, (*plain)(c))
-	case n.Kind != document.String:
-		d.Fail(n, path, "is %v; want Default or an object", n.Kind)
-	case n.Text != "Default":
-		d.Fail(n, path, "%q: want Default or an object%s", document.Abridge(n.Text), document.Suggest(n.Text, []string{"Default"}))
-	}
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Costs) JSONSchemaExtend(s *jsonschema.Schema) {
-	table := *s
-	*s = jsonschema.Schema{
-		OneOf:       []*jsonschema.Schema{{Type: "string", Enum: []any{"Default"}}, &table},
-		Description: "What serving a request takes of a server's processor time; Default, or the costs that differ.",
-		Default:     "Default",
-	}
 }
 
 // UnmarshalDocument implements document.Unmarshaler.

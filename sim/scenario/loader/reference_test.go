@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"apfsim/document"
+	"apfsim/sim/registry"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/cluster"
 )
 
 // reference returns the text of the pages of the reference.
@@ -75,7 +75,7 @@ func TestReferenceHasEveryField(t *testing.T) {
 func TestReferenceHasTheCosts(t *testing.T) {
 	_, table, _ := strings.Cut(reference(t), "| Field of `costs` |")
 	table, _, _ = strings.Cut(table, "\n\n")
-	var defaults cluster.Costs
+	var defaults registry.Costs
 	document.SetDefaults(&defaults)
 	costs := reflect.ValueOf(defaults)
 	for i := range costs.NumField() {
