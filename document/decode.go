@@ -211,8 +211,8 @@ func Hint(name string, names []string) string {
 
 // fieldHint returns text that suggests the field that is meant by an unknown one: a field that has the word in its
 // tag also, a field of a part, the most similar name, or all names.
-func fieldHint(word string, of reflect.Type, known []structField) string {
-	if path := FieldPath(of, word); path != "" {
+func fieldHint(word string, t reflect.Type, known []structField) string {
+	if path := FieldPath(t, word); path != "" {
 		return fmt.Sprintf(" (did you mean %q?)", path)
 	}
 	names := make([]string, len(known))
@@ -228,27 +228,27 @@ func fieldHint(word string, of reflect.Type, known []structField) string {
 // shortest path is meant, then the first of the struct.
 //
 //	Group string `json:"group" also:"apiGroup"`
-func FieldPath(of reflect.Type, word string) string {
+func FieldPath(t reflect.Type, word string) string {
 	word = plainWord(word)
 	type part struct {
-		of   reflect.Type
+		typ  reflect.Type
 		path string
 	}
 	seen := map[reflect.Type]bool{}
-	for parts := []part{{of, ""}}; len(parts) > 0; parts = parts[1:] {
+	for parts := []part{{t, ""}}; len(parts) > 0; parts = parts[1:] {
 		p := parts[0]
-		if seen[p.of] {
+		if seen[p.typ] {
 			continue
 		}
-		seen[p.of] = true
-		fields := structFields(p.of)
+		seen[p.typ] = true
+		fields := structFields(p.typ)
 		for _, f := range fields {
 			if slices.ContainsFunc(append(f.also, f.name), func(w string) bool { return plainWord(w) == word }) {
 				return Join(p.path, f.name)
 			}
 		}
 		for _, f := range fields {
-			t := p.of.FieldByIndex(f.index).Type
+			t := p.typ.FieldByIndex(f.index).Type
 			if t.Kind() == reflect.Pointer {
 				t = t.Elem()
 			}

@@ -1,6 +1,8 @@
 // Package document represents a text that has been parsed but not yet interpreted: a tree of
 // fields and values, each with its position in the text. A strict decoder turns such a tree into
-// Go values and reports all errors of a file together, each with its position.
+// Go values, with the defaults and within the bounds that the tags of their fields say, and reports
+// all errors of a file together, each with its position. A Checker collects the errors of what
+// depends on several fields.
 //
 // The package does not parse text, so that the core depends on no YAML library. The host of the
 // core parses a file, for example with package yaml, and passes the tree.

@@ -54,7 +54,7 @@ type levelCounts struct{ dispatched, rejected, timedOut int }
 func NewDumps(sc *scenario.Scenario, servers []*server.Server, start time.Time, atNs []int64) (all Dumps, err error) {
 	atNs = slices.Compact(slices.Sorted(slices.Values(atNs)))
 	for i, s := range servers {
-		release, err := sc.Spec.Servers.RulesOf(sc.Spec.Servers.KubernetesVersion.Of(i))
+		release, err := sc.Spec.Servers.RulesFor(sc.Spec.Servers.KubernetesVersion.At(i))
 		if err != nil {
 			return nil, err
 		}

@@ -116,7 +116,7 @@ func ScrapeInterval(durationNs int64) int64 { return min(result.Interval(duratio
 
 // begin begins the metrics of a new process of the server, which has a release.
 func (m *serverMetrics) begin(nowNs int64, version scenario.Version) {
-	release, err := m.scenario.Spec.Servers.RulesOf(version)
+	release, err := m.scenario.Spec.Servers.RulesFor(version)
 	if err != nil {
 		panic("record: a scenario that is not valid: " + err.Error())
 	}

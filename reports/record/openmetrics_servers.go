@@ -31,7 +31,7 @@ func NewOpenMetrics[L server.Levels](w io.Writer, sc *scenario.Scenario, servers
 		if len(servers) > 1 {
 			m.instance = fmt.Sprintf("%s-%d", sc.Metadata.Name, i)
 		}
-		m.begin(0, sc.Spec.Servers.KubernetesVersion.Of(i))
+		m.begin(0, sc.Spec.Servers.KubernetesVersion.At(i))
 		all.servers = append(all.servers, m)
 	}
 	return all

@@ -1,6 +1,7 @@
-// Package quantity has the quantities of a scenario file: durations, rates and distributions of
-// durations. Each is decoded from text with its unit, is checked against its bounds then, and
-// describes itself in the JSON Schema of the file.
+// Package quantity reads the quantities of a scenario file: durations, rates, numbers of bytes and
+// distributions of durations. A struct that a document is decoded into has fields of these types;
+// each is decoded from text with its unit, is checked against its bounds then, and describes itself
+// in the JSON Schema of the file.
 package quantity
 
 import (

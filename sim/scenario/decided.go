@@ -20,27 +20,27 @@ func (s *Scenario) Decided(t *workload.TraceArrivals) (d workload.Decided) {
 		return d
 	}
 	d = workload.Decided{Routes: true, Seats: true}
-	of := t.Server
-	if of == nil {
-		of = &trace.Server{}
+	server := t.Server
+	if server == nil {
+		server = &trace.Server{}
 	}
-	if of.Configuration != "" {
+	if server.Configuration != "" {
 		for _, objects := range s.Configurations() {
-			d.Routes = d.Routes && objects.Digest() == of.Configuration
+			d.Routes = d.Routes && objects.Digest() == server.Configuration
 		}
 	}
-	if of.KubernetesVersion == "" {
+	if server.KubernetesVersion == "" {
 		return d
 	}
-	logged, err := s.Spec.Servers.RulesOf(Version(of.KubernetesVersion))
+	logged, err := s.Spec.Servers.RulesFor(Version(server.KubernetesVersion))
 	d.Seats = err == nil
 	for i := range s.Spec.Servers.Replicas {
-		r, err := s.Spec.Servers.RulesOf(s.Spec.Servers.KubernetesVersion.Of(i))
+		r, err := s.Spec.Servers.RulesFor(s.Spec.Servers.KubernetesVersion.At(i))
 		d.Seats = d.Seats && err == nil && r.EstimatesAs(logged)
 	}
 	for i := range s.Spec.Events {
 		if e := &s.Spec.Events[i]; e.Rollout != nil && e.Rollout.KubernetesVersion != "" {
-			r, err := s.Spec.Servers.RulesOf(Version(e.Rollout.KubernetesVersion))
+			r, err := s.Spec.Servers.RulesFor(Version(e.Rollout.KubernetesVersion))
 			d.Seats = d.Seats && err == nil && r.EstimatesAs(logged)
 		}
 	}

@@ -1,7 +1,9 @@
-// Package scenario has the schema of scenario files: which servers there are, how flow control is
-// configured, who sends what and when, and what must hold at the end. It decodes a document, fills
-// in the defaults and checks the values; all errors of a document are reported together, each with
-// its position. It reads no files, which package loader does.
+// Package scenario defines the schema of scenario files: which servers there are, how flow control
+// is configured, who sends what and when, and what must hold at the end. Its types are the settings
+// of a run. Decode decodes a document; the tags of the fields say the defaults and the bounds, which
+// the decoder applies and the JSON Schema shows. SetDefaults then fills in what follows from other
+// fields, and Check checks the rules between fields; all errors of a document are reported together,
+// each with its position. The package reads no files, which package loader does.
 package scenario
 
 import (

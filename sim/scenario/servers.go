@@ -65,18 +65,18 @@ func (s *Servers) Releases() (versions []string) {
 		return nil
 	}
 	for i := range s.Replicas {
-		versions = append(versions, string(s.KubernetesVersion.Of(i)))
+		versions = append(versions, string(s.KubernetesVersion.At(i)))
 	}
 	return versions
 }
 
-// Rules returns the rules by which the first server decides, see RulesOf.
-func (s *Servers) Rules() (*rules.Rules, error) { return s.RulesOf(s.KubernetesVersion.Of(0)) }
+// Rules returns the rules by which the first server decides, see RulesFor.
+func (s *Servers) Rules() (*rules.Rules, error) { return s.RulesFor(s.KubernetesVersion.At(0)) }
 
-// RulesOf returns the rules by which servers of a release decide, with the feature
+// RulesFor returns the rules by which servers of a release decide, with the feature
 // gates set. The error says that the release is not supported, or which gate it does not have; a
 // valid scenario has none.
-func (s *Servers) RulesOf(version Version) (*rules.Rules, error) {
+func (s *Servers) RulesFor(version Version) (*rules.Rules, error) {
 	r, err := rules.For(document.Abridge(string(version)))
 	if err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (v *Version) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 // Versions are the releases of the servers: one for all, or one for each.
 type Versions []Version
 
-// Of returns the release of a server.
-func (v Versions) Of(server int) Version {
+// At returns the release of the server with an index.
+func (v Versions) At(server int) Version {
 	if len(v) == 1 {
 		return v[0]
 	}

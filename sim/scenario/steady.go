@@ -18,3 +18,9 @@ func (s *Spec) Steady() bool {
 	return v.Replicas <= 1 && s.Store == nil && !changes && !calls && v.Capacity == nil && v.Memory == nil && v.LoadBalancer == nil &&
 		v.GoawayChance == 0 && v.Startup == (Servers{}).Startup && !v.Maintenance
 }
+
+// ServersEnd says whether servers may end during the run. The others may ignore what would happen then.
+func (s *Spec) ServersEnd() bool {
+	return s.Servers.Memory != nil && s.Servers.Memory.Limit > 0 ||
+		slices.ContainsFunc(s.Events, func(e Event) bool { return e.Change.Given() && e.Speed == nil })
+}

@@ -143,7 +143,7 @@ func newServer(d *Deps) *Server {
 	shared, spec := d.Shared, &d.Scenario.Spec
 	s := &Server{index: int16(len(shared.servers)), stage: Ready, scenario: d.Scenario, shared: shared, events: &shared.Events, clients: d.Clients, network: d.Network, leastTimeLimitNs: filter.NoLimitNs}
 	s.life.startup, s.life.latest = spec.Servers.Startup, -1
-	s.setVersion(spec.Servers.KubernetesVersion.Of(s.Index()))
+	s.setVersion(spec.Servers.KubernetesVersion.At(s.Index()))
 	if spec.ServersEnd() {
 		s.track()
 	}

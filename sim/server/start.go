@@ -54,7 +54,7 @@ func (s *Server) limits() bool {
 
 // setVersion gives the server a release.
 func (s *Server) setVersion(version scenario.Version) {
-	release, err := s.scenario.Spec.Servers.RulesOf(version)
+	release, err := s.scenario.Spec.Servers.RulesFor(version)
 	if err != nil {
 		panic("server: a scenario that is not valid: " + err.Error())
 	}
@@ -163,7 +163,7 @@ func (o objects) current(s *Server) config.Objects {
 			written = s.scenario.Spec.Events[key.event].Objects
 		}
 		held = written
-		if first := s.scenario.Spec.Servers.KubernetesVersion.Of(0); key.version != first { // for which the loader has done it
+		if first := s.scenario.Spec.Servers.KubernetesVersion.At(0); key.version != first { // for which the loader has done it
 			held = hold(s.rules, written)
 		}
 		o[key] = held

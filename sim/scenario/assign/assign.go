@@ -1,5 +1,7 @@
-// Package assign gives fields of a scenario other values than its file does: PATH=VALUE, from the
-// command line. A path leads to a field of the scenario, or to one of a priority level.
+// Package assign implements assignments to fields of a scenario: PATH=VALUE, by which the command
+// line and grids of parameters give them other values than the file does. A path leads to a field of
+// the scenario, or to one of a priority level. A caller makes assignments with New and passes them to
+// package loader, which applies them to each document before it is decoded.
 package assign
 
 import (

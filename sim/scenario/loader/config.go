@@ -54,7 +54,7 @@ func (r *reading) config(replacement, added []string) (own *config.Objects) {
 	if s.Spec.Config.Base == scenario.BaseMandatory {
 		objects = config.Mandatory(r.rules)
 	}
-	ofFlag := func(flag string, names []string) {
+	overlayFlag := func(flag string, names []string) {
 		for _, name := range names {
 			objects = r.overlay(objects, host, name, flag+" "+filepath.Base(name), func(format string, args ...any) {
 				r.outside.Add(document.Position{}, "", format, args...)
@@ -63,11 +63,11 @@ func (r *reading) config(replacement, added []string) (own *config.Objects) {
 	}
 	if len(replacement) > 0 {
 		own = r.replaced()
-		ofFlag("--config", replacement)
+		overlayFlag("--config", replacement)
 	} else {
 		objects = r.overlayAll(objects, "spec.config", s.Spec.Config.Files, s.Spec.Config.Objects)
 	}
-	ofFlag("--add-config", added)
+	overlayFlag("--add-config", added)
 	s.Objects = config.Complete(r.rules, objects)
 	// If a part of it is wrong, what else is missing only follows from that.
 	r.complete = !r.check.Failed("spec.config") && len(r.outside) == before

@@ -1,6 +1,8 @@
-// Package loader reads scenarios: it parses a scenario file, applies assignments to it, reads the
-// files of flow-control objects and the traces that it mentions, puts the flow-control
-// configuration together, and lets the scenario fill in its defaults and check itself.
+// Package loader reads scenario files and all files that they mention. It is the part of a scenario
+// that does I/O: Load parses a scenario file, applies assignments to it, reads the files of
+// flow-control objects and opens the traces, puts the flow-control configuration together, and lets
+// the scenario fill in its defaults and check itself. It returns scenarios that are complete and
+// valid, or all errors. LoadConfig does the same for a configuration without a scenario.
 package loader
 
 import (

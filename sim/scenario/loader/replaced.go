@@ -38,12 +38,12 @@ func (r *reading) warnReplaced(own config.Objects) {
 		}
 	}
 	var dropped []string
-	for _, of := range []struct {
+	for _, objects := range []struct {
 		kind  string
 		names []string
 	}{{"FlowSchema", schemas}, {"PriorityLevelConfiguration", levels}} {
-		if len(of.names) > 0 {
-			dropped = append(dropped, of.kind+" "+listed(of.names))
+		if len(objects.names) > 0 {
+			dropped = append(dropped, objects.kind+" "+listed(objects.names))
 		}
 	}
 	if len(dropped) == 0 {
