@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
 	"apfsim/experiment/fit/shape"
 	"apfsim/sim/trace"
@@ -22,12 +21,12 @@ type workload struct {
 	backoff  *retries.Chains // of clients that retry otherwise; nil if they do not
 	attempts bool            // whether the log says which requests are retries
 	observed *shape.Observations
-	tally    recorded.Tally // recorded, as that of a run
-	sender   *sender        // of this and other kinds of requests; nil if there are none
+	tally    Tally   // recorded, as that of a run
+	sender   *sender // of this and other kinds of requests; nil if there are none
 }
 
 // collect takes note of a request in the second pass.
-func (f *fitter) collect(e *recorded.Entry) {
+func (f *fitter) collect(e *Entry) {
 	s := f.stream(e)
 	if s == nil || s.leftOut { // nil if the requests have changed since the first pass
 		return
@@ -86,7 +85,7 @@ func (f *fitter) collect(e *recorded.Entry) {
 }
 
 // addWatch takes note of how long a watch lasted. One that ends with the log was cut off there.
-func (w *workload) addWatch(e *recorded.Entry, lastNs, durationNs int64) {
+func (w *workload) addWatch(e *Entry, lastNs, durationNs int64) {
 	ns := float64(e.WatchNs)
 	if end := e.EndNs(); end >= lastNs && end <= max(lastNs, durationNs)+1e9 {
 		ns = -ns
@@ -100,7 +99,7 @@ const (
 )
 
 // record takes note of a request in the statistics.
-func (f *fitter) record(w *workload, level string, e *recorded.Entry) {
+func (f *fitter) record(w *workload, level string, e *Entry) {
 	if e.ArrivalNs < f.report.WarmupNs {
 		return
 	}
@@ -109,7 +108,7 @@ func (f *fitter) record(w *workload, level string, e *recorded.Entry) {
 	if f.real && r.WaitErrors.N < fewestErrors {
 		r.WaitMarginNs = realWaitMarginNs
 	}
-	tallies := []*recorded.Tally{&r.Total, &w.tally}
+	tallies := []*Tally{&r.Total, &w.tally}
 	if w.sender != nil {
 		tallies = append(tallies, &w.sender.tally)
 	}
@@ -121,10 +120,10 @@ func (f *fitter) record(w *workload, level string, e *recorded.Entry) {
 	}
 	if level != "" {
 		if r.Levels == nil {
-			r.Levels = map[string]*recorded.Tally{}
+			r.Levels = map[string]*Tally{}
 		}
 		if r.Levels[level] == nil {
-			r.Levels[level] = &recorded.Tally{}
+			r.Levels[level] = &Tally{}
 		}
 		tallies = append(tallies, r.Levels[level])
 	}

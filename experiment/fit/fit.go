@@ -12,8 +12,6 @@ import (
 	"io"
 
 	"apfsim/document"
-	"apfsim/experiment/fit/node"
-	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
 	"apfsim/experiment/fit/shape"
 )
@@ -38,7 +36,7 @@ type Options struct {
 type Fitted struct {
 	Scenario []byte // the text of the file
 	Report   *Report
-	Recorded *recorded.Statistics
+	Recorded *RecordedStatistics
 
 	fitter *fitter
 	open   func() (io.ReadCloser, error)
@@ -100,12 +98,12 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	if o.MaxWorkloads <= 0 {
 		o.MaxWorkloads = defaultWorkloads
 	}
-	base, err := node.ReadBase(o.Base, o.BaseFile, o.Dir)
+	base, err := ReadBase(o.Base, o.BaseFile, o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	f := &fitter{options: o, base: base, report: &Report{Notes: []string{}}}
-	if err := recorded.Each(open, o.File, f.learn); err != nil {
+	if err := EachEntry(open, o.File, f.learn); err != nil {
 		return nil, err
 	}
 	switch fail := func(message string) (*Fitted, error) {
@@ -121,7 +119,7 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	f.setTimes()
 	f.group()
 	f.learnBackoffs()
-	if err := recorded.Each(open, o.File, f.collect); err != nil {
+	if err := EachEntry(open, o.File, f.collect); err != nil {
 		return nil, err
 	}
 	text, err := f.scenario()
@@ -134,7 +132,7 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 // fitter is a fit in progress.
 type fitter struct {
 	options Options
-	base    *node.Base
+	base    *Base
 	report  *Report
 
 	streams        map[string]*stream
@@ -151,7 +149,7 @@ type fitter struct {
 	decided   bool // whether any line has an outcome
 	workloads []*workload
 	items     []*item // of the scenario, in the order of the report
-	recorded  recorded.Statistics
+	recorded  RecordedStatistics
 	key       []byte
 }
 

@@ -7,8 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"apfsim/experiment/fit/node"
-	"apfsim/experiment/fit/recorded"
+	"apfsim/experiment/fit/shape"
 	"apfsim/sim/trace"
 )
 
@@ -53,15 +52,15 @@ func (f *Fitted) Replay(why map[int]string, create func(name string) (io.WriteCl
 			of[k] = it
 		}
 		*it.node = yaml.Node{Kind: yaml.MappingNode}
-		node.Set(it.node, "name", node.Value(w.Name))
-		node.Set(it.node, "arrivals", node.Value(map[string]any{"trace": map[string]any{"file": name}}))
+		shape.SetField(it.node, "name", shape.ValueNode(w.Name))
+		shape.SetField(it.node, "arrivals", shape.ValueNode(map[string]any{"trace": map[string]any{"file": name}}))
 		w.NotFitted = append(w.NotFitted, Bursts)
 		w.Notes = append(w.Notes, "not fitted: bursts; as "+w.Arrivals+", "+reason+"; all requests are replayed as they were, so that the number of clients cannot be changed")
 		w.Arrivals = "replayed"
 	}
 	var line []byte
 	var failed error
-	err = recorded.Each(f.open, f.fitter.options.File, func(e *recorded.Entry) {
+	err = EachEntry(f.open, f.fitter.options.File, func(e *Entry) {
 		s := f.fitter.stream(e)
 		if failed != nil || s == nil || s.leftOut || of[s.workload] == nil {
 			return

@@ -11,8 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"apfsim/core/classify"
-	"apfsim/experiment/fit/node"
-	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/shape"
 	scripted "apfsim/sim/workload"
 )
@@ -22,25 +20,25 @@ func (f *fitter) scenario() ([]byte, error) {
 	f.base.Document.HeadComment = ""
 	f.base.Document.Content[0].HeadComment = "# Fitted to recorded requests; fit.json says how well. Rates are those of one client."
 	metadata := &yaml.Node{Kind: yaml.MappingNode}
-	node.Set(metadata, "name", node.Value(f.options.Name))
-	node.Set(metadata, "description", node.Value(fmt.Sprintf("Fitted to %d requests of %s. To have twice as many of the requests of a workload, double its clients.",
+	shape.SetField(metadata, "name", shape.ValueNode(f.options.Name))
+	shape.SetField(metadata, "description", shape.ValueNode(fmt.Sprintf("Fitted to %d requests of %s. To have twice as many of the requests of a workload, double its clients.",
 		f.report.Requests, filepath.Base(f.options.File))))
-	node.Set(f.base.Document, "metadata", metadata)
-	spec := node.Field(f.base.Document, "spec")
+	shape.SetField(f.base.Document, "metadata", metadata)
+	spec := shape.NodeField(f.base.Document, "spec")
 	for _, name := range []string{"workload", "thresholds", "replications", "seed"} {
-		node.Remove(spec, name)
+		shape.RemoveField(spec, name)
 	}
-	node.Set(spec, "duration", node.Value(time.Duration(f.report.DurationNs).String()))
+	shape.SetField(spec, "duration", shape.ValueNode(time.Duration(f.report.DurationNs).String()))
 	if f.report.WarmupNs == 0 {
-		node.Remove(spec, "warmup")
+		shape.RemoveField(spec, "warmup")
 	}
-	if node.Field(spec, "resources") == nil {
+	if shape.NodeField(spec, "resources") == nil {
 		if resources := f.resources(); len(resources) > 0 {
 			n := &yaml.Node{Kind: yaml.SequenceNode}
 			for _, r := range resources {
-				n.Content = append(n.Content, node.Value(r))
+				n.Content = append(n.Content, shape.ValueNode(r))
 			}
-			node.Set(spec, "resources", n)
+			shape.SetField(spec, "resources", n)
 		}
 	}
 	list := &yaml.Node{Kind: yaml.SequenceNode}
@@ -52,7 +50,7 @@ func (f *fitter) scenario() ([]byte, error) {
 			list.Content = append(list.Content, f.workload(s.name, s.kinds, s.observed, &s.tally))
 		}
 	}
-	node.Set(spec, "workload", list)
+	shape.SetField(spec, "workload", list)
 	return f.text()
 }
 
@@ -70,7 +68,7 @@ func (f *fitter) text() ([]byte, error) {
 
 // workload fits a workload of one or several kinds of requests, with the observations and the statistics of all of
 // them, and returns its item of the list. It adds it to the report.
-func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations, tally *recorded.Tally) *yaml.Node {
+func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations, tally *Tally) *yaml.Node {
 	w := kinds[0]
 	s := w.members[0].stream
 	report := Workload{Name: name, FlowSchema: s.schema, PriorityLevel: s.level, Clients: len(o.Clients), First: o.First, Retries: o.Again, NotFitted: []string{}, Notes: []string{}}
@@ -87,11 +85,11 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 	report.Notes = append(report.Notes, a.Notes...)
 
 	n := &yaml.Node{Kind: yaml.MappingNode}
-	node.Set(n, "name", node.Value(name))
+	shape.SetField(n, "name", shape.ValueNode(name))
 	if len(o.Clients) > 1 {
-		node.Set(n, "clients", node.Value(len(o.Clients)))
+		shape.SetField(n, "clients", shape.ValueNode(len(o.Clients)))
 	}
-	node.Set(n, "as", node.Value(identityValue(s.identity(w.generalized))))
+	shape.SetField(n, "as", shape.ValueNode(identityValue(s.identity(w.generalized))))
 	var requests []any
 	followed := int64(0)
 	for _, k := range kinds {
@@ -99,8 +97,8 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 		report.Rejected += k.observed.Rejected
 		followed += k.followed.Rejected
 		if len(kinds) == 1 {
-			node.Set(n, "request", node.Value(request))
-			node.Set(n, "execution", node.Value(execution))
+			shape.SetField(n, "request", shape.ValueNode(request))
+			shape.SetField(n, "execution", shape.ValueNode(execution))
 			continue
 		}
 		if k.observed.First == 0 {
@@ -113,28 +111,28 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 	if len(kinds) > 1 {
 		list := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, r := range requests {
-			list.Content = append(list.Content, node.Value(r))
+			list.Content = append(list.Content, shape.ValueNode(r))
 		}
-		node.Set(n, "requests", list)
-		node.Set(n, "execution", node.Value(requests[0].(map[string]any)["execution"]))
+		shape.SetField(n, "requests", list)
+		shape.SetField(n, "execution", shape.ValueNode(requests[0].(map[string]any)["execution"]))
 		report.Execution = fmt.Sprintf("of %d kinds", len(kinds))
 		for _, k := range report.Kinds {
 			report.Distance = max(report.Distance, k.Distance)
 			report.Notes = append(report.Notes, fmt.Sprintf("%d of the first attempts are %s; their executions are %s", k.First, k.Request, k.Execution))
 		}
 	}
-	node.Set(n, "arrivals", node.Value(a.Value))
+	shape.SetField(n, "arrivals", shape.ValueNode(a.Value))
 	if a.StartNs > 0 {
-		node.Set(n, "start", node.Value(shape.Duration(float64(a.StartNs))))
+		shape.SetField(n, "start", shape.ValueNode(shape.Duration(float64(a.StartNs))))
 	}
 	if a.EndNs > 0 {
-		node.Set(n, "stop", node.Value(shape.Duration(float64(a.EndNs))))
+		shape.SetField(n, "stop", shape.ValueNode(shape.Duration(float64(a.EndNs))))
 	}
 	if followed > 0 {
 		report.Retried = shape.Number(float64(o.Again) / float64(followed))
 	}
 	if retry := retryValue(kinds, o.Again, &report); retry != nil {
-		node.Set(n, "retry", node.Value(retry))
+		shape.SetField(n, "retry", shape.ValueNode(retry))
 	}
 	if s.user == "" {
 		report.Notes = append(report.Notes, "the log has no user; the scenario calls it "+unknown)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/shape"
 )
 
@@ -15,7 +14,7 @@ type sender struct {
 	name     string
 	kinds    []*workload // the one with the most requests first
 	observed *shape.Observations
-	tally    recorded.Tally
+	tally    Tally
 
 	decided, isClosed bool
 }

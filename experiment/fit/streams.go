@@ -6,7 +6,6 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/document"
-	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/retries"
 	"apfsim/sim/trace"
 	scripted "apfsim/sim/workload"
@@ -38,7 +37,7 @@ type stream struct {
 const exempt = "exempt"
 
 // learn takes note of a request in the first pass.
-func (f *fitter) learn(e *recorded.Entry) {
+func (f *fitter) learn(e *Entry) {
 	s := f.stream(e)
 	if s == nil {
 		s = f.newStream(e)
@@ -77,7 +76,7 @@ func (f *fitter) slack() int64 {
 }
 
 // learnRetries takes note of whether the request follows a rejected one.
-func (f *fitter) learnRetries(s *stream, e *recorded.Entry) {
+func (f *fitter) learnRetries(s *stream, e *Entry) {
 	key := f.withName(e.Name)
 	end := len(key)
 	key = append(key, 0)
@@ -104,7 +103,7 @@ func (f *fitter) learnRetries(s *stream, e *recorded.Entry) {
 }
 
 // stream returns the stream of a request, nil for the first request of one. f.key is then the stream's key.
-func (f *fitter) stream(e *recorded.Entry) *stream {
+func (f *fitter) stream(e *Entry) *stream {
 	k := f.key[:0]
 	for _, text := range [...]string{e.User, e.Verb, e.APIGroup, e.Resource, e.Subresource, e.Namespace, e.FlowSchema, e.PriorityLevel} {
 		k = append(append(k, text...), 0)
@@ -112,7 +111,7 @@ func (f *fitter) stream(e *recorded.Entry) *stream {
 	if e.Resource == "" {
 		k = append(append(k, e.Path...), 0)
 	}
-	k = append(append(k, recorded.Steady(e.Query)...), 0)
+	k = append(append(k, SteadyQuery(e.Query)...), 0)
 	for _, g := range e.Groups {
 		k = append(append(k, g...), 0)
 	}
@@ -124,7 +123,7 @@ func (f *fitter) stream(e *recorded.Entry) *stream {
 }
 
 // opened says whether the request is a watch at time 0.
-func opened(e *recorded.Entry) bool { return e.Verb == "watch" && e.ArrivalNs == 0 }
+func opened(e *Entry) bool { return e.Verb == "watch" && e.ArrivalNs == 0 }
 
 // withName returns the key of the stream and of one name in it.
 func (f *fitter) withName(name string) []byte {
@@ -133,8 +132,8 @@ func (f *fitter) withName(name string) []byte {
 }
 
 // newStream adds the stream of a request, whose key is f.key.
-func (f *fitter) newStream(e *recorded.Entry) *stream {
-	s := &stream{user: e.User, attributes: e.Attributes(), query: recorded.Steady(e.Query), schema: e.FlowSchema, level: e.PriorityLevel,
+func (f *fitter) newStream(e *Entry) *stream {
+	s := &stream{user: e.User, attributes: e.Attributes(), query: SteadyQuery(e.Query), schema: e.FlowSchema, level: e.PriorityLevel,
 		open: opened(e), name: e.Name}
 	if e.Resource != "" {
 		s.attributes.Path = ""

@@ -1,4 +1,5 @@
-// Package check runs a fitted scenario and compares it with the recorded requests.
+// Package check runs a fitted scenario several times and compares it with the recorded requests: it says which recorded
+// statistics are within the prediction intervals of the runs.
 package check
 
 import (
@@ -12,7 +13,6 @@ import (
 
 	"apfsim/experiment"
 	"apfsim/experiment/fit"
-	"apfsim/experiment/fit/recorded"
 	"apfsim/experiment/fit/shape"
 	"apfsim/reports/collect"
 	"apfsim/reports/format"
@@ -138,7 +138,7 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 
 // levelsWith returns the recorded statistics of the priority levels. Requests whose level is not in the log, as those
 // of watches that were open at its end, are added to the level that the simulated server chose.
-func levelsWith(f *fit.Fitted, run *collect.Replication) map[string]*recorded.Tally {
+func levelsWith(f *fit.Fitted, run *collect.Replication) map[string]*fit.Tally {
 	levels := maps.Clone(f.Recorded.Levels)
 	for i := range f.Report.Workloads {
 		w := &f.Report.Workloads[i]
@@ -154,7 +154,7 @@ func levelsWith(f *fit.Fitted, run *collect.Replication) map[string]*recorded.Ta
 		}
 		for level := range at {
 			if levels[level] != nil {
-				sum := &recorded.Tally{}
+				sum := &fit.Tally{}
 				sum.Merge(levels[level])
 				sum.Merge(f.Recorded.Workloads[i])
 				levels[level] = sum
@@ -258,9 +258,9 @@ type row struct {
 }
 
 // rowsOf returns a row for each recorded statistic, of the priority levels as given.
-func rowsOf(f *fit.Fitted, levels map[string]*recorded.Tally) (all []*row) {
+func rowsOf(f *fit.Fitted, levels map[string]*fit.Tally) (all []*row) {
 	workload := 0
-	add := func(group, name string, t *recorded.Tally, find func(*run) requests) {
+	add := func(group, name string, t *fit.Tally, find func(*run) requests) {
 		r := ofTally(t)
 		for i := range statistics {
 			s := &statistics[i]
@@ -303,7 +303,7 @@ func ofGroup(g *result.Group, arrivals *shape.Counts) requests {
 const leastKnown = 0.9
 
 // ofTally returns the tally as a run has it.
-func ofTally(t *recorded.Tally) requests {
+func ofTally(t *fit.Tally) requests {
 	of := func(h *histogram.Histogram) *result.Distribution {
 		if h.N == 0 {
 			return nil

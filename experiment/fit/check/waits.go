@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"apfsim/experiment/fit/recorded"
+	"apfsim/experiment/fit"
 	"apfsim/reports/histogram"
 	"apfsim/reports/result"
 )
@@ -28,7 +28,7 @@ const mostDraws = 4096
 // mostTail bounds the errors that are drawn, as a multiple of the greatest that is known.
 const mostTail = 10
 
-func newWaitErrors(r *recorded.Statistics) *waitErrors {
+func newWaitErrors(r *fit.RecordedStatistics) *waitErrors {
 	e := &waitErrors{marginNs: float64(r.WaitMarginNs)}
 	if e.marginNs == 0 {
 		e.ns = slices.Sorted(slices.Values(r.WaitErrors.Values))

@@ -1,4 +1,5 @@
-// Package retries recognizes the requests of a log that repeat rejected ones.
+// Package retries recognizes the requests of a log that repeat rejected ones. It is a subject of its own: a matching of
+// arrivals to earlier rejections, by the times at which clients retry, that knows nothing of scenarios.
 package retries
 
 import (

@@ -8,7 +8,6 @@ import (
 
 	"apfsim/document"
 	"apfsim/document/yaml"
-	"apfsim/experiment/fit/node"
 	"apfsim/sim/workload"
 )
 
@@ -106,7 +105,7 @@ func (o *Observations) draw(a *Arrivals, seed uint64) *Counts {
 
 // process returns the arrivals as a run has them.
 func (a *Arrivals) process() *workload.Arrivals {
-	text, err := yamlv3.Marshal(node.Value(a.Value))
+	text, err := yamlv3.Marshal(ValueNode(a.Value))
 	if err != nil {
 		panic(fmt.Sprintf("shape: arrivals that are not YAML: %v", err))
 	}

@@ -1,5 +1,5 @@
 // Package shape finds the shapes of observations: which distribution durations have, and which arrival process
-// requests. Both are among those that a scenario can have.
+// requests have. A shape is one that a scenario can have, and is returned as the YAML of a scenario.
 package shape
 
 import (

@@ -1,5 +1,4 @@
-// Package node reads and changes mappings of a YAML document, and the scenario that a fitted one is based on.
-package node
+package shape
 
 import (
 	"fmt"
@@ -12,8 +11,8 @@ import (
 	"apfsim/reports/format"
 )
 
-// Field returns the value of a field, nil if there is none.
-func Field(mapping *yaml.Node, name string) *yaml.Node {
+// NodeField returns the value of a field, nil if there is none.
+func NodeField(mapping *yaml.Node, name string) *yaml.Node {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -25,19 +24,19 @@ func Field(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// Set replaces a field, or adds it at the end.
-func Set(mapping *yaml.Node, name string, value *yaml.Node) {
+// SetField replaces a field, or adds it at the end.
+func SetField(mapping *yaml.Node, name string, value *yaml.Node) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
 			mapping.Content[i+1] = value
 			return
 		}
 	}
-	mapping.Content = append(mapping.Content, Value(name), value)
+	mapping.Content = append(mapping.Content, ValueNode(name), value)
 }
 
-// Remove removes a field.
-func Remove(mapping *yaml.Node, name string) {
+// RemoveField removes a field.
+func RemoveField(mapping *yaml.Node, name string) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
 			mapping.Content = slices.Delete(mapping.Content, i, i+2)
@@ -46,23 +45,23 @@ func Remove(mapping *yaml.Node, name string) {
 	}
 }
 
-// Value returns a value as a node, maps in one line.
-func Value(v any) *yaml.Node {
+// ValueNode returns a value as a node, maps in one line.
+func ValueNode(v any) *yaml.Node {
 	var n yaml.Node
 	switch v := v.(type) {
 	case map[string]any:
 		n = yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 		for _, name := range slices.SortedFunc(maps.Keys(v), byOrder) {
-			n.Content = append(n.Content, Value(name), Value(v[name]))
+			n.Content = append(n.Content, ValueNode(name), ValueNode(v[name]))
 		}
 	case []any:
 		n = yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 		for _, item := range v {
-			n.Content = append(n.Content, Value(item))
+			n.Content = append(n.Content, ValueNode(item))
 		}
 	default:
 		if err := n.Encode(v); err != nil {
-			panic(fmt.Sprintf("node: a value that is not YAML: %v", err))
+			panic(fmt.Sprintf("shape: a value that is not YAML: %v", err))
 		}
 		switch s, isText := v.(string); {
 		case n.Kind == yaml.SequenceNode:
@@ -74,12 +73,12 @@ func Value(v any) *yaml.Node {
 	return &n
 }
 
-// order is the order of the fields, as people write them.
-var order = []string{"weight", "user", "groups", "verb", "group", "resource", "subresource", "namespace", "name", "path", "query", "watch",
+// fieldOrder is the order of the fields, as people write them.
+var fieldOrder = []string{"weight", "user", "groups", "verb", "group", "resource", "subresource", "namespace", "name", "path", "query", "watch",
 	"at", "requests", "over", "startRate", "stages", "duration", "rate", "mean", "on", "off"}
 
 func byOrder(a, b string) int {
-	i, j := slices.Index(order, a), slices.Index(order, b)
+	i, j := slices.Index(fieldOrder, a), slices.Index(fieldOrder, b)
 	if i >= 0 && j >= 0 {
 		return i - j
 	}

@@ -1,4 +1,4 @@
-package recorded
+package fit
 
 import (
 	"apfsim/experiment/fit/shape"
@@ -8,7 +8,7 @@ import (
 )
 
 // Statistics is the statistics of the recorded requests that arrived after the warm-up, as those of a run.
-type Statistics struct {
+type RecordedStatistics struct {
 	Total     Tally
 	Levels    map[string]*Tally // by priority level, if it is known
 	Workloads []*Tally          // in the order of the report

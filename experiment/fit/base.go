@@ -1,4 +1,4 @@
-package node
+package fit
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"apfsim/core/rules"
 	"apfsim/document"
+	"apfsim/experiment/fit/shape"
 	"apfsim/sim/scenario"
 )
 
@@ -39,7 +40,7 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 	}
 	b := &Base{Document: doc.Content[0]}
 	b.Document.Style = 0
-	spec := Field(b.Document, "spec")
+	spec := shape.NodeField(b.Document, "spec")
 	if spec == nil || spec.Kind != yaml.MappingNode {
 		return nil, fail(b.Document.Line, "spec", "is missing; want a scenario")
 	}
@@ -48,7 +49,7 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 		name string
 		ns   *int64
 	}{{"duration", &b.DurationNs}, {"warmup", &b.WarmupNs}} {
-		if n := Field(spec, f.name); n != nil {
+		if n := shape.NodeField(spec, f.name); n != nil {
 			d, err := time.ParseDuration(n.Value)
 			if err != nil {
 				return nil, fail(n.Line, "spec."+f.name, document.Abridge(n.Value)+" is not a duration; use a number with a unit, such as 60s")
@@ -57,17 +58,17 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 		}
 	}
 	b.Release = rules.Latest()
-	if n := Field(Field(spec, "servers"), "kubernetesVersion"); n != nil {
+	if n := shape.NodeField(shape.NodeField(spec, "servers"), "kubernetesVersion"); n != nil {
 		release, err := rules.For(n.Value)
 		if err != nil {
 			return nil, fail(n.Line, "spec.servers.kubernetesVersion", err.Error())
 		}
 		b.Release = release
 	}
-	rebase(Field(Field(spec, "config"), "files"), name, dir)
-	if events := Field(spec, "events"); events != nil {
+	rebase(shape.NodeField(shape.NodeField(spec, "config"), "files"), name, dir)
+	if events := shape.NodeField(spec, "events"); events != nil {
 		for _, e := range events.Content {
-			rebase(Field(Field(e, "apply"), "files"), name, dir)
+			rebase(shape.NodeField(shape.NodeField(e, "apply"), "files"), name, dir)
 		}
 	}
 	return b, nil

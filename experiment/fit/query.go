@@ -1,14 +1,14 @@
-package recorded
+package fit
 
 import "strings"
 
 // Steady returns a query without what differs between requests that are alike: the value of a version other
 // than 0, of a continue token and of the time limit of a watch.
-func Steady(query string) string {
+func SteadyQuery(query string) string {
 	if query == "" || !strings.ContainsAny(query, "=%") {
 		return query
 	}
-	query = encoded.Replace(query)
+	query = encodedSelectors.Replace(query)
 	parts := strings.Split(query, "&")
 	kept := parts[:0]
 	for _, p := range parts {
@@ -27,4 +27,4 @@ func Steady(query string) string {
 }
 
 // encoded replaces what is written in two ways in the selectors of a query.
-var encoded = strings.NewReplacer("%3D", "=", "%3d", "=", "%2C", ",", "%2c", ",")
+var encodedSelectors = strings.NewReplacer("%3D", "=", "%3d", "=", "%2C", ",", "%2c", ",")

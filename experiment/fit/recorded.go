@@ -1,5 +1,4 @@
-// Package recorded reads recorded requests, a request log or a trace, and counts and times them.
-package recorded
+package fit
 
 import (
 	"bufio"
@@ -48,7 +47,7 @@ const (
 
 // Each calls visit with every request. The error is a document.Errors if lines are wrong, of which the
 // first ones are reported; visit is then not called any more.
-func Each(open func() (io.ReadCloser, error), file string, visit func(*Entry)) error {
+func EachEntry(open func() (io.ReadCloser, error), file string, visit func(*Entry)) error {
 	source, err := open()
 	if err != nil {
 		return err
