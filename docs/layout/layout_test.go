@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,9 @@ func TestViolationsAreReported(t *testing.T) {
 			"sim/server imports k8s.io/apiserver/pkg/util/flowcontrol; only the modules conformance and live may"},
 		{"k8s.io in a test", func(p *pkg) { p.tests = []string{"k8s.io/api/flowcontrol/v1"} },
 			"core/seats imports k8s.io/api/flowcontrol/v1; only the modules conformance and live may"},
+		{"a single importer", func(p *pkg) { p.importers = []string{"core/filter"} },
+			"core/seats has 10 lines and is imported only by core/filter: it is a file of that package, or a subject of its own with a reason in docs/layout"},
+		{"an exception without need", func(p *pkg) { p.name, p.lines = "internal/extsort", 300 }, "internal/extsort needs no exception in docs/layout"},
 		{"no package comment", func(p *pkg) { p.subject = "" }, "core/seats has no package comment"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,5 +128,24 @@ func TestRewriteWantsTheLinesAroundTheTable(t *testing.T) {
 	}
 	if err := rewrite(file, ""); err == nil || !strings.Contains(err.Error(), "are missing") {
 		t.Errorf("error %v, want that the lines are missing", err)
+	}
+}
+
+// In reports, the packages and the longest chain of imports are counted.
+func TestDepthOfReports(t *testing.T) {
+	var all []*pkg
+	for i := range mostReports + 1 {
+		p := &pkg{name: fmt.Sprintf("reports/r%02d", i), subject: "counts things", lines: 500}
+		if i > 0 {
+			p.imports = []string{fmt.Sprintf("apfsim/reports/r%02d", i-1)}
+		}
+		all = append(all, p)
+	}
+	want := []string{fmt.Sprintf("reports/r%02d begins a chain of %d imports within reports; at most %d", deepestReports, deepestReports+1, deepestReports)}
+	if got := reportsTooDeep(all[:deepestReports+1]); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := reportsTooDeep(all), fmt.Sprintf("reports has %d packages; at most %d", mostReports+1, mostReports); !slices.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

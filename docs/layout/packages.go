@@ -20,19 +20,42 @@ import (
 // module is the path of the main module, which all its import paths begin with.
 const module = "apfsim"
 
-// pkg is a package of the main module.
+// pkg is a package.
 type pkg struct {
-	name    string   // its folder, relative to the root of the module: core/seats
-	subject string   // the first sentence of the package comment
-	lines   int      // of its source files, without tests and generated files
-	imports []string // of its source files without tests, as import paths, sorted
-	tests   []string // of its tests, as import paths, sorted
-	effects []string // calls that read the clock or wait, and go statements, in its code without tests
+	name      string   // its folder, relative to the root of the module: core/seats
+	subject   string   // the first sentence of the package comment
+	lines     int      // of its source files, without tests and generated files
+	imports   []string // of its source files without tests, as import paths, sorted
+	tests     []string // of its tests, as import paths, sorted
+	importers []string // the packages of all modules that import it, except in tests, in the order of readPackages
+	effects   []string // calls that read the clock or wait, and go statements, in its code without tests
 }
 
-// readPackages returns all packages of the main module, sorted by name. It reads the files
-// themselves and does not use go list, so that files for other systems are included.
+// readPackages returns all packages of the main module, sorted by name, with their importers.
 func readPackages(root string) ([]*pkg, error) {
+	all, err := readModule(root, "")
+	importing := all
+	for _, other := range []string{"conformance", "live"} {
+		packages, failure := readModule(filepath.Join(root, other), other)
+		importing, err = append(importing[:len(importing):len(importing)], packages...), errors.Join(err, failure)
+	}
+	byPath := map[string]*pkg{}
+	for _, p := range all {
+		byPath[module+"/"+p.name] = p
+	}
+	for _, p := range importing {
+		for _, imported := range p.imports {
+			if to := byPath[imported]; to != nil {
+				to.importers = append(to.importers, p.name)
+			}
+		}
+	}
+	return all, err
+}
+
+// readModule returns all packages of the module in a folder, sorted by name; the folder's own name is before theirs. It
+// reads the files themselves and does not use go list, so that files for other systems are included.
+func readModule(root, folder string) ([]*pkg, error) {
 	var all []*pkg
 	err := filepath.WalkDir(root, func(dir string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
@@ -51,7 +74,7 @@ func readPackages(root string) ([]*pkg, error) {
 		if err != nil {
 			return err
 		}
-		p, err := readPackage(dir, filepath.ToSlash(name))
+		p, err := readPackage(dir, path.Join(folder, filepath.ToSlash(name)))
 		if p != nil {
 			all = append(all, p)
 		}

@@ -30,6 +30,22 @@ var outputFormats = []string{
 var notInCore = []string{"context", "io/fs", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "os/exec",
 	"os/signal", "sync", "sync/atomic", "syscall"}
 
+// own are the packages that have a single importer and fewer than fileLines lines, and are still packages, with the
+// reason.
+var own = map[string]string{
+	"internal/extsort": "sorting in files has nothing to do with the logs that are sorted",
+	"reports/fairness": "the definition of max-min fairness, which is tested by itself",
+}
+
+// fileLines is the size, in lines, below which a package with a single importer is a file of that importer.
+const fileLines = 300
+
+// Limits of reports: how many packages it has, and how many are in the longest chain of imports among them.
+const (
+	mostReports    = 23
+	deepestReports = 11
+)
+
 // in reports whether a package is a folder or below it.
 func in(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, folder+"/")
@@ -90,6 +106,56 @@ func violations(all []*pkg) []string {
 				add("imports %s, which is a layer above it", name)
 			}
 		}
+	}
+	return slices.Concat(found, singles(all), reportsTooDeep(all))
+}
+
+// singles returns a sentence for each small package with a single importer that is not in own, and for each of own
+// that need not be there.
+func singles(all []*pkg) (found []string) {
+	for _, p := range all {
+		_, isOwn := own[p.name]
+		single := len(p.importers) == 1 && p.lines < fileLines
+		switch {
+		case single && !isOwn:
+			found = append(found, fmt.Sprintf("%s has %d lines and is imported only by %s: it is a file of that package, or a subject of its own with a reason in docs/layout",
+				p.name, p.lines, p.importers[0]))
+		case isOwn && !single:
+			found = append(found, p.name+" needs no exception in docs/layout")
+		}
+	}
+	return found
+}
+
+// reportsTooDeep returns a sentence for each limit of reports that is exceeded.
+func reportsTooDeep(all []*pkg) (found []string) {
+	reports := map[string]*pkg{}
+	for _, p := range all {
+		if in(p.name, "reports") && p.lines > 0 {
+			reports[module+"/"+p.name] = p
+		}
+	}
+	depths := map[*pkg]int{} // how many packages are in the longest chain of imports that begins at a package
+	var depth func(p *pkg) int
+	depth = func(p *pkg) int {
+		if depths[p] == 0 {
+			below := 0
+			for _, imported := range p.imports {
+				if to := reports[imported]; to != nil {
+					below = max(below, depth(to))
+				}
+			}
+			depths[p] = below + 1
+		}
+		return depths[p]
+	}
+	for _, p := range all {
+		if in(p.name, "reports") && depth(p) > deepestReports {
+			found = append(found, fmt.Sprintf("%s begins a chain of %d imports within reports; at most %d", p.name, depth(p), deepestReports))
+		}
+	}
+	if len(reports) > mostReports {
+		found = append(found, fmt.Sprintf("reports has %d packages; at most %d", len(reports), mostReports))
 	}
 	return found
 }
