@@ -2,7 +2,7 @@
 // bytes, sorted, and written to a temporary file; at the end, these sorted runs are merged.
 //
 // The order depends only on the records, not on the order in which they were added. Equal records
-// remain, one after the other.
+// remain, one after the other. Only the import of logs sorts so much; the package knows nothing of logs.
 package extsort
 
 import (

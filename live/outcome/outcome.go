@@ -1,4 +1,5 @@
-// Package outcome has what became of the requests of a run, live or simulated.
+// Package outcome describes what became of the requests of a run, live or simulated: a caller reads the outcomes of a
+// simulation with Simulate, and compares them with those of the logs of a server.
 package outcome
 
 import (

@@ -1,4 +1,4 @@
-// Package webhook is a validating webhook that allows everything, after as long as the object says. A
+// Package webhook serves a validating webhook that allows everything, after as long as the object says. A
 // dry run of a create therefore executes in the server for a chosen time, without writing anything.
 package webhook
 
