@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"reflect"
+
 	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/trace"
@@ -100,7 +102,7 @@ func (t *TraceArrivals) Warnings(read trace.Summary, duration quantity.Duration)
 	return all
 }
 
-var arrivalKinds = []string{"constant", "poisson", "ramping", "onOff", "burst", "closed", "trace"}
+var arrivalKinds = fieldNames(reflect.TypeFor[Arrivals]())
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (a *Arrivals) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {

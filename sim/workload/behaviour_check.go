@@ -13,49 +13,45 @@ import (
 
 // check checks the behaviour at path.
 func (b *Behaviour) check(c *checker, path string) {
-	switch {
-	case b.Informer != nil:
-		i, at := b.Informer, path+".informer"
-		c.selection(at, &i.Selection)
-	case b.Controller != nil:
-		c.controller(path+".controller", b.Controller)
-	case b.LeaderElection != nil:
-		c.election(path+".leaderElection", b.LeaderElection)
-	case b.Kubelet != nil:
-		k, at := b.Kubelet, path+".kubelet"
-		if k.Churn > 0 && k.Pods == 0 {
-			c.Fail(at+".churn", "needs pods, which end and are replaced")
-		}
-	case b.Writer != nil:
-		c.writer(path+".writer", b.Writer)
-	case b.EventRecorder != nil:
-		e, at := b.EventRecorder, path+".eventRecorder"
-		c.bucket(at, e.QPS, e.Burst)
-	case b.Lister != nil:
-		l, at := b.Lister, path+".lister"
-		c.selection(at, &l.Selection)
-		c.every(at+".every", l.Every)
-		if n, err := strconv.ParseInt(l.ResourceVersion, 10, 64); l.ResourceVersion != "" && (err != nil || n < 0) {
-			c.Fail(at+".resourceVersion", "%q: want a version, 0 for any, or nothing for the latest", document.Abridge(l.ResourceVersion))
-		}
-	case b.Kubectl != nil:
-		k, at := b.Kubectl, path+".kubectl"
-		c.resource(at+".resource", k.Group, k.Resource)
-		c.every(at+".every", k.Every)
-		c.templates(at, field{"namespace", k.Namespace}, field{"name", k.Name})
-		if k.Name == "" && (k.Command == ApplyClient || k.Command == ApplyServer || k.Command == Delete) {
-			c.Fail(at+".name", "is missing; want the name of the object")
-		}
+	if name, k := b.kind(); k != nil {
+		k.check(c, path+"."+name)
+	}
+}
+
+func (s *Informer) check(c *checker, path string) { c.selection(path, &s.Selection) }
+
+func (s *Kubelet) check(c *checker, path string) {
+	if s.Churn > 0 && s.Pods == 0 {
+		c.Fail(path+".churn", "needs pods, which end and are replaced")
+	}
+}
+
+func (s *EventRecorder) check(c *checker, path string) { c.bucket(path, s.QPS, s.Burst) }
+
+func (s *Lister) check(c *checker, path string) {
+	c.selection(path, &s.Selection)
+	c.every(path+".every", s.Every)
+	if n, err := strconv.ParseInt(s.ResourceVersion, 10, 64); s.ResourceVersion != "" && (err != nil || n < 0) {
+		c.Fail(path+".resourceVersion", "%q: want a version, 0 for any, or nothing for the latest", document.Abridge(s.ResourceVersion))
+	}
+}
+
+func (s *Kubectl) check(c *checker, path string) {
+	c.resource(path+".resource", s.Group, s.Resource)
+	c.every(path+".every", s.Every)
+	c.templates(path, field{"namespace", s.Namespace}, field{"name", s.Name})
+	if s.Name == "" && (s.Command == ApplyClient || s.Command == ApplyServer || s.Command == Delete) {
+		c.Fail(path+".name", "is missing; want the name of the object")
 	}
 }
 
 func (c *checker) resource(path, group, name string) {
-	ofName, resource := SplitResource(name)
+	inName, resource := SplitResource(name)
 	switch {
 	case name == "":
 		c.Fail(path, "is missing")
-	case ofName != "" && resource != "":
-		c.Fail(path, "%q: want %s, and group: %s beside it", document.Abridge(name), document.Abridge(resource), document.Abridge(ofName))
+	case inName != "" && resource != "":
+		c.Fail(path, "%q: want %s, and group: %s beside it", document.Abridge(name), document.Abridge(resource), document.Abridge(inName))
 	case strings.ContainsAny(name, "/. {}"):
 		c.Fail(path, "%q: want no slashes, dots, spaces or braces", document.Abridge(name))
 	default:
@@ -108,55 +104,57 @@ func (c *checker) selection(path string, s *Selection) {
 	}
 }
 
-func (c *checker) controller(path string, k *Controller) {
-	if k.Watches == "" {
+func (s *Controller) check(c *checker, path string) {
+	if s.Watches == "" {
 		c.Fail(path+".watches", "is missing")
-	} else if strings.ContainsAny(k.Watches, "/ {}") {
-		c.Fail(path+".watches", "%q: want a resource, such as pods or deployments.apps", document.Abridge(k.Watches))
+	} else if strings.ContainsAny(s.Watches, "/ {}") {
+		c.Fail(path+".watches", "%q: want a resource, such as pods or deployments.apps", document.Abridge(s.Watches))
 	} else {
-		group, resource := SplitResource(k.Watches)
+		group, resource := SplitResource(s.Watches)
 		c.known(path+".watches", group, resource)
 	}
-	for i := range k.Reconcile {
-		s, at := &k.Reconcile[i], document.Index(path+".reconcile", i)
-		c.resource(at+".resource", s.Group, s.Resource)
+	for i := range s.Reconcile {
+		step, at := &s.Reconcile[i], document.Index(path+".reconcile", i)
+		c.resource(at+".resource", step.Group, step.Resource)
 	}
-	if q := k.Queue; q.Max < q.Base {
-		c.Fail(path+".queue.max", "%v: want at least base, %v", q.Max, q.Base)
-	}
-	if q := k.Queue; q.QPS > 0 && q.Burst < 1 {
-		c.Fail(path+".queue.burst", "%d: want 1 or more", q.Burst)
-	}
-	c.bucket(path, k.QPS, k.Burst)
+	s.Queue.check(c, path+".queue")
+	c.bucket(path, s.QPS, s.Burst)
 }
 
-func (c *checker) election(path string, l *LeaderElection) {
-	if namespace, name, ok := strings.Cut(l.Lease, "/"); !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-		c.Fail(path+".lease", "%q: want a namespace and a name, such as kube-system/scheduler", document.Abridge(l.Lease))
+func (q *Queue) check(c *checker, path string) {
+	if q.Max < q.Base {
+		c.Fail(path+".max", "%v: want at least base, %v", q.Max, q.Base)
 	}
-	c.templates(path, field{"lease", l.Lease})
+	c.bucket(path, q.QPS, q.Burst)
+}
+
+func (s *LeaderElection) check(c *checker, path string) {
+	if namespace, name, ok := strings.Cut(s.Lease, "/"); !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		c.Fail(path+".lease", "%q: want a namespace and a name, such as kube-system/scheduler", document.Abridge(s.Lease))
+	}
+	c.templates(path, field{"lease", s.Lease})
 	// As client-go demands (tools/leaderelection/leaderelection.go, NewLeaderElector).
-	if l.LeaseDuration <= l.RenewDeadline {
-		c.Fail(path+".leaseDuration", "%v: want more than renewDeadline, %v", l.LeaseDuration, l.RenewDeadline)
+	if s.LeaseDuration <= s.RenewDeadline {
+		c.Fail(path+".leaseDuration", "%v: want more than renewDeadline, %v", s.LeaseDuration, s.RenewDeadline)
 	}
-	if float64(l.RenewDeadline) <= 1.2*float64(l.RetryPeriod) {
-		c.Fail(path+".renewDeadline", "%v: want more than 1.2 times retryPeriod, %v", l.RenewDeadline, l.RetryPeriod)
+	if float64(s.RenewDeadline) <= 1.2*float64(s.RetryPeriod) {
+		c.Fail(path+".renewDeadline", "%v: want more than 1.2 times retryPeriod, %v", s.RenewDeadline, s.RetryPeriod)
 	}
 }
 
-func (c *checker) writer(path string, w *Writer) {
-	c.resource(path+".resource", w.Group, w.Resource)
-	c.every(path+".every", w.Every)
-	c.templates(path, field{"namespace", w.Namespace}, field{"field", w.Field})
-	if w.Force && w.With != Apply {
+func (s *Writer) check(c *checker, path string) {
+	c.resource(path+".resource", s.Group, s.Resource)
+	c.every(path+".every", s.Every)
+	c.templates(path, field{"namespace", s.Namespace}, field{"field", s.Field})
+	if s.Force && s.With != Apply {
 		c.Fail(path+".force", "needs with: Apply")
 	}
-	if !w.Version && w.With != Put {
+	if !s.Version && s.With != Put {
 		c.Fail(path+".version", "needs with: Put; a patch and an apply carry none")
 	}
 }
 
-// Name writes a resource like deployments.apps.
+// ResourceName writes a resource like deployments.apps.
 func ResourceName(group, resource string) string {
 	if group == "" {
 		return resource
@@ -164,7 +162,7 @@ func ResourceName(group, resource string) string {
 	return resource + "." + group
 }
 
-// Resource returns the group and the name of a resource that is written like deployments.apps.
+// SplitResource returns the group and the name of a resource that is written like deployments.apps.
 func SplitResource(text string) (group, resource string) {
 	resource, group, _ = strings.Cut(text, ".")
 	return group, resource

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"reflect"
+	"strings"
 	"time"
 
 	"apfsim/document"
@@ -9,19 +11,27 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Kinds are the names of the fields of Behaviour.
-var BehaviourKinds = []string{"informer", "controller", "leaderElection", "kubelet", "writer", "eventRecorder", "lister", "kubectl"}
+// kindNames are the names of the kinds.
+var kindNames = fieldNames(reflect.TypeFor[Behaviour]())
+
+// fieldNames returns the names of the fields of a type in a scenario file.
+func fieldNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (b *Behaviour) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Behaviour
-	d.DecodeOneOf(n, path, BehaviourKinds, (*plain)(b))
+	d.DecodeOneOf(n, path, kindNames, (*plain)(b))
 }
 
 // JSONSchemaExtend completes the description of the type.
 func (Behaviour) JSONSchemaExtend(s *jsonschema.Schema) {
-	one := uint64(1)
-	s.MinProperties, s.MaxProperties = &one, &one
+	s.MinProperties, s.MaxProperties = one, one
 	s.Description = "What the clients do, in the place of request and arrivals: one of the behaviours."
 }
 

@@ -27,6 +27,8 @@ type Machine interface {
 type kind interface {
 	// Machine returns what a client of this kind does.
 	Machine(c Client) Machine
+	// check checks what the scenario says at path.
+	check(c *checker, path string)
 	// resources returns the resources that it reads and writes, written like deployments.apps.
 	resources() []string
 }
@@ -34,24 +36,28 @@ type kind interface {
 // A limited kind has a rate limiter also where the workload gives none; rateLimit returns nil for none.
 type limited interface{ rateLimit() *RateLimit }
 
-// kind returns the kind of the clients, nil if none is given.
-func (b *Behaviour) kind() kind {
+// kind returns the kind of the clients and its name, nil if none is given.
+func (b *Behaviour) kind() (name string, k kind) {
 	v := reflect.ValueOf(b).Elem()
-	for i := range v.NumField() {
+	for i, name := range kindNames {
 		if f := v.Field(i); !f.IsNil() {
-			return f.Interface().(kind)
+			return name, f.Interface().(kind)
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // Machine returns what a client does.
-func (b *Behaviour) Machine(c Client) Machine { return b.kind().Machine(c) }
+func (b *Behaviour) Machine(c Client) Machine {
+	_, k := b.kind()
+	return k.Machine(c)
+}
 
 // RateLimit returns the rate limiter that such clients have if their workload gives none; nil for none.
 func (b *Behaviour) RateLimit() *RateLimit {
-	if k, ok := b.kind().(limited); ok {
-		return k.rateLimit()
+	_, k := b.kind()
+	if l, ok := k.(limited); ok {
+		return l.rateLimit()
 	}
 	return nil
 }

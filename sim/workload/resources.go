@@ -8,7 +8,7 @@ func Resources(workloads []Workload) (names []string, all bool) {
 		w := &workloads[i]
 		all = all && w.Arrivals.Trace == nil
 		if w.Behaviour != nil {
-			if k := w.Behaviour.kind(); k != nil {
+			if _, k := w.Behaviour.kind(); k != nil {
 				names = append(names, k.resources()...)
 			}
 		}
