@@ -1,11 +1,15 @@
 package workload
 
 import (
+	"iter"
+	"math"
 	"reflect"
 
 	"apfsim/document"
 	"apfsim/sim/quantity"
-	"apfsim/sim/trace"
+	"apfsim/sim/random"
+
+	"github.com/invopop/jsonschema"
 )
 
 // Arrivals says when a client sends its requests: exactly one of the fields is set.
@@ -20,92 +24,124 @@ type Arrivals struct {
 	Trace    *TraceArrivals    `json:"trace,omitempty"`
 }
 
-// ConstantArrivals are 1/rate apart.
-type ConstantArrivals struct {
-	Rate quantity.Rate `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s"`
-}
-
-// PoissonArrivals are apart by exponentially distributed times with mean 1/rate.
-type PoissonArrivals struct {
-	Rate quantity.Rate `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s"`
-}
-
-// Processes of RampingArrivals.
-const (
-	ProcessConstant = "constant"
-	ProcessPoisson  = "poisson"
-)
-
-// RampingArrivals change their rate: linearly over each stage, from the rate before it to
-// its own; the last rate then holds.
-type RampingArrivals struct {
-	Process   string        `json:"process,omitempty" jsonschema:"enum=poisson,enum=constant,default=poisson"`
-	StartRate quantity.Rate `json:"startRate,omitempty" jsonschema_description:"The rate before the first stage."`
-	Stages    []Stage       `json:"stages" document:"required" jsonschema:"minItems=1"`
-}
-
-// Stage is a part of RampingArrivals. A duration of 0 makes the rate jump.
-type Stage struct {
-	Duration quantity.Duration `json:"duration" document:"required"`
-	Rate     quantity.Rate     `json:"rate" document:"required" jsonschema_description:"The rate at the stage's end."`
-}
-
-// OnOffArrivals are Poisson arrivals while a client is on, and none while it is off. A
-// client begins on.
-type OnOffArrivals struct {
-	Rate quantity.Rate         `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s"`
-	On   quantity.Distribution `json:"on" document:"required" jsonschema_description:"How long the client sends."`
-	Off  quantity.Distribution `json:"off" document:"required" jsonschema_description:"How long it then pauses."`
-}
-
-// BurstArrivals are many at one time, or evenly spread over some time, once or periodically.
-type BurstArrivals struct {
-	At       quantity.Duration `json:"at,omitempty" jsonschema_description:"When the first burst begins, from the workload's start."`
-	Requests int               `json:"requests" document:"required,maximum=100000000" jsonschema:"minimum=1" jsonschema_description:"Number of requests that a client sends in one burst."`
-	Over     quantity.Duration `json:"over,omitempty" jsonschema_description:"The time over which they are spread evenly; 0 for all at once."`
-	Every    quantity.Duration `json:"every,omitempty" jsonschema_description:"From the beginning of one burst to that of the next; 0 for a single burst."`
-}
-
-// ClosedArrivals keep a number of requests in progress: when one is answered, the client sends the
-// next after the think time.
-type ClosedArrivals struct {
-	Concurrency int                   `json:"concurrency,omitempty" jsonschema:"default=1,minimum=1" document:"maximum=100000000" jsonschema_description:"Number of requests of one client that are in progress or in their think time."`
-	Think       quantity.Distribution `json:"think,omitempty" jsonschema:"default=0s" jsonschema_description:"Time from an answer to the next request; without it, 0s."`
-}
-
-// TraceArrivals are read from a file, JSON Lines with one trace.Record each. Who asks what, and
-// how long it takes, is in the trace.
-type TraceArrivals struct {
-	File string `json:"file" document:"required" jsonschema:"minLength=1" jsonschema_description:"Relative to the scenario file."`
-
-	Decided string        `json:"decided,omitempty" jsonschema:"enum=Log" jsonschema_description:"Log: FlowSchema, priority level and seats are those of the trace, as the server that logged it decided, and the replay is compared with the outcomes and waits in the trace. Without it, the simulated servers decide."`
-	Server  *trace.Server `json:"server,omitempty" jsonschema_description:"The server that logged the trace."`
-
-	// Path is the file as messages name it. Field and Position are where the scenario mentions it.
-	Path     string            `json:"-"`
-	Field    string            `json:"-"`
-	Position document.Position `json:"-"`
-	// Open opens the trace for a run. The caller closes the reader. An error is a document.Error.
-	Open func() (*trace.Reader, error) `json:"-"`
-}
-
-// Warnings returns what is probably not intended about the trace in a run of this duration. read is
-// what reading it to its end has found.
-func (t *TraceArrivals) Warnings(read trace.Summary, duration quantity.Duration) (all document.Errors) {
-	switch {
-	case read.Requests == 0:
-		all.Add(t.Position, t.Field, "%s has no requests", t.Path)
-	case read.LastNs >= int64(duration):
-		all.Add(t.Position, t.Field, "%s goes on until %v; requests that arrive after the end of the run, %v, are left out",
-			t.Path, quantity.Duration(read.LastNs), duration)
-	}
-	return all
-}
-
 var arrivalKinds = fieldNames(reflect.TypeFor[Arrivals]())
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (a *Arrivals) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Arrivals
 	d.DecodeOneOf(n, path, arrivalKinds, (*plain)(a))
+}
+
+// JSONSchemaExtend completes the description of the type.
+func (Arrivals) JSONSchemaExtend(s *jsonschema.Schema) {
+	s.Description = "When a client sends its requests: one of the processes. Rates are per client."
+	s.MinProperties, s.MaxProperties = one, one
+}
+
+// arrivals checks the arrival process of a workload.
+func (c *checker) arrivals(path string, w *Workload) {
+	a := &w.Arrivals
+	switch {
+	case a.Constant != nil, a.Poisson != nil: // any rate is valid
+	case a.Ramping != nil:
+		c.ramping(path+".ramping", a.Ramping)
+	case a.OnOff != nil:
+		if a.OnOff.On.Given() && a.OnOff.On.MeanNs() == 0 {
+			c.Fail(path+".onOff.on", "is always 0s; want more than 0s, as the client would never send")
+		}
+	case a.Burst != nil:
+		c.burst(path+".burst", a.Burst, w)
+	case a.Closed != nil:
+		c.closed(path+".closed", a.Closed, w)
+	default:
+		c.Fail(path, "is missing")
+	}
+}
+
+// ExpectedArrivals returns how many first attempts a valid workload makes on average, or
+// more, in a run of the given duration: a closed workload is counted as if no request ever
+// waited, and one that is on and off with its changes. A trace counts as none.
+func (w *Workload) ExpectedArrivals(duration quantity.Duration) float64 {
+	seconds := float64(w.EndNs(duration)-int64(w.Start)) / 1e9
+	a, n := &w.Arrivals, 0.0
+	switch {
+	case a.Constant != nil:
+		n = float64(a.Constant.Rate) * seconds
+	case a.Poisson != nil:
+		n = float64(a.Poisson.Rate) * seconds
+	case a.Ramping != nil:
+		n = a.Ramping.expected(seconds)
+	case a.OnOff != nil:
+		on, off := a.OnOff.On.MeanNs(), a.OnOff.Off.MeanNs()
+		n = float64(a.OnOff.Rate)*seconds*on/(on+off) + 2*seconds*1e9/(on+off)
+	case a.Burst != nil:
+		bursts := 1.0
+		if a.Burst.Every > 0 {
+			bursts = math.Ceil((seconds*1e9 - float64(a.Burst.At)) / float64(a.Burst.Every))
+		}
+		n = float64(a.Burst.Requests) * bursts
+	case a.Closed != nil:
+		n = float64(a.Closed.Concurrency) * (1 + seconds*1e9/max(a.Closed.Think.MeanNs()+w.meanExecutionNs(), leastCycleNs(w)))
+	}
+	return n * float64(w.Clients)
+}
+
+// Process yields the times at which one client sends a request by itself, in
+// nanoseconds since its workload's start and never decreasing. After the last, and after
+// the workload's end if it likes, it yields infinity. If it has searched for long, it yields a time at
+// which nothing is sent, and from which it goes on: a search must not keep the event loop busy.
+type Process interface {
+	Next() (ns float64, sends bool)
+}
+
+var never = math.Inf(1)
+
+// New returns an open-loop process of which nobody wants to hear after endNs, nil
+// for arrivals of another kind. The process calls open for the stream it draws from. A Poisson process is
+// in the room that is given.
+func NewProcess(a *Arrivals, open func(*random.Stream), endNs int64, room *PoissonProcess) Process {
+	switch {
+	case a.Constant != nil:
+		// One unit of expected arrivals apart, beginning anywhere within the first.
+		p := &ramping{rate: float64(a.Constant.Rate) / second}
+		open(&p.random)
+		p.level = p.random.Float64()
+		return p
+	case a.Poisson != nil:
+		room.meanNs = second / float64(a.Poisson.Rate)
+		open(&room.random)
+		return room
+	case a.Ramping != nil:
+		p := &ramping{rate: float64(a.Ramping.StartRate) / second, stages: a.Ramping.Stages}
+		open(&p.random)
+		if a.Ramping.Process == ProcessPoisson {
+			p.poisson, p.level = true, p.random.ExpFloat64()
+		} else {
+			p.level = p.random.Float64()
+		}
+		return p
+	case a.OnOff != nil:
+		p := &onOff{meanNs: second / float64(a.OnOff.Rate), arrivals: a.OnOff, end: float64(endNs)}
+		open(&p.random)
+		p.onUntil = float64(a.OnOff.On.Sample(&p.random.Rand))
+		return p
+	case a.Burst != nil:
+		return &burst{arrivals: a.Burst}
+	}
+	return nil
+}
+
+// Times yields the times at which a client of an open-loop workload sends requests by itself, in nanoseconds since the
+// start of the workload and before an end: those of the client with this index of a workload of this name, in a run with
+// this seed. It yields nothing for arrivals that depend on responses, or on a trace.
+func ArrivalTimes(a *Arrivals, seed uint64, workload string, index int, endNs int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		p := NewProcess(a, func(s *random.Stream) { s.Open(seed, workload, index, "arrivals") }, endNs, &PoissonProcess{})
+		for p != nil {
+			at, sends := p.Next()
+			if at >= float64(endNs) || sends && !yield(int64(at)) {
+				return
+			}
+		}
+	}
 }

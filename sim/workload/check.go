@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/rules"
+	"apfsim/core/classify"
 	"apfsim/document"
 	"apfsim/sim/quantity"
 )
@@ -76,16 +76,6 @@ func Check(to *document.Checker, path string, all []Workload, duration quantity.
 	}
 }
 
-// CheckRequest fills in the defaults of a request, and checks it and its sender as those of a
-// workload.
-func CheckRequest(as *Identity, r *Request) document.Errors {
-	r.SetDefaults()
-	c := checker{Checker: &document.Checker{Document: &document.Document{}}}
-	c.senders("request", &Workload{As: *as})
-	c.request("request", r)
-	return c.Errors
-}
-
 func (c *checker) workload(path string, w *Workload) {
 	c.workloadName(path+".name", w.Name)
 	if c.duration > 0 && w.Start >= c.duration {
@@ -117,69 +107,65 @@ func (c *checker) workload(path string, w *Workload) {
 	c.retry(path+".retry", &w.Retry)
 }
 
-func (c *checker) retry(path string, r *Retry) {
-	if b := r.Backoff; b != nil && b.Max != 0 && b.Max < b.Initial {
-		c.Fail(path+".backoff.max", "%v: want at least initial, %v", b.Max, b.Initial)
+// workloadName checks the name of a workload, or of a part of one.
+func (c *checker) workloadName(path, name string) {
+	switch {
+	case strings.TrimSpace(name) == "":
+		c.Fail(path, "is missing")
+	case strings.ContainsAny(name, "{},\"") || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }):
+		c.Fail(path, "%q: want no braces, commas, quotes or control characters", document.Abridge(name))
 	}
 }
 
-// behaviour checks a workload whose clients behave.
-func (c *checker) behaviour(path string, w *Workload) {
-	c.senders(path, w)
-	if !c.stored {
-		c.Fail(path+".behaviour", "needs spec.store, which has the objects that the clients read and write")
-	}
-	for _, field := range []struct {
-		name  string
-		given bool
-	}{
-		{"request", w.Request != nil},
-		{"requests", w.Requests != nil && !w.single},
-		{"arrivals", w.Arrivals != Arrivals{}},
-	} {
-		if field.given {
-			c.Fail(path+"."+field.name, "cannot be set with behaviour, which takes its place")
+// templates checks that {i} is the only thing in braces.
+func (c *checker) templates(path string, fields ...field) {
+	for _, f := range fields {
+		if strings.ContainsAny(strings.ReplaceAll(f.text, "{i}", ""), "{}") {
+			c.Fail(path+"."+f.name, "%q: want no braces except {i}, which is replaced by the client's index", document.Abridge(f.text))
 		}
 	}
-	if w.Behaviour.Kubelet != nil && w.As.given() {
-		// Its node, and the pods that it watches, are those of its name.
-		switch {
-		case w.As.Node == "":
-			c.Fail(path+".as", "want a node, such as {node: \"node-{i}\"}, as a kubelet acts as its node")
-		case w.Clients > 1 && !strings.Contains(w.As.Node, "{i}"):
-			c.Fail(path+".as.node", "%q: is the node of all %d clients; want one for each, such as %q", document.Abridge(w.As.Node), w.Clients,
-				document.Abridge(w.As.Node+"-{i}"))
-		}
-	}
-	w.Behaviour.check(c, path+".behaviour")
 }
 
-// replay checks a workload whose arrivals are a trace.
-func (c *checker) replay(path string, w *Workload) {
-	for _, field := range []struct {
-		name  string
-		given bool
-	}{
-		{"as", w.As.given()},
-		{"request", w.Request != nil},
-		{"requests", w.Requests != nil},
-		{"execution", w.Execution.Given()},
-		{"rateLimit", w.RateLimit != nil},
-		{"behaviour", w.Behaviour != nil},
-	} {
-		if field.given {
-			c.Fail(path+"."+field.name, "cannot be set with a trace, which contains it")
-		}
+// field is a text of a behaviour.
+type field struct{ name, text string }
+
+// template checks that {i} is the only thing in braces.
+func (c *checker) template(path, s string) {
+	if strings.ContainsAny(strings.ReplaceAll(s, "{i}", ""), "{}") {
+		c.Fail(path, "%q: want no braces except {i}, which is replaced by the client's index", document.Abridge(s))
 	}
-	if w.Clients > 1 {
-		c.Fail(path+".clients", "%d: a trace is sent once; want 1", w.Clients)
+}
+
+func (c *checker) resource(path, group, name string) {
+	inName, resource := SplitResource(name)
+	switch {
+	case name == "":
+		c.Fail(path, "is missing")
+	case inName != "" && resource != "":
+		c.Fail(path, "%q: want %s, and group: %s beside it", document.Abridge(name), document.Abridge(resource), document.Abridge(inName))
+	case strings.ContainsAny(name, "/. {}"):
+		c.Fail(path, "%q: want no slashes, dots, spaces or braces", document.Abridge(name))
+	default:
+		c.known(path, group, name)
 	}
-	if w.Arrivals.Trace.File == "" {
-		c.Fail(path+".arrivals.trace.file", "is missing")
+}
+
+// known warns of a resource that no server has.
+func (c *checker) known(path, group, name string) {
+	if problem := classify.UnknownResource(group, name); problem != "" {
+		c.Warn(path, "%s", problem)
 	}
-	if s := w.Arrivals.Trace.Server; s != nil && s.KubernetesVersion != "" {
-		if _, err := rules.For(document.Abridge(s.KubernetesVersion)); err != nil {
-			c.Fail(path+".arrivals.trace.server.kubernetesVersion", "%v", err)
-		}
+}
+
+func (c *checker) every(path string, d quantity.Distribution) {
+	if d.Given() && d.MeanNs() <= 0 {
+		c.Fail(path, "is always 0s; want more than 0s, as the client would never end to send")
+	}
+}
+
+// bucket checks the rate limiter of clients.
+func (c *checker) bucket(path string, qps float64, burst int) {
+	if qps > 0 && burst < 1 {
+		c.Fail(path+".burst", "%d: want 1 or more", burst)
 	}
 }

@@ -2,10 +2,50 @@ package workload
 
 import (
 	"math/rand/v2"
+	"time"
 
+	"apfsim/document"
 	"apfsim/sim/api"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
+
+	"github.com/invopop/jsonschema"
 )
+
+// Conflict is how often a write is tried again after a conflict (k8s.io/client-go, util/retry): after
+// duration·factor^n, and up to 1 + jitter times as long by chance.
+type Conflict struct {
+	Steps    int               `json:"steps,omitempty" jsonschema:"default=5,minimum=1,maximum=1000000" jsonschema_description:"Tries, the first included."`
+	Duration quantity.Duration `json:"duration,omitempty" jsonschema:"default=10ms"`
+	Factor   float64           `json:"factor,omitempty" jsonschema:"default=1,minimum=0" document:"maximum=1000"`
+	Jitter   float64           `json:"jitter,omitempty" jsonschema:"default=0.1,minimum=0" document:"maximum=1000"`
+}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (c *Conflict) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	document.SetDefaults(c)
+	named(d, n, path, []string{"None", "Default", "Backoff"}, func(name string) {
+		switch name {
+		case "None":
+			*c = Conflict{Steps: 1}
+		case "Backoff":
+			*c = defaultBackoff()
+		}
+	}, func() {
+		type plain Conflict
+		d.Decode(n, path, (*plain)(c))
+	})
+}
+
+// JSONSchemaExtend completes the description of the type.
+func (Conflict) JSONSchemaExtend(s *jsonschema.Schema) {
+	orNamed(s, "None", "None", "Default", "Backoff")
+}
+
+// defaultBackoff is client-go's retry.DefaultBackoff. Its retry.DefaultRetry is what the tags of Conflict say.
+func defaultBackoff() Conflict {
+	return Conflict{Steps: 4, Duration: quantity.Duration(10 * time.Millisecond), Factor: 5, Jitter: 0.1}
+}
 
 // succeeded says whether a request was answered well.
 func succeeded(a *api.Answer) bool { return a.Status >= 200 && a.Status < 300 }

@@ -3,12 +3,61 @@ package workload
 import (
 	"strings"
 
+	"apfsim/document"
 	"apfsim/sim/api"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
 
-// firstWorker is the token of the first worker, behind those of the reflector.
-const firstWorker = ReflectorTokens
+// Controller watches objects and reconciles each that changes.
+type Controller struct {
+	Watches    string                `json:"watches" document:"required" jsonschema_description:"The resource, such as pods or deployments.apps."`
+	Start      string                `json:"start,omitempty" jsonschema:"enum=List,enum=WatchList,default=WatchList" jsonschema_description:"Of its informer."`
+	Workers    int                   `json:"workers,omitempty" jsonschema:"default=1,minimum=1,maximum=10000"`
+	Reconcile  []Step                `json:"reconcile,omitempty" jsonschema_description:"The requests of a reconciliation, one after another. An update carries the version of what was read before: by a step get, or from the informer."`
+	Work       quantity.Distribution `json:"work,omitempty" jsonschema_description:"How long a worker computes, before the first request."`
+	Queue      *Queue                `json:"queue,omitempty" jsonschema:"default=Default" jsonschema_description:"Default, or its parameters."`
+	MaxRetries int                   `json:"maxRetries,omitempty" jsonschema:"minimum=0" message:"{value}: want {want}; 0 for no limit" jsonschema_description:"Failures after which an item is dropped; 0 for never."`
+	QPS        float64               `json:"qps,omitempty" jsonschema:"default=20" document:"maximum=1e9" message:"{value}: want {want}, or less than 0 for no limit" jsonschema_description:"Of the client's rate limiter; negative for none."`
+	Burst      int                   `json:"burst,omitempty" jsonschema:"default=30"`
+}
+
+// Step is a request of a reconciliation. Without a name it is for the object that is reconciled.
+type Step struct {
+	Verb        string `json:"verb" document:"required" jsonschema:"enum=get,enum=list,enum=create,enum=update,enum=patch,enum=delete"`
+	Group       string `json:"group,omitempty"`
+	Resource    string `json:"resource" document:"required"`
+	Subresource string `json:"subresource,omitempty"`
+	Namespace   string `json:"namespace,omitempty" jsonschema_description:"Without it that of the object that is reconciled."`
+	Name        string `json:"name,omitempty" jsonschema_description:"Without it that of the object that is reconciled."`
+}
+
+func (s *Controller) check(c *checker, path string) {
+	if s.Watches == "" {
+		c.Fail(path+".watches", "is missing")
+	} else if strings.ContainsAny(s.Watches, "/ {}") {
+		c.Fail(path+".watches", "%q: want a resource, such as pods or deployments.apps", document.Abridge(s.Watches))
+	} else {
+		group, resource := SplitResource(s.Watches)
+		c.known(path+".watches", group, resource)
+	}
+	for i := range s.Reconcile {
+		step, at := &s.Reconcile[i], document.Index(path+".reconcile", i)
+		c.resource(at+".resource", step.Group, step.Resource)
+	}
+	s.Queue.check(c, path+".queue")
+	c.bucket(path, s.QPS, s.Burst)
+}
+
+func (s *Controller) resources() []string {
+	names := []string{s.Watches}
+	for _, step := range s.Reconcile {
+		names = append(names, ResourceName(step.Group, step.Resource))
+	}
+	return names
+}
+
+func (s *Controller) rateLimit() *RateLimit { return clientGoLimit(s.QPS, s.Burst) }
 
 // controller watches objects, and reconciles each that changes.
 type controller struct {
@@ -30,6 +79,9 @@ type controller struct {
 	events      EventCorrelator[eventOf]
 	eventChance random.Stream
 }
+
+// firstWorker is the token of the first worker, behind those of the reflector.
+const firstWorker = ReflectorTokens
 
 // reconciled is what an object asked for, see seen.
 type reconciled struct {
@@ -123,13 +175,3 @@ func (k *controller) assign(nowNs int64) {
 		w.begin(nowNs, it)
 	}
 }
-
-func (s *Controller) resources() []string {
-	names := []string{s.Watches}
-	for _, step := range s.Reconcile {
-		names = append(names, ResourceName(step.Group, step.Resource))
-	}
-	return names
-}
-
-func (s *Controller) rateLimit() *RateLimit { return clientGoLimit(s.QPS, s.Burst) }

@@ -6,6 +6,8 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/document"
+
+	"github.com/invopop/jsonschema"
 )
 
 // Identity is who sends requests: exactly one of user, service account, node, and nobody
@@ -16,6 +18,54 @@ type Identity struct {
 	ServiceAccount string   `json:"serviceAccount,omitempty" also:"sa" jsonschema:"pattern=^[^/]+/[^/]+$" jsonschema_description:"namespace/name"`
 	Node           string   `json:"node,omitempty" also:"nodeName,kubelet" jsonschema:"minLength=1" jsonschema_description:"The kubelet of the node of this name."`
 	Anonymous      bool     `json:"anonymous,omitempty" jsonschema:"enum=true"`
+}
+
+var identityKinds = []string{"user", "serviceAccount", "node", "anonymous"}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (id *Identity) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain Identity
+	d.DecodeOneOf(n, path, identityKinds, (*plain)(id))
+}
+
+// JSONSchemaExtend completes the description of the type.
+func (Identity) JSONSchemaExtend(s *jsonschema.Schema) {
+	s.OneOf = requireOneOf(identityKinds...)
+	s.DependentRequired = map[string][]string{"groups": {"user"}}
+	if anonymous, ok := s.Properties.Get("anonymous"); ok {
+		anonymous.Const = true
+	}
+}
+
+func (id *Identity) given() bool {
+	return id.User != "" || id.ServiceAccount != "" || id.Node != "" || id.Anonymous || id.Groups != nil
+}
+
+// senders checks a workload's identity.
+func (c *checker) senders(path string, w *Workload) {
+	as, at := &w.As, path+".as"
+	if !as.given() {
+		c.Fail(at, "is missing or empty; want one of %s", strings.Join(identityKinds, ", "))
+		return
+	}
+	if as.Groups != nil && as.User == "" {
+		c.Fail(at+".groups", "can be set with user only; the others imply their groups")
+	}
+	c.template(at+".user", as.User)
+	c.template(at+".node", as.Node)
+	c.template(at+".serviceAccount", as.ServiceAccount)
+	for i, g := range as.Groups {
+		if g == "" {
+			c.Fail(document.Index(at+".groups", i), "is empty; want a group's name")
+		}
+		c.template(document.Index(at+".groups", i), g)
+	}
+	if as.ServiceAccount != "" {
+		namespace, name, found := strings.Cut(as.ServiceAccount, "/")
+		if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
+			c.Fail(at+".serviceAccount", "%q: want namespace/name", document.Abridge(as.ServiceAccount))
+		}
+	}
 }
 
 // For returns the user name and the groups that the server sees of a client.
@@ -46,12 +96,4 @@ func expand(s string, client int) string {
 		return s
 	}
 	return strings.ReplaceAll(s, "{i}", strconv.Itoa(client))
-}
-
-var identityKinds = []string{"user", "serviceAccount", "node", "anonymous"}
-
-// UnmarshalDocument implements document.Unmarshaler.
-func (id *Identity) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	type plain Identity
-	d.DecodeOneOf(n, path, identityKinds, (*plain)(id))
 }

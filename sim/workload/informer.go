@@ -1,18 +1,29 @@
 package workload
 
 import (
-	"strconv"
-	"strings"
-
-	"apfsim/core/request"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
 
-// informer is a behaviour that is one reflector.
-type informer struct {
-	Reflector
-	chance random.Stream
+// Informer keeps a copy of some objects (k8s.io/client-go, tools/cache/reflector.go).
+type Informer struct {
+	Selection
+	Start     string                `json:"start,omitempty" jsonschema:"enum=List,enum=WatchList,default=WatchList" jsonschema_description:"List: a list and then a watch. WatchList: a watch that begins with the objects, as client-go does since 1.35."`
+	Bookmarks bool                  `json:"bookmarks,omitempty" jsonschema:"default=true" jsonschema_description:"Whether the watches ask for bookmarks."`
+	Limit     int64                 `json:"limit,omitempty" jsonschema:"default=500,minimum=0" jsonschema_description:"Page size of lists."`
+	Backoff   string                `json:"backoff,omitempty" jsonschema:"enum=SinceReset,enum=SinceLastUse,default=SinceReset" jsonschema_description:"When the back-off starts over: SinceReset, 2m after it last started over, as client-go since 1.36; SinceLastUse, 2m after its last use, as before."`
+	PerEvent  quantity.Distribution `json:"perEvent,omitempty" jsonschema_description:"How long the client takes to read one event; without it, no time."`
 }
+
+// The values of Informer.Backoff.
+const (
+	SinceReset   = "SinceReset"
+	SinceLastUse = "SinceLastUse"
+)
+
+func (s *Informer) check(c *checker, path string) { c.selection(path, &s.Selection) }
+
+func (s *Informer) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
 
 // Machine returns what keeps a copy of some objects. Nobody needs the objects, so that it only counts them.
 func (s *Informer) Machine(c Client) Machine {
@@ -34,31 +45,8 @@ func (s *Informer) Machine(c Client) Machine {
 	return i
 }
 
-// Selected returns the settings of a reflector of what a scenario selects, with the client's index in the
-// place of {i}. A selection of one object by its name has this name, as its requests do (k8s.io/apiserver,
-// endpoints/request/requestinfo.go).
-func Selected(c Client, s *Selection) ReflectorSettings {
-	settings := ReflectorSettings{
-		Group:         s.Group,
-		Resource:      s.Resource,
-		Namespace:     Expand(c, s.Namespace),
-		LabelSelector: Expand(c, s.LabelSelector),
-		FieldSelector: Expand(c, s.FieldSelector),
-	}
-	selection := request.Options{FieldSelector: settings.FieldSelector, LabelSelector: settings.LabelSelector}
-	settings.Name = selection.ObjectName()
-	if s.Matches != nil {
-		settings.Matches = *s.Matches
-	}
-	return settings
+// informer is a behaviour that is one reflector.
+type informer struct {
+	Reflector
+	chance random.Stream
 }
-
-// Expand puts the client's index in the place of {i}.
-func Expand(c Client, s string) string {
-	if !strings.Contains(s, "{i}") {
-		return s
-	}
-	return strings.ReplaceAll(s, "{i}", strconv.Itoa(c.Index()))
-}
-
-func (s *Informer) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }

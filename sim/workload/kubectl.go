@@ -6,7 +6,39 @@ import (
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 )
+
+// The commands of kubectl.
+const (
+	Get         = "get"
+	ApplyClient = "apply"
+	ApplyServer = "apply --server-side"
+	Delete      = "delete"
+)
+
+// Kubectl runs a command of kubectl again and again.
+type Kubectl struct {
+	Command   string                `json:"command" document:"required" jsonschema:"enum=get,enum=apply,enum=apply --server-side,enum=delete" jsonschema_description:"get lists in chunks of 500; apply reads and patches, up to 5 times; apply --server-side sends one apply."`
+	Group     string                `json:"group,omitempty"`
+	Resource  string                `json:"resource" document:"required"`
+	Namespace string                `json:"namespace,omitempty"`
+	Name      string                `json:"name,omitempty" jsonschema_description:"Of the object; {i} is replaced by the client's index."`
+	Every     quantity.Distribution `json:"every" document:"required" jsonschema_description:"From the end of a command to the beginning of the next."`
+}
+
+func (s *Kubectl) check(c *checker, path string) {
+	c.resource(path+".resource", s.Group, s.Resource)
+	c.every(path+".every", s.Every)
+	c.templates(path, field{"namespace", s.Namespace}, field{"name", s.Name})
+	if s.Name == "" && (s.Command == ApplyClient || s.Command == ApplyServer || s.Command == Delete) {
+		c.Fail(path+".name", "is missing; want the name of the object")
+	}
+}
+
+func (s *Kubectl) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
+
+func (s *Kubectl) rateLimit() *RateLimit { return clientGoLimit(0, 0) }
 
 const (
 	// mostPatchRetries is how often an apply is repeated after conflicts, and patchRetryNs the wait before each
@@ -208,7 +240,3 @@ func (k *kubectl) end(nowNs int64) {
 	k.step = lists
 	k.at(nowNs + k.interval())
 }
-
-func (s *Kubectl) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
-
-func (s *Kubectl) rateLimit() *RateLimit { return clientGoLimit(0, 0) }

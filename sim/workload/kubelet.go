@@ -6,8 +6,31 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
+
+// Kubelet is a node.
+type Kubelet struct {
+	Pods     int               `json:"pods,omitempty" jsonschema:"default=30,minimum=0,maximum=1000"`
+	Churn    quantity.Rate     `json:"churn,omitempty" jsonschema_description:"Pods of the node that end, and are replaced, in a second."`
+	Secrets  int               `json:"secrets,omitempty" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Secrets and configmaps of its pods; it watches each one by its name."`
+	Start    string            `json:"start,omitempty" jsonschema:"enum=List,enum=WatchList,default=WatchList" jsonschema_description:"Of its informers."`
+	NotReady quantity.Duration `json:"notReadyAfter,omitempty" jsonschema:"default=50s,exclusiveMinimum=0s" jsonschema_description:"How long without its lease and its status until the node is not ready; 40s before 1.32."`
+}
+
+func (s *Kubelet) check(c *checker, path string) {
+	if s.Churn > 0 && s.Pods == 0 {
+		c.Fail(path+".churn", "needs pods, which end and are replaced")
+	}
+}
+
+func (s *Kubelet) resources() []string {
+	return []string{"nodes", "leases.coordination.k8s.io", "pods", "services", "secrets", "configmaps"}
+}
+
+// rateLimit returns that of kubelets (k8s.io/kubernetes, pkg/kubelet/apis/config/v1beta1/defaults.go).
+func (s *Kubelet) rateLimit() *RateLimit { return &RateLimit{QPS: 50, Burst: 100} }
 
 // The tokens of a kubelet. Those of its reflectors follow.
 const (
@@ -174,10 +197,3 @@ func (k *kubelet) heartbeat(nowNs int64, r *APIRequest) {
 	r.Unlimited, r.TimeoutNs = true, heartbeatTimeout
 	k.client.Send(nowNs, r)
 }
-
-func (s *Kubelet) resources() []string {
-	return []string{"nodes", "leases.coordination.k8s.io", "pods", "services", "secrets", "configmaps"}
-}
-
-// rateLimit returns that of kubelets (k8s.io/kubernetes, pkg/kubelet/apis/config/v1beta1/defaults.go).
-func (s *Kubelet) rateLimit() *RateLimit { return &RateLimit{QPS: 50, Burst: 100} }

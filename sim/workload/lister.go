@@ -1,10 +1,32 @@
 package workload
 
 import (
+	"strconv"
+
 	"apfsim/core/request"
+	"apfsim/document"
 	"apfsim/sim/api"
 	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 )
+
+// Lister lists objects again and again.
+type Lister struct {
+	Selection
+	Limit           int64                 `json:"limit,omitempty" jsonschema:"default=500,minimum=0" jsonschema_description:"Page size; 0 for the whole list at once."`
+	ResourceVersion string                `json:"resourceVersion,omitempty" jsonschema_description:"Of the first page: empty for the latest, 0 for any."`
+	Every           quantity.Distribution `json:"every" document:"required" jsonschema_description:"From the beginning of a list to that of the next, or until the one before has ended."`
+}
+
+func (s *Lister) check(c *checker, path string) {
+	c.selection(path, &s.Selection)
+	c.every(path+".every", s.Every)
+	if n, err := strconv.ParseInt(s.ResourceVersion, 10, 64); s.ResourceVersion != "" && (err != nil || n < 0) {
+		c.Fail(path+".resourceVersion", "%q: want a version, 0 for any, or nothing for the latest", document.Abridge(s.ResourceVersion))
+	}
+}
+
+func (s *Lister) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
 
 // lister lists objects, and page by page if there is a limit. When a page has expired, it asks for the whole list
 // at once, as client-go's pager does.
@@ -53,5 +75,3 @@ func (l *lister) Answered(nowNs int64, _ int32, a *api.Answer) {
 
 // Received implements Machine. A lister does not watch.
 func (l *lister) Received(int64, int32, *api.Event) {}
-
-func (s *Lister) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }

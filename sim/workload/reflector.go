@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"slices"
+
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
@@ -203,8 +205,15 @@ func (r *Reflector) Answered(nowNs int64, token int32, a *api.Answer) {
 	r.watchEnded(nowNs, a)
 }
 
-// alarm is an alarm that calls a function.
-type alarm func(nowNs int64)
+// The statuses that reflectors know.
+const (
+	statusOK              = 200
+	statusGone            = 410
+	statusTooManyRequests = 429
+)
 
-// Ring implements clock.Alarm.
-func (a alarm) Ring(nowNs int64) { a(nowNs) }
+// tooLarge says whether a version was newer than what the server has (tools/cache/reflector.go,
+// isTooLargeResourceVersionError).
+func tooLarge(a *api.Answer) bool {
+	return slices.ContainsFunc(a.Causes, func(c api.Cause) bool { return c.Reason == "ResourceVersionTooLarge" })
+}

@@ -1,9 +1,18 @@
 package workload
 
 import (
+	"errors"
+	"strings"
+	"time"
+
 	"apfsim/core/classify"
+	"apfsim/core/request"
+	"apfsim/document"
 	"apfsim/sim/quantity"
+	"apfsim/sim/random"
 	"apfsim/sim/trace"
+
+	"github.com/invopop/jsonschema"
 )
 
 // Request is a template of requests: for a resource, or for a path. In each of its
@@ -31,6 +40,154 @@ type WeightedRequest struct {
 	Request
 	Weight    float64               `json:"weight,omitempty" jsonschema:"default=1,exclusiveMinimum=0" document:"maximum=1e12"`
 	Execution quantity.Distribution `json:"execution,omitempty" jsonschema_description:"Instead of the workload's execution."`
+}
+
+// SetDefaults fills in how long a watch lasts.
+func (r *Request) SetDefaults() {
+	for i := range r.Calls {
+		r.Calls[i].setDefaults()
+	}
+	if !r.isWatch() {
+		return
+	}
+	if r.Watch == nil {
+		r.Watch = &Watch{}
+	}
+	if !r.Watch.Duration.Given() {
+		r.Watch.Duration = serverWatch
+	}
+}
+
+// serverWatch is how long a server lets a watch last that names no time-out.
+var serverWatch = func() quantity.Distribution {
+	u, err := random.NewUniform(int64(30*time.Minute), int64(60*time.Minute))
+	if err != nil {
+		panic(err)
+	}
+	return quantity.Distribution{Distribution: u}
+}()
+
+// JSONSchemaExtend completes the description of the type.
+func (Request) JSONSchemaExtend(s *jsonschema.Schema) {
+	s.OneOf = requireOneOf("resource", "path")
+}
+
+// JSONSchemaExtend completes the description of the type.
+func (WeightedRequest) JSONSchemaExtend(s *jsonschema.Schema) {
+	s.OneOf = requireOneOf("resource", "path")
+}
+
+// CheckRequest fills in the defaults of a request, and checks it and its sender as those of a
+// workload.
+func CheckRequest(as *Identity, r *Request) document.Errors {
+	r.SetDefaults()
+	c := checker{Checker: &document.Checker{Document: &document.Document{}}}
+	c.senders("request", &Workload{As: *as})
+	c.request("request", r)
+	return c.Errors
+}
+
+// requests checks what a workload asks, after the defaults: w.Requests has its requests, whether
+// the file says one or several.
+func (c *checker) requests(path string, w *Workload) {
+	several := !w.single
+	switch {
+	case w.Request != nil && several && w.Requests != nil:
+		c.Fail(path+".requests", "cannot be set with request; want one of the two")
+		return
+	case w.Requests != nil && len(w.Requests) == 0:
+		c.Fail(path+".requests", "is empty: want one request at least")
+	case w.Requests == nil:
+		c.Fail(path+".request", "is missing; want a request, requests with weights, or a behaviour")
+	}
+	for i := range w.Requests {
+		r, at := &w.Requests[i], path+".request"
+		if several {
+			at = document.Index(path+".requests", i)
+		}
+		c.request(at, &r.Request)
+		if !r.Execution.Given() && !(c.stored && r.isStored()) {
+			c.Fail(path+".execution", "is missing; want how long the server takes to handle a request%s", c.orStore(r))
+		}
+	}
+}
+
+func (c *checker) request(path string, r *Request) {
+	verbs := request.Verbs
+	switch {
+	case r.Path != "" && r.Resource != "":
+		c.Fail(path+".path", "cannot be set with resource; want one of the two")
+	case r.Path == "" && r.Resource == "":
+		c.Fail(path+".resource", "is missing; want a resource, or a path")
+	case r.Path != "":
+		verbs = request.PathVerbs
+		if r.Path[0] != '/' {
+			c.Fail(path+".path", "%q: want a slash at the beginning", document.Abridge(r.Path))
+		}
+		if strings.Contains(r.Path, "?") {
+			c.Fail(path+".path", "%q: the part after the question mark belongs in query", document.Abridge(r.Path))
+		}
+		for _, field := range []struct{ name, value string }{
+			{"group", r.Group}, {"subresource", r.Subresource}, {"namespace", r.Namespace}, {"name", r.Name},
+		} {
+			if field.value != "" {
+				c.Fail(path+"."+field.name, "can be set with resource only, not with path")
+			}
+		}
+	}
+	if r.Verb == "" {
+		c.Fail(path+".verb", "is missing")
+	} else if r.Path == "" || r.Resource == "" {
+		c.Enum(path+".verb", r.Verb, verbs...)
+	}
+	for _, field := range []struct{ name, value string }{
+		{"namespace", r.Namespace}, {"name", r.Name}, {"path", r.Path}, {"query", r.Query},
+	} {
+		c.template(path+"."+field.name, field.value)
+	}
+	for _, field := range []struct{ name, value string }{
+		{"group", r.Group}, {"resource", r.Resource}, {"subresource", r.Subresource},
+	} {
+		if strings.ContainsAny(field.value, "/ {}") {
+			c.Fail(path+"."+field.name, "%q: want no slashes, spaces or braces", document.Abridge(field.value))
+		}
+	}
+	if r.Path == "" && !c.Failed(path+".resource") && !c.Failed(path+".group") {
+		if problem := classify.UnknownResource(r.Group, r.Resource); problem != "" {
+			c.Warn(path+".resource", "%s", problem)
+		}
+	}
+	if r.Verb == "create" && r.Name != "" && r.Subresource == "" {
+		// The estimate would count the watchers of the named object, but the URL of a create does not
+		// have the name from which a server would know that object.
+		c.Fail(path+".name", "%q: a create is sent to the collection, with no name in its URL; leave it out", document.Abridge(r.Name))
+	}
+	c.query(path+".query", r)
+	if r.Watch != nil && !r.isWatch() {
+		c.Fail(path+".watch", "can be set with verb watch only, not with %s", r.Verb)
+	}
+	c.calls(path+".calls", r)
+}
+
+func (c *checker) query(path string, r *Request) {
+	options, err := request.ParseOptions(r.Verb, expand(r.Query, 0))
+	if err != nil {
+		c.Fail(path, "%q: %v", document.Abridge(r.Query), errors.Unwrap(err))
+		return
+	}
+	if timeout := options.Timeout; timeout != "" {
+		if t, err := time.ParseDuration(timeout); err != nil || t < 0 {
+			c.Fail(path, "timeout=%s: want a duration such as 10s", document.Abridge(timeout))
+		}
+	}
+}
+
+// orStore says what would let a request do without an execution time.
+func (c *checker) orStore(r *WeightedRequest) string {
+	if c.stored || !r.isStored() {
+		return ""
+	}
+	return ", or spec.store, from which it follows"
 }
 
 // Attributes returns what the server sees of a client's request, and its URL query. The

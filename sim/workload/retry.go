@@ -17,24 +17,6 @@ type Retry struct {
 	Backoff    *Backoff `json:"backoff,omitempty"`
 }
 
-// Backoff is how long a client waits before retry n = 0, 1, ..., in place of Retry-After:
-//
-//	min(initial·factor^n, max)·(1 + jitter·U), U uniform from 0 to 1
-//
-// (k8s.io/apimachinery/pkg/util/wait.Backoff). A Max of 0 is no bound.
-type Backoff struct {
-	Initial quantity.Duration `json:"initial" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"The wait before the first retry."`
-	Factor  float64           `json:"factor,omitempty" jsonschema:"default=2,minimum=1" document:"maximum=1000" jsonschema_description:"What each further wait is multiplied by."`
-	Max     quantity.Duration `json:"max,omitempty" jsonschema_description:"The longest wait, before jitter; 0 for no bound."`
-	Jitter  float64           `json:"jitter,omitempty" jsonschema:"minimum=0" document:"maximum=1000" jsonschema_description:"A wait is drawn from itself to itself times 1 + jitter."`
-}
-
-// clientGo returns what client-go does.
-func clientGo() (r Retry) {
-	document.SetDefaults(&r)
-	return r
-}
-
 // UnmarshalDocument implements document.Unmarshaler.
 func (r *Retry) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	names := []string{"None", "ClientGo"}
@@ -61,5 +43,29 @@ func (Retry) JSONSchemaExtend(s *jsonschema.Schema) {
 		OneOf:       []*jsonschema.Schema{{Type: "string", Enum: []any{"None", "ClientGo"}}, &parameters},
 		Description: "What a client does after a request that has failed: None gives up; ClientGo sends it again after Retry-After, or a second after the connection broke if it only reads, up to 10 times; or the parameters.",
 		Default:     "None",
+	}
+}
+
+// clientGo returns what client-go does.
+func clientGo() (r Retry) {
+	document.SetDefaults(&r)
+	return r
+}
+
+// Backoff is how long a client waits before retry n = 0, 1, ..., in place of Retry-After:
+//
+//	min(initial·factor^n, max)·(1 + jitter·U), U uniform from 0 to 1
+//
+// (k8s.io/apimachinery/pkg/util/wait.Backoff). A Max of 0 is no bound.
+type Backoff struct {
+	Initial quantity.Duration `json:"initial" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"The wait before the first retry."`
+	Factor  float64           `json:"factor,omitempty" jsonschema:"default=2,minimum=1" document:"maximum=1000" jsonschema_description:"What each further wait is multiplied by."`
+	Max     quantity.Duration `json:"max,omitempty" jsonschema_description:"The longest wait, before jitter; 0 for no bound."`
+	Jitter  float64           `json:"jitter,omitempty" jsonschema:"minimum=0" document:"maximum=1000" jsonschema_description:"A wait is drawn from itself to itself times 1 + jitter."`
+}
+
+func (c *checker) retry(path string, r *Retry) {
+	if b := r.Backoff; b != nil && b.Max != 0 && b.Max < b.Initial {
+		c.Fail(path+".backoff.max", "%v: want at least initial, %v", b.Max, b.Initial)
 	}
 }

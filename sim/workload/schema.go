@@ -1,6 +1,13 @@
 package workload
 
-import "github.com/invopop/jsonschema"
+import (
+	"reflect"
+	"strings"
+
+	"apfsim/document"
+
+	"github.com/invopop/jsonschema"
+)
 
 var one = func() *uint64 { n := uint64(1); return &n }()
 
@@ -13,40 +20,40 @@ func requireOneOf(fields ...string) []*jsonschema.Schema {
 	return schemas
 }
 
-// JSONSchemaExtend completes the description of the type.
-func (Arrivals) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.Description = "When a client sends its requests: one of the processes. Rates are per client."
-	s.MinProperties, s.MaxProperties = one, one
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Identity) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.OneOf = requireOneOf(identityKinds...)
-	s.DependentRequired = map[string][]string{"groups": {"user"}}
-	if anonymous, ok := s.Properties.Get("anonymous"); ok {
-		anonymous.Const = true
+// fieldNames returns the names of the fields of a type in a scenario file.
+func fieldNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
 	}
+	return names
 }
 
-// JSONSchemaExtend completes the description of the type.
-func (Request) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.OneOf = requireOneOf("resource", "path")
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (WeightedRequest) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.OneOf = requireOneOf("resource", "path")
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Workload) JSONSchemaExtend(s *jsonschema.Schema) {
-	trace := jsonschema.NewProperties()
-	trace.Set("arrivals", &jsonschema.Schema{Required: []string{"trace"}})
-	s.If = &jsonschema.Schema{Properties: trace}
-	s.Then = &jsonschema.Schema{Not: &jsonschema.Schema{AnyOf: requireOneOf("as", "request", "requests", "execution")}}
-	requests := requireOneOf("request", "requests")
-	for _, r := range requests {
-		r.Required = append(r.Required, "arrivals")
+// named decodes a value that is one of some names, or an object.
+func named(d *document.Decoder, n *document.Node, path string, names []string, byName func(string), object func()) {
+	want := ""
+	for _, name := range names {
+		want += name + ", "
 	}
-	s.Else = &jsonschema.Schema{Required: []string{"as"}, OneOf: append(requests, requireOneOf("behaviour")...)}
+	switch {
+	case n.Kind == document.Object:
+		object()
+		return
+	case n.Kind != document.String:
+		d.Fail(n, path, "is %v; want %sor an object", n.Kind, want)
+		return
+	}
+	for _, name := range names {
+		if n.Text == name {
+			byName(name)
+			return
+		}
+	}
+	d.Fail(n, path, "%q: want %sor an object%s", document.Abridge(n.Text), want, document.Suggest(n.Text, names))
+}
+
+// orNamed lets a schema be one of some names, too.
+func orNamed(s *jsonschema.Schema, byDefault string, names ...any) {
+	parameters := *s
+	*s = jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Enum: names}, &parameters}, Description: parameters.Description, Default: byDefault}
 }

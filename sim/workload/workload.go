@@ -8,7 +8,10 @@
 package workload
 
 import (
+	"apfsim/document"
 	"apfsim/sim/quantity"
+
+	"github.com/invopop/jsonschema"
 )
 
 // Workload is a number of clients that are all the same.
@@ -37,10 +40,49 @@ type Workload struct {
 	Callback   bool `json:"-"` // the requests are callbacks of calls, which AddCallbacks has added
 }
 
-// RateLimit is the token bucket that a client's requests pass before they are sent.
-type RateLimit struct {
-	QPS   float64 `json:"qps" document:"required,maximum=1e9" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Tokens that arrive per second."`
-	Burst int     `json:"burst" document:"required,maximum=2147483647" jsonschema:"minimum=1" jsonschema_description:"Tokens that the bucket holds."`
+// UnmarshalDocument implements document.Unmarshaler.
+func (w *Workload) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain Workload
+	d.Decode(n, path, (*plain)(w))
+	w.retryGiven = n.Get("retry") != nil
+}
+
+// SetDefaults fills in what a decoded workload leaves out and what follows from other fields.
+// A single request becomes a list of one.
+func (w *Workload) SetDefaults() {
+	if w.Behaviour != nil && !w.retryGiven {
+		w.Retry = clientGo() // the clients are client-go's
+	}
+	if w.Arrivals.Trace != nil {
+		return
+	}
+	if w.Request != nil && w.Requests == nil {
+		w.single = true
+		w.Requests = []WeightedRequest{{Request: *w.Request, Weight: evenWeight}}
+	}
+	for i := range w.Requests {
+		r := &w.Requests[i]
+		r.Request.SetDefaults()
+		if !r.Execution.Given() {
+			r.Execution = w.Execution
+		}
+	}
+}
+
+// evenWeight is the weight of the only request of a workload, whatever the weights of others are.
+const evenWeight = 1
+
+// JSONSchemaExtend completes the description of the type.
+func (Workload) JSONSchemaExtend(s *jsonschema.Schema) {
+	trace := jsonschema.NewProperties()
+	trace.Set("arrivals", &jsonschema.Schema{Required: []string{"trace"}})
+	s.If = &jsonschema.Schema{Properties: trace}
+	s.Then = &jsonschema.Schema{Not: &jsonschema.Schema{AnyOf: requireOneOf("as", "request", "requests", "execution")}}
+	requests := requireOneOf("request", "requests")
+	for _, r := range requests {
+		r.Required = append(r.Required, "arrivals")
+	}
+	s.Else = &jsonschema.Schema{Required: []string{"as"}, OneOf: append(requests, requireOneOf("behaviour")...)}
 }
 
 // EndNs returns when the workload sends its last request, in nanoseconds from the start of the run:
@@ -50,4 +92,59 @@ func (w *Workload) EndNs(duration quantity.Duration) int64 {
 		return int64(min(w.Stop, duration))
 	}
 	return int64(duration)
+}
+
+// HasCalls says whether requests of the workload have calls.
+func (w *Workload) HasCalls() bool {
+	for i := range w.Requests {
+		if len(w.Requests[i].Calls) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// meanExecutionNs returns the expectation over the workload's requests, by their weights.
+func (w *Workload) meanExecutionNs() float64 {
+	sum, weights := 0.0, 0.0
+	for i := range w.Requests {
+		if r := &w.Requests[i]; r.Execution.Given() && r.Weight > 0 {
+			sum += r.Weight * r.Execution.MeanNs()
+			weights += r.Weight
+		}
+	}
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
+}
+
+// Resources returns the resources that workloads ask for, written like deployments.apps. All says that there
+// are no others: what a trace asks for is not known before it is read.
+func Resources(workloads []Workload) (names []string, all bool) {
+	all = true
+	for i := range workloads {
+		w := &workloads[i]
+		all = all && w.Arrivals.Trace == nil
+		if w.Behaviour != nil {
+			if _, k := w.Behaviour.kind(); k != nil {
+				names = append(names, k.resources()...)
+			}
+		}
+		for k := range w.Requests {
+			if r := &w.Requests[k]; r.Resource != "" {
+				names = append(names, ResourceName(r.Group, r.Resource))
+			}
+		}
+	}
+	return names, all
+}
+
+// Settings are what the clients of a run are made with.
+type Settings struct {
+	Seed      uint64
+	Duration  quantity.Duration // of the run
+	Workloads []Workload
+	Decided   []Decided // by workload
+	Stored    bool      // the servers have a store
 }

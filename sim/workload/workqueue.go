@@ -3,8 +3,40 @@ package workload
 import (
 	"math"
 
+	"apfsim/document"
 	"apfsim/sim/clock"
+	"apfsim/sim/quantity"
+
+	"github.com/invopop/jsonschema"
 )
+
+// Queue is a work queue's limiter of failures (k8s.io/client-go, util/workqueue): an item that has failed n
+// times waits for the larger of base·2^n, at most max, and of what a token bucket that all items share says.
+type Queue struct {
+	Base  quantity.Duration `json:"base,omitempty" jsonschema:"default=5ms"`
+	Max   quantity.Duration `json:"max,omitempty" jsonschema:"default=1000s"`
+	QPS   float64           `json:"qps,omitempty" jsonschema:"default=10,minimum=0" document:"maximum=1e9" message:"{value}: want {want}; 0 for no bucket" jsonschema_description:"0 for no bucket, as controller-runtime."`
+	Burst int               `json:"burst,omitempty" jsonschema:"default=100,minimum=0"`
+}
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (q *Queue) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	document.SetDefaults(q)
+	named(d, n, path, []string{"Default"}, func(string) {}, func() {
+		type plain Queue
+		d.Decode(n, path, (*plain)(q))
+	})
+}
+
+// JSONSchemaExtend completes the description of the type.
+func (Queue) JSONSchemaExtend(s *jsonschema.Schema) { orNamed(s, "Default", "Default") }
+
+func (q *Queue) check(c *checker, path string) {
+	if q.Max < q.Base {
+		c.Fail(path+".max", "%v: want at least base, %v", q.Max, q.Base)
+	}
+	c.bucket(path, q.QPS, q.Burst)
+}
 
 // queue is a work queue (k8s.io/client-go, util/workqueue): it has each item once, gives it to one worker at a
 // time, and again afterwards if it was added meanwhile. An item that has failed is added again after a while,

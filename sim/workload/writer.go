@@ -7,8 +7,45 @@ import (
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
+
+// The ways in which a writer writes.
+const (
+	Put   = "Put"
+	Patch = "Patch"
+	Apply = "Apply"
+)
+
+// Writer changes objects again and again.
+type Writer struct {
+	Group           string                `json:"group,omitempty"`
+	Resource        string                `json:"resource" document:"required"`
+	Subresource     string                `json:"subresource,omitempty"`
+	Namespace       string                `json:"namespace,omitempty"`
+	Objects         int                   `json:"objects,omitempty" jsonschema:"default=1,minimum=1" document:"maximum=10000000" jsonschema_description:"How many objects all clients of the workload write, named NAME-0, NAME-1 and so on by the workload; each write is for one of them by chance."`
+	With            string                `json:"with,omitempty" jsonschema:"enum=Put,enum=Patch,enum=Apply,default=Put" jsonschema_description:"Put: get, then update. Patch: a merge patch of one field. Apply: server-side apply of a field that the client owns."`
+	Version         bool                  `json:"version,omitempty" jsonschema:"default=true" jsonschema_description:"Of Put: whether the update carries the version that was read; without it, it overwrites what others have written in between."`
+	Force           bool                  `json:"force,omitempty" jsonschema_description:"Of Apply: takes fields away from other owners."`
+	Field           string                `json:"field,omitempty" jsonschema_description:"The field that is written; {i} is replaced by the client's index. Without it f{i}, a field of its own for each client."`
+	RetryOnConflict *Conflict             `json:"retryOnConflict,omitempty" jsonschema:"default=None" jsonschema_description:"None, Default (5 tries, 10ms apart), Backoff (4 tries, 10ms, 50ms and 250ms apart), or the parameters."`
+	Every           quantity.Distribution `json:"every" document:"required" jsonschema_description:"From the beginning of a write to that of the next, or until the one before has ended."`
+}
+
+func (s *Writer) check(c *checker, path string) {
+	c.resource(path+".resource", s.Group, s.Resource)
+	c.every(path+".every", s.Every)
+	c.templates(path, field{"namespace", s.Namespace}, field{"field", s.Field})
+	if s.Force && s.With != Apply {
+		c.Fail(path+".force", "needs with: Apply")
+	}
+	if !s.Version && s.With != Put {
+		c.Fail(path+".version", "needs with: Put; a patch and an apply carry none")
+	}
+}
+
+func (s *Writer) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
 
 // writer changes objects again and again. A write is
 //
@@ -195,5 +232,3 @@ func (w *writer) note(nowNs int64, k metric.Event, ns int64) {
 
 // Received implements Machine. A writer does not watch.
 func (w *writer) Received(int64, int32, *api.Event) {}
-
-func (s *Writer) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }

@@ -1,6 +1,14 @@
 package workload
 
-import "apfsim/sim/random"
+import (
+	"apfsim/sim/random"
+)
+
+// RateLimit is the token bucket that a client's requests pass before they are sent.
+type RateLimit struct {
+	QPS   float64 `json:"qps" document:"required,maximum=1e9" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Tokens that arrive per second."`
+	Burst int     `json:"burst" document:"required,maximum=2147483647" jsonschema:"minimum=1" jsonschema_description:"Tokens that the bucket holds."`
+}
 
 // Bucket is a token bucket: it holds up to burst tokens, gains qps a second, and everything that it limits takes
 // one, in advance if need be, and waits for it (golang.org/x/time/rate, as k8s.io/client-go uses it in

@@ -5,11 +5,39 @@ import (
 	"strings"
 
 	"apfsim/core/request"
+	"apfsim/document"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
+
+// LeaderElection lets candidates compete for a lease (k8s.io/client-go, tools/leaderelection).
+type LeaderElection struct {
+	Lease         string            `json:"lease" document:"required" jsonschema_description:"Namespace and name, such as kube-system/scheduler; {i} is replaced by the client's index."`
+	Candidates    int               `json:"candidates,omitempty" jsonschema:"default=2,minimum=1,maximum=1000"`
+	LeaseDuration quantity.Duration `json:"leaseDuration,omitempty" jsonschema:"default=15s"`
+	RenewDeadline quantity.Duration `json:"renewDeadline,omitempty" jsonschema:"default=10s"`
+	RetryPeriod   quantity.Duration `json:"retryPeriod,omitempty" jsonschema:"default=2s,exclusiveMinimum=0s"`
+	Restart       quantity.Duration `json:"restart,omitempty" jsonschema:"default=10s" jsonschema_description:"From the loss of the lease, which ends the process of the leader, until it is a candidate again."`
+}
+
+func (s *LeaderElection) check(c *checker, path string) {
+	if namespace, name, ok := strings.Cut(s.Lease, "/"); !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		c.Fail(path+".lease", "%q: want a namespace and a name, such as kube-system/scheduler", document.Abridge(s.Lease))
+	}
+	c.templates(path, field{"lease", s.Lease})
+	// As client-go demands (tools/leaderelection/leaderelection.go, NewLeaderElector).
+	if s.LeaseDuration <= s.RenewDeadline {
+		c.Fail(path+".leaseDuration", "%v: want more than renewDeadline, %v", s.LeaseDuration, s.RenewDeadline)
+	}
+	if float64(s.RenewDeadline) <= 1.2*float64(s.RetryPeriod) {
+		c.Fail(path+".renewDeadline", "%v: want more than 1.2 times retryPeriod, %v", s.RenewDeadline, s.RetryPeriod)
+	}
+}
+
+func (s *LeaderElection) resources() []string { return []string{"leases.coordination.k8s.io"} }
 
 // electionJitter is by how much a candidate's wait is at most longer than the retry period, as a factor
 // (k8s.io/client-go, tools/leaderelection/leaderelection.go, JitterFactor).
@@ -263,5 +291,3 @@ func (c *candidate) late(nowNs int64) {
 func (c *candidate) wakeAt(atNs int64) { c.wake = c.client.Alarms().Set(atNs, c.onWake) }
 
 func (c *candidate) lease() string { return api.Key(c.namespace, c.name) }
-
-func (s *LeaderElection) resources() []string { return []string{"leases.coordination.k8s.io"} }

@@ -5,8 +5,24 @@ import (
 
 	"apfsim/sim/api"
 	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
+
+// EventRecorder records events of objects (k8s.io/client-go, tools/record).
+type EventRecorder struct {
+	Rate    quantity.Rate `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s" jsonschema_description:"Events that the component has, a second, by a Poisson process."`
+	Objects int           `json:"objects,omitempty" jsonschema:"default=1,minimum=1" document:"maximum=1000000" jsonschema_description:"How many objects they are about, evenly by chance."`
+	Reasons int           `json:"reasons,omitempty" jsonschema:"default=1,minimum=1" document:"maximum=1000000" jsonschema_description:"How many different messages there are for one object, evenly by chance."`
+	QPS     float64       `json:"qps,omitempty" jsonschema:"default=5" document:"maximum=1e9" message:"{value}: want {want}, or less than 0 for no limit" jsonschema_description:"Of the client's rate limiter; negative for none."`
+	Burst   int           `json:"burst,omitempty" jsonschema:"default=10"`
+}
+
+func (s *EventRecorder) check(c *checker, path string) { c.bucket(path, s.QPS, s.Burst) }
+
+func (s *EventRecorder) resources() []string { return []string{"events"} }
+
+func (s *EventRecorder) rateLimit() *RateLimit { return clientGoLimit(s.QPS, s.Burst) }
 
 // The constants of recorders (k8s.io/client-go, tools/record/event.go).
 const (
@@ -146,7 +162,3 @@ func (r *recorder) objectName(i int) string { return fmt.Sprintf("object-%d-%d",
 
 // Received implements Machine. A recorder does not watch.
 func (r *recorder) Received(int64, int32, *api.Event) {}
-
-func (s *EventRecorder) resources() []string { return []string{"events"} }
-
-func (s *EventRecorder) rateLimit() *RateLimit { return clientGoLimit(s.QPS, s.Burst) }

@@ -1,0 +1,80 @@
+package workload
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"apfsim/core/request"
+	"apfsim/document"
+)
+
+// Selection is which objects are listed and watched.
+type Selection struct {
+	Group         string `json:"group,omitempty" also:"apiGroup" jsonschema_description:"API group; empty for the core group."`
+	Resource      string `json:"resource" also:"kind" document:"required"`
+	Namespace     string `json:"namespace,omitempty" also:"ns" jsonschema_description:"Empty for all."`
+	LabelSelector string `json:"labelSelector,omitempty"`
+	FieldSelector string `json:"fieldSelector,omitempty"`
+	Matches       *int64 `json:"matches,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many of the objects that are only counted in spec.resources match the selectors and the namespace; without selectors and namespace all do, otherwise none."`
+}
+
+// The ways in which an informer gets its first objects.
+const (
+	List      = "List"
+	WatchList = "WatchList"
+)
+
+func (c *checker) selection(path string, s *Selection) {
+	c.resource(path+".resource", s.Group, s.Resource)
+	c.templates(path, field{"namespace", s.Namespace}, field{"labelSelector", s.LabelSelector}, field{"fieldSelector", s.FieldSelector})
+	for _, f := range []struct{ name, labels, fields string }{
+		{"labelSelector", strings.ReplaceAll(s.LabelSelector, "{i}", "0"), ""},
+		{"fieldSelector", "", strings.ReplaceAll(s.FieldSelector, "{i}", "0")},
+	} {
+		if _, err := request.ParseSelector(f.labels, f.fields); err != nil {
+			c.Fail(path+"."+f.name, "%q: %v; a server answers 400", document.Abridge(f.labels+f.fields), errors.Unwrap(err))
+		}
+	}
+}
+
+// Selected returns the settings of a reflector of what a scenario selects, with the client's index in the
+// place of {i}. A selection of one object by its name has this name, as its requests do (k8s.io/apiserver,
+// endpoints/request/requestinfo.go).
+func Selected(c Client, s *Selection) ReflectorSettings {
+	settings := ReflectorSettings{
+		Group:         s.Group,
+		Resource:      s.Resource,
+		Namespace:     Expand(c, s.Namespace),
+		LabelSelector: Expand(c, s.LabelSelector),
+		FieldSelector: Expand(c, s.FieldSelector),
+	}
+	selection := request.Options{FieldSelector: settings.FieldSelector, LabelSelector: settings.LabelSelector}
+	settings.Name = selection.ObjectName()
+	if s.Matches != nil {
+		settings.Matches = *s.Matches
+	}
+	return settings
+}
+
+// Expand puts the client's index in the place of {i}.
+func Expand(c Client, s string) string {
+	if !strings.Contains(s, "{i}") {
+		return s
+	}
+	return strings.ReplaceAll(s, "{i}", strconv.Itoa(c.Index()))
+}
+
+// ResourceName writes a resource like deployments.apps.
+func ResourceName(group, resource string) string {
+	if group == "" {
+		return resource
+	}
+	return resource + "." + group
+}
+
+// SplitResource returns the group and the name of a resource that is written like deployments.apps.
+func SplitResource(text string) (group, resource string) {
+	resource, group, _ = strings.Cut(text, ".")
+	return group, resource
+}
