@@ -14,7 +14,7 @@ import (
 // What the behaviour wants is done by events at the same instant: it may be called in the middle of what a
 // server does, when no server may be called.
 type behaving struct {
-	client
+	sender
 	machine   workload.Machine
 	begun     bool
 	user      string
@@ -24,7 +24,7 @@ type behaving struct {
 	templates templates
 }
 
-// Start implements Behaviour.
+// Start implements source.
 func (c *behaving) Start(int64) {
 	c.open()
 	if l := c.group.Behaviour.RateLimit(); c.limiter == nil && l != nil {
@@ -35,7 +35,7 @@ func (c *behaving) Start(int64) {
 	c.wakeAt(c.startNs)
 }
 
-// Wake implements Behaviour: the workload begins, or ends before the run does.
+// Wake implements source: the workload begins, or ends before the run does.
 func (c *behaving) Wake(nowNs int64) {
 	if !c.begun {
 		c.begun = true
@@ -50,7 +50,7 @@ func (c *behaving) Wake(nowNs int64) {
 	}
 }
 
-// Responded implements Behaviour.
+// Responded implements source.
 func (c *behaving) Responded(nowNs int64, r *server.Request, response server.Response) {
 	if x := c.exchange(r); x != nil {
 		x.responded(nowNs, r, response)

@@ -307,7 +307,7 @@ func TestBehavingClientReusesTemplates(t *testing.T) {
 	p := play(nil)
 	var ids []server.TemplateID
 	send := func(q *workload.APIRequest) *server.Template {
-		tp := p.client.templates.of(p.client, q)
+		tp := p.client.templates.get(p.client, q)
 		if !slices.Contains(ids, tp.TemplateID) {
 			ids = append(ids, tp.TemplateID)
 		}

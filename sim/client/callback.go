@@ -15,23 +15,23 @@ type Callbacks interface {
 }
 
 // callback is a client that sends nothing by itself.
-type callback struct{ client }
+type callback struct{ sender }
 
-// Start implements Behaviour.
+// Start implements source.
 func (c *callback) Start(int64) { c.open() }
 
-// Wake implements Behaviour.
+// Wake implements source.
 func (c *callback) Wake(int64) { panic("client: a client of callbacks wakes") }
 
-// Responded implements Behaviour.
+// Responded implements source.
 func (c *callback) Responded(nowNs int64, r *server.Request, response server.Response) {
 	c.all.callbacks.Responded(nowNs, r, response)
 }
 
-// send implements Behaviour.
+// send implements source.
 func (c *callback) send(nowNs int64, r *server.Request) {
 	c.all.callbacks.Sending(r)
-	c.client.send(nowNs, r)
+	c.sender.send(nowNs, r)
 }
 
 // SetCallbacks makes to be notified of the responses to callbacks. It must be called before Begin if the

@@ -6,9 +6,9 @@ import (
 	"apfsim/sim/workload"
 )
 
-// client is what the clients of all behaviours have, in as few bytes as possible: there may be
+// sender is what all clients have, in as few bytes as possible: there may be
 // hundreds of thousands, and each is read from main memory when its turn comes.
-type client struct {
+type sender struct {
 	*group
 	*optional       // nil where it is not needed
 	index     int32 // within the workload
@@ -25,10 +25,10 @@ type optional struct {
 }
 
 // join makes the client one of a workload's.
-func (cl *client) join(w *group, index int) { cl.group, cl.index = w, int32(index) }
+func (cl *sender) join(w *group, index int) { cl.group, cl.index = w, int32(index) }
 
 // open opens the client's streams.
-func (cl *client) open() {
+func (cl *sender) open() {
 	cl.stream(&cl.execution, "execution")
 	if cl.needsOptional {
 		cl.optional = &optional{}
@@ -58,17 +58,17 @@ func (cl *client) open() {
 }
 
 // stream opens one of the client's streams.
-func (cl *client) stream(s *random.Stream, purpose string) {
+func (cl *sender) stream(s *random.Stream, purpose string) {
 	s.Open(cl.all.Seed, cl.Name, int(cl.index), purpose)
 }
 
 // wakeAt schedules the next Wake of the client.
-func (cl *client) wakeAt(atNs int64) {
+func (cl *sender) wakeAt(atNs int64) {
 	cl.all.shared.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Owner: int16(cl.group.index), Index: cl.index})
 }
 
 // request draws the client's next request.
-func (cl *client) request() *server.Request {
+func (cl *sender) request() *server.Request {
 	kind := 0
 	if len(cl.Requests) > 1 {
 		x := cl.choice.Float64() * cl.weights[len(cl.weights)-1]
@@ -92,7 +92,7 @@ func (cl *client) request() *server.Request {
 }
 
 // identity returns who the client is: the strings of one of its templates, if there is one.
-func (cl *client) identity() (user string, groups []string) {
+func (cl *sender) identity() (user string, groups []string) {
 	n := len(cl.Requests)
 	for _, t := range cl.templates[int(cl.index)*n : (int(cl.index)+1)*n] {
 		if t.Template != nil {

@@ -17,8 +17,8 @@ import (
 	"apfsim/sim/workload"
 )
 
-// Behaviour is what one client does of itself, and upon the responses to its requests.
-type Behaviour interface {
+// source is one client: what it does of itself, and upon the responses to its requests.
+type source interface {
 	// Start is called once, at the beginning of the run. It schedules the first Wake, if there is
 	// to be one.
 	Start(nowNs int64)
@@ -28,7 +28,7 @@ type Behaviour interface {
 	// workload is awaitsResponses. The client must not keep r.
 	Responded(nowNs int64, r *server.Request, response server.Response)
 
-	// join and send are those of client, which all behaviours have.
+	// join and send are those of sender, which all clients have.
 	join(w *group, index int)
 	send(nowNs int64, r *server.Request)
 }

@@ -8,9 +8,9 @@ const turnaroundNs = 1_000_000
 
 // closedLoop is a client with a number of concurrent users, each of whom thinks, sends a request
 // and waits for its response.
-type closedLoop struct{ client }
+type closedLoop struct{ sender }
 
-// Start implements Behaviour.
+// Start implements source.
 func (c *closedLoop) Start(int64) {
 	c.open()
 	for i := range c.Arrivals.Closed.Concurrency {
@@ -32,10 +32,10 @@ func (c *closedLoop) thinkFrom(nowNs, leastNs int64) {
 	}
 }
 
-// Wake implements Behaviour.
+// Wake implements source.
 func (c *closedLoop) Wake(nowNs int64) { c.send(nowNs, c.request()) }
 
-// Responded implements Behaviour.
+// Responded implements source.
 func (c *closedLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
 	switch {
 	case ended(r, response):

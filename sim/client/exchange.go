@@ -21,7 +21,7 @@ import (
 // Those of loops, replays and callbacks are not more than their requests, of which again makes the next attempt.
 
 // send passes a request through the client's rate limiter.
-func (cl *client) send(nowNs int64, r *server.Request) {
+func (cl *sender) send(nowNs int64, r *server.Request) {
 	if atNs := cl.pass(nowNs); atNs > nowNs {
 		cl.all.shared.Events.Schedule(atNs, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
 		return
@@ -30,7 +30,7 @@ func (cl *client) send(nowNs int64, r *server.Request) {
 }
 
 // pass takes a token from the client's rate limiter, and returns when what it is for may be sent.
-func (cl *client) pass(nowNs int64) (atNs int64) {
+func (cl *sender) pass(nowNs int64) (atNs int64) {
 	if cl.optional == nil || cl.limiter == nil {
 		return nowNs
 	}
@@ -38,7 +38,7 @@ func (cl *client) pass(nowNs int64) (atNs int64) {
 }
 
 // attempt returns the first attempt of an exchange, with what is drawn for it.
-func (cl *client) attempt(t *server.Template, id server.TemplateID, execution quantity.Distribution) *server.Request {
+func (cl *sender) attempt(t *server.Template, id server.TemplateID, execution quantity.Distribution) *server.Request {
 	r := cl.all.shared.NewRequest()
 	r.Template, r.TemplateID, r.ID, r.Attempt = t, id, server.Unnumbered, 1
 	r.ExecutionNs, r.WatchNs = 0, 0
@@ -53,7 +53,7 @@ func (cl *client) attempt(t *server.Template, id server.TemplateID, execution qu
 }
 
 // detail draws the details of the client's next request.
-func (cl *client) detail(d *server.Details) {
+func (cl *sender) detail(d *server.Details) {
 	d.DelayNs, d.ClientTimeoutNs = 0, 0
 	if cl.Delay.Given() {
 		d.DelayNs = cl.Delay.Sample(&cl.delay.Rand)
@@ -64,7 +64,7 @@ func (cl *client) detail(d *server.Details) {
 }
 
 // sendNow sends a request without its way through the rate limiter.
-func (cl *client) sendNow(nowNs int64, r *server.Request) {
+func (cl *sender) sendNow(nowNs int64, r *server.Request) {
 	if n := cl.all.network; n != nil {
 		n.Send(nowNs, r, cl.group.index, int(cl.index))
 		return
@@ -73,14 +73,14 @@ func (cl *client) sendNow(nowNs int64, r *server.Request) {
 }
 
 // retry sends a request again that has failed, if again does, and returns whether it does.
-func (cl *client) retry(nowNs int64, r *server.Request, response server.Response) bool {
+func (cl *sender) retry(nowNs int64, r *server.Request, response server.Response) bool {
 	request, _ := cl.again(nowNs, r, response)
 	return request != nil
 }
 
 // again returns the request that is sent instead of one that has failed, and the event of sending it,
 // unless that was the last attempt or the client gives up.
-func (cl *client) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
+func (cl *sender) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
 	waitNs, again := cl.retryAfter(r, response)
 	if !again {
 		return nil, 0
@@ -89,7 +89,7 @@ func (cl *client) again(nowNs int64, r *server.Request, response server.Response
 }
 
 // retryAfter returns after which time a request that has failed is sent again, if it is.
-func (cl *client) retryAfter(r *server.Request, response server.Response) (waitNs int64, again bool) {
+func (cl *sender) retryAfter(r *server.Request, response server.Response) (waitNs int64, again bool) {
 	if int(r.Attempt) > cl.Retry.MaxRetries || ended(r, response) {
 		return 0, false
 	}
@@ -104,7 +104,7 @@ const second = 1e9 // ns
 // clientGo returns whether client-go sends a request again, and after which time: after Retry-After, if
 // the response has it, and after 1 s if the connection broke and the request only reads. A connection that
 // cannot be opened is an error to the caller (k8s.io/client-go, rest/request.go and rest/with_retry.go).
-func (cl *client) clientGo(r *server.Request, response server.Response) (waitNs int64, again bool) {
+func (cl *sender) clientGo(r *server.Request, response server.Response) (waitNs int64, again bool) {
 	switch {
 	case response.Failure == server.BrokenConnection:
 		switch r.Attributes.Verb {
@@ -118,7 +118,7 @@ func (cl *client) clientGo(r *server.Request, response server.Response) (waitNs 
 }
 
 // backOff returns how long the client's own back-off waits after an attempt.
-func (cl *client) backOff(r *server.Request) (waitNs int64) {
+func (cl *sender) backOff(r *server.Request) (waitNs int64) {
 	b := cl.Retry.Backoff
 	wait := float64(b.Initial) * math.Pow(b.Factor, float64(r.Attempt-1))
 	if b.Max > 0 {
@@ -131,7 +131,7 @@ func (cl *client) backOff(r *server.Request) (waitNs int64) {
 }
 
 // resend sends a request again at a time.
-func (cl *client) resend(atNs int64, r *server.Request) (*server.Request, clock.Handle) {
+func (cl *sender) resend(atNs int64, r *server.Request) (*server.Request, clock.Handle) {
 	again := cl.all.shared.NewRequest()
 	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
 	again.ExecutionNs, again.WatchNs = r.ExecutionNs, r.WatchNs
@@ -238,13 +238,13 @@ func (x *exchange) before(atNs int64) int64 {
 func (x *exchange) transmit(nowNs int64) {
 	c, q := x.client, &x.asked
 	if x.attempt == 0 {
-		x.template = c.templates.of(c, q)
+		x.template = c.templates.get(c, q)
 		if q.TimeoutNs > 0 {
 			x.givesUpNs = nowNs + q.TimeoutNs
 		}
 	}
 	x.attempt++
-	r := c.client.attempt(x.template, x.template.TemplateID, c.Execution)
+	r := c.sender.attempt(x.template, x.template.TemplateID, c.Execution)
 	r.ID, r.Attempt = x.id, x.attempt
 	d := r.Details
 	if q.Verb == "watch" { // a time-out would end it

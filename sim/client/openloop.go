@@ -8,12 +8,12 @@ import (
 
 // openLoop is a client that sends at the times of a process, whatever becomes of its requests.
 type openLoop struct {
-	client
+	sender
 	process workload.Process
 	poisson workload.PoissonProcess // room for the process that most clients have, beside the client in memory
 }
 
-// Start implements Behaviour.
+// Start implements source.
 func (o *openLoop) Start(int64) {
 	o.open()
 	o.process = workload.NewProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
@@ -29,7 +29,7 @@ func (o *openLoop) next() {
 	}
 }
 
-// Wake implements Behaviour.
+// Wake implements source.
 func (o *openLoop) Wake(nowNs int64) {
 	sends := !o.searches
 	o.next()
@@ -38,7 +38,7 @@ func (o *openLoop) Wake(nowNs int64) {
 	}
 }
 
-// Responded implements Behaviour: it is not called upon success.
+// Responded implements source: it is not called upon success.
 func (o *openLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
 	o.retry(nowNs, r, response)
 }

@@ -13,7 +13,7 @@ type reflector struct {
 }
 
 // opensAgainNs returns how long the client waits after it has failed to open a watch.
-func (cl *client) opensAgainNs(nowNs int64) int64 {
+func (cl *sender) opensAgainNs(nowNs int64) int64 {
 	if cl.reflector == nil {
 		cl.reflector = &reflector{ReflectorBackoff: workload.NewReflectorBackoff(cl.startNs, false)}
 		cl.stream(&cl.reflector.chance, "reflector")

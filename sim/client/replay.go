@@ -9,7 +9,7 @@ import (
 
 // replay is a client that sends what a trace says.
 type replay struct {
-	client
+	sender
 	stream  *trace.Stream   // of the requests that are still to be sent
 	sent    []sentKind      // by Kind.Slot
 	pending *server.Request // the next one
@@ -27,7 +27,7 @@ type sentKind struct {
 	template *server.Template
 }
 
-// Start implements Behaviour.
+// Start implements source.
 func (p *replay) Start(int64) {
 	p.open()
 	p.decided = p.all.Decided[p.group.index]
@@ -83,7 +83,7 @@ func (p *replay) template(k *trace.Kind, schema string) *server.Template {
 	return s.template
 }
 
-// Wake implements Behaviour. The trace says when requests arrived at the server, so that they do
+// Wake implements source. The trace says when requests arrived at the server, so that they do
 // not pass a rate limiter. If it also says at which one, they go there, unless the scenario has fewer
 // servers.
 func (p *replay) Wake(nowNs int64) {
@@ -99,7 +99,7 @@ func (p *replay) Wake(nowNs int64) {
 	p.sendNow(nowNs, r)
 }
 
-// Responded implements Behaviour: upon success it is called only if the servers have a store.
+// Responded implements source: upon success it is called only if the servers have a store.
 func (p *replay) Responded(nowNs int64, r *server.Request, response server.Response) {
 	if p.all.Stored {
 		p.answers.keep(r.ID, &r.Details.Answer)

@@ -20,25 +20,25 @@ type templates struct {
 	oldest int                   // index of the one that is replaced next
 }
 
-// kind is what requests have in common that share a template, or of which one's template replaces another's: all but
+// templateKind is what requests have in common that share a template, or of which one's template replaces another's: all but
 // their query and, unless they are lists or watches, the name of their object. Objects are many, and most are named
 // by few requests.
-type kind struct{ name, resource, verb, subresource, namespace, group string }
+type templateKind struct{ name, resource, verb, subresource, namespace, group string }
 
 type keptTemplate struct {
-	kind
+	templateKind
 	*server.Template
 }
 
-// of returns the template of a request. Where the query changes each time, as that of a watch from the latest
+// get returns the template of a request. Where the query changes each time, as that of a watch from the latest
 // version, the template is replaced each time: flow control reads the query, too.
-func (ts *templates) of(c *behaving, q *workload.APIRequest) *server.Template {
-	k := kind{resource: q.Resource, verb: q.Verb, subresource: q.Subresource, namespace: q.Namespace, group: q.Group}
+func (ts *templates) get(c *behaving, q *workload.APIRequest) *server.Template {
+	k := templateKind{resource: q.Resource, verb: q.Verb, subresource: q.Subresource, namespace: q.Namespace, group: q.Group}
 	if ofCollection(q.Verb) {
 		k.name = q.Name
 	}
 	t, known := ts.slot(k)
-	if query := c.all.queries.of(q); !known || t.Query != query || t.Attributes.Name != q.Name {
+	if query := c.all.queries.get(q); !known || t.Query != query || t.Attributes.Name != q.Name {
 		t.Template = c.all.shared.ReplaceTemplate(t.Template, c.group.index, int(c.index), c.attributes(q), query)
 	}
 	return t.Template
@@ -46,10 +46,10 @@ func (ts *templates) of(c *behaving, q *workload.APIRequest) *server.Template {
 
 // slot returns the place of the template of a kind. If the kind is not known, the Template there is nil or of
 // another kind.
-func (ts *templates) slot(k kind) (t *keptTemplate, known bool) {
+func (ts *templates) slot(k templateKind) (t *keptTemplate, known bool) {
 	mark := k.mark()
 	for i := range ts.kept {
-		if ts.marks[i] == mark && ts.kept[i].kind == k {
+		if ts.marks[i] == mark && ts.kept[i].templateKind == k {
 			return &ts.kept[i], true
 		}
 	}
@@ -60,12 +60,12 @@ func (ts *templates) slot(k kind) (t *keptTemplate, known bool) {
 	} else {
 		ts.oldest = (i + 1) % mostTemplates
 	}
-	ts.marks[i], ts.kept[i].kind = mark, k
+	ts.marks[i], ts.kept[i].templateKind = mark, k
 	return &ts.kept[i], false
 }
 
 // mark returns a number that differs for most kinds that one client sends.
-func (k *kind) mark() uint16 {
+func (k *templateKind) mark() uint16 {
 	return uint16(len(k.verb))<<8 ^ uint16(k.verb[0])<<4 ^ uint16(len(k.resource))<<6 ^ uint16(len(k.subresource))<<3 ^ uint16(len(k.namespace)) ^ uint16(len(k.name))<<1
 }
 
@@ -75,9 +75,9 @@ type queries struct {
 	timeout   string
 }
 
-// of returns the query of a request. client-go sends how long it waits, so that the server does not work for longer
+// get returns the query of a request. client-go sends how long it waits, so that the server does not work for longer
 // (rest/request.go). Most requests that say that, such as heartbeats, say nothing else, and share their query.
-func (qs *queries) of(q *workload.APIRequest) string {
+func (qs *queries) get(q *workload.APIRequest) string {
 	query := q.Call.Options.Query()
 	if q.TimeoutNs == 0 {
 		return query

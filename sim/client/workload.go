@@ -51,16 +51,16 @@ func newGroup(index int, all *Clients) *group {
 }
 
 // clients are those of a workload, by index.
-type clients interface{ at(i int) Behaviour }
+type clients interface{ at(i int) source }
 
 // block is clients of one behaviour, side by side in memory: a list of pointers to them would be one
 // more read from memory for each request.
 type block[T any, B interface {
 	*T
-	Behaviour
+	source
 }] []T
 
-func (b block[T, B]) at(i int) Behaviour { return B(&b[i]) }
+func (b block[T, B]) at(i int) source { return B(&b[i]) }
 
 // newClients makes the workload's clients.
 func (w *group) newClients() (all clients) {

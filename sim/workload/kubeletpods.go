@@ -14,8 +14,8 @@ const (
 	podNamespace = "default"
 	nodeField    = "spec.nodeName"
 	phaseField   = "status.phase"
-	running      = "Running"
-	ended        = "Succeeded"
+	podRunning   = "Running"
+	podSucceeded = "Succeeded"
 
 	podSyncNs = 10 * second // pkg/kubelet/status/status_manager.go, syncPeriod
 )
@@ -70,7 +70,7 @@ func (m *podManager) start(k *kubelet) {
 	first := make([]pod, k.settings.Pods)
 	for i := range first {
 		p := &first[i]
-		p.counted, p.seen, p.phase = true, true, running
+		p.counted, p.seen, p.phase = true, true, podRunning
 		m.add(p)
 	}
 }
@@ -149,11 +149,11 @@ func (m *podManager) endOne(nowNs int64) {
 		m.owner.do(nowNs, chore{p, namePod})
 		return
 	}
-	m.change(nowNs, p, ended)
+	m.change(nowNs, p, podSucceeded)
 }
 
 // runs says whether a pod runs and will go on.
-func (p *pod) runs() bool { return p.phase == running && !p.ending }
+func (p *pod) runs() bool { return p.phase == podRunning && !p.ending }
 
 // change changes the phase of a pod.
 func (m *podManager) change(nowNs int64, p *pod, phase string) {
@@ -226,7 +226,7 @@ func (m *podManager) askFor(verb string, p *pod, token int32) (*APIRequest, *api
 }
 
 // phases are the fields of the pods that a kubelet reports, by their phase.
-var phases = map[string]map[string]string{running: {phaseField: running}, ended: {phaseField: ended}}
+var phases = map[string]map[string]string{podRunning: {phaseField: podRunning}, podSucceeded: {phaseField: podSucceeded}}
 
 func (m *podManager) answered(nowNs int64, a *api.Answer) {
 	p := m.batch[0]
@@ -244,7 +244,7 @@ func (m *podManager) answered(nowNs int64, a *api.Answer) {
 		m.setPending(nowNs, p, false) // it is gone, or another one has its name
 	case m.patching && succeeded(a):
 		m.setPending(nowNs, p, false)
-		if p.phase == ended {
+		if p.phase == podSucceeded {
 			m.owner.do(nowNs, chore{p, deletePod})
 		}
 	}
@@ -266,14 +266,14 @@ func (m *podManager) Changed(nowNs int64, _ *Reflector, previous, o *api.Object)
 	case !p.seen:
 		p.seen, p.uid = true, o.UID
 		m.noteSeen(nowNs, p, o)
-		m.change(nowNs, p, running)
+		m.change(nowNs, p, podRunning)
 	case p.counted || previous == nil || p.writtenByKubelet(previous, o):
 	default:
 		m.noteSeen(nowNs, p, o)
 	}
 	if o.Deleting() && !p.ending {
 		p.ending, p.replace = true, true
-		m.change(nowNs, p, ended)
+		m.change(nowNs, p, podSucceeded)
 	}
 }
 
@@ -392,7 +392,7 @@ func (o *podOwner) answered(nowNs int64, a *api.Answer) {
 		c.pod.counted, c.pod.uid = false, a.UID
 		o.reflector.Matches--
 		if !gone {
-			o.change(nowNs, c.pod, ended)
+			o.change(nowNs, c.pod, podSucceeded)
 			break
 		}
 		o.remove(c.pod) // the scenario counts less pods than the node has
