@@ -7,6 +7,8 @@ import (
 
 	"apfsim/reports/format"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
+	"apfsim/reports/result"
 )
 
 // passedOn is a list each 10 ms, which an API server of many seats passes on to an aggregated server. There the level has
@@ -76,7 +78,7 @@ func TestAggregatedServers(t *testing.T) {
 		t.Errorf("%+v in all, %+v of the other", s.Total.Counts, s.AggregatedServers[1].Counts)
 	}
 	var out strings.Builder
-	if err := render.TextRun(&out, s, format.TextOptions{Width: 150}); err != nil {
+	if err := render.Text(&out, report.RunDocument(&result.Result{Summary: s}), format.TextOptions{Width: 150}); err != nil {
 		t.Fatal(err)
 	}
 	if row := regexp.MustCompile(`\n  metrics +600 +300 +50 % +0 +300 +0 +0 +0 +0\n`); !row.MatchString(out.String()) {

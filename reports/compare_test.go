@@ -19,6 +19,7 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
+	"apfsim/reports/render"
 	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -61,7 +62,7 @@ func rename(name string, sides ...*replicate.Replications) {
 func written(t *testing.T, c *compare.Comparison, as string, all bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := output.WriteComparisonAs(c, &b, as, all, format.TextOptions{}); err != nil {
+	if err := render.Write(&b, report.ComparisonDocument(c, all), as, format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -477,7 +478,7 @@ func TestFormatsOfAComparison(t *testing.T) {
 		}
 	}
 	var coloured bytes.Buffer
-	if err := output.WriteComparisonAs(c, &coloured, "text", false, format.TextOptions{Colour: true}); err != nil {
+	if err := render.Text(&coloured, report.ComparisonDocument(c, false), format.TextOptions{Colour: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`(?s)\x1b\[31m  retries[^\x1b]*worse.*\x1b\[31m *✗`).MatchString(coloured.String()) {
@@ -557,7 +558,7 @@ func TestListOfChanges(t *testing.T) {
 func TestSmallChangesAreVisible(t *testing.T) {
 	c := compare.Compare("b", sampleOf(1, 0.9998, 0.9998, 0.9998, 0.9998, 0.9998, 0.9999), "h", sampleOf(1, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996, 0.9996))
 	var text bytes.Buffer
-	if err := output.WriteComparisonAs(c, &text, "text", false, format.TextOptions{}); err != nil {
+	if err := render.Text(&text, report.ComparisonDocument(c, false), format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), " 0.999817  0.9996 ") {
@@ -612,7 +613,7 @@ func TestResultsAreRead(t *testing.T) {
 	dir := t.TempDir()
 	many := replicated(t, sc, 1, 3)
 	many.Name = "many"
-	if err := output.WriteReplications(dir, many, nil); err != nil {
+	if err := output.WriteReplications(dir, many.Name, report.ReplicationsDocument(many), nil); err != nil {
 		t.Fatal(err)
 	}
 	one := resultOf(t, crowded, "spec.duration=4s", "spec.warmup=1s")
@@ -718,7 +719,7 @@ func TestChangesSortAsListed(t *testing.T) {
 			t.Errorf("w-%s sorts by %v, want %v", name, got, want)
 		}
 	}
-	if text := rendersAs(t, report.ComparisonDocument(c)); !strings.Contains(text, `data-v="1.79769e+308"`) {
+	if text := rendersAs(t, report.ComparisonDocument(c, false)); !strings.Contains(text, `data-v="1.79769e+308"`) {
 		t.Error("the page has another value to sort by")
 	}
 }

@@ -403,7 +403,7 @@ func TestTheReportInABrowser(t *testing.T) {
 // What comparisons and replications show: values with intervals.
 func TestIntervalsInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	p := report.Document{Title: "intervals", Sections: []report.Section{{Name: "s", Title: "s", Parts: []report.Part{
+	p := &report.Document{Title: "intervals", Sections: []report.Section{{Name: "s", Title: "s", Parts: []report.Part{
 		{Table: &report.Table{Name: "t", Columns: []report.Column{{Title: "what", Left: true}, {Title: "wait"}},
 			Rows: [][]report.Cell{{{Text: "a"}, {Text: "3 ms", Margin: "1 ms", Number: true, Value: 3}}, {{Text: "b"}, {Text: "10 ms", Margin: "2 ms", Number: true, Value: 10}}}}},
 		{Plot: &report.Plot{Name: "p", Title: "p", X: report.Axis{Label: "time", Unit: "s"}, Y: report.Axis{Label: "wait", Unit: "ns"},
@@ -436,7 +436,7 @@ func TestNumbersOfChartsInABrowser(t *testing.T) {
 			At: at, Lines: []report.Line{{Name: "a", Values: values}}}}
 	}
 	b.open(func(w io.Writer) error {
-		return render.HTML(w, report.Document{Title: "numbers", Sections: []report.Section{{Name: "s", Title: "s", Parts: []report.Part{
+		return render.HTML(w, &report.Document{Title: "numbers", Sections: []report.Section{{Name: "s", Title: "s", Parts: []report.Part{
 			plot("wait", "ns", 0, 12.3456e6, 59.96e9, 119.4e9, 119.6e9, 250e9, 3599.9e9, 7199.4e9, 7259e9, 10799e9, math.NaN()),
 			plot("share", "share", 0, 0.00002, 0.4567, 0.999, 0.9995, 0.99999, 1, 1.234),
 			plot("seats", "", 9999.4, 9999.6, 19451),
@@ -516,7 +516,7 @@ func writtenPages(t *testing.T) func(file string) func(io.Writer) error {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := errors.Join(output.WriteReplications(dir, base, nil), output.WriteComparison(dir, c)); err != nil {
+	if err := errors.Join(output.WriteReplications(dir, base.Name, report.ReplicationsDocument(base), nil), output.WriteComparison(dir, report.ComparisonDocument(c, false))); err != nil {
 		t.Fatal(err)
 	}
 	return func(file string) func(io.Writer) error {

@@ -22,7 +22,7 @@ import (
 	"apfsim/reports/stats"
 )
 
-func rendersAs(t *testing.T, p report.Document) string {
+func rendersAs(t *testing.T, p *report.Document) string {
 	t.Helper()
 	return string(rendered(t, func(w io.Writer) error { return render.HTML(w, p) }))
 }
@@ -59,8 +59,8 @@ func TestAPageSurvivesAnyText(t *testing.T) {
 	table := &report.Table{Name: "t", Caption: evil, Columns: []report.Column{{Title: evil, Left: true}, {Title: "b"}}, Rows: [][]report.Cell{{c, c}, {c, c}}, First: 1, Missing: evil}
 	plot := &report.Plot{Name: "p", Title: evil, Caption: evil, X: report.Axis{Label: evil}, At: []float64{0, 1},
 		Lines: []report.Line{{Name: evil, Values: []float64{1, math.NaN()}, Low: []float64{0, math.NaN()}, High: []float64{2, math.Inf(1)}}}}
-	text := rendersAs(t, report.Document{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &report.Verdict{Text: evil, Table: table},
-		Findings: []report.Finding{{Group: evil, Subject: evil, Text: evil}}, Warnings: []string{evil}, Footer: evil,
+	text := rendersAs(t, &report.Document{Title: evil, Description: []string{evil}, Ran: evil, Verdict: &report.Verdict{Sentences: []string{evil}, Table: table},
+		Findings: []report.Finding{{Group: evil, Subject: evil, Text: evil}}, Warnings: []string{evil}, Sources: evil,
 		Sections: []report.Section{{Name: "s", Title: evil, Note: evil, Parts: []report.Part{{Heading: evil, Table: table}, {Plot: plot}}}}})
 	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") {
 		t.Error("a name became an element")
@@ -145,7 +145,7 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 	beside := scrape.Compare("crowded", runs, between(t, nil, readScrape(t, "metrics.txt", metrics)))
 	servers, _ := runServers(t, strings.Replace(threeServers, "    replicas: 3\n", "    replicas: 3\n    capacity: {cores: 4}\n    memory: {base: 1GiB}\n", 1))
 	explained := map[string]bool{}
-	for _, p := range []report.Document{report.RunDocument(queuedStory()), report.RunDocument(servers), report.ReplicationsDocument(several), report.ComparisonDocument(c), report.BesideServerDocument(beside)} {
+	for _, p := range []*report.Document{report.RunDocument(queuedStory()), report.RunDocument(servers), report.ReplicationsDocument(several), report.ComparisonDocument(c, false), report.BesideServerDocument(beside, false)} {
 		used := map[string]bool{}
 		for _, table := range p.Tables() {
 			for _, c := range table.Columns {
@@ -182,7 +182,7 @@ func TestVerdictOnSeveralRuns(t *testing.T) {
 		{true, "Thresholds: all hold in every run"}, {true, "Thresholds: all hold in every run"}, {false, "Thresholds: 1 of 3 failed"},
 	} {
 		r.Thresholds = append(r.Thresholds, replicate.Verdict{Metric: "rejected", Expression: "rate == 0", Passed: c.passed, Values: stats.Values{0, 0}})
-		if got := report.ReplicationsDocument(r).Verdict.Text; got != c.want {
+		if got := report.ReplicationsDocument(r).Verdict.Text(); got != c.want {
 			t.Errorf("%d thresholds: %q, want %q", len(r.Thresholds), got, c.want)
 		}
 	}

@@ -64,7 +64,7 @@ func TestWhatIsNotServedIsNotGood(t *testing.T) {
 		if got != c.want || judge.Group(g) != c.judgement {
 			t.Errorf("%s: not served %+v, judged %q; want %+v, %q", c.what, got, judge.Group(g), c.want, c.judgement)
 		}
-		for _, f := range report.RunFindings(r.Summary) {
+		for _, f := range report.RunDocument(r).Findings {
 			if f.Group == "Workloads" && !strings.Contains(f.Text, c.text) {
 				t.Errorf("%s: %s; want %q in it", c.what, f.Text, c.text)
 			}
@@ -85,7 +85,7 @@ func TestABurstThatStillWaitsHasWaited(t *testing.T) {
 	if d := float64(g.StillQueued.WaitP99Ns) / 1.5e9; d < 1 || d > 1.001 {
 		t.Errorf("wait p99 %d, want that of those who still wait", g.StillQueued.WaitP99Ns)
 	}
-	for _, f := range report.RunFindings(s) {
+	for _, f := range report.RunDocument(&result.Result{Summary: s}).Findings {
 		if strings.Contains(f.Text, "no wait") || f.Judgement == judge.Good {
 			t.Errorf("%s is %q: %s", f.Subject, f.Judgement, f.Text)
 		}

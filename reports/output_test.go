@@ -68,7 +68,7 @@ func rendered(t *testing.T, write func(io.Writer) error) []byte {
 
 func TestTheStoryInEveryFormat(t *testing.T) {
 	r := judgedStory()
-	golden(t, "story.txt", rendered(t, func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{}) }))
+	golden(t, "story.txt", rendered(t, func(w io.Writer) error { return render.Text(w, report.RunDocument(r), format.TextOptions{}) }))
 	golden(t, "story.json", rendered(t, func(w io.Writer) error { return format.WriteJSON(w, r.Summary) }))
 	golden(t, "story.csv", rendered(t, func(w io.Writer) error { return render.CSVSeries(w, r) }))
 }
@@ -89,8 +89,12 @@ func TestSummaryReadsBack(t *testing.T) {
 
 func TestColourOnlyWhereAsked(t *testing.T) {
 	s := judgedStory().Summary
-	plain := rendered(t, func(w io.Writer) error { return render.TextRun(w, s, format.TextOptions{}) })
-	coloured := rendered(t, func(w io.Writer) error { return render.TextRun(w, s, format.TextOptions{Colour: true}) })
+	plain := rendered(t, func(w io.Writer) error {
+		return render.Text(w, report.RunDocument(&result.Result{Summary: s}), format.TextOptions{})
+	})
+	coloured := rendered(t, func(w io.Writer) error {
+		return render.Text(w, report.RunDocument(&result.Result{Summary: s}), format.TextOptions{Colour: true})
+	})
 	if bytes.Contains(plain, []byte("\x1b")) {
 		t.Error("an escape sequence in plain text")
 	}
@@ -107,7 +111,7 @@ func TestTextFitsItsWidthWhateverTheNames(t *testing.T) {
 	r := judgedStory()
 	long := strings.Repeat("測試-very-long-", 20) + "\x1b[31mend"
 	r.Summary.Workloads[0].Name, r.Summary.Flows[1].Name, r.Summary.PriorityLevels[1].Name = long, long, long
-	for line := range strings.Lines(string(rendered(t, func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{Width: 120}) }))) {
+	for line := range strings.Lines(string(rendered(t, func(w io.Writer) error { return render.Text(w, report.RunDocument(r), format.TextOptions{Width: 120}) }))) {
 		if width := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); width > 120 {
 			t.Errorf("%d columns: %s", width, line)
 		}
@@ -165,7 +169,7 @@ func TestARunInWhichNothingHappensHasNoCharts(t *testing.T) {
 		t.Errorf("%d charts of nothing", len(charts))
 	}
 	rendered(t, func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
-	rendered(t, func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{}) })
+	rendered(t, func(w io.Writer) error { return render.Text(w, report.RunDocument(r), format.TextOptions{}) })
 }
 
 // below returns the files below a folder, with slashes.
@@ -427,7 +431,7 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 func TestWritersReturnWhatGoesWrong(t *testing.T) {
 	r := judgedStory()
 	for name, write := range map[string]func(io.Writer) error{
-		"text": func(w io.Writer) error { return render.TextRun(w, r.Summary, format.TextOptions{}) },
+		"text": func(w io.Writer) error { return render.Text(w, report.RunDocument(r), format.TextOptions{}) },
 		"json": func(w io.Writer) error { return format.WriteJSON(w, r.Summary) },
 		"csv":  func(w io.Writer) error { return render.CSVSeries(w, r) },
 		"html": func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) },

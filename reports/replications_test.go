@@ -19,6 +19,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/reports/replicate"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/reports/stats"
 	"apfsim/sim"
@@ -351,14 +352,14 @@ func TestReplicationsAreWritten(t *testing.T) {
 	if err := format.WriteJSON(&second, &again); err != nil || !bytes.Equal(second.Bytes(), out.Bytes()) {
 		t.Errorf("read and written again it differs: %v", err)
 	}
-	if err := render.CSVReplications(&table, r); err != nil {
+	if err := render.CSV(&table, report.ReplicationsDocument(r), format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&table).ReadAll()
 	if err != nil || len(rows) != len(r.Statistics)+1 || rows[1][0] != r.Statistics[0].Name {
 		t.Errorf("%d rows for %d statistics, %v", len(rows), len(r.Statistics), err)
 	}
-	if err := render.TextReplications(&page, r, format.TextOptions{}); err != nil {
+	if err := render.Text(&page, report.ReplicationsDocument(r), format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"3 runs of 6 s, the first 1 s left out, seeds 7 to 9", "Thresholds: 1 of 2 failed",
@@ -403,7 +404,7 @@ func TestTextOfReplications(t *testing.T) {
 		r.Statistics[i].ID = metric.MustParseName(r.Statistics[i].Name)
 	}
 	var out, table bytes.Buffer
-	if err := render.TextReplications(&out, r, format.TextOptions{}); err != nil {
+	if err := render.Text(&out, report.ReplicationsDocument(r), format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -433,13 +434,13 @@ func TestTextOfReplications(t *testing.T) {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
 	out.Reset()
-	if err := render.TextReplications(&out, r, format.TextOptions{Colour: true}); err != nil {
+	if err := render.Text(&out, report.ReplicationsDocument(r), format.TextOptions{Colour: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`(?m)\x1b\[32m *✓.*\n\x1b\[31m *✗`).MatchString(out.String()) {
 		t.Errorf("want green what holds, and red what does not:\n%q", out.String())
 	}
-	if err := render.CSVReplications(&table, r); err != nil {
+	if err := render.CSV(&table, report.ReplicationsDocument(r), format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if row := "utilisation{priorityLevel:l}.peak,seats,,2,7,1,5,9,,\n"; !strings.Contains(table.String(), row) {

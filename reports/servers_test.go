@@ -322,7 +322,7 @@ func TestTimelineOfServers(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := render.TextRun(&page, s, format.TextOptions{}); err != nil {
+	if err := render.Text(&page, report.RunDocument(&result.Result{Summary: s}), format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"\nServers\n", "\nTimeline\n", "refused", "lost"} {

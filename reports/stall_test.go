@@ -46,7 +46,7 @@ func TestStallOfAWorkload(t *testing.T) {
 	if got := report.StallFindings(sum); len(got) != 1 || got[0].Subject != "mice" || got[0].Text != text || got[0].Judgement != judge.Bad {
 		t.Errorf("%+v, want one about the mice: %s", got, text)
 	}
-	for _, f := range report.RunFindings(sum) {
+	for _, f := range report.RunDocument(&result.Result{Summary: sum}).Findings {
 		if f.Judgement == judge.Good && (f.Subject == "mice" || f.Subject == "low") {
 			t.Errorf("%s is good in spite of a stall of 13 s: %s", f.Subject, f.Text)
 		}

@@ -158,7 +158,7 @@ rejected.rate
   16             20 %        20 %        20 %
   Means of the runs ± half of their 95 % intervals.
 `
-	got := string(rendered(t, func(w io.Writer) error { return render.TextSweep(w, tables, format.TextOptions{}) }))
+	got := string(rendered(t, func(w io.Writer) error { return render.Text(w, report.SweepDocument(tables), format.TextOptions{}) }))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -10,17 +10,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"apfsim/core/dealer"
-	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/advice"
 	"apfsim/reports/charts"
+	"apfsim/reports/format"
+	"apfsim/reports/render"
+	"apfsim/reports/report"
 )
+
+// collisionFormats are the formats in which a collision table can be printed.
+var collisionFormats = []string{"markdown", "text", "csv", "json"}
 
 func newCollisions() *cobra.Command {
 	var (
 		handSizes, queues []int
 		elephants         []int
-		format, chart     string
+		as, chart         string
 		deals             int
 		quiet             bool
 	)
@@ -40,7 +45,7 @@ Kubernetes documentation.`,
 			if err != nil {
 				return invalid(err)
 			}
-			if err := checkCollisions(elephants, deals, format); err != nil {
+			if err := checkCollisions(elephants, deals, as); err != nil {
 				return invalid(err)
 			}
 			ending := strings.ToLower(filepath.Ext(chart))
@@ -68,14 +73,14 @@ Kubernetes documentation.`,
 					return err
 				}
 			}
-			return output.WriteCollisions(cmd.OutOrStdout(), table, format)
+			return render.Write(cmd.OutOrStdout(), report.CollisionDocument(table), as, format.TextOptions{})
 		},
 	}
 	f := cmd.Flags()
 	f.IntSliceVar(&handSizes, "hand-size", nil, "hand sizes `N,...`; with --queues, all combinations")
 	f.IntSliceVar(&queues, "queues", nil, "numbers of queues `N,...`")
 	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants `N,...`, one column for each")
-	f.StringVar(&format, "format", "markdown", "`FORMAT` of the table: "+strings.Join(output.CollisionFormats, ", "))
+	f.StringVar(&as, "format", "markdown", "`FORMAT` of the table: "+strings.Join(collisionFormats, ", "))
 	f.IntVar(&deals, "deals", 0, "also print the result of `N` random trials with the real flow hash and dealer")
 	f.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
 	f.StringVar(&chart, "chart", "", "also draw the table to `FILE`, as SVG or PNG according to its ending")
@@ -88,7 +93,7 @@ const (
 	maxDeals     = 100_000_000
 )
 
-func checkCollisions(elephants []int, deals int, format string) error {
+func checkCollisions(elephants []int, deals int, as string) error {
 	for _, n := range elephants {
 		if n < 1 || n > maxElephants {
 			return fmt.Errorf("--elephants: %d: want from 1 to %d", n, maxElephants)
@@ -97,7 +102,7 @@ func checkCollisions(elephants []int, deals int, format string) error {
 	if deals < 0 || deals > maxDeals {
 		return fmt.Errorf("--deals: %d: want from 0 to %d", deals, maxDeals)
 	}
-	return oneOf("format", format, output.CollisionFormats)
+	return oneOf("format", as, collisionFormats)
 }
 
 // decksOf returns the decks of the Kubernetes documentation or, if a flag is given, all combinations

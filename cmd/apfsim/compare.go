@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
-	"apfsim/reports/format"
+	"apfsim/reports/render"
 	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/statistics"
@@ -25,6 +24,9 @@ import (
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
 )
+
+// compareFormats are the formats in which a comparison can be printed.
+var compareFormats = []string{"text", "markdown", "json", "csv"}
 
 type compareFlags struct {
 	out              string
@@ -98,7 +100,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, such as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit status 99 if it is significantly exceeded; may be repeated")
 	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, such as 'wait{workload:*}.*', where * matches any text and ? one character: test and list only these; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
-	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the comparison: "+strings.Join(output.CompareFormats, ", "))
+	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the comparison: "+strings.Join(compareFormats, ", "))
 	f.BoolVar(&flags.all, "all", false, "also list the statistics that did not change")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	f.BoolVar(&flags.mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
@@ -107,7 +109,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 
 // check returns the limits of --fail-on.
 func (f *compareFlags) check(cmd *cobra.Command, args []string) ([]compare.Limit, error) {
-	if err := oneOf("format", f.format, output.CompareFormats); err != nil {
+	if err := oneOf("format", f.format, compareFormats); err != nil {
 		return nil, err
 	}
 	if f.replications < 1 || f.replications > scenario.MostReplications {
@@ -261,11 +263,7 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 			return err
 		}
 	}
-	return flags.write(cmd, c.Passed,
-		func(dir string) error { return output.WriteComparison(dir, c) },
-		func(w io.Writer, o format.TextOptions) error {
-			return output.WriteComparisonAs(c, w, flags.format, flags.all, o)
-		})
+	return flags.write(cmd, c.Passed, func(all bool) *report.Document { return report.ComparisonDocument(c, all) })
 }
 
 // paths returns the files that a comparison reads and writes, except folders of results. Scenarios may be nil.
@@ -281,17 +279,21 @@ func (f *compareFlags) paths(of ...*scenario.Scenario) *paths {
 	return &p
 }
 
-// write writes the files of a comparison and prints it. The error is that of an exceeded limit if
-// passed is false.
-func (f *compareFlags) write(cmd *cobra.Command, passed bool, files func(dir string) error, text func(io.Writer, format.TextOptions) error) error {
+// write writes the files of a comparison and prints it. document makes its report; with all, also with what has not
+// changed. The error is that of an exceeded limit if passed is false.
+func (f *compareFlags) write(cmd *cobra.Command, passed bool, document func(all bool) *report.Document) error {
+	d := document(false)
 	if f.out != "" {
-		if err := files(f.out); err != nil {
+		if err := output.WriteComparison(f.out, d); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the comparison to %s\n", f.out)
 	}
+	if f.all {
+		d = document(true)
+	}
 	out := cmd.OutOrStdout()
-	if err := text(out, textOptions(out, f.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := render.Write(out, d, f.format, textOptions(out, f.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
 	if !passed {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 	"apfsim/experiment"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/format"
+	"apfsim/reports/report"
 	"apfsim/reports/scrape"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -114,7 +113,5 @@ func compareServer(cmd *cobra.Command, arg string, f *compareFlags) error {
 		runs = side.Results
 	}
 	c := scrape.Compare(label, runs, server)
-	return f.write(cmd, true,
-		func(dir string) error { return output.WriteServer(dir, c) },
-		func(w io.Writer, o format.TextOptions) error { return output.WriteServerAs(c, w, f.format, f.all, o) })
+	return f.write(cmd, true, func(all bool) *report.Document { return report.BesideServerDocument(c, all) })
 }

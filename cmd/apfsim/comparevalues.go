@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -11,10 +10,9 @@ import (
 
 	"apfsim/document"
 	"apfsim/experiment"
-	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
-	"apfsim/reports/format"
+	"apfsim/reports/report"
 	"apfsim/reports/statistics"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
@@ -92,9 +90,7 @@ func compareValues(cmd *cobra.Command, arg string, f *compareFlags, limits []com
 	if err := v.Judge(limits); err != nil {
 		return invalid(fmt.Errorf("--fail-on: %w", err))
 	}
-	return f.write(cmd, v.Passed,
-		func(dir string) error { return output.WriteValues(dir, v) },
-		func(w io.Writer, o format.TextOptions) error { return output.WriteValuesAs(v, w, f.format, f.all, o) })
+	return f.write(cmd, v.Passed, func(all bool) *report.Document { return report.ValuesDocument(v, all) })
 }
 
 // baseOf returns the index of the value that the others are compared with.

@@ -14,6 +14,7 @@ import (
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 )
@@ -159,11 +160,8 @@ upper limit with borrowing, and the maximum number of seats of one request.`,
 			if err != nil {
 				return err
 			}
-			seats := advice.DivideSeats(release, loaded.Objects, limit)
-			if flags.format == "json" {
-				return format.WriteJSON(cmd.OutOrStdout(), seats)
-			}
-			return render.TextSeats(cmd.OutOrStdout(), seats)
+			d := report.SeatsDocument(advice.DivideSeats(release, loaded.Objects, limit))
+			return render.Write(cmd.OutOrStdout(), d, flags.format, format.TextOptions{})
 		},
 	}
 	flags.addVersion(cmd)

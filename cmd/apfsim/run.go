@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"apfsim/document/yaml"
 	"apfsim/experiment"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
+	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
@@ -230,20 +231,21 @@ func (p *printer) print(runs *experiment.Group) error {
 		p.done(run.Summary.Name, p.flags.precision.Wanted == 0)
 		p.gate.pass(run.Summary, p.stderr)
 		if !several {
-			p.show(run.Summary, func(w io.Writer, o format.TextOptions) error { return render.TextRun(w, run.Summary, o) })
+			p.show(report.RunDocument(&result.Result{Summary: run.Summary}))
 		}
 	}
 	if !several {
 		return nil
 	}
 	together := runs.Together.Replications()
+	d := report.ReplicationsDocument(together)
 	if p.flags.out != "" {
-		if err := output.WriteReplications(p.flags.out, together, p.inputs); err != nil {
+		if err := output.WriteReplications(p.flags.out, together.Name, d, p.inputs); err != nil {
 			return fmt.Errorf("%s: %w", together.Name, err)
 		}
 	}
 	p.done(together.Name, true)
-	p.show(together, func(w io.Writer, o format.TextOptions) error { return render.TextReplications(w, together, o) })
+	p.show(d)
 	return nil
 }
 
@@ -254,30 +256,19 @@ func (p *printer) done(name string, written bool) {
 	}
 }
 
-// show prints a result v. The function text writes it for --format text.
-func (p *printer) show(v any, text func(io.Writer, format.TextOptions) error) {
+// show prints the report of a result.
+func (p *printer) show(d *report.Document) {
 	if p.closed == nil {
-		p.closed = show(p.stdout, v, text, p.flags.format, p.flags.noColor)
+		p.closed = show(p.stdout, d, p.flags.format, p.flags.noColor)
 	}
 }
 
-// show writes v in a format: text, json or yaml. The function text writes it as text.
-func show(w io.Writer, v any, text func(io.Writer, format.TextOptions) error, as string, noColor bool) error {
-	switch as {
-	case "json":
-		return format.WriteJSON(w, v)
-	case "yaml":
-		text, err := yaml.Marshal(v)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append([]byte("---\n"), text...))
-		return err
+// show writes a report in a format, as text with an empty line behind it.
+func show(w io.Writer, d *report.Document, as string, noColor bool) error {
+	err := render.Write(w, d, as, textOptions(w, noColor))
+	if err == nil && as == "text" {
+		_, err = fmt.Fprintln(w)
 	}
-	if err := text(w, textOptions(w, noColor)); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
 	return err
 }
 

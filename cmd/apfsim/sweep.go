@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -13,8 +12,6 @@ import (
 	"apfsim/experiment"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/format"
-	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
@@ -198,5 +195,5 @@ func showTables(cmd *cobra.Command, t *report.SweepTables, dir string, mono bool
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
 	out := cmd.OutOrStdout()
-	return show(out, nil, func(w io.Writer, o format.TextOptions) error { return render.TextSweep(w, t, o) }, "text", mono)
+	return show(out, report.SweepDocument(t), "text", mono)
 }

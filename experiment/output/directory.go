@@ -15,10 +15,8 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/record"
 	"apfsim/reports/render"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/scrape"
 )
 
 // File names within the folder of a scenario's results.
@@ -80,43 +78,24 @@ func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps record.Du
 	return replaceFiles(set, dir, r.Summary.Name, files, inputs)
 }
 
-// WriteReplications writes the combined result of several runs to the folder DIR/NAME of their scenario, in the
-// same way as WriteRun.
-func WriteReplications(dir string, r *replicate.Replications, inputs []string) error {
+// WriteReplications writes the report of several runs to the folder DIR/NAME of their scenario, in the same way as
+// WriteRun.
+func WriteReplications(dir, name string, d *report.Document, inputs []string) error {
 	var files files.List
-	files.Add(replicationsTable, func(w io.Writer) error { return render.CSVReplications(w, r) })
-	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, report.ReplicationsDocument(r)) })
-	files.Add(ReplicationsFile, func(w io.Writer) error { return format.WriteJSON(w, r) })
+	files.Add(replicationsTable, func(w io.Writer) error { return render.CSV(w, d, format.TextOptions{}) })
+	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, d) })
+	files.Add(ReplicationsFile, func(w io.Writer) error { return render.JSON(w, d, format.TextOptions{}) })
 	var set atomicfile.Set
-	return errors.Join(replaceFiles(&set, dir, r.Name, files, inputs), set.Discard())
+	return errors.Join(replaceFiles(&set, dir, name, files, inputs), set.Discard())
 }
 
-// WriteComparison writes the files of a comparison to the folder dir: either all or none.
-func WriteComparison(dir string, c *compare.Comparison) error {
+// WriteComparison writes the files of a comparison to the folder dir: either all or none. Those of a comparison of several
+// values, and of runs beside a server, have the same names.
+func WriteComparison(dir string, d *report.Document) error {
 	var list files.List
-	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVComparison(w, c) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, report.ComparisonDocument(c)) })
-	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
-	return files.Write(dir, list)
-}
-
-// WriteValues writes the files of a comparison of several values of a parameter to the folder dir: either all or
-// none. They have the names of those of a comparison of two sides.
-func WriteValues(dir string, v *compare.Values) error {
-	var list files.List
-	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVValues(w, v) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, report.ValuesDocument(v)) })
-	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, v) })
-	return files.Write(dir, list)
-}
-
-// WriteServer writes the files of runs beside a server to the folder dir: either all or none. They have the
-// names of those of a comparison of two sides.
-func WriteServer(dir string, c *scrape.Comparison) error {
-	var list files.List
-	list.Add(comparisonTable, func(w io.Writer) error { return render.CSVServer(w, c) })
-	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, report.BesideServerDocument(c)) })
-	list.Add(comparisonFile, func(w io.Writer) error { return format.WriteJSON(w, c) })
+	list.Add(comparisonTable, func(w io.Writer) error { return render.CSV(w, d, format.TextOptions{}) })
+	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, d) })
+	list.Add(comparisonFile, func(w io.Writer) error { return render.JSON(w, d, format.TextOptions{}) })
 	return files.Write(dir, list)
 }
 

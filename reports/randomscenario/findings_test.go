@@ -14,7 +14,7 @@ type claims struct {
 }
 
 func claimsOf(c *check) *claims {
-	all := report.RunFindings(c.ran.Result.Summary)
+	all := report.RunDocument(c.ran.Result).Findings
 	return &claims{c, all, make([]bool, len(all))}
 }
 

@@ -126,7 +126,7 @@ func writeReports(ran *Ran) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return errors.Join(render.TextRun(io.Discard, ran.Result.Summary, format.TextOptions{}), render.HTML(io.Discard, report.RunDocument(ran.Result)))
+	return errors.Join(render.Text(io.Discard, report.RunDocument(ran.Result), format.TextOptions{}), render.HTML(io.Discard, report.RunDocument(ran.Result)))
 }
 
 // again runs a scenario again, on one thread or on several.

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -50,13 +49,13 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	},
 }).Parse(reportTemplate))
 
-// HTML writes a page as one HTML file that needs no other file and no network. The same page gives
+// HTML writes a document as one HTML file that needs no other file and no network. The same document gives
 // the same bytes.
-func HTML(w io.Writer, p report.Document) error {
-	p = onPage(p)
-	p.Sections = thinned(p.Sections)
+func HTML(w io.Writer, d *report.Document) error {
+	d = d.In(report.HTML)
+	d.Sections = thinned(d.Sections)
 	drawings := []drawing{}
-	for _, plot := range plotsOf(p.Sections) {
+	for _, plot := range plotsOf(d.Sections) {
 		drawings = append(drawings, drawingOf(plot))
 	}
 	plots, err := json.Marshal(drawings)
@@ -65,10 +64,10 @@ func HTML(w io.Writer, p report.Document) error {
 	}
 	var text bytes.Buffer
 	if err := reportPage.Execute(&text, struct {
-		report.Document
+		*report.Document
 		Glossary []report.Term
 		Plots    template.JS // json.Marshal escapes what could end the script element
-	}{p, p.Glossary(), template.JS(plots)}); err != nil {
+	}{d, d.Glossary(), template.JS(plots)}); err != nil {
 		return err
 	}
 	_, err = w.Write(text.Bytes())
@@ -85,26 +84,6 @@ var separators = strings.NewReplacer(":", ":<wbr>", "/", "/<wbr>", "{", "{<wbr>"
 // beforeUnit matches a number's last digit, the space behind it, where a line must not end, and a
 // unit.
 var beforeUnit = regexp.MustCompile(`(\d) ((?:%|[nµm]?s|min|h|[kMG])(?:\W|$))`)
-
-// onPage returns the page with tables that have only the columns of pages.
-func onPage(p report.Document) report.Document {
-	if p.Verdict != nil && p.Verdict.Table != nil {
-		verdict := *p.Verdict
-		verdict.Table = verdict.Table.In(report.HTML)
-		p.Verdict = &verdict
-	}
-	p.Sections = slices.Clone(p.Sections)
-	for i := range p.Sections {
-		s := &p.Sections[i]
-		s.Parts = slices.Clone(s.Parts)
-		for k := range s.Parts {
-			if t := s.Parts[k].Table; t != nil {
-				s.Parts[k].Table = t.In(report.HTML)
-			}
-		}
-	}
-	return p
-}
 
 // shownRows returns the rows that are visible from the beginning, as HTML.
 func shownRows(t *report.Table) template.HTML { return rows(t, 0, t.Shown()) }

@@ -2,15 +2,71 @@ package render
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"strings"
 
 	"apfsim/reports/format"
 	"apfsim/reports/report"
 )
 
-// writeMarkdownTable writes a table as GitHub's Markdown has it.
-func writeMarkdownTable(b *bytes.Buffer, table *report.Table) {
-	table = table.In(report.Markdown)
+// Markdown writes a document as GitHub's Markdown has it.
+func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
+	d = d.In(report.Markdown)
+	var b bytes.Buffer
+	block := func(write func()) { // blocks have an empty line between them
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		write()
+	}
+	line := func(template string, args ...any) { block(func() { fmt.Fprintf(&b, template+"\n", args...) }) }
+	if d.Headline != "" {
+		line("### %s", d.Headline)
+	}
+	if len(d.Sides) > 0 {
+		block(func() {
+			markdownRow(&b, "", "", "")
+			markdownRow(&b, "---", "---", "---")
+			for _, s := range d.Sides {
+				markdownRow(&b, s.Name, code(s.Label), s.Ran)
+			}
+		})
+	} else if d.Ran != "" {
+		line("%s", d.Ran)
+	}
+	if len(d.How) > 0 {
+		line("%s", format.Printable(strings.Join(d.How, " ")))
+	}
+	for _, s := range d.Sections {
+		for _, p := range s.Parts {
+			if t := p.Table; t != nil {
+				if t.Title != "" {
+					line("### %s", t.Title)
+				}
+				block(func() { markdownTable(&b, t) })
+				if t.Missing != "" {
+					line("%s", format.Printable(t.Missing))
+				}
+			}
+			if p.Note != "" {
+				line("%s", p.Note)
+			}
+		}
+	}
+	for _, warning := range d.Warnings {
+		line("> Note: %s.", format.Printable(warning))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// markdownTable writes a table as GitHub's Markdown has it.
+func markdownTable(b *bytes.Buffer, table *report.Table) {
+	if table.Compact {
+		compactTable(b, table)
+		return
+	}
 	var head, rule []string
 	for _, c := range table.Columns {
 		head = append(head, c.Short)
@@ -29,6 +85,23 @@ func writeMarkdownTable(b *bytes.Buffer, table *report.Table) {
 			if row[i].Code && cells[i] != "" {
 				cells[i] = code(cells[i])
 			}
+		}
+		markdownRow(b, cells...)
+	}
+}
+
+// compactTable writes a table as the documentation of Kubernetes has it.
+func compactTable(b *bytes.Buffer, table *report.Table) {
+	var head []string
+	for _, column := range table.Columns {
+		head = append(head, column.Title)
+	}
+	markdownRow(b, head...)
+	b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
+	for _, row := range table.Rows {
+		var cells []string
+		for i := range row {
+			cells = append(cells, row[i].Text)
 		}
 		markdownRow(b, cells...)
 	}

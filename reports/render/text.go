@@ -9,7 +9,6 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/report"
-	"apfsim/reports/result"
 )
 
 // Styles of ANSI terminals: attributes, and colours of the user's palette.
@@ -21,74 +20,72 @@ const (
 	yellow = "33"
 )
 
-// flowsShown is how many underserved flows are listed.
-const flowsShown = 8
-
-// momentsShown is how many moments of the timeline are listed.
-const momentsShown = 24
-
-// kindsShown is how many rows of what happened to clients, and of kinds of requests, are listed.
-const kindsShown = 30
-
 // leastName is how many characters of a name are always printed, however narrow the terminal is.
 const leastName = 15
 
-// TextRun writes a run's summary: what was run, workloads, priority levels, servers, stalls, underserved
-// flows, thresholds, warnings and the fingerprint.
-func TextRun(w io.Writer, s *result.Summary, options format.TextOptions) error {
+// Text writes a document for a terminal.
+func Text(w io.Writer, d *report.Document, options format.TextOptions) error {
 	t := newTextWriter(options)
-	disagrees := t.disagreement(s.Replay)
-	t.head(s.Name, result.Ran(s), s.Description)
-	if s.Replay != nil {
-		if !disagrees {
-			t.sentences("", report.ReplaySentences(s.Replay))
-		}
-		t.table(report.ReplayTable(s.Replay))
+	d = d.In(report.Terminal)
+	disagrees := d.Replay != nil && d.Replay.Judgement == judge.Bad
+	if disagrees { // before anything else
+		t.sentences(red, d.Replay.Sentences)
 	}
-	t.table(report.WorkloadTable(s))
-	if levels := report.LevelTable(s); len(levels.Rows) > 0 {
-		t.table(levels)
+	t.head(d)
+	if d.Replay != nil && !disagrees {
+		t.sentences("", d.Replay.Sentences)
 	}
-	if len(s.Servers) > 0 {
-		t.table(report.ServerTable(s))
-		if len(s.Timeline) > 0 {
-			t.table(report.TimelineTable(s).FirstOf(momentsShown))
-		}
-		t.found("What happened", report.ServerFindings(s))
-	}
-	for _, table := range []*report.Table{report.ClientTable(s), report.CacheTable(s), report.RequestKindTable(s)} {
-		if len(table.Rows) > 0 {
-			t.table(table.FirstOf(kindsShown))
+	for _, s := range d.Sections {
+		for i := range s.Parts {
+			t.part(&s.Parts[i])
 		}
 	}
-	t.found("What happened to clients", report.StoredFindings(s))
-	if len(s.AggregatedServers) > 0 {
-		t.table(report.AggregatedServerTable(s))
+	t.warnings(d.Warnings)
+	if d.Fingerprint != "" {
+		fmt.Fprintf(t, "\n%s\n", t.paint(dim, "Fingerprint "+d.Fingerprint))
 	}
-	t.stalls(s)
-	if flows := report.WorstFlowTable(s, flowsShown); len(flows.Rows) > 0 {
-		t.table(flows)
-		t.note("Demand, share, service in seat-seconds; starved: the longest time with requests waiting, none dispatched.")
-	}
-	if len(s.Thresholds) > 0 {
-		t.table(report.ThresholdTable(s))
-	}
-	t.warnings(s.Warnings)
-	if s.Fingerprint != "" {
-		fmt.Fprintf(t, "\n%s\n", t.paint(dim, "Fingerprint "+s.Fingerprint))
+	if len(d.How) > 0 { // a comparison ends with an empty line
+		fmt.Fprintln(t)
 	}
 	_, err := w.Write(t.Bytes())
 	return err
 }
 
-// disagreement writes, before anything else, that a replay does not agree with its log and why it may not. It reports
-// whether that is so.
-func (t *textWriter) disagreement(r *result.Replay) bool {
-	if !r.Disagrees() {
-		return false
+// head writes what was simulated or compared, and how.
+func (t *textWriter) head(d *report.Document) {
+	if len(d.Sides) > 0 {
+		sides := aligned{left: []bool{true, true, true}}
+		for _, s := range d.Sides {
+			sides.row(t.paint(bold, s.Name), format.Printable(s.Label), s.Ran)
+		}
+		sides.write(t, func(_ int, line string) string { return strings.TrimPrefix(line, "  ") })
+	} else if d.Name != "" {
+		fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(d.Name)), t.paint(dim, d.Ran))
 	}
-	t.sentences(red, report.ReplaySentences(r))
-	return true
+	if len(d.How) > 0 {
+		for _, how := range d.How {
+			for _, line := range format.Wrap(format.Printable(how), t.options.Width) {
+				fmt.Fprintln(t, t.paint(dim, line))
+			}
+		}
+		return
+	}
+	for _, text := range d.Description {
+		for _, line := range format.Wrap(format.Printable(strings.Join(strings.Fields(text), " ")), t.options.Width) {
+			fmt.Fprintln(t, line)
+		}
+	}
+}
+
+// part writes a part of a section.
+func (t *textWriter) part(p *report.Part) {
+	if p.Table != nil {
+		t.table(p.Table)
+	}
+	t.found(p.Heading, p.Findings)
+	if p.Note != "" {
+		t.note(p.Note)
+	}
 }
 
 // sentences writes a paragraph for each of them, the first in a style.
@@ -128,17 +125,20 @@ func (t *textWriter) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bol
 // note writes a sentence about the table above it.
 func (t *textWriter) note(text string) { fmt.Fprintln(t, t.paint(dim, "  "+text)) }
 
-func (t *textWriter) head(name, ran, description string) {
-	fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(name)), t.paint(dim, ran))
-	for _, line := range format.Wrap(format.Printable(strings.Join(strings.Fields(description), " ")), t.options.Width) {
-		fmt.Fprintln(t, line)
-	}
-}
-
 // table writes a table under its title: the heads of the columns, the rows, coloured by
 // the judgement that one of their cells states; and what is left out.
 func (t *textWriter) table(table *report.Table) {
-	t.heading(table.Title)
+	if table.Title != "" {
+		t.heading(table.Title)
+	}
+	if len(table.Columns) == 0 {
+		return
+	}
+	if more := len(table.Rows) - table.Brief; table.Brief > 0 && more > 0 {
+		brief := *table
+		brief.Rows, brief.Missing = table.Rows[:table.Brief], fmt.Sprintf("%d more in the report and in summary.json.", more)
+		table = &brief
+	}
 	t.rows(table)
 	if table.Missing != "" {
 		for _, line := range format.Wrap(table.Missing, t.options.Width-2) {
@@ -148,7 +148,6 @@ func (t *textWriter) table(table *report.Table) {
 }
 
 func (t *textWriter) rows(table *report.Table) {
-	table = table.In(report.Terminal)
 	var out aligned
 	var head []string
 	for _, c := range table.Columns {
@@ -197,12 +196,6 @@ func rowStyle(row []report.Cell) string {
 		}
 	}
 	return ""
-}
-
-// stalls writes the findings on stalls. The percentiles of waits may not show these, as clients
-// that wait send nothing.
-func (t *textWriter) stalls(s *result.Summary) {
-	t.found("Stalls", report.StallFindings(s))
 }
 
 // found writes findings under a heading.

@@ -7,47 +7,60 @@ import (
 	"apfsim/reports/replicate"
 )
 
-// ComparisonDocument returns the page of a comparison.
-func ComparisonDocument(c *compare.Comparison) Document {
-	changes, title := compare.ListedChanges(c, false)
-	p := Document{
-		Title: "Comparison: " + c.Base.Scenario, Description: []string{"Base: " + c.Base.Label, "Head: " + c.Head.Label}, Ran: compare.SideText(&c.Base),
+// ComparisonDocument returns the report of a comparison. With all, it lists the statistics that did not change as
+// well.
+func ComparisonDocument(c *compare.Comparison, all bool) *Document {
+	changes, title := compare.ListedChanges(c, all)
+	base, head := compare.SideText(&c.Base), compare.SideText(&c.Head)
+	d := &Document{
+		Title: "Comparison: " + c.Base.Scenario, Description: []string{"Base: " + c.Base.Label, "Head: " + c.Head.Label}, Ran: "base and head: " + base,
+		Sides: []Side{{"base", c.Base.Label, base}, {"head", c.Head.Label, head}}, Headline: title,
 		Verdict: comparisonVerdict(c, title), Findings: ComparisonFindings(c), Warnings: c.Warnings,
-		Footer: "All numbers are in comparison.json and comparison.csv.",
+		Sources: "All numbers are in comparison.json and comparison.csv.",
+		Data:    c, Records: ChangeColumns.Records(c.Changes),
 	}
-	if head := compare.SideText(&c.Head); head != p.Ran {
-		p.Ran = "base: " + p.Ran + "; head: " + head
-	} else {
-		p.Ran = "base and head: " + p.Ran
+	if head != base {
+		d.Ran = "base: " + base + "; head: " + head
 	}
 	if c.Head.Scenario != c.Base.Scenario {
-		p.Title += " and " + c.Head.Scenario
+		d.Title += " and " + c.Head.Scenario
 	}
-	note := compare.ComparedHow(c)
+	note := title + ". " + compare.ComparedHow(c)
 	for _, text := range []string{compare.ComparedTests(c), "A number with several names is tested and listed once.", compare.ComparedScope(c)} {
 		if text != "" {
 			note += " " + text
 		}
 	}
+	for _, text := range []string{compare.ComparedHow(c), compare.ComparedTests(c), compare.ComparedScope(c)} {
+		if text != "" {
+			d.How = append(d.How, text)
+		}
+	}
 	if text := compare.FoldedChanges(c, ""); text != "" {
 		note += " " + text + "."
 	}
-	s := Section{Name: "changes", Title: "Changes", Note: title + ". " + note}
+	s := Section{Name: "changes", Title: "Changes", Note: note}
+	table := ChangeTable(changes)
+	s.Parts = append(tablePart(table, ""), Part{Table: &Table{Title: title}, Only: Terminal})
 	if len(changes) > 0 {
-		s.Parts = append(s.Parts, Part{Table: ChangeTable(changes)})
+		s.Parts[0].Only, s.Parts[1].Table = HTML|Markdown, table.titled(title)
 	}
-	p.Sections = append(p.Sections, s)
+	if text := compare.FoldedChanges(c, "~ "); text != "" && !all {
+		s.Parts = append(s.Parts, Part{Note: text})
+	}
+	d.add(s)
+	if len(c.Limits) > 0 {
+		d.add(Section{Parts: []Part{{Table: d.Verdict.Table}}, Only: Terminal | Markdown})
+	}
 	var parts []Part
 	for _, metric := range []string{"wait", "latency"} {
 		if plot := PercentilePlot(metric, []*replicate.Replications{c.BaseRuns, c.HeadRuns}, SideNames[:]); plot != nil {
 			parts = append(parts, Part{Plot: plot})
 		}
 	}
-	if len(parts) > 0 {
-		p.Sections = append(p.Sections, Section{Name: "durations", Title: "Waits and latencies", Parts: parts})
-	}
-	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: AllChangesTable(c)}}})
-	return p
+	d.add(Section{Name: "durations", Title: "Waits and latencies", Parts: parts, Only: HTML})
+	d.add(Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: allChangesTable(c)}}, Only: HTML})
+	return d
 }
 
 // comparisonVerdict returns the verdict of the limits or, without limits, the number of changes.
@@ -58,8 +71,8 @@ func comparisonVerdict(c *compare.Comparison, title string) *Verdict {
 			title = fmt.Sprintf("%d of %d statistics changed (improvements: %d, regressions: %d)",
 				n, c.Total(), improvements, regressions)
 		}
-		return &Verdict{Text: title}
+		return &Verdict{Sentences: []string{title}}
 	}
 	t := LimitTable(c)
-	return &Verdict{Judgement: passed(c.Passed), Text: t.Title, Table: t}
+	return &Verdict{Judgement: passed(c.Passed), Sentences: []string{t.Title}, Table: t}
 }

@@ -11,42 +11,147 @@
 package report
 
 import (
+	"iter"
+	"strings"
+
 	"apfsim/reports/judge"
 )
 
-// Document is the contents of a report. There is one function for each kind of result that makes one, such as
-// [RunDocument].
+// Document is the contents of a report, ready to be written in any format. There is one function for each kind of
+// result that makes one, such as [RunDocument]. A format shows its sections in their order; what only some formats
+// show says so (Only).
 type Document struct {
-	Title       string
-	Description []string // paragraphs
+	Title       string   // on a page
+	Name        string   // of what was simulated, on a terminal
 	Ran         string   // what was simulated: scenario, duration, runs
+	Description []string // paragraphs
 
-	Replay   *Verdict // whether a replay agrees with its log; nil if nothing was replayed
-	Verdict  *Verdict // nil without thresholds or limits
-	Findings []Finding
+	Sides []Side   // what is compared; nil for a result that compares nothing
+	How   []string // how it is compared, in sentences; a terminal has them in the place of the description
+	// Headline says in one line what a comparison found. It is the title in Markdown.
+	Headline string
+
+	Replay   *Verdict  // whether a replay agrees with its log; nil if nothing was replayed
+	Verdict  *Verdict  // at the top of a page; nil without thresholds or limits
+	Findings []Finding // at the top of a page
 	Warnings []string
 	Sections []Section
-	Footer   string
+
+	Sources     string // a sentence on the files that have all numbers
+	Fingerprint string // of the decisions of a run
+
+	Data    any      // what JSON and YAML have
+	Records *Records // what CSV has; nil if the result has no single table
 }
 
-// Verdict is at the top of a page: one sentence, and the table that it is based on.
+// Side is one of the sides of a comparison.
+type Side struct {
+	Name, Label, Ran string
+}
+
+// Verdict is at the top of a page: a sentence, its reasons, and the table that it is based on.
 type Verdict struct {
 	Judgement judge.Judgement // Neutral if nothing was judged
-	Text      string
+	Sentences []string
 	Table     *Table // may be nil
 }
 
-// Section is a part of a page with a heading. The top of the page links to it.
+// Text returns the sentences in one line.
+func (v *Verdict) Text() string { return strings.Join(v.Sentences, " ") }
+
+// Section is a part of a report with a heading. The top of a page links to it.
 type Section struct {
 	Name  string // in links: letters, digits and hyphens
-	Title string
-	Note  string // below the title, may be empty
+	Title string // on a page
+	Note  string // below the title on a page, may be empty
 	Parts []Part
+	Only  Form // the forms that show the section; 0 for all
 }
 
-// Part is a table or a plot, with an optional heading.
+// Part is one of a table, a plot, findings and a note, with an optional heading. Only pages show plots.
 type Part struct {
-	Heading string
-	Table   *Table
-	Plot    *Plot
+	Heading  string // of a table on a page, of findings on a terminal; a terminal and Markdown have the titles of tables
+	Table    *Table
+	Plot     *Plot
+	Findings []Finding // on a terminal
+	Note     string    // a sentence about the part above it, on a terminal and in Markdown
+	Only     Form      // the forms that show the part; 0 for all
+}
+
+// In returns the document with only the sections, parts and columns of a form.
+func (d *Document) In(form Form) *Document {
+	in := *d
+	in.Sections = nil
+	for _, s := range d.Sections {
+		if !s.Only.has(form) {
+			continue
+		}
+		var parts []Part
+		for _, p := range s.Parts {
+			if p.Only.has(form) {
+				if p.Table != nil {
+					p.Table = p.Table.In(form)
+				}
+				parts = append(parts, p)
+			}
+		}
+		s.Parts = parts
+		in.Sections = append(in.Sections, s)
+	}
+	if d.Verdict != nil && d.Verdict.Table != nil {
+		verdict := *d.Verdict
+		verdict.Table = verdict.Table.In(form)
+		in.Verdict = &verdict
+	}
+	return &in
+}
+
+// add adds a section, unless it has no parts.
+func (d *Document) add(s Section) {
+	if len(s.Parts) > 0 {
+		d.Sections = append(d.Sections, s)
+	}
+}
+
+// Records are the rows of a table for programs: every number has all its digits, and units have columns.
+type Records struct {
+	Head []string
+	Rows iter.Seq[[]string]
+}
+
+// Records returns the rows of a table for programs.
+func (d Definition[R]) Records(rows []R) *Records {
+	return &Records{d.Head(), func(yield func([]string) bool) {
+		for i := range rows {
+			if !yield(d.Record(&rows[i])) {
+				return
+			}
+		}
+	}}
+}
+
+// tablePart is the part with a table, if it has rows.
+func tablePart(t *Table, heading string) []Part {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []Part{{Heading: heading, Table: t}}
+}
+
+// plotParts are the parts with plots; the first one has the heading.
+func plotParts(plots []*Plot, heading string) []Part {
+	parts := make([]Part, len(plots))
+	for i, p := range plots {
+		parts[i].Plot = p
+	}
+	if len(parts) > 0 {
+		parts[0].Heading = heading
+	}
+	return parts
+}
+
+// titled returns the table with a title.
+func (t Table) titled(title string) *Table {
+	t.Title = title
+	return &t
 }

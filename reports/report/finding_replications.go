@@ -72,10 +72,13 @@ func estimatesText(estimate func(metric.Name) *replicate.Estimate) string {
 			p.add("longest stall of all runs %s", format.Duration(longest))
 		}
 	}
-	if waiting := estimate(judge.Waiting); waiting.Mean > 0 {
+	if waiting := estimate(judge.Waiting); waiting != nil && waiting.Mean > 0 {
 		p.add("%s still queued at the end", EstimateText(waiting))
 	}
 	rejected := estimate(judge.Rejected)
+	if rejected == nil {
+		return p.text()
+	}
 	p.add("%s rejected", EstimateText(rejected))
 	if n := estimate(judge.NotServed); n != nil && n.Mean > rejected.Mean {
 		p.add("%s not served, with these", EstimateText(n))

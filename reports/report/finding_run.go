@@ -12,10 +12,10 @@ import (
 	"apfsim/reports/result"
 )
 
-// RunFindings returns the findings of a run: servers, clients of the store, stalls, workloads, priority levels, flows.
-func RunFindings(s *result.Summary) []Finding {
-	all := append(ServerFindings(s), StoredFindings(s)...)
-	all = append(all, StallFindings(s)...)
+// runFindings returns the findings of a run: those on servers, on clients of the store and on stalls, and those on
+// workloads, priority levels and flows.
+func runFindings(s *result.Summary, servers, stored, stalls []Finding) []Finding {
+	all := slices.Concat(servers, stored, stalls)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
 		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: requestsText(g)})

@@ -11,9 +11,9 @@ type Term struct {
 }
 
 // Glossary returns the terms of the columns of the page's tables, in the order of the glossary.
-func (p *Document) Glossary() []Term {
+func (d *Document) Glossary() []Term {
 	used := map[string]bool{}
-	for _, t := range p.Tables() {
+	for _, t := range d.Tables() {
 		for _, c := range t.Columns {
 			used[c.Term] = true
 		}
@@ -28,12 +28,12 @@ func (p *Document) Glossary() []Term {
 }
 
 // Tables returns all tables of the page.
-func (p *Document) Tables() []*Table {
+func (d *Document) Tables() []*Table {
 	var tables []*Table
-	if p.Verdict != nil && p.Verdict.Table != nil {
-		tables = append(tables, p.Verdict.Table)
+	if d.Verdict != nil && d.Verdict.Table != nil {
+		tables = append(tables, d.Verdict.Table)
 	}
-	for _, s := range p.Sections {
+	for _, s := range d.Sections {
 		for _, part := range s.Parts {
 			if part.Table != nil {
 				tables = append(tables, part.Table)

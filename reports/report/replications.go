@@ -1,33 +1,36 @@
 package report
 
-import (
-	"apfsim/reports/replicate"
-)
+import "apfsim/reports/replicate"
 
-// ReplicationsDocument returns the page of several runs.
-func ReplicationsDocument(r *replicate.Replications) Document {
+// ReplicationsDocument returns the report of several runs.
+func ReplicationsDocument(r *replicate.Replications) *Document {
 	byName := r.ByName()
-	p := Document{
-		Title: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Replay: replayed(r.Replay), Verdict: replicationsVerdict(r), Findings: ReplicationFindings(r, byName), Warnings: r.Warnings,
-		Footer: "All numbers are in replications.json and replications.csv.",
+	d := &Document{
+		Title: r.Name, Name: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Replay: replayed(r.Replay), Verdict: replicationsVerdict(r),
+		Findings: ReplicationFindings(r, byName), Warnings: r.Warnings,
+		Sources: "All numbers are in replications.json and replications.csv.",
+		Data:    r, Records: EstimateColumns.Records(r.Statistics),
 	}
 	for i := range EstimateTables {
 		g := &EstimateTables[i]
-		t := g.Table(r, byName)
-		if len(t.Rows) == 0 {
-			continue
-		}
-		s := Section{Name: g.Tag, Title: g.Title, Parts: []Part{{Table: t}},
-			Note: "Means of the runs, and percentiles of the requests of all runs together, ± half the width of their 95 % intervals."}
-		if g.Tag == "workload" {
+		parts := tablePart(g.Table(r, byName), "")
+		if len(parts) > 0 && g.Tag == "workload" {
 			if plot := PercentilePlot("wait", []*replicate.Replications{r}, []string{""}); plot != nil {
-				s.Parts = append(s.Parts, Part{Plot: plot})
+				parts = append(parts, Part{Plot: plot})
 			}
 		}
-		p.Sections = append(p.Sections, s)
+		d.add(Section{Name: g.Tag, Title: g.Title, Parts: parts,
+			Note: "Means of the runs, and percentiles of the requests of all runs together, ± half the width of their 95 % intervals."})
 	}
-	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: StatisticsTable(r)}}})
-	return p
+	d.add(Section{Only: Terminal, Parts: []Part{{Note: "Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals."}}})
+	d.add(Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: statisticsTable(r)}}, Only: HTML})
+	if d.Verdict != nil {
+		d.add(Section{Parts: []Part{{Table: d.Verdict.Table}}, Only: Terminal})
+	}
+	if r.Precision != nil {
+		d.add(Section{Parts: []Part{{Table: PrecisionTable(r, byName)}}, Only: Terminal})
+	}
+	return d
 }
 
 // replicationsVerdict returns the verdict of the thresholds, nil if there are none.
@@ -35,6 +38,6 @@ func replicationsVerdict(r *replicate.Replications) *Verdict {
 	if len(r.Thresholds) == 0 {
 		return nil
 	}
-	t := ReplicatedThresholdTable(r)
-	return &Verdict{Judgement: passed(r.Passed), Text: t.Title, Table: t}
+	t := replicatedThresholdTable(r)
+	return &Verdict{Judgement: passed(r.Passed), Sentences: []string{t.Title}, Table: t}
 }

@@ -1,108 +1,82 @@
 package report
 
 import (
-	"strings"
-
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
 )
 
-// RunDocument returns the page of a run.
-func RunDocument(r *result.Result) Document {
+// RunDocument returns the report of a run. Of a result that has only a summary, it has no plots.
+func RunDocument(r *result.Result) *Document {
 	s := r.Summary
-	p := Document{
-		Title: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s), Replay: replayed(s.Replay),
-		Findings: RunFindings(s), Warnings: s.Warnings,
-		Footer: "All numbers are in summary.json, the values over time in series.csv.",
-	}
-	if s.Fingerprint != "" {
-		p.Footer += " Fingerprint of the decisions: " + s.Fingerprint
-	}
-	add := func(name, title string, parts ...Part) {
-		if len(parts) > 0 {
-			p.Sections = append(p.Sections, Section{Name: name, Title: title, Parts: parts})
-		}
+	servers, stored, stalls := ServerFindings(s), StoredFindings(s), StallFindings(s)
+	d := &Document{
+		Title: s.Name, Name: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s), Replay: replayed(s.Replay),
+		Findings: runFindings(s, servers, stored, stalls), Warnings: s.Warnings,
+		Sources: sources(r), Fingerprint: s.Fingerprint, Data: s,
 	}
 	if s.Replay != nil {
-		add("replay", "Log and replay", Part{Table: ReplayTable(s.Replay)})
+		d.add(Section{Name: "replay", Title: "Log and replay", Parts: []Part{{Table: replayTable(s.Replay)}}})
 	}
 	workloads := []Part{{Table: WorkloadTable(s)}}
 	if wait := WaitPlot(r); wait != nil {
 		workloads = append(workloads, Part{Plot: wait})
 	}
-	add("workloads", "Workloads", workloads...)
-	var levels []Part
-	if t := LevelTable(s); len(t.Rows) > 0 {
-		levels = append(levels, Part{Table: t})
-	}
+	d.add(Section{Name: "workloads", Title: "Workloads", Parts: workloads})
+	levels := tablePart(levelTable(s), "")
 	if len(s.FlowSchemas) > 0 {
-		levels = append(levels, Part{Heading: "By FlowSchema", Table: FlowSchemaTable(s)})
+		levels = append(levels, Part{Heading: "By FlowSchema", Table: FlowSchemaTable(s), Only: HTML})
 	}
-	add("levels", "Priority levels", levels...)
+	d.add(Section{Name: "levels", Title: "Priority levels", Parts: levels})
 	if len(s.Servers) > 0 {
-		servers := []Part{{Table: ServerTable(s)}}
-		if len(s.Timeline) > 0 {
-			servers = append(servers, Part{Heading: "Timeline", Table: TimelineTable(s)})
+		parts := append([]Part{{Table: ServerTable(s)}}, tablePart(timelineTable(s), "Timeline")...)
+		parts = append(parts, plotParts(ServerPlots(r), "Servers over time")...)
+		if t := serverLevelTable(s); len(t.Rows) > 0 {
+			parts = append(parts, Part{Heading: "Priority levels by server", Table: t, Only: HTML})
 		}
-		for i, plot := range ServerPlots(r) {
-			servers = append(servers, Part{Plot: plot})
-			if i == 0 {
-				servers[len(servers)-1].Heading = "Servers over time"
-			}
-		}
-		if t := ServerLevelTable(s); len(t.Rows) > 0 {
-			servers = append(servers, Part{Heading: "Priority levels by server", Table: t})
-		}
-		add("servers", "Servers", servers...)
-		p.Footer = "All numbers are in summary.json, the values over time in series.csv and servers.csv."
-		if len(r.ClientSeries) > 0 {
-			p.Footer = "All numbers are in summary.json, the values over time in series.csv, servers.csv and clients.csv."
-		}
-		if s.Fingerprint != "" {
-			p.Footer += " Fingerprint of the decisions: " + s.Fingerprint
-		}
+		parts = append(parts, Part{Heading: "What happened", Findings: servers, Only: Terminal})
+		d.add(Section{Name: "servers", Title: "Servers", Parts: parts})
 	}
-	var stored []Part
-	if t := ClientTable(s); len(t.Rows) > 0 {
-		stored = append(stored, Part{Table: t})
-	}
-	for i, plot := range ClientPlots(r) {
-		stored = append(stored, Part{Plot: plot})
-		if i == 0 {
-			stored[len(stored)-1].Heading = "Clients over time"
-		}
-	}
-	if t := CacheTable(s); len(t.Rows) > 0 {
-		stored = append(stored, Part{Heading: "Watch caches", Table: t})
-	}
-	if t := RequestKindTable(s); len(t.Rows) > 0 {
-		stored = append(stored, Part{Heading: "Seats and work", Table: t})
-	}
-	add("store", "Clients and the store", stored...)
-	if len(s.AggregatedServers) > 0 {
-		add("aggregated", "Aggregated servers", Part{Table: AggregatedServerTable(s)})
-	}
-	var overTime []Part
-	for i, plot := range WaitPlots(r) {
-		overTime = append(overTime, Part{Plot: plot})
-		if i == 0 {
-			overTime[0].Heading = "Waits of workloads"
-		}
-	}
+	parts := tablePart(ClientTable(s), "")
+	parts = append(parts, plotParts(ClientPlots(r), "Clients over time")...)
+	parts = append(parts, tablePart(cacheTable(s), "Watch caches")...)
+	parts = append(parts, tablePart(requestKindTable(s), "Seats and work")...)
+	d.add(Section{Name: "store", Title: "Clients and the store", Parts: parts})
+	d.add(Section{Parts: []Part{{Heading: "What happened to clients", Findings: stored}}, Only: Terminal})
+	d.add(Section{Name: "aggregated", Title: "Aggregated servers", Parts: tablePart(aggregatedServerTable(s), "")})
+	d.add(Section{Parts: []Part{{Heading: "Stalls", Findings: stalls}}, Only: Terminal})
+	overTime := plotParts(WaitPlots(r), "Waits of workloads")
 	for i := range r.Series {
-		for k, plot := range LevelPlots(r, i) {
-			part := Part{Plot: plot}
-			if k == 0 {
-				part.Heading = plot.Subject
-			}
-			overTime = append(overTime, part)
+		if plots := LevelPlots(r, i); len(plots) > 0 {
+			overTime = append(overTime, plotParts(plots, plots[0].Subject)...)
 		}
 	}
-	add("course", "Over time", overTime...)
+	d.add(Section{Name: "course", Title: "Over time", Parts: overTime, Only: HTML})
 	if len(s.Flows) > 0 {
-		add("flows", "Flows", Part{Table: FlowTable(s)})
+		d.add(Section{Name: "flows", Title: "Flows", Parts: []Part{{Table: FlowTable(s)}}, Only: HTML})
 	}
-	return p
+	if t := worstFlowTable(s, flowsShown); len(t.Rows) > 0 {
+		d.add(Section{Only: Terminal, Parts: []Part{{Table: t},
+			{Note: "Demand, share, service in seat-seconds; starved: the longest time with requests waiting, none dispatched."}}})
+	}
+	if d.Verdict != nil {
+		d.add(Section{Parts: []Part{{Table: d.Verdict.Table}}, Only: Terminal})
+	}
+	return d
+}
+
+// flowsShown is how many underserved flows a terminal shows.
+const flowsShown = 8
+
+// sources names the files that have all numbers of a run.
+func sources(r *result.Result) string {
+	series := "series.csv"
+	switch {
+	case len(r.Summary.Servers) > 0 && len(r.ClientSeries) > 0:
+		series = "series.csv, servers.csv and clients.csv"
+	case len(r.Summary.Servers) > 0:
+		series = "series.csv and servers.csv"
+	}
+	return "All numbers are in summary.json, the values over time in " + series + "."
 }
 
 // replayed says whether a replay agrees with its log; nil if the run is not a replay.
@@ -114,15 +88,15 @@ func replayed(r *result.Replay) *Verdict {
 	if r.Matches != nil {
 		how = passed(*r.Matches)
 	}
-	return &Verdict{Judgement: how, Text: strings.Join(ReplaySentences(r), " ")}
+	return &Verdict{Judgement: how, Sentences: ReplaySentences(r)}
 }
 
 func thresholdsVerdict(s *result.Summary) *Verdict {
 	if len(s.Thresholds) == 0 {
 		return nil
 	}
-	t := ThresholdTable(s)
-	return &Verdict{Judgement: passed(s.Passed), Text: t.Title, Table: t}
+	t := thresholdTable(s)
+	return &Verdict{Judgement: passed(s.Passed), Sentences: []string{t.Title}, Table: t}
 }
 
 // passed returns the judgement of a verdict.

@@ -1,21 +1,22 @@
 package report
 
-import (
-	"apfsim/reports/scrape"
-)
+import "apfsim/reports/scrape"
 
-// BesideServerDocument returns the page of runs beside what a server did.
-func BesideServerDocument(c *scrape.Comparison) Document {
+// BesideServerDocument returns the report of runs beside what a server did. With all, it also has the priority levels
+// and FlowSchemas that [scrape.Comparison.Listed] leaves out.
+func BesideServerDocument(c *scrape.Comparison, all bool) *Document {
 	files, length := c.ServerText()
-	p := Document{
+	d := &Document{
 		Title: "Beside a server: " + c.Run.Scenario, Description: []string{"Run: " + c.Run.Label, "Server: " + files + ", " + length}, Ran: c.RunText(),
-		Verdict: &Verdict{Text: c.Title()}, Warnings: c.Warnings,
-		Footer: "All numbers are in comparison.json and comparison.csv.",
+		Sides: []Side{{"run", c.Run.Label, c.RunText()}, {"server", files, length}}, How: []string{c.How()}, Headline: c.Title(),
+		Verdict: &Verdict{Sentences: []string{c.Title()}}, Warnings: c.Warnings,
+		Sources: "All numbers are in comparison.json and comparison.csv.",
+		Data:    c, Records: ServerColumns.Records(c.Statistics),
 	}
-	s := Section{Name: "server", Title: "The server and the run", Note: c.How()}
-	for _, t := range BesideServerTables(c, false) {
+	s := Section{Name: "server", Title: "The server and the run", Note: c.How(), Parts: []Part{{Table: &Table{Title: c.Title()}, Only: Terminal}}}
+	for _, t := range besideServerTables(c, all) {
 		s.Parts = append(s.Parts, Part{Heading: t.Title, Table: t})
 	}
-	p.Sections = append(p.Sections, s)
-	return p
+	d.add(s)
+	return d
 }

@@ -346,3 +346,17 @@ func (s *Sweep) ChartNames() []string {
 	}
 	return names
 }
+
+// SweepDocument returns the report of a sweep: a table for each statistic that is shown.
+func SweepDocument(s *SweepTables) *Document {
+	d := &Document{Title: s.Scenario, Name: s.Scenario, Ran: s.Sweep.Ran(), Data: s.Sweep}
+	section := Section{Name: "statistics", Title: "Statistics"}
+	for i := range s.Shown {
+		section.Parts = append(section.Parts, Part{Table: sweepTable(s.Sweep, &s.Shown[i])})
+	}
+	if s.Replications > 1 {
+		section.Parts = append(section.Parts, Part{Note: "Means of the runs ± half of their 95 % intervals."})
+	}
+	d.add(section)
+	return d
+}

@@ -17,6 +17,9 @@ const (
 	Markdown
 )
 
+// has reports whether the set, which is all forms if it is empty, has a form.
+func (f Form) has(form Form) bool { return f == 0 || f&form != 0 }
+
 // Column is the head of a column, and how it is printed.
 type Column struct {
 	Title string // the head on a page
@@ -94,7 +97,9 @@ type Table struct {
 	First   int      // a page shows this many rows until the reader asks for the others; 0: all
 	Last    int      // this many rows at the end are totals, which sorting does not move
 	Missing string   // a sentence that says what is left out; may be empty
+	Compact bool     // Markdown has the titles of the columns, and all flush left, as the documentation of Kubernetes
 	NoHead  bool     // a terminal prints the rows without the heads of the columns
+	Brief   int      // a terminal shows this many rows at most, and says how many more there are; 0: all
 
 	// Reserved is how many characters of a terminal's line the columns after the first need. Names
 	// in the first column are cut to the rest. 0: they are not cut.
@@ -106,7 +111,7 @@ func (t *Table) In(form Form) *Table {
 	in := *t
 	in.Columns, in.Rows = nil, make([][]Cell, len(t.Rows))
 	for i, c := range t.Columns {
-		if c.Only == 0 || c.Only&form != 0 {
+		if c.Only.has(form) {
 			in.Columns = append(in.Columns, c)
 			for k, row := range t.Rows {
 				in.Rows[k] = append(in.Rows[k], row[i])

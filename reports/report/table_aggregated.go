@@ -2,9 +2,9 @@ package report
 
 import "apfsim/reports/result"
 
-// AggregatedServerTable is the table of a run's aggregated servers: what their own flow control did with the
+// aggregatedServerTable is the table of a run's aggregated servers: what their own flow control did with the
 // requests that were passed on to them.
-func AggregatedServerTable(s *result.Summary) *Table {
+func aggregatedServerTable(s *result.Summary) *Table {
 	columns := Definition[result.Group]{
 		{Column: Column{Title: "Aggregated server", Short: "aggregated server", Left: true}, Cell: func(g *result.Group) Cell { return Word(g.Name) }},
 		{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(g *result.Group) Cell { return countCell(g.Arrived) }},

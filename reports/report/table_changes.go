@@ -72,8 +72,8 @@ func ChangeTable(changes []compare.Change) *Table {
 	return newChangeTable("changes", "Changes, the greatest first", changes)
 }
 
-// AllChangesTable is the table of all statistics of a comparison, changed or not, for a page.
-func AllChangesTable(c *compare.Comparison) *Table {
+// allChangesTable is the table of all statistics of a comparison, changed or not, for a page.
+func allChangesTable(c *compare.Comparison) *Table {
 	shown := c.Changes[:min(mostRows, len(c.Changes))]
 	t := newChangeTable("statistics", "Statistics by name, as thresholds call them", shown)
 	t.First = firstRows

@@ -14,10 +14,10 @@ type collisionRow struct {
 	index int
 }
 
-// CollisionColumns returns the columns of a collision table: one for each number of elephants
+// collisionColumns returns the columns of a collision table: one for each number of elephants
 // and, if games were dealt, one for what came of them beside it. In CSV that is the number of games
 // in which the mouse's hand was occupied, elsewhere their share.
-func CollisionColumns(c *advice.Collisions) Definition[collisionRow] {
+func collisionColumns(c *advice.Collisions) Definition[collisionRow] {
 	number := func(title, short, name string, get func(*collisionRow) int) ColumnOf[collisionRow] {
 		return ColumnOf[collisionRow]{Column: Column{Title: title, Short: short},
 			Cell: func(r *collisionRow) Cell { return figure(float64(get(r)), strconv.Itoa(get(r))) },
@@ -47,23 +47,20 @@ func CollisionColumns(c *advice.Collisions) Definition[collisionRow] {
 	return d
 }
 
-// CollisionRows returns the rows of a collision table, for CollisionColumns.
-func CollisionRows(c *advice.Collisions) []collisionRow {
+// CollisionDocument returns the report of a collision table. Exact values have all their digits.
+func CollisionDocument(c *advice.Collisions) *Document {
 	rows := make([]collisionRow, len(c.Rows))
 	for i := range rows {
 		rows[i] = collisionRow{c, i}
 	}
-	return rows
-}
-
-// CollisionTable is the collision table.
-func CollisionTable(c *advice.Collisions) *Table {
-	columns := CollisionColumns(c)
-	t := &Table{Columns: columns.Columns()}
-	for _, r := range CollisionRows(c) {
-		t.Rows = append(t.Rows, columns.Row(&r))
+	columns := collisionColumns(c)
+	t := &Table{Columns: columns.Columns(), Compact: true}
+	for i := range rows {
+		t.Rows = append(t.Rows, columns.Row(&rows[i]))
 	}
-	return t
+	d := &Document{Data: c, Records: columns.Records(rows)}
+	d.add(Section{Parts: []Part{{Table: t}}})
+	return d
 }
 
 // dealtCell is the share of the games in which the mouse's hand was occupied.

@@ -88,8 +88,8 @@ func mergedCell(e *replicate.Estimate) Cell {
 	return valueCell(e, *e.Merged)
 }
 
-// StatisticsTable is the table of all statistics of several runs.
-func StatisticsTable(r *replicate.Replications) *Table {
+// statisticsTable is the table of all statistics of several runs.
+func statisticsTable(r *replicate.Replications) *Table {
 	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: firstRows, Columns: EstimateColumns.Columns()}
 	shown := r.Statistics[:min(mostRows, len(r.Statistics))]
 	for i := range shown {

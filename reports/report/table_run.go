@@ -203,9 +203,9 @@ func starvedCell(l *result.Level) Cell {
 	return durationCell(l.Starvation.MaxNs)
 }
 
-// LevelTable is the table of the priority levels that requests arrived at. Its Missing names the
+// levelTable is the table of the priority levels that requests arrived at. Its Missing names the
 // others.
-func LevelTable(s *result.Summary) *Table {
+func levelTable(s *result.Summary) *Table {
 	t := &Table{Name: "levels", Title: "Priority levels", Caption: "Priority levels; limits and peak in seats",
 		Columns: levelColumns.Columns(), Reserved: 95}
 	var idle []string
@@ -296,8 +296,8 @@ func FlowTable(s *result.Summary) *Table {
 	return t
 }
 
-// WorstFlowTable is the table of the most flows that are underserved or had rejections, for a terminal.
-func WorstFlowTable(s *result.Summary, most int) *Table {
+// worstFlowTable is the table of the most flows that are underserved or had rejections, for a terminal.
+func worstFlowTable(s *result.Summary, most int) *Table {
 	t := newFlowTable(judge.WorstFlows(s, most))
 	t.Title = "Underserved flows, and others with rejections"
 	return t

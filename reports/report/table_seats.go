@@ -39,8 +39,15 @@ func optionalSeatColumn(head string, get func(*advice.LevelSeats) int) ColumnOf[
 	return column
 }
 
-// SeatTable is the table of the seats of priority levels, and below them their sum.
-func SeatTable(s *advice.SeatDivision) *Table {
+// SeatsDocument returns the report of how a server's seats are divided among its priority levels.
+func SeatsDocument(s *advice.SeatDivision) *Document {
+	d := &Document{Data: s}
+	d.add(Section{Parts: []Part{{Table: seatTable(s)}}})
+	return d
+}
+
+// seatTable is the table of the seats of priority levels, and below them their sum.
+func seatTable(s *advice.SeatDivision) *Table {
 	t := &Table{Columns: seatColumns.Columns(), Last: 1}
 	sum := 0
 	for i := range s.Levels {

@@ -40,9 +40,9 @@ var outcomeWord = map[scrape.Outcome]string{
 	scrape.Equal: "equal", scrape.Within: "within", scrape.Above: "above", scrape.Below: "below", scrape.Untested: "different",
 }
 
-// BesideServerTables returns the tables of runs beside a server: one for each priority level and FlowSchema that is
+// besideServerTables returns the tables of runs beside a server: one for each priority level and FlowSchema that is
 // listed.
-func BesideServerTables(c *scrape.Comparison, all bool) (tables []*Table) {
+func besideServerTables(c *scrape.Comparison, all bool) (tables []*Table) {
 	listed, idle := c.Listed(all)
 	columns := ServerColumns
 	if len(c.Run.Seeds) == 1 { // a single run has no interval

@@ -99,8 +99,8 @@ type serverLevel struct {
 	result.Level
 }
 
-// ServerLevelTable is the table of the priority levels at each server that requests arrived at.
-func ServerLevelTable(s *result.Summary) *Table {
+// serverLevelTable is the table of the priority levels at each server that requests arrived at.
+func serverLevelTable(s *result.Summary) *Table {
 	columns := Definition[serverLevel]{
 		{Column: Column{Title: "Level", Short: "priority level", Left: true}, Cell: func(l *serverLevel) Cell { return Word(l.Name) }},
 		{Column: Column{Title: "Server", Short: "server"}, Cell: func(l *serverLevel) Cell { return Word(l.server) }},
@@ -129,9 +129,9 @@ func ServerLevelTable(s *result.Summary) *Table {
 	return t
 }
 
-// TimelineTable is the table of what happened to servers, for a terminal only its first rows.
-func TimelineTable(s *result.Summary) *Table {
-	t := &Table{Name: "timeline", Title: "Timeline", Caption: "What happened to servers", First: firstRows,
+// timelineTable is the table of what happened to servers.
+func timelineTable(s *result.Summary) *Table {
+	t := &Table{Name: "timeline", Title: "Timeline", Caption: "What happened to servers", First: firstRows, Brief: 24,
 		Columns: []Column{{Title: "Time", Short: "time", Left: true}, {Title: "Server", Short: "server", Left: true}, {Title: "What happened", Short: "what happened", Left: true}}}
 	for i := range s.Timeline {
 		m := &s.Timeline[i]
@@ -149,14 +149,4 @@ func TimelineTable(s *result.Summary) *Table {
 		}
 	}
 	return t
-}
-
-// FirstOf returns the table with its first rows only, and says how many are left out.
-func (t *Table) FirstOf(most int) *Table {
-	if len(t.Rows) <= most {
-		return t
-	}
-	out := *t
-	out.Rows, out.Missing = t.Rows[:most], fmt.Sprintf("%d more in the report and in summary.json.", len(t.Rows)-most)
-	return &out
 }

@@ -6,6 +6,9 @@ import (
 	"apfsim/sim/metric"
 )
 
+// kindsShown is how many rows of what happened to clients, and of kinds of requests, a terminal shows.
+const kindsShown = 30
+
 // clientRow is something that has happened to the clients of a workload.
 type clientRow struct {
 	workload string
@@ -22,7 +25,7 @@ func ClientTable(s *result.Summary) *Table {
 		distributionColumn(Column{Title: "99th", Short: "p99", Term: "percentile"}, clientTime, p99),
 		distributionColumn(Column{Title: "Longest", Short: "max"}, clientTime, longest),
 	}
-	t := &Table{Name: "clients", Title: "Clients", Caption: "What happened to clients that behave", Columns: columns.Columns()}
+	t := &Table{Name: "clients", Title: "Clients", Caption: "What happened to clients that behave", Brief: kindsShown, Columns: columns.Columns()}
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
 		if w.Clients == nil {
@@ -53,8 +56,8 @@ func whatHappened(n *result.Noted) string {
 	return text
 }
 
-// CacheTable is the table of what servers sent to clients of the store; it has no rows if they have none.
-func CacheTable(s *result.Summary) *Table {
+// cacheTable is the table of what servers sent to clients of the store; it has no rows if they have none.
+func cacheTable(s *result.Summary) *Table {
 	columns := Definition[result.Server]{
 		{Column: Column{Title: "Server", Short: "server", Left: true}, Cell: func(v *result.Server) Cell { return Word(v.Name) }},
 		{Column: Column{Title: "Caches behind, mean", Short: "behind"}, Cell: func(v *result.Server) Cell { return durationCell(v.Stored.StalenessMeanNs) }},
@@ -66,7 +69,7 @@ func CacheTable(s *result.Summary) *Table {
 		{Column: Column{Title: "Bytes sent", Short: "bytes"}, Cell: func(v *result.Server) Cell { return countCell(v.Stored.BytesSent) }},
 		{Column: Column{Title: "Calls to etcd", Short: "etcd"}, Cell: func(v *result.Server) Cell { return countCell(v.Stored.EtcdCalls) }},
 	}
-	t := &Table{Name: "caches", Title: "Watch caches", Caption: "What servers sent, and how far their watch caches were behind", Columns: columns.Columns()}
+	t := &Table{Name: "caches", Title: "Watch caches", Caption: "What servers sent, and how far their watch caches were behind", Brief: kindsShown, Columns: columns.Columns()}
 	for i := range s.Servers {
 		if s.Servers[i].Stored != nil {
 			t.Rows = append(t.Rows, columns.Row(&s.Servers[i]))
@@ -75,9 +78,9 @@ func CacheTable(s *result.Summary) *Table {
 	return t
 }
 
-// RequestKindTable is the table of what flow control reserved for requests beside what they took; it has no rows if
+// requestKindTable is the table of what flow control reserved for requests beside what they took; it has no rows if
 // the servers have no store.
-func RequestKindTable(s *result.Summary) *Table {
+func requestKindTable(s *result.Summary) *Table {
 	columns := Definition[result.RequestKind]{
 		{Column: Column{Title: "Request", Short: "request", Left: true}, Cell: func(k *result.RequestKind) Cell { return Word(k.Verb + " " + k.Resource) }},
 		{Column: Column{Title: "Options", Short: "options", Left: true}, Cell: func(k *result.RequestKind) Cell { return Word(k.Options) }},
@@ -90,7 +93,7 @@ func RequestKindTable(s *result.Summary) *Table {
 		{Column: Column{Title: "Objects returned", Short: "returned"}, Cell: func(k *result.RequestKind) Cell { return countCell(k.ObjectsReturned) }},
 		{Column: Column{Title: "Bytes", Short: "bytes"}, Cell: func(k *result.RequestKind) Cell { return countCell(k.Bytes) }},
 	}
-	t := &Table{Name: "request-kinds", Title: "Seats and work", Caption: "What flow control reserved for requests, and what they took", Columns: columns.Columns()}
+	t := &Table{Name: "request-kinds", Title: "Seats and work", Caption: "What flow control reserved for requests, and what they took", Brief: kindsShown, Columns: columns.Columns()}
 	for i := range s.RequestKinds {
 		t.Rows = append(t.Rows, columns.Row(&s.RequestKinds[i]))
 	}

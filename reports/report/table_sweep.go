@@ -7,9 +7,9 @@ import (
 // sweepWidth is how many characters a parameter's name or value may have.
 const sweepWidth = 40
 
-// SweepTable is the table of one statistic at the points of a sweep. If there are several parameters, the
+// sweepTable is the table of one statistic at the points of a sweep. If there are several parameters, the
 // values of the last one have a column each; else each value has a row.
-func SweepTable(s *Sweep, shown *ShownStatistic) *Table {
+func sweepTable(s *Sweep, shown *ShownStatistic) *Table {
 	squeezed := func(text string) string { return format.Squeeze(format.Printable(text), sweepWidth) }
 	t := &Table{Title: format.Printable(shown.Name)}
 	names := ShortPaths(s.Paths())

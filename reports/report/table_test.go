@@ -77,7 +77,7 @@ func TestCellLine(t *testing.T) {
 }
 
 func TestSeatsAddUp(t *testing.T) {
-	table := SeatTable(&advice.SeatDivision{Levels: []advice.LevelSeats{{Name: "a", Nominal: 3}, {Name: "b", Nominal: 4, Queues: 8}}})
+	table := seatTable(&advice.SeatDivision{Levels: []advice.LevelSeats{{Name: "a", Nominal: 3}, {Name: "b", Nominal: 4, Queues: 8}}})
 	var got []string
 	for _, row := range table.Rows {
 		got = append(got, row[0].Text+" "+row[3].Text+" "+row[7].Text)

@@ -37,8 +37,8 @@ func ValueChanges(v *compare.Values) (rows []valueChange) {
 	return rows
 }
 
-// ValueCountTable is the table with a row for each value: how many statistics changed there.
-func ValueCountTable(v *compare.Values) *Table {
+// valueCountTable is the table with a row for each value: how many statistics changed there.
+func valueCountTable(v *compare.Values) *Table {
 	t := &Table{Name: "values", Title: "Changes from " + v.BaseSide().Label, Columns: []Column{
 		{Title: v.Parameter, Short: format.Printable(v.Parameter), Left: true}, {Title: "Changed", Short: "changed"}, {Title: "Of", Short: "of"},
 		{Title: "Better", Short: "better"}, {Title: "Worse", Short: "worse"}}}
@@ -52,9 +52,9 @@ func ValueCountTable(v *compare.Values) *Table {
 	return t
 }
 
-// ValueListTable is the table of some statistics with a row for each value, which is narrow enough for a
+// valueListTable is the table of some statistics with a row for each value, which is narrow enough for a
 // terminal.
-func ValueListTable(v *compare.Values, rows []compare.ValueRow) *Table {
+func valueListTable(v *compare.Values, rows []compare.ValueRow) *Table {
 	t := &Table{Reserved: 56, Columns: []Column{{Short: "statistic", Left: true}, {Short: format.Printable(v.Parameter), Left: true},
 		{Short: "mean"}, {Short: "change"}, {Left: true}}}
 	for i := range rows {
@@ -109,8 +109,8 @@ func pointCell(c *compare.Change) Cell {
 	return cell
 }
 
-// AllValuesTable is the table of all statistics at all values, for a page.
-func AllValuesTable(v *compare.Values, rows []compare.ValueRow) *Table {
+// allValuesTable is the table of all statistics at all values, for a page.
+func allValuesTable(v *compare.Values, rows []compare.ValueRow) *Table {
 	t := ValueTable(v, "statistics", "Statistics by name, as thresholds call them", rows)
 	t.First = firstRows
 	return t

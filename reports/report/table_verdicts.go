@@ -65,8 +65,8 @@ func windowsCell(v *result.Verdict) Cell {
 	return Word(v.Windows.Text())
 }
 
-// ThresholdTable is the table of the verdicts on a run's thresholds. Its title is the verdict on the run.
-func ThresholdTable(s *result.Summary) *Table {
+// thresholdTable is the table of the verdicts on a run's thresholds. Its title is the verdict on the run.
+func thresholdTable(s *result.Summary) *Table {
 	t := &Table{Name: "thresholds", Caption: "Thresholds", Columns: thresholdColumns.Columns(), NoHead: true}
 	failed := 0
 	for i := range s.Thresholds {
@@ -111,8 +111,8 @@ func replicatedVerdict(v *replicated) Cell {
 
 func replicatedFound(v *replicated) Cell { return Word(foundInRuns(v.Verdict)) }
 
-// ReplicatedThresholdTable is the table of the verdicts on the thresholds of several runs.
-func ReplicatedThresholdTable(r *replicate.Replications) *Table {
+// replicatedThresholdTable is the table of the verdicts on the thresholds of several runs.
+func replicatedThresholdTable(r *replicate.Replications) *Table {
 	t := &Table{Name: "thresholds", Caption: "Thresholds", Columns: replicatedColumns.Columns(), NoHead: true}
 	failed := 0
 	for i := range r.Thresholds {

@@ -64,7 +64,7 @@ func TestSameChangeInFewRuns(t *testing.T) {
 
 // The mark on a terminal and the words on a page are the same verdict.
 func TestMarksOfVerdicts(t *testing.T) {
-	table := ThresholdTable(&result.Summary{Thresholds: []result.Verdict{{Metric: "rejected", Passed: true}, {Metric: "wait"}}})
+	table := thresholdTable(&result.Summary{Thresholds: []result.Verdict{{Metric: "rejected", Passed: true}, {Metric: "wait"}}})
 	short, long := table.In(Terminal), table.In(HTML)
 	for i, want := range []string{"✓ holds", "✗ failed"} {
 		mark, _, _ := strings.Cut(want, " ")

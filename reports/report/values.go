@@ -7,47 +7,58 @@ import (
 	"apfsim/reports/replicate"
 )
 
-// valuesShown is how many statistics the section on changes lists.
-const valuesShown = 40
+// How many statistics are listed unless all are asked for: on a terminal, where each has a line for each value, and
+// on a page.
+const (
+	valuesShown       = 12
+	valuesShownOnPage = 40
+)
 
-// ValuesDocument returns the page of a comparison of several values of a parameter.
-func ValuesDocument(v *compare.Values) Document {
-	rows, title := compare.ListedValues(v, valuesShown, false)
-	base := v.BaseSide()
-	p := Document{
-		Title: fmt.Sprintf("Comparison: %s over %s", base.Scenario, v.Parameter), Description: []string{compare.ValuesHow(v)}, Ran: v.Ran(),
-		Verdict: &Verdict{Text: title, Table: ValueCountTable(v)}, Warnings: compare.ValuesWarnings(v),
-		Footer: "All numbers are in comparison.json and comparison.csv.",
+// ValuesDocument returns the report of a comparison of several values of a parameter. With all, a terminal and
+// Markdown list all statistics.
+func ValuesDocument(v *compare.Values, all bool) *Document {
+	rows, title := compare.ListedValues(v, valuesShown, all)
+	onPage, titleOnPage := compare.ListedValues(v, valuesShownOnPage, false)
+	base, counts := v.BaseSide(), valueCountTable(v)
+	d := &Document{
+		Title: fmt.Sprintf("Comparison: %s over %s", base.Scenario, v.Parameter), Name: base.Scenario, Ran: v.Ran(),
+		Description: []string{compare.ValuesHow(v)}, How: []string{compare.ValuesHow(v)}, Headline: title,
+		Verdict: &Verdict{Sentences: []string{titleOnPage}, Table: counts}, Warnings: compare.ValuesWarnings(v),
+		Sources: "All numbers are in comparison.json and comparison.csv.",
+		Data:    v, Records: valueColumns().Records(ValueChanges(v)),
 	}
-	limited := false
+	parts := []Part{{Table: counts, Only: Terminal}, {Table: counts.titled(""), Only: Markdown}, {Table: &Table{Title: title}, Only: Terminal}}
+	if len(rows) > 0 {
+		parts[2].Table = valueListTable(v, rows).titled(title)
+		parts = append(parts, Part{Table: ValueTable(v, "", "", rows), Only: Markdown})
+	}
+	d.add(Section{Parts: parts, Only: Terminal | Markdown})
+	limits := Section{Name: "limits", Title: "Limits"}
 	for _, c := range v.Comparisons {
 		for _, f := range ComparisonFindings(c) {
 			if f.Group == EstimateTables[0].Title { // the workloads; the tables have the levels
 				f.Group = c.Head.Label
-				p.Findings = append(p.Findings, f)
+				d.Findings = append(d.Findings, f)
 			}
 		}
-		limited = limited || len(c.Limits) > 0
-	}
-	if limited {
-		p.Verdict.Judgement = passed(v.Passed)
-		s := Section{Name: "limits", Title: "Limits"}
-		for _, c := range v.Comparisons {
+		if len(c.Limits) > 0 {
 			t := LimitTable(c)
-			s.Parts = append(s.Parts, Part{Heading: c.Head.Label + ": " + t.Title, Table: t})
+			t.Title = c.Head.Label + ": " + t.Title
+			limits.Parts = append(limits.Parts, Part{Heading: t.Title, Table: t})
 		}
-		p.Sections = append(p.Sections, s)
 	}
-	if len(rows) > 0 {
-		p.Sections = append(p.Sections, Section{Name: "changes", Title: "Changes", Note: title + ". The mean at each value, and the change from the base with its 95 % interval.",
-			Parts: []Part{{Table: ValueTable(v, "changes", "Changes, the largest first", rows)}}})
+	if len(limits.Parts) > 0 {
+		d.Verdict.Judgement = passed(v.Passed)
+		d.add(limits)
 	}
-	if parts := percentilesByValue(v); len(parts) > 0 {
-		p.Sections = append(p.Sections, Section{Name: "durations", Title: "Waits and latencies", Parts: parts})
+	if len(onPage) > 0 {
+		d.add(Section{Name: "changes", Title: "Changes", Note: titleOnPage + ". The mean at each value, and the change from the base with its 95 % interval.",
+			Parts: []Part{{Table: ValueTable(v, "changes", "Changes, the largest first", onPage)}}, Only: HTML})
 	}
-	all, _ := v.Rows()
-	p.Sections = append(p.Sections, Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: AllValuesTable(v, all)}}})
-	return p
+	d.add(Section{Name: "durations", Title: "Waits and latencies", Parts: percentilesByValue(v), Only: HTML})
+	every, _ := v.Rows()
+	d.add(Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: allValuesTable(v, every)}}, Only: HTML})
+	return d
 }
 
 // percentilesByValue returns the plots of the waits and the latencies at all values, those of the first
@@ -60,9 +71,7 @@ func percentilesByValue(v *compare.Values) (parts []Part) {
 	}
 	for _, metric := range []string{"wait", "latency"} {
 		all := ValuePercentilePlots(metric, runs, v.Parameter, labels)
-		for _, plot := range all[:min(most, len(all))] {
-			parts = append(parts, Part{Plot: plot})
-		}
+		parts = append(parts, plotParts(all[:min(most, len(all))], "")...)
 	}
 	return parts
 }
