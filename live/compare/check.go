@@ -50,11 +50,11 @@ const (
 
 // Void returns why a live run says nothing, or "".
 func Void(t *trial.Trial) string {
-	if late := Quantile(t.Late, 0.9); late > mostLate {
+	if late := Percentile(t.Late, 90); late > mostLate {
 		return fmt.Sprintf("the sender was %v late at p90; want at most %v", late.Round(time.Millisecond/10), mostLate)
 	}
 	most := max(mostOverhead, time.Duration(overheadShare*float64(meanExecution(t))))
-	if over := Quantile(t.Overheads, 0.9); over > most {
+	if over := Percentile(t.Overheads, 90); over > most {
 		return fmt.Sprintf("executions took %v longer than the webhook slept at p90; want at most %v", over.Round(time.Millisecond/10), most.Round(time.Millisecond/10))
 	}
 	return ""
@@ -70,7 +70,7 @@ func meanExecution(t *trial.Trial) time.Duration {
 			}
 		}
 	}
-	return meanOf(all)
+	return Mean(all)
 }
 
 // Checks compares the live run with the replay of what was measured.
@@ -112,7 +112,7 @@ func decisions(t *trial.Trial) Check {
 		seats, finalSeats int
 		additional        time.Duration
 	}
-	of := func(o *outcome.Outcome) decision {
+	decided := func(o *outcome.Outcome) decision {
 		return decision{o.FlowSchema, o.PriorityLevel, o.Seats, o.FinalSeats, time.Duration(o.AdditionalLatencyNs)}
 	}
 	var differences []string
@@ -127,8 +127,8 @@ func decisions(t *trial.Trial) Check {
 		if live.Seats > 1 || live.FinalSeats > 0 {
 			wide++
 		}
-		if of(live) != of(r) {
-			differences = append(differences, fmt.Sprintf("%d %s %s?%s: live %+v, replay %+v", live.ID, live.Verb, live.Path, live.Query, of(live), of(r)))
+		if decided(live) != decided(r) {
+			differences = append(differences, fmt.Sprintf("%d %s %s?%s: live %+v, replay %+v", live.ID, live.Verb, live.Path, live.Query, decided(live), decided(r)))
 		}
 	}
 	return Check{"FlowSchema, level and seats", len(differences) == 0,
@@ -208,7 +208,7 @@ func limits(t *trial.Trial) Check {
 
 // chance returns two standard errors of the mean difference between the waits live and in the replay, of the requests
 // of a kind that were executed in both. Single waits differ much, as other requests come first.
-func chance(t *trial.Trial, of *Stats) time.Duration {
+func chance(t *trial.Trial, s *Stats) time.Duration {
 	replayed := map[int64]int64{}
 	for i := range t.Replay.Requests {
 		if r := &t.Replay.Requests[i]; r.Outcome == outcome.Executed {
@@ -219,7 +219,7 @@ func chance(t *trial.Trial, of *Stats) time.Duration {
 	for i := range t.Live.Requests {
 		r := &t.Live.Requests[i]
 		wait, ok := replayed[r.ID]
-		if ok && r.Outcome == outcome.Executed && r.PriorityLevel == of.Level && r.Workload == of.Kind {
+		if ok && r.Outcome == outcome.Executed && r.PriorityLevel == s.Level && r.Workload == s.Kind {
 			d := float64(r.WaitNs - wait)
 			n, sum, squares = n+1, sum+d, squares+d*d
 		}
@@ -246,9 +246,9 @@ func distributions(t *trial.Trial, live, replay *Stats, chance time.Duration) (c
 		share                 float64
 		noise                 time.Duration
 	}{
-		{"wait mean", live.WaitMean, replay.WaitMean, live.WaitMean - chance, live.WaitMean + chance, replay.WaitMean, replay.WaitMean, share, meanOf(t.Noise)},
-		{"wait p90", live.WaitP90, replay.WaitP90, live.P90Low, live.P90High, replay.P90Low, replay.P90High, p90Share, Quantile(t.Noise, 0.9)},
-		{"wait p99", live.WaitP99, replay.WaitP99, live.P99Low, live.P99High, replay.P99Low, replay.P99High, p99Share, Quantile(t.Noise, 0.99)},
+		{"wait mean", live.WaitMean, replay.WaitMean, live.WaitMean - chance, live.WaitMean + chance, replay.WaitMean, replay.WaitMean, share, Mean(t.Noise)},
+		{"wait p90", live.WaitP90, replay.WaitP90, live.P90Low, live.P90High, replay.P90Low, replay.P90High, p90Share, Percentile(t.Noise, 90)},
+		{"wait p99", live.WaitP99, replay.WaitP99, live.P99Low, live.P99High, replay.P99Low, replay.P99High, p99Share, Percentile(t.Noise, 99)},
 	} {
 		slack := max(leastSlack, noiseFactor*w.noise)
 		from := max(0, time.Duration((1-w.share)*float64(w.low))-slack)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"apfsim/live/outcome"
+	"apfsim/reports/histogram"
 )
 
 // Stats are the statistics of one kind of request at one priority level. Waits are those of executed requests.
@@ -39,14 +40,14 @@ type Stats struct {
 func Summarize(requests []outcome.Outcome) []*Stats {
 	type key struct{ level, kind string }
 	var all []*Stats
-	of, waits := map[key]*Stats{}, map[key][]time.Duration{}
+	byKey, waits := map[key]*Stats{}, map[key][]time.Duration{}
 	for i := range requests {
 		r := &requests[i]
 		k := key{r.PriorityLevel, r.Workload}
-		s := of[k]
+		s := byKey[k]
 		if s == nil {
 			s = &Stats{Level: k.level, Kind: k.kind}
-			of[k], all = s, append(all, s)
+			byKey[k], all = s, append(all, s)
 		}
 		s.Requests++
 		switch {
@@ -59,7 +60,7 @@ func Summarize(requests []outcome.Outcome) []*Stats {
 			s.TimeOut++
 		}
 	}
-	for k, s := range of {
+	for k, s := range byKey {
 		s.setWaits(waits[k])
 	}
 	return all
@@ -69,41 +70,45 @@ func (s *Stats) setWaits(waits []time.Duration) {
 	if len(waits) == 0 {
 		return
 	}
-	slices.Sort(waits)
-	s.WaitMean = meanOf(waits)
-	s.WaitP50, s.WaitP90, s.WaitP99 = Quantile(waits, 0.5), Quantile(waits, 0.9), Quantile(waits, 0.99)
-	s.P90Low, s.P90High = bounds(waits, 0.9)
-	s.P99Low, s.P99High = bounds(waits, 0.99)
-	for i := range 101 {
-		s.Waits = append(s.Waits, Quantile(waits, float64(i)/100))
+	h := newHistogram(waits)
+	at := func(share float64) time.Duration { return time.Duration(h.PercentileNs(100 * share)) }
+	// Of a percentile it is only known that so many values are below it: their number has a binomial distribution.
+	bounds := func(share float64) (low, high time.Duration) {
+		half := 1.96 * math.Sqrt(share*(1-share)/float64(len(waits)))
+		return at(max(0, share-half)), at(min(1, share+half))
+	}
+	s.WaitMean = time.Duration(h.MeanNs())
+	s.WaitP50, s.WaitP90, s.WaitP99 = at(0.5), at(0.9), at(0.99)
+	s.P90Low, s.P90High = bounds(0.9)
+	s.P99Low, s.P99High = bounds(0.99)
+	for percent := range 101 {
+		s.Waits = append(s.Waits, at(float64(percent)/100))
 	}
 }
 
-// bounds returns the confidence interval of a quantile, of which it is known only that so many values are below it:
-// their number has a binomial distribution.
-func bounds(sorted []time.Duration, q float64) (low, high time.Duration) {
-	n := float64(len(sorted))
-	half := 1.96 * math.Sqrt(q*(1-q)/n)
-	return Quantile(sorted, q-half), Quantile(sorted, min(1, q+half))
+// newHistogram counts durations as simulations do: percentiles are by nearest rank, within 0.1 %.
+func newHistogram(all []time.Duration) *histogram.Histogram {
+	h := &histogram.Histogram{Precision: histogram.FinePrecision}
+	for _, d := range all {
+		h.Record(int64(d))
+	}
+	return h
 }
 
-func meanOf(all []time.Duration) time.Duration {
+// Mean returns the mean of durations; 0 of none.
+func Mean(all []time.Duration) time.Duration {
 	if len(all) == 0 {
 		return 0
 	}
-	sum := time.Duration(0)
-	for _, d := range all {
-		sum += d
-	}
-	return sum / time.Duration(len(all))
+	return time.Duration(newHistogram(all).MeanNs())
 }
 
-// Quantile returns the least value that at least the share q of all sorted values do not exceed; 0 of none.
-func Quantile(sorted []time.Duration, q float64) time.Duration {
-	if len(sorted) == 0 {
+// Percentile returns a percentile of durations, p in percent; 0 of none.
+func Percentile(all []time.Duration, p float64) time.Duration {
+	if len(all) == 0 {
 		return 0
 	}
-	return sorted[min(max(0, int(math.Ceil(q*float64(len(sorted))))-1), len(sorted)-1)]
+	return time.Duration(newHistogram(all).PercentileNs(p))
 }
 
 // Find returns the statistics of a kind at a level, or those of no request.

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/format"
+	"apfsim/reports/render"
+	"apfsim/reports/report"
 )
 
 // The measured section of a document is between these lines.
@@ -35,37 +38,59 @@ func (r *Results) WriteDocument(file string) error {
 	if err != nil {
 		return err
 	}
+	section, err := r.Markdown()
+	if err != nil {
+		return err
+	}
 	images := filepath.Join(filepath.Dir(file), "..", "images")
 	if err := atomicfile.WriteFile(filepath.Join(images, chartName), chart); err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(file, []byte(before+sectionStart+"\n"+r.Markdown()+"\n"+sectionEnd+after))
+	return atomicfile.WriteFile(file, []byte(before+sectionStart+"\n"+section+"\n"+sectionEnd+after))
 }
 
 // Markdown returns the measured section.
-func (r *Results) Markdown() string {
+func (r *Results) Markdown() (string, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "kube-apiserver %s; %s.\n\n", r.Version, machine())
 	fmt.Fprintf(&b, "![Share of the executed requests against their wait, live, in the replay and in the prediction, for the kinds of requests that wait](../images/%s)\n\n", chartName)
 	fmt.Fprintf(&b, "Live and replay: the mean of the runs [the least..the most]. Other seeds: the least..the most.\n\n")
-	for i, row := range r.rows() {
-		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
-		if i == 0 {
-			b.WriteString("|---|---|---|---:|---:|---:|---:|\n")
+	d := &report.Document{}
+	for _, part := range []report.Part{
+		{Table: r.statisticTable()},
+		{Table: r.limitTable(), Note: "Limits are of one run, live / replay."},
+		{Table: r.runTable()},
+		{Table: r.fitTable()},
+		{Table: r.checkTable()},
+	} {
+		if len(part.Table.Rows) > 0 {
+			d.Sections = append(d.Sections, report.Section{Parts: []report.Part{part}})
 		}
 	}
-	b.WriteString("\n### Limits after the adjustments\n\nOf one run, live / replay:\n\n| case | level | after | limits |\n|---|---|---|---|\n")
+	err := render.Markdown(&b, d, format.TextOptions{})
+	return b.String(), err
+}
+
+// limitTable returns the limits that the server set, of the first run of each case that is not void.
+func (r *Results) limitTable() *report.Table {
+	t := newTable("Limits after the adjustments", 4, "case", "level", "after", "limits")
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		valid := c.valid()
-		if len(valid) == 0 {
-			continue
-		}
-		for _, row := range limitRows(valid[0].Adjustments) {
-			b.WriteString("| " + c.Name + " | " + strings.Join(row, " | ") + " |\n")
+		if valid := c.valid(); len(valid) > 0 {
+			for _, row := range limitRows(valid[0].Adjustments) {
+				addRow(t, append([]string{c.Name}, row...)...)
+			}
 		}
 	}
-	b.WriteString("\n### The runs\n\n| run | result | sender late, p90 | webhook overhead, calibrated | p50 | p90 | wait without a queue, p50 | p99 | hand-over | same outcome in the replay | load average | spec.servers of a scenario |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n")
+	return t
+}
+
+// runTable returns what was measured of each run besides its statistics.
+func (r *Results) runTable() *report.Table {
+	t := newTable("The runs", 2, "run", "result", "sender late, p90", "webhook overhead, calibrated", "p50", "p90", "wait without a queue, p50", "p99",
+		"hand-over", "same outcome in the replay", "load average", "spec.servers of a scenario")
+	servers := len(t.Columns) - 1
+	t.Columns[servers].Left = true
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		for k := range c.Runs {
@@ -74,49 +99,43 @@ func (r *Results) Markdown() string {
 			if run.Handover > 0 {
 				handover = milliseconds(float64(run.Handover))
 			}
-			fmt.Fprintf(&b, "| %s %d | %s | %s | %s | %s | %s | %s | %s | %s | %.1f %% | %s | %s |\n", c.Name, k+1, run.verdict(), milliseconds(float64(run.LateP90)),
+			addRow(t, fmt.Sprintf("%s %d", c.Name, k+1), run.verdict(), milliseconds(float64(run.LateP90)),
 				milliseconds(float64(run.Overhead)), milliseconds(float64(run.OverheadP50)), milliseconds(float64(run.OverheadP90)),
 				milliseconds(float64(run.NoiseP50)), milliseconds(float64(run.NoiseP99)),
-				handover, 100*run.SameOutcome, run.LoadAverage, code(run.Servers()))
+				handover, fmt.Sprintf("%.1f %%", 100*run.SameOutcome), run.LoadAverage, run.Servers())
+			t.Rows[len(t.Rows)-1][servers].Code = true
 		}
 	}
-	r.writeFits(&b)
-	b.WriteString("\n### What was compared\n\n| case | comparison | of the first run |\n|---|---|---|\n")
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		valid := c.valid()
-		if len(valid) == 0 {
-			continue
-		}
-		for _, check := range valid[0].Checks {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", c.Name, check.What, check.Detail)
-		}
-	}
-	return b.String()
+	return t
 }
 
-// code returns a text as code, if there is one.
-func code(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + text + "`"
-}
-
-// writeFits writes how well scenarios predict the runs whose logs they are fitted to.
-func (r *Results) writeFits(b *bytes.Buffer) {
-	rows := ""
+// fitTable returns how well scenarios predict the runs whose logs they are fitted to.
+func (r *Results) fitTable() *report.Table {
+	t := newTable("Scenarios fitted to the logs", 1, "run", "statistics", "within the intervals", "share", "stated")
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		for k := range c.Runs {
 			if f := c.Runs[k].Fit; f != nil {
-				rows += fmt.Sprintf("| %s %d | %d | %d | %.1f %% | %.0f %% |\n", c.Name, k+1, f.Statistics, f.Within, 100*float64(f.Within)/float64(max(1, f.Statistics)), 100*f.Coverage)
+				addRow(t, fmt.Sprintf("%s %d", c.Name, k+1), fmt.Sprint(f.Statistics), fmt.Sprint(f.Within),
+					fmt.Sprintf("%.1f %%", 100*float64(f.Within)/float64(max(1, f.Statistics))), fmt.Sprintf("%.0f %%", 100*f.Coverage))
 			}
 		}
 	}
-	if rows != "" {
-		fmt.Fprintf(b, "\n### Scenarios fitted to the logs\n\n| run | statistics | within the intervals | share | stated |\n|---|---:|---:|---:|---:|\n%s", rows)
+	return t
+}
+
+// checkTable returns the comparisons of the first run of each case that is not void.
+func (r *Results) checkTable() *report.Table {
+	t := newTable("What was compared", 3, "case", "comparison", "of the first run")
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		if valid := c.valid(); len(valid) > 0 {
+			for _, check := range valid[0].Checks {
+				addRow(t, c.Name, check.What, check.Detail)
+			}
+		}
 	}
+	return t
 }
 
 // verdict says in a few words how a run ended.

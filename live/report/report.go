@@ -70,10 +70,10 @@ func NewRun(t *trial.Trial) *Run {
 	r := &Run{
 		Void: compare.Void(t), Checks: compare.Checks(t),
 		Live: compare.Summarize(t.Live.Requests), Replay: compare.Summarize(t.Replay.Requests),
-		LateP90: compare.Quantile(t.Late, 0.9), Overhead: t.Overhead,
-		OverheadP50: compare.Quantile(t.Overheads, 0.5), OverheadP90: compare.Quantile(t.Overheads, 0.9),
+		LateP90: compare.Percentile(t.Late, 90), Overhead: t.Overhead,
+		OverheadP50: compare.Percentile(t.Overheads, 50), OverheadP90: compare.Percentile(t.Overheads, 90),
 		SameOutcome: compare.SameOutcome(t.Live.Requests, t.Replay.Requests),
-		NoiseP50:    compare.Quantile(t.Noise, 0.5), NoiseP99: compare.Quantile(t.Noise, 0.99),
+		NoiseP50:    compare.Percentile(t.Noise, 50), NoiseP99: compare.Percentile(t.Noise, 99),
 		Phase: time.Duration(t.PhaseNs), LoadAverage: loadAverage(), Fit: t.Fit,
 	}
 	levels := map[string]bool{}

@@ -39,7 +39,11 @@ elephant  mice: 600 at live  executed    510 [500..520]    500                  
                              queue-full  90 [80..100]      100                           90                     70..120
                              wait mean   100 ms [90..110 ms]  100 ms                        95.0 ms                80.0..120 ms
 `
-	got := "\n" + results().Table()
+	var b strings.Builder
+	if err := results().WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
 	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	for line := range strings.Lines(strings.TrimSpace(want)) {
 		if !strings.Contains(squeeze(got), strings.ReplaceAll(squeeze(line), "[90..", "[90.0..")) {

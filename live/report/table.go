@@ -2,17 +2,22 @@ package report
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"apfsim/live/compare"
+	"apfsim/reports/format"
+	"apfsim/reports/render"
+	"apfsim/reports/report"
 )
 
 // statistic is one row of a kind's part of the table.
 type statistic struct {
-	name string
-	of   func(*compare.Stats) float64
-	text func(float64) string
+	name  string
+	value func(*compare.Stats) float64
+	text  func(float64) string
 }
 
 var statistics = []statistic{
@@ -35,15 +40,33 @@ func milliseconds(ns float64) string {
 	}
 }
 
-// rows returns the table of all cases, with a header. Live and replay are the mean of the runs that are not void,
+// newTable returns a table; the columns from the first number on are flush right.
+func newTable(title string, firstNumber int, columns ...string) *report.Table {
+	t := &report.Table{Title: title}
+	for i, name := range columns {
+		t.Columns = append(t.Columns, report.Column{Title: name, Short: name, Left: i < firstNumber})
+	}
+	return t
+}
+
+// addRow adds a row of words and numbers to a table.
+func addRow(t *report.Table, cells ...string) {
+	row := make([]report.Cell, len(cells))
+	for i, text := range cells {
+		row[i] = report.Word(text)
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// statisticTable returns the table of all cases. Live and replay are the mean of the runs that are not void,
 // with the least and the most.
-func (r *Results) rows() [][]string {
-	rows := [][]string{{"case", "requests", "statistic", "live", "replay of the measured times", "prediction, same seed", "other seeds"}}
+func (r *Results) statisticTable() *report.Table {
+	t := newTable("", 3, "case", "requests", "statistic", "live", "replay of the measured times", "prediction, same seed", "other seeds")
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		valid := c.valid()
 		if len(valid) == 0 {
-			rows = append(rows, []string{c.Name, "", "all runs are void", "", "", "", ""})
+			addRow(t, c.Name, "", "all runs are void", "", "", "", "")
 			continue
 		}
 		name := c.Name
@@ -52,44 +75,28 @@ func (r *Results) rows() [][]string {
 			for _, st := range statistics {
 				var live, replay, others []float64
 				for _, run := range valid {
-					live = append(live, st.of(compare.Find(run.Live, kind.Level, kind.Kind)))
-					replay = append(replay, st.of(compare.Find(run.Replay, kind.Level, kind.Kind)))
+					live = append(live, st.value(compare.Find(run.Live, kind.Level, kind.Kind)))
+					replay = append(replay, st.value(compare.Find(run.Replay, kind.Level, kind.Kind)))
 				}
 				for _, seed := range c.OtherSeeds {
-					others = append(others, st.of(compare.Find(seed, kind.Level, kind.Kind)))
+					others = append(others, st.value(compare.Find(seed, kind.Level, kind.Kind)))
 				}
-				prediction := st.of(compare.Find(c.Prediction, kind.Level, kind.Kind))
-				if st.name != "executed" && most(live) < 0.5e6 && most(replay) < 0.5e6 && prediction < 0.5e6 && !isWait(st) && most(live)+most(replay)+prediction == 0 {
+				prediction := st.value(compare.Find(c.Prediction, kind.Level, kind.Kind))
+				if st.name != "executed" && slices.Max(live) < 0.5e6 && slices.Max(replay) < 0.5e6 && prediction < 0.5e6 && !isWait(st) && slices.Max(live)+slices.Max(replay)+prediction == 0 {
 					continue // nothing was rejected for this reason
 				}
-				if isWait(st) && st.name != "wait mean" && st.name != "wait p99" && max(most(live), most(replay), prediction) < 1e6 {
+				if isWait(st) && st.name != "wait mean" && st.name != "wait p99" && max(slices.Max(live), slices.Max(replay), prediction) < 1e6 {
 					continue // nothing waited
 				}
-				rows = append(rows, []string{name, who, st.name, spread(live, st.text), spread(replay, st.text), st.text(prediction), between(others, st.text)})
+				addRow(t, name, who, st.name, spread(live, st.text), spread(replay, st.text), st.text(prediction), between(others, st.text))
 				name, who = "", ""
 			}
 		}
 	}
-	return rows
+	return t
 }
 
 func isWait(s statistic) bool { return strings.HasPrefix(s.name, "wait") }
-
-func least(xs []float64) float64 {
-	m := xs[0]
-	for _, x := range xs {
-		m = min(m, x)
-	}
-	return m
-}
-
-func most(xs []float64) float64 {
-	m := xs[0]
-	for _, x := range xs {
-		m = max(m, x)
-	}
-	return m
-}
 
 func mean(xs []float64) float64 {
 	sum := 0.0
@@ -101,7 +108,7 @@ func mean(xs []float64) float64 {
 
 // spread returns the mean, and the least and the most if they differ.
 func spread(xs []float64, text func(float64) string) string {
-	m, from, to := text(mean(xs)), text(least(xs)), text(most(xs))
+	m, from, to := text(mean(xs)), text(slices.Min(xs)), text(slices.Max(xs))
 	if from == to {
 		return m
 	}
@@ -112,29 +119,15 @@ func between(xs []float64, text func(float64) string) string {
 	if len(xs) == 0 {
 		return ""
 	}
-	from, to := text(least(xs)), text(most(xs))
+	from, to := text(slices.Min(xs)), text(slices.Max(xs))
 	if from == to {
 		return from
 	}
 	return fmt.Sprintf("%s..%s", strings.TrimSuffix(from, " ms"), to)
 }
 
-// Table returns the table as text.
-func (r *Results) Table() string {
-	rows := r.rows()
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += fmt.Sprintf("%-*s  ", widths[i], cell)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
+// WriteTable writes the table of all cases for a terminal.
+func (r *Results) WriteTable(w io.Writer) error {
+	d := &report.Document{Sections: []report.Section{{Parts: []report.Part{{Table: r.statisticTable()}}}}}
+	return render.Text(w, d, format.TextOptions{})
 }

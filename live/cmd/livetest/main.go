@@ -103,7 +103,11 @@ func (o *options) all(ctx context.Context, stdout, stderr io.Writer, chosen []st
 		}
 		results.Cases = append(results.Cases, *c)
 	}
-	fmt.Fprintf(stdout, "\n%s\n", results.Table())
+	fmt.Fprintln(stdout)
+	if err := results.WriteTable(stdout); err != nil {
+		return false, err
+	}
+	fmt.Fprintln(stdout)
 	if !results.Passed(stdout) {
 		return false, nil
 	}
