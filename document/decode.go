@@ -13,6 +13,21 @@ import (
 type Decoder struct {
 	File   string
 	Errors Errors
+
+	fields map[reflect.Type][]structField // of the types that have been decoded
+}
+
+// structFields returns the fields of a struct that a document can set.
+func (d *Decoder) structFields(t reflect.Type) []structField {
+	fields, found := d.fields[t]
+	if !found {
+		if d.fields == nil {
+			d.fields = map[reflect.Type][]structField{}
+		}
+		fields = structFields(t)
+		d.fields[t] = fields
+	}
+	return fields
 }
 
 // Unmarshaler is implemented by types that decode themselves from a node. They report errors
@@ -172,11 +187,11 @@ func (d *Decoder) distinct(n *Node, path string) []Field {
 }
 
 func (d *Decoder) decodeStruct(n *Node, path string, v reflect.Value) {
-	setDefaults(v)
+	d.setDefaults(v)
 	if !d.expect(n, path, Object) {
 		return
 	}
-	known := structFields(v.Type())
+	known := d.structFields(v.Type())
 	for _, f := range d.distinct(n, path) {
 		i := slices.IndexFunc(known, func(sf structField) bool { return sf.name == f.Name })
 		if i < 0 {

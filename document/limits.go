@@ -48,15 +48,15 @@ func (f *structField) readTags(tag reflect.StructTag) {
 // SetDefaults sets the fields of the struct to which into points to the defaults that their tags say, and so
 // those of the structs in it. Fields without a default do not change. A struct that is an Unmarshaler is one
 // value: it has a default only if the tag of its field says one.
-func SetDefaults(into any) { setDefaults(reflect.ValueOf(into).Elem()) }
+func SetDefaults(into any) { new(Decoder).setDefaults(reflect.ValueOf(into).Elem()) }
 
-func setDefaults(v reflect.Value) {
-	for _, f := range structFields(v.Type()) {
+func (d *Decoder) setDefaults(v reflect.Value) {
+	for _, f := range d.structFields(v.Type()) {
 		field := v.FieldByIndex(f.index)
 		if f.fallback != "" {
 			setText(field, f.fallback)
 		} else if _, whole := field.Addr().Interface().(Unmarshaler); field.Kind() == reflect.Struct && !whole {
-			setDefaults(field)
+			d.setDefaults(field)
 		}
 	}
 }
