@@ -12,7 +12,7 @@ import (
 	"apfsim/conformance/trial"
 	"apfsim/conformance/upstream"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario/cluster"
+	simulated "apfsim/sim/server"
 )
 
 // A server is told to stop at 0 s, and clients see what becomes of it: a generic API server of kube-apiserver's code, and
@@ -50,14 +50,14 @@ func TestStopsLikeUpstream(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		shutdown cluster.Shutdown
+		shutdown simulated.Shutdown
 		clients  []trial.Client
 		timeout  time.Duration // of requests, if not 6 s
 		seats    int           // if not 600
 		polled   bool          // the end of the process is at a random time, see alike
 		want     string
 	}{
-		{name: "L2: a watch holds the server for the request timeout", shutdown: cluster.Shutdown{Delay: d(2)},
+		{name: "L2: a watch holds the server for the request timeout", shutdown: simulated.Shutdown{Delay: d(2)},
 			clients: append([]trial.Client{slow, watch, lateWatch, newWatch}, everybody...), want: `
 kept h1: 200 at -0.994; refused at 2.005
 kept h2: 200 at -0.994; refused at 2.005
@@ -71,7 +71,7 @@ process: drained at 3.800; gone at 8.000
 readyz: 200 at -0.995; 500 at 0.005; refused at 2.005
 slow: 200 at 3.800
 watch: 200 at -2.000; broken at 8.000`},
-		{name: "L3: with Retry-After for 2 s", shutdown: cluster.Shutdown{Delay: d(2), SendRetryAfter: true},
+		{name: "L3: with Retry-After for 2 s", shutdown: simulated.Shutdown{Delay: d(2), SendRetryAfter: true},
 			clients: append([]trial.Client{slow, watch, lateWatch, newWatch}, everybody...), want: `
 kept h1: 200 at -0.994; 429 Retry-After 5 at 2.005; refused at 3.805
 kept h2: 200 at -0.994; 429 Retry-After 5 at 2.005; refused at 3.805
@@ -85,36 +85,36 @@ process: drained at 3.800; gone at 5.800
 readyz: 200 at -0.995; 500 at 0.005; refused at 3.805
 slow: 200 at 3.800
 watch: 200 at -2.000; broken at 5.800`},
-		{name: "L4: L2 without watches", shutdown: cluster.Shutdown{Delay: d(2)},
+		{name: "L4: L2 without watches", shutdown: simulated.Shutdown{Delay: d(2)},
 			clients: []trial.Client{slow, idle}, polled: true, want: `
 idle: 200 at -7.999
 process: drained at 3.800; gone at 4.112
 slow: 200 at 3.800`},
-		{name: "L4: L3 without watches", shutdown: cluster.Shutdown{Delay: d(2), SendRetryAfter: true},
+		{name: "L4: L3 without watches", shutdown: simulated.Shutdown{Delay: d(2), SendRetryAfter: true},
 			clients: []trial.Client{slow, idle}, polled: true, want: `
 idle: 200 at -7.999
 process: drained at 3.800; gone at 4.862
 slow: 200 at 3.800`},
-		{name: "L5: hooks that take longer than no delay", shutdown: cluster.Shutdown{Hooks: d(5)},
+		{name: "L5: hooks that take longer than no delay", shutdown: simulated.Shutdown{Hooks: d(5)},
 			clients: gets, polled: true, want: `
 kept h1: 200 at -0.994; refused at 5.005
 kept h2: 200 at -0.994; refused at 5.005
 new conn: 200 at -0.994; refused at 5.005
 process: drained at 5.000; gone at 6.062`},
-		{name: "L5: a delay that takes longer than hooks", shutdown: cluster.Shutdown{Hooks: d(5), Delay: d(10)},
+		{name: "L5: a delay that takes longer than hooks", shutdown: simulated.Shutdown{Hooks: d(5), Delay: d(10)},
 			clients: gets, polled: true, want: `
 kept h1: 200 at -0.994; refused at 10.005
 kept h2: 200 at -0.994; refused at 10.005
 new conn: 200 at -0.994; refused at 10.005
 process: drained at 10.000; gone at 11.062`},
-		{name: "L5: hooks that take longer than the delay, with Retry-After", shutdown: cluster.Shutdown{Hooks: d(5), Delay: d(2), SendRetryAfter: true},
+		{name: "L5: hooks that take longer than the delay, with Retry-After", shutdown: simulated.Shutdown{Hooks: d(5), Delay: d(2), SendRetryAfter: true},
 			clients: append([]trial.Client{watch}, gets...), want: `
 kept h1: 200 at -0.994; refused at 5.005
 kept h2: 200 at -0.994; refused at 5.005
 new conn: 200 at -0.994; refused at 5.005
 process: drained at 5.000; gone at 7.000
 watch: 200 at -2.000; broken at 7.000`},
-		{name: "L6: a hook fails", shutdown: cluster.Shutdown{Delay: d(5), HookError: true},
+		{name: "L6: a hook fails", shutdown: simulated.Shutdown{Delay: d(5), HookError: true},
 			clients: append([]trial.Client{slow, watch}, gets...), want: `
 kept h1: 200 at -0.994; refused at 0.005
 kept h2: 200 at -0.994; refused at 0.005
@@ -122,7 +122,7 @@ new conn: 200 at -0.994; refused at 0.005
 process: gone at 0.000
 slow: broken at 0.000
 watch: 200 at -2.000; broken at 0.000`},
-		{name: "L6: a hook fails after 1 s", shutdown: cluster.Shutdown{Delay: d(5), Hooks: d(1), HookError: true},
+		{name: "L6: a hook fails after 1 s", shutdown: simulated.Shutdown{Delay: d(5), Hooks: d(1), HookError: true},
 			clients: append([]trial.Client{slow, watch}, gets...), want: `
 kept h1: 200 at -0.994; refused at 1.005
 kept h2: 200 at -0.994; refused at 1.005
@@ -130,47 +130,47 @@ new conn: 200 at -0.994; refused at 1.005
 process: gone at 1.000
 slow: broken at 1.000
 watch: 200 at -2.000; broken at 1.000`},
-		{name: "a request ends at its deadline", shutdown: cluster.Shutdown{Delay: d(2)},
+		{name: "a request ends at its deadline", shutdown: simulated.Shutdown{Delay: d(2)},
 			clients: []trial.Client{{Name: "endless", At: -200 * ms, Execution: s(20)}}, polled: true, want: `
 endless: 504 at 5.800
 process: drained at 5.800; gone at 6.212`},
-		{name: "a request ends at its deadline, with Retry-After", shutdown: cluster.Shutdown{Delay: d(2), SendRetryAfter: true},
+		{name: "a request ends at its deadline, with Retry-After", shutdown: simulated.Shutdown{Delay: d(2), SendRetryAfter: true},
 			clients: []trial.Client{{Name: "endless", At: -200 * ms, Execution: s(20)}, idle}, polled: true, want: `
 endless: 504 at 5.800
 idle: 200 at -7.999
 process: drained at 5.800; gone at 6.862`},
-		{name: "nobody waits for a log", shutdown: cluster.Shutdown{Delay: d(2), SendRetryAfter: true},
+		{name: "nobody waits for a log", shutdown: simulated.Shutdown{Delay: d(2), SendRetryAfter: true},
 			clients: []trial.Client{{Name: "log", Log: true, At: -200 * ms, Execution: s(20)}}, want: `
 log: broken at 4.000
 process: drained at 2.000; gone at 4.000`},
-		{name: "the server waits for own requests before, and not for those after", shutdown: cluster.Shutdown{Delay: d(2), SendRetryAfter: true},
+		{name: "the server waits for own requests before, and not for those after", shutdown: simulated.Shutdown{Delay: d(2), SendRetryAfter: true},
 			clients: []trial.Client{
 				{Name: "before", Own: true, At: s(1.9), Execution: s(3)}, {Name: "after", Own: true, At: s(2.1), Execution: s(6)}}, want: `
 after: broken at 6.900
 before: 200 at 4.900
 process: drained at 4.900; gone at 6.900`},
-		{name: "L10: a request that is queued", shutdown: cluster.Shutdown{SendRetryAfter: true}, seats: 2, timeout: s(60),
+		{name: "L10: a request that is queued", shutdown: simulated.Shutdown{SendRetryAfter: true}, seats: 2, timeout: s(60),
 			clients: queued, polled: true, want: `
 first: 200 at 3.000
 new: 429 Retry-After 5 at 0.001
 process: drained at 5.000; gone at 6.062
 queued: 200 at 5.000
 second: 200 at 4.000`},
-		{name: "L10: a request that is queued, without Retry-After", shutdown: cluster.Shutdown{}, seats: 2, timeout: s(60),
+		{name: "L10: a request that is queued, without Retry-After", shutdown: simulated.Shutdown{}, seats: 2, timeout: s(60),
 			clients: queued, polled: true, want: `
 first: 200 at 3.000
 new: refused at 0.001
 process: drained at 5.000; gone at 5.262
 queued: 200 at 5.000
 second: 200 at 4.000`},
-		{name: "a request that times out in its queue", shutdown: cluster.Shutdown{SendRetryAfter: true}, seats: 2,
+		{name: "a request that times out in its queue", shutdown: simulated.Shutdown{SendRetryAfter: true}, seats: 2,
 			clients: queued, polled: true, want: `
 first: 200 at 3.000
 new: 429 Retry-After 5 at 0.001
 process: drained at 4.000; gone at 5.062
 queued: 429 Retry-After 1 at 1.000
 second: 200 at 4.000`},
-		{name: "watches with a grace period", shutdown: cluster.Shutdown{Delay: d(2), WatchTerminationGracePeriod: d(3)},
+		{name: "watches with a grace period", shutdown: simulated.Shutdown{Delay: d(2), WatchTerminationGracePeriod: d(3)},
 			clients: append([]trial.Client{slow, watch, newWatch}, gets...), polled: true, want: `
 kept h1: 200 at -0.994; refused at 2.005
 kept h2: 200 at -0.994; refused at 2.005
@@ -179,7 +179,7 @@ new watch: refused at 2.500
 process: drained at 3.800; gone at 4.112
 slow: 200 at 3.800
 watch: 200 at -2.000; ends at 2.000`},
-		{name: "watches with a grace period, with Retry-After", shutdown: cluster.Shutdown{Delay: d(2), WatchTerminationGracePeriod: d(3), SendRetryAfter: true},
+		{name: "watches with a grace period, with Retry-After", shutdown: simulated.Shutdown{Delay: d(2), WatchTerminationGracePeriod: d(3), SendRetryAfter: true},
 			clients: append([]trial.Client{slow, watch, newWatch}, gets...), polled: true, want: `
 kept h1: 200 at -0.994; 429 Retry-After 5 at 2.005; refused at 3.805
 kept h2: 200 at -0.994; 429 Retry-After 5 at 2.005; refused at 3.805
@@ -251,7 +251,7 @@ func TestManyWatchesStopLikeUpstream(t *testing.T) {
 	for _, grace := range []time.Duration{time.Second, 3 * time.Second, 10 * time.Second} {
 		t.Run(grace.String(), func(t *testing.T) {
 			st := &trial.Stop{
-				Shutdown:       cluster.Shutdown{Delay: quantity.Duration(time.Second), WatchTerminationGracePeriod: quantity.Duration(grace)},
+				Shutdown:       simulated.Shutdown{Delay: quantity.Duration(time.Second), WatchTerminationGracePeriod: quantity.Duration(grace)},
 				RequestTimeout: 60 * time.Second,
 				Objects:        trial.Objects{Objects: oneLevel(queue)},
 				Seats:          600,

@@ -24,6 +24,7 @@ import (
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
+	"apfsim/sim/server"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -497,7 +498,7 @@ spec:
 		func(s *scenario.Spec) { s.Servers.Replicas = 2 },
 		func(s *scenario.Spec) { s.Servers.GoawayChance = 0.01 },
 	} {
-		spec := scenario.Spec{Servers: scenario.Servers{Replicas: 1}}
+		spec := scenario.Spec{Servers: scenario.Servers{Settings: server.Settings{Replicas: 1}}}
 		if !spec.Steady() {
 			t.Error("one server is not steady")
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"apfsim/sim"
-	"apfsim/sim/scenario/cluster"
+	"apfsim/sim/network"
 	"apfsim/sim/server"
 )
 
@@ -22,7 +22,7 @@ type setup struct {
 
 // evenly are three servers that together have 102 seats, and not 100 as the one of the same load. Each gets a
 // third of the clients: with connections at random, one server would be overloaded.
-var evenly = setup{3, cluster.HTTP2, cluster.RoundRobin, true}
+var evenly = setup{3, network.HTTP2, network.RoundRobin, true}
 
 // among simulates the requests of the load A at some servers. After a warm-up, so many requests arrive on
 // average; begin and end are called before the first of them and after the last.
@@ -36,7 +36,7 @@ func among(c setup, requests int, begin, end func()) error {
 	spec := &sc.Spec.Servers
 	spec.Replicas = c.servers
 	if c.policy != "" {
-		spec.LoadBalancer = &cluster.LoadBalancer{Policy: c.policy}
+		spec.LoadBalancer = &network.LoadBalancer{Policy: c.policy}
 	}
 	if c.divided {
 		spec.MaxRequestsInflight = (spec.MaxRequestsInflight + c.servers - 1) / c.servers
@@ -61,8 +61,8 @@ func among(c setup, requests int, begin, end func()) error {
 // seats of one, so that hardly a request waits, or they divide those of the one.
 func BenchmarkServers(b *testing.B) {
 	for _, c := range []setup{
-		{servers: 1, connection: cluster.HTTP2}, {servers: 3, connection: cluster.HTTP2}, {servers: 3, connection: cluster.PerRequest},
-		evenly, {servers: 3, connection: cluster.PerRequest, divided: true},
+		{servers: 1, connection: network.HTTP2}, {servers: 3, connection: network.HTTP2}, {servers: 3, connection: network.PerRequest},
+		evenly, {servers: 3, connection: network.PerRequest, divided: true},
 	} {
 		seats := 100 * c.servers
 		if c.divided {
@@ -81,7 +81,7 @@ func BenchmarkServers(b *testing.B) {
 // limits, and now and then more requests or connections at a time than ever before.
 func TestConnectionsAllocateNothing(t *testing.T) {
 	const requests = 500_000
-	for _, connection := range []string{cluster.HTTP2, cluster.PerRequest} {
+	for _, connection := range []string{network.HTTP2, network.PerRequest} {
 		var before, after runtime.MemStats
 		if err := among(setup{servers: 3, connection: connection}, requests, func() { runtime.ReadMemStats(&before) }, func() { runtime.ReadMemStats(&after) }); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/server"
 )
 
@@ -26,7 +25,7 @@ func newOperations(sc *scenario.Scenario, shared *server.Shared, servers []*serv
 	o := &operations{events: &shared.Events, changes: sc.Spec.Events, servers: servers}
 	for i := range o.changes {
 		e := &o.changes[i]
-		if !e.Change.Given() {
+		if !e.ServerChange.Given() {
 			continue
 		}
 		o.schedule(int64(e.At), int32(i))
@@ -45,14 +44,14 @@ func (o *operations) handle(nowNs int64, e server.Event) {
 		o.advance(nowNs)
 		return
 	}
-	switch c := &o.changes[e.Index].Change; {
+	switch c := &o.changes[e.Index].ServerChange; {
 	case c.Rollout != nil:
 		o.rollouts = append(o.rollouts, &rollout{Rollout: c.Rollout})
 		o.advance(nowNs)
 	case c.Stop != nil:
 		o.servers[c.Stop.Server].Stop(nowNs)
 	case c.Start != nil:
-		o.servers[c.Start.Server].Start(nowNs, scenario.Version(c.Start.KubernetesVersion))
+		o.servers[c.Start.Server].Start(nowNs, server.Version(c.Start.KubernetesVersion))
 	case c.Crash != nil:
 		o.servers[c.Crash.Server].Crash(nowNs)
 	case c.Lose != nil:
@@ -76,7 +75,7 @@ func (o *operations) changed(nowNs int64, s *server.Server) {
 
 // rollout is the progress of a rollout.
 type rollout struct {
-	*cluster.Rollout
+	*scenario.Rollout
 	server int   // that is being restarted
 	step   step  // of its restart
 	nextNs int64 // when the next server may be told to stop
@@ -109,7 +108,7 @@ func (o *operations) advance(nowNs int64) {
 			}
 		case r.step == toStart && s.Stage() == server.Off:
 			r.step = toBeReady
-			s.Start(nowNs, scenario.Version(r.KubernetesVersion))
+			s.Start(nowNs, server.Version(r.KubernetesVersion))
 		case r.step == toBeReady && s.Stage() == server.Ready && nowNs < r.nextNs:
 			o.schedule(r.nextNs, advance)
 			r.step = toPass

@@ -46,13 +46,15 @@ func New(sc *scenario.Scenario, options ...Option) *Run {
 // newRun is New, with what receives the events of watches.
 func newRun(sc *scenario.Scenario, receiver func(*client.Clients) server.Receiver, options ...Option) *Run {
 	spec := &sc.Spec
-	r := &Run{Scenario: sc, shared: server.NewShared(server.Options{Detailed: Detailed(sc), NoDeadlines: slices.Contains(options, IgnoreDeadlines)})}
-	r.clients = client.New(sc.Clients(), r.shared)
-	deps := server.Deps{Scenario: sc, Shared: r.shared, Clients: r.clients, Receiver: receiver(r.clients)}
-	var objects storedObjects
-	if spec.Servers.Maintenance {
-		objects = newStoredObjects(sc)
-		deps.Stored = objects.read
+	r := &Run{Scenario: sc}
+	deps := server.Deps{
+		Settings: &spec.Servers.Settings, Process: &spec.Servers.Process, Seed: spec.Seed, Objects: sc.Objects, Resources: spec.Counts(), Ends: spec.ServersEnd(),
+		Store: spec.Store, WindowNs: int64(spec.Warmup),
+	}
+	for i := range spec.Events {
+		if e := &spec.Events[i]; e.Apply != nil {
+			deps.Changes = append(deps.Changes, server.Change{AtNs: int64(e.At), Objects: e.Objects})
+		}
 	}
 	if calls.Any(sc) {
 		deps.Calls = func(servers []*server.Server) server.Calls {
@@ -60,11 +62,23 @@ func newRun(sc *scenario.Scenario, receiver func(*client.Clients) server.Receive
 			return r.calls
 		}
 	}
-	if network.Needed(sc) {
-		r.network = network.New(network.Deps{Scenario: sc, Shared: r.shared, Clients: r.clients, Servers: func(n *network.Network) []*server.Server {
-			deps.Clients, deps.Network = n, n
-			return server.New(deps)
-		}})
+	var objects storedObjects
+	if spec.Servers.Maintenance {
+		objects = newStoredObjects(sc)
+		deps.Stored = objects.read
+	}
+	r.shared = server.NewShared(server.Options{Detailed: deps.Detailed() || ClientsNeedDetails(spec), NoDeadlines: slices.Contains(options, IgnoreDeadlines)})
+	r.clients = client.New(sc.Clients(), r.shared)
+	deps.Shared, deps.Clients, deps.Receiver = r.shared, r.clients, receiver(r.clients)
+	if needsNetwork(spec) {
+		r.network = network.New(network.Deps{
+			LoadBalancer: spec.Servers.LoadBalancer, GoawayChance: spec.Servers.GoawayChance, Workloads: connections(spec), Seed: spec.Seed,
+			Shared: r.shared, Clients: r.clients,
+			Servers: func(n *network.Network) []*server.Server {
+				deps.Clients, deps.Network = n, n
+				return server.New(deps)
+			},
+		})
 		r.servers = r.network.Servers()
 	} else {
 		r.servers = server.New(deps)
@@ -77,14 +91,33 @@ func newRun(sc *scenario.Scenario, receiver func(*client.Clients) server.Receive
 	return r
 }
 
-// Detailed says whether the requests of a scenario need server.Details.
-func Detailed(sc *scenario.Scenario) bool {
-	spec := &sc.Spec
+// ClientsNeedDetails says whether the clients of a scenario need server.Details, whatever the servers are.
+func ClientsNeedDetails(spec *scenario.Spec) bool {
+	return slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
+		return w.Delay.Given() || w.ClientTimeout.Given() || w.Behaviour != nil || w.Arrivals.Trace != nil && w.Arrivals.Trace.Decided != ""
+	})
+}
+
+// needsNetwork says whether a run needs a network. Without one, all requests go to the only
+// server, which is always there.
+func needsNetwork(spec *scenario.Spec) bool {
 	s := &spec.Servers
-	return spec.Store != nil || s.Handover.Given() || s.Capacity != nil || s.Memory != nil || spec.ServersEnd() || calls.Any(sc) ||
-		slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
-			return w.Delay.Given() || w.ClientTimeout.Given() || w.Behaviour != nil || w.Arrivals.Trace != nil && w.Arrivals.Trace.Decided != ""
-		})
+	return s.Replicas > 1 || s.LoadBalancer != nil || s.GoawayChance > 0 || spec.ServersEnd()
+}
+
+// connections returns how the clients of each workload connect.
+func connections(spec *scenario.Spec) []network.Workload {
+	all := make([]network.Workload, len(spec.Workload))
+	for i := range all {
+		w := &spec.Workload[i]
+		all[i] = network.Workload{
+			Name: w.Name, Clients: w.Clients,
+			// A trace does not say which of its requests share a connection.
+			PerRequest: w.Connection == network.PerRequest || w.Arrivals.Trace != nil,
+			Service:    w.Through == network.ThroughService,
+		}
+	}
+	return all
 }
 
 // Servers returns the servers of the run, by index.

@@ -6,15 +6,15 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"apfsim/experiment"
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/report"
 	"apfsim/reports/scrape"
-	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
+	"apfsim/sim/server"
+
+	"github.com/spf13/cobra"
 )
 
 // checkMetrics checks the flags of a comparison with a server.
@@ -66,7 +66,7 @@ func (f *compareFlags) scrapes() (*scrape.Interval, error) {
 
 // compareServer compares the side BASE with what a server did.
 func compareServer(cmd *cobra.Command, arg string, f *compareFlags) error {
-	server, wrong := f.scrapes()
+	measured, wrong := f.scrapes()
 	if wrong != nil {
 		wrong = fmt.Errorf("--metrics: %w", wrong)
 	}
@@ -86,14 +86,14 @@ func compareServer(cmd *cobra.Command, arg string, f *compareFlags) error {
 		}
 		output.ReadLimits(arg, runs)
 	}
-	kind := scenario.PriorityAndFairness
+	kind := server.PriorityAndFairness
 	if runs != nil {
 		kind = runs.FlowControl
 	} else {
 		kind = side.Scenario.Spec.Servers.FlowControl
 	}
-	if kind != scenario.PriorityAndFairness {
-		return invalid(fmt.Errorf("--metrics: %s has flowControl %s and therefore no priority levels; want %s", arg, kind, scenario.PriorityAndFairness))
+	if kind != server.PriorityAndFairness {
+		return invalid(fmt.Errorf("--metrics: %s has flowControl %s and therefore no priority levels; want %s", arg, kind, server.PriorityAndFairness))
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -112,6 +112,6 @@ func compareServer(cmd *cobra.Command, arg string, f *compareFlags) error {
 		}
 		runs = side.Results
 	}
-	c := scrape.Compare(label, runs, server)
+	c := scrape.Compare(label, runs, measured)
 	return f.write(cmd, true, func(all bool) *report.Document { return report.BesideServerDocument(c, all) })
 }

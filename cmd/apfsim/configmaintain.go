@@ -3,13 +3,14 @@ package main
 import (
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"apfsim/core/rules"
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+
+	"github.com/spf13/cobra"
 )
 
 func newConfigMaintain() *cobra.Command {
@@ -36,8 +37,8 @@ first server of each new release does, and what changes in turns while servers o
 			if err := oneOf("format", flags.format, answerFormats); err != nil {
 				return invalid(err)
 			}
-			if servers < 1 || servers > scenario.MostReplicas {
-				return invalid(fmt.Errorf("--servers: %d: want 1 to %d", servers, scenario.MostReplicas))
+			if servers < 1 || servers > server.MostReplicas {
+				return invalid(fmt.Errorf("--servers: %d: want 1 to %d", servers, server.MostReplicas))
 			}
 			in := advice.MaintenanceInput{Servers: servers}
 			var err error

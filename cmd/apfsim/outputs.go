@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"apfsim/experiment"
 	"apfsim/experiment/output"
 	"apfsim/reports/record"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // outputFlags are the flags for output for other programs.
@@ -119,14 +120,14 @@ func (f *outputFlags) fit(loaded []*scenario.Scenario) error {
 		if release, err := sc.Spec.Servers.Rules(); err == nil && len(f.dumpsNs) > 0 && !record.HasDumps(release) {
 			return fmt.Errorf("--dump-at: the servers of %s are of Kubernetes %s, which has no debug dumps", name, release.Version)
 		}
-		if kind := sc.Spec.Servers.FlowControl; kind != scenario.PriorityAndFairness {
+		if kind := sc.Spec.Servers.FlowControl; kind != server.PriorityAndFairness {
 			for _, flag := range []struct {
 				name string
 				on   bool
 			}{{"openmetrics", f.openMetrics != ""}, {"dump-at", len(f.dumpsNs) > 0}} {
 				if flag.on {
 					return fmt.Errorf("--%s: %s has flowControl %s and therefore no priority levels; want %s",
-						flag.name, name, kind, scenario.PriorityAndFairness)
+						flag.name, name, kind, server.PriorityAndFairness)
 				}
 			}
 		}

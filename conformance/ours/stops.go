@@ -10,8 +10,8 @@ import (
 	"apfsim/conformance/trial"
 	"apfsim/sim"
 	"apfsim/sim/metric"
+	"apfsim/sim/network"
 	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/scenario/loader"
 	simulated "apfsim/sim/server"
 )
@@ -96,9 +96,9 @@ func workloadOf(c *trial.Client) map[string]any {
 	if c.Own {
 		as = map[string]any{"user": "system:apiserver", "groups": []string{"system:masters"}}
 	}
-	connection := cluster.HTTP2
+	connection := network.HTTP2
 	if c.PerRequest {
-		connection = cluster.PerRequest
+		connection = network.PerRequest
 	}
 	burst := map[string]any{"at": (trial.Before + c.At).String(), "requests": 1}
 	w := map[string]any{

@@ -3,13 +3,13 @@ package trial
 import (
 	"time"
 
-	"apfsim/sim/scenario/cluster"
+	"apfsim/sim/server"
 )
 
 // Stop is a stop of one server, and what clients send to it before and after. Times count from the signal
 // that tells the server to stop; what is before it is negative, and not earlier than [Before].
 type Stop struct {
-	Shutdown       cluster.Shutdown // without KillAfter and Audit
+	Shutdown       server.Shutdown // without KillAfter and Audit
 	RequestTimeout time.Duration
 	Objects        Objects // of flow control
 	Seats          int

@@ -69,7 +69,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, o Options) (*Result, error)
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	l := &loop{
-		Options: o, scenario: sc, shared: server.NewShared(server.Options{Detailed: sim.Detailed(sc)}), sending: sending,
+		Options: o, scenario: sc, shared: server.NewShared(server.Options{Detailed: sim.ClientsNeedDetails(&sc.Spec)}), sending: sending,
 		answers: make(chan delivered, 256), endWatches: make(chan struct{}), calls: map[*server.Template]*Call{},
 		result: &Result{Length: time.Duration(sc.Spec.Duration)},
 	}

@@ -33,7 +33,7 @@ func TestSummarize(t *testing.T) {
 	sc := &scenario.Scenario{}
 	sc.Metadata.Name = "story"
 	sc.Spec.Duration, sc.Spec.Warmup = quantity.Duration(10*time.Second), quantity.Duration(time.Second)
-	sc.Spec.Servers.FlowControl = scenario.PriorityAndFairness
+	sc.Spec.Servers.FlowControl = server.PriorityAndFairness
 	sc.Spec.Workload = []workload.Workload{{Name: "w", Clients: 1}}
 	silent, broken, retry := sent(9*time.Second, 0, 0), sent(9500*ms, ms, 0), sent(5*time.Second, 30*ms, 200)
 	silent.Answered, broken.Err, retry.Attempt = false, errors.New("connection reset"), 2

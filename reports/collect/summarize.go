@@ -11,6 +11,7 @@ import (
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
 )
 
 // Result ends the collection and returns the result of the run. Warnings that follow from the
@@ -28,7 +29,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 		Thresholds:  []result.Verdict{}, Warnings: append([]string{}, warnings...),
 		FlowSchemas: []result.Group{}, PriorityLevels: []result.Level{}, Flows: []result.Flow{},
 	}
-	if s.FlowControl == scenario.PriorityAndFairness {
+	if s.FlowControl == server.PriorityAndFairness {
 		s.AdjustmentPhaseNs = sc.Spec.AdjustmentPhaseNs(0)
 	}
 	all := c.merged(func(*part) bool { return true })

@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/cespare/xxhash/v2"
-
 	"apfsim/core/queueset"
 	"apfsim/sim/server"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Fingerprint computes a hash of all decisions of a run. Two runs with the same fingerprint made the same
@@ -62,7 +62,7 @@ const (
 	changedDecision
 )
 
-// serverShift leaves room for scenario.MostReplicas servers, and for 2⁴⁹ requests.
+// serverShift leaves room for server.MostReplicas servers, and for 2⁴⁹ requests.
 const serverShift = 57
 
 // NewFingerprint returns a recorder for a run.

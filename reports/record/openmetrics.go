@@ -1,6 +1,10 @@
 package record
 
 import (
+	"math"
+	"slices"
+	"time"
+
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
@@ -8,10 +12,6 @@ import (
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
-
-	"math"
-	"slices"
-	"time"
 )
 
 // serverMetrics are the metrics of one server. Memory grows with the number of samples and time series, not with the
@@ -115,7 +115,7 @@ func (r *ratio) setWhole(nowNs int64, whole float64) {
 func ScrapeInterval(durationNs int64) int64 { return min(result.Interval(durationNs), 10_000_000_000) }
 
 // begin begins the metrics of a new process of the server, which has a release.
-func (m *serverMetrics) begin(nowNs int64, version scenario.Version) {
+func (m *serverMetrics) begin(nowNs int64, version server.Version) {
 	release, err := m.scenario.Spec.Servers.RulesFor(version)
 	if err != nil {
 		panic("record: a scenario that is not valid: " + err.Error())
@@ -146,7 +146,7 @@ func (m *serverMetrics) changed(nowNs int64, s *server.Server) {
 		m.families.end = len(m.atMs)
 		m.past, m.families = append(m.past, m.families), nil
 	case s.Stage() != server.Off && m.off:
-		m.begin(nowNs, scenario.Version(s.Rules().Version))
+		m.begin(nowNs, server.Version(s.Rules().Version))
 	}
 }
 

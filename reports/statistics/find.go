@@ -12,6 +12,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
 )
 
 // Find returns the index in all of the statistic that text names, in any of its spellings. The
@@ -109,7 +110,7 @@ func namesOf(scenarios []*scenario.Scenario) *result.Summary {
 		for i := range sc.Spec.Workload {
 			addWorkload(sc.Spec.Workload[i].Name)
 		}
-		if sc.Spec.Servers.FlowControl != scenario.PriorityAndFairness {
+		if sc.Spec.Servers.FlowControl != server.PriorityAndFairness {
 			continue
 		}
 		for _, objects := range sc.Configurations() {

@@ -30,7 +30,7 @@ func (a *aggregatedServers) init(sc *scenario.Scenario, c *Calls) {
 		panic("calls: a scenario that is not valid: " + err.Error())
 	}
 	a.calls, a.changes = c, spec.Events
-	a.settings = server.Settings(spec, release, sc.Objects)
+	a.settings = spec.Servers.FilterSettings(release, sc.Objects, server.Stored(spec.Counts()))
 	a.settings.MaxRequestsInFlight, a.settings.MaxMutatingRequestsInFlight = aggregatedRequestsInFlight, aggregatedMutatingRequestsInFlight
 }
 

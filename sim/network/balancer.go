@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"apfsim/sim/random"
-	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/server"
 )
 
@@ -12,9 +11,9 @@ import (
 type balancer struct {
 	network *Network
 	policy  string
-	all     bool           // without probes it chooses among all servers, otherwise among those that listen
-	check   *cluster.Probe // nil without probes
-	health  []health       // by server, with probes
+	all     bool     // without probes it chooses among all servers, otherwise among those that listen
+	check   *Probe   // nil without probes
+	health  []health // by server, with probes
 	noticed []Notice
 
 	turn     int     // index of the server whose turn it is
@@ -46,8 +45,8 @@ func (n *Network) Noticed() []Notice {
 
 // newBalancer returns the load balancer of a scenario, which may have none: then each connection is to
 // a server that listens, at random.
-func newBalancer(spec *cluster.LoadBalancer, n *Network) balancer {
-	b := balancer{network: n, policy: cluster.Random}
+func newBalancer(spec *LoadBalancer, n *Network) balancer {
+	b := balancer{network: n, policy: Random}
 	if spec == nil {
 		return b
 	}
@@ -108,9 +107,9 @@ func (b *balancer) choose(choice *random.Stream) int16 {
 		}
 	}
 	switch b.policy {
-	case cluster.Random:
+	case Random:
 		return b.eligible[choice.IntN(len(b.eligible))]
-	case cluster.LeastConnections:
+	case LeastConnections:
 		return b.inTurn(true)
 	}
 	return b.inTurn(false)

@@ -10,8 +10,6 @@ import (
 
 	"apfsim/sim/metric"
 	"apfsim/sim/random"
-	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/cluster"
 	"apfsim/sim/server"
 )
 
@@ -43,10 +41,8 @@ type counts struct {
 
 // workload is what the clients of a workload have in common.
 type workload struct {
-	name       string
-	perRequest bool
-	service    bool // connections are through the Service kubernetes, and not the load balancer
-	clients    []client
+	Workload
+	clients []client
 }
 
 // client is the network's side of a client.
@@ -57,40 +53,37 @@ type client struct {
 	goaway *random.Stream // nil without a chance of it
 }
 
-// Needed says whether a run of the scenario needs a network. Without one, all requests go to the only
-// server, which is always there.
-func Needed(sc *scenario.Scenario) bool {
-	s := &sc.Spec.Servers
-	return s.Replicas > 1 || s.LoadBalancer != nil || s.GoawayChance > 0 || sc.Spec.ServersEnd()
-}
-
 // Deps are what a network is made with.
 type Deps struct {
-	Scenario *scenario.Scenario
-	Shared   *server.Shared
-	Clients  server.Clients
+	LoadBalancer *LoadBalancer // nil without one: each connection is to a server that listens, at random
+	GoawayChance float64       // the probability that a request makes its client connect anew
+	Workloads    []Workload
+	Seed         uint64
+
+	Shared  *server.Shared
+	Clients server.Clients
 	// Servers makes the servers of the run, whose server.Deps.Clients and Network are n.
 	Servers func(n *Network) []*server.Server
 }
 
+// Workload is how the clients of a workload connect.
+type Workload struct {
+	Name       string
+	Clients    int
+	PerRequest bool // each request has a connection of its own
+	Service    bool // connections are through the Service kubernetes, and not the load balancer
+}
+
 // New returns the network of a run, and its servers.
 func New(d Deps) *Network {
-	spec := &d.Scenario.Spec
-	n := &Network{shared: d.Shared, clients: d.Clients, seed: spec.Seed, goawayChance: spec.Servers.GoawayChance, connections: make([]connection, 1)}
-	for i := range spec.Workload {
-		w := &spec.Workload[i]
-		n.workloads = append(n.workloads, workload{
-			name: w.Name,
-			// A trace does not say which of its requests share a connection.
-			perRequest: w.Connection == cluster.PerRequest || w.Arrivals.Trace != nil,
-			service:    w.Through == cluster.ThroughService,
-			clients:    make([]client, w.Clients),
-		})
+	n := &Network{shared: d.Shared, clients: d.Clients, seed: d.Seed, goawayChance: d.GoawayChance, connections: make([]connection, 1)}
+	for _, w := range d.Workloads {
+		n.workloads = append(n.workloads, workload{Workload: w, clients: make([]client, w.Clients)})
 	}
 	n.servers = d.Servers(n)
 	n.counts = make([]counts, len(n.servers))
-	n.balancer = newBalancer(spec.Servers.LoadBalancer, n)
-	if slices.ContainsFunc(n.workloads, func(w workload) bool { return w.service }) {
+	n.balancer = newBalancer(d.LoadBalancer, n)
+	if slices.ContainsFunc(n.workloads, func(w workload) bool { return w.Service }) {
 		n.service = newEndpoints(n)
 	}
 	return n
@@ -151,10 +144,10 @@ func (n *Network) client(w *workload, index int) *client {
 	cl := &w.clients[index]
 	if !cl.opened {
 		cl.opened = true
-		cl.choice.Open(n.seed, w.name, index, "connection")
-		if n.goawayChance > 0 && !w.perRequest {
+		cl.choice.Open(n.seed, w.Name, index, "connection")
+		if n.goawayChance > 0 && !w.PerRequest {
 			cl.goaway = &random.Stream{}
-			cl.goaway.Open(n.seed, w.name, index, "goaway")
+			cl.goaway.Open(n.seed, w.Name, index, "goaway")
 		}
 	}
 	return cl
@@ -163,12 +156,12 @@ func (n *Network) client(w *workload, index int) *client {
 // connect opens a connection of a client for a request, to a server that is chosen for it. If it fails, it
 // answers the request, and returns 0.
 func (n *Network) connect(nowNs int64, r *server.Request, w *workload, cl *client) (id int32) {
-	if !w.service {
-		return n.dial(nowNs, r, cl, n.balancer.choose(&cl.choice), w.perRequest)
+	if !w.Service {
+		return n.dial(nowNs, r, cl, n.balancer.choose(&cl.choice), w.PerRequest)
 	}
 	to, ok := n.service.choose(&cl.choice)
 	if ok {
-		return n.dial(nowNs, r, cl, to, w.perRequest)
+		return n.dial(nowNs, r, cl, to, w.PerRequest)
 	}
 	n.counts[to].dials++
 	n.counts[to].refusedDials++

@@ -7,6 +7,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/document"
 	"apfsim/sim/quantity"
+	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
 
@@ -91,16 +92,16 @@ func (c *checker) events() (ok bool) {
 			c.Fail(path+".at", "%v: want less than spec.duration, %v", e.At, s.Duration)
 		}
 		last = e.At
-		if e.Apply != nil && s.Servers.FlowControl != PriorityAndFairness {
+		if e.Apply != nil && s.Servers.FlowControl != server.PriorityAndFairness {
 			c.Fail(path+".apply", "needs PriorityAndFairness; there are no flow-control objects with flowControl %s", document.Abridge(s.Servers.FlowControl))
 			continue // the configuration at the start is whole
 		}
-		e.Change.Check(c.Checker, path, s.Servers.Replicas, s.Servers.Capacity != nil)
+		e.ServerChange.check(c.Checker, path, s.Servers.Replicas, s.Servers.Capacity != nil)
 		if r := e.Rollout; r != nil && r.KubernetesVersion != "" {
-			c.release(path+".rollout.kubernetesVersion", Version(r.KubernetesVersion))
+			c.release(path+".rollout.kubernetesVersion", server.Version(r.KubernetesVersion))
 		}
 		if t := e.Start; t != nil && t.KubernetesVersion != "" {
-			c.release(path+".start.kubernetesVersion", Version(t.KubernetesVersion))
+			c.release(path+".start.kubernetesVersion", server.Version(t.KubernetesVersion))
 		}
 		ok = ok && !c.Failed(path)
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"apfsim/sim/server"
 	"apfsim/sim/trace"
 	"apfsim/sim/workload"
 )
@@ -20,19 +21,19 @@ func (s *Scenario) Decided(t *workload.TraceArrivals) (d workload.Decided) {
 		return d
 	}
 	d = workload.Decided{Routes: true, Seats: true}
-	server := t.Server
-	if server == nil {
-		server = &trace.Server{}
+	origin := t.Server
+	if origin == nil {
+		origin = &trace.Server{}
 	}
-	if server.Configuration != "" {
+	if origin.Configuration != "" {
 		for _, objects := range s.Configurations() {
-			d.Routes = d.Routes && objects.Digest() == server.Configuration
+			d.Routes = d.Routes && objects.Digest() == origin.Configuration
 		}
 	}
-	if server.KubernetesVersion == "" {
+	if origin.KubernetesVersion == "" {
 		return d
 	}
-	logged, err := s.Spec.Servers.RulesFor(Version(server.KubernetesVersion))
+	logged, err := s.Spec.Servers.RulesFor(server.Version(origin.KubernetesVersion))
 	d.Seats = err == nil
 	for i := range s.Spec.Servers.Replicas {
 		r, err := s.Spec.Servers.RulesFor(s.Spec.Servers.KubernetesVersion.At(i))
@@ -40,7 +41,7 @@ func (s *Scenario) Decided(t *workload.TraceArrivals) (d workload.Decided) {
 	}
 	for i := range s.Spec.Events {
 		if e := &s.Spec.Events[i]; e.Rollout != nil && e.Rollout.KubernetesVersion != "" {
-			r, err := s.Spec.Servers.RulesFor(Version(e.Rollout.KubernetesVersion))
+			r, err := s.Spec.Servers.RulesFor(server.Version(e.Rollout.KubernetesVersion))
 			d.Seats = d.Seats && err == nil && r.EstimatesAs(logged)
 		}
 	}

@@ -3,13 +3,15 @@ package scenario
 import (
 	"apfsim/core/rules"
 	"apfsim/document"
+	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
 
 // New returns a scenario with the defaults that there are before a file is decoded. That of the release is the
 // latest one; the tags of the fields say the others.
 func New() *Scenario {
-	s := &Scenario{Spec: Spec{Servers: Servers{KubernetesVersion: Versions{Version(rules.Latest().Version)}}}}
+	s := &Scenario{}
+	s.Spec.Servers.KubernetesVersion = server.Versions{server.Version(rules.Latest().Version)}
 	document.SetDefaults(s)
 	return s
 }

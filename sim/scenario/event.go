@@ -4,7 +4,6 @@ import (
 	"apfsim/core/config"
 	"apfsim/document"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario/cluster"
 
 	"github.com/invopop/jsonschema"
 )
@@ -13,7 +12,7 @@ import (
 type Event struct {
 	At    quantity.Duration `json:"at" document:"required" jsonschema_description:"When it happens, from the start of the run."`
 	Apply *Change           `json:"apply,omitempty" jsonschema_description:"A change of the flow-control configuration, as kubectl apply and kubectl delete make it."`
-	cluster.Change
+	ServerChange
 
 	// Written are the objects that the event applies.
 	Written config.Objects `json:"-"`
@@ -22,7 +21,7 @@ type Event struct {
 	Objects config.Objects `json:"-"`
 }
 
-var eventKinds = append([]string{"apply"}, cluster.Kinds...)
+var eventKinds = append([]string{"apply"}, serverChanges...)
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (e *Event) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"apfsim/document"
+	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
 
@@ -10,7 +11,7 @@ import (
 // else can find it free: all requests of other workloads are rejected, always. Clients of real servers need some time.
 func (c *checker) lockstep() {
 	spec := &c.scenario.Spec
-	if spec.Servers.FlowControl != MaxInFlight {
+	if spec.Servers.FlowControl != server.MaxInFlight {
 		return
 	}
 	for i := range spec.Workload {

@@ -6,6 +6,7 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/document"
+	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
 
@@ -51,7 +52,7 @@ func (c *checker) memory() {
 			d.workload(document.Index("spec.workload", i), w)
 		}
 	}
-	if spec.Servers.FlowControl == PriorityAndFairness {
+	if spec.Servers.FlowControl == server.PriorityAndFairness {
 		d.queues("spec.config", c.scenario.Objects, spec.Servers.Replicas)
 		for i := range spec.Events {
 			if spec.Events[i].Apply != nil {

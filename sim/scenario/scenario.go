@@ -12,7 +12,8 @@ import (
 	"apfsim/document"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario/cluster"
+	"apfsim/sim/server"
+	"apfsim/sim/store"
 	"apfsim/sim/workload"
 )
 
@@ -71,7 +72,7 @@ type Spec struct {
 	Warmup       quantity.Duration   `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics."`
 	Servers      Servers             `json:"servers,omitempty" also:"server,apiServer"`
 	Config       Config              `json:"config,omitempty" also:"configuration"`
-	Store        *cluster.Store      `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`
+	Store        *server.Store       `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`
 	Events       []Event             `json:"events,omitempty" jsonschema_description:"Changes of the configuration during the run, in order of time."`
 	Resources    []Resource          `json:"resources,omitempty" also:"objects" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
 	Workload     []workload.Workload `json:"workload" also:"workloads,clients" document:"required" jsonschema:"minItems=1"`
@@ -94,13 +95,13 @@ func (r *Resource) name() string {
 	return r.Resource + "." + r.Group
 }
 
-// Stored returns what the servers store at the start.
-func (s *Spec) Stored() estimate.Store {
-	store := estimate.Store{}
-	for _, r := range s.Resources {
-		store[estimate.Resource{Group: r.Group, Name: r.Resource}] = estimate.Stats{Objects: r.Objects, AverageBytes: r.AverageBytes}
+// Counts returns what the servers store at the start.
+func (s *Spec) Counts() []store.Count {
+	counts := make([]store.Count, len(s.Resources))
+	for i, r := range s.Resources {
+		counts[i] = store.Count{Resource: estimate.Resource{Group: r.Group, Name: r.Resource}, Objects: r.Objects, AverageBytes: r.AverageBytes}
 	}
-	return store
+	return counts
 }
 
 // EndNs returns when a workload sends its last request, in nanoseconds from the start of the run.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"apfsim/sim/metric"
+	"apfsim/sim/server"
 )
 
 // thresholds checks that all metrics, tags and values exist. What names there are in the
@@ -11,7 +12,7 @@ import (
 func (c *checker) thresholds(complete bool) {
 	s := &c.scenario.Spec
 	run := metric.Run{Judged: s.Duration - s.Warmup, Values: map[string][]string{}}
-	if s.Servers.FlowControl == MaxInFlight || s.Servers.FlowControl == NoFlowControl {
+	if s.Servers.FlowControl == server.MaxInFlight || s.Servers.FlowControl == server.NoFlowControl {
 		run.FlowControl = s.Servers.FlowControl
 	}
 	workloads := make([]string, len(s.Workload))
@@ -19,7 +20,7 @@ func (c *checker) thresholds(complete bool) {
 		workloads[i] = s.Workload[i].Name
 	}
 	run.Values[metric.TagWorkload] = workloads
-	for i := range min(s.Servers.Replicas, MostReplicas) {
+	for i := range min(s.Servers.Replicas, server.MostReplicas) {
 		run.Values[metric.TagServer] = append(run.Values[metric.TagServer], strconv.Itoa(i))
 	}
 	if complete {

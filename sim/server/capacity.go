@@ -2,7 +2,6 @@ package server
 
 import (
 	"apfsim/sim/machine"
-	"apfsim/sim/scenario/cluster"
 )
 
 // sharing is a machine whose jobs are requests. It decides when executions end that share a capacity. A server without one
@@ -78,7 +77,7 @@ const second = 1_000_000_000
 
 // setPace schedules what a scenario says of the speed. With a store, events cost what its table says unless
 // the capacity says otherwise.
-func (s *Server) setPace(law *machine.Capacity, store *cluster.Store) {
+func (s *Server) setPace(law *machine.Capacity, store *Store) {
 	s.pace = pace{speeds: law.Speed, eventNs: int64(law.WatchEvent)}
 	if s.pace.eventNs == 0 && store != nil && law.Cores > 0 {
 		s.pace.eventNs = int64(store.Costs.WatchEvent)

@@ -5,8 +5,6 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/sim/clock"
 	"apfsim/sim/metric"
-	"apfsim/sim/scenario"
-	"apfsim/sim/scenario/cluster"
 )
 
 // Stage is where a server is in its life.
@@ -79,9 +77,9 @@ const (
 
 // life is what a server knows of its own life.
 type life struct {
-	plan     cluster.Shutdown // of the release
-	startup  cluster.Startup
-	version  scenario.Version
+	plan     Shutdown // of the release
+	startup  Startup
+	version  Version
 	startNs  int64 // of this process
 	silent   bool  // the node is gone
 	controls bool

@@ -2,8 +2,25 @@ package server
 
 import (
 	"apfsim/core/estimate"
-	"apfsim/sim/scenario/cluster"
+	"apfsim/document"
+	"apfsim/sim/quantity"
 )
+
+// Memory is how much memory a server has, and what takes it. A server that needs more than the limit is
+// killed.
+type Memory struct {
+	Limit      quantity.Bytes `json:"limit,omitempty" jsonschema_description:"Without it, memory is counted and never ends the server."`
+	Base       quantity.Bytes `json:"base,omitempty" jsonschema_description:"What the server takes without requests."`
+	ListFactor float64        `json:"listFactor,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Bytes that a list takes while it executes, for each byte of its objects; without it 5 before 1.33 and 1.1 from then on."`
+	Watch      quantity.Bytes `json:"watch,omitempty" jsonschema_description:"What an open watch takes; without it 75kB."`
+}
+
+// Check checks the memory at path.
+func (m *Memory) Check(to *document.Checker, path string) {
+	if m.Limit > 0 && m.Base >= m.Limit {
+		to.Fail(path+".base", "%d bytes: want less than limit, %d bytes", m.Base, m.Limit)
+	}
+}
 
 // memory is what a server needs of its machine's memory:
 //
@@ -11,13 +28,13 @@ import (
 //
 // A list is in memory as objects, and encoded in whole or in parts.
 type memory struct {
-	cluster.Memory
+	Memory
 	counted              bool
 	stored               estimate.Store // by the scenario; not used if it has a store
 	takenBytes, topBytes int64          // by lists and watches
 }
 
-// The defaults of cluster.Memory. Before 1.33, a response was encoded in whole, and copied
+// The defaults of Memory. Before 1.33, a response was encoded in whole, and copied
 // (Kubernetes Enhancement Proposal 3157 measures 5 times the size of the response); since then it is
 // encoded in parts (KEP-5116). What a watch takes is an order of magnitude.
 const (
@@ -27,8 +44,8 @@ const (
 )
 
 // setMemory makes the server count its memory.
-func (s *Server) setMemory(m *cluster.Memory) {
-	s.memory = memory{Memory: *m, counted: true, stored: s.scenario.Spec.Stored()}
+func (s *Server) setMemory(m *Memory) {
+	s.memory = memory{Memory: *m, counted: true, stored: Stored(s.deps.Resources)}
 	if m.Watch == 0 {
 		s.memory.Watch = watchBytes
 	}

@@ -7,14 +7,13 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/sim/api"
 	"apfsim/sim/registry"
-	"apfsim/sim/scenario"
 	"apfsim/sim/store"
 )
 
 // Handlers execute the requests for resources of the servers of a run by what they ask for, where there is a store: each
 // server has a registry. Without a store, an execution takes as long as the request says.
 type Handlers struct {
-	spec     *scenario.Spec
+	deps     *Deps
 	shared   *Shared
 	receiver Receiver
 	store    *store.Store
@@ -51,18 +50,14 @@ type Receiver interface {
 	Received(nowNs int64, r *Request, e *api.Event)
 }
 
-// newHandlers returns the handlers of the servers of a run, whose scenario has a store.
-func newHandlers(sc *scenario.Scenario, shared *Shared, receiver Receiver) *Handlers {
-	spec := &sc.Spec
-	h := &Handlers{spec: spec, shared: shared, receiver: receiver, known: map[api.Resource]bool{}, handling: []*handling{nil}}
-	settings := store.Settings{
-		Seed: spec.Seed, Read: spec.Store.Read, Write: spec.Store.Write, WriteCapacity: spec.Store.WriteCapacity,
-		EventTTLNs: int64(spec.Store.EventTTL), CompactionIntervalNs: int64(spec.Store.CompactionInterval),
-	}
-	for _, r := range spec.Resources {
-		settings.Counts = append(settings.Counts, store.Count{Resource: api.Resource{Group: r.Group, Name: r.Resource}, Objects: r.Objects, AverageBytes: r.AverageBytes})
-	}
-	h.store = store.New(shared.StoreAlarms(), settings)
+// newHandlers returns the handlers of the servers of a run, which have a store.
+func newHandlers(d *Deps) *Handlers {
+	shared := d.Shared
+	h := &Handlers{deps: d, shared: shared, receiver: d.Receiver, known: map[api.Resource]bool{}, handling: []*handling{nil}}
+	h.store = store.New(shared.StoreAlarms(), store.Settings{
+		Seed: d.Seed, Counts: d.Resources, Read: d.Store.Read, Write: d.Store.Write, WriteCapacity: d.Store.WriteCapacity,
+		EventTTLNs: int64(d.Store.EventTTL), CompactionIntervalNs: int64(d.Store.CompactionInterval),
+	})
 	for _, s := range shared.servers {
 		host := &registryHost{all: h, server: s, compactor: h.store.NewCompactor()}
 		host.registry = h.newRegistry(host)
@@ -70,11 +65,11 @@ func newHandlers(sc *scenario.Scenario, shared *Shared, receiver Receiver) *Hand
 		host.compactor.Start(0)
 		h.hosts = append(h.hosts, host)
 	}
-	for _, r := range spec.Resources {
-		h.know(0, api.Resource{Group: r.Group, Name: r.Resource})
+	for _, c := range d.Resources {
+		h.know(0, c.Resource)
 	}
-	if spec.Warmup > 0 {
-		shared.StoreAlarms().Set(int64(spec.Warmup), (*windowBegins)(h))
+	if d.WindowNs > 0 {
+		shared.StoreAlarms().Set(d.WindowNs, (*windowBegins)(h))
 	}
 	return h
 }
@@ -99,13 +94,13 @@ func (h *Handlers) Sent(server int) WatchTraffic { return h.hosts[server].sent }
 
 // newRegistry returns the registry of a process of a server.
 func (h *Handlers) newRegistry(host *registryHost) *registry.Registry {
-	cache := &h.spec.Store.WatchCache
-	feedLagNs := int64(h.spec.Store.Costs.EventLatency)
+	cache := &h.deps.Store.WatchCache
+	feedLagNs := int64(h.deps.Store.Costs.EventLatency)
 	s := registry.Settings{
-		Rules: host.server.Rules(), Costs: h.spec.Store.Costs, NoCache: cache.Off,
+		Rules: host.server.Rules(), Costs: h.deps.Store.Costs, NoCache: cache.Off,
 		FeedLagNs: feedLagNs, ProgressNs: feedLagNs, NotifyEveryNs: notifyNs,
-		MinRequestTimeoutNs: minRequestTimeoutNs, CountEveryNs: int64(h.spec.Store.CountInterval),
-		Seed: h.spec.Seed, Server: host.server.Index(),
+		MinRequestTimeoutNs: minRequestTimeoutNs, CountEveryNs: int64(h.deps.Store.CountInterval),
+		Seed: h.deps.Seed, Server: host.server.Index(),
 	}
 	for _, name := range cache.Without {
 		resource, group, _ := strings.Cut(name, ".")
@@ -148,7 +143,7 @@ func (h *Handlers) started(nowNs int64, s *Server) (cachesNs int64) {
 	host.registry.Open()
 	for _, r := range h.store.Resources() {
 		if h.known[r.Name()] {
-			cachesNs = max(cachesNs, host.registry.Fill(nowNs, r.Name(), int64(h.spec.Servers.Startup.Caches)))
+			cachesNs = max(cachesNs, host.registry.Fill(nowNs, r.Name(), int64(h.deps.Process.Startup.Caches)))
 		}
 	}
 	host.compactor.Start(nowNs)

@@ -11,7 +11,7 @@ import (
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/metric"
-	"apfsim/sim/scenario"
+	"apfsim/sim/store"
 )
 
 // Clients are who sends the requests.
@@ -59,16 +59,16 @@ const (
 
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
 type Server struct {
-	index    int16 // among the servers of the run
-	stage    Stage
-	scenario *scenario.Scenario
-	shared   *Shared
-	events   *Events // those of shared
-	clients  Clients
-	rules    *rules.Rules
-	life     life
-	filter   *filter.Filter
-	states   templateStates
+	index   int16 // among the servers of the run
+	stage   Stage
+	deps    *Deps
+	shared  *Shared
+	events  *Events // those of shared
+	clients Clients
+	rules   *rules.Rules
+	life    life
+	filter  *filter.Filter
+	states  templateStates
 	// replaceable are the states of templates that can be replaced, by minus their ID.
 	replaceable []*replaceableState
 	phaseNs     int64     // of the periodic adjustments
@@ -85,20 +85,23 @@ type Server struct {
 	timedOut         []*Request // by the arrival of another one, and not responded to yet
 }
 
-// modes are the modes of flow control by their names in a scenario.
-var modes = map[string]filter.Mode{
-	scenario.PriorityAndFairness: filter.PriorityAndFairness,
-	scenario.MaxInFlight:         filter.MaxInFlight,
-	scenario.NoFlowControl:       filter.NoLimits,
-}
-
 // Deps are what the servers of a run are made with.
 type Deps struct {
-	Scenario *scenario.Scenario
-	Shared   *Shared
-	Clients  Clients  // receive the responses: the network, if there is one
-	Network  Network  // knows the connections; nil where servers are always there
-	Receiver Receiver // receives the events of watches; nil without a store
+	Settings  *Settings
+	Process   *Process
+	Seed      uint64
+	Objects   config.Objects // the flow-control objects at the start
+	Changes   []Change       // of the objects during the run, in order of time; not used with Stored
+	Resources []store.Count  // what is stored at the start
+	Ends      bool           // servers may end during the run, which a Network then knows
+
+	Shared  *Shared
+	Clients Clients // receive the responses: the network, if there is one
+	Network Network // knows the connections; nil where servers are always there
+
+	Store    *Store   // executes the requests by what they ask for; nil if the workload says how long they take
+	Receiver Receiver // receives the events of watches, with a Store
+	WindowNs int64    // when the statistics of a Store begin
 
 	// Stored returns the flow-control objects that a server reads, where they are stored and maintained
 	// during the run; it is nil where their changes are known before.
@@ -107,16 +110,26 @@ type Deps struct {
 	Calls func([]*Server) Calls
 }
 
+// Change is a change of the flow-control objects.
+type Change struct {
+	AtNs    int64
+	Objects config.Objects // all of them from then on
+}
+
+// Detailed says whether the requests need Details.
+func (d *Deps) Detailed() bool {
+	s := d.Settings
+	return d.Store != nil || s.Capacity != nil || s.Memory != nil || s.Handover.Given() || d.Ends || d.Calls != nil
+}
+
 // check panics if something is missing.
 func (d *Deps) check() {
-	spec := &d.Scenario.Spec
-	detailed := spec.Store != nil || spec.Servers.Capacity != nil || spec.Servers.Memory != nil || spec.Servers.Handover.Given() || spec.ServersEnd() || d.Calls != nil
 	switch {
-	case detailed && !d.Shared.options.Detailed:
+	case d.Detailed() && !d.Shared.options.Detailed:
 		panic("server: requests need Details for a store, a capacity, a memory, a handover, calls, or servers that end")
-	case spec.ServersEnd() && d.Network == nil:
+	case d.Ends && d.Network == nil:
 		panic("server: no network knows of the ends of servers")
-	case spec.Store != nil && d.Receiver == nil:
+	case d.Store != nil && d.Receiver == nil:
 		panic("server: nobody receives the events of watches")
 	}
 }
@@ -125,48 +138,46 @@ func (d *Deps) check() {
 func New(d Deps) []*Server {
 	d.check()
 	shared := d.Shared
-	shared.stored = d.Stored
-	for range d.Scenario.Spec.Servers.Replicas {
+	for range d.Settings.Replicas {
 		shared.servers = append(shared.servers, newServer(&d))
 	}
 	if d.Calls != nil {
 		shared.calls = d.Calls(shared.servers)
 	}
-	if d.Scenario.Spec.Store != nil {
-		shared.handlers = newHandlers(d.Scenario, shared, d.Receiver)
+	if d.Store != nil {
+		shared.handlers = newHandlers(&d)
 	}
 	return shared.servers
 }
 
 // newServer returns the next server.
 func newServer(d *Deps) *Server {
-	shared, spec := d.Shared, &d.Scenario.Spec
-	s := &Server{index: int16(len(shared.servers)), stage: Ready, scenario: d.Scenario, shared: shared, events: &shared.Events, clients: d.Clients, network: d.Network, leastTimeLimitNs: filter.NoLimitNs}
-	s.life.startup, s.life.latest = spec.Servers.Startup, -1
-	s.setVersion(spec.Servers.KubernetesVersion.At(s.Index()))
-	if spec.ServersEnd() {
+	shared, settings := d.Shared, d.Settings
+	s := &Server{index: int16(len(shared.servers)), stage: Ready, deps: d, shared: shared, events: &shared.Events, clients: d.Clients, network: d.Network, leastTimeLimitNs: filter.NoLimitNs}
+	s.life.startup, s.life.latest = d.Process.Startup, -1
+	s.setVersion(settings.KubernetesVersion.At(s.Index()))
+	if d.Ends {
 		s.track()
 	}
 	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
-	if spec.Servers.Capacity != nil {
-		s.capacity = newSharing(spec.Servers.Capacity)
-		s.setPace(spec.Servers.Capacity, spec.Store)
+	if settings.Capacity != nil {
+		s.capacity = newSharing(settings.Capacity)
+		s.setPace(settings.Capacity, d.Store)
 	}
-	if spec.Servers.Memory != nil {
-		s.setMemory(spec.Servers.Memory)
+	if settings.Memory != nil {
+		s.setMemory(settings.Memory)
 	}
-	if spec.Servers.Handover.Given() {
-		s.setHandover(spec.Servers.Handover, spec.Seed)
+	if settings.Handover.Given() {
+		s.setHandover(settings.Handover, d.Seed)
 	}
 	if s.limits() {
 		s.life.controls = true
-		s.phaseNs = spec.AdjustmentPhaseNs(s.Index())
+		s.phaseNs = settings.AdjustmentPhase.AtNs(d.Seed, s.Index())
 		s.adjustAt(0)
-		for i, change := range spec.Events {
-			if change.Apply == nil || shared.stored != nil {
-				continue
+		if d.Stored == nil {
+			for i, change := range d.Changes {
+				s.schedule(change.AtNs, Event{Kind: Reconfigure, Index: int32(i)})
 			}
-			s.schedule(int64(change.At), Event{Kind: Reconfigure, Index: int32(i)})
 		}
 	}
 	return s

@@ -26,10 +26,6 @@ type Shared struct {
 	alarms      [2]*clock.Alarms
 
 	options Options
-
-	// stored returns the flow-control objects that a server reads, where they are stored and maintained
-	// during the run; it is nil where their changes are known before.
-	stored func(*Server) config.Objects
 }
 
 // Options say what the requests of a run have, and what servers do with them.

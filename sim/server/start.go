@@ -8,13 +8,13 @@ import (
 	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/rules"
-	"apfsim/sim/scenario"
+	"apfsim/sim/store"
 )
 
 // Start starts a new process of a server that is Off, with another release if version is not "". The
 // server listens at once. It has neither queues nor demands nor watches nor a history of drops, and only
 // the mandatory objects of flow control until it has read the others.
-func (s *Server) Start(nowNs int64, version scenario.Version) {
+func (s *Server) Start(nowNs int64, version Version) {
 	if s.stage != Off {
 		return
 	}
@@ -49,40 +49,56 @@ const cachesLimitNs = 60_000_000_000
 
 // limits says whether the server has objects of flow control and limits that are adjusted.
 func (s *Server) limits() bool {
-	return s.scenario.Spec.Servers.FlowControl == scenario.PriorityAndFairness
+	return s.deps.Settings.FlowControl == PriorityAndFairness
 }
 
 // setVersion gives the server a release.
-func (s *Server) setVersion(version scenario.Version) {
-	release, err := s.scenario.Spec.Servers.RulesFor(version)
+func (s *Server) setVersion(version Version) {
+	release, err := s.deps.Settings.RulesFor(version)
 	if err != nil {
 		panic("server: a scenario that is not valid: " + err.Error())
 	}
 	s.rules, s.life.version = release, version
-	s.life.plan = planOf(&s.scenario.Spec.Servers.Shutdown, release)
+	s.life.plan = planOf(&s.deps.Process.Shutdown, release)
 }
 
 // settings returns those of the flow control of a process that holds some objects.
 func (s *Server) settings(held config.Objects) filter.Settings {
-	settings := Settings(&s.scenario.Spec, s.rules, held)
+	settings := s.deps.Settings.FilterSettings(s.rules, held, Stored(s.deps.Resources))
 	settings.Adjusted = s.noteAdjusted
-	if s.scenario.Spec.Store != nil {
+	if s.deps.Store != nil {
 		settings.Store = nil // the registry counts what is stored
 	}
 	return settings
 }
 
-// Settings returns those of the flow control of a server of a scenario that decides by some rules and holds
-// some objects.
-func Settings(spec *scenario.Spec, r *rules.Rules, held config.Objects) filter.Settings {
+// modes are the modes of flow control by their names in a scenario.
+var modes = map[string]filter.Mode{
+	PriorityAndFairness: filter.PriorityAndFairness,
+	MaxInFlight:         filter.MaxInFlight,
+	NoFlowControl:       filter.NoLimits,
+}
+
+// Stored returns what is stored at the start, as the estimate of lists knows it.
+func Stored(resources []store.Count) estimate.Store {
+	all := estimate.Store{}
+	for _, c := range resources {
+		all[c.Resource] = estimate.Stats{Objects: c.Objects, AverageBytes: c.AverageBytes}
+	}
+	return all
+}
+
+// FilterSettings returns the settings of the flow control of a server that decides by some rules, holds some objects and
+// has stored others.
+func (s *Settings) FilterSettings(r *rules.Rules, held config.Objects, stored estimate.Store) filter.Settings {
 	return filter.Settings{
 		Rules:                       r,
-		Mode:                        modes[spec.Servers.FlowControl],
-		MaxRequestsInFlight:         spec.Servers.MaxRequestsInflight,
-		MaxMutatingRequestsInFlight: spec.Servers.MaxMutatingRequestsInflight,
-		RequestTimeoutNs:            int64(spec.Servers.RequestTimeout),
+		Mode:                        modes[s.FlowControl],
+		MaxRequestsInFlight:         s.MaxRequestsInflight,
+		MaxMutatingRequestsInFlight: s.MaxMutatingRequestsInflight,
+		RequestTimeoutNs:            int64(s.RequestTimeout),
 		Objects:                     held,
-		Store:                       estimate.Known(spec.Stored()),
+		Store:                       estimate.Known(stored),
 	}
 }
 
@@ -91,7 +107,7 @@ func Settings(spec *scenario.Spec, r *rules.Rules, held config.Objects) filter.S
 func (s *Server) control(nowNs int64) {
 	l := &s.life
 	l.controls, l.readNs = true, nowNs
-	s.phaseNs = nowNs + s.scenario.Spec.AdjustmentPhaseNs(s.Index())
+	s.phaseNs = nowNs + s.deps.Settings.AdjustmentPhase.AtNs(s.deps.Seed, s.Index())
 	s.filter.Configure(nowNs, s.shared.objects.current(s))
 	s.adjustAt(nowNs)
 }
@@ -145,25 +161,25 @@ type objects map[heldBy]config.Objects
 
 // heldBy identifies a configuration at servers of a release.
 type heldBy struct {
-	version   scenario.Version
+	version   Version
 	event     int  // that has put it into force; -1 for that of the start
 	mandatory bool // only the objects that the server has without reading any
 }
 
 // current returns the objects that the server holds when it has read them.
 func (o objects) current(s *Server) config.Objects {
-	if stored := s.shared.stored; stored != nil {
+	if stored := s.deps.Stored; stored != nil {
 		return stored(s)
 	}
 	key := heldBy{s.life.version, s.life.latest, false}
 	held, ok := o[key]
 	if !ok {
-		written := s.scenario.Objects
+		written := s.deps.Objects
 		if key.event >= 0 {
-			written = s.scenario.Spec.Events[key.event].Objects
+			written = s.deps.Changes[key.event].Objects
 		}
 		held = written
-		if first := s.scenario.Spec.Servers.KubernetesVersion.At(0); key.version != first { // for which the loader has done it
+		if first := s.deps.Settings.KubernetesVersion.At(0); key.version != first { // for which the loader has done it
 			held = hold(s.rules, written)
 		}
 		o[key] = held

@@ -7,7 +7,6 @@ import (
 
 	"apfsim/core/rules"
 	"apfsim/sim/metric"
-	"apfsim/sim/scenario/cluster"
 )
 
 // A server stops in these steps (k8s.io/apiserver, server/genericapiserver.go, RunWithContext):
@@ -46,7 +45,7 @@ const httpLimitNs = 2_000_000_000
 const minimumWatchRate = 200
 
 // planOf returns how servers of a release stop: they do not have the flags of later ones.
-func planOf(s *cluster.Shutdown, r *rules.Rules) cluster.Shutdown {
+func planOf(s *Shutdown, r *rules.Rules) Shutdown {
 	plan := *s
 	plan.SendRetryAfter = plan.SendRetryAfter && r.Server.SendRetryAfter
 	if !r.Server.WatchGracePeriod {
@@ -115,7 +114,7 @@ func (s *Server) closeListener(nowNs int64) {
 	st := &s.life.stop
 	st.closed = true
 	s.freeze()
-	limitNs := int64(s.scenario.Spec.Servers.RequestTimeout)
+	limitNs := int64(s.deps.Settings.RequestTimeout)
 	if s.life.plan.SendRetryAfter {
 		limitNs = httpLimitNs
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"apfsim/document"
+	"apfsim/sim/network"
 	"apfsim/sim/quantity"
-	"apfsim/sim/scenario/cluster"
 )
 
 // The kinds of calls that a server makes while it executes a request, in the order in which they are
@@ -166,7 +166,7 @@ func AddCallbacks(all []Workload) []Workload {
 					As:         back.As,
 					Requests:   []WeightedRequest{{Request: back.Request, Weight: evenWeight, Execution: back.Execution}},
 					Retry:      back.Retry,
-					Connection: cluster.PerRequest, // webhooks are several processes, with connections to any server
+					Connection: network.PerRequest, // webhooks are several processes, with connections to any server
 					Callback:   true,
 				})
 			}

@@ -10,6 +10,7 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
 )
 
 // levelFields are the fields of a priority level that can be assigned to, and their paths in its
@@ -76,7 +77,7 @@ func (l List) applyToLevel(s *scenario.Scenario, name string) (errors document.E
 			continue
 		}
 		last = a.position
-		if control := s.Spec.Servers.FlowControl; control == scenario.MaxInFlight || control == scenario.NoFlowControl {
+		if control := s.Spec.Servers.FlowControl; control == server.MaxInFlight || control == server.NoFlowControl {
 			errors.Add(a.position, "", "there are no priority levels with flowControl %s", control)
 			continue
 		}

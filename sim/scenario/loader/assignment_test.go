@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"apfsim/core/config"
-	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
+	"apfsim/sim/server"
 )
 
 func TestAssignments(t *testing.T) {
@@ -13,7 +13,7 @@ func TestAssignments(t *testing.T) {
 		"spec.workload[0].execution={exponential: {mean: 9ms}}", `spec.thresholds["wait{workload:mice}"]=[max >= 1s]`,
 		"spec.duration=", "spec.duration=90s")
 	w := &s.Spec.Workload[0]
-	if s.Spec.Seed != 7 || w.Clients != 3 || w.Execution.MeanNs() != 9e6 || s.Spec.Servers.FlowControl != scenario.NoFlowControl ||
+	if s.Spec.Seed != 7 || w.Clients != 3 || w.Execution.MeanNs() != 9e6 || s.Spec.Servers.FlowControl != server.NoFlowControl ||
 		s.Spec.Servers.Replicas != 1 || s.Spec.Duration != 90e9 {
 		t.Errorf("assigned: %+v", s.Spec)
 	}

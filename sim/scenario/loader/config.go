@@ -11,6 +11,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
 )
 
 // Config is a flow-control configuration without a scenario.
@@ -26,7 +27,7 @@ type Config struct {
 // with the given base and with files of the host, among them folders and [Stdin].
 func LoadConfig(release *rules.Rules, base string, files []string) *Config {
 	s := scenario.New()
-	s.Spec.Servers.KubernetesVersion, s.Spec.Config.Base = scenario.Versions{scenario.Version(release.Version)}, base
+	s.Spec.Servers.KubernetesVersion, s.Spec.Config.Base = server.Versions{server.Version(release.Version)}, base
 	r := reading{fsys: host, cache: NewCache(), scenario: s, check: document.Checker{Document: &document.Document{File: "--base"}}}
 	r.check.Enum("spec.config.base", base, scenario.BaseSuggested, scenario.BaseMandatory)
 	r.config(files, nil)
@@ -118,7 +119,7 @@ func (r *reading) overlay(objects config.Objects, fsys fs.FS, name, inputName st
 // PriorityAndFairness have no configuration.
 func (r *reading) events() {
 	s := &r.scenario.Spec
-	if s.Servers.FlowControl != scenario.PriorityAndFairness {
+	if s.Servers.FlowControl != server.PriorityAndFairness {
 		return
 	}
 	objects := r.scenario.Objects

@@ -13,6 +13,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
+	"apfsim/sim/server"
 	"apfsim/sim/trace"
 )
 
@@ -115,8 +116,10 @@ library/s.yaml:40:46: fairness [{priorityLevel workload-low}] jain(0) > 0.95 `
 
 func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 	s := mustLoad(t, withSpec(""))
-	want := scenario.Servers{Replicas: 1, KubernetesVersion: scenario.Versions{"1.37"}, MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200,
-		RequestTimeout: 60e9, FlowControl: scenario.PriorityAndFairness}
+	want := scenario.Servers{Settings: server.Settings{
+		Replicas: 1, KubernetesVersion: server.Versions{"1.37"}, MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200,
+		RequestTimeout: 60e9, FlowControl: server.PriorityAndFairness,
+	}}
 	if s.Spec.Seed != 1 || !reflect.DeepEqual(s.Spec.Servers, want) || s.Spec.Workload[0].Clients != 1 || s.Spec.Config.Base != scenario.BaseSuggested {
 		t.Errorf("defaults are %+v", s.Spec)
 	}

@@ -1,4 +1,4 @@
-package scenario
+package server
 
 import (
 	"time"
@@ -60,15 +60,14 @@ func (AdjustmentPhase) JSONSchema() *jsonschema.Schema {
 	}
 }
 
-// AdjustmentPhaseNs returns the time from the start of a server to its first periodic adjustment; servers count from 0. A random phase is uniform over the period. It has
-// a stream of its own, so that no other draw depends on whether there is one; no workload
-// has an empty name.
-func (s *Spec) AdjustmentPhaseNs(server int) int64 {
-	phase := s.Servers.AdjustmentPhase
-	if !phase.Random {
-		return int64(phase.After)
+// AtNs returns the time from the start of a server to its first periodic adjustment; servers count from 0. A random phase
+// is uniform over the period. It has a stream of its own, so that no other draw depends on whether there is one; no
+// workload has an empty name.
+func (p AdjustmentPhase) AtNs(seed uint64, server int) int64 {
+	if !p.Random {
+		return int64(p.After)
 	}
 	var stream random.Stream
-	stream.Open(s.Seed, "", server, "adjustment phase")
+	stream.Open(seed, "", server, "adjustment phase")
 	return stream.Int64N(flowcontrol.AdjustmentPeriodNs)
 }
