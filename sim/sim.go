@@ -1,5 +1,29 @@
-// Package sim runs one scenario: it drives the clients and the servers, event by event, until the
-// scenario's duration has elapsed. It has the only event loop.
+// Package sim runs one scenario: it makes the parts of a run, and drives clients and servers, event by event, until
+// the scenario's duration has elapsed. It has the only event loop. A caller makes a Run of a scenario, attaches
+// observers to it, and executes it.
+//
+// The way of a request, with the package of each step:
+//
+//  1. A client draws the time, the kind and the execution of its next request from random streams of its own, and sends
+//     it, possibly later, as its rate limiter allows (sim/workload, sim/client, sim/random). Until then, and wherever
+//     something happens later, an event is in the queue of the run (sim/clock).
+//  2. The network chooses the server and the connection. It answers a request that reaches no server (sim/network). A
+//     run with one server that is always there has no network.
+//  3. The server receives the request, or turns it away because it starts or stops (sim/server, Server.Arrive).
+//  4. Flow control finds the FlowSchema and the flow (core/classify), estimates the seats (core/estimate), and rejects
+//     the request, lets it wait in a queue, or dispatches it (core/filter, core/flowcontrol, core/queueset).
+//  5. The server executes a request that is dispatched: the handover, then the calls of webhooks and aggregated servers
+//     (sim/calls), whose callbacks begin at step 1.
+//  6. Without a store, the execution takes what the workload says. With one, the registry of the server reads from the
+//     watch cache (sim/watchcache) or from etcd (sim/store), writes in transactions, and makes the answer
+//     (sim/registry). Either takes its share of the server's processor (sim/machine).
+//  7. At its end, or at the deadline, the server answers. The seats are free then, or after the additional latency; a
+//     watch stays open, and the watch cache sends events to its client (sim/server, sim/watchcache).
+//  8. The network passes the response on, and the client goes on, sends the request again, or gives up (sim/network,
+//     sim/client, sim/workload).
+//
+// Observers are told of each of these steps (server.Observer). What happens to the servers themselves, by events of the
+// scenario or by the maintenance of the flow-control objects, is in this package.
 package sim
 
 import (

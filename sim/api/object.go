@@ -1,6 +1,6 @@
-// Package api has what API requests ask for beyond their attributes, and what they are answered: objects and
-// their versions, options, bodies, statuses and events of watches. Everything that stores, serves or asks
-// for objects shares these types.
+// Package api defines what API requests ask for beyond their attributes, and what they are answered: objects and
+// their versions, options, bodies, statuses and events of watches. Stores, registries, servers, clients and traces
+// share these types.
 package api
 
 import "apfsim/core/estimate"

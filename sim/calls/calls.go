@@ -1,6 +1,6 @@
-// Package calls is what API servers call while they execute requests: webhooks, which may send requests
-// of their own to the API servers, and aggregated servers, to which requests are passed on. A request
-// keeps its seats until its calls are over.
+// Package calls simulates what API servers call while they execute requests: webhooks, which may send requests
+// of their own to the API servers, and aggregated servers, to which requests are passed on. A run makes Calls
+// and gives them to its servers; a request keeps its seats until its calls are over.
 //
 // The calls of a request are made in stages: one after another, but validating webhooks in parallel. A
 // call sends its callback first, if it has one, and is answered its latency after the response to that.

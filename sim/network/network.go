@@ -1,6 +1,6 @@
-// Package network is what is between the clients and the servers of a run: a load balancer, and the
-// connections that clients keep. It decides to which server each request goes, and answers those that
-// reach none.
+// Package network simulates what is between the clients and the servers of a run: a load balancer, the endpoints
+// of the Service kubernetes, and the connections that clients keep. Clients send requests to a Network, which
+// chooses the server of each, answers those that reach none, and passes the responses of the servers on.
 //
 // Nothing takes time there, except to find out that a server is gone.
 package network

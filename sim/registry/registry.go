@@ -1,6 +1,7 @@
-// Package registry is what the handlers of a server do with a request for a resource: they check its options,
+// Package registry simulates the handlers of a server: they check the options of a request for a resource,
 // read from etcd, the watch cache or a snapshot, write in transactions that may have to be repeated, and
-// answer (k8s.io/apiserver, pkg/endpoints/handlers, pkg/registry/generic/registry, pkg/storage).
+// answer (k8s.io/apiserver, pkg/endpoints/handlers, pkg/registry/generic/registry, pkg/storage). Each process of
+// a server makes a Registry and begins an Operation for each request.
 //
 // Registry knows no server: its Host says when CPU time has been served and takes the answers.
 package registry

@@ -1,5 +1,7 @@
-// Package server is the simulated API servers around core/filter: they execute the requests that
-// flow control dispatches, and schedule what flow control wants to happen later.
+// Package server simulates API servers around core/filter: they receive requests, execute those that flow
+// control dispatches, answer their clients, and schedule what flow control wants to happen later. They start,
+// stop, crash, and share their processors and their memory among requests. A run makes them with New, passes each
+// request to Server.Arrive and each event to Server.Handle, and attaches Observers.
 package server
 
 import (

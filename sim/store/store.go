@@ -1,5 +1,6 @@
-// Package store is etcd as kube-apiserver uses it: one counter of revisions, objects by resource, namespace
-// and name, their history until it is compacted, leases that make events expire, and how long all this takes.
+// Package store simulates etcd as kube-apiserver uses it: one counter of revisions, objects by resource, namespace
+// and name, their history until it is compacted, leases that make events expire, and how long all this takes. All
+// registries of a run share one Store.
 //
 // The state changes at once, when Put, Delete, a compaction or an expiring lease changes it. What takes time
 // are Read and Write: whoever wants to read or to write asks for one of these first, and looks or commits

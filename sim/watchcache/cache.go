@@ -1,6 +1,7 @@
-// Package watchcache is the watch cache of one resource at one server: the recent events in a ring, what it
+// Package watchcache simulates the watch cache of one resource at one server: the recent events in a ring, what it
 // serves reads from, and the watchers to which it sends events
-// (k8s.io/apiserver pkg/storage/cacher). Direct is watches without a cache, as events have them.
+// (k8s.io/apiserver pkg/storage/cacher). A registry reads from a Cache and adds a Watcher for each watch; Direct
+// serves watches without a cache, as those of events are.
 //
 // The objects themselves are not copied: the cache asks the store for its state at a version.
 package watchcache
