@@ -23,6 +23,8 @@ import (
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
+	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -566,7 +568,7 @@ func TestFolderIsCompared(t *testing.T) {
 		t.Error("the flows are not compared")
 	}
 	var printed bytes.Buffer
-	if err := output.WriteComparisonAs(c, &printed, "text", true, format.TextOptions{}); err != nil {
+	if err := render.Text(&printed, report.ComparisonDocument(c, true), format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"measured by a client", "a client cannot measure", "latency{workload:readers}.med"} {
