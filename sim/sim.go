@@ -80,9 +80,9 @@ func newRun(sc *scenario.Scenario, receiver func(*client.Clients) server.Receive
 			deps.Changes = append(deps.Changes, server.Change{AtNs: int64(e.At), Objects: e.Objects})
 		}
 	}
-	if calls.Any(sc) {
+	if calls.Any(spec.Workload) {
 		deps.Calls = func(servers []*server.Server) server.Calls {
-			r.calls = calls.New(sc, r.shared, r.clients, servers)
+			r.calls = calls.New(calls.Deps{Servers: servers, Made: &deps, Clients: r.clients, Workloads: spec.Workload})
 			return r.calls
 		}
 	}

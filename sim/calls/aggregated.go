@@ -4,7 +4,6 @@ import (
 	"apfsim/core/filter"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
-	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
@@ -20,17 +19,16 @@ type aggregatedServers struct {
 	calls    *Calls
 	all      []*aggregated
 	settings filter.Settings
-	changes  []scenario.Event
+	changes  []server.Change
 }
 
-func (a *aggregatedServers) init(sc *scenario.Scenario, c *Calls) {
-	spec := &sc.Spec
-	release, err := spec.Servers.Rules()
+func (a *aggregatedServers) init(d *server.Deps, c *Calls) {
+	release, err := d.Settings.Rules()
 	if err != nil {
 		panic("calls: a scenario that is not valid: " + err.Error())
 	}
-	a.calls, a.changes = c, spec.Events
-	a.settings = spec.Servers.FilterSettings(release, sc.Objects, server.Stored(spec.Counts()))
+	a.calls, a.changes = c, d.Changes
+	a.settings = d.Settings.FilterSettings(release, d.Objects, server.Stored(d.Resources))
 	a.settings.MaxRequestsInFlight, a.settings.MaxMutatingRequestsInFlight = aggregatedRequestsInFlight, aggregatedMutatingRequestsInFlight
 }
 
@@ -46,9 +44,7 @@ func (a *aggregatedServers) get(name string) *aggregated {
 	if len(a.all) == 0 && a.settings.Mode == filter.PriorityAndFairness {
 		a.calls.schedule(flowcontrol.AdjustmentPeriodNs, server.Adjust, 0, adjust)
 		for i := range a.changes {
-			if a.changes[i].Apply != nil {
-				a.calls.schedule(int64(a.changes[i].At), server.Reconfigure, int32(i)+1, configure)
-			}
+			a.calls.schedule(a.changes[i].AtNs, server.Reconfigure, int32(i)+1, configure)
 		}
 	}
 	a.all = append(a.all, s)
@@ -63,11 +59,11 @@ func (a *aggregatedServers) adjust(nowNs int64) {
 	a.calls.schedule(nowNs+flowcontrol.AdjustmentPeriodNs, server.Adjust, 0, adjust)
 }
 
-// configure puts the configuration of an event, counted from 1, into force at all servers, which read the
+// configure puts the configuration of a change, counted from 1, into force at all servers, which read the
 // objects of the API servers.
-func (a *aggregatedServers) configure(nowNs int64, event int) {
+func (a *aggregatedServers) configure(nowNs int64, change int) {
 	for _, s := range a.all {
-		s.filter.Configure(nowNs, a.changes[event-1].Objects)
+		s.filter.Configure(nowNs, a.changes[change-1].Objects)
 	}
 }
 

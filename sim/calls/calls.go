@@ -11,7 +11,6 @@ package calls
 import (
 	"apfsim/sim/client"
 	"apfsim/sim/clock"
-	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
@@ -72,7 +71,7 @@ const (
 	timedOut              // the request has waited too long at the aggregated server
 	released              // the additional latency of the request ends there
 	adjust                // the aggregated servers adjust their limits; without a call
-	configure             // their configuration changes; the index is that of the scenario's event
+	configure             // their configuration changes; the index is that of the change, counted from 1
 	hangUp                // who was called leaves its callback after a crash; without a call
 	callBack              // who was called sends its callback
 
@@ -82,10 +81,18 @@ const (
 // indexBits are the lowest bits of a call's id, in which its index is.
 const indexBits = 31 - stepBits
 
-// Any says whether requests of a scenario have calls.
-func Any(sc *scenario.Scenario) bool {
-	for i := range sc.Spec.Workload {
-		if sc.Spec.Workload[i].HasCalls() {
+// Deps are what calls are made with.
+type Deps struct {
+	Servers   []*server.Server
+	Made      *server.Deps // what the servers are made with
+	Clients   *client.Clients
+	Workloads []workload.Workload
+}
+
+// Any says whether requests of some workloads have calls.
+func Any(workloads []workload.Workload) bool {
+	for i := range workloads {
+		if workloads[i].HasCalls() {
 			return true
 		}
 	}
@@ -93,19 +100,19 @@ func Any(sc *scenario.Scenario) bool {
 }
 
 // New returns the calls of the servers of a run, and makes the clients use them.
-func New(sc *scenario.Scenario, shared *server.Shared, clients *client.Clients, servers []*server.Server) *Calls {
+func New(d Deps) *Calls {
 	c := &Calls{
-		seed: sc.Spec.Seed, shared: shared, clients: clients, servers: servers,
-		plans:      make([]*plan, len(sc.Spec.Workload)),
+		seed: d.Made.Seed, shared: d.Made.Shared, clients: d.Clients, servers: d.Servers,
+		plans:      make([]*plan, len(d.Workloads)),
 		executions: []*execution{nil}, calls: []*call{nil},
 	}
-	c.aggregated.init(sc, c)
-	for i := range sc.Spec.Workload {
-		if w := &sc.Spec.Workload[i]; w.HasCalls() {
+	c.aggregated.init(d.Made, c)
+	for i := range d.Workloads {
+		if w := &d.Workloads[i]; w.HasCalls() {
 			c.plans[i] = newPlan(w, c.aggregated.get)
 		}
 	}
-	clients.SetCallbacks(c)
+	d.Clients.SetCallbacks(c)
 	return c
 }
 
