@@ -32,14 +32,14 @@ func replication(sc *scenario.Scenario, i int) *scenario.Scenario {
 
 // CheckNames returns an error if runs of two scenarios have the same name and would be written to the same folder.
 func CheckNames(all []*scenario.Scenario) error {
-	of := map[string]string{}
+	owners := map[string]string{}
 	for _, sc := range all {
 		names := append(RunNames(sc), sc.Metadata.Name) // the name of the combined result
 		for _, name := range slices.Compact(names) {
-			if other, ok := of[name]; ok {
+			if other, ok := owners[name]; ok {
 				return fmt.Errorf("%s and %s: both have a run with the name %s; use another metadata.name", other, sc.Metadata.Name, name)
 			}
-			of[name] = sc.Metadata.Name
+			owners[name] = sc.Metadata.Name
 		}
 	}
 	return nil

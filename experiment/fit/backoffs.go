@@ -10,10 +10,10 @@ import (
 func (f *fitter) learnBackoffs() {
 	type number struct{ rejected, all int64 }
 	fitted := map[*retries.Delays]*retries.Backoff{} // several workloads have the same kind of requests
-	of := map[*retries.Delays]number{}
+	numbers := map[*retries.Delays]number{}
 	for _, w := range f.workloads {
 		d := w.members[0].delays
-		of[d] = number{of[d].rejected + w.followed.Rejected, of[d].all + w.requests()}
+		numbers[d] = number{numbers[d].rejected + w.followed.Rejected, numbers[d].all + w.requests()}
 	}
 	for _, w := range f.workloads {
 		if w.retries || w.joined || w.followed.Rejected == 0 {
@@ -22,7 +22,7 @@ func (f *fitter) learnBackoffs() {
 		d := w.members[0].delays
 		b, known := fitted[d]
 		if !known {
-			if found, ok := d.Fit(float64(of[d].rejected) / float64(of[d].all)); ok {
+			if found, ok := d.Fit(float64(numbers[d].rejected) / float64(numbers[d].all)); ok {
 				b = &found
 			}
 			fitted[d] = b

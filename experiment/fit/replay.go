@@ -28,9 +28,9 @@ const TracesFolder = "traces"
 // that a scenario can have has their bursts. The requests are read once more, and written to the files that create
 // creates, whose names are relative to the scenario. Why says of each workload what is not as recorded.
 func (f *Fitted) Replay(why map[int]string, create func(name string) (io.WriteCloser, error)) (err error) {
-	of := map[*workload]*item{}
+	byWorkload := map[*workload]*item{}
 	defer func() {
-		for _, it := range of {
+		for _, it := range byWorkload {
 			if it.file != nil {
 				err = errors.Join(err, it.lines.Flush(), it.file.Close())
 				it.file = nil
@@ -49,7 +49,7 @@ func (f *Fitted) Replay(why map[int]string, create func(name string) (io.WriteCl
 		}
 		it.lines = bufio.NewWriter(it.file)
 		for _, k := range it.kinds {
-			of[k] = it
+			byWorkload[k] = it
 		}
 		*it.node = yaml.Node{Kind: yaml.MappingNode}
 		shape.SetField(it.node, "name", shape.ValueNode(w.Name))
@@ -62,10 +62,10 @@ func (f *Fitted) Replay(why map[int]string, create func(name string) (io.WriteCl
 	var failed error
 	err = EachEntry(f.open, f.fitter.options.File, func(e *Entry) {
 		s := f.fitter.stream(e)
-		if failed != nil || s == nil || s.leftOut || of[s.workload] == nil {
+		if failed != nil || s == nil || s.leftOut || byWorkload[s.workload] == nil {
 			return
 		}
-		it := of[s.workload]
+		it := byWorkload[s.workload]
 		it.written++
 		r := e.Record
 		r.ID = it.written

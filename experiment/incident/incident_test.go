@@ -285,7 +285,7 @@ func TestWatches(t *testing.T) {
 // A rejected request never executed: it gets an execution time of requests like it. Ten of the same
 // user, verb and resource are enough; otherwise the group widens.
 func TestRejectedRequestsGetExecutionTimes(t *testing.T) {
-	of := func(user, verb, resource string, change func(*serverlog.Entry)) func(*serverlog.Entry) {
+	entry := func(user, verb, resource string, change func(*serverlog.Entry)) func(*serverlog.Entry) {
 		return func(e *serverlog.Entry) {
 			e.User, e.Verb, e.Resource = user, verb, resource
 			if change != nil {
@@ -301,14 +301,14 @@ func TestRejectedRequestsGetExecutionTimes(t *testing.T) {
 			entries = append(entries, completed(fmt.Sprint(at), at, at+executionNs, change))
 		}
 	}
-	add(10, 11*ms, of("alice", "get", "pods", nil))
-	add(9, 22*ms, of("bob", "get", "pods", nil))
-	add(3, 33*ms, of("bob", "list", "pods", nil))
-	add(1, 5*ms, of("alice", "get", "pods", rejected))   // alice's ten
-	add(1, 5*ms, of("bob", "get", "pods", rejected))     // all 19 of pods
-	add(1, 5*ms, of("bob", "get", "nodes", rejected))    // all 19 of get
-	add(1, 5*ms, of("bob", "list", "nodes", rejected))   // three are not ten: any of the 22
-	add(1, 5*ms, of("bob", "update", "nodes", rejected)) // any of the 22
+	add(10, 11*ms, entry("alice", "get", "pods", nil))
+	add(9, 22*ms, entry("bob", "get", "pods", nil))
+	add(3, 33*ms, entry("bob", "list", "pods", nil))
+	add(1, 5*ms, entry("alice", "get", "pods", rejected))   // alice's ten
+	add(1, 5*ms, entry("bob", "get", "pods", rejected))     // all 19 of pods
+	add(1, 5*ms, entry("bob", "get", "nodes", rejected))    // all 19 of get
+	add(1, 5*ms, entry("bob", "list", "nodes", rejected))   // three are not ten: any of the 22
+	add(1, 5*ms, entry("bob", "update", "nodes", rejected)) // any of the 22
 	lines, r := replayed(t, Options{Sources: []requests.Source{file("audit.log", entries...)}})
 	for i, times := range [][]int64{{11}, {11, 22}, {11, 22}, {11, 22, 33}, {11, 22, 33}} {
 		l := lines[22+i]

@@ -193,11 +193,11 @@ func (s *Settings) scenario(r *imported.Report, folder string) (text string, set
 	}
 	fmt.Fprintf(&b, "# Written by apfsim import; %s says what was read, derived and left out.\n", ReportFile)
 	fmt.Fprintf(&b, "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata:\n  name: %q\n", scenarioName(folder)) // 7 and true need the quotes
-	of := ""
+	server := ""
 	if r.Server != "" {
-		of = " of the server " + r.Server
+		server = " of the server " + r.Server
 	}
-	fmt.Fprintf(&b, "  description: %s\n", strconv.Quote(fmt.Sprintf("The requests%s from %s on, as the server logged them.", of, r.Start)))
+	fmt.Fprintf(&b, "  description: %s\n", strconv.Quote(fmt.Sprintf("The requests%s from %s on, as the server logged them.", server, r.Start)))
 	duration := format.Seconds(r.DurationNs) + "s"
 	fmt.Fprintf(&b, "spec:\n  duration: %s\n  servers:\n", duration)
 	set("spec.duration", duration, "the time from the first to the last line, or of --from and --to")
@@ -256,8 +256,8 @@ func (s *Settings) scenario(r *imported.Report, folder string) (text string, set
 
 // unknown returns what the logs do not say, as far as a replay can differ from its log for that reason.
 func (s *Settings) unknown(r *imported.Report) (all []string) {
-	add := func(what string, n, of int64) {
-		if 10*n > of { // less explains no more than the tolerance of the comparison
+	add := func(what string, n, total int64) {
+		if 10*n > total { // less explains no more than the tolerance of the comparison
 			all = append(all, what)
 		}
 	}

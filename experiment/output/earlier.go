@@ -123,9 +123,9 @@ func (r *EarlierRun) dumps(folder string) (names []string) {
 		for i := range r.Servers {
 			within = append(within, record.DumpServerFolder(i))
 		}
-		for _, of := range within {
+		for _, server := range within {
 			for kind, d := range record.DumpKinds {
-				name := filepath.Join(record.DumpFolder, moment.Name(), of, d.Name+".csv")
+				name := filepath.Join(record.DumpFolder, moment.Name(), server, d.Name+".csv")
 				if line, ok := firstLine(filepath.Join(folder, name)); ok && record.IsDumpHead(kind, splitColumns(line)) {
 					names = append(names, name)
 				}

@@ -225,7 +225,7 @@ func write(t *report.SweepTables, ctx context.Context, dir string, results, summ
 	results.Write(columns(t.Sweep))
 	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
 	for point := range t.Points() {
-		of := replicate.New(t.Scenario, 0, nil)
+		runs := replicate.New(t.Scenario, 0, nil)
 		for k := range t.Replications {
 			run := point*t.Replications + k
 			if err := ctx.Err(); err != nil {
@@ -241,10 +241,10 @@ func write(t *report.SweepTables, ctx context.Context, dir string, results, summ
 				s := &all[i]
 				results.Write(append(slices.Clone(key), s.Name.String(), format.AllDigits(&s.Value), string(s.Name.Unit)))
 			}
-			of.AddValues(all, k)
+			runs.AddValues(all, k)
 		}
 		values := t.Point(point)
-		for _, got := range of.Estimates() {
+		for _, got := range runs.Estimates() {
 			got.Values = nil
 			summary.Write(append(slices.Clone(values), got.Name, got.Unit, strconv.Itoa(got.N),
 				format.AllDigits(&got.Mean), format.AllDigits(got.StdDev), format.AllDigits(got.Low), format.AllDigits(got.High)))

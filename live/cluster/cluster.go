@@ -60,15 +60,15 @@ func Open(file, contextName string, writes bool) (*Cluster, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	of := raw.Contexts[contextName]
+	named := raw.Contexts[contextName]
 	switch {
-	case of == nil && contextName == "":
+	case named == nil && contextName == "":
 		return nil, fmt.Errorf("--kubeconfig: %s: has no current context; use --context%s", file, listed(names))
-	case of == nil:
+	case named == nil:
 		return nil, fmt.Errorf("--context: %s: has no context %q%s%s", file, contextName, document.Suggest(contextName, names), listed(names))
 	}
-	if err := checkAddresses(raw, of); err != nil {
-		return nil, fmt.Errorf("--kubeconfig: %s: cluster %q: %w", file, of.Cluster, err)
+	if err := checkAddresses(raw, named); err != nil {
+		return nil, fmt.Errorf("--kubeconfig: %s: cluster %q: %w", file, named.Cluster, err)
 	}
 	config, err := clientcmd.NewNonInteractiveClientConfig(*raw, contextName, &clientcmd.ConfigOverrides{},
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: file}).ClientConfig()
@@ -85,7 +85,7 @@ func Open(file, contextName string, writes bool) (*Cluster, error) {
 	}
 	server, err := guard.Server(address.String())
 	if err != nil {
-		return nil, fmt.Errorf("--kubeconfig: %s: cluster %q: server: %w", file, of.Cluster, err)
+		return nil, fmt.Errorf("--kubeconfig: %s: cluster %q: server: %w", file, named.Cluster, err)
 	}
 	config.UserAgent = "apfsim-live"
 	// The first wrapper is the innermost one: it sees requests as they are sent, with the credentials.
@@ -106,9 +106,9 @@ func Open(file, contextName string, writes bool) (*Cluster, error) {
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	proxy, err := proxyOf(config, server)
 	if err != nil {
-		return nil, fmt.Errorf("--kubeconfig: %s: cluster %q: %w", file, of.Cluster, err)
+		return nil, fmt.Errorf("--kubeconfig: %s: cluster %q: %w", file, named.Cluster, err)
 	}
-	return &Cluster{File: file, Context: contextName, User: of.AuthInfo, Server: server, Proxy: proxy, client: &own, most: guard.MostAnswer}, nil
+	return &Cluster{File: file, Context: contextName, User: named.AuthInfo, Server: server, Proxy: proxy, client: &own, most: guard.MostAnswer}, nil
 }
 
 // proxyOf returns the scheme and the host of the proxy of the file or of the environment; empty for none. A proxy
@@ -153,8 +153,8 @@ func read(file string) (*clientcmdapi.Config, error) {
 
 // checkAddresses returns what is wrong with the addresses of a context. They may have passwords, so that no
 // error contains one.
-func checkAddresses(raw *clientcmdapi.Config, of *clientcmdapi.Context) error {
-	cluster := raw.Clusters[of.Cluster]
+func checkAddresses(raw *clientcmdapi.Config, named *clientcmdapi.Context) error {
+	cluster := raw.Clusters[named.Cluster]
 	if cluster == nil || cluster.Server == "" {
 		return errors.New("server: is missing; want https://HOST:PORT")
 	}
@@ -228,9 +228,9 @@ func (c *Cluster) get(ctx context.Context, accept string, segments ...string) ([
 
 // unreachable returns an error of a connection without the method and the address, which the caller knows.
 func unreachable(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
 	}
 	return err
 }

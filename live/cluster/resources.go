@@ -79,16 +79,16 @@ func (c *Cluster) served(ctx context.Context, group string, found map[GroupResou
 	versions, base := []string{"v1"}, []string{"api"}
 	if group != "" {
 		base = []string{"apis", group}
-		var of apiVersions
-		switch err := c.getJSON(ctx, &of, base...); {
+		var served apiVersions
+		switch err := c.getJSON(ctx, &served, base...); {
 		case HasStatus(err, http.StatusNotFound):
 			return nil, nil
 		case err != nil:
 			return nil, err
 		}
-		versions = []string{of.PreferredVersion.Version}
-		for _, v := range of.Versions {
-			if v.Version != of.PreferredVersion.Version {
+		versions = []string{served.PreferredVersion.Version}
+		for _, v := range served.Versions {
+			if v.Version != served.PreferredVersion.Version {
 				versions = append(versions, v.Version)
 			}
 		}

@@ -59,11 +59,11 @@ func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool
 	calls := &Calls{Writes: writes}
 	var wrong document.Errors
 	for i := range sc.Spec.Workload {
-		of := &sc.Spec.Workload[i]
-		w := Workload{Name: of.Name, Clients: of.Clients, Closed: of.Arrivals.Closed != nil}
-		if of.Arrivals.Trace == nil {
-			for k := range of.Requests {
-				a, query := of.Requests[k].Request.Attributes(&of.As, 0)
+		described := &sc.Spec.Workload[i]
+		w := Workload{Name: described.Name, Clients: described.Clients, Closed: described.Arrivals.Closed != nil}
+		if described.Arrivals.Trace == nil {
+			for k := range described.Requests {
+				a, query := described.Requests[k].Request.Attributes(&described.As, 0)
 				if call, err := calls.Of(&a, query); err != nil {
 					at := requestPath(sc, i, k)
 					wrong.Add(position(sc, at), at, "%v", err)
@@ -71,13 +71,13 @@ func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool
 					p.add(&w, &a, call)
 				}
 			}
-			for i := range min(of.Clients, usersKept) {
-				user, _ := of.As.For(i)
+			for i := range min(described.Clients, usersKept) {
+				user, _ := described.As.For(i)
 				if !slices.Contains(w.Users, user) {
 					w.Users = append(w.Users, user)
 				}
 			}
-		} else if err := p.readTrace(ctx, of.Arrivals.Trace, calls, &wrong); err != nil {
+		} else if err := p.readTrace(ctx, described.Arrivals.Trace, calls, &wrong); err != nil {
 			return nil, err
 		}
 		p.Workloads = append(p.Workloads, w)

@@ -19,14 +19,14 @@ func TestPaths(t *testing.T) {
 	calls := Calls{Resources: map[cluster.GroupResource]cluster.Resource{
 		{Group: "apps", Resource: "deployments"}: {Group: "apps", Version: "v2", APIVersion: "apps/v2", Kind: "Deployment"},
 	}}
-	of := func(path string) classify.Attributes {
+	attributes := func(path string) classify.Attributes {
 		return classify.Attributes{User: "u", Verb: "list", APIGroup: "apps", Resource: "deployments", Namespace: "a", Path: path}
 	}
 	for _, c := range []struct{ path, want string }{
 		{"/apis/apps/v1/namespaces/a/deployments", "/apis/apps/v2/namespaces/a/deployments"},
 		{"/apis/apps/v1beta1/namespaces/a/deployments", "/apis/apps/v1beta1/namespaces/a/deployments"},
 	} {
-		a := of(c.path)
+		a := attributes(c.path)
 		call, err := calls.Of(&a, "limit=5")
 		if err != nil || call.URL() != c.want+"?limit=5" {
 			t.Errorf("%s: got %+v (%v), want %s", c.path, call, err, c.want)

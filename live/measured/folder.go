@@ -210,7 +210,7 @@ func (r *Run) writeLog(w io.Writer) error {
 		if s.Err != nil {
 			line.Error = s.Err.Error()
 		}
-		if flow := f.of(s); flow != nil {
+		if flow := f.flow(s); flow != nil {
 			line.FlowSchema, line.PriorityLevel, line.Flow = flow.Schema.Name, flow.Level, flow.Name()
 		}
 		if err := lines.Encode(&line); err != nil {

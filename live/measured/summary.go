@@ -132,7 +132,7 @@ func events(r *load.Result, endNs int64, f flows) (all []event) {
 			Completion: server.Completion{FinishNs: -1},
 		}
 		q.Bind(q)
-		if flow := f.of(s); flow != nil {
+		if flow := f.flow(s); flow != nil {
 			q.SetFlow(flow)
 		}
 		all = append(all, event{q.ArrivalNs, false, q})
@@ -170,7 +170,7 @@ func newFlows(names *cluster.FlowControl) flows {
 type flowKey struct{ schema, level, distinguisher string }
 
 // of returns the flow of a request, nil if the answer does not say.
-func (f flows) of(s *load.Sent) *server.Flow {
+func (f flows) flow(s *load.Sent) *server.Flow {
 	name, ok := f.schema(s)
 	if !ok {
 		return nil

@@ -207,15 +207,15 @@ func (u *Upgrade) apiVersions(path []*rules.Rules, objects config.Objects) {
 func (u *Upgrade) levels(before, after *SeatDivision) {
 	names := map[string]*UpgradedLevel{}
 	for _, side := range []struct {
-		seats *SeatDivision
-		of    func(*UpgradedLevel) **LevelSeats
+		seats  *SeatDivision
+		limits func(*UpgradedLevel) **LevelSeats
 	}{{before, func(l *UpgradedLevel) **LevelSeats { return &l.Before }}, {after, func(l *UpgradedLevel) **LevelSeats { return &l.After }}} {
 		for i := range side.seats.Levels {
 			level := &side.seats.Levels[i]
 			if names[level.Name] == nil {
 				names[level.Name] = &UpgradedLevel{Name: level.Name}
 			}
-			*side.of(names[level.Name]) = level
+			*side.limits(names[level.Name]) = level
 		}
 	}
 	for _, l := range names {

@@ -125,8 +125,8 @@ func (f *Fingerprint) adjusted(nowNs int64, s *server.Server) {
 }
 
 // limits records the current limits of levels.
-func (f *Fingerprint) limits(nowNs int64, at int16, of server.Levels) {
-	for _, l := range of.Levels() {
+func (f *Fingerprint) limits(nowNs int64, at int16, source server.Levels) {
+	for _, l := range source.Levels() {
 		f.record(adjustedDecision, at, 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
 	}
 }

@@ -247,9 +247,9 @@ func (m *serverMetrics) dispatched(nowNs int64, r *server.Request) {
 	}
 	if s.dispatched == nil {
 		s.dispatched = m.families.dispatched.with(s.labels...)
-		of := m.familiesOf(s.level)
-		s.executingRequests = of.executingRequests.with(s.labels...)
-		s.executingSeats, s.inUse = of.executingSeats.with(s.labels...), of.inUse.with(s.labels...)
+		families := m.familiesOf(s.level)
+		s.executingRequests = families.executingRequests.with(s.labels...)
+		s.executingSeats, s.inUse = families.executingSeats.with(s.labels...), families.inUse.with(s.labels...)
 	}
 	s.dispatched.add(1)
 	if !l.exempt {
@@ -354,10 +354,10 @@ func (m *serverMetrics) adjusted(nowNs int64, _ *server.Server) {
 		return
 	}
 	waiting, executing := 0, 0
-	for _, of := range m.source.Levels() {
-		m.setCapacities(nowNs, m.levelOf(nowNs, of), of)
-		executing += of.Limits().Nominal
-		if q := of.Spec().Queuing(); q != nil {
+	for _, level := range m.source.Levels() {
+		m.setCapacities(nowNs, m.levelOf(nowNs, level), level)
+		executing += level.Limits().Nominal
+		if q := level.Spec().Queuing(); q != nil {
 			waiting += int(q.Queues) * int(q.QueueLengthLimit)
 		}
 	}
@@ -394,8 +394,8 @@ func (m *serverMetrics) recordAdjustment() {
 }
 
 // setCapacities sets the limits that the ratios of a level are relative to.
-func (m *serverMetrics) setCapacities(nowNs int64, l *levelMetrics, of *flowcontrol.Level) {
-	limit := float64(of.CurrentLimit())
+func (m *serverMetrics) setCapacities(nowNs int64, l *levelMetrics, level *flowcontrol.Level) {
+	limit := float64(level.CurrentLimit())
 	if limit == 0 {
 		servers := &m.scenario.Spec.Servers
 		limit = max(1, math.Round(float64(servers.MaxRequestsInflight+servers.MaxMutatingRequestsInflight)/10))
@@ -404,7 +404,7 @@ func (m *serverMetrics) setCapacities(nowNs int64, l *levelMetrics, of *flowcont
 	l.demandRatio.setWhole(nowNs, limit)
 	l.executing.setWhole(nowNs, limit)
 	queues := int32(1) // as in the server, for requests that still wait after the level's queues were removed
-	if q := of.Spec().Queuing(); q != nil {
+	if q := level.Spec().Queuing(); q != nil {
 		queues, l.queueLengthLimit = q.Queues, q.QueueLengthLimit
 	}
 	l.waiting.setWhole(nowNs, float64(max(1, l.queueLengthLimit))*float64(queues))
@@ -498,12 +498,12 @@ func (m *serverMetrics) schemaOf(f *server.Flow) *schemaMetrics {
 	return s
 }
 
-func (m *serverMetrics) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetrics {
-	l := m.levels[of.Name()]
+func (m *serverMetrics) levelOf(nowNs int64, level *flowcontrol.Level) *levelMetrics {
+	l := m.levels[level.Name()]
 	if l == nil {
 		from := func(histogram *timeSeries) ratio { return ratio{histogram: histogram, whole: 1, sinceNs: nowNs} }
-		name := of.Name()
-		l = &levelMetrics{name: name, exempt: of.Spec().Type == config.TypeExempt}
+		name := level.Name()
+		l = &levelMetrics{name: name, exempt: level.Spec().Type == config.TypeExempt}
 		f := m.familiesOf(l)
 		l.seatRatio = from(f.seatUtilization.with(name, "executing"))
 		l.demandRatio = from(f.demand.with(name))
@@ -511,6 +511,6 @@ func (m *serverMetrics) levelOf(nowNs int64, of *flowcontrol.Level) *levelMetric
 		l.executing = from(f.requestUtilization.with("executing", name))
 		m.levels[name] = l
 	}
-	l.level = of
+	l.level = level
 	return l
 }

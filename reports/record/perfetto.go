@@ -323,9 +323,9 @@ const stageProcess = 1_000_000
 
 // writeStage writes the present stage of a server until now.
 func (e *Perfetto) writeStage(nowNs int64, at int) {
-	of := &e.stages[at]
-	lasts := microseconds(nowNs - max(of.sinceNs, e.fromNs))
-	e.writeEvent(&traceEvent{Name: of.String(), Category: "stage", Phase: "X", At: microseconds(max(of.sinceNs, e.fromNs)), Lasts: &lasts,
+	current := &e.stages[at]
+	lasts := microseconds(nowNs - max(current.sinceNs, e.fromNs))
+	e.writeEvent(&traceEvent{Name: current.String(), Category: "stage", Phase: "X", At: microseconds(max(current.sinceNs, e.fromNs)), Lasts: &lasts,
 		Process: stageProcess + at, Thread: 1}, nil)
 }
 

@@ -98,9 +98,9 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 			rows = rowsOf(f, levelsWith(f, run.Replication))
 		}
 		for _, r := range rows {
-			if x, ok := r.statistic.of(r.find(run)); ok {
+			if x, ok := r.statistic.value(r.find(run)); ok {
 				r.simulated = append(r.simulated, x)
-				r.errors = append(r.errors, errors.of(r, len(r.errors)))
+				r.errors = append(r.errors, errors.at(r, len(r.errors)))
 			}
 		}
 		compareFlows(f, run.Replication, moved)
@@ -195,7 +195,7 @@ type statistic struct {
 	get        func(requests) (float64, bool)
 }
 
-func (s *statistic) of(r requests) (float64, bool) {
+func (s *statistic) value(r requests) (float64, bool) {
 	if r.counts == nil {
 		return 0, false
 	}
@@ -217,9 +217,9 @@ var statistics = func() (all []statistic) {
 	}
 	all = append(all, burstStatistics()...)
 	for _, t := range []struct {
-		name    string
-		outcome bool
-		of      func(requests) *result.Distribution
+		name         string
+		outcome      bool
+		distribution func(requests) *result.Distribution
 	}{
 		{"wait", true, func(r requests) *result.Distribution { return r.wait }},
 		{"execution", false, func(r requests) *result.Distribution { return r.execution }},
@@ -234,7 +234,7 @@ var statistics = func() (all []statistic) {
 			{"p99", func(d *result.Distribution) int64 { return d.P99Ns }},
 		} {
 			all = append(all, statistic{t.name + " " + c.name, "ns", t.outcome, false, func(r requests) (float64, bool) {
-				d := t.of(r)
+				d := t.distribution(r)
 				if d == nil {
 					return 0, false
 				}
@@ -267,7 +267,7 @@ func rowsOf(f *fit.Fitted, levels map[string]*fit.Tally) (all []*row) {
 			if s.outcome && !f.Recorded.Outcomes {
 				continue
 			}
-			if x, ok := s.of(r); ok {
+			if x, ok := s.value(r); ok {
 				waits := int64(0)
 				if strings.HasPrefix(s.name, "wait ") {
 					waits = r.wait.Count
@@ -304,17 +304,17 @@ const leastKnown = 0.9
 
 // ofTally returns the tally as a run has it.
 func ofTally(t *fit.Tally) requests {
-	of := func(h *histogram.Histogram) *result.Distribution {
+	distribution := func(h *histogram.Histogram) *result.Distribution {
 		if h.N == 0 {
 			return nil
 		}
 		return result.NewDistribution(h)
 	}
-	waits := of(&t.Wait)
+	waits := distribution(&t.Wait)
 	if float64(t.Wait.N) < leastKnown*float64(t.Executed) {
 		waits = nil
 	}
-	return requests{&t.Counts, waits, of(&t.Execution), t.Arrivals}
+	return requests{&t.Counts, waits, distribution(&t.Execution), t.Arrivals}
 }
 
 // finish returns the row with its interval. Percentiles are compared within the precision of histograms.

@@ -66,7 +66,7 @@ func (e *waitErrors) draw(random *rand.Rand) float64 {
 
 // of returns the error of the row's statistic in a run: the same statistic of as many errors as there are waits. A
 // percentile of sums is at most about the sum of the percentiles.
-func (e *waitErrors) of(r *row, run int) float64 {
+func (e *waitErrors) at(r *row, run int) float64 {
 	switch {
 	case r.waits == 0:
 		return 0
@@ -79,7 +79,7 @@ func (e *waitErrors) of(r *row, run int) float64 {
 	for range min(r.waits, mostDraws) {
 		h.Record(int64(e.draw(random)))
 	}
-	x, _ := r.statistic.of(requests{counts: &result.Counts{}, wait: result.NewDistribution(&h)})
+	x, _ := r.statistic.value(requests{counts: &result.Counts{}, wait: result.NewDistribution(&h)})
 	return x + handOverNs
 }
 

@@ -47,16 +47,16 @@ func (o *Observations) distance(a *Arrivals) (most float64) {
 	low, high := make([]float64, len(statistics)), make([]float64, len(statistics))
 	for trial := range n {
 		c := o.draw(a, uint64(trial+1))
-		for i, of := range statistics {
-			x, _ := of(c)
+		for i, statistic := range statistics {
+			x, _ := statistic(c)
 			if trial == 0 {
 				low[i], high[i] = x, x
 			}
 			low[i], high[i] = min(low[i], x), max(high[i], x)
 		}
 	}
-	for i, of := range statistics {
-		x, ok := of(o.counts)
+	for i, statistic := range statistics {
+		x, ok := statistic(o.counts)
 		if !ok {
 			continue
 		}

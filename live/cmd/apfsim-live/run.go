@@ -161,11 +161,11 @@ func printResults(w io.Writer, r *measured.Run, s *measured.Summary) error {
 	return nil
 }
 
-func percentile(d *result.Distribution, of func(*result.Distribution) int64) string {
+func percentile(d *result.Distribution, value func(*result.Distribution) int64) string {
 	if d == nil {
 		return "-"
 	}
-	return format.Duration(float64(of(d)))
+	return format.Duration(float64(value(d)))
 }
 
 // statuses writes counts by status, in the order of the statuses.

@@ -327,16 +327,16 @@ func TestTransportHoldsUnsafeRequests(t *testing.T) {
 	transport := &guard.Transport{Server: address, Next: http.DefaultTransport}
 	sent, refused := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		of := func(label string, usual ...string) string { return text(rt, label, usual) }
+		draw := func(label string, usual ...string) string { return text(rt, label, usual) }
 		maybe := func(label string) bool { return rapid.IntRange(0, 9).Draw(rt, label) == 0 }
-		u := &url.URL{Scheme: "http", Host: address.Host, RawQuery: of("query", "", "dryRun=All", "dryRun=All", "dryRun=All", "dryRun=None", "a=1&dryRun=All")}
-		u.Path = of("path", "/api/v1/pods", "/apis/apps/v1/namespaces/a/deployments/b", "/api/v1/namespaces/a/pods/b/exec", "/api/v1/namespaces/a/pods/b/eviction",
+		u := &url.URL{Scheme: "http", Host: address.Host, RawQuery: draw("query", "", "dryRun=All", "dryRun=All", "dryRun=All", "dryRun=None", "a=1&dryRun=All")}
+		u.Path = draw("path", "/api/v1/pods", "/apis/apps/v1/namespaces/a/deployments/b", "/api/v1/namespaces/a/pods/b/exec", "/api/v1/namespaces/a/pods/b/eviction",
 			"/debug/pprof", "/version", "/api/v1/namespaces/a/configmaps/c", "/apis/apps/v1/proxy/a", "/apis/apps/v1/watch/deployments")
 		if maybe("raw path") {
 			u.RawPath = strings.Replace(u.Path, "d", "%64", 1)
 		}
 		if maybe("opaque") {
-			u.Opaque = of("opaque part", "//"+otherHost+"/x", "//"+address.Host+"/api/v1/pods?a", "/api/v1/pods#")
+			u.Opaque = draw("opaque part", "//"+otherHost+"/x", "//"+address.Host+"/api/v1/pods?a", "/api/v1/pods#")
 		}
 		if maybe("elsewhere") {
 			u.Host = otherHost
