@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -147,5 +148,24 @@ func TestDepthOfReports(t *testing.T) {
 	}
 	if got, want := reportsTooDeep(all), fmt.Sprintf("reports has %d packages; at most %d", mostReports+1, mostReports); !slices.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The page answers where things are with files that exist.
+func TestFilesOfThePageExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Where is what\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	files := regexp.MustCompile("\\| `([^`]+)` \\|\n").FindAllStringSubmatch(section, -1)
+	if len(files) < 20 {
+		t.Fatalf("%d files, want 20 at least", len(files))
+	}
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Join(root, file[1])); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -163,7 +163,7 @@ func subject(base, comment string) string {
 	for _, detail := range []string{": ", " ("} {
 		sentence, _, _ = strings.Cut(sentence, detail)
 	}
-	return strings.TrimSuffix(sentence, ".")
+	return strings.TrimRight(sentence, ".:")
 }
 
 // titled returns a name with its first letter in upper case, as the comment of a program begins.
