@@ -32,7 +32,6 @@ import (
 
 	"apfsim/document"
 	"apfsim/sim/calls"
-	"apfsim/sim/client"
 	"apfsim/sim/network"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -46,7 +45,7 @@ type Run struct {
 
 	servers     []*server.Server
 	shared      *server.Shared
-	clients     *client.Clients
+	clients     *workload.Clients
 	network     *network.Network
 	calls       *calls.Calls // nil if no request has any
 	maintenance *maintenance // nil without one
@@ -64,11 +63,11 @@ const IgnoreDeadlines Option = 1
 
 // New returns a run at time 0.
 func New(sc *scenario.Scenario, options ...Option) *Run {
-	return newRun(sc, func(c *client.Clients) server.Receiver { return c }, options...)
+	return newRun(sc, func(c *workload.Clients) server.Receiver { return c }, options...)
 }
 
 // newRun is New, with what receives the events of watches.
-func newRun(sc *scenario.Scenario, receiver func(*client.Clients) server.Receiver, options ...Option) *Run {
+func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Receiver, options ...Option) *Run {
 	spec := &sc.Spec
 	r := &Run{Scenario: sc}
 	deps := server.Deps{
@@ -92,7 +91,7 @@ func newRun(sc *scenario.Scenario, receiver func(*client.Clients) server.Receive
 		deps.Stored = objects.read
 	}
 	r.shared = server.NewShared(server.Options{Detailed: deps.Detailed() || ClientsNeedDetails(spec), NoDeadlines: slices.Contains(options, IgnoreDeadlines)})
-	r.clients = client.New(sc.Clients(), r.shared)
+	r.clients = workload.NewClients(sc.Clients(), r.shared)
 	deps.Shared, deps.Clients, deps.Receiver = r.shared, r.clients, receiver(r.clients)
 	if needsNetwork(spec) {
 		r.network = network.New(network.Deps{

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"apfsim/sim/api"
-	"apfsim/sim/client"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 
 	"pgregory.net/rapid"
 )
@@ -47,7 +47,7 @@ type watched struct {
 // newLedger returns a run whose store is checked.
 func newLedger(t *rapid.T, sc *scenario.Scenario) *ledger {
 	l := &ledger{T: t, history: map[api.Resource][]*api.Event{}, writers: map[int64]int64{}, watches: map[int64]*watched{}, began: map[int64]bool{}}
-	run := newRun(sc, func(c *client.Clients) server.Receiver {
+	run := newRun(sc, func(c *workload.Clients) server.Receiver {
 		l.clients = c
 		return l
 	})

@@ -167,7 +167,7 @@ Showing nodes accounting for 1000ms, 100% of 1000ms total
       50ms  5.00% 75.00%       50ms  5.00%  apfsim/core/flowcontrol.(*Controller).Finish
       40ms  4.00% 79.00%      950ms 95.00%  apfsim/sim.(*Run).Execute
       10ms  1.00% 80.00%       10ms  1.00%  apfsim/sim/server.(*Server).finish
-     100ms 10.00% 90.00%      100ms 10.00%  apfsim/sim/client.(*Clients).Act
+     100ms 10.00% 90.00%      100ms 10.00%  apfsim/sim/workload.(*Clients).Act
       45ms  4.50% 94.50%       45ms  4.50%  math/rand/v2.(*PCG).Uint64
        5ms  0.50% 95.00%        5ms  0.50%  apfsim/sim/random.Exponential.Sample
       50ms  5.00%   100%       50ms  5.00%  runtime.memmove

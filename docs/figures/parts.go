@@ -23,7 +23,7 @@ var theParts = []part{
 	{"flow control around it", []string{"apfsim/core/"}},
 	{"event queue", []string{"apfsim/sim/clock."}},
 	{"server and event loop", []string{"apfsim/sim/server.", "apfsim/sim."}},
-	{"clients", []string{"apfsim/sim/client."}},
+	{"clients", []string{"apfsim/sim/workload."}},
 	{"random numbers and distributions", []string{"apfsim/sim/random.", "math/rand/"}},
 	{"the rest: Go's runtime, math, set-up", nil},
 }

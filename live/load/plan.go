@@ -1,5 +1,5 @@
 // Package load sends the requests of a scenario to a cluster in real time. The clients are those of a
-// simulation, package client: with the same seed they draw the same requests, at the same times in an open
+// simulation, package workload: with the same seed they draw the same requests, at the same times in an open
 // loop. Only the clock and the server are real.
 package load
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"apfsim/sim"
-	"apfsim/sim/client"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // Options say how the requests of a scenario are sent.
@@ -73,7 +73,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, o Options) (*Result, error)
 		answers: make(chan delivered, 256), endWatches: make(chan struct{}), calls: map[*server.Template]*Call{},
 		result: &Result{Length: time.Duration(sc.Spec.Duration)},
 	}
-	l.clients = client.New(sc.Clients(), l.shared)
+	l.clients = workload.NewClients(sc.Clients(), l.shared)
 	l.shared.Events.Schedule(int64(sc.Spec.Duration), uint8(server.End), server.Event{Kind: server.End})
 	l.clients.Begin(ctx, l, nil)
 	l.start = time.Now()
@@ -97,7 +97,7 @@ type loop struct {
 	Options
 	scenario *scenario.Scenario
 	shared   *server.Shared
-	clients  *client.Clients
+	clients  *workload.Clients
 	sending  context.Context
 	start    time.Time
 

@@ -9,17 +9,16 @@
 package calls
 
 import (
-	"apfsim/sim/client"
 	"apfsim/sim/clock"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
 
-// Calls are the calls of a run. It implements server.Calls and client.Callbacks.
+// Calls are the calls of a run. It implements server.Calls and workload.Callbacks.
 type Calls struct {
 	seed       uint64
 	shared     *server.Shared
-	clients    *client.Clients
+	clients    *workload.Clients
 	servers    []*server.Server
 	plans      []*plan // by workload; nil for one whose requests call nobody
 	aggregated aggregatedServers
@@ -85,7 +84,7 @@ const indexBits = 31 - stepBits
 type Deps struct {
 	Servers   []*server.Server
 	Made      *server.Deps // what the servers are made with
-	Clients   *client.Clients
+	Clients   *workload.Clients
 	Workloads []workload.Workload
 }
 
@@ -251,14 +250,14 @@ func (c *Calls) waiting(r *server.Request) *call {
 	return nil
 }
 
-// Sending implements client.Callbacks.
+// Sending implements workload.Callbacks.
 func (c *Calls) Sending(r *server.Request) {
 	if call := c.waiting(r); call != nil {
 		call.resend = 0
 	}
 }
 
-// Responded implements client.Callbacks.
+// Responded implements workload.Callbacks.
 func (c *Calls) Responded(nowNs int64, r *server.Request, response server.Response) {
 	// Who was called can make something of any other response, such as that there is no such object.
 	failed := response.Status == 0 || response.Status == server.StatusTooManyRequests || response.Status >= server.StatusInternalServerError

@@ -99,7 +99,7 @@ var never = math.Inf(1)
 // New returns an open-loop process of which nobody wants to hear after endNs, nil
 // for arrivals of another kind. The process calls open for the stream it draws from. A Poisson process is
 // in the room that is given.
-func NewProcess(a *Arrivals, open func(*random.Stream), endNs int64, room *PoissonProcess) Process {
+func newProcess(a *Arrivals, open func(*random.Stream), endNs int64, room *poissonProcess) Process {
 	switch {
 	case a.Constant != nil:
 		// One unit of expected arrivals apart, beginning anywhere within the first.
@@ -136,7 +136,7 @@ func NewProcess(a *Arrivals, open func(*random.Stream), endNs int64, room *Poiss
 // this seed. It yields nothing for arrivals that depend on responses, or on a trace.
 func ArrivalTimes(a *Arrivals, seed uint64, workload string, index int, endNs int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		p := NewProcess(a, func(s *random.Stream) { s.Open(seed, workload, index, "arrivals") }, endNs, &PoissonProcess{})
+		p := newProcess(a, func(s *random.Stream) { s.Open(seed, workload, index, "arrivals") }, endNs, &poissonProcess{})
 		for p != nil {
 			at, sends := p.Next()
 			if at >= float64(endNs) || sends && !yield(int64(at)) {

@@ -6,7 +6,7 @@ import (
 	"apfsim/sim/random"
 )
 
-// ReflectorBackoff is how long a reflector waits after a failure: 0.8 s, twice as long each time and 30 s at
+// reflectorBackoff is how long a reflector waits after a failure: 0.8 s, twice as long each time and 30 s at
 // most, and each time up to twice as long by chance (k8s.io/client-go, tools/cache/reflector.go:
 // defaultBackoffInit, defaultBackoffMax, defaultBackoffFactor and defaultBackoffJitter).
 //
@@ -18,7 +18,7 @@ import (
 //
 // Several watches of one client may share it, which are reflectors of their own in reality: while one of them
 // waits, the wait of another is no longer than that, but for chance.
-type ReflectorBackoff struct {
+type reflectorBackoff struct {
 	sinceLastUse bool
 	markNs       int64 // when it last started over, or its last use
 	waitNs       int64 // the latest wait before chance; 0 before the first
@@ -31,13 +31,13 @@ const (
 	reflectorResetNs   = 120_000_000_000
 )
 
-// NewReflectorBackoff returns the back-off of a reflector that is made at a time.
-func NewReflectorBackoff(nowNs int64, sinceLastUse bool) ReflectorBackoff {
-	return ReflectorBackoff{markNs: nowNs, sinceLastUse: sinceLastUse}
+// newReflectorBackoff returns the back-off of a reflector that is made at a time.
+func newReflectorBackoff(nowNs int64, sinceLastUse bool) reflectorBackoff {
+	return reflectorBackoff{markNs: nowNs, sinceLastUse: sinceLastUse}
 }
 
 // Next returns how long to wait now.
-func (b *ReflectorBackoff) Next(nowNs int64, r *rand.Rand) (waitNs int64) {
+func (b *reflectorBackoff) Next(nowNs int64, r *rand.Rand) (waitNs int64) {
 	startsOver := nowNs-b.markNs > reflectorResetNs
 	switch {
 	case startsOver || b.waitNs == 0:

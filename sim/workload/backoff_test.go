@@ -8,7 +8,7 @@ import (
 
 // The waits double from 0.8 s to 30 s, each up to twice as long by chance.
 func TestReflectorBackoff(t *testing.T) {
-	b := NewReflectorBackoff(0, false)
+	b := newReflectorBackoff(0, false)
 	now := int64(0)
 	for i, want := range []time.Duration{800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000} {
 		got := b.Next(now, chance(0.25))
@@ -34,7 +34,7 @@ func TestReflectorBackoff(t *testing.T) {
 
 // Watches of one client that fail together wait the same time but for chance, and not the longer the more they are.
 func TestReflectorsFailTogether(t *testing.T) {
-	b := NewReflectorBackoff(0, false)
+	b := newReflectorBackoff(0, false)
 	for range 100 {
 		if got := b.Next(5, chance(0)); got != reflectorInitialNs {
 			t.Fatalf("waits %v", time.Duration(got))

@@ -99,14 +99,14 @@ func (c *checker) behaviour(path string, w *Workload) {
 	w.Behaviour.check(c, path+".behaviour")
 }
 
-// Machine returns what a client does.
-func (b *Behaviour) Machine(c Client) Machine {
+// machine returns what a client does.
+func (b *Behaviour) machine(c Client) Machine {
 	_, k := b.kind()
 	return k.Machine(c)
 }
 
-// RateLimit returns the rate limiter that such clients have if their workload gives none; nil for none.
-func (b *Behaviour) RateLimit() *RateLimit {
+// rateLimit returns the rate limiter that such clients have if their workload gives none; nil for none.
+func (b *Behaviour) rateLimit() *RateLimit {
 	_, k := b.kind()
 	if l, ok := k.(limited); ok {
 		return l.rateLimit()

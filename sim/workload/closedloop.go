@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"apfsim/sim/quantity"
+	"apfsim/sim/random"
+	"apfsim/sim/server"
 )
 
 // ClosedArrivals keep a number of requests in progress: when one is answered, the client sends the
@@ -34,4 +36,76 @@ func leastCycleNs(w *Workload) float64 {
 		return storedNs
 	}
 	return 0
+}
+
+// turnaroundNs is the least time from a failure to the next request of a closed loop: a client that does
+// not think would otherwise be rejected, or its connections refused, again and again in the same instant.
+const turnaroundNs = 1_000_000
+
+// closedLoop is a client with a number of concurrent users, each of whom thinks, sends a request
+// and waits for its response.
+type closedLoop struct{ sender }
+
+// Start implements source.
+func (c *closedLoop) Start(int64) {
+	c.open()
+	for i := range c.Arrivals.Closed.Concurrency {
+		if i%startedTogether == startedTogether-1 && c.all.isCut() {
+			return
+		}
+		c.thinkFrom(c.startNs, 0)
+	}
+}
+
+// thinkFrom lets one of the users think, for a given time at least, and then send.
+func (c *closedLoop) thinkFrom(nowNs, leastNs int64) {
+	thinkNs := int64(0)
+	if think := c.Arrivals.Closed.Think.Distribution; think != nil {
+		thinkNs = think.Sample(&c.think.Rand)
+	}
+	if at := nowNs + max(thinkNs, leastNs); at < c.endNs {
+		c.wakeAt(at)
+	}
+}
+
+// Wake implements source.
+func (c *closedLoop) Wake(nowNs int64) { c.send(nowNs, c.request()) }
+
+// Responded implements source.
+func (c *closedLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
+	switch {
+	case ended(r, response):
+		c.thinkFrom(nowNs, 0)
+	case c.retry(nowNs, r, response):
+	case c.all.network != nil && isWatch(r):
+		c.thinkFrom(nowNs, c.opensAgainNs(nowNs))
+	default:
+		c.thinkFrom(nowNs, turnaroundNs)
+	}
+}
+
+// reflector is what a client knows as one that watches.
+type reflector struct {
+	reflectorBackoff
+	chance random.Stream
+}
+
+// opensAgainNs returns how long the client waits after it has failed to open a watch.
+func (cl *sender) opensAgainNs(nowNs int64) int64 {
+	if cl.reflector == nil {
+		cl.reflector = &reflector{reflectorBackoff: newReflectorBackoff(cl.startNs, false)}
+		cl.stream(&cl.reflector.chance, "reflector")
+	}
+	return cl.reflector.Next(nowNs, &cl.reflector.chance.Rand)
+}
+
+// isWatch says whether a request is a watch, also one that no server has received.
+func isWatch(r *server.Request) bool {
+	return r.Attributes.Verb == "watch" && r.Attributes.IsResource()
+}
+
+// ended says whether a request has ended as its client wants: it was executed, or it was a watch that had
+// begun. For a reflector, a watch of which the connection breaks has ended like any other.
+func ended(r *server.Request, response server.Response) bool {
+	return response.Succeeded() || response.Failure == server.BrokenConnection && r.FinishNs >= 0 && isWatch(r)
 }

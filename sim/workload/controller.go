@@ -76,7 +76,7 @@ type controller struct {
 	done   map[string]reconciled
 	writes bool // a reconciliation writes something besides events
 
-	events      EventCorrelator[eventOf]
+	events      eventCorrelator[eventOf]
 	eventChance random.Stream
 }
 

@@ -17,8 +17,8 @@ const (
 	spamPerSecond     = float64(float32(1. / 300)) // defaultSpamQPS, in the precision of upstream's limiter
 )
 
-// EventCorrelator says how a client writes the events that it has, by the objects that these are about
-// (k8s.io/client-go, tools/record, EventCorrelator). An event
+// eventCorrelator says how a client writes the events that it has, by the objects that these are about
+// (k8s.io/client-go, tools/record, eventCorrelator). An event
 //
 //	is combined with others   if there have been 10 different messages for its object, with at most 600 s
 //	                          between one and the next
@@ -26,17 +26,17 @@ const (
 //	becomes a PATCH           if there has been the same one before: its count. If the event is no longer
 //	                          there, a POST follows.
 //	becomes a POST            otherwise, with a name that no other event has
-type EventCorrelator[K comparable] struct {
+type eventCorrelator[K comparable] struct {
 	// Chance draws which message is forgotten when there are too many.
 	Chance *random.Stream
 
 	aggregates lru[K, *aggregate]
-	logged     lru[eventKey[K], EventWrite]
+	logged     lru[eventKey[K], eventWrite]
 	buckets    lru[K, *spamBucket]
 }
 
-// EventWrite is the object with which an event is recorded: the Count of its occurrences is 1 where it is created.
-type EventWrite struct {
+// eventWrite is the object with which an event is recorded: the Count of its occurrences is 1 where it is created.
+type eventWrite struct {
 	Name  string
 	Count int64
 }
@@ -61,16 +61,16 @@ type spamBucket struct {
 	atNs   int64
 }
 
-// EventName returns the name of an event of an object of a name that has happened at a time.
-func EventName(object string, atNs int64) string { return fmt.Sprintf("%s.%x", object, atNs) }
+// eventName returns the name of an event of an object of a name that has happened at a time.
+func eventName(object string, atNs int64) string { return fmt.Sprintf("%s.%x", object, atNs) }
 
 // Correlate takes an event that has happened at atNs with a message for an object of a name. It returns what is written;
 // ok is false if it is dropped.
-func (c *EventCorrelator[K]) Correlate(nowNs, atNs int64, object K, name string, message int) (w EventWrite, ok bool) {
+func (c *eventCorrelator[K]) Correlate(nowNs, atNs int64, object K, name string, message int) (w eventWrite, ok bool) {
 	key := c.combine(nowNs, object, message)
 	w, _ = c.logged.get(key)
 	if w.Count == 0 {
-		w.Name = EventName(name, atNs)
+		w.Name = eventName(name, atNs)
 	}
 	w.Count++
 	c.logged.put(key, w)
@@ -79,7 +79,7 @@ func (c *EventCorrelator[K]) Correlate(nowNs, atNs int64, object K, name string,
 
 // combine returns by what repeats of an event are recognized (EventAggregate). The messages of an object are never more
 // than nine: when one makes ten, any of them is forgotten.
-func (c *EventCorrelator[K]) combine(nowNs int64, object K, message int) eventKey[K] {
+func (c *eventCorrelator[K]) combine(nowNs int64, object K, message int) eventKey[K] {
 	a, ok := c.aggregates.get(object)
 	if !ok || nowNs-a.lastNs > aggregateNs {
 		a = &aggregate{}
@@ -98,7 +98,7 @@ func (c *EventCorrelator[K]) combine(nowNs int64, object K, message int) eventKe
 }
 
 // allowed takes a token from the bucket of an object (EventSourceObjectSpamFilter).
-func (c *EventCorrelator[K]) allowed(nowNs int64, object K) bool {
+func (c *eventCorrelator[K]) allowed(nowNs int64, object K) bool {
 	b, ok := c.buckets.get(object)
 	if !ok {
 		b = &spamBucket{tokens: spamBurst, atNs: nowNs}

@@ -32,7 +32,7 @@ const (
 )
 
 // recorder records events of core/v1 (k8s.io/client-go, tools/record). What happens goes into a queue, which
-// drops it when it is full. One at a time is taken from the queue, and written as an EventCorrelator says. An answer other
+// drops it when it is full. One at a time is taken from the queue, and written as an eventCorrelator says. An answer other
 // than success drops it. Without an answer it is tried again, while the queue waits.
 type recorder struct {
 	client   Client
@@ -45,9 +45,9 @@ type recorder struct {
 	busy    bool
 	tried   int
 	posts   bool // the present request is the POST
-	write   EventWrite
+	write   eventWrite
 
-	correlator EventCorrelator[int] // by the index of the object
+	correlator eventCorrelator[int] // by the index of the object
 }
 
 // happening is one occurrence of an event.

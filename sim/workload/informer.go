@@ -29,13 +29,13 @@ func (s *Informer) resources() []string { return []string{ResourceName(s.Group, 
 func (s *Informer) Machine(c Client) Machine {
 	i := &informer{}
 	c.Stream(&i.chance, "reflector")
-	settings := Selected(c, &s.Selection)
+	settings := selected(c, &s.Selection)
 	settings.WatchList = s.Start == WatchList
 	settings.NoBookmarks = !s.Bookmarks
 	settings.SinceLastUse = s.Backoff == SinceLastUse
 	settings.PerEvent = s.PerEvent
 	switch s.Limit {
-	case DefaultPageSize:
+	case defaultPageSize:
 	case 0:
 		settings.PageSize = -1
 	default:

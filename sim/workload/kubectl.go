@@ -75,7 +75,7 @@ type kubectl struct {
 	settings  *Kubectl
 	selected  ReflectorSettings
 	step      kubectlStep
-	pager     Pager
+	pager     pager
 	conflicts int
 	applied   int64 // commands so far
 	beganNs   int64
@@ -89,7 +89,7 @@ const commandToken = ReflectorTokens
 // Machine returns a client that runs a command.
 func (s *Kubectl) Machine(c Client) Machine {
 	k := &kubectl{settings: s}
-	k.selected = ReflectorSettings{Group: s.Group, Resource: s.Resource, Namespace: Expand(c, s.Namespace), Name: Expand(c, s.Name), WatchList: true}
+	k.selected = ReflectorSettings{Group: s.Group, Resource: s.Resource, Namespace: expand(s.Namespace, c.Index()), Name: expand(s.Name, c.Index()), WatchList: true}
 	k.open(c, s.Every, k.run)
 	return k
 }
@@ -101,7 +101,7 @@ func (k *kubectl) run(nowNs int64) {
 	switch k.settings.Command {
 	case Get:
 		if k.selected.Name == "" {
-			k.pager = Pager{Limit: DefaultPageSize}
+			k.pager = pager{Limit: defaultPageSize}
 			k.list(nowNs)
 			return
 		}

@@ -61,7 +61,7 @@ type election struct {
 // separated by a slash.
 func (s *LeaderElection) Machine(c Client) Machine {
 	e := &election{client: c, settings: s, candidates: make([]candidate, s.Candidates)}
-	e.namespace, e.name, _ = strings.Cut(Expand(c, s.Lease), "/")
+	e.namespace, e.name, _ = strings.Cut(expand(s.Lease, c.Index()), "/")
 	c.Stream(&e.chance, "leader election")
 	for i := range e.candidates {
 		e.candidates[i].election, e.candidates[i].token = e, int32(i)

@@ -35,21 +35,21 @@ type lister struct {
 	selected ReflectorSettings
 	version  request.Version
 	limit    int64
-	pager    Pager
+	pager    pager
 	beganNs  int64
 	nextNs   int64 // when the next list begins, if this one has ended by then
 }
 
 // Machine returns a client that lists.
 func (s *Lister) Machine(c Client) Machine {
-	l := &lister{selected: Selected(c, &s.Selection), version: request.ParseVersion(s.ResourceVersion), limit: s.Limit}
+	l := &lister{selected: selected(c, &s.Selection), version: request.ParseVersion(s.ResourceVersion), limit: s.Limit}
 	l.open(c, s.Every, l.list)
 	return l
 }
 
 func (l *lister) list(nowNs int64) {
 	l.beganNs, l.nextNs = nowNs, nowNs+l.interval()
-	l.pager = Pager{First: l.version, Limit: l.limit}
+	l.pager = pager{First: l.version, Limit: l.limit}
 	l.page(nowNs)
 }
 

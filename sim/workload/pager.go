@@ -5,12 +5,12 @@ import (
 	"apfsim/sim/api"
 )
 
-// DefaultPageSize is how many objects a page of a list has unless the caller says otherwise
+// defaultPageSize is how many objects a page of a list has unless the caller says otherwise
 // (k8s.io/client-go, tools/pager/pager.go; k8s.io/kubectl, pkg/cmd/util/helpers.go, DefaultChunkSize).
-const DefaultPageSize = 500
+const defaultPageSize = 500
 
-// Pager is one list that is asked for page by page (k8s.io/client-go, tools/pager/pager.go).
-type Pager struct {
+// pager is one list that is asked for page by page (k8s.io/client-go, tools/pager/pager.go).
+type pager struct {
 	First request.Version // that the first page asks for; the others have a token instead
 	Limit int64           // of each page; 0 for the whole list at once
 
@@ -22,7 +22,7 @@ type Pager struct {
 }
 
 // Options returns what the next page asks for.
-func (p *Pager) Options() request.Options {
+func (p *pager) Options() request.Options {
 	switch {
 	case p.continued != "":
 		return request.Options{Limit: p.Limit, Continue: p.continued}
@@ -33,7 +33,7 @@ func (p *Pager) Options() request.Options {
 }
 
 // Add adds a page, and returns whether there are more.
-func (p *Pager) Add(a *api.Answer) (more bool) {
+func (p *pager) Add(a *api.Answer) (more bool) {
 	if p.Pages == 0 || p.whole {
 		p.Version, p.Items = a.Version, 0
 	}
@@ -45,7 +45,7 @@ func (p *Pager) Add(a *api.Answer) (more bool) {
 
 // Expire is called when a page was answered 410. It returns whether the whole list is to be asked for, in the
 // place of what has come: pages expire, a whole list does not.
-func (p *Pager) Expire() (again bool) {
+func (p *pager) Expire() (again bool) {
 	again = p.continued != ""
 	p.whole, p.continued = again, ""
 	return again

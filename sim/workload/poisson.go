@@ -16,14 +16,14 @@ type PoissonArrivals struct {
 }
 
 // Poisson is a Poisson process of constant rate.
-type PoissonProcess struct {
+type poissonProcess struct {
 	random random.Stream
 	meanNs float64 // between arrivals
 	at     float64
 }
 
 // Next returns the time of the next arrival, in nanoseconds. There is always one.
-func (p *PoissonProcess) Next() (float64, bool) {
+func (p *poissonProcess) Next() (float64, bool) {
 	p.at += p.random.ExpFloat64() * p.meanNs
 	return p.at, true
 }

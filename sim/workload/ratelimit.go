@@ -10,10 +10,10 @@ type RateLimit struct {
 	Burst int     `json:"burst" document:"required,maximum=2147483647" jsonschema:"minimum=1" jsonschema_description:"Tokens that the bucket holds."`
 }
 
-// Bucket is a token bucket: it holds up to burst tokens, gains qps a second, and everything that it limits takes
+// bucket is a token bucket: it holds up to burst tokens, gains qps a second, and everything that it limits takes
 // one, in advance if need be, and waits for it (golang.org/x/time/rate, as k8s.io/client-go uses it in
 // util/flowcontrol and util/workqueue).
-type Bucket struct {
+type bucket struct {
 	qps    float64
 	burst  float64
 	tokens float64 // negative: promised to those that wait
@@ -21,12 +21,12 @@ type Bucket struct {
 }
 
 // New returns a full bucket.
-func NewBucket(qps float64, burst int) *Bucket {
-	return &Bucket{qps: qps, burst: float64(burst), tokens: float64(burst)}
+func newBucket(qps float64, burst int) *bucket {
+	return &bucket{qps: qps, burst: float64(burst), tokens: float64(burst)}
 }
 
 // Take takes a token, and returns the time from which on it counts.
-func (b *Bucket) Take(nowNs int64) (atNs int64) {
+func (b *bucket) Take(nowNs int64) (atNs int64) {
 	b.tokens = min(b.burst, b.tokens+float64(nowNs-b.atNs)/second*b.qps)
 	b.atNs = nowNs
 	b.tokens--

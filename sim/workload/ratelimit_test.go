@@ -5,7 +5,7 @@ import "testing"
 // A bucket of 10 tokens at 5 a second, as client-go's: of 30 requests at once ten go out
 // now and one every 0.2 s after; a pause of a second is worth 5 tokens.
 func TestBucket(t *testing.T) {
-	b := NewBucket(5, 10)
+	b := newBucket(5, 10)
 	for i := range 30 {
 		want := int64(max(0, i-9)) * 200_000_000
 		if got := b.Take(0); got != want {
@@ -26,7 +26,7 @@ func TestBucket(t *testing.T) {
 
 // A token that takes longer than any run comes after the run.
 func TestBucketOfNextToNothing(t *testing.T) {
-	b := NewBucket(1e-12, 1)
+	b := newBucket(1e-12, 1)
 	for i := range 3 {
 		if got := b.Take(5); (got > 5) != (i > 0) || got < 5 {
 			t.Errorf("request %d goes out at %d", i, got)

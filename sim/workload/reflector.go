@@ -45,7 +45,7 @@ type Reflector struct {
 	client  Client
 	handler Handler
 	chance  *random.Stream
-	backoff ReflectorBackoff
+	backoff reflectorBackoff
 
 	copied      copied
 	stopped     bool
@@ -102,7 +102,7 @@ func (r *Reflector) Len() int64 { return r.copied.len() }
 
 // Start begins the first round.
 func (r *Reflector) Start(nowNs int64) {
-	r.backoff = NewReflectorBackoff(nowNs, r.SinceLastUse)
+	r.backoff = newReflectorBackoff(nowNs, r.SinceLastUse)
 	r.fallBehind(nowNs, "")
 	r.round(nowNs)
 }

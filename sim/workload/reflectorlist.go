@@ -8,7 +8,7 @@ import (
 
 // list is the list of a reflector.
 type list struct {
-	Pager
+	pager
 	asked   request.Version // by the first list of the round
 	again   bool            // it is the second one of the round, because that version cannot be used
 	objects []*api.Object
@@ -24,7 +24,7 @@ func (r *Reflector) beginList(nowNs int64) {
 		l.Limit = max(0, r.PageSize)
 	case r.paged || !l.asked.Given || l.asked.Zero():
 		// A list of a certain version has no limit, so that it can come from a cache.
-		l.Limit = DefaultPageSize
+		l.Limit = defaultPageSize
 	}
 	r.list = l
 	r.sendPage(nowNs)
@@ -70,7 +70,7 @@ func (r *Reflector) listAnswered(nowNs int64, a *api.Answer) {
 		r.leave(nowNs, r.reason)
 	default:
 		r.unavailable = true
-		*l = list{asked: l.asked, again: true, Pager: Pager{First: r.relistVersion(), Limit: l.Limit}}
+		*l = list{asked: l.asked, again: true, pager: pager{First: r.relistVersion(), Limit: l.Limit}}
 		r.sendPage(nowNs)
 	}
 }

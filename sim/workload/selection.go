@@ -2,7 +2,6 @@ package workload
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 
 	"apfsim/core/request"
@@ -38,16 +37,16 @@ func (c *checker) selection(path string, s *Selection) {
 	}
 }
 
-// Selected returns the settings of a reflector of what a scenario selects, with the client's index in the
+// selected returns the settings of a reflector of what a scenario selects, with the client's index in the
 // place of {i}. A selection of one object by its name has this name, as its requests do (k8s.io/apiserver,
 // endpoints/request/requestinfo.go).
-func Selected(c Client, s *Selection) ReflectorSettings {
+func selected(c Client, s *Selection) ReflectorSettings {
 	settings := ReflectorSettings{
 		Group:         s.Group,
 		Resource:      s.Resource,
-		Namespace:     Expand(c, s.Namespace),
-		LabelSelector: Expand(c, s.LabelSelector),
-		FieldSelector: Expand(c, s.FieldSelector),
+		Namespace:     expand(s.Namespace, c.Index()),
+		LabelSelector: expand(s.LabelSelector, c.Index()),
+		FieldSelector: expand(s.FieldSelector, c.Index()),
 	}
 	selection := request.Options{FieldSelector: settings.FieldSelector, LabelSelector: settings.LabelSelector}
 	settings.Name = selection.ObjectName()
@@ -55,14 +54,6 @@ func Selected(c Client, s *Selection) ReflectorSettings {
 		settings.Matches = *s.Matches
 	}
 	return settings
-}
-
-// Expand puts the client's index in the place of {i}.
-func Expand(c Client, s string) string {
-	if !strings.Contains(s, "{i}") {
-		return s
-	}
-	return strings.ReplaceAll(s, "{i}", strconv.Itoa(c.Index()))
 }
 
 // ResourceName writes a resource like deployments.apps.

@@ -23,7 +23,7 @@ type worker struct {
 	step int         // the next one
 	own  *api.Object // the object that is reconciled, as the worker knows it
 
-	recorded EventWrite // the event of the present step
+	recorded eventWrite // the event of the present step
 	patches  bool       // it was there before
 	read     []read     // by steps get, of other objects
 }
@@ -109,7 +109,7 @@ func (w *worker) next(nowNs int64) {
 // target returns what a step is about: without a name, the object that is reconciled, or one of its name.
 func (w *worker) target(s *Step) target {
 	c := w.controller.client
-	t := target{s.Group, s.Resource, Expand(c, s.Namespace), Expand(c, s.Name)}
+	t := target{s.Group, s.Resource, expand(s.Namespace, c.Index()), expand(s.Name, c.Index())}
 	if t.namespace == "" && s.Name == "" {
 		t.namespace = w.own.Namespace
 	}
@@ -244,7 +244,7 @@ func (w *worker) event(nowNs int64, s *Step) *APIRequest {
 
 // record returns the request that writes an event. It is in the namespace of the object that it is about, or in default
 // if that has none (tools/record/event.go, makeEvent).
-func (w *worker) record(s *Step, write EventWrite, patches bool) *APIRequest {
+func (w *worker) record(s *Step, write eventWrite, patches bool) *APIRequest {
 	t := w.target(s)
 	if t.namespace == "" {
 		t.namespace = "default"

@@ -1,10 +1,18 @@
 // Package workload implements the scripted workloads of a scenario: who sends which requests, when, and what a
-// client does with the answer. For each kind of client it has the type that the scenario file is decoded into, with
-// its defaults and checks, and what a client of this kind does.
+// client does with the answer. For each kind of client it has one file, with the type that a scenario file is decoded
+// into, its defaults and checks, and what such a client does.
 //
-// A [Machine] is a client that behaves, as a state machine: it is told the time, what its requests were answered and
-// what its watches have received, and says what to send and when to be woken. It knows neither a simulated nor a
-// real server.
+//   - Open loops send at the times of an arrival process, closed loops after each answer, and replays what a trace
+//     says. Callbacks are sent in the course of other requests.
+//   - Clients that behave have a [Machine]: a state machine that is told the time, what its requests were answered and
+//     what its watches have received, and says what to send and when to be woken. It knows neither a simulated nor a
+//     real server. The fields of [Behaviour] are the kinds that there are.
+//
+// All send, retry and back off in exchange.go. [NewClients] makes the clients of a run, which send to a network, to a
+// simulated server or to a real one.
+//
+// Every client draws from random streams of its own, one for each purpose, so that what becomes of its requests at the
+// server does not change which it sends (open loop).
 package workload
 
 import (
@@ -138,13 +146,4 @@ func Resources(workloads []Workload) (names []string, all bool) {
 		}
 	}
 	return names, all
-}
-
-// Settings are what the clients of a run are made with.
-type Settings struct {
-	Seed      uint64
-	Duration  quantity.Duration // of the run
-	Workloads []Workload
-	Decided   []Decided // by workload
-	Stored    bool      // the servers have a store
 }

@@ -154,13 +154,13 @@ func (it *item) Ring(nowNs int64) {
 // share has a token.
 type limiter struct {
 	baseNs, maxNs int64
-	shared        *Bucket // nil for none, as controller-runtime
+	shared        *bucket // nil for none, as controller-runtime
 }
 
 func newLimiter(s *Queue) limiter {
 	l := limiter{baseNs: int64(s.Base), maxNs: int64(s.Max)}
 	if s.QPS > 0 {
-		l.shared = NewBucket(s.QPS, s.Burst)
+		l.shared = newBucket(s.QPS, s.Burst)
 	}
 	return l
 }

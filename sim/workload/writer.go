@@ -92,7 +92,7 @@ func (s *Writer) Machine(c Client) Machine {
 	if w.field == "" {
 		w.field = "f{i}"
 	}
-	w.field, w.namespace = Expand(c, w.field), Expand(c, s.Namespace)
+	w.field, w.namespace = expand(w.field, c.Index()), expand(s.Namespace, c.Index())
 	w.next, w.again = newTimer(c, w.begin), newTimer(c, w.try)
 	w.manager = numbered(c.Workload(), c.Index())
 	c.Stream(&w.choice, "object")

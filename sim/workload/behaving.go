@@ -1,11 +1,10 @@
-package client
+package workload
 
 import (
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
-	"apfsim/sim/workload"
 )
 
 // behaving is a client whose workload has a behaviour, for which it is the workload.Client: the client-go
@@ -15,7 +14,7 @@ import (
 // server does, when no server may be called.
 type behaving struct {
 	sender
-	machine   workload.Machine
+	machine   Machine
 	begun     bool
 	user      string
 	groups    []string
@@ -27,11 +26,11 @@ type behaving struct {
 // Start implements source.
 func (c *behaving) Start(int64) {
 	c.open()
-	if l := c.group.Behaviour.RateLimit(); c.limiter == nil && l != nil {
-		c.limiter = workload.NewBucket(l.QPS, l.Burst)
+	if l := c.group.Behaviour.rateLimit(); c.limiter == nil && l != nil {
+		c.limiter = newBucket(l.QPS, l.Burst)
 	}
 	c.user, c.groups = c.As.For(int(c.index))
-	c.machine = c.group.Behaviour.Machine(c)
+	c.machine = c.group.Behaviour.machine(c)
 	c.wakeAt(c.startNs)
 }
 
@@ -79,7 +78,7 @@ func (c *behaving) exchange(r *server.Request) *exchange {
 }
 
 // Send implements workload.Client.
-func (c *behaving) Send(nowNs int64, q *workload.APIRequest) {
+func (c *behaving) Send(nowNs int64, q *APIRequest) {
 	if nowNs >= c.endNs {
 		return
 	}
@@ -87,7 +86,7 @@ func (c *behaving) Send(nowNs int64, q *workload.APIRequest) {
 		c.exchanges = append(c.exchanges, nil)
 	}
 	if c.exchanges[q.Token] != nil {
-		panic("client: a behaviour has two requests of one token")
+		panic("workload: a behaviour has two requests of one token")
 	}
 	x := c.all.exchanges.open(c, q)
 	c.exchanges[q.Token] = x
@@ -95,7 +94,7 @@ func (c *behaving) Send(nowNs int64, q *workload.APIRequest) {
 }
 
 // Scratch implements workload.Client.
-func (c *behaving) Scratch() (*workload.APIRequest, *api.Body) { return c.all.exchanges.scratch() }
+func (c *behaving) Scratch() (*APIRequest, *api.Body) { return c.all.exchanges.scratch() }
 
 // HangUp implements workload.Client.
 func (c *behaving) HangUp(nowNs int64, token int32) {
@@ -131,7 +130,7 @@ func (c *behaving) Index() int { return int(c.index) }
 func (c *behaving) EndNs() int64 { return c.endNs }
 
 // Note implements workload.Client.
-func (c *behaving) Note(nowNs int64, n workload.Note) {
+func (c *behaving) Note(nowNs int64, n Note) {
 	for _, noted := range c.all.noted {
 		noted(nowNs, c.group.index, int(c.index), n)
 	}
@@ -139,7 +138,7 @@ func (c *behaving) Note(nowNs int64, n workload.Note) {
 
 // OnNote makes f be called with what happens to clients that behave, and to which client of which workload. It
 // must be called before Begin.
-func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n workload.Note)) {
+func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n Note)) {
 	c.noted = append(c.noted, f)
 }
 

@@ -1,4 +1,4 @@
-package client
+package workload
 
 import (
 	"apfsim/sim/clock"
@@ -21,7 +21,7 @@ type callback struct{ sender }
 func (c *callback) Start(int64) { c.open() }
 
 // Wake implements source.
-func (c *callback) Wake(int64) { panic("client: a client of callbacks wakes") }
+func (c *callback) Wake(int64) { panic("workload: a client of callbacks wakes") }
 
 // Responded implements source.
 func (c *callback) Responded(nowNs int64, r *server.Request, response server.Response) {

@@ -1,4 +1,4 @@
-package client
+package workload
 
 import (
 	"math"
@@ -9,7 +9,6 @@ import (
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
-	"apfsim/sim/workload"
 )
 
 // An exchange is a request with all its attempts, until it is answered for good (k8s.io/client-go, rest/request.go):
@@ -99,8 +98,6 @@ func (cl *sender) retryAfter(r *server.Request, response server.Response) (waitN
 	return cl.clientGo(r, response)
 }
 
-const second = 1e9 // ns
-
 // clientGo returns whether client-go sends a request again, and after which time: after Retry-After, if
 // the response has it, and after 1 s if the connection broke and the request only reads. A connection that
 // cannot be opened is an error to the caller (k8s.io/client-go, rest/request.go and rest/with_retry.go).
@@ -149,7 +146,7 @@ func (cl *sender) resend(atNs int64, r *server.Request) (*server.Request, clock.
 // exchange is that of a machine, which waits for the answer for some time over all attempts, and may hang up before.
 type exchange struct {
 	client    *behaving
-	asked     workload.APIRequest
+	asked     APIRequest
 	body      api.Body // of asked, if it has one
 	template  *server.Template
 	id        int64 // of its requests
@@ -165,18 +162,18 @@ type exchange struct {
 // exchanges are those that have ended, and can be used again, and what the next one is made of.
 type exchanges struct {
 	free    []*exchange
-	request workload.APIRequest
+	request APIRequest
 	body    api.Body
 }
 
 // scratch returns an empty request and an empty body.
-func (all *exchanges) scratch() (*workload.APIRequest, *api.Body) {
-	all.request, all.body = workload.APIRequest{}, api.Body{}
+func (all *exchanges) scratch() (*APIRequest, *api.Body) {
+	all.request, all.body = APIRequest{}, api.Body{}
 	return &all.request, &all.body
 }
 
 // open returns an exchange for a request, of which it has a copy.
-func (all *exchanges) open(c *behaving, q *workload.APIRequest) *exchange {
+func (all *exchanges) open(c *behaving, q *APIRequest) *exchange {
 	var x *exchange
 	if n := len(all.free); n > 0 {
 		x = all.free[n-1]

@@ -1,9 +1,8 @@
-package client
+package workload
 
 import (
 	"apfsim/sim/random"
 	"apfsim/sim/server"
-	"apfsim/sim/workload"
 )
 
 // sender is what all clients have, in as few bytes as possible: there may be
@@ -19,7 +18,7 @@ type sender struct {
 // optional is what only some clients need. Streams that the workload does not need are nil.
 type optional struct {
 	choice                                random.Stream // of one of several kinds of requests; here, because most that have something optional need it
-	limiter                               *workload.Bucket
+	limiter                               *bucket
 	watch, think, backoff, delay, timeout *random.Stream
 	reflector                             *reflector // nil before a watch has failed
 }
@@ -53,7 +52,7 @@ func (cl *sender) open() {
 		}
 	}
 	if cl.RateLimit != nil {
-		cl.limiter = workload.NewBucket(cl.RateLimit.QPS, cl.RateLimit.Burst)
+		cl.limiter = newBucket(cl.RateLimit.QPS, cl.RateLimit.Burst)
 	}
 }
 

@@ -1,22 +1,21 @@
-package client
+package workload
 
 import (
 	"apfsim/sim/random"
 	"apfsim/sim/server"
-	"apfsim/sim/workload"
 )
 
 // openLoop is a client that sends at the times of a process, whatever becomes of its requests.
 type openLoop struct {
 	sender
-	process workload.Process
-	poisson workload.PoissonProcess // room for the process that most clients have, beside the client in memory
+	process Process
+	poisson poissonProcess // room for the process that most clients have, beside the client in memory
 }
 
 // Start implements source.
 func (o *openLoop) Start(int64) {
 	o.open()
-	o.process = workload.NewProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
+	o.process = newProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
 	o.next()
 }
 

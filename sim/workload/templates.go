@@ -1,11 +1,10 @@
-package client
+package workload
 
 import (
 	"apfsim/core/classify"
 	"apfsim/sim/quantity"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
-	"apfsim/sim/workload"
 )
 
 // mostTemplates is how many templates a client keeps. Most clients that behave send few kinds of requests, and
@@ -32,7 +31,7 @@ type keptTemplate struct {
 
 // get returns the template of a request. Where the query changes each time, as that of a watch from the latest
 // version, the template is replaced each time: flow control reads the query, too.
-func (ts *templates) get(c *behaving, q *workload.APIRequest) *server.Template {
+func (ts *templates) get(c *behaving, q *APIRequest) *server.Template {
 	k := templateKind{resource: q.Resource, verb: q.Verb, subresource: q.Subresource, namespace: q.Namespace, group: q.Group}
 	if ofCollection(q.Verb) {
 		k.name = q.Name
@@ -77,7 +76,7 @@ type queries struct {
 
 // get returns the query of a request. client-go sends how long it waits, so that the server does not work for longer
 // (rest/request.go). Most requests that say that, such as heartbeats, say nothing else, and share their query.
-func (qs *queries) get(q *workload.APIRequest) string {
+func (qs *queries) get(q *APIRequest) string {
 	query := q.Call.Options.Query()
 	if q.TimeoutNs == 0 {
 		return query
@@ -103,7 +102,7 @@ func ofCollection(verb string) bool {
 
 // attributes returns what a server sees of a request. The path of a request for an object follows from the others,
 // and flow control does not look at it.
-func (c *behaving) attributes(q *workload.APIRequest) classify.Attributes {
+func (c *behaving) attributes(q *APIRequest) classify.Attributes {
 	a := classify.Attributes{
 		User: c.user, Groups: c.groups,
 		Verb: q.Verb, APIGroup: q.Group, Resource: q.Resource, Subresource: q.Subresource, Namespace: q.Namespace,

@@ -1,9 +1,4 @@
-// Package client is the clients: who sends what and when, what they do while they wait
-// and when they are rejected.
-//
-// Every client draws from random streams of its own, one for each purpose, so that what
-// becomes of its requests at the server does not change which it sends (open loop).
-package client
+package workload
 
 import (
 	"context"
@@ -13,9 +8,47 @@ import (
 
 	"apfsim/document"
 	"apfsim/sim/network"
+	"apfsim/sim/quantity"
 	"apfsim/sim/server"
-	"apfsim/sim/workload"
 )
+
+// Clients are all clients of a run.
+type Clients struct {
+	Settings
+	shared    *server.Shared
+	server    Server           // the only one, if there is no network
+	network   *network.Network // nil if there is none
+	workloads []*group
+	callbacks Callbacks       // nil where there are no calls
+	anyAwaits bool            // one of them awaitsResponses
+	ctx       context.Context // of the run, while it lasts
+	failed    bool            // a trace has an error
+	cut       error           // why not all clients have started: the context is cancelled
+	exchanges exchanges
+	queries   queries
+
+	noted []func(nowNs int64, workload, client int, n Note) // in the order in which they listen
+}
+
+// Settings are what the clients of a run are made with.
+type Settings struct {
+	Seed      uint64
+	Duration  quantity.Duration // of the run
+	Workloads []Workload
+	Decided   []Decided // by workload
+	Stored    bool      // the servers have a store
+}
+
+// New returns the clients of a run. Close must be called after Begin.
+func NewClients(s Settings, shared *server.Shared) *Clients {
+	c := &Clients{Settings: s, shared: shared}
+	for i := range s.Workloads {
+		w := newGroup(i, c)
+		c.workloads = append(c.workloads, w)
+		c.anyAwaits = c.anyAwaits || w.awaitsResponses
+	}
+	return c
+}
 
 // source is one client: what it does of itself, and upon the responses to its requests.
 type source interface {
@@ -37,35 +70,6 @@ type source interface {
 type Server interface {
 	// Arrive takes a request that is sent now. What becomes of it is passed to [Clients.Responded].
 	Arrive(nowNs int64, r *server.Request)
-}
-
-// Clients are all clients of a run.
-type Clients struct {
-	workload.Settings
-	shared    *server.Shared
-	server    Server           // the only one, if there is no network
-	network   *network.Network // nil if there is none
-	workloads []*group
-	callbacks Callbacks       // nil where there are no calls
-	anyAwaits bool            // one of them awaitsResponses
-	ctx       context.Context // of the run, while it lasts
-	failed    bool            // a trace has an error
-	cut       error           // why not all clients have started: the context is cancelled
-	exchanges exchanges
-	queries   queries
-
-	noted []func(nowNs int64, workload, client int, n workload.Note) // in the order in which they listen
-}
-
-// New returns the clients of a run. Close must be called after Begin.
-func New(s workload.Settings, shared *server.Shared) *Clients {
-	c := &Clients{Settings: s, shared: shared}
-	for i := range s.Workloads {
-		w := newGroup(i, c)
-		c.workloads = append(c.workloads, w)
-		c.anyAwaits = c.anyAwaits || w.awaitsResponses
-	}
-	return c
 }
 
 // Begin starts the clients, which send to the network from now on, or directly to the server if it is
@@ -93,7 +97,7 @@ func (c *Clients) isCut() bool {
 }
 
 // errTrace is returned where the errors of a trace are not all known yet.
-var errTrace = errors.New("client: a trace has an error")
+var errTrace = errors.New("workload: a trace has an error")
 
 // Err returns an error if a trace has one, or if not all clients have started; the results of the run are then not valid. Close returns
 // which errors there are.
@@ -179,4 +183,79 @@ func (c *Clients) hangUp(nowNs int64, r *server.Request) {
 	}); ok {
 		s.HangUp(nowNs, r)
 	}
+}
+
+// group is what its clients have in common.
+type group struct {
+	*Workload
+	all     *Clients
+	clients clients
+	index   int
+	startNs int64
+	endNs   int64
+	weights []float64 // of the requests, cumulative
+
+	awaitsResponses bool       // the clients do something upon success
+	watches         bool       // some of the requests are watches
+	needsOptional   bool       // the clients have something in optional
+	templates       []template // by client and request, each made when first sent
+}
+
+// template is a template with its ID.
+type template struct {
+	*server.Template
+	id server.TemplateID
+}
+
+func newGroup(index int, all *Clients) *group {
+	w := &group{
+		Workload: &all.Workloads[index],
+		all:      all,
+		index:    index,
+	}
+	w.watches = slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Watch != nil })
+	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.Stored || w.Workload.Behaviour != nil
+	w.needsOptional = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
+		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
+	w.templates = make([]template, w.Clients*len(w.Requests))
+	w.startNs, w.endNs = int64(w.Start), w.EndNs(all.Duration)
+	sum := 0.0
+	for _, r := range w.Requests {
+		sum += r.Weight
+		w.weights = append(w.weights, sum)
+	}
+	w.clients = w.newClients()
+	return w
+}
+
+// clients are those of a workload, by index.
+type clients interface{ at(i int) source }
+
+// block is clients of one behaviour, side by side in memory: a list of pointers to them would be one
+// more read from memory for each request.
+type block[T any, B interface {
+	*T
+	source
+}] []T
+
+func (b block[T, B]) at(i int) source { return B(&b[i]) }
+
+// newClients makes the workload's clients.
+func (w *group) newClients() (all clients) {
+	switch a := &w.Arrivals; {
+	case a.Trace != nil:
+		all = make(block[replay, *replay], w.Clients)
+	case w.Workload.Behaviour != nil:
+		all = make(block[behaving, *behaving], w.Clients)
+	case w.Callback:
+		all = make(block[callback, *callback], w.Clients)
+	case a.Closed != nil:
+		all = make(block[closedLoop, *closedLoop], w.Clients)
+	default:
+		all = make(block[openLoop, *openLoop], w.Clients)
+	}
+	for i := range w.Clients {
+		all.at(i).join(w, i)
+	}
+	return all
 }

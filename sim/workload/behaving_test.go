@@ -1,4 +1,4 @@
-package client
+package workload
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"apfsim/sim/quantity"
 	"apfsim/sim/server"
 	"apfsim/sim/trace"
-	"apfsim/sim/workload"
 )
 
 // played is a run with one client that behaves, and a server of the test.
@@ -33,13 +32,13 @@ type rings func(nowNs int64)
 func (f rings) Ring(nowNs int64) { f(nowNs) }
 
 // play makes a run of one minute with the workload; change may change the workload before.
-func play(change func(w *workload.Workload)) *played {
-	w := workload.Workload{Name: "one", Clients: 1, As: workload.Identity{User: "ann"}, Behaviour: &workload.Behaviour{Informer: &workload.Informer{}}, Retry: workload.Retry{MaxRetries: 10}}
+func play(change func(w *Workload)) *played {
+	w := Workload{Name: "one", Clients: 1, As: Identity{User: "ann"}, Behaviour: &Behaviour{Informer: &Informer{}}, Retry: Retry{MaxRetries: 10}}
 	if change != nil {
 		change(&w)
 	}
 	p := &played{shared: server.NewShared(server.Options{Detailed: true})}
-	p.clients = New(workload.Settings{Duration: quantity.Duration(time.Minute), Workloads: []workload.Workload{w}, Decided: make([]workload.Decided, 1)}, p.shared)
+	p.clients = NewClients(Settings{Duration: quantity.Duration(time.Minute), Workloads: []Workload{w}, Decided: make([]Decided, 1)}, p.shared)
 	p.client = p.clients.workloads[0].clients.at(0).(*behaving)
 	return p
 }
@@ -104,13 +103,13 @@ func (p *played) want(t *testing.T, want ...string) {
 	}
 }
 
-func get(name string) *workload.APIRequest {
-	return &workload.APIRequest{Verb: "get", Resource: "pods", Namespace: "default", Name: name}
+func get(name string) *APIRequest {
+	return &APIRequest{Verb: "get", Resource: "pods", Namespace: "default", Name: name}
 }
 
 // A rejected request is sent again after each Retry-After; the answer is that of the last attempt.
 func TestBehavingClientRetries(t *testing.T) {
-	p := play(func(w *workload.Workload) { w.Retry.MaxRetries = 2 })
+	p := play(func(w *Workload) { w.Retry.MaxRetries = 2 })
 	p.begin = func(nowNs int64) { p.client.Send(nowNs, get("a")) }
 	p.serve = p.answer(server.Response{Status: 429, RetryAfterSeconds: 1})
 	p.run()
@@ -173,9 +172,9 @@ func TestBehavingClientDoesNotRetryAnswers(t *testing.T) {
 
 // The client's own time-out spans all attempts, begins with the first one, and is sent along.
 func TestBehavingClientTimesOut(t *testing.T) {
-	p := play(func(w *workload.Workload) { w.RateLimit = &workload.RateLimit{QPS: 0.5, Burst: 1} })
+	p := play(func(w *Workload) { w.RateLimit = &RateLimit{QPS: 0.5, Burst: 1} })
 	p.begin = func(nowNs int64) {
-		p.client.Send(nowNs, &workload.APIRequest{Verb: "get", Resource: "nodes", Token: 1})
+		p.client.Send(nowNs, &APIRequest{Verb: "get", Resource: "nodes", Token: 1})
 		q := get("a")
 		q.TimeoutNs = 10e9
 		p.client.Send(nowNs, q)
@@ -204,14 +203,14 @@ func TestBehavingClientTimesOut(t *testing.T) {
 // A bucket of 10 that gains 5 a second lets 10 of 20 requests pass at once, and then one each 200 ms. Watches do
 // not pass it.
 func TestBehavingClientIsThrottled(t *testing.T) {
-	p := play(func(w *workload.Workload) { w.RateLimit = &workload.RateLimit{QPS: 5, Burst: 10} })
+	p := play(func(w *Workload) { w.RateLimit = &RateLimit{QPS: 5, Burst: 10} })
 	p.begin = func(nowNs int64) {
 		for i := range int32(20) {
 			q := get("a")
 			q.Token = i
 			p.client.Send(nowNs, q)
 		}
-		p.client.Send(nowNs, &workload.APIRequest{Verb: "watch", Resource: "pods", Token: 20, Unlimited: true})
+		p.client.Send(nowNs, &APIRequest{Verb: "watch", Resource: "pods", Token: 20, Unlimited: true})
 	}
 	var times []time.Duration
 	p.serve = func(nowNs int64, r *server.Request) { times = append(times, time.Duration(nowNs)) }
@@ -224,7 +223,7 @@ func TestBehavingClientIsThrottled(t *testing.T) {
 // A request can be hung up while it waits for the rate limiter, while the server has it, and while it waits for
 // its next attempt. Nothing is heard of it again, and its token is free.
 func TestBehavingClientHangsUp(t *testing.T) {
-	p := play(func(w *workload.Workload) { w.RateLimit = &workload.RateLimit{QPS: 1, Burst: 2} })
+	p := play(func(w *Workload) { w.RateLimit = &RateLimit{QPS: 1, Burst: 2} })
 	p.begin = func(nowNs int64) {
 		for i := range int32(3) {
 			q := get(string(rune('a' + i)))
@@ -262,7 +261,7 @@ func TestBehavingClientHangsUp(t *testing.T) {
 func TestBehavingClientWatches(t *testing.T) {
 	p := play(nil)
 	p.begin = func(nowNs int64) {
-		p.client.Send(nowNs, &workload.APIRequest{Verb: "watch", Resource: "pods", Unlimited: true, Call: api.Call{Options: request.Options{Version: request.At(7)}}})
+		p.client.Send(nowNs, &APIRequest{Verb: "watch", Resource: "pods", Unlimited: true, Call: api.Call{Options: request.Options{Version: request.At(7)}}})
 	}
 	p.serve = func(nowNs int64, r *server.Request) {
 		if r.Attempt == 1 {
@@ -285,7 +284,7 @@ func TestBehavingClientWatches(t *testing.T) {
 
 // When the workload ends before the run does, its client hangs up and sends no more.
 func TestBehavingClientEnds(t *testing.T) {
-	p := play(func(w *workload.Workload) {
+	p := play(func(w *Workload) {
 		w.Start, w.Stop = quantity.Duration(5*time.Second), quantity.Duration(20*time.Second)
 	})
 	p.begin = func(nowNs int64) {
@@ -306,7 +305,7 @@ func TestBehavingClientEnds(t *testing.T) {
 func TestBehavingClientReusesTemplates(t *testing.T) {
 	p := play(nil)
 	var ids []server.TemplateID
-	send := func(q *workload.APIRequest) *server.Template {
+	send := func(q *APIRequest) *server.Template {
 		tp := p.client.templates.get(p.client, q)
 		if !slices.Contains(ids, tp.TemplateID) {
 			ids = append(ids, tp.TemplateID)
