@@ -18,6 +18,8 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/server"
 )
 
 // schemaChecker knows as much of JSON Schema as the scenario's schema uses, and refuses
@@ -322,6 +324,21 @@ func TestDecodingHonoursEveryTag(t *testing.T) {
 	for keyword, least := range map[string]int{"default": 70, "enum": 40, "minimum": 25, "exclusiveMinimum": 15, "maximum": 40} {
 		if checked[keyword] < least {
 			t.Errorf("%d tags with %s were checked, want %d or more", checked[keyword], keyword, least)
+		}
+	}
+}
+
+// The bounds of options of the command line are those of the fields whose place the options take.
+func TestOptionsHaveTheBoundsOfFields(t *testing.T) {
+	for _, bound := range []struct {
+		field string
+		most  int
+	}{{"replications", scenario.MostReplications}, {"servers.replicas", server.MostReplicas}} {
+		for beyond := range 2 {
+			set := assign.New("--set", []string{fmt.Sprintf("spec.%s=%d", bound.field, bound.most+beyond)})
+			if _, mistakes := Load(files("s.yaml", withSpec("")), "s.yaml", Options{Set: set}); len(mistakes) != beyond {
+				t.Errorf("%s=%d: %v", bound.field, bound.most+beyond, mistakes)
+			}
 		}
 	}
 }
