@@ -12,6 +12,8 @@ import (
 	"apfsim/document"
 	"apfsim/experiment/incident"
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/format"
+	"apfsim/reports/render"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
 )
@@ -103,7 +105,8 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	case err != nil:
 		return err
 	}
-	if err := report.WriteText(cmd.OutOrStdout(), flags.out, filepath.Join(flags.out, incident.ScenarioFile)); err != nil || !flags.fit.fit {
+	d := report.Document(flags.out, filepath.Join(flags.out, incident.ScenarioFile))
+	if err := render.Text(cmd.OutOrStdout(), d, format.TextOptions{Width: 100}); err != nil || !flags.fit.fit {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout())

@@ -20,6 +20,7 @@ import (
 	"apfsim/internal/input"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
+	"apfsim/reports/render"
 	"apfsim/sim/scenario"
 	"apfsim/sim/trace"
 )
@@ -133,7 +134,7 @@ func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
 		return invalid(err)
 	}
 	var shown *progress
-	report, sc, err := check.Complete(ctx, fitted, path, flags.replications, func(sc *scenario.Scenario) experiment.Progress {
+	checked, sc, err := check.Complete(ctx, fitted, path, flags.replications, func(sc *scenario.Scenario) experiment.Progress {
 		if shown != nil {
 			shown.pause()
 		}
@@ -149,14 +150,15 @@ func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
 		return err
 	}
 	warn(cmd.ErrOrStderr(), sc)
+	d := checked.Document()
 	var text bytes.Buffer
-	if err := format.WriteJSON(&text, report); err != nil {
+	if err := render.JSON(&text, d, format.TextOptions{}); err != nil {
 		return err
 	}
 	if err := errors.Join(atomicfile.WriteFile(filepath.Join(out, fitFiles[1]), text.Bytes()), made.Commit()); err != nil {
 		return err
 	}
-	return report.WriteText(cmd.OutOrStdout())
+	return render.Text(cmd.OutOrStdout(), d, format.TextOptions{})
 }
 
 // openUntil opens a file that can be read until the context is cancelled.

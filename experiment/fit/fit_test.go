@@ -16,7 +16,9 @@ import (
 	"apfsim/experiment"
 	"apfsim/experiment/fit"
 	"apfsim/experiment/fit/check"
+	"apfsim/reports/format"
 	"apfsim/reports/record"
+	"apfsim/reports/render"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -323,7 +325,7 @@ func predicts(t *testing.T, f *fit.Fitted, sc *scenario.Scenario) {
 	}
 	if share := float64(c.Within) / float64(len(c.Rows)); share < 0.9 {
 		var b bytes.Buffer
-		if err := (&check.Report{Report: f.Report, Check: c}).WriteText(&b); err != nil {
+		if err := render.Text(&b, (&check.Report{Report: f.Report, Check: c}).Document(), format.TextOptions{}); err != nil {
 			t.Error(err)
 		}
 		t.Errorf("%d of %d statistics are within their intervals\n%s", c.Within, len(c.Rows), b.String())

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"apfsim/core/estimate"
+	"apfsim/reports/format"
 	"apfsim/reports/record"
+	"apfsim/reports/render"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -202,7 +204,7 @@ func TestReplayAgreesWithItsLogOrSaysSo(t *testing.T) {
 				t.Errorf("%s: %d of %d are rejected in the log, %d in the replay; the report has %+v", at, rejected, ended, rejectedAgain, got)
 			}
 			var out strings.Builder
-			if err := report.WriteText(&out, dir, ScenarioFile); err != nil {
+			if err := render.Text(&out, report.Document(dir, ScenarioFile), format.TextOptions{Width: 100}); err != nil {
 				t.Fatal(err)
 			}
 			agrees := strings.HasPrefix(out.String(), "The replay agrees with its log: ")

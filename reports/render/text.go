@@ -83,8 +83,15 @@ func (t *textWriter) part(p *report.Part) {
 		t.table(p.Table)
 	}
 	t.found(p.Heading, p.Findings)
+	if p.Paragraph != "" {
+		if !p.Tight {
+			t.separate()
+		}
+		fmt.Fprintln(t, format.PrintableLines(p.Paragraph))
+	}
+	t.list(p.Heading, p.List)
 	if p.Note != "" {
-		t.note(p.Note)
+		t.note(format.Printable(p.Note))
 	}
 }
 
@@ -120,6 +127,31 @@ func (t *textWriter) paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
+// separate writes an empty line, unless nothing is above it.
+func (t *textWriter) separate() {
+	if t.Len() > 0 {
+		fmt.Fprintln(t)
+	}
+}
+
+// listWidth is how many characters a line of a list has at most, behind its mark.
+const listWidth = 96
+
+// list writes sentences under a heading, each behind a mark.
+func (t *textWriter) list(heading string, sentences []string) {
+	if len(sentences) == 0 {
+		return
+	}
+	t.heading(heading)
+	for _, sentence := range sentences {
+		mark := "  - "
+		for _, line := range format.Wrap(format.Printable(sentence), listWidth) {
+			fmt.Fprintln(t, mark+line)
+			mark = "    "
+		}
+	}
+}
+
 func (t *textWriter) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, text)) }
 
 // note writes a sentence about the table above it.
@@ -130,6 +162,8 @@ func (t *textWriter) note(text string) { fmt.Fprintln(t, t.paint(dim, "  "+text)
 func (t *textWriter) table(table *report.Table) {
 	if table.Title != "" {
 		t.heading(table.Title)
+	} else {
+		t.separate()
 	}
 	if len(table.Columns) == 0 {
 		return
@@ -173,6 +207,9 @@ func (t *textWriter) rows(table *report.Table) {
 		out.row(cells...)
 	}
 	out.write(t, func(n int, line string) string {
+		if table.Flush {
+			line = strings.TrimPrefix(line, "  ")
+		}
 		if n < above {
 			return t.paint(dim, line)
 		}

@@ -68,14 +68,20 @@ type Section struct {
 	Only  Form // the forms that show the section; 0 for all
 }
 
-// Part is one of a table, a plot, findings and a note, with an optional heading. Only pages show plots.
+// Part is one of a table, a plot, findings, a paragraph, a list and a note, with an optional heading. Only pages show
+// plots.
 type Part struct {
-	Heading  string // of a table on a page, of findings on a terminal; a terminal and Markdown have the titles of tables
-	Table    *Table
-	Plot     *Plot
-	Findings []Finding // on a terminal
-	Note     string    // a sentence about the part above it, on a terminal and in Markdown
-	Only     Form      // the forms that show the part; 0 for all
+	// Heading is that of a table on a page, and of findings and of a list on a terminal. A terminal and Markdown have the
+	// titles of tables.
+	Heading   string
+	Table     *Table
+	Plot      *Plot
+	Findings  []Finding // on a terminal
+	Paragraph string    // on a terminal, with the lines that it has
+	Tight     bool      // there is no empty line above the paragraph
+	List      []string  // sentences, on a terminal
+	Note      string    // a sentence about the part above it, on a terminal and in Markdown
+	Only      Form      // the forms that show the part; 0 for all
 }
 
 // In returns the document with only the sections, parts and columns of a form.

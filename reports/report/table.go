@@ -99,6 +99,7 @@ type Table struct {
 	Missing string   // a sentence that says what is left out; may be empty
 	Compact bool     // Markdown has the titles of the columns, and all flush left, as the documentation of Kubernetes
 	NoHead  bool     // a terminal prints the rows without the heads of the columns
+	Flush   bool     // a terminal does not indent the rows
 	Brief   int      // a terminal shows this many rows at most, and says how many more there are; 0: all
 
 	// Reserved is how many characters of a terminal's line the columns after the first need. Names

@@ -277,7 +277,7 @@ func rowsOf(f *fit.Fitted, levels map[string]*fit.Tally) (all []*row) {
 		}
 	}
 	add("all", "", &f.Recorded.Total, func(r *run) requests { return ofGroup(&r.Summary.Total, r.total) })
-	for _, name := range sortedNames(levels) {
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
 		add("priorityLevel", name, levels[name], func(r *run) requests {
 			for i := range r.Summary.PriorityLevels {
 				if l := &r.Summary.PriorityLevels[i]; l.Name == name {
