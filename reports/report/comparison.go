@@ -17,7 +17,7 @@ func ComparisonDocument(c *compare.Comparison, all bool) *Document {
 		Sides: []Side{{"base", c.Base.Label, base}, {"head", c.Head.Label, head}}, Headline: title,
 		Verdict: comparisonVerdict(c, title), Findings: ComparisonFindings(c), Warnings: c.Warnings,
 		Sources: "All numbers are in comparison.json and comparison.csv.",
-		Data:    c, Records: ChangeColumns.Records(c.Changes),
+		Data:    c, Records: changeColumns.Records(c.Changes),
 	}
 	if head != base {
 		d.Ran = "base: " + base + "; head: " + head
@@ -73,6 +73,6 @@ func comparisonVerdict(c *compare.Comparison, title string) *Verdict {
 		}
 		return &Verdict{Sentences: []string{title}}
 	}
-	t := LimitTable(c)
+	t := limitTable(c)
 	return &Verdict{Judgement: passed(c.Passed), Sentences: []string{t.Title}, Table: t}
 }

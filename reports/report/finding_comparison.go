@@ -26,8 +26,8 @@ func ComparisonFindings(c *compare.Comparison) []Finding {
 		both.changes[c.Changes[i].Name] = &c.Changes[i]
 	}
 	var all []Finding
-	for i := range EstimateTables {
-		g := &EstimateTables[i]
+	for i := range estimateTables {
+		g := &estimateTables[i]
 		names := c.BaseRuns.Names(g.Tag)
 		for _, name := range c.HeadRuns.Names(g.Tag) {
 			if !slices.Contains(names, name) {

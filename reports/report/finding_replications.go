@@ -14,8 +14,8 @@ import (
 // statistics are that --precision names.
 func ReplicationFindings(r *replicate.Replications, byName map[string]*replicate.Estimate) []Finding {
 	var all []Finding
-	for i := range EstimateTables {
-		g := &EstimateTables[i]
+	for i := range estimateTables {
+		g := &estimateTables[i]
 		g.Each(r, byName, func(name string, _ []*replicate.Estimate) {
 			estimate := func(s metric.Name) *replicate.Estimate { return byName[s.With(g.Tag, name).String()] }
 			judgement := judge.Replications(func(s metric.Name) (mean, most float64, ok bool) {
@@ -36,7 +36,7 @@ func ReplicationFindings(r *replicate.Replications, byName map[string]*replicate
 		s := &r.Precision.Statistics[i]
 		f := Finding{Group: title, Judgement: judge.Bad, Subject: s.Name, Text: "no samples"}
 		if e := byName[s.Name]; e != nil {
-			p := parts{EstimateText(e.OfMean())}
+			p := parts{estimateText(e.OfMean())}
 			if s.Reached != nil {
 				p.add("relative half-width %s", r.Precision.ReachedText(s))
 			}
@@ -57,7 +57,7 @@ var utilisationMean = metric.Name{Metric: "utilisation", Stat: "mean"}
 func estimatesText(estimate func(metric.Name) *replicate.Estimate) string {
 	var p parts
 	if use := estimate(utilisationMean); use != nil {
-		p.add("seats in use %s", EstimateText(use))
+		p.add("seats in use %s", estimateText(use))
 	}
 	switch wait := estimate(judge.WaitP99); {
 	case wait == nil:
@@ -65,7 +65,7 @@ func estimatesText(estimate func(metric.Name) *replicate.Estimate) string {
 	case wait.Mean == 0:
 		p.add("99 %% did not wait")
 	default:
-		p.add("wait p99 %s", EstimateText(wait))
+		p.add("wait p99 %s", estimateText(wait))
 	}
 	if stall := estimate(judge.StallMax); stall != nil {
 		if longest := slices.Max(stall.Values.Present()); longest >= result.StallNs {
@@ -73,15 +73,15 @@ func estimatesText(estimate func(metric.Name) *replicate.Estimate) string {
 		}
 	}
 	if waiting := estimate(judge.Waiting); waiting != nil && waiting.Mean > 0 {
-		p.add("%s still queued at the end", EstimateText(waiting))
+		p.add("%s still queued at the end", estimateText(waiting))
 	}
 	rejected := estimate(judge.Rejected)
 	if rejected == nil {
 		return p.text()
 	}
-	p.add("%s rejected", EstimateText(rejected))
+	p.add("%s rejected", estimateText(rejected))
 	if n := estimate(judge.NotServed); n != nil && n.Mean > rejected.Mean {
-		p.add("%s not served, with these", EstimateText(n))
+		p.add("%s not served, with these", estimateText(n))
 	}
 	return p.text()
 }

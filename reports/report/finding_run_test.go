@@ -218,7 +218,7 @@ func TestUnderservedFlowsAreListedFirst(t *testing.T) {
 		slices.Reverse(names)
 		names = append(names, "schema/user:elephant")
 		var got []string
-		for _, row := range FlowTable(s).Rows {
+		for _, row := range flowTable(s).Rows {
 			got = append(got, row[0].Text)
 		}
 		if !slices.Equal(got, names) {

@@ -13,9 +13,9 @@ import (
 // shareOfMost is the part of what happened to clients above which the interval that had most of it is named.
 const shareOfMost = 0.5
 
-// StoredFindings returns the findings on the clients of a store: informers that listed again, leases that were lost,
+// storedFindings returns the findings on the clients of a store: informers that listed again, leases that were lost,
 // nodes that were not ready, writes that were given up or overwritten, and watches that were too slow.
-func StoredFindings(s *result.Summary) []Finding {
+func storedFindings(s *result.Summary) []Finding {
 	var all []Finding
 	for i := range s.Workloads {
 		w := &s.Workloads[i]

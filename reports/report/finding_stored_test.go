@@ -43,7 +43,7 @@ func TestStored(t *testing.T) {
 		"server 1: watches closed because their clients read too slowly: pods 10, leases.coordination.k8s.io 2",
 	}
 	var got []string
-	for _, f := range StoredFindings(s) {
+	for _, f := range storedFindings(s) {
 		got = append(got, f.Subject+": "+f.Text)
 	}
 	if !slices.Equal(got, want) {

@@ -8,8 +8,8 @@ import (
 	"apfsim/sim/metric"
 )
 
-// ClientPlots returns the plots over time of what happens to clients that behave; none of what has not happened.
-func ClientPlots(r *result.Result) (plots []*Plot) {
+// clientPlots returns the plots over time of what happens to clients that behave; none of what has not happened.
+func clientPlots(r *result.Result) (plots []*Plot) {
 	if len(r.ClientSeries) == 0 {
 		return nil
 	}
@@ -42,7 +42,7 @@ func ClientPlots(r *result.Result) (plots []*Plot) {
 }
 
 func clientsPicture(r *result.Result) *Picture {
-	panels := ClientPlots(r)
+	panels := clientPlots(r)
 	if len(panels) == 0 {
 		return nil
 	}

@@ -61,10 +61,10 @@ func PercentilePlot(metricName string, sides []*replicate.Replications, names []
 	return p
 }
 
-// ValuePercentilePlots returns a plot for each workload, with the percentiles of a metric, wait or
+// valuePercentilePlots returns a plot for each workload, with the percentiles of a metric, wait or
 // latency, at each value of a parameter. The values are labels, one for each of the runs. Workloads
 // whose percentiles are all 0 or absent have no plot.
-func ValuePercentilePlots(metricName string, runs []*replicate.Replications, parameter string, values []string) (plots []*Plot) {
+func valuePercentilePlots(metricName string, runs []*replicate.Replications, parameter string, values []string) (plots []*Plot) {
 	byName := make([]map[string]*replicate.Estimate, len(runs))
 	var workloads []string
 	for i, r := range runs {

@@ -8,10 +8,10 @@ import (
 	"apfsim/reports/result"
 )
 
-// WaitPlot returns for each workload the share of its dispatched requests that waited longer than a time;
+// waitPlot returns for each workload the share of its dispatched requests that waited longer than a time;
 // nil if no request waited. Both axes are logarithmic, so that rare long waits are as legible as the
 // others. Each line has places of its own: every step of the histogram.
-func WaitPlot(r *result.Result) *Plot {
+func waitPlot(r *result.Result) *Plot {
 	p := &Plot{Name: "wait", Title: plottedDurations["wait"].title,
 		Caption: "For each workload, the share of its dispatched requests that waited longer than a given time. Lower and further left is better.",
 		X:       Axis{Label: plottedDurations["wait"].axis, Unit: "ns", Log: true}, Y: Axis{Label: "share of requests", Unit: "share", Log: true, Max: 1}, Steps: true}
@@ -30,7 +30,7 @@ func WaitPlot(r *result.Result) *Plot {
 // waitPicture is Wait with the share of requests that did not wait, which a logarithmic axis cannot
 // show, in the legend.
 func waitPicture(r *result.Result) *Picture {
-	p := WaitPlot(r)
+	p := waitPlot(r)
 	if p == nil {
 		return nil
 	}

@@ -13,9 +13,9 @@ import (
 // maxWaitPlots limits the workloads whose waits over time are drawn.
 const maxWaitPlots = 12
 
-// WaitPlots returns a plot for each workload whose requests waited, in the order of the scenario;
+// waitPlots returns a plot for each workload whose requests waited, in the order of the scenario;
 // of too many, those with the longest waits. The last caption says which workloads are left out.
-func WaitPlots(r *result.Result) (plots []*Plot) {
+func waitPlots(r *result.Result) (plots []*Plot) {
 	drawn, leftOut := drawnWorkloads(r)
 	t := timelineOf(r.Summary)
 	for i, s := range drawn {
@@ -44,7 +44,7 @@ func WaitPlots(r *result.Result) (plots []*Plot) {
 }
 
 func waitsPicture(r *result.Result) *Picture {
-	panels := WaitPlots(r)
+	panels := waitPlots(r)
 	if len(panels) == 0 {
 		return nil
 	}

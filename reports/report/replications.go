@@ -9,10 +9,10 @@ func ReplicationsDocument(r *replicate.Replications) *Document {
 		Title: r.Name, Name: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Replay: replayed(r.Replay), Verdict: replicationsVerdict(r),
 		Findings: ReplicationFindings(r, byName), Warnings: r.Warnings,
 		Sources: "All numbers are in replications.json and replications.csv.",
-		Data:    r, Records: EstimateColumns.Records(r.Statistics),
+		Data:    r, Records: estimateColumns.Records(r.Statistics),
 	}
-	for i := range EstimateTables {
-		g := &EstimateTables[i]
+	for i := range estimateTables {
+		g := &estimateTables[i]
 		parts := tablePart(g.Table(r, byName), "")
 		if len(parts) > 0 && g.Tag == "workload" {
 			if plot := PercentilePlot("wait", []*replicate.Replications{r}, []string{""}); plot != nil {
@@ -28,7 +28,7 @@ func ReplicationsDocument(r *replicate.Replications) *Document {
 		d.add(Section{Parts: []Part{{Table: d.Verdict.Table}}, Only: Terminal})
 	}
 	if r.Precision != nil {
-		d.add(Section{Parts: []Part{{Table: PrecisionTable(r, byName)}}, Only: Terminal})
+		d.add(Section{Parts: []Part{{Table: precisionTable(r, byName)}}, Only: Terminal})
 	}
 	return d
 }

@@ -8,7 +8,7 @@ import (
 // RunDocument returns the report of a run. Of a result that has only a summary, it has no plots.
 func RunDocument(r *result.Result) *Document {
 	s := r.Summary
-	servers, stored, stalls := ServerFindings(s), StoredFindings(s), StallFindings(s)
+	servers, stored, stalls := ServerFindings(s), storedFindings(s), StallFindings(s)
 	d := &Document{
 		Title: s.Name, Name: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s), Replay: replayed(s.Replay),
 		Findings: runFindings(s, servers, stored, stalls), Warnings: s.Warnings,
@@ -17,18 +17,18 @@ func RunDocument(r *result.Result) *Document {
 	if s.Replay != nil {
 		d.add(Section{Name: "replay", Title: "Log and replay", Parts: []Part{{Table: replayTable(s.Replay)}}})
 	}
-	workloads := []Part{{Table: WorkloadTable(s)}}
-	if wait := WaitPlot(r); wait != nil {
+	workloads := []Part{{Table: workloadTable(s)}}
+	if wait := waitPlot(r); wait != nil {
 		workloads = append(workloads, Part{Plot: wait})
 	}
 	d.add(Section{Name: "workloads", Title: "Workloads", Parts: workloads})
 	levels := tablePart(levelTable(s), "")
 	if len(s.FlowSchemas) > 0 {
-		levels = append(levels, Part{Heading: "By FlowSchema", Table: FlowSchemaTable(s), Only: HTML})
+		levels = append(levels, Part{Heading: "By FlowSchema", Table: flowSchemaTable(s), Only: HTML})
 	}
 	d.add(Section{Name: "levels", Title: "Priority levels", Parts: levels})
 	if len(s.Servers) > 0 {
-		parts := append([]Part{{Table: ServerTable(s)}}, tablePart(timelineTable(s), "Timeline")...)
+		parts := append([]Part{{Table: serverTable(s)}}, tablePart(timelineTable(s), "Timeline")...)
 		parts = append(parts, plotParts(ServerPlots(r), "Servers over time")...)
 		if t := serverLevelTable(s); len(t.Rows) > 0 {
 			parts = append(parts, Part{Heading: "Priority levels by server", Table: t, Only: HTML})
@@ -36,15 +36,15 @@ func RunDocument(r *result.Result) *Document {
 		parts = append(parts, Part{Heading: "What happened", Findings: servers, Only: Terminal})
 		d.add(Section{Name: "servers", Title: "Servers", Parts: parts})
 	}
-	parts := tablePart(ClientTable(s), "")
-	parts = append(parts, plotParts(ClientPlots(r), "Clients over time")...)
+	parts := tablePart(clientTable(s), "")
+	parts = append(parts, plotParts(clientPlots(r), "Clients over time")...)
 	parts = append(parts, tablePart(cacheTable(s), "Watch caches")...)
 	parts = append(parts, tablePart(requestKindTable(s), "Seats and work")...)
 	d.add(Section{Name: "store", Title: "Clients and the store", Parts: parts})
 	d.add(Section{Parts: []Part{{Heading: "What happened to clients", Findings: stored}}, Only: Terminal})
 	d.add(Section{Name: "aggregated", Title: "Aggregated servers", Parts: tablePart(aggregatedServerTable(s), "")})
 	d.add(Section{Parts: []Part{{Heading: "Stalls", Findings: stalls}}, Only: Terminal})
-	overTime := plotParts(WaitPlots(r), "Waits of workloads")
+	overTime := plotParts(waitPlots(r), "Waits of workloads")
 	for i := range r.Series {
 		if plots := LevelPlots(r, i); len(plots) > 0 {
 			overTime = append(overTime, plotParts(plots, plots[0].Subject)...)
@@ -52,7 +52,7 @@ func RunDocument(r *result.Result) *Document {
 	}
 	d.add(Section{Name: "course", Title: "Over time", Parts: overTime, Only: HTML})
 	if len(s.Flows) > 0 {
-		d.add(Section{Name: "flows", Title: "Flows", Parts: []Part{{Table: FlowTable(s)}}, Only: HTML})
+		d.add(Section{Name: "flows", Title: "Flows", Parts: []Part{{Table: flowTable(s)}}, Only: HTML})
 	}
 	if t := worstFlowTable(s, flowsShown); len(t.Rows) > 0 {
 		d.add(Section{Only: Terminal, Parts: []Part{{Table: t},

@@ -316,8 +316,8 @@ type ShownStatistic struct {
 	Points []*replicate.Estimate
 }
 
-// ShortPaths returns the last fields of the paths, unless two of them are the same.
-func ShortPaths(paths []string) []string {
+// shortPaths returns the last fields of the paths, unless two of them are the same.
+func shortPaths(paths []string) []string {
 	short := make([]string, len(paths))
 	for i, path := range paths {
 		short[i] = path[strings.LastIndexByte(path, '.')+1:]

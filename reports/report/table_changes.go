@@ -10,9 +10,9 @@ import (
 	"apfsim/reports/format"
 )
 
-// ChangeColumns are the columns of the changes of a comparison. On a page and on a terminal the
+// changeColumns are the columns of the changes of a comparison. On a page and on a terminal the
 // other names of a statistic are printed with its name, in Markdown they have a column.
-var ChangeColumns = Definition[compare.Change]{
+var changeColumns = Definition[compare.Change]{
 	{Column: Column{Title: "Statistic", Short: "statistic", Left: true}, Cell: changeNameCell,
 		CSV: "statistic", Value: func(c *compare.Change) string { return c.Name }},
 	{CSV: "unit", Value: func(c *compare.Change) string { return c.Unit }},
@@ -84,9 +84,9 @@ func allChangesTable(c *compare.Comparison) *Table {
 }
 
 func newChangeTable(name, caption string, changes []compare.Change) *Table {
-	t := &Table{Name: name, Caption: caption, Columns: ChangeColumns.Columns(), Reserved: 56}
+	t := &Table{Name: name, Caption: caption, Columns: changeColumns.Columns(), Reserved: 56}
 	for i := range changes {
-		t.Rows = append(t.Rows, ChangeColumns.Row(&changes[i]))
+		t.Rows = append(t.Rows, changeColumns.Row(&changes[i]))
 	}
 	return t
 }

@@ -48,8 +48,8 @@ func estimateCell(e *replicate.Estimate) Cell {
 	return c
 }
 
-// EstimateColumns are the columns of the statistics of several runs.
-var EstimateColumns = Definition[replicate.Estimate]{
+// estimateColumns are the columns of the statistics of several runs.
+var estimateColumns = Definition[replicate.Estimate]{
 	{Column: Column{Title: "Statistic", Left: true}, Cell: func(e *replicate.Estimate) Cell { return Cell{Text: e.Name, Code: true} },
 		CSV: "statistic", Value: func(e *replicate.Estimate) string { return e.Name }},
 	{CSV: "unit", Value: func(e *replicate.Estimate) string { return e.Unit }},
@@ -90,10 +90,10 @@ func mergedCell(e *replicate.Estimate) Cell {
 
 // statisticsTable is the table of all statistics of several runs.
 func statisticsTable(r *replicate.Replications) *Table {
-	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: firstRows, Columns: EstimateColumns.Columns()}
+	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: firstRows, Columns: estimateColumns.Columns()}
 	shown := r.Statistics[:min(mostRows, len(r.Statistics))]
 	for i := range shown {
-		t.Rows = append(t.Rows, EstimateColumns.Row(&shown[i]))
+		t.Rows = append(t.Rows, estimateColumns.Row(&shown[i]))
 	}
 	if more := len(r.Statistics) - len(shown); more > 0 {
 		t.Missing = fmt.Sprintf("Left out: %s, all in replications.json.", format.Counted(more, "statistic"))
@@ -101,8 +101,8 @@ func statisticsTable(r *replicate.Replications) *Table {
 	return t
 }
 
-// PrecisionTable is the table of the precision that each statistic of --precision reached.
-func PrecisionTable(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
+// precisionTable is the table of the precision that each statistic of --precision reached.
+func precisionTable(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
 	t := &Table{Title: r.PrecisionTitle(), NoHead: true, Columns: []Column{{Left: true}, {}, {}}}
 	for i := range r.Precision.Statistics {
 		s := &r.Precision.Statistics[i]
@@ -132,8 +132,8 @@ type estimateColumn struct {
 	statistic metric.Name // without the group's tag
 }
 
-// EstimateTables are the tables of the workloads and of the priority levels.
-var EstimateTables = []estimateTable{
+// estimateTables are the tables of the workloads and of the priority levels.
+var estimateTables = []estimateTable{
 	{"workload", "Workloads", "workload", "sent", []estimateColumn{
 		{"arrived/s", "arrived", metric.Name{Metric: "arrived", Stat: "perSecond"}},
 		{"executed", "executed", metric.Name{Metric: "executed", Stat: "rate"}},
@@ -192,8 +192,8 @@ func estimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
 	return figure, margin, suffix
 }
 
-// EstimateText writes an estimate in one line, as "12 ±3 ms".
-func EstimateText(e *replicate.Estimate) string {
+// estimateText writes an estimate in one line, as "12 ±3 ms".
+func estimateText(e *replicate.Estimate) string {
 	c := estimateCell(e)
 	return c.Line()
 }

@@ -87,8 +87,8 @@ func stallCell(g *result.Group) Cell {
 
 func windowSeconds(s *result.Summary) float64 { return float64(s.DurationNs-s.WarmupNs) / 1e9 }
 
-// WorkloadTable is the table of a run's workloads and, if there are several, of all requests.
-func WorkloadTable(s *result.Summary) *Table {
+// workloadTable is the table of a run's workloads and, if there are several, of all requests.
+func workloadTable(s *result.Summary) *Table {
 	t := groups(s.Workloads, groupColumns(Column{Title: "Workload", Short: "workload", Left: true}, windowSeconds(s), &s.Total))
 	t.Name, t.Title, t.Caption, t.Reserved = "workloads", "Workloads", "Workloads: requests, waits and latencies", 84
 	if s.Total.Refused > 0 {
@@ -106,8 +106,8 @@ func WorkloadTable(s *result.Summary) *Table {
 	return t
 }
 
-// FlowSchemaTable is the table of a run's FlowSchemas.
-func FlowSchemaTable(s *result.Summary) *Table {
+// flowSchemaTable is the table of a run's FlowSchemas.
+func flowSchemaTable(s *result.Summary) *Table {
 	columns := slices.DeleteFunc(groupColumns(Column{Title: "FlowSchema", Left: true}, windowSeconds(s), &s.Total), func(c ColumnOf[result.Group]) bool {
 		return c.Term == "virtualWait" || c.Term == "stall" || c.Term == "refused" // these are of workloads alone
 	})
@@ -267,8 +267,8 @@ func handCell(f *flow) Cell {
 	return Word(strings.Trim(strings.Join(strings.Fields(fmt.Sprint(queues)), ", "), "[]"))
 }
 
-// FlowTable is the table of the listed flows: the underserved ones first, then the others by demand.
-func FlowTable(s *result.Summary) *Table {
+// flowTable is the table of the listed flows: the underserved ones first, then the others by demand.
+func flowTable(s *result.Summary) *Table {
 	flows := judge.WorstFlows(s, len(s.Flows))
 	isWorst := map[*result.Flow]bool{}
 	for _, f := range flows {

@@ -10,9 +10,9 @@ import (
 	"apfsim/sim/metric"
 )
 
-// ServerColumns are the columns of runs beside a server. Each table is of one priority level or
+// serverColumns are the columns of runs beside a server. Each table is of one priority level or
 // FlowSchema, which CSV has in columns.
-var ServerColumns = Definition[scrape.Statistic]{
+var serverColumns = Definition[scrape.Statistic]{
 	{CSV: "priorityLevel", Value: func(s *scrape.Statistic) string { return s.PriorityLevel }},
 	{CSV: "flowSchema", Value: func(s *scrape.Statistic) string { return s.FlowSchema }},
 	{Column: Column{Title: "Statistic", Short: "statistic", Left: true}, Cell: func(s *scrape.Statistic) Cell { return Word(s.Name) },
@@ -44,7 +44,7 @@ var outcomeWord = map[scrape.Outcome]string{
 // listed.
 func besideServerTables(c *scrape.Comparison, all bool) (tables []*Table) {
 	listed, idle := c.Listed(all)
-	columns := ServerColumns
+	columns := serverColumns
 	if len(c.Run.Seeds) == 1 { // a single run has no interval
 		columns = slices.DeleteFunc(slices.Clone(columns), func(of ColumnOf[scrape.Statistic]) bool { return of.CSV == "runLow" })
 	}

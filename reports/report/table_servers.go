@@ -9,8 +9,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// ServerTable is the table of a run's servers; it has no rows if the summary does not mention any.
-func ServerTable(s *result.Summary) *Table {
+// serverTable is the table of a run's servers; it has no rows if the summary does not mention any.
+func serverTable(s *result.Summary) *Table {
 	seconds := windowSeconds(s)
 	var connections, lost, refused, inService, memory bool
 	for i := range s.Servers {

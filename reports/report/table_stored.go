@@ -15,8 +15,8 @@ type clientRow struct {
 	*result.Noted
 }
 
-// ClientTable is the table of what has happened to clients that behave; it has no rows if there are none.
-func ClientTable(s *result.Summary) *Table {
+// clientTable is the table of what has happened to clients that behave; it has no rows if there are none.
+func clientTable(s *result.Summary) *Table {
 	columns := Definition[clientRow]{
 		{Column: Column{Title: "Workload", Short: "workload", Left: true}, Cell: func(r *clientRow) Cell { return Word(r.workload) }},
 		{Column: Column{Title: "What", Short: "what", Left: true}, Cell: func(r *clientRow) Cell { return Word(whatHappened(r.Noted)) }},

@@ -12,7 +12,7 @@ const sweepWidth = 40
 func sweepTable(s *Sweep, shown *ShownStatistic) *Table {
 	squeezed := func(text string) string { return format.Squeeze(format.Printable(text), sweepWidth) }
 	t := &Table{Title: format.Printable(shown.Name)}
-	names := ShortPaths(s.Paths())
+	names := shortPaths(s.Paths())
 	rowParameters := len(names)
 	across := []string{""} // the heads of the columns with values
 	if rowParameters > 1 {

@@ -47,8 +47,8 @@ func TestDefinitions(t *testing.T) {
 	checkDefinition(t, "workloads", groupColumns(Column{Title: "Workload", Short: "workload"}, 1, &result.Group{Counts: result.Counts{Refused: 1, Lost: 1}}), &result.Group{})
 	checkDefinition(t, "levels", levelColumns, &result.Level{})
 	checkDefinition(t, "flows", flowColumns, &flow{&result.Flow{}, 0})
-	checkDefinition(t, "estimates", EstimateColumns, &replicate.Estimate{Name: "rejected.rate", Values: stats.Values{}})
-	checkDefinition(t, "changes", ChangeColumns, &compare.Change{Name: "rejected.rate"})
+	checkDefinition(t, "estimates", estimateColumns, &replicate.Estimate{Name: "rejected.rate", Values: stats.Values{}})
+	checkDefinition(t, "changes", changeColumns, &compare.Change{Name: "rejected.rate"})
 }
 
 func TestColumnsByForm(t *testing.T) {

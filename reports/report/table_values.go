@@ -13,13 +13,11 @@ type valueChange struct {
 	*compare.Change
 }
 
-// ValueColumns are the columns of the CSV file of a comparison of several values: the value, and those
+// valueColumns returns the columns of the CSV file of a comparison of several values: the value, and those
 // of the comparison of two sides.
-var ValueColumns = valueColumns()
-
 func valueColumns() Definition[valueChange] {
 	columns := Definition[valueChange]{{CSV: "value", Value: func(c *valueChange) string { return c.value }}}
-	for _, of := range ChangeColumns {
+	for _, of := range changeColumns {
 		if of.CSV != "" {
 			columns = append(columns, ColumnOf[valueChange]{CSV: of.CSV, Value: func(c *valueChange) string { return of.Value(c.Change) }})
 		}
@@ -27,8 +25,8 @@ func valueColumns() Definition[valueChange] {
 	return columns
 }
 
-// ValueChanges returns the rows of ValueColumns: the changes to each value, one value after the other.
-func ValueChanges(v *compare.Values) (rows []valueChange) {
+// valueChanges returns the rows of valueColumns: the changes to each value, one value after the other.
+func valueChanges(v *compare.Values) (rows []valueChange) {
 	for i, value := range v.HeadValues() {
 		for k := range v.Comparisons[i].Changes {
 			rows = append(rows, valueChange{value, &v.Comparisons[i].Changes[k]})
@@ -72,9 +70,9 @@ func valueListTable(v *compare.Values, rows []compare.ValueRow) *Table {
 	return t
 }
 
-// ValueTable is the table of some statistics with a column for each value: the mean, the change from
+// valueTable is the table of some statistics with a column for each value: the mean, the change from
 // the base and whether it is better or worse.
-func ValueTable(v *compare.Values, name, caption string, rows []compare.ValueRow) *Table {
+func valueTable(v *compare.Values, name, caption string, rows []compare.ValueRow) *Table {
 	base := fmt.Sprintf("%s (base)", v.Base)
 	t := &Table{Name: name, Caption: caption, Columns: []Column{
 		{Title: "Statistic", Short: "statistic", Left: true}, {Title: base, Short: format.Printable(base)}}}
@@ -111,7 +109,7 @@ func pointCell(c *compare.Change) Cell {
 
 // allValuesTable is the table of all statistics at all values, for a page.
 func allValuesTable(v *compare.Values, rows []compare.ValueRow) *Table {
-	t := ValueTable(v, "statistics", "Statistics by name, as thresholds call them", rows)
+	t := valueTable(v, "statistics", "Statistics by name, as thresholds call them", rows)
 	t.First = firstRows
 	return t
 }

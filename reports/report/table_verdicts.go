@@ -167,8 +167,8 @@ func limitVerdict(v *compare.LimitVerdict) Cell {
 
 func limitChange(v *compare.LimitVerdict) Cell { return Word(compare.LimitText(v)) }
 
-// LimitTable is the table of the verdicts on a comparison's limits.
-func LimitTable(c *compare.Comparison) *Table {
+// limitTable is the table of the verdicts on a comparison's limits.
+func limitTable(c *compare.Comparison) *Table {
 	t := &Table{Name: "limits", Title: compare.LimitsTitle(c), Caption: "Limits of change", Columns: limitColumns.Columns(), NoHead: true}
 	for i := range c.Limits {
 		t.Rows = append(t.Rows, limitColumns.Row(&c.Limits[i]))

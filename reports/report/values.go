@@ -25,24 +25,24 @@ func ValuesDocument(v *compare.Values, all bool) *Document {
 		Description: []string{compare.ValuesHow(v)}, How: []string{compare.ValuesHow(v)}, Headline: title,
 		Verdict: &Verdict{Sentences: []string{titleOnPage}, Table: counts}, Warnings: compare.ValuesWarnings(v),
 		Sources: "All numbers are in comparison.json and comparison.csv.",
-		Data:    v, Records: valueColumns().Records(ValueChanges(v)),
+		Data:    v, Records: valueColumns().Records(valueChanges(v)),
 	}
 	parts := []Part{{Table: counts, Only: Terminal}, {Table: counts.titled(""), Only: Markdown}, {Table: &Table{Title: title}, Only: Terminal}}
 	if len(rows) > 0 {
 		parts[2].Table = valueListTable(v, rows).titled(title)
-		parts = append(parts, Part{Table: ValueTable(v, "", "", rows), Only: Markdown})
+		parts = append(parts, Part{Table: valueTable(v, "", "", rows), Only: Markdown})
 	}
 	d.add(Section{Parts: parts, Only: Terminal | Markdown})
 	limits := Section{Name: "limits", Title: "Limits"}
 	for _, c := range v.Comparisons {
 		for _, f := range ComparisonFindings(c) {
-			if f.Group == EstimateTables[0].Title { // the workloads; the tables have the levels
+			if f.Group == estimateTables[0].Title { // the workloads; the tables have the levels
 				f.Group = c.Head.Label
 				d.Findings = append(d.Findings, f)
 			}
 		}
 		if len(c.Limits) > 0 {
-			t := LimitTable(c)
+			t := limitTable(c)
 			t.Title = c.Head.Label + ": " + t.Title
 			limits.Parts = append(limits.Parts, Part{Heading: t.Title, Table: t})
 		}
@@ -53,7 +53,7 @@ func ValuesDocument(v *compare.Values, all bool) *Document {
 	}
 	if len(onPage) > 0 {
 		d.add(Section{Name: "changes", Title: "Changes", Note: titleOnPage + ". The mean at each value, and the change from the base with its 95 % interval.",
-			Parts: []Part{{Table: ValueTable(v, "changes", "Changes, the largest first", onPage)}}, Only: HTML})
+			Parts: []Part{{Table: valueTable(v, "changes", "Changes, the largest first", onPage)}}, Only: HTML})
 	}
 	d.add(Section{Name: "durations", Title: "Waits and latencies", Parts: percentilesByValue(v), Only: HTML})
 	every, _ := v.Rows()
@@ -70,7 +70,7 @@ func percentilesByValue(v *compare.Values) (parts []Part) {
 		runs, labels = append(runs, v.Comparisons[i].HeadRuns), append(labels, value)
 	}
 	for _, metric := range []string{"wait", "latency"} {
-		all := ValuePercentilePlots(metric, runs, v.Parameter, labels)
+		all := valuePercentilePlots(metric, runs, v.Parameter, labels)
 		parts = append(parts, plotParts(all[:min(most, len(all))], "")...)
 	}
 	return parts
