@@ -7,7 +7,7 @@ import (
 
 	"apfsim/document"
 	"apfsim/reports/collect"
-	"apfsim/reports/replicate"
+	"apfsim/reports/compare"
 	"apfsim/sim/scenario"
 )
 
@@ -28,7 +28,7 @@ type Runs struct {
 // matter only when Next reaches them, and unnecessary ones are cancelled.
 type Group struct {
 	*scenario.Scenario
-	Together *replicate.Replicator // of the runs that Next has returned
+	Together *compare.Replicator // of the runs that Next has returned
 	// TraceWarnings are those of the traces that are replayed, which the first run reads. They are known when
 	// Next has returned it.
 	TraceWarnings document.Errors
@@ -66,7 +66,7 @@ func Begin(ctx context.Context, all []*scenario.Scenario, files Outputs, precisi
 	n := 0
 	for _, sc := range all {
 		g := &Group{Scenario: sc, runs: runs, files: files, precision: precision,
-			Together: replicate.New(sc.Metadata.Name, precision.Wanted, precision.Of)}
+			Together: compare.NewReplicator(sc.Metadata.Name, precision.Wanted, precision.Of)}
 		g.enough, g.stop = context.WithCancel(context.Background()) // not derived from ctx: an interruption does not mean that there are enough runs
 		runs.Groups = append(runs.Groups, g)
 		n += sc.Spec.Replications
@@ -150,7 +150,7 @@ func (g *Group) Next() (*collect.Replication, error) {
 }
 
 // All waits for all runs of the group and returns their combined result.
-func (g *Group) All() (*replicate.Replications, error) {
+func (g *Group) All() (*compare.Replications, error) {
 	for {
 		run, err := g.Next()
 		switch {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"apfsim/reports/replicate"
+	"apfsim/reports/compare"
 	"apfsim/sim/scenario"
 )
 
@@ -47,7 +47,7 @@ func CheckNames(all []*scenario.Scenario) error {
 
 // Side is one side of a comparison: existing results, or a scenario to be run.
 type Side struct {
-	Results  *replicate.Replications
+	Results  *compare.Replications
 	Scenario *scenario.Scenario
 	OwnSeed  bool // whether the seed of the scenario was set for this side and is kept
 }

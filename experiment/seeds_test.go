@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/replicate"
+	"apfsim/reports/compare"
 	"apfsim/sim/scenario"
 )
 
 // Both sides get common random numbers unless a seed is set for one of them. Existing results determine the
 // seeds of a scenario on the other side.
 func TestSidesAreAligned(t *testing.T) {
-	results := func(seeds ...uint64) *Side { return &Side{Results: &replicate.Replications{Seeds: seeds}} }
+	results := func(seeds ...uint64) *Side { return &Side{Results: &compare.Replications{Seeds: seeds}} }
 	scenarioOf := func(seed uint64) *Side {
 		sc := &scenario.Scenario{}
 		sc.Spec.Seed = seed

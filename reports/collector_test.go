@@ -9,8 +9,8 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/queueset"
 	"apfsim/reports/collect"
+	"apfsim/reports/compare"
 	"apfsim/reports/measure"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -203,7 +203,7 @@ func TestAFlowSchemaAtTwoLevels(t *testing.T) {
 		"first/d1", "service-accounts/a1", "service-accounts/a1", "service-accounts/b1"}; !slices.Equal(arrived, want) {
 		t.Errorf("%q, want %q", arrived, want)
 	}
-	together := replicate.New("x", 0, nil)
+	together := compare.NewReplicator("x", 0, nil)
 	together.Add(collect.NewReplication(outcome))
 	merged := map[string]float64{"wait{priorityLevel:low}.p(99)": 3e9, "wait{priorityLevel:exempt}.p(99)": 1e9,
 		"wait{flowSchema:first}.p(99)": 0, "wait{flowSchema:service-accounts}.p(99)": 3e9, "wait{flowSchema:service-accounts}.med": 3e9}

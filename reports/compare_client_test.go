@@ -7,15 +7,13 @@ import (
 
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 )
 
 // sideFrom returns a run as replications of one run.
-func sideFrom(s *result.Summary) *replicate.Replications {
-	all := replicate.New(s.Name, 0, nil)
+func sideFrom(s *result.Summary) *compare.Replications {
+	all := compare.NewReplicator(s.Name, 0, nil)
 	all.Add(&collect.Replication{Summary: s})
 	return all.Replications()
 }
@@ -25,7 +23,7 @@ func sideFrom(s *result.Summary) *replicate.Replications {
 func TestComparisonWithAClient(t *testing.T) {
 	simulated, measured := *resultOf(t, crowded).Summary, *resultOf(t, crowded).Summary
 	measured.MeasuredBy = result.Client
-	for _, s := range statistics.All(&measured) {
+	for _, s := range result.Statistics(&measured) {
 		if m := s.Name.Metric; !slices.Contains([]string{"arrived", "executed", "rejected", "retries", "latency", "rejectedWait"}, m) || s.Name.Tag("reason") != "" {
 			t.Errorf("%s is a statistic of a client", s.Name)
 		}

@@ -7,26 +7,25 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/judge"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
 // sideOf is replications with seeds from 1 on that have these values of statistics.
-func sideOf(statistics ...replicate.Estimate) *replicate.Replications {
-	r := &replicate.Replications{SchemaVersion: result.SchemaVersion, Name: "x", DurationNs: 10e9, Statistics: statistics}
+func sideOf(statistics ...compare.Estimate) *compare.Replications {
+	r := &compare.Replications{SchemaVersion: result.SchemaVersion, Name: "x", DurationNs: 10e9, Statistics: statistics}
 	for i := range statistics[0].Values {
 		r.Seeds = append(r.Seeds, uint64(1+i))
 	}
 	return r
 }
 
-func values(name string, better metric.Better, values ...float64) replicate.Estimate {
+func values(name string, better metric.Better, values ...float64) compare.Estimate {
 	sum := 0.0
 	for _, v := range values {
 		sum += v
 	}
-	return replicate.Estimate{ID: metric.MustParseName(name), Name: name, Better: better, N: len(values), Mean: sum / float64(len(values)), Values: values}
+	return compare.Estimate{ID: metric.MustParseName(name), Name: name, Better: better, N: len(values), Mean: sum / float64(len(values)), Values: values}
 }
 
 // One event has five names: of all requests, the only workload, its FlowSchema, its level and its
@@ -34,8 +33,8 @@ func values(name string, better metric.Better, values ...float64) replicate.Esti
 // for itself: it has p = 0.03125 five times, and of eight tests the fifth passes with 5/8 · 0.05 = 0.03125.
 // Counted once, of four tests, it does not, as 1/4 · 0.05 is less.
 func TestOneNumberIsOneTest(t *testing.T) {
-	of := func(by float64) *replicate.Replications {
-		var all []replicate.Estimate
+	of := func(by float64) *compare.Replications {
+		var all []compare.Estimate
 		for _, name := range []string{"rejected", "rejected{workload:a}", "rejected{flowSchema:a}", "rejected{priorityLevel:a}", "rejected{flow:a}"} {
 			all = append(all, values(name+".count", metric.Lower, 10+by, 20+by, 30+by, 40+by, 50+by, 60+by))
 		}
@@ -67,7 +66,7 @@ func TestOneNumberIsOneTest(t *testing.T) {
 
 // Counts and their rates are one number where they are in proportion in every run; else they are two.
 func TestCountsAndRates(t *testing.T) {
-	of := func(by, arrivedLast float64) *replicate.Replications {
+	of := func(by, arrivedLast float64) *compare.Replications {
 		arrived := []float64{100, 100, 100, 100, 100, 100, arrivedLast}
 		count, rate := []float64{}, []float64{}
 		for i, n := range arrived {
@@ -87,8 +86,8 @@ func TestCountsAndRates(t *testing.T) {
 
 // Of several names the widest is told, unless another one is known to be good or bad.
 func TestNameByWhichANumberIsTold(t *testing.T) {
-	of := func(by float64) *replicate.Replications {
-		var all []replicate.Estimate
+	of := func(by float64) *compare.Replications {
+		var all []compare.Estimate
 		for _, name := range []string{"arrived{workload:a}.count", "rejected{workload:a}.count", "rejected{priorityLevel:a}.count"} {
 			better := metric.Lower
 			if strings.HasPrefix(name, "arrived") {

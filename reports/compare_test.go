@@ -20,18 +20,15 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
-	"apfsim/reports/stats"
 	"apfsim/sim/metric"
 )
 
 // sampleOf is replications from the first seed on that counted so many arrivals at workload a,
 // and one more thing that never varies.
-func sampleOf(seed uint64, values ...float64) *replicate.Replications {
-	r := &replicate.Replications{SchemaVersion: result.SchemaVersion, Name: "x", DurationNs: 10e9}
+func sampleOf(seed uint64, values ...float64) *compare.Replications {
+	r := &compare.Replications{SchemaVersion: result.SchemaVersion, Name: "x", DurationNs: 10e9}
 	for i := range values {
 		r.Seeds = append(r.Seeds, seed+uint64(i))
 	}
@@ -40,7 +37,7 @@ func sampleOf(seed uint64, values ...float64) *replicate.Replications {
 		for _, v := range values {
 			sum += v
 		}
-		r.Statistics = append(r.Statistics, replicate.Estimate{ID: metric.MustParseName(name), Name: name, Better: metric.Lower, N: len(values),
+		r.Statistics = append(r.Statistics, compare.Estimate{ID: metric.MustParseName(name), Name: name, Better: metric.Lower, N: len(values),
 			Mean: sum / float64(len(values)), Values: values})
 	}
 	add("retries{workload:a}.rate", values)
@@ -53,7 +50,7 @@ func sampleOf(seed uint64, values ...float64) *replicate.Replications {
 }
 
 // rename gives the first statistic of each side another name.
-func rename(name string, sides ...*replicate.Replications) {
+func rename(name string, sides ...*compare.Replications) {
 	for _, r := range sides {
 		r.Statistics[0].ID, r.Statistics[0].Name = metric.MustParseName(name), name
 	}
@@ -237,8 +234,8 @@ func TestRoundingIsNoDifference(t *testing.T) {
 // second is below α (Benjamini and Hochberg).
 func TestTwoChangesThatVouchForEachOther(t *testing.T) {
 	base, head := sampleOf(1, 10, 20, 30, 40, 50, 60), sampleOf(1, 11, 21, 31, 41, 51, 61)
-	head.Statistics[1].Values = stats.Values{11, 21, 31, 41, 51, 61.5} // another number
-	base.Statistics[1].Values = stats.Values{10, 20, 30, 40, 50, 60.5}
+	head.Statistics[1].Values = compare.RunValues{11, 21, 31, 41, 51, 61.5} // another number
+	base.Statistics[1].Values = compare.RunValues{10, 20, 30, 40, 50, 60.5}
 	if c := compare.Compare("b", base, "h", head); c.Changed != 2 || c.Distinct.Changed != 2 || !near(c.Changes[0].P, 0.03125, 1e-12) {
 		t.Errorf("%+v", c.Changes)
 	}
@@ -433,7 +430,7 @@ func TestFlowsLeftOutOfOneSideAreNotCompared(t *testing.T) {
 	base, head := replicated(t, sc, 1, 2), replicated(t, sc, 1, 2)
 	all := len(base.Statistics)
 	head.FlowsLeftOut = true
-	head.Statistics = slices.DeleteFunc(head.Statistics, func(e replicate.Estimate) bool { return e.PriorityLevel != "" })
+	head.Statistics = slices.DeleteFunc(head.Statistics, func(e compare.Estimate) bool { return e.PriorityLevel != "" })
 	if len(head.Statistics) == all {
 		t.Fatal("there are no flows")
 	}
@@ -526,10 +523,10 @@ func TestListOfChanges(t *testing.T) {
 	base.Statistics, head.Statistics = nil, nil
 	add := func(name string, by float64) {
 		for _, side := range []struct {
-			of *replicate.Replications
+			of *compare.Replications
 			by float64
 		}{{base, 0}, {head, by}} {
-			e := replicate.Estimate{ID: metric.MustParseName(name), Name: name, Better: metric.Lower}
+			e := compare.Estimate{ID: metric.MustParseName(name), Name: name, Better: metric.Lower}
 			for _, v := range []float64{10, 20, 30, 40, 50, 60, math.NaN()} {
 				e.Values = append(e.Values, v+side.by)
 			}
@@ -634,7 +631,7 @@ func TestResultsAreRead(t *testing.T) {
 	if single.Name != "crowded" {
 		t.Errorf("the results of crowded are called %q", single.Name)
 	}
-	all := statistics.All(one.Summary)
+	all := result.Statistics(one.Summary)
 	for i, e := range single.Statistics {
 		if e.Name != all[i].Name.String() || e.Mean != all[i].Value || e.StdDev != nil || e.Merged != nil {
 			t.Fatalf("%+v: want %+v", e, all[i])
@@ -695,8 +692,8 @@ func writeFile(t *testing.T, dir, name, text string) {
 
 // The values by which the column of changes is sorted give the order of the list: increases from 0 come first.
 func TestChangesSortAsListed(t *testing.T) {
-	side := func(rates ...float64) *replicate.Replications {
-		var all []replicate.Estimate
+	side := func(rates ...float64) *compare.Replications {
+		var all []compare.Estimate
 		for i, x := range rates {
 			all = append(all, values(fmt.Sprintf("retries{workload:w-%d}.rate", i), metric.Neither, x, x, x, x, x, x))
 		}

@@ -18,7 +18,6 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/render"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -188,8 +187,8 @@ func TestManyFlowsAreListedAndSummed(t *testing.T) {
 func TestManyFlowsAreNotCompared(t *testing.T) {
 	s := storyResult().Summary
 	s.OtherFlows = []result.OtherFlows{{Number: 3}}
-	of := func() *replicate.Replications {
-		r := replicate.New(s.Name, 0, nil)
+	of := func() *compare.Replications {
+		r := compare.NewReplicator(s.Name, 0, nil)
 		r.Add(&collect.Replication{Summary: s})
 		return r.Replications()
 	}

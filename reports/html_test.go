@@ -15,11 +15,9 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/reports/scrape"
-	"apfsim/reports/stats"
 )
 
 func rendersAs(t *testing.T, p *report.Document) string {
@@ -126,7 +124,7 @@ func TestAReportOfManyFlowsIsModerateInSize(t *testing.T) {
 
 // Every statistic in the head of a column is explained, and nothing else is.
 func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
-	all := replicate.New("story", 0, nil)
+	all := compare.NewReplicator("story", 0, nil)
 	for seed := range uint64(2) {
 		r := queuedStory()
 		r.Summary.Seed = seed
@@ -174,14 +172,14 @@ func TestGlossaryIsWhatTheTablesNeed(t *testing.T) {
 }
 
 func TestVerdictOnSeveralRuns(t *testing.T) {
-	r := &replicate.Replications{Seeds: []uint64{1, 2}}
+	r := &compare.Replications{Seeds: []uint64{1, 2}}
 	for _, c := range []struct {
 		passed bool
 		want   string
 	}{
 		{true, "Thresholds: all hold in every run"}, {true, "Thresholds: all hold in every run"}, {false, "Thresholds: 1 of 3 failed"},
 	} {
-		r.Thresholds = append(r.Thresholds, replicate.Verdict{Metric: "rejected", Expression: "rate == 0", Passed: c.passed, Values: stats.Values{0, 0}})
+		r.Thresholds = append(r.Thresholds, compare.RunsVerdict{Metric: "rejected", Expression: "rate == 0", Passed: c.passed, Values: compare.RunValues{0, 0}})
 		if got := report.ReplicationsDocument(r).Verdict.Text(); got != c.want {
 			t.Errorf("%d thresholds: %q, want %q", len(r.Thresholds), got, c.want)
 		}

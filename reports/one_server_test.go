@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/statistics"
+	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -16,7 +16,7 @@ func TestStatisticsOfOneServerAreListedOnce(t *testing.T) {
 	if len(r.Summary.Servers) != 1 {
 		t.Fatalf("%d servers in the summary", len(r.Summary.Servers))
 	}
-	all := statistics.All(r.Summary)
+	all := result.Statistics(r.Summary)
 	of := 0
 	for i := range all {
 		if all[i].Name.Tag(metric.TagServer) == "" {
@@ -33,11 +33,11 @@ func TestStatisticsOfOneServerAreListedOnce(t *testing.T) {
 		"arrived{server:0}.count": 601, "latency{server:0}.p(99)": 1_996_000_000,
 		"utilisation{priorityLevel:sole,server:0}.peak": 101, "ready{server:0}.share": 1,
 	} {
-		if i, err := statistics.Find(all, name); err != nil || math.Abs(all[i].Value-want) > want/1000 {
+		if i, err := result.FindStatistic(all, name); err != nil || math.Abs(all[i].Value-want) > want/1000 {
 			t.Errorf("%s is not %v; error %v", name, want, err)
 		}
 	}
-	if _, err := statistics.Find(all, "arrived{server:1}.count"); err == nil || !strings.Contains(err.Error(), `there is no server "1"`) {
+	if _, err := result.FindStatistic(all, "arrived{server:1}.count"); err == nil || !strings.Contains(err.Error(), `there is no server "1"`) {
 		t.Errorf("error %v of a server that there is not", err)
 	}
 }

@@ -16,12 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/stats"
 	"apfsim/sim"
 	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
@@ -30,9 +29,9 @@ import (
 )
 
 // replicated simulates a scenario under so many seeds from a given one on.
-func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *replicate.Replications {
+func replicated(t testing.TB, sc *scenario.Scenario, seed uint64, n int) *compare.Replications {
 	t.Helper()
-	all := replicate.New(sc.Metadata.Name, 0, nil)
+	all := compare.NewReplicator(sc.Metadata.Name, 0, nil)
 	for i := range n {
 		own := *sc
 		own.Spec.Seed = seed + uint64(i)
@@ -57,7 +56,7 @@ func load(t testing.TB, text string, set ...string) *scenario.Scenario {
 	return scenarios[0]
 }
 
-func estimateOf(t testing.TB, r *replicate.Replications, name string) *replicate.Estimate {
+func estimateOf(t testing.TB, r *compare.Replications, name string) *compare.Estimate {
 	t.Helper()
 	for i := range r.Statistics {
 		if r.Statistics[i].Name == name {
@@ -82,17 +81,17 @@ func arrivals(seed uint64, counts map[string]int64) *collect.Replication {
 // Of 1, 2, 3, 4, 5 the mean is 3 and the standard deviation √2.5; Student's t for 4 degrees of
 // freedom is 2.7764 (Law and Kelton, table T.1), which makes 1.9632 to both sides.
 func TestIntervalOfKnownNumbers(t *testing.T) {
-	all := replicate.New("x", 0, nil)
+	all := compare.NewReplicator("x", 0, nil)
 	for i := range uint64(5) {
 		all.Add(arrivals(i, map[string]int64{"a": 5 - int64(i), "b": 7}))
 	}
 	r := all.Replications()
 	e := estimateOf(t, r, "arrived{workload:a}.count")
 	if e.N != 5 || e.Mean != 3 || math.Abs(*e.StdDev-math.Sqrt(2.5)) > 1e-12 || math.Abs(e.Half()-1.9632) > 1e-4 ||
-		math.Abs(*e.Low-1.0368) > 1e-4 || !slices.Equal(e.Values, stats.Values{5, 4, 3, 2, 1}) {
+		math.Abs(*e.Low-1.0368) > 1e-4 || !slices.Equal(e.Values, compare.RunValues{5, 4, 3, 2, 1}) {
 		t.Errorf("%+v: half %v", e, e.Half())
 	}
-	thrice := replicate.New("x", 0, nil)
+	thrice := compare.NewReplicator("x", 0, nil)
 	for i := range uint64(3) { // the sum of three tenths is not quite 0.3
 		thrice.Add(arrivals(i, map[string]int64{"a": 1}))
 	}
@@ -106,7 +105,7 @@ func TestIntervalOfKnownNumbers(t *testing.T) {
 
 // The last digits of sums in another order are no spread.
 func TestRoundingIsNoSpread(t *testing.T) {
-	all := replicate.New("x", 0, nil)
+	all := compare.NewReplicator("x", 0, nil)
 	for i, sum := range []float64{18.4e3, math.Nextafter(18.4e3, 1e9), math.Nextafter(18.4e3, 0)} {
 		all.Add(&collect.Replication{Summary: &result.Summary{Seed: uint64(i), DurationNs: 1e9,
 			Flows: []result.Flow{{Group: result.Group{Name: "s/f"}, PriorityLevel: "l", FlowSchema: "s", ServiceSeatSeconds: sum}}}})
@@ -118,7 +117,7 @@ func TestRoundingIsNoSpread(t *testing.T) {
 
 // What some runs lack is missing among the values, and every statistic has its place.
 func TestStatisticsThatSomeRunsLack(t *testing.T) {
-	all := replicate.New("x", 0, nil)
+	all := compare.NewReplicator("x", 0, nil)
 	all.Add(arrivals(1, map[string]int64{"b": 1}))
 	all.Add(arrivals(2, map[string]int64{"a": 2, "b": 2, "c": 2}))
 	all.Add(arrivals(3, map[string]int64{"c": 4}))
@@ -143,7 +142,7 @@ func TestStatisticsThatSomeRunsLack(t *testing.T) {
 			text = got
 		}
 	}
-	var again stats.Values
+	var again compare.RunValues
 	if err := json.Unmarshal(text, &again); err != nil || len(again) != 3 || again[1] != 2 || !math.IsNaN(again[2]) {
 		t.Errorf("%v, %v", again, err)
 	}
@@ -184,7 +183,7 @@ func TestMergedPercentiles(t *testing.T) {
 		t.Errorf("%d percentiles, %d of which differ between the runs", merged, differ)
 	}
 	one := collect.NewReplication(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=1s"))
-	twice := replicate.New("x", 0, nil)
+	twice := compare.NewReplicator("x", 0, nil)
 	twice.Add(one)
 	twice.Add(one)
 	for _, e := range twice.Replications().Statistics {
@@ -255,7 +254,7 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 		}
 		return &collect.Replication{Summary: s}
 	}
-	all := replicate.New("x", 0, nil)
+	all := compare.NewReplicator("x", 0, nil)
 	all.Add(run(1, 9_000))
 	all.Add(run(2, 9_000))
 	if r := all.Replications(); r.FlowsLeftOut || len(r.Statistics) < 4*9_000 {
@@ -267,7 +266,7 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 		t.Errorf("not left out: %d statistics", len(r.Statistics))
 	}
 	// What is to be precise stays, and a flow may come late.
-	precise := replicate.New("x", 0.5, []string{"service{flow:f/7}.seatSeconds", "service{flow:f/9500}.seatSeconds"})
+	precise := compare.NewReplicator("x", 0.5, []string{"service{flow:f/7}.seatSeconds", "service{flow:f/9500}.seatSeconds"})
 	for i := range uint64(5) {
 		precise.Add(run(i, 9_000+250*int(i)))
 	}
@@ -279,8 +278,8 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 }
 
 func TestPrecision(t *testing.T) {
-	add := func(of string, values ...int64) (*replicate.Replicator, []bool) {
-		all := replicate.New("x", 0.1, []string{of})
+	add := func(of string, values ...int64) (*compare.Replicator, []bool) {
+		all := compare.NewReplicator("x", 0.1, []string{of})
 		var precise []bool
 		for i, v := range values {
 			all.Add(arrivals(uint64(i), map[string]int64{"a": v}))
@@ -310,14 +309,14 @@ func TestPrecision(t *testing.T) {
 	if _, precise := add("rejected{workload:a}.rate", 1, 2, 3, 4, 5); !precise[4] {
 		t.Errorf("always 0: %v", precise)
 	}
-	both := replicate.New("x", 0.1, []string{"arrived{workload:a}", "arrived{workload:b}"})
+	both := compare.NewReplicator("x", 0.1, []string{"arrived{workload:a}", "arrived{workload:b}"})
 	for i := range uint64(5) {
 		both.Add(arrivals(i, map[string]int64{"a": 5 - int64(i), "b": 7}))
 	}
 	if ok, err := both.Precise(); ok || err != nil {
 		t.Errorf("one is precise and the other not: %v, %v", ok, err)
 	}
-	wrong := replicate.New("x", 0.1, []string{"arrived{workload:d}"})
+	wrong := compare.NewReplicator("x", 0.1, []string{"arrived{workload:d}"})
 	wrong.Add(arrivals(1, map[string]int64{"a": 1}))
 	if _, err := wrong.Precise(); err == nil || !strings.Contains(err.Error(), `no workload "d"`) {
 		t.Errorf("a name that is nobody's: %v", err)
@@ -344,7 +343,7 @@ func TestReplicationsAreWritten(t *testing.T) {
 	if err := format.WriteJSON(&out, r); err != nil {
 		t.Fatal(err)
 	}
-	var again replicate.Replications
+	var again compare.Replications
 	if err := json.Unmarshal(out.Bytes(), &again); err != nil {
 		t.Fatal(err)
 	}
@@ -374,8 +373,8 @@ func TestReplicationsAreWritten(t *testing.T) {
 // that of the means, and a flow at the level is no level.
 func TestTextOfReplications(t *testing.T) {
 	of := func(x float64) *float64 { return &x }
-	r := &replicate.Replications{Name: "told", Seeds: []uint64{1, 2, 3}, DurationNs: 10e9, FlowControl: "PriorityAndFairness",
-		Statistics: []replicate.Estimate{
+	r := &compare.Replications{Name: "told", Seeds: []uint64{1, 2, 3}, DurationNs: 10e9, FlowControl: "PriorityAndFairness",
+		Statistics: []compare.Estimate{
 			{Name: "arrived{workload:a}.count", Unit: "requests", Mean: 30_000, N: 3},
 			{Name: "arrived{workload:a}.perSecond", Unit: "requests/s", Mean: 3000, N: 3},
 			{Name: "executed{workload:a}.rate", Mean: 1, N: 3},
@@ -390,14 +389,14 @@ func TestTextOfReplications(t *testing.T) {
 			{Name: "arrived{priorityLevel:idle}.count", Unit: "requests", N: 3},
 			{Name: "utilisation{priorityLevel:l}.mean", Mean: 0.25, N: 3},
 			{Name: "utilisation{priorityLevel:l}.saturated", Mean: 0.125, N: 3},
-			{Name: "utilisation{priorityLevel:l}.peak", Unit: "seats", Mean: 7, StdDev: of(1), Low: of(5), High: of(9), N: 2, Values: stats.Values{6, math.NaN(), 8}},
+			{Name: "utilisation{priorityLevel:l}.peak", Unit: "seats", Mean: 7, StdDev: of(1), Low: of(5), High: of(9), N: 2, Values: compare.RunValues{6, math.NaN(), 8}},
 			{Name: "fairness{priorityLevel:l}.jain", Mean: 0.75, StdDev: of(1e-9), Low: of(0.75 - 1e-9), High: of(0.75 + 1e-9), N: 3},
 		},
-		Thresholds: []replicate.Verdict{
-			{Metric: "arrived{workload:a}", Expression: "count > 9", Limit: 9, Passed: true, Values: stats.Values{10, 10, 10}},
-			{Metric: "arrived{workload:a}", Expression: "count > 10", Limit: 10, FailedSeeds: []uint64{1}, Values: stats.Values{10, 11, 12}},
+		Thresholds: []compare.RunsVerdict{
+			{Metric: "arrived{workload:a}", Expression: "count > 9", Limit: 9, Passed: true, Values: compare.RunValues{10, 10, 10}},
+			{Metric: "arrived{workload:a}", Expression: "count > 10", Limit: 10, FailedSeeds: []uint64{1}, Values: compare.RunValues{10, 11, 12}},
 		},
-		Precision: &replicate.Precision{Wanted: 0.02, Statistics: []replicate.PrecisionResult{
+		Precision: &compare.Precision{Wanted: 0.02, Statistics: []compare.PrecisionResult{
 			{Name: "latency{workload:a}.med", Reached: of(0.125)}, {Name: "utilisation{priorityLevel:l}.peak", Reached: of(2. / 7)}, {Name: "wait{workload:b}.med"}}},
 	}
 	for i := range r.Statistics {

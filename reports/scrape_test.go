@@ -12,8 +12,8 @@ import (
 
 	"apfsim/experiment/output"
 	"apfsim/reports/collect"
+	"apfsim/reports/compare"
 	"apfsim/reports/record"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/reports/scrape"
 	"apfsim/sim"
@@ -23,9 +23,9 @@ import (
 // crowdedOn runs the crowded scenario without a warm-up, which metrics do not have, on a release of
 // Kubernetes with the seeds from 1 to n. It returns the runs and the metrics of the first one, in the
 // OpenMetrics format with a sample every 10 s.
-func crowdedOn(t *testing.T, version string, n int) (*replicate.Replications, string) {
+func crowdedOn(t *testing.T, version string, n int) (*compare.Replications, string) {
 	t.Helper()
-	all := replicate.New("crowded", 0, nil)
+	all := compare.NewReplicator("crowded", 0, nil)
 	text := ""
 	for i := range n {
 		spec := strings.Replace(crowded, "  warmup: 5s\n", fmt.Sprintf("  seed: %d\n", i+1), 1)

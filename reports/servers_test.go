@@ -20,7 +20,6 @@ import (
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
@@ -365,7 +364,7 @@ func TestStatisticsOfServers(t *testing.T) {
     "refused{server:0}": [{threshold: "count < 1", over: 5s}]
 `)
 	s := r.Summary
-	all := statistics.All(s)
+	all := result.Statistics(s)
 	for i, v := range s.Thresholds {
 		if v.Value == nil {
 			t.Errorf("%s %s has no value: %s", v.Metric, v.Expression, v.Note)
@@ -378,7 +377,7 @@ func TestStatisticsOfServers(t *testing.T) {
 			continue
 		}
 		stat, _, _ := strings.Cut(v.Expression, " ")
-		if k, err := statistics.Find(all, v.Metric+"."+stat); err != nil || all[k].Value != *v.Value {
+		if k, err := result.FindStatistic(all, v.Metric+"."+stat); err != nil || all[k].Value != *v.Value {
 			t.Errorf("%s.%s: %v; the threshold has %v", v.Metric, stat, err, *v.Value)
 		}
 	}

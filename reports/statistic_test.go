@@ -13,7 +13,6 @@ import (
 
 	"apfsim/reports/collect"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/sim"
 	"apfsim/sim/metric"
 	"apfsim/sim/scenario/assign"
@@ -37,7 +36,7 @@ func resultOf(t testing.TB, text string, set ...string) *result.Result {
 
 // A statistic has the value that a threshold of its name is given.
 func TestStatisticsAreThoseOfThresholds(t *testing.T) {
-	all := statistics.All(resultOf(t, crowded).Summary)
+	all := result.Statistics(resultOf(t, crowded).Summary)
 	if len(all) < 1000 {
 		t.Fatalf("only %d statistics", len(all))
 	}
@@ -68,7 +67,7 @@ func TestStatisticsAreThoseOfThresholds(t *testing.T) {
 	}
 	for _, v := range verdicts {
 		stat, _, _ := strings.Cut(v.Expression, " >")
-		i, err := statistics.Find(all, v.Metric+"."+stat)
+		i, err := result.FindStatistic(all, v.Metric+"."+stat)
 		if err != nil || v.Value == nil {
 			t.Errorf("%s.%s: %v, verdict %+v", v.Metric, stat, err, v)
 			continue
@@ -231,7 +230,7 @@ func TestEveryNumberIsAStatistic(t *testing.T) {
 	}
 
 	s := resultOf(t, crowded).Summary
-	all, seen := statistics.All(s), map[string]bool{}
+	all, seen := result.Statistics(s), map[string]bool{}
 	check := func(group any, tag string) {
 		numbers(reflect.ValueOf(group), "", func(field string, x float64) {
 			name := names[field]
@@ -247,7 +246,7 @@ func TestEveryNumberIsAStatistic(t *testing.T) {
 			if tags := strings.Trim(tag+","+reason, ","); tags != "" {
 				metric += "{" + tags + "}"
 			}
-			i, err := statistics.Find(all, metric+"."+stat)
+			i, err := result.FindStatistic(all, metric+"."+stat)
 			switch {
 			case errors.Is(err, result.ErrNoSamples) && x == 0: // as of a level without flows
 			case err != nil:
@@ -280,7 +279,7 @@ func TestEveryNumberIsAStatistic(t *testing.T) {
 // What flows have adds up for their FlowSchema and priority level.
 func TestServiceOfAGroupIsThatOfItsFlows(t *testing.T) {
 	s := resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary
-	all, sums := statistics.All(s), map[string]float64{}
+	all, sums := result.Statistics(s), map[string]float64{}
 	for _, f := range s.Flows {
 		sums["service{flowSchema:"+f.FlowSchema+"}.seatSeconds"] += f.ServiceSeatSeconds
 		sums["service{priorityLevel:"+f.PriorityLevel+"}.seatSeconds"] += f.ServiceSeatSeconds
@@ -289,7 +288,7 @@ func TestServiceOfAGroupIsThatOfItsFlows(t *testing.T) {
 		t.Fatalf("want two FlowSchemas and two levels: %v", sums)
 	}
 	for name, want := range sums {
-		if i, err := statistics.Find(all, name); err != nil || math.Abs(all[i].Value-want) > 1e-9*want {
+		if i, err := result.FindStatistic(all, name); err != nil || math.Abs(all[i].Value-want) > 1e-9*want {
 			t.Errorf("%s: %v; want %v", name, err, want)
 		}
 	}
@@ -311,7 +310,7 @@ func TestWhichChangeIsForTheBetter(t *testing.T) {
 		}
 		return metric.Neither
 	}
-	for _, s := range statistics.All(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary) {
+	for _, s := range result.Statistics(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary) {
 		if want := of(s.Name.String()); !s.OfFlow() && s.Name.Better() != want { // a flow's name may have dots
 			t.Errorf("%s: %q is better, want %q", s.Name, s.Name.Better(), want)
 		}
@@ -333,10 +332,10 @@ func TestStatisticsThatAScenarioMayHave(t *testing.T) {
 `
 	with, without := load(t, crowded+event), load(t, crowded, "spec.servers.flowControl=MaxInFlight")
 	for _, name := range []string{"rejected{priorityLevel:late}.rate", "rejected{priorityLevel:workload-low}.rate", "rejected{flowSchema:service-accounts}.rate"} {
-		if err := statistics.Check(name, with); err != nil {
+		if err := result.CheckName(name, with); err != nil {
 			t.Error(err)
 		}
-		if err := statistics.Check(name, without); err == nil {
+		if err := result.CheckName(name, without); err == nil {
 			t.Errorf("%s: is found without flow control", name)
 		}
 	}
@@ -353,7 +352,7 @@ func TestFindStatistic(t *testing.T) {
 			{Group: result.Group{Name: "twice", Counts: result.Counts{Arrived: 2}}, PriorityLevel: "high", FlowSchema: "b", SeveralLevels: true},
 		},
 	}
-	all := statistics.All(s)
+	all := result.Statistics(s)
 	for text, want := range map[string]float64{
 		"wait{workload:mice}.p(99)":                             9,
 		"wait{ workload: mice }.p(50)":                          7,
@@ -364,7 +363,7 @@ func TestFindStatistic(t *testing.T) {
 		`rejected{flow:"a/b,c",reason:queue-full}.rate`:         0,
 		`rejected{reason:time-out,workload:mice,reason2:x}.err`: -1,
 	} {
-		i, err := statistics.Find(all, text)
+		i, err := result.FindStatistic(all, text)
 		if want < 0 {
 			if err == nil {
 				t.Errorf("%s is found", text)
@@ -384,17 +383,17 @@ func TestFindStatistic(t *testing.T) {
 		"arrived{flow:twice,priorityLevel:middle}.count":  `there is no priorityLevel "middle"`,
 		"wait{workload:mice,flowSchema:a,reason:x}.count": "no tag reason",
 	} {
-		if _, err := statistics.Find(all, text); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, result.ErrNoSamples) {
+		if _, err := result.FindStatistic(all, text); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, result.ErrNoSamples) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}
 	for _, name := range strings.Fields("c d e f g h i") { // nine in all
 		s.Workloads = append(s.Workloads, result.Group{Name: name})
 	}
-	if _, err := statistics.Find(statistics.All(s), "arrived{workload:elephants}"); err == nil || !strings.HasSuffix(err.Error(), "; there are mice, none, c, d, e, f, g, h, ...") {
+	if _, err := result.FindStatistic(result.Statistics(s), "arrived{workload:elephants}"); err == nil || !strings.HasSuffix(err.Error(), "; there are mice, none, c, d, e, f, g, h, ...") {
 		t.Errorf("of many a few are proposed: %v", err)
 	}
-	if _, err := statistics.Find(all, "wait{workload:none}.p(99)"); !errors.Is(err, result.ErrNoSamples) {
+	if _, err := result.FindStatistic(all, "wait{workload:none}.p(99)"); !errors.Is(err, result.ErrNoSamples) {
 		t.Errorf("a workload without requests: %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 )
 
 // storming is informers of a busy resource and, without bookmarks, of a quiet one, writers, and two servers
@@ -51,10 +50,10 @@ func TestStatisticsOfClientsAndCaches(t *testing.T) {
 	if !s.Passed {
 		t.Errorf("thresholds: %+v", s.Thresholds)
 	}
-	all := statistics.All(s)
+	all := result.Statistics(s)
 	value := func(name string) float64 {
 		t.Helper()
-		i, err := statistics.Find(all, name)
+		i, err := result.FindStatistic(all, name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			return -1

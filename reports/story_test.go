@@ -9,7 +9,6 @@ import (
 	"apfsim/reports/collect"
 	"apfsim/reports/record"
 	"apfsim/reports/result"
-	"apfsim/reports/threshold"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
@@ -212,7 +211,7 @@ func (s *stage) tell() {
 func storyResult(thresholds ...metric.Threshold) *result.Result {
 	sc := storyScenario()
 	sc.Spec.Thresholds = thresholds
-	fingerprint, windows := record.NewFingerprint(), threshold.NewWindowed(sc)
+	fingerprint, windows := record.NewFingerprint(), collect.NewWindowed(sc)
 	s := newStage(sc, fingerprint, windows)
 	s.tell()
 	r := s.collector.Result("the run was told by hand")

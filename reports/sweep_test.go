@@ -28,7 +28,6 @@ import (
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/sim/scenario"
 	"apfsim/sim/workload"
 )
@@ -239,7 +238,7 @@ func TestRunOfASweepReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := statistics.List(sum, false)
+		want := result.ListStatistics(sum, false)
 		if len(got) != len(want) {
 			t.Fatalf("%d statistics, want %d", len(got), len(want))
 		}

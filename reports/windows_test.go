@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"apfsim/core/queueset"
+	"apfsim/reports/collect"
 	"apfsim/reports/result"
-	"apfsim/reports/threshold"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/server"
@@ -119,7 +119,7 @@ func TestVerdictOverWindowsInWords(t *testing.T) {
 func TestNoWindowsWithoutOver(t *testing.T) {
 	sc := storyScenario()
 	sc.Spec.Thresholds = metric.Thresholds{thresholdOf("k", "arrived", nil, "count", ">", 0, metric.NoUnit)}
-	if ws := threshold.NewWindowed(sc); ws != nil {
+	if ws := collect.NewWindowed(sc); ws != nil {
 		t.Errorf("%d thresholds over windows", len(ws))
 	}
 }
@@ -242,7 +242,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 		sc.Spec.Warmup, sc.Spec.Duration = quantity.Duration(warmup), quantity.Duration(end)
 		sc.Spec.Thresholds = metric.Thresholds{th}
 
-		ws := threshold.NewWindowed(sc)
+		ws := collect.NewWindowed(sc)
 		play(ws.Observer(), lives)
 		s := &result.Summary{Thresholds: make([]result.Verdict, 1)}
 		ws.Judge(s)
@@ -253,7 +253,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 			if l.flow != nil {
 				name, schemaName = l.flow.Name(), l.flow.Schema.Name
 			}
-			return !threshold.Tagged(&th, "workload", sc.Spec.Workload[l.workload].Name) || !threshold.Tagged(&th, "flow", name) || !threshold.Tagged(&th, "flowSchema", schemaName)
+			return !collect.Tagged(&th, "workload", sc.Spec.Workload[l.workload].Name) || !collect.Tagged(&th, "flow", name) || !collect.Tagged(&th, "flowSchema", schemaName)
 		})
 		if th.Tag("flow") != "" && len(lives) == 0 {
 			if got.Note != result.NoSuchFlow || got.Passed {
@@ -261,7 +261,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 			}
 			return
 		}
-		want := threshold.NewVerdict(&th)
+		want := collect.NewVerdict(&th)
 		want.Windows = &result.Windows{LengthNs: length}
 		for from := warmup; from+length <= end; from += length {
 			var in []life
@@ -285,7 +285,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 			switch {
 			case !ok:
 				want.Value, want.Note = nil, metric.NoSamples
-			case want.Value != nil && !threshold.Worse(&th, value, *want.Value):
+			case want.Value != nil && !collect.Worse(&th, value, *want.Value):
 				continue
 			default:
 				want.Value = &value

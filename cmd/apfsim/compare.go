@@ -16,9 +16,8 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
 	"apfsim/reports/render"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
-	"apfsim/reports/statistics"
+	"apfsim/reports/result"
 	"apfsim/scenarios"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/assign"
@@ -234,7 +233,7 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	}
 	if base, head := sides[0].Scenario, sides[1].Scenario; base != nil && head != nil {
 		for _, l := range limits { // before the runs, which can take hours
-			if err := statistics.Check(l.Name, base, head); err != nil {
+			if err := result.CheckName(l.Name, base, head); err != nil {
 				return invalid(fmt.Errorf("--fail-on: %w", err))
 			}
 		}
@@ -347,7 +346,7 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides [2]*ex
 }
 
 // simulate runs scenarios and returns their results.
-func (f *compareFlags) simulate(ctx context.Context, cmd *cobra.Command, all []*scenario.Scenario) (results []*replicate.Replications, err error) {
+func (f *compareFlags) simulate(ctx context.Context, cmd *cobra.Command, all []*scenario.Scenario) (results []*compare.Replications, err error) {
 	progress := newProgress(cmd.ErrOrStderr(), all, f.quiet)
 	defer progress.pause()
 	runs := experiment.Begin(ctx, all, experiment.Outputs{}, experiment.Precision{}, progress)

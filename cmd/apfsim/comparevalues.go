@@ -13,7 +13,7 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/compare"
 	"apfsim/reports/report"
-	"apfsim/reports/statistics"
+	"apfsim/reports/result"
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
 )
@@ -63,7 +63,7 @@ func compareValues(cmd *cobra.Command, arg string, f *compareFlags, limits []com
 		return invalid(err)
 	}
 	for _, l := range limits {
-		if err := statistics.Check(l.Name, g.Points...); err != nil {
+		if err := result.CheckName(l.Name, g.Points...); err != nil {
 			return invalid(fmt.Errorf("--fail-on: %w", err))
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/scenarios"
 	"apfsim/sim/metric"
 )
@@ -81,7 +80,7 @@ func keyFigures(s *result.Summary) string {
 	for _, v := range s.Thresholds {
 		fmt.Fprintf(&b, "%s: %s: %s\n", v.Metric, v.Expression, figure(*v.Value, v.Unit))
 	}
-	for _, st := range statistics.All(s) {
+	for _, st := range result.Statistics(s) {
 		key := slices.Contains(keyStatistics, tagsOfStatistic.ReplaceAllString(st.Name.String(), ""))
 		if key && st.Value != 0 && !st.OfFlow() && st.Name.Tag(metric.TagFlowSchema) == "" {
 			fmt.Fprintln(&b, st.Name, figure(st.Value, string(st.Name.Unit)))

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"apfsim/experiment"
-	"apfsim/reports/replicate"
-	"apfsim/reports/statistics"
+	"apfsim/reports/compare"
+	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
 
@@ -49,7 +49,7 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 		return fmt.Errorf("--precision: %q: want a share of the mean between 0 and 100 %%, such as 2%%", p.share)
 	}
 	p.Wanted = wanted
-	switch least := replicate.MinPrecisionRuns; {
+	switch least := compare.MinPrecisionRuns; {
 	case cmd.Flags().Changed("replications") && flags.replications < least:
 		return fmt.Errorf("--replications: %d: want at least %d with --precision", flags.replications, least)
 	case flags.requests || flags.flows || len(flags.dumpAt) > 0:
@@ -62,7 +62,7 @@ func (p *precision) check(cmd *cobra.Command, flags *runFlags) error {
 func (p *precision) fit(loaded []*scenario.Scenario) error {
 	for _, name := range p.Of {
 		for _, sc := range loaded {
-			if err := statistics.Check(name, sc); err != nil {
+			if err := result.CheckName(name, sc); err != nil {
 				return fmt.Errorf("--of: %w", err)
 			}
 		}

@@ -2,7 +2,7 @@ package fit
 
 import (
 	"apfsim/experiment/fit/shape"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/trace"
 )
@@ -25,13 +25,13 @@ type RecordedStatistics struct {
 // Tally counts and times requests.
 type Tally struct {
 	result.Counts
-	Wait, Execution histogram.Histogram
+	Wait, Execution measure.Histogram
 	Arrivals        *shape.Counts // by windows; nil without arrivals, and of priority levels
 }
 
 // Merge adds the requests of another tally.
 func (t *Tally) Merge(u *Tally) {
-	t.Wait.Precision, t.Execution.Precision = histogram.FinePrecision, histogram.FinePrecision
+	t.Wait.Precision, t.Execution.Precision = measure.FinePrecision, measure.FinePrecision
 	t.Arrived += u.Arrived
 	t.Executed += u.Executed
 	t.Rejected += u.Rejected
@@ -43,7 +43,7 @@ func (t *Tally) Merge(u *Tally) {
 
 // Add adds a request. Decided says that the log has outcomes, so that a request without one has not ended.
 func (t *Tally) Add(e *Entry, decided bool) {
-	t.Wait.Precision, t.Execution.Precision = histogram.FinePrecision, histogram.FinePrecision
+	t.Wait.Precision, t.Execution.Precision = measure.FinePrecision, measure.FinePrecision
 	t.Arrived++
 	switch {
 	case e.Outcome == trace.Rejected:

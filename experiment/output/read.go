@@ -11,7 +11,7 @@ import (
 
 	"apfsim/internal/input"
 	"apfsim/reports/collect"
-	"apfsim/reports/replicate"
+	"apfsim/reports/compare"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
@@ -24,11 +24,11 @@ var ErrNoResults = errors.New("contains no results")
 
 // ReadResults reads the results of an earlier command from the folder of a scenario: its replications, or the
 // summary of a single run.
-func ReadResults(folder string) (*replicate.Replications, error) {
+func ReadResults(folder string) (*compare.Replications, error) {
 	path := filepath.Join(folder, ReplicationsFile)
 	text, err := input.ReadFile(path, longestResult)
 	if err == nil {
-		var r replicate.Replications
+		var r compare.Replications
 		if err = decodeResults(text, &r, &r.SchemaVersion); err == nil {
 			err = checkReplications(&r)
 		}
@@ -51,7 +51,7 @@ func ReadResults(folder string) (*replicate.Replications, error) {
 	if err := decodeResults(text, &s, &s.SchemaVersion); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	all := replicate.New(s.Name, 0, nil)
+	all := compare.NewReplicator(s.Name, 0, nil)
 	all.Add(&collect.Replication{Summary: &s})
 	r := all.Replications()
 	if err := checkReplications(r); err != nil {
@@ -62,7 +62,7 @@ func ReadResults(folder string) (*replicate.Replications, error) {
 
 // ReadLimits adds the limits of the priority levels to results that were read from a folder, as far as the
 // summaries of the single runs are in the folders beside it.
-func ReadLimits(folder string, r *replicate.Replications) {
+func ReadLimits(folder string, r *compare.Replications) {
 	for i, seed := range r.Seeds {
 		path := filepath.Join(Folder(filepath.Dir(filepath.Clean(folder)), fmt.Sprintf("%s-seed-%d", r.Name, seed)), SummaryFile)
 		text, err := input.ReadFile(path, longestResult)
@@ -87,7 +87,7 @@ func decodeResults(text []byte, into any, version *string) error {
 }
 
 // checkReplications returns what is wrong with replications that were read from a file.
-func checkReplications(r *replicate.Replications) error {
+func checkReplications(r *compare.Replications) error {
 	if len(r.Seeds) == 0 {
 		return errors.New("seeds: is empty; want one for each run")
 	}

@@ -20,12 +20,11 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/internal/input"
 	"apfsim/reports/charts"
+	"apfsim/reports/compare"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/sim/metric"
 )
 
@@ -122,7 +121,7 @@ func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary
 		out := csv.NewWriter(&text)
 		out.Write(columns(s))
 		key := s.Key(run)
-		for _, statistic := range statistics.List(summary, s.Flows) {
+		for _, statistic := range result.ListStatistics(summary, s.Flows) {
 			out.Write(append(slices.Clone(key), statistic.Name.String(), format.AllDigits(&statistic.Value), string(statistic.Name.Unit)))
 		}
 		out.Flush()
@@ -135,7 +134,7 @@ func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary
 }
 
 // ReadSweepRun reads the statistics of a run. The error is fs.ErrNotExist if the run has not been made.
-func ReadSweepRun(s *report.Sweep, dir string, run int) ([]statistics.Statistic, error) {
+func ReadSweepRun(s *report.Sweep, dir string, run int) ([]result.Statistic, error) {
 	path := filepath.Join(dir, SweepRunFile(s, run))
 	text, err := input.ReadFile(path, longestResult)
 	if err != nil {
@@ -148,7 +147,7 @@ func ReadSweepRun(s *report.Sweep, dir string, run int) ([]statistics.Statistic,
 	return all, nil
 }
 
-func parseRun(s *report.Sweep, text []byte, run int) ([]statistics.Statistic, error) {
+func parseRun(s *report.Sweep, text []byte, run int) ([]result.Statistic, error) {
 	in := csv.NewReader(bytes.NewReader(text))
 	var rows [][]string
 	above := int64(0) // number of bytes before the last row
@@ -170,7 +169,7 @@ func parseRun(s *report.Sweep, text []byte, run int) ([]statistics.Statistic, er
 	if sum := rows[len(rows)-1][len(key):]; sum[0] != sumRow || sum[1] != sumOfText(text[:above]) {
 		return nil, errors.New("has been changed: the last row is not the SHA-256 sum of the rows above it")
 	}
-	all := make([]statistics.Statistic, 0, len(rows)-2)
+	all := make([]result.Statistic, 0, len(rows)-2)
 	for i, row := range rows[1 : len(rows)-1] {
 		if !slices.Equal(row[:len(key)], key) {
 			return nil, fmt.Errorf("line %d: %s: want %s", i+2, strings.Join(row[:len(key)], ","), strings.Join(key, ","))
@@ -184,7 +183,7 @@ func parseRun(s *report.Sweep, text []byte, run int) ([]statistics.Statistic, er
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", i+2, err)
 		}
-		all = append(all, statistics.Statistic{Name: name, Value: value})
+		all = append(all, result.Statistic{Name: name, Value: value})
 	}
 	return all, nil
 }
@@ -205,7 +204,7 @@ func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress form
 	}
 	t := &report.SweepTables{Sweep: s}
 	for _, name := range s.Charts {
-		t.Shown = append(t.Shown, report.ShownStatistic{Name: name, Points: make([]*replicate.Estimate, s.Points())})
+		t.Shown = append(t.Shown, report.ShownStatistic{Name: name, Points: make([]*compare.Estimate, s.Points())})
 	}
 	if err := write(t, ctx, dir, csv.NewWriter(results), csv.NewWriter(summary), progress); err != nil {
 		return nil, err
@@ -225,7 +224,7 @@ func write(t *report.SweepTables, ctx context.Context, dir string, results, summ
 	results.Write(columns(t.Sweep))
 	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
 	for point := range t.Points() {
-		runs := replicate.New(t.Scenario, 0, nil)
+		runs := compare.NewReplicator(t.Scenario, 0, nil)
 		for k := range t.Replications {
 			run := point*t.Replications + k
 			if err := ctx.Err(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"apfsim/live/outcome"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 )
 
 // Stats are the statistics of one kind of request at one priority level. Waits are those of executed requests.
@@ -87,8 +87,8 @@ func (s *Stats) setWaits(waits []time.Duration) {
 }
 
 // newHistogram counts durations as simulations do: percentiles are by nearest rank, within 0.1 %.
-func newHistogram(all []time.Duration) *histogram.Histogram {
-	h := &histogram.Histogram{Precision: histogram.FinePrecision}
+func newHistogram(all []time.Duration) *measure.Histogram {
+	h := &measure.Histogram{Precision: measure.FinePrecision}
 	for _, d := range all {
 		h.Record(int64(d))
 	}

@@ -20,7 +20,7 @@ import (
 	"apfsim/live/phase"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
@@ -129,7 +129,7 @@ func (r *Run) Write(dir string, s *Summary) (err error) {
 
 // Lateness returns how much later requests were sent than the clients wanted.
 func Lateness(r *load.Result) *result.Distribution {
-	h := histogram.Histogram{Precision: histogram.FinePrecision}
+	h := measure.Histogram{Precision: measure.FinePrecision}
 	for _, s := range r.Requests {
 		h.Record(int64(max(0, s.At-s.Planned)))
 	}

@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/calls"
@@ -23,7 +22,7 @@ func newAggregated(c *calls.Calls, fromNs int64) *aggregated {
 	}
 	a.names = c.AggregatedServers()
 	for range a.names {
-		a.measure = append(a.measure, measure.New(histogram.FinePrecision))
+		a.measure = append(a.measure, measure.New(measure.FinePrecision))
 	}
 	if len(a.names) > 0 {
 		c.ObservePassed(a.passed)

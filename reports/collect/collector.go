@@ -1,7 +1,7 @@
 // Package collect collects the statistics of a run while it happens. A [Collector] observes the
 // server and counts and times requests by workload, FlowSchema, priority level and flow; when the
-// run is over it returns a result.Result. A [Measurement] is a collector together with the
-// other observers that a result comes from.
+// run is over it returns a result.Result. [Windowed] evaluates the thresholds that must hold in every
+// window of a length. A [Measurement] is a collector together with the other observers that a result comes from.
 package collect
 
 import (
@@ -10,8 +10,6 @@ import (
 
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
-	"apfsim/reports/virtualwait"
-	"apfsim/reports/workloadseries"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -37,13 +35,13 @@ type Collector struct {
 	byIndex        [][]flow      // in blocks, by server.Flow.Index; a pointer for each flow would be one more read from memory
 	renumbered     map[int]*flow // the flows that have another index, too
 	parts          [][]*part     // by workload and group
-	workloads      *workloadseries.Collector
-	stalls         []stall             // by workload
-	freezes        []freeze            // by workload
-	virtual        *virtualwait.Probes // nil if the run has no probes
-	unclassified   *flow               // all requests that flow control does not handle
-	refused        *group              // the requests that have not reached flow control; nil with servers nil
-	kinds          *kinds              // of requests; nil where the demand is not measured
+	workloads      *workloadSeries
+	stalls         []stall  // by workload
+	freezes        []freeze // by workload
+	virtual        *Probes  // nil if the run has no probes
+	unclassified   *flow    // all requests that flow control does not handle
+	refused        *group   // the requests that have not reached flow control; nil with servers nil
+	kinds          *kinds   // of requests; nil where the demand is not measured
 	ended          bool
 	lastly         []*server.Server // those of the run, at its end
 	everyFlow      bool             // the summary lists every flow
@@ -110,7 +108,7 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 		parts:     make([][]*part, len(sc.Spec.Workload)),
 		stalls:    make([]stall, len(sc.Spec.Workload)),
 		freezes:   make([]freeze, len(sc.Spec.Workload)),
-		workloads: workloadseries.New(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
+		workloads: newWorkloadSeries(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
 	}
 	for range len(sc.Spec.Workload) + 1 {
 		c.notes = append(c.notes, notes{})

@@ -3,7 +3,6 @@ package collect
 import (
 	"encoding/binary"
 
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 )
 
@@ -24,12 +23,12 @@ type durations struct {
 // timed is the histograms of one flow. An execution whose latency it is, too, is only in alone: many flows have no
 // others, and need one histogram for both.
 type timed struct {
-	alone histogram.Histogram
-	of    [measure.Timings]histogram.Histogram
+	alone measure.Histogram
+	of    [measure.Timings]measure.Histogram
 }
 
 func newTimed() *timed {
-	return &timed{alone: histogram.Histogram{Precision: histogram.CoarsePrecision}, of: measure.New(histogram.CoarsePrecision).Timed}
+	return &timed{alone: measure.Histogram{Precision: measure.CoarsePrecision}, of: measure.New(measure.CoarsePrecision).Timed}
 }
 
 // The kinds of what is in the list.
@@ -94,7 +93,7 @@ func (d *durations) makeRoom() {
 
 // count counts the durations of the list in histograms: executions whose latencies they are in alone, or without it
 // as both.
-func (d *durations) count(into *[measure.Timings]histogram.Histogram, alone *histogram.Histogram) {
+func (d *durations) count(into *[measure.Timings]measure.Histogram, alone *measure.Histogram) {
 	for list := d.list; len(list) > 0; {
 		var v, more uint64
 		v, list = d.take(list)
@@ -120,7 +119,7 @@ func (d *durations) count(into *[measure.Timings]histogram.Histogram, alone *his
 }
 
 // addTo adds all durations to histograms; waits is how many of them are waits, with those of 0.
-func (d *durations) addTo(into *[measure.Timings]histogram.Histogram, waits int64) {
+func (d *durations) addTo(into *[measure.Timings]measure.Histogram, waits int64) {
 	before := into[measure.Wait].N
 	if d.timed != nil {
 		for t := range d.timed.of {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/reports/histogram"
 	"apfsim/reports/judge"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
@@ -17,7 +16,7 @@ import (
 // valid until the next.
 func (c *Collector) Flows() iter.Seq[*result.Flow] {
 	return func(yield func(*result.Flow) bool) {
-		m := measure.New(histogram.CoarsePrecision)
+		m := measure.New(measure.CoarsePrecision)
 		for _, l := range c.levels { // by name since Result
 			if l.name == "" {
 				continue
@@ -52,7 +51,7 @@ func (c *Collector) addFlows(s *result.Summary) {
 	}
 	s.Flows = slices.Grow(s.Flows, n)
 	moved := movedSchemas(c.scenario)
-	m := measure.New(histogram.CoarsePrecision)
+	m := measure.New(measure.CoarsePrecision)
 	for _, l := range c.levels {
 		if l.name == "" {
 			continue
@@ -62,7 +61,7 @@ func (c *Collector) addFlows(s *result.Summary) {
 			if !listed(f) {
 				of := others[f.group.schema]
 				if of == nil {
-					of = &otherFlows{measures: measure.New(histogram.CoarsePrecision)}
+					of = &otherFlows{measures: measure.New(measure.CoarsePrecision)}
 					others[f.group.schema] = of
 				}
 				of.add(f)

@@ -6,7 +6,6 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/queueset"
 	"apfsim/core/seats"
-	"apfsim/reports/fairness"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/server"
@@ -22,7 +21,7 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 		total += services[i]
 	}
 	shares = l.divider.FairShares(total, demands)
-	index, ok := fairness.Jain(services, shares)
+	index, ok := measure.Jain(services, shares)
 	if !ok {
 		return shares, nil
 	}
@@ -32,7 +31,7 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 			continue
 		}
 		ratio := services[i] / shares[i]
-		fair.MaxMinError = max(fair.MaxMinError, fairness.Abs(services[i]-shares[i])/shares[i])
+		fair.MaxMinError = max(fair.MaxMinError, measure.Abs(services[i]-shares[i])/shares[i])
 		if fair.Flows == 0 || ratio < fair.LeastRatio {
 			fair.LeastRatio, fair.LeastRatioFlow = ratio, f.name()
 		}
@@ -84,7 +83,7 @@ type level struct {
 
 	points  []result.Point
 	lengths [][]int32 // of the queues, at the beginning of each point's interval
-	divider fairness.Divider
+	divider measure.Divider
 	demands []float64 // scratch
 	serves  []float64 // scratch
 }
@@ -292,7 +291,7 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 			}
 		}
 	}
-	if jain, ok := fairness.Jain(l.serves, l.divider.FairShares(total, l.demands)); ok {
+	if jain, ok := measure.Jain(l.serves, l.divider.FairShares(total, l.demands)); ok {
 		p.Jain = &jain
 	}
 	l.points = append(l.points, p)

@@ -5,8 +5,6 @@ import (
 
 	"apfsim/reports/record"
 	"apfsim/reports/result"
-	"apfsim/reports/threshold"
-	"apfsim/reports/virtualwait"
 	"apfsim/sim"
 	"apfsim/sim/workload"
 )
@@ -16,7 +14,7 @@ type Measurement struct {
 	run         *sim.Run
 	collector   *Collector
 	fingerprint *record.Fingerprint
-	windows     threshold.Windowed
+	windows     Windowed
 	aggregated  *aggregated
 	replayed    *replayed // nil without a log to compare with
 }
@@ -24,8 +22,8 @@ type Measurement struct {
 // Measure attaches to a run what makes its Result. The series have a point every intervalNs.
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
-	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), threshold.NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup)), newReplayed(run)}
-	m.collector.virtual = virtualwait.New(sc, servers)
+	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup)), newReplayed(run)}
+	m.collector.virtual = newProbes(sc, servers)
 	m.collector.handlers = run.Handlers()
 	run.OnNote(func(nowNs int64, workload, _ int, n workload.Note) { m.collector.Note(nowNs, workload, &n) })
 	run.Observe(m.collector.Observer())

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/workload"
@@ -17,7 +17,7 @@ type notes []*noted
 type noted struct {
 	metric     *metric.Metric
 	count, sum int64
-	times      histogram.Histogram
+	times      measure.Histogram
 	reasons    []int64 // by the reasons of the metric
 
 	// Of the interval of result.BusiestNs that the last one was in, and of the one that had most.
@@ -37,7 +37,7 @@ func (all *notes) of(m *metric.Metric) *noted {
 			return one
 		}
 	}
-	one := &noted{metric: m, times: histogram.Histogram{Precision: histogram.FinePrecision}, reasons: make([]int64, len(m.Reasons))}
+	one := &noted{metric: m, times: measure.Histogram{Precision: measure.FinePrecision}, reasons: make([]int64, len(m.Reasons))}
 	*all = append(*all, one)
 	return one
 }

@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/sim/server"
 )
@@ -16,7 +15,7 @@ type part struct {
 
 	// Not in the measures before the end: the waits of 0, and the executions whose latency they are, too.
 	noWaits int64
-	alone   histogram.Histogram
+	alone   measure.Histogram
 }
 
 // dispatch counts a dispatched request.
@@ -61,8 +60,8 @@ func (c *Collector) partAt(workload int, g *group, at int) *part {
 	}
 	cl := &c.parts[workload][i]
 	if *cl == nil {
-		*cl = &part{workload: workload, group: g, server: at, Measures: measure.New(histogram.FinePrecision)}
-		(*cl).alone.Precision = histogram.FinePrecision
+		*cl = &part{workload: workload, group: g, server: at, Measures: measure.New(measure.FinePrecision)}
+		(*cl).alone.Precision = measure.FinePrecision
 	}
 	return *cl
 }

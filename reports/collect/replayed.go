@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"apfsim/core/estimate"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -30,7 +30,7 @@ type replayed struct {
 type replayedLevel struct {
 	result.ReplayedLevel
 	executedInLog, waitsInLog int64
-	inLog, inReplay           *histogram.Histogram
+	inLog, inReplay           *measure.Histogram
 }
 
 // newReplayed returns nil if no trace is to be compared.
@@ -69,7 +69,7 @@ func (p *replayed) compared(r *server.Request) (*trace.Logged, *replayedLevel) {
 	name := cmp.Or(g.PriorityLevel, r.Level.Name())
 	l := p.levels[name]
 	if l == nil {
-		l = &replayedLevel{inLog: &histogram.Histogram{Precision: histogram.FinePrecision}, inReplay: &histogram.Histogram{Precision: histogram.FinePrecision}}
+		l = &replayedLevel{inLog: &measure.Histogram{Precision: measure.FinePrecision}, inReplay: &measure.Histogram{Precision: measure.FinePrecision}}
 		l.PriorityLevel = name
 		p.levels[name] = l
 	}

@@ -7,8 +7,8 @@ import (
 
 	"apfsim/core/seats"
 	"apfsim/reports/format"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
-	"apfsim/reports/stats"
 	"apfsim/sim/network"
 	"apfsim/sim/server"
 )
@@ -359,7 +359,7 @@ func loadParts(points []result.ServerPoint, fromNs int64) (parts []loadPart) {
 func collapsed(before, after *loadPart, pairs int) bool {
 	offered := after.busy || float64(after.offered)/after.seconds >= float64(before.offered)/before.seconds
 	return offered && before.inService > 0 && after.inService >= 2*before.inService && after.perSecond() <= 0.75*before.perSecond() &&
-		stats.FewerP(after.executed, after.seconds, before.executed, before.seconds) < collapseLevel/float64(pairs)
+		measure.FewerP(after.executed, after.seconds, before.executed, before.seconds) < collapseLevel/float64(pairs)
 }
 
 // collapse returns the collapse of a server's throughput in the window, nil if there was none: of each part, the one before

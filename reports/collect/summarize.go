@@ -7,7 +7,6 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/reports/format"
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
@@ -103,7 +102,7 @@ func (l *level) series() *result.Series {
 
 // merged returns the measures of all parts that are wanted.
 func (c *Collector) merged(wanted func(*part) bool) *measure.Measures {
-	m := measure.New(histogram.FinePrecision)
+	m := measure.New(measure.FinePrecision)
 	for _, byGroup := range c.parts {
 		for _, cl := range byGroup {
 			if cl != nil && wanted(cl) {

@@ -3,19 +3,16 @@ package collect
 import (
 	"strconv"
 
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
-	"apfsim/reports/threshold"
 	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
 
 // judge evaluates a threshold on the finished statistics. A threshold over windows is evaluated by
-// threshold.Windowed.
+// Windowed.
 func (c *Collector) judge(s *result.Summary, t *metric.Threshold) result.Verdict {
-	v := threshold.NewVerdict(t)
+	v := NewVerdict(t)
 	if t.Over > 0 {
 		v.Note = "not evaluated: the run was not observed by windows"
 		return v
@@ -33,21 +30,21 @@ func (c *Collector) judge(s *result.Summary, t *metric.Threshold) result.Verdict
 // statistic of its name or, if summaries do not have that, a value of measured requests.
 func (c *Collector) value(s *result.Summary, t *metric.Threshold) (value float64, note string) {
 	name := t.Name()
-	if value, note, ok := statistics.Value(s, &name); ok {
+	if value, note, ok := result.StatisticValue(s, &name); ok {
 		return value, note
 	}
 	workload := c.workloadNamed(t.Tag(metric.TagWorkload))
 	switch {
 	case name.Metric == "virtualWait":
-		return threshold.Percentile(c.virtual.Waits(workload), &name)
+		return percentileOf(c.virtual.Waits(workload), &name)
 	case t.Tag(metric.TagFlow) != "":
 		return c.flowRequestsValue(t, &name)
 	}
 	m := c.merged(func(p *part) bool {
-		return (workload == server.NoWorkload || p.workload == workload) && threshold.Tagged(t, metric.TagServer, strconv.Itoa(p.server)) &&
-			threshold.Tagged(t, metric.TagFlowSchema, p.group.schema) && threshold.Tagged(t, metric.TagPriorityLevel, p.group.level.name)
+		return (workload == server.NoWorkload || p.workload == workload) && Tagged(t, metric.TagServer, strconv.Itoa(p.server)) &&
+			Tagged(t, metric.TagFlowSchema, p.group.schema) && Tagged(t, metric.TagPriorityLevel, p.group.level.name)
 	})
-	return threshold.Value(m, &name, c.windowSeconds())
+	return thresholdValue(m, &name, c.windowSeconds())
 }
 
 func (c *Collector) windowSeconds() float64 { return float64(c.toNs-c.fromNs) / 1e9 }
@@ -66,10 +63,10 @@ func (c *Collector) workloadNamed(name string) int {
 // flow are not divided by workload, so a threshold that has the tag workload, too, has a value only
 // if all requests of the flow come from one workload.
 func (c *Collector) flowRequestsValue(t *metric.Threshold, name *metric.Name) (value float64, note string) {
-	m := measure.New(histogram.CoarsePrecision)
+	m := measure.New(measure.CoarsePrecision)
 	found := false
 	for f := range c.flows() {
-		if f.name() != t.Tag(metric.TagFlow) || !threshold.Tagged(t, metric.TagFlowSchema, f.group.schema) || !threshold.Tagged(t, metric.TagPriorityLevel, f.level.name) {
+		if f.name() != t.Tag(metric.TagFlow) || !Tagged(t, metric.TagFlowSchema, f.group.schema) || !Tagged(t, metric.TagPriorityLevel, f.level.name) {
 			continue
 		}
 		if len(c.eachLevel) > 1 && t.Tag(metric.TagServer) != "" {
@@ -78,7 +75,7 @@ func (c *Collector) flowRequestsValue(t *metric.Threshold, name *metric.Name) (v
 		if f.mixed && t.Tag(metric.TagWorkload) != "" {
 			return 0, "the flow has requests of several workloads and is not divided by workload"
 		}
-		if !threshold.Tagged(t, metric.TagWorkload, c.scenario.Spec.Workload[f.workload].Name) {
+		if !Tagged(t, metric.TagWorkload, c.scenario.Spec.Workload[f.workload].Name) {
 			continue
 		}
 		found = true
@@ -87,5 +84,5 @@ func (c *Collector) flowRequestsValue(t *metric.Threshold, name *metric.Name) (v
 	if !found {
 		return 0, result.NoSuchFlow
 	}
-	return threshold.Value(m, name, c.windowSeconds())
+	return thresholdValue(m, name, c.windowSeconds())
 }

@@ -1,5 +1,6 @@
-// Package compare tests which statistics differ significantly between two sets of runs, the base and
-// the head. Compare returns a Comparison with a Change for each statistic; its method Judge adds a
+// Package compare combines independent runs of a scenario into means with confidence intervals, and tests which
+// statistics differ significantly between two sets of runs, the base and the head. A [Replicator] takes the runs one by
+// one; its result is [Replications], with an [Estimate] of each statistic. [Compare] takes those of two sides and returns a Comparison with a Change for each statistic; its method Judge adds a
 // LimitVerdict for each Limit that a change must not exceed.
 package compare
 
@@ -16,10 +17,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
-	"apfsim/reports/stats"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 )
@@ -48,9 +46,9 @@ type Comparison struct {
 	Unmatched []string `json:"unmatched"` // statistics with samples on only one side
 	Changes   []Change `json:"changes"`   // ordered by outcome and size, see decide
 
-	BaseRuns, HeadRuns *replicate.Replications `json:"-"`
-	Outside            []Change                `json:"-"` // changes of the statistics that Only excludes
-	UnmatchedIDs       []metric.Name           `json:"-"` // Unmatched, parsed
+	BaseRuns, HeadRuns *Replications `json:"-"`
+	Outside            []Change      `json:"-"` // changes of the statistics that Only excludes
+	UnmatchedIDs       []metric.Name `json:"-"` // Unmatched, parsed
 }
 
 // Distinct counts numbers, each once even if it has several names. Statistics that are exactly the
@@ -104,7 +102,7 @@ type Change struct {
 	ID      metric.Name   `json:"-"` // Name, parsed
 	AlsoIDs []metric.Name `json:"-"` // Also, parsed
 
-	BaseEstimate, HeadEstimate stats.Values `json:"-"`
+	BaseEstimate, HeadEstimate RunValues `json:"-"`
 }
 
 // Judgement says whether a significant change makes a result better or worse.
@@ -147,9 +145,9 @@ const (
 // that are independent or positively dependent (Benjamini and Yekutieli, The Control of the False
 // Discovery Rate in Multiple Testing under Dependency, Ann. Statist. 29, 2001). If there are globs, only
 // statistics that match one of them are tested.
-func Compare(baseLabel string, base *replicate.Replications, headLabel string, head *replicate.Replications, only ...Glob) *Comparison {
+func Compare(baseLabel string, base *Replications, headLabel string, head *Replications, only ...Glob) *Comparison {
 	c := &Comparison{
-		SchemaVersion: result.SchemaVersion, Confidence: stats.Confidence, FalseAlarms: falseAlarms, Passed: true,
+		SchemaVersion: result.SchemaVersion, Confidence: Confidence, FalseAlarms: falseAlarms, Passed: true,
 		Base: sideOf(baseLabel, base), Head: sideOf(headLabel, head),
 		Paired: slices.Equal(base.Seeds, head.Seeds), BaseRuns: base, HeadRuns: head,
 		Warnings: []string{}, Limits: []LimitVerdict{}, Unmatched: []string{}, Changes: []Change{}, Only: []string{},
@@ -158,7 +156,7 @@ func Compare(baseLabel string, base *replicate.Replications, headLabel string, h
 		c.Only = append(c.Only, g.text)
 	}
 	c.warn(base, head)
-	others := map[string]*replicate.Estimate{}
+	others := map[string]*Estimate{}
 	for i := range head.Statistics {
 		if h := &head.Statistics[i]; c.compares(h) {
 			others[h.Name] = h
@@ -203,7 +201,7 @@ func (c *Comparison) warnOfUnknown() {
 		if id.Tag(metric.TagReason) != "" {
 			name += " by reason"
 		}
-		if !statistics.MeasuredByClient(id) && !slices.Contains(unknown, name) {
+		if !result.MeasuredByClient(id) && !slices.Contains(unknown, name) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -213,23 +211,23 @@ func (c *Comparison) warnOfUnknown() {
 	}
 }
 
-func (c *Comparison) leaveUnmatched(e *replicate.Estimate) {
+func (c *Comparison) leaveUnmatched(e *Estimate) {
 	c.Unmatched, c.UnmatchedIDs = append(c.Unmatched, e.Name), append(c.UnmatchedIDs, e.ID)
 }
 
 // compares says whether a statistic is compared. Statistics of flows are not if a side has omitted
 // them.
-func (c *Comparison) compares(e *replicate.Estimate) bool {
+func (c *Comparison) compares(e *Estimate) bool {
 	return e.PriorityLevel == "" || !c.flowsLeftOut()
 }
 
 func (c *Comparison) flowsLeftOut() bool { return c.BaseRuns.FlowsLeftOut || c.HeadRuns.FlowsLeftOut }
 
-func sideOf(label string, r *replicate.Replications) Side {
+func sideOf(label string, r *Replications) Side {
 	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl, Releases: r.Releases, MeasuredBy: r.MeasuredBy}
 }
 
-func (c *Comparison) warn(base, head *replicate.Replications) {
+func (c *Comparison) warn(base, head *Replications) {
 	warn := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
 	if base.DurationNs != head.DurationNs || base.WarmupNs != head.WarmupNs {
 		warn("the runs differ in length: base %s, head %s; counts depend on the length",
@@ -257,8 +255,8 @@ func (c *Comparison) warn(base, head *replicate.Replications) {
 
 // newlyCaught names the workloads of both sides more of whose requests match catch-all in the head, with both shares. A
 // side that does not know it, because an older program has written it, is not compared.
-func newlyCaught(base, head *replicate.Replications) string {
-	of := func(r *replicate.Replications, workload string) (share float64) {
+func newlyCaught(base, head *Replications) string {
+	of := func(r *Replications, workload string) (share float64) {
 		for i := range r.CatchAll {
 			if c := &r.CatchAll[i]; c.Workload == workload {
 				share = c.Share()
@@ -283,17 +281,17 @@ func newlyCaught(base, head *replicate.Replications) string {
 
 // changeOf compares one statistic. Its outcome is Same if it can be tested; decide makes it Changed if
 // it is significant among all tests.
-func changeOf(b, h *replicate.Estimate, paired bool) Change {
+func changeOf(b, h *Estimate, paired bool) Change {
 	c := Change{ID: b.ID, Name: b.Name, Unit: b.Unit, Better: b.Better, Base: b.Mean, Head: h.Mean,
 		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, BaseEstimate: b.Values, HeadEstimate: h.Values}
-	d := stats.DifferenceOf(b.Values, h.Values, 1, paired)
+	d := DifferenceOf(b.Values, h.Values, 1, paired)
 	c.Difference, c.Low, c.High, c.P = d.Mean, d.Low, d.High, d.P
 	if paired {
-		switch x, y := stats.CommonRuns(b.Values, h.Values); {
+		switch x, y := CommonRuns(b.Values, h.Values); {
 		case len(x) == 0:
 			c.Difference = c.Head - c.Base
 		case len(x) < len(b.Values): // the means have to be those of the runs that are compared
-			c.Base, c.Head = replicate.EstimateOf(x).Mean, replicate.EstimateOf(y).Mean
+			c.Base, c.Head = EstimateOf(x).Mean, EstimateOf(y).Mean
 		}
 	}
 	switch {
@@ -463,7 +461,7 @@ func (c *Comparison) sameNumbers() (groups [][]*Change) {
 // by rounding have the same text.
 func (c *Change) valuesKey(scale float64) string {
 	var b []byte
-	for _, side := range []stats.Values{c.BaseEstimate, c.HeadEstimate} {
+	for _, side := range []RunValues{c.BaseEstimate, c.HeadEstimate} {
 		for _, v := range side {
 			b = strconv.AppendFloat(append(b, ' '), v/scale+0, 'e', 10, 64) // + 0 turns −0 into 0
 		}
@@ -474,7 +472,7 @@ func (c *Change) valuesKey(scale float64) string {
 
 // greatest returns the greatest absolute value of all runs of both sides.
 func (c *Change) greatest() float64 {
-	return stats.MaxAbs(slices.Concat(c.BaseEstimate.Present(), c.HeadEstimate.Present(), stats.Values{0}))
+	return MaxAbs(slices.Concat(c.BaseEstimate.Present(), c.HeadEstimate.Present(), RunValues{0}))
 }
 
 // RelativeSize returns the size of the change divided by the base: +Inf for a change from 0.
@@ -565,19 +563,19 @@ var ErrTooFewRuns = errors.New("a limit needs at least two runs on each side; th
 // the base. A limit without samples counts as exceeded. The error is that of a name that does not exist
 // in the runs, or wraps ErrTooFewRuns.
 func (c *Comparison) Judge(limits []Limit) error {
-	all := make([]statistics.Statistic, 0, len(c.Changes)+len(c.Unmatched))
+	all := make([]result.Statistic, 0, len(c.Changes)+len(c.Unmatched))
 	// Each limit is a separate test, so that globs do not matter to it.
 	changes := slices.Concat(c.Changes, c.Outside)
 	for i := range changes {
 		ch := &changes[i]
-		all = append(all, statistics.Statistic{Name: ch.ID, Level: ch.PriorityLevel, Schema: ch.FlowSchema})
+		all = append(all, result.Statistic{Name: ch.ID, Level: ch.PriorityLevel, Schema: ch.FlowSchema})
 	}
 	for _, name := range c.UnmatchedIDs {
-		all = append(all, statistics.Statistic{Name: name})
+		all = append(all, result.Statistic{Name: name})
 	}
 	for _, l := range limits {
-		i, err := statistics.Find(all, l.Name)
-		if replicate.NamesFlow(l.Name) && c.flowsLeftOut() {
+		i, err := result.FindStatistic(all, l.Name)
+		if NamesFlow(l.Name) && c.flowsLeftOut() {
 			return fmt.Errorf("%s: flows are not compared, as there are too many of them for so many runs; use fewer replications, or a statistic of a workload, FlowSchema or priority level", l.Name)
 		}
 		if err != nil && !errors.Is(err, result.ErrNoSamples) {
@@ -608,7 +606,7 @@ func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
 	if l.Relative {
 		factor, beyond, scale = 1+l.Change, 0, ch.Base // the base is never negative
 	}
-	d := stats.DifferenceOf(ch.BaseEstimate, ch.HeadEstimate, factor, paired)
+	d := DifferenceOf(ch.BaseEstimate, ch.HeadEstimate, factor, paired)
 	v.ID, v.Name, v.Unit = ch.ID, ch.Name, ch.Unit
 	if l.Above {
 		v.Passed = *d.Low <= beyond

@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"apfsim/document"
-	"apfsim/reports/replicate"
-	"apfsim/reports/statistics"
+	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -49,7 +48,7 @@ func matchesOne(only []Glob, name string) bool {
 }
 
 // CheckGlobs returns an error that names the globs that match no statistic of the sides.
-func CheckGlobs(only []Glob, sides ...*replicate.Replications) error {
+func CheckGlobs(only []Glob, sides ...*Replications) error {
 	var wrong []string
 	for _, g := range only {
 		if !g.matchesAny(sides) {
@@ -62,7 +61,7 @@ func CheckGlobs(only []Glob, sides ...*replicate.Replications) error {
 	return nil
 }
 
-func (g *Glob) matchesAny(sides []*replicate.Replications) bool {
+func (g *Glob) matchesAny(sides []*Replications) bool {
 	for _, r := range sides {
 		for i := range r.Statistics {
 			if g.pattern.MatchString(r.Statistics[i].Name) {
@@ -74,7 +73,7 @@ func (g *Glob) matchesAny(sides []*replicate.Replications) bool {
 }
 
 // suggest returns a hint with the metric or, if the metric exists, the name that is spelt most similarly.
-func (g *Glob) suggest(sides []*replicate.Replications) string {
+func (g *Glob) suggest(sides []*Replications) string {
 	metricName, _, _ := strings.Cut(g.text, "{")
 	metricName, _, _ = strings.Cut(metricName, ".")
 	var metrics, names []string
@@ -90,7 +89,7 @@ func (g *Glob) suggest(sides []*replicate.Replications) string {
 		}
 	}
 	if !known[metricName] && !strings.ContainsAny(metricName, "*?") {
-		return statistics.Nearest(metricName, metrics)
+		return result.Nearest(metricName, metrics)
 	}
 	if s := document.Suggest(g.text, names); s != "" {
 		return s

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
@@ -26,7 +25,7 @@ type Values struct {
 
 // CompareValues compares the runs at each value with those at the value with the index base. There
 // are at least two values.
-func CompareValues(parameter string, values []string, base int, runs []*replicate.Replications, only ...Glob) *Values {
+func CompareValues(parameter string, values []string, base int, runs []*Replications, only ...Glob) *Values {
 	v := &Values{SchemaVersion: result.SchemaVersion, Parameter: parameter, Base: values[base], Values: values, Passed: true}
 	for i, value := range values {
 		if i != base {

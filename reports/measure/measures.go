@@ -1,12 +1,12 @@
-// Package measure counts and times the requests of a group: a workload, a FlowSchema, a flow or a
-// window. A [Tally] counts them; [Measures] have the histograms of their durations, too.
+// Package measure computes numbers of requests: a [Tally] counts those of a workload, a FlowSchema, a flow or a window,
+// [Measures] have a [Histogram] of each of their durations, too, and a [Divider] divides the service of a priority level
+// fairly among its flows. Package collect fills them while a run happens.
 package measure
 
 import (
 	"slices"
 
 	"apfsim/core/queueset"
-	"apfsim/reports/histogram"
 	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
@@ -190,8 +190,8 @@ func (f *Failures) AddFailures(other *Failures) {
 // Measures are the counts and the durations of a group of requests.
 type Measures struct {
 	Tally
-	Timed  [Timings]histogram.Histogram
-	Queued histogram.Histogram // how long those that were still queued at the end had waited
+	Timed  [Timings]Histogram
+	Queued Histogram // how long those that were still queued at the end had waited
 }
 
 // Timing is one of the durations that are measured for a request.
@@ -246,7 +246,7 @@ func (m *Measures) Merge(other *Measures) {
 type Part struct {
 	Workload, Schema, Level string
 	Server                  int
-	Timed                   [Timings]histogram.Histogram
+	Timed                   [Timings]Histogram
 }
 
 // TimingOf returns the duration that a metric is about, if it is about one.

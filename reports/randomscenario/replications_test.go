@@ -5,8 +5,8 @@ import (
 	"regexp"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/compare"
 	"apfsim/reports/judge"
-	"apfsim/reports/replicate"
 	"apfsim/reports/report"
 )
 
@@ -22,7 +22,7 @@ func replications(s *Scenario, first *Ran) error {
 	if err != nil {
 		return err
 	}
-	both := replicate.New("random", 0, nil)
+	both := compare.NewReplicator("random", 0, nil)
 	var checks []*check
 	for _, r := range []*Ran{first, second} {
 		both.Add(collect.NewReplication(r.Result))

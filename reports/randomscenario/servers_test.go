@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"apfsim/reports/format"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
-	"apfsim/reports/stats"
 	"apfsim/sim/server"
 )
 
@@ -217,7 +217,7 @@ func (c *check) collapse(all *claims, index int) {
 		before := slices.MaxFunc(parts[:i], func(a, b part) int { return cmp.Compare(a.executed/a.seconds, b.executed/b.seconds) })
 		a, b := after.executed/after.seconds, before.executed/before.seconds
 		if (after.busy || after.offered/after.seconds >= before.offered/before.seconds) && before.inService > 0 && after.inService >= 2*before.inService && a <= 0.75*b &&
-			stats.FewerP(int64(after.executed), after.seconds, int64(before.executed), before.seconds)*float64(len(parts)*(len(parts)-1)/2) < 0.01 &&
+			measure.FewerP(int64(after.executed), after.seconds, int64(before.executed), before.seconds)*float64(len(parts)*(len(parts)-1)/2) < 0.01 &&
 			(want == nil || a < want.ExecutedPerSecond) {
 			want = &result.Collapse{AtNs: after.fromNs, ExecutedPerSecond: a, InService: after.inService, BestAtNs: before.fromNs, BestExecutedPerSecond: b, BestInService: before.inService}
 		}

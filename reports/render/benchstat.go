@@ -11,7 +11,6 @@ import (
 	"unicode"
 
 	"apfsim/reports/compare"
-	"apfsim/reports/stats"
 )
 
 // Benchstat writes the values of one side, base or head, with a line for each run and statistic. benchstat
@@ -54,7 +53,7 @@ func Benchstat(c *compare.Comparison, w io.Writer, head bool) error {
 	return err
 }
 
-func isConstant(v stats.Values) bool {
+func isConstant(v compare.RunValues) bool {
 	present := v.Present()
 	return len(present) == 0 || slices.Min(present) == slices.Max(present)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"apfsim/reports/compare"
-	"apfsim/reports/replicate"
 )
 
 // ComparisonDocument returns the report of a comparison. With all, it lists the statistics that did not change as
@@ -54,7 +53,7 @@ func ComparisonDocument(c *compare.Comparison, all bool) *Document {
 	}
 	var parts []Part
 	for _, metric := range []string{"wait", "latency"} {
-		if plot := PercentilePlot(metric, []*replicate.Replications{c.BaseRuns, c.HeadRuns}, SideNames[:]); plot != nil {
+		if plot := PercentilePlot(metric, []*compare.Replications{c.BaseRuns, c.HeadRuns}, SideNames[:]); plot != nil {
 			parts = append(parts, Part{Plot: plot})
 		}
 	}

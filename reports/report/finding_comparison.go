@@ -6,7 +6,6 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/judge"
-	"apfsim/reports/replicate"
 	"apfsim/sim/metric"
 )
 
@@ -47,7 +46,7 @@ func ComparisonFindings(c *compare.Comparison) []Finding {
 // sides are the statistics of both sides and their changes, by name.
 type sides struct {
 	changes    map[string]*compare.Change
-	base, head map[string]*replicate.Estimate
+	base, head map[string]*compare.Estimate
 	byClient   bool // a client of a server has measured one of them
 }
 

@@ -5,24 +5,22 @@ import (
 	"testing"
 
 	"apfsim/reports/compare"
-	"apfsim/reports/replicate"
-	"apfsim/reports/stats"
 	"apfsim/sim/metric"
 )
 
 func TestComparison(t *testing.T) {
-	none, once, noisy := stats.Values{0, 0, 0, 0, 0}, stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}, stats.Values{4e6, 2e6, 3e6, 2e6, 4e6}
+	none, once, noisy := compare.RunValues{0, 0, 0, 0, 0}, compare.RunValues{2e6, 2e6, 3e6, 4e6, 4e6}, compare.RunValues{4e6, 2e6, 3e6, 2e6, 4e6}
 	// The differences 4, 4, 6, 8 and 8 ms have the interval 6 ± 2.483 ms: 83 % of 3 ms, 28 % of 9 ms.
-	thrice := stats.Values{6e6, 6e6, 9e6, 12e6, 12e6}
-	side := func(a, b stats.Values, flow replicate.Estimate) *replicate.Replications {
-		all := append(estimatesOf("workload:a", a, none), estimatesOf("workload:b", b, stats.Values{0.1, 0.1, 0.1, 0.1, 0.1})...)
+	thrice := compare.RunValues{6e6, 6e6, 9e6, 12e6, 12e6}
+	side := func(a, b compare.RunValues, flow compare.Estimate) *compare.Replications {
+		all := append(estimatesOf("workload:a", a, none), estimatesOf("workload:b", b, compare.RunValues{0.1, 0.1, 0.1, 0.1, 0.1})...)
 		return replicationsOf(append(all, flow)...)
 	}
-	flow := func(v stats.Values) replicate.Estimate {
-		return replicate.Estimate{Name: "wait{flow:s/f}.p(99)", Unit: "ns", Better: metric.Lower, PriorityLevel: "low", Values: v}
+	flow := func(v compare.RunValues) compare.Estimate {
+		return compare.Estimate{Name: "wait{flow:s/f}.p(99)", Unit: "ns", Better: metric.Lower, PriorityLevel: "low", Values: v}
 	}
 	for _, c := range []struct {
-		base, head *replicate.Replications
+		base, head *compare.Replications
 		want       string
 	}{
 		{side(once, once, flow(once)), side(thrice, noisy, flow(thrice)), `bad|a wait p99 3 ms → 9 ms (+200 ±83 %); rejected 0 % → 0 % (equal)
@@ -40,14 +38,14 @@ good|wait p99, lower flows (1): s/f`},
 
 // Statistics may have samples on only one side, or on neither.
 func TestRequestsOnOneSide(t *testing.T) {
-	none, some := stats.Values{0, 0, 0, 0, 0}, stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}
-	part := stats.Values{0.2, 0.2, 0.2, 0.2, 0.2}
-	without := func(tag string) []replicate.Estimate { return slices.Delete(estimatesOf(tag, none, none), 2, 3) } // none dispatched
-	idle := func(tag string) []replicate.Estimate {
-		return []replicate.Estimate{{Name: "arrived{" + tag + "}.count", Values: none}}
+	none, some := compare.RunValues{0, 0, 0, 0, 0}, compare.RunValues{2e6, 2e6, 3e6, 4e6, 4e6}
+	part := compare.RunValues{0.2, 0.2, 0.2, 0.2, 0.2}
+	without := func(tag string) []compare.Estimate { return slices.Delete(estimatesOf(tag, none, none), 2, 3) } // none dispatched
+	idle := func(tag string) []compare.Estimate {
+		return []compare.Estimate{{Name: "arrived{" + tag + "}.count", Values: none}}
 	}
-	use := func(name string, v stats.Values) []replicate.Estimate {
-		return []replicate.Estimate{{Name: "utilisation{priorityLevel:" + name + "}.mean", Values: v}}
+	use := func(name string, v compare.RunValues) []compare.Estimate {
+		return []compare.Estimate{{Name: "utilisation{priorityLevel:" + name + "}.mean", Values: v}}
 	}
 	base := replicationsOf(slices.Concat(estimatesOf("workload:gone", some, none), without("workload:stuck"), without("workload:late"), estimatesOf("workload:early", some, none),
 		idle("workload:quiet"), idle("workload:nobody"), estimatesOf("priorityLevel:low", some, none), use("low", part), without("priorityLevel:shut"), use("shut", part),
@@ -71,10 +69,10 @@ func TestRequestsOnOneSide(t *testing.T) {
 
 // Flows with the same change share a finding.
 func TestFlowsThatChanged(t *testing.T) {
-	few, many := stats.Values{0.1, 0.1, 0.2, 0.2, 0.1}, stats.Values{0.5, 0.6, 0.7, 0.8, 0.5}
-	side := func(a, b stats.Values) *replicate.Replications {
-		return replicationsOf(replicate.Estimate{Name: "rejected{flow:s/f}.rate", Better: metric.Lower, PriorityLevel: "low", Values: a},
-			replicate.Estimate{Name: "rejected{flow:s/g}.rate", Better: metric.Lower, PriorityLevel: "low", Values: b})
+	few, many := compare.RunValues{0.1, 0.1, 0.2, 0.2, 0.1}, compare.RunValues{0.5, 0.6, 0.7, 0.8, 0.5}
+	side := func(a, b compare.RunValues) *compare.Replications {
+		return replicationsOf(compare.Estimate{Name: "rejected{flow:s/f}.rate", Better: metric.Lower, PriorityLevel: "low", Values: a},
+			compare.Estimate{Name: "rejected{flow:s/g}.rate", Better: metric.Lower, PriorityLevel: "low", Values: b})
 	}
 	if got, want := linesOf(ComparisonFindings(compare.Compare("base", side(few, many), "head", side(many, few)))), `bad|rejected, higher flows (1): s/f
 good|rejected, lower flows (1): s/g`; got != want {

@@ -3,21 +3,21 @@ package report
 import (
 	"slices"
 
+	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
 // ReplicationFindings returns the findings of several runs: workloads, priority levels, and how precise the
 // statistics are that --precision names.
-func ReplicationFindings(r *replicate.Replications, byName map[string]*replicate.Estimate) []Finding {
+func ReplicationFindings(r *compare.Replications, byName map[string]*compare.Estimate) []Finding {
 	var all []Finding
 	for i := range estimateTables {
 		g := &estimateTables[i]
-		g.Each(r, byName, func(name string, _ []*replicate.Estimate) {
-			estimate := func(s metric.Name) *replicate.Estimate { return byName[s.With(g.Tag, name).String()] }
+		g.Each(r, byName, func(name string, _ []*compare.Estimate) {
+			estimate := func(s metric.Name) *compare.Estimate { return byName[s.With(g.Tag, name).String()] }
 			judgement := judge.Replications(func(s metric.Name) (mean, most float64, ok bool) {
 				e := estimate(s)
 				if e == nil {
@@ -54,7 +54,7 @@ var utilisationMean = metric.Name{Metric: "utilisation", Stat: "mean"}
 
 // estimatesText states the figures of a workload or a priority level over all runs. estimate returns
 // a statistic, nil if it has no samples.
-func estimatesText(estimate func(metric.Name) *replicate.Estimate) string {
+func estimatesText(estimate func(metric.Name) *compare.Estimate) string {
 	var p parts
 	if use := estimate(utilisationMean); use != nil {
 		p.add("seats in use %s", estimateText(use))

@@ -6,16 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/replicate"
-	"apfsim/reports/stats"
+	"apfsim/reports/compare"
 	"apfsim/sim/metric"
 )
 
 // replicationsOf is five runs with these values of statistics, by name.
-func replicationsOf(statistics ...replicate.Estimate) *replicate.Replications {
-	r := &replicate.Replications{Name: "x", Seeds: []uint64{1, 2, 3, 4, 5}}
+func replicationsOf(statistics ...compare.Estimate) *compare.Replications {
+	r := &compare.Replications{Name: "x", Seeds: []uint64{1, 2, 3, 4, 5}}
 	for _, s := range statistics {
-		e := replicate.EstimateOf(s.Values)
+		e := compare.EstimateOf(s.Values)
 		e.ID = metric.MustParseName(s.Name)
 		e.Name, e.Unit, e.Better, e.PriorityLevel = s.Name, s.Unit, s.Better, s.PriorityLevel
 		r.Statistics = append(r.Statistics, e)
@@ -23,8 +22,8 @@ func replicationsOf(statistics ...replicate.Estimate) *replicate.Replications {
 	return r
 }
 
-func estimatesOf(tag string, waitNs, rejected stats.Values) []replicate.Estimate {
-	return []replicate.Estimate{{Name: "arrived{" + tag + "}.count", Values: stats.Values{9, 9, 9, 9, 9}}, {Name: "waiting{" + tag + "}.rate", Values: stats.Values{0, 0, 0, 0, 0}},
+func estimatesOf(tag string, waitNs, rejected compare.RunValues) []compare.Estimate {
+	return []compare.Estimate{{Name: "arrived{" + tag + "}.count", Values: compare.RunValues{9, 9, 9, 9, 9}}, {Name: "waiting{" + tag + "}.rate", Values: compare.RunValues{0, 0, 0, 0, 0}},
 		{Name: "wait{" + tag + "}.p(99)", Unit: "ns", Better: metric.Lower, Values: waitNs}, {Name: "rejected{" + tag + "}.rate", Better: metric.Lower, Values: rejected}}
 }
 
@@ -38,17 +37,17 @@ func linesOf(all []Finding) string {
 
 // Values with mean 3 and standard deviation 1 in five runs have the interval ± 2.776/√5 = 1.2.
 func TestReplications(t *testing.T) {
-	none, part := stats.Values{0, 0, 0, 0, 0}, stats.Values{0.2, 0.2, 0.3, 0.4, 0.4}
-	all := estimatesOf("workload:a", stats.Values{2e6, 2e6, 3e6, 4e6, 4e6}, none)
+	none, part := compare.RunValues{0, 0, 0, 0, 0}, compare.RunValues{0.2, 0.2, 0.3, 0.4, 0.4}
+	all := estimatesOf("workload:a", compare.RunValues{2e6, 2e6, 3e6, 4e6, 4e6}, none)
 	all = append(all, estimatesOf("workload:b", none, none)...)
-	all = append(all, estimatesOf("priorityLevel:low", stats.Values{5e6, 5e6, 5e6, 5e6, 5e6}, part)...)
-	all = append(all, replicate.Estimate{Name: "utilisation{priorityLevel:low}.mean", Values: part})
-	absent := stats.Values{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	all = append(all, estimatesOf("priorityLevel:low", compare.RunValues{5e6, 5e6, 5e6, 5e6, 5e6}, part)...)
+	all = append(all, compare.Estimate{Name: "utilisation{priorityLevel:low}.mean", Values: part})
+	absent := compare.RunValues{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	all = append(all, slices.Delete(estimatesOf("priorityLevel:stuck", absent, part), 2, 3)...)
-	all = append(all, replicate.Estimate{Name: "utilisation{priorityLevel:stuck}.mean", Values: part})
+	all = append(all, compare.Estimate{Name: "utilisation{priorityLevel:stuck}.mean", Values: part})
 	r := replicationsOf(all...)
 	reached := 0.4
-	r.Precision = &replicate.Precision{Wanted: 0.1, Statistics: []replicate.PrecisionResult{{Name: "wait{workload:a}.p(99)", Reached: &reached}, {Name: "wait{workload:c}.p(99)"}}}
+	r.Precision = &compare.Precision{Wanted: 0.1, Statistics: []compare.PrecisionResult{{Name: "wait{workload:a}.p(99)", Reached: &reached}, {Name: "wait{workload:c}.p(99)"}}}
 	want := `good|a wait p99 3.0 ±1.2 ms; 0 % rejected
 good|b 99 % did not wait; 0 % rejected
 bad|low seats in use 30 ±12 %; wait p99 5 ms; 30 ±12 % rejected
@@ -62,12 +61,12 @@ bad|wait{workload:c}.p(99) no samples`
 
 // The dispatched requests did not wait, but others were queued at the end of the runs; or none was dispatched.
 func TestRequestsQueuedAtTheEndOfReplications(t *testing.T) {
-	none := stats.Values{0, 0, 0, 0, 0}
+	none := compare.RunValues{0, 0, 0, 0, 0}
 	all := append(estimatesOf("workload:a", none, none), estimatesOf("workload:b", none, none)...)
-	all[1].Values = stats.Values{0.6, 0.6, 0.6, 0.6, 0.6}
-	all[5].Values = stats.Values{0.01, 0.01, 0.01, 0.01, 0.01}
+	all[1].Values = compare.RunValues{0.6, 0.6, 0.6, 0.6, 0.6}
+	all[5].Values = compare.RunValues{0.01, 0.01, 0.01, 0.01, 0.01}
 	all = append(all, estimatesOf("workload:c", nil, none)...)
-	all[9].Values = stats.Values{1, 1, 1, 1, 1}
+	all[9].Values = compare.RunValues{1, 1, 1, 1, 1}
 	all = slices.Delete(all, 10, 11)
 	r := replicationsOf(all...)
 	want := `bad|a 99 % did not wait; 60 % still queued at the end; 0 % rejected

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"apfsim/reports/replicate"
+	"apfsim/reports/compare"
 	"apfsim/sim/metric"
 )
 
@@ -30,7 +30,7 @@ const percentilesCaption = "For each %s, the share of requests above a given tim
 
 // PercentilePlot returns for each workload the percentiles of a metric, wait or latency, with their 95 %
 // intervals; nil if all are 0 or absent. A comparison has two sides, which names tell apart.
-func PercentilePlot(metricName string, sides []*replicate.Replications, names []string) *Plot {
+func PercentilePlot(metricName string, sides []*compare.Replications, names []string) *Plot {
 	p := newPercentilePlot(metricName, metricName, plottedDurations[metricName].title, "workload")
 	workload := 0
 	number := map[string]int{}
@@ -64,8 +64,8 @@ func PercentilePlot(metricName string, sides []*replicate.Replications, names []
 // valuePercentilePlots returns a plot for each workload, with the percentiles of a metric, wait or
 // latency, at each value of a parameter. The values are labels, one for each of the runs. Workloads
 // whose percentiles are all 0 or absent have no plot.
-func valuePercentilePlots(metricName string, runs []*replicate.Replications, parameter string, values []string) (plots []*Plot) {
-	byName := make([]map[string]*replicate.Estimate, len(runs))
+func valuePercentilePlots(metricName string, runs []*compare.Replications, parameter string, values []string) (plots []*Plot) {
+	byName := make([]map[string]*compare.Estimate, len(runs))
 	var workloads []string
 	for i, r := range runs {
 		byName[i] = r.ByName()
@@ -102,7 +102,7 @@ func newPercentilePlot(name, metricName, title, lines string) *Plot {
 }
 
 // percentileLine returns the percentiles of a workload, and whether one of them is more than 0.
-func percentileLine(metricName, workload string, byName map[string]*replicate.Estimate) (line Line, positive bool) {
+func percentileLine(metricName, workload string, byName map[string]*compare.Estimate) (line Line, positive bool) {
 	line = Line{Name: workload, Kind: KindPercentile}
 	for _, tail := range slices.Backward(tailShares) {
 		statistic := tail.statistic

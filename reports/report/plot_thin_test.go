@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 )
 
 func TestThinningKeepsEveryPeak(t *testing.T) {
@@ -63,7 +63,7 @@ func TestMergedIntervalsKeepTheLongestQueue(t *testing.T) {
 }
 
 func TestExceedanceAgreesWithCounting(t *testing.T) {
-	h := &histogram.Histogram{Precision: histogram.FinePrecision}
+	h := &measure.Histogram{Precision: measure.FinePrecision}
 	var waits []int64
 	for i := range int64(5000) {
 		ns := i * i % 7001 * 1000
@@ -91,7 +91,7 @@ func TestExceedanceAgreesWithCounting(t *testing.T) {
 
 // The steps that are left out differ from those that are kept by less than 0.5 % along x or 1 % along y.
 func TestVisibleStepsAreCloseToAllSteps(t *testing.T) {
-	h := &histogram.Histogram{Precision: histogram.FinePrecision}
+	h := &measure.Histogram{Precision: measure.FinePrecision}
 	for i := range int64(200_000) {
 		h.Record(1000 + i*i*i%7_000_001)
 	}

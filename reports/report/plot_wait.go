@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"apfsim/reports/format"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 )
 
@@ -72,7 +72,7 @@ func setWaitRange(p *Plot, r *result.Result) bool {
 
 // exceedance returns the share of values above each place: from the given place on, the upper ends of
 // the histogram's buckets.
-func exceedance(h *histogram.Histogram, from float64) (at, shares []float64) {
+func exceedance(h *measure.Histogram, from float64) (at, shares []float64) {
 	add := func(x float64, above int64) {
 		at, shares = append(at, x), append(shares, float64(above)/float64(h.N))
 	}
@@ -93,7 +93,7 @@ func exceedance(h *histogram.Histogram, from float64) (at, shares []float64) {
 	return at, shares
 }
 
-func shareOfZeros(h *histogram.Histogram) (share float64) {
+func shareOfZeros(h *measure.Histogram) (share float64) {
 	h.Each(func(_, mostNs, n int64) {
 		if mostNs == 0 {
 			share = float64(n) / float64(h.N)

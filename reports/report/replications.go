@@ -1,9 +1,9 @@
 package report
 
-import "apfsim/reports/replicate"
+import "apfsim/reports/compare"
 
 // ReplicationsDocument returns the report of several runs.
-func ReplicationsDocument(r *replicate.Replications) *Document {
+func ReplicationsDocument(r *compare.Replications) *Document {
 	byName := r.ByName()
 	d := &Document{
 		Title: r.Name, Name: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Replay: replayed(r.Replay), Verdict: replicationsVerdict(r),
@@ -15,7 +15,7 @@ func ReplicationsDocument(r *replicate.Replications) *Document {
 		g := &estimateTables[i]
 		parts := tablePart(g.Table(r, byName), "")
 		if len(parts) > 0 && g.Tag == "workload" {
-			if plot := PercentilePlot("wait", []*replicate.Replications{r}, []string{""}); plot != nil {
+			if plot := PercentilePlot("wait", []*compare.Replications{r}, []string{""}); plot != nil {
 				parts = append(parts, Part{Plot: plot})
 			}
 		}
@@ -34,7 +34,7 @@ func ReplicationsDocument(r *replicate.Replications) *Document {
 }
 
 // replicationsVerdict returns the verdict of the thresholds, nil if there are none.
-func replicationsVerdict(r *replicate.Replications) *Verdict {
+func replicationsVerdict(r *compare.Replications) *Verdict {
 	if len(r.Thresholds) == 0 {
 		return nil
 	}

@@ -8,10 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 )
@@ -132,7 +131,7 @@ func (s *Sweep) DescribeRun(run int) string {
 func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 	if len(names) == 0 {
 		for i := range points[0].Spec.Workload {
-			of := statistics.Tag("workload", points[0].Spec.Workload[i].Name)
+			of := result.TagOf("workload", points[0].Spec.Workload[i].Name)
 			names = append(names, metric.Name{Metric: "wait", Stat: "p", Percentile: 99, Tags: of}.String(),
 				metric.Name{Metric: "rejected", Stat: "rate", Tags: of}.String())
 		}
@@ -144,7 +143,7 @@ func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 		switch {
 		case err != nil:
 		case id.Tag("flow") == "":
-			err = statistics.Check(name, points...)
+			err = result.CheckName(name, points...)
 		case !s.Flows:
 			err = fmt.Errorf("%s: statistics of flows are omitted; use --flows", id)
 		}
@@ -245,13 +244,13 @@ func (s *Sweep) Varied() (all []*Parameter) {
 
 // Empty says whether no point of the sweep has samples of the statistic.
 func (of *ShownStatistic) Empty() bool {
-	return !slices.ContainsFunc(of.Points, func(e *replicate.Estimate) bool { return e != nil })
+	return !slices.ContainsFunc(of.Points, func(e *compare.Estimate) bool { return e != nil })
 }
 
 // Scale returns what a statistic is counted in at all points, and how that is written.
 func (of *ShownStatistic) Scale() (scale float64, unit string) {
 	most := 0.0
-	var any *replicate.Estimate
+	var any *compare.Estimate
 	for _, e := range of.Points {
 		if e != nil {
 			any, most = e, max(most, math.Abs(e.Mean)+e.Half())
@@ -313,7 +312,7 @@ type SweepTables struct {
 // ShownStatistic is one statistic at every point; nil where no run has samples of it.
 type ShownStatistic struct {
 	Name   string
-	Points []*replicate.Estimate
+	Points []*compare.Estimate
 }
 
 // shortPaths returns the last fields of the paths, unless two of them are the same.

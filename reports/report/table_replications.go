@@ -7,19 +7,19 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/replicate"
 	"apfsim/sim/metric"
 )
 
 // Table returns the table of the groups that requests arrived at.
-func (g *estimateTable) Table(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
+func (g *estimateTable) Table(r *compare.Replications, byName map[string]*compare.Estimate) *Table {
 	t := &Table{Name: g.Tag, Title: g.Title, Caption: g.Title, Reserved: 100,
 		Columns: []Column{{Title: capitalized(g.Head), Short: g.Head, Left: true}}}
 	for _, c := range g.Columns {
 		t.Columns = append(t.Columns, Column{Title: capitalized(c.Title), Short: c.Title, Term: c.term})
 	}
-	g.Each(r, byName, func(name string, estimates []*replicate.Estimate) {
+	g.Each(r, byName, func(name string, estimates []*compare.Estimate) {
 		row := []Cell{Word(name)}
 		for _, e := range estimates {
 			row = append(row, estimateCell(e))
@@ -33,7 +33,7 @@ func (g *estimateTable) Table(r *replicate.Replications, byName map[string]*repl
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // estimateCell is the cell of an estimate; nil is one without samples.
-func estimateCell(e *replicate.Estimate) Cell {
+func estimateCell(e *compare.Estimate) Cell {
 	if e == nil {
 		return noValue
 	}
@@ -49,31 +49,31 @@ func estimateCell(e *replicate.Estimate) Cell {
 }
 
 // estimateColumns are the columns of the statistics of several runs.
-var estimateColumns = Definition[replicate.Estimate]{
-	{Column: Column{Title: "Statistic", Left: true}, Cell: func(e *replicate.Estimate) Cell { return Cell{Text: e.Name, Code: true} },
-		CSV: "statistic", Value: func(e *replicate.Estimate) string { return e.Name }},
-	{CSV: "unit", Value: func(e *replicate.Estimate) string { return e.Unit }},
-	{CSV: "better", Value: func(e *replicate.Estimate) string { return string(e.Better) }},
-	{Column: Column{Title: "Runs"}, Cell: func(e *replicate.Estimate) Cell { return countCell(int64(e.N)) },
-		CSV: "n", Value: func(e *replicate.Estimate) string { return strconv.Itoa(e.N) }},
-	{Column: Column{Title: "Mean", Term: "interval"}, Cell: func(e *replicate.Estimate) Cell { return estimateCell(e.OfMean()) },
-		CSV: "mean", Value: func(e *replicate.Estimate) string { return format.AllDigits(&e.Mean) }},
-	{CSV: "stddev", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.StdDev) }},
-	{CSV: "low", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.Low) }},
-	{CSV: "high", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.High) }},
-	{Column: Column{Title: "Least"}, Cell: func(e *replicate.Estimate) Cell { return extremeCell(e, slices.Min) }},
-	{Column: Column{Title: "Most"}, Cell: func(e *replicate.Estimate) Cell { return extremeCell(e, slices.Max) }},
+var estimateColumns = Definition[compare.Estimate]{
+	{Column: Column{Title: "Statistic", Left: true}, Cell: func(e *compare.Estimate) Cell { return Cell{Text: e.Name, Code: true} },
+		CSV: "statistic", Value: func(e *compare.Estimate) string { return e.Name }},
+	{CSV: "unit", Value: func(e *compare.Estimate) string { return e.Unit }},
+	{CSV: "better", Value: func(e *compare.Estimate) string { return string(e.Better) }},
+	{Column: Column{Title: "Runs"}, Cell: func(e *compare.Estimate) Cell { return countCell(int64(e.N)) },
+		CSV: "n", Value: func(e *compare.Estimate) string { return strconv.Itoa(e.N) }},
+	{Column: Column{Title: "Mean", Term: "interval"}, Cell: func(e *compare.Estimate) Cell { return estimateCell(e.OfMean()) },
+		CSV: "mean", Value: func(e *compare.Estimate) string { return format.AllDigits(&e.Mean) }},
+	{CSV: "stddev", Value: func(e *compare.Estimate) string { return format.AllDigits(e.StdDev) }},
+	{CSV: "low", Value: func(e *compare.Estimate) string { return format.AllDigits(e.Low) }},
+	{CSV: "high", Value: func(e *compare.Estimate) string { return format.AllDigits(e.High) }},
+	{Column: Column{Title: "Least"}, Cell: func(e *compare.Estimate) Cell { return extremeCell(e, slices.Min) }},
+	{Column: Column{Title: "Most"}, Cell: func(e *compare.Estimate) Cell { return extremeCell(e, slices.Max) }},
 	{Column: Column{Title: "Merged", Term: "merged"}, Cell: mergedCell,
-		CSV: "merged", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.Merged) }},
-	{CSV: "mergedHalf", Value: func(e *replicate.Estimate) string { return format.AllDigits(e.MergedHalf) }},
+		CSV: "merged", Value: func(e *compare.Estimate) string { return format.AllDigits(e.Merged) }},
+	{CSV: "mergedHalf", Value: func(e *compare.Estimate) string { return format.AllDigits(e.MergedHalf) }},
 }
 
-func valueCell(e *replicate.Estimate, x float64) Cell {
+func valueCell(e *compare.Estimate, x float64) Cell {
 	return figure(x, format.ValueText(x, e.Unit, e.ID.PrintPercent()))
 }
 
 // extremeCell is the least or the greatest value of all runs.
-func extremeCell(e *replicate.Estimate, extreme func([]float64) float64) Cell {
+func extremeCell(e *compare.Estimate, extreme func([]float64) float64) Cell {
 	present := e.Values.Present()
 	if len(present) == 0 {
 		return noValue
@@ -81,7 +81,7 @@ func extremeCell(e *replicate.Estimate, extreme func([]float64) float64) Cell {
 	return valueCell(e, extreme(present))
 }
 
-func mergedCell(e *replicate.Estimate) Cell {
+func mergedCell(e *compare.Estimate) Cell {
 	if e.Merged == nil {
 		return noValue
 	}
@@ -89,7 +89,7 @@ func mergedCell(e *replicate.Estimate) Cell {
 }
 
 // statisticsTable is the table of all statistics of several runs.
-func statisticsTable(r *replicate.Replications) *Table {
+func statisticsTable(r *compare.Replications) *Table {
 	t := &Table{Name: "statistics", Caption: "Statistics by name, as thresholds call them", First: firstRows, Columns: estimateColumns.Columns()}
 	shown := r.Statistics[:min(mostRows, len(r.Statistics))]
 	for i := range shown {
@@ -102,7 +102,7 @@ func statisticsTable(r *replicate.Replications) *Table {
 }
 
 // precisionTable is the table of the precision that each statistic of --precision reached.
-func precisionTable(r *replicate.Replications, byName map[string]*replicate.Estimate) *Table {
+func precisionTable(r *compare.Replications, byName map[string]*compare.Estimate) *Table {
 	t := &Table{Title: r.PrecisionTitle(), NoHead: true, Columns: []Column{{Left: true}, {}, {}}}
 	for i := range r.Precision.Statistics {
 		s := &r.Precision.Statistics[i]
@@ -155,13 +155,13 @@ var estimateTables = []estimateTable{
 
 // Each calls row with each group that requests arrived at, and with the estimates of its columns; an
 // estimate without samples is nil.
-func (g *estimateTable) Each(r *replicate.Replications, byName map[string]*replicate.Estimate, row func(name string, estimates []*replicate.Estimate)) {
+func (g *estimateTable) Each(r *compare.Replications, byName map[string]*compare.Estimate, row func(name string, estimates []*compare.Estimate)) {
 	arrived := metric.Name{Metric: "arrived", Stat: "count"}
 	for _, name := range r.Names(g.Tag) {
 		if byName[arrived.With(g.Tag, name).String()].Mean == 0 {
 			continue
 		}
-		estimates := make([]*replicate.Estimate, len(g.Columns))
+		estimates := make([]*compare.Estimate, len(g.Columns))
 		for i, c := range g.Columns {
 			estimates[i] = byName[c.statistic.With(g.Tag, name).String()]
 		}
@@ -172,7 +172,7 @@ func (g *estimateTable) Each(r *replicate.Replications, byName map[string]*repli
 // estimateParts writes the estimate: of a percentile, that of all runs' requests together, else the
 // mean of the runs; half the width of the confidence interval, "" if there is none; and the unit of
 // both.
-func estimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
+func estimateParts(e *compare.Estimate) (figure, margin, suffix string) {
 	value, half := e.Mean, e.Half()
 	if e.Merged != nil {
 		value, half = *e.Merged, 0
@@ -193,7 +193,7 @@ func estimateParts(e *replicate.Estimate) (figure, margin, suffix string) {
 }
 
 // estimateText writes an estimate in one line, as "12 ±3 ms".
-func estimateText(e *replicate.Estimate) string {
+func estimateText(e *compare.Estimate) string {
 	c := estimateCell(e)
 	return c.Line()
 }

@@ -6,9 +6,7 @@ import (
 
 	"apfsim/reports/advice"
 	"apfsim/reports/compare"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/stats"
 )
 
 // checkDefinition checks that each form of a table has a cell under each head, and that no column of a page
@@ -47,7 +45,7 @@ func TestDefinitions(t *testing.T) {
 	checkDefinition(t, "workloads", groupColumns(Column{Title: "Workload", Short: "workload"}, 1, &result.Group{Counts: result.Counts{Refused: 1, Lost: 1}}), &result.Group{})
 	checkDefinition(t, "levels", levelColumns, &result.Level{})
 	checkDefinition(t, "flows", flowColumns, &flow{&result.Flow{}, 0})
-	checkDefinition(t, "estimates", estimateColumns, &replicate.Estimate{Name: "rejected.rate", Values: stats.Values{}})
+	checkDefinition(t, "estimates", estimateColumns, &compare.Estimate{Name: "rejected.rate", Values: compare.RunValues{}})
 	checkDefinition(t, "changes", changeColumns, &compare.Change{Name: "rejected.rate"})
 }
 

@@ -9,7 +9,6 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
@@ -90,7 +89,7 @@ func thresholdsTitle(failed, all int, where string) string {
 
 // replicated is the verdict on a threshold in several runs.
 type replicated struct {
-	*replicate.Verdict
+	*compare.RunsVerdict
 	runs int
 }
 
@@ -109,10 +108,10 @@ func replicatedVerdict(v *replicated) Cell {
 	return passedCell(v.Passed, "holds", fmt.Sprintf("failed in %d of %d runs", len(v.FailedSeeds), v.runs))
 }
 
-func replicatedFound(v *replicated) Cell { return Word(foundInRuns(v.Verdict)) }
+func replicatedFound(v *replicated) Cell { return Word(foundInRuns(v.RunsVerdict)) }
 
 // replicatedThresholdTable is the table of the verdicts on the thresholds of several runs.
-func replicatedThresholdTable(r *replicate.Replications) *Table {
+func replicatedThresholdTable(r *compare.Replications) *Table {
 	t := &Table{Name: "thresholds", Caption: "Thresholds", Columns: replicatedColumns.Columns(), NoHead: true}
 	failed := 0
 	for i := range r.Thresholds {
@@ -127,7 +126,7 @@ func replicatedThresholdTable(r *replicate.Replications) *Table {
 }
 
 // foundInRuns writes the least and the greatest value, and the first seeds of the runs that failed.
-func foundInRuns(v *replicate.Verdict) string {
+func foundInRuns(v *compare.RunsVerdict) string {
 	text := metric.NoSamples
 	if present := v.Values.Present(); len(present) > 0 {
 		share := format.InPercent(v.Expression)

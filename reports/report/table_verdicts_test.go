@@ -5,14 +5,12 @@ import (
 	"testing"
 
 	"apfsim/reports/compare"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/stats"
 )
 
 // A value that differs from the limit is written with enough digits to differ from its text.
 func TestVerdictsDifferFromLimits(t *testing.T) {
-	v := replicate.Verdict{Values: stats.Values{1e9, 1_000_000_001, 999_000_000}, Limit: 1e9, Unit: "ns", FailedSeeds: []uint64{4}}
+	v := compare.RunsVerdict{Values: compare.RunValues{1e9, 1_000_000_001, 999_000_000}, Limit: 1e9, Unit: "ns", FailedSeeds: []uint64{4}}
 	if got := foundInRuns(&v); got != "999 ms to 1.000000001 s; fails with seed 4" {
 		t.Error(got)
 	}
@@ -36,7 +34,7 @@ func TestPrecisionDiffersFromWanted(t *testing.T) {
 		{0.02, 0.0198, "1.98 %"}, {0.02, 0.02, "2 %"}, {0.02, 0.02000001, "2.000001 %"}, {0.0206, 0.02061, "2.061 %"},
 		{0.02061, 0.020614, "2.0614 %"}, {0.02061, 0.0206, "2.06 %"}, {0.02061, 0.125, "12.5 %"}, {0.00005, 0.00006, "0.006 %"},
 	} {
-		r := &replicate.Replications{Seeds: []uint64{1, 2}, Precision: &replicate.Precision{Wanted: c.wanted, Statistics: []replicate.PrecisionResult{{Name: "wait.mean", Reached: &c.reached}}}}
+		r := &compare.Replications{Seeds: []uint64{1, 2}, Precision: &compare.Precision{Wanted: c.wanted, Statistics: []compare.PrecisionResult{{Name: "wait.mean", Reached: &c.reached}}}}
 		got := r.Precision.ReachedText(&r.Precision.Statistics[0])
 		if title := r.PrecisionTitle(); got != c.want || strings.Contains(title, " "+got+" ") != (c.reached == c.wanted) {
 			t.Errorf("%s, known to %q; want %q", title, got, c.want)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"apfsim/reports/compare"
-	"apfsim/reports/replicate"
 )
 
 // How many statistics are listed unless all are asked for: on a terminal, where each has a line for each value, and
@@ -65,7 +64,7 @@ func ValuesDocument(v *compare.Values, all bool) *Document {
 // workloads if there are more of them than a page has room for.
 func percentilesByValue(v *compare.Values) (parts []Part) {
 	const most = 6 // plots of each metric
-	runs, labels := []*replicate.Replications{v.Comparisons[0].BaseRuns}, []string{v.Base + " (base)"}
+	runs, labels := []*compare.Replications{v.Comparisons[0].BaseRuns}, []string{v.Base + " (base)"}
 	for i, value := range v.HeadValues() {
 		runs, labels = append(runs, v.Comparisons[i].HeadRuns), append(labels, value)
 	}

@@ -1,6 +1,7 @@
-// Package result has the types of the results of a run, which its files contain.
-// docs/reference/summary.md describes the fields; docs/reference/statistics.md defines the
-// statistics.
+// Package result defines the results of a run, which its files contain, and reads statistics from them by the names that
+// thresholds give them: [Statistics] lists all, [FindStatistic] finds one. sim/metric declares the statistics and the
+// fields that they are read from. Tables, replications, comparisons and thresholds all read them here, so that they agree
+// on every number. docs/reference/summary.md describes the fields; docs/reference/statistics.md defines the statistics.
 package result
 
 import (
@@ -9,7 +10,6 @@ import (
 
 	"apfsim/core/queueset"
 	"apfsim/reports/format"
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/sim/metric"
 )
@@ -383,11 +383,11 @@ const StallNs = 1_000_000_000
 // Result is everything that a run is summarized as, and what its reports are made of.
 type Result struct {
 	Summary        *Summary
-	Series         []*Series             // by level, including those without requests
-	WorkloadSeries []*WorkloadSeries     // by workload
-	ServerSeries   []*ServerSeries       // by server; nil where Summary.Servers is
-	ClientSeries   []*ClientSeries       // of what happened to clients that behave, by metric
-	Waits          []histogram.Histogram // by workload
+	Series         []*Series           // by level, including those without requests
+	WorkloadSeries []*WorkloadSeries   // by workload
+	ServerSeries   []*ServerSeries     // by server; nil where Summary.Servers is
+	ClientSeries   []*ClientSeries     // of what happened to clients that behave, by metric
+	Waits          []measure.Histogram // by workload
 	Parts          []measure.Part
 }
 
@@ -411,7 +411,7 @@ func NewStillQueued(m *measure.Measures) *StillQueued {
 	if m.Queued.N == 0 {
 		return nil
 	}
-	waits := histogram.Histogram{Precision: m.Queued.Precision}
+	waits := measure.Histogram{Precision: m.Queued.Precision}
 	waits.Merge(&m.Timed[measure.Wait])
 	waits.Merge(&m.Queued)
 	return &StillQueued{MaxNs: m.Queued.MostNs, WaitP99Ns: waits.PercentileNs(99)}
@@ -457,7 +457,7 @@ func NewCounts(t *measure.Tally) Counts {
 }
 
 // NewDistribution describes the durations in a histogram; nil if there are none.
-func NewDistribution(h *histogram.Histogram) *Distribution {
+func NewDistribution(h *measure.Histogram) *Distribution {
 	if h.N == 0 {
 		return nil
 	}

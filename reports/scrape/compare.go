@@ -10,9 +10,7 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/replicate"
 	"apfsim/reports/result"
-	"apfsim/reports/stats"
 	"apfsim/sim/metric"
 )
 
@@ -86,19 +84,19 @@ const (
 type comparer struct {
 	*Comparison
 	runs   int
-	values map[string]stats.Values // of the runs, by name
-	limits map[string]*replicate.LevelLimits
+	values map[string]compare.RunValues // of the runs, by name
+	limits map[string]*compare.LevelLimits
 
 	oldTimeOuts bool // see Interval
 }
 
 // Compare puts runs beside what a server did. The label is the argument on the command line.
-func Compare(label string, runs *replicate.Replications, server *Interval) *Comparison {
+func Compare(label string, runs *compare.Replications, server *Interval) *Comparison {
 	c := &comparer{
-		Comparison: &Comparison{SchemaVersion: result.SchemaVersion, Confidence: stats.Confidence,
+		Comparison: &Comparison{SchemaVersion: result.SchemaVersion, Confidence: compare.Confidence,
 			Run:    compare.Side{Label: label, Scenario: runs.Name, Seeds: runs.Seeds, DurationNs: runs.DurationNs, WarmupNs: runs.WarmupNs, FlowControl: runs.FlowControl, Releases: runs.Releases},
 			Server: Server{Before: server.Before, After: server.After, LengthNs: server.LengthNs}, Statistics: []Statistic{}},
-		runs: len(runs.Seeds), values: map[string]stats.Values{}, limits: map[string]*replicate.LevelLimits{},
+		runs: len(runs.Seeds), values: map[string]compare.RunValues{}, limits: map[string]*compare.LevelLimits{},
 		oldTimeOuts: server.oldTimeOuts,
 	}
 	for i := range runs.Statistics {
@@ -222,7 +220,7 @@ func (c *comparer) compare(g *Group, tag string) {
 		}
 		c.Statistics = append(c.Statistics, s)
 	}
-	of := func(metricName, statistic string) stats.Values {
+	of := func(metricName, statistic string) compare.RunValues {
 		return c.of(metric.Name{Metric: metricName, Stat: statistic}, tag, g.Name)
 	}
 
@@ -242,12 +240,12 @@ func (c *comparer) compare(g *Group, tag string) {
 	var knownReasons []string
 	for _, r := range []struct {
 		reason queueset.Rejection
-		run    stats.Values
+		run    compare.RunValues
 	}{
 		{queueset.QueueFull, c.counts(c.ofReason(queueset.QueueFull, tag, g.Name))},
 		{queueset.ConcurrencyLimit, c.counts(c.ofReason(queueset.ConcurrencyLimit, tag, g.Name))},
 		{queueset.TimedOut, timedOut},
-		{queueset.Cancelled, make(stats.Values, c.runs)}, // no client of a run goes away
+		{queueset.Cancelled, make(compare.RunValues, c.runs)}, // no client of a run goes away
 	} {
 		knownReasons = append(knownReasons, r.reason.String())
 		if n := reasons[r.reason.String()]; n > 0 || slices.Max(r.run) > 0 {
@@ -256,7 +254,7 @@ func (c *comparer) compare(g *Group, tag string) {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		if !slices.Contains(knownReasons, reason) && reasons[reason] > 0 {
-			add(c.point("rejected: "+reason, "requests", reasons[reason], make(stats.Values, c.runs)))
+			add(c.point("rejected: "+reason, "requests", reasons[reason], make(compare.RunValues, c.runs)))
 		}
 	}
 	if g.Waits.Count() > 0 || g.Dispatched == 0 { // servers do not report waits of exempt levels
@@ -278,7 +276,7 @@ func (c *comparer) compare(g *Group, tag string) {
 	}
 	limits := c.limits[g.Name]
 	if limits == nil {
-		limits = &replicate.LevelLimits{}
+		limits = &compare.LevelLimits{}
 	}
 	nominal := c.point(NominalLimit, "seats", g.Nominal.After, limits.Nominal)
 	nominal.ServerBefore = value(g.Nominal.Before)
@@ -286,7 +284,7 @@ func (c *comparer) compare(g *Group, tag string) {
 	for _, s := range []struct {
 		name  string
 		gauge Gauge
-		run   stats.Values
+		run   compare.RunValues
 	}{{"current limit", g.Current, limits.Current}, {"seats in use", g.Executing, nil}, {"demand high watermark", g.DemandHigh, nil}} {
 		at := c.point(s.name, "seats", s.gauge.After, s.run)
 		at.ServerBefore = value(s.gauge.Before)
@@ -296,20 +294,20 @@ func (c *comparer) compare(g *Group, tag string) {
 }
 
 // of returns the values of a statistic of the runs.
-func (c *comparer) of(name metric.Name, tag, value string) stats.Values {
+func (c *comparer) of(name metric.Name, tag, value string) compare.RunValues {
 	return c.values[name.With(tag, value).String()]
 }
 
 // ofReason returns the numbers of requests that were rejected for a reason.
-func (c *comparer) ofReason(reason queueset.Rejection, tag, value string) stats.Values {
+func (c *comparer) ofReason(reason queueset.Rejection, tag, value string) compare.RunValues {
 	name := metric.Name{Metric: "rejected", Stat: "count"}
 	name.Tags = []metric.Tag{{Name: tag, Value: value}, {Name: metric.TagReason, Value: reason.String()}}
 	return c.values[name.String()]
 }
 
 // counts returns counts of the runs. Where a statistic has no samples, no request has arrived.
-func (c *comparer) counts(values stats.Values) stats.Values {
-	all := make(stats.Values, c.runs)
+func (c *comparer) counts(values compare.RunValues) compare.RunValues {
+	all := make(compare.RunValues, c.runs)
 	for i, x := range values {
 		if !math.IsNaN(x) {
 			all[i] = x
@@ -320,9 +318,9 @@ func (c *comparer) counts(values stats.Values) stats.Values {
 
 // meanOfAll returns the mean wait of the requests that were dispatched or timed out, as servers count
 // both. Requests that were rejected for another reason have not waited.
-func meanOfAll(wait, dispatched, rejectedWait, rejected, timedOut stats.Values) stats.Values {
-	all := make(stats.Values, len(dispatched))
-	sum := func(mean stats.Values, run int, n float64) float64 {
+func meanOfAll(wait, dispatched, rejectedWait, rejected, timedOut compare.RunValues) compare.RunValues {
+	all := make(compare.RunValues, len(dispatched))
+	sum := func(mean compare.RunValues, run int, n float64) float64 {
 		if run >= len(mean) || math.IsNaN(mean[run]) {
 			return 0
 		}
@@ -349,13 +347,13 @@ const sameDigits = 1e-6
 func same(a, b float64) bool { return math.Abs(a-b) <= sameDigits*max(math.Abs(a), math.Abs(b)) }
 
 // withRuns returns a statistic with the values of the runs.
-func withRuns(name, unit string, runs stats.Values) (s Statistic, present []float64) {
+func withRuns(name, unit string, runs compare.RunValues) (s Statistic, present []float64) {
 	s = Statistic{Name: name, Unit: unit}
 	present = runs.Present()
 	if s.Runs = len(present); s.Runs == 0 {
 		return s, nil
 	}
-	mean, half := stats.Prediction(present)
+	mean, half := compare.Prediction(present)
 	s.Run = &mean
 	if half != nil {
 		s.RunLow, s.RunHigh = value(max(0, mean-*half)), value(mean+*half) // no statistic is negative
@@ -364,7 +362,7 @@ func withRuns(name, unit string, runs stats.Values) (s Statistic, present []floa
 }
 
 // point compares a number of the server with that of the runs.
-func (c *comparer) point(name, unit string, server float64, runs stats.Values) Statistic {
+func (c *comparer) point(name, unit string, server float64, runs compare.RunValues) Statistic {
 	s, present := withRuns(name, unit, runs)
 	s.Server = value(server)
 	if s.Server == nil || s.Run == nil {
@@ -386,7 +384,7 @@ func (c *comparer) point(name, unit string, server float64, runs stats.Values) S
 const runPrecision = 1.001
 
 // percentile compares the bucket of the server that has a percentile with the percentile of the runs.
-func (c *comparer) percentile(name string, low, high float64, runs stats.Values) Statistic {
+func (c *comparer) percentile(name string, low, high float64, runs compare.RunValues) Statistic {
 	s, _ := withRuns(name, "ns", runs)
 	s.ServerLow, s.ServerHigh = value(low), value(high)
 	if s.ServerLow == nil || s.Run == nil {

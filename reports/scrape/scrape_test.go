@@ -9,25 +9,24 @@ import (
 	"strings"
 	"testing"
 
-	"apfsim/reports/replicate"
-	"apfsim/reports/stats"
+	"apfsim/reports/compare"
 	"apfsim/sim/metric"
 )
 
 // runsOf returns runs of 60 s that have these statistics. The rest of a name's values, if there are fewer
 // than runs, are missing.
-func runsOf(n int, all map[string]stats.Values) *replicate.Replications {
-	r := &replicate.Replications{Name: "story", DurationNs: 60e9, FlowControl: "PriorityAndFairness"}
+func runsOf(n int, all map[string]compare.RunValues) *compare.Replications {
+	r := &compare.Replications{Name: "story", DurationNs: 60e9, FlowControl: "PriorityAndFairness"}
 	for i := range n {
 		r.Seeds = append(r.Seeds, uint64(i+1))
 	}
 	for name, values := range all {
-		r.Statistics = append(r.Statistics, replicate.Estimate{Name: metric.MustParseName(name).String(), ID: metric.MustParseName(name), Values: values})
+		r.Statistics = append(r.Statistics, compare.Estimate{Name: metric.MustParseName(name).String(), ID: metric.MustParseName(name), Values: values})
 	}
 	return r
 }
 
-func compareTexts(t *testing.T, runs *replicate.Replications, before, after string) *Comparison {
+func compareTexts(t *testing.T, runs *compare.Replications, before, after string) *Comparison {
 	t.Helper()
 	server, err := betweenTexts(before, after)
 	if err != nil {
@@ -75,11 +74,11 @@ func counter(n int) string {
 // Three runs dispatched 90, 100 and 110 requests: with s = 10 and t(0.975, 2) = 4.30, one more run is
 // expected within 100 ± 4.30·10·√(4/3) = 100 ± 49.7. A single run has no interval.
 func TestOutcomesOfANumber(t *testing.T) {
-	three := map[string]stats.Values{"wait{priorityLevel:l}.count": {90, 100, 110}}
-	one := map[string]stats.Values{"wait{priorityLevel:l}.count": {100}}
+	three := map[string]compare.RunValues{"wait{priorityLevel:l}.count": {90, 100, 110}}
+	one := map[string]compare.RunValues{"wait{priorityLevel:l}.count": {100}}
 	for _, test := range []struct {
 		server int
-		runs   map[string]stats.Values
+		runs   map[string]compare.RunValues
 		want   string
 	}{
 		{149, three, "server 149 [- -] run 100 [50.32 149.7] difference -49 within"},
@@ -87,9 +86,9 @@ func TestOutcomesOfANumber(t *testing.T) {
 		{50, three, "server 50 [- -] run 100 [50.32 149.7] difference 50 below"},
 		{100, one, "server 100 [- -] run 100 [- -] difference 0 equal"},
 		{101, one, "server 101 [- -] run 100 [- -] difference -1 untested"},
-		{7, map[string]stats.Values{"wait{priorityLevel:l}.count": {7, 7}}, "server 7 [- -] run 7 [7 7] difference 0 equal"},
-		{8, map[string]stats.Values{"wait{priorityLevel:l}.count": {7, 7}}, "server 8 [- -] run 7 [7 7] difference -1 above"},
-		{0, map[string]stats.Values{"wait{priorityLevel:l}.count": {math.NaN(), 0}}, "server 0 [- -] run 0 [0 0] difference 0 equal"},
+		{7, map[string]compare.RunValues{"wait{priorityLevel:l}.count": {7, 7}}, "server 7 [- -] run 7 [7 7] difference 0 equal"},
+		{8, map[string]compare.RunValues{"wait{priorityLevel:l}.count": {7, 7}}, "server 8 [- -] run 7 [7 7] difference -1 above"},
+		{0, map[string]compare.RunValues{"wait{priorityLevel:l}.count": {math.NaN(), 0}}, "server 0 [- -] run 0 [0 0] difference 0 equal"},
 	} {
 		n := 0
 		for _, values := range test.runs {
@@ -115,8 +114,8 @@ B,le="+Inf"} 100
 // A percentile of a histogram is known up to the bounds of its bucket. If five requests timed out, the 95
 // others are taken to have waited the least: their p99 is the wait with rank 95.
 func TestPercentilesAreBuckets(t *testing.T) {
-	run := func(name string, ns float64) *replicate.Replications {
-		return runsOf(1, map[string]stats.Values{"wait{priorityLevel:l}." + name: {ns}, "wait{priorityLevel:l}.count": {100}})
+	run := func(name string, ns float64) *compare.Replications {
+		return runsOf(1, map[string]compare.RunValues{"wait{priorityLevel:l}." + name: {ns}, "wait{priorityLevel:l}.count": {100}})
 	}
 	for _, test := range []struct {
 		dispatched int
@@ -148,7 +147,7 @@ func TestPercentilesAreBuckets(t *testing.T) {
 // dispatched requests that waited 1 s and two time-outs of 4 s are four waits of 2.5 s, however many
 // requests were rejected without a wait.
 func TestMeanWaitHasTimeOuts(t *testing.T) {
-	runs := runsOf(1, map[string]stats.Values{"wait{priorityLevel:l}.count": {2}, "wait{priorityLevel:l}.mean": {1e9}, "rejected{priorityLevel:l}.count": {8},
+	runs := runsOf(1, map[string]compare.RunValues{"wait{priorityLevel:l}.count": {2}, "wait{priorityLevel:l}.mean": {1e9}, "rejected{priorityLevel:l}.count": {8},
 		"rejectedWait{priorityLevel:l}.mean": {1e9}, "timedOut{priorityLevel:l}.count": {2}})
 	if got, want := text(compareTexts(t, runs, "", waits(2)), "l", "wait mean"), "server 2e+08 [- -] run 2.5e+09 [- -] difference 2.3e+09 untested"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -227,7 +226,7 @@ func FuzzBetween(f *testing.F) {
 	f.Add([]byte(counter(3)), []byte(waits(7)))
 	f.Add([]byte(""), []byte(waits(7)+"apiserver_flowcontrol_nominal_limit_seats{priority_level=\"l\"} NaN\n"))
 	f.Add([]byte(""), []byte(counter(1)+"apiserver_flowcontrol_request_execution_seconds_sum{priority_level=\"l\"} 1e308\napiserver_flowcontrol_request_execution_seconds_sum{priority_level=\"l\",type=\"a\"} 1e308\n"))
-	runs := runsOf(2, map[string]stats.Values{"wait{priorityLevel:l}.count": {5, 7}, "wait{priorityLevel:l}.med": {5e6, 7e6}, "arrived{priorityLevel:l}.count": {5, 7}})
+	runs := runsOf(2, map[string]compare.RunValues{"wait{priorityLevel:l}.count": {5, 7}, "wait{priorityLevel:l}.med": {5e6, 7e6}, "arrived{priorityLevel:l}.count": {5, 7}})
 	f.Fuzz(func(t *testing.T, before, after []byte) {
 		server, err := betweenTexts(string(before), string(after))
 		if err != nil {

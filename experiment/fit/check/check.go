@@ -16,7 +16,7 @@ import (
 	"apfsim/experiment/fit/shape"
 	"apfsim/reports/collect"
 	"apfsim/reports/format"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
@@ -304,7 +304,7 @@ const leastKnown = 0.9
 
 // ofTally returns the tally as a run has it.
 func ofTally(t *fit.Tally) requests {
-	distribution := func(h *histogram.Histogram) *result.Distribution {
+	distribution := func(h *measure.Histogram) *result.Distribution {
 		if h.N == 0 {
 			return nil
 		}
@@ -336,7 +336,7 @@ func (r *row) finish() Row {
 		margin = burstMargin(r.Recorded)
 		r.missed = missed(r.Recorded, low, median, high)
 	case r.Unit != "":
-		margin = math.Abs(r.Recorded) * 2 / (1 << histogram.FinePrecision)
+		margin = math.Abs(r.Recorded) * 2 / (1 << measure.FinePrecision)
 	}
 	r.Within = r.Recorded >= low-margin && r.Recorded <= high+margin
 	return r.Row

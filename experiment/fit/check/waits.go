@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"apfsim/experiment/fit"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 )
 
@@ -75,7 +75,7 @@ func (e *waitErrors) at(r *row, run int) float64 {
 	}
 	// Seeded by the run alone, so that rows of more waits contain those of fewer.
 	random := rand.New(rand.NewPCG(uint64(run), 0x77616974))
-	h := histogram.Histogram{Precision: histogram.FinePrecision}
+	h := measure.Histogram{Precision: measure.FinePrecision}
 	for range min(r.waits, mostDraws) {
 		h.Record(int64(e.draw(random)))
 	}
@@ -88,7 +88,7 @@ func (e *waitErrors) distribution() *result.Distribution {
 	if len(e.ns) == 0 {
 		return nil
 	}
-	h := histogram.Histogram{Precision: histogram.FinePrecision}
+	h := measure.Histogram{Precision: measure.FinePrecision}
 	for _, ns := range e.ns {
 		h.Record(int64(ns))
 	}

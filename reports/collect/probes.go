@@ -1,11 +1,9 @@
-// Package virtualwait measures the wait at a random moment: how long a request would have waited that is
-// sent at a random time. [Probes] does so with probes, which change no decision.
-package virtualwait
+package collect
 
 import (
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/random"
 	"apfsim/sim/scenario"
@@ -47,7 +45,7 @@ type virtualWorkload struct {
 	probes         int64
 	rejected       int64
 	refused        int64
-	waits          histogram.Histogram
+	waits          measure.Histogram
 }
 
 type pendingProbe struct {
@@ -65,15 +63,15 @@ type changedSet struct {
 	n    int // pending probes
 }
 
-// New returns the probes for a run of sc on the servers.
-func New(sc *scenario.Scenario, servers []*server.Server) *Probes {
+// newProbes returns the probes for a run of sc on the servers.
+func newProbes(sc *scenario.Scenario, servers []*server.Server) *Probes {
 	v := &Probes{servers: servers, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
 	v.workloads = make([]virtualWorkload, len(sc.Spec.Workload))
 	for i := range v.workloads {
 		w, of := &v.workloads[i], &sc.Spec.Workload[i]
 		w.startNs, w.endNs = int64(of.Start), sc.Spec.EndNs(of)
 		w.latest, w.sentTo = make([]*server.Template, of.Clients), make([]int16, of.Clients)
-		w.waits.Precision = histogram.FinePrecision
+		w.waits.Precision = measure.FinePrecision
 		w.moments.Open(sc.Spec.Seed, of.Name, 0, "probes")
 		v.draw(w)
 	}
@@ -327,9 +325,9 @@ func (v *Probes) Finish() {
 }
 
 // Waits returns the waits that were measured for a workload. There are none if v is nil.
-func (v *Probes) Waits(workload int) *histogram.Histogram {
+func (v *Probes) Waits(workload int) *measure.Histogram {
 	if v == nil {
-		return &histogram.Histogram{}
+		return &measure.Histogram{}
 	}
 	return &v.workloads[workload].waits
 }

@@ -1,6 +1,4 @@
-// Package histogram counts durations in buckets of a bounded relative width, from which
-// percentiles are read.
-package histogram
+package measure
 
 import (
 	"cmp"
@@ -227,7 +225,7 @@ func (h *Histogram) Merge(other *Histogram) {
 		return
 	}
 	if h.Precision != other.Precision {
-		panic("histogram: precisions differ")
+		panic("measure: precisions differ")
 	}
 	missing := 0
 	for octave, page := range other.pages {

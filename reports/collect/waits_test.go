@@ -1,4 +1,4 @@
-package workloadseries
+package collect
 
 import (
 	"math"
@@ -31,7 +31,7 @@ func TestBucketsOfWaits(t *testing.T) {
 // The wait counts of an interval are used again once none of its requests is queued.
 func TestWaitCountsAreReused(t *testing.T) {
 	const second = int64(1e9)
-	c := New(1, second, 1000*second)
+	c := newWorkloadSeries(1, second, 1000*second)
 	for i := range int64(1000) {
 		r := &server.Request{Sent: server.Sent{Template: &server.Template{}}, Decision: server.Decision{ArrivalNs: i * second}}
 		c.Arrived(0)

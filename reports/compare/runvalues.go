@@ -1,4 +1,4 @@
-package stats
+package compare
 
 import (
 	"encoding/json"
@@ -12,11 +12,11 @@ import (
 // Confidence is the confidence level of all intervals.
 const Confidence = 0.95
 
-// Values are a statistic's values in several runs, NaN where it has no samples.
-type Values []float64
+// RunValues are a statistic's values in several runs, NaN where it has no samples.
+type RunValues []float64
 
 // MarshalJSON writes null for NaN.
-func (v Values) MarshalJSON() ([]byte, error) {
+func (v RunValues) MarshalJSON() ([]byte, error) {
 	all := make([]*float64, len(v))
 	for i := range v {
 		if !math.IsNaN(v[i]) {
@@ -27,12 +27,12 @@ func (v Values) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads null as NaN.
-func (v *Values) UnmarshalJSON(text []byte) error {
+func (v *RunValues) UnmarshalJSON(text []byte) error {
 	var all []*float64
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
-	*v = make(Values, len(all))
+	*v = make(RunValues, len(all))
 	for i, x := range all {
 		(*v)[i] = math.NaN()
 		if x != nil {
@@ -43,7 +43,7 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 }
 
 // Present returns the values that are not NaN.
-func (v Values) Present() []float64 { return slices.DeleteFunc(slices.Clone(v), math.IsNaN) }
+func (v RunValues) Present() []float64 { return slices.DeleteFunc(slices.Clone(v), math.IsNaN) }
 
 // SectioningHalfWidth returns half the width of the confidence interval of a percentile of the requests of
 // all runs, nil with fewer than two runs. The deviations of the runs' percentiles are taken from the

@@ -1,5 +1,4 @@
-// Package fairness divides a service max-min fairly among demands, and computes Jain's index.
-package fairness
+package measure
 
 import (
 	"slices"

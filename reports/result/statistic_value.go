@@ -1,7 +1,6 @@
-package statistics
+package result
 
 import (
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -11,23 +10,23 @@ func InSummary(name *metric.Name) bool { return byKey[keyOf(name)] != nil }
 
 // OfRequests returns the value of a statistic of requests, which InSummary has, in a group of
 // requests that arrived within so many seconds. If there is none, the note says why.
-func OfRequests(g *result.Group, seconds float64, name *metric.Name) (value float64, note string) {
+func OfRequests(g *Group, seconds float64, name *metric.Name) (value float64, note string) {
 	return byKey[keyOf(name)].value(&subject{seconds: seconds, requests: g, status: name.Tag(metric.TagStatus)})
 }
 
-// Value returns the value of a statistic in a summary; if there is none, the note says why. It is
+// StatisticValue returns the value of a statistic in a summary; if there is none, the note says why. It is
 // not ok if the summary does not have the number: a summary has the percentiles of the
 // table alone, and it divides requests by one tag only, except that the tags of a flow may include its
 // FlowSchema and its priority level.
-func Value(s *result.Summary, name *metric.Name) (value float64, note string, ok bool) {
+func StatisticValue(s *Summary, name *metric.Name) (value float64, note string, ok bool) {
 	d := byKey[keyOf(name)]
 	if d == nil {
 		return 0, "", false
 	}
-	of := &subject{seconds: windowSeconds(s), requests: &result.Group{}, status: name.Tag(metric.TagStatus), server: serverOf(s, name)}
+	of := &subject{seconds: windowSeconds(s), requests: &Group{}, status: name.Tag(metric.TagStatus), server: serverOf(s, name)}
 	switch d.metric.Source {
 	case metric.FromFlows:
-		of.addFlows(s, func(f *result.Flow) bool { return matches(f, name) })
+		of.addFlows(s, func(f *Flow) bool { return matches(f, name) })
 	case metric.FromLevel:
 		of.level = levelOf(s, name)
 	case metric.FromServer:
@@ -35,7 +34,7 @@ func Value(s *result.Summary, name *metric.Name) (value float64, note string, ok
 		g, found := requestsOf(s, name)
 		switch {
 		case !found:
-			return 0, result.NoSuchFlow, true
+			return 0, NoSuchFlow, true
 		case g == nil:
 			return 0, "", false
 		}
@@ -47,7 +46,7 @@ func Value(s *result.Summary, name *metric.Name) (value float64, note string, ok
 
 // serverOf returns the server that a name has the tag of, nil without the tag and if the summary has no
 // servers.
-func serverOf(s *result.Summary, name *metric.Name) *result.Server {
+func serverOf(s *Summary, name *metric.Name) *Server {
 	for i := range s.Servers {
 		if s.Servers[i].Name == name.Tag(metric.TagServer) {
 			return &s.Servers[i]
@@ -58,7 +57,7 @@ func serverOf(s *result.Summary, name *metric.Name) *result.Server {
 
 // levelOf returns the priority level that a name has the tag of, at the server of its tag if it has one;
 // nil if there is none.
-func levelOf(s *result.Summary, name *metric.Name) *result.Level {
+func levelOf(s *Summary, name *metric.Name) *Level {
 	wanted := name.Tag(metric.TagPriorityLevel)
 	if of := serverOf(s, name); of != nil {
 		for i := range of.Levels {
@@ -78,14 +77,14 @@ func levelOf(s *result.Summary, name *metric.Name) *result.Level {
 }
 
 // matches says whether a flow has the tags of a name.
-func matches(f *result.Flow, name *metric.Name) bool {
+func matches(f *Flow, name *metric.Name) bool {
 	has := func(tag, value string) bool { return name.Tag(tag) == "" || name.Tag(tag) == value }
 	return has(metric.TagFlow, f.Name) && has(metric.TagFlowSchema, f.FlowSchema) && has(metric.TagPriorityLevel, f.PriorityLevel)
 }
 
 // requestsOf returns the group of the requests that have the tags of a name. If there is no such
 // group in the summary, found says whether the run may have such requests nevertheless.
-func requestsOf(s *result.Summary, name *metric.Name) (g *result.Group, found bool) {
+func requestsOf(s *Summary, name *metric.Name) (g *Group, found bool) {
 	var tags []metric.Tag
 	for _, t := range name.Tags {
 		switch {
@@ -134,5 +133,5 @@ func requestsOf(s *result.Summary, name *metric.Name) (g *result.Group, found bo
 			return &groups[i], true
 		}
 	}
-	return &result.Group{}, true // no request had the tag
+	return &Group{}, true // no request had the tag
 }

@@ -1,6 +1,4 @@
-// Package replicate combines independent runs of one scenario into means with confidence intervals. A
-// Replicator takes the runs one by one; its result is Replications, with an Estimate of each statistic.
-package replicate
+package compare
 
 import (
 	"errors"
@@ -11,11 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"apfsim/reports/collect"
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
-	"apfsim/reports/stats"
 	"apfsim/sim/metric"
 )
 
@@ -35,10 +30,10 @@ type Replications struct {
 	// AdjustmentPhasesNs has one value for each run, in the order of the seeds. It is nil if all are 0.
 	AdjustmentPhasesNs []int64 `json:"adjustmentPhasesNs,omitempty"`
 
-	Passed     bool       `json:"passed"` // whether every threshold holds in every run
-	Thresholds []Verdict  `json:"thresholds"`
-	Warnings   []string   `json:"warnings"` // of the first run
-	Precision  *Precision `json:"precision"`
+	Passed     bool          `json:"passed"` // whether every threshold holds in every run
+	Thresholds []RunsVerdict `json:"thresholds"`
+	Warnings   []string      `json:"warnings"` // of the first run
+	Precision  *Precision    `json:"precision"`
 	// Replay is that of the first run that does not agree with its log, or else of the first run. It is omitted if
 	// no trace has decided: Log.
 	Replay *result.Replay `json:"replay,omitempty"`
@@ -64,7 +59,7 @@ type Estimate struct {
 	High       *float64      `json:"high"`
 	Merged     *float64      `json:"merged"`     // percentile of the requests of all runs together; null for other statistics
 	MergedHalf *float64      `json:"mergedHalf"` // half the width of its confidence interval; null for a single run
-	Values     stats.Values  `json:"values"`     // by run, in the order of the seeds
+	Values     RunValues     `json:"values"`     // by run, in the order of the seeds
 
 	ID metric.Name `json:"-"` // Name, parsed
 
@@ -80,15 +75,15 @@ func (e *Estimate) Half() float64 {
 	return *e.High - e.Mean
 }
 
-// Verdict says in which runs a threshold holds.
-type Verdict struct {
-	Metric      string       `json:"metric"`
-	Expression  string       `json:"expression"`
-	Limit       float64      `json:"limit"`
-	Unit        string       `json:"unit"`
-	Passed      bool         `json:"passed"` // in every run
-	FailedSeeds []uint64     `json:"failedSeeds"`
-	Values      stats.Values `json:"values"` // by run
+// RunsVerdict says in which runs a threshold holds.
+type RunsVerdict struct {
+	Metric      string    `json:"metric"`
+	Expression  string    `json:"expression"`
+	Limit       float64   `json:"limit"`
+	Unit        string    `json:"unit"`
+	Passed      bool      `json:"passed"` // in every run
+	FailedSeeds []uint64  `json:"failedSeeds"`
+	Values      RunValues `json:"values"` // by run
 }
 
 // Precision is the precision that --precision asked for, and the result.
@@ -108,8 +103,8 @@ type PrecisionResult struct {
 // 8 bytes for each statistic and run, and omits the statistics of flows if there are too many of them.
 type Replicator struct {
 	r            Replications
-	statistics   []*values // in the order of the summary
-	byName       map[string]*values
+	statistics   []*statisticValues // in the order of the summary
+	byName       map[string]*statisticValues
 	parts        []measure.Part // durations of all runs, for merged percentiles
 	precision    float64
 	preciseNames []string      // the statistics that must be precise
@@ -120,9 +115,9 @@ type Replicator struct {
 }
 
 // values are the values of one statistic by run.
-type values struct {
-	statistics.Statistic
-	stats.Values
+type statisticValues struct {
+	result.Statistic
+	Values RunValues
 }
 
 // mostFlowRuns is the greatest number of flows times runs for which the statistics of flows are kept:
@@ -132,12 +127,12 @@ const mostFlowRuns = 20_000
 // MinPrecisionRuns is the number of runs from which on the width of an interval is reliable.
 const MinPrecisionRuns = 5
 
-// New returns a replicator without runs. If precision is above 0, Precise says when the intervals of the
+// NewReplicator returns a replicator without runs. If precision is above 0, Precise says when the intervals of the
 // named statistics are narrow enough.
-func New(name string, precision float64, statistics []string) *Replicator {
+func NewReplicator(name string, precision float64, statistics []string) *Replicator {
 	a := &Replicator{
-		r:      Replications{SchemaVersion: result.SchemaVersion, Name: name, Passed: true, Confidence: stats.Confidence},
-		byName: map[string]*values{}, arrived: map[string]int64{},
+		r:      Replications{SchemaVersion: result.SchemaVersion, Name: name, Passed: true, Confidence: Confidence},
+		byName: map[string]*statisticValues{}, arrived: map[string]int64{},
 		precision: precision, preciseNames: statistics, withFlows: true,
 	}
 	for _, name := range statistics {
@@ -156,9 +151,9 @@ func (a *Replicator) Add(next *collect.Replication) {
 		r.Description, r.DurationNs, r.WarmupNs, r.FlowControl = s.Description, s.DurationNs, s.WarmupNs, s.FlowControl
 		r.Releases = s.Releases
 		r.Warnings, r.MeasuredBy, r.Replay = s.Warnings, s.MeasuredBy, s.Replay
-		r.Thresholds = []Verdict{}
+		r.Thresholds = []RunsVerdict{}
 		for _, v := range s.Thresholds {
-			r.Thresholds = append(r.Thresholds, Verdict{Metric: v.Metric, Expression: v.Expression,
+			r.Thresholds = append(r.Thresholds, RunsVerdict{Metric: v.Metric, Expression: v.Expression,
 				Limit: v.Limit, Unit: v.Unit, Passed: true, FailedSeeds: []uint64{}})
 		}
 	}
@@ -191,8 +186,8 @@ func (a *Replicator) Add(next *collect.Replication) {
 	if a.withFlows && (len(s.OtherFlows) > 0 || len(s.Flows)*(n+1) > mostFlowRuns) {
 		a.omitFlows()
 	}
-	all := statistics.List(s, a.withFlows || len(a.preciseFlows) > 0)
-	a.AddValues(slices.DeleteFunc(all, func(s statistics.Statistic) bool { return !a.keeps(&s) }), n)
+	all := result.ListStatistics(s, a.withFlows || len(a.preciseFlows) > 0)
+	a.AddValues(slices.DeleteFunc(all, func(s result.Statistic) bool { return !a.keeps(&s) }), n)
 	a.addParts(next.Parts)
 }
 
@@ -219,7 +214,7 @@ func (a *Replicator) addCatchAll(s *result.Summary) {
 // omitFlows discards the statistics of flows.
 func (a *Replicator) omitFlows() {
 	a.withFlows, a.r.FlowsLeftOut = false, true
-	a.statistics = slices.DeleteFunc(a.statistics, func(e *values) bool {
+	a.statistics = slices.DeleteFunc(a.statistics, func(e *statisticValues) bool {
 		if a.keeps(&e.Statistic) {
 			return false
 		}
@@ -230,24 +225,24 @@ func (a *Replicator) omitFlows() {
 
 // keeps says whether the values of a statistic are kept. If the statistics of flows are omitted, only
 // those that must be precise are kept.
-func (a *Replicator) keeps(s *statistics.Statistic) bool {
+func (a *Replicator) keeps(s *result.Statistic) bool {
 	return a.withFlows || !s.OfFlow() ||
 		slices.ContainsFunc(a.preciseFlows, func(want metric.Name) bool { return s.IsThatOf(&want) })
 }
 
 // AddValues adds the statistics of a run after n others. A statistic that none of the earlier runs has is
 // inserted after the statistic that precedes it in this run.
-func (a *Replicator) AddValues(all []statistics.Statistic, n int) {
-	var added map[*values][]*values // new statistics by their predecessor; nil is the beginning
-	var last *values                // the last one that is not new
+func (a *Replicator) AddValues(all []result.Statistic, n int) {
+	var added map[*statisticValues][]*statisticValues // new statistics by their predecessor; nil is the beginning
+	var last *statisticValues                         // the last one that is not new
 	for _, s := range all {
 		name := s.Name.String()
 		e := a.byName[name]
 		if e == nil {
-			e = &values{Statistic: s}
+			e = &statisticValues{Statistic: s}
 			a.byName[name] = e
 			if added == nil {
-				added = map[*values][]*values{}
+				added = map[*statisticValues][]*statisticValues{}
 			}
 			added[last] = append(added[last], e)
 		} else {
@@ -267,7 +262,7 @@ func (a *Replicator) AddValues(all []statistics.Statistic, n int) {
 }
 
 // fill adds NaN for the runs up to n that have no samples.
-func (e *values) fill(n int) {
+func (e *statisticValues) fill(n int) {
 	for len(e.Values) < n {
 		e.Values = append(e.Values, math.NaN())
 	}
@@ -281,7 +276,7 @@ func (a *Replicator) addParts(parts []measure.Part) {
 		})
 		if at < 0 {
 			at = len(a.parts)
-			a.parts = append(a.parts, measure.Part{Workload: p.Workload, Schema: p.Schema, Level: p.Level, Server: p.Server, Timed: measure.New(histogram.FinePrecision).Timed})
+			a.parts = append(a.parts, measure.Part{Workload: p.Workload, Schema: p.Schema, Level: p.Level, Server: p.Server, Timed: measure.New(measure.FinePrecision).Timed})
 		}
 		for t := range p.Timed {
 			a.parts[at].Timed[t].Merge(&p.Timed[t])
@@ -339,12 +334,12 @@ func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) 
 }
 
 // find returns the statistic with this name, nil if it has no samples so far.
-func (a *Replicator) find(text string) (*values, error) {
-	all := make([]statistics.Statistic, len(a.statistics))
+func (a *Replicator) find(text string) (*statisticValues, error) {
+	all := make([]result.Statistic, len(a.statistics))
 	for i, e := range a.statistics {
 		all[i] = e.Statistic
 	}
-	i, err := statistics.Find(all, text)
+	i, err := result.FindStatistic(all, text)
 	switch {
 	case err == nil:
 		return a.statistics[i], nil
@@ -366,7 +361,7 @@ func NamesFlow(text string) bool {
 func (a *Replicator) Replications() *Replications {
 	r := a.r
 	r.Statistics = a.Estimates()
-	merged := map[metric.Tag]*[measure.Timings]histogram.Histogram{}
+	merged := map[metric.Tag]*[measure.Timings]measure.Histogram{}
 	for i, e := range a.statistics {
 		out := &r.Statistics[i]
 		p, isPercentile := percentile(&e.Statistic)
@@ -374,7 +369,7 @@ func (a *Replicator) Replications() *Replications {
 			if h := &a.merged(merged, e.Name.Tags)[of]; h.N > 0 { // results read from summary.json have no histograms
 				p := float64(h.PercentileNs(p))
 				out.Merged = &p
-				out.MergedHalf = stats.SectioningHalfWidth(p, e.Values.Present())
+				out.MergedHalf = SectioningHalfWidth(p, e.Values.Present())
 			}
 		}
 	}
@@ -382,7 +377,7 @@ func (a *Replicator) Replications() *Replications {
 }
 
 // percentile returns which percentile the statistic is, if it is a percentile.
-func percentile(s *statistics.Statistic) (p float64, ok bool) {
+func percentile(s *result.Statistic) (p float64, ok bool) {
 	switch {
 	case s.Name.Stat == "med":
 		return 50, true
@@ -393,7 +388,7 @@ func percentile(s *statistics.Statistic) (p float64, ok bool) {
 }
 
 // merged returns the durations of the requests of all runs that have the tag; without tags, of all requests.
-func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]histogram.Histogram, tags []metric.Tag) *[measure.Timings]histogram.Histogram {
+func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]measure.Histogram, tags []metric.Tag) *[measure.Timings]measure.Histogram {
 	var tag metric.Tag
 	if len(tags) > 0 {
 		tag = tags[0]
@@ -401,7 +396,7 @@ func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]histogram.Hist
 	if all := done[tag]; all != nil {
 		return all
 	}
-	all := measure.New(histogram.FinePrecision).Timed
+	all := measure.New(measure.FinePrecision).Timed
 	for i := range a.parts {
 		p := &a.parts[i]
 		if tag.Name == "" || tag.Name == "workload" && tag.Value == p.Workload ||
@@ -422,18 +417,18 @@ func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]histogram.Hist
 //	mean ± t(1−α/2, n−1) · s/√n
 //
 // (Law and Kelton, Simulation Modeling and Analysis, section 4.5).
-func EstimateOf(values stats.Values) Estimate {
+func EstimateOf(values RunValues) Estimate {
 	present := values.Present()
 	e := Estimate{N: len(present), Values: values}
 	if e.N == 0 {
 		return e
 	}
 	var sd float64
-	if e.Mean = present[0]; !stats.Negligible(slices.Max(present)-slices.Min(present), stats.MaxAbs(present)) { // otherwise the mean would only add rounding errors
+	if e.Mean = present[0]; !Negligible(slices.Max(present)-slices.Min(present), MaxAbs(present)) { // otherwise the mean would only add rounding errors
 		e.Mean, sd = stat.MeanStdDev(present, nil)
 	}
 	if e.N > 1 {
-		half := stats.StudentT(float64(e.N-1)) * sd / math.Sqrt(float64(e.N))
+		half := StudentT(float64(e.N-1)) * sd / math.Sqrt(float64(e.N))
 		low, high := e.Mean-half, e.Mean+half
 		e.StdDev, e.Low, e.High = &sd, &low, &high
 	}

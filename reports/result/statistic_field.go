@@ -1,18 +1,17 @@
-package statistics
+package result
 
 import (
 	"reflect"
 	"slices"
 	"strings"
 
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
 // sources are the types that statistics are read from.
 var sources = map[metric.Source]reflect.Type{
-	metric.FromRequests: reflect.TypeFor[result.Group](), metric.FromGroup: reflect.TypeFor[result.Group](), metric.FromFlows: reflect.TypeFor[result.Flow](),
-	metric.FromLevel: reflect.TypeFor[result.Level](), metric.FromServer: reflect.TypeFor[result.Server](), metric.FromClients: reflect.TypeFor[result.Noted](),
+	metric.FromRequests: reflect.TypeFor[Group](), metric.FromGroup: reflect.TypeFor[Group](), metric.FromFlows: reflect.TypeFor[Flow](),
+	metric.FromLevel: reflect.TypeFor[Level](), metric.FromServer: reflect.TypeFor[Server](), metric.FromClients: reflect.TypeFor[Noted](),
 }
 
 // sum is the sum of numbers of a summary, as metric.Statistic.Field has it.
@@ -52,7 +51,7 @@ func fieldsNamed(from reflect.Type, path string) (fields [][]int) {
 			return tag == name
 		})
 		if i < 0 {
-			panic("statistics: " + from.String() + " has no field " + name + " of " + path)
+			panic("result: " + from.String() + " has no field " + name + " of " + path)
 		}
 		fields, from = append(fields, all[i].Index), all[i].Type
 	}

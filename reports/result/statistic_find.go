@@ -1,4 +1,4 @@
-package statistics
+package result
 
 import (
 	"errors"
@@ -9,16 +9,15 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/document"
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
-// Find returns the index in all of the statistic that text names, in any of its spellings. The
-// error says what is wrong with the name and suggests a similar one; it is result.ErrNoSamples if the
+// FindStatistic returns the index in all of the statistic that text names, in any of its spellings. The
+// error says what is wrong with the name and suggests a similar one; it is ErrNoSamples if the
 // name is right and there is no value.
-func Find(all []Statistic, text string) (int, error) {
+func FindStatistic(all []Statistic, text string) (int, error) {
 	want, err := metric.ParseName(text)
 	if err != nil {
 		return 0, err
@@ -34,7 +33,7 @@ func Find(all []Statistic, text string) (int, error) {
 		return found[0], nil
 	case 0:
 		if ofAll := ofOneServer(all, &want); ofAll != nil {
-			return Find(all, ofAll.String())
+			return FindStatistic(all, ofAll.String())
 		}
 		return 0, fmt.Errorf("%s: %w", want, missing(all, &want))
 	}
@@ -65,14 +64,14 @@ func ofOneServer(all []Statistic, name *metric.Name) *metric.Name {
 	return &without
 }
 
-// Check says what is wrong with the name of a statistic for runs of the scenarios, as far as that is
+// CheckName says what is wrong with the name of a statistic for runs of the scenarios, as far as that is
 // known before they are run. The flows are not known.
-func Check(text string, scenarios ...*scenario.Scenario) error {
+func CheckName(text string, scenarios ...*scenario.Scenario) error {
 	id, err := metric.ParseName(text)
 	if err != nil || id.Tag("flow") != "" {
 		return err
 	}
-	if _, err = Find(All(namesOf(scenarios)), text); errors.Is(err, result.ErrNoSamples) {
+	if _, err = FindStatistic(Statistics(namesOf(scenarios)), text); errors.Is(err, ErrNoSamples) {
 		return nil
 	}
 	return err
@@ -80,18 +79,18 @@ func Check(text string, scenarios ...*scenario.Scenario) error {
 
 // namesOf returns a summary without requests, of all workloads, FlowSchemas and levels that
 // there are in the scenarios.
-func namesOf(scenarios []*scenario.Scenario) *result.Summary {
-	var s result.Summary
-	groups := func(to *[]result.Group) func(name string) {
+func namesOf(scenarios []*scenario.Scenario) *Summary {
+	var s Summary
+	groups := func(to *[]Group) func(name string) {
 		seen := map[string]bool{}
 		return func(name string) {
 			if !seen[name] {
 				seen[name] = true
-				*to = append(*to, result.Group{Name: name})
+				*to = append(*to, Group{Name: name})
 			}
 		}
 	}
-	var levels []result.Group
+	var levels []Group
 	addWorkload, addSchema, addLevel := groups(&s.Workloads), groups(&s.FlowSchemas), groups(&levels)
 	addObjects := func(objects *config.Objects) {
 		for _, schema := range objects.FlowSchemas {
@@ -104,7 +103,7 @@ func namesOf(scenarios []*scenario.Scenario) *result.Summary {
 	for _, sc := range scenarios {
 		if !sc.Spec.Steady() {
 			for i := len(s.Servers); i < sc.Spec.Servers.Replicas; i++ {
-				s.Servers = append(s.Servers, result.Server{Group: result.Group{Name: strconv.Itoa(i)}})
+				s.Servers = append(s.Servers, Server{Group: Group{Name: strconv.Itoa(i)}})
 			}
 		}
 		for i := range sc.Spec.Workload {
@@ -118,7 +117,7 @@ func namesOf(scenarios []*scenario.Scenario) *result.Summary {
 		}
 	}
 	for _, g := range levels {
-		s.PriorityLevels = append(s.PriorityLevels, result.Level{Group: g})
+		s.PriorityLevels = append(s.PriorityLevels, Level{Group: g})
 	}
 	return &s
 }
@@ -172,7 +171,7 @@ func missing(all []Statistic, want *metric.Name) error {
 	case want.Stat == "p" && !InSummary(want):
 		return errors.New("summaries have no such percentile; use p(50), p(90), p(95), p(99) or p(99.9)")
 	}
-	return result.ErrNoSamples
+	return ErrNoSamples
 }
 
 // Nearest returns a hint at the most similar of some values or, if none is similar, at a few of them.

@@ -1,4 +1,4 @@
-package stats
+package compare
 
 import (
 	"math"
@@ -33,18 +33,5 @@ func TestPredictionHasOneMoreValue(t *testing.T) {
 	}
 	if mean, half := Prediction([]float64{0.1, 0.1, 0.1}); mean != 0.1 || *half != 0 {
 		t.Errorf("equal values have the interval %v ± %v", mean, *half)
-	}
-}
-
-// With equal rates, 3 or fewer of 10 events in half of the time have the probability of 176/1024.
-func TestFewerP(t *testing.T) {
-	for _, c := range []struct {
-		n, other        int64
-		time, otherTime float64
-		want            float64
-	}{{3, 7, 1, 1, 176. / 1024}, {0, 2, 1, 3, 9. / 16}, {0, 0, 1, 1, 1}, {5, 0, 1, 1, 1}} {
-		if got := FewerP(c.n, c.time, c.other, c.otherTime); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%d in %v beside %d in %v: %v, want %v", c.n, c.time, c.other, c.otherTime, got, c.want)
-		}
 	}
 }

@@ -1,10 +1,9 @@
-package statistics
+package result
 
 import (
 	"slices"
 	"testing"
 
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -34,7 +33,7 @@ func TestNamesOfTheTableAreCanonical(t *testing.T) {
 		tags := name.Tags
 		m, _ := metric.Find(name.Metric, name.Stat)
 		if m.Required != "" {
-			name.Tags = append(Tag(m.Required, "x"), tags...)
+			name.Tags = append(TagOf(m.Required, "x"), tags...)
 		}
 		parsed, err := metric.ParseName(name.String())
 		if err != nil || !parsed.Equal(&name) || parsed.Unit != name.Unit {
@@ -48,9 +47,9 @@ func TestNamesOfTheTableAreCanonical(t *testing.T) {
 
 // Of what has no samples no statistic is listed but the number of arrivals.
 func TestStatisticsWithoutSamples(t *testing.T) {
-	s := &result.Summary{DurationNs: 1e9, Workloads: []result.Group{{Name: "idle"}}}
+	s := &Summary{DurationNs: 1e9, Workloads: []Group{{Name: "idle"}}}
 	var names []string
-	for _, st := range All(s) {
+	for _, st := range Statistics(s) {
 		names = append(names, st.Name.String())
 	}
 	want := []string{"arrived.count", "arrived.perSecond", "arrived{workload:idle}.count", "arrived{workload:idle}.perSecond"}
@@ -61,26 +60,26 @@ func TestStatisticsWithoutSamples(t *testing.T) {
 
 // Throughput counts requests that were executed, not those that arrived.
 func TestThroughput(t *testing.T) {
-	s := &result.Summary{DurationNs: 12e9, WarmupNs: 2e9, Workloads: []result.Group{{Name: "w", Counts: result.Counts{Arrived: 50, Executed: 40}}}}
-	all := All(s)
-	if i, err := Find(all, "executed{workload:w}.perSecond"); err != nil || all[i].Value != 4 || all[i].Name.Unit != metric.RequestsPerSecond {
+	s := &Summary{DurationNs: 12e9, WarmupNs: 2e9, Workloads: []Group{{Name: "w", Counts: Counts{Arrived: 50, Executed: 40}}}}
+	all := Statistics(s)
+	if i, err := FindStatistic(all, "executed{workload:w}.perSecond"); err != nil || all[i].Value != 4 || all[i].Name.Unit != metric.RequestsPerSecond {
 		t.Errorf("%v, error %v; want 4 requests/s", all, err)
 	}
 }
 
-// Value reads a number from the part of a summary that its tags select, and says where the
+// StatisticValue reads a number from the part of a summary that its tags select, and says where the
 // summary does not have the number.
 func TestValueByTags(t *testing.T) {
-	counts := func(n int64) result.Counts { return result.Counts{Arrived: n} }
-	s := &result.Summary{
-		DurationNs: 1e9, Total: result.Group{Counts: counts(10)},
-		Workloads:      []result.Group{{Name: "w", Counts: counts(9)}},
-		FlowSchemas:    []result.Group{{Name: "s", Counts: counts(8)}},
-		PriorityLevels: []result.Level{{Group: result.Group{Name: "low", Counts: counts(7)}, PeakSeats: 3}},
-		Flows: []result.Flow{
-			{Group: result.Group{Name: "s/a", Counts: counts(1)}, FlowSchema: "s", PriorityLevel: "low", StarvationNs: 5},
-			{Group: result.Group{Name: "s/b", Counts: counts(2)}, FlowSchema: "s", PriorityLevel: "low", StarvationNs: 6},
-			{Group: result.Group{Name: "s/b", Counts: counts(4)}, FlowSchema: "s", PriorityLevel: "high", StarvationNs: 7},
+	counts := func(n int64) Counts { return Counts{Arrived: n} }
+	s := &Summary{
+		DurationNs: 1e9, Total: Group{Counts: counts(10)},
+		Workloads:      []Group{{Name: "w", Counts: counts(9)}},
+		FlowSchemas:    []Group{{Name: "s", Counts: counts(8)}},
+		PriorityLevels: []Level{{Group: Group{Name: "low", Counts: counts(7)}, PeakSeats: 3}},
+		Flows: []Flow{
+			{Group: Group{Name: "s/a", Counts: counts(1)}, FlowSchema: "s", PriorityLevel: "low", StarvationNs: 5},
+			{Group: Group{Name: "s/b", Counts: counts(2)}, FlowSchema: "s", PriorityLevel: "low", StarvationNs: 6},
+			{Group: Group{Name: "s/b", Counts: counts(4)}, FlowSchema: "s", PriorityLevel: "high", StarvationNs: 7},
 		},
 	}
 	for _, c := range []struct {
@@ -96,7 +95,7 @@ func TestValueByTags(t *testing.T) {
 		{"wait{flowSchema:other}.mean", 0, metric.NoSamples, true},
 		{"arrived{priorityLevel:low}.count", 7, "", true},
 		{"arrived{flow:s/a}.count", 1, "", true},
-		{"arrived{flow:s/a,flowSchema:other}.count", 0, result.NoSuchFlow, true},
+		{"arrived{flow:s/a,flowSchema:other}.count", 0, NoSuchFlow, true},
 		{"arrived{flow:s/b,priorityLevel:high}.count", 4, "", true},
 		{"arrived{flow:s/b}.count", 0, "", false}, // two flows
 		{"arrived{workload:w,flow:s/a}.count", 0, "", false},
@@ -104,13 +103,13 @@ func TestValueByTags(t *testing.T) {
 		{"wait.p(97.3)", 0, "", false},
 		{"starvation.max", 7, "", true},
 		{"starvation{flowSchema:s,priorityLevel:low}.max", 6, "", true},
-		{"starvation{flow:s/c}.max", 0, result.NoSuchFlow, true},
+		{"starvation{flow:s/c}.max", 0, NoSuchFlow, true},
 		{"utilisation{priorityLevel:low}.peak", 3, "", true},
 		{"utilisation{priorityLevel:low}.mean", 0, metric.NoLimit, true},
-		{"utilisation{priorityLevel:gone}.peak", 0, result.NoSuchLevel, true},
+		{"utilisation{priorityLevel:gone}.peak", 0, NoSuchLevel, true},
 	} {
 		name := metric.MustParseName(c.name)
-		value, note, ok := Value(s, &name)
+		value, note, ok := StatisticValue(s, &name)
 		if note == "" && value != c.value || note != c.note || ok != c.ok {
 			t.Errorf("%s: %v, %q, %v; want %v, %q, %v", c.name, value, note, ok, c.value, c.note, c.ok)
 		}

@@ -1,6 +1,4 @@
-// Package stats contains the statistical tests of comparisons and the confidence intervals of means, on
-// plain numbers. Values are a statistic's values by run; DifferenceOf compares those of two sides.
-package stats
+package compare
 
 import (
 	"math"
@@ -20,8 +18,8 @@ type Difference struct {
 
 // DifferenceOf returns the difference head − factor·base. Paired values are compared run by run
 // (Student's t), others as two samples (Welch's t).
-func DifferenceOf(base, head Values, factor float64, paired bool) Difference {
-	scaled := make(Values, len(base))
+func DifferenceOf(base, head RunValues, factor float64, paired bool) Difference {
+	scaled := make(RunValues, len(base))
 	for i, x := range base {
 		scaled[i] = factor * x
 	}
@@ -32,7 +30,7 @@ func DifferenceOf(base, head Values, factor float64, paired bool) Difference {
 }
 
 // CommonRuns returns the values of the runs in which both sides have a value.
-func CommonRuns(base, head Values) (b, h Values) {
+func CommonRuns(base, head RunValues) (b, h RunValues) {
 	for i := range base {
 		if !math.IsNaN(base[i]) && !math.IsNaN(head[i]) {
 			b, h = append(b, base[i]), append(h, head[i])
@@ -42,7 +40,7 @@ func CommonRuns(base, head Values) (b, h Values) {
 }
 
 // pairedDifference compares the runs in which both sides have values, run by run.
-func pairedDifference(base, head Values) Difference {
+func pairedDifference(base, head RunValues) Difference {
 	x, y := CommonRuns(base, head)
 	if len(x) == 0 {
 		return Difference{}
@@ -112,15 +110,4 @@ func test(mean, standardError, degrees, size, ifConstant float64) Difference {
 	low, high := mean-half, mean+half
 	p := 2 * distuv.StudentsT{Sigma: 1, Nu: degrees}.Survival(math.Abs(mean)/standardError)
 	return Difference{Mean: mean, Low: &low, High: &high, P: &p}
-}
-
-// FewerP returns the p value of the hypothesis that two numbers of events come from Poisson processes of the same rate,
-// against the alternative that the first rate is lower: given their sum, the first is binomial (Przyborowski and Wilenski,
-// "Homogeneity of results in testing samples from Poisson series", Biometrika 31, 1940). The times are those in which they
-// were counted, both more than 0.
-func FewerP(n int64, time float64, other int64, otherTime float64) float64 {
-	if n+other == 0 {
-		return 1
-	}
-	return distuv.Binomial{N: float64(n + other), P: time / (time + otherTime)}.CDF(float64(n))
 }

@@ -1,8 +1,4 @@
-// Package workloadseries collects the series of the workloads of a run while it happens: for each
-// interval the arrivals, dispatches and rejections, percentiles of the waits of the requests that
-// arrived in it, and the age of the oldest request that is queued. Marks show the events of the
-// scenario and the changes of limits.
-package workloadseries
+package collect
 
 import (
 	"cmp"
@@ -13,27 +9,27 @@ import (
 	"strings"
 
 	"apfsim/reports/format"
-	"apfsim/reports/histogram"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
 
-// Collector collects the series of all workloads. Memory grows with the number of intervals and
+// workloadSeries collects the series of all workloads. Memory grows with the number of intervals and
 // workloads. The wait counts of an interval are needed only as long as requests that
 // arrived in it are queued; then another interval uses them.
-type Collector struct {
+type workloadSeries struct {
 	perNs     float64          // intervals a nanosecond
 	starts    []int64          // of the intervals
 	current   int              // index of the current interval, the last one
 	now       []intervalCounts // by workload
-	workloads []workload
+	workloads []workloadWaits
 	spare     []*waitCounts // not in use, with capacity for all that were allocated
 	allocated int           // wait counts
 	limits    []markedLimit // in the order of their first values
 }
 
-type workload struct {
+type workloadWaits struct {
 	points []result.WorkloadPoint
 	waits  []waitsOfInterval // by the interval in which the requests arrived
 	oldest int               // no request that arrived in an interval before this one is queued
@@ -58,11 +54,11 @@ type waitsOfInterval struct {
 type markedLimit struct {
 	level  string
 	server int
-	limit  int // unknown if the server is off
+	limit  int // unknownLimit if the server is off
 	marks  []limitMark
 }
 
-const unknown = -1
+const unknownLimit = -1
 
 // limitMark is a change of a limit. Changes in the same interval are combined.
 type limitMark struct {
@@ -71,10 +67,10 @@ type limitMark struct {
 	from, to int
 }
 
-// New returns a collector for a run of so many workloads, whose series have a point every
+// newWorkloadSeries returns a collector for a run of so many workloads, whose series have a point every
 // intervalNs.
-func New(workloads int, intervalNs, durationNs int64) *Collector {
-	c := &Collector{perNs: 1 / float64(intervalNs), starts: []int64{0}, now: make([]intervalCounts, workloads), workloads: make([]workload, workloads)}
+func newWorkloadSeries(workloads int, intervalNs, durationNs int64) *workloadSeries {
+	c := &workloadSeries{perNs: 1 / float64(intervalNs), starts: []int64{0}, now: make([]intervalCounts, workloads), workloads: make([]workloadWaits, workloads)}
 	room := int(min(durationNs/intervalNs+2, 1000))
 	for i := range c.workloads {
 		w := &c.workloads[i]
@@ -85,10 +81,10 @@ func New(workloads int, intervalNs, durationNs int64) *Collector {
 }
 
 // Arrived is called when a request of a workload arrives.
-func (c *Collector) Arrived(workload int) { c.now[workload].arrived++ }
+func (c *workloadSeries) Arrived(workload int) { c.now[workload].arrived++ }
 
 // Dispatched is called when a request is dispatched.
-func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
+func (c *workloadSeries) Dispatched(nowNs int64, r *server.Request) {
 	if nowNs == r.ArrivalNs {
 		c.now[r.Workload].dispatched++
 	} else {
@@ -96,7 +92,7 @@ func (c *Collector) Dispatched(nowNs int64, r *server.Request) {
 	}
 }
 
-func (c *Collector) dispatchedLate(nowNs int64, r *server.Request) {
+func (c *workloadSeries) dispatchedLate(nowNs int64, r *server.Request) {
 	w := &c.workloads[r.Workload]
 	c.now[r.Workload].afterWaiting++
 	interval := c.intervalOf(r.ArrivalNs)
@@ -109,22 +105,24 @@ func (c *Collector) dispatchedLate(nowNs int64, r *server.Request) {
 }
 
 // Rejected is called when a request is rejected.
-func (c *Collector) Rejected(nowNs int64, r *server.Request) {
+func (c *workloadSeries) Rejected(nowNs int64, r *server.Request) {
 	w := &c.workloads[r.Workload]
 	w.points[c.current].Rejected[r.Rejection]++
 	c.dequeue(w, c.intervalOf(r.ArrivalNs))
 }
 
 // Refused is called when a request has not reached flow control.
-func (c *Collector) Refused(r *server.Request) { c.workloads[r.Workload].points[c.current].Refused++ }
+func (c *workloadSeries) Refused(r *server.Request) {
+	c.workloads[r.Workload].points[c.current].Refused++
+}
 
 // GivenUp is called when the server of a request has ended while the request was queued.
-func (c *Collector) GivenUp(r *server.Request) {
+func (c *workloadSeries) GivenUp(r *server.Request) {
 	c.dequeue(&c.workloads[r.Workload], c.intervalOf(r.ArrivalNs))
 }
 
 // dequeue counts a request that arrived in the interval and is no longer queued.
-func (c *Collector) dequeue(w *workload, interval int) {
+func (c *workloadSeries) dequeue(w *workloadWaits, interval int) {
 	of := &w.waits[interval]
 	of.waiting--
 	if of.waiting == 0 && interval < c.current {
@@ -134,7 +132,7 @@ func (c *Collector) dequeue(w *workload, interval int) {
 
 // intervalOf returns the interval of a time that is not in the future. Intervals are shorter than the
 // sampling interval where another observer asks for an earlier tick.
-func (c *Collector) intervalOf(ns int64) int {
+func (c *workloadSeries) intervalOf(ns int64) int {
 	i := min(int(float64(ns)*c.perNs), c.current)
 	for c.starts[i] > ns {
 		i--
@@ -145,7 +143,7 @@ func (c *Collector) intervalOf(ns int64) int {
 	return i
 }
 
-func (c *Collector) waitCounts() *waitCounts {
+func (c *workloadSeries) waitCounts() *waitCounts {
 	if n := len(c.spare); n > 0 {
 		h := c.spare[n-1]
 		c.spare = c.spare[:n-1]
@@ -157,7 +155,7 @@ func (c *Collector) waitCounts() *waitCounts {
 }
 
 // summarize computes the percentiles of an interval's waits, to which no further wait will be added.
-func (c *Collector) summarize(w *workload, interval int) {
+func (c *workloadSeries) summarize(w *workloadWaits, interval int) {
 	of, p := &w.waits[interval], &w.points[interval]
 	p.Waits = of.zeros
 	if of.others == nil {
@@ -170,18 +168,18 @@ func (c *Collector) summarize(w *workload, interval int) {
 	of.others = nil
 }
 
-// waitCounts counts waits in the buckets of a histogram of histogram.CoarsePrecision. It lacks the sum and
+// waitCounts counts waits in the buckets of a histogram of measure.CoarsePrecision. It lacks the sum and
 // the minimum of a histogram, because every request that is queued is recorded here.
 type waitCounts struct {
 	n, mostNs int64
-	buckets   [(65 - histogram.CoarsePrecision) << histogram.CoarsePrecision]uint32
+	buckets   [(65 - measure.CoarsePrecision) << measure.CoarsePrecision]uint32
 }
 
 func (w *waitCounts) record(ns int64) {
-	octave := max(0, bits.Len64(uint64(ns))-histogram.CoarsePrecision)
+	octave := max(0, bits.Len64(uint64(ns))-measure.CoarsePrecision)
 	shift := max(0, octave-1)
 	// The first two octaves have buckets of 1 ns; the others begin in the middle of their powers of two.
-	w.buckets[(uint64(shift)<<histogram.CoarsePrecision+uint64(ns)>>shift)%uint64(len(w.buckets))]++
+	w.buckets[(uint64(shift)<<measure.CoarsePrecision+uint64(ns)>>shift)%uint64(len(w.buckets))]++
 	w.mostNs = max(w.mostNs, ns)
 	w.n++
 }
@@ -198,14 +196,14 @@ func (w *waitCounts) percentile(zeros int64, percent float64) (ns int64) {
 		if rank -= int64(n); rank > 0 {
 			continue
 		}
-		shift := max(0, i>>histogram.CoarsePrecision-1)
-		return min(int64(uint64(i-shift<<histogram.CoarsePrecision+1)<<shift)-1, w.mostNs)
+		shift := max(0, i>>measure.CoarsePrecision-1)
+		return min(int64(uint64(i-shift<<measure.CoarsePrecision+1)<<shift)-1, w.mostNs)
 	}
 	return w.mostNs
 }
 
 // CloseInterval ends the current interval and begins the next, unless the run is over.
-func (c *Collector) CloseInterval(nowNs int64, over bool) {
+func (c *workloadSeries) CloseInterval(nowNs int64, over bool) {
 	for i := range c.workloads {
 		w, n := &c.workloads[i], &c.now[i]
 		p, of := &w.points[c.current], &w.waits[c.current]
@@ -241,14 +239,14 @@ func (c *Collector) CloseInterval(nowNs int64, over bool) {
 
 // SetLimit is called with the current limit of a priority level at a server when limits have changed. A
 // change of 5 % or more is marked.
-func (c *Collector) SetLimit(nowNs int64, level string, at, limit int) {
+func (c *workloadSeries) SetLimit(nowNs int64, level string, at, limit int) {
 	i := slices.IndexFunc(c.limits, func(m markedLimit) bool { return m.level == level && m.server == at })
 	if i < 0 {
 		c.limits = append(c.limits, markedLimit{level: level, server: at, limit: limit})
 		return
 	}
 	m := &c.limits[i]
-	if m.limit != unknown && limit != m.limit && math.Abs(float64(limit-m.limit)) >= 0.05*float64(m.limit) {
+	if m.limit != unknownLimit && limit != m.limit && math.Abs(float64(limit-m.limit)) >= 0.05*float64(m.limit) {
 		if n := len(m.marks); n > 0 && m.marks[n-1].interval == c.current {
 			m.marks[n-1].to = limit
 		} else {
@@ -259,17 +257,17 @@ func (c *Collector) SetLimit(nowNs int64, level string, at, limit int) {
 }
 
 // ForgetLimits is called when a server is off. The limits that it has when it starts again are no changes.
-func (c *Collector) ForgetLimits(at int) {
+func (c *workloadSeries) ForgetLimits(at int) {
 	for i := range c.limits {
 		if c.limits[i].server == at {
-			c.limits[i].limit = unknown
+			c.limits[i].limit = unknownLimit
 		}
 	}
 }
 
 // Series returns the series of all workloads. A workload that sent requests to a level has the marks
 // of its limit. The marks of the timeline are those of servers.
-func (c *Collector) Series(sc *scenario.Scenario, timeline []result.Moment, sentTo func(workload int, level string) bool) []*result.WorkloadSeries {
+func (c *workloadSeries) Series(sc *scenario.Scenario, timeline []result.Moment, sentTo func(workload int, level string) bool) []*result.WorkloadSeries {
 	var all []*result.WorkloadSeries
 	for i := range c.workloads {
 		s := &result.WorkloadSeries{Workload: sc.Spec.Workload[i].Name, Points: c.workloads[i].points}

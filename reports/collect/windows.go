@@ -1,11 +1,8 @@
-// Package threshold evaluates thresholds on the requests of a run that package measure has counted and
-// timed. [Windowed] evaluates thresholds that must hold in every window of a length.
-package threshold
+package collect
 
 import (
 	"strconv"
 
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -58,7 +55,7 @@ const anyServer = -1
 type match uint8
 
 const (
-	unknown match = iota
+	undecidedMatch match = iota
 	matches
 	differs
 )
@@ -188,7 +185,7 @@ func (w *windowedThreshold) windowEntered(r *server.Request) *arrivalWindow {
 	}
 	in := &w.open[at-w.judged]
 	if *in == nil {
-		*in = &arrivalWindow{Measures: *measure.New(histogram.FinePrecision)}
+		*in = &arrivalWindow{Measures: *measure.New(measure.FinePrecision)}
 	}
 	return *in
 }
@@ -219,10 +216,10 @@ func (w *windowedThreshold) about(r *server.Request) bool {
 		return w.ofNoFlow()
 	}
 	for len(w.flows) <= r.Flow.Index {
-		w.flows = append(w.flows, unknown)
+		w.flows = append(w.flows, undecidedMatch)
 	}
 	m := &w.flows[r.Flow.Index]
-	if *m == unknown {
+	if *m == undecidedMatch {
 		*m = differs
 		if Tagged(t, "flow", r.Flow.Name()) && Tagged(t, "flowSchema", r.Flow.Schema.Name) && Tagged(t, "priorityLevel", r.Flow.Level) {
 			*m = matches
@@ -274,7 +271,7 @@ func (w *windowedThreshold) judge(nowNs int64) {
 	}
 }
 
-var empty = &arrivalWindow{Measures: *measure.New(histogram.FinePrecision)}
+var emptyWindow = &arrivalWindow{Measures: *measure.New(measure.FinePrecision)}
 
 // judgeNext judges the first window that is not judged yet; in is nil if no request arrived in it.
 func (w *windowedThreshold) judgeNext(in *arrivalWindow) {
@@ -282,7 +279,7 @@ func (w *windowedThreshold) judgeNext(in *arrivalWindow) {
 	w.judged++
 	t := w.threshold
 	if in == nil {
-		in = empty
+		in = emptyWindow
 	} else if w.timed {
 		in.count(w.timing)
 	}
@@ -290,7 +287,7 @@ func (w *windowedThreshold) judgeNext(in *arrivalWindow) {
 		w.found.Empty++
 		return
 	}
-	value, note := Value(&in.Measures, &w.name, float64(w.lengthNs)/1e9)
+	value, note := thresholdValue(&in.Measures, &w.name, float64(w.lengthNs)/1e9)
 	w.found.Judged++
 	switch {
 	case note != "":

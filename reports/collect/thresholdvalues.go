@@ -1,10 +1,8 @@
-package threshold
+package collect
 
 import (
-	"apfsim/reports/histogram"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
-	"apfsim/reports/statistics"
 	"apfsim/sim/metric"
 )
 
@@ -26,23 +24,23 @@ func Tagged(t *metric.Threshold, name, value string) bool {
 	return want == "" || want == value
 }
 
-// Value returns what a threshold is compared with on requests that were measured within so many
+// thresholdValue returns what a threshold is compared with on requests that were measured within so many
 // seconds; if there is no such value, the note says why. It serves where a summary does not have
 // the number: for the requests in a window or with several tags, and for percentiles.
-func Value(m *measure.Measures, name *metric.Name, seconds float64) (value float64, note string) {
+func thresholdValue(m *measure.Measures, name *metric.Name, seconds float64) (value float64, note string) {
 	g := result.Group{Counts: result.NewCounts(&m.Tally), NotServed: result.NewNotServed(&m.Tally), Responses: result.NewResponses(&m.Tally),
 		StillQueued: result.NewStillQueued(m)}
 	if t, timed := measure.TimingOf(name.Metric); timed {
-		if !statistics.InSummary(name) {
-			return Percentile(&m.Timed[t], name)
+		if !result.InSummary(name) {
+			return percentileOf(&m.Timed[t], name)
 		}
 		*g.Distribution(t) = result.NewDistribution(&m.Timed[t])
 	}
-	return statistics.OfRequests(&g, seconds, name)
+	return result.OfRequests(&g, seconds, name)
 }
 
-// Percentile returns the percentile of durations that a name names, which summaries do not have.
-func Percentile(h *histogram.Histogram, name *metric.Name) (value float64, note string) {
+// percentileOf returns the percentile of durations that a name names, which summaries do not have.
+func percentileOf(h *measure.Histogram, name *metric.Name) (value float64, note string) {
 	if h.N == 0 {
 		return 0, metric.NoSamples
 	}

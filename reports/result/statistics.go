@@ -1,13 +1,8 @@
-// Package statistics reads the numbers of a summary by the names that thresholds give them. The
-// metrics, their statistics, units and tags are those of package metric, which also says where a summary has
-// their numbers. Tables, replications, comparisons
-// and thresholds all read statistics through it, so that they agree on every number.
-package statistics
+package result
 
 import (
 	"slices"
 
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -24,42 +19,42 @@ type Statistic struct {
 // OfFlow says whether the statistic is that of a single flow.
 func (s *Statistic) OfFlow() bool { return s.Name.Tag(metric.TagFlow) != "" }
 
-// All returns all statistics of a run that have samples: those of all requests, then by workload,
+// Statistics returns all statistics of a run that have samples: those of all requests, then by workload,
 // FlowSchema, priority level and flow, each in the summary's order.
-func All(s *result.Summary) []Statistic { return List(s, true) }
+func Statistics(s *Summary) []Statistic { return ListStatistics(s, true) }
 
-// List returns the statistics of a run, with those of its flows or without.
-func List(s *result.Summary, withFlows bool) []Statistic {
-	l := list{servers: len(s.Servers) > 0, one: len(s.Servers) == 1, byClient: s.MeasuredBy == result.Client}
+// ListStatistics returns the statistics of a run, with those of its flows or without.
+func ListStatistics(s *Summary, withFlows bool) []Statistic {
+	l := list{servers: len(s.Servers) > 0, one: len(s.Servers) == 1, byClient: s.MeasuredBy == Client}
 	for _, r := range s.Total.Responses {
 		l.statuses = append(l.statuses, statusText(r.Status))
 	}
 	all := subject{seconds: windowSeconds(s), requests: &s.Total}
-	all.addFlows(s, func(*result.Flow) bool { return true })
+	all.addFlows(s, func(*Flow) bool { return true })
 	l.add(&all, nil)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
-		l.add(&subject{seconds: windowSeconds(s), requests: g}, Tag(metric.TagWorkload, g.Name))
+		l.add(&subject{seconds: windowSeconds(s), requests: g}, TagOf(metric.TagWorkload, g.Name))
 	}
 	for i := range s.FlowSchemas {
 		g := &s.FlowSchemas[i]
 		of := subject{seconds: windowSeconds(s), requests: g}
-		of.addFlows(s, func(f *result.Flow) bool { return f.FlowSchema == g.Name })
-		l.add(&of, Tag(metric.TagFlowSchema, g.Name))
+		of.addFlows(s, func(f *Flow) bool { return f.FlowSchema == g.Name })
+		l.add(&of, TagOf(metric.TagFlowSchema, g.Name))
 	}
 	for i := range s.PriorityLevels {
 		level := &s.PriorityLevels[i]
 		of := subject{seconds: windowSeconds(s), requests: &level.Group, level: level}
-		of.addFlows(s, func(f *result.Flow) bool { return f.PriorityLevel == level.Name })
-		l.add(&of, Tag(metric.TagPriorityLevel, level.Name))
+		of.addFlows(s, func(f *Flow) bool { return f.PriorityLevel == level.Name })
+		l.add(&of, TagOf(metric.TagPriorityLevel, level.Name))
 	}
 	for i := range s.Servers {
 		of := &s.Servers[i]
-		l.add(&subject{seconds: windowSeconds(s), requests: &of.Group, server: of}, Tag(metric.TagServer, of.Name))
+		l.add(&subject{seconds: windowSeconds(s), requests: &of.Group, server: of}, TagOf(metric.TagServer, of.Name))
 		for k := range of.Levels {
 			level := of.Levels[k].Level()
 			if !l.one && !level.Idle() {
-				l.addLevel(&level, append(Tag(metric.TagPriorityLevel, level.Name), Tag(metric.TagServer, of.Name)...))
+				l.addLevel(&level, append(TagOf(metric.TagPriorityLevel, level.Name), TagOf(metric.TagServer, of.Name)...))
 			}
 		}
 	}
@@ -68,9 +63,9 @@ func List(s *result.Summary, withFlows bool) []Statistic {
 	}
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		tags := Tag(metric.TagFlow, f.Name)
+		tags := TagOf(metric.TagFlow, f.Name)
 		if f.SeveralLevels {
-			tags = append(Tag(metric.TagPriorityLevel, f.PriorityLevel), tags...)
+			tags = append(TagOf(metric.TagPriorityLevel, f.PriorityLevel), tags...)
 		}
 		of := subject{seconds: windowSeconds(s), requests: &f.Group}
 		one := *f
@@ -85,10 +80,10 @@ func List(s *result.Summary, withFlows bool) []Statistic {
 	return l.all
 }
 
-func windowSeconds(s *result.Summary) float64 { return float64(s.DurationNs-s.WarmupNs) / 1e9 }
+func windowSeconds(s *Summary) float64 { return float64(s.DurationNs-s.WarmupNs) / 1e9 }
 
-// Tag returns the tags of a name that has one.
-func Tag(name, value string) []metric.Tag { return []metric.Tag{{Name: name, Value: value}} }
+// TagOf returns the tags of a name that has one.
+func TagOf(name, value string) []metric.Tag { return []metric.Tag{{Name: name, Value: value}} }
 
 // list is a list of statistics under construction.
 type list struct {
@@ -126,7 +121,7 @@ func (l *list) add(part *subject, tags []metric.Tag) {
 }
 
 // addLevel adds the statistics of a level at a server that are about seats and queues.
-func (l *list) addLevel(level *result.Level, tags []metric.Tag) {
+func (l *list) addLevel(level *Level, tags []metric.Tag) {
 	part := &subject{level: level}
 	for i := range table {
 		if d := &table[i]; d.metric.Source == metric.FromLevel {

@@ -1,18 +1,17 @@
-package replicate
+package compare
 
 import (
 	"math"
 	"slices"
 
 	"apfsim/reports/result"
-	"apfsim/reports/stats"
 )
 
 // LevelLimits are the concurrency limits of a priority level by run, in seats, NaN where they are unknown.
 type LevelLimits struct {
 	Level   string
-	Nominal stats.Values
-	Current stats.Values // when the run ended
+	Nominal RunValues
+	Current RunValues // when the run ended
 }
 
 // SetLimits sets the limits of a run, whose number is its index in Seeds.
@@ -31,7 +30,7 @@ func (r *Replications) SetLimits(run int, levels []result.Level) {
 }
 
 // with sets the value of a run. The values of runs before it that are missing are NaN.
-func with(values stats.Values, run int, value float64) stats.Values {
+func with(values RunValues, run int, value float64) RunValues {
 	for len(values) <= run {
 		values = append(values, math.NaN())
 	}

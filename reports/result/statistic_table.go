@@ -1,4 +1,4 @@
-package statistics
+package result
 
 import (
 	"cmp"
@@ -7,19 +7,18 @@ import (
 	"slices"
 	"strconv"
 
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
 // subject is a part of a run that statistics are of: all requests, or those of a workload, a
 // FlowSchema, a priority level or a flow.
 type subject struct {
-	seconds  float64        // length of the window
-	requests *result.Group  // never nil
-	flows    *result.Flow   // the flows of the part, combined; nil if it has none
-	level    *result.Level  // nil unless the part is a priority level
-	server   *result.Server // nil unless the part is a server
-	status   string         // of responses; "" for all
+	seconds  float64 // length of the window
+	requests *Group  // never nil
+	flows    *Flow   // the flows of the part, combined; nil if it has none
+	level    *Level  // nil unless the part is a priority level
+	server   *Server // nil unless the part is a server
+	status   string  // of responses; "" for all
 }
 
 // statusText is the value of the tag status.
@@ -30,7 +29,7 @@ func statusText(status int) string {
 	return strconv.Itoa(status)
 }
 
-func (s *subject) addFlows(summary *result.Summary, wanted func(*result.Flow) bool) {
+func (s *subject) addFlows(summary *Summary, wanted func(*Flow) bool) {
 	if sum, found := summary.AsOne(wanted); found {
 		s.flows = &sum
 	}
@@ -94,11 +93,11 @@ func (d *definition) source(s *subject) (from reflect.Value, note string) {
 		}
 	case metric.FromFlows:
 		if found = s.flows; s.flows == nil {
-			return from, result.NoSuchFlow
+			return from, NoSuchFlow
 		}
 	case metric.FromLevel:
 		if found = s.level; s.level == nil {
-			return from, result.NoSuchLevel
+			return from, NoSuchLevel
 		}
 	case metric.FromServer:
 		if found = s.server; s.server == nil {
@@ -114,7 +113,7 @@ func (d *definition) source(s *subject) (from reflect.Value, note string) {
 }
 
 // alwaysReady is the one server of a run that has no others.
-var alwaysReady = result.Server{ReadyShare: 1}
+var alwaysReady = Server{ReadyShare: 1}
 
 // computed are the fields that no summary has, by their names.
 var computed = map[string]func(*subject) (float64, bool){
@@ -188,7 +187,7 @@ func define(m *metric.Metric, s metric.Statistic, reason string) (all []definiti
 		if m.Name == "rejected" && reason == metric.TimedOutReason { // see metric.ParseName
 			return nil
 		}
-		one.name.Tags = Tag(metric.TagReason, reason)
+		one.name.Tags = TagOf(metric.TagReason, reason)
 		field = metric.ReasonField(reason)
 	}
 	one.computed = computed[field]
