@@ -187,8 +187,7 @@ func (w *waitCounts) record(ns int64) {
 // percentile returns a percentile, by nearest rank, of so many zeros together with the waits
 // counted.
 func (w *waitCounts) percentile(zeros int64, percent float64) (ns int64) {
-	// The factor is explained at histogram.rank.
-	rank := int64(math.Ceil(percent/100*float64(zeros+w.n)*(1-1e-12))) - zeros
+	rank := int64(measure.Rank(percent, float64(zeros+w.n))) - zeros
 	if rank <= 0 {
 		return 0
 	}

@@ -189,22 +189,16 @@ func (h *Histogram) PercentilesNs(ps []float64, ns []int64) {
 	i, seen := 0, int64(0)
 	h.Each(func(_, mostNs, n int64) {
 		seen += n
-		for i < len(ps) && seen >= h.rank(ps[i]) {
+		for i < len(ps) && seen >= int64(Rank(ps[i], float64(h.N))) {
 			ns[i] = min(mostNs, h.MostNs)
 			i++
 		}
 	})
 	for i := range ns {
-		if h.rank(ps[i]) <= 1 {
+		if int64(Rank(ps[i], float64(h.N))) <= 1 {
 			ns[i] = h.LeastNs
 		}
 	}
-}
-
-// rank returns the place of the p-th percentile among the sorted values, from 1.
-func (h *Histogram) rank(p float64) int64 {
-	// The factor keeps 99.9 % of 1000, which floating point puts just above 999, at 999.
-	return int64(math.Ceil(p / 100 * float64(h.N) * (1 - 1e-12)))
 }
 
 // PercentileNs returns one percentile. There must be at least one value.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"apfsim/reports/measure"
 )
 
 // Histogram counts durations in seconds by buckets with upper bounds, as a server reports them.
@@ -45,7 +47,7 @@ func (h *Histogram) Percentile(p, n float64) (low, high float64) {
 	if n <= 0 {
 		return math.NaN(), math.NaN()
 	}
-	rank := max(1, math.Ceil(p/100*n))
+	rank := measure.Rank(p, n)
 	for _, b := range h.buckets {
 		if b.upTo >= rank {
 			return low, b.bound
