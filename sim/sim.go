@@ -5,7 +5,7 @@
 // The way of a request, with the package of each step:
 //
 //  1. A client draws the time, the kind and the execution of its next request from random streams of its own, and sends
-//     it, possibly later, as its rate limiter allows (sim/workload, sim/client, sim/random). Until then, and wherever
+//     it, possibly later, as its rate limiter allows (sim/workload, sim/random). Until then, and wherever
 //     something happens later, an event is in the queue of the run (sim/clock).
 //  2. The network chooses the server and the connection. It answers a request that reaches no server (sim/network). A
 //     run with one server that is always there has no network.
@@ -20,7 +20,7 @@
 //  7. At its end, or at the deadline, the server answers. The seats are free then, or after the additional latency; a
 //     watch stays open, and the watch cache sends events to its client (sim/server, sim/watchcache).
 //  8. The network passes the response on, and the client goes on, sends the request again, or gives up (sim/network,
-//     sim/client, sim/workload).
+//     sim/workload).
 //
 // Observers are told of each of these steps (server.Observer). What happens to the servers themselves, by events of the
 // scenario or by the maintenance of the flow-control objects, is in this package.

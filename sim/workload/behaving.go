@@ -7,10 +7,10 @@ import (
 	"apfsim/sim/server"
 )
 
-// behaving is a client whose workload has a behaviour, for which it is the workload.Client: the client-go
-// below a controller or a kubelet. It passes requests through the rate limiter and sends them again.
+// behaving is a client whose workload has a behaviour. For its machine it is the Client: the client-go below a
+// controller or a kubelet. It passes requests through the rate limiter and sends them again.
 //
-// What the behaviour wants is done by events at the same instant: it may be called in the middle of what a
+// What the machine wants is done by events at the same instant: it may be called in the middle of what a
 // server does, when no server may be called.
 type behaving struct {
 	sender
@@ -62,7 +62,7 @@ func (c *behaving) Responded(nowNs int64, r *server.Request, response server.Res
 	}
 }
 
-// received passes an event on to the behaviour.
+// received passes an event on to the machine.
 func (c *behaving) received(nowNs int64, r *server.Request, e *api.Event) {
 	if x := c.exchange(r); x != nil {
 		c.machine.Received(nowNs, x.asked.Token, e)
@@ -77,7 +77,7 @@ func (c *behaving) exchange(r *server.Request) *exchange {
 	return nil
 }
 
-// Send implements workload.Client.
+// Send implements Client.
 func (c *behaving) Send(nowNs int64, q *APIRequest) {
 	if nowNs >= c.endNs {
 		return
@@ -86,17 +86,17 @@ func (c *behaving) Send(nowNs int64, q *APIRequest) {
 		c.exchanges = append(c.exchanges, nil)
 	}
 	if c.exchanges[q.Token] != nil {
-		panic("workload: a behaviour has two requests of one token")
+		panic("workload: a machine has two requests of one token")
 	}
 	x := c.all.exchanges.open(c, q)
 	c.exchanges[q.Token] = x
 	x.wakeAt(nowNs)
 }
 
-// Scratch implements workload.Client.
+// Scratch implements Client.
 func (c *behaving) Scratch() (*APIRequest, *api.Body) { return c.all.exchanges.scratch() }
 
-// HangUp implements workload.Client.
+// HangUp implements Client.
 func (c *behaving) HangUp(nowNs int64, token int32) {
 	if int(token) >= len(c.exchanges) || c.exchanges[token] == nil {
 		return
@@ -111,25 +111,25 @@ func (c *behaving) HangUp(nowNs int64, token int32) {
 	}
 }
 
-// Alarms implements workload.Client.
+// Alarms implements Client.
 func (c *behaving) Alarms() *clock.Alarms { return c.all.shared.ClientAlarms() }
 
-// Stream implements workload.Client.
+// Stream implements Client.
 func (c *behaving) Stream(s *random.Stream, purpose string) { c.stream(s, purpose) }
 
-// Workload implements workload.Client.
+// Workload implements Client.
 func (c *behaving) Workload() string { return c.Name }
 
-// Node implements workload.Client.
+// Node implements Client.
 func (c *behaving) Node() string { return c.As.NodeOf(int(c.index)) }
 
-// Index implements workload.Client.
+// Index implements Client.
 func (c *behaving) Index() int { return int(c.index) }
 
-// EndNs implements workload.Client.
+// EndNs implements Client.
 func (c *behaving) EndNs() int64 { return c.endNs }
 
-// Note implements workload.Client.
+// Note implements Client.
 func (c *behaving) Note(nowNs int64, n Note) {
 	for _, noted := range c.all.noted {
 		noted(nowNs, c.group.index, int(c.index), n)

@@ -5,7 +5,7 @@ import (
 	"apfsim/sim/server"
 )
 
-// Callbacks are who waits for the responses to callbacks, which are sent in the course of other
+// Callbacks receives the responses to callbacks, which are sent in the course of other
 // requests. Package calls implements it.
 type Callbacks interface {
 	// Sending is called when r is about to be sent.
@@ -34,7 +34,7 @@ func (c *callback) send(nowNs int64, r *server.Request) {
 	c.sender.send(nowNs, r)
 }
 
-// SetCallbacks makes to be notified of the responses to callbacks. It must be called before Begin if the
+// SetCallbacks sets the receiver of the responses to callbacks. It must be called before Begin if the
 // scenario has calls.
 func (c *Clients) SetCallbacks(to Callbacks) { c.callbacks = to }
 

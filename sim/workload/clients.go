@@ -39,7 +39,7 @@ type Settings struct {
 	Stored    bool      // the servers have a store
 }
 
-// New returns the clients of a run. Close must be called after Begin.
+// NewClients returns the clients of a run. Close must be called after Begin.
 func NewClients(s Settings, shared *server.Shared) *Clients {
 	c := &Clients{Settings: s, shared: shared}
 	for i := range s.Workloads {
@@ -99,8 +99,8 @@ func (c *Clients) isCut() bool {
 // errTrace is returned where the errors of a trace are not all known yet.
 var errTrace = errors.New("workload: a trace has an error")
 
-// Err returns an error if a trace has one, or if not all clients have started; the results of the run are then not valid. Close returns
-// which errors there are.
+// Err returns an error if a trace has one, or if not all clients have started; the results of the run are then not
+// valid. Close returns which errors there are.
 func (c *Clients) Err() error {
 	if c.cut != nil {
 		return c.cut

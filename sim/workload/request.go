@@ -219,7 +219,6 @@ func (r *Request) AttributesWithoutPath(user string, groups []string, client int
 	return a, expand(r.Query, client)
 }
 
-// isWatch reports whether the request is a watch of a resource.
 // isStored says whether a store executes the request: it is for a resource, and neither for its log nor for a stream such
 // as exec, which a kubelet serves.
 func (r *Request) isStored() bool {
@@ -227,4 +226,5 @@ func (r *Request) isStored() bool {
 	return r.Resource != "" && (r.isWatch() || !a.LongRunning())
 }
 
+// isWatch says whether the request is a watch of a resource.
 func (r *Request) isWatch() bool { return r.Verb == "watch" && r.Resource != "" }
