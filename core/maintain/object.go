@@ -1,4 +1,4 @@
-// Package maintain is what servers do to the flow-control objects that are stored in etcd
+// Package maintain computes what servers do to the flow-control objects that are stored in etcd
 // (k8s.io/kubernetes/pkg/registry/flowcontrol, packages rest and ensurer). Every server makes a pass
 // over all objects when it starts, and then each minute: it creates those of its release that are
 // missing, puts right the specs that it maintains, and deletes objects that a server of another

@@ -33,6 +33,11 @@ func TestPackagesFollowTheRules(t *testing.T) {
 			t.Errorf("the output format %s does not exist", name)
 		}
 	}
+	for name := range own {
+		if !slices.ContainsFunc(all, func(p *pkg) bool { return p.name == name }) {
+			t.Errorf("the package %s, which has an exception, does not exist", name)
+		}
+	}
 }
 
 func TestTableIsCurrent(t *testing.T) {
@@ -85,6 +90,8 @@ func TestViolationsAreReported(t *testing.T) {
 		{"a single importer", func(p *pkg) { p.importers = []string{"core/filter"} },
 			"core/seats has 10 lines and is imported only by core/filter: it is a file of that package, or a subject of its own with a reason in docs/layout"},
 		{"an exception without need", func(p *pkg) { p.name, p.lines = "internal/extsort", 300 }, "internal/extsort needs no exception in docs/layout"},
+		{"a package comment without a verb", func(p *pkg) { p.subject = "is the seats" },
+			"core/seats has a package comment that does not begin with a verb that says what the package does: is the seats"},
 		{"no package comment", func(p *pkg) { p.subject = "" }, "core/seats has no package comment"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package metric is the registry of what a run measures: each metric with its statistics, their
+// Package metric declares what a run measures, each metric with its statistics, their
 // units and tags. Thresholds, the names of statistics on the command line, error messages,
 // suggestions, the collection, the lists of statistics, the tables and charts of clients and servers, the
 // glossary, the JSON Schema and the reference documentation all read it, so that a metric or a statistic is
