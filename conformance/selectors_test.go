@@ -16,21 +16,26 @@ var selectorPieces = []string{"a", "a", "b", "x.y/a", "X/a", "a/", "metadata.nam
 	" in ", " in (", " notin (", "notin", "in", ">", "<", " ", "\t", "1", "5", "-1", "9999999999999999999", "a-", "_", ".", `\`, `\,`, `\=`, `\\`, "ä",
 	strings.Repeat("x", 63), strings.Repeat("x", 64)}
 
+// selector returns the text of a label or field selector, valid or not.
+func (c classification) selector() (text string) {
+	if c.IntN(2) == 0 {
+		text = c.one("a", "b", "metadata.name") + c.one("=", "==", "!=", " in (", " notin (", ">", "<", " = ")
+	}
+	for range c.IntN(7) {
+		text += c.one(selectorPieces...)
+	}
+	if c.IntN(4) == 0 {
+		text += ")"
+	}
+	return text
+}
+
 // What is a selector, and which objects it selects, is the same as upstream.
 func TestSelectors(t *testing.T) {
 	random := classification{newRandom(12)}
 	var valid, selected int
 	for range 300_000 {
-		text := ""
-		if random.IntN(2) == 0 {
-			text = random.one("a", "b", "metadata.name") + random.one("=", "==", "!=", " in (", " notin (", ">", "<", " = ")
-		}
-		for range random.IntN(7) {
-			text += random.one(selectorPieces...)
-		}
-		if random.IntN(4) == 0 {
-			text += ")"
-		}
+		text := random.selector()
 		object := map[string]string{}
 		for _, key := range []string{"a", "b", "x.y/a", "metadata.name", "spec.nodeName", ""} {
 			if random.IntN(3) > 0 {

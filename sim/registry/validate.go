@@ -23,18 +23,17 @@ func (op *Operation) isValid() bool {
 	}
 	switch op.kind {
 	case list, watch, collection:
+		if o.Selects() {
+			selector, err := api.ParseSelector(o.LabelSelector, o.FieldSelector)
+			if err != nil { // which upstream finds when it decodes the options
+				op.refuse(api.BadRequest)
+				return false
+			}
+			op.selector = selector
+		}
 		if !op.validateList() {
 			return false
 		}
-		if o.LabelSelector == "" && o.FieldSelector == "" {
-			break
-		}
-		selector, err := api.ParseSelector(o.LabelSelector, o.FieldSelector)
-		if err != nil {
-			op.refuse(api.BadRequest)
-			return false
-		}
-		op.selector = selector
 	case patch:
 		if o.ForceGiven {
 			op.Answer.RefuseField("FieldValueForbidden", "force")
