@@ -158,6 +158,21 @@ func ResourceNames() (names []string) {
 	return names
 }
 
+// SplitResource returns the parts of a resource as upstream writes it without a version, such as deployments.apps
+// (k8s.io/apimachinery/pkg/runtime/schema, ParseGroupResource). The group of a core resource is "".
+func SplitResource(text string) (group, name string) {
+	name, group, _ = strings.Cut(text, ".")
+	return group, name
+}
+
+// JoinResource returns a resource as SplitResource reads it.
+func JoinResource(group, name string) string {
+	if group == "" {
+		return name
+	}
+	return name + "." + group
+}
+
 // ResourceArgument holds the parts of a resource as it is given to kubectl:
 // RESOURCE[.VERSION][.GROUP][/SUBRESOURCE].
 type ResourceArgument struct {

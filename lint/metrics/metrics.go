@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"apfsim/core/estimate"
+	"apfsim/core/request"
 )
 
 // State is what one scrape says about a server.
@@ -90,6 +90,6 @@ func resourceOf(s *Sample) estimate.Resource {
 			return estimate.Resource{Name: name, Group: l.GetValue()}
 		}
 	}
-	name, group, _ := strings.Cut(name, ".")
+	group, name := request.SplitResource(name)
 	return estimate.Resource{Name: name, Group: group}
 }

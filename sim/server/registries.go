@@ -2,9 +2,9 @@ package server
 
 import (
 	"slices"
-	"strings"
 
 	"apfsim/core/estimate"
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/registry"
 	"apfsim/sim/store"
@@ -103,7 +103,7 @@ func (h *Handlers) newRegistry(host *registryHost) *registry.Registry {
 		Seed: h.deps.Seed, Server: host.server.Index(),
 	}
 	for _, name := range cache.Without {
-		resource, group, _ := strings.Cut(name, ".")
+		group, resource := request.SplitResource(name)
 		s.Uncached = append(s.Uncached, api.Resource{Group: group, Name: resource})
 	}
 	return registry.New(h.shared.StoreAlarms(), h.store, host, s)

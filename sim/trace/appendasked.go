@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"apfsim/core/request"
 	"apfsim/sim/api"
 )
 
@@ -18,7 +17,7 @@ func appendAskedFor(b []byte, c *api.Call) []byte {
 	o, body := &c.Options, c.Body
 	if body != nil {
 		if body.Version.Given {
-			b = appendText(b, fieldBodyResourceVersion, versionText(body.Version))
+			b = appendText(b, fieldBodyResourceVersion, body.Version.String())
 		}
 		switch {
 		case body.OtherUID:
@@ -74,7 +73,7 @@ func appendAskedFor(b []byte, c *api.Call) []byte {
 			if p.Mismatch || p.UID != 0 {
 				b = append(b, ',')
 			}
-			b = appendString(append(b, `"resourceVersion":`...), versionText(p.Version))
+			b = appendString(append(b, `"resourceVersion":`...), p.Version.String())
 		}
 		b = append(b, '}')
 	}
@@ -87,11 +86,4 @@ func appendAskedFor(b []byte, c *api.Call) []byte {
 		}
 	}
 	return b
-}
-
-func versionText(v request.Version) string {
-	if v.Word != "" {
-		return v.Word
-	}
-	return strconv.FormatInt(v.N, 10)
 }

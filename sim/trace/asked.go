@@ -166,11 +166,7 @@ func versionOf(text string, answered func(id int64) Answered) request.Version {
 		}
 		return request.Version{}
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return request.Version{Given: true, Word: text}
-	}
-	return request.At(n)
+	return request.ParseVersion(text)
 }
 
 // uidOf returns a UID as a line writes it; other says that no object has it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/document"
 	"apfsim/sim/quantity"
 )
@@ -137,7 +138,7 @@ func (c *checker) template(path, s string) {
 }
 
 func (c *checker) resource(path, group, name string) {
-	inName, resource := SplitResource(name)
+	inName, resource := request.SplitResource(name)
 	switch {
 	case name == "":
 		c.Fail(path, "is missing")

@@ -3,6 +3,7 @@ package workload
 import (
 	"strings"
 
+	"apfsim/core/request"
 	"apfsim/document"
 	"apfsim/sim/api"
 	"apfsim/sim/quantity"
@@ -38,7 +39,7 @@ func (s *Controller) check(c *checker, path string) {
 	} else if strings.ContainsAny(s.Watches, "/ {}") {
 		c.Fail(path+".watches", "%q: want a resource, such as pods or deployments.apps", document.Abridge(s.Watches))
 	} else {
-		group, resource := SplitResource(s.Watches)
+		group, resource := request.SplitResource(s.Watches)
 		c.known(path+".watches", group, resource)
 	}
 	for i := range s.Reconcile {
@@ -52,7 +53,7 @@ func (s *Controller) check(c *checker, path string) {
 func (s *Controller) resources() []string {
 	names := []string{s.Watches}
 	for _, step := range s.Reconcile {
-		names = append(names, ResourceName(step.Group, step.Resource))
+		names = append(names, request.JoinResource(step.Group, step.Resource))
 	}
 	return names
 }
@@ -100,7 +101,7 @@ func (s *Controller) Machine(c Client) Machine {
 	k := &controller{client: c, settings: s, workers: make([]worker, s.Workers), done: map[string]reconciled{}}
 	c.Stream(&k.chance, "reflector")
 	c.Stream(&k.work, "work")
-	resource, group, _ := strings.Cut(s.Watches, ".")
+	group, resource := request.SplitResource(s.Watches)
 	watched := ReflectorSettings{Group: group, Resource: resource, WatchList: s.Start == WatchList}
 	k.reflector = NewReflector(watched, c, &k.chance, k)
 	c.Stream(&k.eventChance, "event recorder")

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"apfsim/core/request"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
@@ -23,7 +24,7 @@ const (
 
 func (s *Informer) check(c *checker, path string) { c.selection(path, &s.Selection) }
 
-func (s *Informer) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
+func (s *Informer) resources() []string { return []string{request.JoinResource(s.Group, s.Resource)} }
 
 // Machine returns what keeps a copy of some objects. Nobody needs the objects, so that it only counts them.
 func (s *Informer) Machine(c Client) Machine {

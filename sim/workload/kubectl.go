@@ -3,6 +3,7 @@ package workload
 import (
 	"strconv"
 
+	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/metric"
@@ -36,7 +37,7 @@ func (s *Kubectl) check(c *checker, path string) {
 	}
 }
 
-func (s *Kubectl) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
+func (s *Kubectl) resources() []string { return []string{request.JoinResource(s.Group, s.Resource)} }
 
 func (s *Kubectl) rateLimit() *RateLimit { return clientGoLimit(0, 0) }
 

@@ -26,7 +26,7 @@ func (s *Lister) check(c *checker, path string) {
 	}
 }
 
-func (s *Lister) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
+func (s *Lister) resources() []string { return []string{request.JoinResource(s.Group, s.Resource)} }
 
 // lister lists objects, and page by page if there is a limit. When a page has expired, it asks for the whole list
 // at once, as client-go's pager does.

@@ -55,17 +55,3 @@ func selected(c Client, s *Selection) ReflectorSettings {
 	}
 	return settings
 }
-
-// ResourceName writes a resource like deployments.apps.
-func ResourceName(group, resource string) string {
-	if group == "" {
-		return resource
-	}
-	return resource + "." + group
-}
-
-// SplitResource returns the group and the name of a resource that is written like deployments.apps.
-func SplitResource(text string) (group, resource string) {
-	resource, group, _ = strings.Cut(text, ".")
-	return group, resource
-}

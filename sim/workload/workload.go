@@ -16,6 +16,7 @@
 package workload
 
 import (
+	"apfsim/core/request"
 	"apfsim/document"
 	"apfsim/sim/quantity"
 
@@ -141,7 +142,7 @@ func Resources(workloads []Workload) (names []string, all bool) {
 		}
 		for k := range w.Requests {
 			if r := &w.Requests[k]; r.Resource != "" {
-				names = append(names, ResourceName(r.Group, r.Resource))
+				names = append(names, request.JoinResource(r.Group, r.Resource))
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func (s *Writer) check(c *checker, path string) {
 	}
 }
 
-func (s *Writer) resources() []string { return []string{ResourceName(s.Group, s.Resource)} }
+func (s *Writer) resources() []string { return []string{request.JoinResource(s.Group, s.Resource)} }
 
 // writer changes objects again and again. A write is
 //
