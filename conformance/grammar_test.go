@@ -17,6 +17,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/request"
 	"apfsim/core/rules"
+	"apfsim/document"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/registry"
@@ -148,7 +149,9 @@ func newStored(t *testing.T) *stored {
 	s := &stored{}
 	s.alarms = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle { return s.queue.Schedule(atNs, 0, slot) }, s.queue.Cancel)
 	data := store.New(s.alarms, store.Settings{Seed: 1})
-	s.registry = registry.New(s.alarms, data, s, registry.Settings{Rules: rules.Latest(), Costs: registry.DefaultCosts(), MinRequestTimeoutNs: 1800e9, Seed: 1})
+	settings := registry.Settings{Rules: rules.Latest(), MinRequestTimeoutNs: 1800e9, Seed: 1}
+	document.SetDefaults(&settings.Costs)
+	s.registry = registry.New(s.alarms, data, s, settings)
 	s.registry.Open()
 	s.registry.Fill(0, api.Resource{Name: "pods"}, 0)
 	for i, label := range []string{"", "a", "b", "1", "3", "7", "x", "in", "-"} {

@@ -167,7 +167,7 @@ func TestChild(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	of := func(name string, queues bool, ns ...int64) *peerResult {
+	result := func(name string, queues bool, ns ...int64) *peerResult {
 		s := &peerResult{peer: &peer{name: name, seats: queues, queues: queues}, setUpNs: 1_500_000}
 		for _, ns := range ns {
 			s.rounds = append(s.rounds, measurement{Arrived: 1000, Completed: 750, Rejected: 250, MeanWaitNs: 2e6, ElapsedNs: 1000 * ns, PeakBytes: 8e6})
@@ -175,10 +175,10 @@ func TestTable(t *testing.T) {
 		return s
 	}
 	results := []*peerResult{
-		of(peerUpstream, true, 30_000, 10_000, 20_000),
-		of(peerBare, false, 100, 100, 100),
-		of(peerApfsim, true, 400, 500, 600),
-		of(peerLogging, true, 1000, 1000, 1000),
+		result(peerUpstream, true, 30_000, 10_000, 20_000),
+		result(peerBare, false, 100, 100, 100),
+		result(peerApfsim, true, 400, 500, 600),
+		result(peerLogging, true, 1000, 1000, 1000),
 	}
 	for _, test := range []struct {
 		markdown bool

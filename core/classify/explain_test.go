@@ -164,8 +164,8 @@ var (
 	drawPath = rapid.SampledFrom([]string{"/a", "/a/b", "/b", "/ab", "/a/"})
 )
 
-func drawList(of ...string) *rapid.Generator[[]string] {
-	return rapid.OneOf(rapid.Just(all), rapid.SliceOfN(rapid.SampledFrom(of), 0, 2))
+func drawList(names ...string) *rapid.Generator[[]string] {
+	return rapid.OneOf(rapid.Just(all), rapid.SliceOfN(rapid.SampledFrom(names), 0, 2))
 }
 
 func drawSubject(t *rapid.T) config.Subject {

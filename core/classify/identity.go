@@ -57,11 +57,11 @@ func ImpersonatedGroups(user string, given []string) []string {
 // SplitServiceAccount returns the namespace and the name of the service account that has this
 // user name; ok is false if the user is not a service account.
 func SplitServiceAccount(user string) (namespace, name string, ok bool) {
-	rest, ok := strings.CutPrefix(user, ServiceAccountPrefix)
+	account, ok := strings.CutPrefix(user, ServiceAccountPrefix)
 	if !ok {
 		return "", "", false
 	}
-	namespace, name, ok = strings.Cut(rest, ":")
+	namespace, name, ok = strings.Cut(account, ":")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, ":") {
 		return "", "", false
 	}

@@ -91,8 +91,8 @@ func containsResource(list []string, a *Attributes) bool {
 		return true
 	}
 	for _, item := range list {
-		if rest, ok := strings.CutPrefix(item, a.Resource); ok {
-			if rest, ok = strings.CutPrefix(rest, "/"); ok && rest == a.Subresource {
+		if after, ok := strings.CutPrefix(item, a.Resource); ok {
+			if after, ok = strings.CutPrefix(after, "/"); ok && after == a.Subresource {
 				return true
 			}
 		}

@@ -76,11 +76,11 @@ func (o *Object) Spec() any {
 func sameSpec(a, b *Object) bool { return reflect.DeepEqual(a.Spec(), b.Spec()) }
 
 // withSpec returns o with the spec of another object. The generation says whether that is a change.
-func (o *Object) withSpec(of *Object) *Object {
+func (o *Object) withSpec(source *Object) *Object {
 	changed := *o
-	if !sameSpec(o, of) {
+	if !sameSpec(o, source) {
 		changed.Generation++
-		changed.Schema, changed.Level = of.Schema, of.Level
+		changed.Schema, changed.Level = source.Schema, source.Level
 	}
 	return &changed
 }

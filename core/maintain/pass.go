@@ -20,11 +20,11 @@ func For(r *rules.Rules) *Release {
 	mandatory := config.Mandatory(r)
 	for _, o := range all(config.Suggested(r)) {
 		o.Annotation, o.Generation = release.created(), 1
-		of := &release.suggested
+		kept := &release.suggested
 		if o.Schema != nil && mandatory.FlowSchema(o.Name()) != nil || o.Level != nil && mandatory.PriorityLevel(o.Name()) != nil {
-			of = &release.mandatory
+			kept = &release.mandatory
 		}
-		of.put(o)
+		kept.put(o)
 	}
 	return release
 }
@@ -162,17 +162,17 @@ func (p *pass) revise(current, own *Object, annotation string, why Reason) {
 // revised returns the object with the spec of another one, as a server of the release writes it: it
 // sees, compares and keeps only the fields that it knows. The generation is another one if the specs
 // differ in these. Of the level exempt, the part that an operator may change is kept.
-func (p *pass) revised(current, of *Object) *Object {
+func (p *pass) revised(current, source *Object) *Object {
 	if current.Level == nil {
-		return current.withSpec(of)
+		return current.withSpec(source)
 	}
 	seen := *current
 	seen.Level = p.known(current.Level, current.Level.Spec)
-	spec := of.Level.Spec
+	spec := source.Level.Spec
 	if spec.Exempt != nil && seen.Level.Spec.Exempt != nil {
 		spec.Exempt = seen.Level.Spec.Exempt
 	}
-	return seen.withSpec(&Object{Level: p.known(of.Level, spec)})
+	return seen.withSpec(&Object{Level: p.known(source.Level, spec)})
 }
 
 // known returns the level with the part of a spec that the release knows: the level itself if that is

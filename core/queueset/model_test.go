@@ -74,8 +74,8 @@ func product(seats float64, ns int64) *big.Int {
 func add(a, b *big.Int) *big.Int { return new(big.Int).Add(a, b) }
 func sub(a, b *big.Int) *big.Int { return new(big.Int).Sub(a, b) }
 
-// of returns the requests of a queue (of all queues and none: nil) in one of the phases.
-func (m *model) of(q *modelQueue, phases ...phase) []*modelRequest {
+// inPhase returns the requests of a queue (of all queues and none: nil) in one of the phases.
+func (m *model) inPhase(q *modelQueue, phases ...phase) []*modelRequest {
 	var found []*modelRequest
 	for _, r := range m.requests {
 		if (q == nil || r.queue == q) && slices.Contains(phases, r.phase) {
@@ -86,21 +86,21 @@ func (m *model) of(q *modelQueue, phases ...phase) []*modelRequest {
 }
 
 // seats returns the sum of the requests' seats.
-func (m *model) seats(of []*modelRequest) int {
+func (m *model) seats(requests []*modelRequest) int {
 	sum := 0
-	for _, r := range of {
+	for _, r := range requests {
 		sum += r.seats()
 	}
 	return sum
 }
 
-func (m *model) seatsInUse() int { return m.seats(m.of(nil, executing, finalPhase)) }
+func (m *model) seatsInUse() int { return m.seats(m.inPhase(nil, executing, finalPhase)) }
 
-func (m *model) isActive(q *modelQueue) bool { return len(m.of(q, waiting, executing)) > 0 }
+func (m *model) isActive(q *modelQueue) bool { return len(m.inPhase(q, waiting, executing)) > 0 }
 
 func (m *model) workWaiting(q *modelQueue) *big.Int {
 	sum := new(big.Int)
-	for _, r := range m.of(q, waiting) {
+	for _, r := range m.inPhase(q, waiting) {
 		sum.Add(sum, r.totalWork)
 	}
 	return sum
@@ -114,7 +114,7 @@ func (m *model) advance(nowNs int64) {
 		if m.isActive(q) {
 			active++
 		}
-		want += m.seats(m.of(q, waiting, executing, finalPhase))
+		want += m.seats(m.inPhase(q, waiting, executing, finalPhase))
 	}
 	if active == 0 {
 		return
@@ -127,7 +127,7 @@ func (m *model) advance(nowNs int64) {
 	least := new(big.Int).SetUint64(modelEpoch)
 	isOld := func(reading *big.Int) bool { return m.wrapped(reading).Cmp(least) < 0 }
 	if slices.ContainsFunc(m.queues, func(q *modelQueue) bool { return m.isActive(q) && isOld(q.nextDispatchR) }) ||
-		slices.ContainsFunc(m.of(nil, waiting), func(r *modelRequest) bool { return isOld(r.arrivalR) }) {
+		slices.ContainsFunc(m.inPhase(nil, waiting), func(r *modelRequest) bool { return isOld(r.arrivalR) }) {
 		m.failed++
 	}
 	m.epochs++
@@ -195,7 +195,7 @@ func (m *model) arrive(nowNs int64, number int, work estimate.Work, hash uint64)
 			q = other
 		}
 	}
-	if m.seatsInUse() >= m.limit && len(m.of(q, waiting)) >= m.config.QueueLengthLimit {
+	if m.seatsInUse() >= m.limit && len(m.inPhase(q, waiting)) >= m.config.QueueLengthLimit {
 		return QueueFull
 	}
 	if !m.isActive(q) {
@@ -210,7 +210,7 @@ func (m *model) arrive(nowNs int64, number int, work estimate.Work, hash uint64)
 }
 
 func (m *model) bound(q *modelQueue) {
-	if line := m.of(q, waiting); len(line) > 0 && q.nextDispatchR.Cmp(line[0].arrivalR) < 0 {
+	if line := m.inPhase(q, waiting); len(line) > 0 && q.nextDispatchR.Cmp(line[0].arrivalR) < 0 {
 		q.nextDispatchR = line[0].arrivalR
 	}
 }
@@ -220,18 +220,18 @@ func (m *model) fits(seats int) bool {
 	case m.config.Queues < 0:
 		return true
 	case seats > m.limit:
-		return len(m.of(nil, executing)) == 0
+		return len(m.inPhase(nil, executing)) == 0
 	}
 	return m.seatsInUse()+seats <= m.limit
 }
 
 func (m *model) dispatch() {
-	for len(m.of(nil, waiting)) > 0 && m.seatsInUse() < m.limit {
+	for len(m.inPhase(nil, waiting)) > 0 && m.seatsInUse() < m.limit {
 		best := -1
 		var least *big.Int
 		for i := range m.queues {
 			i = (m.robin + 1 + i) % len(m.queues)
-			line := m.of(m.queues[i], waiting)
+			line := m.inPhase(m.queues[i], waiting)
 			if len(line) == 0 {
 				continue
 			}
@@ -240,7 +240,7 @@ func (m *model) dispatch() {
 			}
 		}
 		q := m.queues[best]
-		r := m.of(q, waiting)[0]
+		r := m.inPhase(q, waiting)[0]
 		if !m.fits(r.seats()) {
 			m.held = append(m.held, r.number)
 			return
@@ -264,8 +264,8 @@ func (m *model) dispatch() {
 func (m *model) startsFor(chosen *modelQueue) Starts {
 	var starts, discounted []estimate.SeatSeconds
 	for _, q := range m.queues {
-		if len(m.of(q, waiting)) > 0 {
-			inUse := m.seats(m.of(q, executing, finalPhase))
+		if len(m.inPhase(q, waiting)) > 0 {
+			inUse := m.seats(m.inPhase(q, executing, finalPhase))
 			starts = append(starts, m.modulo(q.nextDispatchR))
 			discounted = append(discounted, m.modulo(sub(q.nextDispatchR, product(float64(inUse), modelGuessNs))))
 		}
@@ -335,7 +335,7 @@ func (m *model) leaveQueue(nowNs int64, number int) {
 // note writes down how many seats are asked for from now on. The seats that dispatch took
 // off a request, which upstream never takes off the demand again, are asked for for ever.
 func (m *model) note() {
-	seats := m.seats(m.of(nil, waiting, executing, finalPhase)) + m.kept
+	seats := m.seats(m.inPhase(nil, waiting, executing, finalPhase)) + m.kept
 	m.demands = append(m.demands, modelDemand{m.nowNs, seats})
 }
 

@@ -222,11 +222,11 @@ func (m *model) compare(l *ledger) {
 		l.fail("there are %d queues, want %d", s.Len(), len(m.queues))
 	}
 	for i, q := range m.queues {
-		line := m.of(q, waiting)
+		line := m.inPhase(q, waiting)
 		want := QueueState{
 			PendingRequests:   len(line),
-			ExecutingRequests: len(m.of(q, executing)),
-			SeatsInUse:        m.seats(m.of(q, executing, finalPhase)),
+			ExecutingRequests: len(m.inPhase(q, executing)),
+			SeatsInUse:        m.seats(m.inPhase(q, executing, finalPhase)),
 			NextDispatchR:     m.modulo(q.nextDispatchR),
 			MaxSeatsSum:       m.seats(line),
 			TotalWorkSum:      estimate.SeatSeconds(m.workWaiting(q).Uint64()),
@@ -238,11 +238,11 @@ func (m *model) compare(l *ledger) {
 			l.fail("queue %d is %+v, want %+v", i, got, want)
 		}
 	}
-	if s.SeatsInUse() != m.seatsInUse() || s.Executing() != len(m.of(nil, executing)) ||
-		s.SeatsWaiting() != m.seats(m.of(nil, waiting)) || s.Waiting() != len(m.of(nil, waiting)) {
+	if s.SeatsInUse() != m.seatsInUse() || s.Executing() != len(m.inPhase(nil, executing)) ||
+		s.SeatsWaiting() != m.seats(m.inPhase(nil, waiting)) || s.Waiting() != len(m.inPhase(nil, waiting)) {
 		l.fail("%d execute and %d seats are in use, want %d and %d; %d wait for %d seats, want %d and %d",
-			s.Executing(), s.SeatsInUse(), len(m.of(nil, executing)), m.seatsInUse(),
-			s.Waiting(), s.SeatsWaiting(), len(m.of(nil, waiting)), m.seats(m.of(nil, waiting)))
+			s.Executing(), s.SeatsInUse(), len(m.inPhase(nil, executing)), m.seatsInUse(),
+			s.Waiting(), s.SeatsWaiting(), len(m.inPhase(nil, waiting)), m.seats(m.inPhase(nil, waiting)))
 	}
 }
 

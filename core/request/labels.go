@@ -10,7 +10,7 @@ import (
 // parseLabels reads a label selector, such as app=web,tier in (a,b),!canary
 // (k8s.io/apimachinery/pkg/labels). The requirements are in the order of the text.
 func parseLabels(s string) (all []Requirement, err error) {
-	p := labelParser{rest: s}
+	p := labelParser{remaining: s}
 	p.next()
 	if p.token == "" {
 		return nil, nil
@@ -33,9 +33,9 @@ func parseLabels(s string) (all []Requirement, err error) {
 
 // labelParser reads the tokens of a label selector.
 type labelParser struct {
-	rest  string // the text after the current token
-	token string // the current token; "" at the end
-	word  bool   // the token is a key, a value, in or notin, not a symbol
+	remaining string // the text after the current token
+	token     string // the current token; "" at the end
+	word      bool   // the token is a key, a value, in or notin, not a symbol
 }
 
 const (
@@ -44,7 +44,7 @@ const (
 )
 
 func (p *labelParser) next() {
-	s := strings.TrimLeft(p.rest, labelBlanks)
+	s := strings.TrimLeft(p.remaining, labelBlanks)
 	end := strings.IndexAny(s, labelBlanks+labelSymbols)
 	p.word = end != 0 && s != ""
 	switch {
@@ -55,7 +55,7 @@ func (p *labelParser) next() {
 	case end == 0:
 		end = 1
 	}
-	p.token, p.rest = s[:end], s[end:]
+	p.token, p.remaining = s[:end], s[end:]
 }
 
 // shown returns the current token as an error shows it.

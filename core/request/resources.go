@@ -198,9 +198,9 @@ func ParseResource(text string) (r ResourceArgument) {
 func isVersion(s string) bool {
 	s, ok := strings.CutPrefix(s, "v")
 	digits := func() bool {
-		rest := strings.TrimLeft(s, "0123456789")
-		found := len(rest) < len(s)
-		s = rest
+		after := strings.TrimLeft(s, "0123456789")
+		found := len(after) < len(s)
+		s = after
 		return found
 	}
 	if !ok || !digits() {
@@ -211,8 +211,8 @@ func isVersion(s string) bool {
 	}
 	stage := false
 	for _, name := range []string{"alpha", "beta"} {
-		if rest, ok := strings.CutPrefix(s, name); ok && !stage {
-			s, stage = rest, true
+		if after, ok := strings.CutPrefix(s, name); ok && !stage {
+			s, stage = after, true
 		}
 	}
 	return stage && digits() && s == ""

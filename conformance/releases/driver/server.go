@@ -1,4 +1,4 @@
-// Package driver is the driver of a release of Kubernetes: it runs trials through the release's own
+// Package driver implements the driver of a release of Kubernetes: it runs trials through the release's own
 // filter chain, controller, estimator and queue sets. The protocol and the build tags are described in
 // the README of the folder above. What differs between the releases is in the files with build tags.
 package driver
