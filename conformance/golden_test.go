@@ -107,16 +107,17 @@ func mutants(t *testing.T, names []string) (all []mutant) {
 	for i := range len(names) - 1 {
 		a, b := rulesOf(t, names[i]), rulesOf(t, names[i+1])
 		x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
-		for f := range x.NumField() {
-			field := x.Type().Field(f).Name
-			// The trials bring their own objects.
-			if field == "Version" || field == "Objects" || field == withoutEffect || x.Field(f).Interface() == y.Field(f).Interface() {
+		for _, f := range reflect.VisibleFields(x.Type()) {
+			before, after := x.FieldByIndex(f.Index), y.FieldByIndex(f.Index)
+			// The trials bring their own objects, and have only flow control. The fields of an embedded struct
+			// are visited one by one.
+			if slices.Contains([]string{"Version", "Objects", "Server", "Storage", withoutEffect}, f.Name) || f.Anonymous || before.Interface() == after.Interface() {
 				continue
 			}
-			name := fmt.Sprintf("%s of %s and %s", field, names[i], names[i+1])
+			name := fmt.Sprintf("%s of %s and %s", f.Name, names[i], names[i+1])
 			older, newer := *a, *b
-			reflect.ValueOf(&older).Elem().Field(f).Set(y.Field(f))
-			reflect.ValueOf(&newer).Elem().Field(f).Set(x.Field(f))
+			reflect.ValueOf(&older).Elem().FieldByIndex(f.Index).Set(after)
+			reflect.ValueOf(&newer).Elem().FieldByIndex(f.Index).Set(before)
 			all = append(all, mutant{name, names[i], &older}, mutant{name, names[i+1], &newer})
 		}
 	}
