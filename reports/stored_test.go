@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // storming is informers of a busy resource and, without bookmarks, of a quiet one, writers, and two servers
@@ -83,13 +84,13 @@ func TestStatisticsOfClientsAndCaches(t *testing.T) {
 		tag string
 		*result.Stored
 	}{{"", s.Total.Stored}, {"{server:0}", s.Servers[0].Stored}, {"{server:1}", s.Servers[1].Stored}} {
-		same("bytesSent"+of.tag+".count", of.BytesSent)
-		same("watchEvents"+of.tag+".count", of.WatchEvents)
-		same("staleness"+of.tag+".max", of.StalenessMaxNs)
-		same("etcdCalls"+of.tag+".count", of.EtcdCalls)
+		same("bytesSent"+of.tag+".count", of.Values[metric.BytesSent])
+		same("watchEvents"+of.tag+".count", of.Values[metric.WatchEvents])
+		same("staleness"+of.tag+".max", of.Values[metric.StalenessMax])
+		same("etcdCalls"+of.tag+".count", of.Values[metric.EtcdCalls])
 	}
-	if sum := s.Servers[0].Stored.BytesSent + s.Servers[1].Stored.BytesSent; sum != s.Total.Stored.BytesSent || sum == 0 {
-		t.Errorf("the servers have sent %d bytes, and all %d", sum, s.Total.Stored.BytesSent)
+	if sum := s.Servers[0].Stored.Values[metric.BytesSent] + s.Servers[1].Stored.Values[metric.BytesSent]; sum != s.Total.Stored.Values[metric.BytesSent] || sum == 0 {
+		t.Errorf("the servers have sent %d bytes, and all %d", sum, s.Total.Stored.Values[metric.BytesSent])
 	}
 	for _, n := range s.Total.Clients.Notes {
 		count, maxNs := int64(0), int64(0)
@@ -111,7 +112,7 @@ func TestStatisticsOfClientsAndCaches(t *testing.T) {
 				events, stalest = events+p.WatchEvents, max(stalest, p.StalenessNs)
 			}
 		}
-		if of := s.Servers[i].Stored; events != of.WatchEvents || stalest < of.StalenessMeanNs || stalest > of.StalenessMaxNs {
+		if of := s.Servers[i].Stored; events != of.Values[metric.WatchEvents] || stalest < of.Values[metric.StalenessMean] || stalest > of.Values[metric.StalenessMax] {
 			t.Errorf("server %d over time: %d events, staleness up to %d ns; in the summary %+v", i, events, stalest, of)
 		}
 	}

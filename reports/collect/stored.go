@@ -6,26 +6,21 @@ import (
 
 	"apfsim/reports/result"
 	"apfsim/sim/api"
+	"apfsim/sim/metric"
 	"apfsim/sim/registry"
 	"apfsim/sim/server"
+	"apfsim/sim/watchcache"
 )
 
 // addStored adds what the servers have done for the clients of the store.
 func (c *Collector) addStored(s *result.Summary, h *server.Handlers) {
-	total, delayNs, received := &result.Stored{}, int64(0), int64(0)
+	var all []int
 	kinds := map[registry.Work]*result.RequestKind{}
 	var order []registry.Work
 	for i := range c.servers {
-		own, sent, caches := &result.Stored{}, h.Sent(i), h.Counters(i)
-		own.WatchEvents, own.BytesSent = sent.Events, sent.Bytes
-		own.StalenessMaxNs = sent.DelayMaxNs
-		if sent.Received > 0 {
-			own.StalenessMeanNs = sent.DelaySumNs / sent.Received
-		}
-		own.SlowWatchers, own.InitialEvents, own.FreshnessWaits = caches.TerminatedAsSlow, caches.InitialEvents, caches.Waits
+		s.Servers[i].Stored = storedBy(h, i)
+		all = append(all, i)
 		for _, w := range h.Work(i) {
-			own.EtcdCalls += w.Gets + w.Txns + w.Ranges + w.Grants
-			own.BytesSent += w.Bytes
 			key := registry.Work{Verb: w.Verb, Resource: w.Resource, Class: w.Class, Selects: w.Selects}
 			if kinds[key] == nil {
 				kinds[key] = &result.RequestKind{Verb: w.Verb, Resource: nameOf(w.Resource), Options: optionsOf(w)}
@@ -33,30 +28,44 @@ func (c *Collector) addStored(s *result.Summary, h *server.Handlers) {
 			}
 			add(kinds[key], w)
 		}
-		for resource, n := range h.SlowWatchers(i) {
-			own.SlowWatchersOf = addCount(own.SlowWatchersOf, nameOf(resource), n)
-			total.SlowWatchersOf = addCount(total.SlowWatchersOf, nameOf(resource), n)
-		}
-		s.Servers[i].Stored = own
-		total.WatchEvents += own.WatchEvents
-		total.BytesSent += own.BytesSent
-		total.SlowWatchers += own.SlowWatchers
-		total.InitialEvents += own.InitialEvents
-		total.FreshnessWaits += own.FreshnessWaits
-		total.EtcdCalls += own.EtcdCalls
-		total.StalenessMaxNs = max(total.StalenessMaxNs, own.StalenessMaxNs)
-		delayNs, received = delayNs+sent.DelaySumNs, received+sent.Received
 	}
-	if received > 0 {
-		total.StalenessMeanNs = delayNs / received
-	}
-	s.Total.Stored = total
+	s.Total.Stored = storedBy(h, all...)
 	for _, key := range order {
 		if k := kinds[key]; k.Requests > 0 {
 			s.RequestKinds = append(s.RequestKinds, *k)
 		}
 	}
 	slices.SortStableFunc(s.RequestKinds, func(a, b result.RequestKind) int { return cmp.Compare(b.SeatSeconds, a.SeatSeconds) })
+}
+
+// storedBy returns what some of the servers have done for the clients of the store.
+func storedBy(h *server.Handlers, servers ...int) *result.Stored {
+	var sum result.Stored
+	var sent server.WatchTraffic
+	var caches watchcache.Counters
+	values := &sum.Values
+	for _, i := range servers {
+		traffic, counters := h.Sent(i), h.Counters(i)
+		sent.Add(&traffic)
+		caches.Add(&counters)
+		for _, w := range h.Work(i) {
+			values[metric.EtcdCalls] += w.Gets + w.Txns + w.Ranges + w.Grants
+			values[metric.BytesSent] += w.Bytes
+		}
+		for resource, n := range h.SlowWatchers(i) {
+			sum.SlowWatchersOf = addCount(sum.SlowWatchersOf, nameOf(resource), n)
+		}
+	}
+	if sent.Received > 0 {
+		values[metric.StalenessMean] = sent.DelaySumNs / sent.Received
+	}
+	values[metric.StalenessMax] = sent.DelayMaxNs
+	values[metric.WatchEvents] = sent.Events
+	values[metric.BytesSent] += sent.Bytes
+	values[metric.InitialEvents] = caches.InitialEvents
+	values[metric.SlowWatchers] = caches.TerminatedAsSlow
+	values[metric.FreshnessWaits] = caches.Waits
+	return &sum
 }
 
 func add(k *result.RequestKind, w *registry.Work) {

@@ -81,8 +81,8 @@ func (c *check) clients(all *claims) {
 		if c.ran.Seen.SlowWatches != nil {
 			slow = c.ran.Seen.SlowWatches[i]
 		}
-		if st := s.Servers[i].Stored; st != nil && st.SlowWatchers != slow {
-			c.fail("server %d: %d slow watches, of all resources %d", i, st.SlowWatchers, slow)
+		if st := s.Servers[i].Stored; st != nil && st.Values[metric.SlowWatchers] != slow {
+			c.fail("server %d: %d slow watches, of all resources %d", i, st.Values[metric.SlowWatchers], slow)
 		}
 		all.expect(slow > 0, "Clients", subjectOf(i), "watches closed because their clients read too slowly: ")
 	}

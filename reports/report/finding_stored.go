@@ -29,7 +29,7 @@ func storedFindings(s *result.Summary) []Finding {
 		}
 	}
 	for i := range s.Servers {
-		if st := s.Servers[i].Stored; st != nil && st.SlowWatchers > 0 {
+		if st := s.Servers[i].Stored; st != nil && st.Values[metric.SlowWatchers] > 0 {
 			all = append(all, Finding{Group: "Clients", Judgement: judge.Bad, Subject: serverName(i), Text: slowText(st)})
 		}
 	}

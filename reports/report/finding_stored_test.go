@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
 
@@ -33,7 +34,7 @@ func TestStored(t *testing.T) {
 			group("kubelets", result.Group{}, noted("nodesNotReady", 8, &result.Busiest{FromNs: 120e9, Count: 7}), took("notReady", 7, 90e9)),
 			group("writers", result.Group{}, noted("conflicts", 50, nil), noted("lostWrites", 10, &result.Busiest{FromNs: 0, Count: 4}), noted("overwritten", 3, nil), took("writeTime", 90, 1e9)),
 		},
-		Servers: []result.Server{{}, {Group: result.Group{Stored: &result.Stored{SlowWatchers: 12, SlowWatchersOf: []result.ResourceCount{{Resource: "pods", Count: 10}, {Resource: "leases.coordination.k8s.io", Count: 2}}}}}},
+		Servers: []result.Server{{}, {Group: result.Group{Stored: &result.Stored{Values: [metric.ServerValues]int64{metric.SlowWatchers: 12}, SlowWatchersOf: []result.ResourceCount{{Resource: "pods", Count: 10}, {Resource: "leases.coordination.k8s.io", Count: 2}}}}}},
 	}
 	want := []string{
 		"agents: informers listed all their objects again 39 times because their version was too old, once because their list or watch had failed; 30 of them between 60 s and 70 s, after server 1 became ready (t = 58 s)",

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+
 	"apfsim/reports/format"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -60,14 +63,14 @@ func whatHappened(n *result.Noted) string {
 func cacheTable(s *result.Summary) *Table {
 	columns := Definition[result.Server]{
 		{Column: Column{Title: "Server", Short: "server", Left: true}, Cell: func(v *result.Server) Cell { return Word(v.Name) }},
-		{Column: Column{Title: "Caches behind, mean", Short: "behind"}, Cell: func(v *result.Server) Cell { return durationCell(v.Stored.StalenessMeanNs) }},
-		{Column: Column{Title: "longest", Short: "max"}, Cell: func(v *result.Server) Cell { return durationCell(v.Stored.StalenessMaxNs) }},
-		{Column: Column{Title: "Events sent", Short: "events"}, Cell: func(v *result.Server) Cell { return countCell(v.Stored.WatchEvents) }},
-		{Column: Column{Title: "Initial events", Short: "initial"}, Cell: func(v *result.Server) Cell { return countCell(v.Stored.InitialEvents) }},
-		{Column: Column{Title: "Closed as slow", Short: "slow"}, Cell: func(v *result.Server) Cell { return countCell(v.Stored.SlowWatchers) }},
-		{Column: Column{Title: "Reads that waited", Short: "waited"}, Cell: func(v *result.Server) Cell { return countCell(v.Stored.FreshnessWaits) }},
-		{Column: Column{Title: "Bytes sent", Short: "bytes"}, Cell: func(v *result.Server) Cell { return countCell(v.Stored.BytesSent) }},
-		{Column: Column{Title: "Calls to etcd", Short: "etcd"}, Cell: func(v *result.Server) Cell { return countCell(v.Stored.EtcdCalls) }},
+	}
+	for _, m := range slices.SortedFunc(slices.Values(metric.ServerStatistics()), func(a, b *metric.Statistic) int { return cmp.Compare(a.Server, b.Server) }) {
+		cell := countCell
+		if m.Unit == metric.Nanoseconds {
+			cell = durationCell
+		}
+		columns = append(columns, ColumnOf[result.Server]{Column: Column{Title: m.Title, Short: m.Short},
+			Cell: func(v *result.Server) Cell { return cell(v.Stored.Values[m.Server]) }})
 	}
 	t := &Table{Name: "caches", Title: "Watch caches", Caption: "What servers sent, and how far their watch caches were behind", Brief: kindsShown, Columns: columns.Columns()}
 	for i := range s.Servers {

@@ -192,6 +192,13 @@ func define(m *metric.Metric, s metric.Statistic, reason string) (all []definiti
 	}
 	one.computed = computed[field]
 	switch {
+	case m.Source == metric.FromStored:
+		one.computed = func(of *subject) (float64, bool) {
+			if of.requests.Stored == nil {
+				return 0, false
+			}
+			return float64(of.requests.Stored.Values[s.Server]), true
+		}
 	case reason != "" && m.Source == metric.FromClients:
 		one.computed = func(s *subject) (float64, bool) { return s.requests.Clients.Because(m.Name, reason), true }
 	case one.computed == nil:

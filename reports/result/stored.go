@@ -1,5 +1,13 @@
 package result
 
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"apfsim/sim/metric"
+)
+
 // Clients is what has happened to clients that behave, within the window.
 type Clients struct {
 	Notes []Noted `json:"notes"` // what has happened at least once
@@ -60,16 +68,51 @@ func (c *Clients) Because(metric, reason string) float64 {
 
 // Stored is what a server, or all, have done for the store's clients, within the window.
 type Stored struct {
-	StalenessMeanNs int64 `json:"stalenessMeanNs"` // delay of events at the watch caches
-	StalenessMaxNs  int64 `json:"stalenessMaxNs"`
-	SlowWatchers    int64 `json:"slowWatchers"`
-	// SlowWatchersOf is how many of them watched each resource; resources without one are left out.
-	SlowWatchersOf []ResourceCount `json:"slowWatchersOf,omitempty"`
-	WatchEvents    int64           `json:"watchEvents"` // without the initial ones
-	InitialEvents  int64           `json:"initialEvents"`
-	BytesSent      int64           `json:"bytesSent"`
-	EtcdCalls      int64           `json:"etcdCalls"`
-	FreshnessWaits int64           `json:"freshnessWaits"`
+	Values [metric.ServerValues]int64 // in the units of their statistics
+	// SlowWatchersOf is how many of the watches that were closed as slow were of each resource; resources without one
+	// are left out.
+	SlowWatchersOf []ResourceCount
+}
+
+// slowWatchersOf is the name in JSON of Stored.SlowWatchersOf.
+const slowWatchersOf = "slowWatchersOf"
+
+// MarshalJSON implements json.Marshaler. The fields are those that the statistics of servers declare.
+func (s *Stored) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	separator := '{'
+	for _, statistic := range metric.ServerStatistics() {
+		fmt.Fprintf(&b, "%c%q:%d", separator, statistic.Field, s.Values[statistic.Server])
+		separator = ','
+		if statistic.Server == metric.SlowWatchers && len(s.SlowWatchersOf) > 0 {
+			text, err := json.Marshal(s.SlowWatchersOf)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&b, ",%q:%s", slowWatchersOf, text)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A value without a field is 0.
+func (s *Stored) UnmarshalJSON(text []byte) error {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	for _, statistic := range metric.ServerStatistics() {
+		if value, ok := fields[statistic.Field]; ok {
+			if err := json.Unmarshal(value, &s.Values[statistic.Server]); err != nil {
+				return fmt.Errorf("%s: %w", statistic.Field, err)
+			}
+		}
+	}
+	if value, ok := fields[slowWatchersOf]; ok {
+		return json.Unmarshal(value, &s.SlowWatchersOf)
+	}
+	return nil
 }
 
 // RequestKind is the requests for one resource with one verb and options of one kind: what flow control

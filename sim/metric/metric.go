@@ -73,6 +73,10 @@ type Statistic struct {
 	Field, Per string
 	// Zero says that a field that the summary omits is 0.
 	Zero bool
+	// Server is the value of servers that the statistic is, and Title and Short are the long and the short head of its
+	// column in the table of watch caches. Only those of metrics of the source FromStored have them.
+	Server       ServerValue
+	Title, Short string
 	// Section is the part of the lists that has the statistic, if it is not that of its metric.
 	Section Section
 	// Alias is the statistic of the same metric that this is another name of; "" if it is none.
@@ -96,6 +100,7 @@ const (
 	FromLevel                  // a priority level
 	FromServer                 // a server
 	FromClients                // what has happened to the clients of a group
+	FromStored                 // what a server, or all, have done for the clients of the store; Field is the name in JSON
 )
 
 // Section is a part of the lists of statistics. Within a section, the order is that of the registry.

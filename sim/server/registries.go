@@ -267,6 +267,6 @@ func (host *registryHost) Known(r api.Resource, stats estimate.Stats) {
 func (host *registryHost) Dispatched(nowNs int64, e *api.Event, watchers int) {
 	host.server.pace.events += int64(watchers)
 	if e != nil {
-		host.sent.add(nowNs, e, watchers)
+		host.sent.record(nowNs, e, watchers)
 	}
 }

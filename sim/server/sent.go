@@ -15,8 +15,8 @@ type WatchTraffic struct {
 	Received, DelaySumNs, DelayMaxNs int64
 }
 
-// add adds an event that was sent to so many watchers.
-func (s *WatchTraffic) add(nowNs int64, e *api.Event, watchers int) {
+// record counts an event that was sent to so many watchers.
+func (s *WatchTraffic) record(nowNs int64, e *api.Event, watchers int) {
 	s.Events += int64(watchers)
 	if e.Object == nil {
 		return
@@ -27,8 +27,8 @@ func (s *WatchTraffic) add(nowNs int64, e *api.Event, watchers int) {
 	s.DelayMaxNs = max(s.DelayMaxNs, nowNs-e.AtNs)
 }
 
-// sum adds what was sent at another time.
-func (s *WatchTraffic) sum(other *WatchTraffic) {
+// Add adds what was sent at another time, or by another server.
+func (s *WatchTraffic) Add(other *WatchTraffic) {
 	s.Events += other.Events
 	s.Bytes += other.Bytes
 	s.Received += other.Received
@@ -40,7 +40,7 @@ func (s *WatchTraffic) sum(other *WatchTraffic) {
 func (h *Handlers) SentSoFar(server int) WatchTraffic {
 	host := h.hosts[server]
 	all := host.before
-	all.sum(&host.sent)
+	all.Add(&host.sent)
 	return all
 }
 
