@@ -89,9 +89,9 @@ func TestGolden(t *testing.T) {
 
 // mutant is the rules of a release with one switch of the release before or after it.
 type mutant struct {
-	name  string // of the switch and the two releases; alike for both directions
-	of    string // the release
-	rules *rules.Rules
+	name    string // of the switch and the two releases; alike for both directions
+	release string
+	rules   *rules.Rules
 }
 
 // withoutEffect is a switch that decides nothing in the releases before and after it changed. There
@@ -130,7 +130,7 @@ func TestGoldenCatchesMutations(t *testing.T) {
 	caught := map[string]bool{}
 	trials := goldenTrials(t)
 	for _, m := range mutants(t, releases.Versions()) {
-		results := goldenResults(t, m.of)
+		results := goldenResults(t, m.release)
 		for i := 0; i < len(trials) && !caught[m.name]; i++ {
 			caught[m.name] = len(compareWith(m.rules, trials[i], &results[i])) > 0
 		}
@@ -184,7 +184,7 @@ func drawGolden(t *testing.T) (kept []*trial.Trial) {
 		}
 		catches := 0
 		for _, m := range all {
-			if theirs := results[m.of]; !caught[m.name] && len(compareWith(m.rules, tr, &theirs)) > 0 {
+			if theirs := results[m.release]; !caught[m.name] && len(compareWith(m.rules, tr, &theirs)) > 0 {
 				caught[m.name] = true
 				catches++
 			}

@@ -36,9 +36,9 @@ func minimize[T any](items []T, bad func([]T) bool) []T {
 		size := max(1, (len(items)+parts-1)/parts)
 		smaller := false
 		for at := 0; at < len(items); {
-			rest := slices.Concat(items[:at], items[min(at+size, len(items)):])
-			if bad(rest) {
-				items, smaller = rest, true
+			remaining := slices.Concat(items[:at], items[min(at+size, len(items)):])
+			if bad(remaining) {
+				items, smaller = remaining, true
 				continue
 			}
 			at += size

@@ -242,8 +242,8 @@ func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]
 // Within reports whether path is the path around, or that of a value within it. Both must be in
 // the same spelling.
 func Within(path, around string) bool {
-	rest, found := strings.CutPrefix(path, around)
-	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	remaining, found := strings.CutPrefix(path, around)
+	return found && (remaining == "" || remaining[0] == '.' || remaining[0] == '[')
 }
 
 // step is one part of a path: the name of a field, or the index of an item of a list. A name in
@@ -273,12 +273,12 @@ func Names(path string) ([]string, error) {
 
 func splitPath(path string) ([]step, error) {
 	var steps []step
-	rest := path
-	for rest != "" {
+	remaining := path
+	for remaining != "" {
 		switch {
-		case strings.HasPrefix(rest, `["`):
-			quoted, err := strconv.QuotedPrefix(rest[1:])
-			if err != nil || !strings.HasPrefix(rest[1+len(quoted):], "]") {
+		case strings.HasPrefix(remaining, `["`):
+			quoted, err := strconv.QuotedPrefix(remaining[1:])
+			if err != nil || !strings.HasPrefix(remaining[1+len(quoted):], "]") {
 				return nil, fmt.Errorf("%q: a quoted name has no closing quote and bracket", path)
 			}
 			name, err := strconv.Unquote(quoted)
@@ -286,13 +286,13 @@ func splitPath(path string) ([]step, error) {
 				return nil, fmt.Errorf("%q: %v", path, err)
 			}
 			steps = append(steps, step{name: name, bracketed: true})
-			rest = rest[len(quoted)+2:]
-		case rest[0] == '[':
-			end := strings.IndexByte(rest, ']')
+			remaining = remaining[len(quoted)+2:]
+		case remaining[0] == '[':
+			end := strings.IndexByte(remaining, ']')
 			if end < 0 {
 				return nil, fmt.Errorf("%q: a bracket is not closed", path)
 			}
-			s := step{name: strings.TrimSpace(rest[1:end]), bracketed: true}
+			s := step{name: strings.TrimSpace(remaining[1:end]), bracketed: true}
 			if s.name == "" || s.name[0] == '"' {
 				return nil, fmt.Errorf("%q: want an index or a name in the brackets, such as [0] or [mice]", path)
 			}
@@ -304,23 +304,23 @@ func splitPath(path string) ([]step, error) {
 				s = step{index: index, isIndex: true}
 			}
 			steps = append(steps, s)
-			rest = rest[end+1:]
+			remaining = remaining[end+1:]
 		default:
 			if len(steps) > 0 {
 				var dotted bool
-				if rest, dotted = strings.CutPrefix(rest, "."); !dotted {
-					return nil, fmt.Errorf("%q: a dot is missing before %q", path, rest)
+				if remaining, dotted = strings.CutPrefix(remaining, "."); !dotted {
+					return nil, fmt.Errorf("%q: a dot is missing before %q", path, remaining)
 				}
 			}
-			end := strings.IndexAny(rest, ".[")
+			end := strings.IndexAny(remaining, ".[")
 			if end < 0 {
-				end = len(rest)
+				end = len(remaining)
 			}
 			if end == 0 {
 				return nil, fmt.Errorf("%q: a field name is empty", path)
 			}
-			steps = append(steps, step{name: rest[:end]})
-			rest = rest[end:]
+			steps = append(steps, step{name: remaining[:end]})
+			remaining = remaining[end:]
 		}
 	}
 	return steps, nil

@@ -44,9 +44,9 @@ func parseOver(texts []string) ([]report.Parameter, document.Errors) {
 		}
 		p := report.Parameter{Path: strings.TrimSpace(path)}
 		before := len(errs)
-		for rest, more := list, true; more; {
+		for remaining, more := list, true; more; {
 			var value string
-			value, rest, more = assign.Cut(rest, ',')
+			value, remaining, more = assign.Cut(remaining, ',')
 			switch value = strings.TrimSpace(value); {
 			case value == "":
 				fail("a value is empty; use PATH=VALUE,VALUE,..., where null removes the field")

@@ -20,8 +20,8 @@ type Shard struct{ Index, Of int }
 // Runs returns the number of runs of the shard.
 func (p Shard) Runs(s *report.Sweep) int { return (s.Runs() - p.Index + p.Of - 1) / p.Of }
 
-// Rest is the runs of a shard that have not been made yet.
-type Rest struct {
+// Remaining is the runs of a shard that have not been made yet.
+type Remaining struct {
 	Done     int                  // number of runs that have been made
 	AtPoints []*scenario.Scenario // scenarios of the points, with the number of remaining runs as replications
 
@@ -30,34 +30,34 @@ type Rest struct {
 	runs []int // numbers of the remaining runs
 }
 
-// Rest returns the runs of a shard whose files are not in the folder of the sweep.
-func (g *Grid) Rest(dir string, part Shard, progress format.Progress) (*Rest, error) {
-	s, rest := g.Sweep, &Rest{grid: g, dir: dir}
+// Remaining returns the runs of a shard whose files are not in the folder of the sweep.
+func (g *Grid) Remaining(dir string, part Shard, progress format.Progress) (*Remaining, error) {
+	s, remaining := g.Sweep, &Remaining{grid: g, dir: dir}
 	for run := part.Index; run < s.Runs(); run += part.Of {
 		progress(run, s.Runs())
 		_, err := output.ReadSweepRun(s, dir, run)
 		switch {
 		case err == nil:
-			rest.Done++
+			remaining.Done++
 			continue
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
 		point, _ := s.PointOf(run)
-		if n := len(rest.runs); n == 0 || rest.runs[n-1]/s.Replications != point {
+		if n := len(remaining.runs); n == 0 || remaining.runs[n-1]/s.Replications != point {
 			sc := *g.Points[point]
 			sc.Spec.Replications = 0
-			rest.AtPoints = append(rest.AtPoints, &sc)
+			remaining.AtPoints = append(remaining.AtPoints, &sc)
 		}
-		rest.AtPoints[len(rest.AtPoints)-1].Spec.Replications++
-		rest.runs = append(rest.runs, run)
+		remaining.AtPoints[len(remaining.AtPoints)-1].Spec.Replications++
+		remaining.runs = append(remaining.runs, run)
 	}
-	return rest, nil
+	return remaining, nil
 }
 
 // Run makes the runs and writes the results of each to the folder. If it fails, Done includes the runs that have
 // been written.
-func (r *Rest) Run(ctx context.Context, progress Progress) error {
+func (r *Remaining) Run(ctx context.Context, progress Progress) error {
 	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(r.runs), func(ctx context.Context, i int) (struct{}, error) {
 		return struct{}{}, r.simulate(ctx, r.runs[i], progress)
 	})
@@ -78,7 +78,7 @@ func (r *Rest) Run(ctx context.Context, progress Progress) error {
 }
 
 // simulate makes one run and writes its results.
-func (r *Rest) simulate(ctx context.Context, run int, progress Progress) error {
+func (r *Remaining) simulate(ctx context.Context, run int, progress Progress) error {
 	s := r.grid.Sweep
 	point, seed := s.PointOf(run)
 	sc := *r.grid.Points[point]

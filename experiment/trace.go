@@ -30,7 +30,7 @@ func CheckTraces(ctx context.Context, all []*scenario.Scenario) error {
 				}
 				stream := reader.Stream(ctx, 0, 0)
 				var errs document.Errors
-				read, errs = stream.Rest()
+				read, errs = stream.Drain()
 				stream.Close()
 				wrong = append(wrong, errs...)
 				known[t.Path] = read

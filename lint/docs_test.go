@@ -24,8 +24,8 @@ func TestReferenceHasTheRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok := strings.Cut(string(text), begin)
-	table, after, ended := strings.Cut(rest, end)
+	before, remaining, ok := strings.Cut(string(text), begin)
+	table, after, ended := strings.Cut(remaining, end)
 	if !ok || !ended {
 		t.Fatalf("%s has no lines %q and %q around the table", page, begin, end)
 	}

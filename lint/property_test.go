@@ -152,7 +152,7 @@ func describe(o config.Objects) string {
 }
 
 // quoted returns the parts of the example in a message: "list" of pods of apps in namespace a by USER.
-func quoted(t *testing.T, message string) (verb, rest, user string) {
+func quoted(t *testing.T, message string) (verb, resource, user string) {
 	t.Helper()
 	_, example, _ := strings.Cut(message, "for example ")
 	verb, example, found := strings.Cut(strings.TrimPrefix(example, `"`), `" of `)

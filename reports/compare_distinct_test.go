@@ -33,7 +33,7 @@ func values(name string, better metric.Better, values ...float64) compare.Estima
 // for itself: it has p = 0.03125 five times, and of eight tests the fifth passes with 5/8 · 0.05 = 0.03125.
 // Counted once, of four tests, it does not, as 1/4 · 0.05 is less.
 func TestOneNumberIsOneTest(t *testing.T) {
-	of := func(by float64) *compare.Replications {
+	replications := func(by float64) *compare.Replications {
 		var all []compare.Estimate
 		for _, name := range []string{"rejected", "rejected{workload:a}", "rejected{flowSchema:a}", "rejected{priorityLevel:a}", "rejected{flow:a}"} {
 			all = append(all, values(name+".count", metric.Lower, 10+by, 20+by, 30+by, 40+by, 50+by, 60+by))
@@ -51,7 +51,7 @@ func TestOneNumberIsOneTest(t *testing.T) {
 		}
 		return sideOf(all...)
 	}
-	c := compare.Compare("b", of(0), "h", of(1))
+	c := compare.Compare("b", replications(0), "h", replications(1))
 	if c.Distinct != (compare.Distinct{Tested: 4}) || c.Changed != 0 || c.Same != 8 {
 		t.Errorf("%+v, %d names changed", c.Distinct, c.Changed)
 	}
@@ -66,7 +66,7 @@ func TestOneNumberIsOneTest(t *testing.T) {
 
 // Counts and their rates are one number where they are in proportion in every run; else they are two.
 func TestCountsAndRates(t *testing.T) {
-	of := func(by, arrivedLast float64) *compare.Replications {
+	replications := func(by, arrivedLast float64) *compare.Replications {
 		arrived := []float64{100, 100, 100, 100, 100, 100, arrivedLast}
 		count, rate := []float64{}, []float64{}
 		for i, n := range arrived {
@@ -77,7 +77,7 @@ func TestCountsAndRates(t *testing.T) {
 			values("retries.rate", metric.Lower, rate...))
 	}
 	for arrivedLast, want := range map[float64]int{100: 1, 101: 2} {
-		c := compare.Compare("b", of(0, arrivedLast), "h", of(3, arrivedLast))
+		c := compare.Compare("b", replications(0, arrivedLast), "h", replications(3, arrivedLast))
 		if c.Distinct.Tested != want || c.Distinct.Changed != want || c.Changed != 3 {
 			t.Errorf("with %v arrivals in a run: %+v, %d names", arrivedLast, c.Distinct, c.Changed)
 		}
@@ -86,7 +86,7 @@ func TestCountsAndRates(t *testing.T) {
 
 // Of several names the widest is told, unless another one is known to be good or bad.
 func TestNameByWhichANumberIsTold(t *testing.T) {
-	of := func(by float64) *compare.Replications {
+	replications := func(by float64) *compare.Replications {
 		var all []compare.Estimate
 		for _, name := range []string{"arrived{workload:a}.count", "rejected{workload:a}.count", "rejected{priorityLevel:a}.count"} {
 			better := metric.Lower
@@ -97,7 +97,7 @@ func TestNameByWhichANumberIsTold(t *testing.T) {
 		}
 		return sideOf(all...)
 	}
-	c := compare.Compare("b", of(0), "h", of(1))
+	c := compare.Compare("b", replications(0), "h", replications(1))
 	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Judgement != compare.Regression || told.Mood != judge.Bad || c.Changes[0].Name != told.Name {
 		t.Errorf("%+v", told)
 	}

@@ -523,14 +523,14 @@ func TestListOfChanges(t *testing.T) {
 	base.Statistics, head.Statistics = nil, nil
 	add := func(name string, by float64) {
 		for _, side := range []struct {
-			of *compare.Replications
-			by float64
+			replications *compare.Replications
+			by           float64
 		}{{base, 0}, {head, by}} {
 			e := compare.Estimate{ID: metric.MustParseName(name), Name: name, Better: metric.Lower}
 			for _, v := range []float64{10, 20, 30, 40, 50, 60, math.NaN()} {
 				e.Values = append(e.Values, v+side.by)
 			}
-			side.of.Statistics = append(side.of.Statistics, e)
+			side.replications.Statistics = append(side.replications.Statistics, e)
 		}
 	}
 	add("retries{workload:a}.rate", 100)

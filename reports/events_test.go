@@ -29,12 +29,12 @@ type traced struct {
 
 func nanoseconds(t *testing.T, n json.Number) int64 {
 	t.Helper()
-	whole, rest, _ := strings.Cut(n.String(), ".")
+	whole, fraction, _ := strings.Cut(n.String(), ".")
 	var ns int64
-	for _, digit := range whole + (rest + "000")[:3] {
+	for _, digit := range whole + (fraction + "000")[:3] {
 		ns = 10*ns + int64(digit-'0')
 	}
-	if len(rest) > 3 {
+	if len(fraction) > 3 {
 		t.Fatalf("%s: finer than a nanosecond", n)
 	}
 	return ns

@@ -93,12 +93,12 @@ func TestManyFlowsAreListedAndSummed(t *testing.T) {
 	number, underserved := len(every.Flows), 0
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		of := byName[f.Name]
+		flow := byName[f.Name]
 		if a, b := fmt.Sprint(f.Counts, f.Hand, f.ServiceSeatSeconds, f.FairShareSeatSeconds, f.Wait, f.StarvationNs),
-			fmt.Sprint(of.Counts, of.Hand, of.ServiceSeatSeconds, of.FairShareSeatSeconds, of.Wait, of.StarvationNs); a != b {
+			fmt.Sprint(flow.Counts, flow.Hand, flow.ServiceSeatSeconds, flow.FairShareSeatSeconds, flow.Wait, flow.StarvationNs); a != b {
 			t.Fatalf("%s: %s, want %s", f.Name, a, b)
 		}
-		if f.Wait != nil && *f.Wait != *of.Wait || f.Latency != nil && *f.Latency != *of.Latency {
+		if f.Wait != nil && *f.Wait != *flow.Wait || f.Latency != nil && *f.Latency != *flow.Latency {
 			t.Fatalf("%s: other distributions", f.Name)
 		}
 		delete(byName, f.Name)
@@ -158,8 +158,8 @@ func TestManyFlowsAreListedAndSummed(t *testing.T) {
 	}
 
 	// The worst flows are those of the whole run.
-	names := func(of *result.Summary) (all []string) {
-		for _, f := range judge.WorstFlows(of, 500) {
+	names := func(summary *result.Summary) (all []string) {
+		for _, f := range judge.WorstFlows(summary, 500) {
 			all = append(all, f.Name)
 		}
 		slices.Sort(all) // flows of the same standing are in another order
@@ -187,12 +187,12 @@ func TestManyFlowsAreListedAndSummed(t *testing.T) {
 func TestManyFlowsAreNotCompared(t *testing.T) {
 	s := storyResult().Summary
 	s.OtherFlows = []result.OtherFlows{{Number: 3}}
-	of := func() *compare.Replications {
+	replications := func() *compare.Replications {
 		r := compare.NewReplicator(s.Name, 0, nil)
 		r.Add(&collect.Replication{Summary: s})
 		return r.Replications()
 	}
-	c := compare.Compare("base", of(), "head", of())
+	c := compare.Compare("base", replications(), "head", replications())
 	if !slices.Contains(c.Warnings, "flows are not compared: there are too many of them") {
 		t.Errorf("warnings %q", c.Warnings)
 	}

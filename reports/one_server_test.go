@@ -17,17 +17,17 @@ func TestStatisticsOfOneServerAreListedOnce(t *testing.T) {
 		t.Fatalf("%d servers in the summary", len(r.Summary.Servers))
 	}
 	all := result.Statistics(r.Summary)
-	of := 0
+	count := 0
 	for i := range all {
 		if all[i].Name.Tag(metric.TagServer) == "" {
 			continue
 		}
-		if of++; all[i].Name.Metric != "ready" {
+		if count++; all[i].Name.Metric != "ready" {
 			t.Errorf("%v is listed", all[i].Name)
 		}
 	}
-	if of != 1 {
-		t.Errorf("%d statistics of the server are listed", of)
+	if count != 1 {
+		t.Errorf("%d statistics of the server are listed", count)
 	}
 	for name, want := range map[string]float64{
 		"arrived{server:0}.count": 601, "latency{server:0}.p(99)": 1_996_000_000,

@@ -269,8 +269,8 @@ func TestMetricsOfALevelThatCeasesToQueue(t *testing.T) {
 func TestMetricsOfAQueueThatAnArrivalSetsGoing(t *testing.T) {
 	narrow, wide := users("narrow"), users("wide")
 	var trace []string
-	send := func(ms int, user, rest string) {
-		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":100000000,"user":%q,"groups":["system:authenticated"],%s}`, ms, user, rest))
+	send := func(ms int, user, fields string) {
+		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":100000000,"user":%q,"groups":["system:authenticated"],%s}`, ms, user, fields))
 	}
 	const get = `"verb":"get","resource":"configmaps","namespace":"a","name":"x"`
 	for range 18 {
@@ -284,10 +284,10 @@ func TestMetricsOfAQueueThatAnArrivalSetsGoing(t *testing.T) {
 		ms            int64
 		waiting, sums float64
 	}{{30, 2, 18 + 1 + 2}, {40, 1, 18 + 1 + 2}, {50, 0, 18 + 1 + 2 + 2}} {
-		of := func(name string) float64 {
+		value := func(name string) float64 {
 			return samples[c.ms][name+`{flow_schema="narrow",priority_level="level"}`] + samples[c.ms][name+`{flow_schema="wide",priority_level="level"}`]
 		}
-		if waiting, sums := of("current_inqueue_requests"), of("request_queue_length_after_enqueue_sum"); waiting != c.waiting || sums != c.sums {
+		if waiting, sums := value("current_inqueue_requests"), value("request_queue_length_after_enqueue_sum"); waiting != c.waiting || sums != c.sums {
 			t.Errorf("at %d ms %v wait, and %v were found in queues; want %v and %v", c.ms, waiting, sums, c.waiting, c.sums)
 		}
 	}
@@ -317,8 +317,8 @@ func TestMetricsOfARequestThatIsMadeNarrower(t *testing.T) {
         spec: {type: Limited, limited: {nominalConcurrencyShares: 1000, limitResponse: {type: Reject}}}
 `
 	var trace []string
-	send := func(ms, executionMs int, user, group, rest string) {
-		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":%d000000,"user":%q,"groups":[%q],"resource":"configmaps","namespace":"a",%s}`, ms, executionMs, user, group, rest))
+	send := func(ms, executionMs int, user, group, fields string) {
+		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":%d000000,"user":%q,"groups":[%q],"resource":"configmaps","namespace":"a",%s}`, ms, executionMs, user, group, fields))
 	}
 	for range 25 {
 		send(1, 1, "admin", "system:masters", `"verb":"watch","query":"watch=true&resourceVersion=1","watchNs":1000000000`)
@@ -432,8 +432,8 @@ func TestMetricsOfARequestAtItsDeadline(t *testing.T) {
 // administrator's too; tokens, reads and what is deleted together are not mutations.
 func TestMetricsOfWatchers(t *testing.T) {
 	var trace []string
-	send := func(ms int, user, group, rest string) {
-		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":1000000,"user":%q,"groups":["%s"],"namespace":"a",%s}`, ms, user, group, rest))
+	send := func(ms int, user, group, fields string) {
+		trace = append(trace, fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":1000000,"user":%q,"groups":["%s"],"namespace":"a",%s}`, ms, user, group, fields))
 	}
 	const masters, others = "system:masters", "system:authenticated"
 	for range 12 {

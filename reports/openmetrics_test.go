@@ -51,13 +51,13 @@ func loadOne(t *testing.T, text string) *scenario.Scenario {
 
 // limits notes how the levels' current limits change.
 type limits struct {
-	of       *server.Server
+	server   *server.Server
 	changeNs []int64
 	levels   []map[string]int // since then
 }
 
 func (l *limits) adjusted(nowNs int64, s *server.Server) {
-	l.of = s
+	l.server = s
 	now := map[string]int{}
 	for _, level := range s.Levels() {
 		now[level.Name()] = level.CurrentLimit()
@@ -333,10 +333,10 @@ func TestMetricsAreWhatTheRequestLogSays(t *testing.T) {
 		want["current_limit_seats{"+demanded+"}"] = float64(course.levels[len(course.levels)-1][level])
 	}
 	nominal := 0
-	for _, l := range course.of.Levels() {
+	for _, l := range course.server.Levels() {
 		nominal += l.Limits().Nominal
-		of := fmt.Sprintf("{priority_level=%q}", l.Name())
-		want["nominal_limit_seats"+of], want["lower_limit_seats"+of], want["upper_limit_seats"+of] =
+		labels := fmt.Sprintf("{priority_level=%q}", l.Name())
+		want["nominal_limit_seats"+labels], want["lower_limit_seats"+labels], want["upper_limit_seats"+labels] =
 			float64(l.Limits().Nominal), float64(l.Limits().Min), float64(l.Limits().Max)
 	}
 	for _, kind := range []string{"readOnly", "mutating"} {

@@ -156,7 +156,7 @@ func TestMergedPercentiles(t *testing.T) {
 	merged, differ := 0, 0
 	for _, e := range r.Statistics {
 		isPercentile := strings.Contains(e.Name, ".p(") || strings.HasSuffix(e.Name, ".med")
-		if of := strings.Contains(e.Name, "flow:"); isPercentile == of == (e.Merged != nil) && isPercentile {
+		if flow := strings.Contains(e.Name, "flow:"); isPercentile == flow == (e.Merged != nil) && isPercentile {
 			t.Errorf("%s: merged %v", e.Name, e.Merged)
 		}
 		if e.Merged == nil {
@@ -278,8 +278,8 @@ func TestTooManyFlowsAreLeftOut(t *testing.T) {
 }
 
 func TestPrecision(t *testing.T) {
-	add := func(of string, values ...int64) (*compare.Replicator, []bool) {
-		all := compare.NewReplicator("x", 0.1, []string{of})
+	add := func(statistic string, values ...int64) (*compare.Replicator, []bool) {
+		all := compare.NewReplicator("x", 0.1, []string{statistic})
 		var precise []bool
 		for i, v := range values {
 			all.Add(arrivals(uint64(i), map[string]int64{"a": v}))
@@ -372,16 +372,16 @@ func TestReplicationsAreWritten(t *testing.T) {
 // Three runs told by hand. Percentiles are those of all requests together, the reached precision is
 // that of the means, and a flow at the level is no level.
 func TestTextOfReplications(t *testing.T) {
-	of := func(x float64) *float64 { return &x }
+	value := func(x float64) *float64 { return &x }
 	r := &compare.Replications{Name: "told", Seeds: []uint64{1, 2, 3}, DurationNs: 10e9, FlowControl: "PriorityAndFairness",
 		Statistics: []compare.Estimate{
 			{Name: "arrived{workload:a}.count", Unit: "requests", Mean: 30_000, N: 3},
 			{Name: "arrived{workload:a}.perSecond", Unit: "requests/s", Mean: 3000, N: 3},
 			{Name: "executed{workload:a}.rate", Mean: 1, N: 3},
 			{Name: "rejected{workload:a}.rate", N: 3},
-			{Name: "wait{workload:a}.med", Unit: "ns", Mean: 1e6, Merged: of(3e6), N: 3},
-			{Name: "wait{workload:a}.p(99)", Unit: "ns", Mean: 200e3, StdDev: of(0), Low: of(200e3), High: of(200e3), Merged: of(300e3), MergedHalf: of(0), N: 3},
-			{Name: "latency{workload:a}.med", Unit: "ns", Mean: 4e6, StdDev: of(1e6), Low: of(3.5e6), High: of(4.5e6), Merged: of(5e6), MergedHalf: of(0.75e6), N: 3},
+			{Name: "wait{workload:a}.med", Unit: "ns", Mean: 1e6, Merged: value(3e6), N: 3},
+			{Name: "wait{workload:a}.p(99)", Unit: "ns", Mean: 200e3, StdDev: value(0), Low: value(200e3), High: value(200e3), Merged: value(300e3), MergedHalf: value(0), N: 3},
+			{Name: "latency{workload:a}.med", Unit: "ns", Mean: 4e6, StdDev: value(1e6), Low: value(3.5e6), High: value(4.5e6), Merged: value(5e6), MergedHalf: value(0.75e6), N: 3},
 			{Name: "latency{workload:a}.p(90)", Unit: "ns", Mean: 6e6, N: 3},
 			{Name: "latency{workload:a}.p(99)", Unit: "ns", Mean: 7e6, N: 3},
 			{Name: "arrived{priorityLevel:l}.count", Unit: "requests", Mean: 30_000, N: 3},
@@ -389,15 +389,15 @@ func TestTextOfReplications(t *testing.T) {
 			{Name: "arrived{priorityLevel:idle}.count", Unit: "requests", N: 3},
 			{Name: "utilisation{priorityLevel:l}.mean", Mean: 0.25, N: 3},
 			{Name: "utilisation{priorityLevel:l}.saturated", Mean: 0.125, N: 3},
-			{Name: "utilisation{priorityLevel:l}.peak", Unit: "seats", Mean: 7, StdDev: of(1), Low: of(5), High: of(9), N: 2, Values: compare.RunValues{6, math.NaN(), 8}},
-			{Name: "fairness{priorityLevel:l}.jain", Mean: 0.75, StdDev: of(1e-9), Low: of(0.75 - 1e-9), High: of(0.75 + 1e-9), N: 3},
+			{Name: "utilisation{priorityLevel:l}.peak", Unit: "seats", Mean: 7, StdDev: value(1), Low: value(5), High: value(9), N: 2, Values: compare.RunValues{6, math.NaN(), 8}},
+			{Name: "fairness{priorityLevel:l}.jain", Mean: 0.75, StdDev: value(1e-9), Low: value(0.75 - 1e-9), High: value(0.75 + 1e-9), N: 3},
 		},
 		Thresholds: []compare.RunsVerdict{
 			{Metric: "arrived{workload:a}", Expression: "count > 9", Limit: 9, Passed: true, Values: compare.RunValues{10, 10, 10}},
 			{Metric: "arrived{workload:a}", Expression: "count > 10", Limit: 10, FailedSeeds: []uint64{1}, Values: compare.RunValues{10, 11, 12}},
 		},
 		Precision: &compare.Precision{Wanted: 0.02, Statistics: []compare.PrecisionResult{
-			{Name: "latency{workload:a}.med", Reached: of(0.125)}, {Name: "utilisation{priorityLevel:l}.peak", Reached: of(2. / 7)}, {Name: "wait{workload:b}.med"}}},
+			{Name: "latency{workload:a}.med", Reached: value(0.125)}, {Name: "utilisation{priorityLevel:l}.peak", Reached: value(2. / 7)}, {Name: "wait{workload:b}.med"}}},
 	}
 	for i := range r.Statistics {
 		r.Statistics[i].ID = metric.MustParseName(r.Statistics[i].Name)

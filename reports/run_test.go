@@ -62,9 +62,9 @@ type sample struct {
 	inUse, waiting map[string]int
 }
 
-func (c *census) sample(nowNs int64, of *server.Server) {
+func (c *census) sample(nowNs int64, srv *server.Server) {
 	s := sample{nowNs, map[string]int{}, map[string]int{}}
-	for _, l := range of.Levels() {
+	for _, l := range srv.Levels() {
 		s.inUse[l.Name()], s.waiting[l.Name()] = l.Queues().SeatsInUse(), l.Queues().Waiting()
 	}
 	c.samples = append(c.samples, s)

@@ -254,9 +254,9 @@ func TestLevelsAreSumsOverServers(t *testing.T) {
 		var service, waiting float64
 		current, arrived := 0, int64(0)
 		for _, v := range s.Servers {
-			for _, of := range v.Levels {
-				if of.Name == l.Name {
-					service, waiting, current, arrived = service+of.ServiceSeatSeconds, waiting+of.MeanWaiting, current+of.Limits.Current, arrived+of.Arrived
+			for _, level := range v.Levels {
+				if level.Name == l.Name {
+					service, waiting, current, arrived = service+level.ServiceSeatSeconds, waiting+level.MeanWaiting, current+level.Limits.Current, arrived+level.Arrived
 				}
 			}
 		}

@@ -297,7 +297,7 @@ func TestServiceOfAGroupIsThatOfItsFlows(t *testing.T) {
 // Who sends requests wants them executed, soon, and not less than others; how many there are
 // is neither good nor bad.
 func TestWhichChangeIsForTheBetter(t *testing.T) {
-	of := func(full string) metric.Better {
+	betterOf := func(full string) metric.Better {
 		name, stat, _ := strings.Cut(full, ".")
 		name, _, _ = strings.Cut(name, "{")
 		switch {
@@ -311,7 +311,7 @@ func TestWhichChangeIsForTheBetter(t *testing.T) {
 		return metric.Neither
 	}
 	for _, s := range result.Statistics(resultOf(t, crowded, "spec.duration=10s", "spec.warmup=2s").Summary) {
-		if want := of(s.Name.String()); !s.OfFlow() && s.Name.Better() != want { // a flow's name may have dots
+		if want := betterOf(s.Name.String()); !s.OfFlow() && s.Name.Better() != want { // a flow's name may have dots
 			t.Errorf("%s: %q is better, want %q", s.Name, s.Name.Better(), want)
 		}
 	}

@@ -80,14 +80,14 @@ func TestStatisticsOfClientsAndCaches(t *testing.T) {
 	same("conflicts{workload:writers}.count", writers.Noted("conflicts").Count)
 	same("writeTime{workload:writers}.max", writers.Noted("writeTime").Time.MaxNs)
 	same("lostWrites{workload:agents}.count", 0)
-	for _, of := range []struct {
+	for _, tagged := range []struct {
 		tag string
 		*result.Stored
 	}{{"", s.Total.Stored}, {"{server:0}", s.Servers[0].Stored}, {"{server:1}", s.Servers[1].Stored}} {
-		same("bytesSent"+of.tag+".count", of.Values[metric.BytesSent])
-		same("watchEvents"+of.tag+".count", of.Values[metric.WatchEvents])
-		same("staleness"+of.tag+".max", of.Values[metric.StalenessMax])
-		same("etcdCalls"+of.tag+".count", of.Values[metric.EtcdCalls])
+		same("bytesSent"+tagged.tag+".count", tagged.Values[metric.BytesSent])
+		same("watchEvents"+tagged.tag+".count", tagged.Values[metric.WatchEvents])
+		same("staleness"+tagged.tag+".max", tagged.Values[metric.StalenessMax])
+		same("etcdCalls"+tagged.tag+".count", tagged.Values[metric.EtcdCalls])
 	}
 	if sum := s.Servers[0].Stored.Values[metric.BytesSent] + s.Servers[1].Stored.Values[metric.BytesSent]; sum != s.Total.Stored.Values[metric.BytesSent] || sum == 0 {
 		t.Errorf("the servers have sent %d bytes, and all %d", sum, s.Total.Stored.Values[metric.BytesSent])
@@ -112,8 +112,8 @@ func TestStatisticsOfClientsAndCaches(t *testing.T) {
 				events, stalest = events+p.WatchEvents, max(stalest, p.StalenessNs)
 			}
 		}
-		if of := s.Servers[i].Stored; events != of.Values[metric.WatchEvents] || stalest < of.Values[metric.StalenessMean] || stalest > of.Values[metric.StalenessMax] {
-			t.Errorf("server %d over time: %d events, staleness up to %d ns; in the summary %+v", i, events, stalest, of)
+		if stored := s.Servers[i].Stored; events != stored.Values[metric.WatchEvents] || stalest < stored.Values[metric.StalenessMean] || stalest > stored.Values[metric.StalenessMax] {
+			t.Errorf("server %d over time: %d events, staleness up to %d ns; in the summary %+v", i, events, stalest, stored)
 		}
 	}
 	if s.Workloads[3].Clients != nil {

@@ -159,14 +159,14 @@ func TestWaitsOverTimeAgainstAllWaits(t *testing.T) {
 		if int(p.Waits) != len(waits) {
 			t.Errorf("interval %d: %d waits, want %d", i, p.Waits, len(waits))
 		}
-		for _, of := range []struct {
+		for _, percentile := range []struct {
 			name    string
 			got     int64
 			percent int
 		}{{"p50", p.WaitP50Ns, 50}, {"p99", p.WaitP99Ns, 99}} {
-			exact := waits[(len(waits)*of.percent+99)/100-1]
-			if of.got < exact || float64(of.got) > float64(exact)*(1+1./32) {
-				t.Errorf("interval %d: %s is %d, want %d to within 1/32 above", i, of.name, of.got, exact)
+			exact := waits[(len(waits)*percentile.percent+99)/100-1]
+			if percentile.got < exact || float64(percentile.got) > float64(exact)*(1+1./32) {
+				t.Errorf("interval %d: %s is %d, want %d to within 1/32 above", i, percentile.name, percentile.got, exact)
 			}
 		}
 	}

@@ -92,10 +92,10 @@ func observeExecutions(t *testing.T, seed, replications int, spec string) (all [
 }
 
 // equal wants the interval of a quantity over replications to contain a value.
-func equal(t *testing.T, what string, of []*executions, quantity func(*executions) float64, want float64) {
+func equal(t *testing.T, what string, runs []*executions, quantity func(*executions) float64, want float64) {
 	t.Helper()
 	var x []float64
-	for _, e := range of {
+	for _, e := range runs {
 		x = append(x, quantity(e))
 	}
 	within(t, what, x, want)

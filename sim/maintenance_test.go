@@ -40,8 +40,8 @@ func maintained(t *testing.T, spec, as, request string) (run *Run, classified, w
 	return run, classified, written
 }
 
-// of returns the times at which a FlowSchema got the requests.
-func of(classified []string, schema string) (times []string) {
+// timesOf returns the times at which a FlowSchema got the requests.
+func timesOf(classified []string, schema string) (times []string) {
 	for _, line := range classified {
 		if fields := strings.Fields(line); fields[1] == schema {
 			times = append(times, fields[0])
@@ -87,7 +87,7 @@ func TestM10TwoReleasesFight(t *testing.T) {
             - {kind: ServiceAccount, serviceAccount: {namespace: kube-system, name: endpointslicemirroring-controller}}
             resourceRules:
             - {verbs: [get, create, update], apiGroups: [""], resources: [endpoints], namespaces: ["*"]}`, endpointController, updateEndpoints)
-	expectLines(t, "the FlowSchema of 1.33", of(classified, "endpoint-controller"),
+	expectLines(t, "the FlowSchema of 1.33", timesOf(classified, "endpoint-controller"),
 		"10", "60", "70", "120", "130", "140", "150", "160", "170", "180", "190", "200", "210", "220", "230", "240")
 	var endpoint []string
 	for _, w := range written {
@@ -180,7 +180,7 @@ func TestM9LevelIsDeleted(t *testing.T) {
 		`{serviceAccount: team/app}`, `{verb: get, resource: pods, namespace: team, name: x}`)
 	expectLines(t, "writes", written, "65 server -1 delete PriorityLevelConfiguration workload-low",
 		"80 server 1 create PriorityLevelConfiguration workload-low")
-	expectLines(t, "next match", of(classified, "global-default"), "70")
+	expectLines(t, "next match", timesOf(classified, "global-default"), "70")
 	var status []string
 	for _, w := range run.Writes() {
 		if w.Action == maintain.SetStatus {

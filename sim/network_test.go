@@ -318,23 +318,23 @@ func TestServersAreIndependent(t *testing.T) {
 `, i, i, 10+i)
 	}
 	// decisions returns what each server does, and which workloads are its.
-	decisions := func(seed, replicas int, workloads []int) (lines [][]string, of [][]int) {
+	decisions := func(seed, replicas int, workloads []int) (lines [][]string, byServer [][]int) {
 		text := strings.Replace(oneSeat, "servers: {", fmt.Sprintf("servers: {replicas: %d, ", replicas), 1) +
 			fmt.Sprintf("  seed: %d\n  duration: 40s\n  workload:", seed)
 		for _, w := range workloads {
 			text += workload(w)
 		}
-		lines, of = make([][]string, replicas), make([][]int, replicas)
+		lines, byServer = make([][]string, replicas), make([][]int, replicas)
 		note := func(what string) func(int64, *server.Request) {
 			return func(nowNs int64, r *server.Request) {
 				lines[r.Server] = append(lines[r.Server], fmt.Sprint(nowNs, what, workloads[r.Workload], r.Attempt, r.Attributes.Verb, r.Seats(), r.Rejection, r.RetryAfterSeconds))
-				if w := workloads[r.Workload]; !slices.Contains(of[r.Server], w) {
-					of[r.Server] = append(of[r.Server], w)
+				if w := workloads[r.Workload]; !slices.Contains(byServer[r.Server], w) {
+					byServer[r.Server] = append(byServer[r.Server], w)
 				}
 			}
 		}
 		execute(t, New(load(t, text)), server.Observer{Arrived: note("arrives"), Dispatched: note("starts"), Rejected: note("rejected"), Executed: note("executed"), Released: note("released")})
-		return lines, of
+		return lines, byServer
 	}
 	var all []int
 	for i := range clients {
@@ -342,8 +342,8 @@ func TestServersAreIndependent(t *testing.T) {
 	}
 	rejected := 0
 	for seed := range 3 {
-		together, of := decisions(seed+1, servers, all)
-		for i, workloads := range of {
+		together, byServer := decisions(seed+1, servers, all)
+		for i, workloads := range byServer {
 			slices.Sort(workloads)
 			alone, _ := decisions(seed+1, 1, workloads)
 			if !slices.Equal(together[i], alone[0]) {

@@ -107,23 +107,23 @@ spec:
 
 // generated is a trace of so many lines, a request each millisecond, of a hundred kinds.
 type generated struct {
-	lines, next int
-	line, rest  []byte
+	lines, next  int
+	line, unread []byte
 }
 
 func (g *generated) Read(b []byte) (int, error) {
-	if len(g.rest) == 0 {
+	if len(g.unread) == 0 {
 		if g.next == g.lines {
 			return 0, io.EOF
 		}
 		g.line = strconv.AppendInt(append(g.line[:0], `{"arrivalNs":`...), int64(1_000_000*g.next), 10)
 		g.line = strconv.AppendInt(append(g.line, `,"user":"user-`...), int64(g.next%100), 10)
 		g.line = append(g.line, `","groups":["system:authenticated"],"verb":"get","resource":"pods","namespace":"n","executionNs":2500000}`+"\n"...)
-		g.rest = g.line
+		g.unread = g.line
 		g.next++
 	}
-	n := copy(b, g.rest)
-	g.rest = g.rest[n:]
+	n := copy(b, g.unread)
+	g.unread = g.unread[n:]
 	return n, nil
 }
 
@@ -185,7 +185,7 @@ func BenchmarkReplay(b *testing.B) {
 	read := func() error {
 		s := trace.NewReader(open(), "t.jsonl").Stream(context.Background(), 0, 0)
 		defer s.Close()
-		_, errs := s.Rest()
+		_, errs := s.Drain()
 		return errs.Err()
 	}
 	for _, c := range []struct {

@@ -302,8 +302,8 @@ func TestNoRequestIsForgotten(t *testing.T) {
 		}
 		// The memory of a server is that of its watches. Five of them are more than it has.
 		taken := make([]int64, replicas)
-		for _, of := range watches {
-			taken[of] += 300_000
+		for _, server := range watches {
+			taken[server] += 300_000
 		}
 		for i, s := range run.servers {
 			if used, _ := s.Memory(); used != taken[i] {

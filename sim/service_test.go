@@ -92,24 +92,24 @@ func TestConnectionsThroughServiceToACrashedServer(t *testing.T) {
 	var listed, unlisted, balanced, reopened counts
 	broken, back := 0, 0
 	seen := func(nowNs int64, r *server.Request, refused int) {
-		of := &balanced
+		group := &balanced
 		switch stale := len(changesOfService(run)) == 0; {
 		case nowNs < 30e9:
 			return
 		case r.Workload == watches && nowNs == 30e9:
-			of = &reopened
+			group = &reopened
 		case r.Workload == watches:
 			if back++; nowNs < 30.8e9 {
 				t.Errorf("a watch was opened after %d ns, before the back-off was over", nowNs-30e9)
 			}
 			return
 		case r.Workload == inside && stale:
-			of = &listed
+			group = &listed
 		case r.Workload == inside:
-			of = &unlisted
+			group = &unlisted
 		}
-		of.all++
-		of.refused += refused
+		group.all++
+		group.refused += refused
 	}
 	execute(t, run, server.Observer{
 		Arrived: func(nowNs int64, r *server.Request) { seen(nowNs, r, 0) },

@@ -30,7 +30,7 @@ const (
 // so that its limit stays as it is. Of so few seats the catch-all's five shares in a
 // thousand take none away: the level has ⌈0.995·seats⌉. Nothing times out (a quarter of
 // requestTimeout, up to a minute) or finds the queue full.
-func soleLevel(seats int, response, rest string) string {
+func soleLevel(seats int, response, fields string) string {
 	return fmt.Sprintf(`
   config:
     base: Mandatory
@@ -50,7 +50,7 @@ func soleLevel(seats int, response, rest string) string {
         - subjects: [{kind: Group, group: {name: "*"}}]
           resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
   servers: {maxRequestsInflight: %d, maxMutatingRequestsInflight: 0, requestTimeout: 240s}
-%s`, response, seats, rest)
+%s`, response, seats, fields)
 }
 
 const (
@@ -157,10 +157,10 @@ func replicate(t *testing.T, seed, replications, seats int, spec string) []*meas
 
 // agree wants the interval of a quantity over the replications to contain a value, and to
 // reach no more than width of it to either side.
-func agree(t *testing.T, what string, of []*measurement, quantity func(*measurement) float64, want float64) {
+func agree(t *testing.T, what string, runs []*measurement, quantity func(*measurement) float64, want float64) {
 	t.Helper()
-	x := make([]float64, len(of))
-	for i, m := range of {
+	x := make([]float64, len(runs))
+	for i, m := range runs {
 		x[i] = quantity(m)
 	}
 	within(t, what, x, want)
@@ -229,10 +229,10 @@ func repair(n, c int, a float64) (p []float64) {
 }
 
 // expected returns the expectation of a function of the number broken.
-func expected(p []float64, of func(k int) float64) float64 {
+func expected(p []float64, value func(k int) float64) float64 {
 	sum := 0.0
 	for k := range p {
-		sum += p[k] * of(k)
+		sum += p[k] * value(k)
 	}
 	return sum
 }

@@ -266,9 +266,9 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 }
 
 // paths returns the files that a comparison reads and writes, except folders of results. Scenarios may be nil.
-func (f *compareFlags) paths(of ...*scenario.Scenario) *paths {
+func (f *compareFlags) paths(scenarios ...*scenario.Scenario) *paths {
 	var p paths
-	for _, sc := range of {
+	for _, sc := range scenarios {
 		if sc != nil {
 			p.readScenarios(sc)
 		}

@@ -241,7 +241,7 @@ func matches(wanted, lines []string) bool {
 	for skipped := range len(lines) + 1 {
 		next := slices.Index(wanted[1:], "...")
 		if next < 0 {
-			if rest := len(wanted) - 1; len(lines)-skipped == rest {
+			if remaining := len(wanted) - 1; len(lines)-skipped == remaining {
 				return matches(wanted[1:], lines[skipped:])
 			}
 			continue

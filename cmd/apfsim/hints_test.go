@@ -13,7 +13,7 @@ func TestHintsNameCommands(t *testing.T) {
 	for parent, hints := range commandHints {
 		for tried, hint := range hints {
 			path := strings.Fields(parent + " " + tried)
-			if cmd, rest, err := root.Find(path[1:]); err == nil && len(rest) == 0 {
+			if cmd, remaining, err := root.Find(path[1:]); err == nil && len(remaining) == 0 {
 				t.Errorf("%s %s: there is such a command: %s", parent, tried, cmd.CommandPath())
 			}
 			for _, m := range named.FindAllStringSubmatch(hint, -1) {
@@ -21,7 +21,7 @@ func TestHintsNameCommands(t *testing.T) {
 				if m[1] == "apfsim config lint" {
 					words = words[:2] // lint is yet to come
 				}
-				if cmd, rest, err := root.Find(words[1:]); err != nil || len(rest) > 0 {
+				if cmd, remaining, err := root.Find(words[1:]); err != nil || len(remaining) > 0 {
 					t.Errorf("%s %s: %q names no command but %s", parent, tried, m[1], cmd.CommandPath())
 				}
 			}

@@ -105,14 +105,14 @@ func lines(ts *testscript.TestScript, file string) []string {
 func fields(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1)
 	type key struct{ field, outcome string }
-	of := map[string]int{}
+	counts := map[string]int{}
 	with := map[key]int{}
 	names := map[string]bool{}
 	for _, line := range lines(ts, args[0]) {
 		var values map[string]json.RawMessage
 		ts.Check(json.Unmarshal([]byte(line), &values))
 		outcome := strings.Trim(string(values["outcome"]), `"`)
-		of[outcome]++
+		counts[outcome]++
 		for name := range values {
 			names[name] = true
 			with[key{name, outcome}]++
@@ -120,10 +120,10 @@ func fields(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, name := range sorted(names) {
 		fmt.Fprint(ts.Stdout(), name, ":")
-		for _, outcome := range sorted(of) {
+		for _, outcome := range sorted(counts) {
 			switch n := with[key{name, outcome}]; n {
 			case 0:
-			case of[outcome]:
+			case counts[outcome]:
 				fmt.Fprint(ts.Stdout(), " ", outcome)
 			default:
 				fmt.Fprintf(ts.Stdout(), " (%s)", outcome)

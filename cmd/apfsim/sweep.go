@@ -72,10 +72,10 @@ func parseShard(text string) (experiment.Shard, error) {
 	if text == "" {
 		return experiment.Shard{Of: 1}, nil
 	}
-	index, of, _ := strings.Cut(text, "/")
+	index, total, _ := strings.Cut(text, "/")
 	i, err := strconv.Atoi(index)
-	n, errOf := strconv.Atoi(of)
-	if err != nil || errOf != nil || n < 1 || i < 0 || i >= n {
+	n, errTotal := strconv.Atoi(total)
+	if err != nil || errTotal != nil || n < 1 || i < 0 || i >= n {
 		return experiment.Shard{}, fmt.Errorf("--shard: %q: want I/N with I from 0 to N-1, such as 0/4 for the first of four parts", text)
 	}
 	return experiment.Shard{Index: i, Of: n}, nil
@@ -125,19 +125,19 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		return err
 	}
 	warn(cmd.ErrOrStderr(), g.Base)
-	rest, err := g.Rest(flags.out, part, steps.next("runs checked"))
+	remaining, err := g.Remaining(flags.out, part, steps.next("runs checked"))
 	steps.clear()
 	if err != nil {
 		return err
 	}
-	if rest.Done > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs are already done\n", rest.Done, part.Runs(s))
+	if remaining.Done > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %d of %d runs are already done\n", remaining.Done, part.Runs(s))
 	}
-	progress := newProgress(cmd.ErrOrStderr(), rest.AtPoints, flags.quiet)
-	err = rest.Run(ctx, progress)
+	progress := newProgress(cmd.ErrOrStderr(), remaining.AtPoints, flags.quiet)
+	err = remaining.Run(ctx, progress)
 	progress.pause()
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: %d of %d runs are done and kept in %s; run the same command again to continue", rest.Done, part.Runs(s), flags.out)
+		return fmt.Errorf("interrupted: %d of %d runs are done and kept in %s; run the same command again to continue", remaining.Done, part.Runs(s), flags.out)
 	}
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func newHelp() *cobra.Command {
 		Use:   "help [COMMAND]",
 		Short: "Print a command's help",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			if parent, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+			if parent, remaining, err := cmd.Root().Find(args); err == nil && len(remaining) == 0 {
 				for _, sub := range parent.Commands() {
 					names = append(names, sub.Name()+"\t"+sub.Short)
 				}
@@ -81,12 +81,12 @@ func newHelp() *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			about, rest, err := cmd.Root().Find(args)
+			about, remaining, err := cmd.Root().Find(args)
 			if err != nil {
 				return invalid(err)
 			}
-			if len(rest) > 0 {
-				return usage(about, unknownCommand(about, rest[0]))
+			if len(remaining) > 0 {
+				return usage(about, unknownCommand(about, remaining[0]))
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()

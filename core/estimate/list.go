@@ -19,8 +19,8 @@ const (
 
 // listing is what the seats and the size of a list, or of a watch that begins with a list, depend on.
 type listing struct {
-	of       *Estimator
-	resource Resource
+	estimator *Estimator
+	resource  Resource
 
 	limit     int64 // the most objects that the request asks for; 0 for all
 	watch     bool
@@ -39,7 +39,7 @@ type listing struct {
 func (e *Estimator) newListing(o *options, watch, named bool, resource Resource) *listing {
 	r := e.Rules
 	l := &listing{
-		of: e, resource: resource, limit: o.Limit, watch: watch, named: named,
+		estimator: e, resource: resource, limit: o.Limit, watch: watch, named: named,
 		fromCache: watch || o.servedFromCache(r), selects: o.Selects(), invalid: o.Malformed != "", version0: o.Version.Zero(),
 		seats: 1,
 	}
@@ -58,7 +58,7 @@ func (e *Estimator) newListing(o *options, watch, named bool, resource Resource)
 
 // initialSeats returns the seats of the list, by what the server knows now, without the cap of the level.
 func (l *listing) initialSeats() int {
-	if l.counts && l.asOf != l.of.updates {
+	if l.counts && l.asOf != l.estimator.updates {
 		l.estimate()
 	}
 	return int(l.seats)
@@ -67,9 +67,9 @@ func (l *listing) initialSeats() int {
 // estimate estimates the seats by what the server reads for the list (k8s.io/apiserver,
 // util/flowcontrol/request/list_work_estimator.go).
 func (l *listing) estimate() {
-	l.asOf = l.of.updates
-	r := l.of.Rules
-	stats, known := l.of.store[l.resource]
+	l.asOf = l.estimator.updates
+	r := l.estimator.Rules
+	stats, known := l.estimator.store[l.resource]
 	if !known {
 		// The resource is most likely that of an aggregated server, which does the work.
 		l.seats = 1

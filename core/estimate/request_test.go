@@ -297,8 +297,8 @@ func TestEstimateIsBounded(t *testing.T) {
 		}
 		if got.FinalSeats > 0 {
 			work := (watchers + 9) / 10 * eventNs
-			if rest := work - got.FinalSeats*int(got.AdditionalLatencyNs); rest < 0 || rest >= got.FinalSeats {
-				t.Errorf("%+v: the final work is %d seat-ns less than %d", got, rest, work)
+			if remaining := work - got.FinalSeats*int(got.AdditionalLatencyNs); remaining < 0 || remaining >= got.FinalSeats {
+				t.Errorf("%+v: the final work is %d seat-ns less than %d", got, remaining, work)
 			}
 		}
 	})

@@ -19,8 +19,8 @@ func SeatsTimesDuration(seats float64, durationNs int64) SeatSeconds {
 // int64(x).
 func round(x float64) int64 {
 	whole := int64(x)
-	if rest := x - float64(whole); -1 < rest && rest < 1 {
-		whole += int64(2 * rest) // avoids a branch, which the processor could not predict
+	if fraction := x - float64(whole); -1 < fraction && fraction < 1 {
+		whole += int64(2 * fraction) // avoids a branch, which the processor could not predict
 	}
 	return whole
 }

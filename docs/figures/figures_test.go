@@ -37,9 +37,9 @@ func write(t *testing.T, name, document, input string) (status int, stderr, text
 // body returns the section of a page without its first line, which describes the machine.
 func body(t *testing.T, name, text string) string {
 	t.Helper()
-	head, rest, _ := strings.Cut(text, "<!-- "+name+" -->\n\n")
-	machine, rest, _ := strings.Cut(rest, "\n\n")
-	section, tail, _ := strings.Cut(rest, "\n<!-- end of "+name+" -->\n")
+	head, remaining, _ := strings.Cut(text, "<!-- "+name+" -->\n\n")
+	machine, remaining, _ := strings.Cut(remaining, "\n\n")
+	section, tail, _ := strings.Cut(remaining, "\n<!-- end of "+name+" -->\n")
 	if head != "# Performance\n\n" || tail != "\nThe end.\n" {
 		t.Errorf("the page has %q before the section and %q after it", head, tail)
 	}

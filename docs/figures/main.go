@@ -98,8 +98,8 @@ func update(stdin io.Reader, name string, makeSection func(string) (section, err
 // splice returns the document with another text in the named section.
 func splice(document, name, text string) (string, error) {
 	from, to := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
-	before, rest, found := strings.Cut(document, from)
-	_, after, ended := strings.Cut(rest, to)
+	before, remaining, found := strings.Cut(document, from)
+	_, after, ended := strings.Cut(remaining, to)
 	if !found || !ended {
 		return "", fmt.Errorf("has no section between the lines %q and %q", strings.TrimSpace(from), strings.TrimSpace(to))
 	}

@@ -60,8 +60,8 @@ func rewrite(file, table string) error {
 
 // split returns the table in a page, and the texts before and after it.
 func split(text string) (before, table, after string, err error) {
-	before, rest, ok := strings.Cut(text, begin)
-	table, after, ok2 := strings.Cut(rest, end)
+	before, remaining, ok := strings.Cut(text, begin)
+	table, after, ok2 := strings.Cut(remaining, end)
 	if !ok || !ok2 {
 		return "", "", "", fmt.Errorf("the lines %q and %q are missing", strings.TrimSpace(begin), strings.TrimSpace(end))
 	}

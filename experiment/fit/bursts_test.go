@@ -147,7 +147,7 @@ func inGuide(t *testing.T, name string, table []string) {
 	}
 	mark := "<!-- " + name + ": go test ./experiment/fit -rewrite -->\n"
 	before, after, found := strings.Cut(string(text), mark)
-	was, rest, ended := strings.Cut(after, "\n\n")
+	was, remaining, ended := strings.Cut(after, "\n\n")
 	if !found || !ended {
 		t.Fatalf("%s has no table after %s", page, mark)
 	}
@@ -155,7 +155,7 @@ func inGuide(t *testing.T, name string, table []string) {
 	switch {
 	case was == want:
 	case *rewrite:
-		if err := os.WriteFile(page, []byte(before+mark+want+"\n\n"+rest), 0o666); err != nil {
+		if err := os.WriteFile(page, []byte(before+mark+want+"\n\n"+remaining), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	default:

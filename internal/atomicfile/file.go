@@ -140,11 +140,11 @@ func WriteFile(path string, data []byte) error {
 func Unfinished(dir, name string) (paths []string) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
-		rest, ok := strings.CutPrefix(entry.Name(), "."+name+".")
+		suffix, ok := strings.CutPrefix(entry.Name(), "."+name+".")
 		if !ok || !entry.Type().IsRegular() {
 			continue
 		}
-		if _, ending, _ := strings.Cut(rest, "."); ending == "apfsim-tmp" || ending == "apfsim-old" {
+		if _, ending, _ := strings.Cut(suffix, "."); ending == "apfsim-tmp" || ending == "apfsim-old" {
 			paths = append(paths, filepath.Join(dir, entry.Name()))
 		}
 	}

@@ -234,8 +234,8 @@ func unquote(buffer, text []byte) []byte {
 			r := hexadecimal(text[i+1:])
 			i += 4
 			if utf16.IsSurrogate(r) {
-				if rest := text[i+1:]; len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
-					if r = utf16.DecodeRune(r, hexadecimal(rest[2:])); r != utf8.RuneError {
+				if remaining := text[i+1:]; len(remaining) >= 6 && remaining[0] == '\\' && remaining[1] == 'u' {
+					if r = utf16.DecodeRune(r, hexadecimal(remaining[2:])); r != utf8.RuneError {
 						i += 6
 					}
 				}

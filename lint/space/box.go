@@ -59,16 +59,16 @@ func (b Box) Uncovered(others []Box, steps *int) (part Box, found bool) {
 		if *steps--; *steps < 0 {
 			return b, true
 		}
-		rest := b
-		for d := range rest {
-			outside := rest
-			outside[d] = rest[d].And(other[d].Not())
+		remaining := b
+		for d := range remaining {
+			outside := remaining
+			outside[d] = remaining[d].And(other[d].Not())
 			if !outside[d].Empty() {
 				if part, found := outside.Uncovered(others[i+1:], steps); found {
 					return part, true
 				}
 			}
-			rest[d] = both[d]
+			remaining[d] = both[d]
 		}
 		return Box{}, false
 	}

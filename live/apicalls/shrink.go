@@ -36,8 +36,8 @@ func Shrink(calls []Call, difference *Difference, differs func([]Call) []Differe
 	for part := len(shortest) / 2; part >= 1; {
 		removed := false
 		for at := 0; at < len(shortest); {
-			rest := slices.Delete(slices.Clone(shortest), at, min(at+part, len(shortest)))
-			if try(withoutDependents(rest)) {
+			remaining := slices.Delete(slices.Clone(shortest), at, min(at+part, len(shortest)))
+			if try(withoutDependents(remaining)) {
 				removed = true
 			} else {
 				at += part

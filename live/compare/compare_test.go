@@ -129,7 +129,7 @@ func TestChecks(t *testing.T) {
 
 // A run in which the machine was too busy says nothing.
 func TestVoid(t *testing.T) {
-	of := func(late, overhead time.Duration) *trial.Trial {
+	trialOf := func(late, overhead time.Duration) *trial.Trial {
 		return &trial.Trial{Late: []time.Duration{late}, Overheads: []time.Duration{overhead}}
 	}
 	long := good()
@@ -141,10 +141,10 @@ func TestVoid(t *testing.T) {
 		t    *trial.Trial
 		want string
 	}{
-		{of(mostLate, mostOverhead), ""},
-		{of(mostLate+1, 0), "the sender was 20ms late"},
+		{trialOf(mostLate, mostOverhead), ""},
+		{trialOf(mostLate+1, 0), "the sender was 20ms late"},
 		{long, ""}, // 3 % of 1 s
-		{of(0, mostOverhead+1), "executions took 15ms longer"},
+		{trialOf(0, mostOverhead+1), "executions took 15ms longer"},
 	} {
 		if got := Void(c.t); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("got %q, want %q", got, c.want)
@@ -174,13 +174,13 @@ func TestChance(t *testing.T) {
 	for i := range run.Live.Requests {
 		run.Live.Requests[i].WaitNs += (int64(i%2)*2 - 1) * 10 * ms
 	}
-	of := Summarize(run.Live.Requests)[0]
+	stats := Summarize(run.Live.Requests)[0]
 	want := 2 * 10 * time.Millisecond / 24 // the square root of 600 is 24.5
-	if got := chance(run, of); got > want || got < want*9/10 {
+	if got := chance(run, stats); got > want || got < want*9/10 {
 		t.Errorf("got %v, want about %v", got, want)
 	}
 	run.Replay.Requests[7].WaitNs, run.Replay.Requests[7].Outcome = 1e15, outcome.Rejected
-	if got := chance(run, of); got > want {
+	if got := chance(run, stats); got > want {
 		t.Errorf("with a rejected request: got %v, want about %v", got, want)
 	}
 }

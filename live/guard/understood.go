@@ -151,20 +151,20 @@ func (u *Understood) connects() bool {
 	if !u.IsResource() {
 		return slices.ContainsFunc(u.segments, connects)
 	}
-	rest := u.segments[2:] // after /api/VERSION
+	segments := u.segments[2:] // after /api/VERSION
 	if u.segments[0] == "apis" {
-		rest = u.segments[3:]
+		segments = u.segments[3:]
 	}
-	if connects(rest[0]) {
+	if connects(segments[0]) {
 		return true // /api/v1/proxy/RESOURCE
 	}
-	if rest[0] == "watch" {
-		rest = rest[1:]
+	if segments[0] == "watch" {
+		segments = segments[1:]
 	}
-	if rest[0] == "namespaces" && u.Resource != "namespaces" {
-		rest = rest[2:]
+	if segments[0] == "namespaces" && u.Resource != "namespaces" {
+		segments = segments[2:]
 	}
-	return connects(rest[0]) || len(rest) > 2 && slices.ContainsFunc(rest[2:], connects)
+	return connects(segments[0]) || len(segments) > 2 && slices.ContainsFunc(segments[2:], connects)
 }
 
 func (u *Understood) errorf(format string, args ...any) error {

@@ -131,14 +131,14 @@ func checkIdentity(a *classify.Attributes) error {
 
 // recorded returns the address of a path as scenarios and traces have it: decoded, and without a query.
 func recorded(path string) (*url.URL, error) {
-	rest, found := strings.CutPrefix(path, "/")
+	remaining, found := strings.CutPrefix(path, "/")
 	switch {
 	case !found:
 		return nil, fmt.Errorf("the path %q does not begin with a slash, and would be a part of the host", path)
 	case strings.ContainsAny(path, "?#"):
 		return nil, fmt.Errorf("the path %q ends at the first ? or #; want the query in query", path)
 	}
-	return guard.Path(strings.Split(rest, "/")...), nil
+	return guard.Path(strings.Split(remaining, "/")...), nil
 }
 
 // encoded returns a query in which characters that cannot be in an address are in URL encoding. It leaves # as it

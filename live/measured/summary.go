@@ -169,7 +169,7 @@ func newFlows(names *cluster.FlowControl) flows {
 
 type flowKey struct{ schema, level, distinguisher string }
 
-// of returns the flow of a request, nil if the answer does not say.
+// flow returns the flow of a request, nil if the answer does not say.
 func (f flows) flow(s *load.Sent) *server.Flow {
 	name, ok := f.schema(s)
 	if !ok {

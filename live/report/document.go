@@ -29,8 +29,8 @@ func (r *Results) WriteDocument(file string) error {
 	if err != nil {
 		return err
 	}
-	before, rest, found := strings.Cut(string(text), sectionStart)
-	_, after, ended := strings.Cut(rest, sectionEnd)
+	before, remaining, found := strings.Cut(string(text), sectionStart)
+	_, after, ended := strings.Cut(remaining, sectionEnd)
 	if !found || !ended {
 		return fmt.Errorf("%s: has no section between the lines %q and %q", file, strings.TrimSpace(sectionStart), strings.TrimSpace(sectionEnd))
 	}

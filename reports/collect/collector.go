@@ -65,8 +65,8 @@ type group struct {
 // New returns a collector for a run of sc on the server whose levels are given; nil if it has no
 // flow control. The series have a point every intervalNs, the sampling interval of the
 // observer's Tick.
-func New(sc *scenario.Scenario, of server.Levels, intervalNs int64) *Collector {
-	return NewWithLevels(sc, intervalNs, levelsOf(of))
+func New(sc *scenario.Scenario, levels server.Levels, intervalNs int64) *Collector {
+	return NewWithLevels(sc, intervalNs, levelsOf(levels))
 }
 
 // NewOfServers is New for a run on several servers, or on one that is not always there or not always
@@ -87,12 +87,12 @@ func NewOfServers(sc *scenario.Scenario, servers []*server.Server, intervalNs in
 	return c
 }
 
-func levelsOf(of server.Levels) iter.Seq[server.LevelState] {
+func levelsOf(levels server.Levels) iter.Seq[server.LevelState] {
 	return func(yield func(server.LevelState) bool) {
-		if of == nil {
+		if levels == nil {
 			return
 		}
-		for _, l := range of.Levels() {
+		for _, l := range levels.Levels() {
 			if !yield(l) {
 				return
 			}
@@ -149,7 +149,7 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 		c.partOf(r, f).Arrive(r)
 		f.arrive(r)
 		if c.kinds != nil {
-			f.ofKind(c.kinds.of(r)).arrived++
+			f.ofKind(c.kinds.kindOf(r)).arrived++
 		}
 	}
 	f.enter(nowNs, c.expected(r, f))
@@ -387,18 +387,18 @@ func (c *Collector) flowOf(r *server.Request) *flow {
 
 // addFlow adds a flow at its first request. If a change of the configuration gives a flow another
 // index, it remains the same flow.
-func (c *Collector) addFlow(of *server.Flow) *flow {
-	if f := c.renumbered[of.Index]; f != nil {
+func (c *Collector) addFlow(identity *server.Flow) *flow {
+	if f := c.renumbered[identity.Index]; f != nil {
 		return f
 	}
-	l := c.levelNamed(of.Level)
-	f := l.names.find(l.flows, of)
+	l := c.levelNamed(identity.Level)
+	f := l.names.find(l.flows, identity)
 	if f == nil {
-		for len(c.byIndex) <= of.Index/flowsPerBlock {
+		for len(c.byIndex) <= identity.Index/flowsPerBlock {
 			c.byIndex = append(c.byIndex, make([]flow, flowsPerBlock))
 		}
-		f = &c.byIndex[of.Index/flowsPerBlock][of.Index%flowsPerBlock]
-		c.beginFlow(f, of)
+		f = &c.byIndex[identity.Index/flowsPerBlock][identity.Index%flowsPerBlock]
+		c.beginFlow(f, identity)
 		f.index = int32(len(l.flows))
 		if f.index%64 == 0 {
 			l.active = append(l.active, 0)
@@ -407,13 +407,13 @@ func (c *Collector) addFlow(of *server.Flow) *flow {
 		l.names.add(l.flows)
 		return f
 	}
-	if !slices.Equal(f.of.Hand, of.Hand) {
+	if !slices.Equal(f.identity.Hand, identity.Hand) {
 		f.handChanged = true
 	}
 	if c.renumbered == nil {
 		c.renumbered = map[int]*flow{}
 	}
-	c.renumbered[of.Index] = f
+	c.renumbered[identity.Index] = f
 	return f
 }
 
@@ -431,12 +431,12 @@ func (c *Collector) flows() iter.Seq[*flow] {
 }
 
 // beginFlow makes f a flow without requests; of is nil for the unclassified one.
-func (c *Collector) beginFlow(f *flow, of *server.Flow) {
-	*f = flow{index: noIndex, workload: server.NoWorkload, of: of}
-	if of == nil {
+func (c *Collector) beginFlow(f *flow, identity *server.Flow) {
+	*f = flow{index: noIndex, workload: server.NoWorkload, identity: identity}
+	if identity == nil {
 		f.group = c.groupOf("", c.levelNamed(""))
 	} else {
-		f.group = c.groupOf(of.Schema.Name, c.levelNamed(of.Level))
+		f.group = c.groupOf(identity.Schema.Name, c.levelNamed(identity.Level))
 	}
 	f.level = f.group.level
 }

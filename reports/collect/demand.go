@@ -45,12 +45,12 @@ type kinds struct {
 
 // numberedOfOne is the kind of a template that can be replaced by others of its ID.
 type numberedOfOne struct {
-	of   *classify.Attributes
-	kind int32
+	attributes *classify.Attributes
+	kind       int32
 }
 
-// of returns the kind of a request.
-func (ks *kinds) of(r *server.Request) int32 {
+// kindOf returns the kind of a request.
+func (ks *kinds) kindOf(r *server.Request) int32 {
 	if id := int(r.TemplateID); id >= 0 {
 		for len(ks.byTemplate) <= id {
 			ks.byTemplate = append(ks.byTemplate, 0)
@@ -65,10 +65,10 @@ func (ks *kinds) of(r *server.Request) int32 {
 		ks.replaceable = append(ks.replaceable, numberedOfOne{})
 	}
 	known, a := &ks.replaceable[id], &r.Attributes
-	if b := known.of; b == nil || b != a && (a.Verb != b.Verb || a.Resource != b.Resource || a.Subresource != b.Subresource || a.APIGroup != b.APIGroup) {
+	if b := known.attributes; b == nil || b != a && (a.Verb != b.Verb || a.Resource != b.Resource || a.Subresource != b.Subresource || a.APIGroup != b.APIGroup) {
 		known.kind = ks.number(kindKeyOf(r.Template))
 	}
-	known.of = a
+	known.attributes = a
 	return known.kind
 }
 
@@ -148,8 +148,8 @@ func demandOf(r *server.Request) float64 {
 // at its level so far.
 func (c *Collector) expected(r *server.Request, f *flow) float64 {
 	if c.kinds != nil {
-		if of := f.level.ofKind(c.kinds.of(r)); of.measured > 0 {
-			return of.mean()
+		if samples := f.level.ofKind(c.kinds.kindOf(r)); samples.measured > 0 {
+			return samples.mean()
 		}
 	}
 	return demandOf(r)
@@ -167,7 +167,7 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	if r.KeepsSeats() {
 		heldNs += r.Work.AdditionalLatencyNs
 	}
-	seatNs, kind := float64(r.SeatsHeld())*float64(heldNs), c.kinds.of(r)
+	seatNs, kind := float64(r.SeatsHeld())*float64(heldNs), c.kinds.kindOf(r)
 	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.allKinds.add(seatNs, nowNs-r.ArrivalNs)
@@ -181,7 +181,7 @@ func (c *Collector) endDemand(servers []*server.Server) {
 	for _, s := range servers {
 		s.InFlight(func(r *server.Request) {
 			if c.counts(r) && r.DispatchNs >= 0 && r.FinishNs < 0 && !r.Lost {
-				k := c.flowOf(r).ofKind(c.kinds.of(r))
+				k := c.flowOf(r).ofKind(c.kinds.kindOf(r))
 				k.holding = append(k.holding, int64(r.SeatsHeld())*(c.toNs-r.DispatchNs))
 			}
 		})
@@ -209,9 +209,9 @@ func (f *flow) endDemand() {
 	for i := range f.kinds.all {
 		k := &f.kinds.all[i]
 		mean := 0.0
-		for _, of := range []*occupied{&k.occupied, f.level.ofKind(k.kind), &all, &f.level.allKinds} {
-			if of.measured > 0 {
-				mean = of.mean()
+		for _, samples := range []*occupied{&k.occupied, f.level.ofKind(k.kind), &all, &f.level.allKinds} {
+			if samples.measured > 0 {
+				mean = samples.mean()
 				break
 			}
 		}

@@ -23,12 +23,12 @@ type durations struct {
 // timed is the histograms of one flow. An execution whose latency it is, too, is only in alone: many flows have no
 // others, and need one histogram for both.
 type timed struct {
-	alone measure.Histogram
-	of    [measure.Timings]measure.Histogram
+	alone    measure.Histogram
+	byTiming [measure.Timings]measure.Histogram
 }
 
 func newTimed() *timed {
-	return &timed{alone: measure.Histogram{Precision: measure.CoarsePrecision}, of: measure.New(measure.CoarsePrecision).Timed}
+	return &timed{alone: measure.Histogram{Precision: measure.CoarsePrecision}, byTiming: measure.New(measure.CoarsePrecision).Timed}
 }
 
 // The kinds of what is in the list.
@@ -68,7 +68,7 @@ func (d *durations) put(v uint64) {
 }
 
 // take returns the first number of a list and what follows it.
-func (d *durations) take(list []byte) (v uint64, rest []byte) {
+func (d *durations) take(list []byte) (v uint64, remaining []byte) {
 	if d.timed == nil {
 		v, n := binary.Uvarint(list)
 		return v, list[n:]
@@ -80,13 +80,13 @@ func (d *durations) take(list []byte) (v uint64, rest []byte) {
 func (d *durations) makeRoom() {
 	switch {
 	case d.timed != nil:
-		d.count(&d.timed.of, &d.timed.alone)
+		d.count(&d.timed.byTiming, &d.timed.alone)
 		d.list = d.list[:0]
 	case cap(d.list) < mostBytes:
 		d.list = append(make([]byte, 0, min(max(32, cap(d.list)*3/2), mostBytes)), d.list...)
 	default:
 		t := newTimed()
-		d.count(&t.of, &t.alone)
+		d.count(&t.byTiming, &t.alone)
 		d.timed, d.list = t, make([]byte, 0, mostPending)
 	}
 }
@@ -122,8 +122,8 @@ func (d *durations) count(into *[measure.Timings]measure.Histogram, alone *measu
 func (d *durations) addTo(into *[measure.Timings]measure.Histogram, waits int64) {
 	before := into[measure.Wait].N
 	if d.timed != nil {
-		for t := range d.timed.of {
-			into[t].Merge(&d.timed.of[t])
+		for t := range d.timed.byTiming {
+			into[t].Merge(&d.timed.byTiming[t])
 		}
 		into[measure.Execution].Merge(&d.timed.alone)
 		into[measure.Latency].Merge(&d.timed.alone)
@@ -135,7 +135,7 @@ func (d *durations) addTo(into *[measure.Timings]measure.Histogram, waits int64)
 // longestNs returns the longest wait of a request that was dispatched, 0 if none waited.
 func (d *durations) longestNs() (ns int64) {
 	if d.timed != nil {
-		ns = d.timed.of[measure.Wait].MostNs
+		ns = d.timed.byTiming[measure.Wait].MostNs
 	}
 	for list := d.list; len(list) > 0; {
 		var v uint64

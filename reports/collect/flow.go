@@ -36,10 +36,10 @@ type flow struct {
 	arrived, dispatched, executed int64 // requests that arrived within the window
 
 	durations
-	rare  *rare      // nil until there is one
-	kinds *flowKinds // nil where the demand is not measured
-	group *group
-	of    *server.Flow // as it first was; nil for the unclassified flow
+	rare     *rare      // nil until there is one
+	kinds    *flowKinds // nil where the demand is not measured
+	group    *group
+	identity *server.Flow // as it first was; nil for the unclassified flow
 }
 
 // rare counts what does not happen to the requests of most flows.
@@ -59,18 +59,18 @@ func (f *flow) rarely() *rare {
 }
 
 func (f *flow) name() string {
-	if f.of == nil {
+	if f.identity == nil {
 		return ""
 	}
-	return f.of.Name()
+	return f.identity.Name()
 }
 
 // hand returns the queues that the flow's requests are dealt; nil also if the hand has changed.
 func (f *flow) hand() []int {
-	if f.of == nil || f.handChanged {
+	if f.identity == nil || f.handChanged {
 		return nil
 	}
-	return f.of.Hand
+	return f.identity.Hand
 }
 
 const noIndex = -1

@@ -33,7 +33,7 @@ func (c *Collector) Flows() iter.Seq[*result.Flow] {
 			for _, f := range flows {
 				m.Reset()
 				f.flow.addTo(m)
-				if of := f.flow.summary(m); !yield(&of) {
+				if summary := f.flow.summary(m); !yield(&summary) {
 					return
 				}
 			}
@@ -59,24 +59,24 @@ func (c *Collector) addFlows(s *result.Summary) {
 		first, others := len(s.Flows), map[string]*otherFlows{}
 		for _, f := range l.flows {
 			if !listed(f) {
-				of := others[f.group.schema]
-				if of == nil {
-					of = &otherFlows{measures: measure.New(measure.CoarsePrecision)}
-					others[f.group.schema] = of
+				combined := others[f.group.schema]
+				if combined == nil {
+					combined = &otherFlows{measures: measure.New(measure.CoarsePrecision)}
+					others[f.group.schema] = combined
 				}
-				of.add(f)
+				combined.add(f)
 				continue
 			}
 			m.Reset()
 			f.addTo(m)
-			of := f.summary(m)
-			of.SeveralLevels = moved[of.FlowSchema]
-			s.Flows = append(s.Flows, of)
+			flow := f.summary(m)
+			flow.SeveralLevels = moved[flow.FlowSchema]
+			s.Flows = append(s.Flows, flow)
 		}
 		slices.SortFunc(s.Flows[first:], func(a, b result.Flow) int { return cmp.Compare(a.Name, b.Name) })
 		for _, g := range c.groups { // not by the map, whose order is random
-			if of := others[g.schema]; of != nil && g.level == l {
-				s.OtherFlows = append(s.OtherFlows, of.summary(g, moved[g.schema]))
+			if combined := others[g.schema]; combined != nil && g.level == l {
+				s.OtherFlows = append(s.OtherFlows, combined.summary(g, moved[g.schema]))
 			}
 		}
 	}
@@ -164,9 +164,9 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 		flow  *flow
 	}
 	var all []valued // scratch
-	rank := func(of []*flow, value func(*flow) float64) {
-		all = slices.Grow(all[:0], len(of))
-		for _, f := range of {
+	rank := func(flows []*flow, value func(*flow) float64) {
+		all = slices.Grow(all[:0], len(flows))
+		for _, f := range flows {
 			if v := value(f); v > 0 {
 				all = append(all, valued{v, f})
 			}
@@ -204,8 +204,8 @@ func worst(flows []*flow, most int) (list []*flow) {
 	var brief brief
 	for _, f := range flows {
 		brief.set(f)
-		if of, bad := judge.StandingOf(&brief.Flow); bad {
-			all = append(all, standing{of, f})
+		if rank, bad := judge.StandingOf(&brief.Flow); bad {
+			all = append(all, standing{rank, f})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b standing) int { return a.Compare(b.Standing) })

@@ -75,14 +75,14 @@ func (z *freeze) summary() *result.Freeze {
 
 // lateNs returns from when on a request is late.
 func (c *Collector) lateNs(r *server.Request, l *level) int64 {
-	of := *l.ofKind(c.kinds.of(r))
+	kind := *l.ofKind(c.kinds.kindOf(r))
 	if r.FinishNs >= 0 && c.counts(r) { // all but itself
-		of.measured, of.serveNs = of.measured-1, of.serveNs-float64(r.FinishNs-r.ArrivalNs)
+		kind.measured, kind.serveNs = kind.measured-1, kind.serveNs-float64(r.FinishNs-r.ArrivalNs)
 	}
-	if of.measured < lateFrom {
+	if kind.measured < lateFrom {
 		return c.toNs
 	}
-	ns := int64(lateAfter * of.serveNs / float64(of.measured))
+	ns := int64(lateAfter * kind.serveNs / float64(kind.measured))
 	if d := r.Details; d == nil || d.Answer.Status == 0 { // else a store has executed it
 		ownNs := r.ExecutionNs
 		if d != nil {

@@ -15,12 +15,12 @@ type names struct {
 }
 
 // find returns the flow that has the name of another, nil if there is none.
-func (n *names) find(flows []*flow, of *server.Flow) *flow {
+func (n *names) find(flows []*flow, identity *server.Flow) *flow {
 	if len(n.slots) == 0 {
 		return nil
 	}
-	for slot := n.first(of); n.slots[slot] != 0; slot = (slot + 1) % len(n.slots) {
-		if f := flows[n.slots[slot]-1]; f.of.Schema.Name == of.Schema.Name && f.of.Distinguisher == of.Distinguisher {
+	for slot := n.first(identity); n.slots[slot] != 0; slot = (slot + 1) % len(n.slots) {
+		if f := flows[n.slots[slot]-1]; f.identity.Schema.Name == identity.Schema.Name && f.identity.Distinguisher == identity.Distinguisher {
 			return f
 		}
 	}
@@ -42,13 +42,13 @@ func (n *names) add(flows []*flow) {
 }
 
 func (n *names) put(flows []*flow, i int) {
-	slot := n.first(flows[i].of)
+	slot := n.first(flows[i].identity)
 	for n.slots[slot] != 0 {
 		slot = (slot + 1) % len(n.slots)
 	}
 	n.slots[slot] = int32(i) + 1
 }
 
-func (n *names) first(of *server.Flow) int {
-	return int((maphash.String(n.seed, of.Schema.Name) + 31*maphash.String(n.seed, of.Distinguisher)) % uint64(len(n.slots)))
+func (n *names) first(identity *server.Flow) int {
+	return int((maphash.String(n.seed, identity.Schema.Name) + 31*maphash.String(n.seed, identity.Distinguisher)) % uint64(len(n.slots)))
 }

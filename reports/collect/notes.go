@@ -26,12 +26,12 @@ type noted struct {
 
 func (all *notes) add(nowNs int64, n *workload.Note) {
 	for _, m := range metric.CountedBy(n.Event) {
-		all.of(m).add(nowNs, n)
+		all.noted(m).add(nowNs, n)
 	}
 }
 
-// of returns what a metric has counted so far.
-func (all *notes) of(m *metric.Metric) *noted {
+// noted returns what a metric has counted so far.
+func (all *notes) noted(m *metric.Metric) *noted {
 	for _, one := range *all {
 		if one.metric == m {
 			return one

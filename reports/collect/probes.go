@@ -68,11 +68,11 @@ func newProbes(sc *scenario.Scenario, servers []*server.Server) *Probes {
 	v := &Probes{servers: servers, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
 	v.workloads = make([]virtualWorkload, len(sc.Spec.Workload))
 	for i := range v.workloads {
-		w, of := &v.workloads[i], &sc.Spec.Workload[i]
-		w.startNs, w.endNs = int64(of.Start), sc.Spec.EndNs(of)
-		w.latest, w.sentTo = make([]*server.Template, of.Clients), make([]int16, of.Clients)
+		w, settings := &v.workloads[i], &sc.Spec.Workload[i]
+		w.startNs, w.endNs = int64(settings.Start), sc.Spec.EndNs(settings)
+		w.latest, w.sentTo = make([]*server.Template, settings.Clients), make([]int16, settings.Clients)
 		w.waits.Precision = measure.FinePrecision
-		w.moments.Open(sc.Spec.Seed, of.Name, 0, "probes")
+		w.moments.Open(sc.Spec.Seed, settings.Name, 0, "probes")
 		v.draw(w)
 	}
 	return v

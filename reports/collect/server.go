@@ -52,13 +52,13 @@ func (c *Collector) atServer(r *server.Request, f *flow) *level {
 
 // adjustedServer takes the levels and limits of a server. The limits of a level are the sums over the
 // servers that have it.
-func (c *Collector) adjustedServer(nowNs int64, of *server.Server) {
-	s := c.servers[of.Index()]
+func (c *Collector) adjustedServer(nowNs int64, srv *server.Server) {
+	s := c.servers[srv.Index()]
 	s.forgetLevels(nowNs)
-	if of.Stage() != server.Off {
+	if srv.Stage() != server.Off {
 		c.eachLevel[s.index](func(state server.LevelState) bool {
 			l := c.levelAt(s, c.levelNamed(state.Name()))
-			l.adjust(nowNs, state, changedBy(of))
+			l.adjust(nowNs, state, changedBy(srv))
 			if !l.exempt() {
 				c.workloads.SetLimit(nowNs, l.name, s.index, l.limit)
 			}
@@ -66,7 +66,7 @@ func (c *Collector) adjustedServer(nowNs int64, of *server.Server) {
 		})
 	}
 	s.dropForgotten(nowNs)
-	c.sumLimits(nowNs, changedBy(of))
+	c.sumLimits(nowNs, changedBy(srv))
 }
 
 // forgetLevels marks all levels of the server as removed, and dropForgotten removes those that are
@@ -186,14 +186,14 @@ func (c *Collector) failed(nowNs int64) *result.Failure {
 }
 
 // changed records that a server has another stage.
-func (c *Collector) changed(nowNs int64, of *server.Server) {
-	s := c.servers[of.Index()]
-	m := result.NewMoment(nowNs, s.index, s.stage, of.Stage())
-	if of.Stage() == server.Off && s.lostAtNs == nowNs {
+func (c *Collector) changed(nowNs int64, srv *server.Server) {
+	s := c.servers[srv.Index()]
+	m := result.NewMoment(nowNs, s.index, s.stage, srv.Stage())
+	if srv.Stage() == server.Off && s.lostAtNs == nowNs {
 		m.Lost = s.lost
 	}
 	c.timeline = append(c.timeline, m)
-	s.setStage(nowNs, c.fromNs, of.Stage())
+	s.setStage(nowNs, c.fromNs, srv.Stage())
 	if s.stage == server.Off {
 		s.forgetLevels(nowNs)
 		s.dropForgotten(nowNs)
@@ -201,7 +201,7 @@ func (c *Collector) changed(nowNs int64, of *server.Server) {
 		c.sumLimits(nowNs, result.ByServer)
 	}
 	if c.virtual != nil {
-		c.virtual.Changed(nowNs, of)
+		c.virtual.Changed(nowNs, srv)
 	}
 }
 
@@ -239,14 +239,14 @@ func (s *serverState) closeInterval(fromNs, toNs int64) {
 			continue
 		}
 		l.closeInterval(fromNs, toNs)
-		of := &l.points[len(l.points)-1]
-		p.WaitingRequests += of.WaitingRequests
-		p.ExecutingRequests += of.ExecutingRequests
-		p.Arrived += of.Arrived
-		p.Rejected += of.RejectedTotal()
+		point := &l.points[len(l.points)-1]
+		p.WaitingRequests += point.WaitingRequests
+		p.ExecutingRequests += point.ExecutingRequests
+		p.Arrived += point.Arrived
+		p.Rejected += point.RejectedTotal()
 		if l.known && !l.exempt() {
-			p.SeatsInUse += of.SeatsInUse
-			p.Limit += of.CurrentLimit
+			p.SeatsInUse += point.SeatsInUse
+			p.Limit += point.CurrentLimit
 		}
 	}
 	s.points = append(s.points, *p)
@@ -259,18 +259,18 @@ func (c *Collector) addServers(out *result.Result) {
 	s.Failures = c.failures
 	s.Timeline = append(c.timeline, c.speeds()...)
 	slices.SortStableFunc(s.Timeline, func(a, b result.Moment) int { return cmp.Compare(a.AtNs, b.AtNs) })
-	for i, of := range c.servers {
+	for i, state := range c.servers {
 		name := fmt.Sprint(i)
 		all := result.Server{
 			Group:             result.NewGroup(name, c.merged(func(p *part) bool { return p.server == i })),
-			KubernetesVersion: of.Rules().Version, Stage: of.stage.String(), ReadyShare: float64(of.readyNs) / float64(c.toNs-c.fromNs), Levels: []result.ServerLevel{},
+			KubernetesVersion: state.Rules().Version, Stage: state.stage.String(), ReadyShare: float64(state.readyNs) / float64(c.toNs-c.fromNs), Levels: []result.ServerLevel{},
 		}
-		series := &result.ServerSeries{Server: i, Points: of.points}
-		for _, l := range sortedLevels(of.levels) {
+		series := &result.ServerSeries{Server: i, Points: state.points}
+		for _, l := range sortedLevels(state.levels) {
 			series.Levels = append(series.Levels, l.series())
 			// A level that was there for an instant only, because the server has ended then, may have got requests.
-			if of := c.serverLevel(i, l); l.name != "" && (l.window.spanNs > 0 || of.Arrived > 0) {
-				all.Levels = append(all.Levels, of)
+			if level := c.serverLevel(i, l); l.name != "" && (l.window.spanNs > 0 || level.Arrived > 0) {
+				all.Levels = append(all.Levels, level)
 			}
 		}
 		s.Servers, out.ServerSeries = append(s.Servers, all), append(out.ServerSeries, series)
@@ -289,30 +289,30 @@ func (c *Collector) addGauges(all []result.Server) {
 		most = max(most, total[i])
 	}
 	for i, s := range c.servers {
-		of := &all[i]
+		summary := &all[i]
 		for k := range s.points {
 			p := &s.points[k]
 			if p.EndNs <= c.fromNs {
 				continue
 			}
 			if p.Speed > 0 && p.Speed < result.SlowSpeed && p.InService > 0 {
-				of.SlowNs += p.EndNs - max(p.StartNs, c.fromNs)
+				summary.SlowNs += p.EndNs - max(p.StartNs, c.fromNs)
 			}
-			of.MostInService = max(of.MostInService, p.InService)
-			of.MostMemoryBytes = max(of.MostMemoryBytes, p.MemoryBytes)
-			of.MostConnections = max(of.MostConnections, p.Connections)
-			if p.Speed > 0 && (of.LeastSpeed == 0 || p.Speed < of.LeastSpeed) {
-				of.LeastSpeed = p.Speed
+			summary.MostInService = max(summary.MostInService, p.InService)
+			summary.MostMemoryBytes = max(summary.MostMemoryBytes, p.MemoryBytes)
+			summary.MostConnections = max(summary.MostConnections, p.Connections)
+			if p.Speed > 0 && (summary.LeastSpeed == 0 || p.Speed < summary.LeastSpeed) {
+				summary.LeastSpeed = p.Speed
 			}
 			// Shares of a few connections, while clients begin or end, say nothing.
-			if share := float64(p.Connections) / float64(total[k]); 2*total[k] >= most && total[k] > 0 && share > of.MostConnectionsShare {
-				of.MostConnectionsShare, of.MostConnectionsShareAtNs = share, p.EndNs
+			if share := float64(p.Connections) / float64(total[k]); 2*total[k] >= most && total[k] > 0 && share > summary.MostConnectionsShare {
+				summary.MostConnectionsShare, summary.MostConnectionsShareAtNs = share, p.EndNs
 			}
 		}
 		if most > 0 {
-			of.Connections = &s.points[len(s.points)-1].Connections
+			summary.Connections = &s.points[len(s.points)-1].Connections
 		}
-		of.Collapse = collapse(s.points, c.fromNs)
+		summary.Collapse = collapse(s.points, c.fromNs)
 	}
 }
 
@@ -337,17 +337,17 @@ func (p *loadPart) perSecond() float64 { return float64(p.executed) / p.seconds 
 func loadParts(points []result.ServerPoint, fromNs int64) (parts []loadPart) {
 	each := (len(points) + collapseParts - 1) / collapseParts
 	for len(points) >= each && each > 0 {
-		of := points[:each]
+		part := points[:each]
 		points = points[each:]
-		if of[0].StartNs < fromNs {
+		if part[0].StartNs < fromNs {
 			continue
 		}
-		p := loadPart{fromNs: of[0].StartNs, seconds: float64(of[each-1].EndNs-of[0].StartNs) / 1e9, busy: true}
-		for i := range of {
-			p.executed += of[i].Executed
-			p.offered += of[i].Arrived + of[i].Refused
-			p.inService += float64(of[i].InService) / float64(each)
-			p.busy = p.busy && of[i].InService > 0
+		p := loadPart{fromNs: part[0].StartNs, seconds: float64(part[each-1].EndNs-part[0].StartNs) / 1e9, busy: true}
+		for i := range part {
+			p.executed += part[i].Executed
+			p.offered += part[i].Arrived + part[i].Refused
+			p.inService += float64(part[i].InService) / float64(each)
+			p.busy = p.busy && part[i].InService > 0
 		}
 		parts = append(parts, p)
 	}

@@ -96,11 +96,11 @@ func (c *workloadSeries) dispatchedLate(nowNs int64, r *server.Request) {
 	w := &c.workloads[r.Workload]
 	c.now[r.Workload].afterWaiting++
 	interval := c.intervalOf(r.ArrivalNs)
-	of := &w.waits[interval]
-	if of.others == nil {
-		of.others = c.waitCounts()
+	waits := &w.waits[interval]
+	if waits.others == nil {
+		waits.others = c.waitCounts()
 	}
-	of.others.record(nowNs - r.ArrivalNs)
+	waits.others.record(nowNs - r.ArrivalNs)
 	c.dequeue(w, interval)
 }
 
@@ -123,9 +123,9 @@ func (c *workloadSeries) GivenUp(r *server.Request) {
 
 // dequeue counts a request that arrived in the interval and is no longer queued.
 func (c *workloadSeries) dequeue(w *workloadWaits, interval int) {
-	of := &w.waits[interval]
-	of.waiting--
-	if of.waiting == 0 && interval < c.current {
+	waits := &w.waits[interval]
+	waits.waiting--
+	if waits.waiting == 0 && interval < c.current {
 		c.summarize(w, interval)
 	}
 }
@@ -156,16 +156,16 @@ func (c *workloadSeries) waitCounts() *waitCounts {
 
 // summarize computes the percentiles of an interval's waits, to which no further wait will be added.
 func (c *workloadSeries) summarize(w *workloadWaits, interval int) {
-	of, p := &w.waits[interval], &w.points[interval]
-	p.Waits = of.zeros
-	if of.others == nil {
+	waits, p := &w.waits[interval], &w.points[interval]
+	p.Waits = waits.zeros
+	if waits.others == nil {
 		return
 	}
-	p.Waits += of.others.n
-	p.WaitP50Ns, p.WaitP99Ns = of.others.percentile(of.zeros, 50), of.others.percentile(of.zeros, 99)
-	*of.others = waitCounts{}
-	c.spare = append(c.spare, of.others)
-	of.others = nil
+	p.Waits += waits.others.n
+	p.WaitP50Ns, p.WaitP99Ns = waits.others.percentile(waits.zeros, 50), waits.others.percentile(waits.zeros, 99)
+	*waits.others = waitCounts{}
+	c.spare = append(c.spare, waits.others)
+	waits.others = nil
 }
 
 // waitCounts counts waits in the buckets of a histogram of measure.CoarsePrecision. It lacks the sum and
@@ -205,10 +205,10 @@ func (w *waitCounts) percentile(zeros int64, percent float64) (ns int64) {
 func (c *workloadSeries) CloseInterval(nowNs int64, over bool) {
 	for i := range c.workloads {
 		w, n := &c.workloads[i], &c.now[i]
-		p, of := &w.points[c.current], &w.waits[c.current]
+		p, waits := &w.points[c.current], &w.waits[c.current]
 		p.EndNs, p.Arrived, p.Dispatched = nowNs, n.arrived, n.dispatched+n.afterWaiting
-		of.waiting += n.arrived - n.dispatched
-		of.zeros = n.dispatched
+		waits.waiting += n.arrived - n.dispatched
+		waits.zeros = n.dispatched
 		*n = intervalCounts{}
 		for w.oldest < c.current && w.waits[w.oldest].waiting == 0 {
 			w.oldest++
@@ -224,7 +224,7 @@ func (c *workloadSeries) CloseInterval(nowNs int64, over bool) {
 			}
 			continue
 		}
-		if of.waiting == 0 {
+		if waits.waiting == 0 {
 			c.summarize(w, c.current)
 		}
 		w.points = append(w.points, result.WorkloadPoint{StartNs: nowNs})
@@ -278,15 +278,15 @@ func (c *workloadSeries) Series(sc *scenario.Scenario, timeline []result.Moment,
 		}
 		s.Marks = append(s.Marks, result.TimelineMarks(timeline)...)
 		for k := range c.limits {
-			of := &c.limits[k]
-			if !sentTo(i, of.level) {
+			limit := &c.limits[k]
+			if !sentTo(i, limit.level) {
 				continue
 			}
-			name := format.Printable(of.level)
+			name := format.Printable(limit.level)
 			if sc.Spec.Servers.Replicas > 1 {
-				name += fmt.Sprintf(" at server %d", of.server)
+				name += fmt.Sprintf(" at server %d", limit.server)
 			}
-			for _, m := range of.marks {
+			for _, m := range limit.marks {
 				s.Marks = append(s.Marks, result.Mark{AtNs: m.atNs, Text: fmt.Sprintf("limit of %s: %d → %d seats", name, m.from, m.to)})
 			}
 		}

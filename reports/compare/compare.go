@@ -256,7 +256,7 @@ func (c *Comparison) warn(base, head *Replications) {
 // newlyCaught names the workloads of both sides more of whose requests match catch-all in the head, with both shares. A
 // side that does not know it, because an older program has written it, is not compared.
 func newlyCaught(base, head *Replications) string {
-	of := func(r *Replications, workload string) (share float64) {
+	shareOf := func(r *Replications, workload string) (share float64) {
 		for i := range r.CatchAll {
 			if c := &r.CatchAll[i]; c.Workload == workload {
 				share = c.Share()
@@ -271,7 +271,7 @@ func newlyCaught(base, head *Replications) string {
 	var all []string
 	for i := range head.CatchAll {
 		name := head.CatchAll[i].Workload
-		before, after := of(base, name), of(head, name)
+		before, after := shareOf(base, name), shareOf(head, name)
 		if slices.Contains(base.Names("workload"), name) && (before == 0 || after-before > least) {
 			all = append(all, fmt.Sprintf("%s (%s → %s)", name, format.Percent(before), format.Percent(after)))
 		}

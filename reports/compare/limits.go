@@ -18,14 +18,14 @@ type LevelLimits struct {
 func (r *Replications) SetLimits(run int, levels []result.Level) {
 	for i := range levels {
 		l := &levels[i]
-		at := slices.IndexFunc(r.Limits, func(of LevelLimits) bool { return of.Level == l.Name })
+		at := slices.IndexFunc(r.Limits, func(limits LevelLimits) bool { return limits.Level == l.Name })
 		if at < 0 {
 			at = len(r.Limits)
 			r.Limits = append(r.Limits, LevelLimits{Level: l.Name})
 		}
-		of := &r.Limits[at]
-		of.Nominal = with(of.Nominal, run, float64(l.Limits.Nominal))
-		of.Current = with(of.Current, run, float64(l.Limits.Current))
+		limits := &r.Limits[at]
+		limits.Nominal = with(limits.Nominal, run, float64(l.Limits.Nominal))
+		limits.Current = with(limits.Current, run, float64(l.Limits.Current))
 	}
 }
 

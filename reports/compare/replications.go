@@ -195,9 +195,9 @@ func (a *Replicator) Add(next *collect.Replication) {
 func (a *Replicator) addCatchAll(s *result.Summary) {
 	for _, w := range s.Workloads {
 		at := slices.IndexFunc(a.r.CatchAll, func(c result.CaughtAll) bool { return c.Workload == w.Name })
-		of := slices.IndexFunc(s.CatchAll, func(c result.CaughtAll) bool { return c.Workload == w.Name })
+		source := slices.IndexFunc(s.CatchAll, func(c result.CaughtAll) bool { return c.Workload == w.Name })
 		a.arrived[w.Name] += w.Arrived
-		if at < 0 && of >= 0 {
+		if at < 0 && source >= 0 {
 			at = len(a.r.CatchAll)
 			a.r.CatchAll = append(a.r.CatchAll, result.CaughtAll{Workload: w.Name})
 		}
@@ -205,8 +205,8 @@ func (a *Replicator) addCatchAll(s *result.Summary) {
 			continue
 		}
 		a.r.CatchAll[at].Arrived = a.arrived[w.Name]
-		if of >= 0 {
-			a.r.CatchAll[at].Requests += s.CatchAll[of].Requests
+		if source >= 0 {
+			a.r.CatchAll[at].Requests += s.CatchAll[source].Requests
 		}
 	}
 }
@@ -365,8 +365,8 @@ func (a *Replicator) Replications() *Replications {
 	for i, e := range a.statistics {
 		out := &r.Statistics[i]
 		p, isPercentile := percentile(&e.Statistic)
-		if of, timed := measure.TimingOf(e.Name.Metric); isPercentile && timed && !e.OfFlow() {
-			if h := &a.merged(merged, e.Name.Tags)[of]; h.N > 0 { // results read from summary.json have no histograms
+		if timing, timed := measure.TimingOf(e.Name.Metric); isPercentile && timed && !e.OfFlow() {
+			if h := &a.merged(merged, e.Name.Tags)[timing]; h.N > 0 { // results read from summary.json have no histograms
 				p := float64(h.PercentileNs(p))
 				out.Merged = &p
 				out.MergedHalf = SectioningHalfWidth(p, e.Values.Present())

@@ -89,24 +89,24 @@ func (p *PrintableWriter) write(text []byte, atEnd bool) error {
 	from := 0
 	var escaped []byte // nil as long as nothing is escaped
 	for i := plain(text, 0); i < len(text); i = plain(text, i) {
-		rest := text[i:]
+		remaining := text[i:]
 		size := 1
 		replacement := ""
-		switch r, n := utf8.DecodeRune(rest); {
-		case rest[0] == '\n' || rest[0] == '\t':
-		case !atEnd && (!utf8.FullRune(rest) || p.Styles && rest[0] == 0x1b && len(rest) < longestStyle && styleOf(rest) == 0):
-			p.kept = append([]byte(nil), rest...)
+		switch r, n := utf8.DecodeRune(remaining); {
+		case remaining[0] == '\n' || remaining[0] == '\t':
+		case !atEnd && (!utf8.FullRune(remaining) || p.Styles && remaining[0] == 0x1b && len(remaining) < longestStyle && styleOf(remaining) == 0):
+			p.kept = append([]byte(nil), remaining...)
 			text = text[:i]
 			continue
-		case p.Styles && rest[0] == 0x1b && styleOf(rest) > 0:
-			size = styleOf(rest)
+		case p.Styles && remaining[0] == 0x1b && styleOf(remaining) > 0:
+			size = styleOf(remaining)
 		case unprintable(r):
 			size = n
-			replacement = Printable(string(rest[:n]))
+			replacement = Printable(string(remaining[:n]))
 		default:
 			size = n
 		}
-		if replacement != "" && replacement != string(rest[:size]) {
+		if replacement != "" && replacement != string(remaining[:size]) {
 			escaped = append(append(escaped, text[from:i]...), replacement...)
 			from = i + size
 		}

@@ -42,15 +42,15 @@ func TestPrintableWriter(t *testing.T) {
 		written := func(cuts []int) string {
 			var b strings.Builder
 			w := PrintableWriter{Next: &b, Styles: styles}
-			rest := text
+			remaining := text
 			for _, n := range cuts {
-				n = min(n, len(rest))
-				if written, err := w.Write([]byte(rest[:n])); written != n || err != nil {
+				n = min(n, len(remaining))
+				if written, err := w.Write([]byte(remaining[:n])); written != n || err != nil {
 					t.Fatalf("wrote %d of %d bytes: %v", written, n, err)
 				}
-				rest = rest[n:]
+				remaining = remaining[n:]
 			}
-			w.Write([]byte(rest))
+			w.Write([]byte(remaining))
 			if err := w.Flush(); err != nil {
 				t.Fatal(err)
 			}

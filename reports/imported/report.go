@@ -71,10 +71,10 @@ type Count struct {
 }
 
 // Add adds one to the count with a name.
-func Add(all []Count, of string) []Count {
-	i := slices.IndexFunc(all, func(c Count) bool { return c.Of == of })
+func Add(all []Count, name string) []Count {
+	i := slices.IndexFunc(all, func(c Count) bool { return c.Of == name })
 	if i < 0 {
-		i, all = len(all), append(all, Count{Of: of})
+		i, all = len(all), append(all, Count{Of: name})
 	}
 	all[i].Requests++
 	return all

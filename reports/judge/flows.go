@@ -110,8 +110,8 @@ func WorstFlows(s *result.Summary, most int) []*result.Flow {
 	}
 	var bad []standing
 	for i := range s.Flows {
-		if of, is := StandingOf(&s.Flows[i]); is {
-			bad = append(bad, standing{of, &s.Flows[i]})
+		if rank, is := StandingOf(&s.Flows[i]); is {
+			bad = append(bad, standing{rank, &s.Flows[i]})
 		}
 	}
 	slices.SortStableFunc(bad, func(a, b standing) int { return a.Compare(b.Standing) })

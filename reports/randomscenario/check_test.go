@@ -302,12 +302,12 @@ func (c *check) summary() {
 		return strconv.Itoa(l.Server) + " " + l.PriorityLevel
 	})
 	for i := range s.Servers {
-		of := &s.Servers[i]
-		c.compare("server "+of.Name, &of.Group, servers[of.Name], ofGroups)
-		delete(servers, of.Name)
-		for j := range of.Levels {
-			l := &of.Levels[j]
-			key := of.Name + " " + l.Name
+		server := &s.Servers[i]
+		c.compare("server "+server.Name, &server.Group, servers[server.Name], ofGroups)
+		delete(servers, server.Name)
+		for j := range server.Levels {
+			l := &server.Levels[j]
+			key := server.Name + " " + l.Name
 			want := atServers[key]
 			delete(atServers, key)
 			c.counts("server and level "+key, l.Counts, want)
@@ -445,8 +445,8 @@ func (c *check) series() {
 		}
 		want.dispatched = 0
 		compare("server "+name, got, want)
-		for _, of := range s.Levels {
-			level("server and level "+name+" "+of.Level, of, atServers[name+" "+of.Level])
+		for _, series := range s.Levels {
+			level("server and level "+name+" "+series.Level, series, atServers[name+" "+series.Level])
 		}
 	}
 }

@@ -16,10 +16,10 @@ type noted struct {
 	byTenth map[int64]int64
 }
 
-func (c *check) notedOf(workload int, of func(*NoteEvent) bool) noted {
+func (c *check) notedOf(workload int, counted func(*NoteEvent) bool) noted {
 	all := noted{byTenth: map[int64]int64{}}
 	for i := range c.ran.Seen.Notes {
-		if e := &c.ran.Seen.Notes[i]; e.Workload == workload && e.AtNs >= c.fromNs && of(e) {
+		if e := &c.ran.Seen.Notes[i]; e.Workload == workload && e.AtNs >= c.fromNs && counted(e) {
 			all.n++
 			all.byTenth[e.AtNs/10e9]++
 		}
@@ -43,7 +43,7 @@ func (c *check) clients(all *claims) {
 		if i >= len(c.ran.Scenario.Spec.Workload) {
 			break // callbacks do not behave
 		}
-		of := func(kind metric.Event) noted {
+		notedAs := func(kind metric.Event) noted {
 			return c.notedOf(i, func(e *NoteEvent) bool { return e.Event == kind })
 		}
 		relists := c.notedOf(i, func(e *NoteEvent) bool { return e.Event == metric.Listed && e.Reason != "" })
@@ -58,13 +58,13 @@ func (c *check) clients(all *claims) {
 				c.fail("workload %s: %d lists because of %q: %s", name, n, why, f.Text)
 			}
 		}
-		lost := of(metric.LeaderLost)
+		lost := notedAs(metric.LeaderLost)
 		c.busiest(all.expect(lost.n > 0, "Clients", name, "leaders lost their leases "+often(lost.n)), lost)
-		nodes := of(metric.NodeNotReady)
+		nodes := notedAs(metric.NodeNotReady)
 		c.busiest(all.expect(nodes.n > 0, "Clients", name, "nodes became not ready "+often(nodes.n)), nodes)
 
-		given, done, replaced := of(metric.WriteLost), of(metric.WriteDone).n, of(metric.Overwritten).n
-		share := func(n, of int64) string { return format.Quantity(n) + " of " + format.Quantity(of) + " " }
+		given, done, replaced := notedAs(metric.WriteLost), notedAs(metric.WriteDone).n, notedAs(metric.Overwritten).n
+		share := func(n, total int64) string { return format.Quantity(n) + " of " + format.Quantity(total) + " " }
 		if given.n > 0 {
 			f := all.expect(true, "Clients", name, " writes were given up")
 			c.busiest(f, given)
@@ -90,22 +90,22 @@ func (c *check) clients(all *claims) {
 
 // busiest checks that the ten seconds are named in which at least half of something happened, if it happened three
 // times, and the last moment up to their end that clients notice and that is not long before.
-func (c *check) busiest(f *report.Finding, of noted) {
+func (c *check) busiest(f *report.Finding, events noted) {
 	if f == nil {
 		return
 	}
 	most := int64(0)
-	for _, n := range of.byTenth {
+	for _, n := range events.byTenth {
 		most = max(most, n)
 	}
-	named := of.n >= 3 && 2*most >= of.n
+	named := events.n >= 3 && 2*most >= events.n
 	if strings.Contains(f.Text, " of them between ") != named {
-		c.fail("%s: at most %d of %d in ten seconds: %s", f.Subject, most, of.n, f.Text)
+		c.fail("%s: at most %d of %d in ten seconds: %s", f.Subject, most, events.n, f.Text)
 	}
 	if !named {
 		return
 	}
-	for at, n := range of.byTenth {
+	for at, n := range events.byTenth {
 		fromNs := at * 10e9
 		text := fmt.Sprintf("%s of them between %s and %s", format.Quantity(n), format.Moment(fromNs), format.Moment(fromNs+10e9))
 		for _, m := range c.moments() {
@@ -125,5 +125,5 @@ func (c *check) busiest(f *report.Finding, of noted) {
 			return
 		}
 	}
-	c.fail("%s: none of the ten seconds with %d of %d is named: %s", f.Subject, most, of.n, f.Text)
+	c.fail("%s: none of the ten seconds with %d of %d is named: %s", f.Subject, most, events.n, f.Text)
 }

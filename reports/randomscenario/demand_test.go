@@ -43,11 +43,11 @@ func (c *check) demands() (demands map[string]float64, atLeast map[string]bool) 
 	// Means by flow and kind, by level and kind, by flow, and by level.
 	means := map[any]*mean{}
 	type ofKind struct {
-		of string
+		name string
 		kind
 	}
 	type ofLevel string
-	of := func(l *Line) []any {
+	keysOf := func(l *Line) []any {
 		flow := flowKey(l.PriorityLevel, l.Flow)
 		return []any{ofKind{flow, l.kind()}, ofKind{"level " + l.PriorityLevel, l.kind()}, flow, ofLevel(l.PriorityLevel)}
 	}
@@ -62,7 +62,7 @@ func (c *check) demands() (demands map[string]float64, atLeast map[string]bool) 
 		if l.Outcome != "executed" {
 			return
 		}
-		for _, key := range of(l) {
+		for _, key := range keysOf(l) {
 			if means[key] == nil {
 				means[key] = &mean{}
 			}
@@ -82,7 +82,7 @@ func (c *check) demands() (demands map[string]float64, atLeast map[string]bool) 
 			demands[flow] += own
 		default:
 			x := 0.0
-			for _, key := range of(l) {
+			for _, key := range keysOf(l) {
 				if m := means[key]; m != nil {
 					x = m.sum / m.n
 					break
@@ -128,22 +128,22 @@ func (c *check) fairness() {
 // shares compares the fair shares of a level's flows with what water-filling gives, step by step, and the indexes with
 // their formulas.
 func (c *check) shares(l *result.Level, flows []*result.Flow) {
-	total, rest := 0.0, 0
+	total, waiting := 0.0, 0
 	shares := make([]float64, len(flows))
 	for _, f := range flows {
 		total += f.ServiceSeatSeconds
 	}
 	for left := total; ; {
-		rest = 0
+		waiting = 0
 		for i, f := range flows {
 			if shares[i] < f.DemandSeatSeconds {
-				rest++
+				waiting++
 			}
 		}
-		if rest == 0 || left <= 1e-9*total {
+		if waiting == 0 || left <= 1e-9*total {
 			break
 		}
-		each, gave := left/float64(rest), 0.0
+		each, gave := left/float64(waiting), 0.0
 		for i, f := range flows {
 			if more := f.DemandSeatSeconds - shares[i]; more > 0 {
 				more = min(more, each)

@@ -34,8 +34,8 @@ func (a *claims) expect(want bool, group, subject, part string) (found *report.F
 	return found
 }
 
-// rest fails for each finding that no property has claimed: it is of a kind that none knows, or should not be there.
-func (a *claims) rest() {
+// failUnclaimed fails for each finding that no property has claimed: it is of a kind that none knows, or should not be there.
+func (a *claims) failUnclaimed() {
 	for i, f := range a.all {
 		if !a.claimed[i] {
 			a.fail("no property knows the finding %+v", f)

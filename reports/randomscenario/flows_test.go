@@ -99,7 +99,7 @@ func (c *check) cause(f *result.Flow, finding report.Finding) {
 	}
 	intervals := c.queuedIn(f)
 	var served, demanding []int // the queues of flows that were served more than their fair share, and of over-demanding ones
-	if of := c.standing(f); of.rejected || of.half {
+	if standing := c.standing(f); standing.rejected || standing.half {
 		for i := range c.ran.Result.Summary.Flows {
 			g := &c.ran.Result.Summary.Flows[i]
 			if g.PriorityLevel != f.PriorityLevel || g.Name == f.Name || !overDemands(g) {
@@ -164,7 +164,7 @@ func (c *check) overDemanding(all *claims) {
 		n := 0
 		for j := range s.Flows {
 			f := &s.Flows[j]
-			if of := c.standing(f); f.PriorityLevel == level && overDemands(f) && (of.rejected || of.waited) && !underserved(f, of) {
+			if standing := c.standing(f); f.PriorityLevel == level && overDemands(f) && (standing.rejected || standing.waited) && !underserved(f, standing) {
 				n++
 			}
 		}

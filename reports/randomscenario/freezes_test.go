@@ -28,7 +28,7 @@ type kindAt struct {
 	kind
 }
 
-func (c *check) freezesOf(what string, g *result.Group, of func(*Line) bool) {
+func (c *check) freezesOf(what string, g *result.Group, counted func(*Line) bool) {
 	if given(&c.ran.Scenario.Spec) {
 		if g.Freeze != nil {
 			c.fail("%s %s: a freeze %+v although executions are given", what, g.Name, *g.Freeze)
@@ -79,7 +79,7 @@ func (c *check) freezesOf(what string, g *result.Group, of func(*Line) bool) {
 				sums[key] = m
 			}
 		}
-		if !of(l) || l.longRunning() {
+		if !counted(l) || l.longRunning() {
 			continue
 		}
 		_, isOpen := opened[e.Line]

@@ -48,11 +48,11 @@ func (a *check) together(f report.Finding, runs []*check) {
 	dispatched := false
 	for _, c := range runs {
 		var o others
-		of := func(l *Line) bool { return l.Workload == f.Subject }
+		counted := func(l *Line) bool { return l.Workload == f.Subject }
 		if f.Group == "Priority levels" {
-			of = func(l *Line) bool { return l.PriorityLevel == f.Subject }
+			counted = func(l *Line) bool { return l.PriorityLevel == f.Subject }
 		}
-		seen := c.servedOf(of)
+		seen := c.servedOf(counted)
 		s := c.ran.Result.Summary
 		for i := range s.Workloads {
 			if g := &s.Workloads[i]; f.Group == "Workloads" && g.Name == f.Subject {

@@ -85,9 +85,9 @@ func (s *Seen) observe(run *sim.Run) {
 			s.Requests = append(s.Requests, e)
 		}
 	}
-	limits := func(nowNs int64, of *server.Server) {
-		e := LimitsEvent{AtNs: nowNs, Server: of.Index(), Levels: map[string]LevelLimit{}}
-		for _, l := range of.Levels() {
+	limits := func(nowNs int64, srv *server.Server) {
+		e := LimitsEvent{AtNs: nowNs, Server: srv.Index(), Levels: map[string]LevelLimit{}}
+		for _, l := range srv.Levels() {
 			e.Levels[l.Name()] = LevelLimit{l.CurrentLimit(), l.Limits().Nominal, server.LevelState(l).Spec().Queuing() != nil}
 		}
 		s.Limits = append(s.Limits, e)
@@ -95,10 +95,10 @@ func (s *Seen) observe(run *sim.Run) {
 	run.Observe(server.Observer{
 		Arrived: request(Arrived), Dispatched: request(Dispatched), Rejected: request(Rejected), Executed: request(Executed), Answered: request(Answered), GivenUp: request(Lost),
 		Adjusted: limits,
-		Changed: func(nowNs int64, of *server.Server) {
-			s.Stages = append(s.Stages, StageEvent{nowNs, of.Index(), of.Stage()})
-			if of.Stage() == server.Off {
-				limits(nowNs, of)
+		Changed: func(nowNs int64, srv *server.Server) {
+			s.Stages = append(s.Stages, StageEvent{nowNs, srv.Index(), srv.Stage()})
+			if srv.Stage() == server.Off {
+				limits(nowNs, srv)
 			}
 		},
 	})

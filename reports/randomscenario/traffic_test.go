@@ -247,9 +247,9 @@ func (d *draw) behaving(w *list) {
 	var behaviour string
 	start := d.pick("List", "WatchList")
 	kind := kinds[d.IntN(len(kinds))]
-	of := "resource: " + kind[1]
+	resource := "resource: " + kind[1]
 	if kind[0] != "" {
-		of += ", group: " + kind[0]
+		resource += ", group: " + kind[0]
 	}
 	namespace := ""
 	if kind[1] != "nodes" && d.chance(0.7) {
@@ -266,15 +266,15 @@ func (d *draw) behaving(w *list) {
 		if d.chance(0.4) {
 			perEvent = ", perEvent: " + d.distribution(0.1, 500)
 		}
-		behaviour = fmt.Sprintf("informer: {%s%s, start: %s, bookmarks: %v, limit: %d%s}", of, selected, start, d.chance(0.7), d.number(0, 3, 500), perEvent)
+		behaviour = fmt.Sprintf("informer: {%s%s, start: %s, bookmarks: %v, limit: %d%s}", resource, selected, start, d.chance(0.7), d.number(0, 3, 500), perEvent)
 	case 1:
 		name := kind[1]
 		if kind[0] != "" {
 			name += "." + kind[0]
 		}
 		behaviour = fmt.Sprintf("controller: {watches: %s, start: %s, workers: %d, reconcile: [%s], maxRetries: %d, work: %s}", name, start, d.between(1, 3),
-			d.pick("{verb: get, "+of+"}, {verb: update, "+of+", subresource: status}", "{verb: patch, "+of+"}", "{verb: update, "+of+"}", "{verb: create, resource: configmaps, namespace: shared}",
-				"{verb: delete, "+of+"}"), d.between(0, 3), d.distribution(0.1, 100))
+			d.pick("{verb: get, "+resource+"}, {verb: update, "+resource+", subresource: status}", "{verb: patch, "+resource+"}", "{verb: update, "+resource+"}", "{verb: create, resource: configmaps, namespace: shared}",
+				"{verb: delete, "+resource+"}"), d.between(0, 3), d.distribution(0.1, 100))
 	case 2:
 		behaviour = fmt.Sprintf("leaderElection: {lease: kube-system/%s, candidates: %d, leaseDuration: 5s, renewDeadline: 3s, retryPeriod: 1s}", d.pick("a", "b"), d.between(1, 3))
 	case 3:
@@ -287,18 +287,18 @@ func (d *draw) behaving(w *list) {
 		behaviour = fmt.Sprintf("kubelet: {pods: %d%s, secrets: %d, start: %s}", pods, churn, d.between(0, 2), start)
 	case 4:
 		with := d.pick("Put", "Patch", "Apply", "Put, version: false", "Apply, force: true")
-		behaviour = fmt.Sprintf("writer: {%s%s, objects: %d, with: %s, retryOnConflict: %s, every: %s}", of, namespace, d.between(1, 4), with, d.pick("None", "Default", "Backoff"), every)
+		behaviour = fmt.Sprintf("writer: {%s%s, objects: %d, with: %s, retryOnConflict: %s, every: %s}", resource, namespace, d.between(1, 4), with, d.pick("None", "Default", "Backoff"), every)
 	case 5:
 		behaviour = fmt.Sprintf("eventRecorder: {rate: %d/s, objects: %d, reasons: %d}", d.between(1, 5), d.between(1, 5), d.between(1, 12))
 	case 6:
-		behaviour = fmt.Sprintf(`lister: {%s%s, limit: %d, resourceVersion: "%s", every: %s}`, of, selected, d.number(0, 3, 500), d.pick("", "0", "2"), every)
+		behaviour = fmt.Sprintf(`lister: {%s%s, limit: %d, resourceVersion: "%s", every: %s}`, resource, selected, d.number(0, 3, 500), d.pick("", "0", "2"), every)
 	case 7:
 		command := d.pick("get", "apply", "apply --server-side", "delete")
 		name := ""
 		if command != "get" || d.chance(0.5) {
 			name = ", name: a"
 		}
-		behaviour = fmt.Sprintf("kubectl: {command: %s, %s%s%s, every: %s}", command, of, namespace, name, every)
+		behaviour = fmt.Sprintf("kubectl: {command: %s, %s%s%s, every: %s}", command, resource, namespace, name, every)
 	}
 	w.add("clients: %d, as: %s, behaviour: {%s}", clients, as, behaviour)
 	if d.chance(0.15) {

@@ -35,15 +35,15 @@ func (r *Ran) checkVerdicts() error {
 	c.marks(all)
 	c.underserved(all)
 	c.overDemanding(all)
-	all.rest()
+	all.failUnclaimed()
 	return errors.Join(c.found...)
 }
 
 // longest returns the longest time, in the window, in which requests with a property wait and none of them is dispatched.
-func (c *check) longest(of func(*Line) bool) (ns int64) {
+func (c *check) longest(counted func(*Line) bool) (ns int64) {
 	waiting, sinceNs := map[int64]bool{}, int64(0)
 	for _, e := range c.ran.Seen.Requests {
-		if !of(&c.lines[e.Line]) || e.What != Arrived && !waiting[e.Line] {
+		if !counted(&c.lines[e.Line]) || e.What != Arrived && !waiting[e.Line] {
 			continue
 		}
 		switch e.What {
@@ -130,10 +130,10 @@ type served struct {
 	waits, queuedFor []int64 // of those that were dispatched, and of those that were queued at the end
 }
 
-func (c *check) servedOf(of func(*Line) bool) (s served) {
+func (c *check) servedOf(counted func(*Line) bool) (s served) {
 	for i := range c.lines {
 		l := &c.lines[i]
-		if l.ArrivalNs < c.fromNs || !of(l) {
+		if l.ArrivalNs < c.fromNs || !counted(l) {
 			continue
 		}
 		s.arrived++
@@ -179,8 +179,8 @@ func (o *others) bad() bool {
 // something was bad, by the log as far as it tells.
 func (c *check) marks(all *claims) {
 	s := c.ran.Result.Summary
-	look := func(group string, g *result.Group, of func(*Line) bool, other others) {
-		seen := c.servedOf(of)
+	look := func(group string, g *result.Group, counted func(*Line) bool, other others) {
+		seen := c.servedOf(counted)
 		lost, queued, arrived, dispatched, waits := seen.lost, len(seen.queuedFor), seen.arrived, len(seen.waits), append(seen.waits, seen.queuedFor...)
 		f := all.expect(group == "Workloads" || arrived > 0 || c.peakSeats(g.Name) > 0, group, g.Name, "")
 		if arrived == 0 {

@@ -27,10 +27,10 @@ var timedColumns = [measure.Timings]string{
 
 func flowHead() []string {
 	head := slices.Clone(flowColumns)
-	for _, of := range timedColumns {
-		head = append(head, of+"Count")
+	for _, timing := range timedColumns {
+		head = append(head, timing+"Count")
 		for _, statistic := range []string{"Mean", "Min", "P50", "P90", "P95", "P99", "P99_9", "Max"} {
-			head = append(head, of+statistic+"Seconds")
+			head = append(head, timing+statistic+"Seconds")
 		}
 	}
 	return head

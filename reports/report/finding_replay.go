@@ -43,19 +43,19 @@ func disagreement(r *result.Replay) string {
 		return found
 	}
 	if l := worst("rejected"); l != nil {
-		of, inReplay, inLog, where := r.Requests, r.RejectedInReplay, r.RejectedInLog, ""
+		requests, inReplay, inLog, where := r.Requests, r.RejectedInReplay, r.RejectedInLog, ""
 		if len(r.Levels) > 1 {
-			of, inReplay, inLog, where = l.Requests, l.RejectedInReplay, l.RejectedInLog, " of "+format.Printable(l.PriorityLevel)
+			requests, inReplay, inLog, where = l.Requests, l.RejectedInReplay, l.RejectedInLog, " of "+format.Printable(l.PriorityLevel)
 		}
-		return fmt.Sprintf("%s of %s%s are rejected, %s in the log", format.Percent(float64(inReplay)/float64(of)), result.RequestCount(of), where, format.Percent(float64(inLog)/float64(of)))
+		return fmt.Sprintf("%s of %s%s are rejected, %s in the log", format.Percent(float64(inReplay)/float64(requests)), result.RequestCount(requests), where, format.Percent(float64(inLog)/float64(requests)))
 	}
 	for _, p := range []struct {
 		what, name string
-		of         func(*result.Distribution) int64
+		value      func(*result.Distribution) int64
 	}{{"waitP99", "wait p99", func(d *result.Distribution) int64 { return d.P99Ns }}, {"waitP90", "wait p90", func(d *result.Distribution) int64 { return d.P90Ns }},
 		{"waitP50", "wait p50", func(d *result.Distribution) int64 { return d.P50Ns }}} {
 		if l := worst(p.what); l != nil {
-			return fmt.Sprintf("the %s of %s is %s, %s in the log", p.name, format.Printable(l.PriorityLevel), format.Duration(float64(p.of(l.WaitInReplay))), format.Duration(float64(p.of(l.WaitInLog))))
+			return fmt.Sprintf("the %s of %s is %s, %s in the log", p.name, format.Printable(l.PriorityLevel), format.Duration(float64(p.value(l.WaitInReplay))), format.Duration(float64(p.value(l.WaitInLog))))
 		}
 	}
 	if l := worst("seatSeconds"); l != nil {

@@ -15,8 +15,8 @@ func failing(f result.Failure, timeline ...result.Moment) *result.Summary {
 		Servers: []result.Server{even, even}, Timeline: timeline, Failures: []result.Failure{f}}
 }
 
-func moment(atSeconds int64, of int, from, to server.Stage) result.Moment {
-	return result.NewMoment(atSeconds*1e9, of, from, to)
+func moment(atSeconds int64, index int, from, to server.Stage) result.Moment {
+	return result.NewMoment(atSeconds*1e9, index, from, to)
 }
 
 // Failures are put down to the last thing before them that can be their cause, if it is not long ago.

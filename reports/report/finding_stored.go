@@ -77,19 +77,19 @@ func nodesText(s *result.Summary, w *result.Group) (p parts) {
 }
 
 func writesText(s *result.Summary, w *result.Group) (p parts) {
-	done, of := w.Clients.Noted("writeTime"), int64(0)
+	done, writes := w.Clients.Noted("writeTime"), int64(0)
 	if done != nil {
-		of = done.Count
+		writes = done.Count
 	}
 	if n := w.Clients.Noted("lostWrites"); n != nil {
-		p.add("%s writes were given up", countText(n.Count, of+n.Count))
+		p.add("%s writes were given up", countText(n.Count, writes+n.Count))
 		p = append(p, mostText(s, n)...)
 		if c := w.Clients.Noted("conflicts"); c != nil {
 			p.add("conflicts: %s", format.Quantity(c.Count))
 		}
 	}
 	if n := w.Clients.Noted("overwritten"); n != nil {
-		p.add("%s writes replaced what another client had written", countText(n.Count, of))
+		p.add("%s writes replaced what another client had written", countText(n.Count, writes))
 	}
 	return p
 }
@@ -136,11 +136,11 @@ func clientsMoment(m *result.Moment) string {
 }
 
 func slowText(st *result.Stored) string {
-	var of []string
+	var resources []string
 	for _, r := range st.SlowWatchersOf {
-		of = append(of, fmt.Sprintf("%s %s", r.Resource, format.Quantity(r.Count)))
+		resources = append(resources, fmt.Sprintf("%s %s", r.Resource, format.Quantity(r.Count)))
 	}
-	return fmt.Sprintf("watches closed because their clients read too slowly: %s", strings.Join(of, ", "))
+	return fmt.Sprintf("watches closed because their clients read too slowly: %s", strings.Join(resources, ", "))
 }
 
 // times writes how often something happened.

@@ -87,18 +87,18 @@ var Glossary = []Term{
 }
 
 // metricTerm returns the term of a metric of the registry.
-func metricTerm(key, name, of string) Term {
-	if m := metric.Named(of); m != nil {
+func metricTerm(key, name, metricName string) Term {
+	if m := metric.Named(metricName); m != nil {
 		return Term{key, name, m.Text()}
 	}
-	panic("page: the registry has no metric " + of)
+	panic("page: the registry has no metric " + metricName)
 }
 
 // statisticTerm returns the term of a statistic of the registry.
-func statisticTerm(key, name, of, statistic string) Term {
-	_, s := metric.Find(of, statistic)
+func statisticTerm(key, name, metricName, statistic string) Term {
+	_, s := metric.Find(metricName, statistic)
 	if s == nil {
-		panic("page: the registry has no statistic " + of + "." + statistic)
+		panic("page: the registry has no statistic " + metricName + "." + statistic)
 	}
 	return Term{key, name, s.Text()}
 }

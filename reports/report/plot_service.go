@@ -79,11 +79,11 @@ func serviceBars(flows []*result.Flow, others result.OtherFlows) (bars []Bar) {
 	for _, f := range shown {
 		bars = append(bars, Bar{Name: format.Squeeze(format.Printable(f.Name), 40), Service: f.ServiceSeatSeconds, FairShare: f.FairShareSeatSeconds})
 	}
-	if rest := flows[len(shown):]; len(rest)+others.Number > 0 {
-		n := float64(len(rest) + others.Number)
+	if remaining := flows[len(shown):]; len(remaining)+others.Number > 0 {
+		n := float64(len(remaining) + others.Number)
 		bar := Bar{Name: "mean of " + strings.ReplaceAll(format.Number(n), " ", "") + " others",
 			Service: others.ServiceSeatSeconds / n, FairShare: others.FairShareSeatSeconds / n}
-		for _, f := range rest {
+		for _, f := range remaining {
 			bar.Service += f.ServiceSeatSeconds / n
 			bar.FairShare += f.FairShareSeatSeconds / n
 		}

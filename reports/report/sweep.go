@@ -98,9 +98,9 @@ func (s *Sweep) Runs() int { return s.Points() * s.Replications }
 func (s *Sweep) Point(point int) []string {
 	values := make([]string, len(s.Parameters))
 	for i := len(s.Parameters) - 1; i >= 0; i-- {
-		of := s.Parameters[i].Values
-		values[i] = of[point%len(of)]
-		point /= len(of)
+		choices := s.Parameters[i].Values
+		values[i] = choices[point%len(choices)]
+		point /= len(choices)
 	}
 	return values
 }
@@ -131,9 +131,9 @@ func (s *Sweep) DescribeRun(run int) string {
 func (s *Sweep) SetCharts(names []string, points []*scenario.Scenario) error {
 	if len(names) == 0 {
 		for i := range points[0].Spec.Workload {
-			of := result.TagOf("workload", points[0].Spec.Workload[i].Name)
-			names = append(names, metric.Name{Metric: "wait", Stat: "p", Percentile: 99, Tags: of}.String(),
-				metric.Name{Metric: "rejected", Stat: "rate", Tags: of}.String())
+			tags := result.TagOf("workload", points[0].Spec.Workload[i].Name)
+			names = append(names, metric.Name{Metric: "wait", Stat: "p", Percentile: 99, Tags: tags}.String(),
+				metric.Name{Metric: "rejected", Stat: "rate", Tags: tags}.String())
 		}
 	}
 	s.Charts = []string{}
@@ -243,15 +243,15 @@ func (s *Sweep) Varied() (all []*Parameter) {
 }
 
 // Empty says whether no point of the sweep has samples of the statistic.
-func (of *ShownStatistic) Empty() bool {
-	return !slices.ContainsFunc(of.Points, func(e *compare.Estimate) bool { return e != nil })
+func (shown *ShownStatistic) Empty() bool {
+	return !slices.ContainsFunc(shown.Points, func(e *compare.Estimate) bool { return e != nil })
 }
 
 // Scale returns what a statistic is counted in at all points, and how that is written.
-func (of *ShownStatistic) Scale() (scale float64, unit string) {
+func (shown *ShownStatistic) Scale() (scale float64, unit string) {
 	most := 0.0
 	var any *compare.Estimate
-	for _, e := range of.Points {
+	for _, e := range shown.Points {
 		if e != nil {
 			any, most = e, max(most, math.Abs(e.Mean)+e.Half())
 		}
@@ -261,8 +261,8 @@ func (of *ShownStatistic) Scale() (scale float64, unit string) {
 }
 
 // Title returns the name of the statistic with the unit, for the title of a chart or a table.
-func (of *ShownStatistic) Title(unit string) string {
-	title := format.Shorten(format.Printable(of.Name), 80)
+func (shown *ShownStatistic) Title(unit string) string {
+	title := format.Shorten(format.Printable(shown.Name), 80)
 	if unit != "" {
 		title += ", in " + unit
 	}

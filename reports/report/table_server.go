@@ -46,7 +46,7 @@ func besideServerTables(c *scrape.Comparison, all bool) (tables []*Table) {
 	listed, idle := c.Listed(all)
 	columns := serverColumns
 	if len(c.Run.Seeds) == 1 { // a single run has no interval
-		columns = slices.DeleteFunc(slices.Clone(columns), func(of ColumnOf[scrape.Statistic]) bool { return of.CSV == "runLow" })
+		columns = slices.DeleteFunc(slices.Clone(columns), func(column ColumnOf[scrape.Statistic]) bool { return column.CSV == "runLow" })
 	}
 	for i, s := range listed {
 		t := &Table{Name: fmt.Sprintf("server-%d", i+1), Title: format.Printable(s.Title), Columns: columns.Columns()}

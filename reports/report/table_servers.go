@@ -14,10 +14,10 @@ func serverTable(s *result.Summary) *Table {
 	seconds := windowSeconds(s)
 	var connections, lost, refused, inService, memory bool
 	for i := range s.Servers {
-		of := &s.Servers[i]
-		connections = connections || of.MostConnections > 0
-		lost, refused = lost || of.Lost > 0, refused || of.Refused > 0
-		inService, memory = inService || of.MostInService > 0, memory || of.MostMemoryBytes > 0
+		server := &s.Servers[i]
+		connections = connections || server.MostConnections > 0
+		lost, refused = lost || server.Lost > 0, refused || server.Refused > 0
+		inService, memory = inService || server.MostInService > 0, memory || server.MostMemoryBytes > 0
 	}
 	columns := Definition[result.Server]{
 		{Column: Column{Title: "Server", Short: "server", Left: true}, Cell: func(v *result.Server) Cell { return Word(v.Name) }},
@@ -114,15 +114,15 @@ func serverLevelTable(s *result.Summary) *Table {
 	t := &Table{Name: "server-levels", Caption: "Priority levels at each server; limits and peak in seats", Columns: columns.Columns(), First: firstRows}
 	for i := range s.PriorityLevels {
 		for k := range s.Servers {
-			of := &s.Servers[k]
-			at := slices.IndexFunc(of.Levels, func(l result.ServerLevel) bool { return l.Name == s.PriorityLevels[i].Name })
+			server := &s.Servers[k]
+			at := slices.IndexFunc(server.Levels, func(l result.ServerLevel) bool { return l.Name == s.PriorityLevels[i].Name })
 			if at < 0 {
 				continue
 			}
-			level := of.Levels[at].Level()
+			level := server.Levels[at].Level()
 			level.Type = s.PriorityLevels[i].Type
 			if !level.Idle() {
-				t.Rows = append(t.Rows, columns.Row(&serverLevel{of.Name, level}))
+				t.Rows = append(t.Rows, columns.Row(&serverLevel{server.Name, level}))
 			}
 		}
 	}

@@ -17,9 +17,9 @@ type valueChange struct {
 // of the comparison of two sides.
 func valueColumns() Definition[valueChange] {
 	columns := Definition[valueChange]{{CSV: "value", Value: func(c *valueChange) string { return c.value }}}
-	for _, of := range changeColumns {
-		if of.CSV != "" {
-			columns = append(columns, ColumnOf[valueChange]{CSV: of.CSV, Value: func(c *valueChange) string { return of.Value(c.Change) }})
+	for _, column := range changeColumns {
+		if column.CSV != "" {
+			columns = append(columns, ColumnOf[valueChange]{CSV: column.CSV, Value: func(c *valueChange) string { return column.Value(c.Change) }})
 		}
 	}
 	return columns
@@ -56,9 +56,9 @@ func valueListTable(v *compare.Values, rows []compare.ValueRow) *Table {
 	t := &Table{Reserved: 56, Columns: []Column{{Short: "statistic", Left: true}, {Short: format.Printable(v.Parameter), Left: true},
 		{Short: "mean"}, {Short: "change"}, {Left: true}}}
 	for i := range rows {
-		of := rows[i].Any()
+		change := rows[i].Any()
 		name := Cell{Text: rows[i].Name, Code: true}
-		t.Rows = append(t.Rows, []Cell{name, Word(format.Printable(v.Base)), sideCell(of, of.Base), Word("base"), {}})
+		t.Rows = append(t.Rows, []Cell{name, Word(format.Printable(v.Base)), sideCell(change, change.Base), Word("base"), {}})
 		for k, value := range v.HeadValues() {
 			row := []Cell{{}, Word(format.Printable(value)), noValue, {}, {}}
 			if c := rows[i].Changes[k]; c != nil {
@@ -80,8 +80,8 @@ func valueTable(v *compare.Values, name, caption string, rows []compare.ValueRow
 		t.Columns = append(t.Columns, Column{Title: value, Short: format.Printable(value), Term: "change"})
 	}
 	for i := range rows[:min(mostRows, len(rows))] {
-		of := rows[i].Any()
-		row := []Cell{{Text: rows[i].Name, Code: true}, sideCell(of, of.Base)}
+		change := rows[i].Any()
+		row := []Cell{{Text: rows[i].Name, Code: true}, sideCell(change, change.Base)}
 		for _, c := range rows[i].Changes {
 			row = append(row, pointCell(c))
 		}

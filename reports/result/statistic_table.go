@@ -176,9 +176,9 @@ func define(m *metric.Metric, s metric.Statistic, reason string) (all []definiti
 	}
 	if s.Name == "p" {
 		for _, p := range metric.Percentiles {
-			of := one
-			of.name.Percentile, of.field = p.Percent, parseSum(from, s.Field+"."+p.Field)
-			all = append(all, of)
+			percentile := one
+			percentile.name.Percentile, percentile.field = p.Percent, parseSum(from, s.Field+"."+p.Field)
+			all = append(all, percentile)
 		}
 		return all
 	}
@@ -193,11 +193,11 @@ func define(m *metric.Metric, s metric.Statistic, reason string) (all []definiti
 	one.computed = computed[field]
 	switch {
 	case m.Source == metric.FromStored:
-		one.computed = func(of *subject) (float64, bool) {
-			if of.requests.Stored == nil {
+		one.computed = func(counted *subject) (float64, bool) {
+			if counted.requests.Stored == nil {
 				return 0, false
 			}
-			return float64(of.requests.Stored.Values[s.Server]), true
+			return float64(counted.requests.Stored.Values[s.Server]), true
 		}
 	case reason != "" && m.Source == metric.FromClients:
 		one.computed = func(s *subject) (float64, bool) { return s.requests.Clients.Because(m.Name, reason), true }

@@ -23,12 +23,12 @@ func StatisticValue(s *Summary, name *metric.Name) (value float64, note string, 
 	if d == nil {
 		return 0, "", false
 	}
-	of := &subject{seconds: windowSeconds(s), requests: &Group{}, status: name.Tag(metric.TagStatus), server: serverOf(s, name)}
+	target := &subject{seconds: windowSeconds(s), requests: &Group{}, status: name.Tag(metric.TagStatus), server: serverOf(s, name)}
 	switch d.metric.Source {
 	case metric.FromFlows:
-		of.addFlows(s, func(f *Flow) bool { return matches(f, name) })
+		target.addFlows(s, func(f *Flow) bool { return matches(f, name) })
 	case metric.FromLevel:
-		of.level = levelOf(s, name)
+		target.level = levelOf(s, name)
 	case metric.FromServer:
 	default:
 		g, found := requestsOf(s, name)
@@ -38,9 +38,9 @@ func StatisticValue(s *Summary, name *metric.Name) (value float64, note string, 
 		case g == nil:
 			return 0, "", false
 		}
-		of.requests = g
+		target.requests = g
 	}
-	value, note = d.value(of)
+	value, note = d.value(target)
 	return value, note, true
 }
 
@@ -59,10 +59,10 @@ func serverOf(s *Summary, name *metric.Name) *Server {
 // nil if there is none.
 func levelOf(s *Summary, name *metric.Name) *Level {
 	wanted := name.Tag(metric.TagPriorityLevel)
-	if of := serverOf(s, name); of != nil {
-		for i := range of.Levels {
-			if of.Levels[i].Name == wanted {
-				level := of.Levels[i].Level()
+	if server := serverOf(s, name); server != nil {
+		for i := range server.Levels {
+			if server.Levels[i].Name == wanted {
+				level := server.Levels[i].Level()
 				return &level
 			}
 		}

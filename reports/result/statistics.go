@@ -38,23 +38,23 @@ func ListStatistics(s *Summary, withFlows bool) []Statistic {
 	}
 	for i := range s.FlowSchemas {
 		g := &s.FlowSchemas[i]
-		of := subject{seconds: windowSeconds(s), requests: g}
-		of.addFlows(s, func(f *Flow) bool { return f.FlowSchema == g.Name })
-		l.add(&of, TagOf(metric.TagFlowSchema, g.Name))
+		schemaSubject := subject{seconds: windowSeconds(s), requests: g}
+		schemaSubject.addFlows(s, func(f *Flow) bool { return f.FlowSchema == g.Name })
+		l.add(&schemaSubject, TagOf(metric.TagFlowSchema, g.Name))
 	}
 	for i := range s.PriorityLevels {
 		level := &s.PriorityLevels[i]
-		of := subject{seconds: windowSeconds(s), requests: &level.Group, level: level}
-		of.addFlows(s, func(f *Flow) bool { return f.PriorityLevel == level.Name })
-		l.add(&of, TagOf(metric.TagPriorityLevel, level.Name))
+		levelSubject := subject{seconds: windowSeconds(s), requests: &level.Group, level: level}
+		levelSubject.addFlows(s, func(f *Flow) bool { return f.PriorityLevel == level.Name })
+		l.add(&levelSubject, TagOf(metric.TagPriorityLevel, level.Name))
 	}
 	for i := range s.Servers {
-		of := &s.Servers[i]
-		l.add(&subject{seconds: windowSeconds(s), requests: &of.Group, server: of}, TagOf(metric.TagServer, of.Name))
-		for k := range of.Levels {
-			level := of.Levels[k].Level()
+		server := &s.Servers[i]
+		l.add(&subject{seconds: windowSeconds(s), requests: &server.Group, server: server}, TagOf(metric.TagServer, server.Name))
+		for k := range server.Levels {
+			level := server.Levels[k].Level()
 			if !l.one && !level.Idle() {
-				l.addLevel(&level, append(TagOf(metric.TagPriorityLevel, level.Name), TagOf(metric.TagServer, of.Name)...))
+				l.addLevel(&level, append(TagOf(metric.TagPriorityLevel, level.Name), TagOf(metric.TagServer, server.Name)...))
 			}
 		}
 	}
@@ -67,12 +67,12 @@ func ListStatistics(s *Summary, withFlows bool) []Statistic {
 		if f.SeveralLevels {
 			tags = append(TagOf(metric.TagPriorityLevel, f.PriorityLevel), tags...)
 		}
-		of := subject{seconds: windowSeconds(s), requests: &f.Group}
+		flowSubject := subject{seconds: windowSeconds(s), requests: &f.Group}
 		one := *f
 		one.SetRatio() // by the rounded values in the summary, as those of several flows
-		of.flows = &one
+		flowSubject.flows = &one
 		from := len(l.all)
-		l.add(&of, tags)
+		l.add(&flowSubject, tags)
 		for k := range l.all[from:] {
 			l.all[from+k].Level, l.all[from+k].Schema = f.PriorityLevel, f.FlowSchema
 		}

@@ -220,12 +220,12 @@ func (c *comparer) compare(g *Group, tag string) {
 		}
 		c.Statistics = append(c.Statistics, s)
 	}
-	of := func(metricName, statistic string) compare.RunValues {
-		return c.of(metric.Name{Metric: metricName, Stat: statistic}, tag, g.Name)
+	valuesOf := func(metricName, statistic string) compare.RunValues {
+		return c.valuesOf(metric.Name{Metric: metricName, Stat: statistic}, tag, g.Name)
 	}
 
-	dispatched := c.counts(of("wait", "count"))
-	timedOut := c.counts(of("timedOut", "count"))
+	dispatched := c.counts(valuesOf("wait", "count"))
+	timedOut := c.counts(valuesOf("timedOut", "count"))
 	add(c.point(Dispatched, "requests", g.Dispatched, dispatched))
 	reasons := map[string]float64{}
 	total := 0.0
@@ -236,7 +236,7 @@ func (c *comparer) compare(g *Group, tag string) {
 		reasons[reason] += n
 		total += n
 	}
-	add(c.point("rejected", "requests", total, c.counts(of("rejected", "count"))))
+	add(c.point("rejected", "requests", total, c.counts(valuesOf("rejected", "count"))))
 	var knownReasons []string
 	for _, r := range []struct {
 		reason queueset.Rejection
@@ -261,17 +261,17 @@ func (c *comparer) compare(g *Group, tag string) {
 		for _, p := range []metric.Name{{Stat: "med", Percentile: 50}, {Stat: "p", Percentile: 90}, {Stat: "p", Percentile: 99}} {
 			low, high := g.Waits.Percentile(p.Percentile, g.Dispatched)
 			p.Metric = "wait"
-			add(c.percentile(fmt.Sprintf("wait p%g", p.Percentile), low*1e9, high*1e9, c.of(p, tag, g.Name)))
+			add(c.percentile(fmt.Sprintf("wait p%g", p.Percentile), low*1e9, high*1e9, c.valuesOf(p, tag, g.Name)))
 		}
 		waits := Sum{Sum: g.Waits.Sum, Count: g.Waits.Count()}
 		add(c.point("wait mean", "ns", waits.Mean()*1e9,
-			meanOfAll(of("wait", "mean"), dispatched, of("rejectedWait", "mean"), c.counts(of("rejected", "count")), timedOut)))
+			meanOfAll(valuesOf("wait", "mean"), dispatched, valuesOf("rejectedWait", "mean"), c.counts(valuesOf("rejected", "count")), timedOut)))
 	}
-	add(c.point("execution mean", "ns", g.Execution.Mean()*1e9, of("execution", "mean")))
+	add(c.point("execution mean", "ns", g.Execution.Mean()*1e9, valuesOf("execution", "mean")))
 	if tag != metric.TagPriorityLevel {
 		return
 	}
-	if used := of("utilisation", "mean"); len(used.Present()) > 0 { // an exempt level has no limit to be used
+	if used := valuesOf("utilisation", "mean"); len(used.Present()) > 0 { // an exempt level has no limit to be used
 		add(c.point("utilisation mean", "", g.Utilisation.Mean(), used))
 	}
 	limits := c.limits[g.Name]
@@ -293,8 +293,8 @@ func (c *comparer) compare(g *Group, tag string) {
 	}
 }
 
-// of returns the values of a statistic of the runs.
-func (c *comparer) of(name metric.Name, tag, value string) compare.RunValues {
+// valuesOf returns the values of a statistic of the runs.
+func (c *comparer) valuesOf(name metric.Name, tag, value string) compare.RunValues {
 	return c.values[name.With(tag, value).String()]
 }
 

@@ -214,16 +214,16 @@ func (d *difference) subtract() {
 		}
 	})
 	for _, part := range []struct {
-		name string
-		of   func(*Sum) *float64
+		name  string
+		field func(*Sum) *float64
 	}{{"_sum", func(s *Sum) *float64 { return &s.Sum }}, {"_count", func(s *Sum) *float64 { return &s.Count }}} {
 		d.each(execution+part.name, func(s *metrics.Sample, x float64) {
-			d.groups(s, func(g *Group) { *part.of(&g.Execution) += x })
+			d.groups(s, func(g *Group) { *part.field(&g.Execution) += x })
 		})
 		d.each(utilisation+part.name, func(s *metrics.Sample, x float64) {
 			if s.Label("phase") == "executing" {
 				g := d.level(s)
-				*part.of(&g.Utilisation) += x
+				*part.field(&g.Utilisation) += x
 				length = max(length, g.Utilisation.Count) // a level may have been added between the scrapes
 			}
 		})
@@ -318,16 +318,16 @@ func (d *difference) gauges() {
 				continue
 			}
 		}
-		of := map[string]func(*Group) *Gauge{
+		gaugeOf := map[string]func(*Group) *Gauge{
 			nominalLimit: func(g *Group) *Gauge { return &g.Nominal }, currentLimit: func(g *Group) *Gauge { return &g.Current },
 			executingSeats: func(g *Group) *Gauge { return &g.Executing }, demandHigh: func(g *Group) *Gauge { return &g.DemandHigh },
 		}[m.metric]
-		if of == nil {
+		if gaugeOf == nil {
 			continue
 		}
 		for i, samples := range [][]metrics.Sample{d.before.ByName[name], d.after.ByName[name]} {
 			for k := range samples {
-				gauge := of(d.level(&samples[k]))
+				gauge := gaugeOf(d.level(&samples[k]))
 				x := []*float64{&gauge.Before, &gauge.After}[i]
 				if math.IsNaN(*x) {
 					*x = 0

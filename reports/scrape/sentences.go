@@ -59,13 +59,13 @@ func (c *Comparison) Listed(all bool) (listed []Section, idle []string) {
 
 // idle says whether there are no requests on either side, and no difference of the nominal limit.
 func (s *Section) idle() bool {
-	return !slices.ContainsFunc(s.Statistics, func(of Statistic) bool {
+	return !slices.ContainsFunc(s.Statistics, func(statistic Statistic) bool {
 		has := func(x *float64) bool { return x != nil && *x > 0 }
-		switch of.Name {
+		switch statistic.Name {
 		case Dispatched, "rejected":
-			return has(of.Server) || has(of.Run)
+			return has(statistic.Server) || has(statistic.Run)
 		case NominalLimit:
-			return of.Outcome != Equal && of.Outcome != ""
+			return statistic.Outcome != Equal && statistic.Outcome != ""
 		}
 		return false
 	})
@@ -74,9 +74,9 @@ func (s *Section) idle() bool {
 // requests returns a text with the numbers of the requests.
 func (s *Section) requests() string {
 	text := ""
-	for _, of := range s.Statistics {
-		if of.Unit == "requests" || of.Unit == "ns" {
-			text += fmt.Sprintln(of.Name, format.AllDigits(of.Server), format.AllDigits(of.ServerLow), format.AllDigits(of.Run), of.Runs)
+	for _, statistic := range s.Statistics {
+		if statistic.Unit == "requests" || statistic.Unit == "ns" {
+			text += fmt.Sprintln(statistic.Name, format.AllDigits(statistic.Server), format.AllDigits(statistic.ServerLow), format.AllDigits(statistic.Run), statistic.Runs)
 		}
 	}
 	return text

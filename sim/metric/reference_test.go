@@ -22,8 +22,8 @@ func TestReferenceHasTheRegistry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, rest, marked := strings.Cut(string(text), p.begin)
-		_, after, closed := strings.Cut(rest, p.end)
+		before, remaining, marked := strings.Cut(string(text), p.begin)
+		_, after, closed := strings.Cut(remaining, p.end)
 		if !marked || !closed {
 			t.Errorf("%s lacks %s or %s", p.file, p.begin, p.end)
 			continue

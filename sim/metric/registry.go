@@ -12,9 +12,9 @@ var (
 
 // durations returns the statistics of a time that requests take, which the summary has in a field. The help completes
 // "of"; counted says what the count counts, which is in another field.
-func durations(field, of string, better Better, counted, count string, more Better) []Statistic {
+func durations(field, measured string, better Better, counted, count string, more Better) []Statistic {
 	statistic := func(name, what, part string) Statistic {
-		return Statistic{Name: name, Help: what + " " + of + ".", Unit: Nanoseconds, Better: better, Field: field + part}
+		return Statistic{Name: name, Help: what + " " + measured + ".", Unit: Nanoseconds, Better: better, Field: field + part}
 	}
 	average := statistic("avg", "Mean", "")
 	average.Alias = "mean"
@@ -26,10 +26,10 @@ func durations(field, of string, better Better, counted, count string, more Bett
 }
 
 // counts returns the statistics of a part of the requests that arrived.
-func counts(field, of string, better Better) []Statistic {
+func counts(field, counted string, better Better) []Statistic {
 	return []Statistic{
-		{Name: "count", Help: "Number of " + of + ".", Unit: Requests, Better: better, Field: field},
-		{Name: "rate", Help: "Number of " + of + " as a share of those that arrived.", Better: better, Fraction: true, Percent: true, PrintPercent: true,
+		{Name: "count", Help: "Number of " + counted + ".", Unit: Requests, Better: better, Field: field},
+		{Name: "rate", Help: "Number of " + counted + " as a share of those that arrived.", Better: better, Fraction: true, Percent: true, PrintPercent: true,
 			Field: field, Per: "arrived"},
 	}
 }

@@ -23,10 +23,10 @@ func parseMetric(key string) (metric string, tags []Tag, err error) {
 	if strings.Contains(key, "{") && strings.TrimSpace(m[2]) == "" {
 		return "", nil, fmt.Errorf("the braces are empty; want tags as in wait{workload:mice}, or no braces")
 	}
-	for rest := strings.TrimSpace(m[2]); rest != ""; {
-		name, after, found := strings.Cut(rest, ":")
+	for remaining := strings.TrimSpace(m[2]); remaining != ""; {
+		name, after, found := strings.Cut(remaining, ":")
 		if !found {
-			return "", nil, fmt.Errorf("tag %q has no value; want tag:value", document.Abridge(rest))
+			return "", nil, fmt.Errorf("tag %q has no value; want tag:value", document.Abridge(remaining))
 		}
 		name = strings.TrimSpace(name)
 		if name == "" {
@@ -54,8 +54,8 @@ func parseMetric(key string) (metric string, tags []Tag, err error) {
 			return "", nil, fmt.Errorf("tag %s has no value; want %s:value", name, name)
 		}
 		tags = append(tags, Tag{name, value})
-		rest = strings.TrimSpace(next)
-		if found && rest == "" {
+		remaining = strings.TrimSpace(next)
+		if found && remaining == "" {
 			return "", nil, fmt.Errorf("a tag is missing after the last comma")
 		}
 	}

@@ -196,9 +196,9 @@ func TestEveryStatisticOfEveryMetricParses(t *testing.T) {
 
 // Entries are complete, and what they refer to exists.
 func TestRegistryIsComplete(t *testing.T) {
-	sentence := func(of, help string) {
+	sentence := func(name, help string) {
 		if len(help) < 8 || !strings.HasSuffix(help, ".") || strings.ToUpper(help[:1]) != help[:1] {
-			t.Errorf("%s: %q is not a sentence", of, help)
+			t.Errorf("%s: %q is not a sentence", name, help)
 		}
 	}
 	seen := map[string]bool{}
@@ -219,7 +219,7 @@ func TestRegistryIsComplete(t *testing.T) {
 		for _, s := range m.Statistics {
 			sentence(m.Name+"."+s.Name, s.Help)
 			if s.Alias != "" {
-				if _, of := Find(m.Name, s.Alias); of == nil || of.Unit != s.Unit || of.Better != s.Better {
+				if _, found := Find(m.Name, s.Alias); found == nil || found.Unit != s.Unit || found.Better != s.Better {
 					t.Errorf("%s.%s is no alias of %s", m.Name, s.Name, s.Alias)
 				}
 			}

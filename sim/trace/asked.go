@@ -88,11 +88,11 @@ func Refers(text string) bool { return strings.Contains(text, "@") }
 
 // reference splits @17+1000 into 17 and 1000.
 func reference(text string) (id, plus int64, ok bool) {
-	rest, ok := strings.CutPrefix(text, "@")
+	remaining, ok := strings.CutPrefix(text, "@")
 	if !ok {
 		return 0, 0, false
 	}
-	number, more, added := strings.Cut(rest, "+")
+	number, more, added := strings.Cut(remaining, "+")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return 0, 0, false

@@ -39,8 +39,8 @@ type knownKind struct {
 // cache of the most frequent ones, or no longer adding any, it suits a trace that changes over time.
 type kinds map[string]*knownKind
 
-// of returns the kind of a line that has been parsed, nil if the line has a problem.
-func (ks kinds) of(l *line) *Kind {
+// find returns the kind of a line that has been parsed, nil if the line has a problem.
+func (ks kinds) find(l *line) *Kind {
 	if l.known != nil {
 		return &l.known.Kind
 	}

@@ -194,12 +194,12 @@ func (l *line) skipKind() bool {
 	if l.afterKind == allFields || l.seen&kindFields != 0 || l.thorough {
 		return false
 	}
-	rest := l.text[l.at:]
-	end := l.endOfKind(rest, starts[l.afterKind])
+	remaining := l.text[l.at:]
+	end := l.endOfKind(remaining, starts[l.afterKind])
 	if end <= 0 {
 		return false
 	}
-	known := l.kinds[string(rest[:end])]
+	known := l.kinds[string(remaining[:end])]
 	if known == nil {
 		return false
 	}
@@ -229,8 +229,8 @@ func (l *line) skipDecision() bool {
 	if l.known == nil || l.thorough || l.decided {
 		return false
 	}
-	rest, known := l.text[l.at:], l.known.decision
-	if len(known) == 0 || len(rest) <= len(known) || rest[len(known)] != ',' || !bytes.Equal(rest[:len(known)], known) {
+	remaining, known := l.text[l.at:], l.known.decision
+	if len(known) == 0 || len(remaining) <= len(known) || remaining[len(known)] != ',' || !bytes.Equal(remaining[:len(known)], known) {
 		return false
 	}
 	l.at += len(known)

@@ -106,7 +106,7 @@ func (t *Reader) next(a *Arrival) (ok bool, err error) {
 			continue
 		}
 		if l.parse(); l.ok() {
-			a.Kind = l.kinds.of(l)
+			a.Kind = l.kinds.find(l)
 		}
 		if l.ok() {
 			l.check(a.Kind, t.lastNs, t.Stored)

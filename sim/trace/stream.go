@@ -151,9 +151,9 @@ func (s *Stream) nextBatch() bool {
 // Failed says whether an error has been found so far.
 func (s *Stream) Failed() bool { return s.failed.Load() }
 
-// Rest waits until the whole trace has been read, without passing on what is left of it, or until the
+// Drain waits until the whole trace has been read, without passing on what is left of it, or until the
 // context is cancelled. It returns what was found, and the errors.
-func (s *Stream) Rest() (Summary, document.Errors) {
+func (s *Stream) Drain() (Summary, document.Errors) {
 	for s.nextBatch() {
 	}
 	<-s.read

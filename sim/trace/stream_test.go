@@ -37,7 +37,7 @@ func TestStreamPassesOnTheRequestsOfTheRun(t *testing.T) {
 		if a, ok := s.Next(); ok {
 			t.Errorf("there is one more arrival: %+v", a)
 		}
-		if read, errs := s.Rest(); read != (Summary{6000, 5999}) || len(errs) > 0 || s.Failed() {
+		if read, errs := s.Drain(); read != (Summary{6000, 5999}) || len(errs) > 0 || s.Failed() {
 			t.Errorf("read %+v with errors %v, want 6000 up to 5999 without an error", read, errs)
 		}
 		s.Close()
@@ -56,7 +56,7 @@ func TestStreamReadsOnAfterAnError(t *testing.T) {
 		if n > 10_000 || !s.Failed() {
 			t.Errorf("%d arrivals are passed on, failed: %v; want at most 10000, and a failure", n, s.Failed())
 		}
-		_, errs := s.Rest()
+		_, errs := s.Drain()
 		if got, want := errs.Error(), "t.jsonl:10001:2: the line is cut off; want \"\nt.jsonl:10003:1: is not valid JSON: '['; want {"; got != want {
 			t.Errorf("errors\n%s\nwant\n%s", got, want)
 		}
@@ -67,7 +67,7 @@ func TestStreamReadsOnAfterAnError(t *testing.T) {
 func TestStreamListsTwentyErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := streamOf(strings.Repeat("{\n", 1000), 0, 1)
-		_, errs := s.Rest()
+		_, errs := s.Drain()
 		if len(errs) != 21 || errs[20].Error() != "t.jsonl:21:2: has an error as well; the rest has not been read" {
 			t.Errorf("%d errors, the last one %v; want 20, and that there are more", len(errs), errs[len(errs)-1])
 		}
@@ -77,16 +77,16 @@ func TestStreamListsTwentyErrors(t *testing.T) {
 
 // repeated is a text again and again, without an end.
 type repeated struct {
-	text string
-	rest string
+	text   string
+	unread string
 }
 
 func (r *repeated) Read(b []byte) (int, error) {
-	if r.rest == "" {
-		r.rest = r.text
+	if r.unread == "" {
+		r.unread = r.text
 	}
-	n := copy(b, r.rest)
-	r.rest = r.rest[n:]
+	n := copy(b, r.unread)
+	r.unread = r.unread[n:]
 	return n, nil
 }
 
@@ -120,7 +120,7 @@ func TestStreamEndsWithTheRun(t *testing.T) {
 						cancel()
 						for _, ok := s.Next(); ok; _, ok = s.Next() {
 						}
-						if _, errs := s.Rest(); len(errs) > 0 {
+						if _, errs := s.Drain(); len(errs) > 0 {
 							t.Errorf("errors %v", errs)
 						}
 					}

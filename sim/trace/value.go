@@ -174,17 +174,17 @@ func (l *line) groups() (groups []string) {
 		return nil
 	}
 	q := l.values[fieldGroups]
-	rest := l.text[q.from:q.to]
+	remaining := l.text[q.from:q.to]
 	if !q.plain {
-		json.Unmarshal(rest, &groups) // which parseGroups has checked
+		json.Unmarshal(remaining, &groups) // which parseGroups has checked
 		return groups
 	}
 	for {
-		_, group, more := bytes.Cut(rest, []byte(`"`))
+		_, group, more := bytes.Cut(remaining, []byte(`"`))
 		if !more {
 			return groups
 		}
-		group, rest, _ = bytes.Cut(group, []byte(`"`))
+		group, remaining, _ = bytes.Cut(group, []byte(`"`))
 		groups = append(groups, string(group))
 	}
 }

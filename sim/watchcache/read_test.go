@@ -173,9 +173,9 @@ func TestReadsAgreeWithTheHistory(t *testing.T) {
 			}
 			all, _ := w.resource.Page(cache.Version(), "", "", 0, 0)
 			for _, node := range []string{"", "n1", "n2"} {
-				of := slices.DeleteFunc(slices.Clone(all.Objects), func(o *api.Object) bool { return o.Fields[nodeName] != node })
-				if got := cache.ByNode(node); names(got) != names(of) {
-					t.Fatalf("node %q at %d: %s, want %s", node, cache.Version(), names(got), names(of))
+				onNode := slices.DeleteFunc(slices.Clone(all.Objects), func(o *api.Object) bool { return o.Fields[nodeName] != node })
+				if got := cache.ByNode(node); names(got) != names(onNode) {
+					t.Fatalf("node %q at %d: %s, want %s", node, cache.Version(), names(got), names(onNode))
 				}
 			}
 		}

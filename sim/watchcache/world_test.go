@@ -183,13 +183,13 @@ func (c *client) expect(want string) {
 }
 
 // options returns options of a watch.
-func options(version string, rest ...string) WatchOptions {
+func options(version string, words ...string) WatchOptions {
 	var o WatchOptions
 	if version != "" {
 		o.Options.Version.Given = true
 		fmt.Sscan(version, &o.Options.Version.N)
 	}
-	for _, word := range rest {
+	for _, word := range words {
 		switch key, value, _ := strings.Cut(word, ":"); key {
 		case "initial":
 			o.Options.SendInitialEventsGiven, o.Options.SendInitialEvents = true, true

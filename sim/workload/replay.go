@@ -232,7 +232,7 @@ func (p *replay) Responded(nowNs int64, r *server.Request, response server.Respo
 // close reads the trace to its end, if the context is not cancelled, and closes it.
 func (p *replay) close() {
 	if p.stream != nil {
-		p.summary, p.errors = p.stream.Rest()
+		p.summary, p.errors = p.stream.Drain()
 		p.stream.Close()
 		p.stream = nil
 	}

@@ -37,11 +37,11 @@ func fitPhases(gaps []float64) (h phases, ok bool) {
 			inFast += r * x
 			inSlow += (1 - r) * x
 		}
-		rest := float64(len(gaps)) - weight
-		if weight < 1 || rest < 1 || inFast <= 0 || inSlow <= 0 {
+		slowWeight := float64(len(gaps)) - weight
+		if weight < 1 || slowWeight < 1 || inFast <= 0 || inSlow <= 0 {
 			return h, false
 		}
-		h = phases{weight / float64(len(gaps)), weight / inFast, rest / inSlow}
+		h = phases{weight / float64(len(gaps)), weight / inFast, slowWeight / inSlow}
 	}
 	return h, h.fast >= 3*h.slow
 }

@@ -42,16 +42,16 @@ func TestGuide(t *testing.T) {
 		}
 		s := call(t, t.Context(), args...)
 		s.want(t, want)
-		rest := strings.ReplaceAll(s.stdout, f.URL, "https://127.0.0.1:6443")
+		remaining := strings.ReplaceAll(s.stdout, f.URL, "https://127.0.0.1:6443")
 		for line := range strings.Lines(string(c[2])) {
 			if line == "...\n" {
 				continue
 			}
-			_, after, found := strings.Cut(rest, line)
+			_, after, found := strings.Cut(remaining, line)
 			if !found {
 				t.Errorf("command %d: %q is not printed, or not in this order:\n%s", i+1, line, s.stdout)
 			}
-			rest = after
+			remaining = after
 		}
 	}
 }

@@ -19,9 +19,9 @@ func TestTextsAreCutOutsideOfQuotesAndBrackets(t *testing.T) {
 		`spec.a["k,=]"].b,"{",x,}`: `spec.a["k,=]"].b|"{"|x|}`,
 	} {
 		var parts []string
-		for rest, more := text, true; more; {
+		for remaining, more := text, true; more; {
 			var part string
-			part, rest, more = Cut(rest, ',')
+			part, remaining, more = Cut(remaining, ',')
 			parts = append(parts, part)
 		}
 		if got := strings.Join(parts, "|"); got != want {

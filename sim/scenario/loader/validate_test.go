@@ -144,10 +144,10 @@ func TestClientsOfAllWorkloadsCount(t *testing.T) {
 
 // Bursts of one request have nothing to spread, and clients do not take turns.
 func TestBurstOfOneRequestOverAWhileIsWarnedOf(t *testing.T) {
-	const rest = "clients: 9\nas: {user: u}\nrequest: {verb: get, resource: pods}\nexecution: 1ms\n"
-	s := mustLoad(t, withWorkload(rest+"arrivals: {burst: {requests: 1, over: 2s}}"))
+	const fields = "clients: 9\nas: {user: u}\nrequest: {verb: get, resource: pods}\nexecution: 1ms\n"
+	s := mustLoad(t, withWorkload(fields+"arrivals: {burst: {requests: 1, over: 2s}}"))
 	wantMistakes(t, s.Warnings, "s.yaml:13:43: spec.workload[0].arrivals.burst.over: 2s: has no effect, as each client sends one request, and all clients send at the same time; want constant with a stop for clients that send one after another")
-	if s := mustLoad(t, withWorkload(rest+"arrivals: {burst: {requests: 2, over: 2s}}")); len(s.Warnings) > 0 {
+	if s := mustLoad(t, withWorkload(fields+"arrivals: {burst: {requests: 2, over: 2s}}")); len(s.Warnings) > 0 {
 		t.Error(s.Warnings)
 	}
 }

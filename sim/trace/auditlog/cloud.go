@@ -208,14 +208,14 @@ func (d *Decoder) finishCloud(e *serverlog.Entry) error {
 // group, and the path without its first slash for anything else.
 func cloudPath(resource string) string {
 	resource = strings.TrimPrefix(resource, "/")
-	group, rest, _ := strings.Cut(resource, "/")
-	version, _, more := strings.Cut(rest, "/")
+	group, remaining, _ := strings.Cut(resource, "/")
+	version, _, more := strings.Cut(remaining, "/")
 	isVersion := len(version) > 1 && version[0] == 'v' && version[1] >= '0' && version[1] <= '9'
 	switch {
 	case !isVersion || !more || group == "apis" || group == "api" || group == "openapi":
 		return "/" + resource
 	case group == "core":
-		return "/api/" + rest
+		return "/api/" + remaining
 	}
 	return "/apis/" + resource
 }

@@ -34,7 +34,7 @@ func isHeader(text []byte) bool {
 }
 
 // parseHeader returns the time and the place in the source of a klog header, and what follows the header.
-func parseHeader(line []byte) (h headerTime, caller, rest []byte, ok bool) {
+func parseHeader(line []byte) (h headerTime, caller, tail []byte, ok bool) {
 	if !isHeader(line) {
 		return h, nil, nil, false
 	}
@@ -44,14 +44,14 @@ func parseHeader(line []byte) (h headerTime, caller, rest []byte, ok bool) {
 	if h.month < 1 || h.month > 12 || h.day < 1 || h.day > 31 || h.hour > 23 || h.minute > 59 || h.second > 60 {
 		return h, nil, nil, false
 	}
-	origin, rest, ok := bytes.Cut(line[HeaderLength:], []byte("] "))
-	return h, origin[bytes.LastIndexByte(origin, ' ')+1:], rest, ok // after the number of the process
+	origin, tail, ok := bytes.Cut(line[HeaderLength:], []byte("] "))
+	return h, origin[bytes.LastIndexByte(origin, ' ')+1:], tail, ok // after the number of the process
 }
 
 // nextPair returns the first key and value of a klog message, and what follows them. The value is unquoted.
 // A value of several lines, which klog begins with <, is not read and ends the message. The key is nil at
 // the end and where the text is not a list of pairs.
-func nextPair(text, buffer []byte) (key, value, rest, grown []byte) {
+func nextPair(text, buffer []byte) (key, value, tail, grown []byte) {
 	text = bytes.TrimLeft(text, " ")
 	i := bytes.IndexByte(text, '=')
 	if i <= 0 {
@@ -87,18 +87,18 @@ func unquote(literal, buffer []byte) (text, grown []byte) {
 		return literal, buffer
 	}
 	buffer = buffer[:0]
-	for rest := string(literal); rest != ""; {
-		r, multibyte, tail, err := strconv.UnquoteChar(rest, '"')
+	for remaining := string(literal); remaining != ""; {
+		r, multibyte, tail, err := strconv.UnquoteChar(remaining, '"')
 		switch {
 		case err != nil:
-			buffer, rest = append(buffer, rest[0]), rest[1:]
+			buffer, remaining = append(buffer, remaining[0]), remaining[1:]
 			continue
 		case r < utf8.RuneSelf || !multibyte:
 			buffer = append(buffer, byte(r))
 		default:
 			buffer = utf8.AppendRune(buffer, r)
 		}
-		rest = tail
+		remaining = tail
 	}
 	return buffer, buffer
 }

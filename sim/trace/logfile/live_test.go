@@ -82,11 +82,11 @@ func TestAuditAndHTTPLogOfOneServer(t *testing.T) {
 			difference := time.Duration(h.ArrivalNs - a.ArrivalNs)
 			largest = max(largest, difference.Abs())
 			type both struct{ ID, Verb, Group, Resource, Sub, Namespace, Name, Path, Query, Agent, IP string }
-			of := func(e serverlog.Entry) both {
+			common := func(e serverlog.Entry) both {
 				return both{e.AuditID, e.Verb, e.APIGroup, e.Resource, e.Subresource, e.Namespace, e.Name, e.Path, e.Query,
 					e.UserAgent, e.SourceIP}
 			}
-			if d := cmp.Diff(of(a), of(h)); d != "" {
+			if d := cmp.Diff(common(a), common(h)); d != "" {
 				t.Errorf("audit log (-), httplog (+):\n%s", d)
 			}
 			if a.Stage == serverlog.Complete && a.Status != h.Status {

@@ -33,9 +33,9 @@ func cutCRI(line []byte) (criLine, bool) {
 	if line[0] < '0' || line[0] > '9' {
 		return criLine{}, false
 	}
-	at, rest, _ := bytes.Cut(line, []byte{' '})
-	stream, rest, _ := bytes.Cut(rest, []byte{' '})
-	tags, text, _ := bytes.Cut(rest, []byte{' '})
+	at, remaining, _ := bytes.Cut(line, []byte{' '})
+	stream, remaining, _ := bytes.Cut(remaining, []byte{' '})
+	tags, text, _ := bytes.Cut(remaining, []byte{' '})
 	if len(tags) == 0 || tags[0] != 'F' && tags[0] != 'P' || len(tags) > 1 && tags[1] != ':' ||
 		string(stream) != "stdout" && string(stream) != "stderr" {
 		return criLine{}, false
@@ -50,8 +50,8 @@ const bareMessage = `"HTTP" verb="`
 // longestPrefix is the number of bytes within which the text of the server begins.
 const longestPrefix = 256
 
-// cutPrefix separates the line of a server from what stands before it. Rest is nil if there is no such line.
-func cutPrefix(line []byte) (prefix, rest []byte) {
+// cutPrefix separates the line of a server from what stands before it. remaining is nil if there is no such line.
+func cutPrefix(line []byte) (prefix, remaining []byte) {
 	head := line[:min(len(line), longestPrefix)]
 	i := bytes.Index(head, []byte(`{"`))
 	if j := httplog.IndexHeader(head); j >= 0 && (i < 0 || j < i) {

@@ -219,24 +219,24 @@ func (r *Reader) text(line []byte, from source, depth int, e *serverlog.Entry) (
 		}
 		return r.text(c.text, from, depth+1, e)
 	}
-	prefix, rest := cutPrefix(line)
-	if rest == nil {
+	prefix, remaining := cutPrefix(line)
+	if remaining == nil {
 		return false, headless(line)
 	}
 	readPrefix(prefix, &from, r.texts)
-	if rest[0] != '{' {
-		ok, _, err := r.klog(rest, from, e)
+	if remaining[0] != '{' {
+		ok, _, err := r.klog(remaining, from, e)
 		return ok, err
 	}
-	ok, err := r.value(rest, from, depth, e)
+	ok, err := r.value(remaining, from, depth, e)
 	switch {
 	case err == nil:
 		return ok, nil
 	case err == errList:
 		return false, errNested
-	case !bytes.Contains(rest, []byte("audit")):
+	case !bytes.Contains(remaining, []byte("audit")):
 		return false, headless(line) // a text with a bracket in it
-	case bytes.HasPrefix(rest, []byte(`{""`)):
+	case bytes.HasPrefix(remaining, []byte(`{""`)):
 		return false, errors.New("CSV is not read; export the log as JSON")
 	}
 	return ok, err

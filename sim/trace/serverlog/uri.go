@@ -9,10 +9,10 @@ import (
 // and the encoded query.
 func SplitURI(uri string) (path, query string) {
 	path, query, _ = strings.Cut(uri, "?")
-	if _, rest, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") { // of a proxy: http://host/path
+	if _, remaining, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") { // of a proxy: http://host/path
 		path = "/"
-		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			path = rest[i:]
+		if i := strings.IndexByte(remaining, '/'); i >= 0 {
+			path = remaining[i:]
 		}
 	}
 	if strings.IndexByte(path, '%') >= 0 {

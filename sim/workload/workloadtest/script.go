@@ -60,16 +60,16 @@ func ParseScript(text string) (s Script, err error) {
 }
 
 func (s *Script) parseLine(line string) error {
-	word, rest, _ := strings.Cut(line, " ")
+	word, remaining, _ := strings.Cut(line, " ")
 	switch word {
 	case "start":
-		s.WatchList = rest == "WatchList"
+		s.WatchList = remaining == "WatchList"
 		return nil
 	case "backoff":
-		s.SinceLastUse = rest == "SinceLastUse"
+		s.SinceLastUse = remaining == "SinceLastUse"
 		return nil
 	case "until":
-		d, err := time.ParseDuration(rest)
+		d, err := time.ParseDuration(remaining)
 		s.UntilNs = int64(d)
 		return err
 	}
@@ -79,17 +79,17 @@ func (s *Script) parseLine(line string) error {
 		if times, err = strconv.Atoi(n); err != nil {
 			return err
 		}
-		word, rest, _ = strings.Cut(reply, " ")
+		word, remaining, _ = strings.Cut(reply, " ")
 	}
-	r, err := parseReply(word, rest)
+	r, err := parseReply(word, remaining)
 	for range times {
 		s.Replies = append(s.Replies, r)
 	}
 	return err
 }
 
-func parseReply(word, rest string) (r Reply, err error) {
-	fields := strings.Fields(rest)
+func parseReply(word, remaining string) (r Reply, err error) {
+	fields := strings.Fields(remaining)
 	switch {
 	case word == "refused":
 		r.Answer = &api.Answer{Failure: api.FailedToConnect}
@@ -119,7 +119,7 @@ func parseReply(word, rest string) (r Reply, err error) {
 			r.Answer.Items++
 		}
 	case word == "watch":
-		for step := range strings.SplitSeq(rest, ",") {
+		for step := range strings.SplitSeq(remaining, ",") {
 			if strings.TrimSpace(step) == "" {
 				continue
 			}
