@@ -11,7 +11,6 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/rules"
-	"apfsim/reports/imported"
 	"apfsim/sim/trace/requests"
 )
 
@@ -27,10 +26,10 @@ type checker struct {
 	parser     *estimate.Estimator // for queries alone
 	open       ends                // the ends of the open watches
 	arrived    map[string]int64    // requests by priority level
-	result     *imported.Check
+	result     *Check
 }
 
-func newChecker(r *rules.Rules, objects config.Objects, serverLimit int, store estimate.Store, result *imported.Check) *checker {
+func newChecker(r *rules.Rules, objects config.Objects, serverLimit int, store estimate.Store, result *Check) *checker {
 	return &checker{
 		rules:      r,
 		objects:    objects,
@@ -147,21 +146,21 @@ func full[T any](logged string, objects []T, nameOf func(T) string) string {
 }
 
 // compareNames compares names, which kube-apiserver shortens in its log.
-func (c *checker) compareNames(n *imported.Agreement, field, at, logged, decided string) {
+func (c *checker) compareNames(n *Agreement, field, at, logged, decided string) {
 	if start, cut := strings.CutSuffix(logged, "..."); cut && strings.HasPrefix(decided, start) {
 		logged = decided
 	}
 	c.compare(n, field, at, logged, decided)
 }
 
-func (c *checker) compare(n *imported.Agreement, field, at, logged, decided string) {
+func (c *checker) compare(n *Agreement, field, at, logged, decided string) {
 	n.Compared++
 	if logged == decided {
 		n.Equal++
 		return
 	}
 	if len(c.result.Differences) < mostDifferences {
-		c.result.Differences = append(c.result.Differences, imported.Difference{At: at, Field: field, Logged: logged, Decided: decided})
+		c.result.Differences = append(c.result.Differences, Difference{At: at, Field: field, Logged: logged, Decided: decided})
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"apfsim/document"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
-	"apfsim/reports/imported"
 	"apfsim/sim/trace/requests"
 )
 
@@ -67,7 +66,7 @@ func (e *WrongChoice) Error() string { return e.Message }
 // importing is one import.
 type importing struct {
 	*requests.Log
-	report  *imported.Report
+	report  *Report
 	clients clients
 	needed  drawKeys
 }
@@ -76,13 +75,13 @@ const second = int64(1_000_000_000)
 
 // Import reads logs and writes the files of a replay: the trace, the scenario, the configuration and
 // the report. Either all files are written or none.
-func Import(ctx context.Context, o Options) (_ *imported.Report, err error) {
+func Import(ctx context.Context, o Options) (_ *Report, err error) {
 	var set atomicfile.Set
 	defer func() { err = errors.Join(err, set.Discard()) }()
 	if err := set.MakeFolder(o.Dir); err != nil {
 		return nil, err
 	}
-	m := &importing{report: imported.New(), needed: drawKeys{}}
+	m := &importing{report: newReport(), needed: drawKeys{}}
 	m.report.KubernetesVersion = o.Settings.rules.Version
 	m.Log, err = requests.Read(ctx, requests.Options{Sources: o.Sources, Strict: o.Strict, Dir: o.Dir, Memory: o.Memory,
 		Joined: func(q *requests.Request) {
@@ -96,7 +95,7 @@ func Import(ctx context.Context, o Options) (_ *imported.Report, err error) {
 	m.report.Files, m.report.Entries, m.report.Logs = m.Files, m.Entries, m.Logs
 	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
 		n := m.Servers[name].Requests
-		m.report.Servers = append(m.report.Servers, imported.Server{Name: name, Requests: n})
+		m.report.Servers = append(m.report.Servers, Server{Name: name, Requests: n})
 		m.report.Requests.Total += n
 	}
 	if m.report.Requests.Total == 0 {
@@ -143,7 +142,7 @@ type window struct {
 
 // window chooses the server and the part of its log.
 func (m *importing) window(o *Options) (w window, err error) {
-	most := slices.MaxFunc(m.report.Servers, func(a, b imported.Server) int { // the first of several
+	most := slices.MaxFunc(m.report.Servers, func(a, b Server) int { // the first of several
 		return cmp.Compare(a.Requests, b.Requests)
 	})
 	w.server = cmp.Or(o.Server, most.Name)

@@ -20,7 +20,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"apfsim/reports/imported"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/trace"
 	"apfsim/sim/trace/httplog"
@@ -112,7 +111,7 @@ type line struct {
 }
 
 // replayed runs an import and returns the trace.
-func replayed(t *testing.T, o Options) (lines []line, r *imported.Report) {
+func replayed(t *testing.T, o Options) (lines []line, r *Report) {
 	t.Helper()
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
@@ -138,7 +137,7 @@ func replayed(t *testing.T, o Options) (lines []line, r *imported.Report) {
 	return lines, r
 }
 
-func importWith(o *Options) (*imported.Report, error) {
+func importWith(o *Options) (*Report, error) {
 	if o.Settings == nil {
 		settings, err := ReadSettings("", nil, "")
 		if err != nil {
@@ -150,7 +149,7 @@ func importWith(o *Options) (*imported.Report, error) {
 }
 
 // check returns what is wrong with a report and its trace: sums must add up, and the trace must be one.
-func check(r *imported.Report, text []byte) string {
+func check(r *Report, text []byte) string {
 	reader := trace.NewReader(bytes.NewReader(text), TraceFile)
 	n := int64(0)
 	for {
@@ -277,7 +276,7 @@ func TestWatches(t *testing.T) {
 	if !slices.Contains([]int64{4 * ms, 5 * ms, 80 * ms}, lines[5].ExecutionNs) {
 		t.Errorf("the watch without a start initializes for %d ns, want the time of another watch", lines[5].ExecutionNs)
 	}
-	if w := (imported.Watches{Total: 5, OpenBefore: 1, WithoutEnd: 1}); r.Watches != w || r.DurationNs != 60*second {
+	if w := (Watches{Total: 5, OpenBefore: 1, WithoutEnd: 1}); r.Watches != w || r.DurationNs != 60*second {
 		t.Errorf("%+v in %d ns, want %+v in 60 s", r.Watches, r.DurationNs, w)
 	}
 }
@@ -316,7 +315,7 @@ func TestRejectedRequestsGetExecutionTimes(t *testing.T) {
 			t.Errorf("rejected request %d: %+v, want an execution time of %v ms", i, l, times)
 		}
 	}
-	if want := (imported.Drawn{Rejected: 5, FromUser: 1, FromResource: 1, FromVerb: 1, FromAny: 2}); r.Drawn != want {
+	if want := (Drawn{Rejected: 5, FromUser: 1, FromResource: 1, FromVerb: 1, FromAny: 2}); r.Drawn != want {
 		t.Errorf("drawn %+v, want %+v", r.Drawn, want)
 	}
 }
@@ -357,7 +356,7 @@ func TestUsers(t *testing.T) {
 	if want := []string{"alice", "unknown:agent@10.0.0.2", "unknown:agent@10.0.0.3", "alice", "bob", "carol"}; !slices.Equal(users, want) {
 		t.Errorf("users %q, want %q", users, want)
 	}
-	if want := (imported.Users{Known: 3, Learned: 1, Unknown: 2}); r.Users != want {
+	if want := (Users{Known: 3, Learned: 1, Unknown: 2}); r.Users != want {
 		t.Errorf("%+v, want %+v", r.Users, want)
 	}
 }
@@ -367,7 +366,7 @@ func TestServers(t *testing.T) {
 	a, b := file("a.log", completed("1", 0, ms, nil), completed("2", ms, 2*ms, nil)), file("b.log", completed("1", 10*ms, 11*ms, nil))
 	a.Server, b.Server = "a", "b"
 	lines, r := replayed(t, Options{Sources: []requests.Source{b, a}})
-	if len(lines) != 2 || r.Server != "a" || r.Requests.LeftOut[0] != (imported.Count{Of: ofOtherServer, Requests: 1}) {
+	if len(lines) != 2 || r.Server != "a" || r.Requests.LeftOut[0] != (Count{Of: ofOtherServer, Requests: 1}) {
 		t.Errorf("%d requests of %q, left out %v; want the two of a", len(lines), r.Server, r.Requests.LeftOut)
 	}
 	lines, r = replayed(t, Options{Sources: []requests.Source{b, a}, Server: "b"})
@@ -377,8 +376,8 @@ func TestServers(t *testing.T) {
 	a.Server, b.Server = "", ""
 	b2 := file("b.log", completed("3", 0, 50*ms, nil), completed("4", 10*ms, 110*ms, nil))
 	a2 := file("a.log", completed("5", 0, 40*ms, nil), completed("6", 10*ms, 100*ms, nil))
-	if _, r = replayed(t, Options{Sources: []requests.Source{a2, b2}}); !strings.Contains(strings.Join(r.Notes(), "\n"), "name the servers: a=a.log b=b.log") {
-		t.Errorf("notes %q: want one on two logs of the same time", r.Notes())
+	if _, r = replayed(t, Options{Sources: []requests.Source{a2, b2}}); !strings.Contains(strings.Join(r.notes(), "\n"), "name the servers: a=a.log b=b.log") {
+		t.Errorf("notes %q: want one on two logs of the same time", r.notes())
 	}
 }
 
@@ -397,7 +396,7 @@ func TestWindow(t *testing.T) {
 	if len(lines) != 3 || lines[0].WatchNs != 3*second || lines[1].ArrivalNs != 0 || lines[2].ArrivalNs != 4*second || r.DurationNs != 5*second {
 		t.Errorf("%+v in %d ns, want the watch that is open, the request at its start and a watch at 4 s, in 5 s", lines, r.DurationNs)
 	}
-	want := []imported.Count{{Of: afterTo, Requests: 1}, {Of: beforeFrom, Requests: 1}, {Of: acrossFrom, Requests: 1}}
+	want := []Count{{Of: afterTo, Requests: 1}, {Of: beforeFrom, Requests: 1}, {Of: acrossFrom, Requests: 1}}
 	if diff := gocmp.Diff(want, r.Requests.LeftOut); diff != "" {
 		t.Error(diff)
 	}

@@ -21,7 +21,6 @@ import (
 	"apfsim/internal/input"
 	"apfsim/lint/metrics"
 	"apfsim/reports/format"
-	"apfsim/reports/imported"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/trace"
@@ -185,11 +184,11 @@ func (s *Settings) readConfig(names []string) error {
 }
 
 // scenario returns the text of the scenario and its settings.
-func (s *Settings) scenario(r *imported.Report, folder string) (text string, settings []imported.Setting) {
+func (s *Settings) scenario(r *Report, folder string) (text string, settings []Setting) {
 	var b strings.Builder
-	settings = []imported.Setting{}
+	settings = []Setting{}
 	set := func(field, value, source string) {
-		settings = append(settings, imported.Setting{Field: field, Value: value, Source: source})
+		settings = append(settings, Setting{Field: field, Value: value, Source: source})
 	}
 	fmt.Fprintf(&b, "# Written by apfsim import; %s says what was read, derived and left out.\n", ReportFile)
 	fmt.Fprintf(&b, "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata:\n  name: %q\n", scenarioName(folder)) // 7 and true need the quotes
@@ -255,7 +254,7 @@ func (s *Settings) scenario(r *imported.Report, folder string) (text string, set
 }
 
 // unknown returns what the logs do not say, as far as a replay can differ from its log for that reason.
-func (s *Settings) unknown(r *imported.Report) (all []string) {
+func (s *Settings) unknown(r *Report) (all []string) {
 	add := func(what string, n, total int64) {
 		if 10*n > total { // less explains no more than the tolerance of the comparison
 			all = append(all, what)

@@ -10,7 +10,6 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/rules"
-	"apfsim/reports/imported"
 )
 
 // The number of a server's seats follows from the nominal limits of its levels, although these are
@@ -68,7 +67,7 @@ func TestVersionOfTheMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, _ := s.scenario(imported.New(), "x")
+		text, _ := s.scenario(newReport(), "x")
 		if !strings.Contains(text, `kubernetesVersion: "`+want+`" # `) || strings.Contains(text, "not supported") != (version == "v1.99.0") {
 			t.Errorf("%s: %s", version, text)
 		}
@@ -95,7 +94,7 @@ func TestCopiesOfTheConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _ := s.scenario(imported.New(), "Incident 7!")
+	text, _ := s.scenario(newReport(), "Incident 7!")
 	if !strings.Contains(text, `files: ["config-scenario.yaml", "c.yaml", "config-c.yaml"]`) || !strings.Contains(text, "base: Suggested") ||
 		!strings.Contains(text, "  name: \"incident-7\"\n") {
 		t.Error(text)

@@ -11,7 +11,6 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
-	"apfsim/reports/imported"
 	"apfsim/reports/result"
 	"apfsim/sim/random"
 	"apfsim/sim/trace"
@@ -75,8 +74,8 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	if err := file.Complete(m.Each(ctx, w.request)); err != nil {
 		return err
 	}
-	slices.SortFunc(m.report.Levels, func(a, b imported.LevelCounts) int { return strings.Compare(a.PriorityLevel, b.PriorityLevel) })
-	slices.SortFunc(m.report.Requests.LeftOut, func(a, b imported.Count) int { return strings.Compare(a.Of, b.Of) })
+	slices.SortFunc(m.report.Levels, func(a, b LevelCounts) int { return strings.Compare(a.PriorityLevel, b.PriorityLevel) })
+	slices.SortFunc(m.report.Requests.LeftOut, func(a, b Count) int { return strings.Compare(a.Of, b.Of) })
 	if m.report.Requests.InTrace == 0 {
 		return &WrongChoice{"no request of the logs is between " + rfc3339(w.startNs) + " and " + rfc3339(w.endNs)}
 	}
@@ -169,7 +168,7 @@ func (w *writing) leaveOut(q *requests.Request) string {
 // request writes a request, or counts why it is left out.
 func (w *writing) request(q *requests.Request) error {
 	if reason := w.leaveOut(q); reason != "" {
-		w.report.Requests.LeaveOut(reason)
+		w.report.Requests.leaveOut(reason)
 		return nil
 	}
 	t := timesOf(q, w.startNs, w.endNs)
@@ -218,7 +217,7 @@ func (w *writing) request(q *requests.Request) error {
 	}
 	w.line = trace.AppendLogged(w.line[:0], &record, &logged)
 	if len(w.line) > longestLine || max(record.ArrivalNs, record.ExecutionNs, record.WatchNs, logged.DispatchNs, logged.FinishNs, logged.WaitNs, logged.AdditionalLatencyNs) > random.LongestNs {
-		w.report.Requests.LeaveOut(longerThanLine)
+		w.report.Requests.leaveOut(longerThanLine)
 		return nil
 	}
 	w.id++
@@ -243,9 +242,9 @@ func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bo
 	r.Requests.InTrace++
 	verb := q.Verb
 	if q.Resource == "" {
-		verb = imported.OtherVerbs
+		verb = otherVerbs
 	}
-	r.Verbs = imported.Add(r.Verbs, verb)
+	r.Verbs = addCount(r.Verbs, verb)
 
 	rejected := whose429(q) == byFlowControl
 	switch {
@@ -299,9 +298,9 @@ func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bo
 	if q.PriorityLevel == "" {
 		return
 	}
-	i := slices.IndexFunc(r.Levels, func(l imported.LevelCounts) bool { return l.PriorityLevel == q.PriorityLevel })
+	i := slices.IndexFunc(r.Levels, func(l LevelCounts) bool { return l.PriorityLevel == q.PriorityLevel })
 	if i < 0 {
-		i, r.Levels = len(r.Levels), append(r.Levels, imported.LevelCounts{PriorityLevel: q.PriorityLevel})
+		i, r.Levels = len(r.Levels), append(r.Levels, LevelCounts{PriorityLevel: q.PriorityLevel})
 	}
 	if rejected {
 		r.Levels[i].Rejected++

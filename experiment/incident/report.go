@@ -1,5 +1,4 @@
-// Package imported says what an import of the logs of servers has read, derived, drawn and not found.
-package imported
+package incident
 
 import (
 	"slices"
@@ -61,8 +60,8 @@ type Requests struct {
 	LeftOut []Count `json:"leftOut"` // by reason
 }
 
-// LeaveOut counts a request that is not in the trace.
-func (r *Requests) LeaveOut(reason string) { r.LeftOut = Add(r.LeftOut, reason) }
+// leaveOut counts a request that is not in the trace.
+func (r *Requests) leaveOut(reason string) { r.LeftOut = addCount(r.LeftOut, reason) }
 
 // Count is a number of requests.
 type Count struct {
@@ -70,8 +69,8 @@ type Count struct {
 	Requests int64  `json:"requests"`
 }
 
-// Add adds one to the count with a name.
-func Add(all []Count, name string) []Count {
+// addCount adds one to the count with a name.
+func addCount(all []Count, name string) []Count {
 	i := slices.IndexFunc(all, func(c Count) bool { return c.Of == name })
 	if i < 0 {
 		i, all = len(all), append(all, Count{Of: name})
@@ -174,8 +173,8 @@ type Setting struct {
 	Source string `json:"source"`
 }
 
-// New returns a report without empty lists, which JSON would show as null.
-func New() *Report {
+// newReport returns a report without empty lists, which JSON would show as null.
+func newReport() *Report {
 	return &Report{SchemaVersion: result.SchemaVersion, Files: []requests.File{}, Servers: []Server{}, Requests: Requests{LeftOut: []Count{}},
 		Verbs: verbCounts(), Levels: []LevelCounts{}, Check: Check{Differences: []Difference{}}, Settings: []Setting{}}
 }
@@ -186,26 +185,18 @@ func verbCounts() (all []Count) {
 	for _, v := range request.Verbs {
 		all = append(all, Count{Of: v})
 	}
-	return append(all, Count{Of: OtherVerbs})
+	return append(all, Count{Of: otherVerbs})
 }
 
-// OtherVerbs are those of requests that are not for a resource.
-const OtherVerbs = "not for a resource"
+// otherVerbs are those of requests that are not for a resource.
+const otherVerbs = "not for a resource"
 
-// MissingVerbs returns the verbs of which no request is in the trace.
-func (r *Report) MissingVerbs() (missing []string) {
+// missingVerbs returns the verbs of which no request is in the trace.
+func (r *Report) missingVerbs() (missing []string) {
 	for _, v := range r.Verbs {
-		if v.Requests == 0 && v.Of != OtherVerbs {
+		if v.Requests == 0 && v.Of != otherVerbs {
 			missing = append(missing, v.Of)
 		}
 	}
 	return missing
-}
-
-// Bad returns the number of lines that could not be read.
-func (r *Report) Bad() (n int64) {
-	for _, f := range r.Files {
-		n += f.BadLines
-	}
-	return n
 }

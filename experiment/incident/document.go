@@ -1,4 +1,4 @@
-package imported
+package incident
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func (r *Report) Document(dir, scenario string) *report.Document {
 		addRow(settings, strings.TrimPrefix(s.Field, "spec."), s.Value, s.Source)
 	}
 	add("settings", "Settings", report.Part{Table: settings})
-	add("missing", "What the logs do not contain", report.Part{Heading: "What the logs do not contain", List: r.Notes()},
+	add("missing", "What the logs do not contain", report.Part{Heading: "What the logs do not contain", List: r.notes()},
 		report.Part{Paragraph: fmt.Sprintf("The files are in %s. The next command is:\n  apfsim run %s", dir, scenario)})
 	return d
 }
@@ -159,8 +159,8 @@ func (r *Report) checkParts() []report.Part {
 	return parts
 }
 
-// Notes returns sentences on what the logs do not say and what follows from it.
-func (r *Report) Notes() (notes []string) {
+// notes returns sentences on what the logs do not say and what follows from it.
+func (r *Report) notes() (notes []string) {
 	add := func(text string, args ...any) { notes = append(notes, fmt.Sprintf(text, args...)) }
 	if len(r.Servers) > 1 {
 		var others []string
@@ -175,7 +175,7 @@ func (r *Report) Notes() (notes []string) {
 	if a, b := r.overlapping(); a != "" {
 		add("%s and %s have lines of the same time. If they are logs of different servers, name the servers: a=%s b=%s.", a, b, a, b)
 	}
-	if missing := r.MissingVerbs(); len(missing) > 0 {
+	if missing := r.missingVerbs(); len(missing) > 0 {
 		add("The logs have no request with the verbs %s. If the audit policy leaves them out, the replay does not have their load.", strings.Join(missing, ", "))
 	}
 	if n := r.Waits.UnknownShort; n > 0 {
