@@ -67,8 +67,7 @@ func TestThresholdsThatAreWrong(t *testing.T) {
 	const none = "None"
 	for _, c := range []struct{ key, expression, flowControl, want string }{
 		{"wiat", "max < 1s", "", `unknown metric wiat (did you mean "wait"?)`},
-		{"temperature", "max < 1s", "", "unknown metric temperature; want one of wait, execution, latency, rejectedWait, arrived, " +
-			"executed, rejected, notServed, timedOut, retries, waiting, executing, refused, lost, responses, ready, stall, freeze, virtualWait, virtualRejected, fairness, utilisation, starvation, service, demand, fairShare, relists, listTime, expired, watchEnds, watchFailures, eventDelay, conflicts, writeTime, writeTries, lostWrites, overwritten, leaderLost, leaderless, notReady, nodesNotReady, podSeen, droppedEvents, reconcileTime, reconcileFailures, staleness, slowWatchers, watchEvents, initialEvents, bytesSent, etcdCalls, freshnessWaits"},
+		{"temperature", "max < 1s", "", "unknown metric temperature; want one of " + strings.Join(names(), ", ")},
 		{"wait{worklod:mice}", "max < 1s", "", `wait has no tag worklod (did you mean "workload"?)`},
 		{"wait{workload:mouse}", "max < 1s", "", `there is no workload "mouse"; want one of mice`},
 		{"wait{flowSchema:service-account}", "max < 1s", "", `there is no flowSchema "service-account" (did you mean "service-accounts"?)`},
