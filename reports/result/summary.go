@@ -38,7 +38,7 @@ type Summary struct {
 	// AdjustmentPhaseNs is the time of the first periodic adjustment of the limits, given by the
 	// scenario or drawn at random. It is omitted if it is 0.
 	AdjustmentPhaseNs int64  `json:"adjustmentPhaseNs,omitempty"`
-	Fingerprint       string `json:"fingerprint"` // of all decisions, see package fingerprint
+	Fingerprint       string `json:"fingerprint"` // of all decisions, see reports/record
 	// MeasuredBy is empty for a simulation, in which everything is known, and Client for what a client of a
 	// real server has measured. A summary of a client has only the fields that a client can know.
 	MeasuredBy string `json:"measuredBy,omitempty"`
