@@ -112,10 +112,7 @@ conformance-maintain: ## compare TRIALS (20000) of maintained objects with k8s.i
 # The fuzz targets, as package:target. FUZZTIME is a number of runs and not a duration, because
 # go test sometimes reports the end of a duration as a failure ("context deadline exceeded").
 FUZZTIME := 5000x
-FUZZ := core/queueset:FuzzOperations core/config:FuzzDecode document:FuzzPath \
-	core/estimate:FuzzNewRequest core/estimate:FuzzSelectors document/yaml:FuzzParse \
-	sim/scenario/loader:FuzzScenario sim/trace:FuzzTrace sim/metric:FuzzThreshold \
-	sim/metric:FuzzParseName experiment:FuzzOver lint:FuzzCheck lint/metrics:FuzzRead reports/scrape:FuzzBetween
+FUZZ = $(shell grep -r --include='*_test.go' '^func Fuzz' $(filter-out live/ conformance/,$(wildcard */)) | sed -E 's|/[^/]*_test.go:func ([A-Za-z0-9_]+).*|:\1|' | sort)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (5000x)
