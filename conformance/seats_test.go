@@ -95,9 +95,11 @@ func repeated[T any](try func() T, times int) (all []T) {
 
 // starter starts requests whose end it does not know.
 type starter struct {
-	queueset.Host // of which nothing else is called
+	queueset.Host // TimedOut is not called
 	started       []*flowcontrol.Request
 }
+
+func (s *starter) HeldBack(*queueset.Request) {}
 
 func (s *starter) Dispatched(q *queueset.Request) {
 	s.started = append(s.started, q.Owner.(*flowcontrol.Request))
