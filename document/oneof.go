@@ -1,6 +1,19 @@
 package document
 
-import "strings"
+import (
+	"reflect"
+	"strings"
+)
+
+// FieldNames returns the names of the fields of a struct in a document, in their order.
+func FieldNames[T any]() (names []string) {
+	t := reflect.TypeFor[T]()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
 
 // DecodeOneOf decodes an object of which exactly one of the fields in kinds must be given.
 // A field that is null is not given.

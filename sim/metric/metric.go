@@ -1,8 +1,8 @@
-// Package metric declares what a run measures, each metric with its statistics, their
-// units and tags. Thresholds, the names of statistics on the command line, error messages,
-// suggestions, the collection, the lists of statistics, the tables and charts of clients and servers, the
-// glossary, the JSON Schema and the reference documentation all read it, so that a metric or a statistic is
-// added by one entry here and by what counts it.
+// Package metric declares what a run measures: each metric with its statistics, their units and tags. Thresholds, the
+// names of statistics on the command line, error messages, suggestions, the collection, the lists of statistics, the
+// tables and charts of clients and servers, the glossary, the JSON Schema and the reference documentation all read it.
+// A metric of clients or servers is added by one entry here and by what counts it; a number of requests also needs a
+// field in result.Counts and measure.Tally.
 //
 // The package knows no scenario. What only a scenario can tell, such as the names of its
 // workloads, comes in as a [Run].

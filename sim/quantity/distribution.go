@@ -62,7 +62,7 @@ type empiricalKind struct {
 	Weights []float64  `json:"weights,omitempty" jsonschema_description:"One for each value; without them, all values are equally likely."`
 }
 
-var kindNames = []string{"constant", "uniform", "exponential", "lognormal", "gamma", "weibull", "pareto", "empirical"}
+var kindNames = document.FieldNames[kinds]()
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {

@@ -21,7 +21,7 @@ type Event struct {
 	Objects config.Objects `json:"-"`
 }
 
-var eventKinds = append([]string{"apply"}, serverChanges...)
+var eventKinds = append([]string{"apply"}, document.FieldNames[ServerChange]()...)
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (e *Event) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {

@@ -15,9 +15,6 @@ type ServerChange struct {
 	Speed   *SpeedChange `json:"speed,omitempty" jsonschema_description:"Changes the speed of a server with a capacity."`
 }
 
-// serverChanges are the names of the fields of ServerChange.
-var serverChanges = []string{"rollout", "stop", "start", "crash", "lose", "speed"}
-
 // Target is the server that an event happens to.
 type Target struct {
 	Server            int    `json:"server" document:"required" jsonschema:"minimum=0" jsonschema_description:"Index of the server, from 0."`

@@ -3,7 +3,6 @@ package workload
 import (
 	"iter"
 	"math"
-	"reflect"
 
 	"apfsim/document"
 	"apfsim/sim/quantity"
@@ -24,7 +23,7 @@ type Arrivals struct {
 	Trace    *TraceArrivals    `json:"trace,omitempty"`
 }
 
-var arrivalKinds = fieldNames(reflect.TypeFor[Arrivals]())
+var arrivalKinds = document.FieldNames[Arrivals]()
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (a *Arrivals) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {

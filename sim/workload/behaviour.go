@@ -22,7 +22,7 @@ type Behaviour struct {
 }
 
 // kindNames are the names of the kinds.
-var kindNames = fieldNames(reflect.TypeFor[Behaviour]())
+var kindNames = document.FieldNames[Behaviour]()
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (b *Behaviour) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {

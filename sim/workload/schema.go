@@ -1,9 +1,6 @@
 package workload
 
 import (
-	"reflect"
-	"strings"
-
 	"apfsim/document"
 
 	"github.com/invopop/jsonschema"
@@ -18,15 +15,6 @@ func requireOneOf(fields ...string) []*jsonschema.Schema {
 		schemas[i] = &jsonschema.Schema{Required: []string{f}}
 	}
 	return schemas
-}
-
-// fieldNames returns the names of the fields of a type in a scenario file.
-func fieldNames(t reflect.Type) (names []string) {
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
 }
 
 // named decodes a value that is one of some names, or an object.
