@@ -127,6 +127,15 @@ N := 1000
 random: ## run N (1000) random scenarios, from SEED, and recompute their sums from their logs
 	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^TestRandomScenarios$$' -args -n $(N) -seed $(SEED)
 
+# N mutants are drawn from SEED. See docs/background/tests.md.
+PACKAGE :=
+
+.PHONY: mutants
+mutants: N := 100
+mutants: SEED := 1
+mutants: ## run the tests of PACKAGE, such as ./core/seats, on N (100) random changes of it, from SEED (1)
+	go run ./internal/mutants -n $(N) -seed $(SEED) -equivalent docs/background/tests.md $(PACKAGE)
+
 # The profile for profile-guided optimization. Go uses it without a flag when it builds
 # cmd/apfsim. Benchmarks of other packages need the flag, to measure the same code.
 PROFILE := cmd/apfsim/default.pgo
@@ -227,9 +236,12 @@ lint: ## check formatting, go vet and staticcheck
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
+# The packages whose tests have the flag -rewrite, which those with scripts have from datadriven.
+GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|cockroachdb/datadriven' $(filter-out live/ conformance/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
 .PHONY: rewrite
 rewrite: ## rewrite the golden files of all tests; review the diff before committing
-	go test ./core/queueset ./reports ./cmd/apfsim ./lint ./experiment/fit -rewrite
+	go test $(GOLDEN) -rewrite
 
 .PHONY: clean
 clean: ## remove the output of the other targets

@@ -1,6 +1,7 @@
 // Command testprogress reads the output of 'go test -json' and prints how far the tests are: a line for each
-// package that has ended, a line now and then for a package that takes long, and the output of what failed. Its
-// exit status is 1 if a test failed or if nothing was tested.
+// package that has ended, a line now and then for a package that takes long, and the output of what failed. At the end it
+// prints how many tests were skipped for which reason, such as a program that is not installed. Its exit status is 1 if a
+// test failed or if nothing was tested.
 //
 // Without it, 'go test ./...' prints packages in their order, so that nothing is seen until the slowest one, which
 // is the first, has ended.
@@ -11,7 +12,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +44,7 @@ type pkg struct {
 func report(in io.Reader, out io.Writer) bool {
 	running := map[string]*pkg{}
 	passed, failed := 0, 0
+	skipped := map[string]int{} // tests, by the reason
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -72,6 +77,9 @@ func report(in io.Reader, out io.Writer) bool {
 		if e.Action == "fail" {
 			fmt.Fprint(out, strings.Join(p.outputs[e.Test], ""))
 		}
+		if e.Action == "skip" && e.Test != "" {
+			skipped[reason(p.outputs[e.Test])]++
+		}
 		delete(p.outputs, e.Test)
 		if e.Test != "" {
 			if p.ended++; p.ended%every == 0 {
@@ -90,5 +98,21 @@ func report(in io.Reader, out io.Writer) bool {
 		delete(running, name)
 	}
 	fmt.Fprintf(out, "%d packages passed, %d failed\n", passed, failed)
+	for _, why := range slices.Sorted(maps.Keys(skipped)) {
+		fmt.Fprintf(out, "skipped %d: %s\n", skipped[why], why)
+	}
 	return failed == 0 && passed > 0 && len(running) == 0
+}
+
+// message matches what a test has logged.
+var message = regexp.MustCompile(`^\s+\S+_test\.go:\d+: (.*)\n?$`)
+
+// reason returns why a test was skipped, which is the last message of its output.
+func reason(output []string) string {
+	for _, line := range slices.Backward(output) {
+		if found := message.FindStringSubmatch(line); found != nil {
+			return found[1]
+		}
+	}
+	return "no reason is given"
 }
