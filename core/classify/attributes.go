@@ -41,10 +41,7 @@ func (a *Attributes) IsResource() bool { return a.Resource != "" }
 
 // resourcePath returns the resource as rules name it: resource or resource/subresource.
 func (a *Attributes) resourcePath() string {
-	if a.Subresource == "" {
-		return a.Resource
-	}
-	return a.Resource + "/" + a.Subresource
+	return request.JoinSubresource(a.Resource, a.Subresource)
 }
 
 // ReadOnly reports whether the verb is one that does not change objects: get, list or watch.

@@ -149,6 +149,7 @@ func TestRuleMatching(t *testing.T) {
 		{"below a wildcard", paths("/apis/*"), Attributes{Path: "/apis/apps"}, true},
 		{"the wildcard's own path is not below it", paths("/apis/*"), Attributes{Path: "/apis"}, false},
 		{"a wildcard after a part of a step matches only after a slash", paths("/healthz*"), Attributes{Path: "/healthzz"}, false},
+		{"nor without anything after it", paths("/healthz*"), Attributes{Path: "/healthz"}, false},
 		{"the second of two paths", paths("/livez", "/readyz"), Attributes{Path: "/readyz"}, true},
 	} {
 		c := New([]*config.FlowSchema{schema("one", 100, test.rule)})
@@ -179,6 +180,9 @@ func TestSubjects(t *testing.T) {
 		{"any account of another namespace", serviceAccount("shop", "*"), "system:serviceaccount:shops:till", "", false},
 		{"a user who is called like an account", serviceAccount("shop", "till"), "shop:till", "", false},
 		{"an unknown kind", config.Subject{Kind: "Robot"}, "bob", "", false},
+		{"an account in a subject of another kind", config.Subject{Kind: "Robot", ServiceAccount: &config.ServiceAccountSubject{Namespace: "shop", Name: "*"}},
+			"system:serviceaccount:shop:till", "", false},
+		{"an account without its field", config.Subject{Kind: config.SubjectServiceAccount}, "system:serviceaccount:shop:till", "", false},
 		{"a kind without its field", config.Subject{Kind: config.SubjectUser, Group: &config.GroupSubject{Name: "*"}}, "bob", "", false},
 	} {
 		a := Attributes{User: test.user, Groups: strings.Fields(test.groups), Verb: "get", Path: "/version"}

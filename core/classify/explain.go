@@ -133,7 +133,7 @@ func nearMiss(s *config.FlowSchema, a *Attributes) *Failure {
 		if matching < 0 {
 			continue
 		}
-		specific := true
+		var specific bool
 		if a.IsResource() {
 			r := &rule.ResourceRules[matching]
 			specific = !(isWildcard(r.Verbs) && isWildcard(r.Resources))

@@ -67,6 +67,11 @@ func TestExplainFailures(t *testing.T) {
 		{log, &config.PolicyRulesWithSubjects{Subjects: anyone, ResourceRules: []config.ResourceRule{{Verbs: all, APIGroups: all, Resources: []string{"pods"}, ClusterScope: true}}},
 			`rules[0].resourceRules[0].resources: "pods/log" is not among "pods"` + "\n" +
 				`rules[0].resourceRules[0].namespaces: is empty, and the request has "shop"`},
+		{alice, &config.PolicyRulesWithSubjects{Subjects: []config.Subject{user("alice"), user("bob")}, NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: []string{"/livez"}}}},
+			`rules[0].nonResourceRules[0].nonResourceURLs: "/version" is not at or below "/livez"`}, // nothing of the subjects
+		{alice, &config.PolicyRulesWithSubjects{Subjects: []config.Subject{user("bob")},
+			NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: all}, {Verbs: all, NonResourceURLs: []string{"/livez"}}}},
+			`rules[0].subjects[0]: user "bob": the user is "alice"`}, // nothing of the second path, as the first one matches
 		{alice, &config.PolicyRulesWithSubjects{Subjects: []config.Subject{{Kind: "Robot"}}, NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: all}}},
 			`rules[0].subjects[0]: subject of kind "Robot": the user is "alice"`},
 	} {
@@ -81,6 +86,25 @@ func TestExplainFailures(t *testing.T) {
 		if strings.Join(got, "\n") != test.want {
 			t.Errorf("%+v: got\n%s\nwant\n%s", test.request, strings.Join(got, "\n"), test.want)
 		}
+	}
+}
+
+// A match says which rule it is by.
+func TestExplainWhichRuleMatches(t *testing.T) {
+	rule := config.PolicyRulesWithSubjects{Subjects: []config.Subject{user("*")},
+		ResourceRules:    []config.ResourceRule{{Verbs: []string{"get"}}, {Verbs: all, APIGroups: all, Resources: all, ClusterScope: true}},
+		NonResourceRules: []config.NonResourceRule{{Verbs: []string{"get"}}, {Verbs: all, NonResourceURLs: all}}}
+	c := New([]*config.FlowSchema{schema("one", 1, rule)})
+	for want, a := range map[string]Attributes{
+		"rules[0].resourceRules[1]":    {User: "u", Verb: "list", Resource: "nodes"},
+		"rules[0].nonResourceRules[1]": {User: "u", Verb: "get", Path: "/version"},
+	} {
+		if m := c.Explain(&a)[0].Match; m == nil || m.RulePath != want {
+			t.Errorf("%+v is matched by %+v, want %s", a, m, want)
+		}
+	}
+	if one, none := c.Named("one"), c.Named("two"); one == nil || one.Name != "one" || none != nil {
+		t.Errorf("the schemas one and two are %v and %v, want one and none", one, none)
 	}
 }
 
@@ -114,6 +138,18 @@ func TestNearMisses(t *testing.T) {
 		{request, everything(serviceAccount("kube-system", "*")), "<nil>"},
 		{request, everything(serviceAccount("dev", "backup")), `rules[0].subjects[0]: service account "dev/backup": the user is "` + account + `"`},
 		{request, everything(user("alice"), user("System:serviceaccount:ops:backup")), `rules[0].subjects[1]: user "System:serviceaccount:ops:backup": the user is "` + account + `"`},
+		// A rule for all paths is meant for other users, and a rule that names verbs or paths is meant for such requests.
+		{health, everything(group("admins")), "<nil>"},
+		{health, config.PolicyRulesWithSubjects{Subjects: []config.Subject{group("admins")},
+			NonResourceRules: []config.NonResourceRule{{Verbs: []string{"get"}, NonResourceURLs: all}}}, `rules[0].subjects[0]: group "admins": the user is not a member`},
+		{health, config.PolicyRulesWithSubjects{Subjects: []config.Subject{group("admins")},
+			NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: []string{"/healthy"}}}}, `rules[0].subjects[0]: group "admins": the user is not a member`},
+		{request, resources(group("admins"), config.ResourceRule{Verbs: []string{"list"}, APIGroups: all, Resources: all, ClusterScope: true}),
+			`rules[0].subjects[0]: group "admins": the user is not a member`},
+		{request, resources(group("admins"), config.ResourceRule{Verbs: all, APIGroups: all, Resources: []string{"pods"}, ClusterScope: true}),
+			`rules[0].subjects[0]: group "admins": the user is not a member`},
+		{request, config.PolicyRulesWithSubjects{Subjects: []config.Subject{group("admins"), group("operators")}, ResourceRules: []config.ResourceRule{list(true)}},
+			"rules[0].subjects: none of the 2 subjects is the user"},
 		{health, config.PolicyRulesWithSubjects{Subjects: []config.Subject{group("system:authenticated")},
 			NonResourceRules: []config.NonResourceRule{{Verbs: []string{"get"}, NonResourceURLs: []string{"/healthz"}}}},
 			`rules[0].nonResourceRules[0].nonResourceURLs: "/healthy" is not at or below "/healthz"`},

@@ -16,6 +16,8 @@ func TestGroups(t *testing.T) {
 		{account, "", "system:serviceaccounts system:serviceaccounts:ops system:authenticated", "system:serviceaccounts system:serviceaccounts:ops system:authenticated"},
 		{account, "a", "a system:serviceaccounts system:serviceaccounts:ops system:authenticated", "a system:authenticated"},
 		{"system:serviceaccount:ops", "", "system:authenticated", "system:authenticated"},
+		{"system:serviceaccount:ops:", "", "system:authenticated", "system:authenticated"},
+		{"system:serviceaccount::x", "", "system:authenticated", "system:authenticated"},
 		{"system:serviceaccount:ops:x:y", "", "system:authenticated", "system:authenticated"},
 		{"system:node:n", "", "system:nodes system:authenticated", "system:authenticated"},
 		{"system:node:", "", "system:authenticated", "system:authenticated"},

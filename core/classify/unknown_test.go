@@ -29,3 +29,21 @@ func TestUnknownResource(t *testing.T) {
 		t.Error("widgets in the core group: want a warning")
 	}
 }
+
+// What is said of a name that no resource has: where it was looked for, and what is probably meant.
+func TestUnknownResourceSaysWhatIsMeant(t *testing.T) {
+	for _, c := range []struct{ group, name, want string }{
+		{"", "pod", `no server has a resource "pod" in the core group (did you mean "pods"?)`},
+		{"", "deployments", `no server has a resource "deployments" in the core group; write group: apps beside it`},
+		{"", "deployment", `no server has a resource "deployment" in the core group (did you mean "deployments" with group: apps?)`},
+		{"", "configmapz", `no server has a resource "configmapz" in the core group (did you mean "configmaps"?)`},
+		{"", "widgets", `no server has a resource "widgets" in the core group; for a custom resource, write its group beside it`},
+		{"apps", "deployment", `no server has a resource "deployment" in the group apps (did you mean "deployments"?)`},
+		{"apps", "deploymentz", `no server has a resource "deploymentz" in the group apps (did you mean "deployments"?)`},
+		{"apps", "configmapz", ""}, // another release may have it, and nothing in apps is like it
+	} {
+		if got := UnknownResource(c.group, c.name); got != c.want {
+			t.Errorf("%q in %q:\ngot  %s\nwant %s", c.name, c.group, got, c.want)
+		}
+	}
+}

@@ -100,17 +100,28 @@ func TestManifestOfEveryRelease(t *testing.T) {
 		if diff := gocmp.Diff(config.Suggested(r), held, ignoreOrigin); diff != "" {
 			t.Errorf("%s: before (-) and after (+) writing it:\n%s", version, diff)
 		}
-		for field, known := range map[string]bool{
-			"assuredConcurrencyShares":                r.Objects.NewestAPI < rules.V1beta3,
-			"lendablePercent":                         r.Lending,
-			"  exempt:":                               r.Exempt != rules.ExemptAbsent,
-			"/" + r.Objects.NewestAPI.String() + "\n": true,
-		} {
-			if got := strings.Contains(string(text), field); got != known {
-				t.Errorf("%s: has %q: %t", version, field, got)
+		for _, field := range []string{"assuredConcurrencyShares", "nominalConcurrencyShares", "lendablePercent", "  exempt:"} {
+			if got, want := strings.Contains(string(text), field), strings.Contains(fieldsOf[version], field); got != want {
+				t.Errorf("%s: has %q: %t, want %t", version, field, got, want)
 			}
 		}
+		if api := strings.Fields(fieldsOf[version])[0]; !strings.Contains(string(text), "flowcontrol.apiserver.k8s.io/"+api+"\n") {
+			t.Errorf("%s: the objects are not of the version %s", version, api)
+		}
 	}
+}
+
+// fieldsOf says for each release the newest version of its API, and which fields of levels that has.
+var fieldsOf = map[string]string{
+	"1.18": "v1alpha1 assuredConcurrencyShares", "1.19": "v1alpha1 assuredConcurrencyShares",
+	"1.20": "v1beta1 assuredConcurrencyShares", "1.21": "v1beta1 assuredConcurrencyShares", "1.22": "v1beta1 assuredConcurrencyShares",
+	"1.23": "v1beta2 assuredConcurrencyShares", "1.24": "v1beta2 assuredConcurrencyShares", "1.25": "v1beta2 assuredConcurrencyShares",
+	"1.26": "v1beta3 nominalConcurrencyShares lendablePercent", "1.27": "v1beta3 nominalConcurrencyShares lendablePercent",
+	"1.28": "v1beta3 nominalConcurrencyShares lendablePercent   exempt:", "1.29": "v1 nominalConcurrencyShares lendablePercent   exempt:",
+	"1.30": "v1 nominalConcurrencyShares lendablePercent   exempt:", "1.31": "v1 nominalConcurrencyShares lendablePercent   exempt:",
+	"1.32": "v1 nominalConcurrencyShares lendablePercent   exempt:", "1.33": "v1 nominalConcurrencyShares lendablePercent   exempt:",
+	"1.34": "v1 nominalConcurrencyShares lendablePercent   exempt:", "1.35": "v1 nominalConcurrencyShares lendablePercent   exempt:",
+	"1.36": "v1 nominalConcurrencyShares lendablePercent   exempt:", "1.37": "v1 nominalConcurrencyShares lendablePercent   exempt:",
 }
 
 const lendingLevel = `  type: Limited

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -183,8 +184,13 @@ f:11:79: spec.rules[0].nonResourceRules[0].nonResourceURLs[7]: "" does not begin
 // Some charts give these objects a namespace; a server clears it.
 func TestNamespaceIsIgnored(t *testing.T) {
 	text := strings.Replace(flowSchema("a", "  priorityLevelConfiguration: {name: a}\n"), "{name: a}", "{name: a, namespace: b}", 1)
-	if objects, errs := decode(text); len(errs) > 0 || len(objects.FlowSchemas) != 1 {
-		t.Errorf("got %d FlowSchemas and errors %v, want one and none", len(objects.FlowSchemas), errs)
+	plain, _ := decode(flowSchema("a", "  priorityLevelConfiguration: {name: a}\n"))
+	objects, errs := decode(text)
+	if len(errs) > 0 || len(objects.FlowSchemas) != 1 || len(plain.FlowSchemas) != 1 {
+		t.Fatalf("got %d FlowSchemas and errors %v, want one and none", len(objects.FlowSchemas), errs)
+	}
+	if got, want := objects.FlowSchemas[0], plain.FlowSchemas[0]; got.Name != want.Name || !reflect.DeepEqual(got.Spec, want.Spec) {
+		t.Errorf("got %s with %+v, want %s with %+v, as without the namespace", got.Name, got.Spec, want.Name, want.Spec)
 	}
 }
 

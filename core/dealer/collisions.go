@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// CollisionProbability returns the probability that every queue in the hand of a mouse is
+// collisionProbability returns the probability that every queue in the hand of a mouse is
 // also in the hand of at least one elephant, if hands are independent and all hands are
 // equally likely. An elephant is a flow that fills all queues of its hand; a mouse is a flow
 // of few requests. By inclusion and exclusion over the queues of the mouse that are in the
@@ -19,7 +19,7 @@ import (
 //
 // The Kubernetes documentation has a table of these probabilities ("API Priority and
 // Fairness", shuffle sharding).
-func CollisionProbability(queues, handSize, elephants int) *big.Rat {
+func collisionProbability(queues, handSize, elephants int) *big.Rat {
 	if handSize < 1 || handSize > queues || elephants < 0 {
 		panic(fmt.Sprintf("dealer: hands of %d out of %d queues for %d elephants; want 1 ≤ handSize ≤ queues and elephants ≥ 0",
 			handSize, queues, elephants))
@@ -42,9 +42,9 @@ func CollisionProbability(queues, handSize, elephants int) *big.Rat {
 	return new(big.Rat).SetFrac(numerator, denominator.Exp(denominator, n, nil))
 }
 
-// CollisionProbabilityFloat returns CollisionProbability, rounded to the nearest float64.
+// CollisionProbabilityFloat returns collisionProbability, rounded to the nearest float64.
 func CollisionProbabilityFloat(queues, handSize, elephants int) float64 {
-	p, _ := CollisionProbability(queues, handSize, elephants).Float64()
+	p, _ := collisionProbability(queues, handSize, elephants).Float64()
 	return p
 }
 
@@ -91,7 +91,7 @@ func Table(decks []Deck, elephants []int) []TableRow {
 // whole hand. In each deal, it deals the hands of the elephants and then the hand of the mouse,
 // from the hashes that next returns.
 //
-// The expectation divided by deals is CollisionProbability, with two qualifications:
+// The expectation divided by deals is collisionProbability, with two qualifications:
 //
 //   - The hands are not exactly equally likely. Deal numbers the N = q!/(q−h)! ordered hands
 //     from 0 and deals hand number hash mod N. N does not divide 2^64, so some hands belong to

@@ -85,7 +85,7 @@ func TestCollisionProbabilityByBruteForce(t *testing.T) {
 	for queues := 1; queues <= 6; queues++ {
 		for handSize := 1; handSize <= queues; handSize++ {
 			for elephants := 0; elephants <= 3; elephants++ {
-				got, want := CollisionProbability(queues, handSize, elephants), bruteForce(queues, handSize, elephants)
+				got, want := collisionProbability(queues, handSize, elephants), bruteForce(queues, handSize, elephants)
 				if got.Cmp(want) != 0 {
 					t.Errorf("%d of %d, %d elephants: %v, want %v", handSize, queues, elephants, got, want)
 				}
@@ -96,7 +96,7 @@ func TestCollisionProbabilityByBruteForce(t *testing.T) {
 
 // One elephant must have exactly the mouse's hand: one chance in C(64, 8).
 func TestOneElephant(t *testing.T) {
-	if got, want := CollisionProbability(64, 8, 1), big.NewRat(1, 4426165368); got.Cmp(want) != 0 {
+	if got, want := collisionProbability(64, 8, 1), big.NewRat(1, 4426165368); got.Cmp(want) != 0 {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -106,7 +106,7 @@ func TestCollisionProbabilityGrowsWithElephants(t *testing.T) {
 		queues := rapid.IntRange(1, 200).Draw(t, "queues")
 		handSize := rapid.IntRange(1, min(queues, 12)).Draw(t, "handSize")
 		elephants := rapid.IntRange(0, 40).Draw(t, "elephants")
-		p, more := CollisionProbability(queues, handSize, elephants), CollisionProbability(queues, handSize, elephants+1)
+		p, more := collisionProbability(queues, handSize, elephants), collisionProbability(queues, handSize, elephants+1)
 		if p.Sign() < 0 || p.Cmp(more) > 0 || more.Cmp(big.NewRat(1, 1)) > 0 {
 			t.Errorf("%v with %d elephants, then %v", p, elephants, more)
 		}
@@ -128,7 +128,7 @@ func TestCollisionProbabilityPanicsOutOfRange(t *testing.T) {
 					t.Errorf("%v: recovered %v, want a panic of the dealer", c, r)
 				}
 			}()
-			CollisionProbability(c[0], c[1], c[2])
+			collisionProbability(c[0], c[1], c[2])
 		}()
 	}
 }

@@ -22,6 +22,7 @@ func TestListBytes(t *testing.T) {
 		{"list", "pods", "limit=100&resourceVersion=0", 2_000_000},
 		{"list", "pods", "labelSelector=a%3Db", 2_000_000},
 		{"list", "pods", "fieldSelector=metadata.name%3Dx", 2000},
+		{"list", "pods", "limit=1", 2000},
 		{"list", "pods", "limit=many", 0},
 		{"list", "nodes", "", 0},
 		{"get", "pods", "", 0},
@@ -65,6 +66,8 @@ func TestUpdate(t *testing.T) {
 	want("another resource", 10, 8, 1, 100)
 	e.Update(pods, Stats{Objects: 1, AverageBytes: 1, Stale: true})
 	want("a stale count", 10, 10, 10, 100)
+	e.Update(pods, Stats{Objects: 400, AverageBytes: 15_000})
+	want("a count again", 10, 8, 1, 100)
 	if before[pods].Objects != 100 {
 		t.Error("the update has changed the store that the server began with")
 	}
@@ -79,5 +82,51 @@ func TestKnown(t *testing.T) {
 	want := Store{pods: stats, events: {Objects: 10}, own: stats}
 	if !maps.Equal(got, want) {
 		t.Errorf("known is %v, want %v", got, want)
+	}
+}
+
+// A server that knew of nothing at first learns of its pods.
+func TestUpdateOfAnUnknownStore(t *testing.T) {
+	e := NewEstimator(rules.Latest(), nil)
+	r, err := e.NewRequest(&classify.Attributes{User: "u", Verb: "list", Resource: "pods"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Estimate(0).InitialSeats; got != 1 {
+		t.Errorf("a list of an unknown number of pods takes %d seats, want 1", got)
+	}
+	e.Update(Resource{Name: "pods"}, Stats{Objects: 100, AverageBytes: 2000})
+	if got := r.Estimate(0).InitialSeats; got != 2 {
+		t.Errorf("a list of 100 pods of 2 kB takes %d seats, want 2", got)
+	}
+}
+
+// The seats of lists at the limits of what is known: no objects, objects without a size, more bytes than there are
+// numbers, and a list of one object from etcd, which counts once where lists count by objects.
+func TestListsAtTheLimits(t *testing.T) {
+	for _, c := range []struct {
+		version, query string
+		stored         Stats
+		want           int
+	}{
+		{"1.37", "", Stats{}, 1},
+		{"1.37", "", Stats{Objects: 1}, 10},                         // from the cache, 1 MB at most
+		{"1.37", "limit=1&continue=x", Stats{Objects: 1}, 15},       // from etcd: 1.5 MB
+		{"1.37", "", Stats{Objects: 10, AverageBytes: 100_001}, 10}, // 1 MB at most, exactly
+		{"1.37", "limit=10&continue=x", Stats{Objects: 10, AverageBytes: 100_001}, 11},
+		{"1.37", "limit=9&continue=x", Stats{Objects: 9, AverageBytes: 1 << 62}, 100},
+		{"1.37", "limit=2&continue=x", Stats{Objects: 2, AverageBytes: 1 << 62}, 100},
+		{"1.37", "limit=10&continue=x", Stats{Objects: 10, AverageBytes: 1}, 1},
+		{"1.30", "fieldSelector=metadata.name%3Dx", Stats{Objects: 500}, 1},
+		{"1.30", "limit=500&continue=x", Stats{Objects: 51}, 2}, // each object counts twice
+	} {
+		e := NewEstimator(release(t, c.version), Store{{Name: "pods"}: c.stored})
+		r, err := e.NewRequest(&classify.Attributes{User: "u", Verb: "list", Resource: "pods"}, c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Estimate(0).InitialSeats; got != c.want {
+			t.Errorf("%s: a list with %q of %+v takes %d seats, want %d", c.version, c.query, c.stored, got, c.want)
+		}
 	}
 }

@@ -54,8 +54,8 @@ const (
 	mutation             // by the number of watchers
 )
 
-// Estimator is what the estimates of one server depend on: the rules of its release, what it
-// knows of its stored objects, and its watches.
+// Estimator estimates requests for one server, by the rules of its release, the statistics of its
+// stored objects, and its watches.
 type Estimator struct {
 	Rules    *rules.Rules
 	Watchers *Watchers

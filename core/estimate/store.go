@@ -4,7 +4,7 @@ package estimate
 // for example pods.
 type Resource struct{ Group, Name string }
 
-// Stats is what a server knows about the stored objects of a resource.
+// Stats are the statistics that a server has of the stored objects of a resource.
 type Stats struct {
 	Objects      int64 // number of objects
 	AverageBytes int64 // average size of an object; 0 if unknown

@@ -41,6 +41,12 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("%s: the least time limit is %d ns, which is later than the deadline", c.what, limit)
 		}
 	}
+	f := New(0, settings(PriorityAndFairness, 10), &host{})
+	for verb, want := range map[string]int64{"get": 60, "update": 34} {
+		if got := kind(t, f, pods(verb), "").TimeLimitNs(); got != want*second {
+			t.Errorf("%s: the least time limit is %d ns, want %d s", verb, got, want)
+		}
+	}
 	exec := pods("create")
 	exec.Subresource = "exec"
 	for _, a := range []*classify.Attributes{pods("watch"), exec} {

@@ -36,7 +36,7 @@ const (
 	NoLimits                 // every request is dispatched at once
 )
 
-// Settings are what the flow control of one server depends on.
+// Settings are the settings of the flow control of one server.
 type Settings struct {
 	Rules *rules.Rules
 	Mode  Mode

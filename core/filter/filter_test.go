@@ -113,7 +113,7 @@ func TestWayOfARequest(t *testing.T) {
 	if _, rejection, retryAfter := send(f, 0, "fourth", k); rejection != queueset.QueueFull || retryAfter != 1 {
 		t.Errorf("the fourth: rejection %q, Retry-After %d; want queue-full and 1", rejection, retryAfter)
 	}
-	if rejection, _ := f.Cancel(second/2, first); rejection != queueset.NotRejected || first.Waiting() {
+	if rejection, retryAfter := f.Cancel(second/2, first); rejection != queueset.NotRejected || retryAfter != 0 || first.Waiting() {
 		t.Errorf("the first, which executes, is rejected as %q when its client goes", rejection)
 	}
 	if rejection, retryAfter := f.Cancel(second/2, other); rejection != queueset.TimedOut || retryAfter != 1 || other.Waiting() {
@@ -126,6 +126,9 @@ func TestWayOfARequest(t *testing.T) {
 	}
 	if rejection, retryAfter := f.TimeOut(15*second, third); rejection != queueset.TimedOut || retryAfter != 1 {
 		t.Errorf("the third: rejection %q, Retry-After %d; want time-out and 1: the last drops are long ago", rejection, retryAfter)
+	}
+	if f.Adjust(15 * second); adjusted != 2 {
+		t.Errorf("%d adjustments after Adjust, want 2", adjusted)
 	}
 	if additionalNs := f.Finish(16*second, first); additionalNs != 0 {
 		t.Errorf("the first keeps its seat for %d ns, want none", additionalNs)
@@ -185,6 +188,7 @@ func TestWaitLimit(t *testing.T) {
 		{60 * second, "get", "timeout=10s", 10 * second / 4},
 		{60 * second, "get", "timeout=90s", 15 * second},
 		{60 * second, "get", "timeout=-1s", 15 * second},
+		{60 * second, "get", "timeout=1ns", 0},
 		{60 * second, "get", "timeout=many", 15 * second},
 		{60 * second, "watch", "timeout=10s", 15 * second},
 		{300 * second, "get", "", 60 * second},
@@ -286,6 +290,78 @@ func TestRouteIsRemembered(t *testing.T) {
 	}
 }
 
+// A probe meets what a request would that arrived in its place: a free seat, a wait, a full queue.
+func TestProbe(t *testing.T) {
+	f := New(0, settings(PriorityAndFairness, 1), &host{})
+	k := kind(t, f, pods("get"), "")
+	expect := func(when string, want queueset.Rejection, wantWait bool) {
+		t.Helper()
+		if _, rejection, waits := f.Probe(0, k); rejection != want || waits != wantWait {
+			t.Errorf("%s: the probe is rejected as %q, waits %v; want %q, %v", when, rejection, waits, want, wantWait)
+		}
+	}
+	expect("before the first request of its kind", queueset.NotRejected, false)
+	send(f, 0, "first", k)
+	expect("the seat is taken", queueset.NotRejected, true)
+	send(f, 0, "second", k)
+	send(f, 0, "third", k)
+	expect("the queue is full", queueset.QueueFull, false)
+
+	f = New(0, settings(NoLimits, 1), &host{})
+	k = kind(t, f, pods("get"), "")
+	send(f, 0, "first", k)
+	expect("nothing is limited", queueset.NotRejected, false)
+}
+
+// The seats of a server are the sum of its two flags, and nearly all are those of the only level with shares.
+func TestSeatsOfTheServer(t *testing.T) {
+	s := settings(PriorityAndFairness, 400)
+	s.MaxMutatingRequestsInFlight = 200
+	nominal := map[string]int{}
+	for _, l := range New(0, s, &host{}).Levels() {
+		nominal[l.Name()] = l.Limits().Nominal
+	}
+	if nominal["one"] != 597 || nominal["catch-all"] != 3 { // 995 and 5 of 1000 shares
+		t.Errorf("nominal limits %v, want 597 seats for level one and 3 for catch-all", nominal)
+	}
+}
+
+// A request can be used again for another kind: nothing of the first one's route is left.
+func TestRequestIsUsedAgain(t *testing.T) {
+	f := New(0, settings(PriorityAndFairness, 10), &host{})
+	logs := pods("get")
+	logs.Subresource = "log"
+	r, _, _ := send(f, 0, "r", kind(t, f, pods("get"), ""))
+	f.Finish(0, r)
+	if rerouted := f.Receive(r, kind(t, f, logs, "")); rerouted || r.Level != nil || r.Work != (estimate.Work{}) {
+		t.Errorf("a log after a get: rerouted %v, level %v, work %+v; want none", rerouted, r.Level, r.Work)
+	}
+}
+
+// A server knows how many bytes a list of its objects reads.
+func TestListBytes(t *testing.T) {
+	f := New(0, settings(PriorityAndFairness, 1), &host{})
+	list := pods("list")
+	list.Name, list.Namespace = "", ""
+	if got := kind(t, f, list, "resourceVersion=0").ListBytes(estimate.Stats{Objects: 10, AverageBytes: 30_000}); got != 300_000 {
+		t.Errorf("a list of 10 objects of 30000 bytes reads %d, want 300000", got)
+	}
+}
+
+// A list takes more seats once the server knows of more objects.
+func TestUpdateOfObjects(t *testing.T) {
+	f := New(0, settings(PriorityAndFairness, 100), &host{})
+	list := pods("list")
+	list.Name, list.Namespace = "", ""
+	k := kind(t, f, list, "resourceVersion=0")
+	before, _, _ := send(f, 0, "before", k)
+	f.Update(estimate.Resource{Name: "pods"}, estimate.Stats{Objects: 10, AverageBytes: 30_000})
+	after, _, _ := send(f, 0, "after", k)
+	if before.Work.InitialSeats != 1 || after.Work.InitialSeats != 3 {
+		t.Errorf("%d seats before, %d after; want 1 and 3", before.Work.InitialSeats, after.Work.InitialSeats)
+	}
+}
+
 // The two counters of max-in-flight apply to neither long-running requests nor to administrators.
 func TestMaxInFlight(t *testing.T) {
 	h := &host{}
@@ -310,11 +386,11 @@ func TestMaxInFlight(t *testing.T) {
 		{kind(t, f, pods("update"), ""), queueset.NotRejected},
 		{kind(t, f, pods("update"), ""), queueset.ConcurrencyLimit},
 	} {
-		if _, probed, _ := f.Probe(0, c.kind); probed != c.want {
-			t.Errorf("a probe is rejected as %q, want %q", probed, c.want)
+		if _, probed, waits := f.Probe(0, c.kind); probed != c.want || waits {
+			t.Errorf("a probe is rejected as %q, waits %v; want %q, and no wait", probed, waits, c.want)
 		}
 		r, rejection, retryAfter := send(f, 0, "r", c.kind)
-		if rejection != c.want || rejection != queueset.NotRejected && retryAfter != 1 || r.Level != nil {
+		if rejection != c.want || (retryAfter == 1) != (rejection != queueset.NotRejected) || retryAfter > 1 || r.Level != nil {
 			t.Errorf("rejection %q, Retry-After %d, level %v; want %q", rejection, retryAfter, r.Level, c.want)
 		}
 		if rejection, _ := f.Cancel(0, r); rejection != queueset.NotRejected {
@@ -325,6 +401,13 @@ func TestMaxInFlight(t *testing.T) {
 	f.Finish(1, r) // frees nothing: it is not counted
 	if _, rejection, _ := send(f, 1, "r", get); rejection != queueset.ConcurrencyLimit {
 		t.Errorf("rejection %q after an administrator's finish, want concurrency-limit", rejection)
+	}
+	f = New(0, settings(MaxInFlight, 1), h)
+	get = kind(t, f, pods("get"), "")
+	r, _, _ = send(f, 0, "r", get)
+	f.Finish(1, r)
+	if _, rejection, retryAfter := send(f, 1, "r", get); rejection != queueset.NotRejected || retryAfter != 0 {
+		t.Errorf("rejection %q, Retry-After %d after the finish of the only request, want none", rejection, retryAfter)
 	}
 }
 
@@ -474,6 +557,14 @@ func TestExemptRequestsAreNotCountedInOlderReleases(t *testing.T) {
 		level := r.Level
 		if rejection != queueset.NotRejected || r.Waiting() || level.Name() != "exempt" {
 			t.Errorf("%s: the request is not dispatched at once", version)
+		}
+		used, _, _ := send(f, 0, "used", kind(t, f, pods("get"), ""))
+		f.Finish(0, used)
+		if f.Receive(used, k); used.Seats() != seats {
+			t.Errorf("%s: a request that is used again takes %d seats, want %d", version, used.Seats(), seats)
+		}
+		if again := f.Receive(&Request{}, kind(t, f, a, "")); !again {
+			t.Errorf("%s: another kind has no other route than before", version)
 		}
 		if r.Seats() != seats || level.Queues().SeatsInUse() != seats {
 			t.Errorf("%s: the request takes %d seats, and the level uses %d; want %d", version, r.Seats(), level.Queues().SeatsInUse(), seats)

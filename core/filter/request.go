@@ -12,9 +12,8 @@ import (
 	"apfsim/core/rules"
 )
 
-// Kind is what all requests of one client that are alike have in common at one server: it is
-// worked out once, and its route again after every change of the configuration. Filters do not
-// share Kinds.
+// Kind holds what similar requests of one client have in common at one server. It is computed once,
+// and its route again after every change of the configuration. Filters do not share Kinds.
 //
 // Every request reads its Kind, which is seldom in the processor's cache: the fields that it reads
 // are neighbours, and those that it does not are at the end.
@@ -98,17 +97,13 @@ func (f *Filter) timeoutNs(a *classify.Attributes, asked string) int64 {
 // receipt to its deadline, up to what the rules allow. A watch has no deadline, and the server's
 // timeout is used. If the rules have LazyWaitLimit, only the deadline itself ends the wait for certain.
 func (f *Filter) waitLimitNs(isWatch bool, timeoutNs int64) int64 {
-	r := f.settings.Rules
 	switch {
-	case r.LazyWaitLimit:
+	case f.settings.Rules.LazyWaitLimit:
 		return timeoutNs
 	case isWatch:
 		timeoutNs = f.settings.RequestTimeoutNs
 	}
-	if r.MaxWaitNs > 0 {
-		return min(r.MaxWaitNs, timeoutNs/4)
-	}
-	return timeoutNs / 4
+	return min(f.settings.Rules.MaxWaitNs, timeoutNs/4)
 }
 
 // route finds the route of the kind by the current configuration.

@@ -118,6 +118,67 @@ func TestLevelDrains(t *testing.T) {
 	}
 }
 
+// A level that drains is gone when its last waiting request times out, though a request in its additional latency still
+// has the seats.
+func TestLevelDrainsByATimeOut(t *testing.T) {
+	with, without := config.Mandatory(rules.Latest()), config.Mandatory(rules.Latest())
+	with.PriorityLevels = append(with.PriorityLevels, &config.PriorityLevel{Name: "one", Spec: config.PriorityLevelSpec{Type: config.TypeLimited,
+		Limited: &config.LimitedSpec{NominalConcurrencyShares: new(int32(1)), BorrowingLimitPercent: new(int32(0)),
+			LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 1, HandSize: 1, QueueLengthLimit: 2}}}}})
+	c := New(0, rules.Latest(), 1, with, &host{}, nil)
+	arrive := func() *Request {
+		r, route := request("r"), c.Route(alice())
+		route.Level = c.level("one")
+		route.Hand = route.Level.queues.Hand(0)
+		r.Work.FinalSeats, r.Work.AdditionalLatencyNs = 1, second
+		c.Arrive(0, r, &route)
+		return r
+	}
+	first, other := arrive(), arrive()
+	if c.Finish(1, first) != second || !other.Waiting() {
+		t.Fatal("the second request does not wait while the first one keeps the seat")
+	}
+	c.Configure(2, without)
+	if l := c.level("one"); l == nil || !l.Draining() {
+		t.Fatal("the level does not drain")
+	}
+	c.TimeOut(3, other)
+	if c.level("one") != nil {
+		t.Error("the level is still there, though nothing waits or executes")
+	}
+	c.Release(second+1, first)
+}
+
+// A level distinguishes flows if it has two queues, and not if it has one.
+func TestFlowsOfALevel(t *testing.T) {
+	for queues, distinguished := range map[int32]bool{1: false, 2: true} {
+		o := config.Suggested(rules.Latest())
+		for _, l := range o.PriorityLevels {
+			if l.Name == "workload-low" {
+				l.Spec.Limited.LimitResponse.Queuing = &config.Queuing{Queues: queues, HandSize: 1, QueueLengthLimit: 50}
+			}
+		}
+		c := New(0, rules.Latest(), 600, o, &host{}, nil)
+		if r := c.Route(alice()); r.Level.Name() != "workload-low" || (r.Distinguisher != "") != distinguished || (r.Hash != 0) != distinguished {
+			t.Errorf("%d queues: routed to %s with the flow %q and hash %x", queues, r.Level.Name(), r.Distinguisher, r.Hash)
+		}
+	}
+}
+
+// The FlowSchema that is chosen in the explanation of a request is that of its route.
+func TestExplain(t *testing.T) {
+	c := New(0, rules.Latest(), 600, config.Suggested(rules.Latest()), &host{}, nil)
+	var chosen []string
+	for _, v := range c.Explain(alice()) {
+		if v.Chosen {
+			chosen = append(chosen, v.FlowSchema)
+		}
+	}
+	if want := []string{c.Route(alice()).Schema.Name}; !slices.Equal(chosen, want) {
+		t.Errorf("%v are chosen, want %v", chosen, want)
+	}
+}
+
 // Demand at one level is met at the next adjustment by what the others lend.
 func TestBorrowing(t *testing.T) {
 	h := &host{}

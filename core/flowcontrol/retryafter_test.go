@@ -100,3 +100,17 @@ func TestRetryAfterIsBoundedByTheRules(t *testing.T) {
 		}
 	}
 }
+
+// Rules whose advice is not within 1 to 32 s, for which the history would be too short, do not exist.
+func TestRetryAfterWantsItsRange(t *testing.T) {
+	for seconds, ok := range map[int]bool{0: false, 1: true, 32: true, 33: false} {
+		func() {
+			defer func() {
+				if panicked := recover() != nil; panicked == ok {
+					t.Errorf("at most %d s: panics %v, want %v", seconds, panicked, !ok)
+				}
+			}()
+			NewRetryAfter(&rules.Rules{MaxRetryAfterSeconds: seconds})
+		}()
+	}
+}

@@ -362,3 +362,31 @@ func TestStoreOfAConfiguration(t *testing.T) {
 	}
 	expect(t, "the first pass", release(t, "1.37").Pass(s, true), "restore PriorityLevelConfiguration workload-low")
 }
+
+// Servers maintain a suggested object of their release from 1.22 on, and no object of others, whatever its annotation is.
+func TestMaintains(t *testing.T) {
+	own := maintain.Of(release(t, "1.37"), config.Merge(config.Suggested(rules.Latest()), level("own", 7, map[string]string{config.AutoupdateAnnotation: "true"})))
+	for _, c := range []struct {
+		version, level string
+		want           bool
+	}{
+		{"1.20", "workload-low", false}, {"1.22", "workload-low", true}, {"1.37", "workload-low", true},
+		{"1.20", "own", false}, {"1.37", "own", false}, {"1.20", "exempt", true}, {"1.37", "exempt", true},
+	} {
+		o := own.Find(maintain.PriorityLevel, c.level)
+		if got := release(t, c.version).Maintains(o); got != c.want {
+			t.Errorf("%s maintains %s, with the annotation %q and generation %d: %v, want %v", c.version, c.level, o.Annotation, o.Generation, got, c.want)
+		}
+	}
+}
+
+// Each reason has a text of its own, which completes "because".
+func TestReasons(t *testing.T) {
+	texts := map[string]bool{}
+	for r := maintain.Missing; r <= maintain.Operator; r++ {
+		texts[r.String()] = true
+	}
+	if want := int(maintain.Operator) + 1; len(texts) != want || texts[""] {
+		t.Errorf("%d texts of %d reasons: %v", len(texts), want, texts)
+	}
+}

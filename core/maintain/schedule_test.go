@@ -2,6 +2,7 @@ package maintain_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -162,8 +163,8 @@ func TestContests(t *testing.T) {
 		if got := strings.Join(names, ", "); got != c.want {
 			t.Errorf("%s and %s: %s, want %s", c.first, c.second, got, c.want)
 		}
-		if len(s.All()) != len(created(t, c.first).All()) {
-			t.Error("the store is changed")
+		if before := created(t, c.first); !slices.EqualFunc(s.All(), before.All(), func(a, b *maintain.Object) bool { return reflect.DeepEqual(*a, *b) }) {
+			t.Errorf("%s and %s: the store is changed", c.first, c.second)
 		}
 	}
 }
@@ -172,6 +173,9 @@ func TestContests(t *testing.T) {
 func TestSpecsKeepTheirPointers(t *testing.T) {
 	s := maintain.Of(release(t, "1.33"), config.Suggested(mustRules(t, "1.33")))
 	before := s.Objects()
+	if n, m := len(before.FlowSchemas), len(before.PriorityLevels); n+m != len(s.All()) || n == 0 || m == 0 {
+		t.Fatalf("%d FlowSchemas and %d levels are read from a store of %d objects", n, m, len(s.All()))
+	}
 	maintained(s, 70, peer{release(t, "1.33"), 0, 0}, peer{release(t, "1.34"), 20, 0})
 	s.Do(s.Apply(level("workload-low", 7, nil))...)
 	maintained(s, 20, peer{release(t, "1.33"), 0, 0})

@@ -2,7 +2,7 @@ package maintain
 
 import "fmt"
 
-// Action is what a write does to an object.
+// Action is the effect of a write on an object.
 type Action uint8
 
 // The actions.

@@ -32,8 +32,9 @@ const (
 	highMark = epoch + epoch/2
 )
 
-// Host is the server around a QueueSet, to which it tells what becomes of requests that wait. Its
-// methods are called in the middle of a QueueSet's method and must not call back.
+// Host is the server around a QueueSet. The QueueSet reports to it which waiting requests are
+// dispatched, held back or timed out. Its methods are called in the middle of a QueueSet's method
+// and must not call back.
 type Host interface {
 	// Dispatched says that r executes from now on, and that the host owes a Finish.
 	Dispatched(r *Request)

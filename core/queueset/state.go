@@ -41,7 +41,7 @@ func (s *QueueSet) Idle() bool { return s.waiting == 0 && s.executing == 0 }
 // QueueLength returns how many requests wait in queue i.
 func (s *QueueSet) QueueLength(i int) int { return s.queues[i].waiting }
 
-// Starts is what a dispatch from a queue chose from: the R at which the oldest requests of all
+// Starts are the alternatives of a dispatch from a queue: the R at which the oldest requests of all
 // queues were to start. The chosen one is not necessarily the earliest of them.
 type Starts struct {
 	Chosen   estimate.SeatSeconds // of the request that was dispatched; with BoundAtDispatch, as bounded
@@ -76,7 +76,7 @@ func (s *QueueSet) Starts(r *Request) Starts {
 	return Starts{shown(chosen), shown(least), shown(most), shown(discountedLeast), shown(discountedMost)}
 }
 
-// QueueState is what a queue holds, under the names of the columns of
+// QueueState is the state of a queue, under the names of the columns of
 // /debug/api_priority_and_fairness/dump_queues.
 type QueueState struct {
 	PendingRequests   int

@@ -19,7 +19,8 @@ const (
 	UnknownMatch // another word
 )
 
-// Options are what the query of a request says (k8s.io/apimachinery/pkg/apis/meta/v1, ListOptions and the others).
+// Options are the parameters in the query of a request (k8s.io/apimachinery/pkg/apis/meta/v1, ListOptions and the
+// others).
 type Options struct {
 	Version   Version
 	Match     Match
@@ -56,7 +57,7 @@ type Options struct {
 	Malformed, Unsupported string
 }
 
-// Preconditions are what must hold of an object that is deleted.
+// Preconditions are the conditions under which an object is deleted.
 type Preconditions struct {
 	UID      int64 // 0 without one
 	Version  Version
@@ -113,7 +114,7 @@ type parser struct {
 // newParser returns a parser of a query that has read what requests with all verbs have. The error says that the
 // text is not in URL encoding.
 func newParser(query string) (*parser, error) {
-	values, err := url.ParseQuery(query)
+	values, err := ParseQuery(query)
 	if err != nil {
 		return nil, fmt.Errorf("query: %q: %w", query, err)
 	}

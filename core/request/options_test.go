@@ -1,6 +1,9 @@
 package request
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // The parameters of each verb are read, and written again in the order of their names.
 func TestOptions(t *testing.T) {
@@ -55,5 +58,44 @@ func TestOptions(t *testing.T) {
 func TestMalformedQuery(t *testing.T) {
 	if _, err := ParseOptions("list", "limit=%zz"); err == nil {
 		t.Error("a query that is not in URL encoding is accepted")
+	}
+}
+
+// A uid is the number of an object here; no object has one that is not a positive number.
+func TestUIDPrecondition(t *testing.T) {
+	for query, want := range map[string]Preconditions{
+		"":         {},
+		"uid=1":    {UID: 1},
+		"uid=12":   {UID: 12},
+		"uid=0":    {Mismatch: true},
+		"uid=-1":   {UID: -1, Mismatch: true},
+		"uid=many": {Mismatch: true},
+	} {
+		o, err := ParseOptions("delete", query)
+		if err != nil || o.Preconditions != want {
+			t.Errorf("%q: %+v, %v; want %+v", query, o.Preconditions, err, want)
+		}
+	}
+}
+
+// The name of a field manager has at most 128 bytes, which all can be printed.
+func TestFieldManager(t *testing.T) {
+	for name, ok := range map[string]bool{strings.Repeat("x", 128): true, strings.Repeat("x", 129): false, "a%0Ab": false} {
+		o, err := ParseOptions("create", "fieldManager="+name)
+		if err != nil || (o.Unsupported == "") != ok {
+			t.Errorf("a name of %d bytes: unsupported %q, %v; want it accepted: %v", len(name), o.Unsupported, err, ok)
+		}
+	}
+}
+
+// The zeros before a version are kept, as it is text to a server.
+func TestPaddedVersions(t *testing.T) {
+	for text, want := range map[string]Version{
+		"": {}, "0": {Given: true}, "00": {Given: true, Padded: 1}, "000": {Given: true, Padded: 2},
+		"7": {Given: true, N: 7}, "007": {Given: true, N: 7, Padded: 2}, "10": {Given: true, N: 10}, "x": {Given: true, Word: "x"},
+	} {
+		if got := ParseVersion(text); got != want || got.String() != text {
+			t.Errorf("%q is %+v and written %q, want %+v", text, got, got.String(), want)
+		}
 	}
 }

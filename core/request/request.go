@@ -4,15 +4,17 @@
 // request. It follows k8s.io/apiserver/pkg/endpoints/request and k8s.io/apimachinery (pkg/apis/meta,
 // pkg/labels, pkg/fields).
 //
-//  1. [ReadURL] reads a method and a URL into an [Info].
+//  1. [SplitURI] splits the address of a request, and [ReadURL] reads a method and a URL into an [Info].
 //  2. [ParseOptions] reads the query of a request with a verb into [Options].
 //  3. [Options.Selector] reads the two selectors of a list or a watch into a [Selector].
-//  4. [FindResource] and [Builtin] know the resources of Kubernetes itself, with their short names.
+//  4. [EditQuery] changes single parameters of a query and leaves the others as they are written.
+//  5. [FindResource] and [Builtin] know the resources of Kubernetes itself, with their short names.
 package request
 
 import "strings"
 
-// Info is what a server reads from the method and the URL of a request: who asks is not part of it.
+// Info holds what a server reads from the method and the URL of a request. It does not contain the
+// user.
 type Info struct {
 	Verb        string // of the API (get, list, watch, create, ...), or the HTTP method in lower case if Resource is ""
 	APIGroup    string // "" is the core group
@@ -27,23 +29,26 @@ type Info struct {
 func (i *Info) IsResource() bool { return i.Resource != "" }
 
 // ResourcePath returns the path under which Kubernetes serves the resource of the request in version v1 of its
-// API group. The parts are not escaped.
-func (i *Info) ResourcePath() string {
-	path := "/api/v1"
+// API group. The segments are not escaped.
+func (i *Info) ResourcePath() string { return "/" + strings.Join(i.PathSegments("v1"), "/") }
+
+// PathSegments returns the segments of the path of the resource in a version of its API group.
+func (i *Info) PathSegments(version string) []string {
+	segments := append(make([]string, 0, 8), "api", version)
 	if i.APIGroup != "" {
-		path = "/apis/" + i.APIGroup + "/v1"
+		segments = append(segments[:0], "apis", i.APIGroup, version)
 	}
 	// A namespace itself is at /api/v1/namespaces/NAME, though its requests carry the
 	// namespace as an attribute.
 	if i.Namespace != "" && !(i.APIGroup == "" && i.Resource == "namespaces") {
-		path += "/namespaces/" + i.Namespace
+		segments = append(segments, "namespaces", i.Namespace)
 	}
-	for _, part := range []string{i.Resource, i.Name, i.Subresource} {
-		if part != "" {
-			path += "/" + part
+	for _, s := range [...]string{i.Resource, i.Name, i.Subresource} {
+		if s != "" {
+			segments = append(segments, s)
 		}
 	}
-	return path
+	return segments
 }
 
 var (

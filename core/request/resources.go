@@ -173,6 +173,20 @@ func JoinResource(group, name string) string {
 	return name + "." + group
 }
 
+// SplitSubresource returns the parts of a resource as the rules of FlowSchemas name it: RESOURCE[/SUBRESOURCE].
+func SplitSubresource(text string) (resource, subresource string) {
+	resource, subresource, _ = strings.Cut(text, "/")
+	return resource, subresource
+}
+
+// JoinSubresource returns a resource as SplitSubresource reads it.
+func JoinSubresource(resource, subresource string) string {
+	if subresource == "" {
+		return resource
+	}
+	return resource + "/" + subresource
+}
+
 // ResourceArgument holds the parts of a resource as it is given to kubectl:
 // RESOURCE[.VERSION][.GROUP][/SUBRESOURCE].
 type ResourceArgument struct {
@@ -183,7 +197,7 @@ type ResourceArgument struct {
 // or after the group: deployments/scale.apps or deployments.apps/scale. The second part is the
 // version if it has the form of one, as in deployments.v1.apps.
 func ParseResource(text string) (r ResourceArgument) {
-	text, r.Subresource, _ = strings.Cut(text, "/")
+	text, r.Subresource = SplitSubresource(text)
 	if sub, group, ok := strings.Cut(r.Subresource, "."); ok && !strings.Contains(text, ".") {
 		r.Subresource, text = sub, text+"."+group
 	}

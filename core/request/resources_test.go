@@ -1,6 +1,9 @@
 package request
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestParseResource(t *testing.T) {
 	for text, want := range map[string]ResourceArgument{
@@ -50,5 +53,20 @@ func TestFindResource(t *testing.T) {
 	}
 	if !Builtin("", "nodes").Cluster || Builtin("", "pods").Cluster || !BuiltinGroup("apps") || BuiltinGroup("app") {
 		t.Error("want nodes cluster-scoped and pods not, and a group apps but no group app")
+	}
+}
+
+// A resource is joined of its parts and split again; some names are those of resources in two groups.
+func TestGroupsOfResources(t *testing.T) {
+	for text, parts := range map[string][2]string{"pods": {"", "pods"}, "deployments.apps": {"apps", "deployments"}, "leases.coordination.k8s.io": {"coordination.k8s.io", "leases"}} {
+		group, name := SplitResource(text)
+		if group != parts[0] || name != parts[1] || JoinResource(group, name) != text {
+			t.Errorf("%s is split into %q and %q and joined to %s", text, group, name, JoinResource(group, name))
+		}
+	}
+	for name, want := range map[string][]string{"events": {"", "events.k8s.io"}, "pods": {""}, "deployments": {"apps"}, "widgets": nil} {
+		if got := GroupsWith(name); !slices.Equal(got, want) {
+			t.Errorf("%s is in the groups %q, want %q", name, got, want)
+		}
 	}
 }

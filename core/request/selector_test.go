@@ -25,6 +25,7 @@ func TestFieldSelectors(t *testing.T) {
 		{"x=1,a=b,", "a", "b", true, true},
 		{" a=b", "a", "", false, true}, // the space is part of the field's name
 		{`a=b\,c`, "a", "b,c", true, true},
+		{`a=b\,c,x=1`, "x", "1", true, true},
 		{`a=b\=c\\`, "a", `b=c\`, true, true},
 		{`a=b\n`, "a", "", false, false},
 		{`a=b\`, "a", "", false, false},
@@ -46,7 +47,7 @@ func TestLabelSelectors(t *testing.T) {
 	for _, good := range []string{
 		"", " \t", "a", "!a", "! a", "a=b", "a==b", "a!=b", "a = b", "a=", "a!=,b", "a,b", "a , !b",
 		"a in (b)", "a in (b,c)", "a notin (b,,c)", "a in ()", "a in (,)", "a in(,b,)", "a>1", "a < 2",
-		"example.com/a-b_c.d=E_f", "in=b", "notin", "a=in", "in in (in)", long, "a=" + long,
+		"example.com/a-b_c.d=E_f", "a=0Z", "a=9z", "a=A1a", "in=b", "notin", "a=in", "in in (in)", long, "a=" + long,
 		strings.Repeat("x", 253) + "/a",
 	} {
 		if _, err := ParseSelector(good, ""); err != nil {
@@ -55,7 +56,7 @@ func TestLabelSelectors(t *testing.T) {
 	}
 	for _, bad := range []string{
 		",", "a,", "a,,b", "=", "=b", "a===b", "a b", "a=b c", "a=(b)", "!a=b", "!!a", "a in", "a in b", "a in (b",
-		"a in (b c)", "a in (b)c", "a in (=)", "a notin )", "a>b", "a<-2", "a<", "a>", "a>1.5", "a(", ")", "in (b)",
+		"a in (b c)", "a in (-b)", "a in (b,c-)", "a in (b)c", "a in (=)", "a notin )", "a>b", "a<-2", "a<", "a>", "a>1.5", "a(", ")", "in (b)",
 		"-a", "a-", "a=-b", "a=b.", "/a", "a/", "a/b/c", "A.com/b", "a..b/c", "-a/b", "a/-", "ä", "a=ä", "a\"",
 		long + "x", "a=" + long + "x", strings.Repeat("x", 254) + "/a",
 	} {
@@ -96,6 +97,22 @@ func TestRequirements(t *testing.T) {
 		if !slices.Equal(matches, c.matches) {
 			t.Errorf("%s matches %q, want %q", c.selector, matches, c.matches)
 		}
+	}
+}
+
+// Numbers are compared as decimal ones, and not as texts.
+func TestRequirementsOfNumbers(t *testing.T) {
+	s, err := ParseSelector("a>8,a<100", "x=1")
+	if err != nil || len(s.Labels) != 2 || len(s.Fields) != 1 {
+		t.Fatalf("%+v, %v; want two requirements of labels and one of a field", s, err)
+	}
+	for value, want := range map[string]bool{"8": false, "9": true, "19": true, "99": true, "100": false, "-9": false, "x": false} {
+		if got := s.Labels[0].Matches(value, true) && s.Labels[1].Matches(value, true); got != want {
+			t.Errorf("%s is between 8 and 100: %v, want %v", value, got, want)
+		}
+	}
+	if one, err := ParseSelector("a", "b=c"); err != nil || one == nil {
+		t.Errorf("a label and a field select %v, %v; want both", one, err)
 	}
 }
 

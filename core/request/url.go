@@ -2,8 +2,29 @@ package request
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 )
+
+// SplitURI splits the URI of a request, as the first line of an HTTP request has it, into the decoded path and
+// the encoded query. The error says that the path is not in URL encoding; it is returned as it is written then.
+func SplitURI(uri string) (path, query string, err error) {
+	path, query, _ = strings.Cut(uri, "?")
+	if _, after, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") { // of a proxy: http://host/path
+		path = "/"
+		if i := strings.IndexByte(after, '/'); i >= 0 {
+			path = after[i:]
+		}
+	}
+	if strings.IndexByte(path, '%') >= 0 {
+		decoded, err := url.PathUnescape(path)
+		if err != nil {
+			return path, query, err
+		}
+		path = decoded
+	}
+	return path, query, nil
+}
 
 // ReadURL returns what kube-apiserver derives from the HTTP method and the URL of a request
 // (k8s.io/apiserver/pkg/endpoints/request, RequestInfoFactory). The method is in upper case, the

@@ -10,9 +10,14 @@ import (
 // URLs with upstream.
 func TestReadURL(t *testing.T) {
 	for request, want := range map[string]string{
-		"GET /":                                                         "get /",
-		"GET /healthz":                                                  "get /healthz",
-		"POST /apis/apps/v1":                                            "post /apis/apps/v1",
+		"GET /":                              "get /",
+		"GET /healthz":                       "get /healthz",
+		"POST /apis/apps/v1":                 "post /apis/apps/v1",
+		"GET /api/v1":                        "get /api/v1",
+		"GET /apis/apps":                     "get /apis/apps",
+		"GET /api/v1/watch/pods":             "watch pods",
+		"GET /api/v1/namespaces/status/pods": "list pods in status",
+		"GET /api/v1/namespaces/foo/pods/finalize":                      "get pods finalize in foo",
 		"GET /api/v1/pods":                                              "list pods",
 		"GET /api/v1/pods/":                                             "list pods",
 		"HEAD /api/v1/pods?watch":                                       "watch pods",
@@ -56,6 +61,24 @@ func TestReadURL(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s is read as %q, want %q", request, got, want)
+		}
+	}
+}
+
+// A request with a verb is sent by its method, and a verb is that of its method again unless it is that of a collection.
+func TestMethod(t *testing.T) {
+	for verb, want := range map[string]string{
+		"get": "GET", "list": "GET", "watch": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE",
+		"deletecollection": "DELETE", "head": "HEAD", "post": "POST", "put": "PUT", "options": "OPTIONS", "connect": "CONNECT", "trace": "TRACE", "impersonate": "",
+	} {
+		if got := Method(verb); got != want {
+			t.Errorf("%s is sent by %q, want %q", verb, got, want)
+		}
+		if got, want := OfCollection(verb), verb == "list" || verb == "watch" || verb == "deletecollection"; got != want {
+			t.Errorf("%s is for a collection: %v, want %v", verb, got, want)
+		}
+		if got, want := ChangesObject(verb), verb == "create" || verb == "update" || verb == "patch" || verb == "delete"; got != want {
+			t.Errorf("%s changes an object: %v, want %v", verb, got, want)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package rules
 
-// Objects is what the servers of a release know of the objects that configure flow control, and
+// Objects says which objects that configure flow control the servers of a release support, and
 // which of them they create. It changes no decision about a request by itself: the decisions follow
 // from the objects.
 type Objects struct {
@@ -56,7 +56,7 @@ const (
 	NoOldElections                     // workload-leader-election and endpoint-controller are gone
 )
 
-// ZeroShares is what a server makes of a Limited level with 0 shares.
+// ZeroShares selects how a server treats a Limited level with 0 shares.
 type ZeroShares uint8
 
 // The ways.

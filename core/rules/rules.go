@@ -24,7 +24,7 @@ type Rules struct {
 
 	TimeoutParameter bool  // the parameter timeout of a request can shorten its deadline
 	LazyWaitLimit    bool  // a request that reaches its wait limit leaves when the next one comes to its queue, or at its deadline
-	MaxWaitNs        int64 // greatest wait limit; 0 if it is only limited to a quarter of the deadline
+	MaxWaitNs        int64 // greatest wait limit; 0 with LazyWaitLimit, which has none
 
 	Estimation
 
@@ -86,7 +86,7 @@ const (
 	BoundAtArrival        // when the queue's oldest request changes
 )
 
-// ListSeats is what determines the seats of a list.
+// ListSeats selects the quantity that determines the seats of a list.
 type ListSeats uint8
 
 // The estimates of lists.

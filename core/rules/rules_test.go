@@ -1,7 +1,12 @@
 package rules
 
 import (
+	"cmp"
+	"flag"
 	"fmt"
+	"maps"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +87,51 @@ func TestCorrections(t *testing.T) {
 			t.Errorf("%s decides otherwise than %s", newest, name(m.minor))
 		}
 	}
+}
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the file of what each release decides")
+
+// The file says which rules each release has that the one before it has not, patch releases among them. It is read beside
+// the release notes of Kubernetes: a change of it is a change of what a release decides.
+func TestRulesOfEachRelease(t *testing.T) {
+	const file = "testdata/releases.txt"
+	var b strings.Builder
+	before := map[string]string{}
+	for _, r := range everyRelease(t) {
+		now := fieldsOf(reflect.ValueOf(*r), "")
+		var changed []string
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			if now[name] != cmp.Or(before[name], zeroOf(now[name])) {
+				changed = append(changed, name+"="+now[name])
+			}
+		}
+		before = now
+		if len(changed) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", r.Version, strings.Join(changed, " "))
+		}
+	}
+	fmt.Fprintf(&b, "newest patch releases:")
+	for _, m := range releases {
+		fmt.Fprintf(&b, " 1.%d.%d", m.minor, m.patches)
+	}
+	b.WriteByte('\n')
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || b.String() != string(want) {
+		t.Errorf("%v; the releases differ from %s; go test ./core/rules -rewrite writes it. Got\n%s", err, file, &b)
+	}
+}
+
+// zeroOf returns the zero value of a rule that has a value.
+func zeroOf(value string) string {
+	if value == "true" || value == "false" {
+		return "false"
+	}
+	return "0"
 }
 
 func TestUnknownVersions(t *testing.T) {

@@ -1,6 +1,6 @@
 package rules
 
-// Server is what the process of a server does, apart from flow control.
+// Server is the behaviour of the process of a server, apart from flow control.
 type Server struct {
 	MaxStreams        int  // requests that a client may have in progress on one HTTP/2 connection (server/secure_serving.go)
 	StreamedLists     bool // a list is encoded in parts as it is sent, otherwise in whole before (KEP-5116)
@@ -11,8 +11,8 @@ type Server struct {
 	HooksHoldListener bool // the listener is open until the hooks before the shutdown have ended
 }
 
-// Storage is what the storage and the watch caches of a server do (storage/cacher, storage/etcd3,
-// registry/generic/registry).
+// Storage is the behaviour of the storage and the watch caches of a server (storage/cacher,
+// storage/etcd3, registry/generic/registry).
 type Storage struct {
 	Match              bool // requests may have a resourceVersionMatch
 	InitialEvents      bool // watches may have the parameter sendInitialEvents

@@ -57,11 +57,8 @@ type DemandStatistics struct {
 // Take returns the statistics of the demand since the previous call, and begins the next period.
 func (d *Demand) Take(nowNs int64) DemandStatistics {
 	d.advance(nowNs)
-	stats := DemandStatistics{Seconds: d.elapsed, Average: math.NaN(), Deviation: math.NaN(), Max: d.most}
-	if d.elapsed > 0 {
-		stats.Average = d.sum / d.elapsed
-		stats.Deviation = math.Sqrt(d.square/d.elapsed - stats.Average*stats.Average)
-	}
+	average := d.sum / d.elapsed // 0/0 is NaN
+	stats := DemandStatistics{Seconds: d.elapsed, Average: average, Deviation: math.Sqrt(d.square/d.elapsed - average*average), Max: d.most}
 	*d = Demand{lastNs: nowNs, seats: d.seats, most: d.seats}
 	return stats
 }

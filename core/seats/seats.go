@@ -138,9 +138,6 @@ func Adjust(r *rules.Rules, levels []*Level) {
 			divided = append(divided, l)
 		}
 	}
-	if len(divided) == 0 {
-		return
-	}
 	demands := make([]demand, len(divided))
 	for i, l := range divided {
 		demands[i] = demand{

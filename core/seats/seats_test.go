@@ -37,8 +37,14 @@ func TestDefaultLevels(t *testing.T) {
 			t.Errorf("%s: seat cap %d, want %d", c.name, Cap(got.Nominal, c.handSize), c.cap)
 		}
 	}
-	if got := NewLimits(server, 40, allShares, 0, 50, true); got.Max != 98+49 {
-		t.Errorf("with a borrowing limit of 50%%: Max %d, want 147", got.Max)
+	if got := NewLimits(server, 40, allShares, 0, 250, true); got.Max != 98+245 {
+		t.Errorf("with a borrowing limit of 250%%: Max %d, want 343", got.Max)
+	}
+	if got := NewLimits(server, 0, 0, 0, 0, false); got != (Limits{0, 0, 600}) {
+		t.Errorf("no level has shares: limits %+v, want none but what may be borrowed", got)
+	}
+	if got := NewLimits(server, 1, 1, 0, 0, false); got != (Limits{600, 600, 1200}) {
+		t.Errorf("the only level with a share: limits %+v, want all 600 seats", got)
 	}
 }
 
@@ -61,6 +67,21 @@ func TestDemand(t *testing.T) {
 	d.Take(5_000_000_000)
 	if got := d.Take(6_000_000_000); got != (DemandStatistics{Seconds: 1}) {
 		t.Errorf("a period without demand: %+v", got)
+	}
+}
+
+// A demand begins when its level does, and a period of less than a second counts.
+func TestDemandOfALateLevel(t *testing.T) {
+	d := NewDemand(5_000_000_000)
+	d.Set(5_000_000_000, 4)
+	got := d.Take(5_500_000_000)
+	if want := (DemandStatistics{Seconds: 0.5, Average: 4, Max: 4}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	var l Level
+	l.Observe(rules.Latest(), got)
+	if l.Smoothed != 4 {
+		t.Errorf("smoothed %v, want 4", l.Smoothed)
 	}
 }
 
@@ -88,6 +109,11 @@ func TestSmoothedDemand(t *testing.T) {
 	}
 	if l.Average != 0 || l.Deviation != 0 {
 		t.Errorf("after a fall: average %v, deviation %v; want none", l.Average, l.Deviation)
+	}
+	l.Observe(r, DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
+	l.Observe(r, DemandStatistics{Seconds: 10, Average: 40, Deviation: 10, Max: 60})
+	if math.Abs(l.Smoothed-98.85) > 1e-12 { // 100 - 0.023·(100 - 50)
+		t.Errorf("after a fall to 50: smoothed %v, want 98.85", l.Smoothed)
 	}
 	l.Observe(r, DemandStatistics{Seconds: 10, Average: 90, Deviation: 10, Max: 130})
 	l.Observe(r, DemandStatistics{Average: math.NaN(), Deviation: math.NaN(), Max: 7})
@@ -156,6 +182,10 @@ func TestAdjust(t *testing.T) {
 			[]*Level{level(100, 100, 700, 0, 0), level(100, 50, 700, 190, 190)}, []int{100, 100}, 0},
 		{"demand within the nominal limit cannot be lent away",
 			[]*Level{level(100, 10, 700, 80, 60), level(100, 10, 700, 500, 500)}, []int{80, 120}, 0.24},
+		{"no level may borrow, and the fraction is the one at which the last level is at its bound: 100/50",
+			[]*Level{level(100, 10, 100, 0, 50), level(100, 10, 100, 0, 400)}, []int{100, 100}, 2},
+		{"one level is at its upper bound from 0.2 on, the other at its lower bound until 1: the fraction is the least that uses all seats",
+			[]*Level{level(100, 10, 100, 10, 500), level(100, 100, 700, 100, 100)}, []int{100, 100}, 0.2},
 		{"two idle levels divide the seats in proportion to what they cannot lend: 30 to 10",
 			[]*Level{level(100, 30, 700, 0, 0), level(100, 10, 700, 0, 0)}, []int{150, 50}, 5},
 		{"the exempt level's seats are subtracted to decide whether seats are short, but all 200 seats are divided",
@@ -194,6 +224,8 @@ func TestAdjustWithExemptAlike(t *testing.T) {
 			[]*Level{level(50, 0, 650, 200, 0), level(100, 10, 700, 0, 100)}, []int{50, 100}, 1},
 		{"what exempt takes is taken from the others: the lower bounds of 80 hold, and of 100 seats 20 are left for exempt",
 			[]*Level{level(0, 0, 600, 500, 500), level(100, 10, 700, 80, 60)}, []int{20, 80}, 0.04},
+		{"levels that need all seats keep theirs, and the fraction is the one at which the first would get more: 100/200",
+			[]*Level{level(100, 100, 700, 0, 200), level(100, 100, 700, 0, 50)}, []int{100, 100}, 0.5},
 		{"levels that lend nothing keep their seats, and the least proportion is shown",
 			[]*Level{level(0, 0, 600, 500, 500), level(100, 100, 700, 0, 200)}, []int{0, 100}, 0},
 	} {
@@ -236,6 +268,32 @@ func TestAdjustNaN(t *testing.T) {
 	atMost := []*Level{level(100, 10, 100, 0, 55, math.NaN()), level(100, 10, 100, 0, 145, 0)}
 	if got := adjusted(r, atMost...); !slices.Equal(got, []int{100, 100}) {
 		t.Errorf("no level may borrow: got %v, want 100 each", got)
+	}
+}
+
+// If no level has shares, no seats are divided, and each level's limit becomes 0.
+func TestAdjustWithoutSeats(t *testing.T) {
+	for _, release := range []string{"1.26", "1.31"} {
+		r, err := rules.For(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Level{Limits: Limits{Max: 600}, Current: 7, High: 3, Smoothed: 3}
+		if got := adjusted(r, l); !slices.Equal(got, []int{0}) || l.FairFraction != 0 {
+			t.Errorf("%s: got %v with fraction %v, want 0 and 0", release, got, l.FairFraction)
+		}
+	}
+}
+
+// Where no bound matters, the fraction is the quotient of the seats and the targets, without another rounding.
+func TestFairFractionIsTheQuotient(t *testing.T) {
+	for nominal := 5; nominal <= 300; nominal++ {
+		one := &Level{Limits: Limits{Nominal: nominal, Min: 1, Max: 10_000}, Smoothed: 7}
+		other := &Level{Limits: Limits{Nominal: nominal, Min: 1, Max: 10_000}, Smoothed: 0.3 + float64(nominal)}
+		Adjust(rules.Latest(), []*Level{one, other})
+		if want := float64(2*nominal) / (7 + (0.3 + float64(nominal))); one.FairFraction != want {
+			t.Errorf("%d seats: the fraction is %v, want %v", 2*nominal, one.FairFraction, want)
+		}
 	}
 }
 
