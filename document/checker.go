@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Checker collects what is wrong with the values of a document that has been decoded. Errors and
-// warnings are added by the path of the value; the document knows its position.
+// Checker collects errors and warnings about the values of a decoded document. Errors and warnings
+// are added by the path of the value; the document knows its position.
 type Checker struct {
 	Document *Document
 	Errors   Errors // of decoding first

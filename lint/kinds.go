@@ -64,7 +64,7 @@ func plural(name string) string {
 func scope(r *config.ResourceRule) kindScope {
 	common := unknownScope
 	for _, item := range r.Resources {
-		resource, _, _ := strings.Cut(item, "/")
+		resource, _ := request.SplitSubresource(item)
 		found := unknownScope
 		for _, group := range r.APIGroups {
 			if !request.BuiltinGroup(group) {

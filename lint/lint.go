@@ -44,7 +44,7 @@ type Finding struct {
 	Name     string            // of the object
 }
 
-// Input is the configuration to check, and what the rules need to know about its servers.
+// Input is the configuration to check, with the properties of its servers that the rules depend on.
 type Input struct {
 	Objects     config.Objects // the objects to check
 	Base        config.Objects // other objects of the servers; one with the kind and name of a checked object is ignored

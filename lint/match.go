@@ -9,6 +9,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/core/request"
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/lint/space"
 )
@@ -71,8 +72,10 @@ func (l *linter) subject(s *schema, path string, subject *config.Subject) {
 	}
 }
 
-// bypassing are the subresources whose requests bypass flow control (see classify.Attributes.Bypasses).
-var bypassing = []string{"attach", "exec", "proxy", "log", "portforward"}
+// bypasses reports whether a request bypasses flow control in every release; watches do so only in old ones.
+func bypasses(a classify.Attributes) bool {
+	return a.Bypasses(&rules.Rules{Estimation: rules.Estimation{QueueWatches: true}})
+}
 
 // resourceRule adds the findings about a resource rule. If it finds that the rule matches no request,
 // it does not check the scope of the rule.
@@ -95,7 +98,7 @@ func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, p
 	}
 	for i, item := range r.Resources {
 		at := document.Index(path+".resources", i)
-		name, sub, _ := strings.Cut(item, "/")
+		name, sub := request.SplitSubresource(item)
 		meant := plural(name)
 		switch {
 		case item == config.Wildcard:
@@ -109,7 +112,7 @@ func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, p
 			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: the name of a resource is the plural in lower case; use %q", item, meant)
 		case name != strings.ToLower(name):
 			l.aboutSchema("resource-form", s.FlowSchema, at, "resources: %q matches no request: the name of a resource is in lower case; use %q", item, strings.ToLower(item))
-		case slices.Contains(bypassing, sub):
+		case bypasses(classify.Attributes{Resource: name, Subresource: sub}):
 			l.aboutSchema("bypasses", s.FlowSchema, at, "resources: %q has no effect: these requests are long-running and bypass flow control; remove it", item)
 			continue
 		default:
@@ -122,7 +125,7 @@ func (l *linter) resourceRule(s *schema, rule *config.PolicyRulesWithSubjects, p
 		dead = true
 	}
 	for i, verb := range r.Verbs {
-		if verb == "proxy" {
+		if bypasses(classify.Attributes{Verb: verb}) {
 			l.aboutSchema("bypasses", s.FlowSchema, document.Index(path+".verbs", i), "verbs: %q has no effect: these requests are long-running and bypass flow control; remove it", verb)
 		}
 	}
@@ -239,13 +242,14 @@ func (l *linter) nonResourceRule(s *schema, path string, r *config.NonResourceRu
 	}
 	for i, url := range r.NonResourceURLs {
 		at := document.Index(path+".nonResourceURLs", i)
-		steps := strings.Split(strings.Trim(strings.TrimSuffix(url, "*"), "/"), "/")
+		path := strings.TrimSuffix(url, "*")
+		read, err := request.ReadURL("GET", path, "")
 		switch {
-		case steps[0] == "api" && len(steps) >= 3 || steps[0] == "apis" && len(steps) >= 4:
+		case read.IsResource() || err != nil:
 			l.aboutSchema("resource-path", s.FlowSchema, at, "nonResourceURLs: %q matches no request: requests with this path are for resources; use resourceRules", url)
 		case strings.ContainsAny(url, "?#"):
 			l.aboutSchema("resource-path", s.FlowSchema, at, "nonResourceURLs: %q matches no request: the path of a request has no query; use %q", url, url[:strings.IndexAny(url, "?#")])
-		case len(steps) >= 2 && steps[0] == "debug" && steps[1] == "pprof":
+		case bypasses(classify.Attributes{Path: path}):
 			l.aboutSchema("bypasses", s.FlowSchema, at, "nonResourceURLs: %q has no effect: these requests are long-running and bypass flow control; remove it", url)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
+	"apfsim/core/request"
 	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/lint"
@@ -206,7 +207,7 @@ func TestExamplesOfFindingsAreClassifiedAsStated(t *testing.T) {
 				resource = strings.TrimSuffix(resource, " without a namespace")
 				a.Namespace = namespace
 				resource, a.APIGroup, _ = strings.Cut(resource, " of ")
-				a.Resource, a.Subresource, _ = strings.Cut(resource, "/")
+				a.Resource, a.Subresource = request.SplitSubresource(resource)
 			}
 			_, named, _ := strings.Cut(f.Message, " goes to ")
 			named, _, _ = strings.Cut(named, " ")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/lint/space"
 )
 
@@ -191,10 +192,7 @@ func sentence(a *classify.Attributes) string {
 	if !a.IsResource() {
 		return fmt.Sprintf("%q of %s by %s", a.Verb, a.Path, a.User)
 	}
-	resource := a.Resource
-	if a.Subresource != "" {
-		resource += "/" + a.Subresource
-	}
+	resource := request.JoinSubresource(a.Resource, a.Subresource)
 	if a.APIGroup != "" {
 		resource += " of " + a.APIGroup
 	}

@@ -38,6 +38,21 @@ func Parse(file string, text []byte) ([]document.Document, document.Errors) {
 	return docs, errs
 }
 
+// Decode decodes a text of one document into the value to which into points. Path is that of the value in errors,
+// whose positions have no file.
+func Decode(path string, text []byte, into any) document.Errors {
+	docs, errs := Parse("", text)
+	if len(docs) > 1 {
+		errs.Add(document.Position{}, path, "is several YAML documents; want one value")
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	var d document.Decoder
+	d.Decode(docs[0].Root, path, into)
+	return d.Errors
+}
+
 // ParseManifests is Parse for a text of Kubernetes objects some of which are foreign, which
 // means that the caller will skip them. Of a foreign document it returns only apiVersion and
 // kind, and it does not report the errors that Parse would. A text without any document is not

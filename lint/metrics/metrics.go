@@ -11,7 +11,7 @@ import (
 	"apfsim/core/request"
 )
 
-// State is what one scrape says about a server.
+// State is the state of a server according to one scrape.
 type State struct {
 	// Store has the number of stored objects of each resource and, if the server reports it, their
 	// average size. It is empty if the server reports no numbers.

@@ -2,10 +2,10 @@ package space
 
 import (
 	"slices"
-	"strings"
 
 	"apfsim/core/classify"
 	"apfsim/core/config"
+	"apfsim/core/request"
 )
 
 // Dimensions of a Box.
@@ -83,7 +83,7 @@ func (b Box) Request(s *config.Subject) *classify.Attributes {
 		APIGroup:  b[APIGroups].Example("", "apps"),
 		Namespace: b[Namespaces].Example("default", ""),
 	}
-	a.Resource, a.Subresource, _ = strings.Cut(b[Resources].Example("pods", "deployments", "nodes"), "/")
+	a.Resource, a.Subresource = request.SplitSubresource(b[Resources].Example("pods", "deployments", "nodes"))
 	a.User, a.Groups = ExampleUser(s)
 	return a
 }

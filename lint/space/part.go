@@ -63,7 +63,7 @@ func (p *Part) CoveredBy(others []Part) bool {
 	verbs := p.Verbs // those that no other part covers for all paths of p
 	for i := range others {
 		other := &others[i]
-		if other.Resource != p.Resource || !Includes(&other.Subject, &p.Subject) {
+		if other.Resource != p.Resource || !includes(&other.Subject, &p.Subject) {
 			continue
 		}
 		if p.Resource {
@@ -85,7 +85,7 @@ func (p *Part) CoveredBy(others []Part) bool {
 func Uncovered(b Box, subject *config.Subject, parts []Part) (part Box, found bool) {
 	var boxes []Box
 	for i := range parts {
-		if parts[i].Resource && Includes(&parts[i].Subject, subject) {
+		if parts[i].Resource && includes(&parts[i].Subject, subject) {
 			boxes = append(boxes, parts[i].Box)
 		}
 	}
@@ -96,7 +96,7 @@ func Uncovered(b Box, subject *config.Subject, parts []Part) (part Box, found bo
 // Overlap returns a request in the intersection of p and other, of a user that the subject of p
 // matches. It returns nil if it finds none, and if the subject of other does not include that of p.
 func (p *Part) Overlap(other *Part) *classify.Attributes {
-	if other.Resource != p.Resource || !Includes(&other.Subject, &p.Subject) {
+	if other.Resource != p.Resource || !includes(&other.Subject, &p.Subject) {
 		return nil
 	}
 	if p.Resource {

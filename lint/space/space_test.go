@@ -3,8 +3,9 @@ package space
 import (
 	"testing"
 
-	"apfsim/core/config"
 	"pgregory.net/rapid"
+
+	"apfsim/core/config"
 )
 
 // universe has the strings that occur in drawn sets, and one other string that represents all others.
@@ -164,7 +165,7 @@ func TestIncludes(t *testing.T) {
 		{group("system:serviceaccounts"), group("system:serviceaccounts:a"), true},
 		{account("a", "*"), group("system:serviceaccounts:a"), false}, // by impersonation
 	} {
-		if got := Includes(&c.t, &c.s); got != c.want {
+		if got := includes(&c.t, &c.s); got != c.want {
 			t.Errorf("%+v includes %+v: %v, want %v", c.t, c.s, got, c.want)
 		}
 	}

@@ -18,14 +18,14 @@ func Everyone(s *config.Subject) bool {
 		s.Kind == config.SubjectGroup && s.Group.Name == config.Wildcard
 }
 
-// Includes reports whether t matches every user that s matches.
+// includes reports whether t matches every user that s matches.
 //
 // It assumes that users have the groups that a server's authenticators give them: the anonymous user
 // is in system:unauthenticated and all others are in system:authenticated; a service account is in
 // the group of all service accounts and in that of its namespace. The members of the latter are also
 // in the former. It does not conclude from a group to a user: a user may be in the group
 // system:serviceaccounts:x by impersonation, without being a service account.
-func Includes(t, s *config.Subject) bool {
+func includes(t, s *config.Subject) bool {
 	switch {
 	case Everyone(t):
 		return true

@@ -34,7 +34,7 @@ type Object struct {
 	key string // of an object in a store
 }
 
-// Owner is who has set fields (an entry of metadata.managedFields).
+// Owner is a field manager and the fields that it has set (an entry of metadata.managedFields).
 type Owner struct {
 	Manager string
 	Applies bool // by apply; otherwise by update
@@ -66,7 +66,7 @@ func Key(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// EventType is what an event of a watch tells.
+// EventType is the type of an event of a watch.
 type EventType uint8
 
 // The types of events, as a watch writes them.

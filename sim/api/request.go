@@ -16,7 +16,7 @@ const (
 	ApplyPatch
 )
 
-// Body is what a request carries. It does not change, and several requests may share it.
+// Body is the body of a request. It does not change, and several requests may share it.
 type Body struct {
 	Name         string // of a create; "" with GenerateName
 	GenerateName string
@@ -36,7 +36,8 @@ type Body struct {
 	OwnersGiven bool // managedFields with content, which an apply must not have
 }
 
-// Call is what a request asks for beyond its attributes. It does not change once it has been sent.
+// Call holds the options and the body of a request, which its attributes do not contain. It does
+// not change once it has been sent.
 type Call struct {
 	Options request.Options
 	Body    *Body // nil without one
@@ -87,7 +88,7 @@ const (
 	ClientTimedOut           // the client has given up
 )
 
-// Answer is what a request is answered.
+// Answer is the answer to a request.
 type Answer struct {
 	Status            int // of HTTP; 0 without an answer, see Failure
 	Failure           Failure

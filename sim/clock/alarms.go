@@ -1,6 +1,6 @@
 package clock
 
-// Alarm is what happens at a time that its owner has set.
+// Alarm is called at the time for which its owner has set it.
 type Alarm interface {
 	Ring(nowNs int64)
 }

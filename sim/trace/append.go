@@ -8,7 +8,7 @@ import (
 	"apfsim/sim/api"
 )
 
-// Outcome is what became of a request, as flow control sees it.
+// Outcome is the result of a request from the view of flow control.
 type Outcome string
 
 // The outcomes. Waiting and Executing are those of requests that were not done when the run ended.

@@ -12,9 +12,9 @@ import (
 	"apfsim/sim/api"
 )
 
-// Asked is what a line asks for beyond its Kind: the body of a request on a resource, and conditions. Where a
-// version, a UID or a continue token stands, @17 stands for the one that was answered to the request with the
-// ID 17, and @17+1000 for that version and a thousand.
+// Asked holds the members of a line beyond its Kind: the body of a request for a resource, and conditions.
+// Where a version, a UID or a continue token stands, @17 stands for the one that was answered to the request
+// with the ID 17, and @17+1000 for that version and a thousand.
 type Asked struct {
 	BodyResourceVersion string            `json:"bodyResourceVersion"`
 	BodyUID             string            `json:"bodyUID"`
@@ -77,7 +77,7 @@ var wantAsked = map[field]string{
 	fieldPatchType:           "merge, json or apply",
 }
 
-// Answered is what a request of the trace was answered, for references to it.
+// Answered holds the values of the answer to a request of the trace, for references to it.
 type Answered struct {
 	Version, UID int64
 	Continue     string
@@ -86,8 +86,8 @@ type Answered struct {
 // Refers says whether a text has a reference.
 func Refers(text string) bool { return strings.Contains(text, "@") }
 
-// reference splits @17+1000 into 17 and 1000.
-func reference(text string) (id, plus int64, ok bool) {
+// Reference splits @17+1000 into 17 and 1000.
+func Reference(text string) (id, plus int64, ok bool) {
 	remaining, ok := strings.CutPrefix(text, "@")
 	if !ok {
 		return 0, 0, false
@@ -111,24 +111,20 @@ func Query(query string, answered func(id int64) Answered) string {
 	if !Refers(query) {
 		return query
 	}
-	parts := strings.Split(query, "&")
-	for i, part := range parts {
-		name, value, _ := strings.Cut(part, "=")
-		id, plus, ok := reference(strings.ReplaceAll(value, "%40", "@"))
+	return request.EditQuery(query, func(name, value string) (string, bool) {
+		id, plus, ok := Reference(strings.ReplaceAll(value, "%40", "@"))
 		if !ok {
-			continue
+			return value, true
 		}
 		switch a := answered(id); name {
 		case "continue":
-			value = a.Continue
+			return a.Continue, true
 		case "uid": // a precondition of a deletion
-			value = version(a.UID, 0)
+			return version(a.UID, 0), true
 		default:
-			value = version(a.Version, plus)
+			return version(a.Version, plus), true
 		}
-		parts[i] = name + "=" + value
-	}
-	return strings.Join(parts, "&")
+	})
 }
 
 func version(n, plus int64) string {
@@ -160,7 +156,7 @@ func versionOf(text string, answered func(id int64) Answered) request.Version {
 	if text == "" {
 		return request.Version{}
 	}
-	if id, plus, ok := reference(text); ok {
+	if id, plus, ok := Reference(text); ok {
 		if a := answered(id); a.Version != 0 {
 			return request.At(a.Version + plus)
 		}
@@ -171,7 +167,7 @@ func versionOf(text string, answered func(id int64) Answered) request.Version {
 
 // uidOf returns a UID as a line writes it; other says that no object has it.
 func uidOf(text string, answered func(id int64) Answered) (uid int64, other bool) {
-	id, _, ok := reference(text)
+	id, _, ok := Reference(text)
 	switch {
 	case text == "":
 		return 0, false

@@ -5,8 +5,8 @@ import "apfsim/sim/quantity"
 // DecidedByLog is the value of traffic.TraceArrivals.Decided.
 const DecidedByLog = "Log"
 
-// Server is what is known of the server that logged a trace. A replay takes from the log only what
-// the server would decide as well, see scenario.Decided.
+// Server describes the server that logged a trace. A replay takes from the log only what the server
+// would decide as well, see scenario.Decided.
 type Server struct {
 	KubernetesVersion string            `json:"kubernetesVersion,omitempty" jsonschema_description:"The release whose rules estimated the seats. If servers of another release estimate them differently, they do so in the replay."`
 	Configuration     string            `json:"configuration,omitempty" jsonschema_description:"A digest of its flow-control objects. If the configuration is another one, it decides about FlowSchemas and priority levels in the replay."`

@@ -1,15 +1,14 @@
 package trace
 
 import (
-	"net/url"
-
 	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/document"
 )
 
-// Kind is who asks, and for what: a record without its id and times. Requests of a trace that are
-// alike usually share their Kind, so that what follows from it, such as its route, can be found once
-// for all of them. It does not change.
+// Kind is the user and the target of a request: a record without its id and times. Requests of a
+// trace that are alike usually share their Kind, so that what follows from it, such as its route,
+// can be found once for all of them. It does not change.
 type Kind struct {
 	Attributes classify.Attributes // with a path, also where the trace has none
 	Query      string
@@ -62,7 +61,7 @@ func (ks kinds) find(l *line) *Kind {
 		},
 		Query: l.string(fieldQuery),
 	}
-	if _, err := url.ParseQuery(k.Query); err != nil {
+	if _, err := request.ParseQuery(k.Query); err != nil {
 		l.at, l.field = int(l.values[fieldQuery].from), names[fieldQuery]
 		l.fail("%q is not in URL encoding: %v", document.Abridge(k.Query), err)
 		return nil

@@ -9,8 +9,8 @@ import (
 	"apfsim/sim/random"
 )
 
-// Logged is what the log of a real server says of a request, beside what is in its Record. Numbers
-// that the log does not say are negative, and texts are empty.
+// Logged holds what the log of a real server contains about a request in addition to its Record.
+// Numbers that the log does not say are negative, and texts are empty.
 type Logged struct {
 	FlowSchema    string
 	PriorityLevel string

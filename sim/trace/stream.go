@@ -7,7 +7,7 @@ import (
 	"apfsim/document"
 )
 
-// Summary is what reading a trace to its end has found.
+// Summary is the result of reading a trace to its end.
 type Summary struct {
 	Requests int64
 	LastNs   int64 // arrival of the last request

@@ -205,7 +205,8 @@ func (d *Decoder) finishCloud(e *serverlog.Entry) error {
 }
 
 // cloudPath returns the path of a resourceName: GROUP/VERSION/… for a resource, with core for the core
-// group, and the path without its first slash for anything else.
+// group, and the path without its first slash for anything else. It is a syntax of these logs only and no URL,
+// so that core/request does not read it.
 func cloudPath(resource string) string {
 	resource = strings.TrimPrefix(resource, "/")
 	group, remaining, _ := strings.Cut(resource, "/")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/core/request"
 	"apfsim/internal/intern"
 	"apfsim/internal/jsonobject"
 	"apfsim/sim/trace/serverlog"
@@ -156,7 +157,7 @@ func (d *Decoder) finish(e *serverlog.Entry) error {
 	if len(d.uri) == 0 {
 		return errors.New("the event has no requestURI")
 	}
-	e.Path, e.Query = serverlog.SplitURI(d.texts.String(d.uri))
+	e.Path, e.Query, _ = request.SplitURI(d.texts.String(d.uri)) // a path that cannot be decoded stays as it is
 	if e.Verb == "" {
 		return errors.New("the event has no verb")
 	}

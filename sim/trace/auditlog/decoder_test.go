@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"apfsim/core/request"
 	"apfsim/internal/intern"
 	"apfsim/sim/trace/serverlog"
 )
@@ -54,7 +55,7 @@ func naive(t *testing.T, text string) serverlog.Entry {
 	}
 	r := v.ObjectRef
 	e.APIGroup, e.Resource, e.Subresource, e.Namespace, e.Name = r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name
-	e.Path, e.Query = serverlog.SplitURI(v.RequestURI)
+	e.Path, e.Query, _ = request.SplitURI(v.RequestURI)
 	e.Status, e.StatusReason = v.ResponseStatus.Code, v.ResponseStatus.Reason
 	if total, ok := v.Annotations["apiserver.latency.k8s.io/total"]; ok {
 		d, _ := time.ParseDuration(total)

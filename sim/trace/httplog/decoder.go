@@ -23,7 +23,7 @@ import (
 	"apfsim/sim/trace/serverlog"
 )
 
-// Kind is what a line is about.
+// Kind is the kind of a line.
 type Kind uint8
 
 // The kinds.
@@ -317,7 +317,7 @@ var methods = map[string]string{"LIST": "GET", "WATCH": "GET", "WATCHLIST": "GET
 
 // attributes sets what the verb and the URI say.
 func (d *Decoder) attributes(e *serverlog.Entry) {
-	e.Path, e.Query = serverlog.SplitURI(d.texts.String(d.uri))
+	e.Path, e.Query, _ = request.SplitURI(d.texts.String(d.uri)) // a path that cannot be decoded stays as it is
 	method, ok := methods[d.verb]
 	if !ok {
 		method = d.verb

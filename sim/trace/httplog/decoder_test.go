@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"apfsim/core/request"
 	"apfsim/internal/intern"
 	"apfsim/sim/trace/serverlog"
 )
@@ -222,7 +223,7 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("%s: kind %d, error %v", line, kind, err)
 		}
 		valid := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-		path, query := serverlog.SplitURI(valid(uri))
+		path, query, _ := request.SplitURI(valid(uri))
 		want := []any{path, query, valid(agent), valid(id), latency, status}
 		if d := cmp.Diff(want, []any{e.Path, e.Query, e.UserAgent, e.AuditID, e.TotalNs, e.Status}); d != "" {
 			t.Errorf("%s (-want +got):\n%s", line, d)

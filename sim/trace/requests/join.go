@@ -18,7 +18,7 @@ const mostProblems = 10
 // at most; more are a client's that sends the same audit ID with all of its requests.
 const mostTogether = 64
 
-// Server is what is known of the log of one server.
+// Server describes the log of one server.
 type Server struct {
 	BeginNs int64 // the time of the earliest line
 	EndNs   int64 // the time of the latest line

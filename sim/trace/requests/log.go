@@ -106,7 +106,7 @@ func (r *Log) Apart() (apart time.Duration, wrong bool) {
 	return time.Duration(r.apartNs).Round(15 * time.Minute), r.farApart > r.Logs.Both/2
 }
 
-// File is what was read from a file.
+// File counts the lines and requests that were read from a file.
 type File struct {
 	Name     string    `json:"name"`
 	Server   string    `json:"server,omitempty"` // as given by the user

@@ -5,7 +5,7 @@ import (
 	"apfsim/sim/trace/serverlog"
 )
 
-// Request is what all lines of one request say together.
+// Request is a request with the values of all its lines.
 type Request struct {
 	// Entry has the fields of the lines; those of the audit log take precedence, since its arrival is
 	// exact and an httplog has no user. Stage and StageNs are not used.

@@ -3,8 +3,9 @@
 // request and writes a trace.
 package serverlog
 
-// Entry is what one line of a log says of one request. Times are nanoseconds since 1970, and durations
-// are nanoseconds. A duration that the line does not say is Unknown; other fields are then zero.
+// Entry holds the values of one line of a log about one request. Times are nanoseconds since 1970, and
+// durations are nanoseconds. A duration that the line does not say is Unknown; other fields are then
+// zero.
 type Entry struct {
 	Log     Log
 	Stage   Stage
