@@ -8,6 +8,7 @@ import (
 	"apfsim/document"
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
+	"apfsim/reports/report"
 	"apfsim/sim/scenario"
 )
 
@@ -32,6 +33,8 @@ type Group struct {
 	// TraceWarnings are those of the traces that are replayed, which the first run reads. They are known when
 	// Next has returned it.
 	TraceWarnings document.Errors
+	// Document is the report of the run that Next has returned last; nil if the run wrote no files.
+	Document *report.Document
 
 	runs      *Runs
 	files     Outputs
@@ -132,7 +135,7 @@ func (g *Group) Next() (*collect.Replication, error) {
 			own := replication(g.Scenario, i)
 			return nil, &RunError{own.Metadata.Name, own.Spec.Seed, err}
 		}
-		g.TraceWarnings = run.warnings
+		g.TraceWarnings, g.Document = run.warnings, run.document
 		g.Together.Add(run.Replication)
 		if g.precision.Wanted > 0 {
 			precise, err := g.Together.Precise()

@@ -12,6 +12,7 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/collect"
 	"apfsim/reports/record"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -73,7 +74,8 @@ type RunProgress interface {
 // completed is a run that was completed.
 type completed struct {
 	*collect.Replication
-	warnings document.Errors // of the traces that were replayed
+	document *report.Document // nil unless the run wrote files
+	warnings document.Errors  // of the traces that were replayed
 }
 
 // simulate runs one scenario: it drives clients and servers until the duration has elapsed. It writes either
@@ -149,8 +151,9 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 			return completed{}, err
 		}
 	}
+	var document *report.Document
 	if files.Dir != "" {
-		err = output.WriteRun(&set, files.Dir, result, recorders, files.Inputs)
+		document, err = output.WriteRun(&set, files.Dir, result, recorders, files.Inputs)
 	} else {
 		err = set.Commit()
 	}
@@ -158,7 +161,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return completed{}, err
 	}
 	progress.Finish()
-	return completed{collect.NewReplication(result), warnings}, nil
+	return completed{collect.NewReplication(result), document, warnings}, nil
 }
 
 // create creates the files that are written during the run. The error names those that cannot be written; the

@@ -81,7 +81,7 @@ func TestAggregatedServers(t *testing.T) {
 	if err := render.Text(&out, report.RunDocument(&result.Result{Summary: s}), format.TextOptions{Width: 150}); err != nil {
 		t.Fatal(err)
 	}
-	if row := regexp.MustCompile(`\n  metrics +600 +300 +50 % +0 +300 +0 +0 +0 +0\n`); !row.MatchString(out.String()) {
+	if row := regexp.MustCompile(`\n  metrics +600 +300 +50 % +0 +300 +0 +0 +0 \(n 300\) +0\n`); !row.MatchString(out.String()) {
 		t.Errorf("no row of the aggregated server in\n%s", out.String())
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"apfsim/reports/charts"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // pngScale is how many pixels a chart's PNG file has for one of its SVG file's: 144 dots an
@@ -165,7 +166,7 @@ func queuesChart(t *testing.T, r *result.Result) *charts.Chart {
 // chartOf returns the chart of a run with the given name.
 func chartOf(t *testing.T, r *result.Result, name string) *charts.Chart {
 	t.Helper()
-	for _, c := range charts.Run(r) {
+	for _, c := range charts.Of(report.RunDocument(r)) {
 		if c.Name == name {
 			return c
 		}
@@ -236,7 +237,7 @@ func keepShot(t *testing.T, name string, picture []byte) {
 // and two parameters, and of collisions.
 func everyKindOfChart(t *testing.T) []*charts.Chart {
 	t.Helper()
-	made := charts.Run(simulated(t, eventful))
+	made := charts.Of(report.RunDocument(simulated(t, eventful)))
 	for _, values := range [][]string{{"4"}, {"4", "6", "8"}} {
 		s := &report.Sweep{SchemaVersion: result.SchemaVersion, Scenario: "small", Inputs: []report.SweepInput{}, Set: []string{},
 			Parameters: []report.Parameter{{Path: "spec.workload[mice].clients", Values: []string{"1", "5", "16"}}, {Path: "level[a,b].handSize", Values: values}},
@@ -247,15 +248,15 @@ func everyKindOfChart(t *testing.T) []*charts.Chart {
 		}
 		for run := range s.Runs() {
 			wait := &result.Distribution{Count: 8, MaxNs: int64(run*run%13) * 1e6}
-			if err := output.WriteSweepRun(s, dir, run, &result.Summary{DurationNs: 1e9, Total: result.Group{Counts: result.Counts{Arrived: 8, Executed: 8}, Wait: wait}}); err != nil {
+			if err := output.WriteSweepRun(s, dir, run, &result.Summary{DurationNs: 1e9, Total: result.Group{Counts: metric.Counts{Arrived: 8, Executed: 8}, Wait: wait}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		tables, err := output.FinishSweep(s, t.Context(), dir, nil)
+		d, err := output.FinishSweep(s, t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		drawn := charts.Sweep(tables)
+		drawn := charts.Of(d)
 		if len(drawn) != 1 {
 			t.Fatalf("a sweep has %d charts", len(drawn))
 		}
@@ -266,7 +267,7 @@ func everyKindOfChart(t *testing.T) []*charts.Chart {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(made, charts.Collisions(table))
+	return append(made, charts.Of(report.CollisionDocument(table))...)
 }
 
 // What a browser draws of a chart's SVG file is what its PNG file has. Text may be set in another

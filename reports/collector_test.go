@@ -20,7 +20,7 @@ import (
 
 func TestRequestsCountWhereTheyArrived(t *testing.T) {
 	s := storyResult().Summary
-	want := map[string]result.Counts{
+	want := map[string]metric.Counts{
 		"elephants": {Arrived: 1, Executed: 1}, // e1 came before the window
 		"mice":      {Arrived: 6, Executed: 2, Rejected: 2, QueueFull: 1, TimedOut: 1, Retries: 1, Waiting: 1, Executing: 1},
 		"unheard":   {},

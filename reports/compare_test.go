@@ -572,7 +572,7 @@ func TestSmallChangesAreVisible(t *testing.T) {
 func TestRoundingIsNotExactToBenchstat(t *testing.T) {
 	a, b := 0.1, 0.2
 	dir := t.TempDir()
-	if err := output.WriteBench(dir, compare.Compare("b", sampleOf(1, 0.3, a+b), "h", sampleOf(1, 0.3, 0.3))); err != nil {
+	if err := output.WriteBench(dir, report.ComparisonDocument(compare.Compare("b", sampleOf(1, 0.3, a+b), "h", sampleOf(1, 0.3, 0.3)), false)); err != nil {
 		t.Fatal(err)
 	}
 	if got := readFile(t, dir, "base.txt"); !strings.Contains(got, "BenchmarkRetries{workload:a}.rate 1 0.3 ratio\nBenchmarkRetries{workload:a}.rate 1 0.30000000000000004 ratio\n") {
@@ -587,7 +587,7 @@ func TestBenchmarkLines(t *testing.T) {
 	rename(`wait{flow:"a b,c"}.mean`, base, head)
 	base.Statistics[0].Unit, head.Statistics[0].Unit = "ns", "ns"
 	dir := t.TempDir()
-	if err := output.WriteBench(dir, compare.Compare("b", base, "h", head)); err != nil {
+	if err := output.WriteBench(dir, report.ComparisonDocument(compare.Compare("b", base, "h", head), false)); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
@@ -614,7 +614,7 @@ func TestResultsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := resultOf(t, crowded, "spec.duration=4s", "spec.warmup=1s")
-	if err := output.WriteRun(&atomicfile.Set{}, dir, one, nil, nil); err != nil {
+	if _, err := output.WriteRun(&atomicfile.Set{}, dir, one, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	read, err := output.ReadResults(output.Folder(dir, "many"))

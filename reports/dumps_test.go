@@ -53,7 +53,7 @@ func dumpsAt(t *testing.T, atNs ...int64) (log []dumped, folder string) {
 	if found, _ := os.ReadDir(dir); len(found) > 0 {
 		t.Errorf("%v is there before the run is over", found)
 	}
-	if err := output.WriteRun(&atomicfile.Set{}, dir, collector.Result(), recorder, nil); err != nil {
+	if _, err := output.WriteRun(&atomicfile.Set{}, dir, collector.Result(), recorder, nil); err != nil {
 		t.Fatal(err)
 	}
 	for one := range bytes.Lines(lines.Bytes()) {

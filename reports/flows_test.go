@@ -207,11 +207,11 @@ func TestManyFlowsAreNotCompared(t *testing.T) {
 func TestAllFlowsAsTable(t *testing.T) {
 	r, m := measureFlows(t, 12_000, nil)
 	var text bytes.Buffer
-	if err := render.CSVFlows(&text, m.Flows()); err != nil {
+	if err := render.CSVRecords(&text, report.FlowRecords(m.Flows())); err != nil {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(text.String(), "\n")
-	if !render.IsCSVFlows(head) {
+	if head != report.FlowHead {
 		t.Errorf("head %s", head)
 	}
 	rows, err := csv.NewReader(&text).ReadAll()

@@ -52,8 +52,11 @@ func newBrowser(t *testing.T) *browser {
 			break
 		}
 	}
-	if program == "" || testing.Short() {
-		t.Skip("there is no Chromium, or no time")
+	switch {
+	case testing.Short():
+		t.Skip("a browser takes seconds to start")
+	case program == "":
+		t.Skip("Chromium is not installed")
 	}
 	// Without the sandbox, which root cannot have: the page is our own.
 	ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,35 +14,34 @@ import (
 	gojunit "github.com/jstemmer/go-junit-report/v2/junit"
 
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/sim/metric"
 )
 
 var junitSchema = flag.String("junit-schema", filepath.Join("testdata", "junit.xsd"), "XML Schema for JUnit output, as an absolute path")
 
 // junitStory has a run whose thresholds pass, one whose thresholds fail, and one that did not complete.
-func junitStory() *render.JUnit {
-	j := render.NewJUnit()
+func junitStory(w io.Writer) error {
 	holds := storyResult(thresholdOf("arrived", "arrived", nil, "count", ">", 1, metric.NoUnit)).Summary
 	holds.Name = "holds"
-	j.Add(holds, holds.Fingerprint)
+	runs := []*report.Checked{report.CheckedRun(holds, holds.Fingerprint)}
 	s := storyResult(
 		thresholdOf("wait{workload:mice}", "wait", tags("workload", "mice"), "max", "<", 2e9, metric.Nanoseconds),
 		over(10, thresholdOf(`wait{flow:"<&>`+"\x01\xff"+`"}`, "wait", nil, "max", "<", 2e9, metric.Nanoseconds)),
 		thresholdOf("wait{workload:unheard}", "wait", tags("workload", "unheard"), "max", "<", 4e9, metric.Nanoseconds),
 		thresholdOf("arrived", "arrived", nil, "count", "==", 7, metric.NoUnit)).Summary
-	j.Add(s, "0123456789abcdef")
-	j.AddFailed("cut-short", 3, errors.New("cut-short: the disk is full\nand more"))
-	return j
+	runs = append(runs, report.CheckedRun(s, "0123456789abcdef"), report.AbortedRun("cut-short", 3, errors.New("cut-short: the disk is full\nand more")))
+	return render.JUnit(w, runs)
 }
 
 func TestJUnitOfTheStory(t *testing.T) {
-	golden(t, "junit.xml", rendered(t, junitStory().Write))
+	golden(t, "junit.xml", rendered(t, junitStory))
 }
 
 // The counts of a suite are those of its tests.
 func TestJUnitCounts(t *testing.T) {
 	var back gojunit.Testsuites
-	if err := xml.Unmarshal(rendered(t, junitStory().Write), &back); err != nil {
+	if err := xml.Unmarshal(rendered(t, junitStory), &back); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range [][3]int{{3, 0, 0}, {6, 4, 0}, {1, 0, 1}} {
@@ -68,7 +68,7 @@ func TestJUnitCounts(t *testing.T) {
 func TestJUnitIsValid(t *testing.T) {
 	program, err := exec.LookPath("xmllint")
 	if err != nil {
-		t.Skip("xmllint (of libxml2) is not installed")
+		t.Skip("xmllint is not installed; it is part of libxml2")
 	}
 	file := filepath.Join(t.TempDir(), "junit.xml")
 	check := func(text []byte) error {
@@ -81,7 +81,7 @@ func TestJUnitIsValid(t *testing.T) {
 		}
 		return nil
 	}
-	text := rendered(t, junitStory().Write)
+	text := rendered(t, junitStory)
 	if err := check(text); err != nil {
 		t.Error(err)
 	}

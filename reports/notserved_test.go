@@ -8,6 +8,7 @@ import (
 	"apfsim/reports/judge"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // failing is a scenario of one client, on a server of the given fields.
@@ -38,19 +39,19 @@ func TestWhatIsNotServedIsNotGood(t *testing.T) {
 			result.NotServed{Refused: 100}, judge.Bad, "not served otherwise: refused 100"},
 		{"a list of 70 s is answered 504, and goes on",
 			failing(300, "", "request: {verb: list, resource: pods}, execution: 70s, arrivals: {constant: {rate: 0.1/s}}, stop: 100s"),
-			result.NotServed{Deadline: 10}, judge.Bad, "10 of 10 (100 %) not served otherwise: deadline 10"},
+			result.NotServed{Failures: metric.Failures{Deadline: 10}}, judge.Bad, "10 of 10 (100 %) not served otherwise: deadline 10"},
 		{"a patch is cut off after 34 s",
 			failing(300, "", "request: {verb: patch, resource: pods, name: x}, execution: 40s, arrivals: {constant: {rate: 0.1/s}}, stop: 100s"),
-			result.NotServed{Deadline: 10}, judge.Bad, "deadline 10"},
+			result.NotServed{Failures: metric.Failures{Deadline: 10}}, judge.Bad, "deadline 10"},
 		{"the client gives up",
 			failing(100, "", "request: {verb: get, resource: pods, name: x}, execution: 5s, clientTimeout: 1s, arrivals: {constant: {rate: 1/s}}, stop: 50s"),
-			result.NotServed{Deadline: 50}, judge.Bad, "deadline 50"},
+			result.NotServed{Failures: metric.Failures{Deadline: 50}}, judge.Bad, "deadline 50"},
 		{"a webhook fails",
 			failing(60, "", "request: {verb: create, resource: pods, calls: [{name: hook, kind: ValidatingWebhook, latency: 20s, timeout: 10s, failurePolicy: Fail}]}, execution: 1ms, arrivals: {constant: {rate: 1/s}}, stop: 30s"),
-			result.NotServed{Error: 30}, judge.Bad, "error 30"},
+			result.NotServed{Failures: metric.Failures{Error: 30}}, judge.Bad, "error 30"},
 		{"one of many is older than all others when the run ends",
 			failing(60, "", "requests: [{verb: get, resource: pods, name: x, weight: 1000, execution: 10ms}, {verb: list, resource: pods, weight: 1, execution: 50s}], arrivals: {constant: {rate: 50/s}}, stop: 30s"),
-			result.NotServed{Unfinished: 3}, judge.Bad, "unfinished 3"},
+			result.NotServed{Failures: metric.Failures{Unfinished: 3}}, judge.Bad, "unfinished 3"},
 		{"all is well",
 			failing(60, "", "request: {verb: create, resource: pods}, execution: 10ms, arrivals: {constant: {rate: 50/s}}"),
 			result.NotServed{}, judge.Good, ""},

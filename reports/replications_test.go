@@ -72,7 +72,7 @@ func arrivals(seed uint64, counts map[string]int64) *collect.Replication {
 	s := &result.Summary{Seed: seed, DurationNs: 10e9}
 	for _, name := range []string{"a", "b", "c"} {
 		if n, ok := counts[name]; ok {
-			s.Workloads = append(s.Workloads, result.Group{Name: name, Counts: result.Counts{Arrived: n}})
+			s.Workloads = append(s.Workloads, result.Group{Name: name, Counts: metric.Counts{Arrived: n}})
 		}
 	}
 	return &collect.Replication{Summary: s}

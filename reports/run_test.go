@@ -180,7 +180,7 @@ func TestTheSameRunGivesTheSameBytes(t *testing.T) {
 		r, _, log := simulate(t, result.Interval(40e9))
 		var summary, series, html bytes.Buffer
 		format.WriteJSON(&summary, r.Summary)
-		render.CSVSeries(&series, r)
+		seriesCSV(&series, r)
 		render.HTML(&html, report.RunDocument(r))
 		all := [][]byte{summary.Bytes(), series.Bytes(), html.Bytes(), log}
 		for i := range first {

@@ -21,6 +21,7 @@ import (
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
@@ -93,7 +94,7 @@ func runServers(t interface {
 }
 
 // addsUp checks that every request of a group has one outcome.
-func addsUp(c *result.Counts) error {
+func addsUp(c *metric.Counts) error {
 	if sum := c.Executed + c.Rejected + c.Refused + c.Lost + c.Waiting + c.Executing; sum != c.Arrived {
 		return fmt.Errorf("%d arrived, and %d have an outcome: %+v", c.Arrived, sum, *c)
 	}
@@ -110,7 +111,7 @@ func addsUp(c *result.Counts) error {
 }
 
 // sumOf adds the counts of groups.
-func sumOf(all []result.Group) (sum result.Counts) {
+func sumOf(all []result.Group) (sum metric.Counts) {
 	for _, g := range all {
 		sum.Arrived, sum.Executed, sum.Rejected = sum.Arrived+g.Arrived, sum.Executed+g.Executed, sum.Rejected+g.Rejected
 		sum.QueueFull, sum.ConcurrencyLimit, sum.TimedOut = sum.QueueFull+g.QueueFull, sum.ConcurrencyLimit+g.ConcurrencyLimit, sum.TimedOut+g.TimedOut
@@ -206,7 +207,7 @@ spec:
 			t.Fatalf("%d answers to %d requests", answers, all.Arrived)
 		}
 
-		logged := result.Counts{}
+		logged := metric.Counts{}
 		for line := range bytes.Lines(log) {
 			var e struct {
 				ArrivalNs       int64
@@ -238,7 +239,7 @@ spec:
 				logged.Executing++
 			}
 		}
-		want := result.Counts{Arrived: all.Arrived, Executed: all.Executed, Rejected: all.Rejected, Refused: all.Refused, Lost: all.Lost, Waiting: all.Waiting, Executing: all.Executing}
+		want := metric.Counts{Arrived: all.Arrived, Executed: all.Executed, Rejected: all.Rejected, Refused: all.Refused, Lost: all.Lost, Waiting: all.Waiting, Executing: all.Executing}
 		if diff := cmp.Diff(want, logged); diff != "" {
 			t.Fatalf("the request log: %s", diff)
 		}
@@ -341,7 +342,7 @@ func TestTimelineOfServers(t *testing.T) {
 		t.Errorf("drawn: %v", drawn)
 	}
 	var series bytes.Buffer
-	if err := render.CSVServers(&series, r.ServerSeries); err != nil || bytes.Count(series.Bytes(), []byte("\n")) < 3*len(r.ServerSeries[0].Points) {
+	if err := render.CSVRecords(&series, report.RunDocument(r).Records[1]); err != nil || bytes.Count(series.Bytes(), []byte("\n")) < 3*len(r.ServerSeries[0].Points) {
 		t.Errorf("servers.csv: %v\n%.300s", err, series.String())
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // The chart of services draws a flow as underserved below the same limit as the table of flows does.
 func TestServiceBelowTheFairShareIsDrawnAsSuch(t *testing.T) {
 	flow := func(name string, service float64) result.Flow {
 		ratio := service / 100
-		return result.Flow{Group: result.Group{Name: name, Counts: result.Counts{Arrived: 100, Executed: 90, Rejected: 10, QueueFull: 10}},
+		return result.Flow{Group: result.Group{Name: name, Counts: metric.Counts{Arrived: 100, Executed: 90, Rejected: 10, QueueFull: 10}},
 			PriorityLevel: "low", DemandSeatSeconds: 200, FairShareSeatSeconds: 100, ServiceSeatSeconds: service, Ratio: &ratio}
 	}
 	svg := func(service float64) string {

@@ -120,7 +120,7 @@ var noStatistics = map[string]string{
 // noStatisticFields are those of any group.
 var noStatisticFields = map[string]string{
 	"stall.fromNs": "when", "stall.limit": "why", "stall.nominalLimit": "why", "stall.raised.atNs": "why", "stall.raised.limit": "why",
-	"stall.othersDispatched": "why", "virtualWait.probes": "how it was measured", "virtualWait.rejected": "its rate is one",
+	"stall.othersDispatched": "why", "virtualWait.probes": "how it was measured", "virtualWait.rejected": "its rate is one", "virtualWait.censored": "how it was measured",
 	"notServed.rejected": "a part of notServed", "notServed.refused": "a part of notServed", "notServed.lost": "a part of notServed",
 	"notServed.deadline": "a part of notServed", "notServed.error": "a part of notServed", "notServed.unfinished": "a part of notServed",
 	"freeze.maxNs": "freeze.max, where executions follow from what servers do", "freeze.fromNs": "when", "freeze.count": "those of 1 s", "open": "the rest", "stillQueued.waitP99Ns": "what is known of wait.p(99)",
@@ -344,12 +344,12 @@ func TestStatisticsThatAScenarioMayHave(t *testing.T) {
 func TestFindStatistic(t *testing.T) {
 	s := &result.Summary{
 		DurationNs: 10e9,
-		Workloads: []result.Group{{Name: "mice", Counts: result.Counts{Arrived: 5, Executed: 5},
+		Workloads: []result.Group{{Name: "mice", Counts: metric.Counts{Arrived: 5, Executed: 5},
 			Wait: &result.Distribution{P50Ns: 7, P99Ns: 9}}, {Name: "none"}},
 		Flows: []result.Flow{
-			{Group: result.Group{Name: "a/b,c", Counts: result.Counts{Arrived: 3}}, PriorityLevel: "low", FlowSchema: "a"},
-			{Group: result.Group{Name: "twice", Counts: result.Counts{Arrived: 1}}, PriorityLevel: "low", FlowSchema: "b", SeveralLevels: true},
-			{Group: result.Group{Name: "twice", Counts: result.Counts{Arrived: 2}}, PriorityLevel: "high", FlowSchema: "b", SeveralLevels: true},
+			{Group: result.Group{Name: "a/b,c", Counts: metric.Counts{Arrived: 3}}, PriorityLevel: "low", FlowSchema: "a"},
+			{Group: result.Group{Name: "twice", Counts: metric.Counts{Arrived: 1}}, PriorityLevel: "low", FlowSchema: "b", SeveralLevels: true},
+			{Group: result.Group{Name: "twice", Counts: metric.Counts{Arrived: 2}}, PriorityLevel: "high", FlowSchema: "b", SeveralLevels: true},
 		},
 	}
 	all := result.Statistics(s)

@@ -28,6 +28,7 @@ import (
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/workload"
 )
@@ -43,7 +44,7 @@ func smallSweep() *report.Sweep {
 
 // summaryOf makes up what comes of a run: the longest wait in µs, unless there was none.
 func summaryOf(us int64) *result.Summary {
-	g := result.Group{Counts: result.Counts{Arrived: 10, Executed: 8, Rejected: 2}}
+	g := result.Group{Counts: metric.Counts{Arrived: 10, Executed: 8, Rejected: 2}}
 	if us > 0 {
 		g.Wait = &result.Distribution{Count: 8, MaxNs: us * 1000}
 	}
@@ -140,7 +141,7 @@ func TestTablesOfASweep(t *testing.T) {
 func TestTextOfASweep(t *testing.T) {
 	s := smallSweep()
 	dir := swept(t, s, 1, 3, 10, 10, 2, 8, 0, 0, 0, 7, 4, 6)
-	tables, err := output.FinishSweep(s, t.Context(), dir, nil)
+	d, err := output.FinishSweep(s, t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ rejected.rate
   16             20 %        20 %        20 %
   Means of the runs ± half of their 95 % intervals.
 `
-	got := string(rendered(t, func(w io.Writer) error { return render.Text(w, report.SweepDocument(tables), format.TextOptions{}) }))
+	got := string(rendered(t, func(w io.Writer) error { return render.Text(w, d, format.TextOptions{}) }))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -175,16 +176,16 @@ func TestChartsOfASweep(t *testing.T) {
 		}
 		s.Charts = append(s.Charts, "retries.count", "fairness{priorityLevel:none}.jain")
 		dir := swept(t, s, runs[:s.Runs()]...)
-		tables, err := output.FinishSweep(s, t.Context(), dir, nil)
+		d, err := output.FinishSweep(s, t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made := charts.Sweep(tables)
+		made := charts.Of(d)
 		drawn := map[int]int{1: 3, 2: 3}[dimensions] // nothing has an index of Jain
 		if len(made) != drawn {
 			t.Errorf("%d dimensions: %d charts, want %d", dimensions, len(made), drawn)
 		}
-		if warnings := report.SweepWarnings(tables); len(warnings) != 1 {
+		if warnings := d.NoPictures; len(warnings) != 1 {
 			t.Errorf("%d dimensions: warnings %q", dimensions, warnings)
 		}
 		for _, c := range made {
@@ -229,7 +230,7 @@ func TestRunOfASweepReadsBack(t *testing.T) {
 		s := smallSweep()
 		s.Parameters[0].Path, s.Parameters[0].Values[0] = text.Draw(t, "path"), text.Draw(t, "value")
 		sum := summaryOf(rapid.Int64Range(0, 1e12).Draw(t, "wait"))
-		sum.Workloads = []result.Group{{Name: text.Draw(t, "workload"), Counts: result.Counts{Arrived: rapid.Int64Range(0, 1e15).Draw(t, "arrived")}}}
+		sum.Workloads = []result.Group{{Name: text.Draw(t, "workload"), Counts: metric.Counts{Arrived: rapid.Int64Range(0, 1e15).Draw(t, "arrived")}}}
 		run := rapid.IntRange(0, s.Runs()-1).Draw(t, "run")
 		if err := output.WriteSweepRun(s, dir, run, sum); err != nil {
 			t.Fatal(err)

@@ -1,9 +1,11 @@
 package reports_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -162,5 +164,34 @@ func TestWithoutAFairShareThereIsNoRatio(t *testing.T) {
 	verdicts := summary.Thresholds
 	if !verdicts[0].Passed || !verdicts[1].Passed || verdicts[2].Passed || verdicts[2].Note != metric.NoSamples {
 		t.Errorf("%+v", verdicts)
+	}
+}
+
+// A threshold on a percentile of few requests is judged, and the summary names the percentile once. At most three are named.
+func TestThresholdsOnPercentilesOfFewRequests(t *testing.T) {
+	percentile := func(name, workload string, percent float64, limit float64) metric.Threshold {
+		th := thresholdOf(name, name, tags("workload", workload), "p", "<", limit, metric.Nanoseconds)
+		th.Percentile = percent
+		return th
+	}
+	s := storyResult(percentile("wait", "mice", 99, 4e9), percentile("wait", "mice", 99, 1e9)).Summary
+	s.TrustThresholds()
+	if !s.Thresholds[0].Passed || s.Thresholds[1].Passed {
+		t.Errorf("the thresholds are not judged: %+v", s.Thresholds)
+	}
+	want := []result.Trust{{ID: result.FewSamples, Sentence: "wait p99 of mice is of 3 requests"}}
+	if s.Verdict == nil || !slices.Equal(s.Verdict.Trust, want) {
+		t.Errorf("trust %+v, want %+v", s.Verdict, want)
+	}
+	s = storyResult(percentile("wait", "mice", 99, 4e9), percentile("wait", "mice", 50, 4e9), percentile("latency", "mice", 90, 4e9),
+		percentile("latency", "mice", 99, 4e9), percentile("latency", "elephants", 99, 4e9)).Summary
+	s.TrustThresholds()
+	const named = "wait p99 of mice is of 3 requests; wait median of mice is of 3 requests; latency p90 of mice is of 2 requests; 2 more percentiles of thresholds"
+	if s.Verdict == nil || s.Verdict.Trust[0].Sentence != named {
+		t.Errorf("trust %+v, want %q", s.Verdict, named)
+	}
+	s = storyResult(thresholdOf("wait", "wait", nil, "max", "<", 4e9, metric.Nanoseconds)).Summary
+	if s.TrustThresholds(); s.Verdict != nil {
+		t.Errorf("a maximum needs no number of requests: %+v", s.Verdict)
 	}
 }

@@ -106,6 +106,25 @@ func TestVirtualWaitOfPoissonArrivals(t *testing.T) {
 	agree(t, "random moment", probed, 1/3., 0.07)
 }
 
+// A level gets 2500 requests a second and serves 2000, so that the wait grows by a = 1/4 s per second. In the fluid limit a
+// probe at t waits for a·t; those after T/(1+a), a fifth of all, still wait when the run ends at T. The product-limit estimate
+// of the mean is aT/(2+a), 0.678 s; it would be 0.61 s if these counted as served, and the truth is aT/2, 0.763 s (see
+// measure.Survival).
+func TestVirtualWaitOfGrowingBacklog(t *testing.T) {
+	const a, end = 0.25, 6.1
+	spec := strings.NewReplacer("warmup: 100ms", "warmup: 0s", "{poisson: {rate: 1000/s}}", "{constant: {rate: 2500/s}}").Replace(twoSeats)
+	var means, censored []float64
+	for _, w := range measured(t, spec, 12) {
+		v := w.VirtualWait
+		means, censored = append(means, float64(v.Wait.MeanNs)/1e9), append(censored, float64(v.Censored)/1000)
+		if !v.Longer("p99_9Ns") && v.Wait.P999Ns > v.Wait.MaxNs || v.Wait.MaxNs > int64(end*1e9) {
+			t.Errorf("waits of %+v", v.Wait)
+		}
+	}
+	agree(t, "mean wait at a random moment", means, a*end/(2+a), 0.05)
+	agree(t, "share of probes that wait at the end", censored, a/(1+a), 0.1)
+}
+
 // A level that rejects turns away a Poisson arrival with the probability that it is full at a random
 // moment, (a²/2)/(1+a+a²/2) with two seats and a load of a: 1/5 here (Erlang's B).
 func TestVirtualRejectionsOfPoissonArrivals(t *testing.T) {

@@ -166,6 +166,21 @@ func TestDelayOfAStopAndProbes(t *testing.T) {
 	}
 }
 
+// A load balancer that wants three failures and two successes notices a stop at the third probe after it, and a start at
+// the second.
+func TestProbesWantFailuresAndSuccesses(t *testing.T) {
+	run := New(load(t, `
+  duration: 150s
+  servers: {replicas: 3, loadBalancer: {probe: {failures: 3, successes: 2}}}
+  events: [{at: 52s, stop: {server: 1}}, {at: 121s, start: {server: 1}}]
+`+independent))
+	execute(t, run, server.Observer{})
+	want := []network.Notice{{AtNs: 80e9, Server: 1}, {AtNs: 140e9, Server: 1, Up: true}}
+	if got := run.Network().Noticed(); !slices.Equal(got, want) {
+		t.Errorf("the load balancer noticed %v, want %v", got, want)
+	}
+}
+
 // Without probes, a load balancer goes on to choose a server that has crashed: a third of the
 // connections are refused. Without a load balancer, clients choose among the servers that listen.
 func TestConnectionsToACrashedServer(t *testing.T) {

@@ -155,6 +155,15 @@ func (r *Run) OnNote(f func(nowNs int64, workload, client int, n workload.Note))
 	r.clients.OnNote(f)
 }
 
+// OnPassed makes f be called whenever something happens to a request at an aggregated server, of which
+// [calls.Calls.AggregatedServers] has the names. f must not call back. It panics once the run executes.
+func (r *Run) OnPassed(f func(nowNs int64, p calls.Passed)) {
+	r.mustNotExecute()
+	if r.calls != nil {
+		r.calls.OnPassed(f)
+	}
+}
+
 // Network returns what is between the clients and the servers, nil if that is nothing: there is one
 // server, and it is always there.
 func (r *Run) Network() *network.Network { return r.network }
@@ -204,7 +213,11 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 			err = closeErr
 		}
 	}()
-	r.clients.Begin(ctx, r.servers[0], r.network)
+	var callbacks workload.Callbacks
+	if r.calls != nil {
+		callbacks = r.calls
+	}
+	r.clients.Begin(ctx, r.servers[0], r.network, callbacks)
 	if err := r.clients.Err(); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // collisionFormats are the formats in which a collision table can be printed.
-var collisionFormats = []string{"markdown", "text", "csv", "json"}
+var collisionFormats = render.Names(report.Quoted|report.OneTable, "markdown", "text", "csv")
 
 func newCollisions() *cobra.Command {
 	var (
@@ -68,19 +68,20 @@ Kubernetes documentation.`,
 			case err != nil:
 				return invalid(err)
 			}
+			d := report.CollisionDocument(table)
 			if chart != "" {
-				if err := charts.Collisions(table).WriteFile(chart); err != nil {
+				if err := charts.Of(d)[0].WriteFile(chart); err != nil {
 					return err
 				}
 			}
-			return render.Write(cmd.OutOrStdout(), report.CollisionDocument(table), as, format.TextOptions{})
+			return render.Write(cmd.OutOrStdout(), d, as, format.TextOptions{})
 		},
 	}
 	f := cmd.Flags()
 	f.IntSliceVar(&handSizes, "hand-size", nil, "hand sizes `N,...`; with --queues, all combinations")
 	f.IntSliceVar(&queues, "queues", nil, "numbers of queues `N,...`")
 	f.IntSliceVar(&elephants, "elephants", dealer.PublishedElephants(), "numbers of elephants `N,...`, one column for each")
-	f.StringVar(&as, "format", "markdown", "`FORMAT` of the table: "+strings.Join(collisionFormats, ", "))
+	addFormat(cmd, &as, "markdown", "table", collisionFormats)
 	f.IntVar(&deals, "deals", 0, "also print the result of `N` random trials with the real flow hash and dealer")
 	f.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
 	f.StringVar(&chart, "chart", "", "also draw the table to `FILE`, as SVG or PNG according to its ending")

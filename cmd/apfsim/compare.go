@@ -25,7 +25,7 @@ import (
 )
 
 // compareFormats are the formats in which a comparison can be printed.
-var compareFormats = []string{"text", "markdown", "json", "csv"}
+var compareFormats = render.Names(report.Quoted | report.OneTable)
 
 type compareFlags struct {
 	out              string
@@ -99,7 +99,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	f.StringArrayVar(&flags.failOn, "fail-on", nil, "`LIMIT` of a change, such as 'wait{workload:mice}.p(99) > +5%' or '... < -10ms': exit status 99 if it is significantly exceeded; may be repeated")
 	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, such as 'wait{workload:*}.*', where * matches any text and ? one character: test and list only these; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
-	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the comparison: "+strings.Join(compareFormats, ", "))
+	addFormat(cmd, &flags.format, "text", "comparison", compareFormats)
 	f.BoolVar(&flags.all, "all", false, "also list the statistics that did not change")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	f.BoolVar(&flags.mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
@@ -257,11 +257,6 @@ func runCompare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	if err := c.Judge(limits); err != nil {
 		return invalid(fmt.Errorf("--fail-on: %w", err))
 	}
-	if flags.bench != "" {
-		if err := output.WriteBench(flags.bench, c); err != nil {
-			return err
-		}
-	}
 	return flags.write(cmd, c.Passed, func(all bool) *report.Document { return report.ComparisonDocument(c, all) })
 }
 
@@ -282,6 +277,11 @@ func (f *compareFlags) paths(scenarios ...*scenario.Scenario) *paths {
 // changed. The error is that of an exceeded limit if passed is false.
 func (f *compareFlags) write(cmd *cobra.Command, passed bool, document func(all bool) *report.Document) error {
 	d := document(false)
+	if f.bench != "" {
+		if err := output.WriteBench(f.bench, d); err != nil {
+			return err
+		}
+	}
 	if f.out != "" {
 		if err := output.WriteComparison(f.out, d); err != nil {
 			return err

@@ -61,10 +61,10 @@ func (f *configFlags) addBase(cmd *cobra.Command) {
 func (f *configFlags) addServer(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.requests, "max-requests-inflight", 400, "`N`: value of the server's flag of the same name")
 	cmd.Flags().IntVar(&f.mutated, "max-mutating-requests-inflight", 200, "`N`: value of the server's flag of the same name")
-	cmd.Flags().StringVar(&f.format, "format", "text", "`FORMAT` of the output: "+strings.Join(answerFormats, ", "))
+	addFormat(cmd, &f.format, "text", "output", answerFormats)
 }
 
-var answerFormats = []string{"text", "json"}
+var answerFormats = render.Names(0)
 
 // serverLimit checks the flags of addServer and returns the number of seats of the server.
 func (f *configFlags) serverLimit() (int, error) {

@@ -11,6 +11,7 @@ import (
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 )
 
 func newConfigDiff() *cobra.Command {
@@ -55,10 +56,7 @@ level and seats before and after.`,
 			if err != nil {
 				return invalid(fmt.Errorf("--query %q: %w", in.Question.Query, err))
 			}
-			if flags.format == "json" {
-				return format.WriteJSON(cmd.OutOrStdout(), changes)
-			}
-			return render.TextUpgrade(cmd.OutOrStdout(), changes)
+			return render.Write(cmd.OutOrStdout(), report.UpgradeDocument(changes), flags.format, format.TextOptions{})
 		},
 	}
 	f := cmd.Flags()

@@ -7,6 +7,7 @@ import (
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 
@@ -58,18 +59,14 @@ first server of each new release does, and what changes in turns while servers o
 				return err
 			}
 			in.Objects = loaded.Objects
-			report := advice.ExamineMaintenance(in)
-			if flags.format == "json" {
-				return format.WriteJSON(cmd.OutOrStdout(), report)
-			}
-			return render.TextMaintenance(cmd.OutOrStdout(), report)
+			return render.Write(cmd.OutOrStdout(), report.MaintenanceDocument(advice.ExamineMaintenance(in)), flags.format, format.TextOptions{})
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "`VERSION` of Kubernetes before an upgrade, such as 1.33 or 1.33.2; without it, there is no upgrade")
 	f.StringVar(&to, "to", rules.Latest().Version, "`VERSION` of Kubernetes of the servers, after the upgrade if there is one")
 	f.IntVar(&servers, "servers", 3, "`N`: number of servers of the cluster")
-	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the output: text, json")
+	addFormat(cmd, &flags.format, "text", "output", answerFormats)
 	flags.base = scenario.BaseSuggested
 	return cmd
 }

@@ -8,6 +8,8 @@ import (
 
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
+	"apfsim/reports/render"
+	"apfsim/reports/report"
 )
 
 func newExplain() *cobra.Command {
@@ -61,10 +63,7 @@ name of the user are added and marked as implied.`,
 			if err != nil {
 				return invalid(fmt.Errorf("--query %q: %w", question.Query, err))
 			}
-			if flags.format == "json" {
-				return format.WriteJSON(cmd.OutOrStdout(), explanation)
-			}
-			return explanation.WriteText(cmd.OutOrStdout(), all)
+			return render.Write(cmd.OutOrStdout(), report.ExplanationDocument(explanation, all), flags.format, format.TextOptions{})
 		},
 	}
 	f := cmd.Flags()

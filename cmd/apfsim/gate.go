@@ -12,6 +12,7 @@ import (
 	"apfsim/experiment"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
@@ -21,7 +22,7 @@ import (
 type gate struct {
 	fingerprints map[string]string // the expected fingerprints of runs that have not completed, by name
 	junitFile    string            // "" if no file is written
-	junit        *render.JUnit
+	junit        []*report.Checked
 	passed       bool
 }
 
@@ -31,7 +32,7 @@ func newGate(flags *runFlags, loaded []*scenario.Scenario) (*gate, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	return &gate{fingerprints: expected, junitFile: flags.junit, junit: render.NewJUnit(), passed: true}, nil
+	return &gate{fingerprints: expected, junitFile: flags.junit, passed: true}, nil
 }
 
 var fingerprintText = regexp.MustCompile(`^[0-9a-f]{16}$`)
@@ -80,13 +81,13 @@ func (g *gate) pass(s *result.Summary, stderr io.Writer) {
 	}
 	g.passed = g.passed && s.Passed
 	if g.junitFile != "" {
-		g.junit.Add(s, want)
+		g.junit = append(g.junit, report.CheckedRun(s, want))
 	}
 }
 
 // failed adds a run that did not complete.
 func (g *gate) failed(why *experiment.RunError) {
-	g.junit.AddFailed(why.Name, why.Seed, why)
+	g.junit = append(g.junit, report.AbortedRun(why.Name, why.Seed, why))
 }
 
 // close must be called when all runs have completed or one has failed. It writes the file for CI
@@ -102,7 +103,7 @@ func (g *gate) close(stderr io.Writer) error {
 	file, err := atomicfile.Create(g.junitFile)
 	if err == nil {
 		defer file.Discard()
-		if err = g.junit.Write(file); err == nil {
+		if err = render.JUnit(file, g.junit); err == nil {
 			err = file.Commit()
 		}
 	}

@@ -44,10 +44,10 @@ folders.`,
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var t *report.SweepTables
+			var d *report.Document
 			err = output.MergeShards(s, ctx, args, out, steps.next("runs merged"))
 			if err == nil {
-				t, err = output.FinishSweep(s, ctx, out, steps.next("runs tabulated"))
+				d, err = output.FinishSweep(s, ctx, out, steps.next("runs tabulated"))
 			}
 			steps.clear()
 			switch {
@@ -56,7 +56,7 @@ folders.`,
 			case err != nil:
 				return err
 			}
-			return showTables(cmd, t, out, mono)
+			return showSweep(cmd, d, out, mono)
 		},
 	}
 	f := cmd.Flags()

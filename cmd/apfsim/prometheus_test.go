@@ -26,7 +26,7 @@ func startPrometheus(t *testing.T, dir, file string) *prometheus {
 	t.Helper()
 	for _, program := range []string{"promtool", "prometheus"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("there is no %s: Debian has it in the package prometheus", program)
+			t.Skipf("%s is not installed; Debian has it in the package prometheus", program)
 		}
 	}
 	blocks := newProcess(t, dir, "promtool", "tsdb", "create-blocks-from", "openmetrics", file, "data")

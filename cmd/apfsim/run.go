@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -44,7 +43,7 @@ type runFlags struct {
 // runFiles are the flags whose value is the name of a file to be written.
 var runFiles = []string{"junit", "openmetrics", "events"}
 
-var runFormats = []string{"text", "json", "yaml"}
+var runFormats = render.Names(report.Streamed)
 
 func newRun() *cobra.Command {
 	var flags runFlags
@@ -82,7 +81,7 @@ or invalid input; 99 a threshold failed, or a fingerprint does not match the exp
 	f.StringArrayVar(&flags.addConfig, "add-config", nil, "`FILE` of flow-control objects that are added to the configuration; one of the same kind and name takes the place of the scenario's; may be repeated")
 	f.IntVar(&flags.replications, "replications", 0, "run each scenario `N` times with consecutive seeds, instead of the scenarios' own number")
 	flags.precision.addFlags(cmd)
-	f.StringVar(&flags.format, "format", "text", "`FORMAT` of the summary: "+strings.Join(runFormats, ", "))
+	addFormat(cmd, &flags.format, "text", "summary", runFormats)
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	f.StringVar(&flags.junit, "junit", "", "write the verdicts of the thresholds to `FILE`, as JUnit XML")
 	f.StringArrayVar(&flags.fingerprints, "expect-fingerprint", nil, "`[NAME=]HEX`: fail unless the run, or the run NAME, has this fingerprint; may be repeated")
@@ -231,7 +230,11 @@ func (p *printer) print(runs *experiment.Group) error {
 		p.done(run.Summary.Name, p.flags.precision.Wanted == 0)
 		p.gate.pass(run.Summary, p.stderr)
 		if !several {
-			p.show(report.RunDocument(&result.Result{Summary: run.Summary}))
+			d := runs.Document
+			if d == nil {
+				d = report.RunDocument(&result.Result{Summary: run.Summary})
+			}
+			p.show(d)
 		}
 	}
 	if !several {

@@ -17,7 +17,7 @@ func slurm(t *testing.T) (conf string) {
 	t.Helper()
 	for _, program := range []string{"slurmctld", "slurmd", "sbatch", "sinfo"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("there is no %s here; Debian has it in slurm-wlm", program)
+			t.Skipf("%s is not installed; Debian has it in the package slurm-wlm", program)
 		}
 	}
 	if os.Geteuid() != 0 {

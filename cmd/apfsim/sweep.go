@@ -146,7 +146,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote shard %s to %s: %d of %d runs; use 'apfsim merge' to merge the shards\n", flags.shard, flags.out, part.Runs(s), s.Runs())
 		return nil
 	}
-	tables, err := output.FinishSweep(s, ctx, flags.out, steps.next("runs tabulated"))
+	d, err := output.FinishSweep(s, ctx, flags.out, steps.next("runs tabulated"))
 	steps.clear()
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -154,7 +154,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	case err != nil:
 		return err
 	}
-	return showTables(cmd, tables, flags.out, flags.mono)
+	return showSweep(cmd, d, flags.out, flags.mono)
 }
 
 // complete sets the seed, the replications and the charts of the sweep from the flags.
@@ -188,12 +188,11 @@ func begin(cmd *cobra.Command, s *report.Sweep, p *paths, dir string) error {
 	return err
 }
 
-// showTables prints the folder with the results of a sweep, warnings, and the statistics of --chart.
-func showTables(cmd *cobra.Command, t *report.SweepTables, dir string, mono bool) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the results of %s to %s\n", t.Scenario, dir)
-	for _, w := range report.SweepWarnings(t) {
+// showSweep prints the folder with the results of a sweep, warnings, and the statistics of --chart.
+func showSweep(cmd *cobra.Command, d *report.Document, dir string, mono bool) error {
+	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the results of %s to %s\n", d.Name, dir)
+	for _, w := range d.NoPictures {
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
-	out := cmd.OutOrStdout()
-	return show(out, report.SweepDocument(t), "text", mono)
+	return show(cmd.OutOrStdout(), d, "text", mono)
 }

@@ -13,7 +13,7 @@ import (
 func onTerminal(t *testing.T, dir, line string) *process {
 	t.Helper()
 	if _, err := exec.LookPath("script"); err != nil || runtime.GOOS != "linux" {
-		t.Skip("there is no program script that lends a terminal")
+		t.Skip("script, which lends a terminal, is not installed")
 	}
 	return newProcess(t, dir, "script", "-qec", line, "/dev/null")
 }

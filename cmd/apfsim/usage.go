@@ -127,6 +127,12 @@ func flagMessage(cmd *cobra.Command, err error) string {
 	return err.Error()
 }
 
+// addFormat adds the flag for the format in which a command prints something, with the names of the formats.
+func addFormat(cmd *cobra.Command, format *string, usual, what string, names []string) {
+	cmd.Flags().StringVar(format, "format", usual, "`FORMAT` of the "+what+": "+strings.Join(names, ", "))
+	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+}
+
 // oneOf checks that the value of a flag is one of some names.
 func oneOf(flag, value string, names []string) error {
 	if slices.Contains(names, value) {

@@ -1,5 +1,5 @@
-// Package behaviours runs what clients do in Kubernetes' own code, so that package workload of apfsim can be
-// compared with it. It must run in a bubble of testing/synctest, where time is virtual.
+// Package behaviours runs clients of Kubernetes with their own code, so that package workload of apfsim can be
+// compared with them. It must run in a bubble of testing/synctest, where time is virtual.
 package behaviours
 
 import (

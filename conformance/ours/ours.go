@@ -246,7 +246,7 @@ func (s *server) reject(now int64, r *request, reason string, retryAfterSeconds 
 	s.leave(r)
 }
 
-// HeldBack implements queueset.Host. Upstream does not tell it.
+// HeldBack implements queueset.Host. Upstream does not report it.
 func (s *server) HeldBack(*queueset.Request) {}
 
 // TimedOut implements queueset.Host.

@@ -44,7 +44,7 @@ func (c *Client) Times() (all []time.Duration) {
 	}
 }
 
-// Seen is what a client has seen of a stop, or what has become of the process.
+// Seen is the result of a stop for one client, or for the process.
 type Seen struct {
 	At   time.Duration
 	Who  string // the name of a client, or Process

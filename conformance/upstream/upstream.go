@@ -50,7 +50,7 @@ func init() {
 	klog.SetLogger(logr.Discard())
 }
 
-// LongRunning is kube-apiserver's idea of a long-running request.
+// LongRunning reports whether kube-apiserver treats a request as long-running.
 var LongRunning = filters.BasicLongRunningRequestCheck(
 	sets.NewString("watch", "proxy"),
 	sets.NewString("attach", "exec", "proxy", "log", "portforward"),

@@ -5,7 +5,7 @@ import (
 	"apfsim/sim/workload"
 )
 
-// Several runs several behaviours beside each other, each with one token. Their numbers are the tokens that the
+// Several runs several behaviours at the same time, each with one token. Their numbers are the tokens that the
 // server sees.
 type Several []workload.Machine
 

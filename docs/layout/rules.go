@@ -24,6 +24,12 @@ var outputFormats = []string{
 	"reports/charts", "reports/record", "reports/render",
 }
 
+// renderers are the output formats that write documents: of reports, they import only what documents are made of.
+var renderers = []string{"reports/charts", "reports/render"}
+
+// forRenderers are the packages of reports that renderers import.
+var forRenderers = []string{"reports/report", "reports/format"}
+
 // notInCore are packages of the standard library that core must not import: core does no input or
 // output, writes no log and takes no lock. Package time is allowed for durations; violations checks
 // that core calls none of its functions that read the clock.
@@ -104,6 +110,9 @@ func violations(all []*pkg) []string {
 			}
 			if slices.Contains(outputFormats, p.name) && slices.Contains(outputFormats, name) {
 				add("imports %s; an output format does not import another", name)
+			}
+			if slices.Contains(renderers, p.name) && !slices.Contains(forRenderers, name) && layer(name) < layer("document") {
+				add("imports %s; a renderer knows documents only, of reports/report, and reports/format", name)
 			}
 			if to := layer(name); to < 0 || layer(p.name) > to {
 				add("imports %s, which is a layer above it", name)

@@ -1,30 +1,28 @@
 package fit
 
-import "strings"
+import (
+	"strings"
 
-// Steady returns a query without what differs between requests that are alike: the value of a version other
+	"apfsim/core/request"
+)
+
+// steadyQuery returns a query without what differs between requests that are alike: the value of a version other
 // than 0, of a continue token and of the time limit of a watch.
-func SteadyQuery(query string) string {
+func steadyQuery(query string) string {
 	if query == "" || !strings.ContainsAny(query, "=%") {
 		return query
 	}
 	query = encodedSelectors.Replace(query)
-	parts := strings.Split(query, "&")
-	kept := parts[:0]
-	for _, p := range parts {
-		name, value, _ := strings.Cut(p, "=")
+	return request.EditQuery(query, func(name, value string) (string, bool) {
 		switch {
 		case name == "resourceVersion" && value != "" && value != "0":
-			p = "resourceVersion=1"
+			return "1", true
 		case name == "continue" && value != "":
-			p = "continue=token"
-		case name == "timeoutSeconds":
-			continue
+			return "token", true
 		}
-		kept = append(kept, p)
-	}
-	return strings.Join(kept, "&")
+		return value, name != "timeoutSeconds"
+	})
 }
 
-// encoded replaces what is written in two ways in the selectors of a query.
+// encodedSelectors replaces what is written in two ways in the selectors of a query.
 var encodedSelectors = strings.NewReplacer("%3D", "=", "%3d", "=", "%2C", ",", "%2c", ",")

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"apfsim/core/classify"
+	"apfsim/core/request"
 	"apfsim/experiment/fit/shape"
 	scripted "apfsim/sim/workload"
 )
@@ -148,7 +149,7 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 
 // request fits the requests of one kind, and returns them and their executions in the format of a scenario. It adds
 // them to the report.
-func (f *fitter) request(w *workload, report *Workload) (request map[string]any, execution any) {
+func (f *fitter) request(w *workload, report *Workload) (fields map[string]any, execution any) {
 	s, o := w.members[0].stream, w.observed
 	executions := &o.Execution
 	if executions.N == 0 {
@@ -160,29 +161,26 @@ func (f *fitter) request(w *workload, report *Workload) (request map[string]any,
 	if l := &w.members[0].likeness; w.word != "" {
 		namespace = l.inNamespace(namespace, w.index)
 	}
-	request = map[string]any{"verb": s.attributes.Verb}
+	fields = map[string]any{"verb": s.attributes.Verb}
 	for name, text := range map[string]string{"group": s.attributes.APIGroup, "resource": s.attributes.Resource, "subresource": s.attributes.Subresource,
 		"namespace": namespace, "name": w.objectName(), "path": w.generalized(s.attributes.Path), "query": w.generalized(s.query)} {
 		if text != "" {
-			request[name] = text
+			fields[name] = text
 		}
 	}
 	if s.attributes.Verb == "watch" {
 		d, cut, ok := shape.FitLifetimes(o.Lifetimes.Values)
 		switch {
 		case ok:
-			request["watch"] = map[string]any{"duration": d.Value}
+			fields["watch"] = map[string]any{"duration": d.Value}
 			report.Notes = append(report.Notes, fmt.Sprintf("the watches last %s; %d of %d were still open at the end of the log", d.Text, cut, o.Lifetimes.N))
 		default:
 			report.Notes = append(report.Notes, fmt.Sprintf("none of %d watches ended in the log; in the scenario they last for the default time, 30 to 60 min", o.Lifetimes.N))
 		}
 	}
-	what := s.attributes.Verb + " " + cmp.Or(s.attributes.Resource, s.attributes.Path)
-	if s.attributes.Subresource != "" {
-		what += "/" + s.attributes.Subresource
-	}
+	what := s.attributes.Verb + " " + cmp.Or(request.JoinSubresource(s.attributes.Resource, s.attributes.Subresource), s.attributes.Path)
 	report.Kinds = append(report.Kinds, Kind{what, s.schema, s.level, o.First, fitted.Text, shape.Number(fitted.Distance)})
-	return request, fitted.Value
+	return fields, fitted.Value
 }
 
 // generalized returns a text with the word of the clients in place of the first member's.

@@ -111,7 +111,7 @@ func (f *fitter) stream(e *Entry) *stream {
 	if e.Resource == "" {
 		k = append(append(k, e.Path...), 0)
 	}
-	k = append(append(k, SteadyQuery(e.Query)...), 0)
+	k = append(append(k, steadyQuery(e.Query)...), 0)
 	for _, g := range e.Groups {
 		k = append(append(k, g...), 0)
 	}
@@ -133,7 +133,7 @@ func (f *fitter) withName(name string) []byte {
 
 // newStream adds the stream of a request, whose key is f.key.
 func (f *fitter) newStream(e *Entry) *stream {
-	s := &stream{user: e.User, attributes: e.Attributes(), query: SteadyQuery(e.Query), schema: e.FlowSchema, level: e.PriorityLevel,
+	s := &stream{user: e.User, attributes: e.Attributes(), query: steadyQuery(e.Query), schema: e.FlowSchema, level: e.PriorityLevel,
 		open: opened(e), name: e.Name}
 	if e.Resource != "" {
 		s.attributes.Path = ""

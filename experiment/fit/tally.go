@@ -3,7 +3,7 @@ package fit
 import (
 	"apfsim/experiment/fit/shape"
 	"apfsim/reports/measure"
-	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/trace"
 )
 
@@ -24,7 +24,7 @@ type RecordedStatistics struct {
 
 // Tally counts and times requests.
 type Tally struct {
-	result.Counts
+	metric.Counts
 	Wait, Execution measure.Histogram
 	Arrivals        *shape.Counts // by windows; nil without arrivals, and of priority levels
 }

@@ -10,7 +10,6 @@ import (
 
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/charts"
-	"apfsim/reports/compare"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/reports/record"
@@ -22,10 +21,10 @@ import (
 // File names within the folder of a scenario's results.
 const (
 	SummaryFile  = "summary.json"
-	SeriesFile   = "series.csv"
-	serversFile  = "servers.csv"
-	clientsFile  = "clients.csv"
-	flowsFile    = "flows.csv"
+	SeriesFile   = report.SeriesRecords + ".csv"
+	serversFile  = report.ServersRecords + ".csv"
+	clientsFile  = report.ClientsRecords + ".csv"
+	flowsFile    = report.FlowsRecords + ".csv"
 	ReportFile   = "report.html"
 	RequestsFile = "requests.jsonl"
 	ChartsFolder = "charts"
@@ -56,33 +55,28 @@ var Written = struct{ Run, Flows, Dumps, Comparison, Bench, Sweep []string }{
 // Folder returns the folder of the results of a scenario within dir.
 func Folder(dir, name string) string { return filepath.Join(dir, files.Name(name)) }
 
-// WriteRun writes the summary, series, charts and report of a run, and its dumps, to the
-// folder DIR/NAME of its scenario. It commits them together with the files in set, such as the request log, and
-// removes the files of an earlier run from the folder, except for inputs, which are files that the
-// runs of this command read. If it returns an error, nothing is changed.
-func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps record.Dumps, inputs []string) error {
+// WriteRun writes the tables, charts, report and summary of a run, and its dumps, to the folder DIR/NAME of its
+// scenario. It commits them together with the files in set, such as the request log, and removes the files of an earlier
+// run from the folder, except for inputs, which are files that the runs of this command read. If it returns an error,
+// nothing is changed. It returns the report, for those who print it.
+func WriteRun(set *atomicfile.Set, dir string, r *result.Result, dumps record.Dumps, inputs []string) (*report.Document, error) {
+	d := report.RunDocument(r)
 	files := dumps.Files()
-	files.Add(SeriesFile, func(w io.Writer) error { return render.CSVSeries(w, r) })
-	if r.ServerSeries != nil {
-		files.Add(serversFile, func(w io.Writer) error { return render.CSVServers(w, r.ServerSeries) })
-	}
-	if len(r.ClientSeries) > 0 {
-		files.Add(clientsFile, func(w io.Writer) error { return render.CSVClients(w, r.ClientSeries) })
-	}
-	for _, c := range charts.Run(r) {
+	addTables(&files, d)
+	for _, c := range charts.Of(d) {
 		addChart(&files, c)
 	}
-	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
+	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, d) })
 	// The summary is written last: if it exists, all other files exist.
-	files.Add(SummaryFile, func(w io.Writer) error { return format.WriteJSON(w, r.Summary) })
-	return replaceFiles(set, dir, r.Summary.Name, files, inputs)
+	files.Add(SummaryFile, func(w io.Writer) error { return render.JSON(w, d, format.TextOptions{}) })
+	return d.Printed(), replaceFiles(set, dir, d.Name, files, inputs)
 }
 
 // WriteReplications writes the report of several runs to the folder DIR/NAME of their scenario, in the same way as
 // WriteRun.
 func WriteReplications(dir, name string, d *report.Document, inputs []string) error {
 	var files files.List
-	files.Add(replicationsTable, func(w io.Writer) error { return render.CSV(w, d, format.TextOptions{}) })
+	addTables(&files, d)
 	files.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, d) })
 	files.Add(ReplicationsFile, func(w io.Writer) error { return render.JSON(w, d, format.TextOptions{}) })
 	var set atomicfile.Set
@@ -93,17 +87,17 @@ func WriteReplications(dir, name string, d *report.Document, inputs []string) er
 // values, and of runs beside a server, have the same names.
 func WriteComparison(dir string, d *report.Document) error {
 	var list files.List
-	list.Add(comparisonTable, func(w io.Writer) error { return render.CSV(w, d, format.TextOptions{}) })
+	addTables(&list, d)
 	list.Add(ComparisonReport, func(w io.Writer) error { return render.HTML(w, d) })
 	list.Add(comparisonFile, func(w io.Writer) error { return render.JSON(w, d, format.TextOptions{}) })
 	return files.Write(dir, list)
 }
 
 // WriteBench writes the files of both sides of a comparison for benchstat to the folder dir: either both or none.
-func WriteBench(dir string, c *compare.Comparison) error {
+func WriteBench(dir string, d *report.Document) error {
 	var list files.List
-	list.Add(benchBase, func(w io.Writer) error { return render.Benchstat(c, w, false) })
-	list.Add(benchHead, func(w io.Writer) error { return render.Benchstat(c, w, true) })
+	list.Add(benchBase, func(w io.Writer) error { return render.Benchstat(w, d, 0) })
+	list.Add(benchHead, func(w io.Writer) error { return render.Benchstat(w, d, 1) })
 	return files.Write(dir, list)
 }
 
@@ -135,6 +129,13 @@ func replaceFiles(set *atomicfile.Set, dir, name string, files files.List, input
 		}
 	}
 	return nil
+}
+
+// addTables adds a file for each table for programs of a document.
+func addTables(l *files.List, d *report.Document) {
+	for _, t := range d.Records {
+		l.Add(t.Name+".csv", func(w io.Writer) error { return render.CSVRecords(w, t) })
+	}
 }
 
 func addChart(l *files.List, c *charts.Chart) {

@@ -12,7 +12,6 @@ import (
 
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/record"
-	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 )
@@ -34,7 +33,7 @@ func earlierFiles(folder, name string) []string {
 		for _, chart := range s.ChartNames() {
 			names = append(names, filepath.Join(ChartsFolder, chart+".svg"), filepath.Join(ChartsFolder, chart+".png"))
 		}
-		if line, ok := firstLine(filepath.Join(folder, flowsFile)); ok && render.IsCSVFlows(string(line)) {
+		if line, ok := firstLine(filepath.Join(folder, flowsFile)); ok && string(line) == report.FlowHead {
 			names = append(names, flowsFile)
 		}
 		if s.hasLog(filepath.Join(folder, RequestsFile)) {

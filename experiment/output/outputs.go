@@ -10,6 +10,7 @@ import (
 	"apfsim/reports/files"
 	"apfsim/reports/record"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -70,5 +71,5 @@ func WriteFlows(set *atomicfile.Set, dir string, sc *scenario.Scenario, flows it
 	if err != nil {
 		return err
 	}
-	return file.Complete(render.CSVFlows(file.Writer, flows))
+	return file.Complete(render.CSVRecords(file.Writer, report.FlowRecords(flows)))
 }

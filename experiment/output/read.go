@@ -35,6 +35,7 @@ func ReadResults(folder string) (*compare.Replications, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		r.CountSamples()
 		return &r, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {

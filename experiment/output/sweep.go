@@ -190,8 +190,8 @@ func parseRun(s *report.Sweep, text []byte, run int) ([]result.Statistic, error)
 
 // FinishSweep writes the tables and charts of a sweep whose runs are all in dir: results.csv with a row
 // for each run and statistic, summary.csv with a row for each point and statistic and the 95 % interval
-// of the mean, and a chart of each statistic that is shown. Either all files are written or none.
-func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress format.Progress) (*report.SweepTables, error) {
+// of the mean, and a chart of each statistic that is shown. Either all files are written or none. It returns the report.
+func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress format.Progress) (*report.Document, error) {
 	var set atomicfile.Set
 	defer set.Discard()
 	results, err := files.Create(&set, filepath.Join(dir, report.SweepResultsFile))
@@ -209,14 +209,15 @@ func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress form
 	if err := write(t, ctx, dir, csv.NewWriter(results), csv.NewWriter(summary), progress); err != nil {
 		return nil, err
 	}
+	d := report.SweepDocument(t)
 	var made files.List
-	for _, c := range charts.Sweep(t) {
+	for _, c := range charts.Of(d) {
 		addChart(&made, c)
 	}
 	if err := errors.Join(results.Complete(nil), summary.Complete(nil), made.AddTo(&set, dir)); err != nil {
 		return nil, err
 	}
-	return t, set.Commit()
+	return d, set.Commit()
 }
 
 // write reads the runs point by point and writes both tables.

@@ -2,7 +2,6 @@ package advice
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ type Question struct {
 	Notes         []string // sentences that say how the request was understood
 }
 
-// Explanation is what flow control does with a request.
+// Explanation shows how flow control treats a request.
 type Explanation struct {
 	SchemaVersion     string             `json:"schemaVersion"`
 	KubernetesVersion string             `json:"kubernetesVersion"` // the release of the server
@@ -147,9 +146,9 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 	return e, nil
 }
 
-// WriteText writes the flow and the seats, the FlowSchemas that nearly matched, and the request as
+// Text returns the flow and the seats, the FlowSchemas that nearly matched, and the request as
 // it was understood. With all, every FlowSchema follows with the reason why it matches or does not.
-func (e *Explanation) WriteText(w io.Writer, all bool) error {
+func (e *Explanation) Text(all bool) string {
 	var b strings.Builder
 	e.writeAnswer(&b)
 	tried, near := e.nearMisses()
@@ -166,15 +165,13 @@ func (e *Explanation) WriteText(w io.Writer, all bool) error {
 			fmt.Fprintf(&b, "\n%d %s tried before it, %d after it (--all shows each, and why it does not match)\n",
 				tried, format.Plural(tried, "FlowSchema"), len(e.FlowSchemas)-tried-1)
 		}
-		_, err := io.WriteString(w, b.String())
-		return err
+		return b.String()
 	}
 	b.WriteString("\nFlowSchemas, in the order they are tried:\n")
 	for _, v := range e.FlowSchemas {
 		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(format.PrintableLines(v.String()), "\n", "\n    "))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // nearMisses returns how many FlowSchemas are tried before the chosen one, and which of them did
@@ -238,13 +235,7 @@ func (e *Explanation) writeRequest(b *strings.Builder) {
 	if r.Resource == "" {
 		text += " " + r.Path + " (not a resource)"
 	} else {
-		text += " " + r.Resource
-		if r.APIGroup != "" {
-			text += "." + r.APIGroup
-		}
-		if r.Subresource != "" {
-			text += "/" + r.Subresource
-		}
+		text += " " + request.JoinSubresource(request.JoinResource(r.APIGroup, r.Resource), r.Subresource)
 		if r.Name != "" {
 			text += " " + r.Name
 		}

@@ -10,7 +10,7 @@ import (
 	"apfsim/reports/result"
 )
 
-// Maintenance is what servers do to the flow-control objects of a cluster.
+// Maintenance lists the writes of servers to the flow-control objects of a cluster.
 type Maintenance struct {
 	SchemaVersion string             `json:"schemaVersion"`
 	Servers       int                `json:"servers"`  // of the cluster
@@ -18,7 +18,8 @@ type Maintenance struct {
 	Changed       []MaintainedObject `json:"changed"`  // maintained objects whose spec has changed before and is that of the release
 }
 
-// MaintenancePass is what the servers of one release do to the objects that those of the release before have left.
+// MaintenancePass lists the writes of the servers of one release to the objects that those of the previous release
+// have left.
 type MaintenancePass struct {
 	Release string             `json:"release"`
 	Writes  []MaintenanceWrite `json:"writes"` // of the first pass of the first server, in its order
@@ -70,7 +71,7 @@ type ReleaseMix struct {
 	Changes float64 `json:"changesPerMinute"`
 }
 
-// MaintenanceInput is what is asked.
+// MaintenanceInput is the input of a maintenance: the objects and the releases.
 type MaintenanceInput struct {
 	From    *rules.Rules // the present release, or nil if only To is asked for
 	To      *rules.Rules

@@ -2,7 +2,6 @@ package advice
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -170,16 +169,16 @@ func (p *parser) translate(m document.Error) {
 // path splits the URL into path and query, and replaces a verb by its HTTP method.
 func (p *parser) path() {
 	r := &p.Request
-	if path, query, ok := strings.Cut(r.Path, "?"); ok {
+	path, query, err := request.SplitURI(r.Path)
+	if err != nil {
+		p.fail("--path", "%q: %v", document.Abridge(path), err)
+		return
+	}
+	if query != "" {
 		if r.Query != "" {
 			p.fail("--query", "is also in --path, after the question mark; use one of the two")
 		}
-		r.Path, r.Query = path, query
-	}
-	path, err := url.PathUnescape(r.Path)
-	if err != nil {
-		p.fail("--path", "%q: %v", document.Abridge(r.Path), err)
-		return
+		r.Query = query
 	}
 	r.Path = path
 	if method := request.Method(strings.ToLower(r.Verb)); method != "" {

@@ -10,7 +10,7 @@ import (
 	"apfsim/reports/result"
 )
 
-// Upgrade is what an upgrade changes.
+// Upgrade lists the changes by an upgrade.
 type Upgrade struct {
 	SchemaVersion string `json:"schemaVersion"`
 	From          string `json:"from"` // releases of Kubernetes
@@ -56,13 +56,13 @@ type UpgradedLevel struct {
 	After  *LevelSeats `json:"after"`
 }
 
-// UpgradedRequest is what flow control does with a request before and after the upgrade.
+// UpgradedRequest shows how flow control treats a request before and after the upgrade.
 type UpgradedRequest struct {
 	Before *Explanation `json:"before"`
 	After  *Explanation `json:"after"`
 }
 
-// UpgradeInput is what is upgraded.
+// UpgradeInput is the configuration and the releases of an upgrade.
 type UpgradeInput struct {
 	From, To    *rules.Rules
 	Objects     config.Objects // that the servers of From hold

@@ -21,10 +21,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/report"
-	"apfsim/reports/result"
 )
 
 // Chart is one picture, ready to be drawn.
@@ -45,38 +43,34 @@ func newChart(p *report.Picture) *Chart {
 	return c
 }
 
-// Run returns the charts of a run, as report.RunPictures defines them.
-func Run(r *result.Result) (charts []*Chart) {
-	for _, p := range report.RunPictures(r) {
-		switch {
-		case p.Bars != nil:
-			charts = append(charts, barsChart(p))
-		case p.Panels[0].Queues != nil:
-			charts = append(charts, queuesChart(p))
-		case p.Panels[0].X.Log:
-			charts = append(charts, curvesChart(p, 3.3*vg.Inch))
-		default:
-			charts = append(charts, panelsChart(p))
-		}
+// Of returns a chart for each picture of a document.
+func Of(d *report.Document) (charts []*Chart) {
+	if d.Pictures == nil {
+		return nil
+	}
+	for p := range d.Pictures {
+		charts = append(charts, New(p))
 	}
 	return charts
 }
 
-// Sweep returns the charts of a sweep, as report.SweepPictures defines them.
-func Sweep(t *report.SweepTables) (charts []*Chart) {
-	for _, p := range report.SweepPictures(t) {
-		if p.Grid != nil {
-			charts = append(charts, gridChart(p))
-		} else {
-			charts = append(charts, meansChart(p))
-		}
+// New returns the chart of a picture. What the picture has decides how it is drawn.
+func New(p *report.Picture) *Chart {
+	switch {
+	case p.Bars != nil:
+		return barsChart(p)
+	case p.Grid != nil:
+		return gridChart(p)
+	case p.Columns > 0:
+		return tilesChart(p)
+	case p.Panels[0].Queues != nil:
+		return queuesChart(p)
+	case p.Panels[0].Lines[0].High != nil:
+		return meansChart(p)
+	case p.Panels[0].Y.Log:
+		return curvesChart(p)
 	}
-	return charts
-}
-
-// Collisions returns the chart of a collision table, as report.CollisionPicture defines it.
-func Collisions(c *advice.Collisions) *Chart {
-	return curvesChart(report.CollisionPicture(c), 3.6*vg.Inch)
+	return panelsChart(p)
 }
 
 // chartWidth fits the width of a page.

@@ -14,16 +14,17 @@ import (
 )
 
 // curvesChart draws lines over a logarithmic y axis.
-func curvesChart(picture *report.Picture, height vg.Length) *Chart {
+func curvesChart(picture *report.Picture) *Chart {
 	spec := picture.Panels[0]
 	p := newPlot(spec.X.Label, "")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = spec.X.Min, spec.X.Max, spec.Y.Min, spec.Y.Max
 	p.Y.Scale = plot.LogScale{}
+	height := 3.3 * vg.Inch
 	if spec.X.Log {
 		p.X.Scale = plot.LogScale{}
 		p.X.Tick.Marker = decades(spec.X.Min, spec.X.Max, format.Duration)
 	} else {
-		p.X.Tick.Marker = roundTicks(spec.X.Max, 8, plainLabel)
+		p.X.Tick.Marker, height = roundTicks(spec.X.Max, 8, plainLabel), 3.6*vg.Inch // room for more decades
 	}
 	if spec.Y.Unit == "share" {
 		p.Y.Tick.Marker = decades(spec.Y.Min, spec.Y.Max, format.PercentTick)

@@ -66,6 +66,12 @@ func styleOf(kind report.PlotKind, index int) style {
 		return style{line: stroke(rose, 1.3, nil), gaps: true}
 	case report.KindWaitMedian:
 		return style{line: stroke(blue, 1.3, nil), gaps: true}
+	case report.KindMeasured:
+		return style{line: stroke(blue, 1.6, nil)}
+	case report.KindReplayed:
+		return style{line: stroke(rose, 1.2, []vg.Length{5, 3})}
+	case report.KindPredicted:
+		return style{line: stroke(green, 1, []vg.Length{1.5, 2})}
 	case report.KindService:
 		return style{fill: blue}
 	case report.KindUnderservedService:

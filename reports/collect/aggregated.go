@@ -3,6 +3,7 @@ package collect
 import (
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
+	"apfsim/sim"
 	"apfsim/sim/calls"
 )
 
@@ -15,8 +16,9 @@ type aggregated struct {
 
 // newAggregated returns the measures of the aggregated servers of a run, which has none if its servers call
 // nobody.
-func newAggregated(c *calls.Calls, fromNs int64) *aggregated {
+func newAggregated(run *sim.Run, fromNs int64) *aggregated {
 	a := &aggregated{fromNs: fromNs}
+	c := run.Calls()
 	if c == nil {
 		return a
 	}
@@ -25,7 +27,7 @@ func newAggregated(c *calls.Calls, fromNs int64) *aggregated {
 		a.measure = append(a.measure, measure.New(measure.FinePrecision))
 	}
 	if len(a.names) > 0 {
-		c.ObservePassed(a.passed)
+		run.OnPassed(a.passed)
 	}
 	return a
 }
@@ -36,20 +38,18 @@ func (a *aggregated) passed(nowNs int64, p calls.Passed) {
 		return
 	}
 	m := a.measure[p.Server]
+	to := counting{in: &m.Counted}
 	switch p.What {
 	case calls.PassedArrived:
-		m.Arrived++
-		if p.Again {
-			m.Retries++
-		}
+		to.arrive(p.Again)
 	case calls.PassedDispatched:
-		m.Dispatched++
+		to.dispatch()
 		m.Timed[measure.Wait].Record(nowNs - p.ArrivalNs)
 	case calls.PassedRejected:
-		m.Rejected[p.Rejection]++
+		to.reject(p.Rejection)
 		m.Timed[measure.RejectedWait].Record(nowNs - p.ArrivalNs)
 	case calls.PassedExecuted:
-		m.Executed++
+		to.execute(false)
 		m.Timed[measure.Execution].Record(nowNs - p.DispatchNs)
 		m.Timed[measure.Latency].Record(nowNs - p.ArrivalNs)
 	}

@@ -146,8 +146,8 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 		c.addWorkload(f, r.Workload)
 	}
 	if c.counts(r) {
-		c.partOf(r, f).Arrive(r)
-		f.arrive(r)
+		c.countingOf(r, f).arrive(r.Attempt > 1)
+		f.demand += demandOf(r)
 		if c.kinds != nil {
 			f.ofKind(c.kinds.kindOf(r)).arrived++
 		}
@@ -168,7 +168,9 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
-		c.partOf(r, f).dispatch(nowNs - r.ArrivalNs)
+		p := c.partOf(r, f)
+		counting{&p.Counted, f}.dispatch()
+		p.dispatched(nowNs - r.ArrivalNs)
 		f.dispatch(nowNs - r.ArrivalNs)
 	}
 	f.start(nowNs, r)
@@ -186,10 +188,10 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
-		cl := c.partOf(r, f)
-		cl.Rejected[r.Rejection]++
-		cl.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
-		f.reject(r.Rejection, nowNs-r.ArrivalNs)
+		p := c.partOf(r, f)
+		counting{&p.Counted, f}.reject(r.Rejection)
+		p.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
+		f.add(waitRejected, nowNs-r.ArrivalNs, 0)
 	}
 	f.refuse(nowNs, c.expected(r, f))
 	f.level.refuse(nowNs, r.SeatsWanted(), r.Rejection)
@@ -210,9 +212,11 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 	}
 	f := c.flowOf(r)
 	if c.counts(r) {
-		c.partOf(r, f).execute(r, nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
+		p := c.partOf(r, f)
+		counting{&p.Counted, f}.execute(r.Answered())
+		p.executed(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 		c.occupy(nowNs, r, f)
-		f.execute(r, nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
+		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 	}
 	if r.Opened {
 		c.closed(nowNs, r, f.level, true) // after it has been counted as one of its kind

@@ -1,8 +1,8 @@
 package collect
 
 import (
-	"apfsim/core/queueset"
 	"apfsim/reports/measure"
+	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
 
@@ -33,29 +33,34 @@ type flow struct {
 	starvingSinceNs int64 // since when requests are queued and none was dispatched
 	starvedNs       int64 // the longest such time within the window
 
-	arrived, dispatched, executed int64 // requests that arrived within the window
+	// The requests that arrived within the window: those of the numbers of metric.Counted that are not 0 for most flows, and
+	// the others.
+	arrived, dispatched, executed int64
+	rare                          *rare
 
 	durations
-	rare     *rare      // nil until there is one
 	kinds    *flowKinds // nil where the demand is not measured
 	group    *group
 	identity *server.Flow // as it first was; nil for the unclassified flow
 }
 
-// rare counts what does not happen to the requests of most flows.
+// rare is how often something has happened to the requests of a flow that happens to those of few: one number of
+// metric.Counted, and a list of the others that are not 0.
 type rare struct {
-	retries                  int64
-	rejected                 [queueset.Rejections]int64
-	lostQueued, lostExecuted int64
-	failures                 measure.Failures
-	queued                   []int64 // how long those that were still queued at the end had waited
+	counter *counter
+	n       int64
+	next    *rare
 }
 
-func (f *flow) rarely() *rare {
-	if f.rare == nil {
-		f.rare = &rare{}
+// countRare adds to a number that is 0 for most flows.
+func (f *flow) countRare(k *counter, n int64) {
+	for r := f.rare; r != nil; r = r.next {
+		if r.counter == k {
+			r.n += n
+			return
+		}
 	}
-	return f.rare
+	f.rare = &rare{k, n, f.rare}
 }
 
 func (f *flow) name() string {
@@ -75,35 +80,15 @@ func (f *flow) hand() []int {
 
 const noIndex = -1
 
-// arrive counts a request that arrives within the window.
-func (f *flow) arrive(r *server.Request) {
-	f.arrived++
-	if r.Attempt > 1 {
-		f.rarely().retries++
-	}
-	f.demand += demandOf(r)
-}
-
-// dispatch counts a dispatched request.
+// dispatch notes the wait of a dispatched request.
 func (f *flow) dispatch(waitNs int64) {
-	f.dispatched++
 	if waitNs > 0 {
 		f.add(waited, waitNs, 0)
 	}
 }
 
-// reject counts a rejected request.
-func (f *flow) reject(why queueset.Rejection, waitNs int64) {
-	f.rarely().rejected[why]++
-	f.add(waitRejected, waitNs, 0)
-}
-
-// execute counts an executed request.
-func (f *flow) execute(r *server.Request, executionNs, latencyNs int64) {
-	f.executed++
-	if f.rare != nil {
-		f.rare.failures.EndEarly(r)
-	}
+// execute notes the times of an executed request.
+func (f *flow) execute(executionNs, latencyNs int64) {
 	if more := latencyNs - executionNs; more > 0 {
 		f.add(waitExecuted, executionNs, more)
 	} else {
@@ -111,35 +96,30 @@ func (f *flow) execute(r *server.Request, executionNs, latencyNs int64) {
 	}
 }
 
-// giveUp counts a request whose server has ended, if it is lost.
-func (f *flow) giveUp(r *server.Request) {
-	var t measure.Tally
-	t.GiveUp(r)
-	if t.LostQueued+t.LostExecuted > 0 {
-		rare := f.rarely()
-		rare.lostQueued, rare.lostExecuted = rare.lostQueued+t.LostQueued, rare.lostExecuted+t.LostExecuted
+// queuedAtEnd notes a request that was still queued at the end, and how long it had been.
+func (f *flow) queuedAtEnd(ns int64) {
+	if f.level.stillQueued == nil {
+		f.level.stillQueued = map[*flow][]int64{}
 	}
+	f.level.stillQueued[f] = append(f.level.stillQueued[f], ns)
 }
 
-// tally returns the counts of the flow.
-func (f *flow) tally() measure.Tally {
-	t := measure.Tally{Arrived: f.arrived, Dispatched: f.dispatched, Executed: f.executed}
-	if f.rare != nil {
-		t.AddFailures(&f.rare.failures)
-		t.Retries, t.Rejected, t.LostQueued, t.LostExecuted = f.rare.retries, f.rare.rejected, f.rare.lostQueued, f.rare.lostExecuted
+// addCounts adds the flow's counts to others.
+func (f *flow) addCounts(to *metric.Counted) {
+	to.Arrived += f.arrived
+	to.Dispatched += f.dispatched
+	to.Executed += f.executed
+	for r := f.rare; r != nil; r = r.next {
+		*r.counter.of(to) += r.n
 	}
-	return t
 }
 
 // addTo adds the flow's measures to others.
 func (f *flow) addTo(m *measure.Measures) {
-	t := f.tally()
-	m.Tally.Merge(&t)
+	f.addCounts(&m.Counted)
 	f.durations.addTo(&m.Timed, f.dispatched)
-	if f.rare != nil {
-		for _, ns := range f.rare.queued {
-			m.Queued.Record(ns)
-		}
+	for _, ns := range f.level.stillQueued[f] {
+		m.Queued.Record(ns)
 	}
 }
 

@@ -178,6 +178,7 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 		}
 		lists = append(lists, list)
 	}
+	var counted metric.Counted // scratch
 	byWorkload := make([][]*flow, len(c.scenario.Spec.Workload))
 	for f := range c.flows() {
 		byWorkload[f.workload] = append(byWorkload[f.workload], f)
@@ -190,7 +191,11 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 	for _, flows := range byWorkload {
 		rank(flows, func(f *flow) float64 { return f.service })
 		rank(flows, func(f *flow) float64 { return float64(f.longestNs()) })
-		rank(flows, func(f *flow) float64 { return float64(f.rejections()) })
+		rank(flows, func(f *flow) float64 {
+			counted = metric.Counted{}
+			f.addCounts(&counted)
+			return float64(counted.Final().Rejected)
+		})
 	}
 	return lists
 }
@@ -218,14 +223,17 @@ func worst(flows []*flow, most int) (list []*flow) {
 // brief is what package judge reads of a flow. It is used for one flow after the other.
 type brief struct {
 	result.Flow
-	wait  result.Distribution
-	ratio float64
+	counted metric.Counted
+	wait    result.Distribution
+	ratio   float64
 }
 
 func (b *brief) set(f *flow) {
-	tally, share := f.tally(), f.share()
+	share := f.share()
+	b.counted = metric.Counted{}
+	f.addCounts(&b.counted)
 	b.Flow = result.Flow{
-		Group:              result.Group{Counts: result.NewCounts(&tally)},
+		Group:              result.Group{Counts: b.counted.Final()},
 		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
 		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs,
 	}
@@ -237,11 +245,6 @@ func (b *brief) set(f *flow) {
 		b.wait.MaxNs = f.longestNs()
 		b.Wait = &b.wait
 	}
-}
-
-func (f *flow) rejections() int64 {
-	t := f.tally()
-	return t.RejectedTotal()
 }
 
 // share returns the fair share of the flow in seat-nanoseconds, after Result.

@@ -70,6 +70,9 @@ type level struct {
 	// the flow, because events do not need them.
 	queuedIn []measure.Bitset
 
+	// How long the requests had waited that were still queued at the end of the run; nil before that.
+	stillQueued map[*flow][]int64
+
 	fromNs    int64 // start of the window
 	sinceNs   int64 // up to when the window's peak and saturation are complete
 	settledNs int64 // up to when all integrals of the window and of the interval are complete

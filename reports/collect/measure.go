@@ -22,7 +22,7 @@ type Measurement struct {
 // Measure attaches to a run what makes its Result. The series have a point every intervalNs.
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
-	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), NewWindowed(sc), newAggregated(run.Calls(), int64(sc.Spec.Warmup)), newReplayed(run)}
+	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), NewWindowed(sc), newAggregated(run, int64(sc.Spec.Warmup)), newReplayed(run)}
 	m.collector.virtual = newProbes(sc, servers)
 	m.collector.handlers = run.Handlers()
 	run.OnNote(func(nowNs int64, workload, _ int, n workload.Note) { m.collector.Note(nowNs, workload, &n) })
@@ -59,5 +59,6 @@ func (m *Measurement) Result() *result.Result {
 	result.Summary.Replay = m.replayed.summary()
 	result.Summary.Fingerprint = m.fingerprint.String()
 	m.windows.Judge(result.Summary)
+	result.Summary.TrustThresholds()
 	return result
 }

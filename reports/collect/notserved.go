@@ -9,33 +9,23 @@ import (
 
 // answered counts the answer to a request, which is a failure or not.
 func (c *Collector) answered(nowNs int64, r *server.Request) {
-	how := measure.FailureOf(r)
+	how := failureOf(r)
 	if c.kinds != nil && r.Refusal == metric.NotRefused && !r.Opened {
-		served := how == measure.NoFailure && !r.Lost && r.Rejection == queueset.NotRejected
+		served := how == nil && !r.Lost && r.Rejection == queueset.NotRejected
 		c.closed(nowNs, r, c.flowOf(r).level, served)
 	}
 	if !c.counts(r) {
 		return
 	}
 	if r.Refusal != metric.NotRefused {
-		c.partAt(r.Workload, c.refused, int(r.Server)).Answer(r)
+		c.partAt(r.Workload, c.refused, int(r.Server)).Responses.Add(int(r.Status), 1)
 		return
 	}
 	if c.servers != nil {
-		c.partOf(r, c.flowOf(r)).Answer(r)
+		c.partOf(r, c.flowOf(r)).Responses.Add(int(r.Status), 1)
 	}
-	if how != measure.NoFailure {
-		f := c.flowOf(r)
-		c.partOf(r, f).Fail(r, how)
-		f.rarely().failures.Fail(r, how)
-	}
-}
-
-// withdraw takes back the failure of a request that was answered while it executed, and is lost now.
-func (c *Collector) withdraw(f *flow, r *server.Request) {
-	if r.Lost && r.Answered() {
-		c.partOf(r, f).Withdraw(measure.Deadline)
-		f.rarely().failures.Withdraw(measure.Deadline)
+	if how != nil {
+		c.countingOf(r, c.flowOf(r)).fail(r, how)
 	}
 }
 
@@ -46,22 +36,21 @@ func (c *Collector) endOpen(servers []*server.Server) {
 	for _, s := range servers {
 		s.InFlight(func(r *server.Request) {
 			c.openAtEnd(r)
-			if !measure.IsOpen(r) || !c.counts(r) {
+			if !isOpen(r) || !c.counts(r) {
 				return
 			}
 			f, ageNs := c.flowOf(r), c.toNs-r.ArrivalNs
 			p := c.partOf(r, f)
 			if r.DispatchNs < 0 {
 				p.Queued.Record(ageNs)
-				f.rarely().queued = append(f.rarely().queued, ageNs)
+				f.queuedAtEnd(ageNs)
 			}
 			old := &oldNs[r.Workload]
 			if *old == 0 {
 				*old = c.unfinishedAgeNs(r.Workload)
 			}
 			if ageNs > *old {
-				p.Failed[measure.Unfinished]++
-				f.rarely().failures.Failed[measure.Unfinished]++
+				counting{&p.Counted, f}.count(unfinished, 1)
 			}
 		})
 	}
@@ -82,7 +71,7 @@ func (c *Collector) endFreezes() {
 func (c *Collector) unfinishedAgeNs(workload int) int64 {
 	m := c.merged(func(p *part) bool { return p.workload == workload })
 	if m.Timed[measure.Latency].N == 0 {
-		return measure.UnfinishedNs
+		return metric.UnfinishedNs
 	}
 	return m.Timed[measure.Latency].PercentileNs(99)
 }

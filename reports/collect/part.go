@@ -18,9 +18,8 @@ type part struct {
 	alone   measure.Histogram
 }
 
-// dispatch counts a dispatched request.
-func (p *part) dispatch(waitNs int64) {
-	p.Dispatched++
+// dispatched measures the wait of a dispatched request.
+func (p *part) dispatched(waitNs int64) {
 	if waitNs == 0 {
 		p.noWaits++
 		return
@@ -28,9 +27,8 @@ func (p *part) dispatch(waitNs int64) {
 	p.Timed[measure.Wait].Record(waitNs)
 }
 
-// execute counts an executed request.
-func (p *part) execute(r *server.Request, executionNs, latencyNs int64) {
-	p.Execute(r)
+// executed measures the times of an executed request.
+func (p *part) executed(executionNs, latencyNs int64) {
 	if latencyNs == executionNs {
 		p.alone.Record(executionNs)
 		return
@@ -44,6 +42,11 @@ func (p *part) end() {
 	p.Timed[measure.Wait].RecordN(0, p.noWaits)
 	p.Timed[measure.Execution].Merge(&p.alone)
 	p.Timed[measure.Latency].Merge(&p.alone)
+}
+
+// countingOf returns where a request of a flow counts.
+func (c *Collector) countingOf(r *server.Request, f *flow) counting {
+	return counting{in: &c.partOf(r, f).Counted, flow: f}
 }
 
 func (c *Collector) partOf(r *server.Request, f *flow) *part {

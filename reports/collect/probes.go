@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"slices"
+
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
 	"apfsim/reports/measure"
@@ -22,8 +24,8 @@ const probesPerWorkload = 1000
 // A probe is made for a client that is drawn from those that have sent a request, and is a copy of
 // that client's latest request, at the server which that was sent to. If that server no longer listens,
 // the client would connect anew: the probe is at a random server that does. If there is none, the probe
-// is refused. A probe that would still be queued at the end of the run counts with its wait until then;
-// one whose server ends counts as if it had not been made.
+// is refused. A probe that would still be queued at the end of the run is censored: its wait is at least the
+// time until then. One whose server ends counts as if it had not been made.
 type Probes struct {
 	servers   []*server.Server
 	fromNs    int64 // the window
@@ -46,6 +48,9 @@ type virtualWorkload struct {
 	rejected       int64
 	refused        int64
 	waits          measure.Histogram
+	ended          []int64 // the waits, as well
+	censored       []int64 // the waits until the end of the run of those that still waited
+	timedOut       []int64 // the waits of those that timed out
 }
 
 type pendingProbe struct {
@@ -58,9 +63,10 @@ type pendingProbe struct {
 
 // changedSet is the time of the latest event at a queue set.
 type changedSet struct {
-	set  *queueset.QueueSet
-	atNs int64
-	n    int // pending probes
+	set   *queueset.QueueSet
+	atNs  int64
+	limit int // of the seats, since atNs
+	n     int // pending probes
 }
 
 // newProbes returns the probes for a run of sc on the servers.
@@ -119,12 +125,12 @@ func (v *Probes) probe(nowNs int64, workload int) {
 	case rejection != queueset.NotRejected:
 		w.rejected++
 	case !waits:
-		w.waits.Record(0)
+		w.record(0)
 	default:
 		v.pending = append(v.pending, pendingProbe{p, workload, int16(at.Index()), nowNs, nowNs + at.WaitLimitNs(template)})
 		c := v.setOf(p.Set())
 		c.n++
-		c.atNs = nowNs
+		c.happens(nowNs)
 	}
 }
 
@@ -172,10 +178,10 @@ func (v *Probes) end(nowNs int64, c *changedSet, next *server.Request) {
 		case p.Set() != c.set:
 			i++
 		case nowNs >= p.limitNs:
-			v.workloads[p.workload].rejected++
+			v.workloads[p.workload].timeOut(p)
 			v.remove(i, c)
 		case next == nil && p.Ready(), next != nil && p.Precedes(next.InQueue(), next.ArrivalNs >= p.fromNs):
-			v.workloads[p.workload].waits.Record(nowNs - p.fromNs)
+			v.workloads[p.workload].record(nowNs - p.fromNs)
 			v.remove(i, c)
 		default:
 			i++
@@ -210,11 +216,20 @@ func (v *Probes) change(nowNs int64, c *changedSet) {
 	if c == nil {
 		return
 	}
-	if c.atNs < nowNs && c.set.SeatsInUse() < c.set.Limit() {
+	v.settle(nowNs, c)
+	c.happens(nowNs)
+}
+
+// settle ends the probes that would have been dispatched after the latest event of the queue set. Nothing but its limit
+// may have changed since.
+func (v *Probes) settle(nowNs int64, c *changedSet) {
+	if c.n > 0 && c.atNs < nowNs && c.set.SeatsInUse() < c.limit {
 		v.end(c.atNs, c, nil)
 	}
-	c.atNs = nowNs
 }
+
+// happens records an event of the queue set.
+func (c *changedSet) happens(nowNs int64) { c.atNs, c.limit = nowNs, c.set.Limit() }
 
 // Arrived is called when a request arrives.
 func (v *Probes) Arrived(nowNs int64, r *server.Request) {
@@ -238,7 +253,7 @@ func (v *Probes) Dispatched(nowNs int64, r *server.Request) {
 		return
 	}
 	v.end(nowNs, c, r)
-	c.atNs = nowNs
+	c.happens(nowNs)
 }
 
 // Rejected is called when a request is rejected.
@@ -278,8 +293,9 @@ func (v *Probes) Adjusted(nowNs int64) {
 	v.discard(func(p *pendingProbe) bool { return !exists[p.Set()] })
 	for i := range v.changed {
 		c := &v.changed[i]
+		v.settle(nowNs, c)
 		v.end(nowNs, c, nil)
-		c.atNs = nowNs
+		c.happens(nowNs)
 	}
 }
 
@@ -316,20 +332,46 @@ func (v *Probes) Finish() {
 		p := &v.pending[i]
 		w := &v.workloads[p.workload]
 		if v.toNs >= p.limitNs {
-			w.rejected++
+			w.timeOut(p)
 		} else {
-			w.waits.Record(v.toNs - p.fromNs)
+			w.censored = append(w.censored, v.toNs-p.fromNs)
 		}
 	}
 	v.pending = nil
 }
 
-// Waits returns the waits that were measured for a workload. There are none if v is nil.
-func (v *Probes) Waits(workload int) *measure.Histogram {
-	if v == nil {
-		return &measure.Histogram{}
+// record counts the wait of a probe that would be dispatched.
+func (w *virtualWorkload) record(ns int64) {
+	w.waits.Record(ns)
+	w.ended = append(w.ended, ns)
+}
+
+// timeOut counts a probe that would time out.
+func (w *virtualWorkload) timeOut(p *pendingProbe) {
+	w.rejected++
+	w.timedOut = append(w.timedOut, p.limitNs-p.fromNs)
+}
+
+// survival returns the distribution of the waits, some of which are censored.
+func (w *virtualWorkload) survival() *measure.Survival {
+	return measure.NewSurvival(w.ended, w.censored, w.timedOut)
+}
+
+// PercentileNs returns a percentile of the waits that were measured for a workload, and whether it may be longer. It is not ok
+// if there are none, also if v is nil.
+func (v *Probes) PercentileNs(workload int, p float64) (ns int64, atLeast, ok bool) {
+	switch {
+	case v == nil:
+		return 0, false, false
+	case len(v.workloads[workload].censored) > 0:
+		ns, atLeast = v.workloads[workload].survival().PercentileNs(p)
+		return ns, atLeast, true
 	}
-	return &v.workloads[workload].waits
+	waits := &v.workloads[workload].waits
+	if waits.N == 0 {
+		return 0, false, false
+	}
+	return waits.PercentileNs(p), false, true
 }
 
 // Result returns the results of the probes of a workload; nil if there were none.
@@ -338,5 +380,10 @@ func (v *Probes) Result(workload int) *result.VirtualWait {
 		return nil
 	}
 	w := &v.workloads[workload]
-	return &result.VirtualWait{Probes: w.probes, Rejected: w.rejected, Refused: w.refused, Wait: result.NewDistribution(&w.waits)}
+	out := &result.VirtualWait{Probes: w.probes, Rejected: w.rejected, Refused: w.refused, Wait: result.NewDistribution(&w.waits)}
+	if n := len(w.censored); n > 0 {
+		out.Censored = int64(n)
+		out.Wait, out.AtLeast = result.NewCensored(w.survival(), int64(len(w.ended)+n), slices.Min(slices.Concat(w.ended, w.censored)))
+	}
+	return out
 }

@@ -207,7 +207,7 @@ func (p *replayed) summary() *result.Replay {
 //
 //   - rejected: by more than a tenth of the larger number and three times the square root of the sum of both, which is
 //     what two Poisson counts with one mean differ by at most, but for 3 in 1 000 cases; or the replay has none at all;
-//   - a percentile p of the wait, of at least 10/(1 − p) requests: by more than 50 ms and half of the larger one. Two runs
+//   - a percentile of the wait, of enough requests: by more than 50 ms and half of the larger one. Two runs
 //     of one trace on a real server differ by as much;
 //   - seat-seconds: by more than a quarter of the larger and 1 seat-second.
 func disagreements(l *result.ReplayedLevel) []string {
@@ -217,12 +217,12 @@ func disagreements(l *result.ReplayedLevel) []string {
 	}
 	if a, b := l.WaitInLog, l.WaitInReplay; a != nil && b != nil {
 		for _, p := range []struct {
-			name  string
-			a, b  int64
-			least int64
-		}{{"waitP50", a.P50Ns, b.P50Ns, 20}, {"waitP90", a.P90Ns, b.P90Ns, 100}, {"waitP99", a.P99Ns, b.P99Ns, 1000}} {
+			name    string
+			a, b    int64
+			percent float64
+		}{{"waitP50", a.P50Ns, b.P50Ns, 50}, {"waitP90", a.P90Ns, b.P90Ns, 90}, {"waitP99", a.P99Ns, b.P99Ns, 99}} {
 			const chanceNs = 50_000_000
-			if apart := max(p.a-p.b, p.b-p.a); min(a.Count, b.Count) >= p.least && apart > chanceNs+max(p.a, p.b)/2 {
+			if apart := max(p.a-p.b, p.b-p.a); measure.Enough(p.percent, min(a.Count, b.Count)) && apart > chanceNs+max(p.a, p.b)/2 {
 				all = append(all, p.name)
 			}
 		}

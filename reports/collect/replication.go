@@ -5,7 +5,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// Replication is what a run contributes to the replications of its scenario.
+// Replication holds the results of one run that are combined with those of the other replications
+// of its scenario.
 type Replication struct {
 	Summary *result.Summary
 	Parts   []measure.Part

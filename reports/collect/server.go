@@ -115,7 +115,7 @@ func (c *Collector) sumLimits(nowNs int64, by string) {
 // that it was sent to, and of no FlowSchema, level or flow.
 func (c *Collector) refusedRequest(nowNs int64, r *server.Request) {
 	if c.counts(r) {
-		c.partAt(r.Workload, c.refused, int(r.Server)).Refuse(r)
+		counting{in: &c.partAt(r.Workload, c.refused, int(r.Server)).Counted}.refuse(r)
 	}
 	c.workloads.Refused(r)
 	c.servers[r.Server].now.Refused++
@@ -129,9 +129,11 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 	}
 	f := c.flowOf(r)
 	if c.counts(r) {
-		c.partOf(r, f).GiveUp(r)
-		f.giveUp(r)
-		c.withdraw(f, r)
+		to := c.countingOf(r, f)
+		to.giveUp(r)
+		if r.Lost && r.Answered() {
+			to.withdraw(deadline)
+		}
 	}
 	own := c.atServer(r, f)
 	if r.DispatchNs < 0 {
@@ -393,7 +395,7 @@ func sortedLevels(levels []*level) []*level {
 func (c *Collector) serverLevel(at int, l *level) result.ServerLevel {
 	all := c.merged(func(p *part) bool { return p.server == at && p.group.level != nil && p.group.level.index == l.index })
 	use := l.use()
-	return result.ServerLevel{Name: l.name, Counts: result.NewCounts(&all.Tally), Limits: use.Limits, Utilisation: use.Utilisation,
+	return result.ServerLevel{Name: l.name, Counts: all.Final(), Limits: use.Limits, Utilisation: use.Utilisation,
 		PeakSeats: use.PeakSeats, MeanWaiting: use.MeanWaiting, ServiceSeatSeconds: use.ServiceSeatSeconds}
 }
 

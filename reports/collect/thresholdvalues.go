@@ -8,7 +8,7 @@ import (
 
 // NewVerdict returns the verdict on a threshold that has not been evaluated yet. It has not passed.
 func NewVerdict(t *metric.Threshold) result.Verdict {
-	v := result.Verdict{Metric: t.Key, Expression: t.Text, Limit: t.Limit}
+	v := result.Verdict{Metric: t.Key, Expression: t.Text, Limit: t.Limit, ID: t.Name()}
 	if t.Over > 0 {
 		v.Expression += " over " + t.Over.String()
 	}
@@ -28,8 +28,7 @@ func Tagged(t *metric.Threshold, name, value string) bool {
 // seconds; if there is no such value, the note says why. It serves where a summary does not have
 // the number: for the requests in a window or with several tags, and for percentiles.
 func thresholdValue(m *measure.Measures, name *metric.Name, seconds float64) (value float64, note string) {
-	g := result.Group{Counts: result.NewCounts(&m.Tally), NotServed: result.NewNotServed(&m.Tally), Responses: result.NewResponses(&m.Tally),
-		StillQueued: result.NewStillQueued(m)}
+	g := result.Group{Counts: m.Final(), NotServed: result.NewNotServed(&m.Counted), Responses: m.Responses, StillQueued: result.NewStillQueued(m)}
 	if t, timed := measure.TimingOf(name.Metric); timed {
 		if !result.InSummary(name) {
 			return percentileOf(&m.Timed[t], name)

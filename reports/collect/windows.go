@@ -40,6 +40,7 @@ type windowedThreshold struct {
 	found  result.Windows
 	worst  *float64 // value in the worst window; nil before the first one and if it has no samples
 	note   string   // why the worst window has no value
+	few    int64    // least number of samples in a window with too few for the percentile; 0: there is none
 }
 
 // arrivalWindow is the requests that arrived in one window.
@@ -48,6 +49,9 @@ type arrivalWindow struct {
 	undecided int     // requests that wait or execute
 	latest    []int64 // durations that are not yet in the histogram; a window with few needs none
 }
+
+// counting is where a request of the window counts.
+func (in *arrivalWindow) counting() counting { return counting{in: &in.Counted} }
 
 const anyServer = -1
 
@@ -101,7 +105,7 @@ func (ws Windowed) Observer() server.Observer {
 func (ws Windowed) arrived(_ int64, r *server.Request) {
 	for _, w := range ws {
 		if in := w.enter(r); in != nil {
-			in.Arrive(r)
+			in.counting().arrive(r.Attempt > 1)
 			in.undecided++
 		}
 	}
@@ -110,7 +114,7 @@ func (ws Windowed) arrived(_ int64, r *server.Request) {
 func (ws Windowed) dispatched(nowNs int64, r *server.Request) {
 	for _, w := range ws {
 		if in := w.windowOf(r); in != nil {
-			in.Dispatched++
+			in.counting().dispatch()
 			w.time(in, measure.Wait, nowNs-r.ArrivalNs)
 		}
 	}
@@ -119,7 +123,7 @@ func (ws Windowed) dispatched(nowNs int64, r *server.Request) {
 func (ws Windowed) rejected(nowNs int64, r *server.Request) {
 	for _, w := range ws {
 		if in := w.windowOf(r); in != nil {
-			in.Rejected[r.Rejection]++
+			in.counting().reject(r.Rejection)
 			in.undecided--
 			w.time(in, measure.RejectedWait, nowNs-r.ArrivalNs)
 			w.judge(nowNs)
@@ -130,7 +134,7 @@ func (ws Windowed) rejected(nowNs int64, r *server.Request) {
 func (ws Windowed) executed(nowNs int64, r *server.Request) {
 	for _, w := range ws {
 		if in := w.windowOf(r); in != nil {
-			in.Executed++
+			in.counting().execute(false) // windows have no thresholds on failures
 			in.undecided--
 			w.time(in, measure.Execution, nowNs-r.DispatchNs)
 			w.time(in, measure.Latency, nowNs-r.ArrivalNs)
@@ -145,7 +149,7 @@ func (ws Windowed) refused(nowNs int64, r *server.Request) {
 			continue
 		}
 		if in := w.windowEntered(r); in != nil {
-			in.Refuse(r)
+			in.counting().refuse(r)
 			w.judge(nowNs)
 		}
 	}
@@ -157,7 +161,7 @@ func (ws Windowed) givenUp(nowNs int64, r *server.Request) {
 			continue
 		}
 		if in := w.windowOf(r); in != nil {
-			in.GiveUp(r)
+			in.counting().giveUp(r)
 			in.undecided--
 			w.judge(nowNs)
 		}
@@ -283,11 +287,14 @@ func (w *windowedThreshold) judgeNext(in *arrivalWindow) {
 	} else if w.timed {
 		in.count(w.timing)
 	}
-	if in.Arrived == 0 && t.Metric != "arrived" || t.Metric == "rejectedWait" && t.Stat != "count" && in.RejectedTotal() == 0 {
+	if in.Arrived == 0 && t.Metric != "arrived" || t.Metric == "rejectedWait" && t.Stat != "count" && in.Final().Rejected == 0 {
 		w.found.Empty++
 		return
 	}
 	value, note := thresholdValue(&in.Measures, &w.name, float64(w.lengthNs)/1e9)
+	if n := result.FewOf(&w.name, in.Timed[w.timing].N); n > 0 && (w.few == 0 || n < w.few) {
+		w.few = n
+	}
 	w.found.Judged++
 	switch {
 	case note != "":
@@ -338,7 +345,7 @@ func (w *windowedThreshold) verdict() result.Verdict {
 		w.judgeNext(nil)
 	}
 	v := NewVerdict(w.threshold)
-	v.Value, v.Note, v.Windows = w.worst, w.note, &w.found
+	v.Value, v.Note, v.Windows, v.Few = w.worst, w.note, &w.found, w.few
 	switch {
 	case w.threshold.Tag("flow") != "" && !w.seen:
 		v.Value, v.Note, v.Windows = nil, result.NoSuchFlow, nil

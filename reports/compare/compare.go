@@ -103,6 +103,7 @@ type Change struct {
 	AlsoIDs []metric.Name `json:"-"` // Also, parsed
 
 	BaseEstimate, HeadEstimate RunValues `json:"-"`
+	BaseFew, HeadFew           int64     `json:"-"` // Few of both sides
 }
 
 // Judgement says whether a significant change makes a result better or worse.
@@ -134,7 +135,7 @@ const (
 	Changed  Outcome = "changed"  // significant
 	Same     Outcome = "same"     // not significant
 	Exact    Outcome = "exact"    // equal in every run, except for rounding
-	Untested Outcome = "untested" // too few runs for a test
+	Untested Outcome = "untested" // too few runs for a test, or a percentile of too few samples
 )
 
 // Compare compares two sets of runs, statistic by statistic. Runs with the same seeds share their
@@ -283,7 +284,7 @@ func newlyCaught(base, head *Replications) string {
 // it is significant among all tests.
 func changeOf(b, h *Estimate, paired bool) Change {
 	c := Change{ID: b.ID, Name: b.Name, Unit: b.Unit, Better: b.Better, Base: b.Mean, Head: h.Mean,
-		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, BaseEstimate: b.Values, HeadEstimate: h.Values}
+		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, BaseEstimate: b.Values, HeadEstimate: h.Values, BaseFew: b.Few, HeadFew: h.Few}
 	d := DifferenceOf(b.Values, h.Values, 1, paired)
 	c.Difference, c.Low, c.High, c.P = d.Mean, d.Low, d.High, d.P
 	if paired {
@@ -297,7 +298,7 @@ func changeOf(b, h *Estimate, paired bool) Change {
 	switch {
 	case d.Exact:
 		c.Outcome = Exact
-	case d.P == nil:
+	case d.P == nil || c.BaseFew > 0 || c.HeadFew > 0:
 		c.Outcome = Untested
 	default:
 		c.Outcome = Same

@@ -33,7 +33,9 @@ type Replications struct {
 	Passed     bool          `json:"passed"` // whether every threshold holds in every run
 	Thresholds []RunsVerdict `json:"thresholds"`
 	Warnings   []string      `json:"warnings"` // of the first run
-	Precision  *Precision    `json:"precision"`
+	// Verdict is that of the first run, as Warnings are. It is omitted if it says nothing.
+	Verdict   *result.Overall `json:"verdict,omitempty"`
+	Precision *Precision      `json:"precision"`
 	// Replay is that of the first run that does not agree with its log, or else of the first run. It is omitted if
 	// no trace has decided: Log.
 	Replay *result.Replay `json:"replay,omitempty"`
@@ -62,9 +64,29 @@ type Estimate struct {
 	Values     RunValues     `json:"values"`     // by run, in the order of the seeds
 
 	ID metric.Name `json:"-"` // Name, parsed
+	// Few is how many samples all runs together have of a percentile if they are too few for it, else 0.
+	Few int64 `json:"-"`
 
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
+}
+
+// CountSamples sets Few of all percentiles. The numbers of their samples are statistics as well.
+func (r *Replications) CountSamples() {
+	byName := r.ByName()
+	for i := range r.Statistics {
+		e := &r.Statistics[i]
+		if _, is := e.ID.Percent(); !is {
+			continue
+		}
+		if counts := byName[e.ID.Samples().String()]; counts != nil {
+			n := 0.0
+			for _, x := range counts.Values.Present() {
+				n += x
+			}
+			e.Few = result.FewOf(&e.ID, int64(n))
+		}
+	}
 }
 
 // Half returns half the width of the interval, 0 if there is none.
@@ -150,7 +172,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 	if n == 0 {
 		r.Description, r.DurationNs, r.WarmupNs, r.FlowControl = s.Description, s.DurationNs, s.WarmupNs, s.FlowControl
 		r.Releases = s.Releases
-		r.Warnings, r.MeasuredBy, r.Replay = s.Warnings, s.MeasuredBy, s.Replay
+		r.Warnings, r.Verdict, r.MeasuredBy, r.Replay = s.Warnings, s.Verdict, s.MeasuredBy, s.Replay
 		r.Thresholds = []RunsVerdict{}
 		for _, v := range s.Thresholds {
 			r.Thresholds = append(r.Thresholds, RunsVerdict{Metric: v.Metric, Expression: v.Expression,
@@ -364,7 +386,7 @@ func (a *Replicator) Replications() *Replications {
 	merged := map[metric.Tag]*[measure.Timings]measure.Histogram{}
 	for i, e := range a.statistics {
 		out := &r.Statistics[i]
-		p, isPercentile := percentile(&e.Statistic)
+		p, isPercentile := e.Name.Percent()
 		if timing, timed := measure.TimingOf(e.Name.Metric); isPercentile && timed && !e.OfFlow() {
 			if h := &a.merged(merged, e.Name.Tags)[timing]; h.N > 0 { // results read from summary.json have no histograms
 				p := float64(h.PercentileNs(p))
@@ -373,18 +395,8 @@ func (a *Replicator) Replications() *Replications {
 			}
 		}
 	}
+	r.CountSamples()
 	return &r
-}
-
-// percentile returns which percentile the statistic is, if it is a percentile.
-func percentile(s *result.Statistic) (p float64, ok bool) {
-	switch {
-	case s.Name.Stat == "med":
-		return 50, true
-	case s.Name.Stat == "p":
-		return s.Name.Percentile, true
-	}
-	return 0, false
 }
 
 // merged returns the durations of the requests of all runs that have the tag; without tags, of all requests.

@@ -59,7 +59,7 @@ func FoldedChanges(c *Comparison, mark string) string {
 	}
 	add(mark+"no significant change: %d", c.Distinct.Tested-c.Distinct.Changed)
 	if !onlyUntested(c) {
-		add("samples in too few runs: %d", c.Distinct.Untested)
+		add("too few samples or runs: %d", c.Distinct.Untested)
 	}
 	add(mark+"exactly equal: %d", c.Exact)
 	add("other names of numbers counted above: %d", len(c.Changes)-c.Distinct.Tested-c.Distinct.Untested-c.Exact)

@@ -75,7 +75,7 @@ func QueuedTogether(f, other *result.Flow) bool {
 	return n > 0 && 2*f.QueuedIn.Shared(other.QueuedIn) >= n
 }
 
-// Standing is what flows are ordered by, worst first.
+// Standing is the key by which flows are sorted, worst first.
 type Standing struct {
 	underserved         bool
 	ratio               float64

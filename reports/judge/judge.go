@@ -7,11 +7,12 @@ package judge
 import (
 	"math"
 
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 )
 
-// Judgement is what a finding, a cell of a table or a verdict is marked with. Its text is the
-// class that report.css colours.
+// Judgement is the mark of a finding, a cell of a table or a verdict. Its text is the class that
+// report.css colours.
 type Judgement string
 
 // The judgements. Neutral is neither good nor bad, or not judged.
@@ -92,7 +93,7 @@ func figuresOf(g *result.Group) figures {
 	if g.Wait != nil {
 		f.undispatched = 0
 	}
-	if ns, ok := g.WaitP99Ns(); ok {
+	if ns, n, ok := g.WaitP99Ns(); ok && measure.Enough(99, n) {
 		f.waitP99 = float64(ns)
 	}
 	if ns, ok := g.WaitMaxNs(); ok {
@@ -100,7 +101,7 @@ func figuresOf(g *result.Group) figures {
 	}
 	if v := g.VirtualWait; v != nil {
 		f.virtualRejected = v.RejectedRate()
-		if v.Wait != nil {
+		if v.Wait != nil && measure.Enough(99, v.Wait.Count) {
 			f.virtualP99 = float64(v.Wait.P99Ns)
 		}
 	}

@@ -21,7 +21,7 @@ var (
 
 // Replications returns the judgement of a workload or a priority level over several runs: of the
 // means of its statistics, and of the longest stall and freeze of all runs. statistic returns the mean of the group's
-// statistic and its greatest value, not ok if it has no samples. Results that were written before NotServed was counted
+// statistic and its greatest value, not ok if it has no samples, and NaN for a percentile of too few. Results that were written before NotServed was counted
 // have the rejected requests only.
 func Replications(statistic func(metric.Name) (mean, most float64, ok bool)) Judgement {
 	f := noFigures()

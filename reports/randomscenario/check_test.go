@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // Check recomputes the sums of a summary and of its series from the request log, by their definitions in
@@ -92,7 +94,7 @@ func (c *check) inWindow(fromNs, toNs int64) float64 {
 
 // group is what the lines of a group have in common, by the definitions of a result.Group.
 type group struct {
-	result.Counts
+	metric.Counts
 	statuses                               map[int]int64 // of the requests that were answered, without watches
 	watches                                int64         // that are answered 200 in the log
 	wait, execution, latency, rejectedWait []int64
@@ -198,13 +200,13 @@ func (c *check) compare(what string, got *result.Group, want *group, tooHigh flo
 		}
 	}
 	for status, n := range want.statuses {
-		if status != 0 && !slices.ContainsFunc(got.Responses, func(r result.Response) bool { return r.Status == status }) {
+		if status != 0 && !slices.ContainsFunc(got.Responses, func(r measure.Response) bool { return r.Status == status }) {
 			c.fail("%s: no responses of status %d, the log has %d", what, status, n)
 		}
 	}
 }
 
-func (c *check) counts(what string, got result.Counts, want *group) {
+func (c *check) counts(what string, got metric.Counts, want *group) {
 	if want == nil {
 		want = &group{}
 	}

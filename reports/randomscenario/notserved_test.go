@@ -3,8 +3,8 @@ package randomscenario
 import (
 	"strconv"
 
-	"apfsim/reports/measure"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // open says whether a request was neither over nor answered when the run ended.
@@ -19,7 +19,7 @@ func (c *check) oldNs(workload string) int64 {
 			return g.Latency.P99Ns
 		}
 	}
-	return measure.UnfinishedNs
+	return metric.UnfinishedNs
 }
 
 // notServed compares what was not served with the log, for each group of requests.

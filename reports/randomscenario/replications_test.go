@@ -45,6 +45,7 @@ func replications(s *Scenario, first *Ran) error {
 func (a *check) together(f report.Finding, runs []*check) {
 	var lost, queued, p99, longest, virtualP99, virtualRejected, starved, shortfall mean
 	var stallNs int64
+	var waits, probes int64
 	dispatched := false
 	for _, c := range runs {
 		var o others
@@ -57,6 +58,10 @@ func (a *check) together(f report.Finding, runs []*check) {
 		for i := range s.Workloads {
 			if g := &s.Workloads[i]; f.Group == "Workloads" && g.Name == f.Subject {
 				o = othersOfWorkload(g)
+				if v := g.VirtualWait; v != nil && v.Wait != nil {
+					o.virtualP99Ns = v.Wait.P99Ns
+					probes += v.Wait.Count
+				}
 			}
 		}
 		for i := range s.PriorityLevels {
@@ -78,6 +83,7 @@ func (a *check) together(f report.Finding, runs []*check) {
 		queued.add(float64(len(seen.queuedFor)) / float64(seen.arrived))
 		if len(seen.waits) > 0 {
 			dispatched = true
+			waits += int64(len(seen.waits))
 			ns, _ := worst(seen.waits)
 			p99.add(ns)
 		}
@@ -85,6 +91,12 @@ func (a *check) together(f report.Finding, runs []*check) {
 		longest.add(float64(most))
 	}
 	value := func(m mean) float64 { return m.sum / max(1, m.n) }
+	if waits < enough {
+		p99 = mean{}
+	}
+	if probes < enough {
+		virtualP99 = mean{}
+	}
 	o := others{stallNs: stallNs, starvedNs: int64(value(starved)), virtualP99Ns: int64(value(virtualP99)), virtualRejected: value(virtualRejected)}
 	if value(lost) > 0 || value(longest) > 0 {
 		o.shortfall = value(shortfall)

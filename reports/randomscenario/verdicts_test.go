@@ -161,6 +161,9 @@ func worst(waits []int64) (p99 float64, most int64) {
 	return p99, most
 }
 
+// enough is how many waits a p99 must be of to be judged.
+const enough = 1000
+
 // others are the figures by which a group is judged that are checked elsewhere: durations, and shares.
 type others struct {
 	stallNs, starvedNs, noSeatsNs, virtualP99Ns int64
@@ -190,6 +193,9 @@ func (c *check) marks(all *claims) {
 			return
 		}
 		p99, most := worst(waits)
+		if len(waits) < enough {
+			p99 = 0
+		}
 		const below = 1 - 1./1024 // percentiles are at most that much too high
 		share := func(n int) float64 { return float64(n) / float64(arrived) }
 		well := lost == 0 && dispatched > 0 && share(queued) <= 0.01 && most <= 1e9 && other.well()
@@ -213,7 +219,7 @@ func othersOfWorkload(g *result.Group) others {
 	o := others{stallNs: stallOf(g)}
 	if v := g.VirtualWait; v != nil {
 		o.virtualRejected = v.RejectedRate()
-		if v.Wait != nil {
+		if v.Wait != nil && v.Wait.Count >= enough {
 			o.virtualP99Ns = v.Wait.P99Ns
 		}
 	}

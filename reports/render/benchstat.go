@@ -4,47 +4,36 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"apfsim/reports/compare"
+	"apfsim/reports/report"
 )
 
-// Benchstat writes the values of one side, base or head, with a line for each run and statistic. benchstat
-// compares the files of both sides. A statistic whose value is the same in all runs of each side has
+// Benchstat writes the samples of one side of a document, 0 for the base and 1 for the head, with a line for each run and
+// statistic. benchstat compares the files of both sides. A statistic whose value is the same in all runs of each side has
 // a unit that ends in -exact, for which benchstat computes no intervals.
-func Benchstat(c *compare.Comparison, w io.Writer, head bool) error {
-	var b bytes.Buffer
-	exact := map[string]bool{}
+func Benchstat(w io.Writer, d *report.Document, side int) error {
+	var exact []string
 	var lines bytes.Buffer
-	changes := slices.Clone(c.Changes)
-	slices.SortFunc(changes, func(x, y compare.Change) int { return strings.Compare(x.Name, y.Name) })
-	for i := range changes {
-		ch := &changes[i]
-		unit := benchUnit(ch.Unit)
-		if isConstant(ch.BaseEstimate) && isConstant(ch.HeadEstimate) {
+	samples := slices.Clone(d.Samples)
+	slices.SortFunc(samples, func(x, y report.Samples) int { return strings.Compare(x.Name, y.Name) })
+	for i := range samples {
+		s := &samples[i]
+		unit := benchUnit(s.Unit)
+		if isConstant(s.Sides[0]) && isConstant(s.Sides[1]) {
 			unit += "-exact"
-			exact[unit] = true
+			exact = append(exact, unit)
 		}
-		values := ch.BaseEstimate
-		if head {
-			values = ch.HeadEstimate
-		}
-		for _, v := range values {
-			if !math.IsNaN(v) {
-				fmt.Fprintf(&lines, "Benchmark%s 1 %s %s\n", benchName(ch.Name), strconv.FormatFloat(v, 'f', -1, 64), unit)
-			}
+		for _, v := range s.Sides[side] {
+			fmt.Fprintf(&lines, "Benchmark%s 1 %s %s\n", benchName(s.Name), strconv.FormatFloat(v, 'f', -1, 64), unit)
 		}
 	}
-	units := make([]string, 0, len(exact))
-	for unit := range exact {
-		units = append(units, unit)
-	}
-	slices.Sort(units)
-	for _, unit := range units {
+	slices.Sort(exact)
+	var b bytes.Buffer
+	for _, unit := range slices.Compact(exact) {
 		fmt.Fprintf(&b, "Unit %s assume=exact\n", unit)
 	}
 	b.WriteByte('\n')
@@ -53,9 +42,8 @@ func Benchstat(c *compare.Comparison, w io.Writer, head bool) error {
 	return err
 }
 
-func isConstant(v compare.RunValues) bool {
-	present := v.Present()
-	return len(present) == 0 || slices.Min(present) == slices.Max(present)
+func isConstant(values []float64) bool {
+	return len(values) == 0 || slices.Min(values) == slices.Max(values)
 }
 
 func benchUnit(unit string) string {

@@ -9,15 +9,22 @@ import (
 	"apfsim/reports/report"
 )
 
-// CSV writes the records of a document.
+// CSV writes the records of a document that has a single table.
 func CSV(w io.Writer, d *report.Document, _ format.TextOptions) error {
-	if d.Records == nil {
+	if len(d.Records) != 1 {
 		return errors.New("the result is no single table")
 	}
+	return CSVRecords(w, d.Records[0])
+}
+
+// CSVRecords writes a table for programs.
+func CSVRecords(w io.Writer, t *report.Records) error {
 	out := csv.NewWriter(w)
-	out.Write(d.Records.Head) // Error returns the first error of all writes
-	for record := range d.Records.Rows {
-		out.Write(record)
+	out.Write(t.Head) // Error returns the first error of all writes
+	for record := range t.Rows {
+		if out.Write(record) != nil {
+			break
+		}
 	}
 	out.Flush()
 	return out.Error()

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"apfsim/reports/format"
-	"apfsim/reports/judge"
 	"apfsim/reports/report"
 )
 
@@ -136,17 +135,22 @@ func writeCell(b *strings.Builder, c *report.Cell, names, left bool) {
 	switch {
 	case c.Code:
 		text = "<code>" + text + "</code>"
-	case c.Judgement != judge.Neutral:
+	case c.Few > 0:
+		text = `<span class="few">` + text + "</span>"
+	case c.Judgement != report.Neutral:
 		text = `<span class="` + string(c.Judgement) + `">` + text + "</span>"
 	}
 	b.WriteString(text)
 	if c.Margin != "" {
 		b.WriteString(` <span class="margin">` + template.HTMLEscapeString("± "+c.Margin) + "</span>")
 	}
+	if c.Few > 0 {
+		b.WriteString(` <small class="few">` + c.FewText() + "</small>")
+	}
 	if c.Bar != nil {
 		width := func(share float64) string { return strconv.FormatFloat(min(max(share, 0), 1)*100, 'f', 1, 64) }
 		class := "bar"
-		if c.Bar.Value < judge.UnderservedRatio*c.Bar.Mark {
+		if c.Bar.Low() {
 			class += " low"
 		}
 		b.WriteString(`<span class="` + class + `"><span style="width:` + width(c.Bar.Value) + `%"></span><i style="left:` + width(c.Bar.Mark) + `%"></i></span>`)

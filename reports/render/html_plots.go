@@ -147,6 +147,12 @@ func styleOf(l *report.Line) drawnStyle {
 		return drawnStyle{Colour: 3}
 	case report.KindWaitP99:
 		return drawnStyle{Colour: 2}
+	case report.KindMeasured:
+		return drawnStyle{Colour: 1}
+	case report.KindReplayed:
+		return drawnStyle{Colour: 2, Dashed: true}
+	case report.KindPredicted:
+		return drawnStyle{Colour: 3, Dashed: true}
 	}
 	return drawnStyle{}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"apfsim/reports/format"
-	"apfsim/reports/judge"
 	"apfsim/reports/report"
 )
 
@@ -20,6 +19,12 @@ const (
 	yellow = "33"
 )
 
+// What begins and ends dim text within a line that has a colour: the end of the other styles ends that as well.
+const (
+	dimBegin = "\x1b[2m"
+	dimEnd   = "\x1b[22m"
+)
+
 // leastName is how many characters of a name are always printed, however narrow the terminal is.
 const leastName = 15
 
@@ -27,7 +32,7 @@ const leastName = 15
 func Text(w io.Writer, d *report.Document, options format.TextOptions) error {
 	t := newTextWriter(options)
 	d = d.In(report.Terminal)
-	disagrees := d.Replay != nil && d.Replay.Judgement == judge.Bad
+	disagrees := d.Replay != nil && d.Replay.Judgement == report.Bad
 	if disagrees { // before anything else
 		t.sentences(red, d.Replay.Sentences)
 	}
@@ -80,7 +85,7 @@ func (t *textWriter) head(d *report.Document) {
 // part writes a part of a section.
 func (t *textWriter) part(p *report.Part) {
 	if p.Table != nil {
-		t.table(p.Table)
+		t.table(p.Table, p.Tight)
 	}
 	t.found(p.Heading, p.Findings)
 	if p.Paragraph != "" {
@@ -90,6 +95,7 @@ func (t *textWriter) part(p *report.Part) {
 		fmt.Fprintln(t, format.PrintableLines(p.Paragraph))
 	}
 	t.list(p.Heading, p.List)
+	t.items(p)
 	if p.Note != "" {
 		t.note(format.Printable(p.Note))
 	}
@@ -152,6 +158,27 @@ func (t *textWriter) list(heading string, sentences []string) {
 	}
 }
 
+// items writes items under a heading, and their details below each.
+func (t *textWriter) items(p *report.Part) {
+	if len(p.Items) == 0 {
+		return
+	}
+	if p.Heading != "" {
+		t.heading(p.Heading)
+	}
+	for _, line := range format.Wrap(p.Lead, t.options.Width-2) {
+		if line != "" {
+			fmt.Fprintf(t, "  %s\n", line)
+		}
+	}
+	for _, item := range p.Items {
+		fmt.Fprintf(t, "  %s\n", format.Printable(item.Text))
+		for _, detail := range item.Details {
+			fmt.Fprintf(t, "      %s\n", format.Printable(detail))
+		}
+	}
+}
+
 func (t *textWriter) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, text)) }
 
 // note writes a sentence about the table above it.
@@ -159,10 +186,10 @@ func (t *textWriter) note(text string) { fmt.Fprintln(t, t.paint(dim, "  "+text)
 
 // table writes a table under its title: the heads of the columns, the rows, coloured by
 // the judgement that one of their cells states; and what is left out.
-func (t *textWriter) table(table *report.Table) {
+func (t *textWriter) table(table *report.Table, tight bool) {
 	if table.Title != "" {
 		t.heading(table.Title)
-	} else {
+	} else if !tight {
 		t.separate()
 	}
 	if len(table.Columns) == 0 {
@@ -188,6 +215,16 @@ func (t *textWriter) rows(table *report.Table) {
 		head = append(head, c.Short)
 		out.left = append(out.left, c.Left)
 	}
+	reserved := table.Reserved
+	for i := range table.Columns { // the number of samples of a percentile of few
+		most := 0
+		for _, row := range table.Rows {
+			if row[i].Few > 0 {
+				most = max(most, len(" ()"+row[i].FewText()))
+			}
+		}
+		reserved += most
+	}
 	above := 0 // lines above the first row
 	if !table.NoHead {
 		out.row(head...)
@@ -197,9 +234,12 @@ func (t *textWriter) rows(table *report.Table) {
 		cells := make([]string, len(row))
 		for i := range row {
 			cells[i] = format.Printable(row[i].Line())
+			if row[i].Few > 0 && t.options.Colour {
+				cells[i] = dimBegin + cells[i] + dimEnd
+			}
 			switch width := table.Columns[i].Width; {
 			case i == 0 && table.Reserved > 0:
-				cells[i] = format.Squeeze(cells[i], max(leastName, t.options.Width-table.Reserved))
+				cells[i] = format.Squeeze(cells[i], max(leastName, t.options.Width-reserved))
 			case width > 0:
 				cells[i] = format.Shorten(cells[i], width)
 			}
@@ -226,9 +266,9 @@ func (t *textWriter) rows(table *report.Table) {
 func rowStyle(row []report.Cell) string {
 	for i := range row {
 		switch row[i].Judgement {
-		case judge.Good:
+		case report.Good:
 			return green
-		case judge.Bad:
+		case report.Bad:
 			return red
 		}
 	}

@@ -29,14 +29,14 @@ func (t *aligned) write(w io.Writer, style func(row int, line string) string) er
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], uniseg.StringWidth(c))
+			widths[i] = max(widths[i], shownWidth(c))
 		}
 	}
 	var out strings.Builder
 	for n, row := range t.rows {
 		var line strings.Builder
 		for i, c := range row {
-			pad := strings.Repeat(" ", widths[i]-uniseg.StringWidth(c))
+			pad := strings.Repeat(" ", widths[i]-shownWidth(c))
 			if i < len(t.left) && t.left[i] {
 				line.WriteString("  " + c + pad)
 			} else {
@@ -47,4 +47,12 @@ func (t *aligned) write(w io.Writer, style func(row int, line string) string) er
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// shownWidth returns how many columns of a terminal a text takes, which may be dim.
+func shownWidth(text string) int {
+	if inner, ok := strings.CutPrefix(text, dimBegin); ok {
+		text = strings.TrimSuffix(inner, dimEnd)
+	}
+	return uniseg.StringWidth(text)
 }

@@ -13,7 +13,7 @@ func TestAlignsWideNames(t *testing.T) {
 	table := &report.Table{Title: "Flows", Columns: []report.Column{{Short: "flow", Left: true}, {Short: "wait"}},
 		Rows: [][]report.Cell{{report.Word("日本語"), report.Word("3 ms")}, {report.Word("mice"), report.Word("779 µs")}}}
 	w := newTextWriter(format.TextOptions{})
-	w.table(table)
+	w.table(table, false)
 	const want = `
 Flows
   flow      wait

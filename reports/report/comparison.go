@@ -16,7 +16,11 @@ func ComparisonDocument(c *compare.Comparison, all bool) *Document {
 		Sides: []Side{{"base", c.Base.Label, base}, {"head", c.Head.Label, head}}, Headline: title,
 		Verdict: comparisonVerdict(c, title), Findings: ComparisonFindings(c), Warnings: c.Warnings,
 		Sources: "All numbers are in comparison.json and comparison.csv.",
-		Data:    c, Records: changeColumns.Records(c.Changes),
+		Data:    c, Records: []*Records{changeColumns.Records("comparison", c.Changes)},
+	}
+	for i := range c.Changes {
+		change := &c.Changes[i]
+		d.Samples = append(d.Samples, Samples{change.Name, change.Unit, [2][]float64{change.BaseEstimate.Present(), change.HeadEstimate.Present()}})
 	}
 	if head != base {
 		d.Ran = "base: " + base + "; head: " + head

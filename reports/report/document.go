@@ -12,6 +12,7 @@ package report
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"apfsim/reports/judge"
@@ -40,8 +41,13 @@ type Document struct {
 	Sources     string // a sentence on the files that have all numbers
 	Fingerprint string // of the decisions of a run
 
-	Data    any      // what JSON and YAML have
-	Records *Records // what CSV has; nil if the result has no single table
+	Data    any        // what JSON and YAML have
+	Records []*Records // tables for programs: what CSV has
+
+	Pictures   iter.Seq[*Picture] // what fills files of their own, made one after another; nil for none
+	NoPictures []string           // why there are not more of them
+
+	Samples []Samples // of a comparison of two sides, for programs that compare them
 }
 
 // Side is one of the sides of a comparison.
@@ -49,9 +55,35 @@ type Side struct {
 	Name, Label, Ran string
 }
 
+// Kind says what the documents of a command are, apart from text and data. It decides which formats they have.
+type Kind uint8
+
+// The kinds.
+const (
+	OneTable Kind = 1 << iota // they have a single table for programs
+	Quoted                    // people put their tables into other texts
+	Streamed                  // there may be several, one after another
+)
+
+// Samples are the values of a statistic in the runs of both sides, without those of runs that have none.
+type Samples struct {
+	Name, Unit string
+	Sides      [2][]float64
+}
+
+// Judgement is what a finding, a cell of a table or a verdict is marked with.
+type Judgement = judge.Judgement
+
+// The judgements. Neutral is neither good nor bad, or not judged.
+const (
+	Neutral = judge.Neutral
+	Good    = judge.Good
+	Bad     = judge.Bad
+)
+
 // Verdict is at the top of a page: a sentence, its reasons, and the table that it is based on.
 type Verdict struct {
-	Judgement judge.Judgement // Neutral if nothing was judged
+	Judgement Judgement // Neutral if nothing was judged
 	Sentences []string
 	Table     *Table // may be nil
 }
@@ -68,20 +100,28 @@ type Section struct {
 	Only  Form // the forms that show the section; 0 for all
 }
 
-// Part is one of a table, a plot, findings, a paragraph, a list and a note, with an optional heading. Only pages show
-// plots.
+// Part is one of a table, a plot, findings, a paragraph, a list, items and a note, with an optional heading. Only pages
+// show plots.
 type Part struct {
-	// Heading is that of a table on a page, and of findings and of a list on a terminal. A terminal and Markdown have the
+	// Heading is that of a table on a page, and of findings, a list and items on a terminal. A terminal and Markdown have the
 	// titles of tables.
 	Heading   string
 	Table     *Table
 	Plot      *Plot
 	Findings  []Finding // on a terminal
 	Paragraph string    // on a terminal, with the lines that it has
-	Tight     bool      // there is no empty line above the paragraph
+	Tight     bool      // there is no empty line above the paragraph or the table
 	List      []string  // sentences, on a terminal
+	Lead      string    // what a terminal has above the items
+	Items     []Item    // on a terminal
 	Note      string    // a sentence about the part above it, on a terminal and in Markdown
 	Only      Form      // the forms that show the part; 0 for all
+}
+
+// Item is a line with details below it.
+type Item struct {
+	Text    string
+	Details []string
 }
 
 // In returns the document with only the sections, parts and columns of a form.
@@ -112,28 +152,23 @@ func (d *Document) In(form Form) *Document {
 	return &in
 }
 
+// Printed returns the document without what only files have: plots, pictures and tables for programs, which need most of
+// the memory.
+func (d *Document) Printed() *Document {
+	printed := *d
+	printed.Records, printed.Pictures, printed.Sections = nil, nil, nil
+	for _, s := range d.Sections {
+		s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(p Part) bool { return p.Plot != nil })
+		printed.add(s)
+	}
+	return &printed
+}
+
 // add adds a section, unless it has no parts.
 func (d *Document) add(s Section) {
 	if len(s.Parts) > 0 {
 		d.Sections = append(d.Sections, s)
 	}
-}
-
-// Records are the rows of a table for programs: every number has all its digits, and units have columns.
-type Records struct {
-	Head []string
-	Rows iter.Seq[[]string]
-}
-
-// Records returns the rows of a table for programs.
-func (d Definition[R]) Records(rows []R) *Records {
-	return &Records{d.Head(), func(yield func([]string) bool) {
-		for i := range rows {
-			if !yield(d.Record(&rows[i])) {
-				return
-			}
-		}
-	}}
 }
 
 // tablePart is the part with a table, if it has rows.

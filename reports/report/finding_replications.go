@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 
 	"apfsim/reports/compare"
@@ -22,6 +23,9 @@ func ReplicationFindings(r *compare.Replications, byName map[string]*compare.Est
 				e := estimate(s)
 				if e == nil {
 					return 0, 0, false
+				}
+				if e.Few > 0 {
+					return math.NaN(), math.NaN(), true
 				}
 				return e.Mean, slices.Max(append(e.Values.Present(), e.Mean)), true
 			})

@@ -128,7 +128,11 @@ func requestsText(g *result.Group) string {
 	}
 	if v := g.VirtualWait; v != nil {
 		if v.Wait != nil && float64(v.Wait.P99Ns) > 100e6 {
-			p.add("wait at a random moment p99 %s", format.Duration(float64(v.Wait.P99Ns)))
+			atLeast := ""
+			if v.Longer("p99Ns") {
+				atLeast = "≥ "
+			}
+			p.add("wait at a random moment p99 %s%s", atLeast, format.Duration(float64(v.Wait.P99Ns)))
 		}
 		if rate := v.RejectedRate(); rate >= 0.01 {
 			p.add("rejected at a random moment %s", format.Percent(rate))

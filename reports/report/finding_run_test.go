@@ -9,12 +9,13 @@ import (
 	"apfsim/reports/judge"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // A flow of a level with queues, in seat-seconds.
 func flowWith(name string, demand, share, service float64, hand ...int) result.Flow {
 	ratio := service / share
-	return result.Flow{Group: result.Group{Name: "schema/" + name, Counts: result.Counts{Arrived: 100, Executed: 90, Rejected: 10, QueueFull: 10},
+	return result.Flow{Group: result.Group{Name: "schema/" + name, Counts: metric.Counts{Arrived: 100, Executed: 90, Rejected: 10, QueueFull: 10},
 		Wait: &result.Distribution{P50Ns: 1_000_000, P99Ns: 3_000_000, MaxNs: 5_000_000}}, PriorityLevel: "low", FlowSchema: "schema",
 		Hand: hand, DemandSeatSeconds: demand, FairShareSeatSeconds: share, ServiceSeatSeconds: service, Ratio: &ratio, QueuedIn: measure.Bitset{0b1111, 0b1}}
 }
@@ -118,25 +119,25 @@ func TestRequestsText(t *testing.T) {
 		judgement judge.Judgement
 	}{
 		{result.Group{}, "no request arrived after the warm-up", judge.Neutral},
-		{result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 0)}, "no wait; 0 of 5 rejected", judge.Good},
-		{result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 3_000_000)}, "99 % did not wait, max 3 ms; 0 of 5 rejected", judge.Good},
-		{result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: waits(3_000_000, 4_000_000)}, "wait p99 3 ms, max 4 ms; 0 of 5 rejected", judge.Good},
-		{result.Group{Counts: result.Counts{Arrived: 1, Rejected: 1, TimedOut: 1}, RejectedWait: timedOut(2_000_000_000)},
+		{result.Group{Counts: metric.Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 0)}, "no wait; 0 of 5 rejected", judge.Good},
+		{result.Group{Counts: metric.Counts{Arrived: 5, Executed: 5}, Wait: waits(0, 3_000_000)}, "99 % did not wait, max 3 ms; 0 of 5 rejected", judge.Good},
+		{result.Group{Counts: metric.Counts{Arrived: 5, Executed: 5}, Wait: waits(3_000_000, 4_000_000)}, "wait p99 3 ms, max 4 ms; 0 of 5 rejected", judge.Good},
+		{result.Group{Counts: metric.Counts{Arrived: 1, Rejected: 1, TimedOut: 1}, RejectedWait: timedOut(2_000_000_000)},
 			"0 of 1 dispatched; 1 of 1 (100 %) rejected: time-out 1 (wait max 2 s)", judge.Bad},
-		{result.Group{Counts: result.Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: waits(0, 0), RejectedWait: timedOut(0)},
+		{result.Group{Counts: metric.Counts{Arrived: 10, Executed: 5, Rejected: 5, TimedOut: 1, QueueFull: 4}, Wait: waits(0, 0), RejectedWait: timedOut(0)},
 			"no wait (dispatched requests); 5 of 10 (50 %) rejected: queue-full 4, time-out 1 (wait max 2 s)", judge.Bad},
-		{result.Group{Counts: result.Counts{Arrived: 10, Executed: 5, Rejected: 5, QueueFull: 5}, Wait: waits(3_000_000, 4_000_000), RejectedWait: &result.Distribution{}},
+		{result.Group{Counts: metric.Counts{Arrived: 10, Executed: 5, Rejected: 5, QueueFull: 5}, Wait: waits(3_000_000, 4_000_000), RejectedWait: &result.Distribution{}},
 			"wait p99 3 ms, max 4 ms; 5 of 10 (50 %) rejected: queue-full 5", judge.Bad},
-		{result.Group{Counts: result.Counts{Arrived: 1_000_000, Executed: 999_999, Rejected: 1, QueueFull: 1}, Wait: waits(0, 0), RejectedWait: &result.Distribution{}},
+		{result.Group{Counts: metric.Counts{Arrived: 1_000_000, Executed: 999_999, Rejected: 1, QueueFull: 1}, Wait: waits(0, 0), RejectedWait: &result.Distribution{}},
 			"no wait; 1 of 1 M (<0.01 %) rejected: queue-full 1", judge.Neutral},
-		{result.Group{Counts: result.Counts{Arrived: 40, Executed: 16, Waiting: 24}, Wait: waits(0, 0)}, "no wait (dispatched requests); 24 of 40 (60 %) still queued at the end; 0 of 40 rejected", judge.Bad},
-		{result.Group{Counts: result.Counts{Arrived: 40, Waiting: 40}}, "0 of 40 dispatched; 40 of 40 (100 %) still queued at the end; 0 of 40 rejected", judge.Bad},
-		{result.Group{Counts: result.Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: waits(0, 0)}, "no wait (dispatched requests); 1 of 100 (1 %) still queued at the end; 0 of 100 rejected", judge.Good},
+		{result.Group{Counts: metric.Counts{Arrived: 40, Executed: 16, Waiting: 24}, Wait: waits(0, 0)}, "no wait (dispatched requests); 24 of 40 (60 %) still queued at the end; 0 of 40 rejected", judge.Bad},
+		{result.Group{Counts: metric.Counts{Arrived: 40, Waiting: 40}}, "0 of 40 dispatched; 40 of 40 (100 %) still queued at the end; 0 of 40 rejected", judge.Bad},
+		{result.Group{Counts: metric.Counts{Arrived: 100, Executed: 99, Waiting: 1}, Wait: waits(0, 0)}, "no wait (dispatched requests); 1 of 100 (1 %) still queued at the end; 0 of 100 rejected", judge.Good},
 		// A closed loop that stood still: what it sent did not wait, but for twenty requests.
-		{result.Group{Counts: result.Counts{Arrived: 10_000, Executed: 10_000}, Wait: waits(0, 10_600_000_000), Stall: &result.Stall{MaxNs: 10_600_000_000, FromNs: 30_000_000_000},
+		{result.Group{Counts: metric.Counts{Arrived: 10_000, Executed: 10_000}, Wait: waits(0, 10_600_000_000), Stall: &result.Stall{MaxNs: 10_600_000_000, FromNs: 30_000_000_000},
 			VirtualWait: &result.VirtualWait{Probes: 1000, Wait: waits(10_100_000_000, 10_500_000_000)}},
 			"99 % did not wait, max 10.6 s; stalled for 10.6 s from t = 30 s; wait at a random moment p99 10.1 s; 0 of 10 k rejected", judge.Bad},
-		{result.Group{Counts: result.Counts{Arrived: 100, Executed: 100}, Wait: waits(0, 0), VirtualWait: &result.VirtualWait{Probes: 1000, Rejected: 20, Wait: waits(0, 0)}},
+		{result.Group{Counts: metric.Counts{Arrived: 100, Executed: 100}, Wait: waits(0, 0), VirtualWait: &result.VirtualWait{Probes: 1000, Rejected: 20, Wait: waits(0, 0)}},
 			"no wait; rejected at a random moment 2 %; 0 of 100 rejected", judge.Bad},
 	} {
 		if got := requestsText(&c.g); got != c.want || judge.Group(&c.g) != c.judgement {
@@ -177,9 +178,9 @@ func TestOverDemandingFlows(t *testing.T) {
 // If a level serves no flow, there are no fair shares; flows whose requests wait are underserved nevertheless.
 func TestUnderservedFlows(t *testing.T) {
 	unserved := flowWith("user:a", 10, 10, 0)
-	unserved.Counts, unserved.Wait, unserved.Ratio, unserved.FairShareSeatSeconds = result.Counts{Arrived: 5, Waiting: 5}, nil, nil, 0
+	unserved.Counts, unserved.Wait, unserved.Ratio, unserved.FairShareSeatSeconds = metric.Counts{Arrived: 5, Waiting: 5}, nil, nil, 0
 	idle := unserved
-	idle.Counts, idle.DemandSeatSeconds = result.Counts{Arrived: 5, Executed: 5}, 0
+	idle.Counts, idle.DemandSeatSeconds = metric.Counts{Arrived: 5, Executed: 5}, 0
 	short := flowWith("user:a", 10, 10, 9.4955)
 	withoutWait := waitingOnly(short)
 	withoutWait.Wait = &result.Distribution{}
@@ -234,13 +235,13 @@ func TestUnderservedFlowsAreListedFirst(t *testing.T) {
 func TestLevelText(t *testing.T) {
 	mean := 0.5
 	level := func(leastRatio float64, maxWaitNs int64) *result.Level {
-		return &result.Level{Group: result.Group{Counts: result.Counts{Arrived: 5, Executed: 5}, Wait: &result.Distribution{P99Ns: maxWaitNs, MaxNs: maxWaitNs}},
+		return &result.Level{Group: result.Group{Counts: metric.Counts{Arrived: 5, Executed: 5}, Wait: &result.Distribution{P99Ns: maxWaitNs, MaxNs: maxWaitNs}},
 			Utilisation: &result.Utilisation{Mean: &mean, Saturated: 0.25}, Fairness: &result.Fairness{Flows: 3, Jain: 0.8, LeastRatio: leastRatio}}
 	}
 	starved := level(1, 1000)
 	starved.Starvation = &result.Starvation{MaxNs: 10_600_000_000, Flow: "schema/f"}
 	waiting := level(0, 0)
-	waiting.Counts = result.Counts{Arrived: 5, Executed: 3, Waiting: 2}
+	waiting.Counts = metric.Counts{Arrived: 5, Executed: 3, Waiting: 2}
 	const use = "seats in use 50 % (mean), saturated 25 % of the time; "
 	const waits = use + "wait p99 1 µs, max 1 µs; 0 of 5 rejected; Jain's index 0.800 (3 flows); lowest service of a flow "
 	for _, c := range []struct {

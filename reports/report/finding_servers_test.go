@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
 
 // failing returns a summary of two servers with a timeline and a failure.
 func failing(f result.Failure, timeline ...result.Moment) *result.Summary {
-	even := result.Server{Group: result.Group{Counts: result.Counts{Arrived: 50}}, Stage: "ready"}
-	return &result.Summary{DurationNs: 100e9, Total: result.Group{Counts: result.Counts{Arrived: 100}},
+	even := result.Server{Group: result.Group{Counts: metric.Counts{Arrived: 50}}, Stage: "ready"}
+	return &result.Summary{DurationNs: 100e9, Total: result.Group{Counts: metric.Counts{Arrived: 100}},
 		Servers: []result.Server{even, even}, Timeline: timeline, Failures: []result.Failure{f}}
 }
 
@@ -48,12 +49,12 @@ func TestFailuresAndTheirCauses(t *testing.T) {
 // A server is named that has much more than its share, that nobody came back to, or that is slow.
 func TestServersThatStandOut(t *testing.T) {
 	connections := func(n int) *int { return &n }
-	s := &result.Summary{DurationNs: 300e9, Total: result.Group{Counts: result.Counts{Arrived: 100}},
+	s := &result.Summary{DurationNs: 300e9, Total: result.Group{Counts: metric.Counts{Arrived: 100}},
 		Servers: []result.Server{
-			{Group: result.Group{Counts: result.Counts{Arrived: 60}}, Stage: "ready", Connections: connections(75), MostConnectionsShare: 0.75, MostConnectionsShareAtNs: 130e9},
-			{Group: result.Group{Counts: result.Counts{Arrived: 25}}, Stage: "ready", Connections: connections(25), SlowNs: 12e9, LeastSpeed: 0.08, MostInService: 600,
+			{Group: result.Group{Counts: metric.Counts{Arrived: 60}}, Stage: "ready", Connections: connections(75), MostConnectionsShare: 0.75, MostConnectionsShareAtNs: 130e9},
+			{Group: result.Group{Counts: metric.Counts{Arrived: 25}}, Stage: "ready", Connections: connections(25), SlowNs: 12e9, LeastSpeed: 0.08, MostInService: 600,
 				Collapse: &result.Collapse{AtNs: 90e9, ExecutedPerSecond: 1322, InService: 446, BestAtNs: 20e9, BestExecutedPerSecond: 3312, BestInService: 120}},
-			{Group: result.Group{Counts: result.Counts{Arrived: 15}}, Stage: "ready", Connections: connections(0)},
+			{Group: result.Group{Counts: metric.Counts{Arrived: 15}}, Stage: "ready", Connections: connections(0)},
 		},
 		Timeline: []result.Moment{moment(160, 2, server.Starting, server.Ready)},
 	}

@@ -23,7 +23,7 @@ func TestStored(t *testing.T) {
 		g.Name, g.Clients = name, &result.Clients{Notes: notes}
 		return g
 	}
-	busy := result.Group{Counts: result.Counts{Arrived: 100, Rejected: 6, TimedOut: 6}, Wait: &result.Distribution{P99Ns: 1e9, MaxNs: 2e9}}
+	busy := result.Group{Counts: metric.Counts{Arrived: 100, Rejected: 6, TimedOut: 6}, Wait: &result.Distribution{P99Ns: 1e9, MaxNs: 2e9}}
 	s := &result.Summary{
 		Timeline: []result.Moment{moment(20, 0, server.Starting, server.Ready), moment(58, 1, server.Starting, server.Ready), moment(100, 0, server.Draining, server.Off)},
 		Workloads: []result.Group{

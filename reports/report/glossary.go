@@ -69,7 +69,7 @@ var Glossary = []Term{
 	metricTerm("virtualWait", "Wait at a random moment", "virtualWait"),
 	statisticTerm("stall", "Stall", "stall", "max"),
 	metricTerm("latency", "Latency", "latency"),
-	{"percentile", "Percentile (median, 99th)", "The 99th percentile is the smallest time that at least 99 % of the requests do not exceed; the median is the 50th percentile. It is at most 0.1 % above the exact value, and at most 3.2 % for a single flow."},
+	{"percentile", "Percentile (median, 99th)", "The 99th percentile is the smallest time that at least 99 % of the requests do not exceed; the median is the 50th percentile. It is at most 0.1 % above the exact value, and at most 3.2 % for a single flow. One of fewer than 10/(1 − p) values, such as a 99th percentile of fewer than 1000, is dim and has their number n beside it: it says little and decides nothing."},
 	{"nominal", "Nominal limit", "The seats that a priority level has by its shares, before it lends or borrows any."},
 	{"bounds", "Bounds", "The seats that a priority level keeps if it lends as many as it may, and the seats that it has if it borrows as many as it may."},
 	statisticTerm("peak", "Peak", "utilisation", "peak"),

@@ -1,11 +1,14 @@
 package report
 
 import (
+	"iter"
+	"slices"
+
 	"apfsim/reports/files"
 	"apfsim/reports/result"
 )
 
-// Picture is what fills one file. It has one of Panels, Bars and Grid.
+// Picture is the content of one image file. It has one of Panels, Bars and Grid.
 type Picture struct {
 	Name   string // of its files, without extension
 	Title  string
@@ -13,6 +16,8 @@ type Picture struct {
 	Panels []*Plot // one plot, or several over the same time, one below the other
 	Bars   *Bars
 	Grid   *Grid
+
+	Columns int // of Panels that do not have a common time; 0 if they have
 }
 
 // legendEntry explains how lines or marks of one kind are drawn.
@@ -22,6 +27,19 @@ type legendEntry struct {
 	Index int // of the line among those of its kind
 }
 
+// TilesPicture returns a picture of plots in several columns. The legend has each name of a line once.
+func TilesPicture(name, title string, columns int, plots []*Plot) *Picture {
+	p := &Picture{Name: name, Title: title, Panels: plots, Columns: columns}
+	for _, panel := range plots {
+		for _, l := range panel.Lines {
+			if e := (legendEntry{l.Name, l.Kind, l.Index}); !slices.Contains(p.Legend, e) {
+				p.Legend = append(p.Legend, e)
+			}
+		}
+	}
+	return p
+}
+
 func (p *Picture) unlessEmpty() *Picture {
 	if len(p.Panels) == 0 {
 		return nil
@@ -29,28 +47,38 @@ func (p *Picture) unlessEmpty() *Picture {
 	return p
 }
 
-// RunPictures returns the pictures of a run. There is none of what did not happen.
-func RunPictures(r *result.Result) (pictures []*Picture) {
-	add := func(p *Picture) {
-		if p != nil {
-			pictures = append(pictures, p)
+// pictures makes pictures one after another, and leaves out those that are nil.
+func pictures(all ...func() *Picture) iter.Seq[*Picture] {
+	return func(yield func(*Picture) bool) {
+		for _, picture := range all {
+			if p := picture(); p != nil && !yield(p) {
+				return
+			}
 		}
 	}
-	add(waitPicture(r))
-	add(waitsPicture(r))
-	add(seatsPicture(r))
-	add(requestsPicture(r))
-	add(serversPicture(r))
-	add(clientsPicture(r))
-	for i, s := range r.Series {
-		if p := queuesPlot(r, i); p != nil {
-			add(&Picture{Name: queuesName(s.Level), Title: p.Title + ": " + p.Subject, Panels: []*Plot{p}})
-		}
+}
+
+// runPictures returns the pictures of a run. There is none of what did not happen.
+func runPictures(r *result.Result) iter.Seq[*Picture] {
+	var all []func() *Picture
+	for _, of := range []func(*result.Result) *Picture{waitPicture, waitsPicture, seatsPicture, requestsPicture, serversPicture, clientsPicture} {
+		all = append(all, func() *Picture { return of(r) })
+	}
+	for i := range r.Series {
+		all = append(all, func() *Picture { return queuesPicture(r, i) })
 	}
 	for i := range r.Summary.PriorityLevels {
-		add(servicePicture(r.Summary, r.Summary.PriorityLevels[i].Name))
+		all = append(all, func() *Picture { return servicePicture(r.Summary, r.Summary.PriorityLevels[i].Name) })
 	}
-	return pictures
+	return pictures(all...)
+}
+
+func queuesPicture(r *result.Result, series int) *Picture {
+	p := queuesPlot(r, series)
+	if p == nil {
+		return nil
+	}
+	return &Picture{Name: queuesName(r.Series[series].Level), Title: p.Title + ": " + p.Subject, Panels: []*Plot{p}}
 }
 
 // RunPictureNames returns the names of the pictures that a run may have, given its priority levels.

@@ -65,6 +65,9 @@ const (
 	KindOldestWait
 	KindWaitP99
 	KindWaitMedian
+	KindMeasured           // of a live server
+	KindReplayed           // of a run with what was measured
+	KindPredicted          // of a run without it
 	KindService            // a bar
 	KindUnderservedService // a bar
 	KindFairShare          // a mark on a bar

@@ -11,9 +11,9 @@ import (
 // minProbability is the least probability that the picture of a collision table shows.
 const minProbability = 1e-16
 
-// CollisionPicture returns a line for each deck of a collision table: the probability of a collision over
+// collisionPicture returns a line for each deck of a collision table: the probability of a collision over
 // the number of elephants, from 1 to the largest number that the table has a column for.
-func CollisionPicture(c *advice.Collisions) *Picture {
+func collisionPicture(c *advice.Collisions) *Picture {
 	most := 2
 	for _, n := range c.Elephants {
 		most = max(most, n)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -18,45 +19,37 @@ type Grid struct {
 // none.
 type GridCell struct{ Mean, Half float64 }
 
-// SweepPictures returns a picture of each statistic that is shown and has samples: a line if one parameter
-// varies, a grid if two do. There are no pictures of more than two dimensions.
-func SweepPictures(t *SweepTables) (pictures []*Picture) {
-	varied := t.Varied()
-	if len(varied) != 1 && len(varied) != 2 {
-		return nil
+// sweepPictures returns a picture of each statistic that is shown and has samples: a line if one parameter varies, a grid
+// if two do. There are no pictures of more than two dimensions. The sentences say what there is no picture of.
+func sweepPictures(t *SweepTables) (_ iter.Seq[*Picture], missing []string) {
+	varied, names := t.Varied(), t.ChartNames()
+	switch n := len(varied); {
+	case n == 0:
+		return nil, []string{"no charts: no parameter has more than one value"}
+	case n > 2:
+		return nil, []string{fmt.Sprintf("no charts: %d parameters have more than one value; want at most 2", n)}
 	}
-	names := t.ChartNames()
+	var all []func() *Picture
 	for i := range t.Shown {
 		s := &t.Shown[i]
 		if s.Empty() {
+			missing = append(missing, s.Name+": no chart: there are no samples at any point")
 			continue
 		}
-		scale, unit := s.Scale()
-		p := &Picture{Name: names[i], Title: s.Title(unit)}
-		if len(varied) == 1 {
-			p.Panels = []*Plot{sweepLine(s, scale, varied[0])}
-		} else {
-			p.Grid = sweepGrid(s, scale, varied[0], varied[1])
-		}
-		pictures = append(pictures, p)
+		all = append(all, func() *Picture { return sweepPicture(names[i], s, varied) })
 	}
-	return pictures
+	return pictures(all...), missing
 }
 
-// SweepWarnings says what a sweep has no pictures of.
-func SweepWarnings(t *SweepTables) (all []string) {
-	switch n := len(t.Varied()); {
-	case n == 0:
-		return []string{"no charts: no parameter has more than one value"}
-	case n > 2:
-		return []string{fmt.Sprintf("no charts: %d parameters have more than one value; want at most 2", n)}
+func sweepPicture(name string, s *ShownStatistic, varied []*Parameter) *Picture {
+	scale, unit := s.Scale()
+	p := &Picture{Name: name, Title: s.Title(unit)}
+	if len(varied) == 1 {
+		p.Panels = []*Plot{sweepLine(s, scale, varied[0])}
+	} else {
+		p.Grid = sweepGrid(s, scale, varied[0], varied[1])
 	}
-	for i := range t.Shown {
-		if s := &t.Shown[i]; s.Empty() {
-			all = append(all, s.Name+": no chart: there are no samples at any point")
-		}
-	}
-	return all
+	return p
 }
 
 // sweepLine has the means over one parameter, with their 95 % intervals.

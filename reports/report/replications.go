@@ -1,15 +1,19 @@
 package report
 
-import "apfsim/reports/compare"
+import (
+	"slices"
+
+	"apfsim/reports/compare"
+)
 
 // ReplicationsDocument returns the report of several runs.
 func ReplicationsDocument(r *compare.Replications) *Document {
 	byName := r.ByName()
 	d := &Document{
 		Title: r.Name, Name: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Replay: replayed(r.Replay), Verdict: replicationsVerdict(r),
-		Findings: ReplicationFindings(r, byName), Warnings: r.Warnings,
+		Findings: ReplicationFindings(r, byName), Warnings: slices.Concat(r.Warnings, r.Verdict.Notes()),
 		Sources: "All numbers are in replications.json and replications.csv.",
-		Data:    r, Records: estimateColumns.Records(r.Statistics),
+		Data:    r, Records: []*Records{estimateColumns.Records("replications", r.Statistics)},
 	}
 	for i := range estimateTables {
 		g := &estimateTables[i]

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
 )
@@ -11,8 +13,8 @@ func RunDocument(r *result.Result) *Document {
 	servers, stored, stalls := ServerFindings(s), storedFindings(s), StallFindings(s)
 	d := &Document{
 		Title: s.Name, Name: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s), Replay: replayed(s.Replay),
-		Findings: runFindings(s, servers, stored, stalls), Warnings: s.Warnings,
-		Sources: sources(r), Fingerprint: s.Fingerprint, Data: s,
+		Findings: runFindings(s, servers, stored, stalls), Warnings: slices.Concat(s.Warnings, s.Verdict.Notes()),
+		Sources: sources(r), Fingerprint: s.Fingerprint, Data: s, Records: runRecords(r), Pictures: runPictures(r),
 	}
 	if s.Replay != nil {
 		d.add(Section{Name: "replay", Title: "Log and replay", Parts: []Part{{Table: replayTable(s.Replay)}}})

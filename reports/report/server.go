@@ -11,7 +11,7 @@ func BesideServerDocument(c *scrape.Comparison, all bool) *Document {
 		Sides: []Side{{"run", c.Run.Label, c.RunText()}, {"server", files, length}}, How: []string{c.How()}, Headline: c.Title(),
 		Verdict: &Verdict{Sentences: []string{c.Title()}}, Warnings: c.Warnings,
 		Sources: "All numbers are in comparison.json and comparison.csv.",
-		Data:    c, Records: serverColumns.Records(c.Statistics),
+		Data:    c, Records: []*Records{serverColumns.Records("comparison", c.Statistics)},
 	}
 	s := Section{Name: "server", Title: "The server and the run", Note: c.How(), Parts: []Part{{Table: &Table{Title: c.Title()}, Only: Terminal}}}
 	for _, t := range besideServerTables(c, all) {

@@ -303,7 +303,7 @@ func (p *Parameter) Label(i int) string {
 	return format.Shorten(format.Printable(p.Values[i]), 24)
 }
 
-// SweepTables is what the runs of a sweep say of the statistics that are shown.
+// SweepTables are the tables of the statistics of a sweep that are shown.
 type SweepTables struct {
 	*Sweep
 	Shown []ShownStatistic
@@ -357,5 +357,6 @@ func SweepDocument(s *SweepTables) *Document {
 		section.Parts = append(section.Parts, Part{Note: "Means of the runs ± half of their 95 % intervals."})
 	}
 	d.add(section)
+	d.Pictures, d.NoPictures = sweepPictures(s)
 	return d
 }

@@ -160,28 +160,39 @@ func (t *Table) Measure() int {
 // Cell is one cell of a table.
 type Cell struct {
 	Text      string
-	Margin    string          // half the width of the value's confidence interval, as "3 ms"; may be empty
-	Also      string          // other names of the row, in its first cell; may be empty
-	Value     float64         // the number that rows are sorted by, if Number is set
-	Number    bool            // whether Value is set
-	Code      bool            // Text is from a file or a command line
-	Judgement judge.Judgement // the judgement that the cell states: a terminal colours the row by it
-	Bar       *CellBar        // a page draws it below the text; may be nil
+	Margin    string    // half the width of the value's confidence interval, as "3 ms"; may be empty
+	Also      string    // other names of the row, in its first cell; may be empty
+	Few       int64     // how many values a percentile is of, if they are too few for it (measure.Enough); else 0
+	Value     float64   // the number that rows are sorted by, if Number is set
+	Number    bool      // whether Value is set
+	Code      bool      // Text is from a file or a command line
+	Judgement Judgement // the judgement that the cell states: a terminal colours the row by it
+	Bar       *CellBar  // a page draws it below the text; may be nil
 }
 
-// Line returns the text and the margin in one line, as "12 ±3 ms".
+// Line returns the text, the margin and the number of values in one line, as "12 ±3 ms (n 7)".
 func (c *Cell) Line() string {
-	if c.Margin == "" {
-		return c.Text
+	text := c.Text
+	if c.Margin != "" {
+		text += " ±" + c.Margin
 	}
-	return c.Text + " ±" + c.Margin
+	if c.Few > 0 {
+		text += " (" + c.FewText() + ")"
+	}
+	return text
 }
+
+// FewText states how many values a percentile is of.
+func (c *Cell) FewText() string { return "n " + format.Quantity(c.Few) }
 
 // CellBar is a quantity and the one that it is compared with, both as shares of the greatest in
 // their column.
 type CellBar struct {
 	Value, Mark float64
 }
+
+// Low reports whether the quantity is so much less than the other one that a page points it out.
+func (b *CellBar) Low() bool { return b.Value < judge.UnderservedRatio*b.Mark }
 
 // Word is a cell of text.
 func Word(text string) Cell { return Cell{Text: text} }

@@ -17,9 +17,9 @@ var changeColumns = Definition[compare.Change]{
 		CSV: "statistic", Value: func(c *compare.Change) string { return c.Name }},
 	{CSV: "unit", Value: func(c *compare.Change) string { return c.Unit }},
 	{CSV: "better", Value: func(c *compare.Change) string { return string(c.Better) }},
-	{Column: Column{Title: "Base", Short: "base"}, Cell: func(c *compare.Change) Cell { return sideCell(c, c.Base) },
+	{Column: Column{Title: "Base", Short: "base"}, Cell: func(c *compare.Change) Cell { return baseCell(c) },
 		CSV: "base", Value: func(c *compare.Change) string { return format.AllDigits(&c.Base) }},
-	{Column: Column{Title: "Head", Short: "head"}, Cell: func(c *compare.Change) Cell { return sideCell(c, c.Head) },
+	{Column: Column{Title: "Head", Short: "head"}, Cell: func(c *compare.Change) Cell { return headCell(c) },
 		CSV: "head", Value: func(c *compare.Change) string { return format.AllDigits(&c.Head) }},
 	{Column: Column{Title: "Change", Short: "change", Term: "change"}, Cell: differenceCell,
 		CSV: "difference", Value: func(c *compare.Change) string { return format.AllDigits(&c.Difference) }},
@@ -43,12 +43,17 @@ func changeNameCell(c *compare.Change) Cell {
 
 // sideCell is the value on one side. Where both sides would read the same although they differ, as
 // indices near 1 do, they get more digits.
-func sideCell(c *compare.Change, x float64) Cell {
+func sideCell(c *compare.Change, x float64, few int64) Cell {
+	cell := figure(x, compare.ChangeValue(c, x))
+	cell.Few = few
 	if c.Outcome == compare.Changed && c.Unit == "" && compare.ChangeValue(c, c.Base) == compare.ChangeValue(c, c.Head) && !c.ID.PrintPercent() {
-		return figure(x, strconv.FormatFloat(x, 'g', 6, 64))
+		cell.Text = strconv.FormatFloat(x, 'g', 6, 64)
 	}
-	return figure(x, compare.ChangeValue(c, x))
+	return cell
 }
+
+func baseCell(c *compare.Change) Cell { return sideCell(c, c.Base, c.BaseFew) }
+func headCell(c *compare.Change) Cell { return sideCell(c, c.Head, c.HeadFew) }
 
 // differenceCell sorts as the list of changes does: by the size relative to the base; a change
 // from 0 is the greatest.

@@ -58,7 +58,8 @@ func CollisionDocument(c *advice.Collisions) *Document {
 	for i := range rows {
 		t.Rows = append(t.Rows, columns.Row(&rows[i]))
 	}
-	d := &Document{Data: c, Records: columns.Records(rows)}
+	d := &Document{Data: c, Records: []*Records{columns.Records("collisions", rows)},
+		Pictures: pictures(func() *Picture { return collisionPicture(c) })}
 	d.add(Section{Parts: []Part{{Table: t}}})
 	return d
 }

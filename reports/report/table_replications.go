@@ -45,6 +45,7 @@ func estimateCell(e *compare.Estimate) Cell {
 	if margin != "" {
 		c.Text, c.Margin = text, margin+suffix
 	}
+	c.Few = e.Few
 	return c
 }
 

@@ -10,23 +10,33 @@ import (
 	"apfsim/core/config"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 )
 
 // distributionColumn is a column of the durations that get returns, which is nil without samples.
-func distributionColumn[R any](column Column, get func(*R) *result.Distribution, ns func(*result.Distribution) int64) ColumnOf[R] {
+func distributionColumn[R any](column Column, get func(*R) *result.Distribution, cell func(*result.Distribution) Cell) ColumnOf[R] {
 	return ColumnOf[R]{Column: column, Cell: func(r *R) Cell {
 		d := get(r)
 		if d == nil {
 			return noValue
 		}
-		return durationCell(ns(d))
+		return cell(d)
 	}}
 }
 
-func median(d *result.Distribution) int64  { return d.P50Ns }
-func p99(d *result.Distribution) int64     { return d.P99Ns }
-func longest(d *result.Distribution) int64 { return d.MaxNs }
+func median(d *result.Distribution) Cell  { return percentileCell(d.P50Ns, 50, d.Count) }
+func p99(d *result.Distribution) Cell     { return percentileCell(d.P99Ns, 99, d.Count) }
+func longest(d *result.Distribution) Cell { return durationCell(d.MaxNs) }
+
+// percentileCell is a percentile of n durations.
+func percentileCell(ns int64, percent float64, n int64) Cell {
+	c := durationCell(ns)
+	if !measure.Enough(percent, n) {
+		c.Few = n
+	}
+	return c
+}
 
 func groupWait(g *result.Group) *result.Distribution    { return g.Wait }
 func groupLatency(g *result.Group) *result.Distribution { return g.Latency }
@@ -75,7 +85,11 @@ func virtualWaitCell(g *result.Group) Cell {
 	if g.VirtualWait == nil || g.VirtualWait.Wait == nil {
 		return noValue
 	}
-	return durationCell(g.VirtualWait.Wait.P99Ns)
+	c := p99(g.VirtualWait.Wait)
+	if g.VirtualWait.Longer("p99Ns") {
+		c.Text = "≥ " + c.Text
+	}
+	return c
 }
 
 func stallCell(g *result.Group) Cell {

@@ -17,7 +17,7 @@ var serverColumns = Definition[scrape.Statistic]{
 	{CSV: "flowSchema", Value: func(s *scrape.Statistic) string { return s.FlowSchema }},
 	{Column: Column{Title: "Statistic", Short: "statistic", Left: true}, Cell: func(s *scrape.Statistic) Cell { return Word(s.Name) },
 		CSV: "statistic", Value: func(s *scrape.Statistic) string { return s.Name }},
-	{CSV: "unit", Value: func(s *scrape.Statistic) string { return s.Unit }},
+	{CSV: "unit", Value: func(s *scrape.Statistic) string { return string(s.Unit) }},
 	{Column: Column{Title: "Server", Short: "server"}, Cell: serverCell,
 		CSV: "server", Value: func(s *scrape.Statistic) string { return format.AllDigits(s.Server) }},
 	{CSV: "serverBefore", Value: func(s *scrape.Statistic) string { return format.AllDigits(s.ServerBefore) }},
@@ -65,10 +65,10 @@ func besideServerTables(c *scrape.Comparison, all bool) (tables []*Table) {
 // serverText writes a number of a statistic. Counts of requests have all their digits, so that a
 // difference is visible.
 func serverText(s *scrape.Statistic, x float64) string {
-	if s.Unit == string(metric.Requests) || s.Unit == string(metric.Seats) {
+	if s.Unit == metric.Requests || s.Unit == metric.Seats {
 		return format.Decimal(math.Round(10*x) / 10)
 	}
-	return format.ValueText(x, s.Unit, s.Unit == "")
+	return format.ValueText(x, string(s.Unit), s.Unit == metric.NoUnit)
 }
 
 func serverFigure(s *scrape.Statistic, x *float64) Cell {

@@ -7,6 +7,7 @@ import (
 	"apfsim/reports/advice"
 	"apfsim/reports/compare"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // checkDefinition checks that each form of a table has a cell under each head, and that no column of a page
@@ -42,7 +43,7 @@ func checkDefinition[R any](t *testing.T, name string, d Definition[R], row *R) 
 
 func TestDefinitions(t *testing.T) {
 	// What has no samples must not stop a table from being printed.
-	checkDefinition(t, "workloads", groupColumns(Column{Title: "Workload", Short: "workload"}, 1, &result.Group{Counts: result.Counts{Refused: 1, Lost: 1}}), &result.Group{})
+	checkDefinition(t, "workloads", groupColumns(Column{Title: "Workload", Short: "workload"}, 1, &result.Group{Counts: metric.Counts{Refused: 1, Lost: 1}}), &result.Group{})
 	checkDefinition(t, "levels", levelColumns, &result.Level{})
 	checkDefinition(t, "flows", flowColumns, &flow{&result.Flow{}, 0})
 	checkDefinition(t, "estimates", estimateColumns, &compare.Estimate{Name: "rejected.rate", Values: compare.RunValues{}})

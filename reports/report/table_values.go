@@ -58,11 +58,11 @@ func valueListTable(v *compare.Values, rows []compare.ValueRow) *Table {
 	for i := range rows {
 		change := rows[i].Any()
 		name := Cell{Text: rows[i].Name, Code: true}
-		t.Rows = append(t.Rows, []Cell{name, Word(format.Printable(v.Base)), sideCell(change, change.Base), Word("base"), {}})
+		t.Rows = append(t.Rows, []Cell{name, Word(format.Printable(v.Base)), baseCell(change), Word("base"), {}})
 		for k, value := range v.HeadValues() {
 			row := []Cell{{}, Word(format.Printable(value)), noValue, {}, {}}
 			if c := rows[i].Changes[k]; c != nil {
-				row = append(row[:2], sideCell(c, c.Head), differenceCell(c), judgementCell(c))
+				row = append(row[:2], headCell(c), differenceCell(c), judgementCell(c))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -81,7 +81,7 @@ func valueTable(v *compare.Values, name, caption string, rows []compare.ValueRow
 	}
 	for i := range rows[:min(mostRows, len(rows))] {
 		change := rows[i].Any()
-		row := []Cell{{Text: rows[i].Name, Code: true}, sideCell(change, change.Base)}
+		row := []Cell{{Text: rows[i].Name, Code: true}, baseCell(change)}
 		for _, c := range rows[i].Changes {
 			row = append(row, pointCell(c))
 		}
@@ -98,7 +98,7 @@ func pointCell(c *compare.Change) Cell {
 	if c == nil {
 		return noValue
 	}
-	cell, change, judgement := sideCell(c, c.Head), differenceCell(c), judgementCell(c)
+	cell, change, judgement := headCell(c), differenceCell(c), judgementCell(c)
 	cell.Text += ", " + change.Line()
 	if judgement.Text != "" {
 		cell.Text += ", " + judgement.Text

@@ -24,7 +24,7 @@ func ValuesDocument(v *compare.Values, all bool) *Document {
 		Description: []string{compare.ValuesHow(v)}, How: []string{compare.ValuesHow(v)}, Headline: title,
 		Verdict: &Verdict{Sentences: []string{titleOnPage}, Table: counts}, Warnings: compare.ValuesWarnings(v),
 		Sources: "All numbers are in comparison.json and comparison.csv.",
-		Data:    v, Records: valueColumns().Records(valueChanges(v)),
+		Data:    v, Records: []*Records{valueColumns().Records("comparison", valueChanges(v))},
 	}
 	parts := []Part{{Table: counts, Only: Terminal}, {Table: counts.titled(""), Only: Markdown}, {Table: &Table{Title: title}, Only: Terminal}}
 	if len(rows) > 0 {

@@ -4,8 +4,8 @@ import (
 	"apfsim/core/queueset"
 )
 
-// Series is what happened at one priority level over time, in intervals of equal length. It covers
-// the whole run, including the warm-up.
+// Series are the statistics of one priority level over time, in intervals of equal length. They
+// cover the whole run, including the warm-up.
 type Series struct {
 	Level   string // "" for the requests that flow control does not limit
 	Limited bool   // whether the points have limits

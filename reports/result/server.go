@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 
+	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
 
@@ -47,7 +48,7 @@ type Collapse struct {
 // ServerLevel has the statistics of a priority level at one server.
 type ServerLevel struct {
 	Name string `json:"name"`
-	Counts
+	metric.Counts
 	Limits             Limits       `json:"limits"`
 	Utilisation        *Utilisation `json:"utilisation"` // null of an exempt level
 	PeakSeats          int          `json:"peakSeats"`
@@ -115,8 +116,8 @@ func NewMoment(atNs int64, index int, from, to server.Stage) Moment {
 	return Moment{AtNs: atNs, Server: index, What: what, Stage: to.String()}
 }
 
-// ServerSeries is what happened at one server over time, in intervals of equal length. It covers the
-// whole run, including the warm-up.
+// ServerSeries are the statistics of one server over time, in intervals of equal length. They cover
+// the whole run, including the warm-up.
 type ServerSeries struct {
 	Server int
 	Points []ServerPoint

@@ -60,7 +60,7 @@ func TestStatisticsWithoutSamples(t *testing.T) {
 
 // Throughput counts requests that were executed, not those that arrived.
 func TestThroughput(t *testing.T) {
-	s := &Summary{DurationNs: 12e9, WarmupNs: 2e9, Workloads: []Group{{Name: "w", Counts: Counts{Arrived: 50, Executed: 40}}}}
+	s := &Summary{DurationNs: 12e9, WarmupNs: 2e9, Workloads: []Group{{Name: "w", Counts: metric.Counts{Arrived: 50, Executed: 40}}}}
 	all := Statistics(s)
 	if i, err := FindStatistic(all, "executed{workload:w}.perSecond"); err != nil || all[i].Value != 4 || all[i].Name.Unit != metric.RequestsPerSecond {
 		t.Errorf("%v, error %v; want 4 requests/s", all, err)
@@ -70,7 +70,7 @@ func TestThroughput(t *testing.T) {
 // StatisticValue reads a number from the part of a summary that its tags select, and says where the
 // summary does not have the number.
 func TestValueByTags(t *testing.T) {
-	counts := func(n int64) Counts { return Counts{Arrived: n} }
+	counts := func(n int64) metric.Counts { return metric.Counts{Arrived: n} }
 	s := &Summary{
 		DurationNs: 1e9, Total: Group{Counts: counts(10)},
 		Workloads:      []Group{{Name: "w", Counts: counts(9)}},

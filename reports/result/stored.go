@@ -8,7 +8,7 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Clients is what has happened to clients that behave, within the window.
+// Clients are the statistics of scripted clients within the window.
 type Clients struct {
 	Notes []Noted `json:"notes"` // what has happened at least once
 }
@@ -66,7 +66,7 @@ func (c *Clients) Because(metric, reason string) float64 {
 	return 0
 }
 
-// Stored is what a server, or all, have done for the store's clients, within the window.
+// Stored are the statistics of a server with a store, or of all such servers, within the window.
 type Stored struct {
 	Values [metric.ServerValues]int64 // in the units of their statistics
 	// SlowWatchersOf is how many of the watches that were closed as slow were of each resource; resources without one
@@ -132,7 +132,7 @@ type RequestKind struct {
 	Bytes            int64   `json:"bytes"`
 }
 
-// ClientSeries is what happened to the clients that behave over time, in intervals of equal length. It covers the
+// ClientSeries are the statistics of scripted clients over time, in intervals of equal length. They cover the
 // whole run, including the warm-up.
 type ClientSeries struct {
 	Metric string // by which statistics call it

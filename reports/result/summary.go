@@ -7,8 +7,8 @@ package result
 import (
 	"errors"
 	"math"
+	"slices"
 
-	"apfsim/core/queueset"
 	"apfsim/reports/format"
 	"apfsim/reports/measure"
 	"apfsim/sim/metric"
@@ -46,6 +46,7 @@ type Summary struct {
 	Passed     bool      `json:"passed"` // whether every threshold holds; true if there is none
 	Thresholds []Verdict `json:"thresholds"`
 	Warnings   []string  `json:"warnings"`
+	Verdict    *Overall  `json:"verdict,omitempty"` // omitted if it says nothing
 
 	Total     Group   `json:"total"`
 	Workloads []Group `json:"workloads"` // in the scenario's order
@@ -80,7 +81,7 @@ type Summary struct {
 // Group is the statistics of a group of requests: those that arrived in the window.
 type Group struct {
 	Name string `json:"name"`
-	Counts
+	metric.Counts
 	NotServed *NotServed `json:"notServed,omitempty"` // omitted if there are none
 	Open      int64      `json:"open,omitempty"`      // neither over when the run ended nor NotServed.Unfinished
 
@@ -91,7 +92,7 @@ type Group struct {
 
 	StillQueued *StillQueued `json:"stillQueued,omitempty"` // omitted if Waiting is 0
 
-	Responses []Response `json:"responses,omitempty"` // by status; omitted where Servers is
+	Responses measure.Responses `json:"responses,omitempty"` // by status; omitted where Servers is
 
 	Stall       *Stall       `json:"stall,omitempty"`       // of a workload
 	Freeze      *Freeze      `json:"freeze,omitempty"`      // of a workload or a level, where executions follow from what servers do
@@ -103,12 +104,10 @@ type Group struct {
 
 // NotServed counts the requests that were not served, each in the first of the fields that applies.
 type NotServed struct {
-	Rejected   int64 `json:"rejected"`
-	Refused    int64 `json:"refused"`
-	Lost       int64 `json:"lost"`
-	Deadline   int64 `json:"deadline"`   // answered 504, or the client gave up
-	Error      int64 `json:"error"`      // answered another 5xx, or 429 by the handler
-	Unfinished int64 `json:"unfinished"` // open at the end, and older than the latency p99 of the workload, or without one than measure.UnfinishedNs
+	Rejected int64 `json:"rejected"`
+	Refused  int64 `json:"refused"`
+	Lost     int64 `json:"lost"`
+	metric.Failures
 }
 
 // Total returns how many they are.
@@ -116,7 +115,7 @@ func (n *NotServed) Total() int64 {
 	if n == nil {
 		return 0
 	}
-	return n.Rejected + n.Refused + n.Lost + n.Deadline + n.Error + n.Unfinished
+	return n.Rejected + n.Refused + n.Lost + n.Failures.Total()
 }
 
 // NotServedTotal returns how many requests were not served. Results that were written before NotServed was counted have
@@ -139,16 +138,16 @@ type StillQueued struct {
 	WaitP99Ns int64 `json:"waitP99Ns"`
 }
 
-// WaitP99Ns returns the percentile of the waits, as far as they are known: also of the requests that were still queued when
-// the run ended. It is not ok if no request was dispatched or queued.
-func (g *Group) WaitP99Ns() (ns int64, ok bool) {
-	switch {
-	case g.StillQueued != nil:
-		return g.StillQueued.WaitP99Ns, true
-	case g.Wait != nil:
-		return g.Wait.P99Ns, true
+// WaitP99Ns returns the percentile of the waits, as far as they are known, and of how many waits it is: also of the requests
+// that were still queued when the run ended. It is not ok if no request was dispatched or queued.
+func (g *Group) WaitP99Ns() (ns, n int64, ok bool) {
+	if g.Wait != nil {
+		ns, n, ok = g.Wait.P99Ns, g.Wait.Count, true
 	}
-	return 0, false
+	if g.StillQueued != nil {
+		ns, n, ok = g.StillQueued.WaitP99Ns, n+g.Waiting, true
+	}
+	return ns, n, ok
 }
 
 // WaitMaxNs is WaitP99Ns of the longest wait.
@@ -211,36 +210,10 @@ type VirtualWait struct {
 	Rejected int64         `json:"rejected"`          // of the probes
 	Refused  int64         `json:"refused,omitempty"` // of the probes: no server listened
 	Wait     *Distribution `json:"wait"`              // of the other probes
-}
-
-// Counts are numbers of requests. Arrived = Executed + Rejected + Refused + Lost + Waiting + Executing.
-type Counts struct {
-	Arrived          int64 `json:"arrived"`
-	Executed         int64 `json:"executed"`
-	Rejected         int64 `json:"rejected"`
-	QueueFull        int64 `json:"queueFull"`        // of the rejected requests
-	ConcurrencyLimit int64 `json:"concurrencyLimit"` // of the rejected requests
-	TimedOut         int64 `json:"timedOut"`         // of the rejected requests
-	Retries          int64 `json:"retries"`          // of the arrived requests: second and later attempts
-	Waiting          int64 `json:"waiting"`          // when the run ended
-	Executing        int64 `json:"executing"`        // when the run ended
-
-	// Requests that have not reached flow control, by what the client saw. They belong to no FlowSchema,
-	// priority level or flow.
-	Refused           int64 `json:"refused,omitempty"`
-	ConnectionRefused int64 `json:"connectionRefused,omitempty"`
-	ConnectionReset   int64 `json:"connectionReset,omitempty"`
-	ShuttingDown      int64 `json:"shuttingDown,omitempty"`
-	NotReady          int64 `json:"notReady,omitempty"`
-
-	Lost         int64 `json:"lost,omitempty"`         // whose server ended before they did
-	LostExecuted int64 `json:"lostExecuted,omitempty"` // of the lost requests: those that were executing
-}
-
-// Response is the number of requests that were answered with a status.
-type Response struct {
-	Status int   `json:"status"` // of HTTP; 0: the client has received no answer
-	Count  int64 `json:"count"`
+	// Censored is how many of these would still wait when the run ended, and AtLeast has the fields of Wait that may therefore
+	// be longer.
+	Censored int64    `json:"censored,omitempty"`
+	AtLeast  []string `json:"atLeast,omitempty"`
 }
 
 // Distribution describes durations, in nanoseconds. Percentiles are by nearest rank. They are at
@@ -349,9 +322,15 @@ type Verdict struct {
 	Passed     bool     `json:"passed"`
 	Note       string   `json:"note"`    // why there is no value
 	Windows    *Windows `json:"windows"` // null for a threshold on the run as a whole
+
+	ID metric.Name `json:"-"` // of the statistic
+	// Few is how many samples the statistic has if it is a percentile of too few, else 0. Of windows, it is the least number.
+	Few int64 `json:"-"`
+	// AtLeast says that the value may be greater, because some durations had not ended when the run did.
+	AtLeast bool `json:"atLeast,omitempty"`
 }
 
-// Windows says how the windows fared that a threshold must hold in, one after the other.
+// Windows counts the windows in each of which a threshold must hold, and those in which it failed.
 type Windows struct {
 	LengthNs    int64  `json:"lengthNs"`
 	Judged      int64  `json:"judged"` // windows in which the threshold has samples
@@ -393,16 +372,16 @@ type Result struct {
 
 // NewGroup returns the statistics of the requests that were measured.
 func NewGroup(name string, m *measure.Measures) Group {
-	g := Group{Name: name, Counts: NewCounts(&m.Tally)}
+	g := Group{Name: name, Counts: m.Final()}
 	for t := range m.Timed {
 		*g.Distribution(measure.Timing(t)) = NewDistribution(&m.Timed[t])
 	}
-	if n := NewNotServed(&m.Tally); n.Total() > 0 {
+	if n := NewNotServed(&m.Counted); n.Total() > 0 {
 		g.NotServed = n
 	}
 	g.Open = m.Open()
 	g.StillQueued = NewStillQueued(m)
-	g.Responses = NewResponses(&m.Tally)
+	g.Responses = m.Responses
 	return g
 }
 
@@ -417,18 +396,10 @@ func NewStillQueued(m *measure.Measures) *StillQueued {
 	return &StillQueued{MaxNs: m.Queued.MostNs, WaitP99Ns: waits.PercentileNs(99)}
 }
 
-// NewNotServed returns how many requests of a tally were not served.
-func NewNotServed(t *measure.Tally) *NotServed {
-	return &NotServed{Rejected: t.RejectedTotal(), Refused: t.RefusedTotal(), Lost: t.LostQueued + t.LostExecuted,
-		Deadline: t.Failed[measure.Deadline], Error: t.Failed[measure.Error], Unfinished: t.Failed[measure.Unfinished]}
-}
-
-// NewResponses returns the responses to the requests of a tally.
-func NewResponses(t *measure.Tally) (all []Response) {
-	for _, r := range t.Responses {
-		all = append(all, Response{int(r.Status), r.Count})
-	}
-	return all
+// NewNotServed returns how many of the requests that were counted were not served.
+func NewNotServed(c *metric.Counted) *NotServed {
+	f := c.Final()
+	return &NotServed{Rejected: f.Rejected, Refused: f.Refused, Lost: f.Lost, Failures: c.Failures}
 }
 
 // Distribution returns the address of the field for the distribution of a duration.
@@ -437,23 +408,6 @@ func (g *Group) Distribution(t measure.Timing) **Distribution {
 		measure.Wait: &g.Wait, measure.Execution: &g.Execution,
 		measure.Latency: &g.Latency, measure.RejectedWait: &g.RejectedWait,
 	}[t]
-}
-
-// NewCounts returns the counts of the requests of a tally.
-func NewCounts(t *measure.Tally) Counts {
-	return Counts{
-		Arrived: t.Arrived, Executed: t.Executed, Rejected: t.RejectedTotal(),
-		QueueFull:        t.Rejected[queueset.QueueFull],
-		ConcurrencyLimit: t.Rejected[queueset.ConcurrencyLimit],
-		TimedOut:         t.Rejected[queueset.TimedOut],
-		Retries:          t.Retries, Waiting: t.Waiting(), Executing: t.Executing(),
-		Refused:           t.RefusedTotal(),
-		ConnectionRefused: t.Refused[metric.ConnectionRefused],
-		ConnectionReset:   t.Refused[metric.ConnectionReset],
-		ShuttingDown:      t.Refused[metric.ShuttingDown],
-		NotReady:          t.Refused[metric.NotReady],
-		Lost:              t.LostQueued + t.LostExecuted, LostExecuted: t.LostExecuted,
-	}
 }
 
 // NewDistribution describes the durations in a histogram; nil if there are none.
@@ -467,6 +421,34 @@ func NewDistribution(h *measure.Histogram) *Distribution {
 		Count: h.N, MeanNs: int64(math.Round(h.MeanNs())), MinNs: h.LeastNs,
 		P50Ns: p[0], P90Ns: p[1], P95Ns: p[2], P99Ns: p[3], P999Ns: p[4], MaxNs: h.MostNs,
 	}
+}
+
+// Longer reports whether a field of Wait, by its name in JSON, may be longer.
+func (v *VirtualWait) Longer(field string) bool { return slices.Contains(v.AtLeast, field) }
+
+// NewCensored describes n durations, of which some had not ended, and names the fields that may therefore be longer. The
+// shortest, whether it ended or not, is minNs.
+func NewCensored(s *measure.Survival, n, minNs int64) (d *Distribution, longer []string) {
+	d = &Distribution{Count: n, MinNs: minNs}
+	set := func(field string, to *int64, ns int64, atLeast bool) {
+		*to = ns
+		if atLeast {
+			longer = append(longer, field)
+		}
+	}
+	mean, atLeast := s.MeanNs()
+	set("meanNs", &d.MeanNs, int64(math.Round(mean)), atLeast)
+	for _, p := range []struct {
+		field   string
+		to      *int64
+		percent float64
+	}{{"p50Ns", &d.P50Ns, 50}, {"p90Ns", &d.P90Ns, 90}, {"p95Ns", &d.P95Ns, 95}, {"p99Ns", &d.P99Ns, 99}, {"p99_9Ns", &d.P999Ns, 99.9}} {
+		ns, atLeast := s.PercentileNs(p.percent)
+		set(p.field, p.to, ns, atLeast)
+	}
+	ns, atLeast := s.MaxNs()
+	set("maxNs", &d.MaxNs, ns, atLeast)
+	return d, longer
 }
 
 // LevelTitle returns the title of a level in a chart. The level without a name stands for the requests

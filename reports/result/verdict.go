@@ -29,7 +29,11 @@ func (v *Verdict) ValueText() string {
 	if v.Value == nil {
 		return v.Note
 	}
-	return format.BesideLimit(*v.Value, v.Limit, v.Unit, format.InPercent(v.Expression))
+	text := format.BesideLimit(*v.Value, v.Limit, v.Unit, format.InPercent(v.Expression))
+	if v.AtLeast {
+		return "≥ " + text
+	}
+	return text
 }
 
 // Notes of a threshold that has no value.

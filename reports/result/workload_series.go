@@ -6,8 +6,8 @@ import (
 	"apfsim/core/queueset"
 )
 
-// WorkloadSeries is what happened to one workload over time, in intervals of equal length. It covers
-// the whole run, including the warm-up.
+// WorkloadSeries are the statistics of one workload over time, in intervals of equal length. They
+// cover the whole run, including the warm-up.
 type WorkloadSeries struct {
 	Workload string
 	Points   []WorkloadPoint

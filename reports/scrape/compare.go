@@ -14,8 +14,8 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Comparison is runs of a scenario beside what a server did between two scrapes. It is what
-// comparison.json contains.
+// Comparison compares runs of a scenario with the statistics of a server between two scrapes. It is
+// what comparison.json contains.
 type Comparison struct {
 	SchemaVersion string       `json:"schemaVersion"`
 	Run           compare.Side `json:"run"`
@@ -41,10 +41,10 @@ type Server struct {
 // Statistic is one number of the server beside that of the runs. Its numbers are in Unit, and null if
 // there is none.
 type Statistic struct {
-	PriorityLevel string `json:"priorityLevel,omitempty"` // either this or FlowSchema
-	FlowSchema    string `json:"flowSchema,omitempty"`
-	Name          string `json:"statistic"`
-	Unit          string `json:"unit"` // ns, requests, seats, or empty for a plain number
+	PriorityLevel string      `json:"priorityLevel,omitempty"` // either this or FlowSchema
+	FlowSchema    string      `json:"flowSchema,omitempty"`
+	Name          string      `json:"statistic"`
+	Unit          metric.Unit `json:"unit"`
 
 	Server       *float64 `json:"server"`       // of a gauge, at the second scrape
 	ServerBefore *float64 `json:"serverBefore"` // of a gauge, at the first scrape
@@ -226,7 +226,7 @@ func (c *comparer) compare(g *Group, tag string) {
 
 	dispatched := c.counts(valuesOf("wait", "count"))
 	timedOut := c.counts(valuesOf("timedOut", "count"))
-	add(c.point(Dispatched, "requests", g.Dispatched, dispatched))
+	add(c.point(Dispatched, metric.Requests, g.Dispatched, dispatched))
 	reasons := map[string]float64{}
 	total := 0.0
 	for reason, n := range g.Rejected {
@@ -236,7 +236,7 @@ func (c *comparer) compare(g *Group, tag string) {
 		reasons[reason] += n
 		total += n
 	}
-	add(c.point("rejected", "requests", total, c.counts(valuesOf("rejected", "count"))))
+	add(c.point("rejected", metric.Requests, total, c.counts(valuesOf("rejected", "count"))))
 	var knownReasons []string
 	for _, r := range []struct {
 		reason queueset.Rejection
@@ -249,12 +249,12 @@ func (c *comparer) compare(g *Group, tag string) {
 	} {
 		knownReasons = append(knownReasons, r.reason.String())
 		if n := reasons[r.reason.String()]; n > 0 || slices.Max(r.run) > 0 {
-			add(c.point("rejected: "+r.reason.String(), "requests", n, r.run))
+			add(c.point("rejected: "+r.reason.String(), metric.Requests, n, r.run))
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		if !slices.Contains(knownReasons, reason) && reasons[reason] > 0 {
-			add(c.point("rejected: "+reason, "requests", reasons[reason], make(compare.RunValues, c.runs)))
+			add(c.point("rejected: "+reason, metric.Requests, reasons[reason], make(compare.RunValues, c.runs)))
 		}
 	}
 	if g.Waits.Count() > 0 || g.Dispatched == 0 { // servers do not report waits of exempt levels
@@ -264,21 +264,21 @@ func (c *comparer) compare(g *Group, tag string) {
 			add(c.percentile(fmt.Sprintf("wait p%g", p.Percentile), low*1e9, high*1e9, c.valuesOf(p, tag, g.Name)))
 		}
 		waits := Sum{Sum: g.Waits.Sum, Count: g.Waits.Count()}
-		add(c.point("wait mean", "ns", waits.Mean()*1e9,
+		add(c.point("wait mean", metric.Nanoseconds, waits.Mean()*1e9,
 			meanOfAll(valuesOf("wait", "mean"), dispatched, valuesOf("rejectedWait", "mean"), c.counts(valuesOf("rejected", "count")), timedOut)))
 	}
-	add(c.point("execution mean", "ns", g.Execution.Mean()*1e9, valuesOf("execution", "mean")))
+	add(c.point("execution mean", metric.Nanoseconds, g.Execution.Mean()*1e9, valuesOf("execution", "mean")))
 	if tag != metric.TagPriorityLevel {
 		return
 	}
 	if used := valuesOf("utilisation", "mean"); len(used.Present()) > 0 { // an exempt level has no limit to be used
-		add(c.point("utilisation mean", "", g.Utilisation.Mean(), used))
+		add(c.point("utilisation mean", metric.NoUnit, g.Utilisation.Mean(), used))
 	}
 	limits := c.limits[g.Name]
 	if limits == nil {
 		limits = &compare.LevelLimits{}
 	}
-	nominal := c.point(NominalLimit, "seats", g.Nominal.After, limits.Nominal)
+	nominal := c.point(NominalLimit, metric.Seats, g.Nominal.After, limits.Nominal)
 	nominal.ServerBefore = value(g.Nominal.Before)
 	add(nominal)
 	for _, s := range []struct {
@@ -286,7 +286,7 @@ func (c *comparer) compare(g *Group, tag string) {
 		gauge Gauge
 		run   compare.RunValues
 	}{{"current limit", g.Current, limits.Current}, {"seats in use", g.Executing, nil}, {"demand high watermark", g.DemandHigh, nil}} {
-		at := c.point(s.name, "seats", s.gauge.After, s.run)
+		at := c.point(s.name, metric.Seats, s.gauge.After, s.run)
 		at.ServerBefore = value(s.gauge.Before)
 		at.Difference, at.Relative, at.Outcome = nil, nil, "" // it is a value of a moment
 		add(at)
@@ -347,7 +347,7 @@ const sameDigits = 1e-6
 func same(a, b float64) bool { return math.Abs(a-b) <= sameDigits*max(math.Abs(a), math.Abs(b)) }
 
 // withRuns returns a statistic with the values of the runs.
-func withRuns(name, unit string, runs compare.RunValues) (s Statistic, present []float64) {
+func withRuns(name string, unit metric.Unit, runs compare.RunValues) (s Statistic, present []float64) {
 	s = Statistic{Name: name, Unit: unit}
 	present = runs.Present()
 	if s.Runs = len(present); s.Runs == 0 {
@@ -362,7 +362,7 @@ func withRuns(name, unit string, runs compare.RunValues) (s Statistic, present [
 }
 
 // point compares a number of the server with that of the runs.
-func (c *comparer) point(name, unit string, server float64, runs compare.RunValues) Statistic {
+func (c *comparer) point(name string, unit metric.Unit, server float64, runs compare.RunValues) Statistic {
 	s, present := withRuns(name, unit, runs)
 	s.Server = value(server)
 	if s.Server == nil || s.Run == nil {
@@ -385,7 +385,7 @@ const runPrecision = 1.001
 
 // percentile compares the bucket of the server that has a percentile with the percentile of the runs.
 func (c *comparer) percentile(name string, low, high float64, runs compare.RunValues) Statistic {
-	s, _ := withRuns(name, "ns", runs)
+	s, _ := withRuns(name, metric.Nanoseconds, runs)
 	s.ServerLow, s.ServerHigh = value(low), value(high)
 	if s.ServerLow == nil || s.Run == nil {
 		return s

@@ -69,7 +69,7 @@ var since = []struct{ metric, release string }{
 	{utilisation, "1.25"}, {nominalLimit, "1.18"}, {currentLimit, "1.26"}, {executingSeats, "1.22"}, {demandHigh, "1.26"},
 }
 
-// Interval is what a server did between two scrapes, or since its start.
+// Interval holds the statistics of a server between two scrapes, or since its start.
 type Interval struct {
 	Before   string // names of the files; Before is empty for the time since the start of the server
 	After    string

@@ -6,6 +6,7 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
+	"apfsim/sim/metric"
 )
 
 // Section is the statistics of one priority level or FlowSchema.
@@ -75,7 +76,7 @@ func (s *Section) idle() bool {
 func (s *Section) requests() string {
 	text := ""
 	for _, statistic := range s.Statistics {
-		if statistic.Unit == "requests" || statistic.Unit == "ns" {
+		if statistic.Unit == metric.Requests || statistic.Unit == metric.Nanoseconds {
 			text += fmt.Sprintln(statistic.Name, format.AllDigits(statistic.Server), format.AllDigits(statistic.ServerLow), format.AllDigits(statistic.Run), statistic.Runs)
 		}
 	}

@@ -87,7 +87,7 @@ type proxied struct {
 	again                 bool // it is not the client's first attempt
 }
 
-// Passed is what happens to a request that has been passed on to an aggregated server.
+// Passed is an event of a request that has been passed on to an aggregated server.
 type Passed struct {
 	Server     int // index of the aggregated server, see AggregatedServers
 	What       Passage
@@ -116,9 +116,9 @@ func (c *Calls) AggregatedServers() (names []string) {
 	return names
 }
 
-// ObservePassed makes f be called whenever something happens to a request at an aggregated server. f must not
-// call back. It must be called before the first event.
-func (c *Calls) ObservePassed(f func(nowNs int64, p Passed)) { c.passed = append(c.passed, f) }
+// OnPassed makes f be called with whatever happens to a request at an aggregated server from now on. The run
+// calls it only before it executes, because f would not know what has happened earlier. f must not call back.
+func (c *Calls) OnPassed(f func(nowNs int64, p Passed)) { c.passed = append(c.passed, f) }
 
 // notify tells the observers that something has happened to a request.
 func (a *aggregated) notify(nowNs int64, p *proxied, what Passage, rejection queueset.Rejection) {

@@ -80,7 +80,7 @@ const (
 // indexBits are the lowest bits of a call's id, in which its index is.
 const indexBits = 31 - stepBits
 
-// Deps are what calls are made with.
+// Deps are the arguments of New: what the calls of a run need.
 type Deps struct {
 	Servers   []*server.Server
 	Made      *server.Deps // what the servers are made with
@@ -98,7 +98,7 @@ func Any(workloads []workload.Workload) bool {
 	return false
 }
 
-// New returns the calls of the servers of a run, and makes the clients use them.
+// New returns the calls of the servers of a run. The clients get them when they begin.
 func New(d Deps) *Calls {
 	c := &Calls{
 		seed: d.Made.Seed, shared: d.Made.Shared, clients: d.Clients, servers: d.Servers,
@@ -111,7 +111,6 @@ func New(d Deps) *Calls {
 			c.plans[i] = newPlan(w, c.aggregated.get)
 		}
 	}
-	d.Clients.SetCallbacks(c)
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 	"apfsim/sim/quantity"
 )
 
-// Run is what is known of a run before it begins, for the check of its thresholds.
+// Run holds the properties of a run that are known before it begins, for the check of its thresholds.
 type Run struct {
 	// FlowControl is how the servers limit requests if it is not PriorityAndFairness, as messages
 	// call it; "" if it is.

@@ -1,8 +1,8 @@
 // Package metric declares what a run measures: each metric with its statistics, their units and tags. Thresholds, the
 // names of statistics on the command line, error messages, suggestions, the collection, the lists of statistics, the
 // tables and charts of clients and servers, the glossary, the JSON Schema and the reference documentation all read it.
-// A metric of clients or servers is added by one entry here and by what counts it; a number of requests also needs a
-// field in result.Counts and measure.Tally.
+// A metric of clients or servers is added by one entry here and by what counts it; a number of requests is also a field
+// of [Counts] or [Failures].
 //
 // The package knows no scenario. What only a scenario can tell, such as the names of its
 // workloads, comes in as a [Run].
@@ -140,7 +140,7 @@ type Percentile struct {
 // Percentiles are those that summaries have besides the median.
 var Percentiles = []Percentile{{90, "p90Ns"}, {95, "p95Ns"}, {99, "p99Ns"}, {99.9, "p99_9Ns"}}
 
-// Unit is what a statistic is measured in.
+// Unit is the unit of a statistic.
 type Unit string
 
 // The units.
@@ -209,9 +209,6 @@ const NoAnswer = "none"
 
 // All returns the metrics in the order of messages and of the reference documentation.
 func All() []Metric { return slices.Clone(registry) }
-
-// Keys returns the tags.
-func Keys() []Key { return slices.Clone(keys) }
 
 // Find returns the metric and the statistic of the given names, nil if there is no such one.
 func Find(metric, statistic string) (*Metric, *Statistic) {

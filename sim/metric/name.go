@@ -74,6 +74,25 @@ func (n *Name) Equal(other *Name) bool {
 	return n.Metric == other.Metric && n.Stat == other.Stat && n.Percentile == other.Percentile && slices.Equal(n.Tags, other.Tags)
 }
 
+// Percent returns which percentile the number is, from 0 to 100, if it is one.
+func (n *Name) Percent() (percent float64, ok bool) {
+	switch n.Stat {
+	case "med":
+		return 50, true
+	case "p":
+		return n.Percentile, true
+	}
+	return 0, false
+}
+
+// Samples returns the name of the number of values that the number, a percentile, is computed from.
+func (n *Name) Samples() Name {
+	of := Name{Metric: n.Metric, Tags: slices.Clone(n.Tags), Stat: "count"}
+	m, _ := entryOf(of.Metric, of.Stat)
+	of.normalise(m)
+	return of
+}
+
 // With returns the name with a tag in place of its tags.
 func (n Name) With(tag, value string) Name {
 	n.Tags = []Tag{{tag, value}}

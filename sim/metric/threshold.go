@@ -12,7 +12,7 @@ import (
 	"apfsim/sim/quantity"
 )
 
-// Thresholds are what must hold when a run ends, in the order of the file.
+// Thresholds are the conditions that must hold when a run ends, in the order of the file.
 type Thresholds []Threshold
 
 // Threshold is one expression over one metric: Stat Op Limit.

@@ -25,15 +25,10 @@ func runOfMice() *Run {
 // parse decodes thresholds and checks them for a run.
 func parse(t *testing.T, text string, run *Run) (Thresholds, document.Errors) {
 	t.Helper()
-	docs, wrong := yaml.Parse("", []byte(text))
-	if len(docs) != 1 {
-		t.Fatalf("%q: %v", text, wrong)
-	}
 	var thresholds Thresholds
-	var d document.Decoder
-	d.Decode(docs[0].Root, "thresholds", &thresholds)
+	wrong := yaml.Decode("thresholds", []byte(text), &thresholds)
 	more, _ := thresholds.Check(run)
-	return thresholds, append(d.Errors, more...)
+	return thresholds, append(wrong, more...)
 }
 
 func TestThresholdsThatAreRight(t *testing.T) {

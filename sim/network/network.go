@@ -53,7 +53,7 @@ type client struct {
 	goaway *random.Stream // nil without a chance of it
 }
 
-// Deps are what a network is made with.
+// Deps are the arguments of New: what a network needs.
 type Deps struct {
 	LoadBalancer *LoadBalancer // nil without one: each connection is to a server that listens, at random
 	GoawayChance float64       // the probability that a request makes its client connect anew

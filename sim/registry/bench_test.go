@@ -2,7 +2,6 @@ package registry
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"apfsim/core/estimate"
@@ -10,6 +9,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/quantity"
 	"apfsim/sim/store"
 )
 
@@ -87,8 +87,8 @@ func newBenchFor(t testing.TB, s settings) *bench {
 	}
 	b := &bench{t: t, givenNs: -1}
 	b.alarms = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle { return b.queue.Schedule(atNs, 0, slot) }, b.queue.Cancel)
-	b.store = store.New(b.alarms, store.Settings{Seed: 1, Counts: s.counts, Read: constantNs(s.readNs), Write: constantNs(s.writeNs),
-		EventTTLNs: 3600 * second, CompactionIntervalNs: s.compactionNs})
+	b.store = store.New(b.alarms, store.Settings{Read: quantity.Constant(quantity.Duration(s.readNs)), Write: quantity.Constant(quantity.Duration(s.writeNs)),
+		EventTTL: quantity.Duration(3600 * second), CompactionInterval: quantity.Duration(s.compactionNs)}, 1, s.counts)
 	b.store.NewCompactor().Start(0)
 	if s.resources == nil {
 		s.resources = []api.Resource{configmaps, pods, leases, roles, widgets}
@@ -101,13 +101,6 @@ func newBenchFor(t testing.TB, s settings) *bench {
 	}
 	b.runTo(second)
 	return b
-}
-
-func constantNs(ns int64) store.Sampler {
-	if ns == 0 {
-		return nil
-	}
-	return fixed{ns}
 }
 
 // served resumes an operation.
@@ -328,8 +321,3 @@ func (b *bench) eventsOf(r api.Resource, after int64) []string {
 	}
 	return texts
 }
-
-// fixed is a latency that is always the same.
-type fixed struct{ ns int64 }
-
-func (f fixed) Sample(*rand.Rand) int64 { return f.ns }

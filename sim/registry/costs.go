@@ -7,9 +7,9 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Costs are what serving a request takes of a server's processor time, alone on an idle server, besides what etcd takes,
-// and how much later etcd answers when it has much to read. The defaults are orders of magnitude, from measurements
-// that Kubernetes has published (docs/reference/scenario.md); those without a source are assumptions.
+// Costs are the processor time that a server needs to serve requests, each alone on an idle server and without etcd,
+// and the additional latency of etcd for large reads. The defaults are orders of magnitude, from measurements that
+// Kubernetes has published (docs/reference/scenario.md); those without a source are assumptions.
 type Costs struct {
 	// Request is that of any request: TLS, authentication, authorization, audit, decoding. An assumption:
 	// 23 800 writes a second of a server with 16 cores (kubernetes/kubernetes PR 139440) are 670 µs·core each,

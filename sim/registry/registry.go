@@ -39,7 +39,7 @@ type Host interface {
 	Dispatched(nowNs int64, e *api.Event, watchers int)
 }
 
-// Settings are what a registry is made with.
+// Settings are the settings of a registry.
 type Settings struct {
 	Rules *rules.Rules
 	Costs Costs

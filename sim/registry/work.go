@@ -8,7 +8,7 @@ import (
 	"apfsim/sim/watchcache"
 )
 
-// Class is what the options of a list or watch ask for, as far as it makes a difference to what they cost.
+// Class classifies the options of a list or watch by what it costs to serve them.
 type Class uint8
 
 // The classes.
@@ -31,7 +31,7 @@ func (c Class) String() string {
 	return [classes]string{"", "latest", "latest, page", "any", "continued", "not older", "exact", "initial events", "resumed"}[c]
 }
 
-// Work is what the requests of one kind have been estimated and have caused.
+// Work sums the estimates of the requests of one kind, and the work that they have caused.
 type Work struct {
 	Verb     string
 	Resource api.Resource

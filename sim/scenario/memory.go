@@ -10,9 +10,9 @@ import (
 	"apfsim/sim/workload"
 )
 
-// MostMemory is how much memory a run may take, by an estimate before it starts. It does not depend on the
+// mostMemory is how much memory a run may take, by an estimate before it starts. It does not depend on the
 // machine, so that a scenario is valid everywhere or nowhere.
-const MostMemory = 32 << 30
+const mostMemory = 32 << 30
 
 // What a run takes, in bytes, measured with runs of a million clients, ten million queues and a thousand kubelets,
 // and rounded up. The estimate is to find scenarios that no machine can run, and not to plan machines.
@@ -43,7 +43,7 @@ func (d *demand) add(path string, bytes float64, what string) {
 	}
 }
 
-// memory checks that a run takes no more than MostMemory, at the part that takes the most.
+// memory checks that a run takes no more than mostMemory, at the part that takes the most.
 func (c *checker) memory() {
 	spec := &c.scenario.Spec
 	var d demand
@@ -60,9 +60,9 @@ func (c *checker) memory() {
 			}
 		}
 	}
-	if d.bytes > MostMemory {
+	if d.bytes > mostMemory {
 		c.Fail(d.path, "the run would take about %.0f GiB of memory, %.0f GiB of them for %s; want at most %d GiB",
-			math.Ceil(d.bytes/(1<<30)), math.Ceil(d.most/(1<<30)), d.what, MostMemory>>30)
+			math.Ceil(d.bytes/(1<<30)), math.Ceil(d.most/(1<<30)), d.what, mostMemory>>30)
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"apfsim/sim/quantity"
 )
 
-// ServerChange is what an event does to servers besides their configuration: exactly one field is given.
+// ServerChange is the effect of an event on servers, apart from their configuration: exactly one field
+// is given.
 type ServerChange struct {
 	Rollout *Rollout     `json:"rollout,omitempty" jsonschema_description:"Restarts the servers one after another."`
 	Stop    *Target      `json:"stop,omitempty" jsonschema_description:"Stops a server in order, as SIGTERM does."`

@@ -4,25 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/quantity"
 )
-
-// decode reads a YAML value into a value of its type, and returns the first error.
-func decode(t *testing.T, text string, into any) string {
-	t.Helper()
-	docs, wrong := yaml.Parse("", []byte(text))
-	if len(docs) != 1 {
-		t.Fatalf("%q: %v", text, wrong)
-	}
-	var d document.Decoder
-	d.Decode(docs[0].Root, "x", into)
-	if len(d.Errors) == 0 {
-		return ""
-	}
-	return d.Errors.Sorted()[0].Message
-}
 
 func TestAdjustmentPhases(t *testing.T) {
 	for text, want := range map[string]AdjustmentPhase{
@@ -30,8 +14,8 @@ func TestAdjustmentPhases(t *testing.T) {
 		"random": {Random: true}, `"random"`: {Random: true},
 	} {
 		var got AdjustmentPhase
-		if mistake := decode(t, text, &got); mistake != "" || got != want {
-			t.Errorf("%s is %v %s, want %v", text, got, mistake, want)
+		if mistakes := yaml.Decode("x", []byte(text), &got); len(mistakes) > 0 || got != want {
+			t.Errorf("%s is %v %v, want %v", text, got, mistakes, want)
 		}
 	}
 	const use = "use a duration from 0s to less than 10s, or random"
@@ -46,8 +30,8 @@ func TestAdjustmentPhases(t *testing.T) {
 		"true":   `is a boolean; ` + use,
 	} {
 		var got AdjustmentPhase
-		if mistake := decode(t, text, &got); mistake != want {
-			t.Errorf("%s: %q, want %q", text, mistake, want)
+		if mistakes := yaml.Decode("x", []byte(text), &got); len(mistakes) == 0 || mistakes[0].Message != want {
+			t.Errorf("%s: %v, want %s", text, mistakes, want)
 		}
 	}
 }

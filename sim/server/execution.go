@@ -28,7 +28,7 @@ const (
 	inWatch   // it is an open watch
 )
 
-// Calls are what servers call while they execute requests, such as webhooks.
+// Calls are the calls of servers to other servers during executions, such as webhooks.
 type Calls interface {
 	// Begin is called when the handler of r begins. It is called by the event loop, so that it may do
 	// anything, but not call Continue or Fail. If it waits, one of these is owed.

@@ -47,7 +47,7 @@ func (s *Server) Healthy(path string) bool {
 // and end with the listener; after that the limits of a server that stops do not change any more.
 func (s *Server) Controls() bool { return s.life.controls }
 
-// Network is what is between the clients and the servers.
+// Network is the network between the clients and the servers.
 type Network interface {
 	// Disconnect is called when the connections to s end, in the middle of an event: it must not
 	// send anything.

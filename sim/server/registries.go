@@ -10,8 +10,8 @@ import (
 	"apfsim/sim/store"
 )
 
-// Handlers execute the requests for resources of the servers of a run by what they ask for, where there is a store: each
-// server has a registry. Without a store, an execution takes as long as the request says.
+// Handlers execute the requests for resources of the servers of a run if there is a store: each server has a registry.
+// Without a store, an execution takes as long as the request says.
 type Handlers struct {
 	deps     *Deps
 	shared   *Shared
@@ -54,10 +54,7 @@ type Receiver interface {
 func newHandlers(d *Deps) *Handlers {
 	shared := d.Shared
 	h := &Handlers{deps: d, shared: shared, receiver: d.Receiver, known: map[api.Resource]bool{}, handling: []*handling{nil}}
-	h.store = store.New(shared.StoreAlarms(), store.Settings{
-		Seed: d.Seed, Counts: d.Resources, Read: d.Store.Read, Write: d.Store.Write, WriteCapacity: d.Store.WriteCapacity,
-		EventTTLNs: int64(d.Store.EventTTL), CompactionIntervalNs: int64(d.Store.CompactionInterval),
-	})
+	h.store = store.New(shared.StoreAlarms(), d.Store.Settings, d.Seed, d.Resources)
 	for _, s := range shared.servers {
 		host := &registryHost{all: h, server: s, compactor: h.store.NewCompactor()}
 		host.registry = h.newRegistry(host)

@@ -13,7 +13,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Template is one kind of request of one client: who asks, and for what. A client's requests of
+// Template is one kind of request of one client: its user and its target. A client's requests of
 // that kind share it, whichever server they go to. It does not change, and holds nothing that a
 // server finds out; each server has that by the template's TemplateID.
 type Template struct {
@@ -51,8 +51,8 @@ type Request struct {
 	Details *Details // nil unless Options.Detailed
 }
 
-// Sent is what a client asks for. The client writes it before it sends the request; a server replaces an ID that is
-// Unnumbered, and the ExecutionNs of a request that it handles.
+// Sent is the part of a request that its client determines. The client writes it before it sends the request; a
+// server replaces an ID that is Unnumbered, and the ExecutionNs of a request that it handles.
 type Sent struct {
 	*Template
 	ExecutionNs int64      // how long the handler takes; for a watch, its initialisation
@@ -62,8 +62,8 @@ type Sent struct {
 	TemplateID  TemplateID // of Template, so that a server need not look at the template itself
 }
 
-// Decision is what flow control has decided of a request. Its server writes it: at the arrival, at the dispatch, and at a
-// rejection.
+// Decision is the decision of flow control about a request. Its server writes it: at the arrival, at the dispatch, and
+// at a rejection.
 type Decision struct {
 	Flow       *Flow  // nil where flow control does not see the request
 	FlowHash   uint64 // Flow.Hash, as FlowIndex is Flow.Index
@@ -103,8 +103,8 @@ type serving struct {
 	phase   phase
 }
 
-// Details are what requests have besides in runs in which servers are not always there, or not always
-// equally fast, or make calls. As in Request, each part has one writer.
+// Details are additional parts of requests, for runs in which servers are not always available, or
+// not always equally fast, or make calls. As in Request, each part has one writer.
 type Details struct {
 	SentDetails
 	CallDetails
@@ -125,8 +125,8 @@ type Details struct {
 	group               group
 }
 
-// SentDetails are what a client asks for besides Sent. The client writes them before it sends the request; if Asked is nil
-// then, the handlers write it.
+// SentDetails are further values that the client of a request determines, in addition to Sent. The client writes them
+// before it sends the request; if Asked is nil then, the handlers write it.
 type SentDetails struct {
 	DelayNs         int64 // the part of the execution that does not depend on the load of the server
 	ClientTimeoutNs int64 // how long the client waits for the response; 0 for as long as it takes
@@ -155,7 +155,7 @@ type CallDetails struct {
 	Parent int64 // of a callback: the ID of the request during whose execution it was sent; 0 for others
 }
 
-// Handled is what the registry of its server has made of a request. Handlers write it.
+// Handled is the result of a request in the registry of its server. Handlers write it.
 type Handled struct {
 	Handling int32      // its number among those that are handled; 0 for none
 	Answer   api.Answer // with status 0 until then, and if flow control has rejected it
@@ -193,7 +193,7 @@ func (r *Request) Answered() bool {
 // Unnumbered is the ID of a request that is to be called by its Number.
 const Unnumbered = -1
 
-// Outcome is what has become of a request so far.
+// Outcome is the state of a request: how far it is, and how it ended.
 type Outcome uint8
 
 // The outcomes. Waiting and Executing are those of a run that ended first.

@@ -8,7 +8,8 @@ import (
 	"apfsim/sim/watchcache"
 )
 
-// WatchTraffic is what a server has sent to watches within the window, initial events not included.
+// WatchTraffic counts the events that a server has sent to watches within the window, without
+// initial events.
 type WatchTraffic struct {
 	Events, Bytes int64
 	// Received are the events that have reached the watch caches, and Delay how long after their commits.

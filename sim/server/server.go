@@ -16,7 +16,7 @@ import (
 	"apfsim/sim/store"
 )
 
-// Clients are who sends the requests.
+// Clients send the requests and receive the responses.
 type Clients interface {
 	// Responded is called when r is over for its client: it was rejected, its execution ended or,
 	// for a watch, the watch did. The client must not keep r: to send it again is to send another
@@ -87,7 +87,7 @@ type Server struct {
 	timedOut         []*Request // by the arrival of another one, and not responded to yet
 }
 
-// Deps are what the servers of a run are made with.
+// Deps are the arguments of New: what the servers of a run need.
 type Deps struct {
 	Settings  *Settings
 	Process   *Process

@@ -23,7 +23,8 @@ const (
 // MostReplicas bounds the number of servers of a run.
 const MostReplicas = 100
 
-// Settings are what a scenario says of the servers themselves, which are all the same but for their releases.
+// Settings are the settings of the servers of a scenario. All servers have the same, except that their
+// releases may differ.
 type Settings struct {
 	Replicas                    int               `json:"replicas,omitempty" also:"count,instances" jsonschema:"default=1,minimum=1,maximum=100" jsonschema_description:"Number of servers, each with queues and seats of its own."`
 	KubernetesVersion           Versions          `json:"kubernetesVersion,omitempty" also:"version,release,k8sVersion"`

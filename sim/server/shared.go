@@ -7,9 +7,9 @@ import (
 	"apfsim/sim/clock"
 )
 
-// Shared is what all servers of a run have in common: the events, the observers, and the
-// identities of flows, templates and requests, which are the same whichever server a request
-// goes to.
+// Shared holds what all servers of a run have in common: the events, the observers, and the
+// identities of flows, templates and requests, which are the same whichever server a request goes
+// to.
 type Shared struct {
 	Events      Events
 	servers     []*Server // by index

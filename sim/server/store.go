@@ -4,25 +4,20 @@ import (
 	"strings"
 
 	"apfsim/document"
-	"apfsim/sim/machine"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 	"apfsim/sim/registry"
+	"apfsim/sim/store"
 
 	"github.com/invopop/jsonschema"
 )
 
-// Store is what keeps the objects, etcd, and what servers do to serve them.
+// Store holds the settings of etcd, which keeps the objects, and of what servers do to serve them.
 type Store struct {
-	Read          quantity.Distribution `json:"read,omitempty" jsonschema:"default=1ms" jsonschema_description:"How long etcd takes to answer a read; without it 1ms."`
-	Write         quantity.Distribution `json:"write,omitempty" jsonschema_description:"How long etcd takes to commit a transaction; without it lognormal with mean 4ms and p99 25ms."`
-	WriteCapacity *machine.Capacity     `json:"writeCapacity,omitempty" jsonschema_description:"How transactions slow each other down; without it they do not."`
-
-	CompactionInterval quantity.Duration `json:"compactionInterval,omitempty" jsonschema:"default=5m" jsonschema_description:"--etcd-compaction-interval, of each server; 0s for never."`
-	WatchCache         WatchCache        `json:"watchCache,omitempty"`
-	EventTTL           quantity.Duration `json:"eventTTL,omitempty" jsonschema:"default=1h,exclusiveMinimum=0s" jsonschema_description:"--event-ttl: how long events are kept."`
-	CountInterval      quantity.Duration `json:"countInterval,omitempty" jsonschema:"default=1m" jsonschema_description:"--etcd-count-metric-poll-period, of each server, by which it knows how many objects there are; 0s for never."`
-	Costs              registry.Costs    `json:"costs,omitempty" jsonschema:"default=Default"`
+	store.Settings
+	WatchCache    WatchCache        `json:"watchCache,omitempty"`
+	CountInterval quantity.Duration `json:"countInterval,omitempty" jsonschema:"default=1m" jsonschema_description:"--etcd-count-metric-poll-period, of each server, by which it knows how many objects there are; 0s for never."`
+	Costs         registry.Costs    `json:"costs,omitempty" jsonschema:"default=Default"`
 }
 
 // WatchCache says which resources have watch caches. Events never have one.

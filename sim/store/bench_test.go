@@ -12,7 +12,7 @@ import (
 // bare returns a store whose alarms never ring, with 150 000 pods, of which some have names.
 func bare(named int) (*Store, *Resource, []*api.Object) {
 	alarms := clock.NewAlarms(func(int64, int32) clock.Handle { return 1 }, func(clock.Handle) {})
-	s := New(alarms, Settings{Counts: []Count{{pods, 150_000, 8000}}})
+	s := New(alarms, Settings{}, 0, []Count{{pods, 150_000, 8000}})
 	r := s.Resource(pods)
 	objects := make([]*api.Object, named)
 	for i := range objects {

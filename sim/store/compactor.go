@@ -23,7 +23,7 @@ func (c *Compactor) Start(nowNs int64) {
 	if c.round != nil {
 		panic("store: Start of a compactor that runs")
 	}
-	if interval := c.store.settings.CompactionIntervalNs; interval > 0 {
+	if interval := int64(c.store.settings.CompactionInterval); interval > 0 {
 		c.round = &round{store: c.store}
 		c.round.alarm = c.store.alarms.Set(nowNs+interval, c.round)
 	}
@@ -71,6 +71,6 @@ func (t *round) Ring(nowNs int64) {
 		if compacts > 0 {
 			s.compact(compacts)
 		}
-		t.alarm = s.alarms.Set(nowNs+s.settings.CompactionIntervalNs, t)
+		t.alarm = s.alarms.Set(nowNs+int64(s.settings.CompactionInterval), t)
 	}
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"testing"
+
+	"apfsim/sim/quantity"
 )
 
 // N8 of the store's facts: server A tries at 5, 10, … min and B at 7, 12, … The first try of each only notes
@@ -9,7 +11,7 @@ import (
 // marker since 7, notes, and takes over at 17 with the revision of 12. Then B dies, too. A server that starts at
 // 18 compacts in its second round. A node is written in the middle of every minute.
 func TestN8CompactorsTakeTurns(t *testing.T) {
-	w := newWorld(Settings{CompactionIntervalNs: 5 * minute})
+	w := newWorld(Settings{CompactionInterval: quantity.Duration(5 * minute)})
 	r := w.Resource(nodes)
 	for i := range int64(29) {
 		w.alarms.Set(i*minute+minute/2, at(func(nowNs int64) { put(t, nowNs, r, object("", "n")) }))
@@ -59,7 +61,7 @@ func TestCompactorStops(t *testing.T) {
 		t.Errorf("revision %d without compaction, want 1", never.Revision())
 	}
 
-	w := newWorld(Settings{CompactionIntervalNs: minute, Write: constant(second)})
+	w := newWorld(Settings{CompactionInterval: quantity.Duration(minute), Write: quantity.Constant(quantity.Duration(second))})
 	c := w.NewCompactor()
 	c.Start(0)
 	w.run(minute)

@@ -3,25 +3,26 @@ package store
 import (
 	"apfsim/sim/clock"
 	"apfsim/sim/machine"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
 
 // latency is how long one kind of call to etcd takes, drawn from a stream of its own.
 type latency struct {
-	stream  random.Stream
-	sampler Sampler // nil: no time
+	stream random.Stream
+	drawn  quantity.Distribution // not given: no time
 }
 
-func (l *latency) open(seed uint64, purpose string, sampler Sampler) {
+func (l *latency) open(seed uint64, purpose string, drawn quantity.Distribution) {
 	l.stream.Open(seed, "", 0, "etcd "+purpose)
-	l.sampler = sampler
+	l.drawn = drawn
 }
 
 func (l *latency) draw() int64 {
-	if l.sampler == nil {
+	if !l.drawn.Given() {
 		return 0
 	}
-	return l.sampler.Sample(&l.stream.Rand)
+	return l.drawn.Sample(&l.stream.Rand)
 }
 
 // Read sends a read to etcd. The alarm rings when the server has the answer. Reads are linearizable: what is
@@ -34,8 +35,8 @@ func (s *Store) Read(nowNs int64, done clock.Alarm) {
 // that those of the requests do not depend on it. The caller may cancel the alarm.
 func (s *Store) ReadAside(nowNs int64, stream *random.Stream, done clock.Alarm) clock.AlarmID {
 	ns := int64(0)
-	if sampler := s.reads.sampler; sampler != nil {
-		ns = sampler.Sample(&stream.Rand)
+	if s.reads.drawn.Given() {
+		ns = s.reads.drawn.Sample(&stream.Rand)
 	}
 	return s.alarms.Set(nowNs+ns, done)
 }

@@ -2,17 +2,13 @@ package store
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"apfsim/sim/machine"
+	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
-
-type constant int64
-
-func (c constant) Sample(*rand.Rand) int64 { return int64(c) }
 
 // waits returns how long writes take to a store that is read as well, before each write.
 func waits(t *testing.T, seed uint64, reads int) []int64 {
@@ -24,7 +20,7 @@ func waits(t *testing.T, seed uint64, reads int) []int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(Settings{Seed: seed, Read: read, Write: write})
+	w := seededWorld(seed, Settings{Read: quantity.Distribution{Distribution: read}, Write: quantity.Distribution{Distribution: write}})
 	var took []int64
 	for i := range int64(100) {
 		for range reads {
@@ -56,7 +52,7 @@ func TestLatencyIsDeterministic(t *testing.T) {
 // What is read is what the store has when the read is answered, 2 ms after it was sent, and a write commits when
 // it is answered, after 1 ms.
 func TestLinearizable(t *testing.T) {
-	w := newWorld(Settings{Read: constant(2e6), Write: constant(1e6)})
+	w := newWorld(Settings{Read: quantity.Constant(2e6), Write: quantity.Constant(1e6)})
 	r := w.Resource(nodes)
 	var told []string
 	w.Read(0, at(func(nowNs int64) {
@@ -77,7 +73,7 @@ func TestLinearizable(t *testing.T) {
 // speed falls to a half, so from then on each progresses at a quarter: the first has 2.5 ms left, until 15 ms. The
 // second has 2 ms left then, and ends at half the speed at 19 ms. The last comes when etcd is idle, at 20 ms.
 func TestWriteCapacity(t *testing.T) {
-	w := newWorld(Settings{Write: constant(6e6), WriteCapacity: &machine.Capacity{
+	w := newWorld(Settings{Write: quantity.Constant(6e6), WriteCapacity: &machine.Capacity{
 		Cores: 1, Speed: []machine.Speed{{At: 5e6, Factor: 0.5}},
 	}})
 	var told []string

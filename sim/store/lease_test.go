@@ -3,13 +3,15 @@ package store
 import (
 	"fmt"
 	"testing"
+
+	"apfsim/sim/quantity"
 )
 
 // N9 of the store's facts: events that live for 3600 s get leases of 3660 s. Two are written under one lease and
 // go together when it expires, in one revision. The third one comes when the lease would end before its time to
 // live does. An event that is written again lives on under the new lease.
 func TestN9EventsExpire(t *testing.T) {
-	w := newWorld(Settings{EventTTLNs: 3600 * second})
+	w := newWorld(Settings{EventTTL: quantity.Duration(3600 * second)})
 	r := w.Resource(events)
 	if !r.NeedsLease(0) || w.Resource(pods).NeedsLease(0) {
 		t.Error("the first event, and no pod, needs a lease")
@@ -52,7 +54,7 @@ func TestN9EventsExpire(t *testing.T) {
 // A lease of 1000 objects takes no more, and one that has lost all its objects makes no revision. The extra time
 // of short leases is a twentieth of the time to live.
 func TestLeases(t *testing.T) {
-	w := newWorld(Settings{EventTTLNs: 100 * second})
+	w := newWorld(Settings{EventTTL: quantity.Duration(100 * second)})
 	r := w.Resource(events)
 	for i := range 1001 {
 		put(t, 0, r, object("a", fmt.Sprintf("e%04d", i)))
@@ -74,7 +76,7 @@ func TestLeases(t *testing.T) {
 
 // An event that was deleted and created again belongs to the lease of its new life only.
 func TestLeaseOfAnEarlierLife(t *testing.T) {
-	w := newWorld(Settings{EventTTLNs: 100 * second})
+	w := newWorld(Settings{EventTTL: quantity.Duration(100 * second)})
 	r := w.Resource(events)
 	first := put(t, 0, r, object("a", "x"))
 	r.Delete(1, "a", "x", first.Version)

@@ -65,7 +65,7 @@ func TestPages(t *testing.T) {
 
 // Objects that are only counted come first, and pages may end among them. One is adopted in between.
 func TestPagesOfCounted(t *testing.T) {
-	w := newWorld(Settings{Counts: []Count{{pods, 7, 100}}})
+	w := newWorld(Settings{}, Count{pods, 7, 100})
 	r := w.Resource(pods)
 	put(t, 1, r, object("a", "x"))
 	put(t, 2, r, object("a", "y"))
@@ -111,8 +111,8 @@ func TestTokens(t *testing.T) {
 		EncodeToken(0, "a"), EncodeToken(1, ""), EncodeToken(1, "../secrets/"), EncodeToken(1, "a//b"),
 		"eyJ2IjoibWV0YS5rOHMuaW8vdjIiLCJydiI6MTM1LCJzdGFydCI6ImEifQ", // meta.k8s.io/v2
 	} {
-		if revision, start, err := DecodeToken(text); !errors.Is(err, ErrToken) {
-			t.Errorf("token %q became %d %q, %v; want ErrToken", text, revision, start, err)
+		if revision, start, err := DecodeToken(text); !errors.Is(err, errToken) {
+			t.Errorf("token %q became %d %q, %v; want errToken", text, revision, start, err)
 		}
 	}
 }

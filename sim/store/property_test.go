@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"apfsim/sim/api"
+	"apfsim/sim/quantity"
 
 	"pgregory.net/rapid"
 )
@@ -89,10 +90,9 @@ func TestStoreIsAPlainStore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []api.Resource{pods, events}
 		w := newWorld(Settings{
-			Counts:               []Count{{pods, 3, 1000}},
-			EventTTLNs:           20 * second,
-			CompactionIntervalNs: 10 * second,
-		})
+			EventTTL:           quantity.Duration(20 * second),
+			CompactionInterval: quantity.Duration(10 * second),
+		}, Count{pods, 3, 1000})
 		first := map[api.Resource]map[id]*api.Object{}
 		p := &plain{states: []map[api.Resource]map[id]*api.Object{first}, events: map[api.Resource][]*api.Event{}}
 		for _, name := range names {

@@ -9,11 +9,11 @@ package store
 
 import (
 	"errors"
-	"math/rand/v2"
 
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/machine"
+	"apfsim/sim/quantity"
 )
 
 // The errors of reads at a revision.
@@ -30,31 +30,23 @@ var (
 // the objects that exist from the start.
 const first = 1
 
-// Sampler draws durations in nanoseconds.
-type Sampler interface {
-	Sample(r *rand.Rand) int64
-}
-
 // Count says how many objects of a resource exist from the start that are only counted.
 type Count struct {
 	Resource              api.Resource
 	Objects, AverageBytes int64
 }
 
-// Settings are what a store is made with.
+// Settings are what a scenario says of etcd. Reads and transactions that are not given take no time, and an EventTTL of 0
+// is for ever.
 type Settings struct {
-	Seed   uint64
-	Counts []Count
+	Read  quantity.Distribution `json:"read,omitempty" jsonschema:"default=1ms" jsonschema_description:"How long etcd takes to answer a read; without it 1ms."`
+	Write quantity.Distribution `json:"write,omitempty" jsonschema_description:"How long etcd takes to commit a transaction; without it lognormal with mean 4ms and p99 25ms."`
+	// WriteCapacity is nil if transactions do not slow each other down. Otherwise Write is how long one takes alone. Cores
+	// that watch events take have no meaning here.
+	WriteCapacity *machine.Capacity `json:"writeCapacity,omitempty" jsonschema_description:"How transactions slow each other down; without it they do not."`
 
-	// Read and Write are how long etcd takes for a read and for a transaction, seen from a server; nil for
-	// no time.
-	Read, Write Sampler
-	// WriteCapacity is how transactions slow each other down; nil: they do not. Write is then how long a
-	// transaction takes alone. Cores that watch events take have no meaning here.
-	WriteCapacity *machine.Capacity
-
-	EventTTLNs           int64 // --event-ttl; 0: events do not expire
-	CompactionIntervalNs int64 // --etcd-compaction-interval; 0: history is kept
+	CompactionInterval quantity.Duration `json:"compactionInterval,omitempty" jsonschema:"default=5m" jsonschema_description:"--etcd-compaction-interval, of each server; 0s for never."`
+	EventTTL           quantity.Duration `json:"eventTTL,omitempty" jsonschema:"default=1h,exclusiveMinimum=0s" jsonschema_description:"--event-ttl: how long events are kept."`
 }
 
 // Store is one etcd cluster.
@@ -71,15 +63,15 @@ type Store struct {
 	marker        marker
 }
 
-// New returns a store at revision 1 that has the objects that are only counted.
-func New(alarms *clock.Alarms, settings Settings) *Store {
+// New returns a store at revision 1 that has the objects that are only counted. The seed is that of the latencies.
+func New(alarms *clock.Alarms, settings Settings, seed uint64, counts []Count) *Store {
 	s := &Store{alarms: alarms, settings: settings, revision: first, byName: map[api.Resource]*Resource{}}
-	s.reads.open(settings.Seed, "read", settings.Read)
-	s.writes.open(settings.Seed, "write", settings.Write)
+	s.reads.open(seed, "read", settings.Read)
+	s.writes.open(seed, "write", settings.Write)
 	if settings.WriteCapacity != nil {
 		s.writing = newWriting(alarms, settings.WriteCapacity)
 	}
-	for _, c := range settings.Counts {
+	for _, c := range counts {
 		r := s.Resource(c.Resource)
 		r.counted += c.Objects
 		r.countedBytes = c.AverageBytes
@@ -106,8 +98,8 @@ func (s *Store) Resource(name api.Resource) *Resource {
 		return r
 	}
 	r := &Resource{store: s, name: name, objects: map[id]*entry{}}
-	if name == (api.Resource{Name: "events"}) && s.settings.EventTTLNs > 0 {
-		r.leases = &leases{resource: r, ttlSeconds: s.settings.EventTTLNs / 1e9}
+	if name == (api.Resource{Name: "events"}) && s.settings.EventTTL > 0 {
+		r.leases = &leases{resource: r, ttlSeconds: int64(s.settings.EventTTL) / 1e9}
 	}
 	s.byName[name] = r
 	s.resources = append(s.resources, r)

@@ -29,11 +29,13 @@ type world struct {
 	alarms *clock.Alarms
 }
 
-func newWorld(settings Settings) *world {
+func newWorld(settings Settings, counts ...Count) *world { return seededWorld(0, settings, counts...) }
+
+func seededWorld(seed uint64, settings Settings, counts ...Count) *world {
 	w := &world{}
 	w.alarms = clock.NewAlarms(
 		func(atNs int64, slot int32) clock.Handle { return w.queue.Schedule(atNs, 0, slot) }, w.queue.Cancel)
-	w.Store = New(w.alarms, settings)
+	w.Store = New(w.alarms, settings, seed, counts)
 	return w
 }
 
@@ -159,7 +161,7 @@ func TestOneCounter(t *testing.T) {
 // A kubelet writes the status of a pod that was only counted: the pod gets its name, as it has always existed,
 // and then a new version. The number of pods stays the same, until there are no more that could be adopted.
 func TestAdopt(t *testing.T) {
-	w := newWorld(Settings{Counts: []Count{{pods, 2, 8000}}})
+	w := newWorld(Settings{}, Count{pods, 2, 8000})
 	r := w.Resource(pods)
 	if r.Len() != 2 || r.Counted() != 2 || r.AverageBytes() != 8000 || r.Get("a", "x") != nil {
 		t.Fatalf("%d pods, %d counted, of %d bytes", r.Len(), r.Counted(), r.AverageBytes())

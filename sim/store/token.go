@@ -8,8 +8,8 @@ import (
 	"path"
 )
 
-// ErrToken is the error of a continue token that is not valid, for which a server answers 400.
-var ErrToken = errors.New("continue key is not valid")
+// errToken is the error of a continue token that is not valid, for which a server answers 400.
+var errToken = errors.New("continue key is not valid")
 
 // tokenVersion is the only version of tokens (k8s.io/apiserver pkg/storage/continue.go).
 const tokenVersion = "meta.k8s.io/v1"
@@ -32,23 +32,23 @@ func EncodeToken(revision int64, start string) string {
 }
 
 // DecodeToken returns the revision of a continue token, less than 0 for the latest, and its start key. The
-// error wraps ErrToken.
+// error wraps errToken.
 func DecodeToken(text string) (revision int64, start string, err error) {
 	content, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
-		return 0, "", fmt.Errorf("%w: %v", ErrToken, err)
+		return 0, "", fmt.Errorf("%w: %v", errToken, err)
 	}
 	var t token
 	if err := json.Unmarshal(content, &t); err != nil {
-		return 0, "", fmt.Errorf("%w: %v", ErrToken, err)
+		return 0, "", fmt.Errorf("%w: %v", errToken, err)
 	}
 	switch {
 	case t.APIVersion != tokenVersion:
-		return 0, "", fmt.Errorf("%w: version %q is not supported; use %q", ErrToken, t.APIVersion, tokenVersion)
+		return 0, "", fmt.Errorf("%w: version %q is not supported; use %q", errToken, t.APIVersion, tokenVersion)
 	case t.Revision == 0:
-		return 0, "", fmt.Errorf("%w: rv is 0 or missing", ErrToken)
+		return 0, "", fmt.Errorf("%w: rv is 0 or missing", errToken)
 	case t.Start == "":
-		return 0, "", fmt.Errorf("%w: start is empty or missing", ErrToken)
+		return 0, "", fmt.Errorf("%w: start is empty or missing", errToken)
 	}
 	// A start that leads out of the range of the list is an attack.
 	key := t.Start
@@ -56,7 +56,7 @@ func DecodeToken(text string) (revision int64, start string, err error) {
 		key = "/" + key
 	}
 	if path.Clean(key) != key {
-		return 0, "", fmt.Errorf("%w: start %q is not a clean path", ErrToken, t.Start)
+		return 0, "", fmt.Errorf("%w: start %q is not a clean path", errToken, t.Start)
 	}
 	return t.Revision, key[1:], nil
 }

@@ -15,7 +15,7 @@ import (
 	"apfsim/sim/store"
 )
 
-// Settings are what a cache is made with.
+// Settings are the settings of a cache.
 type Settings struct {
 	Rules *rules.Rules // of the server's release
 
@@ -42,7 +42,7 @@ type Settings struct {
 	Dispatched func(nowNs int64, e *api.Event, watchers int)
 }
 
-// Counters are what a cache has counted since it was made.
+// Counters are the counters of a cache since it was made.
 type Counters struct {
 	Received         int64 // events from etcd
 	Dispatched       int64 // events given to watchers, those that their selectors drop not counted

@@ -4,16 +4,13 @@ import (
 	"testing"
 
 	"apfsim/core/rules"
-	"apfsim/sim/random"
+	"apfsim/sim/quantity"
 	"apfsim/sim/store"
 )
 
 // direct returns watches without a cache, 1 ms from etcd.
 func direct(t *testing.T, s store.Settings) (*world, *Direct) {
-	var err error
-	if s.Read, err = random.NewConstant(ms); err != nil {
-		t.Fatal(err)
-	}
+	s.Read = quantity.Constant(quantity.Duration(ms))
 	w := newWorld(t, s)
 	return w, NewDirect(w.alarms, w.store, pods, Settings{Rules: rules.Latest(), FeedLagNs: 2 * ms})
 }
@@ -104,7 +101,7 @@ func TestDirectWatchAfterNobody(t *testing.T) {
 
 // W13: a watch of events from a version that etcd has compacted gets an error.
 func TestDirectWatchExpired(t *testing.T) {
-	w, d := direct(t, store.Settings{CompactionIntervalNs: 10 * second})
+	w, d := direct(t, store.Settings{CompactionInterval: quantity.Duration(10 * second)})
 	w.write(60)
 	w.store.NewCompactor().Start(0)
 	w.run(15 * second)

@@ -223,7 +223,7 @@ func TestWatchIsClosedBeforeItsInitialEventsAreSent(t *testing.T) {
 // Initial events wait for a client that reads slowly, and the request keeps its seats until the last one is
 // in the result channel.
 func TestInitialEventsOfASlowClient(t *testing.T) {
-	w := newWorld(t, store.Settings{Counts: []store.Count{{Resource: pods, Objects: 30}}})
+	w := newWorld(t, store.Settings{}, store.Count{Resource: pods, Objects: 30})
 	w.put("default", "a")
 	w.put("default", "b")
 	cache := w.cache("1.37")

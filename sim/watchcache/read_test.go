@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"apfsim/sim/api"
+	"apfsim/sim/quantity"
 	"apfsim/sim/store"
 )
 
@@ -23,7 +24,7 @@ func names(objects []*api.Object) string {
 
 // A cache that is behind etcd serves its own state, with its own version.
 func TestReadsLag(t *testing.T) {
-	w := newWorld(t, store.Settings{Counts: []store.Count{{Resource: pods, Objects: 5}}})
+	w := newWorld(t, store.Settings{}, store.Count{Resource: pods, Objects: 5})
 	w.put("default", "a")
 	w.put("default", "b") // 3
 	cache := w.cache("1.37", func(s *Settings) { s.FeedLagNs = 10 * ms })
@@ -109,7 +110,7 @@ func TestSnapshotsOfAFullRing(t *testing.T) {
 // Snapshots that etcd has compacted are dropped within 15 s, also the only one of a resource that does not
 // change: its exact lists go to etcd until its next event.
 func TestSnapshotsAreCompacted(t *testing.T) {
-	w := newWorld(t, store.Settings{CompactionIntervalNs: 100 * second})
+	w := newWorld(t, store.Settings{CompactionInterval: quantity.Duration(100 * second)})
 	w.store.NewCompactor().Start(0)
 	w.put("default", "a") // 2
 	cache := w.cache("1.37")

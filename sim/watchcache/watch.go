@@ -6,7 +6,7 @@ import (
 	"apfsim/sim/clock"
 )
 
-// WatchOptions are what a watch asks for.
+// WatchOptions are the options of a watch.
 type WatchOptions struct {
 	// Options are those of the request, which the server has found valid: Version, SendInitialEvents and
 	// Bookmarks are looked at.

@@ -5,7 +5,7 @@ import (
 
 	"apfsim/core/request"
 	"apfsim/sim/api"
-	"apfsim/sim/random"
+	"apfsim/sim/quantity"
 	"apfsim/sim/store"
 )
 
@@ -13,11 +13,7 @@ import (
 // cache at 100. Etcd takes 1 ms for a read, and an event takes 2 ms to the cache. The history of the cache
 // goes back to 60.
 func atHundred(t *testing.T, change ...func(*Settings)) (*world, *Cache) {
-	read, err := random.NewConstant(ms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(t, store.Settings{Read: read})
+	w := newWorld(t, store.Settings{Read: quantity.Constant(quantity.Duration(ms))})
 	w.write(60)
 	c := w.cache("1.37", append(change, func(s *Settings) { s.FeedLagNs = 2 * ms })...)
 	w.write(97)
@@ -320,7 +316,7 @@ func last(r *store.Resource, after int64) *api.Event {
 // A watch that wants the state pays for walking all objects, whatever it selects, unless it names one. Those
 // that are only counted come first.
 func TestWatchInitialCounts(t *testing.T) {
-	w := newWorld(t, store.Settings{Counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 10}}})
+	w := newWorld(t, store.Settings{}, store.Count{Resource: pods, Objects: 1000, AverageBytes: 10})
 	w.put("one", "a", "spec.nodeName=n1")
 	w.put("two", "a")
 	cache := w.cache("1.37", func(s *Settings) { s.Indexed = true })

@@ -5,7 +5,7 @@ import (
 	"apfsim/sim/clock"
 )
 
-// Sink is the server's end of a watch: what has been read by its client.
+// Sink is the server's end of a watch. It receives what the client has read.
 //
 // A watch that opens calls Opened, then Initialized once and the events, and Ended at the end unless
 // Watcher.Stop ended it. A watch that cannot open calls Received with an Error event and Ended, its HTTP status

@@ -30,10 +30,10 @@ type world struct {
 
 var pods = api.Resource{Name: "pods"}
 
-func newWorld(t rapid.TB, s store.Settings) *world {
+func newWorld(t rapid.TB, s store.Settings, counts ...store.Count) *world {
 	w := &world{t: t}
 	w.alarms = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle { return w.queue.Schedule(atNs, 1, slot) }, w.queue.Cancel)
-	w.store = store.New(w.alarms, s)
+	w.store = store.New(w.alarms, s, 0, counts)
 	w.resource = w.store.Resource(pods)
 	return w
 }

@@ -136,8 +136,8 @@ func (c *behaving) Note(nowNs int64, n Note) {
 	}
 }
 
-// OnNote makes f be called with what happens to clients that behave, and to which client of which workload. It
-// must be called before Begin.
+// OnNote makes f be called with what happens to clients that behave from now on, and to which client of which
+// workload. The run calls it only before it executes, because f would not know what has happened earlier.
 func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n Note)) {
 	c.noted = append(c.noted, f)
 }

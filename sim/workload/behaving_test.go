@@ -44,7 +44,7 @@ func play(change func(w *Workload)) *played {
 }
 
 func (p *played) run() {
-	p.clients.Begin(context.Background(), p, nil)
+	p.clients.Begin(context.Background(), p, nil, nil)
 	p.client.machine = p
 	for {
 		e, ok := p.shared.Events.Next()

@@ -9,7 +9,7 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Behaviour is what the clients of a workload do. Exactly one field is given.
+// Behaviour is the scripted behaviour of the clients of a workload. Exactly one field is given.
 type Behaviour struct {
 	Informer       *Informer       `json:"informer,omitempty" jsonschema_description:"Keeps a copy of some objects by list and watch, as a reflector of client-go."`
 	Controller     *Controller     `json:"controller,omitempty" jsonschema_description:"Watches objects and reconciles each that changes, by a work queue."`

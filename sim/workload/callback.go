@@ -34,10 +34,6 @@ func (c *callback) send(nowNs int64, r *server.Request) {
 	c.sender.send(nowNs, r)
 }
 
-// SetCallbacks sets the receiver of the responses to callbacks. It must be called before Begin if the
-// scenario has calls.
-func (c *Clients) SetCallbacks(to Callbacks) { c.callbacks = to }
-
 // Callback returns the next request of a client of callbacks, which Resend sends.
 func (c *Clients) Callback(workload, client int) *server.Request {
 	return c.callback(workload, client).request()

@@ -30,7 +30,7 @@ type Clients struct {
 	noted []func(nowNs int64, workload, client int, n Note) // in the order in which they listen
 }
 
-// Settings are what the clients of a run are made with.
+// Settings are the settings of the clients of a run.
 type Settings struct {
 	Seed      uint64
 	Duration  quantity.Duration // of the run
@@ -73,10 +73,10 @@ type Server interface {
 }
 
 // Begin starts the clients, which send to the network from now on, or directly to the server if it is
-// nil. If the context is cancelled, the rest does not start, which Err tells, and those that replay a trace send
+// nil. The responses to callbacks are passed to callbacks, nil if no request has calls. If the context is cancelled, the rest does not start, which Err tells, and those that replay a trace send
 // nothing more.
-func (c *Clients) Begin(ctx context.Context, only Server, n *network.Network) {
-	c.ctx, c.server, c.network = ctx, only, n
+func (c *Clients) Begin(ctx context.Context, only Server, n *network.Network, callbacks Callbacks) {
+	c.ctx, c.server, c.network, c.callbacks = ctx, only, n, callbacks
 	for _, w := range c.workloads {
 		for i := range w.Clients {
 			if i%startedTogether == startedTogether-1 && c.isCut() {

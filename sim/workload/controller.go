@@ -82,7 +82,7 @@ type controller struct {
 }
 
 // firstWorker is the token of the first worker, behind those of the reflector.
-const firstWorker = ReflectorTokens
+const firstWorker = tokensPerReflector
 
 // reconciled is what an object asked for, see seen.
 type reconciled struct {

@@ -135,6 +135,17 @@ func TestControllerReconciles(t *testing.T) {
 	c.At(100e6, func(nowNs int64) { c.change(nowNs, "b", "spec", "2") })
 	c.Run(s.Machine(c.Client), 1e9)
 	want(t, c.served, "2ms update a@101: 200", "4ms update b@102: 200", "102ms update b@105: 200")
+	// The first reconciliation begins with the initial events and ends after 1 ms of work and 1 ms of the PUT; the second
+	// has waited for the first.
+	var took []int64
+	for _, n := range c.Noted {
+		if n.Event == metric.Reconciled && len(took) < 2 {
+			took = append(took, n.Ns/1e6)
+		}
+	}
+	if !slices.Equal(took, []int64{2, 4}) {
+		t.Errorf("the first reconciliations took %v ms, want 2 and 4", took)
+	}
 	if n := c.Count(metric.Reconciled); n != 6 {
 		t.Errorf("%d reconciliations, want 6: three that have written, and as many of what that has changed", n)
 	}

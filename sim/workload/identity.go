@@ -10,8 +10,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Identity is who sends requests: exactly one of user, service account, node, and nobody
-// in particular. In each of them {i} is replaced by the client's index.
+// Identity is the user that sends requests: exactly one of user, service account, node and
+// anonymous. In each of them {i} is replaced by the client's index.
 type Identity struct {
 	User           string   `json:"user,omitempty" also:"username" jsonschema:"minLength=1"`
 	Groups         []string `json:"groups,omitempty" also:"group" jsonschema_description:"The user's groups in addition to those that the name implies, such as system:authenticated."`

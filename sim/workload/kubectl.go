@@ -85,7 +85,7 @@ type kubectl struct {
 }
 
 // commandToken is the token of all requests but those of the reflector.
-const commandToken = ReflectorTokens
+const commandToken = tokensPerReflector
 
 // Machine returns a client that runs a command.
 func (s *Kubectl) Machine(c Client) Machine {

@@ -90,7 +90,7 @@ func (s *Kubelet) Machine(c Client) Machine {
 // watch adds a reflector.
 func (k *kubelet) watch(s ReflectorSettings, h Handler) *Reflector {
 	s.WatchList = k.settings.Start == WatchList
-	s.FirstToken = reflectorTokens + int32(len(k.reflectors))*ReflectorTokens
+	s.FirstToken = reflectorTokens + int32(len(k.reflectors))*tokensPerReflector
 	r := NewReflector(s, k.client, &k.chance, h)
 	k.reflectors = append(k.reflectors, r)
 	return r
@@ -182,7 +182,7 @@ func (k *kubelet) Received(nowNs int64, token int32, e *api.Event) {
 }
 
 func (k *kubelet) reflectorOf(token int32) *Reflector {
-	return k.reflectors[(token-reflectorTokens)/ReflectorTokens]
+	return k.reflectors[(token-reflectorTokens)/tokensPerReflector]
 }
 
 // ask returns a request for an object, to be completed and sent, and its body, which it does not have yet.

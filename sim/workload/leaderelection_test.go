@@ -49,7 +49,7 @@ func TestOneLeads(t *testing.T) {
 // begins 2 s after it, and lasts 10 s. Another takes over when it has not seen the lease change for 15 s.
 func TestLeaderCannotRenew(t *testing.T) {
 	s := newServer()
-	lastSuccessNs, leader := int64(0), int32(-1)
+	lastSuccessNs, leader, tries := int64(0), int32(-1), 0
 	s.fails = func(nowNs int64, r *workload.APIRequest) *api.Answer {
 		if r.Verb != "update" {
 			return nil
@@ -58,6 +58,7 @@ func TestLeaderCannotRenew(t *testing.T) {
 			leader = r.Token
 		}
 		if r.Token == leader && nowNs >= 30*second {
+			tries++
 			return &api.Answer{Status: 500}
 		}
 		if r.Token == leader {
@@ -79,6 +80,10 @@ func TestLeaderCannotRenew(t *testing.T) {
 	}
 	if len(lost) != 1 || len(gained) != 2 {
 		t.Fatalf("lost at %v, gained at %v", lost, gained)
+	}
+	// The round tries every 2 s from its begin on, but not at its end. Each try fails to renew, reads, and fails to take.
+	if tries != 10 {
+		t.Errorf("the leader sent %d PUTs that failed, want two in each of five tries", tries)
 	}
 	if lost[0] != lastSuccessNs+12*second {
 		t.Errorf("the leader stepped down %v after its last success, want 12s", time.Duration(lost[0]-lastSuccessNs))

@@ -7,8 +7,8 @@ import (
 	"apfsim/sim/random"
 )
 
-// Machine is what one client does that behaves, as a state machine. Its methods are called in order of time, and never
-// in the middle of a call of Client's.
+// Machine is the state machine of one scripted client. Its methods are called in order of time, and never in the
+// middle of a call of Client's.
 type Machine interface {
 	// Start is called once, when the workload begins.
 	Start(nowNs int64)
@@ -20,7 +20,8 @@ type Machine interface {
 	Received(nowNs int64, token int32, e *api.Event)
 }
 
-// Client is what a machine acts through: it sends its requests, wakes it and draws its random numbers.
+// Client is the interface of a machine to the run: it sends the requests of the machine, wakes it and
+// draws its random numbers.
 type Client interface {
 	// Send sends a request, now or when the rate limiter allows. The request and its body are copied, and the
 	// caller may use them again. What they refer to besides, such as fields, must not be changed.

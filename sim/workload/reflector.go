@@ -11,10 +11,10 @@ import (
 	"apfsim/sim/random"
 )
 
-// ReflectorTokens is how many tokens a reflector uses, from ReflectorSettings.FirstToken.
-const ReflectorTokens = 2
+// tokensPerReflector is how many tokens a reflector uses, from ReflectorSettings.FirstToken.
+const tokensPerReflector = 2
 
-// ReflectorSettings are what a reflector keeps a copy of, and how.
+// ReflectorSettings say which objects a reflector copies, and how.
 type ReflectorSettings struct {
 	Group, Resource, Namespace   string // all namespaces if Namespace is ""
 	Name                         string // of one object only, by a field selector of metadata.name; "" for all
@@ -31,7 +31,7 @@ type ReflectorSettings struct {
 	// PerEvent is how long the client takes to read one event, drawn for each watch.
 	PerEvent quantity.Distribution
 
-	FirstToken int32 // of ReflectorTokens
+	FirstToken int32 // of tokensPerReflector
 }
 
 // Reflector keeps a copy of some objects by list and watch (k8s.io/client-go, tools/cache/reflector.go). A
@@ -85,7 +85,7 @@ const (
 
 // Owns says whether a token is one of the reflector's.
 func (r *Reflector) Owns(token int32) bool {
-	return token >= r.FirstToken && token < r.FirstToken+ReflectorTokens
+	return token >= r.FirstToken && token < r.FirstToken+tokensPerReflector
 }
 
 // Version returns the version of the copy, 0 before the first list.

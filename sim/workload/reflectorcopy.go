@@ -7,8 +7,8 @@ import (
 	"apfsim/sim/api"
 )
 
-// Handler is told what changes in the copy of a reflector (k8s.io/client-go, tools/cache/controller.go,
-// ResourceEventHandler). Objects that are only counted are unknown to it.
+// Handler is notified of changes in the copy of a reflector (k8s.io/client-go,
+// tools/cache/controller.go, ResourceEventHandler). Objects that are only counted are unknown to it.
 type Handler interface {
 	// Changed is called with an object that is new or has changed; previous is nil for a new one.
 	Changed(nowNs int64, r *Reflector, previous, o *api.Object)

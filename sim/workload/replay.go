@@ -10,8 +10,8 @@ import (
 	"apfsim/sim/trace"
 )
 
-// TraceArrivals are read from a file, JSON Lines with one trace.Record each. Who asks what, and
-// how long it takes, is in the trace.
+// TraceArrivals are read from a file, JSON Lines with one trace.Record each. The users, the
+// requests and their execution times are those of the trace.
 type TraceArrivals struct {
 	File string `json:"file" document:"required" jsonschema:"minLength=1" jsonschema_description:"Relative to the scenario file."`
 

@@ -40,6 +40,20 @@ func TestFailuresShareABucket(t *testing.T) {
 	}
 }
 
+// A bucket of less than one item in a second is one too, and a QPS of 0 is none.
+func TestSlowBucket(t *testing.T) {
+	for qps, want := range map[float64]time.Duration{0.5: 2 * time.Second, 1: time.Second, 0: 5 * time.Millisecond} {
+		var s Queue
+		document.SetDefaults(&s)
+		s.QPS, s.Burst = qps, 1
+		l := newLimiter(&s)
+		l.when(0, 0)
+		if got := time.Duration(l.when(0, 0)); got != want {
+			t.Errorf("with %v a second, the second item waits %v, want %v", qps, got, want)
+		}
+	}
+}
+
 // bench is a queue in virtual time.
 type bench struct {
 	*queue

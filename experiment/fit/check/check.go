@@ -18,6 +18,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 )
 
@@ -182,7 +183,7 @@ func compareFlows(f *fit.Fitted, run *collect.Replication, moved map[Moved]bool)
 
 // requests is what the statistics of a group of requests are read from.
 type requests struct {
-	counts          *result.Counts
+	counts          *metric.Counts
 	wait, execution *result.Distribution
 	arrivals        *shape.Counts
 }
@@ -207,11 +208,11 @@ var statistics = func() (all []statistic) {
 	for _, c := range []struct {
 		name    string
 		outcome bool
-		get     func(*result.Counts) int64
+		get     func(*metric.Counts) int64
 	}{
-		{"arrived", false, func(c *result.Counts) int64 { return c.Arrived }},
-		{"executed", true, func(c *result.Counts) int64 { return c.Executed }},
-		{"rejected", true, func(c *result.Counts) int64 { return c.Rejected }},
+		{"arrived", false, func(c *metric.Counts) int64 { return c.Arrived }},
+		{"executed", true, func(c *metric.Counts) int64 { return c.Executed }},
+		{"rejected", true, func(c *metric.Counts) int64 { return c.Rejected }},
 	} {
 		all = append(all, statistic{c.name, "", c.outcome, false, func(r requests) (float64, bool) { return float64(c.get(r.counts)), true }})
 	}

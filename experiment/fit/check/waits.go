@@ -8,6 +8,7 @@ import (
 	"apfsim/experiment/fit"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // waitErrors draws how much a statistic of recorded waits is too long.
@@ -79,7 +80,7 @@ func (e *waitErrors) at(r *row, run int) float64 {
 	for range min(r.waits, mostDraws) {
 		h.Record(int64(e.draw(random)))
 	}
-	x, _ := r.statistic.value(requests{counts: &result.Counts{}, wait: result.NewDistribution(&h)})
+	x, _ := r.statistic.value(requests{counts: &metric.Counts{}, wait: result.NewDistribution(&h)})
 	return x + handOverNs
 }
 

@@ -6,7 +6,6 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
-	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/workload"
 )
@@ -109,14 +108,8 @@ func (a *Arrivals) process() *workload.Arrivals {
 	if err != nil {
 		panic(fmt.Sprintf("shape: arrivals that are not YAML: %v", err))
 	}
-	docs, wrong := yaml.Parse("arrivals", text)
 	var into workload.Arrivals
-	var d document.Decoder
-	if len(wrong) == 0 {
-		d.Decode(docs[0].Root, "arrivals", &into)
-		wrong = d.Errors
-	}
-	if len(wrong) > 0 {
+	if wrong := yaml.Decode("arrivals", text, &into); len(wrong) > 0 {
 		panic(fmt.Sprintf("shape: %s: %v", text, wrong))
 	}
 	return &into

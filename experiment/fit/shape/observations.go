@@ -8,7 +8,8 @@ const (
 	mostArrivals = 1 << 14   // whose times are kept to look for bursts
 )
 
-// Observations are what is known of the requests of a workload, which are added in the order of their arrival.
+// Observations are the observed values of the requests of a workload, which are added in the order of their
+// arrival.
 type Observations struct {
 	Clients   []Client
 	Rejected  int64  // attempts

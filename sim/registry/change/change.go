@@ -24,7 +24,7 @@ const (
 	Delete
 )
 
-// Outcome is what becomes of a state that is to be changed. All but Computed end the transaction like an error
+// Outcome is the result of computing a change of a state. All but Computed end the transaction like an error
 // does: on a state from the cache, they need a confirmation.
 type Outcome uint8
 

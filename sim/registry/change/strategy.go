@@ -6,7 +6,7 @@ import (
 	"apfsim/sim/api"
 )
 
-// Strategy is what kube-apiserver does differently from one kind of object to the next (pkg/registry of
+// Strategy holds the rules that kube-apiserver has for a kind of object (pkg/registry of
 // k8s.io/kubernetes, the strategies).
 type Strategy struct {
 	Unconditional bool   // an update without a version overwrites (AllowUnconditionalUpdate)

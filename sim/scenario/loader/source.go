@@ -16,7 +16,7 @@ import (
 	"apfsim/document/yaml"
 )
 
-// Source is what one file or folder of flow-control objects, or standard input, holds.
+// Source is the content of one file or folder of flow-control objects, or of standard input.
 type Source struct {
 	Name  string   // as positions have it
 	Files []string // that were read: the file itself, or those below the folder

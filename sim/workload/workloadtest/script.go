@@ -10,9 +10,9 @@ import (
 	"apfsim/sim/workload"
 )
 
-// Script is what a server answers to the lists and watches of a reflector, one reply for each request, in the
-// order in which they are sent. Further requests are never answered. Another client can be given the same
-// script, and the requests of both compared.
+// Script is the list of the replies of a server to the lists and watches of a reflector, one for each
+// request, in the order in which they are sent. Further requests are never answered. Another client can be
+// given the same script, and the requests of both compared.
 //
 // A script is written as lines. A # begins a comment. These lines come first, in any order:
 //
@@ -33,13 +33,13 @@ type Script struct {
 	Replies                 []Reply
 }
 
-// Reply is what one request is answered.
+// Reply is the reply to one request.
 type Reply struct {
 	Answer *api.Answer // nil for a watch that begins
 	Watch  []Step
 }
 
-// Step is what happens in a watch.
+// Step is one step of a watch.
 type Step struct {
 	AfterNs int64      // after the step before
 	Event   *api.Event // nil for the end of the watch

@@ -1,0 +1,110 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+
+	"apfsim/reports/measure"
+	"apfsim/sim/metric"
+)
+
+// Overall is the verdict on a run as a whole.
+type Overall struct {
+	Trust []Trust `json:"trust,omitempty"` // how far the statistics can be trusted
+}
+
+// Trust is a reason to trust some statistics less.
+type Trust struct {
+	ID       string `json:"id"` // what kind of reason it is: few-samples
+	Sentence string `json:"sentence"`
+}
+
+// The kinds of reasons.
+const (
+	FewSamples = "few-samples" // a threshold has been judged by a percentile of too few samples
+)
+
+// Text writes the kind and the sentence.
+func (t *Trust) Text() string { return strings.ReplaceAll(t.ID, "-", " ") + ": " + t.Sentence }
+
+// Notes returns the texts of all reasons.
+func (v *Overall) Notes() (all []string) {
+	if v == nil {
+		return nil
+	}
+	for i := range v.Trust {
+		all = append(all, v.Trust[i].Text())
+	}
+	return all
+}
+
+// AddTrust adds a reason to trust statistics of the run less.
+func (s *Summary) AddTrust(id, sentence string) {
+	if s.Verdict == nil {
+		s.Verdict = &Overall{}
+	}
+	s.Verdict.Trust = append(s.Verdict.Trust, Trust{ID: id, Sentence: sentence})
+}
+
+// mostFew is how many percentiles of too few samples are named.
+const mostFew = 3
+
+// TrustThresholds adds the reason FewSamples if a threshold has been judged by a percentile of too few samples.
+func (s *Summary) TrustThresholds() {
+	var few []string
+	seen := map[string]bool{}
+	for i := range s.Thresholds {
+		v := &s.Thresholds[i]
+		if v.Few == 0 {
+			continue
+		}
+		if text := v.fewText(); !seen[text] {
+			seen[text] = true
+			few = append(few, text)
+		}
+	}
+	if len(few) == 0 {
+		return
+	}
+	if more := len(few) - mostFew; more > 0 {
+		few = append(few[:mostFew], fmt.Sprintf("%d more percentiles of thresholds", more))
+	}
+	s.AddTrust(FewSamples, strings.Join(few, "; "))
+}
+
+// fewText names the percentile of a threshold and states how many samples it is of.
+func (v *Verdict) fewText() string {
+	percent, _ := v.ID.Percent()
+	text := fmt.Sprintf("%s p%v", v.ID.Metric, percent)
+	if percent == 50 {
+		text = v.ID.Metric + " median"
+	}
+	for i, tag := range v.ID.Tags {
+		if i == 0 {
+			text += " of " + tag.Value
+		} else {
+			text += ", " + tag.Value
+		}
+	}
+	text += " is of "
+	switch _, timed := measure.TimingOf(v.ID.Metric); {
+	case timed:
+		text += RequestCount(v.Few)
+	case v.Few == 1:
+		text += "1 value"
+	default:
+		text += fmt.Sprintf("%d values", v.Few)
+	}
+	if v.Windows != nil {
+		text += " in a window"
+	}
+	return text
+}
+
+// FewOf returns the number of samples of a statistic if it is a percentile of too few, else 0.
+func FewOf(name *metric.Name, samples int64) int64 {
+	if percent, is := name.Percent(); !is || measure.Enough(percent, samples) {
+		return 0
+	}
+	return samples
+}
