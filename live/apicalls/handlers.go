@@ -2,7 +2,6 @@ package apicalls
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 
 	"apfsim/core/estimate"
@@ -12,6 +11,7 @@ import (
 	"apfsim/live/apiserver"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/quantity"
 	"apfsim/sim/registry"
 	"apfsim/sim/store"
 	"apfsim/sim/trace"
@@ -58,11 +58,6 @@ type handled struct {
 	open     bool // a watch that lasts
 }
 
-// constant is a latency that is always the same.
-type constant int64
-
-func (c constant) Sample(*rand.Rand) int64 { return int64(c) }
-
 func newHandlers(calls []Call) (*handlers, error) {
 	v, err := rules.For(apiserver.Version[1:5])
 	if err != nil {
@@ -70,8 +65,8 @@ func newHandlers(calls []Call) (*handlers, error) {
 	}
 	h := &handlers{answered: map[int64]trace.Answered{}}
 	h.alarms = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle { return h.queue.Schedule(atNs, 0, slot) }, h.queue.Cancel)
-	s := store.New(h.alarms, store.Settings{Seed: 1, Read: constant(readLatency), Write: constant(writeLatency),
-		EventTTLNs: 3600e9, CompactionIntervalNs: int64(compactionInterval(calls))})
+	s := store.New(h.alarms, store.Settings{Read: quantity.Constant(quantity.Duration(readLatency)), Write: quantity.Constant(quantity.Duration(writeLatency)),
+		EventTTL: 3600e9, CompactionInterval: quantity.Duration(compactionInterval(calls))}, 1, nil)
 	s.NewCompactor().Start(0)
 	var resources []api.Resource
 	for _, r := range Resources {

@@ -1,14 +1,12 @@
 package apicalls
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-)
 
-// reference is @ID or @ID+N.
-var reference = regexp.MustCompile(`^@([0-9]+)(?:\+([0-9]+))?$`)
+	"apfsim/core/request"
+	"apfsim/sim/trace"
+)
 
 // answered is what references to a call stand for.
 type answered struct {
@@ -23,7 +21,7 @@ type known map[int64]answered
 // version replaces a reference in a place for a resourceVersion. What is none is returned as it is. One to a call that
 // was answered without a version, or not at all, is empty, as in a replay; so are those below.
 func (k known) version(text string) string {
-	id, more, ok := parse(text)
+	id, more, ok := trace.Reference(text)
 	if !ok {
 		return text
 	}
@@ -34,54 +32,32 @@ func (k known) version(text string) string {
 }
 
 func (k known) uid(text string) string {
-	if id, _, ok := parse(text); ok {
+	if id, _, ok := trace.Reference(text); ok {
 		return k[id].uid
 	}
 	return text
 }
 
 func (k known) token(text string) string {
-	if id, _, ok := parse(text); ok {
+	if id, _, ok := trace.Reference(text); ok {
 		return k[id].next
 	}
 	return text
 }
 
-// parse splits a reference.
-func parse(text string) (id, more int64, ok bool) {
-	found := reference.FindStringSubmatch(text)
-	if found == nil {
-		return 0, 0, false
-	}
-	id, err := strconv.ParseInt(found[1], 10, 64)
-	if err == nil && found[2] != "" {
-		more, err = strconv.ParseInt(found[2], 10, 64)
-	}
-	return id, more, err == nil
-}
-
 // query replaces the references in a query.
 func (k known) query(query string) string {
-	if query == "" {
-		return ""
-	}
-	parts := strings.Split(query, "&")
-	for i, part := range parts {
-		name, value, _ := strings.Cut(part, "=")
-		replaced := value
+	return request.EditQuery(query, func(name, value string) (string, bool) {
 		switch name {
 		case "resourceVersion":
-			replaced = k.version(value)
+			value = k.version(value)
 		case "continue":
-			replaced = k.token(value)
+			value = k.token(value)
 		case "uid":
-			replaced = k.uid(value)
+			value = k.uid(value)
 		}
-		if replaced != value {
-			parts[i] = name + "=" + replaced
-		}
-	}
-	return strings.Join(parts, "&")
+		return value, true
+	})
 }
 
 // References returns the IDs of the calls that a call refers to, in ascending order.
@@ -90,13 +66,13 @@ func (c *Call) References() []int64 {
 	if c.Preconditions != nil {
 		places = append(places, c.Preconditions.ResourceVersion, c.Preconditions.UID)
 	}
-	for part := range strings.SplitSeq(c.Query, "&") {
-		_, value, _ := strings.Cut(part, "=")
+	request.EditQuery(c.Query, func(_, value string) (string, bool) {
 		places = append(places, value)
-	}
+		return value, true
+	})
 	var ids []int64
 	for _, p := range places {
-		if id, _, ok := parse(p); ok {
+		if id, _, ok := trace.Reference(p); ok {
 			ids = append(ids, id)
 		}
 	}

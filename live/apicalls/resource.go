@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
+
+	"apfsim/core/request"
 )
 
 // Resource is a resource whose objects the sequences are about. All are namespaced.
@@ -49,18 +51,8 @@ func resourceOf(group, name string) *Resource {
 // Path returns the path of an object, or of the collection if name is empty. Without a namespace it is that of all
 // namespaces.
 func (r *Resource) Path(namespace, name string) string {
-	path := "/api/" + r.Version
-	if r.Group != "" {
-		path = "/apis/" + r.Group + "/" + r.Version
-	}
-	if namespace != "" {
-		path += "/namespaces/" + namespace
-	}
-	path += "/" + r.Name
-	if name != "" {
-		path += "/" + name
-	}
-	return path
+	info := request.Info{APIGroup: r.Group, Resource: r.Name, Namespace: namespace, Name: name}
+	return "/" + strings.Join(info.PathSegments(r.Version), "/")
 }
 
 func (r *Resource) apiVersion() string {

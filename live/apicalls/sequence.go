@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"apfsim/core/request"
 	"apfsim/live/apiserver"
 	"apfsim/live/guard"
 )
@@ -277,13 +278,9 @@ func (s *Sequence) send(ctx context.Context, c *Call) (a Answer, raw answered, e
 		return a, raw, err
 	}
 	for name, value := range map[string]string{"dryRun": dryRun(c.DryRun), "fieldManager": c.FieldManager} {
-		if value == "" {
-			continue
+		if value != "" {
+			query = request.WithParameter(query, name, value)
 		}
-		if query != "" {
-			query += "&"
-		}
-		query += name + "=" + url.QueryEscape(value)
 	}
 	contentType := "application/json"
 	if c.Verb == "patch" {

@@ -1,4 +1,4 @@
-// Package certificate makes the certificates with which servers on loopback prove themselves.
+// Package certificate makes self-signed certificates for servers on loopback.
 package certificate
 
 import (

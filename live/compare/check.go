@@ -3,13 +3,13 @@ package compare
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
 	"apfsim/live/observed"
 	"apfsim/live/outcome"
 	"apfsim/live/trial"
+	"apfsim/reports/compare"
 )
 
 // Check is one comparison that must hold.
@@ -206,8 +206,8 @@ func limits(t *trial.Trial) Check {
 	return Check{"limits after each adjustment", len(differences) == 0, list(differences, fmt.Sprintf("%d adjustments, %d seats apart at most", n, most))}
 }
 
-// chance returns two standard errors of the mean difference between the waits live and in the replay, of the requests
-// of a kind that were executed in both. Single waits differ much, as other requests come first.
+// chance returns half the width of the 95 % confidence interval of the mean difference between the waits live and in the
+// replay, of the requests of a kind that were executed in both. Single waits differ much, as other requests come first.
 func chance(t *trial.Trial, s *Stats) time.Duration {
 	replayed := map[int64]int64{}
 	for i := range t.Replay.Requests {
@@ -215,20 +215,16 @@ func chance(t *trial.Trial, s *Stats) time.Duration {
 			replayed[r.ID] = r.WaitNs
 		}
 	}
-	n, sum, squares := 0.0, 0.0, 0.0
+	var differences compare.RunValues
 	for i := range t.Live.Requests {
 		r := &t.Live.Requests[i]
 		wait, ok := replayed[r.ID]
 		if ok && r.Outcome == outcome.Executed && r.PriorityLevel == s.Level && r.Workload == s.Kind {
-			d := float64(r.WaitNs - wait)
-			n, sum, squares = n+1, sum+d, squares+d*d
+			differences = append(differences, float64(r.WaitNs-wait))
 		}
 	}
-	if n < 2 {
-		return 0
-	}
-	variance := max(0, squares-sum*sum/n) / (n - 1)
-	return time.Duration(2 * math.Sqrt(variance/n))
+	mean := compare.EstimateOf(differences)
+	return time.Duration(mean.Half())
 }
 
 // distributions compares waits and rejections of one kind of request.

@@ -1,4 +1,4 @@
-// Package compare holds a live run against its replay and its prediction: it computes the statistics of all
+// Package compare compares a live run with its replay and its prediction: it computes the statistics of all
 // three, and checks what must agree.
 package compare
 

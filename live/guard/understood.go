@@ -1,4 +1,4 @@
-// Package guard checks each request in the last place before it is sent to a cluster. It reads the request as an
+// Package guard checks each request immediately before it is sent to a cluster. It reads the request as an
 // API server will, after it was built: what counts is what the server understands, and not how it is spelt. It
 // refuses
 //
@@ -81,7 +81,7 @@ func Read(method string, address *url.URL) (*Understood, error) {
 	if err := checkSegments(address, u.segments); err != nil {
 		return nil, err
 	}
-	query, err := url.ParseQuery(address.RawQuery)
+	query, err := request.ParseQuery(address.RawQuery)
 	if err != nil {
 		return nil, fmt.Errorf("the query is not in URL encoding: %w", err)
 	}
@@ -179,10 +179,8 @@ func Describe(a request.Info) string {
 	switch {
 	case !a.IsResource():
 		return a.Verb + " " + a.Path
-	case a.Subresource != "":
-		return a.Verb + " " + a.Resource + "/" + a.Subresource
 	}
-	return a.Verb + " " + a.Resource
+	return a.Verb + " " + request.JoinSubresource(a.Resource, a.Subresource)
 }
 
 // Fits returns an error if the server understands another request than the stated one.

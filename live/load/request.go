@@ -93,7 +93,7 @@ func (c *Calls) build(a *classify.Attributes, query string) (*Call, error) {
 	case c.Resources != nil && !known:
 		return nil, fmt.Errorf("%w %s", cluster.ErrNoResources, resourceOf(a))
 	case a.Path == "" || a.Path == trace.ResourcePath(a):
-		call.Address = resourcePath(a, served.Version)
+		call.Address = resourceAddress(a, served.Version)
 	default: // a recorded request has the path that it had
 		var err error
 		if call.Address, err = recorded(a.Path); err != nil {
@@ -102,11 +102,11 @@ func (c *Calls) build(a *classify.Attributes, query string) (*Call, error) {
 	}
 	query = encoded(query)
 	if call.Watch {
-		query = with(query, "watch", "true")
+		query = request.WithParameter(query, "watch", "true")
 	}
 	if call.Method != http.MethodGet {
 		if !c.Writes {
-			query = with(query, "dryRun", "All")
+			query = request.WithParameter(query, "dryRun", "All")
 		}
 		if known {
 			call.Type, call.Body = body(a, &served)
@@ -155,45 +155,18 @@ func encoded(query string) string {
 	return b.String()
 }
 
-// resourcePath returns the address of a resource. An empty version is v1.
-func resourcePath(a *classify.Attributes, version string) *url.URL {
-	version = cmp.Or(version, "v1")
-	segments := []string{"api", version}
-	if a.APIGroup != "" {
-		segments = []string{"apis", a.APIGroup, version}
+// resourceAddress returns the address of a resource. An empty version is v1.
+func resourceAddress(a *classify.Attributes, version string) *url.URL {
+	info := a.Info()
+	if a.Verb == "create" && a.Subresource == "" { // whose name is in the body
+		info.Name = ""
 	}
-	if a.Namespace != "" && !(a.APIGroup == "" && a.Resource == "namespaces") {
-		segments = append(segments, "namespaces", a.Namespace)
-	}
-	segments = append(segments, a.Resource)
-	if a.Name != "" && !(a.Verb == "create" && a.Subresource == "") { // whose name is in the body
-		segments = append(segments, a.Name)
-	}
-	if a.Subresource != "" {
-		segments = append(segments, a.Subresource)
-	}
-	return guard.Path(segments...)
-}
-
-// with returns a query in which a parameter has one value and the others have theirs.
-func with(query, name, value string) string {
-	var parts []string
-	for part := range strings.SplitSeq(query, "&") {
-		key, _, _ := strings.Cut(part, "=")
-		if decoded, err := url.QueryUnescape(key); part != "" && (err != nil || decoded != name) {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(append(parts, name+"="+value), "&")
+	return guard.Path(info.PathSegments(cmp.Or(version, "v1"))...)
 }
 
 // resourceOf returns the resource by which the server lists it.
 func resourceOf(a *classify.Attributes) cluster.GroupResource {
-	r := cluster.GroupResource{Group: a.APIGroup, Resource: a.Resource}
-	if a.Subresource != "" {
-		r.Resource += "/" + a.Subresource
-	}
-	return r
+	return cluster.GroupResource{Group: a.APIGroup, Resource: request.JoinSubresource(a.Resource, a.Subresource)}
 }
 
 // body returns the smallest object that the server reads as one of the resource's kind. Its validation may

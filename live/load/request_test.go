@@ -38,22 +38,6 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A parameter is set once, and the others remain as they are.
-func TestWith(t *testing.T) {
-	for query, want := range map[string]string{
-		"":                             "dryRun=All",
-		"a=1&b=%2F":                    "a=1&b=%2F&dryRun=All",
-		"dryRun=None&a=1&dryRun=x":     "a=1&dryRun=All",
-		"dry%52un=None&dryRunner=x":    "dryRunner=x&dryRun=All",
-		"&&a":                          "a&dryRun=All",
-		"broken=%zz&%zz=1&dryRun=None": "broken=%zz&%zz=1&dryRun=All",
-	} {
-		if got := with(query, "dryRun", "All"); got != want {
-			t.Errorf("%q: got %q, want %q", query, got, want)
-		}
-	}
-}
-
 // The server sees the groups of the scenario, with what it adds to those that are asked for.
 func TestGroups(t *testing.T) {
 	for _, c := range []struct {

@@ -75,7 +75,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, o Options) (*Result, error)
 	}
 	l.clients = workload.NewClients(sc.Clients(), l.shared)
 	l.shared.Events.Schedule(int64(sc.Spec.Duration), uint8(server.End), server.Event{Kind: server.End})
-	l.clients.Begin(ctx, l, nil)
+	l.clients.Begin(ctx, l, nil, nil)
 	l.start = time.Now()
 	if o.Begun != nil {
 		o.Begun(l.start)

@@ -1,4 +1,4 @@
-// Package observed reads what a kube-apiserver says about a run: its logs and its metrics.
+// Package observed reads the logs and the metrics that a kube-apiserver wrote during a run.
 package observed
 
 import (

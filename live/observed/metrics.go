@@ -2,14 +2,10 @@ package observed
 
 import (
 	"bytes"
-	"fmt"
 
 	"apfsim/core/estimate"
 	"apfsim/lint/metrics"
-
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+	"apfsim/reports/scrape"
 )
 
 // Scrape is what a server answered to a request for /metrics.
@@ -22,47 +18,30 @@ type Count struct{ Level, Reason string }
 // Dispatched is the reason of a Count that is no rejection.
 const Dispatched = "dispatched"
 
-// Counts returns the counts of a scrape.
-func (s Scrape) Counts() (map[Count]int, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(s))
-	if err != nil {
-		return nil, fmt.Errorf("the answer is not the text of /metrics: %w", err)
-	}
-	counts := map[Count]int{}
-	for _, m := range families["apiserver_flowcontrol_rejected_requests_total"].GetMetric() {
-		counts[Count{label(m, "priority_level"), label(m, "reason")}] += int(m.GetCounter().GetValue())
-	}
-	for _, m := range families["apiserver_flowcontrol_dispatched_requests_total"].GetMetric() {
-		counts[Count{label(m, "priority_level"), Dispatched}] += int(m.GetCounter().GetValue())
-	}
-	return counts, nil
-}
-
 // Store returns the number of stored objects and their average size, as the server reports them.
 func (s Scrape) Store() (estimate.Store, error) { return metrics.ReadStore(bytes.NewReader(s)) }
 
-// Difference returns how much more was counted after than before. A level without rejections is not in it.
+// Difference returns how much more was counted after than before. A level without rejections is not in it. The error
+// says that the scrapes are not of one process.
 func Difference(before, after Scrape) (map[Count]int, error) {
-	from, err := before.Counts()
+	from, err := scrape.Read("the scrape before the load", bytes.NewReader(before))
 	if err != nil {
 		return nil, err
 	}
-	to, err := after.Counts()
+	to, err := scrape.Read("the scrape after the load", bytes.NewReader(after))
 	if err != nil {
 		return nil, err
 	}
-	for c, n := range from {
-		to[c] -= n
+	between, err := scrape.Between(from, to)
+	if err != nil {
+		return nil, err
 	}
-	return to, nil
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.GetLabel() {
-		if l.GetName() == name {
-			return l.GetValue()
+	counts := map[Count]int{}
+	for _, level := range between.Levels {
+		counts[Count{level.Name, Dispatched}] = int(level.Dispatched)
+		for reason, n := range level.Rejected {
+			counts[Count{level.Name, reason}] = int(n)
 		}
 	}
-	return ""
+	return counts, nil
 }

@@ -85,11 +85,10 @@ func WriteTrace(file string, requests []Outcome) (err error) {
 	sorted := slices.Clone(requests)
 	slices.SortStableFunc(sorted, func(a, b Outcome) int { return int(a.ArrivalNs - b.ArrivalNs) })
 	w := bufio.NewWriter(f)
-	out := json.NewEncoder(w)
+	var line []byte
 	for i := range sorted {
-		if err := out.Encode(&sorted[i].Record); err != nil {
-			return err
-		}
+		line = trace.AppendRecord(line[:0], &sorted[i].Record)
+		w.Write(line) // Flush returns the first error of all writes
 	}
 	return w.Flush()
 }

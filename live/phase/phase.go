@@ -3,15 +3,15 @@
 package phase
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	"apfsim/core/flowcontrol"
+	"apfsim/lint/metrics"
 )
 
 // Range is between which times of each period the adjustments are. One that ends after the period contains
@@ -102,36 +102,30 @@ func Find(ctx context.Context, look func() (Look, error), sleep func(until time.
 
 // set are the gauges that only an adjustment sets.
 var set = []string{
-	"apiserver_flowcontrol_current_limit_seats{", "apiserver_flowcontrol_target_seats{",
-	"apiserver_flowcontrol_demand_seats_high_watermark{", "apiserver_flowcontrol_demand_seats_average{",
-	"apiserver_flowcontrol_demand_seats_stdev{", "apiserver_flowcontrol_demand_seats_smoothed{",
+	metrics.FlowControl + "current_limit_seats", metrics.FlowControl + "target_seats",
+	metrics.FlowControl + "demand_seats_high_watermark", metrics.FlowControl + "demand_seats_average",
+	metrics.FlowControl + "demand_seats_stdev", metrics.FlowControl + "demand_seats_smoothed",
 }
 
+const processStart = "process_start_time_seconds"
+
 // StateOf reads the state from what a server serves under /metrics.
-func StateOf(metrics []byte) (State, error) {
+func StateOf(text []byte) (State, error) {
+	samples, err := metrics.Read(bytes.NewReader(text), append([]string{processStart}, set...)...)
+	if err != nil {
+		return State{}, fmt.Errorf("the answer %w", err)
+	}
 	var s State
+	for _, start := range samples.ByName[processStart] {
+		s.Server = fmt.Sprint(start.Value)
+	}
 	h := fnv.New64a()
 	found := false
-	lines := bufio.NewScanner(bytes.NewReader(metrics))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line := lines.Text()
-		if value, ok := strings.CutPrefix(line, "process_start_time_seconds "); ok {
-			s.Server = value
+	for _, name := range set {
+		for _, sample := range samples.ByName[name] {
+			found = true
+			fmt.Fprintln(h, name, sample.Key(), sample.Value)
 		}
-		if !strings.HasPrefix(line, "apiserver_flowcontrol_") {
-			continue
-		}
-		for _, name := range set {
-			if strings.HasPrefix(line, name) {
-				found = true
-				h.Write([]byte(line))
-				h.Write([]byte{'\n'})
-			}
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return State{}, err
 	}
 	if !found {
 		return State{}, errors.New("the metrics do not have the limits of priority levels")

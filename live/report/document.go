@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/charts"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
@@ -20,8 +23,8 @@ const (
 	sectionEnd   = "<!-- end of measured -->\n"
 )
 
-// chartName is the file of the chart, in the folder images beside the folder of the document.
-const chartName = "live-waits.svg"
+// chartName is the name of the chart, whose file is in the folder images beside the folder of the document.
+const chartName = "live-waits"
 
 // WriteDocument writes the measured section of a document, and its chart.
 func (r *Results) WriteDocument(file string) error {
@@ -34,146 +37,78 @@ func (r *Results) WriteDocument(file string) error {
 	if !found || !ended {
 		return fmt.Errorf("%s: has no section between the lines %q and %q", file, strings.TrimSpace(sectionStart), strings.TrimSpace(sectionEnd))
 	}
-	chart, err := r.Chart()
-	if err != nil {
+	d := r.Document()
+	var section bytes.Buffer
+	if err := render.Markdown(&section, d, format.TextOptions{}); err != nil {
 		return err
 	}
-	section, err := r.Markdown()
-	if err != nil {
-		return err
+	for _, chart := range charts.Of(d) {
+		if err := chart.WriteFile(filepath.Join(filepath.Dir(file), "..", "images", chart.Name+".svg")); err != nil {
+			return err
+		}
 	}
-	images := filepath.Join(filepath.Dir(file), "..", "images")
-	if err := atomicfile.WriteFile(filepath.Join(images, chartName), chart); err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(file, []byte(before+sectionStart+"\n"+section+"\n"+sectionEnd+after))
+	return atomicfile.WriteFile(file, []byte(before+sectionStart+"\n"+section.String()+"\n"+sectionEnd+after))
 }
 
-// Markdown returns the measured section.
-func (r *Results) Markdown() (string, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "kube-apiserver %s; %s.\n\n", r.Version, machine())
-	fmt.Fprintf(&b, "![Share of the executed requests against their wait, live, in the replay and in the prediction, for the kinds of requests that wait](../images/%s)\n\n", chartName)
-	fmt.Fprintf(&b, "Live and replay: the mean of the runs [the least..the most]. Other seeds: the least..the most.\n\n")
-	d := &report.Document{}
-	for _, part := range []report.Part{
-		{Table: r.statisticTable()},
-		{Table: r.limitTable(), Note: "Limits are of one run, live / replay."},
-		{Table: r.runTable()},
-		{Table: r.fitTable()},
-		{Table: r.checkTable()},
+// Document returns the report of all cases. A terminal shows the statistics and what fails, and the documentation shows all
+// that was measured.
+func (r *Results) Document() *report.Document {
+	d := &report.Document{Name: "live test", Ran: fmt.Sprintf("kube-apiserver %s; %s, %s/%s, processors: %d.",
+		r.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Pictures: slices.Values([]*report.Picture{r.picture()})}
+	add := func(p report.Part) {
+		if p.Table == nil || len(p.Table.Rows) > 0 {
+			d.Sections = append(d.Sections, report.Section{Parts: []report.Part{p}})
+		}
+	}
+	add(report.Part{Only: report.Markdown, Note: "![Share of the executed requests against their wait, live, in the replay and in the prediction, " +
+		"for the kinds of requests that wait](../images/" + chartName + ".svg)"})
+	add(report.Part{Only: report.Markdown, Note: "Live and replay: the mean of the runs [the least..the most]. Other seeds: the least..the most."})
+	add(report.Part{Table: tableOf("", statisticColumns, r.statisticRows())})
+	var fitted []runRow
+	for _, run := range r.runRows() {
+		if run.Fit != nil {
+			fitted = append(fitted, run)
+		}
+	}
+	for _, p := range []report.Part{
+		{Table: tableOf("Limits after the adjustments", limitColumns, r.limitRows()), Note: "Limits are of one run, live / replay."},
+		{Table: tableOf("The runs", runColumns, r.runRows())},
+		{Table: tableOf("Scenarios fitted to the logs", fitColumns, fitted)},
+		{Table: tableOf("What was compared", checkColumns, r.checkRows())},
 	} {
-		if len(part.Table.Rows) > 0 {
-			d.Sections = append(d.Sections, report.Section{Parts: []report.Part{part}})
-		}
+		p.Only = report.Markdown
+		add(p)
 	}
-	err := render.Markdown(&b, d, format.TextOptions{})
-	return b.String(), err
+	verdict := r.Failures()
+	for _, name := range r.Void() {
+		verdict = append(verdict, name+": all runs are void, so that nothing is shown")
+	}
+	if len(verdict) == 0 {
+		add(report.Part{Only: report.Terminal, Paragraph: "All comparisons hold."})
+	} else {
+		add(report.Part{Only: report.Terminal, Heading: "What does not hold", List: verdict})
+	}
+	return d
 }
 
-// limitTable returns the limits that the server set, of the first run of each case that is not void.
-func (r *Results) limitTable() *report.Table {
-	t := newTable("Limits after the adjustments", 4, "case", "level", "after", "limits")
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		if valid := c.valid(); len(valid) > 0 {
-			for _, row := range limitRows(valid[0].Adjustments) {
-				addRow(t, append([]string{c.Name}, row...)...)
-			}
+// Document returns the report of one run: its comparisons, and what else was measured.
+func (r *Run) Document(name string, took time.Duration) *report.Document {
+	d := &report.Document{Name: name, Ran: fmt.Sprintf("%s, %v", r.verdict(), took.Round(time.Second))}
+	row := runRow{name, r}
+	measured := &report.Table{NoHead: true, Columns: []report.Column{{Left: true}, {Left: true}}}
+	for _, c := range runColumns[2:] { // the name and the result are above
+		if cell := c.Cell(&row); cell.Text != "" {
+			measured.Rows = append(measured.Rows, []report.Cell{report.Word(c.Title), cell})
 		}
 	}
-	return t
-}
-
-// runTable returns what was measured of each run besides its statistics.
-func (r *Results) runTable() *report.Table {
-	t := newTable("The runs", 2, "run", "result", "sender late, p90", "webhook overhead, calibrated", "p50", "p90", "wait without a queue, p50", "p99",
-		"hand-over", "same outcome in the replay", "load average", "spec.servers of a scenario")
-	servers := len(t.Columns) - 1
-	t.Columns[servers].Left = true
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		for k := range c.Runs {
-			run := &c.Runs[k]
-			handover := ""
-			if run.Handover > 0 {
-				handover = milliseconds(float64(run.Handover))
-			}
-			addRow(t, fmt.Sprintf("%s %d", c.Name, k+1), run.verdict(), milliseconds(float64(run.LateP90)),
-				milliseconds(float64(run.Overhead)), milliseconds(float64(run.OverheadP50)), milliseconds(float64(run.OverheadP90)),
-				milliseconds(float64(run.NoiseP50)), milliseconds(float64(run.NoiseP99)),
-				handover, fmt.Sprintf("%.1f %%", 100*run.SameOutcome), run.LoadAverage, run.Servers())
-			t.Rows[len(t.Rows)-1][servers].Code = true
-		}
+	compared := tableOf("", checkColumns, r.checkRows(name))
+	compared.NoHead = true
+	parts := []report.Part{{Table: measured}, {Table: compared}}
+	if f := r.Fit; f != nil {
+		title := fmt.Sprintf("Scenario fitted to the logs: %d of %d statistics are within the %.0f %% prediction intervals", f.Within, f.Statistics, 100*f.Coverage)
+		parts = append(parts, report.Part{Table: &report.Table{Title: title}}, report.Part{Heading: "Outside", List: f.Outside})
 	}
-	return t
-}
-
-// fitTable returns how well scenarios predict the runs whose logs they are fitted to.
-func (r *Results) fitTable() *report.Table {
-	t := newTable("Scenarios fitted to the logs", 1, "run", "statistics", "within the intervals", "share", "stated")
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		for k := range c.Runs {
-			if f := c.Runs[k].Fit; f != nil {
-				addRow(t, fmt.Sprintf("%s %d", c.Name, k+1), fmt.Sprint(f.Statistics), fmt.Sprint(f.Within),
-					fmt.Sprintf("%.1f %%", 100*float64(f.Within)/float64(max(1, f.Statistics))), fmt.Sprintf("%.0f %%", 100*f.Coverage))
-			}
-		}
-	}
-	return t
-}
-
-// checkTable returns the comparisons of the first run of each case that is not void.
-func (r *Results) checkTable() *report.Table {
-	t := newTable("What was compared", 3, "case", "comparison", "of the first run")
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		if valid := c.valid(); len(valid) > 0 {
-			for _, check := range valid[0].Checks {
-				addRow(t, c.Name, check.What, check.Detail)
-			}
-		}
-	}
-	return t
-}
-
-// verdict says in a few words how a run ended.
-func (r *Run) verdict() string {
-	switch failed := r.failed(); {
-	case r.Void != "":
-		return "void: " + r.Void
-	case failed == 0:
-		return fmt.Sprintf("all %d comparisons hold", len(r.Checks))
-	default:
-		return fmt.Sprintf("%d of %d comparisons fail", failed, len(r.Checks))
-	}
-}
-
-func (r *Run) failed() (n int) {
-	for _, c := range r.Checks {
-		if !c.Passed {
-			n++
-		}
-	}
-	return n
-}
-
-// limitRows returns a row for each level whose limit moves: the level, the times and the limits.
-func limitRows(all []Limits) (rows [][]string) {
-	for i := 0; i < len(all); {
-		level, first := all[i].Level, all[i]
-		var at, limits []string
-		moves := false
-		for ; i < len(all) && all[i].Level == level; i++ {
-			l := &all[i]
-			at = append(at, fmt.Sprint(l.At.Round(100*time.Millisecond)))
-			limits = append(limits, fmt.Sprintf("%d / %d", l.Live, l.Replay))
-			moves = moves || l.Live != first.Live
-		}
-		if moves {
-			rows = append(rows, []string{level, strings.Join(at, ", "), strings.Join(limits, ", ")})
-		}
-	}
-	return rows
+	d.Sections = []report.Section{{Parts: parts}}
+	return d
 }

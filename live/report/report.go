@@ -1,14 +1,12 @@
-// Package report writes what the live runs measured: as text, as a file of figures, and as a section of a
-// document with its chart.
+// Package report makes reports of live runs: a file of figures of each case, a document for the terminal and for a page of
+// the documentation, and the chart of that page. Packages render and charts of apfsim write them.
 package report
 
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -118,45 +116,26 @@ func loadAverage() string {
 	return strings.Join(strings.Fields(string(text))[:1], " ")
 }
 
-// Print prints the comparisons of a run.
-func (r *Run) Print(w io.Writer, id string, took time.Duration) {
-	verdict := "passed"
-	switch {
-	case r.Void != "":
-		verdict = "void: " + r.Void
-	case !r.Passed():
-		verdict = "FAILED"
-	}
-	fmt.Fprintf(w, "%s: %s (%v; sender late %v at p90; webhook overhead %v calibrated, then p50 %v, p90 %v; hand-over %v; wait without queue p50 %v, p99 %v; load average %s)\n", id, verdict,
-		took.Round(time.Second), r.LateP90.Round(10*time.Microsecond), r.Overhead.Round(10*time.Microsecond),
-		r.OverheadP50.Round(10*time.Microsecond), r.OverheadP90.Round(10*time.Microsecond), r.Handover.Round(10*time.Microsecond),
-		r.NoiseP50.Round(10*time.Microsecond), r.NoiseP99.Round(10*time.Microsecond), r.LoadAverage)
-	if servers := r.Servers(); servers != "" {
-		fmt.Fprintf(w, "  measured: servers: %s\n", servers)
-	}
-	if f := r.Fit; f != nil {
-		fmt.Fprintf(w, "  info %-32s %d of %d statistics are within the %.0f %% prediction intervals\n", "scenario fitted to the logs", f.Within, f.Statistics, 100*f.Coverage)
-		for _, o := range f.Outside {
-			fmt.Fprintf(w, "       outside: %s\n", o)
-		}
-	}
+// failures returns the comparisons that fail.
+func (r *Run) failures() (failed []compare.Check) {
 	for _, c := range r.Checks {
-		mark := "ok  "
 		if !c.Passed {
-			mark = "FAIL"
+			failed = append(failed, c)
 		}
-		fmt.Fprintf(w, "  %s %-32s %s\n", mark, c.What, c.Detail)
 	}
+	return failed
 }
 
-// Passed returns whether all comparisons hold.
-func (r *Run) Passed() bool {
-	for _, c := range r.Checks {
-		if !c.Passed {
-			return false
-		}
+// verdict says in a few words how a run ended.
+func (r *Run) verdict() string {
+	switch failed := len(r.failures()); {
+	case r.Void != "":
+		return "void: " + r.Void
+	case failed == 0:
+		return fmt.Sprintf("all %d comparisons hold", len(r.Checks))
+	default:
+		return fmt.Sprintf("%d of %d comparisons fail", failed, len(r.Checks))
 	}
-	return true
 }
 
 // valid returns the runs that are not void.
@@ -169,36 +148,26 @@ func (c *Case) valid() (runs []*Run) {
 	return runs
 }
 
-// Passed returns whether each case has a run that is not void, and all comparisons of such runs hold. It prints
-// what does not.
-func (r *Results) Passed(w io.Writer) bool {
-	passed := !r.Failed(w)
-	for i := range r.Cases {
-		if len(r.Cases[i].valid()) == 0 {
-			fmt.Fprintf(w, "%s: all runs are void, so that nothing is shown\n", r.Cases[i].Name)
-			passed = false
-		}
-	}
-	if passed {
-		fmt.Fprintln(w, "all comparisons hold")
-	}
-	return passed
-}
-
-// Failed returns whether a comparison fails in a run that is not void. It prints those that do.
-func (r *Results) Failed(w io.Writer) bool {
-	failed := false
+// Failures returns the comparisons that fail in a run that is not void, with their cases.
+func (r *Results) Failures() (failed []string) {
 	for i := range r.Cases {
 		for _, run := range r.Cases[i].valid() {
-			for _, check := range run.Checks {
-				if !check.Passed {
-					fmt.Fprintf(w, "%s: FAILED: %s: %s\n", r.Cases[i].Name, check.What, check.Detail)
-					failed = true
-				}
+			for _, check := range run.failures() {
+				failed = append(failed, fmt.Sprintf("%s: %s: %s", r.Cases[i].Name, check.What, check.Detail))
 			}
 		}
 	}
 	return failed
+}
+
+// Void returns the cases of which all runs are void, so that they show nothing.
+func (r *Results) Void() (cases []string) {
+	for i := range r.Cases {
+		if len(r.Cases[i].valid()) == 0 {
+			cases = append(cases, r.Cases[i].Name)
+		}
+	}
+	return cases
 }
 
 // WriteFile writes the results of a case as JSON.
@@ -224,9 +193,4 @@ func ReadFile(file string) (*Case, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return c, nil
-}
-
-// machine describes where the runs were made.
-func machine() string {
-	return fmt.Sprintf("%s, %s/%s, processors: %d", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }

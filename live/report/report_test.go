@@ -8,6 +8,11 @@ import (
 	"time"
 
 	"apfsim/live/compare"
+	"apfsim/live/fitted"
+	"apfsim/reports/format"
+	"apfsim/reports/render"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func results() *Results {
@@ -40,7 +45,7 @@ elephant  mice: 600 at live  executed    510 [500..520]    500                  
                              wait mean   100 ms [90..110 ms]  100 ms                        95.0 ms                80.0..120 ms
 `
 	var b strings.Builder
-	if err := results().WriteTable(&b); err != nil {
+	if err := render.Text(&b, results().Document(), format.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := b.String()
@@ -83,7 +88,7 @@ func TestWriteDocument(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	chart, err := os.ReadFile(filepath.Join(dir, "images", chartName))
+	chart, err := os.ReadFile(filepath.Join(dir, "images", chartName+".svg"))
 	if err != nil || !strings.Contains(string(chart), "elephant: mice") {
 		t.Errorf("the chart has no panel of the mice (%v)", err)
 	}
@@ -93,24 +98,97 @@ func TestWriteDocument(t *testing.T) {
 	}
 }
 
-// A case whose runs are all void shows nothing, which is a failure; so is a comparison that fails in one run.
-func TestPassed(t *testing.T) {
-	var b strings.Builder
+// The page of the documentation has the tables and sentences that are written today: their titles, heads and notes.
+func TestDocumentationHasTheTables(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "background", "live.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := results()
-	if !r.Passed(&b) {
-		t.Errorf("failed: %s", b.String())
+	r.Cases[0].Runs[0].Fit = &fitted.Result{Statistics: 2, Within: 1, Coverage: 0.95}
+	var b strings.Builder
+	if err := render.Markdown(&b, r.Document(), format.TextOptions{}); err != nil {
+		t.Fatal(err)
 	}
-	r.Cases[0].Runs[1].Checks = []compare.Check{{What: "users"}}
-	if !r.Passed(&b) {
-		t.Errorf("a comparison of a void run counts: %s", b.String())
+	var fixed []string
+	for line := range strings.Lines(b.String()) {
+		for _, start := range []string{"!", "Live", "Limits", "###", "| case", "| run", "|---", "| ---"} {
+			if strings.HasPrefix(line, start) {
+				fixed = append(fixed, line)
+			}
+		}
 	}
-	r.Cases[0].Runs[2].Checks = []compare.Check{{What: "users"}}
-	if r.Passed(&b) {
-		t.Error("passed with a comparison that fails")
+	if len(fixed) != 17 {
+		t.Errorf("%d lines are on every page, want 17:\n%s", len(fixed), b.String())
 	}
-	r = results()
-	r.Cases[0].Runs = r.Cases[0].Runs[1:2]
-	if r.Passed(&b) {
-		t.Error("passed with void runs only")
+	for _, line := range fixed {
+		if !strings.Contains(string(page), line) {
+			t.Errorf("the page does not have the line %q", line)
+		}
+	}
+}
+
+// A case whose runs are all void shows nothing, which is a failure; so is a comparison that fails in one run.
+func TestVerdict(t *testing.T) {
+	void, users := []Run{results().Cases[0].Runs[1]}, []compare.Check{{What: "users", Detail: "one is wrong"}}
+	for _, c := range []struct {
+		story  string
+		change func(*Case)
+		want   string
+	}{
+		{"no difference", func(*Case) {}, "All comparisons hold."},
+		{"a comparison fails in a void run", func(c *Case) { c.Runs[1].Checks = users }, "All comparisons hold."},
+		{"a comparison fails", func(c *Case) { c.Runs[2].Checks = users }, "- elephant: users: one is wrong"},
+		{"all runs are void", func(c *Case) { c.Runs = void }, "- elephant: all runs are void, so that nothing is shown"},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			r := results()
+			c.change(&r.Cases[0])
+			var b strings.Builder
+			if err := render.Text(&b, r.Document(), format.TextOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(b.String(), c.want) {
+				t.Errorf("no %q in\n%s", c.want, b.String())
+			}
+			if failed := len(r.Failures())+len(r.Void()) > 0; failed == strings.HasPrefix(c.want, "All") {
+				t.Errorf("failures %q, void %q", r.Failures(), r.Void())
+			}
+		})
+	}
+}
+
+// The report of one run has its comparisons, what was measured, and which statistics a fitted scenario does not have in
+// its intervals.
+func TestRunDocument(t *testing.T) {
+	run := results().Cases[0].Runs[0]
+	run.Checks = append(run.Checks, compare.Check{What: "users", Detail: "one is wrong"})
+	run.Fit = &fitted.Result{Statistics: 2, Within: 1, Coverage: 0.95, Outside: []string{"workload mice wait mean: 3ms, interval 1ms to 2ms"}}
+	var b strings.Builder
+	if err := render.Text(&b, run.Document("elephant.1.1", time.Minute), format.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `elephant.1.1  1 of 2 comparisons fail, 1m0s
+
+  sender late, p90              0.0 ms
+  webhook overhead, calibrated  0.0 ms
+  webhook overhead, p50         0.0 ms
+  webhook overhead, p90         0.0 ms
+  wait without a queue, p50     0.0 ms
+  wait without a queue, p99     0.0 ms
+  hand-over                     1.0 ms
+  same outcome in the replay    0.0 %
+  spec.servers of a scenario    {adjustmentPhase: 3.1s, handover: 1ms}
+
+  ok      nothing lost  600 requests
+  FAILED  users         one is wrong
+
+Scenario fitted to the logs: 1 of 2 statistics are within the 95 % prediction intervals
+
+Outside
+  - workload mice wait mean: 3ms, interval 1ms to 2ms
+`
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Errorf("want (-), got (+):\n%s", d)
 	}
 }

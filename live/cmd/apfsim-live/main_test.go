@@ -646,7 +646,7 @@ func simulate(t *testing.T, sc *scenario.Scenario) string {
 		t.Fatal(err)
 	}
 	var set atomicfile.Set
-	if err := output.WriteRun(&set, dir, measurement.Result(), nil, nil); err != nil {
+	if _, err := output.WriteRun(&set, dir, measurement.Result(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	return output.Folder(dir, sc.Metadata.Name)

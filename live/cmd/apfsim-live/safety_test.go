@@ -405,8 +405,7 @@ func TestNothingPrintedControlsTerminals(t *testing.T) {
 	if err := os.WriteFile(kubeconfig, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := call(t, t.Context(), story(t, map[string]any{"request": map[string]any{"verb": "get", "resource": "pods", "namespace": "a", "name": "b"}}),
-		"--kubeconfig", kubeconfig, "--yes")
+	s := call(t, t.Context(), scenarioFile(t, "1h", reader), "--kubeconfig", kubeconfig, "--yes") // the first answer ends the run
 	s.want(t, statusFailed, `user \u001b]0;owned`, `cannot impersonate \u001b`)
 	all := map[string]string{"standard output": s.stdout, "standard error": s.stderr}
 	err = filepath.WalkDir(s.dir, func(path string, entry os.DirEntry, err error) error {

@@ -27,6 +27,8 @@ import (
 	"apfsim/live/outcome"
 	"apfsim/live/report"
 	"apfsim/live/trial"
+	"apfsim/reports/format"
+	"apfsim/reports/render"
 )
 
 func main() {
@@ -103,12 +105,10 @@ func (o *options) all(ctx context.Context, stdout, stderr io.Writer, chosen []st
 		}
 		results.Cases = append(results.Cases, *c)
 	}
-	fmt.Fprintln(stdout)
-	if err := results.WriteTable(stdout); err != nil {
+	if err := render.Text(stdout, results.Document(), format.TextOptions{}); err != nil {
 		return false, err
 	}
-	fmt.Fprintln(stdout)
-	if !results.Passed(stdout) {
+	if len(results.Failures())+len(results.Void()) > 0 {
 		return false, nil
 	}
 	return true, o.writeDocument(stderr)
@@ -136,8 +136,8 @@ func (o *options) writeDocument(stderr io.Writer) error {
 		}
 		results.Cases = append(results.Cases, *c)
 	}
-	if results.Failed(stderr) {
-		fmt.Fprintf(stderr, "livetest: %s is not changed\n", o.document)
+	if failed := results.Failures(); len(failed) > 0 {
+		fmt.Fprintf(stderr, "livetest: %s is not changed: %s\n", o.document, strings.Join(failed, "; "))
 		return nil
 	}
 	return results.WriteDocument(o.document)
@@ -169,7 +169,10 @@ func (o *options) one(ctx context.Context, stdout io.Writer, b *apiserver.Binari
 			r := report.NewRun(t)
 			c.Runs = append(c.Runs, *r)
 			c.Prediction = compare.Summarize(t.Prediction.Requests)
-			r.Print(stdout, id, time.Since(began))
+			if err := render.Text(stdout, r.Document(id, time.Since(began)), format.TextOptions{}); err != nil {
+				return nil, err
+			}
+			fmt.Fprintln(stdout)
 			if r.Void == "" {
 				break
 			}
