@@ -209,6 +209,7 @@ func TestDocumentation(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			dir := scratch(t)
+			rewritten := text
 			for _, c := range docCommands(file, text) {
 				if probe := missing(c.line); probe != "" {
 					t.Run(c.at, func(t *testing.T) { t.Skipf("a command of the documentation is not run: %s fails", probe) })
@@ -216,8 +217,17 @@ func TestDocumentation(t *testing.T) {
 				}
 				got := splitLines(runLine(t, dir, c.at, c.line))
 				if _, known := notRun[c.line]; !known && !builders.MatchString(c.line) && len(c.output) > 0 && !matches(c.output, got) {
+					if *rewrite {
+						rewritten = strings.Replace(rewritten, strings.Join(c.output, "\n"), strings.Join(rewrittenOutput(c.output, got), "\n"), 1)
+						continue
+					}
 					t.Errorf("%s: %s\nprints\n%s\nand the document says\n%s", c.at, c.line,
 						strings.Join(got, "\n"), strings.Join(c.output, "\n"))
+				}
+			}
+			if rewritten != text {
+				if err := os.WriteFile(filepath.Join("..", "..", file), []byte(rewritten), 0o666); err != nil {
+					t.Fatal(err)
 				}
 			}
 		})
@@ -254,6 +264,57 @@ func matches(wanted, lines []string) bool {
 		}
 	}
 	return false
+}
+
+// rewrittenOutput returns the lines that a document shows instead of those wanted. Each run of lines between dots becomes
+// the run of as many lines that has most words in common with it, behind those before.
+func rewrittenOutput(wanted, lines []string) []string {
+	if !slices.Contains(wanted, "...") {
+		return lines
+	}
+	var all []string
+	for len(wanted) > 0 {
+		if wanted[0] == "..." {
+			all, wanted = append(all, "..."), wanted[1:]
+			continue
+		}
+		n := slices.Index(append(slices.Clone(wanted), "..."), "...")
+		best, most := 0, -1
+		for at := range max(0, len(lines)-n+1) {
+			if common := commonWords(wanted[:n], lines[at:at+n]); common > most {
+				best, most = at, common
+			}
+		}
+		all = append(all, lines[best:min(best+n, len(lines))]...)
+		wanted, lines = wanted[n:], lines[min(best+n, len(lines)):]
+	}
+	return all
+}
+
+// commonWords counts the words that lines have in common with the same lines of others.
+func commonWords(a, b []string) (n int) {
+	for i := range a {
+		words := strings.Fields(b[i])
+		for _, w := range strings.Fields(a[i]) {
+			if slices.Contains(words, w) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestRewrittenOutput(t *testing.T) {
+	for _, c := range []struct{ wanted, lines, want string }{
+		{"a 1|b 2", "a 3|b 4|c 5", "a 3|b 4|c 5"},
+		{"...|b 2|...", "a 1|b 4|c 5", "...|b 4|..."},
+		{"a 1|...|c 2|d 3", "a 9|b 9|c 9|d 9", "a 9|...|c 9|d 9"},
+	} {
+		got := rewrittenOutput(strings.Split(c.wanted, "|"), strings.Split(c.lines, "|"))
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%q of %q: %q, want %q", c.wanted, c.lines, got, c.want)
+		}
+	}
 }
 
 func TestMatches(t *testing.T) {
