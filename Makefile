@@ -1,6 +1,7 @@
 # apfsim: run `make help` for the targets.
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -235,6 +236,56 @@ lint: ## check formatting, go vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on the files above"; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
+
+# The folders of the other modules. That of conformance/releases/driver is written anew for each release.
+OTHER_MODULES := conformance live live/binaries conformance/maintain
+
+.PHONY: lint-all
+lint-all: lint ## check all modules, as make lint does the main one
+	@for module in $(OTHER_MODULES); do \
+		echo "go vet and staticcheck in $$module"; \
+		(cd $$module && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; \
+	done
+
+.PHONY: tidy
+tidy: ## check that go.mod and go.sum of all modules are as go mod tidy writes them
+	@for module in . $(OTHER_MODULES); do (cd $$module && go mod tidy -diff) || exit 1; done
+
+# The profile changes what is inlined, and not whether it builds.
+.PHONY: platforms
+platforms: ## build for all PLATFORMS, and keep nothing
+	@for platform in $(PLATFORMS); do \
+		echo "building for $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -pgo=off -o /dev/null ./cmd/apfsim || exit 1; \
+	done
+
+# Without the list of vulnerabilities, which is on the internet, this says so and does not fail.
+.PHONY: vulnerabilities
+vulnerabilities: ## look for known vulnerabilities in what bin/apfsim calls
+	@if out=$$(go run $(GOVULNCHECK) ./cmd/apfsim 2>&1); then echo "$$out"; \
+	elif echo "$$out" | grep -q 'fetching vulnerabilities'; then echo "not checked: $$out"; \
+	else echo "$$out"; exit 1; fi
+
+# The packages that start goroutines, or whose values several goroutines use, except the program and the fit, whose tests take
+# minutes under the race detector: make nightly runs them, too.
+RACE := ./experiment ./internal/atomicfile ./reports/record ./sim/scenario/loader ./sim/trace
+
+.PHONY: race
+race: ## test what has goroutines under the race detector, which needs a C compiler
+	@if command -v $$(go env CC) > /dev/null; then \
+		go test -race -short -timeout $(TIMEOUT) $(RACE); \
+	else echo "not checked: the race detector needs a C compiler"; fi
+
+# What takes longer than the checks of a commit may.
+.PHONY: nightly
+nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
+	go test -race -timeout $(TIMEOUT) ./...
+	cd live && go test -race -timeout $(TIMEOUT) ./...
+	$(MAKE) fuzz FUZZTIME=200000x
+	$(MAKE) random N=10000
+	$(MAKE) conformance-nightly
+	$(MAKE) conformance-all
+	$(MAKE) conformance-maintain
 
 # The packages whose tests have the flag -rewrite, which those with scripts have from datadriven.
 GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|cockroachdb/datadriven' $(filter-out live/ conformance/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
