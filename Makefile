@@ -291,8 +291,11 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|cockroachdb/datadriven' $(filter-out live/ conformance/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 .PHONY: rewrite
-rewrite: ## rewrite the golden files of all tests; review the diff before committing
+rewrite: ## rewrite the golden files of all tests, and print what changed; review the diff before committing
 	go test $(GOLDEN) -rewrite
+	@git diff --numstat -- README.md docs '*/testdata/*' | awk -F'\t' '{ \
+		kind = $$3; sub("/[^/]*$$", "", kind); files[kind]++; added[kind] += $$1; removed[kind] += $$2 } \
+		END { for (kind in files) printf "%s: %d files, %d lines added, %d removed\n", kind, files[kind], added[kind], removed[kind] }' | sort
 
 .PHONY: clean
 clean: ## remove the output of the other targets
