@@ -127,7 +127,7 @@ func TestTablesOfASweep(t *testing.T) {
 			t.Errorf("row %q, want %q", got, want)
 		}
 		const t975 = 12.7062 // of one degree of freedom
-		for j, want := range []float64{mean, sd, mean - t975*sd/math.Sqrt2, mean + t975*sd/math.Sqrt2} {
+		for j, want := range []float64{mean, sd, max(mean-t975*sd/math.Sqrt2, 0), mean + t975*sd/math.Sqrt2} {
 			if got, err := strconv.ParseFloat(row[5+j], 64); math.IsNaN(want) != (err != nil) || math.Abs(got-want) > 1e-4*math.Abs(want)+1e-9 {
 				t.Errorf("point %d: column %d is %s, want %v", point, 5+j, row[5+j], want)
 			}
@@ -148,15 +148,15 @@ func TestTextOfASweep(t *testing.T) {
 	want := `small  6 points, 2 runs each, seeds 5 to 6
 
 wait.max
-  clients  handSize=4  handSize=6  handSize=8
-  1          2 ±13 µs       10 µs    5 ±38 µs
-  16                –        7 µs    5 ±13 µs
+  clients      handSize=4  handSize=6      handSize=8
+  1        2 (0 to 15 µs)       10 µs  5 (0 to 43 µs)
+  16                    –        7 µs  5 (0 to 18 µs)
 
 rejected.rate
   clients  handSize=4  handSize=6  handSize=8
   1              20 %        20 %        20 %
   16             20 %        20 %        20 %
-  Means of the runs ± half of their 95 % intervals.
+  Means of the runs ± half of their 95 % intervals, or with the ends of the interval.
 `
 	got := string(rendered(t, func(w io.Writer) error { return render.Text(w, d, format.TextOptions{}) }))
 	if diff := cmp.Diff(want, got); diff != "" {

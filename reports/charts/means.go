@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"apfsim/reports/format"
 	"apfsim/reports/report"
 )
 
@@ -122,16 +121,11 @@ func (g gridCells) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		c.SetColor(gridPalette[shade])
 		c.Fill(area.Path())
-		text, margin := format.Digits(cell.Mean), ""
-		if cell.Half > 0 {
-			text, margin = format.Rounded(cell.Mean, cell.Half)
-			margin = "± " + margin
-		}
 		col := ink
 		if shade > len(gridPalette)/2 {
 			col = white
 		}
-		drawCellText(c, area, text, margin, col)
+		drawCellText(c, area, cell.Text, cell.Interval, col)
 	}
 }
 

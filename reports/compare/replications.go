@@ -57,11 +57,13 @@ type Estimate struct {
 	N          int           `json:"n"`      // number of runs in which it has samples
 	Mean       float64       `json:"mean"`   // of the runs' values
 	StdDev     *float64      `json:"stddev"` // of the runs' values; null for a single run
-	Low        *float64      `json:"low"`    // ends of the confidence interval of the mean; null for a single run
+	Low        *float64      `json:"low"`    // ends of the confidence interval of the mean, in the range of the statistic; null for a single run
 	High       *float64      `json:"high"`
 	Merged     *float64      `json:"merged"`     // percentile of the requests of all runs together; null for other statistics
-	MergedHalf *float64      `json:"mergedHalf"` // half the width of its confidence interval; null for a single run
-	Values     RunValues     `json:"values"`     // by run, in the order of the seeds
+	MergedHalf *float64      `json:"mergedHalf"` // half the width of its confidence interval before it is bounded; null for a single run
+	MergedLow  *float64      `json:"mergedLow"`  // ends of its confidence interval, in the range of the statistic; null for a single run
+	MergedHigh *float64      `json:"mergedHigh"`
+	Values     RunValues     `json:"values"` // by run, in the order of the seeds
 
 	ID metric.Name `json:"-"` // Name, parsed
 	// Few is how many samples all runs together have of a percentile if they are too few for it, else 0.
@@ -89,12 +91,34 @@ func (r *Replications) CountSamples() {
 	}
 }
 
-// Half returns half the width of the interval, 0 if there is none.
+// Half returns half the width of the interval, 0 if there is none. Of an interval that ends at a bound of the statistic's
+// range, it is the width of the longer side.
 func (e *Estimate) Half() float64 {
 	if e.High == nil {
 		return 0
 	}
-	return *e.High - e.Mean
+	return max(*e.High-e.Mean, e.Mean-*e.Low)
+}
+
+// Printed returns what outputs show: of a percentile, that of the requests of all runs together, otherwise the mean of the
+// runs; and the ends of its interval, which are equal to the value if there is no interval.
+func (e *Estimate) Printed() (value, low, high float64) {
+	value, from, to := e.Mean, e.Low, e.High
+	if e.Merged != nil {
+		value, from, to = *e.Merged, e.MergedLow, e.MergedHigh
+	}
+	if from == nil {
+		return value, value, value
+	}
+	return value, *from, *to
+}
+
+// bounded returns the part of the interval value ± half that is in the range of the statistic. The value itself always
+// belongs to it.
+func bounded(id *metric.Name, value, half float64) (low, high *float64) {
+	least, most := id.Range()
+	from, to := min(value, max(value-half, least)), max(value, min(value+half, most))
+	return &from, &to
 }
 
 // RunsVerdict says in which runs a threshold holds.
@@ -314,6 +338,9 @@ func (a *Replicator) Estimates() []Estimate {
 		all[i] = EstimateOf(e.Values)
 		all[i].ID, all[i].Name, all[i].Unit, all[i].Better = e.Name, e.Name.String(), string(e.Name.Unit), e.Name.Better()
 		all[i].PriorityLevel, all[i].FlowSchema = e.Level, e.Schema
+		if all[i].High != nil {
+			all[i].Low, all[i].High = bounded(&e.Name, all[i].Mean, all[i].Half())
+		}
 	}
 	return all
 }
@@ -391,7 +418,9 @@ func (a *Replicator) Replications() *Replications {
 			if h := &a.merged(merged, e.Name.Tags)[timing]; h.N > 0 { // results read from summary.json have no histograms
 				p := float64(h.PercentileNs(p))
 				out.Merged = &p
-				out.MergedHalf = SectioningHalfWidth(p, e.Values.Present())
+				if out.MergedHalf = SectioningHalfWidth(p, e.Values.Present()); out.MergedHalf != nil {
+					out.MergedLow, out.MergedHigh = bounded(&e.Name, p, *out.MergedHalf)
+				}
 			}
 		}
 	}
@@ -428,7 +457,8 @@ func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]measure.Histog
 //
 //	mean ± t(1−α/2, n−1) · s/√n
 //
-// (Law and Kelton, Simulation Modeling and Analysis, section 4.5).
+// (Law and Kelton, Simulation Modeling and Analysis, section 4.5). The interval is not bounded, as the values may also be
+// differences.
 func EstimateOf(values RunValues) Estimate {
 	present := values.Present()
 	e := Estimate{N: len(present), Values: values}

@@ -46,7 +46,7 @@ func (r *Replications) Names(tagName string) []string {
 // requests together.
 func (e *Estimate) OfMean() *Estimate {
 	mean := *e
-	mean.Merged, mean.MergedHalf = nil, nil
+	mean.Merged, mean.MergedHalf, mean.MergedLow, mean.MergedHigh = nil, nil, nil, nil
 	return &mean
 }
 

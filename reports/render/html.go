@@ -144,6 +144,9 @@ func writeCell(b *strings.Builder, c *report.Cell, names, left bool) {
 	if c.Margin != "" {
 		b.WriteString(` <span class="margin">` + template.HTMLEscapeString("± "+c.Margin) + "</span>")
 	}
+	if c.Interval != "" {
+		b.WriteString(` <span class="margin">(` + template.HTMLEscapeString(c.Interval) + ")</span>")
+	}
 	if c.Few > 0 {
 		b.WriteString(` <small class="few">` + c.FewText() + "</small>")
 	}

@@ -50,7 +50,7 @@ var Glossary = []Term{
 	{"limit", "Limit", "The largest change of a statistic that is allowed. It is exceeded if the whole 95 % interval of the change lies beyond it."},
 	{"change", "Change", "The difference between head and base, in percent of the base (in its own unit if the base is 0), ± half of its 95 % interval. A ~ marks a change that is not significant."},
 	{"better", "Better or worse", "Shown if the statistic has changed and one direction is known to be an improvement. One in twenty of the changes that are listed may be due to chance."},
-	{"interval", "± (95 % interval)", "The mean of the runs, or a percentile of the requests of all runs, ± half of its 95 % confidence interval. More runs make the interval narrower."},
+	{"interval", "± (95 % interval)", "The mean of the runs, or a percentile of the requests of all runs, ± half of its 95 % confidence interval, or the ends of the interval if it is not symmetric. More runs make the interval narrower."},
 	{"prediction", "Interval of the runs", "The 95 % prediction interval: one more run is expected in it, if the numbers of the runs are normally distributed."},
 	{"beside", "The server is", "Whether the number of the server is equal to that of every run, within, above or below the interval of the runs. With a single run, a percentile is within if the bucket of the server's histogram contains it, and other numbers are equal or different. A number without a word depends on the moment of the scrape, or one side does not have it."},
 	{"merged", "Merged", "The percentile of the requests of all runs together, as in the tables above. The column of the mean has the mean of the percentiles of the runs."},

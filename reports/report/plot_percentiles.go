@@ -111,7 +111,7 @@ func percentileLine(metricName, workload string, byName map[string]*compare.Esti
 		if e := byName[statistic.With("workload", workload).String()]; e != nil {
 			mean, low, high = e.Mean, e.Mean, e.Mean
 			if e.High != nil {
-				low, high = max(*e.Low, 0), *e.High
+				low, high = *e.Low, *e.High
 			}
 			positive = positive || mean > 0
 		}

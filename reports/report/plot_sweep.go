@@ -15,9 +15,13 @@ type Grid struct {
 	Cells []GridCell // row by row, from the lower left
 }
 
-// GridCell is one point of a grid: the mean of its runs, NaN for none, and half of its 95 % interval, 0 for
+// GridCell is one point of a grid: the mean of its runs, NaN for none, and its 95 % interval in words, "" for
 // none.
-type GridCell struct{ Mean, Half float64 }
+type GridCell struct {
+	Mean     float64
+	Text     string // the mean
+	Interval string // as "± 3" or "0 to 5"
+}
 
 // sweepPictures returns a picture of each statistic that is shown and has samples: a line if one parameter varies, a grid
 // if two do. There are no pictures of more than two dimensions. The sentences say what there is no picture of.
@@ -82,11 +86,11 @@ func sweepLine(s *ShownStatistic, scale float64, over *Parameter) *Plot {
 	})
 	line := Line{Name: s.Name}
 	for _, i := range points {
-		mean, half := s.Points[i].Mean/scale, s.Points[i].Half()/scale
+		mean, low, high := s.Points[i].Printed()
 		p.At = append(p.At, places[i])
-		line.Values = append(line.Values, mean)
-		line.Low, line.High = append(line.Low, mean-half), append(line.High, mean+half)
-		p.Y.Max = max(p.Y.Max, mean+half)
+		line.Values = append(line.Values, mean/scale)
+		line.Low, line.High = append(line.Low, low/scale), append(line.High, high/scale)
+		p.Y.Max = max(p.Y.Max, high/scale)
 	}
 	p.Lines = []Line{line}
 	if p.Y.Max == 0 {
@@ -109,7 +113,13 @@ func sweepGrid(s *ShownStatistic, scale float64, up, right *Parameter) *Grid {
 	for _, e := range s.Points {
 		cell := GridCell{Mean: math.NaN()}
 		if e != nil {
-			cell = GridCell{Mean: e.Mean / scale, Half: e.Half() / scale}
+			value, low, high := e.Printed()
+			cell.Mean = value / scale
+			text, margin, interval := IntervalText(value/scale, low/scale, high/scale, "", false)
+			if margin != "" {
+				interval = "± " + margin
+			}
+			cell.Text, cell.Interval = text, interval
 		}
 		g.Cells = append(g.Cells, cell)
 	}

@@ -253,7 +253,8 @@ func (shown *ShownStatistic) Scale() (scale float64, unit string) {
 	var any *compare.Estimate
 	for _, e := range shown.Points {
 		if e != nil {
-			any, most = e, max(most, math.Abs(e.Mean)+e.Half())
+			_, _, high := e.Printed()
+			any, most = e, max(most, high)
 		}
 	}
 	scale, unit = format.ScaleOf(most, any.Unit, any.ID.PrintPercent())
@@ -354,7 +355,7 @@ func SweepDocument(s *SweepTables) *Document {
 		section.Parts = append(section.Parts, Part{Table: sweepTable(s.Sweep, &s.Shown[i])})
 	}
 	if s.Replications > 1 {
-		section.Parts = append(section.Parts, Part{Note: "Means of the runs ± half of their 95 % intervals."})
+		section.Parts = append(section.Parts, Part{Note: "Means of the runs ± half of their 95 % intervals, or with the ends of the interval."})
 	}
 	d.add(section)
 	d.Pictures, d.NoPictures = sweepPictures(s)

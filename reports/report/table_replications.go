@@ -37,14 +37,9 @@ func estimateCell(e *compare.Estimate) Cell {
 	if e == nil {
 		return noValue
 	}
-	text, margin, suffix := estimateParts(e)
-	c := figure(e.Mean, text+suffix)
-	if e.Merged != nil {
-		c.Value = *e.Merged
-	}
-	if margin != "" {
-		c.Text, c.Margin = text, margin+suffix
-	}
+	value, low, high := e.Printed()
+	c := figure(value, "")
+	c.Text, c.Margin, c.Interval = IntervalText(value, low, high, e.Unit, e.ID.PrintPercent())
 	c.Few = e.Few
 	return c
 }
@@ -67,6 +62,8 @@ var estimateColumns = Definition[compare.Estimate]{
 	{Column: Column{Title: "Merged", Term: "merged"}, Cell: mergedCell,
 		CSV: "merged", Value: func(e *compare.Estimate) string { return format.AllDigits(e.Merged) }},
 	{CSV: "mergedHalf", Value: func(e *compare.Estimate) string { return format.AllDigits(e.MergedHalf) }},
+	{CSV: "mergedLow", Value: func(e *compare.Estimate) string { return format.AllDigits(e.MergedLow) }},
+	{CSV: "mergedHigh", Value: func(e *compare.Estimate) string { return format.AllDigits(e.MergedHigh) }},
 }
 
 func valueCell(e *compare.Estimate, x float64) Cell {
@@ -170,30 +167,31 @@ func (g *estimateTable) Each(r *compare.Replications, byName map[string]*compare
 	}
 }
 
-// estimateParts writes the estimate: of a percentile, that of all runs' requests together, else the
-// mean of the runs; half the width of the confidence interval, "" if there is none; and the unit of
-// both.
-func estimateParts(e *compare.Estimate) (figure, margin, suffix string) {
-	value, half := e.Mean, e.Half()
-	if e.Merged != nil {
-		value, half = *e.Merged, 0
-		if e.MergedHalf != nil {
-			half = *e.MergedHalf
-		}
-	}
-	share := e.ID.PrintPercent()
-	scale, suffix := format.ScaleOf(max(math.Abs(value), half), e.Unit, share)
+// IntervalText writes a value and its interval with one unit: half the width of the interval as the margin if it is
+// symmetric, otherwise the interval from end to end. An interval that ends at a bound of the statistic's range is not
+// symmetric. Of a value without an interval, margin and interval are empty, and the text has the unit.
+func IntervalText(value, low, high float64, unit string, share bool) (text, margin, interval string) {
+	half := max(high-value, value-low)
+	scale, suffix := format.ScaleOf(max(math.Abs(value), half), unit, share)
 	switch {
 	case value == 0 && half == 0 && !share:
 		return "0", "", ""
 	case half == 0:
-		return format.Digits(value / scale), "", suffix
+		return format.Digits(value/scale) + suffix, "", ""
 	}
-	figure, margin = format.Rounded(value/scale, half/scale)
-	return figure, margin, suffix
+	text, margin = format.Rounded(value/scale, half/scale)
+	if compare.Negligible((high-value)-(value-low), max(math.Abs(value), half)) {
+		return text, margin + suffix, ""
+	}
+	from := "0"
+	if low != 0 {
+		from, _ = format.Rounded(low/scale, half/scale)
+	}
+	to, _ := format.Rounded(high/scale, half/scale)
+	return text, "", from + " to " + to + suffix
 }
 
-// estimateText writes an estimate in one line, as "12 ±3 ms".
+// estimateText writes an estimate in one line, as "12 ±3 ms" or "2 (0 to 5 ms)".
 func estimateText(e *compare.Estimate) string {
 	c := estimateCell(e)
 	return c.Line()

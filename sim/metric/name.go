@@ -3,6 +3,7 @@ package metric
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -112,6 +113,15 @@ func (n *Name) Better() Better {
 		return Neither
 	}
 	return s.Better
+}
+
+// Range returns the least and the greatest value that the number can have. No statistic is negative, and one that is a
+// fraction is at most 1.
+func (n *Name) Range() (least, most float64) {
+	if _, s := Find(n.Metric, n.Stat); s != nil && s.Fraction {
+		return 0, 1
+	}
+	return 0, math.Inf(1)
 }
 
 // MustParseName is ParseName for names in source code. It panics if the name is wrong.
