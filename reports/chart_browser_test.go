@@ -248,7 +248,7 @@ func everyKindOfChart(t *testing.T) []*charts.Chart {
 		}
 		for run := range s.Runs() {
 			wait := &result.Distribution{Count: 8, MaxNs: int64(run*run%13) * 1e6}
-			if err := output.WriteSweepRun(s, dir, run, &result.Summary{DurationNs: 1e9, Total: result.Group{Counts: metric.Counts{Arrived: 8, Executed: 8}, Wait: wait}}); err != nil {
+			if err := output.WriteSweepRun(s, dir, run, &result.Summary{DurationNs: 1e9, Total: result.Group{Counts: metric.Counts{Arrived: 8, Executed: 8}, Wait: wait}}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -59,7 +59,7 @@ func swept(t *testing.T, s *report.Sweep, waits ...int64) string {
 		t.Fatal(err)
 	}
 	for run, us := range waits {
-		if err := output.WriteSweepRun(s, dir, run, summaryOf(us)); err != nil {
+		if err := output.WriteSweepRun(s, dir, run, summaryOf(us), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,7 +156,7 @@ rejected.rate
   clients  handSize=4  handSize=6  handSize=8
   1              20 %        20 %        20 %
   16             20 %        20 %        20 %
-  Means of the runs ± half of their 95 % intervals, or with the ends of the interval.
+  Means of the runs, and percentiles of the requests of all runs together, ± half of their 95 % intervals, or with the ends of the interval.
 `
 	got := string(rendered(t, func(w io.Writer) error { return render.Text(w, d, format.TextOptions{}) }))
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -232,10 +232,10 @@ func TestRunOfASweepReadsBack(t *testing.T) {
 		sum := summaryOf(rapid.Int64Range(0, 1e12).Draw(t, "wait"))
 		sum.Workloads = []result.Group{{Name: text.Draw(t, "workload"), Counts: metric.Counts{Arrived: rapid.Int64Range(0, 1e15).Draw(t, "arrived")}}}
 		run := rapid.IntRange(0, s.Runs()-1).Draw(t, "run")
-		if err := output.WriteSweepRun(s, dir, run, sum); err != nil {
+		if err := output.WriteSweepRun(s, dir, run, sum, nil); err != nil {
 			t.Fatal(err)
 		}
-		got, err := output.ReadSweepRun(s, dir, run)
+		got, _, err := output.ReadSweepRun(s, dir, run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +355,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := output.ReadSweepRun(s, dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		if _, _, err := output.ReadSweepRun(s, dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}
@@ -371,7 +371,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(spoilt+"1,4,6,sha256,"+fmt.Sprintf("%x", sha256.Sum256([]byte(spoilt)))+",\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := output.ReadSweepRun(s, dir, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := output.ReadSweepRun(s, dir, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"apfsim/reports/compare"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
+	"apfsim/reports/measure"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -113,8 +115,56 @@ func sumOfText(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// histogramRow is in the place of the statistic in the rows of a run's file that have a histogram as their value.
+const histogramRow = "histogram"
+
+// durationsOfPart is the value of such a row: the durations of one kind of the requests of a part.
+type durationsOfPart struct {
+	Workload, FlowSchema, PriorityLevel string
+	Server                              int
+	Timing                              measure.Timing
+	Counts                              [][2]int64 // a duration in nanoseconds, and how many requests have it, in ascending order
+}
+
+// newHistogramRow returns a histogram of a part. It has the greatest duration of each bucket, but the exact ones of the
+// shortest and of the longest duration, so that percentiles remain the same.
+func newHistogramRow(p *measure.Part, t measure.Timing) *durationsOfPart {
+	row := &durationsOfPart{p.Workload, p.Schema, p.Level, p.Server, t, nil}
+	h := &p.Timed[t]
+	row.Counts = append(row.Counts, [2]int64{h.LeastNs, 1})
+	first := true
+	h.Each(func(_, mostNs, n int64) {
+		if first {
+			n--
+			first = false
+		}
+		if n > 0 {
+			row.Counts = append(row.Counts, [2]int64{min(mostNs, h.MostNs), n})
+		}
+	})
+	return row
+}
+
+// parseHistogram is the reverse of newHistogramRow.
+func parseHistogram(text string) (p measure.Part, err error) {
+	var row durationsOfPart
+	if err := json.Unmarshal([]byte(text), &row); err != nil {
+		return p, err
+	}
+	if row.Timing >= measure.Timings {
+		return p, fmt.Errorf("timing %d: want less than %d", row.Timing, measure.Timings)
+	}
+	p = measure.Part{Workload: row.Workload, Schema: row.FlowSchema, Level: row.PriorityLevel, Server: row.Server,
+		Timed: measure.New(measure.FinePrecision).Timed}
+	for _, c := range row.Counts {
+		p.Timed[row.Timing].RecordN(c[0], c[1])
+	}
+	return p, nil
+}
+
 // WriteSweepRun writes the statistics of a run that has ended to its file.
-func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary) error {
+// The file also has the histograms of the durations of its requests, from which percentiles of several runs are computed.
+func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary, parts []measure.Part) error {
 	var list files.List
 	list.Add(SweepRunFile(s, run), func(w io.Writer) error {
 		var text bytes.Buffer
@@ -123,6 +173,18 @@ func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary
 		key := s.Key(run)
 		for _, statistic := range result.ListStatistics(summary, s.Flows) {
 			out.Write(append(slices.Clone(key), statistic.Name.String(), format.AllDigits(&statistic.Value), string(statistic.Name.Unit)))
+		}
+		for i := range parts {
+			for t := range parts[i].Timed {
+				if parts[i].Timed[t].N == 0 {
+					continue
+				}
+				row, err := json.Marshal(newHistogramRow(&parts[i], measure.Timing(t)))
+				if err != nil {
+					return err
+				}
+				out.Write(append(slices.Clone(key), histogramRow, string(row), string(metric.Nanoseconds)))
+			}
 		}
 		out.Flush()
 		out.Write(append(slices.Clone(key), sumRow, sumOfText(text.Bytes()), ""))
@@ -133,21 +195,21 @@ func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary
 	return files.Write(dir, list)
 }
 
-// ReadSweepRun reads the statistics of a run. The error is fs.ErrNotExist if the run has not been made.
-func ReadSweepRun(s *report.Sweep, dir string, run int) ([]result.Statistic, error) {
+// ReadSweepRun reads the statistics and the histograms of a run. The error is fs.ErrNotExist if the run has not been made.
+func ReadSweepRun(s *report.Sweep, dir string, run int) ([]result.Statistic, []measure.Part, error) {
 	path := filepath.Join(dir, SweepRunFile(s, run))
 	text, err := input.ReadFile(path, longestResult)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all, err := parseRun(s, text, run)
+	all, parts, err := parseRun(s, text, run)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; remove the file and repeat the sweep", path, err)
+		return nil, nil, fmt.Errorf("%s: %w; remove the file and repeat the sweep", path, err)
 	}
-	return all, nil
+	return all, parts, nil
 }
 
-func parseRun(s *report.Sweep, text []byte, run int) ([]result.Statistic, error) {
+func parseRun(s *report.Sweep, text []byte, run int) (all []result.Statistic, parts []measure.Part, err error) {
 	in := csv.NewReader(bytes.NewReader(text))
 	var rows [][]string
 	above := int64(0) // number of bytes before the last row
@@ -158,39 +220,47 @@ func parseRun(s *report.Sweep, text []byte, run int) ([]result.Statistic, error)
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rows, above = append(rows, row), at
 	}
 	if len(rows) < 2 || !slices.Equal(rows[0], columns(s)) {
-		return nil, fmt.Errorf("want the columns %s and at least one row", strings.Join(columns(s), ","))
+		return nil, nil, fmt.Errorf("want the columns %s and at least one row", strings.Join(columns(s), ","))
 	}
 	key := s.Key(run)
 	if sum := rows[len(rows)-1][len(key):]; sum[0] != sumRow || sum[1] != sumOfText(text[:above]) {
-		return nil, errors.New("has been changed: the last row is not the SHA-256 sum of the rows above it")
+		return nil, nil, errors.New("has been changed: the last row is not the SHA-256 sum of the rows above it")
 	}
-	all := make([]result.Statistic, 0, len(rows)-2)
+	all = make([]result.Statistic, 0, len(rows)-2)
 	for i, row := range rows[1 : len(rows)-1] {
 		if !slices.Equal(row[:len(key)], key) {
-			return nil, fmt.Errorf("line %d: %s: want %s", i+2, strings.Join(row[:len(key)], ","), strings.Join(key, ","))
+			return nil, nil, fmt.Errorf("line %d: %s: want %s", i+2, strings.Join(row[:len(key)], ","), strings.Join(key, ","))
 		}
 		row = row[len(key):]
+		if row[0] == histogramRow {
+			part, err := parseHistogram(row[1])
+			if err != nil {
+				return nil, nil, fmt.Errorf("line %d: %w", i+2, err)
+			}
+			parts = append(parts, part)
+			continue
+		}
 		value, err := strconv.ParseFloat(row[1], 64)
 		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			return nil, fmt.Errorf("line %d: value %q: want a number", i+2, row[1])
+			return nil, nil, fmt.Errorf("line %d: value %q: want a number", i+2, row[1])
 		}
 		name, err := metric.ParseName(row[0])
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+2, err)
+			return nil, nil, fmt.Errorf("line %d: %w", i+2, err)
 		}
 		all = append(all, result.Statistic{Name: name, Value: value})
 	}
-	return all, nil
+	return all, parts, nil
 }
 
 // FinishSweep writes the tables and charts of a sweep whose runs are all in dir: results.csv with a row
-// for each run and statistic, summary.csv with a row for each point and statistic and the 95 % interval
-// of the mean, and a chart of each statistic that is shown. Either all files are written or none. It returns the report.
+// for each run and statistic, summary.csv with a row for each point and statistic, the 95 % interval
+// of the mean and the percentiles of the requests of all runs, and a chart of each statistic that is shown. Either all files are written or none. It returns the report.
 func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress format.Progress) (*report.Document, error) {
 	var set atomicfile.Set
 	defer set.Discard()
@@ -223,7 +293,7 @@ func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress form
 // write reads the runs point by point and writes both tables.
 func write(t *report.SweepTables, ctx context.Context, dir string, results, summary *csv.Writer, progress format.Progress) error {
 	results.Write(columns(t.Sweep))
-	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high"))
+	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high", "merged", "mergedLow", "mergedHigh"))
 	for point := range t.Points() {
 		runs := compare.NewReplicator(t.Scenario, 0, nil)
 		for k := range t.Replications {
@@ -232,7 +302,7 @@ func write(t *report.SweepTables, ctx context.Context, dir string, results, summ
 				return err
 			}
 			progress.Report(run, t.Runs())
-			all, err := ReadSweepRun(t.Sweep, dir, run)
+			all, parts, err := ReadSweepRun(t.Sweep, dir, run)
 			if err != nil {
 				return err
 			}
@@ -242,12 +312,14 @@ func write(t *report.SweepTables, ctx context.Context, dir string, results, summ
 				results.Write(append(slices.Clone(key), s.Name.String(), format.AllDigits(&s.Value), string(s.Name.Unit)))
 			}
 			runs.AddValues(all, k)
+			runs.AddParts(parts)
 		}
 		values := t.Point(point)
-		for _, got := range runs.Estimates() {
+		for _, got := range runs.Replications().Statistics {
 			got.Values = nil
 			summary.Write(append(slices.Clone(values), got.Name, got.Unit, strconv.Itoa(got.N),
-				format.AllDigits(&got.Mean), format.AllDigits(got.StdDev), format.AllDigits(got.Low), format.AllDigits(got.High)))
+				format.AllDigits(&got.Mean), format.AllDigits(got.StdDev), format.AllDigits(got.Low), format.AllDigits(got.High),
+				format.AllDigits(got.Merged), format.AllDigits(got.MergedLow), format.AllDigits(got.MergedHigh)))
 			if i := slices.Index(t.Sweep.Charts, got.Name); i >= 0 {
 				t.Shown[i].Points[point] = &got
 			}

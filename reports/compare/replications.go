@@ -234,7 +234,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 	}
 	all := result.ListStatistics(s, a.withFlows || len(a.preciseFlows) > 0)
 	a.AddValues(slices.DeleteFunc(all, func(s result.Statistic) bool { return !a.keeps(&s) }), n)
-	a.addParts(next.Parts)
+	a.AddParts(next.Parts)
 }
 
 // addCatchAll adds the requests of a run that matched catch-all.
@@ -314,7 +314,8 @@ func (e *statisticValues) fill(n int) {
 	}
 }
 
-func (a *Replicator) addParts(parts []measure.Part) {
+// AddParts adds the durations of a run, from which the percentiles of all runs together are computed.
+func (a *Replicator) AddParts(parts []measure.Part) {
 	for i := range parts {
 		p := &parts[i]
 		at := slices.IndexFunc(a.parts, func(q measure.Part) bool {
