@@ -60,5 +60,6 @@ func (m *Measurement) Result() *result.Result {
 	result.Summary.Fingerprint = m.fingerprint.String()
 	m.windows.Judge(result.Summary)
 	result.Summary.TrustThresholds()
+	m.collector.addUnsteady(result.Summary)
 	return result
 }

@@ -1,0 +1,41 @@
+package measure
+
+import (
+	"math"
+	"testing"
+)
+
+// The expected values are computed by hand. Of 1, 3, 2, 5, the pairs (1,3), (1,2), (1,5), (3,5) and (2,5) increase and
+// (3,2) decreases; the variance is 4·3·13/18.
+func TestMannKendall(t *testing.T) {
+	for _, c := range []struct {
+		values   []float64
+		s        int
+		variance float64
+		z        float64
+	}{
+		{[]float64{1, 3, 2, 5}, 4, 26. / 3, 3 / math.Sqrt(26./3)},
+		{[]float64{5, 2, 3, 1}, -4, 26. / 3, -3 / math.Sqrt(26./3)},
+		{[]float64{1, 1, 2, 3}, 5, 26./3 - 1, 4 / math.Sqrt(26./3-1)}, // one tie of two
+		{[]float64{7, 7, 7, 7}, 0, 0, 0},
+	} {
+		got := MannKendall(c.values)
+		if got.S != c.s || math.Abs(got.Variance-c.variance) > 1e-12 || got.Correction != 1 || math.Abs(got.Z()-c.z) > 1e-12 {
+			t.Errorf("%v: %+v with z %v, want S %d, variance %v, z %v", c.values, got, got.Z(), c.s, c.variance, c.z)
+		}
+	}
+}
+
+// Four blocks of five equal values, alternating. The median slope is 0 and the autocorrelations are, by counting pairs,
+// 13/20 at lag 1, -15/20 at lag 5, -10/20 at lag 6 and 10/20 at lag 10; the others are within 1.96/√20.
+func TestCorrectionForAutocorrelation(t *testing.T) {
+	var values []float64
+	for i := range 20 {
+		values = append(values, float64(i/5%2))
+	}
+	sum := 19*18*17*0.65 - 15*14*13*0.75 - 14*13*12*0.5 + 10*9*8*0.5
+	want := 1 + 2*sum/(20*19*18)
+	if got := MannKendall(values); got.S != 50 || math.Abs(got.Correction-want) > 1e-12 {
+		t.Errorf("%+v, want S 50 and correction %v", got, want)
+	}
+}
