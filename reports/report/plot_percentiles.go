@@ -26,7 +26,7 @@ var plottedDurations = map[string]struct{ title, axis string }{
 }
 
 // percentilesCaption explains what a plot of percentiles shows; the argument is what has a line.
-const percentilesCaption = "For each %s, the share of requests above a given time. Lower and further left is better. The points are the median, p90, p95, p99 and p99.9: means of the runs, with their 95 %% intervals."
+const percentilesCaption = "For each %s, the share of requests above a given time. Lower and further left is better. The points are the median, p90, p95, p99 and p99.9 of the requests of all runs together, with their 95 %% intervals."
 
 // PercentilePlot returns for each workload the percentiles of a metric, wait or latency, with their 95 %
 // intervals; nil if all are 0 or absent. A comparison has two sides, which names tell apart.
@@ -107,15 +107,12 @@ func percentileLine(metricName, workload string, byName map[string]*compare.Esti
 	for _, tail := range slices.Backward(tailShares) {
 		statistic := tail.statistic
 		statistic.Metric = metricName
-		mean, low, high := math.NaN(), math.NaN(), math.NaN()
+		value, low, high := math.NaN(), math.NaN(), math.NaN()
 		if e := byName[statistic.With("workload", workload).String()]; e != nil {
-			mean, low, high = e.Mean, e.Mean, e.Mean
-			if e.High != nil {
-				low, high = *e.Low, *e.High
-			}
-			positive = positive || mean > 0
+			value, low, high = e.Printed()
+			positive = positive || value > 0
 		}
-		line.Values, line.Low, line.High = append(line.Values, mean), append(line.Low, low), append(line.High, high)
+		line.Values, line.Low, line.High = append(line.Values, value), append(line.Low, low), append(line.High, high)
 	}
 	return line, positive
 }
