@@ -170,6 +170,7 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		p := c.partOf(r, f)
 		counting{&p.Counted, f}.dispatch()
+		p.at(nowNs)
 		p.dispatched(nowNs - r.ArrivalNs)
 		f.dispatch(nowNs - r.ArrivalNs)
 	}
@@ -190,6 +191,7 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		p := c.partOf(r, f)
 		counting{&p.Counted, f}.reject(r.Rejection)
+		p.at(nowNs)
 		p.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
 		f.add(waitRejected, nowNs-r.ArrivalNs, 0)
 	}
@@ -214,6 +216,7 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		p := c.partOf(r, f)
 		counting{&p.Counted, f}.execute(r.Answered())
+		p.at(nowNs)
 		p.executed(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 		c.occupy(nowNs, r, f)
 		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
@@ -331,7 +334,7 @@ func (c *Collector) end() {
 	for _, byGroup := range c.parts {
 		for _, p := range byGroup {
 			if p != nil {
-				p.end()
+				p.end(c.toNs)
 			}
 		}
 	}

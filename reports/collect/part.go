@@ -16,6 +16,30 @@ type part struct {
 	// Not in the measures before the end: the waits of 0, and the executions whose latency they are, too.
 	noWaits int64
 	alone   measure.Histogram
+
+	batches measure.Batcher
+}
+
+// at ends the batches that have ended before something is measured at a time.
+func (p *part) at(nowNs int64) {
+	if nowNs >= p.batches.EndNs {
+		p.endBatches(nowNs)
+	}
+}
+
+// endBatches ends the batches that have ended by a time.
+func (p *part) endBatches(nowNs int64) {
+	var totals [measure.Timings]measure.Total
+	for t := range p.Timed {
+		h := &p.Timed[t]
+		totals[t] = measure.Total{N: float64(h.N), Sum: h.SumNs()}
+	}
+	totals[measure.Wait].N += float64(p.noWaits)
+	for _, t := range []measure.Timing{measure.Execution, measure.Latency} {
+		totals[t].N += float64(p.alone.N)
+		totals[t].Sum += p.alone.SumNs()
+	}
+	p.batches.Close(nowNs, &totals)
 }
 
 // dispatched measures the wait of a dispatched request.
@@ -37,8 +61,9 @@ func (p *part) executed(executionNs, latencyNs int64) {
 	p.Timed[measure.Latency].Record(latencyNs)
 }
 
-// end completes the measures.
-func (p *part) end() {
+// end completes the measures at the end of the run.
+func (p *part) end(nowNs int64) {
+	p.endBatches(nowNs)
 	p.Timed[measure.Wait].RecordN(0, p.noWaits)
 	p.Timed[measure.Execution].Merge(&p.alone)
 	p.Timed[measure.Latency].Merge(&p.alone)
@@ -65,6 +90,7 @@ func (c *Collector) partAt(workload int, g *group, at int) *part {
 	if *cl == nil {
 		*cl = &part{workload: workload, group: g, server: at, Measures: measure.New(measure.FinePrecision)}
 		(*cl).alone.Precision = measure.FinePrecision
+		(*cl).batches = measure.NewBatcher(c.fromNs, c.toNs)
 	}
 	return *cl
 }

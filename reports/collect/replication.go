@@ -24,7 +24,7 @@ func (c *Collector) measuredParts() []measure.Part {
 		for _, cl := range byGroup {
 			if cl != nil {
 				name := c.scenario.Spec.Workload[cl.workload].Name
-				parts = append(parts, measure.Part{Workload: name, Schema: cl.group.schema, Level: cl.group.level.name, Server: cl.server, Timed: cl.Timed})
+				parts = append(parts, measure.Part{Workload: name, Schema: cl.group.schema, Level: cl.group.level.name, Server: cl.server, Timed: cl.Timed, Batches: cl.batches.Batches})
 			}
 		}
 	}

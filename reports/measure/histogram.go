@@ -208,9 +208,12 @@ func (h *Histogram) PercentileNs(p float64) int64 {
 	return ns[0]
 }
 
+// SumNs returns the sum of all values.
+func (h *Histogram) SumNs() float64 { return float64(h.sumHigh)*(1<<64) + float64(h.sumLow) }
+
 // MeanNs returns the mean. There must be at least one value.
 func (h *Histogram) MeanNs() float64 {
-	return (float64(h.sumHigh)*(1<<64) + float64(h.sumLow)) / float64(h.N)
+	return h.SumNs() / float64(h.N)
 }
 
 // Merge adds the values of another histogram of the same precision.

@@ -86,6 +86,7 @@ type Part struct {
 	Workload, Schema, Level string
 	Server                  int
 	Timed                   [Timings]Histogram
+	Batches                 [Timings]Batches // of the same values
 }
 
 // TimingOf returns the duration that a metric is about, if it is about one.
