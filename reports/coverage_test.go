@@ -47,8 +47,8 @@ spec:
     arrivals: {poisson: {rate: 1000/s}}
 `
 
-// An interval of 95 % contains the truth 95 times in a hundred. Of 200 intervals, 91 to 98 %
-// is what all but one in sixty such counts would be. The seeds are fixed.
+// At least 93 of a hundred intervals contain the truth. Of 200, all but one in a hundred such counts are at least 89 %. The
+// seeds are fixed. The truth is that of theory; make coverage measures more statistics, at more loads.
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	const intervals, replications = 200, 5
 	truths := []struct {
@@ -85,15 +85,15 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 			}
 		}
 		for j, truth := range percentiles {
-			if e := estimateOf(t, r, truth.statistic); math.Abs(*e.Merged-truth.value) <= *e.MergedHalf {
+			if e := estimateOf(t, r, truth.statistic); *e.MergedLow <= truth.value && truth.value <= *e.MergedHigh {
 				covered[len(truths)+j]++
 			}
 		}
 	}
 	for j, truth := range append(truths, percentiles...) {
 		t.Logf("%s: %d of %d intervals contain %g", truth.statistic, covered[j], n, truth.value)
-		if share := float64(covered[j]) / float64(n); n == intervals && (share < 0.91 || share > 0.98) || share < 0.6 {
-			t.Errorf("%s: %d of %d intervals contain %g, want 91 to 98 %%", truth.statistic, covered[j], n, truth.value)
+		if share := float64(covered[j]) / float64(n); n == intervals && share < 0.89 || share < 0.6 {
+			t.Errorf("%s: %d of %d intervals contain %g, want 89 %%", truth.statistic, covered[j], n, truth.value)
 		}
 	}
 }

@@ -124,12 +124,13 @@ type durationsOfPart struct {
 	Server                              int
 	Timing                              measure.Timing
 	Counts                              [][2]int64 // a duration in nanoseconds, and how many requests have it, in ascending order
+	Batches                             measure.Batches
 }
 
 // newHistogramRow returns a histogram of a part. It has the greatest duration of each bucket, but the exact ones of the
 // shortest and of the longest duration, so that percentiles remain the same.
 func newHistogramRow(p *measure.Part, t measure.Timing) *durationsOfPart {
-	row := &durationsOfPart{p.Workload, p.Schema, p.Level, p.Server, t, nil}
+	row := &durationsOfPart{p.Workload, p.Schema, p.Level, p.Server, t, nil, p.Batches[t]}
 	h := &p.Timed[t]
 	row.Counts = append(row.Counts, [2]int64{h.LeastNs, 1})
 	first := true
@@ -159,6 +160,7 @@ func parseHistogram(text string) (p measure.Part, err error) {
 	for _, c := range row.Counts {
 		p.Timed[row.Timing].RecordN(c[0], c[1])
 	}
+	p.Batches[row.Timing] = row.Batches
 	return p, nil
 }
 
@@ -293,7 +295,7 @@ func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress form
 // write reads the runs point by point and writes both tables.
 func write(t *report.SweepTables, ctx context.Context, dir string, results, summary *csv.Writer, progress format.Progress) error {
 	results.Write(columns(t.Sweep))
-	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high", "merged", "mergedLow", "mergedHigh"))
+	summary.Write(append(t.Paths(), "statistic", "unit", "n", "mean", "stddev", "low", "high", "merged", "mergedLow", "mergedHigh", "noInterval", "least", "most"))
 	for point := range t.Points() {
 		runs := compare.NewReplicator(t.Scenario, 0, nil)
 		for k := range t.Replications {
@@ -319,7 +321,8 @@ func write(t *report.SweepTables, ctx context.Context, dir string, results, summ
 			got.Values = nil
 			summary.Write(append(slices.Clone(values), got.Name, got.Unit, strconv.Itoa(got.N),
 				format.AllDigits(&got.Mean), format.AllDigits(got.StdDev), format.AllDigits(got.Low), format.AllDigits(got.High),
-				format.AllDigits(got.Merged), format.AllDigits(got.MergedLow), format.AllDigits(got.MergedHigh)))
+				format.AllDigits(got.Merged), format.AllDigits(got.MergedLow), format.AllDigits(got.MergedHigh),
+				string(got.NoInterval), format.AllDigits(&got.Least), format.AllDigits(&got.Most)))
 			if i := slices.Index(t.Sweep.Charts, got.Name); i >= 0 {
 				t.Shown[i].Points[point] = &got
 			}

@@ -79,13 +79,13 @@ type Change struct {
 	Name       string        `json:"name"`
 	Unit       string        `json:"unit"`
 	Better     metric.Better `json:"better"`
-	Base       float64       `json:"base"` // mean of the runs that are compared
+	Base       float64       `json:"base"` // mean of the runs that are compared; of a percentile, that of all runs together
 	Head       float64       `json:"head"`
 	Difference float64       `json:"difference"` // head − base
-	Low        *float64      `json:"low"`        // ends of the confidence interval of the difference; null with too few runs
+	Low        *float64      `json:"low"`        // ends of the confidence interval of the difference; null unless both sides have intervals
 	High       *float64      `json:"high"`
 	Relative   *float64      `json:"relative"` // difference / base; null if base is 0
-	P          *float64      `json:"p"`        // p value of the hypothesis that the mean does not change; null without an interval
+	P          *float64      `json:"p"`        // p value of the hypothesis that the mean of the runs' values does not change; null with too few runs
 	Outcome    Outcome       `json:"outcome"`
 	Judgement  Judgement     `json:"judgement"` // of a significant change, if one direction is better
 	// Mood is Judgement with the values "good" and "bad", as it was called in earlier versions.
@@ -103,7 +103,8 @@ type Change struct {
 	AlsoIDs []metric.Name `json:"-"` // Also, parsed
 
 	BaseEstimate, HeadEstimate RunValues `json:"-"`
-	BaseFew, HeadFew           int64     `json:"-"` // Few of both sides
+	base, head                 *Estimate
+	BaseFew, HeadFew           int64 `json:"-"` // Few of both sides
 }
 
 // Judgement says whether a significant change makes a result better or worse.
@@ -281,19 +282,38 @@ func newlyCaught(base, head *Replications) string {
 }
 
 // changeOf compares one statistic. Its outcome is Same if it can be tested; decide makes it Changed if
-// it is significant among all tests.
+// it is significant among all tests. A percentile is tested by those of the runs, and its change is that of the percentiles of
+// all runs together: if they have different signs, there is no change.
 func changeOf(b, h *Estimate, paired bool) Change {
-	c := Change{ID: b.ID, Name: b.Name, Unit: b.Unit, Better: b.Better, Base: b.Mean, Head: h.Mean,
-		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, BaseEstimate: b.Values, HeadEstimate: h.Values, BaseFew: b.Few, HeadFew: h.Few}
+	c := Change{ID: b.ID, Name: b.Name, Unit: b.Unit, Better: b.Better,
+		PriorityLevel: b.PriorityLevel, FlowSchema: b.FlowSchema, BaseEstimate: b.Values, HeadEstimate: h.Values,
+		BaseFew: b.Few, HeadFew: h.Few, base: b, head: h}
 	d := DifferenceOf(b.Values, h.Values, 1, paired)
-	c.Difference, c.Low, c.High, c.P = d.Mean, d.Low, d.High, d.P
-	if paired {
-		switch x, y := CommonRuns(b.Values, h.Values); {
-		case len(x) == 0:
-			c.Difference = c.Head - c.Base
-		case len(x) < len(b.Values): // the means have to be those of the runs that are compared
+	c.P = d.P
+	c.Base, _, _ = b.Printed()
+	c.Head, _, _ = h.Printed()
+	c.Difference, c.Low, c.High = change(b, h, paired)
+	if paired && b.Merged == nil {
+		if x, y := CommonRuns(b.Values, h.Values); len(x) > 0 && len(x) < len(b.Values) { // the means have to be those of the runs that are compared
 			c.Base, c.Head = EstimateOf(x).Mean, EstimateOf(y).Mean
 		}
+	}
+	switch {
+	case d.Exact:
+		c.Difference, c.Low, c.High = 0, d.Low, d.High
+	case c.P == nil:
+	case d.Mean*c.Difference < 0:
+		certain := 1.0
+		c.P = &certain
+	case *c.P < 1-Confidence && c.Low != nil:
+		// The test knows that there is a change, if not how small it may be.
+		low, high := *c.Low, *c.High
+		if c.Difference > 0 {
+			low = max(low, 0)
+		} else {
+			high = min(high, 0)
+		}
+		c.Low, c.High = &low, &high
 	}
 	switch {
 	case d.Exact:
@@ -560,8 +580,9 @@ type LimitVerdict struct {
 var ErrTooFewRuns = errors.New("a limit needs at least two runs on each side; the variance of a single run is unknown")
 
 // Judge adds a verdict for each limit. A limit is exceeded if the whole confidence interval is beyond
-// it. For a relative limit this is the interval of head − (1+limit)·base, which includes the variance of
-// the base. A limit without samples counts as exceeded. The error is that of a name that does not exist
+// it, and of a percentile that of all runs together is, too. For a relative limit this is the interval of
+// head − (1+limit)·base, which includes the variance of the base. The interval that decides is that of Student's or Welch's t of
+// the runs' values; the one that is shown is that of the change. A limit without samples counts as exceeded. The error is that of a name that does not exist
 // in the runs, or wraps ErrTooFewRuns.
 func (c *Comparison) Judge(limits []Limit) error {
 	all := make([]result.Statistic, 0, len(c.Changes)+len(c.Unmatched))
@@ -604,22 +625,32 @@ func (c *Comparison) Judge(limits []Limit) error {
 
 func (v *LimitVerdict) judge(ch *Change, l Limit, paired bool) {
 	factor, beyond, scale := 1.0, l.Change, 1.0
+	base := ch.base
 	if l.Relative {
 		factor, beyond, scale = 1+l.Change, 0, ch.Base // the base is never negative
+		base = base.scaled(factor)
 	}
 	d := DifferenceOf(ch.BaseEstimate, ch.HeadEstimate, factor, paired)
+	difference, low, high := change(base, ch.head, paired)
 	v.ID, v.Name, v.Unit = ch.ID, ch.Name, ch.Unit
 	if l.Above {
-		v.Passed = *d.Low <= beyond
+		v.Passed = *d.Low <= beyond || difference <= beyond
 	} else {
-		v.Passed = *d.High >= beyond
+		v.Passed = *d.High >= beyond || difference >= beyond
 	}
-	change, low, high := ch.Difference, *ch.Low, *ch.High
 	if scale == 0 {
 		v.Note = "the base is 0, so the limit is 0"
 		v.Relative, v.Limit = false, 0
+		difference, low, high = ch.Difference, ch.Low, ch.High
 	} else if l.Relative { // the interval that decides, in shares of the base
-		change, low, high = change/scale, l.Change+*d.Low/scale, l.Change+*d.High/scale
+		share := func(x *float64) *float64 {
+			if x == nil {
+				return nil
+			}
+			y := l.Change + *x/scale
+			return &y
+		}
+		difference, low, high = ch.Difference/scale, share(low), share(high)
 	}
-	v.Change, v.Low, v.High = &change, &low, &high
+	v.Change, v.Low, v.High = &difference, low, high
 }

@@ -57,13 +57,21 @@ type Estimate struct {
 	N          int           `json:"n"`      // number of runs in which it has samples
 	Mean       float64       `json:"mean"`   // of the runs' values
 	StdDev     *float64      `json:"stddev"` // of the runs' values; null for a single run
-	Low        *float64      `json:"low"`    // ends of the confidence interval of the mean, in the range of the statistic; null for a single run
+	Least      float64       `json:"least"`  // of the runs' values
+	Most       float64       `json:"most"`
+	Low        *float64      `json:"low"` // ends of the confidence interval of the mean, in the range of the statistic; null without one
 	High       *float64      `json:"high"`
 	Merged     *float64      `json:"merged"`     // percentile of the requests of all runs together; null for other statistics
-	MergedHalf *float64      `json:"mergedHalf"` // half the width of its confidence interval before it is bounded; null for a single run
-	MergedLow  *float64      `json:"mergedLow"`  // ends of its confidence interval, in the range of the statistic; null for a single run
+	MergedHalf *float64      `json:"mergedHalf"` // the longer half of its confidence interval; null without one
+	MergedLow  *float64      `json:"mergedLow"`  // ends of its confidence interval, in the range of the statistic; null without one
 	MergedHigh *float64      `json:"mergedHigh"`
-	Values     RunValues     `json:"values"` // by run, in the order of the seeds
+	// NoInterval says why there is no interval of what outputs show: of the merged percentile if there is one, otherwise of the mean.
+	NoInterval NoInterval `json:"noInterval,omitempty"`
+	// Deviations are by how many values above a merged percentile the runs differ from what their number of values lets
+	// expect. A comparison of runs with the same seeds computes from them how much both sides have in common. There is one
+	// for each run, or for several neighbours if there are many runs; none without an interval.
+	Deviations []float64 `json:"deviations,omitempty"`
+	Values     RunValues `json:"values"` // by run, in the order of the seeds
 
 	ID metric.Name `json:"-"` // Name, parsed
 	// Few is how many samples all runs together have of a percentile if they are too few for it, else 0.
@@ -100,6 +108,14 @@ func (e *Estimate) Half() float64 {
 	return max(*e.High-e.Mean, e.Mean-*e.Low)
 }
 
+// HasInterval says whether what outputs show has an interval.
+func (e *Estimate) HasInterval() bool {
+	if e.Merged != nil {
+		return e.MergedLow != nil
+	}
+	return e.Low != nil && e.NoInterval == ""
+}
+
 // Printed returns what outputs show: of a percentile, that of the requests of all runs together, otherwise the mean of the
 // runs; and the ends of its interval, which are equal to the value if there is no interval.
 func (e *Estimate) Printed() (value, low, high float64) {
@@ -107,18 +123,10 @@ func (e *Estimate) Printed() (value, low, high float64) {
 	if e.Merged != nil {
 		value, from, to = *e.Merged, e.MergedLow, e.MergedHigh
 	}
-	if from == nil {
+	if !e.HasInterval() {
 		return value, value, value
 	}
 	return value, *from, *to
-}
-
-// bounded returns the part of the interval value ± half that is in the range of the statistic. The value itself always
-// belongs to it.
-func bounded(id *metric.Name, value, half float64) (low, high *float64) {
-	least, most := id.Range()
-	from, to := min(value, max(value-half, least)), max(value, min(value+half, most))
-	return &from, &to
 }
 
 // RunsVerdict says in which runs a threshold holds.
@@ -148,14 +156,17 @@ type PrecisionResult struct {
 // Replicator combines the runs of one scenario, which are added in the order of their seeds. It keeps
 // 8 bytes for each statistic and run, and omits the statistics of flows if there are too many of them.
 type Replicator struct {
-	r            Replications
-	statistics   []*statisticValues // in the order of the summary
-	byName       map[string]*statisticValues
-	parts        []measure.Part // durations of all runs, for merged percentiles
-	precision    float64
-	preciseNames []string      // the statistics that must be precise
-	preciseFlows []metric.Name // those of them that belong to a flow
-	withFlows    bool          // whether the statistics of all flows are kept
+	r              Replications
+	statistics     []*statisticValues // in the order of the summary
+	byName         map[string]*statisticValues
+	parts          []measure.Part                       // durations of all runs, for merged percentiles
+	batches        [][][measure.Timings]measure.Batches // by run and part
+	sections       []section
+	runsPerSection int
+	precision      float64
+	preciseNames   []string      // the statistics that must be precise
+	preciseFlows   []metric.Name // those of them that belong to a flow
+	withFlows      bool          // whether the statistics of all flows are kept
 
 	arrived map[string]int64 // requests of all runs, by workload
 }
@@ -171,7 +182,7 @@ type statisticValues struct {
 const mostFlowRuns = 20_000
 
 // MinPrecisionRuns is the number of runs from which on the width of an interval is reliable.
-const MinPrecisionRuns = 5
+const MinPrecisionRuns = 10
 
 // NewReplicator returns a replicator without runs. If precision is above 0, Precise says when the intervals of the
 // named statistics are narrow enough.
@@ -179,7 +190,7 @@ func NewReplicator(name string, precision float64, statistics []string) *Replica
 	a := &Replicator{
 		r:      Replications{SchemaVersion: result.SchemaVersion, Name: name, Passed: true, Confidence: Confidence},
 		byName: map[string]*statisticValues{}, arrived: map[string]int64{},
-		precision: precision, preciseNames: statistics, withFlows: true,
+		precision: precision, preciseNames: statistics, withFlows: true, runsPerSection: 1,
 	}
 	for _, name := range statistics {
 		if id, err := metric.ParseName(name); err == nil && id.Tag("flow") != "" {
@@ -314,36 +325,88 @@ func (e *statisticValues) fill(n int) {
 	}
 }
 
-// AddParts adds the durations of a run, from which the percentiles of all runs together are computed.
+// AddParts adds the durations of a run, from which the percentiles of all runs together are computed. A part may come in
+// several pieces, with some of its durations each.
 func (a *Replicator) AddParts(parts []measure.Part) {
+	at := make([]int, len(parts))
+	var batches [][measure.Timings]measure.Batches
 	for i := range parts {
 		p := &parts[i]
-		at := slices.IndexFunc(a.parts, func(q measure.Part) bool {
+		at[i] = slices.IndexFunc(a.parts, func(q measure.Part) bool {
 			return q.Workload == p.Workload && q.Schema == p.Schema && q.Level == p.Level && q.Server == p.Server
 		})
-		if at < 0 {
-			at = len(a.parts)
+		if at[i] < 0 {
+			at[i] = len(a.parts)
 			a.parts = append(a.parts, measure.Part{Workload: p.Workload, Schema: p.Schema, Level: p.Level, Server: p.Server, Timed: measure.New(measure.FinePrecision).Timed})
 		}
+		for len(batches) <= at[i] {
+			batches = append(batches, [measure.Timings]measure.Batches{})
+		}
 		for t := range p.Timed {
-			a.parts[at].Timed[t].Merge(&p.Timed[t])
+			a.parts[at[i]].Timed[t].Merge(&p.Timed[t])
+			if p.Timed[t].N > 0 {
+				batches[at[i]][t] = p.Batches[t]
+			}
 		}
 	}
+	a.batches = append(a.batches, batches)
+	a.addSection(parts, at)
 }
 
-// Estimates returns the means of the statistics of the runs so far, without merged percentiles.
+// EstimateOfRuns returns the estimate of the mean of a statistic's values in independent runs.
+func EstimateOfRuns(id metric.Name, values RunValues) Estimate {
+	e := EstimateOf(values)
+	e.ID, e.Name, e.Unit, e.Better = id, id.String(), string(id.Unit), id.Better()
+	e.Low, e.High = nil, nil
+	if e.N == 0 {
+		return e
+	}
+	low, high, why := interval(&id, values.Present())
+	if e.NoInterval = why; why == "" {
+		e.Low, e.High = &low, &high
+	}
+	return e
+}
+
+// Estimates returns the estimates of the statistics of the runs so far: of percentiles, those of all runs together, as far
+// as they are known.
 func (a *Replicator) Estimates() []Estimate {
 	all := make([]Estimate, len(a.statistics))
+	known := &mergedParts{}
 	for i, e := range a.statistics {
 		e.fill(len(a.r.Seeds))
-		all[i] = EstimateOf(e.Values)
-		all[i].ID, all[i].Name, all[i].Unit, all[i].Better = e.Name, e.Name.String(), string(e.Name.Unit), e.Name.Better()
-		all[i].PriorityLevel, all[i].FlowSchema = e.Level, e.Schema
-		if all[i].High != nil {
-			all[i].Low, all[i].High = bounded(&e.Name, all[i].Mean, all[i].Half())
-		}
+		all[i] = a.merge(e, known)
 	}
 	return all
+}
+
+// merge returns the estimate of a statistic.
+func (a *Replicator) merge(s *statisticValues, known *mergedParts) Estimate {
+	e := EstimateOfRuns(s.Name, s.Values)
+	e.PriorityLevel, e.FlowSchema = s.Level, s.Schema
+	percent, is := s.Name.Percent()
+	if !is || s.Name.Extreme() {
+		return e
+	}
+	t, timed := measure.TimingOf(s.Name.Metric)
+	if !timed || s.OfFlow() {
+		e.NoInterval = ByRun
+		return e
+	}
+	m := a.merged(known, s.Name.Tags)
+	h := &m.timed[t]
+	if h.N == 0 { // results read from summary.json have no histograms
+		if e.N == 1 {
+			e.Merged, e.NoInterval = &e.Mean, FewRuns
+		} else {
+			e.NoInterval = ByRun
+		}
+		return e
+	}
+	p := float64(h.PercentileNs(percent))
+	e.Merged, e.NoInterval = &p, ""
+	a.percentileInterval(&e, percent, m, t)
+	return e
 }
 
 // N returns the number of runs so far.
@@ -360,6 +423,7 @@ func (a *Replicator) Precise() (bool, error) {
 
 func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) {
 	met = true
+	known := &mergedParts{}
 	for _, name := range a.preciseNames {
 		e, err := a.find(name)
 		if err != nil {
@@ -369,13 +433,16 @@ func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) 
 		narrow := false
 		if e != nil {
 			result.Name = e.Name.String()
-			got := EstimateOf(e.Values)
-			if got.High != nil && got.Mean != 0 {
-				relative := got.Half() / got.Mean
+			got := a.merge(e, known)
+			value, low, high := got.Printed()
+			half := max(high-value, value-low)
+			shown := got.HasInterval() && got.N >= MinPrecisionRuns
+			if got.HasInterval() && value != 0 {
+				relative := half / value
 				result.Reached = &relative
 			}
-			// With a mean of 0, only an interval of width 0 is narrow enough.
-			narrow = got.N >= MinPrecisionRuns && got.Half() <= a.precision*got.Mean // a mean is never negative
+			// With a value of 0, only an interval of width 0 is narrow enough. No value is negative.
+			narrow = shown && half <= a.precision*value
 		}
 		met = met && narrow
 		results = append(results, result)
@@ -411,46 +478,58 @@ func NamesFlow(text string) bool {
 func (a *Replicator) Replications() *Replications {
 	r := a.r
 	r.Statistics = a.Estimates()
-	merged := map[metric.Tag]*[measure.Timings]measure.Histogram{}
-	for i, e := range a.statistics {
-		out := &r.Statistics[i]
-		p, isPercentile := e.Name.Percent()
-		if timing, timed := measure.TimingOf(e.Name.Metric); isPercentile && timed && !e.OfFlow() {
-			if h := &a.merged(merged, e.Name.Tags)[timing]; h.N > 0 { // results read from summary.json have no histograms
-				p := float64(h.PercentileNs(p))
-				out.Merged = &p
-				if out.MergedHalf = SectioningHalfWidth(p, e.Values.Present()); out.MergedHalf != nil {
-					out.MergedLow, out.MergedHigh = bounded(&e.Name, p, *out.MergedHalf)
-				}
-			}
-		}
-	}
 	r.CountSamples()
 	return &r
 }
 
+// merged is the durations of the requests of all runs that have a tag, and what follows from them.
+type merged struct {
+	parts     []int // the places of their parts
+	timed     [measure.Timings]measure.Histogram
+	clusters  [measure.Timings]*clustered // nil until an interval needs it
+	effective [measure.Timings]float64
+}
+
+// mergedParts are those that are known already, by tag. Several tags may have the same requests.
+type mergedParts struct {
+	byTag map[metric.Tag]*merged
+	all   []*merged
+}
+
 // merged returns the durations of the requests of all runs that have the tag; without tags, of all requests.
-func (a *Replicator) merged(done map[metric.Tag]*[measure.Timings]measure.Histogram, tags []metric.Tag) *[measure.Timings]measure.Histogram {
+func (a *Replicator) merged(known *mergedParts, tags []metric.Tag) *merged {
 	var tag metric.Tag
 	if len(tags) > 0 {
 		tag = tags[0]
 	}
-	if all := done[tag]; all != nil {
-		return all
+	if m := known.byTag[tag]; m != nil {
+		return m
 	}
-	all := measure.New(measure.FinePrecision).Timed
+	var parts []int
 	for i := range a.parts {
 		p := &a.parts[i]
 		if tag.Name == "" || tag.Name == "workload" && tag.Value == p.Workload ||
 			tag.Name == "flowSchema" && tag.Value == p.Schema || tag.Name == "priorityLevel" && tag.Value == p.Level ||
 			tag.Name == "server" && tag.Value == strconv.Itoa(p.Server) {
-			for t := range all {
-				all[t].Merge(&p.Timed[t])
-			}
+			parts = append(parts, i)
 		}
 	}
-	done[tag] = &all
-	return &all
+	if known.byTag == nil {
+		known.byTag = map[metric.Tag]*merged{}
+	}
+	at := slices.IndexFunc(known.all, func(m *merged) bool { return slices.Equal(m.parts, parts) })
+	if at < 0 {
+		at = len(known.all)
+		m := &merged{parts: parts, timed: measure.New(measure.FinePrecision).Timed}
+		for _, i := range parts {
+			for t := range m.timed {
+				m.timed[t].Merge(&a.parts[i].Timed[t])
+			}
+		}
+		known.all = append(known.all, m)
+	}
+	known.byTag[tag] = known.all[at]
+	return known.all[at]
 }
 
 // EstimateOf returns the mean of the values that are not NaN, and its confidence interval by Student's t
@@ -470,6 +549,7 @@ func EstimateOf(values RunValues) Estimate {
 	if e.Mean = present[0]; !Negligible(slices.Max(present)-slices.Min(present), MaxAbs(present)) { // otherwise the mean would only add rounding errors
 		e.Mean, sd = stat.MeanStdDev(present, nil)
 	}
+	e.Least, e.Most = slices.Min(present), slices.Max(present)
 	if e.N > 1 {
 		half := StudentT(float64(e.N-1)) * sd / math.Sqrt(float64(e.N))
 		low, high := e.Mean-half, e.Mean+half

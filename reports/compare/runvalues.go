@@ -45,23 +45,6 @@ func (v *RunValues) UnmarshalJSON(text []byte) error {
 // Present returns the values that are not NaN.
 func (v RunValues) Present() []float64 { return slices.DeleteFunc(slices.Clone(v), math.IsNaN) }
 
-// SectioningHalfWidth returns half the width of the confidence interval of a percentile of the requests of
-// all runs, nil with fewer than two runs. The deviations of the runs' percentiles are taken from the
-// percentile of all runs instead of from their mean, because the mean of percentiles is another quantity
-// (S. Asmussen and P. W. Glynn, Stochastic Simulation, 2007, section III.5a).
-func SectioningHalfWidth(merged float64, ofRuns []float64) *float64 {
-	n := float64(len(ofRuns))
-	if n < 2 {
-		return nil
-	}
-	squares := 0.0
-	for _, x := range ofRuns {
-		squares += (x - merged) * (x - merged)
-	}
-	half := StudentT(n-1) * math.Sqrt(squares/(n-1)/n)
-	return &half
-}
-
 // Prediction returns the mean of values, and half the width of the interval in which one more value is
 // expected with the probability [Confidence], nil with fewer than two values:
 //

@@ -111,9 +111,9 @@ func ComparedHow(c *Comparison) string {
 	case min(len(c.Base.Seeds), len(c.Head.Seeds)) < 2:
 		return "One run on a side: no intervals."
 	case c.Paired:
-		return "Same seeds: paired by run, 95 % intervals by Student's t."
+		return "Same seeds: paired by run, tests by Student's t, 95 % intervals."
 	}
-	return "Different seeds: independent samples, 95 % intervals by Welch's t."
+	return "Different seeds: independent samples, tests by Welch's t, 95 % intervals."
 }
 
 // SideText states the scenario and the runs of a side.
@@ -133,27 +133,55 @@ func ChangeValue(c *Change, x float64) string {
 	return format.ValueText(x, c.Unit, c.ID.PrintPercent())
 }
 
-// ChangeText writes the change and half the width of its interval, relative to the base or, if the base
-// is 0, in the statistic's unit.
-func ChangeText(c *Change) string {
+// ChangeText writes the change relative to the base or, if the base is 0, in the statistic's unit. margin is half the width of
+// its interval if that is symmetric, otherwise interval has its ends; both are empty without one.
+func ChangeText(c *Change) (text, margin, interval string) {
 	if c.Outcome == Exact {
-		return "~ exact"
+		return "~ exact", "", ""
 	}
 	scale, suffix := c.Base/100, " %"
 	if c.Base == 0 {
 		scale, suffix = format.ScaleOf(math.Abs(c.Difference), c.Unit, c.ID.PrintPercent())
 	}
+	if c.Outcome != Same {
+		return signedInterval(c.Difference/scale, scale, suffix, c.Low, c.High)
+	}
 	if c.High == nil {
-		return format.Signed(format.Digits(c.Difference/scale)) + suffix
+		return "~", "", ""
 	}
-	figure, margin := format.Rounded(c.Difference/scale, (*c.High-c.Difference)/scale)
+	figure, margin := format.Rounded(c.Difference/scale, max(*c.High-c.Difference, c.Difference-*c.Low)/scale)
+	if margin == "0" && c.Difference != 0 { // the same change in every run, but in too few runs
+		return "~ " + format.Signed(figure) + suffix, "", ""
+	}
+	return "~", margin + suffix, ""
+}
+
+// signedInterval writes a change, which is scaled already, and its interval.
+func signedInterval(figure, scale float64, suffix string, low, high *float64) (text, margin, interval string) {
+	if high == nil {
+		return format.Signed(format.Digits(figure)) + suffix, "", ""
+	}
+	from, to := *low/scale, *high/scale
+	half := max(to-figure, figure-from)
+	text, margin = format.Rounded(figure, half)
+	text = format.Signed(text)
+	if Negligible((to-figure)-(figure-from), max(math.Abs(figure), half)) {
+		return text, margin + suffix, ""
+	}
+	from1, _ := format.Rounded(from, half)
+	to1, _ := format.Rounded(to, half)
+	return text, "", format.Signed(from1) + " to " + format.Signed(to1) + suffix
+}
+
+// WithInterval joins the parts of a figure and its interval in one line.
+func WithInterval(text, margin, interval string) string {
 	switch {
-	case c.Outcome == Same && margin == "0" && c.Difference != 0: // the same change in every run, but in too few runs
-		return "~ " + format.Signed(figure) + suffix
-	case c.Outcome == Same:
-		return "~ ±" + margin + suffix
+	case margin != "":
+		return text + " ±" + margin
+	case interval != "":
+		return text + " (" + interval + ")"
 	}
-	return format.Signed(figure) + " ±" + margin + suffix
+	return text
 }
 
 // LimitText writes how far the statistic has changed.
@@ -165,11 +193,12 @@ func LimitText(v *LimitVerdict) string {
 	if !v.Relative {
 		scale, suffix = format.ScaleOf(math.Abs(*v.Change), v.Unit, v.ID.PrintPercent())
 	}
-	figure, margin := format.Rounded(*v.Change/scale, (*v.High-*v.Change)/scale)
-	if margin == "0" {
-		figure = format.BesideLimit(*v.Change/scale, v.Limit/scale, "", false)
+	text := ""
+	if v.High != nil && *v.High == *v.Low || v.High == nil {
+		text = format.Signed(format.BesideLimit(*v.Change/scale, v.Limit/scale, "", false)) + suffix
+	} else {
+		text = WithInterval(signedInterval(*v.Change/scale, scale, suffix, v.Low, v.High))
 	}
-	text := format.Signed(figure) + " ±" + margin + suffix
 	if v.Note != "" {
 		text += "; " + v.Note
 	}

@@ -147,6 +147,9 @@ func writeCell(b *strings.Builder, c *report.Cell, names, left bool) {
 	if c.Interval != "" {
 		b.WriteString(` <span class="margin">(` + template.HTMLEscapeString(c.Interval) + ")</span>")
 	}
+	if c.Range != "" {
+		b.WriteString(` <span class="margin">[` + template.HTMLEscapeString(c.Range) + "]</span>")
+	}
 	if c.Few > 0 {
 		b.WriteString(` <small class="few">` + c.FewText() + "</small>")
 	}

@@ -119,7 +119,7 @@ func changeText(label string, c *compare.Change) string {
 	case c.Outcome == compare.Untested:
 		return text + " (significance unknown)"
 	}
-	return fmt.Sprintf("%s (%s)", text, compare.ChangeText(c))
+	return fmt.Sprintf("%s (%s)", text, compare.WithInterval(compare.ChangeText(c)))
 }
 
 // flowChanges returns a finding for each direction in which the waits or rejections of flows changed.

@@ -27,7 +27,8 @@ func ReplicationFindings(r *compare.Replications, byName map[string]*compare.Est
 				if e.Few > 0 {
 					return math.NaN(), math.NaN(), true
 				}
-				return e.Mean, slices.Max(append(e.Values.Present(), e.Mean)), true
+				value := printedValue(e)
+				return value, slices.Max(append(e.Values.Present(), value)), true
 			})
 			all = append(all, Finding{Group: g.Title, Judgement: judgement, Subject: name, Text: estimatesText(estimate)})
 		})
@@ -40,7 +41,7 @@ func ReplicationFindings(r *compare.Replications, byName map[string]*compare.Est
 		s := &r.Precision.Statistics[i]
 		f := Finding{Group: title, Judgement: judge.Bad, Subject: s.Name, Text: "no samples"}
 		if e := byName[s.Name]; e != nil {
-			p := parts{estimateText(e.OfMean())}
+			p := parts{estimateText(e)}
 			if s.Reached != nil {
 				p.add("relative half-width %s", r.Precision.ReachedText(s))
 			}
@@ -66,7 +67,7 @@ func estimatesText(estimate func(metric.Name) *compare.Estimate) string {
 	switch wait := estimate(judge.WaitP99); {
 	case wait == nil:
 		p.add("0 dispatched")
-	case wait.Mean == 0:
+	case printedValue(wait) == 0:
 		p.add("99 %% did not wait")
 	default:
 		p.add("wait p99 %s", estimateText(wait))
@@ -88,4 +89,10 @@ func estimatesText(estimate func(metric.Name) *compare.Estimate) string {
 		p.add("%s not served, with these", estimateText(n))
 	}
 	return p.text()
+}
+
+// printedValue returns the value of an estimate that outputs show.
+func printedValue(e *compare.Estimate) float64 {
+	value, _, _ := e.Printed()
+	return value
 }

@@ -162,6 +162,7 @@ type Cell struct {
 	Text      string
 	Margin    string    // half the width of the value's confidence interval, as "3 ms"; may be empty
 	Interval  string    // the confidence interval instead of its half, if it is not symmetric, as "0 to 5 ms"; may be empty
+	Range     string    // the range of the runs, if there is no interval, as "1 to 5 ms"; may be empty
 	Also      string    // other names of the row, in its first cell; may be empty
 	Few       int64     // how many values a percentile is of, if they are too few for it (measure.Enough); else 0
 	Value     float64   // the number that rows are sorted by, if Number is set
@@ -171,8 +172,8 @@ type Cell struct {
 	Bar       *CellBar  // a page draws it below the text; may be nil
 }
 
-// Line returns the text, the margin and the number of values in one line, as "12 ±3 ms (n 7)" or
-// "2 (0 to 5 ms)".
+// Line returns the text, the margin and the number of values in one line, as "12 ±3 ms (n 7)",
+// "2 (0 to 5 ms)" or "2 [1 to 5 ms]".
 func (c *Cell) Line() string {
 	text := c.Text
 	if c.Margin != "" {
@@ -180,6 +181,9 @@ func (c *Cell) Line() string {
 	}
 	if c.Interval != "" {
 		text += " (" + c.Interval + ")"
+	}
+	if c.Range != "" {
+		text += " [" + c.Range + "]"
 	}
 	if c.Few > 0 {
 		text += " (" + c.FewText() + ")"

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
@@ -58,9 +57,9 @@ func headCell(c *compare.Change) Cell { return sideCell(c, c.Head, c.HeadFew) }
 // differenceCell sorts as the list of changes does: by the size relative to the base; a change
 // from 0 is the greatest.
 func differenceCell(c *compare.Change) Cell {
-	text, margin, _ := strings.Cut(compare.ChangeText(c), " ±")
+	text, margin, interval := compare.ChangeText(c)
 	cell := figure(math.Copysign(min(c.RelativeSize(), math.MaxFloat64), c.Difference), text)
-	cell.Margin = margin
+	cell.Margin, cell.Interval = margin, interval
 	return cell
 }
 

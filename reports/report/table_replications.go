@@ -41,6 +41,9 @@ func estimateCell(e *compare.Estimate) Cell {
 	c := figure(value, "")
 	c.Text, c.Margin, c.Interval = IntervalText(value, low, high, e.Unit, e.ID.PrintPercent())
 	c.Few = e.Few
+	if !e.HasInterval() && !compare.Negligible(e.Most-e.Least, e.Most) {
+		c.Text, c.Range = runsText(value, e.Least, e.Most, e.Unit, e.ID.PrintPercent())
+	}
 	return c
 }
 
@@ -106,7 +109,7 @@ func precisionTable(r *compare.Replications, byName map[string]*compare.Estimate
 		s := &r.Precision.Statistics[i]
 		estimate := Word(metric.NoSamples)
 		if e := byName[s.Name]; e != nil {
-			estimate = estimateCell(e.OfMean())
+			estimate = estimateCell(e)
 		}
 		t.Rows = append(t.Rows, []Cell{Word(s.Name), estimate, Word(r.Precision.ReachedText(s))})
 	}
@@ -167,9 +170,8 @@ func (g *estimateTable) Each(r *compare.Replications, byName map[string]*compare
 	}
 }
 
-// IntervalText writes a value and its interval with one unit: half the width of the interval as the margin if it is
-// symmetric, otherwise the interval from end to end. An interval that ends at a bound of the statistic's range is not
-// symmetric. Of a value without an interval, margin and interval are empty, and the text has the unit.
+// IntervalText writes a value and its interval with one unit: the longer half of the interval as the margin if it is
+// nearly symmetric, otherwise the interval from end to end. Of a value without an interval, margin and interval are empty, and the text has the unit.
 func IntervalText(value, low, high float64, unit string, share bool) (text, margin, interval string) {
 	half := max(high-value, value-low)
 	scale, suffix := format.ScaleOf(max(math.Abs(value), half), unit, share)
@@ -180,7 +182,7 @@ func IntervalText(value, low, high float64, unit string, share bool) (text, marg
 		return format.Digits(value/scale) + suffix, "", ""
 	}
 	text, margin = format.Rounded(value/scale, half/scale)
-	if compare.Negligible((high-value)-(value-low), max(math.Abs(value), half)) {
+	if nearlySymmetric(value, low, high) {
 		return text, margin + suffix, ""
 	}
 	from := "0"
@@ -189,6 +191,22 @@ func IntervalText(value, low, high float64, unit string, share bool) (text, marg
 	}
 	to, _ := format.Rounded(high/scale, half/scale)
 	return text, "", from + " to " + to + suffix
+}
+
+// nearlySymmetric says whether the longer half of an interval can stand for both: it is at most twice as long as the other, and
+// leads no further than 0, nor than 1 where the value is near it.
+func nearlySymmetric(value, low, high float64) bool {
+	down, up := value-low, high-value
+	if down > up {
+		return down <= 2*up && (high > 1 || value+down <= 1)
+	}
+	return up <= 2*down && value-up >= 0 || compare.Negligible(up-down, max(math.Abs(value), up))
+}
+
+// runsText writes a value and the least and the greatest of the runs with one unit.
+func runsText(value, least, most float64, unit string, share bool) (text, ofRuns string) {
+	scale, suffix := format.ScaleOf(max(value, most), unit, share)
+	return format.Digits(value / scale), format.Digits(least/scale) + " to " + format.Digits(most/scale) + suffix
 }
 
 // estimateText writes an estimate in one line, as "12 ±3 ms" or "2 (0 to 5 ms)".

@@ -54,7 +54,7 @@ func TestSameChangeInFewRuns(t *testing.T) {
 		{compare.Change{Base: 4, Low: &none, High: &none, Outcome: compare.Same}, "~ ±0 %"},
 		{compare.Change{Base: 4, Low: &none, High: &none, Outcome: compare.Exact}, "~ exact"},
 	} {
-		if got := compare.ChangeText(&c.c); got != c.want {
+		if got := compare.WithInterval(compare.ChangeText(&c.c)); got != c.want {
 			t.Errorf("%+v reads %q, want %q", c.c, got, c.want)
 		}
 	}

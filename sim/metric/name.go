@@ -124,6 +124,12 @@ func (n *Name) Range() (least, most float64) {
 	return 0, math.Inf(1)
 }
 
+// Extreme says whether the number is a maximum or a minimum of single requests, which the length of a run decides. The
+// longest stall is not one: it is a property of the window.
+func (n *Name) Extreme() bool {
+	return (n.Stat == "max" || n.Stat == "min") && n.Metric != "stall"
+}
+
 // MustParseName is ParseName for names in source code. It panics if the name is wrong.
 func MustParseName(text string) Name {
 	n, err := ParseName(text)
