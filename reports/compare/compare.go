@@ -69,6 +69,7 @@ type Side struct {
 	Seeds       []uint64 `json:"seeds"`
 	DurationNs  int64    `json:"durationNs"`
 	WarmupNs    int64    `json:"warmupNs"`
+	WarmupBy    string   `json:"warmupBy,omitempty"` // as in the summaries
 	FlowControl string   `json:"flowControl"`
 	result.Releases
 	MeasuredBy string `json:"measuredBy,omitempty"` // "client" for what a client of a real server has measured
@@ -225,14 +226,14 @@ func (c *Comparison) compares(e *Estimate) bool {
 func (c *Comparison) flowsLeftOut() bool { return c.BaseRuns.FlowsLeftOut || c.HeadRuns.FlowsLeftOut }
 
 func sideOf(label string, r *Replications) Side {
-	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl, Releases: r.Releases, MeasuredBy: r.MeasuredBy}
+	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, WarmupBy: r.WarmupBy, FlowControl: r.FlowControl, Releases: r.Releases, MeasuredBy: r.MeasuredBy}
 }
 
 func (c *Comparison) warn(base, head *Replications) {
 	warn := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
 	if base.DurationNs != head.DurationNs || base.WarmupNs != head.WarmupNs {
 		warn("the runs differ in length: base %s, head %s; counts depend on the length",
-			format.Window(base.DurationNs, base.WarmupNs, ""), format.Window(head.DurationNs, head.WarmupNs, ""))
+			format.Window(base.DurationNs, base.WarmupNs, base.WarmupBy, ""), format.Window(head.DurationNs, head.WarmupNs, head.WarmupBy, ""))
 	}
 	if least := min(len(base.Seeds), len(head.Seeds)); least < 2 {
 		advice := "; use --replications"

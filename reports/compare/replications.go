@@ -23,6 +23,7 @@ type Replications struct {
 	Seeds         []uint64 `json:"seeds"`
 	DurationNs    int64    `json:"durationNs"`
 	WarmupNs      int64    `json:"warmupNs"`
+	WarmupBy      string   `json:"warmupBy,omitempty"` // as in the summaries
 	FlowControl   string   `json:"flowControl"`
 	result.Releases
 	CatchAll   []result.CaughtAll `json:"catchAll,omitempty"`   // of all runs together, as in the summaries
@@ -195,7 +196,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 	n := len(r.Seeds)
 	if n == 0 {
 		r.Description, r.DurationNs, r.WarmupNs, r.FlowControl = s.Description, s.DurationNs, s.WarmupNs, s.FlowControl
-		r.Releases = s.Releases
+		r.Releases, r.WarmupBy = s.Releases, s.WarmupBy
 		r.Warnings, r.Verdict, r.MeasuredBy, r.Replay = s.Warnings, s.Verdict, s.MeasuredBy, s.Replay
 		r.Thresholds = []RunsVerdict{}
 		for _, v := range s.Thresholds {
