@@ -33,6 +33,8 @@ type Comparison struct {
 	FalseAlarms   float64  `json:"falseAlarms"` // greatest expected share of false alarms among the changes
 	Warnings      []string `json:"warnings"`
 
+	Verdict *SidesVerdict `json:"verdict,omitempty"` // omitted if it says nothing
+
 	Passed bool           `json:"passed"` // whether no limit is exceeded; true if there are no limits
 	Limits []LimitVerdict `json:"limits"`
 
@@ -151,13 +153,14 @@ func Compare(baseLabel string, base *Replications, headLabel string, head *Repli
 	c := &Comparison{
 		SchemaVersion: result.SchemaVersion, Confidence: Confidence, FalseAlarms: falseAlarms, Passed: true,
 		Base: sideOf(baseLabel, base), Head: sideOf(headLabel, head),
-		Paired: slices.Equal(base.Seeds, head.Seeds), BaseRuns: base, HeadRuns: head,
+		Paired: slices.Equal(base.Seeds, head.Seeds), Verdict: sidesVerdict(base, head), BaseRuns: base, HeadRuns: head,
 		Warnings: []string{}, Limits: []LimitVerdict{}, Unmatched: []string{}, Changes: []Change{}, Only: []string{},
 	}
 	for _, g := range only {
 		c.Only = append(c.Only, g.text)
 	}
 	c.warn(base, head)
+	c.warnOfWindow()
 	others := map[string]*Estimate{}
 	for i := range head.Statistics {
 		if h := &head.Statistics[i]; c.compares(h) {
