@@ -12,6 +12,9 @@ import (
 // package lint that depend on it. It writes no files.
 func MeasureLoad(ctx context.Context, sc *scenario.Scenario, progress Progress) (*lint.Load, error) {
 	sc.Spec.Replications = 1
+	if err := ChooseWarmups(ctx, []*scenario.Scenario{sc}, progress); err != nil {
+		return nil, err
+	}
 	runs := Begin(ctx, []*scenario.Scenario{sc}, Outputs{}, Precision{}, progress)
 	defer runs.Stop()
 	run, err := runs.Groups[0].Next()

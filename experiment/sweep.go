@@ -58,6 +58,9 @@ func (g *Grid) Remaining(dir string, part Shard, progress format.Progress) (*Rem
 // Run makes the runs and writes the results of each to the folder. If it fails, Done includes the runs that have
 // been written.
 func (r *Remaining) Run(ctx context.Context, progress Progress) error {
+	if err := r.chooseWarmups(ctx, progress); err != nil {
+		return err
+	}
 	runs := newInOrder(ctx, runtime.GOMAXPROCS(0), len(r.runs), func(ctx context.Context, i int) (struct{}, error) {
 		return struct{}{}, r.simulate(ctx, r.runs[i], progress)
 	})
@@ -75,6 +78,21 @@ func (r *Remaining) Run(ctx context.Context, progress Progress) error {
 	}
 	r.Done += len(r.runs)
 	return nil
+}
+
+// chooseWarmups chooses the warm-up of each point that has remaining runs. It does not depend on which they are.
+func (r *Remaining) chooseWarmups(ctx context.Context, progress Progress) error {
+	var points []*scenario.Scenario
+	last := -1
+	for _, run := range r.runs {
+		if point, _ := r.grid.Sweep.PointOf(run); point != last {
+			last = point
+			sc := r.grid.Points[point]
+			sc.Spec.Seed = r.grid.Sweep.Seed
+			points = append(points, sc)
+		}
+	}
+	return ChooseWarmups(ctx, points, progress)
 }
 
 // simulate makes one run and writes its results.

@@ -394,7 +394,7 @@ func TestResultMayBeAskedForTwice(t *testing.T) {
 // that are kept beyond it are service all the same. When it comes back, all goes on.
 func TestARemovedLevelHasNoLimit(t *testing.T) {
 	sc := storyScenario()
-	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(40*second)
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = 0, quantity.Duration(40*second)
 	s := newStage(sc)
 	s.levels = []*fakeLevel{s.low}
 	r := s.arrive(0, mice, flowA, 10, func(r *server.Request) { r.Work.InitialSeats = 2 })
@@ -457,7 +457,7 @@ func TestAFlowThatIsDealtAnew(t *testing.T) {
 func TestALongRunDoesNotOverflow(t *testing.T) {
 	const seconds = 4 * 365 * 24 * 3600
 	sc := storyScenario()
-	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(seconds*second)
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = 0, quantity.Duration(seconds*second)
 	s := newStage(sc)
 	s.low.current = 1 << 30
 	s.each(func(o server.Observer) { o.Adjusted(0, nil) })
@@ -490,7 +490,7 @@ func TestInterval(t *testing.T) {
 // BenchmarkRequest is the whole life of a request, as the collector sees it.
 func BenchmarkRequest(b *testing.B) {
 	sc := storyScenario()
-	sc.Spec.Warmup, sc.Spec.Duration = 0, 1<<60
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = 0, 1<<60
 	s := newStage(sc)
 	const flows = 200
 	var requests [flows]*server.Request

@@ -56,7 +56,7 @@ const (
 func storyScenario() *scenario.Scenario {
 	sc := &scenario.Scenario{Metadata: scenario.Metadata{Name: "story", Description: "One elephant and one mouse <share> a level."}}
 	sc.Spec.Seed = 7
-	sc.Spec.Warmup, sc.Spec.Duration = quantity.Duration(10*second), quantity.Duration(30*second)
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = quantity.Duration(10*second), quantity.Duration(30*second)
 	sc.Spec.Servers.FlowControl = server.PriorityAndFairness
 	sc.Spec.Workload = []workload.Workload{{Name: "elephants"}, {Name: "mice"}, {Name: "unheard"}}
 	return sc

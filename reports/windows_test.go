@@ -239,7 +239,7 @@ func TestWindowsAreThoseOfASlowLook(t *testing.T) {
 		th.Percentile = float64(rapid.SampledFrom([]int{0, 50, 90, 100}).Draw(t, "percentile"))
 		th.Over = quantity.Duration(length)
 		sc := storyScenario()
-		sc.Spec.Warmup, sc.Spec.Duration = quantity.Duration(warmup), quantity.Duration(end)
+		sc.Spec.Warmup.Duration, sc.Spec.Duration = quantity.Duration(warmup), quantity.Duration(end)
 		sc.Spec.Thresholds = metric.Thresholds{th}
 
 		ws := collect.NewWindowed(sc)

@@ -17,7 +17,7 @@ import (
 // stallScenario is a run of 60 s in intervals of 10 s, with an event at 25 s.
 func stallScenario() *scenario.Scenario {
 	sc := storyScenario()
-	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(60*second)
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = 0, quantity.Duration(60*second)
 	sc.Spec.Events = []scenario.Event{{At: quantity.Duration(25 * second), Apply: &scenario.Change{Remove: []scenario.ObjectName{{Kind: "FlowSchema", Name: "x"}}}}}
 	return sc
 }

@@ -81,7 +81,7 @@ func observeExecutions(t *testing.T, seed, replications int, spec string) (all [
 	t.Helper()
 	for i := range replications {
 		run := New(load(t, fmt.Sprintf("  seed: %d", seed+i)+spec))
-		e := &executions{run: run, fromNs: int64(run.Scenario.Spec.Warmup), meanNs: run.Scenario.Spec.Workload[0].Requests[0].Execution.MeanNs()}
+		e := &executions{run: run, fromNs: int64(run.Scenario.Spec.Warmup.Duration), meanNs: run.Scenario.Spec.Workload[0].Requests[0].Execution.MeanNs()}
 		run.Observe(e.observer())
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)

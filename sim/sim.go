@@ -72,7 +72,7 @@ func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Recei
 	r := &Run{Scenario: sc}
 	deps := server.Deps{
 		Settings: &spec.Servers.Settings, Process: &spec.Servers.Process, Seed: spec.Seed, Objects: sc.Objects, Resources: spec.Counts(), Ends: spec.ServersEnd(),
-		Store: spec.Store, WindowNs: int64(spec.Warmup),
+		Store: spec.Store, WindowNs: int64(spec.Warmup.Duration),
 	}
 	for i := range spec.Events {
 		if e := &spec.Events[i]; e.Apply != nil {

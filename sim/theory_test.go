@@ -144,7 +144,7 @@ func replicate(t *testing.T, seed, replications, seats int, spec string) []*meas
 	var all []*measurement
 	for range replications {
 		run := New(load(t, fmt.Sprintf("  seed: %d", seed)+spec))
-		m := &measurement{t: t, run: run, limit: seats, fromNs: int64(run.Scenario.Spec.Warmup)}
+		m := &measurement{t: t, run: run, limit: seats, fromNs: int64(run.Scenario.Spec.Warmup.Duration)}
 		run.Observe(m.observer())
 		if err := run.Execute(context.Background(), nil); err != nil {
 			t.Fatal(err)

@@ -338,17 +338,21 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, sides [2]*ex
 	for _, sc := range all {
 		warn(cmd.ErrOrStderr(), sc)
 	}
-	results, err := f.simulate(ctx, cmd, all)
+	results, err := f.simulate(ctx, cmd, all, sides[0].Results, sides[1].Results)
 	for i, r := range results {
 		toRun[i].Results = r
 	}
 	return err
 }
 
-// simulate runs scenarios and returns their results.
-func (f *compareFlags) simulate(ctx context.Context, cmd *cobra.Command, all []*scenario.Scenario) (results []*compare.Replications, err error) {
+// simulate runs scenarios and returns their results. The others, which may be nil, are results that they are compared with.
+func (f *compareFlags) simulate(ctx context.Context, cmd *cobra.Command, all []*scenario.Scenario, others ...*compare.Replications) (results []*compare.Replications, err error) {
 	progress := newProgress(cmd.ErrOrStderr(), all, f.quiet)
 	defer progress.pause()
+	if err := experiment.ChooseWarmups(ctx, all, progress); err != nil {
+		return nil, err
+	}
+	experiment.AlignWarmups(all, others...)
 	runs := experiment.Begin(ctx, all, experiment.Outputs{}, experiment.Precision{}, progress)
 	defer runs.Stop()
 	for _, group := range runs.Groups {

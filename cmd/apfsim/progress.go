@@ -41,12 +41,13 @@ type runProgress struct {
 // barSteps is the resolution of the bar.
 const barSteps = 1000
 
-// newProgress returns the display for all replications of the scenarios.
+// newProgress returns the display for all replications of the scenarios, and for the runs that choose their warm-ups.
 func newProgress(w io.Writer, loaded []*scenario.Scenario, quiet bool) *progress {
 	p := &progress{began: time.Now()}
 	for _, sc := range loaded {
-		p.runs += sc.Spec.Replications
-		p.totalNs += float64(sc.Spec.Duration) * float64(sc.Spec.Replications)
+		runs := sc.Spec.Replications + experiment.PilotRuns(sc)
+		p.runs += runs
+		p.totalNs += float64(sc.Spec.Duration) * float64(runs)
 	}
 	if hasDisplay(w, quiet) {
 		p.bar = newBar(w)

@@ -163,6 +163,9 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	}
 	progress := newProgress(cmd.ErrOrStderr(), loaded, flags.quiet)
 	defer progress.pause()
+	if err := experiment.ChooseWarmups(ctx, loaded, progress); err != nil {
+		return err
+	}
 	runs := experiment.Begin(ctx, loaded, files, flags.precision.Precision, progress)
 	defer runs.Stop()
 	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, inputs: files.Inputs, progress: progress, gate: gate}

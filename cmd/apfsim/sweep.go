@@ -136,6 +136,11 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	progress := newProgress(cmd.ErrOrStderr(), remaining.AtPoints, flags.quiet)
 	err = remaining.Run(ctx, progress)
 	progress.pause()
+	for i, sc := range g.Points {
+		if sc.Spec.Warmup.By != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %s: %s\n", s.Describe(i), experiment.WarmupText(sc))
+		}
+	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted: %d of %d runs are done and kept in %s; run the same command again to continue", remaining.Done, part.Runs(s), flags.out)
 	}

@@ -77,7 +77,7 @@ type event struct {
 func Summarize(sc *scenario.Scenario, r *load.Result, names *cluster.FlowControl, warnings []string) *Summary {
 	ended := *sc
 	ended.Spec.Duration, ended.Spec.Thresholds = quantity.Duration(max(1, r.Length)), nil
-	ended.Spec.Warmup = min(ended.Spec.Warmup, ended.Spec.Duration)
+	ended.Spec.Warmup.Duration = min(ended.Spec.Warmup.Duration, ended.Spec.Duration)
 	endNs := int64(ended.Spec.Duration)
 	c := collect.NewWithLevels(&ended, result.Interval(endNs), func(func(server.LevelState) bool) {})
 	observer := c.Observer()

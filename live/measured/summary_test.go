@@ -32,7 +32,7 @@ func sent(at, latency time.Duration, status int) *load.Sent {
 func TestSummarize(t *testing.T) {
 	sc := &scenario.Scenario{}
 	sc.Metadata.Name = "story"
-	sc.Spec.Duration, sc.Spec.Warmup = quantity.Duration(10*time.Second), quantity.Duration(time.Second)
+	sc.Spec.Duration, sc.Spec.Warmup.Duration = quantity.Duration(10*time.Second), quantity.Duration(time.Second)
 	sc.Spec.Servers.FlowControl = server.PriorityAndFairness
 	sc.Spec.Workload = []workload.Workload{{Name: "w", Clients: 1}}
 	silent, broken, retry := sent(9*time.Second, 0, 0), sent(9500*ms, ms, 0), sent(5*time.Second, 30*ms, 200)
@@ -65,7 +65,7 @@ func TestSummarize(t *testing.T) {
 // A run that was stopped is as long as it was, also within the warm-up.
 func TestStoppedRun(t *testing.T) {
 	sc := &scenario.Scenario{}
-	sc.Spec.Duration, sc.Spec.Warmup = quantity.Duration(time.Hour), quantity.Duration(time.Minute)
+	sc.Spec.Duration, sc.Spec.Warmup.Duration = quantity.Duration(time.Hour), quantity.Duration(time.Minute)
 	sc.Spec.Workload = []workload.Workload{{Name: "w", Clients: 1}}
 	r := &load.Result{Length: 20 * time.Second, Stopped: load.ErrInterrupted, Requests: []*load.Sent{sent(time.Second, ms, 200)}}
 	s := Summarize(sc, r, nil, Warnings(r, nil))

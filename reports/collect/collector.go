@@ -102,9 +102,12 @@ func levelsOf(levels server.Levels) iter.Seq[server.LevelState] {
 
 // NewWithLevels is New with any source of priority levels.
 func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Seq[server.LevelState]) *Collector {
+	if w := &sc.Spec.Warmup; w.Auto && w.By == "" {
+		panic("collect: the warm-up of " + sc.Metadata.Name + " has not been chosen")
+	}
 	c := &Collector{
 		scenario: sc, eachLevel: eachLevel, intervalNs: intervalNs,
-		fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration),
+		fromNs: int64(sc.Spec.Warmup.Duration), toNs: int64(sc.Spec.Duration),
 		parts:     make([][]*part, len(sc.Spec.Workload)),
 		stalls:    make([]stall, len(sc.Spec.Workload)),
 		freezes:   make([]freeze, len(sc.Spec.Workload)),

@@ -22,7 +22,7 @@ type Measurement struct {
 // Measure attaches to a run what makes its Result. The series have a point every intervalNs.
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
-	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), NewWindowed(sc), newAggregated(run, int64(sc.Spec.Warmup)), newReplayed(run)}
+	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), NewWindowed(sc), newAggregated(run, int64(sc.Spec.Warmup.Duration)), newReplayed(run)}
 	m.collector.virtual = newProbes(sc, servers)
 	m.collector.handlers = run.Handlers()
 	run.OnNote(func(nowNs int64, workload, _ int, n workload.Note) { m.collector.Note(nowNs, workload, &n) })

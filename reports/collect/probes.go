@@ -71,7 +71,7 @@ type changedSet struct {
 
 // newProbes returns the probes for a run of sc on the servers.
 func newProbes(sc *scenario.Scenario, servers []*server.Server) *Probes {
-	v := &Probes{servers: servers, fromNs: int64(sc.Spec.Warmup), toNs: int64(sc.Spec.Duration)}
+	v := &Probes{servers: servers, fromNs: int64(sc.Spec.Warmup.Duration), toNs: int64(sc.Spec.Duration)}
 	v.workloads = make([]virtualWorkload, len(sc.Spec.Workload))
 	for i := range v.workloads {
 		w, settings := &v.workloads[i], &sc.Spec.Workload[i]

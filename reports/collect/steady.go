@@ -19,6 +19,11 @@ const (
 	trendZ = 3.29
 	// leastGrowth is the ratio between the last and the first fifth below which a trend is not worth a note.
 	leastGrowth = 1.5
+
+	// growthZ is the Mann–Kendall statistic beyond which waits or backlog grow, p < 0.01 on both sides.
+	growthZ = 2.576
+	// leastBacklog is the share of what a level dispatched in the window that must wait at the end for a note.
+	leastBacklog = 0.05
 )
 
 // batch is what a priority level did in a part of the window.
@@ -27,11 +32,13 @@ type batch struct {
 	waiting float64 // request-seconds in the queues
 	limit   float64 // seat-seconds
 	arrived int64
+
+	dispatched int64
 }
 
 func (b *batch) add(other *batch) {
 	b.seconds, b.waiting, b.limit = b.seconds+other.seconds, b.waiting+other.waiting, b.limit+other.limit
-	b.arrived += other.arrived
+	b.arrived, b.dispatched = b.arrived+other.arrived, b.dispatched+other.dispatched
 }
 
 // backlog returns the mean number of queued requests.
@@ -56,7 +63,7 @@ func (l *level) batched() []batch {
 	for i := range points {
 		p := &points[i]
 		seconds := p.Seconds()
-		all[i/each].add(&batch{seconds, p.WaitingRequests * seconds, p.CurrentLimit * seconds, p.Arrived})
+		all[i/each].add(&batch{seconds, p.WaitingRequests * seconds, p.CurrentLimit * seconds, p.Arrived, p.Dispatched})
 	}
 	return all
 }
@@ -68,25 +75,38 @@ func sumOf(some []batch) (sum batch) {
 	return sum
 }
 
-// addUnsteady adds the reasons to doubt that the levels were in steady state.
+// addUnsteady adds the reasons to doubt that the levels were in steady state, or that the window begins late enough, and
+// says of each level whether its waits or its backlog grew.
 func (c *Collector) addUnsteady(s *result.Summary) {
 	scripted := changesByScript(&c.scenario.Spec)
+	if doubt := c.scenario.Spec.Warmup.Doubt; doubt != "" {
+		s.AddTrust(result.ShortWarmupID, doubt)
+	}
 	for _, l := range c.levels {
-		if !l.known || l.exempt() {
+		if !c.settles(l) {
 			continue
 		}
-		if u := l.unsteady(); u != nil {
+		all := l.batched()
+		for i := range s.PriorityLevels {
+			if s.PriorityLevels[i].Name == l.name {
+				s.PriorityLevels[i].Growth = growthOf(all)
+			}
+		}
+		if u := l.unsteady(all); u != nil {
 			u.FromNs, u.ToNs, u.Level, u.Scripted = c.fromNs, c.toNs, l.name, scripted
 			s.TrustUnsteady(u)
+		} else if !scripted && !c.scenario.Spec.Warmup.Auto {
+			if short := l.shortWarmup(c.fromNs, c.toNs, c.intervalNs); short != nil {
+				s.TrustShortWarmup(short)
+			}
 		}
 	}
 }
 
-// unsteady returns why the level was not in steady state; nil if nothing is known against it.
-func (l *level) unsteady() *result.Unsteady {
-	all := l.batched()
+// unsteady returns why the level was not in steady state, from its batches; nil if nothing is known against it.
+func (l *level) unsteady(all []batch) *result.Unsteady {
 	total := sumOf(all)
-	if total.arrived < leastTested || total.waiting == 0 || total.limit == 0 {
+	if total.arrived < leastTested || total.waiting == 0 {
 		return nil
 	}
 	demand := 0.0 // seat-seconds of the requests of the window
@@ -95,10 +115,16 @@ func (l *level) unsteady() *result.Unsteady {
 	}
 	before, last := sumOf(all[:batches-fifth]), sumOf(all[batches-fifth:])
 	u := &result.Unsteady{Waits: [2]float64{before.waitNs(), last.waitNs()}, Backlogs: [2]float64{before.backlog(), last.backlog()}}
-	if u.Load = demand / total.limit; u.Load >= 1 {
+	u.Load = demand / total.limit // without a limit, +Inf
+	if l.backlogged(&total, u.Load) {
+		u.Waiting = int64(l.waiting.value)
+		u.ServedIn = total.seconds * float64(u.Waiting) / float64(total.dispatched)
+	}
+	if u.Load >= 1 {
 		u.Kind = result.Load1
 		return u
 	}
+	inWindow := u.Load
 	if last.limit > 0 {
 		u.Load = demand / float64(total.arrived) * float64(last.arrived) / last.limit
 	}
@@ -106,6 +132,7 @@ func (l *level) unsteady() *result.Unsteady {
 		u.Kind = result.Drift
 		return u
 	}
+	u.Load = inWindow
 	var waits, backlogs []float64
 	for i := range all {
 		waits, backlogs = append(waits, all[i].waitNs()), append(backlogs, all[i].backlog())
@@ -116,7 +143,37 @@ func (l *level) unsteady() *result.Unsteady {
 		u.Kind = result.NotSteady
 		return u
 	}
+	if u.Waiting > 0 {
+		u.Kind = result.Backlog
+		return u
+	}
 	return nil
+}
+
+// backlogged says whether more requests wait at the end than the level dispatched in a twentieth of the window, and more
+// than wait in one of ten thousand moments if arrivals and executions are exponential and the load is the same. There, so
+// many or more wait with a probability below loadⁿ.
+func (l *level) backlogged(total *batch, load float64) bool {
+	const rare = 1e-4
+	n := float64(l.waiting.value)
+	return n >= leastBacklog*float64(total.dispatched) && n > 0 && (load >= 1 || n > math.Log(rare)/math.Log(load))
+}
+
+// growthOf returns whether waits and backlog grew; nil if neither did.
+func growthOf(all []batch) *result.Growth {
+	if sum := sumOf(all); sum.arrived < leastTested {
+		return nil
+	}
+	var waits, backlogs []float64
+	for i := range all {
+		waits, backlogs = append(waits, all[i].waitNs()), append(backlogs, all[i].backlog())
+	}
+	wait, backlog := measure.MannKendall(waits), measure.MannKendall(backlogs)
+	g := &result.Growth{Waits: wait.Z() > growthZ, Backlog: backlog.Z() > growthZ}
+	if !g.Waits && !g.Backlog {
+		return nil
+	}
+	return g
 }
 
 // overtakes says whether the backlog was greater in each batch of the last fifth than in any batch before.
@@ -146,7 +203,7 @@ func changesByScript(spec *scenario.Spec) bool {
 	for i := range spec.Workload {
 		w := &spec.Workload[i]
 		a := &w.Arrivals
-		if a.Ramping != nil || a.Burst != nil || a.Trace != nil || w.Start > spec.Warmup || w.Stop > 0 && w.Stop < spec.Duration {
+		if a.Ramping != nil || a.Burst != nil || a.Trace != nil || w.Start > spec.Warmup.Duration || w.Stop > 0 && w.Stop < spec.Duration {
 			return true
 		}
 	}

@@ -21,7 +21,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	s := &result.Summary{
 		SchemaVersion: result.SchemaVersion,
 		Name:          sc.Metadata.Name, Description: sc.Metadata.Description,
-		Seed: sc.Spec.Seed, DurationNs: c.toNs, WarmupNs: c.fromNs,
+		Seed: sc.Spec.Seed, DurationNs: c.toNs, WarmupNs: c.fromNs, WarmupBy: sc.Spec.Warmup.By,
 		FlowControl: sc.Spec.Servers.FlowControl,
 		Releases:    result.NewReleases(sc.Spec.Servers.Releases()),
 		Passed:      true,

@@ -73,8 +73,8 @@ func NewWindowed(sc *scenario.Scenario) Windowed {
 		if t.Over == 0 {
 			continue
 		}
-		w := &windowedThreshold{threshold: t, name: t.Name(), index: i, fromNs: int64(sc.Spec.Warmup), lengthNs: int64(t.Over),
-			windows: int64((sc.Spec.Duration - sc.Spec.Warmup) / t.Over), workload: server.NoWorkload, server: anyServer}
+		w := &windowedThreshold{threshold: t, name: t.Name(), index: i, fromNs: int64(sc.Spec.Warmup.Duration), lengthNs: int64(t.Over),
+			windows: int64((sc.Spec.Duration - sc.Spec.Warmup.Duration) / t.Over), workload: server.NoWorkload, server: anyServer}
 		if at, err := strconv.Atoi(t.Tag(metric.TagServer)); err == nil {
 			w.server = int16(at)
 		}

@@ -28,7 +28,7 @@ func TestWorseIsFurtherFromTheLimit(t *testing.T) {
 // requests not every duration.
 func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 	sc := &scenario.Scenario{}
-	sc.Spec.Warmup, sc.Spec.Duration = 0, quantity.Duration(100_000*time.Millisecond)
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = 0, quantity.Duration(100_000*time.Millisecond)
 	sc.Spec.Thresholds = metric.Thresholds{{Metric: "wait", Stat: "max", Op: "<", Limit: 1e9, Unit: metric.Nanoseconds}}
 	sc.Spec.Thresholds[0].Over = quantity.Duration(time.Millisecond)
 	ws := NewWindowed(sc)

@@ -33,6 +33,8 @@ type Comparison struct {
 	FalseAlarms   float64  `json:"falseAlarms"` // greatest expected share of false alarms among the changes
 	Warnings      []string `json:"warnings"`
 
+	Verdict *SidesVerdict `json:"verdict,omitempty"` // omitted if it says nothing
+
 	Passed bool           `json:"passed"` // whether no limit is exceeded; true if there are no limits
 	Limits []LimitVerdict `json:"limits"`
 
@@ -69,6 +71,7 @@ type Side struct {
 	Seeds       []uint64 `json:"seeds"`
 	DurationNs  int64    `json:"durationNs"`
 	WarmupNs    int64    `json:"warmupNs"`
+	WarmupBy    string   `json:"warmupBy,omitempty"` // as in the summaries
 	FlowControl string   `json:"flowControl"`
 	result.Releases
 	MeasuredBy string `json:"measuredBy,omitempty"` // "client" for what a client of a real server has measured
@@ -151,13 +154,14 @@ func Compare(baseLabel string, base *Replications, headLabel string, head *Repli
 	c := &Comparison{
 		SchemaVersion: result.SchemaVersion, Confidence: Confidence, FalseAlarms: falseAlarms, Passed: true,
 		Base: sideOf(baseLabel, base), Head: sideOf(headLabel, head),
-		Paired: slices.Equal(base.Seeds, head.Seeds), BaseRuns: base, HeadRuns: head,
+		Paired: slices.Equal(base.Seeds, head.Seeds), Verdict: sidesVerdict(base, head), BaseRuns: base, HeadRuns: head,
 		Warnings: []string{}, Limits: []LimitVerdict{}, Unmatched: []string{}, Changes: []Change{}, Only: []string{},
 	}
 	for _, g := range only {
 		c.Only = append(c.Only, g.text)
 	}
 	c.warn(base, head)
+	c.warnOfWindow()
 	others := map[string]*Estimate{}
 	for i := range head.Statistics {
 		if h := &head.Statistics[i]; c.compares(h) {
@@ -226,14 +230,14 @@ func (c *Comparison) compares(e *Estimate) bool {
 func (c *Comparison) flowsLeftOut() bool { return c.BaseRuns.FlowsLeftOut || c.HeadRuns.FlowsLeftOut }
 
 func sideOf(label string, r *Replications) Side {
-	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, FlowControl: r.FlowControl, Releases: r.Releases, MeasuredBy: r.MeasuredBy}
+	return Side{Label: label, Scenario: r.Name, Seeds: r.Seeds, DurationNs: r.DurationNs, WarmupNs: r.WarmupNs, WarmupBy: r.WarmupBy, FlowControl: r.FlowControl, Releases: r.Releases, MeasuredBy: r.MeasuredBy}
 }
 
 func (c *Comparison) warn(base, head *Replications) {
 	warn := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
 	if base.DurationNs != head.DurationNs || base.WarmupNs != head.WarmupNs {
 		warn("the runs differ in length: base %s, head %s; counts depend on the length",
-			format.Window(base.DurationNs, base.WarmupNs, ""), format.Window(head.DurationNs, head.WarmupNs, ""))
+			format.Window(base.DurationNs, base.WarmupNs, base.WarmupBy, ""), format.Window(head.DurationNs, head.WarmupNs, head.WarmupBy, ""))
 	}
 	if least := min(len(base.Seeds), len(head.Seeds)); least < 2 {
 		advice := "; use --replications"

@@ -23,6 +23,7 @@ type Replications struct {
 	Seeds         []uint64 `json:"seeds"`
 	DurationNs    int64    `json:"durationNs"`
 	WarmupNs      int64    `json:"warmupNs"`
+	WarmupBy      string   `json:"warmupBy,omitempty"` // as in the summaries
 	FlowControl   string   `json:"flowControl"`
 	result.Releases
 	CatchAll   []result.CaughtAll `json:"catchAll,omitempty"`   // of all runs together, as in the summaries
@@ -33,7 +34,7 @@ type Replications struct {
 	Passed     bool          `json:"passed"` // whether every threshold holds in every run
 	Thresholds []RunsVerdict `json:"thresholds"`
 	Warnings   []string      `json:"warnings"` // of the first run
-	// Verdict is that of the first run, as Warnings are. It is omitted if it says nothing.
+	// Verdict has the reasons of all runs. It is omitted if it says nothing.
 	Verdict   *result.Overall `json:"verdict,omitempty"`
 	Precision *Precision      `json:"precision"`
 	// Replay is that of the first run that does not agree with its log, or else of the first run. It is omitted if
@@ -169,6 +170,7 @@ type Replicator struct {
 	withFlows      bool          // whether the statistics of all flows are kept
 
 	arrived map[string]int64 // requests of all runs, by workload
+	trust   runsTrust
 }
 
 // values are the values of one statistic by run.
@@ -206,8 +208,8 @@ func (a *Replicator) Add(next *collect.Replication) {
 	n := len(r.Seeds)
 	if n == 0 {
 		r.Description, r.DurationNs, r.WarmupNs, r.FlowControl = s.Description, s.DurationNs, s.WarmupNs, s.FlowControl
-		r.Releases = s.Releases
-		r.Warnings, r.Verdict, r.MeasuredBy, r.Replay = s.Warnings, s.Verdict, s.MeasuredBy, s.Replay
+		r.Releases, r.WarmupBy = s.Releases, s.WarmupBy
+		r.Warnings, r.MeasuredBy, r.Replay = s.Warnings, s.MeasuredBy, s.Replay
 		r.Thresholds = []RunsVerdict{}
 		for _, v := range s.Thresholds {
 			r.Thresholds = append(r.Thresholds, RunsVerdict{Metric: v.Metric, Expression: v.Expression,
@@ -219,6 +221,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 	}
 	r.Seeds = append(r.Seeds, s.Seed)
 	a.addCatchAll(s)
+	a.trust.add(s)
 	if s.MeasuredBy == "" { // a client does not know the limits
 		r.SetLimits(n, s.PriorityLevels)
 	}
@@ -477,6 +480,7 @@ func NamesFlow(text string) bool {
 // Replications returns the combined result of the runs so far.
 func (a *Replicator) Replications() *Replications {
 	r := a.r
+	r.Verdict = a.trust.verdict(len(r.Seeds))
 	r.Statistics = a.Estimates()
 	r.CountSamples()
 	return &r

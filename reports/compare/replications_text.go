@@ -9,7 +9,7 @@ import (
 
 // Ran returns a short description of what was simulated.
 func (r *Replications) Ran() string {
-	text := format.Window(r.DurationNs, r.WarmupNs, r.FlowControl)
+	text := format.Window(r.DurationNs, r.WarmupNs, r.WarmupBy, r.FlowControl)
 	if phases := r.AdjustmentPhasesNs; phases != nil {
 		first, last := slices.Min(phases), slices.Max(phases)
 		if first == last {

@@ -125,7 +125,7 @@ func SideText(s *Side) string {
 	if s.MeasuredBy != "" {
 		runs += ", measured by a " + s.MeasuredBy
 	}
-	return s.After(fmt.Sprintf("%s, %s, %s", s.Scenario, format.Window(s.DurationNs, s.WarmupNs, s.FlowControl), runs))
+	return s.After(fmt.Sprintf("%s, %s, %s", s.Scenario, format.Window(s.DurationNs, s.WarmupNs, s.WarmupBy, s.FlowControl), runs))
 }
 
 // ChangeValue writes a value of the statistic in its unit.

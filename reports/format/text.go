@@ -10,11 +10,14 @@ type TextOptions struct {
 	Width  int  // characters in a line; 0: 110
 }
 
-// Window writes which part of a run the statistics are about, and the flow control if it is not
-// API Priority and Fairness.
-func Window(durationNs, warmupNs int64, flowControl string) string {
+// Window writes which part of a run the statistics are about, what has chosen the warm-up if it was not given, and the flow
+// control if it is not API Priority and Fairness.
+func Window(durationNs, warmupNs int64, warmupBy, flowControl string) string {
 	text := Duration(float64(durationNs))
-	if warmupNs > 0 {
+	switch {
+	case warmupBy != "":
+		text += ", warm-up " + Moment(warmupNs) + " by " + warmupBy
+	case warmupNs > 0:
 		text += ", the first " + Duration(float64(warmupNs)) + " left out"
 	}
 	switch flowControl {

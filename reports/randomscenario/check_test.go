@@ -23,7 +23,7 @@ func (r *Ran) Check() error {
 		return err
 	}
 	spec := &r.Scenario.Spec
-	c := &check{ran: r, lines: lines, fromNs: int64(spec.Warmup), toNs: int64(spec.Duration), steady: spec.Steady()}
+	c := &check{ran: r, lines: lines, fromNs: int64(spec.Warmup.Duration), toNs: int64(spec.Duration), steady: spec.Steady()}
 	c.log()
 	c.summary()
 	c.series()

@@ -31,7 +31,7 @@ func replications(s *Scenario, first *Ran) error {
 			return err
 		}
 		spec := &r.Scenario.Spec
-		checks = append(checks, &check{ran: r, lines: lines, fromNs: int64(spec.Warmup), toNs: int64(spec.Duration), steady: spec.Steady()})
+		checks = append(checks, &check{ran: r, lines: lines, fromNs: int64(spec.Warmup.Duration), toNs: int64(spec.Duration), steady: spec.Steady()})
 	}
 	r := both.Replications()
 	a := &check{}

@@ -20,7 +20,7 @@ func (r *Ran) checkVerdicts() error {
 		return err
 	}
 	spec := &r.Scenario.Spec
-	c := &check{ran: r, lines: lines, fromNs: int64(spec.Warmup), toNs: int64(spec.Duration), steady: spec.Steady()}
+	c := &check{ran: r, lines: lines, fromNs: int64(spec.Warmup.Duration), toNs: int64(spec.Duration), steady: spec.Steady()}
 	c.notServed()
 	c.fairness()
 	all := claimsOf(c)

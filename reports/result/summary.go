@@ -33,7 +33,8 @@ type Summary struct {
 	Seed          uint64 `json:"seed"`
 	DurationNs    int64  `json:"durationNs"`
 	WarmupNs      int64  `json:"warmupNs"`
-	FlowControl   string `json:"flowControl"` // PriorityAndFairness, MaxInFlight or None
+	WarmupBy      string `json:"warmupBy,omitempty"` // what has chosen the warm-up, MSER-5; empty if the scenario gives it
+	FlowControl   string `json:"flowControl"`        // PriorityAndFairness, MaxInFlight or None
 	Releases
 	// AdjustmentPhaseNs is the time of the first periodic adjustment of the limits, given by the
 	// scenario or drawn at random. It is omitted if it is 0.
@@ -246,6 +247,8 @@ type Level struct {
 	ServiceSeatSeconds float64      `json:"serviceSeatSeconds"`
 	Fairness           *Fairness    `json:"fairness"`
 	Starvation         *Starvation  `json:"starvation"` // null without requests
+
+	Growth *Growth `json:"-"` // nil if neither waits nor backlog grew during the window, or if that is not known
 }
 
 // Limits are a level's concurrency limits, in seats.

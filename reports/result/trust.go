@@ -17,6 +17,8 @@ type Overall struct {
 type Trust struct {
 	ID       string `json:"id"` // what kind of reason it is: few-samples
 	Sentence string `json:"sentence"`
+	Level    string `json:"level,omitempty"` // the priority level that it is about
+	Runs     int    `json:"runs,omitempty"`  // of several runs, how many have it
 }
 
 // The kinds of reasons.

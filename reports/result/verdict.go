@@ -8,7 +8,7 @@ import (
 
 // Ran returns a short description of what was simulated.
 func Ran(s *Summary) string {
-	text := format.Window(s.DurationNs, s.WarmupNs, s.FlowControl)
+	text := format.Window(s.DurationNs, s.WarmupNs, s.WarmupBy, s.FlowControl)
 	if s.AdjustmentPhaseNs > 0 {
 		text += ", adjustment phase " + format.Duration(float64(s.AdjustmentPhaseNs))
 	}

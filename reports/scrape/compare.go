@@ -94,7 +94,7 @@ type comparer struct {
 func Compare(label string, runs *compare.Replications, server *Interval) *Comparison {
 	c := &comparer{
 		Comparison: &Comparison{SchemaVersion: result.SchemaVersion, Confidence: compare.Confidence,
-			Run:    compare.Side{Label: label, Scenario: runs.Name, Seeds: runs.Seeds, DurationNs: runs.DurationNs, WarmupNs: runs.WarmupNs, FlowControl: runs.FlowControl, Releases: runs.Releases},
+			Run:    compare.Side{Label: label, Scenario: runs.Name, Seeds: runs.Seeds, DurationNs: runs.DurationNs, WarmupNs: runs.WarmupNs, WarmupBy: runs.WarmupBy, FlowControl: runs.FlowControl, Releases: runs.Releases},
 			Server: Server{Before: server.Before, After: server.After, LengthNs: server.LengthNs}, Statistics: []Statistic{}},
 		runs: len(runs.Seeds), values: map[string]compare.RunValues{}, limits: map[string]*compare.LevelLimits{},
 		oldTimeOuts: server.oldTimeOuts,

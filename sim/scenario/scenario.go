@@ -69,7 +69,7 @@ type Spec struct {
 	Seed         uint64              `json:"seed,omitempty" also:"randomSeed" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
 	Replications int                 `json:"replications,omitempty" also:"runs,repetitions" jsonschema:"default=1,minimum=1,maximum=100000" message:"{value}: want from {want}" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
 	Duration     quantity.Duration   `json:"duration" also:"length,runtime" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"Length of the run in virtual time."`
-	Warmup       quantity.Duration   `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics."`
+	Warmup       Warmup              `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics; with auto, MSER-5 chooses it from the first runs."`
 	Servers      Servers             `json:"servers,omitempty" also:"server,apiServer"`
 	Config       Config              `json:"config,omitempty" also:"configuration"`
 	Store        *server.Store       `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`

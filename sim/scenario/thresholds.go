@@ -11,7 +11,7 @@ import (
 // flow-control configuration is known if it is complete.
 func (c *checker) thresholds(complete bool) {
 	s := &c.scenario.Spec
-	run := metric.Run{Judged: s.Duration - s.Warmup, Values: map[string][]string{}}
+	run := metric.Run{Judged: s.Duration - s.LongestWarmup(), Values: map[string][]string{}}
 	if s.Servers.FlowControl == server.MaxInFlight || s.Servers.FlowControl == server.NoFlowControl {
 		run.FlowControl = s.Servers.FlowControl
 	}

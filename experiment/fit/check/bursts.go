@@ -72,7 +72,7 @@ type arrivals struct {
 
 // observer returns what counts the arrivals of a run.
 func (a *arrivals) observer(sc *scenario.Scenario) server.Observer {
-	fromNs, toNs := int64(sc.Spec.Warmup), int64(sc.Spec.Duration)
+	fromNs, toNs := int64(sc.Spec.Warmup.Duration), int64(sc.Spec.Duration)
 	r := &run{total: shape.NewCounts(fromNs, toNs)}
 	for range sc.Spec.Workload {
 		r.workloads = append(r.workloads, shape.NewCounts(fromNs, toNs))

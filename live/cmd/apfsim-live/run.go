@@ -48,6 +48,9 @@ func (f *flags) run(cmd *cobra.Command, arg string) error {
 	if err != nil {
 		return invalid{err}
 	}
+	if sc.Spec.Warmup.Auto {
+		return invalid{errors.New("spec.warmup: auto: the warm-up on a cluster must be known before the first request; use --set spec.warmup=10s, for example that of 'apfsim run'")}
+	}
 	if cmd.Flags().Changed("seed") {
 		sc.Spec.Seed = f.seed
 	}
@@ -88,7 +91,7 @@ func (f *flags) send(ctx context.Context, stdout, stderr io.Writer, sc *scenario
 	if r.Names, err = c.FlowControl(ctx); err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the FlowSchemas and priority levels of the requests are not known: %v", err))
 	}
-	observing := observe(c, time.Duration(sc.Spec.Warmup))
+	observing := observe(c, time.Duration(sc.Spec.Warmup.Duration))
 	options.Begun, options.Ended = observing.begin, observing.end
 	fmt.Fprintf(stderr, "apfsim-live: sending for %s; Ctrl-C stops it\n", time.Duration(sc.Spec.Duration))
 	var runErr error

@@ -199,6 +199,7 @@ func TestSchemaTakesScenarios(t *testing.T) {
 		"a phase":        withSpec("servers: {adjustmentPhase: 3s}"),
 		"no phase":       withSpec("servers: {adjustmentPhase: 0}"),
 		"a random phase": withSpec("servers: {adjustmentPhase: random}"),
+		"auto":           withSpec("warmup: auto"),
 		"ClientGo":       withWorkload(asks + "execution: 1ms\nretry: ClientGo\narrivals: {closed: {}}"),
 	}
 	library, err := filepath.Glob("../../scenarios/*.yaml")
@@ -227,6 +228,8 @@ func TestSchemaRefusesWhatLoadRefuses(t *testing.T) {
 		"an unknown field":       withSpec("sed: 1"),
 		"another version":        strings.Replace(withSpec(""), "v1alpha1", "v1", 1),
 		"a number as duration":   withSpec("warmup: 5"),
+		"a misspelt auto":        withSpec("warmup: Auto"),
+		"auto as duration":       strings.Replace(withSpec(""), "duration: 60s", "duration: auto", 1),
 		"another flow control":   withSpec("servers: {flowControl: Some}"),
 		"a phase without unit":   withSpec("servers: {adjustmentPhase: 3}"),
 		"a phase misspelt":       withSpec("servers: {adjustmentPhase: Random}"),
