@@ -137,6 +137,13 @@ mutants: SEED := 1
 mutants: ## run the tests of PACKAGE, such as ./core/seats, on N (100) random changes of it, from SEED (1)
 	go run ./internal/mutants -n $(N) -seed $(SEED) -equivalent docs/background/tests.md $(PACKAGE)
 
+# It takes hours: -windows 10s -runs 5,10 takes a quarter of an hour. The test of the program measures a part of it.
+COVERAGE :=
+
+.PHONY: coverage
+coverage: ## measure how often intervals contain the truth; a part: COVERAGE="-loads 0.8 -windows 10s -runs 5,10"
+	go run $(PGO) ./experiment/coverage $(COVERAGE)
+
 # The profile for profile-guided optimization. Go uses it without a flag when it builds
 # cmd/apfsim. Benchmarks of other packages need the flag, to measure the same code.
 PROFILE := cmd/apfsim/default.pgo

@@ -417,7 +417,7 @@ func TestTextOfReplications(t *testing.T) {
 		"Priority levels",
 		"priority level in use saturated rejected wait p99 fairness starved",
 		"l 25 % 12.5 % – – 0.75 ±1e-09 –",
-		"Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals, or with the ends of the interval.",
+		"Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals, or (their ends). [a to b]: the range of the runs, where an interval would be unreliable.",
 		"Thresholds: 1 of 2 failed",
 		"✓ arrived{workload:a} count > 9 10",
 		"✗ arrived{workload:a} count > 10 10 to 12; fails with seed 1",

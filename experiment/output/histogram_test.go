@@ -65,7 +65,7 @@ func TestPercentileOfASweepIsOfAllRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := regexp.MustCompile(`(?m)^1,wait\.p\(90\),ns,2,500\.5,.*,1000,0,[0-9.]+$`); !want.Match(text) {
+	if want := regexp.MustCompile(`(?m)^1,wait\.p\(90\),ns,2,500\.5,.*,1000,,,few-runs,1,1000$`); !want.Match(text) {
 		t.Errorf("want %s in\n%s", want, text)
 	}
 }

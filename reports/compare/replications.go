@@ -139,6 +139,11 @@ type RunsVerdict struct {
 	Passed      bool      `json:"passed"` // in every run
 	FailedSeeds []uint64  `json:"failedSeeds"`
 	Values      RunValues `json:"values"` // by run
+	// Merged is the percentile of all runs together. It is omitted for other statistics and for windows. A threshold
+	// is about each run, so that it decides nothing.
+	Merged *float64 `json:"merged,omitempty"`
+
+	id metric.Name // empty for windows
 }
 
 // Precision is the precision that --precision asked for, and the result.
@@ -212,8 +217,11 @@ func (a *Replicator) Add(next *collect.Replication) {
 		r.Warnings, r.MeasuredBy, r.Replay = s.Warnings, s.MeasuredBy, s.Replay
 		r.Thresholds = []RunsVerdict{}
 		for _, v := range s.Thresholds {
-			r.Thresholds = append(r.Thresholds, RunsVerdict{Metric: v.Metric, Expression: v.Expression,
-				Limit: v.Limit, Unit: v.Unit, Passed: true, FailedSeeds: []uint64{}})
+			t := RunsVerdict{Metric: v.Metric, Expression: v.Expression, Limit: v.Limit, Unit: v.Unit, Passed: true, FailedSeeds: []uint64{}}
+			if v.Windows == nil {
+				t.id = v.ID
+			}
+			r.Thresholds = append(r.Thresholds, t)
 		}
 	}
 	if s.Replay.Disagrees() && !r.Replay.Disagrees() {
@@ -483,6 +491,13 @@ func (a *Replicator) Replications() *Replications {
 	r.Verdict = a.trust.verdict(len(r.Seeds))
 	r.Statistics = a.Estimates()
 	r.CountSamples()
+	byName := r.ByName()
+	r.Thresholds = slices.Clone(r.Thresholds)
+	for i := range r.Thresholds {
+		if e := byName[r.Thresholds[i].id.String()]; e != nil && e.N > 1 {
+			r.Thresholds[i].Merged = e.Merged
+		}
+	}
 	return &r
 }
 

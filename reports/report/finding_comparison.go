@@ -119,7 +119,11 @@ func changeText(label string, c *compare.Change) string {
 	case c.Outcome == compare.Untested:
 		return text + " (significance unknown)"
 	}
-	return fmt.Sprintf("%s (%s)", text, compare.WithInterval(compare.ChangeText(c)))
+	figure, margin, interval := compare.ChangeText(c)
+	if interval != "" {
+		return fmt.Sprintf("%s (%s, from %s)", text, figure, interval)
+	}
+	return fmt.Sprintf("%s (%s)", text, compare.WithInterval(figure, margin, ""))
 }
 
 // flowChanges returns a finding for each direction in which the waits or rejections of flows changed.

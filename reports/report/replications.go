@@ -26,7 +26,7 @@ func ReplicationsDocument(r *compare.Replications) *Document {
 		d.add(Section{Name: g.Tag, Title: g.Title, Parts: parts,
 			Note: "Means of the runs, and percentiles of the requests of all runs together, ± half the width of their 95 % intervals, or with the ends of the interval."})
 	}
-	d.add(Section{Only: Terminal, Parts: []Part{{Note: "Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals, or with the ends of the interval."}}})
+	d.add(Section{Only: Terminal, Parts: []Part{{Note: "Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals, or (their ends). [a to b]: the range of the runs, where an interval would be unreliable."}}})
 	d.add(Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: statisticsTable(r)}}, Only: HTML})
 	if d.Verdict != nil {
 		d.add(Section{Parts: []Part{{Table: d.Verdict.Table}}, Only: Terminal})

@@ -355,7 +355,7 @@ func SweepDocument(s *SweepTables) *Document {
 		section.Parts = append(section.Parts, Part{Table: sweepTable(s.Sweep, &s.Shown[i])})
 	}
 	if s.Replications > 1 {
-		section.Parts = append(section.Parts, Part{Note: "Means of the runs, and percentiles of the requests of all runs together, ± half of their 95 % intervals, or with the ends of the interval."})
+		section.Parts = append(section.Parts, Part{Note: "Means of the runs, and percentiles of the requests of all runs together, ± half of their 95 % intervals, or (their ends). [a to b]: the range of the runs, where an interval would be unreliable."})
 	}
 	d.add(section)
 	d.Pictures, d.NoPictures = sweepPictures(s)

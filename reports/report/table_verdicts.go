@@ -134,6 +134,9 @@ func foundInRuns(v *compare.RunsVerdict) string {
 		if text = low; low != high {
 			text += " to " + high
 		}
+		if v.Merged != nil && low != high {
+			text = format.BesideLimit(*v.Merged, v.Limit, v.Unit, share) + ", in a run " + text
+		}
 	}
 	if v.Passed {
 		return text

@@ -20,7 +20,7 @@ func TestVerdictsDifferFromLimits(t *testing.T) {
 	}
 	change, limit := 0.0500001, compare.LimitVerdict{Relative: true, Limit: 0.05}
 	limit.Change, limit.Low, limit.High = &change, &change, &change
-	if got := compare.LimitText(&limit); got != "+5.00001 ±0 %" {
+	if got := compare.LimitText(&limit); got != "+5.00001 %" {
 		t.Error(got)
 	}
 }
