@@ -86,6 +86,7 @@ var noStatistics = map[string]string{
 	"adjustmentPhaseNs":                 "what was run",
 	"catchAll":                          "of the workloads' requests, for the warning",
 	"thresholds":                        "what statistics are compared with",
+	"verdict":                           "what statistics say together",
 	"replay":                            "a comparison with a log, of one run",
 	"priorityLevels[].queues":           "the configuration's",
 	"priorityLevels[].handSize":         "the configuration's",

@@ -58,7 +58,7 @@ func TestTruthIsThatOfAllRuns(t *testing.T) {
 		}
 		// The load is 0.5, and 0.45 with the head.
 		want := map[string]float64{ofRuns: 0.5, ofPaired: -0.05, ofUnpaired: -0.05, ofNoChange: 0}[r.kind]
-		if math.Abs(r.truth-want) > 0.02 || len(r.found) != 6 {
+		if math.Abs(r.truth-want) > 0.02 || len(r.found) < 5 {
 			t.Errorf("%s: the truth is %v, want %v; %d repetitions", r.kind, r.truth, want, len(r.found))
 		}
 		if r.kind == ofPaired && r.changed < 5 {

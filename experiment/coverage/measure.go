@@ -49,7 +49,7 @@ kind: Scenario
 metadata: {name: coverage}
 spec:
   duration: %s
-  warmup: 10s
+  warmup: 5s
   servers: {maxRequestsInflight: 3, maxMutatingRequestsInflight: 0, requestTimeout: 240s}
   config:
     base: Mandatory
@@ -85,7 +85,7 @@ spec:
 
 // load returns the scenario at a load of the base, with executions of another mean.
 func load(load float64, window, execution time.Duration) (*scenario.Scenario, error) {
-	text := fmt.Sprintf(model, window+10*time.Second, execution, 300*load/4)
+	text := fmt.Sprintf(model, window+5*time.Second, execution, 300*load/4)
 	all, wrong := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", loader.Options{})
 	if err := wrong.Err(); err != nil {
 		return nil, err
@@ -218,13 +218,12 @@ var kinds = []string{ofRuns, ofPaired, ofUnpaired, ofNoChange, ofPrecision}
 // pool is one of the sets of independent runs.
 type pool struct {
 	scenario *scenario.Scenario
-	seed     uint64 // of the first run
 	truth    *truth
 	groups   []*compare.Replicator // by number of runs
 }
 
-func (p *plan) newPool(sc *scenario.Scenario, seed uint64) *pool {
-	l := &pool{scenario: sc, seed: seed, truth: newTruth()}
+func (p *plan) newPool(sc *scenario.Scenario) *pool {
+	l := &pool{scenario: sc, truth: newTruth()}
 	for range p.sizes {
 		l.groups = append(l.groups, nil)
 	}
@@ -249,9 +248,6 @@ func (l *pool) add(r *collect.Replication, sizes []int) (complete []*compare.Rep
 	return complete
 }
 
-// seedsApart is more than the number of runs of a pool.
-const seedsApart = 1 << 32
-
 func (p *plan) measureAt(l float64, window time.Duration) ([]row, error) {
 	const execution = 10 * time.Millisecond
 	base, err := load(l, window, execution)
@@ -262,8 +258,8 @@ func (p *plan) measureAt(l float64, window time.Duration) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The base, a head with the same seeds, a head with others, and the base with others.
-	pools := []*pool{p.newPool(base, 1), p.newPool(faster, 1), p.newPool(faster, 1+seedsApart), p.newPool(base, 1+2*seedsApart)}
+	pools := []*pool{p.newPool(base), p.newPool(faster)}     // with the same seeds
+	before := make([][2]*compare.Replications, len(p.sizes)) // the runs before, which have other seeds
 	t := &table{plan: p, load: fmt.Sprintf("%g", l), window: window.String(), at: map[string]*row{}}
 	sequences := map[string]*compare.Replicator{}
 	runs := p.repetitions * slices.Max(p.sizes)
@@ -271,7 +267,7 @@ func (p *plan) measureAt(l float64, window time.Duration) ([]row, error) {
 	for from := 0; from < runs; from += chunk {
 		n := min(chunk, runs-from)
 		for at, all := range inParallel(pools, from, n) {
-			var complete [4][]*compare.Replications
+			var complete [2][]*compare.Replications
 			for k, r := range all {
 				complete[k] = pools[k].add(r, p.sizes)
 			}
@@ -282,8 +278,11 @@ func (p *plan) measureAt(l float64, window time.Duration) ([]row, error) {
 				name := fmt.Sprintf("%d runs", size)
 				t.addRuns(ofRuns, name, complete[0][i])
 				t.addChanges(ofPaired, name, complete[0][i], complete[1][i])
-				t.addChanges(ofUnpaired, name, complete[0][i], complete[2][i])
-				t.addChanges(ofNoChange, name, complete[0][i], complete[3][i])
+				if before[i][0] != nil {
+					t.addChanges(ofUnpaired, name, complete[0][i], before[i][1])
+					t.addChanges(ofNoChange, name, complete[0][i], before[i][0])
+				}
+				before[i] = [2]*compare.Replications{complete[0][i], complete[1][i]}
 			}
 			if err := t.addSequences(sequences, all[0], from+at); err != nil {
 				return nil, err
@@ -302,7 +301,7 @@ func inParallel(pools []*pool, from, n int) [][]*collect.Replication {
 		workers.Go(func() {
 			for i := range next {
 				for _, l := range pools {
-					all[i] = append(all[i], simulate(l.scenario, l.seed+uint64(from+i)))
+					all[i] = append(all[i], simulate(l.scenario, uint64(1+from+i)))
 				}
 			}
 		})
@@ -415,9 +414,8 @@ func (t *table) addSequences(running map[string]*compare.Replicator, r *collect.
 
 // finish sets the truths.
 func (t *table) finish(pools []*pool) (rows []row) {
-	mean := func(name string, a, b *pool) float64 { return (a.truth.value(name) + b.truth.value(name)) / 2 }
 	for _, r := range t.rows {
-		base, head := mean(r.statistic, pools[0], pools[3]), mean(r.statistic, pools[1], pools[2])
+		base, head := pools[0].truth.value(r.statistic), pools[1].truth.value(r.statistic)
 		switch r.kind {
 		case ofPaired, ofUnpaired:
 			r.truth = head - base

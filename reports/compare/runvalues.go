@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -76,5 +77,15 @@ func MaxAbs(values []float64) float64 { return max(slices.Max(values), -slices.M
 // StudentT returns the quantile of Student's t distribution for a confidence interval with these degrees
 // of freedom.
 func StudentT(degrees float64) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: degrees}.Quantile(1 - (1-Confidence)/2)
+	if t, known := quantiles.Load(degrees); known {
+		return t.(float64)
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: degrees}.Quantile(1 - (1-Confidence)/2)
+	if degrees == math.Trunc(degrees) {
+		quantiles.Store(degrees, t)
+	}
+	return t
 }
+
+// quantiles has those of whole degrees of freedom, of which hundreds of statistics have the same.
+var quantiles sync.Map
