@@ -103,8 +103,14 @@ func (o *occupied) mean() float64 { return o.seatNs / float64(o.measured) }
 type flowKind struct {
 	occupied
 	kind    int32
-	arrived int64   // in the window
-	holding []int64 // what those that hold seats at the end of the run have occupied, in seat-nanoseconds
+	arrived int64 // in the window
+	holding []holding
+}
+
+// holding is a request that arrived in the window and executes at the end of the run, in seat-nanoseconds.
+type holding struct {
+	occupied float64 // so far
+	given    float64 // by the scenario
 }
 
 // ofKind returns what the flow has of a kind.
@@ -160,7 +166,7 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	heldNs := nowNs - r.DispatchNs
 	if c.kinds == nil {
 		if heldNs != r.ExecutionNs { // the execution ended at its deadline, or waited for a cache
-			f.demand += float64(r.SeatsHeld()) * float64(heldNs-r.ExecutionNs)
+			f.demand += float64(r.SeatsWanted()) * float64(heldNs-r.ExecutionNs)
 		}
 		return
 	}
@@ -182,7 +188,10 @@ func (c *Collector) endDemand(servers []*server.Server) {
 		s.InFlight(func(r *server.Request) {
 			if c.counts(r) && r.DispatchNs >= 0 && r.FinishNs < 0 && !r.Lost {
 				k := c.flowOf(r).ofKind(c.kinds.kindOf(r))
-				k.holding = append(k.holding, int64(r.SeatsHeld())*(c.toNs-r.DispatchNs))
+				k.holding = append(k.holding, holding{
+					occupied: float64(r.SeatsHeld()) * float64(c.toNs-r.DispatchNs),
+					given:    float64(r.SeatsWanted()) * float64(givenNs(r)+r.Work.AdditionalLatencyNs),
+				})
 			}
 		})
 	}
@@ -191,37 +200,56 @@ func (c *Collector) endDemand(servers []*server.Server) {
 	}
 }
 
+// givenNs returns the execution that the scenario gives a request, 0 if it follows from what is stored.
+func givenNs(r *server.Request) int64 {
+	d := r.Details
+	switch {
+	case d == nil || d.Handling == 0:
+		return r.ExecutionNs
+	case d.Execution:
+		return d.GivenNs
+	}
+	return 0
+}
+
 // endDemand computes the demand: what was measured, and of each other request the mean of its kind in the flow; without
-// one at the level, then in all kinds of the flow, then in those of the level. A request that holds seats at the end counts
-// with what it has occupied if that is more. If nothing was measured at all, f.demand stays what the scenario gives, or
-// what is occupied.
+// one at the level, then in all kinds of the flow, then in those of the level. If nothing was measured at all, each counts
+// with what the scenario gives. A request that executes at the end counts with what it has occupied if that is more.
 func (f *flow) endDemand() {
 	if f.kinds == nil {
 		return
 	}
-	given, sum := f.demand, 0.0
 	var all occupied
 	for i := range f.kinds.all {
 		k := &f.kinds.all[i]
 		all.measured, all.seatNs = all.measured+k.measured, all.seatNs+k.seatNs
 	}
-	known := all.measured > 0 || f.level.allKinds.measured > 0
+	known, sum := all.measured > 0 || f.level.allKinds.measured > 0, 0.0
 	for i := range f.kinds.all {
 		k := &f.kinds.all[i]
-		mean := 0.0
+		if !known {
+			for _, h := range k.holding {
+				f.demand += positive(h.occupied - h.given)
+			}
+			continue
+		}
+		mean, others := 0.0, k.arrived-k.measured
 		for _, samples := range []*occupied{&k.occupied, f.level.ofKind(k.kind), &all, &f.level.allKinds} {
 			if samples.measured > 0 {
 				mean = samples.mean()
 				break
 			}
 		}
-		sum += k.seatNs + float64(k.arrived-k.measured)*mean
-		for _, seatNs := range k.holding {
-			sum += positive(float64(seatNs) - mean)
+		sum += k.seatNs
+		for _, h := range k.holding {
+			if h.occupied > mean {
+				sum += h.occupied
+				others--
+			}
 		}
+		sum += float64(others) * mean
 	}
-	f.demand = sum
-	if !known {
-		f.demand = max(given, sum)
+	if known {
+		f.demand = sum
 	}
 }

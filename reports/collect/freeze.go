@@ -84,11 +84,8 @@ func (c *Collector) lateNs(r *server.Request, l *level) int64 {
 	}
 	ns := int64(lateAfter * kind.serveNs / float64(kind.measured))
 	if d := r.Details; d == nil || d.Answer.Status == 0 { // else a store has executed it
-		ownNs := r.ExecutionNs
+		ownNs := givenNs(r)
 		if d != nil {
-			if d.Handling != 0 && !d.Execution { // the scenario gives none: a store is executing it
-				ownNs = 0
-			}
 			ownNs += d.DelayNs
 		}
 		ns = max(ns, ownNs)
