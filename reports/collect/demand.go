@@ -105,12 +105,58 @@ type flowKind struct {
 	kind    int32
 	arrived int64 // in the window
 	holding []holding
+
+	// Those that are present, for the series: how many wait and how many hold seats, and the seat-nanoseconds that the
+	// latter have occupied since they were dispatched.
+	waiting, seated int32
+	held            integral
 }
 
 // holding is a request that arrived in the window and executes at the end of the run, in seat-nanoseconds.
 type holding struct {
 	occupied float64 // so far
 	given    float64 // by the scenario
+}
+
+// sit counts a request that waited and is dispatched.
+func (k *flowKind) sit(nowNs int64, seats int) {
+	k.waiting--
+	k.seated++
+	k.held.add(nowNs, seats)
+}
+
+// leave removes a request that was dispatched.
+func (k *flowKind) leave(r *server.Request) {
+	k.seated--
+	k.held.add(r.DispatchNs, -r.SeatsHeld()) // what it has occupied since then is not of those that are present
+}
+
+// levelKind is what a level has of a kind of requests.
+type levelKind struct {
+	occupied
+
+	// Since the run began: of the requests that have arrived, what the scenario gives, and of those that have been executed,
+	// what they have occupied.
+	given, all expectation
+}
+
+// expectation is a sum over requests, in seat-nanoseconds.
+type expectation struct {
+	n      int64
+	seatNs float64
+}
+
+func (e *expectation) add(seatNs float64) { e.n, e.seatNs = e.n+1, e.seatNs+seatNs }
+
+// expected returns the seat-nanoseconds that a request of the kind will probably occupy, by what is known so far.
+func (k *levelKind) expected() float64 {
+	switch {
+	case k.all.n > 0:
+		return k.all.seatNs / float64(k.all.n)
+	case k.given.n > 0:
+		return k.given.seatNs / float64(k.given.n)
+	}
+	return 0
 }
 
 // ofKind returns what the flow has of a kind.
@@ -137,10 +183,22 @@ type flowKinds struct {
 	latest int // index of the one that was looked for at last
 }
 
-// ofKind returns what requests of a kind have occupied at the level.
-func (l *level) ofKind(kind int32) *occupied {
+// outstanding returns the seat-nanoseconds that the requests that are present are still to occupy, by what is expected of
+// their kinds. What some have occupied beyond that is not taken from those that wait.
+func (ks *flowKinds) outstanding(nowNs int64, l *level) (sum float64) {
+	for i := range ks.all {
+		if k := &ks.all[i]; k.waiting > 0 || k.seated > 0 {
+			expected := l.ofKind(k.kind).expected()
+			sum += float64(k.waiting)*expected + positive(float64(k.seated)*expected-float64(k.held.at(nowNs)))
+		}
+	}
+	return sum
+}
+
+// ofKind returns what the level has of a kind.
+func (l *level) ofKind(kind int32) *levelKind {
 	for len(l.kinds) <= int(kind) {
-		l.kinds = append(l.kinds, occupied{})
+		l.kinds = append(l.kinds, levelKind{})
 	}
 	return &l.kinds[kind]
 }
@@ -150,23 +208,38 @@ func demandOf(r *server.Request) float64 {
 	return float64(r.SeatsHeld()) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
 }
 
-// expected returns the seat-nanoseconds that a request will probably occupy: where demand is measured, the mean of its kind
-// at its level so far.
-func (c *Collector) expected(r *server.Request, f *flow) float64 {
-	if c.kinds != nil {
-		if samples := f.level.ofKind(c.kinds.kindOf(r)); samples.measured > 0 {
-			return samples.mean()
-		}
+// unserved returns the seat-nanoseconds that a request would still have occupied whose server ends.
+func unserved(nowNs int64, r *server.Request) float64 {
+	finishNs := r.FinishNs
+	if finishNs < 0 {
+		finishNs = r.DispatchNs + r.ExecutionNs
 	}
-	return demandOf(r)
+	return float64(r.SeatsHeld()) * float64(finishNs+r.Work.AdditionalLatencyNs-nowNs)
 }
 
-// occupy counts what a request has occupied that has been executed and counts.
+// expect counts a request that arrives, and returns the seat-nanoseconds that it will probably occupy: where demand is
+// measured, what is expected of its kind.
+func (c *Collector) expect(r *server.Request, f *flow) float64 {
+	demand := demandOf(r)
+	if c.kinds == nil {
+		return demand
+	}
+	kind := c.kinds.kindOf(r)
+	f.ofKind(kind).waiting++
+	at := f.level.ofKind(kind)
+	at.given.add(demand)
+	return at.expected()
+}
+
+// occupy counts what a request has occupied that has been executed.
 func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	heldNs := nowNs - r.DispatchNs
 	if c.kinds == nil {
 		if heldNs != r.ExecutionNs { // the execution ended at its deadline, or waited for a cache
-			f.demand += float64(r.SeatsWanted()) * float64(heldNs-r.ExecutionNs)
+			f.outstanding += float64(r.SeatsHeld()) * float64(heldNs-r.ExecutionNs)
+			if c.counts(r) {
+				f.demand += float64(r.SeatsWanted()) * float64(heldNs-r.ExecutionNs)
+			}
 		}
 		return
 	}
@@ -174,6 +247,10 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 		heldNs += r.Work.AdditionalLatencyNs
 	}
 	seatNs, kind := float64(r.SeatsHeld())*float64(heldNs), c.kinds.kindOf(r)
+	f.level.ofKind(kind).all.add(seatNs)
+	if !c.counts(r) {
+		return
+	}
 	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.allKinds.add(seatNs, nowNs-r.ArrivalNs)
@@ -234,7 +311,7 @@ func (f *flow) endDemand() {
 			continue
 		}
 		mean, others := 0.0, k.arrived-k.measured
-		for _, samples := range []*occupied{&k.occupied, f.level.ofKind(k.kind), &all, &f.level.allKinds} {
+		for _, samples := range []*occupied{&k.occupied, &f.level.ofKind(k.kind).occupied, &all, &f.level.allKinds} {
 			if samples.measured > 0 {
 				mean = samples.mean()
 				break

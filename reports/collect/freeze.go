@@ -75,7 +75,7 @@ func (z *freeze) summary() *result.Freeze {
 
 // lateNs returns from when on a request is late.
 func (c *Collector) lateNs(r *server.Request, l *level) int64 {
-	kind := *l.ofKind(c.kinds.kindOf(r))
+	kind := l.ofKind(c.kinds.kindOf(r)).occupied
 	if r.FinishNs >= 0 && c.counts(r) { // all but itself
 		kind.measured, kind.serveNs = kind.measured-1, kind.serveNs-float64(r.FinishNs-r.ArrivalNs)
 	}

@@ -57,7 +57,7 @@ type level struct {
 	limitSteps []limitStep
 	dispatched int64 // requests, since the run began
 
-	kinds    []occupied // by kind, where the demand is measured
+	kinds    []levelKind // by kind, where the demand is measured
 	allKinds occupied
 	freeze   freeze
 
