@@ -376,6 +376,7 @@ func (c *Collector) counts(r *server.Request) bool { return r.ArrivalNs >= c.fro
 
 // addWorkload notes that a workload sends requests of a flow.
 func (c *Collector) addWorkload(f *flow, workload int) {
+	f.level.senders.Set(workload)
 	if f.workload != server.NoWorkload {
 		f.part, f.mixed = nil, true
 		return

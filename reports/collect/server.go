@@ -66,6 +66,11 @@ func (c *Collector) adjustedServer(nowNs int64, srv *server.Server) {
 		})
 	}
 	s.dropForgotten(nowNs)
+	for _, l := range s.levels {
+		if l != nil && l.known && !l.exists && !l.exempt() && srv.Stage() != server.Off {
+			c.workloads.RemoveLimit(nowNs, l.name, s.index)
+		}
+	}
 	c.sumLimits(nowNs, changedBy(srv))
 }
 
