@@ -127,7 +127,11 @@ func (d *draw) scenario(seed uint64) string {
 	fmt.Fprintf(&s, "# The random scenario of the seed %d.\napiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: random-%d}\nspec:\n", seed, seed)
 	fmt.Fprintf(&s, "  seed: %d\n  duration: %ds\n", d.Uint64N(1000), d.seconds)
 	if d.chance(0.3) {
-		fmt.Fprintf(&s, "  warmup: %ds\n", d.between(1, d.seconds-1))
+		warmup := 1000 * d.between(1, d.seconds-1)
+		if seed%4 == 0 { // which ends in the middle of an interval of the series
+			warmup -= 377
+		}
+		fmt.Fprintf(&s, "  warmup: %dms\n", warmup)
 	}
 	fmt.Fprintf(&s, "  servers: %s\n", d.servers())
 	if d.apf {
