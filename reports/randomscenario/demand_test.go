@@ -41,10 +41,16 @@ type flowOfLog struct {
 	level, name            string
 	lines                  []int
 	service, demand, share float64
+	summed                 *float64 // the ratio in the summary, once it has been compared
 }
 
 // ratio returns the service divided by the fair share; not ok without a share.
-func (f *flowOfLog) ratio() (ratio float64, ok bool) { return f.service / f.share, f.share > 0 }
+func (f *flowOfLog) ratio() (ratio float64, ok bool) {
+	if f.summed != nil {
+		return *f.summed, true
+	}
+	return f.service / f.share, f.share > 0
+}
 
 // flowsOfLog returns all flows, by flowKey.
 func (c *check) flowsOfLog() map[string]*flowOfLog {
@@ -213,7 +219,7 @@ func (c *check) fairness() {
 			c.near("ratio of "+key, *f.Ratio, ratio)
 		}
 		if len(c.found) == 0 { // the last digits decide where a value is at a limit, or in the middle between two texts
-			want.service, want.demand, want.share = f.ServiceSeatSeconds, f.DemandSeatSeconds, f.FairShareSeatSeconds
+			want.service, want.demand, want.share, want.summed = f.ServiceSeatSeconds, f.DemandSeatSeconds, f.FairShareSeatSeconds, f.Ratio
 		}
 	}
 	for i := range c.ran.Result.Summary.PriorityLevels {
