@@ -250,6 +250,15 @@ func TestDemandThatIsGone(t *testing.T) {
 			s.dispatch(12, r)
 			s.finish(17, r)
 		}, 1, 1},
+		// One request of b has 5 left, and another was cut off. Both flows have what they are entitled to.
+		{"by an execution that ends at its deadline", func(s *stage) {
+			r, cut := s.arrive(1, mice, flowB, 14), s.arrive(1, mice, flowB, 30)
+			s.dispatch(1, r)
+			s.dispatch(1, cut)
+			s.finish(5, cut)
+			s.tick(10)
+			s.finish(15, r)
+		}, 1, 1},
 	} {
 		s := newStage(storyScenario())
 		s.dispatch(1, s.arrive(1, elephants, flowA, 20, func(r *server.Request) { r.Work.InitialSeats = 2 }))

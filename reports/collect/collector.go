@@ -155,7 +155,7 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 			f.ofKind(c.kinds.kindOf(r)).arrived++
 		}
 	}
-	f.enter(nowNs, c.expected(r, f))
+	f.enter(nowNs, c.expect(r, f))
 	f.level.enter(nowNs, r.SeatsWanted())
 	if c.servers != nil {
 		c.atServer(r, f).enter(nowNs, r.SeatsWanted())
@@ -178,6 +178,9 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 		f.dispatch(nowNs - r.ArrivalNs)
 	}
 	f.start(nowNs, r)
+	if c.kinds != nil {
+		f.ofKind(c.kinds.kindOf(r)).sit(nowNs, r.SeatsHeld())
+	}
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
 	f.level.start(nowNs, r.SeatsWanted(), r.SeatsHeld())
 	if c.servers != nil {
@@ -198,7 +201,7 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 		p.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
 		f.add(waitRejected, nowNs-r.ArrivalNs, 0)
 	}
-	f.refuse(nowNs, c.expected(r, f))
+	c.refuse(nowNs, r, f)
 	f.level.refuse(nowNs, r.SeatsWanted(), r.Rejection)
 	if c.servers != nil {
 		c.atServer(r, f).refuse(nowNs, r.SeatsWanted(), r.Rejection)
@@ -221,9 +224,9 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 		counting{&p.Counted, f}.execute(r.Answered())
 		p.at(nowNs)
 		p.executed(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
-		c.occupy(nowNs, r, f)
 		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 	}
+	c.occupy(nowNs, r, f)
 	if r.Opened {
 		c.closed(nowNs, r, f.level, true) // after it has been counted as one of its kind
 	}
@@ -234,7 +237,7 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 
 func (c *Collector) released(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
-	f.leave(nowNs, r)
+	c.leave(nowNs, r, f)
 	f.level.leave(nowNs, r.SeatsHeld())
 	if c.servers != nil {
 		c.atServer(r, f).leave(nowNs, r.SeatsHeld())
@@ -242,6 +245,22 @@ func (c *Collector) released(nowNs int64, r *server.Request) {
 	if c.virtual != nil {
 		c.virtual.Ended(nowNs, r)
 	}
+}
+
+// refuse removes a request from its flow that waits.
+func (c *Collector) refuse(nowNs int64, r *server.Request, f *flow) {
+	if c.kinds != nil {
+		f.ofKind(c.kinds.kindOf(r)).waiting--
+	}
+	f.refuse(nowNs, r)
+}
+
+// leave removes a request from its flow that holds seats.
+func (c *Collector) leave(nowNs int64, r *server.Request, f *flow) {
+	if c.kinds != nil {
+		f.ofKind(c.kinds.kindOf(r)).leave(r)
+	}
+	f.leave(nowNs, r)
 }
 
 func (c *Collector) adjusted(nowNs int64, s *server.Server) {
@@ -363,6 +382,7 @@ func (c *Collector) counts(r *server.Request) bool { return r.ArrivalNs >= c.fro
 
 // addWorkload notes that a workload sends requests of a flow.
 func (c *Collector) addWorkload(f *flow, workload int) {
+	f.level.senders.Set(workload)
 	if f.workload != server.NoWorkload {
 		f.part, f.mixed = nil, true
 		return

@@ -103,8 +103,60 @@ func (o *occupied) mean() float64 { return o.seatNs / float64(o.measured) }
 type flowKind struct {
 	occupied
 	kind    int32
-	arrived int64   // in the window
-	holding []int64 // what those that hold seats at the end of the run have occupied, in seat-nanoseconds
+	arrived int64 // in the window
+	holding []holding
+
+	// Those that are present, for the series: how many wait and how many hold seats, and the seat-nanoseconds that the
+	// latter have occupied since they were dispatched.
+	waiting, seated int32
+	held            integral
+}
+
+// holding is a request that arrived in the window and executes at the end of the run, in seat-nanoseconds.
+type holding struct {
+	occupied float64 // so far
+	given    float64 // by the scenario
+}
+
+// sit counts a request that waited and is dispatched.
+func (k *flowKind) sit(nowNs int64, seats int) {
+	k.waiting--
+	k.seated++
+	k.held.add(nowNs, seats)
+}
+
+// leave removes a request that was dispatched.
+func (k *flowKind) leave(r *server.Request) {
+	k.seated--
+	k.held.add(r.DispatchNs, -r.SeatsHeld()) // what it has occupied since then is not of those that are present
+}
+
+// levelKind is what a level has of a kind of requests.
+type levelKind struct {
+	occupied
+
+	// Since the run began: of the requests that have arrived, what the scenario gives, and of those that have been executed,
+	// what they have occupied.
+	given, all expectation
+}
+
+// expectation is a sum over requests, in seat-nanoseconds.
+type expectation struct {
+	n      int64
+	seatNs float64
+}
+
+func (e *expectation) add(seatNs float64) { e.n, e.seatNs = e.n+1, e.seatNs+seatNs }
+
+// expected returns the seat-nanoseconds that a request of the kind will probably occupy, by what is known so far.
+func (k *levelKind) expected() float64 {
+	switch {
+	case k.all.n > 0:
+		return k.all.seatNs / float64(k.all.n)
+	case k.given.n > 0:
+		return k.given.seatNs / float64(k.given.n)
+	}
+	return 0
 }
 
 // ofKind returns what the flow has of a kind.
@@ -131,10 +183,22 @@ type flowKinds struct {
 	latest int // index of the one that was looked for at last
 }
 
-// ofKind returns what requests of a kind have occupied at the level.
-func (l *level) ofKind(kind int32) *occupied {
+// outstanding returns the seat-nanoseconds that the requests that are present are still to occupy, by what is expected of
+// their kinds. What some have occupied beyond that is not taken from those that wait.
+func (ks *flowKinds) outstanding(nowNs int64, l *level) (sum float64) {
+	for i := range ks.all {
+		if k := &ks.all[i]; k.waiting > 0 || k.seated > 0 {
+			expected := l.ofKind(k.kind).expected()
+			sum += float64(k.waiting)*expected + positive(float64(k.seated)*expected-float64(k.held.at(nowNs)))
+		}
+	}
+	return sum
+}
+
+// ofKind returns what the level has of a kind.
+func (l *level) ofKind(kind int32) *levelKind {
 	for len(l.kinds) <= int(kind) {
-		l.kinds = append(l.kinds, occupied{})
+		l.kinds = append(l.kinds, levelKind{})
 	}
 	return &l.kinds[kind]
 }
@@ -144,23 +208,38 @@ func demandOf(r *server.Request) float64 {
 	return float64(r.SeatsHeld()) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
 }
 
-// expected returns the seat-nanoseconds that a request will probably occupy: where demand is measured, the mean of its kind
-// at its level so far.
-func (c *Collector) expected(r *server.Request, f *flow) float64 {
-	if c.kinds != nil {
-		if samples := f.level.ofKind(c.kinds.kindOf(r)); samples.measured > 0 {
-			return samples.mean()
-		}
+// unserved returns the seat-nanoseconds that a request would still have occupied whose server ends.
+func unserved(nowNs int64, r *server.Request) float64 {
+	finishNs := r.FinishNs
+	if finishNs < 0 {
+		finishNs = r.DispatchNs + r.ExecutionNs
 	}
-	return demandOf(r)
+	return float64(r.SeatsHeld()) * float64(finishNs+r.Work.AdditionalLatencyNs-nowNs)
 }
 
-// occupy counts what a request has occupied that has been executed and counts.
+// expect counts a request that arrives, and returns the seat-nanoseconds that it will probably occupy: where demand is
+// measured, what is expected of its kind.
+func (c *Collector) expect(r *server.Request, f *flow) float64 {
+	demand := demandOf(r)
+	if c.kinds == nil {
+		return demand
+	}
+	kind := c.kinds.kindOf(r)
+	f.ofKind(kind).waiting++
+	at := f.level.ofKind(kind)
+	at.given.add(demand)
+	return at.expected()
+}
+
+// occupy counts what a request has occupied that has been executed.
 func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	heldNs := nowNs - r.DispatchNs
 	if c.kinds == nil {
 		if heldNs != r.ExecutionNs { // the execution ended at its deadline, or waited for a cache
-			f.demand += float64(r.SeatsHeld()) * float64(heldNs-r.ExecutionNs)
+			f.outstanding += float64(r.SeatsHeld()) * float64(heldNs-r.ExecutionNs)
+			if c.counts(r) {
+				f.demand += float64(r.SeatsWanted()) * float64(heldNs-r.ExecutionNs)
+			}
 		}
 		return
 	}
@@ -168,6 +247,10 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 		heldNs += r.Work.AdditionalLatencyNs
 	}
 	seatNs, kind := float64(r.SeatsHeld())*float64(heldNs), c.kinds.kindOf(r)
+	f.level.ofKind(kind).all.add(seatNs)
+	if !c.counts(r) {
+		return
+	}
 	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.allKinds.add(seatNs, nowNs-r.ArrivalNs)
@@ -182,7 +265,10 @@ func (c *Collector) endDemand(servers []*server.Server) {
 		s.InFlight(func(r *server.Request) {
 			if c.counts(r) && r.DispatchNs >= 0 && r.FinishNs < 0 && !r.Lost {
 				k := c.flowOf(r).ofKind(c.kinds.kindOf(r))
-				k.holding = append(k.holding, int64(r.SeatsHeld())*(c.toNs-r.DispatchNs))
+				k.holding = append(k.holding, holding{
+					occupied: float64(r.SeatsHeld()) * float64(c.toNs-r.DispatchNs),
+					given:    float64(r.SeatsWanted()) * float64(givenNs(r)+r.Work.AdditionalLatencyNs),
+				})
 			}
 		})
 	}
@@ -191,37 +277,56 @@ func (c *Collector) endDemand(servers []*server.Server) {
 	}
 }
 
+// givenNs returns the execution that the scenario gives a request, 0 if it follows from what is stored.
+func givenNs(r *server.Request) int64 {
+	d := r.Details
+	switch {
+	case d == nil || d.Handling == 0:
+		return r.ExecutionNs
+	case d.Execution:
+		return d.GivenNs
+	}
+	return 0
+}
+
 // endDemand computes the demand: what was measured, and of each other request the mean of its kind in the flow; without
-// one at the level, then in all kinds of the flow, then in those of the level. A request that holds seats at the end counts
-// with what it has occupied if that is more. If nothing was measured at all, f.demand stays what the scenario gives, or
-// what is occupied.
+// one at the level, then in all kinds of the flow, then in those of the level. If nothing was measured at all, each counts
+// with what the scenario gives. A request that executes at the end counts with what it has occupied if that is more.
 func (f *flow) endDemand() {
 	if f.kinds == nil {
 		return
 	}
-	given, sum := f.demand, 0.0
 	var all occupied
 	for i := range f.kinds.all {
 		k := &f.kinds.all[i]
 		all.measured, all.seatNs = all.measured+k.measured, all.seatNs+k.seatNs
 	}
-	known := all.measured > 0 || f.level.allKinds.measured > 0
+	known, sum := all.measured > 0 || f.level.allKinds.measured > 0, 0.0
 	for i := range f.kinds.all {
 		k := &f.kinds.all[i]
-		mean := 0.0
-		for _, samples := range []*occupied{&k.occupied, f.level.ofKind(k.kind), &all, &f.level.allKinds} {
+		if !known {
+			for _, h := range k.holding {
+				f.demand += positive(h.occupied - h.given)
+			}
+			continue
+		}
+		mean, others := 0.0, k.arrived-k.measured
+		for _, samples := range []*occupied{&k.occupied, &f.level.ofKind(k.kind).occupied, &all, &f.level.allKinds} {
 			if samples.measured > 0 {
 				mean = samples.mean()
 				break
 			}
 		}
-		sum += k.seatNs + float64(k.arrived-k.measured)*mean
-		for _, seatNs := range k.holding {
-			sum += positive(float64(seatNs) - mean)
+		sum += k.seatNs
+		for _, h := range k.holding {
+			if h.occupied > mean {
+				sum += h.occupied
+				others--
+			}
 		}
+		sum += float64(others) * mean
 	}
-	f.demand = sum
-	if !known {
-		f.demand = max(given, sum)
+	if known {
+		f.demand = sum
 	}
 }

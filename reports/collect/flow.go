@@ -28,7 +28,7 @@ type flow struct {
 	// outstanding at its start and what has arrived since.
 	intervalService int64
 	intervalDemand  float64
-	outstanding     float64 // seat-nanoseconds asked for by those present and not yet served
+	outstanding     float64 // seat-nanoseconds asked for by those present and not yet served, where demand is not measured
 
 	starvingSinceNs int64 // since when requests are queued and none was dispatched
 	starvedNs       int64 // the longest such time within the window
@@ -147,18 +147,18 @@ func (f *flow) start(nowNs int64, r *server.Request) {
 	f.waiting--
 }
 
-// refuse removes a request that waits: it is rejected, or its server has ended. It was expected to occupy so many
-// seat-nanoseconds.
-func (f *flow) refuse(nowNs int64, demand float64) {
+// refuse removes a request that waits: it is rejected, or its server has ended.
+func (f *flow) refuse(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
 	f.queued = true
 	f.waiting--
 	if f.waiting == 0 {
 		f.recordStarvation(nowNs)
 	}
-	f.remove(demand)
+	f.remove(demandOf(r))
 }
 
+// leave removes a request that holds seats.
 func (f *flow) leave(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
 	f.seatsInUse -= int32(r.SeatsHeld())
@@ -170,7 +170,7 @@ func (f *flow) leave(nowNs int64, r *server.Request) {
 // has none.
 func (f *flow) remove(unserved float64) {
 	f.present--
-	f.outstanding = positive(f.outstanding - unserved)
+	f.outstanding -= unserved
 	if f.present == 0 {
 		f.outstanding = 0
 	}
@@ -192,7 +192,7 @@ func (f *flow) advance(nowNs int64) {
 		seats := int64(f.seatsInUse)
 		served := seats * (nowNs - f.sinceNs)
 		f.intervalService += served
-		f.outstanding = positive(f.outstanding - float64(served))
+		f.outstanding -= float64(served)
 		if nowNs > f.level.fromNs {
 			f.service += float64(seats * (nowNs - max(f.sinceNs, f.level.fromNs)))
 		}
@@ -210,11 +210,12 @@ func (f *flow) closeInterval(nowNs int64) (service, demand float64, queued bool)
 	f.advance(nowNs)
 	queued = f.queued || f.waiting > 0
 	f.queued = f.waiting > 0
-	service, demand = float64(f.intervalService), f.intervalDemand
+	service = float64(f.intervalService)
+	demand = max(f.intervalDemand, service) // a request may take longer than was expected
+	f.intervalService, f.intervalDemand = 0, positive(f.outstanding)
 	if f.kinds != nil {
-		demand = max(demand, service) // a request may take longer than was expected
+		f.intervalDemand = f.kinds.outstanding(nowNs, f.level)
 	}
-	f.intervalService, f.intervalDemand = 0, f.outstanding
 	return service, demand, queued
 }
 

@@ -75,7 +75,7 @@ func (z *freeze) summary() *result.Freeze {
 
 // lateNs returns from when on a request is late.
 func (c *Collector) lateNs(r *server.Request, l *level) int64 {
-	kind := *l.ofKind(c.kinds.kindOf(r))
+	kind := l.ofKind(c.kinds.kindOf(r)).occupied
 	if r.FinishNs >= 0 && c.counts(r) { // all but itself
 		kind.measured, kind.serveNs = kind.measured-1, kind.serveNs-float64(r.FinishNs-r.ArrivalNs)
 	}
@@ -84,11 +84,8 @@ func (c *Collector) lateNs(r *server.Request, l *level) int64 {
 	}
 	ns := int64(lateAfter * kind.serveNs / float64(kind.measured))
 	if d := r.Details; d == nil || d.Answer.Status == 0 { // else a store has executed it
-		ownNs := r.ExecutionNs
+		ownNs := givenNs(r)
 		if d != nil {
-			if d.Handling != 0 && !d.Execution { // the scenario gives none: a store is executing it
-				ownNs = 0
-			}
 			ownNs += d.DelayNs
 		}
 		ns = max(ns, ownNs)

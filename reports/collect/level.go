@@ -55,9 +55,10 @@ type level struct {
 	nominal int
 
 	limitSteps []limitStep
-	dispatched int64 // requests, since the run began
+	dispatched int64          // requests, since the run began
+	senders    measure.Bitset // the workloads that have sent requests to it
 
-	kinds    []occupied // by kind, where the demand is measured
+	kinds    []levelKind // by kind, where the demand is measured
 	allKinds occupied
 	freeze   freeze
 

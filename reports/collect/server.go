@@ -66,6 +66,11 @@ func (c *Collector) adjustedServer(nowNs int64, srv *server.Server) {
 		})
 	}
 	s.dropForgotten(nowNs)
+	for _, l := range s.levels {
+		if l != nil && l.known && !l.exists && !l.exempt() && srv.Stage() != server.Off {
+			c.workloads.RemoveLimit(nowNs, l.name, s.index)
+		}
+	}
 	c.sumLimits(nowNs, changedBy(srv))
 }
 
@@ -137,13 +142,14 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 	}
 	own := c.atServer(r, f)
 	if r.DispatchNs < 0 {
-		f.refuse(nowNs, c.expected(r, f))
+		c.refuse(nowNs, r, f)
 		f.level.abandon(nowNs, r.SeatsWanted())
 		own.abandon(nowNs, r.SeatsWanted())
 		c.stalls[r.Workload].reject(nowNs, c.fromNs)
 		c.workloads.GivenUp(r)
 	} else {
-		f.leave(nowNs, r)
+		f.outstanding -= unserved(nowNs, r)
+		c.leave(nowNs, r, f)
 		f.level.leave(nowNs, r.SeatsHeld())
 		own.leave(nowNs, r.SeatsHeld())
 	}

@@ -205,12 +205,7 @@ func (c *Collector) addWarnings(s *result.Summary) {
 	}
 }
 
-// sentTo says whether requests of a workload arrived at a level.
-func (c *Collector) sentTo(workload int, level string) bool {
-	for _, cl := range c.parts[workload] {
-		if cl != nil && cl.group.level.name == level {
-			return true
-		}
-	}
-	return false
+// sentTo says whether requests of a workload arrived at a level, in the window or before.
+func (c *Collector) sentTo(workload int, name string) bool {
+	return slices.ContainsFunc(c.levels, func(l *level) bool { return l.name == name && l.senders.Has(workload) })
 }

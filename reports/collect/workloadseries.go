@@ -239,12 +239,11 @@ func (c *workloadSeries) CloseInterval(nowNs int64, over bool) {
 // SetLimit is called with the current limit of a priority level at a server when limits have changed. A
 // change of 5 % or more is marked.
 func (c *workloadSeries) SetLimit(nowNs int64, level string, at, limit int) {
-	i := slices.IndexFunc(c.limits, func(m markedLimit) bool { return m.level == level && m.server == at })
-	if i < 0 {
+	m := c.limitOf(level, at)
+	if m == nil {
 		c.limits = append(c.limits, markedLimit{level: level, server: at, limit: limit})
 		return
 	}
-	m := &c.limits[i]
 	if m.limit != unknownLimit && limit != m.limit && math.Abs(float64(limit-m.limit)) >= 0.05*float64(m.limit) {
 		if n := len(m.marks); n > 0 && m.marks[n-1].interval == c.current {
 			m.marks[n-1].to = limit
@@ -253,6 +252,22 @@ func (c *workloadSeries) SetLimit(nowNs int64, level string, at, limit int) {
 		}
 	}
 	m.limit = limit
+}
+
+// limitOf returns the limit of a level at a server, nil if it has never had one.
+func (c *workloadSeries) limitOf(level string, at int) *markedLimit {
+	i := slices.IndexFunc(c.limits, func(m markedLimit) bool { return m.level == level && m.server == at })
+	if i < 0 {
+		return nil
+	}
+	return &c.limits[i]
+}
+
+// RemoveLimit is called when a server no longer has a priority level.
+func (c *workloadSeries) RemoveLimit(nowNs int64, level string, at int) {
+	if m := c.limitOf(level, at); m != nil && m.limit != unknownLimit {
+		c.SetLimit(nowNs, level, at, 0)
+	}
 }
 
 // ForgetLimits is called when a server is off. The limits that it has when it starts again are no changes.

@@ -26,62 +26,70 @@ func (e *Estimate) scaled(factor float64) *Estimate {
 	return &s
 }
 
-// change returns the difference head − base of what outputs show, and its interval, if both sides have intervals. Of means of
-// runs with the same seeds it is the interval of the mean of the differences. Otherwise it is that of G. Y. Zou and A. Donner
-// (Construction of Confidence Limits about Effect Measures, Statist. Med. 27, 2008), which keeps the skewness of both
-// sides: with their intervals (l₁, u₁) and (l₂, u₂) and their correlation r,
+// change returns the difference head − base of what outputs show, and its interval, if both sides have intervals. It is that of
+// G. Y. Zou and A. Donner (Construction of Confidence Limits about Effect Measures, Statist. Med. 27, 2008), which
+// keeps the skewness of both sides: with their intervals (l₁, u₁) and (l₂, u₂) and their correlation r,
 //
 //	low = head − base − √((head−l₂)² + (u₁−base)² − 2r(head−l₂)(u₁−base))
 //
-// and high likewise.
+// and high likewise. Means of runs with the same seeds have the interval of the mean of the differences.
 func change(base, head *Estimate, paired bool) (difference float64, low, high *float64) {
 	b, from, to := base.Printed()
 	h, l, u := head.Printed()
 	difference = h - b
-	if paired && base.Merged == nil {
-		x, y := CommonRuns(base.Values, head.Values)
-		differences := make([]float64, len(x))
-		for i := range x {
-			differences[i] = y[i] - x[i]
+	paired = paired && base.Merged == nil == (head.Merged == nil)
+	ofMeans := paired && base.Merged == nil
+	var x, y RunValues
+	if ofMeans {
+		if x, y = CommonRuns(base.Values, head.Values); len(x) > 0 {
+			difference = EstimateOf(differences(x, y)).Mean // of the runs that are compared
 		}
-		if len(x) > 0 {
-			difference = EstimateOf(differences).Mean // of the runs that are compared
-		}
-		if !base.HasInterval() || !head.HasInterval() || len(x) < leastRuns {
-			return difference, nil, nil
-		}
-		least, most := intervalOfDifferences(differences, max(MaxAbs(x), MaxAbs(y)))
-		return difference, &least, &most
 	}
-	if !base.HasInterval() || !head.HasInterval() {
+	if !base.HasInterval() || !head.HasInterval() || ofMeans && len(x) < leastRuns {
 		return difference, nil, nil
 	}
 	r := 0.0
-	if paired {
+	switch {
+	case ofMeans:
+		r = correlation(differences(x, RunValues{base.Mean}), differences(y, RunValues{head.Mean}))
+	case paired:
 		r = correlation(base.Deviations, head.Deviations)
 	}
 	side := func(x, y float64) float64 { return math.Sqrt(max(x*x+y*y-2*r*x*y, 0)) }
 	least, most := difference-side(h-l, to-b), difference+side(u-h, b-from)
+	if ofMeans {
+		least, most = intervalOfDifferences(differences(x, y), max(MaxAbs(x), MaxAbs(y)), least, most)
+	}
 	return difference, &least, &most
 }
 
+// differences returns y − x; a single x or y stands for all.
+func differences(x, y RunValues) RunValues {
+	all := make(RunValues, max(len(x), len(y)))
+	for i := range all {
+		all[i] = y[min(i, len(y)-1)] - x[min(i, len(x)-1)]
+	}
+	return all
+}
+
 // intervalOfDifferences returns the interval of the mean of differences. If all have the same sign, they are skewed away from 0
-// as the statistics themselves are. size is that of the numbers that were subtracted.
-func intervalOfDifferences(differences []float64, size float64) (low, high float64) {
-	n := float64(len(differences))
-	mean, sd := stat.MeanStdDev(differences, nil)
-	least, most := slices.Min(differences), slices.Max(differences)
-	if Negligible(most-least, size) {
-		return differences[0], differences[0]
+// as the statistics themselves are, and Student's t is on the scale of the logarithm. Otherwise the interval is at least from least to
+// most. size is that of the numbers that were subtracted.
+func intervalOfDifferences(all RunValues, size, least, most float64) (low, high float64) {
+	n := float64(len(all))
+	mean, sd := stat.MeanStdDev(all, nil)
+	from, to := slices.Min(all), slices.Max(all)
+	if Negligible(to-from, size) {
+		return all[0], all[0]
 	}
 	half := StudentT(n-1) * sd / math.Sqrt(n)
 	switch {
-	case least > 0:
+	case from > 0:
 		return mean * math.Exp(-half/mean), mean * math.Exp(skewed*half/mean)
-	case most < 0:
+	case to < 0:
 		return mean * math.Exp(-skewed*half/mean), mean * math.Exp(half/mean)
 	}
-	return mean - half, mean + half
+	return min(mean-half, least), max(mean+half, most)
 }
 
 // correlation returns the correlation of the deviations of two sides with the same seeds, less one standard error

@@ -26,9 +26,9 @@ import (
 // is that of Student's t distribution, and wider if few of the values above the percentile are independent. e is how many
 // values of one run are (measure.Effective).
 const (
-	tail             = 1.25
+	tail             = 2
 	leastIndependent = 0.2 // of the values of a run beyond the percentile
-	leastOfFew       = 0.6 // likewise, with fewer than runsForTail runs
+	leastOfFew       = 0.9 // likewise, with fewer than runsForTail runs
 	runsForTail      = 5
 )
 

@@ -13,6 +13,9 @@ func (s *Bitset) Set(i int) {
 	(*s)[i/64] |= 1 << (i % 64)
 }
 
+// Has says whether a number is in the set.
+func (s Bitset) Has(i int) bool { return i/64 < len(s) && s[i/64]&(1<<(i%64)) != 0 }
+
 // Count returns how many numbers are in the set.
 func (s Bitset) Count() int { return s.Shared(s) }
 

@@ -15,21 +15,24 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Check recomputes the sums of a summary and of its series from the request log, by their definitions in
-// docs/reference/statistics.md, and returns what differs, or is impossible.
+// Check recomputes what a run is summed up in, and what it is judged by, from the request log and from what else was seen
+// of the run, by the definitions in docs/reference/statistics.md, and returns what differs, or is impossible. Verdicts are
+// only looked at if the sums are right. Nothing of package collect or measure takes part in the recomputation.
 func (r *Ran) Check() error {
-	lines, err := r.Lines()
+	c, err := newCheck(r)
 	if err != nil {
 		return err
 	}
-	spec := &r.Scenario.Spec
-	c := &check{ran: r, lines: lines, fromNs: int64(spec.Warmup.Duration), toNs: int64(spec.Duration), steady: spec.Steady()}
 	c.log()
 	c.summary()
+	c.levels()
 	c.series()
 	c.nonNegative("result", reflect.ValueOf(r.Result).Elem())
 	if err := r.replayable(); err != nil {
 		c.fail("the request log is not a trace: %v", err)
+	}
+	if len(c.found) == 0 {
+		c.verdicts()
 	}
 	return errors.Join(c.found...)
 }
@@ -38,9 +41,23 @@ func (r *Ran) Check() error {
 type check struct {
 	ran          *Ran
 	lines        []Line
+	stays        []stay // by line
+	flows        map[string]*flowOfLog
 	fromNs, toNs int64 // the window
 	steady       bool
 	found        []error
+}
+
+func newCheck(r *Ran) (*check, error) {
+	lines, err := r.Lines()
+	if err != nil {
+		return nil, err
+	}
+	spec := &r.Scenario.Spec
+	c := &check{ran: r, lines: lines, fromNs: int64(spec.Warmup.Duration), toNs: int64(spec.Duration), steady: spec.Steady()}
+	c.stay()
+	c.flows = c.flowsOfLog()
+	return c, nil
 }
 
 func (c *check) fail(format string, arguments ...any) {
@@ -74,7 +91,7 @@ func (c *check) log() {
 	}
 }
 
-// endNs returns until when a request waited, as far as the run went.
+// waitedUntilNs returns until when a request waited, as far as the run went.
 func (c *check) waitedUntilNs(l *Line) int64 {
 	switch {
 	case l.DispatchNs != nil:
@@ -87,22 +104,15 @@ func (c *check) waitedUntilNs(l *Line) int64 {
 	return c.toNs
 }
 
-// inWindow returns how much of a time is in the window.
-func (c *check) inWindow(fromNs, toNs int64) float64 {
-	return float64(max(0, min(toNs, c.toNs)-max(fromNs, c.fromNs))) / 1e9
-}
-
 // group is what the lines of a group have in common, by the definitions of a result.Group.
 type group struct {
 	metric.Counts
 	statuses                               map[int]int64 // of the requests that were answered, without watches
 	watches                                int64         // that are answered 200 in the log
 	wait, execution, latency, rejectedWait []int64
-	waitingSeconds, seatSeconds            float64
 }
 
-// groups sums the lines by what key returns; those of "" are left out. Requests count that have arrived in the window,
-// but seats and waiting requests those of all.
+// groups sums the lines by what key returns; those of "" are left out. Requests count that have arrived in the window.
 func (c *check) groups(key func(*Line) string) map[string]*group {
 	all := map[string]*group{}
 	for i := range c.lines {
@@ -115,17 +125,6 @@ func (c *check) groups(key func(*Line) string) map[string]*group {
 		if g == nil {
 			g = &group{statuses: map[int]int64{}}
 			all[name] = g
-		}
-		g.waitingSeconds += c.inWindow(l.ArrivalNs, c.waitedUntilNs(l))
-		if l.DispatchNs != nil {
-			toNs := c.toNs
-			switch {
-			case l.FinishNs != nil:
-				toNs = *l.FinishNs + l.AdditionalLatencyNs
-			case l.Outcome == "lost":
-				toNs = l.ArrivalNs + *l.WaitNs
-			}
-			g.seatSeconds += float64(max(1, l.Seats, l.FinalSeats)) * c.inWindow(*l.DispatchNs, toNs)
 		}
 		if l.ArrivalNs >= c.fromNs {
 			g.add(l)
@@ -269,14 +268,12 @@ func (c *check) summary() {
 	byName("workload", s.Workloads, func(l *Line) string { return l.Workload })
 	byName("FlowSchema", s.FlowSchemas, func(l *Line) string { return l.FlowSchema })
 
-	seconds := float64(c.toNs-c.fromNs) / 1e9
 	levels := c.groups(func(l *Line) string { return l.PriorityLevel })
 	for i := range s.PriorityLevels {
 		l := &s.PriorityLevels[i]
 		want := levels[l.Name]
 		delete(levels, l.Name)
 		c.compare("priority level "+l.Name, &l.Group, want, ofGroups)
-		c.load("priority level "+l.Name, l.MeanWaiting, l.ServiceSeatSeconds, want, seconds)
 	}
 	c.noneLeft("priority level", levels)
 
@@ -287,9 +284,6 @@ func (c *check) summary() {
 		want := flows[key]
 		delete(flows, key)
 		c.compare("flow "+key, &f.Group, want, ofFlows)
-		if want != nil && c.seatsKnown() {
-			c.near("flow "+key+": service", f.ServiceSeatSeconds, want.seatSeconds)
-		}
 	}
 	c.noneLeft("flow", flows)
 
@@ -313,7 +307,6 @@ func (c *check) summary() {
 			want := atServers[key]
 			delete(atServers, key)
 			c.counts("server and level "+key, l.Counts, want)
-			c.load("server and level "+key, l.MeanWaiting, l.ServiceSeatSeconds, want, seconds)
 		}
 	}
 	c.noneLeft("server", servers)
@@ -342,116 +335,14 @@ func (c *check) noneLeft(what string, left map[string]*group) {
 	}
 }
 
-// seatsKnown says whether the log says until when the seats were occupied: it does not if a server ended during an
-// additional latency.
-func (c *check) seatsKnown() bool {
-	return !slices.ContainsFunc(c.ran.Result.Summary.Timeline, func(m result.Moment) bool { return m.What == result.Crashed || m.What == result.Gone })
-}
-
-// lasting says whether all levels are there from the beginning to the end: what they have on average is over the time in
-// which they are.
-func (c *check) lasting() bool { return c.seatsKnown() && len(c.ran.Scenario.Spec.Events) == 0 }
-
-// load compares what lasts some time.
-func (c *check) load(what string, meanWaiting, seatSeconds float64, want *group, seconds float64) {
-	if want == nil {
-		want = &group{}
-	}
-	if c.lasting() {
-		c.near(what+": waiting requests", meanWaiting, want.waitingSeconds/seconds)
-	}
-	if c.seatsKnown() {
-		c.near(what+": service", seatSeconds, want.seatSeconds)
-	}
-}
-
-// near compares two sums of durations.
+// near compares two numbers that are computed in different orders.
 func (c *check) near(what string, got, want float64) {
-	if math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
+	if !isNear(got, want) {
 		c.fail("%s: %v, of the log %v", what, got, want)
 	}
 }
 
-// points are the sums of a series.
-type points struct{ arrived, dispatched, executed, rejected, refused, lost int64 }
-
-// points sums the lines of the whole run by what key returns. Requests that are refused have not arrived at flow control.
-func (c *check) points(key func(*Line) string) map[string]points {
-	all := map[string]points{}
-	for i := range c.lines {
-		l := &c.lines[i]
-		n := all[key(l)]
-		if l.Outcome != "refused" {
-			n.arrived++
-		}
-		if l.DispatchNs != nil {
-			n.dispatched++
-		}
-		switch l.Outcome {
-		case "executed":
-			n.executed++
-		case "rejected":
-			n.rejected++
-		case "refused":
-			n.refused++
-		case "lost":
-			n.lost++
-		}
-		all[key(l)] = n
-	}
-	return all
-}
-
-// series compares the sums of the series, which cover the whole run, with the log.
-func (c *check) series() {
-	compare := func(what string, got, want points) {
-		if got != want {
-			c.fail("series of %s: sums are %+v, of the log %+v", what, got, want)
-		}
-	}
-	r := c.ran.Result
-	level := func(what string, s *result.Series, want points) {
-		var got points
-		for i := range s.Points {
-			p := &s.Points[i]
-			got.arrived, got.dispatched, got.rejected = got.arrived+p.Arrived, got.dispatched+p.Dispatched, got.rejected+p.RejectedTotal()
-		}
-		compare(what, got, points{arrived: want.arrived, dispatched: want.dispatched, rejected: want.rejected})
-	}
-	levels := c.points(func(l *Line) string { return l.PriorityLevel })
-	for _, s := range r.Series {
-		level("level "+s.Level, s, levels[s.Level])
-	}
-	workloads := c.points(func(l *Line) string { return l.Workload })
-	for _, s := range r.WorkloadSeries {
-		want, got := workloads[s.Workload], points{}
-		for i := range s.Points {
-			p := &s.Points[i]
-			got.arrived, got.dispatched, got.refused = got.arrived+p.Arrived, got.dispatched+p.Dispatched, got.refused+p.Refused
-			for _, n := range p.Rejected {
-				got.rejected += n
-			}
-		}
-		want.executed, want.lost = 0, 0
-		compare("workload "+s.Workload, got, want)
-	}
-	servers := c.points(func(l *Line) string { return strconv.Itoa(l.Server) })
-	atServers := c.points(func(l *Line) string { return strconv.Itoa(l.Server) + " " + l.PriorityLevel })
-	for _, s := range r.ServerSeries {
-		name := strconv.Itoa(s.Server)
-		want, got := servers[name], points{}
-		for i := range s.Points {
-			p := &s.Points[i]
-			got.arrived, got.executed, got.rejected = got.arrived+p.Arrived, got.executed+p.Executed, got.rejected+p.Rejected
-			got.refused, got.lost = got.refused+p.Refused, got.lost+p.Lost
-		}
-		want.dispatched = 0
-		compare("server "+name, got, want)
-		for _, series := range s.Levels {
-			level("server and level "+name+" "+series.Level, series, atServers[name+" "+series.Level])
-		}
-	}
-}
+func isNear(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b))+1e-12 }
 
 // nonNegative fails for each number that is less than 0 or no number, wherever it is.
 func (c *check) nonNegative(path string, v reflect.Value) {

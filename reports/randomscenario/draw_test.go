@@ -71,6 +71,10 @@ type draw struct {
 	levels   []string // that the scenario defines
 	schemas  []string // FlowSchemas that it defines and has not removed
 	trace    string
+
+	// Two of eight scenarios have writes that are wide, as many clients watch what they change. In one of them nothing
+	// but the scenario gives the executions, so that they also are cut off.
+	wide, given bool
 }
 
 func (d *draw) chance(p float64) bool         { return d.Float64() < p }
@@ -121,13 +125,18 @@ func (d *draw) scenario(seed uint64) string {
 	d.release = d.between(18, 37)
 	d.oldest = d.release
 	d.seconds = d.between(3, 75)
-	d.store = d.chance(0.5)
+	d.wide, d.given = seed%4 == 0, seed%8 == 0
+	d.store = d.chance(0.5) && !d.given
 	d.apf = d.chance(0.85)
 	var s strings.Builder
 	fmt.Fprintf(&s, "# The random scenario of the seed %d.\napiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: random-%d}\nspec:\n", seed, seed)
 	fmt.Fprintf(&s, "  seed: %d\n  duration: %ds\n", d.Uint64N(1000), d.seconds)
 	if d.chance(0.3) {
-		fmt.Fprintf(&s, "  warmup: %ds\n", d.between(1, d.seconds-1))
+		warmup := 1000 * d.between(1, d.seconds-1)
+		if d.wide { // which ends in the middle of an interval of the series
+			warmup -= 377
+		}
+		fmt.Fprintf(&s, "  warmup: %dms\n", warmup)
 	}
 	fmt.Fprintf(&s, "  servers: %s\n", d.servers())
 	if d.apf {
@@ -146,10 +155,21 @@ func (d *draw) scenario(seed uint64) string {
 	for i := range d.between(1, 5) {
 		fmt.Fprintf(&s, "  - %s\n", d.workload(i))
 	}
+	if d.wide {
+		s.WriteString(d.wideWrites())
+	}
 	if d.chance(0.3) {
 		s.WriteString("  thresholds: {\"rejected\": [\"rate < 0.9\", {threshold: \"rate < 0.95\", over: 1s}], \"wait\": [\"p99 < 10s\"], \"executed\": [\"count >= 0\"]}\n")
 	}
 	return s.String()
+}
+
+// wideWrites draws workloads whose writes are wide in their final phases, and can be narrowed at dispatch or cut off.
+func (d *draw) wideWrites() string {
+	return fmt.Sprintf(`  - {name: watchers, clients: %d, as: {user: admin, groups: ["system:masters"]}, request: {verb: watch, resource: pods, namespace: shared, watch: {duration: 60s}}, execution: 1ms, arrivals: {closed: {concurrency: 1, think: 100ms}}}
+  - {name: wide-writes, clients: 3, as: {serviceAccount: "wide/w-{i}"}, request: {verb: create, resource: pods, namespace: shared}, execution: %s, arrivals: {onOff: {rate: %d/s, on: 3s, off: 11s}}}
+  - {name: late-writes, clients: 3, as: {serviceAccount: "wide/w-{i}"}, request: {verb: update, resource: pods, namespace: shared, name: a, query: "timeout=500ms"}, execution: %s, arrivals: {onOff: {rate: %d/s, on: 3s, off: 11s}}}
+`, d.between(10, 150), d.distribution(0.1, 500), d.between(1, 5), d.distribution(10, 2000), d.between(1, 4))
 }
 
 // version draws a release of the servers.
@@ -175,7 +195,11 @@ func (d *draw) servers() string {
 	} else {
 		s.add("kubernetesVersion: %s", d.version())
 	}
-	s.add("maxRequestsInflight: %d", d.between(1, 60))
+	inflight := d.between(1, 60)
+	if d.wide && inflight > 20 {
+		inflight *= 10 // a request may take 15 % of a level's seats
+	}
+	s.add("maxRequestsInflight: %d", inflight)
 	s.add("maxMutatingRequestsInflight: %d", d.between(0, 30))
 	if !d.apf {
 		s.add("flowControl: %s", d.pick("MaxInFlight", "MaxInFlight", "None"))
@@ -189,7 +213,7 @@ func (d *draw) servers() string {
 	if d.apf && d.chance(0.15) {
 		s.add("maintenance: true")
 	}
-	if d.capacity = d.chance(0.35); d.capacity {
+	if d.capacity = d.chance(0.35) && !d.given; d.capacity {
 		var c list
 		cores := d.between(1, 8)
 		c.add("cores: %d", cores)
@@ -207,7 +231,7 @@ func (d *draw) servers() string {
 	if d.chance(0.15) {
 		s.add("memory: {limit: %s, base: 1MB}", d.pick("3MB", "30MB", "1GB"))
 	}
-	if d.chance(0.15) {
+	if d.chance(0.15) && !d.given {
 		s.add("handover: %s", d.distribution(0.1, 50))
 	}
 	if d.chance(0.4) {
@@ -265,6 +289,10 @@ func (d *draw) config() string {
 		return "" // the objects of a new cluster
 	}
 	objects := d.objects()
+	if d.wide { // it lends its seats, so that the limit is lower than what was estimated by its nominal one
+		objects = append(objects, object("PriorityLevelConfiguration", "wide", "{type: Limited, limited: {nominalConcurrencyShares: 200, lendablePercent: 100, limitResponse: {type: Queue, queuing: {queues: 8, handSize: 3, queueLengthLimit: 50}}}}"),
+			object("FlowSchema", "wide", `{priorityLevelConfiguration: {name: wide}, matchingPrecedence: 2, distinguisherMethod: {type: ByUser}, rules: [{subjects: [{kind: ServiceAccount, serviceAccount: {namespace: wide, name: "*"}}], resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"]}]}]}`))
+	}
 	return fmt.Sprintf("  config:\n    base: %s\n    objects:\n%s", d.pick("Suggested", "Mandatory"), indent(objects, "    "))
 }
 

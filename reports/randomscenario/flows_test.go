@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -18,11 +19,11 @@ type standing struct {
 	half             bool // at least half of those that were dispatched waited
 }
 
-func (c *check) standing(f *result.Flow) (s standing) {
+func (c *check) standing(f *flowOfLog) (s standing) {
 	n, waited := 0, 0
-	for i := range c.lines {
+	for _, i := range f.lines {
 		l := &c.lines[i]
-		if l.ArrivalNs < c.fromNs || l.Flow != f.Name || l.PriorityLevel != f.PriorityLevel {
+		if l.ArrivalNs < c.fromNs {
 			continue
 		}
 		s.rejected = s.rejected || l.Outcome == "rejected"
@@ -38,22 +39,46 @@ func (c *check) standing(f *result.Flow) (s standing) {
 	return s
 }
 
-// overDemands says whether a flow demands more than its fair share, which fairness checks.
-func overDemands(f *result.Flow) bool { return f.DemandSeatSeconds > 1.01*f.FairShareSeatSeconds }
+// overDemands says whether a flow demands more than its fair share.
+func (f *flowOfLog) overDemands() bool { return f.demand > 1.01*f.share }
 
-func underserved(f *result.Flow, s standing) bool {
-	little := f.Ratio != nil && *f.Ratio < 0.95 || f.Ratio == nil && f.DemandSeatSeconds > 0
-	return f.StarvationNs >= 5e9 || s.rejected && !overDemands(f) || (s.rejected || s.waited) && little
+// served returns which part of its fair share a flow was served: 0 if nobody was served, 1 if it demanded nothing.
+func (f *flowOfLog) served() float64 {
+	switch ratio, ok := f.ratio(); {
+	case ok:
+		return ratio
+	case f.demand > 0:
+		return 0
+	}
+	return 1
 }
 
-// underserved checks which flows are said to be underserved or over-demanding, by their demands, services and fair shares,
-// which are those of the log, and the causes that are stated.
+func (f *flowOfLog) underserved(s standing, starvedNs int64) bool {
+	return starvedNs >= 5e9 || s.rejected && !f.overDemands() || (s.rejected || s.waited) && f.served() < 0.95
+}
+
+// logOf returns a flow as it is by the log, which fairness has found there.
+func (c *check) logOf(f *result.Flow) *flowOfLog {
+	if of := c.flows[flowKey(f.PriorityLevel, f.Name)]; of != nil {
+		return of
+	}
+	return &flowOfLog{level: f.PriorityLevel, name: f.Name}
+}
+
+// isUnderserved says whether a flow is underserved by the log; stalls checks for how long it starved.
+func (c *check) isUnderserved(f *result.Flow) bool {
+	of := c.logOf(f)
+	return of.underserved(c.standing(of), f.StarvationNs)
+}
+
+// underserved checks which flows are said to be underserved or over-demanding, by their demands, services and fair shares
+// of the log, and the figures and causes that are stated.
 func (c *check) underserved(all *claims) {
 	s := c.ran.Result.Summary
 	bad, listed := 0, 0
 	for i := range c.ran.Flows {
 		f := &c.ran.Flows[i]
-		over, is := overDemands(f), underserved(f, c.standing(f))
+		over, is := c.logOf(f).overDemands(), c.isUnderserved(f)
 		if is {
 			bad++
 		}
@@ -69,8 +94,18 @@ func (c *check) underserved(all *claims) {
 		at := slices.IndexFunc(s.Flows, func(f result.Flow) bool {
 			return f.Name == finding.Subject && (f.Ratio == nil || strings.Contains(finding.Text, " of its fair share of "+f.PriorityLevel))
 		})
-		if at < 0 || !underserved(&s.Flows[at], c.standing(&s.Flows[at])) {
+		if at < 0 || !c.isUnderserved(&s.Flows[at]) {
 			continue // nobody claims it
+		}
+		f := c.logOf(&s.Flows[at])
+		if ratio, ok := f.ratio(); ok {
+			text := fmt.Sprintf("service %s of its fair share of %s", judge.RatioText(ratio), f.level)
+			if f.overDemands() {
+				text += fmt.Sprintf(" (demand %s times the fair share)", format.Digits(f.demand/f.share))
+			}
+			if !strings.HasPrefix(finding.Text, text) {
+				c.fail("flow %s: %q, want %q", f.name, finding.Text, text)
+			}
 		}
 		all.claimed[i] = true
 		listed++
@@ -99,10 +134,11 @@ func (c *check) cause(f *result.Flow, finding report.Finding) {
 	}
 	intervals := c.queuedIn(f)
 	var served, demanding []int // the queues of flows that were served more than their fair share, and of over-demanding ones
-	if standing := c.standing(f); standing.rejected || standing.half {
+	if standing := c.standing(c.logOf(f)); standing.rejected || standing.half {
 		for i := range c.ran.Result.Summary.Flows {
 			g := &c.ran.Result.Summary.Flows[i]
-			if g.PriorityLevel != f.PriorityLevel || g.Name == f.Name || !overDemands(g) {
+			of := c.logOf(g)
+			if g.PriorityLevel != f.PriorityLevel || g.Name == f.Name || !of.overDemands() {
 				continue
 			}
 			n := 0
@@ -115,7 +151,7 @@ func (c *check) cause(f *result.Flow, finding report.Finding) {
 				continue
 			}
 			demanding = append(demanding, g.Hand...)
-			if g.ServiceSeatSeconds > 1.01*g.FairShareSeatSeconds {
+			if of.service > 1.01*of.share {
 				served = append(served, g.Hand...)
 			}
 		}
@@ -156,18 +192,32 @@ func (c *check) queuedIn(f *result.Flow) map[int64]bool {
 	return all
 }
 
-// overDemanding checks of which levels it is said that flows demanded too much and were served.
+// overDemanding checks of which levels it is said that flows demanded too much and were served, and how much that was.
 func (c *check) overDemanding(all *claims) {
 	s := c.ran.Result.Summary
 	for i := range s.PriorityLevels {
 		level := s.PriorityLevels[i].Name
 		n := 0
+		var demands, served []float64
 		for j := range s.Flows {
-			f := &s.Flows[j]
-			if standing := c.standing(f); f.PriorityLevel == level && overDemands(f) && (standing.rejected || standing.waited) && !underserved(f, standing) {
+			of := c.logOf(&s.Flows[j])
+			if standing := c.standing(of); of.level == level && of.overDemands() && (standing.rejected || standing.waited) && !c.isUnderserved(&s.Flows[j]) {
 				n++
+				demands, served = append(demands, of.demand/of.share), append(served, of.served())
 			}
 		}
-		all.expect(n > 0, "Over-demanding flows that are not underserved", level, fmt.Sprintf("flows (%d): ", n))
+		f := all.expect(n > 0, "Over-demanding flows that are not underserved", level, fmt.Sprintf("flows (%d): ", n))
+		if f == nil {
+			continue
+		}
+		between := func(values []float64, text func(float64) string) string {
+			if least, most := text(slices.Min(values)), text(slices.Max(values)); least != most {
+				return least + " to " + most
+			}
+			return text(values[0])
+		}
+		if text := fmt.Sprintf("; demand %s times the fair share; service %s of the fair share; ", between(demands, format.Number), between(served, judge.RatioText)); !strings.Contains(f.Text, text) {
+			c.fail("level %s: %q, want %q", level, f.Text, text)
+		}
 	}
 }

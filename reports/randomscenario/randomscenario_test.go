@@ -85,7 +85,11 @@ func TestRandomScenarios(t *testing.T) {
 // Scenarios in which something was once wrong that few others show.
 func TestScenariosThatHaveFailed(t *testing.T) {
 	for seed, what := range map[uint64]string{
+		6:     "requests that take less than the mean of their kind leave nothing outstanding in the next interval",
+		37:    "a workload has the marks of a level that it sends requests to in the warm-up only",
 		24862: "a request that a store executes at the end of the run is late after the time that it will take",
+		60331: "where nothing is executed, each request counts with what it has occupied or what the scenario gives it",
+		60341: "a flow that is served all that it demands has 100 % of its fair share, and not a last digit less",
 	} {
 		s := New(seed)
 		if _, err := try(s, true); err != nil {
@@ -106,9 +110,6 @@ func try(s *Scenario, twice bool) ([]Line, error) {
 	ran, err := s.Run()
 	if err == nil {
 		err = ran.Check()
-	}
-	if err == nil {
-		err = ran.checkVerdicts()
 	}
 	if err == nil && twice {
 		err = errors.Join(again(s, ran), writeReports(ran), replications(s, ran))

@@ -26,12 +26,11 @@ func replications(s *Scenario, first *Ran) error {
 	var checks []*check
 	for _, r := range []*Ran{first, second} {
 		both.Add(collect.NewReplication(r.Result))
-		lines, err := r.Lines()
+		c, err := newCheck(r)
 		if err != nil {
 			return err
 		}
-		spec := &r.Scenario.Spec
-		checks = append(checks, &check{ran: r, lines: lines, fromNs: int64(spec.Warmup.Duration), toNs: int64(spec.Duration), steady: spec.Steady()})
+		checks = append(checks, c)
 	}
 	r := both.Replications()
 	a := &check{}

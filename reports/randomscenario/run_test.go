@@ -23,6 +23,7 @@ type Ran struct {
 	Flows    []result.Flow // all of them
 	Log      []byte        // the request log
 	Seen     *Seen
+	lines    []Line // of the log, once they have been decoded
 }
 
 // mostEvents is how many events a run may have: many times as many as it should.
@@ -123,16 +124,19 @@ type Line struct {
 	Parent              int64  `json:"parent"`
 }
 
-// Lines decodes the request log.
-func (r *Ran) Lines() (all []Line, err error) {
+// Lines decodes the request log, once.
+func (r *Ran) Lines() ([]Line, error) {
+	if r.lines != nil {
+		return r.lines, nil
+	}
 	for text := range bytes.Lines(r.Log) {
 		var l Line
 		if err := json.Unmarshal(text, &l); err != nil {
 			return nil, fmt.Errorf("%w in the line %s", err, text)
 		}
-		all = append(all, l)
+		r.lines = append(r.lines, l)
 	}
-	return all, nil
+	return r.lines, nil
 }
 
 // replayable returns an error if the request log cannot be read as a trace.

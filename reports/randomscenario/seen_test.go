@@ -1,6 +1,7 @@
 package randomscenario
 
 import (
+	"apfsim/core/config"
 	"apfsim/sim"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
@@ -23,7 +24,13 @@ type RequestEvent struct {
 	Line    int64 // of the request log, from 0
 	Status  int   // of an answer; 0 without a response
 	DelayNs int64 // of an arrival: the part of the execution that the scenario gives as its delay
-	Stored  bool  // a store has answered the request
+
+	// Of an arrival: what was estimated then, which dispatch can lessen. The log has what came of it.
+	Seats               int
+	AdditionalLatencyNs int64
+	ExecutionNs         int64 // as the scenario gives it, also where a store does not log it
+
+	Stored bool // a store has answered the request
 }
 
 // RequestEventKind is what a RequestEvent says.
@@ -58,6 +65,7 @@ type LimitsEvent struct {
 type LevelLimit struct {
 	Limit, Nominal int
 	Queues         bool // it queues requests
+	Exempt         bool // it has no limit
 }
 
 // StageEvent is a change of the stage of a server.
@@ -79,8 +87,11 @@ func (s *Seen) observe(run *sim.Run) {
 				e.Status = int(r.Status)
 			case what == Lost && !r.Lost:
 				return // it was executed, and only held its seats
-			case what == Arrived && r.Details != nil:
-				e.DelayNs = r.Details.DelayNs
+			case what == Arrived:
+				e.Seats, e.AdditionalLatencyNs, e.ExecutionNs = max(1, r.Work.InitialSeats, r.Work.FinalSeats), r.Work.AdditionalLatencyNs, r.ExecutionNs
+				if r.Details != nil {
+					e.DelayNs = r.Details.DelayNs
+				}
 			}
 			s.Requests = append(s.Requests, e)
 		}
@@ -88,7 +99,8 @@ func (s *Seen) observe(run *sim.Run) {
 	limits := func(nowNs int64, srv *server.Server) {
 		e := LimitsEvent{AtNs: nowNs, Server: srv.Index(), Levels: map[string]LevelLimit{}}
 		for _, l := range srv.Levels() {
-			e.Levels[l.Name()] = LevelLimit{l.CurrentLimit(), l.Limits().Nominal, server.LevelState(l).Spec().Queuing() != nil}
+			spec := server.LevelState(l).Spec()
+			e.Levels[l.Name()] = LevelLimit{l.CurrentLimit(), l.Limits().Nominal, spec.Queuing() != nil, spec.Type == config.TypeExempt}
 		}
 		s.Limits = append(s.Limits, e)
 	}

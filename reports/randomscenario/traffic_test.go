@@ -106,10 +106,10 @@ func (d *draw) sending(w *list) {
 	if d.chance(0.3) {
 		w.add("connection: PerRequest")
 	}
-	if d.chance(0.2) {
+	if d.chance(0.2) && !d.given {
 		w.add("delay: %s", d.distribution(0.1, 1000))
 	}
-	if d.chance(0.3) {
+	if d.chance(0.3) && !d.given {
 		w.add("clientTimeout: %s", d.distribution(1, 20000))
 	}
 }
@@ -188,7 +188,7 @@ func (d *draw) request(weighted bool) string {
 	if len(given) > 0 {
 		r.add("query: %q", strings.Join(given, "&"))
 	}
-	if d.chance(0.2) {
+	if d.chance(0.2) && !d.given {
 		r.add("calls: %s", d.calls(2))
 	}
 	if weighted && d.chance(0.5) {

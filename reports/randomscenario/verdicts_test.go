@@ -2,7 +2,6 @@ package randomscenario
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
 
@@ -10,17 +9,10 @@ import (
 	"apfsim/reports/result"
 )
 
-// checkVerdicts recomputes what a run is judged by from its request log, and from what else was seen of it, by the
-// definitions in docs/reference/statistics.md, and returns what differs: what was not served, demands, fair shares and
-// indexes, stalls and starvation, freezes, limits of 0 seats, the times of failures, collapses, and the findings, check
-// marks and crosses that follow from them. Each finding must be one that is expected.
-func (r *Ran) checkVerdicts() error {
-	lines, err := r.Lines()
-	if err != nil {
-		return err
-	}
-	spec := &r.Scenario.Spec
-	c := &check{ran: r, lines: lines, fromNs: int64(spec.Warmup.Duration), toNs: int64(spec.Duration), steady: spec.Steady()}
+// verdicts compares what a run is judged by: what was not served, demands, fair shares and indexes, stalls and starvation,
+// freezes, limits of 0 seats, the times of failures, collapses, and the findings, check marks and crosses that follow from
+// them. Each finding must be one that is expected.
+func (c *check) verdicts() {
 	c.notServed()
 	c.fairness()
 	all := claimsOf(c)
@@ -33,10 +25,10 @@ func (r *Ran) checkVerdicts() error {
 	c.servers(all)
 	c.clients(all)
 	c.marks(all)
+	c.levelTexts(all)
 	c.underserved(all)
 	c.overDemanding(all)
 	all.failUnclaimed()
-	return errors.Join(c.found...)
 }
 
 // longest returns the longest time, in the window, in which requests with a property wait and none of them is dispatched.
