@@ -37,11 +37,12 @@ func sampleOf(seed uint64, values ...float64) *compare.Replications {
 		for _, v := range values {
 			sum += v
 		}
-		e := compare.EstimateOfRuns(metric.MustParseName(name), values)
-		e.Mean = sum / float64(len(values))
+		e := compare.EstimateOfRuns(metric.MustParseName("arrived.count"), values) // of which any value is one
+		e.ID, e.Name, e.Unit = metric.MustParseName(name), name, ""
+		e.Better, e.Mean = metric.Lower, sum/float64(len(values))
 		r.Statistics = append(r.Statistics, e)
 	}
-	add("retries{workload:a}.count", values)
+	add("retries{workload:a}.rate", values)
 	constant := make([]float64, len(values))
 	for i := range constant {
 		constant[i] = 0.1
@@ -88,7 +89,7 @@ func near(got *float64, want, tolerance float64) bool {
 // 1.2·e^(1.3·0.4627).
 func TestPairedDifference(t *testing.T) {
 	c := compare.Compare("b", sampleOf(1, 10, 20, 30, 40, 50), "h", sampleOf(1, 11, 21, 31, 41, 52))
-	ch := changeOf(t, c, "retries{workload:a}.count")
+	ch := changeOf(t, c, "retries{workload:a}.rate")
 	if !c.Paired || math.Abs(ch.Difference-1.2) > 1e-12 || !near(ch.Low, 0.7555, 1e-3) || !near(ch.High, 2.190, 1e-3) ||
 		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != compare.Changed || ch.Judgement != compare.Regression {
 		t.Errorf("%+v", ch)
@@ -103,7 +104,7 @@ func TestUnpairedDifference(t *testing.T) {
 	base := sampleOf(1, 27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4)
 	head := sampleOf(2, 27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4)
 	c := compare.Compare("b", base, "h", head)
-	ch := changeOf(t, c, "retries{workload:a}.count")
+	ch := changeOf(t, c, "retries{workload:a}.rate")
 	// 2.0595 is Student's t for 25 degrees of freedom. The intervals of the sides, of 14 degrees each, are wider, and would
 	// include 0, which the test excludes.
 	half := 2.0595 * ch.Difference / 2.46
@@ -119,11 +120,11 @@ func TestUnpairedDifference(t *testing.T) {
 // degrees of freedom 1.8333²/(0.5²/4+1.3333²/2) = 3.5328. The intervals of the sides are wider, as they have 4 and 2 degrees.
 func TestUnpairedDifferenceOfUnequalNumbers(t *testing.T) {
 	few, many := sampleOf(9, 4, 6, 8), sampleOf(1, 1, 2, 3, 4, 5)
-	ch := changeOf(t, compare.Compare("b", many, "h", few), "retries{workload:a}.count")
+	ch := changeOf(t, compare.Compare("b", many, "h", few), "retries{workload:a}.rate")
 	if ch.Difference != 3 || !near(ch.P, 0.09998, 1e-5) || !(*ch.Low < 3-3.9637) || !(*ch.High > 3+3.9637) {
 		t.Errorf("%+v: interval %v to %v, p %v", ch, *ch.Low, *ch.High, *ch.P)
 	}
-	ch = changeOf(t, compare.Compare("b", few, "h", sampleOf(1, 5)), "retries{workload:a}.count")
+	ch = changeOf(t, compare.Compare("b", few, "h", sampleOf(1, 5)), "retries{workload:a}.rate")
 	if ch.Difference != -1 || ch.P != nil || ch.Outcome != compare.Untested {
 		t.Errorf("one run has no variance: %+v", ch)
 	}
@@ -139,7 +140,7 @@ func TestRunsWithoutSamples(t *testing.T) {
 		head []float64
 		want compare.Outcome
 	}{{[]float64{10, none, 30}, compare.Exact}, {[]float64{10, 20, 30}, compare.Same}, {[]float64{none, none, none}, compare.Untested}} {
-		ch := changeOf(t, compare.Compare("b", sampleOf(1, 10, none, 30), "h", sampleOf(1, c.head...)), "retries{workload:a}.count")
+		ch := changeOf(t, compare.Compare("b", sampleOf(1, 10, none, 30), "h", sampleOf(1, c.head...)), "retries{workload:a}.rate")
 		if ch.Outcome != c.want {
 			t.Errorf("%v: %+v", c.head, ch)
 		}
@@ -157,17 +158,17 @@ func TestRunsWithoutSamples(t *testing.T) {
 func TestMeansAreOfTheRunsCompared(t *testing.T) {
 	none := math.NaN()
 	base, head := sampleOf(1, 10, 12, none), sampleOf(1, 11, 14, 1000)
-	ch := changeOf(t, compare.Compare("b", base, "h", head), "retries{workload:a}.count")
+	ch := changeOf(t, compare.Compare("b", base, "h", head), "retries{workload:a}.rate")
 	if ch.Base != 11 || ch.Head != 12.5 || ch.Difference != 1.5 || !near(ch.Relative, 1.5/11, 1e-12) || ch.Outcome != compare.Same {
 		t.Errorf("in two runs both sides have samples: %+v", ch)
 	}
 	base, head = sampleOf(1, 10, none), sampleOf(1, none, 15)
 	base.Statistics[0].Mean, head.Statistics[0].Mean = 10, 15
-	ch = changeOf(t, compare.Compare("b", base, "h", head), "retries{workload:a}.count")
+	ch = changeOf(t, compare.Compare("b", base, "h", head), "retries{workload:a}.rate")
 	if ch.Base != 10 || ch.Head != 15 || ch.Difference != 5 || !near(ch.Relative, 0.5, 1e-12) || ch.Outcome != compare.Untested {
 		t.Errorf("in no run both sides have samples: %+v", ch)
 	}
-	limit, err := compare.ParseLimit("retries{workload:a}.count > +80%")
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +80%")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,20 +188,20 @@ func TestDifferenceThatDoesNotVary(t *testing.T) {
 			base[i], head[i], sums[i] = 0.3, 0.1, a+b
 		}
 		for _, seed := range []uint64{1, 9} { // as pairs, and as samples
-			ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, sums...)), "retries{workload:a}.count")
+			ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, sums...)), "retries{workload:a}.rate")
 			if ch.Outcome != compare.Exact || *ch.P != 1 || ch.Difference != 0 {
 				t.Errorf("%d times 0.3, but for rounding: %+v, p %v", n, ch, *ch.P)
 			}
 		}
-		ch := changeOf(t, compare.Compare("b", sampleOf(1, zeros...), "h", sampleOf(1, head...)), "retries{workload:a}.count")
+		ch := changeOf(t, compare.Compare("b", sampleOf(1, zeros...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
 		if !near(ch.P, math.Pow(2, 1-float64(n)), 1e-12) {
 			t.Errorf("from 0, %d pairs: p %v", n, *ch.P)
 		}
-		ch = changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(1, head...)), "retries{workload:a}.count")
+		ch = changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(1, head...)), "retries{workload:a}.rate")
 		if ch.Outcome != want || !near(ch.P, math.Pow(2, 1-float64(n)), 1e-12) || *ch.Low != *ch.High {
 			t.Errorf("%d pairs: %+v, p %v", n, ch, *ch.P)
 		}
-		ch = changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(9, head...)), "retries{workload:a}.count")
+		ch = changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(9, head...)), "retries{workload:a}.rate")
 		if unpaired := map[int]float64{3: 0.1, 5: 2. / 252, 6: 2. / 924}; !near(ch.P, unpaired[n], 1e-9) {
 			t.Errorf("%d and %d: p %v", n, n, *ch.P)
 		}
@@ -219,17 +220,17 @@ func TestRoundingIsNoDifference(t *testing.T) {
 	for _, seed := range []uint64{1, 9} { // as pairs, and as samples
 		for _, n := range []int{1, 2, 8} {
 			c := compare.Compare("b", sampleOf(1, base[:n]...), "h", sampleOf(seed, alike[:n]...))
-			if ch := changeOf(t, c, "retries{workload:a}.count"); ch.Outcome != compare.Exact || ch.Difference != 0 || *ch.Relative != 0 || c.Exact != 2 || (ch.P == nil) != (n == 1) {
+			if ch := changeOf(t, c, "retries{workload:a}.rate"); ch.Outcome != compare.Exact || ch.Difference != 0 || *ch.Relative != 0 || c.Exact != 2 || (ch.P == nil) != (n == 1) {
 				t.Errorf("%d runs: %+v", n, ch)
 			}
 		}
-		ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, other...)), "retries{workload:a}.count")
+		ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(seed, other...)), "retries{workload:a}.rate")
 		if ch.Outcome != compare.Changed {
 			t.Errorf("4000 times the last digit: %+v", ch)
 		}
 	}
 	alike[7] = math.NaN()
-	ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(1, alike...)), "retries{workload:a}.count")
+	ch := changeOf(t, compare.Compare("b", sampleOf(1, base...), "h", sampleOf(1, alike...)), "retries{workload:a}.rate")
 	if ch.Outcome != compare.Same || *ch.P != 1 || *ch.Low != 0 || *ch.High != 0 {
 		t.Errorf("in a run the head has no samples: %+v", ch)
 	}
@@ -253,14 +254,14 @@ func TestSingleRunsAreNotJudged(t *testing.T) {
 	}
 	c.Unmatched = []string{"wait{workload:b}.p(99)"}
 	for _, format := range []string{"text", "markdown"} {
-		for _, want := range []string{"1 of 2 statistics differ; significance unknown (one run per side)", "retries{workload:a}.count", "+20 %", "?",
+		for _, want := range []string{"1 of 2 statistics differ; significance unknown (one run per side)", "retries{workload:a}.rate", "+20 %", "?",
 			"~ exactly equal: 1; samples on only one side: 1", "one run on a side: significance cannot be tested"} {
 			if text := written(t, c, format, false); !strings.Contains(text, want) {
 				t.Errorf("%q is missing in\n%s", want, text)
 			}
 		}
 	}
-	limit, err := compare.ParseLimit("retries{workload:a}.count > +5%")
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +5%")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,18 +277,18 @@ func TestLimits(t *testing.T) {
 	c.UnmatchedIDs = append(c.UnmatchedIDs, metric.MustParseName("wait{workload:b}.p(99)"))
 	for text, passed := range map[string]bool{
 		"retries{ workload: a }.rate > +5%":    false,
-		"retries{workload:a}.count > +9%":      false,
-		"retries{workload:a}.count > +10%":     true, // within the interval
-		"retries{workload:a}.count > +11%":     true,
-		"retries{workload:a}.count > +8":       false,
-		"retries{workload:a}.count > +40":      true,
-		"retries{workload:a}.count > +9 %":     false,
-		"retries{workload:a}.count > +0.008 k": false,
+		"retries{workload:a}.rate > +9%":      false,
+		"retries{workload:a}.rate > +10%":     true, // within the interval
+		"retries{workload:a}.rate > +11%":     true,
+		"retries{workload:a}.rate > +8":       false,
+		"retries{workload:a}.rate > +40":      true,
+		"retries{workload:a}.rate > +9 %":     false,
+		"retries{workload:a}.rate > +0.008 k": false,
 		"wait{workload:b}.p99 > +1 min 5 s":    false,
-		"retries{workload:a}.count < -5%":      true,
-		"retries{workload:a}.count < +10%":     true, // within the interval, too
-		"retries{workload:a}.count < +12%":     false,
-		"retries{workload:a}.count > 0":        false,
+		"retries{workload:a}.rate < -5%":      true,
+		"retries{workload:a}.rate < +10%":     true, // within the interval, too
+		"retries{workload:a}.rate < +12%":     false,
+		"retries{workload:a}.rate > 0":        false,
 		"rejected{workload:a}.rate > 0":        true, // exactly the same
 		"wait{workload:b}.p(99) > +5%":         false,
 	} {
@@ -455,7 +456,7 @@ func TestFlowsLeftOutOfOneSideAreNotCompared(t *testing.T) {
 
 func TestFormatsOfAComparison(t *testing.T) {
 	c := compare.Compare("be``fore", sampleOf(1, 10, 20, 30, 40, 50, 60), "after | then", sampleOf(1, 11, 21, 31, 41, 52, 62))
-	limit, err := compare.ParseLimit("retries{workload:a}.count > +1%")
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +1%")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -463,8 +464,8 @@ func TestFormatsOfAComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := func(format string, all bool) string { return written(t, c, format, all) }
-	for _, want := range []string{"1 of 2 statistics changed", "retries{workload:a}.count", "+3.8 ±1.5 %  worse", "35", "36.3",
-		"~ exactly equal: 1", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.count > +1%", "Same seeds: paired by run"} {
+	for _, want := range []string{"1 of 2 statistics changed", "retries{workload:a}.rate", "+3.8 (+2.5 to +6.5 %)  worse", "35", "36.3",
+		"~ exactly equal: 1", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.rate > +1%", "Same seeds: paired by run"} {
 		if text := written("text", false); !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -474,7 +475,7 @@ func TestFormatsOfAComparison(t *testing.T) {
 			t.Errorf("all are listed, and none is left to be counted:\n%s", text)
 		}
 	}
-	for _, want := range []string{"| `retries{workload:a}.count` | 35 | 36.3 | +3.8 ±1.5 % | worse |", "`after \\| then`", "| ``` be``fore ``` |", "| ✗ | `retries{workload:a}.count > +1%` |"} {
+	for _, want := range []string{"| `retries{workload:a}.rate` | 35 | 36.3 | +3.8 (+2.5 to +6.5 %) | worse |", "`after \\| then`", "| ``` be``fore ``` |", "| ✗ | `retries{workload:a}.rate > +1%` |"} {
 		if text := written("markdown", false); !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -505,7 +506,7 @@ func TestFormatsOfAComparison(t *testing.T) {
 // From 0 on, a change is no share of the base.
 func TestChangeFromNothing(t *testing.T) {
 	c := compare.Compare("b", sampleOf(1, 0, 0, 0, 0, 0, 0), "h", sampleOf(1, 2, 2, 2, 2, 2, 3))
-	limit, err := compare.ParseLimit("retries{workload:a}.count > +5%")
+	limit, err := compare.ParseLimit("retries{workload:a}.rate > +5%")
 	if err == nil {
 		err = c.Judge([]compare.Limit{limit})
 	}
@@ -513,7 +514,7 @@ func TestChangeFromNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := written(t, c, "text", false)
-	for _, want := range []string{"  0  2.17  +2.17 ±0.43  worse\n", "  +2.17 ±0.43; the base is 0, so the limit is 0\n"} {
+	for _, want := range []string{"  0  2.17  +2.17 ±0.64  worse\n", "  +2.17 ±0.64; the base is 0, so the limit is 0\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -538,13 +539,13 @@ func TestListOfChanges(t *testing.T) {
 			side.replications.Statistics = append(side.replications.Statistics, e)
 		}
 	}
-	add("retries{workload:a}.count", 100)
+	add("retries{workload:a}.rate", 100)
 	add("retries{priorityLevel:a}.rate", 100)
 	for i := range 40 {
 		add(fmt.Sprintf("retries{workload:w-%d}.rate", i), float64(1+i))
 	}
 	text := written(t, compare.Compare("b", base, "h", head), "text", false)
-	for _, want := range []string{"41 of 41 statistics changed; the first 40 are listed\n", "retries{workload:a}.count", "\n    also: {priorityLevel:a}\n", "other names of numbers counted above: 1", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
+	for _, want := range []string{"41 of 41 statistics changed; the first 40 are listed\n", "retries{workload:a}.rate", "\n    also: {priorityLevel:a}\n", "other names of numbers counted above: 1", "retries{workload:w-39}.rate", "retries{workload:w-1}.rate"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

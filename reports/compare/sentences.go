@@ -165,7 +165,8 @@ func signedInterval(figure, scale float64, suffix string, low, high *float64) (t
 	half := max(to-figure, figure-from)
 	text, margin = format.Rounded(figure, half)
 	text = format.Signed(text)
-	if Negligible((to-figure)-(figure-from), max(math.Abs(figure), half)) {
+	// The longer half stands for both if the other is at least half as long, unless it would include 0 as the interval does not.
+	if 2*min(to-figure, figure-from) >= half && (figure-half)*(figure+half) > 0 == (from*to > 0) {
 		return text, margin + suffix, ""
 	}
 	from1, _ := format.Rounded(from, half)

@@ -145,10 +145,10 @@ func writeCell(b *strings.Builder, c *report.Cell, names, left bool) {
 		b.WriteString(` <span class="margin">` + template.HTMLEscapeString("± "+c.Margin) + "</span>")
 	}
 	if c.Interval != "" {
-		b.WriteString(` <span class="margin">(` + template.HTMLEscapeString(c.Interval) + ")</span>")
+		b.WriteString(` <span class="margin interval">(` + template.HTMLEscapeString(c.Interval) + ")</span>")
 	}
 	if c.Range != "" {
-		b.WriteString(` <span class="margin">[` + template.HTMLEscapeString(c.Range) + "]</span>")
+		b.WriteString(` <span class="margin interval">[` + template.HTMLEscapeString(c.Range) + "]</span>")
 	}
 	if c.Few > 0 {
 		b.WriteString(` <small class="few">` + c.FewText() + "</small>")
