@@ -10,12 +10,12 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Of four runs, one rejects nearly everything, one nearly nothing, and the longest waits are as different: plain intervals of
+// Of five runs, one rejects nearly everything, one nearly nothing, and the longest waits are as different: plain intervals of
 // Student's t would include negative times and shares of more than 1.
 func TestIntervalsStayInTheRangeOfTheStatistic(t *testing.T) {
 	all := compare.NewReplicator("x", 0, nil)
-	for i := range uint64(4) {
-		n := []int64{2, 30, 60, 99}[i]
+	for i := range uint64(5) {
+		n := []int64{2, 30, 60, 80, 99}[i]
 		h := measure.New(measure.FinePrecision)
 		wait := measure.Wait
 		for k := range int64(1200) {

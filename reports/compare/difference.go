@@ -72,9 +72,9 @@ func differences(x, y RunValues) RunValues {
 	return all
 }
 
-// intervalOfDifferences returns the interval of the mean of differences. If all have the same sign, they are skewed away from 0
-// as the statistics themselves are, and Student's t is on the scale of the logarithm. Otherwise the interval is at least from least to
-// most. size is that of the numbers that were subtracted.
+// intervalOfDifferences returns the interval of the mean of differences, by Student's t. If all have the same sign, they are
+// skewed away from 0 as the statistics themselves are, and the end there is on the scale of the logarithm. Otherwise the interval
+// is at least from least to most. size is that of the numbers that were subtracted.
 func intervalOfDifferences(all RunValues, size, least, most float64) (low, high float64) {
 	n := float64(len(all))
 	mean, sd := stat.MeanStdDev(all, nil)
@@ -85,9 +85,9 @@ func intervalOfDifferences(all RunValues, size, least, most float64) (low, high 
 	half := StudentT(n-1) * sd / math.Sqrt(n)
 	switch {
 	case from > 0:
-		return mean * math.Exp(-half/mean), mean * math.Exp(skewed*half/mean)
+		return mean - half, mean * math.Exp(skewed*half/mean)
 	case to < 0:
-		return mean * math.Exp(-skewed*half/mean), mean * math.Exp(half/mean)
+		return mean * math.Exp(-skewed*half/mean), mean + half
 	}
 	return min(mean-half, least), max(mean+half, most)
 }

@@ -16,7 +16,7 @@ type NoInterval string
 
 // The reasons.
 const (
-	FewRuns   NoInterval = "few-runs"   // of fewer than leastRuns runs
+	FewRuns   NoInterval = "few-runs"   // of fewer than leastRuns runs, or runsForTail for percentiles beyond p95
 	FewValues NoInterval = "few-values" // a percentile p of fewer than 10/(1 − p) values a run
 	Dependent NoInterval = "dependent"  // a percentile of values that depend on each other for too long a part of the window, as at a load near 1
 	Rare      NoInterval = "rare"       // not 0 in fewer than half of the runs
@@ -28,11 +28,11 @@ const (
 func (w NoInterval) Sentence() string {
 	switch w {
 	case FewRuns:
-		return "there are fewer than three runs"
+		return "there are fewer than three runs, or fewer than five for a percentile beyond p95"
 	case FewValues:
 		return "a run has fewer than 10/(1 − p) values of a percentile p"
 	case Dependent:
-		return "the values of a run depend on each other for too long, as at a load near 1, or the runs are too few for this percentile"
+		return "the values of a run depend on each other for too long, as at a load near 1"
 	case Rare:
 		return "it is 0 in most runs"
 	case Extreme:

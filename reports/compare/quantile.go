@@ -28,8 +28,7 @@ import (
 const (
 	tail             = 2
 	leastIndependent = 0.2 // of the values of a run beyond the percentile
-	leastOfFew       = 0.9 // likewise, with fewer than runsForTail runs
-	runsForTail      = 5
+	runsForTail      = 5   // least number of runs of which percentiles beyond p95 have an interval
 )
 
 // sectionPrecision is that of the histograms of sections: bounds are within 0.4 %, and interpolated.
@@ -233,9 +232,9 @@ func (a *Replicator) effective(parts []int, t measure.Timing) float64 {
 
 // percentileInterval sets the interval of a percentile of all runs together, or says why it has none.
 func (a *Replicator) percentileInterval(e *Estimate, percent float64, m *merged, t measure.Timing) {
-	n := len(a.batches)
+	n, tailShare := len(a.batches), min(percent, 100-percent)/100
 	switch {
-	case n < leastRuns:
+	case n < leastRuns, n < runsForTail && tailShare < 0.05-1e-9:
 		e.NoInterval = FewRuns
 		return
 	case !measure.Enough(max(percent, 100-percent), m.timed[t].N/int64(n)):
@@ -245,8 +244,8 @@ func (a *Replicator) percentileInterval(e *Estimate, percent float64, m *merged,
 	if m.clusters[t] == nil {
 		m.clusters[t], m.effective[t] = a.cluster(m.parts, t), a.effective(m.parts, t)
 	}
-	independent := m.effective[t] * min(percent, 100-percent) / 100
-	if independent < leastIndependent || n < runsForTail && independent < leastOfFew {
+	independent := m.effective[t] * tailShare
+	if independent < leastIndependent {
 		e.NoInterval = Dependent
 		return
 	}

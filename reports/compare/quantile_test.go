@@ -95,7 +95,8 @@ func TestReasonsForNoInterval(t *testing.T) {
 		want         NoInterval
 	}{
 		{2, 5_000, nil, "p(99)", FewRuns},
-		{3, 5_000, nil, "p(99)", ""},
+		{4, 5_000, nil, "p(99)", FewRuns},
+		{3, 5_000, nil, "p(95)", ""},
 		{5, 999, nil, "p(99)", FewValues},
 		{5, 1_000, nil, "p(99)", ""},
 		{5, 1_000, nil, "p(99.9)", FewValues},
