@@ -309,7 +309,7 @@ var dependants = map[string][]string{
 	"reports/collect":  {"reports/result", "reports"},
 	"sim/network":      {"sim"},
 	"sim/registry":     {"sim"},
-	"sim/server":       {"sim"},
+	"sim/server":       {"sim/network", "sim/scenario/loader", "sim"},
 	"sim/workload":     {"sim/scenario/loader", "sim"},
 }
 
