@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"apfsim/sim/api"
 	"apfsim/sim/machine"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // withStore gives the servers of a soleLevel a store, whose reads take 1 ms and writes 4 ms.
@@ -253,5 +255,69 @@ func TestSeatsFollowTheCounts(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: the lists take %v seats, want %v", c.store, got, c.want)
 		}
+	}
+}
+
+// What a server's watch caches have counted, and the watches that it has closed as slow, are those of all of its
+// processes, and each process compacts the store anew.
+func TestCountsOutliveARestart(t *testing.T) {
+	const workload = `
+  workload:
+  - {name: watch, as: {user: w}, request: {verb: watch, resource: services, query: "resourceVersion=0", watch: {duration: 10s}}, arrivals: {burst: {at: 0s, requests: 1, over: 0s}}}
+  - {name: update, clients: 10, as: {user: u}, request: {verb: update, resource: services, namespace: n, name: "s-{i}"}, stop: 10s, arrivals: {closed: {concurrency: 1, think: 1ms}}}
+  resources:
+  - {resource: services, objects: 100, averageBytes: 1000}
+`
+	var events, slow [2]int64
+	for i, restart := range []string{"", "  events: [{at: 12s, crash: {server: 0}}, {at: 13s, start: {server: 0}}]\n"} {
+		run := New(load(t, soleLevel(20, oneQueue, "  duration: 14s\n"+restart+"  store: {read: 1ms, write: 4ms, costs: {initialEvent: 100ms}}")+workload))
+		execute(t, run, server.Observer{})
+		events[i] = run.Handlers().Counters(0).Received
+		for resource, n := range run.Handlers().SlowWatchers(0) {
+			if resource.Name == "services" {
+				slow[i] += n
+			}
+		}
+	}
+	if events[0] < 5_000 || events[1] != events[0] {
+		t.Errorf("%d events of a server that is restarted after the last one, want %d, as of one that is not", events[1], events[0])
+	}
+	if slow != [2]int64{1, 1} {
+		t.Errorf("%v watches were closed as slow, want 1 with and without a restart", slow)
+	}
+}
+
+// counted notes the events that say that all initial ones have come.
+type counted struct {
+	server.Receiver
+	ends []int64 // how many objects had no event
+}
+
+func (c *counted) Received(nowNs int64, r *server.Request, e *api.Event) {
+	if e.InitialEnd {
+		c.ends = append(c.ends, e.Counted)
+	}
+	c.Receiver.Received(nowNs, r, e)
+}
+
+// A watch that begins with all objects is told at their end how many there are that the scenario only counts, once for
+// each watch.
+func TestInitialEventsAreCounted(t *testing.T) {
+	c := &counted{}
+	run := newRun(load(t, `
+  duration: 10s
+  store: {}
+  resources: [{resource: services, objects: 100, averageBytes: 1000}]
+  workload:
+  - {name: all, clients: 2, as: {user: w}, behaviour: {informer: {resource: services, start: WatchList}}}
+  - {name: none, as: {user: w}, behaviour: {informer: {resource: pods, start: WatchList}}}
+`), func(clients *workload.Clients) server.Receiver {
+		c.Receiver = clients
+		return c
+	})
+	execute(t, run, server.Observer{})
+	slices.Sort(c.ends)
+	if !slices.Equal(c.ends, []int64{0, 100, 100}) {
+		t.Errorf("the initial events end with %v objects without an event, want 0, 100 and 100", c.ends)
 	}
 }

@@ -28,6 +28,9 @@ func TestIdentitiesBringTheirGroups(t *testing.T) {
 		if mistakes := yaml.Decode("x", []byte(c.as), &id); len(mistakes) > 0 {
 			t.Errorf("%s: %v", c.as, mistakes)
 		}
+		if node := id.NodeOf(7); node != strings.TrimPrefix(c.user, "system:node:") && strings.HasPrefix(c.user, "system:node:") {
+			t.Errorf("%s acts as the node %q", c.as, node)
+		}
 		if user, groups := id.For(7); user != c.user || strings.Join(groups, " ") != c.groups {
 			t.Errorf("%s is %s in %v, want %s in %s", c.as, user, groups, c.user, c.groups)
 		}
