@@ -307,8 +307,9 @@ func TestInitialEventsAreCounted(t *testing.T) {
 	run := newRun(load(t, `
   duration: 10s
   store: {}
-  resources: [{resource: services, objects: 100, averageBytes: 1000}]
+  resources: [{resource: services, objects: 100, averageBytes: 1000}, {resource: configmaps, objects: 1, averageBytes: 1000}]
   workload:
+  - {name: one, as: {user: w}, behaviour: {informer: {resource: configmaps, start: WatchList}}}
   - {name: all, clients: 2, as: {user: w}, behaviour: {informer: {resource: services, start: WatchList}}}
   - {name: none, as: {user: w}, behaviour: {informer: {resource: pods, start: WatchList}}}
 `), func(clients *workload.Clients) server.Receiver {
@@ -317,7 +318,29 @@ func TestInitialEventsAreCounted(t *testing.T) {
 	})
 	execute(t, run, server.Observer{})
 	slices.Sort(c.ends)
-	if !slices.Equal(c.ends, []int64{0, 100, 100}) {
-		t.Errorf("the initial events end with %v objects without an event, want 0, 100 and 100", c.ends)
+	if !slices.Equal(c.ends, []int64{0, 1, 100, 100}) {
+		t.Errorf("the initial events end with %v objects without an event, want 0, 1, 100 and 100", c.ends)
+	}
+}
+
+// A watch that its handler ends, here after the five to ten minutes that an informer asks for, is not counted among those
+// that a write is estimated by: there are never more than there are informers.
+func TestEndedWatchesAreNotCounted(t *testing.T) {
+	run := New(load(t, soleLevel(100, oneQueue, "  duration: 31m"+withStore)+`
+  workload:
+  - {name: watch, clients: 10, as: {user: w}, behaviour: {informer: {resource: services, start: WatchList}}}
+  - {name: create, as: {user: u}, request: {verb: create, resource: services, namespace: n}, arrivals: {burst: {at: 1m, requests: 1, every: 1m}}}
+`))
+	var counts []int
+	watches := 0
+	execute(t, run, server.Observer{Arrived: func(_ int64, r *server.Request) {
+		if n, ok := r.Watchers(); ok {
+			counts = append(counts, n)
+		} else if r.IsWatch() {
+			watches++
+		}
+	}})
+	if watches < 30 || len(counts) != 30 || slices.Min(counts) < 9 || slices.Max(counts) > 10 {
+		t.Errorf("%d watches; the writes are estimated by %v of them, want 10 each", watches, counts)
 	}
 }

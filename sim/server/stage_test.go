@@ -100,6 +100,9 @@ func TestWatchIsLeft(t *testing.T) {
 		t.Fatalf("%d requests are in flight, the watch is open: %v", g.inFlight(), r.Opened)
 	}
 	g.servers[0].HangUp(time.Second.Nanoseconds(), r)
+	if g.inFlight() != 0 {
+		t.Error("the watch is still in flight")
+	}
 	if more := g.run(time.Hour.Nanoseconds() * 2); more || g.inFlight() != 0 {
 		t.Errorf("%d requests are in flight; more is to happen: %v", g.inFlight(), more)
 	}
@@ -109,7 +112,10 @@ func TestWatchIsLeft(t *testing.T) {
 // A part of the execution that does not depend on the load is added to it, however short it is.
 func TestShortDelay(t *testing.T) {
 	g := newStage(t, nil)
-	g.send(0, "get", 5, func(r *Request) { r.Details.DelayNs = 1 })
+	r := g.send(0, "get", 5, func(r *Request) { r.Details.DelayNs = 1 })
+	if r.Details.Handling != 0 {
+		t.Errorf("the request is number %d of those that handlers execute, want none", r.Details.Handling)
+	}
 	g.run(10)
 	g.wants("6ns get: 200 0")
 }
@@ -157,16 +163,42 @@ func TestNothingHappensAfterTheEnd(t *testing.T) {
 		"crash": {Shutdown{}, func(s *Server) func(int64) { return s.Crash }},
 		"lose":  {Shutdown{}, func(s *Server) func(int64) { return s.Lose }},
 	} {
-		for _, connections := range []int{0, 1} {
+		for _, closed := range []time.Duration{0, 7 * time.Second, time.Hour} { // when the only connection is closed
 			g := newStage(t, func(_ *Settings, p *Process) { p.Shutdown = c.shutdown })
-			g.open = connections
-			s := g.servers[0]
+			g.open = 1
+			g.at(int64(closed), func(int64) { g.open = 0 })
+			s, ends := g.servers[0], 0
+			g.shared.Observe(Observer{Changed: func(_ int64, s *Server) {
+				if s.Stage() == Off {
+					ends++
+				}
+			}})
 			g.at(time.Second.Nanoseconds(), c.end(s))
-			more := g.run(10 * time.Minute.Nanoseconds())
-			if more || s.Stage() != Off {
-				t.Errorf("%s with %d connections: the server is %v, and more is to happen: %v", name, connections, s.Stage(), more)
+			more := g.run(2 * time.Hour.Nanoseconds())
+			if more || s.Stage() != Off || ends != 1 {
+				t.Errorf("%s with a connection until %v: the server is %v and has ended %d times, and more is to happen: %v", name, closed, s.Stage(), ends, more)
 			}
 		}
+	}
+}
+
+// A server that is told to stop while it starts does not become ready, and a crash is the end of a restart that was to come.
+func TestStartIsOvertaken(t *testing.T) {
+	g := newStage(t, func(_ *Settings, p *Process) {
+		p.Startup.Duration, p.Startup.RestartAfter = quantity.Duration(10*time.Second), quantity.Duration(4*time.Second)
+		p.Shutdown.Delay = quantity.Duration(20 * time.Second)
+	})
+	s := g.servers[0]
+	var stages []string
+	g.shared.Observe(Observer{Changed: func(nowNs int64, s *Server) {
+		stages = append(stages, fmt.Sprintf("%v %v", time.Duration(nowNs), s.Stage()))
+	}})
+	g.at(time.Second.Nanoseconds(), s.Crash)
+	g.at(2*time.Second.Nanoseconds(), func(nowNs int64) { s.Start(nowNs, "") }) // before it would be started again
+	g.at(7*time.Second.Nanoseconds(), s.Stop)
+	g.run(time.Hour.Nanoseconds())
+	if want := []string{"1s off", "2s starting", "7s stopping", "27s not accepting", "27s draining", "27s off"}; !slices.Equal(stages, want) {
+		t.Errorf("the server is %q, want %q", stages, want)
 	}
 }
 

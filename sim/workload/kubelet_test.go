@@ -438,3 +438,31 @@ func TestPodsAreReportedOneAfterAnother(t *testing.T) {
 20.1s PodSeen node-1 100ms
 20.1s PodSeen node-1 100ms`)
 }
+
+// A report that has failed is repeated with the next full pass, which comes every 10 s, or with the next change of any pod,
+// and not at once.
+func TestReportOfAPodFails(t *testing.T) {
+	s := newNode(100 * millisecond)
+	s.fails = func(nowNs int64, r *workload.APIRequest) *api.Answer {
+		if r.Resource == "pods" && nowNs < 25*second {
+			return &api.Answer{Status: 500}
+		}
+		return nil
+	}
+	b := aKubelet().Machine(s.Client)
+	appear := func(nowNs int64, name string) {
+		workload.AddPod(b, name)
+		s.put(nowNs, "pods/default/"+name, nil, api.Object{Namespace: "default", Name: name, DeletionNs: -1, Fields: map[string]string{"spec.nodeName": "node-1"}})
+	}
+	s.At(21*second, func(nowNs int64) { appear(nowNs, "node-1-a") })
+	s.At(23*second, func(nowNs int64) { appear(nowNs, "node-1-b") })
+	s.Run(b, 40*second)
+	got := strings.Split(s.sent(0, 60*second, "pods"), "\n")
+	if len(got) != 7 {
+		t.Fatalf("sent %q", got)
+	}
+	same(t, "before the full pass", strings.Join(got[:3], "\n"), "21.1s get node-1-a/\n23.1s get node-1-a/\n23.11s get node-1-b/")
+	if first := got[3]; !strings.HasSuffix(first, " get node-1-a/") || first < "25s" || first >= "35s" {
+		t.Errorf("the full pass begins with %q", first)
+	}
+}
