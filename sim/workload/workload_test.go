@@ -109,3 +109,27 @@ func TestRampsAreIntegrated(t *testing.T) {
 		}
 	})
 }
+
+// The resources of workloads are those of their requests and of what their clients do. A trace may ask for others.
+func TestResourcesOfWorkloads(t *testing.T) {
+	ofDeployments := Selection{Group: "apps", Resource: "deployments"}
+	for want, w := range map[string]Workload{
+		"pods deployments.apps":      {Requests: []WeightedRequest{{Request: Request{Resource: "pods"}}, {Request: Request{Path: "/healthz"}}, {Request: Request{Group: "apps", Resource: "deployments"}}}},
+		"deployments.apps":           {Behaviour: &Behaviour{Lister: &Lister{Selection: ofDeployments}}},
+		"daemonsets.apps":            {Behaviour: &Behaviour{Writer: &Writer{Group: "apps", Resource: "daemonsets"}}},
+		"configmaps":                 {Behaviour: &Behaviour{Kubectl: &Kubectl{Resource: "configmaps"}}},
+		"services":                   {Behaviour: &Behaviour{Informer: &Informer{Selection: Selection{Resource: "services"}}}},
+		"jobs.batch pods endpoints":  {Behaviour: &Behaviour{Controller: &Controller{Watches: "jobs.batch", Reconcile: []Step{{Resource: "pods"}, {Resource: "endpoints"}}}}},
+		"leases.coordination.k8s.io": {Behaviour: &Behaviour{LeaderElection: &LeaderElection{}}},
+		"events":                     {Behaviour: &Behaviour{EventRecorder: &EventRecorder{}}},
+		"nodes leases.coordination.k8s.io pods services secrets configmaps": {Behaviour: &Behaviour{Kubelet: &Kubelet{}}},
+	} {
+		names, all := Resources([]Workload{w})
+		if got := strings.Join(names, " "); got != want || !all {
+			t.Errorf("%s, all of them: %v; want %s", got, all, want)
+		}
+		if again, all := Resources([]Workload{w, {Arrivals: Arrivals{Trace: &TraceArrivals{}}}}); len(again) != len(names) || all {
+			t.Errorf("%v beside a trace, all of them: %v", again, all)
+		}
+	}
+}
