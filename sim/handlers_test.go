@@ -344,3 +344,30 @@ func TestEndedWatchesAreNotCounted(t *testing.T) {
 		t.Errorf("%d watches; the writes are estimated by %v of them, want 10 each", watches, counts)
 	}
 }
+
+// The watches of a server with a store, which their handlers end, leave within the grace period of a stop: as many a second
+// as it takes, and at least 200. Their clients open others at the other server.
+func TestGracePeriodOfStoredWatches(t *testing.T) {
+	run := New(load(t, `
+  duration: 60s
+  store: {}
+  servers: {replicas: 2, shutdown: {watchTerminationGracePeriod: 10s}, loadBalancer: {policy: RoundRobin}}
+  events: [{at: 20s, stop: {server: 0}}]
+  workload:
+  - {name: watch, clients: 100, as: {user: "u{i}", groups: ["system:masters"]}, behaviour: {informer: {resource: services, start: WatchList}}}
+`))
+	ended, lost := 0, 0
+	execute(t, run, server.Observer{
+		Answered: func(nowNs int64, r *server.Request) {
+			if r.IsWatch() && r.Server == 0 {
+				if ended++; nowNs < 20e9 || nowNs > 20.5e9 || r.Status != server.StatusOK {
+					t.Errorf("a watch ends at %d ns with %d", nowNs, r.Status)
+				}
+			}
+		},
+		GivenUp: func(int64, *server.Request) { lost++ },
+	})
+	if stage := run.Servers()[0].Stage(); ended != 50 || lost > 0 || stage != server.Off {
+		t.Errorf("%d watches have ended, %d requests were lost, and the server is %v; want 50, 0 and off", ended, lost, stage)
+	}
+}
