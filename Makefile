@@ -128,14 +128,16 @@ N := 1000
 random: ## run N (1000) random scenarios, from SEED, and recompute their sums from their logs
 	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^TestRandomScenarios$$' -args -n $(N) -seed $(SEED)
 
-# N mutants are drawn from SEED. See docs/background/tests.md.
+# N mutants are drawn from SEED. AGAIN is a file with the output of an earlier run, of which
+# only the survivors are run again. See docs/background/tests.md.
 PACKAGE :=
+AGAIN   :=
 
 .PHONY: mutants
 mutants: N := 100
 mutants: SEED := 1
 mutants: ## run the tests of PACKAGE, such as ./core/seats, on N (100) random changes of it, from SEED (1)
-	go run ./internal/mutants -n $(N) -seed $(SEED) -equivalent docs/background/tests.md $(PACKAGE)
+	go run ./internal/mutants -n $(N) -seed $(SEED) -equivalent docs/background/tests.md $(if $(AGAIN),-again $(AGAIN)) $(PACKAGE)
 
 # It takes hours: -windows 10s -runs 5,10 takes a quarter of an hour. The test of the program measures a part of it.
 COVERAGE :=

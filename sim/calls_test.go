@@ -221,6 +221,27 @@ func TestCallbacksRetry(t *testing.T) {
 	}
 }
 
+// Of the requests of a workload some may have calls. The others execute without waiting for any: a create takes 5 ms of a
+// webhook longer than a get.
+func TestRequestsBesideThoseWithCalls(t *testing.T) {
+	took := map[string]map[int64]int{"create": {}, "get": {}}
+	execute(t, New(load(t, soleLevel(100, oneQueue, "  duration: 10s")+`
+  workload:
+  - name: w
+    as: {user: u}
+    requests:
+    - {verb: create, resource: pods, namespace: n, calls: [{name: c, kind: MutatingWebhook, latency: 5ms}]}
+    - {verb: get, resource: pods, namespace: n, name: x}
+    execution: 20ms
+    arrivals: {constant: {rate: 10/s}}
+`)), server.Observer{Executed: func(nowNs int64, r *server.Request) {
+		took[r.Attributes.Verb][nowNs-r.ArrivalNs]++
+	}})
+	if creates, gets := took["create"][25_000_000], took["get"][20_000_000]; creates+gets < 95 || creates < 20 || gets < 20 {
+		t.Errorf("the requests took so many nanoseconds: %v; want 25 ms for a create and 20 ms for a get", took)
+	}
+}
+
 // A webhook that is given up while it waits to send its callback again does not send it; one that goes
 // on does.
 func TestGivenUpBeforeRetry(t *testing.T) {

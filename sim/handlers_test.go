@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"apfsim/sim/api"
 	"apfsim/sim/machine"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // withStore gives the servers of a soleLevel a store, whose reads take 1 ms and writes 4 ms.
@@ -253,5 +255,119 @@ func TestSeatsFollowTheCounts(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: the lists take %v seats, want %v", c.store, got, c.want)
 		}
+	}
+}
+
+// What a server's watch caches have counted, and the watches that it has closed as slow, are those of all of its
+// processes, and each process compacts the store anew.
+func TestCountsOutliveARestart(t *testing.T) {
+	const workload = `
+  workload:
+  - {name: watch, as: {user: w}, request: {verb: watch, resource: services, query: "resourceVersion=0", watch: {duration: 10s}}, arrivals: {burst: {at: 0s, requests: 1, over: 0s}}}
+  - {name: update, clients: 10, as: {user: u}, request: {verb: update, resource: services, namespace: n, name: "s-{i}"}, stop: 10s, arrivals: {closed: {concurrency: 1, think: 1ms}}}
+  resources:
+  - {resource: services, objects: 100, averageBytes: 1000}
+`
+	var events, slow [2]int64
+	for i, restart := range []string{"", "  events: [{at: 12s, crash: {server: 0}}, {at: 13s, start: {server: 0}}]\n"} {
+		run := New(load(t, soleLevel(20, oneQueue, "  duration: 14s\n"+restart+"  store: {read: 1ms, write: 4ms, costs: {initialEvent: 100ms}}")+workload))
+		execute(t, run, server.Observer{})
+		events[i] = run.Handlers().Counters(0).Received
+		for resource, n := range run.Handlers().SlowWatchers(0) {
+			if resource.Name == "services" {
+				slow[i] += n
+			}
+		}
+	}
+	if events[0] < 5_000 || events[1] != events[0] {
+		t.Errorf("%d events of a server that is restarted after the last one, want %d, as of one that is not", events[1], events[0])
+	}
+	if slow != [2]int64{1, 1} {
+		t.Errorf("%v watches were closed as slow, want 1 with and without a restart", slow)
+	}
+}
+
+// counted notes the events that say that all initial ones have come.
+type counted struct {
+	server.Receiver
+	ends []int64 // how many objects had no event
+}
+
+func (c *counted) Received(nowNs int64, r *server.Request, e *api.Event) {
+	if e.InitialEnd {
+		c.ends = append(c.ends, e.Counted)
+	}
+	c.Receiver.Received(nowNs, r, e)
+}
+
+// A watch that begins with all objects is told at their end how many there are that the scenario only counts, once for
+// each watch.
+func TestInitialEventsAreCounted(t *testing.T) {
+	c := &counted{}
+	run := newRun(load(t, `
+  duration: 10s
+  store: {}
+  resources: [{resource: services, objects: 100, averageBytes: 1000}, {resource: configmaps, objects: 1, averageBytes: 1000}]
+  workload:
+  - {name: one, as: {user: w}, behaviour: {informer: {resource: configmaps, start: WatchList}}}
+  - {name: all, clients: 2, as: {user: w}, behaviour: {informer: {resource: services, start: WatchList}}}
+  - {name: none, as: {user: w}, behaviour: {informer: {resource: pods, start: WatchList}}}
+`), func(clients *workload.Clients) server.Receiver {
+		c.Receiver = clients
+		return c
+	})
+	execute(t, run, server.Observer{})
+	slices.Sort(c.ends)
+	if !slices.Equal(c.ends, []int64{0, 1, 100, 100}) {
+		t.Errorf("the initial events end with %v objects without an event, want 0, 1, 100 and 100", c.ends)
+	}
+}
+
+// A watch that its handler ends, here after the five to ten minutes that an informer asks for, is not counted among those
+// that a write is estimated by: there are never more than there are informers.
+func TestEndedWatchesAreNotCounted(t *testing.T) {
+	run := New(load(t, soleLevel(100, oneQueue, "  duration: 31m"+withStore)+`
+  workload:
+  - {name: watch, clients: 10, as: {user: w}, behaviour: {informer: {resource: services, start: WatchList}}}
+  - {name: create, as: {user: u}, request: {verb: create, resource: services, namespace: n}, arrivals: {burst: {at: 1m, requests: 1, every: 1m}}}
+`))
+	var counts []int
+	watches := 0
+	execute(t, run, server.Observer{Arrived: func(_ int64, r *server.Request) {
+		if n, ok := r.Watchers(); ok {
+			counts = append(counts, n)
+		} else if r.IsWatch() {
+			watches++
+		}
+	}})
+	if watches < 30 || len(counts) != 30 || slices.Min(counts) < 9 || slices.Max(counts) > 10 {
+		t.Errorf("%d watches; the writes are estimated by %v of them, want 10 each", watches, counts)
+	}
+}
+
+// The watches of a server with a store, which their handlers end, leave within the grace period of a stop: as many a second
+// as it takes, and at least 200. Their clients open others at the other server.
+func TestGracePeriodOfStoredWatches(t *testing.T) {
+	run := New(load(t, `
+  duration: 60s
+  store: {}
+  servers: {replicas: 2, shutdown: {watchTerminationGracePeriod: 10s}, loadBalancer: {policy: RoundRobin}}
+  events: [{at: 20s, stop: {server: 0}}]
+  workload:
+  - {name: watch, clients: 100, as: {user: "u{i}", groups: ["system:masters"]}, behaviour: {informer: {resource: services, start: WatchList}}}
+`))
+	ended, lost := 0, 0
+	execute(t, run, server.Observer{
+		Answered: func(nowNs int64, r *server.Request) {
+			if r.IsWatch() && r.Server == 0 {
+				if ended++; nowNs < 20e9 || nowNs > 20.5e9 || r.Status != server.StatusOK {
+					t.Errorf("a watch ends at %d ns with %d", nowNs, r.Status)
+				}
+			}
+		},
+		GivenUp: func(int64, *server.Request) { lost++ },
+	})
+	if stage := run.Servers()[0].Stage(); ended != 50 || lost > 0 || stage != server.Off {
+		t.Errorf("%d watches have ended, %d requests were lost, and the server is %v; want 50, 0 and off", ended, lost, stage)
 	}
 }

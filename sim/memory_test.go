@@ -55,6 +55,23 @@ func TestListsNeedMemory(t *testing.T) {
 	}
 }
 
+// With a store, a list takes what is stored then: 1 000 objects of 100 kB at the start, of which ten are deleted before the
+// list, takes 1.1 times 99 MB.
+func TestListsOfAStoreNeedMemory(t *testing.T) {
+	run := execute(t, New(load(t, `
+  duration: 10s
+  store: {}
+  servers: {kubernetesVersion: "1.37", flowControl: None, memory: {base: 100MB}}
+  resources: [{resource: pods, objects: 1000, averageBytes: 100000}]
+  workload:
+  - {name: deletes, clients: 10, as: {user: u}, request: {verb: delete, resource: pods, namespace: n, name: "x-{i}"}, arrivals: {burst: {at: 0s, requests: 1}}}
+  - {name: list, as: {user: u}, request: {verb: list, resource: pods}, arrivals: {burst: {at: 5s, requests: 1}}}
+`)), server.Observer{})
+	if used, peak := run.Server.Memory(); used != 100e6 || peak != 208_900_000 {
+		t.Errorf("%d bytes are used at the end, %d at most; want 100 MB and 208.9 MB", used, peak)
+	}
+}
+
 // An open watch takes 75 kB from its dispatch to its end.
 func TestWatchesNeedMemory(t *testing.T) {
 	run := New(load(t, `

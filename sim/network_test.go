@@ -646,6 +646,34 @@ func TestReplayWithServers(t *testing.T) {
 `)
 }
 
+// A request of a trace that is rejected is sent again, as its workload says: here once, after the second that the answer
+// names. Each has its place in the trace, whatever becomes of those before.
+func TestReplayRetries(t *testing.T) {
+	for retry, want := range map[string]string{
+		"None": `
+1s w/1 at server 0: 429 rejected
+1.2s w/1 at server 0: 200 executed
+2.5s w/1 at server 0: 200 executed`,
+		"{maxRetries: 1}": `
+1s w/1 at server 0: 429 rejected
+1.2s w/1 at server 0: 200 executed
+2.2s w/2 at server 0: 200 executed
+2.5s w/1 at server 0: 200 executed`,
+	} {
+		sc := load(t, soleLevel(1, reject, "  duration: 10s")+`
+  workload:
+  - {name: w, as: {user: u}, request: {verb: get, resource: pods, namespace: n, name: x}, execution: 100ms, arrivals: {constant: {rate: 1/s}}, retry: `+retry+"}\n")
+		sc.Spec.Workload[0].Arrivals = workload.Arrivals{Trace: &workload.TraceArrivals{Open: func() (*trace.Reader, error) {
+			var lines strings.Builder
+			for _, ms := range []int{1000, 1000, 2300} {
+				fmt.Fprintf(&lines, `{"arrivalNs":%d000000,"user":"u","verb":"get","resource":"pods","namespace":"n","name":"x","executionNs":200000000}`+"\n", ms)
+			}
+			return trace.NewReader(io.NopCloser(strings.NewReader(lines.String())), "t"), nil
+		}}}
+		wants(t, learned(t, New(sc), 0), want)
+	}
+}
+
 // decided returns what the servers of a run decide, line by line.
 func decided(t *testing.T, spec string) string {
 	t.Helper()

@@ -180,6 +180,7 @@ func TestMemoryOfProcesses(t *testing.T) {
 // Each process of a server counts its adjustments from its own start.
 func TestAdjustmentsOfARestartedServer(t *testing.T) {
 	var at []float64
+	levels := 0 // at the last change
 	live(t, `
   duration: 40s
   servers: {adjustmentPhase: 2s, startup: {duration: 3s, objects: 3s}}
@@ -188,6 +189,9 @@ func TestAdjustmentsOfARestartedServer(t *testing.T) {
   - {name: none, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1s, arrivals: {burst: {at: 39s, requests: 1}}}
 `, func(*Run) server.Observer {
 		return server.Observer{Adjusted: func(nowNs int64, s *server.Server) {
+			if nowNs == 15e9 {
+				levels = len(s.Levels())
+			}
 			if s := float64(nowNs) / 1e9; len(at) == 0 || at[len(at)-1] != s {
 				at = append(at, s)
 			}
@@ -196,6 +200,9 @@ func TestAdjustmentsOfARestartedServer(t *testing.T) {
 	// Levels change at the end, 13 s, at the start, 15 s, and when the objects have been read, 18 s.
 	if want := []float64{0, 2, 12, 13, 15, 18, 20, 30}; !slices.Equal(at, want) {
 		t.Errorf("the levels change at %v, want %v", at, want)
+	}
+	if levels != 2 {
+		t.Errorf("%d levels at the start, want exempt and catch-all", levels)
 	}
 }
 

@@ -226,6 +226,69 @@ func TestWatchersMakeWritesWider(t *testing.T) {
 `)
 }
 
+// Seats that are kept for an additional latency are free again afterwards, and the server is done with the request.
+func TestAdditionalLatencyEnds(t *testing.T) {
+	run := New(load(t, oneSeat+`
+  duration: 3s
+  workload:
+  - name: watches
+    clients: 10
+    as: {user: "watcher-{i}", groups: ["system:masters"]}
+    request: {verb: watch, resource: pods, watch: {duration: 2s}}
+    execution: 1ms
+    arrivals: {burst: {requests: 1}}
+  - name: writes
+    as: {user: writer}
+    request: {verb: update, resource: pods, name: x}
+    execution: 1ms
+    arrivals: {burst: {at: 1s, requests: 1}}
+`))
+	var at []int64
+	inFlight := func() (n int) {
+		run.Server.InFlight(func(*server.Request) { n++ })
+		return n
+	}
+	execute(t, run, server.Observer{Released: func(nowNs int64, r *server.Request) {
+		if r.Attributes.Verb == "update" {
+			at = append(at, nowNs, int64(inFlight()))
+		}
+	}})
+	if want := []int64{1_006_000_000, 11}; !slices.Equal(at, want) {
+		t.Errorf("the write is released at, and beside it are in flight, %v; want %v", at, want)
+	}
+	if n := inFlight(); n > 0 {
+		t.Errorf("%d requests are in flight at the end", n)
+	}
+}
+
+// A request that has timed out in its queue leaves nothing behind that could concern one that uses its memory afterwards, nor
+// anything else: whether it times out by itself, or by the arrival of another one, as in 1.27.
+func TestNothingIsLeftOfATimeOut(t *testing.T) {
+	for _, version := range []string{"1.37", "1.27"} {
+		run := New(load(t, strings.Replace(oneSeat, "servers: {", "servers: {kubernetesVersion: '"+version+"', ", 1)+`
+  duration: 100s
+  workload:
+  - {name: busy, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 30s, retry: {maxRetries: 0}, arrivals: {burst: {requests: 2}}}
+  - {name: late, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1s, retry: {maxRetries: 0}, arrivals: {burst: {at: 20s, requests: 1}}}
+  - {name: soon, as: {user: a, groups: ["system:masters"]}, request: {verb: get, resource: pods, name: x}, execution: 15s, arrivals: {burst: {at: 18s, requests: 1}}}
+  - {name: exempt, as: {user: a, groups: ["system:masters"]}, request: {verb: get, resource: pods, name: x}, execution: 15s, arrivals: {burst: {at: 40s, requests: 10}}}
+`))
+		timedOut, executed, adjusted := 0, 0, 0
+		execute(t, run, server.Observer{
+			Rejected: func(int64, *server.Request) { timedOut++ },
+			Executed: func(int64, *server.Request) { executed++ },
+			Adjusted: func(int64, *server.Server) {
+				if run.Server.AdjustsPeriodically() {
+					adjusted++
+				}
+			},
+		})
+		if timedOut != 1 || executed != 13 || adjusted != 10 {
+			t.Errorf("%s: %d requests timed out, %d were executed, and the limits were adjusted %d times; want 1, 13 and 10", version, timedOut, executed, adjusted)
+		}
+	}
+}
+
 // Requests that run on, other than watches, pass by flow control.
 func TestLongRunningRequestsPassBy(t *testing.T) {
 	wants(t, tell(t, oneSeat+`

@@ -2,7 +2,7 @@
 // changes of its source, and runs the tests on each of them. A mutant whose tests pass has survived: either a test is
 // missing, or the change makes no difference. It prints each survivor and the score, which is the share of the others.
 //
-//	mutants [-n 100] [-seed 1] ./core/seats
+//	mutants [-n 100] [-seed 1] [-again survivors.txt] ./core/seats
 //
 // The source is never changed: the changed files are an overlay of the build. The same seed draws the same mutants of
 // the same source. The tests are those of the package and of the packages in dependants, with -short.
@@ -33,6 +33,7 @@ func run(stdout, stderr io.Writer, args []string) int {
 	n := flags.Int("n", 100, "how many mutants are drawn")
 	seed := flags.Uint64("seed", 1, "the seed of the draw")
 	page := flags.String("equivalent", "", "a Markdown `file` with a table of equivalent mutants, which are not counted")
+	again := flags.String("again", "", "a `file` with the output of an earlier run with the same source and seed: only its survivors are run")
 	timeout := flags.Duration("timeout", 5*time.Second, "how much longer than ten times its usual time a test may take")
 	verbose := flags.Bool("v", false, "print killed mutants too")
 	switch err := flags.Parse(args); {
@@ -44,7 +45,7 @@ func run(stdout, stderr io.Writer, args []string) int {
 		fmt.Fprintln(stderr, "mutants: name one package, and a positive number of mutants")
 		return 2
 	}
-	err := measure(stdout, options{*dir, flags.Arg(0), *n, *seed, *page, *timeout, *verbose})
+	err := measure(stdout, options{*dir, flags.Arg(0), *n, *seed, *page, *again, *timeout, *verbose})
 	if err != nil {
 		fmt.Fprintln(stderr, "mutants:", err)
 		return 1
@@ -57,9 +58,13 @@ type options struct {
 	n         int
 	seed      uint64
 	page      string
+	again     string
 	timeout   time.Duration
 	verbose   bool
 }
+
+// survived is the verdict on a mutant whose tests pass, if it is not known to be equivalent.
+const survived = "SURVIVED"
 
 // measure prints the survivors and the score of a package.
 func measure(out io.Writer, o options) error {
@@ -87,6 +92,15 @@ func measure(out io.Writer, o options) error {
 	defer os.RemoveAll(scratch)
 
 	mutants := program.draw(o.n, o.seed)
+	if o.again != "" {
+		earlier, err := os.ReadFile(o.again)
+		if err != nil {
+			return err
+		}
+		mutants = slices.DeleteFunc(mutants, func(m *mutant) bool {
+			return !strings.Contains(string(earlier), survived+"\t"+m.describe(o.dir)+"\n")
+		})
+	}
 	by := make([]string, len(mutants)) // the package whose tests killed a mutant, or ""
 	for _, batch := range batches(mutants) {
 		if err := judge(o, scratch, tests, program.overlay(mutants, batch), mutants[batch[0]-1].function != nil, batch, by); err != nil {
@@ -95,11 +109,7 @@ func measure(out io.Writer, o options) error {
 	}
 	killed, equivalent := 0, 0
 	for i, m := range mutants {
-		place, err := filepath.Rel(o.dir, m.file.path)
-		if err != nil {
-			return err
-		}
-		verdict := "SURVIVED"
+		verdict := survived
 		switch {
 		case by[i] != "":
 			killed++
@@ -109,7 +119,7 @@ func measure(out io.Writer, o options) error {
 			verdict = "equivalent"
 		}
 		if by[i] == "" || o.verbose {
-			fmt.Fprintf(out, "%s\t%s:%d: %s: %s\n", verdict, place, m.line(), m.name, m.change())
+			fmt.Fprintf(out, "%s\t%s\n", verdict, m.describe(o.dir))
 		}
 	}
 	counted := len(mutants) - equivalent
@@ -299,7 +309,7 @@ var dependants = map[string][]string{
 	"reports/collect":  {"reports/result", "reports"},
 	"sim/network":      {"sim"},
 	"sim/registry":     {"sim"},
-	"sim/server":       {"sim"},
+	"sim/server":       {"sim/network", "sim/scenario/loader", "sim"},
 	"sim/workload":     {"sim/scenario/loader", "sim"},
 }
 

@@ -108,6 +108,23 @@ func TestSurvivors(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "sample.go")); err != nil || string(text) != sample {
 		t.Errorf("the source has changed: %v", err)
 	}
+
+	// A test more kills two of the four survivors. Only these are run again.
+	earlier := filepath.Join(dir, "earlier.txt")
+	more := strings.Replace(sampleTest, "clear(&q)", "if i, _ := q.Push(\"b\"); i != 0 {\n\t\tt.Fatal(i)\n\t}\n\tclear(&q)", 1)
+	for path, text := range map[string]string{earlier: out.String(), filepath.Join(dir, "sample_test.go"): more} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out.Reset()
+	if status := run(&out, &errors, []string{"-C", dir, "-n", "1000", "-again", earlier, "."}); status != 0 {
+		t.Fatalf("status %d: %s", status, &errors)
+	}
+	left := want[3] + "\n" + want[2] + "\nsample: 2 of 4 mutants killed (50 %), 0 equivalent; seed 1\n"
+	if diff := cmp.Diff(left, out.String()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // A test that fails without a mutant would kill each of them.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/token"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +36,11 @@ func (m *mutant) replace(begin, end int) string {
 }
 
 func (m *mutant) line() int { return m.file.fset.Position(m.file.pos(m.begin)).Line }
+
+// describe returns the place and the change of a mutant, in one line. The file is named from a folder that contains it.
+func (m *mutant) describe(dir string) string {
+	return fmt.Sprintf("%s:%d: %s: %s", strings.TrimPrefix(m.file.path, dir+string(filepath.Separator)), m.line(), m.name, m.change())
+}
 
 // change returns what the mutant changes, such as "a < b → a <= b" or "drop n++", in one line.
 func (m *mutant) change() string {

@@ -2,7 +2,10 @@
 // order, so that two runs process the same events in the same order.
 package clock
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Queue holds pending events of type E. It yields them in the order of their time, then of their
 // class, then in the order in which they were scheduled. Times are in nanoseconds since the start
@@ -35,13 +38,14 @@ const (
 	base      = 1 << digitBits
 	digits    = (63 + digitBits - 1) / digitBits
 	dueNow    = digits * base // index of the list of events of class 0 that are due now
+	unused    = math.MaxUint16
 )
 
 type node[E any] struct {
 	atNs       int64
 	event      E
 	next, prev int32  // in its list
-	list       uint16 // index of its list
+	list       uint16 // index of its list; unused while the node has no event
 	class      uint8
 }
 
@@ -49,8 +53,8 @@ type node[E any] struct {
 // 0 means no node.
 type list struct{ head, tail int32 }
 
-// Handle identifies a pending event until Next yields it or Cancel removes it. No event has the
-// zero value.
+// Handle identifies a pending event until Next yields it or Cancel removes it; its owner forgets it then. No event has
+// the zero value.
 type Handle int32
 
 // NowNs returns the current time: the time of the last event that Next yielded.
@@ -76,6 +80,9 @@ func (q *Queue[E]) Schedule(atNs int64, class uint8, event E) Handle {
 // Cancel removes a pending event.
 func (q *Queue[E]) Cancel(h Handle) {
 	n := &q.nodes[h]
+	if n.list == unused {
+		panic("clock: Cancel of an event that is not pending")
+	}
 	l := &q.lists[n.list]
 	if n.prev == 0 {
 		l.head = n.next
@@ -202,7 +209,7 @@ func (q *Queue[E]) vacateSlot(digit, slot int) {
 // free it.
 func (q *Queue[E]) release(i int32, n *node[E]) {
 	var none E
-	n.event, n.next = none, q.free
+	n.event, n.next, n.list = none, q.free, unused
 	q.free = i
 }
 
@@ -210,6 +217,7 @@ func (q *Queue[E]) release(i int32, n *node[E]) {
 func (q *Queue[E]) grow() int32 {
 	if len(q.nodes) == 0 {
 		q.nodes = make([]node[E], 1, 64)
+		q.nodes[0].list = unused
 	}
 	q.nodes = append(q.nodes, node[E]{})
 	return int32(len(q.nodes) - 1)

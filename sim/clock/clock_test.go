@@ -104,16 +104,32 @@ func TestQueueAgreesWithASortedList(t *testing.T) {
 	})
 }
 
-func TestSchedulingInThePastPanics(t *testing.T) {
+func panics(t *testing.T, f func()) {
+	t.Helper()
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")
 		}
 	}()
+	f()
+}
+
+func TestSchedulingInThePastPanics(t *testing.T) {
 	var q Queue[int]
 	q.Schedule(5, 0, 0)
 	q.Next()
-	q.Schedule(4, 0, 0)
+	panics(t, func() { q.Schedule(4, 0, 0) })
+}
+
+// What is not pending cannot be cancelled: neither no event, nor one that was cancelled or has happened.
+func TestCancellingWhatIsNotPendingPanics(t *testing.T) {
+	var q Queue[int]
+	first, second := q.Schedule(5, 0, 0), q.Schedule(6, 0, 0)
+	panics(t, func() { q.Cancel(0) })
+	q.Cancel(first)
+	panics(t, func() { q.Cancel(first) })
+	q.Next()
+	panics(t, func() { q.Cancel(second) })
 }
 
 func TestSteadyStateDoesNotAllocate(t *testing.T) {

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"slices"
 
 	"apfsim/sim/random"
@@ -118,27 +119,15 @@ func (b *balancer) choose(choice *random.Stream) int16 {
 // inTurn returns the eligible server whose turn it is: the first one from turn on, cyclically, or of
 // those with the fewest connections.
 func (b *balancer) inTurn(fewest bool) int16 {
-	best, bestAfter := int16(-1), 0
-	for _, i := range b.eligible {
-		after := int(i) - b.turn
-		if after < 0 {
-			after += len(b.network.servers)
+	n := len(b.network.servers)
+	after := func(i int16) int { return (int(i) - b.turn + n) % n }
+	best := slices.MinFunc(b.eligible, func(i, j int16) int {
+		load := 0
+		if fewest {
+			load = cmp.Compare(b.network.counts[i].connections, b.network.counts[j].connections)
 		}
-		if best < 0 || b.before(i, after, best, bestAfter, fewest) {
-			best, bestAfter = i, after
-		}
-	}
-	b.turn = (int(best) + 1) % len(b.network.servers)
+		return cmp.Or(load, cmp.Compare(after(i), after(j)))
+	})
+	b.turn = (int(best) + 1) % n
 	return best
-}
-
-// before says whether a server with its distance from the turn comes before another.
-func (b *balancer) before(i int16, after int, other int16, otherAfter int, fewest bool) bool {
-	if fewest {
-		mine, its := b.network.counts[i].connections, b.network.counts[other].connections
-		if mine != its {
-			return mine < its
-		}
-	}
-	return after < otherAfter
 }

@@ -19,8 +19,8 @@ type connection struct {
 	noticeNs   int64        // when the client notices that the server is silent; 0 while it is not
 	streams    int32        // requests in progress
 	most       int32        // streams that the server lets it have
-	next, prev int32        // in the list of the client; next also links unused numbers
-	idle       clock.Handle // when it may be closed because it is idle; 0 without one
+	next, prev int32        // in the list of the client, in which 0 is before the first and behind the last; next also links unused numbers
+	idle       clock.Handle // when it may be closed because it is idle; one without requests has it, others may have 0
 	notice     clock.Handle // that of noticeNs
 	server     int16
 	once       bool // it is of HTTP/1.1, and for one request only
@@ -49,7 +49,6 @@ func (n *Network) open(nowNs int64, to int16, cl *client, once bool) (id int32) 
 	if !once {
 		c.most = int32(n.servers[to].MaxStreams())
 		n.link(id, c)
-		c.idle = n.schedule(nowNs+idleTimeoutNs, idles, id)
 	}
 	return id
 }
@@ -112,9 +111,7 @@ func (n *Network) goAway(nowNs int64, id int32, c *connection) {
 	}
 	n.unlink(id, c)
 	c.away = true
-	if c.idle != 0 {
-		n.shared.Events.Cancel(c.idle)
-	}
+	n.shared.Events.Cancel(c.idle)
 	c.idle = n.schedule(nowNs+goAwayNs, idles, id)
 }
 
@@ -165,9 +162,7 @@ func (n *Network) link(id int32, c *connection) {
 	} else {
 		n.connections[after].next = id
 	}
-	if before != 0 {
-		n.connections[before].prev = id
-	}
+	n.connections[before].prev = id
 }
 
 // unlink takes a connection out of the list of its client.
@@ -177,8 +172,5 @@ func (n *Network) unlink(id int32, c *connection) {
 	} else {
 		n.connections[c.prev].next = c.next
 	}
-	if c.next != 0 {
-		n.connections[c.next].prev = c.prev
-	}
-	c.prev, c.next = 0, 0
+	n.connections[c.next].prev = c.prev
 }

@@ -1,6 +1,8 @@
 package network
 
 import (
+	"slices"
+
 	"apfsim/sim/clock"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
@@ -22,9 +24,11 @@ type endpoints struct {
 
 // lease is that of a server, which says that its process is there.
 type lease struct {
-	endNs int64        // 0 if the server has none
+	endNs int64        // when it ends or has ended
 	renew clock.Handle // its next renewal; 0 if there will be none
 }
+
+func (l lease) holds(nowNs int64) bool { return l.endNs > nowNs }
 
 // The reconciler of a server renews its lease and writes the Service in an interval (controlplane/instance.go,
 // DefaultEndpointReconcilerInterval and DefaultEndpointReconcilerTTL).
@@ -37,10 +41,7 @@ const (
 // its own.
 func newEndpoints(n *Network) *endpoints {
 	e := &endpoints{network: n, leases: make([]lease, len(n.servers))}
-	for i, s := range n.servers {
-		if s.Stage() != server.Ready {
-			continue
-		}
+	for i := range n.servers {
 		var phase random.Stream
 		phase.Open(n.seed, "", i, "endpoints") // no workload has an empty name
 		nextNs := phase.Int64N(reconcileNs)
@@ -64,32 +65,29 @@ func (e *endpoints) changed(nowNs int64, s *server.Server) {
 		e.network.shared.Events.Cancel(l.renew)
 		l.renew = 0
 	}
-	if stops := s.Stage() == server.Stopping; (stops || s.Stage() == server.Starting) && l.endNs > nowNs {
-		l.endNs = 0
-		e.write(nowNs, stops)
+	stops := s.Stage() == server.Stopping
+	if !stops && s.Stage() != server.Starting || !l.holds(nowNs) {
+		return
+	}
+	l.endNs = nowNs
+	// That there is no server left is only written by one that stops: for others it is an error.
+	if stops || slices.ContainsFunc(e.leases, func(l lease) bool { return l.holds(nowNs) }) {
+		e.write(nowNs)
 	}
 }
 
 // renew renews the lease of a server, which then writes the Service.
 func (e *endpoints) renew(nowNs int64, i int) {
 	e.leases[i] = lease{nowNs + leaseNs, e.network.schedule(nowNs+reconcileNs, renews, int32(i))}
-	e.write(nowNs, false)
+	e.write(nowNs)
 }
 
-// write makes the Service list the servers that have a lease. If there is none, only a server that stops
-// writes that: for others it is an error.
-func (e *endpoints) write(nowNs int64, stops bool) {
-	any := false
-	for i := range e.leases {
-		any = any || e.leases[i].endNs > nowNs
-	}
-	if !any && !stops {
-		return
-	}
+// write makes the Service list the servers that have a lease.
+func (e *endpoints) write(nowNs int64) {
 	was := e.listed
 	e.listed = nil
 	for i := range e.leases {
-		listed, has := len(was) > 0 && was[0] == int16(i), e.leases[i].endNs > nowNs
+		listed, has := len(was) > 0 && was[0] == int16(i), e.leases[i].holds(nowNs)
 		if listed {
 			was = was[1:]
 		}

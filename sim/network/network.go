@@ -128,7 +128,7 @@ func (n *Network) Send(nowNs int64, r *server.Request, workload, index int) {
 
 // SendTo sends a request of a client of a workload to a certain server, on a connection of its own.
 func (n *Network) SendTo(nowNs int64, r *server.Request, workload, index int, to int16) {
-	if id := n.dial(nowNs, r, n.client(&n.workloads[workload], index), to, true); id != 0 {
+	if id := n.dial(nowNs, r, n.client(&n.workloads[workload], index), to, true, true); id != 0 {
 		n.begin(id, &n.connections[id])
 		r.Connection, r.Server = id, to
 		n.servers[to].Arrive(nowNs, r)
@@ -156,30 +156,24 @@ func (n *Network) client(w *workload, index int) *client {
 // connect opens a connection of a client for a request, to a server that is chosen for it. If it fails, it
 // answers the request, and returns 0.
 func (n *Network) connect(nowNs int64, r *server.Request, w *workload, cl *client) (id int32) {
-	if !w.Service {
-		return n.dial(nowNs, r, cl, n.balancer.choose(&cl.choice), w.PerRequest)
+	if w.Service {
+		to, listed := n.service.choose(&cl.choice)
+		return n.dial(nowNs, r, cl, to, w.PerRequest, listed)
 	}
-	to, ok := n.service.choose(&cl.choice)
-	if ok {
-		return n.dial(nowNs, r, cl, to, w.PerRequest)
-	}
-	n.counts[to].dials++
-	n.counts[to].refusedDials++
-	r.Server, r.Connection = to, 0
-	n.refuse(nowNs, r)
-	return 0
+	return n.dial(nowNs, r, cl, n.balancer.choose(&cl.choice), w.PerRequest, true)
 }
 
-// dial opens a connection to a server for a request of a client, and possibly for that one only. If it
-// fails, it answers the request, and returns 0.
-func (n *Network) dial(nowNs int64, r *server.Request, cl *client, to int16, once bool) (id int32) {
+// dial opens a connection to a server for a request of a client, and possibly for that one only. If the server is not
+// listed, nothing is there to connect to. If it fails, it answers the request, and returns 0.
+func (n *Network) dial(nowNs int64, r *server.Request, cl *client, to int16, once, listed bool) (id int32) {
 	n.counts[to].dials++
-	if n.servers[to].Listens() {
+	s := n.servers[to]
+	if listed && s.Listens() {
 		return n.open(nowNs, to, cl, once)
 	}
 	n.counts[to].refusedDials++
 	r.Server, r.Connection = to, 0
-	if n.servers[to].Unreachable() {
+	if listed && s.Unreachable() {
 		n.lose(nowNs, r, nowNs+dialTimeoutNs, dialTimesOut)
 	} else {
 		n.refuse(nowNs, r)

@@ -162,7 +162,7 @@ func (s *Server) beginWatchGrace(nowNs int64) {
 	first := &s.life.inFlight.first
 	for d := first.following; d != first; d = d.following {
 		if d.group == openWatches && d.request.FinishNs >= 0 {
-			s.events.Cancel(d.request.next)
+			s.unschedule(&d.request.next) // a watch that its handler ends has none
 			s.endWatch(nowNs, d.request)
 		}
 	}

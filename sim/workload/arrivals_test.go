@@ -191,3 +191,24 @@ func TestSearchesOfOnOffEnd(t *testing.T) {
 	}
 	t.Error("Times yields nothing")
 }
+
+// How many requests a workload is expected to send is at least what it sends, and not much more, for each kind of
+// arrivals that does not depend on responses.
+func TestExpectedArrivals(t *testing.T) {
+	const seconds = 10_000
+	for name, a := range map[string]Arrivals{
+		"constant":      {Constant: &ConstantArrivals{Rate: 3}},
+		"poisson":       {Poisson: &PoissonArrivals{Rate: 3}},
+		"ramping":       {Ramping: &RampingArrivals{StartRate: 1, Stages: []Stage{{Duration: quantity.Duration(seconds * time.Second), Rate: 5}}}},
+		"onOff":         {OnOff: &OnOffArrivals{Rate: 10, On: constant(t, 30*time.Second), Off: constant(t, 70*time.Second)}},
+		"one burst":     {Burst: &BurstArrivals{At: quantity.Duration(time.Second), Requests: 400}},
+		"every 7 s one": {Burst: &BurstArrivals{At: quantity.Duration(time.Second), Requests: 4, Every: quantity.Duration(7 * time.Second)}},
+	} {
+		w := Workload{Clients: 2, Arrivals: a, Start: quantity.Duration(time.Minute)}
+		got, sent := w.ExpectedArrivals(quantity.Duration(time.Minute+seconds*time.Second)), 2*float64(len(times(a, seconds)))
+		// The deviation of Poisson arrivals is √30 000, or 0.6 %.
+		if got < 0.98*sent || got > 1.05*sent {
+			t.Errorf("%s: %v are expected, and %v are sent", name, got, sent)
+		}
+	}
+}

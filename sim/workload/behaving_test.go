@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/core/classify"
 	"apfsim/core/request"
 	"apfsim/sim/api"
 	"apfsim/sim/quantity"
@@ -331,5 +332,109 @@ func TestBehavingClientReusesTemplates(t *testing.T) {
 	}
 	if len(ids) != mostTemplates {
 		t.Errorf("%d templates, want %d", len(ids), mostTemplates)
+	}
+}
+
+// The waits of a back-off double up to their limit, and each is longer by a random part, of a half at most here.
+func TestBackoffOfAWorkload(t *testing.T) {
+	p := play(func(w *Workload) {
+		w.Retry.Backoff = &Backoff{Initial: quantity.Duration(time.Second), Factor: 2, Max: quantity.Duration(4 * time.Second), Jitter: 0.5}
+	})
+	p.begin = func(int64) {}
+	p.run()
+	for attempt, want := range map[int32]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 4: 4 * time.Second} {
+		different := map[int64]bool{}
+		for range 100 {
+			got := p.client.backOff(&server.Request{Sent: server.Sent{Attempt: attempt}})
+			if got < int64(want) || got > int64(want)*3/2 {
+				t.Fatalf("after attempt %d, it waits %v; want from %v to %v", attempt, time.Duration(got), want, want*3/2)
+			}
+			different[got] = true
+		}
+		if len(different) < 90 {
+			t.Errorf("after attempt %d, %d of 100 waits are different", attempt, len(different))
+		}
+	}
+}
+
+// interrupted is a context that has been cancelled, and counts how often that is looked at.
+type interrupted struct {
+	context.Context
+	n int
+}
+
+func (l *interrupted) Err() error {
+	l.n++
+	return context.Canceled
+}
+
+// Of many clients, and of many users of a client, only a thousand start when the run has been interrupted, and the
+// context is not looked at for each of them.
+func TestInterruptedStart(t *testing.T) {
+	think := ClosedArrivals{Concurrency: 5000, Think: quantity.Constant(quantity.Duration(time.Second))}
+	for name, w := range map[string]Workload{
+		"clients": {Clients: 5000, Arrivals: Arrivals{Constant: &ConstantArrivals{Rate: 1}}},
+		"users":   {Clients: 1, Arrivals: Arrivals{Closed: &think}},
+	} {
+		w.Name, w.As, w.Requests = name, Identity{User: "u"}, []WeightedRequest{{Request: Request{Verb: "get", Resource: "pods"}, Weight: 1}}
+		shared := server.NewShared(server.Options{})
+		c := NewClients(Settings{Duration: quantity.Duration(time.Minute), Workloads: []Workload{w}, Decided: make([]Decided, 1)}, shared)
+		l := &interrupted{Context: t.Context()}
+		c.Begin(l, nil, nil, nil)
+		started := 0
+		for {
+			if _, ok := shared.Events.Next(); !ok {
+				break
+			}
+			started++
+		}
+		if started != startedTogether-1 || l.n != 1 || c.Err() == nil {
+			t.Errorf("%d %s start after %d looks at the context, with the error %v; want %d after one", started, name, l.n, c.Err(), startedTogether-1)
+		}
+	}
+}
+
+// A replay remembers the latest answers, and no more of them.
+func TestAnswersOfAReplay(t *testing.T) {
+	var as answers
+	for id := range int64(mostAnswers + 10) {
+		as.keep(id, &api.Answer{Version: id + 5})
+	}
+	for id, want := range map[int64]int64{9: 0, 10: 15, mostAnswers: mostAnswers + 5, mostAnswers + 9: mostAnswers + 14} {
+		if got := as.byID[id].Version; got != want {
+			t.Errorf("the answer of request %d has the version %d, want %d", id, got, want)
+		}
+	}
+	if len(as.byID) != 65_536 {
+		t.Errorf("%d answers are remembered", len(as.byID))
+	}
+}
+
+// What a request of a trace asks for beyond its query: who writes, and whether it is only tried. The query itself may say
+// that, too.
+func TestCallOfAReplay(t *testing.T) {
+	var as answers
+	patch := func(query string) *server.Template {
+		return &server.Template{Query: query, Attributes: classify.Attributes{Verb: "patch", Resource: "pods", Name: "x"}}
+	}
+	if c := as.call(patch("fieldManager=a"), nil); c != nil {
+		t.Errorf("without more than a query, it asks for %+v", c)
+	}
+	for _, c := range []struct {
+		query   string
+		asked   trace.Asked
+		manager string
+		dryRun  bool
+	}{
+		{"", trace.Asked{}, "", false},
+		{"fieldManager=a", trace.Asked{}, "a", false},
+		{"fieldManager=a", trace.Asked{FieldManager: "b"}, "b", false},
+		{"", trace.Asked{FieldManager: "b", DryRun: true}, "b", true},
+		{"dryRun=All", trace.Asked{}, "", true},
+	} {
+		o := &as.call(patch(c.query), &c.asked).Options
+		if o.FieldManager != c.manager || o.DryRun != c.dryRun {
+			t.Errorf("%q and %+v: %q writes, dry run %v; want %q, %v", c.query, c.asked, o.FieldManager, o.DryRun, c.manager, c.dryRun)
+		}
 	}
 }

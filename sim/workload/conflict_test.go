@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"apfsim/sim/api"
 	"apfsim/sim/quantity"
 )
 
@@ -20,5 +21,14 @@ func TestBackoffTries(t *testing.T) {
 	}
 	if none := newTries(nil); none.left != 1 {
 		t.Error("without RetryOnConflict there is more than one try")
+	}
+}
+
+// Statuses from 200 to 299 say that a request has succeeded.
+func TestStatusesOfSuccess(t *testing.T) {
+	for status, want := range map[int]bool{0: false, 101: false, 199: false, 200: true, 201: true, 299: true, 300: false, 409: false, 500: false} {
+		if got := succeeded(&api.Answer{Status: status}); got != want {
+			t.Errorf("%d succeeds: %v, want %v", status, got, want)
+		}
 	}
 }

@@ -333,3 +333,136 @@ secrets of-pods-0 metadata.name=of-pods-0 1
 configmaps of-pods-0 metadata.name=of-pods-0 1
 secrets of-pods-1 metadata.name=of-pods-1 1`)
 }
+
+// Each version of a lease says when it was renewed.
+func TestLeaseSaysWhenItWasRenewed(t *testing.T) {
+	s := newNode(0)
+	s.Run(aKubelet().Machine(s.Client), 31*second)
+	renewals := 0
+	for _, q := range s.Sent {
+		if q.Resource == "leases" && q.Verb != "get" {
+			renewals++
+			if got := q.Call.Body.Stamp; got != q.AtNs+1 {
+				t.Errorf("%v: the lease says that it was renewed at %d ns", q, got-1)
+			}
+		}
+	}
+	if renewals != 4 {
+		t.Errorf("%d renewals, want 4", renewals)
+	}
+}
+
+// Each PUT that conflicts is followed by a GET, and there are five PUTs; then the lease is read, and five PUTs follow again.
+// That is the case at about 10 s and at 20 s.
+func TestLeaseConflicts(t *testing.T) {
+	s := newNode(0)
+	s.fails = func(nowNs int64, r *workload.APIRequest) *api.Answer {
+		if r.Resource == "leases" && r.Verb == "update" {
+			return &api.Answer{Status: 409, Reason: "Conflict"}
+		}
+		return nil
+	}
+	s.Run(aKubelet().Machine(s.Client), 40*second)
+	var got []string
+	for _, q := range s.Sent {
+		if q.Resource == "leases" && q.AtNs > second && q.AtNs < 25*second {
+			got = append(got, q.Verb)
+		}
+	}
+	five := strings.Repeat("update get ", 5)
+	if text, want := strings.Join(got, " ")+" ", strings.Repeat(five+"get "+five, 2); text != want {
+		t.Errorf("the kubelet sends %s\nwant %s", text, want)
+	}
+}
+
+// A lease counts as renewed when it is created: without any other renewal the node is not ready at the first look, each 5 s,
+// that finds it older than 50 s.
+func TestLeaseIsCreatedAndNeverRenewed(t *testing.T) {
+	s := newNode(0)
+	s.fails = func(nowNs int64, r *workload.APIRequest) *api.Answer {
+		if nowNs >= 50*millisecond {
+			return &api.Answer{Status: 429}
+		}
+		return nil
+	}
+	s.Run(aKubelet().Machine(s.Client), 100*second)
+	if notes := s.notes(metric.NodeNotReady); len(notes) != 1 || notes[0] != "55s NodeNotReady node-1 54.98s" {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// Somebody else deletes a pod that the kubelet has only counted so far: its name says which one it is. Another one
+// takes its place. A pod that is none of the kubelet's is nothing to it.
+func TestCountedPodIsDeleted(t *testing.T) {
+	for name, want := range map[string]string{
+		"node-1-3": "20.05s create /\n20.11s get node-1-5/\n20.12s patch node-1-5/status",
+		"node-1-7": "", "node-1-x": "", "node-1-": "", "other-3": "",
+	} {
+		s := newNode(50 * millisecond)
+		k := aKubelet()
+		k.Pods = 5
+		b := k.Machine(s.Client)
+		s.put(0, "pods/default/"+name, nil, api.Object{Namespace: "default", Name: name, DeletionNs: -1, Fields: map[string]string{"spec.nodeName": "node-1"}})
+		s.At(20*second, func(nowNs int64) {
+			key := "pods/default/" + name
+			o := s.objects[key]
+			delete(s.objects, key)
+			s.committed(nowNs, api.Deleted, o, o)
+		})
+		s.Run(b, 40*second)
+		same(t, name, s.sent(second, 100*second, "pods"), want)
+		if n := workload.Pods(b); n != 5 {
+			t.Errorf("%s: the kubelet has %d pods, want 5", name, n)
+		}
+	}
+}
+
+// Two pods are new at the same time. The second is reported as soon as the report of the first is done, and not only with the
+// next full pass. The kubelet is late to see what others have written, and not what it has written itself.
+func TestPodsAreReportedOneAfterAnother(t *testing.T) {
+	s := newNode(100 * millisecond)
+	b := aKubelet().Machine(s.Client)
+	s.At(20*second, func(nowNs int64) {
+		for _, name := range []string{"node-1-a", "node-1-b"} {
+			workload.AddPod(b, name)
+			s.put(nowNs, "pods/default/"+name, nil, api.Object{Namespace: "default", Name: name, DeletionNs: -1, Fields: map[string]string{"spec.nodeName": "node-1"}})
+		}
+	})
+	s.Run(b, 29*second)
+	same(t, "pods", s.sent(0, 60*second, "pods"), `
+20.1s get node-1-a/
+20.11s patch node-1-a/status
+20.12s get node-1-b/
+20.13s patch node-1-b/status`)
+	same(t, "seen", strings.Join(s.notes(metric.PodSeen), "\n"), `
+20.1s PodSeen node-1 100ms
+20.1s PodSeen node-1 100ms`)
+}
+
+// A report that has failed is repeated with the next full pass, which comes every 10 s, or with the next change of any pod,
+// and not at once.
+func TestReportOfAPodFails(t *testing.T) {
+	s := newNode(100 * millisecond)
+	s.fails = func(nowNs int64, r *workload.APIRequest) *api.Answer {
+		if r.Resource == "pods" && nowNs < 25*second {
+			return &api.Answer{Status: 500}
+		}
+		return nil
+	}
+	b := aKubelet().Machine(s.Client)
+	appear := func(nowNs int64, name string) {
+		workload.AddPod(b, name)
+		s.put(nowNs, "pods/default/"+name, nil, api.Object{Namespace: "default", Name: name, DeletionNs: -1, Fields: map[string]string{"spec.nodeName": "node-1"}})
+	}
+	s.At(21*second, func(nowNs int64) { appear(nowNs, "node-1-a") })
+	s.At(23*second, func(nowNs int64) { appear(nowNs, "node-1-b") })
+	s.Run(b, 40*second)
+	got := strings.Split(s.sent(0, 60*second, "pods"), "\n")
+	if len(got) != 7 {
+		t.Fatalf("sent %q", got)
+	}
+	same(t, "before the full pass", strings.Join(got[:3], "\n"), "21.1s get node-1-a/\n23.1s get node-1-a/\n23.11s get node-1-b/")
+	if first := got[3]; !strings.HasSuffix(first, " get node-1-a/") || first < "25s" || first >= "35s" {
+		t.Errorf("the full pass begins with %q", first)
+	}
+}

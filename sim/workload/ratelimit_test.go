@@ -33,3 +33,12 @@ func TestBucketOfNextToNothing(t *testing.T) {
 		}
 	}
 }
+
+// A rate limiter of client-go that is not set allows 5 requests per second and 10 at once; a negative rate is none.
+func TestLimitOfClientGo(t *testing.T) {
+	for qps, want := range map[float64]*RateLimit{0: {QPS: 5, Burst: 10}, 20: {QPS: 20, Burst: 30}, -1: nil} {
+		if got := clientGoLimit(qps, 30); (got == nil) != (want == nil) || got != nil && *got != *want {
+			t.Errorf("at %v/s: %+v, want %+v", qps, got, want)
+		}
+	}
+}

@@ -86,3 +86,29 @@ func TestReflectorFollowsScripts(t *testing.T) {
 		})
 	}
 }
+
+// counting is a behaviour that is one reflector without a handler.
+type counting struct{ *workload.Reflector }
+
+// A reflector without a handler counts what is there, as events come and go, and says how long its client takes to read
+// one.
+func TestReflectorCounts(t *testing.T) {
+	c := workloadtest.New(nil)
+	s, err := workloadtest.ParseScript("list 100 a@90 b@95\nwatch 1s ADDED c@101, 1s ADDED d@102, 1s MODIFIED a@103, 1s DELETED b@104, 1s DELETED c@105")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(c)
+	var chance random.Stream
+	c.Stream(&chance, "reflector")
+	r := workload.NewReflector(workload.ReflectorSettings{Resource: "pods", PerEvent: every(3 * time.Millisecond)}, c, &chance, nil)
+	for i, want := range []int64{2, 3, 4, 4, 3, 2} {
+		c.Run(counting{r}, int64(i)*second+second/2)
+		if got := r.Len(); got != want {
+			t.Errorf("after %d events, there are %d objects, want %d", i, got, want)
+		}
+	}
+	if got := c.Sent[1].ReadNs; got != 3*millisecond {
+		t.Errorf("the client takes %v to read an event, want 3ms", time.Duration(got))
+	}
+}

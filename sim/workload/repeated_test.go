@@ -189,6 +189,53 @@ func TestKubectlDeleteWaits(t *testing.T) {
 	}
 }
 
+// The watch of a deletion is too old, and the list that follows does not have the object any more. That ends the command
+// once.
+func TestKubectlDeleteListsAgain(t *testing.T) {
+	s := newShell(status(200), status(200), status(422), page(7, 1, ""))
+	s.answers[3].Objects = []*api.Object{{Namespace: "default", Name: "cm", Version: 7}}
+	s.At(1e9, func(nowNs int64) {
+		s.answers = []*api.Answer{status(422), page(9, 0, "")}
+		s.Event(nowNs, 1, &api.Event{Type: api.Error, Failure: status(410)})
+	})
+	s.Run(kubectlOf(s, workload.Delete, "cm"), 13e9)
+	s.want(t,
+		"0s delete configmaps default/cm",
+		"100ms get configmaps default/cm",
+		"200ms watch configmaps default/cm match=NotOlderThan initial=true bookmarks",
+		"300ms list configmaps default/cm rv=0 limit=500",
+		"400ms watch configmaps default/cm rv=7 bookmarks",
+		"1.8s watch configmaps default/cm rv=7 match=NotOlderThan initial=true bookmarks",
+		"1.9s list configmaps default/cm rv=7",
+		"12s delete configmaps default/cm")
+}
+
+// What fails ends a command, and only a write that fails is lost.
+func TestKubectlFails(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		answers []*api.Answer
+		lost    int
+	}{
+		{workload.Get, []*api.Answer{status(500)}, 0},
+		{workload.ApplyClient, []*api.Answer{status(500)}, 0},
+		{workload.ApplyClient, []*api.Answer{status(200), status(500)}, 1},
+		{workload.ApplyClient, []*api.Answer{status(404), status(500)}, 1},
+		{workload.ApplyServer, []*api.Answer{status(500)}, 1},
+		{workload.Delete, []*api.Answer{status(500)}, 0},
+		{workload.Delete, []*api.Answer{status(200), status(500)}, 0},
+	} {
+		s := newShell(c.answers...)
+		s.Run(kubectlOf(s, c.command, "cm"), 5e9)
+		if lost, done := s.Count(metric.WriteLost), s.Count(metric.WriteDone); lost != c.lost || done != 0 {
+			t.Errorf("%s: %d writes are lost and %d done, want %d and 0; %s", c.command, lost, done, c.lost, s.Log())
+		}
+		if n := len(s.Sent); n != len(c.answers) {
+			t.Errorf("%s: %d requests were sent, want %d", c.command, n, len(c.answers))
+		}
+	}
+}
+
 // If the object is gone when kubectl looks, or begins to watch, there is nothing to wait for.
 func TestKubectlDeleteFindsTheObjectGone(t *testing.T) {
 	s := newShell(status(200), status(404))

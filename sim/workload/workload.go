@@ -85,7 +85,7 @@ const evenWeight = 1
 func (Workload) JSONSchemaExtend(s *jsonschema.Schema) {
 	trace := jsonschema.NewProperties()
 	trace.Set("arrivals", &jsonschema.Schema{Required: []string{"trace"}})
-	s.If = &jsonschema.Schema{Properties: trace}
+	s.If = &jsonschema.Schema{Properties: trace, Required: []string{"arrivals"}}
 	s.Then = &jsonschema.Schema{Not: &jsonschema.Schema{AnyOf: requireOneOf("as", "request", "requests", "execution")}}
 	requests := requireOneOf("request", "requests")
 	for _, r := range requests {

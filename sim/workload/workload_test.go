@@ -28,6 +28,9 @@ func TestIdentitiesBringTheirGroups(t *testing.T) {
 		if mistakes := yaml.Decode("x", []byte(c.as), &id); len(mistakes) > 0 {
 			t.Errorf("%s: %v", c.as, mistakes)
 		}
+		if node := id.NodeOf(7); node != strings.TrimPrefix(c.user, "system:node:") && strings.HasPrefix(c.user, "system:node:") {
+			t.Errorf("%s acts as the node %q", c.as, node)
+		}
 		if user, groups := id.For(7); user != c.user || strings.Join(groups, " ") != c.groups {
 			t.Errorf("%s is %s in %v, want %s in %s", c.as, user, groups, c.user, c.groups)
 		}
@@ -105,4 +108,28 @@ func TestRampsAreIntegrated(t *testing.T) {
 			t.Fatalf("%+v: %v within %d s, want %v", r, got, seconds, sum)
 		}
 	})
+}
+
+// The resources of workloads are those of their requests and of what their clients do. A trace may ask for others.
+func TestResourcesOfWorkloads(t *testing.T) {
+	ofDeployments := Selection{Group: "apps", Resource: "deployments"}
+	for want, w := range map[string]Workload{
+		"pods deployments.apps":      {Requests: []WeightedRequest{{Request: Request{Resource: "pods"}}, {Request: Request{Path: "/healthz"}}, {Request: Request{Group: "apps", Resource: "deployments"}}}},
+		"deployments.apps":           {Behaviour: &Behaviour{Lister: &Lister{Selection: ofDeployments}}},
+		"daemonsets.apps":            {Behaviour: &Behaviour{Writer: &Writer{Group: "apps", Resource: "daemonsets"}}},
+		"configmaps":                 {Behaviour: &Behaviour{Kubectl: &Kubectl{Resource: "configmaps"}}},
+		"services":                   {Behaviour: &Behaviour{Informer: &Informer{Selection: Selection{Resource: "services"}}}},
+		"jobs.batch pods endpoints":  {Behaviour: &Behaviour{Controller: &Controller{Watches: "jobs.batch", Reconcile: []Step{{Resource: "pods"}, {Resource: "endpoints"}}}}},
+		"leases.coordination.k8s.io": {Behaviour: &Behaviour{LeaderElection: &LeaderElection{}}},
+		"events":                     {Behaviour: &Behaviour{EventRecorder: &EventRecorder{}}},
+		"nodes leases.coordination.k8s.io pods services secrets configmaps": {Behaviour: &Behaviour{Kubelet: &Kubelet{}}},
+	} {
+		names, all := Resources([]Workload{w})
+		if got := strings.Join(names, " "); got != want || !all {
+			t.Errorf("%s, all of them: %v; want %s", got, all, want)
+		}
+		if again, all := Resources([]Workload{w, {Arrivals: Arrivals{Trace: &TraceArrivals{}}}}); len(again) != len(names) || all {
+			t.Errorf("%v beside a trace, all of them: %v", again, all)
+		}
+	}
 }

@@ -182,6 +182,9 @@ func (c *schemaChecker) conforms(schema any, text string) string {
 	return c.check(schema, docs[0].Root, "")
 }
 
+// writes is a workload that writes, without the end of its behaviour.
+const writes = "as: {user: a}\nbehaviour: {writer: {resource: configmaps, every: 1s, "
+
 func TestSchemaTakesScenarios(t *testing.T) {
 	c, root := newSchemaChecker(t)
 	texts := map[string]string{
@@ -200,11 +203,14 @@ func TestSchemaTakesScenarios(t *testing.T) {
 		"no phase":       withSpec("servers: {adjustmentPhase: 0}"),
 		"a random phase": withSpec("servers: {adjustmentPhase: random}"),
 		"auto":           withSpec("warmup: auto"),
+		"no conflicts":   withWorkload(writes + "retryOnConflict: None}}"),
+		"conflicts":      withWorkload(writes + "retryOnConflict: Backoff}}"),
+		"some conflicts": withWorkload(writes + "retryOnConflict: {steps: 3, duration: 20ms}}}"),
 		"ClientGo":       withWorkload(asks + "execution: 1ms\nretry: ClientGo\narrivals: {closed: {}}"),
 	}
-	library, err := filepath.Glob("../../scenarios/*.yaml")
-	if err != nil {
-		t.Fatal(err)
+	library, err := filepath.Glob("../../../scenarios/*.yaml")
+	if err != nil || len(library) == 0 {
+		t.Fatal("no scenarios: ", err)
 	}
 	for _, name := range library {
 		text, err := os.ReadFile(name)
@@ -251,6 +257,7 @@ func TestSchemaRefusesWhatLoadRefuses(t *testing.T) {
 		"resource and path":      withWorkload("as: {user: a}\nrequest: {verb: get, path: /version, resource: pods}\n" + takes + arrives),
 		"a trace with identity":  withWorkload("as: {user: a}\narrivals: {trace: {file: t}}"),
 		"an unknown retry":       withWorkload(asks + takes + arrives + "retry: Sometimes"),
+		"an unknown conflict":    withWorkload(writes + "retryOnConflict: Never}}"),
 		"a threshold on nothing": withSpec("thresholds: {wiat: [max < 1s]}"),
 		"a threshold by itself":  withSpec("thresholds: {wait: max < 1s}"),
 		"windows without unit":   withSpec("thresholds: {wait: [{threshold: max < 1s, over: 10}]}"),
