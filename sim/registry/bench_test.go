@@ -238,12 +238,20 @@ func (b *bench) calls() (gets, txns, ranges int64) {
 	return
 }
 
+// walked is how many objects of caches have been looked at so far.
+func (b *bench) walked() (n int64) {
+	for _, w := range b.Work() {
+		n += w.Walked
+	}
+	return n
+}
+
 // do sends a request, waits for the answer and returns it with the calls to etcd that it took, as
 // "1 get, 1 txn".
 func (b *bench) do(q apiRequest) (api.Answer, string) {
 	b.t.Helper()
 	gets, txns, ranges := b.calls()
-	revision := b.store.Revision()
+	revision, walked := b.store.Revision(), b.walked()
 	c := b.send(q)
 	for c.answers == 0 {
 		slot, ok := b.queue.Next()
@@ -257,8 +265,17 @@ func (b *bench) do(q apiRequest) (api.Answer, string) {
 	if wrote := b.store.Revision() > revision; wrote != c.answer.Wrote {
 		b.t.Errorf("%s %s?%s: has written: %v; the answer says %v", q.verb, q.path, q.query, wrote, c.answer.Wrote)
 	}
-	if from := c.answer.Source; q.verb == "get" && (c.answer.Status == 200 || c.answer.Status == 404) && (from == api.FromEtcd) != (g > gets) {
-		b.t.Errorf("%s %s?%s: from %v, with %d calls to etcd", q.verb, q.path, q.query, from, g-gets)
+	if q.verb == "get" && (c.answer.Status == 200 || c.answer.Status == 404) {
+		from := api.FromCache
+		if g > gets {
+			from = api.FromEtcd
+		}
+		if c.answer.Source != from {
+			b.t.Errorf("%s %s?%s: from %v, with %d calls to etcd", q.verb, q.path, q.query, c.answer.Source, g-gets)
+		}
+	}
+	if status := c.answer.Status; (status == 400 || status == 422) && b.walked() != walked {
+		b.t.Errorf("%s %s?%s: %d, and objects were walked", q.verb, q.path, q.query, status)
 	}
 	return c.answer, calls(g-gets, t-txns, r-ranges)
 }

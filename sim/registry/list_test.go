@@ -389,20 +389,14 @@ func TestSelectors(t *testing.T) {
 		b.wantList("full", apiRequest{verb: "list", resource: pods, path: "default/", query: full.query}, "200 201", 10, api.FromCache, full.continues, "1 get")
 		b.wantList("full", apiRequest{verb: "list", resource: widgets, path: "default/", query: full.query}, "200 201", 10, api.FromEtcd, full.continues, "4 range")
 	}
-	walked := func() (n int64) {
-		for _, w := range b.Work() {
-			n += w.Walked
-		}
-		return n
-	}
-	before := walked()
+	before := b.walked()
 	b.wantList("node", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn7"}, "200 201", 5, api.FromCache, 0, "")
-	if n := walked() - before; n != 5 {
+	if n := b.walked() - before; n != 5 {
 		t.Errorf("%d objects were walked, want those of the node", n)
 	}
-	before = walked()
+	before = b.walked()
 	b.wantList("page", apiRequest{verb: "list", resource: pods, path: "default/", query: "limit=10&resourceVersion=101&resourceVersionMatch=NotOlderThan"}, "200 201", 10, api.FromCache, 201, "")
-	if n := walked() - before; n != 100 {
+	if n := b.walked() - before; n != 100 {
 		t.Errorf("a page walked %d objects, want all that follow", n)
 	}
 }
@@ -630,6 +624,44 @@ func TestIndexOfNodes(t *testing.T) {
 			a := b.must(200, q)
 			if got, want := names(a.Objects, "", false), names(all, start, namespace != ""); a.Source != api.FromCache || len(a.Objects) != len(got) || !slices.Equal(got, want) {
 				t.Errorf("namespace %q from %q: %q, want %q", namespace, start, got, want)
+			}
+		}
+	}
+}
+
+// A page can begin among the objects that are only counted, of which the selectors match every so many, or behind them; by
+// the index of nodes it has as many as by a look at all.
+func TestPagesThatBeginAmongCountedObjects(t *testing.T) {
+	for start, items := range map[string]int64{countedStart + "500": 16, countedStart + "1000": 1, countedStart + "5000": 1, "default/o": 1, "default/q": 0} {
+		for _, selector := range []string{"fieldSelector=spec.nodeName%3Dn1", "labelSelector=app%3Dweb"} {
+			b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 100}}})
+			b.must(201, post(pods, "default", "p", change.NodeField, "n1", "metadata.labels.app", "web"))
+			b.run(second)
+			a := b.must(200, apiRequest{verb: "list", resource: pods, query: selector + token(-1, start), matches: 30})
+			if a.Items != items || a.Source != api.FromCache {
+				t.Errorf("%s from %q: %d objects from %v, want %d", selector, start, a.Items, a.Source, items)
+			}
+		}
+	}
+}
+
+// Pages have together as many of the objects that are only counted as the selectors match.
+func TestPagesOfCountedObjects(t *testing.T) {
+	for _, uncached := range [][]api.Resource{nil, {pods}} {
+		b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 100}}, uncached: uncached})
+		for _, matches := range []int64{1, 2, 3, 40, 999, 1000} {
+			for _, limit := range []int64{1, 2, 7, 100} {
+				query, items, pages := fmt.Sprint("labelSelector=app%3Dweb&limit=", limit), int64(0), int64(0)
+				for token := ""; pages == 0 || token != "" && pages <= matches; pages++ {
+					a := b.must(200, apiRequest{verb: "list", resource: pods, query: query + token, matches: matches})
+					items += a.Items
+					if token = ""; a.Continue != "" {
+						token = "&continue=" + a.Continue
+					}
+				}
+				if items != matches {
+					t.Errorf("limit %d, without a cache: %v: %d objects in %d pages, want %d", limit, uncached, items, pages, matches)
+				}
 			}
 		}
 	}

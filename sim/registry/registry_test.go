@@ -166,6 +166,12 @@ func TestKnownCachesAreFilled(t *testing.T) {
 	if ns := b.Fill(now, configmaps, second); ns != 0 {
 		t.Errorf("a cache that is filled takes %d ns to fill", ns)
 	}
+	if ns := b.Fill(now, leases, second); ns != second {
+		t.Errorf("a cache takes %d ns to fill, want 1 s", ns)
+	}
+	if ns := b.Fill(now, leases, second); ns != 0 {
+		t.Errorf("a cache that is being filled takes %d ns more", ns)
+	}
 	b.Stop(now)
 	b.Know(now, pods)
 	b.run(longestNs)

@@ -225,6 +225,15 @@ func TestGenerateName(t *testing.T) {
 		t.Errorf("both names are %q", a.Object.Name)
 	}
 	b.want("neither", apiRequest{verb: "create", path: "default/", body: &api.Body{}}, "422 Invalid", "")
+	b.want("no body", apiRequest{verb: "create", path: "default/"}, "422 Invalid", "")
+}
+
+// Requests for subresources that the store does not know are answered without it.
+func TestOtherSubresources(t *testing.T) {
+	b := newBench(t, settings{})
+	for sub, want := range map[string]string{"eviction": "201", "exec": "101", "proxy": "200"} {
+		b.want(sub, apiRequest{verb: "create", resource: pods, sub: sub, path: "default/p", body: &api.Body{}}, want, "")
+	}
 }
 
 // A generated name has at most 63 characters, of which five are random: the prefix is shortened.
