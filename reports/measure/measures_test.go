@@ -94,6 +94,80 @@ func TestPrecisionOfPercentiles(t *testing.T) {
 	}
 }
 
+// No values change nothing, wherever they come from.
+func TestNoValues(t *testing.T) {
+	h := Histogram{Precision: FinePrecision}
+	h.RecordN(5, 0)
+	if h.N != 0 || h.MostNs != 0 {
+		t.Errorf("%d values of at most %d", h.N, h.MostNs)
+	}
+	h.Record(7)
+	h.Merge(&Histogram{Precision: FinePrecision})
+	h.Merge(&Histogram{})
+	if h.N != 1 || h.LeastNs != 7 || h.PercentileNs(50) != 7 {
+		t.Errorf("%d values of at least %d", h.N, h.LeastNs)
+	}
+	if got := Rank(0, 10); got != 1 {
+		t.Errorf("the rank of the least value is %v", got)
+	}
+}
+
+// A negative duration counts as none, and one of a number of durations as one.
+func TestSingleValues(t *testing.T) {
+	var h Histogram
+	h.Precision = FinePrecision
+	h.Record(-3)
+	if h.N != 1 || h.LeastNs != 0 || h.MostNs != 0 || h.MeanNs() != 0 {
+		t.Errorf("%d values of %d to %d", h.N, h.LeastNs, h.MostNs)
+	}
+	h.RecordN(8, 1)
+	h.RecordN(-1, 2)
+	if h.N != 4 || h.LeastNs != 0 || h.MostNs != 8 || h.MeanNs() != 2 {
+		t.Errorf("%d values of %d to %d, mean %v; want 4 of 0 to 8, mean 2", h.N, h.LeastNs, h.MostNs, h.MeanNs())
+	}
+}
+
+// Measures that were reset are like new ones.
+func TestReset(t *testing.T) {
+	m := New(CoarsePrecision)
+	for range 70_000 { // more than a bucket counts by itself
+		m.Timed[Wait].Record(5)
+	}
+	m.Queued.Record(9)
+	m.Arrived = 3
+	m.Responses.Add(200, 1)
+	m.Reset()
+	if m.Counted != New(CoarsePrecision).Counted || len(m.Responses) != 0 || m.Queued.N != 0 {
+		t.Errorf("%+v, %+v, %d queued", m.Counted, m.Responses, m.Queued.N)
+	}
+	m.Timed[Wait].Record(6)
+	if h := &m.Timed[Wait]; h.N != 1 || h.LeastNs != 6 || h.MostNs != 6 || h.MeanNs() != 6 || h.PercentileNs(50) != 6 {
+		t.Errorf("%d values of %d to %d, mean %v", h.N, h.LeastNs, h.MostNs, h.MeanNs())
+	}
+	m.Timed[Wait].Each(func(leastNs, mostNs, n int64) {
+		if n != 1 || leastNs != 6 {
+			t.Errorf("%d values of %d to %d", n, leastNs, mostNs)
+		}
+	})
+}
+
+// All histograms of measures have the precision.
+func TestPrecisionOfMeasures(t *testing.T) {
+	m := New(FinePrecision)
+	for _, h := range []*Histogram{&m.Timed[Wait], &m.Timed[Execution], &m.Timed[Latency], &m.Timed[RejectedWait], &m.Queued} {
+		for _, ns := range []int64{10_010, 1_000_000} {
+			h.Record(ns)
+		}
+		if got := h.PercentileNs(50); got != 10_010 {
+			t.Errorf("the least of two values is %d", got)
+		}
+		h.Record(20_000_000)
+		if got := h.PercentileNs(60); float64(got)/1_000_000 > 1.001 {
+			t.Errorf("the second of three values is %d, want 1 000 000 within 0.1 %%", got)
+		}
+	}
+}
+
 // Without a service, or without shares, there is no fairness.
 func TestNoFairness(t *testing.T) {
 	for _, c := range [][2][]float64{{{0, 0}, {1, 1}}, {{1, 1}, {0, 0}}, {nil, nil}} {

@@ -29,7 +29,7 @@ func (t *Trend) Z() float64 {
 // because it would find trends more easily.
 func MannKendall(values []float64) Trend {
 	n := len(values)
-	t := Trend{Correction: 1}
+	var t Trend
 	var slopes []float64
 	for i := range values {
 		for j := i + 1; j < n; j++ {
