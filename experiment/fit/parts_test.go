@@ -132,6 +132,11 @@ func TestUsersThatAreAlike(t *testing.T) {
 			got = append(got, fmt.Sprint(w.Name, " ", max(1, w.Clients), " ", who))
 		}
 		slices.Sort(got)
+		for i, w := range f.Report.Workloads {
+			if w.Least < 1 || w.Least > w.Most || w.First < w.Least*int64(w.Clients) || w.First > w.Most*int64(w.Clients) || i > 0 && w.First > f.Report.Workloads[i-1].First {
+				t.Errorf("%s: %+v is not in order, or its clients have sent other numbers", name, w)
+			}
+		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q\n%q", name, got, c.want, f.Report.Notes)
 		}
@@ -183,6 +188,7 @@ func TestDurationOfAFit(t *testing.T) {
 		"spec: {duration: 15s, warmup: 2s}": {15e9, 2e9, false},
 		"spec: {duration: 25s, warmup: 2s}": {25e9, 2e9, false},
 		"spec: {duration: 26s, warmup: 2s}": {12_778e6, 0, true},
+		"spec: {duration: 11500ms}":         {12_778e6, 0, true}, // up to the last arrival, which it would leave out
 		"spec: {duration: 11s, warmup: 2s}": {12_778e6, 0, true},
 	} {
 		if base != "" {
@@ -191,6 +197,9 @@ func TestDurationOfAFit(t *testing.T) {
 		f, _ := fitLog(t, gets("u", aPod, 1, 2, 3, 4, 5, 6, 7, 8, 11.5), base)
 		if got := f.Report; got.DurationNs != want.durationNs || got.WarmupNs != want.warmupNs || (len(got.Notes) > 0) != want.noted {
 			t.Errorf("%q: %d ns, warm-up %d ns, notes %q; want %+v", base, got.DurationNs, got.WarmupNs, got.Notes, want)
+		}
+		if text := string(f.Scenario); strings.Contains(text, "warmup") != (want.warmupNs > 0) || !strings.Contains(text, "\n  - name: u-get-pods\n") {
+			t.Errorf("%q:\n%s", base, text)
 		}
 	}
 }
@@ -221,7 +230,7 @@ func TestResourcesOfLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Estimate(0).InitialSeats; got != seats || !strings.Contains(strings.Join(f.Report.Notes, ""), "all lists take the seats") {
+		if got := r.Estimate(0).InitialSeats; got != seats || stored[0].AverageBytes != 2000 || !strings.Contains(strings.Join(f.Report.Notes, ""), "all lists take the seats") {
 			t.Errorf("%+v: %d seats, want %d; %q", stored[0], got, seats, f.Report.Notes)
 		}
 	}
@@ -313,7 +322,7 @@ func TestNamesOfObjects(t *testing.T) {
 func TestReplaceWord(t *testing.T) {
 	for _, c := range []struct{ text, word, want string }{
 		{"a/b/a", "a", "X/b/X"}, {"ab a", "a", "ab X"}, {"a-b", "a", "a-b"}, {"b.a", "a", "b.a"}, {"a_", "a", "a_"}, {"9a", "a", "9a"}, {"a9", "a", "a9"},
-		{"Za", "a", "Za"}, {"zaZ a", "a", "zaZ X"}, {"a", "", "a"}, {"", "a", ""}, {"a:a", "a", "X:X"}, {"0a", "a", "0a"}, {"Aa", "a", "Aa"}, {"aA", "a", "aA"},
+		{"Za", "a", "Za"}, {"zaZ a", "a", "zaZ X"}, {"a", "", "a"}, {"", "a", ""}, {"a:a", "a", "X:X"}, {"0a", "a", "0a"}, {"Aa", "a", "Aa"}, {"aA", "a", "aA"}, {":", "", ":"},
 	} {
 		if got := replaceWord(c.text, c.word, "X"); got != c.want {
 			t.Errorf("%q in %q: %q, want %q", c.word, c.text, got, c.want)
@@ -376,5 +385,51 @@ func TestRejectionsWithoutRetries(t *testing.T) {
 		if got := strings.Contains(strings.Join(w.Notes, ""), fmt.Sprintf("up to %d of the %d first attempts are retries", rejected, 95+rejected)); got != want || w.Rejected != int64(rejected) || !reflect.ValueOf(workloads[0].Retry).IsZero() {
 			t.Errorf("%d rejected: %+v", rejected, w)
 		}
+	}
+}
+
+// The base can be wrong in its release, and keeps its paths if nobody says where the scenario will be.
+func TestReadBase(t *testing.T) {
+	if _, err := ReadBase([]byte("spec: {servers: {kubernetesVersion: \"1.99\"}}"), "base.yaml", ""); err == nil || !strings.HasPrefix(err.Error(), "base.yaml:1: spec.servers.kubernetesVersion: ") {
+		t.Errorf("got the error %v", err)
+	}
+	for dir, want := range map[string]string{"": "a.yaml", "b": "../folder/a.yaml", "folder": "a.yaml"} {
+		b, err := ReadBase([]byte("spec: {config: {files: [a.yaml]}}"), "folder/base.yaml", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := b.Document.Content[1]
+		if got := spec.Content[1].Content[1].Content[0].Value; got != want {
+			t.Errorf("in %q: %s, want %s", dir, got, want)
+		}
+	}
+}
+
+// The recorded requests are read twice, and closed each time. What is wrong in a line is said with the type that is wanted.
+func TestReadingOfALog(t *testing.T) {
+	source := &file{}
+	opened := 0
+	if _, err := Fit(func() (io.ReadCloser, error) {
+		opened++
+		source.Reset()
+		source.WriteString(gets("u", aPod, 1, 2, 3))
+		return source, nil
+	}, Options{File: "log.jsonl", Name: "fitted"}); err != nil || opened != 2 || source.closed != 2 {
+		t.Errorf("error %v, opened %d times, closed %d times", err, opened, source.closed)
+	}
+	for line, want := range map[string]string{`"seats":"x"`: "is a string; want a whole number", `"user":5`: "is a number; want a string"} {
+		_, err := Fit(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("{" + line + "}\n")), nil }, Options{File: "log.jsonl"})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got the error %v, want %s", line, err, want)
+		}
+	}
+}
+
+// The log of a real server has the waits of slow watches only, so that they count for nothing.
+func TestWaitsOfWatchesInARealLog(t *testing.T) {
+	watches := strings.ReplaceAll(gets("u", `,"resource":"pods","waitNs":7000000`, 3, 4), `"get"`, `"watch"`)
+	f, _ := fitLog(t, logOf(gets("u", aPod+`,"waitNs":5000000`, 1, 2), watches), "")
+	if w := &f.Recorded.Total.Wait; w.N != 2 || w.MostNs != 5_000_000 || f.Recorded.Total.Arrived != 4 {
+		t.Errorf("%d waits of at most %d ns, want the two of gets", w.N, w.MostNs)
 	}
 }

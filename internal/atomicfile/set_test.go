@@ -173,9 +173,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// A set of one file is committed by one rename, which replaces a file and nothing else: a folder of its name is not put
-// aside for it.
-func TestOneFileIsOneRename(t *testing.T) {
+// A file does not replace a folder of its name.
+func TestAFileDoesNotReplaceAFolder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
 	if err := os.Mkdir(path, 0o777); err != nil {
