@@ -172,3 +172,29 @@ func TestUnfinished(t *testing.T) {
 		t.Error(fmt.Sprint("missing: ", want))
 	}
 }
+
+// A file does not replace a folder of its name.
+func TestAFileDoesNotReplaceAFolder(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	if err := os.Mkdir(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	s := &Set{}
+	f, err := s.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(); err == nil {
+		t.Error("a file has replaced a folder")
+	}
+	if err := s.Discard(); err != nil {
+		t.Error(err)
+	}
+	if got := tree(t, dir); len(got) != 1 || got["a"] != "a folder" {
+		t.Errorf("the folder has %v", got)
+	}
+}

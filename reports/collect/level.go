@@ -181,13 +181,15 @@ func (l *level) advance(nowNs int64) {
 	if d == 0 {
 		return
 	}
-	if nowNs > l.fromNs {
+	if nowNs >= l.fromNs {
 		w := &l.window
 		if l.sinceNs < l.fromNs {
 			d = nowNs - l.fromNs
 			w.seatNsBefore, w.waitingNsBefore = l.seatsInUse.at(l.fromNs), l.waiting.at(l.fromNs)
 		}
-		w.peak = max(w.peak, l.seatsInUse.value)
+		if d > 0 { // not what ends when the window begins
+			w.peak = max(w.peak, l.seatsInUse.value)
+		}
 		if l.exists && (l.waiting.value > 0 || l.seatsInUse.value >= l.limit) {
 			w.saturatedNs += d
 		}

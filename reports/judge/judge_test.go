@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"apfsim/reports/format"
+	"apfsim/reports/result"
 )
 
 // Each criterion decides alone: at its good limit the judgement is good, beyond it
@@ -45,5 +46,20 @@ func TestCriteria(t *testing.T) {
 	}
 	if f := noFigures(); f.judgement() != Good {
 		t.Error("without figures something is wrong")
+	}
+}
+
+// The wait at a random moment is judged by its p99, if enough probes have waited.
+func TestWaitAtARandomMoment(t *testing.T) {
+	for _, c := range []struct {
+		count int64
+		known bool
+	}{{1000, true}, {999, false}} {
+		g := &result.Group{VirtualWait: &result.VirtualWait{Probes: 1000, Rejected: 250, Wait: &result.Distribution{Count: c.count, P99Ns: 5e9}}}
+		g.Arrived = 10
+		f := figuresOf(g)
+		if known := f.virtualP99 == 5e9; known != c.known || f.virtualRejected != 0.25 {
+			t.Errorf("%d waits: p99 %v, %v rejected", c.count, f.virtualP99, f.virtualRejected)
+		}
 	}
 }

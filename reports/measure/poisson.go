@@ -7,8 +7,5 @@ import "gonum.org/v1/gonum/stat/distuv"
 // "Homogeneity of results in testing samples from Poisson series", Biometrika 31, 1940). The times are those in which they
 // were counted, both more than 0.
 func FewerP(n int64, time float64, other int64, otherTime float64) float64 {
-	if n+other == 0 {
-		return 1
-	}
 	return distuv.Binomial{N: float64(n + other), P: time / (time + otherTime)}.CDF(float64(n))
 }

@@ -31,6 +31,10 @@ func TestSurvivalByHand(t *testing.T) {
 		t.Errorf("mean %v (at least: %v), want %v", mean, atLeast, want)
 	}
 
+	if ns, atLeast := s.MaxNs(); ns != 9 || atLeast {
+		t.Errorf("longest %d (at least: %v), want 9", ns, atLeast)
+	}
+
 	// If the longest wait has not ended either, the curve stays at 28/75: nothing is known beyond p62.7.
 	s = NewSurvival([]int64{1, 2, 2, 4, 5}, []int64{7, 2, 4, 3, 9}, nil)
 	if mean, atLeast := s.MeanNs(); math.Abs(mean-want) > 1e-9 || !atLeast {
@@ -41,6 +45,9 @@ func TestSurvivalByHand(t *testing.T) {
 	}
 	if ns, atLeast := s.PercentileNs(63); ns != 9 || !atLeast {
 		t.Errorf("p63 is %d (at least: %v), want at least 9", ns, atLeast)
+	}
+	if ns, atLeast := s.MaxNs(); ns != 9 || !atLeast {
+		t.Errorf("longest %d (at least: %v), want at least 9", ns, atLeast)
 	}
 }
 
@@ -57,10 +64,22 @@ func TestSurvivalWithTimeOuts(t *testing.T) {
 			t.Errorf("p%v is %d (at least: %v), want %d", percent, ns, atLeast, want)
 		}
 	}
+	if ns, atLeast := s.MaxNs(); ns != 4 || atLeast {
+		t.Errorf("longest %d (at least: %v), want 4", ns, atLeast)
+	}
+	// What is censored after the last dispatch would time out.
+	s = NewSurvival([]int64{1}, []int64{2}, []int64{3})
+	mean, meanAtLeast := s.MeanNs()
+	if ns, atLeast := s.MaxNs(); ns != 1 || atLeast || mean != 1 || meanAtLeast {
+		t.Errorf("longest %d (at least: %v), mean %v (at least: %v), want 1", ns, atLeast, mean, meanAtLeast)
+	}
 	// Nothing is dispatched: all that is known is how long one has waited.
 	s = NewSurvival(nil, []int64{2}, []int64{3})
 	if ns, atLeast := s.PercentileNs(50); ns != 2 || !atLeast {
 		t.Errorf("median %d (at least: %v), want at least 2", ns, atLeast)
+	}
+	if ns, atLeast := s.MaxNs(); ns != 2 || !atLeast {
+		t.Errorf("longest %d (at least: %v), want at least 2", ns, atLeast)
 	}
 }
 

@@ -18,7 +18,7 @@ type Trend struct {
 // Z returns the test statistic, which is nearly standard normal without a trend: positive if the values increase. It is
 // 0 if all values are equal.
 func (t *Trend) Z() float64 {
-	if t.S == 0 || t.Variance == 0 {
+	if t.S == 0 {
 		return 0
 	}
 	s := float64(t.S)
@@ -29,7 +29,7 @@ func (t *Trend) Z() float64 {
 // because it would find trends more easily.
 func MannKendall(values []float64) Trend {
 	n := len(values)
-	t := Trend{Correction: 1}
+	var t Trend
 	var slopes []float64
 	for i := range values {
 		for j := i + 1; j < n; j++ {

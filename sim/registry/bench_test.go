@@ -28,10 +28,13 @@ type bench struct {
 	store  *store.Store
 
 	hangsUp bool  // clients hang up while they get their answers
+	closes  bool  // the server does not keep a watch open that is answered
 	slow    int64 // how many times as long the machine works; 0 for once
 
 	givenNs, additionalNs int64 // of the requests that are sent next
 	seats, finalSeats     int32
+
+	initial, dispatched int // events that were sent to watches, as the server is told
 
 	known    map[api.Resource]estimate.Stats // by the counts of the server
 	countsNs []int64                         // when it counted
@@ -61,6 +64,7 @@ type settings struct {
 	initNs       int64
 	compactionNs int64
 	uncached     []api.Resource
+	endless      bool // the server ends no watch that does not say how long it lasts
 }
 
 var (
@@ -93,8 +97,12 @@ func newBenchFor(t testing.TB, s settings) *bench {
 	if s.resources == nil {
 		s.resources = []api.Resource{configmaps, pods, leases, roles, widgets}
 	}
-	b.Registry = New(b.alarms, b.store, b, Settings{Rules: v, Costs: defaultCosts(), Uncached: s.uncached, FeedLagNs: s.lagNs,
-		MinRequestTimeoutNs: 1800 * second, CountEveryNs: 60 * second, Seed: 1})
+	settings := Settings{Rules: v, Costs: defaultCosts(), Uncached: s.uncached, FeedLagNs: s.lagNs,
+		MinRequestTimeoutNs: 1800 * second, CountEveryNs: 60 * second, Seed: 1}
+	if s.endless {
+		settings.MinRequestTimeoutNs = 0
+	}
+	b.Registry = New(b.alarms, b.store, b, settings)
 	b.Open()
 	for _, r := range s.resources {
 		b.Fill(0, r, s.initNs)
@@ -126,6 +134,8 @@ func (b *bench) Done(nowNs int64, op *Operation) bool {
 	b.alarms.Cancel(&c.serving) // of a watch that ends before its initial events are encoded
 	if b.hangsUp {
 		op.Abandon(nowNs)
+	}
+	if b.hangsUp || b.closes {
 		return false
 	}
 	c.open = op.Verb == "watch" && op.Answer.Status == 200
@@ -144,7 +154,13 @@ func (b *bench) Ended(nowNs int64, op *Operation) {
 	c.ended, c.endedNs = true, nowNs
 }
 
-func (b *bench) Dispatched(int64, *api.Event, int) {}
+func (b *bench) Dispatched(_ int64, e *api.Event, watchers int) {
+	if e == nil {
+		b.initial += watchers
+	} else {
+		b.dispatched += watchers
+	}
+}
 
 func (b *bench) Known(r api.Resource, stats estimate.Stats) {
 	if b.known == nil {
@@ -222,11 +238,20 @@ func (b *bench) calls() (gets, txns, ranges int64) {
 	return
 }
 
+// walked is how many objects of caches have been looked at so far.
+func (b *bench) walked() (n int64) {
+	for _, w := range b.Work() {
+		n += w.Walked
+	}
+	return n
+}
+
 // do sends a request, waits for the answer and returns it with the calls to etcd that it took, as
 // "1 get, 1 txn".
 func (b *bench) do(q apiRequest) (api.Answer, string) {
 	b.t.Helper()
 	gets, txns, ranges := b.calls()
+	revision, walked := b.store.Revision(), b.walked()
 	c := b.send(q)
 	for c.answers == 0 {
 		slot, ok := b.queue.Next()
@@ -236,7 +261,52 @@ func (b *bench) do(q apiRequest) (api.Answer, string) {
 		b.alarms.Ring(b.queue.NowNs(), slot)
 	}
 	g, t, r := b.calls()
+	b.wantWhole(q, &c.answer)
+	if wrote := b.store.Revision() > revision; wrote != c.answer.Wrote {
+		b.t.Errorf("%s %s?%s: has written: %v; the answer says %v", q.verb, q.path, q.query, wrote, c.answer.Wrote)
+	}
+	if q.verb == "get" && (c.answer.Status == 200 || c.answer.Status == 404) {
+		from := api.FromCache
+		if g > gets {
+			from = api.FromEtcd
+		}
+		if c.answer.Source != from {
+			b.t.Errorf("%s %s?%s: from %v, with %d calls to etcd", q.verb, q.path, q.query, c.answer.Source, g-gets)
+		}
+	}
+	if status := c.answer.Status; (status == 400 || status == 422) && b.walked() != walked {
+		b.t.Errorf("%s %s?%s: %d, and objects were walked", q.verb, q.path, q.query, status)
+	}
 	return c.answer, calls(g-gets, t-txns, r-ranges)
+}
+
+// wantWhole checks what holds of all answers: those of lists have a number of items, and no others; and the bytes are
+// those of the objects.
+func (b *bench) wantWhole(q apiRequest, a *api.Answer) {
+	b.t.Helper()
+	isList := a.Status == 200 && (q.verb == "list" || q.verb == "deletecollection")
+	if isList != (a.Items >= 0) || !isList && a.Items != -1 {
+		b.t.Errorf("%s %s?%s: %d with %d items", q.verb, q.path, q.query, a.Status, a.Items)
+	}
+	bytes := int64(0)
+	switch {
+	case a.Object != nil:
+		bytes = a.Object.Bytes
+	case isList && q.verb == "list":
+		for _, o := range a.Objects {
+			bytes += o.Bytes
+		}
+		resource := q.resource
+		if resource == (api.Resource{}) {
+			resource = configmaps
+		}
+		bytes += (a.Items - int64(len(a.Objects))) * b.store.Resource(resource).AverageBytes()
+	default:
+		return
+	}
+	if a.Bytes != bytes {
+		b.t.Errorf("%s %s?%s: %d bytes, want those of the objects, %d", q.verb, q.path, q.query, a.Bytes, bytes)
+	}
 }
 
 func calls(gets, txns, ranges int64) string {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"apfsim/core/request"
+	"apfsim/sim/api"
 	"apfsim/sim/store"
 )
 
@@ -42,6 +44,10 @@ func TestCollectionVersions(t *testing.T) {
 	if dry.Items != 3 || b.store.Resource(configmaps).Len() != 3 {
 		t.Errorf("dry run: %+v", dry)
 	}
+	b = five(t, settings{})
+	first := collection("")
+	first.pre = &request.Preconditions{UID: b.store.Resource(configmaps).Get("default", "c0").UID}
+	b.want("an error after a deletion", first, "409 Conflict", "3 get, 1 txn")
 	b = newBench(t, settings{})
 	b.want("0 and empty", collection("resourceVersion=0"), "200 1", "")
 }
@@ -55,6 +61,25 @@ func TestCollectionRace(t *testing.T) {
 	b.run(second)
 	if c.answer.Status != 200 || c.answer.Items != 5 || b.store.Resource(configmaps).Len() != 0 {
 		t.Errorf("%+v, %d left", c.answer, b.store.Resource(configmaps).Len())
+	}
+}
+
+// A collection is deleted in pages of 10 000.
+func TestPagesOfACollection(t *testing.T) {
+	for _, c := range []struct {
+		query   string
+		objects int64
+		calls   string
+	}{{"", 10_000, "20000 get, 10000 txn, 1 range"}, {"limit=-5", 10_001, "20002 get, 10001 txn, 2 range"}} {
+		b := newBench(t, settings{uncached: []api.Resource{widgets}})
+		data := b.store.Resource(widgets)
+		for i := range c.objects {
+			data.Put(b.queue.NowNs(), &api.Object{Namespace: "default", Name: fmt.Sprint("o-", i), DeletionNs: -1}, 0)
+		}
+		a, took := b.do(apiRequest{verb: "deletecollection", resource: widgets, query: c.query})
+		if a.Items != c.objects || data.Len() != 0 || took != c.calls {
+			t.Errorf("?%s: %d of %d deleted, %d are left (%s), want %s", c.query, a.Items, c.objects, data.Len(), took, c.calls)
+		}
 	}
 }
 
@@ -87,6 +112,17 @@ func TestGrants(t *testing.T) {
 			t.Errorf("event %d: %d grants, want %d; %d ns", i, grants(), want, tookNs)
 		}
 	}
+	for i, want := range []int64{3, 3} {
+		if i == 0 {
+			b.run(70 * second)
+		}
+		before := b.queue.NowNs()
+		b.want("update", apiRequest{verb: "update", resource: events, path: "default/e0", body: body("", "x", fmt.Sprint(i))}, fmt.Sprint("200 ", i+5), "1 get, 1 txn")
+		tookNs := b.queue.NowNs() - before
+		if grants() != want || (i == 0) != (tookNs > 10*millisecond) {
+			t.Errorf("update %d: %d grants, want %d; %d ns", i, grants(), want, tookNs)
+		}
+	}
 }
 
 // Dry runs of updates that would create, and of those that meet a missing object.
@@ -94,7 +130,8 @@ func TestDryUpdates(t *testing.T) {
 	b := newBench(t, settings{})
 	q := apiRequest{verb: "update", resource: leases, path: "default/l", query: "dryRun=All", body: body("77", "x", "1")}
 	a := b.want("creates", q, "201 77", "1 get")
-	if a.UID != noUID || b.store.Revision() != 1 {
+	if a.UID >= 0 || // which an object can have
+		b.store.Revision() != 1 {
 		t.Errorf("%+v", a)
 	}
 	q.resource = configmaps

@@ -2,12 +2,41 @@ package registry
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"apfsim/document"
 	"apfsim/sim/api"
+	"apfsim/sim/quantity"
 	"apfsim/sim/store"
 )
+
+// Costs are Default, which is said or not, or those that differ from it.
+func TestCostsOfADocument(t *testing.T) {
+	fewer := defaultCosts()
+	fewer.Request = quantity.Duration(time.Millisecond)
+	for _, c := range []struct {
+		node document.Node
+		want Costs
+		fail string
+	}{
+		{node: document.Node{Kind: document.String, Text: "Default"}, want: defaultCosts()},
+		{node: document.Node{Kind: document.Object, Fields: []document.Field{{Name: "request", Value: &document.Node{Kind: document.String, Text: "1ms"}}}}, want: fewer},
+		{node: document.Node{Kind: document.String, Text: "Defualt"}, want: defaultCosts(), fail: `costs: "Defualt": want Default or an object (did you mean "Default"?)`},
+		{node: document.Node{Kind: document.Number, Text: "5"}, want: defaultCosts(), fail: `costs: is a number; want Default or an object`},
+	} {
+		var d document.Decoder
+		var got Costs
+		d.Decode(&c.node, "costs", &got)
+		if got != c.want {
+			t.Errorf("%+v: got %+v, want %+v", c.node, got, c.want)
+		}
+		if fail := strings.TrimPrefix(d.Errors.Error(), ":0:0: "); c.fail != fail {
+			t.Errorf("%+v: got the error %q, want %q", c.node, fail, c.fail)
+		}
+	}
+}
 
 func defaultCosts() (c Costs) {
 	document.SetDefaults(&c)
@@ -39,7 +68,11 @@ func TestCosts(t *testing.T) {
 			objects*int64(c.WalkedObject) + encode(10*size), 0},
 		{"a list from etcd", apiRequest{verb: "list", resource: events},
 			objects*(int64(c.EtcdObject)+size*10) + compress(objects*size), readNs + objects*int64(c.RangedObject)},
-		{"a create", post(pods, "default", "p"), roundNs + encode(size), writeNs},
+		{"a list from etcd that selects", apiRequest{verb: "list", resource: events, query: "labelSelector=a", matches: 3},
+			objects*(int64(c.EtcdObject)+size*10+int64(c.MatchedObject)) + encode(3*size), readNs + objects*int64(c.RangedObject)},
+		{"a create", post(pods, "default", "p"), 50_000 + encode(size), writeNs},
+		{"an update", apiRequest{verb: "update", resource: pods, path: "default/p", body: body("", "x", "1")},
+			int64(c.EtcdObject) + size*10 + 50_000 + encode(size), readNs + writeNs},
 		{"a page that is refused", apiRequest{verb: "list", resource: pods, query: "resourceVersionMatch=Exact"}, 0, 0},
 	} {
 		b := newBench(t, settings{counts: counts, readNs: readNs, writeNs: writeNs, resources: []api.Resource{configmaps, pods}})
@@ -56,6 +89,31 @@ func TestCosts(t *testing.T) {
 		if w := b.Work()[0]; w.CPUNs != cpuNs || w.Requests != 1 || w.Answered != 1 || w.HeldNs != cpuNs+test.etcdNs {
 			t.Errorf("%s: %+v, want %d ns of the processor", test.what, *w, cpuNs)
 		}
+		if w := b.Work()[0]; w.Bytes != cl.answer.Bytes || w.Returned != max(0, cl.answer.Items) {
+			t.Errorf("%s: %d bytes and %d objects of lists, want those of %+v", test.what, w.Bytes, w.Returned, cl.answer)
+		}
+		fetched := int64(0)
+		if cl.answer.Source == api.FromEtcd && cl.answer.Status == 200 {
+			fetched = map[string]int64{"get": 1, "list": objects}[test.request.verb]
+		}
+		if test.request.verb == "update" {
+			fetched = 1
+		}
+		if w := b.Work()[0]; w.Fetched != fetched {
+			t.Errorf("%s: %d objects from etcd, want %d", test.what, w.Fetched, fetched)
+		}
+	}
+}
+
+// An answer is compressed if it has more than 128 KiB.
+func TestCompression(t *testing.T) {
+	c := defaultCosts()
+	for size, perKilobyte := range map[int64]int64{2048: int64(c.EncodedKilobyte), 2049: int64(c.EncodedKilobyte + c.CompressedKilobyte)} {
+		b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 64, AverageBytes: size}}})
+		b.must(200, apiRequest{verb: "list", resource: pods, query: "resourceVersion=0"})
+		if got, want := b.Work()[0].CPUNs, int64(c.Request+64*c.WalkedObject)+64*size*perKilobyte/1000; got != want {
+			t.Errorf("64 objects of %d bytes take %d ns of the processor, want %d", size, got, want)
+		}
 	}
 }
 
@@ -69,18 +127,30 @@ func TestCostsOfWatch(t *testing.T) {
 	if want := int64(c.Request + 30*(c.InitialEvent+2*c.EncodedKilobyte) + 970*c.InitialWalk); cl.doneNs-before != want || cl.counted != 30 {
 		t.Errorf("took %d ns, want %d; %d initial events", cl.doneNs-before, want, cl.counted)
 	}
+	if w := b.Work()[0]; w.Walked != 1000 || w.Initial != 30 || w.Bytes != 30*2000 {
+		t.Errorf("%+v", *w)
+	}
 }
 
 // An execution time that is given is what a request takes, and its answer is the same.
 func TestGivenExecution(t *testing.T) {
-	b := newBench(t, settings{readNs: second, writeNs: second})
-	for _, q := range []apiRequest{post(configmaps, "default", "a"), {verb: "get", path: "default/a"}, put("default/a", "", "x", "1"), remove("default/a")} {
-		b.givenNs = 7 * millisecond
-		before := b.queue.NowNs()
-		cl := b.send(q)
-		b.run(second)
-		if cl.doneNs-before != 7*millisecond || cl.answer.Status/100 != 2 {
-			t.Errorf("%s: %d after %d ns", q.verb, cl.answer.Status, cl.doneNs-before)
+	for _, givenNs := range []int64{7 * millisecond, 0} {
+		b := newBench(t, settings{readNs: second, writeNs: second, counts: []store.Count{{Resource: events, Objects: 1000, AverageBytes: 100}}})
+		for _, q := range []apiRequest{post(configmaps, "default", "a"), {verb: "get", path: "default/a"}, put("default/a", "", "x", "1"), remove("default/a"),
+			{verb: "list", resource: events}} {
+			b.givenNs = givenNs
+			before := b.queue.NowNs()
+			b.Reset()
+			cl := b.send(q)
+			b.run(second)
+			if cl.doneNs-before != givenNs || cl.answer.Status/100 != 2 {
+				t.Errorf("%s: %d after %d ns, want %d", q.verb, cl.answer.Status, cl.doneNs-before, givenNs)
+			}
+			for _, w := range b.Work() {
+				if w.Requests > 0 && w.CPUNs != givenNs {
+					t.Errorf("%s: %d ns of the processor, want %d", q.verb, w.CPUNs, givenNs)
+				}
+			}
 		}
 	}
 }
@@ -88,14 +158,14 @@ func TestGivenExecution(t *testing.T) {
 // The kinds of requests are told apart by verb, resource and options, and their seats are counted.
 func TestWork(t *testing.T) {
 	b := newBench(t, settings{})
-	for _, query := range []string{"", "limit=5", "resourceVersion=0", "resourceVersion=1", "resourceVersion=1&limit=5",
+	for _, query := range []string{"", "limit=5", "limit=1", "resourceVersion=1&limit=1", "resourceVersion=0", "resourceVersion=1", "resourceVersion=1&limit=5",
 		"resourceVersion=1&resourceVersionMatch=Exact", token(1, "a"), "", "labelSelector=a"} {
 		b.do(lists(query))
 	}
 	b.do(put("default/a", "1"))
 	b.send(apiRequest{verb: "watch", path: "default/"})
 	b.send(apiRequest{verb: "watch", path: "default/", query: "resourceVersion=1"})
-	want := []string{"list latest false 2", "list latest, page false 1", "list any false 1", "list not older false 1", "list exact false 2",
+	want := []string{"list latest false 2", "list latest, page false 2", "list exact false 3", "list any false 1", "list not older false 1",
 		"list continued false 1", "list latest true 1", "update  false 1", "watch initial events false 1", "watch resumed false 1"}
 	work := b.Work()
 	if len(work) != len(want) {

@@ -40,8 +40,13 @@ func TestCounts(t *testing.T) {
 
 	b.Stop(b.queue.NowNs())
 	b.storedByAnother(data)
+	b.storedByAnother(b.store.Resource(events))
+	counts := len(b.countsNs)
 	b.run(2 * longestNs)
 	b.wantKnown("after the end of the process", pods, after)
+	if len(b.countsNs) != counts {
+		t.Error("the server learns something after the end of its process")
+	}
 }
 
 // storedByAnother stores another object, as another server does.
@@ -54,19 +59,21 @@ func (b *bench) storedByAnother(r *store.Resource) {
 
 // The time between two counts is uniform between 60 s and 132 s.
 func TestTimesOfCounts(t *testing.T) {
-	b := newBench(t, settings{counts: thousand, resources: []api.Resource{pods}})
-	b.runTo(1000 * 96 * second)
-	least, most, sum := int64(1<<62), int64(0), int64(0)
-	for i, atNs := range b.countsNs[1:] {
-		gap := atNs - b.countsNs[i]
-		least, most, sum = min(least, gap), max(most, gap), sum+gap
-	}
-	n := int64(len(b.countsNs) - 1)
-	if least < 60*second || least > 61*second || most < 131*second || most > longestNs {
-		t.Errorf("%d counts are between %d ns and %d ns apart", n, least, most)
-	}
-	if mean := sum / n; mean < 94*second || mean > 98*second {
-		t.Errorf("counts are %d ns apart on average, want 96 s", mean)
+	for _, readNs := range []int64{0, 10 * second} { // each count asks etcd
+		b := newBench(t, settings{counts: thousand, resources: []api.Resource{pods}, readNs: readNs})
+		b.runTo(1000 * (96*second + readNs))
+		least, most, sum := int64(1<<62), int64(0), int64(0)
+		for i, atNs := range b.countsNs[1:] {
+			gap := atNs - b.countsNs[i] - readNs
+			least, most, sum = min(least, gap), max(most, gap), sum+gap
+		}
+		n := int64(len(b.countsNs) - 1)
+		if least < 60*second || least > 61*second || most < 131*second || most > longestNs {
+			t.Errorf("%d counts are between %d ns and %d ns apart", n, least, most)
+		}
+		if mean := sum / n; mean < 94*second || mean > 98*second {
+			t.Errorf("counts are %d ns apart on average, want 96 s", mean)
+		}
 	}
 }
 
@@ -109,12 +116,41 @@ func TestStaleCount(t *testing.T) {
 	b.storedByAnother(b.store.Resource(configmaps))
 	b.Cache(pods).Relist(b.queue.NowNs(), 400*second)
 	known := estimate.Stats{Objects: 1000, AverageBytes: 2000}
-	b.runTo(180 * second)
+	b.runTo(b.countsNs[0] + 180*second)
 	b.wantKnown("for three minutes", pods, &known)
 	stale := known
 	stale.Stale = true
-	b.run(second)
+	b.run(1)
 	b.wantKnown("after three minutes", pods, &stale)
 	b.runTo(401*second + longestNs)
 	b.wantKnown("when the cache is filled again", pods, &known)
+}
+
+// Objects whose size nobody has given are small, but not nothing; where there are none, they have no size.
+func TestCountsOfObjectsWithoutSizes(t *testing.T) {
+	b := newBench(t, settings{counts: []store.Count{{Resource: roles, Objects: 5}}})
+	b.storedByAnother(b.store.Resource(configmaps))
+	b.run(longestNs + 60*second)
+	b.wantKnown("one", configmaps, &estimate.Stats{Objects: 1, AverageBytes: 1})
+	b.wantKnown("none", widgets, &estimate.Stats{})
+	b.wantKnown("that are only counted, of no bytes", roles, &estimate.Stats{Objects: 5})
+}
+
+// A process can end while it waits for the cache to count in it. That disturbs nothing of what comes later.
+func TestProcessThatEndsWhileItCounts(t *testing.T) {
+	b := newBench(t, settings{counts: thousand, resources: []api.Resource{pods}, initNs: 4 * second, readNs: millisecond})
+	b.Stop(b.queue.NowNs())
+	b.Open()
+	b.Fill(b.queue.NowNs(), pods, second)
+	var clients []*client
+	for range 4 {
+		clients = append(clients, b.send(apiRequest{verb: "get", resource: pods, path: "default/p"}))
+	}
+	b.run(10 * second)
+	for i, c := range clients {
+		if c.answers != 1 || c.answer.Status != 200 {
+			t.Errorf("request %d: %d answers: %s", i, c.answers, describe(&c.answer))
+		}
+	}
+	b.wantKnown("the next process", pods, &estimate.Stats{Objects: 1000, AverageBytes: 2000})
 }

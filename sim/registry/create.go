@@ -30,7 +30,6 @@ func (op *Operation) tryName(nowNs int64) {
 		op.Name = op.registry.generate(body.GenerateName)
 	}
 	op.tries++
-	op.state = nil
 	op.write.Name = op.Name
 	op.write.New(nowNs)
 	if op.Call.Options.DryRun {

@@ -82,6 +82,8 @@ func TestDelete(t *testing.T) {
 		}
 		b.run(second)
 		b.want("D6 again", q, "200 3", "1 get")
+		q.query = "orphanDependents=false"
+		b.want("D6 again, 202", q, "202 3", "1 get")
 		q.query = "gracePeriodSeconds=60"
 		b.want("D6 longer", q, "200 3", "1 get")
 		q.query = "gracePeriodSeconds=10"
@@ -104,6 +106,9 @@ func TestDelete(t *testing.T) {
 		q := apiRequest{verb: "delete", resource: pods, path: "default/q", query: "gracePeriodSeconds=-5"}
 		if a := b.must(200, q); a.Object.GraceSeconds != 1 {
 			t.Errorf("a negative period is %d s", a.Object.GraceSeconds)
+		}
+		if o := b.store.Resource(pods).Get("default", "q"); o == nil || !o.Deleting() {
+			t.Errorf("after a deletion with a period of 1 s, the pod is %+v", o)
 		}
 	})
 	t.Run("D8", func(t *testing.T) {

@@ -87,16 +87,12 @@ func (op *Operation) beginPage(nowNs int64) {
 		op.listUnready(nowNs)
 		return
 	}
-	switch {
-	case l.latest:
+	if l.latest {
 		op.read(nowNs, asking)
-	case l.exact > 0:
-		op.step = listingVersion
-		op.awaitVersion(nowNs, l.exact)
-	default:
-		op.step = listingVersion
-		op.awaitVersion(nowNs, l.atLeast)
+		return
 	}
+	op.step = listingVersion
+	op.awaitVersion(nowNs, max(l.exact, l.atLeast)) // at most one of them is given
 }
 
 // listUnready is a list for a cache that is not ready.
@@ -173,7 +169,6 @@ func (op *Operation) listFromCache(nowNs int64) {
 				op.readRange(nowNs)
 				return
 			}
-			p.Revision = l.exact
 			op.Answer.Source = api.FromSnapshot
 		} else {
 			p = cache.Page(l.namespace, l.start, pageLimit, op.Call.Matches)
@@ -261,7 +256,7 @@ func (op *Operation) collect(p *store.Page, limit int64) (isFull bool) {
 	average := op.resource.data.AverageBytes()
 	before := countedBefore(l.start, op.resource.data.Counted())
 	counted := op.matching(before+p.Counted) - op.matching(before)
-	left := limit - l.counted - int64(len(l.objects))
+	left := limit - l.counted // these come before all objects
 	if limit > 0 && counted >= left && op.selects() {
 		// The page ends among those that are only counted; which ones it has does not matter.
 		l.counted += left
@@ -292,13 +287,10 @@ func (op *Operation) collect(p *store.Page, limit int64) (isFull bool) {
 		if limit > 0 && l.counted+int64(len(l.objects)) == limit {
 			if i < len(p.Objects)-1 || p.More {
 				l.next = op.key(o) + "\x00"
-			} else {
-				l.next = ""
 			}
 			return true
 		}
 	}
-	l.next = p.Next
 	return false
 }
 

@@ -2,6 +2,8 @@ package registry
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"apfsim/core/classify"
@@ -85,6 +87,7 @@ func TestLists(t *testing.T) {
 	b.wantList("L3", lists("resourceVersion=0&limit=10"), "200 100", all, cache, 0, "")
 	b.wantList("L4", lists("resourceVersion=90"), "200 100", all, cache, 0, "")
 	b.wantList("L5", lists("resourceVersion=90&limit=10"), "200 90", 10, snapshot, 90, "")
+	b.wantList("L5", lists("resourceVersion=90&limit=1"), "200 90", 1, snapshot, 90, "")
 	b.wantList("L5", lists("resourceVersion=90&limit=500"), "200 90", upTo(90), snapshot, 0, "")
 	b.wantList("L6", lists("resourceVersion=40"), "200 100", all, cache, 0, "")
 	b.wantList("L7", lists("resourceVersion=40&limit=10"), "410 Expired", 0, none, 0, "1 range")
@@ -119,6 +122,9 @@ func TestLists(t *testing.T) {
 	b.wantList("single exact", lists("resourceVersion=90&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Do-010"), "200 90", 1, etcd, 0, "1 range")
 	b.wantList("single", lists("resourceVersion=0&fieldSelector=metadata.name%3Do-010"), "200 100", 1, cache, 0, "")
 	b.wantList("single", lists("resourceVersion=0&fieldSelector=metadata.name%3Dnone"), "200 100", 0, cache, 0, "")
+	b.wantList("single, N", lists("resourceVersion=90&fieldSelector=metadata.name%3Do-010"), "200 100", 1, cache, 0, "")
+	b.wantList("single, 0 and limit", lists("resourceVersion=0&limit=10&fieldSelector=metadata.name%3Do-010"), "200 100", 1, cache, 0, "")
+	b.wantList("single, NotOlderThan", lists("resourceVersion=90&resourceVersionMatch=NotOlderThan&limit=10&fieldSelector=metadata.name%3Do-010"), "200 100", 1, cache, 0, "")
 	b.wantList("single, N and limit", lists("resourceVersion=90&limit=10&fieldSelector=metadata.name%3Do-100"), "200 100", 1, etcd, 0, "1 range")
 	b.wantList("single, not yet", lists("resourceVersion=90&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Do-100"), "200 90", 0, etcd, 0, "1 range")
 	var walked int64
@@ -127,7 +133,7 @@ func TestLists(t *testing.T) {
 			walked += w.Walked
 		}
 	}
-	if walked != 1 {
+	if walked != 2 { // of the lists of version 0, one for each that exists
 		t.Errorf("lists of one object have walked %d", walked)
 	}
 }
@@ -216,6 +222,7 @@ func TestListsByRelease(t *testing.T) {
 		{"", api.FromEtcd, api.FromCache, api.FromCache, "200 100", "1 range"},
 		{"resourceVersion=0", api.FromCache, api.FromCache, api.FromCache, "200 100", ""},
 		{"resourceVersion=90", api.FromCache, api.FromCache, api.FromCache, "200 100", ""},
+		{"resourceVersion=0&limit=10", api.FromCache, api.FromCache, api.FromCache, "200 100", ""},
 		{"resourceVersion=90&limit=10", api.FromEtcd, api.FromEtcd, api.FromSnapshot, "200 90", "1 range"},
 		{"resourceVersion=90&limit=10&resourceVersionMatch=NotOlderThan", api.FromEtcd, api.FromCache, api.FromCache, "200 100", "1 range"},
 		{"resourceVersion=90&resourceVersionMatch=Exact", api.FromEtcd, api.FromEtcd, api.FromSnapshot, "200 90", "1 range"},
@@ -243,6 +250,7 @@ func TestUnready(t *testing.T) {
 	b.wantList("L1", lists(""), "429 TooManyRequests RA 1", 0, etcd, 0, "")
 	b.wantList("L4", lists("resourceVersion=1"), "429 TooManyRequests RA 1", 0, etcd, 0, "")
 	b.wantList("L2", lists("limit=500"), "200 2", 1, etcd, 0, "1 range")
+	b.wantList("L2", lists("limit=1"), "200 2", 1, etcd, 0, "1 range")
 	b.wantList("reflector", lists("resourceVersion=0&limit=500"), "200 2", 1, etcd, 0, "1 range")
 	b.wantList("selector", lists("limit=500&labelSelector=app%3Dweb"), "429 TooManyRequests RA 1", 0, etcd, 0, "")
 	get := func(query string) apiRequest { return apiRequest{verb: "get", path: "default/a", query: query} }
@@ -252,6 +260,71 @@ func TestUnready(t *testing.T) {
 	b.want("write", put("default/a", "2", "x", "1"), "200 3", "1 get, 1 txn")
 	b.runTo(13 * second)
 	b.wantList("ready", lists(""), "200 3", 1, api.FromCache, 0, "1 get")
+}
+
+// A cache that is filled again has no snapshots: the versions that it has had are read from etcd, and it must be ready for
+// a later one.
+func TestVersionsWithoutASnapshot(t *testing.T) {
+	b := three(t, settings{})
+	b.Cache(configmaps).Relist(b.queue.NowNs(), 60*second)
+	for version := int64(1); version <= 4; version++ {
+		b.wantList("old", lists(fmt.Sprint("resourceVersionMatch=Exact&resourceVersion=", version)), fmt.Sprint("200 ", version), version-1, api.FromEtcd, 0, "1 range")
+	}
+	b.want("new", lists("resourceVersionMatch=Exact&resourceVersion=5"), "429 TooManyRequests RA 1", "")
+}
+
+// The first version is one like any other: the cache has a snapshot of it, in which there is nothing.
+func TestTheFirstVersion(t *testing.T) {
+	b := three(t, settings{})
+	for _, query := range []string{"resourceVersionMatch=Exact&resourceVersion=1", "resourceVersion=1&limit=10"} {
+		b.wantList("first", lists(query), "200 1", 0, api.FromSnapshot, 0, "")
+	}
+}
+
+// The causes of a refusal are all that is wrong.
+func TestCausesOfARefusal(t *testing.T) {
+	const match, initial = "FieldValueForbidden resourceVersionMatch", "FieldValueForbidden sendInitialEvents"
+	const unknown = "FieldValueNotSupported resourceVersionMatch"
+	for _, c := range []struct {
+		verb, query string
+		want        []string
+	}{
+		{"list", "resourceVersionMatch=NotOlderThan", []string{match}},
+		{"list", "resourceVersionMatch=Exact&resourceVersion=0", []string{match}},
+		{"list", "resourceVersionMatch=Some&resourceVersion=1", []string{unknown}},
+		{"list", "resourceVersionMatch=Some&sendInitialEvents=false" + token(1, "a"), []string{match, match, unknown, initial}},
+		{"watch", "sendInitialEvents=true", []string{match}},
+		{"watch", "resourceVersion=1&resourceVersionMatch=NotOlderThan", []string{match}},
+		{"watch", "resourceVersion=1&resourceVersionMatch=Exact&continue=x", []string{match, unknown, match}},
+	} {
+		b := newBench(t, settings{})
+		a := b.want(c.verb, apiRequest{verb: c.verb, path: "default/", query: c.query}, "422 Invalid", "")
+		var got []string
+		for _, cause := range a.Causes {
+			got = append(got, cause.Reason+" "+cause.Field)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s ?%s: causes %q, want %q", c.verb, c.query, got, c.want)
+		}
+	}
+}
+
+// Releases ignore the parameters that they do not know: sendInitialEvents before 1.27, resourceVersionMatch before 1.19.
+func TestParametersThatReleasesDoNotKnow(t *testing.T) {
+	for _, c := range []struct{ release, verb, query, want string }{
+		{"1.18", "list", "resourceVersionMatch=Some", "200 4"},
+		{"1.19", "list", "resourceVersionMatch=Some&resourceVersion=1", "422 Invalid"},
+		{"1.26", "list", "sendInitialEvents=true", "200 4"},
+		{"1.27", "list", "sendInitialEvents=true", "422 Invalid"},
+		{"1.26", "watch", "sendInitialEvents=true", "200"},
+		{"1.27", "watch", "sendInitialEvents=true", "422 Invalid"},
+	} {
+		b := three(t, settings{release: c.release})
+		a, _ := b.do(apiRequest{verb: c.verb, path: "default/", query: c.query})
+		if got := describe(&a); got != c.want {
+			t.Errorf("%s %s ?%s: %s, want %s", c.release, c.verb, c.query, got, c.want)
+		}
+	}
 }
 
 // Before 1.31 requests for a cache that is not ready wait for it, except those that anything will do for.
@@ -288,6 +361,7 @@ func TestGet(t *testing.T) {
 	}
 	b.must(201, post(events, "default", "e"))
 	b.want("event 0", event("resourceVersion=0"), "200 101", "1 get")
+	b.want("event 101", event("resourceVersion=101"), "200 101", "1 get")
 	b.want("event 120", event("resourceVersion=120"), "504 Timeout", "1 get")
 	b.want("event abc", event("resourceVersion=abc"), "400 BadRequest", "1 get")
 }
@@ -307,25 +381,26 @@ func TestSelectors(t *testing.T) {
 	b.wantList("label, limit", q, "200 201", 4, api.FromCache, 201, "1 get")
 	q.resource = widgets
 	b.wantList("etcd", q, "200 201", 4, api.FromEtcd, 201, "4 range") // 4 + 8 + 16 + 32
-	walked := func() (n int64) {
-		for _, w := range b.Work() {
-			n += w.Walked
-		}
-		return n
+	// A page that is full with the last object is the last one; if objects follow, they may be selected or not.
+	for _, full := range []struct {
+		query     string
+		continues int64
+	}{{"labelSelector=n%3D9&limit=10", 0}, {"labelSelector=n%3D8&limit=10", 201}} {
+		b.wantList("full", apiRequest{verb: "list", resource: pods, path: "default/", query: full.query}, "200 201", 10, api.FromCache, full.continues, "1 get")
+		b.wantList("full", apiRequest{verb: "list", resource: widgets, path: "default/", query: full.query}, "200 201", 10, api.FromEtcd, full.continues, "4 range")
 	}
-	before := walked()
+	before := b.walked()
 	b.wantList("node", apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&fieldSelector=spec.nodeName%3Dn7"}, "200 201", 5, api.FromCache, 0, "")
-	if n := walked() - before; n != 5 {
+	if n := b.walked() - before; n != 5 {
 		t.Errorf("%d objects were walked, want those of the node", n)
 	}
-	before = walked()
+	before = b.walked()
 	b.wantList("page", apiRequest{verb: "list", resource: pods, path: "default/", query: "limit=10&resourceVersion=101&resourceVersionMatch=NotOlderThan"}, "200 201", 10, api.FromCache, 201, "")
-	if n := walked() - before; n != 100 {
+	if n := b.walked() - before; n != 100 {
 		t.Errorf("a page walked %d objects, want all that follow", n)
 	}
 }
 
-// Objects that are only counted are in lists by their number.
 // The handlers read selectors as the estimate does: a list that is estimated as one for a single object is one, and one
 // that the estimate cannot read is answered 400.
 func TestSelectorsAreReadAsTheyAreEstimated(t *testing.T) {
@@ -354,6 +429,7 @@ func TestSelectorsAreReadAsTheyAreEstimated(t *testing.T) {
 	}
 }
 
+// Objects that are only counted are in lists by their number.
 func TestCounted(t *testing.T) {
 	b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 2000}}})
 	q := apiRequest{verb: "list", resource: pods, query: "resourceVersion=0"}
@@ -389,17 +465,79 @@ func TestCounted(t *testing.T) {
 	if a = b.must(200, get); a.Version != 1 || b.store.Resource(pods).Counted() != 999 {
 		t.Errorf("%+v, %d counted", a, b.store.Resource(pods).Counted())
 	}
+	single := apiRequest{verb: "list", resource: pods, path: "default/", query: "resourceVersion=0&fieldSelector=metadata.name%3Dq"}
+	if a = b.must(200, single); a.Items != 1 || b.store.Resource(pods).Counted() != 998 {
+		t.Errorf("by name: %d items, %d counted", a.Items, b.store.Resource(pods).Counted())
+	}
+	b.must(200, apiRequest{verb: "delete", resource: pods, path: "default/q"})
+	b.run(second)
+	if a = b.must(200, single); a.Items != 0 || b.store.Resource(pods).Len() != 999 {
+		t.Errorf("one that is deleted: %d items, %d left", a.Items, b.store.Resource(pods).Len())
+	}
 	a = b.must(200, apiRequest{verb: "deletecollection", resource: pods, path: "default/", matches: 20})
-	if a.Items != 21 || b.store.Resource(pods).Len() != 979 {
+	if a.Items != 21 || b.store.Resource(pods).Len() != 978 {
 		t.Errorf("%d items deleted, %d are left", a.Items, b.store.Resource(pods).Len())
 	}
 	// Each page of a collection has others, in one request or in several ones.
 	for _, c := range []struct {
 		query       string
 		items, left int64
-	}{{"limit=500", 500, 479}, {"limit=100", 100, 379}, {"", 379, 0}} {
+	}{{"limit=500", 500, 478}, {"limit=100", 100, 378}, {"", 378, 0}} {
 		if a = b.must(200, apiRequest{verb: "deletecollection", resource: pods, query: c.query}); a.Items != c.items || b.store.Resource(pods).Len() != c.left {
 			t.Errorf("%q: %d items deleted, %d are left; want %d, %d", c.query, a.Items, b.store.Resource(pods).Len(), c.items, c.left)
+		}
+	}
+}
+
+// Of a single object that is only counted, selectors may match none.
+func TestSelectorThatMatchesNoCountedObject(t *testing.T) {
+	b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1, AverageBytes: 100}}})
+	for matches := range int64(2) {
+		a := b.must(200, apiRequest{verb: "list", resource: pods, query: "resourceVersion=0&labelSelector=app%3Dweb", matches: matches})
+		if a.Items != matches {
+			t.Errorf("%d items, want %d", a.Items, matches)
+		}
+	}
+}
+
+// The cache does not have an object yet that etcd has; it is not one of those that are only counted.
+func TestObjectThatTheCacheDoesNotHaveYet(t *testing.T) {
+	b := newBench(t, settings{lagNs: 100 * second, counts: []store.Count{{Resource: pods, Objects: 10, AverageBytes: 100}}})
+	b.must(201, post(pods, "default", "p"))
+	b.want("GET", apiRequest{verb: "get", resource: pods, path: "default/p", query: "resourceVersion=0"}, "404 NotFound", "")
+	b.wantList("list", apiRequest{verb: "list", resource: pods, path: "default/", query: "resourceVersion=0&fieldSelector=metadata.name%3Dp"}, "200 1", 0, api.FromCache, 0, "")
+	if n := b.store.Resource(pods).Counted(); n != 10 {
+		t.Errorf("%d are only counted, want 10", n)
+	}
+	b.run(100 * second)
+	b.want("later", apiRequest{verb: "get", resource: pods, path: "default/p", query: "resourceVersion=0"}, "200 2", "")
+}
+
+// A list of one name is read by its key, from etcd if an old version is asked for, where the key is known: with a
+// namespace, or of a resource without namespaces, and if the name can be part of a path.
+func TestListsOfOneName(t *testing.T) {
+	nodes := api.Resource{Name: "nodes"}
+	for _, c := range []struct {
+		resource api.Resource
+		path     string
+		field    string
+		from     api.Source
+	}{
+		{configmaps, "default/", "metadata.name%3Da", api.FromEtcd},
+		{configmaps, "/", "metadata.name%3Da", api.FromSnapshot},
+		{configmaps, "/", "metadata.name%3Da,metadata.namespace%3Ddefault", api.FromEtcd},
+		{configmaps, "default/", "metadata.name%3Da%2Fb", api.FromSnapshot},
+		{configmaps, "default/", "metadata.name%3Da%25", api.FromSnapshot},
+		{configmaps, "default/", "metadata.namespace%3Ddefault", api.FromSnapshot},
+		{nodes, "/", "metadata.name%3Da", api.FromEtcd},
+		{nodes, "/", "metadata.name%3Da%2Fb", api.FromSnapshot},
+	} {
+		b := newBench(t, settings{resources: []api.Resource{configmaps, nodes}})
+		b.must(201, post(configmaps, "default", "x"))
+		b.run(second)
+		a := b.must(200, apiRequest{verb: "list", resource: c.resource, path: c.path, query: "resourceVersionMatch=Exact&resourceVersion=1&fieldSelector=" + c.field})
+		if a.Source != c.from {
+			t.Errorf("%s %s?%s: from %v, want %v", c.resource.Name, c.path, c.field, a.Source, c.from)
 		}
 	}
 }
@@ -425,8 +563,12 @@ func TestCountedObjectsAreSelectedInOneWay(t *testing.T) {
 			b.run(second)
 			for _, version := range []string{"", "resourceVersion=0&", "resourceVersion=1&", "resourceVersionMatch=Exact&resourceVersion=2&"} {
 				for _, selector := range []string{"fieldSelector=spec.nodeName%3Dn1", "labelSelector=app%3Dweb"} {
-					for _, limit := range []string{"", "&limit=7"} {
-						q := apiRequest{verb: "list", resource: pods, query: version + selector + limit, matches: 30}
+					for _, limit := range []string{"", "&limit=7", " in a namespace", "&limit=7 in a namespace"} {
+						q := apiRequest{verb: "list", resource: pods, matches: 30}
+						if where := " in a namespace"; strings.HasSuffix(limit, where) {
+							q.path, limit = "default/", strings.TrimSuffix(limit, where)
+						}
+						q.query = version + selector + limit
 						items := int64(0)
 						for pages := 0; ; pages++ {
 							a := b.must(200, q)
@@ -443,6 +585,82 @@ func TestCountedObjectsAreSelectedInOneWay(t *testing.T) {
 							t.Errorf("%s, without a cache: %v, ?%s: %d objects, want 30", release, uncached, q.query, items)
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// The cache has an index of the pods of a node, by which a list, or a page that begins anywhere, has the same pods as by a
+// look at all of them.
+func TestIndexOfNodes(t *testing.T) {
+	b := newBench(t, settings{})
+	var starts []string
+	for i := range 12 {
+		namespace, name := []string{"a", "b"}[i%2], fmt.Sprintf("o-%02d", i)
+		b.must(201, post(pods, namespace, name, change.NodeField, fmt.Sprint("n", i%3)))
+		starts = append(starts, name, name+"\x00", namespace+"/"+name, namespace+"/"+name+"\x00")
+	}
+	b.run(second)
+	names := func(objects []*api.Object, start string, inNamespace bool) (names []string) {
+		for _, o := range objects {
+			key := o.Namespace + "/" + o.Name
+			if inNamespace {
+				key = o.Name
+			}
+			if o.Fields[change.NodeField] == "n1" && key >= start {
+				names = append(names, o.Namespace+"/"+o.Name)
+			}
+		}
+		return names
+	}
+	for _, namespace := range []string{"", "a", "b"} {
+		all := b.must(200, apiRequest{verb: "list", resource: pods, path: namespace + "/"}).Objects
+		for _, start := range append(starts, "") {
+			q := apiRequest{verb: "list", resource: pods, path: namespace + "/", query: "fieldSelector=spec.nodeName%3Dn1"}
+			if start != "" {
+				q.query += token(-1, start)
+			}
+			a := b.must(200, q)
+			if got, want := names(a.Objects, "", false), names(all, start, namespace != ""); a.Source != api.FromCache || len(a.Objects) != len(got) || !slices.Equal(got, want) {
+				t.Errorf("namespace %q from %q: %q, want %q", namespace, start, got, want)
+			}
+		}
+	}
+}
+
+// A page can begin among the objects that are only counted, of which the selectors match every so many, or behind them; by
+// the index of nodes it has as many as by a look at all.
+func TestPagesThatBeginAmongCountedObjects(t *testing.T) {
+	for start, items := range map[string]int64{countedStart + "500": 16, countedStart + "1000": 1, countedStart + "5000": 1, "default/o": 1, "default/q": 0} {
+		for _, selector := range []string{"fieldSelector=spec.nodeName%3Dn1", "labelSelector=app%3Dweb"} {
+			b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 100}}})
+			b.must(201, post(pods, "default", "p", change.NodeField, "n1", "metadata.labels.app", "web"))
+			b.run(second)
+			a := b.must(200, apiRequest{verb: "list", resource: pods, query: selector + token(-1, start), matches: 30})
+			if a.Items != items || a.Source != api.FromCache {
+				t.Errorf("%s from %q: %d objects from %v, want %d", selector, start, a.Items, a.Source, items)
+			}
+		}
+	}
+}
+
+// Pages have together as many of the objects that are only counted as the selectors match.
+func TestPagesOfCountedObjects(t *testing.T) {
+	for _, uncached := range [][]api.Resource{nil, {pods}} {
+		b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 100}}, uncached: uncached})
+		for _, matches := range []int64{1, 2, 3, 40, 999, 1000} {
+			for _, limit := range []int64{1, 2, 7, 100} {
+				query, items, pages := fmt.Sprint("labelSelector=app%3Dweb&limit=", limit), int64(0), int64(0)
+				for token := ""; pages == 0 || token != "" && pages <= matches; pages++ {
+					a := b.must(200, apiRequest{verb: "list", resource: pods, query: query + token, matches: matches})
+					items += a.Items
+					if token = ""; a.Continue != "" {
+						token = "&continue=" + a.Continue
+					}
+				}
+				if items != matches {
+					t.Errorf("limit %d, without a cache: %v: %d objects in %d pages, want %d", limit, uncached, items, pages, matches)
 				}
 			}
 		}

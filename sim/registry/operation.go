@@ -362,7 +362,6 @@ func (op *Operation) finish(nowNs int64) {
 		op.done(nowNs)
 		return
 	}
-	op.owedNs = 0
 	op.serve(nowNs, demandNs)
 }
 
@@ -386,7 +385,7 @@ func (op *Operation) done(nowNs int64) (open bool) {
 
 // expected returns the version that must be stored for a transaction to succeed.
 func (op *Operation) expected() int64 {
-	if op.state == nil || op.kind == create {
+	if op.state == nil {
 		return 0
 	}
 	return op.state.Version

@@ -28,6 +28,57 @@ func TestVersionOfForcedDeletion(t *testing.T) {
 	b.want("forced", apiRequest{verb: "delete", resource: pods, path: "default/p", pre: &request.Preconditions{Version: request.At(2)}}, "200 4", "2 get, 2 txn")
 }
 
+// A write that changes nothing of the object as the cache has it, or that is wrong there, looks at etcd's before it says so.
+func TestWritesThatTheCacheWouldAnswer(t *testing.T) {
+	same, wrong := put("default/a", "", "x", "1"), put("default/a", "90", "x", "9")
+	b, _ := stale(t)
+	b.want("the same as in the cache, which is old", same, "200 102", "1 get, 1 txn")
+	b, _ = at100(t, settings{lagNs: 100 * second})
+	b.want("the same as in the cache, which is new", same, "200 100", "1 get")
+	b, _ = stale(t)
+	b.want("wrong in the cache, which is old", wrong, "409 Conflict", "1 get")
+	for _, q := range []apiRequest{same, wrong} {
+		b, _ := stale(t)
+		b.must(200, remove("default/a"))
+		c := b.send(q)
+		b.run(second)
+		if c.answers != 1 || c.answer.Status != 404 {
+			t.Errorf("an object that is only in the cache: %d answers: %s", c.answers, describe(&c.answer))
+		}
+	}
+}
+
+// Of two deletions of a pod, the one that finds that the other has been faster is answered like it: that the pod is to end,
+// or that it is gone.
+func TestDeletionsRace(t *testing.T) {
+	for _, c := range []struct {
+		fields  []string // of the pod
+		afterNs int64    // of the second one
+		status  int
+		left    int64
+	}{{[]string{change.NodeField, "n1"}, 0, 202, 1}, {nil, 7 * millisecond, 200, 0}} {
+		b := newBench(t, settings{readNs: millisecond, writeNs: 5 * millisecond})
+		b.must(201, pod("p", c.fields...))
+		b.run(second)
+		q := apiRequest{verb: "delete", resource: pods, path: "default/p", query: "orphanDependents=false"}
+		first := b.send(q)
+		b.run(c.afterNs)
+		for i, d := range []*client{first, b.send(q)} {
+			b.run(second)
+			if d.answers != 1 || d.answer.Status != c.status || d.answer.Object == nil {
+				t.Errorf("deletion %d of a pod with %q: %s, %+v, want %d", i, c.fields, describe(&d.answer), d.answer.Object, c.status)
+			}
+		}
+		if n := b.store.Resource(pods).Len(); n != c.left {
+			t.Errorf("%d are left, want %d", n, c.left)
+		}
+	}
+	b := five(t, settings{})
+	gone := remove("default/c1")
+	gone.query = "orphanDependents=false"
+	b.want("a configmap, which is gone at once", gone, "200", "1 get, 1 txn")
+}
+
 // Whoever has removed the last finalizer does not mind that another one was faster.
 func TestFinalizersRace(t *testing.T) {
 	b := newBench(t, settings{readNs: millisecond, writeNs: 5 * millisecond})

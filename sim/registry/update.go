@@ -116,9 +116,6 @@ func (op *Operation) resumeUpdate(nowNs int64) {
 	case updateCommits:
 		op.owedNs += roundNs
 		expected := op.expected()
-		if expected == 0 {
-			op.write.Next.UID = 0
-		}
 		stored, ok := op.resource.data.Put(nowNs, &op.write.Next, expected)
 		if !ok {
 			if op.refresh(nowNs, stored) {

@@ -67,7 +67,7 @@ func (op *Operation) validateList() bool {
 		return true // the server does not know the parameters
 	}
 	if !op.registry.rules.InitialEvents {
-		o.SendInitialEvents, o.SendInitialEventsGiven = false, false
+		o.SendInitialEventsGiven = false
 	}
 	if op.kind == watch {
 		op.defaultWatch(&o)
@@ -146,7 +146,7 @@ func (op *Operation) validateRange() bool {
 		return false
 	case !l.version.Given:
 		l.latest = true
-	case l.match == request.Exact || l.match != request.NotOlderThan && l.limit > 0 && l.version.N > 0 && l.name == "":
+	case l.match == request.Exact || l.match != request.NotOlderThan && l.limit > 0 && l.name == "":
 		l.exact = l.version.N
 	default:
 		l.atLeast = l.version.N

@@ -33,21 +33,13 @@ func (op *Operation) beginWatch(nowNs int64) {
 		op.awaitReady(nowNs)
 		return
 	}
-	ns := op.Namespace
-	if value, ok := op.selector.Value("metadata.namespace"); ok && ns == "" {
-		ns = value
-	}
-	name := op.Name
-	if value, ok := op.selector.Value("metadata.name"); ok {
-		name = value
-	}
 	lastsNs := o.TimeoutSeconds * 1e9
 	if lastsNs <= 0 {
 		lastsNs = int64(float64(r.settings.MinRequestTimeoutNs) * (1 + r.timeouts.Float64()))
 	}
-	options := watchcache.WatchOptions{Options: o, Namespace: ns, Name: name, Selector: op.selector,
+	options := watchcache.WatchOptions{Options: o, Namespace: op.Namespace, Name: op.Name, Selector: op.selector,
 		Matches: op.Call.Matches, ReadNs: op.ReadNs}
-	if ns == "" && !op.selects() {
+	if op.Namespace == "" && !op.selects() {
 		options.Matches = op.resource.data.Counted() // all
 	}
 	if lastsNs > 0 { // it may be over already, if the server has been slow or the cache was not ready
@@ -112,7 +104,6 @@ func (op *Operation) open(nowNs int64) bool {
 
 // Ended is called when the stream has ended.
 func (op *Operation) Ended(nowNs int64) {
-	op.stream.watcher = nil
 	if !op.stream.answered && !op.open(nowNs) {
 		return
 	}

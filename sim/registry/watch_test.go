@@ -189,6 +189,70 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
+// A process that ends takes all watches with it, also those of resources without a cache.
+func TestWatchesEndWithTheProcess(t *testing.T) {
+	b := newBench(t, settings{})
+	c := b.send(apiRequest{verb: "watch", resource: events, path: "default/"})
+	b.run(second)
+	b.Stop(b.queue.NowNs())
+	if !c.open || !c.ended {
+		t.Errorf("open %v, ended %v", c.open, c.ended)
+	}
+}
+
+// The deadline of a watch that has ended before is not that of the next one.
+func TestDeadlineOfAnEndedWatch(t *testing.T) {
+	b := newBench(t, settings{})
+	first := b.watches("timeoutSeconds=5")
+	b.run(second)
+	now := b.queue.NowNs()
+	b.Stop(now)
+	b.Open()
+	b.Fill(now, configmaps, 0)
+	b.run(millisecond)
+	next := b.watches("timeoutSeconds=100")
+	b.run(50 * second)
+	if !first.ended || !next.open || next.ended {
+		t.Errorf("first: ended %v; next: open %v, ended %v", first.ended, next.open, next.ended)
+	}
+}
+
+// A server without a least time-out ends no watch that does not ask for it.
+func TestWatchWithoutATimeout(t *testing.T) {
+	b := three(t, settings{endless: true})
+	c := b.watches("resourceVersion=4")
+	b.run(1000 * 3600 * second)
+	if !c.open || c.ended {
+		t.Errorf("open %v, ended %v", c.open, c.ended)
+	}
+}
+
+// The server is told how many events it has sent to watches: a watch of etcd sends the initial ones after its answer, when
+// its seats are free again; those of a cache are part of the execution.
+func TestEventsThatWereSent(t *testing.T) {
+	for _, c := range []struct {
+		resource            api.Resource
+		initial, dispatched int
+		from                api.Source
+	}{{configmaps, 0, 2, api.FromCache}, {events, 3, 2, api.FromEtcd}} {
+		b := newBench(t, settings{})
+		for i := range 3 {
+			b.must(201, post(c.resource, "default", fmt.Sprint("o", i)))
+		}
+		b.run(second)
+		w := b.send(apiRequest{verb: "watch", resource: c.resource, path: "default/"})
+		b.run(second)
+		for i := range 2 {
+			b.must(201, post(c.resource, "default", fmt.Sprint("n", i)))
+		}
+		b.run(second)
+		if b.initial != c.initial || b.dispatched != c.dispatched || len(w.events) != 5 || w.answer.Source != c.from {
+			t.Errorf("%s: %d initial events and %d others were sent, want %d and %d; %d received, from %v",
+				c.resource.Name, b.initial, b.dispatched, c.initial, c.dispatched, len(w.events), w.answer.Source)
+		}
+	}
+}
+
 // Whoever hangs up gets nothing more.
 func TestAbandonedWatch(t *testing.T) {
 	b := three(t, settings{})

@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"apfsim/core/request"
@@ -224,6 +225,26 @@ func TestGenerateName(t *testing.T) {
 		t.Errorf("both names are %q", a.Object.Name)
 	}
 	b.want("neither", apiRequest{verb: "create", path: "default/", body: &api.Body{}}, "422 Invalid", "")
+	b.want("no body", apiRequest{verb: "create", path: "default/"}, "422 Invalid", "")
+}
+
+// Requests for subresources that the store does not know are answered without it.
+func TestOtherSubresources(t *testing.T) {
+	b := newBench(t, settings{})
+	for sub, want := range map[string]string{"eviction": "201", "exec": "101", "proxy": "200"} {
+		b.want(sub, apiRequest{verb: "create", resource: pods, sub: sub, path: "default/p", body: &api.Body{}}, want, "")
+	}
+}
+
+// A generated name has at most 63 characters, of which five are random: the prefix is shortened.
+func TestGeneratedNamesAreNotTooLong(t *testing.T) {
+	b := newBench(t, settings{})
+	for prefix, length := range map[int]int{57: 62, 58: 63, 59: 63, 60: 63, 80: 63} {
+		q := apiRequest{verb: "create", path: "default/", body: &api.Body{GenerateName: strings.Repeat("x", prefix)}}
+		if name := b.must(201, q).Object.Name; len(name) != length || strings.Trim(name[:length-5], "x") != "" {
+			t.Errorf("a prefix of %d characters becomes %q of %d, want %d", prefix, name, len(name), length)
+		}
+	}
 }
 
 // A name that is taken is tried again under another one: 8 times since 1.31, once before.

@@ -1,0 +1,212 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"apfsim/core/config"
+	"apfsim/core/rules"
+	"apfsim/reports/result"
+	"apfsim/sim"
+	"apfsim/sim/scenario/loader"
+)
+
+// measuredRun runs a scenario, which may replay the trace t.jsonl, and returns its measurement.
+func measuredRun(t *testing.T, spec, trace string) *Measurement {
+	t.Helper()
+	text := "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n" + spec
+	loaded, mistakes := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}, "t.jsonl": {Data: []byte(trace)}}, "s.yaml", loader.Options{})
+	if err := mistakes.Err(); err != nil {
+		t.Fatal(err)
+	}
+	run := sim.New(loaded[0])
+	m := Measure(run, 1e9)
+	if err := run.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// crowded is two servers with few seats whose executions take as long as their processors need, and whose speed falls: so
+// requests are queued at the end, which is in the middle of an interval of the series.
+const crowded = `  duration: 12500ms
+  warmup: 2s
+  servers: {replicas: 2, maxRequestsInflight: 4, maxMutatingRequestsInflight: 1, capacity: {cores: 1, speed: [{at: 4s, factor: 0.5}, {at: 6s, factor: 0.25}]}}
+  workload:
+  - {name: mice, clients: 4, as: {user: "m-{i}"}, request: {verb: get, resource: pods, name: x}, execution: {exponential: {mean: 40ms}}, arrivals: {poisson: {rate: 10/s}}}
+  - {name: elephant, as: {user: e}, request: {verb: list, resource: pods}, execution: {exponential: {mean: 100ms}}, arrivals: {poisson: {rate: 10/s}}}
+`
+
+// The series have a point for each interval, also for the last one, which is shorter. What the gauges of a server were at
+// their extremes in the window is that of its points.
+func TestPointsOfARun(t *testing.T) {
+	out := measuredRun(t, crowded, "").Result()
+	queued := int64(0)
+	for _, w := range out.Summary.Workloads {
+		queued += w.Waiting
+	}
+	if queued == 0 {
+		t.Fatal("no request is queued at the end")
+	}
+	for _, s := range out.Series {
+		if len(s.Points) != 13 || len(s.QueueLengths) != 13 || s.Points[12].EndNs != 12_500_000_000 {
+			t.Errorf("%s: %d points, %d of queues, want 13", s.Level, len(s.Points), len(s.QueueLengths))
+		}
+		for i, p := range s.Points {
+			if p.Jain != nil && !(*p.Jain > 0 && *p.Jain <= 1) {
+				t.Errorf("%s, point %d: Jain's index %v", s.Level, i, *p.Jain)
+			}
+		}
+	}
+	for i, s := range out.ServerSeries {
+		if len(s.Points) != 13 {
+			t.Fatalf("server %d: %d points, want 13", i, len(s.Points))
+		}
+		if last := &s.Points[12]; last.Speed == 0 {
+			t.Errorf("server %d: the gauges of the last point are %+v", i, last.Gauges)
+		}
+		var most int
+		least := math.Inf(1)
+		for _, p := range s.Points[2:] { // of the window
+			most = max(most, p.InService)
+			least = min(least, p.Speed)
+		}
+		if got := &out.Summary.Servers[i]; got.MostInService != most || got.LeastSpeed != least {
+			t.Errorf("server %d: at most %d in service, a speed of at least %v; its points say %d, %v", i, got.MostInService, got.LeastSpeed, most, least)
+		}
+	}
+}
+
+// Who asks for the result twice gets the same.
+func TestResultTwice(t *testing.T) {
+	m := measuredRun(t, crowded, "")
+	first, second := m.collector.Result().Summary, m.collector.Result().Summary
+	if !reflect.DeepEqual(first.Total, second.Total) || !reflect.DeepEqual(first.Workloads, second.Workloads) {
+		t.Errorf("%+v\n%+v", first.Total, second.Total)
+	}
+}
+
+// line is a request in the log of a server, at a second.
+func line(second int, more string) string {
+	return fmt.Sprintf(`{"arrivalNs":%d,"user":"u","groups":["system:authenticated"],"verb":"list","resource":"pods","executionNs":1000000000,`+
+		`"flowSchema":"service-accounts","priorityLevel":"workload-low"%s}`+"\n", int64(second)*1e9, more)
+}
+
+// replayOf replays a log and returns the comparison. More is of the trace, and workloads beside it.
+func replayOf(t *testing.T, log, more string) *result.Replay {
+	t.Helper()
+	more, workloads, _ := strings.Cut(more, "\n")
+	spec := "  duration: 20s\n  workload:\n  - {name: logged, arrivals: {trace: {file: t.jsonl, decided: Log" + more + "}}}\n" + workloads
+	return measuredRun(t, spec, log).Result().Summary.Replay
+}
+
+// differences returns the numbers of requests that differ from the log, by what differs.
+func differences(r *result.Replay) string {
+	var all []string
+	for _, d := range r.Differences {
+		all = append(all, fmt.Sprint(d.What, " ", d.Requests))
+	}
+	return strings.Join(all, ", ")
+}
+
+// A replay of ten requests that the log has executed, and that do not wait, agrees with it.
+func TestReplayThatAgreesWithItsLog(t *testing.T) {
+	var log strings.Builder
+	for i := range 10 {
+		log.WriteString(line(i, `,"outcome":"executed","waitNs":0,"seats":3`))
+	}
+	r := replayOf(t, log.String(), "")
+	if r.Requests != 10 || r.OutcomeEqual == nil || *r.OutcomeEqual != 1 || r.Matches == nil || !*r.Matches || r.SeatsFrom != result.FromLog || len(r.Levels) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	if l := r.Levels[0]; l.PriorityLevel != "workload-low" || l.Requests != 10 || l.SeatSecondsInLog != 30 || l.SeatSecondsInReplay != 30 ||
+		l.WaitInLog == nil || l.WaitInLog.Count != 10 || l.WaitInReplay.Count != 10 || len(l.Disagrees) != 0 {
+		t.Errorf("%+v", l)
+	}
+	if got, want := differences(r), "seats 0, flowSchema 0, priorityLevel 0, executions 0"; got != want {
+		t.Errorf("differences: %s; want %s", got, want)
+	}
+}
+
+// What a log does not say is not compared, nor what comes after the time up to which it is complete, nor the requests of
+// other workloads.
+func TestReplayOfAnIncompleteLog(t *testing.T) {
+	var log strings.Builder
+	for i := range 10 {
+		log.WriteString(line(i, []string{`,"outcome":"executed"`, ``, `,"outcome":"rejected"`, `,"outcome":"waiting"`}[min(3, i)]))
+	}
+	r := replayOf(t, log.String(), ", server: {completeUntil: 9s}\n"+
+		"  - {name: other, as: {user: v}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {constant: {rate: 3/s}}}\n")
+	if r.Requests != 2 || r.RejectedInLog != 1 || r.RejectedInReplay != 0 || *r.OutcomeEqual != 0.5 || r.SeatsFrom != result.FromEstimate {
+		t.Errorf("%+v", r)
+	}
+	if l := r.Levels[0]; l.WaitInLog != nil || l.SeatSecondsInLog != 1 || l.SeatSecondsInReplay != 1 || !slices.Equal(l.Disagrees, []string{"rejected"}) {
+		t.Errorf("%+v", l)
+	}
+	if got, want := differences(r), "seats 0, flowSchema 0, priorityLevel 0, executions 0"; got != want {
+		t.Errorf("differences: %s; want %s", got, want)
+	}
+	if r = replayOf(t, log.String(), ", server: {completeUntil: 2s}"); r.Requests != 1 {
+		t.Errorf("up to 2 s: %d requests, want 1", r.Requests)
+	}
+}
+
+// Where the configuration is not that of the log, the requests come to other levels, which is told, as it is a what-if.
+func TestReplayOfAnotherConfiguration(t *testing.T) {
+	var log strings.Builder
+	for i := range 10 {
+		log.WriteString(line(i, `,"outcome":"executed","waitNs":0,"seats":3`))
+	}
+	spec := `  duration: 20s
+  config: {objects: [{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, metadata: {name: more}, spec: {type: Limited, limited: {nominalConcurrencyShares: 1, limitResponse: {type: Reject}}}}]}
+  workload: [{name: logged, arrivals: {trace: {file: t.jsonl, decided: Log, server: {configuration: ` + config.Suggested(rules.Latest()).Digest() + `}}}}]
+`
+	r := measuredRun(t, spec, log.String()).Result().Summary.Replay
+	if r.Matches != nil || r.RoutesFrom != result.FromConfiguration {
+		t.Errorf("%+v", r)
+	}
+	if got, want := differences(r), "seats 0, flowSchema 10, priorityLevel 10, executions 0"; got != want {
+		t.Errorf("differences: %s; want %s", got, want)
+	}
+}
+
+// Two logs disagree by more than chance explains: numbers of rejections by a tenth and three standard errors, percentiles
+// by half and 50 ms, seat-seconds by a quarter and one.
+func TestDisagreementsOfAReplay(t *testing.T) {
+	waits := func(count, p50, p99 int64) *result.Distribution {
+		return &result.Distribution{Count: count, P50Ns: p50, P90Ns: p50, P99Ns: p99}
+	}
+	const ms = 1_000_000
+	for _, c := range []struct {
+		level result.ReplayedLevel
+		want  string
+	}{
+		{result.ReplayedLevel{RejectedInLog: 100, RejectedInReplay: 100}, ""},
+		{result.ReplayedLevel{RejectedInLog: 100, RejectedInReplay: 160}, ""},         // 60 ≤ 16 + 3·√260
+		{result.ReplayedLevel{RejectedInLog: 100, RejectedInReplay: 180}, "rejected"}, // 80 > 18 + 3·√280
+		{result.ReplayedLevel{RejectedInLog: 180, RejectedInReplay: 100}, "rejected"},
+		{result.ReplayedLevel{RejectedInLog: 3}, "rejected"}, // none at all
+		{result.ReplayedLevel{RejectedInReplay: 3}, ""},
+		{result.ReplayedLevel{WaitInLog: waits(20, 0, 0), WaitInReplay: waits(20, 100*ms, 0)}, ""}, // as much as they may
+		{result.ReplayedLevel{WaitInLog: waits(20, 0, 0), WaitInReplay: waits(20, 100*ms+1, 0)}, "waitP50"},
+		{result.ReplayedLevel{WaitInLog: waits(100, 100*ms+1, 0), WaitInReplay: waits(100, 0, 0)}, "waitP50 waitP90"},
+		{result.ReplayedLevel{WaitInLog: waits(19, 0, 0), WaitInReplay: waits(100, 1000*ms, 0)}, ""}, // too few
+		{result.ReplayedLevel{WaitInLog: waits(1000, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2100*ms)}, ""},
+		{result.ReplayedLevel{WaitInLog: waits(1000, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, "waitP99"},
+		{result.ReplayedLevel{WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""}, // not in the log
+		{result.ReplayedLevel{SeatSecondsInLog: 100, SeatSecondsInReplay: 74}, ""},
+		{result.ReplayedLevel{SeatSecondsInLog: 100, SeatSecondsInReplay: 73.9}, "seatSeconds"},
+		{result.ReplayedLevel{SeatSecondsInLog: 1, SeatSecondsInReplay: 2.6}, ""},
+		{result.ReplayedLevel{SeatSecondsInLog: 1, SeatSecondsInReplay: 2.7}, "seatSeconds"},
+	} {
+		if got := strings.Join(disagreements(&c.level), " "); got != c.want {
+			t.Errorf("%+v: disagree in %q, want %q", c.level, got, c.want)
+		}
+	}
+}
