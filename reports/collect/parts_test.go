@@ -67,13 +67,13 @@ func TestDurationsOfAFlow(t *testing.T) {
 
 // A part keeps each wait and each execution, also those of one nanosecond.
 func TestDurationsOfAPart(t *testing.T) {
-	p := &part{Measures: measure.New(measure.FinePrecision)}
+	p := &part{Measures: measure.New(measure.FinePrecision), batches: measure.NewBatcher(0, 1)}
 	p.alone.Precision = measure.FinePrecision
 	for _, waitNs := range []int64{0, 1, 5, 0} {
 		p.dispatched(waitNs)
 		p.executed(100, 100+waitNs)
 	}
-	p.end()
+	p.end(0)
 	wait, execution, latency := &p.Timed[measure.Wait], &p.Timed[measure.Execution], &p.Timed[measure.Latency]
 	if wait.N != 4 || wait.LeastNs != 0 || wait.MostNs != 5 || wait.MeanNs() != 1.5 || wait.PercentileNs(75) != 1 {
 		t.Errorf("waits: %d of %d to %d ns, mean %v", wait.N, wait.LeastNs, wait.MostNs, wait.MeanNs())
