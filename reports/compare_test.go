@@ -276,7 +276,7 @@ func TestLimits(t *testing.T) {
 	c.Unmatched = append(c.Unmatched, "wait{workload:b}.p(99)")
 	c.UnmatchedIDs = append(c.UnmatchedIDs, metric.MustParseName("wait{workload:b}.p(99)"))
 	for text, passed := range map[string]bool{
-		"retries{ workload: a }.rate > +5%":    false,
+		"retries{ workload: a }.rate > +5%":   false,
 		"retries{workload:a}.rate > +9%":      false,
 		"retries{workload:a}.rate > +10%":     true, // within the interval
 		"retries{workload:a}.rate > +11%":     true,
@@ -284,13 +284,13 @@ func TestLimits(t *testing.T) {
 		"retries{workload:a}.rate > +40":      true,
 		"retries{workload:a}.rate > +9 %":     false,
 		"retries{workload:a}.rate > +0.008 k": false,
-		"wait{workload:b}.p99 > +1 min 5 s":    false,
+		"wait{workload:b}.p99 > +1 min 5 s":   false,
 		"retries{workload:a}.rate < -5%":      true,
 		"retries{workload:a}.rate < +10%":     true, // within the interval, too
 		"retries{workload:a}.rate < +12%":     false,
 		"retries{workload:a}.rate > 0":        false,
-		"rejected{workload:a}.rate > 0":        true, // exactly the same
-		"wait{workload:b}.p(99) > +5%":         false,
+		"rejected{workload:a}.rate > 0":       true, // exactly the same
+		"wait{workload:b}.p(99) > +5%":        false,
 	} {
 		limit, err := compare.ParseLimit(text)
 		if err != nil {

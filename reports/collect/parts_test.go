@@ -99,10 +99,13 @@ func TestDemandThatIsMeasured(t *testing.T) {
 		"of all kinds in the flow":    {[]flowKind{{kind: 1, arrived: 3}, {occupied: of(1, 50), kind: 2, arrived: 1}}, []occupied{{}, of(9, 90)}, of(9, 90), 7, 3*50 + 50},
 		"of all kinds at the level":   {[]flowKind{{kind: 1, arrived: 3}}, []occupied{{}}, of(4, 80), 7, 3 * 20},
 		"of nothing, as it was given": {[]flowKind{{kind: 1, arrived: 3}}, []occupied{{}}, occupied{}, 7, 7},
-		"of nothing, but held":        {[]flowKind{{kind: 1, arrived: 3, holding: []int64{4, 5}}}, []occupied{{}}, occupied{}, 7, 9},
-		"held for longer":             {[]flowKind{{occupied: of(2, 20), kind: 1, arrived: 5, holding: []int64{3, 10, 14}}}, []occupied{{}}, of(2, 20), 7, 20 + 3*10 + 4},
+		"of nothing, but held":        {[]flowKind{{kind: 1, arrived: 3, holding: []holding{{occupied: 4, given: 2}, {occupied: 5, given: 5}}}}, []occupied{{}}, occupied{}, 7, 9},
+		"held for longer":             {[]flowKind{{occupied: of(2, 20), kind: 1, arrived: 5, holding: []holding{{occupied: 3}, {occupied: 10}, {occupied: 14}}}}, []occupied{{}}, of(2, 20), 7, 20 + 3*10 + 4},
 	} {
-		l := &level{kinds: append([]occupied{{}}, c.level...), allKinds: c.allKinds}
+		l := &level{kinds: []levelKind{{}}, allKinds: c.allKinds}
+		for _, o := range c.level {
+			l.kinds = append(l.kinds, levelKind{occupied: o})
+		}
 		f := &flow{level: l, demand: c.given, kinds: &flowKinds{all: c.flow}}
 		if f.endDemand(); f.demand != c.want {
 			t.Errorf("%s: the demand is %v, want %v", name, f.demand, c.want)
@@ -110,17 +113,18 @@ func TestDemandThatIsMeasured(t *testing.T) {
 	}
 }
 
-// A request can be served more in an interval than was expected of it where the demand is measured; it is then asked for
-// what it was served.
+// A request can be served more in an interval than was expected of it; it is then asked for what it was served. What is
+// outstanding is asked for again in the next interval: where the demand is measured, by what the flow's requests of each kind
+// occupy.
 func TestDemandOfAnInterval(t *testing.T) {
 	for _, kinds := range []*flowKinds{nil, {}} {
 		f := &flow{level: &level{}, kinds: kinds, intervalDemand: 5, intervalService: 10, outstanding: 3}
-		want := 5.0
+		next := 3.0
 		if kinds != nil {
-			want = 10
+			next = 0 // no request is outstanding
 		}
-		if service, demand, _ := f.closeInterval(0); service != 10 || demand != want || f.intervalDemand != 3 || f.intervalService != 0 {
-			t.Errorf("measured: %v: service %v, demand %v, want %v; then %v", kinds != nil, service, demand, want, f.intervalDemand)
+		if service, demand, _ := f.closeInterval(0); service != 10 || demand != 10 || f.intervalDemand != next || f.intervalService != 0 {
+			t.Errorf("measured: %v: service %v, demand %v, want 10; then %v, want %v", kinds != nil, service, demand, f.intervalDemand, next)
 		}
 	}
 }
