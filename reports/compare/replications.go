@@ -188,8 +188,12 @@ type statisticValues struct {
 // each flow takes approximately 400 bytes for a run.
 const mostFlowRuns = 20_000
 
-// MinPrecisionRuns is the number of runs from which on the width of an interval is reliable.
-const MinPrecisionRuns = 10
+// MinPrecisionRuns is the number of runs from which on the width of the interval of a mean is reliable, and
+// minPercentileRuns that of a percentile.
+const (
+	MinPrecisionRuns  = 5
+	minPercentileRuns = 10
+)
 
 // NewReplicator returns a replicator without runs. If precision is above 0, Precise says when the intervals of the
 // named statistics are narrow enough.
@@ -447,13 +451,16 @@ func (a *Replicator) reached() (met bool, results []PrecisionResult, err error) 
 			got := a.merge(e, known)
 			value, low, high := got.Printed()
 			half := max(high-value, value-low)
-			shown := got.HasInterval() && got.N >= MinPrecisionRuns
+			enough := MinPrecisionRuns
+			if got.Merged != nil {
+				enough = minPercentileRuns
+			}
 			if got.HasInterval() && value != 0 {
 				relative := half / value
 				result.Reached = &relative
 			}
 			// With a value of 0, only an interval of width 0 is narrow enough. No value is negative.
-			narrow = shown && half <= a.precision*value
+			narrow = got.HasInterval() && got.N >= enough && half <= a.precision*value
 		}
 		met = met && narrow
 		results = append(results, result)
