@@ -285,4 +285,7 @@ func TestSumsOfARun(t *testing.T) {
 	if ns, atLeast, ok := (*Probes)(nil).PercentileNs(0, 99); ns != 0 || atLeast || ok {
 		t.Errorf("without probes: %d ns, at least: %v, %v", ns, atLeast, ok)
 	}
+	if ns, atLeast, ok := (&Probes{workloads: make([]virtualWorkload, 1)}).PercentileNs(0, 99); ns != 0 || atLeast || ok {
+		t.Errorf("without waits: %d ns, at least: %v, %v", ns, atLeast, ok)
+	}
 }
