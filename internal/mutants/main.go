@@ -315,9 +315,11 @@ var dependants = map[string][]string{
 
 // slow are patterns of tests that take seconds, by package. No mutant is worth them.
 var slow = map[string]string{
-	"core/config": "^TestVeryManyErrors$",
+	"core/config":    "^TestVeryManyErrors$",
+	"experiment/fit": "^(TestBurstsAreThoseOfTheLog|TestPoissonHasNoBursts|TestBackoffsOfClients|TestNoBackoffWithoutRetries)$",
 	"sim": "^(TestErlang.*|TestProcessorSharing|TestLossSystemWithCapacity|TestClosedLoop.*|TestPollaczekKhinchine|TestMachineRepairman|" +
 		"TestSharesAfterARollingRestart|TestStoreWhateverHappens|TestStability|TestConnections.*|Test.*Allocate.*Nothing|TestReplayOfMoreKindsThanAreRemembered|TestC[1-5].*|TestServiceListsACrashedServer)$",
 	"reports": "^(TestLogsThatStay|TestDumpsAreWhatTheRequestLogSays|TestAFileThatCannotBeWrittenIsNamed|Test.*Screens|" +
-		"TestFilesOf.*|TestRunAfterOneThatWasKilled)$",
+		"TestFilesOf.*|TestRunAfterOneThatWasKilled|TestSteadyStateIsTold|TestMetricsAreWhatTheRequestLogSays|" +
+		"TestQueueLengthsAreThoseOfTheRequestLog|TestTooManyFlowsAreLeftOut|TestResultsAreRead|TestSamplesAreInOrder)$",
 }

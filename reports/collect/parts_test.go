@@ -50,6 +50,12 @@ func TestDurationsOfAFlow(t *testing.T) {
 				t.Errorf("%d requests, timing %d: %d of %d to %d ns, want %d", n, timing, h.N, h.LeastNs, h.MostNs, len(want[timing]))
 			}
 		}
+		f.durations.addTo(&m.Timed, f.dispatched) // beside those that are there
+		for timing := range want {
+			if got := m.Timed[timing].N; got != 2*int64(len(want[timing])) {
+				t.Errorf("%d requests, timing %d: %d after adding twice, want %d", n, timing, got, 2*len(want[timing]))
+			}
+		}
 		longest := int64(0)
 		if len(want[measure.Wait]) > 0 {
 			longest = slices.Max(want[measure.Wait])
@@ -191,6 +197,10 @@ func TestLostAtTheEndOfAServer(t *testing.T) {
 			t.Errorf("server %d: %d are lost at its end, want %d", i, c.timeline[i].Lost, want)
 		}
 	}
+	first := &Collector{toNs: 100, timeline: []result.Moment{{AtNs: 5, Server: 1, Stage: server.Off.String()}}}
+	if first.lost(5, &serverState{index: 1}); first.timeline[0].Lost != 1 {
+		t.Errorf("%d are lost at the first moment, want 1", first.timeline[0].Lost)
+	}
 	if s.now.Lost != 3 || c.failures[0].Lost != 3 {
 		t.Errorf("%d are lost in the interval, %+v", s.now.Lost, c.failures)
 	}
@@ -265,5 +275,21 @@ func TestWindowsOfTheRefusalsOfAServer(t *testing.T) {
 	ws.Judge(s)
 	if v := &s.Thresholds[0]; v.Value == nil || *v.Value != 6 || v.Windows.Judged != 2 || v.Windows.Failed != 2 {
 		t.Errorf("%+v, windows %+v", v, v.Windows)
+	}
+}
+
+// What requests have occupied is added up, and so is how long they were served; without probes there is no percentile.
+func TestSumsOfARun(t *testing.T) {
+	var o occupied
+	o.add(10, 3)
+	o.add(20, 4)
+	if o.measured != 2 || o.mean() != 15 || o.serveNs != 7 {
+		t.Errorf("%+v", o)
+	}
+	if ns, atLeast, ok := (*Probes)(nil).PercentileNs(0, 99); ns != 0 || atLeast || ok {
+		t.Errorf("without probes: %d ns, at least: %v, %v", ns, atLeast, ok)
+	}
+	if ns, atLeast, ok := (&Probes{workloads: make([]virtualWorkload, 1)}).PercentileNs(0, 99); ns != 0 || atLeast || ok {
+		t.Errorf("without waits: %d ns, at least: %v, %v", ns, atLeast, ok)
 	}
 }
