@@ -306,7 +306,7 @@ var dependants = map[string][]string{
 	"core/rules":       {"core/classify", "core/estimate", "core/queueset", "core/flowcontrol", "core/filter", "core/maintain", "sim/registry"},
 	"core/seats":       {"core/flowcontrol", "core/filter", "core/queueset"},
 	"experiment/fit":   {"experiment/fit/shape"},
-	"reports/collect":  {"reports/result", "reports"},
+	"reports/collect":  {"reports/result", "reports", "reports/randomscenario"},
 	"sim/network":      {"sim"},
 	"sim/registry":     {"sim"},
 	"sim/server":       {"sim/network", "sim/scenario/loader", "sim"},
