@@ -39,7 +39,7 @@ func TestIntervalsContainTheTruth(t *testing.T) {
 		}
 	}
 	// All kinds, of means, medians, p90, p99, rates, utilisation and Jain's index.
-	if want := 4*2*11 + 2; always < want {
+	if want := 4*2*9 + 2; always < want {
 		t.Errorf("%d rows have intervals, want %d", always, want)
 	}
 }

@@ -155,12 +155,11 @@ type row struct {
 // shown counts the intervals, and those that contain the truth, and returns the mean of their widths relative to the truth.
 func (r *row) shown() (n, within int, width float64) {
 	for _, i := range r.found {
-		if math.IsNaN(i.low) {
+		if math.IsNaN(i.low) || i.low == i.high { // the latter is a statistic that is the same in all runs
 			continue
 		}
 		n++
-		// A statistic that is the same in all runs is known but for rounding.
-		if slack := 1e-9 * math.Abs(r.truth); i.low-slack <= r.truth && r.truth <= i.high+slack {
+		if i.low <= r.truth && r.truth <= i.high {
 			within++
 		}
 		width += i.high - i.low

@@ -53,11 +53,12 @@ const skewed = 1.3
 // interval returns the confidence interval of the mean of the values of independent runs, or why there is none. It is that of
 // Student's t distribution on the scale of log x, or of the logit if the statistic is a fraction:
 //
-//	log mean ± t(1−α/2, n−1) · s/(mean·√n)
+//	log mean ± h,  h = t(1−α/2, n−1) · s/(mean·√n)
 //
 // The values of most statistics are skewed away from a bound of their range, and the scale makes the interval so. It
 // never leaves the range.
-func interval(id *metric.Name, values []float64) (low, high float64, why NoInterval) {
+// h is widen times as long.
+func interval(id *metric.Name, values []float64, widen float64) (low, high float64, why NoInterval) {
 	n := float64(len(values))
 	if n < leastRuns {
 		return 0, 0, FewRuns
@@ -75,7 +76,7 @@ func interval(id *metric.Name, values []float64) (low, high float64, why NoInter
 	if median == least || median == most {
 		return 0, 0, Rare
 	}
-	half := StudentT(n-1) * sd / math.Sqrt(n)
+	half := widen * StudentT(n-1) * sd / math.Sqrt(n)
 	down, up := 1.0, skewed
 	if 2*mean > least+most {
 		down, up = skewed, 1

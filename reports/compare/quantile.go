@@ -252,7 +252,7 @@ func (a *Replicator) percentileInterval(e *Estimate, percent float64, m *merged,
 	sections := float64(len(a.sections))
 	z := StudentT(sections-1) * (1 + tail/(float64(n)*independent))
 	if a.precision > 0 {
-		z *= sequential
+		z *= sequentialPercentile
 	}
 	low, high, deviations := m.clusters[t].interval(percent, int64(*e.Merged), z)
 	least, most := e.ID.Range()
@@ -262,8 +262,10 @@ func (a *Replicator) percentileInterval(e *Estimate, percent float64, m *merged,
 	e.Deviations = deviations
 }
 
-// sequential is the factor by which an interval of a percentile is wider that decides how many runs are made. If the runs
-// end because the interval is narrow, it is too narrow more often than by chance (Y. S. Chow and H. Robbins, On the
-// Asymptotic Theory of Fixed-Width Sequential Confidence Intervals, Ann. Math. Statist. 36, 1965, hold for narrow
-// intervals only).
-const sequential = 1.35
+// These are the factors by which intervals are wider that decide how many runs are made. If the runs end because an interval
+// is narrow, it is too narrow more often than by chance (the theory of Y. S. Chow and H. Robbins, On the Asymptotic Theory
+// of Fixed-Width Sequential Confidence Intervals, Ann. Math. Statist. 36, 1965, is for narrow intervals only).
+const (
+	sequentialMean       = 1.25
+	sequentialPercentile = 1.35
+)

@@ -369,14 +369,17 @@ func (a *Replicator) AddParts(parts []measure.Part) {
 }
 
 // EstimateOfRuns returns the estimate of the mean of a statistic's values in independent runs.
-func EstimateOfRuns(id metric.Name, values RunValues) Estimate {
+func EstimateOfRuns(id metric.Name, values RunValues) Estimate { return estimateOfRuns(id, values, 1) }
+
+// estimateOfRuns is EstimateOfRuns with an interval that is wider by a factor.
+func estimateOfRuns(id metric.Name, values RunValues, widen float64) Estimate {
 	e := EstimateOf(values)
 	e.ID, e.Name, e.Unit, e.Better = id, id.String(), string(id.Unit), id.Better()
 	e.Low, e.High = nil, nil
 	if e.N == 0 {
 		return e
 	}
-	low, high, why := interval(&id, values.Present())
+	low, high, why := interval(&id, values.Present(), widen)
 	if e.NoInterval = why; why == "" {
 		e.Low, e.High = &low, &high
 	}
@@ -397,7 +400,11 @@ func (a *Replicator) Estimates() []Estimate {
 
 // merge returns the estimate of a statistic.
 func (a *Replicator) merge(s *statisticValues, known *mergedParts) Estimate {
-	e := EstimateOfRuns(s.Name, s.Values)
+	widen := 1.0
+	if a.precision > 0 {
+		widen = sequentialMean
+	}
+	e := estimateOfRuns(s.Name, s.Values, widen)
 	e.PriorityLevel, e.FlowSchema = s.Level, s.Schema
 	percent, is := s.Name.Percent()
 	if !is || s.Name.Extreme() {
