@@ -289,7 +289,7 @@ func TestPrecision(t *testing.T) {
 		}
 		return all, precise
 	}
-	// The longer half of the interval over the mean is 11.8 % of eleven, 10.7 % of twelve and 9.9 % of thirteen.
+	// The longer half of the interval over the mean is 11.5 % of eleven, 10.3 % of twelve and 9.4 % of thirteen.
 	all, precise := add("arrived{ workload:a }", 80, 120, 100, 90, 110, 100, 100, 100, 100, 100, 100, 100, 100)
 	if !slices.Equal(precise, append(make([]bool, 12), true)) {
 		t.Errorf("%v", precise)
