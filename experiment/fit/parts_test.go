@@ -109,6 +109,8 @@ func TestUsersThatAreAlike(t *testing.T) {
 			[]string{"web-2-get-pods 1 user web-2", "web-get-pods 2 user web-{i}"}},
 		"other kinds of requests": {logOf(gets("web-0", aPod, seconds(20)...), gets("web-1", `,"resource":"nodes","name":"p"`, seconds(20)...)),
 			[]string{"web-0-get-pods 1 user web-0", "web-1-get-nodes 1 user web-1"}},
+		"in numbered namespaces": {logOf(gets("web-0", `,"resource":"pods","namespace":"t-0","name":"p"`, seconds(20)...), gets("web-1", `,"resource":"pods","namespace":"t-1","name":"p"`, seconds(20)...)),
+			[]string{"web-get-pods 2 user web-{i} in t-{i}"}},
 		"one user in three namespaces": {logOf(gets("u", `,"resource":"pods","namespace":"t-0","name":"p"`, seconds(20)...), gets("u", `,"resource":"pods","namespace":"t-1","name":"p"`, seconds(20)...), gets("u", `,"resource":"pods","namespace":"t-2","name":"p"`, seconds(20)...)),
 			[]string{"u-get-pods 3 user u in t-{i}"}},
 	} {

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -291,5 +292,68 @@ func TestSumsOfARun(t *testing.T) {
 	}
 	if ns, atLeast, ok := (&Probes{workloads: make([]virtualWorkload, 1)}).PercentileNs(0, 99); ns != 0 || atLeast || ok {
 		t.Errorf("without waits: %d ns, at least: %v, %v", ns, atLeast, ok)
+	}
+}
+
+// A level that is added in the middle of a run has an empty point for each interval before, of which the last may be cut off.
+func TestPointsOfALaterLevel(t *testing.T) {
+	c := &Collector{intervalNs: 10, intervalFromNs: 25}
+	l := c.newLevel("late")
+	want := []result.Point{{StartNs: 0, EndNs: 10}, {StartNs: 10, EndNs: 20}, {StartNs: 20, EndNs: 25}}
+	if !reflect.DeepEqual(l.points, want) || len(l.lengths) != len(want) {
+		t.Errorf("%+v and %d points of queues, want %+v", l.points, len(l.lengths), want)
+	}
+}
+
+// The warnings are about workloads without requests, those of which more than a twentieth has not ended, and requests that
+// match the FlowSchema catch-all only.
+func TestWarnings(t *testing.T) {
+	group := func(name string, arrived, waiting, executing int64) result.Group {
+		g := result.Group{Name: name}
+		g.Arrived, g.Waiting, g.Executing = arrived, waiting, executing
+		return g
+	}
+	s := &result.Summary{
+		Workloads:   []result.Group{group("none", 0, 0, 0), group("ended", 100, 3, 2), group("open", 100, 4, 2)},
+		FlowSchemas: []result.Group{group(config.CatchAll, 30, 0, 0), group("mine", 70, 0, 0)},
+		CatchAll:    []result.CaughtAll{{Workload: "open", Requests: 30, Arrived: 100}},
+	}
+	want := []string{
+		"workload none: no request arrived between the warm-up and the end of the run",
+		"workload open: 6 % of its requests had not finished when the run ended; their latency is not in the statistics",
+		"30 requests matched no FlowSchema other than catch-all: open (30 %)",
+	}
+	c := &Collector{}
+	if c.addWarnings(s); !slices.Equal(s.Warnings, want) {
+		t.Errorf("got %q, want %q", s.Warnings, want)
+	}
+	s.Warnings, s.FlowSchemas[0].Arrived, s.Workloads = nil, 0, nil
+	if c.addWarnings(s); len(s.Warnings) != 0 {
+		t.Errorf("got %q, want none", s.Warnings)
+	}
+}
+
+// One probe is made in each thousandth of the window, and none after it.
+func TestMomentsOfProbes(t *testing.T) {
+	v := &Probes{fromNs: 5_000, toNs: 6_000_000 + 5_000, workloads: make([]virtualWorkload, 1)}
+	w := &v.workloads[0]
+	w.moments.Open(7, "w", 0, "probes")
+	for i := range int64(probesPerWorkload) {
+		if v.draw(w); w.nextNs < 5_000+6_000*i || w.nextNs > 5_000+6_000*(i+1) {
+			t.Fatalf("the probe %d is at %d ns", i, w.nextNs)
+		}
+	}
+	if next := v.Tick(6_000_000); next != v.toNs {
+		t.Errorf("after the last probe, the next call is at %d ns, want the end", next)
+	}
+}
+
+// Discarded probes are as if they had not been made, and the others go on.
+func TestDiscardedProbes(t *testing.T) {
+	v := &Probes{workloads: []virtualWorkload{{probes: 4}, {probes: 2}}, changed: []changedSet{{n: 3}},
+		pending: []pendingProbe{{server: 0}, {server: 1, workload: 1}, {server: 0, workload: 1}}}
+	v.discard(func(p *pendingProbe) bool { return p.server == 0 })
+	if len(v.pending) != 1 || v.pending[0].server != 1 || v.changed[0].n != 1 || v.workloads[0].probes != 3 || v.workloads[1].probes != 1 {
+		t.Errorf("%d are pending, %d of the queue set, of %d and %d", len(v.pending), v.changed[0].n, v.workloads[0].probes, v.workloads[1].probes)
 	}
 }

@@ -62,3 +62,32 @@ func TestWindowsKeptAreThoseUndecided(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// A request that has executed counts once in its window, also if its server ends before its seats are free again. One that is
+// lost does not count as executed.
+func TestRequestsOfAServerThatEnds(t *testing.T) {
+	sc := &scenario.Scenario{}
+	sc.Spec.Duration = quantity.Duration(20 * time.Second)
+	sc.Spec.Thresholds = metric.Thresholds{{Metric: "executed", Stat: "count", Op: ">", Limit: 1}}
+	sc.Spec.Thresholds[0].Over = quantity.Duration(10 * time.Second)
+	ws := NewWindowed(sc)
+	var requests [3]*server.Request
+	for i := range requests {
+		requests[i] = &server.Request{Sent: server.Sent{Template: &server.Template{}, Attempt: 1}, Decision: server.Decision{ArrivalNs: int64(i) * 1e9}}
+		ws.arrived(requests[i].ArrivalNs, requests[i])
+		ws.dispatched(requests[i].ArrivalNs, requests[i])
+	}
+	ws.executed(5e9, requests[0])
+	ws.givenUp(11e9, requests[0]) // its server ends
+	requests[1].Lost = true
+	ws.givenUp(11e9, requests[1])
+	if n := ws[0].judged; n != 0 {
+		t.Errorf("%d windows are judged while a request of the first one executes", n)
+	}
+	ws.executed(12e9, requests[2])
+	s := &result.Summary{Thresholds: make([]result.Verdict, 1)}
+	ws.Judge(s)
+	if v := &s.Thresholds[0]; v.Windows.Judged != 1 || v.Value == nil || *v.Value != 2 {
+		t.Errorf("%+v, windows %+v; want two executed in the first window", v, v.Windows)
+	}
+}

@@ -1,19 +1,39 @@
 package registry
 
 import (
+	"strings"
+
 	"apfsim/sim/api"
 	"apfsim/sim/store"
 )
 
-// deleteListed deletes the objects of a page, one after another, as --delete-collection-workers=1 does.
+// deleteListed deletes the objects of a page, one after another, as --delete-collection-workers=1 does. Objects that are
+// only counted come first, and get names when they are deleted, with which the next page would list them again. Pages
+// that end among them are therefore read before any of them is deleted.
 func (op *Operation) deleteListed(nowNs int64) {
 	l, d := &op.listing, &op.deletion
 	if op.Answer.Status != 0 {
 		op.finish(nowNs)
 		return
 	}
-	d.items, d.adopt, d.counted = l.objects, l.counted, op.resource.data.Counted()
+	d.items, d.counted = l.objects, op.resource.data.Counted()
+	d.adopt += l.counted
+	if strings.HasPrefix(l.next, countedStart) && op.readsAllPages() {
+		op.listNextPage(nowNs)
+		return
+	}
 	op.deleteNext(nowNs)
+}
+
+// readsAllPages says whether the request deletes all objects, and not only those of one page.
+func (op *Operation) readsAllPages() bool { return op.Call.Options.Limit <= 0 }
+
+// listNextPage reads the page after the one that has been read.
+func (op *Operation) listNextPage(nowNs int64) {
+	l := &op.listing
+	*l = listing{namespace: l.namespace, token: store.EncodeToken(l.revision, l.next), limit: maxPage,
+		total: l.total, first: l.first, bytes: l.bytes, wrote: l.wrote}
+	op.beginPage(nowNs)
 }
 
 // deleteNext deletes the next object of the page, reads the next page or answers.
@@ -32,11 +52,8 @@ func (op *Operation) deleteNext(nowNs int64) {
 		d.adopt--
 		d.counted--
 		op.beginDeletion(nowNs)
-	case l.next != "" && op.Call.Options.Limit <= 0:
-		token := store.EncodeToken(l.revision, l.next)
-		*l = listing{namespace: l.namespace, token: token, limit: maxPage,
-			total: l.total, first: l.first, bytes: l.bytes, wrote: l.wrote}
-		op.beginPage(nowNs)
+	case l.next != "" && op.readsAllPages():
+		op.listNextPage(nowNs)
 	default:
 		op.answerList()
 		op.finish(nowNs)

@@ -83,6 +83,38 @@ func TestPagesOfACollection(t *testing.T) {
 	}
 }
 
+// Objects that are only counted are listed once and deleted, also if they and others fill several pages. With a
+// limit, only those of one page are deleted.
+func TestCollectionOfCountedObjects(t *testing.T) {
+	for _, c := range []struct {
+		query           string
+		counted, named  int64
+		path            string
+		items, left     int64
+		matches, ranges int64
+	}{
+		{"", 10_000, 0, "", 10_000, 0, 0, 1},
+		{"", 10_001, 0, "", 10_001, 0, 0, 2},
+		{"", 10_000, 3, "", 10_003, 0, 0, 2},
+		{"", 20_001, 3, "", 20_004, 0, 0, 3},
+		{"", 20_000, 3, "default/", 10_008, 9_995, 10_005, 2}, // 10 005 of those that are counted are in the namespace
+		{"limit=4", 10_001, 0, "", 4, 9_997, 0, 1},
+		{"limit=-5", 10_001, 0, "", 10_001, 0, 0, 2},
+	} {
+		b := newBench(t, settings{uncached: []api.Resource{widgets}, counts: []store.Count{{Resource: widgets, Objects: c.counted, AverageBytes: 100}}})
+		data := b.store.Resource(widgets)
+		for i := range c.named {
+			data.Put(b.queue.NowNs(), &api.Object{Namespace: "default", Name: fmt.Sprint("o-", i), DeletionNs: -1}, 0)
+		}
+		a, took := b.do(apiRequest{verb: "deletecollection", resource: widgets, path: c.path, query: c.query, matches: c.matches})
+		want := fmt.Sprintf("%d get, %d txn, %d range", 2*c.items, c.items, c.ranges)
+		if a.Status != 200 || a.Items != c.items || data.Len() != c.left || took != want {
+			t.Errorf("?%s of %d and %d: status %d, %d deleted, %d are left (%s); want %d and %d (%s)",
+				c.query, c.counted, c.named, a.Status, a.Items, data.Len(), took, c.items, c.left, want)
+		}
+	}
+}
+
 // Objects with finalizers stay.
 func TestCollectionOfFinalized(t *testing.T) {
 	b := finalized(t)
