@@ -103,7 +103,7 @@ conformance-nightly: ## compare twenty million decisions
 conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
 	cd conformance && go vet ./... && go test -count=1 ./...
 
-# It builds a large part of Kubernetes. CI compares fewer trials.
+# It is not part of CI, because it builds a large part of Kubernetes.
 TRIALS := 20000
 
 .PHONY: conformance-maintain
