@@ -159,13 +159,9 @@ func (l *level) backlogged(total *batch, load float64) bool {
 	return n >= leastBacklog*float64(total.dispatched) && n > 0 && (load >= 1 || n > math.Log(rare)/math.Log(load))
 }
 
-// growthOf returns whether waits and backlog grew; nil if neither did, or the backlog is not much greater at the end.
+// growthOf returns whether waits and backlog grew; nil if neither did.
 func growthOf(all []batch) *result.Growth {
-	if sum := sumOf(all); sum.arrived < leastTested || sum.waiting == 0 {
-		return nil
-	}
-	first, last := sumOf(all[:fifth]), sumOf(all[batches-fifth:])
-	if last.backlog() < leastGrowth*first.backlog() {
+	if sum := sumOf(all); sum.arrived < leastTested {
 		return nil
 	}
 	var waits, backlogs []float64

@@ -36,9 +36,12 @@ func (t *runsTrust) add(s *result.Summary) {
 	}
 }
 
-// all returns the reasons of all runs together. Those that most runs have are first.
-func (t *runsTrust) all(runs int) []result.Trust {
-	all := []result.Trust{}
+// verdict returns the verdict of all runs together; nil if it says nothing. The reasons that most runs have are first.
+func (t *runsTrust) verdict(runs int) *result.Overall {
+	if len(t.reasons) == 0 {
+		return nil
+	}
+	v := &result.Overall{}
 	sorted := slices.Clone(t.reasons)
 	slices.SortStableFunc(sorted, func(a, b runsReason) int { return b.runs - a.runs })
 	for _, r := range sorted {
@@ -47,9 +50,9 @@ func (t *runsTrust) all(runs int) []result.Trust {
 			reason.Runs = r.runs
 			reason.Sentence = fmt.Sprintf("in %d of %d runs, first with seed %d: %s", r.runs, runs, r.seed, reason.Sentence)
 		}
-		all = append(all, reason)
+		v.Trust = append(v.Trust, reason)
 	}
-	return all
+	return v
 }
 
 // SidesVerdict is what is known of the runs of each side as a whole.

@@ -71,16 +71,9 @@ func unknownExecutions(r *result.Replay) string {
 	return "requests"
 }
 
-// replayReasons are why a replay may differ from its log, as a sentence.
+// replayReasons are why a replay may differ from its log, as a sentence, or none.
 func replayReasons(r *result.Replay) []string {
-	if all := ReplayReasons(r); len(all) > 0 {
-		return []string{"Possible reasons: " + strings.Join(all, "; ") + "."}
-	}
-	return []string{"The reason is not known: a part of the log may be missing, or its beginning, when queues were already full."}
-}
-
-// ReplayReasons are why a replay may differ from its log, as parts of a sentence, the most likely ones first.
-func ReplayReasons(r *result.Replay) (all []string) {
+	var all []string
 	unknown := func(what string) bool { return slices.Contains(r.Unknown, what) }
 	if unknown(trace.UnknownQueues) {
 		all = append(all, "the log begins while queues were already full: begin earlier")
@@ -106,5 +99,8 @@ func ReplayReasons(r *result.Replay) (all []string) {
 			all = append(all, u.text)
 		}
 	}
-	return all
+	if len(all) == 0 {
+		return []string{"The reason is not known: a part of the log may be missing, or its beginning, when queues were already full."}
+	}
+	return []string{"Possible reasons: " + strings.Join(all, "; ") + "."}
 }
