@@ -139,7 +139,7 @@ mutants: SEED := 1
 mutants: ## run the tests of PACKAGE, such as ./core/seats, on N (100) random changes of it, from SEED (1)
 	go run ./internal/mutants -n $(N) -seed $(SEED) -equivalent docs/background/tests.md $(if $(AGAIN),-again $(AGAIN)) $(PACKAGE)
 
-# It takes hours: -windows 10s -runs 5,10 takes a quarter of an hour. The test of the program measures a part of it.
+# It takes hours. The test of the program measures a part of it.
 COVERAGE :=
 
 .PHONY: coverage

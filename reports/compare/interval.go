@@ -50,7 +50,7 @@ const leastRuns = 3
 // With few runs, the standard deviation is most often estimated too small when the mean is, too.
 const skewed = 1.3
 
-// interval returns the confidence interval of the mean of the values of independent runs, or why there is none. It is that of
+// interval returns the confidence interval of the mean of the values of independent runs, or the reason for showing none. It is that of
 // Student's t distribution on the scale of log x, or of the logit if the statistic is a fraction:
 //
 //	log mean ± h,  h = t(1−α/2, n−1) · s/(mean·√n)

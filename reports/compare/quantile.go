@@ -24,10 +24,10 @@ import (
 //	z = t(1−α/2, n−1) · (1 + tail/(n·e·(1−p)))
 //
 // is that of Student's t distribution, and wider if few of the values above the percentile are independent. e is how many
-// values of one run are (measure.Effective).
+// batches of one run are independent (measure.Effective).
 const (
 	tail             = 2
-	leastIndependent = 0.2 // of the values of a run beyond the percentile
+	leastIndependent = 0.2 // batches of a run, times 1 − p
 	runsForTail      = 5   // least number of runs of which percentiles beyond p95 have an interval
 )
 
