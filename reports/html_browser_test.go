@@ -28,6 +28,7 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
+	"apfsim/reports/judge"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -125,8 +126,18 @@ func (b *browser) prefer(scheme string) {
 	}
 }
 
-// open shows a page, as wide as a small screen, and waits for its plots.
+// open shows a page, as wide as a small screen, with all its parts open, and waits for its plots.
 func (b *browser) open(write func(io.Writer) error) {
+	b.t.Helper()
+	b.openFolded(write)
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll(".folds > details").forEach(d => { d.open = true })`))
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelectorAll("figure canvas").length === document.querySelectorAll("figure").length`, untilItHolds)); err != nil {
+		b.t.Fatalf("the plots are not all drawn: %v", err)
+	}
+}
+
+// openFolded shows a page as a reader sees it first, and waits for the plots of the first screen.
+func (b *browser) openFolded(write func(io.Writer) error) {
 	b.t.Helper()
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -138,8 +149,8 @@ func (b *browser) open(write func(io.Writer) error) {
 	}
 	b.prefer("light")
 	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+filepath.ToSlash(file)))
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelectorAll("figure canvas").length === document.querySelectorAll("figure").length`, untilItHolds)); err != nil {
-		b.t.Fatalf("the plots are not all drawn: %v", err)
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelectorAll(".picture canvas").length === document.querySelectorAll(".picture figure").length`, untilItHolds)); err != nil {
+		b.t.Fatalf("the picture is not drawn: %v", err)
 	}
 }
 
@@ -194,6 +205,72 @@ func simulated(t *testing.T, yaml string) *result.Result {
 		t.Fatal(err)
 	}
 	return collector.Result()
+}
+
+// What a reader sees first has a picture, who was harmed, who filled the seats, what may help and how far to trust it; all
+// else is folded, and opens in each of the ways.
+func TestTheFirstScreenInABrowser(t *testing.T) {
+	b := newBrowser(t)
+	r := simulated(t, strings.Replace(crowded, "clients: 20", "clients: 80", 1))
+	judge.Verdict(r)
+	b.openFolded(func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
+	open := func() int { return eval[int](b, `document.querySelectorAll(".folds > details[open]").length`) }
+	folds := eval[int](b, `document.querySelectorAll(".folds > details").length`)
+	if folds < 6 || open() != 0 {
+		t.Errorf("%d of %d parts are open at first", open(), folds)
+	}
+	if got := eval[string](b, `document.querySelector(".answer b").textContent`); got != "HARM" {
+		t.Errorf("the status is %q", got)
+	}
+	if n := eval[int](b, `document.querySelectorAll(".picture canvas").length`); n != 2 {
+		t.Errorf("the picture has %d plots", n)
+	}
+	for _, table := range []string{"harmed", "filled", "try"} {
+		if rows := eval[int](b, fmt.Sprintf(`document.querySelectorAll(".screen #table-%s tbody tr").length`, table)); rows == 0 {
+			t.Errorf("%s has no rows", table)
+		}
+	}
+	if got := eval[string](b, `document.querySelector(".screen .note").textContent`); !strings.HasPrefix(got, "Trust: ") {
+		t.Errorf("the last line of the first screen is %q", got)
+	}
+	for _, size := range []struct{ width, height, screens int64 }{{1440, 900, 2}, {390, 844, 4}} {
+		b.do(chromedp.EmulateViewport(size.width, size.height))
+		if height := eval[int64](b, `document.documentElement.scrollHeight`); height > size.screens*size.height {
+			t.Errorf("at %d × %d the folded page has %d pixels", size.width, size.height, height)
+		}
+		b.fits(t, "first screen", size.width)
+	}
+	b.do(chromedp.EmulateViewport(1440, 900))
+	if below := eval[float64](b, `document.querySelector(".screen .note").getBoundingClientRect().bottom`); below > 900 {
+		t.Errorf("the first screen ends at %g pixels", below)
+	}
+
+	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#levels"`))
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#levels").closest("details").open`, untilItHolds)); err != nil {
+		t.Error(err)
+	}
+	if open() != 1 {
+		t.Errorf("the anchor opens %d parts", open())
+	}
+	b.do(chromedp.Click(chromedp.CSS("#unfold")))
+	if open() != folds {
+		t.Errorf("the button opens %d of %d parts", open(), folds)
+	}
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#unfold").textContent === "Close all"`, untilItHolds)); err != nil {
+		t.Error(err)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#unfold")))
+	if open() != 0 {
+		t.Errorf("the button leaves %d parts open", open())
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`addEventListener("beforeprint", () => { window.printed = document.querySelectorAll(".folds > details[open]").length })`))
+	if _, err := chromedp.Run(b.ctx, chromedp.PrintToPDF()); err != nil {
+		t.Fatal(err)
+	}
+	if printed := eval[int](b, `window.printed`); printed != folds || open() != 0 {
+		t.Errorf("%d of %d parts are printed, %d are open afterwards", printed, folds, open())
+	}
+	b.noComplaints()
 }
 
 func TestTheReportInABrowser(t *testing.T) {
@@ -480,12 +557,12 @@ func TestComparisonsInABrowser(t *testing.T) {
 		tables        []string // of long names
 	}{
 		{filepath.Join("crowded", output.ReportFile), "", []string{"statistics"}},
-		{output.ComparisonReport, "Limits: 1 of 1 exceeded", []string{"limits", "changes", "statistics"}},
+		{output.ComparisonReport, "Limits: 1 of 1 exceeded.", []string{"limits", "changes", "statistics"}},
 	} {
 		b.open(written(page.file))
 		if page.verdict != "" {
-			if got := eval[string](b, `document.querySelector("header h1").parentElement.nextElementSibling.textContent`); !strings.HasSuffix(got, page.verdict) {
-				t.Errorf("%s: below the title stands %q, want %q", page.file, got, page.verdict)
+			if got := eval[string](b, `document.querySelector(".why li").textContent`); got != page.verdict {
+				t.Errorf("%s: below the answer stands %q, want %q", page.file, got, page.verdict)
 			}
 		}
 		for _, width := range []int64{390, 320} {

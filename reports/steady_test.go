@@ -36,7 +36,7 @@ func noteRuns(t *testing.T, spec string, runs int) *notedRuns {
 	for i := range runs {
 		sc.Spec.Seed = uint64(i + 1)
 		s := summaryOfRun(t, sc)
-		if s.Verdict != nil {
+		if len(s.Verdict.Trust) > 0 {
 			n.noted++
 			for _, reason := range s.Verdict.Trust {
 				n.kinds[reason.ID]++
@@ -175,7 +175,7 @@ func TestBacklogOfTheBeginningIsNoted(t *testing.T) {
 		sc := load(t, adjustedLate, "spec.warmup="+c.warmup)
 		for i := range 20 {
 			sc.Spec.Seed = uint64(i + 1)
-			if s := summaryOfRun(t, sc); s.Verdict != nil {
+			if s := summaryOfRun(t, sc); len(s.Verdict.Trust) > 0 {
 				reason := s.Verdict.Trust[0]
 				if noted++; reason.ID != result.ShortWarmupID || !strings.Contains(reason.Sentence, "MSER-5 leaves out the beginning; the warm-up is ") {
 					t.Errorf("warm-up %s: %+v", c.warmup, reason)

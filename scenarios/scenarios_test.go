@@ -5,6 +5,23 @@ import (
 	"testing"
 )
 
+// Groups has each scenario once.
+func TestGroupsHaveAllScenarios(t *testing.T) {
+	var grouped []string
+	for _, group := range Groups {
+		for _, s := range group.Scenarios {
+			grouped = append(grouped, s.Name)
+			if s.Title == "" {
+				t.Errorf("%s has no title", s.Name)
+			}
+		}
+	}
+	slices.Sort(grouped)
+	if names := slices.Sorted(slices.Values(Names())); !slices.Equal(grouped, names) {
+		t.Errorf("groups have %v\nthe library has %v", grouped, names)
+	}
+}
+
 // A former name leads to a scenario of the library, and is not the name of another one.
 func TestFormerNames(t *testing.T) {
 	names := Names()

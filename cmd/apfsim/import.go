@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"apfsim/document"
 	"apfsim/experiment/incident"
@@ -55,18 +56,23 @@ ones; DIR/fitted/fit.json has the result. FILE can then also be a request log of
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "`DIR` for the files; it is created if it does not exist")
-	f.StringVar(&flags.server, "server", "", "`NAME` of the server whose requests are imported, if the logs are of several; default: the one with the most")
-	f.StringVar(&flags.from, "from", "", "leave out what arrived before this `TIME`: 2026-01-02T15:04:05Z, or 90s after the first arrival")
-	f.StringVar(&flags.to, "to", "", "leave out what arrived at this `TIME` or later")
 	f.StringVar(&flags.logs, "format", "auto", "`FORMAT` of the lines that are read: auto, audit, httplog")
-	f.StringVar(&flags.zone, "zone", "", "time `ZONE` of httplogs, such as Europe/Berlin or +02:00; default UTC, or what a collector's time before the line shows")
-	f.IntVar(&flags.year, "year", 0, "`YEAR` of httplogs; default: that of the audit log, or else of the file's modification")
-	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of the server's flow-control objects; may be repeated")
-	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with the metrics of the server: numbers and sizes of objects, limits, version")
-	f.StringVar(&flags.version, "version", "", "`VERSION` of Kubernetes; default: that of the metrics, or else the newest")
-	f.BoolVar(&flags.strict, "strict", false, "refuse logs with lines that cannot be read")
+	flags.addLogs(f)
 	addFit(cmd, &flags.fit)
 	return cmd
+}
+
+// addLogs adds the flags that say which part of which logs is read, and what is known of the server beside them.
+func (f *importFlags) addLogs(flags *pflag.FlagSet) {
+	flags.StringVar(&f.server, "server", "", "`NAME` of the server whose requests are imported, if the logs are of several; default: the one with the most")
+	flags.StringVar(&f.from, "from", "", "leave out what arrived before this `TIME`: 2026-01-02T15:04:05Z, or 90s after the first arrival")
+	flags.StringVar(&f.to, "to", "", "leave out what arrived at this `TIME` or later")
+	flags.StringVar(&f.zone, "zone", "", "time `ZONE` of httplogs, such as Europe/Berlin or +02:00; default UTC, or what a collector's time before the line shows")
+	flags.IntVar(&f.year, "year", 0, "`YEAR` of httplogs; default: that of the audit log, or else of the file's modification")
+	flags.StringArrayVar(&f.config, "config", nil, "`FILE` of the server's flow-control objects; may be repeated")
+	flags.StringVar(&f.metrics, "metrics", "", "`FILE` with the metrics of the server: numbers and sizes of objects, limits, version")
+	flags.StringVar(&f.version, "version", "", "`VERSION` of Kubernetes; default: that of the metrics, or else the newest")
+	flags.BoolVar(&f.strict, "strict", false, "refuse logs with lines that cannot be read")
 }
 
 func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
@@ -94,16 +100,8 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 		return err
 	}
 	report, err := incident.Import(ctx, options)
-	var choice *incident.WrongChoice
-	var bad *requests.BadLines
-	var file *requests.FileError
-	switch {
-	case ctx.Err() != nil && err != nil:
-		return errors.New("interrupted; nothing was written")
-	case errors.As(err, &choice), errors.As(err, &bad), errors.As(err, &file):
-		return invalid(err)
-	case err != nil:
-		return err
+	if err != nil {
+		return importError(ctx, err)
 	}
 	d := report.Document(flags.out, filepath.Join(flags.out, incident.ScenarioFile))
 	if err := render.Text(cmd.OutOrStdout(), d, format.TextOptions{Width: 100}); err != nil || !flags.fit.fit {
@@ -113,8 +111,8 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	return fitRequests(cmd, flags.out, filepath.Join(flags.out, fittedFolder), &flags.fit)
 }
 
-// paths returns the files that an import reads and writes.
-func (f *importFlags) paths(args []string, settings *incident.Settings) *paths {
+// paths returns the files that an import reads and writes, and others that are written beside them.
+func (f *importFlags) paths(args []string, settings *incident.Settings, also ...string) *paths {
 	var p paths
 	for _, arg := range args {
 		p.read(arg)
@@ -124,7 +122,7 @@ func (f *importFlags) paths(args []string, settings *incident.Settings) *paths {
 	}
 	p.read(f.config...)
 	p.read(f.metrics, f.fit.base)
-	p.folder("--out: ", f.out, settings.Written()...)
+	p.folder("--out: ", f.out, append(settings.Written(), also...)...)
 	if f.fit.fit {
 		p.WriteFolder("--out", filepath.Join(f.out, fittedFolder), fitFiles...)
 	}

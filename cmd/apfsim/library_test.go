@@ -98,15 +98,27 @@ func figure(value float64, unit string) string {
 	return strconv.FormatFloat(value, 'g', 6, 64)
 }
 
-// The README's table has a line for each.
-func TestReadmeListsTheLibrary(t *testing.T) {
+// The reference has a table for each group, in the same order, and the README links to it.
+func TestReferenceListsTheLibrary(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range scenarios.Names() {
-		if !strings.Contains(string(readme), "| ["+name+"](scenarios/"+name+".yaml) |") {
-			t.Errorf("%s is missing", name)
+	reference, err := os.ReadFile("../../docs/reference/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, group := range scenarios.Groups {
+		fmt.Fprintf(&text, "\n## %s\n\n| Scenario | What it shows |\n|---|---|\n", group.Title)
+		for _, s := range group.Scenarios {
+			fmt.Fprintf(&text, "| [%s](../../scenarios/%s.yaml) | %s |\n", s.Name, s.Name, s.Title)
 		}
+		if row := fmt.Sprintf("| [%s](docs/reference/scenarios.md#", group.Title); !strings.Contains(string(readme), row) {
+			t.Errorf("README.md has no row %s", row)
+		}
+	}
+	if !strings.HasSuffix(string(reference), text.String()) {
+		t.Errorf("docs/reference/scenarios.md does not end with\n%s", text.String())
 	}
 }

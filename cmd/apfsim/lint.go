@@ -258,3 +258,11 @@ func writeRules(w io.Writer) error {
 	}
 	return table.Flush()
 }
+
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if i := strings.Index(text, ". "); i >= 0 {
+		return text[:i+1]
+	}
+	return text
+}

@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io/fs"
-	"strings"
 	"text/tabwriter"
 
 	"apfsim/document"
 	"apfsim/scenarios"
-	"apfsim/sim/scenario/loader"
 
 	"github.com/spf13/cobra"
 )
@@ -20,16 +18,18 @@ func newScenarios() *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
-		Short: "List the scenarios of the library",
+		Short: "List the scenarios of the library by subject",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, name := range scenarios.Names() {
-				loaded, mistakes := loader.Load(scenarios.Files, scenarios.File(name), loader.Options{})
-				if err := mistakes.Err(); err != nil {
-					return err
+			for i, group := range scenarios.Groups {
+				if i > 0 {
+					fmt.Fprintln(w)
 				}
-				fmt.Fprintf(w, "%s\t%s\n", name, firstSentence(loaded[0].Metadata.Description))
+				fmt.Fprintln(w, group.Title)
+				for _, s := range group.Scenarios {
+					fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.Title)
+				}
 			}
 			return w.Flush()
 		},
@@ -66,12 +66,4 @@ scenario refers to can be printed in the same way, by its name.`,
 
 func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return scenarios.Names(), cobra.ShellCompDirectiveDefault
-}
-
-func firstSentence(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if i := strings.Index(text, ". "); i >= 0 {
-		return text[:i+1]
-	}
-	return text
 }

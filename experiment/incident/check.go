@@ -11,6 +11,7 @@ import (
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/rules"
+	"apfsim/reports/judge"
 	"apfsim/sim/trace/requests"
 )
 
@@ -26,6 +27,7 @@ type checker struct {
 	parser     *estimate.Estimator // for queries alone
 	open       ends                // the ends of the open watches
 	arrived    map[string]int64    // requests by priority level
+	waited     map[string]int64    // those of the first firstRequests of a level that waited
 	result     *Check
 }
 
@@ -34,6 +36,7 @@ func newChecker(r *rules.Rules, objects config.Objects, serverLimit int, store e
 		rules:      r,
 		objects:    objects,
 		arrived:    map[string]int64{},
+		waited:     map[string]int64{},
 		controller: flowcontrol.New(0, r, serverLimit, objects, nil, nil),
 		estimator:  estimate.NewEstimator(r, store),
 		parser:     estimate.NewEstimator(r, nil),
@@ -51,15 +54,16 @@ func (c *checker) readable(q *requests.Request) bool {
 }
 
 // see compares the decisions for a request, which must come in the order of arrival. Watches count
-// as watchers from startNs to endNs. file is the name of the file that has the request's line.
-func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) error {
+// as watchers from startNs to endNs. file is the name of the file that has the request's line. It returns what the server
+// decided or, where the log does not say it, what the configuration decides.
+func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) (decision, error) {
 	for len(c.open) > 0 && c.open[0].atNs <= startNs {
 		heap.Pop(&c.open).(ending).end()
 	}
 	a := q.Attributes()
 	work, err := c.estimator.NewRequest(&a, q.Query)
 	if err != nil {
-		return err
+		return decision{}, err
 	}
 	if isWatch(q) {
 		defer func() {
@@ -67,35 +71,78 @@ func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) er
 			heap.Push(&c.open, ending{atNs: endNs, end: work.WatchEnds})
 		}()
 	}
+	if a.Bypasses(c.rules) {
+		c.compareBypassing(q, file)
+		return decision{schema: c.fullSchema(q.FlowSchema), level: c.fullLevel(q.PriorityLevel)}, nil
+	}
+	route := c.controller.Route(&a)
+	e := work.Estimate(route.Level.SeatCap())
 	if q.FlowSchema == "" {
-		return nil
+		return decisionOf(&route, e.InitialSeats), nil
+	}
+	logged := route
+	if name := c.fullSchema(q.FlowSchema); name != route.Schema.Name {
+		logged = c.controller.RouteBy(name, &a)
+	}
+	d := decisionOf(&logged, e.InitialSeats)
+	if level := c.fullLevel(q.PriorityLevel); d.schema != c.fullSchema(q.FlowSchema) || d.level != level { // the configuration is another
+		d = decision{schema: q.FlowSchema, level: level, seats: d.seats}
+	}
+	if q.Seats > 0 {
+		d.seats = q.Seats
 	}
 	if q.User == "" || strings.HasPrefix(q.User, unknownUser) {
 		c.result.WithoutUser++
-		return nil
+		return d, nil
 	}
 	c.result.Requests++
 	at := fmt.Sprintf("%s:%d", file, q.Line)
-	if a.Bypasses(c.rules) {
-		c.compare(&c.result.FlowSchema, "flowSchema", at, q.FlowSchema, "none: long-running requests bypass flow control")
-		return nil
-	}
-	route := c.controller.Route(&a)
 	c.compareNames(&c.result.FlowSchema, "flowSchema", at, q.FlowSchema, route.Schema.Name)
 	c.compareNames(&c.result.PriorityLevel, "priorityLevel", at, q.PriorityLevel, route.Level.Name())
 	if q.Seats < 0 {
-		return nil
+		return d, nil
 	}
-	e := work.Estimate(route.Level.SeatCap())
 	c.compare(&c.result.Seats, "seats", at, fmt.Sprint(q.Seats), fmt.Sprint(e.InitialSeats))
 	c.compare(&c.result.FinalSeats, "finalSeats", at, fmt.Sprint(q.FinalSeats), fmt.Sprint(e.FinalSeats))
-	return nil
+	return d, nil
+}
+
+// compareBypassing compares a request that bypasses flow control here.
+func (c *checker) compareBypassing(q *requests.Request, file string) {
+	switch {
+	case q.FlowSchema == "":
+	case q.User == "" || strings.HasPrefix(q.User, unknownUser):
+		c.result.WithoutUser++
+	default:
+		c.result.Requests++
+		c.compare(&c.result.FlowSchema, "flowSchema", fmt.Sprintf("%s:%d", file, q.Line), q.FlowSchema, "none: long-running requests bypass flow control")
+	}
+}
+
+// decision is what flow control decided for a request: the FlowSchema and the priority level, which are empty where it is
+// unknown, the hash of the flow and the deck that its hand is dealt from, which has no queues if the level has none, and the
+// seats.
+type decision struct {
+	schema, level    string
+	hash             uint64
+	queues, handSize int
+	seats            int
+}
+
+func decisionOf(r *flowcontrol.Route, seats int) decision {
+	d := decision{schema: r.Schema.Name, level: r.Level.Name(), hash: r.Hash, seats: seats}
+	if limited := r.Level.Spec().Limited; limited != nil && limited.LimitResponse.Queuing != nil {
+		q := limited.LimitResponse.Queuing
+		d.queues, d.handSize = int(q.Queues), int(q.HandSize)
+	}
+	return d
 }
 
 // fullAtStart reports whether the queues of a level were already full when the trace begins. It must be called for each
 // request of the trace; rejected says that the log has it as rejected at once. This is done if all queues of the hand of
-// its flow are full, which takes as many requests of the level as these queues hold.
-func (c *checker) fullAtStart(q *requests.Request, level string, rejected bool) bool {
+// its flow are full, which takes as many requests of the level as these queues hold. The first requests of a level also
+// show it: if nearly all of them waited, others were before them.
+func (c *checker) fullAtStart(q *requests.Request, level string, waitNs int64, rejected bool) bool {
 	if level == "" {
 		a := q.Attributes()
 		if a.Bypasses(c.rules) {
@@ -104,6 +151,11 @@ func (c *checker) fullAtStart(q *requests.Request, level string, rejected bool) 
 		level = c.controller.Route(&a).Level.Name()
 	}
 	c.arrived[level]++
+	if waitNs >= judge.GoodWaitNs && c.arrived[level] <= firstRequests {
+		if c.waited[level]++; c.waited[level] == firstRequests-2 {
+			return true
+		}
+	}
 	if !rejected {
 		return false
 	}
@@ -115,6 +167,9 @@ func (c *checker) fullAtStart(q *requests.Request, level string, rejected bool) 
 	}
 	return false
 }
+
+// firstRequests is how many requests of a level show whether others waited before them.
+const firstRequests = 10
 
 // fullSchema returns the name of the only FlowSchema that the server can have shortened to this name in its log, or else
 // the name itself.

@@ -66,9 +66,10 @@ func (e *WrongChoice) Error() string { return e.Message }
 // importing is one import.
 type importing struct {
 	*requests.Log
-	report  *Report
-	clients clients
-	needed  drawKeys
+	report   *Report
+	clients  clients
+	needed   drawKeys
+	releases releases
 }
 
 const second = int64(1_000_000_000)
@@ -82,11 +83,11 @@ func Import(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, err
 	}
 	m := &importing{report: newReport(), needed: drawKeys{}}
-	m.report.KubernetesVersion = o.Settings.rules.Version
 	m.Log, err = requests.Read(ctx, requests.Options{Sources: o.Sources, Strict: o.Strict, Dir: o.Dir, Memory: o.Memory,
 		Joined: func(q *requests.Request) {
 			m.clients.learn(q)
 			m.needed.add(q)
+			m.releases.learn(q)
 		}})
 	if err != nil {
 		return nil, err
@@ -113,6 +114,10 @@ func Import(ctx context.Context, o Options) (_ *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Settings, err = m.releases.settle(o.Settings, w.server); err != nil {
+		return nil, err
+	}
+	m.report.KubernetesVersion, m.report.VersionFrom = o.Settings.rules.Version, o.Settings.versionFrom
 	if err := m.write(ctx, &o, w, &set); err != nil {
 		return nil, err
 	}

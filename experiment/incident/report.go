@@ -12,6 +12,7 @@ import (
 type Report struct {
 	SchemaVersion     string `json:"schemaVersion"`
 	KubernetesVersion string `json:"kubernetesVersion"` // the release of the servers of the scenario
+	VersionFrom       string `json:"versionFrom"`       // where it comes from: one of the constants
 
 	Files   []requests.File  `json:"files"`
 	Entries requests.Entries `json:"entries"`
@@ -45,6 +46,16 @@ type Report struct {
 	Settings     []Setting `json:"settings"` // of the scenario
 	// Replay compares a run of the scenario with the logs.
 	Replay *result.Replay `json:"replay"`
+
+	// What a diagnosis is made of.
+	clients    []*LoggedClient
+	result     *result.Result // of the run that Replay is of
+	startNs    int64          // time 0 of the trace, since 1970
+	gapFromNs  int64          // from when to when no request arrived that some should have; 0 if there is no such time
+	gapToNs    int64
+	configured bool // the objects of the server were given
+	limits     bool // the limits of the server are known
+	stored     bool // the numbers of objects are known
 }
 
 // Server is a server whose requests are in the logs.

@@ -40,6 +40,9 @@ type Settings struct {
 	// limitEstimated says that serverLimit is the one with which the replay is most like the log.
 	limitEstimated bool
 	copies         []copied
+	versionFrom    string // VersionGiven and the other constants
+	configFiles    []string
+	metricsFile    string
 	sources        struct{ version, limit, config, metrics string }
 
 	Notes, Warnings document.Errors // on the configuration
@@ -66,7 +69,8 @@ const defaultServerLimit = 400 + 200
 // ReadSettings reads the files of a configuration and, unless its name is empty, a scrape of /metrics.
 // The version of Kubernetes is that of the metrics unless it is given.
 func ReadSettings(version string, configFiles []string, metricsFile string) (*Settings, error) {
-	s := &Settings{Seed: 1, serverLimit: defaultServerLimit, rules: rules.Latest(), base: scenario.BaseSuggested}
+	s := &Settings{Seed: 1, serverLimit: defaultServerLimit, rules: rules.Latest(), base: scenario.BaseSuggested,
+		versionFrom: VersionAssumed, configFiles: configFiles, metricsFile: metricsFile}
 	var wrong []string
 	nominal, found, err := s.readMetrics(metricsFile)
 	if err != nil {
@@ -78,7 +82,7 @@ func ReadSettings(version string, configFiles []string, metricsFile string) (*Se
 			wrong = append(wrong, "--version: "+err.Error())
 			s.rules = rules.Latest()
 		}
-		s.sources.version = "--version"
+		s.sources.version, s.versionFrom = "--version", VersionGiven
 	case found != "":
 		s.rules, err = rules.For(found)
 		if parts := strings.Split(found, "."); err != nil && len(parts) > 2 { // a patch release that is too new
@@ -88,7 +92,7 @@ func ReadSettings(version string, configFiles []string, metricsFile string) (*Se
 			s.rules = rules.Latest()
 			s.sources.version = "the default, because the metrics are of " + found + ", which is not supported"
 		} else {
-			s.sources.version = "kubernetes_build_info in " + filepath.Base(metricsFile)
+			s.sources.version, s.versionFrom = "kubernetes_build_info in "+filepath.Base(metricsFile), VersionMetrics
 		}
 	default:
 		s.sources.version = "the default, because the logs do not say it"

@@ -46,6 +46,7 @@ type writing struct {
 	samples *samples
 	checker *checker
 	out     io.Writer
+	shown   *shown
 	id      int64
 	line    []byte
 
@@ -54,7 +55,9 @@ type writing struct {
 
 // write writes all files.
 func (m *importing) write(ctx context.Context, o *Options, win window, set *atomicfile.Set) error {
-	w := &writing{importing: m, window: win, samples: newSamples(m.needed, o.Settings.Seed)}
+	w := &writing{importing: m, window: win, samples: newSamples(m.needed, o.Settings.Seed), shown: newShown()}
+	m.report.startNs, m.report.configured = win.startNs, len(o.Settings.copies) > 0
+	m.report.limits, m.report.stored = o.Settings.limitKnown, len(o.Settings.store) > 0
 	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &m.report.Check)
 	err := m.Each(ctx, func(q *requests.Request) error {
 		if w.leaveOut(q) == "" {
@@ -87,6 +90,8 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	for _, c := range o.Settings.copies {
 		texts[c.name] = c.text
 	}
+	m.report.clients = w.shown.all()
+	m.report.gapFromNs, m.report.gapToNs = w.shown.gap(win.startNs)
 	scenario, err := w.replay(ctx, o, &replayFiles{texts, file.File})
 	if err != nil {
 		return err
@@ -122,8 +127,11 @@ func (w *writing) replay(ctx context.Context, o *Options, files *replayFiles) (t
 		if err != nil {
 			return nil, err
 		}
-		w.report.Replay, err = replay(ctx, sc)
-		return w.report.Replay, err
+		if w.report.result, err = replay(ctx, sc); err != nil {
+			return nil, err
+		}
+		w.report.Replay = w.report.result.Summary.Replay
+		return w.report.Replay, nil
 	}
 	r, err := run(o.Settings.serverLimit, false)
 	if err != nil || o.Settings.limitKnown || !r.Disagrees() || slices.ContainsFunc(r.Unknown, hidesLimit) {
@@ -221,18 +229,19 @@ func (w *writing) request(q *requests.Request) error {
 		return nil
 	}
 	w.id++
-	const atOnceNs = second // a request that times out has waited for longer
-	if w.checker.fullAtStart(q, logged.PriorityLevel, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
+	if w.checker.fullAtStart(q, logged.PriorityLevel, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
 		w.report.QueuesFull = true
 	}
 	if t.waitNs > w.longestWaitNs {
 		w.longestWaitNs = t.waitNs
 	}
 	w.count(q, t, from, learned)
-	if err := w.checker.see(q, beginNs, watchEndNs, w.report.Files[q.File].Name); err != nil {
+	d, err := w.checker.see(q, beginNs, watchEndNs, w.report.Files[q.File].Name)
+	if err != nil {
 		return err
 	}
-	_, err := w.out.Write(w.line)
+	w.shown.add(q, t, d, beginNs, w.startNs)
+	_, err = w.out.Write(w.line)
 	return err
 }
 

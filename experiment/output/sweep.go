@@ -25,6 +25,7 @@ import (
 	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/reports/measure"
+	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -262,7 +263,7 @@ func parseRun(s *report.Sweep, text []byte, run int) (all []result.Statistic, pa
 
 // FinishSweep writes the tables and charts of a sweep whose runs are all in dir: results.csv with a row
 // for each run and statistic, summary.csv with a row for each point and statistic, the 95 % interval
-// of the mean and the percentiles of the requests of all runs, and a chart of each statistic that is shown. Either all files are written or none. It returns the report.
+// of the mean and the percentiles of the requests of all runs, a chart of each statistic that is shown, and a page. Either all files are written or none. It returns the report.
 func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress format.Progress) (*report.Document, error) {
 	var set atomicfile.Set
 	defer set.Discard()
@@ -286,6 +287,7 @@ func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress form
 	for _, c := range charts.Of(d) {
 		addChart(&made, c)
 	}
+	made.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, d) })
 	if err := errors.Join(results.Complete(nil), summary.Complete(nil), made.AddTo(&set, dir)); err != nil {
 		return nil, err
 	}

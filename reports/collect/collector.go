@@ -53,6 +53,7 @@ type Collector struct {
 	notes    []notes          // of clients that behave, by workload, and of all
 
 	noteSeries noteSeries
+	evidence   evidence
 }
 
 // group is the requests of one FlowSchema at one priority level.
@@ -113,6 +114,7 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 		freezes:   make([]freeze, len(sc.Spec.Workload)),
 		workloads: newWorkloadSeries(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
 	}
+	c.evidence.workloads = make([]result.WorkloadEvidence, len(sc.Spec.Workload))
 	for range len(sc.Spec.Workload) + 1 {
 		c.notes = append(c.notes, notes{})
 	}
@@ -135,6 +137,7 @@ func (c *Collector) Observer() server.Observer {
 		Adjusted:   c.adjusted,
 		Tick:       c.tick,
 		Answered:   c.answered,
+		HeldBack:   c.heldBack,
 	}
 	if c.servers != nil {
 		o.Refused, o.GivenUp = c.refusedRequest, c.givenUp
@@ -149,7 +152,9 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 		c.addWorkload(f, r.Workload)
 	}
 	if c.counts(r) {
-		c.countingOf(r, f).arrive(r.Attempt > 1)
+		p := c.partOf(r, f)
+		p.seats += int64(r.SeatsWanted())
+		counting{&p.Counted, f}.arrive(r.Attempt > 1)
 		f.demand += demandOf(r)
 		if c.kinds != nil {
 			f.ofKind(c.kinds.kindOf(r)).arrived++
@@ -183,6 +188,7 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	}
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
 	f.level.start(nowNs, r.SeatsWanted(), r.SeatsHeld())
+	f.level.held.end(nowNs)
 	if c.servers != nil {
 		c.atServer(r, f).start(nowNs, r.SeatsWanted(), r.SeatsHeld())
 	}
@@ -203,6 +209,9 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	}
 	c.refuse(nowNs, r, f)
 	f.level.refuse(nowNs, r.SeatsWanted(), r.Rejection)
+	if f.level.held.request == r {
+		f.level.held.end(nowNs)
+	}
 	if c.servers != nil {
 		c.atServer(r, f).refuse(nowNs, r.SeatsWanted(), r.Rejection)
 		c.failed(nowNs).Rejected++

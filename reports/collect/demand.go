@@ -251,6 +251,7 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	if !c.counts(r) {
 		return
 	}
+	addSpent(&f.level.spent, nowNs, r, float64(r.SeatsHeld()))
 	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.allKinds.add(seatNs, nowNs-r.ArrivalNs)

@@ -70,6 +70,9 @@ func (c *Collector) addFlows(s *result.Summary) {
 			m.Reset()
 			f.addTo(m)
 			flow := f.summary(m)
+			if !f.mixed {
+				flow.Workload = c.scenario.Spec.Workload[f.workload].Name
+			}
 			flow.SeveralLevels = moved[flow.FlowSchema]
 			s.Flows = append(s.Flows, flow)
 		}

@@ -61,6 +61,8 @@ type level struct {
 	kinds    []levelKind // by kind, where the demand is measured
 	allKinds occupied
 	freeze   freeze
+	spent    result.Spent // by the executed requests, in seat-nanoseconds
+	held     heldBack
 
 	flows  []*flow // in the order of first appearance
 	names  names
@@ -291,6 +293,8 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 				l.queuedIn[f.index].Set(len(l.points))
 			}
 			total += service
+			p.AskedSeatSeconds += demand / 1e9
+			p.LeftSeatSeconds += f.intervalDemand / 1e9 // with which the next one begins
 			l.demands, l.serves = append(l.demands, demand), append(l.serves, service)
 			if f.present == 0 {
 				l.active[i] &^= 1 << bit

@@ -3,6 +3,7 @@ package collect
 import (
 	"iter"
 
+	"apfsim/reports/judge"
 	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -61,5 +62,7 @@ func (m *Measurement) Result() *result.Result {
 	m.windows.Judge(result.Summary)
 	result.Summary.TrustThresholds()
 	m.collector.addUnsteady(result.Summary)
+	result.Evidence = m.collector.evidenceOf()
+	judge.Verdict(result)
 	return result
 }

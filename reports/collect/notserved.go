@@ -10,6 +10,9 @@ import (
 // answered counts the answer to a request, which is a failure or not.
 func (c *Collector) answered(nowNs int64, r *server.Request) {
 	how := failureOf(r)
+	if how != nil {
+		c.workloads.Failed(r)
+	}
 	if c.kinds != nil && r.Refusal == metric.NotRefused && !r.Opened {
 		served := how == nil && !r.Lost && r.Rejection == queueset.NotRejected
 		c.closed(nowNs, r, c.flowOf(r).level, served)
@@ -26,6 +29,7 @@ func (c *Collector) answered(nowNs int64, r *server.Request) {
 	}
 	if how != nil {
 		c.countingOf(r, c.flowOf(r)).fail(r, how)
+		c.evidence.fail(nowNs, r, how)
 	}
 }
 

@@ -13,6 +13,8 @@ type part struct {
 	server   int
 	*measure.Measures
 
+	seats int64 // that the requests wanted, summed
+
 	// Not in the measures before the end: the waits of 0, and the executions whose latency they are, too.
 	noWaits int64
 	alone   measure.Histogram

@@ -210,3 +210,30 @@ func TestDisagreementsOfAReplay(t *testing.T) {
 		}
 	}
 }
+
+// What is left to do at a level is what its queues have, each request with what those of its kind occupy: here twice of what
+// the scenario gives. Rejected requests leave nothing.
+func TestWhatIsLeftOfMeasuredDemand(t *testing.T) {
+	out := measuredRun(t, `  duration: 20s
+  servers: {maxRequestsInflight: 15, maxMutatingRequestsInflight: 5, capacity: {speed: [{at: 0s, factor: 0.5}]}}
+  workload:
+  - {name: w, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 100ms, arrivals: {constant: {rate: 200/s}}}
+`, "").Result()
+	const each = 0.2 // seat-seconds
+	tested := 0
+	for _, s := range out.Series {
+		for i := range s.Points {
+			p := &s.Points[i]
+			if i < 10 || p.RejectedTotal() == 0 { // the queues are full
+				continue
+			}
+			tested++
+			if waiting := p.LeftSeatSeconds / each; waiting < p.WaitingRequests-1 || waiting > p.WaitingRequests+p.SeatsInUse+1 {
+				t.Errorf("%s, point %d: %v seat-seconds are left, for %v requests that wait and %v that execute", s.Level, i, p.LeftSeatSeconds, p.WaitingRequests, p.SeatsInUse)
+			}
+		}
+	}
+	if tested != 10 {
+		t.Errorf("requests were rejected in %d points after 10 s, want 10", tested)
+	}
+}

@@ -155,6 +155,9 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 	}
 	if r.Lost {
 		c.lost(nowNs, c.servers[r.Server])
+		if !r.Answered() {
+			c.workloads.Failed(r)
+		}
 	}
 	if c.virtual != nil {
 		c.virtual.Ended(nowNs, r)
@@ -200,6 +203,7 @@ func (c *Collector) changed(nowNs int64, srv *server.Server) {
 	if srv.Stage() == server.Off && s.lostAtNs == nowNs {
 		m.Lost = s.lost
 	}
+	m.OutOfMemory = srv.Stage() == server.Off && srv.OutOfMemory()
 	c.timeline = append(c.timeline, m)
 	s.setStage(nowNs, c.fromNs, srv.Stage())
 	if s.stage == server.Off {

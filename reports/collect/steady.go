@@ -159,9 +159,13 @@ func (l *level) backlogged(total *batch, load float64) bool {
 	return n >= leastBacklog*float64(total.dispatched) && n > 0 && (load >= 1 || n > math.Log(rare)/math.Log(load))
 }
 
-// growthOf returns whether waits and backlog grew; nil if neither did.
+// growthOf returns whether waits and backlog grew; nil if neither did, or the backlog is not much greater at the end.
 func growthOf(all []batch) *result.Growth {
-	if sum := sumOf(all); sum.arrived < leastTested {
+	if sum := sumOf(all); sum.arrived < leastTested || sum.waiting == 0 {
+		return nil
+	}
+	first, last := sumOf(all[:fifth]), sumOf(all[batches-fifth:])
+	if last.backlog() < leastGrowth*first.backlog() {
 		return nil
 	}
 	var waits, backlogs []float64

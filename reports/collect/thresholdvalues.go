@@ -8,7 +8,7 @@ import (
 
 // NewVerdict returns the verdict on a threshold that has not been evaluated yet. It has not passed.
 func NewVerdict(t *metric.Threshold) result.Verdict {
-	v := result.Verdict{Metric: t.Key, Expression: t.Text, Limit: t.Limit, ID: t.Name()}
+	v := result.Verdict{Metric: t.Key, Expression: t.Text, Limit: t.Limit, Kind: t.Kind, ID: t.Name()}
 	if t.Over > 0 {
 		v.Expression += " over " + t.Over.String()
 	}

@@ -116,6 +116,11 @@ func (c *workloadSeries) Refused(r *server.Request) {
 	c.workloads[r.Workload].points[c.current].Refused++
 }
 
+// Failed is called when a request turns out not to be served that was neither rejected nor refused.
+func (c *workloadSeries) Failed(r *server.Request) {
+	c.workloads[r.Workload].points[c.current].Failed++
+}
+
 // GivenUp is called when the server of a request has ended while the request was queued.
 func (c *workloadSeries) GivenUp(r *server.Request) {
 	c.dequeue(&c.workloads[r.Workload], c.intervalOf(r.ArrivalNs))

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/judge"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -34,7 +35,7 @@ type Replications struct {
 	Passed     bool          `json:"passed"` // whether every threshold holds in every run
 	Thresholds []RunsVerdict `json:"thresholds"`
 	Warnings   []string      `json:"warnings"` // of the first run
-	// Verdict has the reasons of all runs. It is omitted if it says nothing.
+	// Verdict is that on all runs together, with the reasons of all runs to trust statistics less.
 	Verdict   *result.Overall `json:"verdict,omitempty"`
 	Precision *Precision      `json:"precision"`
 	// Replay is that of the first run that does not agree with its log, or else of the first run. It is omitted if
@@ -132,13 +133,14 @@ func (e *Estimate) Printed() (value, low, high float64) {
 
 // RunsVerdict says in which runs a threshold holds.
 type RunsVerdict struct {
-	Metric      string    `json:"metric"`
-	Expression  string    `json:"expression"`
-	Limit       float64   `json:"limit"`
-	Unit        string    `json:"unit"`
-	Passed      bool      `json:"passed"` // in every run
-	FailedSeeds []uint64  `json:"failedSeeds"`
-	Values      RunValues `json:"values"` // by run
+	Metric      string               `json:"metric"`
+	Expression  string               `json:"expression"`
+	Limit       float64              `json:"limit"`
+	Unit        string               `json:"unit"`
+	Kind        metric.ThresholdKind `json:"kind"`   // as in the summaries
+	Passed      bool                 `json:"passed"` // in every run
+	FailedSeeds []uint64             `json:"failedSeeds"`
+	Values      RunValues            `json:"values"` // by run
 	// Merged is the percentile of all runs together. It is omitted for other statistics and for windows. A threshold
 	// is about each run, so that it decides nothing.
 	Merged *float64 `json:"merged,omitempty"`
@@ -174,8 +176,9 @@ type Replicator struct {
 	preciseFlows   []metric.Name // those of them that belong to a flow
 	withFlows      bool          // whether the statistics of all flows are kept
 
-	arrived map[string]int64 // requests of all runs, by workload
-	trust   runsTrust
+	arrived  map[string]int64 // requests of all runs, by workload
+	verdicts judge.Runs
+	trust    runsTrust
 }
 
 // values are the values of one statistic by run.
@@ -221,7 +224,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 		r.Warnings, r.MeasuredBy, r.Replay = s.Warnings, s.MeasuredBy, s.Replay
 		r.Thresholds = []RunsVerdict{}
 		for _, v := range s.Thresholds {
-			t := RunsVerdict{Metric: v.Metric, Expression: v.Expression, Limit: v.Limit, Unit: v.Unit, Passed: true, FailedSeeds: []uint64{}}
+			t := RunsVerdict{Metric: v.Metric, Expression: v.Expression, Limit: v.Limit, Unit: v.Unit, Kind: v.Kind, Passed: true, FailedSeeds: []uint64{}}
 			if v.Windows == nil {
 				t.id = v.ID
 			}
@@ -231,6 +234,7 @@ func (a *Replicator) Add(next *collect.Replication) {
 	if s.Replay.Disagrees() && !r.Replay.Disagrees() {
 		r.Replay = s.Replay
 	}
+	a.verdicts.Add(s)
 	r.Seeds = append(r.Seeds, s.Seed)
 	a.addCatchAll(s)
 	a.trust.add(s)
@@ -502,7 +506,9 @@ func NamesFlow(text string) bool {
 // Replications returns the combined result of the runs so far.
 func (a *Replicator) Replications() *Replications {
 	r := a.r
-	r.Verdict = a.trust.verdict(len(r.Seeds))
+	if r.Verdict = a.verdicts.Verdict(); r.Verdict != nil {
+		r.Verdict.Trust = a.trust.all(len(r.Seeds))
+	}
 	r.Statistics = a.Estimates()
 	r.CountSamples()
 	byName := r.ByName()

@@ -36,12 +36,9 @@ func (t *runsTrust) add(s *result.Summary) {
 	}
 }
 
-// verdict returns the verdict of all runs together; nil if it says nothing. The reasons that most runs have are first.
-func (t *runsTrust) verdict(runs int) *result.Overall {
-	if len(t.reasons) == 0 {
-		return nil
-	}
-	v := &result.Overall{}
+// all returns the reasons of all runs together. Those that most runs have are first.
+func (t *runsTrust) all(runs int) []result.Trust {
+	all := []result.Trust{}
 	sorted := slices.Clone(t.reasons)
 	slices.SortStableFunc(sorted, func(a, b runsReason) int { return b.runs - a.runs })
 	for _, r := range sorted {
@@ -50,9 +47,9 @@ func (t *runsTrust) verdict(runs int) *result.Overall {
 			reason.Runs = r.runs
 			reason.Sentence = fmt.Sprintf("in %d of %d runs, first with seed %d: %s", r.runs, runs, r.seed, reason.Sentence)
 		}
-		v.Trust = append(v.Trust, reason)
+		all = append(all, reason)
 	}
-	return v
+	return all
 }
 
 // SidesVerdict is what is known of the runs of each side as a whole.

@@ -138,7 +138,7 @@ func plain(text []byte, i int) int {
 
 // styleOf returns the length of the style of a terminal at the beginning of a text, 0 if there is none.
 func styleOf(text []byte) int {
-	for _, style := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m"} {
+	for _, style := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[22m", "\x1b[31m", "\x1b[32m", "\x1b[33m"} {
 		if len(text) >= len(style) && string(text[:len(style)]) == style {
 			return len(style)
 		}

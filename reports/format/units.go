@@ -287,3 +287,15 @@ func Significant(x float64, n int) string {
 
 // PercentTick writes a share as a percentage on an axis, where 0 is "0 %" and nothing is below 0.01 %.
 func PercentTick(share float64) string { return Digits(share*100) + " %" }
+
+// Whole writes a count with all digits, in groups of three from 10 000 on: 9500, 84 520.
+func Whole(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	if n < 10_000 {
+		return text
+	}
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + " " + text[at:]
+	}
+	return text
+}

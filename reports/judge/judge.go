@@ -1,7 +1,11 @@
-// Package judge decides which results are good and which are bad. It contains one table of
+// Package judge decides which results are good and which are bad, and why. It contains one table of
 // criteria, which docs/reference/statistics.md shows. Group and Level apply it to the workloads and
 // priority levels of a run, Replications to those of several runs together. Underserved and
 // OverDemanding classify the flows of a run.
+//
+// Verdict computes the verdict on a run as a whole: StatusOf has its rules. The causes of harm at a priority level come from a
+// queue of a fluid (cause_level.go), those of requests that failed otherwise from how their executions spent their time
+// (cause.go); remedy.go has what may help. Runs combines the verdicts of several runs.
 package judge
 
 import (

@@ -14,6 +14,7 @@ import (
 // them. Each finding must be one that is expected.
 func (c *check) verdicts() {
 	c.notServed()
+	c.overall()
 	c.fairness()
 	all := claimsOf(c)
 	c.stalls(all)

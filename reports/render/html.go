@@ -35,13 +35,14 @@ var (
 )
 
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
-	"style":     func() template.CSS { return template.CSS(uplotStyle + reportStyle) },
-	"script":    func() template.JS { return template.JS("/*\n" + UplotLicence + "*/\n" + uplotScript + reportScript) },
-	"printable": format.Printable,
-	"paragraph": func(text string) string { return format.Printable(strings.Join(strings.Fields(text), " ")) },
-	"breakable": breakable,
-	"shown":     shownRows,
-	"hidden":    hiddenRows,
+	"style":       func() template.CSS { return template.CSS(uplotStyle + reportStyle) },
+	"script":      func() template.JS { return template.JS("/*\n" + UplotLicence + "*/\n" + uplotScript + reportScript) },
+	"printable":   format.Printable,
+	"paragraph":   func(text string) string { return format.Printable(strings.Join(strings.Fields(text), " ")) },
+	"breakable":   breakable,
+	"shown":       shownRows,
+	"screenPlots": func(s report.Section) []*report.Plot { return plotsOf([]report.Section{s}) },
+	"hidden":      hiddenRows,
 	// A number and its unit are not broken into two lines.
 	"nonbreaking": func(text string) template.HTML {
 		return breakable(beforeUnit.ReplaceAllString(text, "$1\u00a0$2"))
@@ -53,8 +54,12 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 func HTML(w io.Writer, d *report.Document) error {
 	d = d.In(report.HTML)
 	d.Sections = thinned(d.Sections)
+	beside(d.Sections)
 	drawings := []drawing{}
 	for _, plot := range plotsOf(d.Sections) {
+		if plot.Constant() != "" {
+			continue
+		}
 		drawings = append(drawings, drawingOf(plot))
 	}
 	plots, err := json.Marshal(drawings)
@@ -64,13 +69,25 @@ func HTML(w io.Writer, d *report.Document) error {
 	var text bytes.Buffer
 	if err := reportPage.Execute(&text, struct {
 		*report.Document
-		Glossary []report.Term
-		Plots    template.JS // json.Marshal escapes what could end the script element
-	}{d, d.Glossary(), template.JS(plots)}); err != nil {
+		Glossary  []report.Term
+		Described bool
+		Plots     template.JS // json.Marshal escapes what could end the script element
+	}{d, d.Glossary(), strings.Join(d.Description, "") != "" || d.Setting != "", template.JS(plots)}); err != nil {
 		return err
 	}
 	_, err = w.Write(text.Bytes())
 	return err
+}
+
+// beside leaves out what has no room in the tables of the first screen, which stand side by side.
+func beside(sections []report.Section) {
+	for i := range sections {
+		for k := range sections[i].Parts {
+			if p := &sections[i].Parts[k]; sections[i].Screen && p.Table != nil {
+				p.Table = p.Table.Narrow()
+			}
+		}
+	}
 }
 
 // breakable returns text as HTML in which a line may end behind the separators in names.
@@ -119,6 +136,9 @@ func writeCell(b *strings.Builder, c *report.Cell, names, left bool) {
 		if left {
 			b.WriteString(` class="left"`)
 		}
+	}
+	if c.Whole != "" {
+		b.WriteString(` title="` + template.HTMLEscapeString(format.Printable(c.Whole)) + `"`)
 	}
 	if c.Number {
 		b.WriteString(` data-v="` + strconv.FormatFloat(c.Value, 'g', 6, 64) + `"`)

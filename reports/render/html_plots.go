@@ -70,9 +70,16 @@ type drawing struct {
 }
 
 type drawnAxis struct {
-	Label string `json:"label"`
-	Unit  string `json:"unit"`
-	Log   bool   `json:"log"`
+	Label string      `json:"label"`
+	Unit  string      `json:"unit"`
+	Log   bool        `json:"log"`
+	Ticks []drawnTick `json:"ticks,omitempty"`
+}
+
+// drawnTick is a marked value.
+type drawnTick struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label"`
 }
 
 type drawnLine struct {
@@ -104,7 +111,13 @@ type drawnMark struct {
 
 // drawingOf returns a plot as report.js reads it. The plot's lines have common places.
 func drawingOf(p *report.Plot) drawing {
-	axis := func(a report.Axis) drawnAxis { return drawnAxis{a.Label, a.Unit, a.Log} }
+	axis := func(a report.Axis) drawnAxis {
+		drawn := drawnAxis{Label: a.Label, Unit: a.Unit, Log: a.Log}
+		for _, t := range a.Ticks {
+			drawn.Ticks = append(drawn.Ticks, drawnTick{t.At, t.Label})
+		}
+		return drawn
+	}
 	d := drawing{Name: p.Name, Title: p.Title, X: axis(p.X), Y: axis(p.Y), Linked: p.Linked, Steps: p.Steps, Shaded: p.Warmup, At: p.At, Transposed: p.Transposed}
 	for i := range p.Lines {
 		l := &p.Lines[i]

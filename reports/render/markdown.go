@@ -35,6 +35,21 @@ func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
 	} else if d.Ran != "" {
 		line("%s", d.Ran)
 	}
+	if a := d.Answer; a != nil {
+		if d.Headline == "" {
+			line("**%s** %s", a.Status, format.Printable(a.Sentence))
+		}
+		if len(a.Why) > 0 {
+			block(func() {
+				for _, why := range a.Why {
+					fmt.Fprintf(&b, "- %s\n", format.Printable(why))
+				}
+			})
+		}
+	}
+	if d.Replay != nil {
+		line("%s", format.Printable(d.Replay.Text()))
+	}
 	if len(d.How) > 0 {
 		line("%s", format.Printable(strings.Join(d.How, " ")))
 	}
@@ -44,7 +59,9 @@ func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
 				if t.Title != "" {
 					line("### %s", t.Title)
 				}
-				block(func() { markdownTable(&b, t) })
+				if len(t.Rows) > 0 || t.Missing == "" {
+					block(func() { markdownTable(&b, t) })
+				}
 				if t.Missing != "" {
 					line("%s", format.Printable(t.Missing))
 				}

@@ -132,8 +132,10 @@ const linked = { plots: [], view: null, busy: false };
 const logOf = x => x == null || x <= 0 ? null : Math.log10(x);
 
 function scaleOf(axis) {
+  const toAxis = axis.log ? logOf : x => x;
+  if (axis.ticks) return { toAxis, splits: () => axis.ticks.map(t => toAxis(t.at)), values: (u, ticks) => ticks.map(v => axis.ticks.find(t => toAxis(t.at) === v)?.label ?? "") };
   return {
-    toAxis: axis.log ? logOf : x => x,
+    toAxis,
     splits: axis.log ? (u, i, min, max) => {
       const out = [];
       // As many powers of ten as fit: 24 px for each on a vertical axis, 60 on a horizontal one.
@@ -165,6 +167,8 @@ function plot(spec) {
   const place = i => placed(i) + markedIn(i);
   const placed = i => {
     if (own) return written(own[i].value, spec.x.unit);
+    const named = spec.x.ticks?.find(t => t.at === spec.at[i]);
+    if (named) return named.label;
     return intervals ? `${+spec.at[i].toPrecision(6)}–${+spec.at[i + 1].toPrecision(6)} ${spec.x.unit}` : written(spec.at[i], spec.x.unit);
   };
   // A value that holds for an interval can be read anywhere in the interval.
@@ -320,7 +324,8 @@ function plot(spec) {
     grid: { show: !map, stroke: () => colour("line"), width: 1 }, ticks: { stroke: () => colour("line"), width: 1, size: 4 },
     splits: scale.splits, values: scale.values, ...more,
   });
-  const size = () => ({ width: Math.max(240, holder.clientWidth), height: map ? heightOf(map) : spec.x.log ? 300 : 190 });
+  const small = !!holder.closest(".picture"), labelled = !small || figure.matches(":last-child");
+  const size = () => ({ width: Math.max(240, holder.clientWidth), height: map ? heightOf(map) : spec.x.log ? 300 : small ? labelled ? 135 : 112 : 190 });
   const u = new uPlot({
     ...size(), series, bands, hooks,
     scales: {
@@ -328,8 +333,8 @@ function plot(spec) {
       y: { range: (u, min, max) => map ? [0, map.queues] : spec.y.log ? [Math.floor(min ?? -1), Math.max(0, Math.ceil(max ?? 0))] : [0, max > 0 ? max * 1.06 : 1] },
     },
     axes: [
-      axis(spec.x, x, { label: spec.x.log || !spec.x.unit ? spec.x.label : `${spec.x.label} (${spec.x.unit})`, labelSize: 18, size: 30, space: 60 }),
-      axis(spec.y, y, { label: spec.y.label, labelSize: 18, size: 60, space: 30 }),
+      axis(spec.x, x, { label: small && !spec.x.ticks ? null : spec.x.log || !spec.x.unit ? spec.x.label : `${spec.x.label} (${spec.x.unit})`, labelSize: 18, size: small ? labelled ? 26 : 6 : 30, space: 60, ...(small && !spec.x.ticks ? { values: (u, ticks) => labelled ? ticks.map(v => `${+v.toPrecision(6)} ${spec.x.unit}`) : ticks.map(() => "") } : {}) }),
+      axis(spec.y, y, { label: small ? null : spec.y.label, labelSize: 18, size: 60, space: 30 }),
     ],
     cursor: { dataIdx: (u, series, nearest, at) => own && series > 0 ? nearestOf(series - 1, nearest) : within(nearest, at), sync: spec.linked ? { key: "time" } : undefined, drag: { x: true, y: false, dist: 5 }, y: !!map, points: { show: !map, size: 7 } },
     legend: {
@@ -342,6 +347,9 @@ function plot(spec) {
     },
   }, [...data], holder);
 
+  // The legend has buttons, which a slider must not contain.
+  const legend = $(".u-legend", holder);
+  if (legend) holder.after(legend);
   if (map) {
     const most = map.lengths.reduce((m, lengths) => (lengths || []).reduce((a, n) => Math.max(a, n), m), 1);
     holder.after(reading, make("div", { class: "scale" }, make("span", {}, "1"), make("span"), make("span", {}, `${most} waiting`)));
@@ -362,7 +370,7 @@ function plot(spec) {
   $(".title", figure).append(buttons);
 
   // The keyboard, too, can hide and show a line by its legend entry.
-  $$(".u-legend .u-series", holder).forEach((entry, i) => {
+  $$(".u-legend .u-series", figure).forEach((entry, i) => {
     const head = $("th", entry);
     if (i === 0 || entry.classList.contains("bound")) return;
     head.setAttribute("tabindex", "0");
@@ -475,23 +483,49 @@ function rgb(text) {
   return text.startsWith("color(") ? numbers.slice(0, 3).map(c => c * 255) : numbers.slice(0, 3);
 }
 
-// The plots are drawn one after the other, so that the page can be read meanwhile. Before printing, all
-// remaining plots are drawn.
-const left = JSON.parse($("#plots").textContent), drawn = [];
-for (const spec of left) $("#plot-" + spec.name + " .plot").style.minHeight = (spec.queues ? heightOf(spec.queues) : spec.x.log ? 327 : 217) + "px";
+// Plots that can be seen are drawn one after the other, so that the page can be read meanwhile; those in a folded part when it
+// is opened, as they have no width before. Before printing, all parts are opened and all plots are drawn.
+const left = JSON.parse($("#plots").textContent), drawn = [], folds = $$(".folds > details");
+const figureOf = spec => $("#plot-" + spec.name);
+for (const spec of left) $(".plot", figureOf(spec)).style.minHeight = (spec.queues ? heightOf(spec.queues) : spec.x.log ? 300 : figureOf(spec).closest(".picture") ? 112 : 190) + "px";
+const visible = spec => !figureOf(spec).closest(".folds > details:not([open])");
+let drawing = false;
 function drawNext() {
-  if (left.length === 0) return;
-  drawn.push(plot(left.shift()));
+  const next = left.findIndex(visible);
+  drawing = next >= 0;
+  if (!drawing) return;
+  drawn.push(plot(left.splice(next, 1)[0]));
   setTimeout(drawNext);
 }
 drawNext();
+const unfold = $("#unfold"), allOpen = () => folds.every(d => d.open);
+for (const d of folds) d.addEventListener("toggle", () => {
+  unfold.textContent = allOpen() ? "Close all" : "Open all";
+  if (!drawing) drawNext();
+});
+unfold.addEventListener("click", () => { const open = !allOpen(); for (const d of folds) d.open = open; });
+// An anchor opens the part that it is in.
+function follow() {
+  let target = null;
+  try { target = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { /* no such name */ }
+  const fold = target && target.closest(".folds > details");
+  if (!fold) return;
+  fold.open = true;
+  target.scrollIntoView();
+}
+addEventListener("hashchange", follow);
+follow();
+let closed = [];
 addEventListener("beforeprint", () => {
   setTheme("light");
+  closed = folds.filter(d => !d.open);
+  for (const d of closed) d.open = true;
   while (left.length > 0) drawn.push(plot(left.shift()));
   for (const { u } of drawn) u.setSize({ width: 680, height: u.height });
 });
 addEventListener("afterprint", () => {
   setTheme(chosen);
+  for (const d of closed) d.open = false;
   for (const { fit } of drawn) fit();
 });
 })();

@@ -32,18 +32,27 @@ const leastName = 15
 func Text(w io.Writer, d *report.Document, options format.TextOptions) error {
 	t := newTextWriter(options)
 	d = d.In(report.Terminal)
-	disagrees := d.Replay != nil && d.Replay.Judgement == report.Bad
-	if disagrees { // before anything else
-		t.sentences(red, d.Replay.Sentences)
-	}
 	t.head(d)
-	if d.Replay != nil && !disagrees {
-		t.sentences("", d.Replay.Sentences)
-	}
+	t.answer(d)
+	described := false
 	for _, s := range d.Sections {
-		for i := range s.Parts {
-			t.part(&s.Parts[i])
+		if !s.Screen && !described { // below what is seen first
+			t.description(d)
+			described = true
 		}
+		for i := range s.Parts {
+			p := s.Parts[i]
+			if s.Screen && p.Table != nil && t.narrow {
+				p.Table = p.Table.Narrow()
+			}
+			if s.Screen && p.Table == nil && p.Note != "" {
+				t.separate()
+			}
+			t.part(&p)
+		}
+	}
+	if !described {
+		t.description(d)
 	}
 	t.warnings(d.Warnings)
 	if d.Fingerprint != "" {
@@ -58,7 +67,14 @@ func Text(w io.Writer, d *report.Document, options format.TextOptions) error {
 
 // head writes what was simulated or compared, and how.
 func (t *textWriter) head(d *report.Document) {
-	if len(d.Sides) > 0 {
+	if len(d.Sides) > 0 && t.narrow {
+		for _, s := range d.Sides {
+			fmt.Fprintf(t, "%s  %s\n", t.paint(bold, s.Name), format.Printable(s.Label))
+			for _, line := range format.Wrap(s.Ran, t.options.Width-6) {
+				fmt.Fprintln(t, t.paint(dim, "      "+line))
+			}
+		}
+	} else if len(d.Sides) > 0 {
 		sides := aligned{left: []bool{true, true, true}}
 		for _, s := range d.Sides {
 			sides.row(t.paint(bold, s.Name), format.Printable(s.Label), s.Ran)
@@ -67,13 +83,46 @@ func (t *textWriter) head(d *report.Document) {
 	} else if d.Name != "" {
 		fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(d.Name)), t.paint(dim, d.Ran))
 	}
+}
+
+// answer writes the verdict on the result, whether a replay agrees with its log, and why.
+func (t *textWriter) answer(d *report.Document) {
+	if a := d.Answer; a != nil {
+		style := map[report.Judgement]string{report.Bad: red, report.Good: green, report.Neutral: yellow}[a.Judgement]
+		t.sentences(style, []string{a.Status + "  " + a.Sentence})
+	}
+	if d.Replay != nil {
+		style := ""
+		if d.Replay.Judgement == report.Bad {
+			style = red
+		}
+		t.sentences(style, d.Replay.Sentences)
+	}
+	if a := d.Answer; a != nil {
+		for _, why := range a.Why {
+			t.marked("- ", "", why)
+		}
+	}
+}
+
+// description writes the paragraphs about what was simulated, or how it was compared.
+func (t *textWriter) description(d *report.Document) {
 	if len(d.How) > 0 {
+		if d.Answer != nil {
+			t.separate()
+		}
 		for _, how := range d.How {
 			for _, line := range format.Wrap(format.Printable(how), t.options.Width) {
 				fmt.Fprintln(t, t.paint(dim, line))
 			}
 		}
 		return
+	}
+	if strings.TrimSpace(strings.Join(d.Description, "")) == "" {
+		return
+	}
+	if d.Answer != nil {
+		t.separate()
 	}
 	for _, text := range d.Description {
 		for _, line := range format.Wrap(format.Printable(strings.Join(strings.Fields(text), " ")), t.options.Width) {
@@ -117,13 +166,17 @@ func (t *textWriter) sentences(style string, all []string) {
 type textWriter struct {
 	*bytes.Buffer
 	options format.TextOptions
+	narrow  bool // there is no room for all columns
 }
+
+// wide is how many characters a line must have so that all columns of tables have room.
+const wide = 100
 
 func newTextWriter(options format.TextOptions) textWriter {
 	if options.Width == 0 {
 		options.Width = 110
 	}
-	return textWriter{new(bytes.Buffer), options}
+	return textWriter{new(bytes.Buffer), options, options.Width < wide}
 }
 
 func (t *textWriter) paint(style, text string) string {
@@ -151,7 +204,7 @@ func (t *textWriter) list(heading string, sentences []string) {
 	t.heading(heading)
 	for _, sentence := range sentences {
 		mark := "  - "
-		for _, line := range format.Wrap(format.Printable(sentence), listWidth) {
+		for _, line := range format.Wrap(format.Printable(sentence), min(listWidth, t.options.Width-4)) {
 			fmt.Fprintln(t, mark+line)
 			mark = "    "
 		}
@@ -182,7 +235,11 @@ func (t *textWriter) items(p *report.Part) {
 func (t *textWriter) heading(text string) { fmt.Fprintf(t, "\n%s\n", t.paint(bold, text)) }
 
 // note writes a sentence about the table above it.
-func (t *textWriter) note(text string) { fmt.Fprintln(t, t.paint(dim, "  "+text)) }
+func (t *textWriter) note(text string) {
+	for _, line := range format.Wrap(text, t.options.Width-2) {
+		fmt.Fprintln(t, t.paint(dim, "  "+line))
+	}
+}
 
 // table writes a table under its title: the heads of the columns, the rows, coloured by
 // the judgement that one of their cells states; and what is left out.
@@ -202,34 +259,20 @@ func (t *textWriter) table(table *report.Table, tight bool) {
 	}
 	t.rows(table)
 	if table.Missing != "" {
-		for _, line := range format.Wrap(table.Missing, t.options.Width-2) {
-			t.note(line)
-		}
+		t.note(table.Missing)
 	}
 }
 
 func (t *textWriter) rows(table *report.Table) {
-	var out aligned
-	var head []string
-	for _, c := range table.Columns {
-		head = append(head, c.Short)
-		out.left = append(out.left, c.Left)
-	}
-	reserved := table.Reserved
-	for i := range table.Columns { // the number of samples of a percentile of few
-		most := 0
-		for _, row := range table.Rows {
-			if row[i].Few > 0 {
-				most = max(most, len(" ()"+row[i].FewText()))
-			}
-		}
-		reserved += most
-	}
-	above := 0 // lines above the first row
+	var lines [][]string
 	if !table.NoHead {
-		out.row(head...)
-		above = 1
+		var head []string
+		for _, c := range table.Columns {
+			head = append(head, c.Short)
+		}
+		lines = append(lines, head)
 	}
+	above := len(lines) // lines above the first row
 	for _, row := range table.Rows {
 		cells := make([]string, len(row))
 		for i := range row {
@@ -237,14 +280,22 @@ func (t *textWriter) rows(table *report.Table) {
 			if row[i].Few > 0 && t.options.Colour {
 				cells[i] = dimBegin + cells[i] + dimEnd
 			}
-			switch width := table.Columns[i].Width; {
-			case i == 0 && table.Reserved > 0:
-				cells[i] = format.Squeeze(cells[i], max(leastName, t.options.Width-reserved))
-			case width > 0:
+			if width := table.Columns[i].Width; width > 0 && !(i == 0 && table.Reserved > 0) {
 				cells[i] = format.Shorten(cells[i], width)
 			}
 		}
-		out.row(cells...)
+		lines = append(lines, cells)
+	}
+	shown, used := t.fit(table, lines)
+	if table.Reserved > 0 {
+		shortenNames(lines[above:], max(leastName, t.options.Width-used))
+	}
+	var out aligned
+	for _, c := range table.Columns {
+		out.left = append(out.left, c.Left)
+	}
+	for _, line := range lines {
+		out.row(line[:shown]...)
 	}
 	out.write(t, func(n int, line string) string {
 		if table.Flush {
@@ -260,6 +311,53 @@ func (t *textWriter) rows(table *report.Table) {
 		}
 		return line
 	})
+	if shown < len(table.Columns) {
+		var left []string
+		for _, c := range table.Columns[shown:] {
+			left = append(left, c.Short)
+		}
+		t.note("Left out, as the terminal is narrow: " + strings.Join(left, ", ") + ".")
+	}
+}
+
+// fit returns how many columns have room in a line, all unless the terminal is narrow, and how many characters those after
+// the first need.
+func (t *textWriter) fit(table *report.Table, lines [][]string) (shown, used int) {
+	widths := make([]int, len(table.Columns))
+	for _, line := range lines {
+		for i, text := range line {
+			widths[i] = max(widths[i], shownWidth(text))
+		}
+	}
+	first := widths[0]
+	if table.Reserved > 0 {
+		first = min(first, leastName)
+	}
+	used = 2
+	for i := 1; i < len(widths); i++ {
+		if t.narrow && !table.NoHead && first+used+2+widths[i] > t.options.Width {
+			return i, used
+		}
+		used += 2 + widths[i]
+	}
+	return len(widths), used
+}
+
+// shortenNames shortens the names that lines begin with in their middle, unless two would have the same text.
+func shortenNames(lines [][]string, width int) {
+	names := map[string]map[string]bool{} // by short name
+	for _, line := range lines {
+		short := format.Squeeze(line[0], width)
+		if names[short] == nil {
+			names[short] = map[string]bool{}
+		}
+		names[short][line[0]] = true
+	}
+	for _, line := range lines {
+		if short := format.Squeeze(line[0], width); len(names[short]) == 1 {
+			line[0] = short
+		}
+	}
 }
 
 // rowStyle returns the style of the judgement in a row, "" for none.
@@ -282,7 +380,7 @@ func (t *textWriter) found(heading string, all []report.Finding) {
 	}
 	t.heading(heading)
 	for _, f := range all {
-		t.marked("", f.Subject+": "+f.Text)
+		t.marked("! ", "", f.Subject+": "+f.Text)
 	}
 }
 
@@ -292,13 +390,12 @@ func (t *textWriter) warnings(warnings []string) {
 	}
 	t.heading("Warnings")
 	for _, warning := range warnings {
-		t.marked(yellow, warning)
+		t.marked("! ", yellow, warning)
 	}
 }
 
-// marked writes a paragraph behind an exclamation mark.
-func (t *textWriter) marked(style, text string) {
-	mark := "! "
+// marked writes a paragraph behind a mark.
+func (t *textWriter) marked(mark, style, text string) {
 	for _, line := range format.Wrap(format.Printable(text), t.options.Width-4) {
 		fmt.Fprintln(t, t.paint(style, "  "+mark+line))
 		mark = "  "

@@ -18,6 +18,11 @@ func ComparisonDocument(c *compare.Comparison, all bool) *Document {
 		Sources: "All numbers are in comparison.json and comparison.csv.",
 		Data:    c, Records: []*Records{changeColumns.Records("comparison", c.Changes)},
 	}
+	var screen Section
+	if d.Answer, screen = comparisonScreen(c); d.Answer != nil {
+		d.Headline = d.Answer.Status + ": " + d.Answer.Sentence
+	}
+	d.add(screen)
 	for i := range c.Changes {
 		change := &c.Changes[i]
 		d.Samples = append(d.Samples, Samples{change.Name, change.Unit, [2][]float64{change.BaseEstimate.Present(), change.HeadEstimate.Present()}})
@@ -66,13 +71,12 @@ func ComparisonDocument(c *compare.Comparison, all bool) *Document {
 	return d
 }
 
-// comparisonVerdict returns the verdict of the limits or, without limits, the number of changes.
+// comparisonVerdict returns the verdict of the limits or, without limits, the number of changes. It does not count which are
+// better or worse, as many of them are of the same requests.
 func comparisonVerdict(c *compare.Comparison, title string) *Verdict {
 	if len(c.Limits) == 0 {
 		if n := c.Distinct.Changed; n > 0 {
-			improvements, regressions := c.Judged()
-			title = fmt.Sprintf("%d of %d statistics changed (improvements: %d, regressions: %d)",
-				n, c.Total(), improvements, regressions)
+			title = fmt.Sprintf("%d of %d statistics changed", n, c.Total())
 		}
 		return &Verdict{Sentences: []string{title}}
 	}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/reports/format"
 	"apfsim/reports/judge"
 )
 
@@ -25,6 +26,7 @@ type Document struct {
 	Title       string   // on a page
 	Name        string   // of what was simulated, on a terminal
 	Ran         string   // what was simulated: scenario, duration, runs
+	Setting     string   // the same in short, at the top of a page; "" for Ran
 	Description []string // paragraphs
 
 	Sides []Side   // what is compared; nil for a result that compares nothing
@@ -32,6 +34,7 @@ type Document struct {
 	// Headline says in one line what a comparison found. It is the title in Markdown.
 	Headline string
 
+	Answer   *Answer   // the verdict on the result as a whole, before all else; nil without one
 	Replay   *Verdict  // whether a replay agrees with its log; nil if nothing was replayed
 	Verdict  *Verdict  // at the top of a page; nil without thresholds or limits
 	Findings []Finding // at the top of a page
@@ -91,13 +94,17 @@ type Verdict struct {
 // Text returns the sentences in one line.
 func (v *Verdict) Text() string { return strings.Join(v.Sentences, " ") }
 
-// Section is a part of a report with a heading. The top of a page links to it.
+// Section is a part of a report with a heading. A page folds it, unless it is the first screen.
 type Section struct {
 	Name  string // in links: letters, digits and hyphens
 	Title string // on a page
 	Note  string // below the title on a page, may be empty
 	Parts []Part
 	Only  Form // the forms that show the section; 0 for all
+
+	// Screen says that the section is what a reader sees first: a page does not fold it, puts its tables side by side, and
+	// shows its notes.
+	Screen bool
 }
 
 // Part is one of a table, a plot, findings, a paragraph, a list, items and a note, with an optional heading. Only pages
@@ -169,6 +176,23 @@ func (d *Document) add(s Section) {
 	if len(s.Parts) > 0 {
 		d.Sections = append(d.Sections, s)
 	}
+}
+
+// Hint says on a page what a folded section contains: how many rows its first table has, or how many charts there are.
+func (s *Section) Hint() string {
+	charts := 0
+	for i := range s.Parts {
+		switch p := &s.Parts[i]; {
+		case p.Table != nil:
+			return format.Whole(int64(len(p.Table.Rows) - p.Table.Last))
+		case p.Plot != nil:
+			charts++
+		}
+	}
+	if charts == 0 {
+		return ""
+	}
+	return format.Counted(charts, "chart")
 }
 
 // tablePart is the part with a table, if it has rows.

@@ -19,11 +19,7 @@ func ComparisonFindings(c *compare.Comparison) []Finding {
 	if len(c.Only) > 0 {
 		return nil
 	}
-	both := &sides{changes: map[string]*compare.Change{}, base: c.BaseRuns.ByName(), head: c.HeadRuns.ByName(),
-		byClient: c.Base.MeasuredBy != "" || c.Head.MeasuredBy != ""}
-	for i := range c.Changes {
-		both.changes[c.Changes[i].Name] = &c.Changes[i]
-	}
+	both := sidesOf(c)
 	var all []Finding
 	for i := range estimateTables {
 		g := &estimateTables[i]
@@ -48,6 +44,15 @@ type sides struct {
 	changes    map[string]*compare.Change
 	base, head map[string]*compare.Estimate
 	byClient   bool // a client of a server has measured one of them
+}
+
+func sidesOf(c *compare.Comparison) *sides {
+	both := &sides{changes: map[string]*compare.Change{}, base: c.BaseRuns.ByName(), head: c.HeadRuns.ByName(),
+		byClient: c.Base.MeasuredBy != "" || c.Head.MeasuredBy != ""}
+	for i := range c.Changes {
+		both.changes[c.Changes[i].Name] = &c.Changes[i]
+	}
+	return both
 }
 
 // latencyP99 is what findings state where a client has measured.

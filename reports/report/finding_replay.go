@@ -71,9 +71,16 @@ func unknownExecutions(r *result.Replay) string {
 	return "requests"
 }
 
-// replayReasons are why a replay may differ from its log, as a sentence, or none.
+// replayReasons are why a replay may differ from its log, as a sentence.
 func replayReasons(r *result.Replay) []string {
-	var all []string
+	if all := ReplayReasons(r); len(all) > 0 {
+		return []string{"Possible reasons: " + strings.Join(all, "; ") + "."}
+	}
+	return []string{"The reason is not known: a part of the log may be missing, or its beginning, when queues were already full."}
+}
+
+// ReplayReasons are why a replay may differ from its log, as parts of a sentence, the most likely ones first.
+func ReplayReasons(r *result.Replay) (all []string) {
 	unknown := func(what string) bool { return slices.Contains(r.Unknown, what) }
 	if unknown(trace.UnknownQueues) {
 		all = append(all, "the log begins while queues were already full: begin earlier")
@@ -99,8 +106,5 @@ func replayReasons(r *result.Replay) []string {
 			all = append(all, u.text)
 		}
 	}
-	if len(all) == 0 {
-		return []string{"The reason is not known: a part of the log may be missing, or its beginning, when queues were already full."}
-	}
-	return []string{"Possible reasons: " + strings.Join(all, "; ") + "."}
+	return all
 }

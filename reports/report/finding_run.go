@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -357,40 +356,11 @@ func causeText(s *result.Summary, f *result.Flow) string {
 			overServed = append(overServed, g)
 		}
 	}
-	if cover := coverOf(f.Hand, overServed); cover != nil {
+	if cover := judge.CoverOf(f.Hand, overServed); cover != nil {
 		return "cause: every queue of its hand is shared with flows that were served more than their fair share " + listed(flowNames(cover), mostListed)
 	}
-	if cover := coverOf(f.Hand, overDemanding); cover != nil {
+	if cover := judge.CoverOf(f.Hand, overDemanding); cover != nil {
 		return "every queue of its hand is shared with over-demanding flows " + listed(flowNames(cover), mostListed)
 	}
 	return ""
-}
-
-// coverOf returns flows whose hands together contain all queues, nil if there are none. It is greedy:
-// each step takes the flow with the most queues that are not covered yet and, of several such flows,
-// the one with the greatest service.
-func coverOf(queues []int, flows []*result.Flow) []*result.Flow {
-	missing := slices.Clone(queues)
-	var cover []*result.Flow
-	for len(missing) > 0 {
-		var best *result.Flow
-		most := 0
-		for _, f := range flows {
-			n := 0
-			for _, q := range missing {
-				if slices.Contains(f.Hand, q) {
-					n++
-				}
-			}
-			if n > most || n > 0 && n == most && cmp.Compare(f.ServiceSeatSeconds, best.ServiceSeatSeconds) > 0 {
-				best, most = f, n
-			}
-		}
-		if best == nil {
-			return nil
-		}
-		cover = append(cover, best)
-		missing = slices.DeleteFunc(missing, func(q int) bool { return slices.Contains(best.Hand, q) })
-	}
-	return cover
 }

@@ -55,6 +55,7 @@ var Glossary = []Term{
 	{"beside", "The server is", "Whether the number of the server is equal to that of every run, within, above or below the interval of the runs. With a single run, a percentile is within if the bucket of the server's histogram contains it, and other numbers are equal or different. A number without a word depends on the moment of the scrape, or one side does not have it."},
 	{"merged", "Merged", "The percentile of the requests of all runs together, as in the tables above. The column of the mean has the mean of the percentiles of the runs."},
 	metricTerm("arrived", "Arrived", "arrived"),
+	metricTerm("notServed", "Not served", "notServed"),
 	metricTerm("executed", "Executed", "executed"),
 	metricTerm("rejected", "Rejected", "rejected"),
 	metricTerm("refused", "Refused", "refused"),
@@ -83,6 +84,7 @@ var Glossary = []Term{
 	statisticTerm("share", "Fair share", "fairShare", "seatSeconds"),
 	statisticTerm("service", "Service", "service", "seatSeconds"),
 	statisticTerm("ratio", "Of fair share", "fairShare", "ratio"),
+	{"demandOfShare", "Demand of share", "The demand in percent of the fair share: above 100 %, more was asked for than is fair."},
 	{"hand", "Hand", "The queues that the requests of a flow are assigned to. Each request joins the queue of these that has the least work waiting, in seat-seconds."},
 }
 

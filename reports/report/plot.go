@@ -1,5 +1,12 @@
 package report
 
+import (
+	"math"
+	"strings"
+
+	"apfsim/reports/format"
+)
+
 // Plot is a chart with lines over one axis, or with a map of queues in place of the lines.
 type Plot struct {
 	Name    string // unique in a report: letters, digits and hyphens
@@ -18,6 +25,30 @@ type Plot struct {
 	// Transposed says that At runs along y, and the values of the lines with their bounds along x:
 	// a distribution that is known by its percentiles.
 	Transposed bool
+}
+
+// Constant returns what a plot over time says if no line of it ever changes, in a sentence that takes its place; "" if one
+// does.
+func (p *Plot) Constant() string {
+	if !p.Linked || p.Queues != nil || p.Transposed || len(p.Lines) == 0 {
+		return ""
+	}
+	var texts []string
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		x := l.Values[0]
+		for _, y := range l.Values {
+			if y != x && !(math.IsNaN(x) && math.IsNaN(y)) {
+				return ""
+			}
+		}
+		text := "none"
+		if !math.IsNaN(x) {
+			text = format.ValueText(x, p.Y.Unit, p.Y.Unit == "share")
+		}
+		texts = append(texts, l.Name+" "+text)
+	}
+	return p.Title + ": " + strings.Join(texts, ", ") + ", all the time."
 }
 
 // Axis is one axis of a plot.

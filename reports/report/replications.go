@@ -1,8 +1,6 @@
 package report
 
 import (
-	"slices"
-
 	"apfsim/reports/compare"
 )
 
@@ -11,10 +9,13 @@ func ReplicationsDocument(r *compare.Replications) *Document {
 	byName := r.ByName()
 	d := &Document{
 		Title: r.Name, Name: r.Name, Description: []string{r.Description}, Ran: r.Ran(), Replay: replayed(r.Replay), Verdict: replicationsVerdict(r),
-		Findings: ReplicationFindings(r, byName), Warnings: slices.Concat(r.Warnings, r.Verdict.Notes()),
+		Findings: ReplicationFindings(r, byName), Warnings: r.Warnings,
 		Sources: "All numbers are in replications.json and replications.csv.",
 		Data:    r, Records: []*Records{estimateColumns.Records("replications", r.Statistics)},
 	}
+	d.Answer = AnswerOf(r.Verdict)
+	d.add(replicationsScreen(r))
+	d.add(causeSection(r.Verdict))
 	for i := range estimateTables {
 		g := &estimateTables[i]
 		parts := tablePart(g.Table(r, byName), "")

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"slices"
-
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
 )
@@ -13,11 +11,15 @@ func RunDocument(r *result.Result) *Document {
 	servers, stored, stalls := ServerFindings(s), storedFindings(s), StallFindings(s)
 	d := &Document{
 		Title: s.Name, Name: s.Name, Description: []string{s.Description}, Ran: result.Ran(s), Verdict: thresholdsVerdict(s), Replay: replayed(s.Replay),
-		Findings: runFindings(s, servers, stored, stalls), Warnings: slices.Concat(s.Warnings, s.Verdict.Notes()),
+		Findings: runFindings(s, servers, stored, stalls), Warnings: s.Warnings,
 		Sources: sources(r), Fingerprint: s.Fingerprint, Data: s, Records: runRecords(r), Pictures: runPictures(r),
 	}
+	d.Setting = setting(s)
+	d.Answer = AnswerOf(s.Verdict)
+	d.add(runScreen(r))
+	d.add(causeSection(s.Verdict))
 	if s.Replay != nil {
-		d.add(Section{Name: "replay", Title: "Log and replay", Parts: []Part{{Table: replayTable(s.Replay)}}})
+		d.add(Section{Name: "replay", Title: "Log and replay", Parts: []Part{{Table: ReplayTable(s.Replay)}}})
 	}
 	workloads := []Part{{Table: workloadTable(s)}}
 	if wait := waitPlot(r); wait != nil {
@@ -98,7 +100,11 @@ func thresholdsVerdict(s *result.Summary) *Verdict {
 		return nil
 	}
 	t := thresholdTable(s)
-	return &Verdict{Judgement: passed(s.Passed), Sentences: []string{t.Title}, Table: t}
+	how := passed(s.Passed)
+	if a := s.Verdict; how == judge.Good && a != nil && a.Status != result.OK { // what is expected may be harm
+		how = judge.Neutral
+	}
+	return &Verdict{Judgement: how, Sentences: []string{t.Title}, Table: t}
 }
 
 // passed returns the judgement of a verdict.

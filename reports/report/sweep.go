@@ -349,15 +349,20 @@ func (s *Sweep) ChartNames() []string {
 
 // SweepDocument returns the report of a sweep: a table for each statistic that is shown.
 func SweepDocument(s *SweepTables) *Document {
-	d := &Document{Title: s.Scenario, Name: s.Scenario, Ran: s.Sweep.Ran(), Data: s.Sweep}
+	d := &Document{Title: "Sweep: " + s.Scenario, Name: s.Scenario, Ran: s.Sweep.Ran(), Data: s.Sweep}
 	section := Section{Name: "statistics", Title: "Statistics"}
 	for i := range s.Shown {
-		section.Parts = append(section.Parts, Part{Table: sweepTable(s.Sweep, &s.Shown[i])})
+		t := sweepTable(s.Sweep, &s.Shown[i])
+		t.Name = "statistic-" + strconv.Itoa(i)
+		section.Parts = append(section.Parts, Part{Heading: t.Title, Table: t})
 	}
 	if s.Replications > 1 {
 		section.Parts = append(section.Parts, Part{Note: "Means of the runs, and percentiles of the requests of all runs together, ± half of their 95 % intervals, or (their ends). [a to b]: the range of the runs, where an interval would be unreliable."})
 	}
+	d.Verdict = sweepVerdict(s)
+	d.add(sweepScreen(s))
 	d.add(section)
+	d.Sources = "All numbers are in summary.csv, and those of each run in results.csv."
 	d.Pictures, d.NoPictures = sweepPictures(s)
 	return d
 }

@@ -28,6 +28,7 @@ type Column struct {
 	Left  bool   // flush left, as words are; numbers are flush right
 	Only  Form   // the forms that have the column; 0 for all
 	Width int    // on a terminal, longer text is cut to this many characters; 0: it is not
+	Wide  bool   // neither a narrow terminal nor a table beside others on a page has the column
 }
 
 // ColumnOf is a column of a table whose rows are made from values of type R.
@@ -102,17 +103,23 @@ type Table struct {
 	Flush   bool     // a terminal does not indent the rows
 	Brief   int      // a terminal shows this many rows at most, and says how many more there are; 0: all
 
-	// Reserved is how many characters of a terminal's line the columns after the first need. Names
-	// in the first column are cut to the rest. 0: they are not cut.
+	// Reserved is how many characters of a terminal's line the columns after the first need at least. Names
+	// in the first column are cut to what these leave. 0: they are not cut.
 	Reserved int
 }
 
 // In returns the table with only the columns of a form.
-func (t *Table) In(form Form) *Table {
+func (t *Table) In(form Form) *Table { return t.with(func(c *Column) bool { return c.Only.has(form) }) }
+
+// Narrow returns the table without the columns that need a wide place.
+func (t *Table) Narrow() *Table { return t.with(func(c *Column) bool { return !c.Wide }) }
+
+// with returns the table with only the columns that are wanted.
+func (t *Table) with(wanted func(*Column) bool) *Table {
 	in := *t
 	in.Columns, in.Rows = nil, make([][]Cell, len(t.Rows))
 	for i, c := range t.Columns {
-		if c.Only.has(form) {
+		if wanted(&c) {
 			in.Columns = append(in.Columns, c)
 			for k, row := range t.Rows {
 				in.Rows[k] = append(in.Rows[k], row[i])
@@ -164,6 +171,7 @@ type Cell struct {
 	Interval  string    // the confidence interval instead of its half, if it is not symmetric, as "0 to 5 ms"; may be empty
 	Range     string    // the range of the runs, if there is no interval, as "1 to 5 ms"; may be empty
 	Also      string    // other names of the row, in its first cell; may be empty
+	Whole     string    // the whole of what Text has in short, which a page shows as a tooltip; may be empty
 	Few       int64     // how many values a percentile is of, if they are too few for it (measure.Enough); else 0
 	Value     float64   // the number that rows are sorted by, if Number is set
 	Number    bool      // whether Value is set

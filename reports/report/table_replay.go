@@ -8,8 +8,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// replayTable is the table that compares a replay with its log, by priority level.
-func replayTable(r *result.Replay) *Table {
+// ReplayTable is the table that compares a replay with its log, by priority level.
+func ReplayTable(r *result.Replay) *Table {
 	inLog := func(l *result.ReplayedLevel) *result.Distribution { return l.WaitInLog }
 	inReplay := func(l *result.ReplayedLevel) *result.Distribution { return l.WaitInReplay }
 	judged := func(cell func(*result.ReplayedLevel) Cell, what string) func(*result.ReplayedLevel) Cell {

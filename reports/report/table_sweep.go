@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+
 	"apfsim/reports/format"
 )
 
@@ -11,10 +13,10 @@ const sweepWidth = 40
 // values of the last one have a column each; else each value has a row.
 func sweepTable(s *Sweep, shown *ShownStatistic) *Table {
 	squeezed := func(text string) string { return format.Squeeze(format.Printable(text), sweepWidth) }
-	t := &Table{Title: format.Printable(shown.Name)}
+	t := &Table{Title: format.Printable(shown.Name), Caption: format.Printable(shown.Name)}
 	names := shortPaths(s.Paths())
 	rowParameters := len(names)
-	across := []string{""} // the heads of the columns with values
+	across := []string{""} // the heads of the columns with values, which the titles of tables name
 	if rowParameters > 1 {
 		rowParameters--
 		across = nil
@@ -23,10 +25,10 @@ func sweepTable(s *Sweep, shown *ShownStatistic) *Table {
 		}
 	}
 	for _, name := range names[:rowParameters] {
-		t.Columns = append(t.Columns, Column{Short: squeezed(name), Left: true})
+		t.Columns = append(t.Columns, Column{Title: squeezed(name), Short: squeezed(name), Left: true})
 	}
 	for _, head := range across {
-		t.Columns = append(t.Columns, Column{Short: head})
+		t.Columns = append(t.Columns, Column{Title: cmp.Or(head, "Value"), Short: head})
 	}
 	for point := 0; point < s.Points(); point += len(across) {
 		var row []Cell

@@ -48,7 +48,13 @@ var thresholdColumns = Definition[result.Verdict]{
 	{Column: Column{Left: true, Only: Terminal}, Cell: windowsCell},
 }
 
-func thresholdVerdict(v *result.Verdict) Cell { return passedCell(v.Passed, "holds", "failed") }
+// thresholdVerdict is neither good nor bad for what was expected to happen and did.
+func thresholdVerdict(v *result.Verdict) Cell {
+	if v.Passed && v.Kind == metric.Expect {
+		return Word("✓ as expected")
+	}
+	return passedCell(v.Passed, "holds", "failed")
+}
 
 func foundCell(v *result.Verdict) Cell {
 	if v.Value == nil {

@@ -29,6 +29,10 @@ type Point struct {
 	Arrived, Dispatched int64
 	Rejected            [queueset.Rejections]int64 // by reason
 	Jain                *float64                   // nil without service or demand
+
+	// Seat-seconds that requests were expected to occupy, not in series.csv: those in the system at the start of the
+	// interval that had not been served yet, together with those that arrived in it; and those that are left at its end.
+	AskedSeatSeconds, LeftSeatSeconds float64
 }
 
 // Seconds returns the length of the interval.

@@ -69,6 +69,8 @@ type Moment struct {
 	What   string `json:"what"`            // one of the constants below, or what else was noted
 	Lost   int64  `json:"lost,omitempty"`  // requests that were lost at this moment
 	Stage  string `json:"stage,omitempty"` // of the server from then on; omitted if it did not change
+
+	OutOfMemory bool `json:"outOfMemory,omitempty"` // of Crashed: the server needed more memory than there is
 }
 
 // AllServers is the index of a Moment that is about all servers.

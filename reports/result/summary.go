@@ -47,7 +47,7 @@ type Summary struct {
 	Passed     bool      `json:"passed"` // whether every threshold holds; true if there is none
 	Thresholds []Verdict `json:"thresholds"`
 	Warnings   []string  `json:"warnings"`
-	Verdict    *Overall  `json:"verdict,omitempty"` // omitted if it says nothing
+	Verdict    *Overall  `json:"verdict,omitempty"` // on the run; nil in results of programs that did not compute it
 
 	Total     Group   `json:"total"`
 	Workloads []Group `json:"workloads"` // in the scenario's order
@@ -117,6 +117,12 @@ func (n *NotServed) Total() int64 {
 		return 0
 	}
 	return n.Rejected + n.Refused + n.Lost + n.Failures.Total()
+}
+
+// Add adds the numbers of others.
+func (n *NotServed) Add(other *NotServed) {
+	n.Rejected, n.Refused, n.Lost = n.Rejected+other.Rejected, n.Refused+other.Refused, n.Lost+other.Lost
+	n.Deadline, n.Error, n.Unfinished = n.Deadline+other.Deadline, n.Error+other.Error, n.Unfinished+other.Unfinished
 }
 
 // NotServedTotal returns how many requests were not served. Results that were written before NotServed was counted have
@@ -304,6 +310,7 @@ type Flow struct {
 	Ratio                *float64 `json:"ratio"` // service / fair share; null without a fair share
 	StarvationNs         int64    `json:"starvationNs"`
 
+	Workload string         `json:"-"` // that sent the requests; "" if several did
 	QueuedIn measure.Bitset `json:"-"` // the points of the level's series in which a request was in a queue, or rejected
 }
 
@@ -323,8 +330,11 @@ type Verdict struct {
 	Limit      float64  `json:"limit"`
 	Unit       string   `json:"unit"` // of value and limit: ns, or "" for a plain number
 	Passed     bool     `json:"passed"`
-	Note       string   `json:"note"`    // why there is no value
-	Windows    *Windows `json:"windows"` // null for a threshold on the run as a whole
+
+	Kind metric.ThresholdKind `json:"kind"` // "" in results of programs that did not write it, which is a goal
+
+	Note    string   `json:"note"`    // why there is no value
+	Windows *Windows `json:"windows"` // null for a threshold on the run as a whole
 
 	ID metric.Name `json:"-"` // of the statistic
 	// Few is how many samples the statistic has if it is a percentile of too few, else 0. Of windows, it is the least number.
@@ -371,6 +381,7 @@ type Result struct {
 	ClientSeries   []*ClientSeries     // of what happened to clients that behave, by metric
 	Waits          []measure.Histogram // by workload
 	Parts          []measure.Part
+	Evidence       *Evidence // nil without
 }
 
 // NewGroup returns the statistics of the requests that were measured.

@@ -8,11 +8,6 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Overall is the verdict on a run as a whole.
-type Overall struct {
-	Trust []Trust `json:"trust,omitempty"` // how far the statistics can be trusted
-}
-
 // Trust is a reason to trust some statistics less.
 type Trust struct {
 	ID       string `json:"id"` // what kind of reason it is: few-samples
@@ -23,7 +18,12 @@ type Trust struct {
 
 // The kinds of reasons.
 const (
-	FewSamples = "few-samples" // a threshold has been judged by a percentile of too few samples
+	FewSamples        = "few-samples"        // a threshold has been judged by a percentile of too few samples
+	ReplayDiffers     = "replay-differs"     // a replay does not agree with its log
+	ExecutionsMissing = "executions-missing" // a log does not say how long requests executed
+	PhaseUnknown      = "phase-unknown"      // nothing says when the server adjusted its limits
+	VersionAssumed    = "version-assumed"    // nothing says of which release the server is
+	DrawnExecutions   = "drawn-executions"   // executions are drawn from those of other requests
 )
 
 // Text writes the kind and the sentence.
@@ -43,7 +43,7 @@ func (v *Overall) Notes() (all []string) {
 // AddTrust adds a reason to trust statistics of the run less.
 func (s *Summary) AddTrust(id, sentence string) {
 	if s.Verdict == nil {
-		s.Verdict = &Overall{}
+		s.Verdict = NewOverall()
 	}
 	s.Verdict.Trust = append(s.Verdict.Trust, Trust{ID: id, Sentence: sentence})
 }

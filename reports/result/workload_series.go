@@ -23,6 +23,7 @@ type WorkloadPoint struct {
 	Arrived, Dispatched int64
 	Rejected            [queueset.Rejections]int64 // by reason
 	Refused             int64                      // besides those that arrived at flow control
+	Failed              int64                      // lost, or answered too late or with an error
 
 	Waits                int64 // requests that arrived in the interval and were dispatched
 	WaitP50Ns, WaitP99Ns int64 // of these; 0 if there are none
@@ -37,6 +38,15 @@ type Mark struct {
 	AtNs  int64
 	Event bool   // of the scenario or of a server; otherwise an adjustment that changed a current limit by 5 % or more
 	Text  string // as "limit of workload-low: 56 → 245 seats"
+}
+
+// NotServed returns how many requests turned out in the interval not to be served. The unfinished ones are not known in any.
+func (p *WorkloadPoint) NotServed() int64 {
+	total := p.Refused + p.Failed
+	for _, n := range p.Rejected {
+		total += n
+	}
+	return total
 }
 
 // Waited says whether any request of the workload waited.

@@ -78,6 +78,9 @@ func (m *Machine) N() int { return len(m.heap) }
 // Speed returns the speed v(n) at which each of them progresses, or at which one would if there is none.
 func (m *Machine) Speed() float64 { return m.speedOf(float64(max(1, len(m.heap)))) }
 
+// Factor returns the speed s of the machine itself.
+func (m *Machine) Factor() float64 { return m.factor }
+
 // advance brings V up to date. It must come before every change of what the speed depends on.
 func (m *Machine) advance(nowNs int64) {
 	if len(m.heap) == 0 {

@@ -94,6 +94,12 @@ func (c *Counted) Final() Counts {
 	return f
 }
 
+// NotServed returns the requests that were not served.
+func (c *Counted) NotServed() int64 {
+	f := c.Final()
+	return f.Rejected + f.Refused + f.Lost + c.Failures.Total()
+}
+
 // Open returns the requests that were not over when the run ended and that are not Unfinished.
 func (c *Counted) Open() int64 {
 	f := c.Final()

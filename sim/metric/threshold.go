@@ -25,6 +25,7 @@ type Threshold struct {
 	Limit      float64           // in nanoseconds when Unit is Nanoseconds
 	Unit       Unit              // of Stat and Limit
 	Over       quantity.Duration // the windows that it must hold in, one after the other; 0: the run as a whole
+	Kind       ThresholdKind     // what it says of a run in which it does not hold
 	Key, Text  string            // the metric with its tags, and the expression, as written
 	Position   document.Position // of the expression
 
@@ -34,6 +35,15 @@ type Threshold struct {
 	overPosition document.Position
 	overPath     string // "" without over
 }
+
+// ThresholdKind is what a threshold is for. A threshold of any kind that does not hold makes the run fail.
+type ThresholdKind string
+
+// The kinds.
+const (
+	Goal   ThresholdKind = "goal"   // what is wanted of the server: where it does not hold, requests were harmed
+	Expect ThresholdKind = "expect" // what the scenario shows, which may be harm
+)
 
 // Holds reports whether value, in the threshold's unit, satisfies it.
 func (t *Threshold) Holds(value float64) bool {
@@ -90,7 +100,7 @@ func (ts *Thresholds) UnmarshalDocument(d *document.Decoder, n *document.Node, p
 		for _, e := range expressions {
 			t := Threshold{Metric: metric, Tags: tags, Over: e.over, Key: f.Name, Text: e.text,
 				Position: e.position, path: e.path, keyPosition: at, keyPath: keyPath,
-				overPosition: e.overPosition, overPath: e.overPath}
+				Kind: e.kind, overPosition: e.overPosition, overPath: e.overPath}
 			if !e.given { // the decoder has said why
 				continue
 			}
@@ -108,6 +118,7 @@ type expression struct {
 	position     document.Position
 	path         string
 	over         quantity.Duration
+	kind         ThresholdKind
 	overPosition document.Position
 	overPath     string // "" without over
 	given        bool
@@ -116,13 +127,15 @@ type expression struct {
 // UnmarshalDocument implements document.Unmarshaler.
 func (e *expression) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	before := len(d.Errors)
+	e.kind = Goal
 	if n.Kind == document.Object {
 		var with struct {
 			Threshold string            `json:"threshold" document:"required"`
 			Over      quantity.Duration `json:"over,omitempty"`
+			Kind      ThresholdKind     `json:"kind,omitempty" jsonschema:"enum=goal,enum=expect,default=goal"`
 		}
 		d.Decode(n, path, &with)
-		e.text, e.over = with.Threshold, with.Over
+		e.text, e.over, e.kind = with.Threshold, with.Over, with.Kind
 		if over := n.Get("over"); over != nil && over.Kind != document.Null {
 			e.overPosition = document.Position{File: d.File, Line: over.Line, Column: over.Column}
 			e.overPath = document.Join(path, "over")

@@ -80,6 +80,7 @@ func (s *Server) endContext(nowNs int64, r *Request, response Response) {
 // before.
 func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
 	s.unschedule(&r.next)
+	r.Details.Spent.end(nowNs, r.Details.step)
 	switch r.Details.step {
 	case inCalls:
 		s.shared.calls.Abandon(nowNs, s, r, crashed)

@@ -87,6 +87,7 @@ func (s *Server) progress(nowNs int64, e Event) {
 	r.next = 0
 	if s.shared.calls != nil {
 		r.Details.step = inCalls
+		r.Details.Spent.begin(nowNs, 0)
 		if s.shared.calls.Begin(nowNs, s, r) {
 			return
 		}
@@ -99,11 +100,16 @@ func (s *Server) Continue(nowNs int64, r *Request) { s.beginDemand(nowNs, r) }
 
 // Fail is called when the execution of r ends because what the server has called has failed: its
 // client receives a response that says so.
-func (s *Server) Fail(nowNs int64, r *Request, response Response) { s.finish(nowNs, r, response) }
+func (s *Server) Fail(nowNs int64, r *Request, response Response) {
+	r.Details.Spent.end(nowNs, r.Details.step)
+	r.Details.step = inDelay
+	s.finish(nowNs, r, response)
+}
 
 // beginDemand begins what the machine must do itself. At a fixed speed it is known when the whole
 // execution ends.
 func (s *Server) beginDemand(nowNs int64, r *Request) {
+	r.Details.Spent.end(nowNs, r.Details.step)
 	if s.handle(nowNs, r) {
 		return
 	}
@@ -113,6 +119,7 @@ func (s *Server) beginDemand(nowNs int64, r *Request) {
 		return
 	}
 	r.Details.step = inDemand
+	r.Details.Spent.begin(nowNs, r.ExecutionNs)
 	s.capacity.Begin(nowNs, r)
 	s.moveEnd(nowNs)
 }
@@ -126,6 +133,7 @@ func (s *Server) endStep(nowNs int64, r *Request) {
 		s.capacity.End(nowNs, r)
 		s.moveEnd(nowNs)
 	}
+	d.Spent.end(nowNs, d.step)
 	switch d.step {
 	case inService:
 		r.next = 0

@@ -5,6 +5,7 @@ package server
 type Gauges struct {
 	InService   int     // requests whose demand shares the capacity: n
 	Speed       float64 // at which each of them progresses: v(n); 1 alone on an idle server
+	Factor      float64 // of the machine itself, s, by which v(n) is multiplied
 	MemoryBytes int64
 	Connections int // of clients
 }
@@ -12,7 +13,7 @@ type Gauges struct {
 // Gauges reads the server's gauges.
 func (s *Server) Gauges(nowNs int64) (g Gauges) {
 	if s.capacity != nil && s.stage != Off {
-		g.InService, g.Speed = s.capacity.N(), s.capacity.Speed()
+		g.InService, g.Speed, g.Factor = s.capacity.N(), s.capacity.Speed(), s.capacity.Factor()
 	}
 	g.MemoryBytes, _ = s.Memory()
 	if s.network != nil {

@@ -12,6 +12,7 @@ func (s *Server) handle(nowNs int64, r *Request) bool {
 // serve makes the machine work for a request that is handled: for demandNs, if it is alone on an idle server.
 func (s *Server) serve(nowNs int64, r *Request, demandNs int64) {
 	r.Details.step = inService
+	r.Details.Spent.begin(nowNs, demandNs)
 	if s.capacity == nil {
 		r.next = s.events.Schedule(nowNs+demandNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 		return
@@ -30,6 +31,7 @@ func (s *Server) served(nowNs int64, r *Request) {
 // complete ends the execution of a request that is handled, whose Details.Answer its client receives; for a
 // watch, its initialisation. It returns whether a watch is open now: it then ends by closeWatch.
 func (s *Server) complete(nowNs int64, r *Request) (open bool) {
+	r.Details.Spent.end(nowNs, r.Details.step)
 	if r.Details.step == inService { // a watch that has been closed before its initial events were encoded
 		s.unschedule(&r.next)
 		s.leaveCapacity(nowNs, r)

@@ -32,6 +32,7 @@ type memory struct {
 	counted              bool
 	stored               estimate.Store // by the scenario; not used if it has a store
 	takenBytes, topBytes int64          // by lists and watches
+	killed               bool           // the process ends, or has ended last, because it needed more than the limit
 }
 
 // The defaults of Memory. Before 1.33, a response was encoded in whole, and copied
@@ -64,6 +65,10 @@ func (s *Server) Memory() (usedBytes, peakBytes int64) {
 	return usedBytes, base + s.memory.topBytes
 }
 
+// OutOfMemory says whether the process of the server ended because it needed more memory than there is. It is for
+// observers of that change of the stage.
+func (s *Server) OutOfMemory() bool { return s.memory.killed }
+
 // takeMemory takes what a request needs from its dispatch until it is over. If that is more than there is, the
 // server ends, as the kernel kills a process.
 func (s *Server) takeMemory(nowNs int64, r *Request) {
@@ -84,6 +89,7 @@ func (s *Server) takeMemory(nowNs int64, r *Request) {
 	m.takenBytes += bytes
 	m.topBytes = max(m.topBytes, m.takenBytes)
 	if m.Limit > 0 && int64(m.Base)+m.takenBytes > int64(m.Limit) {
+		m.killed = true
 		s.Crash(nowNs)
 	}
 }

@@ -109,6 +109,7 @@ type Details struct {
 	SentDetails
 	CallDetails
 	Handled
+	Spent
 
 	// HungUp says that the client has gone: its response is no status, but ClientTimedOut. The server writes it.
 	HungUp bool
@@ -164,7 +165,7 @@ type Handled struct {
 // reset readies the details for an arrival.
 func (d *Details) reset() {
 	d.HungUp, d.answered, d.deadline, d.hangUp, d.bytes = false, false, 0, 0, 0
-	d.step, d.Handling, d.Answer = inHandover, 0, api.Answer{}
+	d.step, d.Handling, d.Answer, d.Spent = inHandover, 0, api.Answer{}, Spent{}
 }
 
 // InQueue returns the request as its level's queues know it.

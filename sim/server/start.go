@@ -24,7 +24,7 @@ func (s *Server) Start(nowNs int64, version Version) {
 	}
 	l := &s.life
 	l.startNs, l.silent = nowNs, false
-	s.stage = Starting
+	s.stage, s.memory.killed = Starting, false
 	s.newFilter(nowNs)
 	s.enter(nowNs, Starting)
 	if s.limits() {

@@ -58,6 +58,8 @@ type writing struct {
 	*machine.Machine
 	alarms  *clock.Alarms
 	done    []clock.Alarm // by the machine's slots
+	slots   []transaction // likewise
+	spent   Transactions  // those that have ended
 	nextEnd clock.AlarmID // when the machine ends the next one
 }
 
@@ -73,9 +75,9 @@ func newWriting(alarms *clock.Alarms, law *machine.Capacity) *writing {
 func (w *writing) begin(nowNs, demandNs int64, done clock.Alarm) {
 	slot := w.Begin(nowNs, demandNs)
 	if int(slot) == len(w.done) {
-		w.done = append(w.done, nil)
+		w.done, w.slots = append(w.done, nil), append(w.slots, transaction{})
 	}
-	w.done[slot] = done
+	w.done[slot], w.slots[slot] = done, transaction{nowNs, demandNs}
 	w.moveEnd(nowNs)
 }
 
@@ -91,11 +93,30 @@ func (w *writing) moveEnd(nowNs int64) {
 func (w *writing) Ring(nowNs int64) {
 	w.nextEnd = clock.AlarmID{}
 	slot, _, _ := w.Next(nowNs)
-	done := w.done[slot]
+	done, t := w.done[slot], w.slots[slot]
 	w.done[slot] = nil
+	w.spent.TookNs += nowNs - t.beganNs
+	w.spent.AloneNs += t.demandNs
 	w.End(nowNs, slot)
 	w.moveEnd(nowNs)
 	done.Ring(nowNs)
+}
+
+// transaction is one that is in progress.
+type transaction struct{ beganNs, demandNs int64 }
+
+// Transactions are times of transactions that have ended, summed.
+type Transactions struct {
+	AloneNs int64 // that they would have taken if no others had been in progress
+	TookNs  int64
+}
+
+// Transactions returns the times of all transactions so far, of a store with a capacity.
+func (s *Store) Transactions() Transactions {
+	if s.writing == nil {
+		return Transactions{}
+	}
+	return s.writing.spent
 }
 
 // speedChange changes the speed of all transactions.

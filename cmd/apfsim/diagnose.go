@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/experiment/incident"
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/format"
+	"apfsim/reports/render"
+	"apfsim/reports/report"
+	"apfsim/reports/result"
+	"apfsim/sim/trace/requests"
+)
+
+// diagnoseFormats are the formats of a diagnosis.
+var diagnoseFormats = []string{"text", "json", "markdown"}
+
+func newDiagnose() *cobra.Command {
+	logs := importFlags{logs: "auto"}
+	var client, form, failOn string
+	cmd := &cobra.Command{
+		Use:   "diagnose [SERVER=]FILE...",
+		Short: "Say who was hurt in the logs of a server, by whom, when and how",
+		Long: `Say who was hurt in the logs of a server, by whom, when and how. FILE is an audit log or the log of
+kube-apiserver, as for 'apfsim import'; an audit log alone is enough.
+
+The command imports the logs, replays them, and compares the replay with the logs. What the logs
+themselves show, such as rejected requests, is a fact. Causes and remedies are concluded from the
+replay: if it does not agree with the logs, the second line says why, causes are marked, and no
+remedy is offered.`,
+		Example: `  apfsim diagnose audit.log
+  apfsim diagnose audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
+  apfsim diagnose audit.log kube-apiserver.log --client app --format markdown`,
+		Args: atLeastOne("a file with the log of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runDiagnose(cmd, args, &logs, client, form, failOn)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&logs.out, "out", "o", "", "`DIR` for diagnosis.html, diagnosis.json and the files of the import; it is created if it does not exist")
+	f.StringVar(&client, "client", "", "`NAME` of a user: the diagnosis is about its requests and those that share queues with them")
+	f.StringVar(&form, "format", "text", "output `FORMAT`: text, json or markdown")
+	f.StringVar(&failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or watch")
+	logs.addLogs(f)
+	return cmd
+}
+
+func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, form, failOn string) error {
+	if err := oneOf("format", form, diagnoseFormats); err != nil {
+		return invalid(err)
+	}
+	if failOn != "" {
+		if err := oneOf("fail-on", failOn, []string{string(result.Harm), string(result.Watch)}); err != nil {
+			return invalid(err)
+		}
+	}
+	options, err := flags.options(cmd, args)
+	if err != nil {
+		return invalid(err)
+	}
+	printAll(cmd.ErrOrStderr(), "note", options.Settings.Notes)
+	printAll(cmd.ErrOrStderr(), "warning", options.Settings.Warnings)
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var made atomicfile.Set
+	defer made.Discard()
+	if err := flags.paths(args, options.Settings, incident.PageFile, incident.DiagnosisFile).prepare(cmd, &made); err != nil {
+		return err
+	}
+	diagnosis, err := incident.Diagnose(ctx, options, client)
+	if err != nil {
+		return importError(ctx, err)
+	}
+	document := diagnosis.Document()
+	if form == "text" {
+		document = diagnosis.Brief()
+	}
+	if flags.out != "" {
+		text := fmt.Sprintf("The files are in %s. The next command is:\n  apfsim run %s", flags.out, filepath.Join(flags.out, incident.ScenarioFile))
+		document.Sections = append(document.Sections, report.Section{Name: "next", Parts: []report.Part{{Paragraph: text}}, Only: report.Terminal})
+	}
+	// The first lines are sentences, which a terminal wraps; the lines of a table are not wrapped either.
+	if err := render.Write(cmd.OutOrStdout(), document, form, format.TextOptions{Width: 400}); err != nil {
+		return err
+	}
+	if status := diagnosis.Verdict.Status; failOn != "" && !result.Status(failOn).Worse(status) {
+		return &failure{status: statusThreshold}
+	}
+	return nil
+}
+
+// importError returns the error of an import with its exit status.
+func importError(ctx interface{ Err() error }, err error) error {
+	var choice *incident.WrongChoice
+	var bad *requests.BadLines
+	var file *requests.FileError
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted; nothing was written")
+	case errors.As(err, &choice), errors.As(err, &bad), errors.As(err, &file):
+		return invalid(err)
+	}
+	return err
+}

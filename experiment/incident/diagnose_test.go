@@ -1,0 +1,408 @@
+package incident
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"apfsim/reports/format"
+	"apfsim/reports/render"
+	"apfsim/reports/result"
+	"apfsim/sim/scenario/loader"
+	"apfsim/sim/trace"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/requests"
+)
+
+// incidentConfig has a level whose few queues an agent of all nodes can fill, so that others who share them are rejected.
+const incidentConfig = `apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: agents}
+spec: {type: Limited, limited: {nominalConcurrencyShares: 100, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: {type: Queue, queuing: {queues: 4, handSize: 4, queueLengthLimit: 20}}}}
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: agents}
+spec:
+  priorityLevelConfiguration: {name: agents}
+  matchingPrecedence: 500
+  distinguisherMethod: {type: ByUser}
+  rules:
+  - subjects: [{kind: ServiceAccount, serviceAccount: {name: "*", namespace: monitoring}}, {kind: ServiceAccount, serviceAccount: {name: "*", namespace: ci-54}}]
+    resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
+`
+
+// incidentScenario is an agent of many nodes that asks for three times the seats of its level between 10 s and 30 s, a
+// deployer that shares its queues, and kubelets, which have a level of their own.
+func incidentScenario(nodes, seed int) string {
+	const seats, executionMs = 20, 200
+	rate := 3 * seats / (executionMs / 1000.0) / float64(nodes)
+	return fmt.Sprintf(`apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: incident}
+spec:
+  duration: 40s
+  seed: %d
+  servers: {kubernetesVersion: "1.33", maxRequestsInflight: 69, maxMutatingRequestsInflight: 0, adjustmentPhase: 3s}
+  config: {files: [cluster.yaml]}
+  workload:
+  - name: agents
+    clients: %d
+    as: {serviceAccount: "monitoring/node-agent"}
+    request: {verb: list, resource: pods, namespace: "default", query: "limit=10"}
+    execution: {exponential: {mean: %dms}}
+    arrivals: {poisson: {rate: %.6f/s}}
+    start: 10s
+    stop: 30s
+  - name: deployers
+    as: {serviceAccount: "ci-54/deployer"}
+    request: {verb: get, resource: configmaps, namespace: ci-54, name: release}
+    execution: {exponential: {mean: 50ms}}
+    arrivals: {poisson: {rate: 10/s}}
+  - name: kubelets
+    clients: %d
+    as: {node: "node-{i}"}
+    request: {verb: get, resource: secrets, namespace: default, name: "token-{i}"}
+    execution: {exponential: {mean: 10ms}}
+    arrivals: {poisson: {rate: %.6f/s}}
+`, seed, nodes, executionMs, rate, nodes, 40/float64(nodes))
+}
+
+// incidentStart is the time of day at which the incident begins.
+var incidentStart = time.Date(2026, time.November, 22, 14, 3, 0, 0, time.UTC)
+
+// written are the files of an incident.
+type written struct {
+	dir           string
+	audit, server []string // files, by server
+}
+
+// logFiles says how an incident is written.
+type logFiles struct {
+	nodes          int
+	fromNs         int64 // requests that ended before are not in the logs
+	half           bool  // every other request is missing
+	withoutLatency bool  // the audit log has arrivals only, as cloud audit logs
+}
+
+// writeIncident runs the incident at two servers, and writes what they would log: audit logs, of which one is compressed, and
+// logs of kube-apiserver as a container runtime prefixes them.
+func writeIncident(t *testing.T, o logFiles) (w written) {
+	t.Helper()
+	w.dir = t.TempDir()
+	write := func(name string, text []byte) string {
+		name = filepath.Join(w.dir, name)
+		if err := os.WriteFile(name, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	write("cluster.yaml", []byte(incidentConfig))
+	for server, name := range []string{"a", "b"} {
+		sc, errs := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(incidentScenario(o.nodes, 1+server))}, "cluster.yaml": {Data: []byte(incidentConfig)}}, "s.yaml", loader.Options{})
+		if err := errs.Err(); err != nil {
+			t.Fatal(err)
+		}
+		lines := runLogged(t, sc[0])
+		slices.SortStableFunc(lines, func(a, b recordedLine) int { return int(endOf(&a) - endOf(&b)) }) // as lines are written
+		var audit, log bytes.Buffer
+		for i := range lines {
+			l := &lines[i]
+			if l.Outcome != trace.Rejected && l.Outcome != trace.Executed || endOf(l) < o.fromNs || o.half && i%2 == 0 {
+				continue
+			}
+			writeLines(t, &audit, &log, l, fmt.Sprintf("%s-%d", name, i), o.withoutLatency)
+		}
+		auditName := "audit-" + name + ".log"
+		if server == 1 {
+			var packed bytes.Buffer
+			z := gzip.NewWriter(&packed)
+			z.Write(audit.Bytes())
+			z.Close()
+			audit, auditName = packed, auditName+".gz"
+		}
+		w.audit = append(w.audit, name+"="+write(auditName, audit.Bytes()))
+		w.server = append(w.server, name+"="+write("kube-apiserver-"+name+".log", log.Bytes()))
+	}
+	write("metrics.txt", []byte(`# TYPE apiserver_flowcontrol_nominal_limit_seats gauge
+apiserver_flowcontrol_nominal_limit_seats{priority_level="agents"} 20
+apiserver_flowcontrol_nominal_limit_seats{priority_level="catch-all"} 1
+apiserver_flowcontrol_nominal_limit_seats{priority_level="exempt"} 0
+apiserver_flowcontrol_nominal_limit_seats{priority_level="global-default"} 4
+apiserver_flowcontrol_nominal_limit_seats{priority_level="leader-election"} 2
+apiserver_flowcontrol_nominal_limit_seats{priority_level="node-high"} 8
+apiserver_flowcontrol_nominal_limit_seats{priority_level="system"} 6
+apiserver_flowcontrol_nominal_limit_seats{priority_level="workload-high"} 8
+apiserver_flowcontrol_nominal_limit_seats{priority_level="workload-low"} 20
+apiserver_resource_objects{resource="pods"} 4000
+apiserver_resource_size_estimate_bytes{resource="pods"} 8e+06
+kubernetes_build_info{git_version="v1.33.2"} 1
+`))
+	return w
+}
+
+func endOf(l *recordedLine) int64 {
+	if l.Outcome == trace.Rejected {
+		return l.ArrivalNs + l.WaitNs
+	}
+	return l.ArrivalNs + l.WaitNs + l.ExecutionNs
+}
+
+// writeLines writes the lines of a request to both logs.
+func writeLines(t *testing.T, audit, log *bytes.Buffer, l *recordedLine, id string, withoutLatency bool) {
+	t.Helper()
+	uri := "/api/v1/namespaces/" + l.Namespace + "/" + l.Resource
+	if l.Name != "" {
+		uri += "/" + l.Name
+	}
+	if l.Query != "" {
+		uri += "?" + l.Query
+	}
+	status, endNs := http.StatusOK, endOf(l)
+	agent := "agent/v1"
+	if strings.HasPrefix(l.User, "system:node:") {
+		agent = "kubelet/v1.32.0 (linux/amd64)"
+	}
+	if id == "a-7" || id == "b-7" { // what the server sends to itself
+		agent = "kube-apiserver/v1.33.2 (linux/amd64) kubernetes/abc"
+	}
+	annotations := map[string]string{}
+	if l.Outcome == trace.Rejected {
+		status = http.StatusTooManyRequests
+	} else if endNs-l.ArrivalNs > 500*ms {
+		annotations["apiserver.latency.k8s.io/total"] = time.Duration(endNs - l.ArrivalNs).String()
+		annotations["apiserver.latency.k8s.io/apf-queue-wait"] = time.Duration(l.WaitNs).String()
+	}
+	at := func(ns int64) string {
+		return incidentStart.Add(time.Duration(ns)).Format("2006-01-02T15:04:05.000000Z")
+	}
+	stage := at(endNs)
+	event := map[string]any{"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": id, "stage": "ResponseComplete", "requestURI": uri,
+		"verb": l.Verb, "user": map[string]any{"username": l.User, "groups": l.Groups}, "sourceIPs": []string{"10.0.0.9"}, "userAgent": agent,
+		"objectRef":      map[string]string{"resource": l.Resource, "namespace": l.Namespace, "name": l.Name, "apiVersion": "v1"},
+		"responseStatus": map[string]int{"code": status}, "annotations": annotations, "requestReceivedTimestamp": at(l.ArrivalNs), "stageTimestamp": stage}
+	var text []byte
+	var err error
+	if withoutLatency {
+		code := 0
+		if status == http.StatusTooManyRequests {
+			code = 8 // RESOURCE_EXHAUSTED
+		}
+		name := "core/v1/namespaces/" + l.Namespace + "/" + l.Resource
+		if l.Name != "" {
+			name += "/" + l.Name
+		}
+		text, err = json.Marshal(map[string]any{"insertId": id, "timestamp": at(l.ArrivalNs), "protoPayload": map[string]any{
+			"@type": "type.googleapis.com/google.cloud.audit.AuditLog", "authenticationInfo": map[string]string{"principalEmail": l.User},
+			"methodName": "io.k8s.core.v1." + l.Resource + "." + l.Verb, "resourceName": name, "serviceName": "k8s.io", "status": map[string]int{"code": code},
+			"requestMetadata": map[string]string{"callerIp": "10.0.0.9", "callerSuppliedUserAgent": agent}}})
+	} else {
+		text, err = json.Marshal(event)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	audit.Write(append(text, '\n'))
+	end := incidentStart.Add(time.Duration(endNs))
+	fmt.Fprintf(log, "%s stderr F I%s       1 httplog.go:134] \"HTTP\" verb=%q URI=%q latency=%q userAgent=%q audit-ID=%q srcIP=\"10.0.0.9:51234\" apf_pl=%q apf_fs=%q apf_iseats=%d apf_fseats=0 apf_additionalLatency=\"0s\"",
+		end.Format(time.RFC3339Nano), end.Format("0102 15:04:05.000000"), strings.ToUpper(l.Verb), uri, time.Duration(endNs-l.ArrivalNs), agent, id, l.PriorityLevel, l.FlowSchema, l.Seats)
+	if l.Outcome == trace.Executed {
+		fmt.Fprintf(log, " apf_execution_time=%q", time.Duration(l.ExecutionNs))
+	}
+	fmt.Fprintf(log, " resp=%d\n", status)
+}
+
+// diagnose diagnoses files, and returns what a terminal shows.
+func diagnose(t *testing.T, files []string, config []string, metrics, client string) (*Diagnosis, []string) {
+	t.Helper()
+	sources, err := requests.Sources(files, nil, logfile.Options{Reference: incidentStart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := ReadSettings("", config, metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Diagnose(context.Background(), Options{Sources: sources, Settings: settings, Server: "a"}, client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := render.Text(&out, d.Brief(), format.TextOptions{Width: 400}); err != nil {
+		t.Fatal(err)
+	}
+	return d, strings.Split(out.String(), "\n")
+}
+
+// From the files alone, the first ten lines name the client that was hurt, the one that caused it, when and by which
+// mechanism. What the log shows is as it was.
+func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
+	nodes := 2000
+	if testing.Short() {
+		nodes = 100
+	}
+	w := writeIncident(t, logFiles{nodes: nodes})
+	d, lines := diagnose(t, slices.Concat(w.audit, w.server), []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"), "")
+	text := strings.Join(lines[:10], "\n")
+	t.Logf("%s", strings.Join(lines, "\n"))
+	for _, want := range []string{"HARM ", "of 1", "14:03:1", "14:03:29Z", "Who was hurt", "deployer: ", "Who caused it", "node-agent", "How", "agents"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the first ten lines lack %q:\n%s", want, text)
+		}
+	}
+	if !d.ReplayTrusted || !strings.HasPrefix(lines[1], "The replay agrees with its log: ") || len(d.Remedies) == 0 || d.Remedies[0].Tried {
+		t.Errorf("trusted %v, remedies %+v, second line %s", d.ReplayTrusted, d.Remedies, lines[1])
+	}
+	if d.KubernetesVersion != "1.33.2" && d.KubernetesVersion != "1.33" || d.VersionFrom != VersionMetrics {
+		t.Errorf("the release is %s from %s", d.KubernetesVersion, d.VersionFrom)
+	}
+	checkClients(t, w, d)
+	if cause := d.Verdict.Causes[0]; cause.Level != "agents" || cause.Untrusted || len(cause.Flows) == 0 || cause.Flows[0].Flow != "agents/system:serviceaccount:monitoring:node-agent" {
+		t.Errorf("the first cause is %+v", cause)
+	}
+
+	narrowed, lines := diagnose(t, slices.Concat(w.audit, w.server), []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"), "deployer")
+	if len(narrowed.Clients) != 2 || len(narrowed.Verdict.Harmed) != 1 || !strings.Contains(lines[0], " requests of ") {
+		t.Errorf("%d clients and %d harmed, want the deployer and its neighbour: %s", len(narrowed.Clients), len(narrowed.Verdict.Harmed), lines[0])
+	}
+}
+
+// checkClients recounts the requests of the first server in its audit log, line by line.
+func checkClients(t *testing.T, w written, d *Diagnosis) {
+	t.Helper()
+	_, name, _ := strings.Cut(w.audit[0], "=")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, rejected := map[string]int64{}, map[string]int64{}
+	for line := range bytes.Lines(text) {
+		var e struct {
+			User           struct{ Username string }
+			ResponseStatus struct{ Code int }
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		sent[e.User.Username]++
+		if e.ResponseStatus.Code == http.StatusTooManyRequests {
+			rejected[e.User.Username]++
+		}
+	}
+	if len(d.Clients) != len(sent) {
+		t.Errorf("%d clients, want %d", len(d.Clients), len(sent))
+	}
+	for _, c := range d.Clients {
+		reasons := int64(0)
+		for _, n := range c.ByReason {
+			reasons += n
+		}
+		if c.Sent != sent[c.User] || c.Rejected != rejected[c.User] || reasons != c.Rejected || c.Sent != c.Served+c.Open+c.Rejected {
+			t.Errorf("%+v, want %d sent, %d rejected", c, sent[c.User], rejected[c.User])
+		}
+	}
+}
+
+// Whatever is missing, the status is what the log shows. If the replay does not agree with it, the second line says why,
+// causes are marked, and no remedy is offered.
+func TestDiagnoseSaysWhatItCannotKnow(t *testing.T) {
+	const nodes = 100
+	wrong := strings.NewReplacer("queueLengthLimit: 20", "queueLengthLimit: 1000", "nominalConcurrencyShares: 100", "nominalConcurrencyShares: 1000", "namespace: monitoring", "namespace: other").Replace(incidentConfig)
+	for _, c := range []struct {
+		what     string
+		logs     logFiles
+		audit    bool // the audit log alone
+		metrics  bool
+		config   string
+		distrust bool   // for certain
+		reason   string // in the second line, if it is distrusted
+	}{
+		{what: "without metrics", config: incidentConfig},
+		{what: "an audit log alone", audit: true, metrics: true, config: incidentConfig, reason: "executed as if they were execution"},
+		{what: "without executions", logs: logFiles{withoutLatency: true}, audit: true, metrics: true, config: incidentConfig, distrust: true, reason: "execution times of"},
+		{what: "half of the log", logs: logFiles{half: true}, metrics: true, config: incidentConfig, distrust: true, reason: "a part of the log may be missing"},
+		{what: "a wrong configuration", metrics: true, config: wrong, distrust: true, reason: "the configuration is not that of the log"},
+		{what: "no configuration", metrics: true, distrust: true, reason: "the configuration is not that of the log"},
+		{what: "from the middle on", logs: logFiles{fromNs: 20 * second}, metrics: true, config: incidentConfig, distrust: true, reason: "the log begins while queues were already full"},
+	} {
+		c.logs.nodes = nodes
+		w := writeIncident(t, c.logs)
+		files, config, metrics := w.audit, []string(nil), ""
+		if !c.audit {
+			files = slices.Concat(w.audit, w.server)
+		}
+		if c.config != "" {
+			config = []string{filepath.Join(w.dir, "cluster.yaml")}
+			if err := os.WriteFile(config[0], []byte(c.config), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.metrics {
+			metrics = filepath.Join(w.dir, "metrics.txt")
+		}
+		d, lines := diagnose(t, files, config, metrics, "")
+		t.Logf("%s:\n%s", c.what, strings.Join(lines[:10], "\n"))
+		if d.Verdict.Status != result.Harm || !strings.HasPrefix(lines[0], "HARM ") {
+			t.Errorf("%s: the status is %s, and the log has rejections", c.what, d.Verdict.Status)
+		}
+		if d.ReplayTrusted && c.distrust {
+			t.Errorf("%s: the replay is trusted: %s", c.what, lines[1])
+		}
+		if d.ReplayTrusted {
+			continue
+		}
+		if !strings.HasPrefix(lines[1], "The replay is not trusted: ") || !strings.Contains(lines[1], c.reason) {
+			t.Errorf("%s: the second line is %s; want %q", c.what, lines[1], c.reason)
+		}
+		if len(d.Remedies)+len(d.Verdict.Try) > 0 || len(d.Verdict.Causes) == 0 {
+			t.Errorf("%s: remedies %+v, causes %+v", c.what, d.Remedies, d.Verdict.Causes)
+		}
+		for _, cause := range d.Verdict.Causes {
+			if !cause.Untrusted {
+				t.Errorf("%s: the cause %+v is not marked", c.what, cause)
+			}
+		}
+		if strings.Contains(strings.Join(lines[:10], "\n"), "0 rejected") {
+			t.Errorf("%s: a replay is quoted:\n%s", c.what, strings.Join(lines[:10], "\n"))
+		}
+	}
+}
+
+// A log without harm whose replay is not trusted is unknown.
+func TestDiagnoseDoesNotSayOKWhereItCannotTell(t *testing.T) {
+	w := writeIncident(t, logFiles{nodes: 100, withoutLatency: true})
+	sources, err := requests.Sources(w.audit, nil, logfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := ReadSettings("", []string{filepath.Join(w.dir, "cluster.yaml")}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Diagnose(context.Background(), Options{Sources: sources, Settings: settings, Server: "a", To: &Moment{Ns: 9 * second}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Verdict.Status != result.Unknown || d.ReplayTrusted || len(d.Verdict.Causes)+len(d.Remedies) > 0 {
+		t.Errorf("%+v", d.Verdict)
+	}
+}
+
+// The release is that of the server's own clients, if nothing else says it.
+func TestReleaseOfUserAgents(t *testing.T) {
+	w := writeIncident(t, logFiles{nodes: 20})
+	d, _ := diagnose(t, w.audit, []string{filepath.Join(w.dir, "cluster.yaml")}, "", "")
+	if d.VersionFrom != VersionAgents || !strings.HasPrefix(d.KubernetesVersion, "1.33") {
+		t.Errorf("the release is %s from %s", d.KubernetesVersion, d.VersionFrom)
+	}
+}

@@ -1,0 +1,276 @@
+package incident
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"apfsim/reports/format"
+	"apfsim/reports/report"
+	"apfsim/reports/result"
+)
+
+// Document returns the diagnosis in words. Its first ten lines on a terminal say what happened, how far to trust the replay,
+// who was hurt, by whom, when and how, and what may help.
+func (d *Diagnosis) Document() *report.Document {
+	v := d.Verdict
+	doc := &report.Document{Title: "Diagnosis", Data: d, Answer: report.AnswerOf(v), Ran: d.logText(),
+		Replay:  &report.Verdict{Sentences: []string{d.replayText()}},
+		Sources: "All numbers are in " + DiagnosisFile + " and " + ReportFile + "."}
+	add := func(name, title string, only report.Form, parts ...report.Part) {
+		if parts = slices.DeleteFunc(parts, func(p report.Part) bool { return p.Table != nil && len(p.Table.Rows) == 0 }); len(parts) > 0 {
+			doc.Sections = append(doc.Sections, report.Section{Name: name, Title: title, Parts: parts, Only: only})
+		}
+	}
+	add("answer", "Who, when and how", 0, report.Part{Table: d.answerTable()})
+	if d.Client != "" {
+		add("hand", "Its queues", 0, report.Part{Table: d.handTable()})
+	}
+	add("clients", "What the log shows, by client", 0, report.Part{Table: d.clientTable()})
+	verdict := report.VerdictSection(v)
+	verdict.Only = report.HTML | report.Markdown
+	doc.Sections = append(doc.Sections, verdict)
+	if len(v.Causes) > 0 {
+		causes := verdict
+		causes.Only, causes.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table.Name == "harmed" })
+		doc.Sections = append(doc.Sections, causes)
+	}
+	compared := report.ReplayTable(d.Replay)
+	add("replay", "Log and replay", 0, report.Part{Table: compared})
+	wanted := table("What would tell more", "input", "what it tells")
+	wanted.Caption = "Inputs that would tell more"
+	for _, w := range d.Wanted {
+		addRow(wanted, w.Input, w.Tells)
+	}
+	add("wanted", "What would tell more", 0, report.Part{Table: wanted})
+	if len(v.Trust) > 0 {
+		trust := table("How far to trust it", "", "")
+		trust.Columns[0].Title, trust.Columns[1].Title = "Reason", "What is known less well"
+		for i := range v.Trust {
+			addRow(trust, strings.ReplaceAll(v.Trust[i].ID, "-", " "), v.Trust[i].Sentence)
+		}
+		add("trust", "How far to trust it", 0, report.Part{Table: trust})
+	}
+	for _, s := range d.imported.Document("", "").Sections {
+		s.Only = report.HTML
+		doc.Sections = append(doc.Sections, s)
+	}
+	return doc
+}
+
+// replayText says whether the replay is trusted, and if not, why.
+func (d *Diagnosis) replayText() string {
+	if d.ReplayTrusted {
+		return report.ReplaySentences(d.Replay)[0]
+	}
+	return "The replay is not trusted: " + strings.Join(d.WhyNotTrusted, "; ") + "."
+}
+
+// logText says what was diagnosed.
+func (d *Diagnosis) logText() string {
+	r := d.imported
+	at := ""
+	if d.Server != "" {
+		at = " at " + format.Printable(d.Server)
+	}
+	from, to := time.Unix(0, r.startNs).UTC(), time.Unix(0, r.startNs+r.DurationNs).UTC()
+	return fmt.Sprintf("%s of %s%s, %s to %s; Kubernetes %s (%s)", result.RequestCount(r.Requests.InTrace), format.Counted(len(r.clients), "client"), at,
+		from.Format("2006-01-02 15:04:05Z"), to.Format("15:04:05Z"), d.KubernetesVersion, d.VersionFrom)
+}
+
+// answerTable has the rows that answer who, when and how.
+func (d *Diagnosis) answerTable() *report.Table {
+	v := d.Verdict
+	t := table("", "", "")
+	t.Name, t.Caption, t.Flush = "answer", "Who, when and how", true
+	t.Columns[0].Title, t.Columns[1].Title = "Question", "Answer"
+	mark := ""
+	if !d.ReplayTrusted {
+		mark = " (not trusted)"
+	}
+	var culprits []*LoggedClient
+	if len(v.Causes) > 0 {
+		culprits = d.culprits(&v.Causes[0])
+	}
+	if len(v.Harmed) > 0 {
+		// Who caused the harm is harmed as well, but others come first.
+		rows := slices.Clone(v.Harmed)
+		byOthers := func(h *result.Harmed) bool {
+			return !slices.ContainsFunc(culprits, func(c *LoggedClient) bool { return c.flow() == h.Flow })
+		}
+		slices.SortStableFunc(rows, func(a, b result.Harmed) int {
+			switch x, y := byOthers(&a), byOthers(&b); {
+			case x == y:
+				return 0
+			case x:
+				return -1
+			}
+			return 1
+		})
+		addRow(t, "Who was hurt", harmedText(&rows[0])+alsoText(rows))
+	}
+	if len(v.Causes) > 0 {
+		c := &v.Causes[0]
+		var texts []string
+		for _, l := range culprits[:min(len(culprits), 2)] {
+			text := format.Printable(l.Name)
+			if l.Rejected > 0 {
+				text += fmt.Sprintf(" (%s of its own %s were rejected)", format.Whole(l.Rejected), result.RequestCount(l.Sent))
+			} else {
+				text += fmt.Sprintf(" (%s)", result.RequestCount(l.Sent))
+			}
+			texts = append(texts, text)
+		}
+		if more := len(culprits) - len(texts); more > 0 {
+			texts = append(texts, format.Counted(more, "other"))
+		}
+		if len(texts) == 0 {
+			texts = []string{"no client by itself"}
+		}
+		addRow(t, "Who caused it"+mark, strings.Join(texts, ", "))
+		addRow(t, "How"+mark, strings.ReplaceAll(string(c.Kind), "-", " ")+": "+c.Sentence)
+	}
+	if len(v.Harmed) > 0 {
+		fromNs, toNs := v.Harmed[0].FromNs, v.Harmed[0].ToNs
+		for i := range v.Harmed {
+			fromNs, toNs = min(fromNs, v.Harmed[i].FromNs), max(toNs, v.Harmed[i].ToNs)
+		}
+		addRow(t, "When", v.Moment(fromNs)+" to "+v.Moment(toNs))
+	}
+	switch {
+	case len(v.Try) > 0:
+		text := strings.TrimSuffix(v.Try[0].Sentence, ".") + " (not tried)"
+		if more := len(v.Try) - 1; more > 0 {
+			text += "; " + format.Counted(more, "other") + " below"
+		}
+		addRow(t, "What may help", text)
+	case !d.ReplayTrusted:
+		text := "No change is proposed, because the replay is not trusted."
+		if len(d.Wanted) > 0 {
+			text += " More would be known from " + d.Wanted[0].Input + "."
+		}
+		addRow(t, "What may help", text)
+	}
+	addRow(t, "Log", d.logText())
+	return t
+}
+
+// harmedText says how a client was harmed.
+func harmedText(h *result.Harmed) string {
+	text := format.Printable(h.Name)
+	if n := h.NotServed.Total(); n > 0 {
+		how := "rejected"
+		if h.NotServed.Rejected < n {
+			how = "not served"
+		}
+		text += fmt.Sprintf(": %s of %s %s (%s)", format.Whole(n), result.RequestCount(h.Sent), how, format.ShareOf(n, h.Sent))
+	} else {
+		text += ": " + result.RequestCount(h.Sent)
+	}
+	if h.WaitP99Ns != nil {
+		text += ", wait p99 " + format.Duration(float64(*h.WaitP99Ns))
+	}
+	if h.Level != "" {
+		text += " at " + format.Printable(h.Level)
+	}
+	return text
+}
+
+// alsoText counts those that were harmed beside the first.
+func alsoText(rows []result.Harmed) string {
+	more := 0
+	for i := range rows[1:] {
+		more += rows[1+i].Flows
+	}
+	if more == 0 {
+		return ""
+	}
+	return "; and " + format.Counted(more, "other client")
+}
+
+// clientsShown is how many clients a terminal shows.
+const clientsShown = 10
+
+// clientTable has what the log itself shows of the clients.
+func (d *Diagnosis) clientTable() *report.Table {
+	number := func(n int64) report.Cell {
+		return report.Cell{Text: format.Whole(n), Value: float64(n), Number: true}
+	}
+	moment := func(ns int64) report.Cell {
+		return report.Cell{Text: d.Verdict.Moment(ns), Value: float64(ns), Number: true}
+	}
+	none := report.Cell{Text: "–"}
+	columns := report.Definition[LoggedClient]{
+		{Column: report.Column{Title: "Client", Short: "client", Left: true}, Cell: func(c *LoggedClient) report.Cell { return report.Word(c.Name) }},
+		{Column: report.Column{Title: "Sent", Short: "sent"}, Cell: func(c *LoggedClient) report.Cell { return number(c.Sent) }},
+		{Column: report.Column{Title: "Rejected", Short: "rejected"}, Cell: func(c *LoggedClient) report.Cell { return number(c.Rejected) }},
+		{Column: report.Column{Title: "Timed out in a queue", Short: "time-out"}, Cell: func(c *LoggedClient) report.Cell { return number(c.ByReason["time-out"]) }},
+		{Column: report.Column{Title: "Other errors", Short: "errors"}, Cell: func(c *LoggedClient) report.Cell { return number(c.Timeouts + c.Errors + c.TooMany) }},
+		{Column: report.Column{Title: "Wait p99", Short: "wait p99"}, Cell: func(c *LoggedClient) report.Cell {
+			if c.WaitP99Ns == nil {
+				return none
+			}
+			return report.Cell{Text: format.Duration(float64(*c.WaitP99Ns)), Value: float64(*c.WaitP99Ns), Number: true}
+		}},
+		{Column: report.Column{Title: "Seat-seconds", Short: "seat-s"}, Cell: func(c *LoggedClient) report.Cell {
+			return report.Cell{Text: format.Number(c.SeatSeconds), Value: c.SeatSeconds, Number: true}
+		}},
+		{Column: report.Column{Title: "First", Short: "first"}, Cell: func(c *LoggedClient) report.Cell { return moment(c.firstNs) }},
+		{Column: report.Column{Title: "Last", Short: "last"}, Cell: func(c *LoggedClient) report.Cell { return moment(c.lastNs) }},
+		{Column: report.Column{Title: "FlowSchema", Short: "FlowSchema", Left: true}, Cell: func(c *LoggedClient) report.Cell { return report.Word(c.FlowSchema) }},
+		{Column: report.Column{Title: "Priority level", Short: "priority level", Left: true}, Cell: func(c *LoggedClient) report.Cell { return report.Word(c.PriorityLevel) }},
+	}
+	t := &report.Table{Name: "clients", Title: "What the log shows, by client", Caption: "What the log shows, by client", Columns: columns.Columns(), First: clientsShown}
+	const most = 1000
+	for _, c := range d.Clients[:min(len(d.Clients), most)] {
+		t.Rows = append(t.Rows, columns.Row(c))
+	}
+	if more := len(d.Clients) - most; more > 0 {
+		t.Missing = format.Counted(more, "other client") + " in " + DiagnosisFile + "."
+	}
+	return t
+}
+
+// handTable has the queues of the client to whom the diagnosis is narrowed, and who shares them.
+func (d *Diagnosis) handTable() *report.Table {
+	t := table("Its queues, and who shares them", "queue", "shared with")
+	t.Name, t.Caption = "hand", "The queues of the client, and who shares them"
+	for _, c := range d.Clients {
+		if c.User != d.Client {
+			continue
+		}
+		for _, q := range c.Hand {
+			var others []string
+			for _, o := range d.Clients {
+				if o.User != d.Client && o.PriorityLevel == c.PriorityLevel && slices.Contains(o.Hand, q) {
+					others = append(others, o.Name)
+				}
+			}
+			text := "nobody in the log"
+			if len(others) > 0 {
+				text = format.Listed(others, 5, "")
+			}
+			addRow(t, c.PriorityLevel+" "+strconv.Itoa(q), text)
+		}
+	}
+	return t
+}
+
+// Brief returns the document with fewer rows, as a terminal shows it.
+func (d *Diagnosis) Brief() *report.Document {
+	doc := d.Document()
+	for i := range doc.Sections {
+		for k, p := range doc.Sections[i].Parts {
+			if p.Table == nil || p.Table.Name != "clients" || len(p.Table.Rows) <= clientsShown {
+				continue
+			}
+			brief := *p.Table
+			brief.Missing = format.Counted(len(d.Clients)-clientsShown, "other client") + "; --format json and -o DIR have them."
+			brief.Rows = brief.Rows[:clientsShown]
+			doc.Sections[i].Parts[k].Table = &brief
+		}
+	}
+	return doc
+}

@@ -1,0 +1,131 @@
+package collect
+
+import (
+	"math"
+	"strings"
+
+	"apfsim/reports/measure"
+	"apfsim/reports/result"
+	"apfsim/sim/server"
+)
+
+// evidence collects what the verdict needs to find causes.
+type evidence struct {
+	workloads []result.WorkloadEvidence
+}
+
+// fail notes how a request that counts has spent its time when it was answered too late or with an error.
+func (e *evidence) fail(nowNs int64, r *server.Request, how *counter) {
+	w := &e.workloads[r.Workload]
+	w.FailedRequests++
+	if how == otherError && r.Status == server.StatusTooManyRequests {
+		w.NotReady++
+		return
+	}
+	before := w.Failed.CallsNs
+	addSpent(&w.Failed, nowNs, r, 1)
+	if calls := w.Failed.CallsNs - before; how == otherError && calls > 0 || 2*calls > float64(nowNs-r.DispatchNs) {
+		w.FailedByCall++
+	}
+}
+
+// addSpent adds how a request has spent its time until now, times a weight.
+func addSpent(to *result.Spent, nowNs int64, r *server.Request, weight float64) {
+	if r.DispatchNs < 0 {
+		return
+	}
+	s := r.Spent(nowNs)
+	total := nowNs - r.DispatchNs
+	to.TotalNs += weight * float64(total)
+	to.CallsNs += weight * float64(s.CallsNs)
+	to.ServedNs += weight * float64(s.ServedNs)
+	to.SlowNs += weight * float64(s.SlowNs)
+	if d := r.Details; d != nil && (d.Handling != 0 || d.Answer.Status != 0) && !d.Execution {
+		to.StoredNs += weight * float64(total-s.CallsNs-s.ServedNs)
+	}
+}
+
+// heldBack is how long the next request of a level waited for more seats than were free, though some were.
+type heldBack struct {
+	request *server.Request
+	sinceNs int64
+	ns      int64
+}
+
+func (c *Collector) heldBack(nowNs int64, r *server.Request) {
+	h := &c.flowOf(r).level.held
+	if h.request == nil {
+		h.request, h.sinceNs = r, max(nowNs, c.fromNs)
+	}
+}
+
+// end ends the time: the request is dispatched or rejected, or another one is dispatched instead.
+func (h *heldBack) end(nowNs int64) {
+	if h.request != nil {
+		h.ns += max(0, nowNs-h.sinceNs)
+		h.request = nil
+	}
+}
+
+// configured returns the most and the least nominal limit that configurations have given the level in the window. Servers
+// that are away make no difference.
+func (l *level) configured() (most, least int) {
+	given, seen := 0, false
+	for i, s := range l.limitSteps {
+		if i == 0 || s.by == result.ByConfiguration || s.by == "" && s.nominal > given && !seen {
+			given = s.nominal
+		}
+		if s.removed || i+1 < len(l.limitSteps) && l.limitSteps[i+1].atNs <= l.fromNs {
+			continue
+		}
+		if !seen {
+			most, least, seen = given, given, true
+		}
+		most, least = max(most, given), min(least, given)
+	}
+	return most, least
+}
+
+// evidenceOf returns the evidence, after Result.
+func (c *Collector) evidenceOf() *result.Evidence {
+	e := &result.Evidence{Workloads: c.evidence.workloads}
+	for i := range e.Workloads {
+		spec, w := &c.scenario.Spec.Workload[i], &e.Workloads[i]
+		w.Recorded = spec.Arrivals.Trace != nil
+		if outer, _, is := strings.Cut(spec.Name, "/"); is {
+			w.Callbacks = outer
+		}
+		for _, p := range c.parts[i] {
+			if p == nil {
+				continue
+			}
+			at := result.WorkloadLevel{Level: p.group.level.name, Arrived: p.Arrived, Seats: p.seats, NotServed: p.Counted.NotServed(),
+				WaitedNs: p.Timed[measure.Wait].SumNs() + p.Queued.SumNs()}
+			w.Add(at)
+		}
+	}
+	for _, l := range c.levels { // by name since Result
+		if l.name == "" {
+			continue
+		}
+		own := result.LevelEvidence{Grows: l.known && !l.exempt() && growthOf(l.batched()) != nil, HeldBackNs: l.held.ns, Spent: l.spent}
+		own.MostConfigured, own.LeastConfigured = l.configured()
+		e.Levels = append(e.Levels, own)
+	}
+	if c.handlers != nil {
+		t := c.handlers.Store().Transactions()
+		e.EtcdTookNs, e.EtcdAloneNs = t.TookNs, t.AloneNs
+	}
+	for _, s := range c.servers {
+		for i := range s.points {
+			p := &s.points[i]
+			if p.StartNs < c.fromNs || p.InService == 0 || p.Speed == 0 {
+				continue
+			}
+			weight := float64(p.InService) * p.Seconds()
+			e.SlowBySpeed += weight * max(0, -math.Log(p.Factor))
+			e.SlowBySharing += weight * max(0, math.Log(p.Factor/p.Speed))
+		}
+	}
+	return e
+}

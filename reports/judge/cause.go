@@ -1,0 +1,368 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+	"apfsim/sim/server"
+)
+
+// diagnosis finds why requests of a run were harmed.
+type diagnosis struct {
+	*result.Result
+	names *result.ShortNames
+}
+
+// cause is one that is being found, with the harm that is put down to it: requests that were not served, and how long
+// requests waited. Causes are ranked by it, in this order; what only contributes at a level comes after the main causes of all
+// levels, because it is harmless without them.
+type cause struct {
+	result.Cause
+	notServed float64
+	waitedNs  float64
+	main      bool // it is the first at its level, or explains requests that failed and not only unfinished ones
+}
+
+// leastShare is the part of the harm at a level below which a cause is not worth naming.
+const leastShare = 0.1
+
+// causes returns the causes, the most important one first.
+func (d *diagnosis) causes() []result.Cause {
+	found := d.failures()
+	for i := range d.Summary.PriorityLevels {
+		for _, c := range d.atLevel(i) {
+			found = join(found, c)
+		}
+	}
+	if c := d.inFlightLimit(); c != nil {
+		found = append(found, *c)
+	}
+	if c := d.conflicts(); c != nil {
+		found = append(found, *c)
+	}
+	slices.SortStableFunc(found, func(a, b cause) int {
+		if a.main != b.main {
+			if a.main {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(-cmp.Compare(math.Round(a.notServed), math.Round(b.notServed)), -cmp.Compare(a.waitedNs, b.waitedNs))
+	})
+	all, count := []result.Cause{}, map[result.Kind]int{}
+	for i := range found {
+		c := &found[i]
+		count[c.Kind]++
+		c.ID = fmt.Sprintf("%s-%d", c.Kind, count[c.Kind])
+		if c.Workloads == nil {
+			c.Workloads = []string{}
+		}
+		if c.Flows == nil {
+			c.Flows = []result.CauseFlow{}
+		}
+		if c.Figures == nil {
+			c.Figures = []result.Figure{}
+		}
+		all = append(all, c.Cause)
+	}
+	return all
+}
+
+// join adds a cause at a level to others. What is known of the same mechanism by requests that failed is part of it.
+func join(found []cause, c cause) []cause {
+	for i := range found {
+		if f := &found[i]; f.Kind == c.Kind && f.Level == "" && c.Kind != result.ByStoppedServer {
+			c.notServed += f.notServed
+			c.main = c.main || f.main
+			for _, w := range f.Workloads {
+				if !slices.Contains(c.Workloads, w) {
+					c.Workloads = append(c.Workloads, w)
+				}
+			}
+			c.FromNs, c.ToNs = min(c.FromNs, f.FromNs), max(c.ToNs, f.ToNs)
+			return append(slices.Delete(found, i, i+1), c)
+		}
+	}
+	return append(found, c)
+}
+
+func figure(name string, value float64) result.Figure { return result.Figure{Name: name, Value: value} }
+
+func durationFigure(name string, ns float64) result.Figure {
+	return result.Figure{Name: name, Value: ns, Unit: "ns"}
+}
+
+// slowKind returns why machines were slow: because of their own speed, or because requests shared them.
+func (d *diagnosis) slowKind() result.Kind {
+	if e := d.Evidence; e != nil && e.SlowBySpeed > e.SlowBySharing {
+		return result.ByExecution
+	}
+	return result.ByCores
+}
+
+// failures returns the causes of requests that failed otherwise than by a decision of flow control: the servers, what they
+// called, and executions that took too long.
+func (d *diagnosis) failures() (found []cause) {
+	s := d.Summary
+	add := func(kind result.Kind, workload int, n int64, main bool) {
+		if n <= 0 {
+			return
+		}
+		at := slices.IndexFunc(found, func(c cause) bool { return c.Kind == kind })
+		fromNs, toNs := d.whenHarmed(workload)
+		if at < 0 {
+			at = len(found)
+			found = append(found, cause{Cause: result.Cause{Kind: kind, FromNs: fromNs, ToNs: toNs}})
+		}
+		c := &found[at]
+		c.notServed += float64(n)
+		c.main = c.main || main
+		c.FromNs, c.ToNs = min(c.FromNs, fromNs), max(c.ToNs, toNs)
+		if name := s.Workloads[workload].Name; !slices.Contains(c.Workloads, name) {
+			c.Workloads = append(c.Workloads, name)
+		}
+	}
+	killed, ended := d.outOfMemory()
+	for i := range s.Workloads {
+		n := s.Workloads[i].NotServed
+		if n == nil {
+			continue
+		}
+		away := n.Refused + n.Lost
+		if killed > 0 {
+			byMemory := away * killed / ended
+			add(result.ByMemory, i, byMemory, true)
+			away -= byMemory
+		}
+		if d.Evidence == nil {
+			add(result.ByStoppedServer, i, away, true)
+			continue
+		}
+		e := &d.Evidence.Workloads[i]
+		add(result.ByStoppedServer, i, away+e.NotReady, true)
+		failed := n.Deadline + n.Error - e.NotReady
+		add(result.ByWebhook, i, min(failed, e.FailedByCall), true)
+		if slow := failed - min(failed, e.FailedByCall); slow > 0 {
+			add(d.slowest(&e.Failed), i, slow, true)
+		}
+		if n.Unfinished > 0 && s.Workloads[i].Waiting < n.Unfinished {
+			spent := e.Failed
+			if l := d.Evidence.LevelNamed(s, d.levelOf(i)); l != nil && spent.TotalNs == 0 {
+				spent = l.Spent
+			}
+			add(d.slowest(&spent), i, n.Unfinished-s.Workloads[i].Waiting, false)
+		}
+	}
+	d.addCallbacks(found)
+	for i := range found {
+		d.describe(&found[i])
+	}
+	return found
+}
+
+// addCallbacks adds the callbacks that were not served to the cause that requests waited for them.
+func (d *diagnosis) addCallbacks(found []cause) {
+	at := slices.IndexFunc(found, func(c cause) bool { return c.Kind == result.ByWebhook })
+	if at < 0 {
+		return
+	}
+	c := &found[at]
+	for i := range d.Evidence.Workloads {
+		w := &d.Summary.Workloads[i]
+		if outer := d.Evidence.Workloads[i].Callbacks; outer != "" && w.NotServed != nil && slices.Contains(c.Workloads, outer) && !slices.Contains(c.Workloads, w.Name) {
+			c.notServed += float64(w.NotServed.Total())
+			c.Workloads = append(c.Workloads, w.Name)
+		}
+	}
+}
+
+// slowest returns what took most of the time of executions that took too long.
+func (d *diagnosis) slowest(spent *result.Spent) result.Kind {
+	own := spent.TotalNs - spent.CallsNs - spent.SlowNs - spent.StoredNs
+	switch max(own, spent.CallsNs, spent.SlowNs, spent.StoredNs) {
+	case own:
+		return result.ByExecution
+	case spent.CallsNs:
+		return result.ByWebhook
+	case spent.SlowNs:
+		return d.slowKind()
+	}
+	return result.ByEtcd
+}
+
+// outOfMemory returns how many of the processes that ended were killed as they had no memory left.
+func (d *diagnosis) outOfMemory() (killed, ended int64) {
+	for _, m := range d.Summary.Timeline {
+		if m.Stage == server.Off.String() {
+			ended++
+			if m.OutOfMemory {
+				killed++
+			}
+		}
+	}
+	return killed, ended
+}
+
+// describe writes the figures and the sentence of a cause that is not about a level.
+func (d *diagnosis) describe(c *cause) {
+	s := d.Summary
+	who := format.Listed(c.Workloads, 3, "")
+	n := format.Whole(int64(c.notServed)) + " " + format.Plural(int(c.notServed), "request")
+	were := "were"
+	if int64(c.notServed) == 1 {
+		were = "was"
+	}
+	c.Figures = append(c.Figures, figure("notServed", c.notServed))
+	switch c.Kind {
+	case result.ByMemory:
+		killed, _ := d.outOfMemory()
+		peak := int64(0)
+		for i := range s.Servers {
+			peak = max(peak, s.Servers[i].MostMemoryBytes)
+		}
+		c.Figures = append(c.Figures, figure("killed", float64(killed)), result.Figure{Name: "mostMemory", Value: float64(peak), Unit: "bytes"})
+		c.Sentence = fmt.Sprintf("A server was killed %s, as it needed more memory than there is; %s %s lost or refused.", timesText(killed), n, were)
+	case result.ByStoppedServer:
+		down := int64(0)
+		for _, m := range s.Timeline {
+			if m.Stage == server.Off.String() || m.What == result.NotAccepting {
+				down++
+			}
+		}
+		c.Figures = append(c.Figures, figure("ends", float64(down)))
+		c.Sentence = fmt.Sprintf("%s of %s reached a server that had stopped, had crashed or was not ready.", n, who)
+	case result.ByWebhook:
+		c.Sentence = fmt.Sprintf("%s of %s failed while the server waited for a webhook or an aggregated server.", n, who)
+	case result.ByEtcd:
+		c.Sentence = fmt.Sprintf("%s of %s %s not answered in time, as they waited for etcd for most of their time.", n, who, were)
+	case result.ByCores:
+		c.Sentence = fmt.Sprintf("%s of %s %s not answered in time, as they shared the processor with others.", n, who, were)
+	default:
+		c.Sentence = fmt.Sprintf("%s of %s %s not answered in time, as their executions take that long.", n, who, were)
+	}
+}
+
+func timesText(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return format.Whole(n) + " times"
+}
+
+// inFlightLimit returns the cause of rejections by the limits of requests in flight, nil without.
+func (d *diagnosis) inFlightLimit() *cause {
+	s := d.Summary
+	if s.FlowControl != server.MaxInFlight || s.Total.Rejected == 0 {
+		return nil
+	}
+	c := cause{Cause: result.Cause{Kind: result.ByInFlightLimit, FromNs: s.DurationNs}, notServed: float64(s.Total.Rejected), main: true}
+	type load struct {
+		name string
+		time float64
+	}
+	var loads []load
+	for i := range s.Workloads {
+		g := &s.Workloads[i]
+		if g.Execution != nil {
+			loads = append(loads, load{g.Name, float64(g.Arrived) * float64(g.Execution.MeanNs)})
+		}
+		if g.Rejected > 0 {
+			fromNs, toNs := d.whenHarmed(i)
+			c.FromNs, c.ToNs = min(c.FromNs, fromNs), max(c.ToNs, toNs)
+		}
+	}
+	slices.SortStableFunc(loads, func(a, b load) int { return -cmp.Compare(a.time, b.time) })
+	total := 0.0
+	for _, l := range loads {
+		total += l.time
+		c.Workloads = append(c.Workloads, l.name)
+	}
+	c.Figures = []result.Figure{figure("rejected", c.notServed)}
+	c.Sentence = fmt.Sprintf("%s requests were rejected by the limits of requests in flight", format.Whole(s.Total.Rejected))
+	if len(loads) > 0 && total > 0 {
+		share := loads[0].time / total
+		c.Figures = append(c.Figures, figure("shareOfDemand", share))
+		c.Sentence += fmt.Sprintf("; %s asked for %s of the time of all requests", loads[0].name, format.Percent(share))
+	}
+	c.Sentence += "."
+	return &c
+}
+
+// conflicts returns the cause of writes that were given up or lost because others wrote the same objects; nil without.
+func (d *diagnosis) conflicts() *cause {
+	s := d.Summary
+	c := cause{Cause: result.Cause{Kind: result.ByConflict, FromNs: s.WarmupNs, ToNs: s.DurationNs}}
+	var lost, overwritten, conflicts int64
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		if w.Clients == nil {
+			continue
+		}
+		count := func(metric string) int64 {
+			if n := w.Clients.Noted(metric); n != nil {
+				return n.Count
+			}
+			return 0
+		}
+		if n := count("conflicts"); n > 0 && count("lostWrites") > 0 || count("overwritten") > 0 {
+			lost, overwritten, conflicts = lost+count("lostWrites"), overwritten+count("overwritten"), conflicts+n
+			c.Workloads = append(c.Workloads, w.Name)
+		}
+	}
+	if len(c.Workloads) == 0 {
+		return nil
+	}
+	c.Figures = []result.Figure{figure("conflicts", float64(conflicts)), figure("lostWrites", float64(lost)), figure("overwritten", float64(overwritten))}
+	c.Sentence = fmt.Sprintf("Writers changed the same objects: %s conflicts, %s writes given up, %s writes replaced by others.",
+		format.Whole(conflicts), format.Whole(lost), format.Whole(overwritten))
+	return &c
+}
+
+// Clause says in a few words what a cause is, for the sentence of the verdict.
+func Clause(c *result.Cause) string {
+	who := c.Level
+	first := ""
+	if len(c.Flows) > 0 {
+		first = c.Flows[0].Name
+	} else if len(c.Workloads) > 0 {
+		first = c.Workloads[0]
+	}
+	switch c.Kind {
+	case result.ByDemand:
+		return who + " was full"
+	case result.ByHand:
+		return "the queues of " + first + " at " + who + " were full of other requests"
+	case result.ByLending:
+		if slices.ContainsFunc(c.Figures, func(f result.Figure) bool { return f.Name == lentFigure }) {
+			return who + " had lent its seats"
+		}
+		return who + " had to give back borrowed seats"
+	case result.BySeats:
+		return who + " had too few seats"
+	case result.ByWideLists:
+		return "wide requests held up " + who
+	case result.ByExecution:
+		return "executions were slow"
+	case result.ByCores:
+		return "the processor was busy"
+	case result.ByMemory:
+		return "the server had no memory left"
+	case result.ByEtcd:
+		return "etcd was slow"
+	case result.ByWebhook:
+		return "the server waited for a webhook"
+	case result.ByStoppedServer:
+		return "a server was away"
+	case result.ByConflict:
+		return "writers changed the same objects"
+	case result.ByRetries:
+		return "clients sent rejected requests again"
+	case result.ByInFlightLimit:
+		return "a limit of requests in flight was reached"
+	}
+	return string(c.Kind)
+}

@@ -1,0 +1,96 @@
+package judge
+
+import (
+	"fmt"
+
+	"apfsim/reports/result"
+)
+
+// remedies returns what may help against causes, by the table of docs/reference/statistics.md. None of them has been tried.
+func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
+	all := []result.Remedy{}
+	add := func(c *result.Cause, id result.RemedyID, sentence string, args ...any) {
+		for i := range all {
+			if r := &all[i]; r.Remedy == id && r.Sentence == fmt.Sprintf(sentence, args...) {
+				r.Causes = append(r.Causes, c.ID)
+				return
+			}
+		}
+		all = append(all, result.Remedy{Remedy: id, Sentence: fmt.Sprintf(sentence, args...), Causes: []string{c.ID}})
+	}
+	for i := range causes {
+		c := &causes[i]
+		who := "the clients"
+		if len(c.Flows) > 0 {
+			who = c.Flows[0].Name
+		} else if len(c.Workloads) > 0 {
+			who = c.Workloads[0]
+		}
+		switch c.Kind {
+		case result.ByDemand:
+			if d.crowd(c) {
+				add(c, result.MergeFlows, "Make the flows of %s one flow, by a FlowSchema with the distinguisher ByNamespace or none.", d.crowdOf(c))
+			} else {
+				add(c, result.OwnLevel, "Give %s a priority level of its own.", who)
+				add(c, result.Move, "Move %s to a level with room.", who)
+			}
+			add(c, result.LimitClient, "Let %s send less at a time.", who)
+			add(c, result.MoreShares, "Give %s more shares.", c.Level)
+		case result.ByHand:
+			add(c, result.ChangeHandSize, "Change handSize or queues of %s, so that hands overlap less.", c.Level)
+			add(c, result.MoreQueues, "Give %s more queues.", c.Level)
+		case result.ByLending:
+			add(c, result.LendLess, "Let %s lend fewer seats: a lower lendablePercent.", c.Level)
+			add(c, result.BorrowMore, "Let %s borrow more, and others lend more.", c.Level)
+		case result.BySeats:
+			add(c, result.MoreShares, "Give %s more shares.", c.Level)
+			add(c, result.Transfer, "Give %s shares of another level.", c.Level)
+		case result.ByWideLists:
+			add(c, result.ListLevel, "Give the lists of %s a priority level of their own.", who)
+			add(c, result.ChangeHandSize, "Raise handSize of %s, which lowers the most seats of a request.", c.Level)
+			add(c, result.ListInPages, "Let %s list in pages.", who)
+			add(c, result.WatchInstead, "Let %s watch instead of listing.", who)
+		case result.ByStoppedServer:
+			add(c, result.MoreReplicas, "Let a server serve until the load balancer knows that it stops, and run one more.")
+		case result.ByInFlightLimit:
+			add(c, result.RaiseInFlightLimit, "Raise the limits of requests in flight, or use API Priority and Fairness.")
+			add(c, result.LimitClient, "Let %s send less at a time.", who)
+		case result.ByMemory:
+			add(c, result.ListInPages, "Let %s list in pages.", who)
+			add(c, result.WatchInstead, "Let %s watch instead of listing.", who)
+		case result.ByRetries, result.ByConflict:
+			add(c, result.LimitClient, "Let %s wait longer before they send a request again.", who)
+		case result.ByCores:
+			add(c, result.MoreReplicas, "Run more servers, or servers with more cores.")
+			add(c, result.LimitClient, "Let %s send less at a time.", who)
+		case result.ByExecution, result.ByEtcd, result.ByWebhook:
+			add(c, result.NoChange, "No change of flow control helps: the time is lost in %s.", map[result.Kind]string{
+				result.ByExecution: "executions", result.ByEtcd: "etcd", result.ByWebhook: "what the server calls"}[c.Kind])
+		}
+	}
+	return all
+}
+
+// leastCrowd is how many flows of one FlowSchema are a crowd.
+const leastCrowd = 10
+
+// crowd says whether many flows, and none of them much more than the others, ask for too much.
+func (d *diagnosis) crowd(c *result.Cause) bool {
+	if len(c.Flows) < result.MostCauseFlows {
+		return false
+	}
+	for _, f := range c.Figures {
+		if f.Name == "overDemandingFlows" && f.Value >= leastCrowd {
+			return c.Flows[0].ShareOfDemand < 3*c.Flows[len(c.Flows)-1].ShareOfDemand
+		}
+	}
+	return false
+}
+
+// crowdOf names whose flows a crowd is.
+func (d *diagnosis) crowdOf(c *result.Cause) string {
+	if len(c.Workloads) > 0 {
+		return c.Workloads[0]
+	}
+	return c.Level
+}

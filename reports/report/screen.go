@@ -1,0 +1,218 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"apfsim/reports/compare"
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+)
+
+// The first screen of a run: one picture, who was harmed, who filled the seats, what may help, and how far the figures can
+// be trusted.
+
+// setting says in short what was simulated.
+func setting(s *result.Summary) string {
+	servers := max(1, len(s.Servers))
+	parts := []string{format.Counted(servers, "server"), format.Window(s.DurationNs, s.WarmupNs, s.WarmupBy, s.FlowControl), fmt.Sprintf("seed %d", s.Seed)}
+	if release := s.Releases.Text(); release != "" {
+		parts = slices.Insert(parts, 0, release)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func runScreen(r *result.Result) Section {
+	s := Section{Name: "verdict", Title: "Verdict", Screen: true}
+	v := r.Summary.Verdict
+	if v == nil || v.Status == "" {
+		return s
+	}
+	for _, p := range screenPlots(r) {
+		s.Parts = append(s.Parts, Part{Plot: p, Only: HTML})
+	}
+	s.Parts = append(s.Parts, tablePart(harmedTable(v, unharmed(r.Summary)), "")...)
+	s.Parts = append(s.Parts, tablePart(filledTable(r.Summary), "")...)
+	s.Parts = append(s.Parts, remedyParts(v)...)
+	s.Parts = append(s.Parts, trustPart(v))
+	return s
+}
+
+func replicationsScreen(r *compare.Replications) Section {
+	s := Section{Name: "verdict", Title: "Verdict", Screen: true}
+	v := r.Verdict
+	if v == nil || v.Status == "" {
+		return s
+	}
+	if len(v.Harmed) > 0 { // the waits of several runs are in the table of the workloads
+		s.Parts = append(s.Parts, tablePart(harmedTable(v, nil), "")...)
+	}
+	s.Parts = append(s.Parts, remedyParts(v)...)
+	s.Parts = append(s.Parts, trustPart(v))
+	return s
+}
+
+// unharmed returns the workloads that were not harmed, those that waited longest first.
+func unharmed(s *result.Summary) (all []result.Harmed) {
+	for i := range s.Workloads {
+		g := &s.Workloads[i]
+		if g.Arrived == 0 || slices.ContainsFunc(s.Verdict.Harmed, func(h result.Harmed) bool { return h.Workload == g.Name }) {
+			continue
+		}
+		h := result.Harmed{Workload: g.Name, Name: g.Name, Sent: g.Arrived}
+		if ns, _, ok := g.WaitP99Ns(); ok {
+			h.WaitP99Ns = &ns
+		}
+		all = append(all, h)
+	}
+	waited := func(h *result.Harmed) int64 {
+		if h.WaitP99Ns == nil {
+			return -1
+		}
+		return *h.WaitP99Ns
+	}
+	slices.SortStableFunc(all, func(a, b result.Harmed) int { return -cmp.Compare(waited(&a), waited(&b)) })
+	return all
+}
+
+// filler is a row of who filled the seats: the flows of a workload, one flow, or the others.
+type filler struct {
+	name, whole       string
+	flows             int
+	used, asked, fair float64 // seat-seconds
+	ofUse             float64 // its part of the seat-seconds that were used at the level
+}
+
+// fillersShown is how many rows of who filled the seats have a place.
+const fillersShown = 6
+
+var fillerColumns = Definition[filler]{
+	{Column: Column{Title: "Who", Short: "who", Left: true}, Cell: func(f *filler) Cell { return Cell{Text: f.name, Whole: f.whole} }},
+	{Column: Column{Title: "Flows", Short: "flows", Term: "flow"}, Cell: func(f *filler) Cell { return countCell(int64(f.flows)) }},
+	{Column: Column{Title: "Of use", Short: "of use", Term: "service"}, Cell: func(f *filler) Cell { return percentCell(f.ofUse) }},
+	{Column: Column{Title: "Demand of share", Short: "demand of share", Term: "demandOfShare"}, Cell: func(f *filler) Cell {
+		if f.fair == 0 {
+			return noValue
+		}
+		return percentCell(f.asked / f.fair)
+	}},
+}
+
+// filledLevel returns the level whose seats matter: of those who were harmed most, of the first cause, or the one that was
+// used most.
+func filledLevel(s *result.Summary) *result.Level {
+	named := func(name string) *result.Level {
+		for i := range s.PriorityLevels {
+			if l := &s.PriorityLevels[i]; l.Name == name && l.Utilisation != nil && !l.Idle() {
+				return l
+			}
+		}
+		return nil
+	}
+	for i := range s.Verdict.Harmed {
+		if l := named(s.Verdict.Harmed[i].Level); l != nil {
+			return l
+		}
+	}
+	for i := range s.Verdict.Causes {
+		if l := named(s.Verdict.Causes[i].Level); l != nil {
+			return l
+		}
+	}
+	var most *result.Level
+	for i := range s.PriorityLevels {
+		l := &s.PriorityLevels[i]
+		if l.Idle() || l.Utilisation == nil || l.Utilisation.Mean == nil {
+			continue
+		}
+		if most == nil || *l.Utilisation.Mean > *most.Utilisation.Mean {
+			most = l
+		}
+	}
+	return most
+}
+
+// filledTable is the table of who filled the seats of a level: the workloads, or the flows if there is only one. It has no
+// rows if no level has seats.
+func filledTable(s *result.Summary) *Table {
+	t := &Table{Name: "filled", Columns: fillerColumns.Columns(), Reserved: 48}
+	l := filledLevel(s)
+	if l == nil {
+		return t
+	}
+	t.Title = "Who filled the seats of " + format.Printable(l.Name)
+	t.Caption = t.Title
+	rows := fillers(s, l.Name)
+	for i := range rows {
+		t.Rows = append(t.Rows, fillerColumns.Row(&rows[i]))
+	}
+	if mean := inUseCell(l); mean.Number {
+		t.Missing = fmt.Sprintf("%s of its seats were in use; it was full for %s of the time.", mean.Text, format.Percent(l.Utilisation.Saturated))
+	}
+	return t
+}
+
+func fillers(s *result.Summary, level string) []filler {
+	names := result.NewShortNames(s)
+	workloads := map[string]bool{}
+	for i := range s.Flows {
+		if f := &s.Flows[i]; f.PriorityLevel == level && f.Workload != "" {
+			workloads[f.Workload] = true
+		}
+	}
+	var rows []filler
+	at := map[string]int{} // of a workload
+	others := filler{name: "others"}
+	add := func(to *filler, f *result.Flow, n int) {
+		to.flows += n
+		to.used, to.asked, to.fair = to.used+f.ServiceSeatSeconds, to.asked+f.DemandSeatSeconds, to.fair+f.FairShareSeatSeconds
+	}
+	total := 0.0
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		if f.PriorityLevel != level {
+			continue
+		}
+		total += f.ServiceSeatSeconds
+		row := filler{name: names.Of(level, f.Name), whole: f.Name}
+		if len(workloads) > 1 && f.Workload != "" {
+			k, known := at[f.Workload]
+			if known {
+				add(&rows[k], f, 1)
+				continue
+			}
+			at[f.Workload] = len(rows)
+			row = filler{name: f.Workload}
+		}
+		add(&row, f, 1)
+		rows = append(rows, row)
+	}
+	for i := range s.OtherFlows {
+		if o := &s.OtherFlows[i]; o.PriorityLevel == level {
+			total += o.ServiceSeatSeconds
+			add(&others, &o.Flow, o.Number)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b filler) int { return -cmp.Or(cmp.Compare(a.used, b.used), cmp.Compare(a.asked, b.asked)) })
+	if room := fillersShown - 1; len(rows) > fillersShown || others.flows > 0 && len(rows) > room {
+		for i := room; i < len(rows); i++ {
+			r := &rows[i]
+			others.flows, others.used, others.asked, others.fair = others.flows+r.flows, others.used+r.used, others.asked+r.asked, others.fair+r.fair
+		}
+		rows = rows[:room]
+	}
+	if others.flows > 0 {
+		rows = append(rows, others)
+	}
+	for i := range rows {
+		if r := &rows[i]; total > 0 {
+			r.ofUse = r.used / total
+			if r.whole == r.name {
+				r.whole = ""
+			}
+		}
+	}
+	return rows
+}

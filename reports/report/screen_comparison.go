@@ -1,0 +1,296 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"apfsim/reports/compare"
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// The first screen of a comparison: for whom the head is better and for whom worse, a row for each workload, and one for
+// each priority level.
+
+// beforeAfter is a row: what a workload, a level or all requests have on both sides.
+type beforeAfter struct {
+	name       string
+	statistics []*oneBeforeAfter // one for each of the statistics of the table
+}
+
+// oneBeforeAfter is a statistic on both sides. The change is nil if only one side has samples, or none.
+type oneBeforeAfter struct {
+	label      string
+	change     *compare.Change
+	base, head *compare.Estimate
+}
+
+// comparedStatistic is a statistic that the first screen compares.
+type comparedStatistic struct {
+	title, label string
+	term         string
+	name         metric.Name
+}
+
+var (
+	comparedOfWorkloads = []comparedStatistic{{"Not served", "not served", "notServed", judge.NotServed}, {"Wait p99", "wait p99", "percentile", judge.WaitP99}}
+	comparedOfLevels    = []comparedStatistic{{"In use", "in use", "utilisation", utilisationMean}, {"Rejected", "rejected", "rejected", judge.Rejected}, {"Wait p99", "wait p99", "percentile", judge.WaitP99}}
+)
+
+// row returns the statistics of a workload or level; of all requests if the tag is "". It is nil if no side has
+// requests of it.
+func (s *sides) row(tag, name string, statistics []comparedStatistic) *beforeAfter {
+	row := &beforeAfter{name: name}
+	any := false
+	for _, st := range statistics {
+		id := st.name
+		if tag != "" {
+			id = id.With(tag, name)
+		}
+		text := id.String()
+		one := &oneBeforeAfter{st.label, s.changes[text], s.base[text], s.head[text]}
+		if st.term != "utilisation" { // which levels without requests have too
+			any = any || one.base != nil || one.head != nil
+		}
+		row.statistics = append(row.statistics, one)
+	}
+	if !any {
+		return nil
+	}
+	return row
+}
+
+// rows returns the rows of all workloads or levels.
+func (s *sides) rows(c *compare.Comparison, tag string, statistics []comparedStatistic) (all []*beforeAfter) {
+	names := c.BaseRuns.Names(tag)
+	for _, name := range c.HeadRuns.Names(tag) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if row := s.row(tag, name, statistics); row != nil {
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+// values returns the values of both sides, as "3 ms → 9 ms".
+func (o *oneBeforeAfter) values() string {
+	if c := o.change; c != nil {
+		base, head := baseCell(c), headCell(c)
+		return base.Text + " → " + head.Text
+	}
+	base, head := estimateCell(o.base), estimateCell(o.head)
+	return base.Text + " → " + head.Text
+}
+
+// cells are the values of both sides, and the change with its interval.
+func (o *oneBeforeAfter) cells() []Cell {
+	values := Word(o.values())
+	if o.change == nil {
+		return []Cell{values, noValue}
+	}
+	values.Few = max(o.change.BaseFew, o.change.HeadFew)
+	difference := differenceCell(o.change)
+	difference.Judgement = o.change.Judgement.Mark()
+	return []Cell{values, difference}
+}
+
+func beforeAfterTable(name, title, head string, statistics []comparedStatistic, rows []*beforeAfter) *Table {
+	t := &Table{Name: name, Title: title, Caption: title + ": before and after", Reserved: 60,
+		Columns: []Column{{Title: capitalized(head), Short: head, Left: true}}}
+	for _, st := range statistics {
+		t.Columns = append(t.Columns, Column{Title: st.title, Short: st.label, Term: st.term}, Column{Title: "Change", Short: "change", Term: "change"})
+	}
+	for _, row := range rows {
+		cells := []Cell{Word(row.name)}
+		for _, one := range row.statistics {
+			cells = append(cells, one.cells()...)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// comparisonScreen returns the answer and the first screen of a comparison; nil and no parts of one of chosen statistics.
+func comparisonScreen(c *compare.Comparison) (*Answer, Section) {
+	screen := Section{Name: "verdict", Title: "Verdict", Screen: true}
+	if len(c.Only) > 0 {
+		return nil, screen
+	}
+	both := sidesOf(c)
+	if both.byClient { // which does not know the waits
+		return nil, screen
+	}
+	workloads := both.rows(c, "workload", comparedOfWorkloads)
+	answer := comparisonAnswer(c, workloads)
+	table := beforeAfterTable("before-after", "Workloads, base → head", "workload", comparedOfWorkloads, workloads)
+	if all := both.row("", "all", comparedOfWorkloads); all != nil && len(workloads) > 1 {
+		t := beforeAfterTable("", "", "workload", comparedOfWorkloads, []*beforeAfter{all})
+		table.Rows, table.Last = append(table.Rows, t.Rows...), 1
+	}
+	screen.Parts = append(screen.Parts, tablePart(table, "")...)
+	levels := both.rows(c, "priorityLevel", comparedOfLevels)
+	screen.Parts = append(screen.Parts, tablePart(beforeAfterTable("levels-before-after", "Priority levels, base → head", "priority level", comparedOfLevels, levels), "")...)
+	for _, text := range movedRequests(c, both) {
+		screen.Parts = append(screen.Parts, Part{Note: text})
+	}
+	return answer, screen
+}
+
+// effects sorts the rows by who is better off and who worse. A row that is both has changes in both directions.
+type effects struct {
+	better, worse, mixed, differ []string
+}
+
+func effectsOf(rows []*beforeAfter) (e effects) {
+	for _, row := range rows {
+		var better, worse, differ []string
+		for _, one := range row.statistics {
+			c := one.change
+			if c == nil {
+				continue
+			}
+			text := one.label + " " + one.values()
+			switch {
+			case c.Judgement == compare.Improvement:
+				better = append(better, text)
+			case c.Judgement == compare.Regression:
+				worse = append(worse, text)
+			case c.Outcome == compare.Untested && c.Base != c.Head:
+				differ = append(differ, text)
+			}
+		}
+		named := func(texts ...[]string) string {
+			return row.name + " (" + strings.Join(slices.Concat(texts...), ", ") + ")"
+		}
+		switch {
+		case len(better) > 0 && len(worse) > 0:
+			e.mixed = append(e.mixed, named(better, worse))
+		case len(better) > 0:
+			e.better = append(e.better, named(better))
+		case len(worse) > 0:
+			e.worse = append(e.worse, named(worse))
+		case len(differ) > 0:
+			e.differ = append(e.differ, named(differ))
+		}
+	}
+	return e
+}
+
+// comparisonAnswer says for whom the head is better and for whom worse, and what the verdicts on both sides are.
+func comparisonAnswer(c *compare.Comparison, workloads []*beforeAfter) *Answer {
+	e := effectsOf(workloads)
+	a := &Answer{}
+	var parts []string
+	add := func(what string, all []string) {
+		if len(all) > 0 {
+			parts = append(parts, what+" "+firstOf(all))
+		}
+	}
+	switch {
+	case len(e.worse) > 0 && len(e.better)+len(e.mixed) == 0:
+		a.Status, a.Judgement = "WORSE", judge.Bad
+	case len(e.better) > 0 && len(e.worse)+len(e.mixed) == 0:
+		a.Status, a.Judgement = "BETTER", judge.Good
+	case len(e.better)+len(e.worse)+len(e.mixed) > 0:
+		a.Status = "MIXED"
+	case len(e.differ) > 0:
+		a.Status = "UNKNOWN"
+	default:
+		a.Status = "NO CHANGE"
+	}
+	add("worse for", e.worse)
+	add("better for", e.better)
+	add("better and worse for", e.mixed)
+	switch {
+	case a.Status == "BETTER" || a.Status == "WORSE": // which the sentence need not say again
+		a.Sentence = "For " + firstOf(slices.Concat(e.better, e.worse)) + "."
+	case len(parts) > 0:
+		a.Sentence = capitalized(strings.Join(parts, "; ")) + "."
+	case len(e.differ) > 0:
+		a.Sentence = "Too few runs or samples tell whether these differences are by chance: " + firstOf(e.differ) + "."
+	default:
+		a.Sentence = "No workload has significantly more or fewer requests that were not served, or longer or shorter waits."
+	}
+	if len(c.Limits) > 0 {
+		a.Why = append(a.Why, compare.LimitsTitle(c)+".")
+		if !c.Passed {
+			a.Judgement = judge.Bad
+		}
+	}
+	for i, v := range []*result.Overall{c.BaseRuns.Verdict, c.HeadRuns.Verdict} {
+		if v != nil && v.Status != "" {
+			a.Why = append(a.Why, fmt.Sprintf("%s: %s. %s", capitalized(SideNames[i]), v.Status, v.Sentence))
+		}
+	}
+	return a
+}
+
+// mostAnswered is how many workloads the answer of a comparison names of each effect.
+const mostAnswered = 2
+
+func firstOf(all []string) string {
+	if more := len(all) - mostAnswered; more > 0 {
+		return strings.Join(all[:mostAnswered], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(all, " and ")
+}
+
+// movedPart is the least part of the requests of a FlowSchema that must be missing, and the least part of those missing that
+// other FlowSchemas must have gained, for them to be told as moved.
+const movedPart = 0.5
+
+// movedRequests tells which FlowSchemas lost requests to which others: their rejections and waits changed because of that.
+func movedRequests(c *compare.Comparison, both *sides) (sentences []string) {
+	arrived := metric.Name{Metric: "arrived", Stat: "perSecond"}
+	type change struct {
+		name       string
+		base, head float64
+	}
+	var lost, gained []change
+	var gains float64
+	names := c.BaseRuns.Names("flowSchema")
+	for _, name := range c.HeadRuns.Names("flowSchema") {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		value := func(side map[string]*compare.Estimate) float64 {
+			if e := side[arrived.With("flowSchema", name).String()]; e != nil {
+				return e.Mean
+			}
+			return 0
+		}
+		ch := change{name, value(both.base), value(both.head)}
+		switch {
+		case ch.head <= (1-movedPart)*ch.base && ch.base > 0:
+			lost = append(lost, ch)
+		case ch.head > ch.base:
+			gained = append(gained, ch)
+			gains += ch.head - ch.base
+		}
+	}
+	for _, from := range lost {
+		if gains < movedPart*(from.base-from.head) {
+			continue
+		}
+		var to []string
+		for _, g := range gained {
+			if g.head-g.base >= movedPart*(from.base-from.head)/float64(len(gained)) {
+				to = append(to, g.name)
+			}
+		}
+		if len(to) > 0 {
+			sentences = append(sentences, fmt.Sprintf("FlowSchema %s had %s requests per second instead of %s: they moved to %s, and its rejections with them.",
+				from.name, format.Number(from.head), format.Number(from.base), strings.Join(to, ", ")))
+		}
+	}
+	return sentences
+}

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"apfsim/reports/format"
+)
+
+// The first screen of a sweep: where the statistics are least and greatest, a picture of the first of them, and a table of
+// all points.
+
+// Limits of the first screen of a sweep: charts, sentences, statistics and points in the table.
+const (
+	sweepPlotted = 2
+	sweepColumns = 6
+	sweepRows    = 24
+)
+
+// sweepVerdict says at which points the first statistics are least and greatest; nil without samples.
+func sweepVerdict(s *SweepTables) *Verdict {
+	v := &Verdict{}
+	for i := range s.Shown[:min(sweepPlotted, len(s.Shown))] {
+		shown := &s.Shown[i]
+		least, most := -1, -1
+		value := func(point int) float64 { x, _, _ := shown.Points[point].Printed(); return x }
+		for point, e := range shown.Points {
+			if e == nil {
+				continue
+			}
+			if least < 0 || value(point) < value(least) {
+				least = point
+			}
+			if most < 0 || value(point) > value(most) {
+				most = point
+			}
+		}
+		name := format.Printable(shown.Name)
+		at := func(point int) string {
+			return estimateText(shown.Points[point]) + " at " + format.Printable(s.Describe(point))
+		}
+		switch {
+		case least < 0:
+		case value(least) == value(most):
+			v.Sentences = append(v.Sentences, fmt.Sprintf("%s is %s at all points.", name, estimateText(shown.Points[least])))
+		default:
+			v.Sentences = append(v.Sentences, fmt.Sprintf("%s is from %s to %s.", name, at(least), at(most)))
+		}
+	}
+	if len(v.Sentences) == 0 {
+		return nil
+	}
+	return v
+}
+
+func sweepScreen(s *SweepTables) Section {
+	screen := Section{Name: "points", Title: "Points", Screen: true, Only: HTML}
+	if varied := s.Varied(); len(varied) == 1 {
+		for i := range s.Shown {
+			shown := &s.Shown[i]
+			if shown.Empty() || len(screen.Parts) == sweepPlotted {
+				continue
+			}
+			scale, unit := shown.Scale()
+			p := sweepLine(shown, scale, varied[0])
+			p.Name, p.Title = "sweep-"+strconv.Itoa(i), shown.Title(unit)
+			screen.Parts = append(screen.Parts, Part{Plot: p})
+		}
+	}
+	screen.Parts = append(screen.Parts, Part{Table: pointTable(s)})
+	return screen
+}
+
+// pointTable has a row for each point, and a column for each of the first statistics.
+func pointTable(s *SweepTables) *Table {
+	t := &Table{Name: "points", Title: "Points", Caption: "Statistics at each point", First: sweepRows}
+	for _, path := range shortPaths(s.Paths()) {
+		t.Columns = append(t.Columns, Column{Title: format.Printable(path), Left: true})
+	}
+	shown := s.Shown[:min(sweepColumns, len(s.Shown))]
+	for i := range shown {
+		t.Columns = append(t.Columns, Column{Title: format.Printable(shown[i].Name)})
+	}
+	for point := range s.Points() {
+		var row []Cell
+		for _, value := range s.Point(point) {
+			row = append(row, Word(value))
+		}
+		for i := range shown {
+			row = append(row, estimateCell(shown[i].Points[point]))
+		}
+		if len(t.Rows) < mostRows {
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	if more := s.Points() - len(t.Rows); more > 0 {
+		t.Missing = fmt.Sprintf("Left out: %s, all in summary.csv.", format.Counted(more, "point"))
+	}
+	return t
+}

@@ -1,0 +1,198 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/result"
+)
+
+// Answer is the verdict on a result as a whole, which every form of a document shows first.
+type Answer struct {
+	Status    string // in capitals
+	Judgement Judgement
+	Sentence  string
+	Why       []string // the sentences of the first causes
+}
+
+// whyShown is how many causes stand below the sentence of a verdict.
+const whyShown = 3
+
+// AnswerOf returns the first lines of a document, nil without a verdict.
+func AnswerOf(v *result.Overall) *Answer {
+	if v == nil || v.Status == "" {
+		return nil
+	}
+	how := map[result.Status]Judgement{result.Harm: judge.Bad, result.OK: judge.Good}[v.Status]
+	a := &Answer{Status: strings.ToUpper(string(v.Status)), Judgement: how, Sentence: v.Sentence}
+	for i := range v.Causes[:min(len(v.Causes), whyShown)] {
+		a.Why = append(a.Why, v.Causes[i].Sentence)
+	}
+	return a
+}
+
+// VerdictSection returns who was harmed, why, and what may help. It has no parts if there is nothing to say.
+func VerdictSection(v *result.Overall) Section {
+	s := Section{Name: "verdict", Title: "Verdict"}
+	if v == nil {
+		return s
+	}
+	for _, t := range []*Table{harmedTable(v, nil), causeTable(v)} {
+		s.Parts = append(s.Parts, tablePart(t, "")...)
+	}
+	s.Parts = append(s.Parts, remedyParts(v)...)
+	return s
+}
+
+// harmedShown is how many rows of who was harmed have a place. Workloads that were not harmed fill what is left of them.
+const harmedShown = 6
+
+// harmedColumns are the columns of who was harmed.
+func harmedColumns(v *result.Overall) Definition[result.Harmed] {
+	return Definition[result.Harmed]{
+		{Column: Column{Title: "Who", Short: "who", Left: true}, Cell: func(h *result.Harmed) Cell {
+			c := Word(h.Name)
+			if h.Flow != h.Name {
+				c.Whole = h.Flow
+			}
+			return c
+		}},
+		{Column: Column{Title: "Priority level", Short: "level", Left: true, Wide: true}, Cell: func(h *result.Harmed) Cell { return Word(h.Level) }},
+		{Column: Column{Title: "Sent", Short: "sent", Term: "arrived", Wide: true}, Cell: func(h *result.Harmed) Cell { return countCell(h.Sent) }},
+		{Column: Column{Title: "Not served", Short: "not served", Term: "notServed"}, Cell: func(h *result.Harmed) Cell { return notServedCell(h.NotServed.Total(), h.Sent) }},
+		{Column: Column{Title: "Wait p99", Short: "wait p99", Term: "percentile"}, Cell: func(h *result.Harmed) Cell {
+			if h.WaitP99Ns == nil {
+				return noValue
+			}
+			return durationCell(*h.WaitP99Ns)
+		}},
+		{Column: Column{Title: "From", Short: "from", Wide: true}, Cell: func(h *result.Harmed) Cell { return momentCell(v, h, h.FromNs) }},
+		{Column: Column{Title: "To", Short: "to", Wide: true}, Cell: func(h *result.Harmed) Cell { return momentCell(v, h, h.ToNs) }},
+	}
+}
+
+// notServedCell is how many requests were not served, and their part of those that were sent.
+func notServedCell(n, sent int64) Cell {
+	c := countCell(n)
+	if n > 0 {
+		c.Text += " (" + format.ShareOf(n, sent) + ")"
+	}
+	return c
+}
+
+// momentCell is when harm begins or ends. What was not harmed has no such time.
+func momentCell(v *result.Overall, h *result.Harmed, ns int64) Cell {
+	if h.ToNs == 0 {
+		return noValue
+	}
+	return figure(float64(ns), v.Moment(ns))
+}
+
+// harmedTable is the table of who was harmed, and of the first workloads that were not.
+func harmedTable(v *result.Overall, others []result.Harmed) *Table {
+	columns := harmedColumns(v)
+	t := &Table{Name: "harmed", Title: "Who was harmed", Caption: "Who was harmed", Columns: columns.Columns(), Reserved: 40}
+	if len(v.Harmed) == 0 {
+		t.Title, t.Caption = "Who waited", "Workloads: nobody was harmed"
+	}
+	for i := range v.Harmed[:min(len(v.Harmed), harmedShown)] {
+		t.Rows = append(t.Rows, columns.Row(&v.Harmed[i]))
+	}
+	more := len(v.Harmed) - len(t.Rows)
+	room := min(harmedShown-len(t.Rows), len(others))
+	for i := range others[:room] {
+		t.Rows = append(t.Rows, columns.Row(&others[i]))
+	}
+	var left []string
+	if more > 0 {
+		left = append(left, fmt.Sprintf("%d more that were harmed", more))
+	}
+	if n := len(others) - room; n > 0 {
+		left = append(left, format.Counted(n, "workload")+" without harm")
+	}
+	if len(left) > 0 {
+		t.Missing = "Not shown: " + strings.Join(left, ", ") + "."
+	}
+	return t
+}
+
+// causesShown is how many changes have a place.
+const causesShown = 5
+
+var causeColumns = Definition[result.Cause]{
+	{Column: Column{Title: "Cause", Short: "cause", Left: true}, Cell: func(c *result.Cause) Cell { return Word(strings.ReplaceAll(string(c.Kind), "-", " ")) }},
+	{Column: Column{Title: "What happened", Short: "what happened", Left: true}, Cell: func(c *result.Cause) Cell {
+		if c.Untrusted {
+			return Word("(not trusted) " + c.Sentence)
+		}
+		return Word(c.Sentence)
+	}},
+}
+
+// causeSection has all causes, if there are more of them than stand below the verdict's sentence. Terminals and Markdown
+// have only these.
+func causeSection(v *result.Overall) Section {
+	s := Section{Name: "causes", Title: "Causes", Only: HTML}
+	if v == nil || len(v.Causes) <= whyShown {
+		return s
+	}
+	s.Parts = tablePart(causeTable(v), "")
+	return s
+}
+
+func causeTable(v *result.Overall) *Table {
+	t := &Table{Name: "causes", Caption: "Causes, the most important one first", Columns: causeColumns.Columns()}
+	for i := range v.Causes {
+		t.Rows = append(t.Rows, causeColumns.Row(&v.Causes[i]))
+	}
+	return t
+}
+
+var remedyColumns = Definition[result.Remedy]{
+	{Column: Column{Title: "Change", Short: "change", Left: true}, Cell: func(r *result.Remedy) Cell { return Word(r.Sentence) }},
+	{Column: Column{Title: "Tried", Short: "tried", Left: true}, Cell: triedCell},
+}
+
+func triedCell(r *result.Remedy) Cell {
+	if r.Proved {
+		return Cell{Text: "helps", Judgement: judge.Good}
+	}
+	return Word("not tried")
+}
+
+const remedyTitle = "What may help"
+
+// remedyParts are the changes that may help: a table, and sentences on a terminal, whose lines are too short for a table.
+func remedyParts(v *result.Overall) []Part {
+	t := &Table{Name: "try", Title: remedyTitle, Caption: "Changes that may help", Columns: remedyColumns.Columns()}
+	var sentences []string
+	for i := range v.Try[:min(len(v.Try), causesShown)] {
+		r := &v.Try[i]
+		t.Rows = append(t.Rows, remedyColumns.Row(r))
+		tried := triedCell(r)
+		sentences = append(sentences, r.Sentence+" ("+tried.Text+")")
+	}
+	if len(v.Try) == 0 {
+		switch v.Status {
+		case result.OK:
+			t.Missing = "Nothing has to be changed."
+		case result.Unknown:
+			t.Missing = "Nothing can be said before more is known."
+		default:
+			t.Missing = "No change is known that would help."
+		}
+		sentences = []string{t.Missing}
+	}
+	return []Part{{Table: t, Only: HTML | Markdown}, {Heading: remedyTitle, List: sentences, Only: Terminal}}
+}
+
+// trustPart is the line on how far the figures can be trusted.
+func trustPart(v *result.Overall) Part {
+	text := "no reason was found to doubt the figures."
+	if notes := v.Notes(); len(notes) > 0 {
+		text = strings.TrimSuffix(strings.Join(notes, "; "), ".") + "."
+	}
+	return Part{Note: "Trust: " + text}
+}

@@ -1,0 +1,80 @@
+package result
+
+// Evidence is what the verdict needs to find causes besides a Summary and the series, and what no file has.
+type Evidence struct {
+	Workloads []WorkloadEvidence // as Summary.Workloads
+	Levels    []LevelEvidence    // as Summary.PriorityLevels
+
+	// The time of etcd's transactions, and what they would have taken if no others had been in progress; 0 without a capacity.
+	EtcdTookNs, EtcdAloneNs int64
+	// Requests in service, weighted with the logarithm by which they were slow: because of the speed of their machines
+	// itself, and because they shared it.
+	SlowBySpeed, SlowBySharing float64
+}
+
+// WorkloadEvidence is that of a workload.
+type WorkloadEvidence struct {
+	Recorded  bool   // it replays a log, so that its flows are of different clients
+	Callbacks string // the workload during whose requests it was called; "" for others
+	Levels    []WorkloadLevel
+
+	// Of the requests that were answered too late or with an error, and how many there were of these.
+	Failed         Spent // in nanoseconds
+	FailedRequests int64
+	FailedByCall   int64 // while the server waited for what it had called, or because that had failed
+	NotReady       int64 // were answered 429, as the watch caches of the server were not ready
+}
+
+// WorkloadLevel is the requests of a workload at a priority level.
+type WorkloadLevel struct {
+	Level     string
+	NotServed int64
+	WaitedNs  float64 // summed
+	Arrived   int64
+	Seats     int64 // that these wanted, summed
+}
+
+// Width returns the mean number of seats of a request.
+func (l *WorkloadLevel) Width() float64 { return float64(l.Seats) / float64(max(l.Arrived, 1)) }
+
+// LevelEvidence is that of a priority level.
+type LevelEvidence struct {
+	Grows      bool  // its waits or its backlog grow
+	HeldBackNs int64 // a request waited for more seats than were free, though some were; in the window
+	Spent      Spent // by executed requests, in seat-nanoseconds
+	// The nominal limits, in seats, that configurations have given it, of those in the window: the most and the least.
+	MostConfigured, LeastConfigured int
+}
+
+// Spent is how executions used their time.
+type Spent struct {
+	TotalNs  float64 // from dispatch to the end
+	CallsNs  float64 // they waited for what the server had called
+	ServedNs float64 // the machine worked for them
+	SlowNs   float64 // of ServedNs: what they took longer than alone on an idle machine of speed 1
+	StoredNs float64 // they waited for the store, or for a version in a watch cache
+}
+
+// Add adds what the workload has at a level, or at another server there.
+func (w *WorkloadEvidence) Add(at WorkloadLevel) {
+	for i := range w.Levels {
+		if l := &w.Levels[i]; l.Level == at.Level {
+			l.Arrived, l.NotServed, l.WaitedNs, l.Seats = l.Arrived+at.Arrived, l.NotServed+at.NotServed, l.WaitedNs+at.WaitedNs, l.Seats+at.Seats
+			return
+		}
+	}
+	w.Levels = append(w.Levels, at)
+}
+
+// LevelNamed returns the evidence of a level, nil without.
+func (e *Evidence) LevelNamed(s *Summary, name string) *LevelEvidence {
+	if e == nil {
+		return nil
+	}
+	for i := range e.Levels {
+		if s.PriorityLevels[i].Name == name {
+			return &e.Levels[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package result
+
+import (
+	"time"
+
+	"apfsim/reports/format"
+)
+
+// Overall is the verdict on a run as a whole: whether requests were harmed, whose, why, and what may help. reports/judge
+// computes it once for each result; all outputs show it first. Its lists are empty and not null if they have nothing.
+type Overall struct {
+	Status   Status   `json:"status"`
+	Sentence string   `json:"sentence"` // one line that says what happened
+	Harmed   []Harmed `json:"harmed"`   // by harm: requests not served first, then seconds waited
+	Causes   []Cause  `json:"causes"`   // the most important one first
+	Try      []Remedy `json:"try"`      // in the order of the causes
+	Trust    []Trust  `json:"trust"`    // how far the statistics can be trusted
+
+	// StartNs is the time of day at time 0, since 1970, if the verdict is on a log; else 0. Its times are then times of day.
+	StartNs int64 `json:"startNs,omitempty"`
+}
+
+// Status says how bad a result is. docs/reference/statistics.md has the rules, of which the first that applies decides.
+type Status string
+
+// The statuses, worst first.
+const (
+	Harm    Status = "harm"    // requests were not served, or stalled for long, or a goal failed
+	Unknown Status = "unknown" // too little is known
+	Watch   Status = "watch"   // a figure is not good, or waits grow
+	OK      Status = "ok"
+)
+
+// Harmed is who was harmed: a workload, and of a workload with several flows each of them that was harmed most.
+// Sent = Served + NotServed + Open.
+type Harmed struct {
+	Workload string `json:"workload"`
+	Flow     string `json:"flow"`  // the whole name; "" if the row is of several flows
+	Name     string `json:"name"`  // of the workload or, of one that is recorded, the shortest name of the flow that is unique in the result
+	Level    string `json:"level"` // the priority level; "" if the requests reached none
+	Flows    int    `json:"flows"` // how many flows the row is of
+
+	Sent      int64     `json:"sent"`
+	Served    int64     `json:"served"`
+	Open      int64     `json:"open"`
+	NotServed NotServed `json:"notServed"`
+
+	WaitP99Ns *int64 `json:"waitP99Ns"` // as Group.WaitP99Ns; null if no request was dispatched or queued
+	// From when to when requests were not served or waited, in the intervals of the series. 0 and the end of the run where that is not known.
+	FromNs int64 `json:"fromNs"`
+	ToNs   int64 `json:"toNs"`
+
+	Causes []string `json:"causes"` // IDs of Overall.Causes
+}
+
+// Kind is a mechanism by which requests are harmed.
+type Kind string
+
+// The kinds of causes.
+const (
+	ByDemand        Kind = "demand"          // flows asked for more than their fair share of a level
+	ByHand          Kind = "hand"            // the queues of a flow were full of other flows' requests, or of its own
+	ByLending       Kind = "lending"         // the level had lent its seats, or could not borrow
+	BySeats         Kind = "seats"           // the level had few seats, or none
+	ByWideLists     Kind = "wide-lists"      // requests of many seats waited for them, and others behind these
+	ByExecution     Kind = "execution"       // executions took longer than the scenario gives
+	ByCores         Kind = "cores"           // the processor of the machine was busy
+	ByMemory        Kind = "memory"          // the server had no memory left
+	ByEtcd          Kind = "etcd"            // requests waited for etcd
+	ByWebhook       Kind = "webhook"         // requests waited for a webhook or an aggregated server
+	ByStoppedServer Kind = "stopped-server"  // a server stopped, crashed or was not ready
+	ByConflict      Kind = "conflict"        // writers changed the same objects
+	ByRetries       Kind = "retries"         // clients sent rejected requests again
+	ByInFlightLimit Kind = "in-flight-limit" // the limit of requests in flight was reached
+)
+
+// Cause is a reason why requests were harmed, with the figures that prove it.
+type Cause struct {
+	ID     string `json:"id"` // the kind and a number, such as demand-1
+	Kind   Kind   `json:"kind"`
+	Level  string `json:"level"` // the priority level; "" if it is not about one
+	FromNs int64  `json:"fromNs"`
+	ToNs   int64  `json:"toNs"`
+
+	Workloads []string    `json:"workloads"` // that cause it, the most important first
+	Flows     []CauseFlow `json:"flows"`     // that cause it, likewise; at most MostCauseFlows
+	Figures   []Figure    `json:"figures"`   // that prove it
+	Sentence  string      `json:"sentence"`
+
+	// Untrusted says that the cause is concluded from a replay that does not agree with its log.
+	Untrusted bool `json:"untrusted,omitempty"`
+}
+
+// MostCauseFlows is how many flows a cause names.
+const MostCauseFlows = 5
+
+// CauseFlow is a flow that is part of a cause.
+type CauseFlow struct {
+	Flow          string  `json:"flow"`          // the whole name
+	Name          string  `json:"name"`          // the shortest name that is unique in the result
+	ShareOfDemand float64 `json:"shareOfDemand"` // its part of the seat-seconds that were asked for at the level
+	OfFairShare   float64 `json:"ofFairShare"`   // its demand divided by its fair share; 0 without a fair share
+	Rejected      int64   `json:"rejected"`
+}
+
+// Figure is a number that proves a cause.
+type Figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"` // as of statistics: ns, or "" for a plain number or a share
+}
+
+// Remedy is a change that may help.
+type Remedy struct {
+	Remedy   RemedyID `json:"remedy"`
+	Sentence string   `json:"sentence"`
+	Causes   []string `json:"causes"` // the IDs of the causes that it is for
+	Proved   bool     `json:"proved"` // whether runs have shown that it helps
+}
+
+// RemedyID is a kind of change.
+type RemedyID string
+
+// The kinds of changes, and their tools.
+const (
+	NoChange           RemedyID = "no-change"
+	MergeFlows         RemedyID = "merge-flows"
+	Move               RemedyID = "move"
+	OwnLevel           RemedyID = "own-level"
+	MoreQueueLength    RemedyID = "queue-length"
+	MoreQueues         RemedyID = "queues"
+	ChangeHandSize     RemedyID = "hand-size"
+	MoreShares         RemedyID = "shares"
+	Transfer           RemedyID = "transfer"
+	LendLess           RemedyID = "lending"
+	BorrowMore         RemedyID = "borrowing"
+	ListLevel          RemedyID = "list-level"
+	RaiseInFlightLimit RemedyID = "in-flight-limit"
+	MoreReplicas       RemedyID = "replicas"
+	LimitClient        RemedyID = "client-limit"
+	ListInPages        RemedyID = "pages"
+	WatchInstead       RemedyID = "watch"
+)
+
+// NewOverall returns a verdict that says nothing yet.
+func NewOverall() *Overall {
+	return &Overall{Status: OK, Harmed: []Harmed{}, Causes: []Cause{}, Try: []Remedy{}, Trust: []Trust{}}
+}
+
+// Worse says whether a status is worse than another.
+func (s Status) Worse(than Status) bool {
+	rank := map[Status]int{Harm: 3, Unknown: 2, Watch: 1}
+	return rank[s] > rank[than]
+}
+
+// Take removes the counts of another row from this one.
+func (h *Harmed) Take(other *Harmed) {
+	h.Sent, h.Served, h.Open = h.Sent-other.Sent, h.Served-other.Served, h.Open-other.Open
+	n, o := &h.NotServed, &other.NotServed
+	n.Rejected, n.Refused, n.Lost = n.Rejected-o.Rejected, n.Refused-o.Refused, n.Lost-o.Lost
+	n.Deadline, n.Error, n.Unfinished = n.Deadline-o.Deadline, n.Error-o.Error, n.Unfinished-o.Unfinished
+}
+
+// Moment writes a time of the run: as a time of day if the verdict is on a log, else in seconds.
+func (v *Overall) Moment(ns int64) string {
+	if v.StartNs == 0 {
+		return format.Moment(ns)
+	}
+	return time.Unix(0, v.StartNs+ns).UTC().Format("15:04:05Z")
+}

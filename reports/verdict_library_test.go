@@ -1,0 +1,147 @@
+package reports_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"apfsim/reports/collect"
+	"apfsim/reports/result"
+	"apfsim/scenarios"
+	"apfsim/sim"
+	"apfsim/sim/scenario/loader"
+)
+
+// told is what the description of a scenario tells of who was harmed and why. It is written from the descriptions.
+type told struct {
+	kinds    []result.Kind // of the first cause; several where the description does not say which of them comes first
+	workload string        // that causes it, or is harmed by it; "" where the description names none
+}
+
+// descriptions are the scenarios of the library whose descriptions tell of harm or of long waits, and what they tell.
+var descriptions = map[string]told{
+	"anonymous-health-checks": {kinds(result.ByDemand), "strangers"},
+	"borrowing-stops-1-26-12": {kinds(result.ByLending), "tenants"},
+	"borrowing-stops-1-26-13": {kinds(result.ByLending), "tenants"},
+	"borrowing":               {kinds(result.ByLending), "tenants"},
+	"cold-cache-429":          {kinds(result.ByStoppedServer), "agents"},
+	"collapse-max-in-flight":  {kinds(result.ByInFlightLimit), "kubelets"},
+	// "A server slows down to 40 % of its speed after a minute"
+	"collapse-with-priorities": {kinds(result.ByExecution), "kubelets"},
+	"congestion-collapse":      {kinds(result.ByExecution), "kubelets"},
+	"controller-write-loop":    {kinds(result.ByDemand), "doom"},
+	"crash-and-reconnect":      {kinds(result.ByStoppedServer), "agents"},
+	// "each with a read and a transaction of etcd, which takes 8 ms on average here. After 60 s the request is at its deadline"
+	"deletecollection-of-10000": {kinds(result.ByEtcd), "cleaner"},
+	"edit-undone":               {kinds(result.BySeats), "jobs-after-edit"},
+	"edit-kept":                 {kinds(result.BySeats), "jobs-after-edit"},
+	"elephants-and-mice":        {kinds(result.ByDemand), "elephants"},
+	"exempt-demand-low":         {kinds(result.ByDemand), "tenants"},
+	// "So every level gets only its lower limit"
+	"exempt-demand-high": {kinds(result.ByLending), "tenants"},
+	"exempt-outers":      {kinds(result.ByWebhook), "restore"},
+	// It is the fair queuing itself that penalises a flow for its earlier demand: there is no other kind for it.
+	"idle-capacity-penalty":   {kinds(result.ByDemand), "first"},
+	"informer-restart":        {kinds(result.ByLending), "informers"},
+	"informers-at-scale-list": {kinds(result.ByMemory), "informers"},
+	// "their initial events take 200 s of the processor"
+	"informers-at-scale-pods": {kinds(result.ByCores), "agents"},
+	"isolate-list-events":     {kinds(result.ByDemand), "list-events"},
+	"kubelet-list-loop":       {kinds(result.ByDemand), "node-13"},
+	"leader-election":         {kinds(result.ByDemand), "flood"},
+	"leader-lost":             {kinds(result.ByDemand), "flood"},
+	"leader-kept":             {kinds(result.ByDemand), "flood"},
+	"lent-seats":              {kinds(result.ByLending), "burst"},
+	"list-storm":              {kinds(result.ByDemand), "informers"},
+	// "The pages need 600 seats, nearly twice what workload-low can borrow"
+	"lists-by-count-1-31": {kinds(result.ByDemand), "pages-of-configmaps"},
+	"lists-by-bytes-1-34": {kinds(result.ByDemand), "large-secrets"},
+	"max-in-flight":       {kinds(result.ByInFlightLimit), "flood"},
+	"max-in-flight-apf":   {kinds(result.ByDemand), "flood"},
+	"memory-and-relists":  {kinds(result.ByMemory), "agents"},
+	// "requests that share data hinder each other", also when the speed is back
+	"metastable-collapse":          {kinds(result.ByCores), "kubelets"},
+	"node-heartbeats":              {kinds(result.ByDemand), "batch"},
+	"nodes-not-ready":              {kinds(result.ByDemand), "daemons"},
+	"nodes-stay-ready":             {kinds(result.ByDemand), "daemons"},
+	"noisy-namespace-by-user":      {kinds(result.ByDemand), "noisy"},
+	"noisy-namespace-by-namespace": {kinds(result.ByDemand), "noisy"},
+	// The lists of the agents are wide, many at once, and meet a level that has lent its seats: which of them comes first is
+	// not said.
+	"relist-storm-neither":             {kinds(result.ByDemand, result.ByWideLists, result.ByLending), "agents"},
+	"rolling-restart-send-retry-after": {kinds(result.ByStoppedServer), "controllers"},
+	"rolling-restart-without-delay":    {kinds(result.ByStoppedServer), "controllers"},
+	// The articles are about the order of fair queuing; the level is full of its users.
+	"the-article-of-1-18": {kinds(result.ByDemand), "busy"},
+	"the-article-in-1-20": {kinds(result.ByDemand), "busy"},
+	"the-article-in-1-23": {kinds(result.ByDemand), "lister"},
+	"the-article-in-1-37": {kinds(result.ByDemand), "lister"},
+	// "The limit of workload-low falls, and the tenants wait"
+	"upgrade-after-1-28":    {kinds(result.ByLending), "tenants"},
+	"upgrade-fight":         {kinds(result.ByDemand), "controller"},
+	"upgrade-without-fight": {kinds(result.ByDemand), "controller"},
+	// A write keeps seats for long after it was executed: the level has too many requests of too many seats.
+	"watch-fan-out":           {kinds(result.ByDemand, result.ByWideLists), "watched"},
+	"watch-storm":             {kinds(result.ByDemand), "initial-events"},
+	"webhook-deadlock":        {kinds(result.ByWebhook), "controllers"},
+	"webhook-deadlock-ignore": {kinds(result.ByWebhook), "controllers"},
+	"wide-lists-at-catch-all": {kinds(result.ByWideLists), "lists"},
+	"wide-lists":              {kinds(result.ByWideLists), "slow-readers"},
+	"zero-shares":             {kinds(result.BySeats), "prisoner"},
+}
+
+// onlyUnfinished are the scenarios whose descriptions tell of no harm, and of which some requests are open when the run ends
+// that are older than their p99.
+var onlyUnfinished = []string{"exempt-outers-exempt-webhook", "max-in-flight-none", "more-seats-less-throughput", "upgrade-before-1-26"}
+
+func kinds(all ...result.Kind) []result.Kind { return all }
+
+// The first cause of each scenario of the library with harm or long waits is the one that its description tells.
+func TestVerdictsOfTheLibrary(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range scenarios.Names() {
+		all, mistakes := loader.Load(scenarios.Files, name+".yaml", loader.Options{})
+		if err := mistakes.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, sc := range all {
+			if testing.Short() && int64(sc.Spec.Duration) > 600*second {
+				continue
+			}
+			run := sim.New(sc)
+			m := collect.Measure(run, result.Interval(int64(sc.Spec.Duration)))
+			if err := run.Execute(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+			r := m.Result()
+			v, s := r.Summary.Verdict, r.Summary
+			want, is := descriptions[s.Name]
+			seen[s.Name] = true
+			bad := v.Status == result.Harm || v.Status == result.Watch
+			switch {
+			case slices.Contains(onlyUnfinished, s.Name):
+				if n := s.Total.NotServed; n == nil || n.Total() != n.Unfinished {
+					t.Errorf("%s: %s %s", s.Name, v.Status, v.Sentence)
+				}
+			case !is && bad:
+				t.Errorf("%s is %s, and its description tells of no cause: %s", s.Name, v.Status, v.Sentence)
+			case is && (!bad || len(v.Causes) == 0):
+				t.Errorf("%s is %s: %s", s.Name, v.Status, v.Sentence)
+			case is:
+				c := &v.Causes[0]
+				named := slices.Contains(c.Workloads, want.workload)
+				if c.Kind == result.ByDemand {
+					named = c.Workloads[0] == want.workload
+				}
+				if !slices.Contains(want.kinds, c.Kind) || want.workload != "" && !named {
+					t.Errorf("%s: the first cause is %s of %v (%s), want %v of %s", s.Name, c.Kind, c.Workloads, c.Sentence, want.kinds, want.workload)
+				}
+			}
+		}
+	}
+	for name := range descriptions {
+		if !seen[name] && !testing.Short() {
+			t.Errorf("there is no scenario %s", name)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package server
+
+// Spent is how the execution of a request has used its time so far. Its server writes it.
+type Spent struct {
+	CallsNs  int64 // it waited for what the server has called
+	ServedNs int64 // the machine worked for it
+	SlowNs   int64 // of ServedNs: what it took longer than alone on an idle machine of speed 1
+
+	sinceNs  int64 // when the present step began, if that is one of those
+	demandNs int64 // of the machine, in the present step
+}
+
+// begin notes that a step begins, which demands so much of the machine.
+func (s *Spent) begin(nowNs, demandNs int64) { s.sinceNs, s.demandNs = nowNs, demandNs }
+
+// end adds the time of the step that ends or is stopped.
+func (s *Spent) end(nowNs int64, now step) {
+	ns := nowNs - s.sinceNs
+	switch now {
+	case inCalls:
+		s.CallsNs += ns
+	case inDemand, inService:
+		s.ServedNs += ns
+		s.SlowNs += max(0, ns-s.demandNs)
+	}
+}
+
+// Spent returns how the execution of a request has used its time up to now, which must not be after its end. It is all
+// zero for a request without Details.
+func (r *Request) Spent(nowNs int64) Spent {
+	if r.Details == nil || r.DispatchNs < 0 {
+		return Spent{}
+	}
+	s := r.Details.Spent
+	if r.FinishNs < 0 {
+		s.end(nowNs, r.Details.step)
+	}
+	return s
+}
