@@ -34,7 +34,7 @@ func (d *Diagnosis) Document() *report.Document {
 	doc.Sections = append(doc.Sections, verdict)
 	if len(v.Causes) > 0 {
 		causes := verdict
-		causes.Only, causes.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table.Name == "harmed" })
+		causes.Only, causes.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table != nil && p.Table.Name == "harmed" })
 		doc.Sections = append(doc.Sections, causes)
 	}
 	compared := report.ReplayTable(d.Replay)

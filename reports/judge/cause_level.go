@@ -23,10 +23,12 @@ type fluid struct {
 type step struct {
 	seconds        float64
 	work           float64 // that arrived
+	arrived        float64 // requests
 	limit, nominal float64 // seats
 	borrowed       float64 // the greatest ratio of the limit to the nominal one up to now
 	rejected       float64 // work
 	waiting        float64 // work, at the end
+	used           float64 // seats in use, on average
 	speed          float64 // of the machines themselves; 1 if they have none
 }
 
@@ -51,7 +53,7 @@ func (d *diagnosis) newFluid(points []result.Point, queues bool) *fluid {
 			borrowed = max(borrowed, p.CurrentLimit/p.NominalLimit)
 		}
 		s := step{seconds: p.Seconds(), work: max(0, p.AskedSeatSeconds-before), limit: p.CurrentLimit, nominal: p.NominalLimit,
-			borrowed: borrowed, waiting: waiting, speed: d.speedAt(i)}
+			borrowed: borrowed, waiting: waiting, used: p.SeatsInUse, arrived: float64(p.Arrived), speed: d.speedAt(i)}
 		if n := p.RejectedTotal(); n > 0 {
 			s.rejected = max(0, p.AskedSeatSeconds-p.SeatsInUse*s.seconds-left)
 			rejected += n
@@ -98,6 +100,27 @@ func (f *fluid) run(part, seats func(*step) float64) (h harm) {
 		h.area += backlog * s.seconds
 	}
 	return h
+}
+
+// correct makes the work that arrives the demand of all flows. Of requests whose executions follow from what servers do, the series
+// has what was expected of them when they arrived, and the demand has what it became. If that is far from it, the work
+// arrives as the requests do.
+func (f *fluid) correct(demand float64) {
+	work, arrived := 0.0, 0.0
+	for i := range f.steps {
+		work, arrived = work+f.steps[i].work, arrived+f.steps[i].arrived
+	}
+	if work == 0 || arrived == 0 {
+		return
+	}
+	expected := math.Abs(demand/work-1) < 0.2
+	for i := range f.steps {
+		if s := &f.steps[i]; expected {
+			s.work *= demand / work
+		} else {
+			s.work = demand * s.arrived / arrived
+		}
+	}
 }
 
 // work returns the work that arrived, or a part of it.
@@ -160,6 +183,7 @@ func (d *diagnosis) atLevel(index int) (found []cause) {
 		return nil
 	}
 	f := d.newFluid(points, l.Response == "Queue")
+	f.correct(demand)
 	base, seen := f.run(all, limitOf), f.observed()
 	fromNs, toNs := d.whenFull(points)
 
@@ -508,11 +532,11 @@ func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained fl
 	if widest == nil {
 		return nil, 0
 	}
-	waiting, most, work, seats := 0.0, 0.0, 0.0, 0.0
+	waiting, most, work, used, seats := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i := range f.steps {
 		if s := &f.steps[i]; s.waiting > 0 {
 			waiting += s.seconds
-			work, seats = work+s.work, seats+s.limit*s.seconds
+			work, used, seats = work+s.work, used+s.used*s.seconds, seats+s.limit*s.seconds
 		}
 		most = max(most, f.steps[i].limit)
 	}
@@ -553,7 +577,11 @@ func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained fl
 	} else {
 		c.Sentence = fmt.Sprintf("For %s of the time with queued requests, the next request of %s needed more seats than were free, though some were; those of %s take %s seats.",
 			format.Percent(held), l.Name, name, format.Number(widest.Width()))
-		return c, max(held*narrow/max(all, 1), min(held, 1-explained))
+		share = held * narrow / max(all, 1) // they waited behind wide ones
+		if used < (1-leastShare)*seats {    // and all waited for seats that were free
+			share = max(share, min(held, 1-explained))
+		}
+		return c, share
 	}
 	return c, 1
 }
@@ -571,7 +599,7 @@ func (d *diagnosis) hand(l *result.Level, flows []*result.Flow) *cause {
 	}
 	for _, f := range flows {
 		total += weight(f)
-		if OverDemanding(f) {
+		if OverDemanding(f) && f.Arrived >= int64(len(f.Hand)) { // fewer requests cannot be in all queues of a hand
 			overServed = append(overServed, f)
 		}
 	}
