@@ -255,7 +255,7 @@ func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
 	d, lines := diagnose(t, slices.Concat(w.audit, w.server), []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"), "")
 	text := strings.Join(lines[:10], "\n")
 	t.Logf("%s", strings.Join(lines, "\n"))
-	for _, want := range []string{"HARM ", "of 1", "14:03:1", "14:03:29Z", "Who was hurt", "deployer: ", "Who caused it", "node-agent", "How", "agents"} {
+	for _, want := range []string{"HARM ", " requests were rejected from ", "14:03:1", "14:03:29Z", "Who was hurt", "deployer: ", "Who caused it", "node-agent", "How", "agents"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the first ten lines lack %q:\n%s", want, text)
 		}
