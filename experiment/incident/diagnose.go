@@ -223,7 +223,7 @@ func (r *Report) wanted() []Wanted {
 func (d *Diagnosis) judge(about []*LoggedClient) {
 	r := d.imported
 	v := result.NewOverall()
-	d.Verdict, v.StartNs = v, r.startNs
+	d.Verdict, v.StartNs = v, format.Clock(r.startNs)
 	replayed := r.result.Summary.Verdict
 	var sum LoggedClient
 	for _, c := range about {

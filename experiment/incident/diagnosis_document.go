@@ -24,14 +24,18 @@ func (d *Diagnosis) Document() *report.Document {
 			doc.Sections = append(doc.Sections, report.Section{Name: name, Title: title, Parts: parts, Only: only})
 		}
 	}
+	doc.Sections = append(doc.Sections, d.screen())
 	add("answer", "Who, when and how", 0, report.Part{Table: d.answerTable()})
 	if d.Client != "" {
 		add("hand", "Its queues", 0, report.Part{Table: d.handTable()})
 	}
 	add("clients", "What the log shows, by client", 0, report.Part{Table: d.clientTable()})
 	verdict := report.VerdictSection(v)
-	verdict.Only = report.HTML | report.Markdown
+	verdict.Only = report.Markdown // a page has it on its first screen
 	doc.Sections = append(doc.Sections, verdict)
+	if causes := report.CauseSection(v); len(causes.Parts) > 0 {
+		doc.Sections = append(doc.Sections, causes)
+	}
 	if len(v.Causes) > 0 {
 		causes := verdict
 		causes.Only, causes.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table != nil && p.Table.Name == "harmed" })
@@ -46,18 +50,48 @@ func (d *Diagnosis) Document() *report.Document {
 	}
 	add("wanted", "What would tell more", 0, report.Part{Table: wanted})
 	if len(v.Trust) > 0 {
-		trust := table("How far to trust it", "", "")
-		trust.Columns[0].Title, trust.Columns[1].Title = "Reason", "What is known less well"
-		for i := range v.Trust {
-			addRow(trust, strings.ReplaceAll(v.Trust[i].ID, "-", " "), v.Trust[i].Sentence)
-		}
-		add("trust", "How far to trust it", 0, report.Part{Table: trust})
+		const title = "How far to trust it" // a page has it on its first screen
+		add("trust", title, report.Terminal|report.Markdown, report.Part{Heading: title, List: v.Notes()})
 	}
 	for _, s := range d.imported.Document("", "").Sections {
 		s.Only = report.HTML
 		doc.Sections = append(doc.Sections, s)
 	}
 	return doc
+}
+
+// screen returns the first screen of a page.
+func (d *Diagnosis) screen() report.Section {
+	r := d.imported
+	replayed := r.result.Summary
+	if !d.ReplayTrusted {
+		replayed = nil
+	}
+	counts := func(value func(*interval) int32) (all []report.Counts) {
+		for _, c := range d.Clients {
+			counted := report.Counts{Client: c.Name, Counts: make([]int64, (r.DurationNs+r.intervalNs-1)/r.intervalNs)}
+			any := false
+			for i := range c.overTime {
+				n := int64(value(&c.overTime[i]))
+				counted.Counts[c.overTime[i].index] = n
+				any = any || n > 0
+			}
+			if any {
+				all = append(all, counted)
+			}
+		}
+		return all
+	}
+	var plots []*report.Plot
+	for _, p := range []*report.Plot{
+		report.RatePlot("not-served", "Not served per second in the log, by client", d.Verdict.StartNs, r.DurationNs, r.intervalNs, counts(func(in *interval) int32 { return in.notServed })),
+		report.RatePlot("sent", "Requests per second in the log, by client", d.Verdict.StartNs, r.DurationNs, r.intervalNs, counts(func(in *interval) int32 { return in.sent })),
+	} {
+		if p != nil {
+			plots = append(plots, p)
+		}
+	}
+	return report.DiagnosisScreen(d.Verdict, plots, replayed)
 }
 
 // replayText says whether the replay is trusted, and if not, why.

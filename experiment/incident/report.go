@@ -51,6 +51,7 @@ type Report struct {
 	clients    []*LoggedClient
 	result     *result.Result // of the run that Replay is of
 	startNs    int64          // time 0 of the trace, since 1970
+	intervalNs int64          // of what clients sent over time
 	gapFromNs  int64          // from when to when no request arrived that some should have; 0 if there is no such time
 	gapToNs    int64
 	configured bool // the objects of the server were given

@@ -247,6 +247,7 @@ func (s *Settings) scenario(r *Report, folder string) (text string, settings []S
 	b.WriteString("  workload:\n  - name: recorded\n    arrivals:\n      trace:\n")
 	fmt.Fprintf(&b, "        file: %s\n        decided: %s # FlowSchemas, levels and seats are those of the log, with which the run is compared\n", TraceFile, trace.DecidedByLog)
 	fmt.Fprintf(&b, "        server: {kubernetesVersion: %q, configuration: %q", s.rules.Version, s.objects.Digest())
+	fmt.Fprintf(&b, ", start: %q", rfc3339(r.startNs))
 	if r.CompleteUntilNs < r.DurationNs {
 		fmt.Fprintf(&b, ", completeUntil: %ss", format.Seconds(r.CompleteUntilNs))
 	}

@@ -56,7 +56,11 @@ type LoggedClient struct {
 	servedSeatSeconds             float64
 	waited                        measure.Histogram
 	mayHaveWaited                 measure.Histogram // of the requests whose wait is not in the log: how long they took
+	overTime                      []interval
 }
+
+// interval counts the requests of a client in one of the intervals of the log, by their arrival.
+type interval struct{ index, sent, notServed int32 }
 
 // flow is the name that a run gives the flow of the client, if the FlowSchema distinguishes users.
 func (c *LoggedClient) flow() string { return c.FlowSchema + "/" + c.User }
@@ -79,9 +83,12 @@ type shown struct {
 	arrivals          int64
 	firstNs, latestNs int64 // arrivals
 	longestNs, gapNs  int64 // the longest time without an arrival, and when it began
+	intervalNs        int64 // of the counts over time
 }
 
-func newShown() *shown { return &shown{clients: map[clientKey]*LoggedClient{}, latestNs: -1} }
+func newShown(durationNs int64) *shown {
+	return &shown{clients: map[clientKey]*LoggedClient{}, latestNs: -1, intervalNs: result.Interval(durationNs)}
+}
 
 // atOnceNs is the wait from which on a rejected request has timed out in a queue.
 const atOnceNs = second
@@ -132,7 +139,9 @@ func (s *shown) add(q *requests.Request, t times, d decision, arrivalNs, startNs
 	default:
 		c.Served++
 	}
-	if q.Status == http.StatusTooManyRequests || q.Status >= http.StatusInternalServerError {
+	served := q.Status != http.StatusTooManyRequests && q.Status < http.StatusInternalServerError
+	c.count(int32(arrivalNs/s.intervalNs), served)
+	if !served {
 		if c.fromNs < 0 {
 			c.fromNs = arrivalNs
 		}
@@ -146,6 +155,17 @@ func (s *shown) add(q *requests.Request, t times, d decision, arrivalNs, startNs
 			c.waitsMissing++
 			c.mayHaveWaited.Record(t.executionNs)
 		}
+	}
+}
+
+// count counts a request that arrived in an interval of the log.
+func (c *LoggedClient) count(index int32, served bool) {
+	if n := len(c.overTime); n == 0 || c.overTime[n-1].index != index {
+		c.overTime = append(c.overTime, interval{index: index})
+	}
+	in := &c.overTime[len(c.overTime)-1]
+	if in.sent++; !served {
+		in.notServed++
 	}
 }
 

@@ -55,7 +55,7 @@ type writing struct {
 
 // write writes all files.
 func (m *importing) write(ctx context.Context, o *Options, win window, set *atomicfile.Set) error {
-	w := &writing{importing: m, window: win, samples: newSamples(m.needed, o.Settings.Seed), shown: newShown()}
+	w := &writing{importing: m, window: win, samples: newSamples(m.needed, o.Settings.Seed), shown: newShown(win.endNs - win.startNs)}
 	m.report.startNs, m.report.configured = win.startNs, len(o.Settings.copies) > 0
 	m.report.limits, m.report.stored = o.Settings.limitKnown, len(o.Settings.store) > 0
 	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &m.report.Check)
@@ -90,7 +90,7 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	for _, c := range o.Settings.copies {
 		texts[c.name] = c.text
 	}
-	m.report.clients = w.shown.all()
+	m.report.clients, m.report.intervalNs = w.shown.all(), w.shown.intervalNs
 	m.report.gapFromNs, m.report.gapToNs = w.shown.gap(win.startNs)
 	scenario, err := w.replay(ctx, o, &replayFiles{texts, file.File})
 	if err != nil {

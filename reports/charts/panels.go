@@ -104,11 +104,25 @@ func unitOf(ns float64) (unitNs float64, unit string) {
 	return unitNs, unit
 }
 
-func timeLabel(x report.Axis) string { return x.Label + " (" + x.Unit + ")" }
+func timeLabel(x report.Axis) string {
+	if x.Clock != 0 {
+		return x.Label
+	}
+	return x.Label + " (" + x.Unit + ")"
+}
 
 func setTimeAxis(p *plot.Plot, spec *report.Plot) {
 	p.X.Min, p.X.Max = 0, spec.X.Max
-	p.X.Tick.Marker = roundTicks(spec.X.Max, 7, plainLabel)
+	if spec.X.Clock == 0 {
+		p.X.Tick.Marker = roundTicks(spec.X.Max, 7, plainLabel)
+		return
+	}
+	var ticks []plot.Tick
+	at, labels := spec.X.ClockTicks(7)
+	for i := range at {
+		ticks = append(ticks, plot.Tick{Value: at[i], Label: labels[i]})
+	}
+	p.X.Tick.Marker = plot.ConstantTicks(ticks)
 }
 
 // addHeadroom leaves some room above the greatest value, and marks round values.

@@ -22,10 +22,10 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 		SchemaVersion: result.SchemaVersion,
 		Name:          sc.Metadata.Name, Description: sc.Metadata.Description,
 		Seed: sc.Spec.Seed, DurationNs: c.toNs, WarmupNs: c.fromNs, WarmupBy: sc.Spec.Warmup.By,
-		FlowControl: sc.Spec.Servers.FlowControl,
-		Releases:    result.NewReleases(sc.Spec.Servers.Releases()),
-		Passed:      true,
-		Thresholds:  []result.Verdict{}, Warnings: append([]string{}, warnings...),
+		FlowControl: sc.Spec.Servers.FlowControl, StartNs: startOf(&sc.Spec),
+		Releases:   result.NewReleases(sc.Spec.Servers.Releases()),
+		Passed:     true,
+		Thresholds: []result.Verdict{}, Warnings: append([]string{}, warnings...),
 		FlowSchemas: []result.Group{}, PriorityLevels: []result.Level{}, Flows: []result.Flow{},
 	}
 	if s.FlowControl == server.PriorityAndFairness {
@@ -208,4 +208,14 @@ func (c *Collector) addWarnings(s *result.Summary) {
 // sentTo says whether requests of a workload arrived at a level, in the window or before.
 func (c *Collector) sentTo(workload int, name string) bool {
 	return slices.ContainsFunc(c.levels, func(l *level) bool { return l.name == name && l.senders.Has(workload) })
+}
+
+// startOf returns the time of day at time 0 of a scenario that replays a log, 0 if it is not known.
+func startOf(spec *scenario.Spec) format.Clock {
+	for i := range spec.Workload {
+		if t := spec.Workload[i].Arrivals.Trace; t != nil && t.Server != nil {
+			return format.Clock(t.Server.Start)
+		}
+	}
+	return 0
 }

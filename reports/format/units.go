@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ValueText writes a value in a unit: nanoseconds ("ns") as a duration, a share as a percentage, and
@@ -99,6 +100,17 @@ func Rounded(value, margin float64) (string, string) {
 	}
 	decimals := min(max(1-int(math.Floor(math.Log10(margin))), 0), 6)
 	return strconv.FormatFloat(value, 'f', decimals, 64), strconv.FormatFloat(margin, 'f', decimals, 64)
+}
+
+// Clock is the time of day at time 0 of a run that replays a log, in nanoseconds since 1970; 0 for other runs.
+type Clock int64
+
+// Moment writes a time of the run: as a time of day if there is one, such as 14:03:07Z, else as [Moment] does.
+func (c Clock) Moment(ns int64) string {
+	if c == 0 {
+		return Moment(ns)
+	}
+	return time.Unix(0, int64(c)+ns).UTC().Format("15:04:05Z")
 }
 
 // Moment writes a time of the run, as "30.2 s" or "0 s".

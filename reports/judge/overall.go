@@ -24,6 +24,7 @@ func Verdict(r *result.Result) {
 	if s.Verdict != nil {
 		v.Trust = s.Verdict.Trust
 	}
+	v.StartNs = s.StartNs
 	s.Verdict = v
 	v.Status = StatusOf(r)
 	if v.Status == result.OK || v.Status == result.Unknown {
@@ -179,7 +180,7 @@ func sentence(r *result.Result, v *result.Overall) string {
 	if st := longestStall(s); st.ns >= BadStallNs {
 		text := strings.ToUpper(st.text[:1]) + st.text[1:] + " for " + format.Duration(float64(st.ns))
 		if st.fromNs >= 0 {
-			text += fmt.Sprintf(" from %s to %s", format.Moment(st.fromNs), format.Moment(st.fromNs+st.ns))
+			text += fmt.Sprintf(" from %s to %s", s.StartNs.Moment(st.fromNs), s.StartNs.Moment(st.fromNs+st.ns))
 		}
 		return text + why + "."
 	}
@@ -235,7 +236,7 @@ func when(s *result.Summary, harmed []result.Harmed) string {
 	case fromNs <= s.WarmupNs+edgeNs && toNs >= s.DurationNs-edgeNs:
 		return ""
 	}
-	return fmt.Sprintf(" from %s to %s", format.Moment(fromNs), format.Moment(toNs))
+	return fmt.Sprintf(" from %s to %s", s.StartNs.Moment(fromNs), s.StartNs.Moment(toNs))
 }
 
 // waitsAtMost says how long requests waited: the longest wait p99 of a workload, or what follows from it.

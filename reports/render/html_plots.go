@@ -74,6 +74,10 @@ type drawnAxis struct {
 	Unit  string      `json:"unit"`
 	Log   bool        `json:"log"`
 	Ticks []drawnTick `json:"ticks,omitempty"`
+
+	// Of times of day: that at 0 and the unit, in milliseconds.
+	Clock  float64 `json:"clock,omitempty"`
+	UnitMs float64 `json:"unitMs,omitempty"`
 }
 
 // drawnTick is a marked value.
@@ -113,6 +117,9 @@ type drawnMark struct {
 func drawingOf(p *report.Plot) drawing {
 	axis := func(a report.Axis) drawnAxis {
 		drawn := drawnAxis{Label: a.Label, Unit: a.Unit, Log: a.Log}
+		if a.Clock != 0 {
+			drawn.Clock, drawn.UnitMs = float64(a.Clock)/1e6, a.UnitNs/1e6
+		}
 		for _, t := range a.Ticks {
 			drawn.Ticks = append(drawn.Ticks, drawnTick{t.At, t.Label})
 		}

@@ -131,8 +131,23 @@ for (const box of $$(".table")) {
 const linked = { plots: [], view: null, busy: false };
 const logOf = x => x == null || x <= 0 ? null : Math.log10(x);
 
+// Times of day, on axes that have them.
+const clock = (x, axis) => new Date(axis.clock + x * axis.unitMs).toISOString().slice(11, 19) + "Z";
+const clockSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400].map(s => s * 1000);
+const moment = (x, axis) => axis.clock ? clock(x, axis) : `${+x.toPrecision(6)} ${axis.unit}`;
+
 function scaleOf(axis) {
   const toAxis = axis.log ? logOf : x => x;
+  if (axis.clock) return {
+    toAxis,
+    splits: (u, i, min, max) => {
+      const out = [], most = Math.max(2, (u.bbox.width || u.width) / devicePixelRatio / 90), long = (max - min) * axis.unitMs;
+      const step = clockSteps.find(s => long / s <= most) ?? clockSteps.at(-1), from = axis.clock + min * axis.unitMs;
+      for (let ms = Math.ceil(from / step) * step; ms <= axis.clock + max * axis.unitMs - long * .02; ms += step) out.push((ms - axis.clock) / axis.unitMs);
+      return out;
+    },
+    values: (u, ticks) => ticks.map(v => clock(v, axis)),
+  };
   if (axis.ticks) return { toAxis, splits: () => axis.ticks.map(t => toAxis(t.at)), values: (u, ticks) => ticks.map(v => axis.ticks.find(t => toAxis(t.at) === v)?.label ?? "") };
   return {
     toAxis,
@@ -169,7 +184,7 @@ function plot(spec) {
     if (own) return written(own[i].value, spec.x.unit);
     const named = spec.x.ticks?.find(t => t.at === spec.at[i]);
     if (named) return named.label;
-    return intervals ? `${+spec.at[i].toPrecision(6)}–${+spec.at[i + 1].toPrecision(6)} ${spec.x.unit}` : written(spec.at[i], spec.x.unit);
+    return intervals ? `${spec.x.clock ? clock(spec.at[i], spec.x) : +spec.at[i].toPrecision(6)}–${moment(spec.at[i + 1], spec.x)}` : spec.x.clock ? clock(spec.at[i], spec.x) : written(spec.at[i], spec.x.unit);
   };
   // A value that holds for an interval can be read anywhere in the interval.
   const within = (nearest, where) => !intervals ? nearest : Math.min(final, nearest > 0 && at[nearest] > where ? nearest - 1 : nearest);
@@ -333,7 +348,7 @@ function plot(spec) {
       y: { range: (u, min, max) => map ? [0, map.queues] : spec.y.log ? [Math.floor(min ?? -1), Math.max(0, Math.ceil(max ?? 0))] : [0, max > 0 ? max * 1.06 : 1] },
     },
     axes: [
-      axis(spec.x, x, { label: small && !spec.x.ticks ? null : spec.x.log || !spec.x.unit ? spec.x.label : `${spec.x.label} (${spec.x.unit})`, labelSize: 18, size: small ? labelled ? 26 : 6 : 30, space: 60, ...(small && !spec.x.ticks ? { values: (u, ticks) => labelled ? ticks.map(v => `${+v.toPrecision(6)} ${spec.x.unit}`) : ticks.map(() => "") } : {}) }),
+      axis(spec.x, x, { label: small && !spec.x.ticks ? null : spec.x.log || !spec.x.unit || spec.x.clock ? spec.x.label : `${spec.x.label} (${spec.x.unit})`, labelSize: 18, size: small ? labelled ? 26 : 6 : 30, space: 60, ...(small && !spec.x.ticks ? { values: (u, ticks) => labelled ? ticks.map(v => moment(v, spec.x)) : ticks.map(() => "") } : {}) }),
       axis(spec.y, y, { label: small ? null : spec.y.label, labelSize: 18, size: 60, space: 30 }),
     ],
     cursor: { dataIdx: (u, series, nearest, at) => own && series > 0 ? nearestOf(series - 1, nearest) : within(nearest, at), sync: spec.linked ? { key: "time" } : undefined, drag: { x: true, y: false, dist: 5 }, y: !!map, points: { show: !map, size: 7 } },

@@ -17,11 +17,11 @@ func runFindings(s *result.Summary, servers, stored, stalls []Finding) []Finding
 	all := slices.Concat(servers, stored, stalls)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
-		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: requestsText(g)})
+		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: requestsText(s.StartNs, g)})
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; !l.Idle() {
-			all = append(all, Finding{Group: "Priority levels", Judgement: judge.Level(l), Subject: l.Name, Text: levelText(l)})
+			all = append(all, Finding{Group: "Priority levels", Judgement: judge.Level(l), Subject: l.Name, Text: levelText(s.StartNs, l)})
 		}
 	}
 	return append(all, flowFindings(s)...)
@@ -34,12 +34,12 @@ func StallFindings(s *result.Summary) []Finding {
 	var all []Finding
 	for i := range s.Workloads {
 		if g := &s.Workloads[i]; judge.Stalled(g) {
-			all = append(all, Finding{Group: group, Judgement: judge.Group(g), Subject: g.Name, Text: stallText(g.Stall)})
+			all = append(all, Finding{Group: group, Judgement: judge.Group(g), Subject: g.Name, Text: stallText(s.StartNs, g.Stall)})
 		}
 	}
 	freezes := func(g *result.Group, how judge.Judgement) {
 		if z := g.Freeze; z != nil && z.Count > 0 {
-			all = append(all, Finding{Group: group, Judgement: how, Subject: g.Name, Text: freezeText(z)})
+			all = append(all, Finding{Group: group, Judgement: how, Subject: g.Name, Text: freezeText(s.StartNs, z)})
 		}
 	}
 	for i := range s.Workloads {
@@ -50,17 +50,17 @@ func StallFindings(s *result.Summary) []Finding {
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; l.Arrived > 0 && l.NoSeats != nil {
-			all = append(all, Finding{Group: group, Judgement: judge.Level(l), Subject: l.Name, Text: noSeatsText(l)})
+			all = append(all, Finding{Group: group, Judgement: judge.Level(l), Subject: l.Name, Text: noSeatsText(s.StartNs, l)})
 		}
 	}
 	return all
 }
 
 // stallText states the longest stall and its cause, as far as the limits of the level show it.
-func stallText(st *result.Stall) string {
+func stallText(clock format.Clock, st *result.Stall) string {
 	var p parts
 	p.add("no request was dispatched for %s, from %s to %s, while requests were queued", format.Duration(float64(st.MaxNs)),
-		format.Moment(st.FromNs), format.Moment(st.FromNs+st.MaxNs))
+		clock.Moment(st.FromNs), clock.Moment(st.FromNs+st.MaxNs))
 	if st.Count > 1 {
 		p.add("stalls of 1 s or longer: %d, %s of the time", st.Count, format.Percent(st.Share))
 	}
@@ -75,7 +75,7 @@ func stallText(st *result.Stall) string {
 	limit += ")"
 	if st.Raised != nil {
 		by := map[string]string{"": "adjustment", result.ByConfiguration: "change of the configuration", result.ByServer: "start of a server"}[st.Raised.By]
-		limit += fmt.Sprintf(", raised to %d by the %s at %s", st.Raised.Limit, by, format.Moment(st.Raised.AtNs))
+		limit += fmt.Sprintf(", raised to %d by the %s at %s", st.Raised.Limit, by, clock.Moment(st.Raised.AtNs))
 	}
 	p.add("%s", limit)
 	others := "requests of other workloads dispatched during the stall: " + format.Quantity(st.Others)
@@ -91,10 +91,10 @@ func stallText(st *result.Stall) string {
 }
 
 // freezeText states the longest freeze.
-func freezeText(z *result.Freeze) string {
+func freezeText(clock format.Clock, z *result.Freeze) string {
 	var p parts
 	p.add("no request was served for %s, from %s to %s, while requests were late", format.Duration(float64(z.MaxNs)),
-		format.Moment(z.FromNs), format.Moment(z.FromNs+z.MaxNs))
+		clock.Moment(z.FromNs), clock.Moment(z.FromNs+z.MaxNs))
 	if z.Count > 1 {
 		p.add("such times of 1 s or longer: %d", z.Count)
 	}
@@ -102,14 +102,14 @@ func freezeText(z *result.Freeze) string {
 }
 
 // noSeatsText states when a level's limit was 0.
-func noSeatsText(l *result.Level) string {
+func noSeatsText(clock format.Clock, l *result.Level) string {
 	n := l.NoSeats
 	end := "the end of the run"
 	if n.ToNs != nil {
-		end = format.Moment(*n.ToNs)
+		end = clock.Moment(*n.ToNs)
 	}
 	var p parts
-	p.add("the limit was 0 seats from %s to %s (nominal %d), so that no request was dispatched", format.Moment(n.FromNs), end, n.NominalLimit)
+	p.add("the limit was 0 seats from %s to %s (nominal %d), so that no request was dispatched", clock.Moment(n.FromNs), end, n.NominalLimit)
 	if n.TotalNs > n.MaxNs {
 		p.add("total time with a limit of 0: %s", format.Duration(float64(n.TotalNs)))
 	}
@@ -117,13 +117,13 @@ func noSeatsText(l *result.Level) string {
 }
 
 // requestsText states the waits and the rejections of a group.
-func requestsText(g *result.Group) string {
+func requestsText(clock format.Clock, g *result.Group) string {
 	if g.Arrived == 0 {
 		return "no request arrived after the warm-up"
 	}
 	p := parts{waitText(g)}
 	if judge.Stalled(g) {
-		p.add("stalled for %s from t = %s", format.Duration(float64(g.Stall.MaxNs)), format.Moment(g.Stall.FromNs))
+		p.add("stalled for %s from t = %s", format.Duration(float64(g.Stall.MaxNs)), clock.Moment(g.Stall.FromNs))
 	}
 	if v := g.VirtualWait; v != nil {
 		if v.Wait != nil && float64(v.Wait.P99Ns) > 100e6 {
@@ -213,12 +213,12 @@ func rejectedText(g *result.Group) string {
 }
 
 // levelText states the use of a level's seats, its requests, and the fairness among its flows.
-func levelText(l *result.Level) string {
+func levelText(clock format.Clock, l *result.Level) string {
 	var p parts
 	if u := l.Utilisation; u != nil && u.Mean != nil {
 		p.add("seats in use %s (mean), saturated %s of the time", format.Percent(*u.Mean), format.Percent(u.Saturated))
 	}
-	p = append(p, requestsText(&l.Group))
+	p = append(p, requestsText(clock, &l.Group))
 	f := l.Fairness
 	if f == nil || f.Flows < 2 || l.Rejected == 0 && !judge.Waited(&l.Group) {
 		return p.text()
@@ -297,7 +297,7 @@ func flowFindingText(s *result.Summary, f *result.Flow) string {
 	if f.StarvationNs >= result.StallNs {
 		p.add("starved for %s", format.Duration(float64(f.StarvationNs)))
 	}
-	p = append(p, requestsText(&f.Group))
+	p = append(p, requestsText(s.StartNs, &f.Group))
 	if text := causeText(s, f); text != "" {
 		p = append(p, text)
 	}

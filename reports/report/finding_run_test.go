@@ -140,7 +140,7 @@ func TestRequestsText(t *testing.T) {
 		{result.Group{Counts: metric.Counts{Arrived: 100, Executed: 100}, Wait: waits(0, 0), VirtualWait: &result.VirtualWait{Probes: 1000, Rejected: 20, Wait: waits(0, 0)}},
 			"no wait; rejected at a random moment 2 %; 0 of 100 rejected", judge.Bad},
 	} {
-		if got := requestsText(&c.g); got != c.want || judge.Group(&c.g) != c.judgement {
+		if got := requestsText(0, &c.g); got != c.want || judge.Group(&c.g) != c.judgement {
 			t.Errorf("%q %q, want %q %q", got, judge.Group(&c.g), c.want, c.judgement)
 		}
 	}
@@ -263,7 +263,7 @@ func TestLevelText(t *testing.T) {
 		{waiting, use + "no wait (dispatched requests); 2 of 5 (40 %) still queued at the end; 0 of 5 rejected; " +
 			"Jain's index 0.800 (3 flows); lowest service of a flow 0 % of its fair share", judge.Bad},
 	} {
-		if got := levelText(c.l); got != c.want || judge.Level(c.l) != c.judgement {
+		if got := levelText(0, c.l); got != c.want || judge.Level(c.l) != c.judgement {
 			t.Errorf("%q %q, want %q %q", got, judge.Level(c.l), c.want, c.judgement)
 		}
 	}
@@ -284,7 +284,7 @@ func TestCausesOfStalls(t *testing.T) {
 	} {
 		c.stall.MaxNs, c.stall.FromNs, c.stall.Count, c.stall.PriorityLevel = 10e9, 30e9, 1, "low"
 		want := "no request was dispatched for 10 s, from 30 s to 40 s, while requests were queued; limit of low at the start of the stall: " + c.want
-		if got := stallText(&c.stall); got != want {
+		if got := stallText(0, &c.stall); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	}

@@ -40,7 +40,7 @@ func ServerFindings(s *result.Summary) []Finding {
 		v := &s.Servers[i]
 		if n > 1 && v.MostConnectionsShare*n >= unevenShare {
 			add(i, judge.Bad, "%s of all connections at t = %s; an even share is %s",
-				format.Percent(v.MostConnectionsShare), format.Moment(v.MostConnectionsShareAtNs), format.Percent(1/n))
+				format.Percent(v.MostConnectionsShare), s.StartNs.Moment(v.MostConnectionsShareAtNs), format.Percent(1/n))
 		}
 		if share := float64(v.Arrived) / float64(max(1, s.Total.Arrived)); n > 1 && share*n >= unevenShare {
 			add(i, judge.Bad, "%s of all requests; an even share is %s", format.Percent(share), format.Percent(1/n))
@@ -48,7 +48,7 @@ func ServerFindings(s *result.Summary) []Finding {
 		if readyNs, ok := becameReady(s, i); ok && v.Connections != nil && s.DurationNs-readyNs >= causeNs &&
 			float64(*v.Connections) <= idleShare*float64(connections)/n {
 			add(i, judge.Bad, "%d of %s at the end, %s after it had become ready (t = %s)", *v.Connections,
-				format.Counted(connections, "connection"), format.Duration(float64(s.DurationNs-readyNs)), format.Moment(readyNs))
+				format.Counted(connections, "connection"), format.Duration(float64(s.DurationNs-readyNs)), s.StartNs.Moment(readyNs))
 		}
 		if v.SlowNs > 0 {
 			add(i, judge.Bad, "speed of execution below %s for %s, least %s; %s in service at most", format.Percent(result.SlowSpeed),
@@ -56,8 +56,8 @@ func ServerFindings(s *result.Summary) []Finding {
 		}
 		if c := v.Collapse; c != nil {
 			add(i, judge.Bad, "throughput collapsed: %s/s with %s in service (t = %s), after %s/s with %s in service (t = %s)",
-				format.Number(c.ExecutedPerSecond), format.Number(c.InService), format.Moment(c.AtNs),
-				format.Number(c.BestExecutedPerSecond), format.Number(c.BestInService), format.Moment(c.BestAtNs))
+				format.Number(c.ExecutedPerSecond), format.Number(c.InService), s.StartNs.Moment(c.AtNs),
+				format.Number(c.BestExecutedPerSecond), format.Number(c.BestInService), s.StartNs.Moment(c.BestAtNs))
 		}
 	}
 	return all
@@ -115,7 +115,7 @@ func failures(s *result.Summary) (all []Finding) {
 		}
 		all = append(all, Finding{Group: "Servers", Judgement: judge.Bad, Subject: serverName(f.by.Server),
 			Text: fmt.Sprintf("%s began %s %s (t = %s) and lasted %s: %s", strings.Join(what, " and "), when, momentText(f.by),
-				format.Moment(f.by.AtNs), format.Duration(float64(f.ToNs-f.FromNs)), strings.Join(counts, ", "))})
+				s.StartNs.Moment(f.by.AtNs), format.Duration(float64(f.ToNs-f.FromNs)), strings.Join(counts, ", "))})
 	}
 	return all
 }

@@ -116,10 +116,10 @@ func mostText(s *result.Summary, n *result.Noted) (p parts) {
 			break
 		}
 		if text := clientsMoment(t); text != "" && m.FromNs-t.AtNs <= causeNs {
-			after = fmt.Sprintf(", after %s (t = %s)", text, format.Moment(t.AtNs))
+			after = fmt.Sprintf(", after %s (t = %s)", text, s.StartNs.Moment(t.AtNs))
 		}
 	}
-	p.add("%s of them between %s and %s%s", format.Quantity(m.Count), format.Moment(m.FromNs), format.Moment(m.FromNs+result.BusiestNs), after)
+	p.add("%s of them between %s and %s%s", format.Quantity(m.Count), s.StartNs.Moment(m.FromNs), s.StartNs.Moment(m.FromNs+result.BusiestNs), after)
 	return p
 }
 

@@ -58,6 +58,10 @@ type Axis struct {
 	Log      bool       // values at or below 0 are not drawn
 	Min, Max float64    // what a picture shows; 0 and 0 where the values decide
 	Ticks    []plotTick // the marked values; nil for round numbers
+
+	// Of a time that is written as a time of day: that at 0, and how long a unit is. Clock is 0 for other axes.
+	Clock  format.Clock
+	UnitNs float64
 }
 
 // plotTick is a marked value of an axis.

@@ -75,48 +75,80 @@ func longestP99(r *result.Result) (ns int64) {
 // screenPlot returns a plot with a line for each of the workloads that have most of a value, and one for the others; nil if
 // no workload has any.
 func screenPlot(r *result.Result, name, title, unit string, value func(*result.WorkloadPoint) float64, combine func(a, b float64) float64) *Plot {
-	type line struct {
-		Line
-		total float64
-	}
-	var lines []line
+	var lines []Line
 	for i, s := range r.WorkloadSeries {
-		l := line{Line: Line{Name: format.Printable(s.Workload), Kind: KindCategory, Index: i, Values: stepValues(s.Points, value)}}
-		for _, x := range l.Values[:len(s.Points)] {
-			if x > 0 { // NaN without requests
-				l.total += x
-			}
-		}
-		if l.total > 0 {
-			lines = append(lines, l)
-		}
+		lines = append(lines, Line{Name: format.Printable(s.Workload), Kind: KindCategory, Index: i, Values: stepValues(s.Points, value)})
 	}
-	if len(lines) == 0 {
+	if lines = mostLines(lines, combine); len(lines) == 0 {
 		return nil
 	}
 	t := timelineOf(r.Summary)
 	points := r.WorkloadSeries[0].Points
 	p := t.plot(name, title+", by workload", Axis{Unit: unit}, t.places(len(points), func(i int) (int64, int64) { return points[i].StartNs, points[i].EndNs }))
-	p.Steps = true
-	slices.SortStableFunc(lines, func(a, b line) int { return -cmp.Compare(a.total, b.total) })
-	for i := range lines {
-		switch {
-		case i < screenLines || len(lines) == screenLines+1:
-			p.Lines = append(p.Lines, lines[i].Line)
-		case i == screenLines:
-			others := Line{Name: fmt.Sprintf("%d others", len(lines)-screenLines), Kind: KindOldestWait, Values: slices.Clone(lines[i].Values)}
-			p.Lines = append(p.Lines, others)
-		default:
-			others := p.Lines[screenLines].Values
-			for k, x := range lines[i].Values {
-				others[k] = combine(others[k], x)
-			}
-		}
-	}
+	p.Steps, p.Lines = true, lines
 	p.Marks = screenMarks(r, t)
 	if n := adjustments(p.Marks); n > adjustmentsDrawn {
 		p.Marks = slices.DeleteFunc(p.Marks, func(m Mark) bool { return m.Kind == KindAdjustment })
 	}
+	return p
+}
+
+// mostLines returns the lines with most of a value, and one for the others; none of those without any.
+func mostLines(all []Line, combine func(a, b float64) float64) (lines []Line) {
+	totals := map[*float64]float64{}
+	all = slices.DeleteFunc(all, func(l Line) bool {
+		total := 0.0
+		for _, x := range l.Values[:len(l.Values)-1] { // the last one is there twice
+			if x > 0 { // NaN without requests
+				total += x
+			}
+		}
+		totals[&l.Values[0]] = total
+		return total == 0
+	})
+	slices.SortStableFunc(all, func(a, b Line) int { return -cmp.Compare(totals[&a.Values[0]], totals[&b.Values[0]]) })
+	for i := range all {
+		switch {
+		case i < screenLines || len(all) == screenLines+1:
+			lines = append(lines, all[i])
+		case i == screenLines:
+			lines = append(lines, Line{Name: fmt.Sprintf("%d others", len(all)-screenLines), Kind: KindOldestWait, Values: slices.Clone(all[i].Values)})
+		default:
+			others := lines[screenLines].Values
+			for k, x := range all[i].Values {
+				others[k] = combine(others[k], x)
+			}
+		}
+	}
+	return lines
+}
+
+// Counts are how many requests of a client there were in each interval of a log.
+type Counts struct {
+	Client string
+	Counts []int64
+}
+
+// RatePlot returns a plot of the requests per second of those clients that have most, over the time of a log; nil if there are
+// none. The clock is the time of day at which the log begins.
+func RatePlot(name, title string, clock format.Clock, durationNs, intervalNs int64, clients []Counts) *Plot {
+	var lines []Line
+	places := 0
+	for i := range clients {
+		c := &clients[i]
+		values := make([]float64, 0, len(c.Counts)+1)
+		for k, n := range c.Counts {
+			fromNs, toNs := int64(k)*intervalNs, min(int64(k+1)*intervalNs, durationNs)
+			values = append(values, float64(n)*1e9/float64(toNs-fromNs))
+		}
+		lines, places = append(lines, Line{Name: format.Printable(c.Client), Kind: KindCategory, Index: i, Values: append(values, values[len(values)-1])}), len(c.Counts)
+	}
+	if lines = mostLines(lines, func(a, b float64) float64 { return a + b }); len(lines) == 0 {
+		return nil
+	}
+	t := timelineOf(&result.Summary{DurationNs: durationNs, StartNs: clock})
+	p := t.plot(name, title, Axis{}, t.places(places, func(i int) (int64, int64) { return int64(i) * intervalNs, min(int64(i+1)*intervalNs, durationNs) }))
+	p.Steps, p.Lines = true, lines
 	return p
 }
 
@@ -160,7 +192,7 @@ func screenCaption(r *result.Result) string {
 			continue
 		}
 		if events++; events <= marksNamed {
-			texts = append(texts, fmt.Sprintf("%s %s: %s", format.Number(m.At), t.axis.Unit, format.Printable(m.Text)))
+			texts = append(texts, t.axis.Moment(m.At)+": "+format.Printable(m.Text))
 		}
 	}
 	if more := events - marksNamed; more > 0 {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"apfsim/reports/format"
 	"apfsim/reports/result"
 )
 
@@ -22,7 +23,7 @@ func timelineOf(s *result.Summary) timeline {
 		unit, unitNs = "min", 60e9
 	}
 	return timeline{
-		axis:   Axis{Label: "time", Unit: unit, Max: float64(s.DurationNs) / unitNs},
+		axis:   Axis{Label: "time", Unit: unit, Max: float64(s.DurationNs) / unitNs, Clock: s.StartNs, UnitNs: unitNs},
 		unitNs: unitNs,
 		warmup: float64(s.WarmupNs) / unitNs,
 	}
@@ -64,4 +65,29 @@ func (t timeline) marks(all []result.Mark) (marks []Mark) {
 		marks = append(marks, mark)
 	}
 	return marks
+}
+
+// clockSteps are the steps of round times of day, in seconds.
+var clockSteps = []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600}
+
+// ClockTicks returns round times of day on the axis, at most as many as given.
+func (a *Axis) ClockTicks(most int) (at []float64, labels []string) {
+	stepNs := int64(0)
+	for _, seconds := range clockSteps {
+		if stepNs = int64(seconds * 1e9); a.Max*a.UnitNs/float64(stepNs) <= float64(most) {
+			break
+		}
+	}
+	for ns := stepNs - (int64(a.Clock)-1)%stepNs - 1; float64(ns) <= a.Max*a.UnitNs; ns += stepNs {
+		at, labels = append(at, float64(ns)/a.UnitNs), append(labels, a.Clock.Moment(ns))
+	}
+	return at, labels
+}
+
+// Moment writes a place on the axis of a time.
+func (a *Axis) Moment(x float64) string {
+	if a.Clock == 0 {
+		return format.Number(x) + " " + a.Unit
+	}
+	return a.Clock.Moment(int64(x * a.UnitNs))
 }

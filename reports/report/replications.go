@@ -15,7 +15,7 @@ func ReplicationsDocument(r *compare.Replications) *Document {
 	}
 	d.Answer = AnswerOf(r.Verdict)
 	d.add(replicationsScreen(r))
-	d.add(causeSection(r.Verdict))
+	d.add(CauseSection(r.Verdict))
 	for i := range estimateTables {
 		g := &estimateTables[i]
 		parts := tablePart(g.Table(r, byName), "")

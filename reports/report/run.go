@@ -17,7 +17,7 @@ func RunDocument(r *result.Result) *Document {
 	d.Setting = setting(s)
 	d.Answer = AnswerOf(s.Verdict)
 	d.add(runScreen(r))
-	d.add(causeSection(s.Verdict))
+	d.add(CauseSection(s.Verdict))
 	if s.Replay != nil {
 		d.add(Section{Name: "replay", Title: "Log and replay", Parts: []Part{{Table: ReplayTable(s.Replay)}}})
 	}

@@ -40,6 +40,22 @@ func runScreen(r *result.Result) Section {
 	return s
 }
 
+// DiagnosisScreen returns the first screen of a diagnosis: plots of the log, who was harmed, who filled the seats in the replay
+// unless that is nil, and what may help.
+func DiagnosisScreen(v *result.Overall, plots []*Plot, replayed *result.Summary) Section {
+	s := Section{Name: "screen", Title: "Verdict", Screen: true, Only: HTML}
+	for _, p := range plots {
+		s.Parts = append(s.Parts, Part{Plot: p, Only: HTML})
+	}
+	s.Parts = append(s.Parts, tablePart(harmedTable(v, nil), "")...)
+	if replayed != nil {
+		s.Parts = append(s.Parts, tablePart(filledTable(replayed), "")...)
+	}
+	s.Parts = append(s.Parts, remedyParts(v)...)
+	s.Parts = append(s.Parts, trustPart(v))
+	return s
+}
+
 func replicationsScreen(r *compare.Replications) Section {
 	s := Section{Name: "verdict", Title: "Verdict", Screen: true}
 	v := r.Verdict

@@ -142,7 +142,7 @@ func timelineTable(s *result.Summary) *Table {
 		if m.Lost > 0 {
 			what += ", " + result.RequestCount(m.Lost) + " lost"
 		}
-		t.Rows = append(t.Rows, []Cell{figure(float64(m.AtNs), format.Moment(m.AtNs)), Word(who), Word(what)})
+		t.Rows = append(t.Rows, []Cell{figure(float64(m.AtNs), s.StartNs.Moment(m.AtNs)), Word(who), Word(what)})
 		if len(t.Rows) == mostRows {
 			t.Missing = fmt.Sprintf("Left out: %s, all in summary.json.", format.Counted(len(s.Timeline)-mostRows, "moment"))
 			break

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"apfsim/reports/format"
@@ -28,7 +29,7 @@ func AnswerOf(v *result.Overall) *Answer {
 	how := map[result.Status]Judgement{result.Harm: judge.Bad, result.OK: judge.Good}[v.Status]
 	a := &Answer{Status: strings.ToUpper(string(v.Status)), Judgement: how, Sentence: v.Sentence}
 	for i := range v.Causes[:min(len(v.Causes), whyShown)] {
-		a.Why = append(a.Why, v.Causes[i].Sentence)
+		a.Why = append(a.Why, causeSentence(&v.Causes[i]))
 	}
 	return a
 }
@@ -124,16 +125,21 @@ const causesShown = 5
 var causeColumns = Definition[result.Cause]{
 	{Column: Column{Title: "Cause", Short: "cause", Left: true}, Cell: func(c *result.Cause) Cell { return Word(strings.ReplaceAll(string(c.Kind), "-", " ")) }},
 	{Column: Column{Title: "What happened", Short: "what happened", Left: true}, Cell: func(c *result.Cause) Cell {
-		if c.Untrusted {
-			return Word("(not trusted) " + c.Sentence)
-		}
-		return Word(c.Sentence)
+		return Word(causeSentence(c))
 	}},
 }
 
-// causeSection has all causes, if there are more of them than stand below the verdict's sentence. Terminals and Markdown
+// causeSentence is the sentence of a cause, marked if it is concluded from a replay that is not trusted.
+func causeSentence(c *result.Cause) string {
+	if c.Untrusted {
+		return "(not trusted) " + c.Sentence
+	}
+	return c.Sentence
+}
+
+// CauseSection has all causes, if there are more of them than stand below the verdict's sentence. Terminals and Markdown
 // have only these.
-func causeSection(v *result.Overall) Section {
+func CauseSection(v *result.Overall) Section {
 	s := Section{Name: "causes", Title: "Causes", Only: HTML}
 	if v == nil || len(v.Causes) <= whyShown {
 		return s
@@ -175,10 +181,12 @@ func remedyParts(v *result.Overall) []Part {
 		sentences = append(sentences, r.Sentence+" ("+tried.Text+")")
 	}
 	if len(v.Try) == 0 {
-		switch v.Status {
-		case result.OK:
+		switch {
+		case slices.ContainsFunc(v.Causes, func(c result.Cause) bool { return c.Untrusted }):
+			t.Missing = "No change is proposed, because the replay is not trusted."
+		case v.Status == result.OK:
 			t.Missing = "Nothing has to be changed."
-		case result.Unknown:
+		case v.Status == result.Unknown:
 			t.Missing = "Nothing can be said before more is known."
 		default:
 			t.Missing = "No change is known that would help."

@@ -1,8 +1,6 @@
 package result
 
 import (
-	"time"
-
 	"apfsim/reports/format"
 )
 
@@ -17,7 +15,7 @@ type Overall struct {
 	Trust    []Trust  `json:"trust"`    // how far the statistics can be trusted
 
 	// StartNs is the time of day at time 0, since 1970, if the verdict is on a log; else 0. Its times are then times of day.
-	StartNs int64 `json:"startNs,omitempty"`
+	StartNs format.Clock `json:"startNs,omitempty"`
 }
 
 // Status says how bad a result is. docs/reference/statistics.md has the rules, of which the first that applies decides.
@@ -163,8 +161,5 @@ func (h *Harmed) Take(other *Harmed) {
 
 // Moment writes a time of the run: as a time of day if the verdict is on a log, else in seconds.
 func (v *Overall) Moment(ns int64) string {
-	if v.StartNs == 0 {
-		return format.Moment(ns)
-	}
-	return time.Unix(0, v.StartNs+ns).UTC().Format("15:04:05Z")
+	return v.StartNs.Moment(ns)
 }

@@ -44,7 +44,7 @@ type Unsteady struct {
 
 // TrustUnsteady adds the reason to trust statistics of the run less.
 func (s *Summary) TrustUnsteady(u *Unsteady) {
-	window := fmt.Sprintf("the window from %s to %s", format.Moment(u.FromNs), format.Moment(u.ToNs))
+	window := fmt.Sprintf("the window from %s to %s", s.StartNs.Moment(u.FromNs), s.StartNs.Moment(u.ToNs))
 	if u.Scripted {
 		window += "; the scenario itself changes the load or the configuration during the run"
 	}
@@ -110,7 +110,7 @@ func LevelText(name string) string {
 func (s *Summary) TrustShortWarmup(w *ShortWarmup) {
 	level := LevelText(w.Level)
 	text := fmt.Sprintf("the mean number of requests at %s is %s from %s to %s and %s after it, and MSER-5 leaves out the beginning",
-		level, format.Number(w.Early), format.Moment(w.WarmupNs), format.Moment(w.EnoughNs), format.Number(w.Rest))
+		level, format.Number(w.Early), s.StartNs.Moment(w.WarmupNs), s.StartNs.Moment(w.EnoughNs), format.Number(w.Rest))
 	if w.RelaxationNs > 0 {
 		text = fmt.Sprintf("the number of requests at %s, which is 0 when the run begins, settles in about %s (autocorrelation 1/e)", level, format.Duration(w.RelaxationNs))
 	}

@@ -35,6 +35,8 @@ type Summary struct {
 	WarmupNs      int64  `json:"warmupNs"`
 	WarmupBy      string `json:"warmupBy,omitempty"` // what has chosen the warm-up, MSER-5; empty if the scenario gives it
 	FlowControl   string `json:"flowControl"`        // PriorityAndFairness, MaxInFlight or None
+	// StartNs is the time of day at time 0, since 1970, of a run that replays a log. It is omitted if it is not known.
+	StartNs format.Clock `json:"startNs,omitempty"`
 	Releases
 	// AdjustmentPhaseNs is the time of the first periodic adjustment of the limits, given by the
 	// scenario or drawn at random. It is omitted if it is 0.

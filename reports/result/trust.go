@@ -26,16 +26,13 @@ const (
 	DrawnExecutions   = "drawn-executions"   // executions are drawn from those of other requests
 )
 
-// Text writes the kind and the sentence.
-func (t *Trust) Text() string { return strings.ReplaceAll(t.ID, "-", " ") + ": " + t.Sentence }
-
-// Notes returns the texts of all reasons.
+// Notes returns the sentences of all reasons.
 func (v *Overall) Notes() (all []string) {
 	if v == nil {
 		return nil
 	}
 	for i := range v.Trust {
-		all = append(all, v.Trust[i].Text())
+		all = append(all, v.Trust[i].Sentence)
 	}
 	return all
 }

@@ -11,6 +11,7 @@ type Server struct {
 	KubernetesVersion string            `json:"kubernetesVersion,omitempty" jsonschema_description:"The release whose rules estimated the seats. If servers of another release estimate them differently, they do so in the replay."`
 	Configuration     string            `json:"configuration,omitempty" jsonschema_description:"A digest of its flow-control objects. If the configuration is another one, it decides about FlowSchemas and priority levels in the replay."`
 	CompleteUntil     quantity.Duration `json:"completeUntil,omitempty" jsonschema_description:"Requests that arrive later are not compared with the log, because others of that time had not ended when the log ended, and are not in it. 0s: all are compared."`
+	Start             quantity.Instant  `json:"start,omitempty" jsonschema_description:"The time of day at which the trace begins. Reports have times of day then."`
 	Unknown           []string          `json:"unknown,omitempty" jsonschema:"enum=limits,enum=adjustmentPhase,enum=executions,enum=seats,enum=users,enum=waits,enum=queues" jsonschema_description:"What the logs do not say of it, as reasons for a replay that differs from its log."`
 }
 
