@@ -225,13 +225,15 @@ func complete(all []*LoggedClient, startNs int64) {
 		f.Name = c.flow()
 		flows.Flows = append(flows.Flows, f)
 	}
-	names := result.NewShortNames(flows)
+	flows.NameFlows()
+	named := 0
 	moment := func(ns int64) string {
 		return time.Unix(0, startNs+ns).UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
 	}
 	for _, c := range all {
 		if c.Name = c.User + " (bypasses flow control)"; c.FlowSchema != "" {
-			c.Name = names.Of(c.PriorityLevel, c.flow())
+			c.Name = flows.Flows[named].ShortName()
+			named++
 		}
 		c.FirstAt, c.LastAt = moment(c.firstNs), moment(c.lastNs)
 		if c.fromNs >= 0 {

@@ -83,6 +83,7 @@ func (c *Collector) addFlows(s *result.Summary) {
 			}
 		}
 	}
+	s.NameFlows()
 	slices.SortFunc(s.OtherFlows, func(a, b result.OtherFlows) int {
 		return cmp.Or(cmp.Compare(a.PriorityLevel, b.PriorityLevel), cmp.Compare(a.FlowSchema, b.FlowSchema))
 	})

@@ -14,7 +14,6 @@ import (
 // diagnosis finds why requests of a run were harmed.
 type diagnosis struct {
 	*result.Result
-	names *result.ShortNames
 }
 
 // cause is one that is being found, with the harm that is put down to it: requests that were not served, and how long

@@ -346,7 +346,7 @@ func (d *diagnosis) causeFlows(l *result.Level, flows []*result.Flow, demand flo
 		if f.DemandSeatSeconds == 0 {
 			break
 		}
-		c := result.CauseFlow{Flow: f.Name, Name: d.names.Of(l.Name, f.Name), ShareOfDemand: f.DemandSeatSeconds / demand, Rejected: f.Rejected}
+		c := result.CauseFlow{Flow: f.Name, Name: f.ShortName(), ShareOfDemand: f.DemandSeatSeconds / demand, Rejected: f.Rejected}
 		if f.FairShareSeatSeconds > 0 {
 			c.OfFairShare = f.DemandSeatSeconds / f.FairShareSeatSeconds
 		}

@@ -31,7 +31,7 @@ func Verdict(r *result.Result) {
 		v.Sentence = sentence(r, v)
 		return
 	}
-	d := &diagnosis{Result: r, names: result.NewShortNames(s)}
+	d := &diagnosis{Result: r}
 	v.Causes = d.causes()
 	v.Harmed = d.harmed()
 	relate(v)
@@ -116,15 +116,11 @@ func longestStall(s *result.Summary) (longest still) {
 		}
 		freeze(g, g.Name)
 	}
-	var names *result.ShortNames
 	for i := range s.PriorityLevels {
 		l := &s.PriorityLevels[i]
 		freeze(&l.Group, l.Name)
 		if st := l.Starvation; l.Arrived > 0 && st != nil && st.MaxNs > longest.ns {
-			if names == nil {
-				names = result.NewShortNames(s)
-			}
-			take(still{st.MaxNs, -1, "no request of the flow " + names.Of(l.Name, st.Flow) + " was dispatched"})
+			take(still{st.MaxNs, -1, "no request of the flow " + s.ShortName(l.Name, st.Flow) + " was dispatched"})
 		}
 	}
 	return longest
@@ -290,7 +286,7 @@ func (d *diagnosis) harmed() []result.Harmed {
 		if len(own) == 1 {
 			whole.Flow = own[0].Name
 			if d.recorded(i) {
-				whole.Name = d.names.Of(own[0].PriorityLevel, own[0].Name)
+				whole.Name = own[0].ShortName()
 			}
 		}
 		if !d.recorded(i) || len(own) < 2 {
@@ -309,7 +305,7 @@ func (d *diagnosis) harmed() []result.Harmed {
 			count++
 			from, to := d.whenQueued(f, fromNs, toNs)
 			one := row{d.harmedGroup(&f.Group, g.Name, from, to), waitedNs(&f.Group)}
-			one.Flow, one.Name, one.Level, one.Flows = f.Name, d.names.Of(f.PriorityLevel, f.Name), f.PriorityLevel, 1
+			one.Flow, one.Name, one.Level, one.Flows = f.Name, f.ShortName(), f.PriorityLevel, 1
 			rows = append(rows, one)
 			rest.Take(&one.Harmed)
 			rest.waitedNs -= one.waitedNs

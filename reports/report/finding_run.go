@@ -261,7 +261,7 @@ func flowFindings(s *result.Summary) []Finding {
 	const group = "Underserved flows"
 	var all []Finding
 	for _, f := range flows[:min(len(flows), mostUnderserved)] {
-		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: f.Name, Text: flowFindingText(s, f)})
+		all = append(all, Finding{Group: group, Judgement: judge.Bad, Subject: f.ShortName(), Text: flowFindingText(s, f)})
 	}
 	_, more := s.Others("") // of the flows that are not listed
 	more += max(0, len(flows)-mostUnderserved)
@@ -322,7 +322,7 @@ func overDemandingText(s *result.Summary, level string, flows []*result.Flow) st
 func flowNames(flows []*result.Flow) []string {
 	names := make([]string, len(flows))
 	for i, f := range flows {
-		names[i] = f.Name
+		names[i] = f.ShortName()
 	}
 	return names
 }

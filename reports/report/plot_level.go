@@ -219,7 +219,7 @@ func (h *holders) add(f *result.Flow) {
 func (h *holders) text(more bool) string {
 	var names []string
 	for _, f := range h.first {
-		names = append(names, f.Name)
+		names = append(names, f.ShortName())
 	}
 	switch named := min(len(names), mostHolders); {
 	case more:

@@ -77,7 +77,7 @@ func serviceBars(flows []*result.Flow, others result.OtherFlows) (bars []Bar) {
 		shown = shown[:len(shown)-1]
 	}
 	for _, f := range shown {
-		bars = append(bars, Bar{Name: format.Squeeze(format.Printable(f.Name), 40), Service: f.ServiceSeatSeconds, FairShare: f.FairShareSeatSeconds})
+		bars = append(bars, Bar{Name: format.Squeeze(format.Printable(f.ShortName()), 40), Service: f.ServiceSeatSeconds, FairShare: f.FairShareSeatSeconds})
 	}
 	if remaining := flows[len(shown):]; len(remaining)+others.Number > 0 {
 		n := float64(len(remaining) + others.Number)

@@ -171,7 +171,6 @@ func filledTable(s *result.Summary) *Table {
 }
 
 func fillers(s *result.Summary, level string) []filler {
-	names := result.NewShortNames(s)
 	workloads := map[string]bool{}
 	for i := range s.Flows {
 		if f := &s.Flows[i]; f.PriorityLevel == level && f.Workload != "" {
@@ -192,7 +191,7 @@ func fillers(s *result.Summary, level string) []filler {
 			continue
 		}
 		total += f.ServiceSeatSeconds
-		row := filler{name: names.Of(level, f.Name), whole: f.Name}
+		row := filler{name: f.ShortName(), whole: f.Name}
 		if len(workloads) > 1 && f.Workload != "" {
 			k, known := at[f.Workload]
 			if known {

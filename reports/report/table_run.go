@@ -237,6 +237,15 @@ func levelTable(s *result.Summary) *Table {
 	return t
 }
 
+// flowNameCell is the short name of a flow, with its whole name.
+func flowNameCell(f *result.Flow) Cell {
+	c := Word(f.ShortName())
+	if c.Text != f.Name {
+		c.Whole = f.Name
+	}
+	return c
+}
+
 // flow is a row of a table of flows.
 type flow struct {
 	*result.Flow
@@ -246,7 +255,7 @@ type flow struct {
 // flowColumns are the columns of flows. On a terminal the ratio comes after the service and the
 // share that it is made of.
 var flowColumns = Definition[flow]{
-	{Column: Column{Title: "Flow", Short: "flow", Term: "flow", Left: true}, Cell: func(f *flow) Cell { return Word(f.Name) }},
+	{Column: Column{Title: "Flow", Short: "flow", Term: "flow", Left: true}, Cell: func(f *flow) Cell { return flowNameCell(f.Flow) }},
 	{Column: Column{Title: "Level", Short: "level", Left: true, Width: 16}, Cell: func(f *flow) Cell { return Word(f.PriorityLevel) }},
 	{Column: Column{Title: "Of fair share", Term: "ratio", Only: HTML}, Cell: ratioCell},
 	{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(f *flow) Cell { return countCell(f.Arrived) }},

@@ -1,19 +1,14 @@
 package result
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-// ShortNames are the shortest names of the flows of a summary that are unique in it.
-type ShortNames struct {
-	short map[flowKey]string
-}
-
-type flowKey struct{ level, name string }
-
-// NewShortNames returns those of the listed flows. A short name is the end of the whole name, behind a slash or a colon:
-// ci-54:deployer of service-accounts/system:serviceaccount:ci-54:deployer, if no other flow ends so. Flows of the same name
-// at several priority levels have the level behind the whole name.
-func NewShortNames(s *Summary) *ShortNames {
-	n := &ShortNames{short: make(map[flowKey]string, len(s.Flows))}
+// NameFlows gives the listed flows the shortest names that are unique in the summary. A short name is the end of the whole
+// name, behind a slash or a colon: ci-54:deployer of service-accounts/system:serviceaccount:ci-54:deployer, if no other flow
+// ends so. Flows of the same name at several priority levels have the level behind the whole name.
+func (s *Summary) NameFlows() {
 	count := map[string]int{}
 	for i := range s.Flows {
 		for name := s.Flows[i].Name; name != ""; name = shortened(name) {
@@ -22,22 +17,33 @@ func NewShortNames(s *Summary) *ShortNames {
 	}
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		text := f.Name
-		if count[text] > 1 && (f.SeveralLevels || n.repeats(s, f)) {
-			text = f.Name + " at " + f.PriorityLevel
-		} else {
-			for name := shortened(text); name != "" && count[name] == 1; name = shortened(name) {
-				text = name
-			}
+		f.short = f.Name
+		if count[f.Name] > 1 && (f.SeveralLevels || s.repeats(f)) {
+			f.short = f.Name + " at " + f.PriorityLevel
+			continue
 		}
-		n.short[flowKey{f.PriorityLevel, f.Name}] = text
+		for name := shortened(f.Name); name != "" && count[name] == 1; name = shortened(name) {
+			f.short = name
+		}
 	}
-	return n
+}
+
+// ShortName returns the name that [Summary.NameFlows] has given the flow, the whole one without.
+func (f *Flow) ShortName() string { return cmp.Or(f.short, f.Name) }
+
+// ShortName returns the short name of a flow at a priority level, the whole name of one that is not listed.
+func (s *Summary) ShortName(level, name string) string {
+	for i := range s.Flows {
+		if f := &s.Flows[i]; f.Name == name && f.PriorityLevel == level {
+			return f.ShortName()
+		}
+	}
+	return name
 }
 
 // repeats says whether there is a flow of the same name at another level. Flows of a level are in order of their names, so
 // that this is rare and may be slow.
-func (n *ShortNames) repeats(s *Summary, f *Flow) bool {
+func (s *Summary) repeats(f *Flow) bool {
 	for i := range s.Flows {
 		if g := &s.Flows[i]; g.Name == f.Name && g.PriorityLevel != f.PriorityLevel {
 			return true
@@ -53,12 +59,4 @@ func shortened(name string) string {
 		return ""
 	}
 	return name[at+1:]
-}
-
-// Of returns the short name of a flow at a priority level, the whole name of one that is not listed.
-func (n *ShortNames) Of(level, name string) string {
-	if text, ok := n.short[flowKey{level, name}]; ok {
-		return text
-	}
-	return name
 }

@@ -18,11 +18,11 @@ func flowsNamed(names ...string) *Summary {
 func TestShortNamesAreTheShortestUniqueEnds(t *testing.T) {
 	s := flowsNamed("low service-accounts/system:serviceaccount:ci-54:deployer", "low service-accounts/system:serviceaccount:ci-55:deployer",
 		"low service-accounts/system:serviceaccount:kube-system:node-agent", "low nodes/system:node:a", "low a", "low s/x", "high s/x", "low t/")
-	n := NewShortNames(s)
+	s.NameFlows()
 	want := []string{"ci-54:deployer", "ci-55:deployer", "node-agent", "node:a", "a", "s/x at low", "s/x at high", "t/"}
 	for i := range s.Flows {
-		if f := &s.Flows[i]; n.Of(f.PriorityLevel, f.Name) != want[i] {
-			t.Errorf("%s at %s is called %q, want %q", f.Name, f.PriorityLevel, n.Of(f.PriorityLevel, f.Name), want[i])
+		if f := &s.Flows[i]; f.ShortName() != want[i] {
+			t.Errorf("%s at %s is called %q, want %q", f.Name, f.PriorityLevel, f.ShortName(), want[i])
 		}
 	}
 }
@@ -44,10 +44,11 @@ func TestShortNamesAreUnique(t *testing.T) {
 				s.Flows = append(s.Flows, Flow{Group: Group{Name: name}, PriorityLevel: level})
 			}
 		}
-		n, short := NewShortNames(s), map[string]string{}
+		short := map[string]string{}
+		s.NameFlows()
 		for i := range s.Flows {
 			f := &s.Flows[i]
-			text := n.Of(f.PriorityLevel, f.Name)
+			text := f.ShortName()
 			if other, twice := short[text]; twice {
 				t.Fatalf("%s at %s and %s are both called %q", f.Name, f.PriorityLevel, other, text)
 			}
