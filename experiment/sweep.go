@@ -35,7 +35,7 @@ func (g *Grid) Remaining(dir string, part Shard, progress format.Progress) (*Rem
 	s, remaining := g.Sweep, &Remaining{grid: g, dir: dir}
 	for run := part.Index; run < s.Runs(); run += part.Of {
 		progress(run, s.Runs())
-		_, _, err := output.ReadSweepRun(s, dir, run)
+		_, err := output.ReadSweepRun(s, dir, run)
 		switch {
 		case err == nil:
 			remaining.Done++
@@ -69,7 +69,7 @@ func (r *Remaining) Run(ctx context.Context, progress Progress) error {
 		if _, err := runs.next(); err != nil {
 			runs.stop()
 			for _, run := range r.runs {
-				if _, _, err := output.ReadSweepRun(r.grid.Sweep, r.dir, run); err == nil {
+				if _, err := output.ReadSweepRun(r.grid.Sweep, r.dir, run); err == nil {
 					r.Done++
 				}
 			}

@@ -237,10 +237,11 @@ func TestRunOfASweepReadsBack(t *testing.T) {
 		if err := output.WriteSweepRun(s, dir, run, sum, nil); err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := output.ReadSweepRun(s, dir, run)
+		read, err := output.ReadSweepRun(s, dir, run)
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := read.Statistics
 		want := result.ListStatistics(sum, false)
 		if len(got) != len(want) {
 			t.Fatalf("%d statistics, want %d", len(got), len(want))
@@ -357,7 +358,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := output.ReadSweepRun(s, dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		if _, err := output.ReadSweepRun(s, dir, 1); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}
@@ -373,7 +374,7 @@ func TestSpoiltRunsAndSweepsAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(spoilt+"1,4,6,sha256,"+fmt.Sprintf("%x", sha256.Sum256([]byte(spoilt)))+",\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := output.ReadSweepRun(s, dir, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := output.ReadSweepRun(s, dir, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}

@@ -28,11 +28,11 @@ func TestHistogramsOfASweepReadBack(t *testing.T) {
 		if err := output.WriteSweepRun(s, dir, 0, &result.Summary{DurationNs: 1e9}, []measure.Part{part}); err != nil {
 			t.Fatal(err)
 		}
-		_, parts, err := output.ReadSweepRun(s, dir, 0)
-		if err != nil || len(parts) != 1 {
-			t.Fatal(len(parts), err)
+		run, err := output.ReadSweepRun(s, dir, 0)
+		if err != nil || len(run.Parts) != 1 {
+			t.Fatal(run, err)
 		}
-		got := &parts[0]
+		got := &run.Parts[0]
 		if got.Workload != "w" || got.Schema != "s" || got.Level != "l" || got.Server != 2 || got.Timed[measure.Wait].N != h.N || got.Timed[measure.Execution].N != 0 {
 			t.Errorf("%d values: %+v", n, got)
 		}

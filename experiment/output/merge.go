@@ -114,7 +114,7 @@ func findRun(s *report.Sweep, dirs []string, run int) (text []byte, err error) {
 		case err != nil:
 			return nil, err
 		}
-		if _, _, err := parseRun(s, own, run); err != nil {
+		if _, err := parseRun(s, own, run); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if text != nil && !bytes.Equal(text, own) {

@@ -165,6 +165,23 @@ func parseHistogram(text string) (p measure.Part, err error) {
 	return p, nil
 }
 
+// verdictRow is in the place of the statistic in the row of a run's file that has its verdict.
+const verdictRow = "verdict"
+
+// verdictOfRun is the value of that row.
+type verdictOfRun struct {
+	Verdict   *result.Overall
+	Arrived   int64 // requests
+	NotServed *result.NotServed
+}
+
+// SweepRun is what the file of a run has.
+type SweepRun struct {
+	Statistics []result.Statistic
+	Parts      []measure.Part
+	Summary    *result.Summary // only the verdict, and the counts that it is about
+}
+
 // WriteSweepRun writes the statistics of a run that has ended to its file.
 // The file also has the histograms of the durations of its requests, from which percentiles of several runs are computed.
 func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary, parts []measure.Part) error {
@@ -189,6 +206,13 @@ func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary
 				out.Write(append(slices.Clone(key), histogramRow, string(row), string(metric.Nanoseconds)))
 			}
 		}
+		if summary.Verdict != nil {
+			row, err := json.Marshal(verdictOfRun{summary.Verdict, summary.Total.Arrived, summary.Total.NotServed})
+			if err != nil {
+				return err
+			}
+			out.Write(append(slices.Clone(key), verdictRow, string(row), ""))
+		}
 		out.Flush()
 		out.Write(append(slices.Clone(key), sumRow, sumOfText(text.Bytes()), ""))
 		out.Flush()
@@ -198,21 +222,21 @@ func WriteSweepRun(s *report.Sweep, dir string, run int, summary *result.Summary
 	return files.Write(dir, list)
 }
 
-// ReadSweepRun reads the statistics and the histograms of a run. The error is fs.ErrNotExist if the run has not been made.
-func ReadSweepRun(s *report.Sweep, dir string, run int) ([]result.Statistic, []measure.Part, error) {
+// ReadSweepRun reads the file of a run. The error is fs.ErrNotExist if the run has not been made.
+func ReadSweepRun(s *report.Sweep, dir string, run int) (*SweepRun, error) {
 	path := filepath.Join(dir, SweepRunFile(s, run))
 	text, err := input.ReadFile(path, longestResult)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	all, parts, err := parseRun(s, text, run)
+	r, err := parseRun(s, text, run)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w; remove the file and repeat the sweep", path, err)
+		return nil, fmt.Errorf("%s: %w; remove the file and repeat the sweep", path, err)
 	}
-	return all, parts, nil
+	return r, nil
 }
 
-func parseRun(s *report.Sweep, text []byte, run int) (all []result.Statistic, parts []measure.Part, err error) {
+func parseRun(s *report.Sweep, text []byte, run int) (*SweepRun, error) {
 	in := csv.NewReader(bytes.NewReader(text))
 	var rows [][]string
 	above := int64(0) // number of bytes before the last row
@@ -223,47 +247,57 @@ func parseRun(s *report.Sweep, text []byte, run int) (all []result.Statistic, pa
 			break
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		rows, above = append(rows, row), at
 	}
 	if len(rows) < 2 || !slices.Equal(rows[0], columns(s)) {
-		return nil, nil, fmt.Errorf("want the columns %s and at least one row", strings.Join(columns(s), ","))
+		return nil, fmt.Errorf("want the columns %s and at least one row", strings.Join(columns(s), ","))
 	}
 	key := s.Key(run)
 	if sum := rows[len(rows)-1][len(key):]; sum[0] != sumRow || sum[1] != sumOfText(text[:above]) {
-		return nil, nil, errors.New("has been changed: the last row is not the SHA-256 sum of the rows above it")
+		return nil, errors.New("has been changed: the last row is not the SHA-256 sum of the rows above it")
 	}
-	all = make([]result.Statistic, 0, len(rows)-2)
+	r := &SweepRun{Statistics: make([]result.Statistic, 0, len(rows)-2), Summary: &result.Summary{}}
 	for i, row := range rows[1 : len(rows)-1] {
 		if !slices.Equal(row[:len(key)], key) {
-			return nil, nil, fmt.Errorf("line %d: %s: want %s", i+2, strings.Join(row[:len(key)], ","), strings.Join(key, ","))
+			return nil, fmt.Errorf("line %d: %s: want %s", i+2, strings.Join(row[:len(key)], ","), strings.Join(key, ","))
 		}
 		row = row[len(key):]
 		if row[0] == histogramRow {
 			part, err := parseHistogram(row[1])
 			if err != nil {
-				return nil, nil, fmt.Errorf("line %d: %w", i+2, err)
+				return nil, fmt.Errorf("line %d: %w", i+2, err)
 			}
-			parts = append(parts, part)
+			r.Parts = append(r.Parts, part)
+			continue
+		}
+		if row[0] == verdictRow {
+			var v verdictOfRun
+			if err := json.Unmarshal([]byte(row[1]), &v); err != nil {
+				return nil, fmt.Errorf("line %d: %w", i+2, err)
+			}
+			_, r.Summary.Seed = s.PointOf(run)
+			r.Summary.Verdict, r.Summary.Total.Arrived, r.Summary.Total.NotServed = v.Verdict, v.Arrived, v.NotServed
 			continue
 		}
 		value, err := strconv.ParseFloat(row[1], 64)
 		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			return nil, nil, fmt.Errorf("line %d: value %q: want a number", i+2, row[1])
+			return nil, fmt.Errorf("line %d: value %q: want a number", i+2, row[1])
 		}
 		name, err := metric.ParseName(row[0])
 		if err != nil {
-			return nil, nil, fmt.Errorf("line %d: %w", i+2, err)
+			return nil, fmt.Errorf("line %d: %w", i+2, err)
 		}
-		all = append(all, result.Statistic{Name: name, Value: value})
+		r.Statistics = append(r.Statistics, result.Statistic{Name: name, Value: value})
 	}
-	return all, parts, nil
+	return r, nil
 }
 
 // FinishSweep writes the tables and charts of a sweep whose runs are all in dir: results.csv with a row
 // for each run and statistic, summary.csv with a row for each point and statistic, the 95 % interval
-// of the mean and the percentiles of the requests of all runs, a chart of each statistic that is shown, and a page. Either all files are written or none. It returns the report.
+// of the mean and the percentiles of the requests of all runs, a chart of each statistic that is shown, verdict.json with the
+// verdict at each point, and a page. Either all files are written or none. It returns the report.
 func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress format.Progress) (*report.Document, error) {
 	var set atomicfile.Set
 	defer set.Discard()
@@ -288,6 +322,7 @@ func FinishSweep(s *report.Sweep, ctx context.Context, dir string, progress form
 		addChart(&made, c)
 	}
 	made.Add(ReportFile, func(w io.Writer) error { return render.HTML(w, d) })
+	made.Add(report.SweepVerdictFile, func(w io.Writer) error { return format.WriteJSON(w, t.PointVerdicts()) })
 	if err := errors.Join(results.Complete(nil), summary.Complete(nil), made.AddTo(&set, dir)); err != nil {
 		return nil, err
 	}
@@ -306,20 +341,22 @@ func write(t *report.SweepTables, ctx context.Context, dir string, results, summ
 				return err
 			}
 			progress.Report(run, t.Runs())
-			all, parts, err := ReadSweepRun(t.Sweep, dir, run)
+			read, err := ReadSweepRun(t.Sweep, dir, run)
 			if err != nil {
 				return err
 			}
 			key := t.Key(run)
-			for i := range all {
-				s := &all[i]
+			for i := range read.Statistics {
+				s := &read.Statistics[i]
 				results.Write(append(slices.Clone(key), s.Name.String(), format.AllDigits(&s.Value), string(s.Name.Unit)))
 			}
-			runs.AddValues(all, k)
-			runs.AddParts(parts)
+			runs.AddValues(read.Statistics, k)
+			runs.AddParts(read.Parts)
+			runs.AddVerdict(read.Summary)
 		}
-		values := t.Point(point)
-		for _, got := range runs.Replications().Statistics {
+		values, all := t.Point(point), runs.Replications()
+		t.Verdicts = append(t.Verdicts, all.Verdict)
+		for _, got := range all.Statistics {
 			got.Values = nil
 			summary.Write(append(slices.Clone(values), got.Name, got.Unit, strconv.Itoa(got.N),
 				format.AllDigits(&got.Mean), format.AllDigits(got.StdDev), format.AllDigits(got.Low), format.AllDigits(got.High),

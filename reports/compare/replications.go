@@ -234,10 +234,9 @@ func (a *Replicator) Add(next *collect.Replication) {
 	if s.Replay.Disagrees() && !r.Replay.Disagrees() {
 		r.Replay = s.Replay
 	}
-	a.verdicts.Add(s)
+	a.AddVerdict(s)
 	r.Seeds = append(r.Seeds, s.Seed)
 	a.addCatchAll(s)
-	a.trust.add(s)
 	if s.MeasuredBy == "" { // a client does not know the limits
 		r.SetLimits(n, s.PriorityLevels)
 	}
@@ -304,6 +303,12 @@ func (a *Replicator) omitFlows() {
 func (a *Replicator) keeps(s *result.Statistic) bool {
 	return a.withFlows || !s.OfFlow() ||
 		slices.ContainsFunc(a.preciseFlows, func(want metric.Name) bool { return s.IsThatOf(&want) })
+}
+
+// AddVerdict adds the verdict on a run.
+func (a *Replicator) AddVerdict(s *result.Summary) {
+	a.verdicts.Add(s)
+	a.trust.add(s)
 }
 
 // AddValues adds the statistics of a run after n others. A statistic that none of the earlier runs has is
@@ -507,11 +512,12 @@ func NamesFlow(text string) bool {
 func (a *Replicator) Replications() *Replications {
 	r := a.r
 	if r.Verdict = a.verdicts.Verdict(); r.Verdict != nil {
-		r.Verdict.Trust = a.trust.all(len(r.Seeds))
+		r.Verdict.Trust = a.trust.all(a.verdicts.N())
 	}
 	r.Statistics = a.Estimates()
 	r.CountSamples()
 	byName := r.ByName()
+	a.mergeWaits(r.Verdict, byName)
 	r.Thresholds = slices.Clone(r.Thresholds)
 	for i := range r.Thresholds {
 		if e := byName[r.Thresholds[i].id.String()]; e != nil && e.N > 1 {
@@ -519,6 +525,25 @@ func (a *Replicator) Replications() *Replications {
 		}
 	}
 	return &r
+}
+
+// mergeWaits gives the workloads of a verdict the wait p99 of the requests of all runs. That of a flow is not known.
+func (a *Replicator) mergeWaits(v *result.Overall, byName map[string]*Estimate) {
+	if v == nil || a.verdicts.N() < 2 {
+		return
+	}
+	for i := range v.Harmed {
+		h := &v.Harmed[i]
+		h.WaitP99Ns = nil
+		id := judge.WaitP99.With("workload", h.Workload)
+		if e := byName[id.String()]; e != nil && h.Name == h.Workload {
+			ns := int64(e.Mean)
+			if e.Merged != nil {
+				ns = int64(*e.Merged)
+			}
+			h.WaitP99Ns = &ns
+		}
+	}
 }
 
 // merged is the durations of the requests of all runs that have a tag, and what follows from them.

@@ -159,15 +159,7 @@ func sentence(r *result.Result, v *result.Overall) string {
 				why = ""
 			}
 		}
-		were := "were"
-		if total == 1 {
-			were = "was"
-		}
-		share := format.ShareOf(total, s.Total.Arrived) + " of "
-		if total < 10 || total*1000 < s.Total.Arrived { // a small share says less than the number
-			share = format.Whole(total) + " of "
-		}
-		return fmt.Sprintf("%s%s %s %s%s%s.", share, requests, were, how, when(s, v.Harmed), why)
+		return fmt.Sprintf("%s of %s %s %s%s%s.", shareText(total, s.Total.Arrived), requests, were(total), how, when(s, v.Harmed), why)
 	}
 	if replay := s.Replay; replay != nil && replay.RejectedInLog > 0 {
 		return fmt.Sprintf("%s of %s requests were rejected in the log, and none in the replay.",
@@ -187,6 +179,21 @@ func sentence(r *result.Result, v *result.Overall) string {
 		text += fmt.Sprintf(" (and %s)", format.Counted(len(failed)-1, "other goal"))
 	}
 	return text + "."
+}
+
+// shareText writes which part of the requests were not served. A small share says less than the number.
+func shareText(n, of int64) string {
+	if n < 10 || n*1000 < of {
+		return format.Whole(n)
+	}
+	return format.ShareOf(n, of)
+}
+
+func were(n int64) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 // mainPart is the part of the requests that were not served from which on a sentence names only their reason.

@@ -95,6 +95,9 @@ func (a *Runs) addCause(c *result.Cause, weight float64) {
 	all[at].FromNs, all[at].ToNs = min(all[at].FromNs, c.FromNs), max(all[at].ToNs, c.ToNs)
 }
 
+// N returns how many runs there are.
+func (a *Runs) N() int { return a.runs }
+
 // Verdict returns the verdict on all runs, nil if none has one: the worst status, the sums of who was harmed, with the
 // longest wait p99 of a run, and the causes by their places in the runs, each as the first run has it that has it.
 func (a *Runs) Verdict() *result.Overall {
@@ -140,14 +143,14 @@ func (a *Runs) sentence(v *result.Overall) string {
 	if n := a.total.NotServed; v.Status == result.Harm && n.Total() > 0 {
 		total, how := howNotServed(n)
 		why := ""
-		if len(v.Causes) > 0 {
+		if len(v.Causes) > 0 && n.Unfinished < n.Total() { // else the runs ended before these requests did
 			why = ": " + Clause(&v.Causes[0])
 		}
 		in := fmt.Sprintf("all %d runs", a.runs)
 		if a.bad < a.runs {
 			in = fmt.Sprintf("%d runs, %d of which have harm,", a.runs, a.bad)
 		}
-		return fmt.Sprintf("%s of %s requests of %s were %s%s.", format.ShareOf(total, a.total.Arrived), format.Whole(a.total.Arrived), in, how, why)
+		return fmt.Sprintf("%s of %s requests of %s %s %s%s.", shareText(total, a.total.Arrived), format.Whole(a.total.Arrived), in, were(total), how, why)
 	}
 	if a.bad == a.runs {
 		return fmt.Sprintf("In all %d runs, as in the first: %s", a.runs, a.worst)

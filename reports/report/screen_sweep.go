@@ -2,9 +2,13 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/result"
 )
 
 // The first screen of a sweep: where the statistics are least and greatest, a picture of the first of them, and a table of
@@ -55,14 +59,14 @@ func sweepVerdict(s *SweepTables) *Verdict {
 
 func sweepScreen(s *SweepTables) Section {
 	screen := Section{Name: "points", Title: "Points", Screen: true, Only: HTML}
-	if varied := s.Varied(); len(varied) == 1 {
+	if varied := s.Varied(); len(varied) == 1 || len(varied) == 2 && len(varied[1].Values) <= screenLines {
 		for i := range s.Shown {
 			shown := &s.Shown[i]
 			if shown.Empty() || len(screen.Parts) == sweepPlotted {
 				continue
 			}
 			scale, unit := shown.Scale()
-			p := sweepLine(shown, scale, varied[0])
+			p := sweepLines(shown, scale, varied)
 			p.Name, p.Title = "sweep-"+strconv.Itoa(i), shown.Title(unit)
 			screen.Parts = append(screen.Parts, Part{Plot: p})
 		}
@@ -77,6 +81,10 @@ func pointTable(s *SweepTables) *Table {
 	for _, path := range shortPaths(s.Paths()) {
 		t.Columns = append(t.Columns, Column{Title: format.Printable(path), Left: true})
 	}
+	judged := slices.ContainsFunc(s.Verdicts, func(v *result.Overall) bool { return v != nil })
+	if judged {
+		t.Columns = append(t.Columns, Column{Title: "Verdict", Left: true})
+	}
 	shown := s.Shown[:min(sweepColumns, len(s.Shown))]
 	for i := range shown {
 		t.Columns = append(t.Columns, Column{Title: format.Printable(shown[i].Name)})
@@ -85,6 +93,9 @@ func pointTable(s *SweepTables) *Table {
 		var row []Cell
 		for _, value := range s.Point(point) {
 			row = append(row, Word(value))
+		}
+		if judged {
+			row = append(row, statusCell(s.Verdicts[point]))
 		}
 		for i := range shown {
 			row = append(row, estimateCell(shown[i].Points[point]))
@@ -97,4 +108,39 @@ func pointTable(s *SweepTables) *Table {
 		t.Missing = fmt.Sprintf("Left out: %s, all in summary.csv.", format.Counted(more, "point"))
 	}
 	return t
+}
+
+// statusCell is the status of a verdict, with its sentence as what stands beside it.
+func statusCell(v *result.Overall) Cell {
+	if v == nil || v.Status == "" {
+		return noValue
+	}
+	c := Word(strings.ToUpper(string(v.Status)))
+	c.Whole = v.Sentence
+	c.Judgement = map[result.Status]Judgement{result.Harm: judge.Bad, result.OK: judge.Good}[v.Status]
+	return c
+}
+
+// sweepLines is sweepLine of the first of one or two parameters, with a line for each value of the second.
+func sweepLines(s *ShownStatistic, scale float64, over []*Parameter) *Plot {
+	if len(over) == 1 {
+		return sweepLine(s, scale, over[0])
+	}
+	var all *Plot
+	for k := range over[1].Values {
+		part := ShownStatistic{Name: over[1].Path + "=" + over[1].Label(k)}
+		for i := range over[0].Values {
+			part.Points = append(part.Points, s.Points[i*len(over[1].Values)+k])
+		}
+		p := sweepLine(&part, scale, over[0])
+		line := &p.Lines[0]
+		line.Kind, line.Index = KindCategory, k
+		switch {
+		case all == nil:
+			all = p
+		case slices.Equal(p.At, all.At): // else the line has no samples at some places
+			all.Lines, all.Y.Max = append(all.Lines, *line), max(all.Y.Max, p.Y.Max)
+		}
+	}
+	return all
 }

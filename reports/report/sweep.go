@@ -20,6 +20,7 @@ const (
 	SweepFile        = "sweep.json"
 	SweepResultsFile = "results.csv"
 	SweepSummaryFile = "summary.csv"
+	SweepVerdictFile = "verdict.json"
 	SweepRunsFolder  = "runs"
 )
 
@@ -307,7 +308,33 @@ func (p *Parameter) Label(i int) string {
 // SweepTables are the tables of the statistics of a sweep that are shown.
 type SweepTables struct {
 	*Sweep
-	Shown []ShownStatistic
+	Shown    []ShownStatistic
+	Verdicts []*result.Overall // at each point; nil where runs have none
+}
+
+// PointVerdict is the verdict on the runs at a point of a sweep, as verdict.json has it.
+type PointVerdict struct {
+	Point   []ParameterValue `json:"point"`
+	Verdict *result.Overall  `json:"verdict"`
+}
+
+// ParameterValue is the value of a parameter at a point.
+type ParameterValue struct {
+	Path  string `json:"path"`
+	Value string `json:"value"`
+}
+
+// PointVerdicts returns the verdicts of all points.
+func (s *SweepTables) PointVerdicts() []PointVerdict {
+	all := []PointVerdict{}
+	for point, v := range s.Verdicts {
+		at := PointVerdict{Verdict: v, Point: []ParameterValue{}}
+		for i, value := range s.Point(point) {
+			at.Point = append(at.Point, ParameterValue{s.Paths()[i], value})
+		}
+		all = append(all, at)
+	}
+	return all
 }
 
 // ShownStatistic is one statistic at every point; nil where no run has samples of it.
