@@ -277,6 +277,10 @@ func TestTheReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	r := simulated(t, strings.Replace(crowded, "clients: 20", "clients: 80", 1))
 	b.open(func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
+	for _, scheme := range []string{"dark", "light"} {
+		b.prefer(scheme)
+		b.accessible(t, scheme, axeScript(t))
+	}
 
 	// The level with the elephants, and its number in the names of plots.
 	level := slices.IndexFunc(r.Series, func(s *result.Series) bool { return s.Queued() })
@@ -324,10 +328,10 @@ func TestTheReportInABrowser(t *testing.T) {
 		names := eval[[]string](b, `[...document.querySelectorAll("#table-flows tbody th")].map(e => e.textContent)`)
 		seven, ten := -1, -1
 		for i, name := range names {
-			if strings.Contains(name, ":team-7:") {
+			if strings.HasPrefix(name, "team-7:") {
 				seven = i
 			}
-			if strings.Contains(name, ":team-10:") {
+			if strings.HasPrefix(name, "team-10:") {
 				ten = i
 			}
 		}

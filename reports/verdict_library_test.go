@@ -1,15 +1,10 @@
 package reports_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
-	"apfsim/reports/collect"
 	"apfsim/reports/result"
-	"apfsim/scenarios"
-	"apfsim/sim"
-	"apfsim/sim/scenario/loader"
 )
 
 // told is what the description of a scenario tells of who was harmed and why. It is written from the descriptions.
@@ -99,46 +94,31 @@ func kinds(all ...result.Kind) []result.Kind { return all }
 // The first cause of each scenario of the library with harm or long waits is the one that its description tells.
 func TestVerdictsOfTheLibrary(t *testing.T) {
 	seen := map[string]bool{}
-	for _, name := range scenarios.Names() {
-		all, mistakes := loader.Load(scenarios.Files, name+".yaml", loader.Options{})
-		if err := mistakes.Err(); err != nil {
-			t.Fatal(err)
-		}
-		for _, sc := range all {
-			if testing.Short() && int64(sc.Spec.Duration) > 600*second {
-				continue
+	eachOfTheLibrary(t, func(r *result.Result) {
+		v, s := r.Summary.Verdict, r.Summary
+		want, is := descriptions[s.Name]
+		seen[s.Name] = true
+		bad := v.Status == result.Harm || v.Status == result.Watch
+		switch {
+		case slices.Contains(onlyUnfinished, s.Name):
+			if n := s.Total.NotServed; n == nil || n.Total() != n.Unfinished {
+				t.Errorf("%s: %s %s", s.Name, v.Status, v.Sentence)
 			}
-			run := sim.New(sc)
-			m := collect.Measure(run, result.Interval(int64(sc.Spec.Duration)))
-			if err := run.Execute(context.Background(), nil); err != nil {
-				t.Fatal(err)
+		case !is && bad:
+			t.Errorf("%s is %s, and its description tells of no cause: %s", s.Name, v.Status, v.Sentence)
+		case is && (!bad || len(v.Causes) == 0):
+			t.Errorf("%s is %s: %s", s.Name, v.Status, v.Sentence)
+		case is:
+			c := &v.Causes[0]
+			named := slices.Contains(c.Workloads, want.workload)
+			if c.Kind == result.ByDemand {
+				named = c.Workloads[0] == want.workload
 			}
-			r := m.Result()
-			v, s := r.Summary.Verdict, r.Summary
-			want, is := descriptions[s.Name]
-			seen[s.Name] = true
-			bad := v.Status == result.Harm || v.Status == result.Watch
-			switch {
-			case slices.Contains(onlyUnfinished, s.Name):
-				if n := s.Total.NotServed; n == nil || n.Total() != n.Unfinished {
-					t.Errorf("%s: %s %s", s.Name, v.Status, v.Sentence)
-				}
-			case !is && bad:
-				t.Errorf("%s is %s, and its description tells of no cause: %s", s.Name, v.Status, v.Sentence)
-			case is && (!bad || len(v.Causes) == 0):
-				t.Errorf("%s is %s: %s", s.Name, v.Status, v.Sentence)
-			case is:
-				c := &v.Causes[0]
-				named := slices.Contains(c.Workloads, want.workload)
-				if c.Kind == result.ByDemand {
-					named = c.Workloads[0] == want.workload
-				}
-				if !slices.Contains(want.kinds, c.Kind) || want.workload != "" && !named {
-					t.Errorf("%s: the first cause is %s of %v (%s), want %v of %s", s.Name, c.Kind, c.Workloads, c.Sentence, want.kinds, want.workload)
-				}
+			if !slices.Contains(want.kinds, c.Kind) || want.workload != "" && !named {
+				t.Errorf("%s: the first cause is %s of %v (%s), want %v of %s", s.Name, c.Kind, c.Workloads, c.Sentence, want.kinds, want.workload)
 			}
 		}
-	}
+	})
 	for name := range descriptions {
 		if !seen[name] && !testing.Short() {
 			t.Errorf("there is no scenario %s", name)

@@ -92,7 +92,7 @@ func (c *check) underserved(all *claims) {
 			continue
 		}
 		at := slices.IndexFunc(s.Flows, func(f result.Flow) bool {
-			return f.Name == finding.Subject && (f.Ratio == nil || strings.Contains(finding.Text, " of its fair share of "+f.PriorityLevel))
+			return f.ShortName() == finding.Subject && (f.Ratio == nil || strings.Contains(finding.Text, " of its fair share of "+f.PriorityLevel))
 		})
 		if at < 0 || !c.isUnderserved(&s.Flows[at]) {
 			continue // nobody claims it

@@ -17,19 +17,19 @@ func (s *Summary) NameFlows() {
 	}
 	for i := range s.Flows {
 		f := &s.Flows[i]
-		f.short = f.Name
+		f.Short = f.Name
 		if count[f.Name] > 1 && (f.SeveralLevels || s.repeats(f)) {
-			f.short = f.Name + " at " + f.PriorityLevel
+			f.Short = f.Name + " at " + f.PriorityLevel
 			continue
 		}
 		for name := shortened(f.Name); name != "" && count[name] == 1; name = shortened(name) {
-			f.short = name
+			f.Short = name
 		}
 	}
 }
 
 // ShortName returns the name that [Summary.NameFlows] has given the flow, the whole one without.
-func (f *Flow) ShortName() string { return cmp.Or(f.short, f.Name) }
+func (f *Flow) ShortName() string { return cmp.Or(f.Short, f.Name) }
 
 // ShortName returns the short name of a flow at a priority level, the whole name of one that is not listed.
 func (s *Summary) ShortName(level, name string) string {

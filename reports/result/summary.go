@@ -313,7 +313,7 @@ type Flow struct {
 	StarvationNs         int64    `json:"starvationNs"`
 
 	Workload string         `json:"-"` // that sent the requests; "" if several did
-	short    string         // see ShortName
+	Short    string         `json:"-"` // see ShortName; "" before NameFlows
 	QueuedIn measure.Bitset `json:"-"` // the points of the level's series in which a request was in a queue, or rejected
 }
 
