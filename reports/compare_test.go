@@ -254,7 +254,7 @@ func TestSingleRunsAreNotJudged(t *testing.T) {
 	}
 	c.Unmatched = []string{"wait{workload:b}.p(99)"}
 	for _, format := range []string{"text", "markdown"} {
-		for _, want := range []string{"1 of 2 statistics differ; significance unknown (one run per side)", "retries{workload:a}.rate", "+20 %", "?",
+		for _, want := range []string{"Too few runs tell whether the difference of a statistic is by chance", "retries{workload:a}.rate", "+20 %", "?",
 			"~ exactly equal: 1; samples on only one side: 1", "one run on a side: significance cannot be tested"} {
 			if text := written(t, c, format, false); !strings.Contains(text, want) {
 				t.Errorf("%q is missing in\n%s", want, text)

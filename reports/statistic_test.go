@@ -82,6 +82,7 @@ func TestStatisticsAreThoseOfThresholds(t *testing.T) {
 var noStatistics = map[string]string{
 	"seed":                              "what was run",
 	"durationNs":                        "what was run",
+	"startNs":                           "what was run",
 	"warmupNs":                          "what was run",
 	"adjustmentPhaseNs":                 "what was run",
 	"catchAll":                          "of the workloads' requests, for the warning",

@@ -158,7 +158,8 @@ rejected.rate
   clients  handSize=4  handSize=6  handSize=8
   1              20 %        20 %        20 %
   16             20 %        20 %        20 %
-  Means of the runs, and percentiles of the requests of all runs together, ± half of their 95 % intervals, or (their ends). [a to b]: the range of the runs, where an interval would be unreliable.
+  Means of the runs, and percentiles of the requests of all runs together, ± half of their 95 % intervals, or
+  (their ends). [a to b]: the range of the runs, where an interval would be unreliable.
 `
 	got := string(rendered(t, func(w io.Writer) error { return render.Text(w, d, format.TextOptions{}) }))
 	if diff := cmp.Diff(want, got); diff != "" {

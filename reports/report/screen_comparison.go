@@ -193,6 +193,7 @@ func comparisonAnswer(c *compare.Comparison, workloads []*beforeAfter) *Answer {
 			parts = append(parts, what+" "+firstOf(all))
 		}
 	}
+	untested := c.Distinct.Tested == 0 && c.Untested > 0
 	switch {
 	case len(e.worse) > 0 && len(e.better)+len(e.mixed) == 0:
 		a.Status, a.Judgement = "WORSE", judge.Bad
@@ -200,7 +201,7 @@ func comparisonAnswer(c *compare.Comparison, workloads []*beforeAfter) *Answer {
 		a.Status, a.Judgement = "BETTER", judge.Good
 	case len(e.better)+len(e.worse)+len(e.mixed) > 0:
 		a.Status = "MIXED"
-	case len(e.differ) > 0:
+	case len(e.differ) > 0 || untested:
 		a.Status = "UNKNOWN"
 	default:
 		a.Status = "NO CHANGE"
@@ -215,6 +216,9 @@ func comparisonAnswer(c *compare.Comparison, workloads []*beforeAfter) *Answer {
 		a.Sentence = capitalized(strings.Join(parts, "; ")) + "."
 	case len(e.differ) > 0:
 		a.Sentence = "Too few runs or samples tell whether these differences are by chance: " + firstOf(e.differ) + "."
+	case untested:
+		a.Sentence = fmt.Sprintf("Too few runs tell whether the %s by chance; no workload differs in requests that were not served, or in waits.",
+			map[bool]string{true: "difference of a statistic is", false: fmt.Sprintf("differences of %d statistics are", c.Untested)}[c.Untested == 1])
 	default:
 		a.Sentence = "No workload has significantly more or fewer requests that were not served, or longer or shorter waits."
 	}
