@@ -9,7 +9,6 @@ import (
 
 	"apfsim/experiment/incident"
 	"apfsim/internal/atomicfile"
-	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -76,15 +75,14 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 		return importError(ctx, err)
 	}
 	document := diagnosis.Document()
-	if form == "text" {
+	if form == "text" || form == "markdown" {
 		document = diagnosis.Brief()
 	}
 	if flags.out != "" {
 		text := fmt.Sprintf("The files are in %s. The next command is:\n  apfsim run %s", flags.out, filepath.Join(flags.out, incident.ScenarioFile))
 		document.Sections = append(document.Sections, report.Section{Name: "next", Parts: []report.Part{{Paragraph: text}}, Only: report.Terminal})
 	}
-	// The first lines are sentences, which a terminal wraps; the lines of a table are not wrapped either.
-	if err := render.Write(cmd.OutOrStdout(), document, form, format.TextOptions{Width: 400}); err != nil {
+	if err := render.Write(cmd.OutOrStdout(), document, form, textOptions(cmd.OutOrStdout(), false)); err != nil {
 		return err
 	}
 	if status := diagnosis.Verdict.Status; failOn != "" && !result.Status(failOn).Worse(status) {

@@ -263,9 +263,16 @@ func (p *plan) measureAt(l float64, window time.Duration) ([]row, error) {
 	sequences := map[string]*compare.Replicator{}
 	runs := p.repetitions * slices.Max(p.sizes)
 	chunk := 16 * runtime.GOMAXPROCS(0)
-	for from := 0; from < runs; from += chunk {
-		n := min(chunk, runs-from)
-		for at, all := range inParallel(pools, from, n) {
+	simulated := make(chan [][]*collect.Replication) // chunks of runs, the next of which are made while intervals are computed
+	go func() {
+		for from := 0; from < runs; from += chunk {
+			simulated <- inParallel(pools, from, min(chunk, runs-from))
+		}
+		close(simulated)
+	}()
+	from := 0
+	for made := range simulated {
+		for at, all := range made {
 			var complete [2][]*compare.Replications
 			for k, r := range all {
 				complete[k] = pools[k].add(r, p.sizes)
@@ -287,6 +294,7 @@ func (p *plan) measureAt(l float64, window time.Duration) ([]row, error) {
 				return nil, err
 			}
 		}
+		from += len(made)
 	}
 	return t.finish(pools), nil
 }

@@ -37,9 +37,10 @@ func (d *Diagnosis) Document() *report.Document {
 		doc.Sections = append(doc.Sections, causes)
 	}
 	if len(v.Causes) > 0 {
-		causes := verdict
-		causes.Only, causes.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table != nil && p.Table.Name == "harmed" })
-		doc.Sections = append(doc.Sections, causes)
+		add("causes", "Causes", report.Terminal, report.Part{Heading: "Causes", List: report.AnswerOf(v).Why})
+		remedies := verdict
+		remedies.Only, remedies.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table != nil && p.Table.Name != "try" })
+		doc.Sections = append(doc.Sections, remedies)
 	}
 	compared := report.ReplayTable(d.Replay)
 	add("replay", "Log and replay", 0, report.Part{Table: compared})
@@ -295,6 +296,7 @@ func (d *Diagnosis) handTable() *report.Table {
 // Brief returns the document with fewer rows, as a terminal shows it.
 func (d *Diagnosis) Brief() *report.Document {
 	doc := d.Document()
+	doc.Answer.Why = nil // the rows below say how, and the causes stand further below
 	for i := range doc.Sections {
 		for k, p := range doc.Sections[i].Parts {
 			if p.Table == nil || p.Table.Name != "clients" || len(p.Table.Rows) <= clientsShown {

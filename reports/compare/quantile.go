@@ -26,7 +26,7 @@ import (
 // is that of Student's t distribution, and wider if few of the values above the percentile are independent. e is how many
 // batches of one run are independent (measure.Effective).
 const (
-	tail             = 2
+	tail             = 2.5
 	leastIndependent = 0.2 // batches of a run, times 1 − p
 	runsForTail      = 5   // least number of runs of which percentiles beyond p95 have an interval
 )

@@ -68,6 +68,8 @@ func sidesVerdict(base, head *Replications) *SidesVerdict {
 // warnOfWindow says for which window the comparison holds if runs of a side are not in steady state. Then the changes may be
 // others in longer runs.
 func (c *Comparison) warnOfWindow() {
+	unsteadyText := map[string]string{result.NotSteady: "trend", result.Load1: "overload", result.Drift: "overload at the end",
+		result.Backlog: "backlog at the end", result.ShortWarmupID: "short warm-up"}
 	var found []string
 	for _, side := range []struct {
 		name string
@@ -81,7 +83,7 @@ func (c *Comparison) warnOfWindow() {
 			if !result.DependsOnWindow(r.ID) {
 				continue
 			}
-			text := strings.ReplaceAll(r.ID, "-", " ")
+			text := unsteadyText[r.ID]
 			if r.Level != "" {
 				text += " of " + format.Printable(r.Level)
 			}

@@ -24,6 +24,9 @@ func Verdict(r *result.Result) {
 	if s.Verdict != nil {
 		v.Trust = s.Verdict.Trust
 	}
+	if s.Replay.Disagrees() {
+		v.Trust = append(v.Trust, result.Trust{ID: result.ReplayDiffers, Sentence: "the replay does not agree with its log, so that these figures are not those of the server"})
+	}
 	v.StartNs = s.StartNs
 	s.Verdict = v
 	v.Status = StatusOf(r)

@@ -264,6 +264,10 @@ func (t *textWriter) table(table *report.Table, tight bool) {
 }
 
 func (t *textWriter) rows(table *report.Table) {
+	if table.Flush && table.NoHead {
+		t.pairs(table)
+		return
+	}
 	var lines [][]string
 	if !table.NoHead {
 		var head []string
@@ -319,6 +323,24 @@ func (t *textWriter) rows(table *report.Table) {
 		t.note("Left out, as the terminal is narrow: " + strings.Join(left, ", ") + ".")
 	}
 }
+
+// pairs writes the rows of a table of two columns, questions and answers, without heads. Answers are wrapped.
+func (t *textWriter) pairs(table *report.Table) {
+	first := 0
+	for _, row := range table.Rows {
+		first = max(first, shownWidth(format.Printable(row[0].Text)))
+	}
+	for _, row := range table.Rows {
+		name := format.Printable(row[0].Text)
+		for _, line := range format.Wrap(format.Printable(row[1].Text), max(leastAnswer, t.options.Width-first-2)) {
+			fmt.Fprintf(t, "%s%s  %s\n", name, strings.Repeat(" ", first-shownWidth(name)), line)
+			name = ""
+		}
+	}
+}
+
+// leastAnswer is how wide answers are at least.
+const leastAnswer = 40
 
 // fit returns how many columns have room in a line, all unless the terminal is narrow, and how many characters those after
 // the first need.

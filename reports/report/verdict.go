@@ -182,7 +182,7 @@ func remedyParts(v *result.Overall) []Part {
 	}
 	if len(v.Try) == 0 {
 		switch {
-		case slices.ContainsFunc(v.Causes, func(c result.Cause) bool { return c.Untrusted }):
+		case slices.ContainsFunc(v.Trust, func(t result.Trust) bool { return t.ID == result.ReplayDiffers }):
 			t.Missing = "No change is proposed, because the replay is not trusted."
 		case v.Status == result.OK:
 			t.Missing = "Nothing has to be changed."

@@ -6,12 +6,12 @@ import (
 )
 
 // NameFlows gives the listed flows the shortest names that are unique in the summary. A short name is the end of the whole
-// name, behind a slash or a colon: ci-54:deployer of service-accounts/system:serviceaccount:ci-54:deployer, if no other flow
-// ends so. Flows of the same name at several priority levels have the level behind the whole name.
+// name, without the FlowSchema and, of the names that Kubernetes gives, without what stands before a colon: ci-54:deployer of
+// service-accounts/system:serviceaccount:ci-54:deployer, if no other flow ends so. Flows of the same name at several priority levels have the level behind the whole name.
 func (s *Summary) NameFlows() {
 	count := map[string]int{}
 	for i := range s.Flows {
-		for name := s.Flows[i].Name; name != ""; name = shortened(name) {
+		for _, name := range shorterNames(s.Flows[i].Name) {
 			count[name]++
 		}
 	}
@@ -22,8 +22,10 @@ func (s *Summary) NameFlows() {
 			f.Short = f.Name + " at " + f.PriorityLevel
 			continue
 		}
-		for name := shortened(f.Name); name != "" && count[name] == 1; name = shortened(name) {
-			f.Short = name
+		for _, name := range shorterNames(f.Name) {
+			if count[name] == 1 {
+				f.Short = name
+			}
 		}
 	}
 }
@@ -52,11 +54,23 @@ func (s *Summary) repeats(f *Flow) bool {
 	return false
 }
 
-// shortened returns the name without what it has up to its first slash or colon, "" if that is all.
-func shortened(name string) string {
-	at := strings.IndexAny(name, "/:")
-	if at < 0 {
-		return ""
+// shorterNames returns the name and its ends that may stand for it, from long to short. The names of users that Kubernetes does not
+// give, such as those of an identity provider, may contain anything, and are not cut.
+func shorterNames(name string) (all []string) {
+	all = append(all, name)
+	_, who, ok := strings.Cut(name, "/")
+	if !ok || who == "" {
+		return all
 	}
-	return name[at+1:]
+	all = append(all, who)
+	if !strings.HasPrefix(who, "system:") {
+		return all
+	}
+	for {
+		_, end, ok := strings.Cut(who, ":")
+		if !ok || end == "" {
+			return all
+		}
+		all, who = append(all, end), end
+	}
 }
