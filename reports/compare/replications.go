@@ -512,7 +512,7 @@ func NamesFlow(text string) bool {
 func (a *Replicator) Replications() *Replications {
 	r := a.r
 	if r.Verdict = a.verdicts.Verdict(); r.Verdict != nil {
-		r.Verdict.Trust = a.trust.all(a.verdicts.N())
+		r.Verdict.Trust = a.trust.all(max(len(r.Seeds), a.verdicts.N()))
 	}
 	r.Statistics = a.Estimates()
 	r.CountSamples()

@@ -50,7 +50,7 @@ func TestComparisonSaysForWhichWindowItHolds(t *testing.T) {
 	few := result.Trust{ID: result.FewSamples, Sentence: "few"}
 	base, head := runsWith(nil, []result.Trust{full, few}), runsWith([]result.Trust{short}, []result.Trust{full})
 	c := Compare("b", base, "h", head)
-	want := "not in steady state (base: load 1 of a in 1 of 2 runs; head: short warmup in 1 of 2 runs, load 1 of a in 1 of 2 runs): " +
+	want := "not in steady state (base: overload of a in 1 of 2 runs; head: short warm-up in 1 of 2 runs, overload of a in 1 of 2 runs): " +
 		"the changes hold for the window from 10 s to 60 s, and may be others in longer runs"
 	if !slices.Contains(c.Warnings, want) {
 		t.Errorf("got %q, want %s", c.Warnings, want)
