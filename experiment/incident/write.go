@@ -59,14 +59,16 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	m.report.startNs, m.report.configured = win.startNs, len(o.Settings.copies) > 0
 	m.report.limits, m.report.stored = o.Settings.limitKnown, len(o.Settings.store) > 0
 	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &m.report.Check)
-	err := m.Each(ctx, func(q *requests.Request) error {
-		if w.leaveOut(q) == "" {
-			w.samples.add(q, timesOf(q, w.startNs, w.endNs))
+	if len(m.needed) > 0 {
+		err := m.Each(ctx, func(q *requests.Request) error {
+			if w.leaveOut(q) == "" {
+				w.samples.add(q, timesOf(q, w.startNs, w.endNs))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	file, err := files.Create(set, filepath.Join(o.Dir, TraceFile))
 	if err != nil {
@@ -229,9 +231,6 @@ func (w *writing) request(q *requests.Request) error {
 		return nil
 	}
 	w.id++
-	if w.checker.fullAtStart(q, logged.PriorityLevel, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
-		w.report.QueuesFull = true
-	}
 	if t.waitNs > w.longestWaitNs {
 		w.longestWaitNs = t.waitNs
 	}
@@ -239,6 +238,9 @@ func (w *writing) request(q *requests.Request) error {
 	d, err := w.checker.see(q, beginNs, watchEndNs, w.report.Files[q.File].Name)
 	if err != nil {
 		return err
+	}
+	if w.checker.fullAtStart(d.level, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
+		w.report.QueuesFull = true
 	}
 	w.shown.add(q, t, d, beginNs, w.startNs)
 	_, err = w.out.Write(w.line)
