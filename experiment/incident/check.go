@@ -12,6 +12,7 @@ import (
 	"apfsim/core/request"
 	"apfsim/core/rules"
 	"apfsim/reports/judge"
+	"apfsim/reports/result"
 	"apfsim/sim/trace/requests"
 )
 
@@ -115,7 +116,7 @@ func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) (d
 	if q.Seats > 0 {
 		d.seats = q.Seats
 	}
-	if q.User == "" || strings.HasPrefix(q.User, unknownUser) {
+	if q.User == "" || strings.HasPrefix(q.User, result.UnknownUser) {
 		c.result.WithoutUser++
 		return d, nil
 	}
@@ -135,7 +136,7 @@ func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) (d
 func (c *checker) compareBypassing(q *requests.Request, file string) {
 	switch {
 	case q.FlowSchema == "":
-	case q.User == "" || strings.HasPrefix(q.User, unknownUser):
+	case q.User == "" || strings.HasPrefix(q.User, result.UnknownUser):
 		c.result.WithoutUser++
 	default:
 		c.result.Requests++

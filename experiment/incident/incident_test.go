@@ -361,6 +361,38 @@ func TestUsers(t *testing.T) {
 	}
 }
 
+// The groups of a user who was found stay as they are, whoever sends the next request.
+func TestGroupsOfUsers(t *testing.T) {
+	of := func(ip, user, group string) func(*serverlog.Entry) {
+		return func(e *serverlog.Entry) { e.SourceIP, e.User, e.Groups = ip, user, []string{group} }
+	}
+	unknown := func(e *serverlog.Entry) { e.Groups = nil }
+	dir := t.TempDir()
+	replayed(t, Options{Dir: dir, Sources: []requests.Source{
+		file("httplog", served("h1", 2*ms, 3*ms, unknown), served("h2", 4*ms, 5*ms, unknown)),
+		file("audit.log", completed("a1", ms, 2*ms, of("10.0.0.1", "alice", "wonderland")), completed("a2", 3*ms, 4*ms, of("10.0.0.2", "bob", "builders"))),
+	}})
+	text, err := os.ReadFile(filepath.Join(dir, TraceFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte(`"user":"alice","groups":["wonderland"]`)); n != 3 {
+		t.Errorf("%d requests have the groups of alice, want 3:\n%s", n, text)
+	}
+}
+
+// A log that has nothing but the end of what began before it says so.
+func TestLogOfAnEndAlone(t *testing.T) {
+	_, err := importWith(&Options{Dir: t.TempDir(), Sources: []requests.Source{file("a.log", completed("w", 0, 60*second, watch))}})
+	if want := "all arrived before the first line, which is of the end of a watch or of another long-running request; add later parts of the log"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	_, err = importWith(&Options{Dir: t.TempDir(), From: &Moment{Ns: 2 * ms}, Sources: []requests.Source{file("a.log", completed("1", 0, ms, nil), completed("2", ms, 4*ms, nil))}})
+	if want := "; left out: 1 request before --from, 1 request began before --from and ended after it"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // The requests of several servers are not mixed: each has its own flow control.
 func TestServers(t *testing.T) {
 	a, b := file("a.log", completed("1", 0, ms, nil), completed("2", ms, 2*ms, nil)), file("b.log", completed("1", 10*ms, 11*ms, nil))

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -82,7 +83,7 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	slices.SortFunc(m.report.Levels, func(a, b LevelCounts) int { return strings.Compare(a.PriorityLevel, b.PriorityLevel) })
 	slices.SortFunc(m.report.Requests.LeftOut, func(a, b Count) int { return strings.Compare(a.Of, b.Of) })
 	if m.report.Requests.InTrace == 0 {
-		return &WrongChoice{"no request of the logs is between " + rfc3339(w.startNs) + " and " + rfc3339(w.endNs)}
+		return w.nothingLeft(o)
 	}
 	var list files.List
 	for _, c := range o.Settings.copies {
@@ -111,6 +112,21 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 		return err
 	}
 	return set.Commit()
+}
+
+// nothingLeft is the error of logs without a request for the trace.
+func (w *writing) nothingLeft(o *Options) error {
+	var reasons []string
+	open := o.From == nil // all requests are long-running ones that were open before the first line
+	for _, left := range w.report.Requests.LeftOut {
+		reasons = append(reasons, fmt.Sprintf("%s %s", result.RequestCount(left.Requests), left.Of))
+		open = open && (left.Of == beforeFrom || left.Of == ofOtherServer)
+	}
+	text := "no request of the logs can be replayed between " + rfc3339(w.startNs) + " and " + rfc3339(w.endNs)
+	if open {
+		return &WrongChoice{text + ": all arrived before the first line, which is of the end of a watch or of another long-running request; add later parts of the log"}
+	}
+	return &WrongChoice{text + "; left out: " + strings.Join(reasons, ", ")}
 }
 
 // replay runs the scenario, adds the comparison with the log to the report, and returns the text of the scenario. If
@@ -295,7 +311,7 @@ func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bo
 	switch {
 	case learned:
 		r.Users.Learned++
-	case strings.HasPrefix(q.User, unknownUser):
+	case strings.HasPrefix(q.User, result.UnknownUser):
 		r.Users.Unknown++
 	default:
 		r.Users.Known++

@@ -17,9 +17,11 @@ func flowsNamed(names ...string) *Summary {
 
 func TestShortNamesAreTheShortestUniqueEnds(t *testing.T) {
 	s := flowsNamed("low service-accounts/system:serviceaccount:ci-54:deployer", "low service-accounts/system:serviceaccount:ci-55:deployer",
-		"low service-accounts/system:serviceaccount:kube-system:node-agent", "low nodes/system:node:a", "low a", "low s/x", "high s/x", "low t/")
+		"low service-accounts/system:serviceaccount:kube-system:node-agent", "low nodes/system:node:a", "low a", "low s/x", "high s/x", "low t/",
+		"low fs/unknown:kubectl/v1.33.0 (linux/amd64) kubernetes/abc@::1")
 	n := NewShortNames(s)
-	want := []string{"ci-54:deployer", "ci-55:deployer", "node-agent", "node:a", "a", "s/x at low", "s/x at high", "t/"}
+	want := []string{"ci-54:deployer", "ci-55:deployer", "node-agent", "node:a", "a", "s/x at low", "s/x at high", "t/",
+		"unknown:kubectl/v1.33.0 (linux/amd64) kubernetes/abc@::1"}
 	for i := range s.Flows {
 		if f := &s.Flows[i]; n.Of(f.PriorityLevel, f.Name) != want[i] {
 			t.Errorf("%s at %s is called %q, want %q", f.Name, f.PriorityLevel, n.Of(f.PriorityLevel, f.Name), want[i])

@@ -161,10 +161,15 @@ func (h *Harmed) Take(other *Harmed) {
 	n.Deadline, n.Error, n.Unfinished = n.Deadline-o.Deadline, n.Error-o.Error, n.Unfinished-o.Unfinished
 }
 
-// Moment writes a time of the run: as a time of day if the verdict is on a log, else in seconds.
+// Moment writes a time of the run: as a time of day if the verdict is on a log, with the date if that is not the date of
+// the beginning, else in seconds.
 func (v *Overall) Moment(ns int64) string {
 	if v.StartNs == 0 {
 		return format.Moment(ns)
 	}
-	return time.Unix(0, v.StartNs+ns).UTC().Format("15:04:05Z")
+	start, at := time.Unix(0, v.StartNs).UTC(), time.Unix(0, v.StartNs+ns).UTC()
+	if start.Format(time.DateOnly) != at.Format(time.DateOnly) {
+		return at.Format("2006-01-02 15:04:05Z")
+	}
+	return at.Format("15:04:05Z")
 }
