@@ -320,6 +320,21 @@ func TestRejectedRequestsGetExecutionTimes(t *testing.T) {
 	}
 }
 
+// However many users there are, the memory for their execution times is bounded.
+func TestGroupsOfExecutionTimesAreBounded(t *testing.T) {
+	d := drawKeys{}
+	q := requests.Request{Entry: completed("", 0, ms, rejected)}
+	q.Audit = true
+	for i := range mostClients + 10 {
+		q.User = strconv.Itoa(i)
+		d.add(&q)
+	}
+	last, _ := drawKeyOf(&q, byUser)
+	if _, ok := d[last]; ok || len(d) != mostClients {
+		t.Errorf("%d groups, that of the last user %v; want those of %d users and three for all", len(d), ok, mostClients-3)
+	}
+}
+
 // Not every 429 is flow control's.
 func TestWhoAnswered429(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -532,7 +547,7 @@ func TestSumsAddUp(t *testing.T) {
 			if errors.As(err, &choice) && o.From != nil {
 				return // no request is in the window
 			}
-			if err != nil && strings.Contains(err.Error(), "no request of the logs is between") {
+			if err != nil && strings.Contains(err.Error(), "no request of the logs can be replayed between") {
 				return
 			}
 			if err != nil {
