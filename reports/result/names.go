@@ -7,15 +7,11 @@ type ShortNames struct {
 	short map[flowKey]string
 }
 
-// UnknownUser begins the names of users that stand for clients of which a log has only the user agent and the address.
-const UnknownUser = "unknown:"
-
 type flowKey struct{ level, name string }
 
 // NewShortNames returns those of the listed flows. A short name is the end of the whole name, behind a slash or a colon:
 // ci-54:deployer of service-accounts/system:serviceaccount:ci-54:deployer, if no other flow ends so. Flows of the same name
-// at several priority levels have the level behind the whole name. What stands for an unknown user is not shortened: its
-// user agent has slashes and colons of its own.
+// at several priority levels have the level behind the whole name.
 func NewShortNames(s *Summary) *ShortNames {
 	n := &ShortNames{short: make(map[flowKey]string, len(s.Flows))}
 	count := map[string]int{}
@@ -50,7 +46,11 @@ func (n *ShortNames) repeats(s *Summary, f *Flow) bool {
 	return false
 }
 
-// shortened returns the name without what it has up to its first slash or colon, "" if that is all.
+// UnknownUser begins the names of users that stand for clients of which a log has only the user agent and the address.
+const UnknownUser = "unknown:"
+
+// shortened returns the name without what it has up to its first slash or colon, "" if that is all. An unknown user is not
+// shortened: the slashes and colons are those of its user agent.
 func shortened(name string) string {
 	if strings.HasPrefix(name, UnknownUser) {
 		return ""

@@ -17,11 +17,9 @@ func flowsNamed(names ...string) *Summary {
 
 func TestShortNamesAreTheShortestUniqueEnds(t *testing.T) {
 	s := flowsNamed("low service-accounts/system:serviceaccount:ci-54:deployer", "low service-accounts/system:serviceaccount:ci-55:deployer",
-		"low service-accounts/system:serviceaccount:kube-system:node-agent", "low nodes/system:node:a", "low a", "low s/x", "high s/x", "low t/",
-		"low fs/unknown:kubectl/v1.33.0 (linux/amd64) kubernetes/abc@::1")
+		"low service-accounts/system:serviceaccount:kube-system:node-agent", "low nodes/system:node:a", "low a", "low s/x", "high s/x", "low t/")
 	n := NewShortNames(s)
-	want := []string{"ci-54:deployer", "ci-55:deployer", "node-agent", "node:a", "a", "s/x at low", "s/x at high", "t/",
-		"unknown:kubectl/v1.33.0 (linux/amd64) kubernetes/abc@::1"}
+	want := []string{"ci-54:deployer", "ci-55:deployer", "node-agent", "node:a", "a", "s/x at low", "s/x at high", "t/"}
 	for i := range s.Flows {
 		if f := &s.Flows[i]; n.Of(f.PriorityLevel, f.Name) != want[i] {
 			t.Errorf("%s at %s is called %q, want %q", f.Name, f.PriorityLevel, n.Of(f.PriorityLevel, f.Name), want[i])
@@ -55,5 +53,13 @@ func TestShortNamesAreUnique(t *testing.T) {
 			}
 			short[text] = f.Name + " at " + f.PriorityLevel
 		}
+	}
+}
+
+// The name of an unknown user ends where its user agent begins.
+func TestUnknownUsersAreNotShortened(t *testing.T) {
+	const user = UnknownUser + "kubectl/v1.33.0 (linux/amd64) kubernetes/abc@::1"
+	if got := shortened("global-default/" + user); got != user || shortened(got) != "" {
+		t.Errorf("%q and %q, want %q and nothing shorter", got, shortened(got), user)
 	}
 }
