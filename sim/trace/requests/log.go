@@ -69,7 +69,15 @@ func Read(ctx context.Context, o Options) (_ *Log, err error) {
 			err = errors.Join(err, r.joined.Close())
 		}
 	}()
-	err = ahead(func(next func() *located) error { return r.read(ctx, o.Sources, o.Strict, next) }, r.add)
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = ahead(func(next func() *located) error { return r.read(reading, o.Sources, o.Strict, next) }, func(l *located) error {
+		err := r.add(l)
+		if err != nil {
+			cancel() // a read that waits for more of a pipe
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
