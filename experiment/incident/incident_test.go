@@ -453,7 +453,7 @@ func TestWindow(t *testing.T) {
 	}{
 		{Moment{false, 30 * second}, Moment{false, 40 * second}, "is after the end of the log"},
 		{Moment{false, 0}, Moment{true, noon - second}, "is not before --to"},
-		{Moment{false, 7 * second}, Moment{false, 8 * second}, "of the logs is between"},
+		{Moment{false, 7 * second}, Moment{false, 8 * second}, "no request of the logs can be replayed between"},
 	} {
 		_, err := importWith(&Options{Sources: []requests.Source{file("a.log", completed("1", 0, ms, nil), completed("2", 20*second, 21*second, nil))}, From: &c.from, To: &c.to, Dir: t.TempDir()})
 		var choice *WrongChoice
