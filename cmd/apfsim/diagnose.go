@@ -74,6 +74,7 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 	if err != nil {
 		return importError(ctx, err)
 	}
+	printAll(cmd.ErrOrStderr(), "warning", diagnosis.Warnings())
 	document := diagnosis.Document()
 	if form == "text" || form == "markdown" {
 		document = diagnosis.Brief()

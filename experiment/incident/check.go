@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/core/estimate"
 	"apfsim/core/flowcontrol"
+	"apfsim/core/request"
 	"apfsim/core/rules"
 	"apfsim/reports/judge"
+	"apfsim/reports/result"
 	"apfsim/sim/trace/requests"
 )
 
@@ -24,10 +25,10 @@ type checker struct {
 	objects    config.Objects
 	controller *flowcontrol.Controller
 	estimator  *estimate.Estimator
-	parser     *estimate.Estimator // for queries alone
-	open       ends                // the ends of the open watches
-	arrived    map[string]int64    // requests by priority level
-	waited     map[string]int64    // those of the first firstRequests of a level that waited
+	parsed     map[asked]request.Options // the queries of the latest requests, many of which are the same
+	open       ends                      // the ends of the open watches
+	arrived    map[string]int64          // requests by priority level
+	waited     map[string]int64          // those of the first firstRequests of a level that waited
 	result     *Check
 }
 
@@ -39,18 +40,41 @@ func newChecker(r *rules.Rules, objects config.Objects, serverLimit int, store e
 		waited:     map[string]int64{},
 		controller: flowcontrol.New(0, r, serverLimit, objects, nil, nil),
 		estimator:  estimate.NewEstimator(r, store),
-		parser:     estimate.NewEstimator(r, nil),
+		parsed:     map[asked]request.Options{},
 		result:     result,
 	}
 }
 
 // readable reports whether a request can be simulated: flow control must be able to read its query.
 func (c *checker) readable(q *requests.Request) bool {
-	if q.Query == "" {
-		return true
-	}
-	_, err := c.parser.NewRequest(&classify.Attributes{Verb: "get"}, q.Query)
+	_, err := c.options(q)
 	return err == nil
+}
+
+// asked is what the options of a request follow from.
+type asked struct{ verb, query string }
+
+// mostParsed bounds the memory for queries.
+const mostParsed = 1 << 12
+
+// options returns what the query of a request says.
+func (c *checker) options(q *requests.Request) (request.Options, error) {
+	if q.Query == "" {
+		return request.Options{}, nil
+	}
+	key := asked{q.Verb, q.Query}
+	if o, ok := c.parsed[key]; ok {
+		return o, nil
+	}
+	key.query = strings.Clone(q.Query) // which is a part of a longer text
+	o, err := request.ParseOptions(key.verb, key.query)
+	if err == nil {
+		if len(c.parsed) == mostParsed {
+			clear(c.parsed)
+		}
+		c.parsed[key] = o
+	}
+	return o, err
 }
 
 // see compares the decisions for a request, which must come in the order of arrival. Watches count
@@ -61,10 +85,11 @@ func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) (d
 		heap.Pop(&c.open).(ending).end()
 	}
 	a := q.Attributes()
-	work, err := c.estimator.NewRequest(&a, q.Query)
+	options, err := c.options(q)
 	if err != nil {
 		return decision{}, err
 	}
+	work := c.estimator.NewParsedRequest(&a, options)
 	if isWatch(q) {
 		defer func() {
 			work.WatchStarts()
@@ -91,19 +116,19 @@ func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) (d
 	if q.Seats > 0 {
 		d.seats = q.Seats
 	}
-	if q.User == "" || strings.HasPrefix(q.User, unknownUser) {
+	if q.User == "" || strings.HasPrefix(q.User, result.UnknownUser) {
 		c.result.WithoutUser++
 		return d, nil
 	}
 	c.result.Requests++
-	at := fmt.Sprintf("%s:%d", file, q.Line)
+	at := place{file, q.Line}
 	c.compareNames(&c.result.FlowSchema, "flowSchema", at, q.FlowSchema, route.Schema.Name)
 	c.compareNames(&c.result.PriorityLevel, "priorityLevel", at, q.PriorityLevel, route.Level.Name())
 	if q.Seats < 0 {
 		return d, nil
 	}
-	c.compare(&c.result.Seats, "seats", at, fmt.Sprint(q.Seats), fmt.Sprint(e.InitialSeats))
-	c.compare(&c.result.FinalSeats, "finalSeats", at, fmt.Sprint(q.FinalSeats), fmt.Sprint(e.FinalSeats))
+	compare(c, &c.result.Seats, "seats", at, q.Seats, e.InitialSeats)
+	compare(c, &c.result.FinalSeats, "finalSeats", at, q.FinalSeats, e.FinalSeats)
 	return d, nil
 }
 
@@ -111,11 +136,11 @@ func (c *checker) see(q *requests.Request, startNs, endNs int64, file string) (d
 func (c *checker) compareBypassing(q *requests.Request, file string) {
 	switch {
 	case q.FlowSchema == "":
-	case q.User == "" || strings.HasPrefix(q.User, unknownUser):
+	case q.User == "" || strings.HasPrefix(q.User, result.UnknownUser):
 		c.result.WithoutUser++
 	default:
 		c.result.Requests++
-		c.compare(&c.result.FlowSchema, "flowSchema", fmt.Sprintf("%s:%d", file, q.Line), q.FlowSchema, "none: long-running requests bypass flow control")
+		compare(c, &c.result.FlowSchema, "flowSchema", place{file, q.Line}, q.FlowSchema, "none: long-running requests bypass flow control")
 	}
 }
 
@@ -139,16 +164,12 @@ func decisionOf(r *flowcontrol.Route, seats int) decision {
 }
 
 // fullAtStart reports whether the queues of a level were already full when the trace begins. It must be called for each
-// request of the trace; rejected says that the log has it as rejected at once. This is done if all queues of the hand of
+// request of the trace with its level, which is empty for one that bypasses flow control; rejected says that the log has it as rejected at once. This is done if all queues of the hand of
 // its flow are full, which takes as many requests of the level as these queues hold. The first requests of a level also
 // show it: if nearly all of them waited, others were before them.
-func (c *checker) fullAtStart(q *requests.Request, level string, waitNs int64, rejected bool) bool {
+func (c *checker) fullAtStart(level string, waitNs int64, rejected bool) bool {
 	if level == "" {
-		a := q.Attributes()
-		if a.Bypasses(c.rules) {
-			return false
-		}
-		level = c.controller.Route(&a).Level.Name()
+		return false
 	}
 	c.arrived[level]++
 	if waitNs >= judge.GoodWaitNs && c.arrived[level] <= firstRequests {
@@ -201,21 +222,27 @@ func full[T any](logged string, objects []T, nameOf func(T) string) string {
 }
 
 // compareNames compares names, which kube-apiserver shortens in its log.
-func (c *checker) compareNames(n *Agreement, field, at, logged, decided string) {
+func (c *checker) compareNames(n *Agreement, field string, at place, logged, decided string) {
 	if start, cut := strings.CutSuffix(logged, "..."); cut && strings.HasPrefix(decided, start) {
 		logged = decided
 	}
-	c.compare(n, field, at, logged, decided)
+	compare(c, n, field, at, logged, decided)
 }
 
-func (c *checker) compare(n *Agreement, field, at, logged, decided string) {
+// place is a line of a file.
+type place struct {
+	file string
+	line int64
+}
+
+func compare[T comparable](c *checker, n *Agreement, field string, at place, logged, decided T) {
 	n.Compared++
 	if logged == decided {
 		n.Equal++
 		return
 	}
 	if len(c.result.Differences) < mostDifferences {
-		c.result.Differences = append(c.result.Differences, Difference{At: at, Field: field, Logged: logged, Decided: decided})
+		c.result.Differences = append(c.result.Differences, Difference{At: fmt.Sprintf("%s:%d", at.file, at.line), Field: field, Logged: fmt.Sprint(logged), Decided: fmt.Sprint(decided)})
 	}
 }
 

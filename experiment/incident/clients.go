@@ -1,8 +1,10 @@
 package incident
 
 import (
-	"apfsim/sim/trace/requests"
 	"slices"
+
+	"apfsim/reports/result"
+	"apfsim/sim/trace/requests"
 )
 
 // mostClients bounds the memory for clients.
@@ -47,12 +49,9 @@ func (c *clients) learn(q *requests.Request) {
 func (c *clients) identify(q *requests.Request) bool {
 	known := c.known[client{q.Server, q.SourceIP, q.UserAgent}]
 	if known == nil || known.ambiguous {
-		q.User, q.Groups = unknownUser+q.UserAgent+"@"+q.SourceIP, []string{"system:authenticated"}
+		q.User, q.Groups = result.UnknownUser+q.UserAgent+"@"+q.SourceIP, append(q.Groups[:0], "system:authenticated")
 		return false
 	}
-	q.User, q.Groups = known.user, known.groups
+	q.User, q.Groups = known.user, append(q.Groups[:0], known.groups...) // a copy: the memory is used for the next request
 	return true
 }
-
-// unknownUser begins the names of users that stand for clients whose user is unknown.
-const unknownUser = "unknown:"

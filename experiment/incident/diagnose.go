@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"apfsim/document"
 	"apfsim/reports/files"
@@ -184,7 +183,7 @@ func (r *Report) whyNotTrusted() []string {
 	}
 	switch {
 	case r.gapToNs > 0:
-		all = append(all, fmt.Sprintf("a part of the log is missing: it has no request from %s to %s", clock(r.gapFromNs), clock(r.gapToNs)))
+		all = append(all, fmt.Sprintf("a part of the log is missing: it has no request from %s to %s", r.moment(r.gapFromNs), r.moment(r.gapToNs)))
 	case r.Replay.RejectedInReplay < r.Replay.RejectedInLog && !slices.Contains(r.Replay.Unknown, trace.UnknownQueues):
 		if r.limits { // else these are the likelier reason
 			all = append(all, mayBeMissing)
@@ -201,7 +200,10 @@ func (r *Report) whyNotTrusted() []string {
 // mayBeMissing is why a replay can reject less than its log shows.
 const mayBeMissing = "a part of the log may be missing"
 
-func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("15:04:05Z") }
+// moment writes a time since 1970 as those of the verdict are written.
+func (r *Report) moment(ns int64) string {
+	return (&result.Overall{StartNs: format.Clock(r.startNs)}).Moment(ns - r.startNs)
+}
 
 // wanted returns what would tell more.
 func (r *Report) wanted() []Wanted {
@@ -241,7 +243,7 @@ func (d *Diagnosis) judge(about []*LoggedClient) {
 		v.Status = result.Harm
 	case waited, d.Client == "" && replayed.Status != result.OK:
 		v.Status = result.Watch
-	case waitsHidden(about):
+	case waitsHidden(about), r.unreadable():
 		v.Status = result.Unknown
 	default:
 		v.Status = result.OK
@@ -265,6 +267,40 @@ func waitsHidden(about []*LoggedClient) bool {
 	return slices.ContainsFunc(about, func(c *LoggedClient) bool {
 		return c.WaitP99Ns == nil && c.mayHaveWaited.N > 0 && c.mayHaveWaited.PercentileNs(99) > judge.GoodWaitNs
 	})
+}
+
+// mostUnreadable is the part of the lines of the logs up to which it says nothing that they cannot be read: the first and
+// the last line of a file are often cut off.
+const mostUnreadable = 0.01
+
+// unreadable reports whether so many lines cannot be read that the rest does not say that all is well.
+func (r *Report) unreadable() bool {
+	bad, lines := r.badLines()
+	return float64(bad) > mostUnreadable*float64(lines)
+}
+
+// badLines returns how many lines cannot be read, and of how many.
+func (r *Report) badLines() (bad, lines int64) {
+	for i := range r.Files {
+		bad, lines = bad+r.Files[i].BadLines, lines+r.Files[i].Lines
+	}
+	return bad, lines
+}
+
+// Warnings returns which lines of the logs could not be read: the first of each file.
+func (d *Diagnosis) Warnings() (all document.Errors) {
+	for i := range d.imported.Files {
+		f := &d.imported.Files[i]
+		if len(f.Problems) == 0 {
+			continue
+		}
+		text := f.Problems[0].Message + "; the line is left out"
+		if more := f.BadLines - 1; more > 0 {
+			text += ", as " + format.Counted(int(more), "other line") + " of the file that cannot be read"
+		}
+		all.Add(document.Position{File: f.Name, Line: int(f.Problems[0].Line)}, "", "%s", text)
+	}
+	return all
 }
 
 // mostHarmed is how many clients have rows of their own in a verdict.
@@ -473,6 +509,9 @@ func (d *Diagnosis) sentence(about []*LoggedClient, sum *LoggedClient) string {
 	switch {
 	case v.Status == result.Unknown && !d.ReplayTrusted:
 		return fmt.Sprintf("The log of %s shows no harm by itself, but the replay of it is not trusted%s.", requests, waits)
+	case v.Status == result.Unknown && d.imported.Requests.InTrace >= judge.LeastRequests && d.imported.unreadable():
+		bad, lines := d.imported.badLines()
+		return fmt.Sprintf("All %s in the log were served, but %s of %s cannot be read%s.", requests, format.Whole(bad), format.Counted(int(lines), "line"), waits)
 	case v.Status == result.Unknown && d.imported.Requests.InTrace >= judge.LeastRequests:
 		return fmt.Sprintf("All %s in the log were served, but it does not say how long they waited%s.", requests, waits)
 	case v.Status == result.Unknown:

@@ -22,6 +22,7 @@ import (
 	"apfsim/sim/trace"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
+	"apfsim/sim/trace/serverlog"
 )
 
 // incidentConfig has a level whose few queues an agent of all nodes can fill, so that others who share them are rejected.
@@ -395,6 +396,66 @@ func TestDiagnoseDoesNotSayOKWhereItCannotTell(t *testing.T) {
 	}
 	if d.Verdict.Status != result.Unknown || d.ReplayTrusted || len(d.Verdict.Causes)+len(d.Remedies) > 0 {
 		t.Errorf("%+v", d.Verdict)
+	}
+}
+
+// A request that is served is no harm, however long it lasts and wherever the log ends. Lines that cannot be read are
+// named, and with too many of them the rest says nothing.
+func TestDiagnoseOfALogThatIsCut(t *testing.T) {
+	exec := func(e *serverlog.Entry) {
+		e.Verb, e.Resource, e.Subresource, e.Path = "create", "pods", "exec", "/api/v1/namespaces/default/pods/c/exec"
+	}
+	session := entry(serverlog.Audit, serverlog.Started, "session", 0, ms, exec)
+	var served []serverlog.Entry
+	for i := range int64(200) {
+		served = append(served, completed(fmt.Sprint(i), 10*i*ms, 10*i*ms+5*ms, nil))
+	}
+	bad := serverlog.Entry{AuditID: "bad"}
+	for _, c := range []struct {
+		what, sentence, warning string
+		entries                 []serverlog.Entry
+		status                  result.Status
+	}{
+		{"a session that goes on", "All 201 requests in the log were served.", "", append(slices.Clone(served), session), result.OK},
+		{"a line that is cut", "All 200 requests in the log were served.", "a.log:201: is not an audit event; the line is left out", append(slices.Clone(served), bad), result.OK},
+		{"lines that are cut", "All 200 requests in the log were served, but 3 of 203 lines cannot be read.",
+			"a.log:201: is not an audit event; the line is left out, as 2 other lines of the file that cannot be read", append(slices.Clone(served), bad, bad, bad), result.Unknown},
+		{"few requests", "The log has 99 requests; it takes 100 to say that all is well.", "", served[:99], result.Unknown},
+	} {
+		settings, err := ReadSettings("", nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := Diagnose(context.Background(), Options{Sources: []requests.Source{file("a.log", c.entries...)}, Settings: settings}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := d.Verdict; v.Status != c.status || v.Sentence != c.sentence || d.Warnings().Error() != c.warning {
+			t.Errorf("%s: %s %s %s; want %s %s %s", c.what, v.Status, v.Sentence, d.Warnings().Error(), c.status, c.sentence, c.warning)
+		}
+	}
+}
+
+// Times of day have their dates if a log goes on after midnight.
+func TestDiagnoseAcrossMidnight(t *testing.T) {
+	settings, err := ReadSettings("", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []serverlog.Entry
+	for i := range int64(100) {
+		entries = append(entries, completed(fmt.Sprint(i), i*600*second, i*600*second+ms, nil))
+	}
+	entries = append(entries, completed("error", 99*600*second, 99*600*second+ms, func(e *serverlog.Entry) { e.Status = 500 }))
+	d, err := Diagnose(context.Background(), Options{Sources: []requests.Source{file("a.log", entries...)}, Settings: settings}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "answered with an error from 2026-11-22 04:30:00Z to 2026-11-22 04:30:00Z"; !strings.Contains(d.Verdict.Sentence, want) {
+		t.Errorf("%s; want %s", d.Verdict.Sentence, want)
+	}
+	if got, want := d.logText(), "2026-11-21 12:00:00Z to 2026-11-22 04:30:01Z;"; !strings.Contains(got, want) {
+		t.Errorf("%s; want %s", got, want)
 	}
 }
 

@@ -112,7 +112,15 @@ func (d *Diagnosis) logText() string {
 	}
 	from, to := time.Unix(0, r.startNs).UTC(), time.Unix(0, r.startNs+r.DurationNs).UTC()
 	return fmt.Sprintf("%s of %s%s, %s to %s; Kubernetes %s (%s)", result.RequestCount(r.Requests.InTrace), format.Counted(len(r.clients), "client"), at,
-		from.Format("2006-01-02 15:04:05Z"), to.Format("15:04:05Z"), d.KubernetesVersion, d.VersionFrom)
+		from.Format("2006-01-02 15:04:05Z"), to.Format(untilFormat(from, to)), d.KubernetesVersion, d.VersionFrom)
+}
+
+// untilFormat is the format of the end of a time that begins at from: with the date, if it is another.
+func untilFormat(from, to time.Time) string {
+	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
+		return "15:04:05Z"
+	}
+	return "2006-01-02 15:04:05Z"
 }
 
 // answerTable has the rows that answer who, when and how.

@@ -47,7 +47,8 @@ func drawKeyOf(q *requests.Request, l drawLevel) (k drawKey, ok bool) {
 	return k, true
 }
 
-// drawKeys are the groups of which execution times are needed.
+// drawKeys are the groups of which execution times are needed. Their number is bounded: further users have no groups of their
+// own, and after as many further groups of verbs and resources neither do these.
 type drawKeys map[drawKey]drawLevel
 
 // add adds the groups of a request whose execution time must be drawn. A watch that was open before
@@ -57,7 +58,12 @@ func (d drawKeys) add(q *requests.Request) {
 		return
 	}
 	for l := range drawLevels {
-		if k, ok := drawKeyOf(q, l); ok {
+		k, ok := drawKeyOf(q, l)
+		most := 2 * mostClients
+		if l == byUser {
+			most = mostClients
+		}
+		if _, known := d[k]; ok && !known && (len(d) < most || l >= byVerb) {
 			d[k] = l
 		}
 	}

@@ -320,6 +320,21 @@ func TestRejectedRequestsGetExecutionTimes(t *testing.T) {
 	}
 }
 
+// However many users there are, the memory for their execution times is bounded.
+func TestGroupsOfExecutionTimesAreBounded(t *testing.T) {
+	d := drawKeys{}
+	q := requests.Request{Entry: completed("", 0, ms, rejected)}
+	q.Audit = true
+	for i := range mostClients + 10 {
+		q.User = strconv.Itoa(i)
+		d.add(&q)
+	}
+	last, _ := drawKeyOf(&q, byUser)
+	if _, ok := d[last]; ok || len(d) != mostClients {
+		t.Errorf("%d groups, that of the last user %v; want those of %d users and three for all", len(d), ok, mostClients-3)
+	}
+}
+
 // Not every 429 is flow control's.
 func TestWhoAnswered429(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -358,6 +373,38 @@ func TestUsers(t *testing.T) {
 	}
 	if want := (Users{Known: 3, Learned: 1, Unknown: 2}); r.Users != want {
 		t.Errorf("%+v, want %+v", r.Users, want)
+	}
+}
+
+// The groups of a user who was found stay as they are, whoever sends the next request.
+func TestGroupsOfUsers(t *testing.T) {
+	of := func(ip, user, group string) func(*serverlog.Entry) {
+		return func(e *serverlog.Entry) { e.SourceIP, e.User, e.Groups = ip, user, []string{group} }
+	}
+	unknown := func(e *serverlog.Entry) { e.Groups = nil }
+	dir := t.TempDir()
+	replayed(t, Options{Dir: dir, Sources: []requests.Source{
+		file("httplog", served("h1", 2*ms, 3*ms, unknown), served("h2", 4*ms, 5*ms, unknown)),
+		file("audit.log", completed("a1", ms, 2*ms, of("10.0.0.1", "alice", "wonderland")), completed("a2", 3*ms, 4*ms, of("10.0.0.2", "bob", "builders"))),
+	}})
+	text, err := os.ReadFile(filepath.Join(dir, TraceFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte(`"user":"alice","groups":["wonderland"]`)); n != 3 {
+		t.Errorf("%d requests have the groups of alice, want 3:\n%s", n, text)
+	}
+}
+
+// A log that has nothing but the end of what began before it says so.
+func TestLogOfAnEndAlone(t *testing.T) {
+	_, err := importWith(&Options{Dir: t.TempDir(), Sources: []requests.Source{file("a.log", completed("w", 0, 60*second, watch))}})
+	if want := "all arrived before the first line, which is of the end of a watch or of another long-running request; add later parts of the log"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	_, err = importWith(&Options{Dir: t.TempDir(), From: &Moment{Ns: 2 * ms}, Sources: []requests.Source{file("a.log", completed("1", 0, ms, nil), completed("2", ms, 4*ms, nil))}})
+	if want := "; left out: 1 request before --from, 1 request began before --from and ended after it"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 
@@ -406,7 +453,7 @@ func TestWindow(t *testing.T) {
 	}{
 		{Moment{false, 30 * second}, Moment{false, 40 * second}, "is after the end of the log"},
 		{Moment{false, 0}, Moment{true, noon - second}, "is not before --to"},
-		{Moment{false, 7 * second}, Moment{false, 8 * second}, "of the logs is between"},
+		{Moment{false, 7 * second}, Moment{false, 8 * second}, "no request of the logs can be replayed between"},
 	} {
 		_, err := importWith(&Options{Sources: []requests.Source{file("a.log", completed("1", 0, ms, nil), completed("2", 20*second, 21*second, nil))}, From: &c.from, To: &c.to, Dir: t.TempDir()})
 		var choice *WrongChoice
@@ -500,7 +547,7 @@ func TestSumsAddUp(t *testing.T) {
 			if errors.As(err, &choice) && o.From != nil {
 				return // no request is in the window
 			}
-			if err != nil && strings.Contains(err.Error(), "no request of the logs is between") {
+			if err != nil && strings.Contains(err.Error(), "no request of the logs can be replayed between") {
 				return
 			}
 			if err != nil {

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -59,14 +60,16 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	m.report.startNs, m.report.configured = win.startNs, len(o.Settings.copies) > 0
 	m.report.limits, m.report.stored = o.Settings.limitKnown, len(o.Settings.store) > 0
 	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &m.report.Check)
-	err := m.Each(ctx, func(q *requests.Request) error {
-		if w.leaveOut(q) == "" {
-			w.samples.add(q, timesOf(q, w.startNs, w.endNs))
+	if len(m.needed) > 0 {
+		err := m.Each(ctx, func(q *requests.Request) error {
+			if w.leaveOut(q) == "" {
+				w.samples.add(q, timesOf(q, w.startNs, w.endNs))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	file, err := files.Create(set, filepath.Join(o.Dir, TraceFile))
 	if err != nil {
@@ -80,7 +83,7 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	slices.SortFunc(m.report.Levels, func(a, b LevelCounts) int { return strings.Compare(a.PriorityLevel, b.PriorityLevel) })
 	slices.SortFunc(m.report.Requests.LeftOut, func(a, b Count) int { return strings.Compare(a.Of, b.Of) })
 	if m.report.Requests.InTrace == 0 {
-		return &WrongChoice{"no request of the logs is between " + rfc3339(w.startNs) + " and " + rfc3339(w.endNs)}
+		return w.nothingLeft(o)
 	}
 	var list files.List
 	for _, c := range o.Settings.copies {
@@ -109,6 +112,21 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 		return err
 	}
 	return set.Commit()
+}
+
+// nothingLeft is the error of logs without a request for the trace.
+func (w *writing) nothingLeft(o *Options) error {
+	var reasons []string
+	open := o.From == nil // all requests are long-running ones that were open before the first line
+	for _, left := range w.report.Requests.LeftOut {
+		reasons = append(reasons, fmt.Sprintf("%s %s", result.RequestCount(left.Requests), left.Of))
+		open = open && (left.Of == beforeFrom || left.Of == ofOtherServer)
+	}
+	text := "no request of the logs can be replayed between " + rfc3339(w.startNs) + " and " + rfc3339(w.endNs)
+	if open {
+		return &WrongChoice{text + ": all arrived before the first line, which is of the end of a watch or of another long-running request; add later parts of the log"}
+	}
+	return &WrongChoice{text + "; left out: " + strings.Join(reasons, ", ")}
 }
 
 // replay runs the scenario, adds the comparison with the log to the report, and returns the text of the scenario. If
@@ -229,9 +247,6 @@ func (w *writing) request(q *requests.Request) error {
 		return nil
 	}
 	w.id++
-	if w.checker.fullAtStart(q, logged.PriorityLevel, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
-		w.report.QueuesFull = true
-	}
 	if t.waitNs > w.longestWaitNs {
 		w.longestWaitNs = t.waitNs
 	}
@@ -239,6 +254,9 @@ func (w *writing) request(q *requests.Request) error {
 	d, err := w.checker.see(q, beginNs, watchEndNs, w.report.Files[q.File].Name)
 	if err != nil {
 		return err
+	}
+	if w.checker.fullAtStart(d.level, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
+		w.report.QueuesFull = true
 	}
 	w.shown.add(q, t, d, beginNs, w.startNs)
 	_, err = w.out.Write(w.line)
@@ -293,7 +311,7 @@ func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bo
 	switch {
 	case learned:
 		r.Users.Learned++
-	case strings.HasPrefix(q.User, unknownUser):
+	case strings.HasPrefix(q.User, result.UnknownUser):
 		r.Users.Unknown++
 	default:
 		r.Users.Known++

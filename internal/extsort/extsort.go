@@ -8,6 +8,7 @@ package extsort
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"container/heap"
 	"encoding/binary"
 	"errors"
@@ -28,121 +29,166 @@ const (
 
 // Sorter sorts records by their keys, and records of one key by their values. Either Close must be
 // called at the end, or temporary files can remain.
+//
+// While records are added to one batch, the batch before it is sorted and written by another goroutine, to which the fields
+// below it belong until wait returns.
 type Sorter struct {
 	dir    string
-	memory int
-	arena  []byte
-	refs   []ref
-	levels [][]*run // merging makes a run of level i+1 from the runs of level i
-	err    error    // the first error of writing a run
+	memory int // bytes of a batch
+	batch  batch
+	busy   chan error // gives the error of writing a batch when it has been written; nil if none is
+
+	written batch
+	levels  [][]*run // merging makes a run of level i+1 from the runs of level i
+	err     error    // the first error of writing a run
 }
 
-// ref is where a record is in the arena.
-type ref struct{ at, value, end int }
+// batch is records in memory.
+type batch struct {
+	arena []byte
+	refs  []ref
+}
 
-// New returns a sorter that holds about this many bytes of records in memory and writes the others
-// to temporary files in the folder dir.
+// ref is where a record is in the arena. Start is the first eight bytes of the key, by which most records differ, so that
+// sorting seldom reads the arena.
+type ref struct {
+	start          uint64
+	at, value, end int
+}
+
+const refSize = 32 // bytes
+
+// New returns a sorter that holds about this many bytes of records in memory, half of them while they are written, and
+// writes the others to temporary files in the folder dir.
 func New(dir string, memory int) *Sorter {
-	return &Sorter{dir: dir, memory: memory}
+	return &Sorter{dir: dir, memory: memory / 2}
 }
 
 // Add adds a record. The sorter copies it.
 func (s *Sorter) Add(key, value []byte) error {
-	const refSize = 24
-	if len(s.refs) > 0 && len(s.arena)+len(key)+len(value)+refSize*(len(s.refs)+1) > s.memory {
-		s.spill()
+	b := &s.batch
+	if len(b.refs) > 0 && len(b.arena)+len(key)+len(value)+refSize*(len(b.refs)+1) > s.memory {
+		if err := s.spill(); err != nil {
+			return err
+		}
 	}
-	at := len(s.arena)
-	s.arena = append(append(s.arena, key...), value...)
-	s.refs = append(s.refs, ref{at, at + len(key), len(s.arena)})
-	return s.err
+	at := len(b.arena)
+	b.arena = append(append(b.arena, key...), value...)
+	b.refs = append(b.refs, ref{startOf(key), at, at + len(key), len(b.arena)})
+	return nil
+}
+
+// startOf returns the first eight bytes of a key as a number, so that numbers are ordered as keys are.
+func startOf(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var padded [8]byte
+	copy(padded[:], key)
+	return binary.BigEndian.Uint64(padded[:])
 }
 
 // Each calls f for all records in order, until f returns an error. The slices are valid until f
 // returns. Each may be called several times.
 func (s *Sorter) Each(f func(key, value []byte) error) error {
-	if s.err != nil {
-		return s.err
+	if err := s.wait(); err != nil {
+		return err
 	}
 	if len(s.levels) == 0 {
-		s.sort()
-		for _, r := range s.refs {
-			if err := f(s.arena[r.at:r.value], s.arena[r.value:r.end]); err != nil {
-				return err
-			}
-		}
-		return nil
+		s.batch.sort()
+		return s.batch.each(f)
 	}
-	if len(s.refs) > 0 {
-		if s.spill(); s.err != nil {
-			return s.err
+	if len(s.batch.refs) > 0 {
+		s.spill()
+		if err := s.wait(); err != nil {
+			return err
 		}
 	}
-	s.arena, s.refs = nil, nil
+	s.batch, s.written = batch{}, batch{}
 	return merge(slices.Concat(s.levels...), s.memory, f)
 }
 
 // Close removes the temporary files.
 func (s *Sorter) Close() error {
+	s.wait()
 	var failures []error
 	for _, level := range s.levels {
 		for _, r := range level {
 			failures = append(failures, r.close())
 		}
 	}
-	s.levels, s.arena, s.refs = nil, nil, nil
+	s.levels, s.batch, s.written = nil, batch{}, batch{}
 	return errors.Join(failures...)
 }
 
-func (s *Sorter) sort() {
-	slices.SortFunc(s.refs, func(a, b ref) int {
-		if c := bytes.Compare(s.arena[a.at:a.value], s.arena[b.at:b.value]); c != 0 {
+// wait waits until the latest batch is written. It returns the first error of all.
+func (s *Sorter) wait() error {
+	if s.busy != nil {
+		s.err = errors.Join(s.err, <-s.busy)
+		s.busy = nil
+	}
+	return s.err
+}
+
+func (b *batch) sort() {
+	slices.SortFunc(b.refs, func(x, y ref) int {
+		if x.start != y.start {
+			return cmp.Compare(x.start, y.start)
+		}
+		if c := bytes.Compare(b.arena[x.at:x.value], b.arena[y.at:y.value]); c != 0 {
 			return c
 		}
-		return bytes.Compare(s.arena[a.value:a.end], s.arena[b.value:b.end])
+		return bytes.Compare(b.arena[x.value:x.end], b.arena[y.value:y.end])
 	})
 }
 
-// spill writes the records in memory as a run.
-func (s *Sorter) spill() {
-	if s.err != nil {
-		return
-	}
-	s.sort()
-	s.addRun(0, func(f func(key, value []byte) error) error {
-		for _, r := range s.refs {
-			if err := f(s.arena[r.at:r.value], s.arena[r.value:r.end]); err != nil {
-				return err
-			}
+func (b *batch) each(f func(key, value []byte) error) error {
+	for _, r := range b.refs {
+		if err := f(b.arena[r.at:r.value], b.arena[r.value:r.end]); err != nil {
+			return err
 		}
-		return nil
-	})
-	s.arena, s.refs = s.arena[:0], s.refs[:0]
+	}
+	return nil
+}
+
+// spill begins to write the batch as a run, after the one before it has been written.
+func (s *Sorter) spill() error {
+	if err := s.wait(); err != nil {
+		return err
+	}
+	s.batch, s.written = s.written, s.batch
+	s.batch.arena, s.batch.refs = s.batch.arena[:0], s.batch.refs[:0]
+	busy := make(chan error, 1)
+	s.busy = busy
+	go func() {
+		s.written.sort()
+		busy <- s.addRun(0, s.written.each)
+	}()
+	return nil
 }
 
 // addRun writes the records that each yields as a run of a level.
-func (s *Sorter) addRun(level int, each func(func(key, value []byte) error) error) {
+func (s *Sorter) addRun(level int, each func(func(key, value []byte) error) error) error {
 	r, err := newRun(s.dir, each)
 	if err != nil {
-		s.err = err
-		return
+		return err
 	}
 	if level == len(s.levels) {
 		s.levels = append(s.levels, nil)
 	}
 	s.levels[level] = append(s.levels[level], r)
-	if full := s.levels[level]; len(full) == mostRuns {
-		s.addRun(level+1, func(f func(key, value []byte) error) error { return merge(full, s.memory, f) })
-		if s.err != nil {
-			return
-		}
-		for _, r := range full {
-			if err := r.close(); err != nil && s.err == nil {
-				s.err = err
-			}
-		}
-		s.levels[level] = nil
+	full := s.levels[level]
+	if len(full) < mostRuns {
+		return nil
 	}
+	if err := s.addRun(level+1, func(f func(key, value []byte) error) error { return merge(full, s.memory, f) }); err != nil {
+		return err
+	}
+	for _, r := range full {
+		err = errors.Join(err, r.close())
+	}
+	s.levels[level] = nil
+	return err
 }
 
 // run is a temporary file of records in order: the lengths of key and value as varints, the key, and
@@ -194,6 +240,7 @@ func (r *run) close() error {
 type cursor struct {
 	r        *bufio.Reader
 	data     []byte // the current record: key and value
+	start    uint64 // see ref
 	key, val []byte
 	position int // of the run among all runs, which orders equal records
 }
@@ -216,6 +263,7 @@ func (c *cursor) next() (ok bool, err error) {
 		return false, err
 	}
 	c.key, c.val = c.data[:key], c.data[key:]
+	c.start = startOf(c.key)
 	return true, nil
 }
 
@@ -224,6 +272,9 @@ type cursors []*cursor
 
 func (h cursors) Len() int { return len(h) }
 func (h cursors) Less(i, j int) bool {
+	if h[i].start != h[j].start {
+		return h[i].start < h[j].start
+	}
 	if c := bytes.Compare(h[i].key, h[j].key); c != 0 {
 		return c < 0
 	}

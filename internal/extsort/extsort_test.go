@@ -69,6 +69,9 @@ func TestFewFilesAreOpen(t *testing.T) {
 		if err := s.Add([]byte{byte(k >> 8), byte(k)}, nil); err != nil {
 			t.Fatal(err)
 		}
+		if err := s.wait(); err != nil {
+			t.Fatal(err)
+		}
 		open := 0
 		for _, level := range s.levels {
 			open += len(level)

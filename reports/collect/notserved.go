@@ -53,7 +53,7 @@ func (c *Collector) endOpen(servers []*server.Server) {
 			if *old == 0 {
 				*old = c.unfinishedAgeNs(r.Workload)
 			}
-			if ageNs > *old {
+			if ageNs > *old && !r.Attributes.LongRunning() { // which last as long as their clients like
 				counting{&p.Counted, f}.count(unfinished, 1)
 			}
 		})

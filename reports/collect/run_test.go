@@ -43,6 +43,21 @@ const crowded = `  duration: 12500ms
   - {name: elephant, as: {user: e}, request: {verb: list, resource: pods}, execution: {exponential: {mean: 100ms}}, arrivals: {poisson: {rate: 10/s}}}
 `
 
+// What is open at the end is unfinished only if it should have ended: a session of a pod lasts as long as its client likes.
+func TestSessionsAreNotUnfinished(t *testing.T) {
+	for request, want := range map[string]int64{"{verb: create, resource: pods, subresource: exec, namespace: n, name: p}": 0, "{verb: get, resource: pods, namespace: n, name: p}": 1} {
+		s := measuredRun(t, "  duration: 30s\n  workload:\n  - {name: w, as: {user: a}, request: "+request+", execution: 1h, arrivals: {burst: {at: 1s, requests: 1}}}\n", "").Result().Summary
+		w := &s.Workloads[0]
+		got := int64(0)
+		if w.NotServed != nil {
+			got = w.NotServed.Unfinished
+		}
+		if got != want || w.Open != 1-want || (s.Verdict.Status == result.Harm) != (want > 0) {
+			t.Errorf("%s: %d unfinished, %d open, %s; want %d unfinished", request, got, w.Open, s.Verdict.Status, want)
+		}
+	}
+}
+
 // The series have a point for each interval, also for the last one, which is shorter. What the gauges of a server were at
 // their extremes in the window is that of its points.
 func TestPointsOfARun(t *testing.T) {

@@ -105,12 +105,17 @@ func Rounded(value, margin float64) (string, string) {
 // Clock is the time of day at time 0 of a run that replays a log, in nanoseconds since 1970; 0 for other runs.
 type Clock int64
 
-// Moment writes a time of the run: as a time of day if there is one, such as 14:03:07Z, else as [Moment] does.
+// Moment writes a time of the run: as a time of day if there is one, such as 14:03:07Z, with the date if that is not the date of
+// the beginning, else as [Moment] does.
 func (c Clock) Moment(ns int64) string {
 	if c == 0 {
 		return Moment(ns)
 	}
-	return time.Unix(0, int64(c)+ns).UTC().Format("15:04:05Z")
+	start, at := time.Unix(0, int64(c)).UTC(), time.Unix(0, int64(c)+ns).UTC()
+	if start.Format(time.DateOnly) != at.Format(time.DateOnly) {
+		return at.Format("2006-01-02 15:04:05Z")
+	}
+	return at.Format("15:04:05Z")
 }
 
 // Moment writes a time of the run, as "30.2 s" or "0 s".

@@ -54,6 +54,9 @@ func (s *Summary) repeats(f *Flow) bool {
 	return false
 }
 
+// UnknownUser begins the names of users that stand for clients of which a log has only the user agent and the address.
+const UnknownUser = "unknown:"
+
 // shorterNames returns the name and its ends that may stand for it, from long to short. The names of users that Kubernetes does not
 // give, such as those of an identity provider, may contain anything, and are not cut.
 func shorterNames(name string) (all []string) {

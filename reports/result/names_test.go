@@ -56,3 +56,15 @@ func TestShortNamesAreUnique(t *testing.T) {
 		}
 	}
 }
+
+// Names of users that Kubernetes does not give are not cut: the slashes and colons of an unknown user are those of its user
+// agent.
+func TestNamesOfOthersAreNotCut(t *testing.T) {
+	for _, user := range []string{UnknownUser + "kubectl/v1.33.0 (linux/amd64) kubernetes/abc@::1", "https://issuer.example/realm#joe"} {
+		s := flowsNamed("low global-default/x")
+		s.Flows[0].Name = "global-default/" + user
+		if s.NameFlows(); s.Flows[0].ShortName() != user {
+			t.Errorf("%q is called %q", user, s.Flows[0].ShortName())
+		}
+	}
+}

@@ -159,7 +159,8 @@ func (h *Harmed) Take(other *Harmed) {
 	n.Deadline, n.Error, n.Unfinished = n.Deadline-o.Deadline, n.Error-o.Error, n.Unfinished-o.Unfinished
 }
 
-// Moment writes a time of the run: as a time of day if the verdict is on a log, else in seconds.
+// Moment writes a time of the run: as a time of day if the verdict is on a log, with the date if that is not the date of
+// the beginning, else in seconds.
 func (v *Overall) Moment(ns int64) string {
 	return v.StartNs.Moment(ns)
 }

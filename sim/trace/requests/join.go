@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -36,8 +37,15 @@ type located struct {
 	line int64
 }
 
+// code writes or reads an entry and where it is.
+func (l *located) code(c *codec) {
+	codeEntry(c, &l.Entry)
+	number(c, &l.file)
+	number(c, &l.line)
+}
+
 // add adds an entry to those that are to be joined.
-func (r *Log) add(e *serverlog.Entry, file int, line int64) error {
+func (r *Log) add(e *located) error {
 	s := r.Servers[e.Server]
 	if s == nil {
 		s = &Server{BeginNs: e.StageNs, EndNs: e.StageNs, FirstNs: -1}
@@ -48,7 +56,7 @@ func (r *Log) add(e *serverlog.Entry, file int, line int64) error {
 
 	key := append(append(r.buf[:0], e.Server...), 0)
 	if e.AuditID == "" { // a request of its own
-		key = binary.BigEndian.AppendUint64(append(key, 0, byte(file>>8), byte(file)), uint64(line))
+		key = binary.BigEndian.AppendUint64(append(key, 0, byte(e.file>>8), byte(e.file)), uint64(e.line))
 		key = binary.BigEndian.AppendUint32(key, uint32(r.Entries.Total)) // a line can have several
 	} else {
 		key = append(append(key, e.AuditID...), 0)
@@ -56,21 +64,27 @@ func (r *Log) add(e *serverlog.Entry, file int, line int64) error {
 	}
 	r.buf = key
 	r.out.b = r.out.b[:0]
-	codeEntry(&r.out, e)
-	number(&r.out, &file)
-	number(&r.out, &line)
-	return r.entries.Add(key, r.out.b)
+	e.code(&r.out)
+	if err := r.entries.Add(key, r.out.b); err != nil {
+		return fmt.Errorf("sorting the lines: %w", err)
+	}
+	return nil
 }
 
 // join makes requests from the entries with the same server and audit ID.
 func (r *Log) join(ctx context.Context) error {
 	in := codec{reading: true}
-	err := r.entries.Each(func(_, value []byte) error {
-		var l located
-		in.b = value
-		codeEntry(&in, &l.Entry)
-		number(&in, &l.file)
-		number(&in, &l.line)
+	err := ahead(func(next func() *located) error {
+		return r.entries.Each(func(_, value []byte) error {
+			l := next()
+			if l == nil {
+				return errStopped
+			}
+			in.read(value)
+			l.code(&in)
+			return nil
+		})
+	}, func(l *located) error {
 		if n := len(r.group); n > 0 {
 			cut := 0
 			if l.AuditID == "" || l.AuditID != r.group[0].AuditID || l.Server != r.group[0].Server {
@@ -85,13 +99,30 @@ func (r *Log) join(ctx context.Context) error {
 				return ctx.Err()
 			}
 		}
-		r.group = append(r.group, l)
+		r.group = appendEntry(r.group, l)
 		return nil
 	})
 	if err == nil {
 		err = r.joinGroup(len(r.group))
 	}
 	return err
+}
+
+// errStopped ends a goroutine that another one has stopped, whose error is the one that is returned.
+var errStopped = errors.New("stopped")
+
+// appendEntry appends a copy of an entry, and uses the memory of entries that were in the group before.
+func appendEntry(group []located, l *located) []located {
+	n := len(group)
+	if n < cap(group) {
+		group = group[:n+1]
+	} else {
+		group = append(group, located{})
+	}
+	groups := append(group[n].Groups[:0], l.Groups...)
+	group[n] = *l
+	group[n].Groups = groups
+	return group
 }
 
 // widestGap returns where the widest gap between arrivals is in the second half of a group, so that the
@@ -116,7 +147,7 @@ func (r *Log) joinGroup(n int) error {
 	slices.SortStableFunc(group, func(a, b located) int {
 		return cmp.Or(cmp.Compare(a.Log, b.Log), cmp.Compare(a.ArrivalNs, b.ArrivalNs), cmp.Compare(a.Stage, b.Stage))
 	})
-	var requests []*Request
+	requests := r.joining[:0]
 	for i := range group {
 		l := &group[i]
 		var into *Request
@@ -128,14 +159,23 @@ func (r *Log) joinGroup(n int) error {
 			into = nearest(requests, l)
 		}
 		if into == nil {
-			into = newRequest(l)
+			if len(requests) == len(r.made) {
+				r.made = append(r.made, new(Request))
+			}
+			into = r.made[len(requests)]
+			into.begin(l)
 			requests = append(requests, into)
 		}
 		if !into.take(l) {
 			r.Entries.Duplicates++
 		}
 	}
-	r.group = slices.Delete(r.group, 0, n)
+	r.joining = requests
+	if n == len(r.group) {
+		r.group = r.group[:0] // whose memory appendEntry uses
+	} else {
+		r.group = slices.Delete(r.group, 0, n)
+	}
 	slices.SortStableFunc(requests, func(a, b *Request) int { return cmp.Compare(a.ArrivalNs, b.ArrivalNs) })
 	for _, q := range requests {
 		if err := r.addRequest(q); err != nil {
@@ -160,11 +200,11 @@ func nearest(requests []*Request, l *located) (best *Request) {
 	return best
 }
 
-func newRequest(l *located) *Request {
-	q := &Request{StartedNs: serverlog.Unknown, EndNs: serverlog.Unknown, File: l.file, Line: l.line}
+// begin makes the request one of which nothing is known but when and where the line says that it arrived.
+func (q *Request) begin(l *located) {
+	*q = Request{Entry: q.Entry, StartedNs: serverlog.Unknown, EndNs: serverlog.Unknown, File: l.file, Line: l.line}
 	q.Reset()
 	q.Log, q.AuditID, q.Server, q.ArrivalNs = l.Log, l.AuditID, l.Server, l.ArrivalNs
-	return q
 }
 
 // take adds what a line says to the request. It returns false if the request has this line already.
@@ -247,7 +287,7 @@ func (q *Request) describe(l *serverlog.Entry) {
 		}
 	}
 	if len(l.Groups) > 0 {
-		q.Groups = slices.Clone(l.Groups)
+		q.Groups = append(q.Groups[:0], l.Groups...)
 	}
 	if l.Status != 0 {
 		q.Status = l.Status

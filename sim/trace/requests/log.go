@@ -25,11 +25,11 @@ type Options struct {
 	Strict  bool           // bad lines are an error
 	Dir     string         // the folder for temporary files
 	Memory  int            // the bytes of records that are sorted in memory; 0 for the default
-	Joined  func(*Request) // if not nil, it is called for each request, in the order of audit IDs
+	Joined  func(*Request) // if not nil, it is called for each request, in the order of audit IDs; which is valid until it returns
 }
 
-// defaultMemory is a compromise: a log of 10 GB makes about two hundred temporary files.
-const defaultMemory = 32 << 20
+// defaultMemory is a compromise: a log of 10 GB makes about a hundred temporary files.
+const defaultMemory = 128 << 20
 
 // Log is all requests of some logs.
 type Log struct {
@@ -47,9 +47,11 @@ type Log struct {
 	farApart    int64              // requests with arrivals in both logs that differ by more than a minute
 	apartNs     int64              // the latest of these differences
 
-	out   codec
-	buf   []byte
-	group []located
+	out     codec
+	buf     []byte
+	group   []located  // the lines with one audit ID
+	joining []*Request // the requests of the group
+	made    []*Request // all that were made for a group, which are used for the next one
 }
 
 // Read reads logs. Close must be called at the end.
@@ -67,7 +69,16 @@ func Read(ctx context.Context, o Options) (_ *Log, err error) {
 			err = errors.Join(err, r.joined.Close())
 		}
 	}()
-	if err := r.read(ctx, o.Sources, o.Strict); err != nil {
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = ahead(func(next func() *located) error { return r.read(reading, o.Sources, o.Strict, next) }, func(l *located) error {
+		err := r.add(l)
+		if err != nil {
+			cancel() // a read that waits for more of a pipe
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	if err := r.join(ctx); err != nil {
@@ -88,15 +99,22 @@ func (r *Log) Close() error { return r.joined.Close() }
 // Each calls f for all requests in the order of arrival. The request is valid until f returns.
 func (r *Log) Each(ctx context.Context, f func(*Request) error) error {
 	in := codec{reading: true}
-	var q Request
 	n := 0
-	return r.joined.Each(func(_, value []byte) error {
+	return ahead(func(next func() *Request) error {
+		return r.joined.Each(func(_, value []byte) error {
+			q := next()
+			if q == nil {
+				return errStopped
+			}
+			in.read(value)
+			q.code(&in)
+			return nil
+		})
+	}, func(q *Request) error {
 		if n++; n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		in.b = value
-		q.code(&in)
-		return f(&q)
+		return f(q)
 	})
 }
 

@@ -2,6 +2,7 @@ package requests
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -142,13 +143,13 @@ func TestRequestsAreReadAsTheyWereWritten(t *testing.T) {
 		fill(t, v, "request")
 		var out codec
 		want.code(&out)
-		in.b = out.b
+		in.read(out.b)
 		got.code(&in)
 		if len(want.Groups) == 0 {
 			want.Groups, got.Groups = nil, nil
 		}
-		if !reflect.DeepEqual(want, got) || len(in.b) > 0 {
-			t.Fatalf("got  %+v\nwant %+v\n%d bytes are left", got, want, len(in.b))
+		if !reflect.DeepEqual(want, got) || in.at < len(in.text) {
+			t.Fatalf("got  %+v\nwant %+v\n%d bytes are left", got, want, len(in.text)-in.at)
 		}
 	})
 }
@@ -187,5 +188,40 @@ func TestNamesOfFiles(t *testing.T) {
 	sources, err := Sources([]string{"here=requests_test.go", "-"}, nil, logfile.Options{})
 	if err != nil || sources[0].Server != "here" || sources[0].Name != "requests_test.go" || !sources[1].Stream {
 		t.Errorf("%+v, %v", sources, err)
+	}
+}
+
+// All values come in their order, and an error of either side ends both.
+func TestAhead(t *testing.T) {
+	const n = 5*batchSize*batches + 3
+	failure, late := errors.New("failure"), errors.New("late")
+	for _, c := range []struct {
+		takes int // before the failure; none if it is n
+		after error
+		want  error
+	}{{n, nil, nil}, {n, late, late}, {0, nil, failure}, {batchSize, late, failure}, {n - 1, nil, failure}} {
+		taken := 0
+		err := ahead(func(next func() *int) error {
+			for i := range n {
+				into := next()
+				if into == nil {
+					return errStopped
+				}
+				*into = i
+			}
+			return c.after
+		}, func(i *int) error {
+			if *i != taken {
+				t.Fatalf("value %d comes after %d others", *i, taken)
+			}
+			if taken == c.takes {
+				return failure
+			}
+			taken++
+			return nil
+		})
+		if err != c.want || taken != c.takes {
+			t.Errorf("%d values, error %v; want %d, %v", taken, err, c.takes, c.want)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -102,14 +101,14 @@ func open(r io.Reader, c io.Closer, name string, o logfile.Options, reference ti
 	return &openFile{reader, c}, nil
 }
 
-// read reads all entries of all files.
-func (r *Log) read(ctx context.Context, sources []Source, strict bool) error {
+// read reads all entries of all files into next.
+func (r *Log) read(ctx context.Context, sources []Source, strict bool, next func() *located) error {
 	r.Files = make([]File, len(sources))
 	problems := 0
 	for _, i := range readingOrder(ctx, sources) {
 		file := &r.Files[i]
 		*file = File{Name: sources[i].Name, Server: sources[i].Server, Problems: []Problem{}}
-		if err := r.readFile(ctx, i, sources[i], file); err != nil {
+		if err := r.readFile(ctx, i, sources[i], file, next); err != nil {
 			return err
 		}
 		problems += len(file.Problems)
@@ -160,7 +159,7 @@ func beginsAsAudit(ctx context.Context, s Source) bool {
 	return false
 }
 
-func (r *Log) readFile(ctx context.Context, index int, source Source, file *File) error {
+func (r *Log) readFile(ctx context.Context, index int, source Source, file *File, next func() *located) error {
 	reader, err := source.Open(ctx, r.reference, func(a httplog.Adjustment) {
 		r.adjusted(cmp.Or(source.Server, a.Server), a.TimeNs)
 	})
@@ -170,10 +169,10 @@ func (r *Log) readFile(ctx context.Context, index int, source Source, file *File
 	if c, ok := reader.(io.Closer); ok {
 		defer c.Close()
 	}
-	var e serverlog.Entry
+	var e located
 	for {
 		e.Reset()
-		err := reader.Next(&e)
+		err := reader.Next(&e.Entry)
 		file.Lines = max(file.Lines, reader.Line())
 		var problem *serverlog.Problem
 		switch {
@@ -197,13 +196,16 @@ func (r *Log) readFile(ctx context.Context, index int, source Source, file *File
 		if e.Log == serverlog.Audit {
 			r.reference = time.Unix(0, e.StageNs)
 		}
-		file.add(&e)
+		file.add(&e.Entry)
 		if file.Entries%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := r.add(&e, index, reader.Line()); err != nil {
-			return fmt.Errorf("sorting the lines: %w", err)
+		e.file, e.line = index, reader.Line()
+		into := next()
+		if into == nil {
+			return errStopped
 		}
+		*into, e = e, *into // each keeps a memory for groups
 	}
 }
 
