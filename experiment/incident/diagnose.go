@@ -453,7 +453,11 @@ func (d *Diagnosis) addTrust(replayed *result.Overall) {
 	if r.VersionFrom == VersionAssumed {
 		add(result.VersionAssumed, "the release is assumed to be %s, as nothing says it", r.KubernetesVersion)
 	}
-	v.Trust = append(v.Trust, replayed.Trust...)
+	for _, t := range replayed.Trust {
+		if t.ID != result.ReplayDiffers { // which is said above
+			v.Trust = append(v.Trust, t)
+		}
+	}
 }
 
 // sentence says in one line what the log shows.

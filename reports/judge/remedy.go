@@ -26,6 +26,9 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 		} else if len(c.Workloads) > 0 {
 			who = c.Workloads[0]
 		}
+		if c.Kind == result.ByDemand && len(c.Flows) > 0 && c.Flows[0].ShareOfDemand < leastOfOne && c.Flows[0].OfFairShare <= OverDemandingRatio && len(c.Workloads) > 0 {
+			who = c.Workloads[0] // none of its flows stands out
+		}
 		switch c.Kind {
 		case result.ByDemand:
 			if d.crowd(c) {
@@ -70,6 +73,10 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 	}
 	return all
 }
+
+// leastOfOne is the part of the demand from which on a flow is to be changed by itself, even if it asks for no more than its fair
+// share.
+const leastOfOne = 0.5
 
 // leastCrowd is how many flows of one FlowSchema are a crowd.
 const leastCrowd = 10
