@@ -237,3 +237,57 @@ func TestWhatIsLeftOfMeasuredDemand(t *testing.T) {
 		t.Errorf("requests were rejected in %d points after 10 s, want 10", tested)
 	}
 }
+
+// oneSeat is a server with one seat and one queue for all requests, whose wait limit is a minute.
+const oneSeat = `  servers: {maxRequestsInflight: 1, maxMutatingRequestsInflight: 0, requestTimeout: 240s}
+  config:
+    base: Mandatory
+    objects:
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: PriorityLevelConfiguration
+      metadata: {name: sole}
+      spec: {type: Limited, limited: {nominalConcurrencyShares: 995, limitResponse: {type: Queue, queuing: {queues: 1, handSize: 1, queueLengthLimit: 100}}}}
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: FlowSchema
+      metadata: {name: all}
+      spec:
+        priorityLevelConfiguration: {name: sole}
+        matchingPrecedence: 100
+        rules:
+        - subjects: [{kind: Group, group: {name: "*"}}]
+          resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
+`
+
+// From 500 ms to 10.5 s, 18 of the 20 seats are taken. The wide list, of three seats, waits for them from 1 s, and a request
+// of one seat waits behind it in the only queue, although two seats are free. That a later request times out before,
+// from 5 s to 6 s, brings it no nearer to them.
+func TestProbesBehindARequestThatTimesOut(t *testing.T) {
+	spec := "  duration: 20s\n  resources: [{resource: pods, objects: 100000, averageBytes: 2000}]\n" + strings.Replace(oneSeat, "maxRequestsInflight: 1,", "maxRequestsInflight: 20,", 1) + `  workload:
+  - {name: narrow, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 10s, arrivals: {burst: {at: 500ms, requests: 18}}}
+  - {name: wide, as: {user: u}, request: {verb: list, resource: pods}, execution: 1s, arrivals: {burst: {at: 1s, requests: 1}}}
+  - {name: hasty, as: {user: u}, request: {verb: get, resource: pods, name: x, query: timeout=4s}, execution: 1ms, arrivals: {burst: {at: 5s, requests: 1}}}
+`
+	workloads := measuredRun(t, spec, "").Result().Summary.Workloads
+	if wide, hasty := workloads[1], workloads[2]; wide.Wait == nil || wide.Wait.MaxNs != 9_500_000_000 || hasty.Rejected != 1 {
+		t.Fatalf("the wide list waits %+v, and %d requests time out; want 9.5 s and 1", wide.Wait, hasty.Rejected)
+	}
+	v := workloads[0].VirtualWait
+	if v == nil || v.Probes != 975 || v.Rejected != 0 || v.Wait.Count != 975 { // one in 20 ms, from 500 ms on
+		t.Fatalf("%+v, want 975 probes", v)
+	}
+	want := 9.5 * 9.5 / 2 / 19.5
+	if mean := float64(v.Wait.MeanNs) / 1e9; v.Wait.MaxNs < 9.48e9 || v.Wait.MaxNs > 9.5e9 || math.Abs(mean-want) > 0.02 {
+		t.Errorf("waits of %v s on average and %d ns at most, want %v s and 9.5 s", mean, v.Wait.MaxNs, want)
+	}
+}
+
+// A client whose server has crashed would connect to the other one, so that no probe is refused.
+func TestProbesGoToAServerThatListens(t *testing.T) {
+	for crashed := range 2 {
+		spec := fmt.Sprintf("  duration: 20s\n  events: [{at: 6s, crash: {server: %d}}]\n", crashed) + strings.Replace(oneSeat, "servers: {", "servers: {replicas: 2, ", 1) +
+			"  workload: [{name: w, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {burst: {at: 0s, requests: 1}}}]\n"
+		if v := measuredRun(t, spec, "").Result().Summary.Workloads[0].VirtualWait; v == nil || v.Probes != 1000 || v.Refused != 0 || v.Wait.Count != 1000 {
+			t.Errorf("server %d crashes: %+v, want 1000 probes and none refused", crashed, v)
+		}
+	}
+}
