@@ -238,6 +238,32 @@ func TestResourcesOfLists(t *testing.T) {
 	}
 }
 
+// The note on the stored objects is about each list of the log: also those of the last of many users, and those that take
+// other seats than the first of their user.
+func TestListsThatNoObjectsExplain(t *testing.T) {
+	list := func(user string, seats int, at ...float64) string {
+		return strings.ReplaceAll(gets(user, fmt.Sprintf(`,"resource":"deployments","apiGroup":"apps","seats":%d`, seats), at...), `"get"`, `"list"`)
+	}
+	var users []string
+	for i := range 30 {
+		seats := 4
+		if i >= 25 {
+			seats = 7
+		}
+		users = append(users, list(fmt.Sprintf("u%d", i), seats, float64(i)))
+	}
+	for want, log := range map[string]string{
+		"25 of 30 lists take the seats": logOf(users...),
+		"7 of 10 lists take the seats":  logOf(list("u", 9, 1, 2, 3), list("u", 4, 4, 5, 6, 7, 8, 9, 10)),
+		"all lists take the seats":      logOf(users[:25]...),
+	} {
+		f, _ := fitLog(t, log, "")
+		if notes := strings.Join(f.Report.Notes, "\n"); !strings.Contains(notes, want) || !strings.Contains(notes, "deployments: 158 objects of 2000 bytes") {
+			t.Errorf("%q, want %q", notes, want)
+		}
+	}
+}
+
 // Watches that were open at the end of the log were cut off there; others end, or are opened at the start.
 func TestWatchesOfALog(t *testing.T) {
 	watch := func(at float64, lastsNs int64) string {
